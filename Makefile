@@ -1,0 +1,235 @@
+# ludwig's build.  `make help` lists the targets.
+#
+# One set of rules builds every variant: `make variant=asan` takes other flags
+# and other folders below build/.  The default variant's programs lie in
+# build/bin, the others' in build/<variant>/bin.
+
+VERSION          := $(shell cat VERSION)
+PREFIX           := /usr/local
+FUZZ_SECONDS     := 20
+ASAN_FUNCTIONAL  := submit#     functional tests with one of these words in their name
+variant          := default#    default | hooks | asan | tsan | fuzz | clang
+T                :=#            only tests with this in their name
+WERROR           ?=#            1: warnings are errors
+V                ?=#            1: show whole commands
+
+MAKEFLAGS        += --no-print-directory
+
+# --- what there is ----------------------------------------------------------
+
+O                := build/$(variant)
+bin              := $(if $(filter default,$(variant)),build/bin,$O/bin)
+
+rooms            := common client server worker
+program_client   := $(bin)/ludwig
+program_server   := $(bin)/ludwigd
+program_worker   := $(bin)/ludwig-worker
+programs         := $(foreach r,$(rooms),$(if $(wildcard $r/main.c),$(program_$r)))
+archives         := $(patsubst %,$O/lib%.a,client server worker common)
+
+units            := $(patsubst tests/unit/%.c,$O/unit/%,$(wildcard tests/unit/*.c))
+fuzzers          := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+benches          := $(patsubst tests/bench/%.c,build/bench/%,$(wildcard tests/bench/*.c))
+functional       := $(filter-out %/lib.sh,$(wildcard tests/functional/*.sh))
+sources          := $(wildcard $(addsuffix /*.c,$(rooms) tests/unit tests/fuzz tests/bench))
+headers          := $(wildcard $(addsuffix /*.h,$(rooms) tests/unit tests/fuzz tests/bench))
+
+# --- libraries ----------------------------------------------------------------
+
+msgpack          := $(shell pkg-config --exists msgpack && echo msgpack || echo msgpack-c)
+packages_common  := yaml-0.1 libcrypto json-c $(msgpack)
+packages_client  := $(packages_common)
+packages_server  := $(packages_common) libuv sqlite3
+packages_worker  := $(packages_common) libuv
+packages         := $(sort $(packages_server) $(packages_worker))
+libs_of           = $(shell pkg-config --libs $1 2>/dev/null)
+
+# --- flags ----------------------------------------------------------------------
+
+CFLAGS           ?= -O2 -g
+warnings         := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wstrict-prototypes \
+                    -Wmissing-prototypes -Wundef
+# As system headers, so that their warnings are not ours.
+includes         := -I. $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(packages) 2>/dev/null))
+base_flags       := -std=c11 -D_GNU_SOURCE -DLUDWIG_VERSION='"$(VERSION)"' $(includes)
+ifeq ($(shell uname),Linux)
+link_flags       := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
+endif
+hardening        := -fPIE -fstack-protector-strong
+
+ifneq ($(filter default hooks clang,$(variant)),)
+# A compiler or C library without level 3 warns about it and takes level 2.
+fortify          := $(shell $(CC) -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -E -dM \
+                      -include features.h -xc /dev/null 2>/dev/null | \
+                      grep -q 'FORTIFY_LEVEL 3' && echo 3 || echo 2)
+hardening        += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(fortify)
+else
+CFLAGS           := -O1 -g -fno-omit-frame-pointer
+endif
+
+# hooks: functional tests can kill a process at points that have a name.
+variant_hooks    := -DLUDWIG_TEST_HOOKS
+variant_asan     := -DLUDWIG_TEST_HOOKS -fsanitize=address,undefined -fno-sanitize-recover=all
+variant_tsan     := -DLUDWIG_TEST_HOOKS -fsanitize=thread
+variant_fuzz     := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+ifneq ($(filter clang fuzz,$(variant)),)
+CC               := clang
+endif
+
+compile          := $(CC) $(base_flags) $(CPPFLAGS) $(warnings) $(hardening) $(CFLAGS) $(variant_$(variant))
+link             := $(CC) $(CFLAGS) $(variant_$(variant)) $(link_flags) $(LDFLAGS)
+say               = $(if $V,,@printf '  %-5s %s\n' $1 $@; )
+
+# --- building -------------------------------------------------------------------
+
+.PHONY: all units benches
+all: $(archives) $(programs) ## build the programs (the default)
+units: $(units)
+benches: $(benches)
+
+# Changes, and with it every object, when the compiler or a flag changes.
+$O/flags: FORCE
+	@pkg-config --exists --print-errors $(packages) || \
+	    { echo 'ludwig: a library is missing, so nothing was built; run: make deps' >&2; exit 1; }
+	@mkdir -p $(@D)
+	@echo '$(compile)' | cmp -s - $@ || echo '$(compile)' >$@
+
+$O/%.o: %.c $O/flags
+	@mkdir -p $(@D)
+	$(call say,CC)$(compile) $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP -c -o $@ $<
+
+define room
+$O/lib$1.a: $(patsubst %.c,$O/%.o,$(filter-out $1/main.c,$(wildcard $1/*.c)))
+	@mkdir -p $$(@D) && rm -f $$@
+	$$(call say,AR)ar rcs $$@ $$^
+
+$(program_$1): $O/$1/main.o $O/lib$1.a $O/libcommon.a
+	@mkdir -p $$(@D)
+	$$(call say,LINK)$(link) -o $$@ $$^ $$(call libs_of,$(packages_$1)) $$(libs_$1)
+endef
+libs_worker := -ldl
+$(eval $(call room,client))
+$(eval $(call room,server))
+$(eval $(call room,worker))
+
+$O/libcommon.a: $(patsubst %.c,$O/%.o,$(wildcard common/*.c))
+	@mkdir -p $(@D) && rm -f $@
+	$(call say,AR)ar rcs $@ $^
+
+# server_conf.c tests server/conf.c: its room comes first, should another have the same names.
+own_room = $(filter $O/lib$(firstword $(subst _, ,$(@F))).a,$(archives))
+$O/unit/%: $O/tests/unit/%.o $(archives)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $< $(own_room) $(archives) $(call libs_of,$(packages) cmocka) -ldl
+
+build/bench/%: $O/tests/bench/%.o $(archives)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $< $(archives) $(call libs_of,$(packages)) -ldl
+
+$O/fuzz/%: $O/tests/fuzz/%.o $(archives)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -fsanitize=fuzzer -o $@ $< $(archives) $(call libs_of,$(packages)) -ldl
+
+-include $(wildcard $O/*/*.d $O/tests/*/*.d)
+.SECONDARY:
+.DELETE_ON_ERROR:
+.PHONY: FORCE
+FORCE:
+
+# --- installing -----------------------------------------------------------------
+
+.PHONY: install uninstall clean
+docs := $(wildcard LICENSE README.md)
+install: all            ## install below $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/ludwig
+	install -m 755 $(programs) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(docs) $(DESTDIR)$(PREFIX)/share/doc/ludwig
+
+uninstall:              ## take away what install put there
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(notdir $(programs)))
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/ludwig
+
+clean:                  ## remove build/
+	rm -rf build
+
+.PHONY: deps deps-test demo
+deps:                   ## install what building and running needs
+	@.ci/deps build
+
+deps-test:              ## install what the tests need as well
+	@.ci/deps test
+
+demo: deps              ## build, then run a small sweep on this machine
+	@$(MAKE) all
+	@sh examples/demo.sh build/bin build/demo
+
+# --- testing: T=name takes only the tests with that in their name ---------------
+
+hooks_bin := $(if $(filter default,$(variant)),build/hooks/bin,$(bin))
+run_tests  = LUDWIG_BIN=$(abspath $(bin)) LUDWIG_HOOKS_BIN=$(abspath $(hooks_bin)) \
+             tests/run $(if $T,-t '$T')
+
+.PHONY: test unit functional
+test: deps-test         ## build and run all tests
+	@$(MAKE) all units
+	@$(MAKE) variant=hooks all
+	@$(run_tests) $(units) $(functional)
+
+unit: deps-test         ## the unit tests alone
+	@$(MAKE) units
+	@$(run_tests) $(units)
+
+functional: deps-test   ## the functional tests alone
+	@$(MAKE) all
+	@$(MAKE) variant=hooks all
+	@$(run_tests) $(functional)
+
+.PHONY: check-asan check-tsan check-valgrind sanitized
+check-asan check-tsan: check-%: deps-test ## unit tests, some functional ones: ASan + UBSan, or TSan
+	@$(MAKE) variant=$* sanitized
+
+# Daemons report to files, where nobody can overlook them.
+reports  = $(abspath $O/reports)
+sanitized: all units
+	@rm -rf $(reports) && mkdir -p $(reports)
+	@ASAN_OPTIONS=log_path=$(reports)/asan TSAN_OPTIONS=log_path=$(reports)/tsan \
+	 UBSAN_OPTIONS=print_stacktrace=1:log_path=$(reports)/ubsan \
+	 $(run_tests) $(units) $(foreach w,$(ASAN_FUNCTIONAL),$(wildcard tests/functional/*$w*.sh)); \
+	 status=$$?; ! cat $(reports)/* 2>/dev/null && exit $$status
+
+check-valgrind: deps-test ## the unit tests under valgrind
+	@$(MAKE) units
+	@$(run_tests) --under 'valgrind -q --leak-check=full --error-exitcode=99' $(units)
+
+.PHONY: fuzz fuzz-all $(fuzzers:%=fuzz-%)
+fuzz:                   ## fuzz each target for FUZZ_SECONDS
+	@$(MAKE) variant=fuzz -j2 --output-sync fuzz-all
+
+fuzz-all: $(fuzzers:%=fuzz-%)
+$(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/fuzz/%
+	@mkdir -p build/fuzz/corpus/$* build/fuzz/findings
+	@build/fuzz/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -verbosity=0 \
+	    -artifact_prefix=build/fuzz/findings/$*- build/fuzz/corpus/$* $(wildcard tests/fuzz/corpus/$*) \
+	    && echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
+
+.PHONY: bench
+bench: $(benches:build/bench/%=bench-%)   ## run all benchmarks; bench-NAME runs one, as bench-jobs
+bench-%: build/bench/% all
+	@echo '# $*' && LUDWIG_BIN=$(abspath $(bin)) build/bench/$*
+
+# --- looking at the source ------------------------------------------------------
+
+.PHONY: lint format help
+lint:                   ## clang-format, clang-tidy, cppcheck, and who may include whom
+	clang-format --dry-run -Werror $(sources) $(headers)
+	@.ci/check-rooms
+	cppcheck -q -j2 --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
+	    --inline-suppr --suppress=missingIncludeSystem -D_GNU_SOURCE -I. $(sources)
+	@echo clang-tidy $(sources)
+	@printf '%s\n' $(sources) | xargs -P2 -I{} clang-tidy --quiet {} -- $(base_flags)
+
+format:                 ## clang-format every file in place
+	clang-format -i $(sources) $(headers)
+
+help:                   ## list the targets
+	@awk -F ':.*## ' '/^[a-z][a-z -]*:.*## / { printf "%-22s %s\n", $$1, $$2 }' Makefile

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* json.c - JSON: written by us, read by json-c */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "common/json.h"
+
+enum { JSON_DEPTH_MAX = 32 };
+
+/* ---- out ---- */
+
+static bool is_continuation(const uint8_t *s, size_t n, size_t i)
+{
+    return i < n && (s[i] & 0xc0) == 0x80;
+}
+
+/* How many bytes the character at s takes; 0 when they are no UTF-8. */
+static size_t utf8_next(const uint8_t *s, size_t n, uint32_t *character)
+{
+    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t n_bytes = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+    *character = n_bytes == 1 ? s[0] : s[0] & (0x7fu >> n_bytes);
+    if (n_bytes == 0 || s[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n_bytes; i++) {
+        if (!is_continuation(s, n, i))
+            return 0;
+        *character = *character << 6 | (s[i] & 0x3f);
+    }
+    if (*character < smallest[n_bytes] || *character > 0x10ffff ||
+        (*character >= 0xd800 && *character <= 0xdfff))
+        return 0;
+    return n_bytes;
+}
+
+/* Characters that nobody sees, or that YAML or a terminal takes for something else. */
+static bool is_escaped(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
+           c == 0xfffe || c == 0xffff;
+}
+
+static void add_escaped(struct buf *out, uint32_t c)
+{
+    static const char letters[] = "\bb\ff\nn\rr\tt\"\"\\\\";
+
+    for (const char *l = letters; *l != '\0'; l += 2)
+        if (c == (uint32_t)*l) {
+            buf_add_char(out, '\\');
+            buf_add_char(out, l[1]);
+            return;
+        }
+    buf_printf(out, "\\u%04" PRIx32, c);
+}
+
+void json_add_str(struct buf *out, const char *s, size_t n)
+{
+    const uint8_t *at = (const uint8_t *)s;
+    const uint8_t *end = at + n;
+
+    buf_add_char(out, '"');
+    while (at < end) {
+        uint32_t c;
+        size_t n_bytes = utf8_next(at, (size_t)(end - at), &c);
+
+        if (n_bytes == 0)
+            buf_add_str(out, "\xef\xbf\xbd");
+        else if (is_escaped(c) || c == '"' || c == '\\')
+            add_escaped(out, c);
+        else
+            buf_add(out, at, n_bytes);
+        at += n_bytes == 0 ? 1 : n_bytes;
+    }
+    buf_add_char(out, '"');
+}
+
+static void add_hex(struct buf *out, const struct value *v)
+{
+    buf_add_char(out, '"');
+    for (size_t i = 0; i < v->str.n; i++)
+        buf_printf(out, "%02x", (unsigned)(uint8_t)v->str.s[i]);
+    buf_add_char(out, '"');
+}
+
+static void add_float(struct buf *out, double f)
+{
+    if (isnan(f))
+        buf_add_str(out, "NaN");
+    else if (isinf(f))
+        buf_add_str(out, f < 0 ? "-Infinity" : "Infinity");
+    else
+        value_add_float(out, f);
+}
+
+/* indent < 0: all on one line */
+static void add_break(struct buf *out, int indent)
+{
+    if (indent < 0)
+        return;
+    buf_add_char(out, '\n');
+    for (int i = 0; i < indent; i++)
+        buf_add_char(out, ' ');
+}
+
+static void add_value(struct buf *out, const struct value *v, int indent);
+
+static int deeper(int indent)
+{
+    return indent < 0 ? indent : indent + 2;
+}
+
+static void add_list(struct buf *out, const struct value *v, int indent)
+{
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < v->list.n; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        add_break(out, deeper(indent));
+        add_value(out, &v->list.items[i], deeper(indent));
+    }
+    if (v->list.n > 0)
+        add_break(out, indent);
+    buf_add_char(out, ']');
+}
+
+static void add_map(struct buf *out, const struct value *v, int indent)
+{
+    buf_add_char(out, '{');
+    for (size_t i = 0; i < v->map.n; i++) {
+        const struct member *m = &v->map.members[i];
+
+        if (i > 0)
+            buf_add_char(out, ',');
+        add_break(out, deeper(indent));
+        json_add_str(out, m->key.str.s, m->key.str.n);
+        buf_add_str(out, indent < 0 ? ":" : ": ");
+        add_value(out, &m->value, deeper(indent));
+    }
+    if (v->map.n > 0)
+        add_break(out, indent);
+    buf_add_char(out, '}');
+}
+
+static void add_value(struct buf *out, const struct value *v, int indent)
+{
+    switch (v->type) {
+    case VALUE_NULL: buf_add_str(out, "null"); break;
+    case VALUE_BOOL: buf_add_str(out, v->b ? "true" : "false"); break;
+    case VALUE_INT: buf_printf(out, "%" PRId64, v->i); break;
+    case VALUE_FLOAT: add_float(out, v->f); break;
+    case VALUE_STR: json_add_str(out, v->str.s, v->str.n); break;
+    case VALUE_BIN: add_hex(out, v); break;
+    case VALUE_LIST: add_list(out, v, indent); break;
+    case VALUE_MAP: add_map(out, v, indent); break;
+    }
+}
+
+void json_add_value(struct buf *out, const struct value *v)
+{
+    add_value(out, v, -1);
+}
+
+void json_add_pretty(struct buf *out, const struct value *v)
+{
+    add_value(out, v, 0);
+    buf_add_char(out, '\n');
+}
+
+/* ---- in ---- */
+
+static int convert(struct json_object *from, int depth, struct arena *a, struct value *v,
+                   struct err *e);
+
+/* json-c keeps what int64 cannot hold as an unsigned integer. */
+static struct value convert_int(struct json_object *from)
+{
+    uint64_t u = json_object_get_uint64(from);
+
+    return u > INT64_MAX ? value_float((double)u) : value_int(json_object_get_int64(from));
+}
+
+static struct value convert_str(struct json_object *from, struct arena *a)
+{
+    size_t n = (size_t)json_object_get_string_len(from);
+
+    return value_strn(arena_strndup(a, json_object_get_string(from), n), n);
+}
+
+static int convert_list(struct json_object *from, int depth, struct arena *a, struct value *v,
+                        struct err *e)
+{
+    size_t n = json_object_array_length(from);
+
+    *v = (struct value){ .type = VALUE_LIST, .list = { .n = n } };
+    v->list.items = arena_alloc(a, n * sizeof(struct value));
+    for (size_t i = 0; i < n; i++)
+        if (convert(json_object_array_get_idx(from, i), depth, a, &v->list.items[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+static int convert_map(struct json_object *from, int depth, struct arena *a, struct value *v,
+                       struct err *e)
+{
+    size_t n = (size_t)json_object_object_length(from);
+    struct member *m = arena_alloc(a, n * sizeof *m);
+
+    *v = (struct value){ .type = VALUE_MAP, .map = { m, n } };
+    json_object_object_foreach(from, key, item)
+    {
+        m->key = value_str(arena_strdup(a, key));
+        if (convert(item, depth, a, &m->value, e) < 0)
+            return -1;
+        m++;
+    }
+    return 0;
+}
+
+static int convert(struct json_object *from, int depth, struct arena *a, struct value *v,
+                   struct err *e)
+{
+    enum json_type type = json_object_get_type(from);
+
+    if ((type == json_type_array || type == json_type_object) && depth >= JSON_DEPTH_MAX)
+        return err_set(e, ERR_USAGE, "JSON: nested too deep");
+    switch (type) {
+    case json_type_null: *v = value_null(); return 0;
+    case json_type_boolean: *v = value_bool(json_object_get_boolean(from)); return 0;
+    case json_type_int: *v = convert_int(from); return 0;
+    case json_type_double: *v = value_float(json_object_get_double(from)); return 0;
+    case json_type_string: *v = convert_str(from, a); return 0;
+    case json_type_array: return convert_list(from, depth + 1, a, v, e);
+    case json_type_object: return convert_map(from, depth + 1, a, v, e);
+    }
+    return err_set(e, ERR_INTERNAL, "JSON: a type of number %d", (int)type);
+}
+
+static int refuse(size_t offset, enum json_tokener_error error, struct err *e)
+{
+    const char *what = error == json_tokener_continue          ? "it ends too early"
+                       : error == json_tokener_error_parse_eof ? "it ends too early"
+                       : error == json_tokener_success         ? "something follows the value"
+                                                               : json_tokener_error_desc(error);
+
+    return err_set(e, ERR_USAGE, "JSON, byte %zu: %s", offset, what);
+}
+
+static int parse(struct json_tokener *tokener, const char *text, size_t n, struct arena *a,
+                 struct value *v, struct err *e)
+{
+    struct json_object *root = json_tokener_parse_ex(tokener, text, (int)n);
+    size_t end = json_tokener_get_parse_end(tokener);
+    int answer;
+
+    /* A number could still go on: tell json-c that it doesn't. */
+    if (json_tokener_get_error(tokener) == json_tokener_continue)
+        root = json_tokener_parse_ex(tokener, "", 1);
+    if (json_tokener_get_error(tokener) != json_tokener_success)
+        return refuse(end, json_tokener_get_error(tokener), e);
+    answer = end < n ? refuse(end, json_tokener_success, e) : convert(root, 0, a, v, e);
+    json_object_put(root);
+    return answer;
+}
+
+/* A whole number that neither int64 nor uint64 can hold. */
+static bool is_too_large(const char *digits, size_t n, bool negative)
+{
+    enum { DIGITS_MAX = 20 };
+    char number[1 + DIGITS_MAX + 1];
+
+    if (n > DIGITS_MAX)
+        return true;
+    snprintf(number, sizeof number, "%s%.*s", negative ? "-" : "", (int)n, digits);
+    errno = 0;
+    if (negative)
+        strtoll(number, NULL, 10);
+    else
+        strtoull(number, NULL, 10);
+    return errno == ERANGE;
+}
+
+static size_t skip(const char *text, size_t n, size_t i, const char *set)
+{
+    while (i < n && text[i] != '\0' && strchr(set, text[i]) != NULL)
+        i++;
+    return i;
+}
+
+static size_t skip_string(const char *text, size_t n, size_t i)
+{
+    for (i++; i < n && text[i] != '"'; i++)
+        if (text[i] == '\\')
+            i++;
+    return i + 1;
+}
+
+/* json-c reads a whole number that is too large as the largest one.  Returns where one is, or n. */
+static size_t find_too_large(const char *text, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n) {
+        size_t end = skip(text, n, i, "0123456789");
+
+        if (end == i) {
+            i = text[i] == '"' ? skip_string(text, n, i) : i + 1;
+            continue;
+        }
+        if (skip(text, n, end, ".eE") == end &&
+            is_too_large(text + i, end - i, i > 0 && text[i - 1] == '-'))
+            return i;
+        i = skip(text, n, end, "0123456789.eE+-");
+    }
+    return n;
+}
+
+int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e)
+{
+    struct json_tokener *tokener;
+    size_t too_large;
+    int answer;
+
+    if (n >= INT_MAX)
+        return err_set(e, ERR_USAGE, "JSON of %zu bytes is too large", n);
+    too_large = find_too_large(text, n);
+    if (too_large < n)
+        return err_set(e, ERR_USAGE, "JSON, byte %zu: too large for a whole number", too_large);
+    tokener = json_tokener_new_ex(JSON_DEPTH_MAX + 1); /* json-c counts scalars as a level */
+    if (tokener == NULL)
+        return err_set(e, ERR_INTERNAL, "json_tokener_new_ex: out of memory");
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+    answer = parse(tokener, text, n, a, v, e);
+    json_tokener_free(tokener);
+    return answer;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.h - where things lie on the shared drive, said once
+ *
+ * Every function appends a path relative to the share, without a leading slash.
+ *
+ *   .ludwig/                                    ludwigd's own
+ *   PROJECT/.ludwig/packs/DIGEST/               a source or data tree (client writes)
+ *   PROJECT/sweeps/7/                           sweep.yaml as submitted, summary.json
+ *   PROJECT/logs/7/param_003_JOBNAME.log        .a2.log for the second attempt
+ *   PROJECT/runs/param_003/param2val.yaml
+ *   PROJECT/runs/param_003/JOBNAME/             what the job saved, and job.json
+ *   PROJECT/failed/param_003/JOBNAME.a2/
+ */
+#ifndef LUDWIG_COMMON_LAYOUT_H
+#define LUDWIG_COMMON_LAYOUT_H
+
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/digest.h"
+
+#define LAYOUT_SERVER_DIR ".ludwig"
+#define LAYOUT_JOB_JSON   "job.json"
+#define LAYOUT_PARAM2VAL  "param2val.yaml"
+
+void layout_param_name(struct buf *out, int64_t param_no); /* "param_003", growing beyond 999 */
+void layout_packs(struct buf *out, const char *project);   /* the folder of all trees */
+void layout_pack(struct buf *out, const char *project, const struct digest *tree);
+void layout_sweep(struct buf *out, const char *project, int64_t sweep);
+void layout_log(struct buf *out, const char *project, int64_t sweep, const char *param_name,
+                const char *job_name, int64_t attempt);
+void layout_runs(struct buf *out, const char *project, const char *param_name);
+void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name);
+void layout_failed(struct buf *out, const char *project, const char *param_name,
+                   const char *job_name, int64_t attempt);
+/* Beside the final name: ".JOBNAME.TOKEN". */
+void layout_temporary(struct buf *out, const char *final_path, const struct token *token);
+
+#endif

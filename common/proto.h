@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proto.h - every message between clients, ludwigd and workers
+ *
+ * One row a message: its constant, name, struct, who sends it, its answer.
+ * docs/protocol.md describes the same rows for people; a test compares them.
+ */
+#ifndef LUDWIG_COMMON_PROTO_H
+#define LUDWIG_COMMON_PROTO_H
+
+#include "common/message.h"
+#include "common/states.h"
+#include "common/work.h"
+
+enum { PROTO_VERSION = 1, PAGE_MAX = 500, REPORTS_MAX = 512, HAND_MAX = 512, TARGETS_MAX = 1000 };
+
+enum proto_flags {
+    FROM_CLIENT = 1,
+    FROM_WORKER = 2,
+    FROM_SERVER = 4,
+    CHANGES = 8 /* carries a request id; its first answer is kept */
+};
+
+/* constant, name, who sends it, the answer */
+#define MESSAGES(X)                                                           \
+    X(MSG_OK, ok, FROM_SERVER, -1)                                            \
+    X(MSG_ERROR, error, FROM_SERVER, -1)                                      \
+    X(MSG_HELLO, hello, FROM_CLIENT | FROM_WORKER, MSG_WELCOME)               \
+    X(MSG_WELCOME, welcome, FROM_SERVER, -1)                                  \
+    X(MSG_SUBMIT_BEGIN, submit_begin, FROM_CLIENT | CHANGES, MSG_SUBMIT_OPEN) \
+    X(MSG_SUBMIT_OPEN, submit_open, FROM_SERVER, -1)                          \
+    X(MSG_SUBMIT_CHUNK, submit_chunk, FROM_CLIENT, MSG_SUBMIT_TAKEN)          \
+    X(MSG_SUBMIT_TAKEN, submit_taken, FROM_SERVER, -1)                        \
+    X(MSG_SUBMIT_END, submit_end, FROM_CLIENT | CHANGES, MSG_SUBMITTED)       \
+    X(MSG_SUBMITTED, submitted, FROM_SERVER, -1)                              \
+    X(MSG_CANCEL, cancel, FROM_CLIENT | CHANGES, MSG_CHANGED)                 \
+    X(MSG_RETRY, retry, FROM_CLIENT | CHANGES, MSG_CHANGED)                   \
+    X(MSG_CHANGED, changed, FROM_SERVER, -1)                                  \
+    X(MSG_GET_SWEEPS, get_sweeps, FROM_CLIENT, MSG_SWEEP_PAGE)                \
+    X(MSG_SWEEP_PAGE, sweep_page, FROM_SERVER, -1)                            \
+    X(MSG_GET_JOBS, get_jobs, FROM_CLIENT, MSG_JOB_PAGE)                      \
+    X(MSG_JOB_PAGE, job_page, FROM_SERVER, -1)                                \
+    X(MSG_GET_RESULTS, get_results, FROM_CLIENT, MSG_RESULT_PAGE)             \
+    X(MSG_RESULT_PAGE, result_page, FROM_SERVER, -1)                          \
+    X(MSG_GET_NODES, get_nodes, FROM_CLIENT, MSG_NODE_PAGE)                   \
+    X(MSG_NODE_PAGE, node_page, FROM_SERVER, -1)                              \
+    X(MSG_SUBSCRIBE, subscribe, FROM_CLIENT, MSG_CHANGES)                     \
+    X(MSG_CHANGES, changes, FROM_SERVER, -1)                                  \
+    X(MSG_SHUTDOWN, shutdown, FROM_CLIENT, MSG_OK)                            \
+    X(MSG_REGISTER, register, FROM_WORKER, MSG_REGISTERED)                    \
+    X(MSG_REGISTERED, registered, FROM_SERVER, -1)                            \
+    X(MSG_HAND, hand, FROM_SERVER, MSG_TOOK)                                  \
+    X(MSG_TOOK, took, FROM_WORKER, -1)                                        \
+    X(MSG_REPORT, report, FROM_WORKER, MSG_VERDICTS)                          \
+    X(MSG_VERDICTS, verdicts, FROM_SERVER, -1)                                \
+    X(MSG_STOP_ATTEMPTS, stop_attempts, FROM_SERVER, -1)                      \
+    X(MSG_RECALL, recall, FROM_SERVER, -1)                                    \
+    X(MSG_LEAVE, leave, FROM_SERVER, -1)
+
+enum msg_type {
+#define X(constant, name, flags, reply) constant,
+    MESSAGES(X)
+#undef X
+        MSG_COUNT
+};
+
+extern const struct protocol proto; /* messages[MSG_COUNT] */
+
+struct msg_ok {
+    bool well; /* always true */
+};
+
+struct msg_error {
+    int kind; /* enum err_kind */
+    const char *text;
+};
+
+struct msg_hello {
+    int64_t version;     /* PROTO_VERSION of the sender */
+    const char *program; /* "ludwig", "ludwig-worker" */
+    const char *host;
+    const char *user_label; /* where people share an account; grants nothing */
+};
+
+struct msg_welcome {
+    int64_t version;
+    const char *server_id;
+    const char *server_version;
+    const char *user; /* who the kernel says the peer is */
+    int64_t uid;
+    bool admin;
+    const char *share; /* the share as ludwigd sees it */
+};
+
+enum reuse { REUSE_ALL, REUSE_PARAMS, REUSE_NONE, REUSE_COUNT };
+extern const char *const reuse_names[REUSE_COUNT];
+
+struct msg_submit_begin {
+    const char *project;
+    const char *name; /* of the sweep; may be NULL */
+    int64_t reps;
+    int64_t priority;  /* -1000..1000, larger first */
+    int reuse;         /* enum reuse */
+    struct list nodes; /* const char *: node names and @groups; empty: any */
+    bool no_nodes;     /* nodes: [] */
+    struct work work;
+};
+
+struct msg_submit_open {
+    int64_t sweep;
+};
+
+/* chain: SHA-256 over the chain before it (zeroes at first) and the chunk's bytes */
+struct msg_submit_chunk {
+    int64_t sweep;
+    int64_t index;        /* 0, 1, 2, ... */
+    struct bytes configs; /* msgpack array of param2vals (maps) */
+};
+
+struct msg_submit_taken {
+    int64_t index;
+};
+
+struct msg_submit_end {
+    int64_t sweep;
+    int64_t configs;     /* how many were sent */
+    struct digest chain; /* after the last chunk */
+};
+
+struct msg_submitted {
+    int64_t sweep;
+    const char *project;
+    int64_t configs;
+    int64_t reps;
+    int64_t jobs;   /* configs x reps, duplicates taken once */
+    int64_t reused; /* of these done already */
+    int64_t queued; /* of these new */
+};
+
+/* Jobs first..last of a sweep; 0, 0: all. */
+struct target {
+    int64_t sweep;
+    int64_t first;
+    int64_t last;
+};
+
+struct msg_cancel {
+    struct list targets; /* struct target */
+};
+
+/* Queues jobs again that failed or were cancelled. */
+struct msg_retry {
+    struct list targets;
+};
+
+struct msg_changed {
+    int64_t jobs; /* how many were changed */
+};
+
+struct job_counts {
+    int64_t queued, staging, running, publishing, done, failed, cancelled;
+};
+
+struct sweep_info {
+    int64_t sweep;
+    const char *project;
+    const char *name;
+    const char *user;
+    int state; /* enum sweep_state */
+    int64_t priority;
+    int64_t configs;
+    int64_t reps;
+    int64_t reused;
+    struct job_counts jobs;
+    int64_t submitted_at; /* ms since 1970, as all moments */
+    int64_t ended_at;
+};
+
+struct msg_get_sweeps {
+    int64_t sweep;  /* this one only; 0: all, newest first */
+    int64_t before; /* 0: from the newest */
+    int64_t limit;
+};
+
+struct msg_sweep_page {
+    struct list sweeps; /* struct sweep_info */
+    bool more;
+};
+
+struct job_info {
+    const char *job; /* "7.13" */
+    const char *param_name;
+    const char *job_name;
+    int64_t rep;
+    int state; /* enum job_state */
+    int64_t attempt;
+    const char *node;
+    const char *partition;
+    int64_t exit_code; /* nullable */
+    int64_t signal;    /* nullable */
+    const char *reason;
+    int64_t queued_at;
+    int64_t started_at;
+    int64_t ended_at;
+    struct value params;
+    const char *run_path; /* relative to the share */
+    const char *log_path;
+};
+
+struct msg_get_jobs {
+    int64_t sweep;
+    int64_t after; /* job number within the sweep; 0: from the first */
+    int64_t last;  /* up to this one; 0: no end */
+    int64_t limit;
+    struct list states; /* const char *; empty: all */
+};
+
+struct msg_job_page {
+    struct list jobs; /* struct job_info */
+    int64_t next;     /* "after" for the next page; 0: that was all */
+};
+
+struct job_result {
+    const char *job;
+    const char *param_name;
+    int64_t rep;
+    int state;
+    struct value params;
+    struct list metrics; /* struct metric */
+};
+
+/* Jobs of the sweep, and those of earlier ones that it reused. */
+struct msg_get_results {
+    int64_t sweep;
+    int64_t after; /* opaque; 0: from the first */
+    int64_t limit;
+};
+
+struct msg_result_page {
+    struct list results; /* struct job_result */
+    int64_t next;
+};
+
+struct node_info {
+    const char *node;
+    const char *kind;  /* "local", "node", "slurm" */
+    const char *state; /* "up", "drained", "lost" */
+    double cpus;
+    int64_t gpus;
+    int64_t memory; /* bytes */
+    int64_t running;
+    const char *user;
+};
+
+struct msg_get_nodes {
+    int64_t limit;
+};
+
+struct msg_node_page {
+    struct list nodes;
+};
+
+/* Pushes the sweep's summary and every job that changed after the cursor, now and later. */
+struct msg_subscribe {
+    int64_t sweep;
+    int64_t job;    /* only this job of it; 0: all */
+    int64_t cursor; /* 0: from the beginning; -1: from now on */
+    bool jobs;      /* false: summaries only */
+};
+
+struct msg_changes {
+    int64_t cursor; /* seen up to here */
+    bool more;      /* another page follows at once */
+    struct sweep_info sweep;
+    struct list jobs; /* struct job_info */
+};
+
+struct msg_shutdown {
+    bool workers; /* the workers of this user on this machine leave too */
+};
+
+/* An attempt that a worker holds. */
+struct held {
+    struct token token;
+    int state; /* enum attempt_state */
+    int64_t started_at;
+};
+
+struct msg_register {
+    struct token worker; /* persistent */
+    struct token incarnation;
+    const char *boot_id;
+    const char *node;
+    const char *kind;
+    int64_t cpus_milli;
+    int64_t gpus;
+    int64_t memory_bytes;
+    struct list attempts; /* struct held: all of them */
+};
+
+struct msg_registered {
+    int64_t lease_ms;
+    struct list stop; /* struct token_entry: held attempts that do not count any more */
+};
+
+struct token_entry {
+    struct token token;
+};
+
+struct assignment {
+    struct token token;
+    int64_t sweep;
+    int64_t job;     /* number within the sweep */
+    int64_t attempt; /* from 1 */
+    const char *param_name;
+    const char *job_name;
+    int64_t rep;
+    int64_t seed;
+    int64_t restart;     /* LUDWIG_RESTART */
+    struct bytes params; /* msgpack map */
+};
+
+struct sweep_work {
+    int64_t sweep;
+    const char *project;
+    const char *user; /* whose job it is */
+    struct work work;
+};
+
+struct msg_hand {
+    int64_t hand;
+    struct list sweeps;      /* struct sweep_work: every one that the assignments name */
+    struct list assignments; /* struct assignment */
+};
+
+/* The hand has been recorded. */
+struct msg_took {
+    int64_t hand;
+};
+
+struct report {
+    struct token token;
+    int64_t seq; /* per attempt, from 1 */
+    int event;   /* enum attempt_event */
+    int64_t at;  /* when it happened */
+    int64_t started_at;
+    int64_t ended_at;
+    int64_t exit_code; /* nullable */
+    int64_t signal;    /* nullable */
+    int64_t max_rss_bytes;
+    int64_t cpu_ms;
+    const char *reason;
+    const char *run_path; /* where its files lie, relative to the share */
+    struct token winner;  /* with supersede: whose result lies there */
+    struct list metrics;  /* struct metric */
+};
+
+struct msg_report {
+    struct list reports; /* struct report */
+};
+
+struct verdict_entry {
+    struct token token;
+    int64_t seq;
+    int verdict; /* enum verdict */
+};
+
+struct msg_verdicts {
+    struct list verdicts; /* struct verdict_entry */
+};
+
+struct msg_stop_attempts {
+    struct list tokens; /* struct token_entry: end them, leave nothing of them */
+};
+
+/* Gives back assigned attempts that have not started; each is answered by a report. */
+struct msg_recall {
+    struct list tokens;
+};
+
+/* The worker ends its agent; jobs that run go on and are adopted by the next one. */
+struct msg_leave {
+    const char *reason;
+};
+
+extern const struct schema sweep_info_schema, job_info_schema, job_result_schema, node_info_schema,
+    held_schema, token_entry_schema, assignment_schema, sweep_work_schema, report_schema,
+    verdict_entry_schema, target_schema, job_counts_schema, submitted_schema;
+
+#endif

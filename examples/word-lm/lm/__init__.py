@@ -1,0 +1,1 @@
+"""A language model that counts words. sweep.yaml lists this folder under `source:`."""

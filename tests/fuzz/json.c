@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* json.c - fuzz: JSON from anybody; what was read is written and read to an equal value */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/canon.h"
+#include "common/json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_round_trip(struct arena *a, const struct value *v,
+                             void (*add)(struct buf *out, const struct value *v))
+{
+    struct buf b = { 0 };
+    struct value again;
+
+    add(&b, v);
+    if (json_read(buf_text(&b), b.n, a, &again, NULL) < 0 || !value_equal(v, &again))
+        abort();
+    buf_free(&b);
+}
+
+/* The canonical form is its own canonical form. */
+static void check_canon(struct arena *a, const struct value *v)
+{
+    struct buf once = { 0 }, twice = { 0 };
+    struct value again;
+
+    canon_add(&once, v);
+    if (json_read(buf_text(&once), once.n, a, &again, NULL) < 0)
+        abort();
+    canon_add(&twice, &again);
+    if (once.n != twice.n || value_compare_keys(buf_bytes(&once), buf_bytes(&twice)) != 0)
+        abort();
+    buf_free(&once);
+    buf_free(&twice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *a = arena_create();
+    struct value v;
+
+    if (json_read((const char *)data, size, a, &v, NULL) == 0) {
+        check_round_trip(a, &v, json_add_value);
+        check_round_trip(a, &v, json_add_pretty);
+        check_canon(a, &v);
+    }
+    arena_destroy(a);
+    return 0;
+}
