@@ -107,6 +107,7 @@ $(program_$1): $O/$1/main.o $O/lib$1.a $O/libcommon.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK)$(link) -o $$@ $$^ $$(call libs_of,$(packages_$1)) $$(libs_$1)
 endef
+libs_client := -lm
 libs_worker := -ldl
 $(eval $(call room,client))
 $(eval $(call room,server))
@@ -120,15 +121,15 @@ $O/libcommon.a: $(patsubst %.c,$O/%.o,$(wildcard common/*.c))
 own_room = $(filter $O/lib$(firstword $(subst _, ,$(@F))).a,$(archives))
 $O/unit/%: $O/tests/unit/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $< $(own_room) $(archives) $(call libs_of,$(packages) cmocka) -ldl
+	$(call say,LINK)$(link) -o $@ $< $(own_room) $(archives) $(call libs_of,$(packages) cmocka) -ldl -lm
 
 build/bench/%: $O/tests/bench/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $< $(archives) $(call libs_of,$(packages)) -ldl
+	$(call say,LINK)$(link) -o $@ $< $(archives) $(call libs_of,$(packages)) -ldl -lm
 
 $O/fuzz/%: $O/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -fsanitize=fuzzer -o $@ $< $(archives) $(call libs_of,$(packages)) -ldl
+	$(call say,LINK)$(link) -fsanitize=fuzzer -o $@ $< $(archives) $(call libs_of,$(packages)) -ldl -lm
 
 -include $(wildcard $O/*/*.d $O/tests/*/*.d)
 .SECONDARY:

@@ -16,6 +16,7 @@
 #                                under set -e: share files, or set variables outside
 #     skip SENTENCE WHY
 #     done_testing               last of all
+#     not COMMAND...             must fail; "!" would not do, as set -e overlooks it
 #     wait_until SECONDS CMD...  try every 50 ms; one argument is shell text
 #     json FILE|- EXPRESSION     print a Python expression on d, the file's JSON value;
 #                                fails when that is None or False
@@ -143,6 +144,10 @@ done_testing() {
     echo "1..$test_n"
     [ $test_failed = 0 ]
     exit
+}
+
+not() { # COMMAND...
+    ! "$@"
 }
 
 wait_until() { # SECONDS COMMAND...

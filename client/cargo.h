@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cargo.h - the files that a sweep takes along: its source, and its data
+ *
+ * The source tree holds what source: names, relative to the sweep file's folder;
+ * without source: everything there but the sweep file itself, its data, and what
+ * is ignored.  The tree of a data entry is that file, or what is in that folder.
+ */
+#ifndef LUDWIG_CLIENT_CARGO_H
+#define LUDWIG_CLIENT_CARGO_H
+
+#include "client/spec.h"
+#include "client/tree.h"
+#include "client/upload.h"
+
+struct cargo {
+    struct tree source;
+    struct tree *data; /* one for each entry of spec->data */
+    size_t n_data;
+};
+
+/* share: not taken along if it lies in the folder; may be NULL.  Without digests nothing is read. */
+int cargo_load(struct cargo *c, const struct spec *s, const char *share, bool with_digests,
+               struct err *e);
+void cargo_free(struct cargo *c); /* also after cargo_load failed */
+
+/* Writes the digests into work. */
+void cargo_sign(const struct cargo *c, const struct spec *s, struct arena *a, struct work *work);
+int cargo_upload(const struct cargo *c, const struct place *to, struct err *e);
+
+#endif

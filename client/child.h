@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child.h - other programs, started with a list of words and never through a shell
+ */
+#ifndef LUDWIG_CLIENT_CHILD_H
+#define LUDWIG_CLIENT_CHILD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+
+/*
+ * Runs argv[0] (looked for in PATH) and appends what it writes to stdout, at most
+ * max_bytes; its stderr is dropped.  Returns its exit status (128 + signal when one
+ * ended it), -1 with e set when it could not be run.
+ */
+int child_capture(const char *const *argv, size_t max_bytes, struct buf *out, struct err *e);
+
+/* Starts the program at argv[0] in a session of its own, in /, with stdin empty and stdout and
+ * stderr appended to the log.  -1 with e set when it could not be started. */
+pid_t child_start_daemon(const char *const *argv, const char *log_path, struct err *e);
+/* Whether such a child is no more; forgets it then. */
+bool child_has_ended(pid_t pid);
+
+/* The program of that name beside our own; the caller frees it.  NULL with e set. */
+char *child_beside_us(const char *name, struct err *e);
+bool child_is_in_path(const char *name);
+
+#endif

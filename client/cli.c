@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* cli.c - from the command line to an exit code */
+#include <stdbool.h>
+#include <string.h>
+
+#include "client/cli.h"
+#include "client/out.h"
+
+struct common_options {
+    const char *server;
+    bool help;
+    bool version;
+};
+
+const struct opt cli_options[] = {
+    { "server", 0, OPT_STR, "ADDRESS", offsetof(struct common_options, server), 0, 0,
+      "the server to talk to, as unix:/path/server.sock" },
+    { "help", 'h', OPT_FLAG, NULL, offsetof(struct common_options, help), 0, 0,
+      "say how to use it, and end" },
+    { "version", 0, OPT_FLAG, NULL, offsetof(struct common_options, version), 0, 0,
+      "say which version this is, and end" },
+    { 0 },
+};
+
+static const struct opt no_options[] = { { 0 } };
+
+static int say_help(const struct command *c, struct err *e)
+{
+    struct buf text = { 0 };
+
+    if (c != NULL)
+        command_add_help(&text, c);
+    else
+        command_add_overview(&text);
+    return out_write(&text, e) < 0 ? -1 : EXIT_WELL;
+}
+
+static int check_n_args(const struct cli *cli, struct err *e)
+{
+    const struct command *c = cli->command;
+
+    if (cli->args.n < c->min_args)
+        return err_set(e, ERR_USAGE, "usage: ludwig %s %s", c->name, c->args);
+    if (cli->args.n > c->max_args)
+        return err_set(e, ERR_USAGE, "'%s' is one argument too many; usage: ludwig %s %s",
+                       cli->args.words[c->max_args], c->name, c->args);
+    return 0;
+}
+
+static int run_command(struct cli *cli, const struct opt_words *words, struct err *e)
+{
+    const struct command *c = cli->command;
+    struct common_options common = { 0 };
+    void *options = arena_alloc(cli->arena, c->options_size);
+    struct opt_group groups[] = { { c->options != NULL ? c->options : no_options, options },
+                                  { cli_options, &common } };
+
+    if (opt_parse(groups, 2, words, cli->arena, &cli->args, e) < 0)
+        return err_wrap(e, "%s", c->name);
+    if (common.help)
+        return say_help(c, e);
+    if (common.version)
+        return cmd_version.run(cli, e);
+    if (check_n_args(cli, e) < 0)
+        return -1;
+    if (common.server != NULL)
+        cli->server = common.server;
+    cli->options = options;
+    return c->run(cli, e);
+}
+
+/* Where the command's name stands among the words; options before it are the common ones. */
+static size_t find_name(const struct opt_words *words)
+{
+    size_t i = 0;
+
+    while (i < words->n && words->words[i][0] == '-')
+        i += strcmp(words->words[i], "--server") == 0 ? 2 : 1;
+    return i < words->n ? i : words->n;
+}
+
+static int run_words(struct cli *cli, const struct opt_words *words, struct err *e)
+{
+    size_t name = find_name(words);
+    struct opt_words before = { words->words, name }, rest;
+    struct common_options common = { 0 };
+    struct opt_group group = { cli_options, &common };
+
+    if (opt_parse(&group, 1, &before, cli->arena, &rest, e) < 0)
+        return -1;
+    cli->server = common.server;
+    if (common.version)
+        return cmd_version.run(cli, e);
+    if (name == words->n && !common.help)
+        return err_set(e, ERR_USAGE, "which command? (see ludwig help)");
+    if (name == words->n)
+        return say_help(NULL, e);
+    cli->command = command_find(words->words[name], e);
+    if (cli->command == NULL)
+        return -1;
+    if (common.help)
+        return say_help(cli->command, e);
+    rest = (struct opt_words){ words->words + name + 1, words->n - name - 1 };
+    return run_command(cli, &rest, e);
+}
+
+int cli_main(const struct opt_words *words)
+{
+    struct cli cli = { .arena = arena_create() };
+    struct err e = { 0 };
+    int code = run_words(&cli, words, &e);
+
+    arena_destroy(cli.arena);
+    if (code >= 0)
+        return code;
+    out_error(&e);
+    return (int)err_exit_code(e.kind);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_down.c - ludwig down */
+#include "client/command.h"
+#include "client/embedded.h"
+#include "client/endpoint.h"
+
+static int run(struct cli *cli, struct err *e)
+{
+    struct endpoint ep;
+    struct conf c;
+
+    if (conf_read(&c, cli->arena, e) < 0 ||
+        endpoint_find(&ep, cli->server, &c, cli->arena, e) < 0)
+        return -1;
+    if (!ep.embedded)
+        return err_set(e, ERR_USAGE,
+                       "down stops a server of your own, but %s names the one at %s", ep.from,
+                       ep.socket_path);
+    return embedded_down(&c, e) < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_down = {
+    .name = "down",
+    .args = "",
+    .help = "stop your own server and worker on this machine",
+    .more = "Jobs that run go on; the next `ludwig up` takes them up again.\n",
+    .run = run,
+};

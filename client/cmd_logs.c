@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_logs.c - ludwig logs */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/filewatch.h"
+#include "client/logfile.h"
+#include "client/out.h"
+#include "client/selector.h"
+#include "client/session.h"
+#include "client/subscription.h"
+#include "common/path.h"
+
+/* Where nobody tells us that a file grew. */
+enum { LOOK_EVERY_MS = 1000 };
+
+struct options {
+    bool follow;
+    int64_t lines;
+};
+
+static const struct opt options[] = {
+    { "follow", 'f', OPT_FLAG, NULL, offsetof(struct options, follow), 0, 0,
+      "go on until the job has ended; Ctrl-C leaves it running" },
+    { "lines", 'n', OPT_INT, "N", offsetof(struct options, lines), 0, INT64_C(1) << 53,
+      "begin with the last N lines; without it: with the first one" },
+    { 0 },
+};
+
+/* A job's log as it is shown. */
+struct viewer {
+    const char *share;
+    const char *job;      /* "7.13" */
+    int64_t lines;        /* OPT_UNSET: all; holds for the first file */
+    struct logfile file;  /* fd -1: none is open */
+    int watch_fd;
+    char *path;           /* of the newest attempt's log, NULL before the first */
+    bool ended;
+};
+
+static int find_job(struct rpc *rpc, const struct target *t, struct msg_job_page *page,
+                    struct err *e)
+{
+    struct msg_get_jobs request = {
+        .sweep = t->sweep, .after = t->first - 1, .last = t->first, .limit = 1
+    };
+
+    if (rpc_call(rpc, MSG_GET_JOBS, &request, page, e) < 0)
+        return -1;
+    if (page->jobs.n == 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, t->sweep,
+                       t->first);
+    return 0;
+}
+
+static void close_file(struct viewer *v)
+{
+    filewatch_close(v->watch_fd);
+    v->watch_fd = -1;
+    logfile_close(&v->file);
+}
+
+/* Opens the log once it is there, and copies what is new. */
+static int copy_new(struct viewer *v, struct err *e)
+{
+    if (v->file.fd < 0 && v->path != NULL) {
+        int found = logfile_open(&v->file, v->path, out_is_terminal(STDOUT_FILENO), e);
+
+        if (found <= 0)
+            return found;
+        v->watch_fd = filewatch_open(v->path);
+        if (v->lines != OPT_UNSET && logfile_seek_lines(&v->file, v->lines, e) < 0)
+            return -1;
+        v->lines = OPT_UNSET;
+    }
+    return v->file.fd < 0 ? 0 : logfile_copy(&v->file, e);
+}
+
+/* What the server says about the job: another attempt has another log. */
+static int take_info(struct viewer *v, const struct job_info *info, struct err *e)
+{
+    char *path;
+
+    v->ended = job_is_ended((enum job_state)info->state);
+    if (info->log_path == NULL || info->log_path[0] == '\0')
+        return 0;
+    path = path_join(v->share, info->log_path);
+    if (v->path != NULL && strcmp(v->path, path) != 0) {
+        int result = copy_new(v, e);
+
+        close_file(v);
+        if (result < 0) {
+            free(path);
+            return -1;
+        }
+        out_note("ludwig: attempt %" PRId64 " of job %s", info->attempt, v->job);
+    }
+    free(v->path);
+    v->path = path;
+    return 0;
+}
+
+static int say_detached(const struct viewer *v)
+{
+    out_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
+    return EXIT_WELL;
+}
+
+static int take_changes(struct viewer *v, const struct msg_changes *changes, struct err *e)
+{
+    const struct job_info *jobs = changes->jobs.items;
+
+    for (size_t i = 0; i < changes->jobs.n; i++)
+        if (strcmp(jobs[i].job, v->job) == 0 && take_info(v, &jobs[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+static int follow(struct viewer *v, struct subscription *sub, struct err *e)
+{
+    struct msg_changes changes;
+
+    while (!v->ended) {
+        int timeout_ms = v->watch_fd >= 0 ? -1 : LOOK_EVERY_MS;
+        enum event event;
+
+        sub->other_fd = v->watch_fd;
+        event = subscription_wait(sub, timeout_ms, &changes, e);
+        if (event == EVENT_ERROR)
+            return -1;
+        if (event == EVENT_INTERRUPT)
+            return say_detached(v);
+        if (event == EVENT_OTHER)
+            filewatch_drain(v->watch_fd);
+        if (event == EVENT_CHANGES && take_changes(v, &changes, e) < 0)
+            return -1;
+        if (copy_new(v, e) < 0)
+            return -1;
+    }
+    return EXIT_WELL;
+}
+
+static int follow_job(struct viewer *v, struct rpc *rpc, const struct target *t, struct err *e)
+{
+    struct msg_subscribe what = { .sweep = t->sweep, .job = t->first, .jobs = true };
+    struct subscription sub;
+    int result;
+
+    if (v->ended)
+        return EXIT_WELL;
+    if (subscription_begin(&sub, rpc, &what, e) < 0)
+        return -1;
+    result = follow(v, &sub, e);
+    subscription_end(&sub);
+    return result;
+}
+
+static int say_no_log(const struct viewer *v, const char *state, struct err *e)
+{
+    if (v->path == NULL)
+        return err_set(e, ERR_NOT_FOUND, "job %s is %s and has no log yet (-f waits for it)",
+                       v->job, state);
+    return err_set(e, ERR_NOT_FOUND, "job %s is %s; there is no log at %s", v->job, state,
+                   v->path);
+}
+
+static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool follows,
+                struct err *e)
+{
+    struct msg_job_page page;
+    const struct job_info *info;
+
+    if (find_job(rpc, t, &page, e) < 0)
+        return -1;
+    info = page.jobs.items;
+    if (take_info(v, info, e) < 0 || copy_new(v, e) < 0)
+        return -1;
+    if (v->file.fd < 0 && (!follows || v->ended))
+        return say_no_log(v, job_state_names[info->state], e);
+    return follows ? follow_job(v, rpc, t, e) : EXIT_WELL;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct viewer v = { .lines = o->lines, .file = { .fd = -1 }, .watch_fd = -1 };
+    struct session s;
+    struct target t;
+    int result;
+
+    if (session_open(cli, &s, e) < 0)
+        return -1;
+    v.share = s.share;
+    result = selector_job(&s.rpc, cli->args.words[0], &t, e);
+    if (result == 0) {
+        v.job = arena_printf(cli->arena, "%" PRId64 ".%" PRId64, t.sweep, t.first);
+        result = view(&v, &s.rpc, &t, o->follow, e);
+    }
+    close_file(&v);
+    free(v.path);
+    session_close(&s);
+    return result;
+}
+
+const struct command cmd_logs = {
+    .name = "logs",
+    .args = "JOB [OPTION]...",
+    .help = "show what a job printed",
+    .more = "JOB is written as 7.13 or last.13.\n",
+    .min_args = 1,
+    .max_args = 1,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

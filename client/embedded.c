@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* embedded.c - a ludwigd and a worker of the user's own, on this machine */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/address.h"
+#include "client/child.h"
+#include "client/embedded.h"
+#include "client/out.h"
+#include "common/io.h"
+#include "common/path.h"
+#include "common/units.h"
+
+enum {
+    START_MAX_MS = 30 * 1000, /* a large queue after a crash takes a while to open */
+    STOP_MAX_MS = 20 * 1000,
+    LOCK_MAX_MS = 60 * 1000,
+    LOOK_EVERY_MS = 10,
+    LOG_TAIL_BYTES = 64 * 1024
+};
+
+static int not_running(struct err *e)
+{
+    return err_set(e, ERR_UNREACHABLE,
+                   "no server of yours is running here (`ludwig up` starts one, and so does "
+                   "`ludwig submit`)");
+}
+
+int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
+{
+    struct err why = { 0 };
+    char *state = conf_state_dir(), *socket_path = address_read(state, &why);
+    int result = -1;
+
+    free(state);
+    if (socket_path != NULL)
+        result = rpc_open(rpc, socket_path, c->user, &why);
+    if (why.kind == ERR_NOT_FOUND || (socket_path != NULL && why.kind == ERR_UNREACHABLE))
+        not_running(e);
+    else if (result < 0)
+        err_set(e, why.kind, "%s", why.text);
+    free(socket_path);
+    return result;
+}
+
+/* ---- starting ---- */
+
+static struct member entry(const char *key, struct value v)
+{
+    return (struct member){ value_str(key), v };
+}
+
+static int write_conf(const char *state, const char *name, struct member *members, size_t n,
+                      struct err *e)
+{
+    struct value map = { .type = VALUE_MAP, .map = { members, n } };
+    char *path = path_join(state, name);
+    struct buf text = { 0 };
+    int result;
+
+    buf_add_str(&text, "# Written by `ludwig up`.\n");
+    yaml_add_value(&text, &map);
+    result = io_replace_file(path, text.bytes, text.n, 0600, e);
+    buf_free(&text);
+    free(path);
+    return result;
+}
+
+static int write_server_conf(const char *state, const char *share, const char *socket_path,
+                             struct err *e)
+{
+    char *server_state = path_join(state, "server");
+    struct value path = value_str(socket_path);
+    struct member members[] = {
+        entry("share", value_str(share)),
+        entry("state", value_str(server_state)),
+        entry("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
+    };
+    int result = write_conf(state, "ludwigd.yaml", members, 3, e);
+
+    free(server_state);
+    return result;
+}
+
+static int write_worker_conf(const char *state, const struct conf *c, const char *share,
+                             const char *socket_path, struct err *e)
+{
+    char *worker_state = path_join(state, "worker");
+    char *server = mem_printf("unix:%s", socket_path);
+    struct member members[6] = {
+        entry("server", value_str(server)),
+        entry("share", value_str(share)),
+        entry("state", value_str(worker_state)),
+        entry("kind", value_str("local")),
+    };
+    size_t n = 4;
+    int result;
+
+    if (c->scratch != NULL)
+        members[n++] = entry("scratch", value_str(c->scratch));
+    if (c->resources.type == VALUE_MAP)
+        members[n++] = entry("resources", c->resources);
+    result = write_conf(state, "worker.yaml", members, n, e);
+    free(server);
+    free(worker_state);
+    return result;
+}
+
+/* "PROGRAM --config STATE/CONF", its output behind STATE/LOG. */
+static pid_t start_program(const char *state, const char *program, const char *conf_name,
+                           const char *log_name, struct err *e)
+{
+    char *path = child_beside_us(program, e);
+    char *conf = path_join(state, conf_name), *log = path_join(state, log_name);
+    const char *argv[] = { path, "--config", conf, NULL };
+    pid_t pid = path == NULL ? -1 : child_start_daemon(argv, log, e);
+
+    free(log);
+    free(conf);
+    free(path);
+    return pid;
+}
+
+/* The last line of a log, or "". */
+static char *last_line(const char *path)
+{
+    struct buf text = { 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+    off_t begin = size > LOG_TAIL_BYTES ? size - LOG_TAIL_BYTES : 0;
+    char *line;
+    size_t n;
+
+    if (fd >= 0 && lseek(fd, begin, SEEK_SET) == begin) {
+        ssize_t got = io_read_all(fd, buf_reserve(&text, LOG_TAIL_BYTES), LOG_TAIL_BYTES);
+
+        buf_added(&text, got > 0 ? (size_t)got : 0);
+    }
+    if (fd >= 0)
+        close(fd);
+    n = text.n;
+    while (n > 0 && text.bytes[n - 1] == '\n')
+        n--;
+    begin = (off_t)n;
+    while (begin > 0 && text.bytes[begin - 1] != '\n')
+        begin--;
+    line = mem_strndup(buf_text(&text) + begin, n - (size_t)begin);
+    buf_free(&text);
+    return line;
+}
+
+static int say_why_it_ended(const char *state, const char *program, const char *log_name,
+                            struct err *e)
+{
+    char *log = path_join(state, log_name), *line = last_line(log);
+
+    err_set(e, ERR_FAILED, "%s ended at once: %s (its log: %s)", program,
+            line[0] != '\0' ? line : "without a word", log);
+    free(line);
+    free(log);
+    return -1;
+}
+
+static void rest(int ms)
+{
+    (void)poll(NULL, 0, ms);
+}
+
+static int wait_for_server(const char *state, pid_t pid, const char *socket_path, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + START_MAX_MS;
+
+    while (!rpc_is_answered(socket_path)) {
+        if (child_has_ended(pid))
+            return say_why_it_ended(state, "ludwigd", "ludwigd.log", e);
+        if (units_monotonic_ms() >= deadline_ms)
+            return err_set(e, ERR_UNREACHABLE, "ludwigd did not answer within %d s (its log: %s)",
+                           START_MAX_MS / 1000, state);
+        rest(LOOK_EVERY_MS);
+    }
+    return 0;
+}
+
+static int start_server(const char *state, const struct conf *c, const char *socket_path,
+                        struct err *e)
+{
+    char *share = conf_embedded_share(c);
+    pid_t pid = -1;
+
+    if (io_make_dirs(share, 0755, e) == 0 &&
+        write_server_conf(state, share, socket_path, e) == 0 &&
+        address_write(state, socket_path, e) == 0)
+        pid = start_program(state, "ludwigd", "ludwigd.yaml", "ludwigd.log", e);
+    free(share);
+    return pid < 0 ? -1 : wait_for_server(state, pid, socket_path, e);
+}
+
+/* 1 when a worker of this machine is connected. */
+static int has_worker(struct rpc *rpc, struct err *e)
+{
+    struct msg_get_nodes request = { .limit = PAGE_MAX };
+    struct msg_node_page page;
+    const struct node_info *nodes;
+
+    if (rpc_call(rpc, MSG_GET_NODES, &request, &page, e) < 0)
+        return -1;
+    nodes = page.nodes.items;
+    for (size_t i = 0; i < page.nodes.n; i++)
+        if (strcmp(nodes[i].kind, "local") == 0 && strcmp(nodes[i].state, "lost") != 0)
+            return 1;
+    return 0;
+}
+
+static int wait_for_worker(struct rpc *rpc, const char *state, pid_t pid, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + START_MAX_MS;
+    bool ended = false;
+    int found;
+
+    while ((found = has_worker(rpc, e)) == 0) {
+        /* One that was running already makes the new one end, and is back in a moment. */
+        if (!ended && child_has_ended(pid)) {
+            ended = true;
+            deadline_ms = units_monotonic_ms() + 3000;
+        }
+        if (ended && units_monotonic_ms() >= deadline_ms)
+            return say_why_it_ended(state, "ludwig-worker", "worker.log", e);
+        if (units_monotonic_ms() >= deadline_ms)
+            return err_set(e, ERR_FAILED, "ludwig-worker did not report within %d s (its log: %s)",
+                           START_MAX_MS / 1000, state);
+        rest(LOOK_EVERY_MS);
+    }
+    return found < 0 ? -1 : 0;
+}
+
+static int start_worker(struct rpc *rpc, const char *state, const struct conf *c, struct err *e)
+{
+    int found = has_worker(rpc, e);
+    pid_t pid;
+
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    if (write_worker_conf(state, c, rpc->welcome.share, rpc->socket_path, e) < 0)
+        return -1;
+    pid = start_program(state, "ludwig-worker", "worker.yaml", "worker.log", e);
+    return pid < 0 ? -1 : wait_for_worker(rpc, state, pid, e);
+}
+
+/* Waits while another command of this user starts the same. */
+static int lock(const char *state, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + LOCK_MAX_MS;
+    char *path = path_join(state, "up.lock");
+    struct err why = { 0 };
+    int fd;
+
+    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
+           units_monotonic_ms() < deadline_ms)
+        rest(LOOK_EVERY_MS);
+    if (fd < 0)
+        err_set(e, why.kind, "%s", why.text);
+    free(path);
+    return fd;
+}
+
+/* The socket that is in use, as long as it is answered; else the best one.  Never while the
+ * same state is served on another host. */
+static char *find_socket(const char *state, bool *running, struct err *e)
+{
+    struct err why = { 0 };
+    char *socket_path = address_read(state, &why);
+
+    *running = socket_path != NULL && rpc_is_answered(socket_path);
+    if (*running)
+        return socket_path;
+    free(socket_path);
+    if (why.kind != ERR_UNREACHABLE)
+        return address_choose_socket(state, e);
+    err_set(e, why.kind, "%s", why.text);
+    return NULL;
+}
+
+static void note_share(const struct rpc *rpc, const struct conf *c)
+{
+    if (c->share != NULL && strcmp(c->share, rpc->welcome.share) != 0)
+        out_note("note: the server that is running uses the share %s; %s is used after "
+                 "`ludwig down` and `ludwig up`",
+                 rpc->welcome.share, c->share);
+}
+
+static int start_all(struct rpc *rpc, const char *state, const struct conf *c, bool wants_worker,
+                     struct err *e)
+{
+    bool running;
+    char *socket_path = find_socket(state, &running, e);
+    int result = -1;
+
+    if (socket_path != NULL && (running || start_server(state, c, socket_path, e) == 0))
+        result = rpc_open(rpc, socket_path, c->user, e);
+    free(socket_path);
+    if (result < 0)
+        return -1;
+    note_share(rpc, c);
+    if (!wants_worker && child_is_in_path("sbatch")) {
+        if (has_worker(rpc, NULL) == 0)
+            out_note("no worker was started here, as this looks like a login node of a cluster "
+                     "(sbatch is here); --local starts one");
+        return 0;
+    }
+    if (start_worker(rpc, state, c, e) == 0)
+        return 0;
+    rpc_close(rpc);
+    return -1;
+}
+
+int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, struct err *e)
+{
+    char *state = address_make_state_dir(e);
+    int lock_fd, result;
+
+    if (state == NULL)
+        return -1;
+    lock_fd = lock(state, e);
+    result = lock_fd < 0 ? -1 : start_all(rpc, state, c, wants_worker, e);
+    if (lock_fd >= 0)
+        close(lock_fd);
+    free(state);
+    return result;
+}
+
+/* ---- stopping ---- */
+
+static int64_t count_running(struct rpc *rpc)
+{
+    struct msg_get_nodes request = { .limit = PAGE_MAX };
+    struct msg_node_page page;
+    const struct node_info *nodes;
+    int64_t n = 0;
+
+    if (rpc_call(rpc, MSG_GET_NODES, &request, &page, NULL) < 0)
+        return 0;
+    nodes = page.nodes.items;
+    for (size_t i = 0; i < page.nodes.n; i++)
+        n += nodes[i].running;
+    return n;
+}
+
+static int ask_to_stop(struct rpc *rpc, struct err *e)
+{
+    struct msg_shutdown request = { .workers = true };
+    struct msg_ok reply;
+    bool lost = false;
+
+    if (rpc_send(rpc, MSG_SHUTDOWN, NULL, &request, &lost, e) >= 0 &&
+        rpc_receive(rpc, MSG_OK, &reply, &lost, e) == 0)
+        return 0;
+    /* It may be gone before its answer is here. */
+    return lost ? 0 : -1;
+}
+
+static int wait_until_gone(const char *socket_path, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + STOP_MAX_MS;
+
+    while (rpc_is_answered(socket_path)) {
+        if (units_monotonic_ms() >= deadline_ms)
+            return err_set(e, ERR_FAILED, "ludwigd still answers at %s after %d s", socket_path,
+                           STOP_MAX_MS / 1000);
+        rest(LOOK_EVERY_MS);
+    }
+    return 0;
+}
+
+int embedded_down(const struct conf *c, struct err *e)
+{
+    struct rpc rpc = { 0 };
+    int64_t n_running;
+    char *socket_path;
+    int result;
+
+    if (embedded_connect(&rpc, c, e) < 0)
+        return -1;
+    socket_path = mem_strdup(rpc.socket_path);
+    n_running = count_running(&rpc);
+    result = ask_to_stop(&rpc, e);
+    rpc_close(&rpc);
+    if (result == 0)
+        result = wait_until_gone(socket_path, e);
+    free(socket_path);
+    if (result == 0 && n_running > 0)
+        out_note("stopped; %" PRId64 " running %s on, and the next `ludwig up` takes %s up again",
+                 n_running, n_running == 1 ? "job goes" : "jobs go", n_running == 1 ? "it" : "them");
+    else if (result == 0)
+        out_note("stopped");
+    return result;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jsonlist.h - {"v":1,"NAME":[...]} on stdout, however long
+ */
+#ifndef LUDWIG_CLIENT_JSONLIST_H
+#define LUDWIG_CLIENT_JSONLIST_H
+
+#include "common/schema.h"
+
+struct jsonlist {
+    struct buf out;
+    size_t n;
+};
+
+void jsonlist_begin(struct jsonlist *l, const char *name);
+/* Where the next item's JSON goes. */
+struct buf *jsonlist_next(struct jsonlist *l);
+void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item);
+/* Writes what has piled up; a listing calls it once a page. */
+int jsonlist_flush(struct jsonlist *l, struct err *e);
+int jsonlist_end(struct jsonlist *l, struct err *e);
+
+#endif

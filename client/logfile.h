@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * logfile.h - a job's log on its way to stdout
+ */
+#ifndef LUDWIG_CLIENT_LOGFILE_H
+#define LUDWIG_CLIENT_LOGFILE_H
+
+#include <stdbool.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+
+struct logfile {
+    int fd;
+    bool harmless; /* control characters are written out: for a terminal */
+    struct buf rest; /* the beginning of a character whose end is not there yet */
+};
+
+/* 1, or 0 when the file is not there yet, or -1. */
+int logfile_open(struct logfile *l, const char *path, bool harmless, struct err *e);
+void logfile_close(struct logfile *l); /* also one with fd -1 */
+/* Moves to where the last n lines begin. */
+int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e);
+/* Writes all there is now to stdout. */
+int logfile_copy(struct logfile *l, struct err *e);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* rpc.c - questions to ludwigd, and its answers */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/rpc.h"
+#include "client/unixsocket.h"
+#include "common/units.h"
+
+enum { FIRST_PAUSE_MS = 20, LONGEST_PAUSE_MS = 1000 };
+
+bool rpc_is_answered(const char *socket_path)
+{
+    int fd = unixsocket_connect(socket_path, NULL);
+
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+/* ---- opening ---- */
+
+static void keep_welcome(struct rpc *r, const struct msg_welcome *w)
+{
+    arena_reset(r->arena);
+    r->welcome = *w;
+    r->welcome.server_id = arena_strdup(r->arena, w->server_id);
+    r->welcome.server_version =
+        arena_strdup(r->arena, w->server_version != NULL ? w->server_version : "");
+    r->welcome.user = arena_strdup(r->arena, w->user != NULL ? w->user : "");
+    r->welcome.share = arena_strdup(r->arena, w->share != NULL ? w->share : "");
+}
+
+static int greet(struct rpc *r, bool *lost, struct err *e)
+{
+    char *host = unixsocket_host();
+    struct msg_hello hello = { .version = PROTO_VERSION,
+                               .program = "ludwig",
+                               .host = host,
+                               .user_label = r->user_label };
+    struct msg_welcome welcome;
+    int64_t seq = rpc_send(r, MSG_HELLO, NULL, &hello, lost, e);
+
+    free(host);
+    if (seq < 0 || rpc_receive(r, MSG_WELCOME, &welcome, lost, e) < 0)
+        return -1;
+    keep_welcome(r, &welcome);
+    return 0;
+}
+
+/* One try. */
+static int connect_once(struct rpc *r, bool *lost, struct err *e)
+{
+    int fd = unixsocket_connect(r->socket_path, e);
+
+    *lost = true;
+    if (fd < 0)
+        return -1;
+    wire_init(&r->wire, fd, &proto);
+    *lost = false;
+    if (greet(r, lost, e) == 0)
+        return 0;
+    wire_close(&r->wire);
+    return -1;
+}
+
+int rpc_open(struct rpc *r, const char *socket_path, const char *user_label, struct err *e)
+{
+    bool lost;
+
+    *r = (struct rpc){ .wire = { .fd = -1 },
+                       .socket_path = mem_strdup(socket_path),
+                       .user_label = user_label != NULL ? mem_strdup(user_label) : NULL,
+                       .arena = arena_create(),
+                       .patience_ms = RPC_PATIENCE_MS,
+                       .interrupt_fd = -1 };
+    if (connect_once(r, &lost, e) == 0)
+        return 0;
+    rpc_close(r);
+    return -1;
+}
+
+void rpc_close(struct rpc *r)
+{
+    if (r->arena == NULL)
+        return;
+    wire_close(&r->wire);
+    arena_destroy(r->arena);
+    free(r->socket_path);
+    free(r->user_label);
+    *r = (struct rpc){ .wire = { .fd = -1 } };
+}
+
+/* Clients that lost the same server do not all come back in the same moment. */
+static int jittered(int64_t pause_ms)
+{
+    struct token random;
+
+    token_make(&random);
+    return (int)(pause_ms / 2 + random.bytes[0] * pause_ms / 512);
+}
+
+/* Sleeps; false when the user interrupts. */
+static bool rest(const struct rpc *r, int64_t pause_ms)
+{
+    struct pollfd fd = { .fd = r->interrupt_fd, .events = POLLIN };
+
+    return poll(&fd, 1, jittered(pause_ms)) <= 0;
+}
+
+int rpc_reopen(struct rpc *r, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + r->patience_ms;
+    bool lost = true;
+
+    wire_close(&r->wire);
+    for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms *= 2) {
+        if (connect_once(r, &lost, e) == 0)
+            return 0;
+        if (!lost || units_monotonic_ms() >= deadline_ms)
+            return err_wrap(e, "the connection to the server was lost");
+        if (!rest(r, pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS))
+            return err_set(e, ERR_UNREACHABLE, "interrupted while the server was away");
+    }
+}
+
+/* ---- asking ---- */
+
+int64_t rpc_send(struct rpc *r, enum msg_type type, const struct token *id, const void *body,
+                 bool *lost, struct err *e)
+{
+    struct err why = { 0 };
+    int64_t seq = wire_send(&r->wire, (int)type, 0, id, body, &why);
+
+    *lost = seq < 0 && why.kind == ERR_UNREACHABLE;
+    if (seq < 0)
+        err_set(e, why.kind, "%s", why.text);
+    return seq;
+}
+
+static int take_error(struct rpc *r, const struct envelope *m, struct err *e)
+{
+    struct msg_error error;
+
+    if (message_body(&proto, m, r->wire.arena, &error, e) < 0)
+        return err_wrap(e, "the server's answer");
+    return err_set(e, (enum err_kind)error.kind, "%s", error.text);
+}
+
+int rpc_read(struct rpc *r, const struct envelope *m, enum msg_type type, void *reply,
+             struct err *e)
+{
+    if (m->type == MSG_ERROR)
+        return take_error(r, m, e);
+    if (m->type != (int)type)
+        return err_set(e, ERR_PROTOCOL, "the server answered '%s' instead of '%s'",
+                       proto.messages[m->type].name, proto.messages[type].name);
+    if (message_body(&proto, m, r->wire.arena, reply, e) < 0)
+        return err_wrap(e, "the server's answer '%s'", proto.messages[type].name);
+    return 0;
+}
+
+int rpc_receive(struct rpc *r, enum msg_type type, void *reply, bool *lost, struct err *e)
+{
+    struct err why = { 0 };
+    struct envelope m;
+    int got = wire_receive(&r->wire, &m, &why);
+
+    *lost = got == 0 || (got < 0 && why.kind == ERR_UNREACHABLE);
+    if (got == 1)
+        return rpc_read(r, &m, type, reply, e);
+    if (got == 0)
+        return err_set(e, ERR_UNREACHABLE, "the server closed the connection");
+    return err_set(e, why.kind, "%s", why.text);
+}
+
+int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply, struct err *e)
+{
+    const struct message *m = &proto.messages[type];
+    struct token id;
+    bool lost;
+
+    token_make(&id);
+    for (;;) {
+        if (rpc_send(r, type, (m->flags & CHANGES) != 0 ? &id : NULL, request, &lost, e) >= 0 &&
+            rpc_receive(r, (enum msg_type)m->reply, reply, &lost, e) == 0)
+            return 0;
+        if (!lost || rpc_reopen(r, e) < 0)
+            return -1;
+    }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rpc.h - questions to ludwigd, and its answers
+ *
+ * A connection that breaks is made again, for a while, and the question is asked
+ * again; changing requests carry an id, so that asking twice changes things once.
+ */
+#ifndef LUDWIG_CLIENT_RPC_H
+#define LUDWIG_CLIENT_RPC_H
+
+#include <stdbool.h>
+
+#include "common/proto.h"
+
+/* How long a server that went away is waited for: it may just be restarted. */
+enum { RPC_PATIENCE_MS = 10 * 1000 };
+
+struct rpc {
+    struct wire wire;
+    char *socket_path;
+    char *user_label; /* or NULL */
+    struct msg_welcome welcome; /* its texts live in arena */
+    struct arena *arena;
+    int64_t patience_ms;
+    int interrupt_fd; /* readable: give up waiting; -1: none */
+};
+
+int rpc_open(struct rpc *r, const char *socket_path, const char *user_label, struct err *e);
+void rpc_close(struct rpc *r); /* also one that is zero-initialised */
+
+/* Whether somebody listens there. */
+bool rpc_is_answered(const char *socket_path);
+
+/* Asks and waits; texts and lists of the reply last until the next call on r. */
+int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply, struct err *e);
+
+/*
+ * The pieces of rpc_call, for callers that have several questions under way.
+ * They fail with *lost set when the connection broke; rpc_reopen makes a new one.
+ */
+int64_t rpc_send(struct rpc *r, enum msg_type type, const struct token *id, const void *body,
+                 bool *lost, struct err *e);
+/* One message of the type, or -1 with e set by the server's error. */
+int rpc_receive(struct rpc *r, enum msg_type type, void *reply, bool *lost, struct err *e);
+/* Reads what the message that was received last says. */
+int rpc_read(struct rpc *r, const struct envelope *m, enum msg_type type, void *reply,
+             struct err *e);
+int rpc_reopen(struct rpc *r, struct err *e);
+
+#endif

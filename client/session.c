@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* session.c - what a command needs to talk to the server */
+#include "client/session.h"
+#include "client/embedded.h"
+
+static int find_server(struct cli *cli, struct session *s, struct err *e)
+{
+    *s = (struct session){ 0 };
+    if (conf_read(&s->conf, cli->arena, e) < 0)
+        return -1;
+    return endpoint_find(&s->endpoint, cli->server, &s->conf, cli->arena, e);
+}
+
+/* An embedded server's share is its own; elsewhere this machine may see another path. */
+static void keep_share(struct cli *cli, struct session *s)
+{
+    bool is_named = s->conf.share != NULL && !s->endpoint.embedded;
+
+    s->share = is_named ? s->conf.share : arena_strdup(cli->arena, s->rpc.welcome.share);
+}
+
+static int open_named(struct session *s, struct err *e)
+{
+    if (rpc_open(&s->rpc, s->endpoint.socket_path, s->conf.user, e) < 0)
+        return err_wrap(e, "the server that %s names is out of reach", s->endpoint.from);
+    return 0;
+}
+
+int session_open(struct cli *cli, struct session *s, struct err *e)
+{
+    int result;
+
+    if (find_server(cli, s, e) < 0)
+        return -1;
+    result = s->endpoint.embedded ? embedded_connect(&s->rpc, &s->conf, e) : open_named(s, e);
+    if (result == 0)
+        keep_share(cli, s);
+    return result;
+}
+
+int session_start(struct cli *cli, struct session *s, bool wants_worker, struct err *e)
+{
+    int result;
+
+    if (find_server(cli, s, e) < 0)
+        return -1;
+    result = s->endpoint.embedded ? embedded_up(&s->rpc, &s->conf, wants_worker, e) :
+                                    open_named(s, e);
+    if (result == 0)
+        keep_share(cli, s);
+    return result;
+}
+
+void session_close(struct session *s)
+{
+    rpc_close(&s->rpc);
+}

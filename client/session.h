@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - what a command needs to talk to the server
+ */
+#ifndef LUDWIG_CLIENT_SESSION_H
+#define LUDWIG_CLIENT_SESSION_H
+
+#include "client/command.h"
+#include "client/endpoint.h"
+#include "client/rpc.h"
+
+struct session {
+    struct conf conf;
+    struct endpoint endpoint;
+    struct rpc rpc;
+    const char *share; /* the shared drive as this machine sees it */
+};
+
+/* Connects to the server that the command line and the configuration name. */
+int session_open(struct cli *cli, struct session *s, struct err *e);
+/* The same, but one of the user's own is started if need be; wants_worker: see embedded_up. */
+int session_start(struct cli *cli, struct session *s, bool wants_worker, struct err *e);
+void session_close(struct session *s);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spec.h - a sweep file, read and checked
+ *
+ * Each key is a row of spec_keys.  Every mistake is FILE:LINE:COLUMN, and all of a
+ * file are found in one run.  Everything lives in the arena it was read into.
+ */
+#ifndef LUDWIG_CLIENT_SPEC_H
+#define LUDWIG_CLIENT_SPEC_H
+
+#include "client/params.h"
+#include "common/keys.h"
+#include "common/work.h"
+
+/* Something of data: where it lies, and its name below $LUDWIG_DATA. */
+struct spec_data {
+    const char *path;
+    const char *name;
+};
+
+struct spec {
+    const char *file;   /* as it was named */
+    const char *folder; /* where it lies: relative paths begin here; NULL: nowhere */
+    struct bytes text;  /* all of it, as submitted */
+    const char *project;
+    const char *name; /* may be NULL */
+    struct list source; /* const char *, below folder */
+    bool has_source;    /* false: everything */
+    struct list data;   /* struct spec_data */
+    struct list params; /* struct param */
+    struct list debug;  /* struct param, one value each */
+    int64_t reps;
+    int64_t priority;
+    struct list nodes; /* const char * */
+    bool has_nodes;
+    struct work work; /* without digests and git's state */
+};
+
+/* What the command line says over the file. */
+struct spec_overrides {
+    struct list set;   /* const char *: name=VALUE */
+    const char *name;  /* NULL: as in the file */
+    const char *nodes; /* names with commas between; NULL: as in the file */
+    int64_t reps;      /* OPT_UNSET: as in the file; priority too */
+    int64_t priority;
+    bool minimal; /* one job: each parameter's first value, debug: over that */
+};
+
+extern const struct key spec_keys[];
+
+int spec_read(const char *path, struct arena *a, struct spec *s, struct err *e);
+/* text must end in a NUL that n does not count. */
+int spec_parse(const char *file, const char *folder, const char *text, size_t n, struct arena *a,
+               struct spec *s, struct err *e);
+int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table.h - aligned columns for people
+ *
+ * Text in cells is made harmless.  On a terminal the columns that may shrink
+ * do so until a line fits; elsewhere nothing is cut.  A long listing is
+ * printed in parts: columns stay at least as wide as they were.
+ */
+#ifndef LUDWIG_CLIENT_TABLE_H
+#define LUDWIG_CLIENT_TABLE_H
+
+#include <stdbool.h>
+
+#include "common/buf.h"
+
+enum tone { TONE_PLAIN, TONE_STRONG, TONE_GOOD, TONE_BAD, TONE_BUSY, TONE_DIM };
+
+struct column {
+    const char *head;
+    bool right;   /* aligned */
+    bool shrinks; /* may be cut so that a line fits */
+};
+
+struct table;
+
+/* columns are copied; lines fit into width columns (SIZE_MAX: any). */
+struct table *table_create(const struct column *columns, size_t n, size_t width, bool colour);
+void table_destroy(struct table *t); /* NULL is fine */
+
+/* Fills the next cell; after the last one of a row comes the first of the next. */
+void table_add(struct table *t, enum tone tone, const char *text); /* NULL: "" */
+void table_printf(struct table *t, enum tone tone, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+size_t table_rows(const struct table *t);
+
+/* Appends the rows there are, with the head the first time, and forgets them. */
+void table_flush(struct table *t, struct buf *out);
+
+#endif

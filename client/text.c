@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* text.c - text that others wrote, made harmless for a terminal */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "client/text.h"
+
+/* Length of the UTF-8 sequence at s (shortest form, no surrogates), 0 when there is none. */
+static size_t sequence_at(const unsigned char *s, size_t n, uint32_t *character)
+{
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+    if (length == 0 || length > n || s[0] > 0xf4)
+        return 0;
+    *character = length == 1 ? s[0] : s[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        *character = *character << 6 | (s[i] & 0x3f);
+    }
+    if (*character < least[length] || *character > 0x10ffff ||
+        (*character >= 0xd800 && *character < 0xe000))
+        return 0;
+    return length;
+}
+
+/* Direction marks and the like, which make text look like other text. */
+static bool is_deceiving(uint32_t c)
+{
+    return (c >= 0x80 && c < 0xa0) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+void text_add_harmless(struct buf *out, const char *s, size_t n, const char *keep)
+{
+    for (size_t i = 0; i < n;) {
+        const unsigned char *at = (const unsigned char *)s + i;
+        uint32_t c = 0;
+        size_t length = sequence_at(at, n - i, &c);
+
+        if (length == 1 && (*at < 0x20 || *at == 0x7f)) {
+            if (*at != 0 && strchr(keep, *at) != NULL)
+                buf_add_char(out, (char)*at);
+            else
+                buf_printf(out, "^%c", *at ^ 0x40);
+        } else if (length == 0 || is_deceiving(c)) {
+            length = length == 0 ? 1 : length;
+            for (size_t k = 0; k < length; k++)
+                buf_printf(out, "\\x%02x", at[k]);
+        } else {
+            buf_add(out, at, length);
+        }
+        i += length;
+    }
+}
+
+static bool begins_character(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+size_t text_whole(const char *s, size_t n)
+{
+    size_t begin = n;
+
+    while (begin > 0 && n - begin < 3 && !begins_character(s[begin - 1]))
+        begin--;
+    if (begin == 0)
+        return n;
+    begin--;
+    if ((unsigned char)s[begin] >= 0xc2) {
+        size_t length = (unsigned char)s[begin] < 0xe0 ? 2 : (unsigned char)s[begin] < 0xf0 ? 3 : 4;
+
+        if (length > n - begin)
+            return begin;
+    }
+    return n;
+}
+
+size_t text_width(const char *s, size_t n)
+{
+    size_t columns = 0;
+
+    for (size_t i = 0; i < n; i++)
+        columns += begins_character(s[i]);
+    return columns;
+}
+
+size_t text_fitting(const char *s, size_t n, size_t columns)
+{
+    size_t i = 0;
+
+    for (; i < n; i++)
+        if (begins_character(s[i]) && columns-- == 0)
+            break;
+    return i;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* wait.c - until a sweep is over */
+#include <inttypes.h>
+
+#include "client/out.h"
+#include "client/progress.h"
+#include "client/subscription.h"
+#include "client/wait.h"
+#include "common/units.h"
+
+enum { SHOW_EVERY_MS = 1000 };
+
+static int say_detached(int64_t sweep)
+{
+    out_note("sweep %" PRId64 " goes on; `ludwig status %" PRId64 "` says how far it is, `ludwig "
+             "cancel %" PRId64 "` ends it", sweep, sweep, sweep);
+    return EXIT_FAILED;
+}
+
+static int say_end(const struct sweep_info *s)
+{
+    if (s->jobs.failed > 0)
+        out_note("sweep %" PRId64 ": %" PRId64 " done, %" PRId64 " failed (`ludwig jobs %" PRId64
+                 " --state failed` lists them)", s->sweep, s->jobs.done, s->jobs.failed, s->sweep);
+    else if (s->jobs.cancelled > 0)
+        out_note("sweep %" PRId64 ": %" PRId64 " done, %" PRId64 " cancelled", s->sweep,
+                 s->jobs.done, s->jobs.cancelled);
+    else
+        out_note("sweep %" PRId64 ": all %" PRId64 " done", s->sweep, s->jobs.done);
+    return s->state == SWEEP_DONE && s->jobs.failed == 0 ? EXIT_WELL : EXIT_FAILED;
+}
+
+/* The numbers of the last change; its texts are gone with the next message. */
+static void keep(struct sweep_info *kept, const struct sweep_info *s)
+{
+    *kept = *s;
+    kept->project = kept->name = kept->user = NULL;
+}
+
+static int follow(struct subscription *sub, struct progress *p, struct err *e)
+{
+    struct sweep_info last = { 0 };
+    struct msg_changes changes;
+
+    for (;;) {
+        int timeout_ms = p->shown && last.sweep != 0 ? SHOW_EVERY_MS : -1;
+        enum event event = subscription_wait(sub, timeout_ms, &changes, e);
+
+        if (event == EVENT_ERROR)
+            return -1;
+        if (event == EVENT_INTERRUPT) {
+            progress_clear(p);
+            return say_detached(sub->request.sweep);
+        }
+        if (event == EVENT_CHANGES)
+            keep(&last, &changes.sweep);
+        if (last.sweep == 0)
+            continue;
+        progress_show(p, &last, units_monotonic_ms());
+        if (progress_is_over(&last)) {
+            progress_clear(p);
+            return say_end(&last);
+        }
+    }
+}
+
+int wait_for_sweep(struct rpc *rpc, int64_t sweep, struct err *e)
+{
+    struct msg_subscribe what = { .sweep = sweep };
+    struct subscription sub;
+    struct progress p;
+    int result;
+
+    progress_init(&p);
+    if (subscription_begin(&sub, rpc, &what, e) < 0)
+        return -1;
+    result = follow(&sub, &p, e);
+    progress_clear(&p);
+    subscription_end(&sub);
+    return result;
+}

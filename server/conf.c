@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* conf.c - the keys of ludwigd.yaml, and what must be true of their values */
+#include "server/conf.h"
+
+#include <stdlib.h>
+
+#include "common/path.h"
+
+/* Ten minutes: longer than a reboot, shorter than the patience of whoever waits for a job. */
+#define LEASE_MS (INT64_C(10) * 60 * 1000)
+/* Debian's and Fedora's first uid of a person. */
+#define MIN_UID  1000
+
+static int read_groups(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                       void *to)
+{
+    struct list *groups = to;
+    struct node_group *items;
+    int answer = 0;
+
+    if (node->type != VALUE_MAP)
+        return keys_error(r, node, "%s: expected lines such as 'half1: [hoff, norman]', found %s",
+                          key->name, value_type_name(node->type));
+    items = arena_alloc(r->arena, node->n * sizeof *items);
+    for (size_t i = 0; i < node->n; i++) {
+        const struct yaml_member *m = &node->members[i];
+        const struct key nodes[] = { { .name = m->key, .type = KEY_STRS }, { 0 } };
+        struct yaml_node line = { .type = VALUE_MAP, .members = &node->members[i], .n = 1 };
+
+        items[i].name = m->key;
+        if (keys_read(r, nodes, &line, &items[i].nodes) < 0)
+            answer = -1;
+    }
+    *groups = (struct list){ items, node->n };
+    return answer;
+}
+
+#define AT(member) offsetof(struct conf, member)
+
+static const struct key limits_keys[] = {
+    { .name = "gpus_per_user",
+      .type = KEY_MILLI,
+      .offset = AT(gpus_per_user_milli),
+      .help = "GPUs that one user's jobs may hold at once" },
+    { .name = "cpus_per_user",
+      .type = KEY_MILLI,
+      .offset = AT(cpus_per_user_milli),
+      .help = "processors that one user's jobs may hold at once" },
+    { .name = "jobs_per_user",
+      .type = KEY_INT,
+      .offset = AT(jobs_per_user),
+      .help = "jobs of one user that may run at once" },
+    { 0 },
+};
+
+const struct key conf_keys[] = {
+    { .name = "share",
+      .type = KEY_STR,
+      .offset = AT(share),
+      .help = "the shared drive's folder, as this machine sees it" },
+    { .name = "state",
+      .type = KEY_STR,
+      .offset = AT(state),
+      .help = "folder on a local disk for the database; nobody else's, mode 0700" },
+    { .name = "sockets",
+      .type = KEY_STRS,
+      .offset = AT(sockets),
+      .max = 16,
+      .help = "unix sockets to listen on (default: SHARE/.ludwig/server.sock)" },
+    { .name = "socket_group",
+      .type = KEY_STR,
+      .offset = AT(socket_group),
+      .help = "only this group's members may connect (default: everybody on this machine)" },
+    { .name = "admins",
+      .type = KEY_STRS,
+      .offset = AT(admins),
+      .help = "users who may change everybody's sweeps, beside root" },
+    { .name = "worker_users",
+      .type = KEY_STRS,
+      .offset = AT(worker_users),
+      .help = "accounts whose workers are given everybody's jobs" },
+    { .name = "groups",
+      .type = KEY_CUSTOM,
+      .offset = AT(groups),
+      .read = read_groups,
+      .help = "names for lists of nodes, used as nodes: [\"@NAME\"]" },
+    { .name = "lease",
+      .type = KEY_DURATION,
+      .offset = AT(lease_ms),
+      .help = "how long a worker may be silent before its jobs are given out again (10min)" },
+    { .name = "min_uid",
+      .type = KEY_INT,
+      .offset = AT(min_uid),
+      .max = UINT32_MAX,
+      .help = "smallest uid whose jobs are taken (1000)" },
+    { .name = "limits",
+      .type = KEY_MAP,
+      .of = limits_keys,
+      .help = "gpus_per_user, cpus_per_user, jobs_per_user" },
+    { 0 },
+};
+
+/* ---- what must be true ---- */
+
+static int take_path(struct arena *a, const char **path, const char *key, struct err *e)
+{
+    char *expanded;
+
+    if (*path == NULL)
+        return err_set(e, ERR_USAGE, "%s: this key is needed", key);
+    expanded = path_expand_home(*path);
+    *path = arena_strdup(a, expanded);
+    free(expanded);
+    if ((*path)[0] != '/')
+        return err_set(e, ERR_USAGE, "%s: '%s' is no absolute path", key, *path);
+    return 0;
+}
+
+static void set_default_socket(struct conf *c)
+{
+    const char **items = arena_alloc(c->arena, sizeof *items);
+
+    items[0] = arena_printf(c->arena, "%s/.ludwig/server.sock", c->share);
+    c->sockets = (struct list){ items, 1 };
+}
+
+static int check(struct conf *c, struct err *e)
+{
+    const char **sockets;
+
+    if (take_path(c->arena, &c->share, "share", e) < 0 ||
+        take_path(c->arena, &c->state, "state", e) < 0)
+        return -1;
+    if (c->sockets.n == 0)
+        set_default_socket(c);
+    sockets = c->sockets.items;
+    for (size_t i = 0; i < c->sockets.n; i++)
+        if (take_path(c->arena, &sockets[i], "sockets", e) < 0)
+            return -1;
+    if (c->lease_ms <= 0)
+        return err_set(e, ERR_USAGE, "lease: it must be longer than nothing");
+    return 0;
+}
+
+int conf_read(const char *path, struct conf *c, struct err *e)
+{
+    *c = (struct conf){ .arena = arena_create(), .lease_ms = LEASE_MS, .min_uid = MIN_UID };
+    if (keys_read_file(path, conf_keys, c->arena, c, e) == 0) {
+        if (check(c, e) == 0)
+            return 0;
+        err_wrap(e, "%s", path);
+    }
+    conf_free(c);
+    return -1;
+}
+
+void conf_free(struct conf *c)
+{
+    arena_destroy(c->arena);
+    *c = (struct conf){ 0 };
+}

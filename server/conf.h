@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conf.h - ludwigd.yaml
+ */
+#ifndef LUDWIG_SERVER_CONF_H
+#define LUDWIG_SERVER_CONF_H
+
+#include "common/keys.h"
+
+struct node_group {
+    const char *name;
+    struct list nodes; /* const char * */
+};
+
+struct conf {
+    struct arena *arena;
+    const char *share;        /* absolute, as the other paths; ~ is filled in */
+    const char *state;
+    struct list sockets;      /* const char *: paths; <share>/.ludwig/server.sock unless said */
+    const char *socket_group; /* sockets are 0660 for it; NULL: 0666 */
+    struct list admins;       /* const char * */
+    struct list worker_users; /* const char * */
+    struct list groups;       /* struct node_group */
+    int64_t lease_ms;
+    int64_t min_uid;
+    int64_t gpus_per_user_milli; /* limits; 0: none */
+    int64_t cpus_per_user_milli;
+    int64_t jobs_per_user;
+};
+
+extern const struct key conf_keys[]; /* ended by one without a name */
+
+/* Reads and checks; -1 leaves nothing to free. */
+int conf_read(const char *path, struct conf *c, struct err *e);
+void conf_free(struct conf *c);
+
+#endif

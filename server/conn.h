@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conn.h - who is connected: a channel, the identity the kernel gave it, its limits
+ */
+#ifndef LUDWIG_SERVER_CONN_H
+#define LUDWIG_SERVER_CONN_H
+
+#include <sys/types.h>
+
+#include "common/chan.h"
+
+enum {
+    CONN_MAX = 1000,             /* connections at once; the next is told "busy" and closed */
+    CONN_PER_UID_MAX = 250,      /* of one user */
+    CONN_PUSH_MARK = 256 * 1024, /* no more requests are taken, and nothing is pushed, while more
+                                    than this waits for the peer to read */
+    /* An answer begun below the mark still fits, whatever its size; beyond that a peer is cut off. */
+    CONN_QUEUED_MAX = 4 * 1024 * 1024 + FRAME_MAX_BYTES,
+    CONN_LINGER_MS = 5000 /* for a peer that was told why it is cut off to read it */
+};
+
+struct server;
+struct subscription;
+struct unfinished;
+
+struct conn {
+    struct server *sv;
+    int64_t number; /* never used twice while ludwigd runs */
+    struct chan *chan;
+    uid_t uid;
+    char *user;
+    bool is_admin;
+    bool greeted;  /* hello was answered */
+    unsigned role; /* FROM_CLIENT or FROM_WORKER, 0 before hello */
+    int64_t worker; /* its row in the table of workers, 0: none registered */
+    int64_t registering; /* what it becomes once the turn is committed */
+    int64_t hand_seq;
+    bool has_submits; /* it may have opened sweeps that it did not end */
+    bool is_ending;   /* nothing is taken from it any more; closed once it has read all */
+    bool is_finished; /* the channel was told so */
+    uint64_t ends_ms; /* of the loop's clock: when a finished one is closed all the same */
+    size_t pending_bytes; /* answers of this turn, not yet given to the channel */
+    struct unfinished *unfinished; /* its request that goes on in later turns: dispatch.c */
+    struct subscription *subscriptions; /* list: subscribe.c */
+};
+
+struct conns *conns_create(struct server *sv);
+void conns_destroy(struct conns *l); /* closes what is left; NULL is fine */
+
+/* Takes a connected socket; the kernel says whose it is.  When there are too many it is told
+ * so and closed, and NULL is returned with e set.  Owns fd, also when it fails. */
+struct conn *conn_add(struct server *sv, int fd, struct err *e);
+
+struct conn *conn_find(struct server *sv, int64_t number); /* NULL when it is gone */
+struct conn *conn_of_worker(struct server *sv, int64_t worker);
+/* The one with the next higher number, or NULL: for walking over all, also while some close. */
+struct conn *conn_after(struct server *sv, int64_t number);
+size_t conn_count(struct server *sv);
+
+/* There is something to do for it, and room for the answer. */
+bool conn_is_ready(const struct conn *c);
+/* Room for pushes. */
+bool conn_has_room(const struct conn *c);
+
+/* Closes at once; the struct lasts until the next turn begins. */
+void conn_close(struct server *sv, struct conn *c, const char *why);
+/* Takes nothing more from it, and closes it when what it was told has been read. */
+void conn_end(struct conn *c);
+void conn_end_all(struct server *sv);
+
+/* For the turn. */
+void conns_bury(struct server *sv);   /* at its beginning */
+void conns_settle(struct server *sv); /* at its end */
+
+#endif

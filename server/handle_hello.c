@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* handle_hello.c - the first message: who speaks which version */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "server/server.h"
+
+static const struct {
+    const char *program;
+    unsigned role;
+} roles[] = { { "ludwig", FROM_CLIENT }, { "ludwig-worker", FROM_WORKER } };
+
+static unsigned role_of(const char *program)
+{
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+        if (strcmp(roles[i].program, program) == 0)
+            return roles[i].role;
+    return 0;
+}
+
+static void welcome(const struct server *sv, const struct conn *c, struct msg_welcome *rep)
+{
+    *rep = (struct msg_welcome){ .version = PROTO_VERSION,
+                                 .server_id = sv->server_id,
+                                 .server_version = LUDWIG_VERSION,
+                                 .user = c->user,
+                                 .uid = (int64_t)c->uid,
+                                 .admin = c->is_admin,
+                                 .share = sv->conf.share };
+}
+
+/* What it changes is in memory alone: should the commit fail, the peer is told so, and may go. */
+int handle_hello(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    const struct msg_hello *req = request;
+    struct conn *c = ask->conn;
+
+    if (req->version != PROTO_VERSION)
+        return err_set(e, ERR_PROTOCOL,
+                       "this ludwigd (%s) speaks version %d of the protocol, and your %s version"
+                       " %" PRId64 "; install the same release of both",
+                       LUDWIG_VERSION, PROTO_VERSION, req->program, req->version);
+    c->role = role_of(req->program);
+    if (c->role == 0)
+        return err_set(e, ERR_PROTOCOL, "'%s' is no program that ludwigd talks to", req->program);
+    c->greeted = true;
+    welcome(sv, c, reply);
+    log_event(LOG_DEBUG, "hello", "conn", "%lld", (long long)c->number, "program", "%s",
+              req->program, "user", "%s", c->user, "label", "%s", req->user_label, NULL);
+    return 0;
+}

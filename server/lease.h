@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lease.h - how long a worker may be silent before its jobs are given out again
+ *
+ * A lease begins when a worker's connection ends, and anew when ludwigd starts:
+ * it counts only while ludwigd runs.  If ludwigd itself was held up, what lay in its
+ * sockets meanwhile is read first.
+ */
+#ifndef LUDWIG_SERVER_LEASE_H
+#define LUDWIG_SERVER_LEASE_H
+
+#include "server/server.h"
+
+struct leases *leases_create(struct server *sv);
+void leases_destroy(struct leases *l); /* before the loop is closed; NULL is fine */
+
+/* At start: every worker that holds live attempts gets a lease. */
+int leases_load(struct server *sv, struct err *e);
+void lease_disconnected(struct server *sv, int64_t worker);
+void lease_connected(struct server *sv, int64_t worker);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * listen.h - the unix sockets ludwigd listens on
+ */
+#ifndef LUDWIG_SERVER_LISTEN_H
+#define LUDWIG_SERVER_LISTEN_H
+
+#include "server/server.h"
+
+struct listeners *listeners_create(void);
+/* Closes and unlinks the sockets, unless somebody else's lie there by now.  NULL is fine. */
+void listeners_destroy(struct listeners *l);
+
+/*
+ * Listens on path: for everybody, or, with a group, for its members.  A socket that
+ * lies there is replaced if nobody answers on it; ERR_BUSY if somebody does.
+ */
+int listen_on(struct server *sv, const char *path, const char *group, struct err *e);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - ludwigd: options, signals, and from the beginning to the end */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "server/server.h"
+
+enum { SIGNALS = 2 };
+
+struct options {
+    const char *config;
+    const char *log_level;
+};
+
+static const char help[] =
+    "usage: ludwigd --config FILE [--log-level LEVEL]\n"
+    "\n"
+    "Keeps the queue and hands out jobs. Runs in the foreground, logs to stderr.\n"
+    "\n"
+    "  --config FILE      read FILE (ludwigd.yaml)\n"
+    "  --log-level LEVEL  debug, info (the default), warn or error\n"
+    "  --version          print the version\n"
+    "  --help             print this\n"
+    "\n"
+    "SIGTERM stops it; jobs that run go on.\n"
+    "\n"
+    "keys of FILE:\n";
+
+static int print_help(void)
+{
+    fputs(help, stdout);
+    for (const struct key *key = conf_keys; key->name != NULL; key++)
+        printf("  %-13s %s\n", key->name, key->help);
+    return EXIT_WELL;
+}
+
+static int print_version(void)
+{
+    printf("ludwigd %s (protocol %d)\n", LUDWIG_VERSION, PROTO_VERSION);
+    return EXIT_WELL;
+}
+
+static int wrong_usage(const char *what)
+{
+    fprintf(stderr, "ludwigd: %s\nTry 'ludwigd --help'.\n", what);
+    return EXIT_USAGE;
+}
+
+/* -1 to go on, else what to exit with. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+    static const struct option long_options[] = { { "config", required_argument, NULL, 'c' },
+                                                  { "log-level", required_argument, NULL, 'l' },
+                                                  { "version", no_argument, NULL, 'V' },
+                                                  { "help", no_argument, NULL, 'h' },
+                                                  { 0 } };
+    int letter;
+
+    while ((letter = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1)
+        switch (letter) {
+        case 'c': o->config = optarg; break;
+        case 'l': o->log_level = optarg; break;
+        case 'V': return print_version();
+        case 'h': return print_help();
+        default: return wrong_usage("wrong option");
+        }
+    if (optind < argc)
+        return wrong_usage("it takes options only");
+    if (o->config == NULL)
+        return wrong_usage("--config FILE is needed");
+    if (log_parse_level(o->log_level) < 0)
+        return wrong_usage("--log-level: debug, info, warn or error");
+    return -1;
+}
+
+/* Room for CONN_MAX connections, where the machine allows it. */
+static void raise_limits(void)
+{
+    const rlim_t wanted = CONN_MAX + 100;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted)
+        log_event(LOG_WARN, "few-descriptors", "limit", "%lld", (long long)limit.rlim_cur, NULL);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    server_leave(handle->data, number == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+static void watch_signals(struct server *sv, uv_signal_t handles[SIGNALS])
+{
+    static const int numbers[SIGNALS] = { SIGTERM, SIGINT };
+
+    signal(SIGPIPE, SIG_IGN);
+    for (int i = 0; i < SIGNALS; i++) {
+        uv_signal_init(&sv->loop, &handles[i]);
+        handles[i].data = sv;
+        uv_signal_start(&handles[i], on_signal, numbers[i]);
+    }
+}
+
+static void log_start(const struct server *sv)
+{
+    log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "pid", "%d", (int)getpid(),
+              "server", "%s", sv->server_id, "state", "%s", sv->conf.state, "share", "%s",
+              sv->conf.share, NULL);
+}
+
+static void log_stop(const struct server *sv)
+{
+    struct turn_stats stats = turn_stats(sv->turn);
+
+    log_event(LOG_INFO, "stop", "turns", "%lld", (long long)stats.turns, "longest_ms", "%g",
+              (double)stats.longest_ns / 1e6, NULL);
+}
+
+static int serve(struct server *sv, struct err *e)
+{
+    uv_signal_t signals[SIGNALS];
+    int rc;
+
+    if (server_open(sv, e) < 0)
+        return -1;
+    log_start(sv);
+    watch_signals(sv, signals);
+    rc = server_listen(sv, e);
+    if (rc == 0) {
+        server_run(sv);
+        log_stop(sv);
+    }
+    for (int i = 0; i < SIGNALS; i++)
+        uv_close((uv_handle_t *)&signals[i], NULL);
+    server_close(sv);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = { .log_level = "info" };
+    struct server sv = { 0 };
+    struct err e = { 0 };
+    int code = read_options(argc, argv, &options);
+
+    if (code >= 0)
+        return code;
+    umask(022);
+    raise_limits();
+    log_set_level((enum log_level)log_parse_level(options.log_level));
+    if (conf_read(options.config, &sv.conf, &e) < 0 || serve(&sv, &e) < 0) {
+        fprintf(stderr, "ludwigd: %s\n", e.text);
+        return err_exit_code(e.kind);
+    }
+    return EXIT_WELL;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * migrations.h - the database's schema, as the numbered steps that lead to it
+ *
+ * Step N brings user_version from N-1 to N.  A step that was released is never changed again.
+ *
+ * Changes get their number ("version") from meta.version, one counter for everything, so that
+ * a subscriber's cursor is one number and "what changed since" is an index scan.
+ */
+#ifndef LUDWIG_SERVER_MIGRATIONS_H
+#define LUDWIG_SERVER_MIGRATIONS_H
+
+#define MIGRATION_1                                                                                \
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"                               \
+    /* a project belongs to who first used it */                                                   \
+    "CREATE TABLE project(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, uid INTEGER NOT NULL,"\
+    " user TEXT NOT NULL, params INTEGER NOT NULL DEFAULT 0);"                                     \
+    /* a configuration keeps its number for good */                                                \
+    "CREATE TABLE param(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, no INTEGER NOT NULL,"    \
+    " digest BLOB NOT NULL, value BLOB NOT NULL);"                                                 \
+    "CREATE UNIQUE INDEX param_digest ON param(project, digest);"                                  \
+    "CREATE TABLE sweep(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, uid INTEGER NOT NULL,"   \
+    " user TEXT NOT NULL, name TEXT, state INTEGER NOT NULL, priority INTEGER NOT NULL,"           \
+    " reps INTEGER NOT NULL, reuse INTEGER NOT NULL, nodes BLOB, work BLOB NOT NULL,"              \
+    " work_digest BLOB NOT NULL, cpus_milli INTEGER NOT NULL, gpus_milli INTEGER NOT NULL,"        \
+    " memory_bytes INTEGER NOT NULL, time_ms INTEGER NOT NULL,"                                    \
+    /* while it is open: by which connection, under which request id, what has come so far */      \
+    " opened_by INTEGER NOT NULL, begin_id BLOB NOT NULL,"                                         \
+    " chain BLOB NOT NULL, chunks INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL DEFAULT 0,"    \
+    " configs INTEGER NOT NULL DEFAULT 0, reused INTEGER NOT NULL DEFAULT 0,"                      \
+    " n_queued INTEGER NOT NULL DEFAULT 0, n_staging INTEGER NOT NULL DEFAULT 0,"                  \
+    " n_running INTEGER NOT NULL DEFAULT 0, n_publishing INTEGER NOT NULL DEFAULT 0,"              \
+    " n_done INTEGER NOT NULL DEFAULT 0, n_failed INTEGER NOT NULL DEFAULT 0,"                     \
+    " n_cancelled INTEGER NOT NULL DEFAULT 0,"                                                     \
+    /* queued and without a live attempt: what the scheduler may hand out */                       \
+    " n_ready INTEGER NOT NULL DEFAULT 0,"                                                         \
+    /* run times of its ended jobs, for sizing hands */                                            \
+    " ran_jobs INTEGER NOT NULL DEFAULT 0, ran_ms INTEGER NOT NULL DEFAULT 0,"                     \
+    " jobs INTEGER NOT NULL DEFAULT 0, stamp TEXT NOT NULL,"                                       \
+    " submitted_at INTEGER NOT NULL, ended_at INTEGER NOT NULL DEFAULT 0,"                         \
+    " handed_at INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 0);"                  \
+    "CREATE INDEX sweep_ready ON sweep(state) WHERE n_ready > 0;"                                  \
+    "CREATE INDEX sweep_open ON sweep(opened_by, id) WHERE state = 0;"                             \
+    /* the configurations of a sweep: each is taken once */                                        \
+    "CREATE TABLE config(sweep INTEGER NOT NULL, param INTEGER NOT NULL,"                          \
+    " PRIMARY KEY(sweep, param)) WITHOUT ROWID;"                                                   \
+    "CREATE TABLE job(id INTEGER PRIMARY KEY, sweep INTEGER NOT NULL, no INTEGER NOT NULL,"        \
+    " param INTEGER NOT NULL, rep INTEGER NOT NULL, name TEXT NOT NULL, work_digest BLOB NOT NULL,"\
+    " state INTEGER NOT NULL, queue_order INTEGER,"                                                \
+    " cancelled INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,"                  \
+    " losses INTEGER NOT NULL DEFAULT 0, forgiven INTEGER NOT NULL DEFAULT 0,"                     \
+    " attempt INTEGER, reason TEXT,"                                                               \
+    " queued_at INTEGER NOT NULL, ended_at INTEGER NOT NULL DEFAULT 0,"                            \
+    " version INTEGER NOT NULL);"                                                                  \
+    "CREATE UNIQUE INDEX job_no ON job(sweep, no);"                                                \
+    "CREATE UNIQUE INDEX job_name ON job(param, name);"                                            \
+    "CREATE INDEX job_version ON job(sweep, version);"                                             \
+    /* what --reuse looks for: the jobs that are done */                                           \
+    "CREATE INDEX job_done ON job(param, rep) WHERE state = 4;"                                    \
+    /* ready jobs only: queue_order is NULL for all others */                                      \
+    "CREATE INDEX job_queue ON job(sweep, queue_order) WHERE queue_order IS NOT NULL;"             \
+    /* jobs of earlier sweeps that this one did not need to run again */                           \
+    "CREATE TABLE reused(sweep INTEGER NOT NULL, job INTEGER NOT NULL,"                            \
+    " PRIMARY KEY(sweep, job)) WITHOUT ROWID;"                                                     \
+    "CREATE TABLE attempt(id INTEGER PRIMARY KEY, job INTEGER NOT NULL, sweep INTEGER NOT NULL,"   \
+    " no INTEGER NOT NULL, recalled INTEGER NOT NULL DEFAULT 0,"                                   \
+    " token BLOB NOT NULL, worker INTEGER NOT NULL, state INTEGER NOT NULL,"                       \
+    " seq INTEGER NOT NULL DEFAULT 0, assigned_at INTEGER NOT NULL,"                               \
+    " started_at INTEGER NOT NULL DEFAULT 0, ended_at INTEGER NOT NULL DEFAULT 0,"                 \
+    " exit_code INTEGER, signal INTEGER, reason TEXT, run_path TEXT, winner BLOB,"                 \
+    " max_rss_bytes INTEGER NOT NULL DEFAULT 0, cpu_ms INTEGER NOT NULL DEFAULT 0);"               \
+    "CREATE UNIQUE INDEX attempt_token ON attempt(token);"                                         \
+    "CREATE INDEX attempt_job ON attempt(job, no);"                                                \
+    /* states 0..3 are the live ones: see ATTEMPT_STATES */                                        \
+    "CREATE INDEX attempt_live ON attempt(worker, sweep, state, recalled) WHERE state <= 3;"                          \
+    "CREATE TABLE metric(attempt INTEGER NOT NULL, name TEXT NOT NULL, value REAL, step INTEGER,"  \
+    " PRIMARY KEY(attempt, name)) WITHOUT ROWID;"                                                  \
+    "CREATE TABLE worker(id INTEGER PRIMARY KEY, token BLOB NOT NULL UNIQUE, uid INTEGER NOT NULL,"\
+    " user TEXT NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL, boot_id TEXT NOT NULL,"          \
+    " incarnation BLOB NOT NULL, cpus_milli INTEGER NOT NULL, gpus INTEGER NOT NULL,"              \
+    " memory_bytes INTEGER NOT NULL, drained INTEGER NOT NULL DEFAULT 0,"                          \
+    " seen_at INTEGER NOT NULL);"                                                                  \
+    /* first answers of changing requests, so that asking twice is safe */                         \
+    "CREATE TABLE request(id BLOB NOT NULL, uid INTEGER NOT NULL, at INTEGER NOT NULL,"            \
+    " type INTEGER NOT NULL, answer BLOB NOT NULL, PRIMARY KEY(id, uid)) WITHOUT ROWID;"           \
+    "CREATE INDEX request_at ON request(at);"                                                      \
+    "INSERT INTO meta VALUES('version', 0);"
+
+/* n-th: n */
+#define MIGRATIONS(X) X(MIGRATION_1)
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* sched.c - splits what is queued over who is there: fair, then full, then ahead */
+
+#include "server/sched.h"
+
+#include <stdlib.h>
+
+#include "common/mem.h"
+
+struct user {
+    uid_t uid;
+    int64_t cpus_milli, gpus_milli, jobs; /* held */
+};
+
+struct room { /* what is left of a worker; negative when work was sent ahead */
+    int64_t cpus_milli, gpus_milli, memory_bytes;
+    double work_ms; /* how long what it holds keeps it busy, as far as is known */
+    bool is_reserved;
+};
+
+struct waiting { /* a sweep while it is being split */
+    int64_t ready;
+    double held; /* share of the machines its live jobs hold */
+    size_t user;
+    bool is_blocked; /* nothing fits at present */
+};
+
+struct split {
+    const struct sched_input *in;
+    struct room *rooms;
+    struct waiting *sweeps;
+    struct user *users;
+    size_t n_users;
+    double cpus_milli, gpus_milli; /* of all workers */
+    struct sched_plan *plan;
+    size_t hands_capacity, recalls_capacity;
+};
+
+static size_t user_of(struct split *s, uid_t uid)
+{
+    for (size_t i = 0; i < s->n_users; i++)
+        if (s->users[i].uid == uid)
+            return i;
+    s->users[s->n_users] = (struct user){ .uid = uid };
+    return s->n_users++;
+}
+
+static double share(const struct split *s, int64_t cpus_milli, int64_t gpus_milli)
+{
+    double cpus = s->cpus_milli > 0 ? (double)cpus_milli / s->cpus_milli : 0;
+    double gpus = s->gpus_milli > 0 ? (double)gpus_milli / s->gpus_milli : 0;
+
+    return cpus > gpus ? cpus : gpus;
+}
+
+/* How much of a worker one job takes, 0..1. */
+static double part_of(const struct sched_worker *w, int64_t cpus_milli, int64_t gpus_milli)
+{
+    double cpus = w->cpus_milli > 0 ? (double)cpus_milli / (double)w->cpus_milli : 0;
+    double gpus = w->gpus_milli > 0 ? (double)gpus_milli / (double)w->gpus_milli : 0;
+
+    return cpus > gpus ? cpus : gpus;
+}
+
+static double work_of(const struct sched_worker *w, int64_t cpus_milli, int64_t gpus_milli,
+                      int64_t mean_ms)
+{
+    return part_of(w, cpus_milli, gpus_milli) * (double)(mean_ms > 0 ? mean_ms : SCHED_AHEAD_MS);
+}
+
+static void count_worker(struct split *s, size_t i)
+{
+    const struct sched_worker *w = &s->in->workers[i];
+
+    s->rooms[i] = (struct room){ w->cpus_milli, w->gpus_milli, w->memory_bytes, 0, false };
+    s->cpus_milli += (double)w->cpus_milli;
+    s->gpus_milli += (double)w->gpus_milli;
+}
+
+static void count_load(struct split *s, const struct sched_load *l)
+{
+    struct user *u = &s->users[user_of(s, l->uid)];
+    struct room *r = &s->rooms[l->worker];
+
+    u->cpus_milli += l->jobs * l->cpus_milli;
+    u->gpus_milli += l->jobs * l->gpus_milli;
+    u->jobs += l->jobs;
+    r->cpus_milli -= l->jobs * l->cpus_milli;
+    r->gpus_milli -= l->jobs * l->gpus_milli;
+    r->memory_bytes -= l->jobs * l->memory_bytes;
+    r->work_ms += (double)l->jobs *
+                  work_of(&s->in->workers[l->worker], l->cpus_milli, l->gpus_milli, l->mean_ms);
+    if (l->sweep != SIZE_MAX)
+        s->sweeps[l->sweep].held += share(s, l->jobs * l->cpus_milli, l->jobs * l->gpus_milli);
+}
+
+static void split_begin(struct split *s, const struct sched_input *in, struct sched_plan *plan)
+{
+    *s = (struct split){ .in = in, .plan = plan };
+    s->rooms = mem_alloc(in->n_workers * sizeof *s->rooms);
+    s->sweeps = mem_alloc(in->n_sweeps * sizeof *s->sweeps);
+    s->users = mem_alloc((in->n_sweeps + in->n_loads) * sizeof *s->users);
+    for (size_t i = 0; i < in->n_workers; i++)
+        count_worker(s, i);
+    for (size_t i = 0; i < in->n_sweeps; i++) {
+        s->sweeps[i].ready = in->sweeps[i].ready;
+        s->sweeps[i].user = user_of(s, in->sweeps[i].uid);
+    }
+    for (size_t i = 0; i < in->n_loads; i++)
+        count_load(s, &in->loads[i]);
+}
+
+static void split_end(struct split *s)
+{
+    free(s->rooms);
+    free(s->sweeps);
+    free(s->users);
+}
+
+static bool is_within_limits(const struct split *s, size_t sweep)
+{
+    const struct sched_limits *l = &s->in->limits;
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    const struct user *u = &s->users[s->sweeps[sweep].user];
+
+    return (l->cpus_per_user_milli == 0 ||
+            u->cpus_milli + need->cpus_milli <= l->cpus_per_user_milli) &&
+           (l->gpus_per_user_milli == 0 ||
+            u->gpus_milli + need->gpus_milli <= l->gpus_per_user_milli) &&
+           (l->jobs_per_user == 0 || u->jobs + 1 <= l->jobs_per_user);
+}
+
+/* Does sweep x go before y? */
+static bool goes_before(const struct split *s, size_t x, size_t y)
+{
+    const struct waiting *wx = &s->sweeps[x], *wy = &s->sweeps[y];
+
+    if (wx->user != wy->user) {
+        const struct user *ux = &s->users[wx->user], *uy = &s->users[wy->user];
+        double sx = share(s, ux->cpus_milli, ux->gpus_milli);
+        double sy = share(s, uy->cpus_milli, uy->gpus_milli);
+
+        if (sx < sy || sx > sy)
+            return sx < sy;
+    } else if (s->in->sweeps[x].priority != s->in->sweeps[y].priority) {
+        return s->in->sweeps[x].priority > s->in->sweeps[y].priority;
+    } else if (wx->held < wy->held || wx->held > wy->held) {
+        return wx->held < wy->held;
+    }
+    return s->in->sweeps[x].id < s->in->sweeps[y].id;
+}
+
+static size_t next_sweep(const struct split *s)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < s->in->n_sweeps; i++)
+        if (!s->sweeps[i].is_blocked && s->sweeps[i].ready > 0 &&
+            (best == SIZE_MAX || goes_before(s, i, best)))
+            best = i;
+    return best;
+}
+
+/* Could the worker run such a job at all? */
+static bool could_hold(const struct split *s, const struct sched_sweep *need, size_t worker)
+{
+    const struct sched_worker *w = &s->in->workers[worker];
+
+    return need->may_use[worker] && need->cpus_milli <= w->cpus_milli &&
+           need->gpus_milli <= w->gpus_milli && need->memory_bytes <= w->memory_bytes;
+}
+
+static bool fits_now(const struct split *s, const struct sched_sweep *need, size_t worker)
+{
+    const struct room *r = &s->rooms[worker];
+
+    return could_hold(s, need, worker) && need->cpus_milli <= r->cpus_milli &&
+           need->gpus_milli <= r->gpus_milli && need->memory_bytes <= r->memory_bytes;
+}
+
+/* The emptiest worker among those it fits on, so that work spreads. */
+static size_t emptiest(const struct split *s, size_t sweep,
+                       bool (*fits)(const struct split *, const struct sched_sweep *, size_t))
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    size_t best = SIZE_MAX;
+    double most = 0;
+
+    for (size_t i = 0; i < s->in->n_workers; i++) {
+        double left = part_of(&s->in->workers[i], s->rooms[i].cpus_milli, s->rooms[i].gpus_milli);
+
+        if (s->rooms[i].is_reserved || !fits(s, need, i) || (best != SIZE_MAX && left <= most))
+            continue;
+        best = i;
+        most = left;
+    }
+    return best;
+}
+
+static struct sched_hand *hand_for(struct split *s, size_t worker, size_t sweep)
+{
+    struct sched_plan *p = s->plan;
+
+    for (size_t i = 0; i < p->n_hands; i++)
+        if (p->hands[i].worker == worker && p->hands[i].sweep == sweep)
+            return &p->hands[i];
+    mem_grow((void **)&p->hands, &s->hands_capacity, p->n_hands, sizeof *p->hands);
+    p->hands[p->n_hands] = (struct sched_hand){ worker, sweep, 0 };
+    return &p->hands[p->n_hands++];
+}
+
+static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    struct user *u = &s->users[s->sweeps[sweep].user];
+    struct room *r = &s->rooms[worker];
+
+    hand_for(s, worker, sweep)->jobs += jobs;
+    s->sweeps[sweep].ready -= jobs;
+    s->sweeps[sweep].held += share(s, jobs * need->cpus_milli, jobs * need->gpus_milli);
+    u->cpus_milli += jobs * need->cpus_milli;
+    u->gpus_milli += jobs * need->gpus_milli;
+    u->jobs += jobs;
+    r->cpus_milli -= jobs * need->cpus_milli;
+    r->gpus_milli -= jobs * need->gpus_milli;
+    r->memory_bytes -= jobs * need->memory_bytes;
+    r->work_ms += (double)jobs * work_of(&s->in->workers[worker], need->cpus_milli,
+                                         need->gpus_milli, need->mean_ms);
+}
+
+static void block(struct split *s, size_t sweep)
+{
+    size_t worker;
+
+    s->sweeps[sweep].is_blocked = true;
+    if (s->in->sweeps[sweep].waited_ms < SCHED_PATIENCE_MS || !is_within_limits(s, sweep))
+        return;
+    worker = emptiest(s, sweep, could_hold);
+    if (worker != SIZE_MAX)
+        s->rooms[worker].is_reserved = true;
+}
+
+/* A job at a time, so that shares stay even while they fill up. */
+static void fill_slots(struct split *s)
+{
+    size_t sweep;
+
+    while ((sweep = next_sweep(s)) != SIZE_MAX) {
+        size_t worker = is_within_limits(s, sweep) ? emptiest(s, sweep, fits_now) : SIZE_MAX;
+
+        if (worker == SIZE_MAX)
+            block(s, sweep);
+        else
+            give(s, worker, sweep, 1);
+    }
+}
+
+/* Half of an even share of what is left. */
+static int64_t tail_share(const struct split *s, size_t sweep, size_t worker)
+{
+    double all = 0;
+
+    for (size_t i = 0; i < s->in->n_workers; i++)
+        if (could_hold(s, &s->in->sweeps[sweep], i))
+            all += (double)s->in->workers[i].cpus_milli;
+    if (all <= 0)
+        return 0;
+    return (int64_t)((double)s->sweeps[sweep].ready * (double)s->in->workers[worker].cpus_milli /
+                     all / 2);
+}
+
+static void send_ahead_to(struct split *s, size_t sweep, size_t worker)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    double each_ms =
+        work_of(&s->in->workers[worker], need->cpus_milli, need->gpus_milli, need->mean_ms);
+    int64_t jobs = each_ms > 0 ? (int64_t)((SCHED_AHEAD_MS - s->rooms[worker].work_ms) / each_ms)
+                               : SCHED_HAND_MAX;
+    int64_t tail = tail_share(s, sweep, worker);
+
+    if (jobs > tail)
+        jobs = tail;
+    if (jobs > SCHED_HAND_MAX)
+        jobs = SCHED_HAND_MAX;
+    for (; jobs > 0 && is_within_limits(s, sweep); jobs--)
+        give(s, worker, sweep, 1);
+}
+
+/* Topped up when half is used up, so that hands stay large. */
+static bool runs_low(const struct split *s, size_t worker)
+{
+    return !s->rooms[worker].is_reserved && s->rooms[worker].work_ms < SCHED_AHEAD_MS / 2;
+}
+
+static void send_ahead(struct split *s)
+{
+    size_t sweep;
+
+    for (size_t i = 0; i < s->in->n_sweeps; i++)
+        s->sweeps[i].is_blocked =
+            s->in->sweeps[i].mean_ms == 0 || s->in->sweeps[i].mean_ms >= SCHED_AHEAD_MS;
+    while ((sweep = next_sweep(s)) != SIZE_MAX) {
+        s->sweeps[sweep].is_blocked = true;
+        for (size_t w = 0; w < s->in->n_workers; w++)
+            if (could_hold(s, &s->in->sweeps[sweep], w) && runs_low(s, w))
+                send_ahead_to(s, sweep, w);
+    }
+}
+
+/* Is anybody else free to run one of these at once? */
+static bool is_wanted_elsewhere(const struct split *s, const struct sched_load *l)
+{
+    for (size_t i = 0; i < s->in->n_workers; i++)
+        if (i != l->worker && l->may_use[i] && s->rooms[i].work_ms <= 0 &&
+            s->in->workers[i].cpus_milli >= l->cpus_milli &&
+            s->in->workers[i].gpus_milli >= l->gpus_milli &&
+            s->in->workers[i].memory_bytes >= l->memory_bytes)
+            return true;
+    return false;
+}
+
+/* Work sent ahead that takes longer than it was thought to goes back when others stand idle. */
+static void recall_surplus(struct split *s)
+{
+    struct sched_plan *p = s->plan;
+
+    for (size_t i = 0; i < s->in->n_loads; i++) {
+        const struct sched_load *l = &s->in->loads[i];
+
+        if (l->sweep != SIZE_MAX || l->unstarted < 2 || s->rooms[l->worker].cpus_milli >= 0 ||
+            !is_wanted_elsewhere(s, l))
+            continue;
+        mem_grow((void **)&p->recalls, &s->recalls_capacity, p->n_recalls, sizeof *p->recalls);
+        p->recalls[p->n_recalls++] = (struct sched_recall){ i, l->unstarted / 2 };
+    }
+}
+
+void sched_split(const struct sched_input *in, struct sched_plan *plan)
+{
+    struct split s;
+
+    *plan = (struct sched_plan){ 0 };
+    split_begin(&s, in, plan);
+    fill_slots(&s);
+    send_ahead(&s);
+    recall_surplus(&s);
+    split_end(&s);
+}
+
+void sched_plan_free(struct sched_plan *plan)
+{
+    free(plan->hands);
+    free(plan->recalls);
+    *plan = (struct sched_plan){ 0 };
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* schedule.c - asks the scheduler, and turns its plan into attempts and hands */
+
+#include "server/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/layout.h"
+#include "server/attempts.h"
+#include "server/identity.h"
+#include "server/nodes.h"
+#include "server/sched.h"
+
+struct pass {
+    struct server *sv;
+    struct arena *arena;
+    struct sched_worker *workers;
+    struct conn **conns; /* of each worker */
+    const char **nodes;  /* node name of each worker */
+    size_t n_workers;
+    struct sched_sweep *sweeps;
+    size_t n_sweeps;
+    struct sched_load *loads;
+    size_t n_loads;
+};
+
+/* Room for one more item of an array in the arena. */
+static void *grow(struct arena *a, void *items, size_t n, size_t item_bytes)
+{
+    void *more;
+
+    if (n < 16 ? n > 0 : (n & (n - 1)) != 0)
+        return items;
+    more = arena_alloc(a, (n < 16 ? 16 : 2 * n) * item_bytes);
+    if (n > 0)
+        memcpy(more, items, n * item_bytes);
+    return more;
+}
+
+/* ---- gather ---- */
+
+static int gather_worker(struct pass *p, struct conn *c, struct err *e)
+{
+    struct stmt *s;
+    int rc;
+
+    if (c->worker == 0)
+        return 0;
+    s = db_ask(p->sv->db, SQL_SCHED_WORKER, "i", c->worker);
+    rc = stmt_step(s, e);
+    if (rc == 1) {
+        size_t n = p->n_workers++;
+
+        p->workers = grow(p->arena, p->workers, n, sizeof *p->workers);
+        p->conns = grow(p->arena, p->conns, n, sizeof *p->conns);
+        p->nodes = grow(p->arena, p->nodes, n, sizeof *p->nodes);
+        p->workers[n] = (struct sched_worker){ c->worker, stmt_int(s, 0), 1000 * stmt_int(s, 1),
+                                               stmt_int(s, 2) };
+        p->conns[n] = c;
+        p->nodes[n] = arena_strdup(p->arena, stmt_text(s, 3));
+    }
+    stmt_end(s);
+    return rc;
+}
+
+static int gather_workers(struct pass *p, struct err *e)
+{
+    for (struct conn *c = conn_after(p->sv, 0); c != NULL;
+         c = conn_after(p->sv, c->number))
+        if (gather_worker(p, c, e) < 0)
+            return -1;
+    return 0;
+}
+
+/* Which workers may run this sweep's jobs: by whose they are, and by its list of nodes. */
+static const bool *who_may(const struct pass *p, uid_t uid, struct bytes nodes)
+{
+    bool *may_use = arena_alloc(p->arena, p->n_workers * sizeof *may_use);
+
+    for (size_t i = 0; i < p->n_workers; i++)
+        may_use[i] = identity_may_run(p->sv, p->conns[i], uid) &&
+                     nodes_match(&p->sv->conf, nodes, p->nodes[i]);
+    return may_use;
+}
+
+static int64_t mean_of(int64_t ran_jobs, int64_t ran_ms)
+{
+    if (ran_jobs == 0)
+        return 0;
+    return ran_ms < ran_jobs ? 1 : ran_ms / ran_jobs;
+}
+
+static int gather_sweeps(struct pass *p, struct err *e)
+{
+    struct stmt *s = db_ask(p->sv->db, SQL_SCHED_SWEEPS, "");
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        p->sweeps = grow(p->arena, p->sweeps, p->n_sweeps, sizeof *p->sweeps);
+        p->sweeps[p->n_sweeps++] =
+            (struct sched_sweep){ .id = stmt_int(s, 0),
+                                  .uid = (uid_t)stmt_int(s, 1),
+                                  .priority = stmt_int(s, 2),
+                                  .ready = stmt_int(s, 3),
+                                  .cpus_milli = stmt_int(s, 4),
+                                  .gpus_milli = stmt_int(s, 5),
+                                  .memory_bytes = stmt_int(s, 6),
+                                  .mean_ms = mean_of(stmt_int(s, 7), stmt_int(s, 8)),
+                                  .waited_ms = turn_now_ms(p->sv) - stmt_int(s, 9),
+                                  .may_use = who_may(p, (uid_t)stmt_int(s, 1), stmt_bytes(s, 10)) };
+    }
+    return rc;
+}
+
+static size_t worker_index(const struct pass *p, int64_t id)
+{
+    for (size_t i = 0; i < p->n_workers; i++)
+        if (p->workers[i].id == id)
+            return i;
+    return SIZE_MAX;
+}
+
+static size_t sweep_index(const struct pass *p, int64_t id)
+{
+    for (size_t i = 0; i < p->n_sweeps; i++)
+        if (p->sweeps[i].id == id)
+            return i;
+    return SIZE_MAX;
+}
+
+/* What one job of the sweep needs, for a sweep that has none ready and is not in the list. */
+static int load_needs(struct pass *p, struct sched_load *l, struct err *e)
+{
+    struct stmt *s = db_ask(p->sv->db, SQL_SWEEP_NEEDS, "i", l->sweep_id);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        l->uid = (uid_t)stmt_int(s, 0);
+        l->cpus_milli = stmt_int(s, 1);
+        l->gpus_milli = stmt_int(s, 2);
+        l->memory_bytes = stmt_int(s, 3);
+        l->mean_ms = mean_of(stmt_int(s, 4), stmt_int(s, 5));
+        l->may_use = who_may(p, l->uid, stmt_bytes(s, 6));
+    }
+    stmt_end(s);
+    return rc;
+}
+
+static int gather_loads(struct pass *p, struct err *e)
+{
+    struct stmt *s = db_ask(p->sv->db, SQL_SCHED_LOADS, "");
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        struct sched_load l = { .worker = worker_index(p, stmt_int(s, 0)),
+                                .sweep = sweep_index(p, stmt_int(s, 1)),
+                                .sweep_id = stmt_int(s, 1),
+                                .jobs = stmt_int(s, 2),
+                                .unstarted = stmt_int(s, 3) };
+
+        if (l.worker == SIZE_MAX)
+            continue;
+        if (load_needs(p, &l, e) < 0)
+            return -1;
+        p->loads = grow(p->arena, p->loads, p->n_loads, sizeof *p->loads);
+        p->loads[p->n_loads++] = l;
+    }
+    return rc;
+}
+
+/* ---- carry out ---- */
+
+/* 31 bits, the same for a configuration and replication wherever and whenever they run. */
+static int64_t seed_of(const struct digest *config, int64_t rep)
+{
+    struct buf text = { 0 };
+    struct digest d;
+
+    buf_add(&text, config->bytes, sizeof config->bytes);
+    buf_printf(&text, " rep %lld", (long long)rep);
+    digest_of(text.bytes, text.n, &d);
+    buf_free(&text);
+    return (int64_t)(d.bytes[0] & 0x7f) << 24 | d.bytes[1] << 16 | d.bytes[2] << 8 | d.bytes[3];
+}
+
+static const char *param_name_of(struct arena *a, int64_t param_no)
+{
+    struct buf name = { 0 };
+    const char *copy;
+
+    layout_param_name(&name, param_no);
+    copy = arena_strdup(a, buf_text(&name));
+    buf_free(&name);
+    return copy;
+}
+
+struct queued {
+    int64_t job;
+    int64_t attempts;
+    struct assignment assignment;
+};
+
+/* The head of the sweep's queue, at most n jobs. */
+static int take_head(struct pass *p, int64_t sweep, size_t n, struct queued *queued, size_t *taken,
+                     struct err *e)
+{
+    struct stmt *s = db_ask(p->sv->db, SQL_QUEUE_HEAD, "ii", sweep, (int64_t)n);
+    int rc = 0;
+
+    *taken = 0;
+    while (*taken < n && (rc = stmt_step(s, e)) == 1) {
+        struct queued *q = &queued[(*taken)++];
+        struct bytes params = stmt_bytes(s, 7);
+        struct digest digest;
+
+        stmt_digest(s, 6, &digest);
+        q->job = stmt_int(s, 0);
+        q->attempts = stmt_int(s, 4);
+        q->assignment =
+            (struct assignment){ .sweep = sweep,
+                                 .job = stmt_int(s, 1),
+                                 .attempt = q->attempts + 1,
+                                 .param_name = param_name_of(p->arena, stmt_int(s, 5)),
+                                 .job_name = arena_strdup(p->arena, stmt_text(s, 3)),
+                                 .rep = stmt_int(s, 2),
+                                 .seed = seed_of(&digest, stmt_int(s, 2)),
+                                 .params = { (const uint8_t *)arena_strndup(
+                                                 p->arena, (const char *)params.data, params.n),
+                                             params.n } };
+        token_make(&q->assignment.token);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int assign(struct pass *p, int64_t worker, struct queued *q, struct err *e)
+{
+    struct db *db = p->sv->db;
+    struct assignment *a = &q->assignment;
+
+    if (q->attempts > 0 && db_get_int(db, e, &a->restart, SQL_STARTED_COUNT, "i", q->job) < 0)
+        return -1;
+    if (db_run(db, e, SQL_ATTEMPT_INSERT, "iiitii", q->job, a->sweep, a->attempt, &a->token, worker,
+               turn_now_ms(p->sv)) < 0)
+        return -1;
+    return db_run(db, e, SQL_JOB_ASSIGNED, "iii", q->job, a->attempt, db_last_id(db));
+}
+
+static int sweep_work_load(struct pass *p, int64_t sweep, struct sweep_work *w, struct err *e)
+{
+    struct stmt *s = db_ask(p->sv->db, SQL_SWEEP_WORK, "i", sweep);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        w->sweep = sweep;
+        w->project = arena_strdup(p->arena, stmt_text(s, 0));
+        w->user = arena_strdup(p->arena, stmt_text(s, 1));
+        rc = schema_read(&work_schema, stmt_bytes(s, 2), p->arena, &w->work, e);
+    } else if (rc == 0) {
+        rc = err_set(e, ERR_INTERNAL, "sweep %lld is not in the database", (long long)sweep);
+    }
+    stmt_end(s);
+    return rc;
+}
+
+/* At most HAND_MAX jobs of one sweep to one worker. Returns how many, -1 with e set. */
+static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t jobs, struct err *e)
+{
+    struct server *sv = p->sv;
+    struct conn *c = p->conns[h->worker];
+    int64_t sweep = p->sweeps[h->sweep].id;
+    size_t max = jobs < HAND_MAX ? (size_t)jobs : HAND_MAX;
+    struct queued *queued = arena_alloc(p->arena, max * sizeof *queued);
+    struct assignment *assignments = arena_alloc(p->arena, max * sizeof *assignments);
+    struct sweep_work work = { 0 };
+    struct msg_hand hand = { .hand = ++c->hand_seq, .sweeps = { &work, 1 } };
+    size_t n;
+
+    if (take_head(p, sweep, max, queued, &n, e) < 0)
+        return -1;
+    if (n == 0)
+        return 0;
+    if (sweep_work_load(p, sweep, &work, e) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (assign(p, c->worker, &queued[i], e) < 0)
+            return -1;
+        assignments[i] = queued[i].assignment;
+    }
+    if (db_run(sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(sv)) < 0)
+        return -1;
+    hand.assignments = (struct list){ assignments, n };
+    turn_send(sv, c->number, MSG_HAND, &hand);
+    return (int64_t)n;
+}
+
+static int deal_all(struct pass *p, const struct sched_hand *h, struct err *e)
+{
+    for (int64_t left = h->jobs; left > 0;) {
+        int64_t n = deal(p, h, left, e);
+
+        if (n <= 0)
+            return (int)n;
+        left -= n;
+    }
+    return 0;
+}
+
+static int recall(struct pass *p, const struct sched_load *l, int64_t jobs, struct err *e)
+{
+    struct token_entry *tokens = arena_alloc(p->arena, (size_t)jobs * sizeof *tokens);
+    int64_t *ids = arena_alloc(p->arena, (size_t)jobs * sizeof *ids);
+    struct msg_recall order = { { tokens, 0 } };
+    struct stmt *s =
+        db_ask(p->sv->db, SQL_RECALLABLE, "iii", p->workers[l->worker].id, l->sweep_id, jobs);
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        ids[order.tokens.n] = stmt_int(s, 0);
+        stmt_token(s, 1, &tokens[order.tokens.n++].token);
+    }
+    for (size_t i = 0; rc == 0 && i < order.tokens.n; i++)
+        rc = db_run(p->sv->db, e, SQL_RECALLED, "i", ids[i]) < 0 ? -1 : 0;
+    if (rc == 0 && order.tokens.n > 0)
+        turn_send(p->sv, p->conns[l->worker]->number, MSG_RECALL, &order);
+    return rc;
+}
+
+static int carry_out(struct pass *p, const struct sched_plan *plan, struct err *e)
+{
+    for (size_t i = 0; i < plan->n_hands; i++)
+        if (deal_all(p, &plan->hands[i], e) < 0)
+            return -1;
+    for (size_t i = 0; i < plan->n_recalls; i++) {
+        const struct sched_load *l = &p->loads[plan->recalls[i].load];
+
+        if (recall(p, l, plan->recalls[i].jobs, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int schedule_run(struct server *sv, struct err *e)
+{
+    struct pass p = { .sv = sv, .arena = arena_create() };
+    const struct conf *conf = &sv->conf;
+    struct sched_plan plan = { 0 };
+    int rc = -1;
+
+    if (gather_workers(&p, e) < 0 || gather_sweeps(&p, e) < 0 || gather_loads(&p, e) < 0)
+        goto out;
+    sched_split(&(struct sched_input){ p.sweeps,
+                                       p.n_sweeps,
+                                       p.workers,
+                                       p.n_workers,
+                                       p.loads,
+                                       p.n_loads,
+                                       { conf->gpus_per_user_milli, conf->cpus_per_user_milli,
+                                         conf->jobs_per_user } },
+                &plan);
+    rc = carry_out(&p, &plan, e);
+out:
+    sched_plan_free(&plan);
+    arena_destroy(p.arena);
+    return rc;
+}

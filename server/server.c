@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* server.c - put ludwigd together, run it, take it apart */
+#include "server/server.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/path.h"
+#include "server/lease.h"
+#include "server/listen.h"
+#include "server/place.h"
+#include "server/submit.h"
+
+enum { LAST_CALL_MS = 2000 };
+
+/* ---- opening ---- */
+
+static char *make_id(void)
+{
+    char hex[TOKEN_HEX];
+    struct token t;
+
+    token_make(&t);
+    token_hex(&t, hex);
+    return mem_strndup(hex, 16);
+}
+
+/* Made once for a database, so that results can say which server's they are. */
+static int load_id(struct server *sv, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_META_GET, "s", "server_id");
+    int rc = stmt_step(s, e);
+
+    if (rc == 1)
+        sv->server_id = mem_strdup(stmt_text(s, 0));
+    stmt_end(s);
+    if (rc != 0)
+        return rc < 0 ? -1 : 0;
+    sv->server_id = make_id();
+    return db_run(sv->db, e, SQL_META_SET, "ss", "server_id", sv->server_id) < 0 ? -1 : 0;
+}
+
+static int open_database(struct server *sv, struct err *e)
+{
+    char *path = path_join(sv->conf.state, "ludwig.db");
+
+    sv->db = db_open(path, e);
+    free(path);
+    return sv->db == NULL ? -1 : load_id(sv, e);
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+/* Also takes down what was put up only half. */
+void server_close(struct server *sv)
+{
+    listeners_destroy(sv->listeners);
+    conns_destroy(sv->conns);
+    leases_destroy(sv->leases);
+    turn_destroy(sv->turn);
+    uv_close((uv_handle_t *)sv->last_call, free_handle);
+    uv_run(&sv->loop, UV_RUN_DEFAULT);
+    if (uv_loop_close(&sv->loop) < 0)
+        log_event(LOG_ERROR, "loop-not-empty", NULL);
+    db_close(sv->db);
+    free(sv->server_id);
+    if (sv->state_lock_fd >= 0)
+        close(sv->state_lock_fd);
+    conf_free(&sv->conf);
+}
+
+static int open_parts(struct server *sv, struct err *e)
+{
+    sv->state_lock_fd = place_state(sv->conf.state, e);
+    if (sv->state_lock_fd < 0 || open_database(sv, e) < 0)
+        return -1;
+    sv->turn = turn_create(sv, e);
+    if (sv->turn == NULL)
+        return -1;
+    sv->conns = conns_create(sv);
+    sv->leases = leases_create(sv);
+    sv->listeners = listeners_create();
+    if (leases_load(sv, e) < 0)
+        return -1;
+    return submit_clear_all(sv, e);
+}
+
+int server_open(struct server *sv, struct err *e)
+{
+    int rc = uv_loop_init(&sv->loop);
+
+    sv->state_lock_fd = -1;
+    if (rc < 0) {
+        conf_free(&sv->conf);
+        return err_set(e, ERR_INTERNAL, "event loop: %s", uv_strerror(rc));
+    }
+    sv->last_call = mem_alloc(sizeof *sv->last_call);
+    uv_timer_init(&sv->loop, sv->last_call);
+    if (open_parts(sv, e) == 0)
+        return 0;
+    server_close(sv);
+    return -1;
+}
+
+int server_listen(struct server *sv, struct err *e)
+{
+    const char *const *sockets = sv->conf.sockets.items;
+
+    if (place_share(sv, e) < 0)
+        return -1;
+    for (size_t i = 0; i < sv->conf.sockets.n; i++)
+        if (place_socket_dir(sv, sockets[i], e) < 0 ||
+            listen_on(sv, sockets[i], sv->conf.socket_group, e) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- running ---- */
+
+static void on_last_call(uv_timer_t *timer)
+{
+    (void)timer; /* that it has run out is all server_run looks for */
+}
+
+static bool is_over(struct server *sv)
+{
+    return sv->is_leaving &&
+           (conn_count(sv) == 0 || !uv_is_active((uv_handle_t *)sv->last_call));
+}
+
+void server_run(struct server *sv)
+{
+    while (!is_over(sv))
+        uv_run(&sv->loop, UV_RUN_ONCE);
+}
+
+void server_leave(struct server *sv, const char *why)
+{
+    if (sv->is_leaving)
+        return;
+    log_event(LOG_INFO, "leave", "why", "%s", why, NULL);
+    sv->is_leaving = true;
+    listeners_destroy(sv->listeners);
+    sv->listeners = NULL;
+    conn_end_all(sv);
+    uv_timer_start(sv->last_call, on_last_call, LAST_CALL_MS, 0);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sql.h - every statement ludwigd runs, by name
+ *
+ * Split over the files that own them, so that a handler's SQL is found beside its name.
+ */
+#ifndef LUDWIG_SERVER_SQL_H
+#define LUDWIG_SERVER_SQL_H
+
+#include "server/sql_submit.h"
+#include "server/sql_attempts.h"
+#include "server/sql_query.h"
+#include "server/sql_turn.h"
+
+enum sql_name {
+#define X(name, text) name,
+    SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_TURN(X)
+#undef X
+    SQL_COUNT
+};
+
+#endif

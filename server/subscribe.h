@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * subscribe.h - changes pushed to those who asked for them
+ *
+ * A subscription is a cursor: every change of a job has a number from one
+ * counter, and what is pushed is "the jobs of that sweep whose number is larger".  So
+ * nothing is queued for a slow reader and nothing is missed: it is behind, and
+ * gets each job as it is by then.
+ */
+#ifndef LUDWIG_SERVER_SUBSCRIBE_H
+#define LUDWIG_SERVER_SUBSCRIBE_H
+
+#include "server/server.h"
+
+enum {
+    SUBSCRIBE_JOBS_MAX = 200, /* in one message */
+    SUBSCRIBE_MAX = 64        /* by one connection */
+};
+
+/* Something about the sweep was committed. */
+void subscribe_touch(struct server *sv, int64_t sweep);
+/* After a commit: one message for each that is behind and has room. */
+void subscribe_pump(struct server *sv);
+/* The connection is gone. */
+void subscribe_forget(struct conn *c);
+
+#endif

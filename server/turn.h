@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * turn.h - ludwigd's turn: messages in, one transaction, effects out
+ *
+ * A turn takes messages round-robin over the connections, at most TURN_ROWS_MAX
+ * written rows or TURN_MS_MAX of work.  Each handler writes inside a savepoint
+ * and appends effects; a handler that fails is rolled back with its effects and
+ * its asker is told why.  After the commit the effects run; if the commit fails
+ * they are dropped and every asker is told.
+ *
+ * Nothing outside turn.c begins or commits a transaction.
+ */
+#ifndef LUDWIG_SERVER_TURN_H
+#define LUDWIG_SERVER_TURN_H
+
+#include "common/proto.h"
+#include "server/conn.h"
+
+enum {
+    TURN_ROWS_MAX = 20000,
+    TURN_MS_MAX = 10,
+    TURN_PAUSE_MS = 1000, /* for ludwigd's own work after a commit failed: the disk may be full */
+    REQUESTS_KEPT_MS = 7 * 24 * 3600 * 1000
+};
+
+struct server;
+struct turn;
+
+struct turn_stats {
+    int64_t turns;
+    int64_t longest_ns; /* of one turn, commit and effects included */
+};
+
+/* NULL with e set when the database cannot be read. */
+struct turn *turn_create(struct server *sv, struct err *e);
+void turn_destroy(struct turn *t); /* NULL is fine */
+struct turn_stats turn_stats(const struct turn *t);
+
+/* Asks for a turn soon: a message came, a timer ran out, a slow job has more to do. */
+void turn_wake(struct turn *t);
+
+/*
+ * Work of ludwigd's own (a lease that ran out, clearing away an abandoned submit): runs inside
+ * the next turn in a savepoint of its own.  work returns 1 to be called again in a later turn,
+ * 0 when done, -1 with e set (logged, then dropped).  If the turn's commit fails it is
+ * called again after TURN_PAUSE_MS.  The same (work, key) is queued once.
+ */
+typedef int (*turn_work_fn)(struct server *sv, int64_t key, struct err *e);
+void turn_add_work(struct turn *t, turn_work_fn work, int64_t key);
+
+/* ---- for handlers and work, inside a turn: effects, dropped if they fail ---- */
+
+/* A message to a connection (by number, so that one that closed meanwhile does no harm).  The
+ * body is encoded at once and need not last. */
+void turn_send(struct server *sv, int64_t conn, int type, const void *body);
+/* Whoever subscribed to this sweep gets the news after the commit. */
+void turn_touch_sweep(struct server *sv, int64_t sweep);
+/* Runs after the commit; argument must not point into anything that may vanish. */
+void turn_after(struct server *sv, void (*run)(struct server *sv, int64_t argument),
+                int64_t argument);
+/* The same with a context that either run or drop takes over. */
+void turn_after_with(struct server *sv, void (*run)(struct server *sv, void *context),
+                     void (*drop)(void *context), void *context);
+/* The scheduler runs before this turn (or the next one) commits. */
+void turn_want_schedule(struct server *sv);
+
+/* The next number of the counter that all changes share. -1 with e set. */
+int64_t turn_next_version(struct server *sv, struct err *e);
+/* The last one that was given out. */
+int64_t turn_version(const struct server *sv);
+
+/* The wall clock at the beginning of the turn. */
+int64_t turn_now_ms(const struct server *sv);
+/* It has done enough: for what can go on in a later turn. */
+bool turn_is_full(const struct server *sv);
+
+/* ---- for dispatch.c ---- */
+
+/* Runs something in a savepoint; if it answers -1, all it wrote and promised is taken back. */
+typedef int (*turn_step_fn)(struct server *sv, void *context, struct err *e);
+int turn_step(struct server *sv, turn_step_fn run, void *context, struct err *e);
+/* The answer to a message; takes the encoded body over. */
+void turn_answer(struct server *sv, struct conn *c, int type, int64_t re, struct buf *body);
+
+#endif

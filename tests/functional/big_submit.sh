@@ -1,0 +1,95 @@
+#!/bin/bash
+# big_submit.sh - a grid of 100,000 points: little memory, and durable once submit has said so
+. "$(dirname "$0")/lib.sh"
+
+configure 'resources: {cpus: 2, gpus: 0}'
+
+# Runs a command and writes "SECONDS PEAK_KB" of it to a file.
+cat >measure.py <<'END'
+import os, sys, time
+begin = time.monotonic()
+pid = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+with open(sys.argv[1], "w") as out:
+    print("%.2f %d" % (time.monotonic() - begin, usage.ru_maxrss), file=out)
+sys.exit(os.waitstatus_to_exitcode(status))
+END
+
+points() { # A B: a grid of A x B
+    printf 'project: big\ncommand: "true"\nsource: []\nnodes: []\nparams:\n  a: [%s]\n  b: [%s]\n' \
+        "$(seq -s, 1 "$1")" "$(seq -s, 1 "$2")"
+}
+
+expands() {
+    points 1000 1000 >million.yaml
+    python3 measure.py used ludwig submit million.yaml --dry-run >out
+    read -r seconds peak <used
+    echo "1,000,000 points: $seconds s, $peak kB"
+    grep -q 1000000 out || grep -q '1,000,000' out
+    [ "$peak" -lt 50000 ]
+    # About a second, on a machine that may be busy with other tests.
+    [ "${seconds%.*}" -lt 10 ]
+    [ -z "$(pids_of ludwigd)" ]
+}
+it '--dry-run counts a million points in little memory' expands
+
+submits() {
+    points 250 400 >big.yaml
+    ludwig up
+    python3 measure.py used ludwig submit big.yaml --json >"$TEST_TMP/submitted"
+    kill_hard ludwigd
+    read -r seconds peak <used
+    echo "100,000 points: $seconds s, $peak kB"
+    json "$TEST_TMP/submitted" 'd["configs"] == 100000 and d["jobs"] == 100000 and d["queued"] == 100000'
+    [ "$peak" -lt 50000 ]
+}
+it '100,000 points are submitted in less than 50 MB' submits
+
+durable() {
+    timeout 30 ludwig up
+    [ "$(jobs_in queued 1)" = 100000 ]
+    ludwig status 1 --json | json - 'd["configs"] == 100000' || true
+    rss=$(sed -n 's/^VmHWM: *\([0-9]*\) kB/\1/p' "/proc/$(pids_of ludwigd)/status")
+    echo "ludwigd: $rss kB"
+    [ "$rss" -lt 65536 ]
+}
+it 'they are all there after kill -9 of ludwigd right behind it' durable
+
+all_listed() {
+    python3 measure.py used ludwig jobs 1 --json >jobs
+    read -r seconds peak <used
+    echo "listed in $seconds s, $peak kB"
+    json jobs 'len(d["jobs"]) == 100000 and len({j["job"] for j in d["jobs"]}) == 100000'
+    json jobs 'len({(j["params"]["a"], j["params"]["b"]) for j in d["jobs"]}) == 100000'
+    json jobs 'len({j["param_name"] for j in d["jobs"]}) == 100000'
+}
+it 'each is listed once' all_listed
+
+responsive() {
+    points 251 400 >big.yaml
+    ludwig submit big.yaml >second &
+    client=$!
+    # Others are served meanwhile.
+    slowest=0
+    while kill -0 $client 2>/dev/null; do
+        begin=${EPOCHREALTIME/./}
+        ludwig status 1 >/dev/null
+        took=$((${EPOCHREALTIME/./} - begin))
+        [ $took -le $slowest ] || slowest=$took
+    done
+    wait $client
+    echo "slowest status: $slowest us"
+    [ $slowest -lt 2000000 ]
+    # 400 points are new; the numbers of the others stay.
+    ludwig jobs "$(cat second)" --json | json - 'len({j["param_name"] for j in d["jobs"]} | {"param_100001", "param_100400"}) == 100400'
+}
+it 'others are served while a large sweep comes in' responsive
+
+cancels() {
+    ludwig cancel 1
+    wait_until 20 '[ "$(jobs_in cancelled 1)" = 100000 ]'
+    [ "$(sweep_state 1)" = cancelled ]
+}
+it 'cancel takes them all' cancels
+
+done_testing

@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+# hostile.py - what ludwigd must bear from peers that are broken or mean
+"""usage: hostile.py SOCKET PID_OF_LUDWIGD SCENARIO"""
+
+import hashlib
+import os
+import struct
+import sys
+import threading
+
+import raw
+from raw import Ended, Peer, frame, pack, random_id, register, rss_bytes, submit, wait_until
+
+SOCKET, PID = sys.argv[1], int(sys.argv[2])
+MIB = 1 << 20
+
+
+def client():
+    return Peer(SOCKET).hello()
+
+
+def worker(node, cpus=2):
+    return register(Peer(SOCKET).hello("ludwig-worker"), node, cpus)
+
+
+def serves_others():
+    answer = client().ask("get_sweeps", {"limit": 1})
+    assert answer["type"] == "sweep_page", answer
+
+
+def states(sweep):
+    jobs = client().ask("get_jobs", {"sweep": sweep, "limit": 100}).get("jobs", [])
+    return [job["state"] for job in jobs]
+
+
+# ---- what is no message ----
+
+def garbage():
+    for data in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\xff" * 100, b"\x00\x00\x00\x05hello",
+                 b"\x00\x00\x00\x00", struct.pack(">I", 3) + b"\xdf\xff\xff", os.urandom(4000),
+                 b"\x00\x00\x00\x01\xc1", frame([1, 2, 3]), frame("text"), frame({})):
+        peer = Peer(SOCKET)
+        try:
+            peer.send_bytes(data)
+            peer.sock.shutdown(1)
+            assert peer.ends()
+        except Ended:
+            pass
+    # The same after a proper hello.
+    for data in (b"\xff" * 100, b"\x00\x00\x00\x01\xc1", frame([1])):
+        peer = client()
+        peer.send_bytes(data)
+        assert peer.ends()
+    serves_others()
+
+
+def oversized():
+    for n in (16 * MIB + 1, 0x7FFFFFFF, 0xFFFFFFFF):
+        peer = Peer(SOCKET)
+        peer.send_bytes(struct.pack(">I", n))
+        assert peer.ends(), n
+    # A promise of much takes no memory as long as nothing comes.
+    before = rss_bytes(PID)
+    peers = [Peer(SOCKET) for _ in range(50)]
+    for peer in peers:
+        peer.send_bytes(struct.pack(">I", 16 * MIB) + b"\xdf")
+    serves_others()
+    assert rss_bytes(PID) - before < 16 * MIB, "it trusted the length"
+
+
+def promises():
+    # Heads that announce four billion items, where a few bytes follow.
+    for head in (b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xdb\xff\xff\xff\xff",
+                 b"\xc6\xff\xff\xff\xff"):
+        peer = Peer(SOCKET)
+        data = b"\x82\xa4type" + head + b"aaaa"
+        peer.send_bytes(struct.pack(">I", len(data)) + data)
+        assert peer.ends()
+    assert rss_bytes(PID) < 200 * MIB
+    serves_others()
+
+
+def deep():
+    for opening in (b"\x91", b"\x81\xa1k"):
+        for depth in (100, 10000, 1000000):
+            data = opening * depth + b"\xc0"
+            peer = client()
+            try:
+                peer.send_bytes(struct.pack(">I", len(data)) + data)
+                assert peer.ends()
+            except Ended:
+                pass
+    # Inside an otherwise proper message, and inside a chunk.
+    nested = None
+    for _ in range(60):
+        nested = [nested]
+    peer = client()
+    peer.send("get_sweeps", {"limit": nested})
+    assert peer.is_ended_or_refused()
+    peer = client()
+    opened = peer.ask("submit_begin", {"project": "deep", "reps": 1, "work": {"command": "x"}}, random_id())
+    peer.send("submit_chunk", {"sweep": opened["sweep"], "index": 0, "configs": pack([{"a": nested}])})
+    assert peer.is_ended_or_refused()
+    serves_others()
+
+
+# ---- messages that are wrong ----
+
+def wrong_types():
+    bodies = {
+        "get_sweeps": ({"limit": "many"}, {"limit": -1}, {"limit": 1e9}, {"limit": 2**62}, {"sweep": []}),
+        "get_jobs": ({}, {"sweep": None}, {"sweep": "1"}, {"sweep": 1, "states": "done"},
+                     {"sweep": 1, "states": ["flying"]}, {"sweep": 1, "states": [1]}),
+        "cancel": ({}, {"targets": 1}, {"targets": [1]}, {"targets": [{}]}, {"targets": [{"sweep": -1}]}),
+        "submit_begin": ({"project": "p"}, {"project": "../p", "reps": 1, "work": {"command": "x"}},
+                         {"project": "p", "reps": 1, "work": {"command": "a\0b"}},
+                         {"project": "p" * 1000, "reps": 1, "work": {"command": "x"}},
+                         {"project": "p", "reps": 1 << 40, "work": {"command": "x"}},
+                         {"project": "p", "reps": 1, "reuse": "maybe", "work": {"command": "x"}},
+                         {"project": ".ludwig", "reps": 1, "work": {"command": "x"}}),
+        "subscribe": ({"sweep": "x"}, {"sweep": 1, "jobs": 1}),
+        "no_such_message": ({},),
+        "": ({},),
+    }
+    for kind, each in bodies.items():
+        for body in each:
+            peer = client()
+            peer.send(kind, body, random_id())
+            assert peer.is_ended_or_refused(), (kind, body)
+    for envelope in ({"type": 7, "seq": 1, "body": {}}, {"type": "get_sweeps", "body": {}},
+                     {"type": "get_sweeps", "seq": "1", "body": {}}, {"type": "get_sweeps", "seq": 1},
+                     {"type": "get_sweeps", "seq": 1, "body": []},
+                     {"type": "cancel", "seq": 1, "id": b"short", "body": {"targets": []}},
+                     {"type": "get_sweeps", "seq": 1, "body": {"!new": 1}},
+                     {b"type": "get_sweeps", "seq": 1, "body": {}}):
+        peer = client()
+        peer.send_bytes(frame(envelope))
+        assert peer.is_ended_or_refused(), envelope
+    serves_others()
+
+
+def skips_unknown():
+    peer = client()
+    assert peer.ask("get_sweeps", {"limit": 1, "colour": "red", "later": [1, {"x": 2}]})["type"] == "sweep_page"
+
+
+def changing_needs_id():
+    peer = client()
+    peer.send("cancel", {"targets": [{"sweep": 1}]})
+    assert peer.is_ended_or_refused()
+
+
+def before_hello():
+    for kind, body in (("get_sweeps", {}), ("cancel", {"targets": [{"sweep": 1}]}), ("shutdown", {}),
+                       ("register", {"worker": random_id(), "incarnation": random_id(), "boot_id": "b",
+                                     "node": "n", "kind": "node", "cpus_milli": 1000})):
+        peer = Peer(SOCKET)
+        peer.send(kind, body, random_id())
+        assert peer.is_ended_or_refused(), kind
+    peer = Peer(SOCKET)
+    peer.send("hello", {"version": 999, "program": "ludwig"})
+    assert peer.is_ended_or_refused()
+    serves_others()
+
+
+def wrong_role():
+    peer = client()
+    peer.send("register", {"worker": random_id(), "incarnation": random_id(), "boot_id": "b",
+                           "node": "evil", "kind": "node", "cpus_milli": 1000})
+    assert peer.is_ended_or_refused()
+    for kind, body in (("report", {"reports": []}), ("took", {"hand": 1}), ("verdicts", {"verdicts": []}),
+                       ("welcome", {"version": 1, "server_id": "x"}), ("hand", {"hand": 1, "sweeps": [], "assignments": []})):
+        peer = client()
+        peer.send(kind, body)
+        assert peer.is_ended_or_refused(), kind
+    peer = Peer(SOCKET).hello("ludwig-worker")
+    peer.send("cancel", {"targets": [{"sweep": 1}]}, random_id())
+    assert peer.is_ended_or_refused()
+    # A worker that has not said who it is.
+    peer = Peer(SOCKET).hello("ludwig-worker")
+    peer.send("report", {"reports": [{"token": random_id(), "seq": 1, "event": "done"}]})
+    assert peer.is_ended_or_refused()
+    nodes = client().ask("get_nodes", {"limit": 100}).get("nodes", [])
+    assert all(node["node"] != "evil" for node in nodes), nodes
+
+
+# ---- too much ----
+
+def never_reads():
+    submit(client(), "many", [{"a": i} for i in range(1000)], no_nodes=True)
+    sweep = client().ask("get_sweeps", {"limit": 1})["sweeps"][0]["sweep"]
+    before = rss_bytes(PID)
+    question = frame({"type": "get_jobs", "seq": 1, "body": {"sweep": sweep, "limit": 500}})
+    peers = [client() for _ in range(4)]
+    for peer in peers:
+        peer.sock.setblocking(False)
+        sent = 0
+        while sent < 5000 * len(question):
+            try:
+                n = peer.sock.send(question * 50)
+            except (BlockingIOError, BrokenPipeError, ConnectionResetError):
+                break
+            sent += n
+    for _ in range(20):
+        serves_others()
+    grown = rss_bytes(PID) - before
+    # 20 MiB may wait for each of them.
+    assert grown < 110 * MIB, f"it grew by {grown >> 20} MiB"
+    for peer in peers:
+        peer.close()
+    serves_others()
+
+
+def reads_slowly():
+    """Whoever asks a lot and reads late gets every answer, in order."""
+    peer = client()
+    n = 3000
+    first = peer.seq + 1
+    sender = threading.Thread(target=lambda: [peer.send("get_sweeps", {"limit": 1}) for _ in range(n)], daemon=True)
+    sender.start()
+    for i in range(n):
+        message = peer.receive()
+        assert message["re"] == first + i, (message, first + i)
+    sender.join()
+
+
+def many_connections():
+    before = rss_bytes(PID)
+    peers = []
+    refused = 0
+    for _ in range(400):
+        try:
+            peer = Peer(SOCKET)
+            peer.hello()
+            peers.append(peer)
+        except (Ended, AssertionError, OSError):
+            refused += 1
+    print(f"{len(peers)} connections, {refused} refused")
+    assert 100 <= len(peers) <= 250, "docs/protocol.md says 250 of one user"
+    assert rss_bytes(PID) - before < 64 * MIB
+    # Those that are connected are served.
+    assert peers[0].ask("get_sweeps", {"limit": 1})["type"] == "sweep_page"
+    for peer in peers:
+        peer.close()
+    wait_until(lambda: Peer(SOCKET).hello() is not None, "a connection after they left")
+
+
+def comes_and_goes():
+    before = rss_bytes(PID)
+    for i in range(3000):
+        peer = Peer(SOCKET)
+        if i % 3:
+            peer.send_bytes(struct.pack(">I", 1000) + b"\x83")
+        peer.close()
+    serves_others()
+    assert rss_bytes(PID) - before < 16 * MIB
+    assert len(os.listdir(f"/proc/{PID}/fd")) < 50
+
+
+def abandoned_submits():
+    """Submits that nobody ends are seen by nobody."""
+    known = client().ask("get_sweeps", {"limit": 500}).get("sweeps", [])
+    for _ in range(20):
+        peer = client()
+        opened = peer.ask("submit_begin", {"project": "left", "reps": 1, "work": {"command": "x"}}, random_id())
+        peer.ask("submit_chunk", {"sweep": opened["sweep"], "index": 0, "configs": pack([{"a": 1}])})
+        peer.close()
+    assert client().ask("get_sweeps", {"limit": 500}).get("sweeps", []) == known
+
+
+def broken_submits():
+    def begin():
+        peer = client()
+        opened = peer.ask("submit_begin", {"project": "broken", "reps": 1, "work": {"command": "x"}}, random_id())
+        return peer, opened["sweep"]
+
+    for configs in (b"", b"\xc0", pack({}), pack([1]), pack(["a"]), pack([{}]) + b"x", b"\xdd\x00\x00\x00\x02\x80",
+                    pack([{"a": i} for i in range(1025)])):
+        peer, sweep = begin()
+        peer.send("submit_chunk", {"sweep": sweep, "index": 0, "configs": configs})
+        assert peer.is_ended_or_refused(), configs[:20]
+    peer, sweep = begin()
+    peer.send("submit_chunk", {"sweep": sweep, "index": 7, "configs": pack([{"a": 1}])})
+    assert peer.is_ended_or_refused(), "an index that was not its turn"
+    # A wrong count or digest at the end.
+    for configs, chain in ((2, None), (1, bytes(32))):
+        peer, sweep = begin()
+        chunk = pack([{"a": 1}])
+        assert peer.ask("submit_chunk", {"sweep": sweep, "index": 0, "configs": chunk})["type"] == "submit_taken"
+        peer.send("submit_end", {"sweep": sweep, "configs": configs,
+                                 "chain": chain or hashlib.sha256(bytes(32) + chunk).digest()}, random_id())
+        assert peer.is_ended_or_refused()
+        assert not client().ask("get_sweeps", {"sweep": sweep}).get("sweeps")
+    # Somebody else's open submit.
+    peer, sweep = begin()
+    other = client()
+    other.send("submit_chunk", {"sweep": sweep, "index": 0, "configs": pack([{"a": 1}])})
+    try:
+        answer = other.receive()
+        assert answer["type"] in ("error", "submit_taken")
+    except Ended:
+        pass
+    serves_others()
+
+
+# ---- asked twice ----
+
+def same_id():
+    peer = client()
+    body = {"project": "twice", "reps": 3, "no_nodes": True, "work": {"command": "true"}}
+    begin, end, cancel = random_id(), random_id(), random_id()
+    first = peer.ask("submit_begin", body, begin)
+    assert peer.ask("submit_begin", body, begin) == first
+    chunk = pack([{"a": 1}, {"a": 2}])
+    peer.ask("submit_chunk", {"sweep": first["sweep"], "index": 0, "configs": chunk})
+    ending = {"sweep": first["sweep"], "configs": 2, "chain": hashlib.sha256(bytes(32) + chunk).digest()}
+    done = peer.ask("submit_end", ending, end)
+    assert done["type"] == "submitted" and done["jobs"] == 6, done
+    assert peer.ask("submit_end", ending, end) == done
+    assert client().ask("submit_end", ending, end) == done, "also through another connection"
+    assert len(states(first["sweep"])) == 6
+    target = {"targets": [{"sweep": first["sweep"], "first": 1, "last": 4}]}
+    changed = peer.ask("cancel", target, cancel)
+    assert changed["type"] == "changed" and changed["jobs"] == 4, changed
+    assert peer.ask("cancel", target, cancel) == changed
+    fresh = peer.ask("cancel", target, random_id())
+    assert fresh["type"] == "error" or fresh["jobs"] == 0, fresh
+    print(first["sweep"], begin.hex(), end.hex(), ending["chain"].hex())
+
+
+def same_id_later(sweep, begin, end, chain):
+    peer = client()
+    done = peer.ask("submit_end", {"sweep": int(sweep), "configs": 2, "chain": bytes.fromhex(chain)},
+                    bytes.fromhex(end))
+    assert done["type"] == "submitted" and done["jobs"] == 6 and done["sweep"] == int(sweep), done
+    assert len(states(int(sweep))) == 6
+
+
+# ---- workers ----
+
+def take_hand(peer):
+    hand = peer.receive_kind("hand")
+    body = hand["body"]
+    peer.send("took", {"hand": body["hand"]}, re=hand["seq"])
+    return body["assignments"]
+
+
+def report(peer, token, seq, event, **more):
+    return peer.ask("report", {"reports": [{"token": token, "seq": seq, "event": event, "at": 1700000000000, **more}]})
+
+
+def others_attempt():
+    mine = worker("mine", 1)
+    sweep = submit(client(), "others", [{"a": 1}], nodes=["mine"])["sweep"]
+    token = take_hand(mine)[0]["token"]
+    thief = worker("thief", 1)
+    for event in ("run", "end", "done", "fail", "cancel", "lose", "recall"):
+        try:
+            answer = report(thief, token, 1, event)
+            verdicts = [each["verdict"] for each in answer.get("verdicts", [])]
+            assert answer["type"] == "error" or "taken" not in verdicts, (event, answer)
+        except Ended:
+            thief = worker("thief", 1)
+        assert states(sweep) == ["queued"], (event, states(sweep))
+    # The one it was given to is heard.
+    answer = report(mine, token, 1, "run", started_at=1700000000000)
+    assert answer["verdicts"][0]["verdict"] == "taken", answer
+    assert states(sweep) == ["running"]
+    answer = report(mine, token, 2, "done", run_path="others/runs/param_001/x", exit_code=0)
+    assert answer["verdicts"][0]["verdict"] == "taken", answer
+    assert states(sweep) == ["done"]
+    # Told again, the answer is that it is known; told otherwise, nothing changes.
+    answer = report(mine, token, 2, "done", run_path="others/runs/param_001/x", exit_code=0)
+    assert answer["verdicts"][0]["verdict"] == "known", answer
+    report(mine, token, 3, "fail", exit_code=1)
+    assert states(sweep) == ["done"]
+
+
+def unknown_attempt():
+    peer = worker("stray", 1)
+    answer = report(peer, random_id(), 1, "done", run_path="x")
+    assert answer["type"] == "error" or answer["verdicts"][0]["verdict"] == "superseded", answer
+    peer = worker("stray", 1)
+    peer.send("report", {"reports": [{"token": b"short", "seq": 1, "event": "done"}]})
+    assert peer.is_ended_or_refused()
+    peer = worker("stray", 1)
+    peer.send("report", {"reports": [{"token": random_id(), "seq": 1, "event": "explode"}]})
+    assert peer.is_ended_or_refused()
+    serves_others()
+
+
+def outrageous_worker():
+    """Claims of a worker that no machine can hold."""
+    for more in ({"cpus_milli": -1}, {"cpus_milli": 1 << 62}, {"gpus": -5}, {"node": ""}, {"node": "a\nb"},
+                 {"node": "x" * 5000}, {"kind": "toaster"}):
+        peer = Peer(SOCKET).hello("ludwig-worker")
+        body = {"worker": random_id(), "incarnation": random_id(), "boot_id": "b", "node": "n", "kind": "node",
+                "cpus_milli": 1000, **more}
+        peer.send("register", body)
+        try:
+            message = peer.receive()
+        except Ended:
+            continue
+        assert message["type"] == "error", (more, message)
+    serves_others()
+
+
+scenario = globals()[sys.argv[3]]
+scenario(*sys.argv[4:])
+assert raw.rss_bytes(PID) < 256 * MIB

@@ -1,0 +1,68 @@
+#!/bin/bash
+# idle.sh - waiting costs nothing: no processor time, little memory
+idle_seconds=${LUDWIG_IDLE_SECONDS:-10}
+. "$(dirname "$0")/lib.sh"
+
+configure 'resources: {cpus: 2, gpus: 0}'
+
+ticks() { # PID...: processor time all of them have taken
+    local pid total=0 stat
+    for pid; do
+        stat=$(sed 's/.*) //' "/proc/$pid/stat")
+        # shellcheck disable=SC2086 # fields
+        set -- $stat
+        total=$((total + ${12} + ${13}))
+    done
+    echo $total
+}
+
+ours() {
+    echo $(pids_of ludwigd) $(pids_of ludwig-worker)
+}
+
+queued() {
+    printf 'project: idle\ncommand: exec sleep 1000\nsource: []\nparams:\n  a: [%s]\n  b: [%s]\n' \
+        "$(seq -s, 1 100)" "$(seq -s, 1 100)" >sweep.yaml
+    id=$(submit sweep.yaml)
+    wait_until 20 '[ "$(jobs_in running '"$id"')" = 2 ]'
+    [ "$(jobs_in queued "$id")" = 9998 ]
+}
+it '10,000 jobs queue behind a full machine' queued
+
+no_time() {
+    local before
+    settled() {
+        before=$(ticks $(ours))
+        sleep 1
+        [ "$(ticks $(ours))" = "$before" ]
+    }
+    wait_until 20 settled
+    pids=$(ours)
+    [ "$(echo "$pids" | wc -w)" -ge 2 ]
+    before=$(ticks $pids)
+    sleep "$idle_seconds"
+    [ "$(ours)" = "$pids" ]
+    echo "ticks: $before, then $(ticks $pids), of $pids"
+    [ "$(ticks $pids)" = "$before" ]
+}
+it "ludwigd and the worker take no processor time in $idle_seconds s" no_time
+
+memory() {
+    rss=$(sed -n 's/^VmRSS: *\([0-9]*\) kB/\1/p' "/proc/$(pids_of ludwigd)/status")
+    echo "ludwigd: $rss kB"
+    [ "$rss" -lt 32768 ]
+}
+it "ludwigd's memory is below 32 MB" memory
+
+waiting_client() {
+    timeout 60 ludwig logs -f 1.1 >out &
+    wait_until 10 '[ -n "$(pids_of ludwig)" ]'
+    sleep 1
+    pids="$(pids_of ludwig) $(pids_of ludwigd)"
+    before=$(ticks $pids)
+    sleep 3
+    [ "$(ticks $pids)" = "$before" ]
+}
+it 'nor does a client that follows a silent job' waiting_client
+
+done_testing

@@ -1,0 +1,177 @@
+#!/bin/bash
+# refuse.sh - a mistake in a sweep or on the command line is explained, and changes nothing
+. "$(dirname "$0")/lib.sh"
+
+configure
+
+untouched() {
+    [ -z "$(pids_of ludwigd)" ]
+    [ -z "$(agents)" ]
+    [ ! -e "$SHARE" ]
+    [ -z "$(find "$XDG_STATE_HOME" "$XDG_RUNTIME_DIR" -type f)" ]
+}
+
+refused() { # WANTED_STATUS COMMAND...: stderr goes to "err"
+    local wanted=$1 status=0
+    shift
+    "$@" >out 2>err </dev/null || status=$?
+    [ $status = "$wanted" ] || { echo "exit status $status, not $wanted: $*" && cat err && return 1; }
+    [ ! -s out ] || { echo "stdout of $*:" && cat out && return 1; }
+}
+
+# Each case: a sweep file and an extended regular expression that a line of stderr must match.
+bad_sweep() { # PATTERN, the file on stdin
+    cat >bad.yaml
+    refused 2 ludwig submit bad.yaml
+    grep -qE -e "$1" err || { echo "no '$1' in:" && cat err && return 1; }
+    not grep -q "$(printf '\033')" err
+    untouched
+}
+
+unknown_key() {
+    printf 'project: p\ncomand: true\nparams: {a: 1}\n' | bad_sweep 'bad\.yaml:2:1: .*comand.*command'
+    # The line itself, and a mark below the place.
+    grep -q 'comand: true' err
+    grep -qE '^ +\| +\^|^ *\^| \^$' err
+}
+it 'an unknown key names file, line and column, shows the line and suggests the nearest' unknown_key
+
+it 'a file that is no YAML is refused with the place' '
+    printf "project: p\ncommand: [true\n" | bad_sweep "bad\.yaml:[0-9]+:[0-9]+: "
+'
+it 'a key given twice is refused' '
+    printf "command: true\ncommand: false\n" | bad_sweep "bad\.yaml:2:1: .*command"
+'
+it 'a sweep without a command is refused' '
+    printf "project: p\nparams: {a: [1]}\n" | bad_sweep "command"
+'
+it 'an unknown placeholder is refused, with the nearest parameter' '
+    printf "command: run --lr {lrr}\nparams: {lr: [1, 2]}\n" | bad_sweep "bad\.yaml:1:[0-9]+: .*lrr.*lr"
+'
+it 'an empty list is refused' '
+    printf "command: echo {lr}\nparams:\n  lr: []\n" | bad_sweep "bad\.yaml:3:[0-9]+: .*lr"
+'
+it 'a wrong type is refused where it stands' '
+    printf "command: echo\nreps: many\n" | bad_sweep "bad\.yaml:2:7: .*reps"
+    printf "command: echo\nresources: {memory: lots}\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*memory"
+    printf "command: echo\nresources: {cpus: -1}\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*cpus"
+    printf "command: echo\nresources: {time: soon}\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*time"
+    printf "command: echo\nenv: [a, b]\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*env"
+    printf "command: echo\nparams: 7\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*params"
+'
+it 'no replication at all is refused' '
+    printf "command: echo\nreps: 0\n" | bad_sweep "reps"
+'
+it 'missing source and data are refused' '
+    printf "command: echo\nsource: [nothere.py]\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*nothere\.py"
+    printf "command: echo\nsource: []\ndata: [gone]\n" | bad_sweep "bad\.yaml:3:[0-9]+: .*gone"
+'
+it 'source outside the folder of the sweep is refused' '
+    printf "command: echo\nsource: [../elsewhere]\n" | bad_sweep "bad\.yaml:2:[0-9]+: "
+    printf "command: echo\nsource: [/etc/passwd]\n" | bad_sweep "bad\.yaml:2:[0-9]+: "
+'
+it 'project names that are no plain folder names are refused' '
+    for name in "../up" "a/b" ".ludwig" "con" "a:b"; do
+        printf "project: \"%s\"\ncommand: echo\nsource: []\n" "$name" | bad_sweep "bad\.yaml:1:[0-9]+: .*project"
+    done
+'
+it 'variables of our own cannot be set in env' '
+    printf "command: echo\nenv: {LUDWIG_JOB: 1}\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*LUDWIG_JOB"
+'
+it 'all mistakes of a file are told in one run' '
+    printf "comand: a\nreps: x\nparam: {a: 1}\n" | bad_sweep "bad\.yaml:1:1: "
+    grep -q "bad\.yaml:2:[0-9]*: " err
+    grep -q "bad\.yaml:3:1: .*params" err
+'
+
+usage() {
+    refused 2 ludwig
+    refused 2 ludwig sbmit sweep.yaml
+    grep -q submit err
+    refused 2 ludwig submit
+    refused 2 ludwig submit --rep 2 sweep.yaml
+    grep -q -e --reps err
+    refused 2 ludwig submit --reps two sweep.yaml
+    refused 2 ludwig submit --reps 0 sweep.yaml
+    refused 2 ludwig submit a.yaml b.yaml
+    refused 2 ludwig submit nowhere.yaml
+    grep -q nowhere.yaml err
+    refused 2 ludwig submit --reuse some sweep.yaml
+    refused 2 ludwig cancel
+    refused 2 ludwig cancel x.y
+    refused 2 ludwig logs
+    refused 2 ludwig logs 1.1 1.2
+    refused 2 ludwig status 1 2
+    refused 2 ludwig jobs
+    refused 2 ludwig jobs 1 --state sleeping
+    refused 2 ludwig version now
+    untouched
+}
+it 'wrong usage exits 2 and starts nothing' usage
+
+it '--set of a parameter that is not there is refused with the nearest' '
+    printf "command: echo {lr}\nsource: []\nparams: {lr: 1}\n" >sweep.yaml
+    refused 2 ludwig submit sweep.yaml --set lrr=2
+    grep -q "lr" err
+    refused 2 ludwig submit sweep.yaml --set lr
+    untouched
+'
+
+unreachable() {
+    refused 3 ludwig --server "unix:$TEST_TMP/no.sock" status
+    grep -q no.sock err
+    refused 3 ludwig submit sweep.yaml --server "unix:$TEST_TMP/no.sock"
+    refused 3 env LUDWIG_SERVER="unix:$TEST_TMP/no.sock" ludwig nodes
+    # A socket whose server died.
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$TEST_TMP/dead.sock"
+    refused 3 ludwig --server "unix:$TEST_TMP/dead.sock" status
+    # No server of one's own runs: reading commands start none.
+    refused 3 ludwig status
+    refused 3 ludwig jobs 1
+    refused 3 ludwig cancel 1
+    untouched
+}
+it 'a server out of reach exits 3' unreachable
+
+it 'an address that makes no sense is refused' '
+    refused 2 ludwig --server "nonsense" status
+    refused 2 ludwig --server "unix:relative.sock" status
+    untouched
+'
+
+bad_config() {
+    cp "$XDG_CONFIG_HOME/ludwig/config.yaml" kept
+    echo 'sharee: /x' >"$XDG_CONFIG_HOME/ludwig/config.yaml"
+    refused 2 ludwig submit sweep.yaml
+    grep -q 'config.yaml:1:1: .*sharee.*share' err
+    cp kept "$XDG_CONFIG_HOME/ludwig/config.yaml"
+    untouched
+}
+it 'a mistake in config.yaml is told with its place' bad_config
+
+daemons() {
+    refused 2 ludwigd --config nowhere.yaml
+    refused 2 ludwig-worker --config nowhere.yaml
+    echo 'shar: /x' >d.yaml
+    refused 2 ludwigd --config d.yaml
+    grep -q 'd.yaml:1:1: .*shar' err
+    refused 2 ludwig-worker --config d.yaml
+    grep -q 'd.yaml:1:1: .*shar' err
+}
+it 'the daemons name the mistake in their configuration' daemons
+
+missing_things() {
+    timeout 30 ludwig up
+    refused 1 ludwig status 99
+    grep -q 99 err
+    refused 1 ludwig jobs 99
+    refused 1 ludwig logs 99.1
+    refused 1 ludwig results 99
+    refused 1 ludwig cancel 99
+    refused 1 ludwig retry 99.1
+    [ -z "$(ls -A "$SHARE" | grep -v '^\.ludwig$')" ]
+    ludwig status --json | json - 'd["sweeps"] == []'
+}
+it 'sweeps and jobs that are not there exit 1' missing_things
+
+done_testing

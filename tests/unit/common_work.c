@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* common_work.c - tests of what makes two jobs the same, and of names on the share */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "common/layout.h"
+#include "common/work.h"
+
+static bool same(const struct work *x, const struct work *y)
+{
+    struct digest dx, dy;
+
+    work_digest(x, &dx);
+    work_digest(y, &dy);
+    return memcmp(&dx, &dy, sizeof dx) == 0;
+}
+
+static void test_command_setup_env_source_and_data_make_a_job_another_one(void **state)
+{
+    struct env_entry env = { "A", "1" };
+    struct data_entry data = { "corpora", { { 7 } } };
+    const struct work base = { .command = "python3 train.py" };
+    struct work other;
+
+    (void)state;
+    other = base;
+    assert_true(same(&base, &other));
+    other.command = "python3 train.py ";
+    assert_false(same(&base, &other));
+    other = base;
+    other.setup = "true";
+    assert_false(same(&base, &other));
+    other = base;
+    other.env = (struct list){ &env, 1 };
+    assert_false(same(&base, &other));
+    other = base;
+    other.source.bytes[0] = 1;
+    assert_false(same(&base, &other));
+    other = base;
+    other.data = (struct list){ &data, 1 };
+    assert_false(same(&base, &other));
+}
+
+static void test_resources_and_gits_names_do_not(void **state)
+{
+    const struct work base = { .command = "x" };
+    struct work other = base;
+
+    (void)state;
+    other.resources = (struct resources){ 2000, 1000, 1 << 30, 3600000 };
+    other.git_commit = "0123456789";
+    other.git_dirty = true;
+    assert_true(same(&base, &other));
+}
+
+static void test_names_on_the_share(void **state)
+{
+    struct token token = { { 0xab, 0xcd } };
+    struct buf b = { 0 };
+
+    (void)state;
+    layout_param_name(&b, 3);
+    assert_string_equal(buf_text(&b), "param_003");
+    buf_clear(&b);
+    layout_param_name(&b, 12345);
+    assert_string_equal(buf_text(&b), "param_12345");
+    buf_clear(&b);
+    layout_log(&b, "p", 7, "param_001", "x_num0", 1);
+    assert_string_equal(buf_text(&b), "p/logs/7/param_001_x_num0.log");
+    buf_clear(&b);
+    layout_log(&b, "p", 7, "param_001", "x_num0", 2);
+    assert_string_equal(buf_text(&b), "p/logs/7/param_001_x_num0.a2.log");
+    buf_clear(&b);
+    layout_failed(&b, "p", "param_001", "x_num0", 2);
+    assert_string_equal(buf_text(&b), "p/failed/param_001/x_num0.a2");
+    buf_clear(&b);
+    layout_temporary(&b, "p/runs/param_001/x_num0", &token);
+    assert_string_equal(buf_text(&b),
+                        "p/runs/param_001/.x_num0.abcd0000000000000000000000000000");
+    buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_command_setup_env_source_and_data_make_a_job_another_one),
+        cmocka_unit_test(test_resources_and_gits_names_do_not),
+        cmocka_unit_test(test_names_on_the_share),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* agent.c - start, loop, stop */
+
+#include "worker/agent.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/log.h"
+#include "worker/flow.h"
+
+enum { START_AGAIN_MS = 1000 };
+
+void agent_stop(struct agent *ag, enum agent_end end)
+{
+    if (ag->end == AGENT_GOES_ON)
+        ag->end = end;
+    uv_stop(&ag->loop);
+}
+
+void agent_fail(struct agent *ag, const struct err *why)
+{
+    if (ag->end == AGENT_GOES_ON)
+        ag->why = *why;
+    agent_stop(ag, AGENT_FAILS);
+}
+
+/* ---- registering ---- */
+
+static size_t list_held(const struct agent *ag, struct held *held)
+{
+    struct ring *at, *after;
+    size_t n = 0;
+
+    RING_EACH (&ag->attempts.all, at, after) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+        enum attempt_state state = attempt_state_of(a);
+
+        if (state != ATTEMPT_NO)
+            held[n++] = (struct held){ a->token, (int)state, a->started_at };
+    }
+    return n;
+}
+
+void agent_register(struct agent *ag)
+{
+    struct msg_register m = { .worker = ag->worker, .incarnation = ag->incarnation };
+    struct held *held;
+
+    if (!ag->is_welcome || !ag->is_adopted)
+        return;
+    held = mem_alloc(ag->attempts.n * sizeof *held);
+    m.boot_id = ag->node.boot_id;
+    m.node = ag->conf.name == NULL ? ag->node.host : ag->conf.name;
+    m.kind = ag->conf.kind;
+    m.cpus_milli = ag->node.cpus_milli;
+    m.gpus = (int64_t)gpus_offered(ag);
+    m.memory_bytes = ag->node.memory_bytes;
+    m.attempts = (struct list){ held, list_held(ag, held) };
+    link_send(ag->link, MSG_REGISTER, 0, &m);
+    free(held);
+}
+
+/* ---- callbacks of the loop ---- */
+
+static void on_child(uv_signal_t *handle, int number)
+{
+    struct agent *ag = handle->data;
+    pid_t pid;
+
+    (void)number;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        if (!service_reaped(&ag->stager, pid) && !service_reaped(&ag->publisher, pid) &&
+            !gpuwatch_reaped(&ag->gpuwatch, pid) && ag->runners.loop != NULL)
+            runners_reaped(&ag->runners, pid);
+}
+
+static void on_terminate(uv_signal_t *handle, int number)
+{
+    struct agent *ag = handle->data;
+
+    log_event(LOG_INFO, "stop", "signal", "%d", number, NULL);
+    agent_stop(ag, AGENT_LEAVES);
+}
+
+/* Before the loop waits: what this turn brought is written and sent, in this order. */
+static void on_prepare(uv_prepare_t *handle)
+{
+    struct agent *ag = handle->data;
+    struct err e = { 0 };
+    int rc = 0;
+
+    if (ag->registry == NULL)
+        return;
+    rc = registry_is_wasteful(ag->registry) ? home_compact(ag, &e)
+                                            : registry_flush(ag->registry, &e);
+    if (rc < 0)
+        log_event(LOG_ERROR, "registry", "why", "%s", e.text, NULL);
+    outbox_pump(&ag->outbox);
+}
+
+static void on_start_again(uv_timer_t *timer)
+{
+    uv_timer_stop(timer);
+    flow_fill(timer->data);
+}
+
+void agent_ready(struct agent *ag)
+{
+    char *last = home_last_server(ag);
+    struct err e = { 0 };
+
+    if (last != NULL && home_settle(ag, last, &e) < 0)
+        agent_fail(ag, &e);
+    else
+        link_start(ag->link);
+    free(last);
+}
+
+/* ---- start and end ---- */
+
+static void init_timer(struct agent *ag, uv_timer_t *timer, uv_timer_cb callback)
+{
+    uv_timer_init(&ag->loop, timer);
+    timer->data = ag;
+    if (callback != NULL) {
+        uv_timer_start(timer, callback, START_AGAIN_MS, START_AGAIN_MS);
+        uv_timer_stop(timer);
+    }
+}
+
+static void init_signal(struct agent *ag, uv_signal_t *handle, uv_signal_cb callback, int number)
+{
+    uv_signal_init(&ag->loop, handle);
+    handle->data = ag;
+    uv_signal_start(handle, callback, number);
+}
+
+static void init_loop(struct agent *ag)
+{
+    init_signal(ag, &ag->sigchld, on_child, SIGCHLD);
+    init_signal(ag, &ag->sigterm, on_terminate, SIGTERM);
+    init_signal(ag, &ag->sigint, on_terminate, SIGINT);
+    uv_prepare_init(&ag->loop, &ag->prepare);
+    ag->prepare.data = ag;
+    uv_prepare_start(&ag->prepare, on_prepare);
+    init_timer(ag, &ag->staging_timer, NULL);
+    init_timer(ag, &ag->orphan_timer, NULL);
+    init_timer(ag, &ag->adopt_timer, NULL);
+    init_timer(ag, &ag->start_timer, on_start_again);
+    service_init(&ag->stager, &ag->loop);
+    service_init(&ag->publisher, &ag->loop);
+    outbox_init(&ag->outbox, &ag->loop, &flow_outbox_events, ag);
+}
+
+static int look_around(struct agent *ag, const char *conf_path, struct err *e)
+{
+    if (conf_read(conf_path, &ag->conf, e) < 0 || node_look(&ag->node, e) < 0 ||
+        folders_find(&ag->conf, ag->node.host, &ag->folders, e) < 0 ||
+        scratch_open(&ag->scratch, ag->folders.scratch, e) < 0 ||
+        folders_link_ludwig(ag->folders.scratch, e) < 0)
+        return -1;
+    return home_read_worker_id(ag, e);
+}
+
+static int agent_start(struct agent *ag, const char *conf_path, struct err *e)
+{
+    if (look_around(ag, conf_path, e) < 0)
+        return -1;
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return err_sys(e, "become the reaper of orphaned processes");
+    token_make(&ag->incarnation);
+    init_loop(ag);
+    ag->link = link_create(&ag->loop, ag->conf.server, ag->node.host, &serve_events, ag);
+    log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s", ag->conf.server,
+              "scratch", "%s", ag->folders.scratch, "runtime", "%s", ag->folders.runtime, NULL);
+    on_child(&ag->sigchld, SIGCHLD);
+    gpus_start(ag);
+    return 0;
+}
+
+static void close_rest(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+/* Runners with jobs go on; all other children end when their connections do. */
+static void close_loop(struct agent *ag)
+{
+    if (ag->registry != NULL)
+        registry_flush(ag->registry, NULL);
+    link_destroy(ag->link);
+    runners_close(&ag->runners);
+    service_close(&ag->stager);
+    service_close(&ag->publisher);
+    gpuwatch_close(&ag->gpuwatch);
+    outbox_close(&ag->outbox);
+    uv_walk(&ag->loop, close_rest, NULL);
+    while (uv_run(&ag->loop, UV_RUN_DEFAULT) != 0)
+        ; /* what ran may have been stopped once more */
+    uv_loop_close(&ag->loop);
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static void agent_free(struct agent *ag)
+{
+    close_loop(ag);
+    registry_close(ag->registry);
+    attempts_free(&ag->attempts);
+    slots_destroy(ag->slots);
+    gpu_list_free(&ag->gpus);
+    staging_free(&ag->staging);
+    scratch_close(&ag->scratch);
+    close_fd(ag->home_fd);
+    close_fd(ag->lock_fd);
+    folders_free(&ag->folders);
+    node_free(&ag->node);
+    conf_free(&ag->conf);
+    free(ag->settled);
+    free(ag->server_id);
+    free(ag->share);
+    free(ag);
+}
+
+/* Another ludwigd answers at this address: the one before keeps its folder and its runners. */
+static int start_anew(struct agent *ag, char **argv, struct err *e)
+{
+    if (home_remember_server(ag, e) < 0)
+        return -1;
+    execv("/proc/self/exe", argv);
+    return err_sys(e, "start anew");
+}
+
+int agent_main(const char *conf_path, char **argv)
+{
+    struct agent *ag = mem_alloc(sizeof *ag);
+    struct err e = { 0 };
+    enum exit_code code = EXIT_WELL;
+
+    ag->home_fd = ag->lock_fd = ag->scratch.fd = -1;
+    attempts_init(&ag->attempts);
+    ring_init(&ag->orphans);
+    uv_loop_init(&ag->loop);
+    signal(SIGPIPE, SIG_IGN);
+    if (agent_start(ag, conf_path, &e) < 0)
+        agent_fail(ag, &e);
+    else if (ag->end == AGENT_GOES_ON)
+        uv_run(&ag->loop, UV_RUN_DEFAULT);
+    if (ag->end == AGENT_STARTS_ANEW && start_anew(ag, argv, &e) < 0)
+        ag->why = e;
+    if (ag->why.kind != ERR_NONE) {
+        fprintf(stderr, "ludwig-worker: %s\n", ag->why.text);
+        code = err_exit_code(ag->why.kind);
+    }
+    agent_free(ag);
+    return (int)code;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent.h - the event loop of a worker: talks to ludwigd, decides what starts, and keeps
+ * runners, stager and publisher at it
+ *
+ * It never opens the share or a dataset, and nothing in it waits.  It may be killed at any
+ * point: whatever it knows, the next one finds in the registry, in the folders on scratch
+ * and with the runners, which go on.
+ */
+#ifndef LUDWIG_WORKER_AGENT_H
+#define LUDWIG_WORKER_AGENT_H
+
+#include <uv.h>
+
+#include "worker/attempts.h"
+#include "worker/conf.h"
+#include "worker/gpuwatch.h"
+#include "worker/link.h"
+#include "worker/node.h"
+#include "worker/outbox.h"
+#include "worker/folders.h"
+#include "worker/registry.h"
+#include "worker/runners.h"
+#include "worker/scratch.h"
+#include "worker/service.h"
+#include "worker/staging.h"
+
+enum agent_end { AGENT_GOES_ON, AGENT_LEAVES, AGENT_FAILS, AGENT_STARTS_ANEW };
+
+struct agent {
+    uv_loop_t loop;
+    struct conf conf;
+    struct node node;
+    struct folders folders;
+    struct scratch scratch;
+    struct token worker;      /* who we are, over restarts */
+    struct token incarnation; /* this process */
+    enum agent_end end;
+    struct err why; /* AGENT_FAILS */
+
+    /* of one server, once its id is known; see home.c */
+    char *server_id;
+    char *share;
+    int home_fd; /* <runtime>/<server id>; -1: not known yet */
+    int lock_fd;
+    struct registry *registry;
+
+    struct attempts attempts;
+    struct slots *slots;
+    struct gpu_list gpus;
+    bool gpus_can_be_asked;
+    struct staging staging;
+    struct outbox outbox;
+    struct runners runners;
+    struct service stager;
+    struct service publisher;
+    struct gpuwatch gpuwatch;
+    struct link *link;
+
+    bool is_welcome;    /* ludwigd knows who we are, */
+    bool is_registered; /* and what we hold */
+    bool is_adopted;    /* what an earlier agent left has been looked through */
+    bool is_resolved;   /* also what runners had that did not answer at first */
+    bool may_start;     /* ludwigd said what it no longer wants, or cannot be asked */
+
+    struct ring orphans; /* attempts whose processes are being killed */
+    uint64_t orphan_ms;
+    struct token *settled; /* to be discarded once the registry says they are gone */
+    size_t n_settled, settled_capacity;
+
+    uv_signal_t sigchld, sigterm, sigint;
+    uv_prepare_t prepare;
+    uv_timer_t staging_timer, orphan_timer, adopt_timer, start_timer;
+};
+
+/* Runs until it is told to leave.  The exit code. */
+int agent_main(const char *conf_path, char **argv);
+
+/* agent.c */
+void agent_fail(struct agent *ag, const struct err *why);
+void agent_stop(struct agent *ag, enum agent_end end);
+/* Tells ludwigd what we are and hold, if it is there and we know. */
+void agent_register(struct agent *ag);
+
+/* home.c - the folder of one server: lock, registry, children's locks */
+int home_settle(struct agent *ag, const char *server_id, struct err *e);
+/* The id of the server that was last met at this address; NULL when none was. Caller frees. */
+char *home_last_server(const struct agent *ag);
+int home_remember_server(const struct agent *ag, struct err *e);
+int home_read_worker_id(struct agent *ag, struct err *e);
+int home_compact(struct agent *ag, struct err *e);
+
+/* serve.c - what ludwigd says */
+extern const struct link_events serve_events;
+
+/* gpus.c - which GPUs are offered to jobs */
+void gpus_start(struct agent *ag); /* agent_ready follows */
+void agent_ready(struct agent *ag);
+size_t gpus_offered(const struct agent *ag);
+bool gpus_are_known(const struct agent *ag);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* attempts.c - a table of attempts by token */
+
+#include "worker/attempts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS_AT_FIRST = 256 };
+
+void attempts_init(struct attempts *t)
+{
+    *t = (struct attempts){ .n_buckets = BUCKETS_AT_FIRST };
+    ring_init(&t->all);
+    t->buckets = mem_alloc(t->n_buckets * sizeof *t->buckets);
+}
+
+static void attempt_destroy(struct attempt *a)
+{
+    free(a->slot.cpus);
+    free(a->slot.gpus);
+    arena_destroy(a->arena);
+    free(a);
+}
+
+void attempts_free(struct attempts *t)
+{
+    struct ring *at, *after;
+
+    if (t->buckets == NULL)
+        return;
+    RING_EACH (&t->all, at, after)
+        attempt_destroy(RING_ITEM(at, struct attempt, ring));
+    free(t->buckets);
+    *t = (struct attempts){ .n = 0 };
+}
+
+/* Tokens are random already. */
+static struct attempt **bucket_of(const struct attempts *t, const struct token *token)
+{
+    uint64_t hash;
+
+    memcpy(&hash, token->bytes, sizeof hash);
+    return &t->buckets[hash & (t->n_buckets - 1)];
+}
+
+static void link_in(struct attempts *t, struct attempt *a)
+{
+    struct attempt **bucket = bucket_of(t, &a->token);
+
+    a->next_same_hash = *bucket;
+    *bucket = a;
+}
+
+static void grow(struct attempts *t)
+{
+    struct ring *at, *after;
+
+    free(t->buckets);
+    t->n_buckets *= 2;
+    t->buckets = mem_alloc(t->n_buckets * sizeof *t->buckets);
+    RING_EACH (&t->all, at, after)
+        link_in(t, RING_ITEM(at, struct attempt, ring));
+}
+
+struct attempt *attempts_find(const struct attempts *t, const struct token *token)
+{
+    struct attempt *a = *bucket_of(t, token);
+
+    while (a != NULL && !token_equal(&a->token, token))
+        a = a->next_same_hash;
+    return a;
+}
+
+struct attempt *attempts_add(struct attempts *t, struct arena *arena, const struct order *order)
+{
+    const struct resources *needs = &order->work.work.resources;
+    struct attempt *a;
+
+    if (attempts_find(t, &order->assignment.token) != NULL) {
+        arena_destroy(arena);
+        return NULL;
+    }
+    a = mem_alloc(sizeof *a);
+    a->token = order->assignment.token;
+    a->arena = arena;
+    a->order = *order;
+    ring_init(&a->orphan);
+    ring_init(&a->telling.ring);
+    slot_item_init(&a->slot);
+    a->slot.number = ++t->last_number;
+    a->slot.need =
+        (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
+    if (t->n >= t->n_buckets)
+        grow(t);
+    ring_add_last(&t->all, &a->ring);
+    link_in(t, a);
+    t->n++;
+    return a;
+}
+
+void attempts_remove(struct attempts *t, struct attempt *a)
+{
+    struct attempt **at = bucket_of(t, &a->token);
+
+    while (*at != a)
+        at = &(*at)->next_same_hash;
+    *at = a->next_same_hash;
+    ring_remove(&a->ring);
+    ring_remove(&a->orphan);
+    ring_remove(&a->telling.ring);
+    t->n--;
+    attempt_destroy(a);
+}
+
+/* From here the transition table must allow the outcome. */
+static enum attempt_state state_before_outcome(const struct attempt *a)
+{
+    if (a->telling.event == EV_WITHDRAW)
+        return ATTEMPT_NO;
+    if (a->may_be_on_scratch)
+        return ATTEMPT_PUBLISHING;
+    return a->is_staging ? ATTEMPT_STAGING : ATTEMPT_ASSIGNED;
+}
+
+enum attempt_state attempt_state_of(const struct attempt *a)
+{
+    switch (a->phase) {
+    case PHASE_QUEUED: return a->is_staging ? ATTEMPT_STAGING : ATTEMPT_ASSIGNED;
+    case PHASE_GIVEN: return a->started_at > 0 ? ATTEMPT_RUNNING : ATTEMPT_ASSIGNED;
+    case PHASE_ORPHANED: return ATTEMPT_RUNNING;
+    case PHASE_ENDED: return ATTEMPT_PUBLISHING;
+    case PHASE_OUTCOME: return state_before_outcome(a);
+    case PHASE_WITHDRAWING:
+    case PHASE_DISCARDING: return ATTEMPT_NO;
+    }
+    return ATTEMPT_NO;
+}

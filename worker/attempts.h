@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attempts.h - every attempt this agent holds
+ *
+ *   queued ─▶ given ─▶ ended ─▶ outcome ─▶ discarding ─▶ (gone)
+ *     │         └─▶ orphaned ─┘    └─▶ withdrawing ─▶ outcome
+ *     └────────────────────────────▲
+ */
+#ifndef LUDWIG_WORKER_ATTEMPTS_H
+#define LUDWIG_WORKER_ATTEMPTS_H
+
+#include "worker/orders.h"
+#include "worker/ring.h"
+#include "worker/slots.h"
+
+struct runner;
+
+enum phase {
+    PHASE_QUEUED,      /* waits for its data, for a look at the share, for a slot */
+    PHASE_GIVEN,       /* a runner has it */
+    PHASE_ORPHANED,    /* its runner died; its processes are being killed */
+    PHASE_ENDED,       /* the publisher has it */
+    PHASE_OUTCOME,     /* its outcome waits for ludwigd's answer */
+    PHASE_WITHDRAWING, /* the publisher takes its result away again */
+    PHASE_DISCARDING   /* settled; the publisher removes what is left on scratch */
+};
+
+/* What ludwigd is yet to be told of it; see outbox.h. */
+struct telling {
+    struct ring ring;
+    enum { TOLD, HINT, OUTCOME, SENT } where;
+    int event; /* enum attempt_event: the newest */
+    int64_t at;
+    int64_t seq;      /* of the newest */
+    int64_t sent_seq; /* of the one on its way */
+    uint64_t due_at;  /* HINT: by the loop's clock */
+    const struct report *outcome; /* NULL: not decided yet */
+};
+
+struct attempt {
+    struct ring ring; /* among all, in order of arrival */
+    struct ring orphan; /* among those whose processes are being killed */
+    struct attempt *next_same_hash;
+    struct token token;
+    struct arena *arena; /* the order, and the report */
+    struct order order;
+    enum phase phase;
+    int64_t started_at; /* 0: not yet */
+    struct runner *runner; /* GIVEN: who has it; NULL: not known yet */
+    bool is_looked_at;  /* nobody published it before, as far as the share knows */
+    bool is_staging;    /* ludwigd is to know */
+    bool is_stopped;    /* ludwigd wants it to end */
+    bool is_stale;      /* of a time before the machine was restarted */
+    bool may_be_on_scratch;
+    struct slot_item slot;
+    struct telling telling;
+};
+
+struct attempts {
+    struct ring all;
+    struct attempt **buckets;
+    size_t n_buckets;
+    size_t n;
+    int64_t last_number;
+};
+
+void attempts_init(struct attempts *t);
+void attempts_free(struct attempts *t);
+
+/* order lies in the arena, which is the attempt's from here on. NULL when there is one of this
+ * token already (the arena is then destroyed). */
+struct attempt *attempts_add(struct attempts *t, struct arena *a, const struct order *order);
+struct attempt *attempts_find(const struct attempts *t, const struct token *token);
+void attempts_remove(struct attempts *t, struct attempt *a);
+
+/* What a worker says of it when it registers; ATTEMPT_NO: it is settled. */
+enum attempt_state attempt_state_of(const struct attempt *a);
+
+#endif

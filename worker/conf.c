@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* conf.c - the keys of worker.yaml */
+
+#include "worker/conf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/io.h"
+#include "common/path.h"
+#include "common/units.h"
+#include "common/work.h"
+
+enum { CONF_MAX_BYTES = 1024 * 1024 };
+
+/* "" for a list or a map */
+static const char *text_of(const struct yaml_node *node)
+{
+    return node->text == NULL ? "" : node->text;
+}
+
+static int read_server(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                       void *to)
+{
+    static const char scheme[] = "unix:";
+    const char *text = text_of(node);
+
+    if (strncmp(text, "ssh:", 4) == 0)
+        return keys_error(r, node,
+                          "%s: this version reaches ludwigd through a socket of this machine only: "
+                          "write unix:/path/server.sock",
+                          key->name);
+    if (strncmp(text, scheme, sizeof scheme - 1) != 0 || text[sizeof scheme - 1] != '/')
+        return keys_error(r, node, "%s: expected unix:/path/server.sock", key->name);
+    *(const char **)to = text + sizeof scheme - 1;
+    return 0;
+}
+
+static int read_path(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                     void *to)
+{
+    char *path = path_expand_home(text_of(node));
+
+    *(const char **)to = arena_strdup(r->arena, path);
+    free(path);
+    if (**(const char **)to != '/')
+        return keys_error(r, node, "%s: expected an absolute path", key->name);
+    return 0;
+}
+
+static int read_name(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                     void *to)
+{
+    const char *text = text_of(node);
+
+    if (!path_is_portable_name(text))
+        return keys_error(r, node, "%s: '%s' cannot be the name of a node", key->name, text);
+    *(const char **)to = text;
+    return 0;
+}
+
+static int read_kind(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                     void *to)
+{
+    static const char *const kinds[] = { "local", "node", "slurm" };
+    const char *text = text_of(node);
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(text, kinds[i]) == 0) {
+            *(const char **)to = kinds[i];
+            return 0;
+        }
+    return keys_error(r, node, "%s: expected local, node or slurm", key->name);
+}
+
+typedef int (*parse_amount_fn)(const char *text, int64_t *amount, struct err *e);
+
+static int read_amount(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                       parse_amount_fn parse, int64_t *to)
+{
+    const char *text = text_of(node);
+    struct err e = { 0 };
+
+    if (strcmp(text, "auto") == 0) {
+        *to = CONF_AUTO;
+        return 0;
+    }
+    if (parse(text, to, &e) < 0)
+        return keys_error(r, node, "%s: expected auto, or %s", key->name, e.text);
+    return 0;
+}
+
+static int parse_cpus(const char *text, int64_t *milli, struct err *e)
+{
+    if (units_parse_milli(text, milli, NULL) < 0 || *milli <= 0)
+        return err_set(e, ERR_USAGE, "a number of processors above 0");
+    return 0;
+}
+
+static int parse_gpus(const char *text, int64_t *gpus, struct err *e)
+{
+    enum { GPUS_MAX = 1024 };
+    char *end;
+
+    *gpus = strtoll(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || *gpus < 0 || *gpus > GPUS_MAX)
+        return err_set(e, ERR_USAGE, "a whole number of GPUs");
+    return 0;
+}
+
+static int parse_memory(const char *text, int64_t *bytes, struct err *e)
+{
+    if (units_parse_size(text, bytes, NULL) < 0 || *bytes <= 0)
+        return err_set(e, ERR_USAGE, "a size as 16GiB");
+    return 0;
+}
+
+static int read_cpus(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                     void *to)
+{
+    return read_amount(r, key, node, parse_cpus, to);
+}
+
+static int read_gpus(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                     void *to)
+{
+    return read_amount(r, key, node, parse_gpus, to);
+}
+
+static int read_memory(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                       void *to)
+{
+    return read_amount(r, key, node, parse_memory, to);
+}
+
+#define ROW(member, reader, words)                                 \
+    {                                                              \
+        .name = #member, .type = KEY_CUSTOM, .read = (reader),     \
+        .offset = offsetof(struct conf, member), .help = (words)   \
+    }
+#define AMOUNT(label, member, reader, words)                                           \
+    {                                                                                  \
+        .name = (label), .type = KEY_CUSTOM, .read = (reader),                         \
+        .offset = offsetof(struct conf_resources, member), .help = (words)             \
+    }
+
+static const struct key resource_keys[] = {
+    AMOUNT("cpus", cpus_milli, read_cpus, "processors to use at once, or auto"),
+    AMOUNT("gpus", gpus, read_gpus, "GPUs to use at once, or auto"),
+    AMOUNT("memory", memory_bytes, read_memory, "memory for all jobs together, or auto"),
+    { 0 },
+};
+
+const struct key conf_keys[] = {
+    ROW(server, read_server, "where ludwigd listens: unix:/path/server.sock"),
+    ROW(share, read_path, "where the shared drive is mounted here; default: as ludwigd says"),
+    ROW(scratch, read_path, "local folder for jobs and the cache; {user} is replaced"),
+    ROW(name, read_name, "name of this node; default: the host's"),
+    ROW(kind, read_kind, "local, node or slurm"),
+    ROW(state, read_path, "folder for what must outlive the worker"),
+    { .name = "cache_size",
+      .type = KEY_SIZE,
+      .offset = offsetof(struct conf, cache_size_bytes),
+      .help = "how large the cache of data may grow" },
+    { .name = "resources",
+      .type = KEY_MAP,
+      .offset = offsetof(struct conf, resources),
+      .of = resource_keys,
+      .help = "what jobs may use together" },
+    { 0 },
+};
+
+static int read_root(const char *name, const struct yaml_node *root, struct conf *c, struct err *e)
+{
+    struct keys_reader r = { .file = name, .arena = c->arena };
+
+    if (root->type == VALUE_MAP)
+        keys_read(&r, conf_keys, root, c);
+    else if (root->type != VALUE_NULL)
+        keys_error(&r, root, "expected a map of settings");
+    if (keys_end(&r, e) < 0)
+        return -1;
+    if (c->server == NULL)
+        return err_set(e, ERR_USAGE, "%s: server is missing: write server: unix:/path/server.sock",
+                       name);
+    return 0;
+}
+
+int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)
+{
+    const struct yaml_node *root;
+
+    *c = (struct conf){ .arena = arena_create(),
+                        .kind = "node",
+                        .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
+    root = yaml_parse(name, text, n, c->arena, e);
+    if (root == NULL || read_root(name, root, c, e) < 0) {
+        conf_free(c);
+        return -1;
+    }
+    return 0;
+}
+
+int conf_read(const char *path, struct conf *c, struct err *e)
+{
+    struct buf text = { 0 };
+    int rc = io_read_file(path, CONF_MAX_BYTES, &text, e);
+
+    if (rc == 0)
+        rc = conf_parse(path, buf_text(&text), text.n, c, e);
+    buf_free(&text);
+    return rc;
+}
+
+void conf_free(struct conf *c)
+{
+    arena_destroy(c->arena);
+    *c = (struct conf){ .arena = NULL };
+}

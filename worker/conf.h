@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conf.h - worker.yaml
+ */
+#ifndef LUDWIG_WORKER_CONF_H
+#define LUDWIG_WORKER_CONF_H
+
+#include "common/keys.h"
+
+enum { CONF_AUTO = -1 };
+
+struct conf_resources {
+    int64_t cpus_milli;   /* CONF_AUTO: what the affinity mask and control group allow */
+    int64_t gpus;         /* CONF_AUTO: all there are */
+    int64_t memory_bytes; /* CONF_AUTO: likewise */
+};
+
+struct conf {
+    struct arena *arena;
+    const char *server;  /* the path of ludwigd's socket */
+    const char *share;   /* its mount here; NULL: where ludwigd says */
+    const char *scratch; /* NULL: chosen */
+    const char *name;    /* NULL: the host's */
+    const char *kind;    /* local, node, slurm */
+    const char *state;   /* NULL: by XDG */
+    int64_t cache_size_bytes; /* 0: not limited */
+    struct conf_resources resources;
+};
+
+extern const struct key conf_keys[]; /* ended by one without a name */
+
+/* Text is what stands in the file called name. */
+int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e);
+int conf_read(const char *path, struct conf *c, struct err *e);
+void conf_free(struct conf *c);
+
+#endif

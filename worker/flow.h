@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow.h - the way of an attempt through the agent
+ */
+#ifndef LUDWIG_WORKER_FLOW_H
+#define LUDWIG_WORKER_FLOW_H
+
+#include "worker/agent.h"
+
+/* A new one, or one found again that never started: gets its data brought, then queues. */
+void flow_admit(struct agent *ag, struct attempt *a);
+/* Starts what fits. */
+void flow_fill(struct agent *ag);
+/* Its folder lies in ended/: publish it. */
+void flow_ended(struct agent *ag, struct attempt *a);
+/* Its runner is gone without an outcome: its processes are killed, then it is reported lost. */
+void flow_orphaned(struct agent *ag, struct attempt *a);
+/* Its report lies in published/; report is copied. */
+void flow_published(struct agent *ag, struct attempt *a, const struct report *report);
+/* Its job was published already, by the attempt winner. */
+void flow_found(struct agent *ag, struct attempt *a, const struct token *winner);
+/* An outcome that needs no publisher. */
+void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event,
+                 const char *reason);
+
+/* ludwigd wants nothing of it. */
+void flow_stop(struct agent *ag, struct attempt *a);
+/* ludwigd wants it back, if it has not started. */
+void flow_recall(struct agent *ag, struct attempt *a, const char *reason);
+/* Discards what ludwigd has acknowledged in this turn. */
+void flow_discard_settled(struct agent *ag);
+
+extern const struct outbox_events flow_outbox_events;
+
+/* flow_stage.c - what has to happen before a slot: data in the cache, a look at the share */
+void flow_stage(struct agent *ag, struct attempt *a);
+bool flow_is_staged(struct agent *ag, struct attempt *a);
+void flow_unstage(struct agent *ag, const struct attempt *a);
+void flow_on_staging_timer(uv_timer_t *timer);
+extern const struct service_events flow_stager_events;
+
+/* flow_publish.c - orders to the publisher, and what it says */
+void flow_watch(struct agent *ag, const struct attempt *a);
+/* By its phase: publish, withdraw or discard. */
+void flow_order_publisher(struct agent *ag, const struct attempt *a);
+extern const struct service_events flow_publisher_events;
+
+/* adopt.c - what an earlier agent left */
+void adopt_begin(struct agent *ag);
+/* Decides by the folders on scratch what became of an attempt that no runner has. */
+void adopt_resolve(struct agent *ag, struct attempt *a);
+void adopt_on_timer(uv_timer_t *timer);
+extern const struct runner_events adopt_runner_events;
+/* Makes sure that nothing a power failure may have torn is published. */
+void adopt_spoil(struct agent *ag, const struct attempt *a);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* flow_publish.c - what the publisher is told, and what it answers */
+
+#include <stdlib.h>
+
+#include "common/layout.h"
+#include "common/log.h"
+#include "worker/flow.h"
+
+void flow_watch(struct agent *ag, const struct attempt *a)
+{
+    const struct assignment *is = &a->order.assignment;
+    struct order_watch order = { .token = a->token, .share = a->order.share };
+    struct buf path = { 0 };
+
+    layout_log(&path, a->order.work.project, is->sweep, is->param_name, is->job_name, is->attempt);
+    order.log_path = buf_text(&path);
+    service_send(&ag->publisher, ORDER_WATCH, &order);
+    buf_free(&path);
+}
+
+void flow_order_publisher(struct agent *ag, const struct attempt *a)
+{
+    struct order_publish publish = { a->token };
+    struct order_withdraw withdraw = { a->token };
+    struct order_discard discard = { a->token };
+
+    if (a->phase == PHASE_ENDED)
+        service_send(&ag->publisher, ORDER_PUBLISH, &publish);
+    else if (a->phase == PHASE_WITHDRAWING)
+        service_send(&ag->publisher, ORDER_WITHDRAW, &withdraw);
+    else if (a->phase == PHASE_DISCARDING)
+        service_send(&ag->publisher, ORDER_DISCARD, &discard);
+}
+
+static void on_up(void *context)
+{
+    struct agent *ag = context;
+    struct ring *at, *after;
+
+    RING_EACH (&ag->attempts.all, at, after) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (a->phase == PHASE_GIVEN && a->started_at > 0)
+            flow_watch(ag, a);
+        else
+            flow_order_publisher(ag, a);
+    }
+}
+
+static void take_published(struct agent *ag, const struct note_published *note)
+{
+    struct attempt *a = attempts_find(&ag->attempts, &note->report.token);
+
+    if (a == NULL || a->phase != PHASE_ENDED)
+        return;
+    if (note->error == NULL) {
+        flow_published(ag, a, &note->report);
+        return;
+    }
+    log_event(LOG_WARN, "not-published-yet", "sweep", "%lld",
+              (long long)a->order.assignment.sweep, "job", "%lld",
+              (long long)a->order.assignment.job, "why", "%s", note->error, NULL);
+}
+
+static void take_withdrawn(struct agent *ag, const struct token *token)
+{
+    struct attempt *a = attempts_find(&ag->attempts, token);
+
+    if (a != NULL && a->phase == PHASE_WITHDRAWING)
+        flow_decide(ag, a, EV_WITHDRAW, NULL);
+}
+
+static void take_discarded(struct agent *ag, const struct token *token)
+{
+    struct attempt *a = attempts_find(&ag->attempts, token);
+
+    if (a != NULL && a->phase == PHASE_DISCARDING)
+        attempts_remove(&ag->attempts, a);
+}
+
+static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
+{
+    union {
+        struct note_published published;
+        struct note_withdrawn withdrawn;
+        struct note_discarded discarded;
+    } note;
+
+    if (m->type != NOTE_PUBLISHED && m->type != NOTE_WITHDRAWN && m->type != NOTE_DISCARDED) {
+        err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
+        return;
+    }
+    if (message_body(&orders, m, a, &note, e) < 0)
+        return;
+    if (m->type == NOTE_PUBLISHED)
+        take_published(context, &note.published);
+    else if (m->type == NOTE_WITHDRAWN)
+        take_withdrawn(context, &note.withdrawn.token);
+    else
+        take_discarded(context, &note.discarded.token);
+}
+
+const struct service_events flow_publisher_events = { on_up, on_note };

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* flow_stage.c - data into the cache, and a look whether a job was done already */
+
+#include "worker/flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/layout.h"
+#include "common/log.h"
+#include "common/units.h"
+
+/* ---- asking ---- */
+
+static void order_tree(struct agent *ag, const struct tree *t)
+{
+    struct order_stage order = { t->digest, t->project, t->share };
+
+    service_send(&ag->stager, ORDER_STAGE, &order);
+}
+
+struct asking {
+    struct agent *ag;
+    struct attempt *attempt;
+};
+
+/* Once for each tree, however many wait for it. */
+static void ask_for_tree(void *context, const struct digest *digest)
+{
+    struct asking *in = context;
+    struct agent *ag = in->ag;
+    struct tree *t = staging_find(&ag->staging, digest);
+
+    if (t->state == TREE_THERE)
+        return;
+    in->attempt->is_staging = true;
+    if (t->state != TREE_UNKNOWN)
+        return;
+    if (t->project == NULL) {
+        t->project = mem_strdup(in->attempt->order.work.project);
+        t->share = mem_strdup(in->attempt->order.share);
+    }
+    t->state = TREE_ASKED;
+    order_tree(ag, t);
+}
+
+static void order_look(struct agent *ag, const struct attempt *a)
+{
+    const struct assignment *is = &a->order.assignment;
+    struct order_look order = { .token = a->token, .share = a->order.share };
+    struct buf path = { 0 };
+
+    layout_run(&path, a->order.work.project, is->param_name, is->job_name);
+    order.run_path = buf_text(&path);
+    service_send(&ag->stager, ORDER_LOOK, &order);
+    buf_free(&path);
+}
+
+/* A first attempt that no agent before us may have run needs no look. */
+void flow_stage(struct agent *ag, struct attempt *a)
+{
+    struct asking in = { ag, a };
+    bool was_staging = a->is_staging;
+
+    if (a->order.assignment.attempt <= 1 && ag->is_adopted)
+        a->is_looked_at = true;
+    if (!a->is_looked_at)
+        order_look(ag, a);
+    staging_each_tree(&a->order.work.work, ask_for_tree, &in);
+    if (a->is_staging && !was_staging)
+        outbox_hint(&ag->outbox, a, EV_STAGE, units_now_ms());
+}
+
+bool flow_is_staged(struct agent *ag, struct attempt *a)
+{
+    return a->is_looked_at && staging_has_all(&ag->staging, &a->order.work.work);
+}
+
+static void forget_tree(void *context, const struct digest *digest)
+{
+    struct tree *t = staging_find(context, digest);
+
+    if (t->state == TREE_THERE)
+        t->state = TREE_UNKNOWN;
+}
+
+/* It could not be run: perhaps a cleaner took its data out of the cache. */
+void flow_unstage(struct agent *ag, const struct attempt *a)
+{
+    staging_each_tree(&a->order.work.work, forget_tree, &ag->staging);
+}
+
+/* ---- answers ---- */
+
+static bool is_waiting(const struct attempt *a)
+{
+    return a->phase == PHASE_QUEUED && !a->slot.is_waiting;
+}
+
+struct needing {
+    const struct digest *digest;
+    bool is_found;
+};
+
+static void compare_tree(void *context, const struct digest *digest)
+{
+    struct needing *n = context;
+
+    n->is_found |= memcmp(n->digest, digest, sizeof *digest) == 0;
+}
+
+static bool needs_tree(const struct attempt *a, const struct digest *digest)
+{
+    struct needing n = { digest, false };
+
+    staging_each_tree(&a->order.work.work, compare_tree, &n);
+    return n.is_found;
+}
+
+static void go_on(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    RING_EACH (&ag->attempts.all, at, after) {
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (is_waiting(a) && flow_is_staged(ag, a))
+            slots_add(ag->slots, &a->slot);
+    }
+    flow_fill(ag);
+}
+
+static void fail_all(struct agent *ag, const struct digest *digest, const char *why)
+{
+    struct ring *at, *after;
+
+    RING_EACH (&ag->attempts.all, at, after) {
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (is_waiting(a) && needs_tree(a, digest))
+            flow_decide(ag, a, EV_LOSE, why);
+    }
+}
+
+static void wait_for_due(struct agent *ag)
+{
+    const struct tree *t = staging_next_due(&ag->staging);
+    uint64_t now = uv_now(&ag->loop);
+
+    if (t != NULL)
+        uv_timer_start(&ag->staging_timer, flow_on_staging_timer, t->due_at > now ? t->due_at - now : 0,
+                       0);
+}
+
+static bool is_needed(const struct agent *ag, const struct digest *digest)
+{
+    struct ring *at, *after;
+
+    RING_EACH (&ag->attempts.all, at, after) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (is_waiting(a) && needs_tree(a, digest))
+            return true;
+    }
+    return false;
+}
+
+void flow_on_staging_timer(uv_timer_t *timer)
+{
+    struct agent *ag = timer->data;
+    struct tree *t;
+
+    while ((t = staging_next_due(&ag->staging)) != NULL && t->due_at <= uv_now(&ag->loop)) {
+        if (!is_needed(ag, &t->digest)) {
+            t->state = TREE_UNKNOWN;
+            continue;
+        }
+        t->state = TREE_ASKED;
+        order_tree(ag, t);
+    }
+    wait_for_due(ag);
+}
+
+static void take_staged(struct agent *ag, const struct note_staged *note)
+{
+    struct tree *t = staging_find(&ag->staging, &note->digest);
+
+    if (note->error == NULL) {
+        t->state = TREE_THERE;
+        t->delay_ms = 0;
+        go_on(ag);
+        return;
+    }
+    log_event(LOG_WARN, "stage", "project", "%s", t->project, "why", "%s", note->error, NULL);
+    if (note->retry) {
+        tree_ask_later(t, uv_now(&ag->loop));
+        wait_for_due(ag);
+        return;
+    }
+    t->state = TREE_UNKNOWN;
+    fail_all(ag, &note->digest, note->error);
+}
+
+static void take_found(struct agent *ag, const struct note_found *note)
+{
+    struct attempt *a = attempts_find(&ag->attempts, &note->token);
+
+    if (a == NULL || !is_waiting(a) || a->is_looked_at)
+        return;
+    a->is_looked_at = true;
+    if (note->found) {
+        flow_found(ag, a, &note->winner);
+        return;
+    }
+    if (flow_is_staged(ag, a))
+        slots_add(ag->slots, &a->slot);
+    flow_fill(ag);
+}
+
+static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
+{
+    struct note_staged staged;
+    struct note_found found;
+
+    if (m->type == NOTE_STAGED) {
+        if (message_body(&orders, m, a, &staged, e) == 0)
+            take_staged(context, &staged);
+    } else if (m->type == NOTE_FOUND) {
+        if (message_body(&orders, m, a, &found, e) == 0)
+            take_found(context, &found);
+    } else {
+        err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
+    }
+}
+
+static void on_up(void *context)
+{
+    struct agent *ag = context;
+    struct ring *at, *after;
+
+    for (size_t i = 0; i < ag->staging.n; i++)
+        if (ag->staging.trees[i].state == TREE_ASKED)
+            order_tree(ag, &ag->staging.trees[i]);
+    RING_EACH (&ag->attempts.all, at, after) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (is_waiting(a) && !a->is_looked_at)
+            order_look(ag, a);
+    }
+}
+
+const struct service_events flow_stager_events = { on_up, on_note };

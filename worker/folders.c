@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* folders.c - choose, make and check the worker's folders */
+
+#include "worker/folders.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/mem.h"
+#include "common/path.h"
+#include "worker/orders.h"
+
+/* Network file systems that <linux/magic.h> does not name everywhere. */
+enum {
+    MAGIC_LUSTRE = 0x0BD00BD0,
+    MAGIC_GPFS = 0x47504653,
+    MAGIC_CEPH = 0x00C36400,
+    MAGIC_BEEGFS = 0x19830326,
+    MAGIC_GFS2 = 0x01161970,
+    MAGIC_9P = 0x01021997,
+    MAGIC_RAMFS = 0x858458F6,
+    MAGIC_FUSE = 0x65735546,
+    MAGIC_SMB = 0x517B,
+    MAGIC_SMB2 = 0xFE534D42,
+    MAGIC_CIFS = 0xFF534D42,
+    MAGIC_PANFS = 0xAAD7AAEA,
+    MAGIC_HUGETLBFS = 0x958458F6
+};
+
+enum folder_kind folders_kind_of(unsigned long fs_magic)
+{
+    switch (fs_magic & 0xFFFFFFFF) {
+    case TMPFS_MAGIC:
+    case MAGIC_RAMFS:
+    case MAGIC_HUGETLBFS: return FOLDER_MEMORY;
+    case NFS_SUPER_MAGIC:
+    case AFS_SUPER_MAGIC:
+    case CODA_SUPER_MAGIC:
+    case MAGIC_LUSTRE:
+    case MAGIC_GPFS:
+    case MAGIC_CEPH:
+    case MAGIC_BEEGFS:
+    case MAGIC_GFS2:
+    case MAGIC_9P:
+    case MAGIC_FUSE:
+    case MAGIC_SMB:
+    case MAGIC_SMB2:
+    case MAGIC_CIFS:
+    case MAGIC_PANFS: return FOLDER_NETWORK;
+    default: return FOLDER_LOCAL;
+    }
+}
+
+static int folder_kind(const char *path, enum folder_kind *kind)
+{
+    struct statfs fs;
+
+    if (statfs(path, &fs) < 0)
+        return -1;
+    *kind = folders_kind_of((unsigned long)fs.f_type);
+    return 0;
+}
+
+int folders_own(const char *path, struct err *e)
+{
+    struct stat st;
+    int fd, rc = -1;
+
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_sys(e, "create %s", path);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(e, "open %s as a folder", path);
+    if (fstat(fd, &st) < 0)
+        err_sys(e, "stat %s", path);
+    else if (st.st_uid != geteuid())
+        err_set(e, ERR_DENIED, "%s belongs to user %u, not to us", path, (unsigned)st.st_uid);
+    else if ((st.st_mode & 07777) != 0700 && fchmod(fd, 0700) < 0)
+        err_sys(e, "chmod %s", path);
+    else
+        rc = 0;
+    close(fd);
+    return rc;
+}
+
+static char *user_name(void)
+{
+    const struct passwd *p = getpwuid(geteuid());
+
+    if (p != NULL && path_is_portable_name(p->pw_name))
+        return mem_strdup(p->pw_name);
+    return mem_printf("%u", (unsigned)geteuid());
+}
+
+/* ---- scratch ---- */
+
+static bool is_usable(const char *folder)
+{
+    return folder != NULL && folder[0] == '/' && access(folder, W_OK | X_OK) == 0;
+}
+
+/* The first one on a local disk; if there is none, the first one at all. */
+static const char *choose_scratch(void)
+{
+    const char *const candidates[] = { getenv("SLURM_TMPDIR"), getenv("SCRATCH"), getenv("TMPDIR"),
+                                       "/tmp", "/var/tmp" };
+    const char *last_resort = NULL;
+
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+        enum folder_kind kind;
+
+        if (!is_usable(candidates[i]) || folder_kind(candidates[i], &kind) < 0)
+            continue;
+        if (kind == FOLDER_LOCAL)
+            return candidates[i];
+        if (last_resort == NULL)
+            last_resort = candidates[i];
+    }
+    return last_resort;
+}
+
+static char *replace_user(const char *pattern, const char *user)
+{
+    static const char placeholder[] = "{user}";
+    struct buf out = { 0 };
+    const char *at;
+
+    while ((at = strstr(pattern, placeholder)) != NULL) {
+        buf_add(&out, pattern, (size_t)(at - pattern));
+        buf_add_str(&out, user);
+        pattern = at + sizeof placeholder - 1;
+    }
+    buf_add_str(&out, pattern);
+    return buf_take(&out);
+}
+
+static char *find_scratch(const struct conf *c, const char *host, struct err *e)
+{
+    const char *chosen = c->scratch == NULL ? choose_scratch() : c->scratch;
+    char *user = user_name();
+    char *base = chosen == NULL ? NULL : replace_user(chosen, user);
+    char *scratch = NULL;
+
+    if (base == NULL)
+        err_set(e, ERR_FAILED, "no folder for scratch can be written: name one in worker.yaml");
+    else if (io_make_dirs(base, 0755, e) == 0)
+        scratch = mem_printf("%s/ludwig-%s-%s", base, user, host);
+    if (scratch != NULL && folders_own(scratch, e) < 0) {
+        free(scratch);
+        scratch = NULL;
+    }
+    free(base);
+    free(user);
+    return scratch;
+}
+
+/* ---- runtime ---- */
+
+static char *state_folder(const struct conf *c)
+{
+    const char *xdg = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+
+    if (c->state != NULL)
+        return mem_strdup(c->state);
+    if (xdg != NULL && xdg[0] == '/')
+        return mem_printf("%s/ludwig/worker", xdg);
+    if (home != NULL && home[0] == '/')
+        return mem_printf("%s/.local/state/ludwig/worker", home);
+    return NULL;
+}
+
+/* A folder and those above it, ours; NULL when it cannot be, or is on the network. */
+static char *try_runtime(char *path)
+{
+    enum folder_kind kind;
+    char *above = path == NULL ? NULL : path_dirname(path);
+    bool good = above != NULL && io_make_dirs(above, 0700, NULL) == 0 &&
+                folder_kind(above, &kind) == 0 && kind != FOLDER_NETWORK &&
+                folders_own(path, NULL) == 0;
+
+    free(above);
+    if (good)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static char *find_runtime(const struct conf *c, struct err *e)
+{
+    const char *xdg = getenv("XDG_RUNTIME_DIR");
+    char *path = try_runtime(state_folder(c));
+    char *above;
+
+    if (path == NULL && xdg != NULL && xdg[0] == '/')
+        path = try_runtime(path_join(xdg, "ludwig-worker"));
+    if (path != NULL)
+        return path;
+    above = mem_printf("/tmp/ludwig-%u", (unsigned)geteuid());
+    path = path_join(above, "worker");
+    if (folders_own(above, e) < 0 || folders_own(path, e) < 0) {
+        free(path);
+        path = NULL;
+    }
+    free(above);
+    return path;
+}
+
+int folders_find(const struct conf *c, const char *host, struct folders *p, struct err *e)
+{
+    *p = (struct folders){ .scratch = find_scratch(c, host, e) };
+    if (p->scratch == NULL)
+        return -1;
+    p->runtime = find_runtime(c, e);
+    if (p->runtime == NULL) {
+        folders_free(p);
+        return -1;
+    }
+    return 0;
+}
+
+void folders_free(struct folders *p)
+{
+    free(p->scratch);
+    free(p->runtime);
+    *p = (struct folders){ .scratch = NULL };
+}
+
+/* ---- bin ---- */
+
+static int replace_link(const char *target, const char *path, struct err *e)
+{
+    char *temporary = mem_printf("%s.%d", path, (int)getpid());
+    int rc = 0;
+
+    if (unlink(temporary) < 0 && errno != ENOENT)
+        rc = err_sys(e, "remove %s", temporary);
+    else if (symlink(target, temporary) < 0)
+        rc = err_sys(e, "link %s", temporary);
+    else if (rename(temporary, path) < 0)
+        rc = err_sys(e, "rename %s", temporary);
+    free(temporary);
+    return rc;
+}
+
+int folders_link_ludwig(const char *scratch, struct err *e)
+{
+    char *own = path_real("/proc/self/exe", e);
+    char *folder = own == NULL ? NULL : path_dirname(own);
+    char *target = folder == NULL ? NULL : path_join(folder, "ludwig");
+    char *bin = path_join(scratch, SCRATCH_BIN);
+    char *link = path_join(bin, "ludwig");
+    int rc = -1;
+
+    if (target != NULL && io_make_dirs(bin, 0700, e) == 0)
+        rc = replace_link(target, link, e);
+    free(own);
+    free(folder);
+    free(target);
+    free(bin);
+    free(link);
+    return rc;
+}

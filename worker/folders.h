@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * folders.h - the worker's folders on this machine
+ *
+ * scratch holds jobs, their results until they are published, and the cache.
+ * runtime holds locks, sockets and the registry, so it must be a local file
+ * system, whatever the user's home is.  Both belong to us alone.
+ */
+#ifndef LUDWIG_WORKER_FOLDERS_H
+#define LUDWIG_WORKER_FOLDERS_H
+
+#include <stdbool.h>
+
+#include "worker/conf.h"
+
+enum folder_kind { FOLDER_LOCAL, FOLDER_MEMORY, FOLDER_NETWORK };
+
+struct folders {
+    char *scratch;
+    char *runtime;
+};
+
+int folders_find(const struct conf *c, const char *host, struct folders *p, struct err *e);
+void folders_free(struct folders *p);
+
+/* By the number statfs(2) tells. */
+enum folder_kind folders_kind_of(unsigned long fs_magic);
+
+/* Makes the folder, 0700, if need be; refuses one that is a symlink or somebody else's. */
+int folders_own(const char *path, struct err *e);
+
+/* Puts a link to the ludwig beside our own program into <scratch>/bin, for the jobs' PATH. */
+int folders_link_ludwig(const char *scratch, struct err *e);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpu.h - which GPUs there are, and which of them somebody computes on
+ *
+ * Asking a driver may take seconds or hang, so a child asks (gpu_print) and
+ * prints; the agent reads what it printed (gpu_parse):
+ *
+ *   gpu 0 GPU-5f2a...      one line for each, in order of its PCI bus id
+ *   busy 0 4711            a process that computes there
+ *
+ * Indices are those of CUDA_DEVICE_ORDER=PCI_BUS_ID.
+ */
+#ifndef LUDWIG_WORKER_GPU_H
+#define LUDWIG_WORKER_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+
+enum { GPUS_MAX = 256 };
+
+struct gpu_info {
+    char *id; /* what CUDA_VISIBLE_DEVICES calls it */
+    char *uuid;
+    bool is_busy;
+};
+
+struct gpu_list {
+    struct gpu_info *gpus;
+    size_t n;
+};
+
+/* By NVML, else by nvidia-smi; prints nothing when neither is there. */
+int gpu_print(void);
+
+int gpu_parse(const char *text, struct gpu_list *l, struct err *e);
+void gpu_list_free(struct gpu_list *l);
+
+/* Keeps those that visible (a CUDA_VISIBLE_DEVICES: indices or UUIDs) names, under these names
+ * and in this order; up to the first it does not know, as CUDA does. */
+void gpu_list_restrict(struct gpu_list *l, const char *visible);
+
+/* What the two questions to nvidia-smi were answered (index, uuid; uuid, pid), as our lines. */
+void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* group.c - what results that are published together share: folders, and one sync */
+
+#include "worker/group.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/layout.h"
+#include "common/yaml.h"
+
+/* ---- shares and folders ---- */
+
+static struct group_share *get_share(struct group *g, const char *share, struct err *e)
+{
+    struct group_share *s;
+    int fd;
+
+    for (s = g->shares; s != NULL; s = s->next)
+        if (strcmp(s->share, share) == 0)
+            return s;
+    fd = shared_open(share, e);
+    if (fd < 0)
+        return NULL;
+    s = arena_alloc(g->arena, sizeof *s);
+    *s = (struct group_share){ .next = g->shares, .share = share, .fd = fd };
+    s->is_by_system = sync_is_by_system(fd);
+    g->shares = s;
+    return s;
+}
+
+/* Folders above it that may be new, up to the project's. */
+static void add_parents(struct group *g, struct group_folder *f)
+{
+    for (size_t n = strlen(f->path); n > 0; n--)
+        if (f->path[n] == '/') {
+            mem_grow((void **)&g->files, &g->capacity, g->n_files, sizeof *g->files);
+            g->files[g->n_files++] = (struct sync_file){
+                f->share->fd, arena_strndup(g->arena, f->path, n), 0
+            };
+        }
+}
+
+struct group_folder *group_folder(struct group *g, const char *share, const char *path,
+                                  struct err *e)
+{
+    struct group_share *s = get_share(g, share, e);
+    struct group_folder *f;
+
+    if (s == NULL)
+        return NULL;
+    for (f = g->folders; f != NULL; f = f->next)
+        if (f->share == s && strcmp(f->path, path) == 0)
+            return f;
+    f = arena_alloc(g->arena, sizeof *f);
+    *f = (struct group_folder){ .share = s, .path = path };
+    f->fd = shared_open_folder(s->fd, path, &f->modes, e);
+    if (f->fd < 0)
+        return NULL;
+    f->next = g->folders;
+    g->folders = f;
+    if (!s->is_by_system)
+        add_parents(g, f);
+    return f;
+}
+
+int group_add_params(struct group *g, struct group_folder *f, const struct value *params,
+                     const char *token_hex, struct err *e)
+{
+    const char *temporary;
+    struct buf text = { 0 };
+    int result = 0;
+
+    if (f->has_params || faccessat(f->fd, LAYOUT_PARAM2VAL, F_OK, 0) == 0) {
+        f->has_params = true;
+        return 0;
+    }
+    yaml_add_value(&text, params);
+    temporary = arena_printf(g->arena, ".%s.%s", LAYOUT_PARAM2VAL, token_hex);
+    result = io_write_file_at(f->fd, temporary, text.bytes, text.n, f->modes.file, e);
+    buf_free(&text);
+    if (result == 0 && renameat(f->fd, temporary, f->fd, LAYOUT_PARAM2VAL) < 0)
+        result = err_sys(e, "create %s", LAYOUT_PARAM2VAL);
+    if (result == 0)
+        group_add_file(g, f, LAYOUT_PARAM2VAL);
+    f->has_params = result == 0;
+    return result;
+}
+
+/* ---- syncing ---- */
+
+void group_add_file(struct group *g, struct group_folder *f, const char *path)
+{
+    if (f->share->is_by_system)
+        return;
+    mem_grow((void **)&g->files, &g->capacity, g->n_files, sizeof *g->files);
+    g->files[g->n_files++] = (struct sync_file){ f->fd, path, 0 };
+}
+
+void group_sync(struct group *g)
+{
+    for (struct group_share *s = g->shares; s != NULL; s = s->next)
+        if (s->is_by_system)
+            s->has_failed = sync_system(s->fd, &s->why) < 0;
+    sync_files(g->files, g->n_files);
+}
+
+void group_sync_folders(struct group *g)
+{
+    for (struct group_folder *f = g->folders; f != NULL; f = f->next)
+        if (f->has_changed)
+            f->has_failed = sync_folder(f->fd, f->path, &f->why) < 0;
+}
+
+void group_end(struct group *g)
+{
+    for (struct group_folder *f = g->folders; f != NULL; f = f->next)
+        close(f->fd);
+    for (struct group_share *s = g->shares; s != NULL; s = s->next)
+        close(s->fd);
+    free(g->files);
+    *g = (struct group){ 0 };
+}

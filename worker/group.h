@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group.h - what results that are published together share: folders, and one sync
+ *
+ * Each folder on the share is opened once for the group, and synced once.
+ */
+#ifndef LUDWIG_WORKER_GROUP_H
+#define LUDWIG_WORKER_GROUP_H
+
+#include "common/value.h"
+#include "worker/scratch.h"
+#include "worker/shared.h"
+#include "worker/sync.h"
+
+struct group_share {
+    struct group_share *next;
+    const char *share;
+    int fd;
+    bool is_by_system;  /* one syncfs does */
+    bool has_failed;    /* syncing it */
+    struct err why;
+};
+
+struct group_folder {
+    struct group_folder *next;
+    struct group_share *share;
+    const char *path;
+    int fd;
+    struct shared_modes modes;
+    bool has_params;  /* param2val.yaml is there */
+    bool has_changed; /* a result was renamed in it */
+    bool has_failed;  /* syncing it */
+    struct err why;
+};
+
+struct group {
+    struct scratch *scratch;
+    struct arena *arena;
+    struct group_share *shares;
+    struct group_folder *folders;
+    struct sync_file *files; /* to be synced one by one; directories of theirs stay open */
+    size_t n_files;
+    size_t capacity;
+};
+
+/* The folder inside a project, made if need be; NULL with e set. */
+struct group_folder *group_folder(struct group *g, const char *share, const char *path,
+                                  struct err *e);
+/* param2val.yaml, once per configuration. */
+int group_add_params(struct group *g, struct group_folder *f, const struct value *params,
+                     const char *token_hex, struct err *e);
+
+/* Something that must be durable before its result is renamed; path is below the folder.
+ * Returns its place in g->files, -1 when the folder's file system is synced as a whole. */
+void group_add_file(struct group *g, struct group_folder *f, const char *path);
+
+/* What failed is noted in shares (by system) and files. */
+void group_sync(struct group *g);
+/* After the renames: the folders they were made in. */
+void group_sync_folders(struct group *g);
+
+void group_end(struct group *g);
+
+#endif

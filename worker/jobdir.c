@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* jobdir.c - makes an attempt's folder on scratch */
+
+#include "worker/jobdir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/json.h"
+#include "common/mp.h"
+#include "common/path.h"
+#include "common/yaml.h"
+
+enum { DIR_MODE = 0777, FILE_MODE = 0666 }; /* less the umask */
+
+static int make_dir(int dir_fd, const char *name, struct err *e)
+{
+    return mkdirat(dir_fd, name, DIR_MODE) < 0 ? err_sys(e, "create %s", name) : 0;
+}
+
+static bool is_no_digest(const struct digest *d)
+{
+    for (size_t i = 0; i < DIGEST_BYTES; i++)
+        if (d->bytes[i] != 0)
+            return false;
+    return true;
+}
+
+static int make_work(const struct jobdir *d, const struct scratch *s, const struct digest *source,
+                     struct err *e)
+{
+    char hex[DIGEST_HEX];
+
+    if (is_no_digest(source))
+        return make_dir(d->fd, JOB_WORK, e);
+    digest_hex(source, hex);
+    if (io_copy_tree_at(s->cache_fd, hex, d->fd, JOB_WORK, e) < 0)
+        return err_wrap(e, "copy the source");
+    return 0;
+}
+
+static int link_data(const struct scratch *s, int data_fd, const struct data_entry *entry,
+                     struct err *e)
+{
+    char hex[DIGEST_HEX];
+    char *target;
+    int result = 0;
+
+    digest_hex(&entry->digest, hex);
+    if (faccessat(s->cache_fd, hex, F_OK, 0) < 0)
+        return err_sys(e, "data %s: %s/%s", entry->name, SCRATCH_CACHE, hex);
+    if (!path_is_inside(entry->name) || path_basename(entry->name) != entry->name)
+        return err_set(e, ERR_USAGE, "data %s: that is no name", entry->name);
+    target = mem_printf("%s/%s/%s", s->path, SCRATCH_CACHE, hex);
+    if (symlinkat(target, data_fd, entry->name) < 0)
+        result = err_sys(e, "data %s", entry->name);
+    free(target);
+    return result;
+}
+
+static int make_data(const struct jobdir *d, const struct scratch *s, const struct list *data,
+                     struct err *e)
+{
+    const struct data_entry *entries = data->items;
+    int fd, result = 0;
+
+    if (data->n == 0)
+        return 0;
+    if (make_dir(d->fd, JOB_DATA, e) < 0)
+        return -1;
+    fd = io_open_dir_at(d->fd, JOB_DATA, e);
+    if (fd < 0)
+        return -1;
+    for (size_t i = 0; result == 0 && i < data->n; i++)
+        result = link_data(s, fd, &entries[i], e);
+    close(fd);
+    return result;
+}
+
+static int write_params(int fd, const struct order *o, const struct value *params, struct err *e)
+{
+    const struct bytes packed = o->assignment.params;
+    struct buf json = { 0 }, yaml = { 0 };
+    int result;
+
+    json_add_pretty(&json, params);
+    buf_add_char(&json, '\n');
+    yaml_add_value(&yaml, params);
+    result = io_write_file_at(fd, JOB_PARAM2VAL ".json", json.bytes, json.n, FILE_MODE, e);
+    if (result == 0)
+        result = io_write_file_at(fd, JOB_PARAM2VAL ".yaml", yaml.bytes, yaml.n, FILE_MODE, e);
+    if (result == 0)
+        result =
+            io_write_file_at(fd, JOB_PARAM2VAL ".msgpack", packed.data, packed.n, FILE_MODE, e);
+    buf_free(&json);
+    buf_free(&yaml);
+    return result;
+}
+
+/* A leftover would be of a runner that died between making it and saying so. */
+static int make_fresh(const struct scratch *s, const char *name, struct err *e)
+{
+    if (mkdirat(s->run_fd, name, 0700) == 0)
+        return 0;
+    if (errno != EEXIST || io_remove_tree_at(s->run_fd, name, e) < 0)
+        return err_sys(e, "create %s/%s", SCRATCH_RUN, name);
+    return mkdirat(s->run_fd, name, 0700) < 0 ? err_sys(e, "create %s/%s", SCRATCH_RUN, name) : 0;
+}
+
+static int fill(struct jobdir *d, const struct scratch *s, const struct order *o,
+                const struct value *params, struct err *e)
+{
+    if (scratch_write(d->fd, JOB_ORDER, &order_schema, o, e) < 0 ||
+        make_work(d, s, &o->work.work.source, e) < 0 || make_dir(d->fd, JOB_SAVE, e) < 0 ||
+        make_dir(d->fd, JOB_TMP, e) < 0 || make_data(d, s, &o->work.work.data, e) < 0 ||
+        write_params(d->fd, o, params, e) < 0)
+        return -1;
+    d->work_fd = io_open_dir_at(d->fd, JOB_WORK, e);
+    return d->work_fd < 0 ? -1 : 0;
+}
+
+int jobdir_make(struct jobdir *d, const struct scratch *s, const struct order *o,
+                const struct value *params, struct err *e)
+{
+    char hex[TOKEN_HEX];
+
+    *d = (struct jobdir){ -1, -1, -1 };
+    token_hex(&o->assignment.token, hex);
+    if (make_fresh(s, hex, e) < 0)
+        return -1;
+    d->fd = io_open_dir_at(s->run_fd, hex, e);
+    if (d->fd < 0 || fill(d, s, o, params, e) < 0)
+        goto fail;
+    d->log_fd = openat(s->log_fd, hex, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (d->log_fd < 0) {
+        err_sys(e, "create %s/%s", SCRATCH_LOG, hex);
+        goto fail;
+    }
+    return 0;
+fail:
+    jobdir_close(d);
+    return -1;
+}
+
+void jobdir_close(struct jobdir *d)
+{
+    const int fds[] = { d->fd, d->work_fd, d->log_fd };
+
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    *d = (struct jobdir){ -1, -1, -1 };
+}
+
+static int shed(const struct scratch *s, const char *token_hex, const char *name, struct err *e)
+{
+    char *path = mem_printf("%s/%s", token_hex, name);
+    int result = 0;
+
+    if (unlinkat(s->run_fd, path, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        result = io_remove_tree_at(s->run_fd, path, e);
+    free(path);
+    return result;
+}
+
+int jobdir_shed(const struct scratch *s, const char *token_hex, struct err *e)
+{
+    return shed(s, token_hex, JOB_WORK, e) < 0 || shed(s, token_hex, JOB_TMP, e) < 0 ||
+                   shed(s, token_hex, JOB_DATA, e) < 0
+               ? -1
+               : 0;
+}

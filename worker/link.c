@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* link.c - connect, say hello, hand on messages, connect again */
+
+#include "worker/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "worker/sock.h"
+
+enum {
+    QUEUED_MAX_BYTES = 64 * 1024 * 1024,
+    DELAY_AT_FIRST_MS = 100,
+    DELAY_AT_MOST_MS = 30 * 1000,
+    DELAY_AT_MOST_LOCAL_MS = 2 * 1000
+};
+
+struct link {
+    uv_loop_t *loop;
+    char *server;
+    char *host;
+    struct link_events events;
+    void *context;
+    struct chan *chan; /* NULL: not connected */
+    struct arena *arena;
+    uv_timer_t retry;
+    unsigned failures;
+    bool is_welcome;
+    bool is_missing; /* there is no socket at all: waiting costs nobody anything */
+    char *last_why;  /* what was logged last, so that it is not said again and again */
+};
+
+uint64_t link_delay_ms(unsigned failures, bool is_local, double random)
+{
+    uint64_t most = is_local ? DELAY_AT_MOST_LOCAL_MS : DELAY_AT_MOST_MS;
+    uint64_t delay = failures < 20 ? (uint64_t)DELAY_AT_FIRST_MS << failures : most;
+
+    if (delay > most)
+        delay = most;
+    return (uint64_t)((double)delay * (0.5 + random / 2));
+}
+
+static double random_fraction(void)
+{
+    struct token t;
+    uint32_t bits;
+
+    token_make(&t);
+    memcpy(&bits, t.bytes, sizeof bits);
+    return (double)bits / (double)UINT32_MAX;
+}
+
+static void log_down(struct link *l, const char *why)
+{
+    if (l->last_why != NULL && strcmp(l->last_why, why) == 0)
+        return;
+    free(l->last_why);
+    l->last_why = mem_strdup(why);
+    log_event(LOG_WARN, "disconnected", "server", "%s", l->server, "why", "%s", why, NULL);
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+    link_start(timer->data);
+}
+
+void link_drop(struct link *l, const char *why)
+{
+    log_down(l, why);
+    chan_destroy(l->chan);
+    l->chan = NULL;
+    l->is_welcome = false;
+    uv_timer_start(&l->retry, on_retry,
+                   link_delay_ms(l->failures++, l->is_missing, random_fraction()), 0);
+    l->events.down(l->context);
+}
+
+static void take_error(struct link *l, const struct msg_error *error, struct err *e)
+{
+    if (l->is_welcome)
+        log_event(LOG_WARN, "refused", "why", "%s", error->text, NULL);
+    else
+        err_set(e, ERR_DENIED, "refused: %s", error->text);
+}
+
+static void take_message(struct link *l, const struct envelope *m, struct err *e)
+{
+    struct msg_welcome welcome;
+    struct msg_error error;
+
+    if (m->type == MSG_WELCOME && !l->is_welcome) {
+        if (message_body(&proto, m, l->arena, &welcome, e) < 0)
+            return;
+        l->is_welcome = true;
+        l->events.welcome(l->context, &welcome);
+        return;
+    }
+    if (m->type == MSG_ERROR) {
+        if (message_body(&proto, m, l->arena, &error, e) < 0)
+            return;
+        take_error(l, &error, e);
+    }
+    if (e->kind == ERR_NONE)
+        l->events.message(l->context, m, l->arena, e);
+}
+
+static void on_readable(void *context, struct chan *c)
+{
+    struct link *l = context;
+    struct err e = { 0 };
+    struct envelope m;
+    int rc;
+
+    while (l->chan == c && (rc = chan_next(c, l->arena, &m, &e)) != 0) {
+        if (rc == 1)
+            take_message(l, &m, &e);
+        arena_reset(l->arena);
+        if (e.kind != ERR_NONE) {
+            if (l->chan == c)
+                link_drop(l, e.text);
+            return;
+        }
+    }
+}
+
+static void on_closed(void *context, struct chan *c, const struct err *why)
+{
+    (void)c;
+    link_drop(context, why->kind == ERR_NONE ? "ludwigd closed the connection" : why->text);
+}
+
+static void say_hello(struct link *l)
+{
+    struct msg_hello hello = { .version = PROTO_VERSION,
+                               .program = "ludwig-worker",
+                               .host = l->host };
+
+    link_send(l, MSG_HELLO, 0, &hello);
+}
+
+void link_start(struct link *l)
+{
+    static const struct chan_events events = { on_readable, NULL, on_closed };
+    struct err e = { 0 };
+    int fd;
+
+    if (l->chan != NULL)
+        return;
+    fd = sock_connect(l->server, &e);
+    l->is_missing = fd < 0;
+    if (fd >= 0)
+        l->chan = chan_create(l->loop, fd, &proto, &events, l, QUEUED_MAX_BYTES, &e);
+    if (l->chan == NULL)
+        link_drop(l, e.text);
+    else
+        say_hello(l);
+}
+
+void link_settled(struct link *l)
+{
+    l->failures = 0;
+    free(l->last_why);
+    l->last_why = NULL;
+}
+
+int64_t link_send(struct link *l, int type, int64_t re, const void *body)
+{
+    struct err e = { 0 };
+    int64_t seq;
+
+    if (l->chan == NULL)
+        return -1;
+    seq = chan_send(l->chan, type, re, NULL, body, &e);
+    if (seq < 0)
+        log_event(LOG_ERROR, "not-sent", "message", "%s", proto.messages[type].name, "why", "%s",
+                  e.text, NULL);
+    return seq;
+}
+
+struct link *link_create(uv_loop_t *loop, const char *server, const char *host,
+                         const struct link_events *events, void *context)
+{
+    struct link *l = mem_alloc(sizeof *l);
+
+    l->loop = loop;
+    l->server = mem_strdup(server);
+    l->host = mem_strdup(host);
+    l->events = *events;
+    l->context = context;
+    l->arena = arena_create();
+    uv_timer_init(loop, &l->retry);
+    l->retry.data = l;
+    return l;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct link *l = handle->data;
+
+    arena_destroy(l->arena);
+    free(l->server);
+    free(l->host);
+    free(l->last_why);
+    free(l);
+}
+
+void link_destroy(struct link *l)
+{
+    if (l == NULL)
+        return;
+    chan_destroy(l->chan);
+    l->chan = NULL;
+    uv_close((uv_handle_t *)&l->retry, on_timer_closed);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * link.h - the connection to ludwigd, made again whenever it breaks
+ */
+#ifndef LUDWIG_WORKER_LINK_H
+#define LUDWIG_WORKER_LINK_H
+
+#include <uv.h>
+
+#include "common/chan.h"
+#include "common/proto.h"
+
+struct link_events {
+    void (*welcome)(void *context, const struct msg_welcome *w);
+    /* Any other message; with e set the connection is given up. */
+    void (*message)(void *context, const struct envelope *m, struct arena *a, struct err *e);
+    /* It broke, or could not be made. */
+    void (*down)(void *context);
+};
+
+struct link;
+
+/* Nothing happens before link_start. server is a socket's path. */
+struct link *link_create(uv_loop_t *loop, const char *server, const char *host,
+                         const struct link_events *events, void *context);
+void link_destroy(struct link *l);
+void link_start(struct link *l);
+/* All is well: the next back-off starts from the beginning. */
+void link_settled(struct link *l);
+/* Gives the connection up, and makes it again after the back-off. */
+void link_drop(struct link *l, const char *why);
+/* seq of the message, -1 when there is no connection. */
+int64_t link_send(struct link *l, int type, int64_t re, const void *body);
+
+/* Milliseconds to wait after so many failures in a row; random in 0..1 spreads the workers. */
+uint64_t link_delay_ms(unsigned failures, bool is_local, double random);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * metrics.h - the last value of each measure that a job reported
+ *
+ * From the file of JSON lines ({"accuracy": 0.9, "step": 3}: every number beside
+ * step is a measure) and from CSV series as pandas writes them (index, value; the
+ * measure is the file's name).  Lines that are nothing of the sort are skipped, as
+ * are nan and infinities, and measures beyond METRICS_MAX.
+ */
+#ifndef LUDWIG_WORKER_METRICS_H
+#define LUDWIG_WORKER_METRICS_H
+
+#include "common/work.h"
+
+struct metrics {
+    struct arena *arena; /* holds the names */
+    struct metric items[METRICS_MAX];
+    size_t n;
+};
+
+/* Reads whatever is there; what cannot be read is left out. */
+void metrics_read_lines(struct metrics *m, int dir_fd, const char *name);
+void metrics_read_series(struct metrics *m, int dir_fd, const char *name);
+/* Every *.csv in the folder itself. */
+void metrics_read_folder(struct metrics *m, int dir_fd);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* orders.c - the tables of what the agent and its children tell each other */
+
+#include "worker/orders.h"
+
+enum { PATH_MAX_BYTES = 4096, CPUS_MAX = 4096, GPUS_MAX = 1024, GPU_ID_MAX_BYTES = 200 };
+
+static const struct field number_fields[] = {
+    FIELD(struct number, number, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+};
+static const struct schema number_schema = SCHEMA(struct number, "number", number_fields);
+
+static const struct field gpu_entry_fields[] = {
+    FIELD(struct gpu_entry, id, FIELD_STR, FIELD_REQUIRED, GPU_ID_MAX_BYTES),
+};
+static const struct schema gpu_entry_schema =
+    SCHEMA(struct gpu_entry, "gpu_entry", gpu_entry_fields);
+
+static const struct field order_fields[] = {
+    FIELD_OF(struct order, assignment, FIELD_STRUCT, FIELD_REQUIRED, 0, &assignment_schema),
+    FIELD_OF(struct order, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &sweep_work_schema),
+    FIELD(struct order, server_id, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD_OF(struct order, cpus, FIELD_LIST, 0, CPUS_MAX, &number_schema),
+    FIELD_OF(struct order, gpus, FIELD_LIST, 0, GPUS_MAX, &gpu_entry_schema),
+    FIELD(struct order, in_slurm, FIELD_BOOL, 0, 0),
+};
+const struct schema order_schema = SCHEMA(struct order, "order", order_fields);
+
+static const struct field run_fields[] = {
+    FIELD_OF(struct order_run, order, FIELD_STRUCT, FIELD_REQUIRED, 0, &order_schema),
+};
+
+static const struct field stop_fields[] = {
+    FIELD(struct order_stop, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_stop, grace_ms, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field hello_fields[] = {
+    FIELD(struct note_hello, pid, FIELD_INT, FIELD_REQUIRED, INT32_MAX),
+    FIELD(struct note_hello, token, FIELD_TOKEN, 0, 0),
+    FIELD(struct note_hello, started_at, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field started_fields[] = {
+    FIELD(struct note_started, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_started, at, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+};
+
+static const struct field ended_fields[] = {
+    FIELD(struct note_ended, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field stage_fields[] = {
+    FIELD(struct order_stage, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct order_stage, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_stage, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+};
+
+static const struct field staged_fields[] = {
+    FIELD(struct note_staged, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct note_staged, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+    FIELD(struct note_staged, retry, FIELD_BOOL, 0, 0),
+};
+
+static const struct field look_fields[] = {
+    FIELD(struct order_look, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_look, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_look, run_path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+};
+
+static const struct field found_fields[] = {
+    FIELD(struct note_found, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_found, found, FIELD_BOOL, FIELD_REQUIRED, 0),
+    FIELD(struct note_found, winner, FIELD_TOKEN, 0, 0),
+};
+
+static const struct field watch_fields[] = {
+    FIELD(struct order_watch, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_watch, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_watch, log_path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+};
+
+static const struct field publish_fields[] = {
+    FIELD(struct order_publish, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field published_fields[] = {
+    FIELD_OF(struct note_published, report, FIELD_STRUCT, FIELD_REQUIRED, 0, &report_schema),
+    FIELD(struct note_published, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+};
+
+static const struct field withdraw_fields[] = {
+    FIELD(struct order_withdraw, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field withdrawn_fields[] = {
+    FIELD(struct note_withdrawn, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field discard_fields[] = {
+    FIELD(struct order_discard, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field discarded_fields[] = {
+    FIELD(struct note_discarded, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+/* ORDER_RUN is of struct order_run, NOTE_HELLO of struct note_hello, ... */
+#define STRUCT_OF_1(name) struct order_##name
+#define STRUCT_OF_2(name) struct note_##name
+#define X(constant, name, direction)           \
+    static const struct schema name##_schema = \
+        SCHEMA(STRUCT_OF_##direction(name), #name, name##_fields);
+ORDERS(X)
+#undef X
+
+static const struct message messages[ORDER_COUNT] = {
+#define X(constant, name, direction) [constant] = { #name, &name##_schema, direction, -1 },
+    ORDERS(X)
+#undef X
+};
+
+const struct protocol orders = { messages, ORDER_COUNT };
+
+static const struct field outcome_fields[] = {
+    FIELD_NAMED(struct outcome, event, FIELD_REQUIRED, attempt_event_names, ATTEMPT_EVENT_COUNT),
+    FIELD(struct outcome, exit_code, FIELD_INT, FIELD_NULLABLE, INT32_MAX),
+    FIELD(struct outcome, signal, FIELD_INT, FIELD_NULLABLE, INT32_MAX),
+    FIELD(struct outcome, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct outcome, started_at, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, ended_at, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, max_rss_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, cpu_ms, FIELD_INT, 0, INT64_MAX),
+};
+const struct schema outcome_schema = SCHEMA(struct outcome, "outcome", outcome_fields);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * orders.h - what the agent tells its children, and what they tell it
+ *
+ * The same frames and tables as between machines (common/message.h), over a
+ * socket pair or, for a runner that outlived its agent, the socket in its folder.
+ *
+ *   agent ──run, stop──▶ runner        ──started, ended──▶ agent
+ *   agent ──stage, look──▶ stager      ──staged, found──▶ agent
+ *   agent ──watch, publish, withdraw, discard──▶ publisher
+ *                                      ──published, withdrawn, discarded──▶ agent
+ *
+ * A child ends when its connection to the agent ends; a runner first lets its job finish.
+ */
+#ifndef LUDWIG_WORKER_ORDERS_H
+#define LUDWIG_WORKER_ORDERS_H
+
+#include "common/proto.h"
+
+/* constant, name, direction: 1 to a child, 2 to the agent */
+#define ORDERS(X)                                                                                  \
+    X(ORDER_RUN, run, 1)                                                                           \
+    X(ORDER_STOP, stop, 1)                                                                         \
+    X(NOTE_HELLO, hello, 2)                                                                        \
+    X(NOTE_STARTED, started, 2)                                                                    \
+    X(NOTE_ENDED, ended, 2)                                                                        \
+    X(ORDER_STAGE, stage, 1)                                                                       \
+    X(NOTE_STAGED, staged, 2)                                                                      \
+    X(ORDER_LOOK, look, 1)                                                                         \
+    X(NOTE_FOUND, found, 2)                                                                        \
+    X(ORDER_WATCH, watch, 1)                                                                       \
+    X(ORDER_PUBLISH, publish, 1)                                                                   \
+    X(NOTE_PUBLISHED, published, 2)                                                                \
+    X(ORDER_WITHDRAW, withdraw, 1)                                                                 \
+    X(NOTE_WITHDRAWN, withdrawn, 2)                                                                \
+    X(ORDER_DISCARD, discard, 1)                                                                   \
+    X(NOTE_DISCARDED, discarded, 2)
+
+enum order_type {
+#define X(constant, name, direction) constant,
+    ORDERS(X)
+#undef X
+    ORDER_COUNT
+};
+
+extern const struct protocol orders;
+
+/*
+ * Everything about one attempt: in ORDER_RUN, in the registry, and as the file
+ * "order" in its job folder, so that any later process can go on with it.
+ */
+struct order {
+    struct assignment assignment;
+    struct sweep_work work;
+    const char *server_id;
+    const char *share;   /* the share as this machine sees it */
+    struct list cpus;    /* struct number: its processors; empty: not pinned */
+    struct list gpus;    /* struct gpu_entry: what CUDA_VISIBLE_DEVICES names */
+    bool in_slurm;       /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
+};
+
+struct number {
+    int64_t number;
+};
+
+struct gpu_entry {
+    const char *id; /* index or UUID */
+};
+
+/* The job is started in scratch run/<token>/; everything it needs is in the cache. */
+struct order_run {
+    struct order order;
+};
+
+/* End the attempt: SIGTERM, grace, SIGKILL to all it started; the outcome says event cancel. */
+struct order_stop {
+    struct token token;
+    int64_t grace_ms;
+};
+
+/* First word of a runner on every connection: what it is running, if anything. */
+struct note_hello {
+    int64_t pid;
+    struct token token; /* zero: idle */
+    int64_t started_at;
+};
+
+struct note_started {
+    struct token token;
+    int64_t at;
+};
+
+/* The outcome lies in ended/<token>/outcome. */
+struct note_ended {
+    struct token token;
+};
+
+/* Bring packs/<digest> of this project into the cache. */
+struct order_stage {
+    struct digest digest;
+    const char *project;
+    const char *share;
+};
+
+struct note_staged {
+    struct digest digest;
+    const char *error; /* NULL: it is there; else one line */
+    bool retry;        /* the share was away: ask again later */
+};
+
+/* Has an attempt of this job published already? */
+struct order_look {
+    struct token token; /* who asks */
+    const char *share;
+    const char *run_path; /* relative to the share */
+};
+
+struct note_found {
+    struct token token;
+    bool found;
+    struct token winner;
+};
+
+/* The attempt is starting: ship its log (log/<token> on scratch) from now on. */
+struct order_watch {
+    struct token token;
+    const char *share;
+    const char *log_path; /* relative to the share */
+};
+
+/* ended/<token> is complete: publish it. */
+struct order_publish {
+    struct token token;
+};
+
+/* published/<token>/report holds the report for ludwigd, so that it can be sent again. */
+struct note_published {
+    struct report report;
+    const char *error; /* NULL: published.  Else it could not be yet and will be tried again */
+};
+
+/* Take what this attempt published out of runs/ again, then discard. */
+struct order_withdraw {
+    struct token token;
+};
+
+struct note_withdrawn {
+    struct token token;
+};
+
+/* ludwigd has the outcome: remove all that is left on scratch. */
+struct order_discard {
+    struct token token;
+};
+
+struct note_discarded {
+    struct token token;
+};
+
+/* The file "outcome" in ended/<token>/, written by the runner. */
+struct outcome {
+    int event;         /* EV_DONE (exit 0), EV_FAIL, EV_CANCEL, EV_LOSE */
+    int64_t exit_code; /* nullable */
+    int64_t signal;    /* nullable */
+    const char *reason; /* NULL, or in words: "time limit of 2 h reached" */
+    int64_t started_at;
+    int64_t ended_at;
+    int64_t max_rss_bytes;
+    int64_t cpu_ms;
+};
+
+extern const struct schema order_schema, outcome_schema;
+
+/* File names on scratch, said once.  <scratch>/{run,ended,published}/<token>/... */
+#define SCRATCH_RUN       "run"
+#define SCRATCH_ENDED     "ended"
+#define SCRATCH_PUBLISHED "published"
+#define SCRATCH_LOG       "log"   /* <scratch>/log/<token>: what the job prints */
+#define SCRATCH_CACHE     "cache" /* <scratch>/cache/<digest>: staged trees, read-only */
+#define SCRATCH_BIN       "bin"   /* in the jobs' PATH: ludwig */
+#define JOB_ORDER         "order"
+#define JOB_OUTCOME       "outcome"
+#define JOB_REPORT        "report"
+#define JOB_WORK          "work"
+#define JOB_SAVE          "save"
+#define JOB_DATA          "data"
+#define JOB_METRICS       "metrics"
+#define JOB_PARAM2VAL     "param2val" /* .json .yaml .msgpack */
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* place.c - brings what an attempt saved beside its final name, with its job.json */
+
+#include "worker/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/layout.h"
+#include "common/mp.h"
+#include "worker/crash.h"
+
+static const char *on_scratch(const struct result *r, const struct group *g, const char *name)
+{
+    return arena_printf(g->arena, "%s/%s", r->hex, name);
+}
+
+/* ---- what it left, wherever that lies by now ---- */
+
+static int read_metrics(struct result *r, const struct group *g, int dir_fd, const char *saved,
+                        struct err *e)
+{
+    int fd = io_open_dir_at(dir_fd, saved, e);
+
+    if (fd < 0)
+        return -1;
+    r->metrics = arena_alloc(g->arena, sizeof *r->metrics);
+    r->metrics->arena = g->arena;
+    metrics_read_lines(r->metrics, g->scratch->ended_fd, on_scratch(r, g, JOB_METRICS));
+    metrics_read_folder(r->metrics, fd);
+    close(fd);
+    return 0;
+}
+
+static int scan(struct result *r, const struct group *g, int dir_fd, const char *saved,
+                struct err *e)
+{
+    r->saved.arena = g->arena;
+    if (read_metrics(r, g, dir_fd, saved, e) < 0)
+        return -1;
+    return saved_scan(&r->saved, dir_fd, saved, g->scratch->ended_fd,
+                      on_scratch(r, g, JOB_RENAMED), &r->folder->modes, e);
+}
+
+/* ---- what lies there already ---- */
+
+/* Takes the verdict when there is one under the final name. */
+static int look_at_final(struct result *r, const struct group *g, struct err *e)
+{
+    struct token winner;
+    int rc = jobjson_read_token(r->folder->fd, r->final, &winner, e);
+
+    if (rc <= 0)
+        return rc;
+    if (token_equal(&winner, &r->token)) {
+        if (read_metrics(r, g, r->folder->fd, r->final, e) < 0)
+            return -1;
+        r->folder->has_changed = true;
+    } else if (r->outcome.event == EV_DONE) {
+        r->outcome.event = EV_SUPERSEDE;
+        r->report.winner = winner;
+    }
+    r->step = RESULT_DECIDED;
+    return io_remove_tree_at(r->folder->fd, r->temporary, e);
+}
+
+/* ---- a rename ---- */
+
+static int rename_saved(struct result *r, const struct group *g)
+{
+    return renameat(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), r->folder->fd,
+                    r->temporary);
+}
+
+/* ---- a copy ---- */
+
+static int fill_copy(struct result *r, const struct group *g, int to_fd, struct err *e)
+{
+    int from_fd = io_open_dir_at(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), e);
+    int result;
+
+    if (from_fd < 0)
+        return -1;
+    result = saved_copy(&r->saved, from_fd, to_fd, e);
+    close(from_fd);
+    return result;
+}
+
+static int make_temporary(struct result *r, struct err *e)
+{
+    if (mkdirat(r->folder->fd, r->temporary, r->folder->modes.dir & 0777) < 0)
+        return err_sys(e, "create %s", r->temporary);
+    return 0;
+}
+
+/* A copy that was broken off is not gone on with. */
+static int copy_saved(struct result *r, const struct group *g, struct err *e)
+{
+    int to_fd, result;
+
+    if (look_at_final(r, g, e) < 0)
+        return -1;
+    if (r->step == RESULT_DECIDED)
+        return 0;
+    if (io_remove_tree_at(r->folder->fd, r->temporary, e) < 0 || make_temporary(r, e) < 0)
+        return -1;
+    to_fd = io_open_dir_at(r->folder->fd, r->temporary, e);
+    if (to_fd < 0)
+        return -1;
+    result = fill_copy(r, g, to_fd, e);
+    close(to_fd);
+    return result;
+}
+
+static int move_saved(struct result *r, const struct group *g, struct err *e)
+{
+    if (rename_saved(r, g) == 0)
+        return 0;
+    if (errno == ENOTEMPTY || errno == EEXIST) {
+        if (io_remove_tree_at(r->folder->fd, r->temporary, e) < 0)
+            return -1;
+        if (rename_saved(r, g) == 0)
+            return 0;
+    }
+    if (errno == EXDEV)
+        return copy_saved(r, g, e);
+    return err_sys(e, "move what it saved to %s", r->temporary);
+}
+
+/* ---- going on where a publisher was killed ---- */
+
+/* save/ was renamed already, or the job removed it. */
+static int go_on(struct result *r, const struct group *g, struct err *e)
+{
+    const char *job_json = arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON);
+    struct stat st;
+
+    if (fstatat(r->folder->fd, r->temporary, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (errno != ENOENT)
+            return err_sys(e, "look at %s", r->temporary);
+        if (look_at_final(r, g, e) < 0)
+            return -1;
+        if (r->step == RESULT_DECIDED)
+            return 0;
+        if (make_temporary(r, e) < 0)
+            return -1;
+    }
+    /* Ours, perhaps half-written: one that the job saved got another name before. */
+    if (unlinkat(r->folder->fd, job_json, 0) < 0 && errno != ENOENT)
+        return err_sys(e, "remove %s", job_json);
+    return scan(r, g, r->folder->fd, r->temporary, e);
+}
+
+/* ---- job.json ---- */
+
+static int write_job_json(struct result *r, struct group *g, const char *host, struct err *e)
+{
+    const char *path = arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON);
+    struct jobjson j = { &r->order, &r->outcome, host, &r->saved, r->metrics };
+    struct buf text = { 0 };
+    int result;
+
+    jobjson_add(&text, &j);
+    result = io_write_file_at(r->folder->fd, path, text.bytes, text.n, r->folder->modes.file, e);
+    buf_free(&text);
+    CRASH_POINT(job_json_written);
+    return result;
+}
+
+static int add_params(struct result *r, struct group *g, struct err *e)
+{
+    const struct bytes packed = r->order.assignment.params;
+    struct value params;
+
+    if (r->outcome.event != EV_DONE || r->folder->has_params)
+        return 0;
+    if (mp_read(packed.data, packed.n, g->arena, &params, e) < 0)
+        return -1;
+    return group_add_params(g, r->folder, &params, r->hex, e);
+}
+
+/* Where one syncfs is not enough. */
+static void add_files(struct result *r, struct group *g)
+{
+    if (r->folder->share->is_by_system)
+        return;
+    for (size_t i = 0; i < r->saved.n; i++)
+        if (r->saved.entries[i].type != SAVED_LINK)
+            group_add_file(g, r->folder,
+                           arena_printf(g->arena, "%s/%s", r->temporary, r->saved.entries[i].path));
+    group_add_file(g, r->folder, arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON));
+    group_add_file(g, r->folder, r->temporary);
+}
+
+/* A job that put something else in the place of its folder saved that. */
+static int wrap(const struct result *r, const struct group *g, const char *save, struct err *e)
+{
+    const char *aside = on_scratch(r, g, JOB_SAVE ".aside");
+    const char *inside = on_scratch(r, g, JOB_SAVE "/" JOB_SAVE);
+    int fd = g->scratch->ended_fd;
+
+    if (renameat(fd, save, fd, aside) < 0 || mkdirat(fd, save, 0700) < 0 ||
+        renameat(fd, aside, fd, inside) < 0)
+        return err_sys(e, "make a folder of %s", save);
+    return 0;
+}
+
+static int bring(struct result *r, const struct group *g, struct err *e)
+{
+    const char *save = on_scratch(r, g, JOB_SAVE);
+    struct stat st;
+
+    if (fstatat(g->scratch->ended_fd, save, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? go_on(r, g, e) : err_sys(e, "look at %s", save);
+    if (!S_ISDIR(st.st_mode) && wrap(r, g, save, e) < 0)
+        return -1;
+    return scan(r, g, g->scratch->ended_fd, save, e) < 0 ? -1 : move_saved(r, g, e);
+}
+
+int place_result(struct result *r, struct group *g, const char *host, struct err *e)
+{
+    if (bring(r, g, e) < 0)
+        return -1;
+    if (r->step == RESULT_DECIDED)
+        return 0;
+    CRASH_POINT(saved_moved);
+    if (write_job_json(r, g, host, e) < 0 || add_params(r, g, e) < 0)
+        return -1;
+    add_files(r, g);
+    r->step = RESULT_PLACED;
+    return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* publish.c - publishes whatever has piled up as one group */
+
+#include "worker/publish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/layout.h"
+#include "common/path.h"
+#include "worker/crash.h"
+#include "worker/result.h"
+
+/* ---- a group ---- */
+
+static bool went_well(const struct publish_item *item)
+{
+    return item->error.kind == ERR_NONE;
+}
+
+static void prepare_all(struct result *results, struct publish_item *items, size_t n,
+                        struct group *g, const char *host)
+{
+    for (size_t i = 0; i < n; i++) {
+        char hex[TOKEN_HEX];
+
+        token_hex(&items[i].token, hex);
+        results[i].token = items[i].token;
+        results[i].hex = arena_strdup(g->arena, hex);
+        (void)result_prepare(&results[i], g, host, &items[i].error);
+    }
+}
+
+static bool any_is_placed(const struct result *results, const struct publish_item *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (went_well(&items[i]) && results[i].step == RESULT_PLACED)
+            return true;
+    return false;
+}
+
+static void fence_all(struct result *results, struct publish_item *items, size_t n,
+                      struct group *g)
+{
+    for (size_t i = 0; i < n; i++)
+        if (went_well(&items[i]) && result_check_synced(&results[i], g, &items[i].error) == 0)
+            (void)result_fence(&results[i], g, &items[i].error);
+}
+
+static void finish_all(struct result *results, struct publish_item *items, size_t n,
+                       struct group *g)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (went_well(&items[i]) && result_finish(&results[i], g, &items[i].error) == 0)
+            items[i].report = results[i].report;
+        result_free(&results[i]);
+    }
+}
+
+void publish_group(struct scratch *s, const char *host, struct publish_item *items, size_t n,
+                   struct arena *a)
+{
+    struct group g = { .scratch = s, .arena = a };
+    struct result *results = arena_alloc(a, n * sizeof *results);
+
+    prepare_all(results, items, n, &g, host);
+    if (any_is_placed(results, items, n)) {
+        group_sync(&g);
+        CRASH_POINT(group_synced);
+    }
+    fence_all(results, items, n, &g);
+    group_sync_folders(&g);
+    finish_all(results, items, n, &g);
+    group_end(&g);
+}
+
+/* ---- taking back ---- */
+
+static const char *run_path_of(const struct order *o, struct arena *a)
+{
+    const struct assignment *x = &o->assignment;
+    struct buf path = { 0 };
+    const char *text;
+
+    layout_run(&path, o->work.project, x->param_name, x->job_name);
+    text = arena_strdup(a, buf_text(&path));
+    buf_free(&path);
+    return text;
+}
+
+/* Renamed first, so that no half-removed result is ever seen. */
+static int withdraw_from(const struct group_folder *f, const char *final, const char *temporary,
+                         const struct token *token, struct err *e)
+{
+    struct token owner;
+    int rc = jobjson_read_token(f->fd, final, &owner, e);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 1 && token_equal(&owner, token) && renameat(f->fd, final, f->fd, temporary) < 0)
+        return err_sys(e, "withdraw %s", final);
+    CRASH_POINT(withdraw_renamed);
+    if (io_remove_tree_at(f->fd, temporary, e) < 0 || sync_folder(f->fd, f->path, e) < 0)
+        return -1;
+    CRASH_POINT(withdraw_removed);
+    return 0;
+}
+
+static int withdraw_order(struct group *g, const struct order *o, const struct token *token,
+                          struct err *e)
+{
+    const char *path = run_path_of(o, g->arena);
+    const char *name = path_basename(path);
+    const char *folder = arena_strndup(g->arena, path, (size_t)(name - path) - 1);
+    struct group_folder *f = group_folder(g, o->share, folder, e);
+    struct buf temporary = { 0 };
+    int result;
+
+    if (f == NULL)
+        return -1;
+    layout_temporary(&temporary, name, token);
+    result = withdraw_from(f, name, buf_text(&temporary), token, e);
+    buf_free(&temporary);
+    return result;
+}
+
+/* Without an order it was withdrawn and discarded before. */
+int publish_withdraw(struct scratch *s, const struct token *token, struct arena *a, struct err *e)
+{
+    struct group g = { .scratch = s, .arena = a };
+    char hex[TOKEN_HEX];
+    struct order order;
+    struct err why = { 0 };
+    const char *path;
+    int result = 0;
+
+    token_hex(token, hex);
+    path = arena_printf(a, "%s/%s", hex, JOB_ORDER);
+    if (scratch_read(s->published_fd, path, &order_schema, a, &order, &why) == 0)
+        result = withdraw_order(&g, &order, token, e);
+    else if (why.kind != ERR_NOT_FOUND)
+        result = err_set(e, why.kind, "%s", why.text);
+    group_end(&g);
+    return result < 0 ? -1 : scratch_discard(s, token, e);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* publisher.c - ships logs and publishes results, for one user */
+
+#include "worker/publisher.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/log.h"
+#include "common/units.h"
+#include "worker/child.h"
+#include "worker/publish.h"
+#include "worker/shiplog.h"
+
+/* Between tries while the share is away: doubled each time. */
+#define RETRY_MS     1000
+#define RETRY_MAX_MS 30000
+
+/* An attempt that is to be published or withdrawn. */
+struct task {
+    struct token token;
+    bool is_withdrawal;
+    int64_t not_before_ms;
+    int64_t pause_ms; /* after the last failure; 0: not tried yet */
+    char *error;      /* what the agent was told last, or NULL */
+};
+
+struct publisher {
+    struct scratch scratch;
+    struct wire wire;
+    struct shiplog *shiplog;
+    struct arena *arena; /* of a group */
+    struct buf notes;    /* not sent yet */
+    struct task *tasks;
+    size_t n_tasks;
+    size_t capacity;
+    char host[HOST_NAME_MAX + 1];
+};
+
+/* ---- notes ---- */
+
+static void note(struct publisher *p, int type, const void *body)
+{
+    struct err e = { 0 };
+
+    if (message_add(&p->notes, &orders, type, ++p->wire.seq, 0, NULL, body, &e) < 0)
+        log_event(LOG_ERROR, "note-not-sent", "error", "%s", e.text, NULL);
+}
+
+/* All at once; when the agent is gone the connection says so next. */
+static void send_notes(struct publisher *p)
+{
+    if (p->notes.n > 0)
+        (void)io_write_all(p->wire.fd, p->notes.bytes, p->notes.n);
+    buf_clear(&p->notes);
+}
+
+/* ---- tasks ---- */
+
+static struct task *find_task(struct publisher *p, const struct token *token)
+{
+    for (size_t i = 0; i < p->n_tasks; i++)
+        if (token_equal(&p->tasks[i].token, token))
+            return &p->tasks[i];
+    return NULL;
+}
+
+static void remove_task(struct publisher *p, struct task *t)
+{
+    free(t->error);
+    p->n_tasks--;
+    memmove(t, t + 1, (size_t)(p->tasks + p->n_tasks - t) * sizeof *t);
+}
+
+/* One that waits for the share is tried again now. */
+static void add_task(struct publisher *p, const struct token *token, bool is_withdrawal)
+{
+    struct task *t = find_task(p, token);
+
+    if (t == NULL) {
+        mem_grow((void **)&p->tasks, &p->capacity, p->n_tasks, sizeof *p->tasks);
+        t = &p->tasks[p->n_tasks++];
+        *t = (struct task){ .token = *token };
+    }
+    t->is_withdrawal = is_withdrawal;
+    t->not_before_ms = 0;
+}
+
+/* Returns whether the agent does not know this error yet. */
+static bool put_off(struct task *t, const struct err *e)
+{
+    bool is_new = t->error == NULL || strcmp(t->error, e->text) != 0;
+
+    t->pause_ms = t->pause_ms == 0                  ? RETRY_MS
+                  : 2 * t->pause_ms > RETRY_MAX_MS ? RETRY_MAX_MS
+                                                    : 2 * t->pause_ms;
+    t->not_before_ms = units_monotonic_ms() + t->pause_ms;
+    if (is_new) {
+        free(t->error);
+        t->error = mem_strdup(e->text);
+    }
+    return is_new;
+}
+
+/* ---- publishing ---- */
+
+static void note_result(struct publisher *p, const struct publish_item *item)
+{
+    struct task *t = find_task(p, &item->token);
+    struct note_published published = { .report = item->report };
+
+    if (item->error.kind == ERR_NONE) {
+        shiplog_forget(p->shiplog, &item->token);
+        note(p, NOTE_PUBLISHED, &published);
+        remove_task(p, t);
+    } else if (put_off(t, &item->error)) {
+        published.report = (struct report){ .token = item->token, .event = EV_END };
+        published.report.exit_code = published.report.signal = SCHEMA_NONE;
+        published.error = item->error.text;
+        note(p, NOTE_PUBLISHED, &published);
+    }
+}
+
+static size_t collect_group(const struct publisher *p, struct token *tokens)
+{
+    int64_t now_ms = units_monotonic_ms();
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_tasks && n < PUBLISH_GROUP_MAX; i++)
+        if (!p->tasks[i].is_withdrawal && p->tasks[i].not_before_ms <= now_ms)
+            tokens[n++] = p->tasks[i].token;
+    return n;
+}
+
+static void publish_due(struct publisher *p)
+{
+    struct token tokens[PUBLISH_GROUP_MAX];
+    size_t n = collect_group(p, tokens);
+    struct publish_item *items;
+
+    if (n == 0)
+        return;
+    items = arena_alloc(p->arena, n * sizeof *items);
+    for (size_t i = 0; i < n; i++)
+        items[i].token = tokens[i];
+    publish_group(&p->scratch, p->host, items, n, p->arena);
+    for (size_t i = 0; i < n; i++)
+        note_result(p, &items[i]);
+}
+
+static void withdraw(struct publisher *p, struct task *t)
+{
+    struct note_withdrawn withdrawn = { .token = t->token };
+    struct err e = { 0 };
+
+    if (publish_withdraw(&p->scratch, &t->token, p->arena, &e) == 0) {
+        note(p, NOTE_WITHDRAWN, &withdrawn);
+        remove_task(p, t);
+    } else if (put_off(t, &e)) {
+        log_event(LOG_WARN, "not-withdrawn", "error", "%s", e.text, NULL);
+    }
+}
+
+static void withdraw_due(struct publisher *p)
+{
+    int64_t now_ms = units_monotonic_ms();
+
+    for (size_t i = p->n_tasks; i-- > 0;)
+        if (p->tasks[i].is_withdrawal && p->tasks[i].not_before_ms <= now_ms)
+            withdraw(p, &p->tasks[i]);
+}
+
+/* ---- orders ---- */
+
+static void take_watch(struct publisher *p, const struct order_watch *x)
+{
+    shiplog_watch(p->shiplog, &x->token, x->share, x->log_path);
+}
+
+/* What cannot be removed is wiped by the site one day; nobody waits for it. */
+static void take_discard(struct publisher *p, const struct token *token)
+{
+    struct note_discarded discarded = { .token = *token };
+    struct task *t = find_task(p, token);
+    struct err e = { 0 };
+
+    if (t != NULL)
+        remove_task(p, t);
+    shiplog_forget(p->shiplog, token);
+    if (scratch_discard(&p->scratch, token, &e) < 0)
+        log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
+    note(p, NOTE_DISCARDED, &discarded);
+}
+
+static int take_order(struct publisher *p, const struct envelope *m, struct err *e)
+{
+    union {
+        struct order_watch watch;
+        struct order_publish publish;
+        struct order_withdraw withdraw;
+        struct order_discard discard;
+    } body;
+
+    if (m->type != ORDER_WATCH && m->type != ORDER_PUBLISH && m->type != ORDER_WITHDRAW &&
+        m->type != ORDER_DISCARD)
+        return err_set(e, ERR_PROTOCOL, "order %s is not for a publisher",
+                       orders.messages[m->type].name);
+    if (message_body(&orders, m, p->wire.arena, &body, e) < 0)
+        return -1;
+    if (m->type == ORDER_WATCH)
+        take_watch(p, &body.watch);
+    else if (m->type == ORDER_PUBLISH)
+        add_task(p, &body.publish.token, false);
+    else if (m->type == ORDER_WITHDRAW)
+        add_task(p, &body.withdraw.token, true);
+    else
+        take_discard(p, &body.discard.token);
+    return 0;
+}
+
+/* Until the first task is due; -1: there is none, 0: at once. */
+static int wait_ms(const struct publisher *p)
+{
+    int64_t now_ms = units_monotonic_ms();
+    int64_t first_ms = -1;
+
+    for (size_t i = 0; i < p->n_tasks; i++) {
+        int64_t left_ms =
+            p->tasks[i].not_before_ms > now_ms ? p->tasks[i].not_before_ms - now_ms : 0;
+
+        if (first_ms < 0 || left_ms < first_ms)
+            first_ms = left_ms;
+    }
+    return (int)first_ms;
+}
+
+/* Takes all that can be read without waiting: 1, or 0 at the end, -1 with e set. */
+static int read_orders(struct publisher *p, struct err *e)
+{
+    struct pollfd fd = { p->wire.fd, POLLIN, 0 };
+    int timeout_ms = wait_ms(p);
+
+    while (wire_is_ready(&p->wire) || poll(&fd, 1, timeout_ms) > 0) {
+        struct envelope m;
+        int rc = wire_poll(&p->wire, &m, e);
+
+        if (rc <= 0)
+            return rc;
+        if (rc == 1 && take_order(p, &m, e) < 0)
+            return -1;
+        timeout_ms = 0;
+    }
+    return 1;
+}
+
+static int set_up(struct publisher *p, const char *scratch, struct err *e)
+{
+    umask(0); /* all modes are said */
+    if (child_begin(e) < 0)
+        return -1;
+    wire_init(&p->wire, CHILD_CHANNEL_FD, &orders);
+    p->arena = arena_create();
+    if (gethostname(p->host, sizeof p->host - 1) < 0)
+        return err_sys(e, "host name");
+    if (scratch_open(&p->scratch, scratch, e) < 0 || scratch_sweep(&p->scratch, e) < 0)
+        return -1;
+    p->shiplog = shiplog_create(p->scratch.log_fd, e);
+    return p->shiplog == NULL ? -1 : 0;
+}
+
+int publisher_main(int argc, char **argv)
+{
+    struct publisher p = { 0 };
+    struct err e = { 0 };
+    int rc;
+
+    if (argc != 2 || argv[1][0] != '/') {
+        err_set(&e, ERR_USAGE, "--publisher SCRATCH, absolute");
+        return child_fail("publisher", &e);
+    }
+    if (set_up(&p, argv[1], &e) < 0)
+        return child_fail("publisher", &e);
+    while ((rc = read_orders(&p, &e)) > 0) {
+        publish_due(&p);
+        withdraw_due(&p);
+        arena_reset(p.arena);
+        send_notes(&p);
+    }
+    return rc < 0 ? child_fail("publisher", &e) : 0;
+}

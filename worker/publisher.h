@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * publisher.h - ships logs and publishes results, for one user
+ *
+ *   ludwig-worker --publisher SCRATCH
+ *
+ * A straight-line process that may hang with the share.  What could not be published is
+ * tried again by itself; descriptor 3 is the connection to the agent.
+ */
+#ifndef LUDWIG_WORKER_PUBLISHER_H
+#define LUDWIG_WORKER_PUBLISHER_H
+
+/* argv[0] is "--publisher". */
+int publisher_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* registry.c - the journal of assignments */
+
+#include "worker/registry.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/io.h"
+
+enum {
+    BOOT_ID_MAX_BYTES = 200,
+    GONE_MAX = HAND_MAX * 4,
+    FILE_MAX_BYTES = 1024 * 1024 * 1024,
+    WASTEFUL_BYTES = 4 * 1024 * 1024
+};
+
+enum record { RECORD_BOOT, RECORD_ASSIGNED, RECORD_GONE, RECORD_COUNT };
+
+struct boot {
+    const char *id;
+};
+struct assigned {
+    struct order order;
+};
+struct gone {
+    struct list tokens; /* struct token_entry */
+};
+
+static const struct field boot_fields[] = {
+    FIELD(struct boot, id, FIELD_STR, FIELD_REQUIRED, BOOT_ID_MAX_BYTES),
+};
+static const struct field assigned_fields[] = {
+    FIELD_OF(struct assigned, order, FIELD_STRUCT, FIELD_REQUIRED, 0, &order_schema),
+};
+static const struct field gone_fields[] = {
+    FIELD_OF(struct gone, tokens, FIELD_LIST, FIELD_REQUIRED, GONE_MAX, &token_entry_schema),
+};
+static const struct schema boot_schema = SCHEMA(struct boot, "boot", boot_fields);
+static const struct schema assigned_schema = SCHEMA(struct assigned, "assigned", assigned_fields);
+static const struct schema gone_schema = SCHEMA(struct gone, "gone", gone_fields);
+
+static const struct message messages[RECORD_COUNT] = {
+    [RECORD_BOOT] = { "boot", &boot_schema, 0, -1 },
+    [RECORD_ASSIGNED] = { "assigned", &assigned_schema, 0, -1 },
+    [RECORD_GONE] = { "gone", &gone_schema, 0, -1 },
+};
+static const struct protocol records = { messages, RECORD_COUNT };
+
+struct registry {
+    char *path;
+    int fd;
+    off_t size;
+    struct buf added;
+    size_t n_assigned, n_gone; /* since the file was written anew */
+    size_t n_added_assigned, n_added_gone;
+};
+
+static int add_record(struct registry *r, enum record type, const void *body, struct err *e)
+{
+    return message_add(&r->added, &records, (int)type, 1, 0, NULL, body, e);
+}
+
+int registry_assigned(struct registry *r, const struct order *order, struct err *e)
+{
+    struct assigned body = { *order };
+
+    if (add_record(r, RECORD_ASSIGNED, &body, e) < 0)
+        return -1;
+    r->n_added_assigned++;
+    return 0;
+}
+
+int registry_gone(struct registry *r, const struct token *tokens, size_t n, struct err *e)
+{
+    struct token_entry entries[64];
+
+    for (size_t done = 0; done < n;) {
+        size_t some = n - done < 64 ? n - done : 64;
+        struct gone body = { { entries, some } };
+
+        for (size_t i = 0; i < some; i++)
+            entries[i].token = tokens[done + i];
+        if (add_record(r, RECORD_GONE, &body, e) < 0)
+            return -1;
+        done += some;
+        r->n_added_gone += some;
+    }
+    return 0;
+}
+
+/* A part of it that got through must not stay: the next record would follow a torn one. */
+int registry_flush(struct registry *r, struct err *e)
+{
+    int rc = 0;
+
+    if (r->added.n == 0)
+        return 0;
+    if (io_write_all(r->fd, r->added.bytes, r->added.n) < 0) {
+        rc = err_sys(e, "write %s", r->path);
+        if (ftruncate(r->fd, r->size) < 0)
+            rc = err_sys(e, "truncate %s", r->path);
+    } else {
+        r->size += (off_t)r->added.n;
+        r->n_assigned += r->n_added_assigned;
+        r->n_gone += r->n_added_gone;
+    }
+    r->n_added_assigned = r->n_added_gone = 0;
+    buf_clear(&r->added);
+    return rc;
+}
+
+bool registry_is_wasteful(const struct registry *r)
+{
+    return r->size > WASTEFUL_BYTES && r->n_gone * 2 > r->n_assigned;
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    struct registry *registry;
+    const struct registry_events *events;
+    void *context;
+};
+
+static int read_assigned(struct reading *in, const struct envelope *m, struct arena *a,
+                         struct err *e)
+{
+    struct assigned body;
+
+    if (message_body(&records, m, a, &body, e) < 0)
+        return -1;
+    in->registry->n_assigned++;
+    in->events->assigned(in->context, a, &body.order);
+    return 1;
+}
+
+static int read_gone(struct reading *in, const struct envelope *m, struct arena *a, struct err *e)
+{
+    const struct token_entry *entries;
+    struct gone body;
+
+    if (message_body(&records, m, a, &body, e) < 0)
+        return -1;
+    entries = body.tokens.items;
+    for (size_t i = 0; i < body.tokens.n; i++)
+        in->events->gone(in->context, &entries[i].token);
+    in->registry->n_gone += body.tokens.n;
+    return 0;
+}
+
+static int read_boot(struct reading *in, const struct envelope *m, struct arena *a, struct err *e)
+{
+    struct boot body;
+
+    if (message_body(&records, m, a, &body, e) < 0)
+        return -1;
+    in->events->boot(in->context, body.id);
+    return 0;
+}
+
+/* Returns 1 when the arena was handed over. */
+static int read_record(struct reading *in, struct bytes frame, struct arena *a, struct err *e)
+{
+    struct envelope m;
+
+    if (message_read(frame, &records, a, &m, e) < 0)
+        return -1;
+    switch ((enum record)m.type) {
+    case RECORD_BOOT: return read_boot(in, &m, a, e);
+    case RECORD_ASSIGNED: return read_assigned(in, &m, a, e);
+    case RECORD_GONE: return read_gone(in, &m, a, e);
+    case RECORD_COUNT: break;
+    }
+    return -1;
+}
+
+/* How many bytes at the front are whole, sound records. */
+static size_t read_records(struct reading *in, const struct buf *text)
+{
+    struct frame_reader frames = { .used = 0 };
+    struct bytes frame;
+    size_t good = 0;
+    int rc = 0;
+
+    frame_feed(&frames, text->bytes, text->n);
+    while (rc >= 0 && frame_next(&frames, &frame, NULL) == 1) {
+        struct arena *a = arena_create();
+        size_t n = FRAME_HEAD_BYTES + frame.n;
+
+        rc = read_record(in, frame, a, NULL);
+        if (rc != 1)
+            arena_destroy(a);
+        if (rc >= 0)
+            good += n;
+    }
+    frame_reader_free(&frames);
+    return good;
+}
+
+static int read_all(struct reading *in, struct err *e)
+{
+    struct registry *r = in->registry;
+    struct buf text = { 0 };
+    int rc = io_read_file(r->path, FILE_MAX_BYTES, &text, e);
+
+    if (rc == 0) {
+        r->size = (off_t)read_records(in, &text);
+        if ((size_t)r->size < text.n && ftruncate(r->fd, r->size) < 0)
+            rc = err_sys(e, "truncate %s", r->path);
+    }
+    buf_free(&text);
+    return rc;
+}
+
+struct registry *registry_open(const char *path, const struct registry_events *events,
+                               void *context, struct err *e)
+{
+    struct registry *r = mem_alloc(sizeof *r);
+    struct reading in = { r, events, context };
+
+    r->path = mem_strdup(path);
+    r->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (r->fd < 0)
+        err_sys(e, "open %s", path);
+    if (r->fd < 0 || read_all(&in, e) < 0) {
+        registry_close(r);
+        return NULL;
+    }
+    return r;
+}
+
+void registry_close(struct registry *r)
+{
+    if (r == NULL)
+        return;
+    if (r->fd >= 0)
+        close(r->fd);
+    buf_free(&r->added);
+    free(r->path);
+    free(r);
+}
+
+/* ---- writing anew ---- */
+
+static int add_all(struct registry *r, const char *boot_id, const struct order *(*next)(void *),
+                   void *context, struct err *e)
+{
+    struct boot boot = { boot_id };
+    const struct order *order;
+    int rc = add_record(r, RECORD_BOOT, &boot, e);
+
+    while (rc == 0 && (order = next(context)) != NULL)
+        rc = registry_assigned(r, order, e);
+    return rc;
+}
+
+/* The new file takes the old one's place only when it is whole. */
+static int replace(struct registry *r, struct err *e)
+{
+    char *temporary = mem_printf("%s.new", r->path);
+    int fd = open(temporary, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int rc = -1;
+
+    if (fd < 0)
+        err_sys(e, "open %s", temporary);
+    else if (io_write_all(fd, r->added.bytes, r->added.n) < 0)
+        err_sys(e, "write %s", temporary);
+    else if (rename(temporary, r->path) < 0)
+        err_sys(e, "rename %s", temporary);
+    else
+        rc = 0;
+    if (rc == 0) {
+        close(r->fd);
+        r->fd = fd;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    free(temporary);
+    return rc;
+}
+
+int registry_rewrite(struct registry *r, const char *boot_id,
+                     const struct order *(*next)(void *context), void *context, struct err *e)
+{
+    int rc = registry_flush(r, e);
+
+    if (rc == 0)
+        rc = add_all(r, boot_id, next, context, e);
+    if (rc == 0)
+        rc = replace(r, e);
+    if (rc == 0) {
+        r->size = (off_t)r->added.n;
+        r->n_assigned = r->n_added_assigned;
+        r->n_gone = 0;
+    }
+    r->n_added_assigned = r->n_added_gone = 0;
+    buf_clear(&r->added);
+    return rc;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* result.c - one attempt's result: what is to be published, the fence, the report */
+
+#include "worker/result.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/layout.h"
+#include "common/path.h"
+#include "common/units.h"
+#include "worker/crash.h"
+#include "worker/place.h"
+#include "worker/shiplog.h"
+
+/* ---- paths ---- */
+
+static const char *take_text(struct buf *b, struct arena *a)
+{
+    const char *text = arena_strndup(a, buf_text(b), b->n);
+
+    buf_free(b);
+    return text;
+}
+
+static const char *final_path_of(const struct order *o, int event, struct arena *a)
+{
+    const struct assignment *x = &o->assignment;
+    struct buf path = { 0 };
+
+    if (event == EV_DONE)
+        layout_run(&path, o->work.project, x->param_name, x->job_name);
+    else
+        layout_failed(&path, o->work.project, x->param_name, x->job_name, x->attempt);
+    return take_text(&path, a);
+}
+
+static const char *temporary_of(const char *final, const struct token *token, struct arena *a)
+{
+    struct buf name = { 0 };
+
+    layout_temporary(&name, final, token);
+    return take_text(&name, a);
+}
+
+static const char *folder_of(const char *path, struct arena *a)
+{
+    return arena_strndup(a, path, (size_t)(path_basename(path) - path) - 1);
+}
+
+/* ---- prepare ---- */
+
+static const char *in_folder(const struct result *r, const struct group *g, const char *name)
+{
+    return arena_printf(g->arena, "%s/%s", r->hex, name);
+}
+
+/* What was on scratch is gone, wiped or broken: the attempt cannot count any more. */
+static void lose(struct result *r, const struct group *g, const struct err *why)
+{
+    r->outcome = (struct outcome){ .event = EV_LOSE,
+                                   .exit_code = SCHEMA_NONE,
+                                   .signal = SCHEMA_NONE,
+                                   .ended_at = units_now_ms() };
+    r->outcome.reason = arena_printf(g->arena, "its files on scratch are gone: %.*s",
+                                     REASON_MAX_BYTES / 2, why->text);
+    r->step = RESULT_DECIDED;
+}
+
+/* Whatever the share has to do with it comes later: these files are on scratch. */
+static int read_records(struct result *r, const struct group *g, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (scratch_read(g->scratch->published_fd, in_folder(r, g, JOB_REPORT), &report_schema,
+                     g->arena, &r->report, NULL) == 0) {
+        r->step = RESULT_PUBLISHED;
+        return 0;
+    }
+    if (scratch_read(g->scratch->ended_fd, in_folder(r, g, JOB_OUTCOME), &outcome_schema, g->arena,
+                     &r->outcome, &why) == 0 &&
+        (r->outcome.event == EV_LOSE ||
+         scratch_read(g->scratch->ended_fd, in_folder(r, g, JOB_ORDER), &order_schema, g->arena,
+                      &r->order, &why) == 0))
+        return 0;
+    if (why.kind != ERR_NOT_FOUND && why.kind != ERR_PROTOCOL)
+        return err_set(e, why.kind, "%s", why.text);
+    lose(r, g, &why);
+    return 0;
+}
+
+static int ship_log(struct result *r, struct group *g, struct err *e)
+{
+    const struct assignment *x = &r->order.assignment;
+    struct buf text = { 0 };
+    const char *path;
+    struct group_folder *f;
+
+    layout_log(&text, r->order.work.project, x->sweep, x->param_name, x->job_name, x->attempt);
+    path = take_text(&text, g->arena);
+    f = group_folder(g, r->order.share, folder_of(path, g->arena), e);
+    if (f == NULL || shiplog_ship(g->scratch->log_fd, r->hex, f->fd, path_basename(path),
+                                  f->modes.file, e) < 0)
+        return -1;
+    group_add_file(g, f, path_basename(path));
+    CRASH_POINT(log_shipped);
+    return 0;
+}
+
+static bool is_published_event(int event)
+{
+    return event == EV_DONE || event == EV_FAIL;
+}
+
+static int find_folder(struct result *r, struct group *g, struct err *e)
+{
+    r->final_path = final_path_of(&r->order, r->outcome.event, g->arena);
+    r->final = path_basename(r->final_path);
+    r->temporary = temporary_of(r->final, &r->token, g->arena);
+    r->folder = group_folder(g, r->order.share, folder_of(r->final_path, g->arena), e);
+    return r->folder == NULL ? -1 : 0;
+}
+
+static int prepare(struct result *r, struct group *g, const char *host, struct err *e)
+{
+    if (read_records(r, g, e) < 0)
+        return -1;
+    CRASH_POINT(publish_begun);
+    if (r->step != RESULT_NEW || r->outcome.event == EV_LOSE) {
+        r->step = r->step == RESULT_NEW ? RESULT_DECIDED : r->step;
+        return 0;
+    }
+    if (!is_published_event(r->outcome.event)) {
+        r->step = RESULT_DECIDED;
+        (void)ship_log(r, g, NULL); /* nobody waits for it */
+        return 0;
+    }
+    if (find_folder(r, g, e) < 0 || place_result(r, g, host, e) < 0)
+        return -1;
+    return ship_log(r, g, e);
+}
+
+int result_prepare(struct result *r, struct group *g, const char *host, struct err *e)
+{
+    int result;
+
+    r->first_file = g->n_files;
+    result = prepare(r, g, host, e);
+    r->n_files = g->n_files - r->first_file;
+    return result;
+}
+
+int result_check_synced(const struct result *r, const struct group *g, struct err *e)
+{
+    for (size_t i = r->first_file; i < r->first_file + r->n_files; i++)
+        if (g->files[i].error != 0) {
+            errno = g->files[i].error;
+            return err_sys(e, "sync %s", g->files[i].path);
+        }
+    if (r->folder != NULL && r->folder->share->has_failed) {
+        *e = r->folder->share->why;
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- the fence ---- */
+
+static int remove_temporary(const struct result *r, struct err *e)
+{
+    return io_remove_tree_at(r->folder->fd, r->temporary, e);
+}
+
+/* A failed attempt's name carries its number, so nobody wins it from us. */
+static int lose_fence(struct result *r, const struct token *winner, struct err *e)
+{
+    if (remove_temporary(r, e) < 0)
+        return -1;
+    CRASH_POINT(loser_removed);
+    if (r->outcome.event == EV_DONE) {
+        r->outcome.event = EV_SUPERSEDE;
+        r->report.winner = *winner;
+    }
+    r->step = RESULT_DECIDED;
+    return 0;
+}
+
+static int judge_fence(struct result *r, int rename_error, struct err *e)
+{
+    struct token winner;
+    int rc = jobjson_read_token(r->folder->fd, r->final, &winner, e);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0) {
+        errno = rename_error;
+        return rename_error != 0 ? err_sys(e, "rename onto %s", r->final_path)
+                                 : err_set(e, ERR_FAILED, "%s has no %s", r->final_path,
+                                           LAYOUT_JOB_JSON);
+    }
+    if (!token_equal(&winner, &r->token))
+        return lose_fence(r, &winner, e);
+    /* It was ours before; what was made again is not needed. */
+    if (rename_error != 0 && remove_temporary(r, e) < 0)
+        return -1;
+    r->step = RESULT_DECIDED;
+    r->folder->has_changed = true;
+    return 0;
+}
+
+int result_fence(struct result *r, struct group *g, struct err *e)
+{
+    int rename_error = 0;
+
+    (void)g;
+    if (r->step != RESULT_PLACED)
+        return 0;
+    if (renameat(r->folder->fd, r->temporary, r->folder->fd, r->final) < 0)
+        rename_error = errno;
+    CRASH_POINT(result_renamed);
+    return judge_fence(r, rename_error, e);
+}
+
+/* ---- the report ---- */
+
+static void fill_report(struct result *r)
+{
+    const struct outcome *x = &r->outcome;
+
+    r->report.token = r->token;
+    r->report.event = x->event;
+    r->report.at = units_now_ms();
+    r->report.started_at = x->started_at;
+    r->report.ended_at = x->ended_at;
+    r->report.exit_code = x->exit_code;
+    r->report.signal = x->signal;
+    r->report.max_rss_bytes = x->max_rss_bytes;
+    r->report.cpu_ms = x->cpu_ms;
+    r->report.reason = x->reason;
+    r->report.run_path = r->final_path;
+    if (r->metrics != NULL)
+        r->report.metrics = (struct list){ r->metrics->items, r->metrics->n };
+}
+
+/* Of an attempt whose folder is gone there is still something to tell. */
+static int write_report(const struct result *r, const struct group *g, struct err *e)
+{
+    const char *path = in_folder(r, g, JOB_REPORT);
+    int fd = g->scratch->ended_fd;
+
+    if (scratch_write(fd, path, &report_schema, &r->report, e) == 0)
+        return 0;
+    if (mkdirat(fd, r->hex, 0700) < 0)
+        return -1;
+    return scratch_write(fd, path, &report_schema, &r->report, e);
+}
+
+int result_finish(struct result *r, struct group *g, struct err *e)
+{
+    if (r->step == RESULT_PUBLISHED)
+        return 0;
+    if (r->folder != NULL && r->folder->has_failed) {
+        *e = r->folder->why;
+        return -1;
+    }
+    CRASH_POINT(parents_synced);
+    fill_report(r);
+    if (write_report(r, g, e) < 0)
+        return -1;
+    CRASH_POINT(report_written);
+    if (renameat(g->scratch->ended_fd, r->hex, g->scratch->published_fd, r->hex) < 0)
+        return err_sys(e, "move %s to %s", r->hex, SCRATCH_PUBLISHED);
+    CRASH_POINT(published_moved);
+    return 0;
+}
+
+void result_free(struct result *r)
+{
+    saved_free(&r->saved);
+}

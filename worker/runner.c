@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* runner.c - runs one job after the other, and outlives its agent */
+
+#include "worker/runner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/log.h"
+#include "common/path.h"
+#include "worker/child.h"
+#include "worker/job.h"
+#include "worker/tree.h"
+
+#define SOCKET_NAME "sock"
+/* An outcome that could not be written (scratch is full) is tried again after this. */
+#define SAVE_PAUSE_MS 1000
+/* What a dead agent sent lies in the socket already; this long for one that is just dying. */
+#define DRAIN_MS      1000
+
+struct runner {
+    struct scratch scratch;
+    struct arena *arena; /* of the job being started */
+    struct arena *user_arena;
+    struct jobenv_user user;
+    struct wire wire; /* to the agent; fd -1: there is none */
+    bool is_deaf;     /* it cannot be told anything any more, but may have said something */
+    int folder_fd;
+    int listen_fd;
+    int signal_fd;
+    int null_fd;
+    struct job job;
+};
+
+/* ---- words to the agent ---- */
+
+static void lose_agent(struct runner *r)
+{
+    wire_close(&r->wire);
+    r->is_deaf = false;
+}
+
+static void tell(struct runner *r, int type, const void *body)
+{
+    if (r->wire.fd >= 0 && !r->is_deaf && wire_send(&r->wire, type, 0, NULL, body, NULL) < 0)
+        r->is_deaf = true;
+}
+
+static void tell_hello(struct runner *r)
+{
+    struct note_hello hello = { .pid = getpid() };
+
+    if (r->job.phase != PHASE_NONE) {
+        hello.token = r->job.token;
+        hello.started_at = r->job.outcome.started_at;
+    }
+    tell(r, NOTE_HELLO, &hello);
+}
+
+/* ---- the job ---- */
+
+static void save_job(struct runner *r)
+{
+    struct note_ended ended = { .token = r->job.token };
+    struct err e = { 0 };
+
+    if (job_save(&r->job, &r->scratch, &e) == 0) {
+        tell(r, NOTE_ENDED, &ended);
+        return;
+    }
+    log_event(LOG_ERROR, "outcome-not-written", "attempt", "%s", r->job.hex, "error", "%s", e.text,
+              NULL);
+    (void)scratch_reopen(&r->scratch, NULL);
+}
+
+static void start_job(struct runner *r, const struct order *o)
+{
+    struct job_site site = { &r->scratch, &r->user, r->null_fd };
+    struct note_started started = { .token = o->assignment.token };
+
+    job_start(&r->job, &site, o, r->arena);
+    arena_reset(r->arena);
+    if (r->job.phase == PHASE_OVER) {
+        save_job(r);
+        return;
+    }
+    started.at = r->job.outcome.started_at;
+    tell(r, NOTE_STARTED, &started);
+}
+
+/* ---- orders ---- */
+
+static int take_run(struct runner *r, const struct envelope *m, struct err *e)
+{
+    struct order_run body;
+
+    if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
+        return -1;
+    if (r->job.phase != PHASE_NONE)
+        return err_set(e, ERR_PROTOCOL, "was told to run a job while it runs %s", r->job.hex);
+    start_job(r, &body.order);
+    return 0;
+}
+
+static int take_stop(struct runner *r, const struct envelope *m, struct err *e)
+{
+    struct order_stop body;
+
+    if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
+        return -1;
+    /* Another one has ended already, and the agent will hear of it. */
+    if (token_equal(&body.token, &r->job.token))
+        job_cancel(&r->job, body.grace_ms);
+    return 0;
+}
+
+static int take_order(struct runner *r, const struct envelope *m, struct err *e)
+{
+    switch (m->type) {
+    case ORDER_RUN: return take_run(r, m, e);
+    case ORDER_STOP: return take_stop(r, m, e);
+    default: return err_set(e, ERR_PROTOCOL, "order %s is not for a runner",
+                            orders.messages[m->type].name);
+    }
+}
+
+/* Takes what can be read now: 1 there may be more, 0 it was the end, or the agent talked nonsense. */
+static int read_orders(struct runner *r)
+{
+    struct envelope m;
+    struct err e = { 0 };
+    int rc;
+
+    do {
+        rc = wire_poll(&r->wire, &m, &e);
+        if (rc == 1 && take_order(r, &m, &e) < 0)
+            rc = -1;
+    } while (rc == 1 && wire_is_ready(&r->wire));
+    if (rc < 0)
+        log_event(LOG_ERROR, "agent-connection", "error", "%s", e.text, NULL);
+    if (rc <= 0) {
+        lose_agent(r);
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- agents that come and go ---- */
+
+static bool is_ours(int fd)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* The agent before is dead, but an order of its may still lie here. */
+static void drain_agent(struct runner *r)
+{
+    struct pollfd p = { .fd = r->wire.fd, .events = POLLIN };
+
+    while (r->wire.fd >= 0 && poll(&p, 1, DRAIN_MS) > 0)
+        if (read_orders(r) == 0)
+            return;
+    lose_agent(r);
+}
+
+/* Returns whether a new agent came. */
+static bool take_agent(struct runner *r)
+{
+    int fd = accept4(r->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    if (!is_ours(fd)) {
+        close(fd);
+        return false;
+    }
+    drain_agent(r);
+    wire_init(&r->wire, fd, &orders);
+    tell_hello(r);
+    return true;
+}
+
+/* A relative name, so that the folder's path may be longer than a socket's may be. */
+static int listen_at(int folder_fd, struct err *e)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return err_sys(e, "socket");
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder_fd,
+             SOCKET_NAME);
+    if (unlinkat(folder_fd, SOCKET_NAME, 0) < 0 && errno != ENOENT)
+        err_sys(e, "remove %s", SOCKET_NAME);
+    else if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+        err_sys(e, "bind %s", SOCKET_NAME);
+    else if (listen(fd, 4) < 0)
+        err_sys(e, "listen");
+    else
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* ---- the loop ---- */
+
+static void take_children(struct runner *r)
+{
+    struct signalfd_siginfo info;
+
+    while (read(r->signal_fd, &info, sizeof info) < 0 && errno == EINTR)
+        ;
+    job_reap(&r->job);
+}
+
+static int wait_ms(const struct runner *r)
+{
+    return r->job.phase == PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
+}
+
+static void turn(struct runner *r, struct err *e)
+{
+    struct pollfd p[3] = { { r->signal_fd, POLLIN, 0 },
+                           { r->wire.fd, POLLIN, 0 },
+                           { r->listen_fd, POLLIN, 0 } };
+    int n = poll(p, 3, wait_ms(r));
+
+    if (n < 0 && errno != EINTR) {
+        err_sys(e, "poll");
+        return;
+    }
+    if (n > 0 && p[0].revents != 0)
+        take_children(r);
+    job_tick(&r->job);
+    if (r->job.phase == PHASE_OVER)
+        save_job(r);
+    if (n > 0 && p[1].revents != 0)
+        (void)read_orders(r);
+    if (n > 0 && p[2].revents != 0)
+        (void)take_agent(r);
+}
+
+/* Idle and without an agent there is nothing left to do, unless a new one is at the door. */
+static bool is_wanted(struct runner *r)
+{
+    return r->job.phase != PHASE_NONE || r->wire.fd >= 0 || take_agent(r);
+}
+
+static int open_signals(struct err *e)
+{
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd < 0 ? err_sys(e, "signalfd") : fd;
+}
+
+static int open_null(struct err *e)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? err_sys(e, "open /dev/null") : fd;
+}
+
+static int set_up(struct runner *r, const char *folder, const char *scratch, struct err *e)
+{
+    umask(027); /* the jobs' as well */
+    if (child_begin(e) < 0 || tree_become_reaper(e) < 0)
+        return -1;
+    wire_init(&r->wire, CHILD_CHANNEL_FD, &orders);
+    if (scratch_open(&r->scratch, scratch, e) < 0)
+        return -1;
+    r->arena = arena_create();
+    r->user_arena = arena_create();
+    jobenv_find_user(scratch, r->user_arena, &r->user);
+    r->folder_fd = io_open_dir(folder, e);
+    if (r->folder_fd < 0 || (r->listen_fd = listen_at(r->folder_fd, e)) < 0 ||
+        (r->signal_fd = open_signals(e)) < 0 || (r->null_fd = open_null(e)) < 0)
+        return -1;
+    return 0;
+}
+
+int runner_main(int argc, char **argv)
+{
+    struct runner r = { .job = { .deadline_ms = -1 } };
+    struct err e = { 0 };
+
+    if (argc != 3 || argv[1][0] != '/' || argv[2][0] != '/') {
+        err_set(&e, ERR_USAGE, "--runner FOLDER SCRATCH, both absolute");
+        return child_fail("runner", &e);
+    }
+    if (set_up(&r, argv[1], argv[2], &e) < 0)
+        return child_fail("runner", &e);
+    tell_hello(&r);
+    while (e.kind == ERR_NONE && is_wanted(&r))
+        turn(&r, &e);
+    if (e.kind != ERR_NONE)
+        return child_fail("runner", &e);
+    (void)unlinkat(r.folder_fd, SOCKET_NAME, 0);
+    return 0; /* the lock goes with the process */
+}

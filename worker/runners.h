@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runners.h - the processes that run jobs, ours and those an earlier agent left
+ *
+ * Each has a folder runner.N with a lock, which its process holds as long as it
+ * lives, and a socket by which a later agent can reach it.  Whether it lives is
+ * asked of the lock alone, never of a pid.
+ */
+#ifndef LUDWIG_WORKER_RUNNERS_H
+#define LUDWIG_WORKER_RUNNERS_H
+
+#include <uv.h>
+
+#include "common/chan.h"
+#include "worker/attempts.h"
+
+/* An idle runner is told to leave after this long: its next start takes a millisecond. */
+enum { RUNNER_IDLE_MS = 10 * 1000 };
+/* A job that is to stop gets this long between SIGTERM and SIGKILL. */
+enum { RUNNER_GRACE_MS = 10 * 1000 };
+
+struct runner;
+
+struct runner_events {
+    /* One that an earlier agent left says what it runs (zero: nothing, it leaves). */
+    void (*adopted)(void *context, struct runner *r, const struct note_hello *hello);
+    void (*started)(void *context, struct runner *r, const struct note_started *note);
+    /* It is idle already when this is called. */
+    void (*ended)(void *context, struct runner *r, const struct token *token);
+    /* Its process is gone: the folders on scratch say all there will ever be. a: what it had,
+     * NULL: nothing, or not known. */
+    void (*lost)(void *context, struct attempt *a);
+};
+
+struct runners {
+    uv_loop_t *loop;
+    struct runner_events events;
+    void *context;
+    const char *scratch;
+    int dir_fd; /* of the runner.N */
+    struct ring all;
+    struct ring idle; /* used last, first */
+    uv_timer_t idle_timer;
+    struct arena *arena;
+    unsigned next_number;
+    size_t n_unknown; /* adopted ones that have not said yet what they run */
+};
+
+/* dir_fd and scratch stay the caller's. */
+void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd, const char *scratch,
+                  const struct runner_events *events, void *context);
+/* Lets go of all: idle ones leave, the others finish their jobs. */
+void runners_close(struct runners *rs);
+
+/* Finds those that an earlier agent left; each will be adopted or lost. */
+int runners_adopt(struct runners *rs, struct err *e);
+
+/* Gives it to an idle runner, or to a new one. */
+int runners_run(struct runners *rs, struct attempt *a, struct err *e);
+/* Ends the attempt that the runner has. */
+void runner_stop(struct runner *r);
+/* Says whose attempt this is, after adoption. */
+void runner_assign(struct runner *r, struct attempt *a);
+
+/* A child of ours ended. */
+void runners_reaped(struct runners *rs, pid_t pid);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* scratch.c - the worker's own folder, its files, and the removal of an attempt */
+
+#include "worker/scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "worker/crash.h"
+
+enum { RECORD_MAX_BYTES = FRAME_MAX_BYTES };
+
+static const char *const folder_names[] = { SCRATCH_RUN, SCRATCH_ENDED, SCRATCH_PUBLISHED,
+                                            SCRATCH_LOG, SCRATCH_CACHE };
+enum { FOLDERS = sizeof folder_names / sizeof folder_names[0] };
+
+static int open_folder(int scratch_fd, const char *name, struct err *e)
+{
+    int fd = openat(scratch_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0)
+        return fd;
+    if (mkdirat(scratch_fd, name, 0700) < 0 && errno != EEXIST)
+        return err_sys(e, "create %s", name);
+    return io_open_dir_at(scratch_fd, name, e);
+}
+
+int scratch_open(struct scratch *s, const char *path, struct err *e)
+{
+    int *fds[FOLDERS];
+
+    *s = (struct scratch){ mem_strdup(path), -1, -1, -1, -1, -1, -1 };
+    fds[0] = &s->run_fd;
+    fds[1] = &s->ended_fd;
+    fds[2] = &s->published_fd;
+    fds[3] = &s->log_fd;
+    fds[4] = &s->cache_fd;
+    if (io_make_dirs(path, 0700, e) < 0)
+        goto fail;
+    s->fd = io_open_dir(path, e);
+    if (s->fd < 0)
+        goto fail;
+    for (size_t i = 0; i < FOLDERS; i++) {
+        *fds[i] = open_folder(s->fd, folder_names[i], e);
+        if (*fds[i] < 0)
+            goto fail;
+    }
+    return 0;
+fail:
+    scratch_close(s);
+    return err_wrap(e, "scratch folder %s", path);
+}
+
+void scratch_close(struct scratch *s)
+{
+    const int fds[] = { s->run_fd, s->ended_fd, s->published_fd, s->log_fd, s->cache_fd, s->fd };
+
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    free(s->path);
+    *s = (struct scratch){ NULL, -1, -1, -1, -1, -1, -1 };
+}
+
+int scratch_reopen(struct scratch *s, struct err *e)
+{
+    struct scratch fresh;
+
+    if (scratch_open(&fresh, s->path, e) < 0)
+        return -1;
+    scratch_close(s);
+    *s = fresh;
+    return 0;
+}
+
+int scratch_write(int dir_fd, const char *path, const struct schema *schema, const void *from,
+                  struct err *e)
+{
+    struct buf bytes = { 0 };
+    int result;
+
+    schema_encode(schema, from, &bytes);
+    result = io_write_file_at(dir_fd, path, bytes.bytes, bytes.n, 0600, e);
+    buf_free(&bytes);
+    return result;
+}
+
+int scratch_replace(int dir_fd, const char *path, const struct schema *schema, const void *from,
+                    struct err *e)
+{
+    char *temporary = mem_printf("%s.new", path);
+    int result = scratch_write(dir_fd, temporary, schema, from, e);
+
+    if (result == 0 && renameat(dir_fd, temporary, dir_fd, path) < 0)
+        result = err_sys(e, "replace %s", path);
+    free(temporary);
+    return result;
+}
+
+int scratch_read(int dir_fd, const char *path, const struct schema *schema, struct arena *a,
+                 void *to, struct err *e)
+{
+    struct buf bytes = { 0 };
+    int result = io_read_file_at(dir_fd, path, RECORD_MAX_BYTES, &bytes, e);
+
+    if (result == 0) {
+        result = schema_read(schema, buf_bytes(&bytes), a, to, e);
+        if (result < 0)
+            err_wrap(e, "%s", path);
+    }
+    buf_free(&bytes);
+    return result;
+}
+
+/* What most attempts leave; the rest is found by looking. */
+static const char *const usual_files[] = {
+    JOB_ORDER,     JOB_OUTCOME,           JOB_PARAM2VAL ".json", JOB_PARAM2VAL ".yaml",
+    JOB_METRICS,   JOB_PARAM2VAL ".msgpack",
+};
+
+static void remove_usual(int dir_fd)
+{
+    for (size_t i = 0; i < sizeof usual_files / sizeof usual_files[0]; i++)
+        (void)unlinkat(dir_fd, usual_files[i], 0);
+}
+
+static int remove_published(int published_fd, const char *name, struct err *e)
+{
+    int dir_fd = openat(published_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (dir_fd < 0)
+        return errno == ENOENT ? 0 : err_sys(e, "open %s", name);
+    (void)unlinkat(dir_fd, JOB_REPORT, 0);
+    CRASH_POINT(discard_begun);
+    remove_usual(dir_fd);
+    close(dir_fd);
+    if (unlinkat(published_fd, name, AT_REMOVEDIR) == 0)
+        return 0;
+    return io_remove_tree_at(published_fd, name, e);
+}
+
+int scratch_discard(const struct scratch *s, const struct token *token, struct err *e)
+{
+    char hex[TOKEN_HEX];
+
+    token_hex(token, hex);
+    if (unlinkat(s->log_fd, hex, 0) < 0 && errno != ENOENT)
+        return err_sys(e, "remove %s/%s", SCRATCH_LOG, hex);
+    if (io_remove_tree_at(s->ended_fd, hex, e) < 0 || io_remove_tree_at(s->run_fd, hex, e) < 0 ||
+        remove_published(s->published_fd, hex, e) < 0)
+        return -1;
+    CRASH_POINT(discard_ended);
+    return 0;
+}
+
+static int sweep_entry(const struct scratch *s, const char *name, struct err *e)
+{
+    char *report = mem_printf("%s/%s", name, JOB_REPORT);
+    struct token token;
+    bool is_whole = faccessat(s->published_fd, report, F_OK, 0) == 0 || errno != ENOENT;
+
+    free(report);
+    if (is_whole || token_parse(name, &token) < 0)
+        return 0;
+    return scratch_discard(s, &token, e);
+}
+
+int scratch_sweep(const struct scratch *s, struct err *e)
+{
+    int fd = io_open_dir_at(s->fd, SCRATCH_PUBLISHED, e);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    int result = 0;
+
+    if (dir == NULL) {
+        if (fd >= 0) {
+            err_sys(e, "read %s", SCRATCH_PUBLISHED);
+            close(fd);
+        }
+        return -1;
+    }
+    while (result == 0 && (errno = 0, entry = readdir(dir)) != NULL)
+        result = sweep_entry(s, entry->d_name, e);
+    if (result == 0 && errno != 0)
+        result = err_sys(e, "read %s", SCRATCH_PUBLISHED);
+    closedir(dir);
+    return result;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scratch.h - the worker's own folder: attempts move from run/ to ended/ to published/
+ *
+ * Nothing here is ever synced: what a power failure takes away is run again.
+ */
+#ifndef LUDWIG_WORKER_SCRATCH_H
+#define LUDWIG_WORKER_SCRATCH_H
+
+#include "worker/orders.h"
+
+/* beside the names in orders.h */
+#define JOB_TMP     "tmp"     /* TMPDIR */
+#define JOB_RENAMED "renamed" /* what had to be renamed for other systems, see saved.h */
+
+struct scratch {
+    char *path;
+    int fd; /* -1: closed */
+    int run_fd, ended_fd, published_fd, log_fd, cache_fd;
+};
+
+/* Makes what is missing of it. */
+int scratch_open(struct scratch *s, const char *path, struct err *e);
+void scratch_close(struct scratch *s);
+/* Opens it anew, after somebody removed it under our feet. */
+int scratch_reopen(struct scratch *s, struct err *e);
+
+/* A struct as a file of msgpack; path is relative to dir_fd. */
+int scratch_write(int dir_fd, const char *path, const struct schema *schema, const void *from,
+                  struct err *e);
+/* The same, never seen half-written. */
+int scratch_replace(int dir_fd, const char *path, const struct schema *schema, const void *from,
+                    struct err *e);
+int scratch_read(int dir_fd, const char *path, const struct schema *schema, struct arena *a,
+                 void *to, struct err *e);
+
+/* Removes all there is of an attempt. A folder in published/ that lost its report is being
+ * removed already; scratch_sweep goes on with those. */
+int scratch_discard(const struct scratch *s, const struct token *token, struct err *e);
+int scratch_sweep(const struct scratch *s, struct err *e);
+
+#endif

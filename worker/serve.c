@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* serve.c - what ludwigd says, and what is answered */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "worker/flow.h"
+
+/* ---- welcome ---- */
+
+static void on_welcome(void *context, const struct msg_welcome *w)
+{
+    struct agent *ag = context;
+    const char *share = ag->conf.share == NULL ? w->share : ag->conf.share;
+    struct err e = { 0 };
+
+    if (ag->server_id != NULL && strcmp(ag->server_id, w->server_id) != 0) {
+        log_event(LOG_WARN, "another-server", "was", "%s", ag->server_id, "is", "%s",
+                  w->server_id, NULL);
+        free(ag->server_id);
+        ag->server_id = mem_strdup(w->server_id);
+        agent_stop(ag, AGENT_STARTS_ANEW);
+        return;
+    }
+    free(ag->share);
+    ag->share = mem_strdup(share);
+    ag->is_welcome = true;
+    if (ag->server_id == NULL && home_settle(ag, w->server_id, &e) < 0) {
+        agent_fail(ag, &e);
+        return;
+    }
+    agent_register(ag);
+}
+
+/* ---- registered ---- */
+
+static void each_token(struct agent *ag, const struct list *tokens,
+                       void (*act)(struct agent *ag, struct attempt *a))
+{
+    const struct token_entry *entries = tokens->items;
+
+    for (size_t i = 0; i < tokens->n; i++) {
+        struct attempt *a = attempts_find(&ag->attempts, &entries[i].token);
+
+        if (a != NULL)
+            act(ag, a);
+    }
+}
+
+static void recall(struct agent *ag, struct attempt *a)
+{
+    flow_recall(ag, a, NULL);
+}
+
+static void on_registered(struct agent *ag, const struct msg_registered *m)
+{
+    if (!ag->is_registered)
+        outbox_connected(&ag->outbox);
+    ag->is_registered = true;
+    ag->may_start = true;
+    link_settled(ag->link);
+    each_token(ag, &m->stop, flow_stop);
+    flow_fill(ag);
+}
+
+/* ---- hand ---- */
+
+static const struct sweep_work *find_sweep(const struct msg_hand *hand, int64_t sweep)
+{
+    const struct sweep_work *works = hand->sweeps.items;
+
+    for (size_t i = 0; i < hand->sweeps.n; i++)
+        if (works[i].sweep == sweep)
+            return &works[i];
+    return NULL;
+}
+
+/* A copy of its own for each: a hand's attempts end at very different times. */
+static struct attempt *keep(struct agent *ag, const struct order *order, struct buf *bytes)
+{
+    struct arena *arena = arena_create();
+    struct order copy;
+
+    buf_clear(bytes);
+    schema_encode(&order_schema, order, bytes);
+    if (schema_read(&order_schema, buf_bytes(bytes), arena, &copy, NULL) < 0) {
+        arena_destroy(arena);
+        return NULL;
+    }
+    return attempts_add(&ag->attempts, arena, &copy);
+}
+
+static int take_assignment(struct agent *ag, const struct msg_hand *hand,
+                           const struct assignment *is, struct err *e)
+{
+    const struct sweep_work *work = find_sweep(hand, is->sweep);
+    struct order order = { .assignment = *is, .server_id = ag->server_id, .share = ag->share };
+
+    if (work == NULL)
+        return err_set(e, ERR_PROTOCOL, "a hand without the work of sweep %lld",
+                       (long long)is->sweep);
+    if (attempts_find(&ag->attempts, &is->token) != NULL)
+        return 0;
+    order.work = *work;
+    return registry_assigned(ag->registry, &order, e);
+}
+
+/* Recorded first; what cannot be recorded is not taken. */
+static int record_hand(struct agent *ag, const struct msg_hand *hand, struct err *e)
+{
+    const struct assignment *all = hand->assignments.items;
+    int rc = registry_flush(ag->registry, e);
+
+    for (size_t i = 0; rc == 0 && i < hand->assignments.n; i++)
+        rc = take_assignment(ag, hand, &all[i], e);
+    return rc == 0 ? registry_flush(ag->registry, e) : -1;
+}
+
+static void admit_hand(struct agent *ag, const struct msg_hand *hand)
+{
+    const struct assignment *all = hand->assignments.items;
+    struct buf bytes = { 0 };
+
+    for (size_t i = 0; i < hand->assignments.n; i++) {
+        const struct sweep_work *work = find_sweep(hand, all[i].sweep);
+        struct order order = { .assignment = all[i],
+                               .work = *work,
+                               .server_id = ag->server_id,
+                               .share = ag->share };
+        struct attempt *a;
+
+        if (attempts_find(&ag->attempts, &all[i].token) != NULL)
+            continue;
+        a = keep(ag, &order, &bytes);
+        if (a != NULL)
+            flow_admit(ag, a);
+    }
+    buf_free(&bytes);
+}
+
+static int on_hand(struct agent *ag, int64_t re, const struct msg_hand *hand, struct err *e)
+{
+    struct msg_took took = { hand->hand };
+
+    if (!ag->is_adopted)
+        return err_set(e, ERR_PROTOCOL, "a hand before this worker has registered");
+    if (record_hand(ag, hand, e) < 0)
+        return -1;
+    link_send(ag->link, MSG_TOOK, re, &took);
+    admit_hand(ag, hand);
+    flow_fill(ag);
+    return 0;
+}
+
+/* ---- any message ---- */
+
+static void on_error(struct agent *ag, int64_t re, const struct msg_error *m, struct err *e)
+{
+    if (!ag->is_registered)
+        err_set(e, ERR_DENIED, "refused: %s", m->text);
+    else
+        outbox_refused(&ag->outbox, re);
+}
+
+union body {
+    struct msg_error error;
+    struct msg_registered registered;
+    struct msg_hand hand;
+    struct msg_verdicts verdicts;
+    struct msg_stop_attempts stop;
+    struct msg_recall recall;
+    struct msg_leave leave;
+};
+
+static void act(struct agent *ag, const struct envelope *m, const union body *body, struct err *e)
+{
+    switch (m->type) {
+    case MSG_ERROR: on_error(ag, m->re, &body->error, e); break;
+    case MSG_REGISTERED: on_registered(ag, &body->registered); break;
+    case MSG_HAND: on_hand(ag, m->seq, &body->hand, e); break;
+    case MSG_VERDICTS:
+        outbox_answered(&ag->outbox, m->re, &body->verdicts, &ag->attempts);
+        flow_discard_settled(ag);
+        break;
+    case MSG_STOP_ATTEMPTS: each_token(ag, &body->stop.tokens, flow_stop); break;
+    case MSG_RECALL: each_token(ag, &body->recall.tokens, recall); break;
+    case MSG_LEAVE:
+        log_event(LOG_INFO, "leave", "reason", "%s", body->leave.reason, NULL);
+        agent_stop(ag, AGENT_LEAVES);
+        break;
+    default: break;
+    }
+}
+
+static bool is_expected(int type)
+{
+    return type == MSG_ERROR || type == MSG_REGISTERED || type == MSG_HAND ||
+           type == MSG_VERDICTS || type == MSG_STOP_ATTEMPTS || type == MSG_RECALL ||
+           type == MSG_LEAVE;
+}
+
+static void on_message(void *context, const struct envelope *m, struct arena *a, struct err *e)
+{
+    union body body;
+
+    if (m->type == MSG_OK)
+        return;
+    if (!is_expected(m->type)) {
+        err_set(e, ERR_PROTOCOL, "unexpected %s", proto.messages[m->type].name);
+        return;
+    }
+    if (message_body(&proto, m, a, &body, e) == 0)
+        act(context, m, &body, e);
+}
+
+static void on_down(void *context)
+{
+    struct agent *ag = context;
+
+    ag->is_welcome = ag->is_registered = false;
+    ag->may_start = true;
+    outbox_disconnected(&ag->outbox);
+    if (ag->is_adopted)
+        flow_fill(ag);
+}
+
+const struct link_events serve_events = { on_welcome, on_message, on_down };

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared.h - folders on the shared drive, with the modes of their project
+ *
+ * The project's folder is ludwigd's to make.  Where it is missing the share is
+ * away (not mounted, say), and nothing is made in its place.  What lies inside a
+ * project is as readable as the project's folder says, and of its group where
+ * that folder is setgid.
+ */
+#ifndef LUDWIG_WORKER_SHARED_H
+#define LUDWIG_WORKER_SHARED_H
+
+#include <sys/types.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+
+struct shared_modes {
+    mode_t dir;  /* 0755, 02750, 0700, ... */
+    mode_t file; /* the same without its execute bits */
+    gid_t group; /* (gid_t)-1: the process's own */
+};
+
+/* What to set for an entry that now has this mode: execute bits stay with files. */
+mode_t shared_file_mode(const struct shared_modes *m, mode_t now);
+
+/* The share's folder; -1 with e set. */
+int shared_open(const char *share, struct err *e);
+
+/* Opens a folder inside a project, making it if need be; path begins with the project's name. */
+int shared_open_folder(int share_fd, const char *path, struct shared_modes *modes, struct err *e);
+
+/* The project's own folder, by a path that begins with its name. */
+int shared_open_project(int share_fd, const char *path, struct shared_modes *modes,
+                        struct err *e);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shiplog.h - what jobs print, on the share within a second
+ *
+ * A thread of its own, so that logs go on while a large result is copied.  It sleeps
+ * until inotify says that a log grew; logs that nobody writes to cost nothing.  The log
+ * on the share is as long as what has been shipped: that is all there is to remember.
+ */
+#ifndef LUDWIG_WORKER_SHIPLOG_H
+#define LUDWIG_WORKER_SHIPLOG_H
+
+#include <sys/types.h>
+
+#include "common/digest.h"
+#include "common/err.h"
+
+struct shiplog;
+
+/* log_fd: the folder with the logs, log/ on scratch; it stays the caller's. */
+struct shiplog *shiplog_create(int log_fd, struct err *e);
+void shiplog_destroy(struct shiplog *s); /* NULL is fine */
+
+/* From now on; path is relative to the share. Asking twice is fine. */
+void shiplog_watch(struct shiplog *s, const struct token *token, const char *share,
+                   const char *path);
+void shiplog_forget(struct shiplog *s, const struct token *token);
+
+/* Ships what is missing, at once.  Two may do so at the same time: both write the same
+ * bytes at the same place.  A missing log is an empty one. */
+int shiplog_ship(int log_fd, const char *name, int to_dir_fd, const char *to_name, mode_t mode,
+                 struct err *e);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawn.h - starts a job's first process
+ *
+ * It gets a session and process group of its own, default signals, nothing but
+ * descriptors 0 to 2, and dies with its parent.
+ */
+#ifndef LUDWIG_WORKER_SPAWN_H
+#define LUDWIG_WORKER_SPAWN_H
+
+#include <sys/types.h>
+
+#include "common/schema.h"
+
+struct spawn {
+    const char *program; /* tried first, with words; NULL: the shell at once */
+    char *const *words;
+    const char *shell;
+    char *const *shell_words;
+    char *const *env;
+    int work_fd; /* folder to start in */
+    int in_fd;
+    int log_fd;              /* stdout and stderr */
+    const struct list *cpus; /* struct number; empty: any */
+};
+
+/* The caller must have all signals blocked that it handles. Returns the pid, or -1: then
+ * *is_jobs_fault says that starting it elsewhere would not help. */
+pid_t spawn_job(const struct spawn *s, bool *is_jobs_fault, struct err *e);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * staging.h - which trees lie in the cache, and which are on their way there
+ *
+ * A table only: who sends orders to the stager asks it.
+ */
+#ifndef LUDWIG_WORKER_STAGING_H
+#define LUDWIG_WORKER_STAGING_H
+
+#include "worker/orders.h"
+
+enum { STAGING_RETRY_AT_MOST_MS = 30 * 1000 };
+
+enum tree_state { TREE_UNKNOWN, TREE_ASKED, TREE_THERE, TREE_LATER, TREE_FAILED };
+
+struct tree {
+    struct digest digest;
+    enum tree_state state;
+    char *project; /* whose packs hold it */
+    char *share;
+    uint64_t due_at;   /* LATER: by the loop's clock */
+    uint64_t delay_ms; /* LATER */
+};
+
+struct staging {
+    struct tree *trees;
+    size_t n, capacity;
+};
+
+void staging_free(struct staging *s);
+
+/* Calls each for source and data of the work. */
+void staging_each_tree(const struct work *w,
+                       void (*each)(void *context, const struct digest *digest), void *context);
+
+/* Made TREE_UNKNOWN when it is new. */
+struct tree *staging_find(struct staging *s, const struct digest *digest);
+/* Everything the work needs is there. */
+bool staging_has_all(struct staging *s, const struct work *w);
+/* Of trees that come later, the first that is due; NULL when there is none. */
+struct tree *staging_next_due(struct staging *s);
+/* The tree could not be brought now: doubles its delay. */
+void tree_ask_later(struct tree *t, uint64_t now);
+
+#endif

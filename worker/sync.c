@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* sync.c - makes a group of files durable */
+
+#include "worker/sync.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Each waits for a disk or a network, not for a processor. */
+enum { THREADS = 8, ALONE_MAX = 4 };
+
+static bool is_local(int fd)
+{
+    static const unsigned long local[] = {
+        0xef53,     /* ext4 */
+        0x58465342, /* xfs */
+        0x9123683e, /* btrfs */
+        0xf2f52010, /* f2fs */
+        0x2fc12fc1, /* zfs */
+        0xca451a4e, /* bcachefs */
+        0x794c7630, /* overlay */
+        0x01021994, /* tmpfs */
+    };
+    struct statfs fs;
+
+    if (fstatfs(fd, &fs) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
+        if ((unsigned long)fs.f_type == local[i])
+            return true;
+    return false;
+}
+
+/* Before 5.8 syncfs kept quiet about what could not be written. */
+static bool is_honest(void)
+{
+    struct utsname name;
+    int major, minor;
+
+    return uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+           (major > 5 || (major == 5 && minor >= 8));
+}
+
+bool sync_is_by_system(int fd)
+{
+    return is_local(fd) && is_honest();
+}
+
+int sync_system(int fd, struct err *e)
+{
+    return syncfs(fd) < 0 ? err_sys(e, "sync the share") : 0;
+}
+
+static bool cannot_sync(int error)
+{
+    return error == EINVAL || error == ENOTSUP || error == EROFS;
+}
+
+static int sync_one(const struct sync_file *f)
+{
+    int fd = openat(f->dir_fd, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int error = 0;
+
+    if (fd < 0)
+        return errno;
+    if (fsync(fd) < 0 && !cannot_sync(errno))
+        error = errno;
+    close(fd);
+    return error;
+}
+
+struct work {
+    struct sync_file *files;
+    size_t n;
+    atomic_size_t next;
+};
+
+static void *sync_some(void *context)
+{
+    struct work *w = context;
+    size_t i;
+
+    while ((i = atomic_fetch_add(&w->next, 1)) < w->n)
+        w->files[i].error = sync_one(&w->files[i]);
+    return NULL;
+}
+
+/* Threads that cannot be had are done without. */
+void sync_files(struct sync_file *files, size_t n)
+{
+    struct work w = { .files = files, .n = n };
+    pthread_t threads[THREADS];
+    size_t started = 0;
+
+    while (n > ALONE_MAX && started < THREADS - 1 &&
+           pthread_create(&threads[started], NULL, sync_some, &w) == 0)
+        started++;
+    sync_some(&w);
+    while (started > 0)
+        (void)pthread_join(threads[--started], NULL);
+}
+
+int sync_folder(int fd, const char *name, struct err *e)
+{
+    if (fsync(fd) < 0 && !cannot_sync(errno))
+        return err_sys(e, "sync folder %s", name);
+    return 0;
+}
