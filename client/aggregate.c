@@ -132,7 +132,8 @@ static bool is_same(const struct value *x, const struct value *y)
 static bool varies(const struct aggregate *g, const char *name)
 {
     for (size_t i = 1; i < g->n; i++)
-        if (!is_same(value_get(&g->configs[0].params, name), value_get(&g->configs[i].params, name)))
+        if (!is_same(value_get(&g->configs[0].params, name),
+                     value_get(&g->configs[i].params, name)))
             return true;
     return false;
 }
@@ -197,9 +198,10 @@ static bool contains(const char *name, const char *word)
 
 enum goal goal_of(const char *metric)
 {
-    static const char *const small[] = { "loss", "err",  "perplexity", "ppl",    "rmse",    "mse",
-                                         "mae",  "nll",  "cost",       "regret", "bits",    "latency",
-                                         "time", "secs", "seconds",    "memory", "distance" };
+    static const char *const small[] = { "loss",   "err",     "perplexity", "ppl",  "rmse",
+                                         "mse",    "mae",     "nll",        "cost", "regret",
+                                         "bits",   "latency", "time",       "secs", "seconds",
+                                         "memory", "distance" };
 
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
         if (contains(metric, small[i]))
@@ -253,9 +255,9 @@ static void merge(const struct config_result *from, struct config_result *to, si
     size_t i = 0, k = middle;
 
     for (size_t at = 0; at < n; at++) {
-        bool takes_later = i == middle || (k < n && is_better(aggregate_stats(&from[k], metric),
-                                                              aggregate_stats(&from[i], metric),
-                                                              goal));
+        bool takes_later =
+            i == middle || (k < n && is_better(aggregate_stats(&from[k], metric),
+                                               aggregate_stats(&from[i], metric), goal));
 
         to[at] = takes_later ? from[k++] : from[i++];
     }

@@ -23,9 +23,9 @@ double stats_std(const struct stats *s); /* of a sample (n - 1); NAN below two v
 struct config_result {
     const char *param_name;
     struct value params;
-    int64_t n_jobs; /* that are done */
+    int64_t n_jobs;        /* that are done */
     struct stats *metrics; /* one for each of the aggregate's metrics; n may be 0 */
-    size_t n_metrics; /* those beyond have no value */
+    size_t n_metrics;      /* those beyond have no value */
 };
 
 struct aggregate {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/cargo.h"
+#include "client/conf.h"
 #include "common/path.h"
 
 /* What everything is without. */
@@ -34,8 +35,7 @@ static void leave_out_sweep(struct left_out *out, struct arena *a, const struct 
         leave_out(out, a, data[i].path);
 }
 
-static int add_everything(struct tree *t, const struct spec *s, struct left_out *out,
-                          struct err *e)
+static int add_everything(struct tree *t, const struct spec *s, struct left_out *out, struct err *e)
 {
     struct tree_skips skips = { .ignore = ignore_create(s->folder, true, e) };
     int result = -1;
@@ -107,9 +107,11 @@ static bool takes_everything(const struct spec *s)
 static int load_source(struct tree *t, const struct spec *s, const char *share, struct err *e)
 {
     const char *const *paths = s->source.items;
+    char *state = conf_state_dir();
     struct left_out out = { 0 };
     int result = 0;
 
+    leave_out(&out, t->arena, state);
     if (share != NULL)
         leave_out(&out, t->arena, share);
     if (takes_everything(s))
@@ -118,6 +120,7 @@ static int load_source(struct tree *t, const struct spec *s, const char *share, 
         for (size_t i = 0; i < s->source.n && result == 0; i++)
             result = add_named(t, s, paths[i], &out, e);
     free(out.paths);
+    free(state);
     return result < 0 ? err_wrap(e, "source") : 0;
 }
 

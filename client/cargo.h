@@ -19,7 +19,8 @@ struct cargo {
     size_t n_data;
 };
 
-/* share: not taken along if it lies in the folder; may be NULL.  Without digests nothing is read. */
+/* share is not taken along if it lies in the folder; it may be NULL.  Without digests no file is
+ * read. */
 int cargo_load(struct cargo *c, const struct spec *s, const char *share, bool with_digests,
                struct err *e);
 void cargo_free(struct cargo *c); /* also after cargo_load failed */

@@ -24,7 +24,7 @@ int change_jobs(struct cli *cli, enum msg_type type, const char *done, struct er
     struct session s;
     int result;
 
-    if (session_open(cli, &s, e) < 0)
+    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     result = selector_targets(&s.rpc, &cli->args, cli->arena, &targets, e);
     if (result == 0)

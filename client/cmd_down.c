@@ -9,13 +9,11 @@ static int run(struct cli *cli, struct err *e)
     struct endpoint ep;
     struct conf c;
 
-    if (conf_read(&c, cli->arena, e) < 0 ||
-        endpoint_find(&ep, cli->server, &c, cli->arena, e) < 0)
+    if (conf_read(&c, cli->arena, e) < 0 || endpoint_find(&ep, cli->server, &c, cli->arena, e) < 0)
         return -1;
     if (!ep.embedded)
-        return err_set(e, ERR_USAGE,
-                       "down stops a server of your own, but %s names the one at %s", ep.from,
-                       ep.socket_path);
+        return err_set(e, ERR_USAGE, "down stops a server of your own, but %s names the one at %s",
+                       ep.from, ep.socket_path);
     return embedded_down(&c, e) < 0 ? -1 : EXIT_WELL;
 }
 

@@ -26,8 +26,8 @@ static const struct opt options[] = {
 };
 
 static const struct column columns[] = {
-    { "JOB", false, false },      { "STATE", false, false }, { "REP", true, false },
-    { "NODE", false, true },      { "TIME", true, false },   { "CONFIGURATION", false, false },
+    { "JOB", false, false },       { "STATE", false, false }, { "REP", true, false },
+    { "NODE", false, true },       { "TIME", true, false },   { "CONFIGURATION", false, false },
     { "PARAMETERS", false, true }, { "REASON", false, true },
 };
 
@@ -162,8 +162,8 @@ static int show(struct rpc *rpc, const struct target *t, const struct options *o
         result = show_pages(&l, rpc, t, o, e);
         return result < 0 ? -1 : jsonlist_end(&list, e);
     }
-    l.table = table_create(columns, sizeof columns / sizeof columns[0],
-                           out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
+    l.table = table_create(columns, sizeof columns / sizeof columns[0], out_columns(STDOUT_FILENO),
+                           out_has_colour(STDOUT_FILENO));
     result = show_pages(&l, rpc, t, o, e);
     table_destroy(l.table);
     return result;
@@ -176,7 +176,8 @@ static int run(struct cli *cli, struct err *e)
     struct list targets;
     int result;
 
-    if (check_states(&o->states, e) < 0 || session_open(cli, &s, e) < 0)
+    if (check_states(&o->states, e) < 0 || selector_check(&cli->args, e) < 0 ||
+        session_open(cli, &s, e) < 0)
         return -1;
     result = selector_targets(&s.rpc, &cli->args, cli->arena, &targets, e);
     if (result == 0)

@@ -32,11 +32,11 @@ static const struct opt options[] = {
 /* A job's log as it is shown. */
 struct viewer {
     const char *share;
-    const char *job;      /* "7.13" */
-    int64_t lines;        /* OPT_UNSET: all; holds for the first file */
-    struct logfile file;  /* fd -1: none is open */
+    const char *job;     /* "7.13" */
+    int64_t lines;       /* OPT_UNSET: all; holds for the first file */
+    struct logfile file; /* fd -1: none is open */
     int watch_fd;
-    char *path;           /* of the newest attempt's log, NULL before the first */
+    char *path; /* of the newest attempt's log, NULL before the first */
     bool ended;
 };
 
@@ -162,8 +162,7 @@ static int say_no_log(const struct viewer *v, const char *state, struct err *e)
     if (v->path == NULL)
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has no log yet (-f waits for it)",
                        v->job, state);
-    return err_set(e, ERR_NOT_FOUND, "job %s is %s; there is no log at %s", v->job, state,
-                   v->path);
+    return err_set(e, ERR_NOT_FOUND, "job %s is %s; there is no log at %s", v->job, state, v->path);
 }
 
 static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool follows,
@@ -190,7 +189,7 @@ static int run(struct cli *cli, struct err *e)
     struct target t;
     int result;
 
-    if (session_open(cli, &s, e) < 0)
+    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     v.share = s.share;
     result = selector_job(&s.rpc, cli->args.words[0], &t, e);

@@ -20,8 +20,8 @@ static const struct opt options[] = {
 };
 
 static const struct column columns[] = {
-    { "NODE", false, true },  { "KIND", false, false },  { "STATE", false, false },
-    { "CPUS", true, false },  { "GPUS", true, false },   { "MEMORY", true, false },
+    { "NODE", false, true },    { "KIND", false, false }, { "STATE", false, false },
+    { "CPUS", true, false },    { "GPUS", true, false },  { "MEMORY", true, false },
     { "RUNNING", true, false }, { "USER", false, true },
 };
 

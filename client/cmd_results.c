@@ -31,21 +31,39 @@ static const struct opt options[] = {
 
 /* ---- numbers ---- */
 
-/* Digits behind the point, so that the largest deviation shows two; -1: as %g says. */
-static int decimals_of(const struct aggregate *g, size_t metric)
+static int compare_numbers(const void *x, const void *y)
 {
-    double deviation = 0, mean = 0;
+    double a = *(const double *)x, b = *(const double *)y;
+
+    return (a > b) - (a < b);
+}
+
+/* The deviation that half of the configurations stay below; 0 when there is none. */
+static double usual_deviation(const struct aggregate *g, size_t metric)
+{
+    double *all = mem_resize(NULL, g->n, sizeof *all), usual;
+    size_t n = 0;
 
     for (size_t i = 0; i < g->n; i++) {
         const struct stats *s = aggregate_stats(&g->configs[i], metric);
+        double deviation = s == NULL ? 0 : stats_std(s);
 
-        if (s == NULL || !isfinite(s->mean))
-            continue;
-        mean = fmax(mean, fabs(s->mean));
-        if (s->n > 1)
-            deviation = fmax(deviation, stats_std(s));
+        if (isfinite(deviation) && deviation > 0)
+            all[n++] = deviation;
     }
-    if (!isfinite(deviation) || deviation <= mean * 1e-6 || mean >= 1e9 || deviation < 1e-6)
+    if (n > 1)
+        qsort(all, n, sizeof *all, compare_numbers);
+    usual = n == 0 ? 0 : all[n / 2];
+    free(all);
+    return usual;
+}
+
+/* Digits behind the point, so that the usual deviation shows two; -1: as %g says. */
+static int decimals_of(const struct aggregate *g, size_t metric)
+{
+    double deviation = usual_deviation(g, metric);
+
+    if (deviation < 1e-8)
         return -1;
     return deviation >= 10 ? 0 : 1 - (int)floor(log10(deviation));
 }
@@ -395,7 +413,7 @@ static int run(struct cli *cli, struct err *e)
     int64_t sweep;
     int result;
 
-    if (session_open(cli, &s, e) < 0)
+    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     aggregate_init(&g);
     result = selector_sweep(&s.rpc, cli->args.words[0], &sweep, e);

@@ -21,9 +21,9 @@ static const struct opt options[] = {
 };
 
 static const struct column columns[] = {
-    { "SWEEP", true, false },   { "PROJECT", false, true }, { "NAME", false, true },
-    { "USER", false, true },    { "STATE", false, false },  { "DONE", true, false },
-    { "RUNNING", true, false }, { "QUEUED", true, false },  { "FAILED", true, false },
+    { "SWEEP", true, false },      { "PROJECT", false, true }, { "NAME", false, true },
+    { "USER", false, true },       { "STATE", false, false },  { "DONE", true, false },
+    { "RUNNING", true, false },    { "QUEUED", true, false },  { "FAILED", true, false },
     { "SUBMITTED", false, false },
 };
 
@@ -47,7 +47,8 @@ static void add_row(struct table *t, const struct sweep_info *s)
     table_add(t, TONE_PLAIN, s->name);
     table_add(t, TONE_PLAIN, s->user);
     table_add(t, tone_of(s->state), sweep_state_names[s->state]);
-    table_printf(t, TONE_PLAIN, "%" PRId64 "/%" PRId64, c->done, progress_jobs(c));
+    table_printf(t, TONE_PLAIN, "%" PRId64 "/%" PRId64, c->done + s->reused,
+                 progress_jobs(c) + s->reused);
     table_printf(t, TONE_PLAIN, "%" PRId64, c->staging + c->running + c->publishing);
     table_printf(t, TONE_PLAIN, "%" PRId64, c->queued);
     table_printf(t, c->failed > 0 ? TONE_BAD : TONE_PLAIN, "%" PRId64, c->failed);
@@ -149,7 +150,7 @@ static int run(struct cli *cli, struct err *e)
     int64_t sweep;
     int result;
 
-    if (session_open(cli, &s, e) < 0)
+    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     if (cli->args.n == 0)
         result = show_all(&s.rpc, o->json, e);

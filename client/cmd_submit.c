@@ -20,6 +20,9 @@
 /* More points than that are more likely a slip than a wish. */
 enum { CONFIGS_WITHOUT_YES = 10 * 1000 * 1000 };
 
+/* Every job gets a copy of its source, so that a large one is seldom meant. */
+enum { SOURCE_USUAL_BYTES = 100 * 1024 * 1024 };
+
 struct options {
     struct spec_overrides over;
     const char *reuse;
@@ -136,8 +139,9 @@ static void add_dry_json(const struct order *o, const struct cargo *c, struct bu
     add_config(o, 0, out);
     buf_add_str(out, ",\"last\":");
     add_config(o, expand_count(o->expand) - 1, out);
-    buf_printf(out, ",\"source_files\":%zu,\"source_bytes\":%" PRIu64 ",\"data_bytes\":%" PRIu64
-               "}\n", c->source.n_files, c->source.bytes, data_bytes(c));
+    buf_printf(out,
+               ",\"source_files\":%zu,\"source_bytes\":%" PRIu64 ",\"data_bytes\":%" PRIu64 "}\n",
+               c->source.n_files, c->source.bytes, data_bytes(c));
 }
 
 static void add_tree(struct buf *out, const char *what, const char *name, const struct tree *t)
@@ -199,8 +203,10 @@ static void add_summary(const struct order *o, const struct work *w, int64_t swe
 {
     const struct param *params = o->spec.params.items;
 
-    buf_printf(json, "{\n  \"v\": 1,\n  \"sweep\": %" PRId64 ",\n  \"configs\": %" PRId64
-               ",\n  \"reps\": %" PRId64 ",\n  ", sweep, expand_count(o->expand), o->spec.reps);
+    buf_printf(json,
+               "{\n  \"v\": 1,\n  \"sweep\": %" PRId64 ",\n  \"configs\": %" PRId64
+               ",\n  \"reps\": %" PRId64 ",\n  ",
+               sweep, expand_count(o->expand), o->spec.reps);
     add_git(json, w);
     buf_add_str(json, ",\n  \"params\": {");
     for (size_t i = 0; i < o->spec.params.n; i++) {
@@ -233,9 +239,9 @@ static int say_submitted(const struct order *o, const struct msg_submitted *done
     struct buf out = { 0 };
 
     out_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
-             " jobs (%" PRId64 " reused, %" PRId64 " queued) in project %s",
+             " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
              done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
-             done->reused, done->queued, done->project);
+             done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
     if (o->options->json) {
         out_add_versioned(&out, &submitted_schema, done);
         buf_add_char(&out, '\n');
@@ -286,6 +292,19 @@ static int send(struct order *o, struct session *s, const struct work *work, int
     return say_submitted(o, &done, e);
 }
 
+static void note_large_source(const struct tree *t)
+{
+    struct buf size = { 0 };
+
+    if (t->bytes <= SOURCE_USUAL_BYTES)
+        return;
+    units_add_size(&size, (int64_t)t->bytes);
+    out_note("note: the source has %s in %zu files, and each job gets a copy; source: in the file "
+             "or a .ludwigignore can leave some out",
+             buf_text(&size), t->n_files);
+    buf_free(&size);
+}
+
 static int upload_and_send(struct order *o, struct session *s, int64_t *sweep, struct err *e)
 {
     struct place to = { s->share, o->spec.project };
@@ -295,6 +314,7 @@ static int upload_and_send(struct order *o, struct session *s, int64_t *sweep, s
     int result = cargo_load(&c, &o->spec, s->share, true, e);
 
     if (result == 0) {
+        note_large_source(&c.source);
         git_look(o->spec.folder, o->cli->arena, &git);
         work.git_commit = git.commit;
         work.git_dirty = git.dirty;

@@ -24,8 +24,7 @@ static int run(struct cli *cli, struct err *e)
     if (s.endpoint.embedded)
         out_note("up; results go to %s", s.share);
     else
-        out_note("%s names the server at %s, which is up", s.endpoint.from,
-                 s.endpoint.socket_path);
+        out_note("%s names the server at %s, which is up", s.endpoint.from, s.endpoint.socket_path);
     session_close(&s);
     return EXIT_WELL;
 }

@@ -7,8 +7,8 @@
 #include "common/suggest.h"
 
 const struct command *const commands[] = {
-    &cmd_submit, &cmd_status, &cmd_jobs, &cmd_logs, &cmd_results, &cmd_cancel,  &cmd_retry,
-    &cmd_nodes,  &cmd_report, &cmd_up,   &cmd_down, &cmd_version, &cmd_help, NULL,
+    &cmd_submit, &cmd_status, &cmd_jobs, &cmd_logs, &cmd_results, &cmd_cancel, &cmd_retry,
+    &cmd_nodes,  &cmd_report, &cmd_up,   &cmd_down, &cmd_version, &cmd_help,   NULL,
 };
 
 const struct command *command_find(const char *name, struct err *e)

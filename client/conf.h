@@ -10,10 +10,10 @@
 #include "common/keys.h"
 
 struct conf {
-    const char *server;  /* address, or NULL */
-    const char *share;   /* the shared drive as this machine sees it, or NULL */
-    const char *user;    /* label where people share an account, or NULL */
-    const char *scratch; /* of the worker that runs here, or NULL */
+    const char *server;     /* address, or NULL */
+    const char *share;      /* the shared drive as this machine sees it, or NULL */
+    const char *user;       /* label where people share an account, or NULL */
+    const char *scratch;    /* of the worker that runs here, or NULL */
     struct value resources; /* the same worker's; VALUE_NULL: as the machine has */
 };
 

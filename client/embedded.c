@@ -170,6 +170,44 @@ static void rest(int ms)
     (void)poll(NULL, 0, ms);
 }
 
+/* Waits while another command of this user starts or stops the same. */
+static int lock(const char *state, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + LOCK_MAX_MS;
+    char *path = path_join(state, "up.lock");
+    struct err why = { 0 };
+    int fd;
+
+    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
+           units_monotonic_ms() < deadline_ms)
+        rest(LOOK_EVERY_MS);
+    if (fd < 0)
+        err_set(e, why.kind, "%s", why.text);
+    free(path);
+    return fd;
+}
+
+/* A ludwigd that stops lets go of its state last of all: then the next one may start. */
+static int wait_until_free(const char *state, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + STOP_MAX_MS;
+    char *server_state = path_join(state, "server"), *path = path_join(server_state, "lock");
+    struct err why = { 0 };
+    int fd;
+
+    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
+           units_monotonic_ms() < deadline_ms)
+        rest(LOOK_EVERY_MS);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    free(server_state);
+    if (fd < 0 && why.kind == ERR_BUSY)
+        return err_set(e, ERR_BUSY, "an old ludwigd still uses %s after %d s", state,
+                       STOP_MAX_MS / 1000);
+    return 0;
+}
+
 static int wait_for_server(const char *state, pid_t pid, const char *socket_path, struct err *e)
 {
     int64_t deadline_ms = units_monotonic_ms() + START_MAX_MS;
@@ -191,8 +229,7 @@ static int start_server(const char *state, const struct conf *c, const char *soc
     char *share = conf_embedded_share(c);
     pid_t pid = -1;
 
-    if (io_make_dirs(share, 0755, e) == 0 &&
-        write_server_conf(state, share, socket_path, e) == 0 &&
+    if (io_make_dirs(share, 0755, e) == 0 && write_server_conf(state, share, socket_path, e) == 0 &&
         address_write(state, socket_path, e) == 0)
         pid = start_program(state, "ludwigd", "ludwigd.yaml", "ludwigd.log", e);
     free(share);
@@ -248,23 +285,6 @@ static int start_worker(struct rpc *rpc, const char *state, const struct conf *c
         return -1;
     pid = start_program(state, "ludwig-worker", "worker.yaml", "worker.log", e);
     return pid < 0 ? -1 : wait_for_worker(rpc, state, pid, e);
-}
-
-/* Waits while another command of this user starts the same. */
-static int lock(const char *state, struct err *e)
-{
-    int64_t deadline_ms = units_monotonic_ms() + LOCK_MAX_MS;
-    char *path = path_join(state, "up.lock");
-    struct err why = { 0 };
-    int fd;
-
-    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
-           units_monotonic_ms() < deadline_ms)
-        rest(LOOK_EVERY_MS);
-    if (fd < 0)
-        err_set(e, why.kind, "%s", why.text);
-    free(path);
-    return fd;
 }
 
 /* The socket that is in use, as long as it is answered; else the best one.  Never while the
@@ -362,38 +382,37 @@ static int ask_to_stop(struct rpc *rpc, struct err *e)
     return lost ? 0 : -1;
 }
 
-static int wait_until_gone(const char *socket_path, struct err *e)
+/* No other command may start the server anew while we wait for its end. */
+static int wait_until_gone(struct err *e)
 {
-    int64_t deadline_ms = units_monotonic_ms() + STOP_MAX_MS;
+    char *state = conf_state_dir();
+    int lock_fd = lock(state, e), result = -1;
 
-    while (rpc_is_answered(socket_path)) {
-        if (units_monotonic_ms() >= deadline_ms)
-            return err_set(e, ERR_FAILED, "ludwigd still answers at %s after %d s", socket_path,
-                           STOP_MAX_MS / 1000);
-        rest(LOOK_EVERY_MS);
+    if (lock_fd >= 0) {
+        result = wait_until_free(state, e);
+        close(lock_fd);
     }
-    return 0;
+    free(state);
+    return result;
 }
 
 int embedded_down(const struct conf *c, struct err *e)
 {
     struct rpc rpc = { 0 };
     int64_t n_running;
-    char *socket_path;
     int result;
 
     if (embedded_connect(&rpc, c, e) < 0)
         return -1;
-    socket_path = mem_strdup(rpc.socket_path);
     n_running = count_running(&rpc);
     result = ask_to_stop(&rpc, e);
     rpc_close(&rpc);
     if (result == 0)
-        result = wait_until_gone(socket_path, e);
-    free(socket_path);
+        result = wait_until_gone(e);
     if (result == 0 && n_running > 0)
         out_note("stopped; %" PRId64 " running %s on, and the next `ludwig up` takes %s up again",
-                 n_running, n_running == 1 ? "job goes" : "jobs go", n_running == 1 ? "it" : "them");
+                 n_running, n_running == 1 ? "job goes" : "jobs go",
+                 n_running == 1 ? "it" : "them");
     else if (result == 0)
         out_note("stopped");
     return result;

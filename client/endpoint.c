@@ -19,7 +19,8 @@ int endpoint_parse(struct endpoint *ep, const char *address, struct arena *a, st
     const char *path = after(address, "unix:");
 
     if (after(address, "ssh://") != NULL)
-        return err_set(e, ERR_USAGE, "%s: this version cannot reach a server over SSH yet", address);
+        return err_set(e, ERR_USAGE, "%s: this version cannot reach a server over SSH yet",
+                       address);
     if (path == NULL || path[0] != '/')
         return err_set(e, ERR_USAGE,
                        "'%s' is no address of a server (write unix:/path/server.sock)", address);

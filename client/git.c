@@ -15,8 +15,9 @@ static bool is_commit(const char *s, size_t n)
 void git_look(const char *folder, struct arena *a, struct git_state *g)
 {
     const char *const head[] = { "git", "-C", folder, "rev-parse", "--verify", "HEAD", NULL };
-    const char *const status[] = { "git",         "--no-optional-locks", "-C", folder, "status",
-                                   "--porcelain", "--",                  ".",  NULL };
+    const char *const status[] = { "git",    "--no-optional-locks", "-C", folder,
+                                   "status", "--porcelain",         "--", ".",
+                                   NULL };
     struct buf out = { 0 };
 
     *g = (struct git_state){ 0 };

@@ -28,9 +28,13 @@ struct ignore {
 };
 
 static const char *const built_in[] = {
-    ".git",          ".hg/",          ".svn/",     ".gitignore", ".ludwigignore",
-    "__pycache__/",  ".mypy_cache/",  ".DS_Store", "._*",        ".pytest_cache/",
-    ".ruff_cache/",  ".nfs*",         "*.swp",     ".ipynb_checkpoints/",
+    ".git",          ".hg/",
+    ".svn/",         ".gitignore",
+    ".ludwigignore", "__pycache__/",
+    ".mypy_cache/",  ".DS_Store",
+    "._*",           ".pytest_cache/",
+    ".ruff_cache/",  ".nfs*",
+    "*.swp",         ".ipynb_checkpoints/",
 };
 
 /* Ends the line at its blanks; "\ " keeps one. */

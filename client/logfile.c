@@ -31,8 +31,7 @@ void logfile_close(struct logfile *l)
 /* Reads the n bytes before offset end, which has so many. */
 static int read_before(const struct logfile *l, off_t end, char *bytes, size_t n, struct err *e)
 {
-    if (lseek(l->fd, end - (off_t)n, SEEK_SET) < 0 ||
-        io_read_all(l->fd, bytes, n) != (ssize_t)n)
+    if (lseek(l->fd, end - (off_t)n, SEEK_SET) < 0 || io_read_all(l->fd, bytes, n) != (ssize_t)n)
         return err_sys(e, "read the log");
     return 0;
 }
@@ -51,7 +50,7 @@ static ssize_t find_line(const char *bytes, size_t n, bool is_last, int64_t *lef
 
 int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e)
 {
-    char bytes[PIECE_BYTES];
+    char bytes[PIECE_BYTES] = "";
     off_t size = lseek(l->fd, 0, SEEK_END), end = size;
     int64_t left = n;
 

@@ -12,7 +12,7 @@
 
 struct logfile {
     int fd;
-    bool harmless; /* control characters are written out: for a terminal */
+    bool harmless;   /* control characters are written out: for a terminal */
     struct buf rest; /* the beginning of a character whose end is not there yet */
 };
 

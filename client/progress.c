@@ -70,13 +70,13 @@ void progress_add_line(struct buf *out, const struct progress *p, const struct s
                        int64_t now_ms, size_t columns)
 {
     const struct job_counts *c = &s->jobs;
-    int64_t jobs = progress_jobs(c);
+    int64_t jobs = progress_jobs(c) + s->reused;
     size_t begin = out->n;
 
     buf_printf(out, "sweep %" PRId64 " ", s->sweep);
     if (columns >= BAR_NEEDS)
-        add_bar(out, progress_ended(c), jobs);
-    buf_printf(out, "%" PRId64 "/%" PRId64 " done", c->done, jobs);
+        add_bar(out, progress_ended(c) + s->reused, jobs);
+    buf_printf(out, "%" PRId64 "/%" PRId64 " done", c->done + s->reused, jobs);
     add_count(out, c->running, "running");
     add_count(out, c->failed, "failed");
     add_count(out, c->cancelled, "cancelled");

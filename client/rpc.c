@@ -39,11 +39,10 @@ static void keep_welcome(struct rpc *r, const struct msg_welcome *w)
 static int greet(struct rpc *r, bool *lost, struct err *e)
 {
     char *host = unixsocket_host();
-    struct msg_hello hello = { .version = PROTO_VERSION,
-                               .program = "ludwig",
-                               .host = host,
-                               .user_label = r->user_label };
-    struct msg_welcome welcome;
+    struct msg_hello hello = {
+        .version = PROTO_VERSION, .program = "ludwig", .host = host, .user_label = r->user_label
+    };
+    struct msg_welcome welcome = { 0 };
     int64_t seq = rpc_send(r, MSG_HELLO, NULL, &hello, lost, e);
 
     free(host);

@@ -18,7 +18,7 @@ enum { RPC_PATIENCE_MS = 10 * 1000 };
 struct rpc {
     struct wire wire;
     char *socket_path;
-    char *user_label; /* or NULL */
+    char *user_label;           /* or NULL */
     struct msg_welcome welcome; /* its texts live in arena */
     struct arena *arena;
     int64_t patience_ms;

@@ -50,7 +50,20 @@ int selector_parse(const char *text, struct target *t, struct err *e)
         goto fail;
     return 0;
 fail:
-    return err_set(e, ERR_USAGE, "'%s' names no sweep or job (write 7, 7.13, 7.1-40 or last)", text);
+    return err_set(e, ERR_USAGE, "'%s' names no sweep or job (write 7, 7.13, 7.1-40 or last)",
+                   text);
+}
+
+int selector_check(const struct opt_words *words, struct err *e)
+{
+    struct target t;
+
+    if (words->n > TARGETS_MAX)
+        return err_set(e, ERR_USAGE, "at most %d sweeps and jobs at once", TARGETS_MAX);
+    for (size_t i = 0; i < words->n; i++)
+        if (selector_parse(words->words[i], &t, e) < 0)
+            return -1;
+    return 0;
 }
 
 static int find_last(struct rpc *rpc, int64_t *sweep, struct err *e)
@@ -100,8 +113,6 @@ int selector_targets(struct rpc *rpc, const struct opt_words *words, struct aren
 {
     struct target *items = arena_alloc(a, words->n * sizeof *items);
 
-    if (words->n > TARGETS_MAX)
-        return err_set(e, ERR_USAGE, "at most %d sweeps and jobs at once", TARGETS_MAX);
     for (size_t i = 0; i < words->n; i++)
         if (read_target(rpc, words->words[i], &items[i], e) < 0)
             return -1;

@@ -12,6 +12,9 @@
 /* Sweep 0 stands for the last one. */
 int selector_parse(const char *text, struct target *t, struct err *e);
 
+/* Whether all words are some, so that mistakes are told before the server is asked. */
+int selector_check(const struct opt_words *words, struct err *e);
+
 /* Parses and, for "last", asks the server. */
 int selector_sweep(struct rpc *rpc, const char *text, int64_t *sweep, struct err *e);
 int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err *e);

@@ -44,8 +44,8 @@ int session_start(struct cli *cli, struct session *s, bool wants_worker, struct 
 
     if (find_server(cli, s, e) < 0)
         return -1;
-    result = s->endpoint.embedded ? embedded_up(&s->rpc, &s->conf, wants_worker, e) :
-                                    open_named(s, e);
+    result =
+        s->endpoint.embedded ? embedded_up(&s->rpc, &s->conf, wants_worker, e) : open_named(s, e);
     if (result == 0)
         keep_share(cli, s);
     return result;

@@ -23,7 +23,7 @@ struct spec {
     const char *folder; /* where it lies: relative paths begin here; NULL: nowhere */
     struct bytes text;  /* all of it, as submitted */
     const char *project;
-    const char *name; /* may be NULL */
+    const char *name;   /* may be NULL */
     struct list source; /* const char *, below folder */
     bool has_source;    /* false: everything */
     struct list data;   /* struct spec_data */

@@ -135,11 +135,13 @@ static void add_blanks(struct buf *out, size_t n)
 static void add_toned(const struct table *t, struct buf *out, enum tone tone, const char *text,
                       size_t n)
 {
-    static const char *const codes[] = { [TONE_STRONG] = "1", [TONE_GOOD] = "32",
-                                         [TONE_BAD] = "31",   [TONE_BUSY] = "36",
+    static const char *const codes[] = { [TONE_STRONG] = "1",
+                                         [TONE_GOOD] = "32",
+                                         [TONE_BAD] = "31",
+                                         [TONE_BUSY] = "36",
                                          [TONE_DIM] = "2" };
 
-    if (!t->colour || tone == TONE_PLAIN) {
+    if (!t->colour || tone == TONE_PLAIN || n == 0) {
         buf_add(out, text, n);
         return;
     }

@@ -140,17 +140,19 @@ static void add_file(struct walk *w, const char *from, const char *path, const s
 
 static int add_found(struct walk *w, const char *from, const char *path, const struct stat *st)
 {
-    const char *what = S_ISFIFO(st->st_mode) ? "a pipe" :
-                       S_ISSOCK(st->st_mode) ? "a socket" :
-                                               "a device";
+    const char *what = S_ISFIFO(st->st_mode)   ? "a pipe"
+                       : S_ISSOCK(st->st_mode) ? "a socket"
+                                               : "a device";
 
     if (S_ISDIR(st->st_mode))
         return walk_dir(w, from, path);
     if (S_ISLNK(st->st_mode))
         return add_link(w, from, path, (size_t)st->st_size);
     if (!S_ISREG(st->st_mode))
-        return err_set(w->e, ERR_USAGE, "%s is %s and cannot be sent (.ludwigignore can leave it "
-                       "out)", from, what);
+        return err_set(w->e, ERR_USAGE,
+                       "%s is %s and cannot be sent (.ludwigignore can leave it "
+                       "out)",
+                       from, what);
     add_file(w, from, path, st);
     return 0;
 }

@@ -106,8 +106,7 @@ static int sync_dir(int dir_fd, const char *path, struct err *e)
 static int sync_dirs(const struct upload *u, struct err *e)
 {
     for (size_t i = 0; i < u->tree->n; i++)
-        if (u->tree->entries[i].type == 'd' &&
-            sync_dir(u->dir_fd, u->tree->entries[i].path, e) < 0)
+        if (u->tree->entries[i].type == 'd' && sync_dir(u->dir_fd, u->tree->entries[i].path, e) < 0)
             return -1;
     return sync_dir(u->dir_fd, ".", e);
 }

@@ -13,21 +13,32 @@ enum { SHOW_EVERY_MS = 1000 };
 static int say_detached(int64_t sweep)
 {
     out_note("sweep %" PRId64 " goes on; `ludwig status %" PRId64 "` says how far it is, `ludwig "
-             "cancel %" PRId64 "` ends it", sweep, sweep, sweep);
+             "cancel %" PRId64 "` ends it",
+             sweep, sweep, sweep);
     return EXIT_FAILED;
 }
 
 static int say_end(const struct sweep_info *s)
 {
-    if (s->jobs.failed > 0)
-        out_note("sweep %" PRId64 ": %" PRId64 " done, %" PRId64 " failed (`ludwig jobs %" PRId64
-                 " --state failed` lists them)", s->sweep, s->jobs.done, s->jobs.failed, s->sweep);
-    else if (s->jobs.cancelled > 0)
-        out_note("sweep %" PRId64 ": %" PRId64 " done, %" PRId64 " cancelled", s->sweep,
-                 s->jobs.done, s->jobs.cancelled);
-    else
-        out_note("sweep %" PRId64 ": all %" PRId64 " done", s->sweep, s->jobs.done);
-    return s->state == SWEEP_DONE && s->jobs.failed == 0 ? EXIT_WELL : EXIT_FAILED;
+    const struct job_counts *c = &s->jobs;
+    struct buf text = { 0 };
+
+    buf_printf(&text, "sweep %" PRId64 ": ", s->sweep);
+    if (c->failed == 0 && c->cancelled == 0)
+        buf_add_str(&text, "all ");
+    buf_printf(&text, "%" PRId64 " done", c->done + s->reused);
+    if (s->reused > 0)
+        buf_printf(&text, " (%" PRId64 " of them before)", s->reused);
+    if (c->cancelled > 0)
+        buf_printf(&text, ", %" PRId64 " cancelled", c->cancelled);
+    if (c->failed > 0)
+        buf_printf(&text,
+                   ", %" PRId64 " failed (`ludwig jobs %" PRId64 " --state failed` lists "
+                   "them)",
+                   c->failed, s->sweep);
+    out_note("%s", buf_text(&text));
+    buf_free(&text);
+    return s->state == SWEEP_DONE && c->failed == 0 ? EXIT_WELL : EXIT_FAILED;
 }
 
 /* The numbers of the last change; its texts are gone with the next message. */

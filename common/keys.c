@@ -19,14 +19,20 @@ static void begin_error(struct keys_reader *r, const struct yaml_node *at)
     buf_add_str(&r->errors, ": ");
 }
 
+/* What the file says may stand in the words, but an error stays one line. */
 int keys_error(struct keys_reader *r, const struct yaml_node *at, const char *format, ...)
 {
+    size_t begin;
     va_list ap;
 
     begin_error(r, at);
+    begin = r->errors.n;
     va_start(ap, format);
     buf_vprintf(&r->errors, format, ap);
     va_end(ap);
+    for (size_t i = begin; i < r->errors.n; i++)
+        if (r->errors.bytes[i] < ' ')
+            r->errors.bytes[i] = ' ';
     return -1;
 }
 

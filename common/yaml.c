@@ -39,6 +39,10 @@ int yaml_error(struct err *e, const char *name, const struct yaml_node *at, cons
     va_start(ap, format);
     text = mem_vprintf(format, ap);
     va_end(ap);
+    /* What the file says may stand in the words, but an error stays one line. */
+    for (char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
     err_set(e, ERR_USAGE, "%s:%u:%u: %s", name, at->line, at->column, text);
     free(text);
     return -1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* db.c - the queue's database: statements by name, one transaction at a time */
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -201,6 +202,7 @@ int stmt_step(struct stmt *s, struct err *e)
         stmt_end(s);
         return -1;
     }
+    errno = 0; /* what went wrong below SQLite is looked for there */
     rc = sqlite3_step(s->handle);
     if (rc == SQLITE_ROW)
         return 1;

@@ -19,6 +19,7 @@ static bool is_no_space(int system_errno)
     return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG;
 }
 
+/* SQLite words a full disk as SQLITE_FULL, but a quota or a size limit as any other I/O error. */
 static enum err_kind kind_of(sqlite3 *handle)
 {
     switch (sqlite3_errcode(handle)) {
@@ -29,7 +30,8 @@ static enum err_kind kind_of(sqlite3 *handle)
     case SQLITE_AUTH:
     case SQLITE_READONLY: return ERR_DENIED;
     case SQLITE_IOERR:
-        return is_no_space(sqlite3_system_errno(handle)) ? ERR_NO_SPACE : ERR_INTERNAL;
+        return is_no_space(errno) || is_no_space(sqlite3_system_errno(handle)) ? ERR_NO_SPACE
+                                                                              : ERR_INTERNAL;
     default: return ERR_INTERNAL;
     }
 }

@@ -12,6 +12,7 @@
 #include "common/path.h"
 #include "server/identity.h"
 #include "server/nodes.h"
+#include "server/params.h"
 #include "server/place.h"
 #include "server/submit.h"
 
@@ -258,18 +259,14 @@ static void taking_end(struct taking *t)
 static int param_take(struct taking *t, const struct value *config, struct bytes encoded,
                       int64_t *param, struct err *e)
 {
-    struct db *db = t->sv->db;
     struct digest digest;
     int rc;
 
     canon_digest(config, &digest);
-    rc = db_get_int(db, e, param, SQL_PARAM_FIND, "id", t->project, &digest);
+    rc = params_find(t->sv, t->project, &digest, param, e);
     if (rc != 0)
         return rc < 0 ? -1 : 0;
-    if (db_run(db, e, SQL_PARAM_ADD, "iidb", t->project, ++t->params, &digest, encoded) < 0)
-        return -1;
-    *param = db_last_id(db);
-    return 1;
+    return params_add(t->sv, t->project, ++t->params, &digest, encoded, param, e) < 0 ? -1 : 1;
 }
 
 /* A done job that makes this one unnecessary: 1, 0, -1. */
@@ -406,11 +403,13 @@ static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, stru
     if (db_get_int(db, e, &params_before, SQL_PROJECT_PARAMS, "i", t->project) < 0)
         return -1;
     t->params = params_before;
+    params_begin(t->sv);
     if (mp_each_item(req->configs.data, req->configs.n, item_take, &walk, e) < 0)
         return err_wrap(e, "chunk %" PRId64, req->index);
     chain_on(&t->chain, req->configs);
-    if (t->params != params_before &&
-        db_run(db, e, SQL_PROJECT_SET_PARAMS, "ii", t->project, t->params) < 0)
+    if (params_end(t->sv, e) < 0 ||
+        (t->params != params_before &&
+         db_run(db, e, SQL_PROJECT_SET_PARAMS, "ii", t->project, t->params) < 0))
         return -1;
     return db_run(db, e, SQL_OPEN_TAKEN, "idiiii", t->sweep, &t->chain, t->sent, t->configs,
                   t->jobs, t->reused);

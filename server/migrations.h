@@ -18,7 +18,9 @@
     /* a configuration keeps its number for good */                                                \
     "CREATE TABLE param(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, no INTEGER NOT NULL,"    \
     " digest BLOB NOT NULL, value BLOB NOT NULL);"                                                 \
-    "CREATE UNIQUE INDEX param_digest ON param(project, digest);"                                  \
+    /* configurations by digest, up to row meta.indexed: see params.h */                           \
+    "CREATE TABLE digest(project INTEGER NOT NULL, digest BLOB NOT NULL, param INTEGER NOT NULL,"  \
+    " PRIMARY KEY(project, digest)) WITHOUT ROWID;"                                                \
     "CREATE TABLE sweep(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, uid INTEGER NOT NULL,"   \
     " user TEXT NOT NULL, name TEXT, state INTEGER NOT NULL, priority INTEGER NOT NULL,"           \
     " reps INTEGER NOT NULL, reuse INTEGER NOT NULL, nodes BLOB, work BLOB NOT NULL,"              \

@@ -9,6 +9,7 @@
 #include "common/path.h"
 #include "server/lease.h"
 #include "server/listen.h"
+#include "server/params.h"
 #include "server/place.h"
 #include "server/submit.h"
 
@@ -62,6 +63,7 @@ void server_close(struct server *sv)
     conns_destroy(sv->conns);
     leases_destroy(sv->leases);
     turn_destroy(sv->turn);
+    params_destroy(sv->params);
     uv_close((uv_handle_t *)sv->last_call, free_handle);
     uv_run(&sv->loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&sv->loop) < 0)
@@ -84,7 +86,8 @@ static int open_parts(struct server *sv, struct err *e)
     sv->conns = conns_create(sv);
     sv->leases = leases_create(sv);
     sv->listeners = listeners_create();
-    if (leases_load(sv, e) < 0)
+    sv->params = params_create(sv, e);
+    if (sv->params == NULL || leases_load(sv, e) < 0)
         return -1;
     return submit_clear_all(sv, e);
 }

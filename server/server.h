@@ -14,6 +14,7 @@
 struct conns;
 struct leases;
 struct listeners;
+struct params;
 
 struct server {
     uv_loop_t loop;
@@ -22,6 +23,7 @@ struct server {
     struct turn *turn;
     struct conns *conns;
     struct leases *leases;
+    struct params *params;
     struct listeners *listeners;
     uv_timer_t *last_call; /* while leaving: when it goes although somebody does not read */
     char *server_id;       /* made with the database, 16 hex digits */

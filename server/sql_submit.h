@@ -23,7 +23,9 @@
                     " WHERE id = ? AND state = 0 AND opened_by = ?")                               \
     X(SQL_OPEN_TAKEN, "UPDATE sweep SET chain = ?2, chunks = chunks + 1, sent = ?3, configs = ?4," \
                       " jobs = ?5, reused = ?6, n_queued = ?5, n_ready = ?5 WHERE id = ?1")        \
-    X(SQL_PARAM_FIND, "SELECT id FROM param WHERE project = ? AND digest = ?")                     \
+    X(SQL_DIGEST_FIND, "SELECT param FROM digest WHERE project = ? AND digest = ?")                \
+    X(SQL_DIGEST_ADD, "INSERT OR IGNORE INTO digest(project, digest, param) VALUES(?, ?, ?)")      \
+    X(SQL_PARAMS_AFTER, "SELECT id, project, digest FROM param WHERE id > ? ORDER BY id")          \
     X(SQL_PARAM_ADD, "INSERT INTO param(project, no, digest, value) VALUES(?, ?, ?, ?)")           \
     X(SQL_CONFIG_ADD, "INSERT OR IGNORE INTO config(sweep, param) VALUES(?, ?)")                   \
     X(SQL_DONE_SAME_WORK, "SELECT id FROM job WHERE state = 4 AND param = ? AND rep = ?"           \

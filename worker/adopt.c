@@ -65,8 +65,7 @@ void adopt_resolve(struct agent *ag, struct attempt *a)
     token_hex(&a->token, hex);
     if (is_in(ag->scratch.published_fd, hex))
         resolve_published(ag, a, hex);
-    else if (!a->is_stale &&
-             (is_in(ag->scratch.ended_fd, hex) || move_to_ended(ag, hex)))
+    else if (!a->is_stale && (is_in(ag->scratch.ended_fd, hex) || move_to_ended(ag, hex)))
         flow_ended(ag, a);
     else if (a->is_stale || is_in(ag->scratch.run_fd, hex))
         flow_orphaned(ag, a);
@@ -183,7 +182,7 @@ static void resolve_all(struct agent *ag)
 {
     struct ring *at, *after;
 
-    RING_EACH (&ag->attempts.all, at, after) {
+    for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_unresolved(a)) {
@@ -224,7 +223,7 @@ void adopt_begin(struct agent *ag)
     struct ring *at, *after;
     struct err e = { 0 };
 
-    RING_EACH (&ag->attempts.all, at, after)
+    for (RING_EACH(&ag->attempts.all, at, after))
         RING_ITEM(at, struct attempt, ring)->phase = PHASE_GIVEN;
     uv_timer_start(&ag->adopt_timer, adopt_on_timer, MUTE_MAX_MS, 0);
     if (runners_adopt(&ag->runners, &e) < 0)
@@ -301,7 +300,7 @@ static void on_started(void *context, struct runner *r, const struct note_starte
     if (a == NULL || a->phase != PHASE_GIVEN)
         return;
     a->started_at = note->at;
-    flow_watch(ag, a);
+    flow_watch_soon(ag, a);
     outbox_hint(&ag->outbox, a, EV_RUN, note->at);
 }
 

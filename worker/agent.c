@@ -39,7 +39,7 @@ static size_t list_held(const struct agent *ag, struct held *held)
     struct ring *at, *after;
     size_t n = 0;
 
-    RING_EACH (&ag->attempts.all, at, after) {
+    for (RING_EACH(&ag->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
         enum attempt_state state = attempt_state_of(a);
 
@@ -153,6 +153,7 @@ static void init_loop(struct agent *ag)
     uv_prepare_start(&ag->prepare, on_prepare);
     init_timer(ag, &ag->staging_timer, NULL);
     init_timer(ag, &ag->orphan_timer, NULL);
+    init_timer(ag, &ag->young_timer, NULL);
     init_timer(ag, &ag->adopt_timer, NULL);
     init_timer(ag, &ag->start_timer, on_start_again);
     service_init(&ag->stager, &ag->loop);
@@ -253,6 +254,7 @@ int agent_main(const char *conf_path, char **argv)
 
     ag->home_fd = ag->lock_fd = ag->scratch.fd = -1;
     attempts_init(&ag->attempts);
+    ring_init(&ag->young);
     ring_init(&ag->orphans);
     uv_loop_init(&ag->loop);
     signal(SIGPIPE, SIG_IGN);

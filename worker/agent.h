@@ -63,6 +63,7 @@ struct agent {
     bool is_resolved;   /* also what runners had that did not answer at first */
     bool may_start;     /* ludwigd said what it no longer wants, or cannot be asked */
 
+    struct ring young;   /* attempts that started a moment ago: their logs can wait */
     struct ring orphans; /* attempts whose processes are being killed */
     uint64_t orphan_ms;
     struct token *settled; /* to be discarded once the registry says they are gone */
@@ -70,7 +71,7 @@ struct agent {
 
     uv_signal_t sigchld, sigterm, sigint;
     uv_prepare_t prepare;
-    uv_timer_t staging_timer, orphan_timer, adopt_timer, start_timer;
+    uv_timer_t staging_timer, orphan_timer, young_timer, adopt_timer, start_timer;
 };
 
 /* Runs until it is told to leave.  The exit code. */

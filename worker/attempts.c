@@ -12,7 +12,7 @@ void attempts_init(struct attempts *t)
 {
     *t = (struct attempts){ .n_buckets = BUCKETS_AT_FIRST };
     ring_init(&t->all);
-    t->buckets = mem_alloc(t->n_buckets * sizeof *t->buckets);
+    t->buckets = mem_alloc(t->n_buckets * sizeof(struct attempt *));
 }
 
 static void attempt_destroy(struct attempt *a)
@@ -29,7 +29,7 @@ void attempts_free(struct attempts *t)
 
     if (t->buckets == NULL)
         return;
-    RING_EACH (&t->all, at, after)
+    for (RING_EACH(&t->all, at, after))
         attempt_destroy(RING_ITEM(at, struct attempt, ring));
     free(t->buckets);
     *t = (struct attempts){ .n = 0 };
@@ -58,8 +58,8 @@ static void grow(struct attempts *t)
 
     free(t->buckets);
     t->n_buckets *= 2;
-    t->buckets = mem_alloc(t->n_buckets * sizeof *t->buckets);
-    RING_EACH (&t->all, at, after)
+    t->buckets = mem_alloc(t->n_buckets * sizeof(struct attempt *));
+    for (RING_EACH(&t->all, at, after))
         link_in(t, RING_ITEM(at, struct attempt, ring));
 }
 
@@ -85,12 +85,12 @@ struct attempt *attempts_add(struct attempts *t, struct arena *arena, const stru
     a->token = order->assignment.token;
     a->arena = arena;
     a->order = *order;
+    ring_init(&a->young);
     ring_init(&a->orphan);
     ring_init(&a->telling.ring);
     slot_item_init(&a->slot);
     a->slot.number = ++t->last_number;
-    a->slot.need =
-        (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
+    a->slot.need = (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
     if (t->n >= t->n_buckets)
         grow(t);
     ring_add_last(&t->all, &a->ring);
@@ -107,6 +107,7 @@ void attempts_remove(struct attempts *t, struct attempt *a)
         at = &(*at)->next_same_hash;
     *at = a->next_same_hash;
     ring_remove(&a->ring);
+    ring_remove(&a->young);
     ring_remove(&a->orphan);
     ring_remove(&a->telling.ring);
     t->n--;

@@ -31,26 +31,28 @@ struct telling {
     enum { TOLD, HINT, OUTCOME, SENT } where;
     int event; /* enum attempt_event: the newest */
     int64_t at;
-    int64_t seq;      /* of the newest */
-    int64_t sent_seq; /* of the one on its way */
-    uint64_t due_at;  /* HINT: by the loop's clock */
+    int64_t seq;                  /* of the newest */
+    int64_t sent_seq;             /* of the one on its way */
+    uint64_t due_at;              /* HINT: by the loop's clock */
     const struct report *outcome; /* NULL: not decided yet */
 };
 
 struct attempt {
-    struct ring ring; /* among all, in order of arrival */
+    struct ring ring;   /* among all, in order of arrival */
+    struct ring young;  /* among those that started a moment ago */
     struct ring orphan; /* among those whose processes are being killed */
     struct attempt *next_same_hash;
     struct token token;
     struct arena *arena; /* the order, and the report */
     struct order order;
     enum phase phase;
-    int64_t started_at; /* 0: not yet */
+    int64_t started_at;    /* 0: not yet */
+    uint64_t young_until;  /* by the loop's clock */
     struct runner *runner; /* GIVEN: who has it; NULL: not known yet */
-    bool is_looked_at;  /* nobody published it before, as far as the share knows */
-    bool is_staging;    /* ludwigd is to know */
-    bool is_stopped;    /* ludwigd wants it to end */
-    bool is_stale;      /* of a time before the machine was restarted */
+    bool is_looked_at;     /* nobody published it before, as far as the share knows */
+    bool is_staging;       /* ludwigd is to know */
+    bool is_stopped;       /* ludwigd wants it to end */
+    bool is_stale;         /* of a time before the machine was restarted */
     bool may_be_on_scratch;
     struct slot_item slot;
     struct telling telling;

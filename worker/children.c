@@ -11,8 +11,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Above every number a child gets, so that no copy lands on one that is yet to be copied. */
 enum { FIRST_SAFE_FD = 16 };
 

@@ -133,15 +133,15 @@ static int read_memory(struct keys_reader *r, const struct key *key, const struc
     return read_amount(r, key, node, parse_memory, to);
 }
 
-#define ROW(member, reader, words)                                 \
-    {                                                              \
-        .name = #member, .type = KEY_CUSTOM, .read = (reader),     \
-        .offset = offsetof(struct conf, member), .help = (words)   \
+#define ROW(member, reader, words)                               \
+    {                                                            \
+        .name = #member, .type = KEY_CUSTOM, .read = (reader),   \
+        .offset = offsetof(struct conf, member), .help = (words) \
     }
-#define AMOUNT(label, member, reader, words)                                           \
-    {                                                                                  \
-        .name = (label), .type = KEY_CUSTOM, .read = (reader),                         \
-        .offset = offsetof(struct conf_resources, member), .help = (words)             \
+#define AMOUNT(label, member, reader, words)                               \
+    {                                                                      \
+        .name = (label), .type = KEY_CUSTOM, .read = (reader),             \
+        .offset = offsetof(struct conf_resources, member), .help = (words) \
     }
 
 static const struct key resource_keys[] = {

@@ -17,12 +17,12 @@ struct conf_resources {
 
 struct conf {
     struct arena *arena;
-    const char *server;  /* the path of ludwigd's socket */
-    const char *share;   /* its mount here; NULL: where ludwigd says */
-    const char *scratch; /* NULL: chosen */
-    const char *name;    /* NULL: the host's */
-    const char *kind;    /* local, node, slurm */
-    const char *state;   /* NULL: by XDG */
+    const char *server;       /* the path of ludwigd's socket */
+    const char *share;        /* its mount here; NULL: where ludwigd says */
+    const char *scratch;      /* NULL: chosen */
+    const char *name;         /* NULL: the host's */
+    const char *kind;         /* local, node, slurm */
+    const char *state;        /* NULL: by XDG */
     int64_t cache_size_bytes; /* 0: not limited */
     struct conf_resources resources;
 };

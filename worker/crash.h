@@ -12,33 +12,33 @@
 #define LUDWIG_WORKER_CRASH_H
 
 /* name, who is killed, what the next start does */
-#define CRASH_POINTS(X)                                                                            \
-    X(job_exited, runner, "run/ has no outcome: reported lost, runs again")                        \
-    X(outcome_begun, runner, "run/ has no outcome: reported lost, runs again")                     \
-    X(outcome_written, runner, "the agent moves the folder to ended/ and has it published")        \
-    X(ended_moved, runner, "the agent finds it in ended/ and has it published")                    \
-    X(publish_begun, publisher, "published from the beginning")                                    \
-    X(saved_scanned, publisher, "published from the beginning; names made portable stay so")       \
-    X(copy_begun, publisher, "the half-made copy is removed and made again")                       \
-    X(saved_moved, publisher, "goes on with the temporary folder on the share")                    \
-    X(job_json_written, publisher, "goes on with the temporary folder, job.json is written anew")  \
-    X(log_shipped, publisher, "as before; the log is complete already")                            \
-    X(group_synced, publisher, "as before; syncs again")                                           \
-    X(result_renamed, publisher, "finds its own token under the final name: that is the verdict")  \
-    X(loser_removed, publisher, "finds the winner's token under the final name")                   \
-    X(parents_synced, publisher, "finds its own token under the final name")                       \
-    X(report_written, publisher, "the verdict is read again, the report written anew")             \
-    X(published_moved, publisher, "the report in published/ is told to the agent again")           \
-    X(withdraw_renamed, publisher, "the temporary folder is removed")                              \
-    X(withdraw_removed, publisher, "nothing of it is on the share: scratch is removed")            \
-    X(discard_begun, publisher, "the folder without a report is removed")                          \
+#define CRASH_POINTS(X)                                                                           \
+    X(job_exited, runner, "run/ has no outcome: reported lost, runs again")                       \
+    X(outcome_begun, runner, "run/ has no outcome: reported lost, runs again")                    \
+    X(outcome_written, runner, "the agent moves the folder to ended/ and has it published")       \
+    X(ended_moved, runner, "the agent finds it in ended/ and has it published")                   \
+    X(publish_begun, publisher, "published from the beginning")                                   \
+    X(saved_scanned, publisher, "published from the beginning; names made portable stay so")      \
+    X(copy_begun, publisher, "the half-made copy is removed and made again")                      \
+    X(saved_moved, publisher, "goes on with the temporary folder on the share")                   \
+    X(job_json_written, publisher, "goes on with the temporary folder, job.json is written anew") \
+    X(log_shipped, publisher, "as before; the log is complete already")                           \
+    X(group_synced, publisher, "as before; syncs again")                                          \
+    X(result_renamed, publisher, "finds its own token under the final name: that is the verdict") \
+    X(loser_removed, publisher, "finds the winner's token under the final name")                  \
+    X(parents_synced, publisher, "finds its own token under the final name")                      \
+    X(report_written, publisher, "the verdict is read again, the report written anew")            \
+    X(published_moved, publisher, "the report in published/ is told to the agent again")          \
+    X(withdraw_renamed, publisher, "the temporary folder is removed")                             \
+    X(withdraw_removed, publisher, "nothing of it is on the share: scratch is removed")           \
+    X(discard_begun, publisher, "what is left in published/ is discarded again")                  \
     X(discard_ended, publisher, "nothing is left; the agent is told again")
 
 enum crash_point {
 #define X(name, who, next) CRASH_##name,
     CRASH_POINTS(X)
 #undef X
-    CRASH_POINT_COUNT
+        CRASH_POINT_COUNT
 };
 
 #ifdef LUDWIG_TEST_HOOKS

@@ -104,6 +104,7 @@ void flow_ended(struct agent *ag, struct attempt *a)
 {
     a->phase = PHASE_ENDED;
     a->runner = NULL;
+    ring_remove(&a->young);
     a->may_be_on_scratch = true;
     slots_release(ag->slots, &a->slot);
     flow_fill(ag);
@@ -111,8 +112,7 @@ void flow_ended(struct agent *ag, struct attempt *a)
     outbox_hint(&ag->outbox, a, EV_END, units_now_ms());
 }
 
-static struct report *report_create(struct attempt *a, enum attempt_event event,
-                                    const char *reason)
+static struct report *report_create(struct attempt *a, enum attempt_event event, const char *reason)
 {
     struct report *r = arena_alloc(a->arena, sizeof *r);
 
@@ -180,14 +180,13 @@ static void on_orphan_timer(uv_timer_t *timer)
     struct agent *ag = timer->data;
     struct ring *at, *after;
 
-    RING_EACH (&ag->orphans, at, after) {
+    for (RING_EACH(&ag->orphans, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, orphan);
 
-        if (reap_kill(&a->token) > 0)
+        if (!a->is_stale && reap_kill(&a->token) > 0)
             continue;
         ring_remove(&a->orphan);
-        flow_decide(ag, a, EV_LOSE,
-                    a->is_stale ? "the machine was restarted" : "runner-lost");
+        flow_decide(ag, a, EV_LOSE, a->is_stale ? "the machine was restarted" : "runner-lost");
     }
     flow_fill(ag);
     if (ring_is_empty(&ag->orphans))

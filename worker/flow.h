@@ -20,8 +20,7 @@ void flow_published(struct agent *ag, struct attempt *a, const struct report *re
 /* Its job was published already, by the attempt winner. */
 void flow_found(struct agent *ag, struct attempt *a, const struct token *winner);
 /* An outcome that needs no publisher. */
-void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event,
-                 const char *reason);
+void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event, const char *reason);
 
 /* ludwigd wants nothing of it. */
 void flow_stop(struct agent *ag, struct attempt *a);
@@ -41,6 +40,8 @@ extern const struct service_events flow_stager_events;
 
 /* flow_publish.c - orders to the publisher, and what it says */
 void flow_watch(struct agent *ag, const struct attempt *a);
+/* Unless it ends within a moment: then all of its log goes with its result. */
+void flow_watch_soon(struct agent *ag, struct attempt *a);
 /* By its phase: publish, withdraw or discard. */
 void flow_order_publisher(struct agent *ag, const struct attempt *a);
 extern const struct service_events flow_publisher_events;

@@ -7,6 +7,9 @@
 #include "common/log.h"
 #include "worker/flow.h"
 
+/* Logs are to be on the share within a second. */
+enum { YOUNG_MS = 200 };
+
 void flow_watch(struct agent *ag, const struct attempt *a)
 {
     const struct assignment *is = &a->order.assignment;
@@ -17,6 +20,33 @@ void flow_watch(struct agent *ag, const struct attempt *a)
     order.log_path = buf_text(&path);
     service_send(&ag->publisher, ORDER_WATCH, &order);
     buf_free(&path);
+}
+
+static void on_young_timer(uv_timer_t *timer)
+{
+    struct agent *ag = timer->data;
+    uint64_t now = uv_now(&ag->loop);
+
+    while (!ring_is_empty(&ag->young)) {
+        struct attempt *a = RING_ITEM(ag->young.next, struct attempt, young);
+
+        if (a->young_until > now) {
+            uv_timer_start(timer, on_young_timer, a->young_until - now, 0);
+            return;
+        }
+        ring_remove(&a->young);
+        if (a->phase == PHASE_GIVEN)
+            flow_watch(ag, a);
+    }
+}
+
+void flow_watch_soon(struct agent *ag, struct attempt *a)
+{
+    a->young_until = uv_now(&ag->loop) + YOUNG_MS;
+    ring_remove(&a->young);
+    ring_add_last(&ag->young, &a->young);
+    if (!uv_is_active((uv_handle_t *)&ag->young_timer))
+        uv_timer_start(&ag->young_timer, on_young_timer, YOUNG_MS, 0);
 }
 
 void flow_order_publisher(struct agent *ag, const struct attempt *a)
@@ -38,7 +68,7 @@ static void on_up(void *context)
     struct agent *ag = context;
     struct ring *at, *after;
 
-    RING_EACH (&ag->attempts.all, at, after) {
+    for (RING_EACH(&ag->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (a->phase == PHASE_GIVEN && a->started_at > 0)
@@ -58,9 +88,8 @@ static void take_published(struct agent *ag, const struct note_published *note)
         flow_published(ag, a, &note->report);
         return;
     }
-    log_event(LOG_WARN, "not-published-yet", "sweep", "%lld",
-              (long long)a->order.assignment.sweep, "job", "%lld",
-              (long long)a->order.assignment.job, "why", "%s", note->error, NULL);
+    log_event(LOG_WARN, "not-published-yet", "sweep", "%lld", (long long)a->order.assignment.sweep,
+              "job", "%lld", (long long)a->order.assignment.job, "why", "%s", note->error, NULL);
 }
 
 static void take_withdrawn(struct agent *ag, const struct token *token)

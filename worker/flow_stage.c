@@ -121,7 +121,7 @@ static void go_on(struct agent *ag)
 {
     struct ring *at, *after;
 
-    RING_EACH (&ag->attempts.all, at, after) {
+    for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_waiting(a) && flow_is_staged(ag, a))
@@ -134,7 +134,7 @@ static void fail_all(struct agent *ag, const struct digest *digest, const char *
 {
     struct ring *at, *after;
 
-    RING_EACH (&ag->attempts.all, at, after) {
+    for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_waiting(a) && needs_tree(a, digest))
@@ -148,15 +148,15 @@ static void wait_for_due(struct agent *ag)
     uint64_t now = uv_now(&ag->loop);
 
     if (t != NULL)
-        uv_timer_start(&ag->staging_timer, flow_on_staging_timer, t->due_at > now ? t->due_at - now : 0,
-                       0);
+        uv_timer_start(&ag->staging_timer, flow_on_staging_timer,
+                       t->due_at > now ? t->due_at - now : 0, 0);
 }
 
 static bool is_needed(const struct agent *ag, const struct digest *digest)
 {
     struct ring *at, *after;
 
-    RING_EACH (&ag->attempts.all, at, after) {
+    for (RING_EACH(&ag->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_waiting(a) && needs_tree(a, digest))
@@ -241,7 +241,7 @@ static void on_up(void *context)
     for (size_t i = 0; i < ag->staging.n; i++)
         if (ag->staging.trees[i].state == TREE_ASKED)
             order_tree(ag, &ag->staging.trees[i]);
-    RING_EACH (&ag->attempts.all, at, after) {
+    for (RING_EACH(&ag->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_waiting(a) && !a->is_looked_at)

@@ -40,8 +40,7 @@ static int parse_gpu(struct gpu_list *l, const char *text, struct err *e)
     if (index < 0 || (size_t)index != l->n || *uuid == '\0')
         return err_set(e, ERR_PROTOCOL, "GPUs: cannot read '%s'", text);
     l->gpus = mem_resize(l->gpus, l->n + 1, sizeof *l->gpus);
-    l->gpus[l->n++] =
-        (struct gpu_info){ .id = mem_printf("%ld", index), .uuid = mem_strdup(uuid) };
+    l->gpus[l->n++] = (struct gpu_info){ .id = mem_printf("%ld", index), .uuid = mem_strdup(uuid) };
     return 0;
 }
 
@@ -85,8 +84,7 @@ static const struct gpu_info *find_named(const struct gpu_list *l, const char *n
 {
     for (size_t i = 0; i < l->n; i++)
         if (strcmp(l->gpus[i].id, name) == 0 ||
-            (strncmp(name, "GPU-", 4) == 0 &&
-             strncmp(l->gpus[i].uuid, name, strlen(name)) == 0))
+            (strncmp(name, "GPU-", 4) == 0 && strncmp(l->gpus[i].uuid, name, strlen(name)) == 0))
             return &l->gpus[i];
     return NULL;
 }

@@ -6,7 +6,7 @@
  * prints; the agent reads what it printed (gpu_parse):
  *
  *   gpu 0 GPU-5f2a...      one line for each, in order of its PCI bus id
- *   busy 0 4711            a process that computes there
+ *   busy 0 4711            a process computes there (which, or 0, is for people)
  *
  * Indices are those of CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */

@@ -13,7 +13,7 @@
 /*
  * NVML is loaded when it is there, so these few prototypes stand in for its header.
  */
-enum { NVML_SUCCESS = 0, NVML_INSUFFICIENT_SIZE = 7, UUID_BYTES = 96, PROCESSES_MAX = 1024 };
+enum { NVML_SUCCESS = 0, NVML_INSUFFICIENT_SIZE = 7, UUID_BYTES = 96, PROCESSES_MAX = 64 };
 
 struct nvml_device;
 
@@ -63,12 +63,10 @@ static bool nvml_add_busy(const struct nvml *n, struct nvml_device *device, unsi
     int rc = n->processes(device, &n_list, list);
 
     if (rc == NVML_INSUFFICIENT_SIZE)
-        n_list = PROCESSES_MAX;
-    else if (rc != NVML_SUCCESS)
-        return false;
-    for (unsigned i = 0; i < n_list; i++)
-        buf_printf(out, "busy %u %u\n", index, rc == NVML_SUCCESS ? list[i].pid : 0);
-    return true;
+        buf_printf(out, "busy %u 0\n", index);
+    else if (rc == NVML_SUCCESS && n_list > 0)
+        buf_printf(out, "busy %u %u\n", index, list[0].pid);
+    return rc == NVML_INSUFFICIENT_SIZE || rc == NVML_SUCCESS;
 }
 
 static bool nvml_add_device(const struct nvml *n, unsigned index, struct buf *out)

@@ -25,8 +25,7 @@ static void make_up(struct gpu_list *l, size_t n)
 {
     l->gpus = mem_alloc(n * sizeof *l->gpus);
     for (; l->n < n; l->n++)
-        l->gpus[l->n] =
-            (struct gpu_info){ .id = mem_printf("%zu", l->n), .uuid = mem_strdup("") };
+        l->gpus[l->n] = (struct gpu_info){ .id = mem_printf("%zu", l->n), .uuid = mem_strdup("") };
 }
 
 static void copy_first(struct gpu_list *to, const struct gpu_list *from, size_t n)
@@ -42,8 +41,8 @@ static void choose(struct agent *ag, const struct gpu_list *found)
 {
     struct gpu_list all = { .n = 0 };
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    size_t wanted = ag->conf.resources.gpus == CONF_AUTO ? SIZE_MAX
-                                                         : (size_t)ag->conf.resources.gpus;
+    size_t wanted =
+        ag->conf.resources.gpus == CONF_AUTO ? SIZE_MAX : (size_t)ag->conf.resources.gpus;
 
     ag->gpus_can_be_asked = found->n > 0;
     copy_first(&all, found, found->n);
@@ -84,7 +83,7 @@ static void recall_what_cannot_start(struct agent *ag)
 {
     struct ring *at, *after;
 
-    RING_EACH (&ag->attempts.all, at, after) {
+    for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (!slots_could_fit(ag->slots, &a->slot.need))

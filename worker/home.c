@@ -197,7 +197,7 @@ static int open_registry(struct agent *ag, struct err *e)
     if (ag->registry == NULL)
         return -1;
     if (o.is_stale)
-        RING_EACH (&ag->attempts.all, at, after)
+        for (RING_EACH(&ag->attempts.all, at, after))
             adopt_spoil(ag, RING_ITEM(at, struct attempt, ring));
     return home_compact(ag, e);
 }

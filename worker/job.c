@@ -175,7 +175,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
         end_without_start(j, EV_FAIL, &e);
         return;
     }
-    if (jobdir_make(&dir, site->scratch, o, &params, &e) < 0) {
+    if (jobdir_make(&dir, site->scratch, site->spares, o, &params, &e) < 0) {
         end_without_start(j, EV_LOSE, &e);
         return;
     }
@@ -311,9 +311,11 @@ int job_save(struct job *j, struct scratch *s, struct err *e)
     if (jobdir_shed(s, j->hex, e) < 0)
         return -1;
     /* What could not even be started, or was wiped, still has its outcome. */
-    if (write_outcome(j, s, e) < 0 &&
-        (mkdirat(s->run_fd, j->hex, 0700) < 0 || write_outcome(j, s, e) < 0))
-        return -1;
+    if (write_outcome(j, s, NULL) < 0) {
+        (void)mkdirat(s->run_fd, j->hex, 0700);
+        if (write_outcome(j, s, e) < 0)
+            return -1;
+    }
     CRASH_POINT(outcome_written);
     if (renameat(s->run_fd, j->hex, s->ended_fd, j->hex) < 0)
         return err_sys(e, "move %s to %s", j->hex, SCRATCH_ENDED);

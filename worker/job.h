@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "worker/jobenv.h"
-#include "worker/scratch.h"
+#include "worker/spare.h"
 
 enum job_phase { PHASE_NONE, PHASE_RUNNING, PHASE_LEFTOVERS, PHASE_ENDING, PHASE_KILLING, PHASE_OVER };
 
@@ -36,6 +36,7 @@ struct job {
 
 struct job_site {
     struct scratch *scratch;
+    struct spares *spares;
     const struct jobenv_user *user;
     int null_fd; /* /dev/null */
 };

@@ -3,8 +3,10 @@
 
 #include "worker/jobdir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,11 +17,19 @@
 #include "common/path.h"
 #include "common/yaml.h"
 
-enum { DIR_MODE = 0777, FILE_MODE = 0666 }; /* less the umask */
+enum { DIR_MODE = 0750, FILE_MODE = 0640, LOG_MODE = 0600 };
 
 static int make_dir(int dir_fd, const char *name, struct err *e)
 {
     return mkdirat(dir_fd, name, DIR_MODE) < 0 ? err_sys(e, "create %s", name) : 0;
+}
+
+/* A spare folder has it already, and it is empty. */
+static int have_dir(int dir_fd, const char *name, struct err *e)
+{
+    if (mkdirat(dir_fd, name, DIR_MODE) < 0 && errno != EEXIST)
+        return err_sys(e, "create %s", name);
+    return 0;
 }
 
 static bool is_no_digest(const struct digest *d)
@@ -36,7 +46,9 @@ static int make_work(const struct jobdir *d, const struct scratch *s, const stru
     char hex[DIGEST_HEX];
 
     if (is_no_digest(source))
-        return make_dir(d->fd, JOB_WORK, e);
+        return have_dir(d->fd, JOB_WORK, e);
+    if (unlinkat(d->fd, JOB_WORK, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return err_sys(e, "replace %s", JOB_WORK);
     digest_hex(source, hex);
     if (io_copy_tree_at(s->cache_fd, hex, d->fd, JOB_WORK, e) < 0)
         return err_wrap(e, "copy the source");
@@ -88,14 +100,12 @@ static int write_params(int fd, const struct order *o, const struct value *param
     int result;
 
     json_add_pretty(&json, params);
-    buf_add_char(&json, '\n');
     yaml_add_value(&yaml, params);
-    result = io_write_file_at(fd, JOB_PARAM2VAL ".json", json.bytes, json.n, FILE_MODE, e);
+    result = scratch_put(fd, JOB_PARAM2VAL ".json", json.bytes, json.n, FILE_MODE, e);
     if (result == 0)
-        result = io_write_file_at(fd, JOB_PARAM2VAL ".yaml", yaml.bytes, yaml.n, FILE_MODE, e);
+        result = scratch_put(fd, JOB_PARAM2VAL ".yaml", yaml.bytes, yaml.n, FILE_MODE, e);
     if (result == 0)
-        result =
-            io_write_file_at(fd, JOB_PARAM2VAL ".msgpack", packed.data, packed.n, FILE_MODE, e);
+        result = scratch_put(fd, JOB_PARAM2VAL ".msgpack", packed.data, packed.n, FILE_MODE, e);
     buf_free(&json);
     buf_free(&yaml);
     return result;
@@ -116,32 +126,62 @@ static int fill(struct jobdir *d, const struct scratch *s, const struct order *o
 {
     if (scratch_write(d->fd, JOB_ORDER, &order_schema, o, e) < 0 ||
         make_work(d, s, &o->work.work.source, e) < 0 || make_dir(d->fd, JOB_SAVE, e) < 0 ||
-        make_dir(d->fd, JOB_TMP, e) < 0 || make_data(d, s, &o->work.work.data, e) < 0 ||
+        have_dir(d->fd, JOB_TMP, e) < 0 || make_data(d, s, &o->work.work.data, e) < 0 ||
         write_params(d->fd, o, params, e) < 0)
         return -1;
     d->work_fd = io_open_dir_at(d->fd, JOB_WORK, e);
     return d->work_fd < 0 ? -1 : 0;
 }
 
-int jobdir_make(struct jobdir *d, const struct scratch *s, const struct order *o,
-                const struct value *params, struct err *e)
+static int open_log(struct jobdir *d, const struct scratch *s, const char *name, struct err *e)
+{
+    d->log_fd = openat(s->log_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+                       LOG_MODE);
+    return d->log_fd < 0 ? err_sys(e, "create %s/%s", SCRATCH_LOG, name) : 0;
+}
+
+static int make_in(struct jobdir *d, const struct scratch *s, int dir_fd, const char *name,
+                   const struct order *o, const struct value *params, struct err *e)
+{
+    d->fd = io_open_dir_at(dir_fd, name, e);
+    if (d->fd >= 0 && fill(d, s, o, params, e) == 0)
+        return 0;
+    jobdir_close(d);
+    return -1;
+}
+
+/* Whole before it gets its name: in run/ nothing of an earlier attempt is ever seen. */
+static int make_of_spare(struct jobdir *d, const struct scratch *s, struct spares *spares,
+                         const char *hex, const struct order *o, const struct value *params)
+{
+    char name[TOKEN_HEX + 1];
+
+    snprintf(name, sizeof name, ".%s", hex);
+    if (!spare_take(spares, s, name))
+        return -1;
+    if (make_in(d, s, s->spare_fd, name, o, params, NULL) == 0) {
+        (void)renameat(d->fd, JOB_LOG, s->log_fd, hex);
+        if (renameat(s->spare_fd, name, s->run_fd, hex) == 0)
+            return 0;
+        jobdir_close(d);
+    }
+    (void)io_remove_tree_at(s->spare_fd, name, NULL);
+    return -1;
+}
+
+/* Whatever is wrong with a spare folder is not wrong with a fresh one. */
+int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares,
+                const struct order *o, const struct value *params, struct err *e)
 {
     char hex[TOKEN_HEX];
 
     *d = (struct jobdir){ -1, -1, -1 };
     token_hex(&o->assignment.token, hex);
-    if (make_fresh(s, hex, e) < 0)
+    if (make_of_spare(d, s, spares, hex, o, params) < 0 &&
+        (make_fresh(s, hex, e) < 0 || make_in(d, s, s->run_fd, hex, o, params, e) < 0))
         return -1;
-    d->fd = io_open_dir_at(s->run_fd, hex, e);
-    if (d->fd < 0 || fill(d, s, o, params, e) < 0)
-        goto fail;
-    d->log_fd = openat(s->log_fd, hex, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (d->log_fd < 0) {
-        err_sys(e, "create %s/%s", SCRATCH_LOG, hex);
-        goto fail;
-    }
-    return 0;
-fail:
+    if (open_log(d, s, hex, e) == 0)
+        return 0;
     jobdir_close(d);
     return -1;
 }
@@ -156,21 +196,37 @@ void jobdir_close(struct jobdir *d)
     *d = (struct jobdir){ -1, -1, -1 };
 }
 
+/* Whether it is a folder with nothing in it, as we made it. */
+static bool is_empty_folder(int dir_fd, const char *path)
+{
+    int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct stat st;
+    bool is_ours;
+    size_t n = 0;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    is_ours = fstat(fd, &st) == 0 && (st.st_mode & 07777) == DIR_MODE && st.st_uid == geteuid();
+    while (is_ours && n <= 2 && readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return is_ours && n == 2;
+}
+
 static int shed(const struct scratch *s, const char *token_hex, const char *name, struct err *e)
 {
     char *path = mem_printf("%s/%s", token_hex, name);
-    int result = 0;
+    int result = is_empty_folder(s->run_fd, path) ? 0 : io_remove_tree_at(s->run_fd, path, e);
 
-    if (unlinkat(s->run_fd, path, AT_REMOVEDIR) < 0 && errno != ENOENT)
-        result = io_remove_tree_at(s->run_fd, path, e);
     free(path);
     return result;
 }
 
 int jobdir_shed(const struct scratch *s, const char *token_hex, struct err *e)
 {
-    return shed(s, token_hex, JOB_WORK, e) < 0 || shed(s, token_hex, JOB_TMP, e) < 0 ||
-                   shed(s, token_hex, JOB_DATA, e) < 0
-               ? -1
-               : 0;
+    return shed(s, token_hex, JOB_WORK, e) < 0 || shed(s, token_hex, JOB_TMP, e) < 0 ? -1 : 0;
 }

@@ -13,7 +13,7 @@
 #ifndef LUDWIG_WORKER_JOBDIR_H
 #define LUDWIG_WORKER_JOBDIR_H
 
-#include "worker/scratch.h"
+#include "worker/spare.h"
 
 struct jobdir {
     int fd;
@@ -21,11 +21,12 @@ struct jobdir {
     int log_fd; /* O_APPEND */
 };
 
-/* Makes it; on failure (scratch is full, a cache entry is gone) the beginnings stay. */
-int jobdir_make(struct jobdir *d, const struct scratch *s, const struct order *o,
-                const struct value *params, struct err *e);
+/* Makes it, of a spare one if there is; on failure (scratch is full, a cache entry is gone) the
+ * beginnings stay. */
+int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares,
+                const struct order *o, const struct value *params, struct err *e);
 void jobdir_close(struct jobdir *d);
-/* Removes what only the running job needed. */
+/* Removes what only the running job needed; folders that are empty stay. */
 int jobdir_shed(const struct scratch *s, const char *token_hex, struct err *e);
 
 #endif

@@ -225,7 +225,6 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
         put(&m, "left_out", left_out_of(j->saved, a));
     v = take_map(&m, a);
     json_add_pretty(out, &v);
-    buf_add_char(out, '\n');
     arena_destroy(a);
 }
 

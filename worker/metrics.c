@@ -240,11 +240,12 @@ static int compare_names(const void *x, const void *y)
     return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-static bool is_series(const char *name)
+bool metrics_is_series(const char *path)
 {
-    size_t n = strlen(name), n_suffix = strlen(series_suffix);
+    size_t n = strlen(path), n_suffix = strlen(series_suffix);
 
-    return n > n_suffix && strcmp(name + n - n_suffix, series_suffix) == 0;
+    return n > n_suffix && strcmp(path + n - n_suffix, series_suffix) == 0 &&
+           strchr(path, '/') == NULL;
 }
 
 void metrics_read_folder(struct metrics *m, int dir_fd)
@@ -261,7 +262,7 @@ void metrics_read_folder(struct metrics *m, int dir_fd)
         return;
     }
     while ((entry = readdir(dir)) != NULL)
-        if (is_series(entry->d_name)) {
+        if (metrics_is_series(entry->d_name)) {
             mem_grow((void **)&names, &capacity, n, sizeof *names);
             names[n++] = mem_strdup(entry->d_name);
         }

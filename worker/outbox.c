@@ -130,12 +130,12 @@ static size_t fill_batch(struct outbox *o)
     struct ring *at, *after;
     size_t n = 0;
 
-    RING_EACH (&o->outcomes, at, after) {
+    for (RING_EACH(&o->outcomes, at, after)) {
         if (n == REPORTS_MAX)
             return n;
         put_in_batch(o, at, &n);
     }
-    RING_EACH (&o->hints, at, after) {
+    for (RING_EACH(&o->hints, at, after)) {
         if (n == REPORTS_MAX || telling_at(at)->due_at > uv_now(o->loop))
             return n;
         put_in_batch(o, at, &n);
@@ -158,7 +158,7 @@ static void take_back(struct outbox *o)
 {
     struct ring *at, *after;
 
-    RING_EACH (&o->sent, at, after)
+    for (RING_EACH(&o->sent, at, after))
         queue(o, telling_at(at));
     o->batch_seq = 0;
 }

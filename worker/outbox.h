@@ -30,7 +30,7 @@ struct outbox {
     uv_loop_t *loop;
     struct outbox_events events;
     void *context;
-    struct ring hints;    /* by due_at */
+    struct ring hints; /* by due_at */
     struct ring outcomes;
     struct ring sent;
     int64_t batch_seq; /* of the batch on its way; 0: none */

@@ -22,16 +22,39 @@ static const char *on_scratch(const struct result *r, const struct group *g, con
 
 /* ---- what it left, wherever that lies by now ---- */
 
-static int read_metrics(struct result *r, const struct group *g, int dir_fd, const char *saved,
-                        struct err *e)
+static void read_lines(struct result *r, const struct group *g)
 {
-    int fd = io_open_dir_at(dir_fd, saved, e);
-
-    if (fd < 0)
-        return -1;
     r->metrics = arena_alloc(g->arena, sizeof *r->metrics);
     r->metrics->arena = g->arena;
     metrics_read_lines(r->metrics, g->scratch->ended_fd, on_scratch(r, g, JOB_METRICS));
+}
+
+/* The series among what was scanned: most results have none, and need no opening. */
+static int read_series(struct result *r, int dir_fd, const char *saved, struct err *e)
+{
+    int fd = -1;
+
+    for (size_t i = 0; i < r->saved.n; i++) {
+        const struct saved_entry *entry = &r->saved.entries[i];
+
+        if (entry->type != SAVED_FILE || !metrics_is_series(entry->path))
+            continue;
+        if (fd < 0 && (fd = io_open_dir_at(dir_fd, saved, e)) < 0)
+            return -1;
+        metrics_read_series(r->metrics, fd, entry->path);
+    }
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
+
+static int read_published_metrics(struct result *r, const struct group *g, struct err *e)
+{
+    int fd = io_open_dir_at(r->folder->fd, r->final, e);
+
+    if (fd < 0)
+        return -1;
+    read_lines(r, g);
     metrics_read_folder(r->metrics, fd);
     close(fd);
     return 0;
@@ -41,10 +64,11 @@ static int scan(struct result *r, const struct group *g, int dir_fd, const char 
                 struct err *e)
 {
     r->saved.arena = g->arena;
-    if (read_metrics(r, g, dir_fd, saved, e) < 0)
+    if (saved_scan(&r->saved, dir_fd, saved, g->scratch->ended_fd, on_scratch(r, g, JOB_RENAMED),
+                   &r->folder->modes, e) < 0)
         return -1;
-    return saved_scan(&r->saved, dir_fd, saved, g->scratch->ended_fd,
-                      on_scratch(r, g, JOB_RENAMED), &r->folder->modes, e);
+    read_lines(r, g);
+    return read_series(r, dir_fd, saved, e);
 }
 
 /* ---- what lies there already ---- */
@@ -58,7 +82,7 @@ static int look_at_final(struct result *r, const struct group *g, struct err *e)
     if (rc <= 0)
         return rc;
     if (token_equal(&winner, &r->token)) {
-        if (read_metrics(r, g, r->folder->fd, r->final, e) < 0)
+        if (read_published_metrics(r, g, e) < 0)
             return -1;
         r->folder->has_changed = true;
     } else if (r->outcome.event == EV_DONE) {

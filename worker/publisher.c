@@ -15,12 +15,17 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "worker/child.h"
+#include "worker/crash.h"
 #include "worker/publish.h"
 #include "worker/shiplog.h"
+#include "worker/spare.h"
 
 /* Between tries while the share is away: doubled each time. */
 #define RETRY_MS     1000
 #define RETRY_MAX_MS 30000
+
+/* Folders that no attempt has come for in this time are removed. */
+#define SPARES_KEPT_MS 1000
 
 /* An attempt that is to be published or withdrawn. */
 struct task {
@@ -36,6 +41,7 @@ struct publisher {
     struct wire wire;
     struct shiplog *shiplog;
     struct arena *arena; /* of a group */
+    size_t n_spares;     /* at most */
     struct buf notes;    /* not sent yet */
     struct task *tasks;
     size_t n_tasks;
@@ -188,13 +194,17 @@ static void take_discard(struct publisher *p, const struct token *token)
 {
     struct note_discarded discarded = { .token = *token };
     struct task *t = find_task(p, token);
+    char hex[TOKEN_HEX];
     struct err e = { 0 };
 
     if (t != NULL)
         remove_task(p, t);
     shiplog_forget(p->shiplog, token);
-    if (scratch_discard(&p->scratch, token, &e) < 0)
+    token_hex(token, hex);
+    if (!spare_give(&p->scratch, hex, &p->n_spares) &&
+        scratch_discard(&p->scratch, token, &e) < 0)
         log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
+    CRASH_POINT(discard_ended);
     note(p, NOTE_DISCARDED, &discarded);
 }
 
@@ -224,11 +234,11 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
     return 0;
 }
 
-/* Until the first task is due; -1: there is none, 0: at once. */
+/* Until the first task, or the removal of spares, is due; -1: there is none, 0: at once. */
 static int wait_ms(const struct publisher *p)
 {
     int64_t now_ms = units_monotonic_ms();
-    int64_t first_ms = -1;
+    int64_t first_ms = p->n_spares > 0 ? SPARES_KEPT_MS : -1;
 
     for (size_t i = 0; i < p->n_tasks; i++) {
         int64_t left_ms =
@@ -245,6 +255,7 @@ static int read_orders(struct publisher *p, struct err *e)
 {
     struct pollfd fd = { p->wire.fd, POLLIN, 0 };
     int timeout_ms = wait_ms(p);
+    bool is_idle = timeout_ms == SPARES_KEPT_MS;
 
     while (wire_is_ready(&p->wire) || poll(&fd, 1, timeout_ms) > 0) {
         struct envelope m;
@@ -255,7 +266,10 @@ static int read_orders(struct publisher *p, struct err *e)
         if (rc == 1 && take_order(p, &m, e) < 0)
             return -1;
         timeout_ms = 0;
+        is_idle = false;
     }
+    if (is_idle)
+        spare_clear(&p->scratch, &p->n_spares);
     return 1;
 }
 
@@ -270,6 +284,7 @@ static int set_up(struct publisher *p, const char *scratch, struct err *e)
         return err_sys(e, "host name");
     if (scratch_open(&p->scratch, scratch, e) < 0 || scratch_sweep(&p->scratch, e) < 0)
         return -1;
+    spare_clear(&p->scratch, &p->n_spares);
     p->shiplog = shiplog_create(p->scratch.log_fd, e);
     return p->shiplog == NULL ? -1 : 0;
 }
@@ -292,5 +307,6 @@ int publisher_main(int argc, char **argv)
         arena_reset(p.arena);
         send_notes(&p);
     }
+    spare_clear(&p.scratch, &p.n_spares);
     return rc < 0 ? child_fail("publisher", &e) : 0;
 }

@@ -72,8 +72,7 @@ size_t reap_kill(const struct token *token)
     token_hex(token, hex);
     entry = mem_printf("%s=%s", job_envvars[ENV_ATTEMPT].name, hex);
     while ((d = readdir(all)) != NULL)
-        if (isdigit((unsigned char)d->d_name[0]) &&
-            strtol(d->d_name, NULL, 10) != (long)getpid())
+        if (isdigit((unsigned char)d->d_name[0]) && strtol(d->d_name, NULL, 10) != (long)getpid())
             n += kill_if_of(dirfd(all), d->d_name, entry, &environment);
     closedir(all);
     free(entry);

@@ -253,10 +253,10 @@ static int write_report(const struct result *r, const struct group *g, struct er
     const char *path = in_folder(r, g, JOB_REPORT);
     int fd = g->scratch->ended_fd;
 
-    if (scratch_write(fd, path, &report_schema, &r->report, e) == 0)
+    if (scratch_write(fd, path, &report_schema, &r->report, NULL) < 0)
+        (void)mkdirat(fd, r->hex, 0700);
+    else
         return 0;
-    if (mkdirat(fd, r->hex, 0700) < 0)
-        return -1;
     return scratch_write(fd, path, &report_schema, &r->report, e);
 }
 

@@ -18,9 +18,11 @@ struct ring {
 /* The structure that the link is a member of. */
 #define RING_ITEM(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
-/* Also where the body removes the item it is at, but no other. */
-#define RING_EACH(head, at, after) \
-    for ((at) = (head)->next, (after) = (at)->next; (at) != (head); (at) = (after), (after) = (at)->next)
+/* for (RING_EACH(head, at, after)): the body may remove the item it is at, but no other. */
+#define RING_EACH(head, at, after)             \
+    (at) = (head)->next, (after) = (at)->next; \
+    (at) != (head);                            \
+    (at) = (after), (after) = (at)->next
 
 static inline void ring_init(struct ring *r)
 {

@@ -31,6 +31,7 @@
 
 struct runner {
     struct scratch scratch;
+    struct spares spares;
     struct arena *arena; /* of the job being started */
     struct arena *user_arena;
     struct jobenv_user user;
@@ -86,7 +87,7 @@ static void save_job(struct runner *r)
 
 static void start_job(struct runner *r, const struct order *o)
 {
-    struct job_site site = { &r->scratch, &r->user, r->null_fd };
+    struct job_site site = { &r->scratch, &r->spares, &r->user, r->null_fd };
     struct note_started started = { .token = o->assignment.token };
 
     job_start(&r->job, &site, o, r->arena);

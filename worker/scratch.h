@@ -7,16 +7,20 @@
 #ifndef LUDWIG_WORKER_SCRATCH_H
 #define LUDWIG_WORKER_SCRATCH_H
 
+#include <sys/types.h>
+
 #include "worker/orders.h"
 
 /* beside the names in orders.h */
 #define JOB_TMP     "tmp"     /* TMPDIR */
 #define JOB_RENAMED "renamed" /* what had to be renamed for other systems, see saved.h */
+#define JOB_LOG     "log"     /* an empty log, for the next attempt, see spare.h */
+#define SCRATCH_SPARE "spare" /* folders that wait for the next attempt */
 
 struct scratch {
     char *path;
     int fd; /* -1: closed */
-    int run_fd, ended_fd, published_fd, log_fd, cache_fd;
+    int run_fd, ended_fd, published_fd, log_fd, cache_fd, spare_fd;
 };
 
 /* Makes what is missing of it. */
@@ -24,6 +28,10 @@ int scratch_open(struct scratch *s, const char *path, struct err *e);
 void scratch_close(struct scratch *s);
 /* Opens it anew, after somebody removed it under our feet. */
 int scratch_reopen(struct scratch *s, struct err *e);
+
+/* Writes a file anew, in place of what an earlier attempt left under this name. */
+int scratch_put(int dir_fd, const char *path, const void *bytes, size_t n, mode_t mode,
+                struct err *e);
 
 /* A struct as a file of msgpack; path is relative to dir_fd. */
 int scratch_write(int dir_fd, const char *path, const struct schema *schema, const void *from,

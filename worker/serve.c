@@ -16,8 +16,8 @@ static void on_welcome(void *context, const struct msg_welcome *w)
     struct err e = { 0 };
 
     if (ag->server_id != NULL && strcmp(ag->server_id, w->server_id) != 0) {
-        log_event(LOG_WARN, "another-server", "was", "%s", ag->server_id, "is", "%s",
-                  w->server_id, NULL);
+        log_event(LOG_WARN, "another-server", "was", "%s", ag->server_id, "is", "%s", w->server_id,
+                  NULL);
         free(ag->server_id);
         ag->server_id = mem_strdup(w->server_id);
         agent_stop(ag, AGENT_STARTS_ANEW);
@@ -26,11 +26,10 @@ static void on_welcome(void *context, const struct msg_welcome *w)
     free(ag->share);
     ag->share = mem_strdup(share);
     ag->is_welcome = true;
-    if (ag->server_id == NULL && home_settle(ag, w->server_id, &e) < 0) {
+    if (ag->server_id != NULL)
+        agent_register(ag);
+    else if (home_settle(ag, w->server_id, &e) < 0) /* which leads to it, too */
         agent_fail(ag, &e);
-        return;
-    }
-    agent_register(ag);
 }
 
 /* ---- registered ---- */
@@ -124,10 +123,9 @@ static void admit_hand(struct agent *ag, const struct msg_hand *hand)
 
     for (size_t i = 0; i < hand->assignments.n; i++) {
         const struct sweep_work *work = find_sweep(hand, all[i].sweep);
-        struct order order = { .assignment = all[i],
-                               .work = *work,
-                               .server_id = ag->server_id,
-                               .share = ag->share };
+        struct order order = {
+            .assignment = all[i], .work = *work, .server_id = ag->server_id, .share = ag->share
+        };
         struct attempt *a;
 
         if (attempts_find(&ag->attempts, &all[i].token) != NULL)

@@ -30,9 +30,9 @@ static void start_later(struct service *s)
 {
     if (s->is_closed)
         return;
-    s->delay_ms = s->delay_ms == 0                    ? DELAY_AT_FIRST_MS
+    s->delay_ms = s->delay_ms == 0                     ? DELAY_AT_FIRST_MS
                   : s->delay_ms * 2 < DELAY_AT_MOST_MS ? s->delay_ms * 2
-                                                      : DELAY_AT_MOST_MS;
+                                                       : DELAY_AT_MOST_MS;
     uv_timer_start(&s->retry, on_retry, s->delay_ms, 0);
 }
 
@@ -115,7 +115,9 @@ static void start(struct service *s)
     if (s->chan != NULL || s->pid > 0 || !s->is_needed || s->is_closed)
         return;
     if (try_start(s, &e) < 0) {
-        log_event(LOG_WARN, "child-start", "child", "%s", s->name, "why", "%s", e.text, NULL);
+        /* The one of the agent before us may take a moment to leave. */
+        if (e.kind != ERR_BUSY || s->delay_ms > DELAY_AT_FIRST_MS)
+            log_event(LOG_WARN, "child-start", "child", "%s", s->name, "why", "%s", e.text, NULL);
         drop(s, NULL);
         return;
     }

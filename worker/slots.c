@@ -248,7 +248,7 @@ static void count_passed(struct slots *s, const struct slot_item *started)
 {
     struct ring *at, *after;
 
-    RING_EACH (&s->waiting, at, after) {
+    for (RING_EACH(&s->waiting, at, after)) {
         struct slot_item *item = RING_ITEM(at, struct slot_item, ring);
 
         if (item->number > started->number)
@@ -264,7 +264,7 @@ struct slot_item *slots_next(struct slots *s, struct slots_gpus *gpus)
 
     if (s->least_cpus_milli > s->cpus_milli - s->used_cpus_milli)
         return NULL;
-    RING_EACH (&s->waiting, at, after) {
+    for (RING_EACH(&s->waiting, at, after)) {
         struct slot_item *item = RING_ITEM(at, struct slot_item, ring);
         enum fit fit = try_item(s, &item->need, gpus->are_known);
 

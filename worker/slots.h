@@ -65,7 +65,7 @@ void slots_drop(struct slots *s, struct slot_item *item);
 
 /* What slots_next may assume, and learns, of GPUs. */
 struct slots_gpus {
-    bool are_known; /* whether others use them was asked a moment ago */
+    bool are_known;  /* whether others use them was asked a moment ago */
     bool are_wanted; /* set: something could start if are_known */
 };
 

@@ -16,7 +16,8 @@
 int sock_connect_at(int dir_fd, const char *name, struct err *e)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int n = snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", dir_fd, name);
+    int n =
+        snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", dir_fd, name);
     int fd;
 
     if (n < 0 || (size_t)n >= sizeof address.sun_path)

@@ -49,7 +49,7 @@ durable() {
     timeout 30 ludwig up
     [ "$(jobs_in queued 1)" = 100000 ]
     ludwig status 1 --json | json - 'd["configs"] == 100000' || true
-    rss=$(sed -n 's/^VmHWM: *\([0-9]*\) kB/\1/p' "/proc/$(pids_of ludwigd)/status")
+    rss=$(sed -n 's/^VmHWM:\s*\([0-9]*\) kB/\1/p' "/proc/$(pids_of ludwigd)/status")
     echo "ludwigd: $rss kB"
     [ "$rss" -lt 65536 ]
 }

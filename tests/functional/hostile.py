@@ -9,7 +9,7 @@ import sys
 import threading
 
 import raw
-from raw import Ended, Peer, frame, pack, random_id, register, rss_bytes, submit, wait_until
+from raw import WORK, Ended, Peer, frame, pack, random_id, register, rss_bytes, submit, wait_until
 
 SOCKET, PID = sys.argv[1], int(sys.argv[2])
 MIB = 1 << 20
@@ -98,7 +98,7 @@ def deep():
     peer.send("get_sweeps", {"limit": nested})
     assert peer.is_ended_or_refused()
     peer = client()
-    opened = peer.ask("submit_begin", {"project": "deep", "reps": 1, "work": {"command": "x"}}, random_id())
+    opened = peer.ask("submit_begin", {"project": "deep", "reps": 1, "work": WORK}, random_id())
     peer.send("submit_chunk", {"sweep": opened["sweep"], "index": 0, "configs": pack([{"a": nested}])})
     assert peer.is_ended_or_refused()
     serves_others()
@@ -112,12 +112,12 @@ def wrong_types():
         "get_jobs": ({}, {"sweep": None}, {"sweep": "1"}, {"sweep": 1, "states": "done"},
                      {"sweep": 1, "states": ["flying"]}, {"sweep": 1, "states": [1]}),
         "cancel": ({}, {"targets": 1}, {"targets": [1]}, {"targets": [{}]}, {"targets": [{"sweep": -1}]}),
-        "submit_begin": ({"project": "p"}, {"project": "../p", "reps": 1, "work": {"command": "x"}},
-                         {"project": "p", "reps": 1, "work": {"command": "a\0b"}},
-                         {"project": "p" * 1000, "reps": 1, "work": {"command": "x"}},
-                         {"project": "p", "reps": 1 << 40, "work": {"command": "x"}},
-                         {"project": "p", "reps": 1, "reuse": "maybe", "work": {"command": "x"}},
-                         {"project": ".ludwig", "reps": 1, "work": {"command": "x"}}),
+        "submit_begin": ({"project": "p"}, {"project": "../p", "reps": 1, "work": WORK},
+                         {"project": "p", "reps": 1, "work": {**WORK, "command": "a\0b"}},
+                         {"project": "p" * 1000, "reps": 1, "work": WORK},
+                         {"project": "p", "reps": 1 << 40, "work": WORK},
+                         {"project": "p", "reps": 1, "reuse": "maybe", "work": WORK},
+                         {"project": ".ludwig", "reps": 1, "work": WORK}),
         "subscribe": ({"sweep": "x"}, {"sweep": 1, "jobs": 1}),
         "no_such_message": ({},),
         "": ({},),
@@ -262,7 +262,7 @@ def abandoned_submits():
     known = client().ask("get_sweeps", {"limit": 500}).get("sweeps", [])
     for _ in range(20):
         peer = client()
-        opened = peer.ask("submit_begin", {"project": "left", "reps": 1, "work": {"command": "x"}}, random_id())
+        opened = peer.ask("submit_begin", {"project": "left", "reps": 1, "work": WORK}, random_id())
         peer.ask("submit_chunk", {"sweep": opened["sweep"], "index": 0, "configs": pack([{"a": 1}])})
         peer.close()
     assert client().ask("get_sweeps", {"limit": 500}).get("sweeps", []) == known
@@ -271,7 +271,7 @@ def abandoned_submits():
 def broken_submits():
     def begin():
         peer = client()
-        opened = peer.ask("submit_begin", {"project": "broken", "reps": 1, "work": {"command": "x"}}, random_id())
+        opened = peer.ask("submit_begin", {"project": "broken", "reps": 1, "work": WORK}, random_id())
         return peer, opened["sweep"]
 
     for configs in (b"", b"\xc0", pack({}), pack([1]), pack(["a"]), pack([{}]) + b"x", b"\xdd\x00\x00\x00\x02\x80",
@@ -307,7 +307,7 @@ def broken_submits():
 
 def same_id():
     peer = client()
-    body = {"project": "twice", "reps": 3, "no_nodes": True, "work": {"command": "true"}}
+    body = {"project": "twice", "reps": 3, "no_nodes": True, "work": WORK}
     begin, end, cancel = random_id(), random_id(), random_id()
     first = peer.ask("submit_begin", body, begin)
     assert peer.ask("submit_begin", body, begin) == first

@@ -48,7 +48,7 @@ no_time() {
 it "ludwigd and the worker take no processor time in $idle_seconds s" no_time
 
 memory() {
-    rss=$(sed -n 's/^VmRSS: *\([0-9]*\) kB/\1/p' "/proc/$(pids_of ludwigd)/status")
+    rss=$(sed -n 's/^VmRSS:\s*\([0-9]*\) kB/\1/p' "/proc/$(pids_of ludwigd)/status")
     echo "ludwigd: $rss kB"
     [ "$rss" -lt 32768 ]
 }

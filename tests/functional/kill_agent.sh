@@ -96,16 +96,20 @@ it 'jobs cancelled while no agent is there are ended by the next one' cancelled_
 
 services_killed() {
     rm -f "$TEST_TMP/records"
-    write_job 'head -c 1000000 /dev/urandom >"$LUDWIG_SAVE_PATH/big"' 'test -s "$LUDWIG_DATA/data/d"'
+    write_job 'head -c 1000000 /dev/urandom >"$LUDWIG_SAVE_PATH/big"' 'test -s "$LUDWIG_DATA/data/d"' 'sleep 0.1'
     printf 'project: s%s\ncommand: sh job.sh {a}\nsource: job.sh\ndata: data\nparams: {a: [%s]}\n' "$1" "$(seq -s, 1 40)" >s.yaml
     echo "# $1" >>job.sh
     head -c 100000 /dev/urandom >data/d
     id=$(submit s.yaml)
-    for kills in 1 2 3 4 5; do
-        wait_until 20 '[ -n "$(pids_of --'"$1"')" ] || [ "$(sweep_state '"$id"')" = done ]'
-        [ -z "$(pids_of "--$1")" ] || kill_hard "--$1" || true
+    local pids kills=0
+    until [ "$(recorded '^end ')" = 40 ] || [ $kills = 5 ]; do
+        pids=$(pids_of "--$1")
+        # shellcheck disable=SC2086 # one word each
+        if [ -n "$pids" ] && kill -KILL $pids; then kills=$((kills + 1)); fi
+        sleep 0.05
     done
-    echo "killed at $(recorded '^end ') jobs"
+    echo "killed $kills times, $(recorded '^end ') jobs had ended"
+    [ $kills -ge 2 ]
     wait_until 40 '[ "$(sweep_state '"$id"')" = done ]'
     once_each "s$1" "$id" 40
     on_first_attempt "$id"

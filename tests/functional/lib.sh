@@ -212,8 +212,9 @@ recorded() { # PATTERN
 }
 
 submit() { # ARGUMENT...
-    ludwig submit --json "$@" >"$TMPDIR/submit.$BASHPID" || return
-    json "$TMPDIR/submit.$BASHPID" 'd["sweep"]'
+    local answer
+    answer=$(ludwig submit --json "$@") || return
+    sed -n 's/.*"sweep": *\([0-9]*\).*/\1/p' <<<"$answer"
 }
 
 sweep_state() { # SWEEP

@@ -11,6 +11,7 @@ import struct
 import time
 
 ALLOWED_S = 10
+WORK = {"command": "true", "resources": {"cpus_milli": 1000}}
 
 
 class Ended(Exception):
@@ -106,8 +107,9 @@ def frame(value):
 class Peer:
     def __init__(self, path):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(ALLOWED_S)
+        # Blocking: it waits while the server's backlog is full.
         self.sock.connect(path)
+        self.sock.settimeout(ALLOWED_S)
         self.seq = 0
 
     def send_bytes(self, data):
@@ -190,7 +192,7 @@ def random_id():
 def submit(peer, project, configs, reps=1, **begin):
     """Submits through an open client connection; the body of "submitted"."""
     body = {"project": project, "reps": reps,
-            "work": {"command": "true", "resources": {"cpus_milli": 1000}}, **begin}
+            "work": WORK, **begin}
     opened = peer.ask("submit_begin", body, random_id())
     assert opened["type"] == "submit_open", opened
     chunk = pack(configs)

@@ -150,8 +150,10 @@ bad_config() {
 it 'a mistake in config.yaml is told with its place' bad_config
 
 daemons() {
-    refused 2 ludwigd --config nowhere.yaml
-    refused 2 ludwig-worker --config nowhere.yaml
+    for daemon in ludwigd ludwig-worker; do
+        not timeout 10 $daemon --config nowhere.yaml 2>err
+        grep -q nowhere.yaml err
+    done
     echo 'shar: /x' >d.yaml
     refused 2 ludwigd --config d.yaml
     grep -q 'd.yaml:1:1: .*shar' err

@@ -50,7 +50,8 @@ owned() {
     [ "$(published project | wc -l)" = 6 ]
     [ -z "$(find "$user_home" -not -uid $uid)" ]
     # Nobody else can change anything of it.
-    [ -z "$(find "$user_home" -not -type l -perm /022)" ]
+    find "$user_home" -not -type l -not -type s -perm /022 | tee writable
+    [ ! -s writable ]
 }
 it 'all it leaves belongs to the user' owned
 

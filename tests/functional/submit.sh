@@ -211,7 +211,7 @@ job_json_more() {
     local folder
     folder=$(head -n 1 "$TEST_TMP/published" | cut -d' ' -f4)
     cp "$folder/job.json" j
-    json j 'd["exit_code"] == 0 and d["max_rss_bytes"] > 1 << 20 and d["cpu_ms"] > 0 and bool(d["host"])'
+    json j 'd["exit_code"] == 0 and d["max_rss_bytes"] > 1 << 20 and d["cpu_seconds"] > 0 and bool(d["host"])'
     json j 'd["started_at"] <= d["ended_at"]'
     json j '"server_id" in d and len(d["server_id"]) > 0'
 }

@@ -91,7 +91,6 @@ static inline void fixture_settle(struct fixture *f)
         fixture_turn(f);
 }
 
-/* Whole and exact: what a COUNT(*) of ours says is looked up through the server's own door. */
 static inline struct peer *peer_connect(struct fixture *f)
 {
     struct peer *p = mem_alloc(sizeof *p);
@@ -113,11 +112,21 @@ static inline void peer_close(struct peer *p)
     free(p);
 }
 
+/* Lets the server read until there is room for a small message. */
+static inline void peer_make_room(struct peer *p)
+{
+    struct pollfd fd = { .fd = p->wire.fd, .events = POLLOUT };
+
+    while (poll(&fd, 1, 0) == 0)
+        fixture_turn(p->f);
+}
+
 static inline int64_t peer_send_as(struct peer *p, int type, const struct token *id,
                                    const void *body)
 {
     struct err e = { 0 };
 
+    peer_make_room(p);
     p->asked = wire_send(&p->wire, type, 0, id, body, &e);
     if (p->asked < 0)
         fail_msg("%s", e.text);
@@ -237,7 +246,75 @@ static inline struct peer *stranger_connect(struct fixture *f, uid_t uid)
 
     p->conn->uid = uid;
     p->conn->is_admin = false;
+    free(p->conn->user);
+    p->conn->user = mem_printf("user%u", uid);
     return p;
+}
+
+/* ---- a worker ---- */
+
+enum { WORKER_CPUS = 64 };
+
+static inline struct peer *worker_connect(struct fixture *f)
+{
+    struct msg_register reg = { .boot_id = "boot",
+                                .node = "n1",
+                                .kind = "node",
+                                .cpus_milli = WORKER_CPUS * 1000,
+                                .memory_bytes = INT64_C(1) << 40 };
+    struct peer *p = peer_connect(f);
+
+    token_make(&reg.worker);
+    token_make(&reg.incarnation);
+    peer_hello(p, "ludwig-worker");
+    peer_ask(p, MSG_REGISTER, &reg, NULL);
+    return p;
+}
+
+static inline void worker_report(struct peer *p, struct report r)
+{
+    struct msg_report report = { { &r, 1 } };
+    int64_t re = peer_send(p, MSG_REPORT, &report);
+    struct envelope m;
+
+    /* A hand may come in between. */
+    do
+        assert_true(peer_receive_any(p, &m) >= 0);
+    while (m.re != re);
+    assert_int_equal(m.type, MSG_VERDICTS);
+}
+
+/* Takes the next hand and lets each of its jobs end so; returns how many there were. */
+static inline size_t worker_do_hand(struct peer *p, struct report outcome)
+{
+    const struct assignment *items;
+    struct msg_hand hand;
+    struct envelope m;
+
+    do
+        assert_true(peer_receive_any(p, &m) >= 0);
+    while (m.type != MSG_HAND);
+    read_body(p, &m, &hand);
+    items = hand.assignments.items;
+    for (size_t i = 0; i < hand.assignments.n; i++) {
+        outcome.token = items[i].token;
+        outcome.seq = 1;
+        worker_report(p, outcome);
+    }
+    return hand.assignments.n;
+}
+
+static inline struct report report_done(void)
+{
+    return (struct report){
+        .event = EV_DONE, .started_at = 1000, .ended_at = 2000, .signal = SCHEMA_NONE
+    };
+}
+
+static inline struct report report_failed(int64_t exit_code)
+{
+    return (struct report){ .event = EV_FAIL, .started_at = 1000, .ended_at = 2000,
+                            .exit_code = exit_code, .signal = SCHEMA_NONE, .reason = "exit" };
 }
 
 /* ---- a submit, step by step ---- */

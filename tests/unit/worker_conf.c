@@ -83,7 +83,8 @@ static void mistakes_are_named_with_their_place(void **state)
         { "server: ssh://ludwig@host\n", "worker.yaml:1:9: server: this version reaches ludwigd" },
         { "server: /run/s\n", "server: expected unix:/path/server.sock" },
         { "server: unix:run/s\n", "server: expected unix:/path/server.sock" },
-        { "server: unix:/s\nkind: cloud\n", "worker.yaml:2:7: kind: expected local, node or slurm" },
+        { "server: unix:/s\nkind: cloud\n",
+          "worker.yaml:2:7: kind: expected local, node or slurm" },
         { "server: unix:/s\nname: a/b\n", "name: 'a/b' cannot be the name of a node" },
         { "server: unix:/s\nscratch: tmp\n", "scratch: expected an absolute path" },
         { "server: unix:/s\nshare: [a]\n", "share: expected an absolute path" },
@@ -114,15 +115,15 @@ static void network_and_memory_are_told_from_disks(void **state)
         unsigned long magic;
         enum folder_kind kind;
     } cases[] = {
-        { 0xEF53, FOLDER_LOCAL },          /* ext4 */
-        { 0x58465342, FOLDER_LOCAL },      /* xfs */
-        { 0x794c7630, FOLDER_LOCAL },      /* overlay */
-        { 0x6969, FOLDER_NETWORK },        /* nfs */
-        { 0xFF534D42, FOLDER_NETWORK },    /* cifs */
+        { 0xEF53, FOLDER_LOCAL },               /* ext4 */
+        { 0x58465342, FOLDER_LOCAL },           /* xfs */
+        { 0x794c7630, FOLDER_LOCAL },           /* overlay */
+        { 0x6969, FOLDER_NETWORK },             /* nfs */
+        { 0xFF534D42, FOLDER_NETWORK },         /* cifs */
         { 0xFFFFFFFFFF534D42, FOLDER_NETWORK }, /* the same where f_type is signed */
-        { 0x65735546, FOLDER_NETWORK },    /* fuse */
-        { 0x01021994, FOLDER_MEMORY },     /* tmpfs */
-        { 0x858458F6, FOLDER_MEMORY },     /* ramfs */
+        { 0x65735546, FOLDER_NETWORK },         /* fuse */
+        { 0x01021994, FOLDER_MEMORY },          /* tmpfs */
+        { 0x858458F6, FOLDER_MEMORY },          /* ramfs */
     };
 
     (void)state;

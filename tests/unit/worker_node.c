@@ -28,8 +28,8 @@ static void write_files(const char *root, const struct file *files, size_t n)
         char *folder = path_dirname(path);
 
         assert_int_equal(io_make_dirs(folder, 0700, NULL), 0);
-        assert_int_equal(
-            io_replace_file(path, files[i].text, strlen(files[i].text), 0600, NULL), 0);
+        assert_int_equal(io_replace_file(path, files[i].text, strlen(files[i].text), 0600, NULL),
+                         0);
         free(folder);
         free(path);
     }

@@ -13,7 +13,6 @@
 #include "worker/link.h"
 #include "worker/outbox.h"
 
-
 struct world {
     uv_loop_t loop;
     struct outbox box;
@@ -279,7 +278,7 @@ static void the_table_finds_each_attempt_by_its_token(void **state)
 {
     enum { MANY = 2000 };
     struct world *w = *state;
-    struct attempt **all = mem_alloc(MANY * sizeof *all);
+    struct attempt **all = mem_alloc(MANY * sizeof(struct attempt *));
     struct order again;
 
     for (int i = 0; i < MANY; i++)
@@ -307,8 +306,8 @@ static void the_back_off_doubles_up_to_its_limit(void **state)
         double random;
         uint64_t ms;
     } cases[] = {
-        { 0, false, 1, 100 },  { 0, false, 0, 50 },      { 1, false, 1, 200 },
-        { 5, false, 1, 3200 }, { 30, false, 1, 30000 },  { 1000, false, 0, 15000 },
+        { 0, false, 1, 100 },  { 0, false, 0, 50 },       { 1, false, 1, 200 },
+        { 5, false, 1, 3200 }, { 30, false, 1, 30000 },   { 1000, false, 0, 15000 },
         { 30, true, 1, 2000 }, { 100000, true, 0, 1000 },
     };
 

@@ -57,7 +57,7 @@ static struct slot_item *next(struct world *w)
 static void as_many_start_as_fit(void **state)
 {
     static const struct {
-        int64_t cpus_milli;    /* there are */
+        int64_t cpus_milli; /* there are */
         int64_t memory;
         struct slot_need need; /* of each */
         int started;

@@ -1,0 +1,107 @@
+#!/bin/bash
+# client_connection.sh - the connection breaks in the middle of what a client does
+. "$(dirname "$0")/lib.sh"
+
+# Six chunks of at most 1,024 configurations; nobody runs them.
+cat >sweep.yaml <<END
+project: cut
+command: "true {x} {y}"
+source: []
+nodes: []
+params:
+  x: [$(seq -s, 1 80)]
+  y: [$(seq -s, 1 70)]
+END
+
+start() {
+    timeout 30 ludwig up
+    sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address" >socket
+}
+it 'a server is there' start
+
+# Behind a proxy that cuts the first connection after N frames.
+cut() { # up|down N COMMAND...
+    local way=$1 n=$2 status=0
+    shift 2
+    rm -f cut.sock
+    python3 "$TEST_ROOT/tests/functional/cut.py" "$PWD/cut.sock" "$(cat socket)" "$way" "$n" &
+    wait_until 10 '[ -S cut.sock ]'
+    timeout 60 ludwig --server "unix:$PWD/cut.sock" "$@" || status=$?
+    kill $!
+    return $status
+}
+
+# hello, begin, 6 chunks, end; welcome, open, 6 taken, submitted
+once() { # up|down N
+    local before after
+    before=$(ludwig status --json | json - 'len(d["sweeps"])')
+    cut "$1" "$2" submit sweep.yaml --reuse none --json >out
+    json out 'd["configs"] == 5600 and d["jobs"] == 5600'
+    after=$(ludwig status --json | json - 'len(d["sweeps"])')
+    [ "$after" = $((before + 1)) ]
+    sweep=$(json out 'd["sweep"]')
+    ludwig status "$sweep" --json | json - 'd["jobs"]["queued"] == 5600'
+    ludwig cancel "$sweep"
+}
+for way in up down; do
+    for n in 1 2 3 5 8; do
+        it "a submit cut after $n frames $way is there once, as a whole" "once $way $n"
+    done
+done
+
+changed_once() {
+    ludwig submit sweep.yaml --reuse none --name again >id
+    cut down 1 cancel "$(cat id)" 2>err
+    grep -q '^5600 jobs cancelled$' err
+}
+it 'an answer that got lost is given again, with the same number' changed_once
+
+followed() {
+    printf 'command: sleep 1\nsource: []\nproject: followed\n' >short.yaml
+    cut down 5 submit short.yaml --wait >id 2>err
+    grep -q 'all 1 done' err
+}
+it '--wait goes on over a new connection' followed
+
+login_node() {
+    mkdir -p bin
+    printf '#!/bin/sh\nexit 1\n' >bin/sbatch
+    chmod +x bin/sbatch
+    ludwig down
+    PATH=$PWD/bin:$PATH timeout 30 ludwig up 2>err
+    grep -q -e --local err
+    [ -z "$(pids_of ludwig-worker)" ]
+    PATH=$PWD/bin:$PATH timeout 30 ludwig up --local
+    [ -n "$(pids_of ludwig-worker)" ]
+}
+it 'where sbatch is found no worker is started, unless told' login_node
+
+closed_early() {
+    ludwig jobs 1 | head -n 1 >out
+    [ "${PIPESTATUS[0]}" = 0 ]
+    grep -q '^JOB' out
+    status=0
+    ludwig status 2>err >/dev/full || status=$?
+    [ $status = 1 ]
+    grep -q 'write to stdout' err
+}
+it 'a reader that leaves early is no error, a full disk is one' closed_early
+
+harmless() {
+    cat >evil.yaml <<'END'
+project: evil
+source: []
+command: printf 'a\033]0;x\007b\n'; exit 1
+END
+    status=0
+    ludwig submit evil.yaml --wait >id 2>err || status=$?
+    [ $status = 1 ]
+    [ "$(ludwig logs "$(cat id).1")" = "$(printf 'a\033]0;x\007b')" ]
+    if command -v script >/dev/null; then
+        script -qec "ludwig logs $(cat id).1" /dev/null >out
+        grep -qF 'a^[]0;x^Gb' out
+    fi
+}
+it 'what a job prints cannot command a terminal' harmless
+
+done_testing

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/* client_spec.c - tests of reading sweep files */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/opt.h"
+#include "client/spec.h"
+#include "common/io.h"
+#include "common/json.h"
+#include "common/path.h"
+
+static int parse(const char *text, struct arena *a, struct spec *s, struct err *e)
+{
+    return spec_parse("f", NULL, text, strlen(text), a, s, e);
+}
+
+static void every_key_reaches_its_place(void **state)
+{
+    static const char text[] = "project: word2vec\n"
+                               "name: first try\n"
+                               "command: train --lr {lr}\n"
+                               "setup: source env.sh\n"
+                               "source: [./train.py, model/]\n"
+                               "data: [corpora, /srv/x.csv]\n"
+                               "params: {lr: [0.1, 0.2], opt: adam}\n"
+                               "debug: {lr: 1}\n"
+                               "reps: 3\n"
+                               "priority: -5\n"
+                               "nodes: [a, \"@b\"]\n"
+                               "resources: {cpus: 0.5, gpus: 2, memory: 2GiB, time: 90s}\n"
+                               "env: {A: 1, B: \"x\", C: 1.10, D: true}\n";
+    struct arena *a = arena_create();
+    const struct env_entry *env;
+    const struct spec_data *data;
+    struct spec s;
+    struct err e = { 0 };
+
+    (void)state;
+    assert_int_equal(parse(text, a, &s, &e), 0);
+    assert_string_equal(s.project, "word2vec");
+    assert_string_equal(s.name, "first try");
+    assert_string_equal(s.work.command, "train --lr {lr}");
+    assert_string_equal(s.work.setup, "source env.sh");
+    assert_true(s.has_source);
+    assert_int_equal(s.source.n, 2);
+    assert_string_equal(((const char **)s.source.items)[0], "train.py");
+    assert_string_equal(((const char **)s.source.items)[1], "model");
+    data = s.data.items;
+    assert_int_equal(s.data.n, 2);
+    assert_string_equal(data[0].name, "corpora");
+    assert_string_equal(data[1].path, "/srv/x.csv");
+    assert_string_equal(data[1].name, "x.csv");
+    assert_int_equal(s.params.n, 2);
+    assert_int_equal(s.debug.n, 1);
+    assert_int_equal(s.reps, 3);
+    assert_int_equal(s.priority, -5);
+    assert_true(s.has_nodes);
+    assert_int_equal(s.nodes.n, 2);
+    assert_int_equal(s.work.resources.cpus_milli, 500);
+    assert_int_equal(s.work.resources.gpus_milli, 2000);
+    assert_int_equal(s.work.resources.memory_bytes, INT64_C(2) << 30);
+    assert_int_equal(s.work.resources.time_ms, 90000);
+    env = s.work.env.items;
+    assert_int_equal(s.work.env.n, 4);
+    assert_string_equal(env[0].value, "1");
+    assert_string_equal(env[2].value, "1.10");
+    assert_string_equal(env[3].value, "true");
+    arena_destroy(a);
+}
+
+static void a_short_file_gets_the_defaults(void **state)
+{
+    struct arena *a = arena_create();
+    struct spec s;
+    struct err e = { 0 };
+    static const char text[] = "command: make\n";
+
+    (void)state;
+    assert_int_equal(spec_parse("f", "/home/u/my-sweep", text, strlen(text), a, &s, &e), 0);
+    assert_string_equal(s.project, "my-sweep");
+    assert_false(s.has_source);
+    assert_false(s.has_nodes);
+    assert_int_equal(s.params.n, 0);
+    assert_int_equal(s.reps, 1);
+    assert_int_equal(s.priority, 0);
+    assert_int_equal(s.work.resources.cpus_milli, 1000);
+    assert_int_equal(s.work.resources.gpus_milli, 0);
+    arena_destroy(a);
+}
+
+static void values_keep_their_types(void **state)
+{
+    static const struct {
+        const char *param;
+        const char *values; /* as JSON */
+    } cases[] = {
+        { "[0.1, 1e-3, 1, no, 2024-01-01, null, true, \"1\"]",
+          "[0.1,0.001,1,\"no\",\"2024-01-01\",null,true,\"1\"]" },
+        { "adam", "[\"adam\"]" },
+        { "{values: [[1, 2], {a: 1}]}", "[[1,2],{\"a\":1}]" },
+        { "{value: [1, 2]}", "[[1,2]]" },
+        { "{value: {a: 1}}", "[{\"a\":1}]" },
+        { "", "[null]" },
+        { "[1, 1]", "[1,1]" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        char *text = arena_printf(a, "project: p\ncommand: x\nparams:\n  q: %s\n", cases[i].param);
+        const struct param *param;
+        struct buf json = { 0 };
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse(text, a, &s, &e), 0);
+        param = params_find(&s.params, "q");
+        json_add_value(&json,
+                       &(struct value){ .type = VALUE_LIST, .list = { param->values, param->n } });
+        assert_string_equal(buf_text(&json), cases[i].values);
+        buf_free(&json);
+        arena_destroy(a);
+    }
+}
+
+#define HEAD "project: p\ncommand: x {a}\nparams: {a: [1, 2]}\n"
+
+static void every_mistake_says_where_and_what(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *error;
+    } cases[] = {
+        { "", "f:1:1: the file is empty" },
+        { "# nothing\n", "f:1:1: the file is empty" },
+        { "- a\n", "f:1:1: expected 'key: value' lines, found a list" },
+        { "just text\n", "f:1:1: expected 'key: value' lines, found text" },
+        { "project: p\n", "f:1:1: there is no 'command:', so there is nothing to run" },
+        { "command: x\n", "f:1:1: there is no 'project:'" },
+        { "project: p\ncommand: ''\n", "f:2:10: command: it is empty" },
+        { "project: p\ncommand: ' '\n", "f:2:10: command: it is empty" },
+        { "project: p\ncommand: [x]\n", "f:2:10: command: expected text, found a list" },
+        { "project: p\ncommand: x {lr}\n", "f:2:12: command: unknown parameter 'lr'" },
+        { "project: p\ncommand: x {lrr}\nparams: {lr: 1}\n",
+          "f:2:12: command: unknown parameter 'lrr' (did you mean 'lr'?)" },
+        { "project: p\ncommand: |\n  a\n  b {c}\n", "f:4:5: command: unknown parameter 'c'" },
+        { "project: a/b\ncommand: x\n",
+          "f:1:10: project: 'a/b' cannot be a folder on every system" },
+        { "project: .ludwig\ncommand: x\n",
+          "f:1:10: project: '.ludwig' cannot be a folder on every system" },
+        { "project: CON\ncommand: x\n",
+          "f:1:10: project: 'CON' cannot be a folder on every system" },
+        { "project:\ncommand: x\n", "f:1:9: project: expected text, found nothing" },
+        { HEAD "comand: y\n", "f:4:1: unknown key 'comand' (did you mean 'command'?)" },
+        { HEAD "zzz: y\n", "f:4:1: unknown key 'zzz'" },
+        { HEAD "reps: 0\n", "f:4:7: reps: expected at least 1" },
+        { HEAD "reps: -1\n", "f:4:7: reps: expected no negative number, found '-1'" },
+        { HEAD "reps: 4097\n", "f:4:7: reps: expected at most 4096, found '4097'" },
+        { HEAD "reps: 1.5\n", "f:4:7: reps: expected a whole number, found '1.5'" },
+        { HEAD "reps: many\n", "f:4:7: reps: expected a whole number, found 'many'" },
+        { HEAD "priority: 1001\n", "f:4:11: priority: expected a whole number from -1000 to 1000" },
+        { HEAD "priority: high\n", "f:4:11: priority: expected a whole number from -1000 to 1000" },
+        { HEAD "resources: {cpu: 1}\n", "f:4:13: unknown key 'cpu' (did you mean 'cpus'?)" },
+        { HEAD "resources: {cpus: 0}\n", "f:4:19: cpus: expected more than 0" },
+        { HEAD "resources: {gpus: 1.5}\n",
+          "f:4:19: gpus: expected a whole number, or a fraction below 1" },
+        { HEAD "resources: {memory: 2 apples}\n",
+          "f:4:21: memory: expected a size such as 2GiB, found '2 apples'" },
+        { HEAD "resources: {time: long}\n",
+          "f:4:19: time: expected a duration such as 10min, found 'long'" },
+        { HEAD "resources: 4\n", "f:4:12: resources: expected a map, found '4'" },
+        { HEAD "env: {LUDWIG_JOB: 1}\n",
+          "f:4:7: env: LUDWIG_JOB: names that begin with LUDWIG_ are ludwig's own" },
+        { HEAD "env: {a-b: 1}\n", "f:4:7: env: 'a-b' is no name for a variable" },
+        { HEAD "env: {A: [1]}\n", "f:4:10: env: A: expected text, found a list" },
+        { HEAD "env: {A: }\n", "f:4:10: env: A: expected text, found nothing" },
+        { HEAD "env: A=1\n", "f:4:6: env: expected 'NAME: value' lines, found text" },
+        { HEAD "source: /etc\n",
+          "f:4:9: source: '/etc' does not lie below the sweep file's folder" },
+        { HEAD "source: [a, ../b]\n",
+          "f:4:13: source: '../b' does not lie below the sweep file's folder" },
+        { HEAD "source: [[a]]\n",
+          "f:4:10: source: expected a path or a list of paths, found a list" },
+        { HEAD "data: [a, {share: b}]\n",
+          "f:4:11: data: 'share:' is not supported yet; name a local path" },
+        { HEAD "data: [x/a, y/a]\n", "f:4:13: data: two entries would both be a" },
+        { HEAD "data: ..\n",
+          "f:4:7: data: '..' does not end in a name that every system can show" },
+        { HEAD "data: 3\n", "f:4:7: data: expected a path, found a whole number" },
+        { HEAD "debug: {b: 1}\n", "f:4:9: debug: unknown parameter 'b'" },
+        { "project: p\ncommand: x\nparams: {epochs: 1}\ndebug: {epoch: 1}\n",
+          "f:4:9: debug: unknown parameter 'epoch' (did you mean 'epochs'?)" },
+        { HEAD "nodes: {a: 1}\n", "f:4:8: nodes: expected text or a list of texts, found a map" },
+        { "project: p\ncommand: x\nparams: [1]\n",
+          "f:3:9: params: expected 'name: value' lines, found a list" },
+        { "project: p\ncommand: x\nparams: {a: []}\n",
+          "f:3:13: a: an empty list leaves nothing to run" },
+        { "project: p\ncommand: x\nparams: {a: {values: []}}\n",
+          "f:3:22: a: an empty list leaves nothing to run" },
+        { "project: p\ncommand: x\nparams: {a: {values: 1}}\n",
+          "f:3:22: a: values: expected a list, found a whole number" },
+        { "project: p\ncommand: x\nparams: {a: {vales: [1]}}\n",
+          "f:3:14: a: unknown form 'vales' (did you mean 'values'?)" },
+        { "project: p\ncommand: x\nparams: {a: {b: 1}}\n",
+          "f:3:14: a: unknown form 'b' (a map as a value: a: {value: {...}})" },
+        { "project: p\ncommand: x\nparams: {a: {}}\n",
+          "f:3:13: a: expected one form such as {values: [1, 2]}" },
+        { "project: p\ncommand: x\nparams: {a: {value: 1, values: [1]}}\n",
+          "f:3:13: a: expected one form such as {values: [1, 2]}" },
+        { "project: p\ncommand: x\nparams: {'': 1}\n", "f:3:10: a parameter without a name" },
+        { "project: p\ncommand: x\nparams: {\"a\\nb\": 1}\n",
+          "f:3:10: a control character in a parameter's name" },
+        { "project: p\ncommand: x\ncommand: y\n",
+          "f:3:1: 'command' appears a second time (first in line 2)" },
+        { "project: p\n\tcommand: x\n", NULL },
+        { "project: [\n", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse(cases[i].text, a, &s, &e), -1);
+        assert_int_equal(e.kind, ERR_USAGE);
+        if (cases[i].error != NULL)
+            assert_string_equal(e.text, cases[i].error);
+        else
+            assert_memory_equal(e.text, "f:", 2);
+        arena_destroy(a);
+    }
+}
+
+static void all_mistakes_of_a_file_are_found_at_once(void **state)
+{
+    struct arena *a = arena_create();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(
+        parse("project: a/b\ncommand: x {b}\nparams: {a: [], c: {d: 1}}\nrep: 1\n", a, &s, &e), -1);
+    assert_string_equal(e.text,
+                        "f:3:13: a: an empty list leaves nothing to run\n"
+                        "f:3:21: c: unknown form 'd' (a map as a value: c: {value: {...}})\n"
+                        "f:4:1: unknown key 'rep' (did you mean 'reps'?)\n"
+                        "f:2:12: command: unknown parameter 'b'\n"
+                        "f:1:10: project: 'a/b' cannot be a folder on every system");
+    arena_destroy(a);
+}
+
+static struct spec_overrides none(void)
+{
+    return (struct spec_overrides){ .reps = OPT_UNSET, .priority = OPT_UNSET };
+}
+
+static void the_command_line_goes_over_the_file(void **state)
+{
+    static const char *set[] = { "a=[7, 8, 9]", "b=x" };
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x\nname: n\nnodes: q\nreps: 2\n"
+                           "params: {a: [1, 2], b: y, c: [1, 2]}\n",
+                           a, &s, &e),
+                     0);
+    o.set = (struct list){ set, 2 };
+    o.reps = 5;
+    o.priority = -3;
+    o.name = "other";
+    o.nodes = "h1,@g";
+    assert_int_equal(spec_override(&s, &o, a, &e), 0);
+    assert_int_equal(params_find(&s.params, "a")->n, 3);
+    assert_int_equal(params_find(&s.params, "a")->values[2].i, 9);
+    assert_int_equal(params_find(&s.params, "b")->values[0].type, VALUE_STR);
+    assert_int_equal(params_find(&s.params, "c")->n, 2);
+    assert_int_equal(s.reps, 5);
+    assert_int_equal(s.priority, -3);
+    assert_string_equal(s.name, "other");
+    assert_int_equal(s.nodes.n, 2);
+    assert_string_equal(((const char **)s.nodes.items)[1], "@g");
+    arena_destroy(a);
+}
+
+static void minimal_is_one_job_with_the_values_of_debug(void **state)
+{
+    static const char *set[] = { "b=77" };
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x\nreps: 9\ndebug: {a: 0, b: 0, l: [1, 2]}\n"
+                           "params: {a: [1, 2], b: 5, c: [3, 4], l: 1}\n",
+                           a, &s, &e),
+                     0);
+    o.minimal = true;
+    o.set = (struct list){ set, 1 };
+    assert_int_equal(spec_override(&s, &o, a, &e), 0);
+    assert_int_equal(s.reps, 1);
+    for (size_t i = 0; i < s.params.n; i++)
+        assert_int_equal(((struct param *)s.params.items)[i].n, 1);
+    assert_int_equal(params_find(&s.params, "a")->values[0].i, 0);
+    assert_int_equal(params_find(&s.params, "b")->values[0].i, 77);
+    assert_int_equal(params_find(&s.params, "c")->values[0].i, 3);
+    assert_int_equal(params_find(&s.params, "l")->values[0].type, VALUE_LIST);
+    arena_destroy(a);
+}
+
+static void mistakes_of_set_are_named(void **state)
+{
+    static const struct {
+        const char *set;
+        const char *error;
+    } cases[] = {
+        { "lr", "--set takes NAME=VALUE, not 'lr'" },
+        { "rl=1", "--set rl: unknown parameter 'rl' (did you mean 'lr'?)" },
+        { "lr=[]", "--set lr:1:1: lr: an empty list leaves nothing to run" },
+        { "lr=[1", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        struct spec_overrides o = none();
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse("project: p\ncommand: x\nparams: {lr: 1}\n", a, &s, &e), 0);
+        o.set = (struct list){ (void *)&cases[i].set, 1 };
+        assert_int_equal(spec_override(&s, &o, a, &e), -1);
+        assert_int_equal(e.kind, ERR_USAGE);
+        if (cases[i].error != NULL)
+            assert_string_equal(e.text, cases[i].error);
+        arena_destroy(a);
+    }
+}
+
+/* A file in a folder of its own, read; the error's text has the folder cut out. */
+static char *read_in_folder(const char *text)
+{
+    char dir[] = "/tmp/ludwig-spec-XXXXXX";
+    struct arena *a = arena_create();
+    struct err e = { 0 };
+    struct spec s;
+    char *path, *found = NULL;
+
+    assert_non_null(mkdtemp(dir));
+    path = path_join(dir, "s.yaml");
+    assert_int_equal(io_replace_file(path, text, strlen(text), 0600, &e), 0);
+    if (spec_read(path, a, &s, &e) < 0)
+        found = mem_strdup(e.text + strlen(dir) + 1);
+    assert_int_equal(io_remove_tree(dir, NULL), 0);
+    free(path);
+    arena_destroy(a);
+    return found;
+}
+
+static void errors_show_the_line_and_mark_the_column(void **state)
+{
+    char *text = read_in_folder("project: p\ncommand: x {lr}\n");
+
+    (void)state;
+    assert_non_null(text);
+    assert_string_equal(text, "s.yaml:2:12: command: unknown parameter 'lr'\n"
+                              "    2 | command: x {lr}\n"
+                              "      |            ^");
+    free(text);
+}
+
+static void source_and_data_must_exist(void **state)
+{
+    char *text = read_in_folder("project: p\ncommand: x\nsource: nope.py\n");
+
+    (void)state;
+    assert_non_null(text);
+    assert_non_null(strstr(text, "s.yaml:3:9: source: there is no file or folder /tmp/"));
+    free(text);
+    text = read_in_folder("project: p\ncommand: x\ndata: [s.yaml, nope]\n");
+    assert_non_null(text);
+    assert_non_null(strstr(text, "s.yaml:3:16: data: there is no file or folder /tmp/"));
+    free(text);
+    assert_null(read_in_folder("project: p\ncommand: x\ndata: s.yaml\n"));
+}
+
+static void a_file_that_is_not_there_is_wrong_usage(void **state)
+{
+    struct arena *a = arena_create();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(spec_read("/nonexistent/s.yaml", a, &s, &e), -1);
+    assert_int_equal(e.kind, ERR_USAGE);
+    assert_int_equal(spec_read("/tmp", a, &s, &e), -1);
+    arena_destroy(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_reaches_its_place),
+        cmocka_unit_test(a_short_file_gets_the_defaults),
+        cmocka_unit_test(values_keep_their_types),
+        cmocka_unit_test(every_mistake_says_where_and_what),
+        cmocka_unit_test(all_mistakes_of_a_file_are_found_at_once),
+        cmocka_unit_test(the_command_line_goes_over_the_file),
+        cmocka_unit_test(minimal_is_one_job_with_the_values_of_debug),
+        cmocka_unit_test(mistakes_of_set_are_named),
+        cmocka_unit_test(errors_show_the_line_and_mark_the_column),
+        cmocka_unit_test(source_and_data_must_exist),
+        cmocka_unit_test(a_file_that_is_not_there_is_wrong_usage),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

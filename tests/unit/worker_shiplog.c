@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* worker_shiplog.c - tests of logs on their way to the share */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <poll.h>
+#include <time.h>
+
+#include "common/units.h"
+#include "tests/unit/worker_site.h"
+#include "worker/shiplog.h"
+
+#define HEX    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define SHARED "share/demo/logs/7/x.log"
+
+/* A job prints. */
+static void print(struct site *s, const char *text)
+{
+    int fd = openat(s->scratch.log_fd, HEX, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(io_write_all(fd, text, strlen(text)), 0);
+    close(fd);
+}
+
+/* Returns how long it took; the promise is a second. */
+static int64_t wait_for(struct site *s, const char *text)
+{
+    int64_t begin_ms = units_monotonic_ms();
+
+    while (!site_has(s, SHARED) || strcmp(site_read(s, SHARED), text) != 0) {
+        if (units_monotonic_ms() - begin_ms > 10000)
+            fail_msg("not there after 10 s: %s", text);
+        (void)poll(NULL, 0, 5);
+    }
+    return units_monotonic_ms() - begin_ms;
+}
+
+static void what_a_job_prints_is_there_within_a_second(void **state)
+{
+    struct site s;
+    struct token token;
+    struct shiplog *log;
+    struct err e = { 0 };
+
+    (void)state;
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    log = shiplog_create(s.scratch.log_fd, &e);
+    assert_non_null(log);
+    print(&s, "before anybody asked\n");
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    assert_true(wait_for(&s, "before anybody asked\n") < 1000);
+    print(&s, "more\n");
+    assert_true(wait_for(&s, "before anybody asked\nmore\n") < 1000);
+    print(&s, "and\n");
+    print(&s, "more\n");
+    assert_true(wait_for(&s, "before anybody asked\nmore\nand\nmore\n") < 1000);
+    shiplog_destroy(log);
+    site_close(&s);
+}
+
+static void a_log_nobody_writes_to_costs_nothing(void **state)
+{
+    struct site s;
+    struct token token;
+    struct shiplog *log;
+    struct err e = { 0 };
+    struct timespec before, after;
+
+    (void)state;
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    log = shiplog_create(s.scratch.log_fd, &e);
+    assert_non_null(log);
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    print(&s, "x\n");
+    (void)wait_for(&s, "x\n");
+    (void)poll(NULL, 0, 500);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    (void)poll(NULL, 0, 1000);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    assert_true((after.tv_sec - before.tv_sec) * 1000000000L + after.tv_nsec - before.tv_nsec <
+                1000000L);
+    shiplog_destroy(log);
+    site_close(&s);
+}
+
+static void a_share_that_was_away_gets_all_of_it(void **state)
+{
+    struct site s;
+    struct token token;
+    struct shiplog *log;
+    struct err e = { 0 };
+
+    (void)state;
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    log = shiplog_create(s.scratch.log_fd, &e);
+    assert_non_null(log);
+    assert_int_equal(renameat(s.top_fd, "share/demo", s.top_fd, "away"), 0);
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    print(&s, "one\n");
+    (void)poll(NULL, 0, 500);
+    print(&s, "two\n");
+    assert_int_equal(renameat(s.top_fd, "away", s.top_fd, "share/demo"), 0);
+    (void)wait_for(&s, "one\ntwo\n");
+    shiplog_destroy(log);
+    site_close(&s);
+}
+
+static void a_forgotten_log_is_left_alone(void **state)
+{
+    struct site s;
+    struct token token;
+    struct shiplog *log;
+    struct err e = { 0 };
+
+    (void)state;
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    log = shiplog_create(s.scratch.log_fd, &e);
+    assert_non_null(log);
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    shiplog_forget(log, &token);
+    shiplog_forget(log, &token);
+    print(&s, "x\n");
+    (void)poll(NULL, 0, 700);
+    assert_false(site_has(&s, SHARED));
+    shiplog_destroy(log);
+    shiplog_destroy(NULL);
+    site_close(&s);
+}
+
+static void the_rest_goes_behind_what_is_there(void **state)
+{
+    static const struct {
+        const char *local, *shared;
+    } cases[] = {
+        { "all of it\n", "" }, { "all of it\n", "all of" }, { "all of it\n", "all of it\n" },
+    };
+    struct site s;
+    struct err e = { 0 };
+
+    (void)state;
+    site_open(&s, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        site_write(s.top_fd, "local", cases[i].local);
+        site_write(s.top_fd, "shared", cases[i].shared);
+        assert_int_equal(shiplog_ship(s.top_fd, "local", s.top_fd, "shared", 0600, &e), 0);
+        assert_string_equal(site_read(&s, "shared"), "all of it\n");
+    }
+    assert_int_equal(shiplog_ship(s.top_fd, "nothing", s.top_fd, "empty", 0600, &e), 0);
+    assert_string_equal(site_read(&s, "empty"), "");
+    site_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_job_prints_is_there_within_a_second),
+        cmocka_unit_test(a_log_nobody_writes_to_costs_nothing),
+        cmocka_unit_test(a_share_that_was_away_gets_all_of_it),
+        cmocka_unit_test(a_forgotten_log_is_left_alone),
+        cmocka_unit_test(the_rest_goes_behind_what_is_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

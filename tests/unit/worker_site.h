@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker_site.h - a share and a scratch in a temporary folder, and an order to go with them
+ */
+#ifndef LUDWIG_TESTS_UNIT_WORKER_SITE_H
+#define LUDWIG_TESTS_UNIT_WORKER_SITE_H
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/mp.h"
+#include "worker/scratch.h"
+
+struct site {
+    char *top;
+    char *share;
+    int top_fd;
+    struct scratch scratch;
+    struct arena *arena;
+    struct buf params;
+};
+
+/* scratch_base: where scratch lies, NULL beside the share. */
+static inline void site_open(struct site *s, const char *scratch_base)
+{
+    char template[] = "/tmp/ludwig.XXXXXX";
+    char *scratch, *project;
+    struct err e = { 0 };
+
+    assert_non_null(mkdtemp(template));
+    *s = (struct site){ .top = mem_strdup(template), .arena = arena_create() };
+    s->share = mem_printf("%s/share", s->top);
+    project = mem_printf("%s/demo", s->share);
+    assert_int_equal(io_make_dirs(project, 0755, &e), 0);
+    assert_int_equal(chmod(project, 0755), 0);
+    scratch = scratch_base == NULL ? mem_printf("%s/scratch", s->top)
+                                   : mem_printf("%s/%s", scratch_base, s->top + 5);
+    if (scratch_open(&s->scratch, scratch, &e) < 0)
+        fail_msg("%s", e.text);
+    s->top_fd = io_open_dir(s->top, &e);
+    free(project);
+    free(scratch);
+}
+
+static inline void site_close(struct site *s)
+{
+    struct err e = { 0 };
+
+    close(s->top_fd);
+    assert_int_equal(io_remove_tree(s->scratch.path, &e), 0);
+    assert_int_equal(io_remove_tree(s->top, &e), 0);
+    scratch_close(&s->scratch);
+    arena_destroy(s->arena);
+    buf_free(&s->params);
+    free(s->share);
+    free(s->top);
+}
+
+/* Attempt of the first job, {lr: 0.1}; token: 32 times this digit. */
+static inline struct order site_order(struct site *s, char digit, const char *command)
+{
+    struct order o = { .server_id = "server", .share = s->share };
+    char hex[TOKEN_HEX];
+
+    buf_clear(&s->params);
+    mp_add_map(&s->params, 1);
+    mp_add_str(&s->params, "lr", 2);
+    mp_add_float(&s->params, 0.1);
+    memset(hex, digit, TOKEN_HEX - 1);
+    hex[TOKEN_HEX - 1] = '\0';
+    assert_int_equal(token_parse(hex, &o.assignment.token), 0);
+    o.assignment.sweep = 7;
+    o.assignment.job = 13;
+    o.assignment.attempt = 1;
+    o.assignment.param_name = "param_003";
+    o.assignment.job_name = "20261121-101500_num0";
+    o.assignment.seed = 99;
+    o.assignment.params = buf_bytes(&s->params);
+    o.work.sweep = 7;
+    o.work.project = "demo";
+    o.work.user = "somebody";
+    o.work.work.command = command;
+    o.work.work.resources.cpus_milli = 2500;
+    return o;
+}
+
+static inline void site_write(int dir_fd, const char *path, const char *text)
+{
+    struct err e = { 0 };
+
+    if (io_write_file_at(dir_fd, path, text, strlen(text), 0644, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+/* The file's text, in the site's arena; path is below the top folder. */
+static inline const char *site_read(struct site *s, const char *path)
+{
+    struct buf text = { 0 };
+    struct err e = { 0 };
+    const char *copy;
+
+    if (io_read_file_at(s->top_fd, path, 1 << 20, &text, &e) < 0)
+        fail_msg("%s", e.text);
+    copy = arena_strndup(s->arena, buf_text(&text), text.n);
+    buf_free(&text);
+    return copy;
+}
+
+static inline bool site_has(const struct site *s, const char *path)
+{
+    struct stat st;
+
+    return fstatat(s->top_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static inline int site_count(const char *folder)
+{
+    char *command = mem_printf("find %s -mindepth 1 | wc -l", folder);
+    FILE *f = popen(command, "r");
+    int n = -1;
+
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%d", &n), 1);
+    pclose(f);
+    free(command);
+    return n;
+}
+
+#endif

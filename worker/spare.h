@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spare.h - folders of earlier attempts, used again
+ *
+ * Making and removing files is what a short job costs most: ext4 passes over every
+ * inode that was freed in the last minutes before it gives out one.  So a folder that
+ * is done with is kept for a while, emptied but for the files each attempt has, and the
+ * next attempt takes it by a rename and overwrites them.
+ *
+ *   run/ ─▶ ended/ ─▶ published/ ─discard─▶ spare/ ─next attempt─▶ run/
+ *
+ * The publisher gives, the runners take, and nothing is left when there is nothing to do.
+ */
+#ifndef LUDWIG_WORKER_SPARE_H
+#define LUDWIG_WORKER_SPARE_H
+
+#include "worker/scratch.h"
+
+/* What a runner remembers to be there. */
+struct spares {
+    char **names;
+    size_t n;
+};
+
+/* Makes a spare folder the caller's own, as spare/AS: true, or false when there is none. AS begins
+ * with a dot. */
+bool spare_take(struct spares *p, const struct scratch *s, const char *as);
+void spares_free(struct spares *p);
+
+/* Keeps published/NAME, with log/NAME in it when that is empty; *count is how many there are
+ * at most.  false: it cannot be kept and is where it was. */
+bool spare_give(const struct scratch *s, const char *name, size_t *count);
+/* Removes all; a runner that is about to use one makes do without. */
+void spare_clear(const struct scratch *s, size_t *count);
+
+#endif
