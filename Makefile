@@ -213,8 +213,11 @@ $(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/fuzz/%
 	    -artifact_prefix=build/fuzz/findings/$*- build/fuzz/corpus/$* $(wildcard tests/fuzz/corpus/$*) \
 	    && echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
 
-.PHONY: bench
-bench: $(benches:build/bench/%=bench-%)   ## run all benchmarks; bench-NAME runs one, as bench-jobs
+.PHONY: bench bench-jobs
+bench: bench-jobs       ## run all benchmarks; bench-NAME runs one, as bench-jobs
+bench-jobs: benches all
+	@echo '# jobs' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/jobs.sh build/bench/floor
+
 bench-%: build/bench/% all
 	@echo '# $*' && LUDWIG_BIN=$(abspath $(bin)) build/bench/$*
 

@@ -95,7 +95,7 @@ static int write_worker_conf(const char *state, const struct conf *c, const char
         entry("server", value_str(server)),
         entry("share", value_str(share)),
         entry("state", value_str(worker_state)),
-        entry("kind", value_str("local")),
+        entry("kind", value_str(node_kind_names[NODE_LOCAL])),
     };
     size_t n = 4;
     int result;
@@ -247,7 +247,8 @@ static int has_worker(struct rpc *rpc, struct err *e)
         return -1;
     nodes = page.nodes.items;
     for (size_t i = 0; i < page.nodes.n; i++)
-        if (strcmp(nodes[i].kind, "local") == 0 && strcmp(nodes[i].state, "lost") != 0)
+        if (strcmp(nodes[i].kind, node_kind_names[NODE_LOCAL]) == 0 &&
+            strcmp(nodes[i].state, "lost") != 0)
             return 1;
     return 0;
 }

@@ -3,11 +3,23 @@
 
 #include "common/proto.h"
 
+#include <string.h>
+
 #define COUNT_MAX   (INT64_C(1) << 53)
 #define TIME_MAX_MS (INT64_C(1) << 53)
 #define JOBS_MAX    (INT64_C(1) << 40)
 
 const char *const reuse_names[REUSE_COUNT] = { "all", "params", "none" };
+
+const char *const node_kind_names[NODE_KIND_COUNT] = { "local", "node", "slurm" };
+
+int node_kind_parse(const char *name)
+{
+    for (int kind = 0; kind < NODE_KIND_COUNT; kind++)
+        if (strcmp(node_kind_names[kind], name) == 0)
+            return kind;
+    return -1;
+}
 
 #define X(name, wire, exit) wire,
 static const char *const error_names[ERR_KIND_COUNT] = { ERR_KINDS(X) };

@@ -241,9 +241,15 @@ struct msg_result_page {
     int64_t next;
 };
 
+/* What a worker may call its machine: one's own, a node of the lab, inside a Slurm job. */
+enum node_kind { NODE_LOCAL, NODE_PLAIN, NODE_SLURM, NODE_KIND_COUNT };
+extern const char *const node_kind_names[NODE_KIND_COUNT];
+/* -1 for a name that is none. */
+int node_kind_parse(const char *name);
+
 struct node_info {
     const char *node;
-    const char *kind;  /* "local", "node", "slurm" */
+    const char *kind;  /* of node_kind_names */
     const char *state; /* "up", "drained", "lost" */
     double cpus;
     int64_t gpus;

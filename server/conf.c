@@ -9,7 +9,7 @@
 /* Ten minutes: longer than a reboot, shorter than the patience of whoever waits for a job. */
 #define LEASE_MS (INT64_C(10) * 60 * 1000)
 /* Debian's and Fedora's first uid of a person. */
-#define MIN_UID  1000
+#define MIN_UID 1000
 
 static int read_groups(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
                        void *to)

@@ -14,7 +14,7 @@ struct node_group {
 
 struct conf {
     struct arena *arena;
-    const char *share;        /* absolute, as the other paths; ~ is filled in */
+    const char *share; /* absolute, as the other paths; ~ is filled in */
     const char *state;
     struct list sockets;      /* const char *: paths; <share>/.ludwig/server.sock unless said */
     const char *socket_group; /* sockets are 0660 for it; NULL: 0666 */

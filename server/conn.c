@@ -148,7 +148,7 @@ static void turn_away(int fd, const struct err *why)
 
 static void append(struct conns *l, struct conn *c)
 {
-    mem_grow((void **)&l->items, &l->capacity, l->n, sizeof *l->items);
+    mem_grow((void **)&l->items, &l->capacity, l->n, sizeof(struct conn *));
     c->number = ++l->last_number;
     l->items[l->n++] = c;
 }
@@ -200,7 +200,7 @@ void conn_close(struct server *sv, struct conn *c, const char *why)
     log_event(LOG_DEBUG, "closed", "conn", "%lld", (long long)c->number, "user", "%s", c->user,
               "why", "%s", why, NULL);
     take_out(l, c);
-    mem_grow((void **)&l->dead, &l->dead_capacity, l->n_dead, sizeof *l->dead);
+    mem_grow((void **)&l->dead, &l->dead_capacity, l->n_dead, sizeof(struct conn *));
     l->dead[l->n_dead++] = c;
     chan_destroy(c->chan);
     subscribe_forget(c);

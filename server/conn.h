@@ -30,17 +30,17 @@ struct conn {
     uid_t uid;
     char *user;
     bool is_admin;
-    bool greeted;  /* hello was answered */
-    unsigned role; /* FROM_CLIENT or FROM_WORKER, 0 before hello */
-    int64_t worker; /* its row in the table of workers, 0: none registered */
+    bool greeted;        /* hello was answered */
+    unsigned role;       /* FROM_CLIENT or FROM_WORKER, 0 before hello */
+    int64_t worker;      /* its row in the table of workers, 0: none registered */
     int64_t registering; /* what it becomes once the turn is committed */
     int64_t hand_seq;
-    bool has_submits; /* it may have opened sweeps that it did not end */
-    bool is_ending;   /* nothing is taken from it any more; closed once it has read all */
-    bool is_finished; /* the channel was told so */
-    uint64_t ends_ms; /* of the loop's clock: when a finished one is closed all the same */
+    bool has_submits;     /* it may have opened sweeps that it did not end */
+    bool is_ending;       /* nothing is taken from it any more; closed once it has read all */
+    bool is_finished;     /* the channel was told so */
+    uint64_t ends_ms;     /* of the loop's clock: when a finished one is closed all the same */
     size_t pending_bytes; /* answers of this turn, not yet given to the channel */
-    struct unfinished *unfinished; /* its request that goes on in later turns: dispatch.c */
+    struct unfinished *unfinished;      /* its request that goes on in later turns: dispatch.c */
     struct subscription *subscriptions; /* list: subscribe.c */
 };
 

@@ -37,8 +37,12 @@ static const struct {
 
 /* EXCLUSIVE comes before WAL: then there is no shared memory file, and nobody else gets in. */
 static const char *const pragmas[] = {
-    "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL",
-    "PRAGMA foreign_keys = OFF",       "PRAGMA temp_store = MEMORY", "PRAGMA trusted_schema = OFF",
+    "PRAGMA locking_mode = EXCLUSIVE",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = OFF",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA trusted_schema = OFF",
     "PRAGMA cache_size = -4000", /* KiB; a bigger one is memory an idle ludwigd would sit on */
     "PRAGMA journal_size_limit = 67108864",
 };
@@ -69,8 +73,8 @@ static int is_wal(sqlite3 *handle, struct err *e)
 
 struct db *db_open(const char *path, struct err *e)
 {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-                SQLITE_OPEN_PRIVATECACHE;
+    int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
     struct db *db = mem_alloc(sizeof *db);
 
     for (int i = 0; i < SQL_COUNT; i++)

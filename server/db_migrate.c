@@ -31,7 +31,7 @@ static enum err_kind kind_of(sqlite3 *handle)
     case SQLITE_READONLY: return ERR_DENIED;
     case SQLITE_IOERR:
         return is_no_space(errno) || is_no_space(sqlite3_system_errno(handle)) ? ERR_NO_SPACE
-                                                                              : ERR_INTERNAL;
+                                                                               : ERR_INTERNAL;
     default: return ERR_INTERNAL;
     }
 }

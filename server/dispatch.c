@@ -91,8 +91,7 @@ static int check_allowed(const struct call *call, struct err *e)
         return err_set(e, ERR_PROTOCOL, "say hello before %s", m->name);
     if (c->greeted && call->envelope.type == MSG_HELLO)
         return err_set(e, ERR_PROTOCOL, "hello was said already");
-    if (handlers[call->envelope.type] == NULL ||
-        (c->greeted && (m->flags & c->role) == 0))
+    if (handlers[call->envelope.type] == NULL || (c->greeted && (m->flags & c->role) == 0))
         return err_set(e, ERR_PROTOCOL, "%s is not yours to send", m->name);
     if (m->flags & CHANGES && token_is_zero(&call->envelope.id))
         return err_set(e, ERR_PROTOCOL, "%s needs a request id", m->name);

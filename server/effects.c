@@ -75,8 +75,8 @@ static void send_now(struct server *sv, const struct effect *effect)
     if (c == NULL)
         return;
     if (chan_send_encoded(c->chan, effect->type, effect->re, buf_bytes(&effect->body), &e) < 0)
-        log_event(LOG_DEBUG, "not-sent", "conn", "%lld", (long long)effect->number, "message",
-                  "%s", proto.messages[effect->type].name, "why", "%s", e.text, NULL);
+        log_event(LOG_DEBUG, "not-sent", "conn", "%lld", (long long)effect->number, "message", "%s",
+                  proto.messages[effect->type].name, "why", "%s", e.text, NULL);
 }
 
 static void run_one(struct server *sv, struct effect effect)

@@ -105,8 +105,8 @@ static int fill_jobs(struct server *sv, struct ask *ask, const struct msg_get_jo
     size_t limit = page_limit(req->limit);
     struct job_info *items = arena_alloc(ask->arena, limit * sizeof *items);
     int64_t last = req->last == 0 ? INT64_MAX : req->last;
-    struct stmt *s = db_ask(sv->db, SQL_JOB_PAGE, "iiii", req->sweep, req->after, last,
-                            (int64_t)SCAN_MAX);
+    struct stmt *s =
+        db_ask(sv->db, SQL_JOB_PAGE, "iiii", req->sweep, req->after, last, (int64_t)SCAN_MAX);
     size_t size_bytes = 0;
     int64_t seen = 0;
     size_t n = 0;

@@ -42,7 +42,8 @@ static int check_resources(const struct resources *r, struct err *e)
     if (r->cpus_milli == 0 && r->gpus_milli == 0)
         return err_set(e, ERR_USAGE, "resources: a job needs processors or GPUs");
     if (r->gpus_milli > 1000 && r->gpus_milli % 1000 != 0)
-        return err_set(e, ERR_USAGE, "resources: gpus must be a fraction below 1 or a whole number");
+        return err_set(e, ERR_USAGE,
+                       "resources: gpus must be a fraction below 1 or a whole number");
     return 0;
 }
 
@@ -115,8 +116,9 @@ static int64_t project_take(struct server *sv, const struct conn *c, const char 
     int64_t id = rc == 1 ? stmt_int(s, 0) : -1;
 
     if (rc == 1 && stmt_int(s, 1) != (int64_t)c->uid)
-        id = err_set(e, ERR_DENIED, "project '%s' belongs to %s; choose another name with project: NAME",
-                     name, stmt_text(s, 2));
+        id = err_set(e, ERR_DENIED,
+                     "project '%s' belongs to %s; choose another name with project: NAME", name,
+                     stmt_text(s, 2));
     stmt_end(s);
     if (rc != 0)
         return id;
@@ -275,8 +277,7 @@ static int find_done(struct taking *t, int64_t param, int64_t rep, int64_t *job,
     switch (t->reuse) {
     case REUSE_ALL:
         return db_get_int(t->sv->db, e, job, SQL_DONE_SAME_WORK, "iid", param, rep, &t->work);
-    case REUSE_PARAMS:
-        return db_get_int(t->sv->db, e, job, SQL_DONE_ANY_WORK, "ii", param, rep);
+    case REUSE_PARAMS: return db_get_int(t->sv->db, e, job, SQL_DONE_ANY_WORK, "ii", param, rep);
     default: return 0;
     }
 }
@@ -505,10 +506,9 @@ static int show(struct server *sv, const struct taking *t, struct err *e)
     bool is_done = t->jobs == 0;
     int64_t version = turn_next_version(sv, e);
 
-    if (version < 0 ||
-        db_run(sv->db, e, SQL_SWEEP_SHOW, "iiiii", t->sweep,
-               (int64_t)(is_done ? SWEEP_DONE : SWEEP_RUNNING), t->now_ms,
-               is_done ? t->now_ms : (int64_t)0, version) < 0)
+    if (version < 0 || db_run(sv->db, e, SQL_SWEEP_SHOW, "iiiii", t->sweep,
+                              (int64_t)(is_done ? SWEEP_DONE : SWEEP_RUNNING), t->now_ms,
+                              is_done ? t->now_ms : (int64_t)0, version) < 0)
         return -1;
     turn_touch_sweep(sv, t->sweep);
     if (!is_done)

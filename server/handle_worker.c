@@ -5,10 +5,22 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/path.h"
 #include "server/attempts.h"
 #include "server/lease.h"
 
 /* ---- register ---- */
+
+static int check_claims(const struct msg_register *r, struct err *e)
+{
+    if (!path_is_portable_name(r->node))
+        return err_set(e, ERR_USAGE, "a node cannot be called '%.80s'", r->node);
+    if (node_kind_parse(r->kind) < 0)
+        return err_set(e, ERR_USAGE, "node %s: a worker cannot be a '%.80s'", r->node, r->kind);
+    if (token_is_zero(&r->worker) || token_is_zero(&r->incarnation) || r->boot_id[0] == '\0')
+        return err_set(e, ERR_USAGE, "node %s: its identity is missing", r->node);
+    return 0;
+}
 
 /* The worker's row, made or brought up to date: its id, -1 with e set. */
 static int64_t worker_save(struct server *sv, const struct conn *c, const struct msg_register *r,
@@ -207,6 +219,8 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     const struct held *held = req->attempts.items;
     struct registering r = { .sv = sv };
 
+    if (check_claims(req, e) < 0)
+        return -1;
     r.worker = worker_save(sv, ask->conn, req, e);
     if (r.worker < 0)
         return -1;

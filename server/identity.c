@@ -94,6 +94,7 @@ int identity_may_submit(const struct conf *conf, const struct conn *c, struct er
 {
     if (c->uid == geteuid() || (int64_t)c->uid >= conf->min_uid)
         return 0;
-    return err_set(e, ERR_DENIED, "jobs of %s are not run here: its uid %u is below min_uid (%" PRId64
-                   ")", c->user, c->uid, conf->min_uid);
+    return err_set(e, ERR_DENIED,
+                   "jobs of %s are not run here: its uid %u is below min_uid (%" PRId64 ")",
+                   c->user, c->uid, conf->min_uid);
 }

@@ -31,7 +31,7 @@ static const char *take_text(struct arena *a, struct buf *b)
 void info_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int64_t *owner)
 {
     struct job_counts *jobs = &info->jobs;
-    int64_t *const counts[] = { &jobs->queued, &jobs->staging, &jobs->running, &jobs->publishing,
+    int64_t *const counts[] = { &jobs->queued, &jobs->staging, &jobs->running,  &jobs->publishing,
                                 &jobs->done,   &jobs->failed,  &jobs->cancelled };
 
     info->sweep = stmt_int(s, 0);

@@ -89,7 +89,7 @@ static int fill_address(const char *path, struct sockaddr_un *address, struct er
     if (strlen(path) >= sizeof address->sun_path)
         return err_set(e, ERR_USAGE, "socket %s: the path is longer than %zu bytes", path,
                        sizeof address->sun_path - 1);
-    strcpy(address->sun_path, path);
+    memcpy(address->sun_path, path, strlen(path) + 1);
     return 0;
 }
 
@@ -198,8 +198,12 @@ static void start(struct server *sv, struct listener *l, int fd, const char *pat
 
     if (lstat(path, &st) < 0)
         log_event(LOG_WARN, "listen", "socket", "%s", path, "error", "%s", strerror(errno), NULL);
-    *l = (struct listener){ .sv = sv, .fd = fd, .path = mem_strdup(path), .n_handles = 2,
-                            .device = st.st_dev, .inode = st.st_ino };
+    *l = (struct listener){ .sv = sv,
+                            .fd = fd,
+                            .path = mem_strdup(path),
+                            .n_handles = 2,
+                            .device = st.st_dev,
+                            .inode = st.st_ino };
     l->poll.data = l->rest.data = l;
     uv_poll_init(&sv->loop, &l->poll, fd);
     uv_timer_init(&sv->loop, &l->rest);

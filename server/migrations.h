@@ -10,11 +10,13 @@
 #ifndef LUDWIG_SERVER_MIGRATIONS_H
 #define LUDWIG_SERVER_MIGRATIONS_H
 
+/* It would move the comments behind the lines before. */
+/* clang-format off */
 #define MIGRATION_1                                                                                \
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"                               \
     /* a project belongs to who first used it */                                                   \
-    "CREATE TABLE project(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, uid INTEGER NOT NULL,"\
-    " user TEXT NOT NULL, params INTEGER NOT NULL DEFAULT 0);"                                     \
+    "CREATE TABLE project(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"                      \
+    " uid INTEGER NOT NULL, user TEXT NOT NULL, params INTEGER NOT NULL DEFAULT 0);"               \
     /* a configuration keeps its number for good */                                                \
     "CREATE TABLE param(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, no INTEGER NOT NULL,"    \
     " digest BLOB NOT NULL, value BLOB NOT NULL);"                                                 \
@@ -47,8 +49,8 @@
     "CREATE TABLE config(sweep INTEGER NOT NULL, param INTEGER NOT NULL,"                          \
     " PRIMARY KEY(sweep, param)) WITHOUT ROWID;"                                                   \
     "CREATE TABLE job(id INTEGER PRIMARY KEY, sweep INTEGER NOT NULL, no INTEGER NOT NULL,"        \
-    " param INTEGER NOT NULL, rep INTEGER NOT NULL, name TEXT NOT NULL, work_digest BLOB NOT NULL,"\
-    " state INTEGER NOT NULL, queue_order INTEGER,"                                                \
+    " param INTEGER NOT NULL, rep INTEGER NOT NULL, name TEXT NOT NULL,"                           \
+    " work_digest BLOB NOT NULL, state INTEGER NOT NULL, queue_order INTEGER,"                     \
     " cancelled INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,"                  \
     " losses INTEGER NOT NULL DEFAULT 0, forgiven INTEGER NOT NULL DEFAULT 0,"                     \
     " attempt INTEGER, reason TEXT,"                                                               \
@@ -74,19 +76,21 @@
     "CREATE UNIQUE INDEX attempt_token ON attempt(token);"                                         \
     "CREATE INDEX attempt_job ON attempt(job, no);"                                                \
     /* states 0..3 are the live ones: see ATTEMPT_STATES */                                        \
-    "CREATE INDEX attempt_live ON attempt(worker, sweep, state, recalled) WHERE state <= 3;"                          \
+    "CREATE INDEX attempt_live ON attempt(worker, sweep, state, recalled) WHERE state <= 3;"       \
     "CREATE TABLE metric(attempt INTEGER NOT NULL, name TEXT NOT NULL, value REAL, step INTEGER,"  \
     " PRIMARY KEY(attempt, name)) WITHOUT ROWID;"                                                  \
-    "CREATE TABLE worker(id INTEGER PRIMARY KEY, token BLOB NOT NULL UNIQUE, uid INTEGER NOT NULL,"\
-    " user TEXT NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL, boot_id TEXT NOT NULL,"          \
-    " incarnation BLOB NOT NULL, cpus_milli INTEGER NOT NULL, gpus INTEGER NOT NULL,"              \
-    " memory_bytes INTEGER NOT NULL, drained INTEGER NOT NULL DEFAULT 0,"                          \
+    "CREATE TABLE worker(id INTEGER PRIMARY KEY, token BLOB NOT NULL UNIQUE,"                      \
+    " uid INTEGER NOT NULL, user TEXT NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL,"           \
+    " boot_id TEXT NOT NULL, incarnation BLOB NOT NULL, cpus_milli INTEGER NOT NULL,"              \
+    " gpus INTEGER NOT NULL, memory_bytes INTEGER NOT NULL, drained INTEGER NOT NULL DEFAULT 0,"   \
     " seen_at INTEGER NOT NULL);"                                                                  \
     /* first answers of changing requests, so that asking twice is safe */                         \
     "CREATE TABLE request(id BLOB NOT NULL, uid INTEGER NOT NULL, at INTEGER NOT NULL,"            \
     " type INTEGER NOT NULL, answer BLOB NOT NULL, PRIMARY KEY(id, uid)) WITHOUT ROWID;"           \
     "CREATE INDEX request_at ON request(at);"                                                      \
     "INSERT INTO meta VALUES('version', 0);"
+
+/* clang-format on */
 
 /* n-th: n */
 #define MIGRATIONS(X) X(MIGRATION_1)

@@ -27,7 +27,7 @@ struct params {
     /* The batch before, sorted, on its way into the index. */
     struct entry *sorted;
     size_t n_sorted;
-    size_t n_indexed; /* of these */
+    size_t n_indexed;    /* of these; 0 while there is none */
     int64_t last_sorted; /* the highest row among them */
     size_t n_begun;      /* n_fresh when the handler began */
 };
@@ -120,7 +120,7 @@ static void keep(struct server *sv, void *context)
     if (p->n_sorted > 0 && p->n_indexed == p->n_sorted) {
         free(p->sorted);
         p->sorted = NULL;
-        p->n_sorted = 0;
+        p->n_sorted = p->n_indexed = 0;
     }
     sort_batch(p);
 }
@@ -159,8 +159,8 @@ int params_end(struct server *sv, struct err *e)
     for (; n > 0 && p->n_indexed < p->n_sorted; n--, p->n_indexed++) {
         const struct entry *entry = &p->sorted[p->n_indexed];
 
-        if (db_run(sv->db, e, SQL_DIGEST_ADD, "idi", entry->project, &entry->digest,
-                   entry->param) < 0)
+        if (db_run(sv->db, e, SQL_DIGEST_ADD, "idi", entry->project, &entry->digest, entry->param) <
+            0)
             return -1;
     }
     if (p->n_indexed == p->n_sorted &&
@@ -197,7 +197,7 @@ int params_add(struct server *sv, int64_t project, int64_t no, const struct dige
 
 size_t params_waiting(const struct params *p)
 {
-    return p->n_fresh + p->n_sorted;
+    return p->n_fresh + p->n_sorted - p->n_indexed;
 }
 
 /* ---- beginning and end ---- */

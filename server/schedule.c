@@ -66,8 +66,7 @@ static int gather_worker(struct pass *p, struct conn *c, struct err *e)
 
 static int gather_workers(struct pass *p, struct err *e)
 {
-    for (struct conn *c = conn_after(p->sv, 0); c != NULL;
-         c = conn_after(p->sv, c->number))
+    for (struct conn *c = conn_after(p->sv, 0); c != NULL; c = conn_after(p->sv, c->number))
         if (gather_worker(p, c, e) < 0)
             return -1;
     return 0;

@@ -131,8 +131,7 @@ static void on_last_call(uv_timer_t *timer)
 
 static bool is_over(struct server *sv)
 {
-    return sv->is_leaving &&
-           (conn_count(sv) == 0 || !uv_is_active((uv_handle_t *)sv->last_call));
+    return sv->is_leaving && (conn_count(sv) == 0 || !uv_is_active((uv_handle_t *)sv->last_call));
 }
 
 void server_run(struct server *sv)

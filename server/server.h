@@ -48,7 +48,7 @@ void server_close(struct server *sv);
 struct ask {
     struct conn *conn;
     const struct envelope *envelope;
-    struct arena *arena;  /* request and reply live here */
+    struct arena *arena; /* request and reply live here */
     int64_t progress[3]; /* zero at first; kept while the handler answers 1 */
 };
 
@@ -61,8 +61,8 @@ struct ask {
 typedef int (*handler_fn)(struct server *sv, struct ask *ask, const void *request, void *reply,
                           struct err *e);
 
-#define HANDLER(name)                                                                              \
-    int handle_##name(struct server *sv, struct ask *ask, const void *request, void *reply,        \
+#define HANDLER(name)                                                                       \
+    int handle_##name(struct server *sv, struct ask *ask, const void *request, void *reply, \
                       struct err *e)
 
 /* handle_hello.c */

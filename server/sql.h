@@ -16,7 +16,7 @@ enum sql_name {
 #define X(name, text) name,
     SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_TURN(X)
 #undef X
-    SQL_COUNT
+        SQL_COUNT
 };
 
 #endif

@@ -60,7 +60,7 @@
     X(SQL_SCHED_LOADS, "SELECT worker, sweep, count(*), sum(state = 0 AND NOT recalled)"           \
                        " FROM attempt WHERE state <= 3 GROUP BY worker, sweep")                    \
     X(SQL_SWEEP_NEEDS, "SELECT uid, cpus_milli, gpus_milli, memory_bytes, ran_jobs, ran_ms,"       \
-                       " nodes FROM sweep WHERE id = ?")                                                 \
+                       " nodes FROM sweep WHERE id = ?")                                           \
     X(SQL_SWEEP_WORK, "SELECT p.name, s.user, s.work FROM sweep s JOIN project p"                  \
                       " ON p.id = s.project WHERE s.id = ?")                                       \
     X(SQL_QUEUE_HEAD, "SELECT j.id, j.no, j.rep, j.name, j.attempts, p.no, p.digest, p.value"      \

@@ -6,9 +6,9 @@
 #define LUDWIG_SERVER_SQL_QUERY_H
 
 /* as info_sweep_row reads them */
-#define SWEEP_COLUMNS                                                                              \
-    "s.id, p.name, s.name, s.user, s.state, s.priority, s.configs, s.reps, s.reused, s.n_queued,"  \
-    " s.n_staging, s.n_running, s.n_publishing, s.n_done, s.n_failed, s.n_cancelled,"              \
+#define SWEEP_COLUMNS                                                                             \
+    "s.id, p.name, s.name, s.user, s.state, s.priority, s.configs, s.reps, s.reused, s.n_queued," \
+    " s.n_staging, s.n_running, s.n_publishing, s.n_done, s.n_failed, s.n_cancelled,"             \
     " s.submitted_at, s.ended_at, s.uid FROM sweep s JOIN project p ON p.id = s.project"
 
 #define SQL_QUERY(X)                                                                               \

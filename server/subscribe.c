@@ -43,8 +43,7 @@ static int add_jobs(struct server *sv, const struct subscription *sub, struct ar
 
     while ((rc = stmt_step(s, e)) == 1 && n < SUBSCRIBE_JOBS_MAX && size_bytes < INFO_PAGE_BYTES) {
         cursor = stmt_int(s, 1);
-        if (info_job(sv, page->sweep.project, stmt_int(s, 0), a, &items[n++], &size_bytes, e) <
-            0) {
+        if (info_job(sv, page->sweep.project, stmt_int(s, 0), a, &items[n++], &size_bytes, e) < 0) {
             rc = -1;
             break;
         }

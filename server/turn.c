@@ -51,8 +51,8 @@ struct turn {
     int64_t changes_before;
     struct turn_stats stats;
     bool is_awake;
-    bool is_running;      /* what is promised waits for the commit */
-    bool is_lost;         /* the transaction was undone under a handler */
+    bool is_running; /* what is promised waits for the commit */
+    bool is_lost;    /* the transaction was undone under a handler */
     bool wants_schedule;
     bool had_schedule; /* in this turn */
     struct err why_lost;

@@ -41,12 +41,12 @@ void turn_wake(struct turn *t);
 
 /*
  * Work of ludwigd's own (a lease that ran out, clearing away an abandoned submit): runs inside
- * the next turn in a savepoint of its own.  work returns 1 to be called again in a later turn,
+ * the next turn in a savepoint of its own.  run returns 1 to be called again in a later turn,
  * 0 when done, -1 with e set (logged, then dropped).  If the turn's commit fails it is
- * called again after TURN_PAUSE_MS.  The same (work, key) is queued once.
+ * called again after TURN_PAUSE_MS.  The same (run, key) is queued once.
  */
 typedef int (*turn_work_fn)(struct server *sv, int64_t key, struct err *e);
-void turn_add_work(struct turn *t, turn_work_fn work, int64_t key);
+void turn_add_work(struct turn *t, turn_work_fn run, int64_t key);
 
 /* ---- for handlers and work, inside a turn: effects, dropped if they fail ---- */
 

@@ -58,16 +58,28 @@ static bool move_to_ended(struct agent *ag, const char *hex)
     return is_there && renameat(ag->scratch.run_fd, hex, ag->scratch.ended_fd, hex) == 0;
 }
 
+static void resolve_run(struct agent *ag, struct attempt *a, const char *hex)
+{
+    if (!a->is_stale && move_to_ended(ag, hex))
+        flow_ended(ag, a);
+    else
+        flow_orphaned(ag, a);
+}
+
+/* In the direction in which folders move: the publisher of the agent before us may still be at
+ * work, and what it moves meanwhile must be seen somewhere. */
 void adopt_resolve(struct agent *ag, struct attempt *a)
 {
     char hex[TOKEN_HEX];
 
     token_hex(&a->token, hex);
-    if (is_in(ag->scratch.published_fd, hex))
-        resolve_published(ag, a, hex);
-    else if (!a->is_stale && (is_in(ag->scratch.ended_fd, hex) || move_to_ended(ag, hex)))
+    if (is_in(ag->scratch.run_fd, hex))
+        resolve_run(ag, a, hex);
+    else if (!a->is_stale && is_in(ag->scratch.ended_fd, hex))
         flow_ended(ag, a);
-    else if (a->is_stale || is_in(ag->scratch.run_fd, hex))
+    else if (is_in(ag->scratch.published_fd, hex))
+        resolve_published(ag, a, hex);
+    else if (a->is_stale)
         flow_orphaned(ag, a);
     else
         flow_admit(ag, a);
@@ -135,16 +147,16 @@ static bool is_known_elsewhere(const struct agent *ag, int dir_fd, const char *h
 
 static void clear_folder(struct agent *ag, int dir_fd, const char *hex)
 {
-    struct order_discard discard;
+    struct token token;
 
-    if (token_parse(hex, &discard.token) < 0 ||
-        attempts_find(&ag->attempts, &discard.token) != NULL ||
+    if (token_parse(hex, &token) < 0 || attempts_find(&ag->attempts, &token) != NULL ||
         is_known_elsewhere(ag, dir_fd, hex) || !is_of_ours(ag, dir_fd, hex))
         return;
     if (dir_fd == ag->scratch.run_fd)
-        reap_kill(&discard.token);
-    service_need(&ag->publisher);
-    service_send(&ag->publisher, ORDER_DISCARD, &discard);
+        reap_kill(&token);
+    mem_grow((void **)&ag->leftovers, &ag->leftovers_capacity, ag->n_leftovers,
+             sizeof *ag->leftovers);
+    ag->leftovers[ag->n_leftovers++] = token;
 }
 
 static void clear_folders(struct agent *ag, int dir_fd)
@@ -169,6 +181,7 @@ static void clear_all(struct agent *ag)
     clear_folders(ag, ag->scratch.ended_fd);
     clear_folders(ag, ag->scratch.published_fd);
     clear_folders(ag, ag->scratch.log_fd);
+    flow_discard_leftovers(ag);
 }
 
 /* ---- all of them ---- */

@@ -232,6 +232,7 @@ static void agent_free(struct agent *ag)
     node_free(&ag->node);
     conf_free(&ag->conf);
     free(ag->settled);
+    free(ag->leftovers);
     free(ag->server_id);
     free(ag->share);
     free(ag);

@@ -68,6 +68,8 @@ struct agent {
     uint64_t orphan_ms;
     struct token *settled; /* to be discarded once the registry says they are gone */
     size_t n_settled, settled_capacity;
+    struct token *leftovers; /* nobody's any more, still on scratch: to be discarded */
+    size_t n_leftovers, leftovers_capacity;
 
     uv_signal_t sigchld, sigterm, sigint;
     uv_prepare_t prepare;

@@ -52,9 +52,9 @@ static int protect_entry(struct todo *t, int dir_fd, const char *name, const cha
         return err_sys(e, "look at %s/%s", below, name);
     if (S_ISLNK(st.st_mode))
         return 0;
-    mode = S_ISDIR(st.st_mode)                ? FOLDER
+    mode = S_ISDIR(st.st_mode)           ? FOLDER
            : (st.st_mode & S_IXUSR) != 0 ? READ_ONLY_PROGRAM
-                                              : READ_ONLY;
+                                         : READ_ONLY;
     if (fchmodat(dir_fd, name, mode, 0) < 0)
         return err_sys(e, "protect %s/%s", below, name);
     if (S_ISDIR(st.st_mode))

@@ -9,7 +9,7 @@
 #include "common/io.h"
 #include "common/path.h"
 #include "common/units.h"
-#include "common/work.h"
+#include "common/proto.h"
 
 enum { CONF_MAX_BYTES = 1024 * 1024 };
 
@@ -62,15 +62,12 @@ static int read_name(struct keys_reader *r, const struct key *key, const struct 
 static int read_kind(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
                      void *to)
 {
-    static const char *const kinds[] = { "local", "node", "slurm" };
-    const char *text = text_of(node);
+    int kind = node_kind_parse(text_of(node));
 
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strcmp(text, kinds[i]) == 0) {
-            *(const char **)to = kinds[i];
-            return 0;
-        }
-    return keys_error(r, node, "%s: expected local, node or slurm", key->name);
+    if (kind < 0)
+        return keys_error(r, node, "%s: expected local, node or slurm", key->name);
+    *(const char **)to = node_kind_names[kind];
+    return 0;
 }
 
 typedef int (*parse_amount_fn)(const char *text, int64_t *amount, struct err *e);
@@ -191,7 +188,7 @@ int conf_parse(const char *name, const char *text, size_t n, struct conf *c, str
     const struct yaml_node *root;
 
     *c = (struct conf){ .arena = arena_create(),
-                        .kind = "node",
+                        .kind = node_kind_names[NODE_PLAIN],
                         .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
     root = yaml_parse(name, text, n, c->arena, e);
     if (root == NULL || read_root(name, root, c, e) < 0) {

@@ -42,6 +42,8 @@ extern const struct service_events flow_stager_events;
 void flow_watch(struct agent *ag, const struct attempt *a);
 /* Unless it ends within a moment: then all of its log goes with its result. */
 void flow_watch_soon(struct agent *ag, struct attempt *a);
+/* What adoption found on scratch that belongs to nobody. */
+void flow_discard_leftovers(struct agent *ag);
 /* By its phase: publish, withdraw or discard. */
 void flow_order_publisher(struct agent *ag, const struct attempt *a);
 extern const struct service_events flow_publisher_events;

@@ -63,11 +63,33 @@ void flow_order_publisher(struct agent *ag, const struct attempt *a)
         service_send(&ag->publisher, ORDER_DISCARD, &discard);
 }
 
+/* Not kept any longer: what is missed by this is found by the next agent. */
+static void send_leftovers(struct agent *ag)
+{
+    for (size_t i = 0; i < ag->n_leftovers; i++) {
+        struct order_discard discard = { ag->leftovers[i] };
+
+        service_send(&ag->publisher, ORDER_DISCARD, &discard);
+    }
+    ag->n_leftovers = 0;
+}
+
+void flow_discard_leftovers(struct agent *ag)
+{
+    if (ag->n_leftovers == 0)
+        return;
+    if (ag->publisher.chan == NULL)
+        service_need(&ag->publisher);
+    else
+        send_leftovers(ag);
+}
+
 static void on_up(void *context)
 {
     struct agent *ag = context;
     struct ring *at, *after;
 
+    send_leftovers(ag);
     for (RING_EACH(&ag->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 

@@ -40,9 +40,8 @@ static void add_parents(struct group *g, struct group_folder *f)
     for (size_t n = strlen(f->path); n > 0; n--)
         if (f->path[n] == '/') {
             mem_grow((void **)&g->files, &g->capacity, g->n_files, sizeof *g->files);
-            g->files[g->n_files++] = (struct sync_file){
-                f->share->fd, arena_strndup(g->arena, f->path, n), 0
-            };
+            g->files[g->n_files++] =
+                (struct sync_file){ f->share->fd, arena_strndup(g->arena, f->path, n), 0 };
         }
 }
 

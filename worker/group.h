@@ -16,8 +16,8 @@ struct group_share {
     struct group_share *next;
     const char *share;
     int fd;
-    bool is_by_system;  /* one syncfs does */
-    bool has_failed;    /* syncing it */
+    bool is_by_system; /* one syncfs does */
+    bool has_failed;   /* syncing it */
     struct err why;
 };
 

@@ -24,10 +24,10 @@
 #include "worker/words.h"
 
 /* What a job left behind in the background may finish its last write. */
-#define LEFTOVERS_MS    2000
+#define LEFTOVERS_MS 2000
 /* From SIGTERM to SIGKILL where no order says how long: enough to write a model to disk. */
-#define GRACE_MS        10000
-#define KILL_PAUSE_MS   10
+#define GRACE_MS          10000
+#define KILL_PAUSE_MS     10
 #define KILL_PAUSE_MAX_MS 1000
 
 /* ---- what becomes of it ---- */

@@ -15,7 +15,14 @@
 #include "worker/jobenv.h"
 #include "worker/spare.h"
 
-enum job_phase { PHASE_NONE, PHASE_RUNNING, PHASE_LEFTOVERS, PHASE_ENDING, PHASE_KILLING, PHASE_OVER };
+enum job_phase {
+    PHASE_NONE,
+    PHASE_RUNNING,
+    PHASE_LEFTOVERS,
+    PHASE_ENDING,
+    PHASE_KILLING,
+    PHASE_OVER
+};
 
 /* Why it was told to end. */
 enum job_stop { JOB_NOT_STOPPED, JOB_TIME_IS_UP, JOB_IS_CANCELLED };
@@ -42,8 +49,7 @@ struct job_site {
 };
 
 /* Starts it.  What cannot be started is over at once, and its outcome says why. */
-void job_start(struct job *j, const struct job_site *site, const struct order *o,
-               struct arena *a);
+void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a);
 /* SIGTERM to all of it, SIGKILL after grace_ms. */
 void job_cancel(struct job *j, int64_t grace_ms);
 /* Collects children that ended; call it when SIGCHLD came. */

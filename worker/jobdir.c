@@ -135,8 +135,8 @@ static int fill(struct jobdir *d, const struct scratch *s, const struct order *o
 
 static int open_log(struct jobdir *d, const struct scratch *s, const char *name, struct err *e)
 {
-    d->log_fd = openat(s->log_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-                       LOG_MODE);
+    d->log_fd =
+        openat(s->log_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, LOG_MODE);
     return d->log_fd < 0 ? err_sys(e, "create %s/%s", SCRATCH_LOG, name) : 0;
 }
 

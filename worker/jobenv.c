@@ -14,8 +14,6 @@
 #include "common/envvars.h"
 #include "worker/scratch.h"
 
-extern char **environ;
-
 /* Where nothing else is said. */
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
@@ -68,8 +66,8 @@ void jobenv_find_user(const char *scratch, struct arena *a, struct jobenv_user *
     user->name = account != NULL ? arena_strdup(a, account->pw_name)
                                  : arena_printf(a, "%lld", (long long)geteuid());
     user->home = home != NULL ? arena_strdup(a, home) : NULL;
-    user->shell = arena_strdup(
-        a, account != NULL && account->pw_shell[0] == '/' ? account->pw_shell : "/bin/sh");
+    user->shell = arena_strdup(a, account != NULL && account->pw_shell[0] == '/' ? account->pw_shell
+                                                                                 : "/bin/sh");
     user->path = arena_printf(a, "%s/%s:%s", scratch, SCRATCH_BIN, path);
 }
 

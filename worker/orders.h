@@ -18,29 +18,29 @@
 #include "common/proto.h"
 
 /* constant, name, direction: 1 to a child, 2 to the agent */
-#define ORDERS(X)                                                                                  \
-    X(ORDER_RUN, run, 1)                                                                           \
-    X(ORDER_STOP, stop, 1)                                                                         \
-    X(NOTE_HELLO, hello, 2)                                                                        \
-    X(NOTE_STARTED, started, 2)                                                                    \
-    X(NOTE_ENDED, ended, 2)                                                                        \
-    X(ORDER_STAGE, stage, 1)                                                                       \
-    X(NOTE_STAGED, staged, 2)                                                                      \
-    X(ORDER_LOOK, look, 1)                                                                         \
-    X(NOTE_FOUND, found, 2)                                                                        \
-    X(ORDER_WATCH, watch, 1)                                                                       \
-    X(ORDER_PUBLISH, publish, 1)                                                                   \
-    X(NOTE_PUBLISHED, published, 2)                                                                \
-    X(ORDER_WITHDRAW, withdraw, 1)                                                                 \
-    X(NOTE_WITHDRAWN, withdrawn, 2)                                                                \
-    X(ORDER_DISCARD, discard, 1)                                                                   \
+#define ORDERS(X)                   \
+    X(ORDER_RUN, run, 1)            \
+    X(ORDER_STOP, stop, 1)          \
+    X(NOTE_HELLO, hello, 2)         \
+    X(NOTE_STARTED, started, 2)     \
+    X(NOTE_ENDED, ended, 2)         \
+    X(ORDER_STAGE, stage, 1)        \
+    X(NOTE_STAGED, staged, 2)       \
+    X(ORDER_LOOK, look, 1)          \
+    X(NOTE_FOUND, found, 2)         \
+    X(ORDER_WATCH, watch, 1)        \
+    X(ORDER_PUBLISH, publish, 1)    \
+    X(NOTE_PUBLISHED, published, 2) \
+    X(ORDER_WITHDRAW, withdraw, 1)  \
+    X(NOTE_WITHDRAWN, withdrawn, 2) \
+    X(ORDER_DISCARD, discard, 1)    \
     X(NOTE_DISCARDED, discarded, 2)
 
 enum order_type {
 #define X(constant, name, direction) constant,
     ORDERS(X)
 #undef X
-    ORDER_COUNT
+        ORDER_COUNT
 };
 
 extern const struct protocol orders;
@@ -53,10 +53,10 @@ struct order {
     struct assignment assignment;
     struct sweep_work work;
     const char *server_id;
-    const char *share;   /* the share as this machine sees it */
-    struct list cpus;    /* struct number: its processors; empty: not pinned */
-    struct list gpus;    /* struct gpu_entry: what CUDA_VISIBLE_DEVICES names */
-    bool in_slurm;       /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
+    const char *share; /* the share as this machine sees it */
+    struct list cpus;  /* struct number: its processors; empty: not pinned */
+    struct list gpus;  /* struct gpu_entry: what CUDA_VISIBLE_DEVICES names */
+    bool in_slurm;     /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
 };
 
 struct number {
@@ -159,9 +159,9 @@ struct note_discarded {
 
 /* The file "outcome" in ended/<token>/, written by the runner. */
 struct outcome {
-    int event;         /* EV_DONE (exit 0), EV_FAIL, EV_CANCEL, EV_LOSE */
-    int64_t exit_code; /* nullable */
-    int64_t signal;    /* nullable */
+    int event;          /* EV_DONE (exit 0), EV_FAIL, EV_CANCEL, EV_LOSE */
+    int64_t exit_code;  /* nullable */
+    int64_t signal;     /* nullable */
     const char *reason; /* NULL, or in words: "time limit of 2 h reached" */
     int64_t started_at;
     int64_t ended_at;

@@ -97,8 +97,7 @@ static int look_at_final(struct result *r, const struct group *g, struct err *e)
 
 static int rename_saved(struct result *r, const struct group *g)
 {
-    return renameat(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), r->folder->fd,
-                    r->temporary);
+    return renameat(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), r->folder->fd, r->temporary);
 }
 
 /* ---- a copy ---- */

@@ -43,8 +43,7 @@ static bool any_is_placed(const struct result *results, const struct publish_ite
     return false;
 }
 
-static void fence_all(struct result *results, struct publish_item *items, size_t n,
-                      struct group *g)
+static void fence_all(struct result *results, struct publish_item *items, size_t n, struct group *g)
 {
     for (size_t i = 0; i < n; i++)
         if (went_well(&items[i]) && result_check_synced(&results[i], g, &items[i].error) == 0)

@@ -20,7 +20,6 @@ void publish_group(struct scratch *s, const char *host, struct publish_item *ite
                    struct arena *a);
 
 /* Takes what the attempt published out of runs/, and all there is of it off scratch. */
-int publish_withdraw(struct scratch *s, const struct token *token, struct arena *a,
-                     struct err *e);
+int publish_withdraw(struct scratch *s, const struct token *token, struct arena *a, struct err *e);
 
 #endif

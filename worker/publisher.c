@@ -103,9 +103,9 @@ static bool put_off(struct task *t, const struct err *e)
 {
     bool is_new = t->error == NULL || strcmp(t->error, e->text) != 0;
 
-    t->pause_ms = t->pause_ms == 0                  ? RETRY_MS
+    t->pause_ms = t->pause_ms == 0                 ? RETRY_MS
                   : 2 * t->pause_ms > RETRY_MAX_MS ? RETRY_MAX_MS
-                                                    : 2 * t->pause_ms;
+                                                   : 2 * t->pause_ms;
     t->not_before_ms = units_monotonic_ms() + t->pause_ms;
     if (is_new) {
         free(t->error);
@@ -201,8 +201,7 @@ static void take_discard(struct publisher *p, const struct token *token)
         remove_task(p, t);
     shiplog_forget(p->shiplog, token);
     token_hex(token, hex);
-    if (!spare_give(&p->scratch, hex, &p->n_spares) &&
-        scratch_discard(&p->scratch, token, &e) < 0)
+    if (!spare_give(&p->scratch, hex, &p->n_spares) && scratch_discard(&p->scratch, token, &e) < 0)
         log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
     CRASH_POINT(discard_ended);
     note(p, NOTE_DISCARDED, &discarded);

@@ -104,8 +104,8 @@ static int ship_log(struct result *r, struct group *g, struct err *e)
     layout_log(&text, r->order.work.project, x->sweep, x->param_name, x->job_name, x->attempt);
     path = take_text(&text, g->arena);
     f = group_folder(g, r->order.share, folder_of(path, g->arena), e);
-    if (f == NULL || shiplog_ship(g->scratch->log_fd, r->hex, f->fd, path_basename(path),
-                                  f->modes.file, e) < 0)
+    if (f == NULL ||
+        shiplog_ship(g->scratch->log_fd, r->hex, f->fd, path_basename(path), f->modes.file, e) < 0)
         return -1;
     group_add_file(g, f, path_basename(path));
     CRASH_POINT(log_shipped);
@@ -199,9 +199,9 @@ static int judge_fence(struct result *r, int rename_error, struct err *e)
         return -1;
     if (rc == 0) {
         errno = rename_error;
-        return rename_error != 0 ? err_sys(e, "rename onto %s", r->final_path)
-                                 : err_set(e, ERR_FAILED, "%s has no %s", r->final_path,
-                                           LAYOUT_JOB_JSON);
+        return rename_error != 0
+                   ? err_sys(e, "rename onto %s", r->final_path)
+                   : err_set(e, ERR_FAILED, "%s has no %s", r->final_path, LAYOUT_JOB_JSON);
     }
     if (!token_equal(&winner, &r->token))
         return lose_fence(r, &winner, e);

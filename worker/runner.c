@@ -27,7 +27,7 @@
 /* An outcome that could not be written (scratch is full) is tried again after this. */
 #define SAVE_PAUSE_MS 1000
 /* What a dead agent sent lies in the socket already; this long for one that is just dying. */
-#define DRAIN_MS      1000
+#define DRAIN_MS 1000
 
 struct runner {
     struct scratch scratch;
@@ -131,8 +131,9 @@ static int take_order(struct runner *r, const struct envelope *m, struct err *e)
     switch (m->type) {
     case ORDER_RUN: return take_run(r, m, e);
     case ORDER_STOP: return take_stop(r, m, e);
-    default: return err_set(e, ERR_PROTOCOL, "order %s is not for a runner",
-                            orders.messages[m->type].name);
+    default:
+        return err_set(e, ERR_PROTOCOL, "order %s is not for a runner",
+                       orders.messages[m->type].name);
     }
 }
 

@@ -125,8 +125,9 @@ static void add_entry(struct saved *s, const struct saved_entry *entry)
 /* What belongs to somebody else stays as it is. */
 static void set_modes(const struct scan *x, int fd, const struct stat *st, mode_t mode)
 {
-    if (x->modes->group != (gid_t)-1 && st->st_gid != x->modes->group)
-        (void)fchown(fd, (uid_t)-1, x->modes->group);
+    if (x->modes->group != (gid_t)-1 && st->st_gid != x->modes->group &&
+        fchown(fd, (uid_t)-1, x->modes->group) < 0)
+        return;
     if ((st->st_mode & 07777) != mode)
         (void)fchmod(fd, mode);
 }
@@ -146,8 +147,7 @@ static bool is_not_for_us(int error)
     return error == EACCES || error == EPERM || error == ENAMETOOLONG || error == ELOOP;
 }
 
-static int scan_file(struct scan *x, int dir_fd, const char *name, const char *path,
-                     struct err *e)
+static int scan_file(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
 {
     struct saved_entry entry = { .type = SAVED_FILE, .path = path };
     int fd = open_own(dir_fd, name, O_RDONLY | O_NONBLOCK);
@@ -174,14 +174,13 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
 
 static void scan_folder(struct scan *x, const char *old_path, const char *path)
 {
-    add_entry(x->saved, &(struct saved_entry){
-                            .type = SAVED_FOLDER, .path = path, .mode = x->modes->dir });
+    add_entry(x->saved,
+              &(struct saved_entry){ .type = SAVED_FOLDER, .path = path, .mode = x->modes->dir });
     mem_grow((void **)&x->todo, &x->capacity, x->n_todo, sizeof *x->todo);
     x->todo[x->n_todo++] = (struct todo){ old_path, path };
 }
 
-static int scan_other(struct scan *x, int dir_fd, const char *name, const char *path,
-                      struct err *e)
+static int scan_other(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
 {
     if (unlinkat(dir_fd, name, 0) < 0)
         return err_sys(e, "remove %s", path);
@@ -242,8 +241,8 @@ static int scan_open_folder(struct scan *x, DIR *dir, const struct todo *in, str
 
 static int scan_next(struct scan *x, const struct todo *in, struct err *e)
 {
-    int fd = open_own(x->root_fd, in->old_path[0] == '\0' ? "." : in->old_path,
-                      O_RDONLY | O_DIRECTORY);
+    int fd =
+        open_own(x->root_fd, in->old_path[0] == '\0' ? "." : in->old_path, O_RDONLY | O_DIRECTORY);
     struct stat st;
     DIR *dir;
     int result;

@@ -78,8 +78,8 @@ fail:
 
 void scratch_close(struct scratch *s)
 {
-    const int fds[] = { s->run_fd,   s->ended_fd, s->published_fd, s->log_fd,
-                        s->cache_fd, s->spare_fd, s->fd };
+    const int fds[] = { s->run_fd,   s->ended_fd, s->published_fd, s->log_fd, s->cache_fd,
+                        s->spare_fd, s->fd };
 
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
         if (fds[i] >= 0)
@@ -173,8 +173,12 @@ int scratch_read(int dir_fd, const char *path, const struct schema *schema, stru
 
 /* What most attempts leave; the rest is found by looking. */
 static const char *const usual_files[] = {
-    JOB_ORDER,     JOB_OUTCOME,           JOB_PARAM2VAL ".json", JOB_PARAM2VAL ".yaml",
-    JOB_METRICS,   JOB_PARAM2VAL ".msgpack",
+    JOB_ORDER,
+    JOB_OUTCOME,
+    JOB_PARAM2VAL ".json",
+    JOB_PARAM2VAL ".yaml",
+    JOB_METRICS,
+    JOB_PARAM2VAL ".msgpack",
 };
 
 static void remove_usual(int dir_fd)

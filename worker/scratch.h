@@ -12,10 +12,10 @@
 #include "worker/orders.h"
 
 /* beside the names in orders.h */
-#define JOB_TMP     "tmp"     /* TMPDIR */
-#define JOB_RENAMED "renamed" /* what had to be renamed for other systems, see saved.h */
-#define JOB_LOG     "log"     /* an empty log, for the next attempt, see spare.h */
-#define SCRATCH_SPARE "spare" /* folders that wait for the next attempt */
+#define JOB_TMP       "tmp"     /* TMPDIR */
+#define JOB_RENAMED   "renamed" /* what had to be renamed for other systems, see saved.h */
+#define JOB_LOG       "log"     /* an empty log, for the next attempt, see spare.h */
+#define SCRATCH_SPARE "spare"   /* folders that wait for the next attempt */
 
 struct scratch {
     char *path;

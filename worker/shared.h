@@ -31,7 +31,6 @@ int shared_open(const char *share, struct err *e);
 int shared_open_folder(int share_fd, const char *path, struct shared_modes *modes, struct err *e);
 
 /* The project's own folder, by a path that begins with its name. */
-int shared_open_project(int share_fd, const char *path, struct shared_modes *modes,
-                        struct err *e);
+int shared_open_project(int share_fd, const char *path, struct shared_modes *modes, struct err *e);
 
 #endif

@@ -23,7 +23,7 @@
 #include "worker/shared.h"
 
 /* However often a job writes, its log is shipped a few times a second. */
-#define PAUSE_MS     300
+#define PAUSE_MS 300
 /* After the share refused: doubled each time. */
 #define RETRY_MS     1000
 #define RETRY_MAX_MS 30000
@@ -122,11 +122,10 @@ static struct watch *find(struct shiplog *s, const char *name)
     return NULL;
 }
 
-static void remove_watch(struct shiplog *s, struct watch *w)
+static void free_watch(struct watch *w)
 {
     free(w->share);
     free(w->path);
-    *w = s->watches[--s->n];
 }
 
 static void set_due(struct shiplog *s, const char *name)
@@ -177,8 +176,10 @@ void shiplog_forget(struct shiplog *s, const struct token *token)
     token_hex(token, name);
     pthread_mutex_lock(&s->lock);
     w = find(s, name);
-    if (w != NULL)
-        remove_watch(s, w);
+    if (w != NULL) {
+        free_watch(w);
+        *w = s->watches[--s->n];
+    }
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -216,9 +217,9 @@ static void note_end(struct shiplog *s, const char *name, bool well)
         w->retry_ms = 0;
         w->not_before_ms = 0;
     } else if (w != NULL) {
-        w->retry_ms = w->retry_ms == 0                  ? RETRY_MS
+        w->retry_ms = w->retry_ms == 0                 ? RETRY_MS
                       : 2 * w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS
-                                                        : 2 * w->retry_ms;
+                                                       : 2 * w->retry_ms;
         w->not_before_ms = units_monotonic_ms() + w->retry_ms;
         w->is_due = true;
     }
@@ -238,8 +239,7 @@ static void ship_due(struct shiplog *s)
             log_event(LOG_WARN, "log-not-shipped", "attempt", "%s", w.name, "error", "%s", e.text,
                       NULL);
         note_end(s, w.name, well);
-        free(w.share);
-        free(w.path);
+        free_watch(&w);
     }
 }
 
@@ -368,8 +368,8 @@ void shiplog_destroy(struct shiplog *s)
         wake(s);
         (void)pthread_join(s->thread, NULL);
     }
-    while (s->n > 0)
-        remove_watch(s, s->watches);
+    for (size_t i = 0; i < s->n; i++)
+        free_watch(&s->watches[i]);
     free(s->watches);
     if (s->inotify_fd >= 0)
         close(s->inotify_fd);

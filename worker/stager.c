@@ -64,8 +64,10 @@ static int stage_from(struct scratch *s, int share_fd, const struct order_stage 
         *retry = result < 0 && !is_final(e);
     } else {
         *retry = errno != ENOENT || is_listed(share_fd, buf_text(&packs), hex);
-        result = err_set(e, ERR_NOT_FOUND, "%s/%s is not there: the tree was never uploaded, or "
-                         "was removed", x->share, buf_text(&pack));
+        result = err_set(e, ERR_NOT_FOUND,
+                         "%s/%s is not there: the tree was never uploaded, or "
+                         "was removed",
+                         x->share, buf_text(&pack));
     }
     buf_free(&packs);
     buf_free(&pack);
@@ -141,8 +143,9 @@ static int take_order(struct scratch *s, struct wire *w, const struct envelope *
     switch (m->type) {
     case ORDER_STAGE: return take_stage(s, w, m, e);
     case ORDER_LOOK: return take_look(w, m, e);
-    default: return err_set(e, ERR_PROTOCOL, "order %s is not for a stager",
-                            orders.messages[m->type].name);
+    default:
+        return err_set(e, ERR_PROTOCOL, "order %s is not for a stager",
+                       orders.messages[m->type].name);
     }
 }
 

@@ -25,17 +25,16 @@ static bool is_plain(char c)
 static bool is_shells_own(const char *word)
 {
     static const char *const own[] = {
-        ".",        ":",       "[",       "alias",   "bg",       "bind",     "break",  "builtin",
-        "caller",   "case",    "cd",      "chdir",   "command",  "compgen",  "complete",
-        "compopt",  "continue", "coproc", "declare", "dirs",     "disown",   "do",     "done",
-        "echo",     "elif",    "else",    "enable",  "esac",     "eval",     "exec",   "exit",
-        "export",   "false",   "fc",      "fg",      "fi",       "for",      "function",
-        "getopts",  "hash",    "help",    "history", "if",       "in",       "jobs",   "kill",
-        "let",      "local",   "logout",  "mapfile", "popd",     "printf",   "pushd",  "pwd",
-        "read",     "readarray", "readonly", "return", "select", "set",      "shift",  "shopt",
-        "source",   "suspend", "test",    "then",    "time",     "times",    "trap",   "true",
-        "type",     "typeset", "ulimit",  "umask",   "unalias",  "unset",    "until",  "wait",
-        "while",
+        ".",        ":",       "[",       "alias",  "bg",      "bind",     "break",    "builtin",
+        "caller",   "case",    "cd",      "chdir",  "command", "compgen",  "complete", "compopt",
+        "continue", "coproc",  "declare", "dirs",   "disown",  "do",       "done",     "echo",
+        "elif",     "else",    "enable",  "esac",   "eval",    "exec",     "exit",     "export",
+        "false",    "fc",      "fg",      "fi",     "for",     "function", "getopts",  "hash",
+        "help",     "history", "if",      "in",     "jobs",    "kill",     "let",      "local",
+        "logout",   "mapfile", "popd",    "printf", "pushd",   "pwd",      "read",     "readarray",
+        "readonly", "return",  "select",  "set",    "shift",   "shopt",    "source",   "suspend",
+        "test",     "then",    "time",    "times",  "trap",    "true",     "type",     "typeset",
+        "ulimit",   "umask",   "unalias", "unset",  "until",   "wait",     "while",
     };
 
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
@@ -75,8 +74,7 @@ char **words_split(const char *command, struct arena *a)
     char *to = arena_alloc(a, strlen(command) + 1);
     size_t n = 0;
 
-    for (const char *at = command + strspn(command, " \t"); *at != '\0';
-         at += strspn(at, " \t")) {
+    for (const char *at = command + strspn(command, " \t"); *at != '\0'; at += strspn(at, " \t")) {
         words[n++] = to;
         if (!take_word(&at, &to))
             return NULL;

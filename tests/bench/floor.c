@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* floor.c - the least that N jobs can cost: bare spawns with the same file work, no protocol */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/fs.h>
 
 /*
  * What happens to the files of one of our jobs between its start and the
- * removal of its scratch, in the same order, by one process: its folder with
- * order, parameters, work/, save/, tmp/; its log; the outcome; the move to
- * ended/; what it saved and job.json under a temporary name on the share, and its
- * log there; one syncfs for GROUP jobs; the rename onto the final name; the report;
- * the move to published/; the removal.
+ * removal of its scratch, in the same order, by one process: its folder, of one that is
+ * done with if there is, with order and parameters, save/, work/ and tmp/; its log; the
+ * outcome; the move to ended/; what it saved and job.json under a temporary name
+ * on the share, and its log there; one syncfs for GROUP jobs; the rename onto the
+ * final name; the report; the move to published/, and to the spare folders.
  */
-enum { GROUP = 100, JOBS_PER_PARAM = 50, SLOTS_MAX = 64, NAME_BYTES = 96 };
-
-extern char **environ;
+enum { GROUP = 100, JOBS_PER_PARAM = 1, SLOTS_MAX = 64, NAME_BYTES = 96, SPARES_MAX = 256 };
 
 struct job {
     int number; /* -1: the slot is free */
@@ -30,12 +31,14 @@ struct job {
 };
 
 struct floor {
-    int run, ended, published, logs; /* scratch */
+    int run, ended, published, spare, logs; /* scratch */
     int share, runs, share_logs;
     struct job slots[SLOTS_MAX];
     int n_slots;
     int waiting[GROUP]; /* ended, not published */
     int n_waiting;
+    int spares[SPARES_MAX];
+    int n_spares;
 };
 
 static void die(const char *what)
@@ -58,9 +61,10 @@ static const char *name_of(char *name, int job, const char *below)
     return name;
 }
 
-static const char *final_name(char *name, int job)
+static const char *final_name(char *name, int job, const char *below)
 {
-    snprintf(name, NAME_BYTES, "param_%03d/20261121-101500_num%d", job / JOBS_PER_PARAM, job);
+    snprintf(name, NAME_BYTES, "param_%03d/20261121-101500_num%d%s", job / JOBS_PER_PARAM, job,
+             below);
     return name;
 }
 
@@ -95,6 +99,23 @@ static void write_file(int dir_fd, const char *name, size_t n)
     check(close(fd), name);
 }
 
+/* In place of what the attempt before left. */
+static void put_file(int dir_fd, const char *name, size_t n)
+{
+    static const char bytes[1024];
+    int fd = openat(dir_fd, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0) {
+        write_file(dir_fd, name, n);
+        return;
+    }
+    check(fstat(fd, &st), name);
+    if (write(fd, bytes, n) != (ssize_t)n || (st.st_size > (off_t)n && ftruncate(fd, (off_t)n) < 0))
+        die(name);
+    close(fd);
+}
+
 static void read_file(int dir_fd, const char *name)
 {
     char bytes[4096];
@@ -113,18 +134,41 @@ static void move(int from_fd, const char *from, int to_fd, const char *to)
 
 /* ---- one job ---- */
 
-static int make_folder(const struct floor *f, int job)
+static void have_folder(int dir_fd, const char *name)
 {
-    char name[NAME_BYTES];
-    int fd = open_new_folder(f->run, name_of(name, job, ""));
+    if (mkdirat(dir_fd, name, 0755) < 0 && errno != EEXIST)
+        die(name);
+}
 
-    write_file(fd, "order", 300);
-    check(mkdirat(fd, "work", 0755), "work");
+static void fill_folder(int fd)
+{
+    put_file(fd, "order", 300);
+    have_folder(fd, "work");
     check(mkdirat(fd, "save", 0755), "save");
-    check(mkdirat(fd, "tmp", 0755), "tmp");
-    write_file(fd, "param2val.json", 30);
-    write_file(fd, "param2val.yaml", 20);
-    write_file(fd, "param2val.msgpack", 16);
+    have_folder(fd, "tmp");
+    put_file(fd, "param2val.json", 30);
+    put_file(fd, "param2val.yaml", 20);
+    put_file(fd, "param2val.msgpack", 16);
+}
+
+static int make_folder(struct floor *f, int job)
+{
+    char name[NAME_BYTES], own[NAME_BYTES + 1], log[NAME_BYTES];
+    int fd;
+
+    name_of(name, job, "");
+    if (f->n_spares == 0) {
+        fd = open_new_folder(f->run, name);
+        fill_folder(fd);
+        return fd;
+    }
+    snprintf(own, sizeof own, ".%s", name);
+    move(f->spare, name_of(log, f->spares[--f->n_spares], ""), f->spare, own);
+    fd = openat(f->spare, own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    check(fd, own);
+    fill_folder(fd);
+    move(fd, "log", f->logs, name);
+    move(f->spare, own, f->run, name);
     return fd;
 }
 
@@ -149,12 +193,12 @@ static pid_t spawn_true(int log_fd)
     return pid;
 }
 
-static void start(const struct floor *f, struct job *slot, int job)
+static void start(struct floor *f, struct job *slot, int job)
 {
     char name[NAME_BYTES];
     int fd = make_folder(f, job);
-    int log_fd = openat(f->logs, name_of(name, job, ""),
-                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int log_fd =
+        openat(f->logs, name_of(name, job, ""), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
     check(log_fd, "log");
     *slot = (struct job){ job, spawn_true(log_fd) };
@@ -162,13 +206,25 @@ static void start(const struct floor *f, struct job *slot, int job)
     close(fd);
 }
 
+static void look_into(int dir_fd, const char *name)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (dir == NULL)
+        die(name);
+    while (readdir(dir) != NULL)
+        ;
+    closedir(dir);
+}
+
 static void end(const struct floor *f, int job)
 {
     char name[NAME_BYTES], to[NAME_BYTES];
 
-    check(unlinkat(f->run, name_of(name, job, "/work"), AT_REMOVEDIR), name);
-    check(unlinkat(f->run, name_of(name, job, "/tmp"), AT_REMOVEDIR), name);
-    write_file(f->run, name_of(name, job, "/outcome.new"), 90);
+    look_into(f->run, name_of(name, job, "/work"));
+    look_into(f->run, name_of(name, job, "/tmp"));
+    put_file(f->run, name_of(name, job, "/outcome.new"), 90);
     move(f->run, name, f->run, name_of(to, job, "/outcome"));
     name_of(name, job, "");
     move(f->run, name, f->ended, name);
@@ -197,7 +253,8 @@ static void place(const struct floor *f, int job)
     read_file(f->ended, name_of(name, job, "/outcome"));
     read_file(f->ended, name_of(name, job, "/order"));
     make_param_folder(f, job);
-    move(f->ended, name_of(name, job, "/save"), f->runs, temporary_name(to, job, ""));
+    look_into(f->ended, name_of(name, job, "/save"));
+    move(f->ended, name, f->runs, temporary_name(to, job, ""));
     write_file(f->runs, temporary_name(to, job, "/job.json"), 550);
     snprintf(name, sizeof name, "param_%03d_num%d.log", job / JOBS_PER_PARAM, job);
     write_file(f->share_logs, name, 0);
@@ -207,9 +264,8 @@ static void fence(const struct floor *f, int job)
 {
     char name[NAME_BYTES], to[NAME_BYTES];
 
-    move(f->runs, temporary_name(name, job, ""), f->runs, final_name(to, job));
-    strcat(to, "/job.json");
-    read_file(f->runs, to);
+    move(f->runs, temporary_name(name, job, ""), f->runs, final_name(to, job, ""));
+    read_file(f->runs, final_name(to, job, "/job.json"));
 }
 
 static void sync_param_folder(const struct floor *f, int job)
@@ -228,21 +284,25 @@ static void finish(const struct floor *f, int job)
 {
     char name[NAME_BYTES];
 
-    write_file(f->ended, name_of(name, job, "/report"), 175);
+    put_file(f->ended, name_of(name, job, "/report"), 175);
     name_of(name, job, "");
     move(f->ended, name, f->published, name);
 }
 
-static void discard(const struct floor *f, int job)
+/* A group is smaller than the number of spare folders, so there is room for all. */
+static void give(struct floor *f, int job)
 {
-    static const char *const files[] = { "/report",         "/order",          "/outcome",
-                                         "/param2val.json", "/param2val.yaml", "/param2val.msgpack" };
-    char name[NAME_BYTES];
+    char name[NAME_BYTES], to[NAME_BYTES];
+    struct stat st;
 
-    check(unlinkat(f->logs, name_of(name, job, ""), 0), name);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        check(unlinkat(f->published, name_of(name, job, files[i]), 0), name);
-    check(unlinkat(f->published, name_of(name, job, ""), AT_REMOVEDIR), name);
+    move(f->published, name_of(name, job, "/outcome"), f->published,
+         name_of(to, job, "/outcome.new"));
+    name_of(name, job, "");
+    check(fstatat(f->logs, name, &st, 0), name);
+    move(f->logs, name, f->published, name_of(to, job, "/log"));
+    look_into(f->published, name);
+    move(f->published, name, f->spare, name);
+    f->spares[f->n_spares++] = job;
 }
 
 static void publish(struct floor *f)
@@ -258,11 +318,40 @@ static void publish(struct floor *f)
     for (int i = 0; i < f->n_waiting; i++)
         finish(f, f->waiting[i]);
     for (int i = 0; i < f->n_waiting; i++)
-        discard(f, f->waiting[i]);
+        give(f, f->waiting[i]);
     f->n_waiting = 0;
 }
 
 /* ---- all ---- */
+
+static void spread_folders(int fd)
+{
+    int flags;
+
+    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_TOPDIR_FL;
+        (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+    }
+}
+
+static void clear_spares(struct floor *f)
+{
+    static const char *const names[] = {
+        "/order",          "/outcome.new",    "/report",           "/log",
+        "/param2val.json", "/param2val.yaml", "/param2val.msgpack"
+    };
+    char name[NAME_BYTES];
+
+    while (f->n_spares > 0) {
+        int job = f->spares[--f->n_spares];
+
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            check(unlinkat(f->spare, name_of(name, job, names[i]), 0), name);
+        check(unlinkat(f->spare, name_of(name, job, "/work"), AT_REMOVEDIR), name);
+        check(unlinkat(f->spare, name_of(name, job, "/tmp"), AT_REMOVEDIR), name);
+        check(unlinkat(f->spare, name_of(name, job, ""), AT_REMOVEDIR), name);
+    }
+}
 
 static void take_end(struct floor *f)
 {
@@ -291,6 +380,7 @@ static void run(struct floor *f, int n)
         if (f->n_waiting == GROUP || done == n)
             publish(f);
     }
+    clear_spares(f);
 }
 
 static void open_all(struct floor *f, const char *dir)
@@ -299,8 +389,10 @@ static void open_all(struct floor *f, const char *dir)
     int scratch = open_new_folder(top, "scratch");
 
     f->run = open_new_folder(scratch, "run");
+    spread_folders(f->run);
     f->ended = open_new_folder(scratch, "ended");
     f->published = open_new_folder(scratch, "published");
+    f->spare = open_new_folder(scratch, "spare");
     f->logs = open_new_folder(scratch, "log");
     f->share = open_new_folder(top, "share");
     f->runs = open_new_folder(f->share, "runs");
@@ -327,7 +419,7 @@ static int number_of(const char *text, int max)
 
 int main(int argc, char **argv)
 {
-    struct floor f = { .n_waiting = 0 };
+    struct floor f = { .n_waiting = 0, .n_spares = 0 };
     int n = argc == 4 ? number_of(argv[1], 1000 * 1000) : 0;
     double begin_s, seconds;
 

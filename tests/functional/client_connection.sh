@@ -20,7 +20,7 @@ start() {
 it 'a server is there' start
 
 # Behind a proxy that cuts the first connection after N frames.
-cut() { # up|down N COMMAND...
+through_cut() { # up|down N COMMAND...
     local way=$1 n=$2 status=0
     shift 2
     rm -f cut.sock
@@ -35,7 +35,7 @@ cut() { # up|down N COMMAND...
 once() { # up|down N
     local before after
     before=$(ludwig status --json | json - 'len(d["sweeps"])')
-    cut "$1" "$2" submit sweep.yaml --reuse none --json >out
+    through_cut "$1" "$2" submit sweep.yaml --reuse none --json >out
     json out 'd["configs"] == 5600 and d["jobs"] == 5600'
     after=$(ludwig status --json | json - 'len(d["sweeps"])')
     [ "$after" = $((before + 1)) ]
@@ -51,14 +51,14 @@ done
 
 changed_once() {
     ludwig submit sweep.yaml --reuse none --name again >id
-    cut down 1 cancel "$(cat id)" 2>err
+    through_cut down 1 cancel "$(cat id)" 2>err
     grep -q '^5600 jobs cancelled$' err
 }
 it 'an answer that got lost is given again, with the same number' changed_once
 
 followed() {
     printf 'command: sleep 1\nsource: []\nproject: followed\n' >short.yaml
-    cut down 5 submit short.yaml --wait >id 2>err
+    through_cut down 5 submit short.yaml --wait >id 2>err
     grep -q 'all 1 done' err
 }
 it '--wait goes on over a new connection' followed

@@ -20,6 +20,8 @@ on_first_attempt() { # SWEEP
     not grep -E "^start $1\.[0-9]+ [0-9a-f]+ [1-9]" "$TEST_TMP/records"
 }
 
+declare -ft once_each on_first_attempt # so that the step that failed is shown
+
 adopted() {
     printf 'project: p\ncommand: sh job.sh {a}\nsource: job.sh\ndata: data\nparams: {a: [1, 2, 3, 4, 5, 6]}\n' >p.yaml
     id=$(submit p.yaml)

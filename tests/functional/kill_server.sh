@@ -23,6 +23,8 @@ on_first_attempt() { # SWEEP
     not grep -E "^start $1\.[0-9]+ [0-9a-f]+ [1-9]" "$TEST_TMP/records"
 }
 
+declare -ft once_each on_first_attempt # so that the step that failed is shown
+
 running_and_queued() {
     write_job 'echo $1 >"$LUDWIG_SAVE_PATH/value"' 'gate middle'
     printf 'project: middle\ncommand: sh job.sh {a}\nsource: job.sh\nparams: {a: [1, 2, 3, 4, 5, 6, 7, 8]}\n' >middle.yaml

@@ -138,6 +138,8 @@ get_both_to_run() { # PROJECT JOBS: prints the sweep
     both_run "$id" "$2"
 }
 
+declare -ft get_both_to_run one_result_each # so that the step that failed is shown
+
 same_time() {
     get_both_to_run race 4 sock
     open race

@@ -65,7 +65,7 @@ static char *list(const struct tree *t)
 
     for (size_t i = 0; i < t->n; i++)
         buf_printf(&text, "%s%c %s", i > 0 ? ", " : "", t->entries[i].type, t->entries[i].path);
-    return mem_strdup(buf_text(&text));
+    return text.n > 0 ? buf_take(&text) : mem_strdup("");
 }
 
 static void expect_tree(struct tree *t, const char *expected)
@@ -241,7 +241,7 @@ static struct cargo load(const char *dir, const char *yaml)
     struct arena *a = arena_create();
     char *file = below(dir, "sweep.yaml");
     struct err e = { 0 };
-    struct cargo c;
+    struct cargo c = { 0 };
     struct spec s;
 
     put(dir, "sweep.yaml", yaml);

@@ -313,8 +313,12 @@ static inline struct report report_done(void)
 
 static inline struct report report_failed(int64_t exit_code)
 {
-    return (struct report){ .event = EV_FAIL, .started_at = 1000, .ended_at = 2000,
-                            .exit_code = exit_code, .signal = SCHEMA_NONE, .reason = "exit" };
+    return (struct report){ .event = EV_FAIL,
+                            .started_at = 1000,
+                            .ended_at = 2000,
+                            .exit_code = exit_code,
+                            .signal = SCHEMA_NONE,
+                            .reason = "exit" };
 }
 
 /* ---- a submit, step by step ---- */

@@ -4,7 +4,7 @@
 
 #include "server/params.h"
 
-enum { PROJECT = 3, CHUNK = 1024, MANY = 2 * PARAMS_BATCH + 30 * CHUNK };
+enum { PROJECT = 3, CHUNK = 1024, MANY = 2 * PARAMS_BATCH + 2 * CHUNK };
 
 /* Work is given one number: what it is to do, and what came of it. */
 static struct {

@@ -241,6 +241,20 @@ static struct report done_with(struct metric *metrics, size_t n)
     return r;
 }
 
+static void check_metrics(const struct list *metrics)
+{
+    const struct metric *m = metrics->items;
+
+    if (m == NULL || metrics->n != 2) {
+        fail_msg("%zu metrics", metrics->n);
+        return;
+    }
+    assert_string_equal(m[0].name, "accuracy");
+    assert_true(m[0].value == 0.5);
+    assert_int_equal(m[0].step, 7);
+    assert_true(isnan(m[1].value));
+}
+
 static void results_are_the_sweeps_own_and_then_those_it_reused(void **state)
 {
     struct fixture *f = fixture_open();
@@ -248,7 +262,7 @@ static void results_are_the_sweeps_own_and_then_those_it_reused(void **state)
     struct peer *w = worker_connect(f);
     struct metric metrics[] = { { "accuracy", 0.5, 7 }, { "loss", (double)NAN, SCHEMA_NONE } };
     struct msg_get_results get = { .limit = 3 };
-    const struct job_result *first = NULL;
+    struct job_result first = { 0 };
     struct msg_result_page page;
     size_t own = 0;
     size_t reused = 0;
@@ -264,8 +278,8 @@ static void results_are_the_sweeps_own_and_then_those_it_reused(void **state)
         peer_ask(p, MSG_GET_RESULTS, &get, &page);
         r = page.results.items;
         for (size_t i = 0; i < page.results.n; i++) {
-            if (r[i].job[0] == '1' && first == NULL)
-                first = &r[i];
+            if (r[i].job[0] == '1' && reused == 0)
+                first = r[i];
             own += r[i].job[0] == '2';
             reused += r[i].job[0] == '1';
         }
@@ -273,12 +287,8 @@ static void results_are_the_sweeps_own_and_then_those_it_reused(void **state)
     } while (page.next != 0);
     assert_int_equal(own, 4);
     assert_int_equal(reused, 4);
-    assert_int_equal(first->metrics.n, 2);
-    assert_string_equal(((const struct metric *)first->metrics.items)[0].name, "accuracy");
-    assert_true(((const struct metric *)first->metrics.items)[0].value == 0.5);
-    assert_int_equal(((const struct metric *)first->metrics.items)[0].step, 7);
-    assert_true(isnan(((const struct metric *)first->metrics.items)[1].value));
-    assert_int_equal(first->state, JOB_DONE);
+    check_metrics(&first.metrics);
+    assert_int_equal(first.state, JOB_DONE);
     peer_close(w);
     peer_close(p);
     fixture_close(f);

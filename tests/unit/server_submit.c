@@ -503,8 +503,8 @@ static void a_submit_that_does_not_add_up_is_cleared_away(void **state)
 
 static void count_leftovers(struct fixture *f, int64_t sweep, int64_t *rows)
 {
-    struct stmt *s = db_ask(f->sv.db, SQL_JOB_PAGE, "iiii", sweep, (int64_t)0, INT64_MAX,
-                            INT64_MAX);
+    struct stmt *s =
+        db_ask(f->sv.db, SQL_JOB_PAGE, "iiii", sweep, (int64_t)0, INT64_MAX, INT64_MAX);
 
     *rows = 0;
     while (stmt_step(s, NULL) == 1)

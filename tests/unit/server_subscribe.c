@@ -119,9 +119,8 @@ static void who_comes_back_with_a_cursor_misses_nothing(void **state)
     peer_close(p);
     cancel(other, done.sweep, 3, 5); /* while nobody listens */
     p = client_connect(f);
-    page = subscribe(p, (struct msg_subscribe){ .sweep = done.sweep,
-                                                .jobs = true,
-                                                .cursor = page.cursor });
+    page = subscribe(
+        p, (struct msg_subscribe){ .sweep = done.sweep, .jobs = true, .cursor = page.cursor });
     mark_seen(&page, seen, 9);
     for (int i = 0; i < 9; i++)
         assert_int_equal(seen[i], i >= 2 && i <= 4);
@@ -192,8 +191,7 @@ static void who_follows_one_job_hears_of_that_one(void **state)
     struct peer *p = client_connect(f);
     struct peer *other = client_connect(f);
     struct msg_submitted done = submit_all(p, submit_of("demo", 1), 1, 5);
-    struct msg_changes page =
-        subscribe(p, (struct msg_subscribe){ .sweep = done.sweep, .job = 3 });
+    struct msg_changes page = subscribe(p, (struct msg_subscribe){ .sweep = done.sweep, .job = 3 });
     const struct job_info *jobs;
     struct envelope m;
 

@@ -64,8 +64,8 @@ static void what_a_crash_left_is_replaced(void **state)
     digest_hex(&d, hex);
     assert_int_equal(mkdirat(s.top_fd, "tree", 0700), 0);
     site_write(s.top_fd, "tree/file", "whole");
-    assert_int_equal(
-        mkdirat(s.top_fd, arena_printf(s.arena, "scratch/cache/.%s.tmp", hex), 0700), 0);
+    assert_int_equal(mkdirat(s.top_fd, arena_printf(s.arena, "scratch/cache/.%s.tmp", hex), 0700),
+                     0);
     site_write(s.top_fd, arena_printf(s.arena, "scratch/cache/.%s.tmp/half", hex), "ha");
     assert_false(cache_has(s.scratch.cache_fd, &d));
     assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.top_fd, "tree", &e), 0);

@@ -224,22 +224,22 @@ static void it_runs_in_its_own_copy_of_the_source(void **state)
     (void)state;
     open_run(&r);
     assert_int_equal(mkdirat(r.site.top_fd, "source", 0755), 0);
-    site_write(r.site.top_fd, "source/run.sh", "#!/bin/sh\necho more >>data; cat data; ls $LUDWIG_DATA\n");
+    site_write(r.site.top_fd, "source/run.sh",
+               "#!/bin/sh\necho more >>data; cat data; ls $LUDWIG_DATA\n");
     site_write(r.site.top_fd, "source/data", "once\n");
     assert_int_equal(fchmodat(r.site.top_fd, "source/run.sh", 0755, 0), 0);
     o = site_order(&r.site, 'a', "./run.sh");
     digest_of("x", 1, &o.work.work.source);
     assert_int_equal(
         cache_add(r.site.scratch.cache_fd, &o.work.work.source, r.site.top_fd, "source", &e), 0);
-    o.work.work.data = (struct list){
-        &(struct data_entry){ .name = "corpora", .digest = o.work.work.source }, 1
-    };
+    o.work.work.data =
+        (struct list){ &(struct data_entry){ .name = "corpora", .digest = o.work.work.source }, 1 };
     start_order(&r, &o);
     end(&r);
     assert_string_equal(printed(&r), "once\nmore\ncorpora\n");
     digest_hex(&o.work.work.source, hex);
-    assert_string_equal(site_read(&r.site, arena_printf(r.site.arena, "scratch/cache/%s/data", hex)),
-                        "once\n");
+    assert_string_equal(
+        site_read(&r.site, arena_printf(r.site.arena, "scratch/cache/%s/data", hex)), "once\n");
     assert_false(site_has(&r.site, "scratch/ended/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/work"));
     close_run(&r);
 }
@@ -256,12 +256,23 @@ static void must_see(struct run *r, const char *line)
 static void its_environment_is_made_for_it(void **state)
 {
     static const char *const lines[] = {
-        "LUDWIG_JOB=7.13",      "LUDWIG_SWEEP=7",       "LUDWIG_PROJECT=demo",
-        "LUDWIG_REP=0",         "LUDWIG_SEED=99",       "LUDWIG_RESTART=0",
-        "OMP_NUM_THREADS=2",    "MKL_NUM_THREADS=2",    "OPENBLAS_NUM_THREADS=1",
-        "NUMEXPR_NUM_THREADS=2", "PYTHONUNBUFFERED=1",  "CUDA_VISIBLE_DEVICES=",
-        "LUDWIG_PARAM_NAME=param_003", "LUDWIG_JOB_NAME=20261121-101500_num0",
-        "LUDWIG_ATTEMPT=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "OWN=1 2", "LC_NUMERIC=C",
+        "LUDWIG_JOB=7.13",
+        "LUDWIG_SWEEP=7",
+        "LUDWIG_PROJECT=demo",
+        "LUDWIG_REP=0",
+        "LUDWIG_SEED=99",
+        "LUDWIG_RESTART=0",
+        "OMP_NUM_THREADS=2",
+        "MKL_NUM_THREADS=2",
+        "OPENBLAS_NUM_THREADS=1",
+        "NUMEXPR_NUM_THREADS=2",
+        "PYTHONUNBUFFERED=1",
+        "CUDA_VISIBLE_DEVICES=",
+        "LUDWIG_PARAM_NAME=param_003",
+        "LUDWIG_JOB_NAME=20261121-101500_num0",
+        "LUDWIG_ATTEMPT=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "OWN=1 2",
+        "LC_NUMERIC=C",
     };
     static const char *const paths[] = { "LUDWIG_PARAM2VAL", "LUDWIG_SAVE_PATH", "TMPDIR", "PWD" };
     struct env_entry own[] = { { "OWN", "1 2" }, { "OPENBLAS_NUM_THREADS", "1" } };
@@ -273,9 +284,10 @@ static void its_environment_is_made_for_it(void **state)
     setenv("LC_NUMERIC", "C", 1);
     setenv("SECRET_OF_THE_AGENT", "1", 1);
     setenv("CUDA_VISIBLE_DEVICES", "7", 1);
-    o = site_order(&r.site, 'a', "env; for i in \"$LUDWIG_PARAM2VAL\" \"$LUDWIG_SAVE_PATH\" "
-                                 "\"$TMPDIR\" \"$PWD\"; do [ -e \"$i\" ] && echo there $i; done; "
-                                 "umask; cat");
+    o = site_order(&r.site, 'a',
+                   "env; for i in \"$LUDWIG_PARAM2VAL\" \"$LUDWIG_SAVE_PATH\" "
+                   "\"$TMPDIR\" \"$PWD\"; do [ -e \"$i\" ] && echo there $i; done; "
+                   "umask; cat");
     o.work.work.env = (struct list){ own, 2 };
     start_order(&r, &o);
     end(&r);
@@ -283,7 +295,8 @@ static void its_environment_is_made_for_it(void **state)
         must_see(&r, lines[i]);
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         assert_non_null(strstr(printed(&r), arena_printf(r.site.arena, "\n%s=/", paths[i])));
-    must_see(&r, arena_printf(r.site.arena, "there %s/run/%s/save", r.site.scratch.path, r.job.hex));
+    must_see(&r,
+             arena_printf(r.site.arena, "there %s/run/%s/save", r.site.scratch.path, r.job.hex));
     must_see(&r, arena_printf(r.site.arena, "LUDWIG_PROJECT_PATH=%s/demo", r.site.share));
     assert_null(strstr(printed(&r), "SECRET"));
     assert_null(strstr(printed(&r), "CUDA_DEVICE_ORDER"));

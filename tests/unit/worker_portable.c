@@ -83,9 +83,9 @@ static void names_equal_but_for_case_are_told_apart(void **state)
     static const struct {
         const char *name, *to;
     } wanted[] = {
-        { "MODEL.PT", "MODEL.PT" }, { "Model.pt", "Model~3.pt" }, { "model.pt", "model~4.pt" },
-        { "Job.JSON", "Job~2.JSON" }, { "data", "data" }, { "model~2.pt", "model~2.pt" },
-        { "a:", "a%3A~2" }, { "a%3A", "a%3A" },
+        { "MODEL.PT", "MODEL.PT" },   { "Model.pt", "Model~3.pt" }, { "model.pt", "model~4.pt" },
+        { "Job.JSON", "Job~2.JSON" }, { "data", "data" },           { "model~2.pt", "model~2.pt" },
+        { "a:", "a%3A~2" },           { "a%3A", "a%3A" },
     };
     struct arena *a = arena_create();
     size_t n = sizeof names / sizeof names[0];
@@ -104,7 +104,9 @@ static void names_equal_but_for_case_are_told_apart(void **state)
 
 static void a_second_look_changes_nothing(void **state)
 {
-    struct portable_name names[] = { { "a", NULL }, { "A", NULL }, { "b?", NULL }, { "B%3f", NULL } };
+    struct portable_name names[] = {
+        { "a", NULL }, { "A", NULL }, { "b?", NULL }, { "B%3f", NULL }
+    };
     struct portable_name again[4];
     struct arena *a = arena_create();
 

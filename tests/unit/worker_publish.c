@@ -26,8 +26,13 @@
 static void end_attempt(struct site *s, char digit, int event)
 {
     struct order o = site_order(s, digit, "train {lr}");
-    struct outcome x = { .event = event, .exit_code = 0, .signal = SCHEMA_NONE, .started_at = 1000,
-                         .ended_at = 61000, .max_rss_bytes = 4096, .cpu_ms = 1500 };
+    struct outcome x = { .event = event,
+                         .exit_code = 0,
+                         .signal = SCHEMA_NONE,
+                         .started_at = 1000,
+                         .ended_at = 61000,
+                         .max_rss_bytes = 4096,
+                         .cpu_ms = 1500 };
     struct err e = { 0 };
     char hex[TOKEN_HEX];
     char *dir;
@@ -88,8 +93,8 @@ static void must_lie_there(struct site *s, const char *hex)
 static void must_have_moved(struct site *s, const char *hex)
 {
     assert_false(faccessat(s->scratch.ended_fd, hex, F_OK, 0) == 0);
-    assert_true(faccessat(s->scratch.published_fd, arena_printf(s->arena, "%s/report", hex), F_OK,
-                          0) == 0);
+    assert_true(
+        faccessat(s->scratch.published_fd, arena_printf(s->arena, "%s/report", hex), F_OK, 0) == 0);
 }
 
 static void what_is_done_lies_under_runs(void **state)
@@ -106,7 +111,7 @@ static void what_is_done_lies_under_runs(void **state)
     must_lie_there(&s, HEX_A);
     must_have_moved(&s, HEX_A);
     assert_int_equal(item.report.event, EV_DONE);
-    assert_string_equal(item.report.run_path, FINAL + strlen("share/"));
+    assert_string_equal(item.report.run_path, &FINAL[strlen("share/")]);
     assert_int_equal(item.report.started_at, 1000);
     assert_int_equal(item.report.cpu_ms, 1500);
     assert_int_equal(item.report.metrics.n, 2);
@@ -209,8 +214,7 @@ static void saved_was_moved(struct site *s)
     char *runs = mem_printf("%s/" RUNS, s->top);
 
     assert_int_equal(io_make_dirs(runs, 0755, &e), 0);
-    assert_int_equal(
-        renameat(s->scratch.ended_fd, HEX_A "/" JOB_SAVE, s->top_fd, TEMP_A), 0);
+    assert_int_equal(renameat(s->scratch.ended_fd, HEX_A "/" JOB_SAVE, s->top_fd, TEMP_A), 0);
     free(runs);
 }
 

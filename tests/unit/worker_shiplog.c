@@ -140,7 +140,9 @@ static void the_rest_goes_behind_what_is_there(void **state)
     static const struct {
         const char *local, *shared;
     } cases[] = {
-        { "all of it\n", "" }, { "all of it\n", "all of" }, { "all of it\n", "all of it\n" },
+        { "all of it\n", "" },
+        { "all of it\n", "all of" },
+        { "all of it\n", "all of it\n" },
     };
     struct site s;
     struct err e = { 0 };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buf.h"
 #include "worker/words.h"
 
 static void plain_and_quoted_words_are_split(void **state)
@@ -28,14 +29,13 @@ static void plain_and_quoted_words_are_split(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char **words = words_split(cases[i].command, a);
-        char text[200] = "";
+        struct buf text = { 0 };
 
         assert_non_null(words);
-        for (size_t k = 0; words[k] != NULL; k++) {
-            strcat(text, k > 0 ? "|" : "");
-            strcat(text, words[k]);
-        }
-        assert_string_equal(text, cases[i].words);
+        for (size_t k = 0; words[k] != NULL; k++)
+            buf_printf(&text, "%s%s", k > 0 ? "|" : "", words[k]);
+        assert_string_equal(buf_text(&text), cases[i].words);
+        buf_free(&text);
     }
     arena_destroy(a);
 }
@@ -43,12 +43,12 @@ static void plain_and_quoted_words_are_split(void **state)
 static void all_else_is_left_to_the_shell(void **state)
 {
     static const char *const commands[] = {
-        "",          " ",       "a; b",      "a | b",   "a && b",      "a > f",     "a < f",
-        "a $X",      "a `b`",   "a \"b\"",   "a \\b",   "a *.txt",     "a b?",      "a [b]",
-        "~/a",       "a ~",     "a # b",     "! a",     "{ a; }",      "(a)",       "a &",
-        "X=1 a",     "a\nb",    "a 'b",      "'' a",    "echo hello",  "exec a",    "cd x",
-        "[ a = b ]", "test -f", "kill 1",    "'echo'",  "time a",      "true",      "if a",
-        "a ^b",      ". ./env", "source x",  "a {1..3}", "ulimit -c 0", "a \xc3\xa9",
+        "",          " ",       "a; b",     "a | b",    "a && b",      "a > f",      "a < f",
+        "a $X",      "a `b`",   "a \"b\"",  "a \\b",    "a *.txt",     "a b?",       "a [b]",
+        "~/a",       "a ~",     "a # b",    "! a",      "{ a; }",      "(a)",        "a &",
+        "X=1 a",     "a\nb",    "a 'b",     "'' a",     "echo hello",  "exec a",     "cd x",
+        "[ a = b ]", "test -f", "kill 1",   "'echo'",   "time a",      "true",       "if a",
+        "a ^b",      ". ./env", "source x", "a {1..3}", "ulimit -c 0", "a \xc3\xa9",
     };
     struct arena *a = arena_create();
 
@@ -62,15 +62,16 @@ static void all_else_is_left_to_the_shell(void **state)
 /* The shell itself is the judge: it must see the same words as we do. */
 static void the_shell_splits_them_alike(void **state)
 {
-    static const char *const commands[] = { "f a 'b c' d=e 'x'y", "f -x 'a'b\tc", "f '*' %s 1,2 a:b ''",
-                                            "f +x @y '$HOME' a='b'" };
+    static const char *const commands[] = { "f a 'b c' d=e 'x'y", "f -x 'a'b\tc",
+                                            "f '*' %s 1,2 a:b ''", "f +x @y '$HOME' a='b'" };
     struct arena *a = arena_create();
 
     (void)state;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         char **words = words_split(commands[i], a);
         char *script = arena_printf(a, "f() { printf '%%s|' \"$@\"; }\n%s", commands[i]);
-        char seen[200] = "", ours[200] = "";
+        struct buf ours = { 0 };
+        char seen[200] = "";
         FILE *f;
 
         assert_non_null(words);
@@ -79,11 +80,10 @@ static void the_shell_splits_them_alike(void **state)
         assert_non_null(f);
         assert_true(fgets(seen, sizeof seen, f) != NULL);
         pclose(f);
-        for (size_t k = 1; words[k] != NULL; k++) {
-            strcat(ours, words[k]);
-            strcat(ours, "|");
-        }
-        assert_string_equal(seen, ours);
+        for (size_t k = 1; words[k] != NULL; k++)
+            buf_printf(&ours, "%s|", words[k]);
+        assert_string_equal(seen, buf_text(&ours));
+        buf_free(&ours);
     }
     arena_destroy(a);
 }

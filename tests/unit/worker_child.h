@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker_child.h - plays the agent towards one of its children
+ */
+#ifndef LUDWIG_TESTS_UNIT_WORKER_CHILD_H
+#define LUDWIG_TESTS_UNIT_WORKER_CHILD_H
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "common/units.h"
+#include "tests/unit/worker_site.h"
+#include "worker/children.h"
+
+struct agent {
+    struct wire wire;
+    pid_t pid;
+};
+
+enum { CHILD_LONGEST_MS = 20 * 1000 };
+
+/* The child runs main with these arguments; lock_fd -1: none. */
+static inline struct agent agent_start(int (*main_of)(int, char **), int argc, char **argv,
+                                       int lock_fd)
+{
+    struct agent ag;
+    int pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    ag.pid = fork();
+    assert_true(ag.pid >= 0);
+    if (ag.pid == 0) {
+        int channel = fcntl(pair[1], F_DUPFD, 20);
+        int lock = lock_fd < 0 ? -1 : fcntl(lock_fd, F_DUPFD, 20);
+
+        dup2(channel, CHILD_CHANNEL_FD);
+        if (lock >= 0)
+            dup2(lock, CHILD_LOCK_FD);
+        for (int fd = CHILD_LOCK_FD + (lock >= 0); fd < 100; fd++)
+            close(fd);
+        _exit(main_of(argc, argv));
+    }
+    close(pair[1]);
+    wire_init(&ag.wire, pair[0], &orders);
+    return ag;
+}
+
+static inline void agent_tell(struct agent *ag, int type, const void *body)
+{
+    struct err e = { 0 };
+
+    if (wire_send(&ag->wire, type, 0, NULL, body, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+/* Waits for this note; its strings last until the next. */
+static inline void wire_hear(struct wire *w, int type, void *body)
+{
+    struct pollfd p = { w->fd, POLLIN, 0 };
+    struct envelope m;
+    struct err e = { 0 };
+    int rc;
+
+    do {
+        if (!wire_is_ready(w) && poll(&p, 1, CHILD_LONGEST_MS) <= 0)
+            fail_msg("no %s came", orders.messages[type].name);
+        rc = wire_poll(w, &m, &e);
+    } while (rc == 2);
+    if (rc != 1)
+        fail_msg("the child is gone: %s", e.text);
+    assert_string_equal(orders.messages[m.type].name, orders.messages[type].name);
+    if (message_body(&orders, &m, w->arena, body, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+static inline void agent_hear(struct agent *ag, int type, void *body)
+{
+    wire_hear(&ag->wire, type, body);
+}
+
+/* The child must end of itself; returns its wait status. */
+static inline int agent_wait(struct agent *ag)
+{
+    int64_t until_ms = units_monotonic_ms() + CHILD_LONGEST_MS;
+    int status;
+
+    while (waitpid(ag->pid, &status, WNOHANG) == 0) {
+        assert_true(units_monotonic_ms() < until_ms);
+        (void)poll(NULL, 0, 5);
+    }
+    return status;
+}
+
+static inline int agent_leave(struct agent *ag)
+{
+    wire_close(&ag->wire);
+    return agent_wait(ag);
+}
+
+#endif

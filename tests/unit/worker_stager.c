@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* worker_stager.c - tests of the child that fills the cache */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/worker_child.h"
+#include "worker/stager.h"
+
+struct stager_site {
+    struct site site;
+    struct agent agent;
+    struct digest digest;
+    char hex[DIGEST_HEX];
+};
+
+static void open_stager(struct stager_site *s)
+{
+    char *argv[2];
+
+    site_open(&s->site, NULL);
+    digest_of("tree", 4, &s->digest);
+    digest_hex(&s->digest, s->hex);
+    argv[0] = mem_strdup(CHILD_STAGER);
+    argv[1] = s->site.scratch.path;
+    s->agent = agent_start(stager_main, 2, argv, -1);
+    free(argv[0]);
+}
+
+static void close_stager(struct stager_site *s)
+{
+    assert_int_equal(agent_leave(&s->agent), 0);
+    site_close(&s->site);
+}
+
+static struct note_staged stage(struct stager_site *s)
+{
+    struct order_stage order = { s->digest, "demo", s->site.share };
+    struct note_staged staged;
+
+    agent_tell(&s->agent, ORDER_STAGE, &order);
+    agent_hear(&s->agent, NOTE_STAGED, &staged);
+    assert_memory_equal(&staged.digest, &s->digest, sizeof staged.digest);
+    return staged;
+}
+
+static void what_was_uploaded_is_staged(void **state)
+{
+    struct stager_site s;
+    struct err e = { 0 };
+    char *tree;
+
+    (void)state;
+    open_stager(&s);
+    tree = mem_printf("%s/demo/.ludwig/packs/%s/sub", s.site.share, s.hex);
+    assert_int_equal(io_make_dirs(tree, 0755, &e), 0);
+    site_write(s.site.top_fd,
+               arena_printf(s.site.arena, "share/demo/.ludwig/packs/%s/sub/file", s.hex), "text");
+    for (int i = 0; i < 2; i++)
+        assert_null(stage(&s).error);
+    assert_string_equal(
+        site_read(&s.site, arena_printf(s.site.arena, "scratch/cache/%s/sub/file", s.hex)), "text");
+    free(tree);
+    close_stager(&s);
+}
+
+static void what_was_never_uploaded_is_not_asked_for_again(void **state)
+{
+    struct stager_site s;
+    struct note_staged staged;
+
+    (void)state;
+    open_stager(&s);
+    staged = stage(&s);
+    assert_non_null(strstr(staged.error, s.hex));
+    assert_false(staged.retry);
+    close_stager(&s);
+}
+
+static void a_share_that_is_away_is_asked_again(void **state)
+{
+    struct stager_site s;
+    struct note_staged staged;
+
+    (void)state;
+    open_stager(&s);
+    assert_int_equal(renameat(s.site.top_fd, "share/demo", s.site.top_fd, "away"), 0);
+    staged = stage(&s); /* as below a mount point */
+    assert_true(staged.error != NULL && staged.retry);
+    assert_int_equal(renameat(s.site.top_fd, "share", s.site.top_fd, "gone"), 0);
+    staged = stage(&s);
+    assert_true(staged.error != NULL && staged.retry);
+    close_stager(&s);
+}
+
+static void it_looks_who_has_published(void **state)
+{
+    struct stager_site s;
+    struct order_look look = { .run_path = "demo/runs/param_003/n" };
+    struct note_found found;
+    struct err e = { 0 };
+    char *run, hex[TOKEN_HEX];
+
+    (void)state;
+    open_stager(&s);
+    look.share = s.site.share;
+    token_make(&look.token);
+    agent_tell(&s.agent, ORDER_LOOK, &look);
+    agent_hear(&s.agent, NOTE_FOUND, &found);
+    assert_true(token_equal(&found.token, &look.token));
+    assert_false(found.found);
+    run = mem_printf("%s/%s", s.site.share, look.run_path);
+    assert_int_equal(io_make_dirs(run, 0755, &e), 0);
+    site_write(s.site.top_fd, "share/demo/runs/param_003/n/job.json",
+               "{\n  \"token\": \"0123456789abcdef0123456789abcdef\",\n  \"x\": 1\n}\n");
+    agent_tell(&s.agent, ORDER_LOOK, &look);
+    agent_hear(&s.agent, NOTE_FOUND, &found);
+    assert_true(found.found);
+    token_hex(&found.winner, hex);
+    assert_string_equal(hex, "0123456789abcdef0123456789abcdef");
+    free(run);
+    close_stager(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_uploaded_is_staged),
+        cmocka_unit_test(what_was_never_uploaded_is_not_asked_for_again),
+        cmocka_unit_test(a_share_that_is_away_is_asked_again),
+        cmocka_unit_test(it_looks_who_has_published),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
