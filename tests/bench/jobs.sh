@@ -13,8 +13,10 @@ n=${2:-1000} rounds=${3:-3} slots=2
 configure "resources: {cpus: $slots, gpus: 0}"
 mkdir "$TEST_TMP/times"
 
+# Configurations of 50 replications, as the floor makes them.
 sweep_of() { # ROUND
-    printf '%s\n' "project: bench$1" 'command: /bin/true' 'source: []' "params: {a: [$(seq -s, 1 "$n")]}" >"bench$1.yaml"
+    printf '%s\n' "project: bench$1" 'command: /bin/true' 'source: []' \
+        "params: {a: [$(seq -s, 1 $((n / 50)))]}" 'reps: 50' >"bench$1.yaml"
 }
 
 run_floor() { "$floor" "$n" $slots "$TEST_TMP/work/floor$1" >/dev/null; }
