@@ -288,6 +288,17 @@ static int set_up(struct publisher *p, const char *scratch, struct err *e)
     return p->shiplog == NULL ? -1 : 0;
 }
 
+static void tear_down(struct publisher *p)
+{
+    spare_clear(&p->scratch, &p->n_spares);
+    shiplog_destroy(p->shiplog);
+    wire_close(&p->wire);
+    scratch_close(&p->scratch);
+    arena_destroy(p->arena);
+    buf_free(&p->notes);
+    free(p->tasks);
+}
+
 int publisher_main(int argc, char **argv)
 {
     struct publisher p = { 0 };
@@ -306,6 +317,6 @@ int publisher_main(int argc, char **argv)
         arena_reset(p.arena);
         send_notes(&p);
     }
-    spare_clear(&p.scratch, &p.n_spares);
+    tear_down(&p);
     return rc < 0 ? child_fail("publisher", &e) : 0;
 }

@@ -299,6 +299,16 @@ static int set_up(struct runner *r, const char *folder, const char *scratch, str
     return 0;
 }
 
+static void tear_down(struct runner *r)
+{
+    (void)unlinkat(r->folder_fd, SOCKET_NAME, 0);
+    spares_free(&r->spares);
+    wire_close(&r->wire);
+    scratch_close(&r->scratch);
+    arena_destroy(r->arena);
+    arena_destroy(r->user_arena);
+}
+
 int runner_main(int argc, char **argv)
 {
     struct runner r = { .job = { .deadline_ms = -1 } };
@@ -315,6 +325,6 @@ int runner_main(int argc, char **argv)
         turn(&r, &e);
     if (e.kind != ERR_NONE)
         return child_fail("runner", &e);
-    (void)unlinkat(r.folder_fd, SOCKET_NAME, 0);
+    tear_down(&r);
     return 0; /* the lock goes with the process */
 }

@@ -204,12 +204,14 @@ static int remove_published(int published_fd, const char *name, struct err *e)
 
 int scratch_discard(const struct scratch *s, const struct token *token, struct err *e)
 {
-    char hex[TOKEN_HEX];
+    char taken[TOKEN_HEX + 1] = ".";
+    char *hex = taken + 1;
 
     token_hex(token, hex);
     if (unlinkat(s->log_fd, hex, 0) < 0 && errno != ENOENT)
         return err_sys(e, "remove %s/%s", SCRATCH_LOG, hex);
     if (io_remove_tree_at(s->ended_fd, hex, e) < 0 || io_remove_tree_at(s->run_fd, hex, e) < 0 ||
+        io_remove_tree_at(s->spare_fd, taken, e) < 0 ||
         remove_published(s->published_fd, hex, e) < 0)
         return -1;
     return 0;

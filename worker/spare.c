@@ -17,6 +17,9 @@
 /* More than wait for their publication in a burst of short jobs. */
 enum { SPARES_MAX = 256 };
 
+/* What is being removed; the names of those that runners have taken begin with a dot as well. */
+#define DOOMED ".doomed-"
+
 /* ---- the list ---- */
 
 static bool is_dots(const char *name)
@@ -182,13 +185,24 @@ bool spare_give(const struct scratch *s, const char *name, size_t *count)
     return true;
 }
 
+/* A runner that takes it meanwhile has it: only one of the two renames succeeds. */
+static void remove_spare(const struct scratch *s, const char *name)
+{
+    char *doomed = name[0] == '.' ? mem_strdup(name) : mem_printf(DOOMED "%s", name);
+
+    if (name[0] == '.' || renameat(s->spare_fd, name, s->spare_fd, doomed) == 0)
+        (void)io_remove_tree_at(s->spare_fd, doomed, NULL);
+    free(doomed);
+}
+
 void spare_clear(const struct scratch *s, size_t *count)
 {
     struct spares p = { 0 };
 
     list_spares(&p, s, true);
     for (size_t i = 0; i < p.n; i++)
-        (void)io_remove_tree_at(s->spare_fd, p.names[i], NULL);
+        if (p.names[i][0] != '.' || strncmp(p.names[i], DOOMED, strlen(DOOMED)) == 0)
+            remove_spare(s, p.names[i]);
     spares_free(&p);
     *count = 0;
 }

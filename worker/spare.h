@@ -30,7 +30,8 @@ void spares_free(struct spares *p);
 /* Keeps published/NAME, with log/NAME in it when that is empty; *count is how many there are
  * at most.  false: it cannot be kept and is where it was. */
 bool spare_give(const struct scratch *s, const char *name, size_t *count);
-/* Removes all; a runner that is about to use one makes do without. */
+/* Removes all but those that runners have taken: these belong to their attempts, and go with them
+ * (scratch_discard). */
 void spare_clear(const struct scratch *s, size_t *count);
 
 #endif

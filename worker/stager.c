@@ -165,6 +165,7 @@ int stager_main(int argc, char **argv)
     struct scratch scratch;
     struct wire wire;
     struct err e = { 0 };
+    int rc;
 
     if (argc != 2 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--stager SCRATCH, absolute");
@@ -174,7 +175,8 @@ int stager_main(int argc, char **argv)
     if (child_begin(&e) < 0 || scratch_open(&scratch, argv[1], &e) < 0)
         return child_fail("stager", &e);
     wire_init(&wire, CHILD_CHANNEL_FD, &orders);
-    if (serve(&scratch, &wire, &e) < 0 && e.kind != ERR_UNREACHABLE)
-        return child_fail("stager", &e);
-    return 0;
+    rc = serve(&scratch, &wire, &e);
+    wire_close(&wire);
+    scratch_close(&scratch);
+    return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("stager", &e) : 0;
 }
