@@ -9,6 +9,7 @@
 #include "client/selector.h"
 #include "client/session.h"
 #include "client/table.h"
+#include "common/json.h"
 #include "common/suggest.h"
 #include "common/units.h"
 
@@ -79,7 +80,7 @@ static void add_params(struct table *t, const struct value *params)
         const struct member *m = &params->map.members[i];
 
         buf_printf(&text, "%s%s=", i > 0 ? " " : "", m->key.str.s);
-        value_add_text(&text, &m->value);
+        json_add_text(&text, &m->value);
     }
     table_add(t, TONE_PLAIN, buf_text(&text));
     buf_free(&text);

@@ -131,7 +131,7 @@ static void add_param(struct buf *out, const struct config_result *c, const char
     const struct value *v = value_get(&c->params, name);
 
     if (v != NULL)
-        value_add_text(out, v);
+        json_add_text(out, v);
 }
 
 static void add_row(struct table *t, const struct aggregate *g, const struct list *varying,

@@ -89,7 +89,7 @@ static void line_end(struct line *l, char text[ERR_TEXT_BYTES])
     memcpy(text, l->text, l->n + 1);
 }
 
-int err_set(struct err *e, enum err_kind kind, const char *format, ...)
+int (err_set)(struct err *e, enum err_kind kind, const char *format, ...)
 {
     struct line l = { .n = 0 };
     va_list ap;
@@ -104,7 +104,7 @@ int err_set(struct err *e, enum err_kind kind, const char *format, ...)
     return -1;
 }
 
-int err_sys(struct err *e, const char *format, ...)
+int (err_sys)(struct err *e, const char *format, ...)
 {
     int number = errno;
     struct line l = { .n = 0 };
@@ -122,7 +122,7 @@ int err_sys(struct err *e, const char *format, ...)
     return -1;
 }
 
-int err_wrap(struct err *e, const char *format, ...)
+int (err_wrap)(struct err *e, const char *format, ...)
 {
     struct line l = { .n = 0 };
     va_list ap;

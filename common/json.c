@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "common/json.h"
+#include "common/mem.h"
 
 enum { JSON_DEPTH_MAX = 32 };
 
@@ -253,21 +254,60 @@ static int refuse(size_t offset, enum json_tokener_error error, struct err *e)
     return err_set(e, ERR_USAGE, "JSON, byte %zu: %s", offset, what);
 }
 
-static int parse(struct json_tokener *tokener, const char *text, size_t n, struct arena *a,
-                 struct value *v, struct err *e)
+static int tokenize(const char *text, size_t n, int flags, struct json_object **root, struct err *e)
 {
-    struct json_object *root = json_tokener_parse_ex(tokener, text, (int)n);
-    size_t end = json_tokener_get_parse_end(tokener);
-    int answer;
+    int depth = JSON_DEPTH_MAX + 1; /* json-c counts scalars as a level */
+    struct json_tokener *tokener = json_tokener_new_ex(depth);
+    enum json_tokener_error error;
+    size_t end;
 
+    if (tokener == NULL)
+        return err_set(e, ERR_INTERNAL, "json_tokener_new_ex: out of memory");
+    json_tokener_set_flags(tokener, flags);
+    *root = json_tokener_parse_ex(tokener, text, (int)n);
+    end = json_tokener_get_parse_end(tokener);
     /* A number could still go on: tell json-c that it doesn't. */
     if (json_tokener_get_error(tokener) == json_tokener_continue)
-        root = json_tokener_parse_ex(tokener, "", 1);
-    if (json_tokener_get_error(tokener) != json_tokener_success)
-        return refuse(end, json_tokener_get_error(tokener), e);
-    answer = end < n ? refuse(end, json_tokener_success, e) : convert(root, 0, a, v, e);
-    json_object_put(root);
-    return answer;
+        *root = json_tokener_parse_ex(tokener, "", 1);
+    error = json_tokener_get_error(tokener);
+    json_tokener_free(tokener);
+    if (error == json_tokener_success && end == n)
+        return 0;
+    json_object_put(*root);
+    return refuse(end, error, e);
+}
+
+/* NULL when the text has nothing but ASCII. */
+static char *with_letters_for_non_ascii(const char *text, size_t n)
+{
+    char *copy = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if ((uint8_t)text[i] >= 0x80) {
+            if (copy == NULL)
+                copy = mem_copy(text, n);
+            copy[i] = 'x';
+        }
+    return copy;
+}
+
+/*
+ * A strict json-c 0.18 refuses all but ASCII in strings.  So it judges the grammar with letters
+ * in their place, and reads the text itself without being strict.
+ */
+static int parse(const char *text, size_t n, struct json_object **root, struct err *e)
+{
+    char *ascii = with_letters_for_non_ascii(text, n);
+    int answer;
+
+    if (ascii == NULL)
+        return tokenize(text, n, JSON_TOKENER_STRICT, root, e);
+    answer = tokenize(ascii, n, JSON_TOKENER_STRICT, root, e);
+    free(ascii);
+    if (answer < 0)
+        return -1;
+    json_object_put(*root);
+    return tokenize(text, n, JSON_TOKENER_VALIDATE_UTF8, root, e);
 }
 
 /* A whole number that neither int64 nor uint64 can hold. */
@@ -324,7 +364,7 @@ static size_t find_too_large(const char *text, size_t n)
 
 int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e)
 {
-    struct json_tokener *tokener;
+    struct json_object *root;
     size_t too_large;
     int answer;
 
@@ -333,11 +373,17 @@ int json_read(const char *text, size_t n, struct arena *a, struct value *v, stru
     too_large = find_too_large(text, n);
     if (too_large < n)
         return err_set(e, ERR_USAGE, "JSON, byte %zu: too large for a whole number", too_large);
-    tokener = json_tokener_new_ex(JSON_DEPTH_MAX + 1); /* json-c counts scalars as a level */
-    if (tokener == NULL)
-        return err_set(e, ERR_INTERNAL, "json_tokener_new_ex: out of memory");
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-    answer = parse(tokener, text, n, a, v, e);
-    json_tokener_free(tokener);
+    if (parse(text, n, &root, e) < 0)
+        return -1;
+    answer = convert(root, 0, a, v, e);
+    json_object_put(root);
     return answer;
+}
+
+void json_add_text(struct buf *out, const struct value *v)
+{
+    if (v->type == VALUE_STR)
+        buf_add(out, v->str.s, v->str.n);
+    else
+        json_add_value(out, v);
 }

@@ -17,6 +17,9 @@ void json_add_value(struct buf *out, const struct value *v);
 void json_add_pretty(struct buf *out, const struct value *v);
 void json_add_str(struct buf *out, const char *s, size_t n); /* with quotes */
 
+/* As text for a person or a placeholder: strings bare, the rest as JSON. */
+void json_add_text(struct buf *out, const struct value *v);
+
 /* Reads one JSON text.  Also takes NaN and Infinity.  Depth at most 32. */
 int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e);
 

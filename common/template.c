@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* template.c - finds and fills {placeholders} */
 
+#include "common/json.h"
 #include "common/template.h"
 
 #include <stdbool.h>
@@ -64,7 +65,7 @@ static int add_param(const char *name, const struct value *params, struct buf *o
 
     if (v == NULL)
         return err_set(e, ERR_USAGE, "the command names {%s}, which is no parameter", name);
-    value_add_text(&text, v);
+    json_add_text(&text, v);
     if (needs_no_quotes(buf_text(&text), text.n))
         buf_add(out, text.bytes, text.n);
     else

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json.h"
 #include "common/value.h"
 
 const char *value_type_name(enum value_type type)
@@ -322,12 +321,4 @@ void value_add_float(struct buf *out, double f)
         else
             add_scientific(out, &d);
     }
-}
-
-void value_add_text(struct buf *out, const struct value *v)
-{
-    if (v->type == VALUE_STR)
-        buf_add(out, v->str.s, v->str.n);
-    else
-        json_add_value(out, v);
 }

@@ -88,7 +88,4 @@ int value_compare_keys(struct bytes x, struct bytes y);
  */
 void value_add_float(struct buf *out, double f);
 
-/* As text for a person or a placeholder: strings bare, the rest as JSON. */
-void value_add_text(struct buf *out, const struct value *v);
-
 #endif

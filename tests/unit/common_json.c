@@ -100,6 +100,9 @@ static void what_is_wrong_is_refused_with_its_place(void **state)
         { "/* no */ 1", "JSON, byte 0: " },
         { "True", "JSON, byte 0: " },
         { "\"\xff\"", "JSON, byte 1: " },
+        { "[\"\xc3\xbc\",]", "JSON, byte 6: " },
+        { "['\xc3\xbc']", "JSON, byte 1: " },
+        { "[\xc3\xbc]", "JSON, byte 1: " },
     };
     struct arena *a = arena_create();
 

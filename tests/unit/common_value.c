@@ -247,7 +247,7 @@ static void text_for_people_has_no_quotes_around_strings(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         buf_clear(&b);
-        value_add_text(&b, &cases[i].v);
+        json_add_text(&b, &cases[i].v);
         assert_string_equal(buf_text(&b), cases[i].text);
     }
     buf_free(&b);
