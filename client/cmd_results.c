@@ -198,7 +198,7 @@ static void add_unfinished(struct buf *out, const struct job_counts *c)
     if (left > 0)
         buf_printf(out, "%" PRId64 " jobs are not over yet\n", left);
     if (c->failed > 0)
-        buf_printf(out, "%" PRId64 " jobs failed\n", c->failed);
+        buf_printf(out, "%" PRId64 " job%s failed\n", c->failed, c->failed == 1 ? "" : "s");
 }
 
 static int show_table(struct session *s, int64_t sweep, struct aggregate *g, struct err *e)

@@ -258,3 +258,8 @@ int chan_fd(const struct chan *c)
 {
     return c->fd;
 }
+
+void chan_limit_frames(struct chan *c, size_t max_bytes)
+{
+    c->reader.max_bytes = max_bytes;
+}

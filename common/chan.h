@@ -49,6 +49,8 @@ int64_t chan_send(struct chan *c, int type, int64_t re, const struct token *id, 
 /* The same with a body that schema_encode made before. */
 int64_t chan_send_encoded(struct chan *c, int type, int64_t re, struct bytes body, struct err *e);
 size_t chan_queued_bytes(const struct chan *c);
+/* The largest frame taken from the peer from now on; at first FRAME_MAX_BYTES. */
+void chan_limit_frames(struct chan *c, size_t max_bytes);
 int chan_fd(const struct chan *c);
 
 #endif

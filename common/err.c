@@ -7,6 +7,10 @@
 
 #include "common/err.h"
 
+#undef err_set
+#undef err_sys
+#undef err_wrap
+
 static const struct {
     const char *name;
     enum exit_code exit_code;
@@ -89,7 +93,7 @@ static void line_end(struct line *l, char text[ERR_TEXT_BYTES])
     memcpy(text, l->text, l->n + 1);
 }
 
-int (err_set)(struct err *e, enum err_kind kind, const char *format, ...)
+int err_set(struct err *e, enum err_kind kind, const char *format, ...)
 {
     struct line l = { .n = 0 };
     va_list ap;
@@ -104,7 +108,7 @@ int (err_set)(struct err *e, enum err_kind kind, const char *format, ...)
     return -1;
 }
 
-int (err_sys)(struct err *e, const char *format, ...)
+int err_sys(struct err *e, const char *format, ...)
 {
     int number = errno;
     struct line l = { .n = 0 };
@@ -122,7 +126,7 @@ int (err_sys)(struct err *e, const char *format, ...)
     return -1;
 }
 
-int (err_wrap)(struct err *e, const char *format, ...)
+int err_wrap(struct err *e, const char *format, ...)
 {
     struct line l = { .n = 0 };
     va_list ap;

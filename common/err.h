@@ -67,10 +67,10 @@ int err_sys(struct err *e, const char *format, ...) __attribute__((format(printf
 /* Puts "FORMAT: " before what is there already.  Returns -1. */
 int err_wrap(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#ifdef __clang_analyzer__ /* it looks into one file at a time, and could not know */
-#define err_set(...) ((err_set)(__VA_ARGS__), -1)
-#define err_sys(...) ((err_sys)(__VA_ARGS__), -1)
-#define err_wrap(...) ((err_wrap)(__VA_ARGS__), -1)
+#ifdef __clang_analyzer__ /* it sees one file at a time, and so not that they return -1 */
+#define err_set(...)  (err_set(__VA_ARGS__), -1)
+#define err_sys(...)  (err_sys(__VA_ARGS__), -1)
+#define err_wrap(...) (err_wrap(__VA_ARGS__), -1)
 #endif
 
 void err_clear(struct err *e);

@@ -307,7 +307,7 @@ static int parse(const char *text, size_t n, struct json_object **root, struct e
     if (answer < 0)
         return -1;
     json_object_put(*root);
-    return tokenize(text, n, JSON_TOKENER_VALIDATE_UTF8, root, e);
+    return tokenize(text, n, 0, root, e);
 }
 
 /* A whole number that neither int64 nor uint64 can hold. */
@@ -362,10 +362,24 @@ static size_t find_too_large(const char *text, size_t n)
     return n;
 }
 
+/* json-c takes characters that Unicode does not have.  Returns where one is, or n. */
+static size_t find_non_utf8(const char *text, size_t n)
+{
+    uint32_t character;
+    size_t n_bytes;
+
+    for (size_t i = 0; i < n; i += n_bytes) {
+        n_bytes = utf8_next((const uint8_t *)text + i, n - i, &character);
+        if (n_bytes == 0)
+            return i;
+    }
+    return n;
+}
+
 int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e)
 {
     struct json_object *root;
-    size_t too_large;
+    size_t too_large, non_utf8;
     int answer;
 
     if (n >= INT_MAX)
@@ -373,6 +387,9 @@ int json_read(const char *text, size_t n, struct arena *a, struct value *v, stru
     too_large = find_too_large(text, n);
     if (too_large < n)
         return err_set(e, ERR_USAGE, "JSON, byte %zu: too large for a whole number", too_large);
+    non_utf8 = find_non_utf8(text, n);
+    if (non_utf8 < n)
+        return err_set(e, ERR_USAGE, "JSON, byte %zu: this is no UTF-8 text", non_utf8);
     if (parse(text, n, &root, e) < 0)
         return -1;
     answer = convert(root, 0, a, v, e);

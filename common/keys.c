@@ -155,7 +155,7 @@ static int read_bounded(struct keys_reader *r, const struct key *key, const stru
                         int64_t *to)
 {
     struct buf max = { 0 };
-    int64_t number;
+    int64_t number = 0;
 
     if (read_quantity(r, key, node, &number) < 0)
         return -1;

@@ -222,6 +222,8 @@ static int promise(struct reader *r, size_t n)
     r->promised += n;
     if (r->promised >= r->n_bytes)
         return refuse(r, "more items announced than there are bytes");
+    if (r->arena != NULL && r->promised > MP_VALUES_MAX)
+        return refuse(r, "too many values for one message");
     return 0;
 }
 

@@ -12,7 +12,10 @@
 #include "common/err.h"
 #include "common/value.h"
 
-enum { MP_DEPTH_MAX = 32 };
+enum {
+    MP_DEPTH_MAX = 32,
+    MP_VALUES_MAX = 1000 * 1000 /* in one message: a few bytes of it must not become hundreds */
+};
 
 void mp_add_value(struct buf *out, const struct value *v);
 

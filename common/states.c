@@ -14,7 +14,11 @@ const char *const verdict_names[VERDICT_COUNT] = { VERDICTS(X1) };
 /* Cells hold state + 1, so that an empty cell means "refused". */
 #define TO(state) ((state) + 1)
 
-/* Reports may skip states: a short job is often told by its outcome alone. */
+/*
+ * Reports may skip states: a short job is often told by its outcome alone.  No live state refuses
+ * an outcome, whatever ludwigd believed: a worker that was lost and came back may hold an
+ * attempt that never started.
+ */
 static const unsigned char next[ATTEMPT_STATE_COUNT][ATTEMPT_EVENT_COUNT] = {
     [ATTEMPT_ASSIGNED] = { [EV_STAGE] = TO(ATTEMPT_STAGING),
                            [EV_RUN] = TO(ATTEMPT_RUNNING),
@@ -24,7 +28,8 @@ static const unsigned char next[ATTEMPT_STATE_COUNT][ATTEMPT_EVENT_COUNT] = {
                            [EV_CANCEL] = TO(ATTEMPT_CANCELLED),
                            [EV_SUPERSEDE] = TO(ATTEMPT_SUPERSEDED),
                            [EV_LOSE] = TO(ATTEMPT_LOST),
-                           [EV_RECALL] = TO(ATTEMPT_RECALLED) },
+                           [EV_RECALL] = TO(ATTEMPT_RECALLED),
+                           [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
     [ATTEMPT_STAGING] = { [EV_RUN] = TO(ATTEMPT_RUNNING),
                           [EV_END] = TO(ATTEMPT_PUBLISHING),
                           [EV_DONE] = TO(ATTEMPT_DONE),
@@ -32,21 +37,27 @@ static const unsigned char next[ATTEMPT_STATE_COUNT][ATTEMPT_EVENT_COUNT] = {
                           [EV_CANCEL] = TO(ATTEMPT_CANCELLED),
                           [EV_SUPERSEDE] = TO(ATTEMPT_SUPERSEDED),
                           [EV_LOSE] = TO(ATTEMPT_LOST),
-                          [EV_RECALL] = TO(ATTEMPT_RECALLED) },
+                          [EV_RECALL] = TO(ATTEMPT_RECALLED),
+                          [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
     [ATTEMPT_RUNNING] = { [EV_END] = TO(ATTEMPT_PUBLISHING),
                           [EV_DONE] = TO(ATTEMPT_DONE),
                           [EV_FAIL] = TO(ATTEMPT_FAILED),
                           [EV_CANCEL] = TO(ATTEMPT_CANCELLED),
                           [EV_SUPERSEDE] = TO(ATTEMPT_SUPERSEDED),
-                          [EV_LOSE] = TO(ATTEMPT_LOST) },
+                          [EV_LOSE] = TO(ATTEMPT_LOST),
+                          [EV_RECALL] = TO(ATTEMPT_RECALLED),
+                          [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
     [ATTEMPT_PUBLISHING] = { [EV_DONE] = TO(ATTEMPT_DONE),
                              [EV_FAIL] = TO(ATTEMPT_FAILED),
                              [EV_CANCEL] = TO(ATTEMPT_CANCELLED),
                              [EV_SUPERSEDE] = TO(ATTEMPT_SUPERSEDED),
-                             [EV_LOSE] = TO(ATTEMPT_LOST) },
+                             [EV_LOSE] = TO(ATTEMPT_LOST),
+                             [EV_RECALL] = TO(ATTEMPT_RECALLED),
+                             [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
     /* The share decides who published, whatever ludwigd thought of the attempt.  A cancelled one
      * may have published, and its job may have been queued again before it was withdrawn. */
     [ATTEMPT_CANCELLED] = { [EV_DONE] = TO(ATTEMPT_DONE), [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
+    [ATTEMPT_RECALLED] = { [EV_DONE] = TO(ATTEMPT_DONE) },
     [ATTEMPT_DONE] = { [EV_WITHDRAW] = TO(ATTEMPT_WITHDRAWN) },
     [ATTEMPT_LOST] = { [EV_RETURN] = TO(ATTEMPT_RUNNING), [EV_DONE] = TO(ATTEMPT_DONE) },
 };

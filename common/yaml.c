@@ -56,7 +56,8 @@ static struct yaml_node node_at(yaml_mark_t mark)
 
 static int refuse(struct parser *p, const struct yaml_node *at, const char *what)
 {
-    return yaml_error(p->e, p->name, at, "%s", what);
+    yaml_error(p->e, p->name, at, "%s", what);
+    return -1;
 }
 
 static int refuse_byte(struct parser *p, size_t offset, const char *what)
@@ -458,7 +459,7 @@ static int refuse_repeated(struct parser *p, const struct members *m)
     size_t i = value_find_repeated(m->items, m->n, member_key);
     struct yaml_node at;
 
-    if (i == m->n)
+    if (i >= m->n)
         return 0;
     at = node_of_key(&m->items[i]);
     return yaml_error(p->e, p->name, &at, "'%s' appears a second time (first in line %u)",

@@ -103,7 +103,7 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
     struct stmt *s = db_ask(sv->db, SQL_JOB_LOAD, "i", id);
     int rc = stmt_step(s, e);
 
-    if (rc == 1)
+    if (rc > 0)
         *job = (struct job_row){ .id = id,
                                  .sweep = stmt_int(s, 0),
                                  .no = stmt_int(s, 1),
@@ -139,7 +139,7 @@ static int job_gather(struct server *sv, struct job_row *job, struct job_evidenc
                 evidence->live = state;
             evidence->any_live = true;
         }
-        evidence->failed = state == ATTEMPT_FAILED && counts;
+        evidence->failed |= state == ATTEMPT_FAILED && counts;
     }
     if (job->losses > JOB_LOSSES_MAX)
         evidence->failed = true;
@@ -234,7 +234,7 @@ struct attempt_row {
     enum attempt_state state;
     int64_t seq;
     int64_t worker;
-    int64_t ended_at;
+    bool is_proven; /* known to be done by what lies on the share, not by its worker */
     bool job_cancelled;
     int64_t sweep;
 };
@@ -244,16 +244,17 @@ static int attempt_row(struct stmt *s, struct attempt_row *a, struct err *e)
 {
     int rc = stmt_step(s, e);
 
-    if (rc == 1)
-        *a = (struct attempt_row){ .id = stmt_int(s, 0),
-                                   .job = stmt_int(s, 1),
-                                   .no = stmt_int(s, 2),
-                                   .state = (enum attempt_state)stmt_int(s, 3),
-                                   .seq = stmt_int(s, 4),
-                                   .worker = stmt_int(s, 5),
-                                   .ended_at = stmt_int(s, 6),
-                                   .job_cancelled = stmt_int(s, 7) != 0,
-                                   .sweep = stmt_int(s, 8) };
+    if (rc > 0)
+        *a =
+            (struct attempt_row){ .id = stmt_int(s, 0),
+                                  .job = stmt_int(s, 1),
+                                  .no = stmt_int(s, 2),
+                                  .state = (enum attempt_state)stmt_int(s, 3),
+                                  .seq = stmt_int(s, 4),
+                                  .worker = stmt_int(s, 5),
+                                  .is_proven = stmt_int(s, 3) == ATTEMPT_DONE && stmt_is_null(s, 6),
+                                  .job_cancelled = stmt_int(s, 7) != 0,
+                                  .sweep = stmt_int(s, 8) };
     stmt_end(s);
     return rc;
 }
@@ -301,10 +302,13 @@ static int attempt_follow(struct server *sv, const struct attempt_row *a, const 
     case EV_DONE:
         if (tally_turn_to(sv, t, a->sweep, e) < 0)
             return -1;
-        t->ran_jobs++;
-        t->ran_ms += r->ended_at > r->started_at ? r->ended_at - r->started_at : 1;
+        if (r->exit_code != SCHEMA_NONE) {
+            t->ran_jobs++;
+            t->ran_ms += r->ended_at > r->started_at ? r->ended_at - r->started_at : 1;
+        }
         turn_want_schedule(sv);
         return stop_rivals(sv, a->job, a->id, e);
+    case EV_SUPERSEDE:
     case EV_LOSE: turn_want_schedule(sv); return db_run(sv->db, e, SQL_JOB_LOSS, "i", a->job);
     default:
         if (!attempt_is_live(attempt_next(a->state, (enum attempt_event)r->event)))
@@ -321,25 +325,46 @@ static int attempt_accept(struct server *sv, const struct attempt_row *a, const 
     return job_refresh(sv, a->job, t, e);
 }
 
-/* A report that names who published before it proves that one done, should it never say so. */
+/*
+ * A report that names who published before it proves that one done, should it never say so.
+ * 1: so it was; 0: it proves nothing about an attempt that is known here; -1.
+ */
 static int winner_found(struct server *sv, const struct attempt_row *loser, const struct report *r,
                         struct tally *t, struct err *e)
 {
-    struct report proof = { .event = EV_DONE, .exit_code = 0, .signal = SCHEMA_NONE };
+    struct report proof = {
+        .event = EV_DONE, .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE, .run_path = r->run_path
+    };
     struct attempt_row winner;
     enum attempt_state next;
-    int rc;
+    int rc = attempt_row(db_ask(sv->db, SQL_ATTEMPT_BY_TOKEN, "t", &r->winner), &winner, e);
 
-    if (token_is_zero(&r->winner))
-        return 0;
-    rc = attempt_row(db_ask(sv->db, SQL_ATTEMPT_BY_TOKEN, "t", &r->winner), &winner, e);
     if (rc <= 0 || winner.job != loser->job)
         return rc < 0 ? -1 : 0;
     next = attempt_next(winner.state, EV_DONE);
-    if (next == ATTEMPT_NO || winner.job_cancelled)
-        return 0;
-    proof.run_path = r->run_path;
-    return attempt_accept(sv, &winner, &proof, next, t, e);
+    if (next != ATTEMPT_NO && !winner.job_cancelled &&
+        attempt_accept(sv, &winner, &proof, next, t, e) < 0)
+        return -1;
+    return 1;
+}
+
+/*
+ * Another attempt had published.  If nobody here knows that one (the database is older than the
+ * share), the result that lies there is this job's all the same.
+ */
+static int supersede(struct server *sv, const struct attempt_row *a, const struct report *r,
+                     enum attempt_state next, struct tally *t, struct err *e)
+{
+    struct report found = *r;
+    int rc = token_is_zero(&r->winner) ? 1 : winner_found(sv, a, r, t, e);
+
+    if (rc < 0)
+        return -1;
+    if (rc > 0)
+        return attempt_accept(sv, a, r, next, t, e);
+    found.event = EV_DONE;
+    found.reason = "its result lay there already, from an attempt that this server does not know";
+    return attempt_accept(sv, a, &found, ATTEMPT_DONE, t, e);
 }
 
 /* It published although its job had been cancelled: the result has to go again. */
@@ -367,6 +392,10 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
         return 0;
     if (event == EV_DONE && a.job_cancelled && a.state != ATTEMPT_WITHDRAWN)
         return withdraw(sv, &a, r, t, verdict, e);
+    if (event == EV_DONE && a.is_proven && r->exit_code != SCHEMA_NONE) {
+        *verdict = VERDICT_TAKEN;
+        return attempt_accept(sv, &a, r, ATTEMPT_DONE, t, e);
+    }
     *verdict = VERDICT_KNOWN;
     if (attempt_was_made(a.state, event))
         return 0;
@@ -376,8 +405,8 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
         return 0;
     }
     *verdict = VERDICT_TAKEN;
-    if (event == EV_SUPERSEDE && winner_found(sv, &a, r, t, e) < 0)
-        return -1;
+    if (event == EV_SUPERSEDE)
+        return supersede(sv, &a, r, next, t, e);
     return attempt_accept(sv, &a, r, next, t, e);
 }
 

@@ -28,13 +28,13 @@ struct tally {
  * number of change and the sweep's counters, and tells subscribers.  With a tally the
  * counters are gathered there (another sweep's are written first): end with tally_flush.
  */
-int job_refresh(struct server *sv, int64_t job, struct tally *tally, struct err *e);
+int job_refresh(struct server *sv, int64_t id, struct tally *tally, struct err *e);
 int tally_flush(struct server *sv, struct tally *tally, struct err *e);
 
 /* Marks the job cancelled and orders its live attempts stopped: 1, 0 when it was over, -1. */
-int job_cancel(struct server *sv, int64_t job, struct tally *tally, struct err *e);
+int job_cancel(struct server *sv, int64_t id, struct tally *tally, struct err *e);
 /* Queues a job again that failed or was cancelled: 1, 0 when it is neither, -1. */
-int job_retry(struct server *sv, int64_t job, struct tally *tally, struct err *e);
+int job_retry(struct server *sv, int64_t id, struct tally *tally, struct err *e);
 
 /* A worker's report on an attempt.  Only its own worker may report on it. */
 int attempt_report(struct server *sv, int64_t worker, const struct report *report,

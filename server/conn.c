@@ -169,6 +169,7 @@ struct conn *conn_add(struct server *sv, int fd, struct err *e)
         free(c);
         return NULL;
     }
+    chan_limit_frames(chan, CONN_HELLO_MAX);
     c->sv = sv;
     c->chan = chan;
     c->uid = uid;

@@ -10,8 +10,10 @@
 #include "common/chan.h"
 
 enum {
-    CONN_MAX = 1000,             /* connections at once; the next is told "busy" and closed */
-    CONN_PER_UID_MAX = 250,      /* of one user */
+    CONN_MAX = 1000,                   /* connections at once; the next is told "busy" and closed */
+    CONN_PER_UID_MAX = 250,            /* of one user */
+    CONN_HELLO_MAX = 64 * 1024,        /* a frame of somebody who has not said hello */
+    CONN_CLIENT_MAX = 4 * 1024 * 1024, /* of a client; workers may fill a frame */
     CONN_PUSH_MARK = 256 * 1024, /* no more requests are taken, and nothing is pushed, while more
                                     than this waits for the peer to read */
     /* An answer begun below the mark still fits, whatever its size; beyond that a peer is cut off. */

@@ -74,9 +74,12 @@ static void send_now(struct server *sv, const struct effect *effect)
 
     if (c == NULL)
         return;
-    if (chan_send_encoded(c->chan, effect->type, effect->re, buf_bytes(&effect->body), &e) < 0)
-        log_event(LOG_DEBUG, "not-sent", "conn", "%lld", (long long)effect->number, "message", "%s",
-                  proto.messages[effect->type].name, "why", "%s", e.text, NULL);
+    if (chan_send_encoded(c->chan, effect->type, effect->re, buf_bytes(&effect->body), &e) >= 0)
+        return;
+    /* It was promised by what is committed: a peer that missed it has to begin anew. */
+    log_event(LOG_DEBUG, "not-sent", "conn", "%lld", (long long)effect->number, "message", "%s",
+              proto.messages[effect->type].name, "why", "%s", e.text, NULL);
+    conn_end(c);
 }
 
 static void run_one(struct server *sv, struct effect effect)

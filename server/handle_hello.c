@@ -46,6 +46,7 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
     if (c->role == 0)
         return err_set(e, ERR_PROTOCOL, "'%s' is no program that ludwigd talks to", req->program);
     c->greeted = true;
+    chan_limit_frames(c->chan, c->role == FROM_WORKER ? FRAME_MAX_BYTES : CONN_CLIENT_MAX);
     welcome(sv, c, reply);
     log_event(LOG_DEBUG, "hello", "conn", "%lld", (long long)c->number, "program", "%s",
               req->program, "user", "%s", c->user, "label", "%s", req->user_label, NULL);

@@ -203,10 +203,11 @@ static void take_over(struct server *sv, int64_t conn)
     if (c == NULL)
         return;
     if (old != NULL && old != c) {
-        old->worker = 0;
+        old->worker = old->registering = 0;
         conn_close(sv, old, "the worker has connected anew");
     }
     c->worker = c->registering;
+    c->registering = 0;
     lease_connected(sv, c->worker);
     turn_want_schedule(sv);
 }
@@ -225,7 +226,9 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     if (r.worker < 0)
         return -1;
     r.stop = arena_alloc(ask->arena, req->attempts.n * sizeof *r.stop);
-    if (find_missing(sv, r.worker, sorted_by_token(ask->arena, &req->attempts), req->attempts.n,
+    /* On a connection that has registered before, a hand may still be on its way. */
+    if (ask->conn->worker != r.worker &&
+        find_missing(sv, r.worker, sorted_by_token(ask->arena, &req->attempts), req->attempts.n,
                      ask->arena, &r.tally, e) < 0)
         return -1;
     for (size_t i = 0; i < req->attempts.n; i++)

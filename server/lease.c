@@ -46,6 +46,14 @@ static void forget(struct leases *l, int64_t worker)
             l->items[i--] = l->items[--l->n];
 }
 
+static void add(struct leases *l, int64_t worker, int64_t lease_ms)
+{
+    forget(l, worker);
+    mem_grow((void **)&l->items, &l->capacity, l->n, sizeof *l->items);
+    l->items[l->n++] = (struct lease){ worker, uv_now(&l->sv->loop) + (uint64_t)lease_ms };
+    arm(l);
+}
+
 static int lose_all(struct server *sv, int64_t worker, struct err *e)
 {
     struct tally tally = { 0 };
@@ -65,9 +73,28 @@ static int lose_all(struct server *sv, int64_t worker, struct err *e)
     return 0;
 }
 
+/* In this very turn: it is connected once that is committed. */
+static bool is_registering(struct server *sv, int64_t worker)
+{
+    for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
+        if (c->registering == worker)
+            return true;
+    return false;
+}
+
 static int lease_over(struct server *sv, int64_t worker, struct err *e)
 {
-    return conn_of_worker(sv, worker) != NULL ? 0 : lose_all(sv, worker, e);
+    int rc = 0;
+
+    if (conn_of_worker(sv, worker) != NULL)
+        return 0;
+    if (!is_registering(sv, worker)) {
+        rc = lose_all(sv, worker, e);
+        if (rc == 0)
+            return 0;
+    }
+    add(sv->leases, worker, SETTLE_MS); /* let us see then */
+    return rc;
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -119,12 +146,7 @@ void leases_destroy(struct leases *l)
 
 void lease_disconnected(struct server *sv, int64_t worker)
 {
-    struct leases *l = sv->leases;
-
-    forget(l, worker);
-    mem_grow((void **)&l->items, &l->capacity, l->n, sizeof *l->items);
-    l->items[l->n++] = (struct lease){ worker, uv_now(&sv->loop) + (uint64_t)sv->conf.lease_ms };
-    arm(l);
+    add(sv->leases, worker, sv->conf.lease_ms);
 }
 
 void lease_connected(struct server *sv, int64_t worker)

@@ -158,7 +158,7 @@ int main(int argc, char **argv)
     log_set_level((enum log_level)log_parse_level(options.log_level));
     if (conf_read(options.config, &sv.conf, &e) < 0 || serve(&sv, &e) < 0) {
         fprintf(stderr, "ludwigd: %s\n", e.text);
-        return err_exit_code(e.kind);
+        return (int)err_exit_code(e.kind);
     }
     return EXIT_WELL;
 }

@@ -289,7 +289,7 @@ static void send_ahead_to(struct split *s, size_t sweep, size_t worker)
 /* Topped up when half is used up, so that hands stay large. */
 static bool runs_low(const struct split *s, size_t worker)
 {
-    return !s->rooms[worker].is_reserved && s->rooms[worker].work_ms < SCHED_AHEAD_MS / 2;
+    return !s->rooms[worker].is_reserved && 2 * s->rooms[worker].work_ms < SCHED_AHEAD_MS;
 }
 
 static void send_ahead(struct split *s)

@@ -200,15 +200,19 @@ struct queued {
     struct assignment assignment;
 };
 
+/* Of configurations in one hand, so that it fits into a frame with all the rest. */
+enum { HAND_PARAMS_MAX_BYTES = 4 * 1024 * 1024 };
+
 /* The head of the sweep's queue, at most n jobs. */
 static int take_head(struct pass *p, int64_t sweep, size_t n, struct queued *queued, size_t *taken,
                      struct err *e)
 {
     struct stmt *s = db_ask(p->sv->db, SQL_QUEUE_HEAD, "ii", sweep, (int64_t)n);
+    size_t params_bytes = 0;
     int rc = 0;
 
     *taken = 0;
-    while (*taken < n && (rc = stmt_step(s, e)) == 1) {
+    while (*taken < n && params_bytes < HAND_PARAMS_MAX_BYTES && (rc = stmt_step(s, e)) == 1) {
         struct queued *q = &queued[(*taken)++];
         struct bytes params = stmt_bytes(s, 7);
         struct digest digest;
@@ -227,6 +231,7 @@ static int take_head(struct pass *p, int64_t sweep, size_t n, struct queued *que
                                  .params = { (const uint8_t *)arena_strndup(
                                                  p->arena, (const char *)params.data, params.n),
                                              params.n } };
+        params_bytes += params.n;
         token_make(&q->assignment.token);
     }
     stmt_end(s);
@@ -267,7 +272,7 @@ static int sweep_work_load(struct pass *p, int64_t sweep, struct sweep_work *w, 
 static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t jobs, struct err *e)
 {
     struct server *sv = p->sv;
-    struct conn *c = p->conns[h->worker];
+    struct conn *c = p->conns[h->worker]; // NOLINT(*NullDereference): a hand is of a worker
     int64_t sweep = p->sweeps[h->sweep].id;
     size_t max = jobs < HAND_MAX ? (size_t)jobs : HAND_MAX;
     struct queued *queued = arena_alloc(p->arena, max * sizeof *queued);
@@ -311,8 +316,8 @@ static int recall(struct pass *p, const struct sched_load *l, int64_t jobs, stru
     struct token_entry *tokens = arena_alloc(p->arena, (size_t)jobs * sizeof *tokens);
     int64_t *ids = arena_alloc(p->arena, (size_t)jobs * sizeof *ids);
     struct msg_recall order = { { tokens, 0 } };
-    struct stmt *s =
-        db_ask(p->sv->db, SQL_RECALLABLE, "iii", p->workers[l->worker].id, l->sweep_id, jobs);
+    int64_t worker = p->workers[l->worker].id; // NOLINT(*NullDereference): a recall is of a load
+    struct stmt *s = db_ask(p->sv->db, SQL_RECALLABLE, "iii", worker, l->sweep_id, jobs);
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1) {

@@ -23,10 +23,10 @@
       " n_done = ?6, n_failed = ?7, n_cancelled = ?8, state = ?9, ended_at = ?10,"                 \
       " n_ready = n_ready + ?11, ran_jobs = ran_jobs + ?12, ran_ms = ran_ms + ?13,"                \
       " version = ?14 WHERE id = ?1")                                                              \
-    X(SQL_ATTEMPT_BY_TOKEN, "SELECT a.id, a.job, a.no, a.state, a.seq, a.worker, a.ended_at,"      \
+    X(SQL_ATTEMPT_BY_TOKEN, "SELECT a.id, a.job, a.no, a.state, a.seq, a.worker, a.exit_code,"     \
                             " j.cancelled, j.sweep FROM attempt a JOIN job j ON j.id = a.job"      \
                             " WHERE a.token = ?")                                                  \
-    X(SQL_ATTEMPT_BY_ID, "SELECT a.id, a.job, a.no, a.state, a.seq, a.worker, a.ended_at,"         \
+    X(SQL_ATTEMPT_BY_ID, "SELECT a.id, a.job, a.no, a.state, a.seq, a.worker, a.exit_code,"        \
                          " j.cancelled, j.sweep FROM attempt a JOIN job j ON j.id = a.job"         \
                          " WHERE a.id = ?")                                                        \
     X(SQL_ATTEMPT_STATE, "UPDATE attempt SET state = ?2, seq = max(seq, ?3),"                      \

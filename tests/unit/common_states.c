@@ -20,6 +20,8 @@ static void test_an_outcome_ends_an_attempt_from_every_live_state(void **state)
         assert_int_equal(attempt_next((enum attempt_state)s, EV_FAIL), ATTEMPT_FAILED);
         assert_int_equal(attempt_next((enum attempt_state)s, EV_CANCEL), ATTEMPT_CANCELLED);
         assert_int_equal(attempt_next((enum attempt_state)s, EV_LOSE), ATTEMPT_LOST);
+        assert_int_equal(attempt_next((enum attempt_state)s, EV_RECALL), ATTEMPT_RECALLED);
+        assert_int_equal(attempt_next((enum attempt_state)s, EV_WITHDRAW), ATTEMPT_WITHDRAWN);
     }
 }
 
@@ -30,13 +32,13 @@ static void test_an_attempt_never_goes_backwards(void **state)
     assert_int_equal(attempt_next(ATTEMPT_PUBLISHING, EV_RUN), ATTEMPT_NO);
     assert_int_equal(attempt_next(ATTEMPT_DONE, EV_FAIL), ATTEMPT_NO);
     assert_int_equal(attempt_next(ATTEMPT_FAILED, EV_DONE), ATTEMPT_NO);
-    assert_int_equal(attempt_next(ATTEMPT_RUNNING, EV_RECALL), ATTEMPT_NO);
 }
 
 static void test_the_share_has_the_last_word_on_a_lost_attempt(void **state)
 {
     (void)state;
     assert_int_equal(attempt_next(ATTEMPT_LOST, EV_DONE), ATTEMPT_DONE);
+    assert_int_equal(attempt_next(ATTEMPT_RECALLED, EV_DONE), ATTEMPT_DONE);
     assert_int_equal(attempt_next(ATTEMPT_LOST, EV_FAIL), ATTEMPT_NO);
     assert_int_equal(attempt_next(ATTEMPT_LOST, EV_RETURN), ATTEMPT_RUNNING);
 }

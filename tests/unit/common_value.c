@@ -209,7 +209,7 @@ static struct bytes key_at(const void *items, size_t i)
 static void the_first_repeated_key_is_found_among_few_and_many(void **state)
 {
     enum { MANY = 1000 };
-    static char names[MANY][8];
+    static char names[MANY][16];
     const char *keys[MANY];
 
     (void)state;

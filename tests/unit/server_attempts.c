@@ -12,6 +12,7 @@ struct player {
     struct msg_register reg;
     struct assignment hand[64];
     size_t n_hand;
+    size_t n_hands; /* messages */
     struct token stopped[64];
     size_t n_stopped;
     int64_t seq;
@@ -25,6 +26,7 @@ static void keep(struct player *w, const struct envelope *m)
 
         read_body(w->peer, m, &hand);
         items = hand.assignments.items;
+        w->n_hands++;
         for (size_t i = 0; i < hand.assignments.n; i++)
             w->hand[w->n_hand++] = items[i];
     } else if (m->type == MSG_STOP_ATTEMPTS) {
@@ -494,6 +496,117 @@ static void test_metrics_come_out_as_they_were_reported(void **state)
     assert_true(((const struct metric *)r->metrics.items)[1].value == 2.5);
 }
 
+static void test_the_proven_ones_own_report_brings_its_measures(void **state)
+{
+    struct scene *s = *state;
+    struct metric metric = { "accuracy", 0.5, SCHEMA_NONE };
+    struct report done = { .token = s->w.hand[0].token,
+                           .event = EV_DONE,
+                           .started_at = 4000,
+                           .ended_at = 5000,
+                           .metrics = { &metric, 1 } };
+    struct msg_get_results ask = { .sweep = s->sweep, .limit = 10 };
+    struct msg_result_page page;
+    struct player other = { 0 };
+
+    come_back(s, &other, false, 0);
+    report(&other, (struct report){ .token = other.hand[0].token,
+                                    .event = EV_SUPERSEDE,
+                                    .winner = s->w.hand[0].token });
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_DONE);
+    assert_int_equal(report(&s->w, done), VERDICT_TAKEN);
+    assert_int_equal(report(&s->w, done), VERDICT_KNOWN);
+    peer_ask(s->client, MSG_GET_RESULTS, &ask, &page);
+    assert_int_equal(((const struct job_result *)page.results.items)->metrics.n, 1);
+    assert_int_equal(sweep_of(s->client, s->sweep).jobs.done, 1);
+    peer_close(other.peer);
+}
+
+static void test_a_result_of_an_attempt_nobody_knows_ends_the_job(void **state)
+{
+    struct scene *s = *state;
+    struct report found = { .token = s->w.hand[0].token, .event = EV_SUPERSEDE };
+
+    token_make(&found.winner);
+    assert_int_equal(report(&s->w, found), VERDICT_TAKEN);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_DONE);
+    assert_int_equal(s->w.n_hand, 1);
+}
+
+static void test_a_failure_counts_whatever_became_of_later_attempts(void **state)
+{
+    struct scene *s = *state;
+    struct player other = { 0 };
+
+    come_back(s, &other, true, 9000);
+    listen_to(&other);
+    assert_int_equal(tell(&other, other.hand, EV_CANCEL), VERDICT_TAKEN);
+    assert_int_equal(tell(&s->w, s->w.hand, EV_FAIL), VERDICT_TAKEN);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_FAILED);
+    assert_int_equal(s->w.n_hand + other.n_hand, 2);
+    peer_close(other.peer);
+}
+
+static void test_an_attempt_that_came_back_unstarted_can_be_given_back(void **state)
+{
+    struct scene *s = *state;
+    struct held held = { s->w.hand[0].token, ATTEMPT_ASSIGNED, 0 };
+
+    leave(s);
+    let_leases_end(s);
+    s->w.reg.attempts = (struct list){ &held, 1 };
+    join(s->f, &s->w, NULL, 0);
+    assert_int_equal(tell(&s->w, s->w.hand, EV_RECALL), VERDICT_TAKEN);
+    assert_true(s->w.n_hand >= 2);
+}
+
+static void test_a_hand_on_its_way_outlives_a_second_registration(void **state)
+{
+    struct scene *s = *state;
+    int64_t re = peer_send(s->w.peer, MSG_REGISTER, &s->w.reg);
+    struct envelope m;
+
+    do {
+        assert_true(peer_receive_any(s->w.peer, &m) >= 0);
+        keep(&s->w, &m);
+    } while (m.re != re);
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 1);
+    assert_int_equal(tell(&s->w, s->w.hand, EV_DONE), VERDICT_TAKEN);
+}
+
+/* 40 of 150 kB: more than one hand may carry, each less than a socket's buffer. */
+static void test_large_configurations_come_in_several_hands(void **state)
+{
+    enum { CONFIGS = 40, TEXT_BYTES = 150 * 1000 };
+    struct scene *s = *state;
+    struct submit big = submit_of("big", 1);
+    char *text = mem_alloc(TEXT_BYTES);
+
+    memset(text, 'x', TEXT_BYTES);
+    tell(&s->w, s->w.hand, EV_DONE);
+    big.begin.work.resources.cpus_milli = 100;
+    submit_begin(s->client, &big);
+    for (int64_t i = 0; i < CONFIGS; i++) {
+        struct buf configs = { 0 };
+
+        mp_add_list(&configs, 1);
+        mp_add_map(&configs, 2);
+        mp_add_str(&configs, "i", 1);
+        mp_add_int(&configs, i);
+        mp_add_str(&configs, "text", 4);
+        mp_add_str(&configs, text, TEXT_BYTES);
+        submit_bytes(s->client, &big, buf_bytes(&configs), 1);
+        buf_free(&configs);
+    }
+    submit_end(s->client, &big);
+    for (int i = 0; i < 1000 && s->w.n_hand < 1 + CONFIGS; i++)
+        listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 1 + CONFIGS);
+    assert_int_equal(s->w.n_hands, 3);
+    free(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -516,6 +629,12 @@ int main(void)
         TEST(test_one_that_came_back_younger_is_stopped),
         TEST(test_done_counts_from_whichever_attempt_published),
         TEST(test_a_result_found_on_the_share_proves_its_attempt_done),
+        TEST(test_the_proven_ones_own_report_brings_its_measures),
+        TEST(test_a_result_of_an_attempt_nobody_knows_ends_the_job),
+        TEST(test_a_failure_counts_whatever_became_of_later_attempts),
+        TEST(test_an_attempt_that_came_back_unstarted_can_be_given_back),
+        TEST(test_a_hand_on_its_way_outlives_a_second_registration),
+        TEST(test_large_configurations_come_in_several_hands),
         TEST(test_metrics_come_out_as_they_were_reported),
     };
 
