@@ -85,6 +85,7 @@ say               = $(if $V,,@printf '  %-5s %s\n' $1 $@; )
 .PHONY: all units benches
 all: $(archives) $(programs) ## build the programs (the default)
 units: $(units)
+	@:
 benches: $(benches)
 
 # Changes, and with it every object, when the compiler or a flag changes.
@@ -108,7 +109,7 @@ $(program_$1): $O/$1/main.o $O/lib$1.a $O/libcommon.a
 	$$(call say,LINK)$(link) -o $$@ $$^ $$(call libs_of,$(packages_$1)) $$(libs_$1)
 endef
 libs_client := -lm
-libs_worker := -ldl
+libs_worker := -ldl -lm
 $(eval $(call room,client))
 $(eval $(call room,server))
 $(eval $(call room,worker))
@@ -211,7 +212,8 @@ $(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/fuzz/%
 	@mkdir -p build/fuzz/corpus/$* build/fuzz/findings
 	@build/fuzz/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -verbosity=0 \
 	    -artifact_prefix=build/fuzz/findings/$*- build/fuzz/corpus/$* $(wildcard tests/fuzz/corpus/$*) \
-	    && echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
+	    >build/fuzz/$*.log 2>&1 || { cat build/fuzz/$*.log; exit 1; }
+	@echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
 
 .PHONY: bench bench-jobs bench-stall
 bench: bench-jobs bench-stall ## run all benchmarks; bench-NAME runs one, as bench-jobs

@@ -48,8 +48,7 @@ static void resolve_published(struct agent *ag, struct attempt *a, const char *h
     free(path);
 }
 
-/* A runner that died between writing the outcome and moving the folder had nothing else to do. */
-static bool move_to_ended(struct agent *ag, const char *hex)
+bool adopt_move_to_ended(struct agent *ag, const char *hex)
 {
     char *path = mem_printf("%s/" JOB_OUTCOME, hex);
     bool is_there = is_in(ag->scratch.run_fd, path);
@@ -60,7 +59,7 @@ static bool move_to_ended(struct agent *ag, const char *hex)
 
 static void resolve_run(struct agent *ag, struct attempt *a, const char *hex)
 {
-    if (!a->is_stale && move_to_ended(ag, hex))
+    if (!a->is_stale && adopt_move_to_ended(ag, hex))
         flow_ended(ag, a);
     else
         flow_orphaned(ag, a);
@@ -81,6 +80,8 @@ void adopt_resolve(struct agent *ag, struct attempt *a)
         resolve_published(ag, a, hex);
     else if (a->is_stale)
         flow_orphaned(ag, a);
+    else if (a->is_stopped)
+        flow_decide(ag, a, EV_CANCEL, NULL);
     else
         flow_admit(ag, a);
 }
@@ -105,7 +106,7 @@ void adopt_spoil(struct agent *ag, const struct attempt *a)
 
 /* ---- folders that the registry does not know: settled, but not all removed ---- */
 
-static int read_order(int dir_fd, const char *hex, struct arena *a, struct order *order)
+int adopt_read_order(int dir_fd, const char *hex, struct arena *a, struct order *order)
 {
     char *path = mem_printf("%s/" JOB_ORDER, hex);
     int rc = scratch_read(dir_fd, path, &order_schema, a, order, NULL);
@@ -127,7 +128,7 @@ static bool is_of_ours(const struct agent *ag, int dir_fd, const char *hex)
 {
     struct arena *a = arena_create();
     struct order order;
-    bool ours = read_order(dir_fd, hex, a, &order) == 0
+    bool ours = adopt_read_order(dir_fd, hex, a, &order) == 0
                     ? strcmp(order.server_id, ag->server_id) == 0
                     : is_old(dir_fd, hex);
 
@@ -181,6 +182,7 @@ static void clear_all(struct agent *ag)
     clear_folders(ag, ag->scratch.ended_fd);
     clear_folders(ag, ag->scratch.published_fd);
     clear_folders(ag, ag->scratch.log_fd);
+    strangers_look(ag);
     flow_discard_leftovers(ag);
 }
 
@@ -189,6 +191,34 @@ static void clear_all(struct agent *ag)
 static bool is_unresolved(const struct attempt *a)
 {
     return a->phase == PHASE_GIVEN && a->runner == NULL;
+}
+
+void adopt_take_slots(struct agent *ag, struct slot_item *s, const struct order *order)
+{
+    const struct number *cpus = order->cpus.items;
+    const struct gpu_entry *gpus = order->gpus.items;
+
+    s->cpus = mem_alloc(order->cpus.n * sizeof *s->cpus);
+    for (size_t i = 0; i < order->cpus.n; i++)
+        s->cpus[s->n_cpus++] = (unsigned)cpus[i].number;
+    s->gpus = mem_alloc(order->gpus.n * sizeof *s->gpus);
+    for (size_t i = 0; i < order->gpus.n; i++)
+        for (size_t k = 0; k < ag->gpus.n; k++)
+            if (strcmp(ag->gpus.gpus[k].id, gpus[i].id) == 0)
+                s->gpus[s->n_gpus++] = (unsigned)k;
+    if (order->in_slurm && order->gpus.n == 0) /* it has all that Slurm gave, see flow.c */
+        slots_list_gpus(ag->slots, s);
+    slots_take(ag->slots, s);
+}
+
+static void hold_slots(struct agent *ag, struct attempt *a, const char *hex)
+{
+    struct arena *arena = arena_create();
+    struct order order;
+
+    if (!a->slot.is_running && adopt_read_order(ag->scratch.run_fd, hex, arena, &order) == 0)
+        adopt_take_slots(ag, &a->slot, &order);
+    arena_destroy(arena);
 }
 
 static void resolve_all(struct agent *ag)
@@ -206,7 +236,26 @@ static void resolve_all(struct agent *ag)
     clear_all(ag);
 }
 
-/* What a mute runner may have stays with it until it speaks or dies. */
+/* What a mute runner may have stays with it until it speaks or dies, and so do its processors and
+ * GPUs.  What has left run/ is no runner's any more. */
+static void resolve_ended(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->attempts.all, at, after)) {
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+        char hex[TOKEN_HEX];
+
+        token_hex(&a->token, hex);
+        if (!is_unresolved(a))
+            continue;
+        if (is_in(ag->scratch.run_fd, hex))
+            hold_slots(ag, a, hex);
+        else if (is_in(ag->scratch.ended_fd, hex) || is_in(ag->scratch.published_fd, hex))
+            adopt_resolve(ag, a);
+    }
+}
+
 static void go_on(struct agent *ag)
 {
     bool is_late = !uv_is_active((uv_handle_t *)&ag->adopt_timer);
@@ -217,6 +266,8 @@ static void go_on(struct agent *ag)
         ag->is_resolved = true;
         uv_timer_stop(&ag->adopt_timer);
         resolve_all(ag);
+    } else {
+        resolve_ended(ag);
     }
     if (!ag->is_adopted) {
         ag->is_adopted = true;
@@ -246,24 +297,6 @@ void adopt_begin(struct agent *ag)
 
 /* ---- what runners say ---- */
 
-/* The lists of the order say on which processors and GPUs it runs. */
-static void take_slots(struct agent *ag, struct attempt *a, const struct order *order)
-{
-    const struct number *cpus = order->cpus.items;
-    const struct gpu_entry *gpus = order->gpus.items;
-    struct slot_item *s = &a->slot;
-
-    s->cpus = mem_alloc(order->cpus.n * sizeof *s->cpus);
-    for (size_t i = 0; i < order->cpus.n; i++)
-        s->cpus[s->n_cpus++] = (unsigned)cpus[i].number;
-    s->gpus = mem_alloc(order->gpus.n * sizeof *s->gpus);
-    for (size_t i = 0; i < order->gpus.n; i++)
-        for (size_t k = 0; k < ag->gpus.n; k++)
-            if (strcmp(ag->gpus.gpus[k].id, gpus[i].id) == 0)
-                s->gpus[s->n_gpus++] = (unsigned)k;
-    slots_take(ag->slots, s);
-}
-
 /* Also one that the registry does not know: it lives, so it counts. */
 static struct attempt *find_running(struct agent *ag, const struct token *token)
 {
@@ -274,17 +307,25 @@ static struct attempt *find_running(struct agent *ag, const struct token *token)
     bool is_read;
 
     token_hex(token, hex);
-    is_read = read_order(ag->scratch.run_fd, hex, arena, &order) == 0;
+    is_read = adopt_read_order(ag->scratch.run_fd, hex, arena, &order) == 0;
     if (a != NULL && !a->slot.is_running)
-        take_slots(ag, a, is_read ? &order : &a->order);
+        adopt_take_slots(ag, &a->slot, is_read ? &order : &a->order);
     if (!is_read || a != NULL) {
         arena_destroy(arena);
         return a;
     }
     a = attempts_add(&ag->attempts, arena, &order);
     registry_assigned(ag->registry, &a->order, NULL);
-    take_slots(ag, a, &order);
+    adopt_take_slots(ag, &a->slot, &order);
     return a;
+}
+
+/* It ended while its runner's words were on their way. */
+static bool is_over(const struct agent *ag, const struct token *token)
+{
+    const struct attempt *a = attempts_find(&ag->attempts, token);
+
+    return a != NULL && a->phase != PHASE_GIVEN;
 }
 
 static void on_adopted(void *context, struct runner *r, const struct note_hello *hello)
@@ -292,7 +333,8 @@ static void on_adopted(void *context, struct runner *r, const struct note_hello 
     struct agent *ag = context;
     struct attempt *a;
 
-    if (!token_is_zero(&hello->token) && (a = find_running(ag, &hello->token)) != NULL) {
+    if (!token_is_zero(&hello->token) && !is_over(ag, &hello->token) &&
+        (a = find_running(ag, &hello->token)) != NULL) {
         runner_assign(r, a);
         a->phase = PHASE_GIVEN;
         a->started_at = hello->started_at;
@@ -313,8 +355,26 @@ static void on_started(void *context, struct runner *r, const struct note_starte
     if (a == NULL || a->phase != PHASE_GIVEN)
         return;
     a->started_at = note->at;
+    flow_start_succeeded(ag);
     flow_watch_soon(ag, a);
     outbox_hint(&ag->outbox, a, EV_RUN, note->at);
+}
+
+/* It has ended without having started: was that its own fault, or this machine's? */
+static void look_why(struct agent *ag, const struct attempt *a)
+{
+    struct arena *arena = arena_create();
+    struct outcome outcome;
+    char hex[TOKEN_HEX];
+    char *path;
+
+    token_hex(&a->token, hex);
+    path = mem_printf("%s/" JOB_OUTCOME, hex);
+    if (scratch_read(ag->scratch.ended_fd, path, &outcome_schema, arena, &outcome, NULL) == 0 &&
+        outcome.event == EV_LOSE)
+        flow_start_failed(ag, outcome.reason == NULL ? "" : outcome.reason);
+    free(path);
+    arena_destroy(arena);
 }
 
 static void on_ended(void *context, struct runner *r, const struct token *token)
@@ -323,8 +383,11 @@ static void on_ended(void *context, struct runner *r, const struct token *token)
     struct attempt *a = attempts_find(&ag->attempts, token);
 
     (void)r;
-    if (a != NULL && a->phase == PHASE_GIVEN)
-        flow_ended(ag, a);
+    if (a == NULL || a->phase != PHASE_GIVEN)
+        return;
+    if (a->started_at == 0)
+        look_why(ag, a);
+    flow_ended(ag, a);
 }
 
 static void on_lost(void *context, struct attempt *a)
@@ -334,8 +397,11 @@ static void on_lost(void *context, struct attempt *a)
     if (a != NULL && a->phase == PHASE_GIVEN && ag->is_adopted) {
         slots_release(ag->slots, &a->slot);
         adopt_resolve(ag, a);
+        if (a->phase == PHASE_QUEUED)
+            flow_start_failed(ag, "its runner ended before it began");
     }
     go_on(ag);
+    flow_fill(ag);
 }
 
 const struct runner_events adopt_runner_events = { on_adopted, on_started, on_ended, on_lost };

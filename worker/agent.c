@@ -16,7 +16,7 @@
 #include "common/log.h"
 #include "worker/flow.h"
 
-enum { START_AGAIN_MS = 1000 };
+enum { WRITE_AGAIN_MS = 1000 };
 
 void agent_stop(struct agent *ag, enum agent_end end)
 {
@@ -60,8 +60,8 @@ void agent_register(struct agent *ag)
     m.boot_id = ag->node.boot_id;
     m.node = ag->conf.name == NULL ? ag->node.host : ag->conf.name;
     m.kind = ag->conf.kind;
-    m.cpus_milli = ag->node.cpus_milli;
-    m.gpus = (int64_t)gpus_offered(ag);
+    m.cpus_milli = flow_is_closed(ag) ? 0 : ag->node.cpus_milli;
+    m.gpus = flow_is_closed(ag) ? 0 : (int64_t)gpus_offered(ag);
     m.memory_bytes = ag->node.memory_bytes;
     m.attempts = (struct list){ held, list_held(ag, held) };
     link_send(ag->link, MSG_REGISTER, 0, &m);
@@ -90,26 +90,37 @@ static void on_terminate(uv_signal_t *handle, int number)
     agent_stop(ag, AGENT_LEAVES);
 }
 
-/* Before the loop waits: what this turn brought is written and sent, in this order. */
+static int write_registry(struct agent *ag)
+{
+    struct err e = { 0 };
+    int rc = registry_is_wasteful(ag->registry) ? home_compact(ag, &e)
+                                                : registry_flush(ag->registry, &e);
+
+    if (rc < 0 && !ag->is_registry_stuck)
+        log_event(LOG_ERROR, "registry", "why", "%s", e.text, NULL);
+    ag->is_registry_stuck = rc < 0;
+    return rc;
+}
+
+/* The turn it makes is all that is wanted of it. */
+static void on_write_again(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
+/* Before the loop waits: what this turn brought is written, then sent and removed. */
 static void on_prepare(uv_prepare_t *handle)
 {
     struct agent *ag = handle->data;
-    struct err e = { 0 };
-    int rc = 0;
 
-    if (ag->registry == NULL)
+    if (ag->registry == NULL || uv_is_active((uv_handle_t *)&ag->write_timer))
         return;
-    rc = registry_is_wasteful(ag->registry) ? home_compact(ag, &e)
-                                            : registry_flush(ag->registry, &e);
-    if (rc < 0)
-        log_event(LOG_ERROR, "registry", "why", "%s", e.text, NULL);
+    if (write_registry(ag) < 0) {
+        uv_timer_start(&ag->write_timer, on_write_again, WRITE_AGAIN_MS, 0);
+        return;
+    }
+    flow_discard_settled(ag);
     outbox_pump(&ag->outbox);
-}
-
-static void on_start_again(uv_timer_t *timer)
-{
-    uv_timer_stop(timer);
-    flow_fill(timer->data);
 }
 
 void agent_ready(struct agent *ag)
@@ -126,14 +137,10 @@ void agent_ready(struct agent *ag)
 
 /* ---- start and end ---- */
 
-static void init_timer(struct agent *ag, uv_timer_t *timer, uv_timer_cb callback)
+static void init_timer(struct agent *ag, uv_timer_t *timer)
 {
     uv_timer_init(&ag->loop, timer);
     timer->data = ag;
-    if (callback != NULL) {
-        uv_timer_start(timer, callback, START_AGAIN_MS, START_AGAIN_MS);
-        uv_timer_stop(timer);
-    }
 }
 
 static void init_signal(struct agent *ag, uv_signal_t *handle, uv_signal_cb callback, int number)
@@ -151,11 +158,13 @@ static void init_loop(struct agent *ag)
     uv_prepare_init(&ag->loop, &ag->prepare);
     ag->prepare.data = ag;
     uv_prepare_start(&ag->prepare, on_prepare);
-    init_timer(ag, &ag->staging_timer, NULL);
-    init_timer(ag, &ag->orphan_timer, NULL);
-    init_timer(ag, &ag->young_timer, NULL);
-    init_timer(ag, &ag->adopt_timer, NULL);
-    init_timer(ag, &ag->start_timer, on_start_again);
+    init_timer(ag, &ag->staging_timer);
+    init_timer(ag, &ag->orphan_timer);
+    init_timer(ag, &ag->young_timer);
+    init_timer(ag, &ag->adopt_timer);
+    init_timer(ag, &ag->write_timer);
+    init_timer(ag, &ag->pause_timer);
+    init_timer(ag, &ag->strangers_timer);
     service_init(&ag->stager, &ag->loop);
     service_init(&ag->publisher, &ag->loop);
     outbox_init(&ag->outbox, &ag->loop, &flow_outbox_events, ag);
@@ -222,12 +231,14 @@ static void agent_free(struct agent *ag)
     close_loop(ag);
     registry_close(ag->registry);
     attempts_free(&ag->attempts);
+    strangers_free(ag);
     slots_destroy(ag->slots);
     gpu_list_free(&ag->gpus);
     staging_free(&ag->staging);
     scratch_close(&ag->scratch);
     close_fd(ag->home_fd);
     close_fd(ag->lock_fd);
+    close_fd(ag->scratch_lock_fd);
     folders_free(&ag->folders);
     node_free(&ag->node);
     conf_free(&ag->conf);
@@ -253,10 +264,11 @@ int agent_main(const char *conf_path, char **argv)
     struct err e = { 0 };
     enum exit_code code = EXIT_WELL;
 
-    ag->home_fd = ag->lock_fd = ag->scratch.fd = -1;
+    ag->home_fd = ag->lock_fd = ag->scratch_lock_fd = ag->scratch.fd = -1;
     attempts_init(&ag->attempts);
     ring_init(&ag->young);
     ring_init(&ag->orphans);
+    ring_init(&ag->strangers);
     uv_loop_init(&ag->loop);
     signal(SIGPIPE, SIG_IGN);
     if (agent_start(ag, conf_path, &e) < 0)

@@ -43,6 +43,7 @@ struct agent {
     char *share;
     int home_fd; /* <runtime>/<server id>; -1: not known yet */
     int lock_fd;
+    int scratch_lock_fd; /* nobody else works for this server on this scratch */
     struct registry *registry;
 
     struct attempts attempts;
@@ -66,14 +67,18 @@ struct agent {
     struct ring young;   /* attempts that started a moment ago: their logs can wait */
     struct ring orphans; /* attempts whose processes are being killed */
     uint64_t orphan_ms;
-    struct token *settled; /* to be discarded once the registry says they are gone */
+    bool is_registry_stuck; /* it cannot be written: nothing is sent meanwhile */
+    uint64_t pause_ms;      /* the last attempts could not be started: the pause since; or 0 */
+    struct ring strangers;  /* running attempts of a server that is gone, see strangers.c */
+    struct token *settled;  /* to be discarded once the registry says they are gone */
     size_t n_settled, settled_capacity;
     struct token *leftovers; /* nobody's any more, still on scratch: to be discarded */
     size_t n_leftovers, leftovers_capacity;
 
     uv_signal_t sigchld, sigterm, sigint;
     uv_prepare_t prepare;
-    uv_timer_t staging_timer, orphan_timer, young_timer, adopt_timer, start_timer;
+    uv_timer_t staging_timer, orphan_timer, young_timer, adopt_timer;
+    uv_timer_t write_timer, pause_timer, strangers_timer;
 };
 
 /* Runs until it is told to leave.  The exit code. */
@@ -90,6 +95,10 @@ int home_settle(struct agent *ag, const char *server_id, struct err *e);
 /* The id of the server that was last met at this address; NULL when none was. Caller frees. */
 char *home_last_server(const struct agent *ag);
 int home_remember_server(const struct agent *ag, struct err *e);
+/* Of a server that no address leads to any more, and that no agent works for. */
+bool home_is_abandoned(const struct agent *ag, const char *server_id);
+/* One of its runners lives. */
+bool home_has_runner(const struct agent *ag, const char *server_id);
 int home_read_worker_id(struct agent *ag, struct err *e);
 int home_compact(struct agent *ag, struct err *e);
 

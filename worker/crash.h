@@ -30,7 +30,8 @@
     X(report_written, publisher, "the verdict is read again, the report written anew")            \
     X(published_moved, publisher, "the report in published/ is told to the agent again")          \
     X(withdraw_renamed, publisher, "the temporary folder is removed")                             \
-    X(withdraw_removed, publisher, "nothing of it is on the share: scratch is removed")           \
+    X(withdraw_removed, publisher, "nothing of it is on the share: the report is written anew")   \
+    X(withdraw_reported, publisher, "as before; the agent is told again")                         \
     X(discard_begun, publisher, "what is left in published/ is discarded again")                  \
     X(discard_ended, publisher, "nothing is left; the agent is told again")
 

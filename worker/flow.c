@@ -80,7 +80,7 @@ static int give(struct agent *ag, struct attempt *a)
     log_attempt(LOG_ERROR, "not-started", a, e.text);
     slots_release(ag->slots, &a->slot);
     slots_add(ag->slots, &a->slot);
-    uv_timer_again(&ag->start_timer);
+    flow_start_failed(ag, e.text);
     return -1;
 }
 
@@ -89,9 +89,9 @@ void flow_fill(struct agent *ag)
     struct slots_gpus gpus = { .are_known = gpus_are_known(ag) };
     struct slot_item *item;
 
-    if (!ag->is_adopted || !ag->may_start || uv_is_active((uv_handle_t *)&ag->start_timer))
+    if (!ag->is_adopted || !ag->may_start)
         return;
-    while ((item = slots_next(ag->slots, &gpus)) != NULL)
+    while (flow_may_try(ag) && (item = slots_next(ag->slots, &gpus)) != NULL)
         if (give(ag, attempt_of(item)) < 0)
             break;
     if (gpus.are_wanted)
@@ -112,19 +112,6 @@ void flow_ended(struct agent *ag, struct attempt *a)
     outbox_hint(&ag->outbox, a, EV_END, units_now_ms());
 }
 
-static struct report *report_create(struct attempt *a, enum attempt_event event, const char *reason)
-{
-    struct report *r = arena_alloc(a->arena, sizeof *r);
-
-    r->exit_code = r->signal = SCHEMA_NONE;
-    r->event = (int)event;
-    r->at = units_now_ms();
-    r->started_at = a->started_at;
-    r->ended_at = a->started_at > 0 ? r->at : 0;
-    r->reason = reason == NULL ? NULL : arena_strdup(a->arena, reason);
-    return r;
-}
-
 /*
  * What never started leaves the registry before it is told, so that no later agent starts it;
  * what did stays in it until ludwigd has the outcome.
@@ -141,13 +128,13 @@ static void decide(struct agent *ag, struct attempt *a, const struct report *r)
 
 void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event, const char *reason)
 {
-    decide(ag, a, report_create(a, event, reason));
+    decide(ag, a, outbox_report(a, event, reason));
 }
 
 void flow_found(struct agent *ag, struct attempt *a, const struct token *winner)
 {
     bool is_ours = token_equal(winner, &a->token);
-    struct report *r = report_create(a, is_ours ? EV_DONE : EV_SUPERSEDE, NULL);
+    struct report *r = outbox_report(a, is_ours ? EV_DONE : EV_SUPERSEDE, NULL);
 
     r->winner = *winner;
     decide(ag, a, r);
@@ -162,7 +149,7 @@ static const struct report *copy_report(struct attempt *a, const struct report *
     schema_encode(&report_schema, report, &bytes);
     rc = schema_read(&report_schema, buf_bytes(&bytes), a->arena, copy, NULL);
     buf_free(&bytes);
-    return rc == 0 ? copy : report_create(a, EV_LOSE, "its report cannot be read");
+    return rc == 0 ? copy : outbox_report(a, EV_LOSE, "its report cannot be read");
 }
 
 void flow_published(struct agent *ag, struct attempt *a, const struct report *report)
@@ -255,6 +242,7 @@ static void on_settled(void *context, struct attempt *a, enum verdict verdict)
         return;
     }
     a->phase = PHASE_DISCARDING;
+    registry_gone(ag->registry, &a->token, 1, NULL);
     mem_grow((void **)&ag->settled, &ag->settled_capacity, ag->n_settled, sizeof *ag->settled);
     ag->settled[ag->n_settled++] = a->token;
 }
@@ -277,13 +265,6 @@ const struct outbox_events flow_outbox_events = { send_batch, on_settled, on_unw
  * would take it for one that never started. */
 void flow_discard_settled(struct agent *ag)
 {
-    struct err e = { 0 };
-
-    if (ag->n_settled == 0)
-        return;
-    registry_gone(ag->registry, ag->settled, ag->n_settled, NULL);
-    if (registry_flush(ag->registry, &e) < 0)
-        log_event(LOG_ERROR, "registry", "why", "%s", e.text, NULL);
     for (size_t i = 0; i < ag->n_settled; i++) {
         const struct attempt *a = attempts_find(&ag->attempts, &ag->settled[i]);
 

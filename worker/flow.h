@@ -7,6 +7,9 @@
 
 #include "worker/agent.h"
 
+/* What cannot start here for longer than this goes back, so that others get it. */
+enum { FLOW_PATIENCE_MS = 5 * 1000 };
+
 /* A new one, or one found again that never started: gets its data brought, then queues. */
 void flow_admit(struct agent *ag, struct attempt *a);
 /* Starts what fits. */
@@ -26,7 +29,7 @@ void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event, 
 void flow_stop(struct agent *ag, struct attempt *a);
 /* ludwigd wants it back, if it has not started. */
 void flow_recall(struct agent *ag, struct attempt *a, const char *reason);
-/* Discards what ludwigd has acknowledged in this turn. */
+/* Discards what ludwigd has acknowledged, once the registry says that it is gone. */
 void flow_discard_settled(struct agent *ag);
 
 extern const struct outbox_events flow_outbox_events;
@@ -48,12 +51,29 @@ void flow_discard_leftovers(struct agent *ag);
 void flow_order_publisher(struct agent *ag, const struct attempt *a);
 extern const struct service_events flow_publisher_events;
 
+/* flow_pause.c - a machine on which nothing can be started takes nothing for a while */
+void flow_start_failed(struct agent *ag, const char *why);
+void flow_start_succeeded(struct agent *ag);
+/* After a failure, one try at a time. */
+bool flow_may_try(const struct agent *ag);
+/* It takes long enough that others should get the work. */
+bool flow_is_closed(const struct agent *ag);
+
+/* strangers.c - what agents left that worked for a ludwigd that is gone */
+void strangers_look(struct agent *ag);
+void strangers_free(struct agent *ag);
+
 /* adopt.c - what an earlier agent left */
 void adopt_begin(struct agent *ag);
 /* Decides by the folders on scratch what became of an attempt that no runner has. */
 void adopt_resolve(struct agent *ag, struct attempt *a);
 void adopt_on_timer(uv_timer_t *timer);
 extern const struct runner_events adopt_runner_events;
+/* A runner that died between writing the outcome and moving the folder had nothing else to do. */
+bool adopt_move_to_ended(struct agent *ag, const char *hex);
+int adopt_read_order(int dir_fd, const char *hex, struct arena *a, struct order *order);
+/* The lists of the order say on which processors and GPUs it runs. */
+void adopt_take_slots(struct agent *ag, struct slot_item *s, const struct order *order);
 /* Makes sure that nothing a power failure may have torn is published. */
 void adopt_spoil(struct agent *ag, const struct attempt *a);
 

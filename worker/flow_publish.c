@@ -63,14 +63,18 @@ void flow_order_publisher(struct agent *ag, const struct attempt *a)
         service_send(&ag->publisher, ORDER_DISCARD, &discard);
 }
 
+static void discard(struct agent *ag, const struct token *token)
+{
+    struct order_discard order = { *token };
+
+    service_send(&ag->publisher, ORDER_DISCARD, &order);
+}
+
 /* Not kept any longer: what is missed by this is found by the next agent. */
 static void send_leftovers(struct agent *ag)
 {
-    for (size_t i = 0; i < ag->n_leftovers; i++) {
-        struct order_discard discard = { ag->leftovers[i] };
-
-        service_send(&ag->publisher, ORDER_DISCARD, &discard);
-    }
+    for (size_t i = 0; i < ag->n_leftovers; i++)
+        discard(ag, &ag->leftovers[i]);
     ag->n_leftovers = 0;
 }
 
@@ -90,6 +94,8 @@ static void on_up(void *context)
     struct ring *at, *after;
 
     send_leftovers(ag);
+    if (ag->is_resolved)
+        strangers_look(ag);
     for (RING_EACH(&ag->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
@@ -104,6 +110,8 @@ static void take_published(struct agent *ag, const struct note_published *note)
 {
     struct attempt *a = attempts_find(&ag->attempts, &note->report.token);
 
+    if (a == NULL && note->error == NULL) /* a stranger's: there is nobody to tell */
+        discard(ag, &note->report.token);
     if (a == NULL || a->phase != PHASE_ENDED)
         return;
     if (note->error == NULL) {

@@ -130,7 +130,8 @@ static void go_on(struct agent *ag)
     flow_fill(ag);
 }
 
-static void fail_all(struct agent *ag, const struct digest *digest, const char *why)
+static void end_all(struct agent *ag, const struct digest *digest, enum attempt_event event,
+                    const char *why)
 {
     struct ring *at, *after;
 
@@ -138,7 +139,7 @@ static void fail_all(struct agent *ag, const struct digest *digest, const char *
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_waiting(a) && needs_tree(a, digest))
-            flow_decide(ag, a, EV_LOSE, why);
+            flow_decide(ag, a, event, why);
     }
 }
 
@@ -192,13 +193,12 @@ static void take_staged(struct agent *ag, const struct note_staged *note)
         return;
     }
     log_event(LOG_WARN, "stage", "project", "%s", t->project, "why", "%s", note->error, NULL);
-    if (note->retry) {
-        tree_ask_later(t, uv_now(&ag->loop));
-        wait_for_due(ag);
-        return;
-    }
-    t->state = TREE_UNKNOWN;
-    fail_all(ag, &note->digest, note->error);
+    tree_ask_later(t, uv_now(&ag->loop));
+    if (!note->retry)
+        end_all(ag, &note->digest, EV_LOSE, note->error);
+    else if (t->delay_ms > FLOW_PATIENCE_MS && t->delay_ms / 2 <= FLOW_PATIENCE_MS)
+        end_all(ag, &note->digest, EV_RECALL, note->error);
+    wait_for_due(ag);
 }
 
 static void take_found(struct agent *ag, const struct note_found *note)

@@ -12,6 +12,7 @@
 
 #include "common/io.h"
 #include "common/layout.h"
+#include "common/log.h"
 #include "common/yaml.h"
 
 /* ---- shares and folders ---- */
@@ -89,6 +90,21 @@ int group_add_params(struct group *g, struct group_folder *f, const struct value
         group_add_file(g, f, LAYOUT_PARAM2VAL);
     f->has_params = result == 0;
     return result;
+}
+
+int group_remove(struct group *g, const char *share, const char *path, struct err *e)
+{
+    struct group_share *s = get_share(g, share, e);
+    struct err why = { 0 };
+
+    if (s == NULL)
+        return -1;
+    if (io_remove_tree_at(s->fd, path, &why) == 0)
+        return 0;
+    if (why.kind != ERR_DENIED)
+        return err_set(e, why.kind, "%s", why.text);
+    log_event(LOG_WARN, "not-removed", "error", "%s", why.text, NULL);
+    return 0;
 }
 
 /* ---- syncing ---- */

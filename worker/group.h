@@ -50,6 +50,10 @@ struct group_folder *group_folder(struct group *g, const char *share, const char
 int group_add_params(struct group *g, struct group_folder *f, const struct value *params,
                      const char *token_hex, struct err *e);
 
+/* Removes what lies there on the share; what belongs to somebody else stays, and nobody waits for
+ * it. */
+int group_remove(struct group *g, const char *share, const char *path, struct err *e);
+
 /* Something that must be durable before its result is renamed; path is below the folder.
  * Returns its place in g->files, -1 when the folder's file system is synced as a whole. */
 void group_add_file(struct group *g, struct group_folder *f, const char *path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* home.c - the folder of one server: who else is here, and what was held */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include "common/path.h"
 #include "worker/children.h"
 #include "worker/flow.h"
+
+#define AGENT_LOCK "agent.lock"
 
 enum {
     ID_MAX_BYTES = 256,
@@ -105,20 +108,120 @@ static int open_home(struct agent *ag, struct err *e)
     return rc < 0 || ag->home_fd < 0 ? -1 : 0;
 }
 
-static int lock_home(struct agent *ag, struct err *e)
+static int lock_patiently(int dir_fd, const char *name, int *lock_fd, struct err *e)
 {
     const struct timespec pause = { 0, LOCK_PAUSE_NS };
-    int rc = -1;
 
     for (int i = 0; i < LOCK_TRIES; i++) {
-        rc = child_lock(ag->home_fd, "agent.lock", &ag->lock_fd, e);
-        if (rc == 0 || (e->kind != ERR_BUSY))
-            return rc;
+        if (child_lock(dir_fd, name, lock_fd, e) == 0)
+            return 0;
+        if (e->kind != ERR_BUSY)
+            return -1;
         nanosleep(&pause, NULL);
     }
+    return -1;
+}
+
+static int lock_home(struct agent *ag, struct err *e)
+{
+    if (lock_patiently(ag->home_fd, AGENT_LOCK, &ag->lock_fd, e) == 0)
+        return 0;
+    if (e->kind != ERR_BUSY)
+        return -1;
     return err_set(e, ERR_BUSY,
                    "another ludwig-worker of this user works for server %s on this machine",
                    ag->server_id);
+}
+
+/* An agent with another runtime folder would take our jobs for remains, and kill them. A scratch
+ * that is full, or whose file system knows no locks, must not keep us from working. */
+static int lock_scratch(struct agent *ag, struct err *e)
+{
+    char *name = mem_printf("%s.lock", ag->server_id);
+    struct err why = { 0 };
+    int rc = lock_patiently(ag->scratch.fd, name, &ag->scratch_lock_fd, &why);
+
+    free(name);
+    if (rc == 0)
+        return 0;
+    if (why.kind == ERR_BUSY)
+        return err_set(e, ERR_BUSY,
+                       "another ludwig-worker works for server %s on the scratch folder %s, with "
+                       "another state folder than %s: stop one of them, or give it a scratch of "
+                       "its own",
+                       ag->server_id, ag->scratch.path, ag->folders.runtime);
+    log_event(LOG_WARN, "scratch-not-locked", "why", "%s", why.text, NULL);
+    return 0;
+}
+
+/* ---- servers before this one ---- */
+
+/* Of what lies in the folder under such a name, is there one of which the test is true? */
+static bool any_entry(const char *path, const char *prefix,
+                      bool (*test)(const char *path, const char *id), const char *id)
+{
+    DIR *d = opendir(path);
+    const struct dirent *entry;
+    bool found = false;
+
+    while (d != NULL && !found && (entry = readdir(d)) != NULL) {
+        char *inner = path_join(path, entry->d_name);
+
+        found = strncmp(entry->d_name, prefix, strlen(prefix)) == 0 && test(inner, id);
+        free(inner);
+    }
+    if (d != NULL)
+        closedir(d);
+    return found;
+}
+
+static bool leads_to(const char *path, const char *id)
+{
+    char *there = read_id(path);
+    bool is_it = there != NULL && strcmp(there, id) == 0;
+
+    free(there);
+    return is_it;
+}
+
+static bool is_locked(const char *folder, const char *name)
+{
+    struct err e = { 0 };
+    int dir_fd = io_open_dir(folder, NULL);
+    int lock_fd = -1;
+
+    if (dir_fd < 0)
+        return false;
+    if (child_lock(dir_fd, name, &lock_fd, &e) == 0)
+        close(lock_fd);
+    close(dir_fd);
+    return e.kind == ERR_BUSY;
+}
+
+static bool lives(const char *path, const char *id)
+{
+    (void)id;
+    return is_locked(path, "lock");
+}
+
+bool home_is_abandoned(const struct agent *ag, const char *server_id)
+{
+    char *home = path_join(ag->folders.runtime, server_id);
+    bool is = path_is_portable_name(server_id) && access(home, F_OK) == 0 &&
+              !is_locked(home, AGENT_LOCK) &&
+              !any_entry(ag->folders.runtime, "server-", leads_to, server_id);
+
+    free(home);
+    return is;
+}
+
+bool home_has_runner(const struct agent *ag, const char *server_id)
+{
+    char *home = path_join(ag->folders.runtime, server_id);
+    bool has = any_entry(home, "runner.", lives, NULL);
+
+    free(home);
+    return has;
 }
 
 /* ---- registry ---- */
@@ -218,8 +321,8 @@ static void init_service(struct agent *ag, struct service *s, const char *name, 
 int home_settle(struct agent *ag, const char *server_id, struct err *e)
 {
     ag->server_id = mem_strdup(server_id);
-    if (open_home(ag, e) < 0 || lock_home(ag, e) < 0 || open_registry(ag, e) < 0 ||
-        home_remember_server(ag, e) < 0)
+    if (open_home(ag, e) < 0 || lock_home(ag, e) < 0 || lock_scratch(ag, e) < 0 ||
+        open_registry(ag, e) < 0 || home_remember_server(ag, e) < 0)
         return -1;
     init_service(ag, &ag->stager, "stager", CHILD_STAGER, &flow_stager_events);
     init_service(ag, &ag->publisher, "publisher", CHILD_PUBLISHER, &flow_publisher_events);

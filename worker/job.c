@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/mp.h"
 #include "common/template.h"
 #include "common/units.h"
@@ -306,10 +307,12 @@ static int write_outcome(const struct job *j, const struct scratch *s, struct er
 
 int job_save(struct job *j, struct scratch *s, struct err *e)
 {
+    struct err why = { 0 };
+
     CRASH_POINT(job_exited);
     /* First, as a full scratch may have no room for the outcome. */
-    if (jobdir_shed(s, j->hex, e) < 0)
-        return -1;
+    if (jobdir_shed(s, j->hex, &why) < 0)
+        log_event(LOG_WARN, "not-shed", "attempt", "%s", j->hex, "error", "%s", why.text, NULL);
     /* What could not even be started, or was wiped, still has its outcome. */
     if (write_outcome(j, s, NULL) < 0) {
         (void)mkdirat(s->run_fd, j->hex, 0700);

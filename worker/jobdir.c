@@ -3,7 +3,6 @@
 
 #include "worker/jobdir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,17 +16,17 @@
 #include "common/path.h"
 #include "common/yaml.h"
 
-enum { DIR_MODE = 0750, FILE_MODE = 0640, LOG_MODE = 0600 };
+enum { FILE_MODE = 0640, LOG_MODE = 0600 };
 
 static int make_dir(int dir_fd, const char *name, struct err *e)
 {
-    return mkdirat(dir_fd, name, DIR_MODE) < 0 ? err_sys(e, "create %s", name) : 0;
+    return mkdirat(dir_fd, name, JOB_DIR_MODE) < 0 ? err_sys(e, "create %s", name) : 0;
 }
 
 /* A spare folder has it already, and it is empty. */
 static int have_dir(int dir_fd, const char *name, struct err *e)
 {
-    if (mkdirat(dir_fd, name, DIR_MODE) < 0 && errno != EEXIST)
+    if (mkdirat(dir_fd, name, JOB_DIR_MODE) < 0 && errno != EEXIST)
         return err_sys(e, "create %s", name);
     return 0;
 }
@@ -196,31 +195,10 @@ void jobdir_close(struct jobdir *d)
     *d = (struct jobdir){ -1, -1, -1 };
 }
 
-/* Whether it is a folder with nothing in it, as we made it. */
-static bool is_empty_folder(int dir_fd, const char *path)
-{
-    int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct stat st;
-    bool is_ours;
-    size_t n = 0;
-
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
-    is_ours = fstat(fd, &st) == 0 && (st.st_mode & 07777) == DIR_MODE && st.st_uid == geteuid();
-    while (is_ours && n <= 2 && readdir(dir) != NULL)
-        n++;
-    closedir(dir);
-    return is_ours && n == 2;
-}
-
 static int shed(const struct scratch *s, const char *token_hex, const char *name, struct err *e)
 {
     char *path = mem_printf("%s/%s", token_hex, name);
-    int result = is_empty_folder(s->run_fd, path) ? 0 : io_remove_tree_at(s->run_fd, path, e);
+    int result = spare_is_fresh(s->run_fd, path) ? 0 : io_remove_tree_at(s->run_fd, path, e);
 
     free(path);
     return result;
@@ -228,5 +206,7 @@ static int shed(const struct scratch *s, const char *token_hex, const char *name
 
 int jobdir_shed(const struct scratch *s, const char *token_hex, struct err *e)
 {
-    return shed(s, token_hex, JOB_WORK, e) < 0 || shed(s, token_hex, JOB_TMP, e) < 0 ? -1 : 0;
+    int result = shed(s, token_hex, JOB_WORK, e);
+
+    return shed(s, token_hex, JOB_TMP, e) < 0 ? -1 : result;
 }

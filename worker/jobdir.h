@@ -26,7 +26,7 @@ struct jobdir {
 int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares,
                 const struct order *o, const struct value *params, struct err *e);
 void jobdir_close(struct jobdir *d);
-/* Removes what only the running job needed; folders that are empty stay. */
+/* Removes what only the running job needed, as much as it can; folders that are empty stay. */
 int jobdir_shed(const struct scratch *s, const char *token_hex, struct err *e);
 
 #endif

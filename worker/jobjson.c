@@ -249,18 +249,23 @@ static int token_of_head(const char *text, struct token *token)
     return token_parse(hex, token);
 }
 
+/* Ours are files that we may read. */
+static bool is_none_of_ours(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == EACCES || error == EISDIR ||
+           error == ELOOP || error == ENXIO;
+}
+
 int jobjson_read_token(int dir_fd, const char *folder, struct token *token, struct err *e)
 {
     char *path = mem_printf("%s/%s", folder, LAYOUT_JOB_JSON);
     char head[HEAD_BYTES + 1];
     ssize_t n = -1;
-    int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+    int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     int result;
 
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        result = 0;
-    else if (fd < 0 || (n = io_read_all(fd, head, HEAD_BYTES)) < 0)
-        result = err_sys(e, "read %s", path);
+    if (fd < 0 || (n = io_read_all(fd, head, HEAD_BYTES)) < 0)
+        result = is_none_of_ours(errno) ? 0 : err_sys(e, "read %s", path);
     else {
         head[n] = '\0';
         result = token_of_head(head, token) == 0;

@@ -26,6 +26,7 @@ struct link {
     struct arena *arena;
     uv_timer_t retry;
     unsigned failures;
+    uint64_t welcome_at; /* by the loop's clock */
     bool is_welcome;
     bool is_missing; /* there is no socket at all: waiting costs nobody anything */
     char *last_why;  /* what was logged last, so that it is not said again and again */
@@ -65,8 +66,22 @@ static void on_retry(uv_timer_t *timer)
     link_start(timer->data);
 }
 
+void link_settled(struct link *l)
+{
+    l->failures = 0;
+    free(l->last_why);
+    l->last_why = NULL;
+}
+
+static bool has_lasted(const struct link *l)
+{
+    return l->is_welcome && uv_now(l->loop) - l->welcome_at > DELAY_AT_MOST_MS;
+}
+
 void link_drop(struct link *l, const char *why)
 {
+    if (has_lasted(l))
+        link_settled(l);
     log_down(l, why);
     chan_destroy(l->chan);
     l->chan = NULL;
@@ -93,6 +108,7 @@ static void take_message(struct link *l, const struct envelope *m, struct err *e
         if (message_body(&proto, m, l->arena, &welcome, e) < 0)
             return;
         l->is_welcome = true;
+        l->welcome_at = uv_now(l->loop);
         l->events.welcome(l->context, &welcome);
         return;
     }
@@ -155,13 +171,6 @@ void link_start(struct link *l)
         link_drop(l, e.text);
     else
         say_hello(l);
-}
-
-void link_settled(struct link *l)
-{
-    l->failures = 0;
-    free(l->last_why);
-    l->last_why = NULL;
 }
 
 int64_t link_send(struct link *l, int type, int64_t re, const void *body)

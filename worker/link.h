@@ -25,7 +25,8 @@ struct link *link_create(uv_loop_t *loop, const char *server, const char *host,
                          const struct link_events *events, void *context);
 void link_destroy(struct link *l);
 void link_start(struct link *l);
-/* All is well: the next back-off starts from the beginning. */
+/* Something was achieved: the next back-off starts from the beginning, as it does after a
+ * connection that lasted.  One that is made and breaks again and again is no success. */
 void link_settled(struct link *l);
 /* Gives the connection up, and makes it again after the back-off. */
 void link_drop(struct link *l, const char *why);

@@ -139,7 +139,7 @@ struct note_published {
     const char *error; /* NULL: published.  Else it could not be yet and will be tried again */
 };
 
-/* Take what this attempt published out of runs/ again, then discard. */
+/* Take what this attempt published out of runs/ again; its report then says so. */
 struct order_withdraw {
     struct token token;
 };

@@ -4,6 +4,7 @@
 #include "worker/outbox.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/units.h"
 
@@ -82,6 +83,30 @@ void outbox_hint(struct outbox *o, struct attempt *a, enum attempt_event event, 
 {
     if (a->telling.outcome == NULL)
         tell(o, a, event, at);
+}
+
+/* Between two characters, should it be UTF-8. */
+static const char *cut(struct arena *a, const char *text)
+{
+    size_t n = strnlen(text, REASON_MAX_BYTES + 1);
+
+    if (n > REASON_MAX_BYTES)
+        for (n = REASON_MAX_BYTES; n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80;)
+            n--;
+    return arena_strndup(a, text, n);
+}
+
+struct report *outbox_report(struct attempt *a, enum attempt_event event, const char *reason)
+{
+    struct report *r = arena_alloc(a->arena, sizeof *r);
+
+    r->exit_code = r->signal = SCHEMA_NONE;
+    r->event = (int)event;
+    r->at = units_now_ms();
+    r->started_at = a->started_at;
+    r->ended_at = a->started_at > 0 ? r->at : 0;
+    r->reason = reason == NULL ? NULL : cut(a->arena, reason);
+    return r;
 }
 
 void outbox_outcome(struct outbox *o, struct attempt *a, const struct report *report)

@@ -46,6 +46,8 @@ void outbox_close(struct outbox *o);
 
 /* EV_STAGE, EV_RUN, EV_END */
 void outbox_hint(struct outbox *o, struct attempt *a, enum attempt_event event, int64_t at);
+/* An outcome that no publisher has written; a reason that is too long for the wire is cut. */
+struct report *outbox_report(struct attempt *a, enum attempt_event event, const char *reason);
 /* report lies in the attempt's arena; its token and seq are set here. */
 void outbox_outcome(struct outbox *o, struct attempt *a, const struct report *report);
 

@@ -150,7 +150,8 @@ static int move_saved(struct result *r, const struct group *g, struct err *e)
         if (rename_saved(r, g) == 0)
             return 0;
     }
-    if (errno == EXDEV)
+    /* Another file system; or a folder that a container left behind and only its owner may move. */
+    if (errno == EXDEV || errno == EACCES || errno == EPERM)
         return copy_saved(r, g, e);
     return err_sys(e, "move what it saved to %s", r->temporary);
 }

@@ -12,6 +12,7 @@
 #include "common/io.h"
 #include "common/layout.h"
 #include "common/path.h"
+#include "common/units.h"
 #include "worker/crash.h"
 #include "worker/result.h"
 
@@ -92,9 +93,10 @@ static const char *run_path_of(const struct order *o, struct arena *a)
 }
 
 /* Renamed first, so that no half-removed result is ever seen. */
-static int withdraw_from(const struct group_folder *f, const char *final, const char *temporary,
-                         const struct token *token, struct err *e)
+static int withdraw_from(struct group *g, const struct group_folder *f, const char *final,
+                         const char *temporary, const struct token *token, struct err *e)
 {
+    const char *path = arena_printf(g->arena, "%s/%s", f->path, temporary);
     struct token owner;
     int rc = jobjson_read_token(f->fd, final, &owner, e);
 
@@ -103,7 +105,7 @@ static int withdraw_from(const struct group_folder *f, const char *final, const 
     if (rc == 1 && token_equal(&owner, token) && renameat(f->fd, final, f->fd, temporary) < 0)
         return err_sys(e, "withdraw %s", final);
     CRASH_POINT(withdraw_renamed);
-    if (io_remove_tree_at(f->fd, temporary, e) < 0 || sync_folder(f->fd, f->path, e) < 0)
+    if (group_remove(g, f->share->share, path, e) < 0 || sync_folder(f->fd, f->path, e) < 0)
         return -1;
     CRASH_POINT(withdraw_removed);
     return 0;
@@ -122,9 +124,29 @@ static int withdraw_order(struct group *g, const struct order *o, const struct t
     if (f == NULL)
         return -1;
     layout_temporary(&temporary, name, token);
-    result = withdraw_from(f, name, buf_text(&temporary), token, e);
+    result = withdraw_from(g, f, name, buf_text(&temporary), token, e);
     buf_free(&temporary);
     return result;
+}
+
+/* From now on, whatever agent comes: there is no result, and the job is not to run again. */
+static int report_withdrawn(const struct scratch *s, const struct token *token, const char *hex,
+                            struct arena *a, struct err *e)
+{
+    const char *path = arena_printf(a, "%s/%s", hex, JOB_REPORT);
+    struct report r;
+
+    if (scratch_read(s->published_fd, path, &report_schema, a, &r, NULL) < 0)
+        r = (struct report){ .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE };
+    r.token = *token;
+    r.event = EV_WITHDRAW;
+    r.at = units_now_ms();
+    r.run_path = NULL;
+    r.metrics = (struct list){ 0 };
+    if (scratch_replace(s->published_fd, path, &report_schema, &r, e) < 0)
+        return -1;
+    CRASH_POINT(withdraw_reported);
+    return 0;
 }
 
 /* Without an order it was withdrawn and discarded before. */
@@ -139,10 +161,13 @@ int publish_withdraw(struct scratch *s, const struct token *token, struct arena 
 
     token_hex(token, hex);
     path = arena_printf(a, "%s/%s", hex, JOB_ORDER);
-    if (scratch_read(s->published_fd, path, &order_schema, a, &order, &why) == 0)
-        result = withdraw_order(&g, &order, token, e);
-    else if (why.kind != ERR_NOT_FOUND)
-        result = err_set(e, why.kind, "%s", why.text);
+    if (scratch_read(s->published_fd, path, &order_schema, a, &order, &why) < 0) {
+        if (why.kind != ERR_NOT_FOUND)
+            result = err_set(e, why.kind, "%s", why.text);
+    } else if (withdraw_order(&g, &order, token, e) < 0 ||
+               report_withdrawn(s, token, hex, a, e) < 0) {
+        result = -1;
+    }
     group_end(&g);
-    return result < 0 ? -1 : scratch_discard(s, token, e);
+    return result;
 }

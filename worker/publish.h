@@ -19,7 +19,7 @@ struct publish_item {
 void publish_group(struct scratch *s, const char *host, struct publish_item *items, size_t n,
                    struct arena *a);
 
-/* Takes what the attempt published out of runs/, and all there is of it off scratch. */
+/* Takes what the attempt published out of runs/; its report in published/ then says so. */
 int publish_withdraw(struct scratch *s, const struct token *token, struct arena *a, struct err *e);
 
 #endif

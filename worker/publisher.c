@@ -281,8 +281,9 @@ static int set_up(struct publisher *p, const char *scratch, struct err *e)
     p->arena = arena_create();
     if (gethostname(p->host, sizeof p->host - 1) < 0)
         return err_sys(e, "host name");
-    if (scratch_open(&p->scratch, scratch, e) < 0 || scratch_sweep(&p->scratch, e) < 0)
+    if (scratch_open(&p->scratch, scratch, e) < 0)
         return -1;
+    scratch_sweep(&p->scratch);
     spare_clear(&p->scratch, &p->n_spares);
     p->shiplog = shiplog_create(p->scratch.log_fd, e);
     return p->shiplog == NULL ? -1 : 0;

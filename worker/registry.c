@@ -92,25 +92,26 @@ int registry_gone(struct registry *r, const struct token *tokens, size_t n, stru
     return 0;
 }
 
+void registry_drop(struct registry *r)
+{
+    r->n_added_assigned = r->n_added_gone = 0;
+    buf_clear(&r->added);
+}
+
 /* A part of it that got through must not stay: the next record would follow a torn one. */
 int registry_flush(struct registry *r, struct err *e)
 {
-    int rc = 0;
-
     if (r->added.n == 0)
         return 0;
     if (io_write_all(r->fd, r->added.bytes, r->added.n) < 0) {
-        rc = err_sys(e, "write %s", r->path);
-        if (ftruncate(r->fd, r->size) < 0)
-            rc = err_sys(e, "truncate %s", r->path);
-    } else {
-        r->size += (off_t)r->added.n;
-        r->n_assigned += r->n_added_assigned;
-        r->n_gone += r->n_added_gone;
+        err_sys(e, "write %s", r->path);
+        return ftruncate(r->fd, r->size) < 0 ? err_sys(e, "truncate %s", r->path) : -1;
     }
-    r->n_added_assigned = r->n_added_gone = 0;
-    buf_clear(&r->added);
-    return rc;
+    r->size += (off_t)r->added.n;
+    r->n_assigned += r->n_added_assigned;
+    r->n_gone += r->n_added_gone;
+    registry_drop(r);
+    return 0;
 }
 
 bool registry_is_wasteful(const struct registry *r)
@@ -286,10 +287,11 @@ static int replace(struct registry *r, struct err *e)
 int registry_rewrite(struct registry *r, const char *boot_id,
                      const struct order *(*next)(void *context), void *context, struct err *e)
 {
-    int rc = registry_flush(r, e);
+    int rc;
 
-    if (rc == 0)
-        rc = add_all(r, boot_id, next, context, e);
+    if (registry_flush(r, e) < 0)
+        return -1;
+    rc = add_all(r, boot_id, next, context, e);
     if (rc == 0)
         rc = replace(r, e);
     if (rc == 0) {
@@ -297,7 +299,6 @@ int registry_rewrite(struct registry *r, const char *boot_id,
         r->n_assigned = r->n_added_assigned;
         r->n_gone = 0;
     }
-    r->n_added_assigned = r->n_added_gone = 0;
-    buf_clear(&r->added);
+    registry_drop(r);
     return rc;
 }

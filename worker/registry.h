@@ -30,8 +30,10 @@ void registry_close(struct registry *r); /* NULL is fine; what was not flushed i
 
 int registry_assigned(struct registry *r, const struct order *order, struct err *e);
 int registry_gone(struct registry *r, const struct token *tokens, size_t n, struct err *e);
-/* Nothing was written when it fails, and what was added is dropped. */
+/* Nothing was written when it fails; what was added waits for the next time, */
 int registry_flush(struct registry *r, struct err *e);
+/* unless it is dropped. */
+void registry_drop(struct registry *r);
 
 /* Large, and mostly about attempts that are gone. */
 bool registry_is_wasteful(const struct registry *r);

@@ -4,6 +4,7 @@
 #include "worker/result.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,18 @@ static int find_folder(struct result *r, struct group *g, struct err *e)
     return r->folder == NULL ? -1 : 0;
 }
 
+/* What an earlier try brought beside the final names, if there was one. */
+static void remove_temporaries(const struct result *r, struct group *g)
+{
+    static const int events[] = { EV_DONE, EV_FAIL };
+
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        const char *final = final_path_of(&r->order, events[i], g->arena);
+
+        (void)group_remove(g, r->order.share, temporary_of(final, &r->token, g->arena), NULL);
+    }
+}
+
 static int prepare(struct result *r, struct group *g, const char *host, struct err *e)
 {
     if (read_records(r, g, e) < 0)
@@ -138,6 +151,7 @@ static int prepare(struct result *r, struct group *g, const char *host, struct e
     if (!is_published_event(r->outcome.event)) {
         r->step = RESULT_DECIDED;
         (void)ship_log(r, g, NULL); /* nobody waits for it */
+        remove_temporaries(r, g);
         return 0;
     }
     if (find_folder(r, g, e) < 0 || place_result(r, g, host, e) < 0)
@@ -171,15 +185,15 @@ int result_check_synced(const struct result *r, const struct group *g, struct er
 
 /* ---- the fence ---- */
 
-static int remove_temporary(const struct result *r, struct err *e)
+static int remove_temporary(const struct result *r, struct group *g, struct err *e)
 {
-    return io_remove_tree_at(r->folder->fd, r->temporary, e);
+    return group_remove(g, r->order.share, temporary_of(r->final_path, &r->token, g->arena), e);
 }
 
 /* A failed attempt's name carries its number, so nobody wins it from us. */
-static int lose_fence(struct result *r, const struct token *winner, struct err *e)
+static int lose_fence(struct result *r, struct group *g, const struct token *winner, struct err *e)
 {
-    if (remove_temporary(r, e) < 0)
+    if (remove_temporary(r, g, e) < 0)
         return -1;
     CRASH_POINT(loser_removed);
     if (r->outcome.event == EV_DONE) {
@@ -190,13 +204,72 @@ static int lose_fence(struct result *r, const struct token *winner, struct err *
     return 0;
 }
 
-static int judge_fence(struct result *r, int rename_error, struct err *e)
+static void add_reason(struct result *r, const struct group *g, const char *more)
+{
+    const char *was = r->outcome.reason;
+    const char *text = arena_printf(g->arena, "%s%s%s exists and is no result%s", was ? was : "",
+                                    was ? "; " : "", r->final_path, more);
+
+    r->outcome.reason = arena_strndup(g->arena, text, strnlen(text, REASON_MAX_BYTES));
+}
+
+/* Nothing is lost: what was moved there before is the one with something in it. */
+static int move_to_failed(const struct result *r, struct group *g, struct err *e)
+{
+    const char *path = final_path_of(&r->order, EV_FAIL, g->arena);
+    const char *name = temporary_of(path_basename(path), &r->token, g->arena);
+    struct group_folder *f = group_folder(g, r->order.share, folder_of(path, g->arena), e);
+
+    if (f == NULL)
+        return -1;
+    if (renameat(r->folder->fd, r->temporary, f->fd, name) == 0)
+        return 0;
+    if (errno == ENOTEMPTY || errno == EEXIST)
+        return remove_temporary(r, g, e);
+    return err_sys(e, "move %s to %s", r->temporary, path);
+}
+
+/* Something else lies under the final name and stays: the next try publishes it as a failed one. */
+static int give_way(struct result *r, struct group *g, struct err *e)
+{
+    add_reason(r, g, "");
+    r->outcome.event = EV_FAIL;
+    if (move_to_failed(r, g, e) < 0 ||
+        scratch_replace(g->scratch->ended_fd, in_folder(r, g, JOB_OUTCOME), &outcome_schema,
+                        &r->outcome, e) < 0)
+        return -1;
+    return err_set(e, ERR_EXISTS, "%s", r->outcome.reason);
+}
+
+/* A failed one has no other name to go to. */
+static int stay_aside(struct result *r, struct group *g)
+{
+    const char *path = temporary_of(r->final_path, &r->token, g->arena);
+
+    add_reason(r, g, arena_printf(g->arena, ": what it saved lies in %s", path));
+    r->final_path = path;
+    r->step = RESULT_DECIDED;
+    r->folder->has_changed = true;
+    return 0;
+}
+
+static bool is_in_the_way(int rename_error)
+{
+    return rename_error == ENOTEMPTY || rename_error == EEXIST || rename_error == ENOTDIR;
+}
+
+static int judge_fence(struct result *r, struct group *g, int rename_error, struct err *e)
 {
     struct token winner;
+    struct stat st;
+    /* First: a network file system that does not show it yet has not looked for its job.json. */
+    bool is_there = fstatat(r->folder->fd, r->final, &st, AT_SYMLINK_NOFOLLOW) == 0;
     int rc = jobjson_read_token(r->folder->fd, r->final, &winner, e);
 
     if (rc < 0)
         return -1;
+    if (rc == 0 && is_there && is_in_the_way(rename_error))
+        return r->outcome.event == EV_DONE ? give_way(r, g, e) : stay_aside(r, g);
     if (rc == 0) {
         errno = rename_error;
         return rename_error != 0
@@ -204,9 +277,9 @@ static int judge_fence(struct result *r, int rename_error, struct err *e)
                    : err_set(e, ERR_FAILED, "%s has no %s", r->final_path, LAYOUT_JOB_JSON);
     }
     if (!token_equal(&winner, &r->token))
-        return lose_fence(r, &winner, e);
+        return lose_fence(r, g, &winner, e);
     /* It was ours before; what was made again is not needed. */
-    if (rename_error != 0 && remove_temporary(r, e) < 0)
+    if (rename_error != 0 && remove_temporary(r, g, e) < 0)
         return -1;
     r->step = RESULT_DECIDED;
     r->folder->has_changed = true;
@@ -217,13 +290,12 @@ int result_fence(struct result *r, struct group *g, struct err *e)
 {
     int rename_error = 0;
 
-    (void)g;
     if (r->step != RESULT_PLACED)
         return 0;
     if (renameat(r->folder->fd, r->temporary, r->folder->fd, r->final) < 0)
         rename_error = errno;
     CRASH_POINT(result_renamed);
-    return judge_fence(r, rename_error, e);
+    return judge_fence(r, g, rename_error, e);
 }
 
 /* ---- the report ---- */

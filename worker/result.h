@@ -48,7 +48,4 @@ int result_fence(struct result *r, struct group *g, struct err *e);
 int result_finish(struct result *r, struct group *g, struct err *e);
 void result_free(struct result *r); /* what is not in the group's arena */
 
-/* Takes what an attempt published out of runs/ again; nothing there is fine. */
-int result_withdraw(const struct token *token, struct group *g, struct err *e);
-
 #endif

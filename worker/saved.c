@@ -68,8 +68,51 @@ static int save_record(const struct saved *s, int record_fd, const char *path, s
     return scratch_replace(record_fd, path, &record_schema, &record, e);
 }
 
+/* ---- what is not ours ---- */
+
+void saved_leave_out(struct saved *s, const char *path)
+{
+    mem_grow((void **)&s->left_out, &s->left_out_capacity, s->n_left_out, sizeof *s->left_out);
+    s->left_out[s->n_left_out++] = path;
+}
+
+/* A container may leave what belongs to somebody else, or a mount that died with it. */
+static bool is_not_for_us(int error)
+{
+    return error == EACCES || error == EPERM || error == ENOTCONN || error == ENAMETOOLONG ||
+           error == ELOOP;
+}
+
+static bool is_at_or_below(const char *path, const char *top)
+{
+    size_t n = strlen(top);
+
+    return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+/* One that was scanned, with all that is in it. */
+static void take_out(struct saved *s, const char *path)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (!is_at_or_below(s->entries[i].path, path))
+            s->entries[kept++] = s->entries[i];
+    if (kept < s->n)
+        saved_leave_out(s, path);
+    s->n = kept;
+}
+
+/* Before the scan it takes out nothing: the scan finds it again. */
+static void keep_old_name(struct saved *s, size_t i)
+{
+    take_out(s, s->renames[i].path);
+    s->n_renames--;
+    memmove(&s->renames[i], &s->renames[i + 1], (s->n_renames - i) * sizeof *s->renames);
+}
+
 /* From the last to the first: what is in a folder before the folder, whose old name it needs. */
-static int apply_renames(const struct saved *s, int root_fd, size_t first, struct err *e)
+static int apply_renames(struct saved *s, int root_fd, size_t first, struct err *e)
 {
     for (size_t i = s->n_renames; i-- > first;) {
         const struct saved_rename *r = &s->renames[i];
@@ -79,8 +122,12 @@ static int apply_renames(const struct saved *s, int root_fd, size_t first, struc
         int result = 0;
 
         /* One that is gone was renamed before this was broken off. */
-        if (renameat(root_fd, from, root_fd, to) < 0 && errno != ENOENT)
-            result = err_sys(e, "rename %s to %s", from, to);
+        if (renameat(root_fd, from, root_fd, to) < 0 && errno != ENOENT) {
+            if (is_not_for_us(errno))
+                keep_old_name(s, i);
+            else
+                result = err_sys(e, "rename %s to %s", from, to);
+        }
         free(from);
         free(to);
         if (result < 0)
@@ -110,12 +157,6 @@ static const char *join(struct arena *a, const char *folder, const char *name)
     return folder[0] == '\0' ? arena_strdup(a, name) : arena_printf(a, "%s/%s", folder, name);
 }
 
-void saved_leave_out(struct saved *s, const char *path)
-{
-    mem_grow((void **)&s->left_out, &s->left_out_capacity, s->n_left_out, sizeof *s->left_out);
-    s->left_out[s->n_left_out++] = path;
-}
-
 static void add_entry(struct saved *s, const struct saved_entry *entry)
 {
     mem_grow((void **)&s->entries, &s->capacity, s->n, sizeof *s->entries);
@@ -140,11 +181,6 @@ static int open_own(int dir_fd, const char *name, int flags)
     if (fd >= 0 || errno != EACCES || fchmodat(dir_fd, name, 0700, 0) < 0)
         return fd;
     return openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static bool is_not_for_us(int error)
-{
-    return error == EACCES || error == EPERM || error == ENAMETOOLONG || error == ELOOP;
 }
 
 static int scan_file(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
@@ -182,7 +218,7 @@ static void scan_folder(struct scan *x, const char *old_path, const char *path)
 
 static int scan_other(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
 {
-    if (unlinkat(dir_fd, name, 0) < 0)
+    if (unlinkat(dir_fd, name, 0) < 0 && !is_not_for_us(errno))
         return err_sys(e, "remove %s", path);
     saved_leave_out(x->saved, path);
     return 0;
@@ -195,8 +231,12 @@ static int scan_entry(struct scan *x, int dir_fd, const struct todo *in,
     const char *path = join(a, in->path, name->to);
     struct stat st;
 
-    if (fstatat(dir_fd, name->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return err_sys(e, "look at %s", path);
+    if (fstatat(dir_fd, name->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (!is_not_for_us(errno))
+            return err_sys(e, "look at %s", path);
+        saved_leave_out(x->saved, path);
+        return 0;
+    }
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
         return scan_other(x, dir_fd, name->name, path, e);
     if (name->to != name->name)
@@ -248,7 +288,7 @@ static int scan_next(struct scan *x, const struct todo *in, struct err *e)
     int result;
 
     if (fd < 0 && is_not_for_us(errno)) {
-        saved_leave_out(x->saved, in->path);
+        take_out(x->saved, in->path);
         return 0;
     }
     if (fd < 0)

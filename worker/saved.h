@@ -5,7 +5,8 @@
  * A scan makes the tree fit for the share, in place: names that some clients could not
  * show are changed (portable.h), modes become the project's, and what is neither file,
  * folder nor symlink is removed.  The changes of names are written down before they
- * are made, so that a scan that was broken off can be done again.
+ * are made, so that a scan that was broken off can be done again.  What we may not read
+ * or rename, as it is somebody else's, stays as it is and is left out.
  */
 #ifndef LUDWIG_WORKER_SAVED_H
 #define LUDWIG_WORKER_SAVED_H
@@ -39,7 +40,7 @@ struct saved {
     struct saved_rename *renames;
     size_t n_renames;
     size_t renames_capacity;
-    const char **left_out; /* paths of fifos and the like */
+    const char **left_out; /* paths of fifos and the like, and of what is not ours */
     size_t n_left_out;
     size_t left_out_capacity;
 };

@@ -15,6 +15,7 @@
 #include <linux/fs.h>
 
 #include "common/io.h"
+#include "common/log.h"
 #include "worker/crash.h"
 
 enum { RECORD_MAX_BYTES = FRAME_MAX_BYTES };
@@ -206,47 +207,48 @@ int scratch_discard(const struct scratch *s, const struct token *token, struct e
 {
     char taken[TOKEN_HEX + 1] = ".";
     char *hex = taken + 1;
+    int result = 0;
 
     token_hex(token, hex);
     if (unlinkat(s->log_fd, hex, 0) < 0 && errno != ENOENT)
-        return err_sys(e, "remove %s/%s", SCRATCH_LOG, hex);
-    if (io_remove_tree_at(s->ended_fd, hex, e) < 0 || io_remove_tree_at(s->run_fd, hex, e) < 0 ||
-        io_remove_tree_at(s->spare_fd, taken, e) < 0 ||
-        remove_published(s->published_fd, hex, e) < 0)
-        return -1;
-    return 0;
+        result = err_sys(e, "remove %s/%s", SCRATCH_LOG, hex);
+    if (io_remove_tree_at(s->ended_fd, hex, e) < 0)
+        result = -1;
+    if (io_remove_tree_at(s->run_fd, hex, e) < 0)
+        result = -1;
+    if (io_remove_tree_at(s->spare_fd, taken, e) < 0)
+        result = -1;
+    return remove_published(s->published_fd, hex, e) < 0 ? -1 : result;
 }
 
-static int sweep_entry(const struct scratch *s, const char *name, struct err *e)
+static void sweep_entry(const struct scratch *s, const char *name)
 {
     char *report = mem_printf("%s/%s", name, JOB_REPORT);
     struct token token;
+    struct err e = { 0 };
     bool is_whole = faccessat(s->published_fd, report, F_OK, 0) == 0 || errno != ENOENT;
 
     free(report);
     if (is_whole || token_parse(name, &token) < 0)
-        return 0;
-    return scratch_discard(s, &token, e);
+        return;
+    if (scratch_discard(s, &token, &e) < 0)
+        log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
 }
 
-int scratch_sweep(const struct scratch *s, struct err *e)
+void scratch_sweep(const struct scratch *s)
 {
-    int fd = io_open_dir_at(s->fd, SCRATCH_PUBLISHED, e);
+    struct err e = { 0 };
+    int fd = io_open_dir_at(s->published_fd, ".", &e);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-    int result = 0;
+    const struct dirent *entry;
 
     if (dir == NULL) {
-        if (fd >= 0) {
-            err_sys(e, "read %s", SCRATCH_PUBLISHED);
+        log_event(LOG_WARN, "not-swept", "error", "%s", e.text, NULL);
+        if (fd >= 0)
             close(fd);
-        }
-        return -1;
+        return;
     }
-    while (result == 0 && (errno = 0, entry = readdir(dir)) != NULL)
-        result = sweep_entry(s, entry->d_name, e);
-    if (result == 0 && errno != 0)
-        result = err_sys(e, "read %s", SCRATCH_PUBLISHED);
+    while ((entry = readdir(dir)) != NULL)
+        sweep_entry(s, entry->d_name);
     closedir(dir);
-    return result;
 }

@@ -42,9 +42,9 @@ int scratch_replace(int dir_fd, const char *path, const struct schema *schema, c
 int scratch_read(int dir_fd, const char *path, const struct schema *schema, struct arena *a,
                  void *to, struct err *e);
 
-/* Removes all there is of an attempt. A folder in published/ that lost its report is being
- * removed already; scratch_sweep goes on with those. */
+/* Removes all there is of an attempt, and as much as it can. A folder in published/ that lost its
+ * report is being removed already; scratch_sweep goes on with those. */
 int scratch_discard(const struct scratch *s, const struct token *token, struct err *e);
-int scratch_sweep(const struct scratch *s, struct err *e);
+void scratch_sweep(const struct scratch *s);
 
 #endif

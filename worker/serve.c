@@ -58,7 +58,6 @@ static void on_registered(struct agent *ag, const struct msg_registered *m)
         outbox_connected(&ag->outbox);
     ag->is_registered = true;
     ag->may_start = true;
-    link_settled(ag->link);
     each_token(ag, &m->stop, flow_stop);
     flow_fill(ag);
 }
@@ -109,11 +108,17 @@ static int take_assignment(struct agent *ag, const struct msg_hand *hand,
 static int record_hand(struct agent *ag, const struct msg_hand *hand, struct err *e)
 {
     const struct assignment *all = hand->assignments.items;
-    int rc = registry_flush(ag->registry, e);
+    int rc = 0;
 
+    if (registry_flush(ag->registry, e) < 0)
+        return -1;
     for (size_t i = 0; rc == 0 && i < hand->assignments.n; i++)
         rc = take_assignment(ag, hand, &all[i], e);
-    return rc == 0 ? registry_flush(ag->registry, e) : -1;
+    if (rc == 0)
+        rc = registry_flush(ag->registry, e);
+    if (rc < 0)
+        registry_drop(ag->registry);
+    return rc;
 }
 
 static void admit_hand(struct agent *ag, const struct msg_hand *hand)
@@ -146,6 +151,7 @@ static int on_hand(struct agent *ag, int64_t re, const struct msg_hand *hand, st
     if (record_hand(ag, hand, e) < 0)
         return -1;
     link_send(ag->link, MSG_TOOK, re, &took);
+    link_settled(ag->link);
     admit_hand(ag, hand);
     flow_fill(ag);
     return 0;
@@ -179,7 +185,7 @@ static void act(struct agent *ag, const struct envelope *m, const union body *bo
     case MSG_HAND: on_hand(ag, m->seq, &body->hand, e); break;
     case MSG_VERDICTS:
         outbox_answered(&ag->outbox, m->re, &body->verdicts, &ag->attempts);
-        flow_discard_settled(ag);
+        link_settled(ag->link);
         break;
     case MSG_STOP_ATTEMPTS: each_token(ag, &body->stop.tokens, flow_stop); break;
     case MSG_RECALL: each_token(ag, &body->recall.tokens, recall); break;

@@ -284,6 +284,17 @@ struct slot_item *slots_next(struct slots *s, struct slots_gpus *gpus)
     return NULL;
 }
 
+void slots_list_gpus(const struct slots *s, struct slot_item *item)
+{
+    size_t n = (size_t)(whole_gpus(&item->need) + (gpu_share(&item->need) > 0));
+
+    if (n > s->n_gpus)
+        n = s->n_gpus;
+    item->gpus = mem_resize(item->gpus, n, sizeof *item->gpus);
+    for (item->n_gpus = 0; item->n_gpus < n; item->n_gpus++)
+        item->gpus[item->n_gpus] = (unsigned)item->n_gpus;
+}
+
 void slots_take(struct slots *s, struct slot_item *item)
 {
     item->is_running = true;

@@ -72,6 +72,9 @@ struct slots_gpus {
 /* The next one to start: out of the queue, with all it needs.  NULL: nothing fits now. */
 struct slot_item *slots_next(struct slots *s, struct slots_gpus *gpus);
 
+/* Lists as many of the first GPUs as it needs: for one of which it is known only that it has
+ * all there are. */
+void slots_list_gpus(const struct slots *s, struct slot_item *item);
 /* An attempt that runs already, on the processors and GPUs in its lists. */
 void slots_take(struct slots *s, struct slot_item *item);
 /* Gives back what it had, if it runs, and empties its lists. */

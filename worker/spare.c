@@ -96,8 +96,28 @@ bool spare_take(struct spares *p, const struct scratch *s, const char *as)
 
 /* ---- giving ---- */
 
+bool spare_is_fresh(int dir_fd, const char *path)
+{
+    int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct stat st;
+    bool is_ours;
+    size_t n = 0;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    is_ours = fstat(fd, &st) == 0 && (st.st_mode & 07777) == JOB_DIR_MODE && st.st_uid == geteuid();
+    while (is_ours && n <= 2 && readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return is_ours && n == 2;
+}
+
 /* What every attempt has, and the next one overwrites. */
-static bool is_kept(const struct dirent *entry)
+static bool is_kept(int dir_fd, const struct dirent *entry)
 {
     static const char *const files[] = { JOB_ORDER,
                                          JOB_OUTCOME ".new",
@@ -108,7 +128,8 @@ static bool is_kept(const struct dirent *entry)
                                          JOB_PARAM2VAL ".msgpack" };
 
     if (entry->d_type == DT_DIR)
-        return strcmp(entry->d_name, JOB_WORK) == 0 || strcmp(entry->d_name, JOB_TMP) == 0;
+        return (strcmp(entry->d_name, JOB_WORK) == 0 || strcmp(entry->d_name, JOB_TMP) == 0) &&
+               spare_is_fresh(dir_fd, entry->d_name);
     for (size_t i = 0; entry->d_type == DT_REG && i < sizeof files / sizeof files[0]; i++)
         if (strcmp(entry->d_name, files[i]) == 0)
             return true;
@@ -128,7 +149,7 @@ static bool clean(int dir_fd)
         return false;
     }
     while (is_clean && (entry = readdir(dir)) != NULL)
-        if (!is_dots(entry->d_name) && !is_kept(entry))
+        if (!is_dots(entry->d_name) && !is_kept(fd, entry))
             is_clean = io_remove_tree_at(fd, entry->d_name, NULL) == 0;
     closedir(dir);
     return is_clean;

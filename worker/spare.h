@@ -16,6 +16,12 @@
 
 #include "worker/scratch.h"
 
+/* Of the folders that a job gets. */
+enum { JOB_DIR_MODE = 0750 };
+
+/* Whether it is a folder with nothing in it, as a job gets it. */
+bool spare_is_fresh(int dir_fd, const char *path);
+
 /* What a runner remembers to be there. */
 struct spares {
     char **names;

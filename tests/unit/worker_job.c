@@ -455,6 +455,35 @@ static void an_outcome_that_cannot_be_written_waits(void **state)
     close_run(&r);
 }
 
+static void what_cannot_be_removed_does_not_keep_back_the_outcome(void **state)
+{
+    static const char *const folders[] = { JOB_WORK, JOB_TMP };
+    struct run r;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        size_t count = 0;
+
+        site_become_nobody();
+        open_run(&r);
+        start(&r, "/bin/true");
+        while (r.job.phase != PHASE_OVER)
+            turn(&r);
+        site_add_foreign(r.site.scratch.run_fd,
+                         arena_printf(r.site.arena, "%s/%s/left", r.job.hex, folders[i]), 0755,
+                         "x");
+        end(&r);
+        assert_true(
+            site_has(&r.site, arena_printf(r.site.arena, "scratch/ended/%s/outcome", r.job.hex)));
+        assert_int_equal(
+            renameat(r.site.scratch.ended_fd, r.job.hex, r.site.scratch.published_fd, r.job.hex),
+            0);
+        assert_false(spare_give(&r.site.scratch, r.job.hex, &count)); /* another job would see it */
+        site_become_root();
+        close_run(&r);
+    }
+}
+
 /* ---- folders of earlier attempts ---- */
 
 static void publish_and_give(struct run *r, const char *hex, size_t *count)
@@ -532,6 +561,7 @@ int main(void)
         cmocka_unit_test(its_time_is_limited),
         cmocka_unit_test(a_stopped_process_is_ended_as_well),
         cmocka_unit_test(an_outcome_that_cannot_be_written_waits),
+        cmocka_unit_test(what_cannot_be_removed_does_not_keep_back_the_outcome),
         cmocka_unit_test(a_spare_folder_shows_nothing_of_the_attempt_before),
         cmocka_unit_test(spare_folders_are_used_again_and_cleared),
     };

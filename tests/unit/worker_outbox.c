@@ -274,6 +274,31 @@ static void ludwigd_can_stop_a_running_one_by_its_answer(void **state)
     }
 }
 
+static void a_reason_too_long_for_the_wire_is_cut_between_characters(void **state)
+{
+    static const struct {
+        const char *letter;
+        size_t n_letters, n_bytes;
+    } cases[] = { { "x", 3, 3 },
+                  { "x", REASON_MAX_BYTES, REASON_MAX_BYTES },
+                  { "x", REASON_MAX_BYTES + 1, REASON_MAX_BYTES },
+                  { "\xe2\x82\xac", 400, REASON_MAX_BYTES - 1 },
+                  { "\xc3\xa9", 600, REASON_MAX_BYTES } };
+    struct world *w = *state;
+    struct attempt *a = add(w);
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf text = { 0 };
+
+        for (size_t k = 0; k < cases[i].n_letters; k++)
+            buf_add_str(&text, cases[i].letter);
+        assert_int_equal(strlen(outbox_report(a, EV_LOSE, buf_text(&text))->reason),
+                         cases[i].n_bytes);
+        buf_free(&text);
+    }
+    assert_null(outbox_report(a, EV_LOSE, NULL)->reason);
+}
+
 static void the_table_finds_each_attempt_by_its_token(void **state)
 {
     enum { MANY = 2000 };
@@ -331,6 +356,7 @@ int main(void)
         TEST(a_refused_batch_is_sent_again_later),
         TEST(what_the_answer_leaves_out_is_sent_again),
         TEST(ludwigd_can_stop_a_running_one_by_its_answer),
+        TEST(a_reason_too_long_for_the_wire_is_cut_between_characters),
         TEST(the_table_finds_each_attempt_by_its_token),
         cmocka_unit_test(the_back_off_doubles_up_to_its_limit),
     };

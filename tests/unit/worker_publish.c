@@ -14,13 +14,14 @@
 #include "worker/jobjson.h"
 #include "worker/publish.h"
 
-#define RUNS    "share/demo/runs/param_003"
-#define FINAL   RUNS "/20261121-101500_num0"
-#define FAILED  "share/demo/failed/param_003/20261121-101500_num0.a1"
-#define LOGFILE "share/demo/logs/7/param_003_20261121-101500_num0.log"
-#define HEX_A   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define HEX_B   "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-#define TEMP_A  RUNS "/.20261121-101500_num0." HEX_A
+#define RUNS        "share/demo/runs/param_003"
+#define FINAL       RUNS "/20261121-101500_num0"
+#define FAILED      "share/demo/failed/param_003/20261121-101500_num0.a1"
+#define LOGFILE     "share/demo/logs/7/param_003_20261121-101500_num0.log"
+#define HEX_A       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define HEX_B       "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define TEMP_A      RUNS "/.20261121-101500_num0." HEX_A
+#define TEMP_FAILED "share/demo/failed/param_003/.20261121-101500_num0.a1." HEX_A
 
 /* An attempt as its runner leaves it. */
 static void end_attempt(struct site *s, char digit, int event)
@@ -156,6 +157,26 @@ static void what_was_cancelled_leaves_only_its_log(void **state)
         assert_false(site_has(&s, "share/demo/runs") || site_has(&s, "share/demo/failed"));
         assert_int_equal(site_has(&s, LOGFILE), events[i] == EV_CANCEL);
         must_have_moved(&s, HEX_A);
+        site_close(&s);
+    }
+}
+
+static void what_was_cancelled_takes_what_it_brought_away_again(void **state)
+{
+    static const char *const temporaries[] = { TEMP_A, TEMP_FAILED };
+    struct site s;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char *path;
+
+        site_open(&s, NULL);
+        end_attempt(&s, 'a', EV_CANCEL);
+        path = mem_printf("%s/%s", s.top, temporaries[i]);
+        assert_int_equal(io_make_dirs(path, 0755, NULL), 0);
+        assert_int_equal(must_publish(&s, 'a').report.event, EV_CANCEL);
+        assert_false(site_has(&s, temporaries[i]));
+        free(path);
         site_close(&s);
     }
 }
@@ -375,24 +396,115 @@ static void what_is_gone_from_scratch_is_lost(void **state)
     }
 }
 
+static void put_in_the_way(struct site *s, const char *folder)
+{
+    struct err e = { 0 };
+    char *path = mem_printf("%s/%s", s->top, folder);
+
+    assert_int_equal(io_make_dirs(path, 0755, &e), 0);
+    site_write(s->top_fd, arena_printf(s->arena, "%s/precious", folder), "data");
+    free(path);
+}
+
+static void job_json_is_nonsense(struct site *s)
+{
+    site_write(s->top_fd, FINAL "/job.json", "{}");
+}
+
+static void job_json_is_a_folder(struct site *s)
+{
+    assert_int_equal(mkdirat(s->top_fd, FINAL "/job.json", 0755), 0);
+}
+
+static void a_file_is_in_the_way(struct site *s)
+{
+    assert_int_equal(io_remove_tree_at(s->top_fd, FINAL, NULL), 0);
+    site_write(s->top_fd, FINAL, "data");
+}
+
 static void a_folder_that_is_no_result_is_not_overwritten(void **state)
 {
+    static void (*const what_it_is[])(struct site *) = { nothing_yet, job_json_is_nonsense,
+                                                         job_json_is_a_folder,
+                                                         a_file_is_in_the_way };
+    static const char *const bases[] = { NULL, "/dev/shm" };
     struct site s;
-    struct err e = { 0 };
-    char *final;
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        struct publish_item item;
+
+        site_open(&s, bases[i / 4]);
+        end_attempt(&s, 'a', EV_DONE);
+        put_in_the_way(&s, FINAL);
+        what_it_is[i % 4](&s);
+        assert_int_equal(publish(&s, 'a').error.kind, ERR_EXISTS);
+        item = must_publish(&s, 'a');
+        assert_int_equal(item.report.event, EV_FAIL);
+        assert_non_null(strstr(item.report.reason, &FINAL[strlen("share/")]));
+        assert_string_equal(item.report.run_path, &FAILED[strlen("share/")]);
+        assert_string_equal(site_read(&s, FAILED "/model"), HEX_A);
+        assert_non_null(strstr(site_read(&s, FAILED "/job.json"), "is no result"));
+        assert_string_equal(site_read(&s, i % 4 == 3 ? FINAL : FINAL "/precious"), "data");
+        assert_false(site_has(&s, TEMP_A));
+        must_have_moved(&s, HEX_A);
+        site_close(&s);
+    }
+}
+
+static void giving_way_is_gone_on_from(void **state)
+{
+    static const char outcome[] = HEX_A "/" JOB_OUTCOME;
+    struct site s;
 
     (void)state;
     site_open(&s, NULL);
-    final = mem_printf("%s/" FINAL, s.top);
     end_attempt(&s, 'a', EV_DONE);
-    assert_int_equal(io_make_dirs(final, 0755, &e), 0);
-    site_write(s.top_fd, FINAL "/precious", "data");
-    assert_int_not_equal(publish(&s, 'a').error.kind, ERR_NONE);
-    assert_string_equal(site_read(&s, FINAL "/precious"), "data");
-    assert_int_equal(io_remove_tree(final, &e), 0);
+    put_in_the_way(&s, FINAL);
+    assert_int_equal(linkat(s.scratch.ended_fd, outcome, s.top_fd, "outcome", 0), 0);
+    assert_int_equal(publish(&s, 'a').error.kind, ERR_EXISTS);
+    /* As if it had been killed before it wrote down what became of it. */
+    assert_int_equal(renameat(s.top_fd, "outcome", s.scratch.ended_fd, outcome), 0);
+    assert_int_equal(publish(&s, 'a').error.kind, ERR_EXISTS);
+    assert_int_equal(must_publish(&s, 'a').report.event, EV_FAIL);
+    assert_string_equal(site_read(&s, FAILED "/model"), HEX_A);
+    assert_false(site_has(&s, TEMP_A) || site_has(&s, TEMP_FAILED));
+    site_close(&s);
+}
+
+static void a_failed_one_whose_name_is_taken_stays_aside(void **state)
+{
+    struct site s;
+    struct publish_item item;
+
+    (void)state;
+    site_open(&s, NULL);
+    end_attempt(&s, 'a', EV_FAIL);
+    put_in_the_way(&s, FAILED);
+    item = must_publish(&s, 'a');
+    assert_int_equal(item.report.event, EV_FAIL);
+    assert_string_equal(item.report.run_path, &TEMP_FAILED[strlen("share/")]);
+    assert_non_null(strstr(item.report.reason, "exit code 3; "));
+    assert_string_equal(site_read(&s, FAILED "/precious"), "data");
+    assert_string_equal(site_read(&s, TEMP_FAILED "/model"), HEX_A);
+    must_have_moved(&s, HEX_A);
+    site_close(&s);
+}
+
+static void what_a_container_left_keeps_no_loser_waiting(void **state)
+{
+    struct site s;
+
+    (void)state;
+    site_become_nobody();
+    site_open(&s, NULL);
+    end_attempt(&s, 'a', EV_DONE);
+    end_attempt(&s, 'b', EV_DONE);
+    site_add_foreign(s.scratch.ended_fd, HEX_B "/" JOB_SAVE "/out", 0755, "x");
     (void)must_publish(&s, 'a');
-    must_lie_there(&s, HEX_A);
-    free(final);
+    assert_int_equal(must_publish(&s, 'b').report.event, EV_SUPERSEDE);
+    assert_string_equal(site_read(&s, FINAL "/model"), HEX_A);
+    site_become_root();
     site_close(&s);
 }
 
@@ -417,10 +529,31 @@ static void whatever_a_job_makes_of_its_folder_is_published(void **state)
     site_close(&s);
 }
 
+static void withdraw(struct site *s, char digit)
+{
+    struct order o = site_order(s, digit, "");
+    struct err e = { 0 };
+
+    if (publish_withdraw(&s->scratch, &o.assignment.token, s->arena, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+static void must_be_withdrawn(struct site *s, const char *hex)
+{
+    const char *path = arena_printf(s->arena, "%s/%s", hex, JOB_REPORT);
+    struct report report;
+    struct err e = { 0 };
+
+    if (scratch_read(s->scratch.published_fd, path, &report_schema, s->arena, &report, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(report.event, EV_WITHDRAW);
+    assert_int_equal(report.started_at, 1000);
+    assert_null(report.run_path);
+}
+
 static void what_was_published_can_be_withdrawn(void **state)
 {
     struct site s;
-    struct order o;
     struct err e = { 0 };
 
     (void)state;
@@ -429,15 +562,61 @@ static void what_was_published_can_be_withdrawn(void **state)
     end_attempt(&s, 'b', EV_DONE);
     (void)must_publish(&s, 'a');
     (void)must_publish(&s, 'b');
-    o = site_order(&s, 'b', "");
-    assert_int_equal(publish_withdraw(&s.scratch, &o.assignment.token, s.arena, &e), 0);
+    withdraw(&s, 'b');
     must_lie_there(&s, HEX_A); /* not its own */
-    o = site_order(&s, 'a', "");
-    assert_int_equal(publish_withdraw(&s.scratch, &o.assignment.token, s.arena, &e), 0);
+    withdraw(&s, 'a');
     assert_false(site_has(&s, FINAL));
-    assert_int_equal(publish_withdraw(&s.scratch, &o.assignment.token, s.arena, &e), 0);
+    must_be_withdrawn(&s, HEX_A); /* until ludwigd knows, whatever agent tells it */
+    assert_int_equal(publish(&s, 'a').report.event, EV_WITHDRAW);
+    for (size_t i = 0; i < 2; i++) {
+        char digit = "ab"[i];
+        struct order o = site_order(&s, digit, "");
+
+        assert_int_equal(scratch_discard(&s.scratch, &o.assignment.token, &e), 0);
+        withdraw(&s, digit); /* by an agent that did not hear it */
+    }
     assert_int_equal(site_count(s.scratch.path), 6); /* its folders, empty */
     site_close(&s);
+}
+
+static void it_was_renamed(struct site *s)
+{
+    assert_int_equal(renameat(s->top_fd, FINAL, s->top_fd, TEMP_A), 0);
+}
+
+static void it_was_removed(struct site *s)
+{
+    assert_int_equal(io_remove_tree_at(s->top_fd, FINAL, NULL), 0);
+}
+
+static void its_report_was_begun(struct site *s)
+{
+    it_was_removed(s);
+    site_write(s->scratch.published_fd, HEX_A "/" JOB_REPORT ".new", "x");
+}
+
+static void it_was_withdrawn(struct site *s)
+{
+    withdraw(s, 'a');
+}
+
+static void a_withdrawal_is_gone_on_with(void **state)
+{
+    static void (*const befores[])(struct site *) = { it_was_renamed, it_was_removed,
+                                                      its_report_was_begun, it_was_withdrawn };
+    struct site s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof befores / sizeof befores[0]; i++) {
+        site_open(&s, NULL);
+        end_attempt(&s, 'a', EV_DONE);
+        (void)must_publish(&s, 'a');
+        befores[i](&s);
+        withdraw(&s, 'a');
+        must_be_withdrawn(&s, HEX_A);
+        assert_false(site_has(&s, FINAL) || site_has(&s, TEMP_A));
+        site_close(&s);
+    }
 }
 
 static void job_json_says_whose_it_is(void **state)
@@ -500,6 +679,7 @@ int main(void)
         cmocka_unit_test(what_is_done_lies_under_runs),
         cmocka_unit_test(what_failed_lies_under_failed),
         cmocka_unit_test(what_was_cancelled_leaves_only_its_log),
+        cmocka_unit_test(what_was_cancelled_takes_what_it_brought_away_again),
         cmocka_unit_test(the_second_attempt_is_superseded),
         cmocka_unit_test(two_in_one_group_leave_one_result),
         cmocka_unit_test(a_killed_publisher_is_gone_on_from),
@@ -508,8 +688,12 @@ int main(void)
         cmocka_unit_test(one_that_fails_does_not_hold_up_the_others),
         cmocka_unit_test(what_is_gone_from_scratch_is_lost),
         cmocka_unit_test(a_folder_that_is_no_result_is_not_overwritten),
+        cmocka_unit_test(giving_way_is_gone_on_from),
+        cmocka_unit_test(a_failed_one_whose_name_is_taken_stays_aside),
+        cmocka_unit_test(what_a_container_left_keeps_no_loser_waiting),
         cmocka_unit_test(whatever_a_job_makes_of_its_folder_is_published),
         cmocka_unit_test(what_was_published_can_be_withdrawn),
+        cmocka_unit_test(a_withdrawal_is_gone_on_with),
         cmocka_unit_test(job_json_says_whose_it_is),
     };
 

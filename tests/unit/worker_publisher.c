@@ -92,6 +92,10 @@ static void attempts_are_published_and_discarded(void **state)
     tell(&p, ORDER_WITHDRAW, b);
     agent_hear(&p.agent, NOTE_WITHDRAWN, &discarded);
     assert_false(site_has(&p.site, "share/demo/runs/param_003/num2"));
+    tell(&p, ORDER_WITHDRAW, b); /* by an agent that did not hear it */
+    agent_hear(&p.agent, NOTE_WITHDRAWN, &discarded);
+    tell(&p, ORDER_DISCARD, b);
+    agent_hear(&p.agent, NOTE_DISCARDED, &discarded);
     while (site_count(p.site.scratch.path) > 6) { /* spare folders go a little later */
         assert_true(units_monotonic_ms() < until_ms);
         (void)poll(NULL, 0, 20);
@@ -159,6 +163,32 @@ static void a_half_removed_attempt_is_removed_at_its_start(void **state)
     site_close(&p.site);
 }
 
+static void what_cannot_be_removed_holds_up_nobody(void **state)
+{
+    struct publisher_site p;
+    struct note_discarded discarded;
+    struct token b;
+    char *half;
+
+    (void)state;
+    site_become_nobody();
+    site_open(&p.site, NULL);
+    half = mem_printf("%s/published/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", p.site.scratch.path);
+    assert_int_equal(mkdir(half, 0700), 0);
+    site_add_foreign(AT_FDCWD, arena_printf(p.site.arena, "%s/x", half), 0755, "file");
+    start_publisher(&p);
+    b = end_attempt(&p, 'b', 2);
+    tell(&p, ORDER_PUBLISH, b);
+    assert_null(hear_published(&p).error);
+    site_add_foreign(p.site.scratch.published_fd, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/x", 0755, "f");
+    tell(&p, ORDER_DISCARD, b);
+    agent_hear(&p.agent, NOTE_DISCARDED, &discarded);
+    assert_int_equal(agent_leave(&p.agent), 0);
+    site_become_root();
+    free(half);
+    site_close(&p.site);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +196,7 @@ int main(void)
         cmocka_unit_test(it_tries_again_while_the_share_is_away),
         cmocka_unit_test(it_ships_the_logs_it_watches),
         cmocka_unit_test(a_half_removed_attempt_is_removed_at_its_start),
+        cmocka_unit_test(what_cannot_be_removed_holds_up_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,11 +2,13 @@
 /* worker_registry.c - tests of worker/registry.c */
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,6 +159,33 @@ static void what_was_not_flushed_is_not_there(void **state)
     assert_int_equal(s.n, 0);
 }
 
+static void what_could_not_be_written_waits_unless_it_is_dropped(void **state)
+{
+    struct order o[3] = { make_order(1), make_order(2), make_order(3) };
+    struct rlimit whole, small = { 0, 0 };
+    struct seen s;
+    struct registry *r = reopen(*state, &s);
+
+    signal(SIGXFSZ, SIG_IGN);
+    registry_assigned(r, &o[0], NULL);
+    assert_int_equal(registry_flush(r, NULL), 0);
+    registry_gone(r, &o[0].assignment.token, 1, NULL);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
+    small = (struct rlimit){ (rlim_t)size_of(*state) + 10, whole.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(registry_flush(r, NULL), -1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    assert_int_equal(registry_flush(r, NULL), 0);
+    registry_assigned(r, &o[1], NULL);
+    registry_drop(r);
+    registry_assigned(r, &o[2], NULL);
+    assert_int_equal(registry_flush(r, NULL), 0);
+    registry_close(r);
+    registry_close(reopen(*state, &s));
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.last_job, 3);
+}
+
 static void a_torn_record_is_cut_wherever_it_was_torn(void **state)
 {
     struct order o[2] = { make_order(1), make_order(2) };
@@ -259,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(it_remembers_what_is_assigned_and_not_gone),
         TEST(what_was_not_flushed_is_not_there),
+        TEST(what_could_not_be_written_waits_unless_it_is_dropped),
         TEST(a_torn_record_is_cut_wherever_it_was_torn),
         TEST(bytes_that_are_no_record_end_the_journal),
         TEST(rewriting_keeps_what_is_held_and_nothing_else),

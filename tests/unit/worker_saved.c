@@ -163,6 +163,61 @@ static void a_copy_is_the_same_tree(void **state)
     site_close(&s);
 }
 
+static bool is_left_out(const struct saved *saved, const char *path)
+{
+    for (size_t i = 0; i < saved->n_left_out; i++)
+        if (strcmp(saved->left_out[i], path) == 0)
+            return true;
+    return false;
+}
+
+static void what_a_container_left_holds_up_nobody(void **state)
+{
+    struct site s;
+    struct saved saved;
+    struct err e = { 0 };
+    int from, to;
+
+    (void)state;
+    site_become_nobody();
+    site_open(&s, NULL);
+    make_tree(&s);
+    site_add_foreign(s.top_fd, "save/out", 0755, "a:b");
+    site_add_foreign(s.top_fd, "save/listed", 0744, "x");
+    site_add_foreign(s.top_fd, "save/shut:", 0700, "x");
+    site_become_root();
+    site_write(s.top_fd, "save/out/good", "good");
+    assert_int_equal(mkdirat(s.top_fd, "save/out/d:", 0755), 0);
+    site_write(s.top_fd, "save/out/d:/x", "x");
+    assert_int_equal(mkfifoat(s.top_fd, "save/out/fifo", 0600), 0);
+    assert_int_equal(seteuid(65534), 0);
+    assert_int_equal(mkdirat(s.top_fd, "copy", 0700), 0);
+    for (int i = 0; i < 2; i++) { /* as a publisher does that was killed after the first */
+        must_scan(&s, &saved);
+        assert_non_null(get(&saved, "out/good"));
+        assert_null(get(&saved, "out/d%3A/x"));
+        assert_null(get(&saved, "shut%3A"));
+        assert_int_equal(saved.n_renames, 4);
+        assert_int_equal(saved.n_left_out, i == 0 ? 6 : 5); /* our own fifo is gone */
+        assert_true(is_left_out(&saved, "out/a%3Ab") && is_left_out(&saved, "out/d%3A"));
+        assert_true(is_left_out(&saved, "out/fifo") && is_left_out(&saved, "listed/x"));
+        assert_true(is_left_out(&saved, "shut%3A"));
+        if (i == 0)
+            saved_free(&saved);
+    }
+    from = io_open_dir_at(s.top_fd, "save", &e);
+    to = io_open_dir_at(s.top_fd, "copy", &e);
+    if (saved_copy(&saved, from, to, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_string_equal(site_read(&s, "copy/out/good"), "good");
+    assert_false(site_has(&s, "copy/shut%3A"));
+    close(from);
+    close(to);
+    saved_free(&saved);
+    site_become_root();
+    site_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +226,7 @@ int main(void)
         cmocka_unit_test(renames_that_were_broken_off_are_ended),
         cmocka_unit_test(a_tree_without_rights_is_opened_up),
         cmocka_unit_test(a_copy_is_the_same_tree),
+        cmocka_unit_test(what_a_container_left_holds_up_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,32 @@ static inline bool site_has(const struct site *s, const char *path)
     return fstatat(s->top_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Until site_become_root the test is not root, so that root's folders are somebody else's. */
+static inline void site_become_nobody(void)
+{
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(seteuid(65534), 0);
+}
+
+static inline void site_become_root(void)
+{
+    assert_int_equal(seteuid(0), 0);
+}
+
+/* What a container leaves: root's folder, with a file in it. */
+static inline void site_add_foreign(int dir_fd, const char *folder, mode_t mode, const char *file)
+{
+    char *path = mem_printf("%s/%s", folder, file);
+
+    site_become_root();
+    assert_int_equal(mkdirat(dir_fd, folder, 0700), 0);
+    assert_int_equal(fchmodat(dir_fd, folder, mode, 0), 0);
+    site_write(dir_fd, path, "root's");
+    assert_int_equal(seteuid(65534), 0);
+    free(path);
+}
+
 static inline int site_count(const char *folder)
 {
     char *command = mem_printf("find %s -mindepth 1 | wc -l", folder);

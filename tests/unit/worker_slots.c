@@ -312,6 +312,33 @@ static void what_was_running_before_counts(void **state)
     world_free(&w);
 }
 
+static void one_that_has_all_gpus_leaves_none_to_others(void **state)
+{
+    static const struct {
+        int64_t gpus_milli;
+        bool leaves_a_half;
+    } cases[] = { { 2000, false }, { 1500, true }, { 9000, false } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct world w;
+        struct slot_item *old, *half;
+
+        world_init(&w, 8, 8000, 2, 0);
+        old = &w.items[w.n++];
+        slot_item_init(old);
+        old->need = (struct slot_need){ 1000, cases[i].gpus_milli, 0 };
+        slots_list_gpus(w.slots, old);
+        assert_int_equal(old->n_gpus, 2);
+        slots_take(w.slots, old);
+        half = add(&w, 1000, 500, 0);
+        assert_ptr_equal(next(&w), cases[i].leaves_a_half ? half : NULL);
+        slots_release(w.slots, old);
+        slots_drop(w.slots, half);
+        world_free(&w);
+    }
+}
+
 static void what_is_dropped_does_not_start(void **state)
 {
     struct world w;
@@ -343,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_gpu_that_others_use_is_not_given),
         cmocka_unit_test(a_fresh_gpu_is_asked_for_but_a_shared_one_is_ours),
         cmocka_unit_test(what_was_running_before_counts),
+        cmocka_unit_test(one_that_has_all_gpus_leaves_none_to_others),
         cmocka_unit_test(what_is_dropped_does_not_start),
     };
 

@@ -1,0 +1,173 @@
+#!/bin/bash
+# agent_trouble.sh - an agent whose runner, disk, scratch or server lets it down
+. "$(dirname "$0")/lib.sh"
+
+configure 'resources: {cpus: 2, gpus: 0}'
+write_job 'gate $1'
+
+once() { # PROJECT COMMAND A...: a sweep over these values; its number in $id
+    local project=$1 command=$2
+    shift 2
+    printf 'project: %s\ncommand: %s\nsource: job.sh\nresources: {cpus: 1}\nparams: {a: [%s]}\n' \
+        "$project" "$command" "$(IFS=, && echo "$*")" >"$project.yaml"
+    id=$(submit "$project.yaml" --reuse none)
+}
+runner_of() { # PID
+    local pid=$1
+    until tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q -e ' --runner '; do
+        pid=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d' ' -f2)
+        [ "$pid" -gt 1 ]
+    done
+    echo "$pid"
+}
+
+before_it_began() {
+    once first 'echo a' 1
+    wait_until 10 '[ "$(sweep_state '"$id"')" = done ]'
+    runner=$(pids_of --runner)
+    kill -STOP $runner
+    once second 'echo a' 1
+    sleep 0.5
+    kill_hard $runner
+    wait_until 5 '[ "$(sweep_state '"$id"')" = done ]'
+    job "$id.1" 'j["attempt"] == 1'
+}
+it 'a job whose runner is killed before it began is started by another, at once' before_it_began
+
+cancelled_before_it_began() {
+    wait_until 5 '[ -n "$(pids_of --runner)" ]'
+    runner=$(pids_of --runner)
+    kill -STOP $runner
+    once third "touch $TEST_TMP/ran" 1
+    sleep 0.5
+    ludwig cancel "$id"
+    sleep 0.2
+    kill_hard $runner
+    wait_until 5 ended "$id"
+    sleep 0.5
+    [ ! -e "$TEST_TMP/ran" ]
+}
+it 'and not at all if it was cancelled meanwhile' cancelled_before_it_began
+
+mute() {
+    once mute 'sh job.sh {a}' 1 2
+    wait_until 10 '[ "$(recorded "^start ")" = 2 ]'
+    runner=$(runner_of "$(sed -n "s/^start $id\.2 .* //p" "$TEST_TMP/records")")
+    kill -STOP "$runner"
+    kill_hard $(agents)
+    open 1
+    wait_until 10 '[ "$(recorded "^end ")" = 1 ]'
+    sleep 0.5
+    timeout 30 ludwig up
+    wait_until 15 '[ "$(jobs_in done '"$id"')" = 1 ]'
+    open 2
+    kill -CONT "$runner"
+    wait_until 10 '[ "$(sweep_state '"$id"')" = done ]'
+    job "$id.2" 'j["attempt"] == 1'
+    nothing_left
+}
+it 'a runner that does not answer holds up only its own job' mute
+
+other_agent() {
+    rm -f "$TEST_TMP"/gates/* "$TEST_TMP/records"
+    write_job 'gate go'
+    once other 'sh job.sh {a}' 1
+    wait_until 10 '[ "$(recorded "^start ")" = 1 ]'
+    sed "s#^state:.*#state: $TEST_TMP/elsewhere#" "$XDG_STATE_HOME/ludwig/worker.yaml" >"$TEST_TMP/w2.yaml"
+    not timeout 20 ludwig-worker --config "$TEST_TMP/w2.yaml" 2>"$TEST_TMP/refused"
+    grep -q "another ludwig-worker .* scratch folder" "$TEST_TMP/refused"
+    open go
+    wait_until 10 '[ "$(sweep_state '"$id"')" = done ]'
+    job "$id.1" 'j["attempt"] == 1'
+}
+it 'an agent that has the scratch of another is refused' other_agent
+
+no_runner() {
+    local scratch
+    scratch=$(echo "$SCRATCH"/ludwig-*)
+    wait_until 5 '[ -n "$(pids_of --runner)" ]'
+    # No runner can open its folders.
+    mv "$scratch/log" "$scratch/log.away" && ln -s nowhere "$scratch/log"
+    kill_hard $(pids_of --runner)
+    once none 'echo a' 1 2 3
+    sleep 3
+    n=$(grep -c 'error runner .*log' "$XDG_STATE_HOME/ludwig/worker.log")
+    echo "$n runners in 3 s"
+    [ "$n" -ge 2 ] && [ "$n" -lt 8 ]
+    grep -q cannot-start "$XDG_STATE_HOME/ludwig/worker.log"
+    # In the end others get the work: this node offers nothing for a while.
+    wait_until 10 'ludwig nodes --json | grep -q "\"cpus[a-z_]*\": *0"'
+    [ "$(jobs_in queued "$id")" = 3 ]
+    ln -s log.away "$scratch/log.new" && mv -T "$scratch/log.new" "$scratch/log"
+    wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
+}
+it 'where no runner lives, one start at a time is tried, until one succeeds' no_runner
+
+no_start() {
+    rm -f "$TEST_TMP"/gates/* "$TEST_TMP/records"
+    local scratch
+    scratch=$(echo "$SCRATCH"/ludwig-*)
+    # No folder for a job can be made there.
+    kill_hard $(agents)
+    wait_until 15 '[ -z "$(pids_of --runner)$(pids_of --publisher)" ]'
+    rm -rf "$scratch"/spare/* && chmod 0500 "$scratch/run"
+    timeout 30 ludwig up
+    once full 'echo a' $(seq 1 20)
+    sleep 2
+    losses=$(ludwig jobs "$id" --json | json - 'sum(j["attempt"] for j in d["jobs"])')
+    chmod 0700 "$scratch/run"
+    echo "$losses attempts in 2 s"
+    [ "$losses" -lt 35 ]
+    grep -q cannot-start "$XDG_STATE_HOME/ludwig/worker.log"
+    wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
+    nothing_left
+}
+if [ "$(id -u)" = 0 ]; then
+    skip 'where nothing can be started, one job at a time is tried, until one starts' 'root may write anywhere'
+else
+    it 'where nothing can be started, one job at a time is tried, until one starts' no_start
+fi
+
+another_server() {
+    rm -f "$TEST_TMP"/gates/* "$TEST_TMP/records"
+    write_job 'echo $1 >"$LUDWIG_SAVE_PATH/value"' 'gate $1'
+    once old 'sh job.sh {a}' 1 2
+    wait_until 10 '[ "$(recorded "^start ")" = 2 ]'
+    timeout 20 ludwig down
+    open 1
+    wait_until 10 '[ "$(recorded "^end ")" = 1 ]'
+    rm -r "$XDG_STATE_HOME/ludwig/server"
+    timeout 30 ludwig up
+    once new 'echo a' 1
+    # One of two processors is taken: the other job does not wait.
+    wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
+    open 2
+    wait_until 30 '[ "$(find "$SHARE/old/runs" -name value | wc -l)" = 2 ]'
+    nothing_left
+}
+it 'jobs of a server that is gone still publish their results' another_server
+
+# Files of more than a kilobyte cannot be written: the journal takes none of the hands.
+full_registry() {
+    timeout 20 ludwig down
+    wait_until 10 '[ -z "$(agents)" ]'
+    mkdir -p "$TEST_TMP/lab/share" "$TEST_TMP/lab/scratch" && mkdir -m 0700 "$TEST_TMP/lab/state"
+    printf '%s\n' "share: $TEST_TMP/lab/share" "state: $TEST_TMP/lab/state" \
+        "sockets: [$TEST_TMP/lab.sock]" >"$TEST_TMP/ludwigd.yaml"
+    printf '%s\n' "server: unix:$TEST_TMP/lab.sock" "share: $TEST_TMP/lab/share" "kind: local" \
+        "scratch: $TEST_TMP/lab/scratch" "name: hoff" "state: $TEST_TMP/lab/worker" \
+        'resources: {cpus: 2, gpus: 0, memory: 1GiB}' >"$TEST_TMP/worker.yaml"
+    ludwigd --config "$TEST_TMP/ludwigd.yaml" 2>"$TEST_TMP/ludwigd.log" &
+    export LUDWIG_SERVER=unix:$TEST_TMP/lab.sock
+    wait_until 10 ludwig status
+    (trap '' XFSZ && ulimit -f 1 && exec ludwig-worker --config "$TEST_TMP/worker.yaml" 2>"$TEST_TMP/hoff.log") &
+    wait_until 10 'grep -q "register" "$TEST_TMP/ludwigd.log"'
+    once lab 'echo a' $(seq 1 40)
+    sleep 4
+    n=$(grep -c register "$TEST_TMP/ludwigd.log")
+    echo "registered $n times"
+    [ "$n" -ge 2 ] && [ "$n" -lt 15 ]
+}
+it 'a hand that cannot be recorded is not asked for again and again' full_registry
+
+done_testing
