@@ -7,6 +7,8 @@
 
 #include "common/mem.h"
 
+static const double ahead_ms = SCHED_AHEAD_MS;
+
 struct user {
     uid_t uid;
     int64_t cpus_milli, gpus_milli, jobs; /* held */
@@ -274,8 +276,8 @@ static void send_ahead_to(struct split *s, size_t sweep, size_t worker)
     const struct sched_sweep *need = &s->in->sweeps[sweep];
     double each_ms =
         work_of(&s->in->workers[worker], need->cpus_milli, need->gpus_milli, need->mean_ms);
-    int64_t jobs = each_ms > 0 ? (int64_t)((SCHED_AHEAD_MS - s->rooms[worker].work_ms) / each_ms)
-                               : SCHED_HAND_MAX;
+    int64_t jobs =
+        each_ms > 0 ? (int64_t)((ahead_ms - s->rooms[worker].work_ms) / each_ms) : SCHED_HAND_MAX;
     int64_t tail = tail_share(s, sweep, worker);
 
     if (jobs > tail)
@@ -289,7 +291,7 @@ static void send_ahead_to(struct split *s, size_t sweep, size_t worker)
 /* Topped up when half is used up, so that hands stay large. */
 static bool runs_low(const struct split *s, size_t worker)
 {
-    return !s->rooms[worker].is_reserved && 2 * s->rooms[worker].work_ms < SCHED_AHEAD_MS;
+    return !s->rooms[worker].is_reserved && s->rooms[worker].work_ms < ahead_ms / 2;
 }
 
 static void send_ahead(struct split *s)

@@ -333,7 +333,7 @@ static void nodes_are_up_while_connected_and_lost_afterwards(void **state)
     assert_int_equal(page.nodes.n, 1);
     assert_string_equal(node->node, "n1");
     assert_string_equal(node->state, "up");
-    assert_true(node->cpus == WORKER_CPUS);
+    assert_true(node->cpus == (double)WORKER_CPUS);
     peer_close(w);
     peer_ask(p, MSG_GET_NODES, &get, &page);
     node = page.nodes.items;
