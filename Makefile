@@ -38,10 +38,10 @@ headers          := $(wildcard $(addsuffix /*.h,$(rooms) tests/unit tests/fuzz t
 
 msgpack          := $(shell pkg-config --exists msgpack 2>/dev/null && echo msgpack || echo msgpack-c)
 packages_common  := yaml-0.1 libcrypto json-c $(msgpack)
-packages_client  := $(packages_common)
+packages_client  := $(packages_common) mpfr
 packages_server  := $(packages_common) libuv sqlite3
 packages_worker  := $(packages_common) libuv
-packages         := $(sort $(packages_server) $(packages_worker))
+packages         := $(sort $(packages_client) $(packages_server) $(packages_worker))
 libs_of           = $(shell pkg-config --libs $1 2>/dev/null)
 
 # --- flags ----------------------------------------------------------------------
@@ -51,7 +51,8 @@ warnings         := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wstrict-prot
                     -Wmissing-prototypes -Wundef
 # As system headers, so that their warnings are not ours.
 includes         := -I. $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(packages) 2>/dev/null))
-base_flags       := -std=c11 -D_GNU_SOURCE -DLUDWIG_VERSION='"$(VERSION)"' $(includes)
+# Without fused operations, so that samples are the same on every machine.
+base_flags       := -std=c11 -ffp-contract=off -D_GNU_SOURCE -DLUDWIG_VERSION='"$(VERSION)"' $(includes)
 ifeq ($(shell uname),Linux)
 link_flags       := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
 endif
@@ -141,15 +142,28 @@ FORCE:
 # --- installing -----------------------------------------------------------------
 
 .PHONY: install uninstall clean
-docs := $(wildcard LICENSE README.md)
+docs      := LICENSE README.md docs/json.md docs/sweep.schema.json
+man_pages := $(wildcard docs/man/*.[158])
+share     := $(DESTDIR)$(PREFIX)/share
+# of each shell: its name, where it looks
+completions := bash:bash-completion/completions/ludwig zsh:zsh/site-functions/_ludwig \
+               fish:fish/vendor_completions.d/ludwig.fish
+installed_man = $(foreach p,$(man_pages),$(share)/man/man$(patsubst .%,%,$(suffix $p))/$(notdir $p))
+
 install: all            ## install below $(DESTDIR)$(PREFIX)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/ludwig
+	install -d $(DESTDIR)$(PREFIX)/bin $(share)/doc/ludwig $(sort $(dir $(installed_man)))
 	install -m 755 $(programs) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(docs) $(DESTDIR)$(PREFIX)/share/doc/ludwig
+	install -m 644 $(docs) $(share)/doc/ludwig
+	$(foreach p,$(man_pages),install -m 644 $p $(share)/man/man$(patsubst .%,%,$(suffix $p)) &&) true
+	for c in $(completions); do \
+	    install -d "$(share)/$$(dirname "$${c#*:}")" && \
+	    $(program_client) completion "$${c%%:*}" >"$(share)/$${c#*:}" || exit 1; \
+	done
 
 uninstall:              ## take away what install put there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(notdir $(programs)))
-	rm -rf $(DESTDIR)$(PREFIX)/share/doc/ludwig
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(notdir $(programs))) $(installed_man)
+	for c in $(completions); do rm -f "$(share)/$${c#*:}"; done
+	rm -rf $(share)/doc/ludwig
 
 clean:                  ## remove build/
 	rm -rf build
@@ -236,9 +250,10 @@ cppcheck_flags := -q -j2 --std=c11 --enable=warning,performance,portability --er
 tidy_flags     := $(base_flags) -fno-caret-diagnostics
 
 .PHONY: lint format help
-lint:                   ## clang-format, clang-tidy, cppcheck, and who may include whom
+lint:                   ## clang-format, clang-tidy, cppcheck, mandoc, and who may include whom
 	@clang-format --dry-run -Werror $(sources) $(headers)
 	@.ci/check-rooms
+	@mandoc -T lint -W warning $(man_pages)
 	@cppcheck $(cppcheck_flags) $(sources)
 	@printf '%s\n' $(sources) | xargs -P2 -I{} clang-tidy --quiet {} -- $(tidy_flags)
 

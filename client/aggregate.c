@@ -8,32 +8,82 @@
 #include "client/aggregate.h"
 #include "common/mem.h"
 
+/* ---- statistics ---- */
+
+static int compare_numbers(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+
+    return (a > b) - (a < b);
+}
+
 /* Welford's way: no large sums, so that nothing cancels. */
-void stats_add(struct stats *s, double value)
+static void add_moments(struct stats *s, const double *values, size_t n)
 {
-    double distance = value - s->mean;
+    double mean = 0, sum_of_squares = 0;
 
-    s->min = s->n == 0 || value < s->min ? value : s->min;
-    s->max = s->n == 0 || value > s->max ? value : s->max;
-    s->n++;
-    s->mean += distance / (double)s->n;
-    s->sum_of_squares += distance * (value - s->mean);
+    for (size_t i = 0; i < n; i++) {
+        double distance = values[i] - mean;
+
+        mean += distance / (double)(i + 1);
+        sum_of_squares += distance * (values[i] - mean);
+    }
+    s->mean = mean;
+    s->std = n < 2 ? (double)NAN : sqrt(sum_of_squares / (double)(n - 1));
 }
 
-double stats_std(const struct stats *s)
+static double quantile(const double *sorted, size_t n, double q)
 {
-    return s->n < 2 ? (double)NAN : sqrt(s->sum_of_squares / (double)(s->n - 1));
+    double place = q * (double)(n - 1), below = floor(place);
+    size_t i = (size_t)below;
+
+    if (place <= below)
+        return sorted[i];
+    return sorted[i] + (place - below) * (sorted[i + 1] - sorted[i]);
 }
+
+static bool has_nan(const double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (isnan(values[i]))
+            return true;
+    return false;
+}
+
+void stats_of(struct stats *s, double *values, size_t n)
+{
+    const double none = (double)NAN;
+
+    *s = (struct stats){ (int64_t)n, none, none, none, none, none, none, none };
+    if (n == 0 || has_nan(values, n))
+        return;
+    qsort(values, n, sizeof *values, compare_numbers);
+    add_moments(s, values, n);
+    s->min = values[0];
+    s->q1 = quantile(values, n, 0.25);
+    s->median = quantile(values, n, 0.5);
+    s->q3 = quantile(values, n, 0.75);
+    s->max = values[n - 1];
+}
+
+/* ---- collecting ---- */
 
 void aggregate_init(struct aggregate *g)
 {
     *g = (struct aggregate){ .arena = arena_create() };
 }
 
+static void free_config(struct config_result *c)
+{
+    for (size_t i = 0; i < c->n_measures; i++)
+        free(c->measures[i].samples);
+    free(c->measures);
+}
+
 void aggregate_free(struct aggregate *g)
 {
     for (size_t i = 0; i < g->n; i++)
-        free(g->configs[i].metrics);
+        free_config(&g->configs[i]);
     free(g->configs);
     free(g->metrics);
     free(g->slots);
@@ -61,10 +111,12 @@ static size_t *find_slot(struct aggregate *g, const char *name)
     return &g->slots[i];
 }
 
-static void grow_slots(struct aggregate *g)
+/* Room for one more than there are, and where each of them is. */
+static void make_slots(struct aggregate *g)
 {
     free(g->slots);
-    g->n_slots = g->n_slots == 0 ? 64 : 2 * g->n_slots;
+    for (g->n_slots = 64; g->n_slots <= 2 * g->n; g->n_slots *= 2)
+        ;
     g->slots = mem_alloc(g->n_slots * sizeof *g->slots);
     for (size_t i = 0; i < g->n; i++)
         *find_slot(g, g->configs[i].param_name) = i + 1;
@@ -75,7 +127,7 @@ static struct config_result *find_config(struct aggregate *g, const struct job_r
     size_t *slot;
 
     if (2 * g->n >= g->n_slots)
-        grow_slots(g);
+        make_slots(g);
     slot = find_slot(g, r->param_name);
     if (*slot == 0) {
         mem_grow((void **)&g->configs, &g->capacity, g->n, sizeof *g->configs);
@@ -87,24 +139,58 @@ static struct config_result *find_config(struct aggregate *g, const struct job_r
     return &g->configs[*slot - 1];
 }
 
-static size_t find_metric(struct aggregate *g, const char *name)
+int aggregate_find_metric(const struct aggregate *g, const char *name)
 {
     for (size_t i = 0; i < g->n_metrics; i++)
         if (strcmp(g->metrics[i], name) == 0)
-            return i;
+            return (int)i;
+    return -1;
+}
+
+static size_t make_metric(struct aggregate *g, const char *name)
+{
+    int found = aggregate_find_metric(g, name);
+
+    if (found >= 0)
+        return (size_t)found;
     mem_grow((void **)&g->metrics, &g->metrics_capacity, g->n_metrics, sizeof *g->metrics);
     g->metrics[g->n_metrics] = arena_strdup(g->arena, name);
     return g->n_metrics++;
 }
 
-static struct stats *make_stats(struct config_result *c, size_t metric)
+static struct measure *make_measure(struct config_result *c, size_t metric)
 {
-    if (metric >= c->n_metrics) {
-        c->metrics = mem_resize(c->metrics, metric + 1, sizeof *c->metrics);
-        memset(c->metrics + c->n_metrics, 0, (metric + 1 - c->n_metrics) * sizeof *c->metrics);
-        c->n_metrics = metric + 1;
+    size_t n = c->n_measures;
+
+    if (metric >= n) {
+        c->measures = mem_resize(c->measures, metric + 1, sizeof *c->measures);
+        memset(c->measures + n, 0, (metric + 1 - n) * sizeof *c->measures);
+        c->n_measures = metric + 1;
     }
-    return &c->metrics[metric];
+    return &c->measures[metric];
+}
+
+/* Of a job that told no range the last value is all there is. */
+static void add_sample(struct measure *m, const struct metric *value)
+{
+    bool has_range = !isnan(value->min) && !isnan(value->max) && value->n > 0;
+
+    mem_grow((void **)&m->samples, &m->capacity, m->n, sizeof *m->samples);
+    m->samples[m->n++] = (struct sample){ .last = value->value,
+                                          .min = has_range ? value->min : value->value,
+                                          .max = has_range ? value->max : value->value };
+}
+
+static void count_job(struct aggregate *g, struct config_result *c, const struct job_result *r)
+{
+    switch (r->state) {
+    case JOB_DONE: c->n_done++; break;
+    case JOB_FAILED: c->n_failed++; break;
+    case JOB_CANCELLED: c->n_cancelled++; break;
+    default: c->n_left++;
+    }
+    if (r->state == JOB_FAILED && c->reason == NULL && r->reason != NULL)
+        c->reason = arena_strdup(g->arena, r->reason);
 }
 
 void aggregate_add(struct aggregate *g, const struct job_result *r)
@@ -112,17 +198,66 @@ void aggregate_add(struct aggregate *g, const struct job_result *r)
     struct config_result *c = find_config(g, r);
     const struct metric *metrics = r->metrics.items;
 
+    count_job(g, c, r);
     if (r->state != JOB_DONE)
         return;
-    c->n_jobs++;
     for (size_t i = 0; i < r->metrics.n; i++)
-        stats_add(make_stats(c, find_metric(g, metrics[i].name)), metrics[i].value);
+        add_sample(make_measure(c, make_metric(g, metrics[i].name)), &metrics[i]);
 }
 
-const struct stats *aggregate_stats(const struct config_result *c, size_t metric)
+void aggregate_keep(struct aggregate *g, const bool *keep)
 {
-    return metric < c->n_metrics && c->metrics[metric].n > 0 ? &c->metrics[metric] : NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        if (keep[i])
+            g->configs[n++] = g->configs[i];
+        else
+            free_config(&g->configs[i]);
+    }
+    g->n = n;
+    make_slots(g);
 }
+
+void aggregate_set_goal(struct aggregate *g, const char *metric, enum goal goal)
+{
+    g->goal_metric = metric == NULL ? NULL : arena_strdup(g->arena, metric);
+    g->goal = goal;
+}
+
+enum goal aggregate_goal(const struct aggregate *g, size_t metric)
+{
+    if (g->goal_metric != NULL && strcmp(g->goal_metric, g->metrics[metric]) == 0)
+        return g->goal;
+    return goal_of(g->metrics[metric]);
+}
+
+static void finish_measure(struct measure *m, enum goal goal)
+{
+    double *values = mem_resize(NULL, m->n, sizeof *values);
+
+    for (size_t i = 0; i < m->n; i++)
+        values[i] = m->samples[i].last;
+    stats_of(&m->last, values, m->n);
+    for (size_t i = 0; i < m->n; i++)
+        values[i] = goal == GOAL_MIN ? m->samples[i].min : m->samples[i].max;
+    stats_of(&m->best, values, m->n);
+    free(values);
+}
+
+void aggregate_finish(struct aggregate *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t k = 0; k < g->configs[i].n_measures; k++)
+            finish_measure(&g->configs[i].measures[k], aggregate_goal(g, k));
+}
+
+const struct measure *aggregate_measure(const struct config_result *c, size_t metric)
+{
+    return metric < c->n_measures && c->measures[metric].n > 0 ? &c->measures[metric] : NULL;
+}
+
+/* ---- parameters ---- */
 
 static bool is_same(const struct value *x, const struct value *y)
 {
@@ -181,6 +316,8 @@ struct list aggregate_varying(struct aggregate *g)
     return (struct list){ varying, n_varying };
 }
 
+/* ---- what is good ---- */
+
 static bool contains(const char *name, const char *word)
 {
     size_t n = strlen(word);
@@ -223,25 +360,26 @@ int aggregate_main_metric(const struct aggregate *g)
 }
 
 /* Whether x comes before y; a mean that is no number comes last. */
-static bool is_better(const struct stats *x, const struct stats *y, enum goal goal)
+static bool is_better(const struct measure *x, const struct measure *y, enum goal goal)
 {
-    bool x_counts = x != NULL && !isnan(x->mean), y_counts = y != NULL && !isnan(y->mean);
+    bool x_counts = x != NULL && !isnan(x->last.mean), y_counts = y != NULL && !isnan(y->last.mean);
 
     if (!x_counts || !y_counts)
-        return x_counts;
-    return goal == GOAL_MIN ? x->mean < y->mean : x->mean > y->mean;
+        return x_counts && !y_counts;
+    return goal == GOAL_MIN ? x->last.mean < y->last.mean : x->last.mean > y->last.mean;
 }
 
-int64_t aggregate_best(const struct aggregate *g, size_t metric, enum goal goal)
+int64_t aggregate_best(const struct aggregate *g, size_t metric)
 {
-    const struct stats *best = NULL;
+    enum goal goal = aggregate_goal(g, metric);
+    const struct measure *best = NULL;
     int64_t index = -1;
 
     for (size_t i = 0; i < g->n; i++) {
-        const struct stats *s = aggregate_stats(&g->configs[i], metric);
+        const struct measure *m = aggregate_measure(&g->configs[i], metric);
 
-        if (is_better(s, best, goal)) {
-            best = s;
+        if (is_better(m, best, goal)) {
+            best = m;
             index = (int64_t)i;
         }
     }
@@ -256,8 +394,8 @@ static void merge(const struct config_result *from, struct config_result *to, si
 
     for (size_t at = 0; at < n; at++) {
         bool takes_later =
-            i == middle || (k < n && is_better(aggregate_stats(&from[k], metric),
-                                               aggregate_stats(&from[i], metric), goal));
+            i == middle || (k < n && is_better(aggregate_measure(&from[k], metric),
+                                               aggregate_measure(&from[i], metric), goal));
 
         to[at] = takes_later ? from[k++] : from[i++];
     }
@@ -275,16 +413,11 @@ static void sort(struct config_result *items, struct config_result *spare, size_
     merge(spare, items, n / 2, n, metric, goal);
 }
 
-void aggregate_sort(struct aggregate *g, size_t metric, enum goal goal)
+void aggregate_sort(struct aggregate *g, size_t metric)
 {
     struct config_result *spare = mem_resize(NULL, g->n, sizeof *spare);
 
-    sort(g->configs, spare, g->n, metric, goal);
+    sort(g->configs, spare, g->n, metric, aggregate_goal(g, metric));
     free(spare);
-    free(g->slots); /* they point to where configurations were */
-    g->slots = NULL;
-    g->n_slots = 0;
-    if (g->n > 0)
-        while (2 * g->n >= g->n_slots)
-            grow_slots(g);
+    make_slots(g);
 }

@@ -181,3 +181,37 @@ int cargo_upload(const struct cargo *c, const struct place *to, struct err *e)
             return err_wrap(e, "data");
     return 0;
 }
+
+/* The same content twice is sent once. */
+static bool is_repeated(const struct cargo *c, size_t i)
+{
+    const struct digest *digest = &c->data[i].digest;
+
+    if (c->source.n > 0 && memcmp(&c->source.digest, digest, sizeof *digest) == 0)
+        return true;
+    for (size_t k = 0; k < i; k++)
+        if (memcmp(&c->data[k].digest, digest, sizeof *digest) == 0)
+            return true;
+    return false;
+}
+
+static void count_missing(const struct tree *t, const struct place *to, uint64_t *n_files,
+                          uint64_t *bytes)
+{
+    if (upload_has_tree(to, &t->digest))
+        return;
+    *n_files += t->n_files;
+    *bytes += t->bytes;
+}
+
+void cargo_count_missing(const struct cargo *c, const struct place *to, uint64_t *n_files,
+                         uint64_t *bytes)
+{
+    *n_files = 0;
+    *bytes = 0;
+    if (c->source.n > 0)
+        count_missing(&c->source, to, n_files, bytes);
+    for (size_t i = 0; i < c->n_data; i++)
+        if (!is_repeated(c, i))
+            count_missing(&c->data[i], to, n_files, bytes);
+}

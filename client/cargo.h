@@ -28,5 +28,8 @@ void cargo_free(struct cargo *c); /* also after cargo_load failed */
 /* Writes the digests into work. */
 void cargo_sign(const struct cargo *c, const struct spec *s, struct arena *a, struct work *work);
 int cargo_upload(const struct cargo *c, const struct place *to, struct err *e);
+/* How much of it cargo_upload would send, as things are. */
+void cargo_count_missing(const struct cargo *c, const struct place *to, uint64_t *n_files,
+                         uint64_t *bytes);
 
 #endif

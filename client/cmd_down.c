@@ -21,6 +21,8 @@ const struct command cmd_down = {
     .name = "down",
     .args = "",
     .help = "stop your own server and worker on this machine",
-    .more = "Jobs that run go on; the next `ludwig up` takes them up again.\n",
+    .more = "Jobs that run go on; the next `ludwig up` takes them up again.\n"
+            "\n"
+            "  ludwig down\n",
     .run = run,
 };

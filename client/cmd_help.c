@@ -23,6 +23,8 @@ const struct command cmd_help = {
     .name = "help",
     .args = "[COMMAND]",
     .help = "say how to use ludwig, or one of its commands",
+    .more = "  ludwig help results\n"
+            "  ludwig results --help\n",
     .max_args = 1,
     .run = run,
 };

@@ -11,14 +11,15 @@
 #include "client/selector.h"
 #include "client/session.h"
 #include "client/subscription.h"
+#include "common/layout.h"
 #include "common/path.h"
 
 /* Where nobody tells us that a file grew. */
 enum { LOOK_EVERY_MS = 1000 };
 
 struct options {
-    bool follow;
-    int64_t lines;
+    bool follow, raw;
+    int64_t lines, attempt;
 };
 
 static const struct opt options[] = {
@@ -26,18 +27,25 @@ static const struct opt options[] = {
       "go on until the job has ended; Ctrl-C leaves it running" },
     { "lines", 'n', OPT_INT, "N", offsetof(struct options, lines), 0, INT64_C(1) << 53,
       "begin with the last N lines; without it: with the first one" },
+    { "attempt", 0, OPT_INT, "N", offsetof(struct options, attempt), 1, INT64_C(1) << 53,
+      "what attempt N printed; without it: the newest one, and with -f those that follow" },
+    { "raw", 0, OPT_FLAG, NULL, offsetof(struct options, raw), 0, 0,
+      "give a terminal what the job printed as it is: colours, and whatever else it obeys" },
     { 0 },
 };
 
 /* A job's log as it is shown. */
 struct viewer {
     const char *share;
+    int64_t sweep;
     const char *job;     /* "7.13" */
     int64_t lines;       /* OPT_UNSET: all; holds for the first file */
+    int64_t attempt;     /* only this one; OPT_UNSET: the newest */
+    bool harmless;       /* what a terminal would obey is written out */
     struct logfile file; /* fd -1: none is open */
     int watch_fd;
-    char *path; /* of the newest attempt's log, NULL before the first */
-    bool ended;
+    char *path; /* of the attempt's log, NULL before the first */
+    bool ended; /* the job, or the attempt that is shown */
 };
 
 static int find_job(struct rpc *rpc, const struct target *t, struct msg_job_page *page,
@@ -66,7 +74,7 @@ static void close_file(struct viewer *v)
 static int copy_new(struct viewer *v, struct err *e)
 {
     if (v->file.fd < 0 && v->path != NULL) {
-        int found = logfile_open(&v->file, v->path, out_is_terminal(STDOUT_FILENO), e);
+        int found = logfile_open(&v->file, v->path, v->harmless, e);
 
         if (found <= 0)
             return found;
@@ -78,18 +86,45 @@ static int copy_new(struct viewer *v, struct err *e)
     return v->file.fd < 0 ? 0 : logfile_copy(&v->file, e);
 }
 
+/* Where the log of the attempt that is shown lies; all logs of a job lie in one folder. */
+static char *log_path(const struct viewer *v, const struct job_info *info)
+{
+    const char *rest = strstr(info->log_path, "/logs/"), *next;
+    struct buf path = { 0 };
+    char *project;
+
+    if (v->attempt == OPT_UNSET || rest == NULL)
+        return path_join(v->share, info->log_path);
+    while ((next = strstr(rest + 1, "/logs/")) != NULL)
+        rest = next;
+    project = mem_strndup(info->log_path, (size_t)(rest - info->log_path));
+    buf_printf(&path, "%s/", v->share);
+    layout_log(&path, project, v->sweep, info->param_name, info->job_name, v->attempt);
+    free(project);
+    return buf_take(&path);
+}
+
+static bool is_over(const struct viewer *v, const struct job_info *info)
+{
+    bool is_past = v->attempt != OPT_UNSET && info->attempt > v->attempt;
+
+    return is_past || job_is_ended((enum job_state)info->state);
+}
+
 /* What the server says about the job: another attempt has another log. */
 static int take_info(struct viewer *v, const struct job_info *info, struct err *e)
 {
     char *path;
 
-    v->ended = job_is_ended((enum job_state)info->state);
+    v->ended = is_over(v, info);
     if (info->log_path == NULL || info->log_path[0] == '\0')
         return 0;
-    path = path_join(v->share, info->log_path);
+    path = log_path(v, info);
     if (v->path != NULL && strcmp(v->path, path) != 0) {
         int result = copy_new(v, e);
 
+        if (result == 0)
+            result = logfile_finish(&v->file, e);
         close_file(v);
         if (result < 0) {
             free(path);
@@ -100,6 +135,17 @@ static int take_info(struct viewer *v, const struct job_info *info, struct err *
     free(v->path);
     v->path = path;
     return 0;
+}
+
+static int check_attempt(const struct viewer *v, const struct job_info *info, bool follows,
+                         struct err *e)
+{
+    if (v->attempt == OPT_UNSET || v->attempt <= info->attempt)
+        return 0;
+    if (follows && !v->ended)
+        return 0;
+    return err_set(e, ERR_NOT_FOUND, "job %s is %s and has had %" PRId64 " attempt%s", v->job,
+                   job_state_names[info->state], info->attempt, info->attempt == 1 ? "" : "s");
 }
 
 static int say_detached(const struct viewer *v)
@@ -174,7 +220,7 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
     if (find_job(rpc, t, &page, e) < 0)
         return -1;
     info = page.jobs.items;
-    if (take_info(v, info, e) < 0 || copy_new(v, e) < 0)
+    if (take_info(v, info, e) < 0 || check_attempt(v, info, follows, e) < 0 || copy_new(v, e) < 0)
         return -1;
     if (v->file.fd < 0 && (!follows || v->ended))
         return say_no_log(v, job_state_names[info->state], e);
@@ -184,7 +230,11 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
 static int run(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
-    struct viewer v = { .lines = o->lines, .file = { .fd = -1 }, .watch_fd = -1 };
+    struct viewer v = { .lines = o->lines,
+                        .attempt = o->attempt,
+                        .harmless = !o->raw && out_is_terminal(STDOUT_FILENO),
+                        .file = { .fd = -1 },
+                        .watch_fd = -1 };
     struct session s;
     struct target t;
     int result;
@@ -194,8 +244,11 @@ static int run(struct cli *cli, struct err *e)
     v.share = s.share;
     result = selector_job(&s.rpc, cli->args.words[0], &t, e);
     if (result == 0) {
+        v.sweep = t.sweep;
         v.job = arena_printf(cli->arena, "%" PRId64 ".%" PRId64, t.sweep, t.first);
         result = view(&v, &s.rpc, &t, o->follow, e);
+        if (result >= 0 && logfile_finish(&v.file, e) < 0)
+            result = -1;
     }
     close_file(&v);
     free(v.path);
@@ -207,7 +260,13 @@ const struct command cmd_logs = {
     .name = "logs",
     .args = "JOB [OPTION]...",
     .help = "show what a job printed",
-    .more = "JOB is written as 7.13 or last.13.\n",
+    .more = "Both what it printed and what it complained about, in that order. On a\n"
+            "terminal escape sequences are written out (^[[31m); a pipe or a file gets\n"
+            "every byte as it is. JOB is written as 7.13 or last.13.\n"
+            "\n"
+            "  ludwig logs 7.13 -f\n"
+            "  ludwig logs 7.13 -n 20\n"
+            "  ludwig logs 7.13 --attempt 1 | less\n",
     .min_args = 1,
     .max_args = 1,
     .options = options,

@@ -2,45 +2,73 @@
 /* cmd_nodes.c - ludwig nodes */
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "client/jsonlist.h"
 #include "client/out.h"
 #include "client/session.h"
+#include "client/stateopt.h"
 #include "client/table.h"
+#include "client/text.h"
 #include "common/units.h"
 
 struct options {
-    bool json;
+    struct list states;
+    bool json, quiet;
 };
 
 static const struct opt options[] = {
+    { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
+      "only nodes that are up, drained or lost; several with commas between" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
+      "print the nodes' names alone, one a line" },
     { 0 },
 };
 
-static const struct column columns[] = {
+enum { NODE, KIND, STATE, CPUS, GPUS, MEMORY, RUNNING, USER, N_COLUMNS };
+
+static const struct column columns[N_COLUMNS] = {
     { "NODE", false, true },    { "KIND", false, false }, { "STATE", false, false },
     { "CPUS", true, false },    { "GPUS", true, false },  { "MEMORY", true, false },
     { "RUNNING", true, false }, { "USER", false, true },
 };
 
-static enum tone tone_of(const char *state)
+enum { UP, DRAINED, LOST, N_STATES };
+
+static const char *const state_names[N_STATES] = { "up", "drained", "lost" };
+static const enum tone tones[N_STATES] = { TONE_GOOD, TONE_DIM, TONE_BAD };
+static const struct stateopt node_states = { state_names, N_STATES, ~0u, "no node is ever" };
+
+/* N_STATES for one that this program does not know. */
+static unsigned state_of(const struct node_info *n)
 {
-    if (strcmp(state, "up") == 0)
-        return TONE_GOOD;
-    return strcmp(state, "lost") == 0 ? TONE_BAD : TONE_DIM;
+    unsigned i = 0;
+
+    while (i < N_STATES && (n->state == NULL || strcmp(n->state, state_names[i]) != 0))
+        i++;
+    return i;
+}
+
+static void keep_wanted(struct list *nodes, unsigned states)
+{
+    struct node_info *items = nodes->items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < nodes->n; i++)
+        if (states == 0 || (states >> state_of(&items[i]) & 1) != 0)
+            items[n++] = items[i];
+    nodes->n = n;
 }
 
 static void add_row(struct table *t, const struct node_info *n)
 {
-    const char *state = n->state != NULL ? n->state : "";
+    unsigned state = state_of(n);
     struct buf memory = { 0 };
 
     units_add_size(&memory, n->memory);
     table_add(t, TONE_PLAIN, n->node);
     table_add(t, TONE_PLAIN, n->kind);
-    table_add(t, tone_of(state), state);
+    table_add(t, state < N_STATES ? tones[state] : TONE_PLAIN, n->state);
     table_printf(t, TONE_PLAIN, "%g", n->cpus);
     table_printf(t, TONE_PLAIN, "%" PRId64, n->gpus);
     table_add(t, TONE_PLAIN, buf_text(&memory));
@@ -62,16 +90,47 @@ static int show_json(const struct list *nodes, struct err *e)
 
 static int show_table(const struct list *nodes, struct err *e)
 {
+    static const size_t may_go[] = { RUNNING, CPUS, GPUS, MEMORY, USER, KIND };
     const struct node_info *items = nodes->items;
-    struct table *t = table_create(columns, sizeof columns / sizeof columns[0],
-                                   out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
+    struct table *t = table_for_stdout(columns, N_COLUMNS);
     struct buf out = { 0 };
 
+    for (size_t i = 0; i < sizeof may_go / sizeof may_go[0]; i++)
+        table_may_leave_out(t, may_go[i], NEED_COMFORT);
     for (size_t i = 0; i < nodes->n; i++)
         add_row(t, &items[i]);
     table_flush(t, &out);
     table_destroy(t);
     return out_write(&out, e);
+}
+
+/* A node on which several people have a worker is listed for each of them, and named once. */
+static bool is_first_of_node(const struct node_info *items, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(items[k].node, items[i].node) == 0)
+            return false;
+    return true;
+}
+
+static int show_names(const struct list *nodes, struct err *e)
+{
+    const struct node_info *items = nodes->items;
+    struct buf out = { 0 };
+
+    for (size_t i = 0; i < nodes->n; i++)
+        if (is_first_of_node(items, i)) {
+            text_add_harmless(&out, items[i].node, strlen(items[i].node), "");
+            buf_add_char(&out, '\n');
+        }
+    return out_write(&out, e);
+}
+
+static int show(const struct list *nodes, const struct options *o, struct err *e)
+{
+    if (o->json)
+        return show_json(nodes, e);
+    return o->quiet ? show_names(nodes, e) : show_table(nodes, e);
 }
 
 static int run(struct cli *cli, struct err *e)
@@ -80,13 +139,16 @@ static int run(struct cli *cli, struct err *e)
     struct msg_get_nodes request = { .limit = PAGE_MAX };
     struct msg_node_page page;
     struct session s;
+    unsigned states;
     int result;
 
-    if (session_open(cli, &s, e) < 0)
+    if (stateopt_read(&node_states, &o->states, &states, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     result = rpc_call(&s.rpc, MSG_GET_NODES, &request, &page, e);
-    if (result == 0)
-        result = o->json ? show_json(&page.nodes, e) : show_table(&page.nodes, e);
+    if (result == 0) {
+        keep_wanted(&page.nodes, states);
+        result = show(&page.nodes, o, e);
+    }
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }
@@ -95,6 +157,7 @@ const struct command cmd_nodes = {
     .name = "nodes",
     .args = "[OPTION]...",
     .help = "list the machines that run jobs",
+    .more = "lost: its worker was connected within the last day, and is not now.\n",
     .options = options,
     .options_size = sizeof(struct options),
     .run = run,

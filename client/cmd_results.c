@@ -6,421 +6,464 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/aggregate.h"
-#include "client/jsonlist.h"
 #include "client/out.h"
+#include "client/pages.h"
+#include "client/results_out.h"
 #include "client/selector.h"
+#include "client/series_out.h"
 #include "client/session.h"
-#include "client/table.h"
-#include "common/json.h"
+#include "client/text.h"
+#include "client/where.h"
 #include "common/path.h"
 #include "common/suggest.h"
 
 struct options {
     bool csv, json;
-    const char *sort;
+    const char *sort, *goal, *series, *where;
+    struct list metrics;
+    int64_t top;
 };
 
+#define AT(member) offsetof(struct options, member)
+
 static const struct opt options[] = {
-    { "sort", 0, OPT_STR, "METRIC", offsetof(struct options, sort), 0, 0,
-      "best mean of this measure first" },
-    { "csv", 0, OPT_FLAG, NULL, offsetof(struct options, csv), 0, 0, "print CSV" },
-    { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { "metric", 'm', OPT_STRS, "METRIC,...", AT(metrics), 0, 0,
+      "only these measures, with median, quartiles and the best value each job reported" },
+    { "sort", 's', OPT_STR, "METRIC", AT(sort), 0, 0,
+      "best mean of this measure first; without it: of the one that results: in the sweep names" },
+    { "goal", 0, OPT_STR, "max|min", AT(goal), 0, 0,
+      "whether large or small values of that measure are good" },
+    { "top", 'n', OPT_INT, "N", AT(top), 1, INT64_MAX, "only the best N configurations" },
+    { "where", 0, OPT_STR, "TEST", AT(where), 0, 0,
+      "only configurations for which TEST holds, as 'lr > 0.01 and accuracy >= 0.9'" },
+    { "series", 0, OPT_STR, "METRIC", AT(series), 0, 0,
+      "print every value that each job reported of this measure, as CSV or with --json" },
+    { "csv", 0, OPT_FLAG, NULL, AT(csv), 0, 0, "print CSV" },
+    { "json", 0, OPT_FLAG, NULL, AT(json), 0, 0, "print JSON" },
     { 0 },
 };
 
-/* ---- numbers ---- */
-
-static int compare_numbers(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return (a > b) - (a < b);
-}
-
-/* The deviation that half of the configurations stay below; 0 when there is none. */
-static double usual_deviation(const struct aggregate *g, size_t metric)
-{
-    double *all = mem_resize(NULL, g->n, sizeof *all), usual;
-    size_t n = 0;
-
-    for (size_t i = 0; i < g->n; i++) {
-        const struct stats *s = aggregate_stats(&g->configs[i], metric);
-        double deviation = s == NULL ? 0 : stats_std(s);
-
-        if (isfinite(deviation) && deviation > 0)
-            all[n++] = deviation;
-    }
-    if (n > 1)
-        qsort(all, n, sizeof *all, compare_numbers);
-    usual = n == 0 ? 0 : all[n / 2];
-    free(all);
-    return usual;
-}
-
-/* Digits behind the point, so that the usual deviation shows two; -1: as %g says. */
-static int decimals_of(const struct aggregate *g, size_t metric)
-{
-    double deviation = usual_deviation(g, metric);
-
-    if (deviation < 1e-8)
-        return -1;
-    return deviation >= 10 ? 0 : 1 - (int)floor(log10(deviation));
-}
-
-static void add_number(struct buf *out, double x, int decimals)
-{
-    if (decimals < 0)
-        buf_printf(out, "%.6g", x);
-    else
-        buf_printf(out, "%.*f", decimals, x);
-}
-
-static void add_stats(struct table *t, enum tone tone, const struct stats *s, int decimals)
-{
-    struct buf text = { 0 };
-
-    if (s != NULL)
-        add_number(&text, s->mean, decimals);
-    if (s != NULL && s->n > 1) {
-        buf_add_str(&text, " ± ");
-        add_number(&text, stats_std(s), decimals);
-    }
-    table_add(t, tone, s == NULL ? "-" : buf_text(&text));
-    buf_free(&text);
-}
-
-/* ---- the table ---- */
-
-/* What the table marks: the best configuration by a metric, if there is one that counts. */
-struct mark {
-    int metric; /* -1: none */
-    int64_t best;
+/* One run of the command. */
+struct results {
+    const struct options *options;
+    struct arena *arena;
+    struct session session;
+    int64_t sweep;
+    struct sweep_info info;
+    struct aggregate aggregate;
+    size_t n_configs; /* before any were left out */
+    struct results_view view;
+    struct where *where; /* NULL: all */
 };
 
-static struct mark find_mark(const struct aggregate *g)
+/* ---- asking ---- */
+
+static int find_sweep(struct results *r, struct err *e)
 {
-    struct mark m = { .metric = aggregate_main_metric(g), .best = -1 };
-
-    if (m.metric >= 0)
-        m.best = aggregate_best(g, (size_t)m.metric, goal_of(g->metrics[m.metric]));
-    return m;
-}
-
-static struct table *make_table(const struct aggregate *g, const struct list *varying)
-{
-    const char *const *names = varying->items;
-    size_t n = 0;
-    struct column *columns = mem_resize(NULL, 3 + varying->n + g->n_metrics, sizeof *columns);
-    struct table *t;
-
-    columns[n++] = (struct column){ "", false, false };
-    columns[n++] = (struct column){ "CONFIGURATION", false, false };
-    for (size_t i = 0; i < varying->n; i++)
-        columns[n++] = (struct column){ names[i], true, true };
-    columns[n++] = (struct column){ "N", true, false };
-    for (size_t i = 0; i < g->n_metrics; i++)
-        columns[n++] = (struct column){ g->metrics[i], true, false };
-    t = table_create(columns, n, out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
-    free(columns);
-    return t;
-}
-
-static void add_param(struct buf *out, const struct config_result *c, const char *name)
-{
-    const struct value *v = value_get(&c->params, name);
-
-    if (v != NULL)
-        json_add_text(out, v);
-}
-
-static void add_row(struct table *t, const struct aggregate *g, const struct list *varying,
-                    const int *decimals, const struct config_result *c, bool is_best)
-{
-    const char *const *names = varying->items;
-    enum tone tone = is_best ? TONE_GOOD : TONE_PLAIN;
-    struct buf text = { 0 };
-
-    table_add(t, tone, is_best ? "*" : "");
-    table_add(t, tone, c->param_name);
-    for (size_t i = 0; i < varying->n; i++) {
-        buf_clear(&text);
-        add_param(&text, c, names[i]);
-        table_add(t, tone, buf_text(&text));
-    }
-    table_printf(t, tone, "%" PRId64, c->n_jobs);
-    for (size_t i = 0; i < g->n_metrics; i++)
-        add_stats(t, tone, aggregate_stats(c, i), decimals[i]);
-    buf_free(&text);
-}
-
-static void add_table(struct buf *out, struct aggregate *g, const struct mark *m)
-{
-    struct list varying = aggregate_varying(g);
-    struct table *t = make_table(g, &varying);
-    int *decimals = mem_resize(NULL, g->n_metrics, sizeof *decimals);
-
-    for (size_t i = 0; i < g->n_metrics; i++)
-        decimals[i] = decimals_of(g, i);
-    for (size_t i = 0; i < g->n; i++)
-        add_row(t, g, &varying, decimals, &g->configs[i], (int64_t)i == m->best);
-    table_flush(t, out);
-    free(decimals);
-    table_destroy(t);
-}
-
-static int find_sweep(struct rpc *rpc, int64_t sweep, struct msg_sweep_page *page, struct err *e)
-{
-    struct msg_get_sweeps request = { .sweep = sweep, .limit = 1 };
-
-    if (rpc_call(rpc, MSG_GET_SWEEPS, &request, page, e) < 0)
+    if (pages_sweep(&r->session.rpc, r->sweep, &r->info, e) < 0)
         return -1;
-    if (page->sweeps.n == 0)
-        return err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, sweep);
+    r->info.name = r->info.user = NULL;
+    r->info.project = arena_strdup(r->arena, r->info.project != NULL ? r->info.project : "");
+    if (r->info.ranking.metric != NULL)
+        r->info.ranking.metric = arena_strdup(r->arena, r->info.ranking.metric);
     return 0;
 }
 
-static void add_places(struct buf *out, const char *share, const struct sweep_info *s)
+typedef int (*take_fn)(struct results *r, const struct job_result *result, void *to, struct err *e);
+
+static int each_result(struct results *r, take_fn take, void *to, struct err *e)
 {
-    char *project = path_join(share, s->project);
-
-    buf_printf(out, "results  %s/runs/\n", project);
-    buf_printf(out, "logs     %s/logs/%" PRId64 "/\n", project, s->sweep);
-    if (s->jobs.failed > 0)
-        buf_printf(out, "failed   %s/failed/\n", project);
-    free(project);
-}
-
-static void add_unfinished(struct buf *out, const struct job_counts *c)
-{
-    int64_t left = c->queued + c->staging + c->running + c->publishing;
-
-    if (left > 0)
-        buf_printf(out, "%" PRId64 " jobs are not over yet\n", left);
-    if (c->failed > 0)
-        buf_printf(out, "%" PRId64 " job%s failed\n", c->failed, c->failed == 1 ? "" : "s");
-}
-
-static int show_table(struct session *s, int64_t sweep, struct aggregate *g, struct err *e)
-{
-    struct mark m = find_mark(g);
-    struct msg_sweep_page page;
-    struct buf out = { 0 };
-
-    if (find_sweep(&s->rpc, sweep, &page, e) < 0)
-        return -1;
-    add_table(&out, g, &m);
-    buf_add_char(&out, '\n');
-    if (m.best >= 0)
-        buf_printf(&out, "* best by mean %s (%s)\n", g->metrics[m.metric],
-                   goal_of(g->metrics[m.metric]) == GOAL_MIN ? "lowest" : "highest");
-    if (g->n_metrics == 0)
-        buf_add_str(&out, "no job has reported a measure (see ludwig help report)\n");
-    add_unfinished(&out, &((const struct sweep_info *)page.sweeps.items)->jobs);
-    add_places(&out, s->share, page.sweeps.items);
-    return out_write(&out, e);
-}
-
-/* ---- JSON and CSV ---- */
-
-static void add_json_number(struct buf *out, const char *key, double x)
-{
-    struct value v = isfinite(x) ? value_float(x) : value_null();
-
-    buf_printf(out, ",\"%s\":", key);
-    json_add_value(out, &v);
-}
-
-static void add_json_stats(struct buf *out, const char *name, const struct stats *s)
-{
-    json_add_str(out, name, strlen(name));
-    buf_printf(out, ":{\"n\":%" PRId64, s->n);
-    add_json_number(out, "mean", s->mean);
-    add_json_number(out, "std", stats_std(s));
-    add_json_number(out, "min", s->min);
-    add_json_number(out, "max", s->max);
-    buf_add_char(out, '}');
-}
-
-static void add_json_config(struct buf *out, const struct aggregate *g,
-                            const struct config_result *c)
-{
-    bool first = true;
-
-    buf_add_str(out, "{\"param_name\":");
-    json_add_str(out, c->param_name, strlen(c->param_name));
-    buf_add_str(out, ",\"params\":");
-    json_add_value(out, &c->params);
-    buf_printf(out, ",\"n\":%" PRId64 ",\"metrics\":{", c->n_jobs);
-    for (size_t i = 0; i < g->n_metrics; i++) {
-        const struct stats *s = aggregate_stats(c, i);
-
-        if (s == NULL)
-            continue;
-        if (!first)
-            buf_add_char(out, ',');
-        add_json_stats(out, g->metrics[i], s);
-        first = false;
-    }
-    buf_add_str(out, "}}");
-}
-
-static int show_json(const struct aggregate *g, struct err *e)
-{
-    struct jsonlist l;
-
-    jsonlist_begin(&l, "results");
-    for (size_t i = 0; i < g->n; i++)
-        add_json_config(jsonlist_next(&l), g, &g->configs[i]);
-    return jsonlist_end(&l, e);
-}
-
-/* RFC 4180 */
-static void add_field(struct buf *out, const char *text)
-{
-    bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
-
-    if (!quoted) {
-        buf_add_str(out, text);
-        return;
-    }
-    buf_add_char(out, '"');
-    for (; *text != '\0'; text++)
-        buf_add_str(out, *text == '"' ? "\"\"" : (const char[]){ *text, '\0' });
-    buf_add_char(out, '"');
-}
-
-static void add_csv_head(struct buf *out, const struct aggregate *g, const struct list *varying)
-{
-    static const char *const kinds[] = { "n", "mean", "std", "min", "max" };
-    const char *const *names = varying->items;
-
-    buf_add_str(out, "param_name");
-    for (size_t i = 0; i < varying->n; i++) {
-        buf_add_char(out, ',');
-        add_field(out, names[i]);
-    }
-    buf_add_str(out, ",n");
-    for (size_t i = 0; i < g->n_metrics; i++)
-        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-            char *name = mem_printf("%s_%s", g->metrics[i], kinds[k]);
-
-            buf_add_char(out, ',');
-            add_field(out, name);
-            free(name);
-        }
-    buf_add_char(out, '\n');
-}
-
-static void add_csv_number(struct buf *out, double x)
-{
-    buf_add_char(out, ',');
-    if (!isnan(x))
-        value_add_float(out, x);
-}
-
-static void add_csv_stats(struct buf *out, const struct stats *s)
-{
-    if (s == NULL) {
-        buf_add_str(out, ",0,,,,");
-        return;
-    }
-    buf_printf(out, ",%" PRId64, s->n);
-    add_csv_number(out, s->mean);
-    add_csv_number(out, stats_std(s));
-    add_csv_number(out, s->min);
-    add_csv_number(out, s->max);
-}
-
-static int show_csv(struct aggregate *g, struct err *e)
-{
-    struct list varying = aggregate_varying(g);
-    const char *const *names = varying.items;
-    struct buf out = { 0 };
-
-    add_csv_head(&out, g, &varying);
-    for (size_t i = 0; i < g->n; i++) {
-        add_field(&out, g->configs[i].param_name);
-        for (size_t k = 0; k < varying.n; k++) {
-            struct buf text = { 0 };
-
-            add_param(&text, &g->configs[i], names[k]);
-            buf_add_char(&out, ',');
-            add_field(&out, buf_text(&text));
-            buf_free(&text);
-        }
-        buf_printf(&out, ",%" PRId64, g->configs[i].n_jobs);
-        for (size_t k = 0; k < g->n_metrics; k++)
-            add_csv_stats(&out, aggregate_stats(&g->configs[i], k));
-        buf_add_char(&out, '\n');
-    }
-    return out_write(&out, e);
-}
-
-/* ---- fetching ---- */
-
-static int fetch(struct rpc *rpc, int64_t sweep, struct aggregate *g, struct err *e)
-{
-    struct msg_get_results request = { .sweep = sweep, .limit = PAGE_MAX };
+    struct msg_get_results request = { .sweep = r->sweep, .limit = PAGE_MAX };
     struct msg_result_page page;
 
     do {
         const struct job_result *results;
 
-        if (rpc_call(rpc, MSG_GET_RESULTS, &request, &page, e) < 0)
+        if (rpc_call(&r->session.rpc, MSG_GET_RESULTS, &request, &page, e) < 0)
             return -1;
         results = page.results.items;
         for (size_t i = 0; i < page.results.n; i++)
-            aggregate_add(g, &results[i]);
+            if (take(r, &results[i], to, e) < 0)
+                return -1;
         request.after = page.next;
     } while (page.next != 0);
     return 0;
 }
 
-static int sort_by(struct aggregate *g, const char *metric, struct err *e)
+static int take_result(struct results *r, const struct job_result *result, void *to, struct err *e)
 {
-    struct suggest nearest = { .word = metric };
+    struct job_result kept = *result;
 
-    for (size_t i = 0; i < g->n_metrics; i++) {
-        if (strcmp(g->metrics[i], metric) == 0) {
-            aggregate_sort(g, i, goal_of(metric));
-            return 0;
-        }
-        suggest_try(&nearest, g->metrics[i]);
-    }
-    if (nearest.best != NULL)
-        return err_set(e, ERR_USAGE, "--sort: no job reported '%s' (did you mean '%s'?)", metric,
-                       nearest.best);
-    return err_set(e, ERR_USAGE, "--sort: no job reported '%s'", metric);
+    (void)to;
+    (void)e;
+    if (r->options->series != NULL)
+        kept.metrics = (struct list){ 0 }; /* they are read from the files */
+    aggregate_add(&r->aggregate, &kept);
+    return 0;
 }
 
-static int show(struct session *s, int64_t sweep, struct aggregate *g, const struct options *o,
-                struct err *e)
+/* ---- what is good ---- */
+
+static int parse_goal(const char *word, enum goal *goal, struct err *e)
 {
-    if (fetch(&s->rpc, sweep, g, e) < 0)
+    for (int i = 0; i < GOAL_COUNT; i++)
+        if (strcmp(goal_names[i], word) == 0) {
+            *goal = (enum goal)i;
+            return 0;
+        }
+    return err_set(e, ERR_USAGE, "--goal takes max or min, not '%s'", word);
+}
+
+/* The index of a measure that some job reported. */
+static int find_metric(const struct aggregate *g, const char *option, const char *name,
+                       struct err *e)
+{
+    struct suggest nearest = { .word = name };
+    int found = aggregate_find_metric(g, name);
+
+    if (found >= 0)
+        return found;
+    for (size_t i = 0; i < g->n_metrics; i++)
+        suggest_try(&nearest, g->metrics[i]);
+    if (nearest.best != NULL)
+        return err_set(e, ERR_USAGE, "--%s: no job reported '%s' (did you mean '%s'?)", option,
+                       name, nearest.best);
+    return err_set(e, ERR_USAGE, "--%s: no job reported '%s'", option, name);
+}
+
+/* "accuracy,loss" */
+static int find_first(const struct results *r, const char *names)
+{
+    return aggregate_find_metric(&r->aggregate,
+                                 arena_strndup(r->arena, names, strcspn(names, ",")));
+}
+
+/* What was said, else the first of those that are to be shown, else a guess. */
+static int find_ranking(struct results *r, struct err *e)
+{
+    const char *const *named = r->options->metrics.items;
+    const char *said = r->info.ranking.metric;
+    int found = -1;
+
+    if (r->options->sort != NULL)
+        return find_metric(&r->aggregate, "sort", r->options->sort, e);
+    if (said != NULL)
+        found = aggregate_find_metric(&r->aggregate, said);
+    if (found < 0 && r->options->metrics.n > 0)
+        found = find_first(r, named[0]);
+    return found >= 0 ? found : aggregate_main_metric(&r->aggregate);
+}
+
+/* Whose goal was said, and which: --goal is about the measure that ranks. */
+static int set_goal(struct results *r, int ranked_by, struct err *e)
+{
+    const struct ranking *said = &r->info.ranking;
+    enum goal goal = GOAL_MAX;
+
+    if (r->options->goal == NULL) {
+        if (said->metric != NULL)
+            aggregate_set_goal(&r->aggregate, said->metric, (enum goal)said->goal);
+        return 0;
+    }
+    if (parse_goal(r->options->goal, &goal, e) < 0)
         return -1;
-    if (o->sort != NULL && sort_by(g, o->sort, e) < 0)
+    if (ranked_by < 0)
+        return err_set(e, ERR_USAGE, "--goal: of which measure? (--sort names it)");
+    aggregate_set_goal(&r->aggregate, r->aggregate.metrics[ranked_by], goal);
+    return 0;
+}
+
+/* ---- what is shown ---- */
+
+static bool is_shown(const struct results_view *v, size_t metric)
+{
+    for (size_t i = 0; i < v->n_metrics; i++)
+        if (v->metrics[i] == metric)
+            return true;
+    return false;
+}
+
+static void show_metric(struct results_view *v, size_t metric)
+{
+    if (!is_shown(v, metric))
+        v->metrics[v->n_metrics++] = metric;
+}
+
+/* "accuracy,loss" */
+static int show_named(struct results *r, const char *names, struct err *e)
+{
+    while (*names != '\0') {
+        size_t n = strcspn(names, ",");
+        int found =
+            n == 0 ? 0 : find_metric(&r->aggregate, "metric", arena_strndup(r->arena, names, n), e);
+
+        if (found < 0)
+            return -1;
+        if (n > 0)
+            show_metric(&r->view, (size_t)found);
+        names += n + (names[n] == ',');
+    }
+    return 0;
+}
+
+/* The one that ranks comes first, as a narrow terminal may have room for that one alone. */
+static int choose_metrics(struct results *r, struct err *e)
+{
+    const char *const *named = r->options->metrics.items;
+    struct results_view *v = &r->view;
+
+    v->metrics = arena_alloc(r->arena, r->aggregate.n_metrics * sizeof *v->metrics);
+    v->in_detail = r->options->metrics.n > 0;
+    for (size_t i = 0; i < r->options->metrics.n; i++)
+        if (show_named(r, named[i], e) < 0)
+            return -1;
+    if (v->in_detail)
+        return 0;
+    if (v->ranked_by >= 0)
+        show_metric(v, (size_t)v->ranked_by);
+    for (size_t i = 0; i < r->aggregate.n_metrics; i++)
+        show_metric(v, i);
+    return 0;
+}
+
+static struct member field(const char *name, struct value v)
+{
+    return (struct member){ value_str(name), v };
+}
+
+/* The means, and how many jobs of the configuration came to what. */
+static bool matches(struct results *r, const struct config_result *c)
+{
+    const struct aggregate *g = &r->aggregate;
+    struct member *fields = mem_resize(NULL, 6 + g->n_metrics, sizeof *fields);
+    struct where_row row = { .fields = fields, .params = &c->params };
+    bool result;
+
+    fields[row.n_fields++] = field("param_name", value_str(c->param_name));
+    fields[row.n_fields++] = field("n", value_int(c->n_done));
+    fields[row.n_fields++] = field("failed", value_int(c->n_failed));
+    fields[row.n_fields++] = field("cancelled", value_int(c->n_cancelled));
+    fields[row.n_fields++] = field("left", value_int(c->n_left));
+    fields[row.n_fields++] =
+        field("reason", c->reason != NULL ? value_str(c->reason) : value_null());
+    for (size_t i = 0; i < g->n_metrics; i++) {
+        const struct measure *m = aggregate_measure(c, i);
+        bool has_mean = m != NULL && !isnan(m->last.mean);
+
+        fields[row.n_fields++] =
+            field(g->metrics[i], has_mean ? value_float(m->last.mean) : value_null());
+    }
+    result = where_matches(r->where, &row);
+    free(fields);
+    return result;
+}
+
+static int filter(struct results *r, struct err *e)
+{
+    bool *keep = mem_resize(NULL, r->aggregate.n, sizeof *keep);
+
+    for (size_t i = 0; i < r->aggregate.n; i++)
+        keep[i] = matches(r, &r->aggregate.configs[i]);
+    aggregate_keep(&r->aggregate, keep);
+    free(keep);
+    return where_check_names(r->where, e);
+}
+
+/* Fetches everything, computes, leaves out, sorts. */
+static int prepare(struct results *r, struct err *e)
+{
+    struct results_view *v = &r->view;
+
+    v->aggregate = &r->aggregate;
+    if (each_result(r, take_result, NULL, e) < 0)
         return -1;
-    if (o->json)
-        return show_json(g, e);
-    return o->csv ? show_csv(g, e) : show_table(s, sweep, g, e);
+    v->ranked_by = find_ranking(r, e);
+    if ((v->ranked_by < 0 && r->options->sort != NULL) || set_goal(r, v->ranked_by, e) < 0)
+        return -1;
+    if (v->ranked_by < 0 && r->options->top != OPT_UNSET)
+        return err_set(e, ERR_USAGE, "--top: the best by which measure? (--sort names it)");
+    aggregate_finish(&r->aggregate);
+    r->n_configs = r->aggregate.n;
+    if (choose_metrics(r, e) < 0 || (r->where != NULL && filter(r, e) < 0))
+        return -1;
+    return 0;
+}
+
+/* Only a measure that was named says in which order configurations are listed. */
+static void rank(struct results *r)
+{
+    const struct options *o = r->options;
+    struct results_view *v = &r->view;
+    bool is_named = o->sort != NULL || o->top != OPT_UNSET || r->info.ranking.metric != NULL;
+
+    v->n = r->aggregate.n;
+    v->best = -1;
+    if (v->ranked_by < 0)
+        return;
+    if (is_named)
+        aggregate_sort(&r->aggregate, (size_t)v->ranked_by);
+    v->best = aggregate_best(&r->aggregate, (size_t)v->ranked_by);
+    if (o->top != OPT_UNSET && (size_t)o->top < v->n)
+        v->n = (size_t)o->top;
+}
+
+/* ---- the table and what stands below it ---- */
+
+static void add_places(struct buf *out, const struct results *r)
+{
+    char *project = path_join(r->session.share, r->info.project);
+
+    buf_printf(out, "results  %s/runs/\n", project);
+    buf_printf(out, "logs     %s/logs/%" PRId64 "/\n", project, r->sweep);
+    if (r->info.jobs.failed > 0)
+        buf_printf(out, "failed   %s/failed/\n", project);
+    free(project);
+}
+
+static void add_unfinished(struct buf *out, const struct results *r)
+{
+    const struct job_counts *c = &r->info.jobs;
+    int64_t left = c->queued + c->staging + c->running + c->publishing;
+
+    if (left > 0)
+        buf_printf(out, "%" PRId64 " job%s not over yet\n", left, left == 1 ? " is" : "s are");
+    if (c->failed > 0)
+        buf_printf(out, "%" PRId64 " job%s failed (`ludwig jobs %" PRId64 " --state failed`)\n",
+                   c->failed, c->failed == 1 ? "" : "s", r->sweep);
+}
+
+static void add_ranking(struct buf *out, const struct results *r)
+{
+    const struct results_view *v = &r->view;
+    const char *said = r->info.ranking.metric;
+
+    if (said != NULL && aggregate_find_metric(&r->aggregate, said) < 0 &&
+        r->aggregate.n_metrics > 0)
+        buf_printf(out, "no job has reported %s, which results: names\n", said);
+    if (v->best >= 0)
+        buf_printf(out, "* best by mean %s (%s)\n", r->aggregate.metrics[v->ranked_by],
+                   aggregate_goal(&r->aggregate, (size_t)v->ranked_by) == GOAL_MIN ? "lowest"
+                                                                                   : "highest");
+    if (v->n < r->n_configs)
+        buf_printf(out, "%zu of %zu configurations\n", v->n, r->n_configs);
+    if (r->aggregate.n_metrics == 0)
+        buf_add_str(out, "no job has reported a measure (see ludwig help report)\n");
+}
+
+static int show_table(const struct results *r, struct err *e)
+{
+    struct buf out = { 0 }, below = { 0 };
+
+    results_add_table(&out, &r->view, out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
+    buf_add_char(&out, '\n');
+    add_ranking(&below, r);
+    add_unfinished(&below, r);
+    add_places(&below, r);
+    text_add_harmless(&out, buf_text(&below), below.n, "\n");
+    buf_free(&below);
+    return out_write(&out, e);
+}
+
+/* ---- series ---- */
+
+static bool matches_job(struct results *r, const struct job_result *result)
+{
+    const struct metric *metrics = result->metrics.items;
+    struct member *fields = mem_resize(NULL, 3 + result->metrics.n, sizeof *fields);
+    struct where_row row = { .fields = fields, .params = &result->params };
+    bool matched;
+
+    fields[row.n_fields++] = field("job", value_str(result->job));
+    fields[row.n_fields++] = field("param_name", value_str(result->param_name));
+    fields[row.n_fields++] = field("rep", value_int(result->rep));
+    for (size_t i = 0; i < result->metrics.n; i++)
+        fields[row.n_fields++] = field(metrics[i].name, value_float(metrics[i].value));
+    matched = where_matches(r->where, &row);
+    free(fields);
+    return matched;
+}
+
+static int take_series(struct results *r, const struct job_result *result, void *to, struct err *e)
+{
+    if (r->where != NULL && !matches_job(r, result))
+        return 0;
+    return series_out_add(to, result, e);
+}
+
+/* A first pass learns which parameters vary, a second one streams. */
+static int show_series(struct results *r, struct err *e)
+{
+    struct sharefs *fs = sharefs_open(r->session.share, e);
+    struct series_out *out;
+    struct list varying;
+    int result = -1;
+
+    if (fs == NULL)
+        return -1;
+    if (each_result(r, take_result, NULL, e) < 0)
+        goto out;
+    varying = aggregate_varying(&r->aggregate);
+    out = series_out_begin(fs, r->options->series, &varying, r->options->json);
+    result = each_result(r, take_series, out, e);
+    if (result == 0 && r->where != NULL)
+        result = where_check_names(r->where, e);
+    if (result == 0)
+        result = series_out_end(out, e);
+    series_out_free(out);
+out:
+    sharefs_close(fs);
+    return result;
+}
+
+/* ---- the command ---- */
+
+static int show(struct results *r, struct err *e)
+{
+    if (find_sweep(r, e) < 0)
+        return -1;
+    if (r->options->series != NULL)
+        return show_series(r, e);
+    if (prepare(r, e) < 0)
+        return -1;
+    rank(r);
+    if (r->options->json)
+        return results_write_json(&r->view, e);
+    return r->options->csv ? results_write_csv(&r->view, e) : show_table(r, e);
+}
+
+static int check_options(const struct options *o, struct err *e)
+{
+    if (o->json && o->csv)
+        return err_set(e, ERR_USAGE, "either --json or --csv");
+    if (o->series != NULL && (o->sort != NULL || o->goal != NULL || o->top != OPT_UNSET))
+        return err_set(e, ERR_USAGE,
+                       "--series prints all jobs in their order: without --sort, "
+                       "--goal and --top");
+    if (o->series != NULL && o->metrics.n > 0)
+        return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
+    return 0;
 }
 
 static int run(struct cli *cli, struct err *e)
 {
-    struct aggregate g;
-    struct session s;
-    int64_t sweep;
+    struct results r = { .options = cli->options, .arena = cli->arena };
     int result;
 
-    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
+    if (check_options(r.options, e) < 0 || selector_check(&cli->args, e) < 0)
         return -1;
-    aggregate_init(&g);
-    result = selector_sweep(&s.rpc, cli->args.words[0], &sweep, e);
+    if (r.options->where != NULL) {
+        r.where = where_parse(r.options->where, cli->arena, e);
+        if (r.where == NULL)
+            return -1;
+    }
+    if (session_open(cli, &r.session, e) < 0)
+        return -1;
+    aggregate_init(&r.aggregate);
+    result = selector_sweep(&r.session.rpc, cli->args.words[0], &r.sweep, e);
     if (result == 0)
-        result = show(&s, sweep, &g, cli->options, e);
-    aggregate_free(&g);
-    session_close(&s);
+        result = show(&r, e);
+    aggregate_free(&r.aggregate);
+    session_close(&r.session);
     return result < 0 ? -1 : EXIT_WELL;
 }
 
@@ -428,8 +471,17 @@ const struct command cmd_results = {
     .name = "results",
     .args = "SWEEP [OPTION]...",
     .help = "show what the jobs of a sweep measured, for each configuration",
-    .more = "Of each measure the mean and, from two jobs on, the standard deviation over the\n"
-            "replications. SWEEP is a number or last.\n",
+    .more = "Of each measure the mean and, from two jobs on, the standard deviation over\n"
+            "the replications, of the last value each job reported; \"best\" is the same of\n"
+            "the best value each reported. Quartiles are interpolated linearly, as numpy's\n"
+            "quantile does. N is how many jobs are done; NOTES tells of the others. SWEEP\n"
+            "is a number or last. TEST knows parameters, measures (their means), n, failed,\n"
+            "cancelled, left, reason and param_name.\n"
+            "\n"
+            "  ludwig results last --sort accuracy --top 5\n"
+            "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"
+            "  ludwig results 7 --csv > table.csv\n"
+            "  ludwig results 7 --series accuracy > curves.csv\n",
     .min_args = 1,
     .max_args = 1,
     .options = options,

@@ -1,170 +1,193 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_status.c - ludwig status */
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "client/jsonlist.h"
 #include "client/out.h"
-#include "client/progress.h"
+#include "client/pages.h"
 #include "client/selector.h"
 #include "client/session.h"
-#include "client/table.h"
+#include "client/stateopt.h"
+#include "client/sweepview.h"
 #include "common/units.h"
 
 struct options {
-    bool json;
+    struct list states;
+    const char *user;
+    bool mine, json, quiet;
 };
 
 static const struct opt options[] = {
+    { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
+      "only sweeps that are running, paused, done, failed or cancelled; several with commas "
+      "between" },
+    { "user", 0, OPT_STR, "USER", offsetof(struct options, user), 0, 0, "only this user's sweeps" },
+    { "mine", 0, OPT_FLAG, NULL, offsetof(struct options, mine), 0, 0, "only your own sweeps" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
+      "print the sweeps' numbers alone, one a line" },
     { 0 },
 };
 
-static const struct column columns[] = {
-    { "SWEEP", true, false },      { "PROJECT", false, true }, { "NAME", false, true },
-    { "USER", false, true },       { "STATE", false, false },  { "DONE", true, false },
-    { "RUNNING", true, false },    { "QUEUED", true, false },  { "FAILED", true, false },
-    { "SUBMITTED", false, false },
-};
+/* ---- several: JSON, a table, or numbers alone ---- */
 
-static enum tone tone_of(int state)
-{
-    switch (state) {
-    case SWEEP_DONE: return TONE_GOOD;
-    case SWEEP_FAILED: return TONE_BAD;
-    case SWEEP_RUNNING: return TONE_BUSY;
-    default: return TONE_DIM;
-    }
-}
-
-static void add_row(struct table *t, const struct sweep_info *s)
-{
-    const struct job_counts *c = &s->jobs;
-    struct buf time = { 0 };
-
-    table_printf(t, TONE_PLAIN, "%" PRId64, s->sweep);
-    table_add(t, TONE_PLAIN, s->project);
-    table_add(t, TONE_PLAIN, s->name);
-    table_add(t, TONE_PLAIN, s->user);
-    table_add(t, tone_of(s->state), sweep_state_names[s->state]);
-    table_printf(t, TONE_PLAIN, "%" PRId64 "/%" PRId64, c->done + s->reused,
-                 progress_jobs(c) + s->reused);
-    table_printf(t, TONE_PLAIN, "%" PRId64, c->staging + c->running + c->publishing);
-    table_printf(t, TONE_PLAIN, "%" PRId64, c->queued);
-    table_printf(t, c->failed > 0 ? TONE_BAD : TONE_PLAIN, "%" PRId64, c->failed);
-    units_add_time_local(&time, s->submitted_at);
-    table_add(t, TONE_DIM, buf_text(&time));
-    buf_free(&time);
-}
-
-static struct table *make_table(void)
-{
-    return table_create(columns, sizeof columns / sizeof columns[0], out_columns(STDOUT_FILENO),
-                        out_has_colour(STDOUT_FILENO));
-}
-
-/* Either a JSON list or a table, a page at a time. */
 struct listing {
     struct jsonlist *json;
     struct table *table;
+    struct buf names;
 };
 
-static int show_page(struct listing *l, const struct msg_sweep_page *page, struct err *e)
+static void add_sweep(struct listing *l, const struct sweep_info *s)
 {
-    const struct sweep_info *sweeps = page->sweeps.items;
+    if (l->json != NULL)
+        jsonlist_add(l->json, &sweep_info_schema, s);
+    else if (l->table != NULL)
+        sweepview_add_row(l->table, s, units_now_ms());
+    else
+        buf_printf(&l->names, "%" PRId64 "\n", s->sweep);
+}
+
+static int flush(struct listing *l, struct err *e)
+{
     struct buf out = { 0 };
 
-    for (size_t i = 0; i < page->sweeps.n; i++) {
-        if (l->json != NULL)
-            jsonlist_add(l->json, &sweep_info_schema, &sweeps[i]);
-        else
-            add_row(l->table, &sweeps[i]);
-    }
     if (l->json != NULL)
         return jsonlist_flush(l->json, e);
+    if (l->table == NULL)
+        return out_write(&l->names, e);
     table_flush(l->table, &out);
     return out_write(&out, e);
 }
 
-static int show_pages(struct listing *l, struct rpc *rpc, struct err *e)
+static int show_page(void *context, const struct sweep_info *sweeps, size_t n, struct err *e)
 {
-    struct msg_get_sweeps request = { .limit = PAGE_MAX };
-    struct msg_sweep_page page;
-
-    do {
-        if (rpc_call(rpc, MSG_GET_SWEEPS, &request, &page, e) < 0)
-            return -1;
-        if (page.sweeps.n > 0)
-            request.before = ((struct sweep_info *)page.sweeps.items)[page.sweeps.n - 1].sweep;
-        if (show_page(l, &page, e) < 0)
-            return -1;
-    } while (page.more && page.sweeps.n > 0);
-    return 0;
+    for (size_t i = 0; i < n; i++)
+        add_sweep(context, &sweeps[i]);
+    return flush(context, e);
 }
 
-static int show_all(struct rpc *rpc, bool json, struct err *e)
+static int show_named(struct rpc *rpc, const struct list *targets,
+                      const struct sweep_filter *filter, struct listing *l, struct err *e)
 {
-    struct jsonlist list;
-    struct listing l = { 0 };
+    const struct target *items = targets->items;
+    struct sweep_info info;
+
+    for (size_t i = 0; i < targets->n; i++) {
+        if (pages_sweep(rpc, items[i].sweep, &info, e) < 0)
+            return -1;
+        if (pages_is_wanted(filter, &info))
+            add_sweep(l, &info);
+    }
+    return flush(l, e);
+}
+
+/* targets NULL: all there are. */
+static int show_list(struct rpc *rpc, const struct list *targets, const struct sweep_filter *filter,
+                     const struct options *o, struct err *e)
+{
+    struct jsonlist json = { 0 };
+    struct listing l = { .json = o->json ? &json : NULL };
     int result;
 
-    if (json) {
-        jsonlist_begin(&list, "sweeps");
-        l.json = &list;
-        result = show_pages(&l, rpc, e);
-        return result < 0 ? -1 : jsonlist_end(&list, e);
-    }
-    l.table = make_table();
-    result = show_pages(&l, rpc, e);
+    if (o->json)
+        jsonlist_begin(&json, "sweeps");
+    else if (!o->quiet)
+        l.table = sweepview_table(out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
+    result = targets != NULL ? show_named(rpc, targets, filter, &l, e)
+                             : pages_sweeps(rpc, filter, show_page, &l, e);
+    if (result == 0 && o->json)
+        result = jsonlist_end(&json, e);
+    jsonlist_drop(&json);
     table_destroy(l.table);
+    buf_free(&l.names);
     return result;
 }
 
-static int show_sweep(struct rpc *rpc, int64_t sweep, bool json, struct err *e)
-{
-    struct msg_get_sweeps request = { .sweep = sweep, .limit = 1 };
-    struct msg_sweep_page page;
-    struct buf out = { 0 };
-    struct table *t;
+/* ---- one, with all about it ---- */
 
-    if (rpc_call(rpc, MSG_GET_SWEEPS, &request, &page, e) < 0)
+static int show_view(struct rpc *rpc, int64_t sweep, struct err *e)
+{
+    struct failures failures;
+    struct sweep_info info;
+    struct buf out = { 0 };
+
+    if (failures_read(rpc, sweep, &failures, e) < 0)
         return -1;
-    if (page.sweeps.n == 0)
-        return err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, sweep);
-    if (json) {
-        out_add_versioned(&out, &sweep_info_schema, page.sweeps.items);
-        buf_add_char(&out, '\n');
-        return out_write(&out, e);
+    if (pages_sweep(rpc, sweep, &info, e) < 0) {
+        failures_free(&failures);
+        return -1;
     }
-    t = make_table();
-    add_row(t, page.sweeps.items);
-    table_flush(t, &out);
-    table_destroy(t);
+    sweepview_add(&out, &info, &failures, units_now_ms(), out_columns(STDOUT_FILENO),
+                  out_has_colour(STDOUT_FILENO));
+    failures_free(&failures);
     return out_write(&out, e);
+}
+
+static int show_json(struct rpc *rpc, int64_t sweep, struct err *e)
+{
+    struct sweep_info info;
+    struct buf out = { 0 };
+
+    if (pages_sweep(rpc, sweep, &info, e) < 0)
+        return -1;
+    out_add_versioned(&out, &sweep_info_schema, &info);
+    buf_add_char(&out, '\n');
+    return out_write(&out, e);
+}
+
+/* ---- all of it ---- */
+
+static int read_filter(const struct options *o, struct sweep_filter *filter, struct err *e)
+{
+    *filter = (struct sweep_filter){ .user = o->user };
+    if (o->mine && o->user != NULL)
+        return err_set(e, ERR_USAGE, "--mine and --user do not go together");
+    return stateopt_read(&stateopt_sweeps, &o->states, &filter->states, e);
+}
+
+static int show(struct cli *cli, struct rpc *rpc, const struct sweep_filter *filter, struct err *e)
+{
+    const struct options *o = cli->options;
+    bool is_filtered = filter->states != 0 || filter->user != NULL;
+    struct list targets;
+    int64_t sweep;
+
+    if (cli->args.n == 0)
+        return show_list(rpc, NULL, filter, o, e);
+    if (selector_sweeps(rpc, &cli->args, cli->arena, &targets, e) < 0)
+        return -1;
+    if (targets.n != 1 || cli->args.n != 1 || is_filtered || o->quiet ||
+        strcmp(cli->args.words[0], "all") == 0)
+        return show_list(rpc, &targets, filter, o, e);
+    sweep = ((const struct target *)targets.items)->sweep;
+    return o->json ? show_json(rpc, sweep, e) : show_view(rpc, sweep, e);
 }
 
 static int run(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
+    struct sweep_filter filter;
     struct session s;
-    int64_t sweep;
     int result;
 
-    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
+    if (read_filter(o, &filter, e) < 0 || selector_check(&cli->args, e) < 0 ||
+        session_open(cli, &s, e) < 0)
         return -1;
-    if (cli->args.n == 0)
-        result = show_all(&s.rpc, o->json, e);
-    else if ((result = selector_sweep(&s.rpc, cli->args.words[0], &sweep, e)) == 0)
-        result = show_sweep(&s.rpc, sweep, o->json, e);
+    if (o->mine)
+        filter.user = arena_strdup(cli->arena, s.rpc.welcome.user);
+    result = show(cli, &s.rpc, &filter, e);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }
 
 const struct command cmd_status = {
     .name = "status",
-    .args = "[SWEEP] [OPTION]...",
-    .help = "say how far the sweeps are, newest first, or one of them",
-    .max_args = 1,
+    .args = "[SWEEP]... [OPTION]...",
+    .help = "say how far the sweeps are, newest first, or all about one",
+    .more = "SWEEP is a number, last, or all: those of yours that are not over.\n",
+    .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),
     .run = run,

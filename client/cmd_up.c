@@ -33,7 +33,10 @@ const struct command cmd_up = {
     .name = "up",
     .args = "[OPTION]...",
     .help = "start a server and a worker of your own on this machine",
-    .more = "`ludwig submit` does so by itself.\n",
+    .more = "`ludwig submit` does so by itself. What config.yaml says of share:, scratch:\n"
+            "and resources: holds for them.\n"
+            "\n"
+            "  ludwig up\n",
     .options = options,
     .options_size = sizeof(struct options),
     .run = run,

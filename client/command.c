@@ -6,9 +6,24 @@
 #include "client/command.h"
 #include "common/suggest.h"
 
+enum { HELP_COLUMN = 14 };
+
+/* clang-format off: a line is a group */
 const struct command *const commands[] = {
-    &cmd_submit, &cmd_status, &cmd_jobs, &cmd_logs, &cmd_results, &cmd_cancel, &cmd_retry,
-    &cmd_nodes,  &cmd_report, &cmd_up,   &cmd_down, &cmd_version, &cmd_help,   NULL,
+    &cmd_submit,  &cmd_status, &cmd_watch,      &cmd_jobs,    &cmd_why,    &cmd_logs,
+    &cmd_results, &cmd_fetch,  &cmd_cancel,     &cmd_pause,   &cmd_resume, &cmd_retry,
+    &cmd_nodes,   &cmd_drain,  &cmd_undrain,    &cmd_usage,   &cmd_up,     &cmd_down,
+    &cmd_doctor,  &cmd_report, &cmd_completion, &cmd_version, &cmd_help,   NULL,
+};
+/* clang-format on */
+
+/* How `ludwig help` divides them: a heading, and the command it stands before. */
+static const struct {
+    const char *heading;
+    const struct command *first;
+} groups[] = {
+    { "Run", &cmd_submit },     { "Look", &cmd_status }, { "Change", &cmd_cancel },
+    { "Machines", &cmd_nodes }, { "More", &cmd_report },
 };
 
 const struct command *command_find(const char *name, struct err *e)
@@ -43,12 +58,22 @@ void command_add_help(struct buf *out, const struct command *c)
     opt_add_help(out, cli_options);
 }
 
+static void add_heading(struct buf *out, const struct command *c)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if (groups[i].first == c)
+            buf_printf(out, "\n%s:\n", groups[i].heading);
+}
+
 void command_add_overview(struct buf *out)
 {
     buf_add_str(out, "usage: ludwig COMMAND [OPTION]... [ARGUMENT]...\n\n"
-                     "Runs parameter sweeps on whatever machines there are.\n\nCommands:\n");
-    for (size_t i = 0; commands[i] != NULL; i++)
-        buf_printf(out, "  %-9s %s\n", commands[i]->name, commands[i]->help);
+                     "Runs parameter sweeps on whatever machines there are.\n");
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        add_heading(out, commands[i]);
+        buf_printf(out, "  %-*s", HELP_COLUMN - 2, commands[i]->name);
+        opt_add_wrapped(out, HELP_COLUMN, HELP_COLUMN, commands[i]->help);
+    }
     buf_add_str(out, "\nOptions:\n");
     opt_add_help(out, cli_options);
     buf_add_str(out, "\n`ludwig help COMMAND` tells more about a command.\n");

@@ -37,7 +37,9 @@ const struct command *command_find(const char *name, struct err *e);
 void command_add_help(struct buf *out, const struct command *c);
 void command_add_overview(struct buf *out); /* what `ludwig help` says */
 
-extern const struct command cmd_submit, cmd_status, cmd_jobs, cmd_logs, cmd_results, cmd_cancel,
-    cmd_retry, cmd_nodes, cmd_report, cmd_up, cmd_down, cmd_version, cmd_help;
+extern const struct command cmd_submit, cmd_status, cmd_watch, cmd_jobs, cmd_why, cmd_logs,
+    cmd_results, cmd_fetch, cmd_cancel, cmd_pause, cmd_resume, cmd_retry, cmd_nodes, cmd_drain,
+    cmd_undrain, cmd_usage, cmd_report, cmd_up, cmd_down, cmd_doctor, cmd_completion, cmd_version,
+    cmd_help;
 
 #endif

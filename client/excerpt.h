@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * excerpt.h - the line of a file that an error is about
+ * excerpt.h - lines "FILE:LINE:COLUMN: what is wrong", for people
  */
 #ifndef LUDWIG_CLIENT_EXCERPT_H
 #define LUDWIG_CLIENT_EXCERPT_H
@@ -8,7 +8,12 @@
 #include "common/buf.h"
 #include "common/err.h"
 
-/* Behind each line "FILE:LINE:COLUMN: ..." of e puts that line of text, and marks the column. */
-void excerpt_add(struct err *e, const char *file, const struct buf *text);
+/* Puts the lines of errors into the order of the places in file that they begin with; those
+ * without one come last. */
+void excerpt_sort(struct buf *errors, const char *file);
+
+/* Behind each line of e that begins with a place in file puts that line of text, and marks the
+ * column; when there is no room for all of them, to the first ones. */
+void excerpt_add(struct err *e, const char *file, const char *text);
 
 #endif

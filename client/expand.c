@@ -1,83 +1,508 @@
 /* SPDX-License-Identifier: MIT */
 /* expand.c - the configurations of a sweep, one after the other */
+#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "client/expand.h"
-#include "client/params.h"
+#include "client/expand_parts.h"
+#include "common/json.h"
 #include "common/mp.h"
 #include "common/work.h"
 
-/* What the protocol can count. */
-static const int64_t CONFIGS_MAX = INT64_C(1) << 40;
+/* ---- what is up ---- */
 
-/* "key: value" for each value of a parameter, encoded and behind one another. */
-struct wheel {
-    size_t *ends; /* of the pieces in the buffer */
-    size_t n;
-    size_t at; /* the piece whose turn it is */
-    size_t begin;
-};
-
-struct expand {
-    struct wheel *wheels;
-    size_t n;
-    struct buf pieces;
-    struct buf head; /* the map's own bytes */
-    int64_t count;
-    int64_t next; /* number of the configuration that the wheels show */
-};
-
-static size_t add_wheel(struct expand *x, struct wheel *w, const struct param *param)
+static const struct value *value_now(const struct slot *s)
 {
-    size_t largest = 0;
-
-    *w = (struct wheel){ .ends = mem_resize(NULL, param->n, sizeof *w->ends),
-                         .n = param->n,
-                         .begin = x->pieces.n };
-    for (size_t i = 0; i < param->n; i++) {
-        size_t begin = x->pieces.n;
-
-        mp_add_str(&x->pieces, param->name, strlen(param->name));
-        mp_add_value(&x->pieces, &param->values[i]);
-        w->ends[i] = x->pieces.n;
-        if (x->pieces.n - begin > largest)
-            largest = x->pieces.n - begin;
-    }
-    return largest;
+    if (s->given != NULL)
+        return s->given;
+    if (s->param->n == 0)
+        return &s->drawn;
+    return &s->param->values[s->wheel == NULL ? 0 : s->wheel->at];
 }
 
-static int add_wheels(struct expand *x, const struct list *params, struct err *e)
+static int number_now(const struct slot *s)
 {
-    const struct param *items = params->items;
-    size_t largest = x->head.n;
-
-    x->count = 1;
-    for (size_t i = 0; i < params->n; i++) {
-        largest += add_wheel(x, &x->wheels[i], &items[i]);
-        x->n++;
-        if (__builtin_mul_overflow(x->count, (int64_t)items[i].n, &x->count) ||
-            x->count > CONFIGS_MAX)
-            return err_set(e, ERR_USAGE, "params: more than 2^40 configurations");
-        if (largest > PARAM2VAL_MAX_BYTES)
-            return err_set(e, ERR_USAGE,
-                           "params: one configuration takes more than %d bytes; put large values "
-                           "into a file of data:",
-                           PARAM2VAL_MAX_BYTES);
-    }
-    return 0;
+    if (s->given != NULL || s->param->n == 0)
+        return s->number;
+    return s->numbers[s->wheel == NULL ? 0 : s->wheel->at];
 }
 
-struct expand *expand_create(const struct list *params, struct err *e)
+static bool passes(const struct test *t)
 {
-    struct expand *x = mem_alloc(sizeof *x);
+    int number = number_now(t->slot);
 
-    x->wheels = mem_alloc(params->n * sizeof *x->wheels);
-    mp_add_map(&x->head, params->n);
-    if (add_wheels(x, params, e) < 0) {
+    if (!t->slot->is_present)
+        return false;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->numbers[i] == number)
+            return true;
+    return false;
+}
+
+static bool is_met(const struct rule *rule)
+{
+    for (size_t i = 0; i < rule->n; i++)
+        if (!passes(&rule->tests[i]))
+            return false;
+    return true;
+}
+
+static void touch(struct expand *x, const struct slot *s)
+{
+    size_t number = (size_t)(s - x->slots);
+
+    if (number < x->changed)
+        x->changed = number;
+}
+
+/* After wheels turned: who is there now? */
+static void settle(struct expand *x)
+{
+    for (size_t i = 0; i < x->n_conditioned; i++) {
+        struct slot *s = x->conditioned[i];
+        bool is_present = is_met(s->condition);
+
+        if (is_present == s->is_present)
+            continue;
+        s->is_present = is_present;
+        x->n_present += is_present ? 1 : (size_t)-1;
+        touch(x, s);
+    }
+}
+
+enum { KEPT = -1 };
+
+/* Whether exclude: leaves it out; if so, how many wheels, from the slowest on, are enough for that. */
+static int64_t excluded(struct expand *x)
+{
+    int64_t depth = KEPT;
+
+    for (size_t i = 0; x->part == 0 && i < x->n_excludes; i++) {
+        struct rule *rule = &x->excludes[i];
+
+        if (!is_met(rule))
+            continue;
+        rule->is_met = true;
+        if (depth == KEPT || (int64_t)rule->depth < depth)
+            depth = (int64_t)rule->depth;
+    }
+    return depth;
+}
+
+/* ---- grids ---- */
+
+static bool stands_still(const struct wheel *w)
+{
+    return !w->slots[0]->is_present;
+}
+
+/*
+ * On to the next of what wheels begin to end - 1 can show, the others behind them standing at their
+ * beginning.  False when that was the last, and then they are at their beginning, too.
+ */
+static bool turn(struct expand *x, size_t begin, size_t end, bool only_entangled)
+{
+    bool is_turned = false;
+
+    for (size_t i = end; i-- > begin && !is_turned;) {
+        struct wheel *w = x->turning[i];
+
+        if (stands_still(w) || (only_entangled && !w->is_entangled))
+            continue;
+        is_turned = ++w->at < w->n;
+        if (!is_turned)
+            w->at = 0;
+        touch(x, w->slots[0]);
+    }
+    settle(x);
+    return is_turned;
+}
+
+struct tally {
+    int64_t points, kept; /* with and without those that exclude: leaves out */
+    bool is_exact;        /* else there are more */
+};
+
+static int64_t multiply(int64_t x, int64_t y)
+{
+    int64_t product;
+
+    return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
+}
+
+static int64_t add(int64_t x, int64_t y)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(x, y, &sum) ? INT64_MAX : sum;
+}
+
+/*
+ * Counts what the wheels from begin on can show, which stand at their beginning.  Only those that have
+ * to do with conditions or exclude: must turn for that; the others multiply.
+ */
+static struct tally count_from(struct expand *x, size_t begin, int64_t states_max)
+{
+    struct tally t = { 0 };
+    int64_t weight = 1;
+
+    for (size_t i = begin; i < x->n_turning; i++)
+        if (!x->turning[i]->is_entangled)
+            weight = multiply(weight, (int64_t)x->turning[i]->n);
+    for (int64_t states = 0; states < states_max && !t.is_exact; states++) {
+        t.points = add(t.points, weight);
+        if (excluded(x) == KEPT)
+            t.kept = add(t.kept, weight);
+        t.is_exact = !turn(x, begin, x->n_turning, true);
+    }
+    t.is_exact = t.is_exact && t.points < INT64_MAX;
+    return t;
+}
+
+/* Turns wheel i to where number *index is, which then counts from there. */
+static void seek_wheel(struct expand *x, size_t i, int64_t *index)
+{
+    struct wheel *w = x->turning[i];
+    int64_t n = count_from(x, i + 1, INT64_MAX).kept;
+
+    if (!w->is_entangled) {
+        w->at = (size_t)(*index / n);
+        *index %= n;
+        return;
+    }
+    while (*index >= n) {
+        *index -= n;
+        w->at++;
+        settle(x);
+        n = count_from(x, i + 1, INT64_MAX).kept;
+    }
+}
+
+static void seek_grid(struct expand *x, int64_t index)
+{
+    for (size_t i = 0; i < x->n_turning; i++)
+        x->turning[i]->at = 0;
+    settle(x);
+    for (size_t i = 0; i < x->n_turning; i++)
+        if (!stands_still(x->turning[i]))
+            seek_wheel(x, i, &index);
+}
+
+static void advance_grid(struct expand *x)
+{
+    int64_t end = (int64_t)x->n_turning;
+
+    while (turn(x, 0, (size_t)end, false)) {
+        end = excluded(x);
+        if (end == KEPT)
+            return;
+    }
+}
+
+/* ---- samples ---- */
+
+static void draw_wheel(struct expand *x, struct wheel *w)
+{
+    struct slot *s = w->slots[0];
+
+    touch(x, s);
+    if (w->n > 0) {
+        w->at = (size_t)sampler_below(&w->sampler, (uint64_t)x->sample, w->n);
+        return;
+    }
+    s->drawn = sampler_draw(&w->sampler, (uint64_t)x->sample);
+    if (s->named.n > 0)
+        s->number = valueset_find(&s->named, &s->drawn);
+}
+
+/* First those that say whether it is left out, and when it is not, the others. */
+static void draw(struct expand *x, bool is_entangled)
+{
+    for (size_t i = 0; i < x->n_wheels; i++)
+        if (x->wheels[i].is_entangled == is_entangled && !x->wheels[i].is_held)
+            draw_wheel(x, &x->wheels[i]);
+    settle(x);
+}
+
+static bool is_sample_kept(struct expand *x, int64_t sample)
+{
+    x->sample = sample;
+    draw(x, true);
+    return excluded(x) == KEPT;
+}
+
+static struct tally count_samples(struct expand *x, int64_t samples_max)
+{
+    struct tally t = { .points = x->plan->samples, .kept = x->plan->samples, .is_exact = true };
+
+    if (x->n_excludes == 0 || t.points > samples_max)
+        return t;
+    t.kept = 0;
+    for (int64_t i = 0; i < t.points; i++)
+        t.kept += is_sample_kept(x, i);
+    return t;
+}
+
+static void skip_to_kept(struct expand *x)
+{
+    int64_t sample = x->sample + 1;
+
+    while (!is_sample_kept(x, sample))
+        sample++;
+}
+
+static void advance_samples(struct expand *x)
+{
+    skip_to_kept(x);
+    draw(x, false);
+}
+
+static void seek_samples(struct expand *x, int64_t index)
+{
+    x->sample = x->n_excludes == 0 ? index - 1 : -1;
+    for (int64_t i = x->sample + 1; i <= index; i++)
+        skip_to_kept(x);
+    draw(x, false);
+}
+
+/* ---- parts ---- */
+
+static void give(struct expand *x, const struct pins *entry, struct slot *s)
+{
+    const struct pin *pin = entry == NULL ? NULL : plan_find_pin(entry, s->param->name);
+
+    s->given = pin == NULL ? NULL : &pin->values[0];
+    if (pin != NULL && s->named.n > 0)
+        s->number = valueset_find(&s->named, s->given);
+    if (pin != NULL && s->wheel != NULL)
+        s->wheel->is_held = true;
+    touch(x, s);
+}
+
+/* Of a group that is named in part, the others stand where those that are named do. */
+static void hold(const struct expand *x, const struct pins *entry, struct wheel *w)
+{
+    size_t position = w->group == NULL ? 0 : plan_find_position(x->plan, w->group, entry);
+
+    w->at = position == SIZE_MAX ? 0 : position;
+}
+
+static void open_part(struct expand *x, size_t part)
+{
+    const struct pins *include = x->plan->include.items;
+    const struct pins *entry = part == 0 ? NULL : &include[part - 1];
+
+    x->part = part;
+    x->n_turning = 0;
+    for (size_t i = 0; i < x->n_wheels; i++) {
+        x->wheels[i].is_held = false;
+        x->wheels[i].at = 0;
+    }
+    for (size_t i = 0; i < x->n_slots; i++)
+        give(x, entry, &x->slots[i]);
+    for (size_t i = 0; i < x->n_wheels; i++) {
+        if (x->wheels[i].is_held)
+            hold(x, entry, &x->wheels[i]);
+        else
+            x->turning[x->n_turning++] = &x->wheels[i];
+    }
+    settle(x);
+}
+
+static bool is_grid(const struct expand *x)
+{
+    return x->plan->method == METHOD_GRID;
+}
+
+static struct tally count_part(struct expand *x, size_t part, int64_t points_max)
+{
+    open_part(x, part);
+    if (is_grid(x))
+        return count_from(x, 0, points_max + 1);
+    if (part == 0)
+        return count_samples(x, points_max);
+    return (struct tally){ .points = 1, .kept = 1, .is_exact = true };
+}
+
+/* Those of include: have the numbers behind the samples. */
+static void seek_part(struct expand *x, int64_t index)
+{
+    if (is_grid(x))
+        seek_grid(x, index);
+    else if (x->part == 0)
+        seek_samples(x, index);
+    else if (is_sample_kept(x, x->plan->samples + (int64_t)x->part - 1))
+        draw(x, false);
+}
+
+void expand_seek(struct expand *x, int64_t index)
+{
+    size_t part = 0;
+
+    while (part < x->n_parts - 1 && index >= x->counts[part])
+        index -= x->counts[part++];
+    open_part(x, part);
+    x->left = x->counts[part] - index;
+    if (x->left > 0)
+        seek_part(x, index);
+}
+
+/* ---- one configuration ---- */
+
+static void add_slot(struct expand *x, struct slot *s)
+{
+    s->begin = x->point.n;
+    if (!s->is_present)
+        return;
+    if (s->given == NULL && s->piece.n > s->n_key) {
+        buf_add(&x->point, s->piece.data, s->piece.n);
+        return;
+    }
+    buf_add(&x->point, s->piece.data, s->n_key);
+    mp_add_value(&x->point, value_now(s));
+}
+
+/* Encodes anew only what changed since the last time: mostly a few fast wheels at the end. */
+static void encode(struct expand *x)
+{
+    if (x->n_present != x->n_encoded || x->changed == 0 || x->point.n == 0) {
+        buf_clear(&x->point);
+        mp_add_map(&x->point, x->n_present);
+        x->changed = 0;
+    } else if (x->changed < x->n_slots) {
+        x->point.n = x->slots[x->changed].begin;
+    }
+    for (size_t i = x->changed; i < x->n_slots; i++)
+        add_slot(x, &x->slots[i]);
+    x->n_encoded = x->n_present;
+    x->changed = x->n_slots;
+}
+
+static void advance(struct expand *x)
+{
+    if (--x->left == 0)
+        return;
+    if (is_grid(x))
+        advance_grid(x);
+    else
+        advance_samples(x);
+}
+
+bool expand_next(struct expand *x, struct buf *out)
+{
+    while (x->left == 0) {
+        if (x->part + 1 == x->n_parts)
+            return false;
+        open_part(x, x->part + 1);
+        x->left = x->counts[x->part];
+        if (x->left > 0)
+            seek_part(x, 0);
+    }
+    encode(x);
+    buf_add(out, x->point.bytes, x->point.n);
+    advance(x);
+    return true;
+}
+
+/* ---- making it ---- */
+
+enum { NUMBER_BYTES = 9 }; /* no number takes more */
+
+static size_t value_bytes(const struct value *v)
+{
+    struct buf encoded = { 0 };
+    size_t n;
+
+    if (v->type < VALUE_STR)
+        return NUMBER_BYTES;
+    mp_add_value(&encoded, v);
+    n = encoded.n;
+    buf_free(&encoded);
+    return n;
+}
+
+static size_t largest_value(const struct expand *x, const struct slot *s)
+{
+    const struct pins *include = x->plan->include.items;
+    size_t n_max = NUMBER_BYTES;
+
+    for (size_t i = 0; i < s->param->n; i++) {
+        size_t n = value_bytes(&s->param->values[i]);
+
+        n_max = n > n_max ? n : n_max;
+    }
+    for (size_t i = 0; i < x->plan->include.n; i++) {
+        const struct pin *pin = plan_find_pin(&include[i], s->param->name);
+        size_t n = pin == NULL ? 0 : value_bytes(&pin->values[0]);
+
+        n_max = n > n_max ? n : n_max;
+    }
+    return n_max;
+}
+
+static int check_size(const struct expand *x, const char *file, struct err *e)
+{
+    size_t n = NUMBER_BYTES; /* the head of the map */
+
+    for (size_t i = 0; i < x->n_slots; i++)
+        n += x->slots[i].n_key + largest_value(x, &x->slots[i]);
+    if (n <= PARAM2VAL_MAX_BYTES)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "%s: params: one configuration takes more than %d bytes; put large values into "
+                   "a file of data:",
+                   file, PARAM2VAL_MAX_BYTES);
+}
+
+static int refuse_many(const char *file, const struct tally *all, int64_t points_max, struct err *e)
+{
+    const char *what = points_max > POINTS_MAX ? "are too many" : "need --yes";
+
+    if (!all->is_exact)
+        return err_set(e, ERR_USAGE, "%s: more than %" PRId64 " configurations %s", file,
+                       points_max, what);
+    return err_set(e, ERR_USAGE, "%s: %" PRId64 " configurations: more than %" PRId64 " %s", file,
+                   all->points, points_max, what);
+}
+
+static int refuse_nothing(const struct expand *x, const char *file, const struct tally *all,
+                          struct err *e)
+{
+    const struct pins *first = x->plan->exclude.items;
+
+    return err_set(e, ERR_USAGE,
+                   "%s:%u:%u: exclude: nothing is left: it matches each of the %" PRId64
+                   " configurations",
+                   file, first->at.line, first->at.column, all->points);
+}
+
+static int count_all(struct expand *x, const char *file, int64_t points_max, struct err *e)
+{
+    struct tally all = { .is_exact = true };
+
+    for (size_t i = 0; i < x->n_parts && all.is_exact; i++) {
+        struct tally t = count_part(x, i, points_max);
+
+        x->counts[i] = t.kept;
+        all.points = add(all.points, t.points);
+        all.kept = add(all.kept, t.kept);
+        all.is_exact = t.is_exact;
+    }
+    x->count = all.kept;
+    if (!all.is_exact || all.points > points_max)
+        return refuse_many(file, &all, points_max, e);
+    return all.kept == 0 ? refuse_nothing(x, file, &all, e) : 0;
+}
+
+struct expand *expand_create(const struct plan *plan, const char *file, int64_t points_max,
+                             struct err *e)
+{
+    struct expand *x = expand_make(plan);
+
+    if (check_size(x, file, e) < 0 || count_all(x, file, points_max, e) < 0) {
         expand_destroy(x);
         return NULL;
     }
+    expand_seek(x, 0);
     return x;
 }
 
@@ -85,49 +510,77 @@ void expand_destroy(struct expand *x)
 {
     if (x == NULL)
         return;
-    for (size_t i = 0; i < x->n; i++)
-        free(x->wheels[i].ends);
-    free(x->wheels);
-    buf_free(&x->pieces);
-    buf_free(&x->head);
+    for (size_t i = 0; i < x->n_slots; i++)
+        valueset_free(&x->slots[i].named);
+    buf_free(&x->point);
+    arena_destroy(x->arena);
     free(x);
 }
 
-int64_t expand_count(const struct expand *x)
+int64_t expand_count(struct expand *x)
 {
     return x->count;
 }
 
-void expand_seek(struct expand *x, int64_t index)
+/* ---- notes ---- */
+
+/* One line, whatever is in the text. */
+static void add_shown(struct buf *out, const struct value *v)
 {
-    x->next = index;
-    for (size_t i = x->n; i-- > 0;) {
-        x->wheels[i].at = (size_t)(index % (int64_t)x->wheels[i].n);
-        index /= (int64_t)x->wheels[i].n;
-    }
+    bool is_bare = v->type == VALUE_STR;
+
+    for (size_t i = 0; is_bare && i < v->str.n; i++)
+        is_bare = (unsigned char)v->str.s[i] >= ' ' && v->str.s[i] != 0x7f;
+    (is_bare ? json_add_text : json_add_value)(out, v);
 }
 
-static void turn(struct expand *x)
+static void add_pin(struct buf *out, const struct pin *pin)
 {
-    for (size_t i = x->n; i-- > 0;) {
-        if (++x->wheels[i].at < x->wheels[i].n)
-            return;
-        x->wheels[i].at = 0;
+    buf_printf(out, "%s: %s", pin->name, pin->n > 1 ? "[" : "");
+    for (size_t i = 0; i < pin->n; i++) {
+        buf_add_str(out, i > 0 ? ", " : "");
+        add_shown(out, &pin->values[i]);
     }
+    buf_add_str(out, pin->n > 1 ? "]" : "");
 }
 
-bool expand_next(struct expand *x, struct buf *out)
+/* "{lr: 0.3} matches no configuration" */
+static void add_unmet(struct buf *out, const struct pins *pins)
 {
-    if (x->next == x->count)
-        return false;
-    buf_add(out, x->head.bytes, x->head.n);
-    for (size_t i = 0; i < x->n; i++) {
-        const struct wheel *w = &x->wheels[i];
-        size_t begin = w->at == 0 ? w->begin : w->ends[w->at - 1];
+    const struct pin *items = pins->pins.items;
 
-        buf_add(out, x->pieces.bytes + begin, w->ends[w->at] - begin);
+    buf_add_char(out, '{');
+    for (size_t i = 0; i < pins->pins.n; i++) {
+        buf_add_str(out, i > 0 ? ", " : "");
+        add_pin(out, &items[i]);
     }
-    x->next++;
-    turn(x);
+    buf_add_str(out, "} matches no configuration\n");
+}
+
+static bool is_possible(const struct rule *rule)
+{
+    for (size_t i = 0; i < rule->n; i++) {
+        const struct test *t = &rule->tests[i];
+        bool any = false;
+
+        for (size_t k = 0; k < t->n; k++)
+            any = any || t->slot->is_possible[t->numbers[k]];
+        if (!any)
+            return false;
+    }
     return true;
+}
+
+void expand_add_notes(const struct expand *x, struct buf *out)
+{
+    for (size_t i = 0; i < x->n_conditioned; i++)
+        if (!is_possible(x->conditioned[i]->condition)) {
+            buf_printf(out, "when: %s: ", x->conditioned[i]->param->name);
+            add_unmet(out, x->conditioned[i]->condition->pins);
+        }
+    for (size_t i = 0; i < x->n_excludes; i++)
+        if (!x->excludes[i].is_met) {
+            buf_add_str(out, "exclude: ");
+            add_unmet(out, x->excludes[i].pins);
+        }
 }

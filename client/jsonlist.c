@@ -30,3 +30,8 @@ int jsonlist_end(struct jsonlist *l, struct err *e)
     buf_add_str(&l->out, l->n > 0 ? "\n]}\n" : "]}\n");
     return out_write(&l->out, e);
 }
+
+void jsonlist_drop(struct jsonlist *l)
+{
+    buf_free(&l->out);
+}

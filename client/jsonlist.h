@@ -19,5 +19,7 @@ void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item);
 /* Writes what has piled up; a listing calls it once a page. */
 int jsonlist_flush(struct jsonlist *l, struct err *e);
 int jsonlist_end(struct jsonlist *l, struct err *e);
+/* Frees what an error has left; also after jsonlist_end, and zero-initialised. */
+void jsonlist_drop(struct jsonlist *l);
 
 #endif

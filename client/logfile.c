@@ -72,19 +72,24 @@ int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e)
     return lseek(l->fd, n > 0 ? end : size, SEEK_SET) < 0 ? err_sys(e, "read the log") : 0;
 }
 
-static int write_piece(struct logfile *l, const char *bytes, size_t n, bool is_end, struct err *e)
+static int write_harmless(struct logfile *l, size_t whole, struct err *e)
 {
     struct buf out = { 0 };
-    size_t whole;
 
-    if (!l->harmless) {
-        buf_add(&out, bytes, n);
-        return out_write(&out, e);
-    }
-    buf_add(&l->rest, bytes, n);
-    whole = is_end ? l->rest.n : text_whole(buf_text(&l->rest), l->rest.n);
     text_add_harmless(&out, buf_text(&l->rest), whole, "\n\t\r");
     buf_drop_front(&l->rest, whole);
+    return out_write(&out, e);
+}
+
+static int write_piece(struct logfile *l, const char *bytes, size_t n, struct err *e)
+{
+    struct buf out = { 0 };
+
+    if (l->harmless) {
+        buf_add(&l->rest, bytes, n);
+        return write_harmless(l, text_whole(buf_text(&l->rest), l->rest.n), e);
+    }
+    buf_add(&out, bytes, n);
     return out_write(&out, e);
 }
 
@@ -94,7 +99,12 @@ int logfile_copy(struct logfile *l, struct err *e)
     ssize_t n;
 
     while ((n = io_read_all(l->fd, bytes, sizeof bytes)) > 0)
-        if (write_piece(l, bytes, (size_t)n, false, e) < 0)
+        if (write_piece(l, bytes, (size_t)n, e) < 0)
             return -1;
     return n < 0 ? err_sys(e, "read the log") : 0;
+}
+
+int logfile_finish(struct logfile *l, struct err *e)
+{
+    return l->rest.n == 0 ? 0 : write_harmless(l, l->rest.n, e);
 }

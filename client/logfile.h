@@ -23,5 +23,7 @@ void logfile_close(struct logfile *l); /* also one with fd -1 */
 int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e);
 /* Writes all there is now to stdout. */
 int logfile_copy(struct logfile *l, struct err *e);
+/* Nothing follows: a character whose end never came is written too. */
+int logfile_finish(struct logfile *l, struct err *e);
 
 #endif

@@ -104,6 +104,8 @@ static int set_value(const struct parser *p, struct found f, const char *text)
 /* The value of an option: what is attached to it or else the next word. */
 static int take_value(struct parser *p, struct found f, const char *attached)
 {
+    if (attached == NULL && f.row->type == OPT_MAYBE)
+        return set_value(p, f, "");
     if (attached == NULL && p->next == p->words->n)
         return err_set(p->e, ERR_USAGE, "--%s takes a value: %s", f.row->name, f.row->argument);
     return set_value(p, f, attached != NULL ? attached : p->words->words[p->next++]);
@@ -202,7 +204,9 @@ void opt_add_help(struct buf *out, const struct opt *rows)
             buf_printf(out, "  -%c, --%s", row->letter, row->name);
         else
             buf_printf(out, "      --%s", row->name);
-        if (row->type != OPT_FLAG)
+        if (row->type == OPT_MAYBE)
+            buf_printf(out, "[=%s]", row->argument);
+        else if (row->type != OPT_FLAG)
             buf_printf(out, " %s", row->argument);
         n = out->n - begin;
         if (n + 2 > HELP_COLUMN) {

@@ -20,7 +20,8 @@ enum opt_type {
     OPT_FLAG, /* bool */
     OPT_STR,  /* const char *, NULL when not given */
     OPT_STRS, /* struct list of const char *: may be given several times */
-    OPT_INT   /* int64_t in min..max, OPT_UNSET when not given */
+    OPT_INT,  /* int64_t in min..max, OPT_UNSET when not given */
+    OPT_MAYBE /* const char *: only "--name=value" has a value, "--name" is "" */
 };
 
 #define OPT_UNSET INT64_MIN

@@ -31,7 +31,7 @@ void progress_init(struct progress *p)
     *p = (struct progress){ .shown = out_is_terminal(STDERR_FILENO), .ended_before = -1 };
 }
 
-static void add_bar(struct buf *out, int64_t ended, int64_t jobs)
+void progress_add_bar(struct buf *out, int64_t ended, int64_t jobs)
 {
     int64_t full = jobs == 0 ? BAR_COLUMNS : ended * BAR_COLUMNS / jobs;
 
@@ -75,7 +75,7 @@ void progress_add_line(struct buf *out, const struct progress *p, const struct s
 
     buf_printf(out, "sweep %" PRId64 " ", s->sweep);
     if (columns >= BAR_NEEDS)
-        add_bar(out, progress_ended(c) + s->reused, jobs);
+        progress_add_bar(out, progress_ended(c) + s->reused, jobs);
     buf_printf(out, "%" PRId64 "/%" PRId64 " done", c->done + s->reused, jobs);
     add_count(out, c->running, "running");
     add_count(out, c->failed, "failed");

@@ -23,6 +23,8 @@ void progress_clear(struct progress *p);
  * allow; at most columns wide. */
 void progress_add_line(struct buf *out, const struct progress *p, const struct sweep_info *s,
                        int64_t now_ms, size_t columns);
+/* "[######..................] " */
+void progress_add_bar(struct buf *out, int64_t ended, int64_t jobs);
 int64_t progress_ended(const struct job_counts *c);
 int64_t progress_jobs(const struct job_counts *c);
 bool progress_is_over(const struct sweep_info *s);

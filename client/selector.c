@@ -2,9 +2,16 @@
 /* selector.c - the words for sweeps and jobs */
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "client/pages.h"
 #include "client/selector.h"
+#include "client/targets.h"
+
+enum { LAST_PAGE = 20 };
+
+/* ---- reading ---- */
 
 /* From 1 up, without leading zeros; nothing is moved over when there is no number. */
 static bool read_number(const char **text, int64_t *number)
@@ -23,99 +30,259 @@ static bool read_number(const char **text, int64_t *number)
     return true;
 }
 
-static bool read_range(const char **text, struct target *t)
+static bool read_word(const char **text, const char *word)
 {
-    if (!read_number(text, &t->first))
+    size_t n = strlen(word);
+
+    if (strncmp(*text, word, n) != 0)
         return false;
-    t->last = t->first;
-    if (**text != '-')
-        return true;
-    ++*text;
-    return read_number(text, &t->last) && t->last >= t->first;
+    *text += n;
+    return true;
 }
 
-int selector_parse(const char *text, struct target *t, struct err *e)
+/* 13 or 1-40; what is wrong with it, or NULL. */
+static const char *read_range(const char **text, struct target *t)
 {
-    static const char last[] = "last";
-    const char *at = text;
+    if (**text == '0')
+        return "jobs are counted from 1";
+    if (!read_number(text, &t->first))
+        return "a job's number is missing";
+    t->last = t->first;
+    if (**text != '-')
+        return NULL;
+    ++*text;
+    if (**text == '0' || !read_number(text, &t->last))
+        return "the number of the last job is missing";
+    return t->last < t->first ? "the last job of a range comes before its first" : NULL;
+}
 
-    *t = (struct target){ 0 };
-    if (strncmp(at, last, strlen(last)) == 0)
-        at += strlen(last);
-    else if (!read_number(&at, &t->sweep))
-        goto fail;
-    if (*at == '\0')
-        return 0;
-    if (*at++ != '.' || !read_range(&at, t) || *at != '\0')
-        goto fail;
+/* 1,5,9-12 up to the end. */
+static const char *read_ranges(const char *text, struct target t, struct targets *targets)
+{
+    for (;;) {
+        const char *wrong = read_range(&text, &t);
+
+        if (wrong != NULL)
+            return wrong;
+        targets_add(targets, &t);
+        if (*text == '\0')
+            return NULL;
+        if (*text++ != ',')
+            return "jobs are numbers and ranges with commas between";
+    }
+}
+
+static const char *read_targets(const char *text, struct targets *targets)
+{
+    struct target t = { 0 };
+
+    if (read_word(&text, "all"))
+        t.sweep = SELECTOR_ALL;
+    else if (read_word(&text, "last"))
+        t.sweep = SELECTOR_LAST;
+    else if (!read_number(&text, &t.sweep))
+        return "a sweep is a number";
+    if (*text == '.' && t.sweep != SELECTOR_ALL)
+        return read_ranges(text + 1, t, targets);
+    if (*text == ',' && t.sweep > 0)
+        return "several sweeps are words of their own: 7 8";
+    if (*text != '\0')
+        return "this is more than a sweep";
+    targets_add(targets, &t);
+    return NULL;
+}
+
+static int refuse(const char *text, const char *wrong, struct err *e)
+{
+    return err_set(e, ERR_USAGE,
+                   "'%s' names no sweep or job: %s (write 7, 7.13, 7.1-40, 7.1,5,9, last or all)",
+                   text, wrong);
+}
+
+int selector_parse(const char *text, struct arena *a, struct list *targets, struct err *e)
+{
+    struct targets found = { .arena = a };
+    const char *wrong = read_targets(text, &found);
+
+    if (wrong != NULL)
+        return refuse(text, wrong, e);
+    *targets = targets_list(&found);
     return 0;
-fail:
-    return err_set(e, ERR_USAGE, "'%s' names no sweep or job (write 7, 7.13, 7.1-40 or last)",
-                   text);
 }
 
 int selector_check(const struct opt_words *words, struct err *e)
 {
-    struct target t;
+    struct arena *a = arena_create();
+    struct list targets;
+    int result = 0;
 
-    if (words->n > TARGETS_MAX)
-        return err_set(e, ERR_USAGE, "at most %d sweeps and jobs at once", TARGETS_MAX);
+    for (size_t i = 0; result == 0 && i < words->n; i++)
+        result = selector_parse(words->words[i], a, &targets, e);
+    arena_destroy(a);
+    return result;
+}
+
+/* ---- asking which sweeps they are ---- */
+
+static int take_first(void *context, const struct sweep_info *sweeps, size_t n, struct err *e)
+{
+    (void)e;
+    if (n > 0)
+        *(int64_t *)context = sweeps[0].sweep;
+    return n > 0;
+}
+
+static int find_last(struct rpc *rpc, const char *user, int64_t *sweep, struct err *e)
+{
+    struct sweep_filter filter = { .user = user, .page = LAST_PAGE };
+
+    *sweep = 0;
+    if (pages_sweeps(rpc, &filter, take_first, sweep, e) < 0)
+        return -1;
+    if (*sweep != 0)
+        return 0;
+    if (strcmp(user, rpc->welcome.user) == 0)
+        return err_set(e, ERR_NOT_FOUND,
+                       "you have no sweep here yet, so there is no last one (see ludwig help "
+                       "submit)");
+    return err_set(e, ERR_NOT_FOUND, "%s has no sweep here, so there is no last one", user);
+}
+
+static int take_all(void *context, const struct sweep_info *sweeps, size_t n, struct err *e)
+{
+    (void)e;
+    for (size_t i = 0; i < n; i++)
+        targets_add(context, &(struct target){ .sweep = sweeps[i].sweep });
+    return 0;
+}
+
+static int find_all(struct rpc *rpc, const char *user, struct targets *targets, struct err *e)
+{
+    struct sweep_filter filter = { .user = user,
+                                   .states = 1u << SWEEP_RUNNING | 1u << SWEEP_PAUSED };
+
+    return pages_sweeps(rpc, &filter, take_all, targets, e);
+}
+
+/* Adds what a word stands for. */
+static int resolve(struct rpc *rpc, const char *user, const char *text, struct targets *targets,
+                   struct err *e)
+{
+    struct list parsed;
+    struct target *items;
+    int64_t last = 0;
+
+    if (selector_parse(text, targets->arena, &parsed, e) < 0)
+        return -1;
+    items = parsed.items;
+    if (items[0].sweep == SELECTOR_ALL)
+        return find_all(rpc, user, targets, e);
+    if (items[0].sweep == SELECTOR_LAST && find_last(rpc, user, &last, e) < 0)
+        return -1;
+    for (size_t i = 0; i < parsed.n; i++) {
+        items[i].sweep = last != 0 ? last : items[i].sweep;
+        targets_add(targets, &items[i]);
+    }
+    return 0;
+}
+
+int selector_targets_of(struct rpc *rpc, const char *user, const struct opt_words *words,
+                        struct arena *a, struct list *targets, struct err *e)
+{
+    struct targets found = { .arena = a };
+
+    /* The welcome, where the name stands, may come anew with the next question. */
+    user = arena_strdup(a, user != NULL ? user : rpc->welcome.user);
     for (size_t i = 0; i < words->n; i++)
-        if (selector_parse(words->words[i], &t, e) < 0)
+        if (resolve(rpc, user, words->words[i], &found, e) < 0)
             return -1;
-    return 0;
-}
-
-static int find_last(struct rpc *rpc, int64_t *sweep, struct err *e)
-{
-    struct msg_get_sweeps request = { .limit = 1 };
-    struct msg_sweep_page page;
-
-    if (rpc_call(rpc, MSG_GET_SWEEPS, &request, &page, e) < 0)
-        return -1;
-    if (page.sweeps.n == 0)
-        return err_set(e, ERR_NOT_FOUND, "there is no sweep yet (see ludwig help submit)");
-    *sweep = ((const struct sweep_info *)page.sweeps.items)[0].sweep;
-    return 0;
-}
-
-static int read_target(struct rpc *rpc, const char *text, struct target *t, struct err *e)
-{
-    if (selector_parse(text, t, e) < 0)
-        return -1;
-    return t->sweep != 0 ? 0 : find_last(rpc, &t->sweep, e);
-}
-
-int selector_sweep(struct rpc *rpc, const char *text, int64_t *sweep, struct err *e)
-{
-    struct target t;
-
-    if (read_target(rpc, text, &t, e) < 0)
-        return -1;
-    if (t.first != 0)
-        return err_set(e, ERR_USAGE, "'%s' names jobs; this takes a whole sweep: %" PRId64, text,
-                       t.sweep);
-    *sweep = t.sweep;
-    return 0;
-}
-
-int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err *e)
-{
-    if (read_target(rpc, text, t, e) < 0)
-        return -1;
-    if (t->first == 0 || t->first != t->last)
-        return err_set(e, ERR_USAGE, "'%s' is not one job (write %" PRId64 ".1)", text, t->sweep);
+    targets_merge(&found);
+    *targets = targets_list(&found);
     return 0;
 }
 
 int selector_targets(struct rpc *rpc, const struct opt_words *words, struct arena *a,
                      struct list *targets, struct err *e)
 {
-    struct target *items = arena_alloc(a, words->n * sizeof *items);
+    return selector_targets_of(rpc, NULL, words, a, targets, e);
+}
 
-    for (size_t i = 0; i < words->n; i++)
-        if (read_target(rpc, words->words[i], &items[i], e) < 0)
-            return -1;
-    *targets = (struct list){ items, words->n };
+/* ---- one alone ---- */
+
+static int refuse_jobs(const char *text, const struct target *t, struct err *e)
+{
+    return err_set(e, ERR_USAGE, "'%s' names jobs; this takes whole sweeps: %" PRId64, text,
+                   t->sweep);
+}
+
+static int check_whole(const struct opt_words *words, const struct list *targets, struct err *e)
+{
+    const struct target *items = targets->items;
+
+    for (size_t i = 0; i < targets->n; i++)
+        for (size_t k = 0; !target_is_whole(&items[i]) && k < words->n; k++)
+            if (strchr(words->words[k], '.') != NULL)
+                return refuse_jobs(words->words[k], &items[i], e);
+    return 0;
+}
+
+int selector_sweeps(struct rpc *rpc, const struct opt_words *words, struct arena *a,
+                    struct list *targets, struct err *e)
+{
+    if (selector_targets(rpc, words, a, targets, e) < 0)
+        return -1;
+    return check_whole(words, targets, e);
+}
+
+/* The one target of a word that names one sweep or jobs of it. */
+static int parse_one(const char *text, const char *wanted, struct target *t, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct list parsed = { 0 };
+    int result = selector_parse(text, a, &parsed, e);
+
+    if (result == 0 && parsed.n == 1)
+        *t = *(const struct target *)parsed.items;
+    if (result == 0 && (parsed.n != 1 || t->sweep == SELECTOR_ALL))
+        result = err_set(e, ERR_USAGE, "'%s' is more than one; this takes %s", text, wanted);
+    arena_destroy(a);
+    return result;
+}
+
+static int read_target(struct rpc *rpc, const char *text, const char *wanted, struct target *t,
+                       struct err *e)
+{
+    char *user;
+    int result;
+
+    *t = (struct target){ 0 };
+    if (parse_one(text, wanted, t, e) < 0)
+        return -1;
+    if (t->sweep != SELECTOR_LAST)
+        return 0;
+    user = mem_strdup(rpc->welcome.user);
+    result = find_last(rpc, user, &t->sweep, e);
+    free(user);
+    return result;
+}
+
+int selector_sweep(struct rpc *rpc, const char *text, int64_t *sweep, struct err *e)
+{
+    struct target t;
+
+    if (read_target(rpc, text, "one sweep", &t, e) < 0)
+        return -1;
+    if (!target_is_whole(&t))
+        return refuse_jobs(text, &t, e);
+    *sweep = t.sweep;
+    return 0;
+}
+
+int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err *e)
+{
+    if (read_target(rpc, text, "one job", t, e) < 0)
+        return -1;
+    if (target_is_whole(t) || t->first != t->last)
+        return err_set(e, ERR_USAGE, "'%s' is not one job (write %" PRId64 ".1)", text, t->sweep);
     return 0;
 }

@@ -43,7 +43,7 @@ int64_t submit_fill_chunk(struct expand *x, int64_t max, struct buf *left_over, 
     return n;
 }
 
-static int64_t chunk_max(int64_t reps)
+int64_t submit_chunk_max(int64_t reps)
 {
     int64_t fitting = JOBS_PER_CHUNK_MAX / reps;
 
@@ -101,13 +101,21 @@ static int send_chunk(struct sending *s, struct err *e)
     return 0;
 }
 
+/* The next of those that go along, as many as a chunk takes. */
+static int64_t fill_chunk(struct sending *s)
+{
+    int64_t left = s->submission->configs - s->n_sent;
+
+    return submit_fill_chunk(s->submission->expand, left < s->configs_max ? left : s->configs_max,
+                             &s->left_over, &s->chunk);
+}
+
 static int send_chunks(struct sending *s, struct err *e)
 {
     int64_t n;
 
     expand_seek(s->submission->expand, 0);
-    while ((n = submit_fill_chunk(s->submission->expand, s->configs_max, &s->left_over,
-                                  &s->chunk)) > 0) {
+    while ((n = fill_chunk(s)) > 0) {
         s->n_sent += n;
         if (send_chunk(s, e) < 0)
             return -1;
@@ -156,7 +164,7 @@ int submit_send(const struct submission *submission, struct msg_submitted *done,
     for (int tries = 1;; tries++) {
         struct sending s = { .submission = submission,
                              .rpc = submission->rpc,
-                             .configs_max = chunk_max(submission->begin->reps) };
+                             .configs_max = submit_chunk_max(submission->begin->reps) };
         int result = send_all(&s, done, e);
 
         buf_free(&s.chunk);

@@ -21,6 +21,7 @@ struct submission {
     struct rpc *rpc;
     const struct msg_submit_begin *begin;
     struct expand *expand;
+    int64_t configs; /* how many of the expand's go along, the first ones */
     /* Called when the sweep has its number, before its configurations are sent. */
     int (*opened)(void *context, int64_t sweep, struct err *e);
     void *context;
@@ -29,6 +30,8 @@ struct submission {
 /* The texts of done last until the next call on the rpc. */
 int submit_send(const struct submission *s, struct msg_submitted *done, struct err *e);
 
+/* How many configurations a chunk has at most. */
+int64_t submit_chunk_max(int64_t reps);
 /* Fills chunk with the next configurations as a msgpack array, at most max; returns how many.
  * left_over keeps one that did not fit for the next call. */
 int64_t submit_fill_chunk(struct expand *x, int64_t max, struct buf *left_over, struct buf *chunk);

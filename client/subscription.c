@@ -2,13 +2,17 @@
 /* subscription.c - told what changes, without asking again and again */
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 
 #include "client/interrupt.h"
 #include "client/subscription.h"
 
 static int ask(struct subscription *s, bool *lost, struct err *e)
 {
-    return rpc_send(s->rpc, MSG_SUBSCRIBE, NULL, &s->request, lost, e) < 0 ? -1 : 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (rpc_send(s->rpc, MSG_SUBSCRIBE, NULL, &s->requests[i], lost, e) < 0)
+            return -1;
+    return 0;
 }
 
 /* Over a new connection, from where the last one ended. */
@@ -28,12 +32,22 @@ static int ask_again(struct subscription *s, struct err *e)
 int subscription_begin(struct subscription *s, struct rpc *rpc, const struct msg_subscribe *what,
                        struct err *e)
 {
-    bool lost;
+    return subscription_begin_all(s, rpc, what, 1, e);
+}
 
-    *s = (struct subscription){ .rpc = rpc, .request = *what, .other_fd = -1 };
-    s->interrupt_fd = interrupt_open(e);
-    if (s->interrupt_fd < 0)
+int subscription_begin_all(struct subscription *s, struct rpc *rpc,
+                           const struct msg_subscribe *what, size_t n, struct err *e)
+{
+    bool lost = false;
+    int fd = interrupt_open(e);
+
+    if (fd < 0)
         return -1;
+    *s = (struct subscription){ .rpc = rpc,
+                                .requests = mem_copy(what, n * sizeof *what),
+                                .n = n,
+                                .interrupt_fd = fd,
+                                .other_fd = -1 };
     rpc->interrupt_fd = s->interrupt_fd;
     rpc->patience_ms = SUBSCRIPTION_PATIENCE_MS;
     if (ask(s, &lost, e) == 0 || (lost && ask_again(s, e) == 0))
@@ -45,6 +59,7 @@ int subscription_begin(struct subscription *s, struct rpc *rpc, const struct msg
 void subscription_end(struct subscription *s)
 {
     interrupt_close(s->interrupt_fd);
+    free(s->requests);
     s->rpc->interrupt_fd = -1;
     s->rpc->patience_ms = RPC_PATIENCE_MS;
 }
@@ -54,6 +69,13 @@ static bool is_readable(int fd)
     struct pollfd p = { .fd = fd, .events = POLLIN };
 
     return poll(&p, 1, 0) > 0;
+}
+
+static void move_on(struct subscription *s, const struct msg_changes *changes)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->requests[i].sweep == changes->sweep.sweep)
+            s->requests[i].cursor = changes->cursor;
 }
 
 /* What the connection has: changes, nothing whole yet (EVENT_TIMEOUT), or it was made anew. */
@@ -76,7 +98,7 @@ static enum event take(struct subscription *s, struct msg_changes *changes, stru
     }
     if (rpc_read(s->rpc, &m, MSG_CHANGES, changes, e) < 0)
         return EVENT_ERROR;
-    s->request.cursor = changes->cursor;
+    move_on(s, changes);
     return EVENT_CHANGES;
 }
 

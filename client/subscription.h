@@ -14,7 +14,8 @@ enum { SUBSCRIPTION_PATIENCE_MS = 60 * 1000 };
 
 struct subscription {
     struct rpc *rpc;
-    struct msg_subscribe request;
+    struct msg_subscribe *requests; /* each of another sweep; their cursors move on */
+    size_t n;
     int interrupt_fd;
     int other_fd; /* also waited for; -1: none */
 };
@@ -30,6 +31,9 @@ enum event {
 /* The rpc belongs to the subscription until subscription_end. */
 int subscription_begin(struct subscription *s, struct rpc *rpc, const struct msg_subscribe *what,
                        struct err *e);
+/* To n sweeps at once; changes->sweep.sweep tells which one changed. */
+int subscription_begin_all(struct subscription *s, struct rpc *rpc,
+                           const struct msg_subscribe *what, size_t n, struct err *e);
 /* timeout_ms -1: none. */
 enum event subscription_wait(struct subscription *s, int timeout_ms, struct msg_changes *changes,
                              struct err *e);

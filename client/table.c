@@ -3,12 +3,14 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "client/out.h"
 #include "client/table.h"
 #include "client/text.h"
 #include "common/mem.h"
 
-enum { GAP = 2, SHRUNK_MIN = 8 };
+enum { GAP = 2, SHRUNK_MIN = 8, COMFORTABLE = 16 };
 
 struct cell {
     char *text;
@@ -16,10 +18,19 @@ struct cell {
     enum tone tone;
 };
 
+/* A column that may be left out. */
+struct extra {
+    size_t column;
+    size_t shrunk_max; /* when lines do not fit although the columns that shrink take only that */
+};
+
 struct table {
     struct column *columns;
     size_t *widths;
+    bool *is_out; /* left out */
     size_t n;
+    struct extra *may_go; /* the first to go at the end */
+    size_t n_may_go;
     size_t width;
     bool colour;
     bool has_head; /* it was printed */
@@ -33,6 +44,8 @@ struct table *table_create(const struct column *columns, size_t n, size_t width,
 
     *t = (struct table){ .columns = mem_resize(NULL, n, sizeof *columns),
                          .widths = mem_alloc(n * sizeof *t->widths),
+                         .is_out = mem_alloc(n * sizeof *t->is_out),
+                         .may_go = mem_alloc(n * sizeof *t->may_go),
                          .n = n,
                          .width = width,
                          .colour = colour };
@@ -42,6 +55,17 @@ struct table *table_create(const struct column *columns, size_t n, size_t width,
         t->widths[i] = text_width(columns[i].head, strlen(columns[i].head));
     }
     return t;
+}
+
+struct table *table_for_stdout(const struct column *columns, size_t n)
+{
+    return table_create(columns, n, out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
+}
+
+void table_may_leave_out(struct table *t, size_t column, enum table_need need)
+{
+    t->may_go[t->n_may_go++] =
+        (struct extra){ column, need == NEED_ROOM ? SHRUNK_MIN : COMFORTABLE };
 }
 
 static void forget_cells(struct table *t)
@@ -61,6 +85,8 @@ void table_destroy(struct table *t)
         free((char *)t->columns[i].head);
     free(t->columns);
     free(t->widths);
+    free(t->is_out);
+    free(t->may_go);
     free(t);
 }
 
@@ -94,13 +120,21 @@ size_t table_rows(const struct table *t)
     return t->n_cells / t->n;
 }
 
-static size_t total_width(const size_t *widths, size_t n)
+static size_t smaller(size_t x, size_t y)
 {
-    size_t total = GAP * (n - 1);
+    return x < y ? x : y;
+}
 
-    for (size_t i = 0; i < n; i++)
-        total += widths[i];
-    return total;
+/* Of a line in which the columns that shrink take at most so much. */
+static size_t line_width(const struct table *t, size_t shrunk_max)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        if (!t->is_out[i])
+            total +=
+                GAP + (t->columns[i].shrinks ? smaller(t->widths[i], shrunk_max) : t->widths[i]);
+    return total - GAP;
 }
 
 /* The widest column that may still lose a character, or n. */
@@ -109,7 +143,7 @@ static size_t widest(const struct table *t)
     size_t found = t->n;
 
     for (size_t i = 0; i < t->n; i++)
-        if (t->columns[i].shrinks && t->widths[i] > SHRUNK_MIN &&
+        if (t->columns[i].shrinks && !t->is_out[i] && t->widths[i] > SHRUNK_MIN &&
             (found == t->n || t->widths[i] > t->widths[found]))
             found = i;
     return found;
@@ -123,7 +157,10 @@ static void fit_widths(struct table *t)
         if (width > t->widths[i % t->n])
             t->widths[i % t->n] = width;
     }
-    for (size_t i = 0; total_width(t->widths, t->n) > t->width && (i = widest(t)) < t->n;)
+    while (!t->has_head && t->n_may_go > 0 &&
+           line_width(t, t->may_go[t->n_may_go - 1].shrunk_max) > t->width)
+        t->is_out[t->may_go[--t->n_may_go].column] = true;
+    for (size_t i = 0; line_width(t, SIZE_MAX) > t->width && (i = widest(t)) < t->n;)
         t->widths[i]--;
 }
 
@@ -171,12 +208,13 @@ static void add_cell(const struct table *t, struct buf *out, size_t column, enum
     size_t width = t->widths[column];
     size_t taken = text_width(text, n);
 
-    if (column > 0)
-        add_blanks(out, GAP);
+    if (t->is_out[column])
+        return;
     if (t->columns[column].right && taken < width)
         add_blanks(out, width - taken);
     if (add_cut(t, out, tone, text, n, width) > 0 && !t->columns[column].right)
         add_blanks(out, width - taken);
+    add_blanks(out, GAP);
 }
 
 static void end_line(struct buf *out)
@@ -186,12 +224,22 @@ static void end_line(struct buf *out)
     buf_add_char(out, '\n');
 }
 
+static bool has_heads(const struct table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->columns[i].head[0] != '\0')
+            return true;
+    return false;
+}
+
 static void add_head(struct table *t, struct buf *out)
 {
+    t->has_head = true;
+    if (!has_heads(t))
+        return;
     for (size_t i = 0; i < t->n; i++)
         add_cell(t, out, i, TONE_STRONG, t->columns[i].head, strlen(t->columns[i].head));
     end_line(out);
-    t->has_head = true;
 }
 
 void table_flush(struct table *t, struct buf *out)

@@ -2,9 +2,10 @@
 /*
  * table.h - aligned columns for people
  *
- * Text in cells is made harmless.  On a terminal the columns that may shrink
- * do so until a line fits; elsewhere nothing is cut.  A long listing is
- * printed in parts: columns stay at least as wide as they were.
+ * Text in cells is made harmless.  On a terminal the columns that may be left out
+ * are when there is too little room, and those that may shrink do so until a line
+ * fits; elsewhere nothing is cut.  A long listing is printed in parts: columns stay
+ * at least as wide as they were, and what was left out of the first part stays out.
  */
 #ifndef LUDWIG_CLIENT_TABLE_H
 #define LUDWIG_CLIENT_TABLE_H
@@ -23,8 +24,16 @@ struct column {
 
 struct table;
 
-/* columns are copied; lines fit into width columns (SIZE_MAX: any). */
+/* columns are copied; lines fit into width columns (SIZE_MAX: any).  No head is printed if none of
+ * them has one. */
 struct table *table_create(const struct column *columns, size_t n, size_t width, bool colour);
+/* The same for stdout as it is. */
+struct table *table_for_stdout(const struct column *columns, size_t n);
+/* When there is too little room for a column: if a line does not fit although the others have shrunk
+ * to what is comfortable to read, or as far as they can. */
+enum table_need { NEED_COMFORT, NEED_ROOM };
+/* The column may be left out; of several the one named last is the first to go. */
+void table_may_leave_out(struct table *t, size_t column, enum table_need need);
 void table_destroy(struct table *t); /* NULL is fine */
 
 /* Fills the next cell; after the last one of a row comes the first of the next. */

@@ -69,7 +69,7 @@ size_t text_whole(const char *s, size_t n)
     if (begin == 0)
         return n;
     begin--;
-    if ((unsigned char)s[begin] >= 0xc2) {
+    if ((unsigned char)s[begin] >= 0xc2 && (unsigned char)s[begin] <= 0xf4) {
         size_t length = (unsigned char)s[begin] < 0xe0 ? 2 : (unsigned char)s[begin] < 0xf0 ? 3 : 4;
 
         if (length > n - begin)

@@ -233,6 +233,21 @@ int upload_tree(const struct place *to, const struct tree *t, struct err *e)
     return result;
 }
 
+bool upload_has_tree(const struct place *to, const struct digest *tree)
+{
+    struct buf pack = { 0 };
+    struct stat st;
+    char *path;
+    bool there;
+
+    layout_pack(&pack, to->project, tree);
+    path = path_join(to->share, buf_text(&pack));
+    there = lstat(path, &st) == 0;
+    free(path);
+    buf_free(&pack);
+    return there;
+}
+
 int upload_sweep_file(const struct place *to, int64_t sweep, const char *name, struct bytes text,
                       struct err *e)
 {

@@ -19,6 +19,9 @@ struct place {
 /* Brings a tree (with digests) there, whole or not at all; one that is there is not sent again. */
 int upload_tree(const struct place *to, const struct tree *t, struct err *e);
 
+/* Whether such a tree is there already, as far as can be seen. */
+bool upload_has_tree(const struct place *to, const struct digest *tree);
+
 /* Writes a small file into sweeps/N/. */
 int upload_sweep_file(const struct place *to, int64_t sweep, const char *name, struct bytes text,
                       struct err *e);

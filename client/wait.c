@@ -18,7 +18,7 @@ static int say_detached(int64_t sweep)
     return EXIT_FAILED;
 }
 
-static int say_end(const struct sweep_info *s)
+int wait_say_end(const struct sweep_info *s)
 {
     const struct job_counts *c = &s->jobs;
     struct buf text = { 0 };
@@ -61,7 +61,7 @@ static int follow(struct subscription *sub, struct progress *p, struct err *e)
             return -1;
         if (event == EVENT_INTERRUPT) {
             progress_clear(p);
-            return say_detached(sub->request.sweep);
+            return say_detached(sub->requests[0].sweep);
         }
         if (event == EVENT_CHANGES)
             keep(&last, &changes.sweep);
@@ -70,7 +70,7 @@ static int follow(struct subscription *sub, struct progress *p, struct err *e)
         progress_show(p, &last, units_monotonic_ms());
         if (progress_is_over(&last)) {
             progress_clear(p);
-            return say_end(&last);
+            return wait_say_end(&last);
         }
     }
 }

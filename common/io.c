@@ -236,6 +236,11 @@ int io_open_dir(const char *path, struct err *e)
     return io_open_dir_at(AT_FDCWD, path, e);
 }
 
+static size_t at_most(uint64_t n, size_t most)
+{
+    return n < most ? (size_t)n : most;
+}
+
 #ifdef __linux__
 /* Reflinks a whole file into an empty one; true when both now stand at the end. */
 static bool clone_file(int in_fd, int out_fd, uint64_t *copied_bytes)
@@ -260,15 +265,18 @@ static bool clone_file(int in_fd, int out_fd, uint64_t *copied_bytes)
  * Lets the kernel copy as far as it can.  Why it stopped does not matter: if it
  * was the end or a true error, reading and writing will find the same.
  */
-static void copy_in_kernel(int in_fd, int out_fd, uint64_t *copied_bytes)
+static void copy_in_kernel(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes)
 {
-    ssize_t n;
+    ssize_t n = 0;
 
-    do {
-        n = copy_file_range(in_fd, NULL, out_fd, NULL, TRANSFER_MAX_BYTES, 0);
+    while (*copied_bytes < max_bytes && (n >= 0 || errno == EINTR)) {
+        n = copy_file_range(in_fd, NULL, out_fd, NULL,
+                            at_most(max_bytes - *copied_bytes, TRANSFER_MAX_BYTES), 0);
+        if (n == 0)
+            break;
         if (n > 0)
             *copied_bytes += (uint64_t)n;
-    } while (n > 0 || (n < 0 && errno == EINTR));
+    }
 }
 #else
 static bool clone_file(int in_fd, int out_fd, uint64_t *copied_bytes)
@@ -277,19 +285,23 @@ static bool clone_file(int in_fd, int out_fd, uint64_t *copied_bytes)
     return false;
 }
 
-static void copy_in_kernel(int in_fd, int out_fd, uint64_t *copied_bytes)
+static void copy_in_kernel(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes)
 {
-    (void)in_fd, (void)out_fd, (void)copied_bytes;
+    (void)in_fd, (void)out_fd, (void)max_bytes, (void)copied_bytes;
 }
 #endif
 
-static int copy_by_hand(int in_fd, int out_fd, uint64_t *copied_bytes, struct err *e)
+static int copy_by_hand(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes,
+                        struct err *e)
 {
     char *piece = mem_resize(NULL, PIECE_BYTES, 1);
-    ssize_t n;
     int result = 0;
 
-    while (result == 0 && (n = read_some(in_fd, piece, PIECE_BYTES)) != 0) {
+    while (result == 0 && *copied_bytes < max_bytes) {
+        ssize_t n = read_some(in_fd, piece, at_most(max_bytes - *copied_bytes, PIECE_BYTES));
+
+        if (n == 0)
+            break;
         if (n < 0)
             result = err_sys(e, "read");
         else if (io_write_all(out_fd, piece, (size_t)n) < 0)
@@ -301,17 +313,20 @@ static int copy_by_hand(int in_fd, int out_fd, uint64_t *copied_bytes, struct er
     return result;
 }
 
+int io_copy_some(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes, struct err *e)
+{
+    *copied_bytes = 0;
+    if (clone_file(in_fd, out_fd, copied_bytes))
+        return 0;
+    copy_in_kernel(in_fd, out_fd, max_bytes, copied_bytes);
+    return copy_by_hand(in_fd, out_fd, max_bytes, copied_bytes, e);
+}
+
 int io_copy_fd(int in_fd, int out_fd, uint64_t *copied_bytes, struct err *e)
 {
     uint64_t ignored;
 
-    if (copied_bytes == NULL)
-        copied_bytes = &ignored;
-    *copied_bytes = 0;
-    if (clone_file(in_fd, out_fd, copied_bytes))
-        return 0;
-    copy_in_kernel(in_fd, out_fd, copied_bytes);
-    return copy_by_hand(in_fd, out_fd, copied_bytes, e);
+    return io_copy_some(in_fd, out_fd, UINT64_MAX, copied_bytes ? copied_bytes : &ignored, e);
 }
 
 int io_set_nonblocking(int fd, struct err *e)

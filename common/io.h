@@ -42,6 +42,9 @@ int io_open_dir_at(int dir_fd, const char *name, struct err *e);
 
 /* Copies the rest of in to out: reflink, copy_file_range, read/write, whichever works. */
 int io_copy_fd(int in_fd, int out_fd, uint64_t *copied_bytes, struct err *e);
+/* The same piece by piece: copies max_bytes of the rest or, where a reflink costs nothing, all of
+ * it.  *copied_bytes is 0 at the end. */
+int io_copy_some(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes, struct err *e);
 /*
  * Copies a tree (files with their execute bits, folders, symlinks as they are;
  * devices, sockets and fifos are refused by name) below to_fd/to_name, which

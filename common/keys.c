@@ -151,21 +151,29 @@ static int read_quantity(struct keys_reader *r, const struct key *key, const str
     return 0;
 }
 
+static int refuse_bound(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                        const char *which, int64_t bound)
+{
+    struct buf text = { 0 };
+
+    quantities[key->type].add(&text, bound);
+    keys_error(r, node, "%s: expected at %s %s, found '%s'", key->name, which, buf_text(&text),
+               node->text);
+    buf_free(&text);
+    return -1;
+}
+
 static int read_bounded(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
                         int64_t *to)
 {
-    struct buf max = { 0 };
     int64_t number = 0;
 
     if (read_quantity(r, key, node, &number) < 0)
         return -1;
-    if (key->max > 0 && number > key->max) {
-        quantities[key->type].add(&max, key->max);
-        keys_error(r, node, "%s: expected at most %s, found '%s'", key->name, buf_text(&max),
-                   node->text);
-        buf_free(&max);
-        return -1;
-    }
+    if (key->max > 0 && number > key->max)
+        return refuse_bound(r, key, node, "most", key->max);
+    if (number < key->min)
+        return refuse_bound(r, key, node, "least", key->min);
     *to = number;
     return 0;
 }
@@ -232,6 +240,8 @@ int keys_read(struct keys_reader *r, const struct key *rows, const struct yaml_n
         const struct yaml_member *m = &node->members[i];
         const struct key *key = find_key(rows, m->key);
 
+        if (key == NULL && strncmp(m->key, "x-", 2) == 0)
+            continue;
         if (key == NULL)
             answer = refuse_unknown(r, rows, m);
         else if (read_key(r, key, &m->node, to) < 0)

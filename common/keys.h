@@ -3,7 +3,8 @@
  * keys.h - reading a YAML map by a table of its keys
  *
  * A key is a row: its name, how its value is read, where it goes, what the
- * manual says about it.  Unknown keys are refused with the nearest known one;
+ * manual says about it.  Unknown keys are refused with the nearest known one, except
+ * those that begin with "x-", which are the writer's own (a place for anchors);
  * a wrong type names file, line and column.  All errors of a map are found in
  * one pass: each is one line of e->text.
  */
@@ -40,6 +41,8 @@ struct key {
     const struct key *of; /* KEY_MAP: rows, ended by one without a name */
     key_read_fn read;     /* KEY_CUSTOM: 0, or -1 after keys_error */
     const char *help;     /* one line for the manual */
+    int64_t min;          /* of numbers, sizes and durations */
+    const char *schema;   /* members of its JSON Schema, where the type does not say enough */
 };
 
 struct keys_reader {

@@ -56,6 +56,18 @@ void layout_failed(struct buf *out, const char *project, const char *param_name,
     buf_printf(out, "%s/failed/%s/%s.a%" PRId64, project, param_name, job_name, attempt);
 }
 
+void layout_checkpoints(struct buf *out, const char *project, const char *param_name)
+{
+    buf_printf(out, "%s/.ludwig/checkpoints/%s", project, param_name);
+}
+
+void layout_checkpoint(struct buf *out, const char *project, const char *param_name,
+                       const char *job_name, int64_t attempt)
+{
+    layout_checkpoints(out, project, param_name);
+    buf_printf(out, "/%s.a%" PRId64, job_name, attempt);
+}
+
 void layout_temporary(struct buf *out, const char *final_path, const struct token *token)
 {
     const char *slash = strrchr(final_path, '/');

@@ -6,6 +6,7 @@
  *
  *   .ludwig/                                    ludwigd's own
  *   PROJECT/.ludwig/packs/DIGEST/               a source or data tree (client writes)
+ *   PROJECT/.ludwig/checkpoints/param_003/JOBNAME.a2/
  *   PROJECT/sweeps/7/                           sweep.yaml as submitted, summary.json
  *   PROJECT/logs/7/param_003_JOBNAME.log        .a2.log for the second attempt
  *   PROJECT/runs/param_003/param2val.yaml
@@ -23,6 +24,7 @@
 #define LAYOUT_SERVER_DIR ".ludwig"
 #define LAYOUT_JOB_JSON   "job.json"
 #define LAYOUT_PARAM2VAL  "param2val.yaml"
+#define LAYOUT_METRICS    "metrics.jsonl" /* in a run's folder: all that the job reported */
 
 void layout_param_name(struct buf *out, int64_t param_no); /* "param_003", growing beyond 999 */
 void layout_packs(struct buf *out, const char *project);   /* the folder of all trees */
@@ -34,6 +36,10 @@ void layout_runs(struct buf *out, const char *project, const char *param_name);
 void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name);
 void layout_failed(struct buf *out, const char *project, const char *param_name,
                    const char *job_name, int64_t attempt);
+/* The folder of all checkpoints of a configuration, and what one attempt of a job left there. */
+void layout_checkpoints(struct buf *out, const char *project, const char *param_name);
+void layout_checkpoint(struct buf *out, const char *project, const char *param_name,
+                       const char *job_name, int64_t attempt);
 /* Beside the final name: ".JOBNAME.TOKEN". */
 void layout_temporary(struct buf *out, const char *final_path, const struct token *token);
 

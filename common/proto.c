@@ -51,6 +51,8 @@ static const struct field sweep_info_fields[] = {
     FIELD_OF(struct sweep_info, jobs, FIELD_STRUCT, 0, 0, &job_counts_schema),
     FIELD(struct sweep_info, submitted_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
     FIELD(struct sweep_info, ended_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct sweep_info, mean_ms, FIELD_INT, 0, TIME_MAX_MS),
+    FIELD_OF(struct sweep_info, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
 };
 const struct schema sweep_info_schema = SCHEMA(struct sweep_info, "sweep_info", sweep_info_fields);
 
@@ -65,6 +67,7 @@ static const struct field job_info_fields[] = {
     FIELD(struct job_info, partition, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct job_info, exit_code, FIELD_INT, FIELD_NULLABLE, 255),
     FIELD(struct job_info, signal, FIELD_INT, FIELD_NULLABLE, 255),
+    FIELD(struct job_info, cause, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct job_info, reason, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct job_info, queued_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
     FIELD(struct job_info, started_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
@@ -82,6 +85,8 @@ static const struct field job_result_fields[] = {
     FIELD_NAMED(struct job_result, state, FIELD_REQUIRED, job_state_names, JOB_STATE_COUNT),
     FIELD(struct job_result, params, FIELD_VALUE, 0, 0),
     FIELD_OF(struct job_result, metrics, FIELD_LIST, 0, METRICS_MAX, &metric_schema),
+    FIELD(struct job_result, run_path, FIELD_STR, 0, 4096),
+    FIELD(struct job_result, reason, FIELD_STR, 0, REASON_MAX_BYTES),
 };
 const struct schema job_result_schema = SCHEMA(struct job_result, "job_result", job_result_fields);
 
@@ -96,6 +101,20 @@ static const struct field node_info_fields[] = {
     FIELD(struct node_info, user, FIELD_STR, 0, NAME_MAX_BYTES),
 };
 const struct schema node_info_schema = SCHEMA(struct node_info, "node_info", node_info_fields);
+
+static const struct field usage_info_fields[] = {
+    FIELD(struct usage_info, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct usage_info, project, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct usage_info, name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct usage_info, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct usage_info, submitted_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct usage_info, attempts, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct usage_info, hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, cpu_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, gpu_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, busy_cpu_hours, FIELD_FLOAT, 0, 0),
+};
+const struct schema usage_info_schema = SCHEMA(struct usage_info, "usage_info", usage_info_fields);
 
 static const struct field target_fields[] = {
     FIELD(struct target, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
@@ -128,6 +147,7 @@ static const struct field assignment_fields[] = {
     FIELD(struct assignment, seed, FIELD_INT, 0, INT64_MAX),
     FIELD(struct assignment, restart, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct assignment, params, FIELD_BYTES, FIELD_REQUIRED, PARAM2VAL_MAX_BYTES),
+    FIELD(struct assignment, batch, FIELD_TOKEN, 0, 0),
 };
 const struct schema assignment_schema = SCHEMA(struct assignment, "assignment", assignment_fields);
 
@@ -150,6 +170,7 @@ static const struct field report_fields[] = {
     FIELD(struct report, signal, FIELD_INT, FIELD_NULLABLE, 255),
     FIELD(struct report, max_rss_bytes, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct report, cpu_ms, FIELD_INT, 0, COUNT_MAX),
+    FIELD_NAMED(struct report, cause, 0, cause_names, CAUSE_COUNT),
     FIELD(struct report, reason, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct report, run_path, FIELD_STR, 0, 4096),
     FIELD(struct report, winner, FIELD_TOKEN, 0, 0),
@@ -201,6 +222,9 @@ static const struct field submit_begin_fields[] = {
     FIELD_NAMED(struct msg_submit_begin, reuse, 0, reuse_names, REUSE_COUNT),
     FIELD(struct msg_submit_begin, nodes, FIELD_STRS, 0, 1000),
     FIELD(struct msg_submit_begin, no_nodes, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct msg_submit_begin, pools, FIELD_LIST, 0, POOLS_MAX, &slurm_pool_schema),
+    FIELD_OF(struct msg_submit_begin, retry, FIELD_STRUCT, 0, 0, &retry_schema),
+    FIELD_OF(struct msg_submit_begin, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
     FIELD_OF(struct msg_submit_begin, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
 };
 
@@ -237,14 +261,50 @@ const struct schema submitted_schema = SCHEMA(struct msg_submitted, "submitted",
 
 static const struct field cancel_fields[] = {
     FIELD_OF(struct msg_cancel, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
+    FIELD(struct msg_cancel, drain, FIELD_BOOL, 0, 0),
 };
 
 static const struct field retry_fields[] = {
     FIELD_OF(struct msg_retry, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
+    FIELD(struct msg_retry, states, FIELD_STRS, 0, JOB_STATE_COUNT),
+};
+
+static const struct field pause_fields[] = {
+    FIELD_OF(struct msg_pause, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
+};
+
+static const struct field resume_fields[] = {
+    FIELD_OF(struct msg_resume, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
 };
 
 static const struct field changed_fields[] = {
     FIELD(struct msg_changed, jobs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+};
+
+static const struct field drain_fields[] = {
+    FIELD(struct msg_drain, nodes, FIELD_STRS, FIELD_REQUIRED, TARGETS_MAX),
+    FIELD(struct msg_drain, undo, FIELD_BOOL, 0, 0),
+};
+
+static const struct field drained_fields[] = {
+    FIELD(struct msg_drained, nodes, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_drained, running, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field preview_fields[] = {
+    FIELD(struct msg_preview, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_preview, reps, FIELD_INT, FIELD_REQUIRED, REPS_MAX),
+    FIELD_NAMED(struct msg_preview, reuse, 0, reuse_names, REUSE_COUNT),
+    FIELD(struct msg_preview, work, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct msg_preview, configs, FIELD_BYTES, FIELD_REQUIRED, FRAME_MAX_BYTES),
+};
+
+static const struct field previewed_fields[] = {
+    FIELD(struct msg_previewed, owner, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_previewed, is_own, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_previewed, reused, FIELD_INT, 0, JOBS_MAX),
+    FIELD(struct msg_previewed, ran_jobs, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_previewed, ran_ms, FIELD_INT, 0, COUNT_MAX),
 };
 
 static const struct field get_sweeps_fields[] = {
@@ -288,6 +348,27 @@ static const struct field get_nodes_fields[] = {
 
 static const struct field node_page_fields[] = {
     FIELD_OF(struct msg_node_page, nodes, FIELD_LIST, 0, PAGE_MAX, &node_info_schema),
+};
+
+static const struct field get_usage_fields[] = {
+    FIELD(struct msg_get_usage, before, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_get_usage, since, FIELD_INT, 0, TIME_MAX_MS),
+    FIELD(struct msg_get_usage, limit, FIELD_INT, 0, PAGE_MAX),
+};
+
+static const struct field usage_page_fields[] = {
+    FIELD_OF(struct msg_usage_page, rows, FIELD_LIST, 0, PAGE_MAX, &usage_info_schema),
+    FIELD(struct msg_usage_page, more, FIELD_BOOL, 0, 0),
+};
+
+static const struct field ask_why_fields[] = {
+    FIELD(struct msg_ask_why, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_ask_why, job, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+};
+
+static const struct field why_fields[] = {
+    FIELD_OF(struct msg_why, job, FIELD_STRUCT, FIELD_REQUIRED, 0, &job_info_schema),
+    FIELD(struct msg_why, lines, FIELD_STRS, 0, 1000),
 };
 
 static const struct field subscribe_fields[] = {

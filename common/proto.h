@@ -35,7 +35,13 @@ enum proto_flags {
     X(MSG_SUBMITTED, submitted, FROM_SERVER, -1)                              \
     X(MSG_CANCEL, cancel, FROM_CLIENT | CHANGES, MSG_CHANGED)                 \
     X(MSG_RETRY, retry, FROM_CLIENT | CHANGES, MSG_CHANGED)                   \
+    X(MSG_PAUSE, pause, FROM_CLIENT | CHANGES, MSG_CHANGED)                   \
+    X(MSG_RESUME, resume, FROM_CLIENT | CHANGES, MSG_CHANGED)                 \
     X(MSG_CHANGED, changed, FROM_SERVER, -1)                                  \
+    X(MSG_DRAIN, drain, FROM_CLIENT | CHANGES, MSG_DRAINED)                   \
+    X(MSG_DRAINED, drained, FROM_SERVER, -1)                                  \
+    X(MSG_PREVIEW, preview, FROM_CLIENT, MSG_PREVIEWED)                       \
+    X(MSG_PREVIEWED, previewed, FROM_SERVER, -1)                              \
     X(MSG_GET_SWEEPS, get_sweeps, FROM_CLIENT, MSG_SWEEP_PAGE)                \
     X(MSG_SWEEP_PAGE, sweep_page, FROM_SERVER, -1)                            \
     X(MSG_GET_JOBS, get_jobs, FROM_CLIENT, MSG_JOB_PAGE)                      \
@@ -44,6 +50,10 @@ enum proto_flags {
     X(MSG_RESULT_PAGE, result_page, FROM_SERVER, -1)                          \
     X(MSG_GET_NODES, get_nodes, FROM_CLIENT, MSG_NODE_PAGE)                   \
     X(MSG_NODE_PAGE, node_page, FROM_SERVER, -1)                              \
+    X(MSG_GET_USAGE, get_usage, FROM_CLIENT, MSG_USAGE_PAGE)                  \
+    X(MSG_USAGE_PAGE, usage_page, FROM_SERVER, -1)                            \
+    X(MSG_ASK_WHY, ask_why, FROM_CLIENT, MSG_WHY)                             \
+    X(MSG_WHY, why, FROM_SERVER, -1)                                          \
     X(MSG_SUBSCRIBE, subscribe, FROM_CLIENT, MSG_CHANGES)                     \
     X(MSG_CHANGES, changes, FROM_SERVER, -1)                                  \
     X(MSG_SHUTDOWN, shutdown, FROM_CLIENT, MSG_OK)                            \
@@ -103,6 +113,9 @@ struct msg_submit_begin {
     int reuse;         /* enum reuse */
     struct list nodes; /* const char *: node names and @groups; empty: any */
     bool no_nodes;     /* nodes: [] */
+    struct list pools; /* struct slurm_pool; empty: no Slurm */
+    struct retry retry;
+    struct ranking ranking;
     struct work work;
 };
 
@@ -146,15 +159,56 @@ struct target {
 
 struct msg_cancel {
     struct list targets; /* struct target */
+    bool drain;          /* what runs already may finish; it is not tried again */
 };
 
 /* Queues jobs again that failed or were cancelled. */
 struct msg_retry {
     struct list targets;
+    struct list states; /* const char *: of "failed", "cancelled"; empty: both */
+};
+
+/* Jobs that wait are not handed out until they are resumed; running ones go on.  A target that is
+ * a whole sweep pauses the sweep, with what may be retried later. */
+struct msg_pause {
+    struct list targets;
+};
+
+/* A target that is a whole sweep resumes the sweep and all of its jobs. */
+struct msg_resume {
+    struct list targets;
 };
 
 struct msg_changed {
     int64_t jobs; /* how many were changed */
+};
+
+/* A drained node gets no more jobs; running ones finish.  Only its own user and admins may. */
+struct msg_drain {
+    struct list nodes; /* const char *: names and @groups */
+    bool undo;         /* undrain */
+};
+
+struct msg_drained {
+    int64_t nodes;   /* how many were changed */
+    int64_t running; /* jobs that still run there */
+};
+
+/* What a submit of these would find; nothing is changed.  Asked once for each chunk. */
+struct msg_preview {
+    const char *project;
+    int64_t reps;
+    int reuse; /* enum reuse */
+    struct digest work;   /* work_digest */
+    struct bytes configs; /* msgpack array of param2vals */
+};
+
+struct msg_previewed {
+    const char *owner; /* of the project; NULL: there is none yet */
+    bool is_own;       /* the asker may submit to it */
+    int64_t reused;    /* jobs of these configurations that are done already */
+    int64_t ran_jobs;  /* of this project, all sweeps: how many have ended well, */
+    int64_t ran_ms;    /* and how long they took altogether */
 };
 
 struct job_counts {
@@ -174,6 +228,8 @@ struct sweep_info {
     struct job_counts jobs;
     int64_t submitted_at; /* ms since 1970, as all moments */
     int64_t ended_at;
+    int64_t mean_ms; /* of its jobs that are done; 0: not known */
+    struct ranking ranking;
 };
 
 struct msg_get_sweeps {
@@ -198,6 +254,7 @@ struct job_info {
     const char *partition;
     int64_t exit_code; /* nullable */
     int64_t signal;    /* nullable */
+    const char *cause; /* of cause_names; NULL: nothing went wrong */
     const char *reason;
     int64_t queued_at;
     int64_t started_at;
@@ -226,7 +283,9 @@ struct job_result {
     int64_t rep;
     int state;
     struct value params;
-    struct list metrics; /* struct metric */
+    struct list metrics;  /* struct metric */
+    const char *run_path; /* relative to the share; NULL: not done */
+    const char *reason;   /* why it failed */
 };
 
 /* Jobs of the sweep, and those of earlier ones that it reused. */
@@ -264,6 +323,41 @@ struct msg_get_nodes {
 
 struct msg_node_page {
     struct list nodes;
+};
+
+/* What a sweep's attempts have taken so far, those included that came to nothing. */
+struct usage_info {
+    int64_t sweep;
+    const char *project;
+    const char *name;
+    const char *user;
+    int64_t submitted_at;
+    int64_t attempts; /* that ran and have ended */
+    double hours;     /* that they ran, added up */
+    double cpu_hours; /* hours x processors they had */
+    double gpu_hours;
+    double busy_cpu_hours; /* what the processors really did */
+};
+
+struct msg_get_usage {
+    int64_t before; /* 0: from the newest sweep */
+    int64_t since;  /* only sweeps submitted at this moment or later; 0: all */
+    int64_t limit;
+};
+
+struct msg_usage_page {
+    struct list rows; /* struct usage_info, newest first */
+    bool more;
+};
+
+struct msg_ask_why {
+    int64_t sweep;
+    int64_t job;
+};
+
+struct msg_why {
+    struct job_info job;
+    struct list lines; /* const char *: what keeps it from running, or what became of it */
 };
 
 /* Pushes the sweep's summary and every job that changed after the cursor, now and later. */
@@ -324,6 +418,7 @@ struct assignment {
     int64_t seed;
     int64_t restart;     /* LUDWIG_RESTART */
     struct bytes params; /* msgpack map */
+    struct token batch;  /* whose process works through this one too; zero: it has its own */
 };
 
 struct sweep_work {
@@ -355,6 +450,7 @@ struct report {
     int64_t signal;    /* nullable */
     int64_t max_rss_bytes;
     int64_t cpu_ms;
+    int cause; /* enum cause; with fail and lose */
     const char *reason;
     const char *run_path; /* where its files lie, relative to the share */
     struct token winner;  /* with supersede: whose result lies there */
@@ -391,6 +487,6 @@ struct msg_leave {
 
 extern const struct schema sweep_info_schema, job_info_schema, job_result_schema, node_info_schema,
     held_schema, token_entry_schema, assignment_schema, sweep_work_schema, report_schema,
-    verdict_entry_schema, target_schema, job_counts_schema, submitted_schema;
+    verdict_entry_schema, target_schema, job_counts_schema, submitted_schema, usage_info_schema;
 
 #endif

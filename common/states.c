@@ -8,6 +8,7 @@ const char *const attempt_state_names[ATTEMPT_STATE_COUNT] = { ATTEMPT_STATES(X1
 const char *const attempt_event_names[ATTEMPT_EVENT_COUNT] = { ATTEMPT_EVENTS(X1) };
 const char *const job_state_names[JOB_STATE_COUNT] = { JOB_STATES(X1) };
 const char *const sweep_state_names[SWEEP_STATE_COUNT] = { SWEEP_STATES(X1) };
+const char *const cause_names[CAUSE_COUNT] = { CAUSES(X1) };
 const char *const verdict_names[VERDICT_COUNT] = { VERDICTS(X1) };
 #undef X1
 
@@ -115,5 +116,7 @@ enum job_state job_state_of(const struct job_evidence *evidence)
         return JOB_DONE;
     if (evidence->any_live)
         return job_state_of_live(evidence->live);
-    return evidence->failed ? JOB_FAILED : JOB_QUEUED;
+    if (evidence->failed)
+        return JOB_FAILED;
+    return evidence->drained ? JOB_CANCELLED : JOB_QUEUED;
 }

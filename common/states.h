@@ -56,6 +56,16 @@
     X(SWEEP_FAILED, "failed")   \
     X(SWEEP_CANCELLED, "cancelled")
 
+/* why an attempt came to nothing: the name that retry: takes, what it says */
+#define CAUSES(X)                                                                    \
+    X(CAUSE_NONE, "none", "nothing went wrong")                                      \
+    X(CAUSE_FAILED, "failed", "its process exited with another code than 0")         \
+    X(CAUSE_SIGNAL, "signal", "a signal ended its process")                          \
+    X(CAUSE_TIMEOUT, "timeout", "it ran for longer than resources: time: allows")    \
+    X(CAUSE_OOM, "oom", "it ran out of memory")                                      \
+    X(CAUSE_NODE_LOST, "node-lost", "its worker, or the machine, was gone too long") \
+    X(CAUSE_PREEMPTED, "preempted", "its place was taken away, by Slurm or an admin")
+
 /* what ludwigd answers to a report */
 #define VERDICTS(X)                                                              \
     X(VERDICT_TAKEN, "taken", "recorded; the worker may forget the report")      \
@@ -68,6 +78,7 @@ enum attempt_state { ATTEMPT_STATES(X1) ATTEMPT_STATE_COUNT, ATTEMPT_NO = -1 };
 enum attempt_event { ATTEMPT_EVENTS(X1) ATTEMPT_EVENT_COUNT };
 enum job_state { JOB_STATES(X1) JOB_STATE_COUNT };
 enum sweep_state { SWEEP_STATES(X1) SWEEP_STATE_COUNT };
+enum cause { CAUSES(X1) CAUSE_COUNT };
 enum verdict { VERDICTS(X1) VERDICT_COUNT };
 #undef X1
 
@@ -75,6 +86,7 @@ extern const char *const attempt_state_names[ATTEMPT_STATE_COUNT];
 extern const char *const attempt_event_names[ATTEMPT_EVENT_COUNT];
 extern const char *const job_state_names[JOB_STATE_COUNT];
 extern const char *const sweep_state_names[SWEEP_STATE_COUNT];
+extern const char *const cause_names[CAUSE_COUNT];
 extern const char *const verdict_names[VERDICT_COUNT];
 
 /* ATTEMPT_NO when the table does not list it. */
@@ -87,6 +99,7 @@ bool job_is_ended(enum job_state state);
 /* What a job's attempts say about it. */
 struct job_evidence {
     bool cancelled; /* its owner said so, and nobody retried since */
+    bool drained;   /* the same, but what ran already may end; it is not tried again */
     bool any_done;  /* an attempt published */
     bool any_live;  /* live is then the furthest state among them */
     enum attempt_state live;

@@ -3,6 +3,9 @@
 
 #include "common/work.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const struct field env_entry_fields[] = {
     FIELD(struct env_entry, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct env_entry, value, FIELD_STR, FIELD_REQUIRED, COMMAND_MAX_BYTES),
@@ -23,11 +26,21 @@ static const struct field resources_fields[] = {
 };
 const struct schema resources_schema = SCHEMA(struct resources, "resources", resources_fields);
 
+static const struct field checkpoint_fields[] = {
+    FIELD(struct checkpoint, signal, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct checkpoint, grace_ms, FIELD_INT, 0, INT64_C(1) << 53),
+    FIELD(struct checkpoint, every_ms, FIELD_INT, 0, INT64_C(1) << 53),
+};
+const struct schema checkpoint_schema = SCHEMA(struct checkpoint, "checkpoint", checkpoint_fields);
+
 static const struct field work_fields[] = {
     FIELD(struct work, command, FIELD_STR, FIELD_REQUIRED, COMMAND_MAX_BYTES),
     FIELD(struct work, setup, FIELD_STR, 0, COMMAND_MAX_BYTES),
+    FIELD(struct work, container, FIELD_STR, 0, 4096),
     FIELD_OF(struct work, env, FIELD_LIST, 0, 1000, &env_entry_schema),
     FIELD_OF(struct work, resources, FIELD_STRUCT, FIELD_REQUIRED, 0, &resources_schema),
+    FIELD_OF(struct work, checkpoint, FIELD_STRUCT, 0, 0, &checkpoint_schema),
+    FIELD(struct work, batch, FIELD_INT, 0, BATCH_MAX),
     FIELD(struct work, source, FIELD_DIGEST, 0, 0),
     FIELD_OF(struct work, data, FIELD_LIST, 0, 1000, &data_entry_schema),
     FIELD(struct work, git_commit, FIELD_STR, 0, NAME_MAX_BYTES),
@@ -39,8 +52,56 @@ static const struct field metric_fields[] = {
     FIELD(struct metric, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct metric, value, FIELD_FLOAT, FIELD_REQUIRED, 0),
     FIELD(struct metric, step, FIELD_INT, FIELD_NULLABLE, INT64_C(1) << 53),
+    FIELD(struct metric, min, FIELD_FLOAT, FIELD_NULLABLE, 0),
+    FIELD(struct metric, max, FIELD_FLOAT, FIELD_NULLABLE, 0),
+    FIELD(struct metric, n, FIELD_INT, 0, INT64_C(1) << 53),
 };
 const struct schema metric_schema = SCHEMA(struct metric, "metric", metric_fields);
+
+static const struct field retry_fields[] = {
+    FIELD(struct retry, max, FIELD_INT, 0, RETRIES_MAX),
+    FIELD(struct retry, on, FIELD_STRS, 0, 300),
+};
+const struct schema retry_schema = SCHEMA(struct retry, "retry", retry_fields);
+
+static const struct field slurm_pool_fields[] = {
+    FIELD(struct slurm_pool, partition, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct slurm_pool, account, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct slurm_pool, qos, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct slurm_pool, constraint, FIELD_STR, 0, 4096),
+    FIELD(struct slurm_pool, gres, FIELD_STR, 0, 4096),
+    FIELD(struct slurm_pool, exclude, FIELD_STRS, 0, 1000),
+    FIELD(struct slurm_pool, extra, FIELD_STRS, 0, 100),
+};
+const struct schema slurm_pool_schema = SCHEMA(struct slurm_pool, "slurm_pool", slurm_pool_fields);
+
+const char *const goal_names[GOAL_COUNT] = { "max", "min" };
+
+static const struct field ranking_fields[] = {
+    FIELD(struct ranking, metric, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD_NAMED(struct ranking, goal, 0, goal_names, GOAL_COUNT),
+};
+const struct schema ranking_schema = SCHEMA(struct ranking, "ranking", ranking_fields);
+
+static bool is_code(const char *text, int64_t code)
+{
+    char number[24];
+
+    snprintf(number, sizeof number, "%lld", (long long)code);
+    return strcmp(text, number) == 0;
+}
+
+bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int64_t signal)
+{
+    const char *const *on = r->on.items;
+
+    for (size_t i = 0; i < r->on.n; i++)
+        if (strcmp(on[i], cause_names[cause]) == 0 ||
+            (exit_code != SCHEMA_NONE && is_code(on[i], exit_code)) ||
+            (signal != SCHEMA_NONE && is_code(on[i], 128 + signal)))
+            return true;
+    return false;
+}
 
 void work_digest(const struct work *w, struct digest *d)
 {
@@ -48,6 +109,8 @@ void work_digest(const struct work *w, struct digest *d)
     struct buf text = { 0 };
 
     same.resources = (struct resources){ 0 };
+    same.checkpoint = (struct checkpoint){ 0 };
+    same.batch = 0;
     same.git_commit = NULL;
     same.git_dirty = false;
     buf_add_str(&text, "ludwig work 1\n");

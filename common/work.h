@@ -8,6 +8,7 @@
 #define LUDWIG_COMMON_WORK_H
 
 #include "common/schema.h"
+#include "common/states.h"
 
 enum {
     NAME_MAX_BYTES = 200,
@@ -17,6 +18,9 @@ enum {
     CONFIGS_PER_CHUNK_MAX = 1024,
     JOBS_PER_CHUNK_MAX = 4096, /* configurations of a chunk x reps; one configuration always fits */
     REPS_MAX = 4096,
+    BATCH_MAX = 512,
+    RETRIES_MAX = 1000,
+    POOLS_MAX = 64,
     PARAM2VAL_MAX_BYTES = 1024 * 1024
 };
 
@@ -37,33 +41,81 @@ struct resources {
     int64_t time_ms;      /* 0: no limit */
 };
 
+/* Before a job is ended that might go on elsewhere, it is asked to save what it needs for that. */
+struct checkpoint {
+    const char *signal; /* "SIGUSR1"; NULL: nobody asks */
+    int64_t grace_ms;   /* how long it then has */
+    int64_t every_ms;   /* how often $LUDWIG_CHECKPOINT is copied to the share; 0: only at the end */
+};
+
 struct work {
-    const char *command; /* with {placeholders} */
-    const char *setup;   /* shell lines before it, or NULL */
-    struct list env;     /* struct env_entry */
+    const char *command;   /* with {placeholders} */
+    const char *setup;     /* shell lines before it, or NULL */
+    const char *container; /* an absolute path, scheme://..., or the name of one of data; or NULL */
+    struct list env;       /* struct env_entry */
     struct resources resources;
+    struct checkpoint checkpoint;
+    int64_t batch;        /* N: one process works through N configurations; 0 and 1: one each */
     struct digest source; /* of the tree under packs/; zero: none */
     struct list data;     /* struct data_entry */
     const char *git_commit;
     bool git_dirty;
 };
 
+/* Which failures are tried again, and how often altogether. */
+struct retry {
+    int64_t max;
+    struct list on; /* const char *: names of causes (common/states.h) and exit codes as "137" */
+};
+
+/* One kind of pilots, as sbatch takes it.  NULL: not said. */
+struct slurm_pool {
+    const char *partition;
+    const char *account;
+    const char *qos;
+    const char *constraint;
+    const char *gres;
+    struct list exclude; /* const char *: nodes */
+    struct list extra;   /* const char *: further options of sbatch */
+};
+
+/* What results are ranked by. */
+enum goal { GOAL_MAX, GOAL_MIN, GOAL_COUNT };
+extern const char *const goal_names[GOAL_COUNT];
+
+struct ranking {
+    const char *metric; /* NULL: not said */
+    int goal;           /* enum goal */
+};
+
 /* A measure a job reported. */
 struct metric {
     const char *name;
-    double value;
-    int64_t step; /* SCHEMA_NONE: none */
+    double value; /* the last one */
+    int64_t step; /* of the last one; SCHEMA_NONE: none */
+    double min;   /* of all it reported; NAN: not known */
+    double max;
+    int64_t n; /* how often it was reported */
 };
 
 extern const struct schema env_entry_schema;
 extern const struct schema data_entry_schema;
 extern const struct schema resources_schema;
+extern const struct schema checkpoint_schema;
 extern const struct schema work_schema;
 extern const struct schema metric_schema;
+extern const struct schema retry_schema;
+extern const struct schema slurm_pool_schema;
+extern const struct schema ranking_schema;
+
+/* Is a failure of this cause one of those that are tried again?  "137" is exit code 137 and
+ * signal 9, as shells tell it. */
+bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int64_t signal);
 
 /*
  * What must be equal, beside the configuration, for a job to be the same job: command, setup,
- * env, source and data (not the resources it was given, nor git's names for the source).
+ * env, container, source and data (not the resources it was given, nor how it is checkpointed and
+ * batched, nor git's names for the source).
  */
 void work_digest(const struct work *w, struct digest *d);
 

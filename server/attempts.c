@@ -3,6 +3,11 @@
 
 #include "server/attempts.h"
 
+#include <stdlib.h>
+
+#include "server/recall.h"
+#include "server/retry.h"
+
 /* ---- sweeps: counters gathered over many jobs ---- */
 
 struct sweep_row {
@@ -62,9 +67,10 @@ int tally_flush(struct server *sv, struct tally *t, struct err *e)
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         row.by_state[i] += t->by_state[i];
     sweep_derive(&row, turn_now_ms(sv));
-    rc = db_run(sv->db, e, SQL_SWEEP_UPDATE, "iiiiiiiiiiiiii", sweep, n[JOB_QUEUED], n[JOB_STAGING],
-                n[JOB_RUNNING], n[JOB_PUBLISHING], n[JOB_DONE], n[JOB_FAILED], n[JOB_CANCELLED],
-                (int64_t)row.state, row.ended_at, t->ready, t->ran_jobs, t->ran_ms, version);
+    rc = db_run(sv->db, e, SQL_SWEEP_UPDATE, "iiiiiiiiiiiiiiiii", sweep, n[JOB_QUEUED],
+                n[JOB_STAGING], n[JOB_RUNNING], n[JOB_PUBLISHING], n[JOB_DONE], n[JOB_FAILED],
+                n[JOB_CANCELLED], (int64_t)row.state, row.ended_at, t->ready, t->ran_jobs,
+                t->ran_ms, t->spent_attempts, t->spent_ms, t->spent_cpu_ms, version);
     if (rc < 0)
         return -1;
     if (t->ready > 0)
@@ -83,6 +89,47 @@ static int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, stru
     return 0;
 }
 
+/* 1, or 0 when it was in another state than from, -1. */
+static int sweep_turn(struct server *sv, int64_t sweep, enum sweep_state from, enum sweep_state to,
+                      struct err *e)
+{
+    int64_t version = turn_next_version(sv, e);
+    int n = version < 0 ? -1
+                        : db_run(sv->db, e, SQL_SWEEP_TURN, "iiii", sweep, (int64_t)from,
+                                 (int64_t)to, version);
+
+    if (n > 0)
+        turn_touch_sweep(sv, sweep);
+    return n;
+}
+
+/* Its queued jobs that are not paused by themselves. */
+static int64_t sweep_waiting(struct server *sv, int64_t sweep, struct err *e)
+{
+    int64_t n = 0;
+
+    return db_get_int(sv->db, e, &n, SQL_SWEEP_WAITING, "i", sweep) < 0 ? -1 : n;
+}
+
+int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e)
+{
+    int rc = sweep_turn(sv, sweep, SWEEP_RUNNING, SWEEP_PAUSED, e);
+
+    if (rc <= 0)
+        return rc;
+    return recall_of_sweep(sv, sweep, e) < 0 ? -1 : sweep_waiting(sv, sweep, e);
+}
+
+int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e)
+{
+    int rc = sweep_turn(sv, sweep, SWEEP_PAUSED, SWEEP_RUNNING, e);
+
+    if (rc <= 0)
+        return rc;
+    turn_want_schedule(sv);
+    return sweep_waiting(sv, sweep, e);
+}
+
 /* ---- jobs ---- */
 
 struct job_row {
@@ -90,12 +137,11 @@ struct job_row {
     int64_t sweep;
     int64_t no;
     enum job_state state;
-    bool cancelled;
-    int64_t attempts;
-    int64_t losses;
-    int64_t forgiven; /* attempts up to this one do not count as failures */
+    unsigned cancelled; /* enum job_cancelling; 0: it is not */
+    bool is_held;
+    int64_t forgiven; /* attempts up to this one do not count any more */
     bool is_ready;    /* it stands in the queue */
-    int64_t attempt;  /* the newest, or the one that published */
+    int64_t attempt;  /* the newest, or the one that published, or that made it fail */
 };
 
 static int job_load(struct server *sv, int64_t id, struct job_row *job, struct err *e)
@@ -108,69 +154,164 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
                                  .sweep = stmt_int(s, 0),
                                  .no = stmt_int(s, 1),
                                  .state = (enum job_state)stmt_int(s, 2),
-                                 .cancelled = stmt_int(s, 3) != 0,
-                                 .attempts = stmt_int(s, 4),
-                                 .losses = stmt_int(s, 5),
-                                 .forgiven = stmt_int(s, 6),
-                                 .is_ready = stmt_int(s, 7) != 0,
-                                 .attempt = stmt_int(s, 8) };
+                                 .cancelled = (unsigned)stmt_int(s, 3),
+                                 .is_held = stmt_int(s, 4) != 0,
+                                 .forgiven = stmt_int(s, 5),
+                                 .is_ready = stmt_int(s, 6) != 0,
+                                 .attempt = stmt_int(s, 7) };
     stmt_end(s);
     return rc == 0 ? err_set(e, ERR_INTERNAL, "job %lld is not in the database", (long long)id)
                    : rc;
 }
 
+/* What a job's attempts have come to. */
+struct history {
+    struct job_evidence evidence;
+    struct arena *arena; /* of what is tried; NULL while that is nothing */
+    struct tried *tried; /* those that went wrong, since the job was last forgiven */
+    size_t n, capacity;
+    enum attempt_state last; /* of those that have ended since then; ATTEMPT_NO: none */
+};
+
+static void history_free(struct history *h)
+{
+    free(h->tried);
+    arena_destroy(h->arena);
+}
+
+static void history_add(struct history *h, struct stmt *s, enum attempt_state state)
+{
+    const char *reason = stmt_text(s, 6);
+    struct tried tried = { .attempt = stmt_int(s, 2),
+                           .state = state,
+                           .cause = (enum cause)stmt_int(s, 3),
+                           .exit_code = stmt_int(s, 4),
+                           .signal = stmt_int(s, 5) };
+
+    if (h->arena == NULL)
+        h->arena = arena_create();
+    if (reason != NULL)
+        tried.reason = arena_strdup(h->arena, reason);
+    mem_grow((void **)&h->tried, &h->capacity, h->n, sizeof *h->tried);
+    h->tried[h->n++] = tried;
+}
+
+static void history_add_live(struct job_evidence *evidence, enum attempt_state state)
+{
+    if (!evidence->any_live || state > evidence->live)
+        evidence->live = state;
+    evidence->any_live = true;
+}
+
 /* Looks at all attempts of the job; the one that published is the one that counts. */
-static int job_gather(struct server *sv, struct job_row *job, struct job_evidence *evidence,
-                      struct err *e)
+static int job_gather(struct server *sv, struct job_row *job, struct history *h, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_JOB_ATTEMPTS, "i", job->id);
     int rc;
 
-    *evidence = (struct job_evidence){ .cancelled = job->cancelled };
+    h->last = ATTEMPT_NO;
+    h->evidence = (struct job_evidence){ .cancelled = job->cancelled == CANCEL_NOW,
+                                         .drained = job->cancelled == CANCEL_DRAIN };
     while ((rc = stmt_step(s, e)) == 1) {
         enum attempt_state state = (enum attempt_state)stmt_int(s, 0);
-        bool counts = stmt_int(s, 1) > job->forgiven;
 
         if (state == ATTEMPT_DONE) {
-            evidence->any_done = true;
+            h->evidence.any_done = true;
             job->attempt = stmt_int(s, 2);
         } else if (attempt_is_live(state)) {
-            if (!evidence->any_live || state > evidence->live)
-                evidence->live = state;
-            evidence->any_live = true;
+            history_add_live(&h->evidence, state);
+        } else if (stmt_int(s, 1) > job->forgiven) {
+            h->last = state;
+            if (state == ATTEMPT_FAILED || state == ATTEMPT_LOST || state == ATTEMPT_SUPERSEDED)
+                history_add(h, s, state);
         }
-        evidence->failed |= state == ATTEMPT_FAILED && counts;
     }
-    if (job->losses > JOB_LOSSES_MAX)
-        evidence->failed = true;
     return rc;
+}
+
+static int policy_load(struct server *sv, int64_t sweep, struct arena *a, struct retry *policy,
+                       struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_SWEEP_RETRY, "i", sweep);
+    int rc = stmt_step(s, e);
+
+    *policy = (struct retry){ 0 };
+    if (rc == 1 && !stmt_is_null(s, 0)) {
+        struct bytes kept = stmt_bytes(s, 0);
+        const char *copy = arena_strndup(a, (const char *)kept.data, kept.n);
+
+        rc = schema_read(&retry_schema, (struct bytes){ (const uint8_t *)copy, kept.n }, a, policy,
+                         e);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Something went wrong, and nothing else decides what the job is: is it tried again? */
+static int job_judge(struct server *sv, struct job_row *job, struct history *h, struct buf *reason,
+                     struct err *e)
+{
+    struct retry_verdict v;
+    struct retry policy;
+
+    if (policy_load(sv, job->sweep, h->arena, &policy, e) < 0)
+        return -1;
+    v = retry_judge(&policy, h->tried, h->n);
+    h->evidence.failed = v.answer > RETRY_AGAIN;
+    if (h->evidence.failed)
+        job->attempt = v.by->attempt;
+    retry_add_reason(&v, reason);
+    return 0;
+}
+
+static int job_weigh(struct server *sv, struct job_row *job, struct history *h, struct buf *reason,
+                     struct err *e)
+{
+    const struct job_evidence *evidence = &h->evidence;
+
+    if (h->n == 0 || evidence->cancelled || evidence->any_done || evidence->any_live)
+        return 0;
+    if (!evidence->drained)
+        return job_judge(sv, job, h, reason, e);
+    h->evidence.failed = h->last == ATTEMPT_FAILED;
+    if (h->evidence.failed)
+        job->attempt = h->tried[h->n - 1].attempt;
+    return 0;
+}
+
+static int job_save(struct server *sv, const struct job_row *job, const struct history *h,
+                    const struct buf *reason, struct tally *t, struct err *e)
+{
+    enum job_state state = job_state_of(&h->evidence);
+    bool is_ready = state == JOB_QUEUED && !h->evidence.any_live && !job->is_held;
+    int64_t version;
+
+    if (tally_turn_to(sv, t, job->sweep, e) < 0 || (version = turn_next_version(sv, e)) < 0)
+        return -1;
+    t->by_state[job->state]--;
+    t->by_state[state]++;
+    t->ready += is_ready - job->is_ready;
+    return db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIs", job->id, (int64_t)state,
+                  is_ready ? job->no : SCHEMA_NONE, version,
+                  job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job->attempt,
+                  reason->n > 0 ? buf_text(reason) : NULL) < 0
+               ? -1
+               : 0;
 }
 
 int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
 {
-    struct job_evidence evidence;
+    struct history h = { 0 };
+    struct buf reason = { 0 };
     struct job_row job;
-    enum job_state state;
-    bool is_ready;
-    int64_t version;
-    const char *reason = NULL;
+    int rc = -1;
 
-    if (job_load(sv, id, &job, e) < 0 || job_gather(sv, &job, &evidence, e) < 0)
-        return -1;
-    state = job_state_of(&evidence);
-    is_ready = state == JOB_QUEUED && !evidence.any_live;
-    if (tally_turn_to(sv, t, job.sweep, e) < 0 || (version = turn_next_version(sv, e)) < 0)
-        return -1;
-    if (state == JOB_FAILED && job.losses > JOB_LOSSES_MAX)
-        reason = "its attempts were lost too often: does it take its node along?";
-    t->by_state[job.state]--;
-    t->by_state[state]++;
-    t->ready += is_ready - job.is_ready;
-    return db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIs", id, (int64_t)state,
-                  is_ready ? job.no : SCHEMA_NONE, version,
-                  job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job.attempt, reason) < 0
-               ? -1
-               : 0;
+    if (job_load(sv, id, &job, e) >= 0 && job_gather(sv, &job, &h, e) >= 0 &&
+        job_weigh(sv, &job, &h, &reason, e) >= 0)
+        rc = job_save(sv, &job, &h, &reason, t, e);
+    buf_free(&reason);
+    history_free(&h);
+    return rc;
 }
 
 void attempt_stop(struct server *sv, int64_t worker, const struct token *token)
@@ -198,29 +339,51 @@ static int stop_rivals(struct server *sv, int64_t job, int64_t except, struct er
     return rc;
 }
 
-int job_cancel(struct server *sv, int64_t id, struct tally *t, struct err *e)
+int job_cancel(struct server *sv, int64_t id, unsigned how, struct tally *t, struct err *e)
 {
     struct job_row job;
+    bool is_left;
 
     if (job_load(sv, id, &job, e) < 0)
         return -1;
-    if (job_is_ended(job.state))
+    is_left = how == CANCEL_DRAIN && (job.state == JOB_RUNNING || job.state == JOB_PUBLISHING);
+    if (job_is_ended(job.state) || (is_left && job.cancelled == CANCEL_DRAIN))
         return 0;
-    if (db_run(sv->db, e, SQL_JOB_CANCEL, "i", id) < 0 || stop_rivals(sv, id, 0, e) < 0 ||
-        job_refresh(sv, id, t, e) < 0)
+    if (db_run(sv->db, e, SQL_JOB_CANCEL, "ii", id,
+               (int64_t)(is_left ? CANCEL_DRAIN : CANCEL_NOW)) < 0 ||
+        (!is_left && stop_rivals(sv, id, 0, e) < 0) || job_refresh(sv, id, t, e) < 0)
         return -1;
     return 1;
 }
 
-int job_retry(struct server *sv, int64_t id, struct tally *t, struct err *e)
+int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *t, struct err *e)
 {
     struct job_row job;
 
     if (job_load(sv, id, &job, e) < 0)
         return -1;
-    if (job.state != JOB_FAILED && job.state != JOB_CANCELLED)
+    if ((job.state != JOB_FAILED && job.state != JOB_CANCELLED) || (states >> job.state & 1) == 0)
         return 0;
     if (db_run(sv->db, e, SQL_JOB_FORGIVE, "i", id) < 0 || job_refresh(sv, id, t, e) < 0)
+        return -1;
+    return 1;
+}
+
+int job_hold(struct server *sv, int64_t id, unsigned is_held, struct tally *t, struct err *e)
+{
+    struct job_row job;
+    bool is_over;
+
+    if (job_load(sv, id, &job, e) < 0)
+        return -1;
+    is_over = job_is_ended(job.state);
+    if (job.is_held == (is_held != 0) || (is_over && is_held != 0))
+        return 0;
+    if (db_run(sv->db, e, SQL_JOB_HOLD, "ii", id, (int64_t)is_held) < 0)
+        return -1;
+    if (is_over)
+        return 0;
+    if ((is_held != 0 && recall_of_job(sv, id, e) < 0) || job_refresh(sv, id, t, e) < 0)
         return -1;
     return 1;
 }
@@ -234,9 +397,12 @@ struct attempt_row {
     enum attempt_state state;
     int64_t seq;
     int64_t worker;
-    bool is_proven; /* known to be done by what lies on the share, not by its worker */
-    bool job_cancelled;
+    bool is_proven;     /* known to be done by what lies on the share, not by its worker */
+    bool job_cancelled; /* at once: what it published has to go again */
     int64_t sweep;
+    int64_t started_at;
+    int64_t ended_at;
+    int64_t cpu_ms;
 };
 
 /* 1, or 0 when there is no such attempt. */
@@ -253,10 +419,42 @@ static int attempt_row(struct stmt *s, struct attempt_row *a, struct err *e)
                                   .seq = stmt_int(s, 4),
                                   .worker = stmt_int(s, 5),
                                   .is_proven = stmt_int(s, 3) == ATTEMPT_DONE && stmt_is_null(s, 6),
-                                  .job_cancelled = stmt_int(s, 7) != 0,
-                                  .sweep = stmt_int(s, 8) };
+                                  .job_cancelled = stmt_int(s, 7) == CANCEL_NOW,
+                                  .sweep = stmt_int(s, 8),
+                                  .started_at = stmt_int(s, 9),
+                                  .ended_at = stmt_int(s, 10),
+                                  .cpu_ms = stmt_int(s, 11) };
     stmt_end(s);
     return rc;
+}
+
+/* The row once the event is taken.  An outcome that is told later does not undo what was known. */
+static struct attempt_row attempt_after(const struct server *sv, const struct attempt_row *a,
+                                        enum attempt_state state, const struct report *r)
+{
+    struct attempt_row after = *a;
+
+    after.state = state;
+    if (r->started_at > a->started_at)
+        after.started_at = r->started_at;
+    if (r->cpu_ms > a->cpu_ms)
+        after.cpu_ms = r->cpu_ms;
+    if (r->ended_at != 0)
+        after.ended_at = r->ended_at;
+    else if (attempt_is_live(a->state))
+        after.ended_at = turn_now_ms(sv);
+    return after;
+}
+
+static enum cause cause_of(const struct report *r)
+{
+    if (r->event != EV_FAIL && r->event != EV_LOSE)
+        return CAUSE_NONE;
+    if (r->cause != CAUSE_NONE)
+        return (enum cause)r->cause;
+    if (r->event == EV_LOSE)
+        return CAUSE_NODE_LOST;
+    return r->signal != SCHEMA_NONE ? CAUSE_SIGNAL : CAUSE_FAILED;
 }
 
 static int metrics_save(struct server *sv, int64_t attempt, const struct list *metrics,
@@ -265,24 +463,38 @@ static int metrics_save(struct server *sv, int64_t attempt, const struct list *m
     const struct metric *m = metrics->items;
 
     for (size_t i = 0; i < metrics->n; i++)
-        if (db_run(sv->db, e, SQL_METRIC_SET, "isfI", attempt, m[i].name, m[i].value, m[i].step) <
-            0)
+        if (db_run(sv->db, e, SQL_METRIC_SET, "isfIffi", attempt, m[i].name, m[i].value, m[i].step,
+                   m[i].min, m[i].max, m[i].n) < 0)
             return -1;
     return 0;
 }
 
 /* Writes the new state, and with an outcome all that is known about it. */
-static int attempt_save(struct server *sv, const struct attempt_row *a, enum attempt_state state,
-                        const struct report *r, struct err *e)
+static int attempt_save(struct server *sv, const struct attempt_row *after, const struct report *r,
+                        struct err *e)
 {
-    if (attempt_is_live(state))
-        return db_run(sv->db, e, SQL_ATTEMPT_STATE, "iiii", a->id, (int64_t)state, r->seq,
+    int64_t state = after->state;
+
+    if (attempt_is_live(after->state))
+        return db_run(sv->db, e, SQL_ATTEMPT_STATE, "iiii", after->id, state, r->seq,
                       r->event == EV_RUN ? r->at : r->started_at);
-    if (db_run(sv->db, e, SQL_ATTEMPT_END, "iiiiiIIssii", a->id, (int64_t)state, r->seq,
-               r->started_at, r->ended_at != 0 ? r->ended_at : turn_now_ms(sv), r->exit_code,
-               r->signal, r->reason, r->run_path, r->max_rss_bytes, r->cpu_ms) < 0)
+    if (db_run(sv->db, e, SQL_ATTEMPT_END, "iiiiiIIssiii", after->id, state, r->seq,
+               after->started_at, after->ended_at, r->exit_code, r->signal, r->reason, r->run_path,
+               r->max_rss_bytes, after->cpu_ms, (int64_t)cause_of(r)) < 0)
         return -1;
-    return metrics_save(sv, a->id, &r->metrics, e);
+    return metrics_save(sv, after->id, &r->metrics, e);
+}
+
+/* What the attempt took, as its row tells it, goes to the sweep's account, or is taken from there.
+ * One that lives, or was given back, has taken nothing. */
+static void tally_spent(struct tally *t, const struct attempt_row *a, int sign)
+{
+    if (attempt_is_live(a->state) || a->state == ATTEMPT_RECALLED || a->started_at == 0)
+        return;
+    t->spent_attempts += sign;
+    if (a->ended_at > a->started_at)
+        t->spent_ms += sign * (a->ended_at - a->started_at);
+    t->spent_cpu_ms += sign * a->cpu_ms;
 }
 
 /* The verdict when the table does not list the event for the attempt's state. */
@@ -300,16 +512,12 @@ static int attempt_follow(struct server *sv, const struct attempt_row *a, const 
 {
     switch ((enum attempt_event)r->event) {
     case EV_DONE:
-        if (tally_turn_to(sv, t, a->sweep, e) < 0)
-            return -1;
         if (r->exit_code != SCHEMA_NONE) {
             t->ran_jobs++;
             t->ran_ms += r->ended_at > r->started_at ? r->ended_at - r->started_at : 1;
         }
         turn_want_schedule(sv);
         return stop_rivals(sv, a->job, a->id, e);
-    case EV_SUPERSEDE:
-    case EV_LOSE: turn_want_schedule(sv); return db_run(sv->db, e, SQL_JOB_LOSS, "i", a->job);
     default:
         if (!attempt_is_live(attempt_next(a->state, (enum attempt_event)r->event)))
             turn_want_schedule(sv);
@@ -320,7 +528,13 @@ static int attempt_follow(struct server *sv, const struct attempt_row *a, const 
 static int attempt_accept(struct server *sv, const struct attempt_row *a, const struct report *r,
                           enum attempt_state next, struct tally *t, struct err *e)
 {
-    if (attempt_save(sv, a, next, r, e) < 0 || attempt_follow(sv, a, r, t, e) < 0)
+    struct attempt_row after = attempt_after(sv, a, next, r);
+
+    if (attempt_save(sv, &after, r, e) < 0 || tally_turn_to(sv, t, a->sweep, e) < 0)
+        return -1;
+    tally_spent(t, a, -1);
+    tally_spent(t, &after, 1);
+    if (attempt_follow(sv, a, r, t, e) < 0)
         return -1;
     return job_refresh(sv, a->job, t, e);
 }

@@ -11,8 +11,8 @@
 
 #include "server/server.h"
 
-/* A job whose attempts were lost this often is taken for the cause, and fails. */
-enum { JOB_LOSSES_MAX = 5 };
+/* How a job is cancelled, as its row keeps it: at once, or when what runs has ended. */
+enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
 
 /* Changes of one sweep's counters, gathered over many jobs and written once. */
 struct tally {
@@ -21,6 +21,9 @@ struct tally {
     int64_t ready;
     int64_t ran_jobs;
     int64_t ran_ms;
+    int64_t spent_attempts; /* of attempts that ran and have ended, whatever came of them */
+    int64_t spent_ms;
+    int64_t spent_cpu_ms;
 };
 
 /*
@@ -31,16 +34,29 @@ struct tally {
 int job_refresh(struct server *sv, int64_t id, struct tally *tally, struct err *e);
 int tally_flush(struct server *sv, struct tally *tally, struct err *e);
 
-/* Marks the job cancelled and orders its live attempts stopped: 1, 0 when it was over, -1. */
-int job_cancel(struct server *sv, int64_t id, struct tally *tally, struct err *e);
-/* Queues a job again that failed or was cancelled: 1, 0 when it is neither, -1. */
-int job_retry(struct server *sv, int64_t id, struct tally *tally, struct err *e);
+/* What people do to a job: 1 when that changed it, 0, -1. */
+
+/* how: enum job_cancelling.  Live attempts are ordered stopped; with CANCEL_DRAIN a job that runs
+ * is left alone, and is not tried again. */
+int job_cancel(struct server *sv, int64_t id, unsigned how, struct tally *tally, struct err *e);
+/* Queues it again if it failed or was cancelled, and that state is in states (1 << JOB_FAILED). */
+int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *tally, struct err *e);
+/* Paused (1), it is not handed out; what was, but has not started, is recalled. */
+int job_hold(struct server *sv, int64_t id, unsigned is_held, struct tally *tally, struct err *e);
+
+/*
+ * The same to a whole sweep that is not over.  Returns how many of its queued jobs that changed, -1.
+ * The tally must have been flushed.
+ */
+int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e);
+int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* not its held jobs */
 
 /* A worker's report on an attempt.  Only its own worker may report on it. */
 int attempt_report(struct server *sv, int64_t worker, const struct report *report,
                    enum verdict *verdict, struct tally *tally, struct err *e);
 
-/* ludwigd's own finding about an attempt (a lease ran out): the event must be allowed. */
+/* ludwigd's own finding about an attempt (a lease ran out): the event must be allowed.  What is lost
+ * so, is by node-lost. */
 int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, const char *reason,
                  struct tally *tally, struct err *e);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_change.c - cancel and retry jobs, stop ludwigd */
+/* handle_change.c - cancel, retry, pause and resume jobs, stop ludwigd */
 #include <inttypes.h>
+#include <string.h>
 
 #include "common/log.h"
 #include "server/attempts.h"
@@ -11,11 +12,18 @@
 /* Where it stands, in ask->progress. */
 enum { TARGET, LAST_NO, CHANGED };
 
-typedef int (*job_change_fn)(struct server *sv, int64_t job, struct tally *tally, struct err *e);
+typedef int (*job_change_fn)(struct server *sv, int64_t job, unsigned how, struct tally *tally,
+                             struct err *e);
+/* How many of its jobs that changed, -1. */
+typedef int64_t (*sweep_change_fn)(struct server *sv, int64_t sweep, struct err *e);
 
 struct change {
-    job_change_fn change;
     const char *event;
+    job_change_fn change;
+    unsigned how;
+    enum sql_name next;    /* finds the jobs that it may concern */
+    sweep_change_fn whole; /* for a target that is a whole sweep, before its jobs; NULL: nothing */
+    bool is_whole_all;     /* its jobs are not changed one by one then */
     struct tally tally;
 };
 
@@ -33,12 +41,12 @@ static int check_target(struct server *sv, const struct conn *c, const struct ta
 }
 
 /* The next job of the target: 1, 0 when there is none, -1. */
-static int next_job(struct server *sv, const struct target *target, int64_t after, int64_t *job,
-                    int64_t *no, struct err *e)
+static int next_job(struct server *sv, enum sql_name next, const struct target *target,
+                    int64_t after, int64_t *job, int64_t *no, struct err *e)
 {
     int64_t first = target->first > after + 1 ? target->first : after + 1;
     int64_t last = target->last == 0 ? INT64_MAX : target->last;
-    struct stmt *s = db_ask(sv->db, SQL_JOB_NEXT, "iii", target->sweep, first, last);
+    struct stmt *s = db_ask(sv->db, next, "iii", target->sweep, first, last);
     int rc = stmt_step(s, e);
 
     if (rc == 1) {
@@ -49,22 +57,43 @@ static int next_job(struct server *sv, const struct target *target, int64_t afte
     return rc;
 }
 
-static int change_target(struct server *sv, struct ask *ask, struct change *change,
-                         const struct target *target, struct err *e)
+static int change_jobs_of(struct server *sv, struct ask *ask, struct change *change,
+                          const struct target *target, struct err *e)
 {
     int64_t job = 0;
     int rc;
 
     while (!turn_is_full(sv)) {
-        rc = next_job(sv, target, ask->progress[LAST_NO], &job, &ask->progress[LAST_NO], e);
+        rc = next_job(sv, change->next, target, ask->progress[LAST_NO], &job,
+                      &ask->progress[LAST_NO], e);
         if (rc <= 0)
             return rc;
-        rc = change->change(sv, job, &change->tally, e);
+        rc = change->change(sv, job, change->how, &change->tally, e);
         if (rc < 0)
             return err_wrap(e, "job %" PRId64 ".%" PRId64, target->sweep, ask->progress[LAST_NO]);
         ask->progress[CHANGED] += rc;
     }
     return 1;
+}
+
+/* A second time, in a later turn, the sweep is changed already. */
+static int change_target(struct server *sv, struct ask *ask, struct change *change,
+                         const struct target *target, struct err *e)
+{
+    bool is_whole = target->first == 0 && target->last == 0;
+    int64_t n = 0;
+
+    if (is_whole && change->whole != NULL && ask->progress[LAST_NO] == 0) {
+        if (tally_flush(sv, &change->tally, e) < 0)
+            return -1;
+        n = change->whole(sv, target->sweep, e);
+    }
+    if (n < 0)
+        return -1;
+    ask->progress[CHANGED] += n;
+    if (is_whole && change->is_whole_all)
+        return 0;
+    return change_jobs_of(sv, ask, change, target, e);
 }
 
 static int change_targets(struct server *sv, struct ask *ask, struct change *change,
@@ -125,18 +154,70 @@ int handle_cancel(struct server *sv, struct ask *ask, const void *request, void 
                   struct err *e)
 {
     const struct msg_cancel *req = request;
+    struct change change = { .event = req->drain ? "cancel-drain" : "cancel",
+                             .change = job_cancel,
+                             .how = req->drain ? CANCEL_DRAIN : CANCEL_NOW,
+                             .next = SQL_JOB_NEXT };
 
-    return change_jobs(sv, ask, (struct change){ job_cancel, "cancel", { 0 } }, &req->targets,
-                       reply, e);
+    return change_jobs(sv, ask, change, &req->targets, reply, e);
+}
+
+/* Which states are meant, as bits; none named: both that there are. */
+static int retry_states(const struct list *names, unsigned *states, struct err *e)
+{
+    const char *const *name = names->items;
+    const unsigned failed = 1u << JOB_FAILED, cancelled = 1u << JOB_CANCELLED;
+
+    *states = names->n == 0 ? failed | cancelled : 0;
+    for (size_t i = 0; i < names->n; i++) {
+        if (strcmp(name[i], job_state_names[JOB_FAILED]) == 0)
+            *states |= failed;
+        else if (strcmp(name[i], job_state_names[JOB_CANCELLED]) == 0)
+            *states |= cancelled;
+        else
+            return err_set(e, ERR_USAGE,
+                           "jobs that are '%s' cannot be retried: only failed and cancelled ones",
+                           name[i]);
+    }
+    return 0;
 }
 
 int handle_retry(struct server *sv, struct ask *ask, const void *request, void *reply,
                  struct err *e)
 {
     const struct msg_retry *req = request;
+    struct change change = { .event = "retry", .change = job_retry, .next = SQL_JOB_NEXT };
 
-    return change_jobs(sv, ask, (struct change){ job_retry, "retry", { 0 } }, &req->targets, reply,
-                       e);
+    if (retry_states(&req->states, &change.how, e) < 0)
+        return -1;
+    return change_jobs(sv, ask, change, &req->targets, reply, e);
+}
+
+int handle_pause(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    const struct msg_pause *req = request;
+    struct change change = { .event = "pause",
+                             .change = job_hold,
+                             .how = 1,
+                             .next = SQL_JOB_NEXT,
+                             .whole = sweep_pause,
+                             .is_whole_all = true };
+
+    return change_jobs(sv, ask, change, &req->targets, reply, e);
+}
+
+int handle_resume(struct server *sv, struct ask *ask, const void *request, void *reply,
+                  struct err *e)
+{
+    const struct msg_resume *req = request;
+    struct change change = { .event = "resume",
+                             .change = job_hold,
+                             .how = 0,
+                             .next = SQL_HELD_NEXT,
+                             .whole = sweep_resume };
+
+    return change_jobs(sv, ask, change, &req->targets, reply, e);
 }
 
 /* ---- shutdown ---- */

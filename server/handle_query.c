@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_query.c - sweeps, jobs, results and nodes, page by page */
+/* handle_query.c - sweeps, jobs, results, nodes and what was used, page by page */
 #include <inttypes.h>
 #include <string.h>
 
@@ -146,6 +146,7 @@ int handle_get_jobs(struct server *sv, struct ask *ask, const void *request, voi
 struct result_page {
     struct server *sv;
     struct arena *arena;
+    const char *project;
     struct job_result *items;
     size_t n;
     size_t limit;
@@ -162,8 +163,8 @@ static int take_results(struct result_page *page, struct stmt *s, int place_colu
     while ((rc = stmt_step(s, e)) == 1 && page->n < page->limit &&
            page->size_bytes < INFO_PAGE_BYTES) {
         page->next = offset + stmt_int(s, place_column);
-        if (info_result(page->sv, stmt_int(s, 0), page->arena, &page->items[page->n++],
-                        &page->size_bytes, e) < 0) {
+        if (info_result(page->sv, page->project, stmt_int(s, 0), page->arena,
+                        &page->items[page->n++], &page->size_bytes, e) < 0) {
             rc = -1;
             break;
         }
@@ -202,6 +203,7 @@ int handle_get_results(struct server *sv, struct ask *ask, const void *request, 
 
     if (see_sweep(sv, ask, req->sweep, &info, e) < 0)
         return -1;
+    page.project = info.project;
     page.items = arena_alloc(ask->arena, page.limit * sizeof *page.items);
     if (fill_results(&page, req->sweep, req->after, e) < 0)
         return -1;
@@ -265,5 +267,60 @@ int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, vo
     }
     stmt_end(s);
     rep->nodes = (struct list){ items, n };
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- what was used: everybody sees who takes how much ---- */
+
+enum { MS_PER_HOUR = 3600 * 1000 };
+
+/* Of attempts that run now, what they have had so far. */
+static int running_ms(struct server *sv, int64_t sweep, int64_t *ms, struct err *e)
+{
+    return db_get_int(sv->db, e, ms, SQL_USAGE_RUNNING, "ii", sweep, turn_now_ms(sv)) < 0 ? -1 : 0;
+}
+
+static int usage_row(struct server *sv, struct stmt *s, struct arena *a, struct usage_info *info,
+                     struct err *e)
+{
+    double hours;
+    int64_t now_ms = 0;
+
+    info->sweep = stmt_int(s, 0);
+    info->project = arena_strdup(a, stmt_text(s, 1));
+    info->name = stmt_is_null(s, 2) ? NULL : arena_strdup(a, stmt_text(s, 2));
+    info->user = arena_strdup(a, stmt_text(s, 3));
+    info->submitted_at = stmt_int(s, 4);
+    info->attempts = stmt_int(s, 5);
+    if (stmt_int(s, 10) > 0 && running_ms(sv, info->sweep, &now_ms, e) < 0)
+        return -1;
+    hours = (double)(stmt_int(s, 6) + now_ms) / MS_PER_HOUR;
+    info->hours = hours;
+    info->cpu_hours = hours * (double)stmt_int(s, 8) / 1000;
+    info->gpu_hours = hours * (double)stmt_int(s, 9) / 1000;
+    info->busy_cpu_hours = (double)stmt_int(s, 7) / MS_PER_HOUR;
+    return 0;
+}
+
+int handle_get_usage(struct server *sv, struct ask *ask, const void *request, void *reply,
+                     struct err *e)
+{
+    const struct msg_get_usage *req = request;
+    struct msg_usage_page *rep = reply;
+    int64_t before = req->before == 0 ? INT64_MAX : req->before;
+    size_t limit = page_limit(req->limit);
+    struct usage_info *items = arena_alloc(ask->arena, limit * sizeof *items);
+    struct stmt *s = db_ask(sv->db, SQL_USAGE_PAGE, "iii", before, req->since, (int64_t)limit + 1);
+    size_t n = 0;
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1 && n < limit)
+        if (usage_row(sv, s, ask->arena, &items[n++], e) < 0) {
+            rc = -1;
+            break;
+        }
+    rep->more = rc == 1;
+    stmt_end(s);
+    rep->rows = (struct list){ items, n };
     return rc < 0 ? -1 : 0;
 }

@@ -91,7 +91,83 @@ static int check_work(const struct work *w, struct err *e)
         if (!path_is_portable_name(data[i].name))
             return err_set(e, ERR_USAGE, "data: '%s' is no name that every system can show",
                            data[i].name);
+    if (check_text(w->container, "container", e) < 0 ||
+        check_text(w->checkpoint.signal, "checkpoint: signal", e) < 0)
+        return -1;
     return check_resources(&w->resources, e);
+}
+
+static bool is_cause(const char *name)
+{
+    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
+        if (strcmp(cause_names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* "1" to "255", as retry_lists compares them. */
+static bool is_exit_code(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n >= 1 && n <= 3 && text[0] != '0' && strspn(text, "0123456789") == n &&
+           strtol(text, NULL, 10) <= 255;
+}
+
+static int check_retry(const struct retry *r, struct err *e)
+{
+    const char *const *on = r->on.items;
+
+    for (size_t i = 0; i < r->on.n; i++)
+        if (!is_cause(on[i]) && !is_exit_code(on[i]))
+            return err_set(e, ERR_USAGE,
+                           "retry: on: '%s' is neither a cause nor an exit code from 1 to 255",
+                           on[i]);
+    return 0;
+}
+
+/* They become arguments of sbatch. */
+static int check_argument(const char *text, const char *what, bool is_option, struct err *e)
+{
+    if (text == NULL)
+        return 0;
+    if (text[0] == '\0' || (text[0] == '-') != is_option)
+        return err_set(e, ERR_USAGE, "slurm: %s: '%s' is none", what, text);
+    return check_text(text, "slurm", e);
+}
+
+static int check_arguments(const struct list *texts, const char *what, bool is_option,
+                           struct err *e)
+{
+    const char *const *items = texts->items;
+
+    for (size_t i = 0; i < texts->n; i++)
+        if (check_argument(items[i], what, is_option, e) < 0)
+            return -1;
+    return 0;
+}
+
+static int check_pools(const struct list *pools, struct err *e)
+{
+    const struct slurm_pool *p = pools->items;
+
+    for (size_t i = 0; i < pools->n; i++)
+        if (check_argument(p[i].partition, "partition", false, e) < 0 ||
+            check_argument(p[i].account, "account", false, e) < 0 ||
+            check_argument(p[i].qos, "qos", false, e) < 0 ||
+            check_argument(p[i].constraint, "constraint", false, e) < 0 ||
+            check_argument(p[i].gres, "gres", false, e) < 0 ||
+            check_arguments(&p[i].exclude, "exclude", false, e) < 0 ||
+            check_arguments(&p[i].extra, "extra", true, e) < 0)
+            return -1;
+    return 0;
+}
+
+static int check_ranking(const struct ranking *r, struct err *e)
+{
+    if (r->metric != NULL && r->metric[0] == '\0')
+        return err_set(e, ERR_USAGE, "results: metric: it is empty");
+    return check_text(r->metric, "results: metric", e);
 }
 
 static int check_begin(struct server *sv, const struct conn *c, const struct msg_submit_begin *req,
@@ -100,7 +176,9 @@ static int check_begin(struct server *sv, const struct conn *c, const struct msg
     if (req->reps < 1)
         return err_set(e, ERR_USAGE, "reps: at least 1");
     if (identity_may_submit(&sv->conf, c, e) < 0 || check_project(req->project, e) < 0 ||
-        check_text(req->name, "name", e) < 0 || check_nodes(&sv->conf, req, e) < 0)
+        check_text(req->name, "name", e) < 0 || check_nodes(&sv->conf, req, e) < 0 ||
+        check_pools(&req->pools, e) < 0 || check_retry(&req->retry, e) < 0 ||
+        check_ranking(&req->ranking, e) < 0)
         return -1;
     return check_work(&req->work, e);
 }
@@ -136,6 +214,25 @@ static struct bytes encode_nodes(const struct msg_submit_begin *req, struct buf 
     return buf_bytes(out);
 }
 
+/* Without bytes when there are none; the same for a policy that names nothing. */
+static struct bytes encode_pools(const struct list *pools, struct buf *out)
+{
+    const struct slurm_pool *p = pools->items;
+
+    if (pools->n > 0)
+        mp_add_list(out, pools->n);
+    for (size_t i = 0; i < pools->n; i++)
+        schema_encode(&slurm_pool_schema, &p[i], out);
+    return buf_bytes(out);
+}
+
+static struct bytes encode_retry(const struct retry *r, struct buf *out)
+{
+    if (r->on.n > 0)
+        schema_encode(&retry_schema, r, out);
+    return buf_bytes(out);
+}
+
 static char *stamp_of(int64_t ms, struct arena *a)
 {
     time_t seconds = (time_t)(ms / 1000);
@@ -148,25 +245,39 @@ static char *stamp_of(int64_t ms, struct arena *a)
     return arena_strdup(a, text);
 }
 
+/* What is kept of it as bytes. */
+struct encoded {
+    struct buf nodes, work, pools, retry;
+};
+
+static void encoded_free(struct encoded *b)
+{
+    buf_free(&b->nodes);
+    buf_free(&b->work);
+    buf_free(&b->pools);
+    buf_free(&b->retry);
+}
+
 static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
                          int64_t project, struct err *e)
 {
     const struct resources *r = &req->work.resources;
     const struct conn *c = ask->conn;
     struct digest digest, chain = { { 0 } };
-    struct buf work = { 0 };
-    struct buf nodes = { 0 };
+    struct encoded b = { 0 };
     int rc;
 
     work_digest(&req->work, &digest);
-    schema_encode(&work_schema, &req->work, &work);
-    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiitdsi", project, (int64_t)c->uid, c->user,
-                req->name, req->priority, req->reps, (int64_t)req->reuse, encode_nodes(req, &nodes),
-                buf_bytes(&work), &digest, r->cpus_milli, r->gpus_milli, r->memory_bytes,
-                r->time_ms, c->number, &ask->envelope->id, &chain,
-                stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv));
-    buf_free(&work);
-    buf_free(&nodes);
+    schema_encode(&work_schema, &req->work, &b.work);
+    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsi", project, (int64_t)c->uid,
+                c->user, req->name, req->priority, req->reps, (int64_t)req->reuse,
+                encode_nodes(req, &b.nodes), buf_bytes(&b.work), &digest, r->cpus_milli,
+                r->gpus_milli, r->memory_bytes, r->time_ms,
+                req->work.batch > 1 ? req->work.batch : (int64_t)1,
+                encode_pools(&req->pools, &b.pools), encode_retry(&req->retry, &b.retry),
+                req->ranking.metric, (int64_t)req->ranking.goal, c->number, &ask->envelope->id,
+                &chain, stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv));
+    encoded_free(&b);
     return rc < 0 ? -1 : db_last_id(sv->db);
 }
 

@@ -8,6 +8,7 @@
 #include "common/path.h"
 #include "server/attempts.h"
 #include "server/lease.h"
+#include "server/recall.h"
 
 /* ---- register ---- */
 
@@ -209,6 +210,7 @@ static void take_over(struct server *sv, int64_t conn)
     c->worker = c->registering;
     c->registering = 0;
     lease_connected(sv, c->worker);
+    turn_add_work(sv->turn, recall_unwanted, c->worker);
     turn_want_schedule(sv);
 }
 

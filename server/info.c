@@ -28,6 +28,13 @@ static const char *take_text(struct arena *a, struct buf *b)
 
 /* ---- sweeps ---- */
 
+int64_t info_mean_ms(int64_t ran_jobs, int64_t ran_ms)
+{
+    if (ran_jobs == 0)
+        return 0;
+    return ran_ms < ran_jobs ? 1 : ran_ms / ran_jobs;
+}
+
 void info_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int64_t *owner)
 {
     struct job_counts *jobs = &info->jobs;
@@ -48,6 +55,8 @@ void info_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, in
     info->submitted_at = stmt_int(s, 16);
     info->ended_at = stmt_int(s, 17);
     *owner = stmt_int(s, 18);
+    info->mean_ms = info_mean_ms(stmt_int(s, 19), stmt_int(s, 20));
+    info->ranking = (struct ranking){ copy_text(a, s, 21), (int)stmt_int(s, 22) };
 }
 
 int info_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,
@@ -118,10 +127,14 @@ static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
     enum attempt_state state;
 
     info->exit_code = info->signal = SCHEMA_NONE;
+    if (info->state == JOB_QUEUED && stmt_int(s, 18) != 0)
+        info->reason = "paused";
     if (stmt_is_null(s, 10))
         return;
     state = (enum attempt_state)stmt_int(s, 11);
     info->attempt = stmt_int(s, 10);
+    if (stmt_int(s, 17) > CAUSE_NONE && stmt_int(s, 17) < CAUSE_COUNT)
+        info->cause = cause_names[stmt_int(s, 17)];
     if (info->reason == NULL)
         info->reason = copy_text(a, s, 14);
     if (info->state == JOB_QUEUED && !attempt_is_live(state))
@@ -174,6 +187,12 @@ int info_job(struct server *sv, const char *project, int64_t job, struct arena *
 
 /* ---- results ---- */
 
+/* SQLite keeps a NaN as NULL. */
+static double float_or_nan(struct stmt *s, int column)
+{
+    return stmt_is_null(s, column) ? (double)NAN : stmt_float(s, column);
+}
+
 static int read_metrics(struct server *sv, int64_t attempt, struct arena *a, struct list *metrics,
                         size_t *size_bytes, struct err *e)
 {
@@ -183,18 +202,34 @@ static int read_metrics(struct server *sv, int64_t attempt, struct arena *a, str
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1) {
-        /* SQLite keeps a NaN as NULL. */
-        double value = stmt_is_null(s, 1) ? (double)NAN : stmt_float(s, 1);
-
-        items[n++] = (struct metric){ copy_text(a, s, 0), value, stmt_int(s, 2) };
+        items[n++] = (struct metric){ .name = copy_text(a, s, 0),
+                                      .value = float_or_nan(s, 1),
+                                      .step = stmt_int(s, 2),
+                                      .min = float_or_nan(s, 3),
+                                      .max = float_or_nan(s, 4),
+                                      .n = stmt_int(s, 5) };
         *size_bytes += METRIC_ABOUT_BYTES;
     }
     *metrics = (struct list){ items, n };
     return rc;
 }
 
-int info_result(struct server *sv, int64_t job, struct arena *a, struct job_result *result,
-                size_t *size_bytes, struct err *e)
+/* Where its files lie, or why there are none. */
+static void add_end(struct stmt *s, const char *project, struct arena *a, struct job_result *result)
+{
+    struct buf path = { 0 };
+
+    if (result->state == JOB_DONE) {
+        layout_run(&path, project, result->param_name, stmt_text(s, 7));
+        result->run_path = take_text(a, &path);
+        buf_free(&path);
+    } else if (result->state == JOB_FAILED) {
+        result->reason = copy_text(a, s, stmt_is_null(s, 8) ? 9 : 8);
+    }
+}
+
+int info_result(struct server *sv, const char *project, int64_t job, struct arena *a,
+                struct job_result *result, size_t *size_bytes, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_JOB_RESULT, "i", job);
     int rc = stmt_step(s, e);
@@ -203,6 +238,7 @@ int info_result(struct server *sv, int64_t job, struct arena *a, struct job_resu
         *result = (struct job_result){ .rep = stmt_int(s, 3), .state = (int)stmt_int(s, 4) };
         result->job = arena_printf(a, "%" PRId64 ".%" PRId64, stmt_int(s, 0), stmt_int(s, 1));
         result->param_name = param_name(a, stmt_int(s, 2));
+        add_end(s, project, a, result);
         if (read_params(s, 5, a, &result->params, size_bytes, e) < 0 ||
             (!stmt_is_null(s, 6) &&
              read_metrics(sv, stmt_int(s, 6), a, &result->metrics, size_bytes, e) < 0))

@@ -21,7 +21,10 @@ int info_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_i
 /* Adds about as many bytes to *size_bytes as the message will take for it. */
 int info_job(struct server *sv, const char *project, int64_t job, struct arena *a,
              struct job_info *info, size_t *size_bytes, struct err *e);
-int info_result(struct server *sv, int64_t job, struct arena *a, struct job_result *result,
-                size_t *size_bytes, struct err *e);
+int info_result(struct server *sv, const char *project, int64_t job, struct arena *a,
+                struct job_result *result, size_t *size_bytes, struct err *e);
+
+/* 0 when none has ended. */
+int64_t info_mean_ms(int64_t ran_jobs, int64_t ran_ms);
 
 #endif

@@ -90,9 +90,43 @@
     "CREATE INDEX request_at ON request(at);"                                                      \
     "INSERT INTO meta VALUES('version', 0);"
 
+/* pause, drain, retry by cause, batches, usage, ranges of measures */
+#define MIGRATION_2                                                                                \
+    "ALTER TABLE job ADD COLUMN held INTEGER NOT NULL DEFAULT 0;" /* paused by itself */           \
+    "CREATE INDEX job_held ON job(sweep, no) WHERE held <> 0;"                                     \
+    "ALTER TABLE job DROP COLUMN losses;" /* counted from its attempts */                          \
+    /* enum cause; the attempt whose process works through this one too, NULL: it has its own */   \
+    "ALTER TABLE attempt ADD COLUMN cause INTEGER NOT NULL DEFAULT 0;"                             \
+    "ALTER TABLE attempt ADD COLUMN batch INTEGER;"                                                \
+    /* failed ones by a signal or by themselves, lost ones with their node */                      \
+    "UPDATE attempt SET cause = CASE WHEN state = 8 THEN 5 WHEN signal IS NOT NULL THEN 2 ELSE 1 END" \
+    " WHERE state IN (5, 8);"                                                                      \
+    "DROP INDEX attempt_live;"                                                                     \
+    "CREATE INDEX attempt_live ON attempt(worker, sweep, state, recalled, batch)"                  \
+    " WHERE state <= 3;"                                                                           \
+    "ALTER TABLE metric ADD COLUMN least REAL;"                                                    \
+    "ALTER TABLE metric ADD COLUMN most REAL;"                                                     \
+    "ALTER TABLE metric ADD COLUMN n INTEGER NOT NULL DEFAULT 0;"                                  \
+    /* jobs to one process; struct retry and list of struct slurm_pool, NULL: none */              \
+    "ALTER TABLE sweep ADD COLUMN batch INTEGER NOT NULL DEFAULT 1;"                               \
+    "ALTER TABLE sweep ADD COLUMN retry BLOB;"                                                     \
+    "ALTER TABLE sweep ADD COLUMN pools BLOB;"                                                     \
+    /* what results are ranked by */                                                               \
+    "ALTER TABLE sweep ADD COLUMN metric TEXT;"                                                    \
+    "ALTER TABLE sweep ADD COLUMN goal INTEGER NOT NULL DEFAULT 0;"                                \
+    /* of all attempts that ran and have ended, whatever came of them */                           \
+    "ALTER TABLE sweep ADD COLUMN spent_attempts INTEGER NOT NULL DEFAULT 0;"                      \
+    "ALTER TABLE sweep ADD COLUMN spent_ms INTEGER NOT NULL DEFAULT 0;"                            \
+    "ALTER TABLE sweep ADD COLUMN spent_cpu_ms INTEGER NOT NULL DEFAULT 0;"                        \
+    "UPDATE sweep SET spent_attempts = a.n, spent_ms = a.ms, spent_cpu_ms = a.cpu_ms FROM"         \
+    " (SELECT sweep, count(*) AS n, sum(max(0, ended_at - started_at)) AS ms,"                     \
+    " sum(cpu_ms) AS cpu_ms FROM attempt WHERE state > 3 AND state <> 9 AND started_at > 0"        \
+    " GROUP BY sweep) a WHERE a.sweep = sweep.id;"                                                 \
+    "CREATE INDEX sweep_project ON sweep(project);"
+
 /* clang-format on */
 
 /* n-th: n */
-#define MIGRATIONS(X) X(MIGRATION_1)
+#define MIGRATIONS(X) X(MIGRATION_1) X(MIGRATION_2)
 
 #endif

@@ -38,7 +38,7 @@ static bool is_in_group(const struct conf *conf, const char *name, const char *n
     return false;
 }
 
-static bool names_node(const struct conf *conf, const char *name, const char *node)
+bool nodes_name_matches(const struct conf *conf, const char *name, const char *node)
 {
     return name[0] == '@' ? is_in_group(conf, name + 1, node) : strcmp(name, node) == 0;
 }
@@ -54,7 +54,7 @@ bool nodes_match(const struct conf *conf, struct bytes encoded, const char *node
     a = arena_create();
     if (mp_read(encoded.data, encoded.n, a, &names, NULL) == 0 && names.type == VALUE_LIST)
         for (size_t i = 0; i < names.list.n && !is_in; i++)
-            is_in = names_node(conf, names.list.items[i].str.s, node);
+            is_in = nodes_name_matches(conf, names.list.items[i].str.s, node);
     arena_destroy(a);
     return is_in;
 }

@@ -4,7 +4,8 @@
  *
  * In: each sweep's summary, the workers, what they hold, the caps, all as of now.
  * Out: hands, "so many jobs from the head of that sweep's queue to that worker",
- * and recalls, "so many that have not started back from that worker".
+ * and recalls, "so many that have not started back from that worker".  A job here is what
+ * one process works through: with batch: several jobs of the sweep.
  *
  * Users share fairly by what their live jobs hold of the machines (the larger of
  * their share of processors and of GPUs: dominant resource fairness, Ghodsi et al.

@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "common/layout.h"
-#include "server/attempts.h"
 #include "server/identity.h"
+#include "server/info.h"
 #include "server/nodes.h"
+#include "server/recall.h"
 #include "server/sched.h"
+
+_Static_assert((int)BATCH_MAX <= (int)HAND_MAX, "a batch fits into a hand");
 
 struct pass {
     struct server *sv;
@@ -20,9 +23,11 @@ struct pass {
     const char **nodes;  /* node name of each worker */
     size_t n_workers;
     struct sched_sweep *sweeps;
+    int64_t *batches; /* of each sweep: jobs to a process */
     size_t n_sweeps;
     struct sched_load *loads;
     size_t n_loads;
+    bool is_cut; /* a hand became smaller than it was meant to be */
 };
 
 /* Room for one more item of an array in the arena. */
@@ -83,11 +88,10 @@ static const bool *who_may(const struct pass *p, uid_t uid, struct bytes nodes)
     return may_use;
 }
 
-static int64_t mean_of(int64_t ran_jobs, int64_t ran_ms)
+/* How many processes work through so many jobs. */
+static int64_t processes_of(int64_t jobs, int64_t batch)
 {
-    if (ran_jobs == 0)
-        return 0;
-    return ran_ms < ran_jobs ? 1 : ran_ms / ran_jobs;
+    return (jobs + batch - 1) / batch;
 }
 
 static int gather_sweeps(struct pass *p, struct err *e)
@@ -96,16 +100,20 @@ static int gather_sweeps(struct pass *p, struct err *e)
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1) {
+        int64_t batch = stmt_int(s, 11);
+
         p->sweeps = grow(p->arena, p->sweeps, p->n_sweeps, sizeof *p->sweeps);
+        p->batches = grow(p->arena, p->batches, p->n_sweeps, sizeof *p->batches);
+        p->batches[p->n_sweeps] = batch;
         p->sweeps[p->n_sweeps++] =
             (struct sched_sweep){ .id = stmt_int(s, 0),
                                   .uid = (uid_t)stmt_int(s, 1),
                                   .priority = stmt_int(s, 2),
-                                  .ready = stmt_int(s, 3),
+                                  .ready = processes_of(stmt_int(s, 3), batch),
                                   .cpus_milli = stmt_int(s, 4),
                                   .gpus_milli = stmt_int(s, 5),
                                   .memory_bytes = stmt_int(s, 6),
-                                  .mean_ms = mean_of(stmt_int(s, 7), stmt_int(s, 8)),
+                                  .mean_ms = batch * info_mean_ms(stmt_int(s, 7), stmt_int(s, 8)),
                                   .waited_ms = turn_now_ms(p->sv) - stmt_int(s, 9),
                                   .may_use = who_may(p, (uid_t)stmt_int(s, 1), stmt_bytes(s, 10)) };
     }
@@ -128,8 +136,8 @@ static size_t sweep_index(const struct pass *p, int64_t id)
     return SIZE_MAX;
 }
 
-/* What one job of the sweep needs, for a sweep that has none ready and is not in the list. */
-static int load_needs(struct pass *p, struct sched_load *l, struct err *e)
+/* What one process of the sweep needs, for a sweep that has none ready and is not in the list. */
+static int load_needs(struct pass *p, struct sched_load *l, int64_t *batch, struct err *e)
 {
     struct stmt *s = db_ask(p->sv->db, SQL_SWEEP_NEEDS, "i", l->sweep_id);
     int rc = stmt_step(s, e);
@@ -139,8 +147,24 @@ static int load_needs(struct pass *p, struct sched_load *l, struct err *e)
         l->cpus_milli = stmt_int(s, 1);
         l->gpus_milli = stmt_int(s, 2);
         l->memory_bytes = stmt_int(s, 3);
-        l->mean_ms = mean_of(stmt_int(s, 4), stmt_int(s, 5));
+        *batch = stmt_int(s, 7);
+        l->mean_ms = *batch * info_mean_ms(stmt_int(s, 4), stmt_int(s, 5));
         l->may_use = who_may(p, l->uid, stmt_bytes(s, 6));
+    }
+    stmt_end(s);
+    return rc;
+}
+
+/* Where several jobs share a process, it is the processes that count. */
+static int count_processes(struct pass *p, struct sched_load *l, struct err *e)
+{
+    int64_t worker = p->workers[l->worker].id; // NOLINT(*NullDereference): a load is of a worker
+    struct stmt *s = db_ask(p->sv->db, SQL_SCHED_PROCESSES, "ii", worker, l->sweep_id);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        l->jobs = stmt_int(s, 0);
+        l->unstarted = stmt_int(s, 1);
     }
     stmt_end(s);
     return rc;
@@ -157,10 +181,11 @@ static int gather_loads(struct pass *p, struct err *e)
                                 .sweep_id = stmt_int(s, 1),
                                 .jobs = stmt_int(s, 2),
                                 .unstarted = stmt_int(s, 3) };
+        int64_t batch = 1;
 
         if (l.worker == SIZE_MAX)
             continue;
-        if (load_needs(p, &l, e) < 0)
+        if (load_needs(p, &l, &batch, e) < 0 || (batch > 1 && count_processes(p, &l, e) < 0))
             return -1;
         p->loads = grow(p->arena, p->loads, p->n_loads, sizeof *p->loads);
         p->loads[p->n_loads++] = l;
@@ -235,20 +260,57 @@ static int take_head(struct pass *p, int64_t sweep, size_t n, struct queued *que
         token_make(&q->assignment.token);
     }
     stmt_end(s);
+    p->is_cut |= params_bytes >= HAND_PARAMS_MAX_BYTES;
     return rc < 0 ? -1 : 0;
 }
 
-static int assign(struct pass *p, int64_t worker, struct queued *q, struct err *e)
+/* The attempt's row, -1. */
+static int64_t assign(struct pass *p, int64_t worker, struct queued *q, int64_t batch,
+                      struct err *e)
 {
     struct db *db = p->sv->db;
     struct assignment *a = &q->assignment;
+    int64_t attempt;
 
     if (q->attempts > 0 && db_get_int(db, e, &a->restart, SQL_STARTED_COUNT, "i", q->job) < 0)
         return -1;
-    if (db_run(db, e, SQL_ATTEMPT_INSERT, "iiitii", q->job, a->sweep, a->attempt, &a->token, worker,
-               turn_now_ms(p->sv)) < 0)
+    if (db_run(db, e, SQL_ATTEMPT_INSERT, "iiitiiI", q->job, a->sweep, a->attempt, &a->token,
+               worker, turn_now_ms(p->sv), batch) < 0)
         return -1;
-    return db_run(db, e, SQL_JOB_ASSIGNED, "iii", q->job, a->attempt, db_last_id(db));
+    attempt = db_last_id(db);
+    return db_run(db, e, SQL_JOB_ASSIGNED, "iii", q->job, a->attempt, attempt) < 0 ? -1 : attempt;
+}
+
+/* One process: those of a batch share a token, and the row of the first stands for all. */
+static int assign_batch(struct pass *p, int64_t worker, struct queued *q, size_t n, struct err *e)
+{
+    int64_t first = SCHEMA_NONE;
+    struct token token;
+
+    token_make(&token);
+    for (size_t i = 0; i < n; i++) {
+        int64_t attempt = assign(p, worker, &q[i], first, e);
+
+        if (attempt < 0 || (i == 0 && db_run(p->sv->db, e, SQL_ATTEMPT_LEADS, "i", attempt) < 0))
+            return -1;
+        if (i == 0)
+            first = attempt;
+        q[i].assignment.batch = token;
+    }
+    return 0;
+}
+
+static int assign_all(struct pass *p, int64_t worker, struct queued *q, size_t n, size_t batch,
+                      struct err *e)
+{
+    for (size_t i = 0; i < n; i += batch) {
+        size_t left = n - i;
+
+        if (batch == 1 ? assign(p, worker, &q[i], SCHEMA_NONE, e) < 0
+                       : assign_batch(p, worker, &q[i], left < batch ? left : batch, e) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int sweep_work_load(struct pass *p, int64_t sweep, struct sweep_work *w, struct err *e)
@@ -268,35 +330,39 @@ static int sweep_work_load(struct pass *p, int64_t sweep, struct sweep_work *w, 
     return rc;
 }
 
-/* At most HAND_MAX jobs of one sweep to one worker. Returns how many, -1 with e set. */
-static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t jobs, struct err *e)
+static void send_hand(struct pass *p, struct conn *c, struct sweep_work *work,
+                      const struct queued *queued, size_t n)
 {
-    struct server *sv = p->sv;
+    struct assignment *assignments = arena_alloc(p->arena, n * sizeof *assignments);
+    struct msg_hand hand = { ++c->hand_seq, { work, 1 }, { assignments, n } };
+
+    for (size_t i = 0; i < n; i++)
+        assignments[i] = queued[i].assignment;
+    turn_send(p->sv, c->number, MSG_HAND, &hand);
+}
+
+/* At most HAND_MAX jobs of one sweep to one worker. Returns how many processes, -1 with e set. */
+static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processes, struct err *e)
+{
     struct conn *c = p->conns[h->worker]; // NOLINT(*NullDereference): a hand is of a worker
     int64_t sweep = p->sweeps[h->sweep].id;
-    size_t max = jobs < HAND_MAX ? (size_t)jobs : HAND_MAX;
+    int64_t batch = p->batches[h->sweep];
+    int64_t most = processes < HAND_MAX / batch ? processes : HAND_MAX / batch;
+    size_t max = (size_t)(most * batch);
     struct queued *queued = arena_alloc(p->arena, max * sizeof *queued);
-    struct assignment *assignments = arena_alloc(p->arena, max * sizeof *assignments);
     struct sweep_work work = { 0 };
-    struct msg_hand hand = { .hand = ++c->hand_seq, .sweeps = { &work, 1 } };
     size_t n;
 
     if (take_head(p, sweep, max, queued, &n, e) < 0)
         return -1;
     if (n == 0)
         return 0;
-    if (sweep_work_load(p, sweep, &work, e) < 0)
+    if (sweep_work_load(p, sweep, &work, e) < 0 ||
+        assign_all(p, c->worker, queued, n, (size_t)batch, e) < 0 ||
+        db_run(p->sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(p->sv)) < 0)
         return -1;
-    for (size_t i = 0; i < n; i++) {
-        if (assign(p, c->worker, &queued[i], e) < 0)
-            return -1;
-        assignments[i] = queued[i].assignment;
-    }
-    if (db_run(sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(sv)) < 0)
-        return -1;
-    hand.assignments = (struct list){ assignments, n };
-    turn_send(sv, c->number, MSG_HAND, &hand);
-    return (int64_t)n;
+    send_hand(p, c, &work, queued, n);
+    return processes_of((int64_t)n, batch);
 }
 
 static int deal_all(struct pass *p, const struct sched_hand *h, struct err *e)
@@ -311,24 +377,12 @@ static int deal_all(struct pass *p, const struct sched_hand *h, struct err *e)
     return 0;
 }
 
-static int recall(struct pass *p, const struct sched_load *l, int64_t jobs, struct err *e)
+static int take_back(struct pass *p, const struct sched_recall *r, struct err *e)
 {
-    struct token_entry *tokens = arena_alloc(p->arena, (size_t)jobs * sizeof *tokens);
-    int64_t *ids = arena_alloc(p->arena, (size_t)jobs * sizeof *ids);
-    struct msg_recall order = { { tokens, 0 } };
+    const struct sched_load *l = &p->loads[r->load];
     int64_t worker = p->workers[l->worker].id; // NOLINT(*NullDereference): a recall is of a load
-    struct stmt *s = db_ask(p->sv->db, SQL_RECALLABLE, "iii", worker, l->sweep_id, jobs);
-    int rc;
 
-    while ((rc = stmt_step(s, e)) == 1) {
-        ids[order.tokens.n] = stmt_int(s, 0);
-        stmt_token(s, 1, &tokens[order.tokens.n++].token);
-    }
-    for (size_t i = 0; rc == 0 && i < order.tokens.n; i++)
-        rc = db_run(p->sv->db, e, SQL_RECALLED, "i", ids[i]) < 0 ? -1 : 0;
-    if (rc == 0 && order.tokens.n > 0)
-        turn_send(p->sv, p->conns[l->worker]->number, MSG_RECALL, &order);
-    return rc;
+    return recall_some(p->sv, worker, l->sweep_id, r->jobs, e);
 }
 
 static int carry_out(struct pass *p, const struct sched_plan *plan, struct err *e)
@@ -336,13 +390,10 @@ static int carry_out(struct pass *p, const struct sched_plan *plan, struct err *
     for (size_t i = 0; i < plan->n_hands; i++)
         if (deal_all(p, &plan->hands[i], e) < 0)
             return -1;
-    for (size_t i = 0; i < plan->n_recalls; i++) {
-        const struct sched_load *l = &p->loads[plan->recalls[i].load];
-
-        if (recall(p, l, plan->recalls[i].jobs, e) < 0)
+    for (size_t i = 0; i < plan->n_recalls; i++)
+        if (take_back(p, &plan->recalls[i], e) < 0)
             return -1;
-    }
-    return 0;
+    return p->is_cut;
 }
 
 int schedule_run(struct server *sv, struct err *e)

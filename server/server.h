@@ -74,12 +74,21 @@ HANDLER(submit_end);
 /* handle_change.c */
 HANDLER(cancel);
 HANDLER(retry);
+HANDLER(pause);
+HANDLER(resume);
 HANDLER(shutdown);
+/* handle_drain.c */
+HANDLER(drain);
+/* handle_preview.c */
+HANDLER(preview);
+/* handle_why.c */
+HANDLER(ask_why);
 /* handle_query.c */
 HANDLER(get_sweeps);
 HANDLER(get_jobs);
 HANDLER(get_results);
 HANDLER(get_nodes);
+HANDLER(get_usage);
 /* subscribe.c */
 HANDLER(subscribe);
 /* handle_worker.c */

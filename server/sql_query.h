@@ -9,7 +9,8 @@
 #define SWEEP_COLUMNS                                                                             \
     "s.id, p.name, s.name, s.user, s.state, s.priority, s.configs, s.reps, s.reused, s.n_queued," \
     " s.n_staging, s.n_running, s.n_publishing, s.n_done, s.n_failed, s.n_cancelled,"             \
-    " s.submitted_at, s.ended_at, s.uid FROM sweep s JOIN project p ON p.id = s.project"
+    " s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal"                  \
+    " FROM sweep s JOIN project p ON p.id = s.project"
 
 #define SQL_QUERY(X)                                                                               \
     X(SQL_SWEEP_OWNER, "SELECT uid FROM sweep WHERE id = ? AND state > 0")                         \
@@ -22,13 +23,15 @@
                     " ORDER BY no LIMIT ?")                                                        \
     X(SQL_JOB_INFO,                                                                                \
       "SELECT j.sweep, j.no, q.no, j.name, j.rep, j.state, j.reason, j.queued_at, j.ended_at,"     \
-      " q.value, a.no, a.state, a.exit_code, a.signal, a.reason, a.started_at, w.node"             \
+      " q.value, a.no, a.state, a.exit_code, a.signal, a.reason, a.started_at, w.node, a.cause,"   \
+      " j.held"                                                                                    \
       " FROM job j JOIN param q ON q.id = j.param LEFT JOIN attempt a ON a.id = j.attempt"         \
       " LEFT JOIN worker w ON w.id = a.worker WHERE j.id = ?")                                     \
-    X(SQL_JOB_RESULT, "SELECT j.sweep, j.no, q.no, j.rep, j.state, q.value, j.attempt"             \
-                      " FROM job j JOIN param q ON q.id = j.param WHERE j.id = ?")                 \
-    X(SQL_JOB_METRICS, "SELECT name, value, step FROM metric WHERE attempt = ? ORDER BY name"      \
-                       " LIMIT ?")                                                                 \
+    X(SQL_JOB_RESULT, "SELECT j.sweep, j.no, q.no, j.rep, j.state, q.value, j.attempt, j.name,"    \
+                      " j.reason, a.reason FROM job j JOIN param q ON q.id = j.param"              \
+                      " LEFT JOIN attempt a ON a.id = j.attempt WHERE j.id = ?")                   \
+    X(SQL_JOB_METRICS, "SELECT name, value, step, least, most, n FROM metric WHERE attempt = ?"    \
+                       " ORDER BY name LIMIT ?")                                                   \
     X(SQL_REUSED_PAGE, "SELECT job FROM reused WHERE sweep = ? AND job > ? ORDER BY job LIMIT ?")  \
     X(SQL_CHANGED_JOBS, "SELECT id, version FROM job WHERE sweep = ? AND version > ?"              \
                         " ORDER BY version LIMIT ?")                                               \
@@ -36,6 +39,29 @@
     X(SQL_WORKERS, "SELECT id, node, kind, drained, cpus_milli, gpus, memory_bytes, user, seen_at" \
                    " FROM worker ORDER BY node, id")                                               \
     X(SQL_WORKER_LIVE, "SELECT count(*), sum(state = 2) FROM attempt WHERE worker = ?"             \
-                       " AND state <= 3")
+                       " AND state <= 3")                                                          \
+    X(SQL_USAGE_PAGE, "SELECT s.id, p.name, s.name, s.user, s.submitted_at, s.spent_attempts,"     \
+                      " s.spent_ms, s.spent_cpu_ms, s.cpus_milli, s.gpus_milli,"                   \
+                      " s.n_running FROM sweep s JOIN project p ON p.id = s.project"               \
+                      " WHERE s.id < ? AND s.submitted_at >= ? AND s.state > 0"                    \
+                      " ORDER BY s.id DESC LIMIT ?")                                               \
+    X(SQL_USAGE_RUNNING, "SELECT coalesce(sum(max(0, ?2 - started_at)), 0) FROM attempt"           \
+                         " WHERE sweep = ?1 AND state <= 3 AND state = 2 AND started_at > 0")      \
+    X(SQL_PROJECT_RAN, "SELECT coalesce(sum(ran_jobs), 0), coalesce(sum(ran_ms), 0)"               \
+                       " FROM sweep WHERE project = ?")                                            \
+    X(SQL_DONE_REPS, "SELECT count(DISTINCT rep) FROM job WHERE state = 4 AND param = ?1"          \
+                     " AND rep < ?2 AND (?3 IS NULL OR work_digest = ?3)")                         \
+    X(SQL_JOB_BY_NO, "SELECT id, state, held FROM job WHERE sweep = ? AND no = ?")                 \
+    X(SQL_WHY_SWEEP, "SELECT uid, state, cpus_milli, gpus_milli, memory_bytes, nodes, user,"       \
+                     " priority FROM sweep WHERE id = ?")                                          \
+    X(SQL_WHY_BEFORE, "SELECT count(*) FROM job WHERE sweep = ? AND queue_order < ?")              \
+    X(SQL_WHY_ABOVE, "SELECT coalesce(sum(n_ready), 0) FROM sweep WHERE state = 1"                 \
+                     " AND n_ready > 0 AND uid = ? AND priority > ?")                              \
+    X(SQL_WHY_WORKERS, "SELECT id, node, user, drained, cpus_milli, gpus, memory_bytes"            \
+                       " FROM worker ORDER BY node, id")                                           \
+    X(SQL_WHY_LOAD, "SELECT coalesce(sum(s.cpus_milli), 0), coalesce(sum(s.gpus_milli), 0),"       \
+                    " coalesce(sum(s.memory_bytes), 0) FROM (SELECT DISTINCT sweep AS sweep,"      \
+                    " coalesce(batch, id) FROM attempt WHERE worker = ? AND state <= 3) a"         \
+                    " JOIN sweep s ON s.id = a.sweep")
 
 #endif

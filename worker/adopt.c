@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "worker/reap.h"
+#include "worker/spare.h"
 
 enum {
     /* A runner that does not say what it runs (stopped, or its disk hangs) is not waited for. */
@@ -57,6 +58,30 @@ bool adopt_move_to_ended(struct agent *ag, const char *hex)
     return is_there && renameat(ag->scratch.run_fd, hex, ag->scratch.ended_fd, hex) == 0;
 }
 
+bool adopt_end_for_runner(struct agent *ag, const struct attempt *a, const char *reason)
+{
+    const struct outcome x = { .event = EV_LOSE,
+                               .exit_code = SCHEMA_NONE,
+                               .signal = SCHEMA_NONE,
+                               .reason = reason,
+                               .started_at = a->started_at,
+                               .ended_at = units_now_ms() };
+    char hex[TOKEN_HEX];
+    char *checkpoint, *outcome;
+    bool has_ended;
+
+    token_hex(&a->token, hex);
+    checkpoint = mem_printf("%s/" JOB_CHECKPOINT, hex);
+    outcome = mem_printf("%s/" JOB_OUTCOME, hex);
+    has_ended = is_in(ag->scratch.run_fd, checkpoint) &&
+                !spare_is_fresh(ag->scratch.run_fd, checkpoint) &&
+                scratch_replace(ag->scratch.run_fd, outcome, &outcome_schema, &x, NULL) == 0 &&
+                adopt_move_to_ended(ag, hex);
+    free(checkpoint);
+    free(outcome);
+    return has_ended;
+}
+
 static void resolve_run(struct agent *ag, struct attempt *a, const char *hex)
 {
     if (!a->is_stale && adopt_move_to_ended(ag, hex))
@@ -65,9 +90,22 @@ static void resolve_run(struct agent *ag, struct attempt *a, const char *hex)
         flow_orphaned(ag, a);
 }
 
+/* Nothing on scratch knows it: it never started, or its files were wiped. */
+static void resolve_unseen(struct agent *ag, struct attempt *a, bool has_begun)
+{
+    if (a->is_stale)
+        flow_orphaned(ag, a);
+    else if (a->is_stopped)
+        flow_decide(ag, a, EV_CANCEL, NULL);
+    else if (has_begun)
+        flow_decide(ag, a, EV_RECALL, "its process was started without it");
+    else
+        flow_admit(ag, a);
+}
+
 /* In the direction in which folders move: the publisher of the agent before us may still be at
  * work, and what it moves meanwhile must be seen somewhere. */
-void adopt_resolve(struct agent *ag, struct attempt *a)
+static void resolve_one(struct agent *ag, struct attempt *a, bool has_begun)
 {
     char hex[TOKEN_HEX];
 
@@ -78,12 +116,52 @@ void adopt_resolve(struct agent *ag, struct attempt *a)
         flow_ended(ag, a);
     else if (is_in(ag->scratch.published_fd, hex))
         resolve_published(ag, a, hex);
-    else if (a->is_stale)
-        flow_orphaned(ag, a);
-    else if (a->is_stopped)
-        flow_decide(ag, a, EV_CANCEL, NULL);
     else
-        flow_admit(ag, a);
+        resolve_unseen(ag, a, has_begun);
+}
+
+static void resolve_first(struct agent *ag, struct attempt *a)
+{
+    if (a->phase == PHASE_GIVEN)
+        resolve_one(ag, a, false);
+}
+
+static void resolve_other(struct agent *ag, struct attempt *a)
+{
+    if (a->phase == PHASE_GIVEN)
+        resolve_one(ag, a, true);
+}
+
+static bool is_on_scratch(const struct agent *ag, const struct token *token)
+{
+    const int fds[] = { ag->scratch.run_fd, ag->scratch.ended_fd, ag->scratch.published_fd };
+    char hex[TOKEN_HEX];
+
+    token_hex(token, hex);
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+        if (is_in(fds[i], hex))
+            return true;
+    return false;
+}
+
+/* Its runner makes the members' folders first, then that of the process. */
+static bool has_begun(const struct agent *ag, const struct batch *b)
+{
+    struct ring *at, *after;
+
+    if (is_on_scratch(ag, &b->token))
+        return true;
+    for (RING_EACH(&b->members, at, after))
+        if (is_on_scratch(ag, &RING_ITEM(at, struct attempt, mate)->token))
+            return true;
+    return false;
+}
+
+void adopt_resolve(struct agent *ag, struct batch *b)
+{
+    if (b->is_shared && is_on_scratch(ag, &b->token))
+        flow_orphaned_process(ag, b);
+    flow_each_member(ag, b, b->is_shared && has_begun(ag, b) ? resolve_other : resolve_first);
 }
 
 /* Without its outcome it is one of which nothing is known, to whatever agent comes. */
@@ -146,18 +224,22 @@ static bool is_known_elsewhere(const struct agent *ag, int dir_fd, const char *h
     return false;
 }
 
+static bool is_held(const struct agent *ag, const struct token *token)
+{
+    return attempts_find(&ag->attempts, token) != NULL ||
+           attempts_find_batch(&ag->attempts, token) != NULL;
+}
+
 static void clear_folder(struct agent *ag, int dir_fd, const char *hex)
 {
     struct token token;
 
-    if (token_parse(hex, &token) < 0 || attempts_find(&ag->attempts, &token) != NULL ||
+    if (token_parse(hex, &token) < 0 || is_held(ag, &token) ||
         is_known_elsewhere(ag, dir_fd, hex) || !is_of_ours(ag, dir_fd, hex))
         return;
     if (dir_fd == ag->scratch.run_fd)
         reap_kill(&token);
-    mem_grow((void **)&ag->leftovers, &ag->leftovers_capacity, ag->n_leftovers,
-             sizeof *ag->leftovers);
-    ag->leftovers[ag->n_leftovers++] = token;
+    flow_add_leftover(ag, &token);
 }
 
 static void clear_folders(struct agent *ag, int dir_fd)
@@ -182,6 +264,7 @@ static void clear_all(struct agent *ag)
     clear_folders(ag, ag->scratch.ended_fd);
     clear_folders(ag, ag->scratch.published_fd);
     clear_folders(ag, ag->scratch.log_fd);
+    clear_folders(ag, ag->scratch.checkpoints_fd);
     strangers_look(ag);
     flow_discard_leftovers(ag);
 }
@@ -190,7 +273,7 @@ static void clear_all(struct agent *ag)
 
 static bool is_unresolved(const struct attempt *a)
 {
-    return a->phase == PHASE_GIVEN && a->runner == NULL;
+    return a->phase == PHASE_GIVEN && a->batch->runner == NULL;
 }
 
 void adopt_take_slots(struct agent *ag, struct slot_item *s, const struct order *order)
@@ -211,13 +294,13 @@ void adopt_take_slots(struct agent *ag, struct slot_item *s, const struct order 
     slots_take(ag->slots, s);
 }
 
-static void hold_slots(struct agent *ag, struct attempt *a, const char *hex)
+static void hold_slots(struct agent *ag, struct batch *b, const char *hex)
 {
     struct arena *arena = arena_create();
     struct order order;
 
-    if (!a->slot.is_running && adopt_read_order(ag->scratch.run_fd, hex, arena, &order) == 0)
-        adopt_take_slots(ag, &a->slot, &order);
+    if (!b->slot.is_running && adopt_read_order(ag->scratch.run_fd, hex, arena, &order) == 0)
+        adopt_take_slots(ag, &b->slot, &order);
     arena_destroy(arena);
 }
 
@@ -229,8 +312,8 @@ static void resolve_all(struct agent *ag)
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_unresolved(a)) {
-            slots_release(ag->slots, &a->slot);
-            adopt_resolve(ag, a);
+            slots_release(ag->slots, &a->batch->slot);
+            adopt_resolve(ag, a->batch);
         }
     }
     clear_all(ag);
@@ -250,9 +333,9 @@ static void resolve_ended(struct agent *ag)
         if (!is_unresolved(a))
             continue;
         if (is_in(ag->scratch.run_fd, hex))
-            hold_slots(ag, a, hex);
+            hold_slots(ag, a->batch, hex);
         else if (is_in(ag->scratch.ended_fd, hex) || is_in(ag->scratch.published_fd, hex))
-            adopt_resolve(ag, a);
+            resolve_one(ag, a, true);
     }
 }
 
@@ -298,26 +381,67 @@ void adopt_begin(struct agent *ag)
 /* ---- what runners say ---- */
 
 /* Also one that the registry does not know: it lives, so it counts. */
+static struct attempt *add_running(struct agent *ag, struct arena *arena, const struct order *order)
+{
+    struct attempt *a = attempts_add(&ag->attempts, arena, order);
+
+    registry_assigned(ag->registry, &a->order, NULL);
+    a->phase = PHASE_GIVEN;
+    return a;
+}
+
 static struct attempt *find_running(struct agent *ag, const struct token *token)
 {
     struct attempt *a = attempts_find(&ag->attempts, token);
+    struct arena *arena;
+    struct order order;
+    char hex[TOKEN_HEX];
+
+    if (a != NULL)
+        return a;
+    token_hex(token, hex);
+    arena = arena_create();
+    if (adopt_read_order(ag->scratch.run_fd, hex, arena, &order) == 0)
+        return add_running(ag, arena, &order);
+    arena_destroy(arena);
+    return NULL;
+}
+
+/* The process of several attempts, of which none may be left. */
+static struct batch *find_process(struct agent *ag, const struct token *token)
+{
+    struct batch *b = attempts_find_batch(&ag->attempts, token);
     struct arena *arena = arena_create();
     struct order order;
     char hex[TOKEN_HEX];
-    bool is_read;
 
     token_hex(token, hex);
-    is_read = adopt_read_order(ag->scratch.run_fd, hex, arena, &order) == 0;
-    if (a != NULL && !a->slot.is_running)
-        adopt_take_slots(ag, &a->slot, is_read ? &order : &a->order);
-    if (!is_read || a != NULL) {
-        arena_destroy(arena);
-        return a;
-    }
-    a = attempts_add(&ag->attempts, arena, &order);
-    registry_assigned(ag->registry, &a->order, NULL);
-    adopt_take_slots(ag, &a->slot, &order);
-    return a;
+    if (b == NULL && adopt_read_order(ag->scratch.run_fd, hex, arena, &order) == 0 &&
+        order_is_process(&order))
+        b = attempts_batch(&ag->attempts, &order);
+    arena_destroy(arena);
+    return b;
+}
+
+/* The order on scratch says on which processors and GPUs it runs. */
+static void take_slots(struct agent *ag, struct batch *b)
+{
+    const struct attempt *first = batch_first(b);
+    char hex[TOKEN_HEX];
+
+    token_hex(&b->token, hex);
+    hold_slots(ag, b, hex);
+    if (!b->slot.is_running && first != NULL)
+        adopt_take_slots(ag, &b->slot, &first->order);
+}
+
+static void take_over(struct agent *ag, struct attempt *a, int64_t started_at)
+{
+    a->started_at = started_at;
+    a->is_named = a->may_be_on_scratch = true;
+    if (a->is_stopped)
+        runner_stop(a->batch->runner, &a->token);
+    flow_watch(ag, a);
 }
 
 /* It ended while its runner's words were on their way. */
@@ -328,36 +452,80 @@ static bool is_over(const struct agent *ag, const struct token *token)
     return a != NULL && a->phase != PHASE_GIVEN;
 }
 
+static void adopt_single(struct agent *ag, struct runner *r, const struct note_hello *hello)
+{
+    struct attempt *a = is_over(ag, &hello->token) ? NULL : find_running(ag, &hello->token);
+
+    if (a == NULL)
+        return;
+    runner_assign(r, a->batch);
+    take_slots(ag, a->batch);
+    take_over(ag, a, hello->started_at);
+}
+
+static void forget_name(struct agent *ag, struct attempt *a)
+{
+    (void)ag;
+    a->is_named = false;
+}
+
+/* It has ended while nobody was there to hear of it. */
+static void resolve_unnamed(struct agent *ag, struct attempt *a)
+{
+    if (!a->is_named)
+        resolve_other(ag, a);
+}
+
+static void adopt_batch(struct agent *ag, struct runner *r, struct batch *b,
+                        const struct note_hello *hello)
+{
+    const struct token_entry *mates = hello->mates.items;
+
+    runner_assign(r, b);
+    flow_each_member(ag, b, forget_name);
+    for (size_t i = 0; i < hello->mates.n; i++) {
+        struct attempt *a = is_over(ag, &mates[i].token) ? NULL : find_running(ag, &mates[i].token);
+
+        if (a != NULL)
+            take_over(ag, a, hello->started_at);
+    }
+    take_slots(ag, b);
+    flow_each_member(ag, b, resolve_unnamed);
+}
+
 static void on_adopted(void *context, struct runner *r, const struct note_hello *hello)
 {
     struct agent *ag = context;
-    struct attempt *a;
+    struct batch *b;
 
-    if (!token_is_zero(&hello->token) && !is_over(ag, &hello->token) &&
-        (a = find_running(ag, &hello->token)) != NULL) {
-        runner_assign(r, a);
-        a->phase = PHASE_GIVEN;
-        a->started_at = hello->started_at;
-        a->may_be_on_scratch = true;
-        if (a->is_stopped)
-            runner_stop(r);
-        flow_watch(ag, a);
+    if (!token_is_zero(&hello->token)) {
+        b = find_process(ag, &hello->token);
+        if (b == NULL)
+            adopt_single(ag, r, hello);
+        else
+            adopt_batch(ag, r, b, hello);
     }
     go_on(ag);
+}
+
+static void start_member(struct agent *ag, struct attempt *a, int64_t at)
+{
+    a->started_at = at;
+    flow_watch_soon(ag, a);
+    outbox_hint(&ag->outbox, a, EV_RUN, at);
 }
 
 static void on_started(void *context, struct runner *r, const struct note_started *note)
 {
     struct agent *ag = context;
-    struct attempt *a = attempts_find(&ag->attempts, &note->token);
+    struct batch *b = runner_batch(r);
+    struct ring *at, *after;
 
-    (void)r;
-    if (a == NULL || a->phase != PHASE_GIVEN)
+    if (b == NULL || !token_equal(&b->token, &note->token))
         return;
-    a->started_at = note->at;
+    for (RING_EACH(&b->members, at, after))
+        start_member(ag, RING_ITEM(at, struct attempt, mate), note->at);
     flow_start_succeeded(ag);
-    flow_watch_soon(ag, a);
-    outbox_hint(&ag->outbox, a, EV_RUN, note->at);
 }
 
 /* It has ended without having started: was that its own fault, or this machine's? */
@@ -377,12 +545,26 @@ static void look_why(struct agent *ag, const struct attempt *a)
     arena_destroy(arena);
 }
 
+/* Its members have ended before it; what became of one that has not, the folders tell. */
+static void end_process(struct agent *ag, struct batch *b)
+{
+    struct token token = b->token;
+
+    flow_each_member(ag, b, resolve_other);
+    flow_add_leftover(ag, &token);
+    flow_discard_leftovers(ag);
+    flow_fill(ag);
+}
+
 static void on_ended(void *context, struct runner *r, const struct token *token)
 {
     struct agent *ag = context;
     struct attempt *a = attempts_find(&ag->attempts, token);
+    struct batch *b = attempts_find_batch(&ag->attempts, token);
 
     (void)r;
+    if (b != NULL)
+        end_process(ag, b);
     if (a == NULL || a->phase != PHASE_GIVEN)
         return;
     if (a->started_at == 0)
@@ -390,14 +572,15 @@ static void on_ended(void *context, struct runner *r, const struct token *token)
     flow_ended(ag, a);
 }
 
-static void on_lost(void *context, struct attempt *a)
+static void on_lost(void *context, struct batch *b)
 {
     struct agent *ag = context;
+    const struct attempt *first = b == NULL ? NULL : batch_first(b);
 
-    if (a != NULL && a->phase == PHASE_GIVEN && ag->is_adopted) {
-        slots_release(ag->slots, &a->slot);
-        adopt_resolve(ag, a);
-        if (a->phase == PHASE_QUEUED)
+    if (b != NULL && (ag->is_adopted || first == NULL)) {
+        slots_release(ag->slots, &b->slot);
+        adopt_resolve(ag, b);
+        if (first != NULL && first->phase == PHASE_QUEUED)
             flow_start_failed(ag, "its runner ended before it began");
     }
     go_on(ag);

@@ -65,7 +65,7 @@ struct agent {
     bool may_start;     /* ludwigd said what it no longer wants, or cannot be asked */
 
     struct ring young;   /* attempts that started a moment ago: their logs can wait */
-    struct ring orphans; /* attempts whose processes are being killed */
+    struct ring orphans; /* batches whose processes are being killed */
     uint64_t orphan_ms;
     bool is_registry_stuck; /* it cannot be written: nothing is sent meanwhile */
     uint64_t pause_ms;      /* the last attempts could not be started: the pause since; or 0 */
@@ -73,7 +73,7 @@ struct agent {
     struct token *settled;  /* to be discarded once the registry says they are gone */
     size_t n_settled, settled_capacity;
     struct token *leftovers; /* nobody's any more, still on scratch: to be discarded */
-    size_t n_leftovers, leftovers_capacity;
+    size_t n_leftovers, n_leftovers_sent, leftovers_capacity;
 
     uv_signal_t sigchld, sigterm, sigint;
     uv_prepare_t prepare;

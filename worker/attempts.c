@@ -12,15 +12,30 @@ void attempts_init(struct attempts *t)
 {
     *t = (struct attempts){ .n_buckets = BUCKETS_AT_FIRST };
     ring_init(&t->all);
+    ring_init(&t->batches);
     t->buckets = mem_alloc(t->n_buckets * sizeof(struct attempt *));
 }
 
 static void attempt_destroy(struct attempt *a)
 {
-    free(a->slot.cpus);
-    free(a->slot.gpus);
+    struct batch *b = a->batch;
+
+    if (b != NULL) {
+        batch_leave(a);
+        if (batch_is_over(b))
+            batch_destroy(b);
+    }
     arena_destroy(a->arena);
     free(a);
+}
+
+/* Runners go on without it. */
+static void let_go(struct attempt *a)
+{
+    if (a->batch == NULL)
+        return;
+    a->batch->runner = NULL;
+    ring_remove(&a->batch->orphan);
 }
 
 void attempts_free(struct attempts *t)
@@ -29,8 +44,14 @@ void attempts_free(struct attempts *t)
 
     if (t->buckets == NULL)
         return;
-    for (RING_EACH(&t->all, at, after))
-        attempt_destroy(RING_ITEM(at, struct attempt, ring));
+    for (RING_EACH(&t->all, at, after)) {
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        let_go(a);
+        attempt_destroy(a);
+    }
+    for (RING_EACH(&t->batches, at, after))
+        batch_destroy(RING_ITEM(at, struct batch, ring));
     free(t->buckets);
     *t = (struct attempts){ .n = 0 };
 }
@@ -72,25 +93,56 @@ struct attempt *attempts_find(const struct attempts *t, const struct token *toke
     return a;
 }
 
+struct batch *attempts_find_batch(const struct attempts *t, const struct token *token)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&t->batches, at, after)) {
+        struct batch *b = RING_ITEM(at, struct batch, ring);
+
+        if (token_equal(&b->token, token))
+            return b;
+    }
+    return NULL;
+}
+
+/* The newest is first: members come one after the other. */
+struct batch *attempts_batch(struct attempts *t, const struct order *order)
+{
+    const struct token *token = &order->assignment.batch;
+    struct batch *b = token_is_zero(token) ? NULL : attempts_find_batch(t, token);
+
+    if (b != NULL)
+        return b;
+    b = batch_create(order, ++t->last_number);
+    if (b->is_shared)
+        ring_insert(&t->batches, &b->ring);
+    return b;
+}
+
+static struct attempt *attempt_create(struct arena *arena, const struct order *order)
+{
+    struct attempt *a = mem_alloc(sizeof *a);
+
+    a->token = order->assignment.token;
+    a->arena = arena;
+    a->order = *order;
+    ring_init(&a->young);
+    ring_init(&a->telling.ring);
+    return a;
+}
+
 struct attempt *attempts_add(struct attempts *t, struct arena *arena, const struct order *order)
 {
-    const struct resources *needs = &order->work.work.resources;
     struct attempt *a;
 
     if (attempts_find(t, &order->assignment.token) != NULL) {
         arena_destroy(arena);
         return NULL;
     }
-    a = mem_alloc(sizeof *a);
-    a->token = order->assignment.token;
-    a->arena = arena;
-    a->order = *order;
-    ring_init(&a->young);
-    ring_init(&a->orphan);
-    ring_init(&a->telling.ring);
-    slot_item_init(&a->slot);
-    a->slot.number = ++t->last_number;
-    a->slot.need = (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
+    a = attempt_create(arena, order);
+    a->batch = attempts_batch(t, order);
+    ring_add_last(&a->batch->members, &a->mate);
     if (t->n >= t->n_buckets)
         grow(t);
     ring_add_last(&t->all, &a->ring);
@@ -108,7 +160,6 @@ void attempts_remove(struct attempts *t, struct attempt *a)
     *at = a->next_same_hash;
     ring_remove(&a->ring);
     ring_remove(&a->young);
-    ring_remove(&a->orphan);
     ring_remove(&a->telling.ring);
     t->n--;
     attempt_destroy(a);

@@ -9,11 +9,7 @@
 #ifndef LUDWIG_WORKER_ATTEMPTS_H
 #define LUDWIG_WORKER_ATTEMPTS_H
 
-#include "worker/orders.h"
-#include "worker/ring.h"
-#include "worker/slots.h"
-
-struct runner;
+#include "worker/batch.h"
 
 enum phase {
     PHASE_QUEUED,      /* waits for its data, for a look at the share, for a slot */
@@ -38,28 +34,32 @@ struct telling {
 };
 
 struct attempt {
-    struct ring ring;   /* among all, in order of arrival */
-    struct ring young;  /* among those that started a moment ago */
-    struct ring orphan; /* among those whose processes are being killed */
+    struct ring ring;  /* among all, in order of arrival */
+    struct ring young; /* among those that started a moment ago */
+    struct ring mate;  /* among those of its batch */
     struct attempt *next_same_hash;
     struct token token;
     struct arena *arena; /* the order, and the report */
     struct order order;
     enum phase phase;
-    int64_t started_at;    /* 0: not yet */
-    uint64_t young_until;  /* by the loop's clock */
-    struct runner *runner; /* GIVEN: who has it; NULL: not known yet */
-    bool is_looked_at;     /* nobody published it before, as far as the share knows */
-    bool is_staging;       /* ludwigd is to know */
-    bool is_stopped;       /* ludwigd wants it to end */
-    bool is_stale;         /* of a time before the machine was restarted */
+    struct batch *batch;     /* QUEUED, GIVEN, ORPHANED: who shares its process; else NULL */
+    int64_t started_at;      /* 0: not yet */
+    uint64_t young_until;    /* by the loop's clock */
+    bool is_looked_at;       /* nobody published it before, as far as the share knows */
+    bool is_restored;        /* the checkpoint it goes on from is on scratch, or there is none */
+    uint64_t restore_due_at; /* ask for it again: by the loop's clock; 0: it has been asked for */
+    uint64_t restore_delay_ms;
+    bool is_staging; /* ludwigd is to know */
+    bool is_stopped; /* ludwigd wants it to end */
+    bool is_stale;   /* of a time before the machine was restarted */
+    bool is_named;   /* GIVEN: its runner said that it has it */
     bool may_be_on_scratch;
-    struct slot_item slot;
     struct telling telling;
 };
 
 struct attempts {
     struct ring all;
+    struct ring batches; /* those that were handed out as such */
     struct attempt **buckets;
     size_t n_buckets;
     size_t n;
@@ -74,6 +74,12 @@ void attempts_free(struct attempts *t);
 struct attempt *attempts_add(struct attempts *t, struct arena *a, const struct order *order);
 struct attempt *attempts_find(const struct attempts *t, const struct token *token);
 void attempts_remove(struct attempts *t, struct attempt *a);
+
+/* That of the order's token, made if there is none: of several attempts, or of the process of some
+ * that have all ended. */
+struct batch *attempts_batch(struct attempts *t, const struct order *order);
+/* Of several attempts; NULL when there is none. */
+struct batch *attempts_find_batch(const struct attempts *t, const struct token *token);
 
 /* What a worker says of it when it registers; ATTEMPT_NO: it is settled. */
 enum attempt_state attempt_state_of(const struct attempt *a);

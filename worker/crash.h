@@ -18,15 +18,21 @@
     X(outcome_written, runner, "the agent moves the folder to ended/ and has it published")       \
     X(ended_moved, runner, "the agent finds it in ended/ and has it published")                   \
     X(publish_begun, publisher, "published from the beginning")                                   \
+    X(series_added, publisher, "published from the beginning; the series lies there already")     \
     X(saved_scanned, publisher, "published from the beginning; names made portable stay so")      \
     X(copy_begun, publisher, "the half-made copy is removed and made again")                      \
     X(saved_moved, publisher, "goes on with the temporary folder on the share")                   \
     X(job_json_written, publisher, "goes on with the temporary folder, job.json is written anew") \
     X(log_shipped, publisher, "as before; the log is complete already")                           \
+    X(checkpoint_begun, publisher, "the half-made copy of the checkpoint is made again")          \
+    X(checkpoint_copied, publisher, "the copy of the checkpoint is made again")                   \
     X(group_synced, publisher, "as before; syncs again")                                          \
+    X(checkpoint_renamed, publisher, "finds the same checkpoint on the share: nothing to copy")   \
     X(result_renamed, publisher, "finds its own token under the final name: that is the verdict") \
     X(loser_removed, publisher, "finds the winner's token under the final name")                  \
     X(parents_synced, publisher, "finds its own token under the final name")                      \
+    X(checkpoint_alone, publisher, "as before; what is older is removed again")                   \
+    X(checkpoints_dropped, publisher, "as before; none is left on the share")                     \
     X(report_written, publisher, "the verdict is read again, the report written anew")            \
     X(published_moved, publisher, "the report in published/ is told to the agent again")          \
     X(withdraw_renamed, publisher, "the temporary folder is removed")                             \

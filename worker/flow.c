@@ -23,63 +23,120 @@ static void log_attempt(enum log_level level, const char *event, const struct at
               reason == NULL ? "" : reason, NULL);
 }
 
-static struct attempt *attempt_of(struct slot_item *item)
+static struct batch *batch_of(struct slot_item *item)
 {
-    return RING_ITEM(item, struct attempt, slot);
+    return RING_ITEM(item, struct batch, slot);
+}
+
+/* ---- batches ---- */
+
+static void end_if_over(struct agent *ag, struct batch *b)
+{
+    if (!batch_is_over(b))
+        return;
+    slots_drop(ag->slots, &b->slot);
+    slots_release(ag->slots, &b->slot);
+    batch_destroy(b);
+}
+
+void flow_each_member(struct agent *ag, struct batch *b,
+                      void (*each)(struct agent *ag, struct attempt *a))
+{
+    struct ring *at, *after;
+
+    b->is_held = true;
+    for (RING_EACH(&b->members, at, after))
+        each(ag, RING_ITEM(at, struct attempt, mate));
+    b->is_held = false;
+    end_if_over(ag, b);
+}
+
+/* One that waits goes on without it, and may be what the others waited for. */
+static void leave_batch(struct agent *ag, struct attempt *a)
+{
+    struct batch *b = a->batch;
+
+    if (b == NULL)
+        return;
+    batch_leave(a);
+    if (ring_is_empty(&b->members))
+        end_if_over(ag, b);
+    else if (batch_first(b)->phase == PHASE_QUEUED)
+        flow_enqueue(ag, b);
 }
 
 /* ---- queued ---- */
 
+void flow_enqueue(struct agent *ag, struct batch *b)
+{
+    bool is_ready = flow_is_staged(ag, b);
+
+    if (is_ready && !b->slot.is_waiting)
+        slots_add(ag->slots, &b->slot);
+    else if (!is_ready)
+        slots_drop(ag->slots, &b->slot);
+}
+
 void flow_admit(struct agent *ag, struct attempt *a)
 {
+    struct batch *b = a->batch;
+
     a->phase = PHASE_QUEUED;
-    if (!slots_could_fit(ag->slots, &a->slot.need)) {
+    if (!slots_could_fit(ag->slots, &b->slot.need)) {
         flow_recall(ag, a, "it needs more than this node can offer");
-        return;
+    } else if (b->slot.is_running || b->runner != NULL || !ring_is_empty(&b->orphan)) {
+        flow_recall(ag, a, "its process has started without it");
+    } else {
+        flow_stage(ag, a);
+        flow_enqueue(ag, b);
     }
-    flow_stage(ag, a);
-    if (flow_is_staged(ag, a))
-        slots_add(ag->slots, &a->slot);
 }
 
 /* ---- given to a runner ---- */
 
-static void list_cpus(struct attempt *a)
+static void list_cpus(struct attempt *a, const struct slot_item *slot)
 {
-    struct number *numbers = arena_alloc(a->arena, a->slot.n_cpus * sizeof *numbers);
+    struct number *numbers = arena_alloc(a->arena, slot->n_cpus * sizeof *numbers);
 
-    for (size_t i = 0; i < a->slot.n_cpus; i++)
-        numbers[i].number = a->slot.cpus[i];
-    a->order.cpus = (struct list){ numbers, a->slot.n_cpus };
+    for (size_t i = 0; i < slot->n_cpus; i++)
+        numbers[i].number = slot->cpus[i];
+    a->order.cpus = (struct list){ numbers, slot->n_cpus };
 }
 
 /* What Slurm set stays as it is for a job that has all of it. */
-static void list_gpus(const struct agent *ag, struct attempt *a)
+static void list_gpus(const struct agent *ag, struct attempt *a, const struct slot_item *slot)
 {
-    struct gpu_entry *entries = arena_alloc(a->arena, a->slot.n_gpus * sizeof *entries);
+    struct gpu_entry *entries = arena_alloc(a->arena, slot->n_gpus * sizeof *entries);
 
     a->order.in_slurm = getenv("SLURM_JOB_ID") != NULL;
-    a->order.gpus = (struct list){ entries, a->slot.n_gpus };
-    for (size_t i = 0; i < a->slot.n_gpus; i++)
-        entries[i].id = ag->gpus.gpus[a->slot.gpus[i]].id;
-    if (a->order.in_slurm && a->slot.n_gpus == ag->gpus.n)
+    a->order.gpus = (struct list){ entries, slot->n_gpus };
+    for (size_t i = 0; i < slot->n_gpus; i++)
+        entries[i].id = ag->gpus.gpus[slot->gpus[i]].id;
+    if (a->order.in_slurm && slot->n_gpus == ag->gpus.n)
         a->order.gpus.n = 0;
 }
 
-static int give(struct agent *ag, struct attempt *a)
+static void set_given(struct agent *ag, struct attempt *a)
 {
+    (void)ag;
+    a->phase = PHASE_GIVEN;
+    a->may_be_on_scratch = true;
+}
+
+static int give(struct agent *ag, struct batch *b)
+{
+    struct attempt *first = batch_first(b);
     struct err e = { 0 };
 
-    list_cpus(a);
-    list_gpus(ag, a);
-    if (runners_run(&ag->runners, a, &e) == 0) {
-        a->phase = PHASE_GIVEN;
-        a->may_be_on_scratch = true;
+    list_cpus(first, &b->slot);
+    list_gpus(ag, first, &b->slot);
+    if (runners_run(&ag->runners, b, &e) == 0) {
+        flow_each_member(ag, b, set_given);
         return 0;
     }
-    log_attempt(LOG_ERROR, "not-started", a, e.text);
-    slots_release(ag->slots, &a->slot);
-    slots_add(ag->slots, &a->slot);
+    log_attempt(LOG_ERROR, "not-started", first, e.text);
+    slots_release(ag->slots, &b->slot);
+    slots_add(ag->slots, &b->slot);
     flow_start_failed(ag, e.text);
     return -1;
 }
@@ -92,7 +149,7 @@ void flow_fill(struct agent *ag)
     if (!ag->is_adopted || !ag->may_start)
         return;
     while (flow_may_try(ag) && (item = slots_next(ag->slots, &gpus)) != NULL)
-        if (give(ag, attempt_of(item)) < 0)
+        if (give(ag, batch_of(item)) < 0)
             break;
     if (gpus.are_wanted)
         gpuwatch_ask(&ag->gpuwatch);
@@ -103,10 +160,9 @@ void flow_fill(struct agent *ag)
 void flow_ended(struct agent *ag, struct attempt *a)
 {
     a->phase = PHASE_ENDED;
-    a->runner = NULL;
     ring_remove(&a->young);
     a->may_be_on_scratch = true;
-    slots_release(ag->slots, &a->slot);
+    leave_batch(ag, a);
     flow_fill(ag);
     flow_order_publisher(ag, a);
     outbox_hint(&ag->outbox, a, EV_END, units_now_ms());
@@ -119,8 +175,7 @@ void flow_ended(struct agent *ag, struct attempt *a)
 static void decide(struct agent *ag, struct attempt *a, const struct report *r)
 {
     a->phase = PHASE_OUTCOME;
-    slots_drop(ag->slots, &a->slot);
-    slots_release(ag->slots, &a->slot);
+    leave_batch(ag, a);
     if (!a->may_be_on_scratch)
         registry_gone(ag->registry, &a->token, 1, NULL);
     outbox_outcome(&ag->outbox, a, r);
@@ -157,10 +212,30 @@ void flow_published(struct agent *ag, struct attempt *a, const struct report *re
     a->may_be_on_scratch = true;
     if (report->event == EV_LOSE)
         flow_unstage(ag, a);
+    if (report->event == EV_RECALL) /* its process did, but not it */
+        a->started_at = 0;
     decide(ag, a, copy_report(a, report));
 }
 
 /* ---- orphaned ---- */
+
+static bool is_stale(const struct batch *b)
+{
+    const struct attempt *first = batch_first(b);
+
+    return first != NULL && first->is_stale;
+}
+
+/* What it left for its next attempt is kept before it is told. */
+static void lose(struct agent *ag, struct attempt *a)
+{
+    if (a->phase != PHASE_ORPHANED)
+        return;
+    if (!a->is_stale && adopt_end_for_runner(ag, a, "runner-lost"))
+        flow_ended(ag, a);
+    else
+        flow_decide(ag, a, EV_LOSE, a->is_stale ? "the machine was restarted" : "runner-lost");
+}
 
 static void on_orphan_timer(uv_timer_t *timer)
 {
@@ -168,18 +243,31 @@ static void on_orphan_timer(uv_timer_t *timer)
     struct ring *at, *after;
 
     for (RING_EACH(&ag->orphans, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, orphan);
+        struct batch *b = RING_ITEM(at, struct batch, orphan);
+        struct token token = b->token;
+        bool is_shared = b->is_shared;
 
-        if (!a->is_stale && reap_kill(&a->token) > 0)
+        if (!is_stale(b) && reap_kill(&token) > 0)
             continue;
-        ring_remove(&a->orphan);
-        flow_decide(ag, a, EV_LOSE, a->is_stale ? "the machine was restarted" : "runner-lost");
+        ring_remove(&b->orphan);
+        flow_each_member(ag, b, lose);
+        if (is_shared)
+            flow_add_leftover(ag, &token);
     }
+    flow_discard_leftovers(ag);
     flow_fill(ag);
     if (ring_is_empty(&ag->orphans))
         return;
     ag->orphan_ms = ag->orphan_ms * 2 < ORPHAN_AT_MOST_MS ? ag->orphan_ms * 2 : ORPHAN_AT_MOST_MS;
     uv_timer_start(timer, on_orphan_timer, ag->orphan_ms, 0);
+}
+
+void flow_orphaned_process(struct agent *ag, struct batch *b)
+{
+    if (ring_is_empty(&b->orphan))
+        ring_add_last(&ag->orphans, &b->orphan);
+    ag->orphan_ms = ORPHAN_AT_FIRST_MS;
+    uv_timer_start(&ag->orphan_timer, on_orphan_timer, 0, 0);
 }
 
 void flow_orphaned(struct agent *ag, struct attempt *a)
@@ -189,10 +277,7 @@ void flow_orphaned(struct agent *ag, struct attempt *a)
     log_attempt(LOG_WARN, "runner-lost", a, NULL);
     a->phase = PHASE_ORPHANED;
     a->may_be_on_scratch = true;
-    a->runner = NULL;
-    ring_add_last(&ag->orphans, &a->orphan);
-    ag->orphan_ms = ORPHAN_AT_FIRST_MS;
-    uv_timer_start(&ag->orphan_timer, on_orphan_timer, 0, 0);
+    flow_orphaned_process(ag, a->batch);
 }
 
 /* ---- what ludwigd wants ---- */
@@ -203,8 +288,8 @@ void flow_stop(struct agent *ag, struct attempt *a)
         flow_decide(ag, a, EV_CANCEL, NULL);
     } else if (a->phase == PHASE_GIVEN && !a->is_stopped) {
         a->is_stopped = true;
-        if (a->runner != NULL)
-            runner_stop(a->runner);
+        if (a->batch->runner != NULL)
+            runner_stop(a->batch->runner, &a->token);
     }
 }
 
@@ -216,9 +301,14 @@ void flow_recall(struct agent *ag, struct attempt *a, const char *reason)
 
 /* ---- settled ---- */
 
+/* What never started may have been brought a checkpoint. */
 static void forget(struct agent *ag, struct attempt *a)
 {
     outbox_forget(a);
+    if (a->order.assignment.attempt > 1) {
+        flow_add_leftover(ag, &a->token);
+        flow_discard_leftovers(ag);
+    }
     attempts_remove(&ag->attempts, a);
 }
 
@@ -250,6 +340,7 @@ static void on_settled(void *context, struct attempt *a, enum verdict verdict)
 static void on_unwanted(void *context, struct attempt *a)
 {
     flow_stop(context, a);
+    flow_fill(context);
 }
 
 static int64_t send_batch(void *context, const struct msg_report *m)

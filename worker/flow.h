@@ -18,6 +18,8 @@ void flow_fill(struct agent *ag);
 void flow_ended(struct agent *ag, struct attempt *a);
 /* Its runner is gone without an outcome: its processes are killed, then it is reported lost. */
 void flow_orphaned(struct agent *ag, struct attempt *a);
+/* The same for a batch of which nobody is left but perhaps its process. */
+void flow_orphaned_process(struct agent *ag, struct batch *b);
 /* Its report lies in published/; report is copied. */
 void flow_published(struct agent *ag, struct attempt *a, const struct report *report);
 /* Its job was published already, by the attempt winner. */
@@ -29,14 +31,20 @@ void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event, 
 void flow_stop(struct agent *ag, struct attempt *a);
 /* ludwigd wants it back, if it has not started. */
 void flow_recall(struct agent *ag, struct attempt *a, const char *reason);
+/* Calls each for every attempt of the batch, after which it may be gone. */
+void flow_each_member(struct agent *ag, struct batch *b,
+                      void (*each)(struct agent *ag, struct attempt *a));
+/* Queues it for a slot if all of it that waits is ready. */
+void flow_enqueue(struct agent *ag, struct batch *b);
 /* Discards what ludwigd has acknowledged, once the registry says that it is gone. */
 void flow_discard_settled(struct agent *ag);
 
 extern const struct outbox_events flow_outbox_events;
 
-/* flow_stage.c - what has to happen before a slot: data in the cache, a look at the share */
+/* flow_stage.c - what has to happen before a slot: data in the cache, its checkpoint on scratch, a
+ * look at the share */
 void flow_stage(struct agent *ag, struct attempt *a);
-bool flow_is_staged(struct agent *ag, struct attempt *a);
+bool flow_is_staged(struct agent *ag, const struct batch *b);
 void flow_unstage(struct agent *ag, const struct attempt *a);
 void flow_on_staging_timer(uv_timer_t *timer);
 extern const struct service_events flow_stager_events;
@@ -45,7 +53,8 @@ extern const struct service_events flow_stager_events;
 void flow_watch(struct agent *ag, const struct attempt *a);
 /* Unless it ends within a moment: then all of its log goes with its result. */
 void flow_watch_soon(struct agent *ag, struct attempt *a);
-/* What adoption found on scratch that belongs to nobody. */
+/* What lies on scratch and belongs to nobody. */
+void flow_add_leftover(struct agent *ag, const struct token *token);
 void flow_discard_leftovers(struct agent *ag);
 /* By its phase: publish, withdraw or discard. */
 void flow_order_publisher(struct agent *ag, const struct attempt *a);
@@ -65,12 +74,14 @@ void strangers_free(struct agent *ag);
 
 /* adopt.c - what an earlier agent left */
 void adopt_begin(struct agent *ag);
-/* Decides by the folders on scratch what became of an attempt that no runner has. */
-void adopt_resolve(struct agent *ag, struct attempt *a);
+/* Decides by the folders on scratch what became of a batch that no runner has. */
+void adopt_resolve(struct agent *ag, struct batch *b);
 void adopt_on_timer(uv_timer_t *timer);
 extern const struct runner_events adopt_runner_events;
 /* A runner that died between writing the outcome and moving the folder had nothing else to do. */
 bool adopt_move_to_ended(struct agent *ag, const char *hex);
+/* Ends an attempt as its runner would, if it left a checkpoint: it lies in ended/ then. */
+bool adopt_end_for_runner(struct agent *ag, const struct attempt *a, const char *reason);
 int adopt_read_order(int dir_fd, const char *hex, struct arena *a, struct order *order);
 /* The lists of the order say on which processors and GPUs it runs. */
 void adopt_take_slots(struct agent *ag, struct slot_item *s, const struct order *order);

@@ -2,6 +2,7 @@
 /* flow_publish.c - what the publisher is told, and what it answers */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/layout.h"
 #include "common/log.h"
@@ -18,6 +19,7 @@ void flow_watch(struct agent *ag, const struct attempt *a)
 
     layout_log(&path, a->order.work.project, is->sweep, is->param_name, is->job_name, is->attempt);
     order.log_path = buf_text(&path);
+    order.every_ms = a->order.work.work.checkpoint.every_ms;
     service_send(&ag->publisher, ORDER_WATCH, &order);
     buf_free(&path);
 }
@@ -70,17 +72,38 @@ static void discard(struct agent *ag, const struct token *token)
     service_send(&ag->publisher, ORDER_DISCARD, &order);
 }
 
-/* Not kept any longer: what is missed by this is found by the next agent. */
+/* Kept until the publisher says that it is gone: another one may have to be asked. */
 static void send_leftovers(struct agent *ag)
 {
-    for (size_t i = 0; i < ag->n_leftovers; i++)
-        discard(ag, &ag->leftovers[i]);
-    ag->n_leftovers = 0;
+    while (ag->n_leftovers_sent < ag->n_leftovers)
+        discard(ag, &ag->leftovers[ag->n_leftovers_sent++]);
+}
+
+/* They come back in the order in which they were sent. */
+static void forget_leftover(struct agent *ag, const struct token *token)
+{
+    struct token *all = ag->leftovers;
+    size_t i = 0;
+
+    while (i < ag->n_leftovers_sent && !token_equal(&all[i], token))
+        i++;
+    if (i == ag->n_leftovers_sent)
+        return;
+    ag->n_leftovers_sent--;
+    ag->n_leftovers--;
+    memmove(&all[i], &all[i + 1], (ag->n_leftovers - i) * sizeof *all);
+}
+
+void flow_add_leftover(struct agent *ag, const struct token *token)
+{
+    mem_grow((void **)&ag->leftovers, &ag->leftovers_capacity, ag->n_leftovers,
+             sizeof *ag->leftovers);
+    ag->leftovers[ag->n_leftovers++] = *token;
 }
 
 void flow_discard_leftovers(struct agent *ag)
 {
-    if (ag->n_leftovers == 0)
+    if (ag->n_leftovers == ag->n_leftovers_sent)
         return;
     if (ag->publisher.chan == NULL)
         service_need(&ag->publisher);
@@ -93,6 +116,7 @@ static void on_up(void *context)
     struct agent *ag = context;
     struct ring *at, *after;
 
+    ag->n_leftovers_sent = 0;
     send_leftovers(ag);
     if (ag->is_resolved)
         strangers_look(ag);
@@ -134,6 +158,7 @@ static void take_discarded(struct agent *ag, const struct token *token)
 {
     struct attempt *a = attempts_find(&ag->attempts, token);
 
+    forget_leftover(ag, token);
     if (a != NULL && a->phase == PHASE_DISCARDING)
         attempts_remove(&ag->attempts, a);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flow_stage.c - data into the cache, and a look whether a job was done already */
+/* flow_stage.c - data into the cache, checkpoints, and a look whether a job was done already */
 
 #include "worker/flow.h"
 
@@ -9,6 +9,8 @@
 #include "common/layout.h"
 #include "common/log.h"
 #include "common/units.h"
+
+enum { RESTORE_AT_FIRST_MS = 1000 };
 
 /* ---- asking ---- */
 
@@ -56,6 +58,21 @@ static void order_look(struct agent *ag, const struct attempt *a)
     buf_free(&path);
 }
 
+static void order_restore(struct agent *ag, struct attempt *a)
+{
+    const struct assignment *is = &a->order.assignment;
+    struct order_restore order = { .token = a->token,
+                                   .share = a->order.share,
+                                   .project = a->order.work.project,
+                                   .param_name = is->param_name,
+                                   .job_name = is->job_name,
+                                   .attempt = is->attempt };
+
+    a->restore_due_at = 0;
+    a->is_staging = true;
+    service_send(&ag->stager, ORDER_RESTORE, &order);
+}
+
 /* A first attempt that no agent before us may have run needs no look. */
 void flow_stage(struct agent *ag, struct attempt *a)
 {
@@ -66,14 +83,26 @@ void flow_stage(struct agent *ag, struct attempt *a)
         a->is_looked_at = true;
     if (!a->is_looked_at)
         order_look(ag, a);
+    a->is_restored = a->order.assignment.attempt <= 1;
+    if (!a->is_restored)
+        order_restore(ag, a);
     staging_each_tree(&a->order.work.work, ask_for_tree, &in);
     if (a->is_staging && !was_staging)
         outbox_hint(&ag->outbox, a, EV_STAGE, units_now_ms());
 }
 
-bool flow_is_staged(struct agent *ag, struct attempt *a)
+/* Its members are jobs of one sweep: they need the same. */
+bool flow_is_staged(struct agent *ag, const struct batch *b)
 {
-    return a->is_looked_at && staging_has_all(&ag->staging, &a->order.work.work);
+    struct ring *at, *after;
+
+    for (RING_EACH(&b->members, at, after)) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, mate);
+
+        if (!a->is_looked_at || !a->is_restored)
+            return false;
+    }
+    return staging_has_all(&ag->staging, &batch_first(b)->order.work.work);
 }
 
 static void forget_tree(void *context, const struct digest *digest)
@@ -94,7 +123,7 @@ void flow_unstage(struct agent *ag, const struct attempt *a)
 
 static bool is_waiting(const struct attempt *a)
 {
-    return a->phase == PHASE_QUEUED && !a->slot.is_waiting;
+    return a->phase == PHASE_QUEUED && !a->batch->slot.is_waiting;
 }
 
 struct needing {
@@ -124,8 +153,8 @@ static void go_on(struct agent *ag)
     for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (is_waiting(a) && flow_is_staged(ag, a))
-            slots_add(ag->slots, &a->slot);
+        if (is_waiting(a) && a == batch_first(a->batch))
+            flow_enqueue(ag, a->batch);
     }
     flow_fill(ag);
 }
@@ -143,14 +172,43 @@ static void end_all(struct agent *ag, const struct digest *digest, enum attempt_
     }
 }
 
-static void wait_for_due(struct agent *ag)
+static uint64_t first_due(struct agent *ag)
 {
     const struct tree *t = staging_next_due(&ag->staging);
+    uint64_t first = t == NULL ? UINT64_MAX : t->due_at;
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->attempts.all, at, after)) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (a->restore_due_at > 0 && a->restore_due_at < first)
+            first = a->restore_due_at;
+    }
+    return first;
+}
+
+static void wait_for_due(struct agent *ag)
+{
+    uint64_t first = first_due(ag);
     uint64_t now = uv_now(&ag->loop);
 
-    if (t != NULL)
-        uv_timer_start(&ag->staging_timer, flow_on_staging_timer,
-                       t->due_at > now ? t->due_at - now : 0, 0);
+    if (first != UINT64_MAX)
+        uv_timer_start(&ag->staging_timer, flow_on_staging_timer, first > now ? first - now : 0, 0);
+}
+
+static void restore_due(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->attempts.all, at, after)) {
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (a->restore_due_at == 0 || a->restore_due_at > uv_now(&ag->loop))
+            continue;
+        a->restore_due_at = 0;
+        if (is_waiting(a))
+            order_restore(ag, a);
+    }
 }
 
 static bool is_needed(const struct agent *ag, const struct digest *digest)
@@ -179,6 +237,7 @@ void flow_on_staging_timer(uv_timer_t *timer)
         t->state = TREE_ASKED;
         order_tree(ag, t);
     }
+    restore_due(ag);
     wait_for_due(ag);
 }
 
@@ -201,6 +260,32 @@ static void take_staged(struct agent *ag, const struct note_staged *note)
     wait_for_due(ag);
 }
 
+/* One that was settled meanwhile has nobody else who removes it. */
+static void take_restored(struct agent *ag, const struct note_restored *note)
+{
+    struct attempt *a = attempts_find(&ag->attempts, &note->token);
+
+    if (a == NULL) {
+        flow_add_leftover(ag, &note->token);
+        flow_discard_leftovers(ag);
+    }
+    if (a == NULL || !is_waiting(a) || a->is_restored)
+        return;
+    if (note->error == NULL) {
+        a->is_restored = true;
+        flow_enqueue(ag, a->batch);
+        flow_fill(ag);
+        return;
+    }
+    log_event(LOG_WARN, "restore", "project", "%s", a->order.work.project, "why", "%s", note->error,
+              NULL);
+    a->restore_delay_ms = a->restore_delay_ms == 0 ? RESTORE_AT_FIRST_MS : 2 * a->restore_delay_ms;
+    a->restore_due_at = uv_now(&ag->loop) + a->restore_delay_ms;
+    if (a->restore_delay_ms > FLOW_PATIENCE_MS)
+        flow_recall(ag, a, note->error);
+    wait_for_due(ag);
+}
+
 static void take_found(struct agent *ag, const struct note_found *note)
 {
     struct attempt *a = attempts_find(&ag->attempts, &note->token);
@@ -208,23 +293,25 @@ static void take_found(struct agent *ag, const struct note_found *note)
     if (a == NULL || !is_waiting(a) || a->is_looked_at)
         return;
     a->is_looked_at = true;
-    if (note->found) {
+    if (note->found)
         flow_found(ag, a, &note->winner);
-        return;
-    }
-    if (flow_is_staged(ag, a))
-        slots_add(ag->slots, &a->slot);
+    else
+        flow_enqueue(ag, a->batch);
     flow_fill(ag);
 }
 
 static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
 {
     struct note_staged staged;
+    struct note_restored restored;
     struct note_found found;
 
     if (m->type == NOTE_STAGED) {
         if (message_body(&orders, m, a, &staged, e) == 0)
             take_staged(context, &staged);
+    } else if (m->type == NOTE_RESTORED) {
+        if (message_body(&orders, m, a, &restored, e) == 0)
+            take_restored(context, &restored);
     } else if (m->type == NOTE_FOUND) {
         if (message_body(&orders, m, a, &found, e) == 0)
             take_found(context, &found);
@@ -242,10 +329,12 @@ static void on_up(void *context)
         if (ag->staging.trees[i].state == TREE_ASKED)
             order_tree(ag, &ag->staging.trees[i]);
     for (RING_EACH(&ag->attempts.all, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_waiting(a) && !a->is_looked_at)
             order_look(ag, a);
+        if (is_waiting(a) && !a->is_restored)
+            order_restore(ag, a);
     }
 }
 

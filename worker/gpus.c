@@ -86,7 +86,7 @@ static void recall_what_cannot_start(struct agent *ag)
     for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (!slots_could_fit(ag->slots, &a->slot.need))
+        if (a->phase == PHASE_QUEUED && !slots_could_fit(ag->slots, &a->batch->slot.need))
             flow_recall(ag, a, "others use the GPUs of this node");
     }
 }

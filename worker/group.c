@@ -17,7 +17,7 @@
 
 /* ---- shares and folders ---- */
 
-static struct group_share *get_share(struct group *g, const char *share, struct err *e)
+struct group_share *group_share(struct group *g, const char *share, struct err *e)
 {
     struct group_share *s;
     int fd;
@@ -49,7 +49,7 @@ static void add_parents(struct group *g, struct group_folder *f)
 struct group_folder *group_folder(struct group *g, const char *share, const char *path,
                                   struct err *e)
 {
-    struct group_share *s = get_share(g, share, e);
+    struct group_share *s = group_share(g, share, e);
     struct group_folder *f;
 
     if (s == NULL)
@@ -94,7 +94,7 @@ int group_add_params(struct group *g, struct group_folder *f, const struct value
 
 int group_remove(struct group *g, const char *share, const char *path, struct err *e)
 {
-    struct group_share *s = get_share(g, share, e);
+    struct group_share *s = group_share(g, share, e);
     struct err why = { 0 };
 
     if (s == NULL)

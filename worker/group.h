@@ -43,6 +43,8 @@ struct group {
     size_t capacity;
 };
 
+/* NULL with e set. */
+struct group_share *group_share(struct group *g, const char *share, struct err *e);
 /* The folder inside a project, made if need be; NULL with e set. */
 struct group_folder *group_folder(struct group *g, const char *share, const char *path,
                                   struct err *e);

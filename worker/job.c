@@ -16,13 +16,12 @@
 
 #include "common/log.h"
 #include "common/mp.h"
-#include "common/template.h"
 #include "common/units.h"
 #include "worker/crash.h"
 #include "worker/jobdir.h"
-#include "worker/spawn.h"
+#include "worker/jobplan.h"
+#include "worker/signals.h"
 #include "worker/tree.h"
-#include "worker/words.h"
 
 /* What a job left behind in the background may finish its last write. */
 #define LEFTOVERS_MS 2000
@@ -45,6 +44,7 @@ static void set_reason(struct job *j, const char *text)
 static void end_without_start(struct job *j, int event, const struct err *why)
 {
     j->outcome.event = event;
+    j->outcome.cause = event == EV_FAIL ? CAUSE_FAILED : CAUSE_NONE;
     j->outcome.ended_at = units_now_ms();
     set_reason(j, why->text);
     j->phase = PHASE_OVER;
@@ -62,21 +62,61 @@ static void say_time_is_up(struct job *j)
     buf_free(&text);
 }
 
+/* Whether the kernel ended a process here, of this job or another, while it ran. */
+static bool saw_kills(const struct job *j)
+{
+    return j->oom != NULL && j->kills >= 0 && oom_kills(j->oom) > j->kills;
+}
+
+static bool was_out_of_memory(struct job *j, bool has_kills)
+{
+    struct oom_evidence x = { .status = j->status,
+                              .has_kills = has_kills,
+                              .max_rss_bytes = j->outcome.max_rss_bytes,
+                              .memory_bytes = j->memory_bytes,
+                              .limit_bytes = j->oom == NULL ? 0 : oom_limit_bytes(j->oom) };
+    struct buf reason = { 0 };
+    bool was = oom_judge(&x, &reason);
+
+    if (was)
+        set_reason(j, buf_text(&reason));
+    buf_free(&reason);
+    return was;
+}
+
+static void say_signal(struct job *j, int signal)
+{
+    j->outcome.cause = CAUSE_SIGNAL;
+    snprintf(j->reason, sizeof j->reason, "killed by signal %d (%s)", signal, strsignal(signal));
+    j->outcome.reason = j->reason;
+}
+
+static void say_code(struct job *j, int code, bool has_kills)
+{
+    j->outcome.cause = CAUSE_FAILED;
+    snprintf(j->reason, sizeof j->reason, "exit code %d%s", code,
+             has_kills ? "; memory ran out meanwhile, and the kernel ended a process of this job "
+                         "or of another one here"
+                       : "");
+    j->outcome.reason = j->reason;
+}
+
 static void judge_exit(struct job *j)
 {
-    int signal = WTERMSIG(j->status);
+    bool has_kills;
 
-    j->outcome.event = EV_FAIL;
-    if (WIFSIGNALED(j->status)) {
-        snprintf(j->reason, sizeof j->reason, "killed by signal %d (%s)", signal,
-                 strsignal(signal));
-        j->outcome.reason = j->reason;
-    } else if (WEXITSTATUS(j->status) != 0) {
-        snprintf(j->reason, sizeof j->reason, "exit code %d", WEXITSTATUS(j->status));
-        j->outcome.reason = j->reason;
-    } else {
+    if (WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0) {
         j->outcome.event = EV_DONE;
+        return;
     }
+    has_kills = saw_kills(j);
+    j->outcome.event = EV_FAIL;
+    if (was_out_of_memory(j, has_kills))
+        j->outcome.cause = CAUSE_OOM;
+    else if (WIFSIGNALED(j->status))
+        say_signal(j, WTERMSIG(j->status));
+    else
+        say_code(j, WEXITSTATUS(j->status), has_kills);
 }
 
 static void judge(struct job *j)
@@ -93,7 +133,13 @@ static void judge(struct job *j)
         break;
     case JOB_TIME_IS_UP:
         j->outcome.event = EV_FAIL;
+        j->outcome.cause = CAUSE_TIMEOUT;
         say_time_is_up(j);
+        break;
+    case JOB_IS_PREEMPTED:
+        j->outcome.event = EV_LOSE;
+        j->outcome.cause = CAUSE_PREEMPTED;
+        set_reason(j, "preempted");
         break;
     default: judge_exit(j);
     }
@@ -103,85 +149,73 @@ static void judge(struct job *j)
 
 /* ---- its start ---- */
 
-/* What is to be executed; everything in the arena. */
-static int plan_command(struct spawn *p, const struct work *w, const struct value *params,
-                        struct arena *a, struct err *e)
-{
-    struct buf command = { 0 };
-    int result = template_expand(w->command, params, &command, e);
-    char **shell_words = arena_alloc(a, 4 * sizeof *shell_words);
-    const char *text;
-
-    if (result == 0 && strlen(buf_text(&command)) != command.n)
-        result = err_set(e, ERR_USAGE, "the command has a NUL byte in it");
-    text = arena_strdup(a, buf_text(&command));
-    buf_free(&command);
-    p->shell = "/bin/sh";
-    if (w->setup == NULL) {
-        p->words = words_split(text, a);
-    } else {
-        text = arena_printf(a, "%s\n%s", w->setup, text);
-        /* What people write there ("source", conda) is meant for it. */
-        if (access("/bin/bash", X_OK) == 0)
-            p->shell = "/bin/bash";
-    }
-    if (p->words != NULL)
-        p->program = words_program(p->words[0], jobenv_get(p->env, "PATH"), a);
-    shell_words[0] = arena_strdup(a, p->shell + strlen("/bin/"));
-    shell_words[1] = arena_strdup(a, "-c");
-    shell_words[2] = arena_strdup(a, text);
-    p->shell_words = shell_words;
-    return result;
-}
-
-static int plan(struct spawn *p, const struct job_site *site, const struct order *o,
-                struct value *params, struct arena *a, struct err *e)
+static int read_params(const struct order *o, struct value *params, struct arena *a, struct err *e)
 {
     const struct bytes packed = o->assignment.params;
-    char hex[TOKEN_HEX];
-    const char *job_path;
 
     if (mp_read(packed.data, packed.n, a, params, e) < 0)
         return err_wrap(e, "parameters");
-    if (params->type != VALUE_MAP)
-        return err_set(e, ERR_PROTOCOL, "the parameters are no map");
-    token_hex(&o->assignment.token, hex);
-    job_path = arena_printf(a, "%s/%s/%s", site->scratch->path, SCRATCH_RUN, hex);
-    p->env = jobenv_make(o, site->user, job_path, a);
-    p->cpus = &o->cpus;
-    p->in_fd = site->null_fd;
-    return plan_command(p, &o->work.work, params, a, e);
+    return params->type == VALUE_MAP ? 0 : err_set(e, ERR_PROTOCOL, "the parameters are no map");
 }
 
-static void begin(struct job *j, const struct order *o)
+static void begin(struct job *j, const struct job_site *site, const struct order *o)
 {
+    const struct work *w = &o->work.work;
+
     *j = (struct job){ .phase = PHASE_RUNNING,
                        .token = o->assignment.token,
                        .deadline_ms = -1,
-                       .time_ms = o->work.work.resources.time_ms,
+                       .time_ms = w->resources.time_ms,
+                       .save_grace_ms = w->checkpoint.grace_ms,
+                       .has_container = w->container != NULL,
+                       .oom = site->oom,
+                       .kills = site->oom == NULL ? -1 : oom_kills(site->oom),
+                       .memory_bytes = w->resources.memory_bytes,
                        .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
+    if (w->checkpoint.signal != NULL)
+        j->save_signal = signals_number(w->checkpoint.signal);
     token_hex(&j->token, j->hex);
+}
+
+/* false: that cannot be, and it is over. */
+static bool prepare(struct job *j, const struct job_site *site, const struct order *o,
+                    struct arena *a, struct spawn *p, struct jobdir *dir)
+{
+    struct value params;
+    struct err e = { 0 };
+
+    if (read_params(o, &params, a, &e) < 0) {
+        end_without_start(j, EV_FAIL, &e);
+        return false;
+    }
+    if (jobdir_make(dir, site->scratch, site->spares, o,
+                    site->chunk != NULL ? site->chunk : &params, &e) < 0) {
+        end_without_start(j, EV_LOSE, &e);
+        return false;
+    }
+    /* Not before: with its folder, also what could not be planned is published as failed. */
+    if (jobplan_make(p, o, &params, site->scratch->path, site->user, a, &e) < 0) {
+        jobdir_close(dir);
+        end_without_start(j, EV_FAIL, &e);
+        return false;
+    }
+    p->work_fd = dir->work_fd;
+    p->in_fd = site->null_fd;
+    p->log_fd = dir->log_fd;
+    p->cpus = &o->cpus;
+    return true;
 }
 
 void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a)
 {
     struct spawn p = { 0 };
     struct jobdir dir;
-    struct value params;
     struct err e = { 0 };
     bool is_jobs_fault = false;
 
-    begin(j, o);
-    if (plan(&p, site, o, &params, a, &e) < 0) {
-        end_without_start(j, EV_FAIL, &e);
+    begin(j, site, o);
+    if (!prepare(j, site, o, a, &p, &dir))
         return;
-    }
-    if (jobdir_make(&dir, site->scratch, site->spares, o, &params, &e) < 0) {
-        end_without_start(j, EV_LOSE, &e);
-        return;
-    }
-    p.work_fd = dir.work_fd;
-    p.log_fd = dir.log_fd;
     j->outcome.started_at = units_now_ms();
     if (j->time_ms > 0)
         j->deadline_ms = units_monotonic_ms() + j->time_ms;
@@ -202,6 +236,21 @@ static void end_all(struct job *j, int64_t grace_ms)
     j->deadline_ms = units_monotonic_ms() + grace_ms;
 }
 
+/*
+ * It is asked to save its state first, if it can be: in a container the runtime is not, which
+ * would pass the signal on to the shell inside.
+ */
+static void end_gently(struct job *j, enum job_stop stop)
+{
+    j->stop = stop;
+    if (j->save_signal == 0 || signals_ask(j->save_signal, j->has_container ? j->pid : 0) == 0) {
+        end_all(j, GRACE_MS);
+        return;
+    }
+    j->phase = PHASE_CHECKPOINT;
+    j->deadline_ms = units_monotonic_ms() + j->save_grace_ms;
+}
+
 static void kill_all(struct job *j)
 {
     if (j->phase != PHASE_KILLING)
@@ -220,10 +269,19 @@ void job_cancel(struct job *j, int64_t grace_ms)
     if (j->phase == PHASE_NONE || j->phase == PHASE_OVER)
         return;
     j->stop = JOB_IS_CANCELLED;
-    if (j->phase == PHASE_RUNNING || j->phase == PHASE_LEFTOVERS)
+    if (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT || j->phase == PHASE_LEFTOVERS)
         end_all(j, grace_ms);
     else if (j->phase == PHASE_ENDING && deadline_ms < j->deadline_ms)
         j->deadline_ms = deadline_ms;
+}
+
+/* One that has ended by itself, or is being ended already, keeps its outcome. */
+void job_preempt(struct job *j)
+{
+    if (j->phase == PHASE_RUNNING)
+        end_gently(j, JOB_IS_PREEMPTED);
+    else if (j->phase == PHASE_LEFTOVERS)
+        end_all(j, GRACE_MS);
 }
 
 void job_tick(struct job *j)
@@ -231,10 +289,8 @@ void job_tick(struct job *j)
     if (j->deadline_ms < 0 || units_monotonic_ms() < j->deadline_ms)
         return;
     switch (j->phase) {
-    case PHASE_RUNNING:
-        j->stop = JOB_TIME_IS_UP;
-        end_all(j, GRACE_MS);
-        break;
+    case PHASE_RUNNING: end_gently(j, JOB_TIME_IS_UP); break;
+    case PHASE_CHECKPOINT:
     case PHASE_LEFTOVERS: end_all(j, GRACE_MS); break;
     case PHASE_ENDING:
     case PHASE_KILLING: kill_all(j); break;
@@ -257,7 +313,8 @@ static int64_t ms_of(const struct timeval *t)
     return (int64_t)t->tv_sec * 1000 + t->tv_usec / 1000;
 }
 
-/* What a process used, with those it waited for itself. */
+/* What a process used, with those it waited for itself: all of the job but what nobody waited
+ * for.  The memory is that of the largest one. */
 static void add_usage(struct job *j, const struct rusage *used)
 {
     int64_t max_rss_bytes = (int64_t)used->ru_maxrss * 1024;
@@ -265,6 +322,15 @@ static void add_usage(struct job *j, const struct rusage *used)
     if (max_rss_bytes > j->outcome.max_rss_bytes)
         j->outcome.max_rss_bytes = max_rss_bytes;
     j->outcome.cpu_ms += ms_of(&used->ru_utime) + ms_of(&used->ru_stime);
+}
+
+static void wait_for_leftovers(struct job *j)
+{
+    int64_t until_ms = units_monotonic_ms() + LEFTOVERS_MS;
+
+    if (j->phase == PHASE_RUNNING || until_ms < j->deadline_ms)
+        j->deadline_ms = until_ms;
+    j->phase = PHASE_LEFTOVERS;
 }
 
 void job_reap(struct job *j)
@@ -283,19 +349,18 @@ void job_reap(struct job *j)
     }
     if (j->phase == PHASE_NONE || j->phase == PHASE_OVER)
         return;
-    if (pid < 0 && errno == ECHILD) {
+    if (pid < 0 && errno == ECHILD)
         judge(j);
-    } else if (j->phase == PHASE_RUNNING && j->pid == 0) {
-        j->phase = PHASE_LEFTOVERS;
-        j->deadline_ms = units_monotonic_ms() + LEFTOVERS_MS;
-    }
+    else if (j->pid == 0 && (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT))
+        wait_for_leftovers(j);
 }
 
-static int write_outcome(const struct job *j, const struct scratch *s, struct err *e)
+static int write_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,
+                         struct err *e)
 {
-    char *path = mem_printf("%s/%s", j->hex, JOB_OUTCOME);
+    char *path = mem_printf("%s/%s", hex, JOB_OUTCOME);
     char *fresh = mem_printf("%s.new", path);
-    int result = scratch_write(s->run_fd, fresh, &outcome_schema, &j->outcome, e);
+    int result = scratch_write(s->run_fd, fresh, &outcome_schema, outcome, e);
 
     CRASH_POINT(outcome_begun);
     if (result == 0 && renameat(s->run_fd, fresh, s->run_fd, path) < 0)
@@ -303,6 +368,22 @@ static int write_outcome(const struct job *j, const struct scratch *s, struct er
     free(path);
     free(fresh);
     return result;
+}
+
+int job_save_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,
+                     struct err *e)
+{
+    /* What could not even be started, or was wiped, still has its outcome. */
+    if (write_outcome(s, hex, outcome, NULL) < 0) {
+        (void)mkdirat(s->run_fd, hex, 0700);
+        if (write_outcome(s, hex, outcome, e) < 0)
+            return -1;
+    }
+    CRASH_POINT(outcome_written);
+    if (renameat(s->run_fd, hex, s->ended_fd, hex) < 0)
+        return err_sys(e, "move %s to %s", hex, SCRATCH_ENDED);
+    CRASH_POINT(ended_moved);
+    return 0;
 }
 
 int job_save(struct job *j, struct scratch *s, struct err *e)
@@ -313,16 +394,8 @@ int job_save(struct job *j, struct scratch *s, struct err *e)
     /* First, as a full scratch may have no room for the outcome. */
     if (jobdir_shed(s, j->hex, &why) < 0)
         log_event(LOG_WARN, "not-shed", "attempt", "%s", j->hex, "error", "%s", why.text, NULL);
-    /* What could not even be started, or was wiped, still has its outcome. */
-    if (write_outcome(j, s, NULL) < 0) {
-        (void)mkdirat(s->run_fd, j->hex, 0700);
-        if (write_outcome(j, s, e) < 0)
-            return -1;
-    }
-    CRASH_POINT(outcome_written);
-    if (renameat(s->run_fd, j->hex, s->ended_fd, j->hex) < 0)
-        return err_sys(e, "move %s to %s", j->hex, SCRATCH_ENDED);
-    CRASH_POINT(ended_moved);
+    if (job_save_outcome(s, j->hex, &j->outcome, e) < 0)
+        return -1;
     j->phase = PHASE_NONE;
     return 0;
 }

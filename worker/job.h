@@ -2,9 +2,14 @@
 /*
  * job.h - one attempt from its start to the outcome on scratch
  *
- *   running ─main process ended─▶ leftovers ─2 s─▶ ending ─grace─▶ killing ─▶ over
- *      └──────── time limit, or order to stop ───────▲
+ *      ┌──── its main process ended ────┐
+ *      │                                ▼
+ *   running ─▶ checkpoint ─ended─▶ leftovers ─2 s─▶ ending ─grace─▶ killing ─▶ over
+ *      │           └────────── its own grace ─────────▲
+ *      └── cancelled; time limit, or preempted, and nobody to ask ──┘
  *
+ * Who may go on elsewhere (its time is up, or its place is taken away) and said by what
+ * signal is first asked to save its state (checkpoint:); who is cancelled is not.
  * It is over, from wherever it was, when no child of this process is left.
  */
 #ifndef LUDWIG_WORKER_JOB_H
@@ -13,11 +18,13 @@
 #include <sys/types.h>
 
 #include "worker/jobenv.h"
+#include "worker/oom.h"
 #include "worker/spare.h"
 
 enum job_phase {
     PHASE_NONE,
     PHASE_RUNNING,
+    PHASE_CHECKPOINT, /* it was asked to save its state */
     PHASE_LEFTOVERS,
     PHASE_ENDING,
     PHASE_KILLING,
@@ -25,7 +32,7 @@ enum job_phase {
 };
 
 /* Why it was told to end. */
-enum job_stop { JOB_NOT_STOPPED, JOB_TIME_IS_UP, JOB_IS_CANCELLED };
+enum job_stop { JOB_NOT_STOPPED, JOB_TIME_IS_UP, JOB_IS_PREEMPTED, JOB_IS_CANCELLED };
 
 struct job {
     enum job_phase phase;
@@ -37,6 +44,12 @@ struct job {
     int64_t deadline_ms; /* monotonic: when the phase ends; -1: never */
     int64_t time_ms;     /* its limit; 0: none */
     int64_t kill_pause_ms;
+    int save_signal; /* by which it is asked to save its state; 0: by none */
+    int64_t save_grace_ms;
+    bool has_container;
+    const struct oom *oom;
+    int64_t kills; /* oom_kills when it began */
+    int64_t memory_bytes;
     struct outcome outcome;
     char reason[REASON_MAX_BYTES + 1];
 };
@@ -45,13 +58,18 @@ struct job_site {
     struct scratch *scratch;
     struct spares *spares;
     const struct jobenv_user *user;
-    int null_fd; /* /dev/null */
+    int null_fd;               /* /dev/null */
+    const struct oom *oom;     /* NULL: nobody looks */
+    const struct value *chunk; /* of the process of a batch; NULL: of a job */
 };
 
 /* Starts it.  What cannot be started is over at once, and its outcome says why. */
 void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a);
 /* SIGTERM to all of it, SIGKILL after grace_ms. */
 void job_cancel(struct job *j, int64_t grace_ms);
+/* Its place is taken away: the same after it was asked to save its state, and the outcome says
+ * event lose, cause preempted. */
+void job_preempt(struct job *j);
 /* Collects children that ended; call it when SIGCHLD came. */
 void job_reap(struct job *j);
 /* Does what is due. */
@@ -61,5 +79,8 @@ int job_wait_ms(const struct job *j);
 
 /* Writes the outcome of what is over and moves the folder to ended/. */
 int job_save(struct job *j, struct scratch *s, struct err *e);
+/* The same for the folder run/<hex> and this outcome. */
+int job_save_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,
+                     struct err *e);
 
 #endif

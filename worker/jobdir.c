@@ -92,6 +92,21 @@ static int make_data(const struct jobdir *d, const struct scratch *s, const stru
     return result;
 }
 
+static int write_chunk(int fd, const struct value *chunk, struct err *e)
+{
+    struct buf json = { 0 }, packed = { 0 };
+    int result;
+
+    json_add_pretty(&json, chunk);
+    mp_add_value(&packed, chunk);
+    result = scratch_put(fd, JOB_CHUNK ".json", json.bytes, json.n, FILE_MODE, e);
+    if (result == 0)
+        result = scratch_put(fd, JOB_CHUNK ".msgpack", packed.bytes, packed.n, FILE_MODE, e);
+    buf_free(&json);
+    buf_free(&packed);
+    return result;
+}
+
 static int write_params(int fd, const struct order *o, const struct value *params, struct err *e)
 {
     const struct bytes packed = o->assignment.params;
@@ -120,16 +135,29 @@ static int make_fresh(const struct scratch *s, const char *name, struct err *e)
     return mkdirat(s->run_fd, name, 0700) < 0 ? err_sys(e, "create %s/%s", SCRATCH_RUN, name) : 0;
 }
 
-static int fill(struct jobdir *d, const struct scratch *s, const struct order *o,
-                const struct value *params, struct err *e)
+/* What a process needs to run. */
+static int fill_process(struct jobdir *d, const struct scratch *s, const struct order *o,
+                        struct err *e)
 {
-    if (scratch_write(d->fd, JOB_ORDER, &order_schema, o, e) < 0 ||
-        make_work(d, s, &o->work.work.source, e) < 0 || make_dir(d->fd, JOB_SAVE, e) < 0 ||
-        have_dir(d->fd, JOB_TMP, e) < 0 || make_data(d, s, &o->work.work.data, e) < 0 ||
-        write_params(d->fd, o, params, e) < 0)
+    if (make_work(d, s, &o->work.work.source, e) < 0 || have_dir(d->fd, JOB_TMP, e) < 0 ||
+        make_data(d, s, &o->work.work.data, e) < 0)
         return -1;
     d->work_fd = io_open_dir_at(d->fd, JOB_WORK, e);
     return d->work_fd < 0 ? -1 : 0;
+}
+
+static int fill(struct jobdir *d, const struct scratch *s, const struct order *o,
+                const struct value *params, struct err *e)
+{
+    if (scratch_write(d->fd, JOB_ORDER, &order_schema, o, e) < 0)
+        return -1;
+    if (!order_is_mate(o) && fill_process(d, s, o, e) < 0)
+        return -1;
+    if (order_is_process(o))
+        return write_chunk(d->fd, params, e);
+    if (make_dir(d->fd, JOB_SAVE, e) < 0)
+        return -1;
+    return write_params(d->fd, o, params, e);
 }
 
 static int open_log(struct jobdir *d, const struct scratch *s, const char *name, struct err *e)
@@ -168,6 +196,27 @@ static int make_of_spare(struct jobdir *d, const struct scratch *s, struct spare
     return -1;
 }
 
+/* Last of all: a folder that could not be made takes none with it. */
+static int take_checkpoint(const struct jobdir *d, const struct scratch *s, const struct order *o,
+                           const char *hex, struct err *e)
+{
+    char *brought;
+    int rc;
+
+    if (order_is_process(o))
+        return 0;
+    if (o->assignment.attempt <= 1)
+        return have_dir(d->fd, JOB_CHECKPOINT, e);
+    brought = mem_printf("%s/%s", SCRATCH_CHECKPOINTS, hex);
+    rc = renameat(s->fd, brought, d->fd, JOB_CHECKPOINT);
+    if (rc < 0 && errno == ENOENT)
+        rc = have_dir(d->fd, JOB_CHECKPOINT, e);
+    else if (rc < 0)
+        err_sys(e, "take %s", brought);
+    free(brought);
+    return rc;
+}
+
 /* Whatever is wrong with a spare folder is not wrong with a fresh one. */
 int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares,
                 const struct order *o, const struct value *params, struct err *e)
@@ -176,10 +225,10 @@ int jobdir_make(struct jobdir *d, const struct scratch *s, struct spares *spares
 
     *d = (struct jobdir){ -1, -1, -1 };
     token_hex(&o->assignment.token, hex);
-    if (make_of_spare(d, s, spares, hex, o, params) < 0 &&
+    if ((order_is_process(o) || make_of_spare(d, s, spares, hex, o, params) < 0) &&
         (make_fresh(s, hex, e) < 0 || make_in(d, s, s->run_fd, hex, o, params, e) < 0))
         return -1;
-    if (open_log(d, s, hex, e) == 0)
+    if (open_log(d, s, hex, e) == 0 && take_checkpoint(d, s, o, hex, e) == 0)
         return 0;
     jobdir_close(d);
     return -1;

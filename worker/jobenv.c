@@ -157,27 +157,38 @@ static void set_user(struct list_of_env *l, const struct jobenv_user *user, cons
     set(l, "PYTHONUNBUFFERED", "1");
 }
 
-static void set_ludwig(struct list_of_env *l, const struct order *o, const char *job_path)
+/* What the process of a batch finds in its chunk instead, for each of its jobs. */
+static void set_job(struct list_of_env *l, const struct order *o, const char *job_path)
 {
     const struct assignment *x = &o->assignment;
-    char hex[TOKEN_HEX];
 
-    token_hex(&x->token, hex);
     set(l, job_envvars[ENV_JOB].name,
         arena_printf(l->arena, "%" PRId64 ".%" PRId64, x->sweep, x->job));
-    set(l, job_envvars[ENV_ATTEMPT].name, hex);
-    set_number(l, job_envvars[ENV_SWEEP].name, x->sweep);
-    set(l, job_envvars[ENV_PROJECT].name, o->work.project);
     set(l, job_envvars[ENV_PARAM_NAME].name, x->param_name);
     set(l, job_envvars[ENV_JOB_NAME].name, x->job_name);
     set_number(l, job_envvars[ENV_REP].name, x->rep);
     set_number(l, job_envvars[ENV_SEED].name, x->seed);
     set_number(l, job_envvars[ENV_RESTART].name, x->restart);
     set_path(l, job_envvars[ENV_PARAM2VAL].name, job_path, JOB_PARAM2VAL ".json");
-    set_path(l, job_envvars[ENV_DATA].name, job_path, JOB_DATA);
     set_path(l, job_envvars[ENV_SAVE_PATH].name, job_path, JOB_SAVE);
+    set_path(l, job_envvars[ENV_CHECKPOINT].name, job_path, JOB_CHECKPOINT);
+}
+
+static void set_ludwig(struct list_of_env *l, const struct order *o, const char *job_path)
+{
+    char hex[TOKEN_HEX];
+
+    token_hex(&o->assignment.token, hex);
+    set(l, job_envvars[ENV_ATTEMPT].name, hex);
+    set_number(l, job_envvars[ENV_SWEEP].name, o->assignment.sweep);
+    set(l, job_envvars[ENV_PROJECT].name, o->work.project);
+    set_path(l, job_envvars[ENV_DATA].name, job_path, JOB_DATA);
     set_path(l, job_envvars[ENV_PROJECT_PATH].name, o->share, o->work.project);
     set_path(l, job_envvars[ENV_METRICS].name, job_path, JOB_METRICS);
+    if (order_is_process(o))
+        set_path(l, job_envvars[ENV_CHUNK].name, job_path, JOB_CHUNK ".msgpack");
+    else
+        set_job(l, o, job_path);
 }
 
 static void set_threads(struct list_of_env *l, int64_t cpus_milli)

@@ -106,6 +106,28 @@ static struct value metrics_of(const struct metrics *metrics, struct arena *a)
     return v;
 }
 
+static struct value range_of(const struct metric *metric, struct arena *a)
+{
+    struct map m = { .n = 0 };
+
+    put(&m, "min", value_float(metric->min));
+    put(&m, "max", value_float(metric->max));
+    put_number(&m, "n", metric->n);
+    put_number(&m, "step", metric->step);
+    return take_map(&m, a);
+}
+
+static struct value ranges_of(const struct metrics *metrics, struct arena *a)
+{
+    struct value v = { .type = VALUE_MAP };
+
+    v.map.members = arena_alloc(a, metrics->n * sizeof *v.map.members);
+    for (size_t i = 0; i < metrics->n; i++)
+        v.map.members[v.map.n++] =
+            (struct member){ value_str(metrics->items[i].name), range_of(&metrics->items[i], a) };
+    return v;
+}
+
 static struct value file_of(const struct saved_entry *entry, struct arena *a)
 {
     char hex[DIGEST_HEX];
@@ -201,6 +223,7 @@ static void put_outcome(struct map *m, const struct outcome *x, struct arena *a)
 {
     put_number(m, "exit_code", x->exit_code);
     put_number(m, "signal", x->signal);
+    put_str(m, "cause", x->cause == CAUSE_NONE ? NULL : cause_names[x->cause]);
     put_str(m, "reason", x->reason);
     put_time(m, "started_at", x->started_at, a);
     put_time(m, "ended_at", x->ended_at, a);
@@ -218,6 +241,7 @@ void jobjson_add(struct buf *out, const struct jobjson *j)
     put_what(&m, j, a);
     put_outcome(&m, j->outcome, a);
     put(&m, "metrics", metrics_of(j->metrics, a));
+    put(&m, "metric_ranges", ranges_of(j->metrics, a));
     put(&m, "files", files_of(j->saved, a));
     if (j->saved->n_renames > 0)
         put(&m, "renamed", renames_of(j->saved, a));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metrics.c - the last value of each measure that a job reported */
+/* metrics.c - the last, least and largest value of each measure that a job reported */
 
 #include "worker/metrics.h"
 
@@ -98,7 +98,9 @@ static struct metric *find(struct metrics *m, const char *name, size_t n)
             return &m->items[i];
     if (m->n == METRICS_MAX || n == 0 || n > NAME_MAX_BYTES || memchr(name, '\0', n) != NULL)
         return NULL;
-    m->items[m->n] = (struct metric){ .name = arena_strndup(m->arena, name, n) };
+    m->items[m->n] = (struct metric){ .name = arena_strndup(m->arena, name, n),
+                                      .min = INFINITY,
+                                      .max = -INFINITY };
     return &m->items[m->n++];
 }
 
@@ -110,11 +112,20 @@ static void set(struct metrics *m, const char *name, size_t n, double value, int
         return;
     metric->value = value;
     metric->step = step;
+    metric->min = fmin(metric->min, value);
+    metric->max = fmax(metric->max, value);
+    metric->n++;
 }
 
-static bool is_step(const struct value *key)
+/* What says which step, and in a batch which job, a line is about. */
+static bool is_reserved(const struct value *key)
 {
-    return key->str.n == strlen("step") && memcmp(key->str.s, "step", key->str.n) == 0;
+    static const char *const names[] = { "step", "job", "done", "failed" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (key->str.n == strlen(names[i]) && memcmp(key->str.s, names[i], key->str.n) == 0)
+            return true;
+    return false;
 }
 
 /* A step the wire cannot carry is none. */
@@ -144,7 +155,7 @@ static void set_all(struct metrics *m, const struct value *map)
         const struct value *key = &map->map.members[i].key;
         const struct value *v = &map->map.members[i].value;
 
-        if (is_step(key))
+        if (is_reserved(key))
             continue;
         if (v->type == VALUE_INT)
             set(m, key->str.s, key->str.n, (double)v->i, step);

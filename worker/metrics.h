@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metrics.h - the last value of each measure that a job reported
+ * metrics.h - the last, least and largest value of each measure that a job reported
  *
- * From the file of JSON lines ({"accuracy": 0.9, "step": 3}: every number beside
- * step is a measure) and from CSV series as pandas writes them (index, value; the
- * measure is the file's name).  Lines that are nothing of the sort are skipped, as
- * are nan and infinities, and measures beyond METRICS_MAX.
+ * From the file of JSON lines ({"accuracy": 0.9, "step": 3}: every number is a measure
+ * but step, job, done and failed) and from CSV series as pandas writes them (index,
+ * value; the measure is the file's name).  Lines that are nothing of the sort are
+ * skipped, as are nan and infinities, which do not count, and measures beyond METRICS_MAX.
  */
 #ifndef LUDWIG_WORKER_METRICS_H
 #define LUDWIG_WORKER_METRICS_H

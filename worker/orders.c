@@ -27,8 +27,24 @@ static const struct field order_fields[] = {
 };
 const struct schema order_schema = SCHEMA(struct order, "order", order_fields);
 
+static bool is_of_batch(const struct order *o)
+{
+    return !token_is_zero(&o->assignment.batch);
+}
+
+bool order_is_process(const struct order *o)
+{
+    return is_of_batch(o) && token_equal(&o->assignment.token, &o->assignment.batch);
+}
+
+bool order_is_mate(const struct order *o)
+{
+    return is_of_batch(o) && !order_is_process(o);
+}
+
 static const struct field run_fields[] = {
     FIELD_OF(struct order_run, order, FIELD_STRUCT, FIELD_REQUIRED, 0, &order_schema),
+    FIELD_OF(struct order_run, mates, FIELD_LIST, 0, HAND_MAX, &assignment_schema),
 };
 
 static const struct field stop_fields[] = {
@@ -40,6 +56,7 @@ static const struct field hello_fields[] = {
     FIELD(struct note_hello, pid, FIELD_INT, FIELD_REQUIRED, INT32_MAX),
     FIELD(struct note_hello, token, FIELD_TOKEN, 0, 0),
     FIELD(struct note_hello, started_at, FIELD_INT, 0, INT64_MAX),
+    FIELD_OF(struct note_hello, mates, FIELD_LIST, 0, HAND_MAX, &token_entry_schema),
 };
 
 static const struct field started_fields[] = {
@@ -63,6 +80,20 @@ static const struct field staged_fields[] = {
     FIELD(struct note_staged, retry, FIELD_BOOL, 0, 0),
 };
 
+static const struct field restore_fields[] = {
+    FIELD(struct order_restore, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_restore, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_restore, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_restore, param_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_restore, job_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_restore, attempt, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+};
+
+static const struct field restored_fields[] = {
+    FIELD(struct note_restored, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_restored, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+};
+
 static const struct field look_fields[] = {
     FIELD(struct order_look, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct order_look, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
@@ -79,6 +110,7 @@ static const struct field watch_fields[] = {
     FIELD(struct order_watch, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct order_watch, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_watch, log_path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_watch, every_ms, FIELD_INT, 0, INT64_MAX),
 };
 
 static const struct field publish_fields[] = {
@@ -125,6 +157,7 @@ const struct protocol orders = { messages, ORDER_COUNT };
 
 static const struct field outcome_fields[] = {
     FIELD_NAMED(struct outcome, event, FIELD_REQUIRED, attempt_event_names, ATTEMPT_EVENT_COUNT),
+    FIELD_NAMED(struct outcome, cause, 0, cause_names, CAUSE_COUNT),
     FIELD(struct outcome, exit_code, FIELD_INT, FIELD_NULLABLE, INT32_MAX),
     FIELD(struct outcome, signal, FIELD_INT, FIELD_NULLABLE, INT32_MAX),
     FIELD(struct outcome, reason, FIELD_STR, 0, REASON_MAX_BYTES),

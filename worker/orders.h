@@ -6,7 +6,8 @@
  * socket pair or, for a runner that outlived its agent, the socket in its folder.
  *
  *   agent ──run, stop──▶ runner        ──started, ended──▶ agent
- *   agent ──stage, look──▶ stager      ──staged, found──▶ agent
+ *   agent ──stage, restore, look──▶ stager
+ *                                      ──staged, restored, found──▶ agent
  *   agent ──watch, publish, withdraw, discard──▶ publisher
  *                                      ──published, withdrawn, discarded──▶ agent
  *
@@ -26,6 +27,8 @@
     X(NOTE_ENDED, ended, 2)         \
     X(ORDER_STAGE, stage, 1)        \
     X(NOTE_STAGED, staged, 2)       \
+    X(ORDER_RESTORE, restore, 1)    \
+    X(NOTE_RESTORED, restored, 2)   \
     X(ORDER_LOOK, look, 1)          \
     X(NOTE_FOUND, found, 2)         \
     X(ORDER_WATCH, watch, 1)        \
@@ -67,12 +70,21 @@ struct gpu_entry {
     const char *id; /* index or UUID */
 };
 
+/*
+ * With batch: a process runs under an order of its own, that of its first job with the batch's
+ * token, in the folder run/<batch>.  Each of its jobs has order and folder of its own as well.
+ */
+bool order_is_process(const struct order *o); /* of a process for several jobs */
+bool order_is_mate(const struct order *o);    /* of a job that shares its process */
+
 /* The job is started in scratch run/<token>/; everything it needs is in the cache. */
 struct order_run {
     struct order order;
+    struct list mates; /* struct assignment: the others that its process works through */
 };
 
-/* End the attempt: SIGTERM, grace, SIGKILL to all it started; the outcome says event cancel. */
+/* End the attempt: SIGTERM, grace, SIGKILL to all it started; the outcome says event cancel.
+ * Where it shares its process, that ends when nothing else is left for it to do. */
 struct order_stop {
     struct token token;
     int64_t grace_ms;
@@ -81,16 +93,19 @@ struct order_stop {
 /* First word of a runner on every connection: what it is running, if anything. */
 struct note_hello {
     int64_t pid;
-    struct token token; /* zero: idle */
+    struct token token; /* of the process: an attempt's, or a batch's; zero: idle */
     int64_t started_at;
+    struct list mates; /* struct token_entry: a batch's attempts that have not ended */
 };
 
+/* token: of the process */
 struct note_started {
     struct token token;
     int64_t at;
 };
 
-/* The outcome lies in ended/<token>/outcome. */
+/* The outcome lies in ended/<token>/outcome; of a batch's token, after those of its attempts:
+ * its process has ended. */
 struct note_ended {
     struct token token;
 };
@@ -106,6 +121,22 @@ struct note_staged {
     struct digest digest;
     const char *error; /* NULL: it is there; else one line */
     bool retry;        /* the share was away: ask again later */
+};
+
+/* Bring what earlier attempts of this job left in their checkpoint folder to
+ * checkpoints/<token> on scratch. */
+struct order_restore {
+    struct token token;
+    const char *share;
+    const char *project;
+    const char *param_name;
+    const char *job_name;
+    int64_t attempt; /* only of those before it */
+};
+
+struct note_restored {
+    struct token token;
+    const char *error; /* NULL: it is there, or there is none; else ask again later */
 };
 
 /* Has an attempt of this job published already? */
@@ -126,6 +157,7 @@ struct order_watch {
     struct token token;
     const char *share;
     const char *log_path; /* relative to the share */
+    int64_t every_ms;     /* copy its checkpoint to the share this often; 0: only at its end */
 };
 
 /* ended/<token> is complete: publish it. */
@@ -160,6 +192,7 @@ struct note_discarded {
 /* The file "outcome" in ended/<token>/, written by the runner. */
 struct outcome {
     int event;          /* EV_DONE (exit 0), EV_FAIL, EV_CANCEL, EV_LOSE */
+    int cause;          /* enum cause; of EV_LOSE only CAUSE_PREEMPTED is known here */
     int64_t exit_code;  /* nullable */
     int64_t signal;     /* nullable */
     const char *reason; /* NULL, or in words: "time limit of 2 h reached" */
@@ -172,19 +205,22 @@ struct outcome {
 extern const struct schema order_schema, outcome_schema;
 
 /* File names on scratch, said once.  <scratch>/{run,ended,published}/<token>/... */
-#define SCRATCH_RUN       "run"
-#define SCRATCH_ENDED     "ended"
-#define SCRATCH_PUBLISHED "published"
-#define SCRATCH_LOG       "log"   /* <scratch>/log/<token>: what the job prints */
-#define SCRATCH_CACHE     "cache" /* <scratch>/cache/<digest>: staged trees, read-only */
-#define SCRATCH_BIN       "bin"   /* in the jobs' PATH: ludwig */
-#define JOB_ORDER         "order"
-#define JOB_OUTCOME       "outcome"
-#define JOB_REPORT        "report"
-#define JOB_WORK          "work"
-#define JOB_SAVE          "save"
-#define JOB_DATA          "data"
-#define JOB_METRICS       "metrics"
-#define JOB_PARAM2VAL     "param2val" /* .json .yaml .msgpack */
+#define SCRATCH_RUN         "run"
+#define SCRATCH_ENDED       "ended"
+#define SCRATCH_PUBLISHED   "published"
+#define SCRATCH_LOG         "log"         /* <scratch>/log/<token>: what the job prints */
+#define SCRATCH_CACHE       "cache"       /* <scratch>/cache/<digest>: staged trees, read-only */
+#define SCRATCH_BIN         "bin"         /* in the jobs' PATH: ludwig */
+#define SCRATCH_CHECKPOINTS "checkpoints" /* .../<token>: what an earlier attempt left it */
+#define JOB_ORDER           "order"
+#define JOB_OUTCOME         "outcome"
+#define JOB_REPORT          "report"
+#define JOB_WORK            "work"
+#define JOB_SAVE            "save"
+#define JOB_DATA            "data"
+#define JOB_METRICS         "metrics"
+#define JOB_CHECKPOINT      "checkpoint"
+#define JOB_PARAM2VAL       "param2val" /* .json .yaml .msgpack */
+#define JOB_CHUNK           "chunk"     /* .json .msgpack: in a batch's folder */
 
 #endif

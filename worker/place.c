@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* place.c - brings what an attempt saved beside its final name, with its job.json */
+/* place.c - brings what an attempt saved and reported beside its final name, with its job.json */
 
 #include "worker/place.h"
 
@@ -156,7 +156,70 @@ static int move_saved(struct result *r, const struct group *g, struct err *e)
     return err_sys(e, "move what it saved to %s", r->temporary);
 }
 
+/* ---- the series it reported ---- */
+
+/* Where there are no hard links. */
+static int copy_series(const struct group *g, const char *from, const char *to, struct err *e)
+{
+    const char *copy = arena_printf(g->arena, "%s.copy", from);
+    int dir_fd = g->scratch->ended_fd;
+    int in = openat(dir_fd, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int out = -1, result = -1;
+
+    if (in < 0)
+        return err_sys(e, "open %s", from);
+    out = openat(dir_fd, copy, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (out < 0)
+        err_sys(e, "create %s", copy);
+    else if (io_copy_fd(in, out, NULL, e) == 0)
+        result = renameat(dir_fd, copy, dir_fd, to) < 0 ? err_sys(e, "create %s", to) : 0;
+    if (out >= 0)
+        close(out);
+    close(in);
+    return result;
+}
+
+/* All that it reported lies with what it saved, unless it saved something of that name itself, or
+ * a container left us no right to add something. */
+static int add_series(const struct result *r, const struct group *g, struct err *e)
+{
+    const char *from = on_scratch(r, g, JOB_METRICS);
+    const char *to = on_scratch(r, g, JOB_SAVE "/" LAYOUT_METRICS);
+    int dir_fd = g->scratch->ended_fd;
+    struct err why = { 0 };
+    struct stat st;
+
+    if (fstatat(dir_fd, from, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+        st.st_size == 0)
+        return 0;
+    if (linkat(dir_fd, from, dir_fd, to, 0) < 0 && errno != EEXIST &&
+        copy_series(g, from, to, &why) < 0 && why.kind != ERR_DENIED)
+        return err_set(e, why.kind, "%s", why.text);
+    CRASH_POINT(series_added);
+    return 0;
+}
+
+static int bring_saved(struct result *r, const struct group *g, struct err *e)
+{
+    if (add_series(r, g, e) < 0 ||
+        scan(r, g, g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), e) < 0)
+        return -1;
+    return move_saved(r, g, e);
+}
+
 /* ---- going on where a publisher was killed ---- */
+
+/* Nothing lies on the share, so it was the job that removed its folder. */
+static int bring_again(struct result *r, const struct group *g, struct err *e)
+{
+    if (look_at_final(r, g, e) < 0)
+        return -1;
+    if (r->step == RESULT_DECIDED)
+        return 0;
+    if (mkdirat(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), 0700) < 0)
+        return err_sys(e, "create %s", JOB_SAVE);
+    return bring_saved(r, g, e);
+}
 
 /* save/ was renamed already, or the job removed it. */
 static int go_on(struct result *r, const struct group *g, struct err *e)
@@ -164,16 +227,8 @@ static int go_on(struct result *r, const struct group *g, struct err *e)
     const char *job_json = arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON);
     struct stat st;
 
-    if (fstatat(r->folder->fd, r->temporary, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        if (errno != ENOENT)
-            return err_sys(e, "look at %s", r->temporary);
-        if (look_at_final(r, g, e) < 0)
-            return -1;
-        if (r->step == RESULT_DECIDED)
-            return 0;
-        if (make_temporary(r, e) < 0)
-            return -1;
-    }
+    if (fstatat(r->folder->fd, r->temporary, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? bring_again(r, g, e) : err_sys(e, "look at %s", r->temporary);
     /* Ours, perhaps half-written: one that the job saved got another name before. */
     if (unlinkat(r->folder->fd, job_json, 0) < 0 && errno != ENOENT)
         return err_sys(e, "remove %s", job_json);
@@ -243,7 +298,7 @@ static int bring(struct result *r, const struct group *g, struct err *e)
         return errno == ENOENT ? go_on(r, g, e) : err_sys(e, "look at %s", save);
     if (!S_ISDIR(st.st_mode) && wrap(r, g, save, e) < 0)
         return -1;
-    return scan(r, g, g->scratch->ended_fd, save, e) < 0 ? -1 : move_saved(r, g, e);
+    return bring_saved(r, g, e);
 }
 
 int place_result(struct result *r, struct group *g, const char *host, struct err *e)

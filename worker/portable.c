@@ -4,6 +4,7 @@
 #include "worker/portable.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -192,4 +193,19 @@ void portable_names(struct portable_name *names, size_t n, const char *taken, st
             names[i].to = take_some(&t, is_portable(name) ? name : encode(name, a), a);
         }
     free(t.names);
+}
+
+struct portable_name *portable_list(DIR *dir, size_t *n, struct arena *a)
+{
+    struct portable_name *names = NULL;
+    size_t capacity = 0;
+    struct dirent *entry;
+
+    for (*n = 0; (errno = 0, entry = readdir(dir)) != NULL;) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        mem_grow((void **)&names, &capacity, *n, sizeof *names);
+        names[(*n)++].name = arena_strdup(a, entry->d_name);
+    }
+    return names;
 }

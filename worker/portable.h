@@ -9,6 +9,8 @@
 #ifndef LUDWIG_WORKER_PORTABLE_H
 #define LUDWIG_WORKER_PORTABLE_H
 
+#include <dirent.h>
+
 #include "common/mem.h"
 
 struct portable_name {
@@ -19,5 +21,8 @@ struct portable_name {
 /* Fills in "to" for all names of a folder, which are sorted by bytes on return.  taken: a name
  * that none of them may have (or differ from in case only), or NULL. */
 void portable_names(struct portable_name *names, size_t n, const char *taken, struct arena *a);
+
+/* Names of a folder, to be freed; errno is not 0 when it could not be read to its end. */
+struct portable_name *portable_list(DIR *dir, size_t *n, struct arena *a);
 
 #endif

@@ -39,7 +39,8 @@ static void prepare_all(struct result *results, struct publish_item *items, size
 static bool any_is_placed(const struct result *results, const struct publish_item *items, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (went_well(&items[i]) && results[i].step == RESULT_PLACED)
+        if (went_well(&items[i]) &&
+            (results[i].step == RESULT_PLACED || results[i].carry.step == CARRY_COPIED))
             return true;
     return false;
 }

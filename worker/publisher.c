@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* publisher.c - ships logs and publishes results, for one user */
+/* publisher.c - ships logs, publishes results and keeps checkpoints, for one user */
 
 #include "worker/publisher.h"
 
@@ -16,6 +16,7 @@
 #include "common/units.h"
 #include "worker/child.h"
 #include "worker/crash.h"
+#include "worker/keeper.h"
 #include "worker/publish.h"
 #include "worker/shiplog.h"
 #include "worker/spare.h"
@@ -40,9 +41,11 @@ struct publisher {
     struct scratch scratch;
     struct wire wire;
     struct shiplog *shiplog;
-    struct arena *arena; /* of a group */
-    size_t n_spares;     /* at most */
-    struct buf notes;    /* not sent yet */
+    struct keeper *keeper;
+    struct arena *arena;    /* of a group */
+    size_t n_spares;        /* at most */
+    int64_t spares_kept_ms; /* until then */
+    struct buf notes;       /* not sent yet */
     struct task *tasks;
     size_t n_tasks;
     size_t capacity;
@@ -187,6 +190,13 @@ static void withdraw_due(struct publisher *p)
 static void take_watch(struct publisher *p, const struct order_watch *x)
 {
     shiplog_watch(p->shiplog, &x->token, x->share, x->log_path);
+    keeper_watch(p->keeper, &x->token, x->every_ms);
+}
+
+static void take_publish(struct publisher *p, const struct token *token)
+{
+    keeper_forget(p->keeper, token);
+    add_task(p, token, false);
 }
 
 /* What cannot be removed is wiped by the site one day; nobody waits for it. */
@@ -200,8 +210,11 @@ static void take_discard(struct publisher *p, const struct token *token)
     if (t != NULL)
         remove_task(p, t);
     shiplog_forget(p->shiplog, token);
+    keeper_forget(p->keeper, token);
     token_hex(token, hex);
-    if (!spare_give(&p->scratch, hex, &p->n_spares) && scratch_discard(&p->scratch, token, &e) < 0)
+    if (spare_give(&p->scratch, hex, &p->n_spares)
+            ? scratch_discard_checkpoint(&p->scratch, token, &e) < 0
+            : scratch_discard(&p->scratch, token, &e) < 0)
         log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
     CRASH_POINT(discard_ended);
     note(p, NOTE_DISCARDED, &discarded);
@@ -225,7 +238,7 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
     if (m->type == ORDER_WATCH)
         take_watch(p, &body.watch);
     else if (m->type == ORDER_PUBLISH)
-        add_task(p, &body.publish.token, false);
+        take_publish(p, &body.publish.token);
     else if (m->type == ORDER_WITHDRAW)
         add_task(p, &body.withdraw.token, true);
     else
@@ -233,20 +246,28 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
     return 0;
 }
 
-/* Until the first task, or the removal of spares, is due; -1: there is none, 0: at once. */
+/* -1 is never. */
+static int64_t sooner(int64_t x_ms, int64_t y_ms)
+{
+    return x_ms < 0 || (y_ms >= 0 && y_ms < x_ms) ? y_ms : x_ms;
+}
+
+static int64_t left_ms(int64_t due_ms, int64_t now_ms)
+{
+    return due_ms > now_ms ? due_ms - now_ms : 0;
+}
+
+/* Until something is due: -1 nothing is, 0: at once. */
 static int wait_ms(const struct publisher *p)
 {
     int64_t now_ms = units_monotonic_ms();
-    int64_t first_ms = p->n_spares > 0 ? SPARES_KEPT_MS : -1;
+    int64_t first_ms = keeper_wait_ms(p->keeper);
 
-    for (size_t i = 0; i < p->n_tasks; i++) {
-        int64_t left_ms =
-            p->tasks[i].not_before_ms > now_ms ? p->tasks[i].not_before_ms - now_ms : 0;
-
-        if (first_ms < 0 || left_ms < first_ms)
-            first_ms = left_ms;
-    }
-    return (int)first_ms;
+    if (p->n_spares > 0)
+        first_ms = sooner(first_ms, left_ms(p->spares_kept_ms, now_ms));
+    for (size_t i = 0; i < p->n_tasks; i++)
+        first_ms = sooner(first_ms, left_ms(p->tasks[i].not_before_ms, now_ms));
+    return first_ms > INT_MAX ? INT_MAX : (int)first_ms;
 }
 
 /* Takes all that can be read without waiting: 1, or 0 at the end, -1 with e set. */
@@ -254,7 +275,6 @@ static int read_orders(struct publisher *p, struct err *e)
 {
     struct pollfd fd = { p->wire.fd, POLLIN, 0 };
     int timeout_ms = wait_ms(p);
-    bool is_idle = timeout_ms == SPARES_KEPT_MS;
 
     while (wire_is_ready(&p->wire) || poll(&fd, 1, timeout_ms) > 0) {
         struct envelope m;
@@ -265,11 +285,15 @@ static int read_orders(struct publisher *p, struct err *e)
         if (rc == 1 && take_order(p, &m, e) < 0)
             return -1;
         timeout_ms = 0;
-        is_idle = false;
+        p->spares_kept_ms = units_monotonic_ms() + SPARES_KEPT_MS;
     }
-    if (is_idle)
-        spare_clear(&p->scratch, &p->n_spares);
     return 1;
+}
+
+static void clear_spares(struct publisher *p)
+{
+    if (p->n_spares > 0 && units_monotonic_ms() >= p->spares_kept_ms)
+        spare_clear(&p->scratch, &p->n_spares);
 }
 
 static int set_up(struct publisher *p, const char *scratch, struct err *e)
@@ -285,6 +309,7 @@ static int set_up(struct publisher *p, const char *scratch, struct err *e)
         return -1;
     scratch_sweep(&p->scratch);
     spare_clear(&p->scratch, &p->n_spares);
+    p->keeper = keeper_create(&p->scratch);
     p->shiplog = shiplog_create(p->scratch.log_fd, e);
     return p->shiplog == NULL ? -1 : 0;
 }
@@ -293,6 +318,7 @@ static void tear_down(struct publisher *p)
 {
     spare_clear(&p->scratch, &p->n_spares);
     shiplog_destroy(p->shiplog);
+    keeper_destroy(p->keeper);
     wire_close(&p->wire);
     scratch_close(&p->scratch);
     arena_destroy(p->arena);
@@ -317,6 +343,8 @@ int publisher_main(int argc, char **argv)
         withdraw_due(&p);
         arena_reset(p.arena);
         send_notes(&p);
+        keeper_turn(p.keeper);
+        clear_spares(&p);
     }
     tear_down(&p);
     return rc < 0 ? child_fail("publisher", &e) : 0;

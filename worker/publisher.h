@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * publisher.h - ships logs and publishes results, for one user
+ * publisher.h - ships logs, publishes results and keeps checkpoints, for one user
  *
  *   ludwig-worker --publisher SCRATCH
  *

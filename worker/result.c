@@ -84,11 +84,12 @@ static int read_records(struct result *r, const struct group *g, struct err *e)
         return 0;
     }
     if (scratch_read(g->scratch->ended_fd, in_folder(r, g, JOB_OUTCOME), &outcome_schema, g->arena,
-                     &r->outcome, &why) == 0 &&
-        (r->outcome.event == EV_LOSE ||
-         scratch_read(g->scratch->ended_fd, in_folder(r, g, JOB_ORDER), &order_schema, g->arena,
-                      &r->order, &why) == 0))
-        return 0;
+                     &r->outcome, &why) == 0) {
+        r->has_order = scratch_read(g->scratch->ended_fd, in_folder(r, g, JOB_ORDER), &order_schema,
+                                    g->arena, &r->order, &why) == 0;
+        if (r->has_order || r->outcome.event == EV_LOSE)
+            return 0;
+    }
     if (why.kind != ERR_NOT_FOUND && why.kind != ERR_PROTOCOL)
         return err_set(e, why.kind, "%s", why.text);
     lose(r, g, &why);
@@ -118,6 +119,12 @@ static bool is_published_event(int event)
     return event == EV_DONE || event == EV_FAIL;
 }
 
+/* Long enough to leave a log that anybody wants. */
+static bool has_run(const struct outcome *x)
+{
+    return x->event == EV_CANCEL || x->cause == CAUSE_PREEMPTED;
+}
+
 static int find_folder(struct result *r, struct group *g, struct err *e)
 {
     r->final_path = final_path_of(&r->order, r->outcome.event, g->arena);
@@ -139,24 +146,29 @@ static void remove_temporaries(const struct result *r, struct group *g)
     }
 }
 
+/* Of one that was cancelled or preempted its log is left, and of any its checkpoint. */
+static int prepare_nothing(struct result *r, struct group *g, struct err *e)
+{
+    r->step = RESULT_DECIDED;
+    if (r->has_order && has_run(&r->outcome)) {
+        (void)ship_log(r, g, NULL); /* nobody waits for it */
+        remove_temporaries(r, g);
+    }
+    return r->has_order ? carry_prepare(r, g, e) : 0;
+}
+
 static int prepare(struct result *r, struct group *g, const char *host, struct err *e)
 {
     if (read_records(r, g, e) < 0)
         return -1;
     CRASH_POINT(publish_begun);
-    if (r->step != RESULT_NEW || r->outcome.event == EV_LOSE) {
-        r->step = r->step == RESULT_NEW ? RESULT_DECIDED : r->step;
+    if (r->step != RESULT_NEW)
         return 0;
-    }
-    if (!is_published_event(r->outcome.event)) {
-        r->step = RESULT_DECIDED;
-        (void)ship_log(r, g, NULL); /* nobody waits for it */
-        remove_temporaries(r, g);
-        return 0;
-    }
-    if (find_folder(r, g, e) < 0 || place_result(r, g, host, e) < 0)
+    if (!is_published_event(r->outcome.event))
+        return prepare_nothing(r, g, e);
+    if (find_folder(r, g, e) < 0 || place_result(r, g, host, e) < 0 || ship_log(r, g, e) < 0)
         return -1;
-    return ship_log(r, g, e);
+    return carry_prepare(r, g, e);
 }
 
 int result_prepare(struct result *r, struct group *g, const char *host, struct err *e)
@@ -169,6 +181,14 @@ int result_prepare(struct result *r, struct group *g, const char *host, struct e
     return result;
 }
 
+static int check_share(const struct group_folder *f, struct err *e)
+{
+    if (f == NULL || !f->share->has_failed)
+        return 0;
+    *e = f->share->why;
+    return -1;
+}
+
 int result_check_synced(const struct result *r, const struct group *g, struct err *e)
 {
     for (size_t i = r->first_file; i < r->first_file + r->n_files; i++)
@@ -176,11 +196,9 @@ int result_check_synced(const struct result *r, const struct group *g, struct er
             errno = g->files[i].error;
             return err_sys(e, "sync %s", g->files[i].path);
         }
-    if (r->folder != NULL && r->folder->share->has_failed) {
-        *e = r->folder->share->why;
+    if (check_share(r->folder, e) < 0)
         return -1;
-    }
-    return 0;
+    return check_share(r->carry.folder, e);
 }
 
 /* ---- the fence ---- */
@@ -234,6 +252,7 @@ static int give_way(struct result *r, struct group *g, struct err *e)
 {
     add_reason(r, g, "");
     r->outcome.event = EV_FAIL;
+    r->outcome.cause = CAUSE_FAILED;
     if (move_to_failed(r, g, e) < 0 ||
         scratch_replace(g->scratch->ended_fd, in_folder(r, g, JOB_OUTCOME), &outcome_schema,
                         &r->outcome, e) < 0)
@@ -290,6 +309,8 @@ int result_fence(struct result *r, struct group *g, struct err *e)
 {
     int rename_error = 0;
 
+    if (carry_fence(r, e) < 0)
+        return -1;
     if (r->step != RESULT_PLACED)
         return 0;
     if (renameat(r->folder->fd, r->temporary, r->folder->fd, r->final) < 0)
@@ -313,6 +334,7 @@ static void fill_report(struct result *r)
     r->report.signal = x->signal;
     r->report.max_rss_bytes = x->max_rss_bytes;
     r->report.cpu_ms = x->cpu_ms;
+    r->report.cause = x->cause;
     r->report.reason = x->reason;
     r->report.run_path = r->final_path;
     if (r->metrics != NULL)
@@ -332,15 +354,22 @@ static int write_report(const struct result *r, const struct group *g, struct er
     return scratch_write(fd, path, &report_schema, &r->report, e);
 }
 
+static int check_folder(const struct group_folder *f, struct err *e)
+{
+    if (f == NULL || !f->has_failed)
+        return 0;
+    *e = f->why;
+    return -1;
+}
+
 int result_finish(struct result *r, struct group *g, struct err *e)
 {
     if (r->step == RESULT_PUBLISHED)
         return 0;
-    if (r->folder != NULL && r->folder->has_failed) {
-        *e = r->folder->why;
+    if (check_folder(r->folder, e) < 0 || check_folder(r->carry.folder, e) < 0)
         return -1;
-    }
     CRASH_POINT(parents_synced);
+    carry_finish(r, g);
     fill_report(r);
     if (write_report(r, g, e) < 0)
         return -1;

@@ -3,7 +3,7 @@
  * result.h - one attempt's result on its way from scratch to the share
  *
  *   prepare   read order and outcome; ship the log's rest; bring what it saved, with a
- *             job.json, beside the final name
+ *             job.json, beside the final name; bring its checkpoint, if it came to nothing
  *   (the group is synced)
  *   fence     rename onto the final name; whose token lies there then is the verdict
  *   (the folders are synced)
@@ -15,7 +15,7 @@
 #ifndef LUDWIG_WORKER_RESULT_H
 #define LUDWIG_WORKER_RESULT_H
 
-#include "worker/group.h"
+#include "worker/carry.h"
 #include "worker/jobjson.h"
 
 enum result_step {
@@ -29,6 +29,7 @@ struct result {
     struct token token;
     const char *hex;
     enum result_step step;
+    bool has_order; /* that of a lost one may be gone */
     struct order order;
     struct outcome outcome;
     const char *final_path; /* relative to the share; NULL: nothing is published */
@@ -38,6 +39,7 @@ struct result {
     size_t first_file, n_files; /* its own among the group's files */
     struct metrics *metrics;
     struct saved saved;
+    struct carry carry;
     struct report report;
 };
 

@@ -21,6 +21,7 @@
 #include "common/path.h"
 #include "worker/child.h"
 #include "worker/job.h"
+#include "worker/mates.h"
 #include "worker/tree.h"
 
 #define SOCKET_NAME "sock"
@@ -41,7 +42,10 @@ struct runner {
     int listen_fd;
     int signal_fd;
     int null_fd;
-    struct job job;
+    struct oom oom;
+    struct job job;     /* what runs: an attempt's process, or that of the mates */
+    struct mates mates; /* of a batch */
+    int64_t grace_ms;   /* for its process, once none of them is wanted */
 };
 
 /* ---- words to the agent ---- */
@@ -58,15 +62,28 @@ static void tell(struct runner *r, int type, const void *body)
         r->is_deaf = true;
 }
 
+static bool has_batch(const struct runner *r)
+{
+    return r->mates.n > 0;
+}
+
+static bool is_busy(const struct runner *r)
+{
+    return has_batch(r) || r->job.phase != PHASE_NONE;
+}
+
 static void tell_hello(struct runner *r)
 {
-    struct note_hello hello = { .pid = getpid() };
+    struct token_entry *mates = mem_alloc(r->mates.n * sizeof *mates);
+    struct note_hello hello = { .pid = getpid(), .mates = { mates, 0 } };
 
-    if (r->job.phase != PHASE_NONE) {
-        hello.token = r->job.token;
+    if (is_busy(r)) {
+        hello.token = has_batch(r) ? r->mates.token : r->job.token;
         hello.started_at = r->job.outcome.started_at;
+        hello.mates.n = mates_list(&r->mates, mates);
     }
     tell(r, NOTE_HELLO, &hello);
+    free(mates);
 }
 
 /* ---- the job ---- */
@@ -85,19 +102,96 @@ static void save_job(struct runner *r)
     (void)scratch_reopen(&r->scratch, NULL);
 }
 
-static void start_job(struct runner *r, const struct order *o)
+/* false: it could not be started, and its outcome says why. */
+static bool start_process(struct runner *r, const struct order *o, const struct value *chunk)
 {
-    struct job_site site = { &r->scratch, &r->spares, &r->user, r->null_fd };
+    struct job_site site = { &r->scratch, &r->spares, &r->user, r->null_fd, &r->oom, chunk };
     struct note_started started = { .token = o->assignment.token };
 
     job_start(&r->job, &site, o, r->arena);
-    arena_reset(r->arena);
-    if (r->job.phase == PHASE_OVER) {
-        save_job(r);
-        return;
-    }
+    if (r->job.phase == PHASE_OVER)
+        return false;
     started.at = r->job.outcome.started_at;
     tell(r, NOTE_STARTED, &started);
+    return true;
+}
+
+static void start_job(struct runner *r, const struct order *o)
+{
+    if (!start_process(r, o, NULL))
+        save_job(r);
+}
+
+/* ---- a batch ---- */
+
+/* All of them have their outcome: it is over when its process is, too. */
+static void end_batch(struct runner *r)
+{
+    struct note_ended ended = { .token = r->mates.token };
+
+    if (r->job.phase != PHASE_NONE || !mates_are_saved(&r->mates))
+        return;
+    mates_free(&r->mates);
+    tell(r, NOTE_ENDED, &ended);
+}
+
+static void save_mates(struct runner *r)
+{
+    struct err e = { 0 };
+    struct mate *mate;
+
+    while ((mate = mates_due(&r->mates)) != NULL) {
+        struct note_ended ended = { .token = mate->token };
+
+        if (mates_save(&r->mates, mate, &e) == 0) {
+            tell(r, NOTE_ENDED, &ended);
+            continue;
+        }
+        log_event(LOG_ERROR, "outcome-not-written", "attempt", "%s", mate->hex, "error", "%s",
+                  e.text, NULL);
+        (void)scratch_reopen(&r->scratch, NULL);
+    }
+    end_batch(r);
+}
+
+static void refuse_batch(struct runner *r, int event, const char *reason)
+{
+    mates_refuse(&r->mates, event, reason);
+    r->job.phase = PHASE_NONE;
+    save_mates(r);
+}
+
+static void start_batch(struct runner *r, const struct order_run *run)
+{
+    struct order process;
+    struct value chunk;
+    struct err e = { 0 };
+    char *run_path = mem_printf("%s/%s", r->scratch.path, SCRATCH_RUN);
+
+    mates_begin(&r->mates, &r->scratch, run, &process);
+    if (chunk_make(run, run_path, r->arena, &chunk, &e) < 0)
+        refuse_batch(r, EV_FAIL, e.text);
+    else if (mates_make_folders(&r->mates, &r->spares, run, &chunk, &e) < 0)
+        refuse_batch(r, EV_LOSE, e.text);
+    else if (!start_process(r, &process, &chunk))
+        refuse_batch(r, r->job.outcome.event, r->job.outcome.reason);
+    else
+        mates_follow(&r->mates, r->job.outcome.started_at);
+    free(run_path);
+}
+
+/* What its process reported, and what follows from that. */
+static void look_at_mates(struct runner *r)
+{
+    if (r->job.phase == PHASE_OVER) {
+        mates_over(&r->mates, &r->job.outcome);
+        r->job.phase = PHASE_NONE;
+    } else if (r->job.phase != PHASE_NONE) {
+        mates_look(&r->mates, r->job.outcome.cpu_ms);
+        if (mates_are_unwanted(&r->mates))
+            job_cancel(&r->job, r->grace_ms);
+    }
+    save_mates(r);
 }
 
 /* ---- orders ---- */
@@ -108,9 +202,13 @@ static int take_run(struct runner *r, const struct envelope *m, struct err *e)
 
     if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
         return -1;
-    if (r->job.phase != PHASE_NONE)
+    if (is_busy(r))
         return err_set(e, ERR_PROTOCOL, "was told to run a job while it runs %s", r->job.hex);
-    start_job(r, &body.order);
+    if (order_is_mate(&body.order))
+        start_batch(r, &body);
+    else
+        start_job(r, &body.order);
+    arena_reset(r->arena);
     return 0;
 }
 
@@ -120,8 +218,10 @@ static int take_stop(struct runner *r, const struct envelope *m, struct err *e)
 
     if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
         return -1;
+    r->grace_ms = body.grace_ms;
+    mates_stop(&r->mates, &body.token);
     /* Another one has ended already, and the agent will hear of it. */
-    if (token_equal(&body.token, &r->job.token))
+    if (token_equal(&body.token, &r->job.token) || mates_are_unwanted(&r->mates))
         job_cancel(&r->job, body.grace_ms);
     return 0;
 }
@@ -232,15 +332,19 @@ static void take_children(struct runner *r)
 
 static int wait_ms(const struct runner *r)
 {
-    return r->job.phase == PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
+    int job_ms = r->job.phase == PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
+    int mates_ms = mates_wait_ms(&r->mates);
+
+    return job_ms < 0 || (mates_ms >= 0 && mates_ms < job_ms) ? mates_ms : job_ms;
 }
 
 static void turn(struct runner *r, struct err *e)
 {
-    struct pollfd p[3] = { { r->signal_fd, POLLIN, 0 },
+    struct pollfd p[4] = { { r->signal_fd, POLLIN, 0 },
                            { r->wire.fd, POLLIN, 0 },
-                           { r->listen_fd, POLLIN, 0 } };
-    int n = poll(p, 3, wait_ms(r));
+                           { r->listen_fd, POLLIN, 0 },
+                           { mates_fd(&r->mates), POLLIN, 0 } };
+    int n = poll(p, 4, wait_ms(r));
 
     if (n < 0 && errno != EINTR) {
         err_sys(e, "poll");
@@ -249,7 +353,9 @@ static void turn(struct runner *r, struct err *e)
     if (n > 0 && p[0].revents != 0)
         take_children(r);
     job_tick(&r->job);
-    if (r->job.phase == PHASE_OVER)
+    if (has_batch(r))
+        look_at_mates(r);
+    else if (r->job.phase == PHASE_OVER)
         save_job(r);
     if (n > 0 && p[1].revents != 0)
         (void)read_orders(r);
@@ -260,7 +366,7 @@ static void turn(struct runner *r, struct err *e)
 /* Idle and without an agent there is nothing left to do, unless a new one is at the door. */
 static bool is_wanted(struct runner *r)
 {
-    return r->job.phase != PHASE_NONE || r->wire.fd >= 0 || take_agent(r);
+    return is_busy(r) || r->wire.fd >= 0 || take_agent(r);
 }
 
 static int open_signals(struct err *e)
@@ -292,6 +398,7 @@ static int set_up(struct runner *r, const char *folder, const char *scratch, str
     r->arena = arena_create();
     r->user_arena = arena_create();
     jobenv_find_user(scratch, r->user_arena, &r->user);
+    oom_open(&r->oom, "");
     r->folder_fd = io_open_dir(folder, e);
     if (r->folder_fd < 0 || (r->listen_fd = listen_at(r->folder_fd, e)) < 0 ||
         (r->signal_fd = open_signals(e)) < 0 || (r->null_fd = open_null(e)) < 0)
@@ -303,6 +410,7 @@ static void tear_down(struct runner *r)
 {
     (void)unlinkat(r->folder_fd, SOCKET_NAME, 0);
     spares_free(&r->spares);
+    oom_close(&r->oom);
     wire_close(&r->wire);
     scratch_close(&r->scratch);
     arena_destroy(r->arena);

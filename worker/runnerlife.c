@@ -72,15 +72,15 @@ static void remove_folder(const struct runner *r)
 static void on_gone(struct runner *r)
 {
     struct runners *rs = r->all;
-    struct attempt *a = r->attempt;
+    struct batch *b = r->batch;
     bool was_asked_to = r->is_leaving;
 
     remove_folder(r);
     runner_forget(r);
-    if (a != NULL)
-        a->runner = NULL;
+    if (b != NULL)
+        b->runner = NULL;
     if (!was_asked_to)
-        rs->events.lost(rs->context, a);
+        rs->events.lost(rs->context, b);
 }
 
 static bool is_gone(const struct runner *r)

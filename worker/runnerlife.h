@@ -13,9 +13,10 @@ struct runner {
     struct runners *all;
     char *name; /* runner.N */
     int dir_fd;
-    pid_t pid;         /* 0: not a child of ours, or reaped */
-    struct chan *chan; /* NULL: being looked for, or leaving */
-    struct attempt *attempt;
+    pid_t pid;            /* 0: not a child of ours, or reaped */
+    struct chan *chan;    /* NULL: being looked for, or leaving */
+    struct batch *batch;  /* NULL: none, or not known */
+    struct token process; /* what it runs; zero: nothing */
     uint64_t idle_since;
     bool is_unknown;  /* adopted, and has not said what it runs */
     bool is_leaving;  /* idle, told to go */

@@ -51,7 +51,8 @@ static void on_idle_timer(uv_timer_t *timer)
 
 static void set_idle(struct runner *r)
 {
-    r->attempt = NULL;
+    r->batch = NULL;
+    r->process = (struct token){ { 0 } };
     r->idle_since = uv_now(r->all->loop);
     ring_insert(&r->all->idle, &r->idle);
     watch_idle(r->all);
@@ -69,14 +70,14 @@ static void break_off(struct runner *r, const struct err *why)
 }
 
 /* It is idle: what it had ended while nobody was connected. */
-static void miss_attempt(struct runner *r)
+static void miss_batch(struct runner *r)
 {
-    struct attempt *a = r->attempt;
+    struct batch *b = r->batch;
 
     set_idle(r);
-    if (a != NULL) {
-        a->runner = NULL;
-        r->all->events.lost(r->all->context, a);
+    if (b != NULL) {
+        b->runner = NULL;
+        r->all->events.lost(r->all->context, b);
     }
 }
 
@@ -87,18 +88,20 @@ static void take_hello(struct runner *r, const struct note_hello *hello)
         return;
     r->is_unknown = false;
     r->all->n_unknown--;
+    r->process = hello->token;
     if (token_is_zero(&hello->token))
-        miss_attempt(r);
+        miss_batch(r);
     r->all->events.adopted(r->all->context, r, hello);
 }
 
+/* One of a batch leaves it busy with the others. */
 static void take_ended(struct runner *r, const struct token *token)
 {
-    if (r->attempt != NULL && !token_equal(&r->attempt->token, token))
-        return;
-    if (r->attempt != NULL)
-        r->attempt->runner = NULL;
-    set_idle(r);
+    if (token_equal(&r->process, token)) {
+        if (r->batch != NULL)
+            r->batch->runner = NULL;
+        set_idle(r);
+    }
     r->all->events.ended(r->all->context, r, token);
 }
 
@@ -184,40 +187,63 @@ static struct runner *take_idle(struct runners *rs)
     return r;
 }
 
-int runners_run(struct runners *rs, struct attempt *a, struct err *e)
+struct batch *runner_batch(const struct runner *r)
 {
-    struct order_run run = { a->order };
+    return r->batch;
+}
+
+void runner_assign(struct runner *r, struct batch *b)
+{
+    r->batch = b;
+    r->process = b->token;
+    b->runner = r;
+}
+
+/* Its first member's order, and what the others have of their own. */
+static int64_t send_run(struct runner *r, const struct batch *b, struct err *e)
+{
+    struct order_run run = { batch_first(b)->order, { NULL, 0 } };
+    struct assignment *mates = NULL;
+    size_t capacity = 0;
+    struct ring *at, *after;
+    int64_t seq;
+
+    for (RING_EACH(&b->members, at, after)) {
+        if (at == b->members.next)
+            continue;
+        mem_grow((void **)&mates, &capacity, run.mates.n, sizeof *mates);
+        mates[run.mates.n++] = RING_ITEM(at, struct attempt, mate)->order.assignment;
+    }
+    run.mates.items = mates;
+    seq = chan_send(r->chan, ORDER_RUN, 0, NULL, &run, e);
+    free(mates);
+    return seq;
+}
+
+int runners_run(struct runners *rs, struct batch *b, struct err *e)
+{
     struct runner *r = take_idle(rs);
 
     if (r == NULL)
         r = runner_start(rs, e);
     if (r == NULL)
         return -1;
-    if (chan_send(r->chan, ORDER_RUN, 0, NULL, &run, e) < 0) {
+    if (send_run(r, b, e) < 0) {
         chan_destroy(r->chan);
         r->chan = NULL;
         runner_look_for(r);
         return -1;
     }
-    r->attempt = a;
-    a->runner = r;
+    runner_assign(r, b);
     return 0;
 }
 
-void runner_stop(struct runner *r)
+void runner_stop(struct runner *r, const struct token *token)
 {
-    struct order_stop stop = { .grace_ms = RUNNER_GRACE_MS };
+    struct order_stop stop = { .token = *token, .grace_ms = RUNNER_GRACE_MS };
 
-    if (r->chan == NULL || r->attempt == NULL)
-        return;
-    stop.token = r->attempt->token;
-    chan_send(r->chan, ORDER_STOP, 0, NULL, &stop, NULL);
-}
-
-void runner_assign(struct runner *r, struct attempt *a)
-{
-    r->attempt = a;
-    a->runner = r;
+    if (r->chan != NULL)
+        chan_send(r->chan, ORDER_STOP, 0, NULL, &stop, NULL);
 }
 
 /* ---- all of them ---- */

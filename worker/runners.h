@@ -25,11 +25,12 @@ struct runner_events {
     /* One that an earlier agent left says what it runs (zero: nothing, it leaves). */
     void (*adopted)(void *context, struct runner *r, const struct note_hello *hello);
     void (*started)(void *context, struct runner *r, const struct note_started *note);
-    /* It is idle already when this is called. */
+    /* An attempt, or a batch's process; unless others of the batch go on, it is idle already when
+     * this is called. */
     void (*ended)(void *context, struct runner *r, const struct token *token);
-    /* Its process is gone: the folders on scratch say all there will ever be. a: what it had,
+    /* Its process is gone: the folders on scratch say all there will ever be. b: what it had,
      * NULL: nothing, or not known. */
-    void (*lost)(void *context, struct attempt *a);
+    void (*lost)(void *context, struct batch *b);
 };
 
 struct runners {
@@ -56,11 +57,13 @@ void runners_close(struct runners *rs);
 int runners_adopt(struct runners *rs, struct err *e);
 
 /* Gives it to an idle runner, or to a new one. */
-int runners_run(struct runners *rs, struct attempt *a, struct err *e);
-/* Ends the attempt that the runner has. */
-void runner_stop(struct runner *r);
-/* Says whose attempt this is, after adoption. */
-void runner_assign(struct runner *r, struct attempt *a);
+int runners_run(struct runners *rs, struct batch *b, struct err *e);
+/* Ends this attempt, which the runner has. */
+void runner_stop(struct runner *r, const struct token *token);
+/* What it runs; NULL: nothing, or it is not known. */
+struct batch *runner_batch(const struct runner *r);
+/* Says what it runs, after adoption. */
+void runner_assign(struct runner *r, struct batch *b);
 
 /* A child of ours ended. */
 void runners_reaped(struct runners *rs, pid_t pid);

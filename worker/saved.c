@@ -76,8 +76,7 @@ void saved_leave_out(struct saved *s, const char *path)
     s->left_out[s->n_left_out++] = path;
 }
 
-/* A container may leave what belongs to somebody else, or a mount that died with it. */
-static bool is_not_for_us(int error)
+bool saved_is_foreign(int error)
 {
     return error == EACCES || error == EPERM || error == ENOTCONN || error == ENAMETOOLONG ||
            error == ELOOP;
@@ -123,7 +122,7 @@ static int apply_renames(struct saved *s, int root_fd, size_t first, struct err 
 
         /* One that is gone was renamed before this was broken off. */
         if (renameat(root_fd, from, root_fd, to) < 0 && errno != ENOENT) {
-            if (is_not_for_us(errno))
+            if (saved_is_foreign(errno))
                 keep_old_name(s, i);
             else
                 result = err_sys(e, "rename %s to %s", from, to);
@@ -190,7 +189,7 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
     struct stat st;
     int result = -1;
 
-    if (fd < 0 && is_not_for_us(errno)) {
+    if (fd < 0 && saved_is_foreign(errno)) {
         saved_leave_out(x->saved, path);
         return 0;
     }
@@ -218,7 +217,7 @@ static void scan_folder(struct scan *x, const char *old_path, const char *path)
 
 static int scan_other(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
 {
-    if (unlinkat(dir_fd, name, 0) < 0 && !is_not_for_us(errno))
+    if (unlinkat(dir_fd, name, 0) < 0 && !saved_is_foreign(errno))
         return err_sys(e, "remove %s", path);
     saved_leave_out(x->saved, path);
     return 0;
@@ -232,7 +231,7 @@ static int scan_entry(struct scan *x, int dir_fd, const struct todo *in,
     struct stat st;
 
     if (fstatat(dir_fd, name->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        if (!is_not_for_us(errno))
+        if (!saved_is_foreign(errno))
             return err_sys(e, "look at %s", path);
         saved_leave_out(x->saved, path);
         return 0;
@@ -250,25 +249,10 @@ static int scan_entry(struct scan *x, int dir_fd, const struct todo *in,
     return 0;
 }
 
-static struct portable_name *list_names(DIR *dir, size_t *n, struct arena *a)
-{
-    struct portable_name *names = NULL;
-    size_t capacity = 0;
-    struct dirent *entry;
-
-    for (*n = 0; (errno = 0, entry = readdir(dir)) != NULL;) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        mem_grow((void **)&names, &capacity, *n, sizeof *names);
-        names[(*n)++].name = arena_strdup(a, entry->d_name);
-    }
-    return names;
-}
-
 static int scan_open_folder(struct scan *x, DIR *dir, const struct todo *in, struct err *e)
 {
     size_t n;
-    struct portable_name *names = list_names(dir, &n, x->saved->arena);
+    struct portable_name *names = portable_list(dir, &n, x->saved->arena);
     int result = errno != 0 ? err_sys(e, "list %s", in->old_path) : 0;
 
     if (result == 0 && n > 0)
@@ -287,7 +271,7 @@ static int scan_next(struct scan *x, const struct todo *in, struct err *e)
     DIR *dir;
     int result;
 
-    if (fd < 0 && is_not_for_us(errno)) {
+    if (fd < 0 && saved_is_foreign(errno)) {
         take_out(x->saved, in->path);
         return 0;
     }

@@ -53,6 +53,13 @@ int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, con
                const struct shared_modes *modes, struct err *e);
 void saved_free(struct saved *s);
 
+/* What an error says of something that a container left: it belongs to somebody else, or is a
+ * mount that died with it. */
+bool saved_is_foreign(int error);
+
+/* Where a symlink leads to; the caller frees it.  NULL with e set. */
+char *saved_read_link(int dir_fd, const char *path, struct err *e);
+
 /* Adds a path that could not be kept. */
 void saved_leave_out(struct saved *s, const char *path);
 

@@ -37,7 +37,7 @@ static int copy_file(const struct saved_entry *x, int from_fd, int to_fd, struct
     return result;
 }
 
-static char *read_link(int dir_fd, const char *path, struct err *e)
+char *saved_read_link(int dir_fd, const char *path, struct err *e)
 {
     size_t room = 256;
     char *target = NULL;
@@ -66,7 +66,7 @@ static bool has_no_links(int error)
 static int copy_link(struct saved *s, const struct saved_entry *x, int from_fd, int to_fd,
                      struct err *e)
 {
-    char *target = read_link(from_fd, x->path, e);
+    char *target = saved_read_link(from_fd, x->path, e);
     int result = target == NULL ? -1 : 0;
 
     if (target != NULL && symlinkat(target, to_fd, x->path) < 0) {

@@ -20,8 +20,9 @@
 
 enum { RECORD_MAX_BYTES = FRAME_MAX_BYTES };
 
-static const char *const folder_names[] = { SCRATCH_RUN, SCRATCH_ENDED, SCRATCH_PUBLISHED,
-                                            SCRATCH_LOG, SCRATCH_CACHE, SCRATCH_SPARE };
+static const char *const folder_names[] = { SCRATCH_RUN,        SCRATCH_ENDED, SCRATCH_PUBLISHED,
+                                            SCRATCH_LOG,        SCRATCH_CACHE, SCRATCH_SPARE,
+                                            SCRATCH_CHECKPOINTS };
 enum { FOLDERS = sizeof folder_names / sizeof folder_names[0] };
 
 /* ext4 then spreads the attempts over the disk, instead of crowding them where it
@@ -54,13 +55,14 @@ int scratch_open(struct scratch *s, const char *path, struct err *e)
 {
     int *fds[FOLDERS];
 
-    *s = (struct scratch){ mem_strdup(path), -1, -1, -1, -1, -1, -1, -1 };
+    *s = (struct scratch){ mem_strdup(path), -1, -1, -1, -1, -1, -1, -1, -1 };
     fds[0] = &s->run_fd;
     fds[1] = &s->ended_fd;
     fds[2] = &s->published_fd;
     fds[3] = &s->log_fd;
     fds[4] = &s->cache_fd;
     fds[5] = &s->spare_fd;
+    fds[6] = &s->checkpoints_fd;
     if (io_make_dirs(path, 0700, e) < 0)
         goto fail;
     s->fd = io_open_dir(path, e);
@@ -79,14 +81,14 @@ fail:
 
 void scratch_close(struct scratch *s)
 {
-    const int fds[] = { s->run_fd,   s->ended_fd, s->published_fd, s->log_fd, s->cache_fd,
-                        s->spare_fd, s->fd };
+    const int fds[] = { s->run_fd,   s->ended_fd, s->published_fd,   s->log_fd,
+                        s->cache_fd, s->spare_fd, s->checkpoints_fd, s->fd };
 
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
         if (fds[i] >= 0)
             close(fds[i]);
     free(s->path);
-    *s = (struct scratch){ NULL, -1, -1, -1, -1, -1, -1, -1 };
+    *s = (struct scratch){ NULL, -1, -1, -1, -1, -1, -1, -1, -1 };
 }
 
 int scratch_reopen(struct scratch *s, struct err *e)
@@ -203,6 +205,16 @@ static int remove_published(int published_fd, const char *name, struct err *e)
     return io_remove_tree_at(published_fd, name, e);
 }
 
+int scratch_discard_checkpoint(const struct scratch *s, const struct token *token, struct err *e)
+{
+    char hidden[TOKEN_HEX + 1] = "."; /* not complete yet */
+
+    token_hex(token, hidden + 1);
+    if (io_remove_tree_at(s->checkpoints_fd, hidden, e) < 0)
+        return -1;
+    return io_remove_tree_at(s->checkpoints_fd, hidden + 1, e);
+}
+
 int scratch_discard(const struct scratch *s, const struct token *token, struct err *e)
 {
     char taken[TOKEN_HEX + 1] = ".";
@@ -217,6 +229,8 @@ int scratch_discard(const struct scratch *s, const struct token *token, struct e
     if (io_remove_tree_at(s->run_fd, hex, e) < 0)
         result = -1;
     if (io_remove_tree_at(s->spare_fd, taken, e) < 0)
+        result = -1;
+    if (scratch_discard_checkpoint(s, token, e) < 0)
         result = -1;
     return remove_published(s->published_fd, hex, e) < 0 ? -1 : result;
 }

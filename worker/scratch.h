@@ -20,7 +20,7 @@
 struct scratch {
     char *path;
     int fd; /* -1: closed */
-    int run_fd, ended_fd, published_fd, log_fd, cache_fd, spare_fd;
+    int run_fd, ended_fd, published_fd, log_fd, cache_fd, spare_fd, checkpoints_fd;
 };
 
 /* Makes what is missing of it. */
@@ -45,6 +45,8 @@ int scratch_read(int dir_fd, const char *path, const struct schema *schema, stru
 /* Removes all there is of an attempt, and as much as it can. A folder in published/ that lost its
  * report is being removed already; scratch_sweep goes on with those. */
 int scratch_discard(const struct scratch *s, const struct token *token, struct err *e);
+/* The checkpoint that was brought for it, if it has not taken it. */
+int scratch_discard_checkpoint(const struct scratch *s, const struct token *token, struct err *e);
 void scratch_sweep(const struct scratch *s);
 
 #endif

@@ -187,8 +187,14 @@ static void act(struct agent *ag, const struct envelope *m, const union body *bo
         outbox_answered(&ag->outbox, m->re, &body->verdicts, &ag->attempts);
         link_settled(ag->link);
         break;
-    case MSG_STOP_ATTEMPTS: each_token(ag, &body->stop.tokens, flow_stop); break;
-    case MSG_RECALL: each_token(ag, &body->recall.tokens, recall); break;
+    case MSG_STOP_ATTEMPTS:
+        each_token(ag, &body->stop.tokens, flow_stop);
+        flow_fill(ag);
+        break;
+    case MSG_RECALL:
+        each_token(ag, &body->recall.tokens, recall);
+        flow_fill(ag);
+        break;
     case MSG_LEAVE:
         log_event(LOG_INFO, "leave", "reason", "%s", body->leave.reason, NULL);
         agent_stop(ag, AGENT_LEAVES);

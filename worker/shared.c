@@ -3,6 +3,7 @@
 
 #include "worker/shared.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -69,4 +70,21 @@ int shared_open_folder(int share_fd, const char *path, struct shared_modes *mode
         fd = io_open_dir_at(project_fd, below, e);
     close(project_fd);
     return fd;
+}
+
+bool shared_is_listed(int dir_fd, const char *path, const char *name)
+{
+    int fd = io_open_dir_at(dir_fd, path, NULL);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry = NULL;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    while ((entry = readdir(dir)) != NULL && strcmp(entry->d_name, name) != 0)
+        ;
+    closedir(dir);
+    return entry != NULL;
 }

@@ -10,6 +10,7 @@
 #ifndef LUDWIG_WORKER_SHARED_H
 #define LUDWIG_WORKER_SHARED_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/buf.h"
@@ -32,5 +33,9 @@ int shared_open_folder(int share_fd, const char *path, struct shared_modes *mode
 
 /* The project's own folder, by a path that begins with its name. */
 int shared_open_project(int share_fd, const char *path, struct shared_modes *modes, struct err *e);
+
+/* By a listing of the folder, because a network file system may remember for half a minute that a
+ * name was not there. */
+bool shared_is_listed(int dir_fd, const char *path, const char *name);
 
 #endif

@@ -128,7 +128,8 @@ static bool is_kept(int dir_fd, const struct dirent *entry)
                                          JOB_PARAM2VAL ".msgpack" };
 
     if (entry->d_type == DT_DIR)
-        return (strcmp(entry->d_name, JOB_WORK) == 0 || strcmp(entry->d_name, JOB_TMP) == 0) &&
+        return (strcmp(entry->d_name, JOB_WORK) == 0 || strcmp(entry->d_name, JOB_TMP) == 0 ||
+                strcmp(entry->d_name, JOB_CHECKPOINT) == 0) &&
                spare_is_fresh(dir_fd, entry->d_name);
     for (size_t i = 0; entry->d_type == DT_REG && i < sizeof files / sizeof files[0]; i++)
         if (strcmp(entry->d_name, files[i]) == 0)

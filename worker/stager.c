@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* stager.c - fills the cache ahead of the jobs, and looks who has published */
+/* stager.c - fills the cache ahead of the jobs, brings checkpoints, and looks who has published */
 
 #include "worker/stager.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,31 +15,11 @@
 #include "worker/cache.h"
 #include "worker/child.h"
 #include "worker/jobjson.h"
+#include "worker/restore.h"
 #include "worker/scratch.h"
 #include "worker/shared.h"
 
 /* ---- staging ---- */
-
-/*
- * A listing, because a network file system may remember for half a minute that a
- * name was not there.
- */
-static bool is_listed(int dir_fd, const char *path, const char *name)
-{
-    int fd = io_open_dir_at(dir_fd, path, NULL);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry = NULL;
-
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
-    while ((entry = readdir(dir)) != NULL && strcmp(entry->d_name, name) != 0)
-        ;
-    closedir(dir);
-    return entry != NULL;
-}
 
 /* What will be no better the next time: nobody put it there, or nobody may read it. */
 static bool is_final(const struct err *e)
@@ -63,7 +42,7 @@ static int stage_from(struct scratch *s, int share_fd, const struct order_stage 
         result = cache_add(s->cache_fd, &x->digest, share_fd, buf_text(&pack), e);
         *retry = result < 0 && !is_final(e);
     } else {
-        *retry = errno != ENOENT || is_listed(share_fd, buf_text(&packs), hex);
+        *retry = errno != ENOENT || shared_is_listed(share_fd, buf_text(&packs), hex);
         result = err_set(e, ERR_NOT_FOUND,
                          "%s/%s is not there: the tree was never uploaded, or "
                          "was removed",
@@ -111,6 +90,22 @@ static int take_stage(struct scratch *s, struct wire *w, const struct envelope *
     return wire_send(w, NOTE_STAGED, m->seq, NULL, &staged, e) < 0 ? -1 : 0;
 }
 
+/* ---- checkpoints ---- */
+
+static int take_restore(struct scratch *s, struct wire *w, const struct envelope *m, struct err *e)
+{
+    struct order_restore x;
+    struct note_restored restored = { .error = NULL };
+    struct err why = { 0 };
+
+    if (message_body(&orders, m, w->arena, &x, e) < 0)
+        return -1;
+    restored.token = x.token;
+    if (restore_checkpoint(s, &x, &why) < 0)
+        restored.error = why.text;
+    return wire_send(w, NOTE_RESTORED, m->seq, NULL, &restored, e) < 0 ? -1 : 0;
+}
+
 /* ---- looking ---- */
 
 /* What cannot be read now is found out when its own result meets it. */
@@ -142,6 +137,7 @@ static int take_order(struct scratch *s, struct wire *w, const struct envelope *
 {
     switch (m->type) {
     case ORDER_STAGE: return take_stage(s, w, m, e);
+    case ORDER_RESTORE: return take_restore(s, w, m, e);
     case ORDER_LOOK: return take_look(w, m, e);
     default:
         return err_set(e, ERR_PROTOCOL, "order %s is not for a stager",

@@ -52,11 +52,14 @@ static struct stranger *find(const struct agent *ag, const struct token *token)
     return NULL;
 }
 
+/* The jobs of a batch run in its process. */
 static void count(struct agent *ag, const struct order *order)
 {
     const struct resources *needs = &order->work.work.resources;
     struct stranger *s = find(ag, &order->assignment.token);
 
+    if (order_is_mate(order))
+        return;
     if (s == NULL) {
         s = mem_alloc(sizeof *s);
         s->token = order->assignment.token;

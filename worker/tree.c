@@ -6,12 +6,10 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include "common/io.h"
@@ -20,7 +18,7 @@
 enum { CHILDREN_MAX_BYTES = 16 * 1024 * 1024, STAT_MAX_BYTES = 64 * 1024 };
 
 struct pids {
-    pid_t *items;
+    struct tree_process *items;
     size_t n;
     size_t capacity;
 };
@@ -32,10 +30,10 @@ int tree_become_reaper(struct err *e)
     return 0;
 }
 
-static void add_pid(struct pids *p, pid_t pid)
+static void add_pid(struct pids *p, pid_t pid, pid_t parent)
 {
     mem_grow((void **)&p->items, &p->capacity, p->n, sizeof *p->items);
-    p->items[p->n++] = pid;
+    p->items[p->n++] = (struct tree_process){ pid, parent };
 }
 
 static pid_t pid_of_name(const char *name)
@@ -53,7 +51,7 @@ static pid_t pid_of_name(const char *name)
 /* ---- by /proc/PID/task/TID/children ---- */
 
 /* false: this kernel has no such file (or the process is gone). */
-static bool add_children_of_thread(const char *path, struct pids *p)
+static bool add_children_of_thread(const char *path, pid_t parent, struct pids *p)
 {
     struct buf text = { 0 };
     const char *at;
@@ -65,7 +63,7 @@ static bool add_children_of_thread(const char *path, struct pids *p)
 
         if (end == at)
             break;
-        add_pid(p, (pid_t)pid);
+        add_pid(p, (pid_t)pid, parent);
         at = end;
     }
     buf_free(&text);
@@ -85,7 +83,7 @@ static bool add_children(pid_t pid, struct pids *p)
         if (pid_of_name(entry->d_name) == 0)
             continue;
         path = mem_printf("%s/%s/children", tasks, entry->d_name);
-        there |= add_children_of_thread(path, p);
+        there |= add_children_of_thread(path, pid, p);
         free(path);
     }
     if (dir != NULL)
@@ -95,11 +93,6 @@ static bool add_children(pid_t pid, struct pids *p)
 }
 
 /* ---- by /proc/PID/stat, for kernels without the above ---- */
-
-struct parentage {
-    pid_t pid;
-    pid_t parent;
-};
 
 static pid_t parent_of(pid_t pid)
 {
@@ -120,9 +113,9 @@ static pid_t parent_of(pid_t pid)
     return (pid_t)parent;
 }
 
-static struct parentage *list_all(size_t *n)
+static struct tree_process *list_all(size_t *n)
 {
-    struct parentage *all = NULL;
+    struct tree_process *all = NULL;
     size_t capacity = 0;
     DIR *dir = opendir("/proc");
     struct dirent *entry;
@@ -134,7 +127,7 @@ static struct parentage *list_all(size_t *n)
         if (pid == 0)
             continue;
         mem_grow((void **)&all, &capacity, *n, sizeof *all);
-        all[(*n)++] = (struct parentage){ pid, parent_of(pid) };
+        all[(*n)++] = (struct tree_process){ pid, parent_of(pid) };
     }
     if (dir != NULL)
         closedir(dir);
@@ -144,13 +137,13 @@ static struct parentage *list_all(size_t *n)
 static void add_descendants_by_stat(pid_t root, struct pids *p)
 {
     size_t n;
-    struct parentage *all = list_all(&n);
+    struct tree_process *all = list_all(&n);
     size_t done = 0;
 
-    for (pid_t at = root;; at = p->items[done++]) {
+    for (pid_t at = root;; at = p->items[done++].pid) {
         for (size_t i = 0; i < n; i++)
             if (all[i].parent == at)
-                add_pid(p, all[i].pid);
+                add_pid(p, all[i].pid, at);
         if (done == p->n)
             break;
     }
@@ -166,20 +159,35 @@ static void add_descendants(pid_t root, struct pids *p)
         return;
     }
     for (size_t done = 0; done < p->n; done++)
-        (void)add_children(p->items[done], p);
+        (void)add_children(p->items[done].pid, p);
+}
+
+struct tree_process *tree_list(size_t *n)
+{
+    struct pids p = { 0 };
+
+    add_descendants(getpid(), &p);
+    *n = p.n;
+    return p.items;
+}
+
+bool tree_signal_one(pid_t pid, int signal)
+{
+    if (kill(pid, signal) < 0)
+        return false;
+    /* A stopped process would take no notice. */
+    if (signal != SIGKILL)
+        (void)kill(pid, SIGCONT);
+    return true;
 }
 
 size_t tree_signal(int signal)
 {
-    struct pids p = { 0 };
     size_t n;
+    struct tree_process *all = tree_list(&n);
 
-    add_descendants(getpid(), &p);
-    /* A stopped process would take no notice. */
-    for (size_t i = 0; i < p.n; i++)
-        if (kill(p.items[i], signal) == 0 && signal != SIGKILL)
-            (void)kill(p.items[i], SIGCONT);
-    n = p.n;
-    free(p.items);
+    for (size_t i = 0; i < n; i++)
+        (void)tree_signal_one(all[i].pid, signal);
+    free(all);
     return n;
 }

@@ -10,8 +10,8 @@ PATH=$LUDWIG_HOOKS_BIN:$PATH
 
 # The table in the code is the list; docs/publishing.md is held against it elsewhere.
 all_points=$(sed -n 's/^ *X(\([a-z_]*\), \(runner\|publisher\), .*/\1/p' "$TEST_ROOT/worker/crash.h")
-# No plain sweep comes by a result that lost, or one that is withdrawn.
-points=$(echo "$all_points" | grep -v '^loser_\|^withdraw_')
+# No plain sweep comes by a result that lost, one that is withdrawn, or a checkpoint.
+points=$(echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint')
 it 'the crash points are known' '[ "$(echo "$points" | wc -w)" -ge 10 ]'
 
 # Lies on another file system than $TEST_TMP; removed at the end whatever happens.
@@ -33,7 +33,8 @@ survives() { # POINT PROJECT
     while read -r job token attempt folder; do
         # Whole, and of the attempt that job.json names.
         [ "$(cat "$folder/token")" = "$token" ]
-        [ "$(find "$folder" -type f | wc -l)" = 6 ]
+        [ "$(find "$folder" -type f | wc -l)" = 7 ]
+        [ "$(cat "$folder/metrics.jsonl")" = '{"accuracy": 0.5}' ]
         [ "$(stat -c %s "$folder/deep/er/big")" = 100000 ]
         [ -x "$folder/run.sh" ]
         grep -q "^end $job $token " "$TEST_TMP/records"
@@ -52,7 +53,7 @@ survives() { # POINT PROJECT
 }
 
 write_job 'cd "$LUDWIG_SAVE_PATH"' 'mkdir -p deep/er' 'echo $LUDWIG_ATTEMPT >token' 'echo "step,loss\n1,$1.5" >loss.csv' \
-    'head -c 100000 /dev/urandom >deep/er/big' ': >deep/empty' 'echo "#!/bin/sh" >run.sh' 'chmod +x run.sh' 'echo the log'
+    'head -c 100000 /dev/urandom >deep/er/big' ': >deep/empty' 'echo "#!/bin/sh" >run.sh' 'chmod +x run.sh' 'echo the log' 'echo "{\"accuracy\": 0.5}" >>"$LUDWIG_METRICS"'
 
 configure 'resources: {cpus: 2, gpus: 0}'
 for point in $points; do
@@ -73,6 +74,31 @@ fi
 for point in $points; do
     [ -n "$memory" ] || [ "$point" != copy_begun ] || continue
     it "$point was really reached" "grep -qx $point $TEST_TMP/reached"
+done
+
+# ---- of a job that goes on from its checkpoint ----
+
+SHARE=$HOME/ludwig_data
+configure 'resources: {cpus: 2, gpus: 0}'
+goes_on() { # POINT PROJECT
+    export LUDWIG_CRASH_AT=$1 LUDWIG_CRASH_ONCE=$TEST_TMP/crashed.$2
+    : >"$TEST_TMP/records"
+    write_job 'cd "$LUDWIG_CHECKPOINT"' 'step=$(($(cat deep/step 2>/dev/null || echo 0) + 1))' 'mkdir -p deep' \
+        'echo $step >deep/step' 'head -c 100000 /dev/urandom >big' 'say step $step' '[ $step = 3 ] || exit 3'
+    printf '%s\n' "project: $2" 'command: sh job.sh' 'source: job.sh' 'retry: {max: 2, on: [3]}' >sweep.yaml
+    timeout 30 ludwig up
+    id=$(timeout 60 ludwig submit sweep.yaml --wait)
+    [ "$(sweep_state "$id")" = done ]
+    [ "$(sed -n 's/^step \([0-9]*\) .*/\1/p' "$TEST_TMP/records" | tr '\n' ' ')" = '1 2 3 ' ]
+    [ "$(published "$2" | wc -l)" = 1 ]
+    [ -z "$(find "$SHARE/$2/.ludwig/checkpoints" -mindepth 1)" ]
+    nothing_left
+    ludwig down
+    wait_until 10 '[ -z "$(pids_of ludwigd)$(pids_of ludwig-worker)" ]'
+    [ -e "$LUDWIG_CRASH_ONCE" ]
+}
+for point in $(echo "$all_points" | grep '^checkpoint'); do
+    it "killed at $point, a job goes on from its checkpoint" "goes_on $point goes_on_$point"
 done
 
 # ---- with ludwigd out of reach meanwhile ----

@@ -78,10 +78,104 @@ it 'project names that are no plain folder names are refused' '
 it 'variables of our own cannot be set in env' '
     printf "command: echo\nenv: {LUDWIG_JOB: 1}\n" | bad_sweep "bad\.yaml:2:[0-9]+: .*LUDWIG_JOB"
 '
+it 'whole files that are no sweep are refused' '
+    printf "" | bad_sweep "bad\.yaml:1:1: the file is empty"
+    printf "# a comment\n" | bad_sweep "bad\.yaml:1:1: the file is empty"
+    printf "command: a\nname: b\000c\n" | bad_sweep "bad\.yaml:2:8: .*NUL"
+    printf "command: a\nname: \"b\\\\0c\"\n" | bad_sweep "bad\.yaml:2:7: .*NUL"
+    printf "command: a\nname: b\377c\n" | bad_sweep "bad\.yaml:2:8: .*UTF-8"
+    printf "command: a\nparams:\n\tlr: 1\n" | bad_sweep "bad\.yaml:3:1: .*tab"
+    printf "command: a\n---\ncommand: b\n" | bad_sweep "bad\.yaml:2:1: "
+    head -c 100000 /dev/urandom | bad_sweep "bad\.yaml:[0-9]+:[0-9]+: "
+'
+
+not_files() {
+    mkdir -p folder
+    refused 2 ludwig submit folder
+    grep -q 'folder is a folder' err
+    refused 2 ludwig submit nowhere/sweep.yaml
+    grep -q 'nowhere/sweep.yaml' err
+    printf 'command: true\n' >secret.yaml
+    chmod 0 secret.yaml
+    if [ "$(id -u)" = 0 ]; then
+        refused 2 setpriv --bounding-set -dac_override,-dac_read_search ludwig submit secret.yaml
+    else
+        refused 2 ludwig submit secret.yaml
+    fi
+    grep -q 'secret.yaml: Permission denied' err
+    rm -f secret.yaml
+    untouched
+}
+it 'a folder, a missing and an unreadable file are refused' not_files
+
+it 'deep nesting and a billion laughs are refused' '
+    python3 -c "print(\"command: a\nparams: {a: \" + \"[\" * 100000 + \"]\" * 100000 + \"}\")" |
+        bad_sweep "bad\.yaml:2:[0-9]+: nested more than"
+    python3 -c "
+print(\"command: a\nparams:\n  a: &a [x, x, x, x, x, x, x, x, x]\")
+for x, y in zip(\"abcdefghij\", \"bcdefghijk\"):
+    print(\"  %s: &%s [%s]\" % (y, y, \", \".join([\"*\" + x] * 9)))" |
+        bad_sweep "bad\.yaml:[0-9]+:[0-9]+: more than [0-9]+ values"
+'
+
+params() { # LINE...: with a command and two parameters before
+    printf 'command: echo\nsource: []\nparams: {lr: [0.1, 0.2], opt: [adam, sgd, x], mom: [0.5, 0.9]}\n'
+    printf '%s\n' "$@"
+}
+
+it 'names of parameters are checked wherever they stand' '
+    params "when: {momentum: {opt: sgd}}" | bad_sweep "bad\.yaml:4:8: when: unknown parameter .momentum."
+    params "when: {mom: {opts: sgd}}" | bad_sweep "bad\.yaml:4:14: when: .*opts.*did you mean .opt."
+    params "when: {mom: {mom: 0.5}}" | bad_sweep "bad\.yaml:4:8: when: .*itself"
+    params "exclude: [{lr: 0.1, op: sgd}]" | bad_sweep "bad\.yaml:4:21: exclude: .*op"
+    params "include: [{l: 5}]" | bad_sweep "bad\.yaml:4:12: include: .*lr"
+    params "zip: [[lr, moment]]" | bad_sweep "bad\.yaml:4:7: zip: .*moment"
+    params "debug: {op: x}" | bad_sweep "bad\.yaml:4:9: debug: .*opt"
+    printf "command: a\nparams: {LUDWIG_JOB: 1}\n" | bad_sweep "bad\.yaml:2:10: .*reserved"
+'
+it 'a zip of unequal lengths, and an exclude that leaves nothing, are refused' '
+    params "zip: [[lr, opt]]" | bad_sweep "bad\.yaml:4:7: zip: lr has 2 values, but opt has 3"
+    params "exclude: [{lr: [0.1, 0.2]}]" | bad_sweep "bad\.yaml:4:11: exclude: nothing is left"
+    grep -q "    4 | exclude: \[{lr" err
+'
+it 'what belongs to samples needs a method, and the other way round' '
+    params "samples: 3" | bad_sweep "bad\.yaml:4:10: samples: needs method"
+    params "method: random" | bad_sweep "bad\.yaml:4:9: method: random needs samples"
+    params "method: randm" | bad_sweep "bad\.yaml:4:9: method: .*random"
+    printf "command: a\nparams: {lr: {uniform: [0, 1]}}\n" | bad_sweep "bad\.yaml:2:10: lr: uniform needs method"
+    printf "command: a\nmethod: random\nsamples: 2\nparams: {lr: {unifrm: [0, 1]}}\n" |
+        bad_sweep "bad\.yaml:4:15: .*did you mean .uniform."
+'
+it 'a placeholder must have a value in every configuration' '
+    printf "command: run {mom}\nparams: {opt: [adam, sgd], mom: [0.5]}\nwhen: {mom: {opt: sgd}}\n" |
+        bad_sweep "bad\.yaml:1:14: command: mom exists only where opt is sgd; .*LUDWIG_PARAM2VAL"
+    printf "command: run {lr}\nparams: {lr: [1, 2]}\nbatch: 2\n" |
+        bad_sweep "bad\.yaml:1:14: command: .*batch.*LUDWIG_CHUNK"
+'
+it 'keys that say how jobs run are checked' '
+    printf "command: a\nslurm: {account: x}\n" | bad_sweep "bad\.yaml:2:8: slurm: there is no .partition:"
+    printf "command: a\nslurm: {partition: x, extra: --wrap=y}\n" | bad_sweep "bad\.yaml:2:30: .*--wrap"
+    printf "command: a\nretry: {on: [preemted]}\n" | bad_sweep "bad\.yaml:2:14: .*preempted"
+    printf "command: a\nretry: {on: [256]}\n" | bad_sweep "bad\.yaml:2:14: .*255"
+    printf "command: a\ncheckpoint: {signal: SIGKILL}\n" | bad_sweep "bad\.yaml:2:22: .*catch"
+    printf "command: a\ncontainer: nothere.sif\n" | bad_sweep "bad\.yaml:2:12: container: .*nothere\.sif"
+    printf "command: a\nresults: {metric: m, goal: most}\n" | bad_sweep "bad\.yaml:2:28: .*max or min"
+    printf "command: a\nbatch: 0\n" | bad_sweep "bad\.yaml:2:8: batch"
+'
+it 'more than 10 million points are refused without --yes' '
+    printf "command: a\nsource: []\nparams: {a: {range: [1, 4000]}, b: {range: [1, 4000]}}\n" |
+        bad_sweep "16000000 configurations.*--yes"
+    ludwig submit bad.yaml --yes --dry-run >out
+    grep -q " 16000000$" out
+    untouched
+'
 it 'all mistakes of a file are told in one run' '
     printf "comand: a\nreps: x\nparam: {a: 1}\n" | bad_sweep "bad\.yaml:1:1: "
     grep -q "bad\.yaml:2:[0-9]*: " err
     grep -q "bad\.yaml:3:1: .*params" err
+    printf "command: a {z}\nparams: {a: [1, 2], b: [1]}\nzip: [[a, b]]\nrep: 1\nwhen: {q: {a: 1}}\n" |
+        bad_sweep "bad\.yaml:4:1: .*reps"
+    [ "$(grep -o "bad\.yaml:[0-9]*" err | tr "\n" " ")" = "bad.yaml:1 bad.yaml:3 bad.yaml:4 bad.yaml:5 " ]
 '
 
 usage() {
@@ -97,11 +191,11 @@ usage() {
     refused 2 ludwig submit nowhere.yaml
     grep -q nowhere.yaml err
     refused 2 ludwig submit --reuse some sweep.yaml
+    refused 2 ludwig submit --priority 1001 sweep.yaml
     refused 2 ludwig cancel
     refused 2 ludwig cancel x.y
     refused 2 ludwig logs
     refused 2 ludwig logs 1.1 1.2
-    refused 2 ludwig status 1 2
     refused 2 ludwig jobs
     refused 2 ludwig jobs 1 --state sleeping
     refused 2 ludwig version now
@@ -114,6 +208,12 @@ it '--set of a parameter that is not there is refused with the nearest' '
     refused 2 ludwig submit sweep.yaml --set lrr=2
     grep -q "lr" err
     refused 2 ludwig submit sweep.yaml --set lr
+    refused 2 ludwig submit sweep.yaml --set lr=[1
+    refused 2 ludwig submit sweep.yaml --set "lr={uniform: [0, 1]}"
+    grep -q -e "--set lr: uniform needs method" err
+    refused 2 ludwig submit sweep.yaml --partition a,-b
+    refused 2 ludwig submit sweep.yaml --name "$(printf "a\033b")"
+    not grep -q "$(printf "\033")" err
     untouched
 '
 

@@ -10,54 +10,108 @@
 #include <string.h>
 
 #include "client/aggregate.h"
+#include "client/results_out.h"
+#include "client/text.h"
 #include "common/json.h"
 
-static void add(struct aggregate *g, const char *name, const char *params, int state,
-                const char *metric, double value)
+#define NONE ((double)NAN)
+
+static void add_result(struct aggregate *g, const char *name, const char *params, int state,
+                       const struct metric *metrics, size_t n)
 {
     struct arena *a = arena_create();
-    struct metric m = { .name = metric, .value = value, .step = SCHEMA_NONE };
     struct job_result r = { .job = "1.1", .param_name = name, .state = state };
 
-    if (metric != NULL)
-        r.metrics = (struct list){ &m, 1 };
+    r.metrics = (struct list){ (void *)(uintptr_t)metrics, n };
     assert_int_equal(json_read(params, strlen(params), a, &r.params, NULL), 0);
     aggregate_add(g, &r);
     arena_destroy(a);
 }
 
-static void statistics_are_those_of_a_sample(void **state)
+/* A job that reported its only value. */
+static void add(struct aggregate *g, const char *name, const char *params, int state,
+                const char *metric, double value)
+{
+    struct metric m = {
+        .name = metric, .value = value, .step = SCHEMA_NONE, .min = value, .max = value, .n = 1
+    };
+
+    add_result(g, name, params, state, &m, metric != NULL);
+}
+
+static void add_range(struct aggregate *g, const char *metric, double last, double min, double max)
+{
+    struct metric m = {
+        .name = metric, .value = last, .step = SCHEMA_NONE, .min = min, .max = max, .n = 5
+    };
+
+    add_result(g, "p1", "{}", JOB_DONE, &m, 1);
+}
+
+static void add_failed(struct aggregate *g, const char *name, const char *reason)
+{
+    struct job_result r = {
+        .job = "1.1", .param_name = name, .state = JOB_FAILED, .reason = reason
+    };
+
+    aggregate_add(g, &r);
+}
+
+static void assert_number(double got, double wanted)
+{
+    if (isnan(wanted))
+        assert_true(isnan(got));
+    else
+        assert_true(fabs(got - wanted) < 1e-9 * fabs(wanted) + 1e-12);
+}
+
+/* The wanted numbers are numpy's: mean, std(ddof=1), quantile. */
+static void statistics_are_those_of_numpy(void **state)
 {
     static const struct {
-        double values[5];
-        int n;
-        double mean, std, min, max;
+        double values[6];
+        size_t n;
+        double mean, std, min, q1, median, q3, max;
     } cases[] = {
-        { { 2, 4, 4, 4, 6 }, 5, 4, 1.4142135623730951, 2, 6 },
-        { { 1, 2 }, 2, 1.5, 0.70710678118654757, 1, 2 },
-        { { -3 }, 1, -3, (double)NAN, -3, -3 },
-        { { 1e9 + 1, 1e9 + 2, 1e9 + 3 }, 3, 1e9 + 2, 1, 1e9 + 1, 1e9 + 3 },
+        { { 2, 4, 4, 4, 6 }, 5, 4, 1.4142135623730951, 2, 4, 4, 4, 6 },
+        { { 2, 1 }, 2, 1.5, 0.70710678118654757, 1, 1.25, 1.5, 1.75, 2 },
+        { { 7, 1, 3, 9, 5, 4 }, 6, 29. / 6, 2.857738033247041, 1, 3.25, 4.5, 6.5, 9 },
+        { { 3, 1, 2, 10 }, 4, 4, 4.08248290463863, 1, 1.75, 2.5, 4.75, 10 },
+        { { -3 }, 1, -3, NONE, -3, -3, -3, -3, -3 },
+        { { 1e9 + 1, 1e9 + 2, 1e9 + 3 },
+          3,
+          1e9 + 2,
+          1,
+          1e9 + 1,
+          1e9 + 1.5,
+          1e9 + 2,
+          1e9 + 2.5,
+          1e9 + 3 },
+        { { 0 }, 0, NONE, NONE, NONE, NONE, NONE, NONE, NONE },
+        { { 1, NONE, 2 }, 3, NONE, NONE, NONE, NONE, NONE, NONE, NONE },
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct stats s = { 0 };
+        double values[6];
+        struct stats s;
 
-        for (int k = 0; k < cases[i].n; k++)
-            stats_add(&s, cases[i].values[k]);
+        memcpy(values, cases[i].values, sizeof values);
+        stats_of(&s, values, cases[i].n);
         assert_int_equal(s.n, cases[i].n);
-        assert_true(fabs(s.mean - cases[i].mean) < 1e-9 * fabs(cases[i].mean) + 1e-12);
-        assert_true(s.min == cases[i].min && s.max == cases[i].max);
-        if (isnan(cases[i].std))
-            assert_true(isnan(stats_std(&s)));
-        else
-            assert_true(fabs(stats_std(&s) - cases[i].std) < 1e-9);
+        assert_number(s.mean, cases[i].mean);
+        assert_number(s.std, cases[i].std);
+        assert_number(s.min, cases[i].min);
+        assert_number(s.q1, cases[i].q1);
+        assert_number(s.median, cases[i].median);
+        assert_number(s.q3, cases[i].q3);
+        assert_number(s.max, cases[i].max);
     }
 }
 
 static void replications_meet_in_their_configuration(void **state)
 {
-    const struct stats *s;
+    const struct measure *m;
     struct aggregate g;
 
     (void)state;
@@ -68,18 +122,81 @@ static void replications_meet_in_their_configuration(void **state)
     add(&g, "param_001", "{\"lr\":1}", JOB_FAILED, "acc", 0.0);
     add(&g, "param_003", "{\"lr\":3}", JOB_QUEUED, NULL, 0);
     add(&g, "param_002", "{\"lr\":2}", JOB_DONE, "loss", 3);
+    aggregate_finish(&g);
     assert_int_equal(g.n, 3);
     assert_int_equal(g.n_metrics, 2);
     assert_string_equal(g.configs[0].param_name, "param_001");
-    assert_int_equal(g.configs[0].n_jobs, 2);
-    s = aggregate_stats(&g.configs[0], 0);
-    assert_int_equal(s->n, 2);
-    assert_true(fabs(s->mean - 0.6) < 1e-12);
-    assert_null(aggregate_stats(&g.configs[0], 1));
-    assert_int_equal(g.configs[1].n_jobs, 2);
-    assert_int_equal(aggregate_stats(&g.configs[1], 1)->n, 1);
-    assert_int_equal(g.configs[2].n_jobs, 0);
-    assert_null(aggregate_stats(&g.configs[2], 0));
+    assert_int_equal(g.configs[0].n_done, 2);
+    m = aggregate_measure(&g.configs[0], 0);
+    assert_int_equal(m->last.n, 2);
+    assert_number(m->last.mean, 0.6);
+    assert_null(aggregate_measure(&g.configs[0], 1));
+    assert_int_equal(g.configs[1].n_done, 2);
+    assert_int_equal(aggregate_measure(&g.configs[1], 1)->last.n, 1);
+    assert_int_equal(g.configs[2].n_done, 0);
+    assert_null(aggregate_measure(&g.configs[2], 0));
+    aggregate_free(&g);
+}
+
+static void jobs_that_are_not_done_are_counted_with_the_first_reason(void **state)
+{
+    const struct config_result *c;
+    struct aggregate g;
+
+    (void)state;
+    aggregate_init(&g);
+    add(&g, "p1", "{}", JOB_DONE, NULL, 0);
+    add_failed(&g, "p1", NULL);
+    add_failed(&g, "p1", "exit code 3");
+    add_failed(&g, "p1", "signal 9");
+    add(&g, "p1", "{}", JOB_CANCELLED, NULL, 0);
+    add(&g, "p1", "{}", JOB_QUEUED, NULL, 0);
+    add(&g, "p1", "{}", JOB_RUNNING, NULL, 0);
+    add(&g, "p1", "{}", JOB_PUBLISHING, NULL, 0);
+    c = &g.configs[0];
+    assert_int_equal(c->n_done, 1);
+    assert_int_equal(c->n_failed, 3);
+    assert_int_equal(c->n_cancelled, 1);
+    assert_int_equal(c->n_left, 3);
+    assert_string_equal(c->reason, "exit code 3");
+    aggregate_free(&g);
+}
+
+/* Of each job the best by the goal, and over the jobs the statistics of these. */
+static void the_best_value_of_each_job_follows_the_goal(void **state)
+{
+    struct aggregate g;
+
+    (void)state;
+    aggregate_init(&g);
+    add_range(&g, "accuracy", 0.5, 0.1, 0.9);
+    add_range(&g, "accuracy", 0.6, 0.2, 0.7);
+    add_range(&g, "loss", 2, 1, 4);
+    add_range(&g, "loss", 3, 2, 8);
+    add_range(&g, "reward", 5, 3, 6);
+    aggregate_set_goal(&g, "reward", GOAL_MIN);
+    aggregate_finish(&g);
+    assert_number(aggregate_measure(&g.configs[0], 0)->last.mean, 0.55);
+    assert_number(aggregate_measure(&g.configs[0], 0)->best.mean, 0.8);
+    assert_number(aggregate_measure(&g.configs[0], 1)->last.mean, 2.5);
+    assert_number(aggregate_measure(&g.configs[0], 1)->best.mean, 1.5);
+    assert_number(aggregate_measure(&g.configs[0], 2)->best.mean, 3);
+    aggregate_free(&g);
+}
+
+static void without_a_range_the_last_value_is_the_best_one(void **state)
+{
+    struct metric none = { "accuracy", 0.5, SCHEMA_NONE, NONE, NONE, 4 };
+    struct metric old = { "accuracy", 0.7, SCHEMA_NONE, 0, 0, 0 };
+    struct aggregate g;
+
+    (void)state;
+    aggregate_init(&g);
+    add_result(&g, "p1", "{}", JOB_DONE, &none, 1);
+    add_result(&g, "p1", "{}", JOB_DONE, &old, 1);
+    aggregate_finish(&g);
+    assert_number(aggregate_measure(&g.configs[0], 0)->best.min, 0.5);
+    assert_number(aggregate_measure(&g.configs[0], 0)->best.max, 0.7);
     aggregate_free(&g);
 }
 
@@ -97,11 +214,17 @@ static void many_configurations_are_kept_apart(void **state)
             snprintf(params, sizeof params, "{\"x\":%d}", i);
             add(&g, name, params, JOB_DONE, "m", i);
         }
+    aggregate_finish(&g);
     assert_int_equal(g.n, 2000);
     for (int i = 0; i < 2000; i++) {
-        assert_int_equal(g.configs[i].n_jobs, 2);
-        assert_true(aggregate_stats(&g.configs[i], 0)->mean == i);
+        assert_int_equal(g.configs[i].n_done, 2);
+        assert_true(aggregate_measure(&g.configs[i], 0)->last.mean == i);
     }
+    aggregate_sort(&g, 0);
+    assert_string_equal(g.configs[0].param_name, "param_1999");
+    add(&g, "param_1234", "{}", JOB_DONE, "m", 5);
+    assert_int_equal(g.n, 2000);
+    assert_int_equal(g.configs[1999 - 1234].n_done, 3);
     aggregate_free(&g);
 }
 
@@ -125,6 +248,26 @@ static void only_parameters_that_vary_are_columns(void **state)
     aggregate_init(&g);
     add(&g, "p1", "{\"a\":1}", JOB_DONE, NULL, 0);
     assert_int_equal(aggregate_varying(&g).n, 0);
+    aggregate_free(&g);
+}
+
+static void what_is_left_out_is_gone_and_the_rest_is_still_found(void **state)
+{
+    static const bool keep[] = { true, false, true };
+    struct aggregate g;
+
+    (void)state;
+    aggregate_init(&g);
+    add(&g, "p1", "{}", JOB_DONE, "m", 1);
+    add(&g, "p2", "{}", JOB_DONE, "m", 2);
+    add(&g, "p3", "{}", JOB_DONE, "m", 3);
+    aggregate_keep(&g, keep);
+    assert_int_equal(g.n, 2);
+    add(&g, "p3", "{}", JOB_DONE, "m", 5);
+    aggregate_finish(&g);
+    assert_int_equal(g.n, 2);
+    assert_string_equal(g.configs[1].param_name, "p3");
+    assert_number(aggregate_measure(&g.configs[1], 0)->last.mean, 4);
     aggregate_free(&g);
 }
 
@@ -171,15 +314,19 @@ static void the_best_is_found_and_sorting_puts_it_first(void **state)
 
     (void)state;
     aggregate_init(&g);
-    assert_int_equal(aggregate_best(&g, 0, GOAL_MAX), -1);
+    assert_int_equal(aggregate_find_metric(&g, "loss"), -1);
     add(&g, "none", "{\"x\":0}", JOB_QUEUED, NULL, 0);
-    add(&g, "nan", "{\"x\":1}", JOB_DONE, "loss", (double)NAN);
+    add(&g, "nan", "{\"x\":1}", JOB_DONE, "loss", NONE);
     add(&g, "high", "{\"x\":2}", JOB_DONE, "loss", 3);
     add(&g, "low", "{\"x\":3}", JOB_DONE, "loss", 1);
     add(&g, "low too", "{\"x\":4}", JOB_DONE, "loss", 1);
-    assert_int_equal(aggregate_best(&g, 0, GOAL_MAX), 2);
-    assert_int_equal(aggregate_best(&g, 0, GOAL_MIN), 3);
-    aggregate_sort(&g, 0, GOAL_MIN);
+    aggregate_finish(&g);
+    assert_int_equal(aggregate_find_metric(&g, "loss"), 0);
+    assert_int_equal(aggregate_best(&g, 0), 3);
+    aggregate_set_goal(&g, "loss", GOAL_MAX);
+    assert_int_equal(aggregate_best(&g, 0), 2);
+    aggregate_set_goal(&g, "another", GOAL_MAX);
+    aggregate_sort(&g, 0);
     assert_string_equal(g.configs[0].param_name, "low");
     assert_string_equal(g.configs[1].param_name, "low too");
     assert_string_equal(g.configs[2].param_name, "high");
@@ -187,20 +334,148 @@ static void the_best_is_found_and_sorting_puts_it_first(void **state)
     assert_string_equal(g.configs[4].param_name, "nan");
     add(&g, "high", "{\"x\":2}", JOB_DONE, "loss", 5);
     assert_int_equal(g.n, 5);
-    assert_int_equal(g.configs[2].n_jobs, 2);
+    assert_int_equal(g.configs[2].n_done, 2);
     aggregate_free(&g);
+}
+
+/* ---- the table ---- */
+
+static size_t longest_line(const char *text)
+{
+    size_t longest = 0;
+
+    for (; *text != '\0'; text += strcspn(text, "\n") + 1) {
+        size_t width = text_width(text, strcspn(text, "\n"));
+
+        longest = width > longest ? width : longest;
+    }
+    return longest;
+}
+
+/* Twelve measures of two configurations, one of which failed once. */
+static void fill(struct aggregate *g)
+{
+    for (int rep = 0; rep < 3; rep++)
+        for (int i = 0; i < 12; i++) {
+            char name[32];
+
+            snprintf(name, sizeof name, "measure_%02d", i);
+            add(g, "param_001", "{\"lr\":0.1}", i == 0 ? JOB_DONE : JOB_QUEUED, name, 0.5 + rep);
+            add(g, "param_002", "{\"lr\":0.2}", JOB_DONE, name, 0.25 * rep + i);
+        }
+    add_failed(g, "param_001", "out of memory");
+    aggregate_finish(g);
+}
+
+static void a_narrow_terminal_shows_as_many_measures_as_fit(void **state)
+{
+    static const size_t widths[] = { 60, 80, 120, 200 };
+    struct results_view v = { .n_metrics = 12, .ranked_by = 0, .best = 1, .n = 2 };
+    size_t metrics[12], shown_before = 0;
+    struct aggregate g;
+
+    (void)state;
+    aggregate_init(&g);
+    fill(&g);
+    for (size_t i = 0; i < 12; i++)
+        metrics[i] = i;
+    v.aggregate = &g;
+    v.metrics = metrics;
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        struct buf out = { 0 };
+        size_t shown = 0;
+
+        results_add_table(&out, &v, widths[i], false);
+        assert_in_range(longest_line(buf_text(&out)), 20, widths[i]);
+        for (const char *at = buf_text(&out); (at = strstr(at, "measure_")) != NULL; at++)
+            shown++;
+        assert_true(shown >= shown_before && shown >= 1);
+        assert_non_null(strstr(buf_text(&out), "measure_00"));
+        if (shown < 12)
+            assert_non_null(strstr(buf_text(&out), "more measures do not fit"));
+        shown_before = shown;
+        buf_free(&out);
+    }
+    assert_in_range(shown_before, 4, 12);
+    aggregate_free(&g);
+}
+
+static void a_row_says_what_became_of_the_other_jobs(void **state)
+{
+    struct results_view v = { .n_metrics = 1, .ranked_by = 0, .best = 1, .n = 2 };
+    size_t metric = 0;
+    struct aggregate g;
+    struct buf out = { 0 };
+
+    (void)state;
+    aggregate_init(&g);
+    add(&g, "param_001", "{\"lr\":0.1}", JOB_DONE, "m", 1);
+    add(&g, "param_001", "{\"lr\":0.1}", JOB_CANCELLED, "m", 1);
+    add_failed(&g, "param_001", "out of memory");
+    add(&g, "param_002", "{\"lr\":0.2}", JOB_DONE, "m", 2);
+    aggregate_finish(&g);
+    v.aggregate = &g;
+    v.metrics = &metric;
+    results_add_table(&out, &v, SIZE_MAX, false);
+    assert_string_equal(buf_text(&out),
+                        "   CONFIGURATION   lr  N  m  NOTES\n"
+                        "   param_001      0.1  1  1  1 failed, 1 cancelled: out of memory\n"
+                        "*  param_002      0.2  1  2\n");
+    buf_free(&out);
+    aggregate_free(&g);
+}
+
+static void deviations_decide_how_many_digits_are_shown(void **state)
+{
+    static const struct {
+        double values[2];
+        const char *cell;
+    } cases[] = {
+        { { 0.931234, 0.932234 }, "0.93173 ± 0.00071" },
+        { { 12.5, 13.5 }, "13.00 ± 0.71" },
+        { { 1500, 1700 }, "1600 ± 141" },
+        { { 3, 3 }, "3 ± 0" },
+        { { 1e17, 3e17 }, "2e+17 ± 1.41421e+17" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct results_view v = { .n_metrics = 1, .ranked_by = -1, .best = -1, .n = 1 };
+        size_t metric = 0;
+        struct aggregate g;
+        struct buf out = { 0 };
+
+        aggregate_init(&g);
+        add(&g, "p", "{}", JOB_DONE, "m", cases[i].values[0]);
+        add(&g, "p", "{}", JOB_DONE, "m", cases[i].values[1]);
+        aggregate_finish(&g);
+        v.aggregate = &g;
+        v.metrics = &metric;
+        results_add_table(&out, &v, SIZE_MAX, false);
+        if (strstr(buf_text(&out), cases[i].cell) == NULL)
+            fail_msg("%s lacks %s", buf_text(&out), cases[i].cell);
+        buf_free(&out);
+        aggregate_free(&g);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics_are_those_of_a_sample),
+        cmocka_unit_test(statistics_are_those_of_numpy),
         cmocka_unit_test(replications_meet_in_their_configuration),
+        cmocka_unit_test(jobs_that_are_not_done_are_counted_with_the_first_reason),
+        cmocka_unit_test(the_best_value_of_each_job_follows_the_goal),
+        cmocka_unit_test(without_a_range_the_last_value_is_the_best_one),
         cmocka_unit_test(many_configurations_are_kept_apart),
         cmocka_unit_test(only_parameters_that_vary_are_columns),
+        cmocka_unit_test(what_is_left_out_is_gone_and_the_rest_is_still_found),
         cmocka_unit_test(the_goal_follows_from_the_name),
         cmocka_unit_test(the_metric_that_counts_is_the_only_one_or_a_usual_one),
         cmocka_unit_test(the_best_is_found_and_sorting_puts_it_first),
+        cmocka_unit_test(a_narrow_terminal_shows_as_many_measures_as_fit),
+        cmocka_unit_test(a_row_says_what_became_of_the_other_jobs),
+        cmocka_unit_test(deviations_decide_how_many_digits_are_shown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

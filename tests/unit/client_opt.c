@@ -16,6 +16,7 @@
 struct options {
     bool follow, json;
     const char *name;
+    const char *why;
     struct list set;
     int64_t lines;
 };
@@ -24,6 +25,7 @@ static const struct opt rows[] = {
     { "follow", 'f', OPT_FLAG, NULL, offsetof(struct options, follow), 0, 0, "go on" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { "name", 0, OPT_STR, "NAME", offsetof(struct options, name), 0, 0, "what it is called" },
+    { "why", 0, OPT_MAYBE, "REASON", offsetof(struct options, why), 0, 0, "it is so" },
     { "set", 's', OPT_STRS, "NAME=VALUE", offsetof(struct options, set), 0, 0, "a value" },
     { "lines", 'n', OPT_INT, "N", offsetof(struct options, lines), -5, 100, "how many" },
     { 0 },
@@ -47,6 +49,7 @@ static int parse(const char *line, struct options *o, char rest[200], struct err
         snprintf(rest + strlen(rest), 200 - strlen(rest), "%s%s", i > 0 ? " " : "", left.words[i]);
     /* Flags and numbers are all that is looked at once the words are gone. */
     o->name = o->name != NULL ? "given" : NULL;
+    o->why = NULL;
     o->set.items = NULL;
     arena_destroy(a);
     return result;
@@ -90,6 +93,38 @@ static void options_are_taken_in_all_their_forms(void **state)
         assert_int_equal(o.set.n, cases[i].n_set);
         assert_int_equal(o.lines, cases[i].lines);
         assert_string_equal(rest, cases[i].rest);
+    }
+}
+
+static void a_value_that_may_be_left_out_is_never_the_next_word(void **state)
+{
+    static const struct {
+        const char *line;
+        const char *why; /* NULL: not given */
+        size_t n_rest;
+    } cases[] = {
+        { "a", NULL, 1 },      { "--why a", "", 1 }, { "--why=b a", "b", 1 },
+        { "--why= a", "", 1 }, { "a --why", "", 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        struct options o = { 0 };
+        struct opt_group group = { rows, &o };
+        struct opt_words words = { (char *[20]){ NULL }, 0 }, left;
+        struct err e = { 0 };
+
+        for (char *word = strtok(arena_strdup(a, cases[i].line), " "); word != NULL;
+             word = strtok(NULL, " "))
+            words.words[words.n++] = word;
+        assert_int_equal(opt_parse(&group, 1, &words, a, &left, &e), 0);
+        assert_int_equal(left.n, cases[i].n_rest);
+        if (cases[i].why == NULL)
+            assert_null(o.why);
+        else
+            assert_string_equal(o.why, cases[i].why);
+        arena_destroy(a);
     }
 }
 
@@ -142,11 +177,34 @@ static void help_of_every_command_fits_80_columns(void **state)
     }
 }
 
+static void the_overview_has_every_command_in_a_group_and_fits_80_columns(void **state)
+{
+    struct buf text = { 0 };
+    const char *line, *heading;
+
+    (void)state;
+    command_add_overview(&text);
+    for (line = buf_text(&text); *line != '\0'; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 79);
+    heading = strstr(buf_text(&text), "\nRun:\n");
+    assert_non_null(heading);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        char row[40];
+
+        snprintf(row, sizeof row, "\n  %s ", commands[i]->name);
+        line = strstr(buf_text(&text), row);
+        assert_non_null(line);
+        assert_true(line > heading);
+    }
+    buf_free(&text);
+}
+
 static void help_wraps_at_blanks_and_indents(void **state)
 {
     static const struct opt long_rows[] = {
         { "x", 'x', OPT_FLAG, NULL, 0, 0, 0,
           "a sentence that is longer than what is left of one line of eighty columns" },
+        { "maybe", 0, OPT_MAYBE, "WHY", 0, 0, 0, "or not" },
         { "with-a-very-long-name", 0, OPT_STR, "AND-ARGUMENT", 0, 0, 0, "short" },
         { 0 },
     };
@@ -158,6 +216,7 @@ static void help_wraps_at_blanks_and_indents(void **state)
         buf_text(&text),
         "  -x, --x               a sentence that is longer than what is left of one line\n"
         "                        of eighty columns\n"
+        "      --maybe[=WHY]     or not\n"
         "      --with-a-very-long-name AND-ARGUMENT\n"
         "                        short\n");
     buf_free(&text);
@@ -167,8 +226,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_are_taken_in_all_their_forms),
+        cmocka_unit_test(a_value_that_may_be_left_out_is_never_the_next_word),
         cmocka_unit_test(mistakes_say_what_would_be_right),
         cmocka_unit_test(help_of_every_command_fits_80_columns),
+        cmocka_unit_test(the_overview_has_every_command_in_a_group_and_fits_80_columns),
         cmocka_unit_test(help_wraps_at_blanks_and_indents),
     };
 

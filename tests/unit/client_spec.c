@@ -22,6 +22,11 @@ static int parse(const char *text, struct arena *a, struct spec *s, struct err *
     return spec_parse("f", NULL, text, strlen(text), a, s, e);
 }
 
+static struct spec_overrides none(void)
+{
+    return (struct spec_overrides){ .reps = OPT_UNSET, .priority = OPT_UNSET };
+}
+
 static void every_key_reaches_its_place(void **state)
 {
     static const char text[] = "project: word2vec\n"
@@ -36,6 +41,11 @@ static void every_key_reaches_its_place(void **state)
                                "priority: -5\n"
                                "nodes: [a, \"@b\"]\n"
                                "resources: {cpus: 0.5, gpus: 2, memory: 2GiB, time: 90s}\n"
+                               "method: random\n"
+                               "samples: 7\n"
+                               "seed: 9\n"
+                               "container: /img.sif\n"
+                               "results: {metric: loss, goal: min}\n"
                                "env: {A: 1, B: \"x\", C: 1.10, D: true}\n";
     struct arena *a = arena_create();
     const struct env_entry *env;
@@ -58,7 +68,7 @@ static void every_key_reaches_its_place(void **state)
     assert_string_equal(data[0].name, "corpora");
     assert_string_equal(data[1].path, "/srv/x.csv");
     assert_string_equal(data[1].name, "x.csv");
-    assert_int_equal(s.params.n, 2);
+    assert_int_equal(s.plan.params.n, 2);
     assert_int_equal(s.debug.n, 1);
     assert_int_equal(s.reps, 3);
     assert_int_equal(s.priority, -5);
@@ -73,6 +83,193 @@ static void every_key_reaches_its_place(void **state)
     assert_string_equal(env[0].value, "1");
     assert_string_equal(env[2].value, "1.10");
     assert_string_equal(env[3].value, "true");
+    assert_int_equal(s.plan.method, METHOD_RANDOM);
+    assert_int_equal(s.plan.method_at.line, 13);
+    assert_int_equal(s.plan.samples, 7);
+    assert_int_equal(s.plan.samples_at.line, 14);
+    assert_int_equal(s.plan.samples_at.column, 10);
+    assert_int_equal(s.plan.seed, 9);
+    assert_string_equal(s.work.container, "/img.sif");
+    assert_string_equal(s.ranking.metric, "loss");
+    assert_int_equal(s.ranking.goal, GOAL_MIN);
+    arena_destroy(a);
+}
+
+static void what_makes_configurations_is_read_with_its_places(void **state)
+{
+    static const char text[] = "project: p\n"
+                               "command: x\n"
+                               "params: {a: [1, 2], b: [1, 2], c: 1, d: [1, 2]}\n"
+                               "zip: [[a, b]]\n"
+                               "when: {d: {a: 1}}\n"
+                               "exclude: [{a: 1, d: [1, 2]}]\n"
+                               "include: [{a: 3, b: 4}]\n";
+    struct arena *a = arena_create();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse(text, a, &s, &e), 0);
+    assert_int_equal(s.plan.zip.n, 1);
+    assert_int_equal(((struct zip_group *)s.plan.zip.items)[0].names.n, 2);
+    assert_int_equal(s.plan.when.n, 1);
+    assert_string_equal(((struct condition *)s.plan.when.items)[0].name, "d");
+    assert_int_equal(s.plan.exclude.n, 1);
+    assert_int_equal(((struct pins *)s.plan.exclude.items)[0].at.line, 6);
+    assert_int_equal(s.plan.include.n, 1);
+    assert_int_equal(s.plan.method, METHOD_GRID);
+    assert_int_equal(s.plan.method_at.line, 0);
+    assert_int_equal(s.plan.samples_at.line, 0);
+    arena_destroy(a);
+}
+
+static const struct slurm_pool *pool_of(const struct spec *s, size_t i)
+{
+    assert_true(i < s->pools.n);
+    return (const struct slurm_pool *)s->pools.items + i;
+}
+
+static void slurm_is_one_pool_or_a_list_of_them(void **state)
+{
+    struct arena *a = arena_create();
+    const struct slurm_pool *pool;
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x\nslurm: {partition: short}\n", a, &s, &e), 0);
+    assert_int_equal(s.pools.n, 1);
+    assert_string_equal(pool_of(&s, 0)->partition, "short");
+    assert_null(pool_of(&s, 0)->account);
+    assert_int_equal(parse("project: p\ncommand: x\nslurm:\n"
+                           "  - &a {partition: short, account: lab, qos: q, constraint: \"a|b\",\n"
+                           "       gres: 'gpu:2', exclude: [n1, n2], extra: --mem=1G}\n"
+                           "  - {<<: *a, partition: 7, exclude: n3}\n",
+                           a, &s, &e),
+                     0);
+    assert_int_equal(s.pools.n, 2);
+    pool = pool_of(&s, 0);
+    assert_string_equal(pool->account, "lab");
+    assert_string_equal(pool->qos, "q");
+    assert_string_equal(pool->constraint, "a|b");
+    assert_string_equal(pool->gres, "gpu:2");
+    assert_int_equal(pool->exclude.n, 2);
+    assert_int_equal(pool->extra.n, 1);
+    assert_string_equal(((const char **)pool->extra.items)[0], "--mem=1G");
+    pool = pool_of(&s, 1);
+    assert_string_equal(pool->partition, "7");
+    assert_string_equal(pool->account, "lab");
+    assert_int_equal(pool->exclude.n, 1);
+    assert_int_equal(parse("project: p\ncommand: x\nslurm: []\n", a, &s, &e), 0);
+    assert_int_equal(s.pools.n, 0);
+    arena_destroy(a);
+}
+
+static void retry_has_a_limit_and_a_list_of_ends(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t max;
+        const char *on[4];
+    } cases[] = {
+        { "{}", 0, { NULL } },
+        { "{max: 3}", 3, { "failed" } },
+        { "{max: 0}", 0, { NULL } },
+        { "{on: timeout}", 1, { "timeout" } },
+        { "{max: 2, on: [preempted, node-lost, 137]}", 2, { "preempted", "node-lost", "137" } },
+        { "{max: 2, on: ['3', oom, signal]}", 2, { "3", "oom", "signal" } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        char *text = arena_printf(a, "project: p\ncommand: x\nretry: %s\n", cases[i].text);
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse(text, a, &s, &e), 0);
+        assert_int_equal(s.retry.max, cases[i].max);
+        for (size_t k = 0; k < s.retry.on.n; k++)
+            assert_string_equal(((const char **)s.retry.on.items)[k], cases[i].on[k]);
+        assert_null(cases[i].on[s.retry.on.n]);
+        arena_destroy(a);
+    }
+}
+
+static void a_checkpoint_has_a_signal_by_its_one_name(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *signal;
+        int64_t grace_ms, every_ms;
+    } cases[] = {
+        { "{signal: SIGUSR1}", "SIGUSR1", 60000, 0 },
+        { "{signal: USR1}", "SIGUSR1", 60000, 0 },
+        { "{signal: 10, grace: 5s}", "SIGUSR1", 5000, 0 },
+        { "{signal: 15, grace: 0, every: 10m}", "SIGTERM", 0, 600000 },
+        { "{every: 1s}", NULL, 0, 1000 },
+        { "{}", NULL, 0, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        char *text = arena_printf(a, "project: p\ncommand: x\ncheckpoint: %s\n", cases[i].text);
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse(text, a, &s, &e), 0);
+        if (cases[i].signal == NULL)
+            assert_null(s.work.checkpoint.signal);
+        else
+            assert_string_equal(s.work.checkpoint.signal, cases[i].signal);
+        assert_int_equal(s.work.checkpoint.grace_ms, cases[i].grace_ms);
+        assert_int_equal(s.work.checkpoint.every_ms, cases[i].every_ms);
+        arena_destroy(a);
+    }
+}
+
+static void a_container_here_goes_along_with_the_data(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *container;
+        size_t n_data;
+    } cases[] = {
+        { "container: docker://python:3.11", "docker://python:3.11", 0 },
+        { "container: /opt/image.sif", "/opt/image.sif", 0 },
+        { "container: images/py.sif", "py.sif", 1 },
+        { "data: [a.csv]\ncontainer: ./py.sif", "py.sif", 2 },
+        { "data: [images/py.sif, a.csv]\ncontainer: images/py.sif", "py.sif", 2 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        char *text = arena_printf(a, "project: p\ncommand: x\n%s\n", cases[i].text);
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse(text, a, &s, &e), 0);
+        assert_string_equal(s.work.container, cases[i].container);
+        assert_int_equal(s.data.n, cases[i].n_data);
+        arena_destroy(a);
+    }
+}
+
+static void setup_is_a_text_or_a_list_of_lines(void **state)
+{
+    struct arena *a = arena_create();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x\nsetup: [a=1, b=2]\n", a, &s, &e), 0);
+    assert_string_equal(s.work.setup, "a=1\nb=2");
+    assert_int_equal(parse("project: p\ncommand: x\nsetup: |\n  a\n  b\n", a, &s, &e), 0);
+    assert_string_equal(s.work.setup, "a\nb\n");
+    assert_int_equal(parse("project: p\ncommand: x\nsetup: []\n", a, &s, &e), 0);
+    assert_null(s.work.setup);
     arena_destroy(a);
 }
 
@@ -88,11 +285,22 @@ static void a_short_file_gets_the_defaults(void **state)
     assert_string_equal(s.project, "my-sweep");
     assert_false(s.has_source);
     assert_false(s.has_nodes);
-    assert_int_equal(s.params.n, 0);
+    assert_int_equal(s.plan.params.n, 0);
     assert_int_equal(s.reps, 1);
     assert_int_equal(s.priority, 0);
     assert_int_equal(s.work.resources.cpus_milli, 1000);
     assert_int_equal(s.work.resources.gpus_milli, 0);
+    assert_int_equal(s.plan.method, METHOD_GRID);
+    assert_int_equal(s.plan.samples, 0);
+    assert_int_equal(s.plan.seed, 0);
+    assert_int_equal(s.pools.n, 0);
+    assert_int_equal(s.retry.max, 0);
+    assert_int_equal(s.retry.on.n, 0);
+    assert_int_equal(s.work.batch, 1);
+    assert_null(s.work.container);
+    assert_null(s.work.checkpoint.signal);
+    assert_null(s.ranking.metric);
+    assert_int_equal(s.ranking.goal, GOAL_MAX);
     arena_destroy(a);
 }
 
@@ -122,7 +330,7 @@ static void values_keep_their_types(void **state)
         struct spec s;
 
         assert_int_equal(parse(text, a, &s, &e), 0);
-        param = params_find(&s.params, "q");
+        param = params_find(&s.plan.params, "q");
         json_add_value(&json,
                        &(struct value){ .type = VALUE_LIST, .list = { param->values, param->n } });
         assert_string_equal(buf_text(&json), cases[i].values);
@@ -161,7 +369,7 @@ static void every_mistake_says_where_and_what(void **state)
         { "project:\ncommand: x\n", "f:1:9: project: expected text, found nothing" },
         { HEAD "comand: y\n", "f:4:1: unknown key 'comand' (did you mean 'command'?)" },
         { HEAD "zzz: y\n", "f:4:1: unknown key 'zzz'" },
-        { HEAD "reps: 0\n", "f:4:7: reps: expected at least 1" },
+        { HEAD "reps: 0\n", "f:4:7: reps: expected at least 1, found '0'" },
         { HEAD "reps: -1\n", "f:4:7: reps: expected no negative number, found '-1'" },
         { HEAD "reps: 4097\n", "f:4:7: reps: expected at most 4096, found '4097'" },
         { HEAD "reps: 1.5\n", "f:4:7: reps: expected a whole number, found '1.5'" },
@@ -169,7 +377,7 @@ static void every_mistake_says_where_and_what(void **state)
         { HEAD "priority: 1001\n", "f:4:11: priority: expected a whole number from -1000 to 1000" },
         { HEAD "priority: high\n", "f:4:11: priority: expected a whole number from -1000 to 1000" },
         { HEAD "resources: {cpu: 1}\n", "f:4:13: unknown key 'cpu' (did you mean 'cpus'?)" },
-        { HEAD "resources: {cpus: 0}\n", "f:4:19: cpus: expected more than 0" },
+        { HEAD "resources: {cpus: 0}\n", "f:4:19: cpus: expected at least 0.001, found '0'" },
         { HEAD "resources: {gpus: 1.5}\n",
           "f:4:19: gpus: expected a whole number, or a fraction below 1" },
         { HEAD "resources: {memory: 2 apples}\n",
@@ -196,6 +404,82 @@ static void every_mistake_says_where_and_what(void **state)
           "f:4:7: data: '..' does not end in a name that every system can show" },
         { HEAD "data: 3\n", "f:4:7: data: expected a path, found a whole number" },
         { HEAD "debug: {b: 1}\n", "f:4:9: debug: unknown parameter 'b'" },
+        { HEAD "name: \"a\\nb\"\n", "f:4:7: name: a control character" },
+        { HEAD "nodes: [a, 'b c']\n", "f:4:12: nodes: 'b c' is no name of a node or @group" },
+        { HEAD "nodes: '@'\n", "f:4:8: nodes: '@' is no name of a node or @group" },
+        { HEAD "method: grids\n", NULL },
+        { HEAD "samples: 0\n", "f:4:10: samples: expected at least 1, found '0'" },
+        { HEAD "seed: -1\n", "f:4:7: seed: expected no negative number, found '-1'" },
+        { HEAD "seed: x\n", "f:4:7: seed: expected a whole number, found 'x'" },
+        { HEAD "batch: 2\n",
+          "f:2:12: command: {a} cannot be filled in, as with batch: a process gets several "
+          "configurations; it finds them in the file that $LUDWIG_CHUNK names" },
+        { HEAD "batch: 0\n", "f:4:8: batch: expected at least 1, found '0'" },
+        { HEAD "batch: 513\n", "f:4:8: batch: expected at most 512, found '513'" },
+        { HEAD "results: {goal: min}\n", "f:4:10: results: there is no 'metric:' to rank by" },
+        { HEAD "results: {metric: m, goal: best}\n",
+          "f:4:28: goal: expected max or min, found 'best'" },
+        { HEAD "results: {metric: ''}\n", "f:4:19: metric: expected the name of a measure" },
+        { HEAD "container: ''\n",
+          "f:4:12: container: expected the path of an image, or one such as docker://python:3.11" },
+        { HEAD "container: ..\n",
+          "f:4:12: container: '..' does not end in a name that every system can show" },
+        { HEAD "container: b/x.sif\ndata: a/x.sif\n",
+          "f:4:12: container: data: has another x.sif" },
+        { HEAD "checkpoint: {signal: SIGKILL}\n",
+          "f:4:22: signal: no process can catch SIGKILL (SIGUSR1 is common here)" },
+        { HEAD "checkpoint: {signal: 9}\n",
+          "f:4:22: signal: no process can catch SIGKILL (SIGUSR1 is common here)" },
+        { HEAD "checkpoint: {signal: USR3}\n",
+          "f:4:22: signal: there is no signal 'USR3' (did you mean 'SIGUSR1'?)" },
+        { HEAD "checkpoint: {signal: 99}\n", "f:4:22: signal: there is no signal '99'" },
+        { HEAD "checkpoint: {grace: 5s}\n",
+          "f:4:21: grace: it needs a 'signal:', after which it is given" },
+        { HEAD "checkpoint: {every: 10ms}\n",
+          "f:4:21: every: expected at least 1 s, found '10ms'" },
+        { HEAD "retry: {on: [failed, preemted]}\n",
+          "f:4:22: on: unknown end 'preemted' (did you mean 'preempted'?)" },
+        { HEAD "retry: {on: 256}\n",
+          "f:4:13: on: unknown end '256' (there are failed, signal, timeout, oom, node-lost, "
+          "preempted, and exit codes from 1 to 255)" },
+        { HEAD "retry: {on: 0}\n", NULL },
+        { HEAD "retry: {on: none}\n", NULL },
+        { HEAD "retry: {max: 1001}\n", "f:4:14: max: expected at most 1000, found '1001'" },
+        { HEAD "retry: 3\n", "f:4:8: retry: expected a map, found '3'" },
+        { HEAD "slurm: short\n",
+          "f:4:8: slurm: expected a map such as {partition: NAME}, found text" },
+        { HEAD "slurm: {account: a}\n", "f:4:8: slurm: there is no 'partition:'" },
+        { HEAD "slurm: [{partition: a}, {}]\n", "f:4:25: slurm: there is no 'partition:'" },
+        { HEAD "slurm: {partition: 'a,b'}\n",
+          "f:4:20: partition: 'a,b' is no name of a partition (slurm: takes a list, an entry for "
+          "each)" },
+        { HEAD "slurm: {partition: -x}\n", "f:4:20: partition: '-x' is no name of a partition" },
+        { HEAD "slurm: {partition: a, acount: b}\n",
+          "f:4:23: unknown key 'acount' (did you mean 'account'?)" },
+        { HEAD "slurm: {partition: a, qos: ''}\n", "f:4:28: qos: it is empty" },
+        { HEAD "slurm: {partition: a, qos: -x, exclude: [b, -c]}\n",
+          "f:4:28: qos: '-x' begins with a dash\n"
+          "f:4:45: exclude: '-c' begins with a dash" },
+        { HEAD "slurm: {partition: a, gres: \"x\\n#\"}\n", "f:4:29: gres: a control character" },
+        { HEAD "slurm: {partition: a, extra: -N2}\n",
+          "f:4:30: extra: '-N2' does not begin with -- (write --name=value)" },
+        { HEAD "slurm: {partition: a, extra: [--mem=1G, --]}\n",
+          "f:4:41: extra: '--' is no option (write --name=value)" },
+        { HEAD "slurm: {partition: a, extra: --mem 1G}\n",
+          "f:4:30: extra: '--mem 1G' is no option (write --name=value)" },
+        { HEAD "slurm: {partition: a, extra: \"--comment=a\\nb\"}\n",
+          "f:4:30: extra: a control character\n"
+          "f:4:30: extra: '--comment=a b' is no option (write --name=value)" },
+        { HEAD "slurm: {partition: a, extra: --wrap=x}\n",
+          "f:4:30: extra: --wrap cannot stand here: ludwig sets it" },
+        { HEAD "slurm: {partition: a, extra: --parsa}\n",
+          "f:4:30: extra: --parsable cannot stand here: ludwig sets it" },
+        { HEAD "slurm: {partition: a, extra: --account=b}\n",
+          "f:4:30: extra: --account cannot stand here: account: is for that" },
+        { "project: p\ncommand: x {m} {a}\nparams: {a: [1, 2], m: 1}\n"
+          "when: {m: {a: [1, 3, 4, 5]}}\n",
+          "f:2:12: command: m exists only where a is 1 or 3 or 4 or ...; the program can read it "
+          "from the file that $LUDWIG_PARAM2VAL names" },
         { "project: p\ncommand: x\nparams: {epochs: 1}\ndebug: {epoch: 1}\n",
           "f:4:9: debug: unknown parameter 'epoch' (did you mean 'epochs'?)" },
         { HEAD "nodes: {a: 1}\n", "f:4:8: nodes: expected text or a list of texts, found a map" },
@@ -204,9 +488,9 @@ static void every_mistake_says_where_and_what(void **state)
         { "project: p\ncommand: x\nparams: {a: []}\n",
           "f:3:13: a: an empty list leaves nothing to run" },
         { "project: p\ncommand: x\nparams: {a: {values: []}}\n",
-          "f:3:22: a: an empty list leaves nothing to run" },
+          "f:3:22: a: values: an empty list leaves nothing to run" },
         { "project: p\ncommand: x\nparams: {a: {values: 1}}\n",
-          "f:3:22: a: values: expected a list, found a whole number" },
+          "f:3:22: a: values: expected a list, found '1'" },
         { "project: p\ncommand: x\nparams: {a: {vales: [1]}}\n",
           "f:3:14: a: unknown form 'vales' (did you mean 'values'?)" },
         { "project: p\ncommand: x\nparams: {a: {b: 1}}\n",
@@ -250,17 +534,97 @@ static void all_mistakes_of_a_file_are_found_at_once(void **state)
     assert_int_equal(
         parse("project: a/b\ncommand: x {b}\nparams: {a: [], c: {d: 1}}\nrep: 1\n", a, &s, &e), -1);
     assert_string_equal(e.text,
+                        "f:1:10: project: 'a/b' cannot be a folder on every system\n"
+                        "f:2:12: command: unknown parameter 'b'\n"
                         "f:3:13: a: an empty list leaves nothing to run\n"
                         "f:3:21: c: unknown form 'd' (a map as a value: c: {value: {...}})\n"
-                        "f:4:1: unknown key 'rep' (did you mean 'reps'?)\n"
-                        "f:2:12: command: unknown parameter 'b'\n"
-                        "f:1:10: project: 'a/b' cannot be a folder on every system");
+                        "f:4:1: unknown key 'rep' (did you mean 'reps'?)");
     arena_destroy(a);
 }
 
-static struct spec_overrides none(void)
+static void what_is_wrong_among_parameters_is_told_with_the_rest(void **state)
 {
-    return (struct spec_overrides){ .reps = OPT_UNSET, .priority = OPT_UNSET };
+    static const char text[] = "project: p\ncommand: x\nparams: {a: [1, 2], b: [1, 2, 3]}\n"
+                               "zip: [[a, b]]\nwhen: {a: {z: 1}}\n";
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    char *more = arena_printf(a, "%srep: 1\n", text);
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    /* Alone it may be put right by the command line. */
+    assert_int_equal(parse(text, a, &s, &e), 0);
+    assert_int_equal(spec_override(&s, &o, a, &e), -1);
+    assert_memory_equal(e.text, "f:4:", 4);
+    assert_non_null(strstr(e.text, "\n    4 | zip: [[a, b]]\n"));
+    assert_non_null(strstr(e.text, "\nf:5:"));
+    assert_int_equal(parse(more, a, &s, &e), -1);
+    assert_memory_equal(e.text, "f:4:", 4);
+    assert_non_null(strstr(e.text, "\nf:5:"));
+    assert_non_null(strstr(e.text, "\nf:6:1: unknown key 'rep'"));
+    arena_destroy(a);
+}
+
+static void the_command_line_can_put_right_what_the_file_says(void **state)
+{
+    static const char *set[] = { "b=[7, 8]" };
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x\nparams: {a: [1, 2], b: [1, 2, 3]}\n"
+                           "zip: [[a, b]]\n",
+                           a, &s, &e),
+                     0);
+    o.set = (struct list){ set, 1 };
+    assert_int_equal(spec_override(&s, &o, a, &e), 0);
+    arena_destroy(a);
+}
+
+static void partitions_of_the_command_line_go_over_the_file(void **state)
+{
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x\nslurm: [{partition: a, account: l},"
+                           " {partition: b}, {partition: a, qos: q}]\n",
+                           a, &s, &e),
+                     0);
+    o.partitions = "c,a";
+    assert_int_equal(spec_override(&s, &o, a, &e), 0);
+    assert_int_equal(s.pools.n, 3);
+    assert_string_equal(pool_of(&s, 0)->partition, "c");
+    assert_null(pool_of(&s, 0)->account);
+    assert_string_equal(pool_of(&s, 1)->account, "l");
+    assert_string_equal(pool_of(&s, 2)->qos, "q");
+    o.partitions = "";
+    assert_int_equal(spec_override(&s, &o, a, &e), 0);
+    assert_int_equal(s.pools.n, 0);
+    o.partitions = "a,-b";
+    assert_int_equal(spec_override(&s, &o, a, &e), -1);
+    assert_string_equal(e.text, "--partition: '-b' is no name of a partition");
+    arena_destroy(a);
+}
+
+static void a_name_of_the_command_line_is_checked_too(void **state)
+{
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x\n", a, &s, &e), 0);
+    o.name = "a\033b";
+    assert_int_equal(spec_override(&s, &o, a, &e), -1);
+    assert_string_equal(e.text, "--name: a control character");
+    arena_destroy(a);
 }
 
 static void the_command_line_goes_over_the_file(void **state)
@@ -282,10 +646,10 @@ static void the_command_line_goes_over_the_file(void **state)
     o.name = "other";
     o.nodes = "h1,@g";
     assert_int_equal(spec_override(&s, &o, a, &e), 0);
-    assert_int_equal(params_find(&s.params, "a")->n, 3);
-    assert_int_equal(params_find(&s.params, "a")->values[2].i, 9);
-    assert_int_equal(params_find(&s.params, "b")->values[0].type, VALUE_STR);
-    assert_int_equal(params_find(&s.params, "c")->n, 2);
+    assert_int_equal(params_find(&s.plan.params, "a")->n, 3);
+    assert_int_equal(params_find(&s.plan.params, "a")->values[2].i, 9);
+    assert_int_equal(params_find(&s.plan.params, "b")->values[0].type, VALUE_STR);
+    assert_int_equal(params_find(&s.plan.params, "c")->n, 2);
     assert_int_equal(s.reps, 5);
     assert_int_equal(s.priority, -3);
     assert_string_equal(s.name, "other");
@@ -311,12 +675,12 @@ static void minimal_is_one_job_with_the_values_of_debug(void **state)
     o.set = (struct list){ set, 1 };
     assert_int_equal(spec_override(&s, &o, a, &e), 0);
     assert_int_equal(s.reps, 1);
-    for (size_t i = 0; i < s.params.n; i++)
-        assert_int_equal(((struct param *)s.params.items)[i].n, 1);
-    assert_int_equal(params_find(&s.params, "a")->values[0].i, 0);
-    assert_int_equal(params_find(&s.params, "b")->values[0].i, 77);
-    assert_int_equal(params_find(&s.params, "c")->values[0].i, 3);
-    assert_int_equal(params_find(&s.params, "l")->values[0].type, VALUE_LIST);
+    for (size_t i = 0; i < s.plan.params.n; i++)
+        assert_int_equal(((struct param *)s.plan.params.items)[i].n, 1);
+    assert_int_equal(params_find(&s.plan.params, "a")->values[0].i, 0);
+    assert_int_equal(params_find(&s.plan.params, "b")->values[0].i, 77);
+    assert_int_equal(params_find(&s.plan.params, "c")->values[0].i, 3);
+    assert_int_equal(params_find(&s.plan.params, "l")->values[0].type, VALUE_LIST);
     arena_destroy(a);
 }
 
@@ -328,7 +692,7 @@ static void mistakes_of_set_are_named(void **state)
     } cases[] = {
         { "lr", "--set takes NAME=VALUE, not 'lr'" },
         { "rl=1", "--set rl: unknown parameter 'rl' (did you mean 'lr'?)" },
-        { "lr=[]", "--set lr:1:1: lr: an empty list leaves nothing to run" },
+        { "lr=[]", "--set lr: an empty list leaves nothing to run" },
         { "lr=[1", NULL },
     };
 
@@ -413,10 +777,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_reaches_its_place),
+        cmocka_unit_test(what_makes_configurations_is_read_with_its_places),
+        cmocka_unit_test(slurm_is_one_pool_or_a_list_of_them),
+        cmocka_unit_test(retry_has_a_limit_and_a_list_of_ends),
+        cmocka_unit_test(a_checkpoint_has_a_signal_by_its_one_name),
+        cmocka_unit_test(a_container_here_goes_along_with_the_data),
+        cmocka_unit_test(setup_is_a_text_or_a_list_of_lines),
         cmocka_unit_test(a_short_file_gets_the_defaults),
         cmocka_unit_test(values_keep_their_types),
         cmocka_unit_test(every_mistake_says_where_and_what),
         cmocka_unit_test(all_mistakes_of_a_file_are_found_at_once),
+        cmocka_unit_test(what_is_wrong_among_parameters_is_told_with_the_rest),
+        cmocka_unit_test(the_command_line_can_put_right_what_the_file_says),
+        cmocka_unit_test(partitions_of_the_command_line_go_over_the_file),
+        cmocka_unit_test(a_name_of_the_command_line_is_checked_too),
         cmocka_unit_test(the_command_line_goes_over_the_file),
         cmocka_unit_test(minimal_is_one_job_with_the_values_of_debug),
         cmocka_unit_test(mistakes_of_set_are_named),

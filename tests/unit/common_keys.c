@@ -159,6 +159,17 @@ static void scalars_are_taken_in_the_forms_people_write(void **state)
     arena_destroy(a);
 }
 
+static void keys_of_the_writers_own_are_a_place_for_anchors(void **state)
+{
+    struct arena *a = arena_create();
+    struct sweep s = { 0 };
+
+    (void)state;
+    assert_string_equal(read_sweep(a, "x-common: &c {cpus: 3}\nresources: {<<: *c}", &s), "");
+    assert_int_equal(s.resources.cpus_milli, 3000);
+    arena_destroy(a);
+}
+
 static void a_mistake_is_one_line_that_says_what_to_do(void **state)
 {
     static const struct {
@@ -245,6 +256,7 @@ int main(void)
         cmocka_unit_test(each_kind_of_key_reaches_its_member),
         cmocka_unit_test(what_is_not_there_stays_as_it_was),
         cmocka_unit_test(scalars_are_taken_in_the_forms_people_write),
+        cmocka_unit_test(keys_of_the_writers_own_are_a_place_for_anchors),
         cmocka_unit_test(a_mistake_is_one_line_that_says_what_to_do),
         cmocka_unit_test(all_mistakes_are_found_in_one_pass),
         cmocka_unit_test(a_file_is_read_by_its_table),

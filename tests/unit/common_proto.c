@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "common/proto.h"
@@ -64,11 +65,12 @@ static void check_section(const char *heading, const struct schema *s)
 }
 
 static const struct schema *const parts[] = {
-    &work_schema,          &env_entry_schema,  &data_entry_schema, &resources_schema,
-    &metric_schema,        &target_schema,     &sweep_info_schema, &job_counts_schema,
-    &job_info_schema,      &job_result_schema, &node_info_schema,  &held_schema,
-    &token_entry_schema,   &assignment_schema, &sweep_work_schema, &report_schema,
-    &verdict_entry_schema,
+    &work_schema,       &env_entry_schema,     &data_entry_schema, &resources_schema,
+    &checkpoint_schema, &metric_schema,        &retry_schema,      &slurm_pool_schema,
+    &ranking_schema,    &target_schema,        &sweep_info_schema, &job_counts_schema,
+    &job_info_schema,   &job_result_schema,    &node_info_schema,  &usage_info_schema,
+    &held_schema,       &token_entry_schema,   &assignment_schema, &sweep_work_schema,
+    &report_schema,     &verdict_entry_schema,
 };
 
 static void test_the_document_has_every_message_with_its_fields(void **state)
@@ -120,16 +122,23 @@ static void test_every_request_is_answered_and_only_requests_change_things(void 
 /* A report as a worker sends it comes out at the other end as it went in. */
 static void test_a_report_survives_the_way(void **state)
 {
-    struct metric metric = { "accuracy", 0.93, SCHEMA_NONE };
+    struct metric metric = { .name = "accuracy",
+                             .value = 0.93,
+                             .step = SCHEMA_NONE,
+                             .min = 0.5,
+                             .max = (double)NAN,
+                             .n = 12 };
     struct report report = { .seq = 3,
                              .event = EV_DONE,
                              .exit_code = 0,
+                             .cause = CAUSE_PREEMPTED,
                              .signal = SCHEMA_NONE,
                              .run_path = "digits/runs/param_001/x",
                              .metrics = { &metric, 1 } };
     struct msg_report sent = { { &report, 1 } };
     struct msg_report got;
     const struct report *r = NULL;
+    const struct metric *m_got;
     struct frame_reader reader = { 0 };
     struct arena *a = arena_create();
     struct envelope m;
@@ -153,7 +162,11 @@ static void test_a_report_survives_the_way(void **state)
     assert_int_equal(r->exit_code, 0);
     assert_true(r->signal == SCHEMA_NONE);
     assert_string_equal(r->run_path, report.run_path);
+    assert_int_equal(r->cause, CAUSE_PREEMPTED);
     assert_int_equal(r->metrics.n, 1);
+    m_got = r->metrics.items;
+    assert_true(m_got->value == 0.93 && m_got->min == 0.5 && isnan(m_got->max));
+    assert_int_equal(m_got->n, 12);
     buf_free(&out);
     frame_reader_free(&reader);
     arena_destroy(a);

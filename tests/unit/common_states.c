@@ -43,6 +43,14 @@ static void test_the_share_has_the_last_word_on_a_lost_attempt(void **state)
     assert_int_equal(attempt_next(ATTEMPT_LOST, EV_RETURN), ATTEMPT_RUNNING);
 }
 
+/* A process that works through several jobs may end before it gets to the last. */
+static void test_what_was_counted_as_running_can_be_given_back(void **state)
+{
+    (void)state;
+    assert_int_equal(attempt_next(ATTEMPT_RUNNING, EV_RECALL), ATTEMPT_RECALLED);
+    assert_int_equal(attempt_next(ATTEMPT_RECALLED, EV_RUN), ATTEMPT_NO);
+}
+
 static void test_a_state_knows_the_event_that_made_it(void **state)
 {
     (void)state;
@@ -69,6 +77,11 @@ static void test_a_job_is_what_its_attempts_make_of_it(void **state)
         { { .any_done = true, .failed = true }, JOB_DONE },
         { { .cancelled = true, .any_live = true, .live = ATTEMPT_RUNNING }, JOB_CANCELLED },
         { { .cancelled = true, .any_done = true }, JOB_CANCELLED },
+        { { .drained = true }, JOB_CANCELLED },
+        { { .drained = true, .any_live = true, .live = ATTEMPT_RUNNING }, JOB_RUNNING },
+        { { .drained = true, .any_done = true }, JOB_DONE },
+        { { .drained = true, .failed = true }, JOB_FAILED },
+        { { .drained = true, .cancelled = true, .any_done = true }, JOB_CANCELLED },
     };
 
     (void)state;
@@ -101,7 +114,7 @@ static void test_the_document_shows_the_table(void **state)
     buf_free(&row);
 }
 
-static void test_the_document_names_every_state_event_and_verdict(void **state)
+static void test_the_document_names_every_state_event_cause_and_verdict(void **state)
 {
 #define X(name, text, live) doc_must_contain("docs/states.md", "`" text "`");
     ATTEMPT_STATES(X)
@@ -109,6 +122,7 @@ static void test_the_document_names_every_state_event_and_verdict(void **state)
 #define X(name, text, meaning) doc_must_contain("docs/states.md", "| `" text "` | " meaning " |\n");
     ATTEMPT_EVENTS(X)
     VERDICTS(X)
+    CAUSES(X)
 #undef X
     (void)state;
     for (int s = 0; s < JOB_STATE_COUNT; s++) {
@@ -126,10 +140,11 @@ int main(void)
         cmocka_unit_test(test_an_outcome_ends_an_attempt_from_every_live_state),
         cmocka_unit_test(test_an_attempt_never_goes_backwards),
         cmocka_unit_test(test_the_share_has_the_last_word_on_a_lost_attempt),
+        cmocka_unit_test(test_what_was_counted_as_running_can_be_given_back),
         cmocka_unit_test(test_a_state_knows_the_event_that_made_it),
         cmocka_unit_test(test_a_job_is_what_its_attempts_make_of_it),
         cmocka_unit_test(test_the_document_shows_the_table),
-        cmocka_unit_test(test_the_document_names_every_state_event_and_verdict),
+        cmocka_unit_test(test_the_document_names_every_state_event_cause_and_verdict),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,16 +46,63 @@ static void test_command_setup_env_source_and_data_make_a_job_another_one(void *
     assert_false(same(&base, &other));
 }
 
-static void test_resources_and_gits_names_do_not(void **state)
+static void test_a_container_makes_a_job_another_one(void **state)
+{
+    const struct work base = { .command = "x", .container = "image.sif" };
+    struct work other = base;
+
+    (void)state;
+    other.container = "image2.sif";
+    assert_false(same(&base, &other));
+    other.container = NULL;
+    assert_false(same(&base, &other));
+}
+
+static void test_resources_checkpoints_batches_and_gits_names_do_not(void **state)
 {
     const struct work base = { .command = "x" };
     struct work other = base;
 
     (void)state;
     other.resources = (struct resources){ 2000, 1000, 1 << 30, 3600000 };
+    other.checkpoint = (struct checkpoint){ "SIGUSR1", 60000, 600000 };
+    other.batch = 16;
     other.git_commit = "0123456789";
     other.git_dirty = true;
     assert_true(same(&base, &other));
+}
+
+static void test_retry_lists_causes_exit_codes_and_signals(void **state)
+{
+    static const struct {
+        const char *on;
+        enum cause cause;
+        int64_t exit_code, signal;
+        bool is_listed;
+    } cases[] = {
+        { "failed", CAUSE_FAILED, 3, SCHEMA_NONE, true },
+        { "failed", CAUSE_OOM, SCHEMA_NONE, 9, false },
+        { "oom", CAUSE_OOM, SCHEMA_NONE, 9, true },
+        { "137", CAUSE_OOM, SCHEMA_NONE, 9, true },
+        { "137", CAUSE_FAILED, 137, SCHEMA_NONE, true },
+        { "137", CAUSE_FAILED, 9, SCHEMA_NONE, false },
+        { "9", CAUSE_SIGNAL, SCHEMA_NONE, 9, false },
+        { "3", CAUSE_FAILED, 33, SCHEMA_NONE, false },
+        { "node-lost", CAUSE_NODE_LOST, SCHEMA_NONE, SCHEMA_NONE, true },
+        { "node-lost", CAUSE_PREEMPTED, SCHEMA_NONE, SCHEMA_NONE, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *on[] = { "timeout", cases[i].on };
+        struct retry r = { 1, { on, 2 } };
+
+        if (retry_lists(&r, cases[i].cause, cases[i].exit_code, cases[i].signal) !=
+            cases[i].is_listed)
+            fail_msg("case %zu", i);
+        r.on.n = 1;
+        assert_false(retry_lists(&r, cases[i].cause, cases[i].exit_code, cases[i].signal));
+    }
 }
 
 static void test_names_on_the_share(void **state)
@@ -79,6 +126,9 @@ static void test_names_on_the_share(void **state)
     layout_failed(&b, "p", "param_001", "x_num0", 2);
     assert_string_equal(buf_text(&b), "p/failed/param_001/x_num0.a2");
     buf_clear(&b);
+    layout_checkpoint(&b, "p", "param_001", "x_num0", 2);
+    assert_string_equal(buf_text(&b), "p/.ludwig/checkpoints/param_001/x_num0.a2");
+    buf_clear(&b);
     layout_temporary(&b, "p/runs/param_001/x_num0", &token);
     assert_string_equal(buf_text(&b), "p/runs/param_001/.x_num0.abcd0000000000000000000000000000");
     buf_free(&b);
@@ -88,7 +138,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_setup_env_source_and_data_make_a_job_another_one),
-        cmocka_unit_test(test_resources_and_gits_names_do_not),
+        cmocka_unit_test(test_a_container_makes_a_job_another_one),
+        cmocka_unit_test(test_resources_checkpoints_batches_and_gits_names_do_not),
+        cmocka_unit_test(test_retry_lists_causes_exit_codes_and_signals),
         cmocka_unit_test(test_names_on_the_share),
     };
 

@@ -1,207 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* server_attempts.c - tests of what reports, leases and people make of attempts and jobs */
 
-#include "tests/unit/server_fixture.h"
+#include "tests/unit/server_player.h"
 
-#include "server/attempts.h"
-#include "server/lease.h"
+#include <math.h>
 
-/* A worker as these tests play it: it remembers what it was handed. */
-struct player {
-    struct peer *peer;
-    struct msg_register reg;
-    struct assignment hand[64];
-    size_t n_hand;
-    size_t n_hands; /* messages */
-    struct token stopped[64];
-    size_t n_stopped;
-    int64_t seq;
-};
-
-static void keep(struct player *w, const struct envelope *m)
-{
-    if (m->type == MSG_HAND) {
-        struct msg_hand hand;
-        const struct assignment *items;
-
-        read_body(w->peer, m, &hand);
-        items = hand.assignments.items;
-        w->n_hands++;
-        for (size_t i = 0; i < hand.assignments.n; i++)
-            w->hand[w->n_hand++] = items[i];
-    } else if (m->type == MSG_STOP_ATTEMPTS) {
-        struct msg_stop_attempts order;
-        const struct token_entry *items;
-
-        read_body(w->peer, m, &order);
-        items = order.tokens.items;
-        for (size_t i = 0; i < order.tokens.n; i++)
-            w->stopped[w->n_stopped++] = items[i].token;
-    }
-}
-
-/* Takes in all that has come. */
-static void listen_to(struct player *w)
-{
-    struct envelope m;
-
-    fixture_settle(w->peer->f);
-    while (peer_look(w->peer, &m) == 1) {
-        m.body = value_copy(w->peer->f->arena, &m.body);
-        keep(w, &m);
-        fixture_turn(w->peer->f);
-    }
-}
-
-static struct msg_registered join(struct fixture *f, struct player *w, const char *node,
-                                  int64_t cpus)
-{
-    struct msg_registered answer;
-    struct envelope m;
-    int64_t re;
-
-    if (token_is_zero(&w->reg.worker)) {
-        token_make(&w->reg.worker);
-        w->reg.boot_id = "boot";
-        w->reg.node = node;
-        w->reg.kind = "node";
-        w->reg.cpus_milli = 1000 * cpus;
-        w->reg.memory_bytes = INT64_C(1) << 40;
-    }
-    token_make(&w->reg.incarnation);
-    w->peer = peer_connect(f);
-    peer_hello(w->peer, "ludwig-worker");
-    re = peer_send(w->peer, MSG_REGISTER, &w->reg);
-    for (;;) {
-        assert_true(peer_receive_any(w->peer, &m) >= 0);
-        if (m.re == re)
-            break;
-        keep(w, &m);
-    }
-    assert_int_equal(m.type, MSG_REGISTERED);
-    read_body(w->peer, &m, &answer);
-    listen_to(w);
-    return answer;
-}
-
-static enum verdict report(struct player *w, struct report r)
-{
-    struct msg_report body = { { &r, 1 } };
-    struct msg_verdicts answer;
-    struct envelope m;
-    int64_t re;
-
-    r.seq = ++w->seq;
-    if (r.signal == 0)
-        r.signal = SCHEMA_NONE;
-    re = peer_send(w->peer, MSG_REPORT, &body);
-    for (;;) {
-        assert_true(peer_receive_any(w->peer, &m) >= 0);
-        if (m.re == re)
-            break;
-        keep(w, &m);
-    }
-    assert_int_equal(m.type, MSG_VERDICTS);
-    read_body(w->peer, &m, &answer);
-    assert_int_equal(answer.verdicts.n, 1);
-    listen_to(w);
-    return (enum verdict)((const struct verdict_entry *)answer.verdicts.items)->verdict;
-}
-
-static enum verdict tell(struct player *w, const struct assignment *a, enum attempt_event event)
-{
-    return report(w, (struct report){ .token = a->token,
-                                      .event = (int)event,
-                                      .at = 5000,
-                                      .started_at = 4000,
-                                      .ended_at = 5000 });
-}
-
-/* What the server says about job no of the sweep. */
-static struct job_info job_of(struct peer *client, int64_t sweep, int64_t no)
-{
-    struct msg_get_jobs ask = { .sweep = sweep, .after = no - 1, .last = no, .limit = 1 };
-    struct msg_job_page page;
-
-    peer_ask(client, MSG_GET_JOBS, &ask, &page);
-    assert_int_equal(page.jobs.n, 1);
-    return *(const struct job_info *)page.jobs.items;
-}
-
-static struct sweep_info sweep_of(struct peer *client, int64_t sweep)
-{
-    struct msg_get_sweeps ask = { .sweep = sweep, .limit = 1 };
-    struct msg_sweep_page page;
-
-    peer_ask(client, MSG_GET_SWEEPS, &ask, &page);
-    assert_int_equal(page.sweeps.n, 1);
-    return *(const struct sweep_info *)page.sweeps.items;
-}
-
-static void cancel(struct peer *client, int64_t sweep, int64_t no)
-{
-    struct target target = { sweep, no, no };
-    struct msg_cancel body = { { &target, 1 } };
-
-    peer_ask(client, MSG_CANCEL, &body, NULL);
-}
-
-static void retry(struct peer *client, int64_t sweep, int64_t no)
-{
-    struct target target = { sweep, no, no };
-    struct msg_retry body = { { &target, 1 } };
-
-    peer_ask(client, MSG_RETRY, &body, NULL);
-}
-
-/* One job queued, one worker that has been handed it. */
-struct scene {
-    struct fixture *f;
-    struct peer *client;
-    int64_t sweep;
-    struct player w;
-};
-
-static int set_up(void **state)
-{
-    struct scene *s = mem_alloc(sizeof *s);
-
-    s->f = fixture_open();
-    s->client = client_connect(s->f);
-    s->sweep = submit_all(s->client, submit_of("p", 1), 1, 1).sweep;
-    join(s->f, &s->w, "n1", 4);
-    *state = s;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct scene *s = *state;
-
-    if (s->w.peer != NULL)
-        peer_close(s->w.peer);
-    peer_close(s->client);
-    fixture_close(s->f);
-    free(s);
-    return 0;
-}
-
-static void leave(struct scene *s)
-{
-    peer_close(s->w.peer);
-    s->w.peer = NULL;
-    fixture_settle(s->f);
-}
-
-/* As if the lease of every silent worker had run out. */
-static void let_leases_end(struct scene *s)
-{
-    s->f->sv.conf.lease_ms = 0;
-    leases_load(&s->f->sv, NULL);
-    for (int i = 0; i < 5; i++)
-        fixture_settle(s->f);
-    s->f->sv.conf.lease_ms = 600000;
-}
+#include "server/retry.h"
 
 static void test_a_job_goes_its_way_to_done(void **state)
 {
@@ -270,6 +74,174 @@ static void test_a_failed_job_is_failed_until_it_is_retried(void **state)
     assert_false(token_equal(&s->w.hand[1].token, &s->w.hand[0].token));
     assert_int_equal(tell(&s->w, &s->w.hand[1], EV_DONE), VERDICT_TAKEN);
     assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_DONE);
+}
+
+/* ---- retry: ---- */
+
+enum { RETRIES = 2 };
+
+/* Instead of the scene's sweep another one, whose retry: names these. */
+static void submit_with_retry(struct scene *s, int64_t max, const char **on, size_t n)
+{
+    struct submit submit = submit_of("p", 1);
+
+    tell(&s->w, s->w.hand, EV_DONE);
+    s->w.n_hand = 0;
+    submit.begin.reuse = REUSE_NONE;
+    submit.begin.retry = (struct retry){ max, { on, n } };
+    s->sweep = submit_all(s->client, submit, 1, 1).sweep;
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_hand, 1);
+}
+
+/* The attempt that was handed out last fails so. */
+static void fail_last(struct scene *s, struct report how)
+{
+    how.token = s->w.hand[s->w.n_hand - 1].token;
+    how.event = EV_FAIL;
+    how.started_at = 4000;
+    how.ended_at = 5000;
+    assert_int_equal(report(&s->w, how), VERDICT_TAKEN);
+}
+
+static void test_a_failure_that_retry_names_is_tried_again_so_often_and_no_more(void **state)
+{
+    struct scene *s = *state;
+    struct report oom = {
+        .cause = CAUSE_OOM, .exit_code = SCHEMA_NONE, .signal = 9, .reason = "out of memory"
+    };
+    const char *on[] = { "oom", "timeout" };
+    struct job_info job;
+
+    submit_with_retry(s, RETRIES, on, 2);
+    fail_last(s, oom);
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_QUEUED);
+    assert_string_equal(job.reason, "failed before: out of memory; tried again (1 of 2)");
+    assert_int_equal(s->w.n_hand, 2);
+    assert_int_equal(s->w.hand[1].attempt, 2);
+    assert_int_equal(s->w.hand[1].restart, 1);
+    tell(&s->w, &s->w.hand[1], EV_RUN);
+    assert_null(job_of(s->client, s->sweep, 1).reason);
+    fail_last(s, oom);
+    assert_int_equal(sweep_of(s->client, s->sweep).state, SWEEP_RUNNING);
+    fail_last(s, oom);
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_FAILED);
+    assert_string_equal(job.reason, "out of memory, after 3 tries");
+    assert_string_equal(job.cause, "oom");
+    assert_int_equal(s->w.n_hand, 3);
+    assert_int_equal(sweep_of(s->client, s->sweep).state, SWEEP_FAILED);
+}
+
+static void test_a_failure_that_retry_does_not_name_ends_the_job(void **state)
+{
+    struct scene *s = *state;
+    const char *on[] = { "oom" };
+    struct job_info job;
+
+    submit_with_retry(s, RETRIES, on, 1);
+    fail_last(s, (struct report){ .cause = CAUSE_OOM, .exit_code = SCHEMA_NONE, .signal = 9 });
+    fail_last(s, (struct report){ .exit_code = 3, .reason = "exit code 3" });
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_FAILED);
+    assert_string_equal(job.reason, "exit code 3");
+    assert_int_equal(job.exit_code, 3);
+    assert_int_equal(job.attempt, 2);
+}
+
+static void test_forgiven_failures_cost_no_retries(void **state)
+{
+    struct scene *s = *state;
+    const char *on[] = { "3" };
+
+    submit_with_retry(s, 1, on, 1);
+    fail_last(s, (struct report){ .exit_code = 3 });
+    fail_last(s, (struct report){ .exit_code = 3 });
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_FAILED);
+    retry(s->client, s->sweep, 1);
+    listen_to(&s->w);
+    fail_last(s, (struct report){ .exit_code = 3, .reason = "exit code 3" });
+    assert_string_equal(job_of(s->client, s->sweep, 1).reason,
+                        "failed before: exit code 3; tried again (1 of 1)");
+    assert_int_equal(s->w.n_hand, 4);
+}
+
+static void test_a_retry_that_succeeds_is_done_and_says_nothing_of_before(void **state)
+{
+    struct scene *s = *state;
+    const char *on[] = { "failed" };
+    struct job_info job;
+
+    submit_with_retry(s, 1, on, 1);
+    fail_last(s, (struct report){ .exit_code = 3 });
+    tell(&s->w, &s->w.hand[1], EV_DONE);
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_DONE);
+    assert_null(job.reason);
+    assert_null(job.cause);
+}
+
+static void test_a_failure_without_a_cause_gets_the_one_it_shows(void **state)
+{
+    static const struct {
+        struct report report;
+        const char *cause;
+    } cases[] = {
+        { { .exit_code = 3 }, "failed" },
+        { { .exit_code = SCHEMA_NONE, .signal = 11 }, "signal" },
+        { { .exit_code = SCHEMA_NONE, .signal = 9, .cause = CAUSE_OOM }, "oom" },
+        { { .exit_code = SCHEMA_NONE }, "failed" },
+    };
+    struct scene *s = *state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fail_last(s, cases[i].report);
+        assert_string_equal(job_of(s->client, s->sweep, 1).cause, cases[i].cause);
+        retry(s->client, s->sweep, 1);
+        listen_to(&s->w);
+    }
+}
+
+static void test_a_place_taken_away_is_told_apart_from_a_lost_node(void **state)
+{
+    struct scene *s = *state;
+    struct report preempted = { .token = s->w.hand[0].token,
+                                .event = EV_LOSE,
+                                .cause = CAUSE_PREEMPTED,
+                                .reason = "Slurm took the place" };
+    const char *on[] = { "preempted" };
+    struct job_info job;
+
+    submit_with_retry(s, 1, on, 1);
+    for (int i = 0; i < 3; i++)
+        tell(&s->w, &s->w.hand[s->w.n_hand - 1], EV_LOSE);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_QUEUED);
+    preempted.token = s->w.hand[s->w.n_hand - 1].token;
+    report(&s->w, preempted);
+    assert_string_equal(job_of(s->client, s->sweep, 1).reason,
+                        "lost before: Slurm took the place; tried again (1 of 1)");
+    preempted.token = s->w.hand[s->w.n_hand - 1].token;
+    report(&s->w, preempted);
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_FAILED);
+    assert_string_equal(job.cause, "preempted");
+}
+
+static void test_a_worker_that_is_gone_counts_where_retry_names_it(void **state)
+{
+    struct scene *s = *state;
+    const char *on[] = { "node-lost" };
+    struct job_info job;
+
+    submit_with_retry(s, 0, on, 1);
+    tell(&s->w, s->w.hand, EV_RUN);
+    leave(s);
+    let_leases_end(s);
+    job = job_of(s->client, s->sweep, 1);
+    assert_int_equal(job.state, JOB_FAILED);
+    assert_string_equal(job.cause, "node-lost");
+    assert_string_equal(job.reason, "node-lost");
 }
 
 static void test_a_lost_attempt_is_run_again_but_not_for_ever(void **state)
@@ -481,7 +453,8 @@ static void test_a_result_found_on_the_share_proves_its_attempt_done(void **stat
 static void test_metrics_come_out_as_they_were_reported(void **state)
 {
     struct scene *s = *state;
-    struct metric metrics[] = { { "accuracy", 0.5, 3 }, { "loss", 2.5, SCHEMA_NONE } };
+    struct metric metrics[] = { { .name = "accuracy", .value = 0.5, .step = 3 },
+                                { .name = "loss", .value = 2.5, .step = SCHEMA_NONE } };
     struct msg_get_results ask = { .sweep = s->sweep, .limit = 10 };
     struct msg_result_page page;
     const struct job_result *r;
@@ -499,7 +472,7 @@ static void test_metrics_come_out_as_they_were_reported(void **state)
 static void test_the_proven_ones_own_report_brings_its_measures(void **state)
 {
     struct scene *s = *state;
-    struct metric metric = { "accuracy", 0.5, SCHEMA_NONE };
+    struct metric metric = { .name = "accuracy", .value = 0.5, .step = SCHEMA_NONE };
     struct report done = { .token = s->w.hand[0].token,
                            .event = EV_DONE,
                            .started_at = 4000,
@@ -543,6 +516,7 @@ static void test_a_failure_counts_whatever_became_of_later_attempts(void **state
     assert_int_equal(tell(&other, other.hand, EV_CANCEL), VERDICT_TAKEN);
     assert_int_equal(tell(&s->w, s->w.hand, EV_FAIL), VERDICT_TAKEN);
     assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_FAILED);
+    assert_int_equal(job_of(s->client, s->sweep, 1).attempt, 1);
     assert_int_equal(s->w.n_hand + other.n_hand, 2);
     peer_close(other.peer);
 }
@@ -607,6 +581,158 @@ static void test_large_configurations_come_in_several_hands(void **state)
     free(text);
 }
 
+static void test_the_range_of_a_measure_is_kept_with_its_last_value(void **state)
+{
+    struct scene *s = *state;
+    struct metric metrics[] = {
+        { .name = "loss", .value = 0.5, .step = 9, .min = 0.25, .max = 8, .n = 10 },
+        { .name = "seen", .value = 1, .step = 1, .min = (double)NAN, .max = (double)NAN },
+    };
+    struct msg_get_results ask = { .sweep = s->sweep, .limit = 10 };
+    struct msg_result_page page;
+    const struct metric *m;
+
+    report(&s->w, (struct report){
+                      .token = s->w.hand[0].token, .event = EV_DONE, .metrics = { metrics, 2 } });
+    peer_ask(s->client, MSG_GET_RESULTS, &ask, &page);
+    m = ((const struct job_result *)page.results.items)->metrics.items;
+    assert_true(m[0].min == 0.25 && m[0].max == 8 && m[0].value == 0.5);
+    assert_int_equal(m[0].n, 10);
+    assert_true(isnan(m[1].min) && isnan(m[1].max));
+    assert_int_equal(m[1].n, 0);
+}
+
+/* ---- what was spent ---- */
+
+struct spent {
+    int64_t attempts, ms, cpu_ms;
+};
+
+static struct spent spent_on(struct scene *s)
+{
+    struct msg_get_usage ask = { .before = s->sweep + 1, .limit = 1 };
+    struct msg_usage_page page;
+    const struct usage_info *row;
+
+    peer_ask(s->client, MSG_GET_USAGE, &ask, &page);
+    assert_int_equal(page.rows.n, 1);
+    row = page.rows.items;
+    return (struct spent){ row->attempts, (int64_t)llround(row->hours * 3600000),
+                           (int64_t)llround(row->busy_cpu_hours * 3600000) };
+}
+
+static void expect_spent(struct scene *s, int64_t attempts, int64_t ms, int64_t cpu_ms)
+{
+    struct spent spent = spent_on(s);
+
+    assert_int_equal(spent.attempts, attempts);
+    assert_int_equal(spent.ms, ms);
+    assert_int_equal(spent.cpu_ms, cpu_ms);
+}
+
+static void run_at(struct scene *s, int64_t at)
+{
+    report(&s->w, (struct report){ .token = s->w.hand[0].token, .event = EV_RUN, .at = at });
+}
+
+static void test_what_ran_is_spent_whatever_came_of_it_and_only_once(void **state)
+{
+    struct scene *s = *state;
+    struct report failed = { .token = s->w.hand[0].token,
+                             .event = EV_FAIL,
+                             .started_at = 4000,
+                             .ended_at = 6500,
+                             .exit_code = 1,
+                             .cpu_ms = 1200 };
+    struct report done = failed;
+
+    run_at(s, 4000);
+    report(&s->w, failed);
+    expect_spent(s, 1, 2500, 1200);
+    assert_int_equal(report(&s->w, failed), VERDICT_KNOWN);
+    expect_spent(s, 1, 2500, 1200);
+    retry(s->client, s->sweep, 1);
+    listen_to(&s->w);
+    done.token = s->w.hand[1].token;
+    done.event = EV_DONE;
+    done.exit_code = 0;
+    report(&s->w, done);
+    report(&s->w, done);
+    expect_spent(s, 2, 5000, 2400);
+}
+
+static void test_what_never_ran_has_spent_nothing(void **state)
+{
+    struct scene *s = *state;
+
+    report(&s->w, (struct report){ .token = s->w.hand[0].token, .event = EV_RECALL });
+    report(&s->w, (struct report){ .token = s->w.hand[1].token, .event = EV_LOSE });
+    report(&s->w,
+           (struct report){ .token = s->w.hand[2].token, .event = EV_SUPERSEDE, .ended_at = 5000 });
+    expect_spent(s, 0, 0, 0);
+}
+
+static void
+test_a_lost_attempt_has_spent_until_it_was_lost_and_what_it_says_once_it_is_back(void **state)
+{
+    struct scene *s = *state;
+    struct held held = { s->w.hand[0].token, ATTEMPT_RUNNING, 0 };
+    int64_t started_at = units_now_ms() - 60000;
+    struct spent lost;
+
+    held.started_at = started_at;
+    run_at(s, started_at);
+    leave(s);
+    let_leases_end(s);
+    lost = spent_on(s);
+    assert_int_equal(lost.attempts, 1);
+    assert_in_range(lost.ms, 60000, 60000 + FIXTURE_WAIT_MS);
+    s->w.reg.attempts = (struct list){ &held, 1 };
+    join(s->f, &s->w, NULL, 0);
+    assert_int_equal(spent_on(s).attempts, 0); /* it runs again */
+    report(&s->w, (struct report){ .token = held.token,
+                                   .event = EV_DONE,
+                                   .started_at = started_at,
+                                   .ended_at = started_at + 90000,
+                                   .cpu_ms = 70000 });
+    expect_spent(s, 1, 90000, 70000);
+}
+
+static void test_one_thought_lost_that_had_published_is_counted_by_its_own_report(void **state)
+{
+    struct scene *s = *state;
+    int64_t started_at = units_now_ms() - 60000;
+
+    run_at(s, started_at);
+    leave(s);
+    let_leases_end(s);
+    join(s->f, &s->w, NULL, 0);
+    assert_int_equal(report(&s->w, (struct report){ .token = s->w.hand[0].token,
+                                                    .event = EV_DONE,
+                                                    .started_at = started_at,
+                                                    .ended_at = started_at + 2000,
+                                                    .cpu_ms = 1500 }),
+                     VERDICT_TAKEN);
+    expect_spent(s, 1, 2000, 1500);
+}
+
+static void test_a_withdrawal_gives_nothing_back(void **state)
+{
+    struct scene *s = *state;
+    struct report done = { .token = s->w.hand[0].token,
+                           .event = EV_DONE,
+                           .started_at = 4000,
+                           .ended_at = 5000,
+                           .cpu_ms = 800 };
+
+    run_at(s, 4000);
+    cancel(s->client, s->sweep, 1);
+    assert_int_equal(report(&s->w, done), VERDICT_WITHDRAW);
+    expect_spent(s, 1, 1000, 800);
+    report(&s->w, (struct report){ .token = s->w.hand[0].token, .event = EV_WITHDRAW });
+    expect_spent(s, 1, 1000, 800);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -636,6 +762,19 @@ int main(void)
         TEST(test_a_hand_on_its_way_outlives_a_second_registration),
         TEST(test_large_configurations_come_in_several_hands),
         TEST(test_metrics_come_out_as_they_were_reported),
+        TEST(test_the_range_of_a_measure_is_kept_with_its_last_value),
+        TEST(test_a_failure_that_retry_names_is_tried_again_so_often_and_no_more),
+        TEST(test_a_failure_that_retry_does_not_name_ends_the_job),
+        TEST(test_forgiven_failures_cost_no_retries),
+        TEST(test_a_retry_that_succeeds_is_done_and_says_nothing_of_before),
+        TEST(test_a_failure_without_a_cause_gets_the_one_it_shows),
+        TEST(test_a_place_taken_away_is_told_apart_from_a_lost_node),
+        TEST(test_a_worker_that_is_gone_counts_where_retry_names_it),
+        TEST(test_what_ran_is_spent_whatever_came_of_it_and_only_once),
+        TEST(test_what_never_ran_has_spent_nothing),
+        TEST(test_a_lost_attempt_has_spent_until_it_was_lost_and_what_it_says_once_it_is_back),
+        TEST(test_one_thought_lost_that_had_published_is_counted_by_its_own_report),
+        TEST(test_a_withdrawal_gives_nothing_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

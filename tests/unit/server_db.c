@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,8 +111,9 @@ static void no_number_and_no_text_are_null(void **state)
     struct fixture *f = *state;
     struct stmt *s;
 
-    assert_int_equal(
-        db_run(f->db, NULL, SQL_METRIC_SET, "isfI", (int64_t)1, "loss", 0.25, SCHEMA_NONE), 1);
+    assert_int_equal(db_run(f->db, NULL, SQL_METRIC_SET, "isfIffi", (int64_t)1, "loss", 0.25,
+                            SCHEMA_NONE, 0.25, (double)NAN, (int64_t)1),
+                     1);
     s = db_ask(f->db, SQL_JOB_METRICS, "ii", (int64_t)1, (int64_t)10);
     assert_int_equal(stmt_step(s, NULL), 1);
     assert_string_equal(stmt_text(s, 0), "loss");

@@ -95,7 +95,7 @@ static void jobs_can_be_asked_for_by_number_and_by_state(void **state)
     const char *cancelled = "cancelled";
     const char *wrong = "cancled";
     struct target target = { .first = 4, .last = 6 };
-    struct msg_cancel cancel = { { &target, 1 } };
+    struct msg_cancel cancel = { .targets = { &target, 1 } };
     struct msg_get_jobs get = { .limit = 100 };
     struct msg_job_page page;
 
@@ -260,7 +260,8 @@ static void results_are_the_sweeps_own_and_then_those_it_reused(void **state)
     struct fixture *f = fixture_open();
     struct peer *p = client_connect(f);
     struct peer *w = worker_connect(f);
-    struct metric metrics[] = { { "accuracy", 0.5, 7 }, { "loss", (double)NAN, SCHEMA_NONE } };
+    struct metric metrics[] = { { .name = "accuracy", .value = 0.5, .step = 7 },
+                                { .name = "loss", .value = (double)NAN, .step = SCHEMA_NONE } };
     struct msg_get_results get = { .limit = 3 };
     struct job_result first = { 0 };
     struct msg_result_page page;
@@ -347,10 +348,11 @@ static void nodes_are_up_while_connected_and_lost_afterwards(void **state)
 static int64_t change(struct peer *p, int type, int64_t sweep, int64_t first, int64_t last)
 {
     struct target target = { sweep, first, last };
-    struct msg_cancel request = { { &target, 1 } };
+    struct msg_cancel cancel = { .targets = { &target, 1 } };
+    struct msg_retry retry = { .targets = { &target, 1 } };
     struct msg_changed changed;
 
-    peer_ask(p, type, &request, &changed);
+    peer_ask(p, type, type == MSG_CANCEL ? (void *)&cancel : (void *)&retry, &changed);
     return changed.jobs;
 }
 
@@ -376,12 +378,17 @@ static void others_may_change_nothing(void **state)
     struct peer *p = client_connect(f);
     struct peer *other = stranger_connect(f, 1);
     struct target target = { 0 };
-    struct msg_cancel cancel = { { &target, 1 } };
+    struct msg_cancel cancel = { .targets = { &target, 1 } };
+    struct msg_retry retry = { .targets = { &target, 1 } };
+    struct msg_pause pause = { { &target, 1 } };
+    struct msg_resume resume = { { &target, 1 } };
 
     (void)state;
     target.sweep = submit_all(p, submit_of("demo", 1), 1, 1).sweep;
     peer_refused(other, MSG_CANCEL, &cancel, ERR_DENIED);
-    peer_refused(other, MSG_RETRY, &cancel, ERR_DENIED);
+    peer_refused(other, MSG_RETRY, &retry, ERR_DENIED);
+    peer_refused(other, MSG_PAUSE, &pause, ERR_DENIED);
+    peer_refused(other, MSG_RESUME, &resume, ERR_DENIED);
     target.sweep = 99;
     peer_refused(p, MSG_CANCEL, &cancel, ERR_NOT_FOUND);
     target = (struct target){ 1, 5, 2 };
@@ -391,9 +398,188 @@ static void others_may_change_nothing(void **state)
     fixture_close(f);
 }
 
+/* ---- what a submit would find ---- */
+
+static struct msg_previewed preview(struct peer *p, struct msg_preview ask, int64_t first,
+                                    int64_t last)
+{
+    struct buf configs = { 0 };
+    struct msg_previewed found;
+
+    add_configs(&configs, first, last);
+    ask.configs = buf_bytes(&configs);
+    peer_ask(p, MSG_PREVIEW, &ask, &found);
+    buf_free(&configs);
+    return found;
+}
+
+static void a_preview_counts_what_is_done_and_changes_nothing(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct peer *w = worker_connect(f);
+    struct submit s = submit_of("demo", 2);
+    struct msg_preview ask = { .project = "demo", .reps = 3 };
+    struct msg_previewed found;
+
+    (void)state;
+    assert_int_equal(preview(p, ask, 1, 5).reused, 0);
+    submit_all(p, s, 1, 4);
+    for (size_t n = 0; n < 8;)
+        n += worker_do_hand(w, report_done());
+    work_digest(&s.begin.work, &ask.work);
+    found = preview(p, ask, 3, 9);
+    assert_int_equal(found.reused, 4);
+    assert_true(found.is_own);
+    assert_non_null(found.owner);
+    assert_int_equal(found.ran_jobs, 8);
+    assert_int_equal(found.ran_ms, 8000);
+    ask.reps = 1;
+    assert_int_equal(preview(p, ask, 3, 9).reused, 2);
+    ask.work.bytes[0] ^= 1;
+    assert_int_equal(preview(p, ask, 3, 9).reused, 0);
+    ask.reuse = REUSE_PARAMS;
+    assert_int_equal(preview(p, ask, 3, 9).reused, 2);
+    ask.reuse = REUSE_NONE;
+    assert_int_equal(preview(p, ask, 3, 9).reused, 0);
+    assert_int_equal(submit_all(p, s, 4, 5).reused, 2);
+    peer_close(w);
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void a_preview_of_anothers_project_tells_its_owner_only(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct peer *other = stranger_connect(f, 1);
+    struct msg_preview ask = { .project = "demo", .reps = 1, .reuse = REUSE_PARAMS };
+    struct msg_previewed found;
+
+    (void)state;
+    submit_all(p, submit_of("demo", 1), 1, 4);
+    found = preview(other, ask, 1, 4);
+    assert_false(found.is_own);
+    assert_non_null(found.owner);
+    assert_int_equal(found.ran_jobs, 0);
+    peer_close(other);
+    peer_close(p);
+    fixture_close(f);
+}
+
+/* ---- what was used ---- */
+
+static const struct usage_info *usage_at(const struct msg_usage_page *page, size_t i)
+{
+    assert_true(i < page->rows.n);
+    return (const struct usage_info *)page->rows.items + i;
+}
+
+static void usage_counts_failures_too_and_not_twice(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct peer *w = worker_connect(f);
+    struct submit s = submit_of("demo", 1);
+    struct report hour = report_failed(3);
+    struct msg_get_usage ask = { 0 };
+    struct msg_usage_page page;
+
+    (void)state;
+    s.begin.work.resources.cpus_milli = 2000;
+    submit_all(p, s, 1, 2);
+    hour.ended_at = hour.started_at + 3600 * 1000;
+    hour.cpu_ms = 1800 * 1000;
+    assert_int_equal(worker_do_hand(w, hour), 2);
+    peer_ask(p, MSG_GET_USAGE, &ask, &page);
+    assert_int_equal(page.rows.n, 1);
+    assert_false(page.more);
+    assert_int_equal(usage_at(&page, 0)->attempts, 2);
+    assert_float_equal(usage_at(&page, 0)->hours, 2.0, 1e-9);
+    assert_float_equal(usage_at(&page, 0)->cpu_hours, 4.0, 1e-9);
+    assert_float_equal(usage_at(&page, 0)->gpu_hours, 0.0, 1e-9);
+    assert_float_equal(usage_at(&page, 0)->busy_cpu_hours, 1.0, 1e-9);
+    ask.since = INT64_C(1) << 50;
+    peer_ask(p, MSG_GET_USAGE, &ask, &page);
+    assert_int_equal(page.rows.n, 0);
+    peer_close(w);
+    peer_close(p);
+    fixture_close(f);
+}
+
+/* ---- why ---- */
+
+static bool is_said(const struct msg_why *why, const char *text)
+{
+    const char *const *lines = why->lines.items;
+
+    for (size_t i = 0; i < why->lines.n; i++)
+        if (strstr(lines[i], text) != NULL)
+            return true;
+    return false;
+}
+
+static void a_job_that_waits_is_told_what_for(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct submit s = submit_of("demo", 1);
+    struct msg_ask_why ask = { .job = 2 };
+    struct target target = { 0 };
+    struct msg_pause pause = { { &target, 1 } };
+    struct msg_why why;
+    struct peer *w;
+
+    (void)state;
+    s.begin.work.resources.cpus_milli = (WORKER_CPUS + 1) * 1000;
+    ask.sweep = target.sweep = submit_all(p, s, 1, 3).sweep;
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_true(is_said(&why, "no worker is connected"));
+    assert_true(is_said(&why, "1 jobs of its sweep come before it"));
+    w = worker_connect(f);
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_true(is_said(&why, "n1: it needs 65 cpus, and there are 64"));
+    peer_ask(p, MSG_PAUSE, &pause, NULL);
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_true(is_said(&why, "is paused"));
+    ask.job = 9;
+    peer_refused(p, MSG_ASK_WHY, &ask, ERR_NOT_FOUND);
+    peer_close(w);
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void a_failed_job_is_told_its_reason(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct peer *w = worker_connect(f);
+    struct msg_ask_why ask = { .job = 1 };
+    struct report oom = report_failed(137);
+    struct msg_why why;
+
+    (void)state;
+    oom.cause = CAUSE_OOM;
+    oom.reason = "out of memory";
+    ask.sweep = submit_all(p, submit_of("demo", 1), 1, 1).sweep;
+    worker_do_hand(w, oom);
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_string_equal(why.job.cause, "oom");
+    assert_true(is_said(&why, "it failed: out of memory"));
+    assert_true(is_said(&why, "ludwig retry 1.1"));
+    peer_close(w);
+    peer_close(p);
+    fixture_close(f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_preview_counts_what_is_done_and_changes_nothing),
+        cmocka_unit_test(a_preview_of_anothers_project_tells_its_owner_only),
+        cmocka_unit_test(usage_counts_failures_too_and_not_twice),
+        cmocka_unit_test(a_job_that_waits_is_told_what_for),
+        cmocka_unit_test(a_failed_job_is_told_its_reason),
         cmocka_unit_test(sweeps_come_newest_first_and_page_by_page),
         cmocka_unit_test(a_sweep_tells_what_it_is),
         cmocka_unit_test(pages_of_jobs_hold_each_once),

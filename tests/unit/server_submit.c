@@ -315,6 +315,91 @@ static void break_data_name(struct msg_submit_begin *b)
     b->work.data = (struct list){ data, 1 };
 }
 
+static void retry_on(struct msg_submit_begin *b, const char **names, size_t n)
+{
+    b->retry = (struct retry){ 2, { names, n } };
+}
+
+static void retry_on_nonsense(struct msg_submit_begin *b)
+{
+    static const char *names[] = { "oom", "preempt" };
+
+    retry_on(b, names, 2);
+}
+
+static void retry_on_nothing_wrong(struct msg_submit_begin *b)
+{
+    static const char *names[] = { "none" };
+
+    retry_on(b, names, 1);
+}
+
+static void retry_on_success(struct msg_submit_begin *b)
+{
+    static const char *names[] = { "0" };
+
+    retry_on(b, names, 1);
+}
+
+static void retry_on_256(struct msg_submit_begin *b)
+{
+    static const char *names[] = { "256" };
+
+    retry_on(b, names, 1);
+}
+
+static void retry_on_007(struct msg_submit_begin *b)
+{
+    static const char *names[] = { "007" };
+
+    retry_on(b, names, 1);
+}
+
+static void rank_by_nothing(struct msg_submit_begin *b)
+{
+    b->ranking.metric = "";
+}
+
+static void rank_by_escape(struct msg_submit_begin *b)
+{
+    b->ranking.metric = "\033[31m";
+}
+
+static struct slurm_pool pool;
+
+static void pool_of(struct msg_submit_begin *b, struct slurm_pool p)
+{
+    pool = p;
+    b->pools = (struct list){ &pool, 1 };
+}
+
+static void pool_with_an_option_for_a_partition(struct msg_submit_begin *b)
+{
+    pool_of(b, (struct slurm_pool){ .partition = "--wrap=rm" });
+}
+
+static void pool_with_an_empty_account(struct msg_submit_begin *b)
+{
+    pool_of(b, (struct slurm_pool){ .account = "" });
+}
+
+static void pool_with_two_lines(struct msg_submit_begin *b)
+{
+    pool_of(b, (struct slurm_pool){ .constraint = "a40\n#SBATCH" });
+}
+
+static void pool_with_a_script(struct msg_submit_begin *b)
+{
+    static const char *extra[] = { "--exclusive", "script.sh" };
+
+    pool_of(b, (struct slurm_pool){ .extra = { extra, 2 } });
+}
+
+static void break_container(struct msg_submit_begin *b)
+{
+    b->work.container = "image\n.sif";
+}
+
 static const struct {
     const char *what;
     void (*breaks)(struct msg_submit_begin *b);
@@ -331,6 +416,18 @@ static const struct {
     { "a group nobody knows", name_unknown_group, "@nobody" },
     { "a variable with a dash", break_variable, "A-B" },
     { "data outside of their folder", break_data_name, "../x" },
+    { "a cause there is not", retry_on_nonsense, "'preempt'" },
+    { "trying again what went well", retry_on_nothing_wrong, "'none'" },
+    { "the exit code of success", retry_on_success, "'0'" },
+    { "an exit code there is not", retry_on_256, "'256'" },
+    { "an exit code written otherwise", retry_on_007, "'007'" },
+    { "a ranking by nothing", rank_by_nothing, "results: metric" },
+    { "a ranking that colours the terminal", rank_by_escape, "results: metric" },
+    { "an option where a partition is due", pool_with_an_option_for_a_partition, "partition" },
+    { "an empty account", pool_with_an_empty_account, "account" },
+    { "a constraint of two lines", pool_with_two_lines, "slurm" },
+    { "a script among the options", pool_with_a_script, "script.sh" },
+    { "a container of two lines", break_container, "container" },
 };
 
 static void a_wrong_begin_is_refused_and_says_why(void **state)
@@ -350,6 +447,66 @@ static void a_wrong_begin_is_refused_and_says_why(void **state)
     }
     assert_int_equal(count_open(f), 0);
     peer_close(p);
+    fixture_close(f);
+}
+
+static void what_is_asked_for_is_kept(void **state)
+{
+    const char *on[] = { "oom", "node-lost", "137" };
+    const char *exclude[] = { "clippy" }, *extra[] = { "--exclusive" };
+    struct slurm_pool pools[] = { { .partition = "short", .exclude = { exclude, 1 } },
+                                  { .partition = "overcap", .extra = { extra, 1 } } };
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct submit s = submit_of("demo", 1);
+    struct msg_get_sweeps get = { 0 };
+    struct msg_sweep_page page;
+    struct retry retry;
+    struct stmt *row;
+
+    (void)state;
+    s.begin.retry = (struct retry){ 7, { on, 3 } };
+    s.begin.pools = (struct list){ pools, 2 };
+    s.begin.ranking = (struct ranking){ "loss", GOAL_MIN };
+    s.begin.work.batch = 12;
+    get.sweep = submit_all(p, s, 1, 1).sweep;
+    peer_ask(p, MSG_GET_SWEEPS, &get, &page);
+    assert_string_equal(((const struct sweep_info *)page.sweeps.items)->ranking.metric, "loss");
+    assert_int_equal(((const struct sweep_info *)page.sweeps.items)->ranking.goal, GOAL_MIN);
+    row = db_ask(f->sv.db, SQL_SWEEP_RETRY, "i", get.sweep);
+    assert_int_equal(stmt_step(row, NULL), 1);
+    assert_int_equal(schema_read(&retry_schema, stmt_bytes(row, 0), f->arena, &retry, NULL), 0);
+    assert_int_equal(retry.max, 7);
+    assert_int_equal(retry.on.n, 3);
+    assert_string_equal(((const char *const *)retry.on.items)[2], "137");
+    stmt_end(row);
+    row = db_ask(f->sv.db, SQL_SWEEP_NEEDS, "i", get.sweep);
+    assert_int_equal(stmt_step(row, NULL), 1);
+    assert_int_equal(stmt_int(row, 7), 12);
+    stmt_end(row);
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void more_than_a_table_allows_ends_the_connection(void **state)
+{
+    struct fixture *f = fixture_open();
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct peer *p = client_connect(f);
+        struct submit s = submit_of("demo", 1);
+        struct slurm_pool pools[POOLS_MAX + 1] = { { 0 } };
+        struct envelope m;
+
+        s.begin.work.batch = i == 0 ? BATCH_MAX + 1 : 0;
+        s.begin.retry.max = i == 1 ? RETRIES_MAX + 1 : 0;
+        s.begin.pools = (struct list){ pools, i == 2 ? POOLS_MAX + 1 : 0 };
+        peer_refused(p, MSG_SUBMIT_BEGIN, &s.begin, ERR_PROTOCOL);
+        assert_int_equal(peer_receive_any(p, &m), -1);
+        peer_close(p);
+    }
+    assert_int_equal(count_open(f), 0);
     fixture_close(f);
 }
 
@@ -631,6 +788,8 @@ int main(void)
         cmocka_unit_test(a_sweep_with_nothing_to_run_is_done_at_once),
         cmocka_unit_test(a_job_that_failed_is_not_reused),
         cmocka_unit_test(a_wrong_begin_is_refused_and_says_why),
+        cmocka_unit_test(what_is_asked_for_is_kept),
+        cmocka_unit_test(more_than_a_table_allows_ends_the_connection),
         cmocka_unit_test(a_project_belongs_to_who_first_used_it),
         cmocka_unit_test(the_project_gets_its_folder),
         cmocka_unit_test(uids_of_the_system_may_not_submit),

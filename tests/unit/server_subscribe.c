@@ -24,7 +24,7 @@ static struct msg_changes subscribe(struct peer *p, struct msg_subscribe request
 static void cancel(struct peer *p, int64_t sweep, int64_t first, int64_t last)
 {
     struct target target = { sweep, first, last };
-    struct msg_cancel request = { { &target, 1 } };
+    struct msg_cancel request = { .targets = { &target, 1 } };
 
     peer_ask(p, MSG_CANCEL, &request, NULL);
 }

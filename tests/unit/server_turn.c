@@ -168,7 +168,7 @@ static void a_changing_request_needs_an_id(void **state)
 {
     struct fixture *f = fixture_open();
     struct peer *p = client_connect(f);
-    struct msg_cancel cancel = { { 0 } };
+    struct msg_cancel cancel = { 0 };
 
     (void)state;
     peer_send_as(p, MSG_CANCEL, NULL, &cancel);
@@ -181,7 +181,7 @@ static void a_changing_request_needs_an_id(void **state)
 
 static struct msg_cancel cancel_of(struct target *target)
 {
-    return (struct msg_cancel){ { target, 1 } };
+    return (struct msg_cancel){ .targets = { target, 1 } };
 }
 
 static int64_t cancel_as(struct peer *p, const struct token *id, int64_t sweep)
@@ -259,7 +259,7 @@ static void a_request_id_is_for_one_kind_of_request(void **state)
     struct peer *p = client_connect(f);
     struct msg_submitted done = submit_all(p, submit_of("demo", 1), 1, 5);
     struct target target = { .sweep = done.sweep };
-    struct msg_retry retry = { { &target, 1 } };
+    struct msg_retry retry = { .targets = { &target, 1 } };
     struct msg_error error;
     struct token id;
 
@@ -328,7 +328,7 @@ static void what_fails_leaves_nothing_and_the_others_go_through(void **state)
     struct msg_submitted done = submit_all(p, submit_of("demo", 1), 1, 10);
     struct target half[2] = { { done.sweep, 1, 3 }, { 999, 0, 0 } };
     struct target whole = { done.sweep, 8, 8 };
-    struct msg_cancel bad = { { half, 2 } };
+    struct msg_cancel bad = { .targets = { half, 2 } };
     struct msg_cancel good = cancel_of(&whole);
     struct msg_changed changed;
     struct msg_error error;

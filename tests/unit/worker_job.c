@@ -24,6 +24,7 @@ struct run {
     struct site site;
     struct spares spares;
     struct jobenv_user user;
+    struct oom oom;
     struct job_site job_site;
     struct job job;
     sigset_t before;
@@ -36,8 +37,12 @@ static void open_run(struct run *r)
     *r = (struct run){ .spares = { NULL, 0 } };
     site_open(&r->site, NULL);
     jobenv_find_user(r->site.scratch.path, r->site.arena, &r->user);
-    r->job_site = (struct job_site){ &r->site.scratch, &r->spares, &r->user,
-                                     open("/dev/null", O_RDONLY | O_CLOEXEC) };
+    oom_open(&r->oom, "");
+    r->job_site = (struct job_site){ .scratch = &r->site.scratch,
+                                     .spares = &r->spares,
+                                     .user = &r->user,
+                                     .null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC),
+                                     .oom = &r->oom };
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, &r->before);
@@ -46,6 +51,7 @@ static void open_run(struct run *r)
 static void close_run(struct run *r)
 {
     close(r->job_site.null_fd);
+    oom_close(&r->oom);
     spares_free(&r->spares);
     sigprocmask(SIG_SETMASK, &r->before, NULL);
     site_close(&r->site);
@@ -99,6 +105,19 @@ static const char *printed(struct run *r)
     return site_read(&r->site, "scratch/log/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
 }
 
+static void must_see(struct run *r, const char *line)
+{
+    const char *text = printed(r);
+    size_t n = strlen(line);
+
+    for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, line, n) == 0 && at[n] == '\n')
+            return;
+    }
+    fail_msg("no line %s in\n%s", line, text);
+}
+
 /* Until the job has printed this. */
 static void wait_for(struct run *r, const char *text)
 {
@@ -116,16 +135,19 @@ static void the_end_of_the_process_is_the_outcome(void **state)
 {
     static const struct {
         const char *command;
-        int event, exit_code, signal;
+        int event, cause, exit_code, signal;
         const char *reason;
     } cases[] = {
-        { "/bin/true", EV_DONE, 0, -1, NULL },
-        { "exit 0", EV_DONE, 0, -1, NULL },
-        { "exit 3", EV_FAIL, 3, -1, "exit code 3" },
-        { "kill -SEGV $$", EV_FAIL, -1, 11, "killed by signal 11 (Segmentation fault)" },
-        { "no-such-program", EV_FAIL, 127, -1, "exit code 127" },
-        { "no-such-program a", EV_FAIL, 127, -1, "exit code 127" },
-        { "/bin", EV_FAIL, 126, -1, "exit code 126" },
+        { "/bin/true", EV_DONE, CAUSE_NONE, 0, -1, NULL },
+        { "exit 0", EV_DONE, CAUSE_NONE, 0, -1, NULL },
+        { "exit 3", EV_FAIL, CAUSE_FAILED, 3, -1, "exit code 3" },
+        { "exit 137", EV_FAIL, CAUSE_FAILED, 137, -1, "exit code 137" },
+        { "kill -SEGV $$", EV_FAIL, CAUSE_SIGNAL, -1, 11,
+          "killed by signal 11 (Segmentation fault)" },
+        { "kill -KILL $$", EV_FAIL, CAUSE_SIGNAL, -1, 9, "killed by signal 9 (Killed)" },
+        { "no-such-program", EV_FAIL, CAUSE_FAILED, 127, -1, "exit code 127" },
+        { "no-such-program a", EV_FAIL, CAUSE_FAILED, 127, -1, "exit code 127" },
+        { "/bin", EV_FAIL, CAUSE_FAILED, 126, -1, "exit code 126" },
     };
     struct run r;
 
@@ -140,6 +162,7 @@ static void the_end_of_the_process_is_the_outcome(void **state)
                          &outcome_schema, r.site.arena, &x, &e) < 0)
             fail_msg("%s", e.text);
         assert_int_equal(x.event, cases[i].event);
+        assert_int_equal(x.cause, cases[i].cause);
         assert_true(x.exit_code == (cases[i].exit_code < 0 ? SCHEMA_NONE : cases[i].exit_code));
         assert_true(x.signal == (cases[i].signal < 0 ? SCHEMA_NONE : cases[i].signal));
         assert_int_equal(x.reason == NULL, cases[i].reason == NULL);
@@ -190,6 +213,32 @@ static void setup_comes_before_the_command(void **state)
     close_run(&r);
 }
 
+/* Scripts that people source there do not work under set -e; who wants it says so. */
+static void a_line_of_setup_that_fails_stops_only_who_asked_for_that(void **state)
+{
+    struct run r;
+    struct order o;
+
+    (void)state;
+    open_run(&r);
+    o = site_order(&r.site, 'a', "echo it ran");
+    o.work.work.setup = "false\nno-such-program 2>&-";
+    start_order(&r, &o);
+    end(&r);
+    assert_string_equal(printed(&r), "it ran\n");
+    assert_int_equal(r.job.outcome.event, EV_DONE);
+    close_run(&r);
+
+    open_run(&r);
+    o = site_order(&r.site, 'a', "echo it ran");
+    o.work.work.setup = "set -e\nfalse";
+    start_order(&r, &o);
+    end(&r);
+    assert_string_equal(printed(&r), "");
+    assert_int_equal(r.job.outcome.exit_code, 1);
+    close_run(&r);
+}
+
 static void what_the_job_got_wrong_fails_and_what_the_machine_lacks_is_lost(void **state)
 {
     struct run r;
@@ -199,6 +248,7 @@ static void what_the_job_got_wrong_fails_and_what_the_machine_lacks_is_lost(void
     open_run(&r);
     run_command(&r, "train {nothing}");
     assert_int_equal(r.job.outcome.event, EV_FAIL);
+    assert_int_equal(r.job.outcome.cause, CAUSE_FAILED);
     assert_non_null(strstr(r.job.outcome.reason, "nothing"));
     close_run(&r);
 
@@ -208,7 +258,159 @@ static void what_the_job_got_wrong_fails_and_what_the_machine_lacks_is_lost(void
     start_order(&r, &o);
     end(&r);
     assert_int_equal(r.job.outcome.event, EV_LOSE);
+    assert_int_equal(r.job.outcome.cause, CAUSE_NONE);
     assert_non_null(strstr(r.job.outcome.reason, "source"));
+    close_run(&r);
+}
+
+/* ---- memory ---- */
+
+static void a_kill_near_the_memory_it_asked_for_is_likely_for_lack_of_it(void **state)
+{
+    static const struct {
+        int64_t memory_bytes;
+        bool is_likely;
+    } cases[] = { { 64 << 20, true }, { INT64_C(4) << 30, false } };
+    struct run r;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct order o;
+
+        open_run(&r);
+        o = site_order(&r.site, 'a',
+                       "python3 -c 'import os; b = b\"x\" * (70 << 20); os.kill(os.getpid(), 9)'");
+        o.work.work.resources.memory_bytes = cases[i].memory_bytes;
+        start_order(&r, &o);
+        end(&r);
+        assert_int_equal(r.job.outcome.event, EV_FAIL);
+        assert_int_equal(r.job.outcome.cause, cases[i].is_likely ? CAUSE_OOM : CAUSE_SIGNAL);
+        assert_int_equal(strstr(r.job.outcome.reason, "likely out of memory: it used ") != NULL,
+                         cases[i].is_likely);
+        close_run(&r);
+    }
+}
+
+/* A machine that is made up, where the job itself says that the kernel ended something. */
+static void count_kills_in(struct run *r, const char *group)
+{
+    struct err e = { 0 };
+
+    assert_int_equal(io_make_dirs_at(r->site.top_fd, "proc/self", 0755, &e), 0);
+    assert_int_equal(io_make_dirs_at(r->site.top_fd, group, 0755, &e), 0);
+    site_write(r->site.top_fd, "proc/self/cgroup", arena_printf(r->site.arena, "0::/%s\n", group));
+    site_write(r->site.top_fd, "proc/self/mountinfo", "1 1 0:1 / / rw - cgroup2 cgroup2 rw\n");
+    site_write(r->site.top_fd, arena_printf(r->site.arena, "%s/memory.max", group), "1073741824");
+    site_write(r->site.top_fd, arena_printf(r->site.arena, "%s/memory.events", group),
+               "oom_kill 3\n");
+    oom_close(&r->oom);
+    oom_open(&r->oom, r->site.top);
+}
+
+static void what_the_kernel_counted_is_told_with_the_jobs_own_kill(void **state)
+{
+    static const struct {
+        int kills, cause;
+        const char *end;
+        const char *beginning; /* of the reason */
+    } cases[] = {
+        { 4, CAUSE_OOM, "kill -KILL $$", "out of memory: the kernel ended it (peak " },
+        { 4, CAUSE_OOM, "exit 137", "out of memory: the kernel ended it (peak " },
+        { 4, CAUSE_SIGNAL, "kill -SEGV $$", "killed by signal 11 " },
+        { 4, CAUSE_FAILED, "exit 1", "exit code 1; memory ran out meanwhile" },
+        { 3, CAUSE_SIGNAL, "kill -KILL $$", "killed by signal 9 (Killed)" },
+    };
+    struct run r;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        open_run(&r);
+        count_kills_in(&r, "cg");
+        run_command(&r, arena_printf(r.site.arena, "echo oom_kill %d >%s/cg/memory.events; %s",
+                                     cases[i].kills, r.site.top, cases[i].end));
+        assert_int_equal(r.job.outcome.cause, cases[i].cause);
+        assert_int_equal(
+            strncmp(r.job.outcome.reason, cases[i].beginning, strlen(cases[i].beginning)), 0);
+        close_run(&r);
+    }
+}
+
+static void who_was_cancelled_was_not_out_of_memory(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    count_kills_in(&r, "cg");
+    start(&r, arena_printf(r.site.arena,
+                           "trap '' TERM; echo oom_kill 9 >%s/cg/memory.events; echo ready; "
+                           "while :; do sleep 0.05; done",
+                           r.site.top));
+    wait_for(&r, "ready");
+    job_cancel(&r.job, 100);
+    end(&r);
+    assert_int_equal(r.job.outcome.event, EV_CANCEL);
+    assert_int_equal(r.job.outcome.cause, CAUSE_NONE);
+    assert_string_equal(r.job.outcome.reason, "cancelled");
+    close_run(&r);
+}
+
+/* ---- containers ---- */
+
+static void add_runtime(struct run *r)
+{
+    assert_int_equal(mkdirat(r->site.top_fd, "programs", 0755), 0);
+    site_write(r->site.top_fd, "programs/apptainer",
+               "#!/bin/sh\nfor i; do echo \"[$i]\"; done\necho LR=$APPTAINERENV_LR\n"
+               "while [ \"$1\" != /images/a.sif ]; do shift; done; shift; \"$@\"\n");
+    assert_int_equal(fchmodat(r->site.top_fd, "programs/apptainer", 0755, 0), 0);
+}
+
+static void its_command_runs_in_its_image(void **state)
+{
+    struct env_entry own[2] = { { "LR", "1" }, { "PATH", NULL } };
+    struct run r;
+    struct order o;
+
+    (void)state;
+    open_run(&r);
+    add_runtime(&r);
+    own[1].value = arena_printf(r.site.arena, "%s/programs:/usr/bin:/bin", r.site.top);
+    o = site_order(&r.site, 'a', "echo $A {lr}; pwd; exit 3");
+    o.work.work.setup = "A=prepared";
+    o.work.work.container = "/images/a.sif";
+    o.work.work.env = (struct list){ own, 2 };
+    start_order(&r, &o);
+    end(&r);
+    must_see(&r, "[exec]");
+    must_see(&r, arena_printf(r.site.arena, "[%s/demo:%s/demo]", r.site.share, r.site.share));
+    must_see(&r, arena_printf(r.site.arena, "[%s/run:%s/run]", r.site.scratch.path,
+                              r.site.scratch.path));
+    must_see(&r, "LR=1");
+    must_see(&r, "prepared 0.1");
+    must_see(&r, arena_printf(r.site.arena, "%s/run/%s/work", r.site.scratch.path, r.job.hex));
+    assert_int_equal(r.job.outcome.exit_code, 3);
+    close_run(&r);
+}
+
+static void without_a_runtime_a_job_with_an_image_fails(void **state)
+{
+    struct env_entry own = { "PATH", "/nowhere" };
+    struct run r;
+    struct order o;
+
+    (void)state;
+    open_run(&r);
+    o = site_order(&r.site, 'a', "/bin/true");
+    o.work.work.container = "/images/a.sif";
+    o.work.work.env = (struct list){ &own, 1 };
+    start_order(&r, &o);
+    end(&r);
+    assert_int_equal(r.job.outcome.event, EV_FAIL);
+    assert_int_equal(r.job.outcome.cause, CAUSE_FAILED);
+    assert_non_null(strstr(r.job.outcome.reason, "neither apptainer nor singularity is in PATH"));
+    /* By its order it can be published. */
+    assert_true(site_has(&r.site, "scratch/ended/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/order"));
     close_run(&r);
 }
 
@@ -242,15 +444,6 @@ static void it_runs_in_its_own_copy_of_the_source(void **state)
         site_read(&r.site, arena_printf(r.site.arena, "scratch/cache/%s/data", hex)), "once\n");
     assert_false(site_has(&r.site, "scratch/ended/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/work"));
     close_run(&r);
-}
-
-static void must_see(struct run *r, const char *line)
-{
-    const char *text = printed(r);
-    const char *at = strstr(text, line);
-
-    if (at == NULL || (at > text && at[-1] != '\n') || at[strlen(line)] != '\n')
-        fail_msg("no line %s in\n%s", line, text);
 }
 
 static void its_environment_is_made_for_it(void **state)
@@ -420,6 +613,212 @@ static void its_time_is_limited(void **state)
     close_run(&r);
 }
 
+/* ---- its checkpoint ---- */
+
+/* Saves and ends by itself when it is asked to, and says what else it is told. */
+static const char saver[] =
+    "import os, signal, sys, time\n"
+    "def save(*_):\n"
+    "    time.sleep(0.2)\n"
+    "    open(os.environ['LUDWIG_CHECKPOINT'] + '/state', 'w').write('saved')\n"
+    "    if sys.argv[1] == 'ends': sys.exit(0)\n"
+    "def term(*_):\n"
+    "    print('terminated', flush=True)\n"
+    "    sys.exit(7)\n"
+    "signal.signal(signal.SIGUSR1, save)\n"
+    "signal.signal(signal.SIGTERM, term)\n"
+    "print('ready', flush=True)\n"
+    "while True: time.sleep(0.01)\n";
+
+/* A shell runs it, which does not catch the signal; time_ms 0: no limit. */
+static void start_saver(struct run *r, const char *how, int64_t time_ms, int64_t grace_ms)
+{
+    struct order o = site_order(
+        &r->site, 'a',
+        arena_printf(r->site.arena, "python3 %s/saver.py %s; exit $?", r->site.top, how));
+
+    site_write(r->site.top_fd, "saver.py", saver);
+    o.work.work.checkpoint.signal = "SIGUSR1";
+    o.work.work.checkpoint.grace_ms = grace_ms;
+    o.work.work.resources.time_ms = time_ms;
+    start_order(r, &o);
+    wait_for(r, "ready");
+}
+
+static bool has_saved(struct run *r)
+{
+    return site_has(&r->site, "scratch/ended/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/checkpoint/state");
+}
+
+static void over_its_time_it_may_save_its_state_first(void **state)
+{
+    static const struct {
+        const char *how;
+        int64_t grace_ms;
+        int exit_code;
+        bool is_terminated;
+    } cases[] = {
+        { "ends", LONGEST_MS, 0, false },
+        { "goes-on", 1000, 7, true },
+    };
+    struct run r;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        open_run(&r);
+        start_saver(&r, cases[i].how, 3600 * 1000, cases[i].grace_ms);
+        r.job.deadline_ms = units_monotonic_ms();
+        end(&r);
+        assert_true(has_saved(&r));
+        assert_int_equal(r.job.outcome.event, EV_FAIL);
+        assert_int_equal(r.job.outcome.cause, CAUSE_TIMEOUT);
+        assert_string_equal(r.job.outcome.reason, "time limit of 1 h reached");
+        assert_int_equal(strstr(printed(&r), "terminated") != NULL, cases[i].is_terminated);
+        close_run(&r);
+    }
+}
+
+static void who_catches_no_signal_is_ended_at_once(void **state)
+{
+    struct run r;
+    struct order o;
+    int64_t begin_ms = units_monotonic_ms();
+
+    (void)state;
+    open_run(&r);
+    o = site_order(&r.site, 'a', "trap 'echo told; exit 0' TERM; sleep 1000 & wait");
+    o.work.work.checkpoint.signal = "SIGUSR1";
+    o.work.work.checkpoint.grace_ms = 10 * LONGEST_MS;
+    o.work.work.resources.time_ms = 200;
+    start_order(&r, &o);
+    end(&r);
+    assert_true(units_monotonic_ms() - begin_ms < LONGEST_MS);
+    assert_string_equal(printed(&r), "told\n");
+    assert_int_equal(r.job.outcome.cause, CAUSE_TIMEOUT);
+    close_run(&r);
+}
+
+static void who_is_cancelled_is_not_asked_to_save(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    start_saver(&r, "goes-on", 0, LONGEST_MS);
+    job_cancel(&r.job, LONGEST_MS);
+    end(&r);
+    assert_false(has_saved(&r));
+    assert_non_null(strstr(printed(&r), "terminated"));
+    assert_int_equal(r.job.outcome.event, EV_CANCEL);
+    close_run(&r);
+}
+
+static void cancelled_while_it_saves_it_is_ended(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    start_saver(&r, "goes-on", 0, 10 * LONGEST_MS);
+    job_preempt(&r.job);
+    assert_int_equal(r.job.phase, PHASE_CHECKPOINT);
+    job_preempt(&r.job); /* says nothing new */
+    assert_int_equal(r.job.phase, PHASE_CHECKPOINT);
+    job_cancel(&r.job, LONGEST_MS);
+    end(&r);
+    assert_non_null(strstr(printed(&r), "terminated"));
+    assert_int_equal(r.job.outcome.event, EV_CANCEL);
+    close_run(&r);
+}
+
+static void who_is_preempted_saves_and_is_lost(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    start_saver(&r, "ends", 0, LONGEST_MS);
+    job_preempt(&r.job);
+    end(&r);
+    assert_true(has_saved(&r));
+    assert_int_equal(r.job.outcome.event, EV_LOSE);
+    assert_int_equal(r.job.outcome.cause, CAUSE_PREEMPTED);
+    assert_string_equal(r.job.outcome.reason, "preempted");
+    close_run(&r);
+}
+
+static void who_has_ended_before_it_was_preempted_keeps_its_outcome(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    start(&r, "(setsid sh -c 'echo ready; exec sleep 1000' & ); exit 0");
+    wait_for(&r, "ready");
+    while (r.job.phase == PHASE_RUNNING)
+        turn(&r);
+    assert_int_equal(r.job.phase, PHASE_LEFTOVERS);
+    job_preempt(&r.job);
+    assert_int_equal(r.job.phase, PHASE_ENDING);
+    end(&r);
+    assert_int_equal(r.job.outcome.event, EV_DONE);
+    close_run(&r);
+}
+
+/* What it left behind does not use up the time it had to save. */
+static void its_grace_ends_with_its_main_process(void **state)
+{
+    struct run r;
+    int64_t begin_ms;
+
+    (void)state;
+    open_run(&r);
+    start_saver(&r, "ends & (setsid sleep 1000 &); wait", 0, 10 * LONGEST_MS);
+    begin_ms = units_monotonic_ms();
+    job_preempt(&r.job);
+    end(&r);
+    assert_true(units_monotonic_ms() - begin_ms < LONGEST_MS);
+    assert_true(has_saved(&r));
+    close_run(&r);
+}
+
+static void the_checkpoint_of_the_attempt_before_is_taken(void **state)
+{
+    static const struct {
+        int64_t attempt;
+        bool was_brought;
+        const char *printed;
+    } cases[] = {
+        { 1, true, "" }, /* nobody brings one for a first attempt */
+        { 2, false, "" },
+        { 2, true, "state\n" },
+    };
+    static const char brought[] = "checkpoints/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    struct run r;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct order o;
+        struct err e = { 0 };
+
+        open_run(&r);
+        o = site_order(&r.site, 'a', "ls $LUDWIG_CHECKPOINT; echo 1 >$LUDWIG_CHECKPOINT/new");
+        o.assignment.attempt = cases[i].attempt;
+        if (cases[i].was_brought) {
+            assert_int_equal(io_make_dirs_at(r.site.scratch.fd, brought, 0750, &e), 0);
+            site_write(r.site.scratch.fd, arena_printf(r.site.arena, "%s/state", brought), "s");
+        }
+        start_order(&r, &o);
+        end(&r);
+        assert_string_equal(printed(&r), cases[i].printed);
+        assert_true(
+            site_has(&r.site, "scratch/ended/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/checkpoint/new"));
+        assert_int_equal(faccessat(r.site.scratch.fd, brought, F_OK, 0) == 0,
+                         cases[i].was_brought && cases[i].attempt == 1);
+        close_run(&r);
+    }
+}
+
 static void a_stopped_process_is_ended_as_well(void **state)
 {
     struct run r;
@@ -503,7 +902,8 @@ static void a_spare_folder_shows_nothing_of_the_attempt_before(void **state)
     open_run(&r);
     run_command(&r, "echo 1 >x; echo 1 >$TMPDIR/y; echo 1 >$LUDWIG_SAVE_PATH/z; echo 1 >../w; "
                     "ln ../param2val.json ../../../keep; ln -sf ../../../keep ../param2val.yaml; "
-                    "mkdir ../data; chmod 000 ../param2val.msgpack; echo 1 >$LUDWIG_METRICS");
+                    "mkdir ../data; chmod 000 ../param2val.msgpack; echo 1 >$LUDWIG_METRICS; "
+                    "echo 1 >$LUDWIG_CHECKPOINT/c");
     publish_and_give(&r, r.job.hex, &count);
     assert_int_equal(count, 1);
     o = site_order(&r.site, 'b', "find .. | sort; cat ../param2val.json; cat ../param2val.yaml");
@@ -514,12 +914,39 @@ static void a_spare_folder_shows_nothing_of_the_attempt_before(void **state)
     o.assignment.params = buf_bytes(&r.site.params);
     start_order(&r, &o);
     end(&r);
-    assert_string_equal(site_read(&r.site, "scratch/log/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"),
-                        "..\n../order\n../outcome.new\n../param2val.json\n../param2val.msgpack\n"
-                        "../param2val.yaml\n../report\n../save\n../tmp\n../work\n"
-                        "{\n  \"n\": 5\n}\nn: 5\n");
+    assert_string_equal(
+        site_read(&r.site, "scratch/log/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"),
+        "..\n../checkpoint\n../order\n../outcome.new\n../param2val.json\n../param2val.msgpack\n"
+        "../param2val.yaml\n../report\n../save\n../tmp\n../work\n"
+        "{\n  \"n\": 5\n}\nn: 5\n");
     assert_non_null(strstr(site_read(&r.site, "scratch/keep"), "0.1"));
     assert_int_equal(site_count(arena_printf(r.site.arena, "%s/spare", r.site.scratch.path)), 0);
+    close_run(&r);
+}
+
+static void a_spare_folders_empty_checkpoint_makes_way(void **state)
+{
+    struct run r;
+    struct order o;
+    struct err e = { 0 };
+    size_t count = 0;
+
+    (void)state;
+    open_run(&r);
+    run_command(&r, "/bin/true");
+    publish_and_give(&r, r.job.hex, &count);
+    assert_int_equal(site_count(arena_printf(r.site.arena, "%s/spare/%s/checkpoint",
+                                             r.site.scratch.path, r.job.hex)),
+                     0);
+    o = site_order(&r.site, 'b', "cat $LUDWIG_CHECKPOINT/state");
+    o.assignment.attempt = 2;
+    assert_int_equal(io_make_dirs_at(r.site.scratch.fd,
+                                     "checkpoints/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", 0750, &e),
+                     0);
+    site_write(r.site.scratch.fd, "checkpoints/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/state", "s");
+    start_order(&r, &o);
+    end(&r);
+    assert_string_equal(site_read(&r.site, "scratch/log/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"), "s");
     close_run(&r);
 }
 
@@ -540,7 +967,7 @@ static void spare_folders_are_used_again_and_cleared(void **state)
     publish_and_give(&r, r.job.hex, &count);
     spare_clear(&r.site.scratch, &count);
     assert_int_equal(count, 0);
-    assert_int_equal(site_count(r.site.scratch.path), 6);
+    assert_int_equal(site_count(r.site.scratch.path), 7);
     close_run(&r);
 }
 
@@ -551,7 +978,22 @@ int main(void)
         cmocka_unit_test(what_it_used_is_counted),
         cmocka_unit_test(a_script_without_a_first_line_is_run_by_the_shell),
         cmocka_unit_test(setup_comes_before_the_command),
+        cmocka_unit_test(a_line_of_setup_that_fails_stops_only_who_asked_for_that),
         cmocka_unit_test(what_the_job_got_wrong_fails_and_what_the_machine_lacks_is_lost),
+        cmocka_unit_test(a_kill_near_the_memory_it_asked_for_is_likely_for_lack_of_it),
+        cmocka_unit_test(what_the_kernel_counted_is_told_with_the_jobs_own_kill),
+        cmocka_unit_test(who_was_cancelled_was_not_out_of_memory),
+        cmocka_unit_test(its_command_runs_in_its_image),
+        cmocka_unit_test(without_a_runtime_a_job_with_an_image_fails),
+        cmocka_unit_test(over_its_time_it_may_save_its_state_first),
+        cmocka_unit_test(who_catches_no_signal_is_ended_at_once),
+        cmocka_unit_test(who_is_cancelled_is_not_asked_to_save),
+        cmocka_unit_test(cancelled_while_it_saves_it_is_ended),
+        cmocka_unit_test(who_is_preempted_saves_and_is_lost),
+        cmocka_unit_test(who_has_ended_before_it_was_preempted_keeps_its_outcome),
+        cmocka_unit_test(its_grace_ends_with_its_main_process),
+        cmocka_unit_test(the_checkpoint_of_the_attempt_before_is_taken),
+        cmocka_unit_test(a_spare_folders_empty_checkpoint_makes_way),
         cmocka_unit_test(it_runs_in_its_own_copy_of_the_source),
         cmocka_unit_test(its_environment_is_made_for_it),
         cmocka_unit_test(gpus_are_named_and_slurms_are_left_alone),

@@ -45,6 +45,49 @@ static void the_last_value_of_each_measure_counts(void **state)
     site_close(&s);
 }
 
+static void the_range_of_each_measure_is_known(void **state)
+{
+    struct site s;
+    struct metrics m = { .n = 0 };
+    const struct metric *metric;
+
+    (void)state;
+    site_open(&s, NULL);
+    m.arena = s.arena;
+    site_write(s.top_fd, "metrics",
+               "{\"loss\": 3}\n{\"loss\": -1.5}\n{\"loss\": NaN}\n{\"loss\": -Infinity}\n"
+               "{\"loss\": \"low\"}\n{\"loss\": 2}\n{\"once\": -7}\n");
+    metrics_read_lines(&m, s.top_fd, "metrics");
+    metric = get(&m, "loss");
+    assert_true(metric->value == 2 && metric->min == -1.5 && metric->max == 3 && metric->n == 3);
+    metric = get(&m, "once");
+    assert_true(metric->value == -7 && metric->min == -7 && metric->max == -7 && metric->n == 1);
+    site_write(s.top_fd, "loss.csv", "epoch,loss\n0,10\n1,nan\n2,\n3,4\n");
+    metrics_read_series(&m, s.top_fd, "loss.csv");
+    metric = get(&m, "loss");
+    assert_true(metric->value == 4 && metric->min == -1.5 && metric->max == 10 && metric->n == 5);
+    site_close(&s);
+}
+
+/* In a batch the lines say which job they are about. */
+static void what_a_line_is_about_is_no_measure(void **state)
+{
+    struct site s;
+    struct metrics m = { .n = 0 };
+
+    (void)state;
+    site_open(&s, NULL);
+    m.arena = s.arena;
+    site_write(s.top_fd, "metrics",
+               "{\"job\": \"7.13\", \"accuracy\": 0.5, \"step\": 1}\n"
+               "{\"job\": 13, \"done\": true, \"jobs\": 4}\n"
+               "{\"job\": 13, \"failed\": 1, \"done\": 0}\n");
+    metrics_read_lines(&m, s.top_fd, "metrics");
+    assert_int_equal(m.n, 2);
+    assert_true(get(&m, "accuracy")->value == 0.5 && get(&m, "jobs")->value == 4);
+    site_close(&s);
+}
+
 static void no_more_measures_than_travel_are_kept(void **state)
 {
     struct site s;
@@ -156,6 +199,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_value_of_each_measure_counts),
+        cmocka_unit_test(the_range_of_each_measure_is_known),
+        cmocka_unit_test(what_a_line_is_about_is_no_measure),
         cmocka_unit_test(no_more_measures_than_travel_are_kept),
         cmocka_unit_test(an_endless_line_costs_no_memory_and_no_measure),
         cmocka_unit_test(series_are_read_as_pandas_writes_them),

@@ -9,6 +9,9 @@
 #include "tests/unit/worker_child.h"
 #include "worker/publisher.h"
 
+/* How often checkpoints are copied. */
+enum { EVERY_MS = 10 };
+
 struct publisher_site {
     struct site site;
     struct agent agent;
@@ -33,6 +36,7 @@ static struct token end_attempt(struct publisher_site *p, char digit, int64_t jo
     char *dir;
     int fd;
 
+    o.work.work.checkpoint.every_ms = EVERY_MS;
     o.assignment.job = job;
     o.assignment.job_name = arena_printf(p->site.arena, "num%d", (int)job);
     token_hex(&o.assignment.token, hex);
@@ -96,7 +100,7 @@ static void attempts_are_published_and_discarded(void **state)
     agent_hear(&p.agent, NOTE_WITHDRAWN, &discarded);
     tell(&p, ORDER_DISCARD, b);
     agent_hear(&p.agent, NOTE_DISCARDED, &discarded);
-    while (site_count(p.site.scratch.path) > 6) { /* spare folders go a little later */
+    while (site_count(p.site.scratch.path) > SITE_FOLDERS) { /* spare folders go a little later */
         assert_true(units_monotonic_ms() < until_ms);
         (void)poll(NULL, 0, 20);
     }
@@ -146,6 +150,191 @@ static void it_ships_the_logs_it_watches(void **state)
     site_close(&p.site);
 }
 
+/* ---- checkpoints ---- */
+
+#define KEPT "share/demo/.ludwig/checkpoints/param_003"
+
+static void wait_for(struct publisher_site *p, const char *path, bool is_there)
+{
+    int64_t until_ms = units_monotonic_ms() + CHILD_LONGEST_MS;
+
+    while (site_has(&p->site, path) != is_there) {
+        if (units_monotonic_ms() >= until_ms)
+            fail_msg("%s", path);
+        (void)poll(NULL, 0, 5);
+    }
+}
+
+/* Its checkpoint is to be copied every few milliseconds. */
+static struct token run_attempt(struct publisher_site *p, char digit, int64_t job)
+{
+    struct order_watch watch = { .log_path = "demo/logs/7/x.log", .every_ms = EVERY_MS };
+    char hex[TOKEN_HEX];
+
+    watch.token = end_attempt(p, digit, job);
+    watch.share = p->site.share;
+    token_hex(&watch.token, hex);
+    assert_int_equal(renameat(p->site.scratch.ended_fd, hex, p->site.scratch.run_fd, hex), 0);
+    assert_int_equal(
+        mkdirat(p->site.scratch.run_fd, arena_printf(p->site.arena, "%s/checkpoint", hex), 0750),
+        0);
+    agent_tell(&p->agent, ORDER_WATCH, &watch);
+    return watch.token;
+}
+
+static void end_run(struct publisher_site *p, const struct token *token, int event)
+{
+    struct outcome x = { .event = event, .exit_code = 3, .signal = SCHEMA_NONE };
+    struct err e = { 0 };
+    char hex[TOKEN_HEX];
+
+    token_hex(token, hex);
+    assert_int_equal(scratch_replace(p->site.scratch.run_fd,
+                                     arena_printf(p->site.arena, "%s/" JOB_OUTCOME, hex),
+                                     &outcome_schema, &x, &e),
+                     0);
+    assert_int_equal(renameat(p->site.scratch.run_fd, hex, p->site.scratch.ended_fd, hex), 0);
+    tell(p, ORDER_PUBLISH, *token);
+}
+
+#define STATE_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/checkpoint/state"
+
+static void the_checkpoint_of_a_running_job_is_copied(void **state)
+{
+    struct publisher_site p;
+    struct note_discarded discarded;
+    struct token a;
+
+    (void)state;
+    site_open(&p.site, NULL);
+    start_publisher(&p);
+    a = run_attempt(&p, 'a', 1);
+    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    wait_for(&p, KEPT "/num1.a1.1/.checkpoint", true);
+    assert_string_equal(site_read(&p.site, KEPT "/num1.a1.1/state"), "1");
+    site_write(p.site.scratch.run_fd, STATE_A, "two");
+    wait_for(&p, KEPT "/num1.a1.2/.checkpoint", true);
+    assert_string_equal(site_read(&p.site, KEPT "/num1.a1.2/state"), "two");
+    wait_for(&p, KEPT "/num1.a1.1", false);
+    end_run(&p, &a, EV_FAIL);
+    assert_int_equal(hear_published(&p).report.event, EV_FAIL);
+    /* Nothing changed meanwhile, so that there was nothing to copy. */
+    assert_int_equal(site_count(arena_printf(p.site.arena, "%s/" KEPT, p.site.top)), 3);
+    assert_string_equal(site_read(&p.site, KEPT "/num1.a1.2/state"), "two");
+    tell(&p, ORDER_DISCARD, a);
+    agent_hear(&p.agent, NOTE_DISCARDED, &discarded);
+    assert_int_equal(agent_leave(&p.agent), 0);
+    assert_int_equal(site_count(p.site.scratch.path), SITE_FOLDERS);
+    site_close(&p.site);
+}
+
+static void the_last_copy_takes_the_place_of_those_before(void **state)
+{
+    struct publisher_site p;
+    struct token a;
+
+    (void)state;
+    site_open(&p.site, NULL);
+    start_publisher(&p);
+    a = run_attempt(&p, 'a', 1);
+    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    wait_for(&p, KEPT "/num1.a1.1", true);
+    kill(p.agent.pid, SIGSTOP); /* so that it is the end that finds the change */
+    site_write(p.site.scratch.run_fd, STATE_A, "last");
+    end_run(&p, &a, EV_FAIL);
+    kill(p.agent.pid, SIGCONT);
+    assert_int_equal(hear_published(&p).report.event, EV_FAIL);
+    assert_int_equal(site_count(arena_printf(p.site.arena, "%s/" KEPT, p.site.top)), 3);
+    assert_string_equal(site_read(&p.site, KEPT "/num1.a1/state"), "last");
+    assert_int_equal(agent_leave(&p.agent), 0);
+    site_close(&p.site);
+}
+
+static void of_a_job_that_is_done_no_copy_is_left(void **state)
+{
+    struct publisher_site p;
+    struct token a;
+
+    (void)state;
+    site_open(&p.site, NULL);
+    start_publisher(&p);
+    a = run_attempt(&p, 'a', 1);
+    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    wait_for(&p, KEPT "/num1.a1.1", true);
+    end_run(&p, &a, EV_DONE);
+    assert_int_equal(hear_published(&p).report.event, EV_DONE);
+    assert_false(site_has(&p.site, KEPT));
+    assert_int_equal(agent_leave(&p.agent), 0);
+    site_close(&p.site);
+}
+
+static void a_publisher_that_was_killed_is_gone_on_from(void **state)
+{
+    struct order_watch watch = { .log_path = "demo/logs/7/x.log", .every_ms = EVERY_MS };
+    struct publisher_site p;
+    int status;
+
+    (void)state;
+    site_open(&p.site, NULL);
+    start_publisher(&p);
+    watch.token = run_attempt(&p, 'a', 1);
+    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    wait_for(&p, KEPT "/num1.a1.1", true);
+    kill(p.agent.pid, SIGKILL);
+    assert_int_equal(waitpid(p.agent.pid, &status, 0), p.agent.pid);
+    wire_close(&p.agent.wire);
+    site_write(p.site.scratch.run_fd, STATE_A, "two");
+    start_publisher(&p);
+    watch.share = p.site.share;
+    agent_tell(&p.agent, ORDER_WATCH, &watch);
+    wait_for(&p, KEPT "/num1.a1.2", true);
+    assert_string_equal(site_read(&p.site, KEPT "/num1.a1.2/state"), "two");
+    wait_for(&p, KEPT "/num1.a1.1", false);
+    assert_int_equal(agent_leave(&p.agent), 0);
+    site_close(&p.site);
+}
+
+static void while_the_share_is_away_copies_wait(void **state)
+{
+    struct publisher_site p;
+
+    (void)state;
+    site_open(&p.site, NULL);
+    start_publisher(&p);
+    assert_int_equal(renameat(p.site.top_fd, "share/demo", p.site.top_fd, "away"), 0);
+    (void)run_attempt(&p, 'a', 1);
+    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    tell(&p, ORDER_PUBLISH, end_attempt(&p, 'b', 2)); /* others are served meanwhile */
+    assert_non_null(hear_published(&p).error);
+    assert_false(site_has(&p.site, "share/demo"));
+    assert_int_equal(renameat(p.site.top_fd, "away", p.site.top_fd, "share/demo"), 0);
+    assert_null(hear_published(&p).error);
+    wait_for(&p, KEPT "/num1.a1.1", true);
+    assert_int_equal(agent_leave(&p.agent), 0);
+    site_close(&p.site);
+}
+
+static void a_checkpoint_that_nobody_came_for_is_discarded(void **state)
+{
+    struct publisher_site p;
+    struct note_discarded discarded;
+    struct token a;
+
+    (void)state;
+    site_open(&p.site, NULL);
+    start_publisher(&p);
+    a = site_order(&p.site, 'a', "").assignment.token;
+    assert_int_equal(
+        mkdirat(p.site.scratch.checkpoints_fd, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0700), 0);
+    assert_int_equal(
+        mkdirat(p.site.scratch.checkpoints_fd, ".aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0700), 0);
+    tell(&p, ORDER_DISCARD, a);
+    agent_hear(&p.agent, NOTE_DISCARDED, &discarded);
+    assert_int_equal(site_count(p.site.scratch.path), SITE_FOLDERS);
+    assert_int_equal(agent_leave(&p.agent), 0);
+    site_close(&p.site);
+}
+
 static void a_half_removed_attempt_is_removed_at_its_start(void **state)
 {
     struct publisher_site p;
@@ -158,7 +347,7 @@ static void a_half_removed_attempt_is_removed_at_its_start(void **state)
     assert_int_equal(io_make_dirs(dir, 0700, &e), 0);
     start_publisher(&p);
     assert_int_equal(agent_leave(&p.agent), 0);
-    assert_int_equal(site_count(p.site.scratch.path), 6);
+    assert_int_equal(site_count(p.site.scratch.path), SITE_FOLDERS);
     free(dir);
     site_close(&p.site);
 }
@@ -195,6 +384,12 @@ int main(void)
         cmocka_unit_test(attempts_are_published_and_discarded),
         cmocka_unit_test(it_tries_again_while_the_share_is_away),
         cmocka_unit_test(it_ships_the_logs_it_watches),
+        cmocka_unit_test(the_checkpoint_of_a_running_job_is_copied),
+        cmocka_unit_test(the_last_copy_takes_the_place_of_those_before),
+        cmocka_unit_test(of_a_job_that_is_done_no_copy_is_left),
+        cmocka_unit_test(a_publisher_that_was_killed_is_gone_on_from),
+        cmocka_unit_test(while_the_share_is_away_copies_wait),
+        cmocka_unit_test(a_checkpoint_that_nobody_came_for_is_discarded),
         cmocka_unit_test(a_half_removed_attempt_is_removed_at_its_start),
         cmocka_unit_test(what_cannot_be_removed_holds_up_nobody),
     };

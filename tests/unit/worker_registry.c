@@ -25,6 +25,7 @@ struct seen {
     struct token held[HELD_MAX];
     size_t n;
     int64_t last_job;
+    struct token last_batch;
 };
 
 static void on_boot(void *context, const char *boot_id)
@@ -40,6 +41,7 @@ static void on_assigned(void *context, struct arena *a, const struct order *orde
 
     s->held[s->n++] = order->assignment.token;
     s->last_job = order->assignment.job;
+    s->last_batch = order->assignment.batch;
     assert_string_equal(order->work.work.command, "true");
     arena_destroy(a);
 }
@@ -281,12 +283,28 @@ static void it_is_wasteful_when_large_and_mostly_gone(void **state)
     free(command);
 }
 
+static void it_remembers_who_shares_a_process(void **state)
+{
+    struct order order = make_order(1);
+    struct seen s;
+    struct registry *r = reopen(*state, &s);
+
+    token_make(&order.assignment.batch);
+    assert_int_equal(registry_assigned(r, &order, NULL), 0);
+    assert_int_equal(registry_flush(r, NULL), 0);
+    registry_close(r);
+    registry_close(reopen(*state, &s));
+    assert_int_equal(s.n, 1);
+    assert_true(token_equal(&s.last_batch, &order.assignment.batch));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(it_remembers_what_is_assigned_and_not_gone),
+        TEST(it_remembers_who_shares_a_process),
         TEST(what_was_not_flushed_is_not_there),
         TEST(what_could_not_be_written_waits_unless_it_is_dropped),
         TEST(a_torn_record_is_cut_wherever_it_was_torn),

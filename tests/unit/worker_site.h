@@ -16,6 +16,9 @@
 #include "common/mp.h"
 #include "worker/scratch.h"
 
+/* What scratch_open makes: all that is left when nothing runs. */
+enum { SITE_FOLDERS = 7 };
+
 struct site {
     char *top;
     char *share;

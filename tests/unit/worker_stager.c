@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/worker_child.h"
+#include "worker/snapshot.h"
 #include "worker/stager.h"
 
 struct stager_site {
@@ -95,6 +96,52 @@ static void a_share_that_is_away_is_asked_again(void **state)
     close_stager(&s);
 }
 
+static struct note_restored restore(struct stager_site *s)
+{
+    struct order_restore order = { .share = s->site.share,
+                                   .project = "demo",
+                                   .param_name = "param_003",
+                                   .job_name = "n",
+                                   .attempt = 2 };
+    struct note_restored restored;
+
+    token_parse("0123456789abcdef0123456789abcdef", &order.token);
+    agent_tell(&s->agent, ORDER_RESTORE, &order);
+    agent_hear(&s->agent, NOTE_RESTORED, &restored);
+    assert_true(token_equal(&restored.token, &order.token));
+    return restored;
+}
+
+static void a_checkpoint_is_brought(void **state)
+{
+    static const char path[] = "share/demo/.ludwig/checkpoints/param_003/n.a1";
+    struct snapshot none = { .n = 0 };
+    struct buf index = { 0 };
+    struct stager_site s;
+    struct err e = { 0 };
+    char *kept;
+
+    (void)state;
+    open_stager(&s);
+    assert_null(restore(&s).error); /* there is none */
+    assert_false(site_has(&s.site, "scratch/checkpoints/0123456789abcdef0123456789abcdef"));
+    kept = mem_printf("%s/%s", s.site.top, path);
+    assert_int_equal(io_make_dirs(kept, 0755, &e), 0);
+    assert_int_equal(snapshot_add_index(&index, &none, &e), 0);
+    assert_int_equal(io_write_file_at(s.site.top_fd,
+                                      arena_printf(s.site.arena, "%s/" SNAPSHOT_INDEX, path),
+                                      index.bytes, index.n, 0644, &e),
+                     0);
+    assert_int_equal(renameat(s.site.top_fd, "share/demo", s.site.top_fd, "away"), 0);
+    assert_non_null(restore(&s).error);
+    assert_int_equal(renameat(s.site.top_fd, "away", s.site.top_fd, "share/demo"), 0);
+    assert_null(restore(&s).error);
+    assert_true(site_has(&s.site, "scratch/checkpoints/0123456789abcdef0123456789abcdef"));
+    free(kept);
+    buf_free(&index);
+    close_stager(&s);
+}
+
 static void it_looks_who_has_published(void **state)
 {
     struct stager_site s;
@@ -130,6 +177,7 @@ int main(void)
         cmocka_unit_test(what_was_uploaded_is_staged),
         cmocka_unit_test(what_was_never_uploaded_is_not_asked_for_again),
         cmocka_unit_test(a_share_that_is_away_is_asked_again),
+        cmocka_unit_test(a_checkpoint_is_brought),
         cmocka_unit_test(it_looks_who_has_published),
     };
 

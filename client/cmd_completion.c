@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_completion.c - ludwig completion */
+#include <string.h>
+
+#include "client/completion.h"
+#include "client/out.h"
+#include "common/suggest.h"
+
+static const struct completion_shell *find_shell(const char *name, struct err *e)
+{
+    struct suggest nearest = { .word = name };
+
+    for (const struct completion_shell *s = completion_shells; s->name != NULL; s++) {
+        if (strcmp(s->name, name) == 0)
+            return s;
+        suggest_try(&nearest, s->name);
+    }
+    if (nearest.best != NULL)
+        err_set(e, ERR_USAGE, "there is no script for '%s' (did you mean '%s'?)", name,
+                nearest.best);
+    else
+        err_set(e, ERR_USAGE, "there is no script for '%s': bash, zsh or fish", name);
+    return NULL;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const struct completion_shell *shell = find_shell(cli->args.words[0], e);
+    struct buf out = { 0 };
+
+    if (shell == NULL)
+        return -1;
+    shell->add(&out, cli->arena);
+    return out_write(&out, e) < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_completion = {
+    .name = "completion",
+    .args = "SHELL",
+    .help = "print a script by which your shell completes ludwig's words",
+    .more = "SHELL is bash, zsh or fish. Commands, options and their values are completed,\n"
+            "and the sweeps, jobs and nodes there are. In ~/.bashrc, in ~/.zshrc behind\n"
+            "compinit, and in ~/.config/fish/config.fish:\n"
+            "\n"
+            "  source <(ludwig completion bash)\n"
+            "  source <(ludwig completion zsh)\n"
+            "  ludwig completion fish | source\n",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor_machine.c - checks of this machine */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/vfs.h>
+#endif
+
+#include "client/child.h"
+#include "client/doctor.h"
+#include "client/fs.h"
+#include "common/path.h"
+#include "common/units.h"
+
+static const int64_t FREE_LOW_BYTES = INT64_C(2) << 30;
+
+/* ---- state ---- */
+
+static void check_state_folder(struct doctor *d, const char *state, const struct stat *st)
+{
+    if (!S_ISDIR(st->st_mode) || st->st_uid != geteuid())
+        doctor_say(d, CHECK_PROBLEM, "move it away", "%s is no folder of yours", state);
+    else if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        doctor_say(d, CHECK_PROBLEM, "chmod 700 it", "others may write into %s", state);
+    else if (fs_is_network(state))
+        doctor_say(d, CHECK_NOTE, "let XDG_STATE_HOME name a folder on a disk of this machine",
+                   "%s is on a network file system, where a database is slow and may be harmed",
+                   state);
+    else
+        doctor_say(d, CHECK_OK, NULL, "%s, on a disk of this machine", state);
+}
+
+void check_state(struct doctor *d)
+{
+    char *state = conf_state_dir();
+    struct stat st;
+
+    if (!d->has_endpoint || !d->endpoint.embedded)
+        goto out;
+    if (lstat(state, &st) == 0)
+        check_state_folder(d, state, &st);
+    else if (errno == ENOENT)
+        doctor_say(d, CHECK_OK, NULL, "%s, which is made when the server starts", state);
+    else
+        doctor_say(d, CHECK_PROBLEM, NULL, "%s: %s", state, strerror(errno));
+out:
+    free(state);
+}
+
+/* ---- scratch ---- */
+
+static bool is_memory(const char *path)
+{
+#ifdef __linux__
+    enum { TMPFS = 0x01021994 };
+    static const uint32_t RAMFS = 0x858458f6;
+    struct statfs fs;
+
+    return statfs(path, &fs) == 0 && ((uint32_t)fs.f_type == TMPFS || (uint32_t)fs.f_type == RAMFS);
+#else
+    (void)path;
+    return false;
+#endif
+}
+
+static bool is_usual(const char *path)
+{
+    return path != NULL && path[0] == '/' && access(path, W_OK) == 0 && !is_memory(path) &&
+           !fs_is_network(path);
+}
+
+/* Where a worker looks, in its order, unless scratch: says it. */
+static const char *usual_scratch(void)
+{
+    const char *const places[] = { getenv("SLURM_TMPDIR"), getenv("SCRATCH"), getenv("TMPDIR"),
+                                   "/tmp" };
+
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (is_usual(places[i]))
+            return places[i];
+    return NULL;
+}
+
+static void say_scratch(struct doctor *d, const char *path)
+{
+    const char *kind = is_memory(path)       ? ", in memory"
+                       : fs_is_network(path) ? ", on a network"
+                                             : "";
+    struct buf size = { 0 };
+    struct statvfs fs;
+    int64_t free_bytes;
+
+    if (statvfs(path, &fs) < 0) {
+        doctor_say(d, CHECK_PROBLEM, "make the folder, or name another (scratch: in config.yaml)",
+                   "%s: %s", path, strerror(errno));
+        return;
+    }
+    free_bytes = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+    units_add_size(&size, free_bytes);
+    if (free_bytes < FREE_LOW_BYTES)
+        doctor_say(d, CHECK_NOTE, "make room there, or name another (scratch: in config.yaml)",
+                   "%s, only %s free%s", path, buf_text(&size), kind);
+    else
+        doctor_say(d, kind[0] != '\0' ? CHECK_NOTE : CHECK_OK,
+                   kind[0] != '\0' ? "a disk of this machine suits jobs better (scratch: in "
+                                     "config.yaml)"
+                                   : NULL,
+                   "%s, %s free%s", path, buf_text(&size), kind);
+    buf_free(&size);
+}
+
+/* scratch: may name folders by {user}; those are the worker's to make. */
+void check_scratch(struct doctor *d)
+{
+    const char *path = d->conf.scratch != NULL ? d->conf.scratch : usual_scratch();
+
+    if (!d->has_endpoint || !d->endpoint.embedded)
+        return;
+    if (path == NULL)
+        doctor_say(d, CHECK_PROBLEM, "name a folder (scratch: in config.yaml)",
+                   "neither $TMPDIR nor /tmp is a folder on a disk that you can write into");
+    else if (strchr(path, '{') == NULL)
+        say_scratch(d, path);
+}
+
+/* ---- programs ---- */
+
+static void say_program(struct doctor *d, bool found, const char *name, const char *without)
+{
+    if (found)
+        doctor_say(d, CHECK_OK, NULL, "%s is here", name);
+    else
+        doctor_say(d, CHECK_NOTE, NULL, "no %s here: %s", name, without);
+}
+
+void check_programs(struct doctor *d)
+{
+    bool has_apptainer = child_is_in_path("apptainer") || child_is_in_path("singularity");
+
+    say_program(d, child_is_in_path("python3"), "python3", "jobs in Python fail on this machine");
+    say_program(d, has_apptainer, "apptainer or singularity",
+                "sweeps with container: fail on this machine");
+    if (child_is_in_path("sbatch"))
+        doctor_say(d, d->endpoint.embedded ? CHECK_NOTE : CHECK_OK, NULL,
+                   "sbatch is here, so this may be a login node%s",
+                   d->endpoint.embedded ? ", where no worker is started without --local" : "");
+    else
+        doctor_say(d, CHECK_OK, NULL, "no sbatch here, so no Slurm to submit to");
+}

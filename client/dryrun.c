@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* dryrun.c - what a submit would do */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/cargo.h"
+#include "client/dryrun.h"
+#include "client/forecast.h"
+#include "client/out.h"
+#include "client/text.h"
+#include "common/json.h"
+#include "common/mp.h"
+#include "common/units.h"
+
+enum { SHOWN_AT_AN_END = 3, PIECE_BYTES = 64 * 1024 };
+
+static const double MS_PER_HOUR = 3600.0 * 1000.0;
+
+struct dryrun {
+    const struct order *order;
+    struct session session;
+    struct err offline; /* why no server was asked; ERR_NONE: one was */
+    char *share;        /* NULL: it cannot be seen */
+    struct cargo cargo;
+    struct forecast forecast;
+    uint64_t upload_files, upload_bytes;
+    struct arena *arena; /* of one configuration */
+};
+
+/* ---- finding out ---- */
+
+static bool is_asked(const struct dryrun *d)
+{
+    return d->offline.kind == ERR_NONE;
+}
+
+/* Without a server, only one of the user's own has its share in a known place. */
+static char *find_share(const struct dryrun *d)
+{
+    const struct conf *conf = &d->session.conf;
+
+    if (is_asked(d))
+        return access(d->session.share, F_OK) == 0 ? mem_strdup(d->session.share) : NULL;
+    if (d->session.endpoint.embedded)
+        return conf_embedded_share(conf);
+    return conf->share != NULL && access(conf->share, F_OK) == 0 ? mem_strdup(conf->share) : NULL;
+}
+
+static int connect_if_possible(struct dryrun *d, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (session_open(d->order->cli, &d->session, &why) == 0)
+        return 0;
+    if (why.kind != ERR_UNREACHABLE)
+        return err_set(e, why.kind, "%s", why.text);
+    d->offline = why;
+    return 0;
+}
+
+static int find_out(struct dryrun *d, struct err *e)
+{
+    const struct order *o = d->order;
+    struct work work = o->spec.work;
+    struct digest digest;
+
+    if (connect_if_possible(d, e) < 0)
+        return -1;
+    d->share = find_share(d);
+    if (cargo_load(&d->cargo, &o->spec, d->share, true, e) < 0)
+        return -1;
+    cargo_sign(&d->cargo, &o->spec, o->cli->arena, &work);
+    work_digest(&work, &digest);
+    if (d->share != NULL)
+        cargo_count_missing(&d->cargo, &(struct place){ d->share, o->spec.project },
+                            &d->upload_files, &d->upload_bytes);
+    return forecast_make(&d->forecast, o, is_asked(d) ? &d->session.rpc : NULL, &digest, e);
+}
+
+static int64_t count_jobs(const struct dryrun *d)
+{
+    return d->forecast.configs * d->order->spec.reps;
+}
+
+static int64_t count_queued(const struct dryrun *d)
+{
+    int64_t queued = count_jobs(d) - d->forecast.reused;
+
+    return queued > 0 ? queued : 0;
+}
+
+/* How long all would run, one behind the other; negative: not known. */
+static double estimate_hours(const struct dryrun *d)
+{
+    const struct forecast *f = &d->forecast;
+
+    if (f->ran_jobs == 0)
+        return -1;
+    return (double)f->ran_ms / (double)f->ran_jobs * (double)count_queued(d) / MS_PER_HOUR;
+}
+
+static bool add_next_config(struct dryrun *d, struct buf *out)
+{
+    struct buf point = { 0 };
+    struct value config;
+    bool more = expand_next(d->order->expand, &point);
+
+    arena_reset(d->arena);
+    if (more && mp_read(point.bytes, point.n, d->arena, &config, NULL) == 0)
+        json_add_value(out, &config);
+    buf_free(&point);
+    return more;
+}
+
+/* ---- as JSON ---- */
+
+static void add_number_or_null(struct buf *out, const char *name, bool is_known, uint64_t number)
+{
+    if (is_known)
+        buf_printf(out, ",\"%s\":%" PRIu64, name, number);
+    else
+        buf_printf(out, ",\"%s\":null", name);
+}
+
+static void add_estimate(struct buf *out, const struct dryrun *d)
+{
+    const struct resources *needs = &d->order->spec.work.resources;
+    double hours = estimate_hours(d);
+
+    buf_add_str(out, ",\"estimate\":");
+    if (hours < 0) {
+        buf_add_str(out, "null");
+        return;
+    }
+    buf_add_str(out, "{\"cpu_hours\":");
+    value_add_float(out, hours * (double)needs->cpus_milli / 1000);
+    buf_add_str(out, ",\"gpu_hours\":");
+    value_add_float(out, hours * (double)needs->gpus_milli / 1000);
+    buf_add_char(out, '}');
+}
+
+static void add_json_head(struct buf *out, const struct dryrun *d)
+{
+    const struct order *o = d->order;
+
+    buf_add_str(out, "{\"v\":1,\"project\":");
+    json_add_str(out, o->spec.project, strlen(o->spec.project));
+    buf_printf(out, ",\"configs\":%" PRId64 ",\"reps\":%" PRId64 ",\"jobs\":%" PRId64,
+               d->forecast.configs, o->spec.reps, count_jobs(d));
+    add_number_or_null(out, "reused", is_asked(d), (uint64_t)d->forecast.reused);
+    add_number_or_null(out, "queued", is_asked(d), (uint64_t)count_queued(d));
+    add_number_or_null(out, "upload_files", d->share != NULL, d->upload_files);
+    add_number_or_null(out, "upload_bytes", d->share != NULL, d->upload_bytes);
+    add_estimate(out, d);
+}
+
+/* All of them, in pieces: there may be more than fit into memory. */
+static int write_json(struct dryrun *d, struct err *e)
+{
+    struct buf out = { 0 };
+
+    add_json_head(&out, d);
+    buf_add_str(&out, ",\"params\":[");
+    expand_seek(d->order->expand, 0);
+    for (int64_t i = 0; i < d->order->configs; i++) {
+        buf_add_str(&out, i > 0 ? ",\n" : "\n");
+        add_next_config(d, &out);
+        if (out.n >= PIECE_BYTES && out_write(&out, e) < 0)
+            return -1;
+    }
+    buf_add_str(&out, "]}\n");
+    return out_write(&out, e);
+}
+
+/* ---- for people ---- */
+
+static void add_label(struct buf *out, const char *label)
+{
+    buf_printf(out, "%-10s", label);
+}
+
+static void add_harmless(struct buf *out, const char *text)
+{
+    text_add_harmless(out, text, strlen(text), "");
+    buf_add_char(out, '\n');
+}
+
+static void add_configs(struct dryrun *d, const char *label, int64_t first, int64_t n,
+                        struct buf *out)
+{
+    struct buf config = { 0 };
+
+    expand_seek(d->order->expand, first);
+    for (int64_t i = 0; i < n; i++) {
+        buf_clear(&config);
+        add_next_config(d, &config);
+        add_label(out, i == 0 ? label : "");
+        add_harmless(out, buf_text(&config));
+    }
+    buf_free(&config);
+}
+
+static void add_ends(struct dryrun *d, struct buf *out)
+{
+    int64_t n = d->order->configs;
+
+    if (n <= 2 * SHOWN_AT_AN_END) {
+        add_configs(d, "configs", 0, n, out);
+        return;
+    }
+    add_configs(d, "first", 0, SHOWN_AT_AN_END, out);
+    add_configs(d, "last", n - SHOWN_AT_AN_END, SHOWN_AT_AN_END, out);
+}
+
+static void add_jobs(const struct dryrun *d, struct buf *out)
+{
+    const struct forecast *f = &d->forecast;
+    int64_t repeated = d->order->configs - f->configs;
+
+    add_label(out, "jobs");
+    buf_printf(out, "%s%" PRId64 " configuration%s x %" PRId64 " = %" PRId64,
+               f->is_exact ? "" : "at most ", f->configs, f->configs == 1 ? "" : "s",
+               d->order->spec.reps, count_jobs(d));
+    if (repeated > 0)
+        buf_printf(out, " (%" PRId64 " more would be the same again)", repeated);
+    buf_add_char(out, '\n');
+}
+
+static void add_reused(const struct dryrun *d, struct buf *out)
+{
+    add_label(out, "reused");
+    if (is_asked(d))
+        buf_printf(out, "%" PRId64 " done already; %" PRId64 " would run\n", d->forecast.reused,
+                   count_queued(d));
+    else
+        buf_printf(out, "not known: %s\n", d->offline.text);
+}
+
+static void add_files(struct buf *out, uint64_t n_files, uint64_t bytes)
+{
+    buf_printf(out, "%" PRIu64 " file%s, ", n_files, n_files == 1 ? "" : "s");
+    units_add_size(out, (int64_t)bytes);
+    buf_add_char(out, '\n');
+}
+
+static void add_tree(struct buf *out, const char *label, const char *name, const struct tree *t)
+{
+    add_label(out, label);
+    buf_printf(out, "%s%s", name, name[0] != '\0' ? ": " : "");
+    add_files(out, t->n_files, t->bytes);
+}
+
+static bool has_files(const struct cargo *c)
+{
+    size_t n = c->source.n_files;
+
+    for (size_t i = 0; i < c->n_data; i++)
+        n += c->data[i].n_files;
+    return n > 0;
+}
+
+static void add_upload(const struct dryrun *d, struct buf *out)
+{
+    add_label(out, "upload");
+    if (!has_files(&d->cargo))
+        buf_add_str(out, "nothing\n");
+    else if (d->share == NULL)
+        buf_add_str(out, "not known: the shared drive is not here\n");
+    else if (d->upload_files == 0)
+        buf_add_str(out, "nothing: all of it is on the shared drive\n");
+    else
+        add_files(out, d->upload_files, d->upload_bytes);
+}
+
+static void add_time(const struct dryrun *d, struct buf *out)
+{
+    const struct resources *needs = &d->order->spec.work.resources;
+    double hours = estimate_hours(d);
+
+    if (hours < 0)
+        return;
+    add_label(out, "time");
+    buf_printf(out, "about %.3g CPU-hours", hours * (double)needs->cpus_milli / 1000);
+    if (needs->gpus_milli > 0)
+        buf_printf(out, ", %.3g GPU-hours", hours * (double)needs->gpus_milli / 1000);
+    buf_add_str(out, " (jobs of this project took ");
+    units_add_duration(out, d->forecast.ran_ms / d->forecast.ran_jobs);
+    buf_add_str(out, " on average)\n");
+}
+
+static int write_text(struct dryrun *d, struct err *e)
+{
+    const struct spec *s = &d->order->spec;
+    const struct spec_data *data = s->data.items;
+    struct buf out = { 0 };
+
+    add_label(&out, "project");
+    add_harmless(&out, s->project);
+    if (s->name != NULL) {
+        add_label(&out, "name");
+        add_harmless(&out, s->name);
+    }
+    add_jobs(d, &out);
+    add_ends(d, &out);
+    add_reused(d, &out);
+    add_tree(&out, "source", "", &d->cargo.source);
+    for (size_t i = 0; i < d->cargo.n_data; i++)
+        add_tree(&out, "data", data[i].name, &d->cargo.data[i]);
+    add_upload(d, &out);
+    add_time(d, &out);
+    return out_write(&out, e);
+}
+
+int dryrun(const struct order *o, bool json, struct err *e)
+{
+    struct dryrun d = { .order = o, .arena = arena_create() };
+    int result = find_out(&d, e);
+
+    if (result == 0)
+        result = json ? write_json(&d, e) : write_text(&d, e);
+    session_close(&d.session);
+    cargo_free(&d.cargo);
+    free(d.share);
+    arena_destroy(d.arena);
+    return result;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forecast.h - what would become of a sweep, as things are
+ */
+#ifndef LUDWIG_CLIENT_FORECAST_H
+#define LUDWIG_CLIENT_FORECAST_H
+
+#include "client/order.h"
+#include "client/session.h"
+
+/* Where configurations can be the same, duplicates among more than that are not looked for. */
+enum { FORECAST_EXACT_MAX = 1000 * 1000 };
+
+struct forecast {
+    int64_t configs;          /* each once */
+    bool is_exact;            /* false: there may be duplicates among them */
+    bool asked;               /* a server has answered; else the rest is zero */
+    int64_t reused;           /* jobs */
+    int64_t ran_jobs, ran_ms; /* of the project */
+};
+
+/* ERR_DENIED: the project is somebody else's, and a submit would be refused. */
+int forecast_check_owner(struct rpc *rpc, const char *project, struct err *e);
+
+/* rpc: NULL when there is nobody to ask.  ERR_DENIED: the project is somebody else's. */
+int forecast_make(struct forecast *f, const struct order *o, struct rpc *rpc,
+                  const struct digest *work, struct err *e);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jobinfo.h - what is shown of a job, and what --where asks about it
+ */
+#ifndef LUDWIG_CLIENT_JOBINFO_H
+#define LUDWIG_CLIENT_JOBINFO_H
+
+#include "client/table.h"
+#include "client/where.h"
+#include "common/proto.h"
+
+enum { JOBINFO_FIELDS = 12 };
+
+/* Points into the job. */
+struct jobinfo_row {
+    struct where_row row;
+    struct member fields[JOBINFO_FIELDS];
+};
+
+void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j);
+
+enum tone jobinfo_tone(int state);
+/* "lr=0.1 optimizer=adam" */
+void jobinfo_add_params(struct buf *out, const struct value *params);
+/* What went wrong, or why it waits; nothing where there is nothing to tell. */
+void jobinfo_add_reason(struct buf *out, const struct job_info *j);
+/* How long it ran or has been running; nothing before that. */
+void jobinfo_add_time(struct buf *out, const struct job_info *j, int64_t now_ms);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * order.h - what is to be submitted, read and checked
+ */
+#ifndef LUDWIG_CLIENT_ORDER_H
+#define LUDWIG_CLIENT_ORDER_H
+
+#include "client/command.h"
+#include "client/expand.h"
+#include "client/spec.h"
+#include "common/proto.h"
+
+struct order {
+    struct cli *cli;
+    struct spec spec;
+    struct expand *expand;
+    int reuse;       /* enum reuse */
+    int64_t configs; /* how many of the expand's are meant: all, or the first */
+};
+
+/* summary.json: what was made of the file. */
+void order_add_summary(const struct order *o, const struct work *w, int64_t sweep,
+                       struct buf *json);
+
+/* What ludwigd is told first. */
+struct msg_submit_begin order_begin(const struct order *o, const struct work *w);
+
+#endif

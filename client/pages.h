@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages.h - all the sweeps or jobs that a command is about, page by page
+ *
+ * The function that takes a page answers 0 to go on, 1 to stop, -1 with e set.  What it is
+ * given lasts until it returns, and it may not ask the server for anything.
+ */
+#ifndef LUDWIG_CLIENT_PAGES_H
+#define LUDWIG_CLIENT_PAGES_H
+
+#include "client/rpc.h"
+#include "client/where.h"
+
+struct sweep_filter {
+    const char *user; /* NULL: anybody's */
+    unsigned states;  /* bits: 1 << enum sweep_state; 0: all */
+    int64_t page;     /* sweeps in the first question; 0: as many as a page may have */
+};
+bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s);
+
+typedef int (*sweeps_fn)(void *context, const struct sweep_info *sweeps, size_t n, struct err *e);
+/* Newest first. */
+int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn take, void *context,
+                 struct err *e);
+
+struct job_filter {
+    struct list states;  /* const char *; empty: all */
+    struct where *where; /* NULL: all; names that no job of the targets has are an error */
+};
+
+typedef int (*jobs_fn)(void *context, const struct job_info *jobs, size_t n, struct err *e);
+/* targets: struct target. */
+int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
+               jobs_fn take, void *context, struct err *e);
+
+/* One sweep; its texts last until the next call on rpc. */
+int pages_sweep(struct rpc *rpc, int64_t sweep, struct sweep_info *info, struct err *e);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* spec_check.c - what the rows of a sweep file's keys cannot say */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/excerpt.h"
+#include "client/spec_parts.h"
+#include "common/json.h"
+#include "common/path.h"
+#include "common/template.h"
+
+/* So many values of a condition are shown. */
+enum { SHOWN_VALUES = 3 };
+
+/* ---- the command ---- */
+
+/* Where text stands in the file at or behind node; node itself when it does not. */
+static struct yaml_node find_text(const struct spec *s, const struct yaml_node *node,
+                                  const char *text)
+{
+    struct yaml_node at = { .line = 1, .column = 1 };
+    size_t n = strlen(text);
+
+    for (size_t i = 0; i + n <= s->text.n; i++) {
+        bool is_behind =
+            at.line > node->line || (at.line == node->line && at.column >= node->column);
+
+        if (is_behind && memcmp(s->text.data + i, text, n) == 0)
+            return at;
+        if (s->text.data[i] == '\n') {
+            at.line++;
+            at.column = 1;
+        } else if ((s->text.data[i] & 0xc0) != 0x80) {
+            at.column++;
+        }
+    }
+    return *node;
+}
+
+struct placeholders {
+    struct keys_reader *reader;
+    const struct yaml_node *node;
+    bool was_refused; /* one for all that batch: makes impossible */
+};
+
+static const struct condition *find_condition(const struct plan *plan, const char *name)
+{
+    const struct condition *items = plan->when.items;
+
+    for (size_t i = 0; i < plan->when.n; i++)
+        if (strcmp(items[i].name, name) == 0)
+            return &items[i];
+    return NULL;
+}
+
+/* "optimizer is sgd or adam" */
+static void add_pin(struct buf *out, const struct pin *pin)
+{
+    buf_printf(out, "%s is ", pin->name);
+    for (size_t i = 0; i < pin->n && i < SHOWN_VALUES; i++) {
+        buf_add_str(out, i > 0 ? " or " : "");
+        json_add_text(out, &pin->values[i]);
+    }
+    buf_add_str(out, pin->n > SHOWN_VALUES ? " or ..." : "");
+}
+
+static void refuse_conditional(const struct placeholders *p, const struct yaml_node *at,
+                               const struct condition *condition)
+{
+    const struct pin *pins = condition->pins.pins.items;
+    struct buf where = { 0 };
+
+    for (size_t i = 0; i < condition->pins.pins.n; i++) {
+        buf_add_str(&where, i > 0 ? " and " : "");
+        add_pin(&where, &pins[i]);
+    }
+    keys_error(p->reader, at,
+               "command: %s exists only where %s; the program can read it from the file that "
+               "$LUDWIG_PARAM2VAL names",
+               condition->name, where.n > 0 ? buf_text(&where) : "when: says so");
+    buf_free(&where);
+}
+
+static void refuse_unknown(const struct placeholders *p, const struct yaml_node *at,
+                           const char *name)
+{
+    char *unknown = params_unknown(&spec_of(p->reader)->plan.params, name);
+
+    keys_error(p->reader, at, "command: %s", unknown);
+    free(unknown);
+}
+
+static void refuse_batched(struct placeholders *p, const struct yaml_node *at, const char *name)
+{
+    if (!p->was_refused)
+        keys_error(p->reader, at,
+                   "command: {%s} cannot be filled in, as with batch: a process gets several "
+                   "configurations; it finds them in the file that $LUDWIG_CHUNK names",
+                   name);
+    p->was_refused = true;
+}
+
+static int check_placeholder(void *context, const char *name, size_t offset)
+{
+    struct placeholders *p = context;
+    const struct spec *s = spec_of(p->reader);
+    const struct condition *condition = find_condition(&s->plan, name);
+    char *braced = mem_printf("{%s}", name);
+    struct yaml_node at = find_text(s, p->node, braced);
+
+    (void)offset;
+    free(braced);
+    if (params_find(&s->plan.params, name) == NULL)
+        refuse_unknown(p, &at, name);
+    else if (s->work.batch > 1)
+        refuse_batched(p, &at, name);
+    else if (condition != NULL)
+        refuse_conditional(p, &at, condition);
+    return 0;
+}
+
+static void check_command(struct keys_reader *r, const struct yaml_node *root)
+{
+    const struct spec *s = spec_of(r);
+    const struct yaml_node *node = yaml_get(root, "command");
+    struct placeholders p = { r, node, false };
+
+    if (node == NULL)
+        keys_error(r, root, "there is no 'command:', so there is nothing to run");
+    else if (s->work.command == NULL)
+        return;
+    else if (s->work.command[strspn(s->work.command, " \t\n")] == '\0')
+        keys_error(r, node, "command: it is empty");
+    else if (strlen(s->work.command) > COMMAND_MAX_BYTES)
+        keys_error(r, node, "command: more than %d bytes", COMMAND_MAX_BYTES);
+    else
+        template_each(s->work.command, check_placeholder, &p);
+}
+
+static void check_setup(struct keys_reader *r, const struct yaml_node *root)
+{
+    struct spec *s = spec_of(r);
+    const char *const *lines = s->setup.items;
+    struct buf text = { 0 };
+
+    for (size_t i = 0; i < s->setup.n; i++)
+        if (lines[i] != NULL) /* else it was refused */
+            buf_printf(&text, "%s%s", i > 0 ? "\n" : "", lines[i]);
+    if (text.n > COMMAND_MAX_BYTES)
+        keys_error(r, yaml_get(root, "setup"), "setup: more than %d bytes", COMMAND_MAX_BYTES);
+    if (text.n > 0)
+        s->work.setup = arena_strndup(r->arena, buf_text(&text), text.n);
+    buf_free(&text);
+}
+
+/* ---- names ---- */
+
+/* Without project: the name of the folder. */
+static void check_project(struct keys_reader *r, const struct yaml_node *root)
+{
+    struct spec *s = spec_of(r);
+    const struct yaml_node *node = yaml_get(root, "project");
+
+    if (node == NULL && s->folder != NULL)
+        s->project = path_basename(s->folder);
+    if (s->project == NULL) {
+        if (node == NULL)
+            keys_error(r, root, "there is no 'project:'");
+    } else if (!path_is_portable_name(s->project) || s->project[0] == '.') {
+        keys_error(r, node != NULL ? node : root,
+                   "project: '%s' cannot be a folder on every system%s", s->project,
+                   node != NULL ? "" : "; name it with 'project:'");
+    }
+}
+
+static void check_name(struct keys_reader *r, const struct yaml_node *root)
+{
+    const char *name = spec_of(r)->name;
+
+    if (name != NULL && strlen(name) > NAME_MAX_BYTES)
+        keys_error(r, yaml_get(root, "name"), "name: more than %d bytes", NAME_MAX_BYTES);
+    if (name != NULL && spec_has_control(name))
+        keys_error(r, yaml_get(root, "name"), "name: a control character");
+}
+
+static bool is_node_name(const char *name)
+{
+    static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    size_t n = strlen(name);
+
+    if (name[0] == '@')
+        return n > 1;
+    return n > 0 && n <= NAME_MAX_BYTES && name[0] != '-' && name[0] != '.' &&
+           strspn(name, chars) == n;
+}
+
+static void check_nodes(struct keys_reader *r, const struct yaml_node *root)
+{
+    struct spec *s = spec_of(r);
+    const struct yaml_node *node = yaml_get(root, "nodes");
+    const char *const *names = s->nodes.items;
+
+    s->has_nodes = node != NULL;
+    for (size_t i = 0; s->has_nodes && i < s->nodes.n; i++)
+        if (names[i] != NULL && !is_node_name(names[i]))
+            keys_error(r, spec_item_at(node, i), "nodes: '%s' is no name of a node or @group",
+                       names[i]);
+}
+
+/* ---- parameters ---- */
+
+static void check_debug(struct keys_reader *r, const struct yaml_node *root)
+{
+    const struct spec *s = spec_of(r);
+    const struct param *debug = s->debug.items;
+    const struct yaml_node *node = yaml_get(root, "debug");
+
+    for (size_t i = 0; i < s->debug.n; i++) {
+        struct yaml_node at = spec_key_at(&node->members[i]);
+        char *unknown;
+
+        if (params_find(&s->plan.params, debug[i].name) != NULL)
+            continue;
+        unknown = params_unknown(&s->plan.params, debug[i].name);
+        keys_error(r, &at, "debug: %s", unknown);
+        free(unknown);
+    }
+}
+
+static struct spot spot_of(const struct yaml_node *node)
+{
+    return node != NULL ? (struct spot){ node->line, node->column } : (struct spot){ 0, 0 };
+}
+
+/* What goes with the parameters is told now when the file is refused anyway; else it waits for
+ * what the command line says. */
+static void check_plan(struct keys_reader *r, const struct yaml_node *root)
+{
+    const struct spec_reading *reading = r->context;
+    struct plan *plan = &reading->spec->plan;
+
+    plan->method_at = spot_of(yaml_get(root, "method"));
+    plan->samples_at = spot_of(yaml_get(root, "samples"));
+    if (plan->samples_at.line > 0 && plan->samples == 0) /* what stands there was refused */
+        return;
+    if (r->n_errors > 0 && !reading->plan_is_broken)
+        plan_check(plan, r);
+}
+
+void spec_check(struct keys_reader *r, const struct yaml_node *root)
+{
+    check_command(r, root);
+    check_setup(r, root);
+    check_project(r, root);
+    check_name(r, root);
+    check_nodes(r, root);
+    check_debug(r, root);
+    spec_check_container(r, root);
+    spec_check_work(r, root);
+    check_plan(r, root);
+}
+
+int spec_end(struct keys_reader *r, bool with_excerpts, struct err *e)
+{
+    const struct spec *s = spec_of(r);
+
+    excerpt_sort(&r->errors, r->file);
+    if (keys_end(r, e) == 0)
+        return 0;
+    if (with_excerpts)
+        excerpt_add(e, s->file, (const char *)s->text.data);
+    return -1;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* spec_override.c - the command line over a sweep file */
+#include <string.h>
+
+#include "client/opt.h"
+#include "client/spec_parts.h"
+
+static struct list split(struct arena *a, const char *text)
+{
+    const char **items = arena_alloc(a, (strlen(text) + 1) * sizeof *items);
+    size_t n_items = 0;
+
+    while (*text != '\0') {
+        size_t n = strcspn(text, ",");
+
+        if (n > 0)
+            items[n_items++] = arena_strndup(a, text, n);
+        text += n + (text[n] == ',');
+    }
+    return (struct list){ items, n_items };
+}
+
+static int override_params(struct spec *s, const struct spec_overrides *o, struct arena *a,
+                           struct err *e)
+{
+    const char *const *set = o->set.items;
+
+    if (o->minimal)
+        params_overlay(&s->plan.params, &s->debug);
+    for (size_t i = 0; i < o->set.n; i++)
+        if (params_set(&s->plan.params, set[i], a, e) < 0)
+            return -1;
+    if (o->minimal)
+        plan_take_first(&s->plan, a);
+    return 0;
+}
+
+static int override_name(struct spec *s, const char *name, struct err *e)
+{
+    if (name == NULL)
+        return 0;
+    if (strlen(name) > NAME_MAX_BYTES)
+        return err_set(e, ERR_USAGE, "--name: more than %d bytes", NAME_MAX_BYTES);
+    if (spec_has_control(name))
+        return err_set(e, ERR_USAGE, "--name: a control character");
+    s->name = name;
+    return 0;
+}
+
+/* Adds the file's pools of that partition, or else one without further wishes. */
+static size_t add_pools(const struct list *from, const char *partition, struct slurm_pool *to)
+{
+    const struct slurm_pool *pools = from->items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < from->n; i++)
+        if (strcmp(pools[i].partition, partition) == 0)
+            to[n++] = pools[i];
+    if (n == 0)
+        to[n++] = (struct slurm_pool){ .partition = partition };
+    return n;
+}
+
+static int override_pools(struct spec *s, const char *partitions, struct arena *a, struct err *e)
+{
+    struct list names = split(a, partitions);
+    const char *const *name = names.items;
+    struct slurm_pool *pools = arena_alloc(a, (names.n * (s->pools.n + 1)) * sizeof *pools);
+    size_t n = 0;
+
+    for (size_t i = 0; i < names.n; i++) {
+        if (!spec_is_partition(name[i]))
+            return err_set(e, ERR_USAGE, "--partition: '%s' is no name of a partition", name[i]);
+        n += add_pools(&s->pools, name[i], pools + n);
+    }
+    if (n > POOLS_MAX)
+        return err_set(e, ERR_USAGE, "--partition: more than %d pools", POOLS_MAX);
+    s->pools = (struct list){ pools, n };
+    return 0;
+}
+
+int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e)
+{
+    struct spec_reading reading = { .spec = s };
+    struct keys_reader r = { .file = s->file, .arena = a, .context = &reading };
+
+    if (override_params(s, o, a, e) < 0 || override_name(s, o->name, e) < 0)
+        return -1;
+    if (o->reps != OPT_UNSET || o->minimal)
+        s->reps = o->reps != OPT_UNSET ? o->reps : 1;
+    if (o->priority != OPT_UNSET)
+        s->priority = o->priority;
+    if (o->nodes != NULL) {
+        s->nodes = split(a, o->nodes);
+        s->has_nodes = true;
+    }
+    if (o->partitions != NULL && override_pools(s, o->partitions, a, e) < 0)
+        return -1;
+    plan_check(&s->plan, &r);
+    return spec_end(&r, true, e);
+}

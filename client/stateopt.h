@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stateopt.h - what --state takes: names of states, with commas between or one at a time
+ */
+#ifndef LUDWIG_CLIENT_STATEOPT_H
+#define LUDWIG_CLIENT_STATEOPT_H
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/schema.h"
+
+/* Which states there are, and how others are refused. */
+struct stateopt {
+    const char *const *names;
+    unsigned n;
+    unsigned allowed;    /* bits: 1 << index of a name */
+    const char *refusal; /* "no job is ever": stands before 'nme' */
+};
+
+/* words: const char *; none: 0, else the bits of the states they name. */
+int stateopt_read(const struct stateopt *o, const struct list *words, unsigned *states,
+                  struct err *e);
+/* The names of these states; none for 0. */
+struct list stateopt_names(const struct stateopt *o, unsigned states, struct arena *a);
+
+extern const struct stateopt stateopt_jobs, stateopt_sweeps;
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* handle_drain.c - nodes get no more jobs, and get them again */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/suggest.h"
+#include "server/nodes.h"
+#include "server/recall.h"
+
+/* A worker that there is, connected or not. */
+struct known {
+    int64_t id;
+    const char *node;
+    int64_t uid;
+    const char *user;
+    bool is_drained;
+};
+
+struct draining {
+    struct server *sv;
+    const struct conn *conn;
+    struct known *workers; /* by node */
+    size_t n;
+    struct list names;
+    bool undo;
+    const char *last_changed; /* node */
+    struct msg_drained *answer;
+};
+
+static int workers_load(struct draining *d, struct arena *a, struct err *e)
+{
+    struct stmt *s = db_ask(d->sv->db, SQL_DRAINABLE, "");
+    size_t capacity = 0;
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        mem_grow((void **)&d->workers, &capacity, d->n, sizeof *d->workers);
+        d->workers[d->n++] = (struct known){ .id = stmt_int(s, 0),
+                                             .node = arena_strdup(a, stmt_text(s, 1)),
+                                             .uid = stmt_int(s, 2),
+                                             .user = arena_strdup(a, stmt_text(s, 3)),
+                                             .is_drained = stmt_int(s, 4) != 0 };
+    }
+    return rc;
+}
+
+/* ---- may they? ---- */
+
+static bool is_own(const struct draining *d, const struct known *w)
+{
+    return d->conn->is_admin || w->uid == (int64_t)d->conn->uid;
+}
+
+static int refuse_unknown(const struct draining *d, const char *name, struct err *e)
+{
+    const struct node_group *groups = d->sv->conf.groups.items;
+    struct suggest near = { .word = name };
+
+    if (name[0] == '@')
+        near.word = name + 1;
+    for (size_t i = 0; name[0] == '@' && i < d->sv->conf.groups.n; i++)
+        suggest_try(&near, groups[i].name);
+    for (size_t i = 0; name[0] != '@' && i < d->n; i++)
+        suggest_try(&near, d->workers[i].node);
+    if (near.best == NULL)
+        return err_set(e, ERR_NOT_FOUND, "no worker was ever seen on '%s'", name);
+    if (strcmp(near.best, near.word) == 0)
+        return err_set(e, ERR_NOT_FOUND, "no worker was ever seen on a node of '%s'", name);
+    return err_set(e, ERR_NOT_FOUND, "no worker was ever seen on '%s' (did you mean '%s%s'?)", name,
+                   name[0] == '@' ? "@" : "", near.best);
+}
+
+/* Whoever has a worker of their own there means that one. */
+static int check_name(const struct draining *d, const char *name, struct err *e)
+{
+    const struct known *others = NULL;
+
+    for (size_t i = 0; i < d->n; i++) {
+        if (!nodes_name_matches(&d->sv->conf, name, d->workers[i].node))
+            continue;
+        if (is_own(d, &d->workers[i]))
+            return 0;
+        others = &d->workers[i];
+    }
+    if (others == NULL)
+        return refuse_unknown(d, name, e);
+    return err_set(e, ERR_DENIED,
+                   "the worker on %s is %s's: only they and admins may drain or undrain it",
+                   others->node, others->user);
+}
+
+static bool is_named(const struct draining *d, const struct known *w)
+{
+    const char *const *name = d->names.items;
+
+    for (size_t i = 0; i < d->names.n; i++)
+        if (nodes_name_matches(&d->sv->conf, name[i], w->node))
+            return true;
+    return false;
+}
+
+/* ---- doing it ---- */
+
+static int drain_worker(struct draining *d, const struct known *w, struct err *e)
+{
+    struct db *db = d->sv->db;
+
+    if (db_run(db, e, SQL_WORKER_DRAIN, "ii", w->id, (int64_t)!d->undo) < 0)
+        return -1;
+    if (d->last_changed == NULL || strcmp(d->last_changed, w->node) != 0)
+        d->answer->nodes++;
+    d->last_changed = w->node;
+    return d->undo ? 0 : recall_of_worker(d->sv, w->id, e);
+}
+
+static int drain_named(struct draining *d, struct err *e)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        const struct known *w = &d->workers[i];
+        int64_t running = 0;
+
+        if (!is_own(d, w) || !is_named(d, w))
+            continue;
+        if (w->is_drained == d->undo && drain_worker(d, w, e) < 0)
+            return -1;
+        if (db_get_int(d->sv->db, e, &running, SQL_WORKER_RUNNING, "i", w->id) < 0)
+            return -1;
+        d->answer->running += running;
+    }
+    return 0;
+}
+
+static int drain_all(struct draining *d, struct err *e)
+{
+    const char *const *name = d->names.items;
+
+    for (size_t i = 0; i < d->names.n; i++)
+        if (check_name(d, name[i], e) < 0)
+            return -1;
+    return drain_named(d, e);
+}
+
+int handle_drain(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    const struct msg_drain *req = request;
+    struct draining d = {
+        .sv = sv, .conn = ask->conn, .names = req->nodes, .undo = req->undo, .answer = reply
+    };
+    int rc = workers_load(&d, ask->arena, e);
+
+    if (rc == 0)
+        rc = drain_all(&d, e);
+    if (rc == 0 && d.answer->nodes > 0) {
+        turn_want_schedule(sv);
+        log_event(LOG_INFO, req->undo ? "undrain" : "drain", "user", "%s", ask->conn->user, "nodes",
+                  "%lld", (long long)d.answer->nodes, NULL);
+    }
+    free(d.workers);
+    return rc;
+}

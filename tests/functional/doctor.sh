@@ -1,0 +1,159 @@
+#!/bin/bash
+# doctor.sh - what keeps ludwig from working, and what to do
+. "$(dirname "$0")/lib.sh"
+
+configure 'resources: {cpus: 1, gpus: 0, memory: 1GiB}'
+printf 'project: mine\ncommand: "true"\nsource: []\n' >sweep.yaml
+
+# The verdict and what was found, of a check; fails when it said nothing of the sort.
+said() { # CHECK VERDICT WORDS
+    json "$TEST_TMP/doctor" "any(f['check'] == '$1' and f['verdict'] == '$2' and '''$3''' in f['found'] + ' ' + (f['advice'] or '') for f in d['checks'])"
+}
+diagnose() { # STATUS OPTION...
+    local status=0 wanted=$1
+    shift
+    ludwig "$@" doctor --json >"$TEST_TMP/doctor" || status=$?
+    [ $status = "$wanted" ] || { cat "$TEST_TMP/doctor" && return 1; }
+}
+
+before() {
+    diagnose 0
+    said server note 'not running'
+    said config ok config.yaml
+    said share ok 'made when the server starts'
+    said state ok 'made when the server starts'
+    said scratch ok "$SCRATCH"
+    json "$TEST_TMP/doctor" 'd["v"] == 1 and not any(f["verdict"] == "problem" for f in d["checks"])'
+    [ -z "$(pids_of ludwigd)" ]
+    [ ! -e "$SHARE" ]
+    [ ! -e "$XDG_STATE_HOME/ludwig" ]
+}
+it 'works before anything was started, and starts and makes nothing' before
+
+running() {
+    timeout 50 ludwig submit sweep.yaml --wait
+    diagnose 0
+    said server ok 'your own on this machine'
+    said version ok "$(cat "$TEST_ROOT/VERSION")"
+    said identity ok "$(id -un)"
+    said workers ok '1 up'
+    said share ok "$SHARE"
+    said projects ok "$SHARE/mine is yours"
+    said clock ok agree
+    said leftovers ok 'no half-made'
+    # What was tried is gone.
+    [ -z "$(find "$SHARE" -name '.ludwig-doctor*')" ]
+}
+it 'finds all well where all is well' running
+
+text() {
+    ludwig doctor >out
+    grep -q '^ok       server: your own on this machine' out
+    not grep -q '^problem' out
+    not grep -vE '^(ok|note|problem) +[a-z]+: ' out
+}
+it 'prints a line for each finding' text
+
+drained() {
+    node=$(ludwig nodes --quiet)
+    ludwig drain "$node"
+    diagnose 1
+    said workers problem 'none is up'
+    said workers note "1 drained: $node"
+    ludwig undrain "$node"
+    diagnose 0
+}
+it 'a drained worker is told, and that jobs wait' drained
+
+lost() {
+    mkdir -p "$TEST_TMP/gates"
+    # shellcheck disable=SC2046 # one word each
+    kill_hard $(agents)
+    wait_until 10 'ludwig nodes --json | json - "all(n[\"state\"] == \"lost\" for n in d[\"nodes\"])"'
+    diagnose 1
+    said workers problem '`ludwig up --local` starts one here'
+    ludwig up
+    diagnose 0
+}
+it 'a worker that is gone is told, with the way to start one' lost
+
+wrong_share() {
+    mkdir "$TEST_TMP/other"
+    socket=$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")
+    configure "share: $TEST_TMP/other"
+    diagnose 1 --server "unix:$socket"
+    said server ok "--server names $socket"
+    said share problem "share: in config.yaml"
+    configure "share: $TEST_TMP/nowhere"
+    diagnose 1 --server "unix:$socket"
+    said share problem 'No such file'
+    configure 'resources: {cpus: 1, gpus: 0, memory: 1GiB}'
+}
+it 'a share that is not the one of the server is a problem' wrong_share
+
+unwritable() {
+    [ "$(id -u)" != 0 ] || return 0
+    chmod 0500 "$SHARE/mine"
+    diagnose 1
+    chmod 0750 "$SHARE/mine"
+    said projects problem "cannot write into $SHARE/mine"
+}
+it 'a project that one cannot write into is a problem' unwritable
+
+leftovers_found() {
+    half=$SHARE/mine/runs/param_001/.job.0123456789abcdef0123456789abcdef
+    mkdir "$half"
+    diagnose 0
+    said leftovers ok 'no half-made'
+    rmdir "$half"
+}
+it 'a result that is being published is no leftover' leftovers_found
+
+bad_config() {
+    configure 'resorces: {cpus: 1}'
+    diagnose 1
+    said config problem 'resources'
+    configure 'server: nonsense'
+    diagnose 1
+    said server problem 'nonsense'
+    configure 'server: unix:/nowhere/server.sock'
+    diagnose 1
+    said server problem '/nowhere/server.sock'
+    said share note 'not known without the server'
+    LUDWIG_SERVER=unix:/nowhere/else.sock diagnose 1
+    said server problem 'LUDWIG_SERVER names /nowhere/else.sock'
+    configure 'resources: {cpus: 1, gpus: 0, memory: 1GiB}'
+}
+it 'mistakes in the configuration are found, and the other checks go on' bad_config
+
+stopped() {
+    ludwig down
+    diagnose 0
+    said server note 'not running'
+    said share ok "$SHARE"
+    said projects ok "$SHARE/mine is yours"
+    [ -z "$(pids_of ludwigd)" ]
+}
+it 'a server that was stopped is a note, and is not started' stopped
+
+open_state() {
+    chmod 0777 "$XDG_STATE_HOME/ludwig"
+    diagnose 1
+    said state problem 'others may write'
+    chmod 0700 "$XDG_STATE_HOME/ludwig"
+}
+it 'a state folder that others may write is a problem' open_state
+
+memory() {
+    [ -d /dev/shm ] && [ "$(stat -fc %T /dev/shm)" = tmpfs ] || return 0
+    mkdir -p "$XDG_CONFIG_HOME/ludwig"
+    echo 'scratch: /dev/shm' >"$XDG_CONFIG_HOME/ludwig/config.yaml"
+    diagnose 0
+    said scratch note 'in memory'
+    echo 'scratch: /nowhere/at/all' >"$XDG_CONFIG_HOME/ludwig/config.yaml"
+    diagnose 1
+    said scratch problem 'No such file'
+}
+it 'scratch in memory is a note, scratch that is not there a problem' memory
+
+done_testing

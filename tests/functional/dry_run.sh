@@ -1,0 +1,215 @@
+#!/bin/bash
+# dry_run.sh - submit --dry-run tells what a submit would do, and does nothing
+. "$(dirname "$0")/lib.sh"
+
+configure 'resources: {cpus: 2, gpus: 0}'
+mkdir corpus
+echo 'cp "$LUDWIG_PARAM2VAL" "$LUDWIG_SAVE_PATH"; sleep 0.2' >run.sh
+head -c 3000 /dev/zero >corpus/words
+cat >sweep.yaml <<'END'
+project: dry
+name: first try
+command: sh run.sh {a}
+source: run.sh
+data: [corpus]
+params: {a: [1, 2, 3, 4], b: [1, 2]}
+resources: {cpus: 0.5}
+END
+
+untouched() {
+    [ -z "$(pids_of ludwigd)" ]
+    [ -z "$(agents)" ]
+    [ ! -e "$SHARE" ]
+    [ -z "$(find "$XDG_STATE_HOME" "$XDG_RUNTIME_DIR" -type f)" ]
+}
+
+line() { # LABEL: the rest of that line of "out"
+    sed -n "s/^$1 *//p" out
+}
+
+without_server() {
+    ludwig submit sweep.yaml --reps 3 --dry-run >out
+    [ "$(line project)" = dry ]
+    [ "$(line name)" = 'first try' ]
+    [ "$(line jobs)" = '8 configurations x 3 = 24' ]
+    [ "$(line first)" = '{"a":1,"b":1}' ]
+    [ "$(line last)" = '{"a":3,"b":2}' ]
+    [ "$(tail -n +4 out | grep -o '{.*}' | tr '\n' ' ')" = \
+        '{"a":1,"b":1} {"a":1,"b":2} {"a":2,"b":1} {"a":3,"b":2} {"a":4,"b":1} {"a":4,"b":2} ' ]
+    line reused | grep -q '^not known: no server'
+    [ "$(line source)" = "1 file, $(stat -c %s run.sh) B" ]
+    [ "$(line data)" = 'corpus: 1 file, 2.9 KiB' ]
+    line upload | grep -qE '^2 files, (2\.9|3) KiB$'
+    not grep -q '^time' out
+    untouched
+}
+it 'without a server it starts none, and says what it cannot know' without_server
+
+without_server_json() {
+    ludwig submit sweep.yaml --reps 3 --dry-run --json >d
+    json d 'd["v"] == 1 and d["project"] == "dry" and d["configs"] == 8 and d["reps"] == 3 and d["jobs"] == 24'
+    json d 'd["reused"] is None and d["queued"] is None and d["estimate"] is None'
+    json d "d['upload_files'] == 2 and d['upload_bytes'] == 3000 + $(stat -c %s run.sh)"
+    json d 'd["params"] == [{"a": a, "b": b} for a in (1, 2, 3, 4) for b in (1, 2)]'
+    untouched
+}
+it 'its JSON has all configurations' without_server_json
+
+out_of_reach() {
+    ludwig submit sweep.yaml --dry-run --server "unix:$TEST_TMP/no.sock" >out
+    line reused | grep -q "^not known: .*no.sock"
+    line upload | grep -q '^not known'
+    ludwig submit sweep.yaml --dry-run --json --server "unix:$TEST_TMP/no.sock" |
+        json - 'd["upload_files"] is None and d["upload_bytes"] is None and len(d["params"]) == 8'
+    untouched
+}
+it 'with a server out of reach it tells what it knows all the same' out_of_reach
+
+short() {
+    ludwig submit sweep.yaml --dry-run --minimal --reps 2 >out
+    [ "$(line jobs)" = '1 configuration x 2 = 2' ]
+    [ "$(line configs)" = '{"a":1,"b":1}' ]
+    ludwig submit sweep.yaml --dry-run --first-only --json |
+        json - 'd["configs"] == 1 and d["jobs"] == 1 and d["params"] == [{"a": 1, "b": 1}]'
+    ludwig submit sweep.yaml --dry-run --set a=7 --json | json - '[p["a"] for p in d["params"]] == [7, 7]'
+}
+it 'it obeys what the command line says over the file' short
+
+duplicates() {
+    printf 'project: dry\ncommand: a\nsource: []\nparams: {a: [1, 1.0, 2], b: 1}\ninclude: [{a: 2}]\n' >twice.yaml
+    ludwig submit twice.yaml --dry-run >out
+    [ "$(line jobs)" = '2 configurations x 1 = 2 (2 more would be the same again)' ]
+    ludwig submit twice.yaml --dry-run --json |
+        json - 'd["configs"] == 2 and d["jobs"] == 2 and len(d["params"]) == 4'
+}
+it 'the same configuration twice is counted once' duplicates
+
+notes() {
+    printf 'project: dry\ncommand: a\nsource: []\nparams: {a: [1, 2]}\nexclude: [{a: 3}]\n' >noted.yaml
+    ludwig submit noted.yaml --dry-run >out 2>err
+    grep -q '^note: .*exclude' err
+}
+it 'an exclude that matches nothing is noted' notes
+
+compare() { # ARGUMENT...: what it foretells comes true
+    ludwig submit sweep.yaml --dry-run --json "$@" >foretold
+    timeout 50 ludwig submit sweep.yaml --wait --json "$@" >true
+    python3 - <<'END'
+import json
+foretold, true = json.load(open("foretold")), json.load(open("true"))
+keys = "project configs reps jobs reused queued".split()
+assert [foretold[k] for k in keys] == [true[k] for k in keys], (foretold, true)
+END
+}
+
+comes_true() {
+    ludwig up
+    compare --reps 1
+    compare --reps 2
+    json foretold 'd["reused"] == 8 and d["queued"] == 8'
+    compare --reps 2 --set a=[3,4,5]
+    json foretold 'd["reused"] == 8 and d["queued"] == 4'
+    compare --reps 2
+    json foretold 'd["queued"] == 0'
+}
+it 'what is done already is foretold as submit then finds it' comes_true
+
+changed_work() {
+    ludwig submit sweep.yaml --dry-run --json --reuse none | json - 'd["reused"] == 0'
+    echo '# changed' >>run.sh
+    ludwig submit sweep.yaml --dry-run --json | json - 'd["reused"] == 0 and d["queued"] == 8'
+    ludwig submit sweep.yaml --dry-run --json --reuse params | json - 'd["reused"] == 8 and d["queued"] == 0'
+    # Only the source would be sent again.
+    ludwig submit sweep.yaml --dry-run --json |
+        json - "d['upload_files'] == 1 and d['upload_bytes'] == $(stat -c %s run.sh)"
+    sed -i '$d' run.sh
+    ludwig submit sweep.yaml --dry-run >out
+    [ "$(line upload)" = 'nothing: all of it is on the shared drive' ]
+    [ "$(line reused)" = '8 done already; 0 would run' ]
+}
+it '--reuse, and what changed since, are looked at' changed_work
+
+estimated() {
+    ludwig submit sweep.yaml --dry-run --json --set a=[10,20,30] --reps 10 >d
+    # 60 jobs of at least 0.2 s with half a processor, and hardly one of 5 s.
+    json d 'd["queued"] == 60 and 60 * 0.2 * 0.5 <= d["estimate"]["cpu_hours"] * 3600 <= 60 * 5 * 0.5'
+    json d 'd["estimate"]["gpu_hours"] == 0'
+    sed 's/cpus: 0.5/cpus: 0.5, gpus: 2/' sweep.yaml >gpus.yaml
+    ludwig submit gpus.yaml --dry-run --json --set a=[10,20,30] --reps 10 |
+        json - 'abs(d["estimate"]["gpu_hours"] - 4 * d["estimate"]["cpu_hours"]) < 1e-9'
+    ludwig submit gpus.yaml --dry-run --set a=[10,20,30] --reps 10 >out
+    line time | grep -qE '^about [0-9.e-]+ CPU-hours, [0-9.e-]+ GPU-hours \(jobs of this project took .* on average\)$'
+}
+it 'processor hours are estimated from how long jobs of the project took' estimated
+
+leaves_nothing() {
+    find "$SHARE" | sort >before
+    ludwig status --json >status_before
+    ludwig submit sweep.yaml --dry-run --set a=99 >/dev/null
+    echo 'new content' >>corpus/words
+    ludwig submit sweep.yaml --dry-run --json >/dev/null
+    find "$SHARE" | sort >after
+    cmp before after
+    ludwig status --json | cmp - status_before
+}
+it 'nothing is changed on the share and in the queue' leaves_nothing
+
+streamed() {
+    cat >measure.py <<'END'
+import os, sys
+pid = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+open(sys.argv[1], "w").write(str(usage.ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status))
+END
+    printf 'project: dry\ncommand: a\nsource: []\nparams: {a: {range: [1, 1000]}, b: {range: [1, 300]}}\n' >big.yaml
+    python3 measure.py peak ludwig submit big.yaml --dry-run --json >d
+    json d 'd["configs"] == 300000 and len(d["params"]) == 300000 and d["params"][-1] == {"a": 1000, "b": 300}'
+    [ "$(cat peak)" -lt 40000 ]
+    # A reader that has seen enough is no mistake.
+    ludwig submit big.yaml --dry-run --json | head -c 1000 >/dev/null
+    [ "${PIPESTATUS[0]}" = 0 ]
+}
+it 'the JSON of a large sweep is streamed' streamed
+
+# Needs a second user who reaches the first one's server.
+others() {
+    local code=0
+    chmod 0755 "$TEST_TMP"
+    mkdir -m 0755 "$TEST_TMP/shared" "$TEST_TMP/shared/bin"
+    cp "$LUDWIG_BIN"/ludwig "$LUDWIG_BIN"/ludwigd "$TEST_TMP/shared/bin"
+    cat >d.yaml <<END
+share: $TEST_TMP/shared
+state: $TEST_TMP/state
+sockets: [$TEST_TMP/shared/s.sock]
+END
+    ludwigd --config d.yaml 2>d.log &
+    wait_until 20 '[ -S "$TEST_TMP/shared/s.sock" ]'
+    export LUDWIG_SERVER=unix:$TEST_TMP/shared/s.sock
+    ludwig submit sweep.yaml >/dev/null
+    mkdir -m 0777 "$TEST_TMP/shared/other"
+    printf 'project: dry\ncommand: a\nsource: []\nparams: {a: 1}\n' >"$TEST_TMP/shared/other/sweep.yaml"
+    setpriv --reuid=54321 --regid=54321 --clear-groups env -i HOME="$TEST_TMP/shared/other" PATH="$PATH" \
+        LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" \
+        "$TEST_TMP/shared/bin/ludwig" --server "$LUDWIG_SERVER" submit "$TEST_TMP/shared/other/sweep.yaml" --dry-run \
+        >out 2>err || code=$?
+    [ $code = 4 ]
+    grep -q "project 'dry' belongs to $(id -un)" err
+    [ ! -s out ]
+    # submit says the same, before it tries to upload what it could not.
+    sed -i 's/source: .*/source: sweep.yaml/' "$TEST_TMP/shared/other/sweep.yaml"
+    code=0
+    setpriv --reuid=54321 --regid=54321 --clear-groups env -i HOME="$TEST_TMP/shared/other" PATH="$PATH" \
+        LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" \
+        "$TEST_TMP/shared/bin/ludwig" --server "$LUDWIG_SERVER" submit "$TEST_TMP/shared/other/sweep.yaml" \
+        >out 2>submit_err || code=$?
+    [ $code = 4 ]
+    cmp err submit_err
+}
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    it 'a project of somebody else is refused as submit would refuse it' others
+else
+    skip 'a project of somebody else is refused as submit would refuse it' 'takes root and setpriv'
+fi
+
+done_testing

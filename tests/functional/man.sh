@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# man.sh - the examples of the manual pages, as a reader would type them
+. "$(dirname "$0")/lib.sh"
+
+man=$TEST_ROOT/docs/man
+
+# Writes the literal blocks of a section of a page to PREFIX.1, PREFIX.2, ...
+blocks() { # PAGE SECTION PREFIX
+    awk -v section="$2" -v prefix="$3" '
+        /^\.Sh / { inside = $0 == ".Sh " section }
+        /^\.Ed/ { taking = 0; close(file) }
+        taking { gsub(/\\\(dq/, "\""); print >file }
+        /^\.Bd -literal/ && inside { file = prefix "." ++n; taking = 1 }' "$man/$1"
+    ls "$3".* >/dev/null
+}
+
+# A program for every example: it takes whatever comes and says how well it did.
+write_programs() {
+    printf '%s\n' '#!/usr/bin/env python3' 'import os' \
+        'os.system("ludwig report accuracy=0.5 step=1")' >train.py
+    printf '%s\n' 'import json, os' \
+        'chunk = os.path.splitext(os.environ["LUDWIG_CHUNK"])[0] + ".json"' \
+        'for entry in json.load(open(chunk)):' \
+        '    os.system("ludwig report --job %s --done" % entry["job"])' >run.py
+}
+
+# A sweep file of the manual, its first configuration run to its end.
+runs_well() { # FILE
+    cp "$1" sweep.yaml
+    ludwig submit sweep.yaml --dry-run >dry
+    sweep=$(submit sweep.yaml --first-only --wait)
+    [ "$(sweep_state "$sweep")" = done ]
+}
+
+sweeps_run() { # SECTION
+    mkdir -p sweep && cd sweep
+    write_programs
+    blocks ludwig-sweep.5 "$1" ../yaml
+    n=0
+    for file in ../yaml.*; do
+        grep -q '^command:' "$file" || continue
+        runs_well "$file" || { echo "not well: $(cat "$file")"; exit 1; }
+        n=$((n + 1))
+    done
+    [ $n -gt 0 ]
+}
+
+configure 'resources: {cpus: 2, memory: 4GiB}'
+it 'the first sweep file of the manual runs' 'sweeps_run DESCRIPTION'
+it 'every example of a sweep file runs' 'sweeps_run EXAMPLES'
+
+# The lines of a section of ludwig(1), one after the other, in a project of their own.
+commands_run() { # SECTION
+    cp -r "$TEST_ROOT/examples/digits" "$1" && cd "$1"
+    sed -i "s/^project: .*/project: $1/; s/epochs: 20/epochs: 2/" sweep.yaml
+    blocks ludwig.1 "$1" lines
+    cat lines.* >all
+    while read -r line; do
+        eval "$line" >>out 2>&1 || { cat out; echo "failed: $line"; exit 1; }
+    done <all
+    grep -q param_ out
+}
+
+it 'the first commands of ludwig(1) work' 'commands_run DESCRIPTION'
+it 'the examples of ludwig(1) work' 'commands_run EXAMPLES'
+
+it 'the configuration of ludwig-config(5) is accepted' '
+    blocks ludwig-config.5 CONFIG.YAML config
+    mkdir -p other/ludwig && cp config.1 other/ludwig/config.yaml
+    XDG_CONFIG_HOME=$PWD/other ludwig version
+    XDG_CONFIG_HOME=$PWD/other ludwig status
+'
+
+it 'ludwigd and ludwig-worker run with the examples of ludwig-config(5)' '
+    mkdir lab
+    blocks ludwig-config.5 LUDWIGD.YAML server
+    blocks ludwig-config.5 WORKER.YAML worker
+    for name in server worker; do
+        sed "s|/srv/research_data|$PWD/lab/share|; s|/var/lib|$PWD/lab|; s|/processing|$PWD/lab|" \
+            $name.1 >lab/$name.yaml
+        echo "state: $PWD/lab/$name" | grep -v server >>lab/$name.yaml || true
+    done
+    ludwigd --config lab/server.yaml 2>lab/server.log &
+    wait_until 10 "test -S lab/share/.ludwig/server.sock"
+    ludwig-worker --config lab/worker.yaml 2>lab/worker.log &
+    export LUDWIG_SERVER=unix:$PWD/lab/share/.ludwig/server.sock
+    wait_until 20 "ludwig nodes --json | grep -q up"
+'
+
+done_testing

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* client_cargo.c - tests of what would be uploaded */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cargo.h"
+#include "common/io.h"
+#include "common/path.h"
+
+struct site {
+    char *dir, *share, *file;
+    struct arena *arena;
+};
+
+static void put(const struct site *site, const char *path, const char *text)
+{
+    char *full = path_join(site->dir, path), *above = path_dirname(full);
+
+    assert_int_equal(io_make_dirs(above, 0755, NULL), 0);
+    assert_int_equal(io_replace_file(full, text, strlen(text), 0644, NULL), 0);
+    free(above);
+    free(full);
+}
+
+static int open_site(void **state)
+{
+    char dir[] = "/tmp/ludwig-cargo-XXXXXX";
+    struct site *site = mem_alloc(sizeof *site);
+
+    if (mkdtemp(dir) == NULL)
+        return -1;
+    *site = (struct site){ .dir = mem_strdup(dir),
+                           .share = path_join(dir, "share"),
+                           .file = path_join(dir, "s.yaml"),
+                           .arena = arena_create() };
+    *state = site;
+    return io_make_dirs(site->share, 0755, NULL);
+}
+
+static int close_site(void **state)
+{
+    struct site *site = *state;
+    int result = io_remove_tree(site->dir, NULL);
+
+    arena_destroy(site->arena);
+    free(site->file);
+    free(site->share);
+    free(site->dir);
+    free(site);
+    return result;
+}
+
+static struct cargo load(const struct site *site, const char *yaml)
+{
+    struct err e = { 0 };
+    struct cargo c = { 0 };
+    struct spec s;
+
+    put(site, "s.yaml", yaml);
+    if (spec_read(site->file, site->arena, &s, &e) < 0 ||
+        cargo_load(&c, &s, site->share, true, &e) < 0)
+        fail_msg("%s", e.text);
+    return c;
+}
+
+static void expect_missing(const struct site *site, const struct cargo *c, uint64_t n_files,
+                           uint64_t bytes)
+{
+    uint64_t n_found = 99, bytes_found = 99;
+
+    cargo_count_missing(c, &(struct place){ site->share, "p" }, &n_found, &bytes_found);
+    assert_int_equal(n_found, n_files);
+    assert_int_equal(bytes_found, bytes);
+}
+
+static void what_is_on_the_share_is_not_missing(void **state)
+{
+    const struct site *site = *state;
+    struct place to = { site->share, "p" };
+    struct cargo c;
+
+    put(site, "run.sh", "1234567890");
+    put(site, "data/a", "12345");
+    put(site, "data/b/c", "1");
+    c = load(site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
+    expect_missing(site, &c, 3, 16);
+    assert_int_equal(cargo_upload(&c, &to, NULL), 0);
+    expect_missing(site, &c, 0, 0);
+    cargo_free(&c);
+    put(site, "data/b/c", "22");
+    c = load(site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
+    expect_missing(site, &c, 2, 7);
+    cargo_free(&c);
+}
+
+static void the_same_content_is_missing_once(void **state)
+{
+    const struct site *site = *state;
+    struct cargo c;
+
+    put(site, "one", "12345");
+    put(site, "two", "12345");
+    c = load(site, "project: p\ncommand: x\nsource: []\ndata: [one, two]\n");
+    expect_missing(site, &c, 1, 5);
+    cargo_free(&c);
+}
+
+static void a_container_of_ones_own_is_among_the_data(void **state)
+{
+    const struct site *site = *state;
+    struct work work = { 0 };
+    struct cargo c;
+    struct spec s;
+
+    put(site, "images/py.sif", "123");
+    put(site, "s.yaml", "project: p\ncommand: x\nsource: []\ncontainer: images/py.sif\n");
+    assert_int_equal(spec_read(site->file, site->arena, &s, NULL), 0);
+    assert_int_equal(cargo_load(&c, &s, site->share, true, NULL), 0);
+    cargo_sign(&c, &s, site->arena, &work);
+    assert_int_equal(work.data.n, 1);
+    assert_string_equal(((struct data_entry *)work.data.items)[0].name, "py.sif");
+    assert_string_equal(s.work.container, "py.sif");
+    expect_missing(site, &c, 1, 3);
+    cargo_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_on_the_share_is_not_missing, open_site, close_site),
+        cmocka_unit_test_setup_teardown(the_same_content_is_missing_once, open_site, close_site),
+        cmocka_unit_test_setup_teardown(a_container_of_ones_own_is_among_the_data, open_site,
+                                        close_site),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

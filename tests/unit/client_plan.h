@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_plan.h - a plan from the text of the keys that make it
+ *
+ * Include after cmocka.h.
+ */
+#ifndef LUDWIG_TESTS_UNIT_CLIENT_PLAN_H
+#define LUDWIG_TESTS_UNIT_CLIENT_PLAN_H
+
+#include <string.h>
+
+#include "client/plan.h"
+
+static const struct key plan_keys[] = {
+    { .name = "params",
+      .type = KEY_CUSTOM,
+      .offset = offsetof(struct plan, params),
+      .read = params_read },
+    { .name = "method",
+      .type = KEY_CUSTOM,
+      .offset = offsetof(struct plan, method),
+      .read = plan_read_method },
+    { .name = "samples", .type = KEY_INT, .offset = offsetof(struct plan, samples) },
+    { .name = "seed", .type = KEY_INT, .offset = offsetof(struct plan, seed) },
+    { .name = "zip",
+      .type = KEY_CUSTOM,
+      .offset = offsetof(struct plan, zip),
+      .read = plan_read_zip },
+    { .name = "when",
+      .type = KEY_CUSTOM,
+      .offset = offsetof(struct plan, when),
+      .read = plan_read_when },
+    { .name = "exclude",
+      .type = KEY_CUSTOM,
+      .offset = offsetof(struct plan, exclude),
+      .read = plan_read_exclude },
+    { .name = "include",
+      .type = KEY_CUSTOM,
+      .offset = offsetof(struct plan, include),
+      .read = plan_read_include },
+    { .name = NULL },
+};
+
+static inline struct spot plan_spot(const struct yaml_node *node)
+{
+    struct spot spot = { 0 };
+
+    if (node != NULL)
+        spot = (struct spot){ node->line, node->column };
+    return spot;
+}
+
+/* Reads it and, when that went well, checks it; errors call the file "f". */
+static inline int plan_parse(const char *text, struct arena *a, struct plan *p, struct err *e)
+{
+    struct keys_reader r = { .file = "f", .arena = a };
+    const struct yaml_node *root = yaml_parse("f", text, strlen(text), a, e);
+
+    *p = (struct plan){ 0 };
+    if (root == NULL)
+        return -1;
+    if (keys_read(&r, plan_keys, root, p) == 0) {
+        p->method_at = plan_spot(yaml_get(root, "method"));
+        p->samples_at = plan_spot(yaml_get(root, "samples"));
+        plan_check(p, &r);
+    }
+    return keys_end(&r, e);
+}
+
+/* One that must be without errors. */
+static inline struct plan *plan_from(const char *text, struct arena *a)
+{
+    struct plan *p = arena_alloc(a, sizeof *p);
+    struct err e = { 0 };
+
+    if (plan_parse(text, a, p, &e) < 0)
+        fail_msg("%s\n%s", text, e.text);
+    return p;
+}
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server_player.h - a worker that a test plays, and the scene it plays in
+ */
+#ifndef LUDWIG_TESTS_SERVER_PLAYER_H
+#define LUDWIG_TESTS_SERVER_PLAYER_H
+
+#include "tests/unit/server_fixture.h"
+
+#include "server/attempts.h"
+#include "server/lease.h"
+
+enum { PLAYER_MAX = 1500 };
+
+/* A worker as these tests play it: it remembers what it was handed. */
+struct player {
+    struct peer *peer;
+    uid_t uid; /* as whom it connects; 0: as the test runs */
+    struct msg_register reg;
+    struct assignment hand[PLAYER_MAX];
+    size_t n_hand;
+    size_t n_hands; /* messages */
+    struct token stopped[PLAYER_MAX];
+    size_t n_stopped;
+    struct token recalled[PLAYER_MAX];
+    size_t n_recalled;
+    int64_t seq;
+};
+
+static inline void keep(struct player *w, const struct envelope *m)
+{
+    if (m->type == MSG_HAND) {
+        struct msg_hand hand;
+        const struct assignment *items;
+
+        read_body(w->peer, m, &hand);
+        items = hand.assignments.items;
+        w->n_hands++;
+        for (size_t i = 0; i < hand.assignments.n; i++) {
+            assert_true(w->n_hand < PLAYER_MAX);
+            w->hand[w->n_hand++] = items[i];
+        }
+    } else if (m->type == MSG_STOP_ATTEMPTS) {
+        struct msg_stop_attempts order;
+        const struct token_entry *items;
+
+        read_body(w->peer, m, &order);
+        items = order.tokens.items;
+        for (size_t i = 0; i < order.tokens.n; i++)
+            w->stopped[w->n_stopped++] = items[i].token;
+    } else if (m->type == MSG_RECALL) {
+        struct msg_recall order;
+        const struct token_entry *items;
+
+        read_body(w->peer, m, &order);
+        items = order.tokens.items;
+        for (size_t i = 0; i < order.tokens.n; i++)
+            w->recalled[w->n_recalled++] = items[i].token;
+    }
+}
+
+/* Takes in all that has come. */
+static inline void listen_to(struct player *w)
+{
+    struct envelope m;
+
+    fixture_settle(w->peer->f);
+    while (peer_look(w->peer, &m) == 1) {
+        m.body = value_copy(w->peer->f->arena, &m.body);
+        keep(w, &m);
+        fixture_turn(w->peer->f);
+    }
+}
+
+static inline struct msg_registered join(struct fixture *f, struct player *w, const char *node,
+                                         int64_t cpus)
+{
+    struct msg_registered answer;
+    struct envelope m;
+    int64_t re;
+
+    if (token_is_zero(&w->reg.worker)) {
+        token_make(&w->reg.worker);
+        w->reg.boot_id = "boot";
+        w->reg.node = node;
+        w->reg.kind = "node";
+        w->reg.cpus_milli = 1000 * cpus;
+        w->reg.memory_bytes = INT64_C(1) << 40;
+    }
+    token_make(&w->reg.incarnation);
+    w->peer = peer_connect(f);
+    peer_hello(w->peer, "ludwig-worker");
+    if (w->uid != 0)
+        w->peer->conn->uid = w->uid;
+    re = peer_send(w->peer, MSG_REGISTER, &w->reg);
+    for (;;) {
+        assert_true(peer_receive_any(w->peer, &m) >= 0);
+        if (m.re == re)
+            break;
+        keep(w, &m);
+    }
+    assert_int_equal(m.type, MSG_REGISTERED);
+    read_body(w->peer, &m, &answer);
+    listen_to(w);
+    return answer;
+}
+
+static inline enum verdict report(struct player *w, struct report r)
+{
+    struct msg_report body = { { &r, 1 } };
+    struct msg_verdicts answer;
+    struct envelope m;
+    int64_t re;
+
+    r.seq = ++w->seq;
+    if (r.signal == 0)
+        r.signal = SCHEMA_NONE;
+    re = peer_send(w->peer, MSG_REPORT, &body);
+    for (;;) {
+        assert_true(peer_receive_any(w->peer, &m) >= 0);
+        if (m.re == re)
+            break;
+        keep(w, &m);
+    }
+    assert_int_equal(m.type, MSG_VERDICTS);
+    read_body(w->peer, &m, &answer);
+    assert_int_equal(answer.verdicts.n, 1);
+    listen_to(w);
+    return (enum verdict)((const struct verdict_entry *)answer.verdicts.items)->verdict;
+}
+
+static inline enum verdict tell(struct player *w, const struct assignment *a,
+                                enum attempt_event event)
+{
+    return report(w, (struct report){ .token = a->token,
+                                      .event = (int)event,
+                                      .at = 5000,
+                                      .started_at = 4000,
+                                      .ended_at = 5000 });
+}
+
+/* What the server says about job no of the sweep. */
+static inline struct job_info job_of(struct peer *client, int64_t sweep, int64_t no)
+{
+    struct msg_get_jobs ask = { .sweep = sweep, .after = no - 1, .last = no, .limit = 1 };
+    struct msg_job_page page;
+
+    peer_ask(client, MSG_GET_JOBS, &ask, &page);
+    assert_int_equal(page.jobs.n, 1);
+    return *(const struct job_info *)page.jobs.items;
+}
+
+static inline struct sweep_info sweep_of(struct peer *client, int64_t sweep)
+{
+    struct msg_get_sweeps ask = { .sweep = sweep, .limit = 1 };
+    struct msg_sweep_page page;
+
+    peer_ask(client, MSG_GET_SWEEPS, &ask, &page);
+    assert_int_equal(page.sweeps.n, 1);
+    return *(const struct sweep_info *)page.sweeps.items;
+}
+
+static inline void cancel(struct peer *client, int64_t sweep, int64_t no)
+{
+    struct target target = { sweep, no, no };
+    struct msg_cancel body = { .targets = { &target, 1 } };
+
+    peer_ask(client, MSG_CANCEL, &body, NULL);
+}
+
+static inline void retry(struct peer *client, int64_t sweep, int64_t no)
+{
+    struct target target = { sweep, no, no };
+    struct msg_retry body = { .targets = { &target, 1 } };
+
+    peer_ask(client, MSG_RETRY, &body, NULL);
+}
+
+struct scene {
+    struct fixture *f;
+    struct peer *client;
+    int64_t sweep;
+    struct player w;
+};
+
+static inline struct scene *scene_open(void)
+{
+    struct scene *s = mem_alloc(sizeof *s);
+
+    s->f = fixture_open();
+    s->client = client_connect(s->f);
+    return s;
+}
+
+/* One job queued, one worker that has been handed it. */
+static inline int set_up(void **state)
+{
+    struct scene *s = scene_open();
+
+    s->sweep = submit_all(s->client, submit_of("p", 1), 1, 1).sweep;
+    join(s->f, &s->w, "n1", 4);
+    *state = s;
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    struct scene *s = *state;
+
+    if (s->w.peer != NULL)
+        peer_close(s->w.peer);
+    peer_close(s->client);
+    fixture_close(s->f);
+    free(s);
+    return 0;
+}
+
+static inline void leave(struct scene *s)
+{
+    peer_close(s->w.peer);
+    s->w.peer = NULL;
+    fixture_settle(s->f);
+}
+
+/* As if the lease of every silent worker had run out. */
+static inline void let_leases_end(struct scene *s)
+{
+    s->f->sv.conf.lease_ms = 0;
+    leases_load(&s->f->sv, NULL);
+    for (int i = 0; i < 5; i++)
+        fixture_settle(s->f);
+    s->f->sv.conf.lease_ms = 600000;
+}
+
+#endif

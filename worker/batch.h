@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * batch.h - attempts that share one process, and with it a slot and a runner
+ *
+ * Most have one member.  Those of several were handed out as a batch: they wait for
+ * their data together, start together, and leave one by one as they end.  A batch
+ * lasts until it has neither members nor a process.
+ */
+#ifndef LUDWIG_WORKER_BATCH_H
+#define LUDWIG_WORKER_BATCH_H
+
+#include "worker/orders.h"
+#include "worker/ring.h"
+#include "worker/slots.h"
+
+struct attempt;
+struct runner;
+
+struct batch {
+    struct ring ring;      /* shared: among those in struct attempts */
+    struct ring orphan;    /* among those whose processes are being killed */
+    struct ring members;   /* struct attempt, in order of arrival */
+    struct token token;    /* LUDWIG_ATTEMPT of its process: the batch's, or of the only member */
+    bool is_shared;        /* handed out as a batch */
+    bool is_held;          /* somebody walks through it: it lasts that long */
+    struct runner *runner; /* who has it; NULL: nobody, or it is not known yet */
+    struct slot_item slot;
+};
+
+/* Of an attempt with this order, or for its process (order_is_process). */
+struct batch *batch_create(const struct order *order, int64_t number);
+void batch_destroy(struct batch *b);
+
+/* NULL: there is none any more. */
+struct attempt *batch_first(const struct batch *b);
+bool batch_is_over(const struct batch *b);
+
+/* The attempt needs a process no more; the batch may be over by that. */
+void batch_leave(struct attempt *a);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * carry.h - what an attempt leaves for the next one goes the way of its result
+ *
+ *   prepare   copy its checkpoint folder to the share, under a temporary name
+ *   (the group is synced)
+ *   fence     it gets its name
+ *   (the folders are synced)
+ *   finish    older ones are removed; all of them, when the job has a result
+ *
+ * Of attempts that came to nothing, for whatever reason, cancelled ones too.  Where the
+ * newest one on the share is the same already, there is nothing to copy.
+ */
+#ifndef LUDWIG_WORKER_CARRY_H
+#define LUDWIG_WORKER_CARRY_H
+
+#include "worker/group.h"
+#include "worker/kept.h"
+#include "worker/keep.h"
+
+enum carry_step {
+    CARRY_NOTHING,
+    CARRY_COPIED, /* whole, under the temporary name */
+    CARRY_KEPT,   /* under its name */
+    CARRY_DROPPED /* the job has a result: it needs none any more */
+};
+
+/* r->carry. */
+struct carry {
+    enum carry_step step;
+    struct group_folder *folder; /* NULL: not opened */
+    const char *temporary;
+    struct kept as;
+};
+
+struct result;
+
+int carry_prepare(struct result *r, struct group *g, struct err *e);
+int carry_fence(struct result *r, struct err *e);
+/* What cannot be removed holds up nobody. */
+void carry_finish(struct result *r, struct group *g);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * oom.h - did a job end because memory ran out?
+ *
+ * The kernel counts the processes that it ended for lack of memory, per control group
+ * (version 2: memory.events, which counts those of groups below ours too; version 1:
+ * memory.oom_control).  Jobs that share a group share the counter, so that it says
+ * something about a job only with the job's own SIGKILL.  Where nobody counts, a SIGKILL
+ * that came when the job had nearly all the memory it may have is called likely.
+ */
+#ifndef LUDWIG_WORKER_OOM_H
+#define LUDWIG_WORKER_OOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+struct oom {
+    char *root;
+    char *folder; /* of the control group this process is in; NULL: none is known */
+    size_t top;   /* the folder's first bytes that are the mount point */
+    bool is_v2;
+    int kills_fd; /* -1: nobody counts */
+};
+
+/* What is not known of this machine is simply not known.  root: what lies below / , "" but
+ * for tests. */
+void oom_open(struct oom *o, const char *root);
+void oom_close(struct oom *o);
+
+/* How many processes the kernel ended here so far; -1: not known. */
+int64_t oom_kills(const struct oom *o);
+/* What all processes here may have together: the group's limit, or the machine's memory; 0: not
+ * known. */
+int64_t oom_limit_bytes(const struct oom *o);
+
+/* What is known about an end that nobody here asked for. */
+struct oom_evidence {
+    int status;            /* of the main process, as wait(2) tells it */
+    bool has_kills;        /* the counter rose while the job ran */
+    int64_t max_rss_bytes; /* of its largest process, among those that were waited for */
+    int64_t memory_bytes;  /* what the job said it needs; 0: nothing */
+    int64_t limit_bytes;   /* see oom_limit_bytes */
+};
+
+/* Appends what happened, in words, when memory ran out, or that is likely. */
+bool oom_judge(const struct oom_evidence *x, struct buf *reason);
+
+#endif
