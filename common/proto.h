@@ -198,7 +198,7 @@ struct msg_drained {
 struct msg_preview {
     const char *project;
     int64_t reps;
-    int reuse; /* enum reuse */
+    int reuse;            /* enum reuse */
     struct digest work;   /* work_digest */
     struct bytes configs; /* msgpack array of param2vals */
 };

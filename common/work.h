@@ -45,7 +45,7 @@ struct resources {
 struct checkpoint {
     const char *signal; /* "SIGUSR1"; NULL: nobody asks */
     int64_t grace_ms;   /* how long it then has */
-    int64_t every_ms;   /* how often $LUDWIG_CHECKPOINT is copied to the share; 0: only at the end */
+    int64_t every_ms; /* how often $LUDWIG_CHECKPOINT is copied to the share; 0: only at the end */
 };
 
 struct work {

@@ -202,12 +202,13 @@ static int read_metrics(struct server *sv, int64_t attempt, struct arena *a, str
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1) {
-        items[n++] = (struct metric){ .name = copy_text(a, s, 0),
-                                      .value = float_or_nan(s, 1),
-                                      .step = stmt_int(s, 2),
-                                      .min = float_or_nan(s, 3),
-                                      .max = float_or_nan(s, 4),
-                                      .n = stmt_int(s, 5) };
+        items[n] = (struct metric){ .name = copy_text(a, s, 0),
+                                    .value = float_or_nan(s, 1),
+                                    .step = stmt_int(s, 2),
+                                    .min = float_or_nan(s, 3),
+                                    .max = float_or_nan(s, 4),
+                                    .n = stmt_int(s, 5) };
+        n++;
         *size_bytes += METRIC_ABOUT_BYTES;
     }
     *metrics = (struct list){ items, n };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* worker_chunk.c - tests of worker/chunk.c and worker/follow.c: what the process of a batch is
- * told, and what it reports */
+/* worker_chunk.c - what the process of a batch is told (chunk.c), and what it reports (follow.c) */
 
 #include <setjmp.h>
 #include <stdarg.h>
