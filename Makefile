@@ -142,7 +142,7 @@ FORCE:
 # --- installing -----------------------------------------------------------------
 
 .PHONY: install uninstall clean
-docs      := LICENSE README.md docs/json.md docs/sweep.schema.json
+docs      := LICENSE README.md $(wildcard docs/*.md) docs/sweep.schema.json
 man_pages := $(wildcard docs/man/*.[158])
 share     := $(DESTDIR)$(PREFIX)/share
 # of each shell: its name, where it looks

@@ -42,12 +42,12 @@ static double quantile(const double *sorted, size_t n, double q)
     return sorted[i] + (place - below) * (sorted[i + 1] - sorted[i]);
 }
 
-static bool has_nan(const double *values, size_t n)
+static bool all_finite(const double *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (isnan(values[i]))
-            return true;
-    return false;
+        if (!isfinite(values[i]))
+            return false;
+    return true;
 }
 
 void stats_of(struct stats *s, double *values, size_t n)
@@ -55,7 +55,7 @@ void stats_of(struct stats *s, double *values, size_t n)
     const double none = (double)NAN;
 
     *s = (struct stats){ (int64_t)n, none, none, none, none, none, none, none };
-    if (n == 0 || has_nan(values, n))
+    if (n == 0 || !all_finite(values, n))
         return;
     qsort(values, n, sizeof *values, compare_numbers);
     add_moments(s, values, n);
@@ -78,6 +78,7 @@ static void free_config(struct config_result *c)
     for (size_t i = 0; i < c->n_measures; i++)
         free(c->measures[i].samples);
     free(c->measures);
+    free(c->jobs);
 }
 
 void aggregate_free(struct aggregate *g)
@@ -176,9 +177,27 @@ static void add_sample(struct measure *m, const struct metric *value)
     bool has_range = !isnan(value->min) && !isnan(value->max) && value->n > 0;
 
     mem_grow((void **)&m->samples, &m->capacity, m->n, sizeof *m->samples);
+    m->n_nan += !isfinite(value->value);
     m->samples[m->n++] = (struct sample){ .last = value->value,
                                           .min = has_range ? value->min : value->value,
                                           .max = has_range ? value->max : value->value };
+}
+
+static void note_job(struct aggregate *g, struct config_result *c, const struct job_result *r)
+{
+    mem_grow((void **)&c->jobs, &c->jobs_capacity, c->n_jobs, sizeof *c->jobs);
+    c->jobs[c->n_jobs++] =
+        (struct config_job){ arena_strdup(g->arena, r->job), r->state == JOB_DONE };
+}
+
+static bool has_nan(const struct job_result *r)
+{
+    const struct metric *metrics = r->metrics.items;
+
+    for (size_t i = 0; i < r->metrics.n; i++)
+        if (!isfinite(metrics[i].value))
+            return true;
+    return false;
 }
 
 static void count_job(struct aggregate *g, struct config_result *c, const struct job_result *r)
@@ -198,9 +217,11 @@ void aggregate_add(struct aggregate *g, const struct job_result *r)
     struct config_result *c = find_config(g, r);
     const struct metric *metrics = r->metrics.items;
 
+    note_job(g, c, r);
     count_job(g, c, r);
     if (r->state != JOB_DONE)
         return;
+    c->n_nan += has_nan(r);
     for (size_t i = 0; i < r->metrics.n; i++)
         add_sample(make_measure(c, make_metric(g, metrics[i].name)), &metrics[i]);
 }

@@ -23,7 +23,7 @@ struct stats {
     double max;
 };
 
-/* Sorts values. */
+/* Sorts values.  One that is not finite leaves all of it undefined. */
 void stats_of(struct stats *s, double *values, size_t n);
 
 /* What one job reported of a measure. */
@@ -34,15 +34,24 @@ struct sample {
 struct measure {
     struct sample *samples;
     size_t n, capacity;
+    int64_t n_nan;     /* whose last value is not finite */
     struct stats last; /* of the last value of each job */
     struct stats best; /* of the best value of each job, by the measure's goal */
+};
+
+struct config_job {
+    const char *job; /* "7.13" */
+    bool done;
 };
 
 struct config_result {
     const char *param_name;
     struct value params;
     int64_t n_done, n_failed, n_cancelled, n_left; /* jobs; left: not over yet */
-    const char *reason;                            /* of the first that failed, or NULL */
+    int64_t n_nan;           /* of those that are done, with a last value that is not finite */
+    struct config_job *jobs; /* in the order they came */
+    size_t n_jobs, jobs_capacity;
+    const char *reason;       /* of the first that failed, or NULL */
     struct measure *measures; /* one for each of the aggregate's metrics; n may be 0 */
     size_t n_measures;        /* those beyond have no value */
 };

@@ -2,10 +2,26 @@
 /* cargo.c - the files that a sweep takes along: its source, and its data */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "client/cargo.h"
 #include "client/conf.h"
+#include "client/out.h"
+#include "client/text.h"
+#include "common/io.h"
+#include "common/layout.h"
 #include "common/path.h"
+#include "common/units.h"
+#include "common/yaml.h"
+
+/* Every job gets a copy of its source, so that a large one is seldom meant. */
+enum { SOURCE_USUAL_BYTES = 100 * 1024 * 1024 };
+
+/* Larger files are not looked into. */
+enum { SWEEP_FILE_MAX_BYTES = 1024 * 1024 };
+
+enum { SHOWN_LEFT_OUT = 8 };
 
 /* What everything is without. */
 struct left_out {
@@ -35,17 +51,92 @@ static void leave_out_sweep(struct left_out *out, struct arena *a, const struct 
         leave_out(out, a, data[i].path);
 }
 
-static int add_everything(struct tree *t, const struct spec *s, struct left_out *out, struct err *e)
+static bool has_marker(const char *dir)
 {
-    struct tree_skips skips = { .ignore = ignore_create(s->folder, true, e) };
+    char *path = path_join(dir, LAYOUT_FETCHED);
+    bool found = access(path, F_OK) == 0;
+
+    free(path);
+    return found;
+}
+
+static bool is_sweep_key(const char *name)
+{
+    for (const struct key *key = spec_keys; key->name != NULL; key++)
+        if (strcmp(key->name, name) == 0)
+            return true;
+    return strncmp(name, "x-", 2) == 0;
+}
+
+/* With command: and no key that a sweep file has not: else it may be something of the program's. */
+static bool is_sweep_map(const struct yaml_node *root)
+{
+    if (root->type != VALUE_MAP || yaml_get(root, "command") == NULL)
+        return false;
+    for (size_t i = 0; i < root->n; i++)
+        if (!is_sweep_key(root->members[i].key))
+            return false;
+    return true;
+}
+
+static bool is_sweep_text(const char *path, const struct buf *text)
+{
+    struct arena *a = arena_create();
+    const struct yaml_node *root = yaml_parse(path, buf_text(text), text->n, a, NULL);
+    bool is_sweep = root != NULL && is_sweep_map(root);
+
+    arena_destroy(a);
+    return is_sweep;
+}
+
+static bool is_sweep_file(const char *path)
+{
+    const char *dot = strrchr(path_basename(path), '.');
+    struct buf text = { 0 };
+    struct stat st;
+    bool is_sweep = false;
+
+    if (dot == NULL || (strcmp(dot, ".yaml") != 0 && strcmp(dot, ".yml") != 0))
+        return false;
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SWEEP_FILE_MAX_BYTES &&
+        io_read_file(path, SWEEP_FILE_MAX_BYTES, &text, NULL) == 0)
+        is_sweep = is_sweep_text(path, &text);
+    buf_free(&text);
+    return is_sweep;
+}
+
+static bool leave_out_other(void *context, const char *from, const char *path, bool is_dir)
+{
+    struct cargo *c = context;
+
+    if (is_dir ? !has_marker(from) : strchr(path, '/') != NULL || !is_sweep_file(from))
+        return false;
+    mem_grow((void **)&c->left, &c->left_capacity, c->n_left, sizeof *c->left);
+    c->left[c->n_left++] = (struct cargo_left){ arena_strdup(c->source.arena, path), is_dir };
+    return true;
+}
+
+static int compare_left(const void *x, const void *y)
+{
+    return strcmp(((const struct cargo_left *)x)->path, ((const struct cargo_left *)y)->path);
+}
+
+static int add_everything(struct cargo *c, const struct spec *s, struct left_out *out,
+                          struct err *e)
+{
+    struct tree_skips skips = { .ignore = ignore_create(s->folder, true, e),
+                                .leaves_out = leave_out_other,
+                                .context = c };
     int result = -1;
 
     if (skips.ignore == NULL)
         return -1;
-    leave_out_sweep(out, t->arena, s);
+    leave_out_sweep(out, c->source.arena, s);
     skips.paths = out->paths;
     skips.n = out->n;
-    result = tree_add(t, s->folder, "", &skips, e);
+    result = tree_add(&c->source, s->folder, "", &skips, e);
+    if (c->n_left > 1)
+        qsort(c->left, c->n_left, sizeof *c->left, compare_left);
     ignore_destroy(skips.ignore);
     return result;
 }
@@ -104,9 +195,10 @@ static bool takes_everything(const struct spec *s)
     return !s->has_source;
 }
 
-static int load_source(struct tree *t, const struct spec *s, const char *share, struct err *e)
+static int load_source(struct cargo *c, const struct spec *s, const char *share, struct err *e)
 {
     const char *const *paths = s->source.items;
+    struct tree *t = &c->source;
     char *state = conf_state_dir();
     struct left_out out = { 0 };
     int result = 0;
@@ -115,9 +207,9 @@ static int load_source(struct tree *t, const struct spec *s, const char *share, 
     if (share != NULL)
         leave_out(&out, t->arena, share);
     if (takes_everything(s))
-        result = add_everything(t, s, &out, e);
-    else
-        for (size_t i = 0; i < s->source.n && result == 0; i++)
+        result = add_everything(c, s, &out, e);
+    for (size_t i = 0; i < s->source.n && result == 0; i++)
+        if (strcmp(paths[i], ".") != 0)
             result = add_named(t, s, paths[i], &out, e);
     free(out.paths);
     free(state);
@@ -144,7 +236,7 @@ int cargo_load(struct cargo *c, const struct spec *s, const char *share, bool wi
 {
     *c = (struct cargo){ 0 };
     tree_init(&c->source);
-    if (load_source(&c->source, s, share, e) < 0)
+    if (load_source(c, s, share, e) < 0)
         return -1;
     if (tree_end(&c->source, with_digests, e) < 0)
         return err_wrap(e, "source");
@@ -156,6 +248,7 @@ void cargo_free(struct cargo *c)
     for (size_t i = 0; i < c->n_data; i++)
         tree_free(&c->data[i]);
     free(c->data);
+    free(c->left);
     tree_free(&c->source);
     *c = (struct cargo){ 0 };
 }
@@ -170,6 +263,43 @@ void cargo_sign(const struct cargo *c, const struct spec *s, struct arena *a, st
     for (size_t i = 0; i < c->n_data; i++)
         entries[i] = (struct data_entry){ data[i].name, c->data[i].digest };
     work->data = (struct list){ entries, c->n_data };
+}
+
+void cargo_note_size(const struct cargo *c)
+{
+    struct buf size = { 0 };
+
+    if (c->source.bytes <= SOURCE_USUAL_BYTES)
+        return;
+    units_add_size(&size, (int64_t)c->source.bytes);
+    out_note("note: the source has %s in %zu file%s, and each job gets a copy; source: in the file "
+             "or a .ludwigignore can leave some out",
+             buf_text(&size), c->source.n_files, c->source.n_files == 1 ? "" : "s");
+    buf_free(&size);
+}
+
+void cargo_add_left_out(const struct cargo *c, struct buf *out)
+{
+    size_t n = c->n_left < SHOWN_LEFT_OUT ? c->n_left : SHOWN_LEFT_OUT;
+
+    for (size_t i = 0; i < n; i++) {
+        buf_add_str(out, i > 0 ? ", " : "");
+        text_add_harmless(out, c->left[i].path, strlen(c->left[i].path), "");
+        buf_add_str(out, c->left[i].is_results ? "/ (fetched results)" : " (a sweep file)");
+    }
+    if (c->n_left > n)
+        buf_printf(out, " and %zu more", c->n_left - n);
+}
+
+void cargo_note_left_out(const struct cargo *c)
+{
+    struct buf line = { 0 };
+
+    if (c->n_left == 0)
+        return;
+    cargo_add_left_out(c, &line);
+    out_note("note: left out of the source: %s; what source: names is taken", buf_text(&line));
+    buf_free(&line);
 }
 
 int cargo_upload(const struct cargo *c, const struct place *to, struct err *e)

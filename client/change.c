@@ -7,6 +7,7 @@
 
 #include "client/change.h"
 #include "client/confirm.h"
+#include "client/jobinfo.h"
 #include "client/out.h"
 #include "client/pages.h"
 #include "client/progress.h"
@@ -39,7 +40,7 @@ struct changing {
 static struct job_filter filter_of(const struct changing *c)
 {
     return (struct job_filter){ stateopt_names(&stateopt_jobs, c->change->states, c->arena),
-                                c->where };
+                                c->where, c->options->quiet };
 }
 
 static int take_matches(void *context, const struct job_info *jobs, size_t n, struct err *e)
@@ -71,7 +72,8 @@ static int find_targets(struct changing *c, const struct opt_words *words, struc
     struct targets found = { .arena = c->arena };
     struct job_filter filter = filter_of(c);
 
-    if (selector_targets_of(c->rpc, c->options->user, words, c->arena, &c->targets, e) < 0)
+    if (selector_targets_of(c->rpc, c->options->user, words, c->arena, &c->targets, e) < 0 ||
+        selector_check_jobs(c->rpc, &c->targets, e) < 0)
         return -1;
     if (c->where == NULL || c->targets.n == 0)
         return 0;
@@ -195,6 +197,13 @@ static int send_targets(const struct changing *c, int64_t *jobs, struct err *e)
 
 /* ---- what is said ---- */
 
+/* Jobs of a sweep that is paused wait for the sweep, whatever is done to them. */
+static bool is_held_back(const struct changing *c, const struct target *t,
+                         const struct sweep_info *info)
+{
+    return c->change->type == MSG_RESUME && info->state == SWEEP_PAUSED && !target_is_whole(t);
+}
+
 static void explain_sweep(const struct changing *c, const struct target *t,
                           const struct sweep_info *info)
 {
@@ -205,6 +214,9 @@ static void explain_sweep(const struct changing *c, const struct target *t,
         out_note("sweep %" PRId64 " is over: nothing to %s", t->sweep, what->verb);
     else if (info->state == SWEEP_PAUSED && what->type == MSG_PAUSE && target_is_whole(t))
         out_note("sweep %" PRId64 " is paused: there is no further job to keep back", t->sweep);
+    else if (is_held_back(c, t, info))
+        out_note("sweep %" PRId64 " is paused as a whole: ludwig resume %" PRId64, t->sweep,
+                 t->sweep);
     else
         out_note("sweep %" PRId64 ": %s %s: nothing to %s", t->sweep, whose, what->idle,
                  what->verb);
@@ -235,14 +247,40 @@ static int explain(const struct changing *c, struct err *e)
     return 0;
 }
 
+/* Some jobs were changed, and yet may not run. */
+static int say_held_back(const struct changing *c, struct err *e)
+{
+    const struct target *items = c->targets.items;
+    struct sweep_info info;
+    int n = 0;
+
+    for (size_t i = 0; c->change->type == MSG_RESUME && i < c->targets.n; i++) {
+        if (target_is_whole(&items[i]) || (i > 0 && items[i].sweep == items[i - 1].sweep))
+            continue;
+        if (n++ == SWEEPS_EXPLAINED)
+            break;
+        if (pages_sweep(c->rpc, items[i].sweep, &info, e) < 0)
+            return -1;
+        if (is_held_back(c, &items[i], &info))
+            explain_sweep(c, &items[i], &info);
+    }
+    return 0;
+}
+
+static int say_changes(const struct changing *c, int64_t jobs, struct err *e)
+{
+    if (jobs == 0)
+        return explain(c, e);
+    out_note("%" PRId64 " job%s %s", jobs, jobs == 1 ? "" : "s", c->change->done);
+    return say_held_back(c, e);
+}
+
 static int tell(const struct changing *c, int64_t jobs, struct err *e)
 {
     const struct msg_changed changed = { jobs };
     struct buf out = { 0 };
 
-    if (!c->options->quiet && jobs > 0)
-        out_note("%" PRId64 " job%s %s", jobs, jobs == 1 ? "" : "s", c->change->done);
-    if (!c->options->quiet && jobs == 0 && explain(c, e) < 0)
+    if (!c->options->quiet && say_changes(c, jobs, e) < 0)
         return -1;
     if (!c->options->json)
         return 0;
@@ -276,7 +314,7 @@ int change_jobs(struct cli *cli, const struct change_options *o, const struct ch
     if (selector_check(&cli->args, e) < 0)
         return -1;
     if (o->where != NULL) {
-        changing.where = where_parse(o->where, cli->arena, e);
+        changing.where = jobinfo_parse_where(o->where, cli->arena, e);
         if (changing.where == NULL)
             return -1;
     }

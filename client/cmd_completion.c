@@ -4,22 +4,13 @@
 
 #include "client/completion.h"
 #include "client/out.h"
-#include "common/suggest.h"
 
 static const struct completion_shell *find_shell(const char *name, struct err *e)
 {
-    struct suggest nearest = { .word = name };
-
-    for (const struct completion_shell *s = completion_shells; s->name != NULL; s++) {
+    for (const struct completion_shell *s = completion_shells; s->name != NULL; s++)
         if (strcmp(s->name, name) == 0)
             return s;
-        suggest_try(&nearest, s->name);
-    }
-    if (nearest.best != NULL)
-        err_set(e, ERR_USAGE, "there is no script for '%s' (did you mean '%s'?)", name,
-                nearest.best);
-    else
-        err_set(e, ERR_USAGE, "there is no script for '%s': bash, zsh or fish", name);
+    err_set(e, ERR_USAGE, "there is no script for '%s': bash, zsh or fish", name);
     return NULL;
 }
 

@@ -12,7 +12,7 @@
 #include "client/text.h"
 
 /* What stands before a line goes on below it. */
-enum { INDENT = 9 };
+enum { INDENT = 9, WIDTH_MAX = 79 };
 
 struct options {
     bool json;
@@ -35,6 +35,14 @@ static void add_verdict(struct buf *out, int verdict)
     buf_printf(out, "%*s", (int)(INDENT - strlen(name)), "");
 }
 
+/* Long lines are hard to read on a wide terminal too. */
+static size_t width(void)
+{
+    size_t columns = out_columns(STDOUT_FILENO);
+
+    return columns < WIDTH_MAX ? columns : WIDTH_MAX;
+}
+
 static void add_finding(struct buf *out, const struct finding *f)
 {
     struct buf line = { 0 }, harmless = { 0 };
@@ -45,7 +53,7 @@ static void add_finding(struct buf *out, const struct finding *f)
     text_add_harmless(&harmless, buf_text(&line), line.n, "");
     add_verdict(out, f->verdict);
     if (out_is_terminal(STDOUT_FILENO))
-        opt_add_wrapped(out, INDENT, INDENT, buf_text(&harmless));
+        opt_add_wrapped_to(out, width(), INDENT, INDENT, buf_text(&harmless));
     else
         buf_printf(out, "%s\n", buf_text(&harmless));
     buf_free(&line);

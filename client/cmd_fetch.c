@@ -288,6 +288,15 @@ static int copy_all(struct fetch *f, struct err *e)
     return result;
 }
 
+/* A folder of the user's with other things in it is left as it is: it may be the source itself. */
+static int mark(struct fetch *f, struct err *e)
+{
+    static const char *const own[] = { "runs", "logs", "failed", NULL };
+    static const char text[] = "Results that `ludwig fetch` copied: no part of a sweep's source.\n";
+
+    return copy_mark(f->copy, LAYOUT_FETCHED, text, own, e);
+}
+
 static int fetch(struct fetch *f, const char *to, struct err *e)
 {
     struct sharefs *fs;
@@ -303,7 +312,7 @@ static int fetch(struct fetch *f, const char *to, struct err *e)
         f->copy = copy_open(fs, f->to, e);
     if (f->copy != NULL) {
         copy_on_tick(f->copy, show_progress, f);
-        result = copy_all(f, e);
+        result = mark(f, e) < 0 ? -1 : copy_all(f, e);
     }
     copy_close(f->copy);
     sharefs_close(fs);
@@ -343,7 +352,7 @@ const struct command cmd_fetch = {
             "runs/param_003/JOB/, and with --logs and --failed also logs/ and failed/.\n"
             "Files that are there already with the same size and time are not copied again,\n"
             "so that a fetch that was interrupted goes on. Results that the sweep took over\n"
-            "from earlier ones come too.\n"
+            "from earlier ones come too. A file " LAYOUT_FETCHED " in DIR says what it is.\n"
             "\n"
             "  ludwig fetch last\n"
             "  ludwig fetch 7 results --logs --failed\n",

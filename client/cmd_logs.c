@@ -211,6 +211,16 @@ static int say_no_log(const struct viewer *v, const char *state, struct err *e)
     return err_set(e, ERR_NOT_FOUND, "job %s is %s; there is no log at %s", v->job, state, v->path);
 }
 
+/* For a person, who may look for why it was tried again. */
+static void say_attempt(const struct viewer *v, const struct job_info *info)
+{
+    if (v->attempt != OPT_UNSET || info->attempt < 2 || v->path == NULL ||
+        !out_is_terminal(STDOUT_FILENO) || !out_is_terminal(STDERR_FILENO))
+        return;
+    out_note("attempt %" PRId64 "; ludwig logs %s --attempt %" PRId64 " shows the one before",
+             info->attempt, v->job, info->attempt - 1);
+}
+
 static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool follows,
                 struct err *e)
 {
@@ -220,7 +230,10 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
     if (find_job(rpc, t, &page, e) < 0)
         return -1;
     info = page.jobs.items;
-    if (take_info(v, info, e) < 0 || check_attempt(v, info, follows, e) < 0 || copy_new(v, e) < 0)
+    if (take_info(v, info, e) < 0 || check_attempt(v, info, follows, e) < 0)
+        return -1;
+    say_attempt(v, info);
+    if (copy_new(v, e) < 0)
         return -1;
     if (v->file.fd < 0 && (!follows || v->ended))
         return say_no_log(v, job_state_names[info->state], e);

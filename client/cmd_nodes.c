@@ -37,7 +37,9 @@ enum { UP, DRAINED, LOST, N_STATES };
 
 static const char *const state_names[N_STATES] = { "up", "drained", "lost" };
 static const enum tone tones[N_STATES] = { TONE_GOOD, TONE_DIM, TONE_BAD };
-static const struct stateopt node_states = { state_names, N_STATES, ~0u, "no node is ever" };
+static const struct stateopt node_states = {
+    .names = state_names, .n = N_STATES, .allowed = ~0u, .refusal = "no node is ever"
+};
 
 /* N_STATES for one that this program does not know. */
 static unsigned state_of(const struct node_info *n)

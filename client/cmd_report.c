@@ -176,7 +176,13 @@ static void add_end(struct buf *lines, const struct options *o, const char *reas
 
 /* ---- the command ---- */
 
-/* Words with = are measures; with --failed, one without is the reason. */
+/* "loss=0.5"; what has blanks in it is rather a reason: "loss = nan". */
+static bool is_measure(const char *word)
+{
+    return strchr(word, '=') != NULL && word[strcspn(word, " \t\n")] == '\0';
+}
+
+/* With --failed, a word that is no measure is the reason. */
 static int sort_words(const struct cli *cli, struct opt_words *measures, const char **reason,
                       struct err *e)
 {
@@ -188,12 +194,13 @@ static int sort_words(const struct cli *cli, struct opt_words *measures, const c
     for (size_t i = 0; i < cli->args.n; i++) {
         char *word = cli->args.words[i];
 
-        if (o->failed == NULL || strchr(word, '=') != NULL) {
+        if (o->failed == NULL || is_measure(word)) {
             measures->words[measures->n++] = word;
             continue;
         }
         if (o->failed[0] != '\0' || n_reasons++ > 0)
-            return err_set(e, ERR_USAGE, "'%s' is one reason too many (put it in quotes)", word);
+            return err_set(e, ERR_USAGE,
+                           "'%s' is one reason too many: say --failed='REASON', in quotes", word);
         *reason = word;
     }
     if (measures->n == 0 && !o->done && o->failed == NULL)
@@ -243,12 +250,12 @@ const struct command cmd_report = {
     .help = "record measures of the job that this runs in",
     .more = "Every number beside step is a measure; the last value of each is its result.\n"
             "Where several jobs share a process (batch: in the sweep), --job says which one\n"
-            "is meant, and --done or --failed that this one is over, whatever comes of the\n"
-            "others.\n"
+            "is meant, and --done or --failed=REASON that this one is over, whatever comes\n"
+            "of the others. A reason with blanks stands in quotes.\n"
             "\n"
             "  ludwig report accuracy=0.93 step=4\n"
             "  ludwig report --job 7.13 accuracy=0.93 --done\n"
-            "  ludwig report --job 7.13 --failed 'loss is not a number'\n",
+            "  ludwig report --job 7.13 --failed='loss is not a number'\n",
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),

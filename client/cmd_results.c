@@ -17,6 +17,9 @@
 #include "common/path.h"
 #include "common/suggest.h"
 
+/* Of names that a message lists, and of jobs that a line does. */
+enum { NAMES_MAX = 20, JOBS_SHOWN = 8 };
+
 struct options {
     bool csv, json;
     const char *sort, *goal, *series, *where;
@@ -52,6 +55,7 @@ struct results {
     struct sweep_info info;
     struct aggregate aggregate;
     size_t n_configs; /* before any were left out */
+    bool has_own;     /* jobs of this sweep, not only of earlier ones */
     struct results_view view;
     struct where *where; /* NULL: all */
 };
@@ -90,15 +94,21 @@ static int each_result(struct results *r, take_fn take, void *to, struct err *e)
     return 0;
 }
 
+/* Whether "7.13" is a job of sweep 7. */
+static bool is_of_sweep(const char *job, int64_t sweep)
+{
+    char *end;
+    long long number = strtoll(job, &end, 10);
+
+    return end > job && *end == '.' && number == sweep;
+}
+
 static int take_result(struct results *r, const struct job_result *result, void *to, struct err *e)
 {
-    struct job_result kept = *result;
-
     (void)to;
     (void)e;
-    if (r->options->series != NULL)
-        kept.metrics = (struct list){ 0 }; /* they are read from the files */
-    aggregate_add(&r->aggregate, &kept);
+    r->has_own = r->has_own || is_of_sweep(result->job, r->sweep);
+    aggregate_add(&r->aggregate, result);
     return 0;
 }
 
@@ -114,21 +124,45 @@ static int parse_goal(const char *word, enum goal *goal, struct err *e)
     return err_set(e, ERR_USAGE, "--goal takes max or min, not '%s'", word);
 }
 
+/* "; there are accuracy, loss" */
+static char *measures_there_are(const struct aggregate *g)
+{
+    struct buf text = { 0 };
+
+    if (g->n_metrics == 0)
+        return mem_strdup("; no job has reported a measure");
+    buf_add_str(&text, g->n_metrics == 1 ? "; there is " : "; there are ");
+    for (size_t i = 0; i < g->n_metrics && i < NAMES_MAX; i++)
+        buf_printf(&text, "%s%s", i > 0 ? ", " : "", g->metrics[i]);
+    if (g->n_metrics > NAMES_MAX)
+        buf_printf(&text, " and %zu more", g->n_metrics - NAMES_MAX);
+    return buf_take(&text);
+}
+
+static int refuse_metric(const struct aggregate *g, enum err_kind kind, const char *option,
+                         const char *name, struct err *e)
+{
+    struct suggest nearest = { .word = name };
+    char *others = measures_there_are(g);
+
+    for (size_t i = 0; i < g->n_metrics; i++)
+        suggest_try(&nearest, g->metrics[i]);
+    if (nearest.best != NULL)
+        err_set(e, kind, "--%s: no job reported '%s' (did you mean '%s'?)%s", option, name,
+                nearest.best, others);
+    else
+        err_set(e, kind, "--%s: no job reported '%s'%s", option, name, others);
+    free(others);
+    return -1;
+}
+
 /* The index of a measure that some job reported. */
 static int find_metric(const struct aggregate *g, const char *option, const char *name,
                        struct err *e)
 {
-    struct suggest nearest = { .word = name };
     int found = aggregate_find_metric(g, name);
 
-    if (found >= 0)
-        return found;
-    for (size_t i = 0; i < g->n_metrics; i++)
-        suggest_try(&nearest, g->metrics[i]);
-    if (nearest.best != NULL)
-        return err_set(e, ERR_USAGE, "--%s: no job reported '%s' (did you mean '%s'?)", option,
-                       name, nearest.best);
-    return err_set(e, ERR_USAGE, "--%s: no job reported '%s'", option, name);
+    return found >= 0 ? found : refuse_metric(g, ERR_USAGE, option, name, e);
 }
 
 /* "accuracy,loss" */
@@ -314,7 +348,8 @@ static void add_places(struct buf *out, const struct results *r)
     char *project = path_join(r->session.share, r->info.project);
 
     buf_printf(out, "results  %s/runs/\n", project);
-    buf_printf(out, "logs     %s/logs/%" PRId64 "/\n", project, r->sweep);
+    if (r->has_own)
+        buf_printf(out, "logs     %s/logs/%" PRId64 "/\n", project, r->sweep);
     if (r->info.jobs.failed > 0)
         buf_printf(out, "failed   %s/failed/\n", project);
     free(project);
@@ -332,6 +367,35 @@ static void add_unfinished(struct buf *out, const struct results *r)
                    c->failed, c->failed == 1 ? "" : "s", r->sweep);
 }
 
+/* "best: jobs 1.7, 1.8 (ludwig logs 1.7)" */
+static void add_best_jobs(struct buf *out, const struct config_result *c)
+{
+    const char *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_jobs; i++) {
+        if (!c->jobs[i].done || n++ >= JOBS_SHOWN)
+            continue;
+        buf_printf(out, "%s%s", first == NULL ? "" : ", ", c->jobs[i].job);
+        first = first == NULL ? c->jobs[i].job : first;
+    }
+    if (n > JOBS_SHOWN)
+        buf_printf(out, " and %zu more", n - JOBS_SHOWN);
+    buf_printf(out, " (ludwig logs %s)\n", first);
+}
+
+static void add_best(struct buf *out, const struct results *r)
+{
+    const struct results_view *v = &r->view;
+    const struct config_result *c = &r->aggregate.configs[v->best];
+
+    buf_printf(out, "* best by mean %s (%s)\n", r->aggregate.metrics[v->ranked_by],
+               aggregate_goal(&r->aggregate, (size_t)v->ranked_by) == GOAL_MIN ? "lowest"
+                                                                               : "highest");
+    buf_printf(out, "best: job%s ", c->n_done == 1 ? "" : "s");
+    add_best_jobs(out, c);
+}
+
 static void add_ranking(struct buf *out, const struct results *r)
 {
     const struct results_view *v = &r->view;
@@ -341,9 +405,7 @@ static void add_ranking(struct buf *out, const struct results *r)
         r->aggregate.n_metrics > 0)
         buf_printf(out, "no job has reported %s, which results: names\n", said);
     if (v->best >= 0)
-        buf_printf(out, "* best by mean %s (%s)\n", r->aggregate.metrics[v->ranked_by],
-                   aggregate_goal(&r->aggregate, (size_t)v->ranked_by) == GOAL_MIN ? "lowest"
-                                                                                   : "highest");
+        add_best(out, r);
     if (v->n < r->n_configs)
         buf_printf(out, "%zu of %zu configurations\n", v->n, r->n_configs);
     if (r->aggregate.n_metrics == 0)
@@ -354,7 +416,11 @@ static int show_table(const struct results *r, struct err *e)
 {
     struct buf out = { 0 }, below = { 0 };
 
-    results_add_table(&out, &r->view, out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
+    if (r->view.n > 0)
+        results_add_table(&out, &r->view, out_columns(STDOUT_FILENO),
+                          out_has_colour(STDOUT_FILENO));
+    else
+        buf_printf(&out, "no configuration%s\n", r->where != NULL ? " matches" : "");
     buf_add_char(&out, '\n');
     add_ranking(&below, r);
     add_unfinished(&below, r);
@@ -377,7 +443,9 @@ static bool matches_job(struct results *r, const struct job_result *result)
     fields[row.n_fields++] = field("param_name", value_str(result->param_name));
     fields[row.n_fields++] = field("rep", value_int(result->rep));
     for (size_t i = 0; i < result->metrics.n; i++)
-        fields[row.n_fields++] = field(metrics[i].name, value_float(metrics[i].value));
+        fields[row.n_fields++] =
+            field(metrics[i].name,
+                  isfinite(metrics[i].value) ? value_float(metrics[i].value) : value_null());
     matched = where_matches(r->where, &row);
     free(fields);
     return matched;
@@ -390,27 +458,34 @@ static int take_series(struct results *r, const struct job_result *result, void 
     return series_out_add(to, result, e);
 }
 
+static int write_series(struct results *r, struct sharefs *fs, struct err *e)
+{
+    struct list varying = aggregate_varying(&r->aggregate);
+    struct series_out *out = series_out_begin(fs, r->options->series, &varying, r->options->json);
+    int result = each_result(r, take_series, out, e);
+
+    if (result == 0 && r->where != NULL)
+        result = where_check_names(r->where, e);
+    if (result == 0 && series_out_is_empty(out) &&
+        aggregate_find_metric(&r->aggregate, r->options->series) < 0)
+        result = refuse_metric(&r->aggregate, ERR_NOT_FOUND, "series", r->options->series, e);
+    if (result == 0)
+        result = series_out_end(out, e);
+    series_out_free(out);
+    return result;
+}
+
 /* A first pass learns which parameters vary, a second one streams. */
 static int show_series(struct results *r, struct err *e)
 {
     struct sharefs *fs = sharefs_open(r->session.share, e);
-    struct series_out *out;
-    struct list varying;
-    int result = -1;
+    int result;
 
     if (fs == NULL)
         return -1;
-    if (each_result(r, take_result, NULL, e) < 0)
-        goto out;
-    varying = aggregate_varying(&r->aggregate);
-    out = series_out_begin(fs, r->options->series, &varying, r->options->json);
-    result = each_result(r, take_series, out, e);
-    if (result == 0 && r->where != NULL)
-        result = where_check_names(r->where, e);
+    result = each_result(r, take_result, NULL, e);
     if (result == 0)
-        result = series_out_end(out, e);
-    series_out_free(out);
-out:
+        result = write_series(r, fs, e);
     sharefs_close(fs);
     return result;
 }
@@ -474,9 +549,10 @@ const struct command cmd_results = {
     .more = "Of each measure the mean and, from two jobs on, the standard deviation over\n"
             "the replications, of the last value each job reported; \"best\" is the same of\n"
             "the best value each reported. Quartiles are interpolated linearly, as numpy's\n"
-            "quantile does. N is how many jobs are done; NOTES tells of the others. SWEEP\n"
-            "is a number or last. TEST knows parameters, measures (their means), n, failed,\n"
-            "cancelled, left, reason and param_name.\n"
+            "quantile does. N is how many jobs are done; NOTES tells of the others. Where\n"
+            "the last value of a job is nan or infinite the mean is nan, which ranks last.\n"
+            "SWEEP is a number or last. TEST knows parameters, measures (their means), n,\n"
+            "failed, cancelled, left, reason and param_name.\n"
             "\n"
             "  ludwig results last --sort accuracy --top 5\n"
             "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"

@@ -28,6 +28,7 @@ static int read_states(const struct options *o, unsigned *states, struct err *e)
 
     retried.allowed = FAILED | CANCELLED;
     retried.refusal = "retry takes no jobs that are";
+    retried.mistaken = NULL;
     if (stateopt_read(&retried, &o->states, states, e) < 0)
         return -1;
     if (o->failed)
@@ -62,7 +63,9 @@ const struct command cmd_retry = {
     .args = "SWEEP|JOB... [OPTION]...",
     .help = "run jobs again that failed or were cancelled",
     .more = SELECTOR_HELP
-    "The files and the log of the attempt before stay where they are.\n" WHERE_HELP,
+    "The files and the log of the attempt before stay where they are. A retry runs\n"
+    "the source as it was submitted: after a change of the program submit the file\n"
+    "again, with --reuse params if what is done already shall count.\n" WHERE_HELP,
     .min_args = 1,
     .max_args = ARGS_ANY,
     .options = options,

@@ -7,6 +7,7 @@
 #include "client/jsonlist.h"
 #include "client/out.h"
 #include "client/pages.h"
+#include "client/progress.h"
 #include "client/selector.h"
 #include "client/session.h"
 #include "client/stateopt.h"
@@ -31,16 +32,24 @@ static const struct opt options[] = {
     { 0 },
 };
 
+/* Sweeps that are over, on a terminal. */
+enum { OVER_SHOWN = 20 };
+
 /* ---- several: JSON, a table, or numbers alone ---- */
 
 struct listing {
     struct jsonlist *json;
     struct table *table;
     struct buf names;
+    int64_t over_max; /* so many that are over are shown; 0: all */
+    int64_t n_over;
 };
 
 static void add_sweep(struct listing *l, const struct sweep_info *s)
 {
+    l->n_over += progress_is_over(s);
+    if (l->over_max > 0 && progress_is_over(s) && l->n_over > l->over_max)
+        return;
     if (l->json != NULL)
         jsonlist_add(l->json, &sweep_info_schema, s);
     else if (l->table != NULL)
@@ -95,10 +104,15 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
         jsonlist_begin(&json, "sweeps");
     else if (!o->quiet)
         l.table = sweepview_table(out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
+    if (targets == NULL && l.table != NULL && filter->states == 0 && out_is_terminal(STDOUT_FILENO))
+        l.over_max = OVER_SHOWN;
     result = targets != NULL ? show_named(rpc, targets, filter, &l, e)
                              : pages_sweeps(rpc, filter, show_page, &l, e);
     if (result == 0 && o->json)
         result = jsonlist_end(&json, e);
+    if (result == 0 && l.over_max > 0 && l.n_over > l.over_max)
+        out_note("%" PRId64 " older ones are over (--state done,failed,cancelled shows them)",
+                 l.n_over - l.over_max);
     jsonlist_drop(&json);
     table_destroy(l.table);
     buf_free(&l.names);
@@ -107,22 +121,32 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
 
 /* ---- one, with all about it ---- */
 
+static int read_view(struct rpc *rpc, int64_t sweep, struct failures *failures, struct queue *queue,
+                     struct sweep_info *info, struct err *e)
+{
+    if (failures_read(rpc, sweep, failures, e) < 0 || pages_sweep(rpc, sweep, info, e) < 0 ||
+        queue_read(rpc, info, queue, e) < 0)
+        return -1;
+    /* Its texts lasted until the next question. */
+    return pages_sweep(rpc, sweep, info, e);
+}
+
 static int show_view(struct rpc *rpc, int64_t sweep, struct err *e)
 {
-    struct failures failures;
+    struct failures failures = { 0 };
+    struct queue queue = { 0 };
     struct sweep_info info;
     struct buf out = { 0 };
+    int result = read_view(rpc, sweep, &failures, &queue, &info, e);
 
-    if (failures_read(rpc, sweep, &failures, e) < 0)
-        return -1;
-    if (pages_sweep(rpc, sweep, &info, e) < 0) {
-        failures_free(&failures);
-        return -1;
+    if (result == 0) {
+        sweepview_add(&out, &info, &failures, &queue, units_now_ms(), out_columns(STDOUT_FILENO),
+                      out_has_colour(STDOUT_FILENO));
+        result = out_write(&out, e);
     }
-    sweepview_add(&out, &info, &failures, units_now_ms(), out_columns(STDOUT_FILENO),
-                  out_has_colour(STDOUT_FILENO));
     failures_free(&failures);
-    return out_write(&out, e);
+    queue_free(&queue);
+    return result;
 }
 
 static int show_json(struct rpc *rpc, int64_t sweep, struct err *e)
@@ -186,7 +210,8 @@ const struct command cmd_status = {
     .name = "status",
     .args = "[SWEEP]... [OPTION]...",
     .help = "say how far the sweeps are, newest first, or all about one",
-    .more = "SWEEP is a number, last, or all: those of yours that are not over.\n",
+    .more = "SWEEP is a number, last, or all: those of yours that are not over.\n"
+            "On a terminal the newest 20 that are over are listed; --state lists them all.\n",
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/cargo.h"
 #include "client/dryrun.h"
@@ -14,13 +15,9 @@
 #include "client/session.h"
 #include "client/submit.h"
 #include "client/wait.h"
-#include "common/units.h"
 
 /* With --yes there may be as many points as the protocol can count. */
 static const int64_t POINTS_WITH_YES = INT64_C(1) << 40;
-
-/* Every job gets a copy of its source, so that a large one is seldom meant. */
-enum { SOURCE_USUAL_BYTES = 100 * 1024 * 1024 };
 
 struct options {
     struct spec_overrides over;
@@ -85,6 +82,12 @@ static void say_notes(const struct expand *x)
     buf_free(&notes);
 }
 
+static void note_slurm(const struct spec *s)
+{
+    if (s->pools.n > 0)
+        out_note("note: slurm: is checked but not used yet: the jobs run on plain nodes");
+}
+
 static void count_configs(struct order *o, bool first_only)
 {
     o->configs = 1;
@@ -102,13 +105,15 @@ static int read_order(struct order *o, const struct options *opts, struct err *e
         spec_read(o->cli->args.words[0], a, &o->spec, e) < 0 ||
         spec_override(&o->spec, &opts->over, a, e) < 0)
         return -1;
-    o->expand =
-        expand_create(&o->spec.plan, o->spec.file, opts->yes ? POINTS_WITH_YES : POINTS_MAX, e);
+    o->expand = opts->first_only ? expand_create_first(&o->spec.plan, o->spec.file, e)
+                                 : expand_create(&o->spec.plan, o->spec.file,
+                                                 opts->yes ? POINTS_WITH_YES : POINTS_MAX, e);
     if (o->expand == NULL) {
         excerpt_add(e, o->spec.file, (const char *)o->spec.text.data);
         return -1;
     }
     count_configs(o, opts->first_only);
+    note_slurm(&o->spec);
     return 0;
 }
 
@@ -136,10 +141,12 @@ static int say_submitted(const struct msg_submitted *done, bool json, struct err
              " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
              done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
              done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
+    if (done->note != NULL)
+        out_note("note: no worker can run it, so it waits: %s", done->note);
     if (json) {
         out_add_versioned(&out, &submitted_schema, done);
         buf_add_char(&out, '\n');
-    } else {
+    } else if (!out_is_terminal(STDOUT_FILENO)) { /* on one, the line above says it */
         buf_printf(&out, "%" PRId64 "\n", done->sweep);
     }
     return out_write(&out, e);
@@ -176,19 +183,6 @@ static int send(const struct order *o, struct session *s, const struct work *wor
     return submit_send(&submission, done, e);
 }
 
-static void note_large_source(const struct tree *t)
-{
-    struct buf size = { 0 };
-
-    if (t->bytes <= SOURCE_USUAL_BYTES)
-        return;
-    units_add_size(&size, (int64_t)t->bytes);
-    out_note("note: the source has %s in %zu files, and each job gets a copy; source: in the file "
-             "or a .ludwigignore can leave some out",
-             buf_text(&size), t->n_files);
-    buf_free(&size);
-}
-
 static int sign_and_upload(const struct order *o, const struct place *to, struct work *work,
                            struct err *e)
 {
@@ -197,7 +191,8 @@ static int sign_and_upload(const struct order *o, const struct place *to, struct
     int result = cargo_load(&c, &o->spec, to->share, true, e);
 
     if (result == 0) {
-        note_large_source(&c.source);
+        cargo_note_size(&c);
+        cargo_note_left_out(&c);
         git_look(o->spec.folder, o->cli->arena, &git);
         work->git_commit = git.commit;
         work->git_dirty = git.dirty;
@@ -208,17 +203,30 @@ static int sign_and_upload(const struct order *o, const struct place *to, struct
     return result;
 }
 
+/* What else was done while this was sent is none of these. */
+static void note_done_otherwise(int64_t n_jobs)
+{
+    if (n_jobs > 0)
+        out_note("note: %" PRId64 " of its jobs %s done before with the same parameters, but with "
+                 "another command, source or data: --reuse params takes %s",
+                 n_jobs, n_jobs == 1 ? "was" : "were", n_jobs == 1 ? "it" : "them");
+}
+
 static int upload_and_send(const struct order *o, struct session *s, struct msg_submitted *done,
                            struct err *e)
 {
     struct place to = { s->share, o->spec.project };
     struct work work = o->spec.work;
 
+    int64_t n_done;
+
     /* Asked first, so that nothing is read and sent in vain. */
     if (forecast_check_owner(&s->rpc, o->spec.project, e) < 0 ||
-        sign_and_upload(o, &to, &work, e) < 0)
+        forecast_count_done(o, &s->rpc, &n_done, e) < 0 || sign_and_upload(o, &to, &work, e) < 0 ||
+        send(o, s, &work, done, e) < 0)
         return -1;
-    return send(o, s, &work, done, e);
+    note_done_otherwise(n_done - done->reused);
+    return 0;
 }
 
 static int submit(const struct order *o, const struct options *opts, struct err *e)

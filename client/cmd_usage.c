@@ -52,9 +52,21 @@ struct usage {
     struct table *table;
 };
 
+/* For people less than an hour is told in minutes and seconds, or all of it would be 0.00. */
+static void add_duration(struct table *t, enum tone tone, double hours)
+{
+    struct buf text = { 0 };
+
+    units_add_duration(&text, (int64_t)(hours * 3600 * 1000 + 0.5));
+    table_add(t, tone, buf_text(&text));
+    buf_free(&text);
+}
+
 static void add_number(struct table *t, enum tone tone, double hours)
 {
-    if (hours > 0 && hours < 0.01)
+    if (hours > 0 && hours < 1 && out_is_terminal(STDOUT_FILENO))
+        add_duration(t, tone, hours);
+    else if (hours > 0 && hours < 0.01)
         table_add(t, tone, "<0.01");
     else
         table_printf(t, tone, "%.2f", hours);
@@ -239,7 +251,7 @@ const struct command cmd_usage = {
     .help = "add up the CPU- and GPU-hours that sweeps have taken",
     .more = "Of all attempts that have ended, those included that came to nothing.\n"
             "CPU-HOURS are processors times hours; BUSY is how much of that the processors\n"
-            "worked.\n"
+            "worked. A terminal shows less than an hour as minutes and seconds.\n"
             "\n"
             "  ludwig usage --since 7d\n"
             "  ludwig usage --by sweep --since 2026-11-01\n",

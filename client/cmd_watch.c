@@ -21,7 +21,15 @@
 enum {
     WATCHED_MAX = 50,     /* a server allows somewhat more */
     PAINT_EVERY_MS = 100, /* at most, however much changes */
-    RECENT_MAX = 5
+    RECENT_MAX = 5,
+    RUNNING_SHOWN = 5,
+    TICK_MS = 1000 /* how long jobs have run is told anew */
+};
+
+/* A job that runs, of the sweeps that are watched. */
+struct runs {
+    char *job, *node;
+    int64_t started_at;
 };
 
 /* Jobs that ended while we looked, as lines; the newest last. */
@@ -41,6 +49,8 @@ struct watch {
     struct watched *sweeps;
     size_t n;
     struct recent recent;
+    struct runs *running; /* those that run longest first */
+    size_t n_running, running_capacity;
     bool has_screen; /* else lines are printed */
     struct screen screen;
     bool is_stale; /* what is on the screen */
@@ -128,6 +138,95 @@ static void remember(struct recent *r, char *line)
     r->lines[r->n++] = line;
 }
 
+/* ---- what runs: on a terminal, where there is room for it ---- */
+
+static void drop_running(struct watch *w, const char *job)
+{
+    for (size_t i = 0; i < w->n_running; i++) {
+        if (strcmp(w->running[i].job, job) != 0)
+            continue;
+        free(w->running[i].job);
+        free(w->running[i].node);
+        memmove(&w->running[i], &w->running[i + 1], (--w->n_running - i) * sizeof *w->running);
+        return;
+    }
+}
+
+static void add_running(struct watch *w, const struct job_info *j)
+{
+    size_t i;
+
+    mem_grow((void **)&w->running, &w->running_capacity, w->n_running, sizeof *w->running);
+    for (i = w->n_running++; i > 0 && w->running[i - 1].started_at > j->started_at; i--)
+        w->running[i] = w->running[i - 1];
+    w->running[i] = (struct runs){ mem_strdup(j->job), mem_strdup(j->node != NULL ? j->node : ""),
+                                   j->started_at };
+}
+
+/* A job may be told twice. */
+static void note_running(struct watch *w, const struct job_info *j)
+{
+    drop_running(w, j->job);
+    if (j->state == JOB_RUNNING)
+        add_running(w, j);
+}
+
+/* Where a subscription begins that is told of every change after this moment. */
+static int read_cursor(struct watch *w, struct msg_subscribe *what, struct err *e)
+{
+    const struct msg_subscribe summary = { .sweep = what->sweep, .cursor = -1 };
+    struct msg_changes now;
+
+    if (rpc_call(w->rpc, MSG_SUBSCRIBE, &summary, &now, e) < 0)
+        return -1;
+    what->cursor = now.cursor;
+    /* It would go on telling. */
+    return rpc_reopen(w->rpc, e);
+}
+
+/* Those that ran before we looked; one page of them is enough to show the first few. */
+static int read_running(struct watch *w, struct msg_subscribe *what, struct err *e)
+{
+    const char *running = job_state_names[JOB_RUNNING];
+    struct msg_get_jobs request = { .sweep = what->sweep,
+                                    .limit = PAGE_MAX,
+                                    .states = { &running, 1 } };
+    struct msg_job_page page;
+
+    if (read_cursor(w, what, e) < 0 || rpc_call(w->rpc, MSG_GET_JOBS, &request, &page, e) < 0)
+        return -1;
+    for (size_t i = 0; i < page.jobs.n; i++)
+        note_running(w, &((const struct job_info *)page.jobs.items)[i]);
+    return 0;
+}
+
+static void add_runs(struct buf *out, const struct runs *r, int64_t now_ms)
+{
+    struct buf text = { 0 };
+
+    buf_printf(&text, "%s running", r->job);
+    if (r->node[0] != '\0')
+        buf_printf(&text, " on %s", r->node);
+    if (r->started_at != 0 && now_ms >= r->started_at) {
+        buf_add_str(&text, " for ");
+        units_add_duration(&text, (now_ms - r->started_at) / 1000 * 1000);
+    }
+    text_add_harmless(out, buf_text(&text), text.n, "");
+    buf_free(&text);
+}
+
+static void add_all_running(struct buf *out, const struct watch *w, size_t columns)
+{
+    for (size_t i = 0; i < w->n_running && i < RUNNING_SHOWN; i++) {
+        struct buf line = { 0 };
+
+        add_runs(&line, &w->running[i], units_now_ms());
+        buf_add(out, line.bytes, text_fitting(buf_text(&line), line.n, columns));
+        buf_add_char(out, '\n');
+        buf_free(&line);
+    }
+}
+
 /* ---- on a terminal ---- */
 
 /* Running ones first, then the newest. */
@@ -158,7 +257,7 @@ static void add_view(const struct watch *w, struct buf *out, const struct failur
     struct table *t;
 
     if (w->n == 1) {
-        sweepview_add(out, &w->sweeps[0].info, f, units_now_ms(), columns, colour);
+        sweepview_add(out, &w->sweeps[0].info, f, NULL, units_now_ms(), columns, colour);
         return;
     }
     t = sweepview_table(columns, colour);
@@ -176,6 +275,8 @@ static int paint(struct watch *w, const struct failures *f, struct err *e)
 
     add_view(w, &text, f);
     if (f == NULL)
+        add_all_running(&text, w, out_columns(STDOUT_FILENO));
+    if (f == NULL)
         add_recent(&text, &w->recent, out_columns(STDOUT_FILENO));
     result = screen_paint(&w->screen, &text, e);
     buf_free(&text);
@@ -184,12 +285,14 @@ static int paint(struct watch *w, const struct failures *f, struct err *e)
     return result;
 }
 
-/* How long a change may still wait to be painted together with others; -1: there is none. */
+/* How long a change may still wait to be painted together with others, or what runs to be told
+ * anew; -1: there is neither. */
 static int patience_ms(const struct watch *w)
 {
-    int64_t left_ms = w->painted_at_ms + PAINT_EVERY_MS - units_monotonic_ms();
+    int64_t every_ms = w->is_stale ? PAINT_EVERY_MS : TICK_MS;
+    int64_t left_ms = w->painted_at_ms + every_ms - units_monotonic_ms();
 
-    if (!w->is_stale)
+    if (!w->is_stale && (!w->has_screen || w->n_running == 0))
         return -1;
     return left_ms < 0 ? 0 : (int)left_ms;
 }
@@ -222,6 +325,8 @@ static int take_job(struct watch *w, const struct job_info *j, struct err *e)
     struct buf out = { 0 };
     char *line;
 
+    if (w->has_screen)
+        note_running(w, j);
     if (!job_is_ended((enum job_state)j->state) || (!w->has_screen && j->state != JOB_FAILED))
         return 0;
     line = line_of(j);
@@ -313,6 +418,8 @@ static int subscribe(struct watch *w, struct subscription *sub, struct err *e)
                                           .jobs = w->rpc->welcome.admin ||
                                                   (info.user != NULL &&
                                                    strcmp(info.user, w->rpc->welcome.user) == 0) };
+        if (w->has_screen && what[i].jobs && read_running(w, &what[i], e) < 0)
+            return -1;
     }
     return subscription_begin_all(sub, w->rpc, what, w->n, e);
 }
@@ -359,6 +466,9 @@ static void forget(struct watch *w)
 {
     for (size_t i = 0; i < w->recent.n; i++)
         free(w->recent.lines[i]);
+    while (w->n_running > 0)
+        drop_running(w, w->running[0].job);
+    free(w->running);
     for (size_t i = 0; i < w->n; i++)
         buf_free(&w->sweeps[i].line);
 }

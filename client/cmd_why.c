@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_why.c - ludwig why */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,9 @@
 #include "client/selector.h"
 #include "client/session.h"
 #include "client/text.h"
+#include "client/when.h"
 #include "common/path.h"
+#include "common/units.h"
 
 enum { LOG_LINES = 10 };
 
@@ -30,18 +33,101 @@ static void add_line(struct buf *out, const char *indent, const char *text)
     buf_add_char(out, '\n');
 }
 
-static int show_answer(const struct msg_why *why, struct err *e)
+/* Paths of the server are relative to the share; where the share is seen they are made whole. */
+static void add_place(struct buf *out, const struct session *s, const char *before,
+                      const char *path)
+{
+    char *whole = path_join(s->share, path);
+    struct buf line = { 0 };
+
+    buf_printf(&line, "%s%s", before, access(s->share, F_OK) == 0 ? whole : path);
+    add_line(out, "  ", buf_text(&line));
+    buf_free(&line);
+    free(whole);
+}
+
+/* A line of the server's answer. */
+static void add_told(struct buf *out, const struct session *s, const struct job_info *j,
+                     const char *text)
+{
+    size_t n = strlen(text), n_path = j->run_path != NULL ? strlen(j->run_path) : 0;
+    char *before;
+
+    if (n_path == 0 || n <= n_path || strcmp(text + n - n_path, j->run_path) != 0 ||
+        text[n - n_path - 1] != ' ') {
+        add_line(out, "  ", text);
+        return;
+    }
+    before = mem_strndup(text, n - n_path);
+    add_place(out, s, before, j->run_path);
+    free(before);
+}
+
+/* "attempt 2 on hoff: began 5 min ago (2026-11-21 10:15:00), ran for 3m2s" */
+static void add_times(struct buf *out, const struct job_info *j, int64_t now_ms)
+{
+    struct buf line = { 0 };
+
+    if (j->attempt == 0 || j->started_at == 0)
+        return;
+    buf_printf(&line, "attempt %" PRId64, j->attempt);
+    if (j->node != NULL && j->node[0] != '\0')
+        buf_printf(&line, " on %s", j->node);
+    buf_add_str(&line, ": began ");
+    when_add(&line, j->started_at, now_ms);
+    buf_add_str(&line, " (");
+    units_add_time_local(&line, j->started_at);
+    buf_add_str(&line, job_is_ended((enum job_state)j->state) ? "), ran for " : "), has run for ");
+    jobinfo_add_time(&line, j, now_ms);
+    add_line(out, "  ", buf_text(&line));
+    buf_free(&line);
+}
+
+/* Of a job that waits again. */
+static void add_attempt_before(struct buf *out, const struct job_info *j)
+{
+    struct buf line = { 0 };
+
+    if (j->state != JOB_QUEUED || j->attempt == 0 || j->started_at != 0 || j->reason == NULL ||
+        jobinfo_is_paused(j))
+        return;
+    buf_printf(&line, "attempt %" PRId64 " came to nothing: %s", j->attempt, j->reason);
+    add_line(out, "  ", buf_text(&line));
+    buf_free(&line);
+}
+
+static void add_advice(struct buf *out, const struct job_info *j)
+{
+    struct buf words = { 0 };
+
+    if (j->state != JOB_FAILED)
+        return;
+    if (j->exit_code != SCHEMA_NONE && jobinfo_add_exit_words(&words, j->exit_code))
+        add_line(out, "  ", buf_text(&words));
+    buf_free(&words);
+    add_line(out, "  ",
+             "a retry runs the source as submitted; after a change of it, submit again "
+             "(--reuse params keeps what is done)");
+}
+
+static int show_answer(const struct session *s, const struct msg_why *why, struct err *e)
 {
     const char *const *lines = why->lines.items;
+    const struct job_info *j = &why->job;
     struct buf out = { 0 }, params = { 0 };
 
-    buf_printf(&out, "job %s: %s\n", why->job.job, job_state_names[why->job.state]);
-    jobinfo_add_params(&params, &why->job.params);
+    buf_printf(&out, "job %s: %s\n", j->job, job_state_names[j->state]);
+    jobinfo_add_params(&params, &j->params);
     if (params.n > 0)
         add_line(&out, "  ", buf_text(&params));
     buf_free(&params);
     for (size_t i = 0; i < why->lines.n; i++)
-        add_line(&out, "  ", lines[i]);
+        add_told(&out, s, j, lines[i]);
+    add_advice(&out, j);
+    add_times(&out, j, units_now_ms());
+    add_attempt_before(&out, j);
+    if (j->log_path != NULL && j->started_at != 0)
+        add_place(&out, s, "its log: ", j->log_path);
     return out_write(&out, e);
 }
 
@@ -98,7 +184,7 @@ static int ask(struct session *s, const char *word, bool json, struct err *e)
         return -1;
     if (json)
         return show_json(&why, e);
-    return show_answer(&why, e) < 0 ? -1 : show_log(s, &why.job, e);
+    return show_answer(s, &why, e) < 0 ? -1 : show_log(s, &why.job, e);
 }
 
 static int run(struct cli *cli, struct err *e)

@@ -26,17 +26,42 @@ static const struct {
     { "Machines", &cmd_nodes }, { "More", &cmd_report },
 };
 
-const struct command *command_find(const char *name, struct err *e)
+/* What people type who know other programs. */
+static const struct {
+    const char *word, *meant;
+} habits[] = {
+    { "run", "submit" },
+    { "start", "submit" },
+    { "list", "status' or 'jobs" },
+    { "ls", "status' or 'jobs" },
+    { "ps", "status' or 'jobs" },
+    { "stop", "cancel" },
+    { "kill", "cancel" },
+    { "log", "logs" },
+};
+
+static const char *meant_by(const char *name)
 {
     struct suggest nearest = { .word = name };
 
-    for (size_t i = 0; commands[i] != NULL; i++) {
+    for (size_t i = 0; i < sizeof habits / sizeof habits[0]; i++)
+        if (strcmp(habits[i].word, name) == 0)
+            return habits[i].meant;
+    for (size_t i = 0; commands[i] != NULL; i++)
+        suggest_try(&nearest, commands[i]->name);
+    return nearest.best;
+}
+
+const struct command *command_find(const char *name, struct err *e)
+{
+    const char *meant;
+
+    for (size_t i = 0; commands[i] != NULL; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
-        suggest_try(&nearest, commands[i]->name);
-    }
-    if (nearest.best != NULL)
-        err_set(e, ERR_USAGE, "there is no command '%s' (did you mean '%s'?)", name, nearest.best);
+    meant = meant_by(name);
+    if (meant != NULL)
+        err_set(e, ERR_USAGE, "there is no command '%s' (did you mean '%s'?)", name, meant);
     else
         err_set(e, ERR_USAGE, "there is no command '%s' (see ludwig help)", name);
     return NULL;

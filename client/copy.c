@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* copy.c - files and folders from the shared drive to this machine */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,11 +28,22 @@ struct copy {
     char *piece;
 };
 
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
 struct copy *copy_open(struct sharefs *fs, const char *to, struct err *e)
 {
     struct copy *c;
     int fd = -1;
 
+    if (is_file(to)) {
+        err_set(e, ERR_USAGE, "%s is a file; DIR must be a folder", to);
+        return NULL;
+    }
     if (io_make_dirs(to, 0777, e) == 0)
         fd = io_open_dir(to, e);
     if (fd < 0)
@@ -65,6 +77,56 @@ void copy_on_tick(struct copy *c, copy_tick_fn tick, void *context)
 const struct copy_counts *copy_counts(const struct copy *c)
 {
     return &c->counts;
+}
+
+/* ---- what the folder is ---- */
+
+static bool is_named(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the folder has nothing but those names in it; 1, 0 or -1. */
+static int holds_only(int dir_fd, const char *mark, const char *const *own, struct err *e)
+{
+    int fd = io_open_dir_at(dir_fd, ".", e);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    int result = 1;
+
+    if (dir == NULL) {
+        if (fd >= 0) {
+            err_sys(e, "read the folder to copy to");
+            close(fd);
+        }
+        return -1;
+    }
+    while (result == 1 && (errno = 0, entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+
+        result = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, mark) == 0 ||
+                 strcmp(name, part_name) == 0 || is_named(name, own);
+    }
+    if (result == 1 && errno != 0)
+        result = err_sys(e, "read the folder to copy to");
+    closedir(dir);
+    return result;
+}
+
+int copy_mark(struct copy *c, const char *name, const char *text, const char *const *own,
+              struct err *e)
+{
+    int is_own = holds_only(c->fd, name, own, e);
+    struct stat st;
+
+    if (is_own <= 0)
+        return is_own;
+    if (fstatat(c->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    return io_write_file_at(c->fd, name, text, strlen(text), 0666, e);
 }
 
 /* ---- one file ---- */

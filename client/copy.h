@@ -27,6 +27,11 @@ struct copy *copy_open(struct sharefs *fs, const char *to, struct err *e);
 void copy_close(struct copy *c); /* NULL is fine */
 void copy_on_tick(struct copy *c, copy_tick_fn tick, void *context);
 
+/* Puts a file there that says what the folder is, unless anything is in it but that file and what
+ * own names (ended by NULL). */
+int copy_mark(struct copy *c, const char *name, const char *text, const char *const *own,
+              struct err *e);
+
 /* Copies what is at the path on the share to the same path without its first n bytes.  1; 0 when
  * there is nothing; -1. */
 int copy_path(struct copy *c, const char *path, size_t n, struct err *e);

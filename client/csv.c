@@ -51,8 +51,9 @@ void csv_next_value(struct buf *out, const struct value *v)
 
 void csv_next_param(struct buf *out, const char *name)
 {
-    static const char *const taken[] = { "param_name", "n",   "failed", "cancelled", "left",
-                                         "reason",     "job", "rep",    "step",      "value" };
+    static const char *const taken[] = { "param_name", "n",      "failed", "cancelled",
+                                         "left",       "reason", "jobs",   "job",
+                                         "rep",        "step",   "value" };
     char *longer = mem_printf("params.%s", name);
 
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)

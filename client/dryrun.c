@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include "client/cargo.h"
+#include "client/describe.h"
+#include "client/digests.h"
 #include "client/dryrun.h"
 #include "client/forecast.h"
 #include "client/out.h"
 #include "client/text.h"
+#include "common/canon.h"
 #include "common/json.h"
 #include "common/mp.h"
 #include "common/units.h"
@@ -71,6 +74,7 @@ static int find_out(struct dryrun *d, struct err *e)
     d->share = find_share(d);
     if (cargo_load(&d->cargo, &o->spec, d->share, true, e) < 0)
         return -1;
+    cargo_note_size(&d->cargo);
     cargo_sign(&d->cargo, &o->spec, o->cli->arena, &work);
     work_digest(&work, &digest);
     if (d->share != NULL)
@@ -101,17 +105,55 @@ static double estimate_hours(const struct dryrun *d)
     return (double)f->ran_ms / (double)f->ran_jobs * (double)count_queued(d) / MS_PER_HOUR;
 }
 
-static bool add_next_config(struct dryrun *d, struct buf *out)
+/* ---- configurations, each once ---- */
+
+/* Those from one on.  Where the duplicates were counted they are passed over. */
+struct walk {
+    struct dryrun *dryrun;
+    struct digests *seen; /* NULL: all are shown */
+    int64_t left;
+};
+
+static void walk_begin(struct walk *w, struct dryrun *d, int64_t first, int64_t n)
 {
+    bool is_repeated = d->forecast.configs < d->order->configs;
+
+    *w = (struct walk){ .dryrun = d, .left = n, .seen = is_repeated ? digests_create() : NULL };
+    expand_seek(d->order->expand, first);
+}
+
+static void walk_end(struct walk *w)
+{
+    digests_destroy(w->seen);
+}
+
+static bool is_new(const struct walk *w, const struct value *config)
+{
+    struct digest digest;
+
+    if (w->seen == NULL)
+        return true;
+    canon_digest(config, &digest);
+    return digests_add(w->seen, &digest);
+}
+
+/* Appends the next one as JSON; false when that was all. */
+static bool walk_next(struct walk *w, struct buf *out)
+{
+    struct arena *a = w->dryrun->arena;
     struct buf point = { 0 };
     struct value config;
-    bool more = expand_next(d->order->expand, &point);
+    bool found = false;
 
-    arena_reset(d->arena);
-    if (more && mp_read(point.bytes, point.n, d->arena, &config, NULL) == 0)
-        json_add_value(out, &config);
+    while (!found && w->left-- > 0 && expand_next(w->dryrun->order->expand, &point)) {
+        arena_reset(a);
+        found = mp_read(point.bytes, point.n, a, &config, NULL) == 0 && is_new(w, &config);
+        if (found)
+            json_add_value(out, &config);
+        buf_clear(&point);
+    }
     buf_free(&point);
-    return more;
+    return found;
 }
 
 /* ---- as JSON ---- */
@@ -151,24 +193,43 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
                d->forecast.configs, o->spec.reps, count_jobs(d));
     add_number_or_null(out, "reused", is_asked(d), (uint64_t)d->forecast.reused);
     add_number_or_null(out, "queued", is_asked(d), (uint64_t)count_queued(d));
+    add_number_or_null(out, "done_otherwise", is_asked(d), (uint64_t)d->forecast.done_otherwise);
     add_number_or_null(out, "upload_files", d->share != NULL, d->upload_files);
     add_number_or_null(out, "upload_bytes", d->share != NULL, d->upload_bytes);
     add_estimate(out, d);
 }
 
-/* All of them, in pieces: there may be more than fit into memory. */
+static int write_configs(struct dryrun *d, struct buf *out, struct err *e)
+{
+    const char *before = "\n";
+    struct buf config = { 0 };
+    struct walk w;
+    int result = 0;
+
+    walk_begin(&w, d, 0, d->order->configs);
+    while (result == 0 && walk_next(&w, &config)) {
+        buf_add_str(out, before);
+        buf_add(out, config.bytes, config.n);
+        buf_clear(&config);
+        before = ",\n";
+        if (out->n >= PIECE_BYTES)
+            result = out_write(out, e);
+    }
+    walk_end(&w);
+    buf_free(&config);
+    return result;
+}
+
+/* In pieces: there may be more than fit into memory. */
 static int write_json(struct dryrun *d, struct err *e)
 {
     struct buf out = { 0 };
 
     add_json_head(&out, d);
     buf_add_str(&out, ",\"params\":[");
-    expand_seek(d->order->expand, 0);
-    for (int64_t i = 0; i < d->order->configs; i++) {
-        buf_add_str(&out, i > 0 ? ",\n" : "\n");
-        add_next_config(d, &out);
-        if (out.n >= PIECE_BYTES && out_write(&out, e) < 0)
-            return -1;
+    if (write_configs(d, &out, e) < 0) {
+        buf_free(&out);
+        return -1;
     }
     buf_add_str(&out, "]}\n");
     return out_write(&out, e);
@@ -187,31 +248,64 @@ static void add_harmless(struct buf *out, const char *text)
     buf_add_char(out, '\n');
 }
 
+static void add_config(struct buf *out, const char *label, const struct buf *config)
+{
+    add_label(out, label);
+    add_harmless(out, buf_text(config));
+}
+
+/* n of them, from one on. */
 static void add_configs(struct dryrun *d, const char *label, int64_t first, int64_t n,
                         struct buf *out)
 {
     struct buf config = { 0 };
+    struct walk w;
 
-    expand_seek(d->order->expand, first);
-    for (int64_t i = 0; i < n; i++) {
+    walk_begin(&w, d, first, d->order->configs - first);
+    for (int64_t i = 0; i < n && walk_next(&w, &config); i++) {
+        add_config(out, i == 0 ? label : "", &config);
         buf_clear(&config);
-        add_next_config(d, &config);
-        add_label(out, i == 0 ? label : "");
-        add_harmless(out, buf_text(&config));
     }
+    walk_end(&w);
+    buf_free(&config);
+}
+
+/* The last ones when some stand there several times: only the first time counts. */
+static void add_last_distinct(struct dryrun *d, struct buf *out)
+{
+    struct buf last[SHOWN_AT_AN_END] = { 0 }, config = { 0 };
+    struct walk w;
+    int64_t n = 0;
+
+    walk_begin(&w, d, 0, d->order->configs);
+    for (; walk_next(&w, &config); n++) {
+        struct buf *to = &last[n % SHOWN_AT_AN_END];
+
+        buf_free(to);
+        *to = config;
+        config = (struct buf){ 0 };
+    }
+    for (int64_t i = 0; i < SHOWN_AT_AN_END; i++)
+        add_config(out, i == 0 ? "last" : "", &last[(n + i) % SHOWN_AT_AN_END]);
+    for (int64_t i = 0; i < SHOWN_AT_AN_END; i++)
+        buf_free(&last[i]);
+    walk_end(&w);
     buf_free(&config);
 }
 
 static void add_ends(struct dryrun *d, struct buf *out)
 {
-    int64_t n = d->order->configs;
+    int64_t n = d->forecast.configs;
 
     if (n <= 2 * SHOWN_AT_AN_END) {
         add_configs(d, "configs", 0, n, out);
         return;
     }
     add_configs(d, "first", 0, SHOWN_AT_AN_END, out);
-    add_configs(d, "last", n - SHOWN_AT_AN_END, SHOWN_AT_AN_END, out);
+    if (n < d->order->configs)
+        add_last_distinct(d, out);
+    else
+        add_configs(d, "last", n - SHOWN_AT_AN_END, SHOWN_AT_AN_END, out);
 }
 
 static void add_jobs(const struct dryrun *d, struct buf *out)
@@ -228,14 +322,58 @@ static void add_jobs(const struct dryrun *d, struct buf *out)
     buf_add_char(out, '\n');
 }
 
+static void add_done_otherwise(const struct dryrun *d, struct buf *out)
+{
+    int64_t n = d->forecast.done_otherwise;
+
+    if (n > 0)
+        buf_printf(out,
+                   " (%" PRId64 " %s done with the same parameters but another command, source or "
+                   "data: --reuse params takes %s)",
+                   n, n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+}
+
 static void add_reused(const struct dryrun *d, struct buf *out)
 {
     add_label(out, "reused");
-    if (is_asked(d))
-        buf_printf(out, "%" PRId64 " done already; %" PRId64 " would run\n", d->forecast.reused,
+    if (is_asked(d)) {
+        buf_printf(out, "%" PRId64 " done already; %" PRId64 " would run", d->forecast.reused,
                    count_queued(d));
-    else
-        buf_printf(out, "not known: %s\n", d->offline.text);
+        add_done_otherwise(d, out);
+    } else {
+        buf_printf(out, "not known: %s", d->offline.text);
+    }
+    buf_add_char(out, '\n');
+}
+
+/* A line, if there is something to say. */
+static void add_line(struct buf *out, const char *label, struct buf *text)
+{
+    if (text->n > 0) {
+        add_label(out, label);
+        add_harmless(out, buf_text(text));
+    }
+    buf_free(text);
+}
+
+/* What was understood of how its jobs run. */
+static void add_needs(const struct dryrun *d, struct buf *out)
+{
+    const struct spec *s = &d->order->spec;
+    struct buf text = { 0 };
+
+    describe_resources(&text, &s->work.resources);
+    add_line(out, "each job", &text);
+    describe_nodes(&text, s);
+    add_line(out, "nodes", &text);
+    describe_pools(&text, s);
+    add_line(out, "slurm", &text);
+    describe_batch(&text, &s->work);
+    add_line(out, "batch", &text);
+    describe_retry(&text, &s->retry);
+    add_line(out, "retry", &text);
+    describe_checkpoint(&text, &s->work.checkpoint);
+    add_line(out, "to save", &text);
 }
 
 static void add_files(struct buf *out, uint64_t n_files, uint64_t bytes)
@@ -250,6 +388,14 @@ static void add_tree(struct buf *out, const char *label, const char *name, const
     add_label(out, label);
     buf_printf(out, "%s%s", name, name[0] != '\0' ? ": " : "");
     add_files(out, t->n_files, t->bytes);
+}
+
+static void add_left_out(struct buf *out, const struct cargo *c)
+{
+    struct buf line = { 0 };
+
+    cargo_add_left_out(c, &line);
+    add_line(out, "left out", &line);
 }
 
 static bool has_files(const struct cargo *c)
@@ -282,12 +428,14 @@ static void add_time(const struct dryrun *d, struct buf *out)
     if (hours < 0)
         return;
     add_label(out, "time");
-    buf_printf(out, "about %.3g CPU-hours", hours * (double)needs->cpus_milli / 1000);
-    if (needs->gpus_milli > 0)
-        buf_printf(out, ", %.3g GPU-hours", hours * (double)needs->gpus_milli / 1000);
-    buf_add_str(out, " (jobs of this project took ");
+    describe_time(out, hours * (double)needs->cpus_milli / 1000, "CPU");
+    if (needs->gpus_milli > 0) {
+        buf_add_str(out, ", ");
+        describe_time(out, hours * (double)needs->gpus_milli / 1000, "GPU");
+    }
+    buf_add_str(out, "; jobs took ");
     units_add_duration(out, d->forecast.ran_ms / d->forecast.ran_jobs);
-    buf_add_str(out, " on average)\n");
+    buf_add_str(out, " on average\n");
 }
 
 static int write_text(struct dryrun *d, struct err *e)
@@ -304,8 +452,10 @@ static int write_text(struct dryrun *d, struct err *e)
     }
     add_jobs(d, &out);
     add_ends(d, &out);
+    add_needs(d, &out);
     add_reused(d, &out);
     add_tree(&out, "source", "", &d->cargo.source);
+    add_left_out(&out, &d->cargo);
     for (size_t i = 0; i < d->cargo.n_data; i++)
         add_tree(&out, "data", data[i].name, &d->cargo.data[i]);
     add_upload(d, &out);

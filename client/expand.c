@@ -323,10 +323,49 @@ static struct tally count_part(struct expand *x, size_t part, int64_t points_max
     return (struct tally){ .points = 1, .kept = 1, .is_exact = true };
 }
 
+/* The first that is kept, with all wheels at their beginning; false when there is none. */
+static bool begin_grid(struct expand *x)
+{
+    int64_t end = excluded(x);
+
+    for (int64_t tries = 1; end != KEPT; tries++) {
+        x->is_given_up = tries == POINTS_MAX;
+        if (x->is_given_up || !turn(x, 0, (size_t)end, false))
+            return false;
+        end = excluded(x);
+    }
+    return true;
+}
+
+static bool begin_samples(struct expand *x)
+{
+    int64_t n = x->plan->samples;
+
+    x->is_given_up = false;
+    for (int64_t i = 0; i < n; i++) {
+        if (is_sample_kept(x, i))
+            return true;
+        x->is_given_up = i + 1 == POINTS_MAX;
+        if (x->is_given_up)
+            return false;
+    }
+    return false;
+}
+
+/* Whether the part that was opened has a configuration. */
+static bool begin_part(struct expand *x)
+{
+    if (is_grid(x))
+        return begin_grid(x);
+    return x->part > 0 || begin_samples(x);
+}
+
 /* Those of include: have the numbers behind the samples. */
 static void seek_part(struct expand *x, int64_t index)
 {
-    if (is_grid(x))
+    if (is_grid(x) && index == 0)
+        begin_grid(x); /* there is one, and to count all of them is not needed */
+    else if (is_grid(x))
         seek_grid(x, index);
     else if (x->part == 0)
         seek_samples(x, index);
@@ -453,15 +492,29 @@ static int check_size(const struct expand *x, const char *file, struct err *e)
                    file, PARAM2VAL_MAX_BYTES);
 }
 
-static int refuse_many(const char *file, const struct tally *all, int64_t points_max, struct err *e)
+/* "FILE:LINE:COLUMN" of what says how many there are; the caller frees it. */
+static char *place_of_number(const struct expand *x, const char *file)
+{
+    const struct plan *plan = x->plan;
+    struct spot at = is_grid(x) ? plan->params_at : plan->samples_at;
+
+    return at.line == 0 ? mem_strdup(file) : mem_printf("%s:%u:%u", file, at.line, at.column);
+}
+
+static int refuse_many(const struct expand *x, const char *file, const struct tally *all,
+                       int64_t points_max, struct err *e)
 {
     const char *what = points_max > POINTS_MAX ? "are too many" : "need --yes";
+    char *place = place_of_number(x, file);
 
     if (!all->is_exact)
-        return err_set(e, ERR_USAGE, "%s: more than %" PRId64 " configurations %s", file,
-                       points_max, what);
-    return err_set(e, ERR_USAGE, "%s: %" PRId64 " configurations: more than %" PRId64 " %s", file,
-                   all->points, points_max, what);
+        err_set(e, ERR_USAGE, "%s: more than %" PRId64 " configurations %s", place, points_max,
+                what);
+    else
+        err_set(e, ERR_USAGE, "%s: %" PRId64 " configurations: more than %" PRId64 " %s", place,
+                all->points, points_max, what);
+    free(place);
+    return -1;
 }
 
 static int refuse_nothing(const struct expand *x, const char *file, const struct tally *all,
@@ -489,8 +542,38 @@ static int count_all(struct expand *x, const char *file, int64_t points_max, str
     }
     x->count = all.kept;
     if (!all.is_exact || all.points > points_max)
-        return refuse_many(file, &all, points_max, e);
+        return refuse_many(x, file, &all, points_max, e);
     return all.kept == 0 ? refuse_nothing(x, file, &all, e) : 0;
+}
+
+/* Finds the first, and calls it all there is. */
+static int take_first(struct expand *x, const char *file, struct err *e)
+{
+    const struct pins *first = x->plan->exclude.items;
+
+    open_part(x, 0);
+    if (begin_part(x))
+        x->counts[0] = 1;
+    else if (x->is_given_up || x->n_parts == 1)
+        return err_set(e, ERR_USAGE,
+                       "%s:%u:%u: exclude: nothing is left to be the first configuration", file,
+                       first->at.line, first->at.column);
+    else
+        x->counts[1] = 1;
+    x->count = 1;
+    return 0;
+}
+
+struct expand *expand_create_first(const struct plan *plan, const char *file, struct err *e)
+{
+    struct expand *x = expand_make(plan);
+
+    if (check_size(x, file, e) < 0 || take_first(x, file, e) < 0) {
+        expand_destroy(x);
+        return NULL;
+    }
+    expand_seek(x, 0);
+    return x;
 }
 
 struct expand *expand_create(const struct plan *plan, const char *file, int64_t points_max,
@@ -571,6 +654,38 @@ static bool is_possible(const struct rule *rule)
     return true;
 }
 
+/* "include: momentum: 0.9 counts only where when: lets momentum be" */
+static void add_included(const struct plan *p, const struct pins *entry,
+                         const enum presence *presence, struct buf *out)
+{
+    const struct pin *pins = entry->pins.items;
+
+    for (size_t i = 0; i < entry->pins.n; i++) {
+        const struct param *param = params_find(&p->params, pins[i].name);
+
+        if (presence[param - (const struct param *)p->params.items] == PRESENCE_ALWAYS)
+            continue;
+        buf_add_str(out, "include: ");
+        add_pin(out, &pins[i]);
+        buf_printf(out, " is dropped where when: leaves %s out\n", pins[i].name);
+    }
+}
+
+static void add_dropped(const struct plan *p, struct buf *out)
+{
+    const struct pins *include = p->include.items;
+    enum presence *presence;
+
+    if (p->when.n == 0)
+        return;
+    presence = mem_alloc(p->params.n * sizeof *presence);
+    for (size_t i = 0; i < p->include.n; i++) {
+        plan_find_presence(p, &include[i], presence);
+        add_included(p, &include[i], presence, out);
+    }
+    free(presence);
+}
+
 void expand_add_notes(const struct expand *x, struct buf *out)
 {
     for (size_t i = 0; i < x->n_conditioned; i++)
@@ -583,4 +698,5 @@ void expand_add_notes(const struct expand *x, struct buf *out)
             buf_add_str(out, "exclude: ");
             add_unmet(out, x->excludes[i].pins);
         }
+    add_dropped(x->plan, out);
 }

@@ -27,6 +27,9 @@ struct expand;
  */
 struct expand *expand_create(const struct plan *plan, const char *file, int64_t points_max,
                              struct err *e);
+/* The same for the first configuration alone, which is all it has then, however many there are: they
+ * are not counted.  ERR_USAGE also when exclude: leaves out all of the first POINTS_MAX. */
+struct expand *expand_create_first(const struct plan *plan, const char *file, struct err *e);
 void expand_destroy(struct expand *x); /* NULL is fine */
 
 /* Exact. */

@@ -73,6 +73,7 @@ struct expand {
     size_t n_parts;
     int64_t *counts; /* of each part */
     int64_t count;
+    bool is_given_up;       /* so many were left out that no first one was found */
     struct wheel **turning; /* those that turn in this part of a grid */
     size_t n_turning;
     int64_t sample; /* number of the sample that is up */

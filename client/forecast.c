@@ -106,10 +106,24 @@ int forecast_check_owner(struct rpc *rpc, const char *project, struct err *e)
     return result < 0 ? -1 : check_owner(&answer, project, e);
 }
 
+/* How many of the chunk's jobs are done, whatever their command, source and data were. */
+static int ask_otherwise(struct walk *w, int64_t *n_jobs, struct err *e)
+{
+    struct msg_preview request = w->request;
+    struct msg_previewed answer;
+
+    request.reuse = REUSE_PARAMS;
+    if (rpc_call(w->rpc, MSG_PREVIEW, &request, &answer, e) < 0)
+        return -1;
+    *n_jobs = answer.reused;
+    return 0;
+}
+
 static int ask(struct walk *w, struct err *e)
 {
     struct forecast *f = w->forecast;
     struct msg_previewed answer;
+    int64_t n_done;
 
     w->request.configs = buf_bytes(&w->chunk);
     if (rpc_call(w->rpc, MSG_PREVIEW, &w->request, &answer, e) < 0)
@@ -120,6 +134,11 @@ static int ask(struct walk *w, struct err *e)
     f->reused += answer.reused;
     f->ran_jobs = answer.ran_jobs;
     f->ran_ms = answer.ran_ms;
+    n_done = answer.reused;
+    if (w->request.reuse == REUSE_ALL && answer.ran_jobs > 0 &&
+        n_done < w->n_fresh * w->request.reps && ask_otherwise(w, &n_done, e) < 0)
+        return -1;
+    f->done_otherwise += n_done - answer.reused;
     /* Where nothing is done, nothing is found in the other chunks either. */
     if (answer.owner == NULL || answer.ran_jobs == 0 || w->request.reuse == REUSE_NONE)
         w->rpc = NULL;
@@ -178,4 +197,20 @@ int forecast_make(struct forecast *f, const struct order *o, struct rpc *rpc,
     buf_free(&w.chunk);
     buf_free(&w.fresh);
     return result;
+}
+
+int forecast_count_done(const struct order *o, struct rpc *rpc, int64_t *n_jobs, struct err *e)
+{
+    static const struct digest no_work = { 0 };
+    struct order by_params = *o;
+    struct forecast f;
+
+    *n_jobs = 0;
+    if (o->reuse != REUSE_ALL || o->configs > FORECAST_PASSING_MAX)
+        return 0;
+    by_params.reuse = REUSE_PARAMS;
+    if (forecast_make(&f, &by_params, rpc, &no_work, e) < 0)
+        return -1;
+    *n_jobs = f.reused;
+    return 0;
 }

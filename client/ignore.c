@@ -8,6 +8,7 @@
 #include "client/ignore.h"
 #include "common/buf.h"
 #include "common/io.h"
+#include "common/layout.h"
 #include "common/mem.h"
 #include "common/path.h"
 
@@ -35,6 +36,7 @@ static const char *const built_in[] = {
     "._*",           ".pytest_cache/",
     ".ruff_cache/",  ".nfs*",
     "*.swp",         ".ipynb_checkpoints/",
+    LAYOUT_FETCHED,
 };
 
 /* Ends the line at its blanks; "\ " keeps one. */

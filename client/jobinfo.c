@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* jobinfo.c - what is shown of a job, and what --where asks about it */
 #include <inttypes.h>
+#include <signal.h>
+#include <string.h>
 
 #include "client/jobinfo.h"
+#include "client/stateopt.h"
 #include "common/json.h"
 #include "common/units.h"
 
@@ -38,6 +41,21 @@ void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j)
     row->row = (struct where_row){ row->fields, JOBINFO_FIELDS, &j->params };
 }
 
+struct where *jobinfo_parse_where(const char *text, struct arena *a, struct err *e)
+{
+    static const struct where_values known[] = {
+        { "state", job_state_names, JOB_STATE_COUNT, "paused", STATEOPT_PAUSED },
+        { "cause", cause_names, CAUSE_COUNT, "none",
+          "where nothing went wrong there is no cause: cause = null" },
+    };
+    struct where *w = where_parse(text, a, e);
+
+    for (size_t i = 0; w != NULL && i < sizeof known / sizeof known[0]; i++)
+        if (where_check_values(w, &known[i], e) < 0)
+            return NULL;
+    return w;
+}
+
 enum tone jobinfo_tone(int state)
 {
     switch (state) {
@@ -59,9 +77,16 @@ void jobinfo_add_params(struct buf *out, const struct value *params)
     }
 }
 
+bool jobinfo_is_paused(const struct job_info *j)
+{
+    return j->state == JOB_QUEUED && j->reason != NULL && strcmp(j->reason, "paused") == 0;
+}
+
 void jobinfo_add_reason(struct buf *out, const struct job_info *j)
 {
-    if (j->reason != NULL && j->reason[0] != '\0')
+    if (jobinfo_is_paused(j))
+        buf_printf(out, "paused (ludwig resume %s)", j->job);
+    else if (j->reason != NULL && j->reason[0] != '\0')
         buf_add_str(out, j->reason);
     else if (j->signal != SCHEMA_NONE && j->signal != 0)
         buf_printf(out, "signal %" PRId64, j->signal);
@@ -75,4 +100,36 @@ void jobinfo_add_time(struct buf *out, const struct job_info *j, int64_t now_ms)
 
     if (j->started_at != 0 && end_ms >= j->started_at)
         units_add_duration(out, end_ms - j->started_at);
+}
+
+static const char *signal_name(int64_t number)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } signals[] = {
+        { SIGHUP, "HUP" },   { SIGINT, "INT" },   { SIGQUIT, "QUIT" }, { SIGILL, "ILL" },
+        { SIGABRT, "ABRT" }, { SIGBUS, "BUS" },   { SIGFPE, "FPE" },   { SIGKILL, "KILL" },
+        { SIGUSR1, "USR1" }, { SIGSEGV, "SEGV" }, { SIGUSR2, "USR2" }, { SIGPIPE, "PIPE" },
+        { SIGALRM, "ALRM" }, { SIGTERM, "TERM" }, { SIGXCPU, "XCPU" }, { SIGXFSZ, "XFSZ" },
+    };
+
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (signals[i].number == number)
+            return signals[i].name;
+    return NULL;
+}
+
+bool jobinfo_add_exit_words(struct buf *out, int64_t exit_code)
+{
+    const char *name = signal_name(exit_code - 128);
+
+    if (exit_code == 126)
+        buf_add_str(out, "exit code 126: the command was found and could not be executed");
+    else if (exit_code == 127)
+        buf_add_str(out, "exit code 127: the command was not found");
+    else if (name != NULL)
+        buf_printf(out, "exit code %" PRId64 ": as after signal %" PRId64 ", %s", exit_code,
+                   exit_code - 128, name);
+    return exit_code == 126 || exit_code == 127 || name != NULL;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/logfile.h"
@@ -14,10 +15,17 @@ enum { PIECE_BYTES = 64 * 1024 };
 
 int logfile_open(struct logfile *l, const char *path, bool harmless, struct err *e)
 {
-    *l = (struct logfile){ .fd = open(path, O_RDONLY | O_CLOEXEC), .harmless = harmless };
-    if (l->fd >= 0)
+    struct stat st;
+
+    /* Whoever writes the share may have put a fifo or a device there. */
+    *l = (struct logfile){ .fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC),
+                           .harmless = harmless };
+    if (l->fd < 0)
+        return errno == ENOENT ? 0 : err_sys(e, "open %s", path);
+    if (fstat(l->fd, &st) == 0 && S_ISREG(st.st_mode))
         return 1;
-    return errno == ENOENT ? 0 : err_sys(e, "open %s", path);
+    logfile_close(l);
+    return err_set(e, ERR_FAILED, "%s is no regular file", path);
 }
 
 void logfile_close(struct logfile *l)

@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - ludwig: submit sweeps, look at them, fetch what came of them */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "client/cli.h"
+
+/*
+ * One of 0, 1 and 2 that is closed would be given to the next file or socket, and what is printed
+ * would go there.  Opened for reading only, a write to it is the error it should be.
+ */
+static int fill_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && (errno != EBADF || open("/dev/null", O_RDONLY) != fd))
+            return -1;
+    return 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -10,5 +25,7 @@ int main(int argc, char **argv)
 
     /* A pipe or a server that went away is an error of the write, with a word about it. */
     signal(SIGPIPE, SIG_IGN);
+    if (fill_standard() < 0)
+        return EXIT_FAILED;
     return cli_main(&words);
 }

@@ -174,14 +174,15 @@ static void add_blanks(struct buf *out, size_t n)
     buf_printf(out, "%*s", (int)n, "");
 }
 
-void opt_add_wrapped(struct buf *out, size_t column, size_t indent, const char *text)
+void opt_add_wrapped_to(struct buf *out, size_t width, size_t column, size_t indent,
+                        const char *text)
 {
     bool first = true; /* on its line */
 
     for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
         size_t n = strcspn(text, " ");
 
-        if (!first && column + 1 + n > WIDTH) {
+        if (!first && column + 1 + n > width) {
             buf_add_char(out, '\n');
             add_blanks(out, indent);
             column = indent;
@@ -193,6 +194,11 @@ void opt_add_wrapped(struct buf *out, size_t column, size_t indent, const char *
         text += n;
     }
     buf_add_char(out, '\n');
+}
+
+void opt_add_wrapped(struct buf *out, size_t column, size_t indent, const char *text)
+{
+    opt_add_wrapped_to(out, WIDTH, column, indent, text);
 }
 
 void opt_add_help(struct buf *out, const struct opt *rows)

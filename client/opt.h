@@ -53,7 +53,10 @@ int opt_parse(const struct opt_group *groups, size_t n_groups, const struct opt_
 
 /* One or more lines of at most 79 columns for each row. */
 void opt_add_help(struct buf *out, const struct opt *rows);
-/* Words wrapped at column 79; later lines begin at column indent. */
+/* Words wrapped at column width; later lines begin at column indent. */
+void opt_add_wrapped_to(struct buf *out, size_t width, size_t column, size_t indent,
+                        const char *text);
+/* The same at column 79. */
 void opt_add_wrapped(struct buf *out, size_t column, size_t indent, const char *text);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/jobinfo.h"
+#include "client/out.h"
 #include "client/pages.h"
 
 /* One job knows most names already. */
@@ -126,14 +127,21 @@ static int stop_once_known(void *context, const struct job_info *jobs, size_t n,
 
 /* Before anything is shown or changed, and in jobs of all states: a parameter with a condition may
  * be there in few of them. */
-static int check_names(struct rpc *rpc, const struct list *targets, struct where *where,
+static int check_names(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
                        struct err *e)
 {
+    struct where *where = filter->where;
+    const char *both;
     const struct walk w = {
         .rpc = rpc, .page = NAMES_PAGE, .where = where, .take = stop_once_known, .context = where
     };
 
-    return walk(&w, targets, e) < 0 ? -1 : where_check_names(where, e);
+    if (walk(&w, targets, e) < 0 || where_check_names(where, e) < 0)
+        return -1;
+    both = where_shadowing(where);
+    if (both != NULL && !filter->is_quiet)
+        out_note("--where: %s is the job's field; params.%s is the parameter", both, both);
+    return 0;
 }
 
 int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
@@ -146,7 +154,7 @@ int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_fil
                             .take = take,
                             .context = context };
 
-    if (filter->where != NULL && check_names(rpc, targets, filter->where, e) < 0)
+    if (filter->where != NULL && check_names(rpc, targets, filter, e) < 0)
         return -1;
     return walk(&w, targets, e) < 0 ? -1 : 0;
 }

@@ -26,6 +26,7 @@ int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn t
 struct job_filter {
     struct list states;  /* const char *; empty: all */
     struct where *where; /* NULL: all; names that no job of the targets has are an error */
+    bool is_quiet;       /* no note on a name that means a field and is a parameter's too */
 };
 
 typedef int (*jobs_fn)(void *context, const struct job_info *jobs, size_t n, struct err *e);

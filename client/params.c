@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* params.c - the parameters of a sweep and the values each of them may take */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -9,8 +10,12 @@
 
 #include "client/params.h"
 #include "client/real.h"
+#include "client/text.h"
 #include "common/suggest.h"
 #include "common/work.h"
+
+/* What fits into a message. */
+enum { SHOWN_MAX_BYTES = 60, LISTED_MAX = 8 };
 
 static const char reserved_prefix[] = "LUDWIG_";
 
@@ -29,8 +34,6 @@ typedef int (*read_fn)(struct reading *rd, const struct yaml_node *node);
 /* What stands there, as far as it fits into a message. */
 static const char *shown(struct arena *a, const struct yaml_node *node)
 {
-    enum { SHOWN_MAX_BYTES = 60 };
-
     if (node->text == NULL || node->text[0] == '\0' || strlen(node->text) > SHOWN_MAX_BYTES)
         return value_type_name(node->type);
     return arena_printf(a, "'%s'", node->text);
@@ -210,11 +213,18 @@ static double sum(double x, double y)
     return real_round_beside(x + y, fabs(x) > fabs(y) ? x : y);
 }
 
+/* Of a step; below a half, so that the last value stays at the right end of its step. */
+static double range_tolerance(const double ends[3])
+{
+    double digits = 4 * DBL_EPSILON * fmax(fabs(ends[0]), fabs(ends[1])) / fabs(ends[2]);
+
+    return fmin(fmax(1e-6, digits), 0.49);
+}
+
 /* The last step may miss the end by as much as the numbers' own digits do. */
 static int read_float_range(struct reading *rd, const struct yaml_node *node)
 {
-    static const double tolerance = 1e-6; /* of a step */
-    double ends[3] = { 0, 0, 1 }, steps;
+    double ends[3] = { 0, 0, 1 }, steps, tolerance;
     size_t n;
 
     if (read_numbers(rd, node, 2, 3, ends) < 0)
@@ -222,6 +232,7 @@ static int read_float_range(struct reading *rd, const struct yaml_node *node)
     steps = ends[1] / ends[2] - ends[0] / ends[2];
     if (ends[2] == 0 || steps < 0)
         return refuse_step(rd, node, ends[2] == 0);
+    tolerance = range_tolerance(ends);
     if (!(steps + tolerance < POINTS_MAX))
         return too_many(rd, node);
     n = (size_t)(steps + tolerance);
@@ -505,8 +516,12 @@ static int read_params(struct keys_reader *r, const struct key *key, const struc
         struct reading rd = { .r = r, .to = &params[i] };
 
         params[i] = (struct param){ .name = m->key, .line = m->line, .column = m->column };
-        if (check_name(r, m) < 0 || read_values(&rd, &m->node) < 0)
-            answer = -1;
+        if (check_name(r, m) == 0 && read_values(&rd, &m->node) == 0)
+            continue;
+        params[i] = (struct param){
+            .name = m->key, .line = m->line, .column = m->column, .was_refused = true
+        };
+        answer = -1;
     }
     *to = (struct list){ params, node->n };
     return answer;
@@ -534,16 +549,36 @@ struct param *params_find(const struct list *params, const char *name)
     return NULL;
 }
 
-char *params_unknown(const struct list *params, const char *name)
+static const char *find_nearest(const struct list *params, const char *name)
 {
     const struct param *items = params->items;
     struct suggest nearest = { .word = name };
 
     for (size_t i = 0; i < params->n; i++)
         suggest_try(&nearest, items[i].name);
-    if (nearest.best == NULL)
+    return nearest.best;
+}
+
+char *params_unknown(const struct list *params, const char *name)
+{
+    const char *nearest = find_nearest(params, name);
+
+    if (nearest == NULL)
         return mem_printf("unknown parameter '%s'", name);
-    return mem_printf("unknown parameter '%s' (did you mean '%s'?)", name, nearest.best);
+    return mem_printf("unknown parameter '%s' (did you mean '%s'?)", name, nearest);
+}
+
+char *params_listed(const struct list *params)
+{
+    const struct param *items = params->items;
+    size_t n = params->n < LISTED_MAX ? params->n : LISTED_MAX;
+    struct buf names = { 0 };
+
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&names, "%s%s", i > 0 ? ", " : "", items[i].name);
+    if (params->n > n)
+        buf_printf(&names, " and %zu more", params->n - n);
+    return buf_take(&names);
 }
 
 void params_overlay(struct list *params, const struct list *with)
@@ -581,6 +616,19 @@ static void drop_places(struct err *e, const char *prefix)
     *to = '\0';
 }
 
+/* What is no YAML is shown as the shell handed it over. */
+static void show_value(struct err *e, const char *text)
+{
+    size_t n = text_fitting(text, strlen(text), SHOWN_MAX_BYTES);
+    struct buf why = { 0 };
+
+    buf_printf(&why, "%s, in '", e->text);
+    text_add_harmless(&why, text, n, "");
+    buf_printf(&why, "%s'", text[n] != '\0' ? "..." : "");
+    err_set(e, e->kind, "%s", buf_text(&why));
+    buf_free(&why);
+}
+
 /* The value after "name=", read as if it stood in a sweep file. */
 static int read_text(const char *text, struct param *to, struct arena *a, struct err *e)
 {
@@ -590,6 +638,8 @@ static int read_text(const char *text, struct param *to, struct arena *a, struct
     struct reading rd = { .r = &r, .to = &param, .is_named = true };
     const struct yaml_node *node = yaml_parse(file, text, strlen(text), a, e);
 
+    if (node == NULL && e != NULL)
+        show_value(e, text);
     if (node != NULL) {
         read_swept(&rd, node);
         if (keys_end(&r, e) == 0) {
@@ -602,19 +652,32 @@ static int read_text(const char *text, struct param *to, struct arena *a, struct
     return -1;
 }
 
+/* Those there are help when none is near and they are few. */
+static int refuse_unknown(const struct list *params, const char *name, struct err *e)
+{
+    char *unknown = params_unknown(params, name), *known = params_listed(params);
+
+    if (find_nearest(params, name) != NULL || params->n > LISTED_MAX)
+        err_set(e, ERR_USAGE, "--set %s: %s", name, unknown);
+    else if (params->n == 0)
+        err_set(e, ERR_USAGE, "--set %s: %s: the file has none", name, unknown);
+    else
+        err_set(e, ERR_USAGE, "--set %s: %s (there %s %s)", name, unknown,
+                params->n == 1 ? "is only" : "are", known);
+    free(known);
+    free(unknown);
+    return -1;
+}
+
 int params_set(struct list *params, const char *text, struct arena *a, struct err *e)
 {
     size_t n = strcspn(text, "=");
     char *name = arena_strndup(a, text, n);
     struct param *param = params_find(params, name);
-    char *unknown;
 
     if (text[n] != '=')
         return err_set(e, ERR_USAGE, "--set takes NAME=VALUE, not '%s'", text);
     if (param != NULL)
         return read_text(text + n + 1, param, a, e);
-    unknown = params_unknown(params, name);
-    err_set(e, ERR_USAGE, "--set %s: %s", name, unknown);
-    free(unknown);
-    return -1;
+    return refuse_unknown(params, name, e);
 }

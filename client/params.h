@@ -5,6 +5,8 @@
 #ifndef LUDWIG_CLIENT_PARAMS_H
 #define LUDWIG_CLIENT_PARAMS_H
 
+#include <stdbool.h>
+
 #include "common/keys.h"
 
 /* Computed lists of one parameter, and a whole grid without --yes, have at most this many. */
@@ -29,6 +31,7 @@ struct param {
     double low, high;
     int64_t first, last;
     unsigned line, column; /* of its name in the file; 0: from the command line */
+    bool was_refused;      /* what stands there, so that only its name is known */
 };
 
 /* For KEY_CUSTOM: to is a struct list of struct param, read from params: of a sweep file. */
@@ -41,6 +44,8 @@ int params_read_fixed(struct keys_reader *r, const struct key *key, const struct
 struct param *params_find(const struct list *params, const char *name);
 /* "unknown parameter 'x' (did you mean 'y'?)"; the caller frees it. */
 char *params_unknown(const struct list *params, const char *name);
+/* "lr, hidden and 3 more"; the caller frees it. */
+char *params_listed(const struct list *params);
 /* Takes the values of those in with, which all are in params. */
 void params_overlay(struct list *params, const struct list *with);
 /* text is "name=VALUE", VALUE as after "name: " in params:. */

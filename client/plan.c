@@ -75,6 +75,7 @@ int plan_read_zip(struct keys_reader *r, const struct key *key, const struct yam
                   void *to)
 {
     struct zip_group *groups;
+    size_t n = 0;
     int answer = 0;
 
     if (node->type == VALUE_NULL)
@@ -83,9 +84,11 @@ int plan_read_zip(struct keys_reader *r, const struct key *key, const struct yam
         return params_expected(r, node, key->name, "a list of groups such as [[lr, hidden]]");
     groups = arena_alloc(r->arena, node->n * sizeof *groups);
     for (size_t i = 0; i < node->n; i++)
-        if (read_group(r, key, &node->items[i], &groups[i]) < 0)
+        if (read_group(r, key, &node->items[i], &groups[n]) == 0)
+            n++;
+        else
             answer = -1;
-    *(struct list *)to = (struct list){ groups, node->n };
+    *(struct list *)to = (struct list){ groups, n };
     return answer;
 }
 
@@ -245,14 +248,14 @@ const struct pin *plan_find_pin(const struct pins *pins, const char *name)
     return NULL;
 }
 
-/* Whether the value at that place of the list makes the same configuration. */
-static bool stands_at(const struct param *param, size_t i, const struct value *v)
+/* Whether a configuration is the same with either. */
+static bool are_same(const struct value *v, const struct value *w)
 {
     struct buf x = { 0 }, y = { 0 };
     bool is_same;
 
-    canon_add(&x, &param->values[i]);
-    canon_add(&y, v);
+    canon_add(&x, v);
+    canon_add(&y, w);
     is_same = strcmp(buf_text(&x), buf_text(&y)) == 0;
     buf_free(&x);
     buf_free(&y);
@@ -267,7 +270,8 @@ static bool stand_at(const struct plan *p, const struct zip_group *group, const 
     for (size_t i = 0; i < group->names.n; i++) {
         const struct pin *pin = plan_find_pin(pins, names[i]);
 
-        if (pin != NULL && !stands_at(find(p, names[i]), position, &pin->values[0]))
+        if (pin != NULL && pin->n > 0 &&
+            !are_same(&find(p, names[i])->values[position], &pin->values[0]))
             return false;
     }
     return true;
@@ -534,7 +538,7 @@ static bool stands_before(const struct plan *p, const struct zip_group *group, c
 static bool check_member(const struct plan *p, struct keys_reader *r, const struct zip_group *group,
                          const char *name)
 {
-    if (!check_known(p, r, group->at, "zip", name))
+    if (!check_known(p, r, group->at, "zip", name) || find(p, name)->was_refused)
         return false;
     if (find(p, name)->form != PARAM_LIST)
         add_error(r, group->at, "zip", mem_printf("%s has no list of values", name));
@@ -639,7 +643,8 @@ static void check_circles(const struct plan *p, struct keys_reader *r)
     free(walks);
 }
 
-static void check_when(const struct plan *p, struct keys_reader *r)
+/* Whether it is known who depends on whom. */
+static bool check_when(const struct plan *p, struct keys_reader *r)
 {
     const struct condition *conditions = p->when.items;
     bool is_well = true;
@@ -647,11 +652,16 @@ static void check_when(const struct plan *p, struct keys_reader *r)
     for (size_t i = 0; i < p->when.n; i++)
         if (!check_condition(p, r, &conditions[i]))
             is_well = false;
-    if (is_well && p->when.n > 0)
+    if (is_well && p->when.n > 0) {
+        size_t n_errors = r->n_errors;
+
         check_circles(p, r);
+        is_well = r->n_errors == n_errors;
+    }
+    return is_well;
 }
 
-/* ---- checks of include ---- */
+/* ---- what include makes of conditions ---- */
 
 static size_t count_named(const struct zip_group *group, const struct pins *entry)
 {
@@ -662,6 +672,82 @@ static size_t count_named(const struct zip_group *group, const struct pins *entr
         n += plan_find_pin(entry, names[i]) != NULL;
     return n;
 }
+
+/* The one value that the entry makes it have; NULL when it does not say. */
+static const struct value *value_given(const struct plan *p, const struct pins *entry,
+                                       const struct param *param)
+{
+    const struct pin *pin = plan_find_pin(entry, param->name);
+    const struct zip_group *group = plan_find_group(p, param->name);
+    size_t position;
+
+    if (pin != NULL)
+        return pin->n > 0 ? &pin->values[0] : NULL;
+    if (group == NULL || count_named(group, entry) == 0)
+        return NULL;
+    position = plan_find_position(p, group, entry);
+    return position < param->n ? &param->values[position] : NULL;
+}
+
+static bool matches(const struct pin *pin, const struct value *v)
+{
+    for (size_t i = 0; i < pin->n; i++)
+        if (are_same(&pin->values[i], v))
+            return true;
+    return false;
+}
+
+static enum presence presence_by(const struct plan *p, const struct pins *entry,
+                                 const struct pin *pin, const struct param *param)
+{
+    const struct value *given = value_given(p, entry, param);
+
+    if (given != NULL)
+        return matches(pin, given) ? PRESENCE_ALWAYS : PRESENCE_NEVER;
+    for (size_t i = 0; i < param->n; i++)
+        if (!matches(pin, &param->values[i]))
+            return PRESENCE_VARIES;
+    return param->n > 0 ? PRESENCE_ALWAYS : PRESENCE_VARIES;
+}
+
+static enum presence worse(enum presence x, enum presence y)
+{
+    return x > y ? x : y;
+}
+
+/* Those it depends on were looked at before. */
+static enum presence find_presence_of(const struct plan *p, const struct pins *entry,
+                                      const struct condition *c, const enum presence *presence)
+{
+    const struct pin *pins = c->pins.pins.items;
+    enum presence found = PRESENCE_ALWAYS;
+
+    for (size_t i = 0; i < c->pins.pins.n; i++) {
+        const struct param *other = find(p, pins[i].name);
+
+        found = worse(found, presence[other - (const struct param *)p->params.items]);
+        found = worse(found, presence_by(p, entry, &pins[i], other));
+    }
+    return found;
+}
+
+void plan_find_presence(const struct plan *p, const struct pins *entry, enum presence *presence)
+{
+    const struct condition *conditions = p->when.items;
+    const struct param *params = p->params.items;
+    size_t *order = mem_alloc(p->params.n * sizeof *order);
+    size_t n = plan_order(p, order);
+
+    for (size_t i = 0; i < p->params.n; i++)
+        presence[i] = PRESENCE_ALWAYS;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < p->when.n; k++)
+            if (strcmp(conditions[k].name, params[order[i]].name) == 0)
+                presence[order[i]] = find_presence_of(p, entry, &conditions[k], presence);
+    free(order);
+}
+
+/* ---- checks of include ---- */
 
 static void refuse_half_group(struct keys_reader *r, const struct zip_group *group,
                               const struct pins *entry)
@@ -689,30 +775,56 @@ static void check_included_groups(const struct plan *p, struct keys_reader *r,
     }
 }
 
-static void check_entries(const struct plan *p, struct keys_reader *r, bool is_zip_well)
+static void check_included_conditions(const struct plan *p, struct keys_reader *r,
+                                      const struct pins *entry)
+{
+    const struct param *params = p->params.items;
+    const struct pin *pins = entry->pins.items;
+    enum presence *presence = mem_alloc(p->params.n * sizeof *presence);
+
+    plan_find_presence(p, entry, presence);
+    for (size_t i = 0; i < entry->pins.n; i++)
+        if (presence[find(p, pins[i].name) - params] == PRESENCE_NEVER)
+            add_error(r, pins[i].at, "include",
+                      mem_printf("with the other values here, when: leaves %s out", pins[i].name));
+    free(presence);
+}
+
+static void check_entries(const struct plan *p, struct keys_reader *r, bool is_zip_well,
+                          bool is_when_well)
 {
     const struct pins *exclude = p->exclude.items, *include = p->include.items;
 
     for (size_t i = 0; i < p->exclude.n; i++)
         check_pins(p, r, "exclude", &exclude[i]);
     for (size_t i = 0; i < p->include.n; i++)
-        if (check_pins(p, r, "include", &include[i]) && is_zip_well)
+        if (check_pins(p, r, "include", &include[i]) && is_zip_well) {
             check_included_groups(p, r, &include[i]);
+            if (is_when_well && p->when.n > 0)
+                check_included_conditions(p, r, &include[i]);
+        }
+}
+
+int plan_check_rest(const struct plan *p, unsigned refused, struct keys_reader *r)
+{
+    size_t n_errors = r->n_errors;
+    bool is_zip_well, is_when_well;
+
+    if (refused == 0)
+        check_method(p, r);
+    if ((refused & PLAN_METHOD) == 0)
+        check_forms(p, r);
+    is_zip_well = check_zip(p, r);
+    if (is_zip_well)
+        check_dimensions(p, r);
+    is_when_well = check_when(p, r);
+    check_entries(p, r, is_zip_well, is_when_well);
+    return r->n_errors > n_errors ? -1 : 0;
 }
 
 int plan_check(const struct plan *p, struct keys_reader *r)
 {
-    size_t n_errors = r->n_errors;
-    bool is_zip_well;
-
-    check_method(p, r);
-    check_forms(p, r);
-    is_zip_well = check_zip(p, r);
-    if (is_zip_well)
-        check_dimensions(p, r);
-    check_when(p, r);
-    check_entries(p, r, is_zip_well);
-    return r->n_errors > n_errors ? -1 : 0;
+    return plan_check_rest(p, 0, r);
 }
 
 /* ---- --minimal ---- */

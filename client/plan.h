@@ -21,10 +21,11 @@ struct spot {
     unsigned line, column; /* of the file */
 };
 
-/* One parameter and the values that count as a match (when, exclude), or its one value (include). */
+/* One parameter and the values that count as a match (when, exclude), or its one value (include):
+ * at least one, unless what stands there was refused. */
 struct pin {
     const char *name;
-    struct value *values; /* at least one */
+    struct value *values;
     size_t n;
     struct spot at;
 };
@@ -49,15 +50,15 @@ struct condition {
 };
 
 struct plan {
-    struct list params;                /* struct param, in the order of the file */
-    int method;                        /* enum method */
-    int64_t samples;                   /* random, sobol: how many; 0: not said */
-    int64_t seed;                      /* 0 unless said */
-    struct list zip;                   /* struct zip_group */
-    struct list when;                  /* struct condition */
-    struct list exclude;               /* struct pins */
-    struct list include;               /* struct pins */
-    struct spot method_at, samples_at; /* 0: not in the file */
+    struct list params;                           /* struct param, in the order of the file */
+    int method;                                   /* enum method */
+    int64_t samples;                              /* random, sobol: how many; 0: not said */
+    int64_t seed;                                 /* 0 unless said */
+    struct list zip;                              /* struct zip_group */
+    struct list when;                             /* struct condition */
+    struct list exclude;                          /* struct pins */
+    struct list include;                          /* struct pins */
+    struct spot params_at, method_at, samples_at; /* 0: not in the file */
 };
 
 /* For KEY_CUSTOM rows of spec_keys. */
@@ -79,9 +80,24 @@ int plan_read_include(struct keys_reader *r, const struct key *key, const struct
  */
 int plan_check(const struct plan *p, struct keys_reader *r);
 
+/* What could not be read, and was told. */
+enum plan_refused { PLAN_METHOD = 1, PLAN_SAMPLES = 2 };
+/* The same for what goes without those, after a file was read with errors: what of params:, zip:,
+ * when:, exclude: and include: was refused is passed over. */
+int plan_check_rest(const struct plan *p, unsigned refused, struct keys_reader *r);
+
 /* --minimal: only the first value of each parameter is left (of sampled ones, the middle), and of
  * the rest only what the conditions say. */
 void plan_take_first(struct plan *p, struct arena *a);
+
+/* What when: makes of a parameter that an entry of include: gives a value. */
+enum presence {
+    PRESENCE_ALWAYS,
+    PRESENCE_VARIES, /* with what the entry does not say */
+    PRESENCE_NEVER   /* the entry's own values decide that */
+};
+/* Of each parameter, in the order of the plan; conditions must not go in a circle. */
+void plan_find_presence(const struct plan *p, const struct pins *entry, enum presence *presence);
 
 /* NULL when it is in none. */
 const struct zip_group *plan_find_group(const struct plan *p, const char *name);

@@ -21,6 +21,12 @@ int64_t progress_jobs(const struct job_counts *c)
     return progress_ended(c) + c->queued + c->staging + c->running + c->publishing;
 }
 
+int64_t progress_reached(const struct sweep_info *s)
+{
+    return s->reused + progress_ended(&s->jobs) -
+           (s->state == SWEEP_CANCELLED ? s->jobs.cancelled : 0);
+}
+
 bool progress_is_over(const struct sweep_info *s)
 {
     return s->state == SWEEP_DONE || s->state == SWEEP_FAILED || s->state == SWEEP_CANCELLED;
@@ -75,7 +81,7 @@ void progress_add_line(struct buf *out, const struct progress *p, const struct s
 
     buf_printf(out, "sweep %" PRId64 " ", s->sweep);
     if (columns >= BAR_NEEDS)
-        progress_add_bar(out, progress_ended(c) + s->reused, jobs);
+        progress_add_bar(out, progress_reached(s), jobs);
     buf_printf(out, "%" PRId64 "/%" PRId64 " done", c->done + s->reused, jobs);
     add_count(out, c->running, "running");
     add_count(out, c->failed, "failed");

@@ -15,7 +15,7 @@ enum { PIECE_BYTES = 64 * 1024 };
 
 /* A measure of a configuration, as JSON has it. */
 struct measure_row {
-    int64_t n;
+    int64_t n, nan;
     double mean, std, min, q1, median, q3, max;
     int goal;
     double best_mean, best_std, best_min, best_q1, best_median, best_q3, best_max;
@@ -25,6 +25,7 @@ struct measure_row {
 
 static const struct field measure_fields[] = {
     FIELD(struct measure_row, n, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct measure_row, nan, FIELD_INT, 0, INT64_MAX),
     NUMBER(mean),
     NUMBER(std),
     NUMBER(min),
@@ -50,6 +51,7 @@ struct result_row {
     int64_t n, failed, cancelled, left;
     const char *reason;
     bool best;
+    struct list jobs;
     struct value metrics;
 };
 
@@ -62,6 +64,7 @@ static const struct field result_fields[] = {
     FIELD(struct result_row, left, FIELD_INT, 0, INT64_MAX),
     FIELD(struct result_row, reason, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct result_row, best, FIELD_BOOL, 0, 0),
+    FIELD(struct result_row, jobs, FIELD_STRS, 0, INT64_MAX),
     FIELD(struct result_row, metrics, FIELD_VALUE, 0, 0),
 };
 const struct schema result_schema = SCHEMA(struct result_row, "result", result_fields);
@@ -93,6 +96,7 @@ static struct value value_of_measure(const struct measure *m, enum goal goal, st
 {
     const struct stats *last = &m->last, *best = &m->best;
     struct measure_row row = { .n = last->n,
+                               .nan = m->n_nan,
                                .mean = last->mean,
                                .std = last->std,
                                .min = last->min,
@@ -129,6 +133,15 @@ static struct value value_of_measures(const struct results_view *v, const struct
     return (struct value){ .type = VALUE_MAP, .map = { members, n } };
 }
 
+static struct list names_of_jobs(const struct config_result *c, struct arena *a)
+{
+    const char **names = arena_alloc(a, c->n_jobs * sizeof *names);
+
+    for (size_t i = 0; i < c->n_jobs; i++)
+        names[i] = c->jobs[i].job;
+    return (struct list){ names, c->n_jobs };
+}
+
 static void add_json_head(struct jsonlist *l, const struct results_view *v)
 {
     struct value metric = value_null(), goal = value_null();
@@ -163,6 +176,7 @@ int results_write_json(const struct results_view *v, struct err *e)
                                   .reason = c->reason,
                                   .best = (int64_t)i == v->best };
 
+        row.jobs = names_of_jobs(c, a);
         row.metrics = value_of_measures(v, c, a);
         jsonlist_add(&l, &result_schema, &row);
         arena_reset(a);
@@ -208,11 +222,12 @@ static void add_csv_head(struct buf *out, const struct results_view *v, const st
     csv_add(out, "param_name");
     for (size_t i = 0; i < varying->n; i++)
         csv_next_param(out, names[i]);
-    buf_add_str(out, ",n,failed,cancelled,left,reason");
+    buf_add_str(out, ",n,failed,cancelled,left,reason,jobs");
     for (size_t i = 0; i < v->n_metrics; i++) {
         const char *metric = v->aggregate->metrics[v->metrics[i]];
 
         add_csv_name(out, metric, "n");
+        add_csv_name(out, metric, "nan");
         for (size_t k = 0; k < N_CSV_NUMBERS; k++)
             add_csv_name(out, metric, csv_numbers[k].suffix);
     }
@@ -221,7 +236,7 @@ static void add_csv_head(struct buf *out, const struct results_view *v, const st
 
 static void add_csv_measure(struct buf *out, const struct measure *m)
 {
-    buf_printf(out, ",%" PRId64, m == NULL ? 0 : m->last.n);
+    buf_printf(out, ",%" PRId64 ",%" PRId64, m == NULL ? 0 : m->last.n, m == NULL ? 0 : m->n_nan);
     for (size_t i = 0; i < N_CSV_NUMBERS; i++) {
         const char *at = (const char *)m;
 
@@ -229,6 +244,13 @@ static void add_csv_measure(struct buf *out, const struct measure *m)
                                  ? (double)NAN
                                  : *(const double *)(const void *)(at + csv_numbers[i].offset));
     }
+}
+
+static void add_csv_jobs(struct buf *out, const struct config_result *c)
+{
+    buf_add_char(out, ',');
+    for (size_t i = 0; i < c->n_jobs; i++)
+        buf_printf(out, "%s%s", i > 0 ? " " : "", c->jobs[i].job);
 }
 
 static void add_csv_row(struct buf *out, const struct results_view *v, const struct list *varying,
@@ -242,6 +264,7 @@ static void add_csv_row(struct buf *out, const struct results_view *v, const str
     buf_printf(out, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, c->n_done, c->n_failed,
                c->n_cancelled, c->n_left);
     csv_next(out, c->reason != NULL ? c->reason : "");
+    add_csv_jobs(out, c);
     for (size_t i = 0; i < v->n_metrics; i++)
         add_csv_measure(out, aggregate_measure(c, v->metrics[i]));
     buf_add_char(out, '\n');

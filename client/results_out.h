@@ -18,7 +18,8 @@ struct results_view {
     size_t n;       /* so many configurations, from the first */
 };
 
-/* Appends the table: as many measures as fit into so many columns, unless in detail. */
+/* Appends the table: as much of it as fits into so many columns, and what does not; SIZE_MAX: all,
+ * with all digits of parameters. */
 void results_add_table(struct buf *out, const struct results_view *v, size_t columns, bool colour);
 int results_write_json(const struct results_view *v, struct err *e);
 int results_write_csv(const struct results_view *v, struct err *e);

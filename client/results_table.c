@@ -66,7 +66,9 @@ struct sheet {
     const struct results_view *view;
     size_t n_metrics; /* so many of them, from the first */
     struct list varying;
-    bool has_best, has_notes;
+    size_t n_params; /* so many of them, from the first */
+    bool has_median, has_quartiles, has_best, has_notes;
+    bool is_exact; /* no terminal: parameters with all their digits */
     int *decimals;
     struct table *table;
     struct buf text; /* of the next cell */
@@ -80,6 +82,10 @@ static void end_cell(struct sheet *s, enum tone tone)
 
 static void add_mean(struct sheet *s, const struct stats *stats, int decimals)
 {
+    if (isnan(stats->mean)) {
+        buf_add_str(&s->text, "nan");
+        return;
+    }
     add_number(&s->text, stats->mean, decimals);
     if (isnan(stats->std))
         return;
@@ -89,11 +95,20 @@ static void add_mean(struct sheet *s, const struct stats *stats, int decimals)
 
 static void add_details(struct sheet *s, enum tone tone, const struct measure *m, int decimals)
 {
-    add_number(&s->text, m->last.median, decimals);
-    end_cell(s, tone);
-    add_number(&s->text, m->last.q1, decimals);
-    buf_add_str(&s->text, " .. ");
-    add_number(&s->text, m->last.q3, decimals);
+    bool has_any = !isnan(m->last.median);
+
+    if (s->has_median) {
+        if (has_any)
+            add_number(&s->text, m->last.median, decimals);
+        end_cell(s, tone);
+    }
+    if (!s->has_quartiles)
+        return;
+    if (has_any) {
+        add_number(&s->text, m->last.q1, decimals);
+        buf_add_str(&s->text, " .. ");
+        add_number(&s->text, m->last.q3, decimals);
+    }
     end_cell(s, tone);
 }
 
@@ -108,7 +123,7 @@ static void add_measure(struct sheet *s, enum tone tone, const struct config_res
                         size_t column)
 {
     const struct measure *m = aggregate_measure(c, s->view->metrics[column]);
-    size_t n_cells = (shows_best(s, column) ? 2u : 1u) + (s->view->in_detail ? 2u : 0u);
+    size_t n_cells = 1u + shows_best(s, column) + s->has_median + s->has_quartiles;
 
     if (m == NULL) {
         for (size_t i = 0; i < n_cells; i++)
@@ -121,8 +136,7 @@ static void add_measure(struct sheet *s, enum tone tone, const struct config_res
         add_mean(s, &m->best, s->decimals[column]);
         end_cell(s, tone);
     }
-    if (s->view->in_detail)
-        add_details(s, tone, m, s->decimals[column]);
+    add_details(s, tone, m, s->decimals[column]);
 }
 
 static void add_count(struct buf *out, int64_t n, const char *what)
@@ -133,13 +147,14 @@ static void add_count(struct buf *out, int64_t n, const char *what)
 
 static bool is_noteworthy(const struct config_result *c)
 {
-    return c->n_failed > 0 || c->n_cancelled > 0 || c->n_left > 0;
+    return c->n_nan > 0 || c->n_failed > 0 || c->n_cancelled > 0 || c->n_left > 0;
 }
 
 static void add_notes(struct sheet *s, const struct config_result *c)
 {
-    enum tone tone = c->n_failed > 0 ? TONE_BAD : TONE_DIM;
+    enum tone tone = c->n_failed > 0 || c->n_nan > 0 ? TONE_BAD : TONE_DIM;
 
+    add_count(&s->text, c->n_nan, "nan");
     add_count(&s->text, c->n_failed, "failed");
     add_count(&s->text, c->n_cancelled, "cancelled");
     add_count(&s->text, c->n_left, "not over");
@@ -150,6 +165,15 @@ static void add_notes(struct sheet *s, const struct config_result *c)
 
 /* ---- rows ---- */
 
+/* Six digits are enough to tell values apart at a glance; other outputs have all. */
+static void add_param(struct sheet *s, const struct value *v)
+{
+    if (!s->is_exact && v->type == VALUE_FLOAT && isfinite(v->f))
+        buf_printf(&s->text, "%.6g", v->f);
+    else
+        json_add_text(&s->text, v);
+}
+
 static void add_row(struct sheet *s, const struct config_result *c, bool is_best)
 {
     const char *const *names = s->varying.items;
@@ -157,11 +181,11 @@ static void add_row(struct sheet *s, const struct config_result *c, bool is_best
 
     table_add(s->table, tone, is_best ? "*" : "");
     table_add(s->table, tone, c->param_name);
-    for (size_t i = 0; i < s->varying.n; i++) {
+    for (size_t i = 0; i < s->n_params; i++) {
         const struct value *v = value_get(&c->params, names[i]);
 
         if (v != NULL)
-            json_add_text(&s->text, v);
+            add_param(s, v);
         end_cell(s, tone);
     }
     table_printf(s->table, tone, "%" PRId64, c->n_done);
@@ -203,23 +227,36 @@ static size_t add_measure_columns(struct sheet *s, struct column *to, size_t col
     to[n++] = (struct column){ short_name(s, name, width), true, false };
     if (shows_best(s, column))
         to[n++] = (struct column){ "best", true, false };
-    if (v->in_detail) {
+    if (s->has_median)
         to[n++] = (struct column){ "median", true, false };
+    if (s->has_quartiles)
         to[n++] = (struct column){ "quartiles", true, false };
-    }
     return n;
+}
+
+/* Whether a value may be cut: of a number that would leave another one. */
+static bool has_text(const struct results_view *v, const char *name)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        const struct value *value = value_get(&v->aggregate->configs[i].params, name);
+
+        if (value != NULL &&
+            (value->type == VALUE_STR || value->type == VALUE_LIST || value->type == VALUE_MAP))
+            return true;
+    }
+    return false;
 }
 
 static void make_table(struct sheet *s, size_t width, bool colour)
 {
     const char *const *names = s->varying.items;
-    struct column *columns = mem_resize(NULL, 4 + s->varying.n + 4 * s->n_metrics, sizeof *columns);
+    struct column *columns = mem_resize(NULL, 4 + s->n_params + 4 * s->n_metrics, sizeof *columns);
     size_t n = 0;
 
     columns[n++] = (struct column){ "", false, false };
     columns[n++] = (struct column){ "CONFIGURATION", false, false };
-    for (size_t i = 0; i < s->varying.n; i++)
-        columns[n++] = (struct column){ head_of(s, names[i]), true, true };
+    for (size_t i = 0; i < s->n_params; i++)
+        columns[n++] = (struct column){ head_of(s, names[i]), true, has_text(s->view, names[i]) };
     columns[n++] = (struct column){ "N", true, false };
     for (size_t i = 0; i < s->n_metrics; i++)
         n += add_measure_columns(s, columns + n, i, width);
@@ -286,23 +323,80 @@ static bool has_notes(const struct results_view *v)
     return false;
 }
 
+/* Takes away what is least useful: of what is told of a measure, of measures, of parameters. */
+static bool leave_out(struct sheet *s)
+{
+    if (s->has_quartiles)
+        s->has_quartiles = false;
+    else if (s->has_median)
+        s->has_median = false;
+    else if (s->n_metrics > 1)
+        s->n_metrics--;
+    else if (s->has_best)
+        s->has_best = false;
+    else if (s->n_params > 0)
+        s->n_params--;
+    else
+        return false;
+    return true;
+}
+
+/* What is left out, with commas between, and how much that is. */
+struct left_out {
+    struct buf text;
+    size_t n;
+};
+
+static void note_left_out(struct left_out *l, size_t n, const char *what)
+{
+    if (n == 0)
+        return;
+    buf_printf(&l->text, "%s%zu more %s%s", l->n > 0 ? ", " : "", n, what, n == 1 ? "" : "s");
+    l->n += n;
+}
+
+static void note_details(struct left_out *l, const struct sheet *s)
+{
+    if (!s->view->in_detail || s->has_quartiles)
+        return;
+    buf_printf(&l->text, "%s%s", l->n > 0 ? ", " : "",
+               s->has_median ? "quartiles" : "median and quartiles");
+    l->n += 2;
+}
+
+static void add_what_is_left_out(struct buf *out, const struct sheet *s)
+{
+    bool only_measures = s->n_params == s->varying.n && !s->view->in_detail;
+    struct left_out l = { .n = 0 };
+
+    note_left_out(&l, s->view->n_metrics - s->n_metrics, "measure");
+    note_left_out(&l, s->varying.n - s->n_params, "parameter");
+    note_details(&l, s);
+    if (l.n > 0)
+        buf_printf(out, "(%s do%s not fit; %s)\n", buf_text(&l.text), l.n == 1 ? "es" : "",
+                   only_measures ? "--metric NAME shows one" : "--csv prints all");
+    buf_free(&l.text);
+}
+
 void results_add_table(struct buf *out, const struct results_view *v, size_t columns, bool colour)
 {
     struct sheet s = { .view = v,
                        .n_metrics = v->n_metrics,
                        .varying = aggregate_varying(v->aggregate),
+                       .has_median = v->in_detail,
+                       .has_quartiles = v->in_detail,
+                       .is_exact = columns == SIZE_MAX,
                        .has_best = has_best(v),
                        .has_notes = has_notes(v),
                        .decimals = mem_resize(NULL, v->n_metrics, sizeof *s.decimals) };
 
     for (size_t i = 0; i < v->n_metrics; i++)
         s.decimals[i] = decimals_of(v, v->metrics[i]);
-    while (columns != SIZE_MAX && !v->in_detail && s.n_metrics > 1 && !fits(&s, columns))
-        s.n_metrics--;
+    s.n_params = s.varying.n;
+    while (columns != SIZE_MAX && !fits(&s, columns) && leave_out(&s))
+        ;
     add_rows(&s, out, columns, colour);
-    if (s.n_metrics < v->n_metrics)
-        buf_printf(out, "(%zu more measures do not fit; --metric NAME shows it)\n",
-                   v->n_metrics - s.n_metrics);
+    add_what_is_left_out(out, &s);
     free(s.decimals);
     buf_free(&s.text);
 }

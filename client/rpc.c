@@ -148,7 +148,10 @@ static int take_error(struct rpc *r, const struct envelope *m, struct err *e)
 
     if (message_body(&proto, m, r->wire.arena, &error, e) < 0)
         return err_wrap(e, "the server's answer");
-    return err_set(e, (enum err_kind)error.kind, "%s", error.text);
+    err_set(e, (enum err_kind)error.kind, "%s", error.text);
+    if (error.kind == ERR_PROTOCOL && strstr(error.text, "unknown message type") != NULL)
+        return err_wrap(e, "the server is older than this program (ludwig down, then ludwig up)");
+    return -1;
 }
 
 int rpc_read(struct rpc *r, const struct envelope *m, enum msg_type type, void *reply,
@@ -180,16 +183,25 @@ int rpc_receive(struct rpc *r, enum msg_type type, void *reply, bool *lost, stru
 
 int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply, struct err *e)
 {
+    int64_t deadline_ms = units_monotonic_ms() + r->patience_ms;
     const struct message *m = &proto.messages[type];
     struct token id;
     bool lost;
 
     token_make(&id);
-    for (;;) {
+    /* A server that greets and then drops the request each time gets no rush of requests. */
+    for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms *= 2) {
         if (rpc_send(r, type, (m->flags & CHANGES) != 0 ? &id : NULL, request, &lost, e) >= 0 &&
             rpc_receive(r, (enum msg_type)m->reply, reply, &lost, e) == 0)
             return 0;
         if (!lost || rpc_reopen(r, e) < 0)
             return -1;
+        if (pause_ms == FIRST_PAUSE_MS)
+            continue;
+        if (units_monotonic_ms() >= deadline_ms)
+            return err_set(e, ERR_UNREACHABLE, "the server closes the connection at each '%s'",
+                           m->name);
+        if (!rest(r, pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS))
+            return err_set(e, ERR_UNREACHABLE, "interrupted while the server was away");
     }
 }

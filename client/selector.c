@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/pages.h"
+#include "client/progress.h"
 #include "client/selector.h"
 #include "client/targets.h"
 
@@ -284,5 +285,41 @@ int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err
         return -1;
     if (target_is_whole(t) || t->first != t->last)
         return err_set(e, ERR_USAGE, "'%s' is not one job (write %" PRId64 ".1)", text, t->sweep);
+    return 0;
+}
+
+/* ---- jobs that are not there ---- */
+
+/* What was done before has no number in this sweep. */
+static int refuse_missing(const struct target *t, const struct sweep_info *s, struct err *e)
+{
+    int64_t jobs = progress_jobs(&s->jobs);
+
+    if (jobs == 0 && s->reused > 0)
+        return err_set(e, ERR_NOT_FOUND,
+                       "there is no job %" PRId64 ".%" PRId64 ": all %" PRId64
+                       " were done before, in earlier sweeps (ludwig results %" PRId64
+                       " shows them)",
+                       t->sweep, t->first, s->reused, t->sweep);
+    return err_set(e, ERR_NOT_FOUND,
+                   "there is no job %" PRId64 ".%" PRId64 ": sweep %" PRId64 " has %" PRId64
+                   " job%s%s",
+                   t->sweep, t->first, t->sweep, jobs, jobs == 1 ? "" : "s",
+                   s->reused > 0 ? " of its own" : "");
+}
+
+int selector_check_jobs(struct rpc *rpc, const struct list *targets, struct err *e)
+{
+    const struct target *items = targets->items;
+    struct sweep_info info = { 0 };
+
+    for (size_t i = 0; i < targets->n; i++) {
+        if (target_is_whole(&items[i]))
+            continue;
+        if (info.sweep != items[i].sweep && pages_sweep(rpc, items[i].sweep, &info, e) < 0)
+            return -1;
+        if (items[i].first > progress_jobs(&info.jobs))
+            return refuse_missing(&items[i], &info, e);
+    }
     return 0;
 }

@@ -40,4 +40,7 @@ int selector_targets(struct rpc *rpc, const struct opt_words *words, struct aren
 int selector_sweeps(struct rpc *rpc, const struct opt_words *words, struct arena *a,
                     struct list *targets, struct err *e);
 
+/* ERR_NOT_FOUND when a target that names jobs begins behind the last job of its sweep. */
+int selector_check_jobs(struct rpc *rpc, const struct list *targets, struct err *e);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* series.c - all values of a measure that a job reported */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +179,16 @@ static bool read_number(const char *text, struct value *v)
     return end > text && *end == '\0';
 }
 
-/* An index without a name heads its column with nothing. */
+/* Nothing at all is how pandas writes a nan. */
+static bool read_value(const char *text, struct value *v)
+{
+    if (text[0] != '\0')
+        return read_number(text, v);
+    *v = value_float((double)NAN);
+    return true;
+}
+
+/* An index or a series without a name heads its column with nothing. */
 static int read_csv(struct reader *r, struct err *e)
 {
     bool is_first = true;
@@ -188,10 +198,10 @@ static int read_csv(struct reader *r, struct err *e)
     while ((got = lines_next(r->lines, &row, e)) > 0) {
         char *text = split_row(row);
         struct value step, value;
-        bool is_head = is_first && row[0] == '\0';
+        bool is_head = is_first && text != NULL && (row[0] == '\0' || text[0] == '\0');
 
         is_first = false;
-        if (text == NULL || is_head || !read_number(text, &value))
+        if (text == NULL || is_head || !read_value(text, &value))
             continue;
         if (!read_number(row, &step))
             step = value_str(row);

@@ -21,6 +21,7 @@ struct series_out {
     const struct job_result *job; /* whose points come */
     int64_t n_jobs, n_missing;    /* that are done, and of these without a series */
     char *missing;                /* the first one, and why */
+    bool has_trouble;             /* a file could not be read */
 };
 
 struct series_out *series_out_begin(struct sharefs *fs, const char *metric,
@@ -87,6 +88,7 @@ static int take(void *context, const struct series_point *point, struct err *e)
 
 static void note_missing(struct series_out *o, const struct job_result *r, const struct err *why)
 {
+    o->has_trouble = o->has_trouble || why->kind != ERR_NONE;
     if (o->n_missing++ > 0)
         return;
     if (why->kind != ERR_NONE)
@@ -112,13 +114,19 @@ int series_out_add(struct series_out *o, const struct job_result *r, struct err 
     return 0;
 }
 
+bool series_out_is_empty(const struct series_out *o)
+{
+    return o->n_jobs > 0 && o->n_missing == o->n_jobs && !o->has_trouble;
+}
+
 int series_out_end(struct series_out *o, struct err *e)
 {
     int result = o->json ? jsonlist_end(&o->list, e) : csv_write(&o->csv, e);
 
     if (result == 0 && o->n_missing > 1)
-        out_note("note: %s, nor have %" PRId64 " others of the %" PRId64 " jobs that are done",
-                 o->missing, o->n_missing - 1, o->n_jobs);
+        out_note("note: %s, nor ha%s %" PRId64 " other%s of the %" PRId64 " jobs that are done",
+                 o->missing, o->n_missing == 2 ? "s" : "ve", o->n_missing - 1,
+                 o->n_missing == 2 ? "" : "s", o->n_jobs);
     else if (result == 0 && o->n_missing == 1)
         out_note("note: %s", o->missing);
     return result;

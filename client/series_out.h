@@ -17,6 +17,8 @@ struct series_out *series_out_begin(struct sharefs *fs, const char *metric,
 int series_out_add(struct series_out *o, const struct job_result *r, struct err *e);
 /* Says which jobs had none. */
 int series_out_end(struct series_out *o, struct err *e);
+/* Whether jobs were added that are done, and none has such a series: nothing is written yet. */
+bool series_out_is_empty(const struct series_out *o);
 void series_out_free(struct series_out *o); /* NULL is fine */
 
 #endif

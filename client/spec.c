@@ -69,7 +69,10 @@ static int read_plan(struct keys_reader *r, const struct key *key, const struct 
         i++;
     if (readers[i].read(r, key, node, to) == 0)
         return 0;
-    reading->plan_is_broken = true;
+    if (readers[i].read == params_read)
+        reading->has_no_params = node->type != VALUE_MAP;
+    if (readers[i].read == plan_read_method)
+        reading->method_was_refused = true;
     return -1;
 }
 

@@ -6,8 +6,10 @@
 
 #include "client/excerpt.h"
 #include "client/spec_parts.h"
+#include "client/text.h"
 #include "common/json.h"
 #include "common/path.h"
+#include "common/suggest.h"
 #include "common/template.h"
 
 /* So many values of a condition are shown. */
@@ -41,6 +43,7 @@ static struct yaml_node find_text(const struct spec *s, const struct yaml_node *
 struct placeholders {
     struct keys_reader *reader;
     const struct yaml_node *node;
+    struct buf seen;  /* their names, each between newlines */
     bool was_refused; /* one for all that batch: makes impossible */
 };
 
@@ -57,7 +60,7 @@ static const struct condition *find_condition(const struct plan *plan, const cha
 /* "optimizer is sgd or adam" */
 static void add_pin(struct buf *out, const struct pin *pin)
 {
-    buf_printf(out, "%s is ", pin->name);
+    buf_printf(out, "%s is %s", pin->name, pin->n == 0 ? "so" : "");
     for (size_t i = 0; i < pin->n && i < SHOWN_VALUES; i++) {
         buf_add_str(out, i > 0 ? " or " : "");
         json_add_text(out, &pin->values[i]);
@@ -101,6 +104,18 @@ static void refuse_batched(struct placeholders *p, const struct yaml_node *at, c
     p->was_refused = true;
 }
 
+/* Whether it stood there before, where it was told. */
+static bool was_seen(struct placeholders *p, const char *name)
+{
+    char *line = mem_printf("\n%s\n", name);
+    bool seen = strstr(buf_text(&p->seen), line) != NULL;
+
+    if (!seen)
+        buf_add_str(&p->seen, line);
+    free(line);
+    return seen;
+}
+
 static int check_placeholder(void *context, const char *name, size_t offset)
 {
     struct placeholders *p = context;
@@ -111,6 +126,8 @@ static int check_placeholder(void *context, const char *name, size_t offset)
 
     (void)offset;
     free(braced);
+    if (was_seen(p, name))
+        return 0;
     if (params_find(&s->plan.params, name) == NULL)
         refuse_unknown(p, &at, name);
     else if (s->work.batch > 1)
@@ -120,12 +137,30 @@ static int check_placeholder(void *context, const char *name, size_t offset)
     return 0;
 }
 
+/* Whether an unknown key was told to mean this one. */
+static bool has_misspelt(const struct yaml_node *root, const char *name)
+{
+    for (size_t i = 0; i < root->n; i++) {
+        struct suggest nearest = { .word = root->members[i].key };
+
+        if (spec_starts_with(nearest.word, "x-"))
+            continue;
+        for (const struct key *key = spec_keys; key->name != NULL; key++)
+            suggest_try(&nearest, key->name);
+        if (nearest.best != NULL && strcmp(nearest.best, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void check_command(struct keys_reader *r, const struct yaml_node *root)
 {
     const struct spec *s = spec_of(r);
     const struct yaml_node *node = yaml_get(root, "command");
-    struct placeholders p = { r, node, false };
+    struct placeholders p = { .reader = r, .node = node };
 
+    if (node == NULL && has_misspelt(root, "command"))
+        return;
     if (node == NULL)
         keys_error(r, root, "there is no 'command:', so there is nothing to run");
     else if (s->work.command == NULL)
@@ -136,6 +171,7 @@ static void check_command(struct keys_reader *r, const struct yaml_node *root)
         keys_error(r, node, "command: more than %d bytes", COMMAND_MAX_BYTES);
     else
         template_each(s->work.command, check_placeholder, &p);
+    buf_free(&p.seen);
 }
 
 static void check_setup(struct keys_reader *r, const struct yaml_node *root)
@@ -184,7 +220,7 @@ static void check_name(struct keys_reader *r, const struct yaml_node *root)
         keys_error(r, yaml_get(root, "name"), "name: a control character");
 }
 
-static bool is_node_name(const char *name)
+bool spec_is_node_name(const char *name)
 {
     static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
     size_t n = strlen(name);
@@ -203,7 +239,7 @@ static void check_nodes(struct keys_reader *r, const struct yaml_node *root)
 
     s->has_nodes = node != NULL;
     for (size_t i = 0; s->has_nodes && i < s->nodes.n; i++)
-        if (names[i] != NULL && !is_node_name(names[i]))
+        if (names[i] != NULL && !spec_is_node_name(names[i]))
             keys_error(r, spec_item_at(node, i), "nodes: '%s' is no name of a node or @group",
                        names[i]);
 }
@@ -233,19 +269,29 @@ static struct spot spot_of(const struct yaml_node *node)
     return node != NULL ? (struct spot){ node->line, node->column } : (struct spot){ 0, 0 };
 }
 
+static struct spot spot_of_key(const struct yaml_node *root, const char *name)
+{
+    for (size_t i = 0; i < root->n; i++)
+        if (strcmp(root->members[i].key, name) == 0)
+            return (struct spot){ root->members[i].line, root->members[i].column };
+    return (struct spot){ 0, 0 };
+}
+
 /* What goes with the parameters is told now when the file is refused anyway; else it waits for
  * what the command line says. */
 static void check_plan(struct keys_reader *r, const struct yaml_node *root)
 {
     const struct spec_reading *reading = r->context;
     struct plan *plan = &reading->spec->plan;
+    unsigned refused = reading->method_was_refused ? PLAN_METHOD : 0;
 
+    plan->params_at = spot_of_key(root, "params");
     plan->method_at = spot_of(yaml_get(root, "method"));
     plan->samples_at = spot_of(yaml_get(root, "samples"));
-    if (plan->samples_at.line > 0 && plan->samples == 0) /* what stands there was refused */
-        return;
-    if (r->n_errors > 0 && !reading->plan_is_broken)
-        plan_check(plan, r);
+    if (plan->samples_at.line > 0 && plan->samples == 0)
+        refused |= PLAN_SAMPLES;
+    if (r->n_errors > 0 && !reading->has_no_params)
+        plan_check_rest(plan, refused, r);
 }
 
 void spec_check(struct keys_reader *r, const struct yaml_node *root)
@@ -261,11 +307,41 @@ void spec_check(struct keys_reader *r, const struct yaml_node *root)
     check_plan(r, root);
 }
 
+/* Bytes of a text with as many whole lines as fit; of the first one at least what does. */
+static size_t fitting_lines(const struct buf *text, size_t max)
+{
+    size_t n = max;
+
+    while (n > 0 && text->bytes[n] != '\n')
+        n--;
+    return n > 0 ? n : text_whole(buf_text(text), max);
+}
+
+/* To what fits into a struct err, with the number of those that do not. */
+static void cut_errors(struct buf *errors)
+{
+    static const size_t behind = sizeof "...\nand 18446744073709551615 more";
+    size_t n, n_more = 0;
+    bool is_cut;
+
+    if (errors->n < ERR_TEXT_BYTES)
+        return;
+    n = fitting_lines(errors, ERR_TEXT_BYTES - behind);
+    for (size_t i = n; i < errors->n; i++)
+        n_more += errors->bytes[i] == '\n';
+    is_cut = errors->bytes[n] != '\n';
+    errors->n = n;
+    buf_printf(errors, "%s", is_cut ? "..." : "");
+    if (n_more > 0)
+        buf_printf(errors, "\nand %zu more", n_more);
+}
+
 int spec_end(struct keys_reader *r, bool with_excerpts, struct err *e)
 {
     const struct spec *s = spec_of(r);
 
     excerpt_sort(&r->errors, r->file);
+    cut_errors(&r->errors);
     if (keys_end(r, e) == 0)
         return 0;
     if (with_excerpts)

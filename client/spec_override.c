@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* spec_override.c - the command line over a sweep file */
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/opt.h"
@@ -20,6 +21,41 @@ static struct list split(struct arena *a, const char *text)
     return (struct list){ items, n_items };
 }
 
+/* Keys that have an option of their own. */
+static const struct {
+    const char *key, *option;
+} key_options[] = {
+    { "name", "--name" }, { "nodes", "--nodes" },     { "priority", "--priority" },
+    { "reps", "--reps" }, { "slurm", "--partition" },
+};
+
+static int refuse_key(const struct list *params, const char *name, struct err *e)
+{
+    char *names = params_listed(params);
+    const char *option = NULL;
+
+    for (size_t i = 0; i < sizeof key_options / sizeof key_options[0]; i++)
+        if (strcmp(key_options[i].key, name) == 0)
+            option = key_options[i].option;
+    err_set(e, ERR_USAGE,
+            "--set changes parameters of the file (%s); %s: is a key: change it in the file%s%s",
+            params->n > 0 ? names : "there is none", name, option != NULL ? ", or with " : "",
+            option != NULL ? option : "");
+    free(names);
+    return -1;
+}
+
+static int set_param(struct spec *s, const char *text, struct arena *a, struct err *e)
+{
+    size_t n = strcspn(text, "=");
+
+    for (const struct key *key = spec_keys; key->name != NULL && text[n] == '='; key++)
+        if (strlen(key->name) == n && strncmp(key->name, text, n) == 0 &&
+            params_find(&s->plan.params, key->name) == NULL)
+            return refuse_key(&s->plan.params, key->name, e);
+    return params_set(&s->plan.params, text, a, e);
+}
+
 static int override_params(struct spec *s, const struct spec_overrides *o, struct arena *a,
                            struct err *e)
 {
@@ -28,7 +64,7 @@ static int override_params(struct spec *s, const struct spec_overrides *o, struc
     if (o->minimal)
         params_overlay(&s->plan.params, &s->debug);
     for (size_t i = 0; i < o->set.n; i++)
-        if (params_set(&s->plan.params, set[i], a, e) < 0)
+        if (set_param(s, set[i], a, e) < 0)
             return -1;
     if (o->minimal)
         plan_take_first(&s->plan, a);
@@ -61,6 +97,27 @@ static size_t add_pools(const struct list *from, const char *partition, struct s
     return n;
 }
 
+/* An unset variable of the shell makes one. */
+static int refuse_empty(const char *option, const char *what, struct err *e)
+{
+    return err_set(e, ERR_USAGE, "%s: expected names of %s, found nothing", option, what);
+}
+
+static int override_nodes(struct spec *s, const char *nodes, struct arena *a, struct err *e)
+{
+    struct list names = split(a, nodes);
+    const char *const *name = names.items;
+
+    if (names.n == 0)
+        return refuse_empty("--nodes", "nodes and @groups", e);
+    for (size_t i = 0; i < names.n; i++)
+        if (!spec_is_node_name(name[i]))
+            return err_set(e, ERR_USAGE, "--nodes: '%s' is no name of a node or @group", name[i]);
+    s->nodes = names;
+    s->has_nodes = true;
+    return 0;
+}
+
 static int override_pools(struct spec *s, const char *partitions, struct arena *a, struct err *e)
 {
     struct list names = split(a, partitions);
@@ -68,6 +125,8 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
     struct slurm_pool *pools = arena_alloc(a, (names.n * (s->pools.n + 1)) * sizeof *pools);
     size_t n = 0;
 
+    if (names.n == 0)
+        return refuse_empty("--partition", "Slurm partitions", e);
     for (size_t i = 0; i < names.n; i++) {
         if (!spec_is_partition(name[i]))
             return err_set(e, ERR_USAGE, "--partition: '%s' is no name of a partition", name[i]);
@@ -77,6 +136,17 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
         return err_set(e, ERR_USAGE, "--partition: more than %d pools", POOLS_MAX);
     s->pools = (struct list){ pools, n };
     return 0;
+}
+
+/* Nothing would ever run them. */
+static int check_places(const struct spec *s, struct err *e)
+{
+    if (s->pools.n == 0 || !s->has_nodes || s->nodes.n > 0)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "%s: nodes: [] leaves Slurm partitions alone, and no server starts jobs there "
+                   "yet; leave it out",
+                   s->file);
 }
 
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e)
@@ -90,11 +160,11 @@ int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *
         s->reps = o->reps != OPT_UNSET ? o->reps : 1;
     if (o->priority != OPT_UNSET)
         s->priority = o->priority;
-    if (o->nodes != NULL) {
-        s->nodes = split(a, o->nodes);
-        s->has_nodes = true;
-    }
+    if (o->nodes != NULL && override_nodes(s, o->nodes, a, e) < 0)
+        return -1;
     if (o->partitions != NULL && override_pools(s, o->partitions, a, e) < 0)
+        return -1;
+    if (check_places(s, e) < 0)
         return -1;
     plan_check(&s->plan, &r);
     return spec_end(&r, true, e);

@@ -13,7 +13,8 @@
 /* The context of the keys_reader. */
 struct spec_reading {
     struct spec *spec;
-    bool plan_is_broken; /* what is wrong with params: and those that go with it was told already */
+    bool has_no_params; /* params: is no map, which was told: no name can be checked */
+    bool method_was_refused;
 };
 
 struct spec *spec_of(struct keys_reader *r);
@@ -46,6 +47,8 @@ int spec_read_slurm(struct keys_reader *r, const struct key *key, const struct y
 bool spec_is_partition(const char *name);
 
 /* spec_check.c */
+/* Of a node, or of a group with its @. */
+bool spec_is_node_name(const char *name);
 void spec_check(struct keys_reader *r, const struct yaml_node *root);
 /* Sets e to all errors of r, in the order of the file, with its lines when excerpts. */
 int spec_end(struct keys_reader *r, bool with_excerpts, struct err *e);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* spec_work.c - the keys of a sweep file that say how its jobs run */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/spec_parts.h"
 #include "common/suggest.h"
 
+enum { MEMORY_MIN_BYTES = 1024 * 1024, GIB_MEANT_MAX = 1024 };
 enum { ENV_MAX = 1000, GRACE_MS = 60 * 1000, EVERY_MIN_MS = 1000 };
 
 static const int64_t AMOUNT_MAX = INT64_C(1) << 53;
@@ -86,7 +88,10 @@ const struct key spec_resources_keys[] = {
       .type = KEY_SIZE,
       .offset = offsetof(struct resources, memory_bytes),
       .max = AMOUNT_MAX,
-      .help = "main memory, as 2GiB" },
+      .help = "main memory, as 2GiB",
+      .schema = "\"anyOf\": [{\"enum\": [0]}, {\"type\": \"number\", \"minimum\": 1048576}, "
+                "{\"type\": \"string\", \"pattern\": "
+                "\"^([0-9]+|[0-9]*\\\\.[0-9]+) *([kKmMgGtTpPeE]i?)?[bB]?$\"}]" },
     { .name = "time",
       .type = KEY_DURATION,
       .offset = offsetof(struct resources, time_ms),
@@ -95,6 +100,20 @@ const struct key spec_resources_keys[] = {
     { .name = NULL },
 };
 
+/* Who forgets the unit thinks of GiB. */
+static void refuse_memory(struct keys_reader *r, const struct yaml_node *node, int64_t bytes)
+{
+    bool has_no_unit = node->text[strspn(node->text, "0123456789")] == '\0';
+
+    if (has_no_unit && bytes <= GIB_MEANT_MAX)
+        keys_error(r, node, "memory: %" PRId64 " byte%s too little for any process; write %sGiB?",
+                   bytes, bytes == 1 ? " is" : "s is", node->text);
+    else
+        keys_error(r, node,
+                   "memory: %" PRId64 " bytes is too little for any process; write it as 2GiB",
+                   bytes);
+}
+
 static void check_resources(struct keys_reader *r, const struct yaml_node *node)
 {
     const struct resources *resources = &spec_of(r)->work.resources;
@@ -102,6 +121,8 @@ static void check_resources(struct keys_reader *r, const struct yaml_node *node)
     if (resources->gpus_milli > 1000 && resources->gpus_milli % 1000 != 0)
         keys_error(r, yaml_get(node, "gpus"),
                    "gpus: expected a whole number, or a fraction below 1");
+    if (resources->memory_bytes > 0 && resources->memory_bytes < MEMORY_MIN_BYTES)
+        refuse_memory(r, yaml_get(node, "memory"), resources->memory_bytes);
 }
 
 /* ---- checkpoint ---- */
@@ -192,9 +213,9 @@ const struct key spec_retry_keys[] = {
       .help =
           "after which ends: failed, signal, timeout, oom, node-lost, preempted, or exit codes; "
           "without it: failed",
-      .schema =
-          "\"anyOf\": [{\"$ref\": \"#/$defs/end\"}, "
-          "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/end\"}, \"maxItems\": 300}]" },
+      .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/end\"}, "
+                "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/end\"}, \"minItems\": 1, "
+                "\"maxItems\": 300}]" },
     { .name = NULL },
 };
 
@@ -219,10 +240,10 @@ static void check_end(struct keys_reader *r, const struct yaml_node *node, const
         suggest_try(&nearest, cause_names[i]);
     }
     if (nearest.best != NULL)
-        keys_error(r, node, "on: unknown end '%s' (did you mean '%s'?)", text, nearest.best);
+        keys_error(r, node, "on: unknown cause '%s' (did you mean '%s'?)", text, nearest.best);
     else
         keys_error(r, node,
-                   "on: unknown end '%s' (there are failed, signal, timeout, oom, node-lost, "
+                   "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
                    "preempted, and exit codes from 1 to 255)",
                    text);
 }
@@ -233,6 +254,9 @@ static void check_retry(struct keys_reader *r, const struct yaml_node *node)
     const struct yaml_node *on = yaml_get(node, "on");
     const char *const *ends = retry->on.items;
 
+    if (on != NULL && on->type == VALUE_LIST && on->n == 0)
+        keys_error(r, on,
+                   "on: an empty list leaves nothing to try again; leave out retry: instead");
     for (size_t i = 0; on != NULL && i < retry->on.n; i++)
         if (ends[i] != NULL)
             check_end(r, spec_item_at(on, i), ends[i]);

@@ -7,9 +7,12 @@
 #include "common/states.h"
 #include "common/suggest.h"
 
-const struct stateopt stateopt_jobs = { job_state_names, JOB_STATE_COUNT, ~0u, "no job is ever" };
-const struct stateopt stateopt_sweeps = { sweep_state_names, SWEEP_STATE_COUNT, ~(1u << SWEEP_OPEN),
-                                          "no sweep is ever" };
+const struct stateopt stateopt_jobs = { job_state_names,  JOB_STATE_COUNT, ~0u,
+                                        "no job is ever", "paused",        STATEOPT_PAUSED };
+const struct stateopt stateopt_sweeps = { .names = sweep_state_names,
+                                          .n = SWEEP_STATE_COUNT,
+                                          .allowed = ~(1u << SWEEP_OPEN),
+                                          .refusal = "no sweep is ever" };
 
 static bool is_allowed(const struct stateopt *o, unsigned i)
 {
@@ -21,6 +24,8 @@ static int refuse(const struct stateopt *o, const char *word, struct err *e)
     struct suggest nearest = { .word = word };
     struct buf names = { 0 };
 
+    if (o->mistaken != NULL && strcmp(word, o->mistaken) == 0)
+        return err_set(e, ERR_USAGE, "--state: %s", o->hint);
     for (unsigned i = 0; i < o->n; i++)
         if (is_allowed(o, i)) {
             suggest_try(&nearest, o->names[i]);

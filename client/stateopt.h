@@ -15,6 +15,8 @@ struct stateopt {
     unsigned n;
     unsigned allowed;    /* bits: 1 << index of a name */
     const char *refusal; /* "no job is ever": stands before 'nme' */
+    /* A word that people take for a name, and what they are told; NULL: none. */
+    const char *mistaken, *hint;
 };
 
 /* words: const char *; none: 0, else the bits of the states they name. */
@@ -22,6 +24,10 @@ int stateopt_read(const struct stateopt *o, const struct list *words, unsigned *
                   struct err *e);
 /* The names of these states; none for 0. */
 struct list stateopt_names(const struct stateopt *o, unsigned states, struct arena *a);
+
+/* The answer to 'state = paused' of a job, for --state and --where. */
+#define STATEOPT_PAUSED \
+    "paused is no state of a job; paused jobs are queued: --where 'reason = paused'"
 
 extern const struct stateopt stateopt_jobs, stateopt_sweeps;
 

@@ -85,6 +85,46 @@ void failures_free(struct failures *f)
     *f = (struct failures){ 0 };
 }
 
+/* ---- what waits ---- */
+
+static void count_waiting(struct queue *q, const struct job_info *j)
+{
+    bool is_paused = jobinfo_is_paused(j);
+    char **first = is_paused ? &q->paused : &q->first;
+
+    q->n_paused += is_paused;
+    /* What has a node is about to start. */
+    if (*first == NULL && (is_paused || j->node == NULL || j->node[0] == '\0'))
+        *first = mem_strdup(j->job);
+}
+
+int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, struct err *e)
+{
+    const char *queued = job_state_names[JOB_QUEUED];
+    struct msg_get_jobs request = { .sweep = s->sweep,
+                                    .limit = PAGE_MAX,
+                                    .states = { &queued, 1 } };
+    struct msg_job_page page;
+    struct err why = { 0 };
+
+    *q = (struct queue){ .is_complete = true };
+    if (s->jobs.queued == 0)
+        return 0;
+    if (rpc_call(rpc, MSG_GET_JOBS, &request, &page, &why) < 0)
+        return why.kind == ERR_DENIED ? 0 : err_set(e, why.kind, "%s", why.text);
+    for (size_t i = 0; i < page.jobs.n; i++)
+        count_waiting(q, &((const struct job_info *)page.jobs.items)[i]);
+    q->is_complete = page.next == 0;
+    return 0;
+}
+
+void queue_free(struct queue *q)
+{
+    free(q->first);
+    free(q->paused);
+    *q = (struct queue){ 0 };
+}
+
 /* ---- sweeps, a row for each ---- */
 
 enum { SWEEP, PROJECT, NAME, USER, STATE, DONE, RUNNING, QUEUED, FAILED, SUBMITTED, N_COLUMNS };
@@ -192,6 +232,8 @@ static void add_head(struct table *t, const struct sweep_info *s)
                s->user != NULL ? s->user : "?");
     add_line(t, "sweep", TONE_STRONG, &text);
     buf_add_str(&text, sweep_state_names[s->state]);
+    if (s->state == SWEEP_PAUSED)
+        buf_printf(&text, " (ludwig resume %" PRId64 ")", s->sweep);
     add_line(t, "state", sweepview_tone(s->state), &text);
     buf_free(&text);
 }
@@ -231,14 +273,15 @@ static void add_jobs(struct table *t, const struct sweep_info *s)
 
 static void add_progress(struct table *t, const struct sweep_info *s, size_t width)
 {
-    int64_t ended = progress_ended(&s->jobs) + s->reused,
-            jobs = progress_jobs(&s->jobs) + s->reused;
+    int64_t ended = progress_reached(s), jobs = progress_jobs(&s->jobs) + s->reused;
     int64_t left_ms = sweepview_left_ms(s);
     struct buf text = { 0 };
 
     if (width >= BAR_NEEDS)
         progress_add_bar(&text, ended, jobs);
     buf_printf(&text, "%" PRId64 " %%", jobs == 0 ? 100 : 100 * ended / jobs);
+    if (s->state == SWEEP_CANCELLED)
+        buf_add_str(&text, ", then cancelled");
     if (left_ms > 0) {
         buf_add_str(&text, ", about ");
         units_add_duration(&text, left_ms / 1000 * 1000);
@@ -287,8 +330,35 @@ static void add_failures(struct table *t, const struct sweep_info *s, const stru
     buf_free(&text);
 }
 
+static void add_paused(struct table *t, const struct sweep_info *s, const struct queue *q)
+{
+    struct buf text = { 0 };
+
+    if (q->n_paused == 0 || s->state == SWEEP_PAUSED)
+        return;
+    buf_printf(&text, "%s%" PRId64 " of the jobs that wait ", q->is_complete ? "" : "at least ",
+               q->n_paused);
+    if (q->n_paused == 1 && q->is_complete)
+        buf_printf(&text, "(ludwig resume %s)", q->paused);
+    else
+        buf_printf(&text, "(ludwig resume %" PRId64 ")", s->sweep);
+    add_line(t, "paused", TONE_PLAIN, &text);
+    buf_free(&text);
+}
+
+static void add_waiting(struct table *t, const struct sweep_info *s, const struct queue *q)
+{
+    struct buf text = { 0 };
+
+    if (s->state != SWEEP_RUNNING || q->first == NULL || count_started(&s->jobs) > 0)
+        return;
+    buf_printf(&text, "`ludwig why %s` says what for", q->first);
+    add_line(t, "waiting", TONE_PLAIN, &text);
+    buf_free(&text);
+}
+
 void sweepview_add(struct buf *out, const struct sweep_info *s, const struct failures *f,
-                   int64_t now_ms, size_t width, bool colour)
+                   const struct queue *q, int64_t now_ms, size_t width, bool colour)
 {
     static const struct column lines[] = { { "", false, false }, { "", false, true } };
     struct table *t = table_create(lines, 2, width, colour);
@@ -297,6 +367,10 @@ void sweepview_add(struct buf *out, const struct sweep_info *s, const struct fai
     add_times(t, s, now_ms);
     add_jobs(t, s);
     add_progress(t, s, width);
+    if (q != NULL) {
+        add_paused(t, s, q);
+        add_waiting(t, s, q);
+    }
     if (f != NULL)
         add_failures(t, s, f);
     table_flush(t, out);

@@ -54,12 +54,16 @@ static struct tree_entry *add_entry(struct tree *t, const char *path, const char
     return &t->entries[t->n++];
 }
 
-static bool is_skipped(const struct walk *w, const char *from, bool is_dir)
+static bool is_skipped(const struct walk *w, const char *from, const char *path, bool is_dir)
 {
-    for (size_t i = 0; i < w->skips->n; i++)
-        if (strcmp(w->skips->paths[i], from) == 0)
+    const struct tree_skips *skips = w->skips;
+
+    for (size_t i = 0; i < skips->n; i++)
+        if (strcmp(skips->paths[i], from) == 0)
             return true;
-    return w->skips->ignore != NULL && ignore_matches(w->skips->ignore, from, is_dir);
+    if (skips->ignore != NULL && ignore_matches(skips->ignore, from, is_dir))
+        return true;
+    return skips->leaves_out != NULL && skips->leaves_out(skips->context, from, path, is_dir);
 }
 
 static int walk_child(struct walk *w, const char *dir, const char *dir_path, const char *name)
@@ -70,7 +74,7 @@ static int walk_child(struct walk *w, const char *dir, const char *dir_path, con
 
     if (lstat(from, &st) < 0)
         result = err_sys(w->e, "%s", from);
-    else if (!is_skipped(w, from, S_ISDIR(st.st_mode)))
+    else if (!is_skipped(w, from, path, S_ISDIR(st.st_mode)))
         result = walk(w, from, path);
     free(path);
     free(from);

@@ -41,6 +41,9 @@ struct tree_skips {
     struct ignore *ignore;
     const char *const *paths; /* absolute, n of them: files and folders */
     size_t n;
+    /* Whether what is not left out yet is; from: absolute, path: in the tree. */
+    bool (*leaves_out)(void *context, const char *from, const char *path, bool is_dir);
+    void *context;
 };
 
 void tree_init(struct tree *t);

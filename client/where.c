@@ -59,6 +59,12 @@ static const struct value *find_value(const struct where_row *row, const char *n
     return found != NULL ? found : find_path(row->params, name);
 }
 
+static bool is_shadowing(const struct where_row *row, const char *name)
+{
+    return row->params != NULL && row->params->type == VALUE_MAP && find_field(row, name) != NULL &&
+           find_key(row->params, name, strlen(name)) != NULL;
+}
+
 /* ---- names that were seen ---- */
 
 static void learn(struct where *w, const struct value *key)
@@ -106,6 +112,78 @@ int where_check_names(const struct where *w, struct err *e)
     return 0;
 }
 
+const char *where_shadowing(const struct where *w)
+{
+    for (size_t i = 0; i < w->n_names; i++)
+        if (w->names[i].is_shadowing)
+            return w->names[i].text;
+    return NULL;
+}
+
+/* ---- values that a name can have ---- */
+
+static int refuse_value(const struct where_values *known, const char *text, struct err *e)
+{
+    struct suggest nearest = { .word = text };
+
+    if (known->mistaken != NULL && strcmp(text, known->mistaken) == 0)
+        return err_set(e, ERR_USAGE, "--where: %s", known->hint);
+    for (size_t i = 0; i < known->n; i++)
+        suggest_try(&nearest, known->values[i]);
+    if (nearest.best != NULL)
+        return err_set(e, ERR_USAGE, "--where: %s is never '%s' (did you mean '%s'?)", known->name,
+                       text, nearest.best);
+    return err_set(e, ERR_USAGE, "--where: %s is never '%s'", known->name, text);
+}
+
+static int check_value(const struct where_values *known, const struct where_literal *literal,
+                       struct err *e)
+{
+    const char *text = (const char *)literal->text.data;
+
+    if (literal->value.type == VALUE_NULL)
+        return 0;
+    for (size_t i = 0; i < known->n; i++)
+        if (strcmp(text, known->values[i]) == 0 &&
+            (known->mistaken == NULL || strcmp(text, known->mistaken) != 0))
+            return 0;
+    return refuse_value(known, text, e);
+}
+
+static int check_test(const struct where *w, const struct where_test *t,
+                      const struct where_values *known, struct err *e)
+{
+    bool is_exact = t->op == WHERE_EQUAL || t->op == WHERE_DIFFERENT || t->op == WHERE_IN ||
+                    t->op == WHERE_NOT_IN;
+    int result = 0;
+
+    if (!is_exact || strcmp(w->names[t->name].text, known->name) != 0)
+        return 0;
+    for (size_t i = 0; result == 0 && i < t->n; i++)
+        result = check_value(known, &t->literals[i], e);
+    return result;
+}
+
+static int check_node(const struct where *w, const struct where_node *node,
+                      const struct where_values *known, struct err *e)
+{
+    int result = 0;
+
+    if (node->type == WHERE_TEST)
+        return check_test(w, &node->test, known, e);
+    for (const struct where_node *part = node->parts; result == 0 && part != NULL;
+         part = part->next)
+        result = check_node(w, part, known, e);
+    return result;
+}
+
+int where_check_values(const struct where *w, const struct where_values *known, struct err *e)
+{
+    return check_node(w, w->root, known, e);
+}
+
+/* ---- a row ---- */
+
 static void look_up(struct where *w, const struct where_row *row)
 {
     for (size_t i = 0; i < w->n_names; i++) {
@@ -113,6 +191,7 @@ static void look_up(struct where *w, const struct where_row *row)
 
         name->value = find_value(row, name->text);
         name->is_seen |= name->value != NULL;
+        name->is_shadowing |= is_shadowing(row, name->text);
     }
     if (w->n_rows++ < ROWS_LEARNED_MAX && !where_knows_names(w))
         learn_names(w, row);

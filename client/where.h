@@ -48,5 +48,18 @@ bool where_matches(struct where *w, const struct where_row *row);
 bool where_knows_names(const struct where *w);
 /* ERR_USAGE for a name that none of the rows had, with the nearest name that one of them has. */
 int where_check_names(const struct where *w, struct err *e);
+/* A name that stands for a field in a row which has a parameter of that name too, or NULL. */
+const char *where_shadowing(const struct where *w);
+
+/* The only values that a name ever has. */
+struct where_values {
+    const char *name;
+    const char *const *values;
+    size_t n;
+    const char *mistaken; /* a value that people expect, and what they are told; NULL: none */
+    const char *hint;
+};
+/* ERR_USAGE for a value that the name is compared with by = != or in and never has. */
+int where_check_values(const struct where *w, const struct where_values *known, struct err *e);
 
 #endif

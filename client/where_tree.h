@@ -45,6 +45,7 @@ struct where_node {
 struct where_name {
     const char *text;
     bool is_seen;
+    bool is_shadowing;         /* it was a field where a parameter has the name too */
     const struct value *value; /* in the row that is looked at; NULL: it does not have it */
 };
 

@@ -109,9 +109,24 @@ static int read_bool(struct keys_reader *r, const struct key *key, const struct 
     return 0;
 }
 
+/* Text that would be a whole number without its quotes. */
+static bool is_quoted_int(const struct yaml_node *node)
+{
+    const char *digits = node->text;
+
+    if (node->type != VALUE_STR || has_nul(node))
+        return false;
+    digits += *digits == '-';
+    return *digits != '\0' && strspn(digits, "0123456789") == strlen(digits);
+}
+
 static int read_int(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
                     int64_t *to)
 {
+    if (is_quoted_int(node) && is_showable(node))
+        return keys_error(r, node,
+                          "%s: expected a whole number, found the text '%s' (take the quotes away)",
+                          key->name, node->text);
     if (node->type != VALUE_INT)
         return expected(r, key, node, "a whole number");
     if (node->scalar.i < 0)

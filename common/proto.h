@@ -145,9 +145,10 @@ struct msg_submitted {
     const char *project;
     int64_t configs;
     int64_t reps;
-    int64_t jobs;   /* configs x reps, duplicates taken once */
-    int64_t reused; /* of these done already */
-    int64_t queued; /* of these new */
+    int64_t jobs;     /* configs x reps, duplicates taken once */
+    int64_t reused;   /* of these done already */
+    int64_t queued;   /* of these new */
+    const char *note; /* NULL, or why none of the workers that are connected can run them */
 };
 
 /* Jobs first..last of a sweep; 0, 0: all. */

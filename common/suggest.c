@@ -65,7 +65,8 @@ void suggest_try(struct suggest *s, const char *candidate)
     if (longer > WORD_MAX_BYTES || longer - smaller(m, n) > near)
         return;
     distance = suggest_distance(s->word, candidate);
-    if (distance > near || distance >= longer)
+    /* Half of a word is no more it. */
+    if (distance > near || distance >= longer || (distance > 1 && 2 * distance >= longer))
         return;
     if (s->best == NULL || distance < s->distance) {
         s->best = candidate;

@@ -15,6 +15,7 @@
 #include "server/params.h"
 #include "server/place.h"
 #include "server/submit.h"
+#include "server/why.h"
 
 /* ---- begin: is it in order? ---- */
 
@@ -612,6 +613,11 @@ static int read_submitted(struct server *sv, int64_t sweep, struct arena *a,
     return rc == 1 ? 0 : -1;
 }
 
+static int note_nobody(struct server *sv, struct arena *a, struct msg_submitted *rep, struct err *e)
+{
+    return rep->queued == 0 ? 0 : why_nobody(sv, rep->sweep, a, &rep->note, e);
+}
+
 static int show(struct server *sv, const struct taking *t, struct err *e)
 {
     bool is_done = t->jobs == 0;
@@ -639,7 +645,8 @@ int handle_submit_end(struct server *sv, struct ask *ask, const void *request, v
     rc = check_whole(&t, req, e);
     if (rc < 0)
         turn_add_work(sv->turn, submit_clear, req->sweep);
-    else if (show(sv, &t, e) < 0 || read_submitted(sv, req->sweep, ask->arena, reply, e) < 0)
+    else if (show(sv, &t, e) < 0 || read_submitted(sv, req->sweep, ask->arena, reply, e) < 0 ||
+             note_nobody(sv, ask->arena, reply, e) < 0)
         rc = -1;
     else
         promise_log(sv, ask->conn, reply);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,6 +96,12 @@ static struct value git_of(const struct work *w, struct arena *a)
     return take_map(&m, a);
 }
 
+/* JSON has no word for what is no number. */
+static struct value number_or_null(double x)
+{
+    return isfinite(x) ? value_float(x) : value_null();
+}
+
 static struct value metrics_of(const struct metrics *metrics, struct arena *a)
 {
     struct value v = { .type = VALUE_MAP };
@@ -102,7 +109,7 @@ static struct value metrics_of(const struct metrics *metrics, struct arena *a)
     v.map.members = arena_alloc(a, metrics->n * sizeof *v.map.members);
     for (size_t i = 0; i < metrics->n; i++)
         v.map.members[v.map.n++] = (struct member){ value_str(metrics->items[i].name),
-                                                    value_float(metrics->items[i].value) };
+                                                    number_or_null(metrics->items[i].value) };
     return v;
 }
 
@@ -110,8 +117,8 @@ static struct value range_of(const struct metric *metric, struct arena *a)
 {
     struct map m = { .n = 0 };
 
-    put(&m, "min", value_float(metric->min));
-    put(&m, "max", value_float(metric->max));
+    put(&m, "min", number_or_null(metric->min));
+    put(&m, "max", number_or_null(metric->max));
     put_number(&m, "n", metric->n);
     put_number(&m, "step", metric->step);
     return take_map(&m, a);

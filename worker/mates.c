@@ -425,7 +425,7 @@ struct mate *mates_due(struct mates *m)
 
 int mates_save(struct mates *m, struct mate *mate, struct err *e)
 {
-    if (mate == m->last && m->is_running)
+    if (mate == m->last && m->is_running && first_open(m) == NULL)
         cut_log(m, mate);
     if (job_save_outcome(m->scratch, mate->hex, &mate->outcome, e) < 0) {
         mate->not_before_ms = units_monotonic_ms() + SAVE_PAUSE_MS;

@@ -99,19 +99,21 @@ static struct metric *find(struct metrics *m, const char *name, size_t n)
     if (m->n == METRICS_MAX || n == 0 || n > NAME_MAX_BYTES || memchr(name, '\0', n) != NULL)
         return NULL;
     m->items[m->n] = (struct metric){ .name = arena_strndup(m->arena, name, n),
-                                      .min = INFINITY,
-                                      .max = -INFINITY };
+                                      .min = (double)NAN,
+                                      .max = (double)NAN };
     return &m->items[m->n++];
 }
 
 static void set(struct metrics *m, const char *name, size_t n, double value, int64_t step)
 {
-    struct metric *metric = isfinite(value) ? find(m, name, n) : NULL;
+    struct metric *metric = find(m, name, n);
 
     if (metric == NULL)
         return;
     metric->value = value;
     metric->step = step;
+    if (!isfinite(value))
+        return;
     metric->min = fmin(metric->min, value);
     metric->max = fmax(metric->max, value);
     metric->n++;
@@ -206,10 +208,15 @@ static char *split_row(char *row)
     return strpbrk(value, ",\"") == NULL ? value : NULL;
 }
 
+/* A field without anything in it is how pandas writes a nan. */
 static bool read_number(const char *text, double *number)
 {
     char *end;
 
+    if (*text == '\0') {
+        *number = (double)NAN;
+        return true;
+    }
     *number = strtod(text, &end);
     return end > text && *end == '\0';
 }
@@ -224,7 +231,12 @@ static int64_t index_of(const char *text)
     return end == text || *end != '\0' || errno != 0 ? SCHEMA_NONE : checked_step(step);
 }
 
-/* The header's first field is empty, as an index has no name unless it was given one. */
+/* An index and a series have no names unless they were given some. */
+static bool is_head(const char *index, const char *text)
+{
+    return index[0] == '\0' || text[0] == '\0';
+}
+
 void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
 {
     struct lines *l = lines_open(dir_fd, name);
@@ -239,7 +251,7 @@ void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
         char *text = split_row(row);
         double value;
 
-        if (text != NULL && read_number(text, &value) && !(is_first && row[0] == '\0'))
+        if (text != NULL && read_number(text, &value) && !(is_first && is_head(row, text)))
             set(m, name, n_name, value, index_of(row));
         is_first = false;
     }

@@ -5,7 +5,8 @@
  * From the file of JSON lines ({"accuracy": 0.9, "step": 3}: every number is a measure
  * but step, job, done and failed) and from CSV series as pandas writes them (index,
  * value; the measure is the file's name).  Lines that are nothing of the sort are
- * skipped, as are nan and infinities, which do not count, and measures beyond METRICS_MAX.
+ * skipped, as are measures beyond METRICS_MAX.  A last value that is nan or infinite stays, as
+ * it tells of a job that went astray; it has no part in the range nor in the count.
  */
 #ifndef LUDWIG_WORKER_METRICS_H
 #define LUDWIG_WORKER_METRICS_H

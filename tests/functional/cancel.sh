@@ -58,6 +58,10 @@ ranges() {
         grep -q "^ludwig: '$wrong' names no sweep or job: .* (write 7, 7.13, 7.1-40, 7.1,5,9, last or all)$" err
     done
     [ "$(jobs_in queued "$id")" = 2 ]
+    status=0
+    ludwig cancel last.999 2>err || status=$?
+    [ $status = 1 ]
+    grep -qx "ludwig: there is no job $id\.999: sweep $id has 12 jobs" err
     ludwig cancel 999 2>err && return 1
     grep -q 'there is no sweep 999' err
 }
@@ -72,6 +76,7 @@ all_of_them() {
     grep -qx '8 jobs cancelled' err
     [ "$(ludwig status --state running,paused -q | wc -l)" = 0 ]
     [ "$(jobs_in cancelled "$first")$(jobs_in cancelled "$second")" = 33 ]
+    ludwig status "$first" | grep -q '^progress .* 0 %, then cancelled$'
     ludwig cancel all 2>err
     grep -qx 'none of your sweeps goes on any more: nothing to cancel (name those that are over)' err
     third=$(submit x.yaml --reuse none)

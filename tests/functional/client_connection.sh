@@ -87,6 +87,17 @@ closed_early() {
 }
 it 'a reader that leaves early is no error, a full disk is one' closed_early
 
+# What is printed must not go into the socket that got the free number.
+no_stdout() {
+    status=0
+    ludwig status 2>err >&- || status=$?
+    [ $status = 1 ]
+    grep -q 'write to stdout' err
+    ludwig status 2>&- >out
+    grep -q '^SWEEP' out
+}
+it 'a closed stdout is an error, a closed stderr is none' no_stdout
+
 harmless() {
     cat >evil.yaml <<'END'
 project: evil

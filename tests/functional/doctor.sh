@@ -156,4 +156,14 @@ memory() {
 }
 it 'scratch in memory is a note, scratch that is not there a problem' memory
 
+narrow() {
+    status=0
+    python3 "$TEST_ROOT/tests/functional/terminal.py" 24x50 env NO_COLOR=1 ludwig doctor >out || status=$?
+    [ $status -le 1 ]
+    grep -q '^ok ' out
+    # Lines of several words fit; a path is not broken.
+    tr -d '\r' <out | awk 'length($0) > 50 && substr($0, 10, 42) ~ / / { print; bad = 1 } END { exit bad }'
+}
+it 'on a narrow terminal its lines are wrapped there' narrow
+
 done_testing

@@ -80,7 +80,14 @@ duplicates() {
     ludwig submit twice.yaml --dry-run >out
     [ "$(line jobs)" = '2 configurations x 1 = 2 (2 more would be the same again)' ]
     ludwig submit twice.yaml --dry-run --json |
-        json - 'd["configs"] == 2 and d["jobs"] == 2 and len(d["params"]) == 4'
+        json - 'd["configs"] == 2 and d["jobs"] == 2 and d["params"] == [{"a": 1, "b": 1}, {"a": 2, "b": 1}]'
+    [ "$(grep -o '{.*}' out | tr '\n' ' ')" = '{"a":1,"b":1} {"a":2,"b":1} ' ]
+    # More than are shown, the last of them twice.
+    printf 'project: dry\ncommand: a\nsource: []\nparams: {a: [1, 2, 3, 4, 5, 6, 7, 6, 7, 1]}\n' >twice.yaml
+    ludwig submit twice.yaml --dry-run >out
+    [ "$(line jobs)" = '7 configurations x 1 = 7 (3 more would be the same again)' ]
+    [ "$(grep -o '{.*}' out | tr '\n' ' ')" = '{"a":1} {"a":2} {"a":3} {"a":5} {"a":6} {"a":7} ' ]
+    ludwig submit twice.yaml --dry-run --json | json - '[p["a"] for p in d["params"]] == [1, 2, 3, 4, 5, 6, 7]'
 }
 it 'the same configuration twice is counted once' duplicates
 
@@ -88,8 +95,52 @@ notes() {
     printf 'project: dry\ncommand: a\nsource: []\nparams: {a: [1, 2]}\nexclude: [{a: 3}]\n' >noted.yaml
     ludwig submit noted.yaml --dry-run >out 2>err
     grep -q '^note: .*exclude' err
+    printf 'project: dry\ncommand: a\nsource: []\nslurm: [{partition: short, qos: low}]\n' >noted.yaml
+    ludwig submit noted.yaml --dry-run >out 2>err
+    grep -qx 'note: slurm: is checked but not used yet: the jobs run on plain nodes' err
+    [ "$(line slurm)" = 'short (qos low)' ]
 }
-it 'an exclude that matches nothing is noted' notes
+it 'an exclude that matches nothing, and partitions, are noted' notes
+
+needs() {
+    sed 's/^resources:.*/resources: {gpus: 2, memory: 4GiB, time: 2h}/' sweep.yaml >needs.yaml
+    printf 'nodes: [n1, "@lab"]\nbatch: 8\nretry: {max: 2, on: [oom, 3]}\ncheckpoint: {signal: USR1, every: 10min}\n' >>needs.yaml
+    sed -i 's/ {a}$//' needs.yaml
+    ludwig submit needs.yaml --dry-run >out
+    [ "$(line 'each job')" = '1 CPU, 2 GPUs, 4 GiB of memory, at most 2 h' ]
+    [ "$(line nodes)" = 'n1, @lab' ]
+    [ "$(line batch)" = '8 configurations to a process' ]
+    [ "$(line retry)" = 'up to 2 times after oom or 3' ]
+    [ "$(line 'to save')" = 'SIGUSR1, then 1 min to end; copied every 10 min' ]
+    ludwig submit sweep.yaml --dry-run >out
+    [ "$(line 'each job')" = '0.5 CPUs' ]
+    not grep -qE '^(nodes|batch|retry|to save|slurm|left out)' out
+}
+it 'what was understood of how jobs run is shown' needs
+
+left_out() {
+    mkdir -p used/exp-1/a used/lib
+    printf 'project: dry\ncommand: a\n' | tee used/sweep.yaml >used/sweep2.yaml
+    echo 'made by ludwig fetch' >used/exp-1/.ludwig-results
+    touch used/exp-1/a/b used/lib/c used/run.py
+    ludwig submit used/sweep.yaml --dry-run >out
+    [ "$(line 'left out')" = 'exp-1/ (fetched results), sweep2.yaml (a sweep file)' ]
+    [ "$(line source)" = '2 files, 0 B' ]
+    untouched
+}
+it 'other sweep files and fetched results are no part of the source, which is said' left_out
+
+large_source() {
+    mkdir large
+    printf 'project: dry\ncommand: a\n' >large/sweep.yaml
+    truncate -s 101M large/big
+    ludwig submit large/sweep.yaml --dry-run 2>err >out
+    grep -q '^note: the source has 101 MiB in 1 file,' err
+    echo big >large/.ludwigignore
+    ludwig submit large/sweep.yaml --dry-run 2>err >out
+    [ ! -s err ]
+}
+it 'a large source is noted' large_source
 
 compare() { # ARGUMENT...: what it foretells comes true
     ludwig submit sweep.yaml --dry-run --json "$@" >foretold
@@ -129,6 +180,22 @@ changed_work() {
 }
 it '--reuse, and what changed since, are looked at' changed_work
 
+done_otherwise() {
+    echo '# changed' >>run.sh
+    ludwig submit sweep.yaml --dry-run --set a=[1,2,50] >out
+    [ "$(line reused)" = '0 done already; 6 would run (4 are done with the same parameters but another command, source or data: --reuse params takes them)' ]
+    ludwig submit sweep.yaml --dry-run --json --set a=[1,2,50] | json - 'd["done_otherwise"] == 4 and d["queued"] == 6'
+    # What was said to be taken or left needs no hint.
+    for reuse in params none; do
+        ludwig submit sweep.yaml --dry-run --json --reuse $reuse | json - 'd["done_otherwise"] == 0'
+    done
+    sed -i '$d' run.sh
+    ludwig submit sweep.yaml --dry-run --json | json - 'd["done_otherwise"] == 0 and d["reused"] == 8'
+    ludwig submit sweep.yaml --dry-run >out
+    not grep -q 'reuse params' out
+}
+it 'what is done with another command, source or data is told' done_otherwise
+
 estimated() {
     ludwig submit sweep.yaml --dry-run --json --set a=[10,20,30] --reps 10 >d
     # 60 jobs of at least 0.2 s with half a processor, and hardly one of 5 s.
@@ -138,7 +205,8 @@ estimated() {
     ludwig submit gpus.yaml --dry-run --json --set a=[10,20,30] --reps 10 |
         json - 'abs(d["estimate"]["gpu_hours"] - 4 * d["estimate"]["cpu_hours"]) < 1e-9'
     ludwig submit gpus.yaml --dry-run --set a=[10,20,30] --reps 10 >out
-    line time | grep -qE '^about [0-9.e-]+ CPU-hours, [0-9.e-]+ GPU-hours \(jobs of this project took .* on average\)$'
+    time='[0-9]+ (ms|s|min)( [0-9]+ s)?'
+    line time | grep -qE "^about $time of CPU time \([0-9.]+ CPU-hours\), about $time of GPU time \([0-9.]+ GPU-hours\); jobs took $time on average\$"
 }
 it 'processor hours are estimated from how long jobs of the project took' estimated
 

@@ -27,8 +27,8 @@ same() { # DIR PART...
         stamps "$SHARE/demo" "$part" >"$TEST_TMP/on-the-share"
         stamps "$1" "$part" | cmp "$TEST_TMP/on-the-share" -
     done
-    [ "$(find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' ')" = "$(printf '%s ' "${@:2}")" ]
-    [ -z "$(find "$1" -name '.ludwig*')" ]
+    [ "$(find "$1" -mindepth 1 -maxdepth 1 ! -name .ludwig-results -printf '%f\n' | sort | tr '\n' ' ')" = "$(printf '%s ' "${@:2}")" ]
+    [ "$(find "$1" -name '.ludwig*')" = "$1/.ludwig-results" ]
 }
 
 fetched() {
@@ -119,7 +119,25 @@ in_steps() {
 }
 it 'links in the folder that is copied to are not followed' in_steps
 
+marked() {
+    [ "$(wc -l <demo-1/.ludwig-results)" = 1 ]
+    rm demo-1/.ludwig-results
+    ludwig fetch 1
+    [ -f demo-1/.ludwig-results ]
+    # A folder with things of its own may be somebody's source.
+    mkdir mine
+    echo print >mine/train.py
+    ludwig fetch 1 mine
+    [ -d mine/runs ]
+    [ ! -e mine/.ludwig-results ]
+}
+it 'the folder says what it is, unless the user has things in it' marked
+
 mistakes() {
+    status=0
+    ludwig fetch 1 sweep.yaml 2>err || status=$?
+    [ $status = 2 ]
+    grep -q 'sweep.yaml is a file; DIR must be a folder' err
     status=0
     ludwig fetch 99 2>err || status=$?
     [ $status = 1 ]

@@ -108,7 +108,7 @@ results() {
         grep -q ",accuracy_$suffix\\b" first.csv
         grep -q "\`M_$suffix\`" "$TEST_ROOT/docs/json.md"
     done
-    [ "$(tr ',' '\n' <first.csv | grep -c '^accuracy_')" = 10 ]
+    [ "$(tr ',' '\n' <first.csv | grep -c '^accuracy_')" = 11 ]
 }
 it 'results and series' results
 

@@ -77,9 +77,11 @@ terminals() {
             not grep -q "$escape\[[0-9;]*[^0-9;m]" out
         done
         NO_COLOR=1 terminal 24x$columns ludwig jobs 1 >out
-        [ "$(wc -l <out)" = 9 ]
+        [ "$(wc -l <out)" = 10 ]
         grep -q "^JOB *STATE .*PARAMETERS *REASON" out
-        [ "$(grep -c '…' out)" -ge 8 ]
+        tail -1 out | grep -q '^the same in all: lr=0.01 '
+        tail -1 out | grep -q '…'
+        grep -q '^1\.3 .* a=2\( \|.$\)' out
         NO_COLOR=1 terminal 24x$columns ludwig status >out
         grep -q ' 2/8 ' out
     done
@@ -96,9 +98,15 @@ quiet() {
     [ "$(ludwig jobs 1.7 1.1 -q | tr '\n' ' ')" = '1.1 1.7 ' ]
     [ "$(ludwig jobs last --state failed,cancelled -q | tr '\n' ' ')" = '1.3 1.4 1.8 ' ]
     [ "$(ludwig jobs all --state failed --state cancelled -q | tr '\n' ' ')" = '1.3 1.4 1.8 ' ]
-    ludwig jobs 1.99 >out 2>err
-    [ ! -s out ]
-    grep -qx 'there is no such job' err
+    for command in jobs cancel why; do
+        status=0
+        ludwig $command 1.99 >out 2>err || status=$?
+        [ $status = 1 ]
+        [ ! -s out ]
+        grep -q '^ludwig: there is no job 1.99' err
+    done
+    grep -qx 'no job of sweep 1 matches' <<<"$(ludwig jobs 1 --state publishing 2>&1)"
+    grep -qx 'no job of sweep 1 matches' <<<"$(ludwig jobs 1 --where 'a = 9' 2>&1)"
 }
 it '--quiet prints bare ids, --state and selectors choose' quiet
 
@@ -133,6 +141,15 @@ END
     ludwig jobs 1 --state faild 2>err || status=$?
     [ $status = 2 ]
     grep -q "(did you mean 'failed'?)" err
+    for command in jobs retry; do
+        status=0
+        ludwig $command 1 --where 'a = 1 or not state = faild' 2>err || status=$?
+        [ $status = 2 ]
+        grep -qx "ludwig: --where: state is never 'faild' (did you mean 'failed'?)" err
+    done
+    ludwig jobs 1 --where 'state = paused' 2>err && return 1
+    grep -qx "ludwig: --where: paused is no state of a job; paused jobs are queued: --where 'reason = paused'" err
+    [ -z "$(ludwig jobs 1 --where 'lr = abc' -q 2>&1)" ]
 }
 it '--where chooses by fields and parameters, and says where it is wrong' expressions
 
@@ -159,7 +176,40 @@ as_json() {
 }
 it '--json has "v": 1 and times in UTC' as_json
 
+# ---- what beginners type ----
+
+stumbles() {
+    while IFS='|' read -r words answer; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        ludwig $words >out 2>err || status=$?
+        [ $status = 2 ]
+        [ "$(cat err)" = "ludwig: $answer" ] || { cat err && return 1; }
+    done <<'END'
+jobs|which sweep or job? usage: ludwig jobs SWEEP|JOB... [OPTION]...
+cancel|which sweep or job? usage: ludwig cancel SWEEP|JOB... [OPTION]...
+logs|which job? usage: ludwig logs JOB [OPTION]...
+drain|which node? usage: ludwig drain NODE|@GROUP... [OPTION]...
+--json status|--json goes behind the command: ludwig status --json
+--json|--json goes behind the command: ludwig COMMAND --json
+--state=failed jobs 1|--state goes behind the command: ludwig jobs --state=failed
+--where a jobs 1|--where goes behind the command: ludwig COMMAND --where
+--jsn status|unknown option --jsn
+run l.yaml|there is no command 'run' (did you mean 'submit'?)
+ls|there is no command 'ls' (did you mean 'status' or 'jobs'?)
+kill 1|there is no command 'kill' (did you mean 'cancel'?)
+log 1.1|there is no command 'log' (did you mean 'logs'?)
+cancle 1|there is no command 'cancle' (did you mean 'cancel'?)
+END
+}
+it 'what is missing, misplaced or called otherwise elsewhere is told' stumbles
+
 # ---- watching ----
+
+# Two different times of one job.
+tells_anew() {
+    [ "$(tr '\r' '\n' <screen | grep -o '^1\.5 running on .* for [0-9a-z]*' | sort -u | wc -l)" -ge 2 ]
+}
 
 watches() {
     timeout 60 ludwig watch 1 >out 2>err &
@@ -168,6 +218,9 @@ watches() {
     painter=$!
     wait_until 5 grep -q running out
     wait_until 5 grep -q '62 %' screen
+    # They ran before somebody looked; and how long is told anew though nothing changes.
+    wait_until 5 grep -q '^1\.5 running on .* for ' screen
+    wait_until 5 tells_anew
     open go
     wait_until 10 "grep -q '^1\.5 done on ' screen"
     open last
@@ -189,6 +242,8 @@ watches() {
     [ "$(ludwig watch 2>&1)" = 'none of your sweeps goes on any more' ]
     ludwig watch 1 >out 2>err && return 1
     [ "$(cat out)" = 'sweep 1 failed: 5 done, 2 failed, 1 cancelled' ]
+    # What has ended is not shown as running.
+    not grep -q ' running on ' <<<"$(TERM=xterm terminal 30x100 ludwig watch 1)"
 }
 it 'watch follows a sweep to its end, painted on a terminal, in lines elsewhere' watches
 
@@ -224,5 +279,76 @@ interrupted() {
     wait_until 10 ended "$id"
 }
 it 'Ctrl-C ends watch, and not the jobs' interrupted
+
+# ---- what only some listings have ----
+
+numbers() {
+    printf '%s\n' 'project: n' 'command: "false"' 'source: []' \
+        'params: {x: [0.12345678901, 2], rep: [5], lr: 1e-3}' >n.yaml
+    id=$(submit n.yaml)
+    wait_until 10 ended "$id"
+    ludwig jobs "$id" >out
+    grep -q ' x=0\.12345678901 rep=5 lr=0\.001 ' out
+    not grep -q ATTEMPT out
+    NO_COLOR=1 terminal 24x150 ludwig jobs "$id" >out
+    grep -q ' x=0\.123457  ' out
+    tail -1 out | grep -q '^the same in all: rep=5 lr=0\.001'
+    # One job alone shows all it has.
+    NO_COLOR=1 terminal 24x150 ludwig jobs "$id.1" | grep -q ' x=0\.123457 rep=5 lr=0\.001 '
+    ludwig retry "$id.2" --quiet
+    wait_until 10 ended "$id"
+    ludwig jobs "$id" >out
+    head -1 out | grep -q '^JOB  *STATE  *REP  *ATTEMPT  *NODE'
+    grep -q "^$id\.1  *failed  *0  *1 " out
+    grep -q "^$id\.2  *failed  *0  *2 " out
+    [ "$(ludwig jobs "$id" --where 'rep = 0' -q 2>err | wc -l)" = 2 ]
+    [ ! -s err ]
+    ludwig jobs "$id" --where 'rep = 5' >out 2>err
+    [ "$(head -1 err)" = '--where: rep is the job'\''s field; params.rep is the parameter' ]
+    [ "$(ludwig jobs "$id" --where 'params.rep = 5' 2>err | wc -l)" = 3 ]
+    [ ! -s err ]
+}
+it 'a terminal is spared constant parameters and long numbers; ATTEMPT is shown once there are several' numbers
+
+done_before() {
+    printf '%s\n' 'project: b' 'command: "true"' 'source: []' 'params: {a: [1, 2]}' >b.yaml
+    first=$(submit b.yaml)
+    wait_until 10 ended "$first"
+    second=$(submit b.yaml)
+    ludwig jobs "$second" 2>err >out
+    [ ! -s out ]
+    [ "$(cat err)" = "sweep $second has no jobs of its own: all 2 were done before, in earlier sweeps (ludwig results $second shows them)" ]
+    ludwig jobs "$second.1" 2>err && return 1
+    grep -qx "ludwig: there is no job $second\.1: all 2 were done before, in earlier sweeps (ludwig results $second shows them)" err
+    sed -i 's/1, 2/1, 2, 3/' b.yaml
+    third=$(submit b.yaml)
+    ludwig jobs "$third" 2>err >out
+    [ "$(wc -l <out)" = 2 ]
+    [ "$(cat err)" = "2 more jobs of sweep $third were done before, in earlier sweeps (ludwig results $third shows them)" ]
+    ludwig jobs "$third" --state queued -q 2>err
+    [ ! -s err ]
+}
+it 'jobs that were done before are told of' done_before
+
+many_sweeps() {
+    printf '%s\n' 'project: o' 'command: "true"' 'source: []' 'resources: {cpus: 4000}' >o.yaml
+    for _ in {1..22}; do
+        ludwig cancel "$(submit o.yaml --reuse none 2>/dev/null)" --quiet
+    done
+    id=$(submit o.yaml 2>/dev/null)
+    total=$(ludwig status --quiet | wc -l)
+    [ "$(ludwig status | wc -l)" = $((total + 1)) ]
+    NO_COLOR=1 terminal 60x100 ludwig status >out
+    # A head, one that goes on, twenty that are over, and how many more.
+    [ "$(wc -l <out)" = 23 ]
+    grep -q "^ *$id  o .* running " out
+    tail -1 out | grep -q "^$((total - 21)) older ones are over (--state done,failed,cancelled shows them)"
+    NO_COLOR=1 terminal 60x100 ludwig status --state cancelled >out
+    [ "$(grep -c ' cancelled ' out)" = 22 ]
+    ludwig status "$id" | grep -qx "waiting  *\`ludwig why $id\.1\` says what for"
+    ludwig cancel "$id" --quiet
+    not grep -q '^waiting' <<<"$(ludwig status "$id")"
+}
+it 'on a terminal status lists the newest that are over, and says what a sweep waits for' many_sweeps
 
 done_testing

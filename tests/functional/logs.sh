@@ -25,6 +25,13 @@ attempts() {
     [ $status = 1 ]
     grep -q 'is done and has had 2 attempts' err
     not ludwig logs 1.1 --attempt 0 2>err
+    # A person who looks is told of the attempt before.
+    terminal() { python3 "$TEST_ROOT/tests/functional/terminal.py" 24x80 "$@"; }
+    terminal ludwig logs 1.1 >shown
+    [ "$(head -n 1 shown | tr -d '\r')" = 'attempt 2; ludwig logs 1.1 --attempt 1 shows the one before' ]
+    ludwig logs 1.1 2>&1 | cmp newest -
+    terminal ludwig logs 1.1 --attempt 2 >shown
+    not grep -q 'the one before' shown
 }
 it '--attempt shows what an earlier attempt printed' attempts
 
@@ -90,5 +97,18 @@ bytes() {
     grep -q "$(printf '\033')" shown
 }
 it 'a terminal gets harmless text, a pipe every byte' bytes
+
+no_file() {
+    printf 'project: fifo\ncommand: exit 3\nsource: []\n' >l.yaml
+    id=$(submit l.yaml)
+    wait_until 10 ended "$id"
+    log=$SHARE/$(job "$id.1" 'j["log_path"]')
+    rm "$log"
+    mkfifo "$log"
+    not timeout 10 ludwig logs "$id.1" 2>err
+    grep -q 'is no regular file' err
+    timeout 10 ludwig why "$id.1" >out
+}
+it 'a fifo where a log should be holds nobody up' no_file
 
 done_testing

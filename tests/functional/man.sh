@@ -10,19 +10,18 @@ blocks() { # PAGE SECTION PREFIX
     awk -v section="$2" -v prefix="$3" '
         /^\.Sh / { inside = $0 == ".Sh " section }
         /^\.Ed/ { taking = 0; close(file) }
-        taking { gsub(/\\\(dq/, "\""); print >file }
+        taking { gsub(/\\\(dq/, "\""); gsub(/\\e/, "\\"); print >file }
         /^\.Bd -literal/ && inside { file = prefix "." ++n; taking = 1 }' "$man/$1"
     ls "$3".* >/dev/null
 }
 
-# A program for every example: it takes whatever comes and says how well it did.
+# The programs are the manual's as well.
 write_programs() {
-    printf '%s\n' '#!/usr/bin/env python3' 'import os' \
-        'os.system("ludwig report accuracy=0.5 step=1")' >train.py
-    printf '%s\n' 'import json, os' \
-        'chunk = os.path.splitext(os.environ["LUDWIG_CHUNK"])[0] + ".json"' \
-        'for entry in json.load(open(chunk)):' \
-        '    os.system("ludwig report --job %s --done" % entry["job"])' >run.py
+    blocks ludwig-sweep.5 'WHAT A JOB SEES' train
+    blocks ludwig-sweep.5 BATCHES run
+    cp "$(grep -l ^import train.[0-9])" train.py
+    cp "$(grep -l ^import run.[0-9])" run.py
+    rm train.[0-9] run.[0-9]
 }
 
 # A sweep file of the manual, its first configuration run to its end.
@@ -31,6 +30,7 @@ runs_well() { # FILE
     ludwig submit sweep.yaml --dry-run >dry
     sweep=$(submit sweep.yaml --first-only --wait)
     [ "$(sweep_state "$sweep")" = done ]
+    ludwig results "$sweep" --json | json - 'd["results"][0]["metrics"]["accuracy"]["n"] == 1'
 }
 
 sweeps_run() { # SECTION

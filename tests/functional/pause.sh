@@ -42,6 +42,12 @@ pauses_jobs() {
     ludwig pause "$id.3,5-6" 2>err
     grep -qx '3 jobs paused' err
     [ "$(sweep_state "$id")" = running ]
+    ludwig status "$id" | grep -qx "paused  *3 of the jobs that wait (ludwig resume $id)"
+    ludwig jobs "$id.3" | grep -q " paused (ludwig resume $id\.3)$"
+    status=0
+    ludwig jobs "$id" --state paused 2>err || status=$?
+    [ $status = 2 ]
+    grep -qx "ludwig: --state: paused is no state of a job; paused jobs are queued: --where 'reason = paused'" err
     open two
     wait_until 10 '[ "$(jobs_in done '"$id"')" = 3 ]'
     [ "$(ludwig jobs "$id" --state queued --quiet | tr '\n' ' ')" = "$id.3 $id.5 $id.6 " ]
@@ -50,6 +56,9 @@ pauses_jobs() {
     wait_until 10 '[ "$(jobs_in done '"$id"')" = 4 ]'
     ludwig resume "$id.1" 2>err
     grep -qx "sweep $id: none of these jobs is paused: nothing to resume" err
+    ludwig resume "$id.3" --quiet
+    wait_until 10 '[ "$(jobs_in done '"$id"')" = 5 ]'
+    ludwig status "$id" | grep -qx "paused  *1 of the jobs that wait (ludwig resume $id\.6)"
     ludwig resume "$id" --quiet >out 2>&1
     [ ! -s out ]
     wait_until 10 '[ "$(sweep_state '"$id"')" = done ]'
@@ -74,6 +83,26 @@ pauses_where() {
     wait_until 15 '[ "$(sweep_state '"$id"')" = done ]'
 }
 it 'pause --where takes what the expression names' pauses_where
+
+resumes_in_vain() {
+    write_job
+    printf '%s\n' 'project: v' 'command: sh job.sh {a}' 'source: job.sh' 'params: {a: [1, 2, 3]}' \
+        'resources: {cpus: 4000}' >v.yaml
+    id=$(submit v.yaml 2>/dev/null)
+    ludwig pause "$id.3" --quiet
+    ludwig pause "$id" --quiet
+    ludwig status "$id" | grep -qx "state  *paused (ludwig resume $id)"
+    not grep -q '^paused' <<<"$(ludwig status "$id")"
+    ludwig resume last.2 2>err
+    [ "$(cat err)" = "sweep $id is paused as a whole: ludwig resume $id" ]
+    ludwig resume last.3 2>err
+    [ "$(cat err)" = "1 job resumed
+sweep $id is paused as a whole: ludwig resume $id" ]
+    ludwig resume "$id" 2>err
+    not grep -q 'as a whole' err
+    ludwig cancel "$id" --quiet
+}
+it 'resuming jobs of a paused sweep says that the sweep is what keeps them' resumes_in_vain
 
 stays_paused() {
     write_job 'gate four'

@@ -138,6 +138,19 @@ it 'a zip of unequal lengths, and an exclude that leaves nothing, are refused' '
     params "exclude: [{lr: [0.1, 0.2]}]" | bad_sweep "bad\.yaml:4:11: exclude: nothing is left"
     grep -q "    4 | exclude: \[{lr" err
 '
+it 'a mistake in one key hides none in the others' '
+    params "zip: [[lr]]" "exclude: 5" "when: {mom: {opts: x}}" "include: [{l: 5}]" | bad_sweep "bad\.yaml:6:14: when: .*opts"
+    [ "$(grep -o "bad\.yaml:[0-9]*" err | tr "\n" " ")" = "bad.yaml:4 bad.yaml:5 bad.yaml:6 bad.yaml:7 " ]
+    printf "command: a {x} {y} {x}\n" | bad_sweep "bad\.yaml:1:16: .*y"
+    [ "$(grep -c "unknown parameter" err)" = 2 ]
+    printf "comand: a\nyaml: 1\n" | bad_sweep "bad\.yaml:1:1: .*command"
+    not grep -qE "no .command:|name" err
+'
+it 'quotes, units and words that are nearly right are told' '
+    printf "command: a\nreps: \"2\"\n" | bad_sweep "bad\.yaml:2:7: reps: .*the text .2. .take the quotes away."
+    printf "command: a\nresources: {memory: 4}\n" | bad_sweep "bad\.yaml:2:21: memory: 4 bytes is too little .*4GiB"
+    printf "command: a\nretry: {on: [fail]}\n" | bad_sweep "bad\.yaml:2:14: on: unknown cause .fail. .did you mean .failed."
+'
 it 'what belongs to samples needs a method, and the other way round' '
     params "samples: 3" | bad_sweep "bad\.yaml:4:10: samples: needs method"
     params "method: random" | bad_sweep "bad\.yaml:4:9: method: random needs samples"
@@ -209,6 +222,13 @@ it '--set of a parameter that is not there is refused with the nearest' '
     grep -q "lr" err
     refused 2 ludwig submit sweep.yaml --set lr
     refused 2 ludwig submit sweep.yaml --set lr=[1
+    grep -qF "in '"'[1'"'" err
+    refused 2 ludwig submit sweep.yaml --set loss=1
+    grep -q "there is only lr" err
+    refused 2 ludwig submit sweep.yaml --set samples=1
+    grep -qF "changes parameters of the file (lr); samples: is a key" err
+    refused 2 ludwig submit sweep.yaml --partition short --nodes ""
+    grep -q "nodes: \[\] leaves Slurm" err
     refused 2 ludwig submit sweep.yaml --set "lr={uniform: [0, 1]}"
     grep -q -e "--set lr: uniform needs method" err
     refused 2 ludwig submit sweep.yaml --partition a,-b

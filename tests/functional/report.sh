@@ -19,6 +19,9 @@ measures() {
     ludwig report loss=1e-3 n=-7 'odd name"=5'
     ludwig report --job 7.13 x=1 2>/dev/null && return 1
     LUDWIG_JOB=7.13 ludwig report --job 7.13 x=1
+    ludwig report loss=nan accuracy=-inf
+    [ "$(tail -n 1 "$LUDWIG_METRICS")" = '{"loss": NaN, "accuracy": -Infinity}' ]
+    sed -i '$d' "$LUDWIG_METRICS"
     printf '%s\n' '{"accuracy": 0.93, "step": 4}' '{"loss": 0.001, "n": -7, "odd name\"": 5}' '{"x": 1}' |
         cmp - "$LUDWIG_METRICS"
 }
@@ -59,10 +62,12 @@ shared() {
     ludwig report --job=7.14 --failed
     ludwig report --job 7.14 --failed='out of "luck"'
     ludwig report --failed 'no luck' --job 7.14 loss=3
+    ludwig report --failed 'loss = nan' --job 7.14
     printf '%s\n' '{"job": "7.13", "accuracy": 0.5, "step": 1}' \
         '{"job": "7.13", "accuracy": 0.9}' '{"job": "7.13", "done": true}' \
         '{"job": "7.14", "failed": ""}' '{"job": "7.14", "failed": "out of \"luck\""}' \
-        '{"job": "7.14", "loss": 3}' '{"job": "7.14", "failed": "no luck"}' | cmp - "$LUDWIG_METRICS"
+        '{"job": "7.14", "loss": 3}' '{"job": "7.14", "failed": "no luck"}' \
+        '{"job": "7.14", "failed": "loss = nan"}' | cmp - "$LUDWIG_METRICS"
 }
 it 'of a chunk each job is reported by itself, measures before its end' shared
 
@@ -77,7 +82,7 @@ shared_mistakes() {
     refused 'as 7.13' ludwig report --job 7.13.1 --done
     refused 'either --done or --failed' ludwig report --job 7.13 --done --failed
     refused 'name of a measure' ludwig report --job 7.13 done=1
-    refused 'one reason too many' ludwig report --job 7.13 --failed no luck
+    refused "say --failed='REASON', in quotes" ludwig report --job 7.13 --failed no luck
     echo '{' >"$TEST_TMP/chunk/chunk.json"
     not ludwig report --job 7.13 --done 2>err
     grep -q chunk.json err

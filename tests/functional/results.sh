@@ -77,10 +77,28 @@ table() {
     grep -qE 'param_003 +5 +3 .*1 failed: exit code 3' out
     grep -q '^1 job failed' out
     grep -q '^\* best by mean accuracy (highest)$' out
+    grep -q '^best: jobs 1.5, 1.6, 1.7, 1.8 (ludwig logs 1.5)$' out
     [ "$(grep -c '^\*  param_' out)" = 1 ]
     grep -qE '^\* +param_002 +7 ' out
     [ "$(grep -oE 'param_00[123]' out | tr '\n' ' ')" = 'param_001 param_002 param_003 ' ]
 }
+jobs() {
+    json "$TEST_TMP/results" '[r["jobs"] for r in d["results"]] == [["1.%d" % (4 * i + k) for k in (1, 2, 3, 4)] for i in range(3)]'
+    [ "$(head -n 1 "$TEST_TMP/results.csv" | cut -d, -f1-8)" = param_name,x,n,failed,cancelled,left,reason,jobs ]
+    grep -q '^param_001,3,4,0,0,0,,1.1 1.2 1.3 1.4,' "$TEST_TMP/results.csv"
+    # Of one that failed the jobs that did not are named.
+    ludwig results 1 --where 'x = 5' >out
+    grep -qE '^best: jobs (1\.[0-9]+, ){2}1\.[0-9]+ \(ludwig logs 1' out
+    # Another sweep that only takes these over has no jobs of its own, and no logs.
+    timeout 100 ludwig submit sweep.yaml --set x=3 --wait >id
+    ludwig results "$(cat id)" >out
+    grep -q '^best: jobs 1.1, 1.2, 1.3, 1.4 ' out
+    not grep -q '^logs ' out
+    ludwig results 1 >out
+    grep -q "^logs .*/logs/1/\$" out
+}
+it 'jobs are named, and logs are where the sweep has some' jobs
+
 it 'the table marks the best and tells of failed jobs, in the order of the sweep' table
 
 sorted() {
@@ -117,6 +135,9 @@ where() {
     ludwig results 1 --where 'x = 5' >out
     grep -q '^1 of 3 configurations$' out
     grep -qE '^\* +param_003' out
+    ludwig results 1 --where 'x = 8' >out
+    [ "$(head -n 1 out)" = 'no configuration matches' ]
+    not grep -q CONFIGURATION out
     not ludwig results 1 --where 'y = 5' 2>err
     grep -q "'y'" err
     not ludwig results 1 --where 'x >' 2>err
@@ -133,6 +154,10 @@ mistakes() {
         [ "$(wc -l <err)" = 1 ]
     done
     ludwig results 1 --sort accurcy 2>&1 | grep -q "did you mean 'accuracy'"
+    for option in sort metric; do
+        not ludwig results 1 --$option f1 2>err
+        grep -q "^ludwig: --$option: no job reported 'f1'; there are accuracy, loss, score\$" err
+    done
 }
 it 'mistakes are told in one line, with exit code 2' mistakes
 
@@ -164,15 +189,26 @@ END
 it '--series prints every value in long form, from lines of JSON and from CSV' series
 
 missing() {
-    ludwig results 1 --series nothing >s.csv 2>err
-    [ "$(cat s.csv)" = job,param_name,rep,x,step,value ]
-    [ "$(wc -l <err)" = 1 ]
-    grep -q "'nothing'" err
+    for words in '--series nothing' '--series acuracy --json'; do
+        status=0
+        # shellcheck disable=SC2086 # one word each
+        ludwig results 1 $words >out 2>err || status=$?
+        [ $status = 1 ]
+        [ ! -s out ]
+        [ "$(wc -l <err)" = 1 ]
+        grep -q 'there are accuracy, loss, score' err
+    done
+    grep -q "'acuracy' (did you mean 'accuracy'?)" err
     run=$SHARE/$(job 1.1 'j["run_path"]')
     mv "$run/metrics.jsonl" kept
     ludwig results 1 --series accuracy >s.csv 2>err
     [ "$(grep -c '^1\.' s.csv)" = 40 ]
     grep -q '^note: job 1.1 ' err
+    other=$SHARE/$(job 1.2 'j["run_path"]')
+    mv "$other/metrics.jsonl" kept2
+    ludwig results 1 --series accuracy >s.csv 2>err
+    grep -q ', nor has 1 other of the 11 jobs that are done$' err
+    mv kept2 "$other/metrics.jsonl"
     mv kept "$run/metrics.jsonl"
 }
 it 'a job without the series is told once, and the others are printed' missing
@@ -242,5 +278,34 @@ END
     [ "$(sed 's/\x1b\[[0-9;]*m//g; s/\r//' out | grep -v / | awk '{ if (length($0) > n) n = length($0) } END { print n }')" -le 80 ]
 }
 it 'a table fits the terminal, with the measure that counts first' narrow
+
+diverged() {
+    cat >nan.sh <<'END'
+ludwig report accuracy=0.9 step=1
+[ "$1" = 1 ] || ludwig report accuracy=0.8 loss=1 step=2
+[ "$1$LUDWIG_REP" != 10 ] || ludwig report accuracy=nan step=2
+[ "$1" != 3 ] || ludwig report loss=inf accuracy=-inf
+END
+    printf 'project: nan\ncommand: sh nan.sh {x}\nsource: nan.sh\nparams: {x: [1, 2, 3]}\nreps: 2\n' >nan.yaml
+    id=$(timeout 100 ludwig submit nan.yaml --wait)
+    run=$SHARE/$(job "$id.1" 'j["run_path"]')
+    json "$run/job.json" 'd["metrics"] == {"accuracy": None} and d["metric_ranges"]["accuracy"]["max"] == 0.9'
+    run=$SHARE/$(job "$id.5" 'j["run_path"]')
+    json "$run/job.json" 'd["metrics"] == {"accuracy": None, "loss": None}'
+    ludwig results "$id" --sort accuracy >out
+    grep -qE '^ +param_001 +1 +2 +nan .*1 nan$' out
+    grep -qE '^ +param_003 +3 +2 +nan .*nan .*2 nan$' out
+    grep -qE '^\* +param_002 ' out
+    [ "$(grep -oE 'param_00[123]' out | head -n 1)" = param_002 ]
+    ludwig results "$id" --json >nan.json
+    json nan.json '[r["metrics"]["accuracy"]["nan"] for r in d["results"]] == [1, 0, 2]'
+    json nan.json '[r["metrics"]["accuracy"]["mean"] for r in d["results"]] == [None, 0.8, None]'
+    json nan.json 'd["results"][2]["metrics"]["loss"]["nan"] == 2'
+    not grep -qi 'nan[^"]' nan.json
+    ludwig results "$id" --csv >nan.csv
+    grep -qE '^param_001,1,2,0,0,0,,[0-9. ]+,2,1,,,' nan.csv
+    ludwig results "$id" --series accuracy --json | json - '[s["value"] for s in d["series"]][:2] == [0.9, None]'
+}
+it 'a job that diverged is told, and never looks good' diverged
 
 done_testing

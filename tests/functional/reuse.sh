@@ -96,6 +96,16 @@ it '--reuse params looks at the configuration alone' '
     runs 2 2 0 --reuse params
 '
 
+it 'that jobs were done otherwise is noted' '
+    sweep
+    echo "# changed once more" >>job.sh
+    timeout 50 ludwig submit sweep.yaml --wait 2>err >out
+    grep -q "^note: 2 of its jobs were done before with the same parameters, .*: --reuse params takes them$" err
+    timeout 50 ludwig submit sweep.yaml --wait 2>err >out
+    not grep -q "^note:" err
+    sed -i "\$d" job.sh
+'
+
 it '--reuse none runs all' '
     sweep
     runs 2 0 2 --reuse none

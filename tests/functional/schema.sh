@@ -51,7 +51,7 @@ reps: 3
 resources:
 resources: {cpus: 0.5, gpus: 0.25, memory: 2GiB, time: 2h}
 resources: {cpus: 4, gpus: 2, memory: 1.5 GiB, time: 1h30m}
-resources: {cpus: "2", memory: 4096, time: 90}
+resources: {cpus: "2", memory: 4194304, time: 90}
 resources: {time: 2-12:00:00}
 resources: {time: 500ms, memory: 500M}
 nodes: a
@@ -118,6 +118,7 @@ resources: {cpus: -1}
 resources: {cpus: x}
 resources: {gpus: 1.5}
 resources: {memory: lots}
+resources: {memory: 4}
 resources: {memory: 2 apples}
 resources: {time: soon}
 resources: {time: -5}

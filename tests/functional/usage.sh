@@ -75,4 +75,13 @@ table() {
 }
 it 'usage prints a table with a total' table
 
+readable() {
+    python3 "$TEST_ROOT/tests/functional/terminal.py" 24x100 env NO_COLOR=1 ludwig usage >out
+    grep -qE '^total +2 +2 +([0-9]+ (s|ms|min)( [0-9]+ s)? +){2}[0-9]+% +0\.00' out
+    not grep -q '<0.01' out
+    ludwig usage >out
+    not grep -qE '[0-9] m?s' out
+}
+it 'on a terminal small amounts are seconds and minutes' readable
+
 done_testing

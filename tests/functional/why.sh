@@ -13,6 +13,8 @@ waits() {
     grep -qx "job $id.1: running" out
     grep -qx '  gate=one' out
     grep -q '^  it runs on ' out
+    grep -q '^  attempt 1 on .*: began .* (20[0-9-]* [0-9:]*), has run for [0-9]' out
+    grep -qx "  its log: $SHARE/y/logs/.*" out
     ludwig pause "$id.2" --quiet
     ludwig why last.2 >out
     grep -qx "job $id.2: queued" out
@@ -23,13 +25,17 @@ waits() {
     ludwig why "$id.2" | grep -qF "ludwig retry $id.2"
     open one
     wait_until 10 ended "$id"
-    ludwig why "$id.1" | grep -q '^  it is done; its files: y/runs/param_001/'
+    ludwig why "$id.1" >out
+    grep -q "^  it is done; its files: $SHARE/y/runs/param_001/" out
+    grep -q '^  attempt 1 on .*: began .*, ran for [0-9]' out
+    not grep -q 'a retry runs the source' out
 }
 it 'why follows a job from its place in the queue to its end' waits
 
 impossible() {
     printf '%s\n' 'project: y' 'command: "true"' 'source: []' 'resources: {cpus: 64}' >z.yaml
-    id=$(submit z.yaml)
+    id=$(submit z.yaml 2>err)
+    grep -q '^note: no worker can run it, so it waits: .*: it needs 64 cpus, and there are 1$' err
     ludwig why "$id.1" | grep -q '^  .*: it needs 64 cpus, and there are 1$'
     ludwig why "$id.1" --json >out
     json out 'd["v"] == 1 and d["job"]["job"] == "'"$id"'.1" and d["job"]["state"] == "queued"'
@@ -46,6 +52,9 @@ failed() {
     ludwig why "$id.1" >out
     grep -qx "job $id.1: failed" out
     grep -qx '  it failed: exit code 7' out
+    not grep -q '^  exit code' out
+    grep -qx '  a retry runs the source as submitted; after a change of it, submit again (--reuse params keeps what is done)' out
+    grep -q "^  what it left: $SHARE/f/failed/" out
     # Ten lines, and nothing that a terminal obeys.
     [ "$(sed -n '/^The end of its log/,$p' out | tail -n +2 | tr '\n' ' ')" = '12 13 14 15 16 17 18 19 20 ev^[[2Jil ' ]
     not grep -q "$(printf '\033')" out
@@ -57,6 +66,35 @@ failed() {
     grep -qx '  it failed: exit code 7' out
 }
 it 'of a failed job the reason and the end of its log are shown' failed
+
+exit_codes() {
+    printf '%s\n' 'project: c' 'source: []' 'command: sh -c "exit {code}"' 'params: {code: [126, 127, 137, 255]}' >c.yaml
+    id=$(submit c.yaml)
+    wait_until 10 ended "$id"
+    ludwig why "$id.1" | grep -qx '  exit code 126: the command was found and could not be executed'
+    ludwig why "$id.2" | grep -qx '  exit code 127: the command was not found'
+    ludwig why "$id.3" | grep -qx '  exit code 137: as after signal 9, KILL'
+    not grep -q '^  exit code' <<<"$(ludwig why "$id.4")"
+}
+it 'exit codes that shells use are said in words' exit_codes
+
+again() {
+    write_job 'case $1 in first) exit 7;; esac' 'gate $1'
+    printf '%s\n' 'project: a' 'command: sh job.sh {gate}' 'source: job.sh' 'params: {gate: [first, second]}' >a.yaml
+    id=$(submit a.yaml)
+    wait_until 10 '[ "$(jobs_in running '"$id"')$(jobs_in failed '"$id"')" = 11 ]'
+    ludwig retry "$id.1" --quiet
+    ludwig why "$id.1" >out
+    grep -qx "job $id.1: queued" out
+    grep -qx '  attempt 1 came to nothing: exit code 7' out
+    open second
+    wait_until 10 ended "$id"
+    ludwig why "$id.1" >out
+    grep -q '^  attempt 2 on .*, ran for ' out
+    not grep -q 'came to nothing' out
+    ludwig cancel all --quiet
+}
+it 'a job that waits again says what became of the attempt before' again
 
 refused() {
     for job in 1 all 1.1-2 1.1,2 x; do

@@ -89,6 +89,7 @@ static void statistics_are_those_of_numpy(void **state)
           1e9 + 3 },
         { { 0 }, 0, NONE, NONE, NONE, NONE, NONE, NONE, NONE },
         { { 1, NONE, 2 }, 3, NONE, NONE, NONE, NONE, NONE, NONE, NONE },
+        { { 1, (double)INFINITY }, 2, NONE, NONE, NONE, NONE, NONE, NONE, NONE },
     };
 
     (void)state;
@@ -197,6 +198,39 @@ static void without_a_range_the_last_value_is_the_best_one(void **state)
     aggregate_finish(&g);
     assert_number(aggregate_measure(&g.configs[0], 0)->best.min, 0.5);
     assert_number(aggregate_measure(&g.configs[0], 0)->best.max, 0.7);
+    aggregate_free(&g);
+}
+
+static void a_last_value_that_is_no_number_is_counted_and_leaves_no_mean(void **state)
+{
+    struct aggregate g;
+    const struct measure *m;
+
+    (void)state;
+    aggregate_init(&g);
+    add_range(&g, "accuracy", 0.5, 0.1, 0.9);
+    add_range(&g, "accuracy", NONE, 0.1, 0.7);
+    add_range(&g, "accuracy", (double)INFINITY, 0.1, 0.5);
+    aggregate_finish(&g);
+    m = aggregate_measure(&g.configs[0], 0);
+    assert_true(m->n_nan == 2 && g.configs[0].n_nan == 2 && m->last.n == 3);
+    assert_number(m->last.mean, NONE);
+    assert_number(m->best.mean, 0.7);
+    assert_int_equal(aggregate_best(&g, 0), -1);
+    aggregate_free(&g);
+}
+
+static void the_jobs_of_a_configuration_are_known(void **state)
+{
+    struct aggregate g;
+
+    (void)state;
+    aggregate_init(&g);
+    add(&g, "p1", "{}", JOB_DONE, NULL, 0);
+    add_failed(&g, "p1", NULL);
+    assert_int_equal(g.configs[0].n_jobs, 2);
+    assert_string_equal(g.configs[0].jobs[0].job, "1.1");
+    assert_true(g.configs[0].jobs[0].done && !g.configs[0].jobs[1].done);
     aggregate_free(&g);
 }
 
@@ -340,11 +374,12 @@ static void the_best_is_found_and_sorting_puts_it_first(void **state)
 
 /* ---- the table ---- */
 
+/* Of the table, without what is said of it in brackets. */
 static size_t longest_line(const char *text)
 {
     size_t longest = 0;
 
-    for (; *text != '\0'; text += strcspn(text, "\n") + 1) {
+    for (; *text != '(' && *text != '\0'; text += strcspn(text, "\n") + 1) {
         size_t width = text_width(text, strcspn(text, "\n"));
 
         longest = width > longest ? width : longest;
@@ -398,6 +433,61 @@ static void a_narrow_terminal_shows_as_many_measures_as_fit(void **state)
     }
     assert_in_range(shown_before, 4, 12);
     aggregate_free(&g);
+}
+
+/* Two configurations of six parameters with long values. */
+static void fill_params(struct aggregate *g)
+{
+    for (int i = 0; i < 2; i++) {
+        char params[512];
+
+        snprintf(params, sizeof params,
+                 "{\"learning_rate\":7.98831234567%de-05,\"weight_decay\":1.23456789%de-11,"
+                 "\"momentum\":0.12345678901%d,\"dropout_rate\":0.98765432109%d,"
+                 "\"warmup\":1234567%d,\"optimizer\":\"a very long name of one %d\"}",
+                 i, i, i, i, i, i);
+        add(g, i == 0 ? "param_001" : "param_002", params, JOB_DONE, "accuracy", i);
+        add(g, i == 0 ? "param_001" : "param_002", params, JOB_DONE, "accuracy", i + 1);
+    }
+    aggregate_finish(g);
+}
+
+static void a_terminal_shows_whole_numbers_of_six_digits_and_no_more_than_fits(void **state)
+{
+    static const struct {
+        size_t width;
+        bool in_detail;
+        const char *has, *lacks;
+    } cases[] = {
+        { 200, false, "  7.98831e-05  ", "do not fit" },
+        { 200, true, " .. ", "do not fit" },
+        { 120, true, "(quartiles do not fit; --csv prints all)", " .. " },
+        { 60, false, "more parameters do not fit; --csv prints all)", "…e" },
+        { 40, true, "(6 more parameters, median and quartiles do not fit", "learning" },
+        { SIZE_MAX, false, "7.988312345671e-05", "do not fit" },
+    };
+    size_t metric = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct results_view v = {
+            .n_metrics = 1, .metrics = &metric, .ranked_by = 0, .best = 1, .n = 2
+        };
+        struct aggregate g;
+        struct buf out = { 0 };
+
+        aggregate_init(&g);
+        fill_params(&g);
+        v.aggregate = &g;
+        v.in_detail = cases[i].in_detail;
+        results_add_table(&out, &v, cases[i].width, false);
+        if (strstr(buf_text(&out), cases[i].has) == NULL ||
+            strstr(buf_text(&out), cases[i].lacks) != NULL ||
+            longest_line(buf_text(&out)) > cases[i].width)
+            fail_msg("case %zu:\n%s", i, buf_text(&out));
+        buf_free(&out);
+        aggregate_free(&g);
+    }
 }
 
 static void a_row_says_what_became_of_the_other_jobs(void **state)
@@ -467,6 +557,8 @@ int main(void)
         cmocka_unit_test(jobs_that_are_not_done_are_counted_with_the_first_reason),
         cmocka_unit_test(the_best_value_of_each_job_follows_the_goal),
         cmocka_unit_test(without_a_range_the_last_value_is_the_best_one),
+        cmocka_unit_test(a_last_value_that_is_no_number_is_counted_and_leaves_no_mean),
+        cmocka_unit_test(the_jobs_of_a_configuration_are_known),
         cmocka_unit_test(many_configurations_are_kept_apart),
         cmocka_unit_test(only_parameters_that_vary_are_columns),
         cmocka_unit_test(what_is_left_out_is_gone_and_the_rest_is_still_found),
@@ -474,6 +566,7 @@ int main(void)
         cmocka_unit_test(the_metric_that_counts_is_the_only_one_or_a_usual_one),
         cmocka_unit_test(the_best_is_found_and_sorting_puts_it_first),
         cmocka_unit_test(a_narrow_terminal_shows_as_many_measures_as_fit),
+        cmocka_unit_test(a_terminal_shows_whole_numbers_of_six_digits_and_no_more_than_fits),
         cmocka_unit_test(a_row_says_what_became_of_the_other_jobs),
         cmocka_unit_test(deviations_decide_how_many_digits_are_shown),
     };

@@ -129,12 +129,99 @@ static void a_container_of_ones_own_is_among_the_data(void **state)
     cargo_free(&c);
 }
 
+static bool has_entry(const struct tree *t, const char *path)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->entries[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* A folder in which a sweep was tried out, and its results fetched. */
+static void fill_used_folder(const struct site *site)
+{
+    put(site, "run.sh", "x");
+    put(site, "other.yaml", "command: y\n");
+    put(site, "third.yml", "params: {a: 1}\ncommand: [\"\"]\n");
+    put(site, "model.yaml", "model: {command: y}\n");
+    put(site, "broken.yaml", "command: [\n");
+    put(site, "notes.txt", "command: y\n");
+    put(site, "conf/deep.yaml", "command: y\n");
+    put(site, "exp-1/.ludwig-results", "x");
+    put(site, "exp-1/a/b", "x");
+    put(site, "conf/exp/.ludwig-results", "x");
+}
+
+static void expect_used_folder(const struct cargo *c)
+{
+    static const char *const kept[] = { "run.sh",    "model.yaml", "broken.yaml",
+                                        "notes.txt", "conf",       "conf/deep.yaml" };
+
+    assert_int_equal(c->source.n, sizeof kept / sizeof kept[0]);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        assert_true(has_entry(&c->source, kept[i]));
+    assert_int_equal(c->n_left, 4);
+    assert_string_equal(c->left[0].path, "conf/exp");
+    assert_true(c->left[0].is_results);
+    assert_string_equal(c->left[1].path, "exp-1");
+    assert_string_equal(c->left[2].path, "other.yaml");
+    assert_false(c->left[2].is_results);
+    assert_string_equal(c->left[3].path, "third.yml");
+}
+
+static void other_sweeps_and_fetched_results_are_no_part_of_everything(void **state)
+{
+    const struct site *site = *state;
+    struct cargo c;
+
+    fill_used_folder(site);
+    c = load(site, "project: p\ncommand: x\n");
+    expect_used_folder(&c);
+    cargo_free(&c);
+    c = load(site, "project: p\ncommand: x\nsource: .\n");
+    expect_used_folder(&c);
+    cargo_free(&c);
+}
+
+static void what_is_named_is_taken_along(void **state)
+{
+    const struct site *site = *state;
+    struct cargo c;
+
+    fill_used_folder(site);
+    c = load(site, "project: p\ncommand: x\nsource: [., other.yaml, exp-1]\n");
+    assert_true(has_entry(&c.source, "run.sh"));
+    assert_true(has_entry(&c.source, "other.yaml"));
+    assert_true(has_entry(&c.source, "exp-1/a/b"));
+    assert_false(has_entry(&c.source, "third.yml"));
+    assert_false(has_entry(&c.source, "s.yaml"));
+    cargo_free(&c);
+}
+
+static void what_is_ignored_is_not_told_as_left_out(void **state)
+{
+    const struct site *site = *state;
+    struct cargo c;
+
+    fill_used_folder(site);
+    put(site, ".ludwigignore", "exp*\n*.yml\n");
+    c = load(site, "project: p\ncommand: x\n");
+    assert_int_equal(c.n_left, 1);
+    assert_string_equal(c.left[0].path, "other.yaml");
+    cargo_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_on_the_share_is_not_missing, open_site, close_site),
         cmocka_unit_test_setup_teardown(the_same_content_is_missing_once, open_site, close_site),
         cmocka_unit_test_setup_teardown(a_container_of_ones_own_is_among_the_data, open_site,
+                                        close_site),
+        cmocka_unit_test_setup_teardown(other_sweeps_and_fetched_results_are_no_part_of_everything,
+                                        open_site, close_site),
+        cmocka_unit_test_setup_teardown(what_is_named_is_taken_along, open_site, close_site),
+        cmocka_unit_test_setup_teardown(what_is_ignored_is_not_told_as_left_out, open_site,
                                         close_site),
     };
 

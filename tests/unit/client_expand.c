@@ -710,21 +710,21 @@ static void too_many_configurations_are_refused(void **state)
 
     (void)state;
     check_refused(text, POINTS_MAX,
-                  "f.yaml: 12000000 configurations: more than 10000000 need --yes");
+                  "f.yaml:1:1: 12000000 configurations: more than 10000000 need --yes");
     check_refused(excluded, POINTS_MAX,
-                  "f.yaml: 12000000 configurations: more than 10000000 need --yes");
+                  "f.yaml:1:1: 12000000 configurations: more than 10000000 need --yes");
     check_refused(included, POINTS_MAX,
-                  "f.yaml: 10000001 configurations: more than 10000000 need --yes");
-    check_refused(huge, POINTS_MAX, "f.yaml: more than 10000000 configurations need --yes");
+                  "f.yaml:1:1: 10000001 configurations: more than 10000000 need --yes");
+    check_refused(huge, POINTS_MAX, "f.yaml:1:1: more than 10000000 configurations need --yes");
     check_refused(huge, INT64_C(1) << 40,
-                  "f.yaml: more than 1099511627776 configurations are too many");
+                  "f.yaml:1:1: more than 1099511627776 configurations are too many");
     check_refused("params: {a: [1, 2]}\nmethod: random\nsamples: 10000001\nexclude: [{a: 1}]\n",
-                  POINTS_MAX, "f.yaml: 10000001 configurations: more than 10000000 need --yes");
+                  POINTS_MAX, "f.yaml:3:10: 10000001 configurations: more than 10000000 need --yes");
     check_refused("params: {a: [1, 2, 3, 4, 5]}\n", 4,
-                  "f.yaml: 5 configurations: more than 4 need --yes");
+                  "f.yaml:1:1: 5 configurations: more than 4 need --yes");
     check_refused("params: {a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], b: *a, c: 1}\n"
                   "when: {c: {a: 1, b: 2}}\n",
-                  20, "f.yaml: more than 20 configurations need --yes");
+                  20, "f.yaml:1:1: more than 20 configurations need --yes");
     free(text);
     free(excluded);
     free(included);

@@ -379,8 +379,8 @@ static void what_set_cannot_take_is_told_and_changes_nothing(void **state)
     } cases[] = {
         { "lr", "--set takes NAME=VALUE, not 'lr'" },
         { "lrr=1", "--set lrr: unknown parameter 'lrr' (did you mean 'lr'?)" },
-        { "zzzzz=1", "--set zzzzz: unknown parameter 'zzzzz'" },
-        { "lr=[1", "--set lr: expected ',' or ']'" },
+        { "zzzzz=1", "--set zzzzz: unknown parameter 'zzzzz' (there are lr, a b)" },
+        { "lr=[1", "--set lr: expected ',' or ']', in '[1'" },
         { "lr=[]", "--set lr: an empty list leaves nothing to run" },
         { "lr={range: [6, 2]}", "--set lr: range: a step of 1 does not lead from 6 to 2" },
         { "lr={linspace: [x, 1, 0]}", "--set lr: linspace: expected a finite number, found 'x'" },

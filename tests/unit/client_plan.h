@@ -50,6 +50,14 @@ static inline struct spot plan_spot(const struct yaml_node *node)
     return spot;
 }
 
+static inline struct spot plan_spot_of_key(const struct yaml_node *root, const char *name)
+{
+    for (size_t i = 0; root->type == VALUE_MAP && i < root->n; i++)
+        if (strcmp(root->members[i].key, name) == 0)
+            return (struct spot){ root->members[i].line, root->members[i].column };
+    return (struct spot){ 0, 0 };
+}
+
 /* Reads it and, when that went well, checks it; errors call the file "f". */
 static inline int plan_parse(const char *text, struct arena *a, struct plan *p, struct err *e)
 {
@@ -60,6 +68,7 @@ static inline int plan_parse(const char *text, struct arena *a, struct plan *p, 
     if (root == NULL)
         return -1;
     if (keys_read(&r, plan_keys, root, p) == 0) {
+        p->params_at = plan_spot_of_key(root, "params");
         p->method_at = plan_spot(yaml_get(root, "method"));
         p->samples_at = plan_spot(yaml_get(root, "samples"));
         plan_check(p, &r);

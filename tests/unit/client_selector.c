@@ -218,9 +218,24 @@ static void states_that_there_are_not_are_refused(void **state)
     assert_int_equal(states, 1u << SWEEP_PAUSED);
 }
 
+static void paused_is_told_to_be_no_state_of_a_job(void **state)
+{
+    const char *word = "paused";
+    struct list words = { &word, 1 };
+    struct err e = { 0 };
+    unsigned states;
+
+    (void)state;
+    assert_int_equal(stateopt_read(&stateopt_jobs, &words, &states, &e), -1);
+    assert_string_equal(e.text, "--state: " STATEOPT_PAUSED);
+    assert_int_equal(stateopt_read(&stateopt_sweeps, &words, &states, &e), 0);
+    assert_int_equal(states, 1u << SWEEP_PAUSED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paused_is_told_to_be_no_state_of_a_job),
         cmocka_unit_test(sweeps_and_jobs_are_named_by_numbers),
         cmocka_unit_test(anything_else_is_refused_with_what_is_wrong),
         cmocka_unit_test(targets_are_put_in_order_and_taken_once),

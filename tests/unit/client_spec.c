@@ -369,6 +369,20 @@ static void every_mistake_says_where_and_what(void **state)
         { "project:\ncommand: x\n", "f:1:9: project: expected text, found nothing" },
         { HEAD "comand: y\n", "f:4:1: unknown key 'comand' (did you mean 'command'?)" },
         { HEAD "zzz: y\n", "f:4:1: unknown key 'zzz'" },
+        { HEAD "yaml: 1\n", "f:4:1: unknown key 'yaml'" },
+        { "project: p\ncomand: y {z}\n", "f:2:1: unknown key 'comand' (did you mean 'command'?)" },
+        { "project: p\nx-comand: y\n",
+          "f:1:1: there is no 'command:', so there is nothing to run" },
+        { "project: p\ncommand: x {a} {b} {a}\n", "f:2:12: command: unknown parameter 'a'\n"
+                                                  "f:2:16: command: unknown parameter 'b'" },
+        { HEAD "reps: '2'\n", "f:4:7: reps: expected a whole number, found the text '2' (take the "
+                              "quotes away)" },
+        { HEAD "resources: {memory: 4}\n",
+          "f:4:21: memory: 4 bytes is too little for any process; write 4GiB?" },
+        { HEAD "resources: {memory: 1}\n",
+          "f:4:21: memory: 1 byte is too little for any process; write 1GiB?" },
+        { HEAD "resources: {memory: 1000kB}\n",
+          "f:4:21: memory: 1000000 bytes is too little for any process; write it as 2GiB" },
         { HEAD "reps: 0\n", "f:4:7: reps: expected at least 1, found '0'" },
         { HEAD "reps: -1\n", "f:4:7: reps: expected no negative number, found '-1'" },
         { HEAD "reps: 4097\n", "f:4:7: reps: expected at most 4096, found '4097'" },
@@ -438,9 +452,9 @@ static void every_mistake_says_where_and_what(void **state)
         { HEAD "checkpoint: {every: 10ms}\n",
           "f:4:21: every: expected at least 1 s, found '10ms'" },
         { HEAD "retry: {on: [failed, preemted]}\n",
-          "f:4:22: on: unknown end 'preemted' (did you mean 'preempted'?)" },
+          "f:4:22: on: unknown cause 'preemted' (did you mean 'preempted'?)" },
         { HEAD "retry: {on: 256}\n",
-          "f:4:13: on: unknown end '256' (there are failed, signal, timeout, oom, node-lost, "
+          "f:4:13: on: unknown cause '256' (there are failed, signal, timeout, oom, node-lost, "
           "preempted, and exit codes from 1 to 255)" },
         { HEAD "retry: {on: 0}\n", NULL },
         { HEAD "retry: {on: none}\n", NULL },
@@ -692,8 +706,13 @@ static void mistakes_of_set_are_named(void **state)
     } cases[] = {
         { "lr", "--set takes NAME=VALUE, not 'lr'" },
         { "rl=1", "--set rl: unknown parameter 'rl' (did you mean 'lr'?)" },
+        { "loss=1", "--set loss: unknown parameter 'loss' (there is only lr)" },
+        { "samples=5", "--set changes parameters of the file (lr); samples: is a key: change it in "
+                       "the file" },
+        { "reps=5", "--set changes parameters of the file (lr); reps: is a key: change it in the "
+                    "file, or with --reps" },
         { "lr=[]", "--set lr: an empty list leaves nothing to run" },
-        { "lr=[1", NULL },
+        { "lr=[1", "--set lr: expected ',' or ']', in '[1'" },
     };
 
     (void)state;
@@ -707,10 +726,102 @@ static void mistakes_of_set_are_named(void **state)
         o.set = (struct list){ (void *)&cases[i].set, 1 };
         assert_int_equal(spec_override(&s, &o, a, &e), -1);
         assert_int_equal(e.kind, ERR_USAGE);
-        if (cases[i].error != NULL)
-            assert_string_equal(e.text, cases[i].error);
+        assert_string_equal(e.text, cases[i].error);
         arena_destroy(a);
     }
+}
+
+static void a_parameter_may_have_the_name_of_a_key(void **state)
+{
+    static const char *set = "samples=5";
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x\nparams: {samples: 1}\n", a, &s, NULL), 0);
+    o.set = (struct list){ &set, 1 };
+    assert_int_equal(spec_override(&s, &o, a, NULL), 0);
+    assert_int_equal(params_find(&s.plan.params, "samples")->values[0].i, 5);
+    arena_destroy(a);
+}
+
+static void slurm_alone_could_run_nothing(void **state)
+{
+    struct arena *a = arena_create();
+    struct spec_overrides o = none();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x\nslurm: {partition: q}\nnodes: []\n", a, &s, &e),
+                     0);
+    assert_int_equal(spec_override(&s, &o, a, &e), -1);
+    assert_int_equal(e.kind, ERR_USAGE);
+    assert_memory_equal(e.text, "f: nodes: [] leaves Slurm", 25);
+    o.nodes = "n1";
+    assert_int_equal(spec_override(&s, &o, a, &e), 0);
+    arena_destroy(a);
+}
+
+static void one_mistake_among_parameters_hides_no_other(void **state)
+{
+    static const struct {
+        const char *more, *errors;
+    } cases[] = {
+        { "zip: [[a], [a, b]]\nexclude: 5\nwhen: {a: {q: 1}}\ninclude: [{z: 1}]\n",
+          "f:4:7: zip: a group has at least two parameters\n"
+          "f:4:12: zip: a has 2 values, but b has 3\n"
+          "f:5:10: exclude: expected a list such as [{lr: 0.1}], found '5'\n"
+          "f:6:8: when: a stands in a zip group, and so cannot have a condition\n"
+          "f:6:12: when: a: unknown parameter 'q'\n"
+          "f:7:12: include: unknown parameter 'z'" },
+        { "exclude: [{a: []}]\nwhen: {b: {b: 1}}\nmethod: 7\nsamples: 3\n",
+          "f:4:15: exclude: a: an empty list matches nothing\n"
+          "f:5:8: when: b depends on itself\n"
+          "f:6:9: method: expected grid, random or sobol, found '7'" },
+        { "debug: {b: 1}\nwhen: {b: 5, c: {y: 1}}\nsamples: x\nmethod: random\n",
+          "f:5:11: when: b: expected values of parameters such as {lr: 0.1}, found a whole number\n"
+          "f:5:14: when: unknown parameter 'c'\n"
+          "f:5:18: when: c: unknown parameter 'y'\n"
+          "f:6:10: samples: expected a whole number, found 'x'" },
+        { "zip: [[a, b]]\ninclude: [{a: [1]}, {a: 7, n: 1}]\n",
+          "f:4:7: zip: a has 2 values, but b has 3\n"
+          "f:5:15: include: a: one value is expected here (one that is a list: {value: [...]})\n"
+          "f:5:28: include: unknown parameter 'n'" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse(arena_printf(a,
+                                            "project: p\ncommand: x\n"
+                                            "params: {a: [1, 2], b: [1, 2, 3]}\n%s",
+                                            cases[i].more),
+                               a, &s, &e),
+                         -1);
+        assert_string_equal(e.text, cases[i].errors);
+        arena_destroy(a);
+    }
+}
+
+static void what_was_refused_in_params_keeps_its_name(void **state)
+{
+    struct arena *a = arena_create();
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    assert_int_equal(parse("project: p\ncommand: x {a}\nparams: {a: [], b: [1, 2]}\n"
+                           "zip: [[a, b]]\nexclude: [{a: 1, c: 1}]\ninclude: [{a: 1}]\n",
+                           a, &s, &e),
+                     -1);
+    assert_string_equal(e.text, "f:3:13: a: an empty list leaves nothing to run\n"
+                                "f:5:18: exclude: unknown parameter 'c'");
+    arena_destroy(a);
 }
 
 /* A file in a folder of its own, read; the error's text has the folder cut out. */
@@ -794,6 +905,10 @@ int main(void)
         cmocka_unit_test(the_command_line_goes_over_the_file),
         cmocka_unit_test(minimal_is_one_job_with_the_values_of_debug),
         cmocka_unit_test(mistakes_of_set_are_named),
+        cmocka_unit_test(a_parameter_may_have_the_name_of_a_key),
+        cmocka_unit_test(slurm_alone_could_run_nothing),
+        cmocka_unit_test(one_mistake_among_parameters_hides_no_other),
+        cmocka_unit_test(what_was_refused_in_params_keeps_its_name),
         cmocka_unit_test(errors_show_the_line_and_mark_the_column),
         cmocka_unit_test(source_and_data_must_exist),
         cmocka_unit_test(a_file_that_is_not_there_is_wrong_usage),

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "client/progress.h"
@@ -333,7 +334,7 @@ static void a_view_of_a_sweep_tells_all_about_it(void **state)
     const char *text;
 
     (void)state;
-    sweepview_add(&out, &running, &f, running.submitted_at + 125000, SIZE_MAX, false);
+    sweepview_add(&out, &running, &f, NULL, running.submitted_at + 125000, SIZE_MAX, false);
     text = buf_text(&out);
     assert_null(strchr(text, '\033'));
     assert_non_null(strstr(text, "sweep      7 first^[[2J in project word2vec, by alice\n"));
@@ -355,6 +356,63 @@ static void a_view_of_a_sweep_tells_all_about_it(void **state)
     buf_free(&out);
 }
 
+/* The line of a view that begins with a name, or "". */
+static const char *line_of(const struct sweep_info *s, const struct queue *q, const char *name)
+{
+    static char kept[200];
+    struct buf out = { 0 };
+    const char *at;
+
+    sweepview_add(&out, s, NULL, q, s->submitted_at, SIZE_MAX, false);
+    at = buf_text(&out);
+    kept[0] = '\0';
+    while (*at != '\0' && strncmp(at, name, strlen(name)) != 0)
+        at = strchr(at, '\n') + 1;
+    snprintf(kept, sizeof kept, "%.*s", (int)strcspn(at, "\n"), at);
+    buf_free(&out);
+    return kept;
+}
+
+static void what_waits_is_told(void **state)
+{
+    char first[] = "7.1", paused[] = "7.5";
+    struct queue q = { .first = first, .is_complete = true };
+    struct sweep_info s = running;
+
+    (void)state;
+    assert_string_equal(line_of(&s, &q, "waiting"), "");
+    s.jobs.staging = s.jobs.running = s.jobs.publishing = 0;
+    assert_string_equal(line_of(&s, &q, "waiting"), "waiting    `ludwig why 7.1` says what for");
+    assert_string_equal(line_of(&s, &q, "paused"), "");
+    q = (struct queue){ .paused = paused, .n_paused = 1, .is_complete = true };
+    assert_string_equal(line_of(&s, &q, "waiting"), "");
+    assert_string_equal(line_of(&s, &q, "paused"),
+                        "paused     1 of the jobs that wait (ludwig resume 7.5)");
+    q.n_paused = 3;
+    assert_string_equal(line_of(&s, &q, "paused"),
+                        "paused     3 of the jobs that wait (ludwig resume 7)");
+    q.is_complete = false;
+    assert_string_equal(line_of(&s, &q, "paused"),
+                        "paused     at least 3 of the jobs that wait (ludwig resume 7)");
+    s.state = SWEEP_PAUSED;
+    assert_string_equal(line_of(&s, &q, "paused"), "");
+    assert_string_equal(line_of(&s, &q, "state"), "state      paused (ludwig resume 7)");
+}
+
+static void a_sweep_that_was_cancelled_has_not_come_to_its_end(void **state)
+{
+    struct sweep_info s = { .sweep = 7,
+                            .state = SWEEP_CANCELLED,
+                            .jobs = { .done = 2, .failed = 1, .cancelled = 5 } };
+
+    (void)state;
+    assert_string_equal(line_of(&s, NULL, "progress"),
+                        "progress   [#########...............] 37 %, then cancelled");
+    s.state = SWEEP_FAILED;
+    assert_string_equal(line_of(&s, NULL, "progress"),
+                        "progress   [########################] 100 %");
+}
+
 static void a_view_of_a_sweep_fits_into_narrow_terminals(void **state)
 {
     struct reason reasons[] = { { "a reason that takes quite some room on its line", "7.3", 4 } };
@@ -364,7 +422,7 @@ static void a_view_of_a_sweep_fits_into_narrow_terminals(void **state)
     for (size_t width = 40; width <= 200; width += 40) {
         struct buf out = { 0 };
 
-        sweepview_add(&out, &running, &f, running.submitted_at + 1000, width, false);
+        sweepview_add(&out, &running, &f, NULL, running.submitted_at + 1000, width, false);
         for (const char *line = buf_text(&out); *line != '\0'; line = strchr(line, '\n') + 1)
             assert_true(text_width(line, strcspn(line, "\n")) <= width);
         buf_free(&out);
@@ -427,6 +485,8 @@ int main(void)
         cmocka_unit_test(the_progress_line_tells_how_far_it_is),
         cmocka_unit_test(moments_are_told_by_how_long_they_are_ago),
         cmocka_unit_test(a_view_of_a_sweep_tells_all_about_it),
+        cmocka_unit_test(what_waits_is_told),
+        cmocka_unit_test(a_sweep_that_was_cancelled_has_not_come_to_its_end),
         cmocka_unit_test(a_view_of_a_sweep_fits_into_narrow_terminals),
         cmocka_unit_test(a_row_of_a_sweep_fits_into_narrow_terminals),
         cmocka_unit_test(the_time_left_is_known_only_while_something_runs),

@@ -330,9 +330,103 @@ static void a_field_without_a_value_is_known_all_the_same(void **state)
     arena_destroy(a);
 }
 
+static void states_and_causes_that_there_are_none_of_are_refused(void **state)
+{
+    static const struct {
+        const char *expression, *error; /* NULL: none */
+    } cases[] = {
+        { "state = failed", NULL },
+        { "state != failed and not state in (done, cancelled)", NULL },
+        { "state ~ fail", NULL },
+        { "state < faild", NULL },
+        { "state = null", NULL },
+        { "params.state = solid", NULL },
+        { "cause in (oom, node-lost)", NULL },
+        { "lr = faild", NULL },
+        { "state = faild", "--where: state is never 'faild' (did you mean 'failed'?)" },
+        { "a = 1 or (not state != 'dne')", "--where: state is never 'dne' (did you mean 'done'?)" },
+        { "state not in (done, quux)", "--where: state is never 'quux'" },
+        { "state = paused", "--where: paused is no state of a job; paused jobs are queued: "
+                            "--where 'reason = paused'" },
+        { "cause = out-of-memory", "--where: cause is never 'out-of-memory'" },
+        { "cause = none", "--where: where nothing went wrong there is no cause: cause = null" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        struct err e = { 0 };
+        struct where *w = jobinfo_parse_where(cases[i].expression, a, &e);
+
+        if ((w != NULL) != (cases[i].error == NULL))
+            fail_msg("%s: %s", cases[i].expression, e.text);
+        assert_string_equal(w != NULL ? "" : e.text, cases[i].error != NULL ? cases[i].error : "");
+        assert_int_equal(e.kind, w != NULL ? ERR_NONE : ERR_USAGE);
+        arena_destroy(a);
+    }
+}
+
+/* The name that a job with the parameters above has for two things, or "". */
+static const char *shadowing(const char *expression)
+{
+    static char kept[80];
+    struct arena *a = arena_create();
+    struct job_info j = { .job = "7.13", .state = JOB_DONE };
+    struct jobinfo_row row;
+    struct where *w = where_parse(expression, a, NULL);
+    const char *name;
+
+    assert_non_null(w);
+    assert_int_equal(json_read(params_text, strlen(params_text), a, &j.params, NULL), 0);
+    jobinfo_fill_row(&row, &j);
+    where_matches(w, &row.row);
+    name = where_shadowing(w);
+    snprintf(kept, sizeof kept, "%s", name != NULL ? name : "");
+    arena_destroy(a);
+    return kept;
+}
+
+static void a_field_that_hides_a_parameter_is_known(void **state)
+{
+    (void)state;
+    assert_string_equal(shadowing("state = done"), "state");
+    assert_string_equal(shadowing("lr > 0 and state = done"), "state");
+    assert_string_equal(shadowing("params.state = solid"), "");
+    assert_string_equal(shadowing("rep = 0 and lr > 0"), "");
+}
+
+static void exit_codes_of_shells_have_words(void **state)
+{
+    static const struct {
+        int64_t code;
+        const char *words;
+    } cases[] = {
+        { 0, "" },
+        { 1, "" },
+        { 126, "exit code 126: the command was found and could not be executed" },
+        { 127, "exit code 127: the command was not found" },
+        { 128, "" },
+        { 137, "exit code 137: as after signal 9, KILL" },
+        { 139, "exit code 139: as after signal 11, SEGV" },
+        { 255, "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf out = { 0 };
+
+        assert_int_equal(jobinfo_add_exit_words(&out, cases[i].code), cases[i].words[0] != '\0');
+        assert_string_equal(buf_text(&out), cases[i].words);
+        buf_free(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_and_causes_that_there_are_none_of_are_refused),
+        cmocka_unit_test(a_field_that_hides_a_parameter_is_known),
+        cmocka_unit_test(exit_codes_of_shells_have_words),
         cmocka_unit_test(numbers_compare_as_numbers),
         cmocka_unit_test(everything_else_compares_as_text),
         cmocka_unit_test(what_has_no_value_equals_null_and_nothing_else),

@@ -65,6 +65,7 @@ static void what_is_far_from_all_words_is_not_guessed(void **state)
         long_word[i] = 'r';
     assert_null(nearest("optimizer"));
     assert_null(nearest("x"));
+    assert_null(nearest("exps"));
     assert_null(nearest(""));
     assert_null(nearest(long_word));
 }

@@ -549,6 +549,28 @@ static void a_job_that_waits_is_told_what_for(void **state)
     fixture_close(f);
 }
 
+static void a_submit_that_nobody_can_run_is_told_so(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct submit s = submit_of("demo", 1);
+    const char *norman = "norman";
+    struct peer *w;
+
+    (void)state;
+    s.begin.work.resources.gpus_milli = 1000;
+    assert_null(submit_all(p, s, 1, 3).note);
+    w = worker_connect(f);
+    assert_string_equal(submit_all(p, s, 4, 5).note, "n1: it needs 1 GPUs, and there are 0");
+    s.begin.work.resources.gpus_milli = 0;
+    assert_null(submit_all(p, s, 6, 7).note);
+    s.begin.nodes = (struct list){ &norman, 1 };
+    assert_string_equal(submit_all(p, s, 8, 9).note, "n1: it is not in the sweep's list of nodes");
+    peer_close(w);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void a_failed_job_is_told_its_reason(void **state)
 {
     struct fixture *f = fixture_open();
@@ -579,6 +601,7 @@ int main(void)
         cmocka_unit_test(a_preview_of_anothers_project_tells_its_owner_only),
         cmocka_unit_test(usage_counts_failures_too_and_not_twice),
         cmocka_unit_test(a_job_that_waits_is_told_what_for),
+        cmocka_unit_test(a_submit_that_nobody_can_run_is_told_so),
         cmocka_unit_test(a_failed_job_is_told_its_reason),
         cmocka_unit_test(sweeps_come_newest_first_and_page_by_page),
         cmocka_unit_test(a_sweep_tells_what_it_is),

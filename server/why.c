@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* why.c - what keeps a sweep's jobs from running */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+#include "server/identity.h"
+#include "server/nodes.h"
+#include "server/why.h"
+
+enum { NEVER_SHOWN = 3 };
+
+/* What a job of the sweep needs, and who may run it. */
+struct wanted {
+    int64_t sweep;
+    uid_t uid;
+    enum sweep_state state;
+    int64_t cpus_milli, gpus_milli, memory_bytes;
+    struct bytes nodes;
+    const char *user;
+    int64_t priority;
+};
+
+struct machine {
+    int64_t id;
+    const char *node, *user;
+    bool is_drained;
+    int64_t cpus_milli, gpus_milli, memory_bytes;
+    int64_t used_cpus_milli, used_gpus_milli, used_memory_bytes;
+};
+
+void why_say(struct why *to, const char *format, ...)
+{
+    va_list ap;
+    char *text;
+
+    if (to->n == WHY_LINES_MAX)
+        return;
+    va_start(ap, format);
+    text = mem_vprintf(format, ap);
+    va_end(ap);
+    to->lines[to->n++] = arena_strdup(to->arena, text);
+    free(text);
+}
+
+struct why why_begin(struct server *sv, struct arena *a)
+{
+    return (struct why){ sv, a, arena_alloc(a, WHY_LINES_MAX * sizeof(char *)), 0, 0 };
+}
+
+/* ---- one machine after the other ---- */
+
+static void say_too_small(struct why *to, const struct machine *m, const struct wanted *w)
+{
+    struct buf size = { 0 };
+
+    if (m->cpus_milli < w->cpus_milli) {
+        why_say(to, "%s: it needs %g cpus, and there are %g", m->node, (double)w->cpus_milli / 1000,
+                (double)m->cpus_milli / 1000);
+    } else if (m->gpus_milli < w->gpus_milli) {
+        why_say(to, "%s: it needs %g GPUs, and there are %g", m->node, (double)w->gpus_milli / 1000,
+                (double)m->gpus_milli / 1000);
+    } else {
+        units_add_size(&size, w->memory_bytes);
+        buf_add_str(&size, " of memory, and there are ");
+        units_add_size(&size, m->memory_bytes);
+        why_say(to, "%s: it needs %s", m->node, buf_text(&size));
+    }
+    buf_free(&size);
+}
+
+static bool lacks_memory(int64_t there, int64_t wanted)
+{
+    return there > 0 && wanted > there;
+}
+
+static bool is_too_small(const struct machine *m, const struct wanted *w)
+{
+    return m->cpus_milli < w->cpus_milli || m->gpus_milli < w->gpus_milli ||
+           lacks_memory(m->memory_bytes, w->memory_bytes);
+}
+
+static bool is_busy(const struct machine *m, const struct wanted *w)
+{
+    return m->cpus_milli - m->used_cpus_milli < w->cpus_milli ||
+           m->gpus_milli - m->used_gpus_milli < w->gpus_milli ||
+           (m->memory_bytes > 0 && m->memory_bytes - m->used_memory_bytes < w->memory_bytes);
+}
+
+static void say_busy(struct why *to, const struct machine *m)
+{
+    double cpus = (double)m->cpus_milli / 1000, used_cpus = (double)m->used_cpus_milli / 1000;
+
+    if (m->gpus_milli == 0)
+        why_say(to, "%s: it is busy, %g of %g cpus are taken", m->node, used_cpus, cpus);
+    else
+        why_say(to, "%s: it is busy, %g of %g cpus and %g of %g GPUs are taken", m->node, used_cpus,
+                cpus, (double)m->used_gpus_milli / 1000, (double)m->gpus_milli / 1000);
+}
+
+static void say_machine(struct why *to, const struct machine *m, const struct wanted *w)
+{
+    const struct conn *c = conn_of_worker(to->sv, m->id);
+
+    if (c == NULL)
+        return;
+    if (!identity_may_run(to->sv, c, w->uid))
+        why_say(to, "%s: its worker runs jobs of %s only", m->node, m->user);
+    else if (!nodes_match(&to->sv->conf, w->nodes, m->node))
+        why_say(to, "%s: it is not in the sweep's list of nodes", m->node);
+    else if (m->is_drained)
+        why_say(to, "%s: it is drained (ludwig undrain %s)", m->node, m->node);
+    else if (is_too_small(m, w))
+        say_too_small(to, m, w);
+    else if (is_busy(m, w))
+        say_busy(to, m);
+    else
+        why_say(to, "%s: there is room; it is about to be handed out", m->node);
+}
+
+static int machine_load(struct server *sv, struct machine *m, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_WHY_LOAD, "i", m->id);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        m->used_cpus_milli = stmt_int(s, 0);
+        m->used_gpus_milli = stmt_int(s, 1);
+        m->used_memory_bytes = stmt_int(s, 2);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+typedef void (*machine_fn)(struct why *to, const struct machine *m, const struct wanted *w);
+
+static int each_machine(struct why *to, const struct wanted *w, machine_fn each, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_WORKERS, "");
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        struct machine m = { .id = stmt_int(s, 0),
+                             .node = stmt_text(s, 1),
+                             .user = stmt_text(s, 2),
+                             .is_drained = stmt_int(s, 3) != 0,
+                             .cpus_milli = stmt_int(s, 4),
+                             .gpus_milli = stmt_int(s, 5) * 1000,
+                             .memory_bytes = stmt_int(s, 6) };
+
+        if (machine_load(to->sv, &m, e) < 0) {
+            stmt_end(s);
+            return -1;
+        }
+        each(to, &m, w);
+    }
+    return rc;
+}
+
+static int say_machines(struct why *to, const struct wanted *w, struct err *e)
+{
+    size_t n_before = to->n;
+
+    if (each_machine(to, w, say_machine, e) < 0)
+        return -1;
+    if (to->n == n_before)
+        why_say(to, "no worker is connected (ludwig nodes shows those that were)");
+    return 0;
+}
+
+/* ---- nobody could, whatever else runs ---- */
+
+static void say_if_never(struct why *to, const struct machine *m, const struct wanted *w)
+{
+    const struct conn *c = conn_of_worker(to->sv, m->id);
+
+    if (c == NULL || !identity_may_run(to->sv, c, w->uid))
+        return;
+    if (nodes_match(&to->sv->conf, w->nodes, m->node) && !is_too_small(m, w))
+        to->n_could++;
+    else
+        say_machine(to, m, w);
+}
+
+static const char *join(struct why *to)
+{
+    struct buf text = { 0 };
+    const char *line;
+
+    for (size_t i = 0; i < to->n && i < NEVER_SHOWN; i++)
+        buf_printf(&text, "%s%s", i > 0 ? "; " : "", to->lines[i]);
+    if (to->n > NEVER_SHOWN)
+        buf_printf(&text, "; and %zu more", to->n - NEVER_SHOWN);
+    line = arena_strdup(to->arena, buf_text(&text));
+    buf_free(&text);
+    return line;
+}
+
+/* ---- the queue ---- */
+
+static int say_before(struct why *to, const struct wanted *w, int64_t no, struct err *e)
+{
+    int64_t before = 0, above = 0;
+
+    if (db_get_int(to->sv->db, e, &before, SQL_WHY_BEFORE, "ii", w->sweep, no) < 0 ||
+        db_get_int(to->sv->db, e, &above, SQL_WHY_ABOVE, "ii", (int64_t)w->uid, w->priority) < 0)
+        return -1;
+    if (above > 0)
+        why_say(to, "%" PRId64 " jobs of %s's sweeps with a higher priority come first", above,
+                w->user);
+    if (before > 0)
+        why_say(to, "%" PRId64 " jobs of its sweep come before it", before);
+    return 0;
+}
+
+static void say_limits(struct why *to)
+{
+    const struct conf *conf = &to->sv->conf;
+
+    if (conf->gpus_per_user_milli > 0)
+        why_say(to, "limits: at most %g GPUs for each user",
+                (double)conf->gpus_per_user_milli / 1000);
+    if (conf->cpus_per_user_milli > 0)
+        why_say(to, "limits: at most %g cpus for each user",
+                (double)conf->cpus_per_user_milli / 1000);
+    if (conf->jobs_per_user > 0)
+        why_say(to, "limits: at most %" PRId64 " jobs at once for each user", conf->jobs_per_user);
+}
+
+static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_SWEEP, "i", sweep);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        struct bytes nodes = stmt_bytes(s, 5);
+
+        *w = (struct wanted){ .sweep = sweep,
+                              .uid = (uid_t)stmt_int(s, 0),
+                              .state = (enum sweep_state)stmt_int(s, 1),
+                              .cpus_milli = stmt_int(s, 2),
+                              .gpus_milli = stmt_int(s, 3),
+                              .memory_bytes = stmt_int(s, 4),
+                              .user = arena_strdup(to->arena, stmt_text(s, 6)),
+                              .priority = stmt_int(s, 7) };
+        w->nodes.data =
+            (const uint8_t *)arena_strndup(to->arena, (const char *)nodes.data, nodes.n);
+        w->nodes.n = nodes.n;
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct err *e)
+{
+    struct wanted w = { 0 };
+
+    if (wanted_load(to, sweep, &w, e) < 0)
+        return -1;
+    if (w.state == SWEEP_PAUSED)
+        why_say(to, "sweep %" PRId64 " is paused (ludwig resume %" PRId64 ")", sweep, sweep);
+    if (is_held)
+        why_say(to, "it is paused (ludwig resume %" PRId64 ".%" PRId64 ")", sweep, no);
+    if (is_held || w.state == SWEEP_PAUSED)
+        return 0;
+    if (say_before(to, &w, no, e) < 0)
+        return -1;
+    say_limits(to);
+    return say_machines(to, &w, e);
+}
+
+int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **note, struct err *e)
+{
+    struct why to = why_begin(sv, a);
+    struct wanted w = { 0 };
+
+    *note = NULL;
+    if (wanted_load(&to, sweep, &w, e) < 0 || each_machine(&to, &w, say_if_never, e) < 0)
+        return -1;
+    if (to.n > 0 && to.n_could == 0)
+        *note = join(&to);
+    return 0;
+}
