@@ -43,7 +43,7 @@ struct fetch {
     char *param2val;       /* the last one that was copied */
     struct target *reused; /* jobs of earlier sweeps whose results this one took over */
     size_t n_reused, reused_capacity;
-    int64_t n_jobs, n_expected, n_missing;
+    int64_t n_jobs, n_expected, n_missing, n_unread;
     bool shows_progress, has_line;
     int64_t shown_at_ms;
 };
@@ -107,6 +107,12 @@ static int copy_param2val(struct fetch *f, const char *run_path, struct err *e)
     return result < 0 ? -1 : 0;
 }
 
+static void note_unread(void *context, const struct err *why)
+{
+    clear_progress(context);
+    out_note("note: not copied: %s", why->text);
+}
+
 static void note_missing(struct fetch *f, const char *job, const char *path)
 {
     if (f->n_missing++ > 0)
@@ -132,6 +138,7 @@ static void keep_reused(struct fetch *f, const char *job)
 
 static int take_result(struct fetch *f, const struct job_result *r, struct err *e)
 {
+    int64_t n_unread = copy_counts(f->copy)->unread;
     int found;
 
     if (r->state != JOB_DONE || r->run_path == NULL)
@@ -141,7 +148,7 @@ static int take_result(struct fetch *f, const struct job_result *r, struct err *
         return -1;
     if (found == 0)
         note_missing(f, r->job, r->run_path);
-    else
+    else if (copy_counts(f->copy)->unread == n_unread)
         f->n_jobs++;
     keep_reused(f, r->job);
     show_progress(f);
@@ -266,6 +273,8 @@ static int say_end(struct fetch *f, struct err *e)
     buf_printf(&out, "), %" PRId64 " there already", c->there);
     if (c->odd > 0)
         buf_printf(&out, ", %" PRId64 " that are no files left out", c->odd);
+    if (c->unread > 0)
+        buf_printf(&out, ", %" PRId64 " could not be read", c->unread);
     if (f->n_missing > 0)
         buf_printf(&out, ", %" PRId64 " job%s missing", f->n_missing, f->n_missing == 1 ? "" : "s");
     text_add_harmless(&harmless, buf_text(&out), out.n, "");
@@ -312,8 +321,10 @@ static int fetch(struct fetch *f, const char *to, struct err *e)
         f->copy = copy_open(fs, f->to, e);
     if (f->copy != NULL) {
         copy_on_tick(f->copy, show_progress, f);
+        copy_on_unread(f->copy, note_unread, f);
         result = mark(f, e) < 0 ? -1 : copy_all(f, e);
     }
+    f->n_unread = f->copy == NULL ? 0 : copy_counts(f->copy)->unread;
     copy_close(f->copy);
     sharefs_close(fs);
     free(usual);
@@ -341,7 +352,7 @@ static int run(struct cli *cli, struct err *e)
     session_close(&s);
     if (result < 0)
         return -1;
-    return f.n_missing > 0 ? EXIT_FAILED : EXIT_WELL;
+    return f.n_missing > 0 || f.n_unread > 0 ? EXIT_FAILED : EXIT_WELL;
 }
 
 const struct command cmd_fetch = {
@@ -352,7 +363,8 @@ const struct command cmd_fetch = {
             "runs/param_003/JOB/, and with --logs and --failed also logs/ and failed/.\n"
             "Files that are there already with the same size and time are not copied again,\n"
             "so that a fetch that was interrupted goes on. Results that the sweep took over\n"
-            "from earlier ones come too. A file " LAYOUT_FETCHED " in DIR says what it is.\n"
+            "from earlier ones come too. What cannot be read is told and left out, and it\n"
+            "then exits with 1. A file " LAYOUT_FETCHED " in DIR says what it is.\n"
             "\n"
             "  ludwig fetch last\n"
             "  ludwig fetch 7 results --logs --failed\n",

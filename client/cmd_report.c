@@ -160,6 +160,18 @@ static void begin_line(struct buf *line, const struct options *o)
     json_add_str(line, o->job, strlen(o->job));
 }
 
+/* Cut between characters to what a reason may have. */
+static size_t reason_bytes(const char *reason)
+{
+    size_t n = strlen(reason);
+
+    if (n <= REASON_MAX_BYTES)
+        return n;
+    for (n = REASON_MAX_BYTES; n > 0 && ((unsigned char)reason[n] & 0xC0) == 0x80;)
+        n--;
+    return n;
+}
+
 static void add_end(struct buf *lines, const struct options *o, const char *reason)
 {
     if (!o->done && o->failed == NULL)
@@ -170,16 +182,20 @@ static void add_end(struct buf *lines, const struct options *o, const char *reas
         return;
     }
     buf_add_str(lines, ", \"failed\": ");
-    json_add_str(lines, reason, strlen(reason));
+    json_add_str(lines, reason, reason_bytes(reason));
     buf_add_str(lines, "}\n");
 }
 
 /* ---- the command ---- */
 
-/* "loss=0.5"; what has blanks in it is rather a reason: "loss = nan". */
+/* "loss=0.5"; what has blanks in it, or no number, is rather a reason: "loss = nan", "rc=SIGSEGV". */
 static bool is_measure(const char *word)
 {
-    return strchr(word, '=') != NULL && word[strcspn(word, " \t\n")] == '\0';
+    const char *number = strchr(word, '=');
+    struct value v;
+
+    return number != NULL && number > word && word[strcspn(word, " \t\n")] == '\0' &&
+           (read_whole(number + 1, &v) || read_decimal(number + 1, &v));
 }
 
 /* With --failed, a word that is no measure is the reason. */

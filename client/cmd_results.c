@@ -314,10 +314,11 @@ static int prepare(struct results *r, struct err *e)
     v->ranked_by = find_ranking(r, e);
     if ((v->ranked_by < 0 && r->options->sort != NULL) || set_goal(r, v->ranked_by, e) < 0)
         return -1;
-    if (v->ranked_by < 0 && r->options->top != OPT_UNSET)
+    if (v->ranked_by < 0 && r->options->top != OPT_UNSET && r->aggregate.n_metrics > 0)
         return err_set(e, ERR_USAGE, "--top: the best by which measure? (--sort names it)");
     aggregate_finish(&r->aggregate);
     r->n_configs = r->aggregate.n;
+    v->varying = aggregate_varying(&r->aggregate); /* of all, also when only one is listed */
     if (choose_metrics(r, e) < 0 || (r->where != NULL && filter(r, e) < 0))
         return -1;
     return 0;
@@ -332,13 +333,17 @@ static void rank(struct results *r)
 
     v->n = r->aggregate.n;
     v->best = -1;
-    if (v->ranked_by < 0)
+    if (o->top != OPT_UNSET && (size_t)o->top < v->n)
+        v->n = (size_t)o->top;
+    if (v->ranked_by < 0) {
+        if (o->top != OPT_UNSET)
+            out_note(
+                "note: no job has reported a measure to rank by; these come first in the sweep");
         return;
+    }
     if (is_named)
         aggregate_sort(&r->aggregate, (size_t)v->ranked_by);
     v->best = aggregate_best(&r->aggregate, (size_t)v->ranked_by);
-    if (o->top != OPT_UNSET && (size_t)o->top < v->n)
-        v->n = (size_t)o->top;
 }
 
 /* ---- the table and what stands below it ---- */
@@ -552,7 +557,9 @@ const struct command cmd_results = {
             "quantile does. N is how many jobs are done; NOTES tells of the others. Where\n"
             "the last value of a job is nan or infinite the mean is nan, which ranks last.\n"
             "SWEEP is a number or last. TEST knows parameters, measures (their means), n,\n"
-            "failed, cancelled, left, reason and param_name.\n"
+            "failed, cancelled, left, reason and param_name; with --series, which lists\n"
+            "jobs, it knows parameters, measures (their last values), job, rep and\n"
+            "param_name only.\n"
             "\n"
             "  ludwig results last --sort accuracy --top 5\n"
             "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"

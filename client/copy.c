@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "client/copy.h"
+#include "common/digest.h"
 #include "common/io.h"
 #include "common/path.h"
 
 enum { PIECE_BYTES = 256 * 1024, DEPTH_MAX = 200 };
 
-/* Until a file is whole.  One copy at a time writes into a folder, so that one name does. */
-static const char part_name[] = ".ludwig-fetch.part";
+/* Of a file until it is whole: between them stands a token, so that no saved file has that name. */
+static const char part_begin[] = ".ludwig-fetch.", part_end[] = ".part";
 
 struct copy {
     struct sharefs *fs;
@@ -25,8 +26,32 @@ struct copy {
     struct copy_counts counts;
     copy_tick_fn tick;
     void *context;
+    copy_unread_fn on_unread;
+    void *unread_context;
+    char *part_name;
+    char *tidied; /* the folder to copy to that was last rid of what others left half-done */
     char *piece;
 };
+
+static bool is_part(const char *name)
+{
+    size_t n = strlen(part_begin), digits;
+
+    if (strncmp(name, part_begin, n) != 0)
+        return false;
+    digits = strspn(name + n, "0123456789abcdef");
+    return digits == TOKEN_HEX - 1 && strcmp(name + n + digits, part_end) == 0;
+}
+
+static char *make_part_name(void)
+{
+    char hex[TOKEN_HEX];
+    struct token token;
+
+    token_make(&token);
+    token_hex(&token, hex);
+    return mem_printf("%s%s%s", part_begin, hex, part_end);
+}
 
 static bool is_file(const char *path)
 {
@@ -55,7 +80,9 @@ struct copy *copy_open(struct sharefs *fs, const char *to, struct err *e)
         return NULL;
     }
     c = mem_alloc(sizeof *c);
-    *c = (struct copy){ .fs = fs, .fd = fd, .piece = mem_alloc(PIECE_BYTES) };
+    *c = (struct copy){
+        .fs = fs, .fd = fd, .piece = mem_alloc(PIECE_BYTES), .part_name = make_part_name()
+    };
     return c;
 }
 
@@ -65,6 +92,8 @@ void copy_close(struct copy *c)
         return;
     close(c->fd);
     free(c->piece);
+    free(c->part_name);
+    free(c->tidied);
     free(c);
 }
 
@@ -72,6 +101,21 @@ void copy_on_tick(struct copy *c, copy_tick_fn tick, void *context)
 {
     c->tick = tick;
     c->context = context;
+}
+
+void copy_on_unread(struct copy *c, copy_unread_fn on_unread, void *context)
+{
+    c->on_unread = on_unread;
+    c->unread_context = context;
+}
+
+/* Of what the share does not let one read nothing is copied; the rest is. */
+static int skip(struct copy *c, const struct err *why)
+{
+    c->counts.unread++;
+    if (c->on_unread != NULL)
+        c->on_unread(c->unread_context, why);
+    return 0;
 }
 
 const struct copy_counts *copy_counts(const struct copy *c)
@@ -108,7 +152,7 @@ static int holds_only(int dir_fd, const char *mark, const char *const *own, stru
         const char *name = entry->d_name;
 
         result = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, mark) == 0 ||
-                 strcmp(name, part_name) == 0 || is_named(name, own);
+                 is_part(name) || is_named(name, own);
     }
     if (result == 1 && errno != 0)
         result = err_sys(e, "read the folder to copy to");
@@ -147,70 +191,71 @@ static bool is_there(const struct item *it)
            st.st_size == it->entry->size && st.st_mtime == it->entry->mtime_s;
 }
 
+/* 0; 1 with why set when the original cannot be read; -1. */
 static int copy_bytes(struct copy *c, struct sharefs_file *from, int to, const char *path,
-                      struct err *e)
+                      struct err *why, struct err *e)
 {
     ssize_t n;
 
-    while ((n = sharefs_file_read(from, c->piece, PIECE_BYTES, e)) > 0) {
+    while ((n = sharefs_file_read(from, c->piece, PIECE_BYTES, why)) > 0) {
         if (io_write_all(to, c->piece, (size_t)n) < 0)
             return err_sys(e, "write the copy of %s", path);
         c->counts.bytes += n;
         if (c->tick != NULL)
             c->tick(c->context);
     }
-    return n < 0 ? -1 : 0;
+    return n < 0 ? 1 : 0;
 }
 
 /* With the time of the original, by which the next fetch knows it. */
-static int finish_file(const struct item *it, int fd, struct err *e)
+static int finish_file(struct copy *c, const struct item *it, int fd, struct err *e)
 {
     const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
                                        { .tv_sec = (time_t)it->entry->mtime_s } };
 
-    if (futimens(fd, times) < 0 || renameat(it->to_fd, part_name, it->to_fd, it->to) < 0)
+    if (futimens(fd, times) < 0 || renameat(it->to_fd, c->part_name, it->to_fd, it->to) < 0)
         return err_sys(e, "make the copy of %s", it->path);
     return 0;
 }
 
 static int write_file(struct copy *c, const struct item *it, struct sharefs_file *from,
-                      struct err *e)
+                      struct err *why, struct err *e)
 {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     mode_t mode = it->entry->executable ? 0777 : 0666;
     int fd, result;
 
-    if (unlinkat(it->to_fd, part_name, 0) < 0 && errno != ENOENT)
-        return err_sys(e, "remove %s", part_name);
-    fd = openat(it->to_fd, part_name, flags, mode);
+    fd = openat(it->to_fd, c->part_name, flags, mode);
     if (fd < 0)
         return err_sys(e, "make the copy of %s", it->path);
-    result = copy_bytes(c, from, fd, it->path, e);
+    result = copy_bytes(c, from, fd, it->path, why, e);
     if (result == 0)
-        result = finish_file(it, fd, e);
+        result = finish_file(c, it, fd, e);
     if (close(fd) < 0 && result == 0)
         result = err_sys(e, "write the copy of %s", it->path);
-    if (result < 0)
-        (void)unlinkat(it->to_fd, part_name, 0);
+    if (result != 0)
+        (void)unlinkat(it->to_fd, c->part_name, 0);
     return result;
 }
 
 static int copy_file(struct copy *c, const struct item *it, struct err *e)
 {
     struct sharefs_file *from;
+    struct err why = { 0 };
     int result;
 
     if (is_there(it)) {
         c->counts.there++;
         return 0;
     }
-    from = sharefs_file_open(c->fs, it->path, e);
+    from = sharefs_file_open(c->fs, it->path, &why);
     if (from == NULL)
-        return -1;
-    result = write_file(c, it, from, e);
+        return skip(c, &why);
+    result = write_file(c, it, from, &why, e);
     sharefs_file_close(from);
-    if (result == 0)
-        c->counts.copied++;
+    if (result > 0)
+        return skip(c, &why);
+    c->counts.copied += result == 0;
     return result;
 }
 
@@ -227,25 +272,32 @@ static bool is_same_link(const struct item *it, const char *target)
     return same;
 }
 
+static int make_link(struct copy *c, const struct item *it, const char *target, struct err *e)
+{
+    if (symlinkat(target, it->to_fd, c->part_name) < 0)
+        return err_sys(e, "make the link of %s", it->path);
+    if (renameat(it->to_fd, c->part_name, it->to_fd, it->to) < 0) {
+        err_sys(e, "make the link of %s", it->path);
+        (void)unlinkat(it->to_fd, c->part_name, 0);
+        return -1;
+    }
+    c->counts.copied++;
+    return 0;
+}
+
 static int copy_link(struct copy *c, const struct item *it, struct err *e)
 {
     struct arena *a = arena_create();
-    const char *target = sharefs_read_link(c->fs, it->path, a, e);
-    int result = -1;
+    struct err why = { 0 };
+    const char *target = sharefs_read_link(c->fs, it->path, a, &why);
+    int result = 0;
 
-    if (target != NULL && is_same_link(it, target)) {
+    if (target == NULL)
+        skip(c, &why);
+    else if (is_same_link(it, target))
         c->counts.there++;
-        result = 0;
-    } else if (target != NULL) {
-        (void)unlinkat(it->to_fd, part_name, 0);
-        result = symlinkat(target, it->to_fd, part_name);
-        if (result == 0)
-            result = renameat(it->to_fd, part_name, it->to_fd, it->to);
-        if (result < 0)
-            err_sys(e, "make the link of %s", it->path);
-        else
-            c->counts.copied++;
-    }
+    else
+        result = make_link(c, it, target, e);
     arena_destroy(a);
     return result;
 }
@@ -261,6 +313,25 @@ static int make_folder(int to_fd, const char *name, struct err *e)
         return err_sys(e, "make folder %s", name);
     fd = openat(to_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return fd < 0 ? err_sys(e, "open folder %s", name) : fd;
+}
+
+/* Takes away what a copy that was killed had begun in the folder. */
+static void tidy(int folder_fd)
+{
+    struct err e = { 0 };
+    int fd = io_open_dir_at(folder_fd, ".", &e);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL)
+        if (is_part(entry->d_name))
+            (void)unlinkat(folder_fd, entry->d_name, 0);
+    closedir(dir);
 }
 
 static int copy_entries(struct copy *c, const char *path, const struct list *entries, int to_fd,
@@ -280,22 +351,31 @@ static int copy_entries(struct copy *c, const char *path, const struct list *ent
     return 0;
 }
 
+static int fill_folder(struct copy *c, const struct item *it, const struct list *entries, int depth,
+                       struct err *e)
+{
+    int to_fd = make_folder(it->to_fd, it->to, e), result;
+
+    if (to_fd < 0)
+        return -1;
+    tidy(to_fd);
+    result = copy_entries(c, it->path, entries, to_fd, depth, e);
+    close(to_fd);
+    return result;
+}
+
 static int copy_folder(struct copy *c, const struct item *it, int depth, struct err *e)
 {
     struct arena *a = arena_create();
+    struct err why = { 0 };
     struct list entries;
-    int to_fd, result = -1;
+    int result;
 
     if (depth > DEPTH_MAX)
-        err_set(e, ERR_FAILED, "%s: more than %d folders deep", it->path, DEPTH_MAX);
+        result = err_set(&why, ERR_FAILED, "%s: more than %d folders deep", it->path, DEPTH_MAX);
     else
-        result = sharefs_list(c->fs, it->path, a, &entries, e);
-    if (result == 0) {
-        to_fd = make_folder(it->to_fd, it->to, e);
-        result = to_fd < 0 ? -1 : copy_entries(c, it->path, &entries, to_fd, depth, e);
-        if (to_fd >= 0)
-            close(to_fd);
-    }
+        result = sharefs_list(c->fs, it->path, a, &entries, &why);
+    result = result < 0 ? skip(c, &why) : fill_folder(c, it, &entries, depth, e);
     arena_destroy(a);
     return result;
 }
@@ -334,6 +414,17 @@ static int open_parent(struct copy *c, const char *path, struct err *e)
     return fd;
 }
 
+/* Once for all that comes into it in a row. */
+static void tidy_parent(struct copy *c, const char *path, int fd)
+{
+    char *parent = path_dirname(path);
+
+    if (c->tidied == NULL || strcmp(c->tidied, parent) != 0)
+        tidy(fd);
+    free(c->tidied);
+    c->tidied = parent;
+}
+
 int copy_path(struct copy *c, const char *path, size_t n, struct err *e)
 {
     struct sharefs_entry entry;
@@ -342,10 +433,12 @@ int copy_path(struct copy *c, const char *path, size_t n, struct err *e)
     int result;
 
     if (sharefs_stat(c->fs, path, &entry, &why) < 0)
-        return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
+        return why.kind == ERR_NOT_FOUND ? 0 : skip(c, &why) + 1;
     it.to_fd = open_parent(c, path + n, e);
     if (it.to_fd < 0)
         return -1;
+    if (entry.kind != SHAREFS_FOLDER)
+        tidy_parent(c, path, it.to_fd);
     result = copy_item(c, &it, 0, e);
     close(it.to_fd);
     return result < 0 ? -1 : 1;

@@ -37,9 +37,10 @@ struct doctor {
     bool has_endpoint;
     struct rpc rpc;
     bool is_connected;
-    struct list nodes; /* struct node_info, when connected */
-    const char *share; /* as this machine sees it, when it is known */
-    bool has_share;    /* it is there */
+    struct list nodes;  /* struct node_info, when connected */
+    bool has_all_nodes; /* else there may be more than these */
+    const char *share;  /* as this machine sees it, when it is known */
+    bool has_share;     /* it is there */
 };
 
 /* advice NULL: none.  found is made by its format. */

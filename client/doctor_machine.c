@@ -13,6 +13,7 @@
 #include "client/child.h"
 #include "client/doctor.h"
 #include "client/fs.h"
+#include "common/mem.h"
 #include "common/path.h"
 #include "common/units.h"
 
@@ -85,18 +86,47 @@ static const char *usual_scratch(void)
     return NULL;
 }
 
-static void say_scratch(struct doctor *d, const char *path)
+/* The path or, when it is yet to be made, the nearest above it that is there. */
+static char *nearest(const char *path)
 {
-    const char *kind = is_memory(path)       ? ", in memory"
-                       : fs_is_network(path) ? ", on a network"
-                                             : "";
+    char *at = mem_strdup(path);
+    struct stat st;
+
+    while (lstat(at, &st) < 0 && errno == ENOENT && strcmp(at, "/") != 0 && strcmp(at, ".") != 0) {
+        char *above = path_dirname(at);
+
+        free(at);
+        at = above;
+    }
+    return at;
+}
+
+static int check_folder(const char *path, struct statvfs *fs)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0 || access(path, W_OK | X_OK) < 0 || statvfs(path, fs) < 0)
+        return -1;
+    if (S_ISDIR(st.st_mode))
+        return 0;
+    errno = ENOTDIR;
+    return -1;
+}
+
+/* there: the folder, or the one that it will be made in. */
+static void say_folder(struct doctor *d, const char *path, const char *there)
+{
+    const char *kind = is_memory(there)       ? ", in memory"
+                       : fs_is_network(there) ? ", on a network"
+                                              : "";
     struct buf size = { 0 };
     struct statvfs fs;
     int64_t free_bytes;
 
-    if (statvfs(path, &fs) < 0) {
-        doctor_say(d, CHECK_PROBLEM, "make the folder, or name another (scratch: in config.yaml)",
-                   "%s: %s", path, strerror(errno));
+    if (check_folder(there, &fs) < 0) {
+        doctor_say(d, CHECK_PROBLEM,
+                   "name a folder that you can write into (scratch: in config.yaml)", "%s: %s",
+                   there, strerror(errno));
         return;
     }
     free_bytes = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
@@ -111,6 +141,14 @@ static void say_scratch(struct doctor *d, const char *path)
                                    : NULL,
                    "%s, %s free%s", path, buf_text(&size), kind);
     buf_free(&size);
+}
+
+static void say_scratch(struct doctor *d, const char *path)
+{
+    char *there = nearest(path);
+
+    say_folder(d, path, there);
+    free(there);
 }
 
 /* scratch: may name folders by {user}; those are the worker's to make. */

@@ -145,6 +145,7 @@ static void keep_nodes(struct doctor *d, const struct list *nodes)
         copies[i].user = NULL;
     }
     d->nodes = (struct list){ copies, nodes->n };
+    d->has_all_nodes = nodes->n < PAGE_MAX;
 }
 
 /* The names of nodes in that state; how many there are. */
@@ -165,6 +166,16 @@ static size_t add_names(const struct doctor *d, const char *state, struct buf *n
     return n;
 }
 
+static bool has_node(const struct doctor *d, const char *state)
+{
+    const struct node_info *nodes = d->nodes.items;
+
+    for (size_t i = 0; i < d->nodes.n; i++)
+        if (strcmp(nodes[i].state, state) == 0)
+            return true;
+    return false;
+}
+
 static size_t say_nodes(struct doctor *d, enum verdict_of_check verdict, const char *state,
                         const char *advice)
 {
@@ -172,7 +183,8 @@ static size_t say_nodes(struct doctor *d, enum verdict_of_check verdict, const c
     size_t n = add_names(d, state, &names);
 
     if (n > 0)
-        doctor_say(d, verdict, advice, "%zu %s: %s", n, state, buf_text(&names));
+        doctor_say(d, verdict, advice, "%s%zu %s: %s", d->has_all_nodes ? "" : "at least ", n,
+                   state, buf_text(&names));
     buf_free(&names);
     return n;
 }
@@ -191,7 +203,10 @@ void check_workers(struct doctor *d)
         return;
     }
     keep_nodes(d, &page.nodes);
-    if (say_nodes(d, CHECK_OK, "up", NULL) == 0)
+    say_nodes(d, CHECK_OK, "up", NULL);
+    if (!has_node(d, "up") && !d->has_all_nodes)
+        doctor_say(d, CHECK_NOTE, NULL, "none of the first %zu is up", d->nodes.n);
+    else if (!has_node(d, "up"))
         doctor_say(d, on_login_node ? CHECK_NOTE : CHECK_PROBLEM,
                    d->endpoint.embedded ? "`ludwig up --local` starts one here"
                                         : "start ludwig-worker on a node",
@@ -223,7 +238,8 @@ void check_gpus(struct doctor *d)
         n_workers += is_local;
     }
     if (d->is_connected)
-        doctor_say(d, CHECK_OK, NULL, "%" PRId64 " with the workers that are up", n);
+        doctor_say(d, CHECK_OK, NULL, "%s%" PRId64 " with the workers that are up",
+                   d->has_all_nodes ? "" : "at least ", n);
     if (d->endpoint.embedded && has_gpu_here() && n_workers > 0 && n_local == 0)
         doctor_say(d, CHECK_NOTE, "see `nvidia-smi`, and resources: in config.yaml",
                    "this machine has one that its worker does not offer");

@@ -324,12 +324,12 @@ static struct tally count_part(struct expand *x, size_t part, int64_t points_max
 }
 
 /* The first that is kept, with all wheels at their beginning; false when there is none. */
-static bool begin_grid(struct expand *x)
+static bool begin_grid(struct expand *x, int64_t tries_max)
 {
     int64_t end = excluded(x);
 
     for (int64_t tries = 1; end != KEPT; tries++) {
-        x->is_given_up = tries == POINTS_MAX;
+        x->is_given_up = tries == tries_max;
         if (x->is_given_up || !turn(x, 0, (size_t)end, false))
             return false;
         end = excluded(x);
@@ -356,7 +356,7 @@ static bool begin_samples(struct expand *x)
 static bool begin_part(struct expand *x)
 {
     if (is_grid(x))
-        return begin_grid(x);
+        return begin_grid(x, POINTS_MAX);
     return x->part > 0 || begin_samples(x);
 }
 
@@ -364,7 +364,7 @@ static bool begin_part(struct expand *x)
 static void seek_part(struct expand *x, int64_t index)
 {
     if (is_grid(x) && index == 0)
-        begin_grid(x); /* there is one, and to count all of them is not needed */
+        begin_grid(x, INT64_MAX); /* there is one, and to count all of them is not needed */
     else if (is_grid(x))
         seek_grid(x, index);
     else if (x->part == 0)

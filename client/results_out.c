@@ -215,12 +215,12 @@ static void add_csv_name(struct buf *out, const char *metric, const char *suffix
     free(name);
 }
 
-static void add_csv_head(struct buf *out, const struct results_view *v, const struct list *varying)
+static void add_csv_head(struct buf *out, const struct results_view *v)
 {
-    const char *const *names = varying->items;
+    const char *const *names = v->varying.items;
 
     csv_add(out, "param_name");
-    for (size_t i = 0; i < varying->n; i++)
+    for (size_t i = 0; i < v->varying.n; i++)
         csv_next_param(out, names[i]);
     buf_add_str(out, ",n,failed,cancelled,left,reason,jobs");
     for (size_t i = 0; i < v->n_metrics; i++) {
@@ -253,13 +253,13 @@ static void add_csv_jobs(struct buf *out, const struct config_result *c)
         buf_printf(out, "%s%s", i > 0 ? " " : "", c->jobs[i].job);
 }
 
-static void add_csv_row(struct buf *out, const struct results_view *v, const struct list *varying,
+static void add_csv_row(struct buf *out, const struct results_view *v,
                         const struct config_result *c)
 {
-    const char *const *names = varying->items;
+    const char *const *names = v->varying.items;
 
     csv_add(out, c->param_name);
-    for (size_t i = 0; i < varying->n; i++)
+    for (size_t i = 0; i < v->varying.n; i++)
         csv_next_value(out, value_get(&c->params, names[i]));
     buf_printf(out, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, c->n_done, c->n_failed,
                c->n_cancelled, c->n_left);
@@ -272,12 +272,11 @@ static void add_csv_row(struct buf *out, const struct results_view *v, const str
 
 int results_write_csv(const struct results_view *v, struct err *e)
 {
-    struct list varying = aggregate_varying(v->aggregate);
     struct buf out = { 0 };
 
-    add_csv_head(&out, v, &varying);
+    add_csv_head(&out, v);
     for (size_t i = 0; i < v->n; i++) {
-        add_csv_row(&out, v, &varying, &v->aggregate->configs[i]);
+        add_csv_row(&out, v, &v->aggregate->configs[i]);
         if (out.n >= PIECE_BYTES && csv_write(&out, e) < 0)
             return -1;
     }

@@ -12,10 +12,11 @@ struct results_view {
     struct aggregate *aggregate;
     size_t *metrics; /* indices of those that are shown, in this order */
     size_t n_metrics;
-    bool in_detail; /* with median and quartiles */
-    int ranked_by;  /* index of the metric that counts, -1: none does */
-    int64_t best;   /* index of the configuration that is marked, -1: none */
-    size_t n;       /* so many configurations, from the first */
+    struct list varying; /* const char *: names of the parameters that are shown */
+    bool in_detail;      /* with median and quartiles */
+    int ranked_by;       /* index of the metric that counts, -1: none does */
+    int64_t best;        /* index of the configuration that is marked, -1: none */
+    size_t n;            /* so many configurations, from the first */
 };
 
 /* Appends the table: as much of it as fits into so many columns, and what does not; SIZE_MAX: all,

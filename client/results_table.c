@@ -11,7 +11,8 @@
 #include "common/json.h"
 #include "common/mem.h"
 
-enum { NAME_COLUMNS = 24 };
+/* The last two as in table.c. */
+enum { NAME_COLUMNS = 24, TABLE_GAP = 2, TABLE_SHRUNK_MIN = 8 };
 
 /* ---- numbers ---- */
 
@@ -61,22 +62,55 @@ static void add_number(struct buf *out, double x, int decimals)
 
 /* ---- cells ---- */
 
-/* A table that is being filled; decimals: of each metric that is shown. */
+/* What must be shown for a column to be there. */
+enum part { PART_ALWAYS, PART_PARAM, PART_MEAN, PART_BEST, PART_MEDIAN, PART_QUARTILES };
+
+struct place {
+    struct column column;
+    enum part part;
+    size_t index; /* of the parameter or the measure */
+    size_t width; /* of the widest cell so far, or of the head */
+};
+
+/* A table that is being filled, or measured; decimals: of each metric that is shown. */
 struct sheet {
     const struct results_view *view;
     size_t n_metrics; /* so many of them, from the first */
-    struct list varying;
-    size_t n_params; /* so many of them, from the first */
+    size_t n_params;  /* so many of them, from the first */
     bool has_median, has_quartiles, has_best, has_notes;
     bool is_exact; /* no terminal: parameters with all their digits */
     int *decimals;
-    struct table *table;
-    struct buf text; /* of the next cell */
+    struct place *places;
+    size_t n_places;
+    struct table *table; /* NULL: cells are measured only */
+    size_t at;           /* place of the next cell that is measured */
+    struct buf text;     /* of the next cell */
 };
+
+static void measure_cell(struct sheet *s, const char *text)
+{
+    struct place *p = &s->places[s->at++ % s->n_places];
+    struct buf harmless = { 0 };
+    size_t width;
+
+    text_add_harmless(&harmless, text, strlen(text), "");
+    width = text_width(buf_text(&harmless), harmless.n);
+    if (width > p->width)
+        p->width = width;
+    buf_free(&harmless);
+}
+
+static void put(struct sheet *s, enum tone tone, const char *text)
+{
+    if (s->table != NULL)
+        table_add(s->table, tone, text);
+    else
+        measure_cell(s, text);
+}
 
 static void end_cell(struct sheet *s, enum tone tone)
 {
-    table_add(s->table, tone, buf_text(&s->text));
+    put(s, tone, buf_text(&s->text));
     buf_clear(&s->text);
 }
 
@@ -127,7 +161,7 @@ static void add_measure(struct sheet *s, enum tone tone, const struct config_res
 
     if (m == NULL) {
         for (size_t i = 0; i < n_cells; i++)
-            table_add(s->table, tone, "-");
+            put(s, tone, "-");
         return;
     }
     add_mean(s, &m->last, s->decimals[column]);
@@ -176,11 +210,11 @@ static void add_param(struct sheet *s, const struct value *v)
 
 static void add_row(struct sheet *s, const struct config_result *c, bool is_best)
 {
-    const char *const *names = s->varying.items;
+    const char *const *names = s->view->varying.items;
     enum tone tone = is_best ? TONE_GOOD : TONE_PLAIN;
 
-    table_add(s->table, tone, is_best ? "*" : "");
-    table_add(s->table, tone, c->param_name);
+    put(s, tone, is_best ? "*" : "");
+    put(s, tone, c->param_name);
     for (size_t i = 0; i < s->n_params; i++) {
         const struct value *v = value_get(&c->params, names[i]);
 
@@ -188,7 +222,8 @@ static void add_row(struct sheet *s, const struct config_result *c, bool is_best
             add_param(s, v);
         end_cell(s, tone);
     }
-    table_printf(s->table, tone, "%" PRId64, c->n_done);
+    buf_printf(&s->text, "%" PRId64, c->n_done);
+    end_cell(s, tone);
     for (size_t i = 0; i < s->n_metrics; i++)
         add_measure(s, tone, c, i);
     if (s->has_notes)
@@ -218,20 +253,25 @@ static const char *short_name(struct sheet *s, const char *name, size_t width)
     return arena_printf(s->view->aggregate->arena, "%.*s…", (int)n, name);
 }
 
-static size_t add_measure_columns(struct sheet *s, struct column *to, size_t column, size_t width)
+static void add_place(struct sheet *s, enum part part, size_t index, struct column column)
+{
+    size_t width = text_width(column.head, strlen(column.head));
+
+    s->places[s->n_places++] = (struct place){ column, part, index, width };
+}
+
+static void add_measure_places(struct sheet *s, size_t i, size_t width)
 {
     const struct results_view *v = s->view;
-    const char *name = head_of(s, v->aggregate->metrics[v->metrics[column]]);
-    size_t n = 0;
+    const char *name = head_of(s, v->aggregate->metrics[v->metrics[i]]);
 
-    to[n++] = (struct column){ short_name(s, name, width), true, false };
-    if (shows_best(s, column))
-        to[n++] = (struct column){ "best", true, false };
+    add_place(s, PART_MEAN, i, (struct column){ short_name(s, name, width), true, false });
+    if (shows_best(s, i))
+        add_place(s, PART_BEST, i, (struct column){ "best", true, false });
     if (s->has_median)
-        to[n++] = (struct column){ "median", true, false };
+        add_place(s, PART_MEDIAN, i, (struct column){ "median", true, false });
     if (s->has_quartiles)
-        to[n++] = (struct column){ "quartiles", true, false };
-    return n;
+        add_place(s, PART_QUARTILES, i, (struct column){ "quartiles", true, false });
 }
 
 /* Whether a value may be cut: of a number that would leave another one. */
@@ -247,50 +287,75 @@ static bool has_text(const struct results_view *v, const char *name)
     return false;
 }
 
-static void make_table(struct sheet *s, size_t width, bool colour)
+/* The columns of what is shown, as wide as their heads. */
+static void make_places(struct sheet *s, size_t width)
 {
-    const char *const *names = s->varying.items;
-    struct column *columns = mem_resize(NULL, 4 + s->n_params + 4 * s->n_metrics, sizeof *columns);
-    size_t n = 0;
+    const char *const *names = s->view->varying.items;
 
-    columns[n++] = (struct column){ "", false, false };
-    columns[n++] = (struct column){ "CONFIGURATION", false, false };
+    s->places = mem_resize(s->places, 4 + s->n_params + 4 * s->n_metrics, sizeof *s->places);
+    s->n_places = 0;
+    add_place(s, PART_ALWAYS, 0, (struct column){ "", false, false });
+    add_place(s, PART_ALWAYS, 0, (struct column){ "CONFIGURATION", false, false });
     for (size_t i = 0; i < s->n_params; i++)
-        columns[n++] = (struct column){ head_of(s, names[i]), true, has_text(s->view, names[i]) };
-    columns[n++] = (struct column){ "N", true, false };
+        add_place(s, PART_PARAM, i,
+                  (struct column){ head_of(s, names[i]), true, has_text(s->view, names[i]) });
+    add_place(s, PART_ALWAYS, 0, (struct column){ "N", true, false });
     for (size_t i = 0; i < s->n_metrics; i++)
-        n += add_measure_columns(s, columns + n, i, width);
+        add_measure_places(s, i, width);
     if (s->has_notes)
-        columns[n++] = (struct column){ "NOTES", false, true };
-    s->table = table_create(columns, n, width, colour);
-    free(columns);
+        add_place(s, PART_ALWAYS, 0, (struct column){ "NOTES", false, true });
+}
+
+static void add_all_rows(struct sheet *s)
+{
+    for (size_t i = 0; i < s->view->n; i++)
+        add_row(s, &s->view->aggregate->configs[i], (int64_t)i == s->view->best);
 }
 
 static void add_rows(struct sheet *s, struct buf *out, size_t width, bool colour)
 {
-    make_table(s, width, colour);
-    for (size_t i = 0; i < s->view->n; i++)
-        add_row(s, &s->view->aggregate->configs[i], (int64_t)i == s->view->best);
+    struct column *columns;
+
+    make_places(s, width);
+    columns = mem_resize(NULL, s->n_places, sizeof *columns);
+    for (size_t i = 0; i < s->n_places; i++)
+        columns[i] = s->places[i].column;
+    s->table = table_create(columns, s->n_places, width, colour);
+    free(columns);
+    add_all_rows(s);
     table_flush(s->table, out);
     table_destroy(s->table);
+    s->table = NULL;
 }
 
 /* ---- what fits ---- */
 
-static bool fits(struct sheet *s, size_t width)
+static bool is_in(const struct sheet *s, const struct place *p)
 {
-    struct buf text = { 0 };
-    bool result = true;
-
-    add_rows(s, &text, width, false);
-    for (const char *line = buf_text(&text); *line != '\0' && result;) {
-        size_t n = strcspn(line, "\n");
-
-        result = text_width(line, n) <= width;
-        line += n + (line[n] == '\n');
+    switch (p->part) {
+    case PART_ALWAYS: return true;
+    case PART_PARAM: return p->index < s->n_params;
+    case PART_MEAN: return p->index < s->n_metrics;
+    case PART_BEST: return p->index < s->n_metrics && shows_best(s, p->index);
+    case PART_MEDIAN: return p->index < s->n_metrics && s->has_median;
+    case PART_QUARTILES: return p->index < s->n_metrics && s->has_quartiles;
     }
-    buf_free(&text);
-    return result;
+    return false;
+}
+
+/* Whether a line does when the columns that may be cut are as narrow as they get. */
+static bool fits(const struct sheet *s, size_t width)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < s->n_places; i++) {
+        const struct place *p = &s->places[i];
+        bool is_cut = p->column.shrinks && p->width > TABLE_SHRUNK_MIN;
+
+        if (is_in(s, p))
+            total += TABLE_GAP + (is_cut ? TABLE_SHRUNK_MIN : p->width);
+    }
+    return total - TABLE_GAP <= width;
 }
 
 static bool differs(const struct results_view *v, size_t metric)
@@ -341,6 +406,18 @@ static bool leave_out(struct sheet *s)
     return true;
 }
 
+/* First by the heads alone, so that only cells which may be shown are measured, and each once. */
+static void leave_out_rest(struct sheet *s, size_t width)
+{
+    make_places(s, width);
+    while (!fits(s, width) && leave_out(s))
+        ;
+    make_places(s, width);
+    add_all_rows(s);
+    while (!fits(s, width) && leave_out(s))
+        ;
+}
+
 /* What is left out, with commas between, and how much that is. */
 struct left_out {
     struct buf text;
@@ -366,11 +443,11 @@ static void note_details(struct left_out *l, const struct sheet *s)
 
 static void add_what_is_left_out(struct buf *out, const struct sheet *s)
 {
-    bool only_measures = s->n_params == s->varying.n && !s->view->in_detail;
+    bool only_measures = s->n_params == s->view->varying.n && !s->view->in_detail;
     struct left_out l = { .n = 0 };
 
     note_left_out(&l, s->view->n_metrics - s->n_metrics, "measure");
-    note_left_out(&l, s->varying.n - s->n_params, "parameter");
+    note_left_out(&l, s->view->varying.n - s->n_params, "parameter");
     note_details(&l, s);
     if (l.n > 0)
         buf_printf(out, "(%s do%s not fit; %s)\n", buf_text(&l.text), l.n == 1 ? "es" : "",
@@ -382,7 +459,7 @@ void results_add_table(struct buf *out, const struct results_view *v, size_t col
 {
     struct sheet s = { .view = v,
                        .n_metrics = v->n_metrics,
-                       .varying = aggregate_varying(v->aggregate),
+                       .n_params = v->varying.n,
                        .has_median = v->in_detail,
                        .has_quartiles = v->in_detail,
                        .is_exact = columns == SIZE_MAX,
@@ -392,11 +469,11 @@ void results_add_table(struct buf *out, const struct results_view *v, size_t col
 
     for (size_t i = 0; i < v->n_metrics; i++)
         s.decimals[i] = decimals_of(v, v->metrics[i]);
-    s.n_params = s.varying.n;
-    while (columns != SIZE_MAX && !fits(&s, columns) && leave_out(&s))
-        ;
+    if (columns != SIZE_MAX)
+        leave_out_rest(&s, columns);
     add_rows(&s, out, columns, colour);
     add_what_is_left_out(out, &s);
     free(s.decimals);
+    free(s.places);
     buf_free(&s.text);
 }

@@ -14,8 +14,8 @@ struct look {
     const struct msg_preview *req;
     struct arena *arena; /* of one configuration */
     int64_t project;
-    int64_t index; /* of the configuration that comes next */
-    bool is_full;  /* the rest must wait for the next turn */
+    int64_t index;    /* of the configuration that comes next */
+    int64_t n_looked; /* in this turn */
 };
 
 /* The project's row: 1, 0 when there is none, -1. */
@@ -69,15 +69,20 @@ static int look_at(void *context, struct bytes item, struct err *e)
     int64_t param = 0;
     int rc;
 
-    l->is_full |= turn_is_full(l->sv);
-    if (l->index++ < l->ask->progress[SEEN] || l->is_full)
+    if (l->index >= CONFIGS_PER_CHUNK_MAX)
+        return err_set(e, ERR_PROTOCOL, "more than %d configurations", CONFIGS_PER_CHUNK_MAX);
+    if (l->index++ < l->ask->progress[SEEN])
         return 0;
+    /* Always one, so that each turn comes further. */
+    if (l->n_looked++ > 0 && turn_is_full(l->sv))
+        return 1;
     l->ask->progress[SEEN] = l->index;
     arena_reset(l->arena);
     if (mp_read(item.data, item.n, l->arena, &config, e) < 0)
         return -1;
-    if (config.type != VALUE_MAP)
-        return err_set(e, ERR_PROTOCOL, "a configuration must be a map");
+    if (config.type != VALUE_MAP || item.n > PARAM2VAL_MAX_BYTES)
+        return err_set(e, ERR_PROTOCOL, "a configuration must be a map of at most %d bytes",
+                       PARAM2VAL_MAX_BYTES);
     canon_digest(&config, &digest);
     rc = params_find(l->sv, l->project, &digest, &param, e);
     return rc <= 0 ? rc : count_done(l, param, e);
@@ -91,7 +96,7 @@ static int configs_look(struct look *l, struct err *e)
     l->arena = arena_create();
     rc = mp_each_item(l->req->configs.data, l->req->configs.n, look_at, l, e);
     arena_destroy(l->arena);
-    return rc < 0 ? -1 : l->is_full;
+    return rc;
 }
 
 int handle_preview(struct server *sv, struct ask *ask, const void *request, void *reply,

@@ -38,7 +38,8 @@
                          " FROM attempt a JOIN job j ON j.id = a.job"                              \
                          " WHERE a.id = ?")                                                        \
     X(SQL_ATTEMPT_STATE, "UPDATE attempt SET state = ?2, seq = max(seq, ?3),"                      \
-                         " started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END"      \
+                         " started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END,"     \
+                         " ended_at = 0, cause = 0, reason = NULL"                                 \
                          " WHERE id = ?1")                                                         \
     X(SQL_ATTEMPT_END,                                                                             \
       "UPDATE attempt SET state = ?2, seq = max(seq, ?3), started_at = ?4, ended_at = ?5,"         \

@@ -45,8 +45,9 @@
                       " s.n_running FROM sweep s JOIN project p ON p.id = s.project"               \
                       " WHERE s.id < ? AND s.submitted_at >= ? AND s.state > 0"                    \
                       " ORDER BY s.id DESC LIMIT ?")                                               \
-    X(SQL_USAGE_RUNNING, "SELECT coalesce(sum(max(0, ?2 - started_at)), 0) FROM attempt"           \
-                         " WHERE sweep = ?1 AND state <= 3 AND state = 2 AND started_at > 0")      \
+    X(SQL_USAGE_RUNNING, "SELECT coalesce(sum(ms), 0) FROM (SELECT max(0, ?2 - max(started_at))"   \
+                         " AS ms FROM attempt WHERE sweep = ?1 AND state <= 3 AND state = 2"       \
+                         " AND started_at > 0 GROUP BY coalesce(batch, id))")                      \
     X(SQL_PROJECT_RAN, "SELECT coalesce(sum(ran_jobs), 0), coalesce(sum(ran_ms), 0)"               \
                        " FROM sweep WHERE project = ?")                                            \
     X(SQL_DONE_REPS, "SELECT count(DISTINCT rep) FROM job WHERE state = 4 AND param = ?1"          \
@@ -54,7 +55,9 @@
     X(SQL_JOB_BY_NO, "SELECT id, state, held FROM job WHERE sweep = ? AND no = ?")                 \
     X(SQL_WHY_SWEEP, "SELECT uid, state, cpus_milli, gpus_milli, memory_bytes, nodes, user,"       \
                      " priority FROM sweep WHERE id = ?")                                          \
-    X(SQL_WHY_BEFORE, "SELECT count(*) FROM job WHERE sweep = ? AND queue_order < ?")              \
+    X(SQL_WHY_BEFORE,                                                                              \
+      "SELECT count(*) FROM (SELECT 1 FROM job WHERE sweep = ? AND queue_order < ?"                \
+      " LIMIT 10001)")                                                                             \
     X(SQL_WHY_ABOVE, "SELECT coalesce(sum(n_ready), 0) FROM sweep WHERE state = 1"                 \
                      " AND n_ready > 0 AND uid = ? AND priority > ?")                              \
     X(SQL_WHY_WORKERS, "SELECT id, node, user, drained, cpus_milli, gpus, memory_bytes"            \

@@ -9,7 +9,7 @@
 #include "server/nodes.h"
 #include "server/why.h"
 
-enum { NEVER_SHOWN = 3 };
+enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };
 
 /* What a job of the sweep needs, and who may run it. */
 struct wanted {
@@ -209,8 +209,11 @@ static int say_before(struct why *to, const struct wanted *w, int64_t no, struct
     if (above > 0)
         why_say(to, "%" PRId64 " jobs of %s's sweeps with a higher priority come first", above,
                 w->user);
-    if (before > 0)
-        why_say(to, "%" PRId64 " jobs of its sweep come before it", before);
+    if (before > BEFORE_MAX)
+        why_say(to, "more than %d jobs of its sweep come before it", BEFORE_MAX);
+    else if (before > 0)
+        why_say(to, "%" PRId64 " job%s of its sweep come%s before it", before,
+                before == 1 ? "" : "s", before == 1 ? "s" : "");
     return 0;
 }
 

@@ -130,6 +130,23 @@ left_out() {
 }
 it 'other sweep files and fetched results are no part of the source, which is said' left_out
 
+first_of_many() {
+    printf 'project: dry\ncommand: a\nsource: []\nparams: {a: &a {range: [1, 5000]}, b: *a}\n' >many.yaml
+    not ludwig submit many.yaml --dry-run 2>err
+    grep -q 'many.yaml:4:1: 25000000 configurations: more than 10000000 need --yes' err
+    ludwig submit many.yaml --dry-run --first-only >out
+    [ "$(line configs)" = '{"a":1,"b":1}' ]
+}
+it 'too many configurations are refused, the first of them is not' first_of_many
+
+no_places() {
+    for option in '--nodes=' '--nodes=a b' '--partition='; do
+        not ludwig submit sweep.yaml --dry-run "$option" 2>err
+        grep -q -- "${option%%=*}: " err
+    done
+}
+it 'an empty list of places is refused' no_places
+
 large_source() {
     mkdir large
     printf 'project: dry\ncommand: a\n' >large/sweep.yaml

@@ -312,6 +312,17 @@ END
 }
 it 'submit obeys --dry-run, --minimal, --set and --name' minimal
 
+left_out() {
+    mkdir -p beside
+    printf 'project: beside\ncommand: cat model.yaml\n' | tee beside/sweep.yaml >beside/other.yaml
+    printf 'command: run\nlr: 3\n' >beside/model.yaml
+    id=$(timeout 50 ludwig submit beside/sweep.yaml --wait 2>err)
+    grep -q '^note: left out of the source: other.yaml (a sweep file);' err
+    [ "$(grep -c 'left out' err)" = 1 ]
+    ludwig logs "$id.1" | grep -qx 'lr: 3'
+}
+it 'a sweep file beside it is left out, which is said; a map of the program is not' left_out
+
 it 'version and help work without a server' '
     ludwig down
     ludwig version | grep -q "$(cat "$TEST_ROOT/VERSION")"

@@ -420,6 +420,7 @@ static void a_narrow_terminal_shows_as_many_measures_as_fit(void **state)
         struct buf out = { 0 };
         size_t shown = 0;
 
+        v.varying = aggregate_varying(&g);
         results_add_table(&out, &v, widths[i], false);
         assert_in_range(longest_line(buf_text(&out)), 20, widths[i]);
         for (const char *at = buf_text(&out); (at = strstr(at, "measure_")) != NULL; at++)
@@ -480,6 +481,7 @@ static void a_terminal_shows_whole_numbers_of_six_digits_and_no_more_than_fits(v
         fill_params(&g);
         v.aggregate = &g;
         v.in_detail = cases[i].in_detail;
+        v.varying = aggregate_varying(&g);
         results_add_table(&out, &v, cases[i].width, false);
         if (strstr(buf_text(&out), cases[i].has) == NULL ||
             strstr(buf_text(&out), cases[i].lacks) != NULL ||
@@ -506,6 +508,7 @@ static void a_row_says_what_became_of_the_other_jobs(void **state)
     aggregate_finish(&g);
     v.aggregate = &g;
     v.metrics = &metric;
+    v.varying = aggregate_varying(&g);
     results_add_table(&out, &v, SIZE_MAX, false);
     assert_string_equal(buf_text(&out),
                         "   CONFIGURATION   lr  N  m  NOTES\n"
@@ -541,6 +544,7 @@ static void deviations_decide_how_many_digits_are_shown(void **state)
         aggregate_finish(&g);
         v.aggregate = &g;
         v.metrics = &metric;
+        v.varying = aggregate_varying(&g);
         results_add_table(&out, &v, SIZE_MAX, false);
         if (strstr(buf_text(&out), cases[i].cell) == NULL)
             fail_msg("%s lacks %s", buf_text(&out), cases[i].cell);

@@ -142,9 +142,10 @@ static void fill_used_folder(const struct site *site)
 {
     put(site, "run.sh", "x");
     put(site, "other.yaml", "command: y\n");
-    put(site, "third.yml", "params: {a: 1}\ncommand: [\"\"]\n");
+    put(site, "third.yml", "params: {a: 1}\nx-own: 2\ncommand: [\"\"]\n");
     put(site, "model.yaml", "model: {command: y}\n");
     put(site, "broken.yaml", "command: [\n");
+    put(site, "train.yaml", "command: run\nlr: 3\n");
     put(site, "notes.txt", "command: y\n");
     put(site, "conf/deep.yaml", "command: y\n");
     put(site, "exp-1/.ludwig-results", "x");
@@ -154,8 +155,8 @@ static void fill_used_folder(const struct site *site)
 
 static void expect_used_folder(const struct cargo *c)
 {
-    static const char *const kept[] = { "run.sh",    "model.yaml", "broken.yaml",
-                                        "notes.txt", "conf",       "conf/deep.yaml" };
+    static const char *const kept[] = { "run.sh", "model.yaml",     "broken.yaml", "notes.txt",
+                                        "conf",   "conf/deep.yaml", "train.yaml" };
 
     assert_int_equal(c->source.n, sizeof kept / sizeof kept[0]);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
@@ -198,6 +199,25 @@ static void what_is_named_is_taken_along(void **state)
     cargo_free(&c);
 }
 
+static void what_is_left_out_is_told_in_a_line(void **state)
+{
+    static struct cargo_left left[] = {
+        { "1\n", true }, { "2", false }, { "3", false }, { "4", false }, { "5", false },
+        { "6", false },  { "7", false }, { "8", false }, { "9", false }, { "10", false },
+    };
+    struct cargo c = { .left = left, .n_left = 2 };
+    struct buf line = { 0 };
+
+    (void)state;
+    cargo_add_left_out(&c, &line);
+    assert_string_equal(buf_text(&line), "1^J/ (fetched results), 2 (a sweep file)");
+    buf_clear(&line);
+    c.n_left = 10;
+    cargo_add_left_out(&c, &line);
+    assert_non_null(strstr(buf_text(&line), ", 8 (a sweep file) and 2 more"));
+    buf_free(&line);
+}
+
 static void what_is_ignored_is_not_told_as_left_out(void **state)
 {
     const struct site *site = *state;
@@ -221,6 +241,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_sweeps_and_fetched_results_are_no_part_of_everything,
                                         open_site, close_site),
         cmocka_unit_test_setup_teardown(what_is_named_is_taken_along, open_site, close_site),
+        cmocka_unit_test(what_is_left_out_is_told_in_a_line),
         cmocka_unit_test_setup_teardown(what_is_ignored_is_not_told_as_left_out, open_site,
                                         close_site),
     };

@@ -216,14 +216,13 @@ static void include_obeys_conditions_and_groups(void **state)
     (void)state;
     check_points("params: {opt: [sgd], mom: [1, 2], g: 3}\n"
                  "when: {mom: {opt: [sgd, lars]}, g: {mom: 7}}\n"
-                 "include: [{opt: adam}, {opt: lars}, {mom: 7}, {opt: adam, mom: 7}]\n",
+                 "include: [{opt: adam}, {opt: lars}, {mom: 7}]\n",
                  "{\"opt\":\"sgd\",\"mom\":1}\n"
                  "{\"opt\":\"sgd\",\"mom\":2}\n"
                  "{\"opt\":\"adam\"}\n"
                  "{\"opt\":\"lars\",\"mom\":1}\n"
                  "{\"opt\":\"lars\",\"mom\":2}\n"
-                 "{\"opt\":\"sgd\",\"mom\":7,\"g\":3}\n"
-                 "{\"opt\":\"adam\"}\n");
+                 "{\"opt\":\"sgd\",\"mom\":7,\"g\":3}\n");
     check_points("params: {a: [1, 2], c: [0], b: [3, 4]}\nzip: [[a, b]]\n"
                  "include: [{b: 4.0}, {a: 7, b: 8}, {c: 5}]\n",
                  "{\"a\":1,\"c\":0,\"b\":3}\n"
@@ -719,7 +718,8 @@ static void too_many_configurations_are_refused(void **state)
     check_refused(huge, INT64_C(1) << 40,
                   "f.yaml:1:1: more than 1099511627776 configurations are too many");
     check_refused("params: {a: [1, 2]}\nmethod: random\nsamples: 10000001\nexclude: [{a: 1}]\n",
-                  POINTS_MAX, "f.yaml:3:10: 10000001 configurations: more than 10000000 need --yes");
+                  POINTS_MAX,
+                  "f.yaml:3:10: 10000001 configurations: more than 10000000 need --yes");
     check_refused("params: {a: [1, 2, 3, 4, 5]}\n", 4,
                   "f.yaml:1:1: 5 configurations: more than 4 need --yes");
     check_refused("params: {a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], b: *a, c: 1}\n"
@@ -728,6 +728,78 @@ static void too_many_configurations_are_refused(void **state)
     free(text);
     free(excluded);
     free(included);
+}
+
+static char *first_of(const char *text)
+{
+    struct arena *a = arena_create();
+    struct err e = { 0 };
+    struct expand *x = expand_create_first(plan_from(text, a), "f", &e);
+    char *lines = x == NULL ? mem_strdup(e.text) : lines_of(x);
+
+    if (x != NULL)
+        assert_int_equal(expand_count(x), 1);
+    expand_destroy(x);
+    arena_destroy(a);
+    return lines;
+}
+
+static void the_first_alone_is_found_however_many_there_are(void **state)
+{
+#define HUGE_GRID "params: {a: &a {range: [1, 1000000]}, b: *a, c: *a, d: [1, 2]}\n"
+    static const struct {
+        const char *text, *first;
+    } cases[] = {
+        { "params: {a: [1, 2], b: 3}\n", "{\"a\":1,\"b\":3}\n" },
+        { HUGE_GRID, "{\"a\":1,\"b\":1,\"c\":1,\"d\":1}\n" },
+        { HUGE_GRID "exclude: [{a: 1}, {b: 1, d: 1}]\n", "{\"a\":2,\"b\":1,\"c\":1,\"d\":2}\n" },
+        { "params: {a: [1, 2]}\nexclude: [{a: [1, 2]}]\ninclude: [{a: 7}, {a: 8}]\n",
+          "{\"a\":7}\n" },
+        { "params: {a: [1, 2]}\nexclude: [{a: [1, 2]}]\n",
+          "f:2:11: exclude: nothing is left to be the first configuration" },
+        { HUGE_GRID "exclude: [{d: [1, 2]}]\n",
+          "f:2:11: exclude: nothing is left to be the first configuration" },
+        { "params: {a: [1]}\nmethod: random\nsamples: 90000000\nexclude: [{a: 1}]\n",
+          "f:4:11: exclude: nothing is left to be the first configuration" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *first = first_of(cases[i].text);
+
+        if (strcmp(first, cases[i].first) != 0)
+            fail_msg("%s\nfound: %s\n", cases[i].text, first);
+        free(first);
+    }
+}
+
+static void what_when_drops_from_include_is_told(void **state)
+{
+#define MOMENTUM "params: {opt: [adam, sgd], momentum: [0.8]}\nwhen: {momentum: {opt: sgd}}\n"
+    static const char dropped[] =
+        "include: momentum: 0.9 is dropped where when: leaves momentum out\n";
+    static const struct {
+        const char *text, *notes;
+    } cases[] = {
+        { MOMENTUM "include: [{opt: sgd, momentum: 0.9}, {opt: adam}]\n", "" },
+        { MOMENTUM "include: [{momentum: 0.9}]\n", dropped },
+        { "params: {opt: [sgd, sgd], momentum: [0.8]}\nwhen: {momentum: {opt: sgd}}\n"
+          "include: [{momentum: 0.9}]\n",
+          "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *a = arena_create();
+        struct expand *x = expand_from(cases[i].text, a);
+        struct buf notes = { 0 };
+
+        expand_add_notes(x, &notes);
+        assert_string_equal(buf_text(&notes), cases[i].notes);
+        buf_free(&notes);
+        expand_destroy(x);
+        arena_destroy(a);
+    }
 }
 
 static void as_many_as_are_allowed_are_taken(void **state)
@@ -938,6 +1010,8 @@ int main(void)
         cmocka_unit_test(sobol_spreads_over_pairs_of_lists),
         cmocka_unit_test(too_many_configurations_are_refused),
         cmocka_unit_test(as_many_as_are_allowed_are_taken),
+        cmocka_unit_test(the_first_alone_is_found_however_many_there_are),
+        cmocka_unit_test(what_when_drops_from_include_is_told),
         cmocka_unit_test(large_grids_are_counted_without_walking),
         cmocka_unit_test(exclude_that_leaves_nothing_is_refused_at_its_place),
         cmocka_unit_test(what_matches_nothing_is_noted),

@@ -10,6 +10,7 @@
 
 #include "client/params.h"
 #include "common/json.h"
+#include "tests/unit/client_plan.h"
 
 static const struct key rows[] = {
     { .name = "params", .type = KEY_CUSTOM, .offset = 0, .read = params_read },
@@ -82,6 +83,26 @@ static void values_stand_for_themselves(void **state)
         check_values(cases[i].text, cases[i].form, cases[i].values);
 }
 
+static size_t count_range(const char *range)
+{
+    struct arena *a = arena_create();
+    char *text = mem_printf("params: {p: {range: %s}}\n", range);
+    size_t n = ((const struct param *)plan_from(text, a)->params.items)->n;
+
+    free(text);
+    arena_destroy(a);
+    return n;
+}
+
+/* Their last digits are as coarse as a part of the step. */
+static void fine_ranges_of_large_numbers_reach_their_end(void **state)
+{
+    (void)state;
+    assert_int_equal(count_range("[76820000, 76820000.0068, 0.0004]"), 18);
+    assert_int_equal(count_range("[76820000.0068, 76820000, -0.0004]"), 18);
+    assert_int_equal(count_range("[0, 0.0069999, 0.0004]"), 18);
+}
+
 static void ranges_include_both_ends_as_far_as_the_steps_reach(void **state)
 {
     static const struct {
@@ -111,6 +132,7 @@ static void ranges_include_both_ends_as_far_as_the_steps_reach(void **state)
         { "[1e-7, 3e-7, 1e-7]", "[1e-07,2e-07,3e-07]" },
         { "[-1e308, 1e308, 1e308]", "[-1e+308,0.0,1e+308]" },
         { "[0.1, 0.1, 5.0]", "[0.1]" },
+        { "[76820000, 76820000.0008, 0.0004]", "[76820000.0,76820000.0004,76820000.0008]" },
     };
 
     (void)state;
@@ -434,6 +456,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_stand_for_themselves),
+        cmocka_unit_test(fine_ranges_of_large_numbers_reach_their_end),
         cmocka_unit_test(ranges_include_both_ends_as_far_as_the_steps_reach),
         cmocka_unit_test(spaces_have_the_numbers_people_meant),
         cmocka_unit_test(small_numbers_between_large_ones_keep_their_digits),

@@ -12,17 +12,18 @@
 
 static void every_key_is_read(void **state)
 {
-    static const char text[] = "params: {a: [1, 2], b: [3, 4], c: [x, y], d: {uniform: [0, 1]}}\n"
-                               "method: sobol\n"
-                               "samples: 9\n"
-                               "seed: 12345678901\n"
-                               "zip: [[b, a]]\n"
-                               "when:\n"
-                               "  d: {c: [x, y], a: {value: [1]}}\n"
-                               "exclude:\n"
-                               "  - {a: 1, c: x}\n"
-                               "  - {a: 2}\n"
-                               "include: [{c: {value: [1, 2]}, d: 0.5}]\n";
+    static const char text[] =
+        "params: {a: [1, 2], b: [3, 4], c: [x, y], d: {uniform: [0, 1]}, e: 1}\n"
+        "method: sobol\n"
+        "samples: 9\n"
+        "seed: 12345678901\n"
+        "zip: [[b, a]]\n"
+        "when:\n"
+        "  d: {c: [x, y], a: {value: [1]}}\n"
+        "exclude:\n"
+        "  - {a: 1, c: x}\n"
+        "  - {a: 2}\n"
+        "include: [{c: {value: [1, 2]}, e: 0.5}]\n";
     struct arena *a = arena_create();
     const struct plan *p = plan_from(text, a);
     const struct zip_group *group = p->zip.items;
@@ -136,6 +137,13 @@ static void every_mistake_is_told_at_its_place(void **state)
         { "include: [{z: 1}]\n", "f:6:12: include: unknown parameter 'z'" },
         { "zip: [[a, b]]\ninclude: [{c: 9, a: 5}]\n",
           "f:7:18: include: a is zipped, and this is no value of its list: name b, too" },
+
+        { "when: {c: {a: 1}}\ninclude: [{a: 1, c: 7}, {a: 9, c: 7}, {c: 7}]\n",
+          "f:7:32: include: with the other values here, when: leaves c out" },
+        { "when: {c: {a: 1}, f: {c: 7}}\ninclude: [{a: 9, f: 7}]\n",
+          "f:7:18: include: with the other values here, when: leaves f out" },
+        { "zip: [[a, b]]\nwhen: {c: {a: 1}}\ninclude: [{b: 4, c: 7}]\n",
+          "f:8:18: include: with the other values here, when: leaves c out" },
 
         { "zip: [[a, x]]\nwhen: {y: {a: 1}}\nexclude: [{z: 1}]\nsamples: 4\n",
           "f:9:10: samples: needs method: random or sobol\n"

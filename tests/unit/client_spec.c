@@ -420,6 +420,8 @@ static void every_mistake_says_where_and_what(void **state)
         { HEAD "debug: {b: 1}\n", "f:4:9: debug: unknown parameter 'b'" },
         { HEAD "name: \"a\\nb\"\n", "f:4:7: name: a control character" },
         { HEAD "nodes: [a, 'b c']\n", "f:4:12: nodes: 'b c' is no name of a node or @group" },
+        { HEAD "retry: {max: 2, on: []}\n",
+          "f:4:21: on: an empty list leaves nothing to try again; leave out retry: instead" },
         { HEAD "nodes: '@'\n", "f:4:8: nodes: '@' is no name of a node or @group" },
         { HEAD "method: grids\n", NULL },
         { HEAD "samples: 0\n", "f:4:10: samples: expected at least 1, found '0'" },
@@ -617,12 +619,82 @@ static void partitions_of_the_command_line_go_over_the_file(void **state)
     assert_null(pool_of(&s, 0)->account);
     assert_string_equal(pool_of(&s, 1)->account, "l");
     assert_string_equal(pool_of(&s, 2)->qos, "q");
-    o.partitions = "";
-    assert_int_equal(spec_override(&s, &o, a, &e), 0);
-    assert_int_equal(s.pools.n, 0);
     o.partitions = "a,-b";
     assert_int_equal(spec_override(&s, &o, a, &e), -1);
     assert_string_equal(e.text, "--partition: '-b' is no name of a partition");
+    arena_destroy(a);
+}
+
+static void places_of_the_command_line_must_be_names(void **state)
+{
+    static const struct {
+        const char *nodes, *partitions, *error;
+    } cases[] = {
+        { "", NULL, "--nodes: expected names of nodes and @groups, found nothing" },
+        { ",", NULL, "--nodes: expected names of nodes and @groups, found nothing" },
+        { "a b", NULL, "--nodes: 'a b' is no name of a node or @group" },
+        { "a,-b", NULL, "--nodes: '-b' is no name of a node or @group" },
+        { "@", NULL, "--nodes: '@' is no name of a node or @group" },
+        { NULL, "", "--partition: expected names of Slurm partitions, found nothing" },
+    };
+    struct arena *a = arena_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct spec_overrides o = none();
+        struct err e = { 0 };
+        struct spec s;
+
+        assert_int_equal(parse("project: p\ncommand: x\n", a, &s, &e), 0);
+        o.nodes = cases[i].nodes;
+        o.partitions = cases[i].partitions;
+        assert_int_equal(spec_override(&s, &o, a, &e), -1);
+        assert_int_equal(e.kind, ERR_USAGE);
+        assert_string_equal(e.text, cases[i].error);
+    }
+    arena_destroy(a);
+}
+
+static void errors_that_do_not_fit_are_counted(void **state)
+{
+    enum { UNKNOWN = 200 };
+    struct arena *a = arena_create();
+    struct buf text = { 0 };
+    struct err e = { 0 };
+    struct spec s;
+    const char *last;
+    int n_told = 0;
+
+    (void)state;
+    buf_add_str(&text, "project: p\ncommand: x\n");
+    for (int i = 0; i < UNKNOWN; i++)
+        buf_printf(&text, "qqqqqqq%d: 1\n", i);
+    assert_int_equal(parse(buf_text(&text), a, &s, &e), -1);
+    for (const char *at = strchr(e.text, '\n'); at != NULL; at = strchr(at + 1, '\n'))
+        n_told++;
+    last = strrchr(e.text, '\n');
+    assert_non_null(last);
+    assert_string_equal(last, arena_printf(a, "\nand %d more", UNKNOWN - n_told));
+    assert_int_equal(last[-1], '\'');
+    buf_free(&text);
+    arena_destroy(a);
+}
+
+static void an_error_longer_than_fits_hides_not_that_there_are_more(void **state)
+{
+    struct arena *a = arena_create();
+    struct buf text = { 0 };
+    struct err e = { 0 };
+    struct spec s;
+
+    (void)state;
+    buf_add_str(&text, "nodes: [");
+    for (int i = 0; i < 3000; i++)
+        buf_add_str(&text, "\xc3\xa4");
+    buf_add_str(&text, "]\nproject: p\ncommand: x\nqqqqqqq: 1\n");
+    assert_int_equal(parse(buf_text(&text), a, &s, &e), -1);
+    assert_non_null(strstr(e.text, "\xa4...\nand 1 more"));
+    buf_free(&text);
     arena_destroy(a);
 }
 
@@ -901,6 +973,9 @@ int main(void)
         cmocka_unit_test(what_is_wrong_among_parameters_is_told_with_the_rest),
         cmocka_unit_test(the_command_line_can_put_right_what_the_file_says),
         cmocka_unit_test(partitions_of_the_command_line_go_over_the_file),
+        cmocka_unit_test(places_of_the_command_line_must_be_names),
+        cmocka_unit_test(errors_that_do_not_fit_are_counted),
+        cmocka_unit_test(an_error_longer_than_fits_hides_not_that_there_are_more),
         cmocka_unit_test(a_name_of_the_command_line_is_checked_too),
         cmocka_unit_test(the_command_line_goes_over_the_file),
         cmocka_unit_test(minimal_is_one_job_with_the_values_of_debug),

@@ -448,6 +448,24 @@ static void a_preview_counts_what_is_done_and_changes_nothing(void **state)
     fixture_close(f);
 }
 
+static void a_preview_of_too_many_is_refused(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct msg_preview ask = { .project = "demo", .reps = 1, .reuse = REUSE_PARAMS };
+    struct buf configs = { 0 };
+
+    (void)state;
+    submit_all(p, submit_of("demo", 1), 1, 2);
+    add_configs(&configs, 1, CONFIGS_PER_CHUNK_MAX + 1);
+    ask.configs = buf_bytes(&configs);
+    peer_refused(p, MSG_PREVIEW, &ask, ERR_PROTOCOL);
+    buf_free(&configs);
+    assert_int_equal(preview(p, ask, 1, CONFIGS_PER_CHUNK_MAX).reused, 0);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void a_preview_of_anothers_project_tells_its_owner_only(void **state)
 {
     struct fixture *f = fixture_open();
@@ -535,7 +553,7 @@ static void a_job_that_waits_is_told_what_for(void **state)
     ask.sweep = target.sweep = submit_all(p, s, 1, 3).sweep;
     peer_ask(p, MSG_ASK_WHY, &ask, &why);
     assert_true(is_said(&why, "no worker is connected"));
-    assert_true(is_said(&why, "1 jobs of its sweep come before it"));
+    assert_true(is_said(&why, "1 job of its sweep comes before it"));
     w = worker_connect(f);
     peer_ask(p, MSG_ASK_WHY, &ask, &why);
     assert_true(is_said(&why, "n1: it needs 65 cpus, and there are 64"));
@@ -598,6 +616,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_preview_counts_what_is_done_and_changes_nothing),
+        cmocka_unit_test(a_preview_of_too_many_is_refused),
         cmocka_unit_test(a_preview_of_anothers_project_tells_its_owner_only),
         cmocka_unit_test(usage_counts_failures_too_and_not_twice),
         cmocka_unit_test(a_job_that_waits_is_told_what_for),
