@@ -105,12 +105,13 @@ static int check_folder(const char *path, struct statvfs *fs)
 {
     struct stat st;
 
-    if (stat(path, &st) < 0 || access(path, W_OK | X_OK) < 0 || statvfs(path, fs) < 0)
+    if (stat(path, &st) < 0)
         return -1;
-    if (S_ISDIR(st.st_mode))
-        return 0;
-    errno = ENOTDIR;
-    return -1;
+    if (!S_ISDIR(st.st_mode)) {
+        errno = ENOTDIR;
+        return -1;
+    }
+    return access(path, W_OK | X_OK) < 0 ? -1 : statvfs(path, fs);
 }
 
 /* there: the folder, or the one that it will be made in. */
@@ -125,8 +126,9 @@ static void say_folder(struct doctor *d, const char *path, const char *there)
 
     if (check_folder(there, &fs) < 0) {
         doctor_say(d, CHECK_PROBLEM,
-                   "name a folder that you can write into (scratch: in config.yaml)", "%s: %s",
-                   there, strerror(errno));
+                   "name a folder that you can write into (scratch: in config.yaml)", "%s: %s%s%s",
+                   path, strcmp(there, path) != 0 ? there : "",
+                   strcmp(there, path) != 0 ? ": " : "", strerror(errno));
         return;
     }
     free_bytes = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;

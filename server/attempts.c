@@ -203,7 +203,10 @@ static void history_add_live(struct job_evidence *evidence, enum attempt_state s
     evidence->any_live = true;
 }
 
-/* Looks at all attempts of the job; the one that published is the one that counts. */
+/*
+ * Looks at all attempts of the job; the one that published is the one that counts.  Of a batch
+ * that was lost only the first that had not ended pays: the others had not begun.
+ */
 static int job_gather(struct server *sv, struct job_row *job, struct history *h, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_JOB_ATTEMPTS, "i", job->id);
@@ -222,7 +225,8 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
             history_add_live(&h->evidence, state);
         } else if (stmt_int(s, 1) > job->forgiven) {
             h->last = state;
-            if (state == ATTEMPT_FAILED || state == ATTEMPT_LOST || state == ATTEMPT_SUPERSEDED)
+            if ((state == ATTEMPT_FAILED || state == ATTEMPT_LOST || state == ATTEMPT_SUPERSEDED) &&
+                stmt_int(s, 7) == 0)
                 history_add(h, s, state);
         }
     }

@@ -22,7 +22,8 @@ struct draining {
     const struct conn *conn;
     struct known *workers; /* by node */
     size_t n;
-    struct list names;
+    const char **names; /* in order, each once */
+    size_t n_names;
     bool undo;
     const char *last_changed; /* node */
     struct msg_drained *answer;
@@ -43,6 +44,30 @@ static int workers_load(struct draining *d, struct arena *a, struct err *e)
                                              .is_drained = stmt_int(s, 4) != 0 };
     }
     return rc;
+}
+
+static int compare_names(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+static void names_load(struct draining *d, struct arena *a, const struct list *names)
+{
+    size_t n = names->n;
+
+    d->names = arena_alloc(a, n * sizeof *d->names);
+    if (n > 0)
+        memcpy(d->names, names->items, n * sizeof *d->names);
+    qsort(d->names, n, sizeof *d->names, compare_names);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || strcmp(d->names[i], d->names[d->n_names - 1]) != 0)
+            d->names[d->n_names++] = d->names[i];
+}
+
+/* The workers stand by node: a node's next one needs no new look. */
+static bool is_same_node(const struct draining *d, size_t i)
+{
+    return i > 0 && strcmp(d->workers[i].node, d->workers[i - 1].node) == 0;
 }
 
 /* ---- may they? ---- */
@@ -75,9 +100,12 @@ static int refuse_unknown(const struct draining *d, const char *name, struct err
 static int check_name(const struct draining *d, const char *name, struct err *e)
 {
     const struct known *others = NULL;
+    bool is_it = false;
 
     for (size_t i = 0; i < d->n; i++) {
-        if (!nodes_name_matches(&d->sv->conf, name, d->workers[i].node))
+        if (!is_same_node(d, i))
+            is_it = nodes_name_matches(&d->sv->conf, name, d->workers[i].node);
+        if (!is_it)
             continue;
         if (is_own(d, &d->workers[i]))
             return 0;
@@ -90,12 +118,10 @@ static int check_name(const struct draining *d, const char *name, struct err *e)
                    others->node, others->user);
 }
 
-static bool is_named(const struct draining *d, const struct known *w)
+static bool is_named(const struct draining *d, const char *node)
 {
-    const char *const *name = d->names.items;
-
-    for (size_t i = 0; i < d->names.n; i++)
-        if (nodes_name_matches(&d->sv->conf, name[i], w->node))
+    for (size_t i = 0; i < d->n_names; i++)
+        if (nodes_name_matches(&d->sv->conf, d->names[i], node))
             return true;
     return false;
 }
@@ -116,11 +142,15 @@ static int drain_worker(struct draining *d, const struct known *w, struct err *e
 
 static int drain_named(struct draining *d, struct err *e)
 {
+    bool is_it = false;
+
     for (size_t i = 0; i < d->n; i++) {
         const struct known *w = &d->workers[i];
         int64_t running = 0;
 
-        if (!is_own(d, w) || !is_named(d, w))
+        if (!is_same_node(d, i))
+            is_it = is_named(d, w->node);
+        if (!is_own(d, w) || !is_it)
             continue;
         if (w->is_drained == d->undo && drain_worker(d, w, e) < 0)
             return -1;
@@ -133,10 +163,8 @@ static int drain_named(struct draining *d, struct err *e)
 
 static int drain_all(struct draining *d, struct err *e)
 {
-    const char *const *name = d->names.items;
-
-    for (size_t i = 0; i < d->names.n; i++)
-        if (check_name(d, name[i], e) < 0)
+    for (size_t i = 0; i < d->n_names; i++)
+        if (check_name(d, d->names[i], e) < 0)
             return -1;
     return drain_named(d, e);
 }
@@ -145,11 +173,10 @@ int handle_drain(struct server *sv, struct ask *ask, const void *request, void *
                  struct err *e)
 {
     const struct msg_drain *req = request;
-    struct draining d = {
-        .sv = sv, .conn = ask->conn, .names = req->nodes, .undo = req->undo, .answer = reply
-    };
+    struct draining d = { .sv = sv, .conn = ask->conn, .undo = req->undo, .answer = reply };
     int rc = workers_load(&d, ask->arena, e);
 
+    names_load(&d, ask->arena, &req->nodes);
     if (rc == 0)
         rc = drain_all(&d, e);
     if (rc == 0 && d.answer->nodes > 0) {

@@ -192,6 +192,21 @@ static int settle_held(struct registering *r, const struct held *h, struct err *
     return 0;
 }
 
+/* Work for a turn: a cancel in the turn of the registration found no connection to tell it on. */
+static int stop_unwanted(struct server *sv, int64_t worker, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_UNWANTED_LIVE, "i", worker);
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        struct token token;
+
+        stmt_token(s, 0, &token);
+        attempt_stop(sv, worker, &token);
+    }
+    return rc;
+}
+
 /*
  * After the commit: from here on the connection stands for the worker.  Another one of the
  * same worker is a dead one that was not noticed yet.
@@ -211,6 +226,7 @@ static void take_over(struct server *sv, int64_t conn)
     c->registering = 0;
     lease_connected(sv, c->worker);
     turn_add_work(sv->turn, recall_unwanted, c->worker);
+    turn_add_work(sv->turn, stop_unwanted, c->worker);
     turn_want_schedule(sv);
 }
 
@@ -236,7 +252,7 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     for (size_t i = 0; i < req->attempts.n; i++)
         if (settle_held(&r, &held[i], e) < 0)
             return -1;
-    if (tally_flush(sv, &r.tally, e) < 0)
+    if (tally_flush(sv, &r.tally, e) < 0 || recall_at_registration(sv, ask->conn, r.worker, e) < 0)
         return -1;
     ask->conn->registering = r.worker;
     turn_after(sv, take_over, ask->conn->number);

@@ -12,9 +12,8 @@ struct order {
     size_t n, capacity;
 };
 
-static void order_send(struct server *sv, int64_t worker, struct order *o)
+static void order_send(struct server *sv, const struct conn *c, struct order *o)
 {
-    struct conn *c = conn_of_worker(sv, worker);
     struct msg_recall body = { { o->tokens, o->n } };
 
     if (o->n > 0 && c != NULL)
@@ -22,8 +21,8 @@ static void order_send(struct server *sv, int64_t worker, struct order *o)
     o->n = 0;
 }
 
-/* marked: a statement that marks attempts of that worker, and returns their tokens. */
-static int send_marked(struct server *sv, int64_t worker, struct stmt *marked, struct err *e)
+/* marked: a statement that marks attempts, and returns their tokens; c: of their worker, or NULL */
+static int send_on(struct server *sv, const struct conn *c, struct stmt *marked, struct err *e)
 {
     struct order o = { 0 };
     int rc;
@@ -32,11 +31,16 @@ static int send_marked(struct server *sv, int64_t worker, struct stmt *marked, s
         mem_grow((void **)&o.tokens, &o.capacity, o.n, sizeof *o.tokens);
         stmt_token(marked, 0, &o.tokens[o.n++].token);
         if (o.n == RECALL_AT_ONCE)
-            order_send(sv, worker, &o);
+            order_send(sv, c, &o);
     }
-    order_send(sv, worker, &o);
+    order_send(sv, c, &o);
     free(o.tokens);
     return rc;
+}
+
+static int send_marked(struct server *sv, int64_t worker, struct stmt *marked, struct err *e)
+{
+    return send_on(sv, conn_of_worker(sv, worker), marked, e);
 }
 
 /* A worker that is away is asked when it is back. */
@@ -82,4 +86,9 @@ int recall_some(struct server *sv, int64_t worker, int64_t sweep, int64_t proces
 int recall_unwanted(struct server *sv, int64_t worker, struct err *e)
 {
     return send_marked(sv, worker, db_ask(sv->db, SQL_RECALL_UNWANTED, "i", worker), e);
+}
+
+int recall_at_registration(struct server *sv, const struct conn *c, int64_t worker, struct err *e)
+{
+    return send_on(sv, c, db_ask(sv->db, SQL_RECALL_UNWANTED, "i", worker), e);
 }

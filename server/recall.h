@@ -18,5 +18,8 @@ int recall_some(struct server *sv, int64_t worker, int64_t sweep, int64_t proces
 
 /* Work for a turn, when a worker is back: what was paused or drained while it was away. */
 int recall_unwanted(struct server *sv, int64_t worker, struct err *e);
+/* The same on a connection that does not stand for the worker yet: before the worker is told that
+ * it is registered, and starts what it holds. */
+int recall_at_registration(struct server *sv, const struct conn *c, int64_t worker, struct err *e);
 
 #endif

@@ -300,14 +300,39 @@ static int assign_batch(struct pass *p, int64_t worker, struct queued *q, size_t
     return 0;
 }
 
+/*
+ * How many share the process that begins with this job.  What was given back goes out in smaller
+ * groups each time: a command that fails at once takes few others along.
+ */
+static size_t group_size(const struct queued *first, size_t batch)
+{
+    size_t n = first->attempts < 32 ? batch >> first->attempts : 0;
+
+    return n > 0 ? n : 1;
+}
+
+/* How many of the n jobs so many processes take; *processes: how many that makes. */
+static size_t group_end(const struct queued *q, size_t n, size_t batch, int64_t *processes)
+{
+    int64_t most = *processes;
+    size_t end = 0;
+
+    for (*processes = 0; end < n && *processes < most; ++*processes)
+        end += group_size(&q[end], batch);
+    return end < n ? end : n;
+}
+
 static int assign_all(struct pass *p, int64_t worker, struct queued *q, size_t n, size_t batch,
                       struct err *e)
 {
-    for (size_t i = 0; i < n; i += batch) {
+    size_t size;
+
+    for (size_t i = 0; i < n; i += size) {
         size_t left = n - i;
 
+        size = group_size(&q[i], batch);
         if (batch == 1 ? assign(p, worker, &q[i], SCHEMA_NONE, e) < 0
-                       : assign_batch(p, worker, &q[i], left < batch ? left : batch, e) < 0)
+                       : assign_batch(p, worker, &q[i], left < size ? left : size, e) < 0)
             return -1;
     }
     return 0;
@@ -351,18 +376,20 @@ static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processe
     size_t max = (size_t)(most * batch);
     struct queued *queued = arena_alloc(p->arena, max * sizeof *queued);
     struct sweep_work work = { 0 };
-    size_t n;
+    size_t taken, n;
 
-    if (take_head(p, sweep, max, queued, &n, e) < 0)
+    if (take_head(p, sweep, max, queued, &taken, e) < 0)
         return -1;
-    if (n == 0)
+    if (taken == 0)
         return 0;
+    n = group_end(queued, taken, (size_t)batch, &most);
+    p->is_cut |= n < taken;
     if (sweep_work_load(p, sweep, &work, e) < 0 ||
         assign_all(p, c->worker, queued, n, (size_t)batch, e) < 0 ||
         db_run(p->sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(p->sv)) < 0)
         return -1;
     send_hand(p, c, &work, queued, n);
-    return processes_of((int64_t)n, batch);
+    return most;
 }
 
 static int deal_all(struct pass *p, const struct sched_hand *h, struct err *e)

@@ -8,8 +8,12 @@
 #define SQL_ATTEMPTS(X)                                                                            \
     X(SQL_JOB_LOAD, "SELECT sweep, no, state, cancelled, held, forgiven,"                          \
                     " queue_order IS NOT NULL, attempt FROM job WHERE id = ?")                     \
-    X(SQL_JOB_ATTEMPTS, "SELECT state, no, id, cause, exit_code, signal, reason FROM attempt"      \
-                        " WHERE job = ? ORDER BY no")                                              \
+    /* the last column: of a batch that was lost, an earlier one was what it was at */             \
+    X(SQL_JOB_ATTEMPTS,                                                                            \
+      "SELECT state, no, id, cause, exit_code, signal, reason, state = 8 AND batch < id"           \
+      " AND EXISTS(SELECT 1 FROM attempt b WHERE b.id >= a.batch AND b.id < a.id"                  \
+      " AND b.batch = a.batch AND (b.state <= 3 OR b.state = 8))"                                  \
+      " FROM attempt a WHERE job = ? ORDER BY no")                                                 \
     X(SQL_JOB_UPDATE, "UPDATE job SET state = ?2, queue_order = ?3, version = ?4, ended_at = ?5,"  \
                       " attempt = ?6, reason = ?7 WHERE id = ?1")                                  \
     X(SQL_JOB_CANCEL, "UPDATE job SET cancelled = ?2 WHERE id = ?1")                               \
@@ -48,6 +52,9 @@
     X(SQL_METRIC_SET, "INSERT OR REPLACE INTO metric(attempt, name, value, step, least, most, n)"  \
                       " VALUES(?, ?, ?, ?, ?, ?, ?)")                                              \
     X(SQL_LIVE_OF_WORKER, "SELECT id, token, state FROM attempt WHERE worker = ? AND state <= 3")  \
+    X(SQL_UNWANTED_LIVE,                                                                           \
+      "SELECT a.token FROM attempt a JOIN job j ON j.id = a.job"                                   \
+      " WHERE a.worker = ? AND a.state <= 3 AND (j.cancelled = 1 OR j.state >= 4)")                \
     X(SQL_LIVE_WORKERS, "SELECT DISTINCT worker FROM attempt WHERE state <= 3")                    \
     X(SQL_RIVALS, "SELECT id, token, worker, started_at FROM attempt"                              \
                   " WHERE job = ? AND id <> ? AND state <= 3")                                     \

@@ -23,7 +23,9 @@ enum {
     /* A runner that does not say what it runs (stopped, or its disk hangs) is not waited for. */
     MUTE_MAX_MS = 5 * 1000,
     /* A folder that does not say whose it is: by now, nobody's. */
-    NAMELESS_MAX_S = 60 * 60
+    NAMELESS_MAX_S = 60 * 60,
+    /* A checkpoint never says, and another server's job may have to wait for its turn. */
+    CHECKPOINT_MAX_S = 24 * 60 * 60
 };
 
 static bool is_in(int dir_fd, const char *name)
@@ -58,9 +60,10 @@ bool adopt_move_to_ended(struct agent *ag, const char *hex)
     return is_there && renameat(ag->scratch.run_fd, hex, ag->scratch.ended_fd, hex) == 0;
 }
 
-bool adopt_end_for_runner(struct agent *ag, const struct attempt *a, const char *reason)
+bool adopt_end_for_runner(struct agent *ag, const struct attempt *a, enum attempt_event event,
+                          const char *reason)
 {
-    const struct outcome x = { .event = EV_LOSE,
+    const struct outcome x = { .event = (int)event,
                                .exit_code = SCHEMA_NONE,
                                .signal = SCHEMA_NONE,
                                .reason = reason,
@@ -193,23 +196,26 @@ int adopt_read_order(int dir_fd, const char *hex, struct arena *a, struct order 
     return rc;
 }
 
-static bool is_old(int dir_fd, const char *name)
+static bool is_old(int dir_fd, const char *name, time_t max_s)
 {
     struct stat st;
 
-    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           st.st_mtime + NAMELESS_MAX_S < time(NULL);
+    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime + max_s < time(NULL);
 }
 
 /* Scratch may be shared with an agent of another server. */
 static bool is_of_ours(const struct agent *ag, int dir_fd, const char *hex)
 {
-    struct arena *a = arena_create();
+    struct arena *a;
     struct order order;
-    bool ours = adopt_read_order(dir_fd, hex, a, &order) == 0
-                    ? strcmp(order.server_id, ag->server_id) == 0
-                    : is_old(dir_fd, hex);
+    bool ours;
 
+    if (dir_fd == ag->scratch.checkpoints_fd)
+        return is_old(dir_fd, hex, CHECKPOINT_MAX_S);
+    a = arena_create();
+    ours = adopt_read_order(dir_fd, hex, a, &order) == 0
+               ? strcmp(order.server_id, ag->server_id) == 0
+               : is_old(dir_fd, hex, NAMELESS_MAX_S);
     arena_destroy(a);
     return ours;
 }

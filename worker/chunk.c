@@ -98,22 +98,28 @@ int chunk_make(const struct order_run *run, const char *run_path, struct arena *
 {
     size_t n = chunk_count(run);
     struct value *items = arena_alloc(a, n * sizeof *items);
-    struct buf command = { 0 };
-    int result = 0;
 
-    for (size_t i = 0; result == 0 && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct assignment *x = chunk_at(run, i);
         struct value params;
 
-        result = read_params(x, a, &params, e);
-        if (result == 0)
-            result = compare_command(run->order.work.work.command, &params, &command, e);
-        if (result == 0)
-            items[i] = describe(x, &params, run_path, a);
+        if (read_params(x, a, &params, e) < 0)
+            return -1;
+        items[i] = describe(x, &params, run_path, a);
     }
-    buf_free(&command);
     *chunk = (struct value){ .type = VALUE_LIST };
     chunk->list.items = items;
     chunk->list.n = n;
+    return 0;
+}
+
+int chunk_check_command(const char *command, const struct value *chunk, struct err *e)
+{
+    struct buf first = { 0 };
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < chunk->list.n; i++)
+        result = compare_command(command, value_get(&chunk->list.items[i], "params"), &first, e);
+    buf_free(&first);
     return result;
 }

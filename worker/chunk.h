@@ -14,9 +14,10 @@ size_t chunk_count(const struct order_run *run);
 /* The first is that of run->order. */
 const struct assignment *chunk_at(const struct order_run *run, size_t i);
 
-/* Everything in a; run_path: the folder with the attempts' folders.  ERR_USAGE when the command is
- * not the same for all. */
+/* Everything in a; run_path: the folder with the attempts' folders. */
 int chunk_make(const struct order_run *run, const char *run_path, struct arena *a,
                struct value *chunk, struct err *e);
+/* ERR_USAGE when the command is not the same for all. */
+int chunk_check_command(const char *command, const struct value *chunk, struct err *e);
 
 #endif

@@ -227,14 +227,48 @@ static bool is_stale(const struct batch *b)
 }
 
 /* What it left for its next attempt is kept before it is told. */
-static void lose(struct agent *ag, struct attempt *a)
+static void end_orphan(struct agent *ag, struct attempt *a, enum attempt_event event,
+                       const char *reason)
 {
-    if (a->phase != PHASE_ORPHANED)
-        return;
-    if (!a->is_stale && adopt_end_for_runner(ag, a, "runner-lost"))
+    if (event == EV_RECALL) /* its process did, but not it */
+        a->started_at = 0;
+    if (!a->is_stale && adopt_end_for_runner(ag, a, event, reason))
         flow_ended(ag, a);
     else
-        flow_decide(ag, a, EV_LOSE, a->is_stale ? "the machine was restarted" : "runner-lost");
+        flow_decide(ag, a, event, reason);
+}
+
+static void lose(struct agent *ag, struct attempt *a)
+{
+    if (a->phase == PHASE_ORPHANED)
+        end_orphan(ag, a, EV_LOSE, a->is_stale ? "the machine was restarted" : "runner-lost");
+}
+
+static void give_back(struct agent *ag, struct attempt *a)
+{
+    if (a->phase == PHASE_ORPHANED)
+        end_orphan(ag, a, EV_RECALL, "its process was lost before it came to this job");
+}
+
+static struct attempt *first_orphaned(const struct batch *b)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&b->members, at, after))
+        if (RING_ITEM(at, struct attempt, mate)->phase == PHASE_ORPHANED)
+            return RING_ITEM(at, struct attempt, mate);
+    return NULL;
+}
+
+/* It was at the first one of those that had not ended. */
+static void lose_members(struct agent *ag, struct batch *b)
+{
+    struct attempt *first = first_orphaned(b);
+
+    b->is_held = true;
+    if (first != NULL)
+        lose(ag, first);
+    flow_each_member(ag, b, give_back);
 }
 
 static void on_orphan_timer(uv_timer_t *timer)
@@ -250,7 +284,7 @@ static void on_orphan_timer(uv_timer_t *timer)
         if (!is_stale(b) && reap_kill(&token) > 0)
             continue;
         ring_remove(&b->orphan);
-        flow_each_member(ag, b, lose);
+        lose_members(ag, b);
         if (is_shared)
             flow_add_leftover(ag, &token);
     }

@@ -81,7 +81,8 @@ extern const struct runner_events adopt_runner_events;
 /* A runner that died between writing the outcome and moving the folder had nothing else to do. */
 bool adopt_move_to_ended(struct agent *ag, const char *hex);
 /* Ends an attempt as its runner would, if it left a checkpoint: it lies in ended/ then. */
-bool adopt_end_for_runner(struct agent *ag, const struct attempt *a, const char *reason);
+bool adopt_end_for_runner(struct agent *ag, const struct attempt *a, enum attempt_event event,
+                          const char *reason);
 int adopt_read_order(int dir_fd, const char *hex, struct arena *a, struct order *order);
 /* The lists of the order say on which processors and GPUs it runs. */
 void adopt_take_slots(struct agent *ag, struct slot_item *s, const struct order *order);

@@ -153,7 +153,8 @@ static void note_failure(const struct keeper *k, struct watched *w, const struct
     w->retry_ms = w->retry_ms == 0                 ? RETRY_MS
                   : 2 * w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS
                                                    : 2 * w->retry_ms;
-    w->due_ms = units_monotonic_ms() + w->retry_ms;
+    /* A job that writes all the time would make us copy all the time. */
+    w->due_ms = units_monotonic_ms() + (e->kind == ERR_BUSY ? w->every_ms : w->retry_ms);
 }
 
 /* ---- a copy ---- */

@@ -350,12 +350,14 @@ static void blame(struct mates *m, struct mate *mate, const struct outcome *proc
 static void end_open(struct mates *m, struct mate *mate, const struct outcome *process,
                      bool is_first)
 {
-    if (mate->is_stopped)
+    if (mate->is_stopped) {
         cancel_mate(mate);
-    else if (is_first)
+        mate->outcome.started_at = is_first ? m->since_ms : mate->outcome.ended_at;
+    } else if (is_first) {
         blame(m, mate, process);
-    else
+    } else {
         end_mate(mate, EV_RECALL, "its process ended before it came to this job");
+    }
 }
 
 /* It went well, but does not know that it should report. */

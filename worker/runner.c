@@ -170,9 +170,11 @@ static void start_batch(struct runner *r, const struct order_run *run)
 
     mates_begin(&r->mates, &r->scratch, run, &process);
     if (chunk_make(run, run_path, r->arena, &chunk, &e) < 0)
-        refuse_batch(r, EV_FAIL, e.text);
+        refuse_batch(r, EV_LOSE, e.text);
     else if (mates_make_folders(&r->mates, &r->spares, run, &chunk, &e) < 0)
         refuse_batch(r, EV_LOSE, e.text);
+    else if (chunk_check_command(run->order.work.work.command, &chunk, &e) < 0)
+        refuse_batch(r, EV_FAIL, e.text); /* with their folders, to be published as failed */
     else if (!start_process(r, &process, &chunk))
         refuse_batch(r, r->job.outcome.event, r->job.outcome.reason);
     else

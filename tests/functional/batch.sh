@@ -281,6 +281,24 @@ runner_killed() {
 }
 it 'kill -9 of the runner loses what was not reported, which runs again' runner_killed
 
+runner_killed_often() {
+    write_walk 'if a == 2: gate("never")'
+    write_sweep often 4
+    id=$(submit often.yaml)
+    until ended "$id"; do
+        pid=$(pid_of "$id.2")
+        if [ -n "$pid" ] && [ -e "/proc/$pid" ]; then
+            kill_hard "$(runner_of "$pid")"
+            wait_until 10 gone "$pid"
+        fi
+        sleep 0.05
+    done
+    [ "$(states "$id")" = dfdd ]
+    for job in 1 3 4; do published_as_own often "$id.$job"; done
+    nothing_left
+}
+it 'kill -9 of the runner again and again fails the job that it was at, and no other' runner_killed_often
+
 all_killed() {
     write_walk 'if a == 2 and job["restart"] == 0: gate("never")'
     write_sweep allkilled 4

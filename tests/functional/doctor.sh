@@ -150,11 +150,22 @@ memory() {
     echo 'scratch: /dev/shm' >"$XDG_CONFIG_HOME/ludwig/config.yaml"
     diagnose 0
     said scratch note 'in memory'
-    echo 'scratch: /nowhere/at/all' >"$XDG_CONFIG_HOME/ludwig/config.yaml"
-    diagnose 1
-    said scratch problem 'No such file'
 }
-it 'scratch in memory is a note, scratch that is not there a problem' memory
+it 'scratch in memory is a note' memory
+
+scratch() {
+    echo "scratch: $TEST_TMP/yet/to/be/made" >"$XDG_CONFIG_HOME/ludwig/config.yaml"
+    diagnose 0
+    json "$TEST_TMP/doctor" 'any(f["check"] == "scratch" and "/yet/to/be/made" in f["found"] for f in d["checks"])'
+    [ ! -e "$TEST_TMP/yet" ]
+    echo "scratch: $PWD/sweep.yaml/below" >"$XDG_CONFIG_HOME/ludwig/config.yaml"
+    diagnose 1
+    said scratch problem 'Not a directory'
+    echo "scratch: $PWD/sweep.yaml" >"$XDG_CONFIG_HOME/ludwig/config.yaml"
+    diagnose 1
+    said scratch problem 'Not a directory'
+}
+it 'scratch that is yet to be made is looked at where it will be' scratch
 
 narrow() {
     status=0

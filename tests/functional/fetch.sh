@@ -91,6 +91,21 @@ missing() {
 }
 it 'a result that is gone from the share is told, and the rest is copied' missing
 
+unreadable() {
+    run=$SHARE/$(job 1.1 'j["run_path"]')
+    (cd "$run" && mkdir -p "a/$(printf 'd/%.0s' {1..250})")
+    echo whole >"$run/z"
+    status=0
+    ludwig fetch 1 unreadable >out 2>err || status=$?
+    rm -r "${run:?}/a" "${run:?}/z"
+    [ $status = 1 ]
+    grep -q '^1 job in unreadable: .*, 1 could not be read$' out
+    [ "$(grep -c '^note: not copied: .*deep' err)" = 1 ]
+    [ -n "$(find unreadable -name z)" ]
+    [ "$(find unreadable -name weights | wc -l)" = 2 ]
+}
+it 'what cannot be read is told, and the rest is copied' unreadable
+
 interrupted() {
     # Another fetch holds the folder.
     mkdir held
@@ -102,7 +117,7 @@ interrupted() {
     wait $! || true
     # What a fetch that was killed had begun.
     mkdir -p held/runs/param_001
-    echo half >held/runs/param_001/.ludwig-fetch.part
+    echo half >held/runs/param_001/.ludwig-fetch.0123456789abcdef0123456789abcdef.part
     ludwig fetch 1 held
     diff -r --no-dereference demo-1 held
 }

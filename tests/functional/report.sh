@@ -63,13 +63,23 @@ shared() {
     ludwig report --job 7.14 --failed='out of "luck"'
     ludwig report --failed 'no luck' --job 7.14 loss=3
     ludwig report --failed 'loss = nan' --job 7.14
+    ludwig report --failed 'signal=SIGSEGV' --job 7.14
     printf '%s\n' '{"job": "7.13", "accuracy": 0.5, "step": 1}' \
         '{"job": "7.13", "accuracy": 0.9}' '{"job": "7.13", "done": true}' \
         '{"job": "7.14", "failed": ""}' '{"job": "7.14", "failed": "out of \"luck\""}' \
         '{"job": "7.14", "loss": 3}' '{"job": "7.14", "failed": "no luck"}' \
-        '{"job": "7.14", "failed": "loss = nan"}' | cmp - "$LUDWIG_METRICS"
+        '{"job": "7.14", "failed": "loss = nan"}' \
+        '{"job": "7.14", "failed": "signal=SIGSEGV"}' | cmp - "$LUDWIG_METRICS"
 }
 it 'of a chunk each job is reported by itself, measures before its end' shared
+
+long_reason() {
+    chunk
+    reset
+    ludwig report --job 7.14 --failed="$(python3 -c 'print("x" + 700 * "\u00e4")')"
+    json "$LUDWIG_METRICS" 'd["failed"] == "x" + 499 * "\u00e4"'
+}
+it 'a reason that is too long is cut, between characters' long_reason
 
 shared_mistakes() {
     chunk

@@ -134,7 +134,10 @@ where() {
     [ "$(of 'reason = null')" = '[3, 7]' ]
     ludwig results 1 --where 'x = 5' >out
     grep -q '^1 of 3 configurations$' out
-    grep -qE '^\* +param_003' out
+    grep -qE '^\* +param_003 +5 ' out
+    ludwig results 1 --where 'x = 5' --csv >out
+    grep -q '^param_name,x,n,' out
+    grep -q '^param_003,5,3,' out
     ludwig results 1 --where 'x = 8' >out
     [ "$(head -n 1 out)" = 'no configuration matches' ]
     not grep -q CONFIGURATION out
@@ -278,6 +281,17 @@ END
     [ "$(sed 's/\x1b\[[0-9;]*m//g; s/\r//' out | grep -v / | awk '{ if (length($0) > n) n = length($0) } END { print n }')" -le 80 ]
 }
 it 'a table fits the terminal, with the measure that counts first' narrow
+
+unmeasured() {
+    printf 'project: unmeasured\ncommand: "true"\nsource: []\nparams: {x: [3, 1, 2]}\n' >unmeasured.yaml
+    id=$(timeout 100 ludwig submit unmeasured.yaml --wait)
+    ludwig results "$id" --top 2 >out 2>err
+    [ "$(grep -oE 'param_00[123]' out | tr '\n' ' ')" = 'param_001 param_002 ' ]
+    grep -q '^note: no job has reported a measure' err
+    [ "$(wc -l <err)" = 1 ]
+    [ "$(ludwig results "$id" --top 2 --json 2>err | json - '[r["params"]["x"] for r in d["results"]]')" = '[3, 1]' ]
+}
+it '--top without a measure lists the first, with a note' unmeasured
 
 diverged() {
     cat >nan.sh <<'END'

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "client/aggregate.h"
 #include "client/results_out.h"
@@ -553,6 +554,77 @@ static void deviations_decide_how_many_digits_are_shown(void **state)
     }
 }
 
+static void a_filter_leaves_the_columns_that_vary_in_all(void **state)
+{
+    static const bool keep[] = { false, true };
+    struct results_view v = { .ranked_by = -1, .best = -1, .n = 1 };
+    struct aggregate g;
+    struct buf out = { 0 };
+
+    (void)state;
+    aggregate_init(&g);
+    add(&g, "param_001", "{\"lr\":1}", JOB_DONE, NULL, 0);
+    add(&g, "param_002", "{\"lr\":2}", JOB_DONE, NULL, 0);
+    v.varying = aggregate_varying(&g);
+    aggregate_keep(&g, keep);
+    aggregate_finish(&g);
+    v.aggregate = &g;
+    results_add_table(&out, &v, 80, false);
+    assert_string_equal(buf_text(&out), "  CONFIGURATION  lr  N\n  param_002       2  1\n");
+    buf_free(&out);
+    aggregate_free(&g);
+}
+
+/* Of many configurations, the widest cells last. */
+static void fill_many(struct aggregate *g, int n_configs, int n_measures)
+{
+    for (int i = 0; i < n_configs; i++)
+        for (int k = 0; k < n_measures; k++) {
+            char name[32], measure[32], params[64];
+
+            snprintf(name, sizeof name, "param_%03d", i);
+            snprintf(measure, sizeof measure, "m%d", k);
+            snprintf(params, sizeof params, "{\"x\":%d}", i * i);
+            add(g, name, params, JOB_DONE, measure, (double)i * i * i + k / 8.0);
+        }
+    aggregate_finish(g);
+}
+
+static double seconds_of_table(const struct results_view *v, size_t width, struct buf *out)
+{
+    clock_t start = clock();
+
+    results_add_table(out, v, width, false);
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+static void what_does_not_fit_takes_no_longer_than_what_is_shown(void **state)
+{
+    enum { N = 2000, N_MEASURES = 40 };
+    struct results_view v = { .n_metrics = N_MEASURES, .ranked_by = 0, .best = -1, .n = N };
+    size_t metrics[N_MEASURES];
+    struct aggregate g;
+    struct buf all = { 0 }, narrow = { 0 };
+    double all_s, narrow_s;
+
+    (void)state;
+    aggregate_init(&g);
+    fill_many(&g, N, N_MEASURES);
+    for (size_t i = 0; i < N_MEASURES; i++)
+        metrics[i] = i;
+    v.aggregate = &g;
+    v.metrics = metrics;
+    v.varying = aggregate_varying(&g);
+    all_s = seconds_of_table(&v, SIZE_MAX, &all);
+    narrow_s = seconds_of_table(&v, 80, &narrow);
+    if (narrow_s > 2 * all_s)
+        fail_msg("%g s, where all of it takes %g s", narrow_s, all_s);
+    assert_in_range(longest_line(buf_text(&narrow)), 60, 80);
+    buf_free(&all);
+    buf_free(&narrow);
+    aggregate_free(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -572,6 +644,8 @@ int main(void)
         cmocka_unit_test(a_narrow_terminal_shows_as_many_measures_as_fit),
         cmocka_unit_test(a_terminal_shows_whole_numbers_of_six_digits_and_no_more_than_fits),
         cmocka_unit_test(a_row_says_what_became_of_the_other_jobs),
+        cmocka_unit_test(a_filter_leaves_the_columns_that_vary_in_all),
+        cmocka_unit_test(what_does_not_fit_takes_no_longer_than_what_is_shown),
         cmocka_unit_test(deviations_decide_how_many_digits_are_shown),
     };
 

@@ -369,13 +369,65 @@ static void what_an_interrupted_copy_left_is_replaced(void **state)
     char *to, *part;
 
     put(p, "demo/file", "whole");
-    put(p, "to/.ludwig-fetch.part", "hal");
+    put(p, "to/.ludwig-fetch.0123456789abcdef0123456789abcdef.part", "hal");
     c = open_copy(p, &to);
     assert_int_equal(copy_path(c, "demo/file", 5, &e), 1);
-    part = path_join(to, ".ludwig-fetch.part");
+    part = path_join(to, ".ludwig-fetch.0123456789abcdef0123456789abcdef.part");
     assert_int_equal(access(part, F_OK), -1);
     copy_close(c);
     free(part);
+    free(to);
+}
+
+static void a_saved_file_may_have_any_name(void **state)
+{
+    struct place *p = *state;
+    struct err e = { 0 };
+    struct buf text = { 0 };
+    struct copy *c;
+    char *to;
+
+    put(p, "demo/x/.ludwig-fetch.part", "saved");
+    put(p, "demo/x/other", "too");
+    c = open_copy(p, &to);
+    assert_int_equal(copy_path(c, "demo/x", 5, &e), 1);
+    assert_int_equal(copy_counts(c)->copied, 2);
+    get(p, "to/x/.ludwig-fetch.part", &text);
+    assert_string_equal(buf_text(&text), "saved");
+    copy_close(c);
+    buf_free(&text);
+    free(to);
+}
+
+static void count_unread(void *context, const struct err *why)
+{
+    *(int *)context += strstr(why->text, "folders deep") != NULL;
+}
+
+static void what_cannot_be_read_is_told_and_the_rest_is_copied(void **state)
+{
+    struct place *p = *state;
+    struct buf deep = { 0 };
+    struct err e = { 0 };
+    struct copy *c;
+    char *to;
+    int n_unread = 0;
+
+    buf_add_str(&deep, "demo/x/a");
+    for (int i = 0; i < 250; i++)
+        buf_add_str(&deep, "/d");
+    buf_add_str(&deep, "/file");
+    put(p, buf_text(&deep), "too deep");
+    put(p, "demo/x/a/file", "one");
+    put(p, "demo/x/z", "two");
+    c = open_copy(p, &to);
+    copy_on_unread(c, count_unread, &n_unread);
+    assert_int_equal(copy_path(c, "demo/x", 5, &e), 1);
+    assert_int_equal(n_unread, 1);
+    assert_int_equal(copy_counts(c)->unread, 1);
+    assert_int_equal(copy_counts(c)->copied, 2);
+    copy_close(c);
+    buf_free(&deep);
     free(to);
 }
 
@@ -413,6 +465,8 @@ int main(void)
         TEST(what_has_changed_is_copied_again),
         TEST(links_at_the_target_are_not_followed),
         TEST(what_an_interrupted_copy_left_is_replaced),
+        TEST(a_saved_file_may_have_any_name),
+        TEST(what_cannot_be_read_is_told_and_the_rest_is_copied),
         TEST(two_copies_into_one_folder_are_one_too_many),
     };
 

@@ -733,6 +733,27 @@ static void test_a_withdrawal_gives_nothing_back(void **state)
     expect_spent(s, 1, 1000, 800);
 }
 
+/* Both messages are there when the turn begins: the cancel finds no connection of the worker. */
+static void test_a_cancel_in_the_turn_of_the_registration_stops_the_attempt(void **state)
+{
+    struct scene *s = *state;
+    struct held held = { s->w.hand[0].token, ATTEMPT_RUNNING, 4000 };
+    struct target target = { s->sweep, 1, 1 };
+    struct msg_cancel body = { .targets = { &target, 1 } };
+
+    tell(&s->w, s->w.hand, EV_RUN);
+    leave(s);
+    s->w.reg.attempts = (struct list){ &held, 1 };
+    s->w.peer = peer_connect(s->f);
+    peer_hello(s->w.peer, "ludwig-worker");
+    peer_send(s->w.peer, MSG_REGISTER, &s->w.reg);
+    peer_send(s->client, MSG_CANCEL, &body);
+    listen_to(&s->w);
+    assert_int_equal(s->w.n_stopped, 1);
+    assert_true(token_equal(&s->w.stopped[0], &held.token));
+    peer_expect(s->client, MSG_CHANGED, NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -775,6 +796,7 @@ int main(void)
         TEST(test_a_lost_attempt_has_spent_until_it_was_lost_and_what_it_says_once_it_is_back),
         TEST(test_one_thought_lost_that_had_published_is_counted_by_its_own_report),
         TEST(test_a_withdrawal_gives_nothing_back),
+        TEST(test_a_cancel_in_the_turn_of_the_registration_stops_the_attempt),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

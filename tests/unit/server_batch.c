@@ -270,6 +270,43 @@ static void pausing_a_job_takes_its_whole_process_back(void **state)
     scene_close(s);
 }
 
+static void what_was_given_back_goes_out_in_smaller_groups(void **state)
+{
+    struct scene *s = scene_of(8, 8);
+
+    (void)state;
+    expect_processes(&s->w, 0, (size_t[]){ 8 }, 1);
+    for (size_t i = 1; i < 8; i++)
+        tell(&s->w, &s->w.hand[i], EV_RUN);
+    tell(&s->w, &s->w.hand[0], EV_FAIL);
+    leave(s); /* so that all the others are back when they are given out again */
+    let_leases_end(s);
+    join(s->f, &s->w, NULL, 0);
+    expect_processes(&s->w, 8, (size_t[]){ 4, 3 }, 2);
+    scene_close(s);
+}
+
+/* Its worker is lost so often that jobs that had begun each time would have failed. */
+static void of_a_lost_process_only_the_job_it_was_at_pays(void **state)
+{
+    struct scene *s = scene_of(64, 64);
+
+    (void)state;
+    for (int i = 0; i <= JOB_LOSSES_MAX; i++) {
+        for (size_t k = 0; k < s->w.n_hand; k++)
+            assert_false(token_is_zero(&s->w.hand[k].batch));
+        tell(&s->w, &s->w.hand[0], EV_RUN);
+        leave(s);
+        let_leases_end(s);
+        s->w.n_hand = 0;
+        join(s->f, &s->w, NULL, 0);
+    }
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_FAILED);
+    assert_int_equal(job_of(s->client, s->sweep, 2).state, JOB_QUEUED);
+    assert_int_equal(sweep_of(s->client, s->sweep).jobs.failed, 1);
+    scene_close(s);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -285,6 +322,8 @@ int main(void)
         cmocka_unit_test(what_was_not_reached_has_spent_nothing),
         cmocka_unit_test(surplus_is_taken_back_by_processes_that_have_not_started),
         cmocka_unit_test(pausing_a_job_takes_its_whole_process_back),
+        cmocka_unit_test(what_was_given_back_goes_out_in_smaller_groups),
+        cmocka_unit_test(of_a_lost_process_only_the_job_it_was_at_pays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

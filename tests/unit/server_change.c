@@ -202,6 +202,7 @@ static void what_a_worker_took_along_is_asked_for_when_it_is_back(void **state)
     ask_change(s->client, MSG_PAUSE, whole(s));
     s->w.reg.attempts = (struct list){ held, 3 };
     join(s->f, &s->w, NULL, 0);
+    assert_int_equal(s->w.n_recalled_first, 2);
     assert_int_equal(s->w.n_recalled, 2);
     assert_false(was_recalled(&s->w, &s->w.hand[0]));
     scene_close(s);
@@ -532,6 +533,7 @@ static void what_a_drained_worker_took_along_is_asked_for_when_it_is_back(void *
     assert_int_equal(drain_node(s->client, "n1", false).nodes, 1);
     s->w.reg.attempts = (struct list){ &held, 1 };
     join(s->f, &s->w, NULL, 0);
+    assert_int_equal(s->w.n_recalled_first, 1);
     assert_int_equal(s->w.n_recalled, 1);
     scene_close(s);
 }
@@ -555,6 +557,24 @@ static void a_group_drains_its_nodes(void **state)
     s->f->sv.conf.groups = (struct list){ 0 };
     peer_close(w2.peer);
     peer_close(w3.peer);
+    scene_close(s);
+}
+
+static void a_node_named_more_than_once_counts_once(void **state)
+{
+    const char *names[] = { "n2", "n1", "n2", "n1" };
+    struct msg_drain body = { .nodes = { names, 4 } };
+    struct scene *s = scene_of(2, true);
+    struct player w2 = { 0 };
+    struct msg_drained drained;
+
+    (void)state;
+    tell(&s->w, &s->w.hand[0], EV_RUN);
+    join(s->f, &w2, "n2", CPUS);
+    peer_ask(s->client, MSG_DRAIN, &body, &drained);
+    assert_int_equal(drained.nodes, 2);
+    assert_int_equal(drained.running, 1);
+    peer_close(w2.peer);
     scene_close(s);
 }
 
@@ -658,6 +678,7 @@ int main(void)
         cmocka_unit_test(a_drained_node_stays_drained_whoever_starts_anew),
         cmocka_unit_test(what_a_drained_worker_took_along_is_asked_for_when_it_is_back),
         cmocka_unit_test(a_group_drains_its_nodes),
+        cmocka_unit_test(a_node_named_more_than_once_counts_once),
         cmocka_unit_test(a_name_nobody_knows_is_refused_with_the_nearest_and_changes_nothing),
         cmocka_unit_test(only_admins_and_the_workers_own_user_drain_it),
         cmocka_unit_test(of_a_group_everybody_drains_their_own),

@@ -24,8 +24,18 @@ struct player {
     size_t n_stopped;
     struct token recalled[PLAYER_MAX];
     size_t n_recalled;
+    size_t n_recalled_first; /* of those, before it was told that it is registered */
     int64_t seq;
 };
+
+/* One may be asked for more than once: with its registration, and in the turn after. */
+static inline void keep_recalled(struct player *w, const struct token *token)
+{
+    for (size_t i = 0; i < w->n_recalled; i++)
+        if (token_equal(&w->recalled[i], token))
+            return;
+    w->recalled[w->n_recalled++] = *token;
+}
 
 static inline void keep(struct player *w, const struct envelope *m)
 {
@@ -55,7 +65,7 @@ static inline void keep(struct player *w, const struct envelope *m)
         read_body(w->peer, m, &order);
         items = order.tokens.items;
         for (size_t i = 0; i < order.tokens.n; i++)
-            w->recalled[w->n_recalled++] = items[i].token;
+            keep_recalled(w, &items[i].token);
     }
 }
 
@@ -100,6 +110,7 @@ static inline struct msg_registered join(struct fixture *f, struct player *w, co
         keep(w, &m);
     }
     assert_int_equal(m.type, MSG_REGISTERED);
+    w->n_recalled_first = w->n_recalled;
     read_body(w->peer, &m, &answer);
     listen_to(w);
     return answer;

@@ -523,8 +523,12 @@ static void a_batch_that_cannot_start_ends_as_a_whole(void **state)
     open_runner(&r, "runner");
     tell_batch_of(&r, MATES, "run --name {name}", 0);
     hear_all_ended(&r, "abcf");
-    for (size_t job = 0; job < MATES; job++)
+    for (size_t job = 0; job < MATES; job++) {
         assert_int_equal(event_of(&r, mate_hex[job]), EV_FAIL);
+        assert_true(site_has(/* it is published as a failed one */
+                             &r.site, arena_printf(r.site.arena, "scratch/ended/%s/" JOB_ORDER,
+                                                   mate_hex[job])));
+    }
     tell_run(&r, 'd', "/bin/true"); /* it is idle again */
     hear_started(&r, 'd');
     hear_ended(&r, 'd');
@@ -613,6 +617,24 @@ static void a_process_ends_when_nothing_it_has_left_is_wanted(void **state)
     assert_int_equal(event_of(&r, HEX_A), EV_CANCEL);
     assert_int_equal(event_of(&r, HEX_B), EV_DONE);
     assert_int_equal(event_of(&r, HEX_C), EV_CANCEL);
+    leave(&r);
+}
+
+static void a_stopped_job_that_never_began_took_no_time(void **state)
+{
+    struct runner_site r;
+    struct outcome a, b;
+
+    (void)state;
+    open_runner(&r, "runner");
+    tell_batch(&r, "sleep 0.05; exec sleep 1000");
+    for (const char *digit = "abc"; *digit != '\0'; digit++)
+        tell_stop(&r, *digit);
+    hear_all_ended(&r, "abcf");
+    a = outcome_of(&r, HEX_A);
+    b = outcome_of(&r, HEX_B);
+    assert_true(a.started_at > 0 && a.started_at <= a.ended_at);
+    assert_true(b.started_at > 0 && b.started_at == b.ended_at);
     leave(&r);
 }
 
@@ -751,6 +773,7 @@ int main(void)
         cmocka_unit_test(the_time_limit_is_that_of_all_jobs_together),
         cmocka_unit_test(one_job_can_be_stopped_and_the_others_go_on),
         cmocka_unit_test(a_process_ends_when_nothing_it_has_left_is_wanted),
+        cmocka_unit_test(a_stopped_job_that_never_began_took_no_time),
         cmocka_unit_test(a_process_ends_when_its_last_wanted_job_is_reported),
         cmocka_unit_test(a_process_that_dies_at_a_stopped_job_gives_the_others_back),
         cmocka_unit_test(the_next_agent_hears_which_jobs_are_left),
