@@ -21,7 +21,7 @@ static int verdict_as_user(const char *scratch)
 {
     struct doctor d = { .arena = arena_create(), .check = "scratch", .has_endpoint = true };
     pid_t pid = fork();
-    int status;
+    int status = 0;
 
     d.conf.scratch = scratch;
     d.endpoint.embedded = true;
