@@ -32,14 +32,15 @@ struct doctor {
     size_t n, capacity;
 
     struct conf conf;
-    bool has_conf; /* it could be read */
     struct endpoint endpoint;
-    bool has_endpoint;
     struct rpc rpc;
+    struct list nodes; /* struct node_info, when connected */
+    const char *share; /* as this machine sees it, when it is known */
+
+    bool has_conf; /* it could be read */
+    bool has_endpoint;
     bool is_connected;
-    struct list nodes;  /* struct node_info, when connected */
     bool has_all_nodes; /* else there may be more than these */
-    const char *share;  /* as this machine sees it, when it is known */
     bool has_share;     /* it is there */
 };
 
