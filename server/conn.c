@@ -114,7 +114,7 @@ static size_t count_of(const struct conns *l, uid_t uid)
     return count;
 }
 
-static int check_welcome(struct server *sv, int fd, uid_t *uid, struct err *e)
+static int ask_kernel(int fd, uid_t *uid, struct err *e)
 {
     struct ucred peer;
     socklen_t n = sizeof peer;
@@ -122,19 +122,24 @@ static int check_welcome(struct server *sv, int fd, uid_t *uid, struct err *e)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
         return err_sys(e, "ask the kernel who connected");
     *uid = peer.uid;
-    if (!identity_is_known(peer.uid))
-        return err_set(e, ERR_DENIED, "the kernel cannot say who you are (uid %u)", peer.uid);
+    return 0;
+}
+
+static int check_welcome(struct server *sv, uid_t uid, struct err *e)
+{
+    if (!identity_is_known(uid))
+        return err_set(e, ERR_DENIED, "the kernel cannot say who you are (uid %u)", uid);
     if (sv->is_leaving)
         return err_set(e, ERR_UNREACHABLE, "ludwigd is being stopped");
     if (sv->conns->n >= CONN_MAX)
         return err_set(e, ERR_BUSY, "ludwigd has %d connections already; try later", CONN_MAX);
-    if (count_of(sv->conns, peer.uid) >= CONN_PER_UID_MAX)
+    if (count_of(sv->conns, uid) >= CONN_PER_UID_MAX)
         return err_set(e, ERR_BUSY, "you have %d connections already", CONN_PER_UID_MAX);
     return 0;
 }
 
-/* A peer that is not let in is told why, if its socket takes it at once. */
-static void turn_away(int fd, const struct err *why)
+/* A peer that is not let in is told why, if its socket takes it at once; NULL. */
+static struct conn *turn_away(int fd, const struct err *why)
 {
     struct msg_error refusal = { (int)why->kind, why->text };
     struct buf out = { 0 };
@@ -144,6 +149,7 @@ static void turn_away(int fd, const struct err *why)
         log_event(LOG_DEBUG, "not-told", "why", "%s", why->text, NULL);
     buf_free(&out);
     close(fd);
+    return NULL;
 }
 
 static void append(struct conns *l, struct conn *c)
@@ -155,14 +161,18 @@ static void append(struct conns *l, struct conn *c)
 
 struct conn *conn_add(struct server *sv, int fd, struct err *e)
 {
-    struct chan *chan;
-    struct conn *c;
     uid_t uid = 0;
 
-    if (check_welcome(sv, fd, &uid, e) < 0) {
-        turn_away(fd, e);
-        return NULL;
-    }
+    return ask_kernel(fd, &uid, e) < 0 ? turn_away(fd, e) : conn_add_as(sv, fd, uid, e);
+}
+
+struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
+{
+    struct chan *chan;
+    struct conn *c;
+
+    if (check_welcome(sv, uid, e) < 0)
+        return turn_away(fd, e);
     c = mem_alloc(sizeof *c);
     chan = chan_create(&sv->loop, fd, &proto, &events, c, CONN_QUEUED_MAX, e);
     if (chan == NULL) {

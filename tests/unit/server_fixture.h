@@ -91,7 +91,7 @@ static inline void fixture_settle(struct fixture *f)
         fixture_turn(f);
 }
 
-static inline struct peer *peer_connect(struct fixture *f)
+static inline struct peer *peer_connect_as(struct fixture *f, uid_t uid)
 {
     struct peer *p = mem_alloc(sizeof *p);
     struct err e = { 0 };
@@ -100,9 +100,15 @@ static inline struct peer *peer_connect(struct fixture *f)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     assert_int_equal(io_set_nonblocking(fds[0], NULL), 0);
     p->f = f;
-    p->conn = conn_add(&f->sv, fds[0], &e);
+    p->conn =
+        uid == geteuid() ? conn_add(&f->sv, fds[0], &e) : conn_add_as(&f->sv, fds[0], uid, &e);
     wire_init(&p->wire, fds[1], &proto);
     return p;
+}
+
+static inline struct peer *peer_connect(struct fixture *f)
+{
+    return peer_connect_as(f, geteuid());
 }
 
 static inline void peer_close(struct peer *p)
@@ -242,10 +248,9 @@ static inline struct peer *client_connect(struct fixture *f)
 /* One who has no rights but her own. */
 static inline struct peer *stranger_connect(struct fixture *f, uid_t uid)
 {
-    struct peer *p = client_connect(f);
+    struct peer *p = peer_connect_as(f, uid);
 
-    p->conn->uid = uid;
-    p->conn->is_admin = false;
+    peer_hello(p, "ludwig");
     free(p->conn->user);
     p->conn->user = mem_printf("user%u", uid);
     return p;

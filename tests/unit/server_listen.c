@@ -51,6 +51,40 @@ static void whoever_connects_to_the_socket_is_greeted(void **state)
     fixture_close(f);
 }
 
+static void whose_uid_is_known_otherwise_is_taken_for_that_user(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = peer_connect_as(f, 4000000);
+    struct msg_hello hello = { .version = PROTO_VERSION, .program = "ludwig" };
+    struct msg_welcome welcome;
+
+    (void)state;
+    peer_ask(p, MSG_HELLO, &hello, &welcome);
+    assert_int_equal(welcome.uid, 4000000);
+    assert_string_equal(welcome.user, "#4000000");
+    assert_false(welcome.admin);
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void whom_the_kernel_cannot_name_is_turned_away(void **state)
+{
+    struct fixture *f = fixture_open();
+    const uid_t overflow = 65534;
+    struct peer *p = peer_connect_as(f, overflow);
+    struct msg_error why;
+
+    (void)state;
+    if (geteuid() == overflow)
+        skip();
+    assert_null(p->conn);
+    peer_expect(p, MSG_ERROR, &why);
+    assert_int_equal(why.kind, ERR_DENIED);
+    assert_non_null(strstr(why.text, "cannot say who you are"));
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void a_socket_that_a_killed_ludwigd_left_is_replaced(void **state)
 {
     struct fixture *f = fixture_open();
@@ -207,6 +241,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_connects_to_the_socket_is_greeted),
+        cmocka_unit_test(whose_uid_is_known_otherwise_is_taken_for_that_user),
+        cmocka_unit_test(whom_the_kernel_cannot_name_is_turned_away),
         cmocka_unit_test(a_socket_that_a_killed_ludwigd_left_is_replaced),
         cmocka_unit_test(a_socket_on_which_somebody_answers_is_left_alone),
         cmocka_unit_test(what_is_no_socket_is_not_replaced),
