@@ -10,9 +10,9 @@
 
 #include "client/address.h"
 #include "client/conf.h"
-#include "client/fs.h"
 #include "client/unixsocket.h"
 #include "common/digest.h"
+#include "common/fs.h"
 #include "common/io.h"
 #include "common/path.h"
 

@@ -1,25 +1,71 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor_machine.c - checks of this machine */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/vfs.h>
-#endif
 
 #include "client/child.h"
 #include "client/doctor.h"
-#include "client/fs.h"
+#include "common/fs.h"
+#include "common/io.h"
 #include "common/mem.h"
 #include "common/path.h"
 #include "common/units.h"
 
+enum { SLOW_SYNC_MS = 100 };
+
 static const int64_t FREE_LOW_BYTES = INT64_C(2) << 30;
 
 /* ---- state ---- */
+
+static double now_ms(void)
+{
+    struct timespec now = { 0 };
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* How long a small file takes to be on the disk, or -1 with errno. */
+static double sync_ms(const char *folder)
+{
+    char *path = mem_printf("%s/.ludwig-doctor.%ld", folder, (long)getpid());
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    double start_ms = now_ms(), ms = -1;
+    int number = errno;
+
+    if (fd >= 0) {
+        if (io_write_all(fd, "x", 1) == 0 && fsync(fd) == 0)
+            ms = now_ms() - start_ms;
+        number = errno;
+        close(fd);
+        (void)unlink(path);
+    }
+    free(path);
+    errno = number;
+    return ms;
+}
+
+/* What ludwigd acknowledges is on the disk first: one sync for all that comes in together. */
+static void say_sync(struct doctor *d, const char *state)
+{
+    struct fs_type type = fs_type_of(state);
+    const char *name = type.name[0] != '\0' ? type.name : "a file system that is not known";
+    double ms = sync_ms(state);
+
+    if (ms < 0)
+        doctor_say(d, CHECK_PROBLEM, "see its owner, and whether the disk is full",
+                   "%s: a file cannot be written there: %s", state, strerror(errno));
+    else
+        doctor_say(d, ms > SLOW_SYNC_MS ? CHECK_NOTE : CHECK_OK,
+                   ms > SLOW_SYNC_MS ? "let XDG_STATE_HOME name a folder on a faster disk" : NULL,
+                   "%s, on a disk of this machine (%s, syncs in %.1f ms)", state, name, ms);
+}
 
 static void check_state_folder(struct doctor *d, const char *state, const struct stat *st)
 {
@@ -32,7 +78,7 @@ static void check_state_folder(struct doctor *d, const char *state, const struct
                    "%s is on a network file system, where a database is slow and may be harmed",
                    state);
     else
-        doctor_say(d, CHECK_OK, NULL, "%s, on a disk of this machine", state);
+        say_sync(d, state);
 }
 
 void check_state(struct doctor *d)
@@ -54,23 +100,9 @@ out:
 
 /* ---- scratch ---- */
 
-static bool is_memory(const char *path)
-{
-#ifdef __linux__
-    enum { TMPFS = 0x01021994 };
-    static const uint32_t RAMFS = 0x858458f6;
-    struct statfs fs;
-
-    return statfs(path, &fs) == 0 && ((uint32_t)fs.f_type == TMPFS || (uint32_t)fs.f_type == RAMFS);
-#else
-    (void)path;
-    return false;
-#endif
-}
-
 static bool is_usual(const char *path)
 {
-    return path != NULL && path[0] == '/' && access(path, W_OK) == 0 && !is_memory(path) &&
+    return path != NULL && path[0] == '/' && access(path, W_OK) == 0 && !fs_is_memory(path) &&
            !fs_is_network(path);
 }
 
@@ -117,7 +149,7 @@ static int check_folder(const char *path, struct statvfs *fs)
 /* there: the folder, or the one that it will be made in. */
 static void say_folder(struct doctor *d, const char *path, const char *there)
 {
-    const char *kind = is_memory(there)       ? ", in memory"
+    const char *kind = fs_is_memory(there)    ? ", in memory"
                        : fs_is_network(there) ? ", on a network"
                                               : "";
     struct buf size = { 0 };

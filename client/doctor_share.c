@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "client/doctor.h"
-#include "client/fs.h"
+#include "common/fs.h"
 #include "common/io.h"
 #include "common/layout.h"
 #include "common/path.h"

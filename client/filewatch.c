@@ -6,7 +6,7 @@
 #endif
 
 #include "client/filewatch.h"
-#include "client/fs.h"
+#include "common/fs.h"
 
 int filewatch_open(const char *path)
 {

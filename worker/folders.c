@@ -5,70 +5,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "common/fs.h"
 #include "common/io.h"
 #include "common/mem.h"
 #include "common/path.h"
 #include "worker/orders.h"
-
-/* Network file systems that <linux/magic.h> does not name everywhere. */
-enum {
-    MAGIC_LUSTRE = 0x0BD00BD0,
-    MAGIC_GPFS = 0x47504653,
-    MAGIC_CEPH = 0x00C36400,
-    MAGIC_BEEGFS = 0x19830326,
-    MAGIC_GFS2 = 0x01161970,
-    MAGIC_9P = 0x01021997,
-    MAGIC_RAMFS = 0x858458F6,
-    MAGIC_FUSE = 0x65735546,
-    MAGIC_SMB = 0x517B,
-    MAGIC_SMB2 = 0xFE534D42,
-    MAGIC_CIFS = 0xFF534D42,
-    MAGIC_PANFS = 0xAAD7AAEA,
-    MAGIC_HUGETLBFS = 0x958458F6
-};
-
-enum folder_kind folders_kind_of(unsigned long fs_magic)
-{
-    switch (fs_magic & 0xFFFFFFFF) {
-    case TMPFS_MAGIC:
-    case MAGIC_RAMFS:
-    case MAGIC_HUGETLBFS: return FOLDER_MEMORY;
-    case NFS_SUPER_MAGIC:
-    case AFS_SUPER_MAGIC:
-    case CODA_SUPER_MAGIC:
-    case MAGIC_LUSTRE:
-    case MAGIC_GPFS:
-    case MAGIC_CEPH:
-    case MAGIC_BEEGFS:
-    case MAGIC_GFS2:
-    case MAGIC_9P:
-    case MAGIC_FUSE:
-    case MAGIC_SMB:
-    case MAGIC_SMB2:
-    case MAGIC_CIFS:
-    case MAGIC_PANFS: return FOLDER_NETWORK;
-    default: return FOLDER_LOCAL;
-    }
-}
-
-static int folder_kind(const char *path, enum folder_kind *kind)
-{
-    struct statfs fs;
-
-    if (statfs(path, &fs) < 0)
-        return -1;
-    *kind = folders_kind_of((unsigned long)fs.f_type);
-    return 0;
-}
 
 int folders_own(const char *path, struct err *e)
 {
@@ -116,11 +64,9 @@ static const char *choose_scratch(void)
     const char *last_resort = NULL;
 
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        enum folder_kind kind;
-
-        if (!is_usable(candidates[i]) || folder_kind(candidates[i], &kind) < 0)
+        if (!is_usable(candidates[i]))
             continue;
-        if (kind == FOLDER_LOCAL)
+        if (!fs_is_network(candidates[i]) && !fs_is_memory(candidates[i]))
             return candidates[i];
         if (last_resort == NULL)
             last_resort = candidates[i];
@@ -182,10 +128,8 @@ static char *state_folder(const struct conf *c)
 /* A folder and those above it, ours; NULL when it cannot be, or is on the network. */
 static char *try_runtime(char *path)
 {
-    enum folder_kind kind;
     char *above = path == NULL ? NULL : path_dirname(path);
-    bool good = above != NULL && io_make_dirs(above, 0700, NULL) == 0 &&
-                folder_kind(above, &kind) == 0 && kind != FOLDER_NETWORK &&
+    bool good = above != NULL && io_make_dirs(above, 0700, NULL) == 0 && !fs_is_network(above) &&
                 folders_own(path, NULL) == 0;
 
     free(above);

@@ -13,8 +13,6 @@
 
 #include "worker/conf.h"
 
-enum folder_kind { FOLDER_LOCAL, FOLDER_MEMORY, FOLDER_NETWORK };
-
 struct folders {
     char *scratch;
     char *runtime;
@@ -22,9 +20,6 @@ struct folders {
 
 int folders_find(const struct conf *c, const char *host, struct folders *p, struct err *e);
 void folders_free(struct folders *p);
-
-/* By the number statfs(2) tells. */
-enum folder_kind folders_kind_of(unsigned long fs_magic);
 
 /* Makes the folder, 0700, if need be; refuses one that is a symlink or somebody else's. */
 int folders_own(const char *path, struct err *e);

@@ -8,33 +8,19 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/statfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "common/fs.h"
 
 /* Each waits for a disk or a network, not for a processor. */
 enum { THREADS = 8, ALONE_MAX = 4 };
 
 static bool is_local(int fd)
 {
-    static const unsigned long local[] = {
-        0xef53,     /* ext4 */
-        0x58465342, /* xfs */
-        0x9123683e, /* btrfs */
-        0xf2f52010, /* f2fs */
-        0x2fc12fc1, /* zfs */
-        0xca451a4e, /* bcachefs */
-        0x794c7630, /* overlay */
-        0x01021994, /* tmpfs */
-    };
-    struct statfs fs;
+    enum fs_kind kind = fs_type_of_fd(fd).kind;
 
-    if (fstatfs(fd, &fs) < 0)
-        return false;
-    for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
-        if ((unsigned long)fs.f_type == local[i])
-            return true;
-    return false;
+    return kind == FS_LOCAL || kind == FS_MEMORY;
 }
 
 /* Before 5.8 syncfs kept quiet about what could not be written. */

@@ -109,28 +109,6 @@ static void mistakes_are_named_with_their_place(void **state)
     }
 }
 
-static void network_and_memory_are_told_from_disks(void **state)
-{
-    static const struct {
-        unsigned long magic;
-        enum folder_kind kind;
-    } cases[] = {
-        { 0xEF53, FOLDER_LOCAL },               /* ext4 */
-        { 0x58465342, FOLDER_LOCAL },           /* xfs */
-        { 0x794c7630, FOLDER_LOCAL },           /* overlay */
-        { 0x6969, FOLDER_NETWORK },             /* nfs */
-        { 0xFF534D42, FOLDER_NETWORK },         /* cifs */
-        { 0xFFFFFFFFFF534D42, FOLDER_NETWORK }, /* the same where f_type is signed */
-        { 0x65735546, FOLDER_NETWORK },         /* fuse */
-        { 0x01021994, FOLDER_MEMORY },          /* tmpfs */
-        { 0x858458F6, FOLDER_MEMORY },          /* ramfs */
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(folders_kind_of(cases[i].magic), cases[i].kind);
-}
-
 static void a_folder_of_ours_is_made_and_closed_to_others(void **state)
 {
     char base[] = "/tmp/ludwig-folders-XXXXXX";
@@ -193,7 +171,6 @@ int main(void)
         cmocka_unit_test(every_key_is_read),
         cmocka_unit_test(what_is_not_said_is_found_out),
         cmocka_unit_test(mistakes_are_named_with_their_place),
-        cmocka_unit_test(network_and_memory_are_told_from_disks),
         cmocka_unit_test(a_folder_of_ours_is_made_and_closed_to_others),
         cmocka_unit_test(scratch_is_named_after_user_and_host),
     };
