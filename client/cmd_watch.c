@@ -417,7 +417,7 @@ static int subscribe(struct watch *w, struct subscription *sub, struct err *e)
                                           .cursor = -1,
                                           .jobs = w->rpc->welcome.admin ||
                                                   (info.user != NULL &&
-                                                   strcmp(info.user, w->rpc->welcome.user) == 0) };
+                                                   pages_is_of(info.user, w->rpc->welcome.user)) };
         if (w->has_screen && what[i].jobs && read_running(w, &what[i], e) < 0)
             return -1;
     }

@@ -12,9 +12,20 @@ enum { NAMES_PAGE = 20 };
 
 /* ---- sweeps ---- */
 
+bool pages_is_of(const char *owner, const char *user)
+{
+    const char *slash = strchr(owner, '/');
+    size_t n = strlen(user);
+
+    if (strcmp(owner, user) == 0)
+        return true;
+    return slash != NULL && (strcmp(slash + 1, user) == 0 ||
+                             ((size_t)(slash - owner) == n && strncmp(owner, user, n) == 0));
+}
+
 bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s)
 {
-    return (f->user == NULL || (s->user != NULL && strcmp(s->user, f->user) == 0)) &&
+    return (f->user == NULL || (s->user != NULL && pages_is_of(s->user, f->user))) &&
            (f->states == 0 || (f->states >> s->state & 1) != 0);
 }
 

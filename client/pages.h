@@ -11,6 +11,10 @@
 #include "client/rpc.h"
 #include "client/where.h"
 
+/* Whether the sweep of this owner ("lab/alice" for one of those who share the account lab) is the
+ * user's, who is named so, or as lab, or as alice. */
+bool pages_is_of(const char *owner, const char *user);
+
 struct sweep_filter {
     const char *user; /* NULL: anybody's */
     unsigned states;  /* bits: 1 << enum sweep_state; 0: all */

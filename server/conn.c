@@ -230,6 +230,7 @@ void conns_bury(struct server *sv)
     while (l->n_dead > 0) {
         struct conn *c = l->dead[--l->n_dead];
 
+        free(c->known_as);
         free(c->user);
         free(c);
     }

@@ -31,6 +31,7 @@ struct conn {
     struct chan *chan;
     uid_t uid;
     char *user;
+    char *known_as; /* "lab/alice" for one of those who share an account; NULL: as user */
     bool is_admin;
     bool greeted;        /* hello was answered */
     unsigned role;       /* FROM_CLIENT or FROM_WORKER, 0 before hello */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/path.h"
 #include "server/server.h"
 
 static const struct {
@@ -24,10 +25,21 @@ static void welcome(const struct server *sv, const struct conn *c, struct msg_we
     *rep = (struct msg_welcome){ .version = PROTO_VERSION,
                                  .server_id = sv->server_id,
                                  .server_version = LUDWIG_VERSION,
-                                 .user = c->user,
+                                 .user = c->known_as != NULL ? c->known_as : c->user,
                                  .uid = (int64_t)c->uid,
                                  .admin = c->is_admin,
                                  .share = sv->conf.share };
+}
+
+/* A label is shown and picked by, as a name is, and so must look like one; it grants nothing. */
+static int take_label(struct conn *c, const char *label, struct err *e)
+{
+    if (label == NULL || c->known_as != NULL)
+        return 0;
+    if (!path_is_portable_name(label))
+        return err_set(e, ERR_USAGE, "'%s' cannot be a user's label (config.yaml: user)", label);
+    c->known_as = mem_printf("%s/%s", c->user, label);
+    return 0;
 }
 
 /* What it changes is in memory alone: should the commit fail, the peer is told so, and may go. */
@@ -45,6 +57,8 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
     c->role = role_of(req->program);
     if (c->role == 0)
         return err_set(e, ERR_PROTOCOL, "'%s' is no program that ludwigd talks to", req->program);
+    if (take_label(c, req->user_label, e) < 0)
+        return -1;
     c->greeted = true;
     chan_limit_frames(c->chan, c->role == FROM_WORKER ? FRAME_MAX_BYTES : CONN_CLIENT_MAX);
     welcome(sv, c, reply);

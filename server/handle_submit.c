@@ -270,14 +270,14 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
 
     work_digest(&req->work, &digest);
     schema_encode(&work_schema, &req->work, &b.work);
-    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsi", project, (int64_t)c->uid,
+    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsis", project, (int64_t)c->uid,
                 c->user, req->name, req->priority, req->reps, (int64_t)req->reuse,
                 encode_nodes(req, &b.nodes), buf_bytes(&b.work), &digest, r->cpus_milli,
                 r->gpus_milli, r->memory_bytes, r->time_ms,
                 req->work.batch > 1 ? req->work.batch : (int64_t)1,
                 encode_pools(&req->pools, &b.pools), encode_retry(&req->retry, &b.retry),
                 req->ranking.metric, (int64_t)req->ranking.goal, c->number, &ask->envelope->id,
-                &chain, stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv));
+                &chain, stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv), c->known_as);
     encoded_free(&b);
     return rc < 0 ? -1 : db_last_id(sv->db);
 }

@@ -124,9 +124,14 @@
     " GROUP BY sweep) a WHERE a.sweep = sweep.id;"                                                 \
     "CREATE INDEX sweep_project ON sweep(project);"
 
+/* people who share an account */
+#define MIGRATION_3                                                                                \
+    /* "lab/alice"; NULL: the account's own name */                                                \
+    "ALTER TABLE sweep ADD COLUMN known_as TEXT;"
+
 /* clang-format on */
 
 /* n-th: n */
-#define MIGRATIONS(X) X(MIGRATION_1) X(MIGRATION_2)
+#define MIGRATIONS(X) X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3)
 
 #endif

@@ -6,10 +6,10 @@
 #define LUDWIG_SERVER_SQL_QUERY_H
 
 /* as info_sweep_row reads them */
-#define SWEEP_COLUMNS                                                                             \
-    "s.id, p.name, s.name, s.user, s.state, s.priority, s.configs, s.reps, s.reused, s.n_queued," \
-    " s.n_staging, s.n_running, s.n_publishing, s.n_done, s.n_failed, s.n_cancelled,"             \
-    " s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal"                  \
+#define SWEEP_COLUMNS                                                                                               \
+    "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"                           \
+    " s.reps, s.reused, s.n_queued, s.n_staging, s.n_running, s.n_publishing, s.n_done, s.n_failed, s.n_cancelled," \
+    " s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal"                                    \
     " FROM sweep s JOIN project p ON p.id = s.project"
 
 #define SQL_QUERY(X)                                                                               \
@@ -40,8 +40,8 @@
                    " FROM worker ORDER BY node, id")                                               \
     X(SQL_WORKER_LIVE, "SELECT count(*), sum(state = 2) FROM attempt WHERE worker = ?"             \
                        " AND state <= 3")                                                          \
-    X(SQL_USAGE_PAGE, "SELECT s.id, p.name, s.name, s.user, s.submitted_at, s.spent_attempts,"     \
-                      " s.spent_ms, s.spent_cpu_ms, s.cpus_milli, s.gpus_milli,"                   \
+    X(SQL_USAGE_PAGE, "SELECT s.id, p.name, s.name, coalesce(s.known_as, s.user), s.submitted_at," \
+                      " s.spent_attempts, s.spent_ms, s.spent_cpu_ms, s.cpus_milli, s.gpus_milli," \
                       " s.n_running FROM sweep s JOIN project p ON p.id = s.project"               \
                       " WHERE s.id < ? AND s.submitted_at >= ? AND s.state > 0"                    \
                       " ORDER BY s.id DESC LIMIT ?")                                               \

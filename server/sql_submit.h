@@ -17,8 +17,8 @@
     X(SQL_SWEEP_ADD,                                                                               \
       "INSERT INTO sweep(project, uid, user, name, state, priority, reps, reuse, nodes, work,"     \
       " work_digest, cpus_milli, gpus_milli, memory_bytes, time_ms, batch, pools, retry, metric,"  \
-      " goal, opened_by, begin_id, chain, stamp, submitted_at) VALUES(?, ?, ?, ?, 0, ?, ?, ?, ?,"  \
-      " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
+      " goal, opened_by, begin_id, chain, stamp, submitted_at, known_as)"                          \
+      " VALUES(?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")     \
     X(SQL_OPEN_GET, "SELECT project, reps, reuse, work_digest, stamp, chain, chunks, sent,"        \
                     " configs, jobs, reused FROM sweep"                                            \
                     " WHERE id = ? AND state = 0 AND opened_by = ?")                               \
