@@ -2,18 +2,19 @@
 /* cmd_down.c - ludwig down */
 #include "client/command.h"
 #include "client/embedded.h"
-#include "client/endpoint.h"
+#include "client/choice.h"
 
 static int run(struct cli *cli, struct err *e)
 {
-    struct endpoint ep;
+    struct choice choice;
     struct conf c;
 
-    if (conf_read(&c, cli->arena, e) < 0 || endpoint_find(&ep, cli->server, &c, cli->arena, e) < 0)
+    if (conf_read(&c, cli->arena, e) < 0 ||
+        choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
         return -1;
-    if (!ep.embedded)
+    if (!choice.embedded)
         return err_set(e, ERR_USAGE, "down stops a server of your own, but %s names the one at %s",
-                       ep.from, ep.socket_path);
+                       choice.from, choice.endpoint.text);
     return embedded_down(&c, e) < 0 ? -1 : EXIT_WELL;
 }
 

@@ -21,10 +21,10 @@ static int run(struct cli *cli, struct err *e)
 
     if (session_start(cli, &s, o->local, e) < 0)
         return -1;
-    if (s.endpoint.embedded)
+    if (s.choice.embedded)
         out_note("up; results go to %s", s.share);
     else
-        out_note("%s names the server at %s, which is up", s.endpoint.from, s.endpoint.socket_path);
+        out_note("%s names the server at %s, which is up", s.choice.from, s.choice.endpoint.text);
     session_close(&s);
     return EXIT_WELL;
 }

@@ -8,7 +8,7 @@
 #ifndef LUDWIG_CLIENT_DOCTOR_H
 #define LUDWIG_CLIENT_DOCTOR_H
 
-#include "client/endpoint.h"
+#include "client/choice.h"
 #include "client/rpc.h"
 
 enum verdict_of_check { CHECK_OK, CHECK_NOTE, CHECK_PROBLEM, CHECK_VERDICTS };
@@ -32,13 +32,13 @@ struct doctor {
     size_t n, capacity;
 
     struct conf conf;
-    struct endpoint endpoint;
+    struct choice choice;
     struct rpc rpc;
     struct list nodes; /* struct node_info, when connected */
     const char *share; /* as this machine sees it, when it is known */
 
     bool has_conf; /* it could be read */
-    bool has_endpoint;
+    bool has_choice;
     bool is_connected;
     bool has_all_nodes; /* else there may be more than these */
     bool has_share;     /* it is there */

@@ -86,7 +86,7 @@ void check_state(struct doctor *d)
     char *state = conf_state_dir();
     struct stat st;
 
-    if (!d->has_endpoint || !d->endpoint.embedded)
+    if (!d->has_choice || !d->choice.embedded)
         goto out;
     if (lstat(state, &st) == 0)
         check_state_folder(d, state, &st);
@@ -190,7 +190,7 @@ void check_scratch(struct doctor *d)
 {
     const char *path = d->conf.scratch != NULL ? d->conf.scratch : usual_scratch();
 
-    if (!d->has_endpoint || !d->endpoint.embedded)
+    if (!d->has_choice || !d->choice.embedded)
         return;
     if (path == NULL)
         doctor_say(d, CHECK_PROBLEM, "name a folder (scratch: in config.yaml)",
@@ -217,9 +217,9 @@ void check_programs(struct doctor *d)
     say_program(d, has_apptainer, "apptainer or singularity",
                 "sweeps with container: fail on this machine");
     if (child_is_in_path("sbatch"))
-        doctor_say(d, d->endpoint.embedded ? CHECK_NOTE : CHECK_OK, NULL,
+        doctor_say(d, d->choice.embedded ? CHECK_NOTE : CHECK_OK, NULL,
                    "sbatch is here, so this may be a login node%s",
-                   d->endpoint.embedded ? ", where no worker is started without --local" : "");
+                   d->choice.embedded ? ", where no worker is started without --local" : "");
     else
         doctor_say(d, CHECK_OK, NULL, "no sbatch here, so no Slurm to submit to");
 }

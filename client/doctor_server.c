@@ -78,28 +78,28 @@ static void connect_own(struct doctor *d)
 
 static void connect_named(struct doctor *d)
 {
-    const struct endpoint *ep = &d->endpoint;
+    const struct choice *c = &d->choice;
     struct err e = { 0 };
 
-    d->is_connected = rpc_open(&d->rpc, ep->socket_path, d->conf.user, &e) == 0;
+    d->is_connected = rpc_open(&d->rpc, c->endpoint.path, d->conf.user, &e) == 0;
     if (d->is_connected)
-        doctor_say(d, CHECK_OK, NULL, "%s names %s, which answers", ep->from, ep->socket_path);
+        doctor_say(d, CHECK_OK, NULL, "%s names %s, which answers", c->from, c->endpoint.text);
     else if (e.kind == ERR_DENIED)
         doctor_say(d, CHECK_PROBLEM, "ask the server's admin for access to its socket",
-                   "%s names %s: %s", ep->from, ep->socket_path, e.text);
+                   "%s names %s: %s", c->from, c->endpoint.text, e.text);
     else
         doctor_say(d, CHECK_PROBLEM, "see that ludwigd runs there and that the address is right",
-                   "%s names %s: %s", ep->from, ep->socket_path, e.text);
+                   "%s names %s: %s", c->from, c->endpoint.text, e.text);
 }
 
 void check_server(struct doctor *d)
 {
     struct err e = { 0 };
 
-    d->has_endpoint = endpoint_find(&d->endpoint, d->server_option, &d->conf, d->arena, &e) == 0;
-    if (!d->has_endpoint)
+    d->has_choice = choice_make(&d->choice, d->server_option, &d->conf, d->arena, &e) == 0;
+    if (!d->has_choice)
         doctor_say(d, CHECK_PROBLEM, NULL, "%s", e.text);
-    else if (d->endpoint.embedded)
+    else if (d->choice.embedded)
         connect_own(d);
     else
         connect_named(d);
@@ -192,7 +192,7 @@ static size_t say_nodes(struct doctor *d, enum verdict_of_check verdict, const c
 void check_workers(struct doctor *d)
 {
     struct msg_get_nodes request = { .limit = PAGE_MAX };
-    bool on_login_node = d->endpoint.embedded && child_is_in_path("sbatch");
+    bool on_login_node = d->choice.embedded && child_is_in_path("sbatch");
     struct msg_node_page page;
     struct err e = { 0 };
 
@@ -208,8 +208,8 @@ void check_workers(struct doctor *d)
         doctor_say(d, CHECK_NOTE, NULL, "none of the first %zu is up", d->nodes.n);
     else if (!has_node(d, "up"))
         doctor_say(d, on_login_node ? CHECK_NOTE : CHECK_PROBLEM,
-                   d->endpoint.embedded ? "`ludwig up --local` starts one here"
-                                        : "start ludwig-worker on a node",
+                   d->choice.embedded ? "`ludwig up --local` starts one here"
+                                      : "start ludwig-worker on a node",
                    "none is up, so that jobs wait");
     say_nodes(d, CHECK_NOTE, "drained", "`ludwig undrain NODE` gives it jobs again");
     say_nodes(d, CHECK_NOTE, "lost", "see whether the machine and its ludwig-worker run");
@@ -240,7 +240,7 @@ void check_gpus(struct doctor *d)
     if (d->is_connected)
         doctor_say(d, CHECK_OK, NULL, "%s%" PRId64 " with the workers that are up",
                    d->has_all_nodes ? "" : "at least ", n);
-    if (d->endpoint.embedded && has_gpu_here() && n_workers > 0 && n_local == 0)
+    if (d->choice.embedded && has_gpu_here() && n_workers > 0 && n_local == 0)
         doctor_say(d, CHECK_NOTE, "see `nvidia-smi`, and resources: in config.yaml",
                    "this machine has one that its worker does not offer");
     else if (!d->is_connected)

@@ -36,8 +36,8 @@ static void find_share(struct doctor *d)
 
     if (d->is_connected) {
         d->share =
-            d->conf.share != NULL && !d->endpoint.embedded ? d->conf.share : d->rpc.welcome.share;
-    } else if (d->has_endpoint && d->endpoint.embedded) {
+            d->conf.share != NULL && !d->choice.embedded ? d->conf.share : d->rpc.welcome.share;
+    } else if (d->has_choice && d->choice.embedded) {
         own = conf_embedded_share(&d->conf);
         d->share = arena_strdup(d->arena, own);
         free(own);
@@ -48,7 +48,7 @@ static void find_share(struct doctor *d)
 
 static void say_missing(struct doctor *d, int number)
 {
-    if (number == ENOENT && !d->is_connected && d->endpoint.embedded)
+    if (number == ENOENT && !d->is_connected && d->choice.embedded)
         doctor_say(d, CHECK_OK, NULL, "%s, which is made when the server starts", d->share);
     else
         doctor_say(d, CHECK_PROBLEM,
@@ -187,7 +187,7 @@ void check_projects(struct doctor *d)
     if (!d->has_share)
         return;
     n = each_project(d, check_project);
-    if (n == 0 && d->endpoint.embedded && access(d->share, W_OK) < 0)
+    if (n == 0 && d->choice.embedded && access(d->share, W_OK) < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner and mode", "you cannot write into %s: %s",
                    d->share, strerror(errno));
     else if (n == 0)

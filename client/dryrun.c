@@ -46,7 +46,7 @@ static char *find_share(const struct dryrun *d)
 
     if (is_asked(d))
         return access(d->session.share, F_OK) == 0 ? mem_strdup(d->session.share) : NULL;
-    if (d->session.endpoint.embedded)
+    if (d->session.choice.embedded)
         return conf_embedded_share(conf);
     return conf->share != NULL && access(conf->share, F_OK) == 0 ? mem_strdup(conf->share) : NULL;
 }

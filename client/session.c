@@ -8,21 +8,26 @@ static int find_server(struct cli *cli, struct session *s, struct err *e)
     *s = (struct session){ 0 };
     if (conf_read(&s->conf, cli->arena, e) < 0)
         return -1;
-    return endpoint_find(&s->endpoint, cli->server, &s->conf, cli->arena, e);
+    return choice_make(&s->choice, cli->server, &s->conf, cli->arena, e);
 }
 
 /* An embedded server's share is its own; elsewhere this machine may see another path. */
 static void keep_share(struct cli *cli, struct session *s)
 {
-    bool is_named = s->conf.share != NULL && !s->endpoint.embedded;
+    bool is_named = s->conf.share != NULL && !s->choice.embedded;
 
     s->share = is_named ? s->conf.share : arena_strdup(cli->arena, s->rpc.welcome.share);
 }
 
 static int open_named(struct session *s, struct err *e)
 {
-    if (rpc_open(&s->rpc, s->endpoint.socket_path, s->conf.user, e) < 0)
-        return err_wrap(e, "the server that %s names is out of reach", s->endpoint.from);
+    const struct endpoint *to = &s->choice.endpoint;
+
+    if (to->kind == ENDPOINT_SSH)
+        return err_set(e, ERR_USAGE, "%s: this version cannot reach a server over SSH yet",
+                       to->text);
+    if (rpc_open(&s->rpc, to->path, s->conf.user, e) < 0)
+        return err_wrap(e, "the server that %s names is out of reach", s->choice.from);
     return 0;
 }
 
@@ -32,7 +37,7 @@ int session_open(struct cli *cli, struct session *s, struct err *e)
 
     if (find_server(cli, s, e) < 0)
         return -1;
-    result = s->endpoint.embedded ? embedded_connect(&s->rpc, &s->conf, e) : open_named(s, e);
+    result = s->choice.embedded ? embedded_connect(&s->rpc, &s->conf, e) : open_named(s, e);
     if (result == 0)
         keep_share(cli, s);
     return result;
@@ -45,7 +50,7 @@ int session_start(struct cli *cli, struct session *s, bool wants_worker, struct 
     if (find_server(cli, s, e) < 0)
         return -1;
     result =
-        s->endpoint.embedded ? embedded_up(&s->rpc, &s->conf, wants_worker, e) : open_named(s, e);
+        s->choice.embedded ? embedded_up(&s->rpc, &s->conf, wants_worker, e) : open_named(s, e);
     if (result == 0)
         keep_share(cli, s);
     return result;

@@ -6,12 +6,12 @@
 #define LUDWIG_CLIENT_SESSION_H
 
 #include "client/command.h"
-#include "client/endpoint.h"
+#include "client/choice.h"
 #include "client/rpc.h"
 
 struct session {
     struct conf conf;
-    struct endpoint endpoint;
+    struct choice choice;
     struct rpc rpc;
     const char *share; /* the shared drive as this machine sees it */
 };

@@ -184,13 +184,17 @@ static int agent_start(struct agent *ag, const char *conf_path, struct err *e)
 {
     if (look_around(ag, conf_path, e) < 0)
         return -1;
+    if (ag->conf.server.kind == ENDPOINT_SSH)
+        return err_set(e, ERR_USAGE, "%s: this version cannot reach a server over SSH yet",
+                       ag->conf.server.text);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_sys(e, "become the reaper of orphaned processes");
     token_make(&ag->incarnation);
     init_loop(ag);
-    ag->link = link_create(&ag->loop, ag->conf.server, ag->node.host, &serve_events, ag);
-    log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s", ag->conf.server,
-              "scratch", "%s", ag->folders.scratch, "runtime", "%s", ag->folders.runtime, NULL);
+    ag->link = link_create(&ag->loop, ag->conf.server.path, ag->node.host, &serve_events, ag);
+    log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s",
+              ag->conf.server.text, "scratch", "%s", ag->folders.scratch, "runtime", "%s",
+              ag->folders.runtime, NULL);
     on_child(&ag->sigchld, SIGCHLD);
     gpus_start(ag);
     return 0;

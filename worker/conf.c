@@ -22,17 +22,10 @@ static const char *text_of(const struct yaml_node *node)
 static int read_server(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
                        void *to)
 {
-    static const char scheme[] = "unix:";
-    const char *text = text_of(node);
+    struct err e = { 0 };
 
-    if (strncmp(text, "ssh:", 4) == 0)
-        return keys_error(r, node,
-                          "%s: this version reaches ludwigd through a socket of this machine only: "
-                          "write unix:/path/server.sock",
-                          key->name);
-    if (strncmp(text, scheme, sizeof scheme - 1) != 0 || text[sizeof scheme - 1] != '/')
-        return keys_error(r, node, "%s: expected unix:/path/server.sock", key->name);
-    *(const char **)to = text + sizeof scheme - 1;
+    if (endpoint_parse(to, text_of(node), r->arena, &e) < 0)
+        return keys_error(r, node, "%s: %s", key->name, e.text);
     return 0;
 }
 
@@ -149,7 +142,7 @@ static const struct key resource_keys[] = {
 };
 
 const struct key conf_keys[] = {
-    ROW(server, read_server, "where ludwigd listens: unix:/path/server.sock"),
+    ROW(server, read_server, "address of ludwigd: unix:/path/server.sock or ssh://host"),
     ROW(share, read_path, "where the shared drive is mounted here; default: as ludwigd says"),
     ROW(scratch, read_path, "local folder for jobs and the cache; {user} is replaced"),
     ROW(name, read_name, "name of this node; default: the host's"),
@@ -177,8 +170,10 @@ static int read_root(const char *name, const struct yaml_node *root, struct conf
         keys_error(&r, root, "expected a map of settings");
     if (keys_end(&r, e) < 0)
         return -1;
-    if (c->server == NULL)
-        return err_set(e, ERR_USAGE, "%s: server is missing: write server: unix:/path/server.sock",
+    if (c->server.text == NULL)
+        return err_set(e, ERR_USAGE,
+                       "%s: server is missing: write server: unix:/path/server.sock "
+                       "or server: ssh://host",
                        name);
     return 0;
 }

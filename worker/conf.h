@@ -5,6 +5,7 @@
 #ifndef LUDWIG_WORKER_CONF_H
 #define LUDWIG_WORKER_CONF_H
 
+#include "common/endpoint.h"
 #include "common/keys.h"
 
 enum { CONF_AUTO = -1 };
@@ -17,7 +18,7 @@ struct conf_resources {
 
 struct conf {
     struct arena *arena;
-    const char *server;       /* the path of ludwigd's socket */
+    struct endpoint server;
     const char *share;        /* its mount here; NULL: where ludwigd says */
     const char *scratch;      /* NULL: chosen */
     const char *name;         /* NULL: the host's */

@@ -30,10 +30,12 @@ enum {
 /* The server's id by the address it was met at: one worker may have several configurations. */
 static char *last_server_path(const struct agent *ag)
 {
+    const struct endpoint *server = &ag->conf.server;
+    const char *address = server->kind == ENDPOINT_UNIX ? server->path : server->text;
     struct digest d;
     char hex[DIGEST_HEX];
 
-    digest_of(ag->conf.server, strlen(ag->conf.server), &d);
+    digest_of(address, strlen(address), &d);
     digest_hex(&d, hex);
     return mem_printf("%s/server-%.16s", ag->folders.runtime, hex);
 }

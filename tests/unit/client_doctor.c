@@ -19,12 +19,12 @@ enum { NOBODY = 65534, NO_VERDICT = 9 };
 /* In a process of its own, as root may write anywhere. */
 static int verdict_as_user(const char *scratch)
 {
-    struct doctor d = { .arena = arena_create(), .check = "scratch", .has_endpoint = true };
+    struct doctor d = { .arena = arena_create(), .check = "scratch", .has_choice = true };
     pid_t pid = fork();
     int status = 0;
 
     d.conf.scratch = scratch;
-    d.endpoint.embedded = true;
+    d.choice.embedded = true;
     if (pid == 0) {
         if (geteuid() == 0 && (setgid(NOBODY) < 0 || setuid(NOBODY) < 0))
             _exit(NO_VERDICT);

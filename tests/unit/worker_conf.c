@@ -37,7 +37,7 @@ static void every_key_is_read(void **state)
 
     (void)state;
     assert_int_equal(parse(text, &c, &e), 0);
-    assert_string_equal(c.server, "/run/ludwig/server.sock");
+    assert_string_equal(c.server.path, "/run/ludwig/server.sock");
     assert_string_equal(c.share, "/media/research");
     assert_string_equal(c.scratch, "/processing/{user}");
     assert_int_equal(c.cache_size_bytes, 200LL << 30);
@@ -80,9 +80,9 @@ static void mistakes_are_named_with_their_place(void **state)
     } cases[] = {
         { "", "server is missing" },
         { "kind: node\n", "server is missing" },
-        { "server: ssh://ludwig@host\n", "worker.yaml:1:9: server: this version reaches ludwigd" },
-        { "server: /run/s\n", "server: expected unix:/path/server.sock" },
-        { "server: unix:run/s\n", "server: expected unix:/path/server.sock" },
+        { "server: ssh://a:b\n", "worker.yaml:1:9: server: 'ssh://a:b': 'b' is no port" },
+        { "server: /run/s\n", "server: '/run/s' is no address of a server" },
+        { "server: unix:run/s\n", "server: 'unix:run/s': behind unix: an absolute path" },
         { "server: unix:/s\nkind: cloud\n",
           "worker.yaml:2:7: kind: expected local, node or slurm" },
         { "server: unix:/s\nname: a/b\n", "name: 'a/b' cannot be the name of a node" },

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * endpoint.h - the address of a ludwigd
+ *
+ *   unix:/path/server.sock                          a socket of this machine
+ *   ssh://[user@]host[:port][/path/server.sock]     one of another, through its sshd
+ *
+ * host may be an alias of ~/.ssh/config, an IPv4 address or an IPv6 one in brackets.
+ */
+#ifndef LUDWIG_COMMON_ENDPOINT_H
+#define LUDWIG_COMMON_ENDPOINT_H
+
+#include "common/err.h"
+#include "common/mem.h"
+
+#define ENDPOINT_FORMS "unix:/path/server.sock or ssh://[user@]host[:port][/path/server.sock]"
+
+enum endpoint_kind { ENDPOINT_UNIX, ENDPOINT_SSH };
+
+struct endpoint {
+    enum endpoint_kind kind;
+    const char *text; /* as it was written */
+    const char *user; /* NULL: as ssh's configuration says; the host and port likewise */
+    const char *host; /* NULL for ENDPOINT_UNIX */
+    int port;         /* 0: as ssh's configuration says */
+    const char *path; /* of the socket, absolute; NULL: looked for on the other side */
+};
+
+/* Texts live in a.  -1 with ERR_USAGE and what is wrong with text.  A user or host that a shell or
+ * ssh's options could misread is refused, as both may end up in a ProxyCommand. */
+int endpoint_parse(struct endpoint *ep, const char *text, struct arena *a, struct err *e);
+
+#endif
