@@ -82,7 +82,7 @@ wrong_share() {
     socket=$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")
     configure "share: $TEST_TMP/other"
     diagnose 1 --server "unix:$socket"
-    said server ok "--server names $socket"
+    said server ok "--server names unix:$socket"
     said share problem "share: in config.yaml"
     configure "share: $TEST_TMP/nowhere"
     diagnose 1 --server "unix:$socket"
@@ -121,7 +121,7 @@ bad_config() {
     said server problem '/nowhere/server.sock'
     said share note 'not known without the server'
     LUDWIG_SERVER=unix:/nowhere/else.sock diagnose 1
-    said server problem 'LUDWIG_SERVER names /nowhere/else.sock'
+    said server problem 'LUDWIG_SERVER names unix:/nowhere/else.sock'
     configure 'resources: {cpus: 1, gpus: 0, memory: 1GiB}'
 }
 it 'mistakes in the configuration are found, and the other checks go on' bad_config
