@@ -48,6 +48,7 @@ static const struct column columns[N_COLUMNS] = {
 
 /* One of three: JSON, a table, or names alone. */
 struct listing {
+    const struct session *session;
     struct jsonlist *json;
     bool has_table;
     struct table *table; /* made with the first jobs, by what they have */
@@ -227,6 +228,15 @@ static void add_row(struct listing *l, const struct job_info *j, int64_t now_ms)
 
 /* ---- the listing ---- */
 
+static void add_json(struct listing *l, const struct job_info *j)
+{
+    struct job_info shown = *j;
+
+    arena_reset(l->row_arena);
+    session_job_paths(l->session, l->row_arena, &shown);
+    jsonlist_add(l->json, &job_info_schema, &shown);
+}
+
 static int show_page(void *context, const struct job_info *jobs, size_t n, struct err *e)
 {
     struct listing *l = context;
@@ -237,7 +247,7 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
         begin_table(l, jobs, n);
     for (size_t i = 0; i < n; i++) {
         if (l->json != NULL)
-            jsonlist_add(l->json, &job_info_schema, &jobs[i]);
+            add_json(l, &jobs[i]);
         else if (l->table != NULL)
             add_row(l, &jobs[i], now_ms);
         else
@@ -341,12 +351,13 @@ static int list_jobs(struct rpc *rpc, const struct list *targets, const struct j
     return say_same(l, e) < 0 ? -1 : say_rest(rpc, targets, filter, l->n, e);
 }
 
-static int show(struct cli *cli, struct rpc *rpc, const struct list *targets,
+static int show(struct cli *cli, struct session *s, const struct list *targets,
                 const struct job_filter *filter, struct err *e)
 {
     const struct options *o = cli->options;
     struct jsonlist json = { 0 };
-    struct listing l = { .json = o->json ? &json : NULL,
+    struct listing l = { .session = s,
+                         .json = o->json ? &json : NULL,
                          .has_table = !o->json && !o->quiet,
                          .for_terminal = out_is_terminal(STDOUT_FILENO),
                          .arena = cli->arena,
@@ -355,7 +366,7 @@ static int show(struct cli *cli, struct rpc *rpc, const struct list *targets,
 
     if (o->json)
         jsonlist_begin(&json, "jobs");
-    result = list_jobs(rpc, targets, filter, &l, e);
+    result = list_jobs(&s->rpc, targets, filter, &l, e);
     jsonlist_drop(&json);
     table_destroy(l.table);
     arena_destroy(l.row_arena);
@@ -392,7 +403,7 @@ static int run(struct cli *cli, struct err *e)
     if (result == 0)
         result = selector_check_jobs(&s.rpc, &targets, e);
     if (result == 0)
-        result = show(cli, &s.rpc, &targets, &filter, e);
+        result = show(cli, &s, &targets, &filter, e);
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
 }

@@ -33,32 +33,42 @@ static void add_line(struct buf *out, const char *indent, const char *text)
     buf_add_char(out, '\n');
 }
 
-/* Paths of the server are relative to the share; where the share is seen they are made whole. */
+/* Where the share is seen, paths on it are made whole. */
 static void add_place(struct buf *out, const struct session *s, const char *before,
                       const char *path)
 {
+    struct arena *a = arena_create();
     char *whole = path_join(s->share, path);
-    struct buf line = { 0 };
 
-    buf_printf(&line, "%s%s", before, access(s->share, F_OK) == 0 ? whole : path);
-    add_line(out, "  ", buf_text(&line));
-    buf_free(&line);
+    add_line(out, "  ",
+             arena_printf(a, "%s%s", before,
+                          access(s->share, F_OK) == 0 ? whole : session_drive_path(s, a, path)));
     free(whole);
+    arena_destroy(a);
 }
 
-/* A line of the server's answer. */
+/* How much of a line of the server's answer comes before the path that it ends with; 0: none. */
+static size_t before_path(const struct job_info *j, const char *text)
+{
+    size_t n = strlen(text), n_path = j->run_path != NULL ? strlen(j->run_path) : 0;
+
+    if (n_path == 0 || n <= n_path || strcmp(text + n - n_path, j->run_path) != 0 ||
+        text[n - n_path - 1] != ' ')
+        return 0;
+    return n - n_path;
+}
+
 static void add_told(struct buf *out, const struct session *s, const struct job_info *j,
                      const char *text)
 {
-    size_t n = strlen(text), n_path = j->run_path != NULL ? strlen(j->run_path) : 0;
+    size_t n = before_path(j, text);
     char *before;
 
-    if (n_path == 0 || n <= n_path || strcmp(text + n - n_path, j->run_path) != 0 ||
-        text[n - n_path - 1] != ' ') {
+    if (n == 0) {
         add_line(out, "  ", text);
         return;
     }
-    before = mem_strndup(text, n - n_path);
+    before = mem_strndup(text, n);
     add_place(out, s, before, j->run_path);
     free(before);
 }
@@ -162,11 +172,30 @@ static int show_log(const struct session *s, const struct job_info *j, struct er
     return result;
 }
 
-static int show_json(const struct msg_why *why, struct err *e)
+/* With paths as they are below the shared drive. */
+static struct msg_why on_drive(const struct session *s, struct arena *a, const struct msg_why *why)
 {
+    const char **lines = arena_alloc(a, why->lines.n * sizeof *lines);
+    struct msg_why shown = { why->job, { lines, why->lines.n } };
+
+    session_job_paths(s, a, &shown.job);
+    for (size_t i = 0; i < why->lines.n; i++) {
+        const char *line = ((const char *const *)why->lines.items)[i];
+        size_t n = before_path(&why->job, line);
+
+        lines[i] = n == 0 ? line : arena_printf(a, "%.*s%s", (int)n, line, shown.job.run_path);
+    }
+    return shown;
+}
+
+static int show_json(const struct session *s, const struct msg_why *why, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct msg_why shown = on_drive(s, a, why);
     struct buf out = { 0 };
 
-    out_add_versioned(&out, proto.messages[MSG_WHY].schema, why);
+    out_add_versioned(&out, proto.messages[MSG_WHY].schema, &shown);
+    arena_destroy(a);
     buf_add_char(&out, '\n');
     return out_write(&out, e);
 }
@@ -183,7 +212,7 @@ static int ask(struct session *s, const char *word, bool json, struct err *e)
     if (rpc_call(&s->rpc, MSG_ASK_WHY, &request, &why, e) < 0)
         return -1;
     if (json)
-        return show_json(&why, e);
+        return show_json(s, &why, e);
     return show_answer(s, &why, e) < 0 ? -1 : show_log(s, &why.job, e);
 }
 

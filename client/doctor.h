@@ -34,8 +34,9 @@ struct doctor {
     struct conf conf;
     struct choice choice;
     struct rpc rpc;
-    struct list nodes; /* struct node_info, when connected */
-    const char *share; /* as this machine sees it, when it is known */
+    struct list nodes;    /* struct node_info, when connected */
+    const char *share;    /* as this machine sees it, when it is known */
+    const char *projects; /* where they lie there */
 
     bool has_conf; /* it could be read */
     bool has_choice;

@@ -46,6 +46,14 @@ static void find_share(struct doctor *d)
     }
 }
 
+static void find_projects(struct doctor *d)
+{
+    bool are_below = d->is_connected && d->rpc.welcome.projects[0] != '\0';
+
+    d->projects =
+        are_below ? arena_printf(d->arena, "%s/%s", d->share, d->rpc.welcome.projects) : d->share;
+}
+
 static void say_missing(struct doctor *d, int number)
 {
     if (number == ENOENT && !d->is_connected && d->choice.embedded)
@@ -110,6 +118,7 @@ void check_share(struct doctor *d)
                    "where it is on this machine is not known without the server");
         return;
     }
+    find_projects(d);
     d->has_share = stat(d->share, &st) == 0 && S_ISDIR(st.st_mode);
     if (!d->has_share) {
         say_missing(d, stat(d->share, &st) < 0 ? errno : ENOTDIR);
@@ -125,12 +134,12 @@ void check_share(struct doctor *d)
 /* Calls take for each project of this user, at most PROJECTS_TRIED_MAX; how many there are. */
 static size_t each_project(struct doctor *d, void (*take)(struct doctor *d, const char *path))
 {
-    DIR *dir = d->has_share ? opendir(d->share) : NULL;
+    DIR *dir = d->has_share ? opendir(d->projects) : NULL;
     struct dirent *entry;
     size_t n = 0;
 
     while (dir != NULL && n < PROJECTS_TRIED_MAX && (entry = readdir(dir)) != NULL) {
-        char *path = path_join(d->share, entry->d_name), *sweeps = path_join(path, "sweeps");
+        char *path = path_join(d->projects, entry->d_name), *sweeps = path_join(path, "sweeps");
         struct stat st;
 
         if (entry->d_name[0] != '.' && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
@@ -187,9 +196,9 @@ void check_projects(struct doctor *d)
     if (!d->has_share)
         return;
     n = each_project(d, check_project);
-    if (n == 0 && d->choice.embedded && access(d->share, W_OK) < 0)
+    if (n == 0 && d->choice.embedded && access(d->projects, W_OK) < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner and mode", "you cannot write into %s: %s",
-                   d->share, strerror(errno));
+                   d->projects, strerror(errno));
     else if (n == 0)
         doctor_say(d, CHECK_OK, NULL, "none of yours yet; your first submit makes one");
 }

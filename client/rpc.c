@@ -34,6 +34,7 @@ static void keep_welcome(struct rpc *r, const struct msg_welcome *w)
         arena_strdup(r->arena, w->server_version != NULL ? w->server_version : "");
     r->welcome.user = arena_strdup(r->arena, w->user != NULL ? w->user : "");
     r->welcome.share = arena_strdup(r->arena, w->share != NULL ? w->share : "");
+    r->welcome.projects = arena_strdup(r->arena, w->projects != NULL ? w->projects : "");
 }
 
 static int greet(struct rpc *r, bool *lost, struct err *e)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - what a command needs to talk to the server */
 #include "client/session.h"
+
+#include <stdlib.h>
+
 #include "client/embedded.h"
+#include "common/path.h"
 
 static int find_server(struct cli *cli, struct session *s, struct err *e)
 {
@@ -15,8 +19,13 @@ static int find_server(struct cli *cli, struct session *s, struct err *e)
 static void keep_share(struct cli *cli, struct session *s)
 {
     bool is_named = s->conf.share != NULL && !s->choice.embedded;
+    const char *drive = is_named ? s->conf.share : s->rpc.welcome.share;
+    char *share;
 
-    s->share = is_named ? s->conf.share : arena_strdup(cli->arena, s->rpc.welcome.share);
+    s->projects = arena_strdup(cli->arena, s->rpc.welcome.projects);
+    share = s->projects[0] != '\0' ? path_join(drive, s->projects) : mem_strdup(drive);
+    s->share = arena_strdup(cli->arena, share);
+    free(share);
 }
 
 static int open_named(struct session *s, struct err *e)
@@ -54,6 +63,19 @@ int session_start(struct cli *cli, struct session *s, bool wants_worker, struct 
     if (result == 0)
         keep_share(cli, s);
     return result;
+}
+
+const char *session_drive_path(const struct session *s, struct arena *a, const char *path)
+{
+    if (path == NULL || path[0] == '\0' || s->projects[0] == '\0')
+        return path;
+    return arena_printf(a, "%s/%s", s->projects, path);
+}
+
+void session_job_paths(const struct session *s, struct arena *a, struct job_info *j)
+{
+    j->run_path = session_drive_path(s, a, j->run_path);
+    j->log_path = session_drive_path(s, a, j->log_path);
 }
 
 void session_close(struct session *s)

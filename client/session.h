@@ -13,7 +13,8 @@ struct session {
     struct conf conf;
     struct choice choice;
     struct rpc rpc;
-    const char *share; /* the shared drive as this machine sees it */
+    const char *share;    /* where projects lie on the shared drive, as this machine sees it */
+    const char *projects; /* the same below the shared drive; "": it is the drive's own folder */
 };
 
 /* Connects to the server that the command line and the configuration name. */
@@ -21,5 +22,10 @@ int session_open(struct cli *cli, struct session *s, struct err *e);
 /* The same, but one of the user's own is started if need be; wants_worker: see embedded_up. */
 int session_start(struct cli *cli, struct session *s, bool wants_worker, struct err *e);
 void session_close(struct session *s);
+
+/* The server's paths begin at the folder of projects, those shown to others at the shared drive's
+ * own.  What this makes of a path, or of a job's, lives in a. */
+const char *session_drive_path(const struct session *s, struct arena *a, const char *path);
+void session_job_paths(const struct session *s, struct arena *a, struct job_info *j);
 
 #endif

@@ -212,6 +212,7 @@ static const struct field welcome_fields[] = {
     FIELD(struct msg_welcome, uid, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_welcome, admin, FIELD_BOOL, 0, 0),
     FIELD(struct msg_welcome, share, FIELD_STR, 0, 4096),
+    FIELD(struct msg_welcome, projects, FIELD_STR, 0, 4096),
 };
 
 static const struct field submit_begin_fields[] = {

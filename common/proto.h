@@ -100,6 +100,8 @@ struct msg_welcome {
     int64_t uid;
     bool admin;
     const char *share; /* the share as ludwigd sees it */
+    const char
+        *projects; /* where projects lie below it, and what paths are relative to; NULL: it */
 };
 
 enum reuse { REUSE_ALL, REUSE_PARAMS, REUSE_NONE, REUSE_COUNT };

@@ -3,6 +3,7 @@
 #include "server/conf.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/path.h"
 
@@ -58,6 +59,14 @@ const struct key conf_keys[] = {
       .type = KEY_STR,
       .offset = AT(share),
       .help = "the shared drive's folder, as this machine sees it" },
+    { .name = "projects",
+      .type = KEY_STR,
+      .offset = AT(projects),
+      .help = "folder below SHARE where projects lie (default: SHARE itself)" },
+    { .name = "share_group",
+      .type = KEY_STR,
+      .offset = AT(share_group),
+      .help = "group whose members may read projects (default: the owner's own)" },
     { .name = "state",
       .type = KEY_STR,
       .offset = AT(state),
@@ -116,6 +125,40 @@ static int take_path(struct arena *a, const char **path, const char *key, struct
     return 0;
 }
 
+static bool are_shown(const char *path)
+{
+    while (*path != '\0') {
+        size_t n = strcspn(path, "/");
+        char *name = mem_strndup(path, n);
+        bool is_shown = path_is_portable_name(name) && name[0] != '.';
+
+        free(name);
+        if (!is_shown)
+            return false;
+        path += path[n] == '/' ? n + 1 : n;
+    }
+    return true;
+}
+
+/* "lab/" is taken for "lab". */
+static int check_projects(struct conf *c, struct err *e)
+{
+    size_t n;
+
+    if (c->projects == NULL)
+        return 0;
+    n = strlen(c->projects);
+    while (n > 1 && c->projects[n - 1] == '/')
+        n--;
+    c->projects = arena_strndup(c->arena, c->projects, n);
+    if (path_is_inside(c->projects) && are_shown(c->projects))
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "projects: '%s' is no folder below share (expected a relative path such as lab"
+                   " or research/lab)",
+                   c->projects);
+}
+
 static void set_default_socket(struct conf *c)
 {
     const char **items = arena_alloc(c->arena, sizeof *items);
@@ -130,6 +173,8 @@ static int check(struct conf *c, struct err *e)
 
     if (take_path(c->arena, &c->share, "share", e) < 0 ||
         take_path(c->arena, &c->state, "state", e) < 0)
+        return -1;
+    if (check_projects(c, e) < 0)
         return -1;
     if (c->sockets.n == 0)
         set_default_socket(c);

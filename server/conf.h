@@ -16,6 +16,8 @@ struct conf {
     struct arena *arena;
     const char *share; /* absolute, as the other paths; ~ is filled in */
     const char *state;
+    const char *projects;     /* where projects lie below share; NULL: in it */
+    const char *share_group;  /* whose members may read projects; NULL: their owners' own */
     struct list sockets;      /* const char *: paths; <share>/.ludwig/server.sock unless said */
     const char *socket_group; /* sockets are 0660 for it; NULL: 0666 */
     struct list admins;       /* const char * */

@@ -28,7 +28,8 @@ static void welcome(const struct server *sv, const struct conn *c, struct msg_we
                                  .user = c->known_as != NULL ? c->known_as : c->user,
                                  .uid = (int64_t)c->uid,
                                  .admin = c->is_admin,
-                                 .share = sv->conf.share };
+                                 .share = sv->conf.share,
+                                 .projects = sv->conf.projects };
 }
 
 /* A label is shown and picked by, as a name is, and so must look like one; it grants nothing. */

@@ -140,13 +140,23 @@ static int write_id(const struct server *sv, const char *dir, struct err *e)
     return rc;
 }
 
+char *place_projects(const struct server *sv)
+{
+    return sv->conf.projects == NULL ? mem_strdup(sv->conf.share)
+                                     : path_join(sv->conf.share, sv->conf.projects);
+}
+
 int place_share(struct server *sv, struct err *e)
 {
     char *dir = path_join(sv->conf.share, LAYOUT_SERVER_DIR);
+    char *projects = place_projects(sv);
     int rc = io_make_dirs(dir, 0755, e);
 
     if (rc == 0)
         rc = write_id(sv, dir, e);
+    if (rc == 0)
+        rc = io_make_dirs(projects, 0755, e);
+    free(projects);
     free(dir);
     return rc < 0 ? err_wrap(e, "share") : 0;
 }
@@ -212,7 +222,8 @@ static int give_to(const char *path, uid_t uid, struct err *e)
 
 int place_project(struct server *sv, const char *project, uid_t uid, struct err *e)
 {
-    char *path = path_join(sv->conf.share, project);
+    char *projects = place_projects(sv);
+    char *path = path_join(projects, project);
     int rc = 0;
 
     if (mkdir(path, 0755) < 0) {
@@ -223,5 +234,6 @@ int place_project(struct server *sv, const char *project, uid_t uid, struct err 
         rc = -1;
     }
     free(path);
+    free(projects);
     return rc;
 }

@@ -5,14 +5,24 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/path.h"
 #include "worker/flow.h"
 
 /* ---- welcome ---- */
 
+/* Where projects lie, which is what paths are relative to. */
+static void keep_share(struct agent *ag, const struct msg_welcome *w)
+{
+    const char *share = ag->conf.share == NULL ? w->share : ag->conf.share;
+    bool is_below = w->projects != NULL && w->projects[0] != '\0';
+
+    free(ag->share);
+    ag->share = is_below ? path_join(share, w->projects) : mem_strdup(share);
+}
+
 static void on_welcome(void *context, const struct msg_welcome *w)
 {
     struct agent *ag = context;
-    const char *share = ag->conf.share == NULL ? w->share : ag->conf.share;
     struct err e = { 0 };
 
     if (ag->server_id != NULL && strcmp(ag->server_id, w->server_id) != 0) {
@@ -23,8 +33,7 @@ static void on_welcome(void *context, const struct msg_welcome *w)
         agent_stop(ag, AGENT_STARTS_ANEW);
         return;
     }
-    free(ag->share);
-    ag->share = mem_strdup(share);
+    keep_share(ag, w);
     ag->is_welcome = true;
     if (ag->server_id != NULL)
         agent_register(ag);

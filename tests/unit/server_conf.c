@@ -28,6 +28,8 @@ static int read_text(const char *text, struct conf *c, struct err *e)
 }
 
 static const char whole[] = "share: /srv/data\n"
+                            "projects: research/lab/\n"
+                            "share_group: lab\n"
                             "state: /var/lib/ludwig\n"
                             "sockets: [/run/a.sock, /run/b.sock]\n"
                             "socket_group: lab\n"
@@ -55,6 +57,8 @@ static void every_key_goes_where_it_belongs(void **state)
         fail_msg("%s", e.text);
     assert_string_equal(c.share, "/srv/data");
     assert_string_equal(c.state, "/var/lib/ludwig");
+    assert_string_equal(c.projects, "research/lab");
+    assert_string_equal(c.share_group, "lab");
     assert_int_equal(c.sockets.n, 2);
     assert_string_equal(str_at(&c.sockets, 1), "/run/b.sock");
     assert_string_equal(c.socket_group, "lab");
@@ -102,6 +106,11 @@ static const struct {
     { "", "share: this key is needed" },
     { "share: data\nstate: /x\n", "'data' is no absolute path" },
     { "share: /x\nstate: /y\nsockets: here.sock\n", "'here.sock' is no absolute path" },
+    { "share: /x\nstate: /y\nprojects: /x/lab\n", "'/x/lab' is no folder below share" },
+    { "share: /x\nstate: /y\nprojects: ../lab\n", "'../lab' is no folder below share" },
+    { "share: /x\nstate: /y\nprojects: a//b\n", "'a//b' is no folder below share" },
+    { "share: /x\nstate: /y\nprojects: .ludwig\n", "'.ludwig' is no folder below share" },
+    { "share: /x\nstate: /y\nprojects: /\n", "'/' is no folder below share" },
     { "share: /x\nstate: /y\nshrae: /z\n", ":3:1: unknown key 'shrae' (did you mean 'share'?)" },
     { "share: /x\nstate: /y\nlease: soon\n", ":3:8: lease" },
     { "share: /x\nstate: /y\nlease: 0s\n", "lease" },
