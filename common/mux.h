@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mux.h - one SSH connection, shared by all that a program does with a server
+ *
+ *   caller ──control socket──▶ mux process ──one SSH session──▶ sshd
+ *          ◀── descriptors, each one end of a socket pair whose other end the mux
+ *              pumps to and from a channel
+ *
+ * An SSH session is for one thread and waits in places, so a process of its own keeps it, and
+ * everybody else, event loops too, sees plain connected sockets.  They may be shut down for
+ * writing, handed to children and closed like others.  When the connection dies they all see
+ * the end of file.  When the caller closes the control socket, or dies, the mux ends with all
+ * its channels, once it has passed on what was written before.
+ */
+#ifndef LUDWIG_COMMON_MUX_H
+#define LUDWIG_COMMON_MUX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/endpoint.h"
+#include "common/schema.h"
+
+/* How ludwigd is reached, the fastest first: constant, name, meaning. */
+#define WAYS(X)                                                              \
+    X(WAY_UNIX, "unix", "a socket of this machine")                          \
+    X(WAY_STREAM_LOCAL, "stream-local", "sshd connects to ludwigd's socket") \
+    X(WAY_BRIDGE, "bridge", "`ludwig bridge` runs on the other side")        \
+    X(WAY_INBOX, "store-and-forward", "requests and answers are files on the shared drive")
+
+enum way {
+#define X(constant, name, meaning) constant,
+    WAYS(X)
+#undef X
+        WAY_COUNT
+};
+
+extern const char *const way_names[WAY_COUNT];
+extern const char *const way_meanings[WAY_COUNT];
+
+struct mux_options {
+    bool may_prompt;    /* for passwords and passphrases, on the terminal */
+    unsigned ways;      /* 1u << WAY_... of those to be tried; 0: all */
+    int64_t connect_ms; /* for everything until the session can be used, prompts and other servers'
+                           log-in delays left out; 0: MUX_CONNECT_MS */
+};
+
+enum { MUX_CONNECT_MS = 30 * 1000 };
+
+struct mux;
+
+/*
+ * Connects, checks the host key and authenticates; asks on the terminal if it may.  Forks: call it
+ * before any thread is started.  to is an ENDPOINT_SSH.
+ *
+ * NULL with e set: ERR_UNREACHABLE, or ERR_DENIED for a host key or an authentication that was
+ * refused.  The text says which step failed and what to do.
+ */
+struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e);
+/* Waits for its end.  NULL is fine. */
+void mux_close(struct mux *m);
+
+/*
+ * A connected descriptor (close-on-exec, blocking) to ludwigd, to an SFTP server, or to standard
+ * input and output of a command; the caller closes it.  -1 with e set: ERR_UNREACHABLE when the
+ * connection is lost or nobody listens, ERR_DENIED when sshd or a file's mode forbids it.
+ * Several of each may be open at once; sshd allows 10 sessions (SFTP, commands) by default.
+ */
+int mux_server(struct mux *m, enum way *way, struct err *e);
+int mux_sftp(struct mux *m, struct err *e);
+int mux_command(struct mux *m, const char *command, struct err *e);
+
+/* false: the connection is gone; start another mux. */
+bool mux_is_alive(const struct mux *m);
+
+/* One way that was tried without success. */
+struct mux_refusal {
+    const char *way;    /* of way_names */
+    const char *why;    /* in words */
+    const char *remedy; /* what would allow it, as a line of sshd_config; NULL: nothing known */
+};
+
+/* What is known of the connection; texts that are not known are "". */
+struct mux_facts {
+    const char *user, *host; /* after ssh's configuration */
+    int64_t port;
+    const char *address;         /* the IP address; "" behind a ProxyCommand */
+    const char *proxy;           /* the ProxyCommand */
+    const char *server_software; /* "SSH-2.0-OpenSSH_9.2p1" */
+    const char *host_key_type;   /* "ssh-ed25519" */
+    const char *host_key_digest; /* "SHA256:..." */
+    const char *authentication;  /* "publickey (agent)" */
+    const char *cipher;          /* "aes128-gcm@openssh.com" */
+    int64_t connect_ms;          /* from the start until authenticated, prompts included */
+    const char *way;             /* in use; "": none was asked for or none works */
+    const char *server_path;     /* of ludwigd's socket, by stream-local */
+    struct list refusals;        /* struct mux_refusal, of the faster ways */
+};
+
+int mux_facts(struct mux *m, struct mux_facts *facts, struct arena *a, struct err *e);
+
+/* ---- for event loops, which may neither wait nor fork ---- */
+
+/* The whole life of a mux that was exec'ed with the control socket at control_fd; never prompts.
+ * The exit code. */
+int mux_main(int control_fd, const char *address);
+
+/* The other end of that socket.  Owns control_fd from here on; mux_close does not wait then. */
+struct mux *mux_attach(int control_fd);
+/* To be polled for reading. */
+int mux_control_fd(const struct mux *m);
+/* Asks once; mux_take brings the answer. */
+int mux_ask_server(struct mux *m, struct err *e);
+int mux_ask_sftp(struct mux *m, struct err *e);
+/* 1 with a descriptor (non-blocking, in the order they were asked for), 0 when there is nothing
+ * yet, -1 with e set: mux_is_alive says whether another may be asked for. way may be NULL. */
+int mux_take(struct mux *m, int *fd, enum way *way, struct err *e);
+
+#endif
