@@ -30,8 +30,9 @@ archives         := $(patsubst %,$O/lib%.a,client server worker common)
 units            := $(patsubst tests/unit/%.c,$O/unit/%,$(wildcard tests/unit/*.c))
 fuzzers          := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 benches          := $(patsubst tests/bench/%.c,build/bench/%,$(wildcard tests/bench/*.c))
-functional       := $(filter-out %/lib.sh,$(wildcard tests/functional/*.sh))
-sources          := $(wildcard $(addsuffix /*.c,$(rooms) tests/unit tests/fuzz tests/bench))
+functional       := $(filter-out %/lib.sh %/lab.sh,$(wildcard tests/functional/*.sh))
+lab_tools        := build/lab/link build/lab/clock.so
+sources          := $(wildcard $(addsuffix /*.c,$(rooms) tests/unit tests/fuzz tests/bench tests/lab))
 headers          := $(wildcard $(addsuffix /*.h,$(rooms) tests/unit tests/fuzz tests/bench))
 
 # --- libraries ----------------------------------------------------------------
@@ -83,11 +84,13 @@ say               = $(if $V,,@printf '  %-5s %s\n' $1 $@; )
 
 # --- building -------------------------------------------------------------------
 
-.PHONY: all units benches
+.PHONY: all units benches lab-tools
 all: $(archives) $(programs) ## build the programs (the default)
 units: $(units)
 	@:
 benches: $(benches)
+lab-tools: $(lab_tools)
+	@:
 
 # Changes, and with it every object, when the compiler or a flag changes.
 $O/flags: FORCE
@@ -132,6 +135,14 @@ build/bench/%: $O/tests/bench/%.o $(archives)
 $O/fuzz/%: $O/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -fsanitize=fuzzer -o $@ $< $(archives) $(call libs_of,$(packages)) -ldl -lm
+
+build/lab/%: tests/lab/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(base_flags) $(warnings) $(CFLAGS) -o $@ $<
+
+build/lab/%.so: tests/lab/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(base_flags) $(warnings) $(CFLAGS) -shared -fPIC -o $@ $<
 
 -include $(wildcard $O/*/*.d $O/tests/*/*.d)
 .SECONDARY:
@@ -187,7 +198,7 @@ run_tests  = LUDWIG_BIN=$(abspath $(bin)) LUDWIG_HOOKS_BIN=$(abspath $(hooks_bin
 
 .PHONY: test unit functional
 test: deps-test         ## build and run all tests
-	@$(MAKE) all units
+	@$(MAKE) all units lab-tools
 	@$(MAKE) variant=hooks all
 	@$(run_tests) $(units) $(functional)
 
@@ -196,7 +207,7 @@ unit: deps-test         ## the unit tests alone
 	@$(run_tests) $(units)
 
 functional: deps-test   ## the functional tests alone
-	@$(MAKE) all
+	@$(MAKE) all lab-tools
 	@$(MAKE) variant=hooks all
 	@$(run_tests) $(functional)
 
