@@ -102,24 +102,24 @@ static int protect_tree(int cache_fd, const char *name, struct err *e)
 
 /* ---- adding ---- */
 
-static int fill_cache(int cache_fd, const char *temporary, int from_fd, const char *name,
-                      struct err *e)
+static int fill_cache(int cache_fd, const char *temporary, const struct share_dir *from,
+                      const char *name, struct err *e)
 {
     if (io_remove_tree_at(cache_fd, temporary, e) < 0 ||
-        io_copy_tree_at(from_fd, name, cache_fd, temporary, e) < 0)
+        share_fetch_tree(from, name, cache_fd, temporary, e) < 0)
         return -1;
     return protect_tree(cache_fd, temporary, e);
 }
 
-int cache_add(int cache_fd, const struct digest *digest, int from_fd, const char *name,
-              struct err *e)
+int cache_add(int cache_fd, const struct digest *digest, const struct share_dir *from,
+              const char *name, struct err *e)
 {
     char hex[DIGEST_HEX], temporary[DIGEST_HEX + sizeof "..tmp"];
     int result;
 
     digest_hex(digest, hex);
     snprintf(temporary, sizeof temporary, ".%s.tmp", hex);
-    result = fill_cache(cache_fd, temporary, from_fd, name, e);
+    result = fill_cache(cache_fd, temporary, from, name, e);
     if (result == 0 && renameat(cache_fd, temporary, cache_fd, hex) < 0)
         result = err_sys(e, "name %s", hex);
     /* What did not fit must not stay in the way of what would. */

@@ -6,12 +6,12 @@
 #define LUDWIG_WORKER_CACHE_H
 
 #include "common/digest.h"
-#include "common/err.h"
+#include "worker/share.h"
 
 bool cache_has(int cache_fd, const struct digest *digest);
 
-/* Copies from_fd/name into the cache; a broken-off copy is never seen under the digest. */
-int cache_add(int cache_fd, const struct digest *digest, int from_fd, const char *name,
-              struct err *e);
+/* Copies a tree of the share into the cache; a broken-off copy is never seen under the digest. */
+int cache_add(int cache_fd, const struct digest *digest, const struct share_dir *from,
+              const char *name, struct err *e);
 
 #endif

@@ -3,10 +3,7 @@
 
 #include "worker/carry.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/layout.h"
 #include "common/log.h"
@@ -43,7 +40,7 @@ static int job_has_result(const struct result *r, const struct group *g, struct 
     struct token winner;
 
     layout_run(&path, r->order.work.project, x->param_name, x->job_name);
-    return jobjson_read_token(r->carry.folder->share->fd, take_text(&path, g->arena), &winner, e);
+    return jobjson_read_token(r->carry.folder->share->dir, take_text(&path, g->arena), &winner, e);
 }
 
 static int find_newest(struct result *r, struct kept *newest, struct err *e)
@@ -51,7 +48,7 @@ static int find_newest(struct result *r, struct kept *newest, struct err *e)
     const struct assignment *x = &r->order.assignment;
     const struct kept up_to = { x->attempt, KEPT_AT_END };
 
-    return kept_newest(r->carry.folder->fd, x->job_name, &up_to, newest, e);
+    return kept_newest(r->carry.folder->dir, x->job_name, &up_to, newest, e);
 }
 
 /* The newest one is the same: copied while the job ran, by a publisher that was killed, or what it
@@ -68,7 +65,7 @@ static int is_kept(struct result *r, const struct group *g, const struct keep *k
     if (keep_digest(k, &ours, e) < 0)
         rc = -1;
     else
-        rc = keep_digest_of(r->carry.folder->fd, take_text(&name, g->arena), &theirs, NULL) == 0 &&
+        rc = keep_digest_of(r->carry.folder->dir, take_text(&name, g->arena), &theirs, NULL) == 0 &&
              memcmp(&ours, &theirs, sizeof ours) == 0;
     buf_free(&name);
     return rc;
@@ -96,13 +93,13 @@ static int copy(struct result *r, struct group *g, struct keep *k, struct err *e
     r->carry.as = (struct kept){ r->order.assignment.attempt, KEPT_AT_END };
     kept_add_temporary(&name, r->order.assignment.job_name, r->carry.as.attempt, &r->token);
     r->carry.temporary = take_text(&name, g->arena);
-    if (keep_begin(k, f->fd, r->carry.temporary, &f->modes, e) < 0)
+    if (keep_begin(k, f->dir, r->carry.temporary, &f->modes, e) < 0)
         return -1;
     while ((rc = keep_go_on(k, e)) == 1)
         CRASH_POINT(checkpoint_begun);
     if (rc < 0)
         return -1;
-    if (!f->share->is_by_system)
+    if (!f->share->is_synced_whole)
         keep_each_path(k, add_path, &in);
     r->carry.step = CARRY_COPIED;
     CRASH_POINT(checkpoint_copied);
@@ -164,7 +161,8 @@ int carry_fence(struct result *r, struct err *e)
 
     if (c->step != CARRY_COPIED)
         return 0;
-    if (kept_name(c->folder->fd, c->temporary, r->order.assignment.job_name, &c->as, r->hex, e) < 0)
+    if (kept_name(c->folder->dir, c->temporary, r->order.assignment.job_name, &c->as, r->hex, e) <
+        0)
         return -1;
     CRASH_POINT(checkpoint_renamed);
     c->folder->has_changed = true;
@@ -182,26 +180,26 @@ static bool may_have_some(const struct order *o)
 }
 
 /* Nothing is made where there is none. */
-static int open_folder(const struct result *r, struct group *g, const char *path)
+static struct share_dir *open_folder(const struct result *r, struct group *g, const char *path)
 {
     const struct group_share *share = group_share(g, r->order.share, NULL);
 
-    return share == NULL ? -1 : openat(share->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return share == NULL ? NULL : share_open_dir(share->dir, path, NULL);
 }
 
 static void drop_all(const struct result *r, struct group *g)
 {
     const char *path = folder_path(&r->order, g->arena);
-    int fd = open_folder(r, g, path);
+    struct share_dir *d = open_folder(r, g, path);
     struct err why = { 0 };
 
-    if (fd < 0)
+    if (d == NULL)
         return;
-    if (kept_remove_all(fd, r->order.assignment.job_name, r->hex, &why) < 0)
+    if (kept_remove_all(d, r->order.assignment.job_name, r->hex, &why) < 0)
         warn(r, "checkpoints-not-removed", &why);
-    close(fd);
+    share_close(d);
     /* Others of this configuration may have theirs in it. */
-    (void)unlinkat(group_share(g, r->order.share, NULL)->fd, path, AT_REMOVEDIR);
+    (void)share_remove_dir(group_share(g, r->order.share, NULL)->dir, path, NULL);
     CRASH_POINT(checkpoints_dropped);
 }
 
@@ -209,14 +207,14 @@ static void drop_all(const struct result *r, struct group *g)
 static void drop_older(const struct result *r, struct group *g, const struct kept *than)
 {
     const struct assignment *x = &r->order.assignment;
-    int fd = open_folder(r, g, folder_path(&r->order, g->arena));
+    struct share_dir *d = open_folder(r, g, folder_path(&r->order, g->arena));
     struct err why = { 0 };
 
-    if (fd < 0)
+    if (d == NULL)
         return;
-    if (kept_remove_older(fd, x->job_name, than, x->attempt, r->hex, &why) < 0)
+    if (kept_remove_older(d, x->job_name, than, x->attempt, r->hex, &why) < 0)
         warn(r, "checkpoints-not-removed", &why);
-    close(fd);
+    share_close(d);
     CRASH_POINT(checkpoint_alone);
 }
 

@@ -3,14 +3,9 @@
 
 #include "worker/group.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/io.h"
 #include "common/layout.h"
 #include "common/log.h"
 #include "common/yaml.h"
@@ -20,17 +15,17 @@
 struct group_share *group_share(struct group *g, const char *share, struct err *e)
 {
     struct group_share *s;
-    int fd;
+    struct share_dir *dir;
 
     for (s = g->shares; s != NULL; s = s->next)
-        if (strcmp(s->share, share) == 0)
+        if (strcmp(s->name, share) == 0)
             return s;
-    fd = shared_open(share, e);
-    if (fd < 0)
+    dir = share_open(g->access, share, e);
+    if (dir == NULL)
         return NULL;
     s = arena_alloc(g->arena, sizeof *s);
-    *s = (struct group_share){ .next = g->shares, .share = share, .fd = fd };
-    s->is_by_system = sync_is_by_system(fd);
+    *s = (struct group_share){ .next = g->shares, .name = share, .dir = dir };
+    s->is_synced_whole = share_is_synced_whole(dir);
     g->shares = s;
     return s;
 }
@@ -42,7 +37,7 @@ static void add_parents(struct group *g, struct group_folder *f)
         if (f->path[n] == '/') {
             mem_grow((void **)&g->files, &g->capacity, g->n_files, sizeof *g->files);
             g->files[g->n_files++] =
-                (struct sync_file){ f->share->fd, arena_strndup(g->arena, f->path, n), 0 };
+                (struct share_sync){ f->share->dir, arena_strndup(g->arena, f->path, n), 0 };
         }
 }
 
@@ -59,12 +54,12 @@ struct group_folder *group_folder(struct group *g, const char *share, const char
             return f;
     f = arena_alloc(g->arena, sizeof *f);
     *f = (struct group_folder){ .share = s, .path = path };
-    f->fd = shared_open_folder(s->fd, path, &f->modes, e);
-    if (f->fd < 0)
+    f->dir = shared_open_folder(s->dir, path, &f->modes, e);
+    if (f->dir == NULL)
         return NULL;
     f->next = g->folders;
     g->folders = f;
-    if (!s->is_by_system)
+    if (!s->is_synced_whole)
         add_parents(g, f);
     return f;
 }
@@ -76,16 +71,16 @@ int group_add_params(struct group *g, struct group_folder *f, const struct value
     struct buf text = { 0 };
     int result = 0;
 
-    if (f->has_params || faccessat(f->fd, LAYOUT_PARAM2VAL, F_OK, 0) == 0) {
+    if (f->has_params || share_exists(f->dir, LAYOUT_PARAM2VAL)) {
         f->has_params = true;
         return 0;
     }
     yaml_add_value(&text, params);
     temporary = arena_printf(g->arena, ".%s.%s", LAYOUT_PARAM2VAL, token_hex);
-    result = io_write_file_at(f->fd, temporary, text.bytes, text.n, f->modes.file, e);
+    result = share_write(f->dir, temporary, text.bytes, text.n, f->modes.file, e);
     buf_free(&text);
-    if (result == 0 && renameat(f->fd, temporary, f->fd, LAYOUT_PARAM2VAL) < 0)
-        result = err_sys(e, "create %s", LAYOUT_PARAM2VAL);
+    if (result == 0)
+        result = share_rename(f->dir, temporary, f->dir, LAYOUT_PARAM2VAL, e);
     if (result == 0)
         group_add_file(g, f, LAYOUT_PARAM2VAL);
     f->has_params = result == 0;
@@ -99,7 +94,7 @@ int group_remove(struct group *g, const char *share, const char *path, struct er
 
     if (s == NULL)
         return -1;
-    if (io_remove_tree_at(s->fd, path, &why) == 0)
+    if (share_remove_tree(s->dir, path, &why) == 0)
         return 0;
     if (why.kind != ERR_DENIED)
         return err_set(e, why.kind, "%s", why.text);
@@ -111,33 +106,33 @@ int group_remove(struct group *g, const char *share, const char *path, struct er
 
 void group_add_file(struct group *g, struct group_folder *f, const char *path)
 {
-    if (f->share->is_by_system)
+    if (f->share->is_synced_whole)
         return;
     mem_grow((void **)&g->files, &g->capacity, g->n_files, sizeof *g->files);
-    g->files[g->n_files++] = (struct sync_file){ f->fd, path, 0 };
+    g->files[g->n_files++] = (struct share_sync){ f->dir, path, 0 };
 }
 
 void group_sync(struct group *g)
 {
     for (struct group_share *s = g->shares; s != NULL; s = s->next)
-        if (s->is_by_system)
-            s->has_failed = sync_system(s->fd, &s->why) < 0;
-    sync_files(g->files, g->n_files);
+        if (s->is_synced_whole)
+            s->has_failed = share_sync(s->dir, &s->why) < 0;
+    share_sync_each(g->files, g->n_files);
 }
 
 void group_sync_folders(struct group *g)
 {
     for (struct group_folder *f = g->folders; f != NULL; f = f->next)
         if (f->has_changed)
-            f->has_failed = sync_folder(f->fd, f->path, &f->why) < 0;
+            f->has_failed = share_sync_dir(f->dir, f->path, &f->why) < 0;
 }
 
 void group_end(struct group *g)
 {
     for (struct group_folder *f = g->folders; f != NULL; f = f->next)
-        close(f->fd);
+        share_close(f->dir);
     for (struct group_share *s = g->shares; s != NULL; s = s->next)
-        close(s->fd);
+        share_close(s->dir);
     free(g->files);
     *g = (struct group){ 0 };
 }

@@ -10,14 +10,13 @@
 #include "common/value.h"
 #include "worker/scratch.h"
 #include "worker/shared.h"
-#include "worker/sync.h"
 
 struct group_share {
     struct group_share *next;
-    const char *share;
-    int fd;
-    bool is_by_system; /* one syncfs does */
-    bool has_failed;   /* syncing it */
+    const char *name;
+    struct share_dir *dir;
+    bool is_synced_whole; /* one share_sync does */
+    bool has_failed;      /* syncing it */
     struct err why;
 };
 
@@ -25,7 +24,7 @@ struct group_folder {
     struct group_folder *next;
     struct group_share *share;
     const char *path;
-    int fd;
+    struct share_dir *dir;
     struct shared_modes modes;
     bool has_params;  /* param2val.yaml is there */
     bool has_changed; /* a result was renamed in it */
@@ -35,10 +34,11 @@ struct group_folder {
 
 struct group {
     struct scratch *scratch;
+    struct shares *access;
     struct arena *arena;
     struct group_share *shares;
     struct group_folder *folders;
-    struct sync_file *files; /* to be synced one by one; directories of theirs stay open */
+    struct share_sync *files; /* to be synced one by one; directories of theirs stay open */
     size_t n_files;
     size_t capacity;
 };
@@ -57,10 +57,10 @@ int group_add_params(struct group *g, struct group_folder *f, const struct value
 int group_remove(struct group *g, const char *share, const char *path, struct err *e);
 
 /* Something that must be durable before its result is renamed; path is below the folder.
- * Returns its place in g->files, -1 when the folder's file system is synced as a whole. */
+ * Nothing to do where the share is synced as a whole. */
 void group_add_file(struct group *g, struct group_folder *f, const char *path);
 
-/* What failed is noted in shares (by system) and files. */
+/* What failed is noted in shares (synced whole) and files. */
 void group_sync(struct group *g);
 /* After the renames: the folders they were made in. */
 void group_sync_folders(struct group *g);

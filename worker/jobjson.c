@@ -3,15 +3,11 @@
 
 #include "worker/jobjson.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/io.h"
 #include "common/json.h"
 #include "common/layout.h"
 #include "common/mp.h"
@@ -281,28 +277,24 @@ static int token_of_head(const char *text, struct token *token)
 }
 
 /* Ours are files that we may read. */
-static bool is_none_of_ours(int error)
+static bool is_none_of_ours(const struct err *e)
 {
-    return error == ENOENT || error == ENOTDIR || error == EACCES || error == EISDIR ||
-           error == ELOOP || error == ENXIO;
+    return e->kind == ERR_NOT_FOUND || e->kind == ERR_DENIED || e->kind == ERR_USAGE;
 }
 
-int jobjson_read_token(int dir_fd, const char *folder, struct token *token, struct err *e)
+int jobjson_read_token(const struct share_dir *at, const char *folder, struct token *token,
+                       struct err *e)
 {
     char *path = mem_printf("%s/%s", folder, LAYOUT_JOB_JSON);
-    char head[HEAD_BYTES + 1];
-    ssize_t n = -1;
-    int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct buf head = { 0 };
+    struct err why = { 0 };
     int result;
 
-    if (fd < 0 || (n = io_read_all(fd, head, HEAD_BYTES)) < 0)
-        result = is_none_of_ours(errno) ? 0 : err_sys(e, "read %s", path);
-    else {
-        head[n] = '\0';
-        result = token_of_head(head, token) == 0;
-    }
-    if (fd >= 0)
-        close(fd);
+    if (share_read(at, path, HEAD_BYTES, &head, &why) == 0)
+        result = token_of_head(buf_text(&head), token) == 0;
+    else
+        result = is_none_of_ours(&why) ? 0 : err_set(e, why.kind, "%s", why.text);
+    buf_free(&head);
     free(path);
     return result;
 }

@@ -23,6 +23,7 @@ void jobjson_add(struct buf *out, const struct jobjson *j);
 
 /* Reads whose result lies in the folder: 1 with the token, 0 when there is no job.json (or
  * none of ours), -1 with e set. */
-int jobjson_read_token(int dir_fd, const char *folder, struct token *token, struct err *e);
+int jobjson_read_token(const struct share_dir *at, const char *folder, struct token *token,
+                       struct err *e);
 
 #endif

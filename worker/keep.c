@@ -10,16 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/io.h"
 #include "worker/orders.h"
 #include "worker/saved.h"
 
-enum {
-    PIECE_BYTES = 8 * 1024 * 1024,
-    WAITED_FOR_BYTES = 1024 * 1024,
-    ROUNDS_MAX = 5,
-    VANISHED = -1
-};
+enum { PIECE_BYTES = 8 * 1024 * 1024, INDEX_MAX_BYTES = 1 << 30, ROUNDS_MAX = 5, VANISHED = -1 };
 
 /* ---- looking ---- */
 
@@ -51,7 +45,7 @@ int keep_open(struct keep *k, int run_fd, const char *token_hex, struct err *e)
 {
     int result;
 
-    *k = (struct keep){ .to_fd = -1, .in_fd = -1, .out_fd = -1 };
+    *k = (struct keep){ .in_fd = -1 };
     result = open_folder(run_fd, token_hex, &k->from_fd, e);
     if (result == 1)
         result = snapshot_take(&k->now, k->from_fd, e) < 0 ? -1 : k->now.n > 0;
@@ -63,9 +57,12 @@ int keep_open(struct keep *k, int run_fd, const char *token_hex, struct err *e)
 void keep_close(struct keep *k)
 {
     close_file(&k->from_fd);
-    close_file(&k->to_fd);
     close_file(&k->in_fd);
-    close_file(&k->out_fd);
+    if (k->out != NULL)
+        (void)share_end(k->out, NULL);
+    share_close(k->to);
+    k->out = NULL;
+    k->to = NULL;
     snapshot_free(&k->now);
     snapshot_free(&k->before);
     free(k->temporary);
@@ -83,33 +80,30 @@ int keep_digest(const struct keep *k, struct digest *d, struct err *e)
     return result;
 }
 
-int keep_digest_of(int dir_fd, const char *copy, struct digest *d, struct err *e)
+int keep_digest_of(const struct share_dir *at, const char *copy, struct digest *d, struct err *e)
 {
     char *path = mem_printf("%s/%s", copy, SNAPSHOT_INDEX);
-    int fd = openat(dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    uint64_t size_bytes;
-    int result = fd < 0 ? err_sys(e, "open %s", path) : digest_of_fd(fd, d, &size_bytes, e);
+    struct buf index = { 0 };
+    int result = share_read(at, path, INDEX_MAX_BYTES, &index, e);
 
-    if (fd >= 0)
-        close(fd);
+    if (result == 0)
+        digest_of(index.bytes, index.n, d);
+    buf_free(&index);
     free(path);
     return result;
 }
 
 /* ---- copying ---- */
 
-int keep_begin(struct keep *k, int dir_fd, const char *temporary, const struct shared_modes *modes,
-               struct err *e)
+int keep_begin(struct keep *k, const struct share_dir *at, const char *temporary,
+               const struct shared_modes *modes, struct err *e)
 {
-    k->dir_fd = dir_fd;
     k->temporary = mem_strdup(temporary);
     k->modes = *modes;
-    if (io_remove_tree_at(dir_fd, temporary, e) < 0)
+    if (share_remove_tree(at, temporary, e) < 0 || share_make_dir(at, temporary, modes->dir, e) < 0)
         return -1;
-    if (mkdirat(dir_fd, temporary, modes->dir & 0777) < 0)
-        return err_sys(e, "create %s", temporary);
-    k->to_fd = io_open_dir_at(dir_fd, temporary, e);
-    return k->to_fd < 0 ? -1 : 0;
+    k->to = share_open_dir(at, temporary, e);
+    return k->to == NULL ? -1 : 0;
 }
 
 /* Equal as far as the copy has it. */
@@ -131,7 +125,6 @@ static void skip(struct keep *k, struct snapshot_entry *entry)
 
 static int begin_file(struct keep *k, struct snapshot_entry *entry, struct err *e)
 {
-    const char *stored = snapshot_stored(entry);
     struct stat st;
 
     k->in_fd = snapshot_open(k->from_fd, entry->path, O_RDONLY | O_NONBLOCK);
@@ -143,17 +136,15 @@ static int begin_file(struct keep *k, struct snapshot_entry *entry, struct err *
         return 0;
     }
     k->copied_bytes = 0;
-    k->out_fd = openat(k->to_fd, stored, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                       shared_file_mode(&k->modes, (mode_t)entry->mode) & 0777);
-    return k->out_fd < 0 ? err_sys(e, "create %s", stored) : 0;
+    k->out = share_create(k->to, snapshot_stored(entry),
+                          shared_file_mode(&k->modes, (mode_t)entry->mode), e);
+    return k->out == NULL ? -1 : 0;
 }
 
 static int begin_folder(struct keep *k, const struct snapshot_entry *entry, struct err *e)
 {
-    const char *stored = snapshot_stored(entry);
-
     k->at++;
-    return mkdirat(k->to_fd, stored, k->modes.dir & 0777) < 0 ? err_sys(e, "create %s", stored) : 0;
+    return share_make_dir(k->to, snapshot_stored(entry), k->modes.dir, e);
 }
 
 static int begin_entry(struct keep *k, struct err *e)
@@ -170,44 +161,27 @@ static int begin_entry(struct keep *k, struct err *e)
 
 static int end_file(struct keep *k, struct err *e)
 {
-    int fd = k->out_fd;
+    struct share_file *out = k->out;
 
-    k->out_fd = -1;
+    k->out = NULL;
     close_file(&k->in_fd);
     k->now.entries[k->at++].size_bytes = k->copied_bytes;
-    /* What a full or lost share says may only come now. */
-    return close(fd) < 0 && errno != EINTR ? err_sys(e, "write %s", k->temporary) : 0;
-}
-
-/* Who syncs the share for a small result must not wait for all of a large checkpoint. */
-static int wait_for_disk(const struct keep *k, int64_t n_bytes, struct err *e)
-{
-    const unsigned all =
-        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-
-    if (n_bytes >= WAITED_FOR_BYTES && sync_file_range(k->out_fd, 0, n_bytes, all) < 0 &&
-        (errno == EIO || errno == ENOSPC || errno == EDQUOT))
-        return err_sys(e, "write %s", k->temporary); /* it is said only once */
-    return 0;
+    return share_end(out, e);
 }
 
 /* What was written to it meanwhile is for the next round: it may never end. */
 static int copy_piece(struct keep *k, struct err *e)
 {
     int64_t left_bytes = k->now.entries[k->at].size_bytes - k->copied_bytes;
-    uint64_t copied_bytes = 0;
+    uint64_t max_bytes = left_bytes <= 0            ? 0
+                         : left_bytes < PIECE_BYTES ? (uint64_t)left_bytes
+                                                    : PIECE_BYTES;
+    uint64_t copied_bytes;
 
-    if (left_bytes > 0 &&
-        io_copy_some(k->in_fd, k->out_fd,
-                     left_bytes < PIECE_BYTES ? (uint64_t)left_bytes : PIECE_BYTES, &copied_bytes,
-                     e) < 0)
-        return err_wrap(e, "copy %s", k->now.entries[k->at].path);
-    if (copied_bytes == 0)
-        return wait_for_disk(k, k->copied_bytes, e) < 0 ? -1 : end_file(k, e);
+    if (share_put(k->out, k->in_fd, max_bytes, &copied_bytes, e) < 0)
+        return -1;
     k->copied_bytes += (int64_t)copied_bytes;
-    /* The disk is at one piece while the next is copied. */
-    (void)sync_file_range(k->out_fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-    return wait_for_disk(k, k->copied_bytes - (int64_t)copied_bytes, e);
+    return copied_bytes == 0 ? end_file(k, e) : 0;
 }
 
 /* ---- rounds ---- */
@@ -222,8 +196,9 @@ static int remove_stale(struct keep *k, struct err *e)
         if (was->type == SNAPSHOT_LINK || was->size_bytes == VANISHED ||
             is_copied_as(was, snapshot_find(&k->now, stored)))
             continue;
-        if (unlinkat(k->to_fd, stored, was->type == SNAPSHOT_FOLDER ? AT_REMOVEDIR : 0) < 0)
-            return err_sys(e, "remove %s", stored);
+        if ((was->type == SNAPSHOT_FOLDER ? share_remove_dir : share_remove_file)(k->to, stored,
+                                                                                  e) < 0)
+            return -1;
     }
     return 0;
 }
@@ -247,7 +222,7 @@ static int write_index(struct keep *k, struct err *e)
     int result = snapshot_add_index(&index, &k->now, e);
 
     if (result == 0)
-        result = io_write_file_at(k->to_fd, SNAPSHOT_INDEX, index.bytes, index.n, k->modes.file, e);
+        result = share_write(k->to, SNAPSHOT_INDEX, index.bytes, index.n, k->modes.file, e);
     buf_free(&index);
     return result;
 }
@@ -266,7 +241,7 @@ static int end_round(struct keep *k, struct err *e)
 
 int keep_go_on(struct keep *k, struct err *e)
 {
-    if (k->out_fd >= 0)
+    if (k->out != NULL)
         return copy_piece(k, e) < 0 ? -1 : 1;
     if (k->at < k->now.n)
         return begin_entry(k, e) < 0 ? -1 : 1;

@@ -17,13 +17,13 @@ struct keep {
     int from_fd;            /* the job's folder */
     struct snapshot now;    /* what is to be copied */
     struct snapshot before; /* what was copied in the round before */
-    int dir_fd;             /* the caller's: where the copy is made */
-    int to_fd;              /* the copy; -1: not begun */
+    struct share_dir *to;   /* the copy; NULL: not begun */
     char *temporary;        /* its name */
     struct shared_modes modes;
     unsigned round;
-    size_t at;         /* the next of now */
-    int in_fd, out_fd; /* the file being copied; -1: none */
+    size_t at;              /* the next of now */
+    int in_fd;              /* the file being copied; -1: none */
+    struct share_file *out; /* the same on the share; NULL: none */
     int64_t copied_bytes;
 };
 
@@ -34,15 +34,15 @@ void keep_close(struct keep *k);
 
 /* The same digest: the same folder.  That of a copy is read from its index. */
 int keep_digest(const struct keep *k, struct digest *d, struct err *e);
-int keep_digest_of(int dir_fd, const char *copy, struct digest *d, struct err *e);
+int keep_digest_of(const struct share_dir *at, const char *copy, struct digest *d, struct err *e);
 
-/* Begins the copy dir_fd/temporary, in place of what lies there. */
-int keep_begin(struct keep *k, int dir_fd, const char *temporary, const struct shared_modes *modes,
-               struct err *e);
+/* Begins the copy at/temporary, in place of what lies there. */
+int keep_begin(struct keep *k, const struct share_dir *at, const char *temporary,
+               const struct shared_modes *modes, struct err *e);
 /* Copies a piece: 1 when there is more to do, 0 when it is whole, -1 with e set (ERR_BUSY: the job
  * does not stop changing it). */
 int keep_go_on(struct keep *k, struct err *e);
-/* Each path below dir_fd that must be durable before the copy gets its name. */
+/* Each path, below the folder where the copy lies, that must be durable before the copy gets its name. */
 void keep_each_path(const struct keep *k, void (*each)(void *context, const char *path),
                     void *context);
 

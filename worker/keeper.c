@@ -6,16 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/io.h"
 #include "common/layout.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "worker/keep.h"
 #include "worker/kept.h"
 #include "worker/shared.h"
-#include "worker/sync.h"
 
 enum {
     /* How long orders and results wait for a piece; what a sync takes is longer. */
@@ -36,6 +33,7 @@ struct watched {
 
 struct keeper {
     const struct scratch *scratch;
+    struct shares *access;
     struct watched *watched;
     size_t n;
     size_t capacity;
@@ -47,15 +45,16 @@ struct keeper {
     struct order order;
     struct keep keep;
     struct digest digest;
-    int dir_fd;
+    struct share_dir *dir;
     char hex[TOKEN_HEX];
 };
 
-struct keeper *keeper_create(const struct scratch *s)
+struct keeper *keeper_create(const struct scratch *s, struct shares *access)
 {
     struct keeper *k = mem_alloc(sizeof *k);
 
     k->scratch = s;
+    k->access = access;
     k->arena = arena_create();
     return k;
 }
@@ -110,10 +109,10 @@ static void end_copy(struct keeper *k)
     if (!k->is_copying)
         return;
     if (k->keep.temporary != NULL)
-        (void)io_remove_tree_at(k->dir_fd, k->keep.temporary, NULL);
+        (void)share_remove_tree(k->dir, k->keep.temporary, NULL);
     keep_close(&k->keep);
-    if (k->dir_fd >= 0)
-        close(k->dir_fd);
+    share_close(k->dir);
+    k->dir = NULL;
     arena_reset(k->arena);
     k->is_copying = false;
 }
@@ -162,15 +161,15 @@ static void note_failure(const struct keeper *k, struct watched *w, const struct
 static int open_folder(struct keeper *k, struct shared_modes *modes, struct err *e)
 {
     struct buf path = { 0 };
-    int share_fd = shared_open(k->order.share, e);
+    struct share_dir *share = share_open(k->access, k->order.share, e);
 
-    if (share_fd < 0)
+    if (share == NULL)
         return -1;
     layout_checkpoints(&path, k->order.work.project, k->order.assignment.param_name);
-    k->dir_fd = shared_open_folder(share_fd, buf_text(&path), modes, e);
+    k->dir = shared_open_folder(share, buf_text(&path), modes, e);
     buf_free(&path);
-    close(share_fd);
-    return k->dir_fd < 0 ? -1 : 0;
+    share_close(share);
+    return k->dir == NULL ? -1 : 0;
 }
 
 static int find_newest(const struct keeper *k, struct kept *newest, struct err *e)
@@ -178,7 +177,7 @@ static int find_newest(const struct keeper *k, struct kept *newest, struct err *
     const struct assignment *x = &k->order.assignment;
     const struct kept up_to = { x->attempt, KEPT_AT_END };
 
-    return kept_newest(k->dir_fd, x->job_name, &up_to, newest, e);
+    return kept_newest(k->dir, x->job_name, &up_to, newest, e);
 }
 
 /* It is what lies there: copied by a publisher before us, or what the job was given. */
@@ -191,7 +190,7 @@ static int look_at_newest(struct keeper *k, struct watched *w, struct err *e)
     if (rc <= 0)
         return rc;
     kept_add_name(&name, k->order.assignment.job_name, &newest);
-    w->is_known = keep_digest_of(k->dir_fd, buf_text(&name), &w->kept, NULL) == 0;
+    w->is_known = keep_digest_of(k->dir, buf_text(&name), &w->kept, NULL) == 0;
     buf_free(&name);
     return 0;
 }
@@ -208,7 +207,7 @@ static int begin_keep(struct keeper *k, const struct shared_modes *modes, struct
     int result;
 
     kept_add_temporary(&temporary, x->job_name, x->attempt, &k->token);
-    result = keep_begin(&k->keep, k->dir_fd, buf_text(&temporary), modes, e);
+    result = keep_begin(&k->keep, k->dir, buf_text(&temporary), modes, e);
     buf_free(&temporary);
     return result;
 }
@@ -246,7 +245,7 @@ static void begin(struct keeper *k, struct watched *w)
     int rc;
 
     k->token = w->token;
-    k->dir_fd = -1;
+    k->dir = NULL;
     token_hex(&k->token, k->hex);
     rc = read_order(k, &e);
     if (rc < 0 && e.kind == ERR_NOT_FOUND) { /* it has ended, and we shall hear of it */
@@ -268,9 +267,9 @@ static void begin(struct keeper *k, struct watched *w)
 /* ---- its name ---- */
 
 struct paths {
-    struct sync_file *files;
+    struct share_sync *files;
     size_t n, capacity;
-    int dir_fd;
+    const struct share_dir *dir;
 };
 
 static void add_path(void *context, const char *path)
@@ -278,16 +277,16 @@ static void add_path(void *context, const char *path)
     struct paths *p = context;
 
     mem_grow((void **)&p->files, &p->capacity, p->n, sizeof *p->files);
-    p->files[p->n++] = (struct sync_file){ p->dir_fd, mem_strdup(path), 0 };
+    p->files[p->n++] = (struct share_sync){ p->dir, mem_strdup(path), 0 };
 }
 
-static int sync_each(const struct keep *keep, struct err *e)
+static int sync_each(const struct keeper *k, struct err *e)
 {
-    struct paths p = { .dir_fd = keep->dir_fd };
+    struct paths p = { .dir = k->dir };
     int result = 0;
 
-    keep_each_path(keep, add_path, &p);
-    sync_files(p.files, p.n);
+    keep_each_path(&k->keep, add_path, &p);
+    share_sync_each(p.files, p.n);
     for (size_t i = 0; i < p.n; i++) {
         if (p.files[i].error != 0 && result == 0) {
             errno = p.files[i].error;
@@ -299,9 +298,9 @@ static int sync_each(const struct keep *keep, struct err *e)
     return result;
 }
 
-static int make_durable(const struct keep *keep, struct err *e)
+static int make_durable(const struct keeper *k, struct err *e)
 {
-    return sync_is_by_system(keep->dir_fd) ? sync_system(keep->dir_fd, e) : sync_each(keep, e);
+    return share_is_synced_whole(k->dir) ? share_sync(k->dir, e) : sync_each(k, e);
 }
 
 /* One more than the copy before, which stays until this one is there to stay. */
@@ -315,9 +314,9 @@ static int name_copy(struct keeper *k, struct kept *as, struct err *e)
     *as = (struct kept){ x->attempt, 1 };
     if (newest.attempt == x->attempt)
         as->number = newest.number == KEPT_AT_END ? KEPT_AT_END : newest.number + 1;
-    if (kept_name(k->dir_fd, k->keep.temporary, x->job_name, as, k->hex, e) < 0)
+    if (kept_name(k->dir, k->keep.temporary, x->job_name, as, k->hex, e) < 0)
         return -1;
-    return sync_folder(k->dir_fd, "of checkpoints", e);
+    return share_sync_dir(k->dir, "of checkpoints", e);
 }
 
 static int finish(struct keeper *k, struct watched *w, struct err *e)
@@ -326,13 +325,13 @@ static int finish(struct keeper *k, struct watched *w, struct err *e)
     struct err why = { 0 };
     struct kept as;
 
-    if (keep_digest(&k->keep, &w->kept, e) < 0 || make_durable(&k->keep, e) < 0 ||
+    if (keep_digest(&k->keep, &w->kept, e) < 0 || make_durable(k, e) < 0 ||
         name_copy(k, &as, e) < 0) {
         w->is_known = false;
         return -1;
     }
     w->is_known = true;
-    if (kept_remove_older(k->dir_fd, x->job_name, &as, x->attempt, k->hex, &why) < 0)
+    if (kept_remove_older(k->dir, x->job_name, &as, x->attempt, k->hex, &why) < 0)
         log_event(LOG_WARN, "checkpoints-not-removed", "attempt", "%s", k->hex, "error", "%s",
                   why.text, NULL);
     return 0;

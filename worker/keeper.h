@@ -10,11 +10,12 @@
 #define LUDWIG_WORKER_KEEPER_H
 
 #include "worker/scratch.h"
+#include "worker/share.h"
 
 struct keeper;
 
-/* s stays the caller's. */
-struct keeper *keeper_create(const struct scratch *s);
+/* Both stay the caller's. */
+struct keeper *keeper_create(const struct scratch *s, struct shares *access);
 void keeper_destroy(struct keeper *k); /* NULL is fine */
 
 /* From now on, for the first time after every_ms.  Asking twice is fine. */

@@ -3,16 +3,10 @@
 
 #include "worker/kept.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/io.h"
 #include "common/layout.h"
 #include "common/mem.h"
 
@@ -92,59 +86,55 @@ static bool read_hidden(const char *name, const char *job_name, struct kept *k)
 
 /* ---- looking through the folder ---- */
 
-static DIR *open_list(int dir_fd, struct err *e)
-{
-    int fd = io_open_dir_at(dir_fd, ".", e);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+struct looking {
+    const char *job_name;
+    const struct kept *up_to;
+    struct kept *newest;
+    int found;
+};
 
-    if (dir == NULL && fd >= 0) {
-        err_sys(e, "list the checkpoints");
-        close(fd);
+static void look_at(void *context, const char *name)
+{
+    struct looking *l = context;
+    struct kept k;
+
+    if (read_kept(name, l->job_name, &k) && kept_compare(&k, l->up_to) <= 0 &&
+        (l->found == 0 || kept_compare(&k, l->newest) > 0)) {
+        *l->newest = k;
+        l->found = 1;
     }
-    return dir;
 }
 
-int kept_newest(int dir_fd, const char *job_name, const struct kept *up_to, struct kept *newest,
-                struct err *e)
+int kept_newest(const struct share_dir *d, const char *job_name, const struct kept *up_to,
+                struct kept *newest, struct err *e)
 {
-    DIR *dir = open_list(dir_fd, e);
-    struct dirent *entry;
-    struct kept k;
-    int found = 0;
+    struct looking l = { job_name, up_to, newest, 0 };
 
-    if (dir == NULL)
-        return -1;
-    while ((errno = 0, entry = readdir(dir)) != NULL)
-        if (read_kept(entry->d_name, job_name, &k) && kept_compare(&k, up_to) <= 0 &&
-            (found == 0 || kept_compare(&k, newest) > 0)) {
-            *newest = k;
-            found = 1;
-        }
-    if (errno != 0)
-        found = err_sys(e, "list the checkpoints");
-    closedir(dir);
-    return found;
+    if (share_list(d, look_at, &l, e) < 0)
+        return err_wrap(e, "the checkpoints");
+    return l.found;
 }
 
 /* ---- removing ---- */
 
 /* It loses its name first, so that nobody takes half of it for the whole. */
-static int remove_kept(int dir_fd, const char *job_name, const struct kept *k,
+static int remove_kept(const struct share_dir *d, const char *job_name, const struct kept *k,
                        const char *token_hex, struct err *e)
 {
     struct buf name = { 0 };
+    struct err why = { 0 };
     char *doomed;
     int result = 0;
 
     kept_add_name(&name, job_name, k);
     doomed = mem_printf(".%s.a%" PRId64 ".%" PRId64 ".%s", job_name, k->attempt,
                         k->number == KEPT_AT_END ? 0 : k->number, token_hex);
-    if (io_remove_tree_at(dir_fd, doomed, e) < 0)
+    if (share_remove_tree(d, doomed, e) < 0)
         result = -1;
-    else if (renameat(dir_fd, buf_text(&name), dir_fd, doomed) == 0)
-        result = io_remove_tree_at(dir_fd, doomed, e);
-    else if (errno != ENOENT)
-        result = err_sys(e, "remove %s", buf_text(&name));
+    else if (share_rename(d, buf_text(&name), d, doomed, &why) == 0)
+        result = share_remove_tree(d, doomed, e);
+    else if (why.kind != ERR_NOT_FOUND)
+        result = err_set(e, why.kind, "%s", why.text);
     buf_free(&name);
     free(doomed);
     return result;
@@ -152,70 +142,67 @@ static int remove_kept(int dir_fd, const char *job_name, const struct kept *k,
 
 /* What is to go. */
 struct doom {
+    const struct share_dir *dir;
     const char *job_name;
     const struct kept *older_than; /* NULL: all */
     int64_t attempt;               /* what those up to this one left half-made */
     const char *token_hex;
+    struct err *e;
+    int result;
 };
 
-static int remove_entry(int dir_fd, const struct doom *d, const char *name, struct err *e)
+static int remove_entry(const struct doom *d, const char *name)
 {
     struct kept k;
 
     if (read_kept(name, d->job_name, &k))
         return d->older_than == NULL || kept_compare(&k, d->older_than) < 0
-                   ? remove_kept(dir_fd, d->job_name, &k, d->token_hex, e)
+                   ? remove_kept(d->dir, d->job_name, &k, d->token_hex, d->e)
                    : 0;
     if (read_hidden(name, d->job_name, &k) && k.attempt <= d->attempt)
-        return io_remove_tree_at(dir_fd, name, e);
+        return share_remove_tree(d->dir, name, d->e);
     return 0;
 }
 
-static int remove_some(int dir_fd, const struct doom *d, struct err *e)
+static void remove_some(void *context, const char *name)
 {
-    DIR *dir = open_list(dir_fd, e);
-    struct dirent *entry;
-    int result = 0;
+    struct doom *d = context;
 
-    if (dir == NULL)
-        return -1;
-    while ((entry = readdir(dir)) != NULL)
-        if (remove_entry(dir_fd, d, entry->d_name, e) < 0)
-            result = -1;
-    closedir(dir);
-    return result;
+    if (remove_entry(d, name) < 0)
+        d->result = -1;
 }
 
-int kept_remove_older(int dir_fd, const char *job_name, const struct kept *than, int64_t attempt,
-                      const char *token_hex, struct err *e)
+int kept_remove_older(const struct share_dir *d, const char *job_name, const struct kept *than,
+                      int64_t attempt, const char *token_hex, struct err *e)
 {
-    return remove_some(dir_fd, &(struct doom){ job_name, than, attempt, token_hex }, e);
+    struct doom doom = { d, job_name, than, attempt, token_hex, e, 0 };
+
+    return share_list(d, remove_some, &doom, e) < 0 ? -1 : doom.result;
 }
 
-int kept_remove_all(int dir_fd, const char *job_name, const char *token_hex, struct err *e)
+int kept_remove_all(const struct share_dir *d, const char *job_name, const char *token_hex,
+                    struct err *e)
 {
-    return remove_some(dir_fd, &(struct doom){ job_name, NULL, INT64_MAX, token_hex }, e);
+    struct doom doom = { d, job_name, NULL, INT64_MAX, token_hex, e, 0 };
+
+    return share_list(d, remove_some, &doom, e) < 0 ? -1 : doom.result;
 }
 
 /* ---- naming ---- */
 
-int kept_name(int dir_fd, const char *temporary, const char *job_name, const struct kept *as,
-              const char *token_hex, struct err *e)
+int kept_name(const struct share_dir *d, const char *temporary, const char *job_name,
+              const struct kept *as, const char *token_hex, struct err *e)
 {
     struct buf name = { 0 };
-    int result = 0;
+    struct err why = { 0 };
+    int result;
 
     kept_add_name(&name, job_name, as);
-    if (renameat(dir_fd, temporary, dir_fd, buf_text(&name)) < 0) {
-        bool is_taken = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
-
-        if (!is_taken)
-            result = err_sys(e, "name checkpoint %s", buf_text(&name));
-        else if (remove_kept(dir_fd, job_name, as, token_hex, e) < 0)
-            result = -1;
-        else if (renameat(dir_fd, temporary, dir_fd, buf_text(&name)) < 0)
-            result = err_sys(e, "name checkpoint %s", buf_text(&name));
-    }
+    result = share_rename(d, temporary, d, buf_text(&name), &why);
+    if (result < 0 && why.kind != ERR_EXISTS)
+        err_set(e, why.kind, "%s", why.text);
+    else if (result < 0 && remove_kept(d, job_name, as, token_hex, e) == 0)
+        result = share_rename(d, temporary, d, buf_text(&name), e);
     buf_free(&name);
     return result;
 }

@@ -18,6 +18,7 @@
 
 #include "common/buf.h"
 #include "common/digest.h"
+#include "worker/share.h"
 
 #define KEPT_AT_END INT64_MAX
 
@@ -33,17 +34,18 @@ void kept_add_temporary(struct buf *out, const char *job_name, int64_t attempt,
 /* By attempt, then by number: below, equal or above 0. */
 int kept_compare(const struct kept *x, const struct kept *y);
 
-/* The newest one up to this; 1, 0 when there is none, -1 with e set.  dir_fd: .../param_003. */
-int kept_newest(int dir_fd, const char *job_name, const struct kept *up_to, struct kept *newest,
-                struct err *e);
+/* The newest one up to this; 1, 0 when there is none, -1 with e set.  d: .../param_003. */
+int kept_newest(const struct share_dir *d, const char *job_name, const struct kept *up_to,
+                struct kept *newest, struct err *e);
 
 /* Gives a whole one its name; what has that name already makes room. */
-int kept_name(int dir_fd, const char *temporary, const char *job_name, const struct kept *as,
-              const char *token_hex, struct err *e);
+int kept_name(const struct share_dir *d, const char *temporary, const char *job_name,
+              const struct kept *as, const char *token_hex, struct err *e);
 
 /* Removes all that is older, and what attempts up to this one left half-made. */
-int kept_remove_older(int dir_fd, const char *job_name, const struct kept *than, int64_t attempt,
-                      const char *token_hex, struct err *e);
-int kept_remove_all(int dir_fd, const char *job_name, const char *token_hex, struct err *e);
+int kept_remove_older(const struct share_dir *d, const char *job_name, const struct kept *than,
+                      int64_t attempt, const char *token_hex, struct err *e);
+int kept_remove_all(const struct share_dir *d, const char *job_name, const char *token_hex,
+                    struct err *e);
 
 #endif

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,13 +49,13 @@ static int read_series(struct result *r, int dir_fd, const char *saved, struct e
 
 static int read_published_metrics(struct result *r, const struct group *g, struct err *e)
 {
-    int fd = io_open_dir_at(r->folder->fd, r->final, e);
+    struct share_dir *d = share_open_dir(r->folder->dir, r->final, e);
 
-    if (fd < 0)
+    if (d == NULL)
         return -1;
     read_lines(r, g);
-    metrics_read_folder(r->metrics, fd);
-    close(fd);
+    metrics_read_folder(r->metrics, share_fd(d));
+    share_close(d);
     return 0;
 }
 
@@ -77,7 +76,7 @@ static int scan(struct result *r, const struct group *g, int dir_fd, const char 
 static int look_at_final(struct result *r, const struct group *g, struct err *e)
 {
     struct token winner;
-    int rc = jobjson_read_token(r->folder->fd, r->final, &winner, e);
+    int rc = jobjson_read_token(r->folder->dir, r->final, &winner, e);
 
     if (rc <= 0)
         return rc;
@@ -90,53 +89,50 @@ static int look_at_final(struct result *r, const struct group *g, struct err *e)
         r->report.winner = winner;
     }
     r->step = RESULT_DECIDED;
-    return io_remove_tree_at(r->folder->fd, r->temporary, e);
+    return share_remove_tree(r->folder->dir, r->temporary, e);
 }
 
 /* ---- a rename ---- */
 
 static int rename_saved(struct result *r, const struct group *g)
 {
-    return renameat(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), r->folder->fd, r->temporary);
+    return renameat(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), share_fd(r->folder->dir),
+                    r->temporary);
 }
 
 /* ---- a copy ---- */
 
-static int fill_copy(struct result *r, const struct group *g, int to_fd, struct err *e)
+static int fill_copy(struct result *r, const struct group *g, const struct share_dir *to,
+                     struct err *e)
 {
     int from_fd = io_open_dir_at(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), e);
     int result;
 
     if (from_fd < 0)
         return -1;
-    result = saved_copy(&r->saved, from_fd, to_fd, e);
+    result = saved_copy(&r->saved, from_fd, to, e);
     close(from_fd);
     return result;
-}
-
-static int make_temporary(struct result *r, struct err *e)
-{
-    if (mkdirat(r->folder->fd, r->temporary, r->folder->modes.dir & 0777) < 0)
-        return err_sys(e, "create %s", r->temporary);
-    return 0;
 }
 
 /* A copy that was broken off is not gone on with. */
 static int copy_saved(struct result *r, const struct group *g, struct err *e)
 {
-    int to_fd, result;
+    struct share_dir *to;
+    int result;
 
     if (look_at_final(r, g, e) < 0)
         return -1;
     if (r->step == RESULT_DECIDED)
         return 0;
-    if (io_remove_tree_at(r->folder->fd, r->temporary, e) < 0 || make_temporary(r, e) < 0)
+    if (share_remove_tree(r->folder->dir, r->temporary, e) < 0 ||
+        share_make_dir(r->folder->dir, r->temporary, r->folder->modes.dir, e) < 0)
         return -1;
-    to_fd = io_open_dir_at(r->folder->fd, r->temporary, e);
-    if (to_fd < 0)
+    to = share_open_dir(r->folder->dir, r->temporary, e);
+    if (to == NULL)
         return -1;
-    result = fill_copy(r, g, to_fd, e);
-    close(to_fd);
+    result = fill_copy(r, g, to, e);
+    share_close(to);
     return result;
 }
 
@@ -145,7 +141,7 @@ static int move_saved(struct result *r, const struct group *g, struct err *e)
     if (rename_saved(r, g) == 0)
         return 0;
     if (errno == ENOTEMPTY || errno == EEXIST) {
-        if (io_remove_tree_at(r->folder->fd, r->temporary, e) < 0)
+        if (share_remove_tree(r->folder->dir, r->temporary, e) < 0)
             return -1;
         if (rename_saved(r, g) == 0)
             return 0;
@@ -225,14 +221,16 @@ static int bring_again(struct result *r, const struct group *g, struct err *e)
 static int go_on(struct result *r, const struct group *g, struct err *e)
 {
     const char *job_json = arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON);
-    struct stat st;
+    struct share_stat st;
+    struct err why = { 0 };
 
-    if (fstatat(r->folder->fd, r->temporary, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? bring_again(r, g, e) : err_sys(e, "look at %s", r->temporary);
+    if (share_stat(r->folder->dir, r->temporary, &st, &why) < 0)
+        return why.kind == ERR_NOT_FOUND ? bring_again(r, g, e)
+                                         : err_set(e, why.kind, "%s", why.text);
     /* Ours, perhaps half-written: one that the job saved got another name before. */
-    if (unlinkat(r->folder->fd, job_json, 0) < 0 && errno != ENOENT)
-        return err_sys(e, "remove %s", job_json);
-    return scan(r, g, r->folder->fd, r->temporary, e);
+    if (share_remove_file(r->folder->dir, job_json, &why) < 0 && why.kind != ERR_NOT_FOUND)
+        return err_set(e, why.kind, "%s", why.text);
+    return scan(r, g, share_fd(r->folder->dir), r->temporary, e);
 }
 
 /* ---- job.json ---- */
@@ -245,7 +243,7 @@ static int write_job_json(struct result *r, struct group *g, const char *host, s
     int result;
 
     jobjson_add(&text, &j);
-    result = io_write_file_at(r->folder->fd, path, text.bytes, text.n, r->folder->modes.file, e);
+    result = share_write(r->folder->dir, path, text.bytes, text.n, r->folder->modes.file, e);
     buf_free(&text);
     CRASH_POINT(job_json_written);
     return result;
@@ -266,7 +264,7 @@ static int add_params(struct result *r, struct group *g, struct err *e)
 /* Where one syncfs is not enough. */
 static void add_files(struct result *r, struct group *g)
 {
-    if (r->folder->share->is_by_system)
+    if (r->folder->share->is_synced_whole)
         return;
     for (size_t i = 0; i < r->saved.n; i++)
         if (r->saved.entries[i].type != SAVED_LINK)

@@ -3,13 +3,7 @@
 
 #include "worker/publish.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "common/io.h"
 #include "common/layout.h"
 #include "common/path.h"
 #include "common/units.h"
@@ -62,10 +56,10 @@ static void finish_all(struct result *results, struct publish_item *items, size_
     }
 }
 
-void publish_group(struct scratch *s, const char *host, struct publish_item *items, size_t n,
-                   struct arena *a)
+void publish_group(struct scratch *s, struct shares *access, const char *host,
+                   struct publish_item *items, size_t n, struct arena *a)
 {
-    struct group g = { .scratch = s, .arena = a };
+    struct group g = { .scratch = s, .access = access, .arena = a };
     struct result *results = arena_alloc(a, n * sizeof *results);
 
     prepare_all(results, items, n, &g, host);
@@ -99,14 +93,15 @@ static int withdraw_from(struct group *g, const struct group_folder *f, const ch
 {
     const char *path = arena_printf(g->arena, "%s/%s", f->path, temporary);
     struct token owner;
-    int rc = jobjson_read_token(f->fd, final, &owner, e);
+    int rc = jobjson_read_token(f->dir, final, &owner, e);
 
     if (rc < 0)
         return -1;
-    if (rc == 1 && token_equal(&owner, token) && renameat(f->fd, final, f->fd, temporary) < 0)
-        return err_sys(e, "withdraw %s", final);
+    if (rc == 1 && token_equal(&owner, token) &&
+        share_rename(f->dir, final, f->dir, temporary, e) < 0)
+        return err_wrap(e, "withdraw %s", final);
     CRASH_POINT(withdraw_renamed);
-    if (group_remove(g, f->share->share, path, e) < 0 || sync_folder(f->fd, f->path, e) < 0)
+    if (group_remove(g, f->share->name, path, e) < 0 || share_sync_dir(f->dir, f->path, e) < 0)
         return -1;
     CRASH_POINT(withdraw_removed);
     return 0;
@@ -151,9 +146,10 @@ static int report_withdrawn(const struct scratch *s, const struct token *token, 
 }
 
 /* Without an order it was withdrawn and discarded before. */
-int publish_withdraw(struct scratch *s, const struct token *token, struct arena *a, struct err *e)
+int publish_withdraw(struct scratch *s, struct shares *access, const struct token *token,
+                     struct arena *a, struct err *e)
 {
-    struct group g = { .scratch = s, .arena = a };
+    struct group g = { .scratch = s, .access = access, .arena = a };
     char hex[TOKEN_HEX];
     struct order order;
     struct err why = { 0 };

@@ -6,6 +6,7 @@
 #define LUDWIG_WORKER_PUBLISH_H
 
 #include "worker/scratch.h"
+#include "worker/share.h"
 
 enum { PUBLISH_GROUP_MAX = 256 };
 
@@ -16,10 +17,11 @@ struct publish_item {
 };
 
 /* One that fails does not hold up the others; it can be tried again at any time. */
-void publish_group(struct scratch *s, const char *host, struct publish_item *items, size_t n,
-                   struct arena *a);
+void publish_group(struct scratch *s, struct shares *access, const char *host,
+                   struct publish_item *items, size_t n, struct arena *a);
 
 /* Takes what the attempt published out of runs/; its report in published/ then says so. */
-int publish_withdraw(struct scratch *s, const struct token *token, struct arena *a, struct err *e);
+int publish_withdraw(struct scratch *s, struct shares *access, const struct token *token,
+                     struct arena *a, struct err *e);
 
 #endif

@@ -39,6 +39,7 @@ struct task {
 
 struct publisher {
     struct scratch scratch;
+    struct shares *access;
     struct wire wire;
     struct shiplog *shiplog;
     struct keeper *keeper;
@@ -158,7 +159,7 @@ static void publish_due(struct publisher *p)
     items = arena_alloc(p->arena, n * sizeof *items);
     for (size_t i = 0; i < n; i++)
         items[i].token = tokens[i];
-    publish_group(&p->scratch, p->host, items, n, p->arena);
+    publish_group(&p->scratch, p->access, p->host, items, n, p->arena);
     for (size_t i = 0; i < n; i++)
         note_result(p, &items[i]);
 }
@@ -168,7 +169,7 @@ static void withdraw(struct publisher *p, struct task *t)
     struct note_withdrawn withdrawn = { .token = t->token };
     struct err e = { 0 };
 
-    if (publish_withdraw(&p->scratch, &t->token, p->arena, &e) == 0) {
+    if (publish_withdraw(&p->scratch, p->access, &t->token, p->arena, &e) == 0) {
         note(p, NOTE_WITHDRAWN, &withdrawn);
         remove_task(p, t);
     } else if (put_off(t, &e)) {
@@ -303,13 +304,14 @@ static int set_up(struct publisher *p, const char *scratch, struct err *e)
         return -1;
     wire_init(&p->wire, CHILD_CHANNEL_FD, &orders);
     p->arena = arena_create();
+    p->access = shares_create();
     if (gethostname(p->host, sizeof p->host - 1) < 0)
         return err_sys(e, "host name");
     if (scratch_open(&p->scratch, scratch, e) < 0)
         return -1;
     scratch_sweep(&p->scratch);
     spare_clear(&p->scratch, &p->n_spares);
-    p->keeper = keeper_create(&p->scratch);
+    p->keeper = keeper_create(&p->scratch, p->access);
     p->shiplog = shiplog_create(p->scratch.log_fd, e);
     return p->shiplog == NULL ? -1 : 0;
 }
@@ -319,6 +321,7 @@ static void tear_down(struct publisher *p)
     spare_clear(&p->scratch, &p->n_spares);
     shiplog_destroy(p->shiplog);
     keeper_destroy(p->keeper);
+    shares_destroy(p->access);
     wire_close(&p->wire);
     scratch_close(&p->scratch);
     arena_destroy(p->arena);

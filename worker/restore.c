@@ -23,66 +23,42 @@ enum { TRIES_MAX = 10, INDEX_MAX_BYTES = 1 << 30 };
 
 /* ---- one copy ---- */
 
-static int damaged(const char *path, struct err *e)
+/* Closed to others until all is there. */
+static struct share_item item_of(const struct snapshot_entry *entry)
 {
-    return err_set(e, ERR_PROTOCOL, "%s is not what the index says", path);
+    bool is_file = entry->type == SNAPSHOT_FILE;
+
+    return (struct share_item){ .type = is_file ? SHARE_FILE : SHARE_FOLDER,
+                                .from = snapshot_stored(entry),
+                                .to = entry->path,
+                                .mode = is_file ? 0600 : 0700,
+                                .size_bytes = entry->size_bytes };
 }
 
-static int open_file(const struct snapshot_entry *entry, int from_fd, struct err *e)
+static int restore_content(const struct snapshot *s, const struct share_dir *from, int to_fd,
+                           struct err *e)
 {
-    const char *stored = snapshot_stored(entry);
-    int fd = snapshot_open(from_fd, stored, O_RDONLY | O_NONBLOCK);
-    struct stat st;
+    struct share_item *items = mem_alloc(s->n * sizeof *items);
+    size_t n = 0;
+    int result;
 
-    if (fd < 0)
-        return errno == ELOOP ? damaged(stored, e) : err_sys(e, "open %s", stored);
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == entry->size_bytes)
-        return fd;
-    close(fd);
-    return damaged(stored, e);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->entries[i].type != SNAPSHOT_LINK)
+            items[n++] = item_of(&s->entries[i]);
+    result = share_copy_out(from, to_fd, items, n, e);
+    free(items);
+    return result;
 }
 
-static int fill_file(const struct snapshot_entry *entry, int in, int out, struct err *e)
+static int restore_times(const struct snapshot_entry *entry, int to_fd, struct err *e)
 {
     const struct timespec changed = { .tv_sec = entry->changed_ns / 1000000000,
                                       .tv_nsec = entry->changed_ns % 1000000000 };
     const struct timespec times[2] = { changed, changed };
-    uint64_t copied_bytes;
 
-    if (io_copy_fd(in, out, &copied_bytes, e) < 0)
-        return err_wrap(e, "copy %s", entry->path);
-    if ((int64_t)copied_bytes != entry->size_bytes)
-        return damaged(entry->path, e);
-    if (futimens(out, times) < 0 || fchmod(out, (mode_t)entry->mode) < 0)
-        return err_sys(e, "restore %s", entry->path);
-    return 0;
-}
-
-static int restore_file(const struct snapshot_entry *entry, int from_fd, int to_fd, struct err *e)
-{
-    int in = open_file(entry, from_fd, e);
-    int out, result = -1;
-
-    if (in < 0)
-        return -1;
-    out = openat(to_fd, entry->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (out < 0)
-        err_sys(e, "create %s", entry->path);
-    else
-        result = fill_file(entry, in, out, e);
-    if (out >= 0 && close(out) < 0 && result == 0 && errno != EINTR)
-        result = err_sys(e, "write %s", entry->path);
-    close(in);
-    return result;
-}
-
-static int restore_entry(const struct snapshot_entry *entry, int from_fd, int to_fd, struct err *e)
-{
-    if (entry->type == SNAPSHOT_FILE)
-        return restore_file(entry, from_fd, to_fd, e);
-    if (entry->type == SNAPSHOT_FOLDER && mkdirat(to_fd, entry->path, 0700) < 0)
-        return err_sys(e, "create %s", entry->path);
-    return 0;
+    return utimensat(to_fd, entry->path, times, AT_SYMLINK_NOFOLLOW) < 0
+               ? err_sys(e, "restore %s", entry->path)
+               : 0;
 }
 
 /* Last, so that nothing is written through one. */
@@ -98,17 +74,22 @@ static int restore_links(const struct snapshot *s, int to_fd, struct err *e)
 /* What is in a folder before the folder, which may close it. */
 static int restore_modes(const struct snapshot *s, int to_fd, struct err *e)
 {
-    for (size_t i = s->n; i-- > 0;)
-        if (s->entries[i].type == SNAPSHOT_FOLDER &&
-            fchmodat(to_fd, s->entries[i].path, (mode_t)s->entries[i].mode, 0) < 0)
-            return err_sys(e, "restore %s", s->entries[i].path);
+    for (size_t i = s->n; i-- > 0;) {
+        const struct snapshot_entry *entry = &s->entries[i];
+
+        if (entry->type == SNAPSHOT_FILE && restore_times(entry, to_fd, e) < 0)
+            return -1;
+        if (entry->type != SNAPSHOT_LINK &&
+            fchmodat(to_fd, entry->path, (mode_t)entry->mode, 0) < 0)
+            return err_sys(e, "restore %s", entry->path);
+    }
     return fchmod(to_fd, JOB_DIR_MODE) < 0 ? err_sys(e, "restore it") : 0;
 }
 
-static int read_index(int from_fd, struct snapshot *s, struct err *e)
+static int read_index(const struct share_dir *from, struct snapshot *s, struct err *e)
 {
     struct buf index = { 0 };
-    int result = io_read_file_at(from_fd, SNAPSHOT_INDEX, INDEX_MAX_BYTES, &index, e);
+    int result = share_read(from, SNAPSHOT_INDEX, INDEX_MAX_BYTES, &index, e);
 
     if (result == 0)
         result = snapshot_read_index(s, buf_bytes(&index), e);
@@ -116,13 +97,13 @@ static int read_index(int from_fd, struct snapshot *s, struct err *e)
     return result;
 }
 
-static int fill(int from_fd, int to_fd, struct err *e)
+static int fill(const struct share_dir *from, int to_fd, struct err *e)
 {
     struct snapshot s = { .n = 0 };
-    int result = read_index(from_fd, &s, e);
+    int result = read_index(from, &s, e);
 
-    for (size_t i = 0; result == 0 && i < s.n; i++)
-        result = restore_entry(&s.entries[i], from_fd, to_fd, e);
+    if (result == 0)
+        result = restore_content(&s, from, to_fd, e);
     if (result == 0)
         result = restore_links(&s, to_fd, e);
     if (result == 0)
@@ -132,7 +113,8 @@ static int fill(int from_fd, int to_fd, struct err *e)
 }
 
 /* It gets its name when it is whole. */
-static int restore_as(const struct scratch *s, int from_fd, const char *hex, struct err *e)
+static int restore_as(const struct scratch *s, const struct share_dir *from, const char *hex,
+                      struct err *e)
 {
     char hidden[TOKEN_HEX + 1];
     int to_fd, result;
@@ -145,7 +127,7 @@ static int restore_as(const struct scratch *s, int from_fd, const char *hex, str
     to_fd = io_open_dir_at(s->checkpoints_fd, hidden, e);
     if (to_fd < 0)
         return -1;
-    result = fill(from_fd, to_fd, e);
+    result = fill(from, to_fd, e);
     close(to_fd);
     if (result == 0 && renameat(s->checkpoints_fd, hidden, s->checkpoints_fd, hex) < 0)
         result = err_sys(e, "name a checkpoint");
@@ -164,32 +146,48 @@ static bool is_final(const struct err *e)
            e->kind == ERR_DENIED || e->kind == ERR_USAGE;
 }
 
+/* No symlink. */
+static struct share_dir *open_kept(const struct share_dir *d, const char *name, struct err *e)
+{
+    struct share_stat st;
+
+    if (share_stat(d, name, &st, e) < 0)
+        return NULL;
+    if (st.type == SHARE_FOLDER)
+        return share_open_dir(d, name, e);
+    err_set(e, ERR_USAGE, "%s is no folder", name);
+    return NULL;
+}
+
+static bool is_missing(const struct share_dir *d, const char *name)
+{
+    struct share_stat st;
+    struct err why = { 0 };
+
+    return share_stat(d, name, &st, &why) < 0 && why.kind == ERR_NOT_FOUND;
+}
+
 /* 1 when it is there, 0 when it has gone or is damaged: *is_gone says which. */
-static int restore_kept(const struct scratch *s, int dir_fd, const char *hex, const char *name,
-                        bool *is_gone, struct err *e)
+static int restore_kept(const struct scratch *s, const struct share_dir *d, const char *hex,
+                        const char *name, bool *is_gone, struct err *e)
 {
     struct err why = { 0 };
-    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int result = -1;
+    struct share_dir *from = open_kept(d, name, &why);
+    int result = from == NULL ? -1 : restore_as(s, from, hex, &why);
 
-    if (fd < 0)
-        err_sys(&why, "open %s", name);
-    else
-        result = restore_as(s, fd, hex, &why);
-    if (fd >= 0)
-        close(fd);
+    share_close(from);
     if (result == 0)
         return 1;
     if (!is_final(&why))
         return err_set(e, why.kind, "checkpoint %s: %s", name, why.text);
-    *is_gone = faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+    *is_gone = is_missing(d, name);
     if (!*is_gone)
         log_event(LOG_WARN, "checkpoint-damaged", "name", "%s", name, "why", "%s", why.text, NULL);
     return 0;
 }
 
-static int restore_newest(const struct scratch *s, int dir_fd, const struct order_restore *x,
-                          const char *hex, struct err *e)
+static int restore_newest(const struct scratch *s, const struct share_dir *d,
+                          const struct order_restore *x, const char *hex, struct err *e)
 {
     const struct kept before = { x->attempt - 1, KEPT_AT_END };
     struct kept up_to = before, newest;
@@ -199,11 +197,11 @@ static int restore_newest(const struct scratch *s, int dir_fd, const struct orde
         struct buf name = { 0 };
         bool is_gone = false;
 
-        rc = kept_newest(dir_fd, x->job_name, &up_to, &newest, e);
+        rc = kept_newest(d, x->job_name, &up_to, &newest, e);
         if (rc <= 0)
             return rc;
         kept_add_name(&name, x->job_name, &newest);
-        rc = restore_kept(s, dir_fd, hex, buf_text(&name), &is_gone, e);
+        rc = restore_kept(s, d, hex, buf_text(&name), &is_gone, e);
         buf_free(&name);
         if (rc != 0)
             return rc < 0 ? -1 : 0;
@@ -214,63 +212,67 @@ static int restore_newest(const struct scratch *s, int dir_fd, const struct orde
 
 /* ---- where they lie ---- */
 
-static bool are_listed(int project_fd, const char *param_name)
+static bool are_listed(const struct share_dir *project, const char *param_name)
 {
-    return shared_is_listed(project_fd, LAYOUT_SERVER_DIR, "checkpoints") &&
-           shared_is_listed(project_fd, LAYOUT_SERVER_DIR "/checkpoints", param_name);
+    return shared_is_listed(project, LAYOUT_SERVER_DIR, "checkpoints") &&
+           shared_is_listed(project, LAYOUT_SERVER_DIR "/checkpoints", param_name);
 }
 
 /* The folder of the configuration's checkpoints: 1; 0 when there is none. */
-static int open_checkpoints(int share_fd, const struct order_restore *x, int *fd, struct err *e)
+static int open_checkpoints(const struct share_dir *share, const struct order_restore *x,
+                            struct share_dir **d, struct err *e)
 {
     struct buf path = { 0 };
     struct shared_modes modes;
-    int project_fd = shared_open_project(share_fd, x->project, &modes, e);
+    struct share_dir *project = shared_open_project(share, x->project, &modes, e);
+    struct err why = { 0 };
     int result = -1;
 
-    if (project_fd < 0)
+    if (project == NULL)
         return -1;
     layout_checkpoints(&path, x->project, x->param_name);
-    *fd = openat(share_fd, buf_text(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*fd >= 0)
+    *d = share_open_dir(share, buf_text(&path), &why);
+    if (*d != NULL)
         result = 1;
-    else if (errno == ENOENT && !are_listed(project_fd, x->param_name))
+    else if (why.kind == ERR_NOT_FOUND && !are_listed(project, x->param_name))
         result = 0;
     else
-        err_sys(e, "open %s", buf_text(&path));
-    close(project_fd);
+        err_set(e, why.kind, "%s", why.text);
+    share_close(project);
     buf_free(&path);
     return result;
 }
 
-static int restore_from(const struct scratch *s, int share_fd, const struct order_restore *x,
-                        const char *hex, struct err *e)
+static int restore_from(const struct scratch *s, const struct share_dir *share,
+                        const struct order_restore *x, const char *hex, struct err *e)
 {
-    int dir_fd;
-    int rc = open_checkpoints(share_fd, x, &dir_fd, e);
+    struct share_dir *d;
+    int rc = open_checkpoints(share, x, &d, e);
 
     if (rc == 1) {
-        rc = restore_newest(s, dir_fd, x, hex, e);
-        close(dir_fd);
+        rc = restore_newest(s, d, x, hex, e);
+        share_close(d);
     }
     return rc;
 }
 
 /* What we may not read is not waited for. */
-int restore_checkpoint(const struct scratch *s, const struct order_restore *x, struct err *e)
+int restore_checkpoint(const struct scratch *s, struct shares *access,
+                       const struct order_restore *x, struct err *e)
 {
     struct err why = { 0 };
+    struct share_dir *share;
     char hex[TOKEN_HEX];
-    int share_fd, rc;
+    int rc;
 
     token_hex(&x->token, hex);
     if (faccessat(s->checkpoints_fd, hex, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return 0;
-    share_fd = shared_open(x->share, e);
-    if (share_fd < 0)
+    share = share_open(access, x->share, e);
+    if (share == NULL)
         return -1;
-    rc = restore_from(s, share_fd, x, hex, &why);
-    close(share_fd);
+    rc = restore_from(s, share, x, hex, &why);
+    share_close(share);
     if (rc == 0)
         return 0;
     if (why.kind != ERR_DENIED)

@@ -6,12 +6,14 @@
 #define LUDWIG_WORKER_RESTORE_H
 
 #include "worker/scratch.h"
+#include "worker/share.h"
 
 /*
  * Copies the newest checkpoint of the attempts before this one to checkpoints/<token>, as the job
  * left it: its names, modes, times and symlinks.  0 as well when there is none, or it is there
  * already.  One that is damaged is passed over for the one before it.
  */
-int restore_checkpoint(const struct scratch *s, const struct order_restore *x, struct err *e);
+int restore_checkpoint(const struct scratch *s, struct shares *access,
+                       const struct order_restore *x, struct err *e);
 
 #endif

@@ -4,14 +4,10 @@
 #include "worker/result.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/io.h"
 #include "common/layout.h"
 #include "common/path.h"
 #include "common/units.h"
@@ -107,7 +103,7 @@ static int ship_log(struct result *r, struct group *g, struct err *e)
     path = take_text(&text, g->arena);
     f = group_folder(g, r->order.share, folder_of(path, g->arena), e);
     if (f == NULL ||
-        shiplog_ship(g->scratch->log_fd, r->hex, f->fd, path_basename(path), f->modes.file, e) < 0)
+        shiplog_ship(g->scratch->log_fd, r->hex, f->dir, path_basename(path), f->modes.file, e) < 0)
         return -1;
     group_add_file(g, f, path_basename(path));
     CRASH_POINT(log_shipped);
@@ -237,14 +233,15 @@ static int move_to_failed(const struct result *r, struct group *g, struct err *e
     const char *path = final_path_of(&r->order, EV_FAIL, g->arena);
     const char *name = temporary_of(path_basename(path), &r->token, g->arena);
     struct group_folder *f = group_folder(g, r->order.share, folder_of(path, g->arena), e);
+    struct err why = { 0 };
 
     if (f == NULL)
         return -1;
-    if (renameat(r->folder->fd, r->temporary, f->fd, name) == 0)
+    if (share_rename(r->folder->dir, r->temporary, f->dir, name, &why) == 0)
         return 0;
-    if (errno == ENOTEMPTY || errno == EEXIST)
+    if (why.kind == ERR_EXISTS)
         return remove_temporary(r, g, e);
-    return err_sys(e, "move %s to %s", r->temporary, path);
+    return err_set(e, why.kind, "%s", why.text);
 }
 
 /* Something else lies under the final name and stays: the next try publishes it as a failed one. */
@@ -272,33 +269,25 @@ static int stay_aside(struct result *r, struct group *g)
     return 0;
 }
 
-static bool is_in_the_way(int rename_error)
-{
-    return rename_error == ENOTEMPTY || rename_error == EEXIST || rename_error == ENOTDIR;
-}
-
-static int judge_fence(struct result *r, struct group *g, int rename_error, struct err *e)
+static int judge_fence(struct result *r, struct group *g, const struct err *renamed, struct err *e)
 {
     struct token winner;
-    struct stat st;
     /* First: a network file system that does not show it yet has not looked for its job.json. */
-    bool is_there = fstatat(r->folder->fd, r->final, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    int rc = jobjson_read_token(r->folder->fd, r->final, &winner, e);
+    bool is_there = share_exists(r->folder->dir, r->final);
+    int rc = jobjson_read_token(r->folder->dir, r->final, &winner, e);
 
     if (rc < 0)
         return -1;
-    if (rc == 0 && is_there && is_in_the_way(rename_error))
+    if (rc == 0 && is_there && renamed->kind == ERR_EXISTS)
         return r->outcome.event == EV_DONE ? give_way(r, g, e) : stay_aside(r, g);
-    if (rc == 0) {
-        errno = rename_error;
-        return rename_error != 0
-                   ? err_sys(e, "rename onto %s", r->final_path)
+    if (rc == 0)
+        return renamed->kind != ERR_NONE
+                   ? err_set(e, renamed->kind, "%s", renamed->text)
                    : err_set(e, ERR_FAILED, "%s has no %s", r->final_path, LAYOUT_JOB_JSON);
-    }
     if (!token_equal(&winner, &r->token))
         return lose_fence(r, g, &winner, e);
     /* It was ours before; what was made again is not needed. */
-    if (rename_error != 0 && remove_temporary(r, g, e) < 0)
+    if (renamed->kind != ERR_NONE && remove_temporary(r, g, e) < 0)
         return -1;
     r->step = RESULT_DECIDED;
     r->folder->has_changed = true;
@@ -307,16 +296,15 @@ static int judge_fence(struct result *r, struct group *g, int rename_error, stru
 
 int result_fence(struct result *r, struct group *g, struct err *e)
 {
-    int rename_error = 0;
+    struct err renamed = { 0 };
 
     if (carry_fence(r, e) < 0)
         return -1;
     if (r->step != RESULT_PLACED)
         return 0;
-    if (renameat(r->folder->fd, r->temporary, r->folder->fd, r->final) < 0)
-        rename_error = errno;
+    (void)share_rename(r->folder->dir, r->temporary, r->folder->dir, r->final, &renamed);
     CRASH_POINT(result_renamed);
-    return judge_fence(r, g, rename_error, e);
+    return judge_fence(r, g, &renamed, e);
 }
 
 /* ---- the report ---- */

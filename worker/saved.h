@@ -63,7 +63,7 @@ char *saved_read_link(int dir_fd, const char *path, struct err *e);
 /* Adds a path that could not be kept. */
 void saved_leave_out(struct saved *s, const char *path);
 
-/* Copies what was scanned in from_fd to to_fd, an empty folder. */
-int saved_copy(struct saved *s, int from_fd, int to_fd, struct err *e);
+/* Copies what was scanned in from_fd to an empty folder. */
+int saved_copy(struct saved *s, int from_fd, const struct share_dir *to, struct err *e);
 
 #endif

@@ -3,15 +3,10 @@
 
 #include "worker/shared.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/io.h"
 #include "common/mem.h"
 
 mode_t shared_file_mode(const struct shared_modes *m, mode_t now)
@@ -19,72 +14,93 @@ mode_t shared_file_mode(const struct shared_modes *m, mode_t now)
     return m->file | ((now & S_IXUSR) != 0 ? m->dir & 0111 : 0);
 }
 
-int shared_open(const char *share, struct err *e)
+static void take_modes(struct shared_modes *m, const struct share_stat *project)
 {
-    int fd = open(share, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    mode_t bits = project->mode & 0777;
 
-    return fd < 0 ? err_sys(e, "share %s", share) : fd;
-}
-
-static void take_modes(struct shared_modes *m, const struct stat *project)
-{
-    mode_t bits = project->st_mode & 0777;
-
-    m->dir = bits | 0700 | (project->st_mode & S_ISGID);
+    m->dir = bits | 0700 | (project->mode & S_ISGID);
     m->file = (bits & 0666) | 0600;
-    m->group = (project->st_mode & S_ISGID) != 0 ? project->st_gid : (gid_t)-1;
+    m->group = (project->mode & S_ISGID) != 0 ? project->group : (gid_t)-1;
 }
 
-int shared_open_project(int share_fd, const char *path, struct shared_modes *modes, struct err *e)
+struct share_dir *shared_open_project(const struct share_dir *share, const char *path,
+                                      struct shared_modes *modes, struct err *e)
 {
     char *name = mem_strndup(path, strcspn(path, "/"));
-    struct stat st;
-    int fd = io_open_dir_at(share_fd, name, e);
+    struct share_dir *d = share_open_dir(share, name, e);
+    struct share_stat st;
 
-    if (fd < 0) {
-        err_wrap(e, "the project's folder on the share");
-    } else if (fstat(fd, &st) < 0) {
-        err_sys(e, "the project's folder on the share: %s", name);
-        close(fd);
-        fd = -1;
-    } else {
+    if (d != NULL && share_stat(d, "", &st, e) == 0) {
         take_modes(modes, &st);
+    } else {
+        err_wrap(e, "the project's folder %s on the share", name);
+        share_close(d);
+        d = NULL;
     }
     free(name);
-    return fd;
+    return d;
 }
 
-int shared_open_folder(int share_fd, const char *path, struct shared_modes *modes, struct err *e)
+static int make_dirs(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
+{
+    size_t n = 0;
+    int result = 0;
+
+    while (result == 0 && path[n] != '\0') {
+        struct err why = { 0 };
+        char *above;
+
+        n += strspn(path + n, "/");
+        n += strcspn(path + n, "/");
+        above = mem_strndup(path, n);
+        if (share_make_dir(at, above, mode, &why) < 0 && why.kind != ERR_EXISTS)
+            result = err_set(e, why.kind, "%s", why.text);
+        free(above);
+    }
+    return result;
+}
+
+struct share_dir *shared_open_folder(const struct share_dir *share, const char *path,
+                                     struct shared_modes *modes, struct err *e)
 {
     const char *below = strchr(path, '/');
-    int project_fd = shared_open_project(share_fd, path, modes, e);
-    int fd = -1;
+    struct share_dir *project = shared_open_project(share, path, modes, e);
+    struct share_dir *d;
+    struct err why = { 0 };
 
-    if (project_fd < 0 || below == NULL)
-        return project_fd;
+    if (project == NULL || below == NULL)
+        return project;
     below++;
-    fd = openat(project_fd, below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && errno != ENOENT)
-        err_sys(e, "open %s", path);
-    else if (fd < 0 && io_make_dirs_at(project_fd, below, modes->dir & 0777, e) == 0)
-        fd = io_open_dir_at(project_fd, below, e);
-    close(project_fd);
-    return fd;
+    d = share_open_dir(project, below, &why);
+    if (d == NULL && why.kind != ERR_NOT_FOUND)
+        err_set(e, why.kind, "%s", why.text);
+    else if (d == NULL && make_dirs(project, below, modes->dir, e) == 0)
+        d = share_open_dir(project, below, e);
+    share_close(project);
+    return d;
 }
 
-bool shared_is_listed(int dir_fd, const char *path, const char *name)
-{
-    int fd = io_open_dir_at(dir_fd, path, NULL);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry = NULL;
+struct wanted {
+    const char *name;
+    bool is_found;
+};
 
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
+static void compare(void *context, const char *name)
+{
+    struct wanted *w = context;
+
+    w->is_found |= strcmp(name, w->name) == 0;
+}
+
+bool shared_is_listed(const struct share_dir *at, const char *path, const char *name)
+{
+    struct share_dir *d = share_open_dir(at, path, NULL);
+    struct wanted w = { name, false };
+
+    if (d == NULL)
         return false;
-    }
-    while ((entry = readdir(dir)) != NULL && strcmp(entry->d_name, name) != 0)
-        ;
-    closedir(dir);
-    return entry != NULL;
+    if (share_list(d, compare, &w, NULL) < 0)
+        w.is_found = false;
+    share_close(d);
+    return w.is_found;
 }

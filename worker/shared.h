@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "common/buf.h"
-#include "common/err.h"
+#include "worker/share.h"
 
 struct shared_modes {
     mode_t dir;  /* 0755, 02750, 0700, ... */
@@ -25,17 +24,17 @@ struct shared_modes {
 /* What to set for an entry that now has this mode: execute bits stay with files. */
 mode_t shared_file_mode(const struct shared_modes *m, mode_t now);
 
-/* The share's folder; -1 with e set. */
-int shared_open(const char *share, struct err *e);
-
-/* Opens a folder inside a project, making it if need be; path begins with the project's name. */
-int shared_open_folder(int share_fd, const char *path, struct shared_modes *modes, struct err *e);
+/* Opens a folder inside a project, making it if need be; path begins with the project's name.
+ * NULL with e set. */
+struct share_dir *shared_open_folder(const struct share_dir *share, const char *path,
+                                     struct shared_modes *modes, struct err *e);
 
 /* The project's own folder, by a path that begins with its name. */
-int shared_open_project(int share_fd, const char *path, struct shared_modes *modes, struct err *e);
+struct share_dir *shared_open_project(const struct share_dir *share, const char *path,
+                                      struct shared_modes *modes, struct err *e);
 
 /* By a listing of the folder, because a network file system may remember for half a minute that a
  * name was not there. */
-bool shared_is_listed(int dir_fd, const char *path, const char *name);
+bool shared_is_listed(const struct share_dir *at, const char *path, const char *name);
 
 #endif

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/io.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/path.h"
@@ -39,6 +38,7 @@ struct watch {
 
 struct shiplog {
     int log_fd;
+    struct shares *access; /* the thread's */
     int inotify_fd;
     int wake_fd;
     pthread_t thread;
@@ -52,62 +52,32 @@ struct shiplog {
 
 /* ---- shipping one ---- */
 
-static int copy_rest(int from, int to, struct err *e)
-{
-    struct stat have, had;
-
-    if (fstat(from, &have) < 0 || fstat(to, &had) < 0)
-        return err_sys(e, "look at it");
-    if (have.st_size <= had.st_size)
-        return 0;
-    if (lseek(from, had.st_size, SEEK_SET) < 0 || lseek(to, had.st_size, SEEK_SET) < 0)
-        return err_sys(e, "seek");
-    return io_copy_fd(from, to, NULL, e);
-}
-
-static int open_log(int dir_fd, const char *name, mode_t mode, struct err *e)
-{
-    int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
-
-    return fd < 0 ? err_sys(e, "create log %s", name) : fd;
-}
-
-int shiplog_ship(int log_fd, const char *name, int to_dir_fd, const char *to_name, mode_t mode,
-                 struct err *e)
+int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const char *to_name,
+                 mode_t mode, struct err *e)
 {
     int from = openat(log_fd, name, O_RDONLY | O_CLOEXEC);
-    int to, result = 0;
+    int result;
 
     if (from < 0 && errno != ENOENT)
         return err_sys(e, "open log %s", name);
-    to = open_log(to_dir_fd, to_name, mode, e);
-    if (to < 0) {
-        result = -1;
-    } else {
-        if (from >= 0 && copy_rest(from, to, e) < 0)
-            result = err_wrap(e, "ship log %s", to_name);
-        if (close(to) < 0 && result == 0 && errno != EINTR)
-            result = err_sys(e, "ship log %s", to_name);
-    }
+    result = share_ship(to, to_name, mode, from, e);
     if (from >= 0)
         close(from);
-    return result;
+    return result < 0 ? err_wrap(e, "ship a log") : 0;
 }
 
 static int ship_watched(const struct shiplog *s, const struct watch *w, struct err *e)
 {
     char *folder = path_dirname(w->path);
     struct shared_modes modes;
-    int share_fd = shared_open(w->share, e);
-    int to_dir_fd = share_fd < 0 ? -1 : shared_open_folder(share_fd, folder, &modes, e);
+    struct share_dir *share = share_open(s->access, w->share, e);
+    struct share_dir *to = share == NULL ? NULL : shared_open_folder(share, folder, &modes, e);
     int result = -1;
 
-    if (to_dir_fd >= 0) {
-        result = shiplog_ship(s->log_fd, w->name, to_dir_fd, path_basename(w->path), modes.file, e);
-        close(to_dir_fd);
-    }
-    if (share_fd >= 0)
-        close(share_fd);
+    if (to != NULL)
+        result = shiplog_ship(s->log_fd, w->name, to, path_basename(w->path), modes.file, e);
+    share_close(to);
+    share_close(share);
     free(folder);
     return result;
 }
@@ -340,6 +310,7 @@ struct shiplog *shiplog_create(int log_fd, struct err *e)
     int number;
 
     s->log_fd = log_fd;
+    s->access = shares_create();
     s->inotify_fd = s->wake_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
     if (open_watch(s, e) < 0)
@@ -376,5 +347,6 @@ void shiplog_destroy(struct shiplog *s)
     if (s->wake_fd >= 0)
         close(s->wake_fd);
     pthread_mutex_destroy(&s->lock);
+    shares_destroy(s->access);
     free(s);
 }

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "common/digest.h"
-#include "common/err.h"
+#include "worker/share.h"
 
 struct shiplog;
 
@@ -27,7 +27,7 @@ void shiplog_forget(struct shiplog *s, const struct token *token);
 
 /* Ships what is missing, at once.  Two may do so at the same time: both write the same
  * bytes at the same place.  A missing log is an empty one. */
-int shiplog_ship(int log_fd, const char *name, int to_dir_fd, const char *to_name, mode_t mode,
-                 struct err *e);
+int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const char *to_name,
+                 mode_t mode, struct err *e);
 
 #endif

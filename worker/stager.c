@@ -3,14 +3,9 @@
 
 #include "worker/stager.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/io.h"
 #include "common/layout.h"
 #include "worker/cache.h"
 #include "worker/child.h"
@@ -18,6 +13,12 @@
 #include "worker/restore.h"
 #include "worker/scratch.h"
 #include "worker/shared.h"
+
+struct stager {
+    struct scratch scratch;
+    struct shares *access;
+    struct wire wire;
+};
 
 /* ---- staging ---- */
 
@@ -27,22 +28,25 @@ static bool is_final(const struct err *e)
     return e->kind == ERR_DENIED || e->kind == ERR_USAGE;
 }
 
-static int stage_from(struct scratch *s, int share_fd, const struct order_stage *x, bool *retry,
-                      struct err *e)
+static int stage_from(struct stager *s, const struct share_dir *share, const struct order_stage *x,
+                      bool *retry, struct err *e)
 {
     struct buf packs = { 0 }, pack = { 0 };
     char hex[DIGEST_HEX];
-    struct stat st;
+    struct share_stat st;
+    struct err why = { 0 };
     int result;
 
     digest_hex(&x->digest, hex);
     layout_packs(&packs, x->project);
     layout_pack(&pack, x->project, &x->digest);
-    if (fstatat(share_fd, buf_text(&pack), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        result = cache_add(s->cache_fd, &x->digest, share_fd, buf_text(&pack), e);
+    if (share_stat(share, buf_text(&pack), &st, &why) == 0) {
+        result = cache_add(s->scratch.cache_fd, &x->digest, share, buf_text(&pack), e);
         *retry = result < 0 && !is_final(e);
+    } else if (why.kind != ERR_NOT_FOUND) {
+        result = err_set(e, why.kind, "%s", why.text);
     } else {
-        *retry = errno != ENOENT || shared_is_listed(share_fd, buf_text(&packs), hex);
+        *retry = shared_is_listed(share, buf_text(&packs), hex);
         result = err_set(e, ERR_NOT_FOUND,
                          "%s/%s is not there: the tree was never uploaded, or "
                          "was removed",
@@ -53,113 +57,110 @@ static int stage_from(struct scratch *s, int share_fd, const struct order_stage 
     return result;
 }
 
-static int stage(struct scratch *s, const struct order_stage *x, bool *retry, struct err *e)
+static int stage(struct stager *s, const struct order_stage *x, bool *retry, struct err *e)
 {
     struct shared_modes modes;
-    int share_fd, project_fd;
+    struct share_dir *share, *project;
     int result = -1;
 
     *retry = true;
-    if (cache_has(s->cache_fd, &x->digest))
+    if (cache_has(s->scratch.cache_fd, &x->digest))
         return 0;
-    share_fd = shared_open(x->share, e);
-    if (share_fd < 0)
+    share = share_open(s->access, x->share, e);
+    if (share == NULL)
         return -1;
-    project_fd = shared_open_project(share_fd, x->project, &modes, e);
-    if (project_fd >= 0) {
-        result = stage_from(s, share_fd, x, retry, e);
-        close(project_fd);
-    }
-    close(share_fd);
+    project = shared_open_project(share, x->project, &modes, e);
+    if (project != NULL)
+        result = stage_from(s, share, x, retry, e);
+    share_close(project);
+    share_close(share);
     return result;
 }
 
-static int take_stage(struct scratch *s, struct wire *w, const struct envelope *m, struct err *e)
+static int take_stage(struct stager *s, const struct envelope *m, struct err *e)
 {
     struct order_stage x;
     struct note_staged staged = { .retry = false };
     struct err why = { 0 };
 
-    if (message_body(&orders, m, w->arena, &x, e) < 0)
+    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
         return -1;
     staged.digest = x.digest;
     if (stage(s, &x, &staged.retry, &why) < 0)
         staged.error = why.text;
     else
         staged.retry = false;
-    return wire_send(w, NOTE_STAGED, m->seq, NULL, &staged, e) < 0 ? -1 : 0;
+    return wire_send(&s->wire, NOTE_STAGED, m->seq, NULL, &staged, e) < 0 ? -1 : 0;
 }
 
 /* ---- checkpoints ---- */
 
-static int take_restore(struct scratch *s, struct wire *w, const struct envelope *m, struct err *e)
+static int take_restore(struct stager *s, const struct envelope *m, struct err *e)
 {
     struct order_restore x;
     struct note_restored restored = { .error = NULL };
     struct err why = { 0 };
 
-    if (message_body(&orders, m, w->arena, &x, e) < 0)
+    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
         return -1;
     restored.token = x.token;
-    if (restore_checkpoint(s, &x, &why) < 0)
+    if (restore_checkpoint(&s->scratch, s->access, &x, &why) < 0)
         restored.error = why.text;
-    return wire_send(w, NOTE_RESTORED, m->seq, NULL, &restored, e) < 0 ? -1 : 0;
+    return wire_send(&s->wire, NOTE_RESTORED, m->seq, NULL, &restored, e) < 0 ? -1 : 0;
 }
 
 /* ---- looking ---- */
 
 /* What cannot be read now is found out when its own result meets it. */
-static bool look(const struct order_look *x, struct token *winner)
+static bool look(struct stager *s, const struct order_look *x, struct token *winner)
 {
-    int share_fd = shared_open(x->share, NULL);
-    bool found = share_fd >= 0 && jobjson_read_token(share_fd, x->run_path, winner, NULL) == 1;
+    struct share_dir *share = share_open(s->access, x->share, NULL);
+    bool found = share != NULL && jobjson_read_token(share, x->run_path, winner, NULL) == 1;
 
-    if (share_fd >= 0)
-        close(share_fd);
+    share_close(share);
     return found;
 }
 
-static int take_look(struct wire *w, const struct envelope *m, struct err *e)
+static int take_look(struct stager *s, const struct envelope *m, struct err *e)
 {
     struct order_look x;
     struct note_found found = { .found = false };
 
-    if (message_body(&orders, m, w->arena, &x, e) < 0)
+    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
         return -1;
     found.token = x.token;
-    found.found = look(&x, &found.winner);
-    return wire_send(w, NOTE_FOUND, m->seq, NULL, &found, e) < 0 ? -1 : 0;
+    found.found = look(s, &x, &found.winner);
+    return wire_send(&s->wire, NOTE_FOUND, m->seq, NULL, &found, e) < 0 ? -1 : 0;
 }
 
 /* ---- the loop ---- */
 
-static int take_order(struct scratch *s, struct wire *w, const struct envelope *m, struct err *e)
+static int take_order(struct stager *s, const struct envelope *m, struct err *e)
 {
     switch (m->type) {
-    case ORDER_STAGE: return take_stage(s, w, m, e);
-    case ORDER_RESTORE: return take_restore(s, w, m, e);
-    case ORDER_LOOK: return take_look(w, m, e);
+    case ORDER_STAGE: return take_stage(s, m, e);
+    case ORDER_RESTORE: return take_restore(s, m, e);
+    case ORDER_LOOK: return take_look(s, m, e);
     default:
         return err_set(e, ERR_PROTOCOL, "order %s is not for a stager",
                        orders.messages[m->type].name);
     }
 }
 
-static int serve(struct scratch *s, struct wire *w, struct err *e)
+static int serve(struct stager *s, struct err *e)
 {
     struct envelope m;
     int rc;
 
-    while ((rc = wire_receive(w, &m, e)) == 1)
-        if (take_order(s, w, &m, e) < 0)
+    while ((rc = wire_receive(&s->wire, &m, e)) == 1)
+        if (take_order(s, &m, e) < 0)
             return -1;
     return rc;
 }
 
 int stager_main(int argc, char **argv)
 {
-    struct scratch scratch;
-    struct wire wire;
+    struct stager s;
     struct err e = { 0 };
     int rc;
 
@@ -168,11 +169,13 @@ int stager_main(int argc, char **argv)
         return child_fail("stager", &e);
     }
     umask(077);
-    if (child_begin(&e) < 0 || scratch_open(&scratch, argv[1], &e) < 0)
+    if (child_begin(&e) < 0 || scratch_open(&s.scratch, argv[1], &e) < 0)
         return child_fail("stager", &e);
-    wire_init(&wire, CHILD_CHANNEL_FD, &orders);
-    rc = serve(&scratch, &wire, &e);
-    wire_close(&wire);
-    scratch_close(&scratch);
+    wire_init(&s.wire, CHILD_CHANNEL_FD, &orders);
+    s.access = shares_create();
+    rc = serve(&s, &e);
+    shares_destroy(s.access);
+    wire_close(&s.wire);
+    scratch_close(&s.scratch);
     return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("stager", &e) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sync.c - makes a group of files durable */
+/* sync.c - makes a group of files durable, where the share is mounted */
 
 #include "worker/sync.h"
 
@@ -48,9 +48,9 @@ static bool cannot_sync(int error)
     return error == EINVAL || error == ENOTSUP || error == EROFS;
 }
 
-static int sync_one(const struct sync_file *f)
+static int sync_one(const struct share_sync *f)
 {
-    int fd = openat(f->dir_fd, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = openat(share_fd(f->dir), f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int error = 0;
 
     if (fd < 0)
@@ -62,7 +62,7 @@ static int sync_one(const struct sync_file *f)
 }
 
 struct work {
-    struct sync_file *files;
+    struct share_sync *files;
     size_t n;
     atomic_size_t next;
 };
@@ -78,7 +78,7 @@ static void *sync_some(void *context)
 }
 
 /* Threads that cannot be had are done without. */
-void sync_files(struct sync_file *files, size_t n)
+void sync_files(struct share_sync *files, size_t n)
 {
     struct work w = { .files = files, .n = n };
     pthread_t threads[THREADS];

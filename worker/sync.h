@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sync.h - makes a group of files durable
+ * sync.h - makes a group of files durable, where the share is mounted
  *
  * On a local file system one syncfs does for all (Linux 5.8 and later say in its answer
  * what could not be written); elsewhere each file is synced, several at a time.
@@ -12,19 +12,15 @@
 #include <stddef.h>
 
 #include "common/err.h"
+#include "worker/share.h"
 
 /* One syncfs is enough for what lies on this descriptor's file system. */
 bool sync_is_by_system(int fd);
 
 int sync_system(int fd, struct err *e);
 
-struct sync_file {
-    int dir_fd;
-    const char *path; /* of a file or folder */
-    int error;        /* out: errno, 0 when it is durable */
-};
-
-void sync_files(struct sync_file *files, size_t n);
+/* Files and folders of shares that are mounted. */
+void sync_files(struct share_sync *files, size_t n);
 
 /* A folder's own entries; file systems that cannot and need not are fine. */
 int sync_folder(int fd, const char *name, struct err *e);

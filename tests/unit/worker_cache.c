@@ -41,7 +41,7 @@ static void a_tree_is_copied_read_only(void **state)
     assert_int_equal(fchmodat(s.top_fd, "tree/run", 0700, 0), 0);
     assert_int_equal(symlinkat("run", s.top_fd, "tree/link"), 0);
     assert_false(cache_has(s.scratch.cache_fd, &d));
-    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.top_fd, "tree", &e), 0);
+    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.dir, "tree", &e), 0);
     assert_true(cache_has(s.scratch.cache_fd, &d));
     assert_string_equal(site_read(&s, in_cache(&s, &d, "sub/file")), "text");
     assert_int_equal(mode_of(&s, in_cache(&s, &d, "sub/file")), 0444);
@@ -68,7 +68,7 @@ static void what_a_crash_left_is_replaced(void **state)
                      0);
     site_write(s.top_fd, arena_printf(s.arena, "scratch/cache/.%s.tmp/half", hex), "ha");
     assert_false(cache_has(s.scratch.cache_fd, &d));
-    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.top_fd, "tree", &e), 0);
+    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.dir, "tree", &e), 0);
     assert_int_equal(site_count(arena_printf(s.arena, "%s/cache", s.scratch.path)), 2);
     site_close(&s);
 }
@@ -82,11 +82,11 @@ static void a_tree_that_cannot_be_copied_leaves_nothing(void **state)
     (void)state;
     site_open(&s, NULL);
     digest_of("tree", 4, &d);
-    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.top_fd, "nothing", &e), -1);
+    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.dir, "nothing", &e), -1);
     assert_int_equal(e.kind, ERR_NOT_FOUND);
     assert_int_equal(mkdirat(s.top_fd, "tree", 0700), 0);
     assert_int_equal(mkfifoat(s.top_fd, "tree/fifo", 0600), 0);
-    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.top_fd, "tree", &e), -1);
+    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.dir, "tree", &e), -1);
     assert_int_equal(site_count(arena_printf(s.arena, "%s/cache", s.scratch.path)), 0);
     site_close(&s);
 }

@@ -433,7 +433,7 @@ static void it_runs_in_its_own_copy_of_the_source(void **state)
     o = site_order(&r.site, 'a', "./run.sh");
     digest_of("x", 1, &o.work.work.source);
     assert_int_equal(
-        cache_add(r.site.scratch.cache_fd, &o.work.work.source, r.site.top_fd, "source", &e), 0);
+        cache_add(r.site.scratch.cache_fd, &o.work.work.source, r.site.dir, "source", &e), 0);
     o.work.work.data =
         (struct list){ &(struct data_entry){ .name = "corpora", .digest = o.work.work.source }, 1 };
     start_order(&r, &o);

@@ -25,6 +25,7 @@ struct keep_site {
     struct site site;
     int run_fd;
     int kept_fd;
+    struct share_dir *kept;
 };
 
 static void open_keep(struct keep_site *k)
@@ -39,6 +40,8 @@ static void open_keep(struct keep_site *k)
     assert_int_equal(io_make_dirs(kept, 0755, &e), 0);
     assert_int_equal(io_make_dirs(room, 0750, &e), 0);
     k->kept_fd = io_open_dir(kept, &e);
+    k->kept = share_open_dir(k->site.dir, KEPT, &e);
+    assert_non_null(k->kept);
     free(kept);
     free(room);
 }
@@ -46,6 +49,7 @@ static void open_keep(struct keep_site *k)
 static void close_keep(struct keep_site *k)
 {
     close(k->kept_fd);
+    share_close(k->kept);
     site_close(&k->site);
 }
 
@@ -63,7 +67,7 @@ static void keep_as(struct keep_site *s, const char *name)
     int rc;
 
     assert_int_equal(keep_open(&k, s->run_fd, HEX_A, &e), 1);
-    must(keep_begin(&k, s->kept_fd, name, &modes, &e), &e);
+    must(keep_begin(&k, s->kept, name, &modes, &e), &e);
     while ((rc = keep_go_on(&k, &e)) == 1)
         ;
     must(rc, &e);
@@ -79,7 +83,7 @@ static int restore(struct keep_site *s, int64_t attempt, struct err *e)
                                .attempt = attempt };
 
     assert_int_equal(token_parse(HEX_B, &x.token), 0);
-    return restore_checkpoint(&s->site.scratch, &x, e);
+    return restore_checkpoint(&s->site.scratch, s->site.access, &x, e);
 }
 
 static void must_restore(struct keep_site *s, int64_t attempt)
@@ -216,7 +220,7 @@ static void large_files_come_in_pieces(void **state)
     }
     close(fd);
     assert_int_equal(keep_open(&k, s.run_fd, HEX_A, &e), 1);
-    must(keep_begin(&k, s.kept_fd, JOB ".a1", &modes, &e), &e);
+    must(keep_begin(&k, s.kept, JOB ".a1", &modes, &e), &e);
     while ((rc = keep_go_on(&k, &e)) == 1)
         turns++;
     must(rc, &e);
@@ -376,7 +380,7 @@ static void what_changes_meanwhile_is_copied_again(void **state)
         assert_int_equal(mkdirat(s.run_fd, ROOM "d", 0700), 0);
         site_write(s.run_fd, ROOM "d/e", "e");
         assert_int_equal(keep_open(&k, s.run_fd, HEX_A, &e), 1);
-        must(keep_begin(&k, s.kept_fd, JOB ".a1", &modes, &e), &e);
+        must(keep_begin(&k, s.kept, JOB ".a1", &modes, &e), &e);
         do {
             if (turn++ == i % TURNS)
                 changes[i / TURNS](&s);
@@ -402,7 +406,7 @@ static void one_that_never_rests_is_not_kept(void **state)
     open_keep(&s);
     site_write(s.run_fd, ROOM "a", "first");
     assert_int_equal(keep_open(&k, s.run_fd, HEX_A, &e), 1);
-    must(keep_begin(&k, s.kept_fd, JOB ".a1", &modes, &e), &e);
+    must(keep_begin(&k, s.kept, JOB ".a1", &modes, &e), &e);
     do
         grows(&s);
     while ((rc = keep_go_on(&k, &e)) == 1);
@@ -427,7 +431,7 @@ static void equal_folders_have_equal_digests(void **state)
     assert_int_equal(keep_open(&k, s.run_fd, HEX_A, &e), 1);
     must(keep_digest(&k, &before, &e), &e);
     keep_close(&k);
-    must(keep_digest_of(s.kept_fd, JOB ".a1", &kept, &e), &e);
+    must(keep_digest_of(s.kept, JOB ".a1", &kept, &e), &e);
     assert_memory_equal(&before, &kept, sizeof kept);
     grows(&s);
     assert_int_equal(keep_open(&k, s.run_fd, HEX_A, &e), 1);
@@ -472,7 +476,7 @@ static void the_newest_is_found_by_its_name(void **state)
         struct buf name = { 0 };
         struct kept k;
 
-        assert_int_equal(kept_newest(s.kept_fd, JOB, &cases[i].up_to, &k, &e),
+        assert_int_equal(kept_newest(s.kept, JOB, &cases[i].up_to, &k, &e),
                          cases[i].newest != NULL);
         if (cases[i].newest == NULL)
             continue;
@@ -481,7 +485,7 @@ static void the_newest_is_found_by_its_name(void **state)
         buf_free(&name);
     }
     make_kept(&s, JOB ".a2"); /* what it left at its end */
-    assert_int_equal(kept_newest(s.kept_fd, JOB, &cases[0].up_to, &(struct kept){ 0 }, &e), 1);
+    assert_int_equal(kept_newest(s.kept, JOB, &cases[0].up_to, &(struct kept){ 0 }, &e), 1);
     close_keep(&s);
 }
 
@@ -511,11 +515,11 @@ static void older_ones_go_and_newer_ones_stay(void **state)
     open_keep(&s);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         make_kept(&s, cases[i].name);
-    must(kept_remove_older(s.kept_fd, JOB, &than, 2, HEX_A, &e), &e);
+    must(kept_remove_older(s.kept, JOB, &than, 2, HEX_A, &e), &e);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if ((faccessat(s.kept_fd, cases[i].name, F_OK, 0) == 0) != cases[i].stays)
             fail_msg("%s", cases[i].name);
-    must(kept_remove_all(s.kept_fd, JOB, HEX_A, &e), &e);
+    must(kept_remove_all(s.kept, JOB, HEX_A, &e), &e);
     assert_int_equal(site_count(arena_printf(s.site.arena, "%s/" KEPT, s.site.top)), 3);
     close_keep(&s);
 }

@@ -71,7 +71,7 @@ static struct publish_item publish(struct site *s, char digit)
     struct order o = site_order(s, digit, "");
     struct publish_item item = { .token = o.assignment.token };
 
-    publish_group(&s->scratch, "host", &item, 1, s->arena);
+    publish_group(&s->scratch, s->access, "host", &item, 1, s->arena);
     return item;
 }
 
@@ -91,7 +91,7 @@ static void must_lie_there(struct site *s, const char *hex)
     struct err e = { 0 };
 
     assert_string_equal(site_read(s, FINAL "/model"), hex);
-    assert_int_equal(jobjson_read_token(s->top_fd, FINAL, &token, &e), 1);
+    assert_int_equal(jobjson_read_token(s->dir, FINAL, &token, &e), 1);
     token_hex(&token, found);
     assert_string_equal(found, hex);
     assert_string_equal(site_read(s, RUNS "/param2val.yaml"), "lr: 0.1\n");
@@ -227,7 +227,7 @@ static void two_in_one_group_leave_one_result(void **state)
     end_attempt(&s, 'a', EV_DONE);
     items[0].token = site_order(&s, 'a', "").assignment.token;
     items[1].token = site_order(&s, 'b', "").assignment.token;
-    publish_group(&s.scratch, "host", items, 2, s.arena);
+    publish_group(&s.scratch, s.access, "host", items, 2, s.arena);
     assert_int_equal(items[0].report.event, EV_DONE);
     assert_int_equal(items[1].report.event, EV_SUPERSEDE);
     must_lie_there(&s, HEX_A);
@@ -388,7 +388,7 @@ static void one_that_fails_does_not_hold_up_the_others(void **state)
     site_write(s.top_fd, "share/demo/runs", "a file where a folder should be");
     items[0].token = site_order(&s, 'a', "").assignment.token;
     items[1].token = site_order(&s, 'b', "").assignment.token;
-    publish_group(&s.scratch, "host", items, 2, s.arena);
+    publish_group(&s.scratch, s.access, "host", items, 2, s.arena);
     assert_int_not_equal(items[0].error.kind, ERR_NONE);
     assert_int_equal(items[1].error.kind, ERR_NONE);
     assert_string_equal(site_read(&s, FAILED "/model"), HEX_B);
@@ -854,7 +854,7 @@ static void withdraw(struct site *s, char digit)
     struct order o = site_order(s, digit, "");
     struct err e = { 0 };
 
-    if (publish_withdraw(&s->scratch, &o.assignment.token, s->arena, &e) < 0)
+    if (publish_withdraw(&s->scratch, s->access, &o.assignment.token, s->arena, &e) < 0)
         fail_msg("%s", e.text);
 }
 

@@ -139,7 +139,8 @@ static void a_copy_is_the_same_tree(void **state)
     struct site s;
     struct saved saved;
     struct err e = { 0 };
-    int from, to;
+    struct share_dir *to;
+    int from;
     char target[20] = "";
 
     (void)state;
@@ -148,17 +149,17 @@ static void a_copy_is_the_same_tree(void **state)
     must_scan(&s, &saved);
     assert_int_equal(mkdirat(s.top_fd, "copy", 0700), 0);
     from = io_open_dir_at(s.top_fd, "save", &e);
-    to = io_open_dir_at(s.top_fd, "copy", &e);
+    to = share_open_dir(s.dir, "copy", &e);
     if (saved_copy(&saved, from, to, &e) < 0)
         fail_msg("%s", e.text);
     assert_string_equal(site_read(&s, "copy/d%3A/e/f%3F"), "deep");
     assert_string_equal(site_read(&s, "copy/job~2.json"), "mine");
     assert_true((mode_of(&s, "copy/run.sh") & 0100) != 0);
-    assert_int_equal(readlinkat(to, "link", target, sizeof target - 1), 6);
+    assert_int_equal(readlinkat(share_fd(to), "link", target, sizeof target - 1), 6);
     assert_string_equal(target, "run.sh");
     assert_true(site_has(&s, "copy/empty"));
     close(from);
-    close(to);
+    share_close(to);
     saved_free(&saved);
     site_close(&s);
 }
@@ -176,7 +177,8 @@ static void what_a_container_left_holds_up_nobody(void **state)
     struct site s;
     struct saved saved;
     struct err e = { 0 };
-    int from, to;
+    struct share_dir *to;
+    int from;
 
     (void)state;
     site_become_nobody();
@@ -206,13 +208,13 @@ static void what_a_container_left_holds_up_nobody(void **state)
             saved_free(&saved);
     }
     from = io_open_dir_at(s.top_fd, "save", &e);
-    to = io_open_dir_at(s.top_fd, "copy", &e);
+    to = share_open_dir(s.dir, "copy", &e);
     if (saved_copy(&saved, from, to, &e) < 0)
         fail_msg("%s", e.text);
     assert_string_equal(site_read(&s, "copy/out/good"), "good");
     assert_false(site_has(&s, "copy/shut%3A"));
     close(from);
-    close(to);
+    share_close(to);
     saved_free(&saved);
     site_become_root();
     site_close(&s);

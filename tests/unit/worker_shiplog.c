@@ -152,10 +152,10 @@ static void the_rest_goes_behind_what_is_there(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         site_write(s.top_fd, "local", cases[i].local);
         site_write(s.top_fd, "shared", cases[i].shared);
-        assert_int_equal(shiplog_ship(s.top_fd, "local", s.top_fd, "shared", 0600, &e), 0);
+        assert_int_equal(shiplog_ship(s.top_fd, "local", s.dir, "shared", 0600, &e), 0);
         assert_string_equal(site_read(&s, "shared"), "all of it\n");
     }
-    assert_int_equal(shiplog_ship(s.top_fd, "nothing", s.top_fd, "empty", 0600, &e), 0);
+    assert_int_equal(shiplog_ship(s.top_fd, "nothing", s.dir, "empty", 0600, &e), 0);
     assert_string_equal(site_read(&s, "empty"), "");
     site_close(&s);
 }

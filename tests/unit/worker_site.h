@@ -15,6 +15,7 @@
 #include "common/io.h"
 #include "common/mp.h"
 #include "worker/scratch.h"
+#include "worker/share.h"
 
 /* What scratch_open makes: all that is left when nothing runs. */
 enum { SITE_FOLDERS = 7 };
@@ -24,6 +25,8 @@ struct site {
     char *share;
     int top_fd;
     struct scratch scratch;
+    struct shares *access;
+    struct share_dir *dir; /* top, as if it were a share */
     struct arena *arena;
     struct buf params;
 };
@@ -46,6 +49,9 @@ static inline void site_open(struct site *s, const char *scratch_base)
     if (scratch_open(&s->scratch, scratch, &e) < 0)
         fail_msg("%s", e.text);
     s->top_fd = io_open_dir(s->top, &e);
+    s->access = shares_create();
+    s->dir = share_open(s->access, s->top, &e);
+    assert_non_null(s->dir);
     free(project);
     free(scratch);
 }
@@ -55,6 +61,8 @@ static inline void site_close(struct site *s)
     struct err e = { 0 };
 
     close(s->top_fd);
+    share_close(s->dir);
+    shares_destroy(s->access);
     assert_int_equal(io_remove_tree(s->scratch.path, &e), 0);
     assert_int_equal(io_remove_tree(s->top, &e), 0);
     scratch_close(&s->scratch);

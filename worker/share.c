@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* share.c - the shared drive, however it is reached */
+
+#include "worker/share.h"
+
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "worker/share_way.h"
+
+struct shares {
+    bool is_there; /* a struct must have something in it */
+};
+
+struct shares *shares_create(void)
+{
+    return mem_alloc(sizeof(struct shares));
+}
+
+void shares_destroy(struct shares *s)
+{
+    free(s);
+}
+
+/* ---- folders ---- */
+
+struct share_dir *share_open(struct shares *s, const char *name, struct err *e)
+{
+    (void)s;
+    return share_mount_open(name, e);
+}
+
+struct share_dir *share_open_dir(const struct share_dir *at, const char *path, struct err *e)
+{
+    return at->way->open_dir(at, path, e);
+}
+
+void share_close(struct share_dir *d)
+{
+    if (d != NULL)
+        d->way->close(d);
+}
+
+int share_fd(const struct share_dir *d)
+{
+    return d->way->fd(d);
+}
+
+/* ---- names ---- */
+
+int share_stat(const struct share_dir *at, const char *path, struct share_stat *st, struct err *e)
+{
+    return at->way->stat(at, path, st, e);
+}
+
+bool share_exists(const struct share_dir *at, const char *path)
+{
+    struct share_stat st;
+
+    return share_stat(at, path, &st, NULL) == 0;
+}
+
+int share_list(const struct share_dir *d, void (*each)(void *context, const char *name),
+               void *context, struct err *e)
+{
+    return d->way->list(d, each, context, e);
+}
+
+int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
+{
+    return at->way->make_dir(at, path, mode, e);
+}
+
+int share_remove_file(const struct share_dir *at, const char *path, struct err *e)
+{
+    return at->way->remove_file(at, path, e);
+}
+
+int share_remove_dir(const struct share_dir *at, const char *path, struct err *e)
+{
+    return at->way->remove_dir(at, path, e);
+}
+
+int share_remove_tree(const struct share_dir *at, const char *path, struct err *e)
+{
+    return at->way->remove_tree(at, path, e);
+}
+
+int share_rename(const struct share_dir *at, const char *path, const struct share_dir *to,
+                 const char *to_path, struct err *e)
+{
+    return at->way->rename(at, path, to, to_path, e);
+}
+
+/* ---- small files ---- */
+
+int share_read(const struct share_dir *at, const char *path, size_t max_bytes, struct buf *out,
+               struct err *e)
+{
+    return at->way->read(at, path, max_bytes, out, e);
+}
+
+int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
+                mode_t mode, struct err *e)
+{
+    return at->way->write(at, path, bytes, n, mode, e);
+}
+
+int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
+               struct err *e)
+{
+    return at->way->ship(at, path, mode, from_fd, e);
+}
+
+/* ---- trees ---- */
+
+int share_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
+                  struct err *e)
+{
+    return to->way->copy_in(to, from_fd, items, n, e);
+}
+
+int share_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
+                   size_t n, struct err *e)
+{
+    return from->way->copy_out(from, to_fd, items, n, e);
+}
+
+int share_fetch_tree(const struct share_dir *from, const char *path, int to_fd, const char *to_name,
+                     struct err *e)
+{
+    return from->way->fetch_tree(from, path, to_fd, to_name, e);
+}
+
+/* ---- a large file ---- */
+
+struct share_file *share_create(const struct share_dir *at, const char *path, mode_t mode,
+                                struct err *e)
+{
+    return at->way->create(at, path, mode, e);
+}
+
+int share_put(struct share_file *f, int from_fd, uint64_t max_bytes, uint64_t *n_bytes,
+              struct err *e)
+{
+    return f->way->put(f, from_fd, max_bytes, n_bytes, e);
+}
+
+int share_end(struct share_file *f, struct err *e)
+{
+    return f->way->end(f, e);
+}
+
+/* ---- making it durable ---- */
+
+bool share_is_synced_whole(const struct share_dir *d)
+{
+    return d->way->is_synced_whole(d);
+}
+
+int share_sync(const struct share_dir *d, struct err *e)
+{
+    return d->way->sync(d, e);
+}
+
+void share_sync_each(struct share_sync *files, size_t n)
+{
+    size_t begin = 0;
+
+    for (size_t end = 1; end <= n; end++)
+        if (end == n || files[end].dir->way != files[begin].dir->way) {
+            files[begin].dir->way->sync_each(files + begin, end - begin);
+            begin = end;
+        }
+}
+
+int share_sync_dir(const struct share_dir *d, const char *name, struct err *e)
+{
+    return d->way->sync_dir(d, name, e);
+}

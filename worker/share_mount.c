@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/* share_mount.c - a share that is mounted here */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/mem.h"
+#include "worker/crash.h"
+#include "worker/saved.h"
+#include "worker/share_way.h"
+#include "worker/snapshot.h"
+#include "worker/sync.h"
+
+enum { WAITED_FOR_BYTES = 1024 * 1024 };
+
+struct mount_dir {
+    struct share_dir dir;
+    int fd;
+};
+
+struct mount_file {
+    struct share_file file;
+    int fd;
+    char *name;
+    uint64_t n_bytes;
+};
+
+static const struct share_way mount_way;
+
+/* ---- folders ---- */
+
+static int mount_fd(const struct share_dir *d)
+{
+    return ((const struct mount_dir *)d)->fd;
+}
+
+static struct share_dir *wrap_dir(int fd)
+{
+    struct mount_dir *d;
+
+    if (fd < 0)
+        return NULL;
+    d = mem_alloc(sizeof *d);
+    *d = (struct mount_dir){ { &mount_way }, fd };
+    return &d->dir;
+}
+
+struct share_dir *share_mount_open(const char *path, struct err *e)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        err_sys(e, "share %s", path);
+    return wrap_dir(fd);
+}
+
+static struct share_dir *mount_open_dir(const struct share_dir *at, const char *path, struct err *e)
+{
+    return wrap_dir(io_open_dir_at(mount_fd(at), path, e));
+}
+
+static void mount_close(struct share_dir *d)
+{
+    close(mount_fd(d));
+    free(d);
+}
+
+/* ---- names ---- */
+
+static enum share_type type_of(mode_t mode)
+{
+    return S_ISREG(mode)   ? SHARE_FILE
+           : S_ISDIR(mode) ? SHARE_FOLDER
+           : S_ISLNK(mode) ? SHARE_LINK
+                           : SHARE_OTHER;
+}
+
+static int mount_stat(const struct share_dir *at, const char *path, struct share_stat *to,
+                      struct err *e)
+{
+    struct stat st;
+
+    if (fstatat(mount_fd(at), path, &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
+        return err_sys(e, "look at %s", path);
+    *to = (struct share_stat){ type_of(st.st_mode), st.st_mode & 07777, st.st_gid, st.st_size };
+    return 0;
+}
+
+static int mount_list(const struct share_dir *d, void (*each)(void *context, const char *name),
+                      void *context, struct err *e)
+{
+    int fd = io_open_dir_at(mount_fd(d), ".", e);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    int result = 0;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return fd < 0 ? -1 : err_sys(e, "list a folder");
+    }
+    while ((errno = 0, entry = readdir(dir)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            each(context, entry->d_name);
+    if (errno != 0)
+        result = err_sys(e, "list a folder");
+    closedir(dir);
+    return result;
+}
+
+static int mount_make_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
+{
+    return mkdirat(mount_fd(at), path, mode & 0777) < 0 ? err_sys(e, "create %s", path) : 0;
+}
+
+static int mount_remove_file(const struct share_dir *at, const char *path, struct err *e)
+{
+    return unlinkat(mount_fd(at), path, 0) < 0 ? err_sys(e, "remove %s", path) : 0;
+}
+
+static int mount_remove_dir(const struct share_dir *at, const char *path, struct err *e)
+{
+    return unlinkat(mount_fd(at), path, AT_REMOVEDIR) < 0 ? err_sys(e, "remove %s", path) : 0;
+}
+
+static int mount_remove_tree(const struct share_dir *at, const char *path, struct err *e)
+{
+    return io_remove_tree_at(mount_fd(at), path, e);
+}
+
+/* Where a folder is to go and a file lies there the kernel says ENOTDIR. */
+static int mount_rename(const struct share_dir *at, const char *path, const struct share_dir *to,
+                        const char *to_path, struct err *e)
+{
+    if (renameat(mount_fd(at), path, mount_fd(to), to_path) == 0)
+        return 0;
+    if (errno == ENOTDIR)
+        errno = EEXIST;
+    return err_sys(e, "rename %s to %s", path, to_path);
+}
+
+/* ---- small files ---- */
+
+static bool is_no_file(int error)
+{
+    return error == EISDIR || error == ELOOP || error == ENXIO;
+}
+
+static int read_up_to(int fd, size_t max_bytes, struct buf *out)
+{
+    enum { PIECE_BYTES = 64 * 1024 };
+    size_t left = max_bytes;
+    ssize_t n = 1;
+
+    while (left > 0 && n > 0) {
+        size_t piece = left < PIECE_BYTES ? left : PIECE_BYTES;
+
+        n = io_read_all(fd, buf_reserve(out, piece), piece);
+        if (n > 0)
+            buf_added(out, (size_t)n);
+        left -= n > 0 ? (size_t)n : 0;
+    }
+    return n < 0 ? -1 : 0;
+}
+
+static int mount_read(const struct share_dir *at, const char *path, size_t max_bytes,
+                      struct buf *out, struct err *e)
+{
+    int fd = openat(mount_fd(at), path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int result = 0;
+
+    if (fd < 0 || read_up_to(fd, max_bytes, out) < 0)
+        result = is_no_file(errno) ? err_set(e, ERR_USAGE, "read %s: it is no file", path)
+                                   : err_sys(e, "read %s", path);
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
+static int mount_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
+                       mode_t mode, struct err *e)
+{
+    return io_write_file_at(mount_fd(at), path, bytes, n, mode, e);
+}
+
+static int copy_rest(int from, int to, struct err *e)
+{
+    struct stat have, had;
+
+    if (fstat(from, &have) < 0 || fstat(to, &had) < 0)
+        return err_sys(e, "look at it");
+    if (have.st_size <= had.st_size)
+        return 0;
+    if (lseek(from, had.st_size, SEEK_SET) < 0 || lseek(to, had.st_size, SEEK_SET) < 0)
+        return err_sys(e, "seek");
+    return io_copy_fd(from, to, NULL, e);
+}
+
+static int mount_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
+                      struct err *e)
+{
+    int to = openat(mount_fd(at), path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+    int result = 0;
+
+    if (to < 0)
+        return err_sys(e, "create %s", path);
+    if (from_fd >= 0 && copy_rest(from_fd, to, e) < 0)
+        result = -1;
+    if (close(to) < 0 && result == 0 && errno != EINTR)
+        result = err_sys(e, "write %s", path);
+    return result;
+}
+
+/* ---- trees ---- */
+
+/* What a full or lost share says may only come when the file is closed. */
+static int copy_opened(int in, int out, const struct share_item *x, struct err *e)
+{
+    uint64_t copied_bytes;
+
+    if (io_copy_fd(in, out, &copied_bytes, e) < 0)
+        return err_wrap(e, "copy %s", x->from);
+    if ((int64_t)copied_bytes != x->size_bytes)
+        return err_set(e, ERR_FAILED, "%s changed while it was copied", x->from);
+    return 0;
+}
+
+static int copy_file(int in, int to_fd, const struct share_item *x, struct err *e)
+{
+    int out = openat(to_fd, x->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, x->mode & 0777);
+    int result;
+
+    if (out < 0)
+        return err_sys(e, "create %s", x->to);
+    result = copy_opened(in, out, x, e);
+    if (close(out) < 0 && result == 0 && errno != EINTR)
+        result = err_sys(e, "write %s", x->to);
+    return result;
+}
+
+static int copy_folder(int to_fd, const struct share_item *x, struct err *e)
+{
+    return mkdirat(to_fd, x->to, x->mode & 0777) < 0 ? err_sys(e, "create %s", x->to) : 0;
+}
+
+static bool has_no_links(int error)
+{
+    return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
+}
+
+static int copy_link(int from_fd, int to_fd, struct share_item *x, struct err *e)
+{
+    char *target = saved_read_link(from_fd, x->from, e);
+
+    if (target == NULL)
+        return -1;
+    if (symlinkat(target, to_fd, x->to) == 0)
+        free(target);
+    else if (has_no_links(errno))
+        x->target = target;
+    else {
+        err_sys(e, "create %s", x->to);
+        free(target);
+        return -1;
+    }
+    return 0;
+}
+
+static int copy_in_file(int from_fd, int to_fd, const struct share_item *x, struct err *e)
+{
+    int in = openat(from_fd, x->from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int result;
+
+    if (in < 0)
+        return err_sys(e, "open %s", x->from);
+    result = copy_file(in, to_fd, x, e);
+    close(in);
+    return result;
+}
+
+static int copy_in_item(int from_fd, int to_fd, struct share_item *x, struct err *e)
+{
+    switch (x->type) {
+    case SHARE_FILE: return copy_in_file(from_fd, to_fd, x, e);
+    case SHARE_LINK: return copy_link(from_fd, to_fd, x, e);
+    default: return copy_folder(to_fd, x, e);
+    }
+}
+
+static int mount_copy_in(const struct share_dir *to, int from_fd, struct share_item *items,
+                         size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (copy_in_item(from_fd, mount_fd(to), &items[i], e) < 0)
+            return -1;
+        CRASH_POINT(copy_begun);
+    }
+    return 0;
+}
+
+static int damaged(const struct share_item *x, struct err *e)
+{
+    return err_set(e, ERR_PROTOCOL, "%s is not the file that it should be", x->from);
+}
+
+static int open_out(int from_fd, const struct share_item *x, struct err *e)
+{
+    int fd = snapshot_open(from_fd, x->from, O_RDONLY | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0)
+        return errno == ELOOP ? damaged(x, e) : err_sys(e, "open %s", x->from);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == x->size_bytes)
+        return fd;
+    close(fd);
+    return damaged(x, e);
+}
+
+static int copy_out_file(int from_fd, int to_fd, const struct share_item *x, struct err *e)
+{
+    int in = open_out(from_fd, x, e);
+    int result;
+
+    if (in < 0)
+        return -1;
+    result = copy_file(in, to_fd, x, e);
+    close(in);
+    return result;
+}
+
+static int mount_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
+                          size_t n, struct err *e)
+{
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < n; i++)
+        result = items[i].type == SHARE_FILE ? copy_out_file(mount_fd(from), to_fd, &items[i], e)
+                                             : copy_folder(to_fd, &items[i], e);
+    return result;
+}
+
+static int mount_fetch_tree(const struct share_dir *from, const char *path, int to_fd,
+                            const char *to_name, struct err *e)
+{
+    return io_copy_tree_at(mount_fd(from), path, to_fd, to_name, e);
+}
+
+/* ---- a large file ---- */
+
+static struct share_file *mount_create(const struct share_dir *at, const char *path, mode_t mode,
+                                       struct err *e)
+{
+    int fd = openat(mount_fd(at), path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+    struct mount_file *f;
+
+    if (fd < 0) {
+        err_sys(e, "create %s", path);
+        return NULL;
+    }
+    f = mem_alloc(sizeof *f);
+    *f = (struct mount_file){ { &mount_way }, fd, mem_strdup(path), 0 };
+    return &f->file;
+}
+
+/* Who syncs the share for a small result must not wait for all of a large file. */
+static int wait_for_disk(const struct mount_file *f, uint64_t n_bytes, struct err *e)
+{
+    const unsigned all =
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+    if (n_bytes >= WAITED_FOR_BYTES && sync_file_range(f->fd, 0, (off_t)n_bytes, all) < 0 &&
+        (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+        return err_sys(e, "write %s", f->name); /* it is said only once */
+    return 0;
+}
+
+static int mount_put(struct share_file *file, int from_fd, uint64_t max_bytes, uint64_t *n_bytes,
+                     struct err *e)
+{
+    struct mount_file *f = (struct mount_file *)file;
+    uint64_t had_bytes = f->n_bytes;
+
+    *n_bytes = 0;
+    if (max_bytes > 0 && io_copy_some(from_fd, f->fd, max_bytes, n_bytes, e) < 0)
+        return err_wrap(e, "copy %s", f->name);
+    if (*n_bytes > 0) {
+        f->n_bytes += *n_bytes;
+        /* The disk is at one piece while the next is copied. */
+        (void)sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    }
+    return wait_for_disk(f, had_bytes, e);
+}
+
+static int mount_end(struct share_file *file, struct err *e)
+{
+    struct mount_file *f = (struct mount_file *)file;
+    int result = close(f->fd) < 0 && errno != EINTR ? err_sys(e, "write %s", f->name) : 0;
+
+    free(f->name);
+    free(f);
+    return result;
+}
+
+/* ---- making it durable ---- */
+
+static bool mount_is_synced_whole(const struct share_dir *d)
+{
+    return sync_is_by_system(mount_fd(d));
+}
+
+static int mount_sync(const struct share_dir *d, struct err *e)
+{
+    return sync_system(mount_fd(d), e);
+}
+
+static int mount_sync_dir(const struct share_dir *d, const char *name, struct err *e)
+{
+    return sync_folder(mount_fd(d), name, e);
+}
+
+static const struct share_way mount_way = {
+    .open_dir = mount_open_dir,
+    .close = mount_close,
+    .fd = mount_fd,
+    .stat = mount_stat,
+    .list = mount_list,
+    .make_dir = mount_make_dir,
+    .remove_file = mount_remove_file,
+    .remove_dir = mount_remove_dir,
+    .remove_tree = mount_remove_tree,
+    .rename = mount_rename,
+    .read = mount_read,
+    .write = mount_write,
+    .ship = mount_ship,
+    .copy_in = mount_copy_in,
+    .copy_out = mount_copy_out,
+    .fetch_tree = mount_fetch_tree,
+    .create = mount_create,
+    .put = mount_put,
+    .end = mount_end,
+    .is_synced_whole = mount_is_synced_whole,
+    .sync = mount_sync,
+    .sync_each = sync_files,
+    .sync_dir = mount_sync_dir,
+};
