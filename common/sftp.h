@@ -69,7 +69,7 @@ struct sftp_entry {
     const char *name;        /* no '/', not "." or ".." */
     struct sftp_attrs attrs; /* of lstat; servers may leave some out */
 };
-/* In the arena, in no order.  At most SFTP_LIST_MAX entries. */
+/* In the arena, in no order.  Longer listings are refused. */
 enum { SFTP_LIST_MAX = 2000000 };
 int sftp_list(struct sftp *s, const char *path, struct arena *a,
               struct list *entries /* struct sftp_entry */, struct err *e);
@@ -161,6 +161,7 @@ enum sftp_op_kind {
     SFTP_OP_REMOVE,
     SFTP_OP_RENAME,  /* to; refuses a target that is there */
     SFTP_OP_REPLACE, /* to */
+    SFTP_OP_LIST,    /* arena; answer: entries */
     SFTP_OP_PUT,     /* content, mode, flags (SFTP_EXCLUSIVE or not), sync: a whole small file */
     SFTP_OP_GET      /* max_bytes; answer: content of a whole small file */
 };
@@ -174,6 +175,7 @@ struct sftp_op {
     unsigned flags;
     bool sync;
     size_t max_bytes;
+    struct arena *arena;  /* where entries are kept */
     struct bytes content; /* stays the caller's and must be there until done; strings are copied */
 };
 
@@ -182,6 +184,7 @@ struct sftp_answer {
     struct sftp_attrs attrs; /* STAT, LSTAT; of GET what is known */
     const char *text;
     struct bytes content;
+    struct list entries; /* struct sftp_entry */
 };
 
 /* All in answer lasts until it returns.  It may start operations, but not wait for any. */

@@ -1,0 +1,969 @@
+/* SPDX-License-Identifier: MIT */
+/* common_sftp.c - an SFTP client, beside a real server and against servers that lie */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/path.h"
+#include "common/sftp_packet.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { MANY = 1500 };
+
+/* --- a real server that works in a folder of ours ------------------------------ */
+
+struct session {
+    char folder[64];
+    pid_t pid;
+    struct sftp *s;
+    struct err e;
+};
+
+static const char *server_program(void)
+{
+    static const char *const places[] = { "/usr/lib/openssh/sftp-server",
+                                          "/usr/libexec/openssh/sftp-server",
+                                          "/usr/lib/ssh/sftp-server", "/usr/libexec/sftp-server" };
+
+    for (size_t i = 0; i < LENGTH(places); i++)
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    return NULL;
+}
+
+static void become_server(int fd, const char *folder)
+{
+    dup2(fd, STDIN_FILENO);
+    dup2(fd, STDOUT_FILENO);
+    umask(077);
+    if (chdir(folder) == 0)
+        execl(server_program(), "sftp-server", (char *)NULL);
+    _exit(127);
+}
+
+static int begin(void **state)
+{
+    struct session *t = mem_alloc(sizeof *t);
+    int ends[2];
+
+    *state = t;
+    strcpy(t->folder, "/tmp/sftp-XXXXXX");
+    if (mkdtemp(t->folder) == NULL)
+        return -1;
+    if (server_program() == NULL)
+        return 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return -1;
+    t->pid = fork();
+    if (t->pid == 0)
+        become_server(ends[1], t->folder);
+    close(ends[1]);
+    t->s = sftp_open(ends[0], &t->e);
+    return t->s != NULL ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    struct session *t = *state;
+    int result;
+
+    sftp_close(t->s);
+    if (t->pid > 0)
+        waitpid(t->pid, NULL, 0);
+    result = io_remove_tree(t->folder, NULL);
+    free(t);
+    return result;
+}
+
+static struct session *real(void **state)
+{
+    struct session *t = *state;
+
+    if (t->s == NULL)
+        skip();
+    err_clear(&t->e);
+    return t;
+}
+
+static char *here(const struct session *t, const char *name)
+{
+    return path_join(t->folder, name);
+}
+
+static void must(struct session *t, int result)
+{
+    if (result < 0)
+        fail_msg("%s", t->e.text);
+}
+
+static void assert_fails(struct session *t, int result, enum err_kind kind, const char *words)
+{
+    assert_int_equal(result, -1);
+    if (t->e.kind != kind || strstr(t->e.text, words) == NULL)
+        fail_msg("not %s and '%s': %s: %s", err_kind_name(kind), words, err_kind_name(t->e.kind),
+                 t->e.text);
+    err_clear(&t->e);
+}
+
+static void make_file(const struct session *t, const char *name, const char *text)
+{
+    char *path = here(t, name);
+
+    assert_int_equal(io_write_file_at(AT_FDCWD, path, text, strlen(text), 0644, NULL), 0);
+    free(path);
+}
+
+static void assert_file_is(const struct session *t, const char *name, const void *bytes, size_t n)
+{
+    struct buf b = { 0 };
+    char *path = here(t, name);
+
+    assert_int_equal(io_read_file(path, 1 << 28, &b, NULL), 0);
+    assert_int_equal(b.n, n);
+    assert_memory_equal(b.bytes, bytes, n);
+    buf_free(&b);
+    free(path);
+}
+
+static mode_t mode_of(const struct session *t, const char *name)
+{
+    char *path = here(t, name);
+    struct stat st;
+
+    assert_int_equal(lstat(path, &st), 0);
+    free(path);
+    return st.st_mode & 07777;
+}
+
+static void knows_what_the_server_can(void **state)
+{
+    struct session *t = real(state);
+
+    assert_true(sftp_can(t->s, SFTP_CAN_SYNC));
+    assert_true(sftp_can(t->s, SFTP_CAN_REPLACE));
+    assert_true(sftp_can(t->s, SFTP_CAN_TELL_SPACE));
+    assert_false(sftp_is_broken(t->s));
+}
+
+static void tells_what_a_path_is(void **state)
+{
+    struct session *t = real(state);
+    struct sftp_attrs a;
+
+    make_file(t, "file", "hello");
+    must(t, sftp_symlink(t->s, "file", "link", &t->e));
+    must(t, sftp_stat(t->s, "link", &a, &t->e));
+    assert_true(S_ISREG(a.mode));
+    assert_int_equal(a.size_bytes, 5);
+    assert_int_equal(a.uid, geteuid());
+    must(t, sftp_lstat(t->s, "link", &a, &t->e));
+    assert_true(S_ISLNK(a.mode));
+    assert_fails(t, sftp_lstat(t->s, "nothing", &a, &t->e), ERR_NOT_FOUND,
+                 "look at nothing on the server: no such file");
+}
+
+static void follows_links_by_request(void **state)
+{
+    struct session *t = real(state);
+    char *target, *path;
+
+    must(t, sftp_symlink(t->s, "some/where", "link", &t->e));
+    target = sftp_read_link(t->s, "link", &t->e);
+    assert_string_equal(target, "some/where");
+    path = sftp_real_path(t->s, ".", &t->e);
+    assert_string_equal(path, t->folder);
+    assert_null(sftp_read_link(t->s, "nothing", &t->e));
+    assert_int_equal(t->e.kind, ERR_NOT_FOUND);
+    free(target);
+    free(path);
+}
+
+static void modes_are_exact_whatever_the_umask(void **state)
+{
+    struct session *t = real(state);
+
+    must(t, sftp_mkdir(t->s, "folder", 02750, &t->e));
+    assert_int_equal(mode_of(t, "folder"), 02750);
+    must(t, sftp_file_close(
+                sftp_file_open(t->s, "folder/file", SFTP_WRITE | SFTP_CREATE, 0664, &t->e), &t->e));
+    assert_int_equal(mode_of(t, "folder/file"), 0664);
+    must(t, sftp_replace_file(t->s, "put", (struct bytes){ (const uint8_t *)"x", 1 }, 0640, &t->e));
+    assert_int_equal(mode_of(t, "put"), 0640);
+}
+
+static void sets_attributes(void **state)
+{
+    struct session *t = real(state);
+    struct sftp_attrs a = { .has = SFTP_MODE | SFTP_TIMES | SFTP_SIZE,
+                            .mode = 0604,
+                            .size_bytes = 2,
+                            .atime_s = 1000000000,
+                            .mtime_s = 1000000001 };
+
+    make_file(t, "file", "hello");
+    must(t, sftp_setstat(t->s, "file", &a, &t->e));
+    must(t, sftp_stat(t->s, "file", &a, &t->e));
+    assert_int_equal(a.mode & 07777, 0604);
+    assert_int_equal(a.size_bytes, 2);
+    assert_int_equal(a.mtime_s, 1000000001);
+}
+
+static void claims_are_exclusive(void **state)
+{
+    struct session *t = real(state);
+
+    make_file(t, "file", "mine");
+    make_file(t, "other", "yours");
+    must(t, sftp_mkdir(t->s, "folder", 0755, &t->e));
+    must(t, sftp_mkdir(t->s, "filled", 0755, &t->e));
+    make_file(t, "filled/file", "");
+    assert_fails(t, sftp_mkdir(t->s, "folder", 0700, &t->e), ERR_EXISTS, "folder on the server is");
+    assert_int_equal(mode_of(t, "folder"), 0755);
+    assert_fails(t, sftp_rename(t->s, "other", "file", &t->e), ERR_EXISTS, "file on the server is");
+    assert_fails(t, sftp_rename(t->s, "folder", "filled", &t->e), ERR_EXISTS, "filled on");
+    assert_fails(t, sftp_link(t->s, "file", "other", &t->e), ERR_EXISTS, "other on the server");
+    assert_fails(t, sftp_symlink(t->s, "x", "file", &t->e), ERR_EXISTS, "file on the server");
+    assert_null(
+        sftp_file_open(t->s, "file", SFTP_WRITE | SFTP_CREATE | SFTP_EXCLUSIVE, 0600, &t->e));
+    assert_int_equal(t->e.kind, ERR_EXISTS);
+    assert_file_is(t, "file", "mine", 4);
+}
+
+static void renames_links_and_removes(void **state)
+{
+    struct session *t = real(state);
+
+    make_file(t, "a", "A");
+    make_file(t, "b", "B");
+    must(t, sftp_rename(t->s, "a", "c", &t->e));
+    must(t, sftp_replace(t->s, "c", "b", &t->e));
+    assert_file_is(t, "b", "A", 1);
+    must(t, sftp_link(t->s, "b", "d", &t->e));
+    must(t, sftp_remove(t->s, "b", &t->e));
+    assert_file_is(t, "d", "A", 1);
+    must(t, sftp_mkdir(t->s, "folder", 0755, &t->e));
+    must(t, sftp_rmdir(t->s, "folder", &t->e));
+    assert_fails(t, sftp_rmdir(t->s, "folder", &t->e), ERR_NOT_FOUND, "remove folder folder");
+}
+
+static void vague_failures_are_looked_into(void **state)
+{
+    struct session *t = real(state);
+    struct buf b = { 0 };
+
+    must(t, sftp_make_dirs(t->s, "one/two/three", 0755, &t->e));
+    must(t, sftp_make_dirs(t->s, "one/two/three", 0755, &t->e));
+    assert_fails(t, sftp_rmdir(t->s, "one/two", &t->e), ERR_EXISTS, "it is not empty");
+    assert_fails(t, sftp_remove(t->s, "one/two", &t->e), ERR_FAILED, "it is a folder");
+    assert_fails(t, sftp_read_file(t->s, "one/two", 100, &b, &t->e), ERR_FAILED, "it is a folder");
+    assert_null(sftp_file_open(t->s, "one/two", SFTP_WRITE, 0, &t->e));
+    assert_non_null(strstr(t->e.text, "it is a folder"));
+    make_file(t, "file", "");
+    assert_fails(t, sftp_make_dirs(t->s, "file/below", 0755, &t->e), ERR_EXISTS, "is no folder");
+    assert_fails(t, sftp_make_dirs(t->s, "file", 0755, &t->e), ERR_EXISTS, "is no folder");
+    buf_free(&b);
+}
+
+static void a_full_disk_is_called_full(void **state)
+{
+    struct session *t = real(state);
+    struct sftp_file *f;
+    uint64_t big = UINT64_C(1) << 30;
+    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        skip();
+    close(fd);
+    f = sftp_file_open(t->s, "/dev/full", SFTP_WRITE, 0, &t->e);
+    if (f == NULL)
+        skip();
+    /* The device is full while the disk is not: that it failed is all there is to say. */
+    (void)sftp_file_write(f, big, "x", 1, &t->e);
+    assert_fails(t, sftp_file_sync(f, &t->e), ERR_FAILED, "/dev/full");
+    assert_int_equal(sftp_file_close(f, &t->e), -1);
+}
+
+static void permission_is_told_from_absence(void **state)
+{
+    struct session *t = real(state);
+    struct sftp_attrs a;
+
+    if (geteuid() == 0)
+        skip();
+    must(t, sftp_mkdir(t->s, "closed", 0, &t->e));
+    assert_fails(t, sftp_stat(t->s, "closed/file", &a, &t->e), ERR_DENIED, "permission denied");
+    assert_fails(t, sftp_mkdir(t->s, "closed/file", 0700, &t->e), ERR_DENIED, "make folder");
+    must(t, sftp_setstat(t->s, "closed", &(struct sftp_attrs){ .has = SFTP_MODE, .mode = 0700 },
+                         &t->e));
+}
+
+static void tells_space_and_names(void **state)
+{
+    struct session *t = real(state);
+    struct sftp_space space;
+    char *user = NULL, *group = NULL;
+
+    must(t, sftp_space(t->s, ".", &space, &t->e));
+    assert_true(space.free_bytes <= space.total_bytes && space.total_bytes > 0);
+    assert_false(space.read_only);
+    assert_fails(t, sftp_space(t->s, "nothing", &space, &t->e), ERR_NOT_FOUND, "nothing");
+    if (!sftp_can(t->s, SFTP_CAN_TELL_NAMES))
+        return;
+    must(t, sftp_names(t->s, 0, 12345678, &user, &group, &t->e));
+    assert_string_equal(user, "root");
+    assert_null(group);
+    free(user);
+}
+
+static int compare_names(const void *x, const void *y)
+{
+    const struct sftp_entry *a = x, *b = y;
+
+    return strcmp(a->name, b->name);
+}
+
+static void lists_a_large_folder(void **state)
+{
+    struct session *t = real(state);
+    struct arena *a = arena_create();
+    struct list entries;
+    struct sftp_entry *items;
+    char name[32];
+
+    must(t, sftp_list(t->s, ".", a, &entries, &t->e));
+    assert_int_equal(entries.n, 0);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "file%05d", i);
+        make_file(t, name, "abc");
+    }
+    must(t, sftp_list(t->s, ".", a, &entries, &t->e));
+    assert_int_equal(entries.n, MANY);
+    items = entries.items;
+    qsort(items, entries.n, sizeof *items, compare_names);
+    assert_string_equal(items[MANY - 1].name, name);
+    assert_int_equal(items[0].attrs.size_bytes, 3);
+    assert_fails(t, sftp_list(t->s, "nothing", a, &entries, &t->e), ERR_NOT_FOUND, "read folder");
+    arena_destroy(a);
+}
+
+/* --- files ---------------------------------------------------------------------- */
+
+static uint8_t *make_noise(size_t n)
+{
+    uint8_t *bytes = mem_alloc(n);
+    uint32_t x = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        x = x * 1664525 + 1013904223;
+        bytes[i] = (uint8_t)(x >> 24);
+    }
+    return bytes;
+}
+
+static void writes_and_reads_a_large_file(void **state)
+{
+    struct session *t = real(state);
+    size_t n = 20 * 1000 * 1000 + 7;
+    uint8_t *bytes = make_noise(n), *back = mem_alloc(n + 10);
+    struct sftp_file *f =
+        sftp_file_open(t->s, "big", SFTP_WRITE | SFTP_CREATE | SFTP_EXCLUSIVE, 0600, &t->e);
+    struct sftp_attrs a;
+
+    assert_non_null(f);
+    must(t, sftp_file_write(f, 0, bytes, 1000, &t->e));
+    assert_int_equal(sftp_file_synced_bytes(f), 0);
+    must(t, sftp_file_sync_later(f, &t->e));
+    must(t, sftp_file_write(f, 1000, bytes + 1000, n - 1000, &t->e));
+    must(t, sftp_file_sync(f, &t->e));
+    assert_int_equal(sftp_file_synced_bytes(f), n);
+    must(t, sftp_file_stat(f, &a, &t->e));
+    assert_int_equal(a.size_bytes, n);
+    must(t, sftp_file_close(f, &t->e));
+    assert_file_is(t, "big", bytes, n);
+
+    f = sftp_file_open(t->s, "big", SFTP_READ, 0, &t->e);
+    assert_int_equal(sftp_file_read(f, 0, back, 10, &t->e), 10);
+    for (size_t at = 10; at < n; at += 77777)
+        assert_int_equal(sftp_file_read(f, at, back + at, 77777 < n - at ? 77777 : n - at, &t->e),
+                         77777 < n - at ? 77777 : n - at);
+    assert_memory_equal(back, bytes, n);
+    assert_int_equal(sftp_file_read(f, 5000000, back, n, &t->e), n - 5000000);
+    assert_memory_equal(back, bytes + 5000000, n - 5000000);
+    assert_int_equal(sftp_file_read(f, n, back, 10, &t->e), 0);
+    assert_int_equal(sftp_file_read(f, n + 1000, back, 10, &t->e), 0);
+    assert_int_equal(sftp_file_read(f, 0, back, 10, &t->e), 10);
+    must(t, sftp_file_close(f, &t->e));
+    free(bytes);
+    free(back);
+}
+
+static void a_file_that_grows_is_read_on(void **state)
+{
+    struct session *t = real(state);
+    struct sftp_file *f;
+    char bytes[16];
+
+    make_file(t, "log", "one\n");
+    f = sftp_file_open(t->s, "log", SFTP_READ, 0, &t->e);
+    assert_int_equal(sftp_file_read(f, 0, bytes, sizeof bytes, &t->e), 4);
+    assert_int_equal(sftp_file_read(f, 4, bytes, sizeof bytes, &t->e), 0);
+    make_file(t, "log", "one\ntwo\n");
+    assert_int_equal(sftp_file_read(f, 4, bytes, sizeof bytes, &t->e), 4);
+    assert_memory_equal(bytes, "two\n", 4);
+    must(t, sftp_file_close(f, &t->e));
+}
+
+static void a_file_may_be_closed_in_the_middle_of_reads(void **state)
+{
+    struct session *t = real(state);
+    size_t n = 4 * 1000 * 1000;
+    uint8_t *bytes = make_noise(n);
+    struct sftp_file *f;
+    struct sftp_attrs a;
+
+    must(t, sftp_replace_file(t->s, "big", (struct bytes){ bytes, n }, 0600, &t->e));
+    f = sftp_file_open(t->s, "big", SFTP_READ, 0, &t->e);
+    assert_int_equal(sftp_file_read(f, 0, bytes, 600 * 1000, &t->e), 600 * 1000);
+    must(t, sftp_file_close(f, &t->e));
+    must(t, sftp_stat(t->s, "big", &a, &t->e));
+    free(bytes);
+}
+
+static void a_write_that_fails_is_told(void **state)
+{
+    struct session *t = real(state);
+    struct sftp_file *f;
+    int result;
+
+    make_file(t, "file", "");
+    f = sftp_file_open(t->s, "file", SFTP_READ, 0, &t->e);
+    result = sftp_file_write(f, 0, "x", 1, &t->e);
+    if (result == 0)
+        result = sftp_file_sync(f, &t->e);
+    assert_fails(t, result, ERR_NOT_FOUND, "write file"); /* EBADF is called so */
+    assert_int_equal(sftp_file_synced_bytes(f), 0);
+    assert_int_equal(sftp_file_close(f, &t->e), -1);
+    assert_false(sftp_is_broken(t->s));
+}
+
+static void reads_whole_files_up_to_a_limit(void **state)
+{
+    struct session *t = real(state);
+    size_t n = 3 * 1000 * 1000;
+    uint8_t *bytes = make_noise(n);
+    struct buf b = { 0 };
+
+    must(t, sftp_replace_file(t->s, "big", (struct bytes){ bytes, n }, 0600, &t->e));
+    must(t, sftp_read_file(t->s, "big", n, &b, &t->e));
+    assert_int_equal(b.n, n);
+    assert_memory_equal(b.bytes, bytes, n);
+    buf_clear(&b);
+    assert_fails(t, sftp_read_file(t->s, "big", n - 1, &b, &t->e), ERR_USAGE, "larger than");
+    must(t, sftp_read_file(t->s, "/proc/self/comm", 100, &b, &t->e));
+    assert_string_equal(buf_text(&b), "sftp-server\n");
+    buf_free(&b);
+    free(bytes);
+}
+
+/* --- many at once ------------------------------------------------------------------ */
+
+struct tally {
+    size_t n_done, n_failed;
+    struct sftp *s;
+};
+
+static void count(void *context, const struct sftp_answer *a)
+{
+    struct tally *y = context;
+
+    y->n_done++;
+    y->n_failed += a->error != NULL;
+}
+
+static void puts_and_removes_thousands_of_files(void **state)
+{
+    struct session *t = real(state);
+    struct tally y = { 0 };
+    uint8_t *bytes = make_noise(8192);
+    char name[64];
+
+    must(t, sftp_make_dirs(t->s, "tree/below", 0755, &t->e));
+    for (int i = 0; i < 2 * MANY; i++) {
+        snprintf(name, sizeof name, i % 2 ? "tree/%d" : "tree/below/%d", i);
+        must(t, sftp_start(t->s,
+                           &(struct sftp_op){ .kind = SFTP_OP_PUT,
+                                              .path = name,
+                                              .mode = 0640,
+                                              .flags = SFTP_EXCLUSIVE,
+                                              .content = { bytes, 8192 } },
+                           count, &y, &t->e));
+    }
+    must(t, sftp_finish(t->s, &t->e));
+    assert_int_equal(y.n_done, 2 * MANY);
+    assert_int_equal(y.n_failed, 0);
+    assert_file_is(t, name, bytes, 8192);
+    assert_int_equal(mode_of(t, name), 0640);
+    must(t, sftp_symlink(t->s, "/", "tree/root", &t->e));
+    must(t, sftp_remove_tree(t->s, "tree", &t->e));
+    must(t, sftp_remove_tree(t->s, "tree", &t->e));
+    assert_int_equal(sftp_lstat(t->s, "tree", &(struct sftp_attrs){ 0 }, &t->e), -1);
+    free(bytes);
+}
+
+static void each_failure_among_many_is_told(void **state)
+{
+    struct session *t = real(state);
+    struct tally y = { 0 };
+
+    must(t, sftp_mkdir(t->s, "folder", 0755, &t->e));
+    for (int i = 0; i < MANY; i++)
+        must(t, sftp_start(t->s,
+                           &(struct sftp_op){ .kind = SFTP_OP_MKDIR,
+                                              .path = i % 3 ? "folder" : "nothing/folder",
+                                              .mode = 0755 },
+                           count, &y, &t->e));
+    must(t, sftp_finish(t->s, &t->e));
+    assert_int_equal(y.n_done, MANY);
+    assert_int_equal(y.n_failed, MANY);
+}
+
+static void start_another(void *context, const struct sftp_answer *a)
+{
+    struct tally *y = context;
+
+    count(y, a);
+    if (y->n_done < MANY)
+        assert_int_equal(sftp_start(y->s, &(struct sftp_op){ .kind = SFTP_OP_STAT, .path = "." },
+                                    start_another, y, NULL),
+                         0);
+}
+
+static void an_answer_may_start_the_next(void **state)
+{
+    struct session *t = real(state);
+    struct tally y = { .s = t->s };
+
+    must(t, sftp_start(t->s, &(struct sftp_op){ .kind = SFTP_OP_STAT, .path = "." }, start_another,
+                       &y, &t->e));
+    must(t, sftp_finish(t->s, &t->e));
+    assert_int_equal(y.n_done, MANY);
+    assert_int_equal(y.n_failed, 0);
+}
+
+static void a_server_that_dies_is_out_of_reach(void **state)
+{
+    struct session *t = real(state);
+    struct tally y = { 0 };
+    struct sftp_file *f = sftp_file_open(t->s, "file", SFTP_WRITE | SFTP_CREATE, 0600, &t->e);
+
+    must(t, sftp_file_write(f, 0, "x", 1, &t->e));
+    must(t, sftp_start(t->s, &(struct sftp_op){ .kind = SFTP_OP_STAT, .path = "." }, count, &y,
+                       &t->e));
+    kill(t->pid, SIGKILL);
+    assert_int_equal(sftp_finish(t->s, &t->e), -1);
+    assert_int_equal(t->e.kind, ERR_UNREACHABLE);
+    assert_int_equal(y.n_done, 1);
+    assert_int_equal(y.n_failed, 1);
+    assert_true(sftp_is_broken(t->s));
+    assert_fails(t, sftp_mkdir(t->s, "folder", 0755, &t->e), ERR_UNREACHABLE, "the connection");
+    assert_fails(t, sftp_file_close(f, &t->e), ERR_UNREACHABLE, "the connection");
+}
+
+/* --- servers that lie ------------------------------------------------------------ */
+
+/* What one answers to each request in turn; the last answer goes on for ever. */
+struct liar {
+    const char *const *answers;
+    int fd;
+    pthread_t thread;
+};
+
+static void add_word(struct buf *out, const char *word)
+{
+    if (*word == 'u')
+        packet_add_u32(out, (uint32_t)strtoul(word + 1, NULL, 0));
+    else if (*word == 'U')
+        packet_add_u64(out, strtoull(word + 1, NULL, 0));
+    else if (*word == 's')
+        packet_add_str(out, word + 1);
+    else if (*word == 'z')
+        packet_add_bytes(out, (struct bytes){ (const uint8_t *)"a\0b", 3 });
+}
+
+/*
+ * A type, and words: u: 32 bits, U: 64 bits, s: a string, z: a string with NUL in it; i: another
+ * id than was asked with.
+ */
+static void encode(struct buf *out, const char *answer, uint32_t id)
+{
+    struct buf body = { 0 };
+    char *copy = mem_strdup(answer), *rest = NULL;
+    const char *word = strtok_r(copy, " ", &rest);
+
+    buf_add_char(&body, (char)atoi(word));
+    word = strtok_r(NULL, " ", &rest);
+    if (word != NULL && *word == 'i') {
+        id = (uint32_t)strtoul(word + 1, NULL, 0);
+        word = strtok_r(NULL, " ", &rest);
+    }
+    packet_add_u32(&body, id);
+    for (; word != NULL; word = strtok_r(NULL, " ", &rest))
+        add_word(&body, word);
+    packet_add_bytes(out, buf_bytes(&body));
+    buf_free(&body);
+    free(copy);
+}
+
+static bool read_request(int fd, uint32_t *id)
+{
+    uint8_t head[4], *body;
+    struct packet p = { head, sizeof head, false };
+    uint32_t n;
+    bool is_whole;
+
+    if (io_read_all(fd, head, sizeof head) != sizeof head)
+        return false;
+    n = packet_u32(&p);
+    body = mem_alloc(n);
+    is_whole = io_read_all(fd, body, n) == (ssize_t)n && n >= 5;
+    p = (struct packet){ body + 1, n - 1, false };
+    *id = packet_u32(&p);
+    free(body);
+    return is_whole;
+}
+
+static bool say(int fd, const char *answer, uint32_t id)
+{
+    struct buf out = { 0 };
+    bool is_said;
+
+    encode(&out, answer, id);
+    is_said = send(fd, out.bytes, out.n, MSG_NOSIGNAL) == (ssize_t)out.n;
+    buf_free(&out);
+    return is_said;
+}
+
+static void *lie(void *context)
+{
+    const struct liar *l = context;
+    const char *const *answer = l->answers;
+    uint32_t id;
+    /* What would be the id is the version. */
+    bool goes_on = read_request(l->fd, &id) && say(l->fd, "2", SFTP_VERSION);
+
+    while (goes_on && read_request(l->fd, &id) && *answer != NULL) {
+        goes_on = say(l->fd, *answer, id);
+        if (answer[1] != NULL)
+            answer++;
+    }
+    close(l->fd);
+    return NULL;
+}
+
+static struct sftp *ask_liar(struct liar *l, const char *const *answers)
+{
+    int ends[2];
+    struct err e = { 0 };
+    struct sftp *s;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    *l = (struct liar){ .answers = answers, .fd = ends[1] };
+    assert_int_equal(pthread_create(&l->thread, NULL, lie, l), 0);
+    s = sftp_open(ends[0], &e);
+    if (s == NULL)
+        fail_msg("%s", e.text);
+    return s;
+}
+
+static void leave_liar(struct liar *l, struct sftp *s)
+{
+    sftp_close(s);
+    pthread_join(l->thread, NULL);
+}
+
+static int ask_lstat(struct sftp *s, struct err *e)
+{
+    return sftp_lstat(s, "path", &(struct sftp_attrs){ 0 }, e);
+}
+
+static int ask_mkdir(struct sftp *s, struct err *e)
+{
+    return sftp_mkdir(s, "path", 0755, e);
+}
+
+static int ask_list(struct sftp *s, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct list entries;
+    int result = sftp_list(s, "path", a, &entries, e);
+
+    arena_destroy(a);
+    return result;
+}
+
+static int ask_link(struct sftp *s, struct err *e)
+{
+    char *text = sftp_read_link(s, "path", e);
+
+    free(text);
+    return text != NULL ? 0 : -1;
+}
+
+static int ask_get(struct sftp *s, struct err *e)
+{
+    struct buf b = { 0 };
+    int result = sftp_read_file(s, "path", 10, &b, e);
+
+    buf_free(&b);
+    return result;
+}
+
+static int ask_file(struct sftp *s, struct err *e)
+{
+    struct sftp_file *f = sftp_file_open(s, "path", SFTP_READ, 0, e);
+    char bytes[10];
+    ssize_t n = f == NULL ? -1 : sftp_file_read(f, 0, bytes, sizeof bytes, e);
+
+    sftp_file_close(f, NULL);
+    return (int)n;
+}
+
+static int ask_write(struct sftp *s, struct err *e)
+{
+    struct sftp_file *f = sftp_file_open(s, "path", SFTP_WRITE, 0, e);
+    int result = f == NULL ? -1 : sftp_file_write(f, 0, "x", 1, e);
+
+    if (result == 0)
+        result = sftp_file_sync(f, e);
+    sftp_file_close(f, NULL);
+    return result;
+}
+
+#define TEN(x)  x x x x x x x x x x
+#define ENDLESS "104 u1000 " TEN(TEN(TEN("sname s u0 ")))
+
+static const struct {
+    const char *what;
+    int (*ask)(struct sftp *s, struct err *e);
+    const char *answers[5];
+    enum err_kind kind;
+    const char *words;
+    bool breaks;
+} lies[] = {
+    { "another id", ask_lstat, { "105 i77 u0" }, ERR_PROTOCOL, "not asked", true },
+    { "an id far out", ask_lstat, { "105 i65535 u0" }, ERR_PROTOCOL, "not asked", true },
+    { "another type", ask_lstat, { "102 shandle" }, ERR_PROTOCOL, "message 102", true },
+    { "an unknown type", ask_lstat, { "99 u0" }, ERR_PROTOCOL, "message 99", true },
+    { "success without what was asked for",
+      ask_lstat,
+      { "101 u0 s s" },
+      ERR_PROTOCOL,
+      "damaged",
+      true },
+    { "attributes cut short", ask_lstat, { "105 u15 U1" }, ERR_PROTOCOL, "damaged", true },
+    { "attributes with endless extensions",
+      ask_lstat,
+      { "105 u0x80000000 u0xffffffff" },
+      ERR_PROTOCOL,
+      "damaged",
+      true },
+    { "a status cut short", ask_mkdir, { "101 u4 u100" }, ERR_PROTOCOL, "damaged", true },
+    { "a status without words", ask_mkdir, { "101 u3" }, ERR_DENIED, "permission denied", false },
+    { "an unknown status", ask_mkdir, { "101 u99 s s" }, ERR_PROTOCOL, "unknown status", false },
+    { "words of its own",
+      ask_mkdir,
+      { "101 u4 sdrive\x1b[31m s", "101 u2 s s" },
+      ERR_FAILED,
+      "the server says: drive?[31m",
+      false },
+    { "that a folder is there",
+      ask_mkdir,
+      { "101 u4 s s", "105 u4 u0040755" },
+      ERR_EXISTS,
+      "path on the server is there already",
+      false },
+    { "the end of a mode",
+      ask_mkdir,
+      { "101 u0 s s", "101 u1 s s" },
+      ERR_PROTOCOL,
+      "set the mode of path",
+      false },
+    { "an empty handle", ask_list, { "102 s" }, ERR_PROTOCOL, "damaged", true },
+    { "names with a slash",
+      ask_list,
+      { "102 sh", "104 u1 s../x sx u0" },
+      ERR_PROTOCOL,
+      "impossible names",
+      true },
+    { "names with NUL",
+      ask_list,
+      { "102 sh", "104 u1 z sx u0" },
+      ERR_PROTOCOL,
+      "impossible names",
+      true },
+    { "empty names",
+      ask_list,
+      { "102 sh", "104 u1 s sx u0" },
+      ERR_PROTOCOL,
+      "impossible names",
+      true },
+    { "fewer names than announced",
+      ask_list,
+      { "102 sh", "104 u3 sa sx u0" },
+      ERR_PROTOCOL,
+      "damaged",
+      true },
+    { "more names than fit",
+      ask_list,
+      { "102 sh", "104 u0xffffffff sa sx u0" },
+      ERR_PROTOCOL,
+      "damaged",
+      true },
+    { "no names, for ever", ask_list, { "102 sh", "104 u0" }, ERR_PROTOCOL, "without end", true },
+    { "a listing without end",
+      ask_list,
+      { "102 sh", ENDLESS },
+      ERR_PROTOCOL,
+      "more files than there can be",
+      true },
+    { "two targets of a link",
+      ask_link,
+      { "104 u2 sa sa u0 sb sb u0" },
+      ERR_PROTOCOL,
+      "no path",
+      true },
+    { "a target with NUL", ask_link, { "104 u1 z sa u0" }, ERR_PROTOCOL, "no path", true },
+    { "a target of nothing", ask_link, { "104 u1 s sa u0" }, ERR_PROTOCOL, "no path", true },
+    { "more data than asked for",
+      ask_get,
+      { "102 sh", "105 u0", "103 s12345678901x" },
+      ERR_PROTOCOL,
+      "damaged",
+      true },
+    { "more data than wanted",
+      ask_get,
+      { "102 sh", "105 u0", "103 s12345678901", "101 u0 s s" },
+      ERR_USAGE,
+      "larger than 10 bytes",
+      false },
+    { "data of no bytes", ask_get, { "102 sh", "105 u0", "103 s" }, ERR_PROTOCOL, "damaged", true },
+    { "no data after all", ask_file, { "102 sh", "101 u3 s s" }, ERR_DENIED, "read path", false },
+    { "a handle for a sync", ask_write, { "102 sh", "102 sh" }, ERR_PROTOCOL, "message 102", true },
+    { "nothing, and hangs up", ask_file, { NULL }, ERR_UNREACHABLE, "closed the connection", true },
+};
+
+static void lies_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(lies); i++) {
+        struct liar l;
+        struct sftp *s = ask_liar(&l, lies[i].answers);
+        struct err e = { 0 };
+
+        assert_int_equal(lies[i].ask(s, &e), -1);
+        if (e.kind != lies[i].kind || strstr(e.text, lies[i].words) == NULL ||
+            sftp_is_broken(s) != lies[i].breaks)
+            fail_msg("%s: %s: %s", lies[i].what, err_kind_name(e.kind), e.text);
+        leave_liar(&l, s);
+    }
+}
+
+static const struct {
+    const char *what;
+    const char *bytes;
+    size_t n;
+    enum err_kind kind;
+    const char *words;
+} greetings[] = {
+    { "nothing", "", 0, ERR_UNREACHABLE, "may this account use SFTP there?" },
+    { "half a length", "\0\0", 2, ERR_UNREACHABLE, "may this account use SFTP there?" },
+    { "text of a shell", "Welcome to host\n", 16, ERR_PROTOCOL, "it began with 'Welc...'" },
+    { "another version", "\0\0\0\5\2\0\0\0\6", 9, ERR_PROTOCOL, "version 3" },
+    { "an answer", "\0\0\0\5\145\0\0\0\3", 9, ERR_PROTOCOL, "version 3" },
+    { "an empty message", "\0\0\0\0", 4, ERR_PROTOCOL, "version 3" },
+};
+
+static void strange_greetings_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(greetings); i++) {
+        struct err e = { 0 };
+        int ends[2];
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        assert_int_equal(io_write_all(ends[1], greetings[i].bytes, greetings[i].n), 0);
+        shutdown(ends[1], SHUT_WR);
+        assert_null(sftp_open(ends[0], &e));
+        if (e.kind != greetings[i].kind || strstr(e.text, greetings[i].words) == NULL)
+            fail_msg("%s: %s: %s", greetings[i].what, err_kind_name(e.kind), e.text);
+        close(ends[1]);
+    }
+}
+
+static void a_modest_server_is_asked_modestly(void **state)
+{
+    static const char *const answers[] = { "102 sh",     "105 u0",     "103 sabc",
+                                           "101 u1 s s", "101 u0 s s", NULL };
+    struct liar l;
+    struct sftp *s = ask_liar(&l, answers);
+    struct buf b = { 0 };
+    struct err e = { 0 };
+
+    (void)state;
+    assert_false(sftp_can(s, SFTP_CAN_SYNC));
+    assert_int_equal(sftp_replace(s, "a", "b", &e), -1);
+    assert_non_null(strstr(e.text, "cannot do that"));
+    assert_int_equal(sftp_read_file(s, "path", 10, &b, &e), 0);
+    assert_string_equal(buf_text(&b), "abc");
+    buf_free(&b);
+    leave_liar(&l, s);
+}
+
+#define REAL(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REAL(knows_what_the_server_can),
+        REAL(tells_what_a_path_is),
+        REAL(follows_links_by_request),
+        REAL(modes_are_exact_whatever_the_umask),
+        REAL(sets_attributes),
+        REAL(claims_are_exclusive),
+        REAL(renames_links_and_removes),
+        REAL(vague_failures_are_looked_into),
+        REAL(a_full_disk_is_called_full),
+        REAL(permission_is_told_from_absence),
+        REAL(tells_space_and_names),
+        REAL(lists_a_large_folder),
+        REAL(writes_and_reads_a_large_file),
+        REAL(a_file_that_grows_is_read_on),
+        REAL(a_file_may_be_closed_in_the_middle_of_reads),
+        REAL(a_write_that_fails_is_told),
+        REAL(reads_whole_files_up_to_a_limit),
+        REAL(puts_and_removes_thousands_of_files),
+        REAL(each_failure_among_many_is_told),
+        REAL(an_answer_may_start_the_next),
+        REAL(a_server_that_dies_is_out_of_reach),
+        cmocka_unit_test(lies_are_refused),
+        cmocka_unit_test(strange_greetings_are_refused),
+        cmocka_unit_test(a_modest_server_is_asked_modestly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
