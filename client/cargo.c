@@ -47,6 +47,8 @@ static void leave_out_sweep(struct left_out *out, struct arena *a, const struct 
     const struct spec_data *data = s->data.items;
 
     leave_out(out, a, arena_printf(a, "%s/%s", s->folder, path_basename(s->file)));
+    if (s->list != NULL)
+        leave_out(out, a, s->list);
     for (size_t i = 0; i < s->data.n; i++)
         leave_out(out, a, data[i].path);
 }

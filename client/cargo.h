@@ -3,8 +3,8 @@
  * cargo.h - the files that a sweep takes along: its source, and its data
  *
  * The source tree holds what source: names, relative to the sweep file's folder;
- * without source: everything there but the sweep file itself, other sweep files
- * beside it, results that were fetched, its data, and what is ignored.  The tree of
+ * without source: everything there but the sweep file itself, the file of
+ * --param2vals, other sweep files beside it, results that were fetched, its data, and what is ignored.  The tree of
  * a data entry is that file, or what is in that folder.
  */
 #ifndef LUDWIG_CLIENT_CARGO_H

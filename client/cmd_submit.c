@@ -21,7 +21,7 @@ static const int64_t POINTS_WITH_YES = INT64_C(1) << 40;
 
 struct options {
     struct spec_overrides over;
-    const char *reuse;
+    const char *param2vals, *reuse;
     bool first_only, dry_run, wait, json, local, yes;
 };
 
@@ -30,6 +30,9 @@ struct options {
 static const struct opt options[] = {
     { "set", 0, OPT_STRS, "NAME=VALUE", AT(over.set), 0, 0,
       "take VALUE (as in the file: 0.5, [1, 2]) for a parameter" },
+    { "param2vals", 0, OPT_STR, "FILE.jsonl", AT(param2vals), 0, 0,
+      "take the configurations from this file, a JSON object on each line, instead of params: "
+      "and what goes with it; - is standard input" },
     { "reps", 0, OPT_INT, "N", AT(over.reps), 1, REPS_MAX, "replications of each configuration" },
     { "name", 0, OPT_STR, "NAME", AT(over.name), 0, 0, "what listings call the sweep" },
     { "minimal", 0, OPT_FLAG, NULL, AT(over.minimal), 0, 0,
@@ -68,11 +71,11 @@ static int parse_reuse(const char *word, int *reuse, struct err *e)
     return err_set(e, ERR_USAGE, "--reuse takes all, params or none, not '%s'", word);
 }
 
-static void say_notes(const struct expand *x)
+static void say_notes(const struct points *p)
 {
     struct buf notes = { 0 };
 
-    expand_add_notes(x, &notes);
+    points_add_notes(p, &notes);
     for (const char *line = buf_text(&notes); *line != '\0';) {
         size_t n = strcspn(line, "\n");
 
@@ -93,8 +96,48 @@ static void count_configs(struct order *o, bool first_only)
     o->configs = 1;
     if (first_only)
         return;
-    o->configs = expand_count(o->expand);
-    say_notes(o->expand);
+    o->configs = points_count(&o->points);
+    say_notes(&o->points);
+}
+
+static int64_t points_max(const struct options *opts)
+{
+    return opts->yes ? POINTS_WITH_YES : POINTS_MAX;
+}
+
+static int expand(struct order *o, const struct options *opts, struct err *e)
+{
+    const struct spec *s = &o->spec;
+
+    o->points.expand = opts->first_only ? expand_create_first(&s->plan, s->file, e)
+                                        : expand_create(&s->plan, s->file, points_max(opts), e);
+    if (o->points.expand != NULL)
+        return 0;
+    excerpt_add(e, s->file, (const char *)s->text.data);
+    return -1;
+}
+
+/* What --minimal runs is made from the first one, as if the sweep file had it. */
+static void take_first(struct order *o)
+{
+    o->spec.plan.params = param2vals_first(o->points.list, o->cli->arena);
+    points_free(&o->points);
+}
+
+static int read_list(struct order *o, const struct options *opts, struct err *e)
+{
+    struct param2vals_wanted wanted = { .path = opts->param2vals,
+                                        .command = o->spec.work.command,
+                                        .points_max = points_max(opts) };
+
+    if (opts->param2vals == NULL)
+        return 0;
+    o->points.list = param2vals_read(&wanted, e);
+    if (o->points.list == NULL)
+        return -1;
+    if (opts->over.minimal)
+        take_first(o);
+    return 0;
 }
 
 static int read_order(struct order *o, const struct options *opts, struct err *e)
@@ -102,16 +145,11 @@ static int read_order(struct order *o, const struct options *opts, struct err *e
     struct arena *a = o->cli->arena;
 
     if (parse_reuse(opts->reuse, &o->reuse, e) < 0 ||
-        spec_read(o->cli->args.words[0], a, &o->spec, e) < 0 ||
-        spec_override(&o->spec, &opts->over, a, e) < 0)
+        spec_read_listed(o->cli->args.words[0], opts->param2vals, a, &o->spec, e) < 0 ||
+        read_list(o, opts, e) < 0 || spec_override(&o->spec, &opts->over, a, e) < 0)
         return -1;
-    o->expand = opts->first_only ? expand_create_first(&o->spec.plan, o->spec.file, e)
-                                 : expand_create(&o->spec.plan, o->spec.file,
-                                                 opts->yes ? POINTS_WITH_YES : POINTS_MAX, e);
-    if (o->expand == NULL) {
-        excerpt_add(e, o->spec.file, (const char *)o->spec.text.data);
+    if (o->points.list == NULL && expand(o, opts, e) < 0)
         return -1;
-    }
     count_configs(o, opts->first_only);
     note_slurm(&o->spec);
     return 0;
@@ -129,6 +167,9 @@ static int write_sweep_files(const struct order *o, const struct place *to, cons
     result = upload_sweep_file(to, sweep, "sweep.yaml", o->spec.text, e);
     if (result == 0)
         result = upload_sweep_file(to, sweep, "summary.json", buf_bytes(&summary), e);
+    if (result == 0 && o->points.list != NULL)
+        result =
+            upload_sweep_file(to, sweep, "param2vals.jsonl", param2vals_text(o->points.list), e);
     buf_free(&summary);
     return result;
 }
@@ -175,7 +216,7 @@ static int send(const struct order *o, struct session *s, const struct work *wor
     struct opening opening = { o, &to, work };
     struct submission submission = { .rpc = &s->rpc,
                                      .begin = &begin,
-                                     .expand = o->expand,
+                                     .points = &o->points,
                                      .configs = o->configs,
                                      .opened = write_opened,
                                      .context = &opening };
@@ -253,7 +294,7 @@ static int run(struct cli *cli, struct err *e)
 
     if (result == 0)
         result = opts->dry_run ? dryrun(&o, opts->json, e) : submit(&o, opts, e);
-    expand_destroy(o.expand);
+    points_free(&o.points);
     return result;
 }
 

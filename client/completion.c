@@ -32,6 +32,7 @@ static const struct {
     { NULL, "SHELL", { COMPLETE_WORDS, false, shells, COUNT(shells) } },
     { NULL, "COMMAND", { .kind = COMPLETE_COMMANDS } },
     { NULL, "SWEEP.yaml", { .kind = COMPLETE_YAML } },
+    { NULL, "FILE.jsonl", { .kind = COMPLETE_FILES } },
     { NULL, "DIR", { .kind = COMPLETE_FOLDERS } },
     { NULL, "SWEEP", { .kind = COMPLETE_SWEEPS } },
     { NULL, "JOB", { .kind = COMPLETE_JOBS } },

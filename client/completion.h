@@ -16,7 +16,8 @@ enum complete {
     COMPLETE_NOTHING,
     COMPLETE_WORDS, /* of a list */
     COMPLETE_COMMANDS,
-    COMPLETE_YAML, /* files */
+    COMPLETE_YAML,  /* files */
+    COMPLETE_FILES, /* whatever is in them */
     COMPLETE_FOLDERS,
     COMPLETE_SWEEPS,  /* those below the server is asked for */
     COMPLETE_JOBS,    /* of a sweep whose number and point are there already */

@@ -64,7 +64,7 @@ static const char head[] =
     "__ludwig_nodes() {\n"
     "    __ludwig_lines < <(__ludwig_ask nodes)\n"
     "}\n"
-    "__ludwig_files() {\n"
+    "__ludwig_yaml() {\n"
     "    local file\n"
     "    while IFS= read -r file; do\n"
     "        case $file in\n"
@@ -74,11 +74,12 @@ static const char head[] =
     "    done < <(compgen -f -- \"$__ludwig_cur\")\n"
     "    compopt -o filenames 2>/dev/null\n"
     "}\n"
-    "__ludwig_folders() {\n"
+    "# Files (-f) or folders (-d).\n"
+    "__ludwig_paths() {\n"
     "    local file\n"
     "    while IFS= read -r file; do\n"
     "        COMPREPLY+=(\"$file\")\n"
-    "    done < <(compgen -d -- \"$__ludwig_cur\")\n"
+    "    done < <(compgen \"$1\" -- \"$__ludwig_cur\")\n"
     "    compopt -o filenames 2>/dev/null\n"
     "}\n";
 
@@ -127,8 +128,9 @@ static void add_action(struct buf *out, const struct completion *c)
     static const char *const functions[COMPLETE_KINDS] = {
         [COMPLETE_NOTHING] = ":",
         [COMPLETE_COMMANDS] = "__ludwig_commands",
-        [COMPLETE_YAML] = "__ludwig_files",
-        [COMPLETE_FOLDERS] = "__ludwig_folders",
+        [COMPLETE_YAML] = "__ludwig_yaml",
+        [COMPLETE_FILES] = "__ludwig_paths -f",
+        [COMPLETE_FOLDERS] = "__ludwig_paths -d",
         [COMPLETE_SWEEPS] = "__ludwig_sweeps",
         [COMPLETE_JOBS] = "__ludwig_jobs",
         [COMPLETE_TARGETS] = "__ludwig_targets",

@@ -122,6 +122,7 @@ static void add_action(struct buf *out, const struct completion *c)
     static const char *const functions[COMPLETE_KINDS] = {
         [COMPLETE_COMMANDS] = "$__ludwig_commands",
         [COMPLETE_YAML] = "(__ludwig_yaml)",
+        [COMPLETE_FILES] = "(__fish_complete_path)",
         [COMPLETE_FOLDERS] = "(__fish_complete_directories)",
         [COMPLETE_SWEEPS] = "(__ludwig_sweeps)",
         [COMPLETE_JOBS] = "(__ludwig_jobs)",

@@ -92,6 +92,7 @@ static void add_action(struct buf *out, const struct completion *c)
         [COMPLETE_NOTHING] = " ",
         [COMPLETE_COMMANDS] = "__ludwig_commands",
         [COMPLETE_YAML] = "_files -g \"*.(yaml|yml)\"",
+        [COMPLETE_FILES] = "_files",
         [COMPLETE_FOLDERS] = "_files -/",
         [COMPLETE_SWEEPS] = "__ludwig_sweeps",
         [COMPLETE_JOBS] = "__ludwig_jobs",

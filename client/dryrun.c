@@ -119,7 +119,7 @@ static void walk_begin(struct walk *w, struct dryrun *d, int64_t first, int64_t 
     bool is_repeated = d->forecast.configs < d->order->configs;
 
     *w = (struct walk){ .dryrun = d, .left = n, .seen = is_repeated ? digests_create() : NULL };
-    expand_seek(d->order->expand, first);
+    points_seek(&d->order->points, first);
 }
 
 static void walk_end(struct walk *w)
@@ -145,7 +145,7 @@ static bool walk_next(struct walk *w, struct buf *out)
     struct value config;
     bool found = false;
 
-    while (!found && w->left-- > 0 && expand_next(w->dryrun->order->expand, &point)) {
+    while (!found && w->left-- > 0 && points_next(&w->dryrun->order->points, &point)) {
         arena_reset(a);
         found = mp_read(point.bytes, point.n, a, &config, NULL) == 0 && is_new(w, &config);
         if (found)

@@ -23,11 +23,14 @@ static bool has_repeated(const struct param *p)
     return i < p->n;
 }
 
-/* A grid of lists without duplicates has none itself. */
-static bool may_repeat(const struct plan *plan)
+/* A grid of lists without duplicates has none itself, and --param2vals none at all. */
+static bool may_repeat(const struct order *o)
 {
+    const struct plan *plan = &o->spec.plan;
     const struct param *params = plan->params.items;
 
+    if (o->points.list != NULL)
+        return false;
     if (plan->method != METHOD_GRID || plan->include.n > 0)
         return true;
     for (size_t i = 0; i < plan->params.n; i++)
@@ -159,10 +162,10 @@ static int walk_all(struct walk *w, struct err *e)
     const struct order *o = w->order;
     int64_t most = submit_chunk_max(o->spec.reps), left = o->configs;
 
-    expand_seek(o->expand, 0);
+    points_seek(&o->points, 0);
     while (left > 0 && (w->seen != NULL || w->rpc != NULL)) {
         int64_t n =
-            submit_fill_chunk(o->expand, left < most ? left : most, &w->left_over, &w->chunk);
+            submit_fill_chunk(&o->points, left < most ? left : most, &w->left_over, &w->chunk);
 
         if (n == 0)
             return err_set(e, ERR_INTERNAL, "%" PRId64 " configurations are missing", left);
@@ -185,7 +188,7 @@ int forecast_make(struct forecast *f, const struct order *o, struct rpc *rpc,
                                    .reuse = o->reuse,
                                    .work = *work },
                       .arena = arena_create() };
-    bool repeats = may_repeat(&o->spec.plan);
+    bool repeats = may_repeat(o);
     int result;
 
     *f = (struct forecast){ .is_exact = !repeats || o->configs <= FORECAST_EXACT_MAX };

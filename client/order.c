@@ -116,6 +116,10 @@ void order_add_summary(const struct order *o, const struct work *w, int64_t swee
                ",\n  \"reps\": %" PRId64 ",\n",
                sweep, o->configs, o->spec.reps);
     add_git(json, w);
+    if (o->points.list != NULL) {
+        buf_add_str(json, "  \"param2vals\": \"param2vals.jsonl\"\n}\n");
+        return;
+    }
     add_method(json, &o->spec.plan);
     add_params(json, &o->spec.plan.params);
     buf_add_str(json, "\n}\n");

@@ -6,16 +6,16 @@
 #define LUDWIG_CLIENT_ORDER_H
 
 #include "client/command.h"
-#include "client/expand.h"
+#include "client/points.h"
 #include "client/spec.h"
 #include "common/proto.h"
 
 struct order {
     struct cli *cli;
     struct spec spec;
-    struct expand *expand;
+    struct points points;
     int reuse;       /* enum reuse */
-    int64_t configs; /* how many of the expand's are meant: all, or the first */
+    int64_t configs; /* how many of the points are meant: all, or the first */
 };
 
 /* summary.json: what was made of the file. */

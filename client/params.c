@@ -481,22 +481,30 @@ static int read_swept(struct reading *rd, const struct yaml_node *node)
 
 /* ---- all of them ---- */
 
+char *params_name_problem(const char *name, size_t n)
+{
+    if (n == 0)
+        return mem_strdup("a parameter without a name");
+    if (n > NAME_MAX_BYTES)
+        return mem_printf("a parameter's name has at most %d bytes", NAME_MAX_BYTES);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
+            return mem_strdup("a control character in a parameter's name");
+    if (strncmp(name, reserved_prefix, strlen(reserved_prefix)) == 0)
+        return mem_printf("%s: names that begin with %s are reserved", name, reserved_prefix);
+    return NULL;
+}
+
 static int check_name(struct keys_reader *r, const struct yaml_member *m)
 {
     struct yaml_node at = { .line = m->line, .column = m->column };
-    size_t n = strlen(m->key);
+    char *problem = params_name_problem(m->key, strlen(m->key));
 
-    if (n == 0)
-        return keys_error(r, &at, "a parameter without a name");
-    if (n > NAME_MAX_BYTES)
-        return keys_error(r, &at, "a parameter's name has at most %d bytes", NAME_MAX_BYTES);
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)m->key[i] < ' ' || m->key[i] == 0x7f)
-            return keys_error(r, &at, "a control character in a parameter's name");
-    if (strncmp(m->key, reserved_prefix, strlen(reserved_prefix)) == 0)
-        return keys_error(r, &at, "%s: names that begin with %s are reserved", m->key,
-                          reserved_prefix);
-    return 0;
+    if (problem == NULL)
+        return 0;
+    keys_error(r, &at, "%s", problem);
+    free(problem);
+    return -1;
 }
 
 static int read_params(struct keys_reader *r, const struct key *key, const struct yaml_node *node,

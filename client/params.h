@@ -41,6 +41,9 @@ int params_read(struct keys_reader *r, const struct key *key, const struct yaml_
 int params_read_fixed(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
                       void *to);
 
+/* What is wrong with a name of n bytes, which the caller frees; NULL: nothing. */
+char *params_name_problem(const char *name, size_t n);
+
 struct param *params_find(const struct list *params, const char *name);
 /* "unknown parameter 'x' (did you mean 'y'?)"; the caller frees it. */
 char *params_unknown(const struct list *params, const char *name);

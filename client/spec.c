@@ -236,27 +236,31 @@ const struct key spec_keys[] = {
     { .name = NULL },
 };
 
-int spec_parse(const char *file, const char *folder, const char *text, size_t n, struct arena *a,
-               struct spec *s, struct err *e)
+/* s has nothing yet but file, folder, text and list. */
+static int parse(struct arena *a, struct spec *s, struct err *e)
 {
     struct spec_reading reading = { .spec = s };
-    struct keys_reader r = { .file = file, .arena = a, .context = &reading };
-    const struct yaml_node *root = yaml_parse(file, text, n, a, e);
+    struct keys_reader r = { .file = s->file, .arena = a, .context = &reading };
+    const struct yaml_node *root = yaml_parse(s->file, (const char *)s->text.data, s->text.n, a, e);
 
     if (root == NULL)
         return -1;
-    *s = (struct spec){ .file = file,
-                        .folder = folder,
-                        .text = { (const uint8_t *)text, n },
-                        .reps = 1,
-                        .work.resources.cpus_milli = 1000,
-                        .work.batch = 1 };
+    s->reps = 1;
+    s->work.resources.cpus_milli = 1000;
+    s->work.batch = 1;
     if (root->type == VALUE_NULL)
-        return yaml_error(e, file, root, "the file is empty");
+        return yaml_error(e, s->file, root, "the file is empty");
     keys_read(&r, spec_keys, root, s);
     if (root->type == VALUE_MAP)
         spec_check(&r, root);
     return spec_end(&r, false, e);
+}
+
+int spec_parse(const char *file, const char *folder, const char *text, size_t n, struct arena *a,
+               struct spec *s, struct err *e)
+{
+    *s = (struct spec){ .file = file, .folder = folder, .text = { (const uint8_t *)text, n } };
+    return parse(a, s, e);
 }
 
 /* ---- files ---- */
@@ -274,19 +278,22 @@ static int read_text(const char *path, struct buf *text, struct err *e)
     return -1;
 }
 
-int spec_read(const char *path, struct arena *a, struct spec *s, struct err *e)
+int spec_read_listed(const char *path, const char *list, struct arena *a, struct spec *s,
+                     struct err *e)
 {
     struct buf text = { 0 };
     char *dir = path_dirname(path), *real = NULL;
     int result = -1;
 
+    *s = (struct spec){ .file = path, .list = list };
     if (read_text(path, &text, e) < 0)
         goto out;
     real = path_real(dir, e);
     if (real == NULL)
         goto out;
-    result = spec_parse(path, arena_strdup(a, real), arena_strndup(a, buf_text(&text), text.n),
-                        text.n, a, s, e);
+    s->folder = arena_strdup(a, real);
+    s->text = (struct bytes){ (const uint8_t *)arena_strndup(a, buf_text(&text), text.n), text.n };
+    result = parse(a, s, e);
     if (result < 0)
         excerpt_add(e, path, buf_text(&text));
 out:
@@ -294,4 +301,9 @@ out:
     free(dir);
     buf_free(&text);
     return result;
+}
+
+int spec_read(const char *path, struct arena *a, struct spec *s, struct err *e)
+{
+    return spec_read_listed(path, NULL, a, s, e);
 }

@@ -21,6 +21,7 @@ struct spec_data {
 
 struct spec {
     const char *file;   /* as it was named */
+    const char *list;   /* --param2vals: what has the configurations; NULL: this file */
     const char *folder; /* where it lies: relative paths begin here; NULL: nowhere */
     struct bytes text;  /* all of it, as submitted */
     const char *project;
@@ -58,6 +59,9 @@ int spec_read(const char *path, struct arena *a, struct spec *s, struct err *e);
 /* text must end in a NUL that n does not count. */
 int spec_parse(const char *file, const char *folder, const char *text, size_t n, struct arena *a,
                struct spec *s, struct err *e);
+/* For a file that goes with --param2vals LIST. */
+int spec_read_listed(const char *path, const char *list, struct arena *a, struct spec *s,
+                     struct err *e);
 /* Puts the command line over the file, and checks what only then can be checked (plan_check): every
  * submit calls it, after spec_read. */
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e);

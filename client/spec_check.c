@@ -128,7 +128,7 @@ static int check_placeholder(void *context, const char *name, size_t offset)
     free(braced);
     if (was_seen(p, name))
         return 0;
-    if (params_find(&s->plan.params, name) == NULL)
+    if (s->list == NULL && params_find(&s->plan.params, name) == NULL)
         refuse_unknown(p, &at, name);
     else if (s->work.batch > 1)
         refuse_batched(p, &at, name);
@@ -246,14 +246,13 @@ static void check_nodes(struct keys_reader *r, const struct yaml_node *root)
 
 /* ---- parameters ---- */
 
-static void check_debug(struct keys_reader *r, const struct yaml_node *root)
+void spec_check_debug(struct keys_reader *r)
 {
     const struct spec *s = spec_of(r);
     const struct param *debug = s->debug.items;
-    const struct yaml_node *node = yaml_get(root, "debug");
 
     for (size_t i = 0; i < s->debug.n; i++) {
-        struct yaml_node at = spec_key_at(&node->members[i]);
+        struct yaml_node at = { .line = debug[i].line, .column = debug[i].column };
         char *unknown;
 
         if (params_find(&s->plan.params, debug[i].name) != NULL)
@@ -262,6 +261,22 @@ static void check_debug(struct keys_reader *r, const struct yaml_node *root)
         keys_error(r, &at, "debug: %s", unknown);
         free(unknown);
     }
+}
+
+/* Of those that say what the configurations are. */
+static void check_listed(struct keys_reader *r, const struct yaml_node *root)
+{
+    static const char *const keys[] = { "params", "method", "samples", "seed",
+                                        "zip",    "when",   "exclude", "include" };
+
+    for (size_t i = 0; i < root->n; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            struct yaml_node at = spec_key_at(&root->members[i]);
+
+            if (strcmp(root->members[i].key, keys[k]) == 0)
+                keys_error(r, &at, "%s: leave it out: --param2vals has the configurations",
+                           keys[k]);
+        }
 }
 
 static struct spot spot_of(const struct yaml_node *node)
@@ -301,7 +316,10 @@ void spec_check(struct keys_reader *r, const struct yaml_node *root)
     check_project(r, root);
     check_name(r, root);
     check_nodes(r, root);
-    check_debug(r, root);
+    if (spec_of(r)->list != NULL)
+        check_listed(r, root);
+    else
+        spec_check_debug(r);
     spec_check_container(r, root);
     spec_check_work(r, root);
     check_plan(r, root);

@@ -61,6 +61,9 @@ static int override_params(struct spec *s, const struct spec_overrides *o, struc
 {
     const char *const *set = o->set.items;
 
+    if (s->list != NULL && o->set.n > 0)
+        return err_set(e, ERR_USAGE,
+                       "--set %s: --param2vals has the configurations; change them there", set[0]);
     if (o->minimal)
         params_overlay(&s->plan.params, &s->debug);
     for (size_t i = 0; i < o->set.n; i++)
@@ -154,6 +157,10 @@ int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *
     struct spec_reading reading = { .spec = s };
     struct keys_reader r = { .file = s->file, .arena = a, .context = &reading };
 
+    if (s->list != NULL && o->minimal)
+        spec_check_debug(&r);
+    if (r.n_errors > 0)
+        return spec_end(&r, true, e);
     if (override_params(s, o, a, e) < 0 || override_name(s, o->name, e) < 0)
         return -1;
     if (o->reps != OPT_UNSET || o->minimal)

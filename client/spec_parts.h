@@ -50,6 +50,8 @@ bool spec_is_partition(const char *name);
 /* Of a node, or of a group with its @. */
 bool spec_is_node_name(const char *name);
 void spec_check(struct keys_reader *r, const struct yaml_node *root);
+/* Whether all names of debug: are parameters; of a list, once its first configuration is in the plan. */
+void spec_check_debug(struct keys_reader *r);
 /* Sets e to all errors of r, in the order of the file, with its lines when excerpts. */
 int spec_end(struct keys_reader *r, bool with_excerpts, struct err *e);
 

@@ -20,13 +20,14 @@ struct sending {
     bool lost; /* the connection broke: all of it must be done again */
 };
 
-int64_t submit_fill_chunk(struct expand *x, int64_t max, struct buf *left_over, struct buf *chunk)
+int64_t submit_fill_chunk(const struct points *p, int64_t max, struct buf *left_over,
+                          struct buf *chunk)
 {
     struct buf body = { 0 };
     int64_t n = 0;
 
     while (n < max) {
-        if (left_over->n == 0 && !expand_next(x, left_over))
+        if (left_over->n == 0 && !points_next(p, left_over))
             break;
         if (n > 0 && body.n + left_over->n > SUBMIT_CHUNK_BYTES)
             break;
@@ -106,7 +107,7 @@ static int64_t fill_chunk(struct sending *s)
 {
     int64_t left = s->submission->configs - s->n_sent;
 
-    return submit_fill_chunk(s->submission->expand, left < s->configs_max ? left : s->configs_max,
+    return submit_fill_chunk(s->submission->points, left < s->configs_max ? left : s->configs_max,
                              &s->left_over, &s->chunk);
 }
 
@@ -114,7 +115,7 @@ static int send_chunks(struct sending *s, struct err *e)
 {
     int64_t n;
 
-    expand_seek(s->submission->expand, 0);
+    points_seek(s->submission->points, 0);
     while ((n = fill_chunk(s)) > 0) {
         s->n_sent += n;
         if (send_chunk(s, e) < 0)
@@ -125,7 +126,10 @@ static int send_chunks(struct sending *s, struct err *e)
     while (s->taken < s->next)
         if (take_answer(s, e) < 0)
             return -1;
-    return 0;
+    if (s->n_sent == s->submission->configs)
+        return 0;
+    return err_set(e, ERR_INTERNAL, "%" PRId64 " configurations are missing",
+                   s->submission->configs - s->n_sent);
 }
 
 /* An answer that got lost is asked for again; the server may know nothing of a sweep whose end

@@ -12,7 +12,7 @@
 #ifndef LUDWIG_CLIENT_SUBMIT_H
 #define LUDWIG_CLIENT_SUBMIT_H
 
-#include "client/expand.h"
+#include "client/points.h"
 #include "client/rpc.h"
 
 enum { SUBMIT_IN_FLIGHT = 4, SUBMIT_CHUNK_BYTES = 256 * 1024, SUBMIT_TRIES = 5 };
@@ -20,8 +20,8 @@ enum { SUBMIT_IN_FLIGHT = 4, SUBMIT_CHUNK_BYTES = 256 * 1024, SUBMIT_TRIES = 5 }
 struct submission {
     struct rpc *rpc;
     const struct msg_submit_begin *begin;
-    struct expand *expand;
-    int64_t configs; /* how many of the expand's go along, the first ones */
+    const struct points *points;
+    int64_t configs; /* how many of the points go along, the first ones */
     /* Called when the sweep has its number, before its configurations are sent. */
     int (*opened)(void *context, int64_t sweep, struct err *e);
     void *context;
@@ -34,6 +34,7 @@ int submit_send(const struct submission *s, struct msg_submitted *done, struct e
 int64_t submit_chunk_max(int64_t reps);
 /* Fills chunk with the next configurations as a msgpack array, at most max; returns how many.
  * left_over keeps one that did not fit for the next call. */
-int64_t submit_fill_chunk(struct expand *x, int64_t max, struct buf *left_over, struct buf *chunk);
+int64_t submit_fill_chunk(const struct points *p, int64_t max, struct buf *left_over,
+                          struct buf *chunk);
 
 #endif

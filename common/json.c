@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "common/json.h"
+#include "common/json_exact.h"
 #include "common/mem.h"
 
 enum { JSON_DEPTH_MAX = 32 };
@@ -231,7 +232,7 @@ static int convert(struct json_object *from, int depth, struct arena *a, struct 
     enum json_type type = json_object_get_type(from);
 
     if ((type == json_type_array || type == json_type_object) && depth >= JSON_DEPTH_MAX)
-        return err_set(e, ERR_USAGE, "JSON: nested too deep");
+        return err_set(e, ERR_USAGE, "nested too deep");
     switch (type) {
     case json_type_null: *v = value_null(); return 0;
     case json_type_boolean: *v = value_bool(json_object_get_boolean(from)); return 0;
@@ -244,37 +245,38 @@ static int convert(struct json_object *from, int depth, struct arena *a, struct 
     return err_set(e, ERR_INTERNAL, "JSON: a type of number %d", (int)type);
 }
 
-static int refuse(size_t offset, enum json_tokener_error error, struct err *e)
+static int refuse(enum json_tokener_error error, struct err *e)
 {
     const char *what = error == json_tokener_continue          ? "it ends too early"
                        : error == json_tokener_error_parse_eof ? "it ends too early"
                        : error == json_tokener_success         ? "something follows the value"
                                                                : json_tokener_error_desc(error);
 
-    return err_set(e, ERR_USAGE, "JSON, byte %zu: %s", offset, what);
+    return err_set(e, ERR_USAGE, "%s", what);
 }
 
-static int tokenize(const char *text, size_t n, int flags, struct json_object **root, struct err *e)
+/* *end is where it ended, or what is wrong stands. */
+static int tokenize(const char *text, size_t n, int flags, struct json_object **root, size_t *end,
+                    struct err *e)
 {
     int depth = JSON_DEPTH_MAX + 1; /* json-c counts scalars as a level */
     struct json_tokener *tokener = json_tokener_new_ex(depth);
     enum json_tokener_error error;
-    size_t end;
 
     if (tokener == NULL)
         return err_set(e, ERR_INTERNAL, "json_tokener_new_ex: out of memory");
     json_tokener_set_flags(tokener, flags);
     *root = json_tokener_parse_ex(tokener, text, (int)n);
-    end = json_tokener_get_parse_end(tokener);
+    *end = json_tokener_get_parse_end(tokener);
     /* A number could still go on: tell json-c that it doesn't. */
     if (json_tokener_get_error(tokener) == json_tokener_continue)
         *root = json_tokener_parse_ex(tokener, "", 1);
     error = json_tokener_get_error(tokener);
     json_tokener_free(tokener);
-    if (error == json_tokener_success && end == n)
+    if (error == json_tokener_success && *end == n)
         return 0;
     json_object_put(*root);
-    return refuse(end, error, e);
+    return refuse(error, e);
 }
 
 /* NULL when the text has nothing but ASCII. */
@@ -295,19 +297,19 @@ static char *with_letters_for_non_ascii(const char *text, size_t n)
  * A strict json-c 0.18 refuses all but ASCII in strings.  So it judges the grammar with letters
  * in their place, and reads the text itself without being strict.
  */
-static int parse(const char *text, size_t n, struct json_object **root, struct err *e)
+static int parse(const char *text, size_t n, struct json_object **root, size_t *end, struct err *e)
 {
     char *ascii = with_letters_for_non_ascii(text, n);
     int answer;
 
     if (ascii == NULL)
-        return tokenize(text, n, JSON_TOKENER_STRICT, root, e);
-    answer = tokenize(ascii, n, JSON_TOKENER_STRICT, root, e);
+        return tokenize(text, n, JSON_TOKENER_STRICT, root, end, e);
+    answer = tokenize(ascii, n, JSON_TOKENER_STRICT, root, end, e);
     free(ascii);
     if (answer < 0)
         return -1;
     json_object_put(*root);
-    return tokenize(text, n, 0, root, e);
+    return tokenize(text, n, 0, root, end, e);
 }
 
 /* A whole number that neither int64 nor uint64 can hold. */
@@ -376,24 +378,52 @@ static size_t find_non_utf8(const char *text, size_t n)
     return n;
 }
 
-int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e)
+/* NOWHERE: what is wrong has no place. */
+static const size_t NOWHERE = SIZE_MAX;
+
+static int read_at(const char *text, size_t n, struct arena *a, struct value *v, size_t *offset,
+                   struct err *e)
 {
     struct json_object *root;
-    size_t too_large, non_utf8;
     int answer;
 
+    *offset = NOWHERE;
     if (n >= INT_MAX)
-        return err_set(e, ERR_USAGE, "JSON of %zu bytes is too large", n);
-    too_large = find_too_large(text, n);
-    if (too_large < n)
-        return err_set(e, ERR_USAGE, "JSON, byte %zu: too large for a whole number", too_large);
-    non_utf8 = find_non_utf8(text, n);
-    if (non_utf8 < n)
-        return err_set(e, ERR_USAGE, "JSON, byte %zu: this is no UTF-8 text", non_utf8);
-    if (parse(text, n, &root, e) < 0)
+        return err_set(e, ERR_USAGE, "%zu bytes are too many", n);
+    *offset = find_too_large(text, n);
+    if (*offset < n)
+        return err_set(e, ERR_USAGE, "too large for a whole number");
+    *offset = find_non_utf8(text, n);
+    if (*offset < n)
+        return err_set(e, ERR_USAGE, "this is no UTF-8 text");
+    if (parse(text, n, &root, offset, e) < 0)
         return -1;
+    *offset = NOWHERE;
     answer = convert(root, 0, a, v, e);
     json_object_put(root);
+    return answer;
+}
+
+int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e)
+{
+    size_t offset;
+
+    if (read_at(text, n, a, v, &offset, e) == 0)
+        return 0;
+    if (offset == NOWHERE)
+        return err_wrap(e, "JSON");
+    return err_wrap(e, "JSON, byte %zu", offset);
+}
+
+int json_read_exact(const char *text, size_t n, struct arena *a, struct value *v, size_t *offset,
+                    struct err *e)
+{
+    int answer = read_at(text, n, a, v, offset, e);
+
+    if (answer == 0)
+        return json_check_exact(text, n, a, offset, e);
+    if (*offset == NOWHERE)
+        *offset = 0;
     return answer;
 }
 

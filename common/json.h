@@ -22,5 +22,12 @@ void json_add_text(struct buf *out, const struct value *v);
 
 /* Reads one JSON text.  Also takes NaN and Infinity.  Depth at most 32. */
 int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e);
+/*
+ * The same for text whose values must be those that were written: refuses what json_read changes,
+ * which are numbers that are too large, and names that stand twice in an object or have a NUL.  e says what is wrong
+ * but not where: that is *offset, in bytes.
+ */
+int json_read_exact(const char *text, size_t n, struct arena *a, struct value *v, size_t *offset,
+                    struct err *e);
 
 #endif

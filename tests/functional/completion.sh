@@ -70,6 +70,7 @@ for shell in bash fish; do
         offers $shell 'nodes --state d' drained
         offers $shell '--server unix:/x resu' results resume
         offers $shell 'submit o' other.yml
+        offers $shell 'submit --param2vals t' text.txt
         offers $shell 'fetch 7 f' "$([ $shell = fish ] && echo folder/ || echo folder)"
         offers $shell 'version x'
         offers $shell 'no-such-command '

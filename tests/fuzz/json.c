@@ -36,6 +36,26 @@ static void check_canon(struct arena *a, const struct value *v)
     buf_free(&twice);
 }
 
+/* What is read exactly is what json_read reads, and is so when it was written. */
+static void check_exact(struct arena *a, const char *text, size_t n, const struct value *v)
+{
+    struct buf b = { 0 };
+    struct value again;
+    size_t offset;
+
+    if (json_read_exact(text, n, a, &again, &offset, NULL) < 0) {
+        if (offset > n)
+            abort();
+        return;
+    }
+    if (!value_equal(v, &again))
+        abort();
+    json_add_value(&b, v);
+    if (json_read_exact(buf_text(&b), b.n, a, &again, &offset, NULL) < 0 || !value_equal(v, &again))
+        abort();
+    buf_free(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *a = arena_create();
@@ -45,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_round_trip(a, &v, json_add_value);
         check_round_trip(a, &v, json_add_pretty);
         check_canon(a, &v);
+        check_exact(a, (const char *)data, size, &v);
     }
     arena_destroy(a);
     return 0;

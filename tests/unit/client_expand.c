@@ -940,12 +940,13 @@ static int count_item(void *context, struct bytes item, struct err *e)
 static void chunks_hold_every_configuration_once(void **state)
 {
     struct arena *a = arena_create();
-    struct expand *x = expand_from("params: {p: {range: [1, 3000]}, q: [0, 1, 2]}", a);
+    struct points points = { .expand =
+                                 expand_from("params: {p: {range: [1, 3000]}, q: [0, 1, 2]}", a) };
     struct buf left_over = { 0 }, chunk = { 0 };
     int64_t n, total = 0;
 
     (void)state;
-    while ((n = submit_fill_chunk(x, 1024, &left_over, &chunk)) > 0) {
+    while ((n = submit_fill_chunk(&points, 1024, &left_over, &chunk)) > 0) {
         int64_t items = 0;
 
         assert_int_equal(mp_each_item(chunk.bytes, chunk.n, count_item, &items, NULL), 0);
@@ -957,7 +958,7 @@ static void chunks_hold_every_configuration_once(void **state)
     assert_int_equal(chunk.n, 0);
     buf_free(&chunk);
     buf_free(&left_over);
-    expand_destroy(x);
+    points_free(&points);
     arena_destroy(a);
 }
 
@@ -968,22 +969,22 @@ static void large_configurations_make_chunks_shorter(void **state)
     struct param one = { .name = "p", .form = PARAM_LIST, .values = values, .n = 7 };
     struct plan plan = { .params = { &one, 1 } };
     struct buf left_over = { 0 }, chunk = { 0 };
-    struct expand *x;
+    struct points points = { 0 };
 
     (void)state;
     memset(text, 'x', 100 * 1024);
     for (int i = 0; i < 7; i++)
         values[i] = value_strn(text, i == 6 ? 1 : 100 * 1024);
-    x = expand_create(&plan, "f", POINTS_MAX, NULL);
-    assert_int_equal(submit_fill_chunk(x, 1024, &left_over, &chunk), 2);
+    points.expand = expand_create(&plan, "f", POINTS_MAX, NULL);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
     assert_in_range(chunk.n, 1, SUBMIT_CHUNK_BYTES + 16);
-    assert_int_equal(submit_fill_chunk(x, 1024, &left_over, &chunk), 2);
-    assert_int_equal(submit_fill_chunk(x, 1, &left_over, &chunk), 1);
-    assert_int_equal(submit_fill_chunk(x, 1024, &left_over, &chunk), 2);
-    assert_int_equal(submit_fill_chunk(x, 1024, &left_over, &chunk), 0);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_int_equal(submit_fill_chunk(&points, 1, &left_over, &chunk), 1);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 0);
     buf_free(&chunk);
     buf_free(&left_over);
-    expand_destroy(x);
+    points_free(&points);
     free(text);
 }
 

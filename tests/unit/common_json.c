@@ -133,6 +133,78 @@ static void integers_that_no_type_can_hold_are_refused(void **state)
     check_all(cases, sizeof cases / sizeof cases[0]);
 }
 
+/* Reads it exactly and writes it again, or gives the error's place and text. */
+static const char *read_exactly(struct arena *a, const char *text)
+{
+    struct buf out = { 0 };
+    struct value v;
+    struct err e = { 0 };
+    const char *answer;
+    size_t n = strlen(text), offset;
+    char *exact = mem_resize(NULL, n, 1);
+
+    memcpy(exact, text, n);
+    if (json_read_exact(exact, n, a, &v, &offset, &e) < 0)
+        buf_printf(&out, "%zu: %s", offset, e.text);
+    else
+        json_add_value(&out, &v);
+    free(exact);
+    answer = arena_strdup(a, buf_text(&out));
+    buf_free(&out);
+    return answer;
+}
+
+static void text_that_no_value_can_hold_is_refused_when_it_must_be_exact(void **state)
+{
+    static const char twice[] = "this name stands twice between the same braces";
+    static const char whole[] = "too large for a whole number";
+    static const struct {
+        const char *text, *place, *what;
+    } cases[] = {
+        { "{\"a\": 1, \"b\": 2, \"a\": 1}", "17", twice },
+        { "{\"a\":1,\"\\u0061\":2}", "7", twice },
+        { "[{\"x\":{\"a\":{},\"a\":[]},\"x\":1}]", "14", twice },
+        { "9223372036854775808", "0", whole },
+        { "[-1, -9223372036854775809]", "6", whole },
+        { "{\"-9999999999999999999\": 18446744073709551615}", "25", whole },
+        { "[1e308, -1e309]", "8", "too large for a number" },
+        { "{\"a\":{\"b\\u0000c\":1}}", "6", "a NUL character in a name" },
+        { "[1", "2", "it ends too early" },
+        { "\"\xff\"", "1", "this is no UTF-8 text" },
+    };
+    struct arena *a = arena_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *wanted = mem_printf("%s: %s", cases[i].place, cases[i].what);
+
+        assert_string_equal(read_exactly(a, cases[i].text), wanted);
+        free(wanted);
+    }
+    arena_destroy(a);
+}
+
+static void what_a_value_can_hold_is_read_exactly(void **state)
+{
+    static const struct text_case cases[] = {
+        { "{\"a\":{\"a\":1},\"b\":[{\"a\":2},{\"a\":3}]}",
+          "{\"a\":{\"a\":1},\"b\":[{\"a\":2},{\"a\":3}]}" },
+        { "{\"a\":\"a\",\"\\\\\":\"x:\",\"\\\"\":\"\\\"\"}",
+          "{\"a\":\"a\",\"\\\\\":\"x:\",\"\\\"\":\"\\\"\"}" },
+        { "[-9223372036854775808, 9223372036854775807, -0.5e-3]",
+          "[-9223372036854775808,9223372036854775807,-0.0005]" },
+        { "[NaN, Infinity, -Infinity, true, null]", "[NaN,Infinity,-Infinity,true,null]" },
+        { "{}", "{}" },
+        { "7", "7" },
+    };
+    struct arena *a = arena_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(read_exactly(a, cases[i].text), cases[i].answer);
+    arena_destroy(a);
+}
+
 static void a_nul_byte_does_not_end_the_text(void **state)
 {
     struct arena *a = arena_create();
@@ -238,6 +310,8 @@ int main(void)
         cmocka_unit_test(the_last_of_repeated_keys_wins),
         cmocka_unit_test(what_is_wrong_is_refused_with_its_place),
         cmocka_unit_test(integers_that_no_type_can_hold_are_refused),
+        cmocka_unit_test(text_that_no_value_can_hold_is_refused_when_it_must_be_exact),
+        cmocka_unit_test(what_a_value_can_hold_is_read_exactly),
         cmocka_unit_test(a_nul_byte_does_not_end_the_text),
         cmocka_unit_test(nesting_ends_at_the_limit),
         cmocka_unit_test(strings_are_one_line_of_utf8_whatever_they_held),
