@@ -459,31 +459,47 @@ static size_t value_bytes(const struct value *v)
     return n;
 }
 
-static size_t largest_value(const struct expand *x, const struct slot *s)
+/* The largest of what measure says about all values that the parameter may take. */
+static size_t largest(const struct expand *x, const struct slot *s,
+                      size_t (*measure)(const struct value *v))
 {
     const struct pins *include = x->plan->include.items;
-    size_t n_max = NUMBER_BYTES;
+    size_t n_max = 0;
 
     for (size_t i = 0; i < s->param->n; i++) {
-        size_t n = value_bytes(&s->param->values[i]);
+        size_t n = measure(&s->param->values[i]);
 
         n_max = n > n_max ? n : n_max;
     }
     for (size_t i = 0; i < x->plan->include.n; i++) {
         const struct pin *pin = plan_find_pin(&include[i], s->param->name);
-        size_t n = pin == NULL ? 0 : value_bytes(&pin->values[0]);
+        size_t n = pin == NULL ? 0 : measure(&pin->values[0]);
 
         n_max = n > n_max ? n : n_max;
     }
     return n_max;
 }
 
+static int check_depth(const struct expand *x, const char *file, struct err *e)
+{
+    for (size_t i = 0; i < x->n_slots; i++)
+        if (largest(x, &x->slots[i], value_depth) + 1 > PARAM2VAL_DEPTH_MAX)
+            return err_set(e, ERR_USAGE,
+                           "%s: params: %s: a configuration may be nested %d deep at "
+                           "most",
+                           file, x->slots[i].param->name, PARAM2VAL_DEPTH_MAX);
+    return 0;
+}
+
 static int check_size(const struct expand *x, const char *file, struct err *e)
 {
     size_t n = NUMBER_BYTES; /* the head of the map */
 
-    for (size_t i = 0; i < x->n_slots; i++)
-        n += x->slots[i].n_key + largest_value(x, &x->slots[i]);
+    for (size_t i = 0; i < x->n_slots; i++) {
+        size_t n_value = largest(x, &x->slots[i], value_bytes);
+
+        n += x->slots[i].n_key + (n_value > NUMBER_BYTES ? n_value : NUMBER_BYTES);
+    }
     if (n <= PARAM2VAL_MAX_BYTES)
         return 0;
     return err_set(e, ERR_USAGE,
@@ -568,7 +584,7 @@ struct expand *expand_create_first(const struct plan *plan, const char *file, st
 {
     struct expand *x = expand_make(plan);
 
-    if (check_size(x, file, e) < 0 || take_first(x, file, e) < 0) {
+    if (check_depth(x, file, e) < 0 || check_size(x, file, e) < 0 || take_first(x, file, e) < 0) {
         expand_destroy(x);
         return NULL;
     }
@@ -581,7 +597,8 @@ struct expand *expand_create(const struct plan *plan, const char *file, int64_t 
 {
     struct expand *x = expand_make(plan);
 
-    if (check_size(x, file, e) < 0 || count_all(x, file, points_max, e) < 0) {
+    if (check_depth(x, file, e) < 0 || check_size(x, file, e) < 0 ||
+        count_all(x, file, points_max, e) < 0) {
         expand_destroy(x);
         return NULL;
     }

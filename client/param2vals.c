@@ -171,6 +171,15 @@ static int check_needed(struct check *c, const struct line *l, const struct valu
     return result;
 }
 
+static int check_depth(struct check *c, const struct line *l, const struct value *config)
+{
+    if (value_depth(config) <= PARAM2VAL_DEPTH_MAX)
+        return 0;
+    return add_error(
+        c, place(c, l, 0),
+        mem_printf("a configuration may be nested %d deep at most", PARAM2VAL_DEPTH_MAX));
+}
+
 static int check_size(struct check *c, const struct line *l, const struct value *config)
 {
     struct buf encoded = { 0 };
@@ -233,7 +242,8 @@ static int check_line(struct check *c, const struct line *l)
     struct value config = { 0 };
 
     if (read_line(c, l, &config) < 0 || check_names(c, l, &config) < 0 ||
-        check_needed(c, l, &config) < 0 || check_size(c, l, &config) < 0)
+        check_needed(c, l, &config) < 0 || check_depth(c, l, &config) < 0 ||
+        check_size(c, l, &config) < 0)
         return -1;
     return check_new(c, l, &config);
 }

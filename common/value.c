@@ -161,6 +161,20 @@ bool value_equal(const struct value *x, const struct value *y)
     return false;
 }
 
+size_t value_depth(const struct value *v)
+{
+    size_t n = v->type == VALUE_LIST ? v->list.n : v->type == VALUE_MAP ? v->map.n : 0;
+    size_t deepest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t depth =
+            value_depth(v->type == VALUE_LIST ? &v->list.items[i] : &v->map.members[i].value);
+
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return v->type == VALUE_LIST || v->type == VALUE_MAP ? deepest + 1 : 0;
+}
+
 int value_compare_keys(struct bytes x, struct bytes y)
 {
     size_t n = x.n < y.n ? x.n : y.n;

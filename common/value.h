@@ -67,6 +67,8 @@ struct value value_strn(const char *s, size_t n);
 const struct value *value_get(const struct value *map, const char *key); /* NULL if absent */
 /* Deep copy into a. */
 struct value value_copy(struct arena *a, const struct value *v);
+/* Lists and maps within one another: 0 for a number, 1 for [1, 2], 2 for {a: [1]}. */
+size_t value_depth(const struct value *v);
 /*
  * Same type and content: 1 and 1.0 differ, 0.0 and -0.0 differ, nan equals nan, and the order of a
  * map's keys does not matter (see canon.h for "the same configuration").

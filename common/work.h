@@ -21,7 +21,8 @@ enum {
     BATCH_MAX = 512,
     RETRIES_MAX = 1000,
     POOLS_MAX = 64,
-    PARAM2VAL_MAX_BYTES = 1024 * 1024
+    PARAM2VAL_MAX_BYTES = 1024 * 1024,
+    PARAM2VAL_DEPTH_MAX = 24 /* messages, which have MP_DEPTH_MAX, put a few levels around it */
 };
 
 struct env_entry {

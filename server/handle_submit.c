@@ -446,6 +446,9 @@ static int check_config(const struct value *config, struct bytes encoded, struct
     if (encoded.n > PARAM2VAL_MAX_BYTES)
         return err_set(e, ERR_USAGE, "a configuration is larger than %d bytes",
                        PARAM2VAL_MAX_BYTES);
+    if (value_depth(config) > PARAM2VAL_DEPTH_MAX)
+        return err_set(e, ERR_USAGE, "a configuration is nested deeper than %d",
+                       PARAM2VAL_DEPTH_MAX);
     return 0;
 }
 

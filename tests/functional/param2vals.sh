@@ -157,6 +157,23 @@ one_only() {
 }
 it '--first-only runs the first line, --minimal the first line with the values of debug:' one_only
 
+nested() { # DEPTH
+    python3 -c 'import sys; n = int(sys.argv[1]) - 1; print("{\"a\": %s}" % ("[" * n + "]" * n))' "$1"
+}
+deep() {
+    printf 'project: deep\ncommand: "true"\nsource: []\n' >deep.yaml
+    nested 25 | not ludwig submit deep.yaml --param2vals - 2>err
+    grep -q '^ludwig: stdin:1:1: a configuration may be nested 24 deep at most$' err
+    nested 24 | timeout 60 ludwig submit deep.yaml --param2vals - --wait
+    nested 24 >wanted
+    ludwig jobs last --json | json - 'd["jobs"][0]["params"]' | cmp - wanted
+    ludwig results last --json | json - 'd["results"][0]["params"]' | cmp - wanted
+    ludwig jobs last --where 'a = 1' | wc -l
+    ludwig why last.1 --json | json - 'd["job"]["params"]' | cmp - wanted
+    nested 24 | ludwig submit deep.yaml --param2vals - --dry-run --json | json - 'd["reused"] == 1'
+}
+it 'as deep as they may be nested, all commands show them' deep
+
 batched() {
     cat >batch.yaml <<'END'
 project: batched
@@ -173,7 +190,7 @@ for job in json.load(open(os.path.splitext(path)[0] + ".json")):
         f.write(json.dumps({"job": job["job"], "done": True}) + "\n")
 END
     seq 1 10 | sed 's/.*/{"i": &}/' | timeout 60 ludwig submit batch.yaml --param2vals - --wait
-    [ "$(seen 5 | tr '\n' ' ')" = "$(seq 1 10 | sed 's/.*/{"i": &}/' | tr '\n' ' ')" ]
+    [ "$(seen 6 | tr '\n' ' ')" = "$(seq 1 10 | sed 's/.*/{"i": &}/' | tr '\n' ' ')" ]
 }
 it 'batches work through them' batched
 

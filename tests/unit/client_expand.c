@@ -927,6 +927,35 @@ static void a_configuration_that_no_message_can_hold_is_refused(void **state)
     arena_destroy(a);
 }
 
+static void a_configuration_that_is_nested_too_deep_is_refused(void **state)
+{
+    struct arena *a = arena_create();
+    struct buf text = { 0 };
+    struct expand *x;
+
+    (void)state;
+    buf_add_str(&text, "params:\n  x: 1\n  y: [1, ");
+    for (int i = 1; i < PARAM2VAL_DEPTH_MAX; i++)
+        buf_add_char(&text, '[');
+    for (int i = 1; i < PARAM2VAL_DEPTH_MAX; i++)
+        buf_add_char(&text, ']');
+    buf_add_str(&text, "]\n");
+    x = expand_from(buf_text(&text), a);
+    assert_int_equal(expand_count(x), 2);
+    expand_destroy(x);
+    text.n -= 2;
+    buf_add_str(&text, ", [[");
+    for (int i = 2; i < PARAM2VAL_DEPTH_MAX; i++)
+        buf_add_str(&text, "[");
+    for (int i = 0; i < PARAM2VAL_DEPTH_MAX; i++)
+        buf_add_char(&text, ']');
+    buf_add_str(&text, "]\n");
+    check_refused(buf_text(&text), POINTS_MAX,
+                  "f.yaml: params: y: a configuration may be nested 24 deep at most");
+    buf_free(&text);
+    arena_destroy(a);
+}
+
 /* ---- chunks ---- */
 
 static int count_item(void *context, struct bytes item, struct err *e)
@@ -1017,6 +1046,7 @@ int main(void)
         cmocka_unit_test(exclude_that_leaves_nothing_is_refused_at_its_place),
         cmocka_unit_test(what_matches_nothing_is_noted),
         cmocka_unit_test(a_configuration_that_no_message_can_hold_is_refused),
+        cmocka_unit_test(a_configuration_that_is_nested_too_deep_is_refused),
         cmocka_unit_test(chunks_hold_every_configuration_once),
         cmocka_unit_test(large_configurations_make_chunks_shorter),
     };
