@@ -163,6 +163,7 @@ enum sftp_op_kind {
     SFTP_OP_REPLACE, /* to */
     SFTP_OP_LIST,    /* arena; answer: entries */
     SFTP_OP_PUT,     /* content, mode, flags (SFTP_EXCLUSIVE or not), sync: a whole small file */
+    SFTP_OP_SYNC,    /* of a file or folder: what was written is on the server's disk */
     SFTP_OP_GET      /* max_bytes; answer: content of a whole small file */
 };
 

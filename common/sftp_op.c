@@ -326,20 +326,36 @@ static void begin_mkdir(struct op *op)
     sftp_end(op->s);
 }
 
-/* The server's umask took bits off the mode, and mkdir(2) never sets the group's. */
-static void next_mkdir(struct op *op)
+static void set_folder_mode(struct op *op)
 {
+    struct buf *out = begin(op, FXP_SETSTAT, FXP_STATUS, on_mode_set);
     struct sftp_attrs attrs = mode_of(op);
-    struct buf *out;
 
-    if (op->round++ > 0) {
-        finish(op, NULL);
-        return;
-    }
-    out = begin(op, FXP_SETSTAT, FXP_STATUS, on_mode_set);
     packet_add_str(out, op->path);
     packet_add_attrs(out, &attrs);
     sftp_end(op->s);
+}
+
+static bool has_mode(const struct op *op)
+{
+    const struct sftp_attrs *is = &op->answer.attrs;
+
+    return (is->has & SFTP_MODE) != 0 && (is->mode & 07777) == (op->what.mode & 07777);
+}
+
+/* The server's umask took bits off the mode, and mkdir(2) never sets the group's.  One that came
+ * out right is left alone: whoever sets the mode of a folder of a foreign group takes the group's
+ * bit off it. */
+static void next_mkdir(struct op *op)
+{
+    int round = op->round++;
+
+    if (round == 0)
+        begin_lstat(op);
+    else if (round == 1 && !has_mode(op))
+        set_folder_mode(op);
+    else
+        finish(op, NULL);
 }
 
 /* --- a whole file there ---------------------------------------------------------------------- */
@@ -411,6 +427,24 @@ static void next_put(struct op *op)
     write_content(op);
     set_mode(op);
     sync_file(op);
+    close_handle(op);
+}
+
+/* --- what lies there, on its disk --------------------------------------------------------------- */
+
+static void begin_sync(struct op *op)
+{
+    open_file(op, SFTP_READ);
+}
+
+static void next_sync(struct op *op)
+{
+    if (op->handle_state == HANDLE_CLOSED) {
+        finish(op, NULL);
+        return;
+    }
+    add_handle(op, begin_extended(op, "fsync@openssh.com", on_synced));
+    sftp_end(op->s);
     close_handle(op);
 }
 
@@ -616,6 +650,7 @@ static const struct kind kinds[] = {
     [SFTP_OP_REPLACE] = { "rename", DEED_MAKES | DEED_EMPTIES, begin_replace, NULL, false },
     [SFTP_OP_LIST] = { "read folder", 0, begin_list, next_list, true },
     [SFTP_OP_PUT] = { "write", DEED_MAKES | DEED_OF_FILE, begin_put, next_put, true },
+    [SFTP_OP_SYNC] = { "sync", 0, begin_sync, next_sync, true },
     [SFTP_OP_GET] = { "read", DEED_OF_FILE, begin_get, next_get, true },
 };
 
@@ -625,6 +660,7 @@ static const struct {
 } needs[] = {
     { SFTP_OP_REPLACE, SFTP_CAN_REPLACE },
     { SFTP_OP_LINK, SFTP_CAN_LINK },
+    { SFTP_OP_SYNC, SFTP_CAN_SYNC },
 };
 
 static int check_can(const struct sftp *s, enum sftp_op_kind kind, struct err *e)

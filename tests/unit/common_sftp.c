@@ -206,6 +206,40 @@ static void modes_are_exact_whatever_the_umask(void **state)
     assert_int_equal(mode_of(t, "put"), 0640);
 }
 
+static pid_t serve_as_nobody(const struct session *t, int fd)
+{
+    pid_t pid = fork();
+
+    if (pid > 0)
+        return pid;
+    if (setgid(65534) == 0 && setuid(65534) == 0)
+        become_server(fd, t->folder);
+    _exit(127);
+}
+
+/* Where the owner is no member of the group, setting a mode would take its bit away. */
+static void a_folder_keeps_the_group_of_the_one_above(void **state)
+{
+    struct session *t = real(state);
+    struct sftp *s;
+    int ends[2];
+    pid_t pid;
+
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chown(t->folder, 65534, 4242), 0);
+    assert_int_equal(chmod(t->folder, 02770), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    pid = serve_as_nobody(t, ends[1]);
+    close(ends[1]);
+    s = sftp_open(ends[0], &t->e);
+    assert_non_null(s);
+    must(t, sftp_mkdir(s, "folder", 02700, &t->e));
+    assert_int_equal(mode_of(t, "folder"), 02700);
+    sftp_close(s);
+    waitpid(pid, NULL, 0);
+}
+
 static void sets_attributes(void **state)
 {
     struct session *t = real(state);
@@ -525,6 +559,22 @@ static void puts_and_removes_thousands_of_files(void **state)
     free(bytes);
 }
 
+static void files_and_folders_are_synced(void **state)
+{
+    static const char *const names[] = { "file", "folder", "nothing" };
+    struct session *t = real(state);
+    struct tally y = { 0 };
+
+    make_file(t, "file", "x");
+    must(t, sftp_mkdir(t->s, "folder", 0755, &t->e));
+    for (int i = 0; i < MANY; i++)
+        must(t, sftp_start(t->s, &(struct sftp_op){ .kind = SFTP_OP_SYNC, .path = names[i % 3] },
+                           count, &y, &t->e));
+    must(t, sftp_finish(t->s, &t->e));
+    assert_int_equal(y.n_done, MANY);
+    assert_int_equal(y.n_failed, MANY / 3);
+}
+
 static void each_failure_among_many_is_told(void **state)
 {
     struct session *t = real(state);
@@ -799,7 +849,7 @@ static const struct {
       false },
     { "the end of a mode",
       ask_mkdir,
-      { "101 u0 s s", "101 u1 s s" },
+      { "101 u0 s s", "105 u4 u0040700", "101 u1 s s" },
       ERR_PROTOCOL,
       "set the mode of path",
       false },
@@ -943,6 +993,7 @@ int main(void)
         REAL(tells_what_a_path_is),
         REAL(follows_links_by_request),
         REAL(modes_are_exact_whatever_the_umask),
+        REAL(a_folder_keeps_the_group_of_the_one_above),
         REAL(sets_attributes),
         REAL(claims_are_exclusive),
         REAL(renames_links_and_removes),
@@ -957,6 +1008,7 @@ int main(void)
         REAL(a_write_that_fails_is_told),
         REAL(reads_whole_files_up_to_a_limit),
         REAL(puts_and_removes_thousands_of_files),
+        REAL(files_and_folders_are_synced),
         REAL(each_failure_among_many_is_told),
         REAL(an_answer_may_start_the_next),
         REAL(a_server_that_dies_is_out_of_reach),
