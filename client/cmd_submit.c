@@ -253,6 +253,18 @@ static void note_done_otherwise(int64_t n_jobs)
                  n_jobs, n_jobs == 1 ? "was" : "were", n_jobs == 1 ? "it" : "them");
 }
 
+/* Before anything is sent to it. */
+static int open_project(const struct order *o, struct session *s, const struct place *to,
+                        struct err *e)
+{
+    struct msg_open_project request = { o->spec.project, o->spec.private_project };
+    struct msg_project_open answer;
+
+    if (rpc_call(&s->rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0)
+        return -1;
+    return answer.folder.mode == 0 ? 0 : upload_make_project(to, &answer.folder, e);
+}
+
 static int upload_and_send(const struct order *o, struct session *s, struct msg_submitted *done,
                            struct err *e)
 {
@@ -263,8 +275,8 @@ static int upload_and_send(const struct order *o, struct session *s, struct msg_
 
     /* Asked first, so that nothing is read and sent in vain. */
     if (forecast_check_owner(&s->rpc, o->spec.project, e) < 0 ||
-        forecast_count_done(o, &s->rpc, &n_done, e) < 0 || sign_and_upload(o, &to, &work, e) < 0 ||
-        send(o, s, &work, done, e) < 0)
+        forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_project(o, s, &to, e) < 0 ||
+        sign_and_upload(o, &to, &work, e) < 0 || send(o, s, &work, done, e) < 0)
         return -1;
     note_done_otherwise(n_done - done->reused);
     return 0;

@@ -14,6 +14,7 @@ struct msg_submit_begin order_begin(const struct order *o, const struct work *w)
     const struct spec *s = &o->spec;
 
     return (struct msg_submit_begin){ .project = s->project,
+                                      .private_project = s->private_project,
                                       .name = s->name,
                                       .reps = s->reps,
                                       .priority = s->priority,

@@ -91,6 +91,11 @@ const struct key spec_keys[] = {
       .type = KEY_STR,
       .offset = AT(project),
       .help = "the folder on the shared drive; without it: the name of the sweep file's folder" },
+    { .name = "private",
+      .type = KEY_BOOL,
+      .offset = AT(private_project),
+      .help = "true: nobody else may read the project; without it: as the server's configuration "
+              "says" },
     { .name = "name", .type = KEY_STR, .offset = AT(name), .help = "what listings call the sweep" },
     { .name = "command",
       .type = KEY_STR,

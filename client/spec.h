@@ -25,13 +25,14 @@ struct spec {
     const char *folder; /* where it lies: relative paths begin here; NULL: nowhere */
     struct bytes text;  /* all of it, as submitted */
     const char *project;
-    const char *name;   /* may be NULL */
-    struct list source; /* const char *, below folder */
-    bool has_source;    /* false: everything */
-    struct list data;   /* struct spec_data; a container that is uploaded is one, too */
-    struct list setup;  /* const char *: lines, as work.setup has them */
-    struct plan plan;   /* parameters, and how they make configurations */
-    struct list debug;  /* struct param, one value each */
+    bool private_project; /* nobody but its owner may read it */
+    const char *name;     /* may be NULL */
+    struct list source;   /* const char *, below folder */
+    bool has_source;      /* false: everything */
+    struct list data;     /* struct spec_data; a container that is uploaded is one, too */
+    struct list setup;    /* const char *: lines, as work.setup has them */
+    struct plan plan;     /* parameters, and how they make configurations */
+    struct list debug;    /* struct param, one value each */
     int64_t reps;
     int64_t priority;
     struct list nodes; /* const char * */

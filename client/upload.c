@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/upload.h"
@@ -13,7 +14,7 @@
 #include "common/layout.h"
 #include "common/path.h"
 
-enum { FILE_MODE = 0640, DIR_MODE = 0750, PROJECT_MODE = 0755 };
+enum { FILE_MODE = 0640, DIR_MODE = 0750 };
 
 /* Up to so many files are synced one by one; of more the whole file system is. */
 enum { SYNC_EACH_MAX = 64 };
@@ -201,20 +202,70 @@ static int check_share(const char *share, struct err *e)
                    share);
 }
 
-/* Makes the folder below the share if need be, and opens it. */
-static int open_on_share(const struct place *to, const char *below, struct err *e)
+/* ---- the project's folder ---- */
+
+static int open_project(const struct place *to, struct err *e)
 {
-    char *project, *path;
-    int fd = -1;
+    char *path;
+    int fd;
 
     if (check_share(to->share, e) < 0)
         return -1;
-    project = path_join(to->share, to->project);
-    path = path_join(to->share, below);
-    if (io_make_dirs(project, PROJECT_MODE, e) == 0 && io_make_dirs(path, DIR_MODE, e) == 0)
-        fd = io_open_dir(path, e);
+    path = path_join(to->share, to->project);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        err_sys(e, "the project's folder on the share: %s", path);
     free(path);
-    free(project);
+    return fd;
+}
+
+static int set_project_modes(int fd, const struct folder_order *order, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(e, "the project's folder");
+    if (order->group != SCHEMA_NONE && (int64_t)st.st_gid != order->group &&
+        fchown(fd, (uid_t)-1, (gid_t)order->group) < 0)
+        return err_sys(e,
+                       "give the project's folder to group %" PRId64 ", whose members read it;"
+                       " are you one?",
+                       order->group);
+    return fchmod(fd, (mode_t)order->mode) < 0 ? err_sys(e, "set the project folder's mode") : 0;
+}
+
+int upload_make_project(const struct place *to, const struct folder_order *order, struct err *e)
+{
+    char *path = path_join(to->share, to->project);
+    int rc = check_share(to->share, e);
+    int fd;
+
+    if (rc == 0 && mkdir(path, 0700) < 0 && errno != EEXIST)
+        rc = err_sys(e,
+                     "make the project's folder %s (the server cannot; its admin can name a"
+                     " folder with projects: that you may write to)",
+                     path);
+    free(path);
+    fd = rc < 0 ? -1 : open_project(to, e);
+    if (fd < 0)
+        return -1;
+    rc = set_project_modes(fd, order, e);
+    close(fd);
+    return rc;
+}
+
+/* Makes the folder below the project if need be, and opens it. */
+static int open_on_share(const struct place *to, const char *below, struct err *e)
+{
+    int project_fd = open_project(to, e);
+    int fd = -1;
+
+    if (project_fd < 0)
+        return -1;
+    below += strlen(to->project) + 1;
+    if (io_make_dirs_at(project_fd, below, DIR_MODE, e) == 0)
+        fd = io_open_dir_at(project_fd, below, e);
+    close(project_fd);
     return fd;
 }
 

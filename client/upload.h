@@ -8,13 +8,16 @@
 #define LUDWIG_CLIENT_UPLOAD_H
 
 #include "client/tree.h"
-#include "common/buf.h"
+#include "common/proto.h"
 
 /* Where files go: the share as this machine sees it, and the project there. */
 struct place {
     const char *share;
     const char *project;
 };
+
+/* Makes the project's folder, as ludwigd orders where it cannot do so itself. */
+int upload_make_project(const struct place *to, const struct folder_order *order, struct err *e);
 
 /* Brings a tree (with digests) there, whole or not at all; one that is there is not sent again. */
 int upload_tree(const struct place *to, const struct tree *t, struct err *e);

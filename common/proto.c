@@ -186,6 +186,13 @@ static const struct field verdict_entry_fields[] = {
 const struct schema verdict_entry_schema =
     SCHEMA(struct verdict_entry, "verdict_entry", verdict_entry_fields);
 
+static const struct field folder_order_fields[] = {
+    FIELD(struct folder_order, mode, FIELD_INT, 0, 07777),
+    FIELD(struct folder_order, group, FIELD_INT, FIELD_NULLABLE, UINT32_MAX),
+};
+const struct schema folder_order_schema =
+    SCHEMA(struct folder_order, "folder_order", folder_order_fields);
+
 /* ---- messages, in the order of MESSAGES ---- */
 
 static const struct field ok_fields[] = {
@@ -215,8 +222,18 @@ static const struct field welcome_fields[] = {
     FIELD(struct msg_welcome, projects, FIELD_STR, 0, 4096),
 };
 
+static const struct field open_project_fields[] = {
+    FIELD(struct msg_open_project, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_open_project, private_project, FIELD_BOOL, 0, 0),
+};
+
+static const struct field project_open_fields[] = {
+    FIELD_OF(struct msg_project_open, folder, FIELD_STRUCT, 0, 0, &folder_order_schema),
+};
+
 static const struct field submit_begin_fields[] = {
     FIELD(struct msg_submit_begin, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_submit_begin, private_project, FIELD_BOOL, 0, 0),
     FIELD(struct msg_submit_begin, name, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct msg_submit_begin, reps, FIELD_INT, FIELD_REQUIRED, REPS_MAX),
     FIELD(struct msg_submit_begin, priority, FIELD_INT, FIELD_SIGNED, 1000),
@@ -231,6 +248,7 @@ static const struct field submit_begin_fields[] = {
 
 static const struct field submit_open_fields[] = {
     FIELD(struct msg_submit_open, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_OF(struct msg_submit_open, folder, FIELD_STRUCT, 0, 0, &folder_order_schema),
 };
 
 static const struct field submit_chunk_fields[] = {

@@ -27,6 +27,8 @@ enum proto_flags {
     X(MSG_ERROR, error, FROM_SERVER, -1)                                      \
     X(MSG_HELLO, hello, FROM_CLIENT | FROM_WORKER, MSG_WELCOME)               \
     X(MSG_WELCOME, welcome, FROM_SERVER, -1)                                  \
+    X(MSG_OPEN_PROJECT, open_project, FROM_CLIENT, MSG_PROJECT_OPEN)          \
+    X(MSG_PROJECT_OPEN, project_open, FROM_SERVER, -1)                        \
     X(MSG_SUBMIT_BEGIN, submit_begin, FROM_CLIENT | CHANGES, MSG_SUBMIT_OPEN) \
     X(MSG_SUBMIT_OPEN, submit_open, FROM_SERVER, -1)                          \
     X(MSG_SUBMIT_CHUNK, submit_chunk, FROM_CLIENT, MSG_SUBMIT_TAKEN)          \
@@ -107,8 +109,26 @@ struct msg_welcome {
 enum reuse { REUSE_ALL, REUSE_PARAMS, REUSE_NONE, REUSE_COUNT };
 extern const char *const reuse_names[REUSE_COUNT];
 
+/* Makes the project's folder for the first of its sweeps, before anything is uploaded to it.  May be
+ * asked again. */
+struct msg_open_project {
+    const char *project;
+    bool private_project; /* only its owner may read it */
+};
+
+/* What ludwigd cannot make itself, and leaves to the client. */
+struct folder_order {
+    int64_t mode;  /* 0: nothing, the folder is there */
+    int64_t group; /* a gid; SCHEMA_NONE: whichever it gets */
+};
+
+struct msg_project_open {
+    struct folder_order folder;
+};
+
 struct msg_submit_begin {
     const char *project;
+    bool private_project;
     const char *name; /* of the sweep; may be NULL */
     int64_t reps;
     int64_t priority;  /* -1000..1000, larger first */
@@ -123,6 +143,7 @@ struct msg_submit_begin {
 
 struct msg_submit_open {
     int64_t sweep;
+    struct folder_order folder; /* to be made before submit_end */
 };
 
 /* chain: SHA-256 over the chain before it (zeroes at first) and the chunk's bytes */
@@ -488,8 +509,9 @@ struct msg_leave {
     const char *reason;
 };
 
-extern const struct schema sweep_info_schema, job_info_schema, job_result_schema, node_info_schema,
-    held_schema, token_entry_schema, assignment_schema, sweep_work_schema, report_schema,
-    verdict_entry_schema, target_schema, job_counts_schema, submitted_schema, usage_info_schema;
+extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,
+    job_result_schema, node_info_schema, held_schema, token_entry_schema, assignment_schema,
+    sweep_work_schema, report_schema, verdict_entry_schema, target_schema, job_counts_schema,
+    submitted_schema, usage_info_schema;
 
 #endif

@@ -114,14 +114,12 @@ static size_t count_of(const struct conns *l, uid_t uid)
     return count;
 }
 
-static int ask_kernel(int fd, uid_t *uid, struct err *e)
+static int ask_kernel(int fd, struct ucred *peer, struct err *e)
 {
-    struct ucred peer;
-    socklen_t n = sizeof peer;
+    socklen_t n = sizeof *peer;
 
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &n) < 0)
         return err_sys(e, "ask the kernel who connected");
-    *uid = peer.uid;
     return 0;
 }
 
@@ -161,9 +159,18 @@ static void append(struct conns *l, struct conn *c)
 
 struct conn *conn_add(struct server *sv, int fd, struct err *e)
 {
-    uid_t uid = 0;
+    struct groups groups = { 0 };
+    struct ucred peer = { 0 };
+    struct conn *c;
 
-    return ask_kernel(fd, &uid, e) < 0 ? turn_away(fd, e) : conn_add_as(sv, fd, uid, e);
+    if (ask_kernel(fd, &peer, e) < 0)
+        return turn_away(fd, e);
+    c = conn_add_as(sv, fd, peer.uid, e);
+    if (c != NULL && identity_peer_groups(fd, peer.gid, &groups) == 0) {
+        c->groups = groups;
+        c->has_groups = true;
+    }
+    return c;
 }
 
 struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
@@ -231,6 +238,7 @@ void conns_bury(struct server *sv)
         struct conn *c = l->dead[--l->n_dead];
 
         free(c->known_as);
+        free(c->groups.items);
         free(c->user);
         free(c);
     }

@@ -21,6 +21,11 @@ enum {
     CONN_LINGER_MS = 5000 /* for a peer that was told why it is cut off to read it */
 };
 
+struct groups {
+    gid_t *items;
+    size_t n;
+};
+
 struct server;
 struct subscription;
 struct unfinished;
@@ -31,7 +36,9 @@ struct conn {
     struct chan *chan;
     uid_t uid;
     char *user;
-    char *known_as; /* "lab/alice" for one of those who share an account; NULL: as user */
+    char *known_as;       /* "lab/alice" for one of those who share an account; NULL: as user */
+    struct groups groups; /* as the kernel says; else looked up once they are needed */
+    bool has_groups;
     bool is_admin;
     bool greeted;        /* hello was answered */
     unsigned role;       /* FROM_CLIENT or FROM_WORKER, 0 before hello */

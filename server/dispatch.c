@@ -10,6 +10,7 @@ enum { ANSWER_MAX_BYTES = FRAME_MAX_BYTES - 1024, FORGET_AT_ONCE = 1000 };
 
 static const handler_fn handlers[MSG_COUNT] = {
     [MSG_HELLO] = handle_hello,
+    [MSG_OPEN_PROJECT] = handle_open_project,
     [MSG_SUBMIT_BEGIN] = handle_submit_begin,
     [MSG_SUBMIT_CHUNK] = handle_submit_chunk,
     [MSG_SUBMIT_END] = handle_submit_end,

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* handle_preview.c - what a submit would find; nothing is changed */
+#include <stdlib.h>
+
 #include "common/canon.h"
 #include "common/mp.h"
 #include "server/identity.h"
 #include "server/params.h"
+#include "server/project.h"
 
 /* Where it stands, in ask->progress: configurations looked at, jobs found done. */
 enum { SEEN, REUSED };
@@ -33,6 +36,23 @@ static int project_look(struct server *sv, struct ask *ask, const char *name, in
     }
     stmt_end(s);
     return rc;
+}
+
+/* One without a row may have a folder, of an earlier ludwigd's or made by hand. */
+static int folder_look(struct server *sv, struct ask *ask, const char *name,
+                       struct msg_previewed *rep, struct err *e)
+{
+    uid_t uid;
+    char *owner;
+    int rc = project_check_name(name, e) < 0 ? -1 : project_folder_owner(sv, name, &uid, e);
+
+    if (rc <= 0)
+        return rc;
+    owner = identity_user_name(uid);
+    rep->owner = arena_strdup(ask->arena, owner);
+    rep->is_own = uid == ask->conn->uid;
+    free(owner);
+    return 0;
 }
 
 static int ran_look(struct server *sv, int64_t project, struct msg_previewed *rep, struct err *e)
@@ -106,8 +126,10 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
     struct msg_previewed *rep = reply;
     int rc = project_look(sv, ask, l.req->project, &l.project, rep, e);
 
+    if (rc == 0)
+        return folder_look(sv, ask, l.req->project, rep, e);
     /* What another's project holds is not told. */
-    if (rc <= 0 || (!rep->is_own && !ask->conn->is_admin))
+    if (rc < 0 || (!rep->is_own && !ask->conn->is_admin))
         return rc < 0 ? -1 : 0;
     if (ran_look(sv, l.project, rep, e) < 0)
         return -1;

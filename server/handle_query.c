@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/suggest.h"
-#include "server/identity.h"
 #include "server/info.h"
+#include "server/project.h"
 
 enum {
     SCAN_MAX = 5000, /* jobs looked at for one page, when few are in the states asked for */
@@ -66,7 +66,7 @@ static int see_sweep(struct server *sv, struct ask *ask, int64_t sweep, struct s
 
     if (info_sweep(sv, sweep, ask->arena, info, &owner, e) < 0)
         return -1;
-    return identity_may_see(ask->conn, owner, sweep, e);
+    return project_may_see(sv, ask->conn, owner, info->project, sweep, e);
 }
 
 /* ---- jobs ---- */

@@ -13,7 +13,7 @@
 #include "server/identity.h"
 #include "server/nodes.h"
 #include "server/params.h"
-#include "server/place.h"
+#include "server/project.h"
 #include "server/submit.h"
 #include "server/why.h"
 
@@ -25,17 +25,6 @@ static int check_text(const char *text, const char *what, struct err *e)
         if (iscntrl((unsigned char)*text))
             return err_set(e, ERR_USAGE, "%s: a control character", what);
     return 0;
-}
-
-/* A name with a dot in front would be hidden, and one of ours is. */
-static int check_project(const char *name, struct err *e)
-{
-    if (!path_is_portable_name(name) || name[0] == '.')
-        return err_set(e, ERR_USAGE,
-                       "project '%s': no name that every system can show (letters, digits, - and _"
-                       " are safe)",
-                       name);
-    return check_text(name, "project", e);
 }
 
 static int check_resources(const struct resources *r, struct err *e)
@@ -176,7 +165,7 @@ static int check_begin(struct server *sv, const struct conn *c, const struct msg
 {
     if (req->reps < 1)
         return err_set(e, ERR_USAGE, "reps: at least 1");
-    if (identity_may_submit(&sv->conf, c, e) < 0 || check_project(req->project, e) < 0 ||
+    if (identity_may_submit(&sv->conf, c, e) < 0 || project_check_name(req->project, e) < 0 ||
         check_text(req->name, "name", e) < 0 || check_nodes(&sv->conf, req, e) < 0 ||
         check_pools(&req->pools, e) < 0 || check_retry(&req->retry, e) < 0 ||
         check_ranking(&req->ranking, e) < 0)
@@ -185,27 +174,6 @@ static int check_begin(struct server *sv, const struct conn *c, const struct msg
 }
 
 /* ---- begin: its rows ---- */
-
-/* The project's id; it belongs to who first used it. */
-static int64_t project_take(struct server *sv, const struct conn *c, const char *name,
-                            struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_PROJECT_GET, "s", name);
-    int rc = stmt_step(s, e);
-    int64_t id = rc == 1 ? stmt_int(s, 0) : -1;
-
-    if (rc == 1 && stmt_int(s, 1) != (int64_t)c->uid)
-        id = err_set(e, ERR_DENIED,
-                     "project '%s' belongs to %s; choose another name with project: NAME", name,
-                     stmt_text(s, 2));
-    stmt_end(s);
-    if (rc != 0)
-        return id;
-    if (place_project(sv, name, c->uid, e) < 0 ||
-        db_run(sv->db, e, SQL_PROJECT_ADD, "sis", name, (int64_t)c->uid, c->user) < 0)
-        return -1;
-    return db_last_id(sv->db);
-}
 
 /* Without bytes for any node. */
 static struct bytes encode_nodes(const struct msg_submit_begin *req, struct buf *out)
@@ -282,20 +250,15 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
     return rc < 0 ? -1 : db_last_id(sv->db);
 }
 
-int handle_submit_begin(struct server *sv, struct ask *ask, const void *request, void *reply,
-                        struct err *e)
+/* The sweep's number. */
+static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
+                          struct err *e)
 {
-    const struct msg_submit_begin *req = request;
-    struct msg_submit_open *rep = reply;
-    int64_t conn = ask->conn->number;
     int64_t n_open = 0;
     int64_t project;
-    int rc = db_get_int(sv->db, e, &rep->sweep, SQL_OPEN_BEGUN, "it", conn, &ask->envelope->id);
 
-    if (rc != 0)
-        return rc < 0 ? -1 : 0;
     if (check_begin(sv, ask->conn, req, e) < 0 ||
-        db_get_int(sv->db, e, &n_open, SQL_OPEN_COUNT, "i", conn) < 0)
+        db_get_int(sv->db, e, &n_open, SQL_OPEN_COUNT, "i", ask->conn->number) < 0)
         return -1;
     if (n_open >= SUBMITS_OPEN_MAX)
         return err_set(e, ERR_BUSY, "%d submits are open on this connection", SUBMITS_OPEN_MAX);
@@ -303,8 +266,22 @@ int handle_submit_begin(struct server *sv, struct ask *ask, const void *request,
     if (project < 0)
         return -1;
     ask->conn->has_submits = true;
-    rep->sweep = sweep_add(sv, ask, req, project, e);
-    return rep->sweep < 0 ? -1 : 0;
+    return sweep_add(sv, ask, req, project, e);
+}
+
+int handle_submit_begin(struct server *sv, struct ask *ask, const void *request, void *reply,
+                        struct err *e)
+{
+    const struct msg_submit_begin *req = request;
+    struct msg_submit_open *rep = reply;
+    int rc = db_get_int(sv->db, e, &rep->sweep, SQL_OPEN_BEGUN, "it", ask->conn->number,
+                        &ask->envelope->id);
+
+    if (rc == 0)
+        rep->sweep = open_sweep(sv, ask, req, e);
+    if (rc < 0 || rep->sweep < 0)
+        return -1;
+    return project_prepare(sv, ask->conn, req->project, req->private_project, &rep->folder, e);
 }
 
 /* ---- chunks ---- */
@@ -640,6 +617,7 @@ int handle_submit_end(struct server *sv, struct ask *ask, const void *request, v
                       struct err *e)
 {
     const struct msg_submit_end *req = request;
+    struct msg_submitted *rep = reply;
     struct taking t;
     int rc;
 
@@ -648,11 +626,12 @@ int handle_submit_end(struct server *sv, struct ask *ask, const void *request, v
     rc = check_whole(&t, req, e);
     if (rc < 0)
         turn_add_work(sv->turn, submit_clear, req->sweep);
-    else if (show(sv, &t, e) < 0 || read_submitted(sv, req->sweep, ask->arena, reply, e) < 0 ||
-             note_nobody(sv, ask->arena, reply, e) < 0)
+    else if (show(sv, &t, e) < 0 || read_submitted(sv, req->sweep, ask->arena, rep, e) < 0 ||
+             project_check_folder(sv, ask->conn, rep->project, e) < 0 ||
+             note_nobody(sv, ask->arena, rep, e) < 0)
         rc = -1;
     else
-        promise_log(sv, ask->conn, reply);
+        promise_log(sv, ask->conn, rep);
     taking_end(&t);
     return rc;
 }

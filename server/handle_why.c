@@ -2,8 +2,8 @@
 /* handle_why.c - why a job is where it is: what keeps it from running, or what became of it */
 #include <inttypes.h>
 
-#include "server/identity.h"
 #include "server/info.h"
+#include "server/project.h"
 #include "server/why.h"
 
 static int say_all(struct why *to, const struct msg_ask_why *req, const struct job_info *job,
@@ -62,7 +62,7 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
     int64_t owner, job = 0;
 
     if (info_sweep(sv, req->sweep, ask->arena, &info, &owner, e) < 0 ||
-        identity_may_see(ask->conn, owner, req->sweep, e) < 0 ||
+        project_may_see(sv, ask->conn, owner, info.project, req->sweep, e) < 0 ||
         find_job(sv, req, &job, &is_held, e) < 0 ||
         info_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
         say_all(&to, req, &rep->job, is_held, e) < 0)

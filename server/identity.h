@@ -12,10 +12,18 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "server/conn.h"
 #include "server/server.h"
 
 /* "alice", or "#1234" for a uid without a name.  Caller frees. */
 char *identity_user_name(uid_t uid);
+/* Its groups by the user database, the primary one first.  identity_primary_group fails for a uid
+ * without a name, identity_groups gives none then. */
+int identity_primary_group(uid_t uid, gid_t *gid, struct err *e);
+void identity_groups(uid_t uid, struct groups *groups); /* caller frees groups->items */
+int identity_group(const char *name, gid_t *gid, struct err *e);
+/* The same of a socket's peer, as the kernel knows them: 0, -1 when it does not say. */
+int identity_peer_groups(int fd, gid_t gid, struct groups *groups);
 bool identity_is_admin(const struct conf *conf, uid_t uid, const char *user);
 /* False for the uid that stands for everybody the kernel cannot name here (user namespaces),
  * unless ludwigd itself runs as it. */

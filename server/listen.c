@@ -3,7 +3,6 @@
 #include "server/listen.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "server/identity.h"
 
 enum {
     BACKLOG = 128,
@@ -131,30 +131,13 @@ static int clear_way(const struct sockaddr_un *address, struct err *e)
     return rc;
 }
 
-static int group_of(const char *name, gid_t *gid, struct err *e)
-{
-    size_t n = 1024;
-    char *room = mem_alloc(n);
-    struct group entry;
-    struct group *found = NULL;
-
-    while (getgrnam_r(name, &entry, room, n, &found) == ERANGE) {
-        n *= 2;
-        room = mem_resize(room, n, 1);
-    }
-    if (found != NULL)
-        *gid = found->gr_gid;
-    free(room);
-    return found != NULL ? 0 : err_set(e, ERR_USAGE, "there is no group '%s'", name);
-}
-
 /* Before listen(): until then nobody can connect. */
 static int set_access(const char *path, const char *group, struct err *e)
 {
     gid_t gid = 0;
 
     if (group != NULL) {
-        if (group_of(group, &gid, e) < 0)
+        if (identity_group(group, &gid, e) < 0)
             return -1;
         if (lchown(path, (uid_t)-1, gid) < 0)
             return err_sys(e, "give %s to group %s", path, group);

@@ -5,17 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fs.h"
 #include "common/io.h"
 #include "common/json.h"
 #include "common/layout.h"
 #include "common/log.h"
 #include "common/path.h"
+#include "server/identity.h"
 
 /* ---- state ---- */
 
@@ -92,6 +93,56 @@ int place_state(const char *state, struct err *e)
     return fd;
 }
 
+/* ---- where projects lie ---- */
+
+char *place_projects(const struct server *sv)
+{
+    return sv->conf.projects == NULL ? mem_strdup(sv->conf.share)
+                                     : path_join(sv->conf.share, sv->conf.projects);
+}
+
+static int open_share(const struct server *sv, struct err *e)
+{
+    int fd = open(sv->conf.share, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? err_sys(e, "share %s", sv->conf.share) : fd;
+}
+
+/* One step down from fd, which is closed; -1 with errno. */
+static int step_down(int fd, const char *name, bool makes)
+{
+    int below = -1;
+
+    if (!makes || mkdirat(fd, name, 0755) == 0 || errno == EEXIST)
+        below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    close(fd);
+    return below;
+}
+
+/* Who may write into the share could put links there. */
+static int open_projects(const struct server *sv, bool makes, struct err *e)
+{
+    const char *rest = sv->conf.projects;
+    int fd = open_share(sv, e);
+
+    while (fd >= 0 && rest != NULL && *rest != '\0') {
+        size_t n = strcspn(rest, "/");
+        char *name = mem_strndup(rest, n);
+
+        fd = step_down(fd, name, makes);
+        if (fd < 0)
+            err_sys(e, "the folder of projects, %s below %s", sv->conf.projects, sv->conf.share);
+        free(name);
+        rest += rest[n] == '/' ? n + 1 : n;
+    }
+    return fd;
+}
+
+int place_open_projects(const struct server *sv, struct err *e)
+{
+    return open_projects(sv, false, e);
+}
+
 /* ---- share ---- */
 
 static char *host_name(void)
@@ -140,25 +191,73 @@ static int write_id(const struct server *sv, const char *dir, struct err *e)
     return rc;
 }
 
-char *place_projects(const struct server *sv)
+/* What others could exchange would be theirs to speak in our name. */
+static int check_ours(const char *dir, int fd, struct err *e)
 {
-    return sv->conf.projects == NULL ? mem_strdup(sv->conf.share)
-                                     : path_join(sv->conf.share, sv->conf.projects);
+    struct stat st;
+    char *owner;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(e, "look at %s", dir);
+    if (st.st_uid != geteuid() && fs_type_of_fd(fd).keeps_owners) {
+        owner = identity_user_name(st.st_uid);
+        err_set(e, ERR_DENIED,
+                "%s belongs to %s, and ludwigd runs as uid %u; remove it, or chown it", dir, owner,
+                geteuid());
+        free(owner);
+        return -1;
+    }
+    if ((st.st_mode & 022) != 0 && fchmod(fd, st.st_mode & 0755) < 0)
+        return err_sys(e, "close %s to others", dir);
+    return 0;
+}
+
+/* Others may be able to write into the share itself: no link is followed. */
+static int make_server_dir(const struct server *sv, const char *dir, struct err *e)
+{
+    int fd, rc;
+
+    if (io_make_dirs(sv->conf.share, 0755, e) < 0)
+        return -1;
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+        return err_sys(e, "make %s", dir);
+    fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(e, "open %s", dir);
+    rc = check_ours(dir, fd, e);
+    close(fd);
+    return rc;
+}
+
+static int make_projects(const struct server *sv, struct err *e)
+{
+    int fd = open_projects(sv, true, e);
+
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? -1 : 0;
+}
+
+static int find_group(struct server *sv, struct err *e)
+{
+    sv->share_gid = (gid_t)-1;
+    if (sv->conf.share_group == NULL)
+        return 0;
+    return identity_group(sv->conf.share_group, &sv->share_gid, e) < 0 ? err_wrap(e, "share_group")
+                                                                       : 0;
 }
 
 int place_share(struct server *sv, struct err *e)
 {
     char *dir = path_join(sv->conf.share, LAYOUT_SERVER_DIR);
-    char *projects = place_projects(sv);
-    int rc = io_make_dirs(dir, 0755, e);
+    int rc = find_group(sv, e);
 
     if (rc == 0)
-        rc = write_id(sv, dir, e);
-    if (rc == 0)
-        rc = io_make_dirs(projects, 0755, e);
-    free(projects);
+        rc = make_server_dir(sv, dir, e) < 0 || write_id(sv, dir, e) < 0 || make_projects(sv, e) < 0
+                 ? err_wrap(e, "share")
+                 : 0;
     free(dir);
-    return rc < 0 ? err_wrap(e, "share") : 0;
+    return rc;
 }
 
 /* ---- sockets ---- */
@@ -177,63 +276,4 @@ int place_socket_dir(const struct server *sv, const char *socket, struct err *e)
 
     free(dir);
     return rc < 0 ? err_wrap(e, "socket") : 0;
-}
-
-/* ---- projects ---- */
-
-static int group_of(uid_t uid, gid_t *gid, struct err *e)
-{
-    size_t n = 1024;
-    char *room = mem_alloc(n);
-    struct passwd entry;
-    struct passwd *found = NULL;
-
-    while (getpwuid_r(uid, &entry, room, n, &found) == ERANGE) {
-        n *= 2;
-        room = mem_resize(room, n, 1);
-    }
-    if (found != NULL)
-        *gid = found->pw_gid;
-    free(room);
-    return found != NULL ? 0 : err_set(e, ERR_DENIED, "uid %u is not known here", uid);
-}
-
-/* Only what we have just made ourselves is given away, and through a descriptor. */
-static int give_to(const char *path, uid_t uid, struct err *e)
-{
-    struct stat st;
-    gid_t gid = 0;
-    int fd;
-    int rc;
-
-    if (group_of(uid, &gid, e) < 0)
-        return -1;
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return err_sys(e, "open %s", path);
-    rc = fstat(fd, &st);
-    if (rc == 0 && st.st_uid == geteuid())
-        rc = fchown(fd, uid, gid);
-    if (rc < 0)
-        err_sys(e, "give %s to uid %u", path, uid);
-    close(fd);
-    return rc;
-}
-
-int place_project(struct server *sv, const char *project, uid_t uid, struct err *e)
-{
-    char *projects = place_projects(sv);
-    char *path = path_join(projects, project);
-    int rc = 0;
-
-    if (mkdir(path, 0755) < 0) {
-        if (errno != EEXIST)
-            rc = err_sys(e, "make project folder %s", path);
-    } else if (geteuid() == 0 && uid != 0 && give_to(path, uid, e) < 0) {
-        rmdir(path);
-        rc = -1;
-    }
-    free(path);
-    free(projects);
-    return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - the folders ludwigd needs: its state, the share, the sockets', a project's
+ * place.h - the folders ludwigd needs: its state, the share, the sockets', where projects lie
  */
 #ifndef LUDWIG_SERVER_PLACE_H
 #define LUDWIG_SERVER_PLACE_H
@@ -14,12 +14,10 @@ int place_state(const char *state, struct err *e);
 /* <share>, <share>/.ludwig, the file that says which server it belongs to, and where projects
  * lie. */
 int place_share(struct server *sv, struct err *e);
-char *place_projects(const struct server *sv); /* caller frees */
+char *place_projects(const struct server *sv); /* where that is; caller frees */
+int place_open_projects(const struct server *sv, struct err *e);
 
 /* The folder a socket is to lie in. */
 int place_socket_dir(const struct server *sv, const char *socket, struct err *e);
-
-/* The project's folder, which belongs to uid if we are root.  One that is there stays as it is. */
-int place_project(struct server *sv, const char *project, uid_t uid, struct err *e);
 
 #endif

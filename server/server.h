@@ -27,6 +27,7 @@ struct server {
     struct listeners *listeners;
     uv_timer_t *last_call; /* while leaving: when it goes although somebody does not read */
     char *server_id;       /* made with the database, 16 hex digits */
+    gid_t share_gid;       /* of share_group; (gid_t)-1: none */
     int state_lock_fd;
     bool is_leaving;
 };
@@ -67,6 +68,8 @@ typedef int (*handler_fn)(struct server *sv, struct ask *ask, const void *reques
 
 /* handle_hello.c */
 HANDLER(hello);
+/* project.c */
+HANDLER(open_project);
 /* handle_submit.c */
 HANDLER(submit_begin);
 HANDLER(submit_chunk);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "server/identity.h"
 #include "server/info.h"
+#include "server/project.h"
 
 struct subscription {
     struct subscription *next;
@@ -189,7 +189,8 @@ int handle_subscribe(struct server *sv, struct ask *ask, const void *request, vo
 
     if (check_count(ask->conn, e) < 0 || fill_page(sv, &sub, ask->arena, rep, &owner, e) < 0)
         return -1;
-    if (sub.has_jobs && identity_may_see(ask->conn, owner, req->sweep, e) < 0)
+    if (sub.has_jobs &&
+        project_may_see(sv, ask->conn, owner, rep->sweep.project, req->sweep, e) < 0)
         return -1;
     advance(&sub, rep);
     kept = mem_copy(&sub, sizeof sub);

@@ -77,7 +77,7 @@ it 'ludwigd and ludwig-worker run with the examples of ludwig-config(5)' '
     blocks ludwig-config.5 LUDWIGD.YAML server
     blocks ludwig-config.5 WORKER.YAML worker
     for name in server worker; do
-        sed "s|/srv/research_data|$PWD/lab/share|; s|/var/lib|$PWD/lab|; s|/processing|$PWD/lab|" \
+        sed "s|/srv/research_data|$PWD/lab/share|; s|/var/lib|$PWD/lab|; s|/processing|$PWD/lab|; s|^share_group: .*|share_group: $(id -gn)|" \
             $name.1 >lab/$name.yaml
         echo "state: $PWD/lab/$name" | grep -v server >>lab/$name.yaml || true
     done

@@ -82,6 +82,7 @@ static void what_is_on_the_share_is_not_missing(void **state)
 {
     const struct site *site = *state;
     struct place to = { site->share, "p" };
+    struct folder_order order = { 0750, SCHEMA_NONE };
     struct cargo c;
 
     put(site, "run.sh", "1234567890");
@@ -89,6 +90,7 @@ static void what_is_on_the_share_is_not_missing(void **state)
     put(site, "data/b/c", "1");
     c = load(site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
     expect_missing(site, &c, 3, 16);
+    assert_int_equal(upload_make_project(&to, &order, NULL), 0);
     assert_int_equal(cargo_upload(&c, &to, NULL), 0);
     expect_missing(site, &c, 0, 0);
     cargo_free(&c);

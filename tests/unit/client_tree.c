@@ -401,7 +401,7 @@ static void an_uploaded_tree_is_the_same_tree(void **state)
     struct digest there;
     struct tree t;
 
-    put(*state, "share/", NULL);
+    put(*state, "share/p/", NULL);
     put(from, "a/b/run.sh", "#!/bin/sh\n");
     put(from, "c.txt", "text");
     put(from, "empty/", NULL);
@@ -427,6 +427,45 @@ static void an_uploaded_tree_is_the_same_tree(void **state)
     free(from);
 }
 
+static void nothing_is_uploaded_where_no_project_is(void **state)
+{
+    char *from = below(*state, "one.csv"), *share = below(*state, "share");
+    struct place to = { share, "p" };
+    struct err e = { 0 };
+    struct tree t;
+
+    put(*state, "share/", NULL);
+    put(*state, "one.csv", "1,2,3\n");
+    tree_init(&t);
+    assert_int_equal(tree_add(&t, from, "", NULL, NULL), 0);
+    assert_int_equal(tree_end(&t, true, NULL), 0);
+    assert_int_equal(upload_tree(&to, &t, &e), -1);
+    assert_non_null(strstr(e.text, "the project's folder on the share"));
+    assert_int_equal(count_entries(share), 0);
+    tree_free(&t);
+    free(share);
+    free(from);
+}
+
+static void a_project_is_made_as_ordered(void **state)
+{
+    char *share = below(*state, "share"), *project = below(*state, "share/p");
+    struct folder_order order = { 02770, (int64_t)getegid() };
+    struct place to = { share, "p" };
+    struct stat st;
+
+    put(*state, "share/", NULL);
+    assert_int_equal(upload_make_project(&to, &order, NULL), 0);
+    assert_int_equal(upload_make_project(&to, &order, NULL), 0);
+    assert_int_equal(lstat(project, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 02770);
+    assert_int_equal(rmdir(project), 0);
+    assert_int_equal(symlink(share, project), 0);
+    assert_int_equal(upload_make_project(&to, &order, NULL), -1);
+    free(project);
+    free(share);
+}
+
 static void many_files_arrive_too(void **state)
 {
     char *from = below(*state, "from"), *share = below(*state, "share"), *pack;
@@ -434,7 +473,7 @@ static void many_files_arrive_too(void **state)
     struct digest there;
     struct tree t;
 
-    put(*state, "share/", NULL);
+    put(*state, "share/p/", NULL);
     for (int i = 0; i < 150; i++) {
         char *name = mem_printf("d%d/f%d", i % 7, i);
 
@@ -461,7 +500,7 @@ static void a_single_file_is_uploaded_as_a_file(void **state)
     struct buf text = { 0 };
     struct tree t;
 
-    put(*state, "share/", NULL);
+    put(*state, "share/p/", NULL);
     put(*state, "one.csv", "1,2,3\n");
     tree_init(&t);
     assert_int_equal(tree_add(&t, from, "", NULL, NULL), 0);
@@ -484,7 +523,7 @@ static void a_file_that_changed_meanwhile_leaves_nothing_behind(void **state)
     struct err e = { 0 };
     struct tree t;
 
-    put(*state, "share/", NULL);
+    put(*state, "share/p/", NULL);
     put(from, "a", "same");
     put(from, "b", "old!");
     tree_init(&t);
@@ -537,6 +576,8 @@ int main(void)
         TEST(a_changed_sweep_file_does_not_change_the_source),
         TEST(data_are_a_file_or_what_is_in_a_folder),
         TEST(an_uploaded_tree_is_the_same_tree),
+        TEST(nothing_is_uploaded_where_no_project_is),
+        TEST(a_project_is_made_as_ordered),
         TEST(many_files_arrive_too),
         TEST(a_single_file_is_uploaded_as_a_file),
         TEST(a_file_that_changed_meanwhile_leaves_nothing_behind),

@@ -1,0 +1,207 @@
+#!/bin/bash
+# permissions.sh - whose a project is, who makes its folder, who may look into it
+. "$(dirname "$0")/lib.sh"
+. "$TEST_ROOT/tests/functional/lab.sh"
+
+lab_possible || {
+    skip 'projects belong to their owners' "$lab_lacks"
+    done_testing
+}
+lab_up stock fileserver
+
+projects=$SHARE/lab
+as1() { on fileserver as lab1 "$@"; }
+as2() { on fileserver as lab2 "$@"; }
+look() { # FOLDER: "lab1:lab 2750"
+    on fileserver stat -c '%U:%G %a' "/srv/research_data/$1"
+}
+
+conf() { # LINE...: of ludwigd.yaml
+    printf '%s\n' 'share: /srv/research_data' 'projects: lab' 'sockets: [/srv/research_data/.ludwig/server.sock]' \
+        "$@" | write_on fileserver /etc/ludwig/ludwigd.yaml
+}
+for user in lab1 lab2; do
+    printf '%s\n' 'server: unix:/srv/research_data/.ludwig/server.sock' |
+        write_on fileserver as $user /home/$user/.config/ludwig/config.yaml
+    printf '%s\n' 'server: unix:/srv/research_data/.ludwig/server.sock' 'name: node-'$user \
+        'scratch: /processing/{user}' 'state: /home/'$user'/worker' 'resources: {cpus: 4, gpus: 0}' |
+        write_on fileserver as $user /home/$user/worker.yaml
+done
+sweep() { # USER PROJECT [LINE...]: write sweep.yaml
+    local user=$1 project=$2
+    shift 2
+    printf '%s\n' "project: $project" 'command: sh run.sh {x}' 'params: {x: [1, 2]}' "$@" |
+        write_on fileserver as "$user" "/home/$user/work/sweep.yaml"
+    # shellcheck disable=SC2016
+    echo 'echo "x is $1"; ludwig report score=$1; echo "$1" >"$LUDWIG_SAVE_PATH/out"' |
+        write_on fileserver as "$user" "/home/$user/work/run.sh"
+}
+submits() { # USER [ARGUMENT...]: prints the sweep's number
+    on fileserver as "$1" timeout 50 ludwig submit work/sweep.yaml "${@:2}" 2>&1
+}
+refused() { # STATUS WORDS COMMAND...
+    local status=0
+    "${@:3}" >refusal 2>&1 || status=$?
+    cat refusal
+    [ $status = "$1" ]
+    grep -qF -e "$2" refusal
+}
+is_up() {
+    as1 ludwig status >/dev/null 2>&1
+}
+ludwigd_as() { # USER
+    service fileserver ludwigd as "$1" ludwigd --config /etc/ludwig/ludwigd.yaml
+    wait_until 10 is_up
+}
+
+# ---- ludwigd as root ----
+
+conf 'share_group: lab' 'state: /var/lib/ludwig'
+ludwigd_as root
+
+root_makes() {
+    [ "$(look .ludwig)" = 'root:root 755' ]
+    [ "$(look .ludwig/server.sock)" = 'root:root 666' ]
+    [ "$(look lab)" = 'root:root 755' ]
+    sweep lab1 demo
+    submits lab1 >out
+    [ "$(look lab/demo)" = 'lab1:lab 2750' ]
+    [ -z "$(find "$projects/demo" -not -uid 2001)" ]
+    [ -z "$(find "$projects/demo" -not -gid 2000)" ]
+    [ -z "$(find "$projects/demo" -perm /027 -not -perm -040 -o -perm /007 -not -type l)" ]
+}
+it 'ludwigd makes the folder of a project and gives it to the submitter and the group' root_makes
+
+lab1_runs() {
+    service fileserver worker1 as lab1 ludwig-worker --config worker.yaml
+    wait_until 30 '[ "$(as1 ludwig status 1 --json | json - "d[\"state\"]")" = done ]'
+    [ "$(find "$projects/demo/runs" -name out | wc -l)" = 2 ]
+    [ -z "$(find "$projects/demo" -not -uid 2001)" ]
+    [ -z "$(find "$projects/demo" -perm /007 -not -type l)" ]
+}
+it 'its jobs leave their files there, closed to all but the group' lab1_runs
+
+members_look() {
+    as2 ludwig jobs 1 --json | json - 'sorted(j["params"]["x"] for j in d["jobs"]) == [1, 2]'
+    as2 ludwig results 1 --json | json - 'len(d["results"]) == 2'
+    as2 ludwig logs 1.1 | grep -x 'x is 1'
+    as2 ludwig why 1.1 | grep 'it is done'
+    refused 4 'sweep 1 belongs to lab1' as2 ludwig cancel 1
+    refused 4 'sweep 1 belongs to lab1' as2 ludwig retry 1
+}
+it 'a member of the group may look, and change nothing' members_look
+
+strangers_only_count() {
+    # uucp is on every Debian, and no member of the group.
+    stranger() { on fileserver setpriv --reuid=uucp --regid=uucp --clear-groups env HOME=/tmp "$@"; }
+    server=unix:/srv/research_data/.ludwig/server.sock
+    stranger ludwig --server $server status 1 --json | json - 'd["jobs"]["done"] == 2'
+    refused 4 'you may see only how far it is' stranger ludwig --server $server jobs 1
+    refused 4 'you may see only how far it is' stranger ludwig --server $server results 1
+    refused 4 'you may see only how far it is' stranger ludwig --server $server why 1.1
+    refused 4 'you may see only how far it is' stranger ludwig --server $server logs 1.1
+}
+it 'others see that it exists and how far it is' strangers_only_count
+
+anothers() {
+    sweep lab2 demo
+    refused 4 "project 'demo' belongs to lab1; choose another name with project: NAME" submits lab2
+    [ "$(look lab/demo)" = 'lab1:lab 2750' ]
+}
+it 'a submit to the project of somebody else names the owner and the way out' anothers
+
+private() {
+    sweep lab1 own 'private: true'
+    submits lab1 --wait >out
+    id=$(sed -n 's/^sweep \([0-9]*\): .* project own$/\1/p' out)
+    [ "$(on fileserver stat -c '%U %a' /srv/research_data/lab/own)" = 'lab1 700' ]
+    as2 ludwig status "$id" --json | json - 'd["state"] == "done" and d["jobs"]["done"] == 2'
+    refused 4 'you may see only how far it is' as2 ludwig jobs "$id"
+    refused 4 'you may see only how far it is' as2 ludwig results "$id"
+    refused 4 'you may see only how far it is' as2 ludwig logs "$id.1"
+    not as2 ls /srv/research_data/lab/own
+    as1 ludwig jobs "$id" --json | json - 'len(d["jobs"]) == 2'
+    on fileserver ludwig --server unix:/srv/research_data/.ludwig/server.sock jobs "$id" # root
+    sweep lab1 demo 'private: true'
+    refused 2 'close it with chmod 700' submits lab1
+}
+it 'a private project is closed to the group, too' private
+
+shared() {
+    as1 chmod 2770 /srv/research_data/lab/demo
+    sweep lab1 demo
+    submits lab1 --reps 2 --wait
+    [ "$(look lab/demo)" = 'lab1:lab 2770' ]
+    as1 chmod 0700 /srv/research_data/lab/demo
+    refused 4 'you may see only how far it is' as2 ludwig jobs 1
+    submits lab1 --reps 3 --wait
+    [ "$(look lab/demo)" = 'lab1:lab 2700' ]
+    as1 chmod 2750 /srv/research_data/lab/demo
+}
+it 'modes that the owner sets stay, and say who may look' shared
+
+new_state() {
+    service_stop fileserver ludwigd
+    on fileserver mv /var/lib/ludwig /var/lib/ludwig.old
+    ludwigd_as root
+    sweep lab2 demo
+    refused 4 "project 'demo' belongs to lab1; choose another name with project: NAME" submits lab2
+    on fileserver install -d -o lab2 -g lab /srv/research_data/lab/byhand
+    sweep lab1 byhand
+    refused 4 "project 'byhand' belongs to lab2; choose another name with project: NAME" submits lab1
+    sweep lab1 demo
+    submits lab1
+    sweep lab2 byhand
+    submits lab2
+}
+it 'a folder says whose the project is, when the database has forgotten' new_state
+
+# Whatever a user puts in the way, root gives nothing of anybody's away.
+links() {
+    on fileserver chmod 1777 /srv/research_data/lab
+    as2 ln -s /srv/research_data/lab/demo /srv/research_data/lab/link
+    sweep lab2 link
+    refused 4 'is no folder but a link' submits lab2
+    as2 touch /srv/research_data/lab/file
+    sweep lab2 file
+    refused 4 'is no folder' submits lab2
+    [ "$(look lab/demo)" = 'lab1:lab 2750' ]
+    on fileserver chmod 0755 /srv/research_data/lab
+}
+it 'links and files in its place are refused' links
+
+service_stop fileserver worker1
+service_stop fileserver ludwigd
+
+# ---- ludwigd as a service user ----
+
+on fileserver sh -c 'rm -rf /run/service/ludwigd /srv/research_data/lab /srv/research_data/.ludwig
+    install -d -o ludwig -g ludwig -m 0700 /var/lib/service'
+conf 'share_group: lab' 'state: /var/lib/service'
+
+service_needs() {
+    refused 4 '/srv/research_data/.ludwig' on fileserver as ludwig ludwigd --config /etc/ludwig/ludwigd.yaml
+    on fileserver mkdir /srv/research_data/.ludwig
+    refused 4 '/srv/research_data/.ludwig belongs to root' on fileserver as ludwig ludwigd --config /etc/ludwig/ludwigd.yaml
+}
+it 'a service user says what it lacks on the share' service_needs
+
+on fileserver sh -c 'chown ludwig: /srv/research_data/.ludwig; mkdir /srv/research_data/lab'
+ludwigd_as ludwig
+
+client_makes() {
+    sweep lab1 demo
+    refused 4 "make the project's folder" submits lab1
+    grep -q 'projects:' refusal
+    on fileserver sh -c 'chgrp lab /srv/research_data/lab && chmod 3775 /srv/research_data/lab'
+    submits lab1
+    [ "$(look lab/demo)" = 'lab1:lab 2770' ]
+    sweep lab2 demo
+    refused 4 "project 'demo' belongs to lab1; choose another name with project: NAME" submits lab2
+    sweep lab2 own 'private: true'
+    submits lab2
+    [ "$(on fileserver stat -c '%U %a' /srv/research_data/lab/own)" = 'lab2 700' ]
+}
+it 'then the client makes the folder, as ludwigd says' client_makes
+
+done_testing
