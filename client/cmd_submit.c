@@ -142,11 +142,14 @@ static int read_list(struct order *o, const struct options *opts, struct err *e)
 
 static int read_order(struct order *o, const struct options *opts, struct err *e)
 {
+    const char *file = o->cli->args.words[0], *list = opts->param2vals;
     struct arena *a = o->cli->arena;
 
+    if (list != NULL && strcmp(list, "-") == 0 && strcmp(file, "-") == 0)
+        return err_set(e, ERR_USAGE, "only one of the sweep file and --param2vals can be -");
     if (parse_reuse(opts->reuse, &o->reuse, e) < 0 ||
-        spec_read_listed(o->cli->args.words[0], opts->param2vals, a, &o->spec, e) < 0 ||
-        read_list(o, opts, e) < 0 || spec_override(&o->spec, &opts->over, a, e) < 0)
+        spec_read_listed(file, list, a, &o->spec, e) < 0 || read_list(o, opts, e) < 0 ||
+        spec_override(&o->spec, &opts->over, a, e) < 0)
         return -1;
     if (o->points.list == NULL && expand(o, opts, e) < 0)
         return -1;
@@ -325,7 +328,8 @@ const struct command cmd_submit = {
             "\n"
             "The files beside it go along, and what a job writes to $LUDWIG_SAVE_PATH is\n"
             "kept. All that a sweep file can say is in `man ludwig-sweep`; --dry-run shows\n"
-            "what would become of yours.\n",
+            "what would become of yours. - is standard input: its paths begin in the current\n"
+            "folder.\n",
     .min_args = 1,
     .max_args = 1,
     .options = options,

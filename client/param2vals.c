@@ -305,7 +305,7 @@ static int need(void *context, const char *name, size_t offset)
 
 static int check_all(struct param2vals *p, const struct param2vals_wanted *w, struct err *e)
 {
-    struct check c = { .list = p, .file = strcmp(w->path, "-") == 0 ? "stdin" : w->path };
+    struct check c = { .list = p, .file = spool_name(w->path) };
     int result;
 
     c.errors.file = c.file;

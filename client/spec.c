@@ -7,6 +7,7 @@
 
 #include "client/excerpt.h"
 #include "client/spec_parts.h"
+#include "client/spool.h"
 #include "common/io.h"
 #include "common/path.h"
 
@@ -270,10 +271,25 @@ int spec_parse(const char *file, const char *folder, const char *text, size_t n,
 
 /* ---- files ---- */
 
+static int read_stdin(struct buf *text, struct err *e)
+{
+    struct spool s = { 0 };
+    int result = spool_read(&s, "-", e);
+
+    if (result == 0 && s.text.n > SPEC_MAX_BYTES)
+        result = err_set(e, ERR_USAGE, SPOOL_STDIN " is larger than %d bytes", SPEC_MAX_BYTES);
+    else if (result == 0)
+        buf_add(text, s.text.data, s.text.n);
+    spool_free(&s);
+    return result;
+}
+
 static int read_text(const char *path, struct buf *text, struct err *e)
 {
     struct stat st;
 
+    if (strcmp(path, "-") == 0)
+        return read_stdin(text, e);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return err_set(e, ERR_USAGE, "%s is a folder; name the sweep file in it", path);
     if (io_read_file(path, SPEC_MAX_BYTES, text, e) == 0)
@@ -290,7 +306,7 @@ int spec_read_listed(const char *path, const char *list, struct arena *a, struct
     char *dir = path_dirname(path), *real = NULL;
     int result = -1;
 
-    *s = (struct spec){ .file = path, .list = list };
+    *s = (struct spec){ .file = spool_name(path), .list = list };
     if (read_text(path, &text, e) < 0)
         goto out;
     real = path_real(dir, e);
@@ -300,7 +316,7 @@ int spec_read_listed(const char *path, const char *list, struct arena *a, struct
     s->text = (struct bytes){ (const uint8_t *)arena_strndup(a, buf_text(&text), text.n), text.n };
     result = parse(a, s, e);
     if (result < 0)
-        excerpt_add(e, path, buf_text(&text));
+        excerpt_add(e, s->file, buf_text(&text));
 out:
     free(real);
     free(dir);

@@ -56,6 +56,7 @@ struct spec_overrides {
 
 extern const struct key spec_keys[];
 
+/* "-": from standard input; paths in it then begin in the current folder. */
 int spec_read(const char *path, struct arena *a, struct spec *s, struct err *e);
 /* text must end in a NUL that n does not count. */
 int spec_parse(const char *file, const char *folder, const char *text, size_t n, struct arena *a,

@@ -56,7 +56,7 @@ static int copy(int from, int to, const char *path, size_t *n, struct err *e)
     *n = 0;
     while (result == 0 && (got = io_read_all(from, piece, PIECE_BYTES)) != 0) {
         if (got < 0) {
-            result = refuse("read", path, e);
+            result = refuse("read", spool_name(path), e);
         } else {
             *n += (size_t)got;
             result = write_piece(to, piece, (size_t)got, e);
@@ -99,6 +99,11 @@ int spool_read(struct spool *s, const char *path, struct err *e)
     }
     close(from);
     return result;
+}
+
+const char *spool_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? SPOOL_STDIN : path;
 }
 
 void spool_free(struct spool *s)

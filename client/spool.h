@@ -11,6 +11,8 @@
 #include "common/buf.h"
 #include "common/err.h"
 
+#define SPOOL_STDIN "<stdin>"
+
 struct spool {
     struct bytes text; /* with a NUL behind it */
 };
@@ -18,5 +20,7 @@ struct spool {
 /* Takes the file, or standard input for "-", to its end.  ERR_USAGE: it cannot be read. */
 int spool_read(struct spool *s, const char *path, struct err *e);
 void spool_free(struct spool *s); /* also zero-initialised */
+/* What messages call it. */
+const char *spool_name(const char *path);
 
 #endif

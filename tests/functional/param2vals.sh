@@ -52,14 +52,14 @@ wrong_lines() {
     grep -q '^ludwig: bad\.jsonl:5:11: this name stands twice between the same braces' err
     grep -q '^ludwig: bad\.jsonl:6:1: expected an object such as ' err
     grep -qF '    4 | {"rl": 3}' err
-    refused '^ludwig: stdin:2:10: ' sweep.yaml --param2vals - <bad.jsonl
+    refused '^ludwig: <stdin>:2:10: ' sweep.yaml --param2vals - <bad.jsonl
     printf '{"lr": "\xff"}\n' >bad.jsonl
     refused 'bad\.jsonl:1:9: this is no UTF-8 text' sweep.yaml --param2vals bad.jsonl
     printf '{"lr": 1, "x": %s}\n' "$(head -c 5000000 /dev/zero | tr '\0' 1)" >bad.jsonl
     refused 'bad\.jsonl:1:1: a line of 5000016 bytes is too long' sweep.yaml --param2vals bad.jsonl
     : >bad.jsonl
     refused 'bad\.jsonl: there is no configuration in it' sweep.yaml --param2vals bad.jsonl
-    refused 'stdin: there is no configuration in it' sweep.yaml --param2vals - --dry-run
+    refused '<stdin>: there is no configuration in it' sweep.yaml --param2vals - --dry-run
     refused 'open nothing\.jsonl: ' sweep.yaml --param2vals nothing.jsonl
     refused 'read /: ' sweep.yaml --param2vals /
     rm bad.jsonl
@@ -136,6 +136,22 @@ END
 }
 it 'a configuration has one number, wherever it comes from' reused
 
+piped() {
+    ludwig submit sweep.yaml --param2vals list.jsonl --dry-run --json >wanted
+    ludwig submit - --param2vals list.jsonl --dry-run --json <sweep.yaml | cmp - wanted
+    not ludwig submit - --param2vals - -n <sweep.yaml 2>err
+    grep -q '^ludwig: only one of the sweep file and --param2vals can be -$' err
+    not ludwig submit - -n <sweep.yaml 2>err
+    grep -q "^ludwig: <stdin>:2:20: command: unknown parameter 'lr'$" err
+    grep -qF '    2 | command: sh job.sh {lr}' err
+    mkdir below
+    # Paths in it begin where one is.
+    (cd below && not ludwig submit - --param2vals ../list.jsonl -n <../sweep.yaml 2>../err)
+    grep -q 'source: there is no file or folder .*/below/job.sh' err
+    rmdir below
+}
+it 'the sweep file can be standard input, too' piped
+
 left_out() {
     mkdir everything
     echo "echo \$(ls)" >everything/run.sh
@@ -163,7 +179,7 @@ nested() { # DEPTH
 deep() {
     printf 'project: deep\ncommand: "true"\nsource: []\n' >deep.yaml
     nested 25 | not ludwig submit deep.yaml --param2vals - 2>err
-    grep -q '^ludwig: stdin:1:1: a configuration may be nested 24 deep at most$' err
+    grep -q '^ludwig: <stdin>:1:1: a configuration may be nested 24 deep at most$' err
     nested 24 | timeout 60 ludwig submit deep.yaml --param2vals - --wait
     nested 24 >wanted
     ludwig jobs last --json | json - 'd["jobs"][0]["params"]' | cmp - wanted
