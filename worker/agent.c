@@ -15,6 +15,7 @@
 #include "common/io.h"
 #include "common/log.h"
 #include "worker/flow.h"
+#include "worker/scratch.h"
 
 enum { WRITE_AGAIN_MS = 1000 };
 
@@ -49,6 +50,17 @@ static size_t list_held(const struct agent *ag, struct held *held)
     return n;
 }
 
+/* Nothing can be started here, for nobody. */
+static bool is_closed(const struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->users, at, after))
+        if (!flow_is_closed(RING_ITEM(at, struct user, ring)))
+            return false;
+    return !ring_is_empty(&ag->users);
+}
+
 void agent_register(struct agent *ag)
 {
     struct msg_register m = { .worker = ag->worker, .incarnation = ag->incarnation };
@@ -60,8 +72,8 @@ void agent_register(struct agent *ag)
     m.boot_id = ag->node.boot_id;
     m.node = ag->conf.name == NULL ? ag->node.host : ag->conf.name;
     m.kind = ag->conf.kind;
-    m.cpus_milli = flow_is_closed(ag) ? 0 : ag->node.cpus_milli;
-    m.gpus = flow_is_closed(ag) ? 0 : (int64_t)gpus_offered(ag);
+    m.cpus_milli = is_closed(ag) ? 0 : ag->node.cpus_milli;
+    m.gpus = is_closed(ag) ? 0 : (int64_t)gpus_offered(ag);
     m.memory_bytes = ag->node.memory_bytes;
     m.attempts = (struct list){ held, list_held(ag, held) };
     link_send(ag->link, MSG_REGISTER, 0, &m);
@@ -70,6 +82,16 @@ void agent_register(struct agent *ag)
 
 /* ---- callbacks of the loop ---- */
 
+static bool users_reaped(struct agent *ag, pid_t pid)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->users, at, after))
+        if (user_reaped(RING_ITEM(at, struct user, ring), pid))
+            return true;
+    return false;
+}
+
 static void on_child(uv_signal_t *handle, int number)
 {
     struct agent *ag = handle->data;
@@ -77,8 +99,8 @@ static void on_child(uv_signal_t *handle, int number)
 
     (void)number;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-        if (!service_reaped(&ag->stager, pid) && !service_reaped(&ag->publisher, pid) &&
-            !gpuwatch_reaped(&ag->gpuwatch, pid) && ag->runners.loop != NULL)
+        if (!users_reaped(ag, pid) && !gpuwatch_reaped(&ag->gpuwatch, pid) &&
+            ag->runners.loop != NULL)
             runners_reaped(&ag->runners, pid);
 }
 
@@ -158,24 +180,29 @@ static void init_loop(struct agent *ag)
     uv_prepare_init(&ag->loop, &ag->prepare);
     ag->prepare.data = ag;
     uv_prepare_start(&ag->prepare, on_prepare);
-    init_timer(ag, &ag->staging_timer);
     init_timer(ag, &ag->orphan_timer);
     init_timer(ag, &ag->young_timer);
     init_timer(ag, &ag->adopt_timer);
     init_timer(ag, &ag->write_timer);
-    init_timer(ag, &ag->pause_timer);
-    init_timer(ag, &ag->strangers_timer);
-    service_init(&ag->stager, &ag->loop);
-    service_init(&ag->publisher, &ag->loop);
     outbox_init(&ag->outbox, &ag->loop, &flow_outbox_events, ag);
+}
+
+/* Says at once what its children would stumble over. */
+static int prepare_scratch(const char *path, struct err *e)
+{
+    struct scratch s;
+
+    if (scratch_open(&s, path, e) < 0)
+        return -1;
+    scratch_close(&s);
+    return folders_link_ludwig(path, e);
 }
 
 static int look_around(struct agent *ag, const char *conf_path, struct err *e)
 {
     if (conf_read(conf_path, &ag->conf, e) < 0 || node_look(&ag->node, e) < 0 ||
         folders_find(&ag->conf, ag->node.host, &ag->folders, e) < 0 ||
-        scratch_open(&ag->scratch, ag->folders.scratch, e) < 0 ||
-        folders_link_ludwig(ag->folders.scratch, e) < 0)
+        prepare_scratch(ag->folders.scratch, e) < 0)
         return -1;
     return home_read_worker_id(ag, e);
 }
@@ -210,12 +237,14 @@ static void close_rest(uv_handle_t *handle, void *context)
 /* Runners with jobs go on; all other children end when their connections do. */
 static void close_loop(struct agent *ag)
 {
+    struct ring *at, *after;
+
     if (ag->registry != NULL)
         registry_flush(ag->registry, NULL);
     link_destroy(ag->link);
     runners_close(&ag->runners);
-    service_close(&ag->stager);
-    service_close(&ag->publisher);
+    for (RING_EACH(&ag->users, at, after))
+        user_close(RING_ITEM(at, struct user, ring));
     gpuwatch_close(&ag->gpuwatch);
     outbox_close(&ag->outbox);
     uv_walk(&ag->loop, close_rest, NULL);
@@ -232,14 +261,16 @@ static void close_fd(int fd)
 
 static void agent_free(struct agent *ag)
 {
+    struct ring *at, *after;
+
     close_loop(ag);
     registry_close(ag->registry);
     attempts_free(&ag->attempts);
     strangers_free(ag);
+    for (RING_EACH(&ag->users, at, after))
+        user_free(RING_ITEM(at, struct user, ring));
     slots_destroy(ag->slots);
     gpu_list_free(&ag->gpus);
-    staging_free(&ag->staging);
-    scratch_close(&ag->scratch);
     close_fd(ag->home_fd);
     close_fd(ag->lock_fd);
     close_fd(ag->scratch_lock_fd);
@@ -247,7 +278,6 @@ static void agent_free(struct agent *ag)
     node_free(&ag->node);
     conf_free(&ag->conf);
     free(ag->settled);
-    free(ag->leftovers);
     free(ag->server_id);
     free(ag->share);
     free(ag);
@@ -268,7 +298,8 @@ int agent_main(const char *conf_path, char **argv)
     struct err e = { 0 };
     enum exit_code code = EXIT_WELL;
 
-    ag->home_fd = ag->lock_fd = ag->scratch_lock_fd = ag->scratch.fd = -1;
+    ag->home_fd = ag->lock_fd = ag->scratch_lock_fd = -1;
+    ring_init(&ag->users);
     attempts_init(&ag->attempts);
     ring_init(&ag->young);
     ring_init(&ag->orphans);

@@ -3,7 +3,7 @@
  * agent.h - the event loop of a worker: talks to ludwigd, decides what starts, and keeps
  * runners, stager and publisher at it
  *
- * It never opens the share or a dataset, and nothing in it waits.  It may be killed at any
+ * It never opens the share, a dataset or a scratch folder, and nothing in it waits.  It may be killed at any
  * point: whatever it knows, the next one finds in the registry, in the folders on scratch
  * and with the runners, which go on.
  */
@@ -21,9 +21,7 @@
 #include "worker/folders.h"
 #include "worker/registry.h"
 #include "worker/runners.h"
-#include "worker/scratch.h"
-#include "worker/service.h"
-#include "worker/staging.h"
+#include "worker/user.h"
 
 enum agent_end { AGENT_GOES_ON, AGENT_LEAVES, AGENT_FAILS, AGENT_STARTS_ANEW };
 
@@ -32,7 +30,6 @@ struct agent {
     struct conf conf;
     struct node node;
     struct folders folders;
-    struct scratch scratch;
     struct token worker;      /* who we are, over restarts */
     struct token incarnation; /* this process */
     enum agent_end end;
@@ -46,39 +43,35 @@ struct agent {
     int scratch_lock_fd; /* nobody else works for this server on this scratch */
     struct registry *registry;
 
+    struct ring users;
     struct attempts attempts;
     struct slots *slots;
     struct gpu_list gpus;
     bool gpus_can_be_asked;
-    struct staging staging;
     struct outbox outbox;
     struct runners runners;
-    struct service stager;
-    struct service publisher;
     struct gpuwatch gpuwatch;
     struct link *link;
 
     bool is_welcome;    /* ludwigd knows who we are, */
     bool is_registered; /* and what we hold */
+    bool is_late;       /* a runner that an earlier agent left does not say what it has */
+    bool is_resolving;  /* they all said, or are gone */
+    size_t n_asked;     /* attempts of which a clerk is yet to say what became of them */
     bool is_adopted;    /* what an earlier agent left has been looked through */
-    bool is_resolved;   /* also what runners had that did not answer at first */
     bool may_start;     /* ludwigd said what it no longer wants, or cannot be asked */
 
     struct ring young;   /* attempts that started a moment ago: their logs can wait */
     struct ring orphans; /* batches whose processes are being killed */
     uint64_t orphan_ms;
     bool is_registry_stuck; /* it cannot be written: nothing is sent meanwhile */
-    uint64_t pause_ms;      /* the last attempts could not be started: the pause since; or 0 */
     struct ring strangers;  /* running attempts of a server that is gone, see strangers.c */
     struct token *settled;  /* to be discarded once the registry says they are gone */
     size_t n_settled, settled_capacity;
-    struct token *leftovers; /* nobody's any more, still on scratch: to be discarded */
-    size_t n_leftovers, n_leftovers_sent, leftovers_capacity;
 
     uv_signal_t sigchld, sigterm, sigint;
     uv_prepare_t prepare;
-    uv_timer_t staging_timer, orphan_timer, young_timer, adopt_timer;
-    uv_timer_t write_timer, pause_timer, strangers_timer;
+    uv_timer_t orphan_timer, young_timer, adopt_timer, write_timer;
 };
 
 /* Runs until it is told to leave.  The exit code. */
@@ -99,6 +92,9 @@ int home_remember_server(const struct agent *ag, struct err *e);
 bool home_is_abandoned(const struct agent *ag, const char *server_id);
 /* One of its runners lives. */
 bool home_has_runner(const struct agent *ag, const char *server_id);
+/* What that server's registry says the process was given; the lists become the slot's. */
+bool home_find_given(const struct agent *ag, const char *server_id, const struct token *process,
+                     struct slot_item *slot);
 int home_read_worker_id(struct agent *ag, struct err *e);
 int home_compact(struct agent *ag, struct err *e);
 

@@ -106,17 +106,37 @@ struct batch *attempts_find_batch(const struct attempts *t, const struct token *
     return NULL;
 }
 
-/* The newest is first: members come one after the other. */
-struct batch *attempts_batch(struct attempts *t, const struct order *order)
+struct batch *attempts_find_process(const struct attempts *t, const struct token *token)
 {
-    const struct token *token = &order->assignment.batch;
-    struct batch *b = token_is_zero(token) ? NULL : attempts_find_batch(t, token);
+    struct batch *b = attempts_find_batch(t, token);
+    struct attempt *a = b == NULL ? attempts_find(t, token) : NULL;
+
+    return a == NULL || a->batch == NULL || a->batch->is_shared ? b : a->batch;
+}
+
+/* The newest is first: members come one after the other. */
+struct batch *attempts_batch(struct attempts *t, const struct token *token, struct user *user)
+{
+    struct batch *b = attempts_find_batch(t, token);
 
     if (b != NULL)
         return b;
-    b = batch_create(order, ++t->last_number);
-    if (b->is_shared)
-        ring_insert(&t->batches, &b->ring);
+    b = batch_create(token, true, user, ++t->last_number);
+    ring_insert(&t->batches, &b->ring);
+    return b;
+}
+
+/* They all need the same: they are of one sweep. */
+static struct batch *batch_for(struct attempts *t, const struct assignment *is,
+                               const struct resources *needs, struct user *user)
+{
+    struct batch *b = token_is_zero(&is->batch)
+                          ? batch_create(&is->token, false, user, ++t->last_number)
+                          : attempts_batch(t, &is->batch, user);
+
+    if (!b->slot.is_running)
+        b->slot.need =
+            (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
     return b;
 }
 
@@ -132,7 +152,8 @@ static struct attempt *attempt_create(struct arena *arena, const struct order *o
     return a;
 }
 
-struct attempt *attempts_add(struct attempts *t, struct arena *arena, const struct order *order)
+struct attempt *attempts_add(struct attempts *t, struct arena *arena, const struct order *order,
+                             struct user *user)
 {
     struct attempt *a;
 
@@ -141,7 +162,8 @@ struct attempt *attempts_add(struct attempts *t, struct arena *arena, const stru
         return NULL;
     }
     a = attempt_create(arena, order);
-    a->batch = attempts_batch(t, order);
+    a->user = user;
+    a->batch = batch_for(t, &order->assignment, &order->work.work.resources, user);
     ring_add_last(&a->batch->members, &a->mate);
     if (t->n >= t->n_buckets)
         grow(t);

@@ -39,6 +39,7 @@ struct attempt {
     struct ring mate;  /* among those of its batch */
     struct attempt *next_same_hash;
     struct token token;
+    struct user *user;   /* whose it is */
     struct arena *arena; /* the order, and the report */
     struct order order;
     enum phase phase;
@@ -53,6 +54,12 @@ struct attempt {
     bool is_stopped; /* ludwigd wants it to end */
     bool is_stale;   /* of a time before the machine was restarted */
     bool is_named;   /* GIVEN: its runner said that it has it */
+    bool is_asked;   /* GIVEN, without a runner: what became of it is being asked */
+    bool only_look;  /* is_asked: its runner may have it after all */
+    bool has_begun;  /* is_asked: if nothing of it is found, its process had started without it */
+    enum attempt_event finish_event; /* ORPHANED, is_finishing: what it is to end as */
+    const char *finish_reason;
+    bool is_finishing;
     bool may_be_on_scratch;
     struct telling telling;
 };
@@ -69,17 +76,19 @@ struct attempts {
 void attempts_init(struct attempts *t);
 void attempts_free(struct attempts *t);
 
-/* order lies in the arena, which is the attempt's from here on. NULL when there is one of this
- * token already (the arena is then destroyed). */
-struct attempt *attempts_add(struct attempts *t, struct arena *a, const struct order *order);
+/* order lies in the arena, which is the attempt's from here on; user stays the caller's. NULL when
+ * there is one of this token already (the arena is then destroyed). */
+struct attempt *attempts_add(struct attempts *t, struct arena *a, const struct order *order,
+                             struct user *user);
 struct attempt *attempts_find(const struct attempts *t, const struct token *token);
 void attempts_remove(struct attempts *t, struct attempt *a);
 
-/* That of the order's token, made if there is none: of several attempts, or of the process of some
- * that have all ended. */
-struct batch *attempts_batch(struct attempts *t, const struct order *order);
+/* That of a process for several attempts, made if there is none. */
+struct batch *attempts_batch(struct attempts *t, const struct token *token, struct user *user);
 /* Of several attempts; NULL when there is none. */
 struct batch *attempts_find_batch(const struct attempts *t, const struct token *token);
+/* Of several or of one, by its process; NULL when there is none. */
+struct batch *attempts_find_process(const struct attempts *t, const struct token *token);
 
 /* What a worker says of it when it registers; ATTEMPT_NO: it is settled. */
 enum attempt_state attempt_state_of(const struct attempt *a);

@@ -7,19 +7,19 @@
 
 #include "worker/attempts.h"
 
-struct batch *batch_create(const struct order *order, int64_t number)
+struct batch *batch_create(const struct token *token, bool is_shared, struct user *user,
+                           int64_t number)
 {
-    const struct resources *needs = &order->work.work.resources;
     struct batch *b = mem_alloc(sizeof *b);
 
     ring_init(&b->ring);
     ring_init(&b->orphan);
     ring_init(&b->members);
-    b->is_shared = !token_is_zero(&order->assignment.batch);
-    b->token = b->is_shared ? order->assignment.batch : order->assignment.token;
+    b->token = *token;
+    b->is_shared = is_shared;
+    b->user = user;
     slot_item_init(&b->slot);
     b->slot.number = number;
-    b->slot.need = (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
     return b;
 }
 
@@ -41,7 +41,7 @@ struct attempt *batch_first(const struct batch *b)
 bool batch_is_over(const struct batch *b)
 {
     return ring_is_empty(&b->members) && b->runner == NULL && ring_is_empty(&b->orphan) &&
-           !b->is_held;
+           !b->is_held && !b->is_asked && !(b->is_shared && b->is_given);
 }
 
 void batch_leave(struct attempt *a)

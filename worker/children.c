@@ -14,6 +14,13 @@
 /* Above every number a child gets, so that no copy lands on one that is yet to be copied. */
 enum { FIRST_SAFE_FD = 16 };
 
+bool owner_is(const struct owner *o, const char *name)
+{
+    if (o->name == NULL || name == NULL)
+        return o->name == name;
+    return strcmp(o->name, name) == 0;
+}
+
 struct move {
     int from; /* -1: nothing */
     int to;
@@ -93,7 +100,8 @@ int child_start(const struct child *c, pid_t *pid, struct err *e)
 {
     struct move moves[] = { { c->stdout_fd, STDOUT_FILENO, -1 },
                             { c->channel_fd, CHILD_CHANNEL_FD, -1 },
-                            { c->lock_fd, CHILD_LOCK_FD, -1 } };
+                            { c->lock_fd, CHILD_LOCK_FD, -1 },
+                            { c->listen_fd, CHILD_LISTEN_FD, -1 } };
     size_t n = sizeof moves / sizeof moves[0];
     int rc = copy_up(moves, n, e);
 

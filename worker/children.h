@@ -5,24 +5,35 @@
 #ifndef LUDWIG_WORKER_CHILDREN_H
 #define LUDWIG_WORKER_CHILDREN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/err.h"
 
 /* How the parts of ludwig-worker are called; main.c dispatches on the same names. */
-#define CHILD_RUNNER    "--runner"    /* FOLDER SCRATCH */
+#define CHILD_RUNNER    "--runner"    /* SCRATCH */
 #define CHILD_STAGER    "--stager"    /* SCRATCH */
 #define CHILD_PUBLISHER "--publisher" /* SCRATCH */
+#define CHILD_CLERK     "--clerk"     /* SCRATCH */
 #define CHILD_GPUS      "--gpus"      /* prints what there is; see gpu.h */
 
+/* Who a child works for. */
+struct owner {
+    char *name;    /* NULL: whoever we are */
+    char *scratch; /* absolute */
+};
+
+bool owner_is(const struct owner *o, const char *name);
+
 /* What the child finds at which descriptor. */
-enum { CHILD_CHANNEL_FD = 3, CHILD_LOCK_FD = 4 };
+enum { CHILD_CHANNEL_FD = 3, CHILD_LOCK_FD = 4, CHILD_LISTEN_FD = 5 };
 
 struct child {
     const char *args[4]; /* behind the program's name; NULL ends */
     int stdout_fd;       /* -1: ours */
     int channel_fd;      /* -1: none */
     int lock_fd;         /* -1: none */
+    int listen_fd;       /* -1: none */
 };
 
 /*

@@ -11,8 +11,6 @@
 #include "common/units.h"
 #include "worker/reap.h"
 
-enum { ORPHAN_AT_FIRST_MS = 5, ORPHAN_AT_MOST_MS = 2000 };
-
 static void log_attempt(enum log_level level, const char *event, const struct attempt *a,
                         const char *reason)
 {
@@ -30,13 +28,21 @@ static struct batch *batch_of(struct slot_item *item)
 
 /* ---- batches ---- */
 
-static void end_if_over(struct agent *ag, struct batch *b)
+void flow_end_if_over(struct agent *ag, struct batch *b)
 {
     if (!batch_is_over(b))
         return;
     slots_drop(ag->slots, &b->slot);
     slots_release(ag->slots, &b->slot);
     batch_destroy(b);
+}
+
+void flow_process_over(struct agent *ag, struct batch *b)
+{
+    slots_release(ag->slots, &b->slot);
+    if (b->is_given && b->is_shared)
+        registry_gone(ag->registry, &b->token, 1, NULL);
+    b->is_given = false;
 }
 
 void flow_each_member(struct agent *ag, struct batch *b,
@@ -48,7 +54,7 @@ void flow_each_member(struct agent *ag, struct batch *b,
     for (RING_EACH(&b->members, at, after))
         each(ag, RING_ITEM(at, struct attempt, mate));
     b->is_held = false;
-    end_if_over(ag, b);
+    flow_end_if_over(ag, b);
 }
 
 /* One that waits goes on without it, and may be what the others waited for. */
@@ -58,9 +64,11 @@ static void leave_batch(struct agent *ag, struct attempt *a)
 
     if (b == NULL)
         return;
+    ag->n_asked -= a->is_asked;
+    a->is_asked = false;
     batch_leave(a);
     if (ring_is_empty(&b->members))
-        end_if_over(ag, b);
+        flow_end_if_over(ag, b);
     else if (batch_first(b)->phase == PHASE_QUEUED)
         flow_enqueue(ag, b);
 }
@@ -69,7 +77,7 @@ static void leave_batch(struct agent *ag, struct attempt *a)
 
 void flow_enqueue(struct agent *ag, struct batch *b)
 {
-    bool is_ready = flow_is_staged(ag, b);
+    bool is_ready = flow_is_staged(b);
 
     if (is_ready && !b->slot.is_waiting)
         slots_add(ag->slots, &b->slot);
@@ -94,26 +102,57 @@ void flow_admit(struct agent *ag, struct attempt *a)
 
 /* ---- given to a runner ---- */
 
-static void list_cpus(struct attempt *a, const struct slot_item *slot)
+static struct list list_cpus(const struct slot_item *slot, struct arena *arena)
 {
-    struct number *numbers = arena_alloc(a->arena, slot->n_cpus * sizeof *numbers);
+    struct number *numbers = arena_alloc(arena, slot->n_cpus * sizeof *numbers);
 
     for (size_t i = 0; i < slot->n_cpus; i++)
         numbers[i].number = slot->cpus[i];
-    a->order.cpus = (struct list){ numbers, slot->n_cpus };
+    return (struct list){ numbers, slot->n_cpus };
+}
+
+static struct list list_gpus(const struct agent *ag, const struct slot_item *slot,
+                             struct arena *arena)
+{
+    struct gpu_entry *entries = arena_alloc(arena, slot->n_gpus * sizeof *entries);
+
+    for (size_t i = 0; i < slot->n_gpus; i++)
+        entries[i].id = ag->gpus.gpus[slot->gpus[i]].id;
+    return (struct list){ entries, slot->n_gpus };
 }
 
 /* What Slurm set stays as it is for a job that has all of it. */
-static void list_gpus(const struct agent *ag, struct attempt *a, const struct slot_item *slot)
+void flow_describe(const struct agent *ag, const struct batch *b, struct arena *arena,
+                   struct given *g)
 {
-    struct gpu_entry *entries = arena_alloc(a->arena, slot->n_gpus * sizeof *entries);
+    const struct slot_need *need = &b->slot.need;
 
-    a->order.in_slurm = getenv("SLURM_JOB_ID") != NULL;
-    a->order.gpus = (struct list){ entries, slot->n_gpus };
-    for (size_t i = 0; i < slot->n_gpus; i++)
-        entries[i].id = ag->gpus.gpus[slot->gpus[i]].id;
-    if (a->order.in_slurm && slot->n_gpus == ag->gpus.n)
-        a->order.gpus.n = 0;
+    *g = (struct given){ .process = b->token,
+                         .is_shared = b->is_shared,
+                         .user = b->user->name,
+                         .cpus_milli = need->cpus_milli,
+                         .gpus_milli = need->gpus_milli,
+                         .memory_bytes = need->memory_bytes,
+                         .cpus = list_cpus(&b->slot, arena),
+                         .gpus = list_gpus(ag, &b->slot, arena),
+                         .in_slurm = getenv("SLURM_JOB_ID") != NULL };
+    if (g->in_slurm && g->gpus.n == ag->gpus.n)
+        g->gpus.n = 0;
+}
+
+/* Before its runner has it, so that no later agent gives away what it has. */
+static void record(struct agent *ag, struct batch *b)
+{
+    struct attempt *first = batch_first(b);
+    struct given g;
+
+    flow_describe(ag, b, first->arena, &g);
+    first->order.cpus = g.cpus;
+    first->order.gpus = g.gpus;
+    first->order.in_slurm = g.in_slurm;
+    b->is_given = true;
+    registry_given(ag->registry, &g, NULL);
+    registry_flush(ag->registry, NULL); /* again at the end of this turn, and with a word then */
 }
 
 static void set_given(struct agent *ag, struct attempt *a)
@@ -123,35 +162,36 @@ static void set_given(struct agent *ag, struct attempt *a)
     a->may_be_on_scratch = true;
 }
 
-static int give(struct agent *ag, struct batch *b)
+static void give(struct agent *ag, struct batch *b)
 {
-    struct attempt *first = batch_first(b);
     struct err e = { 0 };
 
-    list_cpus(first, &b->slot);
-    list_gpus(ag, first, &b->slot);
-    if (runners_run(&ag->runners, b, &e) == 0) {
+    record(ag, b);
+    if (runners_run(&ag->runners, b, &b->user->owner, &e) == 0) {
         flow_each_member(ag, b, set_given);
-        return 0;
+        return;
     }
-    log_attempt(LOG_ERROR, "not-started", first, e.text);
-    slots_release(ag->slots, &b->slot);
+    log_attempt(LOG_ERROR, "not-started", batch_first(b), e.text);
+    flow_process_over(ag, b);
     slots_add(ag->slots, &b->slot);
-    flow_start_failed(ag, e.text);
-    return -1;
+    flow_start_failed(b->user, e.text);
+}
+
+static bool may_start(const struct slot_item *item)
+{
+    return flow_may_try(RING_ITEM(item, const struct batch, slot)->user);
 }
 
 void flow_fill(struct agent *ag)
 {
-    struct slots_gpus gpus = { .are_known = gpus_are_known(ag) };
+    struct slots_asking asking = { .gpus_are_known = gpus_are_known(ag), .may_start = may_start };
     struct slot_item *item;
 
     if (!ag->is_adopted || !ag->may_start)
         return;
-    while (flow_may_try(ag) && (item = slots_next(ag->slots, &gpus)) != NULL)
-        if (give(ag, batch_of(item)) < 0)
-            break;
-    if (gpus.are_wanted)
+    while ((item = slots_next(ag->slots, &asking)) != NULL)
+        give(ag, batch_of(item));
+    if (asking.gpus_are_wanted)
         gpuwatch_ask(&ag->gpuwatch);
 }
 
@@ -164,7 +204,7 @@ void flow_ended(struct agent *ag, struct attempt *a)
     a->may_be_on_scratch = true;
     leave_batch(ag, a);
     flow_fill(ag);
-    flow_order_publisher(ag, a);
+    flow_order_publisher(a);
     outbox_hint(&ag->outbox, a, EV_END, units_now_ms());
 }
 
@@ -211,107 +251,10 @@ void flow_published(struct agent *ag, struct attempt *a, const struct report *re
 {
     a->may_be_on_scratch = true;
     if (report->event == EV_LOSE)
-        flow_unstage(ag, a);
+        flow_unstage(a);
     if (report->event == EV_RECALL) /* its process did, but not it */
         a->started_at = 0;
     decide(ag, a, copy_report(a, report));
-}
-
-/* ---- orphaned ---- */
-
-static bool is_stale(const struct batch *b)
-{
-    const struct attempt *first = batch_first(b);
-
-    return first != NULL && first->is_stale;
-}
-
-/* What it left for its next attempt is kept before it is told. */
-static void end_orphan(struct agent *ag, struct attempt *a, enum attempt_event event,
-                       const char *reason)
-{
-    if (event == EV_RECALL) /* its process did, but not it */
-        a->started_at = 0;
-    if (!a->is_stale && adopt_end_for_runner(ag, a, event, reason))
-        flow_ended(ag, a);
-    else
-        flow_decide(ag, a, event, reason);
-}
-
-static void lose(struct agent *ag, struct attempt *a)
-{
-    if (a->phase == PHASE_ORPHANED)
-        end_orphan(ag, a, EV_LOSE, a->is_stale ? "the machine was restarted" : "runner-lost");
-}
-
-static void give_back(struct agent *ag, struct attempt *a)
-{
-    if (a->phase == PHASE_ORPHANED)
-        end_orphan(ag, a, EV_RECALL, "its process was lost before it came to this job");
-}
-
-static struct attempt *first_orphaned(const struct batch *b)
-{
-    struct ring *at, *after;
-
-    for (RING_EACH(&b->members, at, after))
-        if (RING_ITEM(at, struct attempt, mate)->phase == PHASE_ORPHANED)
-            return RING_ITEM(at, struct attempt, mate);
-    return NULL;
-}
-
-/* It was at the first one of those that had not ended. */
-static void lose_members(struct agent *ag, struct batch *b)
-{
-    struct attempt *first = first_orphaned(b);
-
-    b->is_held = true;
-    if (first != NULL)
-        lose(ag, first);
-    flow_each_member(ag, b, give_back);
-}
-
-static void on_orphan_timer(uv_timer_t *timer)
-{
-    struct agent *ag = timer->data;
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->orphans, at, after)) {
-        struct batch *b = RING_ITEM(at, struct batch, orphan);
-        struct token token = b->token;
-        bool is_shared = b->is_shared;
-
-        if (!is_stale(b) && reap_kill(&token) > 0)
-            continue;
-        ring_remove(&b->orphan);
-        lose_members(ag, b);
-        if (is_shared)
-            flow_add_leftover(ag, &token);
-    }
-    flow_discard_leftovers(ag);
-    flow_fill(ag);
-    if (ring_is_empty(&ag->orphans))
-        return;
-    ag->orphan_ms = ag->orphan_ms * 2 < ORPHAN_AT_MOST_MS ? ag->orphan_ms * 2 : ORPHAN_AT_MOST_MS;
-    uv_timer_start(timer, on_orphan_timer, ag->orphan_ms, 0);
-}
-
-void flow_orphaned_process(struct agent *ag, struct batch *b)
-{
-    if (ring_is_empty(&b->orphan))
-        ring_add_last(&ag->orphans, &b->orphan);
-    ag->orphan_ms = ORPHAN_AT_FIRST_MS;
-    uv_timer_start(&ag->orphan_timer, on_orphan_timer, 0, 0);
-}
-
-void flow_orphaned(struct agent *ag, struct attempt *a)
-{
-    if (a->phase == PHASE_ORPHANED)
-        return;
-    log_attempt(LOG_WARN, "runner-lost", a, NULL);
-    a->phase = PHASE_ORPHANED;
-    a->may_be_on_scratch = true;
-    flow_orphaned_process(ag, a->batch);
 }
 
 /* ---- what ludwigd wants ---- */
@@ -340,17 +283,17 @@ static void forget(struct agent *ag, struct attempt *a)
 {
     outbox_forget(a);
     if (a->order.assignment.attempt > 1) {
-        flow_add_leftover(ag, &a->token);
-        flow_discard_leftovers(ag);
+        flow_add_leftover(a->user, &a->token);
+        flow_discard_leftovers(a->user);
     }
     attempts_remove(&ag->attempts, a);
 }
 
-static void withdraw(struct agent *ag, struct attempt *a)
+static void withdraw(struct attempt *a)
 {
     log_attempt(LOG_INFO, "withdraw", a, NULL);
     a->phase = PHASE_WITHDRAWING;
-    flow_order_publisher(ag, a);
+    flow_order_publisher(a);
 }
 
 static void on_settled(void *context, struct attempt *a, enum verdict verdict)
@@ -358,7 +301,7 @@ static void on_settled(void *context, struct attempt *a, enum verdict verdict)
     struct agent *ag = context;
 
     if (verdict == VERDICT_WITHDRAW && a->telling.event == EV_DONE) {
-        withdraw(ag, a);
+        withdraw(a);
         return;
     }
     if (!a->may_be_on_scratch) {
@@ -394,7 +337,7 @@ void flow_discard_settled(struct agent *ag)
         const struct attempt *a = attempts_find(&ag->attempts, &ag->settled[i]);
 
         if (a != NULL)
-            flow_order_publisher(ag, a);
+            flow_order_publisher(a);
     }
     ag->n_settled = 0;
 }

@@ -16,10 +16,6 @@ void flow_admit(struct agent *ag, struct attempt *a);
 void flow_fill(struct agent *ag);
 /* Its folder lies in ended/: publish it. */
 void flow_ended(struct agent *ag, struct attempt *a);
-/* Its runner is gone without an outcome: its processes are killed, then it is reported lost. */
-void flow_orphaned(struct agent *ag, struct attempt *a);
-/* The same for a batch of which nobody is left but perhaps its process. */
-void flow_orphaned_process(struct agent *ag, struct batch *b);
 /* Its report lies in published/; report is copied. */
 void flow_published(struct agent *ag, struct attempt *a, const struct report *report);
 /* Its job was published already, by the attempt winner. */
@@ -36,6 +32,13 @@ void flow_each_member(struct agent *ag, struct batch *b,
                       void (*each)(struct agent *ag, struct attempt *a));
 /* Queues it for a slot if all of it that waits is ready. */
 void flow_enqueue(struct agent *ag, struct batch *b);
+/* Nothing is left of it: no members, no process. */
+void flow_end_if_over(struct agent *ag, struct batch *b);
+/* Its process is gone: others may have what it had. */
+void flow_process_over(struct agent *ag, struct batch *b);
+/* What its process has, for the registry; lists live in arena. */
+void flow_describe(const struct agent *ag, const struct batch *b, struct arena *arena,
+                   struct given *g);
 /* Discards what ludwigd has acknowledged, once the registry says that it is gone. */
 void flow_discard_settled(struct agent *ag);
 
@@ -44,49 +47,62 @@ extern const struct outbox_events flow_outbox_events;
 /* flow_stage.c - what has to happen before a slot: data in the cache, its checkpoint on scratch, a
  * look at the share */
 void flow_stage(struct agent *ag, struct attempt *a);
-bool flow_is_staged(struct agent *ag, const struct batch *b);
-void flow_unstage(struct agent *ag, const struct attempt *a);
-void flow_on_staging_timer(uv_timer_t *timer);
+bool flow_is_staged(const struct batch *b);
+void flow_unstage(const struct attempt *a);
 extern const struct service_events flow_stager_events;
 
 /* flow_publish.c - orders to the publisher, and what it says */
-void flow_watch(struct agent *ag, const struct attempt *a);
+void flow_watch(const struct attempt *a);
 /* Unless it ends within a moment: then all of its log goes with its result. */
 void flow_watch_soon(struct agent *ag, struct attempt *a);
 /* What lies on scratch and belongs to nobody. */
-void flow_add_leftover(struct agent *ag, const struct token *token);
-void flow_discard_leftovers(struct agent *ag);
+void flow_add_leftover(struct user *u, const struct token *token);
+void flow_discard_leftovers(struct user *u);
 /* By its phase: publish, withdraw or discard. */
-void flow_order_publisher(struct agent *ag, const struct attempt *a);
+void flow_order_publisher(const struct attempt *a);
 extern const struct service_events flow_publisher_events;
 
-/* flow_pause.c - a machine on which nothing can be started takes nothing for a while */
-void flow_start_failed(struct agent *ag, const char *why);
-void flow_start_succeeded(struct agent *ag);
+/* flow_settle.c - attempts that no runner has, and what else lies on scratch */
+/* Asks what became of the batch's attempts, and of its process. */
+void flow_settle(struct agent *ag, struct batch *b);
+/* The same where its process is known to have ended, */
+void flow_settle_ended(struct agent *ag, struct batch *b);
+/* and for those that its runner did not name: their process has started. */
+void flow_settle_unnamed(struct agent *ag, struct batch *b);
+/* Unless they have ended, their runner may be alive: it has not said anything yet. */
+void flow_settle_mute(struct agent *ag, struct batch *b);
+/* Its processes are killed, then it is reported lost. */
+void flow_orphaned(struct agent *ag, struct attempt *a);
+void flow_on_orphan_timer(uv_timer_t *timer);
+/* Finds what lies on the user's scratch and belongs to nobody. */
+void flow_survey(struct user *u);
+extern const struct service_events flow_clerk_events;
+
+/* flow_pause.c - where nothing can be started, nothing is taken for a while */
+void flow_start_failed(struct user *u, const char *why);
+void flow_start_succeeded(struct user *u);
 /* After a failure, one try at a time. */
-bool flow_may_try(const struct agent *ag);
+bool flow_may_try(const struct user *u);
 /* It takes long enough that others should get the work. */
-bool flow_is_closed(const struct agent *ag);
+bool flow_is_closed(const struct user *u);
 
 /* strangers.c - what agents left that worked for a ludwigd that is gone */
-void strangers_look(struct agent *ag);
+/* One of theirs, as the survey of the user's scratch lists it. */
+void strangers_take(struct user *u, const struct note_remains *note);
+/* One that no runner has, as was asked.  False: it is none of them. */
+bool strangers_settled(struct user *u, const struct note_settled *note);
+/* The survey begins; it is over. */
+void strangers_begin(struct user *u);
+void strangers_end(struct user *u);
 void strangers_free(struct agent *ag);
 
 /* adopt.c - what an earlier agent left */
 void adopt_begin(struct agent *ag);
-/* Decides by the folders on scratch what became of a batch that no runner has. */
-void adopt_resolve(struct agent *ag, struct batch *b);
+/* Something that was asked has been answered. */
+void adopt_go_on(struct agent *ag);
 void adopt_on_timer(uv_timer_t *timer);
 extern const struct runner_events adopt_runner_events;
-/* A runner that died between writing the outcome and moving the folder had nothing else to do. */
-bool adopt_move_to_ended(struct agent *ag, const char *hex);
-/* Ends an attempt as its runner would, if it left a checkpoint: it lies in ended/ then. */
-bool adopt_end_for_runner(struct agent *ag, const struct attempt *a, enum attempt_event event,
-                          const char *reason);
-int adopt_read_order(int dir_fd, const char *hex, struct arena *a, struct order *order);
-/* The lists of the order say on which processors and GPUs it runs. */
-void adopt_take_slots(struct agent *ag, struct slot_item *s, const struct order *order);
-/* Makes sure that nothing a power failure may have torn is published. */
-void adopt_spoil(struct agent *ag, const struct attempt *a);
+/* Its slot's lists say on which processors and GPUs it runs. */
+void adopt_take_slots(struct agent *ag, struct batch *b);
 
 #endif

@@ -11,7 +11,7 @@
 /* Logs are to be on the share within a second. */
 enum { YOUNG_MS = 200 };
 
-void flow_watch(struct agent *ag, const struct attempt *a)
+void flow_watch(const struct attempt *a)
 {
     const struct assignment *is = &a->order.assignment;
     struct order_watch order = { .token = a->token, .share = a->order.share };
@@ -20,7 +20,7 @@ void flow_watch(struct agent *ag, const struct attempt *a)
     layout_log(&path, a->order.work.project, is->sweep, is->param_name, is->job_name, is->attempt);
     order.log_path = buf_text(&path);
     order.every_ms = a->order.work.work.checkpoint.every_ms;
-    service_send(&ag->publisher, ORDER_WATCH, &order);
+    service_send(&a->user->publisher, ORDER_WATCH, &order);
     buf_free(&path);
 }
 
@@ -38,7 +38,7 @@ static void on_young_timer(uv_timer_t *timer)
         }
         ring_remove(&a->young);
         if (a->phase == PHASE_GIVEN)
-            flow_watch(ag, a);
+            flow_watch(a);
     }
 }
 
@@ -51,116 +51,118 @@ void flow_watch_soon(struct agent *ag, struct attempt *a)
         uv_timer_start(&ag->young_timer, on_young_timer, YOUNG_MS, 0);
 }
 
-void flow_order_publisher(struct agent *ag, const struct attempt *a)
+void flow_order_publisher(const struct attempt *a)
 {
+    struct service *publisher = &a->user->publisher;
     struct order_publish publish = { a->token };
     struct order_withdraw withdraw = { a->token };
     struct order_discard discard = { a->token };
 
     if (a->phase == PHASE_ENDED)
-        service_send(&ag->publisher, ORDER_PUBLISH, &publish);
+        service_send(publisher, ORDER_PUBLISH, &publish);
     else if (a->phase == PHASE_WITHDRAWING)
-        service_send(&ag->publisher, ORDER_WITHDRAW, &withdraw);
+        service_send(publisher, ORDER_WITHDRAW, &withdraw);
     else if (a->phase == PHASE_DISCARDING)
-        service_send(&ag->publisher, ORDER_DISCARD, &discard);
+        service_send(publisher, ORDER_DISCARD, &discard);
 }
 
-static void discard(struct agent *ag, const struct token *token)
+static void discard(struct user *u, const struct token *token)
 {
     struct order_discard order = { *token };
 
-    service_send(&ag->publisher, ORDER_DISCARD, &order);
+    service_send(&u->publisher, ORDER_DISCARD, &order);
 }
 
 /* Kept until the publisher says that it is gone: another one may have to be asked. */
-static void send_leftovers(struct agent *ag)
+static void send_leftovers(struct user *u)
 {
-    while (ag->n_leftovers_sent < ag->n_leftovers)
-        discard(ag, &ag->leftovers[ag->n_leftovers_sent++]);
+    while (u->n_leftovers_sent < u->n_leftovers)
+        discard(u, &u->leftovers[u->n_leftovers_sent++]);
 }
 
 /* They come back in the order in which they were sent. */
-static void forget_leftover(struct agent *ag, const struct token *token)
+static void forget_leftover(struct user *u, const struct token *token)
 {
-    struct token *all = ag->leftovers;
+    struct token *all = u->leftovers;
     size_t i = 0;
 
-    while (i < ag->n_leftovers_sent && !token_equal(&all[i], token))
+    while (i < u->n_leftovers_sent && !token_equal(&all[i], token))
         i++;
-    if (i == ag->n_leftovers_sent)
+    if (i == u->n_leftovers_sent)
         return;
-    ag->n_leftovers_sent--;
-    ag->n_leftovers--;
-    memmove(&all[i], &all[i + 1], (ag->n_leftovers - i) * sizeof *all);
+    u->n_leftovers_sent--;
+    u->n_leftovers--;
+    memmove(&all[i], &all[i + 1], (u->n_leftovers - i) * sizeof *all);
 }
 
-void flow_add_leftover(struct agent *ag, const struct token *token)
+void flow_add_leftover(struct user *u, const struct token *token)
 {
-    mem_grow((void **)&ag->leftovers, &ag->leftovers_capacity, ag->n_leftovers,
-             sizeof *ag->leftovers);
-    ag->leftovers[ag->n_leftovers++] = *token;
+    mem_grow((void **)&u->leftovers, &u->leftovers_capacity, u->n_leftovers, sizeof *u->leftovers);
+    u->leftovers[u->n_leftovers++] = *token;
 }
 
-void flow_discard_leftovers(struct agent *ag)
+void flow_discard_leftovers(struct user *u)
 {
-    if (ag->n_leftovers == ag->n_leftovers_sent)
+    if (u->n_leftovers == u->n_leftovers_sent)
         return;
-    if (ag->publisher.chan == NULL)
-        service_need(&ag->publisher);
+    if (u->publisher.chan == NULL)
+        service_need(&u->publisher);
     else
-        send_leftovers(ag);
+        send_leftovers(u);
 }
 
 static void on_up(void *context)
 {
-    struct agent *ag = context;
+    struct user *u = context;
     struct ring *at, *after;
 
-    ag->n_leftovers_sent = 0;
-    send_leftovers(ag);
-    if (ag->is_resolved)
-        strangers_look(ag);
-    for (RING_EACH(&ag->attempts.all, at, after)) {
+    u->n_leftovers_sent = 0;
+    send_leftovers(u);
+    if (u->n_strangers > 0)
+        flow_survey(u);
+    for (RING_EACH(&u->agent->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
+        if (a->user != u)
+            continue;
         if (a->phase == PHASE_GIVEN && a->started_at > 0)
-            flow_watch(ag, a);
+            flow_watch(a);
         else
-            flow_order_publisher(ag, a);
+            flow_order_publisher(a);
     }
 }
 
-static void take_published(struct agent *ag, const struct note_published *note)
+static void take_published(struct user *u, const struct note_published *note)
 {
-    struct attempt *a = attempts_find(&ag->attempts, &note->report.token);
+    struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
 
     if (a == NULL && note->error == NULL) /* a stranger's: there is nobody to tell */
-        discard(ag, &note->report.token);
-    if (a == NULL || a->phase != PHASE_ENDED)
+        discard(u, &note->report.token);
+    if (a == NULL || a->user != u || a->phase != PHASE_ENDED)
         return;
     if (note->error == NULL) {
-        flow_published(ag, a, &note->report);
+        flow_published(u->agent, a, &note->report);
         return;
     }
     log_event(LOG_WARN, "not-published-yet", "sweep", "%lld", (long long)a->order.assignment.sweep,
               "job", "%lld", (long long)a->order.assignment.job, "why", "%s", note->error, NULL);
 }
 
-static void take_withdrawn(struct agent *ag, const struct token *token)
+static void take_withdrawn(struct user *u, const struct token *token)
 {
-    struct attempt *a = attempts_find(&ag->attempts, token);
+    struct attempt *a = attempts_find(&u->agent->attempts, token);
 
-    if (a != NULL && a->phase == PHASE_WITHDRAWING)
-        flow_decide(ag, a, EV_WITHDRAW, NULL);
+    if (a != NULL && a->user == u && a->phase == PHASE_WITHDRAWING)
+        flow_decide(u->agent, a, EV_WITHDRAW, NULL);
 }
 
-static void take_discarded(struct agent *ag, const struct token *token)
+static void take_discarded(struct user *u, const struct token *token)
 {
-    struct attempt *a = attempts_find(&ag->attempts, token);
+    struct attempt *a = attempts_find(&u->agent->attempts, token);
 
-    forget_leftover(ag, token);
-    if (a != NULL && a->phase == PHASE_DISCARDING)
-        attempts_remove(&ag->attempts, a);
+    forget_leftover(u, token);
+    if (a != NULL && a->user == u && a->phase == PHASE_DISCARDING)
+        attempts_remove(&u->agent->attempts, a);
 }
 
 static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)

@@ -14,39 +14,33 @@ enum { RESTORE_AT_FIRST_MS = 1000 };
 
 /* ---- asking ---- */
 
-static void order_tree(struct agent *ag, const struct tree *t)
+static void order_tree(struct user *u, const struct tree *t)
 {
     struct order_stage order = { t->digest, t->project, t->share };
 
-    service_send(&ag->stager, ORDER_STAGE, &order);
+    service_send(&u->stager, ORDER_STAGE, &order);
 }
-
-struct asking {
-    struct agent *ag;
-    struct attempt *attempt;
-};
 
 /* Once for each tree, however many wait for it. */
 static void ask_for_tree(void *context, const struct digest *digest)
 {
-    struct asking *in = context;
-    struct agent *ag = in->ag;
-    struct tree *t = staging_find(&ag->staging, digest);
+    struct attempt *a = context;
+    struct tree *t = staging_find(&a->user->staging, digest);
 
     if (t->state == TREE_THERE)
         return;
-    in->attempt->is_staging = true;
+    a->is_staging = true;
     if (t->state != TREE_UNKNOWN)
         return;
     if (t->project == NULL) {
-        t->project = mem_strdup(in->attempt->order.work.project);
-        t->share = mem_strdup(in->attempt->order.share);
+        t->project = mem_strdup(a->order.work.project);
+        t->share = mem_strdup(a->order.share);
     }
     t->state = TREE_ASKED;
-    order_tree(ag, t);
+    order_tree(a->user, t);
 }
 
-static void order_look(struct agent *ag, const struct attempt *a)
+static void order_look(const struct attempt *a)
 {
     const struct assignment *is = &a->order.assignment;
     struct order_look order = { .token = a->token, .share = a->order.share };
@@ -54,11 +48,11 @@ static void order_look(struct agent *ag, const struct attempt *a)
 
     layout_run(&path, a->order.work.project, is->param_name, is->job_name);
     order.run_path = buf_text(&path);
-    service_send(&ag->stager, ORDER_LOOK, &order);
+    service_send(&a->user->stager, ORDER_LOOK, &order);
     buf_free(&path);
 }
 
-static void order_restore(struct agent *ag, struct attempt *a)
+static void order_restore(struct attempt *a)
 {
     const struct assignment *is = &a->order.assignment;
     struct order_restore order = { .token = a->token,
@@ -70,29 +64,28 @@ static void order_restore(struct agent *ag, struct attempt *a)
 
     a->restore_due_at = 0;
     a->is_staging = true;
-    service_send(&ag->stager, ORDER_RESTORE, &order);
+    service_send(&a->user->stager, ORDER_RESTORE, &order);
 }
 
 /* A first attempt that no agent before us may have run needs no look. */
 void flow_stage(struct agent *ag, struct attempt *a)
 {
-    struct asking in = { ag, a };
     bool was_staging = a->is_staging;
 
     if (a->order.assignment.attempt <= 1 && ag->is_adopted)
         a->is_looked_at = true;
     if (!a->is_looked_at)
-        order_look(ag, a);
+        order_look(a);
     a->is_restored = a->order.assignment.attempt <= 1;
     if (!a->is_restored)
-        order_restore(ag, a);
-    staging_each_tree(&a->order.work.work, ask_for_tree, &in);
+        order_restore(a);
+    staging_each_tree(&a->order.work.work, ask_for_tree, a);
     if (a->is_staging && !was_staging)
         outbox_hint(&ag->outbox, a, EV_STAGE, units_now_ms());
 }
 
 /* Its members are jobs of one sweep: they need the same. */
-bool flow_is_staged(struct agent *ag, const struct batch *b)
+bool flow_is_staged(const struct batch *b)
 {
     struct ring *at, *after;
 
@@ -102,7 +95,7 @@ bool flow_is_staged(struct agent *ag, const struct batch *b)
         if (!a->is_looked_at || !a->is_restored)
             return false;
     }
-    return staging_has_all(&ag->staging, &batch_first(b)->order.work.work);
+    return staging_has_all(&b->user->staging, &batch_first(b)->order.work.work);
 }
 
 static void forget_tree(void *context, const struct digest *digest)
@@ -114,16 +107,16 @@ static void forget_tree(void *context, const struct digest *digest)
 }
 
 /* It could not be run: perhaps a cleaner took its data out of the cache. */
-void flow_unstage(struct agent *ag, const struct attempt *a)
+void flow_unstage(const struct attempt *a)
 {
-    staging_each_tree(&a->order.work.work, forget_tree, &ag->staging);
+    staging_each_tree(&a->order.work.work, forget_tree, &a->user->staging);
 }
 
 /* ---- answers ---- */
 
-static bool is_waiting(const struct attempt *a)
+static bool is_waiting(const struct user *u, const struct attempt *a)
 {
-    return a->phase == PHASE_QUEUED && !a->batch->slot.is_waiting;
+    return a->user == u && a->phase == PHASE_QUEUED && !a->batch->slot.is_waiting;
 }
 
 struct needing {
@@ -146,130 +139,138 @@ static bool needs_tree(const struct attempt *a, const struct digest *digest)
     return n.is_found;
 }
 
-static void go_on(struct agent *ag)
+static void go_on(struct user *u)
 {
+    struct agent *ag = u->agent;
     struct ring *at, *after;
 
     for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (is_waiting(a) && a == batch_first(a->batch))
+        if (is_waiting(u, a) && a == batch_first(a->batch))
             flow_enqueue(ag, a->batch);
     }
     flow_fill(ag);
 }
 
-static void end_all(struct agent *ag, const struct digest *digest, enum attempt_event event,
+static void end_all(struct user *u, const struct digest *digest, enum attempt_event event,
                     const char *why)
 {
     struct ring *at, *after;
 
-    for (RING_EACH(&ag->attempts.all, at, after)) {
+    for (RING_EACH(&u->agent->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (is_waiting(a) && needs_tree(a, digest))
-            flow_decide(ag, a, event, why);
+        if (is_waiting(u, a) && needs_tree(a, digest))
+            flow_decide(u->agent, a, event, why);
     }
 }
 
-static uint64_t first_due(struct agent *ag)
+static uint64_t first_due(struct user *u)
 {
-    const struct tree *t = staging_next_due(&ag->staging);
+    const struct tree *t = staging_next_due(&u->staging);
     uint64_t first = t == NULL ? UINT64_MAX : t->due_at;
     struct ring *at, *after;
 
-    for (RING_EACH(&ag->attempts.all, at, after)) {
+    for (RING_EACH(&u->agent->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (a->restore_due_at > 0 && a->restore_due_at < first)
+        if (a->user == u && a->restore_due_at > 0 && a->restore_due_at < first)
             first = a->restore_due_at;
     }
     return first;
 }
 
-static void wait_for_due(struct agent *ag)
+static void on_timer(uv_timer_t *timer);
+
+static void wait_for_due(struct user *u)
 {
-    uint64_t first = first_due(ag);
-    uint64_t now = uv_now(&ag->loop);
+    uint64_t first = first_due(u);
+    uint64_t now = uv_now(&u->agent->loop);
 
     if (first != UINT64_MAX)
-        uv_timer_start(&ag->staging_timer, flow_on_staging_timer, first > now ? first - now : 0, 0);
+        uv_timer_start(&u->staging_timer, on_timer, first > now ? first - now : 0, 0);
 }
 
-static void restore_due(struct agent *ag)
+static void restore_due(struct user *u)
 {
     struct ring *at, *after;
 
-    for (RING_EACH(&ag->attempts.all, at, after)) {
+    for (RING_EACH(&u->agent->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (a->restore_due_at == 0 || a->restore_due_at > uv_now(&ag->loop))
+        if (a->user != u || a->restore_due_at == 0 || a->restore_due_at > uv_now(&u->agent->loop))
             continue;
         a->restore_due_at = 0;
-        if (is_waiting(a))
-            order_restore(ag, a);
+        if (is_waiting(u, a))
+            order_restore(a);
     }
 }
 
-static bool is_needed(const struct agent *ag, const struct digest *digest)
+static bool is_needed(const struct user *u, const struct digest *digest)
 {
     struct ring *at, *after;
 
-    for (RING_EACH(&ag->attempts.all, at, after)) {
+    for (RING_EACH(&u->agent->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (is_waiting(a) && needs_tree(a, digest))
+        if (is_waiting(u, a) && needs_tree(a, digest))
             return true;
     }
     return false;
 }
 
-void flow_on_staging_timer(uv_timer_t *timer)
+static void on_timer(uv_timer_t *timer)
 {
-    struct agent *ag = timer->data;
+    struct user *u = timer->data;
     struct tree *t;
 
-    while ((t = staging_next_due(&ag->staging)) != NULL && t->due_at <= uv_now(&ag->loop)) {
-        if (!is_needed(ag, &t->digest)) {
+    while ((t = staging_next_due(&u->staging)) != NULL && t->due_at <= uv_now(&u->agent->loop)) {
+        if (!is_needed(u, &t->digest)) {
             t->state = TREE_UNKNOWN;
             continue;
         }
         t->state = TREE_ASKED;
-        order_tree(ag, t);
+        order_tree(u, t);
     }
-    restore_due(ag);
-    wait_for_due(ag);
+    restore_due(u);
+    wait_for_due(u);
 }
 
-static void take_staged(struct agent *ag, const struct note_staged *note)
+/* One that was not asked for cannot have been brought. */
+static void take_staged(struct user *u, const struct note_staged *note)
 {
-    struct tree *t = staging_find(&ag->staging, &note->digest);
+    struct tree *t = staging_find(&u->staging, &note->digest);
+
+    if (t->state != TREE_ASKED)
+        return;
 
     if (note->error == NULL) {
         t->state = TREE_THERE;
         t->delay_ms = 0;
-        go_on(ag);
+        go_on(u);
         return;
     }
     log_event(LOG_WARN, "stage", "project", "%s", t->project, "why", "%s", note->error, NULL);
-    tree_ask_later(t, uv_now(&ag->loop));
+    tree_ask_later(t, uv_now(&u->agent->loop));
     if (!note->retry)
-        end_all(ag, &note->digest, EV_LOSE, note->error);
+        end_all(u, &note->digest, EV_LOSE, note->error);
     else if (t->delay_ms > FLOW_PATIENCE_MS && t->delay_ms / 2 <= FLOW_PATIENCE_MS)
-        end_all(ag, &note->digest, EV_RECALL, note->error);
-    wait_for_due(ag);
+        end_all(u, &note->digest, EV_RECALL, note->error);
+    wait_for_due(u);
 }
 
 /* One that was settled meanwhile has nobody else who removes it. */
-static void take_restored(struct agent *ag, const struct note_restored *note)
+static void take_restored(struct user *u, const struct note_restored *note)
 {
+    struct agent *ag = u->agent;
     struct attempt *a = attempts_find(&ag->attempts, &note->token);
 
     if (a == NULL) {
-        flow_add_leftover(ag, &note->token);
-        flow_discard_leftovers(ag);
+        flow_add_leftover(u, &note->token);
+        flow_discard_leftovers(u);
     }
-    if (a == NULL || !is_waiting(a) || a->is_restored)
+    if (a == NULL || !is_waiting(u, a) || a->is_restored)
         return;
     if (note->error == NULL) {
         a->is_restored = true;
@@ -283,14 +284,15 @@ static void take_restored(struct agent *ag, const struct note_restored *note)
     a->restore_due_at = uv_now(&ag->loop) + a->restore_delay_ms;
     if (a->restore_delay_ms > FLOW_PATIENCE_MS)
         flow_recall(ag, a, note->error);
-    wait_for_due(ag);
+    wait_for_due(u);
 }
 
-static void take_found(struct agent *ag, const struct note_found *note)
+static void take_found(struct user *u, const struct note_found *note)
 {
+    struct agent *ag = u->agent;
     struct attempt *a = attempts_find(&ag->attempts, &note->token);
 
-    if (a == NULL || !is_waiting(a) || a->is_looked_at)
+    if (a == NULL || !is_waiting(u, a) || a->is_looked_at)
         return;
     a->is_looked_at = true;
     if (note->found)
@@ -322,19 +324,19 @@ static void on_note(void *context, const struct envelope *m, struct arena *a, st
 
 static void on_up(void *context)
 {
-    struct agent *ag = context;
+    struct user *u = context;
     struct ring *at, *after;
 
-    for (size_t i = 0; i < ag->staging.n; i++)
-        if (ag->staging.trees[i].state == TREE_ASKED)
-            order_tree(ag, &ag->staging.trees[i]);
-    for (RING_EACH(&ag->attempts.all, at, after)) {
+    for (size_t i = 0; i < u->staging.n; i++)
+        if (u->staging.trees[i].state == TREE_ASKED)
+            order_tree(u, &u->staging.trees[i]);
+    for (RING_EACH(&u->agent->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (is_waiting(a) && !a->is_looked_at)
-            order_look(ag, a);
-        if (is_waiting(a) && !a->is_restored)
-            order_restore(ag, a);
+        if (is_waiting(u, a) && !a->is_looked_at)
+            order_look(a);
+        if (is_waiting(u, a) && !a->is_restored)
+            order_restore(a);
     }
 }
 

@@ -99,9 +99,11 @@ static void on_too_late(uv_timer_t *timer)
 
 static int start_child(struct gpuwatch *w, int stdout_fd, struct err *e)
 {
-    struct child child = {
-        .args = { CHILD_GPUS }, .stdout_fd = stdout_fd, .channel_fd = -1, .lock_fd = -1
-    };
+    struct child child = { .args = { CHILD_GPUS },
+                           .stdout_fd = stdout_fd,
+                           .channel_fd = -1,
+                           .lock_fd = -1,
+                           .listen_fd = -1 };
 
     return child_start(&child, &w->pid, e);
 }

@@ -141,8 +141,11 @@ static int lock_scratch(struct agent *ag, struct err *e)
 {
     char *name = mem_printf("%s.lock", ag->server_id);
     struct err why = { 0 };
-    int rc = lock_patiently(ag->scratch.fd, name, &ag->scratch_lock_fd, &why);
+    int dir_fd = io_open_dir(ag->folders.scratch, &why);
+    int rc = dir_fd < 0 ? -1 : lock_patiently(dir_fd, name, &ag->scratch_lock_fd, &why);
 
+    if (dir_fd >= 0)
+        close(dir_fd);
     free(name);
     if (rc == 0)
         return 0;
@@ -151,7 +154,7 @@ static int lock_scratch(struct agent *ag, struct err *e)
                        "another ludwig-worker works for server %s on the scratch folder %s, with "
                        "another state folder than %s: stop one of them, or give it a scratch of "
                        "its own",
-                       ag->server_id, ag->scratch.path, ag->folders.runtime);
+                       ag->server_id, ag->folders.scratch, ag->folders.runtime);
     log_event(LOG_WARN, "scratch-not-locked", "why", "%s", why.text, NULL);
     return 0;
 }
@@ -228,6 +231,37 @@ bool home_has_runner(const struct agent *ag, const char *server_id)
 
 /* ---- registry ---- */
 
+static size_t find_gpu(const struct gpu_list *l, const char *id)
+{
+    size_t i = 0;
+
+    while (i < l->n && strcmp(l->gpus[i].id, id) != 0)
+        i++;
+    return i;
+}
+
+/* GPUs that are not here any more are passed over. */
+static void fill_slot(const struct agent *ag, const struct given *g, struct slot_item *slot)
+{
+    const struct number *cpus = g->cpus.items;
+    const struct gpu_entry *gpus = g->gpus.items;
+
+    slots_release(ag->slots, slot);
+    slot->need = (struct slot_need){ g->cpus_milli, g->gpus_milli, g->memory_bytes };
+    slot->cpus = mem_alloc(g->cpus.n * sizeof *slot->cpus);
+    for (size_t i = 0; i < g->cpus.n; i++)
+        slot->cpus[slot->n_cpus++] = (unsigned)cpus[i].number;
+    slot->gpus = mem_alloc(g->gpus.n * sizeof *slot->gpus);
+    for (size_t i = 0; i < g->gpus.n; i++) {
+        size_t gpu = find_gpu(&ag->gpus, gpus[i].id);
+
+        if (gpu < ag->gpus.n)
+            slot->gpus[slot->n_gpus++] = (unsigned)gpu;
+    }
+    if (g->in_slurm && g->gpus.n == 0) /* all that Slurm gave, see flow.c */
+        slots_list_gpus(ag->slots, slot);
+}
+
 struct opening {
     struct agent *ag;
     bool is_stale;
@@ -240,28 +274,49 @@ static void on_boot(void *context, const char *boot_id)
     o->is_stale = strcmp(boot_id, o->ag->node.boot_id) != 0;
 }
 
-static void on_assigned(void *context, struct arena *arena, const struct order *order)
+static void on_assigned(void *context, struct arena *arena, const struct order *order,
+                        bool is_stale)
 {
     struct opening *o = context;
-    struct attempt *a = attempts_add(&o->ag->attempts, arena, order);
+    struct user *u = user_of(o->ag, order->work.user);
+    struct attempt *a = attempts_add(&o->ag->attempts, arena, order, u);
 
     if (a != NULL)
-        a->is_stale = o->is_stale;
+        a->is_stale = is_stale || o->is_stale;
+}
+
+static void on_given(void *context, const struct given *g)
+{
+    struct opening *o = context;
+    struct attempts *all = &o->ag->attempts;
+    struct batch *b = g->is_shared ? attempts_batch(all, &g->process, user_of(o->ag, g->user))
+                                   : attempts_find_process(all, &g->process);
+
+    if (b == NULL || b->slot.is_running)
+        return;
+    fill_slot(o->ag, g, &b->slot);
+    b->is_given = true;
+}
+
+static void forget_process(struct agent *ag, struct batch *b)
+{
+    slots_release(ag->slots, &b->slot);
+    b->is_given = false;
+    if (batch_is_over(b))
+        batch_destroy(b);
 }
 
 static void on_gone(void *context, const struct token *token)
 {
     struct opening *o = context;
     struct attempt *a = attempts_find(&o->ag->attempts, token);
+    struct batch *b = attempts_find_batch(&o->ag->attempts, token);
 
     if (a != NULL)
         attempts_remove(&o->ag->attempts, a);
+    if (b != NULL)
+        forget_process(o->ag, b);
 }
-
-struct iteration {
-    struct agent *ag;
-    struct ring *at;
-};
 
 /* What is settled, or was told without having started, is not in the registry any more. */
 static bool is_registered(const struct attempt *a)
@@ -269,67 +324,122 @@ static bool is_registered(const struct attempt *a)
     return a->phase != PHASE_DISCARDING && (a->phase != PHASE_OUTCOME || a->may_be_on_scratch);
 }
 
-static const struct order *next_order(void *context)
+static int add_given(struct agent *ag, const struct batch *b, struct registry *r, struct err *e)
 {
-    struct iteration *in = context;
+    struct arena *arena = arena_create();
+    struct given g;
+    int rc;
 
-    while (in->at != &in->ag->attempts.all) {
-        const struct attempt *a = RING_ITEM(in->at, struct attempt, ring);
+    flow_describe(ag, b, arena, &g);
+    rc = registry_given(r, &g, e);
+    arena_destroy(arena);
+    return rc;
+}
 
-        in->at = in->at->next;
-        if (is_registered(a))
-            return &a->order;
+static bool is_single_given(const struct attempt *a)
+{
+    return a->batch != NULL && !a->batch->is_shared && a->batch->is_given;
+}
+
+static int add_all(void *context, struct registry *r, struct err *e)
+{
+    struct agent *ag = context;
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->attempts.all, at, after)) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (is_registered(a) && (registry_assigned(r, &a->order, a->is_stale, e) < 0 ||
+                                 (is_single_given(a) && add_given(ag, a->batch, r, e) < 0)))
+            return -1;
     }
-    return NULL;
+    for (RING_EACH(&ag->attempts.batches, at, after)) {
+        const struct batch *b = RING_ITEM(at, struct batch, ring);
+
+        if (b->is_given && add_given(ag, b, r, e) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 int home_compact(struct agent *ag, struct err *e)
 {
-    struct iteration in = { ag, ag->attempts.all.next };
-
-    return registry_rewrite(ag->registry, ag->node.boot_id, next_order, &in, e);
+    return registry_rewrite(ag->registry, ag->node.boot_id, add_all, ag, e);
 }
 
 static int open_registry(struct agent *ag, struct err *e)
 {
-    static const struct registry_events events = { on_boot, on_assigned, on_gone };
+    static const struct registry_events events = { on_boot, on_assigned, on_given, on_gone };
     char *path = mem_printf("%s/%s/registry", ag->folders.runtime, ag->server_id);
     struct opening o = { ag, false };
-    struct ring *at, *after;
 
     ag->registry = registry_open(path, &events, &o, e);
     free(path);
-    if (ag->registry == NULL)
-        return -1;
-    if (o.is_stale)
-        for (RING_EACH(&ag->attempts.all, at, after))
-            adopt_spoil(ag, RING_ITEM(at, struct attempt, ring));
-    return home_compact(ag, e);
+    return ag->registry == NULL ? -1 : home_compact(ag, e);
+}
+
+/* ---- another server's ---- */
+
+struct finding {
+    const struct agent *ag;
+    const struct token *process;
+    struct slot_item *slot;
+    bool is_found;
+};
+
+static void pass_boot(void *context, const char *boot_id)
+{
+    (void)context, (void)boot_id;
+}
+
+static void pass_assigned(void *context, struct arena *arena, const struct order *order,
+                          bool is_stale)
+{
+    (void)context, (void)order, (void)is_stale;
+    arena_destroy(arena);
+}
+
+static void look_at_given(void *context, const struct given *g)
+{
+    struct finding *f = context;
+
+    if (!token_equal(&g->process, f->process))
+        return;
+    fill_slot(f->ag, g, f->slot);
+    f->is_found = true;
+}
+
+static void look_at_gone(void *context, const struct token *token)
+{
+    struct finding *f = context;
+
+    f->is_found &= !token_equal(token, f->process);
+}
+
+bool home_find_given(const struct agent *ag, const char *server_id, const struct token *process,
+                     struct slot_item *slot)
+{
+    static const struct registry_events events = { pass_boot, pass_assigned, look_at_given,
+                                                   look_at_gone };
+    char *path = mem_printf("%s/%s/registry", ag->folders.runtime, server_id);
+    struct finding f = { ag, process, slot, false };
+
+    registry_scan(path, &events, &f, NULL);
+    free(path);
+    return f.is_found;
 }
 
 /* ---- all of it ---- */
 
-static void init_service(struct agent *ag, struct service *s, const char *name, const char *mode,
-                         const struct service_events *events)
-{
-    s->name = name;
-    s->mode = mode;
-    s->scratch = ag->folders.scratch;
-    s->dir_fd = ag->home_fd;
-    s->events = *events;
-    s->context = ag;
-}
-
 int home_settle(struct agent *ag, const char *server_id, struct err *e)
 {
     ag->server_id = mem_strdup(server_id);
-    if (open_home(ag, e) < 0 || lock_home(ag, e) < 0 || lock_scratch(ag, e) < 0 ||
-        open_registry(ag, e) < 0 || home_remember_server(ag, e) < 0)
+    if (open_home(ag, e) < 0 || lock_home(ag, e) < 0 || lock_scratch(ag, e) < 0)
         return -1;
-    init_service(ag, &ag->stager, "stager", CHILD_STAGER, &flow_stager_events);
-    init_service(ag, &ag->publisher, "publisher", CHILD_PUBLISHER, &flow_publisher_events);
-    runners_init(&ag->runners, &ag->loop, ag->home_fd, ag->folders.scratch, &adopt_runner_events,
-                 ag);
+    user_create_self(ag, ag->folders.scratch);
+    if (open_registry(ag, e) < 0 || home_remember_server(ag, e) < 0)
+        return -1;
+    runners_init(&ag->runners, &ag->loop, ag->home_fd, &adopt_runner_events, ag);
     adopt_begin(ag);
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "worker/agent.h"
 #include "worker/children.h"
+#include "worker/clerk.h"
 #include "worker/publisher.h"
 #include "worker/runner.h"
 #include "worker/stager.h"
@@ -34,9 +35,10 @@ static const struct part {
     int n_args;
     int (*run)(int argc, char **argv);
 } parts[] = {
-    { CHILD_RUNNER, "ludwig-runner", 2, runner_main },
+    { CHILD_RUNNER, "ludwig-runner", 1, runner_main },
     { CHILD_STAGER, "ludwig-stager", 1, stager_main },
     { CHILD_PUBLISHER, "ludwig-publish", 1, publisher_main },
+    { CHILD_CLERK, "ludwig-clerk", 1, clerk_main },
     { CHILD_GPUS, "ludwig-gpus", 0, gpus_main },
 };
 

@@ -3,26 +3,25 @@
 
 #include "worker/orders.h"
 
-enum { PATH_MAX_BYTES = 4096, CPUS_MAX = 4096, GPUS_MAX = 1024, GPU_ID_MAX_BYTES = 200 };
+enum { PATH_MAX_BYTES = 4096, GPU_ID_MAX_BYTES = 200 };
 
 static const struct field number_fields[] = {
     FIELD(struct number, number, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
 };
-static const struct schema number_schema = SCHEMA(struct number, "number", number_fields);
+const struct schema number_schema = SCHEMA(struct number, "number", number_fields);
 
 static const struct field gpu_entry_fields[] = {
     FIELD(struct gpu_entry, id, FIELD_STR, FIELD_REQUIRED, GPU_ID_MAX_BYTES),
 };
-static const struct schema gpu_entry_schema =
-    SCHEMA(struct gpu_entry, "gpu_entry", gpu_entry_fields);
+const struct schema gpu_entry_schema = SCHEMA(struct gpu_entry, "gpu_entry", gpu_entry_fields);
 
 static const struct field order_fields[] = {
     FIELD_OF(struct order, assignment, FIELD_STRUCT, FIELD_REQUIRED, 0, &assignment_schema),
     FIELD_OF(struct order, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &sweep_work_schema),
     FIELD(struct order, server_id, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
-    FIELD_OF(struct order, cpus, FIELD_LIST, 0, CPUS_MAX, &number_schema),
-    FIELD_OF(struct order, gpus, FIELD_LIST, 0, GPUS_MAX, &gpu_entry_schema),
+    FIELD_OF(struct order, cpus, FIELD_LIST, 0, ORDER_CPUS_MAX, &number_schema),
+    FIELD_OF(struct order, gpus, FIELD_LIST, 0, ORDER_GPUS_MAX, &gpu_entry_schema),
     FIELD(struct order, in_slurm, FIELD_BOOL, 0, 0),
 };
 const struct schema order_schema = SCHEMA(struct order, "order", order_fields);
@@ -66,6 +65,7 @@ static const struct field started_fields[] = {
 
 static const struct field ended_fields[] = {
     FIELD(struct note_ended, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_ended, trouble, FIELD_STR, 0, REASON_MAX_BYTES),
 };
 
 static const struct field stage_fields[] = {
@@ -136,6 +136,59 @@ static const struct field discard_fields[] = {
 
 static const struct field discarded_fields[] = {
     FIELD(struct note_discarded, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const char *const place_names[PLACE_COUNT] = { "nowhere", "run", "ended", "published" };
+
+static const struct field settle_fields[] = {
+    FIELD(struct order_settle, process, FIELD_TOKEN, 0, 0),
+    FIELD_OF(struct order_settle, tokens, FIELD_LIST, 0, HAND_MAX, &token_entry_schema),
+    FIELD(struct order_settle, is_stale, FIELD_BOOL, 0, 0),
+    FIELD(struct order_settle, only_look, FIELD_BOOL, 0, 0),
+};
+
+static const struct field settled_fields[] = {
+    FIELD(struct note_settled, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_NAMED(struct note_settled, place, FIELD_REQUIRED, place_names, PLACE_COUNT),
+    FIELD(struct note_settled, has_begun, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct note_settled, reports, FIELD_LIST, 0, 1, &report_schema),
+};
+
+static const struct field reap_fields[] = {
+    FIELD(struct order_reap, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field reaped_fields[] = {
+    FIELD(struct note_reaped, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_reaped, left, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field finish_fields[] = {
+    FIELD(struct order_finish, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_NAMED(struct order_finish, event, FIELD_REQUIRED, attempt_event_names,
+                ATTEMPT_EVENT_COUNT),
+    FIELD(struct order_finish, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct order_finish, started_at, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field finished_fields[] = {
+    FIELD(struct note_finished, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_finished, has_ended, FIELD_BOOL, 0, 0),
+};
+
+static const struct field survey_fields[] = {
+    FIELD(struct order_survey, all, FIELD_BOOL, 0, 0),
+};
+
+static const struct field remains_fields[] = {
+    FIELD(struct note_remains, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_NAMED(struct note_remains, place, FIELD_REQUIRED, place_names, PLACE_COUNT),
+    FIELD(struct note_remains, server_id, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct note_remains, is_old, FIELD_BOOL, 0, 0),
+};
+
+static const struct field surveyed_fields[] = {
+    FIELD(struct note_surveyed, all, FIELD_BOOL, 0, 0),
 };
 
 /* ORDER_RUN is of struct order_run, NOTE_HELLO of struct note_hello, ... */

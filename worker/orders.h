@@ -10,6 +10,8 @@
  *                                      ──staged, restored, found──▶ agent
  *   agent ──watch, publish, withdraw, discard──▶ publisher
  *                                      ──published, withdrawn, discarded──▶ agent
+ *   agent ──settle, reap, finish, survey──▶ clerk
+ *                                      ──settled, reaped, finished, remains, surveyed──▶ agent
  *
  * A child ends when its connection to the agent ends; a runner first lets its job finish.
  */
@@ -37,7 +39,16 @@
     X(ORDER_WITHDRAW, withdraw, 1)  \
     X(NOTE_WITHDRAWN, withdrawn, 2) \
     X(ORDER_DISCARD, discard, 1)    \
-    X(NOTE_DISCARDED, discarded, 2)
+    X(NOTE_DISCARDED, discarded, 2) \
+    X(ORDER_SETTLE, settle, 1)      \
+    X(NOTE_SETTLED, settled, 2)     \
+    X(ORDER_REAP, reap, 1)          \
+    X(NOTE_REAPED, reaped, 2)       \
+    X(ORDER_FINISH, finish, 1)      \
+    X(NOTE_FINISHED, finished, 2)   \
+    X(ORDER_SURVEY, survey, 1)      \
+    X(NOTE_REMAINS, remains, 2)     \
+    X(NOTE_SURVEYED, surveyed, 2)
 
 enum order_type {
 #define X(constant, name, direction) constant,
@@ -108,6 +119,7 @@ struct note_started {
  * its process has ended. */
 struct note_ended {
     struct token token;
+    const char *trouble; /* it could not be started, and that is this machine's fault: why */
 };
 
 /* Bring packs/<digest> of this project into the cache. */
@@ -189,6 +201,65 @@ struct note_discarded {
     struct token token;
 };
 
+/* Where an attempt lies on scratch. */
+enum place { PLACE_NOWHERE, PLACE_RUN, PLACE_ENDED, PLACE_PUBLISHED, PLACE_COUNT };
+
+/* No runner has these: what became of them?  Of those in run/ the ones with an outcome are moved
+ * to ended/ first. */
+struct order_settle {
+    struct token process; /* of a batch; zero: of none */
+    struct list tokens;   /* struct token_entry: its attempts */
+    bool is_stale;        /* of a time before the machine was restarted: nothing may have ended */
+    bool only_look;       /* a runner may have them after all: nothing is moved */
+};
+
+/* One for the process, if there is one, then one for each attempt. */
+struct note_settled {
+    struct token token;
+    int place;           /* enum place */
+    bool has_begun;      /* the process, or one of those asked about, has left something */
+    struct list reports; /* struct report: that of a published one, if it could be read */
+};
+
+/* Kill every process of this attempt or batch. */
+struct order_reap {
+    struct token token;
+};
+
+struct note_reaped {
+    struct token token;
+    int64_t left; /* killed, but perhaps not gone yet: ask again */
+};
+
+/* End it as its runner would have, if it left a checkpoint. */
+struct order_finish {
+    struct token token;
+    int event; /* enum attempt_event */
+    const char *reason;
+    int64_t started_at;
+};
+
+struct note_finished {
+    struct token token;
+    bool has_ended; /* it lies in ended/ */
+};
+
+/* List all that lies on scratch and belongs to an attempt. */
+struct order_survey {
+    bool all; /* always true */
+};
+
+struct note_remains {
+    struct token token;
+    int place;             /* NOWHERE: only a log or a checkpoint */
+    const char *server_id; /* NULL: it does not say */
+    bool is_old;           /* long untouched: whatever does not say is nobody's by now */
+};
+
+struct note_surveyed {
+    bool all;
+};
+
 /* The file "outcome" in ended/<token>/, written by the runner. */
 struct outcome {
     int event;          /* EV_DONE (exit 0), EV_FAIL, EV_CANCEL, EV_LOSE */
@@ -202,7 +273,8 @@ struct outcome {
     int64_t cpu_ms;
 };
 
-extern const struct schema order_schema, outcome_schema;
+extern const struct schema order_schema, outcome_schema, number_schema, gpu_entry_schema;
+enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024 };
 
 /* File names on scratch, said once.  <scratch>/{run,ended,published}/<token>/... */
 #define SCRATCH_RUN         "run"

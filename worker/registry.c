@@ -18,13 +18,14 @@ enum {
     WASTEFUL_BYTES = 4 * 1024 * 1024
 };
 
-enum record { RECORD_BOOT, RECORD_ASSIGNED, RECORD_GONE, RECORD_COUNT };
+enum record { RECORD_BOOT, RECORD_ASSIGNED, RECORD_GONE, RECORD_GIVEN, RECORD_COUNT };
 
 struct boot {
     const char *id;
 };
 struct assigned {
     struct order order;
+    bool is_stale;
 };
 struct gone {
     struct list tokens; /* struct token_entry */
@@ -35,18 +36,32 @@ static const struct field boot_fields[] = {
 };
 static const struct field assigned_fields[] = {
     FIELD_OF(struct assigned, order, FIELD_STRUCT, FIELD_REQUIRED, 0, &order_schema),
+    FIELD(struct assigned, is_stale, FIELD_BOOL, 0, 0),
+};
+static const struct field given_fields[] = {
+    FIELD(struct given, process, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct given, is_shared, FIELD_BOOL, 0, 0),
+    FIELD(struct given, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct given, cpus_milli, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct given, gpus_milli, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct given, memory_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD_OF(struct given, cpus, FIELD_LIST, 0, ORDER_CPUS_MAX, &number_schema),
+    FIELD_OF(struct given, gpus, FIELD_LIST, 0, ORDER_GPUS_MAX, &gpu_entry_schema),
+    FIELD(struct given, in_slurm, FIELD_BOOL, 0, 0),
 };
 static const struct field gone_fields[] = {
     FIELD_OF(struct gone, tokens, FIELD_LIST, FIELD_REQUIRED, GONE_MAX, &token_entry_schema),
 };
 static const struct schema boot_schema = SCHEMA(struct boot, "boot", boot_fields);
 static const struct schema assigned_schema = SCHEMA(struct assigned, "assigned", assigned_fields);
+static const struct schema given_schema = SCHEMA(struct given, "given", given_fields);
 static const struct schema gone_schema = SCHEMA(struct gone, "gone", gone_fields);
 
 static const struct message messages[RECORD_COUNT] = {
     [RECORD_BOOT] = { "boot", &boot_schema, 0, -1 },
     [RECORD_ASSIGNED] = { "assigned", &assigned_schema, 0, -1 },
     [RECORD_GONE] = { "gone", &gone_schema, 0, -1 },
+    [RECORD_GIVEN] = { "given", &given_schema, 0, -1 },
 };
 static const struct protocol records = { messages, RECORD_COUNT };
 
@@ -64,14 +79,19 @@ static int add_record(struct registry *r, enum record type, const void *body, st
     return message_add(&r->added, &records, (int)type, 1, 0, NULL, body, e);
 }
 
-int registry_assigned(struct registry *r, const struct order *order, struct err *e)
+int registry_assigned(struct registry *r, const struct order *order, bool is_stale, struct err *e)
 {
-    struct assigned body = { *order };
+    struct assigned body = { *order, is_stale };
 
     if (add_record(r, RECORD_ASSIGNED, &body, e) < 0)
         return -1;
     r->n_added_assigned++;
     return 0;
+}
+
+int registry_given(struct registry *r, const struct given *g, struct err *e)
+{
+    return add_record(r, RECORD_GIVEN, g, e);
 }
 
 int registry_gone(struct registry *r, const struct token *tokens, size_t n, struct err *e)
@@ -122,9 +142,9 @@ bool registry_is_wasteful(const struct registry *r)
 /* ---- reading ---- */
 
 struct reading {
-    struct registry *registry;
     const struct registry_events *events;
     void *context;
+    size_t n_assigned, n_gone;
 };
 
 static int read_assigned(struct reading *in, const struct envelope *m, struct arena *a,
@@ -134,8 +154,8 @@ static int read_assigned(struct reading *in, const struct envelope *m, struct ar
 
     if (message_body(&records, m, a, &body, e) < 0)
         return -1;
-    in->registry->n_assigned++;
-    in->events->assigned(in->context, a, &body.order);
+    in->n_assigned++;
+    in->events->assigned(in->context, a, &body.order, body.is_stale);
     return 1;
 }
 
@@ -149,7 +169,17 @@ static int read_gone(struct reading *in, const struct envelope *m, struct arena 
     entries = body.tokens.items;
     for (size_t i = 0; i < body.tokens.n; i++)
         in->events->gone(in->context, &entries[i].token);
-    in->registry->n_gone += body.tokens.n;
+    in->n_gone += body.tokens.n;
+    return 0;
+}
+
+static int read_given(struct reading *in, const struct envelope *m, struct arena *a, struct err *e)
+{
+    struct given body;
+
+    if (message_body(&records, m, a, &body, e) < 0)
+        return -1;
+    in->events->given(in->context, &body);
     return 0;
 }
 
@@ -174,6 +204,7 @@ static int read_record(struct reading *in, struct bytes frame, struct arena *a, 
     case RECORD_BOOT: return read_boot(in, &m, a, e);
     case RECORD_ASSIGNED: return read_assigned(in, &m, a, e);
     case RECORD_GONE: return read_gone(in, &m, a, e);
+    case RECORD_GIVEN: return read_given(in, &m, a, e);
     case RECORD_COUNT: break;
     }
     return -1;
@@ -202,17 +233,31 @@ static size_t read_records(struct reading *in, const struct buf *text)
     return good;
 }
 
-static int read_all(struct reading *in, struct err *e)
+static int read_all(struct registry *r, struct reading *in, struct err *e)
 {
-    struct registry *r = in->registry;
     struct buf text = { 0 };
     int rc = io_read_file(r->path, FILE_MAX_BYTES, &text, e);
 
     if (rc == 0) {
         r->size = (off_t)read_records(in, &text);
+        r->n_assigned = in->n_assigned;
+        r->n_gone = in->n_gone;
         if ((size_t)r->size < text.n && ftruncate(r->fd, r->size) < 0)
             rc = err_sys(e, "truncate %s", r->path);
     }
+    buf_free(&text);
+    return rc;
+}
+
+int registry_scan(const char *path, const struct registry_events *events, void *context,
+                  struct err *e)
+{
+    struct reading in = { .events = events, .context = context };
+    struct buf text = { 0 };
+    int rc = io_read_file(path, FILE_MAX_BYTES, &text, e);
+
+    if (rc == 0)
+        (void)read_records(&in, &text);
     buf_free(&text);
     return rc;
 }
@@ -221,13 +266,13 @@ struct registry *registry_open(const char *path, const struct registry_events *e
                                void *context, struct err *e)
 {
     struct registry *r = mem_alloc(sizeof *r);
-    struct reading in = { r, events, context };
+    struct reading in = { .events = events, .context = context };
 
     r->path = mem_strdup(path);
     r->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (r->fd < 0)
         err_sys(e, "open %s", path);
-    if (r->fd < 0 || read_all(&in, e) < 0) {
+    if (r->fd < 0 || read_all(r, &in, e) < 0) {
         registry_close(r);
         return NULL;
     }
@@ -247,16 +292,11 @@ void registry_close(struct registry *r)
 
 /* ---- writing anew ---- */
 
-static int add_all(struct registry *r, const char *boot_id, const struct order *(*next)(void *),
-                   void *context, struct err *e)
+static int add_boot(struct registry *r, const char *boot_id, struct err *e)
 {
     struct boot boot = { boot_id };
-    const struct order *order;
-    int rc = add_record(r, RECORD_BOOT, &boot, e);
 
-    while (rc == 0 && (order = next(context)) != NULL)
-        rc = registry_assigned(r, order, e);
-    return rc;
+    return add_record(r, RECORD_BOOT, &boot, e);
 }
 
 /* The new file takes the old one's place only when it is whole. */
@@ -285,13 +325,16 @@ static int replace(struct registry *r, struct err *e)
 }
 
 int registry_rewrite(struct registry *r, const char *boot_id,
-                     const struct order *(*next)(void *context), void *context, struct err *e)
+                     int (*add)(void *context, struct registry *r, struct err *e), void *context,
+                     struct err *e)
 {
     int rc;
 
     if (registry_flush(r, e) < 0)
         return -1;
-    rc = add_all(r, boot_id, next, context, e);
+    rc = add_boot(r, boot_id, e);
+    if (rc == 0)
+        rc = add(context, r, e);
     if (rc == 0)
         rc = replace(r, e);
     if (rc == 0) {

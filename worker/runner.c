@@ -24,7 +24,6 @@
 #include "worker/mates.h"
 #include "worker/tree.h"
 
-#define SOCKET_NAME "sock"
 /* An outcome that could not be written (scratch is full) is tried again after this. */
 #define SAVE_PAUSE_MS 1000
 /* What a dead agent sent lies in the socket already; this long for one that is just dying. */
@@ -38,8 +37,6 @@ struct runner {
     struct jobenv_user user;
     struct wire wire; /* to the agent; fd -1: there is none */
     bool is_deaf;     /* it cannot be told anything any more, but may have said something */
-    int folder_fd;
-    int listen_fd;
     int signal_fd;
     int null_fd;
     struct oom oom;
@@ -88,9 +85,15 @@ static void tell_hello(struct runner *r)
 
 /* ---- the job ---- */
 
+/* Starting it elsewhere may help: this machine is at fault. */
+static const char *trouble_of(const struct outcome *x)
+{
+    return x->event == EV_LOSE && x->started_at == 0 ? x->reason == NULL ? "" : x->reason : NULL;
+}
+
 static void save_job(struct runner *r)
 {
-    struct note_ended ended = { .token = r->job.token };
+    struct note_ended ended = { .token = r->job.token, .trouble = trouble_of(&r->job.outcome) };
     struct err e = { 0 };
 
     if (job_save(&r->job, &r->scratch, &e) == 0) {
@@ -141,7 +144,7 @@ static void save_mates(struct runner *r)
     struct mate *mate;
 
     while ((mate = mates_due(&r->mates)) != NULL) {
-        struct note_ended ended = { .token = mate->token };
+        struct note_ended ended = { .token = mate->token, .trouble = trouble_of(&mate->outcome) };
 
         if (mates_save(&r->mates, mate, &e) == 0) {
             tell(r, NOTE_ENDED, &ended);
@@ -285,7 +288,7 @@ static void drain_agent(struct runner *r)
 /* Returns whether a new agent came. */
 static bool take_agent(struct runner *r)
 {
-    int fd = accept4(r->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    int fd = accept4(CHILD_LISTEN_FD, NULL, NULL, SOCK_CLOEXEC);
 
     if (fd < 0)
         return false;
@@ -297,28 +300,6 @@ static bool take_agent(struct runner *r)
     wire_init(&r->wire, fd, &orders);
     tell_hello(r);
     return true;
-}
-
-/* A relative name, so that the folder's path may be longer than a socket's may be. */
-static int listen_at(int folder_fd, struct err *e)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0)
-        return err_sys(e, "socket");
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder_fd,
-             SOCKET_NAME);
-    if (unlinkat(folder_fd, SOCKET_NAME, 0) < 0 && errno != ENOENT)
-        err_sys(e, "remove %s", SOCKET_NAME);
-    else if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0)
-        err_sys(e, "bind %s", SOCKET_NAME);
-    else if (listen(fd, 4) < 0)
-        err_sys(e, "listen");
-    else
-        return fd;
-    close(fd);
-    return -1;
 }
 
 /* ---- the loop ---- */
@@ -344,7 +325,7 @@ static void turn(struct runner *r, struct err *e)
 {
     struct pollfd p[4] = { { r->signal_fd, POLLIN, 0 },
                            { r->wire.fd, POLLIN, 0 },
-                           { r->listen_fd, POLLIN, 0 },
+                           { CHILD_LISTEN_FD, POLLIN, 0 },
                            { mates_fd(&r->mates), POLLIN, 0 } };
     int n = poll(p, 4, wait_ms(r));
 
@@ -389,7 +370,7 @@ static int open_null(struct err *e)
     return fd < 0 ? err_sys(e, "open /dev/null") : fd;
 }
 
-static int set_up(struct runner *r, const char *folder, const char *scratch, struct err *e)
+static int set_up(struct runner *r, const char *scratch, struct err *e)
 {
     umask(027); /* the jobs' as well */
     if (child_begin(e) < 0 || tree_become_reaper(e) < 0)
@@ -401,16 +382,13 @@ static int set_up(struct runner *r, const char *folder, const char *scratch, str
     r->user_arena = arena_create();
     jobenv_find_user(scratch, r->user_arena, &r->user);
     oom_open(&r->oom, "");
-    r->folder_fd = io_open_dir(folder, e);
-    if (r->folder_fd < 0 || (r->listen_fd = listen_at(r->folder_fd, e)) < 0 ||
-        (r->signal_fd = open_signals(e)) < 0 || (r->null_fd = open_null(e)) < 0)
-        return -1;
-    return 0;
+    r->signal_fd = open_signals(e);
+    r->null_fd = r->signal_fd < 0 ? -1 : open_null(e);
+    return r->null_fd < 0 ? -1 : 0;
 }
 
 static void tear_down(struct runner *r)
 {
-    (void)unlinkat(r->folder_fd, SOCKET_NAME, 0);
     spares_free(&r->spares);
     oom_close(&r->oom);
     wire_close(&r->wire);
@@ -424,11 +402,11 @@ int runner_main(int argc, char **argv)
     struct runner r = { .job = { .deadline_ms = -1 } };
     struct err e = { 0 };
 
-    if (argc != 3 || argv[1][0] != '/' || argv[2][0] != '/') {
-        err_set(&e, ERR_USAGE, "--runner FOLDER SCRATCH, both absolute");
+    if (argc != 2 || argv[1][0] != '/') {
+        err_set(&e, ERR_USAGE, "--runner SCRATCH, absolute");
         return child_fail("runner", &e);
     }
-    if (set_up(&r, argv[1], argv[2], &e) < 0)
+    if (set_up(&r, argv[1], &e) < 0)
         return child_fail("runner", &e);
     tell_hello(&r);
     while (e.kind == ERR_NONE && is_wanted(&r))

@@ -17,6 +17,9 @@
 #include "worker/children.h"
 #include "worker/sock.h"
 
+/* In its folder, beside lock and sock. */
+#define USER_FILE "user"
+
 enum { QUEUED_MAX_BYTES = 32 * 1024 * 1024, CHECK_AT_FIRST_MS = 10, CHECK_AT_MOST_MS = 1000 };
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -24,6 +27,7 @@ static void on_timer_closed(uv_handle_t *handle)
     struct runner *r = handle->data;
 
     free(r->name);
+    free(r->user);
     free(r);
 }
 
@@ -150,53 +154,67 @@ static int make_folder(struct runner *r, struct err *e)
     return open_folder(r, e);
 }
 
-static char *folder_path(const struct runner *r, struct err *e)
+/* So that a later agent knows whose it is. */
+static int write_user(const struct runner *r, struct err *e)
 {
-    char link[64];
-    char *path;
-
-    snprintf(link, sizeof link, "/proc/self/fd/%d", r->dir_fd);
-    path = realpath(link, NULL);
-    if (path == NULL)
-        err_sys(e, "path of %s", r->name);
-    return path;
+    return r->user == NULL
+               ? 0
+               : io_write_file_at(r->dir_fd, USER_FILE, r->user, strlen(r->user), 0600, e);
 }
 
-static int start_process(struct runner *r, int lock_fd, struct err *e)
+static void read_user(struct runner *r)
 {
-    char *path = folder_path(r, e);
-    struct child child = { .args = { CHILD_RUNNER, path, r->all->scratch },
-                           .stdout_fd = -1,
-                           .lock_fd = lock_fd };
-    int ours, rc = -1;
+    struct buf text = { 0 };
 
-    if (path != NULL && sock_pair(&ours, &child.channel_fd, e) == 0) {
-        rc = child_start(&child, &r->pid, e);
-        close(child.channel_fd);
-        if (rc < 0)
-            close(ours);
-        else
-            rc = connect_chan(r, ours, e);
-    }
-    free(path);
+    if (io_read_file_at(r->dir_fd, USER_FILE, NAME_MAX_BYTES, &text, NULL) == 0)
+        r->user = mem_strdup(buf_text(&text));
+    buf_free(&text);
+}
+
+static int start_process(struct runner *r, const struct owner *owner, int lock_fd, int listen_fd,
+                         struct err *e)
+{
+    struct child child = { .args = { CHILD_RUNNER, owner->scratch },
+                           .stdout_fd = -1,
+                           .lock_fd = lock_fd,
+                           .listen_fd = listen_fd };
+    int ours, rc;
+
+    if (sock_pair(&ours, &child.channel_fd, e) < 0)
+        return -1;
+    rc = child_start(&child, &r->pid, e);
+    close(child.channel_fd);
+    if (rc == 0)
+        return connect_chan(r, ours, e);
+    close(ours);
+    return -1;
+}
+
+/* It is handed its lock and the socket at which later agents find it: the folder stays ours. */
+static int start_in_folder(struct runner *r, const struct owner *owner, struct err *e)
+{
+    int lock_fd = -1, listen_fd = -1;
+    int rc = child_lock(r->dir_fd, "lock", &lock_fd, e);
+
+    if (rc == 0)
+        rc = listen_fd = sock_listen_at(r->dir_fd, "sock", e);
+    if (rc >= 0)
+        rc = start_process(r, owner, lock_fd, listen_fd, e);
+    if (listen_fd >= 0)
+        close(listen_fd);
+    if (lock_fd >= 0)
+        close(lock_fd);
     return rc;
 }
 
-struct runner *runner_start(struct runners *rs, struct err *e)
+struct runner *runner_start(struct runners *rs, const struct owner *owner, struct err *e)
 {
     char *name = mem_printf("runner.%u", rs->next_number++);
     struct runner *r = runner_create(rs, name);
-    int lock_fd = -1, rc;
 
     free(name);
-    rc = make_folder(r, e);
-    if (rc == 0)
-        rc = child_lock(r->dir_fd, "lock", &lock_fd, e);
-    if (rc == 0)
-        rc = start_process(r, lock_fd, e);
-    if (lock_fd >= 0)
-        close(lock_fd);
-    if (rc == 0)
+    r->user = owner->name == NULL ? NULL : mem_strdup(owner->name);
+    if (make_folder(r, e) == 0 && write_user(r, e) == 0 && start_in_folder(r, owner, e) == 0)
         return r;
     remove_folder(r);
     runner_forget(r);
@@ -216,6 +234,8 @@ static void find_runner(struct runners *rs, const char *name)
     rs->n_unknown++;
     if (open_folder(r, &e) < 0)
         log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
+    else
+        read_user(r);
 }
 
 int runners_adopt(struct runners *rs, struct err *e)

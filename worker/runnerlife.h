@@ -12,6 +12,7 @@ struct runner {
     struct ring idle;
     struct runners *all;
     char *name; /* runner.N */
+    char *user; /* whose jobs it runs, as in struct owner */
     int dir_fd;
     pid_t pid;            /* 0: not a child of ours, or reaped */
     struct chan *chan;    /* NULL: being looked for, or leaving */
@@ -28,7 +29,7 @@ struct runner {
 extern const struct chan_events runner_chan_events;
 
 /* Makes folder, lock, process and connection. */
-struct runner *runner_start(struct runners *rs, struct err *e);
+struct runner *runner_start(struct runners *rs, const struct owner *owner, struct err *e);
 /* Lets go of it, whether it lives or not. */
 void runner_forget(struct runner *r);
 /* There is no connection: is it gone, or does it listen again?  Looks until one is certain. */

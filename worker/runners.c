@@ -95,14 +95,14 @@ static void take_hello(struct runner *r, const struct note_hello *hello)
 }
 
 /* One of a batch leaves it busy with the others. */
-static void take_ended(struct runner *r, const struct token *token)
+static void take_ended(struct runner *r, const struct note_ended *note)
 {
-    if (token_equal(&r->process, token)) {
+    if (token_equal(&r->process, &note->token)) {
         if (r->batch != NULL)
             r->batch->runner = NULL;
         set_idle(r);
     }
-    r->all->events.ended(r->all->context, r, token);
+    r->all->events.ended(r->all->context, r, &note->token, note->trouble);
 }
 
 static int take_note(struct runner *r, const struct envelope *m, struct arena *a, struct err *e)
@@ -122,7 +122,7 @@ static int take_note(struct runner *r, const struct envelope *m, struct arena *a
     else if (m->type == NOTE_STARTED)
         r->all->events.started(r->all->context, r, &note.started);
     else
-        take_ended(r, &note.ended.token);
+        take_ended(r, &note.ended);
     return 0;
 }
 
@@ -176,15 +176,24 @@ void runners_reaped(struct runners *rs, pid_t pid)
 
 /* ---- orders ---- */
 
-static struct runner *take_idle(struct runners *rs)
+static struct runner *take_idle(struct runners *rs, const struct owner *owner)
 {
-    struct runner *r;
+    struct ring *at, *after;
 
-    if (ring_is_empty(&rs->idle))
-        return NULL;
-    r = RING_ITEM(rs->idle.next, struct runner, idle);
-    ring_remove(&r->idle);
-    return r;
+    for (RING_EACH(&rs->idle, at, after)) {
+        struct runner *r = RING_ITEM(at, struct runner, idle);
+
+        if (!owner_is(owner, r->user))
+            continue;
+        ring_remove(&r->idle);
+        return r;
+    }
+    return NULL;
+}
+
+const char *runner_user(const struct runner *r)
+{
+    return r->user;
 }
 
 struct batch *runner_batch(const struct runner *r)
@@ -220,12 +229,12 @@ static int64_t send_run(struct runner *r, const struct batch *b, struct err *e)
     return seq;
 }
 
-int runners_run(struct runners *rs, struct batch *b, struct err *e)
+int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, struct err *e)
 {
-    struct runner *r = take_idle(rs);
+    struct runner *r = take_idle(rs, owner);
 
     if (r == NULL)
-        r = runner_start(rs, e);
+        r = runner_start(rs, owner, e);
     if (r == NULL)
         return -1;
     if (send_run(r, b, e) < 0) {
@@ -248,13 +257,12 @@ void runner_stop(struct runner *r, const struct token *token)
 
 /* ---- all of them ---- */
 
-void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd, const char *scratch,
+void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
                   const struct runner_events *events, void *context)
 {
     *rs = (struct runners){ .loop = loop,
                             .events = *events,
                             .context = context,
-                            .scratch = scratch,
                             .dir_fd = dir_fd,
                             .arena = arena_create() };
     ring_init(&rs->all);

@@ -13,6 +13,7 @@
 
 #include "common/chan.h"
 #include "worker/attempts.h"
+#include "worker/children.h"
 
 /* An idle runner is told to leave after this long: its next start takes a millisecond. */
 enum { RUNNER_IDLE_MS = 10 * 1000 };
@@ -26,8 +27,8 @@ struct runner_events {
     void (*adopted)(void *context, struct runner *r, const struct note_hello *hello);
     void (*started)(void *context, struct runner *r, const struct note_started *note);
     /* An attempt, or a batch's process; unless others of the batch go on, it is idle already when
-     * this is called. */
-    void (*ended)(void *context, struct runner *r, const struct token *token);
+     * this is called. trouble: why it could not be started here, or NULL. */
+    void (*ended)(void *context, struct runner *r, const struct token *token, const char *trouble);
     /* Its process is gone: the folders on scratch say all there will ever be. b: what it had,
      * NULL: nothing, or not known. */
     void (*lost)(void *context, struct batch *b);
@@ -37,7 +38,6 @@ struct runners {
     uv_loop_t *loop;
     struct runner_events events;
     void *context;
-    const char *scratch;
     int dir_fd; /* of the runner.N */
     struct ring all;
     struct ring idle; /* used last, first */
@@ -47,8 +47,8 @@ struct runners {
     size_t n_unknown; /* adopted ones that have not said yet what they run */
 };
 
-/* dir_fd and scratch stay the caller's. */
-void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd, const char *scratch,
+/* dir_fd stays the caller's. */
+void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
                   const struct runner_events *events, void *context);
 /* Lets go of all: idle ones leave, the others finish their jobs. */
 void runners_close(struct runners *rs);
@@ -56,10 +56,12 @@ void runners_close(struct runners *rs);
 /* Finds those that an earlier agent left; each will be adopted or lost. */
 int runners_adopt(struct runners *rs, struct err *e);
 
-/* Gives it to an idle runner, or to a new one. */
-int runners_run(struct runners *rs, struct batch *b, struct err *e);
+/* Gives it to an idle runner of this owner, or to a new one. */
+int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, struct err *e);
 /* Ends this attempt, which the runner has. */
 void runner_stop(struct runner *r, const struct token *token);
+/* Whose jobs it runs, as in struct owner. */
+const char *runner_user(const struct runner *r);
 /* What it runs; NULL: nothing, or it is not known. */
 struct batch *runner_batch(const struct runner *r);
 /* Says what it runs, after adoption. */

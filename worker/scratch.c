@@ -51,10 +51,9 @@ static int open_folder(int scratch_fd, const char *name, struct err *e)
     return fd;
 }
 
-int scratch_open(struct scratch *s, const char *path, struct err *e)
+/* In the order of their names. */
+static void begin(struct scratch *s, const char *path, int *fds[FOLDERS])
 {
-    int *fds[FOLDERS];
-
     *s = (struct scratch){ mem_strdup(path), -1, -1, -1, -1, -1, -1, -1, -1 };
     fds[0] = &s->run_fd;
     fds[1] = &s->ended_fd;
@@ -63,6 +62,23 @@ int scratch_open(struct scratch *s, const char *path, struct err *e)
     fds[4] = &s->cache_fd;
     fds[5] = &s->spare_fd;
     fds[6] = &s->checkpoints_fd;
+}
+
+void scratch_look(struct scratch *s, const char *path)
+{
+    int *fds[FOLDERS];
+
+    begin(s, path, fds);
+    s->fd = io_open_dir(path, NULL);
+    for (size_t i = 0; s->fd >= 0 && i < FOLDERS; i++)
+        *fds[i] = io_open_dir_at(s->fd, folder_names[i], NULL);
+}
+
+int scratch_open(struct scratch *s, const char *path, struct err *e)
+{
+    int *fds[FOLDERS];
+
+    begin(s, path, fds);
     if (io_make_dirs(path, 0700, e) < 0)
         goto fail;
     s->fd = io_open_dir(path, e);
@@ -159,11 +175,39 @@ int scratch_replace(int dir_fd, const char *path, const struct schema *schema, c
     return result;
 }
 
+static int read_plain(int fd, const char *path, struct buf *bytes, struct err *e)
+{
+    struct stat st;
+    ssize_t n;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(e, "stat %s", path);
+    if (!S_ISREG(st.st_mode) || st.st_size > RECORD_MAX_BYTES)
+        return err_set(e, ERR_USAGE, "%s is no record", path);
+    n = io_read_all(fd, buf_reserve(bytes, (size_t)st.st_size), (size_t)st.st_size);
+    if (n < 0)
+        return err_sys(e, "read %s", path);
+    buf_added(bytes, (size_t)n);
+    return 0;
+}
+
+static int read_record(int dir_fd, const char *path, struct buf *bytes, struct err *e)
+{
+    int fd = openat(dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int result;
+
+    if (fd < 0)
+        return err_sys(e, "open %s", path);
+    result = read_plain(fd, path, bytes, e);
+    close(fd);
+    return result;
+}
+
 int scratch_read(int dir_fd, const char *path, const struct schema *schema, struct arena *a,
                  void *to, struct err *e)
 {
     struct buf bytes = { 0 };
-    int result = io_read_file_at(dir_fd, path, RECORD_MAX_BYTES, &bytes, e);
+    int result = read_record(dir_fd, path, &bytes, e);
 
     if (result == 0) {
         result = schema_read(schema, buf_bytes(&bytes), a, to, e);

@@ -25,6 +25,8 @@ struct scratch {
 
 /* Makes what is missing of it. */
 int scratch_open(struct scratch *s, const char *path, struct err *e);
+/* Opens what there is of it, and makes nothing: what is missing has the descriptor -1. */
+void scratch_look(struct scratch *s, const char *path);
 void scratch_close(struct scratch *s);
 /* Opens it anew, after somebody removed it under our feet. */
 int scratch_reopen(struct scratch *s, struct err *e);
@@ -39,6 +41,7 @@ int scratch_write(int dir_fd, const char *path, const struct schema *schema, con
 /* The same, never seen half-written. */
 int scratch_replace(int dir_fd, const char *path, const struct schema *schema, const void *from,
                     struct err *e);
+/* A plain file only: what a job put there in its place is refused, and nobody waits for it. */
 int scratch_read(int dir_fd, const char *path, const struct schema *schema, struct arena *a,
                  void *to, struct err *e);
 

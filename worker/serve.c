@@ -95,7 +95,7 @@ static struct attempt *keep(struct agent *ag, const struct order *order, struct 
         arena_destroy(arena);
         return NULL;
     }
-    return attempts_add(&ag->attempts, arena, &copy);
+    return attempts_add(&ag->attempts, arena, &copy, user_of(ag, copy.work.user));
 }
 
 static int take_assignment(struct agent *ag, const struct msg_hand *hand,
@@ -110,7 +110,7 @@ static int take_assignment(struct agent *ag, const struct msg_hand *hand,
     if (attempts_find(&ag->attempts, &is->token) != NULL)
         return 0;
     order.work = *work;
-    return registry_assigned(ag->registry, &order, e);
+    return registry_assigned(ag->registry, &order, false, e);
 }
 
 /* Recorded first; what cannot be recorded is not taken. */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "worker/children.h"
 #include "worker/orders.h"
 #include "worker/sock.h"
 
@@ -79,7 +78,9 @@ static void on_closed(void *context, struct chan *c, const struct err *why)
 static int spawn(struct service *s, int lock_fd, struct err *e)
 {
     static const struct chan_events events = { on_readable, NULL, on_closed };
-    struct child child = { .args = { s->mode, s->scratch }, .stdout_fd = -1, .lock_fd = lock_fd };
+    struct child child = {
+        .args = { s->mode, s->owner->scratch }, .stdout_fd = -1, .lock_fd = lock_fd, .listen_fd = -1
+    };
     int ours, rc;
 
     if (sock_pair(&ours, &child.channel_fd, e) < 0)
@@ -130,7 +131,7 @@ void service_init(struct service *s, uv_loop_t *loop)
     s->chan = NULL;
     s->pid = 0;
     s->delay_ms = 0;
-    s->is_needed = s->is_closed = false;
+    s->is_needed = s->is_resting = s->is_closed = false;
     s->arena = arena_create();
     uv_timer_init(loop, &s->retry);
     s->retry.data = s;
@@ -155,6 +156,15 @@ void service_need(struct service *s)
         start(s);
 }
 
+void service_rest(struct service *s)
+{
+    s->is_needed = false;
+    s->is_resting = s->pid > 0;
+    uv_timer_stop(&s->retry);
+    chan_destroy(s->chan);
+    s->chan = NULL;
+}
+
 void service_send(struct service *s, int type, const void *body)
 {
     if (s->chan == NULL)
@@ -168,7 +178,10 @@ bool service_reaped(struct service *s, pid_t pid)
     if (s->pid == 0 || s->pid != pid)
         return false;
     s->pid = 0;
-    if (s->chan == NULL)
+    if (s->is_resting)
+        start(s);
+    else if (s->chan == NULL)
         start_later(s);
+    s->is_resting = false;
     return true;
 }

@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "common/chan.h"
+#include "worker/children.h"
 
 struct service_events {
     /* It runs: send what is to be done, all of it again. */
@@ -19,10 +20,10 @@ struct service_events {
 };
 
 struct service {
-    const char *name; /* "stager": for the log and its lock */
-    const char *mode; /* CHILD_STAGER */
-    const char *scratch;
-    int dir_fd; /* where its lock lies; the caller's */
+    const char *name;          /* "stager": for the log and its lock */
+    const char *mode;          /* CHILD_STAGER */
+    const struct owner *owner; /* for whom it works; the caller's */
+    int dir_fd;                /* where its lock lies; the caller's */
     uv_loop_t *loop;
     struct service_events events;
     void *context;
@@ -32,6 +33,7 @@ struct service {
     uint64_t delay_ms;
     struct arena *arena;
     bool is_needed;
+    bool is_resting; /* it was told to leave */
     bool is_closed;
 };
 
@@ -41,6 +43,8 @@ void service_close(struct service *s);
 void service_need(struct service *s);
 /* Sends if it is there; else starts it, and what is to be done is sent by events.up. */
 void service_send(struct service *s, int type, const void *body);
+/* There is nothing more for it to do: it leaves. */
+void service_rest(struct service *s);
 /* A child of ours ended; true if it was this one. */
 bool service_reaped(struct service *s, pid_t pid);
 

@@ -257,7 +257,15 @@ static void count_passed(struct slots *s, const struct slot_item *started)
     }
 }
 
-struct slot_item *slots_next(struct slots *s, struct slots_gpus *gpus)
+static enum fit look_at(const struct slots *s, const struct slot_item *item,
+                        const struct slots_asking *asking)
+{
+    if (asking->may_start != NULL && !asking->may_start(item))
+        return FITS_NEVER;
+    return try_item(s, &item->need, asking->gpus_are_known);
+}
+
+struct slot_item *slots_next(struct slots *s, struct slots_asking *asking)
 {
     int64_t least = INT64_MAX;
     struct ring *at, *after;
@@ -266,7 +274,7 @@ struct slot_item *slots_next(struct slots *s, struct slots_gpus *gpus)
         return NULL;
     for (RING_EACH(&s->waiting, at, after)) {
         struct slot_item *item = RING_ITEM(at, struct slot_item, ring);
-        enum fit fit = try_item(s, &item->need, gpus->are_known);
+        enum fit fit = look_at(s, item, asking);
 
         if (fit == FITS) {
             start(s, item);
@@ -274,7 +282,7 @@ struct slot_item *slots_next(struct slots *s, struct slots_gpus *gpus)
             return item;
         }
         if (fit == FITS_IF_GPUS_ARE_FREE)
-            gpus->are_wanted = true;
+            asking->gpus_are_wanted = true;
         else if (fit == FITS_NOT && item->passed >= SLOTS_PASSED_MAX)
             return NULL;
         if (item->need.cpus_milli < least)
@@ -308,10 +316,8 @@ void slots_take(struct slots *s, struct slot_item *item)
                 (int64_t)i < whole_gpus(&item->need) ? WHOLE : gpu_share(&item->need);
 }
 
-void slots_release(struct slots *s, struct slot_item *item)
+static void stop(struct slots *s, struct slot_item *item)
 {
-    if (!item->is_running)
-        return;
     item->is_running = false;
     s->used_cpus_milli -= item->need.cpus_milli;
     s->used_memory_bytes -= item->need.memory_bytes;
@@ -321,6 +327,12 @@ void slots_release(struct slots *s, struct slot_item *item)
         if (item->gpus[i] < s->n_gpus)
             s->gpus[item->gpus[i]].used_milli -=
                 (int64_t)i < whole_gpus(&item->need) ? WHOLE : gpu_share(&item->need);
+}
+
+void slots_release(struct slots *s, struct slot_item *item)
+{
+    if (item->is_running)
+        stop(s, item);
     free(item->cpus);
     free(item->gpus);
     item->cpus = item->gpus = NULL;

@@ -63,14 +63,16 @@ void slots_add(struct slots *s, struct slot_item *item);
 /* Takes it out of the queue, if it waits. */
 void slots_drop(struct slots *s, struct slot_item *item);
 
-/* What slots_next may assume, and learns, of GPUs. */
-struct slots_gpus {
-    bool are_known;  /* whether others use them was asked a moment ago */
-    bool are_wanted; /* set: something could start if are_known */
+/* What slots_next may assume, and learns. */
+struct slots_asking {
+    bool gpus_are_known;  /* whether others use them was asked a moment ago */
+    bool gpus_are_wanted; /* set: something could start if they were known */
+    bool (*may_start)(const struct slot_item *item); /* NULL: each may.  One that may not is passed
+                                                        over, and holds up nobody */
 };
 
 /* The next one to start: out of the queue, with all it needs.  NULL: nothing fits now. */
-struct slot_item *slots_next(struct slots *s, struct slots_gpus *gpus);
+struct slot_item *slots_next(struct slots *s, struct slots_asking *asking);
 
 /* Lists as many of the first GPUs as it needs: for one of which it is known only that it has
  * all there are. */

@@ -3,6 +3,7 @@
 
 #include "worker/sock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +14,47 @@
 #include "common/io.h"
 #include "common/path.h"
 
-int sock_connect_at(int dir_fd, const char *name, struct err *e)
+/* A socket, and its address: by the descriptor, so that the folder's path may be long. */
+static int make_at(int dir_fd, const char *name, struct sockaddr_un *address, struct err *e)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
     int n =
-        snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", dir_fd, name);
+        snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/%s", dir_fd, name);
     int fd;
 
-    if (n < 0 || (size_t)n >= sizeof address.sun_path)
+    address->sun_family = AF_UNIX;
+    if (n < 0 || (size_t)n >= sizeof address->sun_path)
         return err_set(e, ERR_USAGE, "%s: too long a name for a socket", name);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return fd < 0 ? err_sys(e, "socket") : fd;
+}
+
+int sock_listen_at(int dir_fd, const char *name, struct err *e)
+{
+    enum { BACKLOG = 4 };
+    struct sockaddr_un address = { 0 };
+    int fd = make_at(dir_fd, name, &address, e);
+
     if (fd < 0)
-        return err_sys(e, "socket");
+        return -1;
+    if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
+        err_sys(e, "remove %s", name);
+    else if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+        err_sys(e, "bind %s", name);
+    else if (listen(fd, BACKLOG) < 0)
+        err_sys(e, "listen");
+    else
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int sock_connect_at(int dir_fd, const char *name, struct err *e)
+{
+    struct sockaddr_un address = { 0 };
+    int fd = make_at(dir_fd, name, &address, e);
+
+    if (fd < 0)
+        return -1;
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
         err_sys(e, "connect to %s", name);
         if (e != NULL)

@@ -11,6 +11,9 @@
 int sock_connect(const char *path, struct err *e);
 /* name in the folder dir_fd */
 int sock_connect_at(int dir_fd, const char *name, struct err *e);
+/* Listens under this name in the folder dir_fd, instead of what lies there; close-on-exec, does not
+ * block. */
+int sock_listen_at(int dir_fd, const char *name, struct err *e);
 /* Two ends, close-on-exec; ours does not block, the child's does. */
 int sock_pair(int *ours, int *childs, struct err *e);
 

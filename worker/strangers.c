@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* strangers.c - what agents left that worked for a ludwigd that is gone: its results are published */
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "common/log.h"
 #include "worker/flow.h"
-#include "worker/reap.h"
 
 /* While one of their jobs runs, or a result of theirs is not published yet. */
 enum { LOOK_AGAIN_MS = 10 * 1000 };
 
-/* A running attempt that counts against our slots. */
+/* An attempt in run/.  What it was given counts against our slots while its runner may live. */
 struct stranger {
     struct ring ring;
+    struct user *user;
     struct token token;
     struct slot_item slot;
     bool is_seen;
+    bool is_asked; /* what became of it */
 };
+
+static struct stranger *stranger_at(struct ring *at)
+{
+    return RING_ITEM(at, struct stranger, ring);
+}
 
 static void forget(struct agent *ag, struct stranger *s)
 {
@@ -34,147 +35,133 @@ void strangers_free(struct agent *ag)
     struct ring *at, *after;
 
     for (RING_EACH(&ag->strangers, at, after))
-        forget(ag, RING_ITEM(at, struct stranger, ring));
+        forget(ag, stranger_at(at));
 }
 
 /* ---- one of them ---- */
 
-static struct stranger *find(const struct agent *ag, const struct token *token)
+static struct stranger *find(const struct user *u, const struct token *token)
 {
     struct ring *at, *after;
 
-    for (RING_EACH(&ag->strangers, at, after)) {
-        struct stranger *s = RING_ITEM(at, struct stranger, ring);
-
-        if (token_equal(&s->token, token))
-            return s;
-    }
+    for (RING_EACH(&u->agent->strangers, at, after))
+        if (stranger_at(at)->user == u && token_equal(&stranger_at(at)->token, token))
+            return stranger_at(at);
     return NULL;
 }
 
-/* The jobs of a batch run in its process. */
-static void count(struct agent *ag, const struct order *order)
+static struct stranger *find_or_add(struct user *u, const struct token *token)
 {
-    const struct resources *needs = &order->work.work.resources;
-    struct stranger *s = find(ag, &order->assignment.token);
+    struct stranger *s = find(u, token);
 
-    if (order_is_mate(order))
-        return;
     if (s == NULL) {
         s = mem_alloc(sizeof *s);
-        s->token = order->assignment.token;
+        s->user = u;
+        s->token = *token;
         slot_item_init(&s->slot);
-        s->slot.need =
-            (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
-        adopt_take_slots(ag, &s->slot, order);
-        ring_add_last(&ag->strangers, &s->ring);
+        ring_add_last(&u->agent->strangers, &s->ring);
     }
-    s->is_seen = true;
+    return s;
 }
 
-static void publish(struct agent *ag, const struct token *token)
+static void publish(struct user *u, const struct token *token)
 {
     struct order_publish order = { *token };
 
-    service_send(&ag->publisher, ORDER_PUBLISH, &order);
+    service_send(&u->publisher, ORDER_PUBLISH, &order);
 }
 
-static void discard(struct agent *ag, const struct token *token)
+static void discard(struct user *u, const struct token *token)
 {
     struct order_discard order = { *token };
 
-    service_send(&ag->publisher, ORDER_DISCARD, &order);
+    service_send(&u->publisher, ORDER_DISCARD, &order);
 }
 
-static void look_at_run(struct agent *ag, const struct order *order, const char *hex)
+/* The jobs of a batch run in its process, and only that was given something. */
+static void count(struct stranger *s, const char *server_id)
 {
-    const struct token *token = &order->assignment.token;
+    struct agent *ag = s->user->agent;
 
-    if (home_has_runner(ag, order->server_id)) {
-        count(ag, order);
-    } else if (adopt_move_to_ended(ag, hex)) {
-        publish(ag, token);
-    } else {
-        reap_kill(token);
-        discard(ag, token);
+    if (!s->slot.is_running && home_find_given(ag, server_id, &s->token, &s->slot))
+        slots_take(ag->slots, &s->slot);
+}
+
+static void ask(struct user *u, const struct token *token)
+{
+    struct token_entry entry = { *token };
+    struct order_settle order = { .tokens = { &entry, 1 } };
+
+    service_send(&u->clerk, ORDER_SETTLE, &order);
+}
+
+static void look_at_run(struct user *u, const struct token *token, const char *server_id)
+{
+    struct stranger *s = find_or_add(u, token);
+
+    s->is_seen = true;
+    if (home_has_runner(u->agent, server_id)) {
+        count(s, server_id);
+    } else if (!s->is_asked) {
+        s->is_asked = true;
+        ask(u, token);
     }
 }
 
-static void look_at(struct agent *ag, int dir_fd, const struct order *order, const char *hex)
+void strangers_take(struct user *u, const struct note_remains *note)
 {
-    if (dir_fd == ag->scratch.run_fd)
-        look_at_run(ag, order, hex);
-    else if (dir_fd == ag->scratch.ended_fd)
-        publish(ag, &order->assignment.token);
+    if (!home_is_abandoned(u->agent, note->server_id))
+        return;
+    u->n_strangers++;
+    if (note->place == PLACE_RUN)
+        look_at_run(u, &note->token, note->server_id);
+    else if (note->place == PLACE_ENDED)
+        publish(u, &note->token);
     else
-        discard(ag, &order->assignment.token);
+        discard(u, &note->token);
+}
+
+bool strangers_settled(struct user *u, const struct note_settled *note)
+{
+    struct stranger *s = find(u, &note->token);
+    struct order_reap order = { note->token };
+
+    if (s == NULL || !s->is_asked)
+        return false;
+    s->is_asked = false;
+    if (note->place == PLACE_ENDED) {
+        publish(u, &note->token);
+    } else if (note->place == PLACE_RUN) {
+        service_send(&u->clerk, ORDER_REAP, &order);
+        discard(u, &note->token);
+    }
+    return true;
 }
 
 /* ---- all of them ---- */
 
-/* Whether it is a stranger's. */
-static bool look_at_folder(struct agent *ag, int dir_fd, const char *hex)
+static void on_timer(uv_timer_t *timer)
 {
-    struct arena *a = arena_create();
-    struct order order;
-    struct token token;
-    bool is_one = token_parse(hex, &token) == 0 && attempts_find(&ag->attempts, &token) == NULL &&
-                  adopt_read_order(dir_fd, hex, a, &order) == 0 &&
-                  home_is_abandoned(ag, order.server_id);
-
-    if (is_one)
-        look_at(ag, dir_fd, &order, hex);
-    arena_destroy(a);
-    return is_one;
+    flow_survey(timer->data);
 }
 
-static size_t look_in(struct agent *ag, int dir_fd)
-{
-    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry;
-    size_t n = 0;
-
-    if (d == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return 0;
-    }
-    while ((entry = readdir(d)) != NULL)
-        n += look_at_folder(ag, dir_fd, entry->d_name);
-    closedir(d);
-    return n;
-}
-
-static void forget_unseen(struct agent *ag)
+void strangers_begin(struct user *u)
 {
     struct ring *at, *after;
 
-    for (RING_EACH(&ag->strangers, at, after)) {
-        struct stranger *s = RING_ITEM(at, struct stranger, ring);
-
-        if (!s->is_seen)
-            forget(ag, s);
-        else
-            s->is_seen = false;
-    }
+    u->n_strangers = 0;
+    for (RING_EACH(&u->agent->strangers, at, after))
+        if (stranger_at(at)->user == u)
+            stranger_at(at)->is_seen = stranger_at(at)->is_asked = false;
 }
 
-static void on_timer(uv_timer_t *timer)
+void strangers_end(struct user *u)
 {
-    strangers_look(timer->data);
-    flow_fill(timer->data);
-}
+    struct ring *at, *after;
 
-/* From the last folder to the first, so that none is given two orders at once. */
-void strangers_look(struct agent *ag)
-{
-    const int fds[] = { ag->scratch.published_fd, ag->scratch.ended_fd, ag->scratch.run_fd };
-    size_t n = 0;
-
-    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
-        n += look_in(ag, fds[i]);
-    forget_unseen(ag);
-    if (n > 0)
-        uv_timer_start(&ag->strangers_timer, on_timer, LOOK_AGAIN_MS, 0);
+    for (RING_EACH(&u->agent->strangers, at, after))
+        if (stranger_at(at)->user == u && !stranger_at(at)->is_seen)
+            forget(u->agent, stranger_at(at));
+    if (u->n_strangers > 0)
+        uv_timer_start(&u->survey_timer, on_timer, LOOK_AGAIN_MS, 0);
 }

@@ -29,7 +29,7 @@ static struct attempt *add(struct attempts *t, char digit, char batch)
     order.assignment.token = token_of(digit);
     order.assignment.batch = token_of(batch);
     order.work.work.resources.cpus_milli = 2000;
-    return attempts_add(t, arena_create(), &order);
+    return attempts_add(t, arena_create(), &order, NULL);
 }
 
 static size_t count(const struct batch *b)
@@ -128,18 +128,37 @@ static void the_last_member_that_is_removed_takes_its_batch_with_it(void **state
 /* Its members have ended, and an agent that adopts it knows no other. */
 static void a_process_without_members_has_a_batch_too(void **state)
 {
-    struct order process = { .server_id = "server", .share = "/share" };
+    struct token f = token_of('f');
     struct attempts t;
+    struct attempt *a;
     struct batch *b;
 
     (void)state;
-    process.assignment.token = process.assignment.batch = token_of('f');
     attempts_init(&t);
-    b = attempts_batch(&t, &process);
-    assert_true(order_is_process(&process));
+    b = attempts_batch(&t, &f, NULL);
     assert_true(b->is_shared);
-    assert_ptr_equal(attempts_batch(&t, &process), b);
-    assert_ptr_equal(add(&t, 'a', 'f')->batch, b);
+    assert_ptr_equal(attempts_batch(&t, &f, NULL), b);
+    assert_ptr_equal(attempts_find_process(&t, &f), b);
+    a = add(&t, 'a', 'f');
+    assert_ptr_equal(a->batch, b);
+    b->is_given = true; /* its process may live */
+    attempts_remove(&t, a);
+    assert_ptr_equal(attempts_find_batch(&t, &f), b);
+    attempts_free(&t);
+}
+
+static void an_attempt_of_its_own_is_found_by_its_token_as_its_process(void **state)
+{
+    struct token a = token_of('a'), m = token_of('b');
+    struct attempts t;
+    struct attempt *single;
+
+    (void)state;
+    attempts_init(&t);
+    single = add(&t, 'a', '0');
+    add(&t, 'b', 'f');
+    assert_ptr_equal(attempts_find_process(&t, &a), single->batch);
+    assert_null(attempts_find_process(&t, &m)); /* it shares one */
     attempts_free(&t);
 }
 
@@ -151,6 +170,7 @@ int main(void)
         cmocka_unit_test(a_batch_lasts_as_long_as_members_or_process),
         cmocka_unit_test(the_last_member_that_is_removed_takes_its_batch_with_it),
         cmocka_unit_test(a_process_without_members_has_a_batch_too),
+        cmocka_unit_test(an_attempt_of_its_own_is_found_by_its_token_as_its_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

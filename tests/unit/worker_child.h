@@ -21,9 +21,27 @@ struct agent {
 
 enum { CHILD_LONGEST_MS = 20 * 1000 };
 
-/* The child runs main with these arguments; lock_fd -1: none. */
+/* Gives the child what it finds at these descriptors, and nothing else. */
+static inline void agent_hand_over(int channel_fd, int lock_fd, int listen_fd)
+{
+    const int from[] = { channel_fd, lock_fd, listen_fd };
+    const int to[] = { CHILD_CHANNEL_FD, CHILD_LOCK_FD, CHILD_LISTEN_FD };
+    int copies[3];
+
+    for (int i = 0; i < 3; i++)
+        copies[i] = from[i] < 0 ? -1 : fcntl(from[i], F_DUPFD, 20);
+    for (int fd = CHILD_CHANNEL_FD; fd < 20; fd++)
+        close(fd);
+    for (int i = 0; i < 3; i++)
+        if (copies[i] >= 0)
+            dup2(copies[i], to[i]);
+    for (int fd = 20; fd < 100; fd++)
+        close(fd);
+}
+
+/* The child runs main with these arguments; a descriptor of -1: none. */
 static inline struct agent agent_start(int (*main_of)(int, char **), int argc, char **argv,
-                                       int lock_fd)
+                                       int lock_fd, int listen_fd)
 {
     struct agent ag;
     int pair[2];
@@ -32,14 +50,7 @@ static inline struct agent agent_start(int (*main_of)(int, char **), int argc, c
     ag.pid = fork();
     assert_true(ag.pid >= 0);
     if (ag.pid == 0) {
-        int channel = fcntl(pair[1], F_DUPFD, 20);
-        int lock = lock_fd < 0 ? -1 : fcntl(lock_fd, F_DUPFD, 20);
-
-        dup2(channel, CHILD_CHANNEL_FD);
-        if (lock >= 0)
-            dup2(lock, CHILD_LOCK_FD);
-        for (int fd = CHILD_LOCK_FD + (lock >= 0); fd < 100; fd++)
-            close(fd);
+        agent_hand_over(pair[1], lock_fd, listen_fd);
         _exit(main_of(argc, argv));
     }
     close(pair[1]);

@@ -23,7 +23,7 @@ static void start_publisher(struct publisher_site *p)
 
     argv[0] = mem_strdup(CHILD_PUBLISHER);
     argv[1] = p->site.scratch.path;
-    p->agent = agent_start(publisher_main, 2, argv, -1);
+    p->agent = agent_start(publisher_main, 2, argv, -1, -1);
     free(argv[0]);
 }
 

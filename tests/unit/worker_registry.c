@@ -26,6 +26,10 @@ struct seen {
     size_t n;
     int64_t last_job;
     struct token last_batch;
+    bool last_is_stale;
+    struct given given; /* the last one, without its lists */
+    size_t n_cpus;
+    char gpu[64];
 };
 
 static void on_boot(void *context, const char *boot_id)
@@ -35,15 +39,28 @@ static void on_boot(void *context, const char *boot_id)
     strncpy(s->boot, boot_id, sizeof s->boot - 1);
 }
 
-static void on_assigned(void *context, struct arena *a, const struct order *order)
+static void on_assigned(void *context, struct arena *a, const struct order *order, bool is_stale)
 {
     struct seen *s = context;
 
+    s->last_is_stale = is_stale;
     s->held[s->n++] = order->assignment.token;
     s->last_job = order->assignment.job;
     s->last_batch = order->assignment.batch;
     assert_string_equal(order->work.work.command, "true");
     arena_destroy(a);
+}
+
+static void on_given(void *context, const struct given *g)
+{
+    const struct gpu_entry *gpus = g->gpus.items;
+    struct seen *s = context;
+
+    s->given = *g;
+    s->n_cpus = g->cpus.n;
+    assert_string_equal(g->user, "lab1");
+    if (g->gpus.n > 0)
+        strncpy(s->gpu, gpus[0].id, sizeof s->gpu - 1);
 }
 
 static void on_gone(void *context, const struct token *token)
@@ -55,9 +72,10 @@ static void on_gone(void *context, const struct token *token)
             s->held[i--] = s->held[--s->n];
 }
 
+static const struct registry_events events = { on_boot, on_assigned, on_given, on_gone };
+
 static struct registry *reopen(const char *path, struct seen *s)
 {
-    static const struct registry_events events = { on_boot, on_assigned, on_gone };
     struct err e = { 0 };
     struct registry *r;
 
@@ -90,11 +108,14 @@ struct orders_left {
     size_t n;
 };
 
-static const struct order *next_order(void *context)
+static int add_orders(void *context, struct registry *r, struct err *e)
 {
     struct orders_left *left = context;
 
-    return left->n == 0 ? NULL : &left->orders[--left->n];
+    while (left->n > 0)
+        if (registry_assigned(r, &left->orders[--left->n], false, e) < 0)
+            return -1;
+    return 0;
 }
 
 static off_t size_of(const char *path)
@@ -134,9 +155,9 @@ static void it_remembers_what_is_assigned_and_not_gone(void **state)
     struct registry *r = reopen(*state, &s);
 
     assert_int_equal(s.n, 0);
-    assert_int_equal(registry_rewrite(r, "boot-1", next_order, &none, NULL), 0);
+    assert_int_equal(registry_rewrite(r, "boot-1", add_orders, &none, NULL), 0);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(registry_assigned(r, &orders_of[i], NULL), 0);
+        assert_int_equal(registry_assigned(r, &orders_of[i], false, NULL), 0);
     assert_int_equal(registry_flush(r, NULL), 0);
     assert_int_equal(registry_gone(r, &orders_of[1].assignment.token, 1, NULL), 0);
     assert_int_equal(registry_flush(r, NULL), 0);
@@ -155,7 +176,7 @@ static void what_was_not_flushed_is_not_there(void **state)
     struct seen s;
     struct registry *r = reopen(*state, &s);
 
-    registry_assigned(r, &o, NULL);
+    registry_assigned(r, &o, false, NULL);
     registry_close(r);
     registry_close(reopen(*state, &s));
     assert_int_equal(s.n, 0);
@@ -169,7 +190,7 @@ static void what_could_not_be_written_waits_unless_it_is_dropped(void **state)
     struct registry *r = reopen(*state, &s);
 
     signal(SIGXFSZ, SIG_IGN);
-    registry_assigned(r, &o[0], NULL);
+    registry_assigned(r, &o[0], false, NULL);
     assert_int_equal(registry_flush(r, NULL), 0);
     registry_gone(r, &o[0].assignment.token, 1, NULL);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
@@ -178,9 +199,9 @@ static void what_could_not_be_written_waits_unless_it_is_dropped(void **state)
     assert_int_equal(registry_flush(r, NULL), -1);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
     assert_int_equal(registry_flush(r, NULL), 0);
-    registry_assigned(r, &o[1], NULL);
+    registry_assigned(r, &o[1], false, NULL);
     registry_drop(r);
-    registry_assigned(r, &o[2], NULL);
+    registry_assigned(r, &o[2], false, NULL);
     assert_int_equal(registry_flush(r, NULL), 0);
     registry_close(r);
     registry_close(reopen(*state, &s));
@@ -195,10 +216,10 @@ static void a_torn_record_is_cut_wherever_it_was_torn(void **state)
     struct registry *r = reopen(*state, &s);
     off_t whole, both;
 
-    registry_assigned(r, &o[0], NULL);
+    registry_assigned(r, &o[0], false, NULL);
     registry_flush(r, NULL);
     whole = size_of(*state);
-    registry_assigned(r, &o[1], NULL);
+    registry_assigned(r, &o[1], false, NULL);
     registry_flush(r, NULL);
     registry_close(r);
     both = size_of(*state);
@@ -207,7 +228,7 @@ static void a_torn_record_is_cut_wherever_it_was_torn(void **state)
         r = reopen(*state, &s);
         assert_int_equal(s.n, 1);
         assert_int_equal(size_of(*state), whole);
-        registry_assigned(r, &o[1], NULL);
+        registry_assigned(r, &o[1], false, NULL);
         assert_int_equal(registry_flush(r, NULL), 0);
         registry_close(r);
         assert_int_equal(size_of(*state), both);
@@ -225,7 +246,7 @@ static void bytes_that_are_no_record_end_the_journal(void **state)
     struct buf text = { 0 };
     off_t good;
 
-    registry_assigned(r, &o, NULL);
+    registry_assigned(r, &o, false, NULL);
     registry_flush(r, NULL);
     registry_close(r);
     good = size_of(*state);
@@ -246,10 +267,10 @@ static void rewriting_keeps_what_is_held_and_nothing_else(void **state)
     struct registry *r = reopen(*state, &s);
 
     for (int i = 0; i < 3; i++)
-        registry_assigned(r, &o[i], NULL);
+        registry_assigned(r, &o[i], false, NULL);
     registry_flush(r, NULL);
-    assert_int_equal(registry_rewrite(r, "boot-2", next_order, &two, NULL), 0);
-    registry_assigned(r, &o[2], NULL);
+    assert_int_equal(registry_rewrite(r, "boot-2", add_orders, &two, NULL), 0);
+    registry_assigned(r, &o[2], false, NULL);
     registry_flush(r, NULL);
     registry_close(r);
     registry_close(reopen(*state, &s));
@@ -270,14 +291,14 @@ static void it_is_wasteful_when_large_and_mostly_gone(void **state)
         struct order o = make_order(i);
 
         o.work.work.command = command;
-        registry_assigned(r, &o, NULL);
+        registry_assigned(r, &o, false, NULL);
         if (i % 3 != 0)
             registry_gone(r, &o.assignment.token, 1, NULL);
         assert_int_equal(registry_flush(r, NULL), 0);
         assert_int_equal(registry_is_wasteful(r), size_of(*state) > 4 * 1024 * 1024);
     }
     assert_true(registry_is_wasteful(r));
-    assert_int_equal(registry_rewrite(r, "boot", next_order, &none, NULL), 0);
+    assert_int_equal(registry_rewrite(r, "boot", add_orders, &none, NULL), 0);
     assert_false(registry_is_wasteful(r));
     registry_close(r);
     free(command);
@@ -290,12 +311,69 @@ static void it_remembers_who_shares_a_process(void **state)
     struct registry *r = reopen(*state, &s);
 
     token_make(&order.assignment.batch);
-    assert_int_equal(registry_assigned(r, &order, NULL), 0);
+    assert_int_equal(registry_assigned(r, &order, false, NULL), 0);
     assert_int_equal(registry_flush(r, NULL), 0);
     registry_close(r);
     registry_close(reopen(*state, &s));
     assert_int_equal(s.n, 1);
     assert_true(token_equal(&s.last_batch, &order.assignment.batch));
+}
+
+static void it_remembers_what_a_process_was_given(void **state)
+{
+    struct number cpus[] = { { 2 }, { 3 } };
+    struct gpu_entry gpus[] = { { "GPU-1" } };
+    struct given g = { .is_shared = true,
+                       .user = "lab1",
+                       .cpus_milli = 2000,
+                       .gpus_milli = 1000,
+                       .cpus = { cpus, 2 },
+                       .gpus = { gpus, 1 } };
+    struct seen s;
+    struct registry *r = reopen(*state, &s);
+
+    token_make(&g.process);
+    assert_int_equal(registry_given(r, &g, NULL), 0);
+    assert_int_equal(registry_flush(r, NULL), 0);
+    registry_close(r);
+    registry_close(reopen(*state, &s));
+    assert_true(token_equal(&s.given.process, &g.process));
+    assert_true(s.given.is_shared);
+    assert_int_equal(s.given.gpus_milli, 1000);
+    assert_int_equal(s.n_cpus, 2);
+    assert_string_equal(s.gpu, "GPU-1");
+}
+
+static void one_of_before_a_reboot_stays_so(void **state)
+{
+    struct order order = make_order(1);
+    struct seen s;
+    struct registry *r = reopen(*state, &s);
+
+    assert_int_equal(registry_assigned(r, &order, true, NULL), 0);
+    assert_int_equal(registry_flush(r, NULL), 0);
+    registry_close(r);
+    registry_close(reopen(*state, &s));
+    assert_int_equal(s.n, 1);
+    assert_true(s.last_is_stale);
+}
+
+static void who_only_looks_changes_nothing(void **state)
+{
+    struct order order = make_order(1);
+    struct seen s;
+    struct registry *r = reopen(*state, &s);
+    off_t size;
+
+    assert_int_equal(registry_assigned(r, &order, false, NULL), 0);
+    assert_int_equal(registry_flush(r, NULL), 0);
+    registry_close(r);
+    size = size_of(*state) - 1; /* torn */
+    assert_int_equal(truncate(*state, size), 0);
+    s = (struct seen){ .n = 0 };
+    assert_int_equal(registry_scan(*state, &events, &s, NULL), 0);
+    assert_int_equal(s.n, 0);
+    assert_int_equal(size_of(*state), size);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
@@ -305,6 +383,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(it_remembers_what_is_assigned_and_not_gone),
         TEST(it_remembers_who_shares_a_process),
+        TEST(it_remembers_what_a_process_was_given),
+        TEST(one_of_before_a_reboot_stays_so),
+        TEST(who_only_looks_changes_nothing),
         TEST(what_was_not_flushed_is_not_there),
         TEST(what_could_not_be_written_waits_unless_it_is_dropped),
         TEST(a_torn_record_is_cut_wherever_it_was_torn),

@@ -11,6 +11,7 @@
 
 #include "tests/unit/worker_child.h"
 #include "worker/runner.h"
+#include "worker/sock.h"
 
 #define HEX_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
@@ -34,8 +35,8 @@ static void open_runner(struct runner_site *r, const char *folder_name)
 {
     struct note_hello hello;
     struct err e = { 0 };
-    char *argv[3];
-    int lock_fd;
+    char *argv[2];
+    int lock_fd, listen_fd, dir_fd;
 
     site_open(&r->site, NULL);
     r->folder = mem_printf("%s/%s", r->site.top, folder_name);
@@ -43,10 +44,14 @@ static void open_runner(struct runner_site *r, const char *folder_name)
     lock_fd = lock_folder(r->folder);
     assert_int_equal(flock(lock_fd, LOCK_EX | LOCK_NB), 0);
     argv[0] = mem_strdup(CHILD_RUNNER);
-    argv[1] = r->folder;
-    argv[2] = r->site.scratch.path;
-    r->agent = agent_start(runner_main, 3, argv, lock_fd);
+    argv[1] = r->site.scratch.path;
+    dir_fd = io_open_dir(r->folder, &e);
+    listen_fd = sock_listen_at(dir_fd, "sock", &e);
+    assert_true(listen_fd >= 0);
+    r->agent = agent_start(runner_main, 2, argv, lock_fd, listen_fd);
     free(argv[0]);
+    close(dir_fd);
+    close(listen_fd);
     close(lock_fd);
     agent_hear(&r->agent, NOTE_HELLO, &hello);
     assert_int_equal(hello.pid, r->agent.pid);

@@ -49,7 +49,7 @@ static struct slot_item *add(struct world *w, int64_t cpus, int64_t gpus, int64_
 
 static struct slot_item *next(struct world *w)
 {
-    struct slots_gpus gpus = { .are_known = true };
+    struct slots_asking gpus = { .gpus_are_known = true };
 
     return slots_next(w->slots, &gpus);
 }
@@ -270,7 +270,7 @@ static void a_gpu_that_others_use_is_not_given(void **state)
 static void a_fresh_gpu_is_asked_for_but_a_shared_one_is_ours(void **state)
 {
     struct world w;
-    struct slots_gpus gpus = { .are_known = false };
+    struct slots_asking gpus = { .gpus_are_known = false };
     struct slot_item *first, *second, *none;
 
     (void)state;
@@ -278,12 +278,12 @@ static void a_fresh_gpu_is_asked_for_but_a_shared_one_is_ours(void **state)
     first = add(&w, 1000, 500, 0);
     none = add(&w, 1000, 0, 0);
     assert_ptr_equal(slots_next(w.slots, &gpus), none);
-    assert_true(gpus.are_wanted);
+    assert_true(gpus.gpus_are_wanted);
     assert_ptr_equal(next(&w), first);
     second = add(&w, 1000, 500, 0);
-    gpus = (struct slots_gpus){ .are_known = false };
+    gpus = (struct slots_asking){ .gpus_are_known = false };
     assert_ptr_equal(slots_next(w.slots, &gpus), second);
-    assert_false(gpus.are_wanted);
+    assert_false(gpus.gpus_are_wanted);
     world_free(&w);
 }
 

@@ -26,7 +26,7 @@ static void open_stager(struct stager_site *s)
     digest_hex(&s->digest, s->hex);
     argv[0] = mem_strdup(CHILD_STAGER);
     argv[1] = s->site.scratch.path;
-    s->agent = agent_start(stager_main, 2, argv, -1);
+    s->agent = agent_start(stager_main, 2, argv, -1, -1);
     free(argv[0]);
 }
 
