@@ -39,9 +39,9 @@ headers          := $(wildcard $(addsuffix /*.h,$(rooms) tests/unit tests/fuzz t
 
 msgpack          := $(shell pkg-config --exists msgpack 2>/dev/null && echo msgpack || echo msgpack-c)
 packages_common  := yaml-0.1 libcrypto json-c $(msgpack)
-packages_client  := $(packages_common) mpfr
+packages_client  := $(packages_common) mpfr libssh
 packages_server  := $(packages_common) libuv sqlite3
-packages_worker  := $(packages_common) libuv
+packages_worker  := $(packages_common) libuv libssh
 packages         := $(sort $(packages_client) $(packages_server) $(packages_worker))
 libs_of           = $(shell pkg-config --libs $1 2>/dev/null)
 

@@ -65,7 +65,7 @@ static void connect_own(struct doctor *d)
     char *socket_path = address_read(state, &e);
 
     if (socket_path != NULL)
-        d->is_connected = rpc_open(&d->rpc, socket_path, d->conf.user, &e) == 0;
+        d->is_connected = rpc_open_path(&d->rpc, socket_path, d->conf.user, &e) == 0;
     if (d->is_connected)
         doctor_say(d, CHECK_OK, NULL, "your own on this machine, at %s", socket_path);
     else if (e.kind == ERR_NOT_FOUND || (socket_path != NULL && e.kind == ERR_UNREACHABLE))
@@ -81,7 +81,7 @@ static void connect_named(struct doctor *d)
     const struct choice *c = &d->choice;
     struct err e = { 0 };
 
-    d->is_connected = rpc_open(&d->rpc, c->endpoint.path, d->conf.user, &e) == 0;
+    d->is_connected = rpc_open(&d->rpc, &c->endpoint, d->conf.user, &e) == 0;
     if (d->is_connected)
         doctor_say(d, CHECK_OK, NULL, "%s names %s, which answers", c->from, c->endpoint.text);
     else if (e.kind == ERR_DENIED)

@@ -38,7 +38,7 @@ int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
 
     free(state);
     if (socket_path != NULL)
-        result = rpc_open(rpc, socket_path, c->user, &why);
+        result = rpc_open_path(rpc, socket_path, c->user, &why);
     if (why.kind == ERR_NOT_FOUND || (socket_path != NULL && why.kind == ERR_UNREACHABLE))
         not_running(e);
     else if (result < 0)
@@ -282,7 +282,7 @@ static int start_worker(struct rpc *rpc, const char *state, const struct conf *c
 
     if (found != 0)
         return found < 0 ? -1 : 0;
-    if (write_worker_conf(state, c, rpc->welcome.share, rpc->socket_path, e) < 0)
+    if (write_worker_conf(state, c, rpc->welcome.share, rpc->to.path, e) < 0)
         return -1;
     pid = start_program(state, "ludwig-worker", "worker.yaml", "worker.log", e);
     return pid < 0 ? -1 : wait_for_worker(rpc, state, pid, e);
@@ -321,7 +321,7 @@ static int start_all(struct rpc *rpc, const char *state, const struct conf *c, b
     int result = -1;
 
     if (socket_path != NULL && (running || start_server(state, c, socket_path, e) == 0))
-        result = rpc_open(rpc, socket_path, c->user, e);
+        result = rpc_open_path(rpc, socket_path, c->user, e);
     free(socket_path);
     if (result < 0)
         return -1;

@@ -53,14 +53,36 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
     return 0;
 }
 
+/* A new connection, if the last one is gone; else another channel of it. */
+static int connect_ssh(struct rpc *r, struct err *e)
+{
+    struct mux_options o = { .may_prompt = true, .interrupt_fd = r->interrupt_fd };
+
+    if (r->mux != NULL && !mux_is_alive(r->mux)) {
+        mux_close(r->mux);
+        r->mux = NULL;
+    }
+    if (r->mux == NULL)
+        r->mux = mux_start(&r->to, &o, e);
+    return r->mux == NULL ? -1 : mux_server(r->mux, &r->way, e);
+}
+
+/* What may be otherwise the next time; a key that was refused is not. */
+static bool is_passing(const struct rpc *r, const struct err *why)
+{
+    return r->to.kind == ENDPOINT_UNIX || why->kind == ERR_UNREACHABLE;
+}
+
 /* One try. */
 static int connect_once(struct rpc *r, bool *lost, struct err *e)
 {
-    int fd = unixsocket_connect(r->socket_path, e);
+    struct err why = { 0 };
+    int fd =
+        r->to.kind == ENDPOINT_SSH ? connect_ssh(r, &why) : unixsocket_connect(r->to.path, &why);
 
-    *lost = true;
+    *lost = is_passing(r, &why);
     if (fd < 0)
-        return -1;
+        return err_set(e, why.kind, "%s", why.text);
     wire_init(&r->wire, fd, &proto);
     *lost = false;
     if (greet(r, lost, e) == 0)
@@ -69,20 +91,39 @@ static int connect_once(struct rpc *r, bool *lost, struct err *e)
     return -1;
 }
 
-int rpc_open(struct rpc *r, const char *socket_path, const char *user_label, struct err *e)
+static void keep_endpoint(struct rpc *r, const struct endpoint *to)
+{
+    r->place = arena_create();
+    r->to = *to;
+    r->to.text = arena_strdup(r->place, to->text);
+    r->to.user = to->user != NULL ? arena_strdup(r->place, to->user) : NULL;
+    r->to.host = to->host != NULL ? arena_strdup(r->place, to->host) : NULL;
+    r->to.path = to->path != NULL ? arena_strdup(r->place, to->path) : NULL;
+}
+
+int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e)
 {
     bool lost;
 
     *r = (struct rpc){ .wire = { .fd = -1 },
-                       .socket_path = mem_strdup(socket_path),
                        .user_label = user_label != NULL ? mem_strdup(user_label) : NULL,
                        .arena = arena_create(),
                        .patience_ms = RPC_PATIENCE_MS,
                        .interrupt_fd = -1 };
+    keep_endpoint(r, to);
     if (connect_once(r, &lost, e) == 0)
         return 0;
     rpc_close(r);
     return -1;
+}
+
+int rpc_open_path(struct rpc *r, const char *socket_path, const char *user_label, struct err *e)
+{
+    const struct endpoint here = { .kind = ENDPOINT_UNIX,
+                                   .text = socket_path,
+                                   .path = socket_path };
+
+    return rpc_open(r, &here, user_label, e);
 }
 
 void rpc_close(struct rpc *r)
@@ -90,8 +131,9 @@ void rpc_close(struct rpc *r)
     if (r->arena == NULL)
         return;
     wire_close(&r->wire);
+    mux_close(r->mux);
     arena_destroy(r->arena);
-    free(r->socket_path);
+    arena_destroy(r->place);
     free(r->user_label);
     *r = (struct rpc){ .wire = { .fd = -1 } };
 }

@@ -10,14 +10,20 @@
 
 #include <stdbool.h>
 
+#include "common/mux.h"
 #include "common/proto.h"
 
 /* How long a server that went away is waited for: it may just be restarted. */
 enum { RPC_PATIENCE_MS = 10 * 1000 };
 
+/* Over SSH the one connection carries the questions, and further channels: see mux.h. */
+
 struct rpc {
     struct wire wire;
-    char *socket_path;
+    struct endpoint to;
+    struct arena *place; /* texts of to */
+    struct mux *mux;     /* NULL: a socket of this machine, or not connected */
+    enum way way;
     char *user_label;           /* or NULL */
     struct msg_welcome welcome; /* its texts live in arena */
     struct arena *arena;
@@ -25,7 +31,9 @@ struct rpc {
     int interrupt_fd; /* readable: give up waiting; -1: none */
 };
 
-int rpc_open(struct rpc *r, const char *socket_path, const char *user_label, struct err *e);
+int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e);
+/* A socket of this machine. */
+int rpc_open_path(struct rpc *r, const char *socket_path, const char *user_label, struct err *e);
 void rpc_close(struct rpc *r); /* also one that is zero-initialised */
 
 /* Whether somebody listens there. */

@@ -30,12 +30,7 @@ static void keep_share(struct cli *cli, struct session *s)
 
 static int open_named(struct session *s, struct err *e)
 {
-    const struct endpoint *to = &s->choice.endpoint;
-
-    if (to->kind == ENDPOINT_SSH)
-        return err_set(e, ERR_USAGE, "%s: this version cannot reach a server over SSH yet",
-                       to->text);
-    if (rpc_open(&s->rpc, to->path, s->conf.user, e) < 0)
+    if (rpc_open(&s->rpc, &s->choice.endpoint, s->conf.user, e) < 0)
         return err_wrap(e, "the server that %s names is out of reach", s->choice.from);
     return 0;
 }
@@ -76,6 +71,17 @@ void session_job_paths(const struct session *s, struct arena *a, struct job_info
 {
     j->run_path = session_drive_path(s, a, j->run_path);
     j->log_path = session_drive_path(s, a, j->log_path);
+}
+
+int session_sftp(struct session *s, struct err *e)
+{
+    struct mux *mux = s->rpc.mux;
+
+    if (s->choice.embedded || s->choice.endpoint.kind != ENDPOINT_SSH)
+        return err_set(e, ERR_INTERNAL, "this server is not reached over SSH");
+    if ((mux == NULL || !mux_is_alive(mux)) && rpc_reopen(&s->rpc, e) < 0)
+        return -1;
+    return mux_sftp(s->rpc.mux, e);
 }
 
 void session_close(struct session *s)

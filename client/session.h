@@ -23,6 +23,10 @@ int session_open(struct cli *cli, struct session *s, struct err *e);
 int session_start(struct cli *cli, struct session *s, bool wants_worker, struct err *e);
 void session_close(struct session *s);
 
+/* An SFTP server's descriptor (see mux_sftp), through the connection that the questions go through;
+ * made anew if that is lost.  For servers over SSH only. */
+int session_sftp(struct session *s, struct err *e);
+
 /* The server's paths begin at the folder of projects, those shown to others at the shared drive's
  * own.  What this makes of a path, or of a job's, lives in a. */
 const char *session_drive_path(const struct session *s, struct arena *a, const char *path);

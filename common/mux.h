@@ -43,6 +43,7 @@ struct mux_options {
     unsigned ways;      /* 1u << WAY_... of those to be tried; 0: all */
     int64_t connect_ms; /* for everything until the session can be used, prompts and other servers'
                            log-in delays left out; 0: MUX_CONNECT_MS */
+    int interrupt_fd;   /* readable: give up waiting; 0 or -1: none */
 };
 
 enum { MUX_CONNECT_MS = 30 * 1000 };

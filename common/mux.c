@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* mux.c - start a mux, and ask it for descriptors */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fds.h"
+#include "common/io.h"
+#include "common/mux_proto.h"
+#include "common/mux_run.h"
+#include "common/prompt.h"
+
+struct mux {
+    struct mux_link link;
+    struct arena *arena;
+    pid_t pid; /* 0: somebody else's child */
+    int interrupt_fd;
+    bool is_ready;  /* it has connected */
+    struct err end; /* why it ended */
+    bool has_ended;
+};
+
+static struct mux *create(int control_fd)
+{
+    struct mux *m = mem_alloc(sizeof *m);
+
+    mux_link_init(&m->link, control_fd);
+    m->arena = arena_create();
+    m->interrupt_fd = -1;
+    return m;
+}
+
+void mux_close(struct mux *m)
+{
+    if (m == NULL)
+        return;
+    mux_link_close(&m->link);
+    while (m->pid > 0 && waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    arena_destroy(m->arena);
+    free(m);
+}
+
+bool mux_is_alive(const struct mux *m)
+{
+    return !m->has_ended;
+}
+
+/* ---- what it says ---- */
+
+static int answer_question(struct mux *m, const struct envelope *got, struct err *e)
+{
+    struct mux_question question;
+    struct mux_answer answer = { 0 };
+    struct err why = { 0 };
+    char *text;
+    int rc;
+
+    if (message_body(&mux_protocol, got, m->arena, &question, e) < 0)
+        return -1;
+    text = prompt_ask(question.text, question.echo, &why);
+    if (text != NULL)
+        answer.text = (struct bytes){ (const uint8_t *)text, strlen(text) };
+    answer.error = (struct mux_error){ (int)why.kind, why.text };
+    rc = mux_link_send(&m->link, MUX_ANSWER, &answer, -1, e);
+    prompt_wipe(text);
+    return rc;
+}
+
+static int take_error(struct mux *m, const struct envelope *got, struct err *e)
+{
+    struct mux_error error;
+
+    if (message_body(&mux_protocol, got, m->arena, &error, e) < 0)
+        return -1;
+    return err_set(e, (enum err_kind)error.kind, "%s", error.text);
+}
+
+static int note_end(struct mux *m, const struct envelope *got, struct err *e)
+{
+    m->has_ended = true;
+    (void)take_error(m, got, &m->end);
+    return err_set(e, m->end.kind, "%s", m->end.text);
+}
+
+/* 1 with a message that answers something, 0: nothing yet, -1 with e set. */
+static int next_message(struct mux *m, struct envelope *got, struct err *e)
+{
+    int rc;
+
+    arena_reset(m->arena);
+    if (m->has_ended)
+        return err_set(e, m->end.kind, "%s", m->end.text);
+    rc = mux_link_receive(&m->link, m->arena, got, e);
+    if (rc < 0) {
+        m->has_ended = true;
+        err_set(&m->end, ERR_UNREACHABLE, "the connection's process is gone");
+    }
+    if (rc <= 0)
+        return rc;
+    switch (got->type) {
+    case MUX_READY: m->is_ready = true; return 0;
+    case MUX_ENDED: return note_end(m, got, e);
+    case MUX_QUESTION: return answer_question(m, got, e);
+    default: return 1;
+    }
+}
+
+/* ---- waiting for it ---- */
+
+static int wait_for_message(struct mux *m, struct err *e)
+{
+    struct pollfd fds[] = { { .fd = m->link.fd, .events = POLLIN },
+                            { .fd = m->interrupt_fd, .events = POLLIN } };
+
+    while (poll(fds, 2, -1) < 0)
+        if (errno != EINTR)
+            return err_sys(e, "poll");
+    if (fds[1].revents != 0 && fds[0].revents == 0)
+        return err_set(e, ERR_UNREACHABLE, "interrupted");
+    return 0;
+}
+
+/* Of that type; a refusal is an error. */
+static int await(struct mux *m, enum mux_type type, struct envelope *got, struct err *e)
+{
+    int rc;
+
+    while ((rc = next_message(m, got, e)) == 0) {
+        if (type == MUX_READY && m->is_ready)
+            return 0;
+        if (wait_for_message(m, e) < 0)
+            return -1;
+    }
+    if (rc < 0)
+        return -1;
+    if (got->type == MUX_REFUSED)
+        return take_error(m, got, e);
+    return got->type == (int)type ? 0 : err_set(e, ERR_PROTOCOL, "the mux answers out of turn");
+}
+
+/* ---- starting one ---- */
+
+_Noreturn static void be_mux(int control_fd, const struct endpoint *to, const struct mux_options *o)
+{
+    fds_close_all_but(&control_fd, 1);
+    fds_detach();
+    mux_run(control_fd, to, o);
+    _exit(0);
+}
+
+static int make_pair(int ends[2], struct err *e)
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+        return err_sys(e, "socket pair");
+    for (int i = 0; i < 2; i++) {
+        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+#ifdef SO_NOSIGPIPE
+        (void)setsockopt(ends[i], SOL_SOCKET, SO_NOSIGPIPE, &(int){ 1 }, sizeof(int));
+#endif
+    }
+    return io_set_nonblocking(ends[0], e);
+}
+
+struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e)
+{
+    struct envelope got;
+    struct mux *m;
+    int ends[2];
+    pid_t pid;
+
+    if (make_pair(ends, e) < 0)
+        return NULL;
+    pid = fork();
+    if (pid == 0)
+        be_mux(ends[1], to, o);
+    close(ends[1]);
+    m = create(ends[0]);
+    m->pid = pid;
+    m->interrupt_fd = o->interrupt_fd > 0 ? o->interrupt_fd : -1;
+    if (pid < 0)
+        err_sys(e, "fork");
+    else if (await(m, MUX_READY, &got, e) == 0)
+        return m;
+    mux_close(m);
+    return NULL;
+}
+
+/* ---- asking ---- */
+
+static int ask(struct mux *m, enum mux_what what, const char *command, struct err *e)
+{
+    struct mux_ask body = { .what = (int)what, .command = command };
+
+    if (m->has_ended)
+        return err_set(e, m->end.kind, "%s", m->end.text);
+    return mux_link_send(&m->link, MUX_ASK, &body, -1, e);
+}
+
+/* -1: none came along. */
+static int take_given(struct mux *m, const struct envelope *got, enum way *way, struct err *e)
+{
+    struct mux_given given;
+    int fd = mux_link_take_fd(&m->link);
+
+    if (message_body(&mux_protocol, got, m->arena, &given, e) < 0 || fd < 0) {
+        if (fd >= 0)
+            close(fd);
+        return err_set(e, ERR_PROTOCOL, "the mux gave no descriptor");
+    }
+    if (way != NULL)
+        *way = (enum way)given.way;
+    return fd;
+}
+
+static int get(struct mux *m, enum mux_what what, const char *command, enum way *way, struct err *e)
+{
+    struct envelope got;
+
+    if (ask(m, what, command, e) < 0 || await(m, MUX_GIVEN, &got, e) < 0)
+        return -1;
+    return take_given(m, &got, way, e);
+}
+
+int mux_server(struct mux *m, enum way *way, struct err *e)
+{
+    return get(m, MUX_SERVER, NULL, way, e);
+}
+
+int mux_sftp(struct mux *m, struct err *e)
+{
+    return get(m, MUX_SFTP, NULL, NULL, e);
+}
+
+int mux_command(struct mux *m, const char *command, struct err *e)
+{
+    return get(m, MUX_COMMAND, command, NULL, e);
+}
+
+static void own_texts(struct mux_facts *f, struct arena *a)
+{
+    const char **texts[] = { &f->user,
+                             &f->host,
+                             &f->address,
+                             &f->proxy,
+                             &f->server_software,
+                             &f->host_key_type,
+                             &f->host_key_digest,
+                             &f->authentication,
+                             &f->cipher,
+                             &f->way,
+                             &f->server_path };
+    struct mux_refusal *refusals = arena_alloc(a, f->refusals.n * sizeof *refusals);
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        *texts[i] = arena_strdup(a, *texts[i]);
+    for (size_t i = 0; i < f->refusals.n; i++) {
+        const struct mux_refusal *r = (const struct mux_refusal *)f->refusals.items + i;
+
+        refusals[i] = (struct mux_refusal){ arena_strdup(a, r->way), arena_strdup(a, r->why),
+                                            r->remedy == NULL ? NULL : arena_strdup(a, r->remedy) };
+    }
+    f->refusals.items = refusals;
+}
+
+int mux_facts(struct mux *m, struct mux_facts *facts, struct arena *a, struct err *e)
+{
+    struct envelope got;
+
+    if (m->has_ended)
+        return err_set(e, m->end.kind, "%s", m->end.text);
+    if (mux_link_send(&m->link, MUX_ASK_FACTS, NULL, -1, e) < 0 ||
+        await(m, MUX_FACTS, &got, e) < 0 ||
+        message_body(&mux_protocol, &got, m->arena, facts, e) < 0)
+        return -1;
+    own_texts(facts, a);
+    return 0;
+}
+
+/* ---- for event loops ---- */
+
+int mux_main(int control_fd, const char *address)
+{
+    static const struct mux_options options;
+    struct arena *a = arena_create();
+    struct endpoint to;
+    struct err e = { 0 };
+    int rc = endpoint_parse(&to, address, a, &e);
+
+    fds_close_all_but(&control_fd, 1);
+    fds_detach();
+    if (rc == 0)
+        mux_run(control_fd, &to, &options);
+    arena_destroy(a);
+    return rc < 0 ? (int)err_exit_code(e.kind) : 0;
+}
+
+struct mux *mux_attach(int control_fd)
+{
+    (void)io_set_nonblocking(control_fd, NULL);
+    return create(control_fd);
+}
+
+int mux_control_fd(const struct mux *m)
+{
+    return m->link.fd;
+}
+
+int mux_ask_server(struct mux *m, struct err *e)
+{
+    return ask(m, MUX_SERVER, NULL, e);
+}
+
+int mux_ask_sftp(struct mux *m, struct err *e)
+{
+    return ask(m, MUX_SFTP, NULL, e);
+}
+
+int mux_take(struct mux *m, int *fd, enum way *way, struct err *e)
+{
+    struct envelope got;
+    int rc;
+
+    /* "Ready" answers nothing, and more may lie behind it. */
+    do {
+        bool was_ready = m->is_ready;
+
+        rc = next_message(m, &got, e);
+        if (rc == 0 && m->is_ready == was_ready)
+            return 0;
+    } while (rc == 0);
+    if (rc < 0)
+        return -1;
+    if (got.type == MUX_REFUSED)
+        return take_error(m, &got, e);
+    *fd = take_given(m, &got, way, e);
+    return *fd < 0 || io_set_nonblocking(*fd, e) < 0 ? -1 : 1;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* mux_run.c - the process that keeps an SSH session */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/lane.h"
+#include "common/mux_proto.h"
+#include "common/mux_run.h"
+#include "common/units.h"
+#include "common/ways.h"
+
+enum {
+    FAREWELL_MS = 5000, /* for what was written before the caller left */
+    FIXED_FDS = 3       /* the control socket, the session, a child of ways */
+};
+
+struct ask {
+    enum mux_what what;
+    char *command;
+};
+
+struct mux_server {
+    struct mux_link control;
+    const struct endpoint *to;
+    const struct mux_options *options;
+    struct arena *arena; /* of one message */
+    struct ssh *ssh;
+    struct ways *ways;
+    struct lane **lanes;
+    size_t n_lanes, lanes_capacity;
+    struct ask *asks; /* the first is being worked at */
+    size_t n_asks, asks_capacity;
+    bool is_asked;     /* it was begun */
+    struct lane *lane; /* that is being opened for it */
+    struct pollfd *fds;
+    size_t fds_capacity;
+    bool is_leaving;
+    int64_t leave_ms;
+    struct err end;
+};
+
+/* ---- saying things ---- */
+
+static void leave(struct mux_server *m)
+{
+    if (m->is_leaving)
+        return;
+    m->is_leaving = true;
+    m->leave_ms = units_monotonic_ms() + FAREWELL_MS;
+}
+
+static void say(struct mux_server *m, enum mux_type type, const void *body, int give)
+{
+    if (!m->is_leaving && mux_link_send(&m->control, type, body, give, NULL) < 0)
+        leave(m);
+}
+
+static void say_error(struct mux_server *m, enum mux_type type, const struct err *e)
+{
+    struct mux_error error = { .kind = (int)e->kind, .text = e->text };
+
+    say(m, type, &error, -1);
+}
+
+/* ---- questions for the user, while the session is being made ---- */
+
+static char *take_answer(struct mux_server *m, const struct envelope *got, struct err *e)
+{
+    struct mux_answer answer;
+    char *text;
+
+    if (got->type != MUX_ANSWER || message_body(&mux_protocol, got, m->arena, &answer, e) < 0) {
+        err_set(e, ERR_PROTOCOL, "no answer to a question");
+        return NULL;
+    }
+    if (answer.error.kind != ERR_NONE) {
+        err_set(e, (enum err_kind)answer.error.kind, "%s", answer.error.text);
+        return NULL;
+    }
+    text = mem_copy(answer.text.data, answer.text.n);
+    memset((void *)(uintptr_t)answer.text.data, 0, answer.text.n);
+    return text;
+}
+
+static char *ask_caller(void *context, const char *text, bool echo, struct err *e)
+{
+    struct mux_server *m = context;
+    struct mux_question question = { .text = text, .echo = echo };
+    struct envelope got;
+    char *answer = NULL;
+    int rc;
+
+    if (!m->options->may_prompt) {
+        err_set(e, ERR_DENIED, "nobody can be asked");
+        return NULL;
+    }
+    if (mux_link_send(&m->control, MUX_QUESTION, &question, -1, e) < 0)
+        return NULL;
+    do
+        rc = mux_link_receive(&m->control, m->arena, &got, e);
+    while (rc == 0);
+    if (rc > 0)
+        answer = take_answer(m, &got, e);
+    arena_reset(m->arena);
+    return answer;
+}
+
+/* ---- lanes ---- */
+
+static void adopt(void *context, struct lane *l)
+{
+    struct mux_server *m = context;
+
+    mem_grow((void **)&m->lanes, &m->lanes_capacity, m->n_lanes, sizeof(struct lane *));
+    m->lanes[m->n_lanes++] = l;
+}
+
+/* Those at the front come first at a session that is full: each in turn. */
+static void rotate(struct mux_server *m)
+{
+    struct lane *first;
+
+    if (m->n_lanes < 2)
+        return;
+    first = m->lanes[0];
+    memmove(m->lanes, m->lanes + 1, (m->n_lanes - 1) * sizeof(struct lane *));
+    m->lanes[m->n_lanes - 1] = first;
+}
+
+static void sweep(struct mux_server *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n_lanes; i++)
+        if (lane_is_over(m->lanes[i]))
+            lane_close(m->lanes[i]);
+        else
+            m->lanes[n++] = m->lanes[i];
+    m->n_lanes = n;
+}
+
+/* ---- what the caller asks for ---- */
+
+static void end_ask(struct mux_server *m)
+{
+    free(m->asks[0].command);
+    memmove(m->asks, m->asks + 1, --m->n_asks * sizeof *m->asks);
+    m->is_asked = false;
+}
+
+static void give(struct mux_server *m, int fd, enum way way)
+{
+    struct mux_given given = { .way = (int)way };
+
+    say(m, MUX_GIVEN, &given, fd);
+    close(fd);
+    end_ask(m);
+}
+
+static void refuse(struct mux_server *m, const struct err *e)
+{
+    lane_close(m->lane);
+    m->lane = NULL;
+    say_error(m, MUX_REFUSED, e);
+    end_ask(m);
+}
+
+static int begin_ask(struct mux_server *m, const struct ask *ask, struct err *e)
+{
+    m->is_asked = true;
+    switch (ask->what) {
+    case MUX_SERVER: ways_begin(m->ways); return 0;
+    case MUX_SFTP: m->lane = lane_open(m->ssh, SSH_TO_SUBSYSTEM, "sftp", e); break;
+    default: m->lane = lane_open(m->ssh, SSH_TO_COMMAND, ask->command, e); break;
+    }
+    return m->lane != NULL ? 0 : -1;
+}
+
+static int step_lane(struct mux_server *m, int *fd, struct err *e)
+{
+    int rc = lane_step(m->lane, e);
+
+    if (rc <= 0)
+        return rc < 0 ? err_wrap(e, "%s", m->asks[0].what == MUX_SFTP ? "SFTP" : "command") : 0;
+    *fd = lane_connect(m->lane, e);
+    if (*fd < 0)
+        return -1;
+    adopt(m, m->lane);
+    m->lane = NULL;
+    return 1;
+}
+
+/* One after the other, as libssh knows the last error only. */
+static void work_at_asks(struct mux_server *m)
+{
+    while (m->n_asks > 0) {
+        struct err e = { 0 };
+        enum way way = WAY_UNIX;
+        int fd = -1, rc = 0;
+
+        if (!m->is_asked)
+            rc = begin_ask(m, &m->asks[0], &e);
+        if (rc == 0)
+            rc = m->asks[0].what == MUX_SERVER ? ways_step(m->ways, &fd, &way, &e)
+                                               : step_lane(m, &fd, &e);
+        if (rc == 0)
+            return;
+        if (rc > 0)
+            give(m, fd, way);
+        else
+            refuse(m, &e);
+    }
+}
+
+static void take_ask(struct mux_server *m, const struct mux_ask *ask)
+{
+    mem_grow((void **)&m->asks, &m->asks_capacity, m->n_asks, sizeof *m->asks);
+    m->asks[m->n_asks++] = (struct ask){ (enum mux_what)ask->what,
+                                         mem_strdup(ask->command != NULL ? ask->command : "") };
+}
+
+static void tell_facts(struct mux_server *m)
+{
+    struct mux_facts facts = { 0 };
+
+    ssh_tell(m->ssh, m->arena, &facts);
+    ways_tell(m->ways, &facts);
+    say(m, MUX_FACTS, &facts, -1);
+}
+
+static int take_message(struct mux_server *m, const struct envelope *got, struct err *e)
+{
+    struct mux_ask ask;
+
+    if (got->type == MUX_ASK_FACTS) {
+        tell_facts(m);
+        return 0;
+    }
+    if (got->type != MUX_ASK || message_body(&mux_protocol, got, m->arena, &ask, e) < 0)
+        return err_set(e, ERR_PROTOCOL, "unexpected message");
+    take_ask(m, &ask);
+    return 0;
+}
+
+static void read_control(struct mux_server *m)
+{
+    struct envelope got;
+    int rc;
+
+    while ((rc = mux_link_receive(&m->control, m->arena, &got, NULL)) > 0) {
+        rc = take_message(m, &got, NULL);
+        arena_reset(m->arena);
+        if (rc < 0)
+            break;
+    }
+    if (rc < 0)
+        leave(m);
+}
+
+/* ---- the loop ---- */
+
+static size_t list_fds(struct mux_server *m)
+{
+    size_t n = FIXED_FDS + m->n_lanes;
+
+    if (n > m->fds_capacity) {
+        m->fds_capacity = n * 2;
+        m->fds = mem_resize(m->fds, m->fds_capacity, sizeof *m->fds);
+    }
+    m->fds[0] = (struct pollfd){ .fd = m->is_leaving ? -1 : m->control.fd, .events = POLLIN };
+    m->fds[1] = (struct pollfd){ .fd = ssh_fd(m->ssh), .events = ssh_poll_events(m->ssh) };
+    m->fds[2] = ways_poll(m->ways);
+    for (size_t i = 0; i < m->n_lanes; i++)
+        m->fds[FIXED_FDS + i] = lane_poll(m->lanes[i]);
+    return n;
+}
+
+static int timeout_ms(const struct mux_server *m)
+{
+    int64_t until_ms = ssh_next_turn_ms(m->ssh), left_ms;
+
+    if (m->n_asks > 0 && ways_deadline_ms(m->ways) < until_ms)
+        until_ms = ways_deadline_ms(m->ways);
+    if (m->is_leaving && m->leave_ms < until_ms)
+        until_ms = m->leave_ms;
+    left_ms = until_ms - units_monotonic_ms();
+    return left_ms > 0 ? (int)left_ms : 0;
+}
+
+static bool has_left(const struct mux_server *m)
+{
+    return m->is_leaving && (m->n_lanes == 0 || units_monotonic_ms() >= m->leave_ms);
+}
+
+static int wait_for_something(struct mux_server *m, size_t n, struct err *e)
+{
+    if (poll(m->fds, (nfds_t)n, timeout_ms(m)) >= 0)
+        return 0;
+    memset(m->fds, 0, n * sizeof *m->fds);
+    return errno == EINTR ? 0 : err_sys(e, "poll");
+}
+
+static int turn(struct mux_server *m, struct err *e)
+{
+    size_t n = list_fds(m), n_polled = m->n_lanes;
+
+    if (wait_for_something(m, n, e) < 0)
+        return -1;
+    if (m->fds[0].revents != 0)
+        read_control(m);
+    if (ssh_turn(m->ssh, e) < 0)
+        return -1;
+    for (size_t i = 0; i < n_polled; i++)
+        lane_pump(m->lanes[i], m->fds[FIXED_FDS + i].revents);
+    work_at_asks(m);
+    sweep(m);
+    rotate(m);
+    return 0;
+}
+
+static void serve(struct mux_server *m)
+{
+    static const struct ways_events events = { adopt };
+    struct err e = { 0 };
+
+    io_set_nonblocking(m->control.fd, NULL);
+    m->ways = ways_create(m->ssh, m->to->path, m->options->ways, &events, m);
+    say(m, MUX_READY, NULL, -1);
+    while (!has_left(m) && turn(m, &e) == 0)
+        ;
+    if (e.kind != ERR_NONE)
+        say_error(m, MUX_ENDED, &e);
+}
+
+static void free_all(struct mux_server *m)
+{
+    lane_close(m->lane);
+    for (size_t i = 0; i < m->n_lanes; i++)
+        lane_close(m->lanes[i]);
+    ways_destroy(m->ways);
+    if (m->ssh != NULL)
+        ssh_stop(m->ssh);
+    for (size_t i = 0; i < m->n_asks; i++)
+        free(m->asks[i].command);
+    free(m->asks);
+    free(m->lanes);
+    free(m->fds);
+    mux_link_close(&m->control);
+    arena_destroy(m->arena);
+}
+
+/* Ctrl-C is for our caller, who sits at the same terminal and closes us down when it leaves; so is
+ * it for a ProxyCommand, which inherits this. */
+static void ignore_signals(void)
+{
+    static const int ignored[] = { SIGINT, SIGQUIT, SIGPIPE };
+
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+        (void)signal(ignored[i], SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+}
+
+void mux_run(int control_fd, const struct endpoint *to, const struct mux_options *o)
+{
+    struct mux_server m = { .to = to, .options = o, .arena = arena_create() };
+    struct ssh_plan plan = { .to = to,
+                             .connect_ms = o->connect_ms,
+                             .watch_fd = control_fd,
+                             .ask = ask_caller,
+                             .context = &m };
+    struct err e = { 0 };
+
+    ignore_signals();
+    mux_link_init(&m.control, control_fd);
+    m.ssh = ssh_start(&plan, &e);
+    if (m.ssh != NULL)
+        serve(&m);
+    else
+        say_error(&m, MUX_ENDED, &e);
+    free_all(&m);
+}

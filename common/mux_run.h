@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mux_run.h - what a mux does in its own process
+ */
+#ifndef LUDWIG_COMMON_MUX_RUN_H
+#define LUDWIG_COMMON_MUX_RUN_H
+
+#include "common/mux.h"
+
+/* Connects and serves until the control socket closes, or the connection does. */
+void mux_run(int control_fd, const struct endpoint *to, const struct mux_options *o);
+
+#endif

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/* ssh.c - one SSH session and its channels */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/auxv.h>
+#endif
+
+#include <libssh/server.h> /* ssh_send_keepalive */
+
+#include "common/io.h"
+#include "common/ssh_parts.h"
+#include "common/units.h"
+
+enum {
+    STEP_MAX_MS =
+        60 * 1000, /* of authentication: servers may ask others, and may rest after an error */
+    OPEN_MAX_MS = 30 * 1000,
+    SILENCE_MS = 20 * 1000, /* then the server is asked whether it is there, */
+    DEAD_MS = 60 * 1000,    /* and then it is not */
+    PACKETS_MAX = 256       /* read in a turn, before others come to their right */
+};
+
+/* ---- waiting ---- */
+
+struct ssh_patience ssh_patience_of(const struct ssh *s)
+{
+    return (struct ssh_patience){ units_monotonic_ms() + STEP_MAX_MS, s->plan.watch_fd };
+}
+
+short ssh_poll_events(const struct ssh *s)
+{
+    bool has_more = (ssh_get_poll_flags(s->session) & SSH_WRITE_PENDING) != 0;
+
+    return (short)(has_more ? POLLIN | POLLOUT : POLLIN);
+}
+
+int ssh_wait_again(struct ssh *s, const struct ssh_patience *p, struct err *e)
+{
+    return ssh_wait(ssh_get_fd(s->session), ssh_poll_events(s), p, e);
+}
+
+const char *ssh_words(const struct ssh *s)
+{
+    const char *words = ssh_get_error(s->session), *colon;
+
+    /* "Received SSH_MSG_DISCONNECT: 2:Too many authentication failures" */
+    colon = strstr(words, "SSH_MSG_DISCONNECT: ");
+    if (colon != NULL && (colon = strchr(colon + 20, ':')) != NULL)
+        words = colon + 1;
+    return words[0] != '\0' ? words : "no reason given";
+}
+
+/* ---- starting ---- */
+
+static bool has_fast_aes(void)
+{
+#if defined __x86_64__ || defined __i386__
+    return __builtin_cpu_supports("aes") != 0;
+#elif defined __linux__ && defined __aarch64__
+    return (getauxval(AT_HWCAP) & (1ul << 3)) != 0;
+#else
+    return true;
+#endif
+}
+
+static int set(struct ssh *s, enum ssh_options_e option, const void *value, struct err *e)
+{
+    if (ssh_options_set(s->session, option, value) == 0)
+        return 0;
+    return err_set(e, ERR_FAILED, "libssh: %s", ssh_words(s));
+}
+
+static const char *ciphers(void)
+{
+#define GCM "aes128-gcm@openssh.com,aes256-gcm@openssh.com"
+#define CTR "aes128-ctr,aes256-ctr,aes192-ctr"
+    return has_fast_aes() ? GCM ",chacha20-poly1305@openssh.com," CTR
+                          : "chacha20-poly1305@openssh.com," GCM "," CTR;
+}
+
+/* Without OpenSSH's program: what libssh makes of the files. */
+static int read_files(struct ssh *s, struct err *e)
+{
+    struct ssh_conf *c = &s->conf;
+    const struct {
+        enum ssh_options_e option;
+        const char **to;
+    } texts[] = {
+        { SSH_OPTIONS_HOST, &c->host },
+        { SSH_OPTIONS_USER, &c->user },
+        { SSH_OPTIONS_PROXYCOMMAND, &c->proxy_command },
+    };
+    unsigned port = 0;
+
+    setenv("OPENSSH_PROXYJUMP", "1", 1); /* as a ProxyCommand */
+    if (ssh_options_parse_config(s->session, NULL) < 0)
+        return err_set(e, ERR_USAGE, "ssh's configuration cannot be read: %s", ssh_words(s));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char *value = NULL;
+
+        if (ssh_options_get(s->session, texts[i].option, &value) == 0 && value != NULL)
+            *texts[i].to = arena_strdup(c->arena, value);
+        ssh_string_free_char(value);
+    }
+    if (s->plan.to->port == 0 && ssh_options_get_port(s->session, &port) == 0 && port != 0)
+        c->port = (int)port;
+    if (s->plan.to->user != NULL)
+        c->user = s->plan.to->user;
+    return 0;
+}
+
+static int configure(struct ssh *s, struct err *e)
+{
+    const bool process = false;
+
+    if (set(s, SSH_OPTIONS_HOST, s->conf.host, e) < 0 ||
+        set(s, SSH_OPTIONS_PORT, &s->conf.port, e) < 0 ||
+        set(s, SSH_OPTIONS_USER, s->conf.user, e) < 0 ||
+        (s->conf.is_guess && read_files(s, e) < 0) ||
+        set(s, SSH_OPTIONS_PROCESS_CONFIG, &process, e) < 0 ||
+        set(s, SSH_OPTIONS_USER, s->conf.user, e) < 0 ||
+        set(s, SSH_OPTIONS_CIPHERS_C_S, ciphers(), e) < 0 ||
+        set(s, SSH_OPTIONS_CIPHERS_S_C, ciphers(), e) < 0)
+        return -1;
+    /* The one way to name the agent that all versions of libssh know. */
+    if (s->conf.agent != NULL)
+        setenv("SSH_AUTH_SOCK", s->conf.agent, 1);
+    else
+        unsetenv("SSH_AUTH_SOCK");
+    return ssh_hostkey_prepare(s, e);
+}
+
+static int64_t connect_ms_of(const struct ssh *s)
+{
+    return s->plan.connect_ms > 0 ? s->plan.connect_ms : MUX_CONNECT_MS;
+}
+
+static int dial(struct ssh *s, const struct ssh_patience *p, struct err *e)
+{
+    socket_t fd;
+
+    if (ssh_dial(&s->conf, p, &s->dialed, e) < 0)
+        return -1;
+    fd = s->dialed.fd;
+    return set(s, SSH_OPTIONS_FD, &fd, e);
+}
+
+static int refuse_exchange(struct ssh *s, const struct err *why, struct err *e)
+{
+    char *name = ssh_dial_name(&s->conf, s->dialed.address);
+
+    if (why->kind == ERR_BUSY)
+        err_set(e, ERR_UNREACHABLE, "%s: no agreement on keys within %d s; is the network cut?",
+                name, (int)(connect_ms_of(s) / 1000));
+    else if (why->kind != ERR_NONE)
+        err_set(e, why->kind, "%s", why->text);
+    else
+        err_set(e, ERR_UNREACHABLE, "%s: key exchange failed: %s", name, ssh_words(s));
+    free(name);
+    return -1;
+}
+
+static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err *e)
+{
+    struct err why = { 0 };
+    int rc;
+
+    while ((rc = ssh_connect(s->session)) == SSH_AGAIN)
+        if (ssh_wait_again(s, p, &why) < 0)
+            break;
+    if (rc != SSH_OK)
+        return refuse_exchange(s, &why, e);
+    /* libssh has made it wait, but writes only what poll(2) has room for. */
+    return io_set_nonblocking(ssh_get_fd(s->session), e);
+}
+
+static int watch(struct ssh *s, struct err *e)
+{
+    s->event = ssh_event_new();
+    if (s->event == NULL || ssh_event_add_session(s->event, s->session) != SSH_OK)
+        return err_set(e, ERR_FAILED, "libssh: no event loop");
+    s->heard_ms = s->keepalive_ms = units_monotonic_ms();
+    return 0;
+}
+
+static int begin(struct ssh *s, struct err *e)
+{
+    int64_t started_ms = units_monotonic_ms();
+    struct ssh_patience p = { started_ms + connect_ms_of(s), s->plan.watch_fd };
+
+    if (configure(s, e) < 0 || dial(s, &p, e) < 0 || exchange_keys(s, &p, e) < 0 ||
+        ssh_hostkey_check(s, e) < 0 || ssh_authenticate(s, e) < 0 || watch(s, e) < 0)
+        return -1;
+    s->connect_ms = units_monotonic_ms() - started_ms;
+    return 0;
+}
+
+struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e)
+{
+    struct ssh *s = mem_alloc(sizeof *s);
+
+    s->plan = *plan;
+    s->dialed.fd = -1;
+    s->session = ssh_new();
+    if (s->session == NULL)
+        err_set(e, ERR_FAILED, "libssh: no session");
+    else if (ssh_conf_read(&s->conf, plan->to, e) == 0) {
+        ssh_set_blocking(s->session, 0);
+        ssh_set_counters(s->session, &s->counter, NULL);
+        if (begin(s, e) == 0)
+            return s;
+    }
+    ssh_stop(s);
+    return NULL;
+}
+
+void ssh_stop(struct ssh *s)
+{
+    if (s->event != NULL) {
+        ssh_event_remove_session(s->event, s->session);
+        ssh_event_free(s->event);
+    }
+    if (s->session != NULL) {
+        ssh_disconnect(s->session);
+        ssh_free(s->session);
+    }
+    if (s->conf.arena != NULL)
+        ssh_conf_free(&s->conf);
+    free(s->dialed.address);
+    free(s->host_key_type);
+    free(s->host_key_digest);
+    free(s->authentication);
+    free(s);
+}
+
+/* ---- telling ---- */
+
+static const char *copy(struct arena *a, const char *text)
+{
+    return arena_strdup(a, text != NULL ? text : "");
+}
+
+void ssh_tell(const struct ssh *s, struct arena *a, struct mux_facts *f)
+{
+    f->user = copy(a, s->conf.user);
+    f->host = copy(a, s->conf.host);
+    f->port = s->conf.port;
+    f->address = copy(a, s->dialed.address);
+    f->proxy = copy(a, s->conf.proxy_command);
+    f->server_software = copy(a, ssh_get_serverbanner(s->session));
+    f->host_key_type = copy(a, s->host_key_type);
+    f->host_key_digest = copy(a, s->host_key_digest);
+    f->authentication = copy(a, s->authentication);
+    f->cipher = copy(a, ssh_get_cipher_out(s->session));
+    f->connect_ms = s->connect_ms;
+}
+
+const struct ssh_conf *ssh_conf_of(const struct ssh *s)
+{
+    return &s->conf;
+}
+
+/* ---- turns ---- */
+
+int ssh_fd(const struct ssh *s)
+{
+    return ssh_get_fd(s->session);
+}
+
+bool ssh_may_write(const struct ssh *s)
+{
+    return (ssh_get_poll_flags(s->session) & SSH_WRITE_PENDING) == 0;
+}
+
+int64_t ssh_next_turn_ms(const struct ssh *s)
+{
+    return s->keepalive_ms + SILENCE_MS;
+}
+
+/*
+ * A server that has more to say often waits until what it said before is acknowledged, which this
+ * side's kernel would put off for 40 ms.
+ */
+static void acknowledge_at_once(const struct ssh *s)
+{
+#ifdef TCP_QUICKACK
+    const int yes = 1;
+
+    (void)setsockopt(ssh_get_fd(s->session), IPPROTO_TCP, TCP_QUICKACK, &yes, sizeof yes);
+#else
+    (void)s;
+#endif
+}
+
+static int read_packets(struct ssh *s, struct err *e)
+{
+    int rc = SSH_OK;
+
+    if (s->n_opening > 0)
+        acknowledge_at_once(s);
+    for (int i = 0; rc == SSH_OK && i < PACKETS_MAX; i++)
+        rc = ssh_event_dopoll(s->event, 0);
+    if (rc == SSH_ERROR || !ssh_is_connected(s->session))
+        return err_set(e, ERR_UNREACHABLE, "the connection to %s was lost: %s", s->conf.alias,
+                       ssh_words(s));
+    return 0;
+}
+
+/* Asks a server that has been silent whether it is there; any answer will do. */
+static int check_silence(struct ssh *s, struct err *e)
+{
+    int64_t now_ms = units_monotonic_ms();
+
+    if (s->counter.in_bytes != s->heard_bytes) {
+        s->heard_bytes = s->counter.in_bytes;
+        s->heard_ms = s->keepalive_ms = now_ms;
+    }
+    if (now_ms - s->heard_ms >= DEAD_MS)
+        return err_set(e, ERR_UNREACHABLE, "the connection to %s was lost: no answer for %d s",
+                       s->conf.alias, DEAD_MS / 1000);
+    if (now_ms - s->keepalive_ms < SILENCE_MS)
+        return 0;
+    s->keepalive_ms = now_ms;
+    (void)ssh_send_keepalive(s->session); /* if that fails, so does the next turn */
+    return 0;
+}
+
+int ssh_turn(struct ssh *s, struct err *e)
+{
+    return read_packets(s, e) < 0 ? -1 : check_silence(s, e);
+}
+
+/* ---- channels ---- */
+
+enum stage { STAGE_CHANNEL, STAGE_REQUEST, STAGE_OPEN };
+
+struct ssh_chan {
+    struct ssh *s;
+    ssh_channel channel;
+    struct ssh_channel_callbacks_struct callbacks;
+    struct ssh_channel_events events;
+    void *context;
+    enum ssh_target target;
+    char *text;
+    enum stage stage;
+    int64_t deadline_ms;
+    bool is_settled; /* opened or refused */
+    bool is_closed;
+};
+
+static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_t n, int is_stderr,
+                   void *userdata)
+{
+    struct ssh_chan *c = userdata;
+
+    (void)session, (void)channel;
+    return (int)c->events.bytes(c->context, (struct bytes){ data, n }, is_stderr != 0);
+}
+
+static void on_eof(ssh_session session, ssh_channel channel, void *userdata)
+{
+    struct ssh_chan *c = userdata;
+
+    (void)session, (void)channel;
+    c->events.eof(c->context);
+}
+
+static void on_close(ssh_session session, ssh_channel channel, void *userdata)
+{
+    struct ssh_chan *c = userdata;
+
+    (void)session, (void)channel;
+    c->is_closed = true;
+    c->events.closed(c->context);
+}
+
+static void on_status(ssh_session session, ssh_channel channel, int status, void *userdata)
+{
+    struct ssh_chan *c = userdata;
+
+    (void)session, (void)channel;
+    if (c->events.status != NULL)
+        c->events.status(c->context, status);
+}
+
+static int listen_to(struct ssh_chan *c, struct err *e)
+{
+    c->callbacks = (struct ssh_channel_callbacks_struct){
+        .userdata = c,
+        .channel_data_function = on_data,
+        .channel_eof_function = on_eof,
+        .channel_close_function = on_close,
+        .channel_exit_status_function = on_status,
+    };
+    ssh_callbacks_init(&c->callbacks);
+    if (ssh_set_channel_callbacks(c->channel, &c->callbacks) == SSH_OK)
+        return 0;
+    return err_set(e, ERR_FAILED, "libssh: %s", ssh_words(c->s));
+}
+
+struct ssh_chan *ssh_chan_open(struct ssh *s, enum ssh_target target, const char *text,
+                               const struct ssh_channel_events *events, void *context,
+                               struct err *e)
+{
+    struct ssh_chan *c = mem_alloc(sizeof *c);
+
+    c->s = s;
+    c->target = target;
+    c->text = mem_strdup(text);
+    c->events = *events;
+    c->context = context;
+    c->deadline_ms = units_monotonic_ms() + OPEN_MAX_MS;
+    s->n_opening++;
+    c->channel = ssh_channel_new(s->session);
+    if (c->channel != NULL && listen_to(c, e) == 0)
+        return c;
+    if (c->channel == NULL)
+        err_set(e, ERR_FAILED, "libssh: no channel: %s", ssh_words(s));
+    ssh_chan_close(c);
+    return NULL;
+}
+
+/* "Channel opening failure: channel 43 error (1) administratively prohibited" */
+static int refuse_open(const struct ssh_chan *c, struct err *e)
+{
+    const char *words = ssh_words(c->s), *number = strstr(words, "error (");
+    bool is_forbidden = number != NULL && strtol(number + 7, NULL, 10) == 1;
+
+    if (!ssh_is_connected(c->s->session))
+        return err_set(e, ERR_UNREACHABLE, "the connection was lost: %s", words);
+    return err_set(e, is_forbidden ? ERR_DENIED : ERR_UNREACHABLE, "%s",
+                   number != NULL && strchr(number, ')') != NULL ? strchr(number, ')') + 2 : words);
+}
+
+static int open_channel(struct ssh_chan *c)
+{
+    switch (c->target) {
+    case SSH_TO_PATH: return ssh_channel_open_forward_unix(c->channel, c->text, "localhost", 0);
+    case SSH_TO_PORT:
+        return ssh_channel_open_forward(c->channel, "localhost", atoi(c->text), "localhost", 0);
+    case SSH_TO_COMMAND:
+    case SSH_TO_SUBSYSTEM: break;
+    }
+    return ssh_channel_open_session(c->channel);
+}
+
+static int request(struct ssh_chan *c)
+{
+    if (c->target == SSH_TO_COMMAND)
+        return ssh_channel_request_exec(c->channel, c->text);
+    return ssh_channel_request_subsystem(c->channel, c->text);
+}
+
+static int take_step(struct ssh_chan *c, struct err *e)
+{
+    bool is_session = c->target == SSH_TO_COMMAND || c->target == SSH_TO_SUBSYSTEM;
+    int rc;
+
+    if (c->stage == STAGE_CHANNEL) {
+        rc = open_channel(c);
+        if (rc == SSH_AGAIN)
+            return 0;
+        if (rc != SSH_OK)
+            return refuse_open(c, e);
+        c->stage = is_session ? STAGE_REQUEST : STAGE_OPEN;
+    }
+    if (c->stage == STAGE_REQUEST) {
+        rc = request(c);
+        if (rc == SSH_AGAIN)
+            return 0;
+        if (rc != SSH_OK)
+            return err_set(e, ERR_DENIED, "sshd refuses %s '%s'",
+                           c->target == SSH_TO_COMMAND ? "the command" : "the subsystem", c->text);
+        c->stage = STAGE_OPEN;
+    }
+    return 1;
+}
+
+static void end_opening(struct ssh_chan *c)
+{
+    c->s->n_opening -= c->is_settled ? 0 : 1;
+    c->is_settled = true;
+}
+
+int ssh_chan_step(struct ssh_chan *c, struct err *e)
+{
+    int rc = take_step(c, e);
+
+    if (rc != 0)
+        end_opening(c);
+    if (rc == 0 && units_monotonic_ms() >= c->deadline_ms)
+        return err_set(e, ERR_UNREACHABLE, "sshd did not answer within %d s", OPEN_MAX_MS / 1000);
+    return rc;
+}
+
+void ssh_chan_close(struct ssh_chan *c)
+{
+    if (c == NULL)
+        return;
+    end_opening(c);
+    if (c->channel != NULL) {
+        ssh_remove_channel_callbacks(c->channel, &c->callbacks);
+        ssh_channel_free(c->channel);
+    }
+    free(c->text);
+    free(c);
+}
+
+size_t ssh_chan_window(const struct ssh_chan *c)
+{
+    return ssh_channel_window_size(c->channel);
+}
+
+ssize_t ssh_chan_write(struct ssh_chan *c, struct bytes bytes, struct err *e)
+{
+    int n = ssh_channel_write(c->channel, bytes.data, (uint32_t)bytes.n);
+
+    if (n < 0)
+        return err_set(e, ERR_UNREACHABLE, "%s", ssh_words(c->s));
+    return n;
+}
+
+void ssh_chan_end(struct ssh_chan *c)
+{
+    (void)ssh_channel_send_eof(c->channel); /* a channel that is closed needs none */
+}
+
+size_t ssh_chan_take(struct ssh_chan *c, void *bytes, size_t n)
+{
+    int got = ssh_channel_read_nonblocking(c->channel, bytes, (uint32_t)n, 0);
+
+    return got > 0 ? (size_t)got : 0;
+}
+
+bool ssh_chan_is_closed(const struct ssh_chan *c)
+{
+    return c->is_closed;
+}

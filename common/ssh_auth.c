@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: MIT */
+/* ssh_auth.c - show the server who we are */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/prompt.h"
+#include "common/ssh_parts.h"
+
+enum {
+    TRIES = 3,      /* of a password or passphrase that is typed */
+    ROUNDS_MAX = 8, /* a server may want several things, one after the other */
+    AGENT_FIRST = 4 /* servers take six tries; an agent with more keys than this must wait */
+};
+
+enum outcome { FAILED = -1, REFUSED, PARTIAL, ACCEPTED };
+
+/* One log-in. */
+struct login {
+    struct ssh *s;
+    struct arena *arena;
+    struct buf tried;     /* "key ~/.ssh/id_rsa (refused), ..." */
+    struct list in_agent; /* struct ssh_agent_key */
+    struct err no_answer; /* the user could not be asked, or did not answer */
+    bool was_asked;       /* for the passphrase of the key at hand */
+    unsigned done;        /* SSH_AUTH_METHOD_... that were tried */
+};
+
+static void note(struct login *l, const char *what, const char *how)
+{
+    if (l->tried.n > 0)
+        buf_add_str(&l->tried, ", ");
+    buf_printf(&l->tried, "%s (%s)", what, how);
+}
+
+static void keep_method(struct login *l, const char *what)
+{
+    struct ssh *s = l->s;
+    char *before = s->authentication;
+
+    s->authentication = before != NULL ? mem_printf("%s, then %s", before, what) : mem_strdup(what);
+    free(before);
+}
+
+/* What the server says must not drive the terminal. */
+static void tidy(char *text)
+{
+    for (char *p = text; *p != '\0'; p++)
+        if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7f)
+            *p = '?';
+}
+
+/* text is freed. */
+static char *ask(struct login *l, char *text, bool echo)
+{
+    char *answer;
+
+    tidy(text);
+    answer = l->s->plan.ask(l->s->plan.context, text, echo, &l->no_answer);
+    free(text);
+    return answer;
+}
+
+/* ---- answers of libssh ---- */
+
+static enum outcome outcome_of(struct login *l, int rc, const char *what, struct err *e)
+{
+    bool is_broken;
+
+    if (rc == SSH_AUTH_SUCCESS || rc == SSH_AUTH_PARTIAL) {
+        keep_method(l, what);
+        return rc == SSH_AUTH_SUCCESS ? ACCEPTED : PARTIAL;
+    }
+    note(l, what, "refused");
+    is_broken = !ssh_is_connected(l->s->session) ||
+                (rc == SSH_AUTH_ERROR && ssh_get_error_code(l->s->session) == SSH_FATAL);
+    if (!is_broken)
+        return REFUSED;
+    err_set(e, ERR_DENIED, "the server ended the authentication (%s); tried: %s", ssh_words(l->s),
+            buf_text(&l->tried));
+    return FAILED;
+}
+
+/* libssh's functions say "again" until the server has answered. */
+static bool is_again(struct login *l, int rc, const struct ssh_patience *p, struct err *e)
+{
+    return rc == SSH_AUTH_AGAIN && ssh_wait_again(l->s, p, e) == 0;
+}
+
+static enum outcome late(struct err *e)
+{
+    err_wrap(e, "authentication");
+    if (e != NULL && e->kind == ERR_BUSY)
+        e->kind = ERR_UNREACHABLE;
+    return FAILED;
+}
+
+/* ---- keys in files ---- */
+
+static int give_passphrase(const char *prompt, char *to, size_t n, int echo, int verify,
+                           void *context)
+{
+    struct login *l = context;
+    char *answer = ask(l, mem_strdup(prompt), echo != 0);
+    int rc = answer == NULL || strlen(answer) >= n ? -1 : 0;
+
+    (void)verify;
+    l->was_asked = true;
+    if (rc == 0)
+        strcpy(to, answer);
+    prompt_wipe(answer);
+    return rc;
+}
+
+/* libssh's own prompt does not say for which key. */
+struct unlock {
+    struct login *l;
+    const char *file;
+};
+
+static int ask_passphrase(const char *prompt, char *to, size_t n, int echo, int verify,
+                          void *context)
+{
+    struct unlock *u = context;
+    char *text = mem_printf("Passphrase for the key %s: ", u->file);
+    int rc = give_passphrase(text, to, n, echo, verify, u->l);
+
+    (void)prompt;
+    free(text);
+    return rc;
+}
+
+static ssh_key load_private(struct login *l, const char *file)
+{
+    struct unlock u = { l, file };
+
+    for (int i = 0; i < TRIES; i++) {
+        ssh_key key = NULL;
+
+        l->was_asked = false;
+        if (ssh_pki_import_privkey_file(file, NULL, ask_passphrase, &u, &key) == SSH_OK)
+            return key;
+        if (!l->was_asked || l->no_answer.kind != ERR_NONE)
+            break;
+    }
+    return NULL;
+}
+
+static ssh_key load_public(const char *file, const char *ending)
+{
+    char *path = mem_printf("%s%s", file, ending);
+    ssh_key key = NULL;
+    int rc = access(path, R_OK) < 0 ? SSH_ERROR : ssh_pki_import_pubkey_file(path, &key);
+
+    free(path);
+    return rc == SSH_OK ? key : NULL;
+}
+
+static bool is_in_agent(const struct login *l, ssh_key key)
+{
+    const struct ssh_agent_key *keys = l->in_agent.items;
+    char *blob = NULL;
+    bool is = false;
+
+    if (ssh_pki_export_pubkey_base64(key, &blob) != SSH_OK)
+        return false;
+    for (size_t i = 0; !is && i < l->in_agent.n; i++)
+        is = strcmp(keys[i].blob, blob) == 0;
+    ssh_string_free_char(blob);
+    return is;
+}
+
+static enum outcome offer(struct login *l, ssh_key public, const char *what, struct err *e)
+{
+    struct ssh_patience p = ssh_patience_of(l->s);
+    int rc;
+
+    do
+        rc = ssh_userauth_try_publickey(l->s->session, NULL, public);
+    while (is_again(l, rc, &p, e));
+    if (rc == SSH_AUTH_AGAIN)
+        return late(e);
+    /* What looks like a success is the invitation to sign. */
+    return rc == SSH_AUTH_SUCCESS ? ACCEPTED : outcome_of(l, rc, what, e);
+}
+
+static enum outcome sign(struct login *l, ssh_key private, const char *what, struct err *e)
+{
+    struct ssh_patience p = ssh_patience_of(l->s);
+    int rc;
+
+    do
+        rc = ssh_userauth_publickey(l->s->session, NULL, private);
+    while (is_again(l, rc, &p, e));
+    return rc == SSH_AUTH_AGAIN ? late(e) : outcome_of(l, rc, what, e);
+}
+
+static const char *why_locked(const struct login *l)
+{
+    if (!l->was_asked)
+        return "the server takes it, but the file cannot be read";
+    return l->no_answer.kind != ERR_NONE ? "the server takes it, but it needs a passphrase: ssh-add"
+                                         : "wrong passphrase";
+}
+
+/* public: the key, or a certificate of it. */
+static enum outcome try_pair(struct login *l, const char *file, ssh_key public, bool is_certificate,
+                             struct err *e)
+{
+    char *what = mem_printf("%s %s", is_certificate ? "certificate of" : "key", file);
+    enum outcome outcome = offer(l, public, what, e);
+    ssh_key private = NULL;
+
+    if (outcome == ACCEPTED) {
+        private = load_private(l, file);
+        if (private == NULL ||
+            (is_certificate && ssh_pki_copy_cert_to_privkey(public, private) != SSH_OK)) {
+            note(l, what, why_locked(l));
+            outcome = REFUSED;
+        } else {
+            outcome = sign(l, private, what, e);
+        }
+        ssh_key_free(private);
+    }
+    free(what);
+    return outcome;
+}
+
+/* A file without its public half must be opened to know what to offer. */
+static enum outcome try_unknown(struct login *l, const char *file, struct err *e)
+{
+    char *what = mem_printf("key %s", file);
+    ssh_key private = load_private(l, file);
+    enum outcome outcome = REFUSED;
+
+    if (private != NULL)
+        outcome = sign(l, private, what, e);
+    else
+        note(l, what,
+             !l->was_asked                   ? "it cannot be read"
+             : l->no_answer.kind != ERR_NONE ? "it needs a passphrase: ssh-add"
+                                             : "wrong passphrase");
+    ssh_key_free(private);
+    free(what);
+    return outcome;
+}
+
+static enum outcome try_certificate(struct login *l, const char *file, struct err *e)
+{
+    char *path = mem_printf("%s-cert.pub", file);
+    ssh_key certificate = NULL;
+    enum outcome outcome = REFUSED;
+
+    if (access(path, R_OK) == 0 && ssh_pki_import_cert_file(path, &certificate) == SSH_OK)
+        outcome = try_pair(l, file, certificate, true, e);
+    ssh_key_free(certificate);
+    free(path);
+    return outcome;
+}
+
+static enum outcome try_file(struct login *l, const char *file, struct err *e)
+{
+    ssh_key public = load_public(file, ".pub");
+    bool has_private = access(file, F_OK) == 0;
+    enum outcome outcome = REFUSED;
+
+    if (has_private)
+        outcome = try_certificate(l, file, e);
+    if (outcome == REFUSED && public == NULL && has_private)
+        outcome = try_unknown(l, file, e);
+    else if (outcome == REFUSED && public != NULL && has_private && !is_in_agent(l, public))
+        outcome = try_pair(l, file, public, false, e);
+    ssh_key_free(public);
+    return outcome;
+}
+
+static enum outcome try_files(struct login *l, struct err *e)
+{
+    const char *const *files = l->s->conf.identities.items;
+    enum outcome outcome = REFUSED;
+
+    for (size_t i = 0; outcome == REFUSED && i < l->s->conf.identities.n; i++)
+        outcome = try_file(l, files[i], e);
+    return outcome;
+}
+
+/* ---- the agent ---- */
+
+/* With IdentitiesOnly it may be asked for keys that are named; libssh offers all it has. */
+static bool may_use_agent(struct login *l)
+{
+    const char *const *files = l->s->conf.identities.items;
+    bool is = !l->s->conf.identities_only;
+
+    for (size_t i = 0; !is && i < l->s->conf.identities.n; i++) {
+        ssh_key public = load_public(files[i], ".pub");
+
+        is = public != NULL && is_in_agent(l, public);
+        ssh_key_free(public);
+    }
+    return is && l->in_agent.n > 0;
+}
+
+static char *name_agent(const struct login *l)
+{
+    const struct ssh_agent_key *keys = l->in_agent.items;
+    struct buf out = { 0 };
+
+    buf_add_str(&out, "agent with");
+    for (size_t i = 0; i < l->in_agent.n; i++)
+        buf_printf(&out, "%s %s", i == 0 ? "" : ",",
+                   keys[i].name[0] != '\0' ? keys[i].name : "a key without a name");
+    return buf_take(&out);
+}
+
+static enum outcome try_agent(struct login *l, struct err *e)
+{
+    struct ssh_patience p = ssh_patience_of(l->s);
+    enum outcome outcome;
+    char *what;
+    int rc;
+
+    if (!may_use_agent(l))
+        return REFUSED;
+    do
+        rc = ssh_userauth_agent(l->s->session, NULL);
+    while (is_again(l, rc, &p, e));
+    if (rc == SSH_AUTH_AGAIN)
+        return late(e);
+    what = name_agent(l);
+    outcome = outcome_of(l, rc, what, e);
+    free(what);
+    return outcome;
+}
+
+static enum outcome try_keys(struct login *l, struct err *e)
+{
+    bool agent_first = l->in_agent.n <= AGENT_FIRST;
+    enum outcome outcome = agent_first ? try_agent(l, e) : try_files(l, e);
+
+    if (outcome != REFUSED)
+        return outcome;
+    return agent_first ? try_files(l, e) : try_agent(l, e);
+}
+
+/* ---- what is typed, and tickets ---- */
+
+static char *prompt_text(const struct login *l, const char *before, const char *text)
+{
+    const struct ssh_conf *c = &l->s->conf;
+
+    return mem_printf("%s%s(%s@%s) %s", before, before[0] != '\0' ? "\n" : "", c->user, c->alias,
+                      text);
+}
+
+static enum outcome unanswered(struct login *l, const char *what)
+{
+    note(l, what, l->no_answer.text);
+    return REFUSED;
+}
+
+static enum outcome try_password(struct login *l, struct err *e)
+{
+    enum outcome outcome = REFUSED;
+
+    for (int i = 0; outcome == REFUSED && i < TRIES; i++) {
+        struct ssh_patience p;
+        char *password = ask(l, prompt_text(l, "", "password: "), false);
+        int rc;
+
+        if (password == NULL)
+            return unanswered(l, "password");
+        p = ssh_patience_of(l->s);
+        do
+            rc = ssh_userauth_password(l->s->session, NULL, password);
+        while (is_again(l, rc, &p, e));
+        prompt_wipe(password);
+        outcome = rc == SSH_AUTH_AGAIN ? late(e) : outcome_of(l, rc, "password", e);
+    }
+    return outcome;
+}
+
+/* Answers all of one round's questions. */
+static int answer_questions(struct login *l)
+{
+    ssh_session session = l->s->session;
+    const char *before = ssh_userauth_kbdint_getinstruction(session);
+    int n = ssh_userauth_kbdint_getnprompts(session);
+
+    for (int i = 0; i < n; i++) {
+        char echo = 0;
+        const char *text = ssh_userauth_kbdint_getprompt(session, (unsigned)i, &echo);
+        char *answer =
+            ask(l, prompt_text(l, i == 0 && before != NULL ? before : "", text), echo != 0);
+        int rc;
+
+        if (answer == NULL)
+            return -1;
+        rc = ssh_userauth_kbdint_setanswer(session, (unsigned)i, answer);
+        prompt_wipe(answer);
+        if (rc < 0)
+            return -1;
+    }
+    return n;
+}
+
+static enum outcome converse(struct login *l, bool *was_asked, struct err *e)
+{
+    struct ssh_patience p = ssh_patience_of(l->s);
+    int rc;
+
+    do {
+        rc = ssh_userauth_kbdint(l->s->session, NULL, NULL);
+        if (rc == SSH_AUTH_INFO) {
+            int n = answer_questions(l);
+
+            if (n < 0) {
+                *was_asked = false;
+                return unanswered(l, "keyboard-interactive");
+            }
+            *was_asked = *was_asked || n > 0;
+            p = ssh_patience_of(l->s);
+        }
+    } while (rc == SSH_AUTH_INFO || is_again(l, rc, &p, e));
+    return rc == SSH_AUTH_AGAIN ? late(e) : outcome_of(l, rc, "keyboard-interactive", e);
+}
+
+static enum outcome try_kbdint(struct login *l, struct err *e)
+{
+    enum outcome outcome = REFUSED;
+    bool was_asked = true;
+
+    for (int i = 0; outcome == REFUSED && was_asked && i < TRIES; i++) {
+        was_asked = false;
+        outcome = converse(l, &was_asked, e);
+    }
+    return outcome;
+}
+
+static enum outcome try_gssapi(struct login *l, struct err *e)
+{
+    struct ssh_patience p = ssh_patience_of(l->s);
+    int rc;
+
+    do
+        rc = ssh_userauth_gssapi(l->s->session);
+    while (is_again(l, rc, &p, e));
+    return rc == SSH_AUTH_AGAIN ? late(e) : outcome_of(l, rc, "gssapi-with-mic", e);
+}
+
+/* ---- all of them ---- */
+
+struct method {
+    unsigned bit;
+    const char *name;
+    enum outcome (*try)(struct login *l, struct err *e);
+};
+
+static const struct method methods[] = {
+    { SSH_AUTH_METHOD_PUBLICKEY, "publickey", try_keys },
+    { SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic", try_gssapi },
+    { SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive", try_kbdint },
+    { SSH_AUTH_METHOD_PASSWORD, "password", try_password },
+    { SSH_AUTH_METHOD_HOSTBASED, "hostbased", NULL },
+};
+enum { N_METHODS = sizeof methods / sizeof methods[0] };
+
+static unsigned allowed(const struct ssh_conf *c)
+{
+    return (c->may_use_keys ? SSH_AUTH_METHOD_PUBLICKEY : 0) |
+           (c->may_use_gssapi ? SSH_AUTH_METHOD_GSSAPI_MIC : 0) |
+           (c->may_use_kbdint ? SSH_AUTH_METHOD_INTERACTIVE : 0) |
+           (c->may_use_password ? SSH_AUTH_METHOD_PASSWORD : 0);
+}
+
+static unsigned offered(const struct login *l)
+{
+    return (unsigned)ssh_userauth_list(l->s->session, NULL);
+}
+
+static enum outcome try_round(struct login *l, struct err *e)
+{
+    enum outcome outcome = REFUSED;
+
+    for (size_t i = 0; outcome == REFUSED && i < N_METHODS; i++) {
+        unsigned bit = methods[i].bit;
+
+        if ((offered(l) & allowed(&l->s->conf) & ~l->done & bit) == 0)
+            continue;
+        outcome = methods[i].try(l, e);
+        /* After a first key a server may want a second one. */
+        if (outcome != PARTIAL || bit != SSH_AUTH_METHOD_PUBLICKEY)
+            l->done |= bit;
+    }
+    return outcome;
+}
+
+static char *name_methods(unsigned bits)
+{
+    struct buf out = { 0 };
+
+    for (size_t i = 0; i < N_METHODS; i++)
+        if ((bits & methods[i].bit) != 0)
+            buf_printf(&out, "%s%s", out.n > 0 ? ", " : "", methods[i].name);
+    if (out.n == 0)
+        buf_add_str(&out, "nothing known here");
+    return buf_take(&out);
+}
+
+static const char *advice(const struct login *l)
+{
+    if ((offered(l) & SSH_AUTH_METHOD_PUBLICKEY) == 0)
+        return "";
+    return l->tried.n > 0 ? "; is the public key in ~/.ssh/authorized_keys there (ssh-copy-id)?"
+                          : "; there is no key here yet (ssh-keygen, then ssh-copy-id)";
+}
+
+static int refuse(const struct login *l, struct err *e)
+{
+    const struct ssh_conf *c = &l->s->conf;
+    char *name = ssh_dial_name(c, l->s->dialed.address), *takes = name_methods(offered(l));
+
+    err_set(e, ERR_DENIED, "%s lets nobody in as %s: it takes %s; tried: %s%s", name, c->user,
+            takes, l->tried.n > 0 ? buf_text(&l->tried) : "nothing", advice(l));
+    free(takes);
+    free(name);
+    return -1;
+}
+
+static int log_in(struct login *l, struct err *e)
+{
+    struct ssh_patience p = ssh_patience_of(l->s);
+    enum outcome outcome = PARTIAL;
+    int rc;
+
+    do
+        rc = ssh_userauth_none(l->s->session, NULL);
+    while (is_again(l, rc, &p, e));
+    if (rc == SSH_AUTH_AGAIN)
+        return late(e);
+    if (rc == SSH_AUTH_SUCCESS) {
+        keep_method(l, "none");
+        return 0;
+    }
+    for (int i = 0; outcome == PARTIAL && i < ROUNDS_MAX; i++)
+        outcome = try_round(l, e);
+    if (outcome == ACCEPTED)
+        return 0;
+    return outcome == FAILED ? -1 : refuse(l, e);
+}
+
+int ssh_authenticate(struct ssh *s, struct err *e)
+{
+    struct login l = { .s = s, .arena = arena_create() };
+    int rc;
+
+    if (s->conf.agent != NULL)
+        ssh_agent_keys(s->conf.agent, l.arena, &l.in_agent);
+    rc = log_in(&l, e);
+    buf_free(&l.tried);
+    arena_destroy(l.arena);
+    return rc;
+}

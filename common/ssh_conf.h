@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ssh_conf.h - what ssh's own configuration says of a host
+ *
+ * OpenSSH's `ssh -G` is asked, so that Host, Match, Include, tokens and defaults mean what they mean
+ * for ssh itself; on a machine without it libssh reads the files as far as it can.  Files below "~"
+ * are those of $HOME where that is not the account's home.
+ */
+#ifndef LUDWIG_COMMON_SSH_CONF_H
+#define LUDWIG_COMMON_SSH_CONF_H
+
+#include <stdbool.h>
+
+#include "common/endpoint.h"
+#include "common/schema.h"
+
+struct ssh_conf {
+    struct arena *arena;
+    const char *alias; /* as the user wrote it */
+    const char *host;  /* to connect to */
+    const char *user;
+    int port;
+    int family;                /* AF_UNSPEC, AF_INET, AF_INET6 */
+    int64_t connect_ms;        /* 0: nothing said */
+    const char *known_as;      /* HostKeyAlias, or NULL */
+    const char *proxy_command; /* for sh, tokens replaced; NULL: connect directly */
+    const char *agent;         /* its socket; NULL: none */
+    struct list identities;    /* const char *: files of private keys */
+    struct list certificates;  /* const char *: files */
+    struct list known_hosts;   /* const char *: the user's files, then the machine's */
+    bool is_guess;             /* there is no ssh to ask: libssh reads the configuration itself */
+    bool identities_only;
+    bool may_use_keys, may_use_gssapi, may_use_kbdint, may_use_password;
+};
+
+/* -1 with e set: ssh's configuration has an error. */
+int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, struct err *e);
+/* The same from what `ssh -G` prints. */
+int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *said, struct err *e);
+void ssh_conf_free(struct ssh_conf *c);
+
+/* $HOME, or the account's home; caller frees. */
+char *ssh_conf_home(void);
+/* "[host]:port" or "host", as in known_hosts; caller frees. */
+char *ssh_conf_host_port(const char *host, int port);
+
+#endif
