@@ -19,6 +19,11 @@ static const char *on_scratch(const struct result *r, const struct group *g, con
     return arena_printf(g->arena, "%s/%s", r->hex, name);
 }
 
+static bool is_mounted(const struct result *r)
+{
+    return share_fd(r->folder->dir) >= 0;
+}
+
 /* ---- what it left, wherever that lies by now ---- */
 
 static void read_lines(struct result *r, const struct group *g)
@@ -47,10 +52,17 @@ static int read_series(struct result *r, int dir_fd, const char *saved, struct e
     return 0;
 }
 
+/* What is not mounted here was copied from scratch, where it lies still, and has been read there. */
 static int read_published_metrics(struct result *r, const struct group *g, struct err *e)
 {
-    struct share_dir *d = share_open_dir(r->folder->dir, r->final, e);
+    struct share_dir *d;
 
+    if (!is_mounted(r)) {
+        if (r->metrics == NULL)
+            read_lines(r, g);
+        return 0;
+    }
+    d = share_open_dir(r->folder->dir, r->final, e);
     if (d == NULL)
         return -1;
     read_lines(r, g);
@@ -138,6 +150,8 @@ static int copy_saved(struct result *r, const struct group *g, struct err *e)
 
 static int move_saved(struct result *r, const struct group *g, struct err *e)
 {
+    if (!is_mounted(r))
+        return copy_saved(r, g, e);
     if (rename_saved(r, g) == 0)
         return 0;
     if (errno == ENOTEMPTY || errno == EEXIST) {
@@ -217,13 +231,16 @@ static int bring_again(struct result *r, const struct group *g, struct err *e)
     return bring_saved(r, g, e);
 }
 
-/* save/ was renamed already, or the job removed it. */
+/* save/ was renamed already, or the job removed it, as nothing is renamed to a share that is not
+ * mounted. */
 static int go_on(struct result *r, const struct group *g, struct err *e)
 {
     const char *job_json = arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON);
     struct share_stat st;
     struct err why = { 0 };
 
+    if (!is_mounted(r))
+        return bring_again(r, g, e);
     if (share_stat(r->folder->dir, r->temporary, &st, &why) < 0)
         return why.kind == ERR_NOT_FOUND ? bring_again(r, g, e)
                                          : err_set(e, why.kind, "%s", why.text);

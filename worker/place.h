@@ -2,7 +2,7 @@
 /*
  * place.h - brings what an attempt saved beside its final name, with its job.json
  *
- * By a rename where scratch and share are one file system, else by a copy.  In both
+ * By a rename where scratch and share are one file system, else by a copy, also over SFTP.  In both
  * cases save/ on scratch is scanned first, where that is cheap (saved.h).
  */
 #ifndef LUDWIG_WORKER_PLACE_H

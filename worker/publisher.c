@@ -262,7 +262,7 @@ static int64_t left_ms(int64_t due_ms, int64_t now_ms)
 static int wait_ms(const struct publisher *p)
 {
     int64_t now_ms = units_monotonic_ms();
-    int64_t first_ms = keeper_wait_ms(p->keeper);
+    int64_t first_ms = sooner(keeper_wait_ms(p->keeper), shares_rest_ms(p->access));
 
     if (p->n_spares > 0)
         first_ms = sooner(first_ms, left_ms(p->spares_kept_ms, now_ms));
@@ -304,7 +304,7 @@ static int set_up(struct publisher *p, const char *scratch, struct err *e)
         return -1;
     wire_init(&p->wire, CHILD_CHANNEL_FD, &orders);
     p->arena = arena_create();
-    p->access = shares_create();
+    p->access = shares_create(NULL);
     if (gethostname(p->host, sizeof p->host - 1) < 0)
         return err_sys(e, "host name");
     if (scratch_open(&p->scratch, scratch, e) < 0)
@@ -312,7 +312,7 @@ static int set_up(struct publisher *p, const char *scratch, struct err *e)
     scratch_sweep(&p->scratch);
     spare_clear(&p->scratch, &p->n_spares);
     p->keeper = keeper_create(&p->scratch, p->access);
-    p->shiplog = shiplog_create(p->scratch.log_fd, e);
+    p->shiplog = shiplog_create(p->scratch.log_fd, NULL, e);
     return p->shiplog == NULL ? -1 : 0;
 }
 
@@ -348,6 +348,7 @@ int publisher_main(int argc, char **argv)
         send_notes(&p);
         keeper_turn(p.keeper);
         clear_spares(&p);
+        shares_rest(p.access);
     }
     tear_down(&p);
     return rc < 0 ? child_fail("publisher", &e) : 0;

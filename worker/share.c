@@ -6,28 +6,81 @@
 #include <stdlib.h>
 
 #include "common/mem.h"
+#include "common/units.h"
 #include "worker/share_way.h"
 
-struct shares {
-    bool is_there; /* a struct must have something in it */
+enum {
+    /* A connection costs the server memory and processes. */
+    REST_MS = 60 * 1000,
+    /* One that was not used for longer may have died unnoticed. */
+    TRUSTED_MS = 2 * 1000
 };
 
-struct shares *shares_create(void)
+struct shares {
+    struct share_source source;
+    struct share_line *line; /* NULL: none */
+    int64_t used_at_ms;
+};
+
+struct shares *shares_create(const struct share_source *source)
 {
-    return mem_alloc(sizeof(struct shares));
+    struct shares *s = mem_alloc(sizeof *s);
+
+    if (source != NULL)
+        s->source = *source;
+    return s;
 }
 
 void shares_destroy(struct shares *s)
 {
+    if (s == NULL)
+        return;
+    share_line_leave(s->line);
     free(s);
+}
+
+/* ---- connections ---- */
+
+int64_t shares_rest_ms(const struct shares *s)
+{
+    int64_t left_ms;
+
+    if (s->line == NULL || !share_line_is_free(s->line))
+        return -1;
+    left_ms = s->used_at_ms + REST_MS - units_monotonic_ms();
+    return left_ms > 0 ? left_ms : 0;
+}
+
+void shares_rest(struct shares *s)
+{
+    if (shares_rest_ms(s) != 0)
+        return;
+    share_line_leave(s->line);
+    s->line = NULL;
+}
+
+static bool is_usable(const struct shares *s, const char *name)
+{
+    if (s->line == NULL || !share_line_is_of(s->line, name))
+        return false;
+    return units_monotonic_ms() - s->used_at_ms <= TRUSTED_MS || !share_line_is_broken(s->line);
+}
+
+static struct share_dir *open_over_line(struct shares *s, const char *name, struct err *e)
+{
+    if (!is_usable(s, name)) {
+        share_line_leave(s->line);
+        s->line = share_line_open(&s->source, name, e);
+    }
+    s->used_at_ms = units_monotonic_ms();
+    return s->line == NULL ? NULL : share_line_dir(s->line);
 }
 
 /* ---- folders ---- */
 
 struct share_dir *share_open(struct shares *s, const char *name, struct err *e)
 {
-    (void)s;
-    return share_mount_open(name, e);
+    return share_is_mounted(name) ? share_mount_open(name, e) : open_over_line(s, name, e);
 }
 
 struct share_dir *share_open_dir(const struct share_dir *at, const char *path, struct err *e)

@@ -3,7 +3,8 @@
  * share.h - the shared drive, however it is reached
  *
  * Whoever publishes, stages or keeps checkpoints works on open folders of the share and on paths
- * below them, and does not know whether the share is mounted here (share_mount.c).
+ * below them, and does not know whether the share is mounted here (share_mount.c) or reached
+ * over SFTP (share_sftp.c).
  *
  * What went wrong is told by the kind of the error: ERR_NOT_FOUND, nothing has that name;
  * ERR_EXISTS, something has it already; ERR_DENIED; ERR_NO_SPACE; ERR_USAGE, it is no file.
@@ -22,20 +23,36 @@
 
 /* ---- shares and folders ---- */
 
-/* The shares that a thread works with. */
+/* Where connections to ludwigd's machine come from. */
+struct share_source {
+    int (*connect)(void *context, struct err *e); /* to an SFTP server: a descriptor, or -1 */
+    void *context;
+};
+
+/* The shares that a thread works with.  A connection stays for the next one who wants it. */
 struct shares;
-struct shares *shares_create(void);
+struct shares *shares_create(const struct share_source *source); /* NULL: mounts are all there is */
 void shares_destroy(struct shares *s); /* NULL is fine; after all folders */
+/* Until the connection has not been used for so long that shares_rest will end it; -1: there is
+ * none, or it is in use. */
+int64_t shares_rest_ms(const struct shares *s);
+void shares_rest(struct shares *s);
 
 /* An open folder. */
 struct share_dir;
 
-/* The share of that name, the path of its mount; NULL with e set. */
+/* The name of a share is the path of its mount here or, where it has none,
+ * "sftp:SERVER_ID:PROJECTS:PATH": as ludwigd sees it, and the folder below it where projects lie
+ * (may be ""), which is what paths are relative to. */
+char *share_sftp_name(const char *server_id, const char *projects, const char *path);
+bool share_is_mounted(const char *name);
+
+/* NULL with e set. */
 struct share_dir *share_open(struct shares *s, const char *name, struct err *e);
 struct share_dir *share_open_dir(const struct share_dir *at, const char *path, struct err *e);
 void share_close(struct share_dir *d); /* NULL is fine */
 
-/* Its descriptor, for what only the kernel can do: rename what lies on the same file system. */
+/* Its descriptor, for what only the kernel can do; -1: it is not mounted. */
 int share_fd(const struct share_dir *d);
 
 /* ---- names ---- */

@@ -217,7 +217,7 @@ static void ship_due(struct shiplog *s)
 static int wait_ms(struct shiplog *s)
 {
     int64_t now_ms = units_monotonic_ms();
-    int64_t first_ms = -1;
+    int64_t first_ms = shares_rest_ms(s->access);
 
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < s->n; i++) {
@@ -286,6 +286,7 @@ static void *run(void *context)
         (void)!read(s->wake_fd, &count, sizeof count);
         take_events(s);
         ship_due(s);
+        shares_rest(s->access);
     }
     return NULL;
 }
@@ -304,13 +305,13 @@ static int open_watch(struct shiplog *s, struct err *e)
     return s->wake_fd < 0 ? err_sys(e, "eventfd") : 0;
 }
 
-struct shiplog *shiplog_create(int log_fd, struct err *e)
+struct shiplog *shiplog_create(int log_fd, const struct share_source *source, struct err *e)
 {
     struct shiplog *s = mem_alloc(sizeof *s);
     int number;
 
     s->log_fd = log_fd;
-    s->access = shares_create();
+    s->access = shares_create(source);
     s->inotify_fd = s->wake_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
     if (open_watch(s, e) < 0)

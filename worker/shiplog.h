@@ -16,8 +16,9 @@
 
 struct shiplog;
 
-/* log_fd: the folder with the logs, log/ on scratch; it stays the caller's. */
-struct shiplog *shiplog_create(int log_fd, struct err *e);
+/* log_fd: the folder with the logs, log/ on scratch; it stays the caller's.  source is asked from
+ * a thread of its own. */
+struct shiplog *shiplog_create(int log_fd, const struct share_source *source, struct err *e);
 void shiplog_destroy(struct shiplog *s); /* NULL is fine */
 
 /* From now on; path is relative to the share. Asking twice is fine. */

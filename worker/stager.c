@@ -3,6 +3,7 @@
 
 #include "worker/stager.h"
 
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -147,14 +148,28 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
     }
 }
 
+/* Until there is an order, or the agent is gone. */
+static void rest(struct stager *s)
+{
+    struct pollfd fd = { s->wire.fd, POLLIN, 0 };
+    int64_t left_ms;
+
+    while (!wire_is_ready(&s->wire) && (left_ms = shares_rest_ms(s->access)) >= 0 &&
+           poll(&fd, 1, (int)left_ms) == 0)
+        shares_rest(s->access);
+}
+
 static int serve(struct stager *s, struct err *e)
 {
     struct envelope m;
     int rc;
 
-    while ((rc = wire_receive(&s->wire, &m, e)) == 1)
-        if (take_order(s, &m, e) < 0)
+    do {
+        rest(s);
+        rc = wire_receive(&s->wire, &m, e);
+        if (rc == 1 && take_order(s, &m, e) < 0)
             return -1;
+    } while (rc == 1);
     return rc;
 }
 
@@ -172,7 +187,7 @@ int stager_main(int argc, char **argv)
     if (child_begin(&e) < 0 || scratch_open(&s.scratch, argv[1], &e) < 0)
         return child_fail("stager", &e);
     wire_init(&s.wire, CHILD_CHANNEL_FD, &orders);
-    s.access = shares_create();
+    s.access = shares_create(NULL);
     rc = serve(&s, &e);
     shares_destroy(s.access);
     wire_close(&s.wire);

@@ -99,5 +99,5 @@ int main(void)
         cmocka_unit_test(a_tree_that_cannot_be_copied_leaves_nothing),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_EITHER_WAY(tests);
 }

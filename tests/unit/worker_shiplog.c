@@ -15,6 +15,17 @@
 #define HEX    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SHARED "share/demo/logs/7/x.log"
 
+static struct shiplog *create(struct site *s)
+{
+    const struct share_source source = { sftp_server_connect, &s->server };
+    struct err e = { 0 };
+    struct shiplog *log = shiplog_create(s->scratch.log_fd, &source, &e);
+
+    if (log == NULL)
+        fail_msg("%s", e.text);
+    return log;
+}
+
 /* A job prints. */
 static void print(struct site *s, const char *text)
 {
@@ -43,13 +54,11 @@ static void what_a_job_prints_is_there_within_a_second(void **state)
     struct site s;
     struct token token;
     struct shiplog *log;
-    struct err e = { 0 };
 
     (void)state;
     site_open(&s, NULL);
     token = site_order(&s, 'a', "").assignment.token;
-    log = shiplog_create(s.scratch.log_fd, &e);
-    assert_non_null(log);
+    log = create(&s);
     print(&s, "before anybody asked\n");
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
     assert_true(wait_for(&s, "before anybody asked\n") < 1000);
@@ -67,14 +76,12 @@ static void a_log_nobody_writes_to_costs_nothing(void **state)
     struct site s;
     struct token token;
     struct shiplog *log;
-    struct err e = { 0 };
     struct timespec before, after;
 
     (void)state;
     site_open(&s, NULL);
     token = site_order(&s, 'a', "").assignment.token;
-    log = shiplog_create(s.scratch.log_fd, &e);
-    assert_non_null(log);
+    log = create(&s);
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
     print(&s, "x\n");
     (void)wait_for(&s, "x\n");
@@ -93,13 +100,11 @@ static void a_share_that_was_away_gets_all_of_it(void **state)
     struct site s;
     struct token token;
     struct shiplog *log;
-    struct err e = { 0 };
 
     (void)state;
     site_open(&s, NULL);
     token = site_order(&s, 'a', "").assignment.token;
-    log = shiplog_create(s.scratch.log_fd, &e);
-    assert_non_null(log);
+    log = create(&s);
     assert_int_equal(renameat(s.top_fd, "share/demo", s.top_fd, "away"), 0);
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
     print(&s, "one\n");
@@ -116,13 +121,11 @@ static void a_forgotten_log_is_left_alone(void **state)
     struct site s;
     struct token token;
     struct shiplog *log;
-    struct err e = { 0 };
 
     (void)state;
     site_open(&s, NULL);
     token = site_order(&s, 'a', "").assignment.token;
-    log = shiplog_create(s.scratch.log_fd, &e);
-    assert_non_null(log);
+    log = create(&s);
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
     shiplog_forget(log, &token);
@@ -170,5 +173,5 @@ int main(void)
         cmocka_unit_test(the_rest_goes_behind_what_is_there),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_EITHER_WAY(tests);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * worker_site.h - a share and a scratch in a temporary folder, and an order to go with them
+ *
+ * SITE_EITHER_WAY runs a program's tests twice: with the share mounted, and over SFTP.
  */
 #ifndef LUDWIG_TESTS_UNIT_WORKER_SITE_H
 #define LUDWIG_TESTS_UNIT_WORKER_SITE_H
@@ -13,46 +15,81 @@
 #include <unistd.h>
 
 #include "common/io.h"
+#include "common/layout.h"
 #include "common/mp.h"
+#include "tests/unit/sftp_server.h"
 #include "worker/scratch.h"
 #include "worker/share.h"
 
 /* What scratch_open makes: all that is left when nothing runs. */
 enum { SITE_FOLDERS = 7 };
 
+/* How sites reach their share from now on. */
+static bool site_is_over_sftp;
+
 struct site {
     char *top;
-    char *share;
+    char *share; /* its name */
+    char *share_path;
     int top_fd;
     struct scratch scratch;
+    struct sftp_server server;
     struct shares *access;
-    struct share_dir *dir; /* top, as if it were a share */
+    struct share_dir *root; /* the share */
+    struct share_dir *dir;  /* top, as if it were a share */
     struct arena *arena;
     struct buf params;
 };
+
+static inline void site_open_share(struct site *s)
+{
+    const struct share_source source = { sftp_server_connect, &s->server };
+    struct err e = { 0 };
+
+    s->access = shares_create(&source);
+    s->root = share_open(s->access, s->share, &e);
+    if (s->root == NULL)
+        fail_msg("%s", e.text);
+    s->dir = share_open_dir(s->root, "..", &e);
+    assert_non_null(s->dir);
+}
+
+static inline void site_make_share(struct site *s)
+{
+    static const char id[] = "{\"v\":1,\"server\":\"server\",\"host\":\"h\"}\n";
+    char *project = mem_printf("%s/demo", s->share_path);
+    char *own = mem_printf("%s/" LAYOUT_SERVER_DIR, s->share_path);
+    char *path = mem_printf("%s/id", own);
+    struct err e = { 0 };
+
+    assert_int_equal(io_make_dirs(project, 0755, &e), 0);
+    assert_int_equal(chmod(project, 0755), 0);
+    assert_int_equal(io_make_dirs(own, 0755, &e), 0);
+    assert_int_equal(io_replace_file(path, id, strlen(id), 0644, &e), 0);
+    free(path);
+    free(own);
+    free(project);
+}
 
 /* scratch_base: where scratch lies, NULL beside the share. */
 static inline void site_open(struct site *s, const char *scratch_base)
 {
     char template[] = "/tmp/ludwig.XXXXXX";
-    char *scratch, *project;
+    char *scratch;
     struct err e = { 0 };
 
     assert_non_null(mkdtemp(template));
     *s = (struct site){ .top = mem_strdup(template), .arena = arena_create() };
-    s->share = mem_printf("%s/share", s->top);
-    project = mem_printf("%s/demo", s->share);
-    assert_int_equal(io_make_dirs(project, 0755, &e), 0);
-    assert_int_equal(chmod(project, 0755), 0);
+    s->share_path = mem_printf("%s/share", s->top);
+    s->share = site_is_over_sftp ? share_sftp_name("server", "", s->share_path)
+                                 : mem_strdup(s->share_path);
+    site_make_share(s);
     scratch = scratch_base == NULL ? mem_printf("%s/scratch", s->top)
                                    : mem_printf("%s/%s", scratch_base, s->top + 5);
     if (scratch_open(&s->scratch, scratch, &e) < 0)
         fail_msg("%s", e.text);
     s->top_fd = io_open_dir(s->top, &e);
-    s->access = shares_create();
-    s->dir = share_open(s->access, s->top, &e);
-    assert_non_null(s->dir);
-    free(project);
+    site_open_share(s);
     free(scratch);
 }
 
@@ -62,13 +99,16 @@ static inline void site_close(struct site *s)
 
     close(s->top_fd);
     share_close(s->dir);
+    share_close(s->root);
     shares_destroy(s->access);
+    sftp_server_kill(&s->server);
     assert_int_equal(io_remove_tree(s->scratch.path, &e), 0);
     assert_int_equal(io_remove_tree(s->top, &e), 0);
     scratch_close(&s->scratch);
     arena_destroy(s->arena);
     buf_free(&s->params);
     free(s->share);
+    free(s->share_path);
     free(s->top);
 }
 
@@ -167,5 +207,20 @@ static inline int site_count(const char *folder)
     free(command);
     return n;
 }
+
+static inline int site_goes_over_sftp(void **state)
+{
+    (void)state;
+    site_is_over_sftp = true;
+    return 0;
+}
+
+/* Both are the exit code. */
+#define SITE_OVER_SFTP(tests)      \
+    (sftp_server_program() == NULL \
+         ? 0                       \
+         : cmocka_run_group_tests_name("over SFTP", tests, site_goes_over_sftp, NULL))
+#define SITE_EITHER_WAY(tests) \
+    (cmocka_run_group_tests_name("mounted", tests, NULL, NULL) + SITE_OVER_SFTP(tests))
 
 #endif

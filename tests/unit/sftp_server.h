@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sftp_server.h - a real sftp-server at the other end of a socket pair
+ */
+#ifndef LUDWIG_TESTS_UNIT_SFTP_SERVER_H
+#define LUDWIG_TESTS_UNIT_SFTP_SERVER_H
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+enum { SFTP_SERVERS_MAX = 1000 };
+
+struct sftp_server {
+    pid_t pids[SFTP_SERVERS_MAX]; /* one for each connection */
+    size_t n;
+    bool is_away; /* nobody gets a connection */
+};
+
+/* NULL: there is none on this machine. */
+static inline const char *sftp_server_program(void)
+{
+    static const char *const places[] = { "/usr/lib/openssh/sftp-server",
+                                          "/usr/libexec/openssh/sftp-server",
+                                          "/usr/lib/ssh/sftp-server", "/usr/libexec/sftp-server" };
+
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    return NULL;
+}
+
+static inline void sftp_server_run(int fd)
+{
+    dup2(fd, STDIN_FILENO);
+    dup2(fd, STDOUT_FILENO);
+    umask(027); /* what modes must not depend on */
+    execl(sftp_server_program(), "sftp-server", (char *)NULL);
+    _exit(127);
+}
+
+/* As struct share_source has it; context: the server. */
+static inline int sftp_server_connect(void *context, struct err *e)
+{
+    struct sftp_server *s = context;
+    int ends[2];
+
+    if (s->is_away)
+        return err_set(e, ERR_UNREACHABLE, "the server is away");
+    if (s->n == SFTP_SERVERS_MAX || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return err_sys(e, "socket pair");
+    s->pids[s->n] = fork();
+    if (s->pids[s->n] == 0)
+        sftp_server_run(ends[1]);
+    close(ends[1]);
+    s->n++;
+    return ends[0];
+}
+
+/* All connections break. */
+static inline void sftp_server_kill(struct sftp_server *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        kill(s->pids[i], SIGKILL);
+        waitpid(s->pids[i], NULL, 0);
+    }
+    s->n = 0;
+}
+
+#endif
