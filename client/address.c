@@ -133,32 +133,36 @@ int address_write(const char *state, const char *socket_path, struct err *e)
 }
 
 /* text: "unix:/path\nhost\n" */
-static char *parse(const char *path, const char *text, struct err *e)
+static int parse(const char *path, const char *text, struct endpoint *to, struct arena *a,
+                 struct err *e)
 {
     static const char prefix[] = "unix:";
     size_t n = strcspn(text, "\n");
-    const char *host = text + n + (text[n] == '\n');
-    size_t n_host = strcspn(host, "\n");
-    char *here = unixsocket_host(), *socket_path = NULL;
+    const char *line = arena_strndup(a, text, n), *rest = text + n + (text[n] == '\n');
+    const char *host = arena_strndup(a, rest, strcspn(rest, "\n"));
+    char *here = unixsocket_host();
+    int result;
 
-    if (strncmp(text, prefix, strlen(prefix)) != 0 || n_host == 0)
-        err_set(e, ERR_FAILED, "%s: it does not say where the server is", path);
-    else if (strlen(here) != n_host || strncmp(here, host, n_host) != 0)
-        err_set(e, ERR_UNREACHABLE, "your server runs on %.*s: log in there", (int)n_host, host);
+    if (strncmp(line, prefix, strlen(prefix)) != 0 || host[0] == '\0')
+        result = err_set(e, ERR_FAILED, "%s: it does not say where the server is", path);
+    else if (strcmp(here, host) == 0)
+        result = endpoint_parse(to, line, a, e);
     else
-        socket_path = mem_strndup(text + strlen(prefix), n - strlen(prefix));
+        result =
+            endpoint_parse(to, arena_printf(a, "ssh://%s%s", host, line + strlen(prefix)), a, e);
     free(here);
-    return socket_path;
+    return result;
 }
 
-char *address_read(const char *state, struct err *e)
+int address_read(const char *state, struct endpoint *to, struct arena *a, struct err *e)
 {
-    char *path = path_join(state, "address"), *socket_path = NULL;
+    char *path = path_join(state, "address");
     struct buf text = { 0 };
+    int result = io_read_file(path, ADDRESS_MAX_BYTES, &text, e);
 
-    if (io_read_file(path, ADDRESS_MAX_BYTES, &text, e) == 0)
-        socket_path = parse(path, buf_text(&text), e);
+    if (result == 0)
+        result = parse(path, buf_text(&text), to, a, e);
     buf_free(&text);
     free(path);
-    return socket_path;
+    return result;
 }

@@ -8,7 +8,7 @@
 #ifndef LUDWIG_CLIENT_ADDRESS_H
 #define LUDWIG_CLIENT_ADDRESS_H
 
-#include "common/err.h"
+#include "common/endpoint.h"
 
 /* The state folder, made if need be, checked to be private.  The caller frees it. */
 char *address_make_state_dir(struct err *e);
@@ -20,8 +20,8 @@ char *address_make_state_dir(struct err *e);
 char *address_choose_socket(const char *state, struct err *e);
 
 int address_write(const char *state, const char *socket_path, struct err *e);
-/* The caller frees it.  ERR_NOT_FOUND: no server was started yet; ERR_UNREACHABLE: on another
- * host, which e names. */
-char *address_read(const char *state, struct err *e);
+/* ENDPOINT_SSH: it was started on another host that sees the same folder, as the login nodes of a
+ * cluster do; it is reached from here as ssh reaches that host.  ERR_NOT_FOUND: none was started. */
+int address_read(const char *state, struct endpoint *to, struct arena *a, struct err *e);
 
 #endif

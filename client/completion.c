@@ -34,6 +34,7 @@ static const struct {
     { NULL, "SWEEP.yaml", { .kind = COMPLETE_YAML } },
     { NULL, "FILE.jsonl", { .kind = COMPLETE_FILES } },
     { NULL, "DIR", { .kind = COMPLETE_FOLDERS } },
+    { NULL, "SOCKET", { .kind = COMPLETE_FILES } },
     { NULL, "SWEEP", { .kind = COMPLETE_SWEEPS } },
     { NULL, "JOB", { .kind = COMPLETE_JOBS } },
     { NULL, "SWEEP|JOB", { .kind = COMPLETE_TARGETS } },

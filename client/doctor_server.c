@@ -61,18 +61,22 @@ static void not_running(struct doctor *d)
 static void connect_own(struct doctor *d)
 {
     char *state = conf_state_dir();
+    struct endpoint to = { 0 };
     struct err e = { 0 };
-    char *socket_path = address_read(state, &e);
+    int found = address_read(state, &to, d->arena, &e);
 
-    if (socket_path != NULL)
-        d->is_connected = rpc_open_path(&d->rpc, socket_path, d->conf.user, &e) == 0;
-    if (d->is_connected)
-        doctor_say(d, CHECK_OK, NULL, "your own on this machine, at %s", socket_path);
-    else if (e.kind == ERR_NOT_FOUND || (socket_path != NULL && e.kind == ERR_UNREACHABLE))
+    if (found == 0)
+        d->is_connected = rpc_open(&d->rpc, &to, d->conf.user, &e) == 0;
+    if (d->is_connected && to.kind == ENDPOINT_UNIX)
+        doctor_say(d, CHECK_OK, NULL, "your own on this machine, at %s", to.path);
+    else if (d->is_connected)
+        doctor_say(d, CHECK_OK, NULL, "your own on %s, reached by %s", to.host,
+                   way_names[d->rpc.way]);
+    else if (to.kind == ENDPOINT_UNIX &&
+             (found < 0 ? e.kind == ERR_NOT_FOUND : e.kind == ERR_UNREACHABLE))
         not_running(d);
     else
         doctor_say(d, CHECK_PROBLEM, NULL, "%s", e.text);
-    free(socket_path);
     free(state);
 }
 

@@ -30,20 +30,32 @@ static int not_running(struct err *e)
                    "`ludwig submit`)");
 }
 
+static int not_answering(const struct endpoint *to, const struct err *why, struct err *e)
+{
+    return err_set(e, why->kind,
+                   "your server was started on %s and is not reached from here: %s (`ludwig up` "
+                   "there starts it again)",
+                   to->host, why->text);
+}
+
 int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
 {
     struct err why = { 0 };
-    char *state = conf_state_dir(), *socket_path = address_read(state, &why);
-    int result = -1;
+    struct arena *a = arena_create();
+    char *state = conf_state_dir();
+    struct endpoint to = { 0 };
+    int result = address_read(state, &to, a, &why);
 
     free(state);
-    if (socket_path != NULL)
-        result = rpc_open_path(rpc, socket_path, c->user, &why);
-    if (why.kind == ERR_NOT_FOUND || (socket_path != NULL && why.kind == ERR_UNREACHABLE))
+    if (result == 0)
+        result = rpc_open(rpc, &to, c->user, &why);
+    if (result < 0 && to.kind == ENDPOINT_SSH)
+        not_answering(&to, &why, e);
+    else if (why.kind == ERR_NOT_FOUND || why.kind == ERR_UNREACHABLE)
         not_running(e);
     else if (result < 0)
         err_set(e, why.kind, "%s", why.text);
-    free(socket_path);
+    arena_destroy(a);
     return result;
 }
 
@@ -288,21 +300,24 @@ static int start_worker(struct rpc *rpc, const char *state, const struct conf *c
     return pid < 0 ? -1 : wait_for_worker(rpc, state, pid, e);
 }
 
-/* The socket that is in use, as long as it is answered; else the best one.  Never while the
+/* The address that is in use, as long as it is answered; else the best one.  Never while the
  * same state is served on another host. */
-static char *find_socket(const char *state, bool *running, struct err *e)
+static int find_server(const char *state, struct endpoint *to, bool *running, struct arena *a,
+                       struct err *e)
 {
-    struct err why = { 0 };
-    char *socket_path = address_read(state, &why);
+    int found = address_read(state, to, a, NULL);
+    char *socket_path;
 
-    *running = socket_path != NULL && rpc_is_answered(socket_path);
+    *running = found == 0 && (to->kind == ENDPOINT_SSH || rpc_is_answered(to->path));
     if (*running)
-        return socket_path;
+        return 0;
+    socket_path = address_choose_socket(state, e);
+    if (socket_path == NULL)
+        return -1;
+    *to = (struct endpoint){ .kind = ENDPOINT_UNIX, .path = arena_strdup(a, socket_path) };
+    to->text = to->path;
     free(socket_path);
-    if (why.kind != ERR_UNREACHABLE)
-        return address_choose_socket(state, e);
-    err_set(e, why.kind, "%s", why.text);
-    return NULL;
+    return 0;
 }
 
 static void note_share(const struct rpc *rpc, const struct conf *c)
@@ -313,19 +328,33 @@ static void note_share(const struct rpc *rpc, const struct conf *c)
                  rpc->welcome.share, c->share);
 }
 
+static int connect_or_start(struct rpc *rpc, const char *state, const struct conf *c, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct endpoint to;
+    struct err why = { 0 };
+    bool running;
+    int result = find_server(state, &to, &running, a, e);
+
+    if (result == 0 && !running)
+        result = start_server(state, c, to.path, e);
+    if (result == 0 && rpc_open(rpc, &to, c->user, &why) < 0)
+        result = to.kind == ENDPOINT_SSH ? not_answering(&to, &why, e)
+                                         : err_set(e, why.kind, "%s", why.text);
+    arena_destroy(a);
+    return result;
+}
+
 static int start_all(struct rpc *rpc, const char *state, const struct conf *c, bool wants_worker,
                      struct err *e)
 {
-    bool running;
-    char *socket_path = find_socket(state, &running, e);
-    int result = -1;
-
-    if (socket_path != NULL && (running || start_server(state, c, socket_path, e) == 0))
-        result = rpc_open_path(rpc, socket_path, c->user, e);
-    free(socket_path);
-    if (result < 0)
+    if (connect_or_start(rpc, state, c, e) < 0)
         return -1;
     note_share(rpc, c);
+    if (rpc->to.kind == ENDPOINT_SSH) {
+        out_note("your server runs on %s", rpc->to.host);
+        return 0;
+    }
     if (!wants_worker && child_is_in_path("sbatch")) {
         if (has_worker(rpc, NULL) == 0)
             out_note("no worker was started here, as this looks like a login node of a cluster "

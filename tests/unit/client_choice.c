@@ -131,25 +131,29 @@ static void drop_dir(char *dir)
     free(dir);
 }
 
-static void an_address_is_read_back_on_its_host_only(void **state)
+static void an_address_is_read_back_and_leads_to_its_host(void **state)
 {
-    char *dir = make_dir(), *file = path_join(dir, "address"), *path;
+    char *dir = make_dir(), *file = path_join(dir, "address");
+    struct arena *a = arena_create();
+    struct endpoint to;
     struct err e = { 0 };
 
     (void)state;
-    assert_null(address_read(dir, &e));
+    assert_int_equal(address_read(dir, &to, a, &e), -1);
     assert_int_equal(e.kind, ERR_NOT_FOUND);
     assert_int_equal(address_write(dir, "/run/x/server.sock", &e), 0);
-    path = address_read(dir, &e);
-    assert_string_equal(path, "/run/x/server.sock");
-    free(path);
+    assert_int_equal(address_read(dir, &to, a, &e), 0);
+    assert_int_equal(to.kind, ENDPOINT_UNIX);
+    assert_string_equal(to.path, "/run/x/server.sock");
     assert_int_equal(io_replace_file(file, "unix:/x\nelsewhere.example\n", 26, 0600, &e), 0);
-    assert_null(address_read(dir, &e));
-    assert_int_equal(e.kind, ERR_UNREACHABLE);
-    assert_string_equal(e.text, "your server runs on elsewhere.example: log in there");
+    assert_int_equal(address_read(dir, &to, a, &e), 0);
+    assert_int_equal(to.kind, ENDPOINT_SSH);
+    assert_string_equal(to.host, "elsewhere.example");
+    assert_string_equal(to.path, "/x");
     assert_int_equal(io_replace_file(file, "nonsense", 8, 0600, &e), 0);
-    assert_null(address_read(dir, &e));
+    assert_int_equal(address_read(dir, &to, a, &e), -1);
     assert_int_equal(e.kind, ERR_FAILED);
+    arena_destroy(a);
     free(file);
     drop_dir(dir);
 }
@@ -210,7 +214,7 @@ int main(void)
         cmocka_unit_test(a_wrong_address_says_what_is_right),
         cmocka_unit_test(the_configuration_is_read_and_checked),
         cmocka_unit_test(a_missing_configuration_changes_nothing),
-        cmocka_unit_test(an_address_is_read_back_on_its_host_only),
+        cmocka_unit_test(an_address_is_read_back_and_leads_to_its_host),
         cmocka_unit_test(a_socket_lies_in_the_state_folder_if_its_path_is_short),
         cmocka_unit_test(a_long_path_moves_the_socket_to_the_runtime_folder),
         cmocka_unit_test(a_folder_that_others_may_write_gets_no_socket),

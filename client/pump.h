@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pump.h - copy between two pairs of descriptors, both ways at once
+ */
+#ifndef LUDWIG_CLIENT_PUMP_H
+#define LUDWIG_CLIENT_PUMP_H
+
+#include "common/buf.h"
+#include "common/err.h"
+
+/* What belongs to nobody but us may be made non-blocking; a terminal is left as it is. */
+struct pump_ends {
+    int in_fd, out_fd; /* as standard input and output */
+    int socket_fd;
+    struct bytes first; /* of the input: it was read already */
+};
+
+/*
+ * Until the socket's peer ends the connection and all of it was written.  The end of the input is
+ * passed on.  -1 with e set: ERR_UNREACHABLE when one side broke.  Closes nothing.
+ */
+int pump_run(const struct pump_ends *ends, struct err *e);
+
+#endif
