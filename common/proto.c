@@ -459,6 +459,10 @@ static const struct field leave_fields[] = {
     FIELD(struct msg_leave, reason, FIELD_STR, 0, REASON_MAX_BYTES),
 };
 
+static const struct field alive_fields[] = {
+    FIELD(struct msg_alive, well, FIELD_BOOL, FIELD_REQUIRED, 0),
+};
+
 #define report_fields report_message_fields
 #define X(constant, name, flags, reply)              \
     static const struct schema msg_##name##_schema = \

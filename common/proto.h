@@ -67,7 +67,8 @@ enum proto_flags {
     X(MSG_VERDICTS, verdicts, FROM_SERVER, -1)                                \
     X(MSG_STOP_ATTEMPTS, stop_attempts, FROM_SERVER, -1)                      \
     X(MSG_RECALL, recall, FROM_SERVER, -1)                                    \
-    X(MSG_LEAVE, leave, FROM_SERVER, -1)
+    X(MSG_LEAVE, leave, FROM_SERVER, -1)                                      \
+    X(MSG_ALIVE, alive, FROM_WORKER, MSG_OK)
 
 enum msg_type {
 #define X(constant, name, flags, reply) constant,
@@ -507,6 +508,11 @@ struct msg_recall {
 /* The worker ends its agent; jobs that run go on and are adopted by the next one. */
 struct msg_leave {
     const char *reason;
+};
+
+/* Said when there is nothing else to say, so that a connection which died unnoticed is known. */
+struct msg_alive {
+    bool well;
 };
 
 extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,

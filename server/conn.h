@@ -45,6 +45,7 @@ struct conn {
     int64_t worker;      /* its row in the table of workers, 0: none registered */
     int64_t registering; /* what it becomes once the turn is committed */
     int64_t hand_seq;
+    uint64_t heard_ms;    /* of the loop's clock: when its last message was taken */
     bool has_submits;     /* it may have opened sweeps that it did not end */
     bool is_ending;       /* nothing is taken from it any more; closed once it has read all */
     bool is_finished;     /* the channel was told so */

@@ -31,6 +31,7 @@ static const handler_fn handlers[MSG_COUNT] = {
     [MSG_REGISTER] = handle_register,
     [MSG_TOOK] = handle_took,
     [MSG_REPORT] = handle_report,
+    [MSG_ALIVE] = handle_alive,
 };
 
 /* A request, for as long as it takes. */
@@ -210,6 +211,7 @@ void dispatch_message(struct server *sv, struct conn *c, const struct envelope *
     struct call call = { .conn = c, .envelope = *m, .ask = { .arena = *arena } };
     struct err e = { 0 };
 
+    c->heard_ms = uv_now(&sv->loop);
     if (read_request(&call, m, *arena, &e) < 0) {
         cut_off(sv, c, m->seq, &e);
         return;

@@ -264,7 +264,7 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     return 0;
 }
 
-/* ---- took, report ---- */
+/* ---- took, alive, report ---- */
 
 static int must_be_registered(const struct ask *ask, struct err *e)
 {
@@ -276,6 +276,16 @@ static int must_be_registered(const struct ask *ask, struct err *e)
 int handle_took(struct server *sv, struct ask *ask, const void *request, void *reply, struct err *e)
 {
     (void)sv, (void)request, (void)reply;
+    return must_be_registered(ask, e);
+}
+
+int handle_alive(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    struct msg_ok *rep = reply;
+
+    (void)sv, (void)request;
+    rep->well = true;
     return must_be_registered(ask, e);
 }
 

@@ -82,12 +82,27 @@ static bool is_registering(struct server *sv, int64_t worker)
     return false;
 }
 
+/* When the lease of one that is connected ends, as far as is known now. */
+static uint64_t ends_after(const struct server *sv, const struct conn *c)
+{
+    return c->heard_ms + (uint64_t)sv->conf.lease_ms;
+}
+
 static int lease_over(struct server *sv, int64_t worker, struct err *e)
 {
+    struct conn *c = conn_of_worker(sv, worker);
     int rc = 0;
 
-    if (conn_of_worker(sv, worker) != NULL)
+    if (c != NULL && ends_after(sv, c) > uv_now(&sv->loop)) {
+        lease_connected(sv, worker);
         return 0;
+    }
+    if (c != NULL) {
+        log_event(LOG_WARN, "silent", "worker", "%lld", (long long)worker, "user", "%s", c->user,
+                  NULL);
+        conn_close(sv, c, "its worker is silent");
+    }
+    forget(sv->leases, worker);
     if (!is_registering(sv, worker)) {
         rc = lose_all(sv, worker, e);
         if (rc == 0)
@@ -95,6 +110,16 @@ static int lease_over(struct server *sv, int64_t worker, struct err *e)
     }
     add(sv->leases, worker, SETTLE_MS); /* let us see then */
     return rc;
+}
+
+/* Puts it off for one that was heard of meanwhile. */
+static bool is_put_off(struct server *sv, struct lease *it, uint64_t now)
+{
+    struct conn *c = conn_of_worker(sv, it->worker);
+
+    if (c != NULL && ends_after(sv, c) > now)
+        it->ends_ms = ends_after(sv, c);
+    return it->ends_ms > now;
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -105,7 +130,7 @@ static void on_timer(uv_timer_t *timer)
     for (size_t i = 0; i < l->n; i++) {
         struct lease *it = &l->items[i];
 
-        if (it->ends_ms > now)
+        if (it->ends_ms > now || is_put_off(l->sv, it, now))
             continue;
         if (now - it->ends_ms > LATE_MS) {
             it->ends_ms = now + SETTLE_MS;
@@ -151,8 +176,7 @@ void lease_disconnected(struct server *sv, int64_t worker)
 
 void lease_connected(struct server *sv, int64_t worker)
 {
-    forget(sv->leases, worker);
-    arm(sv->leases);
+    add(sv->leases, worker, sv->conf.lease_ms);
 }
 
 int leases_load(struct server *sv, struct err *e)

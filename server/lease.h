@@ -2,8 +2,10 @@
 /*
  * lease.h - how long a worker may be silent before its jobs are given out again
  *
- * A lease begins when a worker's connection ends, and anew when ludwigd starts:
- * it counts only while ludwigd runs.  If ludwigd itself was held up, what lay in its
+ * A lease begins when a worker's connection ends, with each message of one that is
+ * connected, and anew when ludwigd starts: it counts only while ludwigd runs.  Who is
+ * connected and silent for that long is cut off: where a cable is out or a machine lost
+ * its power, sshd may hold the connection for hours.  If ludwigd itself was held up, what lay in its
  * sockets meanwhile is read first.
  */
 #ifndef LUDWIG_SERVER_LEASE_H

@@ -97,6 +97,7 @@ HANDLER(subscribe);
 /* handle_worker.c */
 HANDLER(register);
 HANDLER(took);
+HANDLER(alive);
 HANDLER(report);
 
 #endif

@@ -25,6 +25,8 @@ struct link {
     struct chan *chan; /* NULL: not connected */
     struct arena *arena;
     uv_timer_t retry;
+    uv_timer_t alive;
+    int n_timers; /* not closed yet */
     unsigned failures;
     uint64_t welcome_at; /* by the loop's clock */
     bool is_welcome;
@@ -78,8 +80,21 @@ static bool has_lasted(const struct link *l)
     return l->is_welcome && uv_now(l->loop) - l->welcome_at > DELAY_AT_MOST_MS;
 }
 
+static void on_alive(uv_timer_t *timer)
+{
+    struct msg_alive alive = { true };
+
+    link_send(timer->data, MSG_ALIVE, 0, &alive);
+}
+
+void link_keep_alive(struct link *l, uint64_t every_ms)
+{
+    uv_timer_start(&l->alive, on_alive, every_ms, every_ms);
+}
+
 void link_drop(struct link *l, const char *why)
 {
+    uv_timer_stop(&l->alive);
     if (has_lasted(l))
         link_settled(l);
     log_down(l, why);
@@ -199,7 +214,9 @@ struct link *link_create(uv_loop_t *loop, const char *server, const char *host,
     l->context = context;
     l->arena = arena_create();
     uv_timer_init(loop, &l->retry);
-    l->retry.data = l;
+    uv_timer_init(loop, &l->alive);
+    l->retry.data = l->alive.data = l;
+    l->n_timers = 2;
     return l;
 }
 
@@ -207,6 +224,8 @@ static void on_timer_closed(uv_handle_t *handle)
 {
     struct link *l = handle->data;
 
+    if (--l->n_timers > 0)
+        return;
     arena_destroy(l->arena);
     free(l->server);
     free(l->host);
@@ -221,4 +240,5 @@ void link_destroy(struct link *l)
     chan_destroy(l->chan);
     l->chan = NULL;
     uv_close((uv_handle_t *)&l->retry, on_timer_closed);
+    uv_close((uv_handle_t *)&l->alive, on_timer_closed);
 }

@@ -28,6 +28,8 @@ void link_start(struct link *l);
 /* Something was achieved: the next back-off starts from the beginning, as it does after a
  * connection that lasted.  One that is made and breaks again and again is no success. */
 void link_settled(struct link *l);
+/* From now on ludwigd hears something at least that often, as long as this connection lasts. */
+void link_keep_alive(struct link *l, uint64_t every_ms);
 /* Gives the connection up, and makes it again after the back-off. */
 void link_drop(struct link *l, const char *why);
 /* seq of the message, -1 when there is no connection. */

@@ -61,8 +61,21 @@ static void recall(struct agent *ag, struct attempt *a)
     flow_recall(ag, a, NULL);
 }
 
+enum { ALIVE_EVERY_MAX_MS = 60 * 1000 };
+
+/* Often enough that a few may be late, seldom enough to cost nothing. */
+static uint64_t alive_every_ms(int64_t lease_ms)
+{
+    int64_t every_ms = lease_ms / 4;
+
+    if (every_ms > ALIVE_EVERY_MAX_MS)
+        every_ms = ALIVE_EVERY_MAX_MS;
+    return every_ms > 0 ? (uint64_t)every_ms : 1;
+}
+
 static void on_registered(struct agent *ag, const struct msg_registered *m)
 {
+    link_keep_alive(ag->link, alive_every_ms(m->lease_ms));
     if (!ag->is_registered)
         outbox_connected(&ag->outbox);
     ag->is_registered = true;

@@ -336,6 +336,37 @@ static void test_a_silent_workers_jobs_are_given_out_again_after_the_lease(void 
     peer_close(other.peer);
 }
 
+static void test_a_silent_worker_is_cut_off_though_its_connection_stands(void **state)
+{
+    struct scene *s = *state;
+    struct player other = { 0 };
+    struct envelope m;
+
+    tell(&s->w, s->w.hand, EV_RUN);
+    s->f->sv.conf.lease_ms = 1;
+    leases_load(&s->f->sv, NULL);
+    usleep(5000);
+    assert_int_equal(peer_receive_any(s->w.peer, &m), -1);
+    s->f->sv.conf.lease_ms = 600000;
+    join(s->f, &other, "n2", 4);
+    listen_to(&other);
+    assert_int_equal(other.n_hand, 1);
+    assert_int_equal(other.hand[0].attempt, 2);
+    peer_close(other.peer);
+}
+
+static void test_a_worker_that_was_heard_within_its_lease_keeps_its_jobs(void **state)
+{
+    struct scene *s = *state;
+    struct msg_alive alive = { true };
+
+    tell(&s->w, s->w.hand, EV_RUN);
+    peer_ask(s->w.peer, MSG_ALIVE, &alive, NULL);
+    let_leases_end(s);
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_RUNNING);
+    assert_int_equal(tell(&s->w, s->w.hand, EV_DONE), VERDICT_TAKEN);
+}
+
 static void test_a_worker_that_is_back_in_time_keeps_its_jobs(void **state)
 {
     struct scene *s = *state;
@@ -770,6 +801,8 @@ int main(void)
         TEST(test_done_of_a_cancelled_job_is_withdrawn),
         TEST(test_a_withdrawal_that_crosses_a_retry_ends_well),
         TEST(test_a_silent_workers_jobs_are_given_out_again_after_the_lease),
+        TEST(test_a_silent_worker_is_cut_off_though_its_connection_stands),
+        TEST(test_a_worker_that_was_heard_within_its_lease_keeps_its_jobs),
         TEST(test_a_worker_that_is_back_in_time_keeps_its_jobs),
         TEST(test_what_a_worker_does_not_hold_never_arrived),
         TEST(test_of_two_attempts_the_one_that_has_run_longest_stays),

@@ -238,9 +238,9 @@ static inline void let_leases_end(struct scene *s)
 {
     s->f->sv.conf.lease_ms = 0;
     leases_load(&s->f->sv, NULL);
+    s->f->sv.conf.lease_ms = 600000;
     for (int i = 0; i < 5; i++)
         fixture_settle(s->f);
-    s->f->sv.conf.lease_ms = 600000;
 }
 
 #endif
