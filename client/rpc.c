@@ -47,7 +47,8 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
     int64_t seq = rpc_send(r, MSG_HELLO, NULL, &hello, lost, e);
 
     free(host);
-    if (seq < 0 || rpc_receive(r, MSG_WELCOME, &welcome, lost, e) < 0)
+    /* Who is turned away at once may be too late to ask, but not to read why. */
+    if ((seq < 0 && !*lost) || rpc_receive(r, MSG_WELCOME, &welcome, lost, e) < 0)
         return -1;
     keep_welcome(r, &welcome);
     return 0;

@@ -27,6 +27,8 @@
 #define LAYOUT_METRICS    "metrics.jsonl" /* in a run's folder: all that the job reported */
 /* In a folder that results were fetched to: no part of anybody's source. */
 #define LAYOUT_FETCHED ".ludwig-results"
+/* Not on the share: where the ludwigd of a whole system listens, too. */
+#define LAYOUT_SYSTEM_SOCKET "/run/ludwig/server.sock"
 
 void layout_param_name(struct buf *out, int64_t param_no); /* "param_003", growing beyond 999 */
 void layout_packs(struct buf *out, const char *project);   /* the folder of all trees */

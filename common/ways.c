@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/layout.h"
 #include "common/units.h"
 #include "common/ways.h"
 #include "common/ways_child.h"
@@ -17,7 +18,7 @@ enum {
 };
 
 /* Where ludwigd usually listens, for those whom nobody told: in a jail, then on a whole machine. */
-static const char *const usual_paths[] = { "/.ludwig/server.sock", "/run/ludwig/server.sock" };
+static const char *const usual_paths[] = { "/.ludwig/server.sock", LAYOUT_SYSTEM_SOCKET };
 
 #define SOCKET_BELOW_SHARE "/.ludwig/server.sock"
 

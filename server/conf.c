@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/layout.h"
 #include "common/path.h"
+#include "server/jails.h"
 
 /* Ten minutes: longer than a reboot, shorter than the patience of whoever waits for a job. */
 #define LEASE_MS (INT64_C(10) * 60 * 1000)
@@ -75,7 +77,9 @@ const struct key conf_keys[] = {
       .type = KEY_STRS,
       .offset = AT(sockets),
       .max = 16,
-      .help = "unix sockets to listen on (default: SHARE/.ludwig/server.sock)" },
+      .help = "unix sockets to listen on; one with a folder %u is made for every user that has"
+              " such a folder (default: SHARE/.ludwig/server.sock and, as root,"
+              " " LAYOUT_SYSTEM_SOCKET ")" },
     { .name = "socket_group",
       .type = KEY_STR,
       .offset = AT(socket_group),
@@ -165,6 +169,7 @@ static void set_default_socket(struct conf *c)
 
     items[0] = arena_printf(c->arena, "%s/.ludwig/server.sock", c->share);
     c->sockets = (struct list){ items, 1 };
+    c->has_usual_sockets = true;
 }
 
 static int check(struct conf *c, struct err *e)
@@ -180,7 +185,8 @@ static int check(struct conf *c, struct err *e)
         set_default_socket(c);
     sockets = c->sockets.items;
     for (size_t i = 0; i < c->sockets.n; i++)
-        if (take_path(c->arena, &sockets[i], "sockets", e) < 0)
+        if (take_path(c->arena, &sockets[i], "sockets", e) < 0 ||
+            (jails_is_pattern(sockets[i]) && jails_check_pattern(sockets[i], e) < 0))
             return -1;
     if (c->lease_ms <= 0)
         return err_set(e, ERR_USAGE, "lease: it must be longer than nothing");

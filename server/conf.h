@@ -18,7 +18,8 @@ struct conf {
     const char *state;
     const char *projects;     /* where projects lie below share; NULL: in it */
     const char *share_group;  /* whose members may read projects; NULL: their owners' own */
-    struct list sockets;      /* const char *: paths; <share>/.ludwig/server.sock unless said */
+    struct list sockets;      /* const char *: paths, and patterns of jails.h */
+    bool has_usual_sockets;   /* the key was not there: <share>/.ludwig/server.sock, and root's */
     const char *socket_group; /* sockets are 0660 for it; NULL: 0666 */
     struct list admins;       /* const char * */
     struct list worker_users; /* const char * */

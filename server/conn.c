@@ -157,20 +157,44 @@ static void append(struct conns *l, struct conn *c)
     l->items[l->n++] = c;
 }
 
-struct conn *conn_add(struct server *sv, int fd, struct err *e)
+static struct conn *add_peer(struct server *sv, int fd, const struct ucred *peer, struct err *e)
 {
     struct groups groups = { 0 };
-    struct ucred peer = { 0 };
-    struct conn *c;
+    struct conn *c = conn_add_as(sv, fd, peer->uid, e);
 
-    if (ask_kernel(fd, &peer, e) < 0)
-        return turn_away(fd, e);
-    c = conn_add_as(sv, fd, peer.uid, e);
-    if (c != NULL && identity_peer_groups(fd, peer.gid, &groups) == 0) {
+    if (c != NULL && identity_peer_groups(fd, peer->gid, &groups) == 0) {
         c->groups = groups;
         c->has_groups = true;
     }
     return c;
+}
+
+struct conn *conn_add(struct server *sv, int fd, struct err *e)
+{
+    struct ucred peer = { 0 };
+
+    return ask_kernel(fd, &peer, e) < 0 ? turn_away(fd, e) : add_peer(sv, fd, &peer, e);
+}
+
+static int check_only(uid_t uid, uid_t only, struct err *e)
+{
+    char *owner;
+
+    if (uid == only)
+        return 0;
+    owner = identity_user_name(only);
+    err_set(e, ERR_DENIED, "this socket is for %s alone", owner);
+    free(owner);
+    return -1;
+}
+
+struct conn *conn_add_of(struct server *sv, int fd, uid_t only, struct err *e)
+{
+    struct ucred peer = { 0 };
+
+    if (ask_kernel(fd, &peer, e) < 0 || check_only(peer.uid, only, e) < 0)
+        return turn_away(fd, e);
+    return add_peer(sv, fd, &peer, e);
 }
 
 struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)

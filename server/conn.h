@@ -61,6 +61,8 @@ void conns_destroy(struct conns *l); /* closes what is left; NULL is fine */
 /* Takes a connected socket; the kernel says whose it is.  When there are too many it is told
  * so and closed, and NULL is returned with e set.  Owns fd, also when it fails. */
 struct conn *conn_add(struct server *sv, int fd, struct err *e);
+/* The same from a socket that is one user's alone. */
+struct conn *conn_add_of(struct server *sv, int fd, uid_t only, struct err *e);
 /* The same for one whose uid was established in another way: the kernel is not asked. */
 struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e);
 

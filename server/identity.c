@@ -39,6 +39,23 @@ char *identity_user_name(uid_t uid)
     return name;
 }
 
+bool identity_find_user(const char *name, uid_t *uid)
+{
+    size_t n = 1024;
+    char *room = mem_alloc(n);
+    struct passwd entry;
+    struct passwd *found = NULL;
+
+    while (getpwnam_r(name, &entry, room, n, &found) == ERANGE) {
+        n *= 2;
+        room = mem_resize(room, n, 1);
+    }
+    if (found != NULL)
+        *uid = found->pw_uid;
+    free(room);
+    return found != NULL;
+}
+
 /* ---- groups ---- */
 
 int identity_primary_group(uid_t uid, gid_t *gid, struct err *e)

@@ -17,6 +17,7 @@
 
 /* "alice", or "#1234" for a uid without a name.  Caller frees. */
 char *identity_user_name(uid_t uid);
+bool identity_find_user(const char *name, uid_t *uid);
 /* Its groups by the user database, the primary one first.  identity_primary_group fails for a uid
  * without a name, identity_groups gives none then. */
 int identity_primary_group(uid_t uid, gid_t *gid, struct err *e);

@@ -17,4 +17,14 @@ void listeners_destroy(struct listeners *l);
  */
 int listen_on(struct server *sv, const char *path, const char *group, struct err *e);
 
+/*
+ * Listens on the last name of path in a folder that is open already, for one user alone.
+ * Owns dir_fd, also when it fails.
+ */
+struct listener *listen_for(struct server *sv, int dir_fd, const char *path, uid_t only,
+                            struct err *e);
+void listener_stop(struct server *sv, struct listener *l);
+/* Its socket is the one that has its name in this folder. */
+bool listener_lies_in(const struct listener *l, int dir_fd);
+
 #endif

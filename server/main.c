@@ -79,10 +79,10 @@ static int read_options(int argc, char **argv, struct options *o)
     return -1;
 }
 
-/* Room for CONN_MAX connections, where the machine allows it. */
+/* Room for CONN_MAX connections and the sockets of a thousand jails, where the machine allows it. */
 static void raise_limits(void)
 {
-    const rlim_t wanted = CONN_MAX + 100;
+    const rlim_t wanted = CONN_MAX + 2 * 1000 + 100;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)

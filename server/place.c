@@ -269,11 +269,29 @@ static bool is_below(const char *path, const char *dir)
     return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
+/* In its place others could put one of their own. */
+static int check_socket_dir(const char *dir, struct err *e)
+{
+    struct stat st;
+
+    if (stat(dir, &st) < 0)
+        return err_sys(e, "%s", dir);
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return err_set(e, ERR_DENIED, "%s belongs to uid %u, who could exchange what is in it", dir,
+                       st.st_uid);
+    if ((st.st_mode & 022) != 0 && (st.st_mode & S_ISVTX) == 0)
+        return err_set(e, ERR_DENIED, "others may write into %s (mode %04o); chmod go-w it", dir,
+                       st.st_mode & 07777u);
+    return 0;
+}
+
 int place_socket_dir(const struct server *sv, const char *socket, struct err *e)
 {
     char *dir = path_dirname(socket);
     int rc = io_make_dirs(dir, is_below(dir, sv->conf.state) ? 0700 : 0755, e);
 
+    if (rc == 0)
+        rc = check_socket_dir(dir, e);
     free(dir);
     return rc < 0 ? err_wrap(e, "socket") : 0;
 }

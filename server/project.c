@@ -167,7 +167,6 @@ static bool is_empty(int fd)
 {
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again < 0 ? NULL : fdopendir(again);
-    struct dirent *entry;
     int n = 0;
 
     if (dir == NULL) {
@@ -175,7 +174,7 @@ static bool is_empty(int fd)
             close(again);
         return false;
     }
-    while (n <= 2 && (entry = readdir(dir)) != NULL)
+    while (n <= 2 && readdir(dir) != NULL)
         n++;
     closedir(dir);
     return n <= 2; /* "." and ".." */

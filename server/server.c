@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/layout.h"
 #include "common/log.h"
 #include "common/path.h"
+#include "server/jails.h"
 #include "server/lease.h"
 #include "server/listen.h"
 #include "server/params.h"
@@ -59,6 +61,7 @@ static void free_handle(uv_handle_t *handle)
 /* Also takes down what was put up only half. */
 void server_close(struct server *sv)
 {
+    jails_destroy(sv);
     listeners_destroy(sv->listeners);
     conns_destroy(sv->conns);
     leases_destroy(sv->leases);
@@ -109,6 +112,25 @@ int server_open(struct server *sv, struct err *e)
     return -1;
 }
 
+static int listen_at(struct server *sv, const char *socket, struct err *e)
+{
+    if (jails_is_pattern(socket))
+        return jails_follow(sv, socket, e);
+    if (place_socket_dir(sv, socket, e) < 0)
+        return -1;
+    return listen_on(sv, socket, sv->conf.socket_group, e);
+}
+
+/* Where whoever has a shell here looks.  Another ludwigd may be this system's. */
+static void listen_for_system(struct server *sv)
+{
+    struct err why = { 0 };
+
+    if (listen_at(sv, LAYOUT_SYSTEM_SOCKET, &why) < 0)
+        log_event(LOG_WARN, "not-listening", "socket", "%s", LAYOUT_SYSTEM_SOCKET, "why", "%s",
+                  why.text, NULL);
+}
+
 int server_listen(struct server *sv, struct err *e)
 {
     const char *const *sockets = sv->conf.sockets.items;
@@ -116,9 +138,10 @@ int server_listen(struct server *sv, struct err *e)
     if (place_share(sv, e) < 0)
         return -1;
     for (size_t i = 0; i < sv->conf.sockets.n; i++)
-        if (place_socket_dir(sv, sockets[i], e) < 0 ||
-            listen_on(sv, sockets[i], sv->conf.socket_group, e) < 0)
+        if (listen_at(sv, sockets[i], e) < 0)
             return -1;
+    if (sv->conf.has_usual_sockets && geteuid() == 0)
+        listen_for_system(sv);
     return 0;
 }
 
@@ -146,6 +169,7 @@ void server_leave(struct server *sv, const char *why)
         return;
     log_event(LOG_INFO, "leave", "why", "%s", why, NULL);
     sv->is_leaving = true;
+    jails_destroy(sv);
     listeners_destroy(sv->listeners);
     sv->listeners = NULL;
     conn_end_all(sv);

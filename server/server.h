@@ -12,6 +12,7 @@
 #include "server/turn.h"
 
 struct conns;
+struct jails;
 struct leases;
 struct listeners;
 struct params;
@@ -25,6 +26,7 @@ struct server {
     struct leases *leases;
     struct params *params;
     struct listeners *listeners;
+    struct jails *jails;   /* NULL: none are followed */
     uv_timer_t *last_call; /* while leaving: when it goes although somebody does not read */
     char *server_id;       /* made with the database, 16 hex digits */
     gid_t share_gid;       /* of share_group; (gid_t)-1: none */

@@ -81,6 +81,7 @@ it 'ludwigd and ludwig-worker run with the examples of ludwig-config(5)' '
             $name.1 >lab/$name.yaml
         echo "state: $PWD/lab/$name" | grep -v server >>lab/$name.yaml || true
     done
+    echo "sockets: [$PWD/lab/share/.ludwig/server.sock]" >>lab/server.yaml
     ludwigd --config lab/server.yaml 2>lab/server.log &
     wait_until 10 "test -S lab/share/.ludwig/server.sock"
     ludwig-worker --config lab/worker.yaml 2>lab/worker.log &

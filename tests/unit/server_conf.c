@@ -31,7 +31,7 @@ static const char whole[] = "share: /srv/data\n"
                             "projects: research/lab/\n"
                             "share_group: lab\n"
                             "state: /var/lib/ludwig\n"
-                            "sockets: [/run/a.sock, /run/b.sock]\n"
+                            "sockets: [/run/a.sock, /srv/sftp/%u/ludwig/server.sock]\n"
                             "socket_group: lab\n"
                             "admins: [root, alice]\n"
                             "worker_users: ludwig\n"
@@ -60,7 +60,8 @@ static void every_key_goes_where_it_belongs(void **state)
     assert_string_equal(c.projects, "research/lab");
     assert_string_equal(c.share_group, "lab");
     assert_int_equal(c.sockets.n, 2);
-    assert_string_equal(str_at(&c.sockets, 1), "/run/b.sock");
+    assert_string_equal(str_at(&c.sockets, 1), "/srv/sftp/%u/ludwig/server.sock");
+    assert_false(c.has_usual_sockets);
     assert_string_equal(c.socket_group, "lab");
     assert_string_equal(str_at(&c.admins, 1), "alice");
     assert_int_equal(c.worker_users.n, 1);
@@ -89,6 +90,7 @@ static void two_keys_are_enough(void **state)
         fail_msg("%s", e.text);
     assert_string_equal(c.share, "/home/alice/ludwig_data");
     assert_int_equal(c.sockets.n, 1);
+    assert_true(c.has_usual_sockets);
     assert_string_equal(str_at(&c.sockets, 0), "/home/alice/ludwig_data/.ludwig/server.sock");
     assert_null(c.socket_group);
     assert_int_equal(c.lease_ms, 600000);
@@ -105,6 +107,12 @@ static const struct {
     { "share: /x\n", "state: this key is needed" },
     { "", "share: this key is needed" },
     { "share: data\nstate: /x\n", "'data' is no absolute path" },
+    { "share: /x\nstate: /y\nsockets: /srv/%u\n", "%u stands for a user's folder" },
+    { "share: /x\nstate: /y\nsockets: /srv/x%u/s\n", "%u stands for a user's folder" },
+    { "share: /x\nstate: /y\nsockets: /%u/s.sock\n", "%u stands for a user's folder" },
+    { "share: /x\nstate: /y\nsockets: /srv/%h/s.sock\n", "%u stands for a user's folder" },
+    { "share: /x\nstate: /y\nsockets: /a/%u/%u/s.sock\n", "%u stands for a user's folder" },
+    { "share: /x\nstate: /y\nsockets: /a/%u/../s.sock\n", "%u stands for a user's folder" },
     { "share: /x\nstate: /y\nsockets: here.sock\n", "'here.sock' is no absolute path" },
     { "share: /x\nstate: /y\nprojects: /x/lab\n", "'/x/lab' is no folder below share" },
     { "share: /x\nstate: /y\nprojects: ../lab\n", "'../lab' is no folder below share" },

@@ -13,12 +13,12 @@ enum { ALICE = 70001, BOB = 70002, LAB = 70100 };
 static void (*exchange)(int dir_fd, const char *name);
 
 /* In the place of libc's. */
-int mkdirat(int fd, const char *name, mode_t mode)
+int mkdirat(int fd, const char *path, mode_t mode)
 {
-    int rc = (int)syscall(SYS_mkdirat, fd, name, mode);
+    int rc = (int)syscall(SYS_mkdirat, fd, path, mode);
 
     if (rc == 0 && exchange != NULL)
-        exchange(fd, name);
+        exchange(fd, path);
     return rc;
 }
 

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/* jails.c - look which users have a jail, keep a socket in each */
+#include "server/jails.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/path.h"
+#include "server/identity.h"
+#include "server/listen.h"
+#include "server/trusted.h"
+
+#define ANY_USER "%u"
+
+enum {
+    SETTLE_MS = 100, /* who makes a jail does more than one thing */
+    LOOK_EVERY_MS = 30 * 1000,
+    /* Folders may be made before their users are: so often, and each time twice as long after. */
+    UNKNOWN_TRIES = 7,
+    UNKNOWN_FIRST_MS = 1000
+};
+
+struct jail {
+    struct pattern *of;
+    char *user;
+    uid_t uid;
+    uv_fs_event_t watch;       /* of the socket's folder, or of the last one on the way to it */
+    struct listener *listener; /* NULL: there is none */
+    char *why;                 /* there is none, as it was logged last */
+    bool is_dirty;             /* to be looked after */
+    bool is_seen;
+};
+
+struct pattern {
+    struct server *sv;
+    char *text;
+    char *dir;            /* that holds the jails */
+    char *below;          /* "ludwig/server.sock" */
+    uv_fs_event_t *watch; /* handles free themselves when closed */
+    uv_timer_t *settle;
+    uv_timer_t *again;
+    struct jail **jails;
+    size_t n, capacity;
+    bool lists; /* jails may have come or gone */
+    bool polls; /* nobody tells */
+    int n_tries;
+    char *why; /* the folder of the jails cannot be listed */
+};
+
+struct jails {
+    struct pattern **items;
+    size_t n, capacity;
+};
+
+/* ---- patterns ---- */
+
+bool jails_is_pattern(const char *socket)
+{
+    return strchr(socket, '%') != NULL;
+}
+
+int jails_check_pattern(const char *socket, struct err *e)
+{
+    const char *any = strstr(socket, "/" ANY_USER "/");
+
+    if (any != NULL && any != socket && strchr(any + 3, '%') == NULL &&
+        memchr(socket, '%', (size_t)(any - socket)) == NULL && path_is_inside(any + 4))
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "sockets: '%s': %%u stands for a user's folder, once, as in"
+                   " /srv/sftp/%%u/ludwig/server.sock",
+                   socket);
+}
+
+/* Logs a reason once. */
+static void keep_why(char **kept, const char *what, const char *path, const struct err *why)
+{
+    if (*kept != NULL && strcmp(*kept, why->text) == 0)
+        return;
+    free(*kept);
+    *kept = mem_strdup(why->text);
+    log_event(LOG_WARN, what, "path", "%s", path, "why", "%s", why->text, NULL);
+}
+
+static void forget_why(char **kept)
+{
+    free(*kept);
+    *kept = NULL;
+}
+
+/* ---- one jail ---- */
+
+static void settle_soon(struct pattern *p);
+
+static void on_jail_event(uv_fs_event_t *watch, const char *name, int events, int status)
+{
+    struct jail *j = watch->data;
+
+    (void)name, (void)events, (void)status;
+    j->is_dirty = true;
+    settle_soon(j->of);
+}
+
+static void set_watch(struct jail *j, const char *path)
+{
+    int rc;
+
+    uv_fs_event_stop(&j->watch);
+    rc = uv_fs_event_start(&j->watch, on_jail_event, path, 0);
+    if (rc < 0 && rc != UV_ENOENT && !j->of->polls) {
+        log_event(LOG_WARN, "not-followed", "path", "%s", path, "error", "%s", uv_strerror(rc),
+                  NULL);
+        j->of->polls = true;
+    }
+}
+
+/* Goes down to the socket's folder, making what is missing; *path is how far it came. */
+static int walk(const struct jail *j, char **path, struct err *e)
+{
+    const char *rest = j->of->below;
+    char *step = mem_strdup(j->user);
+    int fd = trusted_open(j->of->dir, e);
+    bool makes = false;
+
+    *path = mem_strdup(j->of->dir);
+    while (fd >= 0 && step != NULL) {
+        char *next = path_join(*path, step);
+        int below = trusted_step(fd, step, next, makes, e);
+        size_t n = strcspn(rest, "/");
+
+        close(fd);
+        fd = below;
+        if (fd >= 0) {
+            free(*path);
+            *path = next;
+        } else {
+            free(next);
+        }
+        free(step);
+        step = rest[n] == '/' ? mem_strndup(rest, n) : NULL;
+        rest += rest[n] == '/' ? n + 1 : 0;
+        makes = true;
+    }
+    free(step);
+    return fd;
+}
+
+static void end_listening(struct jail *j)
+{
+    if (j->listener != NULL)
+        listener_stop(j->of->sv, j->listener);
+    j->listener = NULL;
+}
+
+static int listen_in(struct jail *j, int dir_fd, const char *dir, struct err *e)
+{
+    char *path;
+
+    if (j->listener != NULL && listener_lies_in(j->listener, dir_fd)) {
+        close(dir_fd);
+        return 0;
+    }
+    end_listening(j);
+    path = path_join(dir, path_basename(j->of->below));
+    j->listener = listen_for(j->of->sv, dir_fd, path, j->uid, e);
+    free(path);
+    return j->listener == NULL ? -1 : 0;
+}
+
+static void try_once(struct jail *j)
+{
+    struct err why = { 0 };
+    char *path;
+    int dir_fd = walk(j, &path, &why);
+
+    if (dir_fd < 0)
+        end_listening(j);
+    if (dir_fd < 0 || listen_in(j, dir_fd, path, &why) < 0)
+        keep_why(&j->why, "jail-refused", path, &why);
+    else
+        forget_why(&j->why);
+    set_watch(j, path);
+    free(path);
+}
+
+/* Again once it is watched: nothing is missed between. */
+static void look_after(struct jail *j)
+{
+    j->is_dirty = false;
+    try_once(j);
+    try_once(j);
+}
+
+static void jail_add(struct pattern *p, const char *user, uid_t uid)
+{
+    struct jail *j = mem_alloc(sizeof *j);
+
+    j->of = p;
+    j->user = mem_strdup(user);
+    j->uid = uid;
+    j->is_dirty = j->is_seen = true;
+    uv_fs_event_init(&p->sv->loop, &j->watch);
+    j->watch.data = j;
+    mem_grow((void **)&p->jails, &p->capacity, p->n, sizeof(struct jail *));
+    p->jails[p->n++] = j;
+}
+
+static void on_jail_closed(uv_handle_t *handle)
+{
+    struct jail *j = handle->data;
+
+    free(j->user);
+    free(j->why);
+    free(j);
+}
+
+static void jail_drop(struct jail *j)
+{
+    end_listening(j);
+    uv_close((uv_handle_t *)&j->watch, on_jail_closed);
+}
+
+/* ---- which there are ---- */
+
+static struct jail *jail_find(const struct pattern *p, const char *user)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->jails[i]->user, user) == 0)
+            return p->jails[i];
+    return NULL;
+}
+
+static bool may_submit(const struct server *sv, uid_t uid)
+{
+    return uid == geteuid() || (int64_t)uid >= sv->conf.min_uid;
+}
+
+/* False for a folder that is nobody's yet. */
+static bool take_name(struct pattern *p, const char *name)
+{
+    struct jail *j = jail_find(p, name);
+    uid_t uid;
+
+    if (j != NULL) {
+        j->is_seen = true;
+        return true;
+    }
+    if (!identity_find_user(name, &uid))
+        return false;
+    if (may_submit(p->sv, uid))
+        jail_add(p, name, uid);
+    return true;
+}
+
+static void drop_unseen(struct pattern *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (p->jails[i]->is_seen)
+            p->jails[n++] = p->jails[i];
+        else
+            jail_drop(p->jails[i]);
+    p->n = n;
+}
+
+/* How many folders have no user; -1 with e set. */
+static int list_jails(struct pattern *p, struct err *e)
+{
+    int fd = trusted_open(p->dir, e);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    int n_unknown = 0;
+
+    for (size_t i = 0; i < p->n; i++)
+        p->jails[i]->is_seen = false;
+    if (dir == NULL && fd >= 0) {
+        err_sys(e, "list %s", p->dir);
+        close(fd);
+    }
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
+            n_unknown += !take_name(p, entry->d_name);
+    drop_unseen(p);
+    if (dir == NULL)
+        return -1;
+    closedir(dir);
+    return n_unknown;
+}
+
+static void on_again(uv_timer_t *timer)
+{
+    struct pattern *p = timer->data;
+
+    p->lists = true;
+    for (size_t i = 0; p->polls && i < p->n; i++)
+        p->jails[i]->is_dirty = true;
+    settle_soon(p);
+}
+
+static void plan_next(struct pattern *p, int n_unknown)
+{
+    if (p->polls)
+        uv_timer_start(p->again, on_again, LOOK_EVERY_MS, 0);
+    else if (n_unknown > 0 && p->n_tries < UNKNOWN_TRIES)
+        uv_timer_start(p->again, on_again, (uint64_t)UNKNOWN_FIRST_MS << p->n_tries++, 0);
+}
+
+static void on_dir_event(uv_fs_event_t *watch, const char *name, int events, int status)
+{
+    struct pattern *p = watch->data;
+    struct jail *j = name == NULL ? NULL : jail_find(p, name);
+
+    (void)events, (void)status;
+    if (j != NULL)
+        j->is_dirty = true;
+    p->lists = true;
+    p->n_tries = 0;
+    settle_soon(p);
+}
+
+/* Anew each time: the folder may be another by the same name. */
+static void watch_dir(struct pattern *p)
+{
+    int rc;
+
+    uv_fs_event_stop(p->watch);
+    rc = uv_fs_event_start(p->watch, on_dir_event, p->dir, 0);
+    p->polls = rc < 0 || fs_is_network(p->dir);
+}
+
+static int look_around(struct pattern *p, struct err *e)
+{
+    int n_unknown = 0;
+
+    if (p->lists) {
+        p->lists = false;
+        watch_dir(p);
+        n_unknown = list_jails(p, e);
+    }
+    for (size_t i = 0; i < p->n; i++)
+        if (p->jails[i]->is_dirty)
+            look_after(p->jails[i]);
+    plan_next(p, n_unknown);
+    return n_unknown < 0 ? -1 : 0;
+}
+
+static void on_settled(uv_timer_t *timer)
+{
+    struct pattern *p = timer->data;
+    struct err why = { 0 };
+
+    if (look_around(p, &why) < 0)
+        keep_why(&p->why, "jails-refused", p->dir, &why);
+    else
+        forget_why(&p->why);
+}
+
+static void settle_soon(struct pattern *p)
+{
+    if (!uv_is_active((uv_handle_t *)p->settle))
+        uv_timer_start(p->settle, on_settled, SETTLE_MS, 0);
+}
+
+/* ---- all of them ---- */
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static uv_timer_t *make_timer(struct pattern *p)
+{
+    uv_timer_t *timer = mem_alloc(sizeof *timer);
+
+    uv_timer_init(&p->sv->loop, timer);
+    timer->data = p;
+    return timer;
+}
+
+static struct pattern *pattern_create(struct server *sv, const char *text)
+{
+    struct pattern *p = mem_alloc(sizeof *p);
+    const char *any = strstr(text, "/" ANY_USER "/");
+
+    p->sv = sv;
+    p->text = mem_strdup(text);
+    p->dir = mem_strndup(text, (size_t)(any - text));
+    p->below = mem_strdup(any + 4);
+    p->lists = true;
+    p->watch = mem_alloc(sizeof *p->watch);
+    uv_fs_event_init(&sv->loop, p->watch);
+    p->watch->data = p;
+    p->settle = make_timer(p);
+    p->again = make_timer(p);
+    return p;
+}
+
+static void pattern_destroy(struct pattern *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        jail_drop(p->jails[i]);
+    uv_close((uv_handle_t *)p->watch, free_handle);
+    uv_close((uv_handle_t *)p->settle, free_handle);
+    uv_close((uv_handle_t *)p->again, free_handle);
+    free(p->jails);
+    free(p->why);
+    free(p->below);
+    free(p->dir);
+    free(p->text);
+    free(p);
+}
+
+int jails_follow(struct server *sv, const char *pattern, struct err *e)
+{
+    struct pattern *p = pattern_create(sv, pattern);
+    struct jails *all;
+
+    if (look_around(p, e) < 0) {
+        pattern_destroy(p);
+        return err_wrap(e, "sockets: %s", pattern);
+    }
+    if (sv->jails == NULL)
+        sv->jails = mem_alloc(sizeof *sv->jails);
+    all = sv->jails;
+    mem_grow((void **)&all->items, &all->capacity, all->n, sizeof(struct pattern *));
+    all->items[all->n++] = p;
+    return 0;
+}
+
+void jails_destroy(struct server *sv)
+{
+    struct jails *all = sv->jails;
+
+    if (all == NULL)
+        return;
+    for (size_t i = 0; i < all->n; i++)
+        pattern_destroy(all->items[i]);
+    free(all->items);
+    free(all);
+    sv->jails = NULL;
+}
