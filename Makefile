@@ -153,6 +153,7 @@ FORCE:
 # --- installing -----------------------------------------------------------------
 
 .PHONY: install uninstall clean
+python    := $(wildcard client/python/*.py)
 docs      := LICENSE README.md $(wildcard docs/*.md) docs/sweep.schema.json
 man_pages := $(wildcard docs/man/*.[158])
 share     := $(DESTDIR)$(PREFIX)/share
@@ -162,9 +163,10 @@ completions := bash:bash-completion/completions/ludwig zsh:zsh/site-functions/_l
 installed_man = $(foreach p,$(man_pages),$(share)/man/man$(patsubst .%,%,$(suffix $p))/$(notdir $p))
 
 install: all            ## install below $(DESTDIR)$(PREFIX)
-	install -d $(DESTDIR)$(PREFIX)/bin $(share)/doc/ludwig $(sort $(dir $(installed_man)))
+	install -d $(DESTDIR)$(PREFIX)/bin $(share)/doc/ludwig $(share)/ludwig/python $(sort $(dir $(installed_man)))
 	install -m 755 $(programs) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(docs) $(share)/doc/ludwig
+	install -m 644 $(python) $(share)/ludwig/python
 	$(foreach p,$(man_pages),install -m 644 $p $(share)/man/man$(patsubst .%,%,$(suffix $p)) &&) true
 	for c in $(completions); do \
 	    install -d "$(share)/$$(dirname "$${c#*:}")" && \
@@ -174,7 +176,7 @@ install: all            ## install below $(DESTDIR)$(PREFIX)
 uninstall:              ## take away what install put there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(notdir $(programs))) $(installed_man)
 	for c in $(completions); do rm -f "$(share)/$${c#*:}"; done
-	rm -rf $(share)/doc/ludwig
+	rm -rf $(share)/doc/ludwig $(share)/ludwig/python
 
 clean:                  ## remove build/
 	rm -rf build
