@@ -41,7 +41,8 @@ const struct key conf_keys[] = {
     { .name = "server",
       .type = KEY_STR,
       .offset = AT(server),
-      .help = "address of the server, as unix:/path/server.sock; without it: one of your own" },
+      .help =
+          "address of the server, unix:/path/server.sock or ssh://host; without it: one of your own" },
     { .name = "share",
       .type = KEY_CUSTOM,
       .offset = AT(share),

@@ -198,27 +198,24 @@ static int prepare_scratch(const char *path, struct err *e)
     return folders_link_ludwig(path, e);
 }
 
-static int look_around(struct agent *ag, const char *conf_path, struct err *e)
+static int look_around(struct agent *ag, const struct agent_options *o, struct err *e)
 {
-    if (conf_read(conf_path, &ag->conf, e) < 0 || node_look(&ag->node, e) < 0 ||
+    if (conf_read(o->conf_path, o->server, &ag->conf, e) < 0 || node_look(&ag->node, e) < 0 ||
         folders_find(&ag->conf, ag->node.host, &ag->folders, e) < 0 ||
         prepare_scratch(ag->folders.scratch, e) < 0)
         return -1;
     return home_read_worker_id(ag, e);
 }
 
-static int agent_start(struct agent *ag, const char *conf_path, struct err *e)
+static int agent_start(struct agent *ag, const struct agent_options *o, struct err *e)
 {
-    if (look_around(ag, conf_path, e) < 0)
+    if (look_around(ag, o, e) < 0)
         return -1;
-    if (ag->conf.server.kind == ENDPOINT_SSH)
-        return err_set(e, ERR_USAGE, "%s: this version cannot reach a server over SSH yet",
-                       ag->conf.server.text);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_sys(e, "become the reaper of orphaned processes");
     token_make(&ag->incarnation);
     init_loop(ag);
-    ag->link = link_create(&ag->loop, ag->conf.server.path, ag->node.host, &serve_events, ag);
+    ag->link = link_create(&ag->loop, &ag->conf.server, ag->node.host, &serve_events, ag);
     log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s",
               ag->conf.server.text, "scratch", "%s", ag->folders.scratch, "runtime", "%s",
               ag->folders.runtime, NULL);
@@ -292,7 +289,7 @@ static int start_anew(struct agent *ag, char **argv, struct err *e)
     return err_sys(e, "start anew");
 }
 
-int agent_main(const char *conf_path, char **argv)
+int agent_main(const struct agent_options *o, char **argv)
 {
     struct agent *ag = mem_alloc(sizeof *ag);
     struct err e = { 0 };
@@ -306,7 +303,7 @@ int agent_main(const char *conf_path, char **argv)
     ring_init(&ag->strangers);
     uv_loop_init(&ag->loop);
     signal(SIGPIPE, SIG_IGN);
-    if (agent_start(ag, conf_path, &e) < 0)
+    if (agent_start(ag, o, &e) < 0)
         agent_fail(ag, &e);
     else if (ag->end == AGENT_GOES_ON)
         uv_run(&ag->loop, UV_RUN_DEFAULT);

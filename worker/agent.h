@@ -74,8 +74,14 @@ struct agent {
     uv_timer_t orphan_timer, young_timer, adopt_timer, write_timer;
 };
 
-/* Runs until it is told to leave.  The exit code. */
-int agent_main(const char *conf_path, char **argv);
+/* One of both may be NULL. */
+struct agent_options {
+    const char *conf_path;
+    const char *server; /* an address */
+};
+
+/* Runs until it is told to leave.  The exit code.  argv: how it was started. */
+int agent_main(const struct agent_options *o, char **argv);
 
 /* agent.c */
 void agent_fail(struct agent *ag, const struct err *why);

@@ -16,6 +16,7 @@
 #define CHILD_PUBLISHER "--publisher" /* SCRATCH */
 #define CHILD_CLERK     "--clerk"     /* SCRATCH */
 #define CHILD_GPUS      "--gpus"      /* prints what there is; see gpu.h */
+#define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see reach.h */
 
 /* Who a child works for. */
 struct owner {

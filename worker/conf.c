@@ -168,40 +168,69 @@ static int read_root(const char *name, const struct yaml_node *root, struct conf
         keys_read(&r, conf_keys, root, c);
     else if (root->type != VALUE_NULL)
         keys_error(&r, root, "expected a map of settings");
-    if (keys_end(&r, e) < 0)
-        return -1;
-    if (c->server.text == NULL)
-        return err_set(e, ERR_USAGE,
-                       "%s: server is missing: write server: unix:/path/server.sock "
-                       "or server: ssh://host",
-                       name);
-    return 0;
+    return keys_end(&r, e);
 }
 
-int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)
+static int parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)
 {
-    const struct yaml_node *root;
+    const struct yaml_node *root = yaml_parse(name, text, n, c->arena, e);
 
-    *c = (struct conf){ .arena = arena_create(),
-                        .kind = node_kind_names[NODE_PLAIN],
-                        .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
-    root = yaml_parse(name, text, n, c->arena, e);
-    if (root == NULL || read_root(name, root, c, e) < 0) {
-        conf_free(c);
-        return -1;
-    }
-    return 0;
+    return root == NULL ? -1 : read_root(name, root, c, e);
 }
 
-int conf_read(const char *path, struct conf *c, struct err *e)
+static int parse_file(const char *path, struct conf *c, struct err *e)
 {
     struct buf text = { 0 };
     int rc = io_read_file(path, CONF_MAX_BYTES, &text, e);
 
     if (rc == 0)
-        rc = conf_parse(path, buf_text(&text), text.n, c, e);
+        rc = parse(path, buf_text(&text), text.n, c, e);
     buf_free(&text);
     return rc;
+}
+
+static void set_defaults(struct conf *c)
+{
+    *c = (struct conf){ .arena = arena_create(),
+                        .kind = node_kind_names[NODE_PLAIN],
+                        .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
+}
+
+static int check_server(const char *name, const struct conf *c, struct err *e)
+{
+    if (c->server.text != NULL)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "%s: server is missing: write server: unix:/path/server.sock or server: "
+                   "ssh://host",
+                   name);
+}
+
+static int end_reading(struct conf *c, int rc)
+{
+    if (rc < 0)
+        conf_free(c);
+    return rc;
+}
+
+int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)
+{
+    int rc;
+
+    set_defaults(c);
+    rc = parse(name, text, n, c, e);
+    return end_reading(c, rc == 0 ? check_server(name, c, e) : rc);
+}
+
+int conf_read(const char *path, const char *server, struct conf *c, struct err *e)
+{
+    int rc;
+
+    set_defaults(c);
+    rc = path == NULL ? 0 : parse_file(path, c, e);
+    if (rc == 0 && server != NULL && endpoint_parse(&c->server, server, c->arena, e) < 0)
+        rc = err_wrap(e, "--server");
+    return end_reading(c, rc == 0 ? check_server(path, c, e) : rc);
 }
 
 void conf_free(struct conf *c)

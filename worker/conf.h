@@ -32,7 +32,8 @@ extern const struct key conf_keys[]; /* ended by one without a name */
 
 /* Text is what stands in the file called name. */
 int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e);
-int conf_read(const char *path, struct conf *c, struct err *e);
+/* server: an address that goes before the file's, or NULL; with one, path may be NULL. */
+int conf_read(const char *path, const char *server, struct conf *c, struct err *e);
 void conf_free(struct conf *c);
 
 #endif

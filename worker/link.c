@@ -7,19 +7,22 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "worker/sock.h"
+#include "worker/reach.h"
 
 enum {
     QUEUED_MAX_BYTES = 64 * 1024 * 1024,
     DELAY_AT_FIRST_MS = 100,
     DELAY_AT_MOST_MS = 30 * 1000,
-    DELAY_AT_MOST_LOCAL_MS = 2 * 1000
+    DELAY_AT_MOST_LOCAL_MS = 2 * 1000,
+    DELAY_REFUSED_MS =
+        60 * 1000 /* servers keep out for long whoever comes with a wrong key often */
 };
 
 struct link {
     uv_loop_t *loop;
-    char *server;
+    char *server; /* its address */
     char *host;
+    struct reach *reach;
     struct link_events events;
     void *context;
     struct chan *chan; /* NULL: not connected */
@@ -30,7 +33,9 @@ struct link {
     unsigned failures;
     uint64_t welcome_at; /* by the loop's clock */
     bool is_welcome;
+    bool is_local;
     bool is_missing; /* there is no socket at all: waiting costs nobody anything */
+    bool is_refused; /* sshd or ludwigd does not let us in */
     char *last_why;  /* what was logged last, so that it is not said again and again */
 };
 
@@ -92,6 +97,14 @@ void link_keep_alive(struct link *l, uint64_t every_ms)
     uv_timer_start(&l->alive, on_alive, every_ms, every_ms);
 }
 
+static uint64_t next_delay_ms(struct link *l)
+{
+    double random = random_fraction();
+    uint64_t delay = link_delay_ms(l->failures++, l->is_local && l->is_missing, random);
+
+    return l->is_refused ? (uint64_t)(DELAY_REFUSED_MS * (1 + random)) : delay;
+}
+
 void link_drop(struct link *l, const char *why)
 {
     uv_timer_stop(&l->alive);
@@ -101,8 +114,7 @@ void link_drop(struct link *l, const char *why)
     chan_destroy(l->chan);
     l->chan = NULL;
     l->is_welcome = false;
-    uv_timer_start(&l->retry, on_retry,
-                   link_delay_ms(l->failures++, l->is_missing, random_fraction()), 0);
+    uv_timer_start(&l->retry, on_retry, next_delay_ms(l), 0);
     l->events.down(l->context);
 }
 
@@ -157,8 +169,14 @@ static void on_readable(void *context, struct chan *c)
 
 static void on_closed(void *context, struct chan *c, const struct err *why)
 {
+    struct link *l = context;
+    struct err lost = { 0 };
+
     (void)c;
-    link_drop(context, why->kind == ERR_NONE ? "ludwigd closed the connection" : why->text);
+    if (reach_why_lost(l->reach, &lost) == 0)
+        link_drop(l, lost.text);
+    else
+        link_drop(l, why->kind == ERR_NONE ? "ludwigd closed the connection" : why->text);
 }
 
 static void say_hello(struct link *l)
@@ -170,22 +188,30 @@ static void say_hello(struct link *l)
     link_send(l, MSG_HELLO, 0, &hello);
 }
 
-void link_start(struct link *l)
+static void on_reached(void *context, int fd, enum way way, const struct err *why)
 {
     static const struct chan_events events = { on_readable, NULL, on_closed };
-    struct err e = { 0 };
-    int fd;
+    struct link *l = context;
+    struct err e = *why;
 
-    if (l->chan != NULL)
-        return;
-    fd = sock_connect(l->server, &e);
     l->is_missing = fd < 0;
+    l->is_refused = fd < 0 && why->kind == ERR_DENIED && !l->is_local;
     if (fd >= 0)
         l->chan = chan_create(l->loop, fd, &proto, &events, l, QUEUED_MAX_BYTES, &e);
-    if (l->chan == NULL)
+    if (l->chan == NULL) {
         link_drop(l, e.text);
-    else
-        say_hello(l);
+        return;
+    }
+    if (!l->is_local)
+        log_event(LOG_INFO, "connected", "server", "%s", l->server, "way", "%s", way_names[way],
+                  NULL);
+    say_hello(l);
+}
+
+void link_start(struct link *l)
+{
+    if (l->chan == NULL)
+        reach_begin(l->reach);
 }
 
 int64_t link_send(struct link *l, int type, int64_t re, const void *body)
@@ -202,13 +228,15 @@ int64_t link_send(struct link *l, int type, int64_t re, const void *body)
     return seq;
 }
 
-struct link *link_create(uv_loop_t *loop, const char *server, const char *host,
+struct link *link_create(uv_loop_t *loop, const struct endpoint *server, const char *host,
                          const struct link_events *events, void *context)
 {
     struct link *l = mem_alloc(sizeof *l);
 
     l->loop = loop;
-    l->server = mem_strdup(server);
+    l->server = mem_strdup(server->text);
+    l->is_local = server->kind == ENDPOINT_UNIX;
+    l->reach = reach_create(loop, server, on_reached, l);
     l->host = mem_strdup(host);
     l->events = *events;
     l->context = context;
@@ -239,6 +267,7 @@ void link_destroy(struct link *l)
         return;
     chan_destroy(l->chan);
     l->chan = NULL;
+    reach_destroy(l->reach);
     uv_close((uv_handle_t *)&l->retry, on_timer_closed);
     uv_close((uv_handle_t *)&l->alive, on_timer_closed);
 }

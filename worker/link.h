@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "common/chan.h"
+#include "common/endpoint.h"
 #include "common/proto.h"
 
 struct link_events {
@@ -20,8 +21,8 @@ struct link_events {
 
 struct link;
 
-/* Nothing happens before link_start. server is a socket's path. */
-struct link *link_create(uv_loop_t *loop, const char *server, const char *host,
+/* Nothing happens before link_start. */
+struct link *link_create(uv_loop_t *loop, const struct endpoint *server, const char *host,
                          const struct link_events *events, void *context);
 void link_destroy(struct link *l);
 void link_start(struct link *l);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "common/mux.h"
 #include "worker/agent.h"
 #include "worker/children.h"
 #include "worker/clerk.h"
@@ -13,19 +14,27 @@
 #include "worker/stager.h"
 
 static const char usage[] =
-    "usage: ludwig-worker --config FILE\n"
+    "usage: ludwig-worker [--config FILE] [--server ADDRESS]\n"
     "\n"
     "Runs jobs for ludwigd on this machine, in the foreground; logs to stderr.\n"
     "SIGTERM ends it; jobs that run go on, and the next ludwig-worker takes them over.\n"
     "\n"
-    "  --config FILE   its settings (worker.yaml)\n"
-    "  --version       print the version\n"
-    "  --help          print this\n";
+    "  --config FILE      its settings (worker.yaml)\n"
+    "  --server ADDRESS   of ludwigd, before the one in the settings, which are not needed\n"
+    "                     then: unix:/path/server.sock or ssh://[user@]host[:port]\n"
+    "  --version          print the version\n"
+    "  --help             print this\n";
 
 static int gpus_main(int argc, char **argv)
 {
     (void)argc, (void)argv;
     return gpu_print();
+}
+
+static int mux_part_main(int argc, char **argv)
+{
+    (void)argc;
+    return mux_main(CHILD_CHANNEL_FD, argv[1]);
 }
 
 /* Started by the agent only.  Each has a name of its own for ps(1). */
@@ -40,6 +49,7 @@ static const struct part {
     { CHILD_PUBLISHER, "ludwig-publish", 1, publisher_main },
     { CHILD_CLERK, "ludwig-clerk", 1, clerk_main },
     { CHILD_GPUS, "ludwig-gpus", 0, gpus_main },
+    { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },
 };
 
 static const struct part *find_part(int argc, char **argv)
@@ -53,37 +63,56 @@ static const struct part *find_part(int argc, char **argv)
 static int refuse(const char *argument)
 {
     if (argument == NULL)
-        fprintf(stderr, "ludwig-worker: --config FILE is missing\n");
+        fprintf(stderr, "ludwig-worker: --config FILE or --server ADDRESS is missing\n");
     else
         fprintf(stderr, "ludwig-worker: unexpected argument '%s'\n", argument);
     fprintf(stderr, "Try: ludwig-worker --help\n");
     return EXIT_USAGE;
 }
 
-/* "--config FILE" or "--config=FILE", and nothing else. */
-static const char *config_of(int argc, char **argv)
+/* "--config FILE" or "--config=FILE": how many words that is, 0: it is something else. */
+static int take_option(char **words, const char *name, const char **value)
 {
-    static const char option[] = "--config=";
+    size_t n = strlen(name);
 
-    if (argc == 3 && strcmp(argv[1], "--config") == 0)
-        return argv[2];
-    if (argc == 2 && strncmp(argv[1], option, sizeof option - 1) == 0)
-        return argv[1] + sizeof option - 1;
+    if (strncmp(words[0], name, n) != 0)
+        return 0;
+    *value = words[0][n] == '=' ? words[0] + n + 1 : words[1];
+    return *value == NULL ? 0 : words[0][n] == '=' ? 1 : words[0][n] == '\0' ? 2 : 0;
+}
+
+static const char *read_options(char **words, struct agent_options *o)
+{
+    int n;
+
+    for (char **at = words; *at != NULL; at += n) {
+        n = take_option(at, "--config", &o->conf_path);
+        if (n == 0)
+            n = take_option(at, "--server", &o->server);
+        if (n == 0)
+            return *at;
+    }
     return NULL;
+}
+
+static int run_agent(char **argv)
+{
+    struct agent_options options = { NULL, NULL };
+    const char *wrong = read_options(argv + 1, &options);
+
+    if (wrong != NULL || (options.conf_path == NULL && options.server == NULL))
+        return refuse(wrong);
+    prctl(PR_SET_NAME, "ludwig-worker", 0, 0, 0);
+    return agent_main(&options, argv);
 }
 
 int main(int argc, char **argv)
 {
     const struct part *part = find_part(argc, argv);
-    const char *config = config_of(argc, argv);
 
     if (part != NULL) {
         prctl(PR_SET_NAME, part->process_name, 0, 0, 0);
         return part->run(argc - 1, argv + 1);
-    }
-    if (config != NULL) {
-        prctl(PR_SET_NAME, "ludwig-worker", 0, 0, 0);
-        return agent_main(config, argv);
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("ludwig-worker %s\n", LUDWIG_VERSION);
@@ -93,5 +122,5 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return EXIT_WELL;
     }
-    return refuse(argc < 2 ? NULL : argv[1]);
+    return run_agent(argv);
 }
