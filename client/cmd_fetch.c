@@ -16,7 +16,8 @@
 #include "common/path.h"
 #include "common/units.h"
 
-enum { SHOW_EVERY_MS = 100 };
+/* Files of so many jobs are on their way while those of one are written. */
+enum { SHOW_EVERY_MS = 100, AHEAD = 64 };
 
 struct options {
     bool logs, failed;
@@ -41,6 +42,7 @@ struct fetch {
     const char *to;
     struct copy *copy;
     char *param2val;       /* the last one that was copied */
+    char *param2val_ahead; /* the last one that was sent for */
     struct target *reused; /* jobs of earlier sweeps whose results this one took over */
     size_t n_reused, reused_capacity;
     int64_t n_jobs, n_expected, n_missing, n_unread;
@@ -86,24 +88,56 @@ static void clear_progress(struct fetch *f)
 
 /* ---- results ---- */
 
+static bool is_own(const struct fetch *f, const char *path)
+{
+    return strncmp(path, f->project, f->n_prefix - 1) == 0 && path[f->n_prefix - 1] == '/';
+}
+
 /* 1, 0 when it is not there, -1.  What other projects own has no place here. */
 static int copy_own(struct fetch *f, const char *path, struct err *e)
 {
-    if (strncmp(path, f->project, f->n_prefix - 1) != 0 || path[f->n_prefix - 1] != '/')
+    if (!is_own(f, path))
         return err_set(e, ERR_PROTOCOL, "%s is not below the project %s", path, f->project);
     return copy_path(f->copy, path, f->n_prefix, e);
 }
 
-static int copy_param2val(struct fetch *f, const char *run_path, struct err *e)
+static void bring(struct fetch *f, const char *path)
+{
+    if (is_own(f, path))
+        copy_ahead(f->copy, path, f->n_prefix);
+}
+
+static char *param2val_path(const char *run_path)
 {
     char *dir = path_dirname(run_path), *path = path_join(dir, LAYOUT_PARAM2VAL);
+
+    free(dir);
+    return path;
+}
+
+static void bring_result(struct fetch *f, const struct job_result *r)
+{
+    char *param2val;
+
+    if (r->state != JOB_DONE || r->run_path == NULL)
+        return;
+    param2val = param2val_path(r->run_path);
+    bring(f, r->run_path);
+    if (f->param2val_ahead == NULL || strcmp(f->param2val_ahead, param2val) != 0)
+        bring(f, param2val);
+    free(f->param2val_ahead);
+    f->param2val_ahead = param2val;
+}
+
+static int copy_param2val(struct fetch *f, const char *run_path, struct err *e)
+{
+    char *path = param2val_path(run_path);
     int result = 0;
 
     if (f->param2val == NULL || strcmp(f->param2val, path) != 0)
         result = copy_own(f, path, e);
     free(f->param2val);
     f->param2val = path;
-    free(dir);
     return result < 0 ? -1 : 0;
 }
 
@@ -155,20 +189,29 @@ static int take_result(struct fetch *f, const struct job_result *r, struct err *
     return 0;
 }
 
+static int take_results(struct fetch *f, const struct list *page, struct err *e)
+{
+    const struct job_result *results = page->items;
+    size_t n_ahead = 0;
+
+    for (size_t i = 0; i < page->n; i++) {
+        for (; n_ahead < page->n && n_ahead < i + AHEAD; n_ahead++)
+            bring_result(f, &results[n_ahead]);
+        if (take_result(f, &results[i], e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int fetch_results(struct fetch *f, struct err *e)
 {
     struct msg_get_results request = { .sweep = f->sweep, .limit = PAGE_MAX };
     struct msg_result_page page;
 
     do {
-        const struct job_result *results;
-
-        if (rpc_call(&f->session->rpc, MSG_GET_RESULTS, &request, &page, e) < 0)
+        if (rpc_call(&f->session->rpc, MSG_GET_RESULTS, &request, &page, e) < 0 ||
+            take_results(f, &page.results, e) < 0)
             return -1;
-        results = page.results.items;
-        for (size_t i = 0; i < page.results.n; i++)
-            if (take_result(f, &results[i], e) < 0)
-                return -1;
         request.after = page.next;
     } while (page.next != 0);
     return 0;
@@ -199,6 +242,22 @@ static int copy_failed(struct fetch *f, const struct job_info *j, int64_t attemp
     return result;
 }
 
+static void bring_attempt(struct fetch *f, const struct job_info *j, int64_t attempt)
+{
+    struct buf path = { 0 };
+
+    if (f->options->logs) {
+        layout_log(&path, f->project, f->sweep, j->param_name, j->job_name, attempt);
+        bring(f, buf_text(&path));
+    }
+    buf_clear(&path);
+    if (f->options->failed) {
+        layout_failed(&path, f->project, j->param_name, j->job_name, attempt);
+        bring(f, buf_text(&path));
+    }
+    buf_free(&path);
+}
+
 /* Not every attempt has come so far that it left something. */
 static int take_job(struct fetch *f, const struct job_info *j, struct err *e)
 {
@@ -210,13 +269,23 @@ static int take_job(struct fetch *f, const struct job_info *j, struct err *e)
     return 0;
 }
 
+static void bring_job(struct fetch *f, const struct job_info *j)
+{
+    for (int64_t attempt = 1; attempt <= j->attempt; attempt++)
+        bring_attempt(f, j, attempt);
+}
+
 static int take_jobs(void *context, const struct job_info *jobs, size_t n, struct err *e)
 {
     struct fetch *f = context;
+    size_t n_ahead = 0;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        for (; n_ahead < n && n_ahead < i + AHEAD; n_ahead++)
+            bring_job(f, &jobs[n_ahead]);
         if (take_job(f, &jobs[i], e) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -308,15 +377,19 @@ static int mark(struct fetch *f, struct err *e)
 
 static int fetch(struct fetch *f, const char *to, struct err *e)
 {
+    const struct drive *drive;
     struct sharefs *fs;
     char *usual;
     int result = -1;
 
     if (find_sweep(f, e) < 0)
         return -1;
+    drive = session_drive(f->session, e);
+    if (drive == NULL)
+        return -1;
     usual = mem_printf("%s-%" PRId64, path_basename(f->project), f->sweep);
     f->to = to != NULL ? to : usual;
-    fs = sharefs_open(f->session->share, e);
+    fs = drive_read(drive, e);
     if (fs != NULL)
         f->copy = copy_open(fs, f->to, e);
     if (f->copy != NULL) {
@@ -347,6 +420,7 @@ static int run(struct cli *cli, struct err *e)
     if (result == 0)
         result = fetch(&f, cli->args.n > 1 ? cli->args.words[1] : NULL, e);
     free(f.reused);
+    free(f.param2val_ahead);
     free(f.param2val);
     free(f.project);
     session_close(&s);

@@ -12,7 +12,6 @@
 #include "client/session.h"
 #include "client/subscription.h"
 #include "common/layout.h"
-#include "common/path.h"
 
 /* Where nobody tells us that a file grew. */
 enum { LOOK_EVERY_MS = 1000 };
@@ -36,15 +35,15 @@ static const struct opt options[] = {
 
 /* A job's log as it is shown. */
 struct viewer {
-    const char *share;
+    struct sharefs *fs;
     int64_t sweep;
-    const char *job;     /* "7.13" */
-    int64_t lines;       /* OPT_UNSET: all; holds for the first file */
-    int64_t attempt;     /* only this one; OPT_UNSET: the newest */
-    bool harmless;       /* what a terminal would obey is written out */
-    struct logfile file; /* fd -1: none is open */
+    const char *job; /* "7.13" */
+    int64_t lines;   /* OPT_UNSET: all; holds for the first file */
+    int64_t attempt; /* only this one; OPT_UNSET: the newest */
+    bool harmless;   /* what a terminal would obey is written out */
+    struct logfile file;
     int watch_fd;
-    char *path; /* of the attempt's log, NULL before the first */
+    char *path; /* of the attempt's log on the drive, NULL before the first */
     bool ended; /* the job, or the attempt that is shown */
 };
 
@@ -73,17 +72,17 @@ static void close_file(struct viewer *v)
 /* Opens the log once it is there, and copies what is new. */
 static int copy_new(struct viewer *v, struct err *e)
 {
-    if (v->file.fd < 0 && v->path != NULL) {
-        int found = logfile_open(&v->file, v->path, v->harmless, e);
+    if (v->file.file == NULL && v->path != NULL) {
+        int found = logfile_open(&v->file, v->fs, v->path, v->harmless, e);
 
         if (found <= 0)
             return found;
-        v->watch_fd = filewatch_open(v->path);
+        v->watch_fd = sharefs_watch(v->fs, v->path);
         if (v->lines != OPT_UNSET && logfile_seek_lines(&v->file, v->lines, e) < 0)
             return -1;
         v->lines = OPT_UNSET;
     }
-    return v->file.fd < 0 ? 0 : logfile_copy(&v->file, e);
+    return v->file.file == NULL ? 0 : logfile_copy(&v->file, e);
 }
 
 /* Where the log of the attempt that is shown lies; all logs of a job lie in one folder. */
@@ -94,11 +93,10 @@ static char *log_path(const struct viewer *v, const struct job_info *info)
     char *project;
 
     if (v->attempt == OPT_UNSET || rest == NULL)
-        return path_join(v->share, info->log_path);
+        return mem_strdup(info->log_path);
     while ((next = strstr(rest + 1, "/logs/")) != NULL)
         rest = next;
     project = mem_strndup(info->log_path, (size_t)(rest - info->log_path));
-    buf_printf(&path, "%s/", v->share);
     layout_log(&path, project, v->sweep, info->param_name, info->job_name, v->attempt);
     free(project);
     return buf_take(&path);
@@ -205,10 +203,15 @@ static int follow_job(struct viewer *v, struct rpc *rpc, const struct target *t,
 
 static int say_no_log(const struct viewer *v, const char *state, struct err *e)
 {
+    char *where;
+
     if (v->path == NULL)
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has no log yet (-f waits for it)",
                        v->job, state);
-    return err_set(e, ERR_NOT_FOUND, "job %s is %s; there is no log at %s", v->job, state, v->path);
+    where = sharefs_where(v->fs, v->path);
+    err_set(e, ERR_NOT_FOUND, "job %s is %s; there is no log at %s", v->job, state, where);
+    free(where);
+    return -1;
 }
 
 /* For a person, who may look for why it was tried again. */
@@ -235,9 +238,27 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
     say_attempt(v, info);
     if (copy_new(v, e) < 0)
         return -1;
-    if (v->file.fd < 0 && (!follows || v->ended))
+    if (v->file.file == NULL && (!follows || v->ended))
         return say_no_log(v, job_state_names[info->state], e);
     return follows ? follow_job(v, rpc, t, e) : EXIT_WELL;
+}
+
+static int view_job(struct viewer *v, struct session *s, const struct target *t, bool follows,
+                    struct err *e)
+{
+    const struct drive *drive = session_drive(s, e);
+    int result;
+
+    v->fs = drive != NULL ? drive_read(drive, e) : NULL;
+    if (v->fs == NULL)
+        return -1;
+    result = view(v, &s->rpc, t, follows, e);
+    if (result >= 0 && v->file.file != NULL && logfile_finish(&v->file, e) < 0)
+        result = -1;
+    close_file(v);
+    sharefs_close(v->fs);
+    free(v->path);
+    return result;
 }
 
 static int run(struct cli *cli, struct err *e)
@@ -246,7 +267,6 @@ static int run(struct cli *cli, struct err *e)
     struct viewer v = { .lines = o->lines,
                         .attempt = o->attempt,
                         .harmless = !o->raw && out_is_terminal(STDOUT_FILENO),
-                        .file = { .fd = -1 },
                         .watch_fd = -1 };
     struct session s;
     struct target t;
@@ -254,17 +274,12 @@ static int run(struct cli *cli, struct err *e)
 
     if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
-    v.share = s.share;
     result = selector_job(&s.rpc, cli->args.words[0], &t, e);
     if (result == 0) {
         v.sweep = t.sweep;
         v.job = arena_printf(cli->arena, "%" PRId64 ".%" PRId64, t.sweep, t.first);
-        result = view(&v, &s.rpc, &t, o->follow, e);
-        if (result >= 0 && logfile_finish(&v.file, e) < 0)
-            result = -1;
+        result = view_job(&v, &s, &t, o->follow, e);
     }
-    close_file(&v);
-    free(v.path);
     session_close(&s);
     return result;
 }

@@ -20,6 +20,9 @@
 /* Of names that a message lists, and of jobs that a line does. */
 enum { NAMES_MAX = 20, JOBS_SHOWN = 8 };
 
+/* Files of so many jobs are on their way while one is read. */
+enum { AHEAD = 64 };
+
 struct options {
     bool csv, json;
     const char *sort, *goal, *series, *where;
@@ -74,21 +77,39 @@ static int find_sweep(struct results *r, struct err *e)
 }
 
 typedef int (*take_fn)(struct results *r, const struct job_result *result, void *to, struct err *e);
+typedef void (*ahead_fn)(struct results *r, const struct job_result *result, void *to);
 
-static int each_result(struct results *r, take_fn take, void *to, struct err *e)
+/* What is done with each result; before that, while others are still at it, ahead (or NULL). */
+struct each {
+    take_fn take;
+    ahead_fn ahead;
+    void *to;
+};
+
+static int take_page(struct results *r, const struct list *page, const struct each *each,
+                     struct err *e)
+{
+    const struct job_result *results = page->items;
+    size_t n_ahead = 0;
+
+    for (size_t i = 0; i < page->n; i++) {
+        for (; each->ahead != NULL && n_ahead < page->n && n_ahead < i + AHEAD; n_ahead++)
+            each->ahead(r, &results[n_ahead], each->to);
+        if (each->take(r, &results[i], each->to, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int each_result(struct results *r, const struct each *each, struct err *e)
 {
     struct msg_get_results request = { .sweep = r->sweep, .limit = PAGE_MAX };
     struct msg_result_page page;
 
     do {
-        const struct job_result *results;
-
-        if (rpc_call(&r->session.rpc, MSG_GET_RESULTS, &request, &page, e) < 0)
+        if (rpc_call(&r->session.rpc, MSG_GET_RESULTS, &request, &page, e) < 0 ||
+            take_page(r, &page.results, each, e) < 0)
             return -1;
-        results = page.results.items;
-        for (size_t i = 0; i < page.results.n; i++)
-            if (take(r, &results[i], to, e) < 0)
-                return -1;
         request.after = page.next;
     } while (page.next != 0);
     return 0;
@@ -309,7 +330,7 @@ static int prepare(struct results *r, struct err *e)
     struct results_view *v = &r->view;
 
     v->aggregate = &r->aggregate;
-    if (each_result(r, take_result, NULL, e) < 0)
+    if (each_result(r, &(struct each){ .take = take_result }, e) < 0)
         return -1;
     v->ranked_by = find_ranking(r, e);
     if ((v->ranked_by < 0 && r->options->sort != NULL) || set_goal(r, v->ranked_by, e) < 0)
@@ -463,11 +484,17 @@ static int take_series(struct results *r, const struct job_result *result, void 
     return series_out_add(to, result, e);
 }
 
+static void bring_series(struct results *r, const struct job_result *result, void *to)
+{
+    if (r->where == NULL || matches_job(r, result))
+        series_out_ahead(to, result);
+}
+
 static int write_series(struct results *r, struct sharefs *fs, struct err *e)
 {
     struct list varying = aggregate_varying(&r->aggregate);
     struct series_out *out = series_out_begin(fs, r->options->series, &varying, r->options->json);
-    int result = each_result(r, take_series, out, e);
+    int result = each_result(r, &(struct each){ take_series, bring_series, out }, e);
 
     if (result == 0 && r->where != NULL)
         result = where_check_names(r->where, e);
@@ -483,12 +510,13 @@ static int write_series(struct results *r, struct sharefs *fs, struct err *e)
 /* A first pass learns which parameters vary, a second one streams. */
 static int show_series(struct results *r, struct err *e)
 {
-    struct sharefs *fs = sharefs_open(r->session.share, e);
+    const struct drive *drive = session_drive(&r->session, e);
+    struct sharefs *fs = drive != NULL ? drive_read(drive, e) : NULL;
     int result;
 
     if (fs == NULL)
         return -1;
-    result = each_result(r, take_result, NULL, e);
+    result = each_result(r, &(struct each){ .take = take_result }, e);
     if (result == 0)
         result = write_series(r, fs, e);
     sharefs_close(fs);

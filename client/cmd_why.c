@@ -141,12 +141,12 @@ static int show_answer(const struct session *s, const struct msg_why *why, struc
     return out_write(&out, e);
 }
 
-static int show_tail(struct logfile *log, const char *path, struct err *e)
+static int show_tail(struct logfile *log, const char *where, struct err *e)
 {
     struct buf head = { 0 };
 
     buf_add_str(&head, "\nThe end of its log (");
-    text_add_harmless(&head, path, strlen(path), "");
+    text_add_harmless(&head, where, strlen(where), "");
     buf_add_str(&head, "):\n");
     if (out_write(&head, e) < 0 || logfile_seek_lines(log, LOG_LINES, e) < 0 ||
         logfile_copy(log, e) < 0)
@@ -154,21 +154,36 @@ static int show_tail(struct logfile *log, const char *path, struct err *e)
     return logfile_finish(log, e);
 }
 
-/* Not every machine sees the share, and that says nothing about the job. */
-static int show_log(const struct session *s, const struct job_info *j, struct err *e)
+static int show_log_of(struct sharefs *fs, const char *path, struct err *e)
 {
     struct logfile log;
-    char *path;
-    int result = 0;
+    char *where;
+    int result;
+
+    if (logfile_open(&log, fs, path, true, NULL) <= 0)
+        return 0;
+    where = sharefs_where(fs, path);
+    result = show_tail(&log, where, e);
+    free(where);
+    logfile_close(&log);
+    return result;
+}
+
+/* Not every machine gets to see the share, and that says nothing about the job. */
+static int show_log(struct session *s, const struct job_info *j, struct err *e)
+{
+    const struct drive *drive;
+    struct sharefs *fs;
+    int result;
 
     if (j->state != JOB_FAILED || j->log_path == NULL)
         return 0;
-    path = path_join(s->share, j->log_path);
-    if (logfile_open(&log, path, true, NULL) > 0) {
-        result = show_tail(&log, path, e);
-        logfile_close(&log);
-    }
-    free(path);
+    drive = session_drive(s, NULL);
+    fs = drive != NULL ? drive_read(drive, NULL) : NULL;
+    if (fs == NULL)
+        return 0;
+    result = show_log_of(fs, j->log_path, e);
+    sharefs_close(fs);
     return result;
 }
 

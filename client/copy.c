@@ -31,6 +31,7 @@ struct copy {
     char *part_name;
     char *tidied; /* the folder to copy to that was last rid of what others left half-done */
     char *piece;
+    size_t n_ahead; /* of copy_ahead */
 };
 
 static bool is_part(const char *name)
@@ -109,9 +110,12 @@ void copy_on_unread(struct copy *c, copy_unread_fn on_unread, void *context)
     c->unread_context = context;
 }
 
-/* Of what the share does not let one read nothing is copied; the rest is. */
-static int skip(struct copy *c, const struct err *why)
+/* Of what the share does not let one read nothing is copied; the rest is, unless nothing can be
+ * read any more. */
+static int skip(struct copy *c, const struct err *why, struct err *e)
 {
+    if (why->kind == ERR_UNREACHABLE)
+        return err_set(e, why->kind, "%s; the next one goes on where this one stopped", why->text);
     c->counts.unread++;
     if (c->on_unread != NULL)
         c->on_unread(c->unread_context, why);
@@ -250,11 +254,11 @@ static int copy_file(struct copy *c, const struct item *it, struct err *e)
     }
     from = sharefs_file_open(c->fs, it->path, &why);
     if (from == NULL)
-        return skip(c, &why);
+        return skip(c, &why, e);
     result = write_file(c, it, from, &why, e);
     sharefs_file_close(from);
     if (result > 0)
-        return skip(c, &why);
+        return skip(c, &why, e);
     c->counts.copied += result == 0;
     return result;
 }
@@ -293,7 +297,7 @@ static int copy_link(struct copy *c, const struct item *it, struct err *e)
     int result = 0;
 
     if (target == NULL)
-        skip(c, &why);
+        result = skip(c, &why, e);
     else if (is_same_link(it, target))
         c->counts.there++;
     else
@@ -375,7 +379,7 @@ static int copy_folder(struct copy *c, const struct item *it, int depth, struct 
         result = err_set(&why, ERR_FAILED, "%s: more than %d folders deep", it->path, DEPTH_MAX);
     else
         result = sharefs_list(c->fs, it->path, a, &entries, &why);
-    result = result < 0 ? skip(c, &why) : fill_folder(c, it, &entries, depth, e);
+    result = result < 0 ? skip(c, &why, e) : fill_folder(c, it, &entries, depth, e);
     arena_destroy(a);
     return result;
 }
@@ -425,21 +429,45 @@ static void tidy_parent(struct copy *c, const char *path, int fd)
     c->tidied = parent;
 }
 
+static bool is_missing(void *context, const char *path, const struct sharefs_entry *entry)
+{
+    const struct copy *c = context;
+
+    return !is_there(
+        &(struct item){ .path = path, .entry = entry, .to_fd = c->fd, .to = path + c->n_ahead });
+}
+
+void copy_ahead(struct copy *c, const char *path, size_t n)
+{
+    c->n_ahead = n;
+    sharefs_ahead(c->fs, path, is_missing, c);
+}
+
+static int copy_found(struct copy *c, const char *path, size_t n, const struct sharefs_entry *entry,
+                      struct err *e)
+{
+    struct item it = { .path = path, .entry = entry, .to = path_basename(path) };
+    int result;
+
+    it.to_fd = open_parent(c, path + n, e);
+    if (it.to_fd < 0)
+        return -1;
+    if (entry->kind != SHAREFS_FOLDER)
+        tidy_parent(c, path, it.to_fd);
+    result = copy_item(c, &it, 0, e);
+    close(it.to_fd);
+    return result;
+}
+
 int copy_path(struct copy *c, const char *path, size_t n, struct err *e)
 {
     struct sharefs_entry entry;
     struct err why = { 0 };
-    struct item it = { .path = path, .entry = &entry, .to = path_basename(path) };
     int result;
 
     if (sharefs_stat(c->fs, path, &entry, &why) < 0)
-        return why.kind == ERR_NOT_FOUND ? 0 : skip(c, &why) + 1;
-    it.to_fd = open_parent(c, path + n, e);
-    if (it.to_fd < 0)
-        return -1;
-    if (entry.kind != SHAREFS_FOLDER)
-        tidy_parent(c, path, it.to_fd);
-    result = copy_item(c, &it, 0, e);
-    close(it.to_fd);
+        return why.kind == ERR_NOT_FOUND ? 0 : skip(c, &why, e) < 0 ? -1 : 1;
+    result = copy_found(c, path, n, &entry, e);
+    sharefs_forget(c->fs, path);
     return result < 0 ? -1 : 1;
 }

@@ -41,6 +41,9 @@ int copy_mark(struct copy *c, const char *name, const char *text, const char *co
  * there is nothing; -1 when it cannot be written. */
 int copy_path(struct copy *c, const char *path, size_t n, struct err *e);
 
+/* The same will be copied soon: see sharefs_ahead.  n is always the same. */
+void copy_ahead(struct copy *c, const char *path, size_t n);
+
 const struct copy_counts *copy_counts(const struct copy *c);
 
 #endif

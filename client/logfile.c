@@ -1,47 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* logfile.c - a job's log on its way to stdout */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "client/logfile.h"
 #include "client/out.h"
 #include "client/text.h"
-#include "common/io.h"
 
 enum { PIECE_BYTES = 64 * 1024 };
 
-int logfile_open(struct logfile *l, const char *path, bool harmless, struct err *e)
+int logfile_open(struct logfile *l, struct sharefs *fs, const char *path, bool harmless,
+                 struct err *e)
 {
-    struct stat st;
+    struct err why = { 0 };
 
-    /* Whoever writes the share may have put a fifo or a device there. */
-    *l = (struct logfile){ .fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC),
-                           .harmless = harmless };
-    if (l->fd < 0)
-        return errno == ENOENT ? 0 : err_sys(e, "open %s", path);
-    if (fstat(l->fd, &st) == 0 && S_ISREG(st.st_mode))
+    *l = (struct logfile){ .file = sharefs_file_open(fs, path, &why), .harmless = harmless };
+    if (l->file != NULL)
         return 1;
-    logfile_close(l);
-    return err_set(e, ERR_FAILED, "%s is no regular file", path);
+    return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
 }
 
 void logfile_close(struct logfile *l)
 {
-    if (l->fd >= 0)
-        close(l->fd);
+    sharefs_file_close(l->file);
     buf_free(&l->rest);
-    l->fd = -1;
+    l->file = NULL;
 }
 
 /* Reads the n bytes before offset end, which has so many. */
-static int read_before(const struct logfile *l, off_t end, char *bytes, size_t n, struct err *e)
+static int read_before(const struct logfile *l, int64_t end, char *bytes, size_t n, struct err *e)
 {
-    if (lseek(l->fd, end - (off_t)n, SEEK_SET) < 0 || io_read_all(l->fd, bytes, n) != (ssize_t)n)
-        return err_sys(e, "read the log");
-    return 0;
+    ssize_t got;
+
+    sharefs_file_seek(l->file, end - (int64_t)n);
+    got = sharefs_file_read(l->file, bytes, n, e);
+    if (got == (ssize_t)n || got < 0)
+        return got < 0 ? -1 : 0;
+    return err_set(e, ERR_FAILED, "the log became shorter while it was read");
 }
 
 /* Where in the piece the wanted line begins; counts those it passes in *left. */
@@ -59,11 +51,11 @@ static ssize_t find_line(const char *bytes, size_t n, bool is_last, int64_t *lef
 int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e)
 {
     char bytes[PIECE_BYTES] = "";
-    off_t size = lseek(l->fd, 0, SEEK_END), end = size;
-    int64_t left = n;
+    int64_t size, end, left = n;
 
-    if (size < 0)
-        return err_sys(e, "read the log");
+    if (sharefs_file_size(l->file, &size, e) < 0)
+        return -1;
+    end = size;
     while (end > 0 && n > 0) {
         size_t take = end < PIECE_BYTES ? (size_t)end : PIECE_BYTES;
         ssize_t found;
@@ -71,13 +63,14 @@ int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e)
         if (read_before(l, end, bytes, take, e) < 0)
             return -1;
         found = find_line(bytes, take, end == size, &left);
-        end -= (off_t)take;
+        end -= (int64_t)take;
         if (found >= 0) {
             end += found;
             break;
         }
     }
-    return lseek(l->fd, n > 0 ? end : size, SEEK_SET) < 0 ? err_sys(e, "read the log") : 0;
+    sharefs_file_seek(l->file, n > 0 ? end : size);
+    return 0;
 }
 
 static int write_harmless(struct logfile *l, size_t whole, struct err *e)
@@ -106,10 +99,10 @@ int logfile_copy(struct logfile *l, struct err *e)
     char bytes[PIECE_BYTES];
     ssize_t n;
 
-    while ((n = io_read_all(l->fd, bytes, sizeof bytes)) > 0)
+    while ((n = sharefs_file_read(l->file, bytes, sizeof bytes, e)) > 0)
         if (write_piece(l, bytes, (size_t)n, e) < 0)
             return -1;
-    return n < 0 ? err_sys(e, "read the log") : 0;
+    return n < 0 ? -1 : 0;
 }
 
 int logfile_finish(struct logfile *l, struct err *e)

@@ -7,21 +7,22 @@
 
 #include <stdbool.h>
 
+#include "client/sharefs.h"
 #include "common/buf.h"
-#include "common/err.h"
 
 struct logfile {
-    int fd;
-    bool harmless;   /* control characters are written out: for a terminal */
-    struct buf rest; /* the beginning of a character whose end is not there yet */
+    struct sharefs_file *file; /* NULL: not open */
+    bool harmless;             /* control characters are written out: for a terminal */
+    struct buf rest;           /* the beginning of a character whose end is not there yet */
 };
 
 /* 1, or 0 when the file is not there yet, or -1. */
-int logfile_open(struct logfile *l, const char *path, bool harmless, struct err *e);
-void logfile_close(struct logfile *l); /* also one with fd -1 */
+int logfile_open(struct logfile *l, struct sharefs *fs, const char *path, bool harmless,
+                 struct err *e);
+void logfile_close(struct logfile *l); /* also one that is not open */
 /* Moves to where the last n lines begin. */
 int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e);
-/* Writes all there is now to stdout. */
+/* Writes all there is now to stdout; the next call goes on from there. */
 int logfile_copy(struct logfile *l, struct err *e);
 /* Nothing follows: a character whose end never came is written too. */
 int logfile_finish(struct logfile *l, struct err *e);

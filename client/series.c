@@ -234,6 +234,40 @@ static int read_file(struct reader *r, struct sharefs *fs, const char *path,
     return result;
 }
 
+static char *lines_path(const char *run_path)
+{
+    return path_join(run_path, LAYOUT_METRICS);
+}
+
+/* NULL: no file can have that name. */
+static char *csv_path(const char *run_path, const char *metric)
+{
+    return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
+}
+
+static int read_files(struct reader *r, struct sharefs *fs, const char *lines, const char *csv,
+                      struct err *e)
+{
+    int result = read_file(r, fs, lines, read_json_lines, e);
+
+    if (result == 0 && !r->found && csv != NULL)
+        result = read_file(r, fs, csv, read_csv, e);
+    else if (csv != NULL)
+        sharefs_forget(fs, csv);
+    return result;
+}
+
+void series_ahead(struct sharefs *fs, const char *run_path, const char *metric)
+{
+    char *lines = lines_path(run_path), *csv = csv_path(run_path, metric);
+
+    sharefs_ahead(fs, lines, NULL, NULL);
+    if (csv != NULL)
+        sharefs_ahead(fs, csv, NULL, NULL);
+    free(csv);
+    free(lines);
+}
+
 int series_read(struct sharefs *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e)
 {
@@ -242,12 +276,9 @@ int series_read(struct sharefs *fs, const char *run_path, const char *metric, se
                         .take = take,
                         .context = context,
                         .arena = arena_create() };
-    char *lines = path_join(run_path, LAYOUT_METRICS);
-    char *csv = mem_printf("%s/%s.csv", run_path, metric);
-    int result = read_file(&r, fs, lines, read_json_lines, e);
+    char *lines = lines_path(run_path), *csv = csv_path(run_path, metric);
+    int result = read_files(&r, fs, lines, csv, e);
 
-    if (result == 0 && !r.found && strchr(metric, '/') == NULL)
-        result = read_file(&r, fs, csv, read_csv, e);
     free(csv);
     free(lines);
     arena_destroy(r.arena);

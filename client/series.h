@@ -28,6 +28,9 @@ typedef int (*series_fn)(void *context, const struct series_point *point, struct
 int series_read(struct sharefs *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e);
 
+/* They will be read soon: see sharefs_ahead. */
+void series_ahead(struct sharefs *fs, const char *run_path, const char *metric);
+
 /* A point with the job it belongs to, as `results --series --json` prints it (docs/json.md). */
 struct series_row {
     const char *job;

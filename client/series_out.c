@@ -97,12 +97,23 @@ static void note_missing(struct series_out *o, const struct job_result *r, const
         o->missing = mem_printf("job %s has no series '%s' in %s", r->job, o->metric, r->run_path);
 }
 
+static bool has_series(const struct job_result *r)
+{
+    return r->state == JOB_DONE && r->run_path != NULL;
+}
+
+void series_out_ahead(struct series_out *o, const struct job_result *r)
+{
+    if (has_series(r))
+        series_ahead(o->fs, r->run_path, o->metric);
+}
+
 int series_out_add(struct series_out *o, const struct job_result *r, struct err *e)
 {
     struct err why = { 0 };
     int found;
 
-    if (r->state != JOB_DONE || r->run_path == NULL)
+    if (!has_series(r))
         return 0;
     o->job = r;
     o->n_jobs++;

@@ -13,6 +13,8 @@ struct series_out;
 /* varying: names (const char *) of the parameters that get a column; json: objects instead. */
 struct series_out *series_out_begin(struct sharefs *fs, const char *metric,
                                     const struct list *varying, bool json);
+/* It will be added soon. */
+void series_out_ahead(struct series_out *o, const struct job_result *r);
 /* Reads and writes the series of a job, if it is done. */
 int series_out_add(struct series_out *o, const struct job_result *r, struct err *e);
 /* Says which jobs had none. */

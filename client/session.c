@@ -4,12 +4,14 @@
 
 #include <stdlib.h>
 
+#include "client/driveroot.h"
 #include "client/embedded.h"
+#include "client/sftpchild.h"
 #include "common/path.h"
 
 static int find_server(struct cli *cli, struct session *s, struct err *e)
 {
-    *s = (struct session){ 0 };
+    *s = (struct session){ .arena = cli->arena };
     if (conf_read(&s->conf, cli->arena, e) < 0)
         return -1;
     return choice_make(&s->choice, cli->server, &s->conf, cli->arena, e);
@@ -84,7 +86,55 @@ int session_sftp(struct session *s, struct err *e)
     return mux_sftp(s->rpc.mux, e);
 }
 
+/* ---- the shared drive ---- */
+
+/* A server of this machine has its files here; another's may be mounted here. */
+static bool is_mounted(const struct session *s)
+{
+    bool is_here = s->choice.embedded || s->choice.endpoint.kind == ENDPOINT_UNIX;
+
+    return !sftpchild_is_wanted() && (is_here || s->conf.share != NULL);
+}
+
+static int find_root(struct session *s, struct err *e)
+{
+    const struct msg_welcome *w = &s->rpc.welcome;
+    const char *root = driveroot_find(s->drive.sftp, w->share, w->server_id, s->arena, e);
+
+    if (root == NULL)
+        return -1;
+    s->drive.root =
+        s->projects[0] == '\0' ? root : arena_printf(s->arena, "%s/%s", root, s->projects);
+    return 0;
+}
+
+static int open_files(struct session *s, struct err *e)
+{
+    int fd = sftpchild_is_wanted() ? sftpchild_start(e) : session_sftp(s, e);
+
+    if (fd < 0)
+        return -1;
+    sftp_close(s->drive.sftp);
+    s->drive.sftp = sftp_open(fd, e);
+    if (s->drive.sftp == NULL)
+        return -1;
+    return s->drive.root != NULL ? 0 : find_root(s, e);
+}
+
+const struct drive *session_drive(struct session *s, struct err *e)
+{
+    struct drive *d = &s->drive;
+
+    if (d->mount == NULL && d->sftp == NULL && is_mounted(s))
+        d->mount = s->share;
+    if (d->mount == NULL && (d->root == NULL || d->sftp == NULL || sftp_is_broken(d->sftp)) &&
+        open_files(s, e) < 0)
+        return NULL;
+    return d;
+}
+
 void session_close(struct session *s)
 {
+    sftp_close(s->drive.sftp);
     rpc_close(&s->rpc);
 }

@@ -7,6 +7,7 @@
 
 #include "client/command.h"
 #include "client/choice.h"
+#include "client/drive.h"
 #include "client/rpc.h"
 
 struct session {
@@ -15,6 +16,8 @@ struct session {
     struct rpc rpc;
     const char *share;    /* where projects lie on the shared drive, as this machine sees it */
     const char *projects; /* the same below the shared drive; "": it is the drive's own folder */
+    struct arena *arena;  /* lasts until the program ends */
+    struct drive drive;   /* see session_drive */
 };
 
 /* Connects to the server that the command line and the configuration name. */
@@ -26,6 +29,10 @@ void session_close(struct session *s);
 /* An SFTP server's descriptor (see mux_sftp), through the connection that the questions go through;
  * made anew if that is lost.  For servers over SSH only. */
 int session_sftp(struct session *s, struct err *e);
+
+/* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
+ * the session; NULL with e set. */
+const struct drive *session_drive(struct session *s, struct err *e);
 
 /* The server's paths begin at the folder of projects, those shown to others at the shared drive's
  * own.  What this makes of a path, or of a job's, lives in a. */

@@ -196,6 +196,9 @@ typedef void sftp_done(void *context, const struct sftp_answer *answer);
  * nothing was queued, and done will not be called. */
 int sftp_start(struct sftp *s, const struct sftp_op *op, sftp_done *done, void *context,
                struct err *e);
+/* Sends what waits to be sent, waits for the server, and lets it be known: for those who wait for
+ * one of several.  -1 when the connection is broken. */
+int sftp_wait(struct sftp *s, struct err *e);
 /* Waits until done was called for all.  -1 only when the connection is broken. */
 int sftp_finish(struct sftp *s, struct err *e);
 

@@ -235,6 +235,16 @@ static void take_replies(struct sftp *s)
 
 /* --- bytes --------------------------------------------------------------------- */
 
+static void lose(struct sftp *s, const char *why)
+{
+    if (s->is_greeted)
+        sftp_break(s, ERR_UNREACHABLE, "the connection for files is lost: %s", why);
+    else
+        sftp_break(s, ERR_UNREACHABLE,
+                   "the server closed the connection for files at once; may this account use SFTP "
+                   "there?");
+}
+
 static void receive(struct sftp *s)
 {
     uint8_t *to = buf_reserve(&s->in, READ_BYTES);
@@ -244,10 +254,9 @@ static void receive(struct sftp *s)
         buf_added(&s->in, (size_t)n);
         take_replies(s);
     } else if (n == 0) {
-        sftp_break(s, ERR_UNREACHABLE, "the server closed the connection for files%s",
-                   s->is_greeted ? "" : " at once; may this account use SFTP there?");
+        lose(s, "the server closed it");
     } else if (errno != EAGAIN && errno != EINTR) {
-        sftp_break(s, ERR_UNREACHABLE, "the connection for files broke: %s", strerror(errno));
+        lose(s, strerror(errno));
     }
 }
 
@@ -274,7 +283,7 @@ static void transmit(struct sftp *s)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN)
-            sftp_break(s, ERR_UNREACHABLE, "the connection for files broke: %s", strerror(errno));
+            lose(s, strerror(errno));
         if (n < 0)
             return;
         s->out_at += (size_t)n;

@@ -713,6 +713,11 @@ int sftp_start(struct sftp *s, const struct sftp_op *what, sftp_done *done, void
     return 0;
 }
 
+int sftp_wait(struct sftp *s, struct err *e)
+{
+    return sftp_turn(s, e);
+}
+
 int sftp_finish(struct sftp *s, struct err *e)
 {
     while (s->n_ops > 0 && !s->is_broken)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drive.h - the shared drive, as this machine reaches it
+ *
+ * Where it is mounted here it is a folder; else files go through SFTP, on the session's connection.
+ */
+#ifndef LUDWIG_CLIENT_DRIVE_H
+#define LUDWIG_CLIENT_DRIVE_H
+
+#include "client/sharefs.h"
+#include "common/sftp.h"
+
+struct drive {
+    const char *mount; /* where projects lie on this machine; NULL: over SFTP */
+    const char *root;  /* where they lie as the server's SFTP shows it: "" or an absolute path */
+    struct sftp *sftp;
+};
+
+/* To read from.  The drive must last as long. */
+struct sharefs *drive_read(const struct drive *d, struct err *e);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * driveroot.h - where a server's SFTP shows the shared drive
+ *
+ * A user jailed to the drive, or to a folder above it, sees another path than ludwigd does.
+ */
+#ifndef LUDWIG_CLIENT_DRIVEROOT_H
+#define LUDWIG_CLIENT_DRIVEROOT_H
+
+#include "common/mem.h"
+#include "common/sftp.h"
+
+/*
+ * share: the drive as ludwigd sees it, an absolute path.  Of it and each of its ends ("" is the
+ * last: a jail that is the drive) the longest whose .ludwig/id names server_id, or else a folder at
+ * the top.  In a; NULL with e set: ERR_NOT_FOUND when there is none.
+ */
+const char *driveroot_find(struct sftp *s, const char *share, const char *server_id,
+                           struct arena *a, struct err *e);
+
+#endif

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# sftp_server.py - an sftp-server whose requests are counted, and whose connection may be cut
+#
+# On its standard input and output it speaks SFTP, by a real sftp-server that it starts.  At the end
+# it appends a line of JSON to LOG: how many requests there were of each kind, how many bytes of
+# files they wrote, and how many came back.
+"""usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--umask MODE]"""
+
+import argparse
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+
+NAMES = {1: "init", 3: "open", 4: "close", 5: "read", 6: "write", 7: "lstat", 8: "fstat", 9: "setstat",
+         10: "fsetstat", 11: "opendir", 12: "readdir", 13: "remove", 14: "mkdir", 15: "rmdir",
+         16: "realpath", 17: "stat", 18: "rename", 19: "readlink", 20: "symlink", 200: "extended"}
+PLACES = ["/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server",
+          "/usr/lib/ssh/sftp-server", "/usr/libexec/sftp-server"]
+
+
+class Requests:
+    """Counts what passes by."""
+
+    def __init__(self):
+        self.counts = {}
+        self.written = 0
+        self.rest = b""
+
+    def feed(self, data):
+        self.rest += data
+        at = 0
+        while len(self.rest) - at >= 5:
+            n = int.from_bytes(self.rest[at:at + 4], "big")
+            if len(self.rest) - at < 4 + n:
+                break
+            self.take(self.rest[at + 4:at + 4 + n])
+            at += 4 + n
+        self.rest = self.rest[at:]
+
+    def take(self, packet):
+        name = NAMES.get(packet[0], "other")
+        if name == "extended":
+            n = int.from_bytes(packet[5:9], "big")
+            name = packet[9:9 + n].decode().split("@")[0]
+        if name == "write":
+            handle = int.from_bytes(packet[5:9], "big")
+            self.written += len(packet) - (5 + 4 + handle + 8 + 4)
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+
+def write_all(fd, data):
+    while data:
+        data = data[os.write(fd, data):]
+
+
+def pump(child, options, requests):
+    """Until somebody is gone, or the connection is cut; how many bytes came back."""
+    came = went = 0
+    ends = {0: child.stdin.fileno(), child.stdout.fileno(): 1}
+    while True:
+        for fd in select.select(list(ends), [], [])[0]:
+            data = os.read(fd, 1 << 16)
+            if not data:
+                return went
+            if fd == 0:
+                came += len(data)
+                requests.feed(data)
+                if options.cut_in is not None and came >= options.cut_in:
+                    return went
+            else:
+                went += len(data)
+                if options.cut_out is not None and went >= options.cut_out:
+                    return went
+            write_all(ends[fd], data)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("log")
+    parser.add_argument("--cut-in", type=int)
+    parser.add_argument("--cut-out", type=int)
+    parser.add_argument("--umask", type=lambda text: int(text, 8), default=0o22)
+    options = parser.parse_args()
+    os.umask(options.umask)
+    program = next(p for p in PLACES if os.access(p, os.X_OK))
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    child = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    requests = Requests()
+    went = 0
+    try:
+        went = pump(child, options, requests)
+    except OSError:
+        pass
+    child.kill()
+    child.wait()
+    line = json.dumps({"requests": requests.counts, "written": requests.written, "sent_back": went})
+    with open(options.log, "a", encoding="utf-8") as log:
+        log.write(line + "\n")
+
+
+sys.exit(main())
