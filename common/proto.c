@@ -418,6 +418,7 @@ static const struct field register_fields[] = {
     FIELD(struct msg_register, cpus_milli, FIELD_INT, FIELD_REQUIRED, 1000000000),
     FIELD(struct msg_register, gpus, FIELD_INT, 0, 10000),
     FIELD(struct msg_register, memory_bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_register, own_jobs_only, FIELD_BOOL, 0, 0),
     FIELD_OF(struct msg_register, attempts, FIELD_LIST, 0, 100000, &held_schema),
 };
 

@@ -420,6 +420,7 @@ struct msg_register {
     int64_t cpus_milli;
     int64_t gpus;
     int64_t memory_bytes;
+    bool own_jobs_only;   /* it can publish as its own account alone: no share is mounted there */
     struct list attempts; /* struct held: all of them */
 };
 

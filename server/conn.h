@@ -44,6 +44,7 @@ struct conn {
     unsigned role;       /* FROM_CLIENT or FROM_WORKER, 0 before hello */
     int64_t worker;      /* its row in the table of workers, 0: none registered */
     int64_t registering; /* what it becomes once the turn is committed */
+    bool own_jobs_only;  /* the worker cannot publish others' */
     int64_t hand_seq;
     uint64_t heard_ms;    /* of the loop's clock: when its last message was taken */
     bool has_submits;     /* it may have opened sweeps that it did not end */

@@ -255,6 +255,7 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     if (tally_flush(sv, &r.tally, e) < 0 || recall_at_registration(sv, ask->conn, r.worker, e) < 0)
         return -1;
     ask->conn->registering = r.worker;
+    ask->conn->own_jobs_only = req->own_jobs_only;
     turn_after(sv, take_over, ask->conn->number);
     rep->lease_ms = sv->conf.lease_ms;
     rep->stop = (struct list){ r.stop, r.n_stop };

@@ -137,7 +137,7 @@ bool identity_is_admin(const struct conf *conf, uid_t uid, const char *user)
 
 bool identity_may_run(const struct server *sv, const struct conn *c, uid_t uid)
 {
-    return c->uid == uid || is_listed(&sv->conf.worker_users, c->user);
+    return c->uid == uid || (!c->own_jobs_only && is_listed(&sv->conf.worker_users, c->user));
 }
 
 static uid_t overflow_uid(void)

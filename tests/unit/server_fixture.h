@@ -260,20 +260,26 @@ static inline struct peer *stranger_connect(struct fixture *f, uid_t uid)
 
 enum { WORKER_CPUS = 64 };
 
-static inline struct peer *worker_connect(struct fixture *f)
+static inline struct peer *worker_connect_as(struct fixture *f, uid_t uid, bool own_jobs_only)
 {
     struct msg_register reg = { .boot_id = "boot",
                                 .node = "n1",
                                 .kind = "node",
                                 .cpus_milli = WORKER_CPUS * 1000,
-                                .memory_bytes = INT64_C(1) << 40 };
-    struct peer *p = peer_connect(f);
+                                .memory_bytes = INT64_C(1) << 40,
+                                .own_jobs_only = own_jobs_only };
+    struct peer *p = peer_connect_as(f, uid);
 
     token_make(&reg.worker);
     token_make(&reg.incarnation);
     peer_hello(p, "ludwig-worker");
     peer_ask(p, MSG_REGISTER, &reg, NULL);
     return p;
+}
+
+static inline struct peer *worker_connect(struct fixture *f)
+{
+    return worker_connect_as(f, geteuid(), false);
 }
 
 static inline void worker_report(struct peer *p, struct report r)

@@ -75,8 +75,11 @@ static void a_worker_gets_its_own_accounts_jobs_unless_it_is_trusted(void **stat
     const struct conn own = { .uid = BOB, .user = bob };
     const struct conn trusted = { .uid = NOBODY_HERE, .user = ludwig };
     const struct conn admin = { .uid = ALICE, .user = alice, .is_admin = true };
+    const struct conn without_share = { .uid = NOBODY_HERE, .user = ludwig, .own_jobs_only = true };
 
     (void)state;
+    assert_false(identity_may_run(&sv, &without_share, BOB));
+    assert_true(identity_may_run(&sv, &without_share, NOBODY_HERE));
     assert_true(identity_may_run(&sv, &own, BOB));
     assert_false(identity_may_run(&sv, &own, ALICE));
     assert_true(identity_may_run(&sv, &trusted, BOB));
