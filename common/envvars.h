@@ -19,7 +19,7 @@
     X(ENV_PARAM2VAL, "LUDWIG_PARAM2VAL", "path of param2val.json; .yaml and .msgpack beside it")  \
     X(ENV_DATA, "LUDWIG_DATA", "folder with the staged data, one entry for each of data:")        \
     X(ENV_SAVE_PATH, "LUDWIG_SAVE_PATH", "folder whose content is moved to the share at the end") \
-    X(ENV_PROJECT_PATH, "LUDWIG_PROJECT_PATH", "the project on the shared drive")                 \
+    X(ENV_PROJECT_PATH, "LUDWIG_PROJECT_PATH", "the project on the shared drive, if mounted")     \
     X(ENV_METRICS, "LUDWIG_METRICS", "file for JSON lines of measures")                           \
     X(ENV_CHECKPOINT, "LUDWIG_CHECKPOINT", "folder that follows the job to its next attempt")     \
     X(ENV_CHUNK, "LUDWIG_CHUNK", "with batch: path of chunk.msgpack; chunk.json beside it")

@@ -100,7 +100,7 @@ static void on_child(uv_signal_t *handle, int number)
     (void)number;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
         if (!users_reaped(ag, pid) && !gpuwatch_reaped(&ag->gpuwatch, pid) &&
-            ag->runners.loop != NULL)
+            !share_ask_reaped(&ag->share_ask, pid) && ag->runners.loop != NULL)
             runners_reaped(&ag->runners, pid);
 }
 
@@ -184,6 +184,7 @@ static void init_loop(struct agent *ag)
     init_timer(ag, &ag->young_timer);
     init_timer(ag, &ag->adopt_timer);
     init_timer(ag, &ag->write_timer);
+    share_ask_init(&ag->share_ask, &ag->loop, serve_share, ag);
     outbox_init(&ag->outbox, &ag->loop, &flow_outbox_events, ag);
 }
 
@@ -243,6 +244,7 @@ static void close_loop(struct agent *ag)
     for (RING_EACH(&ag->users, at, after))
         user_close(RING_ITEM(at, struct user, ring));
     gpuwatch_close(&ag->gpuwatch);
+    share_ask_close(&ag->share_ask);
     outbox_close(&ag->outbox);
     uv_walk(&ag->loop, close_rest, NULL);
     while (uv_run(&ag->loop, UV_RUN_DEFAULT) != 0)
@@ -277,6 +279,9 @@ static void agent_free(struct agent *ag)
     free(ag->settled);
     free(ag->server_id);
     free(ag->share);
+    free(ag->told_server);
+    free(ag->told_share);
+    free(ag->told_projects);
     free(ag);
 }
 

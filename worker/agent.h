@@ -21,6 +21,7 @@
 #include "worker/folders.h"
 #include "worker/registry.h"
 #include "worker/runners.h"
+#include "worker/share_ask.h"
 #include "worker/user.h"
 
 enum agent_end { AGENT_GOES_ON, AGENT_LEAVES, AGENT_FAILS, AGENT_STARTS_ANEW };
@@ -37,7 +38,7 @@ struct agent {
 
     /* of one server, once its id is known; see home.c */
     char *server_id;
-    char *share;
+    char *share; /* its name (share.h) */
     int home_fd; /* <runtime>/<server id>; -1: not known yet */
     int lock_fd;
     int scratch_lock_fd; /* nobody else works for this server on this scratch */
@@ -52,8 +53,11 @@ struct agent {
     struct runners runners;
     struct gpuwatch gpuwatch;
     struct link *link;
+    struct share_ask share_ask;
+    char *told_server, *told_share, *told_projects; /* by the last welcome */
 
-    bool is_welcome;    /* ludwigd knows who we are, */
+    bool is_greeted;    /* ludwigd has said welcome, */
+    bool is_welcome;    /* we know where its share is, */
     bool is_registered; /* and what we hold */
     bool is_late;       /* a runner that an earlier agent left does not say what it has */
     bool is_resolving;  /* they all said, or are gone */
@@ -106,6 +110,7 @@ int home_compact(struct agent *ag, struct err *e);
 
 /* serve.c - what ludwigd says */
 extern const struct link_events serve_events;
+void serve_share(void *context, bool is_here);
 
 /* gpus.c - which GPUs are offered to jobs */
 void gpus_start(struct agent *ag); /* agent_ready follows */

@@ -12,11 +12,12 @@
 
 /* How the parts of ludwig-worker are called; main.c dispatches on the same names. */
 #define CHILD_RUNNER    "--runner"    /* SCRATCH */
-#define CHILD_STAGER    "--stager"    /* SCRATCH */
-#define CHILD_PUBLISHER "--publisher" /* SCRATCH */
+#define CHILD_STAGER    "--stager"    /* SCRATCH ADDRESS */
+#define CHILD_PUBLISHER "--publisher" /* SCRATCH ADDRESS */
 #define CHILD_CLERK     "--clerk"     /* SCRATCH */
 #define CHILD_GPUS      "--gpus"      /* prints what there is; see gpu.h */
-#define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see reach.h */
+#define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see share_ask.h */
+#define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see common/mux.h */
 
 /* Who a child works for. */
 struct owner {

@@ -13,6 +13,7 @@
 
 #include "common/envvars.h"
 #include "worker/scratch.h"
+#include "worker/share.h"
 
 /* Where nothing else is said. */
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
@@ -183,7 +184,8 @@ static void set_ludwig(struct list_of_env *l, const struct order *o, const char 
     set_number(l, job_envvars[ENV_SWEEP].name, o->assignment.sweep);
     set(l, job_envvars[ENV_PROJECT].name, o->work.project);
     set_path(l, job_envvars[ENV_DATA].name, job_path, JOB_DATA);
-    set_path(l, job_envvars[ENV_PROJECT_PATH].name, o->share, o->work.project);
+    if (share_is_mounted(o->share))
+        set_path(l, job_envvars[ENV_PROJECT_PATH].name, o->share, o->work.project);
     set_path(l, job_envvars[ENV_METRICS].name, job_path, JOB_METRICS);
     if (order_is_process(o))
         set_path(l, job_envvars[ENV_CHUNK].name, job_path, JOB_CHUNK ".msgpack");

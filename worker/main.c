@@ -11,6 +11,7 @@
 #include "worker/clerk.h"
 #include "worker/publisher.h"
 #include "worker/runner.h"
+#include "worker/share_ask.h"
 #include "worker/stager.h"
 
 static const char usage[] =
@@ -37,7 +38,7 @@ static int mux_part_main(int argc, char **argv)
     return mux_main(CHILD_CHANNEL_FD, argv[1]);
 }
 
-/* Started by the agent only.  Each has a name of its own for ps(1). */
+/* Started by the agent or its children only.  Each has a name of its own for ps(1). */
 static const struct part {
     const char *option;
     const char *process_name;
@@ -45,10 +46,11 @@ static const struct part {
     int (*run)(int argc, char **argv);
 } parts[] = {
     { CHILD_RUNNER, "ludwig-runner", 1, runner_main },
-    { CHILD_STAGER, "ludwig-stager", 1, stager_main },
-    { CHILD_PUBLISHER, "ludwig-publish", 1, publisher_main },
+    { CHILD_STAGER, "ludwig-stager", 2, stager_main },
+    { CHILD_PUBLISHER, "ludwig-publish", 2, publisher_main },
     { CHILD_CLERK, "ludwig-clerk", 1, clerk_main },
     { CHILD_GPUS, "ludwig-gpus", 0, gpus_main },
+    { CHILD_SHARE, "ludwig-share", 2, share_ask_main },
     { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },
 };
 

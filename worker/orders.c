@@ -191,6 +191,10 @@ static const struct field surveyed_fields[] = {
     FIELD(struct note_surveyed, all, FIELD_BOOL, 0, 0),
 };
 
+static const struct field share_fields[] = {
+    FIELD(struct note_share, is_here, FIELD_BOOL, FIELD_REQUIRED, 0),
+};
+
 /* ORDER_RUN is of struct order_run, NOTE_HELLO of struct note_hello, ... */
 #define STRUCT_OF_1(name) struct order_##name
 #define STRUCT_OF_2(name) struct note_##name

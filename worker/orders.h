@@ -48,7 +48,8 @@
     X(NOTE_FINISHED, finished, 2)   \
     X(ORDER_SURVEY, survey, 1)      \
     X(NOTE_REMAINS, remains, 2)     \
-    X(NOTE_SURVEYED, surveyed, 2)
+    X(NOTE_SURVEYED, surveyed, 2)   \
+    X(NOTE_SHARE, share, 2)
 
 enum order_type {
 #define X(constant, name, direction) constant,
@@ -258,6 +259,11 @@ struct note_remains {
 
 struct note_surveyed {
     bool all;
+};
+
+/* Whether ludwigd's share is to be seen here, under the same path. */
+struct note_share {
+    bool is_here;
 };
 
 /* The file "outcome" in ended/<token>/, written by the runner. */

@@ -3,7 +3,6 @@
 
 #include "worker/publish.h"
 
-
 #include "common/layout.h"
 #include "common/path.h"
 #include "common/units.h"

@@ -18,6 +18,7 @@
 #include "worker/crash.h"
 #include "worker/keeper.h"
 #include "worker/publish.h"
+#include "worker/sftplink.h"
 #include "worker/shiplog.h"
 #include "worker/spare.h"
 
@@ -39,6 +40,7 @@ struct task {
 
 struct publisher {
     struct scratch scratch;
+    struct sftplink *sftp;
     struct shares *access;
     struct wire wire;
     struct shiplog *shiplog;
@@ -297,14 +299,18 @@ static void clear_spares(struct publisher *p)
         spare_clear(&p->scratch, &p->n_spares);
 }
 
-static int set_up(struct publisher *p, const char *scratch, struct err *e)
+static int set_up(struct publisher *p, const char *scratch, const char *address, struct err *e)
 {
+    struct share_source source;
+
     umask(0); /* all modes are said */
     if (child_begin(e) < 0)
         return -1;
     wire_init(&p->wire, CHILD_CHANNEL_FD, &orders);
     p->arena = arena_create();
-    p->access = shares_create(NULL);
+    p->sftp = sftplink_create(address);
+    source = sftplink_source(p->sftp);
+    p->access = shares_create(&source);
     if (gethostname(p->host, sizeof p->host - 1) < 0)
         return err_sys(e, "host name");
     if (scratch_open(&p->scratch, scratch, e) < 0)
@@ -312,7 +318,7 @@ static int set_up(struct publisher *p, const char *scratch, struct err *e)
     scratch_sweep(&p->scratch);
     spare_clear(&p->scratch, &p->n_spares);
     p->keeper = keeper_create(&p->scratch, p->access);
-    p->shiplog = shiplog_create(p->scratch.log_fd, NULL, e);
+    p->shiplog = shiplog_create(p->scratch.log_fd, &source, e);
     return p->shiplog == NULL ? -1 : 0;
 }
 
@@ -322,6 +328,7 @@ static void tear_down(struct publisher *p)
     shiplog_destroy(p->shiplog);
     keeper_destroy(p->keeper);
     shares_destroy(p->access);
+    sftplink_destroy(p->sftp);
     wire_close(&p->wire);
     scratch_close(&p->scratch);
     arena_destroy(p->arena);
@@ -335,11 +342,11 @@ int publisher_main(int argc, char **argv)
     struct err e = { 0 };
     int rc;
 
-    if (argc != 2 || argv[1][0] != '/') {
-        err_set(&e, ERR_USAGE, "--publisher SCRATCH, absolute");
+    if (argc != 3 || argv[1][0] != '/') {
+        err_set(&e, ERR_USAGE, "--publisher SCRATCH ADDRESS");
         return child_fail("publisher", &e);
     }
-    if (set_up(&p, argv[1], &e) < 0)
+    if (set_up(&p, argv[1], argv[2], &e) < 0)
         return child_fail("publisher", &e);
     while ((rc = read_orders(&p, &e)) > 0) {
         publish_due(&p);

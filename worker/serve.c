@@ -7,23 +7,56 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "worker/flow.h"
+#include "worker/share.h"
 
 /* ---- welcome ---- */
 
-/* Where projects lie, which is what paths are relative to. */
-static void keep_share(struct agent *ag, const struct msg_welcome *w)
+static char *name_mounted(const struct agent *ag)
 {
-    const char *share = ag->conf.share == NULL ? w->share : ag->conf.share;
-    bool is_below = w->projects != NULL && w->projects[0] != '\0';
+    const char *share = ag->conf.share == NULL ? ag->told_share : ag->conf.share;
 
+    return ag->told_projects[0] == '\0' ? mem_strdup(share) : path_join(share, ag->told_projects);
+}
+
+static void keep_share(struct agent *ag, char *name)
+{
+    if (ag->share == NULL || strcmp(ag->share, name) != 0) {
+        if (share_is_mounted(name))
+            log_event(LOG_INFO, "share", "mounted", "%s", name, NULL);
+        else
+            log_event(LOG_INFO, "share", "over-sftp", "%s", ag->told_share, "jobs", "%s",
+                      "of our own account only, as it is not mounted here", NULL);
+    }
     free(ag->share);
-    ag->share = is_below ? path_join(share, w->projects) : mem_strdup(share);
+    ag->share = name;
+}
+
+/* Also what is late: a connection may have been lost meanwhile. */
+void serve_share(void *context, bool is_here)
+{
+    struct agent *ag = context;
+    struct err e = { 0 };
+
+    keep_share(ag, is_here ? name_mounted(ag)
+                           : share_sftp_name(ag->told_server, ag->told_projects, ag->told_share));
+    if (!ag->is_greeted)
+        return;
+    ag->is_welcome = true;
+    if (ag->server_id != NULL)
+        agent_register(ag);
+    else if (home_settle(ag, ag->told_server, &e) < 0) /* which leads to it, too */
+        agent_fail(ag, &e);
+}
+
+static void replace(char **text, const char *by)
+{
+    free(*text);
+    *text = mem_strdup(by == NULL ? "" : by);
 }
 
 static void on_welcome(void *context, const struct msg_welcome *w)
 {
     struct agent *ag = context;
-    struct err e = { 0 };
 
     if (ag->server_id != NULL && strcmp(ag->server_id, w->server_id) != 0) {
         log_event(LOG_WARN, "another-server", "was", "%s", ag->server_id, "is", "%s", w->server_id,
@@ -33,12 +66,15 @@ static void on_welcome(void *context, const struct msg_welcome *w)
         agent_stop(ag, AGENT_STARTS_ANEW);
         return;
     }
-    keep_share(ag, w);
-    ag->is_welcome = true;
-    if (ag->server_id != NULL)
-        agent_register(ag);
-    else if (home_settle(ag, w->server_id, &e) < 0) /* which leads to it, too */
-        agent_fail(ag, &e);
+    replace(&ag->told_server, w->server_id);
+    replace(&ag->told_share, w->share);
+    replace(&ag->told_projects, w->projects);
+    ag->is_greeted = true;
+    /* One of our own configuration may be away, but not forgotten. */
+    if (ag->conf.share != NULL || ag->conf.server.kind == ENDPOINT_UNIX)
+        serve_share(ag, true);
+    else
+        share_ask_start(&ag->share_ask, w->share, w->server_id);
 }
 
 /* ---- registered ---- */
@@ -250,7 +286,7 @@ static void on_down(void *context)
 {
     struct agent *ag = context;
 
-    ag->is_welcome = ag->is_registered = false;
+    ag->is_greeted = ag->is_welcome = ag->is_registered = false;
     ag->may_start = true;
     outbox_disconnected(&ag->outbox);
     if (ag->is_adopted)

@@ -78,9 +78,10 @@ static void on_closed(void *context, struct chan *c, const struct err *why)
 static int spawn(struct service *s, int lock_fd, struct err *e)
 {
     static const struct chan_events events = { on_readable, NULL, on_closed };
-    struct child child = {
-        .args = { s->mode, s->owner->scratch }, .stdout_fd = -1, .lock_fd = lock_fd, .listen_fd = -1
-    };
+    struct child child = { .args = { s->mode, s->owner->scratch, s->address },
+                           .stdout_fd = -1,
+                           .lock_fd = lock_fd,
+                           .listen_fd = -1 };
     int ours, rc;
 
     if (sock_pair(&ours, &child.channel_fd, e) < 0)

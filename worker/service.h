@@ -23,6 +23,7 @@ struct service {
     const char *name;          /* "stager": for the log and its lock */
     const char *mode;          /* CHILD_STAGER */
     const struct owner *owner; /* for whom it works; the caller's */
+    const char *address;       /* of ludwigd, for sftplink.h; NULL: it needs none */
     int dir_fd;                /* where its lock lies; the caller's */
     uv_loop_t *loop;
     struct service_events events;

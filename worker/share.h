@@ -26,6 +26,7 @@
 /* Where connections to ludwigd's machine come from. */
 struct share_source {
     int (*connect)(void *context, struct err *e); /* to an SFTP server: a descriptor, or -1 */
+    void (*leave)(void *context);                 /* one was closed; NULL: nobody wants to know */
     void *context;
 };
 

@@ -57,32 +57,34 @@ static char *find_root(struct sftp *s, const char *name, struct err *e)
     return root;
 }
 
-static struct sftp *connect_to(const struct share_source *source, struct err *e)
+static int fill_line(struct share_line *line, struct err *e)
 {
-    int fd;
+    int fd = line->source.connect(line->source.context, e);
 
-    if (source->connect == NULL) {
-        err_set(e, ERR_FAILED, "there is no way to ludwigd's machine");
-        return NULL;
-    }
-    fd = source->connect(source->context, e);
-    return fd < 0 ? NULL : sftp_open(fd, e);
+    if (fd < 0)
+        return -1;
+    line->is_connected = true;
+    line->sftp = sftp_open(fd, e);
+    if (line->sftp != NULL)
+        line->root = find_root(line->sftp, line->name, e);
+    return line->root == NULL ? -1 : 0;
 }
 
 static struct share_line *open_line(const struct share_source *source, const char *name,
                                     struct err *e)
 {
-    struct sftp *s = connect_to(source, e);
-    char *root = s == NULL ? NULL : find_root(s, name, e);
     struct share_line *line;
 
-    if (root == NULL) {
-        sftp_close(s);
+    if (source->connect == NULL) {
+        err_set(e, ERR_FAILED, "there is no way to ludwigd's machine");
         return NULL;
     }
     line = mem_alloc(sizeof *line);
-    *line = (struct share_line){ s, mem_strdup(name), root, 1, false };
-    return line;
+    *line = (struct share_line){ .source = *source, .name = mem_strdup(name), .n_users = 1 };
+    if (fill_line(line, e) == 0)
+        return line;
+    share_line_leave(line);
+    return NULL;
 }
 
 /* A refused login is no missing right to a file, for which callers would take it. */
@@ -102,6 +104,8 @@ void share_line_leave(struct share_line *line)
     if (line == NULL || --line->n_users > 0)
         return;
     sftp_close(line->sftp);
+    if (line->is_connected && line->source.leave != NULL)
+        line->source.leave(line->source.context);
     free(line->name);
     free(line->root);
     free(line);

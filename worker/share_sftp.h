@@ -10,10 +10,12 @@
 
 /* A connection: there is one for as long as somebody keeps it, or has a folder open. */
 struct share_line {
+    struct share_source source;
     struct sftp *sftp;
     char *name;     /* of the share */
     char *root;     /* on the server: what paths are relative to */
     size_t n_users; /* folders, and the one who keeps it for the next */
+    bool is_connected;
     bool has_warned;
 };
 

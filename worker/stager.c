@@ -11,6 +11,7 @@
 #include "worker/cache.h"
 #include "worker/child.h"
 #include "worker/jobjson.h"
+#include "worker/sftplink.h"
 #include "worker/restore.h"
 #include "worker/scratch.h"
 #include "worker/shared.h"
@@ -176,20 +177,25 @@ static int serve(struct stager *s, struct err *e)
 int stager_main(int argc, char **argv)
 {
     struct stager s;
+    struct share_source source;
+    struct sftplink *sftp;
     struct err e = { 0 };
     int rc;
 
-    if (argc != 2 || argv[1][0] != '/') {
-        err_set(&e, ERR_USAGE, "--stager SCRATCH, absolute");
+    if (argc != 3 || argv[1][0] != '/') {
+        err_set(&e, ERR_USAGE, "--stager SCRATCH ADDRESS");
         return child_fail("stager", &e);
     }
     umask(077);
     if (child_begin(&e) < 0 || scratch_open(&s.scratch, argv[1], &e) < 0)
         return child_fail("stager", &e);
     wire_init(&s.wire, CHILD_CHANNEL_FD, &orders);
-    s.access = shares_create(NULL);
+    sftp = sftplink_create(argv[2]);
+    source = sftplink_source(sftp);
+    s.access = shares_create(&source);
     rc = serve(&s, &e);
     shares_destroy(s.access);
+    sftplink_destroy(sftp);
     wire_close(&s.wire);
     scratch_close(&s.scratch);
     return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("stager", &e) : 0;

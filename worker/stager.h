@@ -2,7 +2,7 @@
 /*
  * stager.h - fills the cache ahead of the jobs, brings checkpoints, and looks who has published
  *
- *   ludwig-worker --stager SCRATCH
+ *   ludwig-worker --stager SCRATCH ADDRESS
  *
  * A straight-line process that may hang with the share; descriptor 3 is the
  * connection to the agent, which asks again when it was told to.

@@ -37,6 +37,8 @@ static struct user *create(struct agent *ag)
     init_timer(u, &u->survey_timer);
     init_service(u, &u->stager, "stager", CHILD_STAGER, &flow_stager_events);
     init_service(u, &u->publisher, "publisher", CHILD_PUBLISHER, &flow_publisher_events);
+    u->stager.address = u->publisher.address =
+        ag->conf.server.kind == ENDPOINT_SSH ? ag->conf.server.text : "";
     init_service(u, &u->clerk, "clerk", CHILD_CLERK, &flow_clerk_events);
     ring_add_last(&ag->users, &u->ring);
     return u;

@@ -67,6 +67,21 @@ static void who_has_no_home_gets_the_jobs_folder(void **state)
     site_close(&s);
 }
 
+static void a_share_that_is_not_mounted_has_no_path(void **state)
+{
+    struct site s;
+    struct order o;
+
+    (void)state;
+    site_open(&s, NULL);
+    o = site_order(&s, 'a', "x");
+    assert_string_equal(jobenv_get(jobenv_make(&o, &user, "/job", s.arena), "LUDWIG_PROJECT_PATH"),
+                        arena_printf(s.arena, "%s/demo", s.share_path));
+    o.share = "sftp:4711::/srv/data";
+    assert_null(jobenv_get(jobenv_make(&o, &user, "/job", s.arena), "LUDWIG_PROJECT_PATH"));
+    site_close(&s);
+}
+
 static void what_the_sweep_says_comes_last_however_much_it_is(void **state)
 {
     enum { MANY = 300 };
@@ -99,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_jobs_folders_are_named),
         cmocka_unit_test(who_has_no_home_gets_the_jobs_folder),
+        cmocka_unit_test(a_share_that_is_not_mounted_has_no_path),
         cmocka_unit_test(what_the_sweep_says_comes_last_however_much_it_is),
     };
 

@@ -19,11 +19,12 @@ struct publisher_site {
 
 static void start_publisher(struct publisher_site *p)
 {
-    char *argv[2];
+    char *argv[3];
 
     argv[0] = mem_strdup(CHILD_PUBLISHER);
     argv[1] = p->site.scratch.path;
-    p->agent = agent_start(publisher_main, 2, argv, -1, -1);
+    argv[2] = "";
+    p->agent = agent_start(publisher_main, 3, argv, -1, -1);
     free(argv[0]);
 }
 

@@ -769,7 +769,7 @@ static void what_a_lost_connection_interrupts_can_be_tried_again(void **state)
 static void a_connection_that_died_unnoticed_is_made_again(void **state)
 {
     struct site s;
-    struct share_source source = { sftp_server_connect, &s.server };
+    struct share_source source = { sftp_server_connect, NULL, &s.server };
     struct shares *access;
     struct share_dir *d;
     struct err e = { 0 };

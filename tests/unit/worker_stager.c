@@ -19,14 +19,15 @@ struct stager_site {
 
 static void open_stager(struct stager_site *s)
 {
-    char *argv[2];
+    char *argv[3];
 
     site_open(&s->site, NULL);
     digest_of("tree", 4, &s->digest);
     digest_hex(&s->digest, s->hex);
     argv[0] = mem_strdup(CHILD_STAGER);
     argv[1] = s->site.scratch.path;
-    s->agent = agent_start(stager_main, 2, argv, -1, -1);
+    argv[2] = "";
+    s->agent = agent_start(stager_main, 3, argv, -1, -1);
     free(argv[0]);
 }
 
