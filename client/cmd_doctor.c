@@ -97,6 +97,7 @@ static int run(struct cli *cli, struct err *e)
     result = show(&d, o->json, e);
     if (result == 0)
         result = has_problem(&d) ? EXIT_FAILED : EXIT_WELL;
+    sftp_close(d.sftp);
     rpc_close(&d.rpc);
     free(d.findings);
     return result;

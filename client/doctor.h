@@ -10,6 +10,7 @@
 
 #include "client/choice.h"
 #include "client/rpc.h"
+#include "common/sftp.h"
 
 enum verdict_of_check { CHECK_OK, CHECK_NOTE, CHECK_PROBLEM, CHECK_VERDICTS };
 extern const char *const check_verdict_names[CHECK_VERDICTS];
@@ -37,6 +38,8 @@ struct doctor {
     struct list nodes;    /* struct node_info, when connected */
     const char *share;    /* as this machine sees it, when it is known */
     const char *projects; /* where they lie there */
+    struct sftp *sftp;    /* of a server over SSH */
+    const char *root;     /* the share as SFTP shows it, "" or absolute; NULL: not known */
 
     bool has_conf; /* it could be read */
     bool has_choice;
@@ -63,6 +66,9 @@ void check_version(struct doctor *d);
 void check_identity(struct doctor *d);
 void check_workers(struct doctor *d);
 void check_gpus(struct doctor *d);
+/* doctor_drive.c */
+void check_sftp(struct doctor *d);
+void check_owners(struct doctor *d);
 /* doctor_share.c */
 void check_share(struct doctor *d);
 void check_projects(struct doctor *d);

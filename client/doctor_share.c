@@ -34,7 +34,9 @@ static void find_share(struct doctor *d)
 {
     char *own;
 
-    if (d->is_connected) {
+    if (d->is_connected && d->rpc.mux != NULL) {
+        d->share = d->conf.share;
+    } else if (d->is_connected) {
         d->share =
             d->conf.share != NULL && !d->choice.embedded ? d->conf.share : d->rpc.welcome.share;
     } else if (d->has_choice && d->choice.embedded) {
@@ -113,6 +115,10 @@ void check_share(struct doctor *d)
     struct stat st;
 
     find_share(d);
+    if (d->share == NULL && d->root != NULL) {
+        doctor_say(d, CHECK_OK, NULL, "not mounted here, so files are read and sent over SFTP");
+        return;
+    }
     if (d->share == NULL) {
         doctor_say(d, CHECK_NOTE, "say it in config.yaml (share:)",
                    "where it is on this machine is not known without the server");
