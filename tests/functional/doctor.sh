@@ -9,10 +9,18 @@ printf 'project: mine\ncommand: "true"\nsource: []\n' >sweep.yaml
 said() { # CHECK VERDICT WORDS
     json "$TEST_TMP/doctor" "any(f['check'] == '$1' and f['verdict'] == '$2' and '''$3''' in f['found'] + ' ' + (f['advice'] or '') for f in d['checks'])"
 }
+# Root, too, must obey the modes of files: modest COMMAND...
+modest() {
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --bounding-set=-dac_override,-dac_read_search "$@"
+    else
+        "$@"
+    fi
+}
 diagnose() { # STATUS OPTION...
     local status=0 wanted=$1
     shift
-    ludwig "$@" doctor --json >"$TEST_TMP/doctor" || status=$?
+    modest ludwig "$@" doctor --json >"$TEST_TMP/doctor" || status=$?
     [ $status = "$wanted" ] || { cat "$TEST_TMP/doctor" && return 1; }
 }
 
@@ -92,13 +100,16 @@ wrong_share() {
 it 'a share that is not the one of the server is a problem' wrong_share
 
 unwritable() {
-    [ "$(id -u)" != 0 ] || return 0
     chmod 0500 "$SHARE/mine"
     diagnose 1
     chmod 0750 "$SHARE/mine"
     said projects problem "cannot write into $SHARE/mine"
 }
-it 'a project that one cannot write into is a problem' unwritable
+if modest true 2>/dev/null; then
+    it 'a project that one cannot write into is a problem' unwritable
+else
+    skip 'a project that one cannot write into is a problem' 'setpriv may not drop capabilities here'
+fi
 
 leftovers_found() {
     half=$SHARE/mine/runs/param_001/.job.0123456789abcdef0123456789abcdef
@@ -145,13 +156,16 @@ open_state() {
 it 'a state folder that others may write is a problem' open_state
 
 memory() {
-    [ -d /dev/shm ] && [ "$(stat -fc %T /dev/shm)" = tmpfs ] || return 0
     mkdir -p "$XDG_CONFIG_HOME/ludwig"
     echo 'scratch: /dev/shm' >"$XDG_CONFIG_HOME/ludwig/config.yaml"
     diagnose 0
     said scratch note 'in memory'
 }
-it 'scratch in memory is a note' memory
+if [ "$(stat -fc %T /dev/shm 2>/dev/null)" = tmpfs ] && [ -w /dev/shm ]; then
+    it 'scratch in memory is a note' memory
+else
+    skip 'scratch in memory is a note' 'there is no tmpfs at /dev/shm'
+fi
 
 scratch() {
     echo "scratch: $TEST_TMP/yet/to/be/made" >"$XDG_CONFIG_HOME/ludwig/config.yaml"
