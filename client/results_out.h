@@ -17,6 +17,7 @@ struct results_view {
     int ranked_by;       /* index of the metric that counts, -1: none does */
     int64_t best;        /* index of the configuration that is marked, -1: none */
     size_t n;            /* so many configurations, from the first */
+    size_t *n_cells;     /* how many cells of a table were made, is added here; NULL: nobody asks */
 };
 
 /* Appends the table: as much of it as fits into so many columns, and what does not; SIZE_MAX: all,

@@ -102,6 +102,8 @@ static void measure_cell(struct sheet *s, const char *text)
 
 static void put(struct sheet *s, enum tone tone, const char *text)
 {
+    if (s->view->n_cells != NULL)
+        ++*s->view->n_cells;
     if (s->table != NULL)
         table_add(s->table, tone, text);
     else
