@@ -11,6 +11,7 @@
 #include "client/command.h"
 #include "common/envvars.h"
 #include "common/json.h"
+#include "common/utf8.h"
 #include "common/work.h"
 
 struct options {
@@ -165,11 +166,7 @@ static size_t reason_bytes(const char *reason)
 {
     size_t n = strlen(reason);
 
-    if (n <= REASON_MAX_BYTES)
-        return n;
-    for (n = REASON_MAX_BYTES; n > 0 && ((unsigned char)reason[n] & 0xC0) == 0x80;)
-        n--;
-    return n;
+    return n <= REASON_MAX_BYTES ? n : utf8_cut(reason, REASON_MAX_BYTES);
 }
 
 static void add_end(struct buf *lines, const struct options *o, const char *reason)

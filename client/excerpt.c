@@ -8,6 +8,7 @@
 #include "client/excerpt.h"
 #include "client/text.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 enum { SHOWN_COLUMNS = 100 };
 
@@ -108,7 +109,7 @@ static void add_excerpt(struct buf *out, const char *text, struct place at)
     buf_printf(out, "\n%*s | ", (int)number.n, "");
     /* A tab takes as many columns in both lines. */
     for (size_t i = 0; i < text_fitting(shown, n, at.column - 1); i++)
-        if (((unsigned char)shown[i] & 0xc0) != 0x80)
+        if (utf8_begins(shown[i]))
             buf_add_char(out, shown[i] == '\t' ? '\t' : ' ');
     buf_add_str(out, "^\n");
     buf_free(&number);

@@ -14,6 +14,7 @@
 #include "common/mp.h"
 #include "common/suggest.h"
 #include "common/template.h"
+#include "common/utf8.h"
 #include "common/work.h"
 
 /* Of every so many configurations the place is kept. */
@@ -89,11 +90,9 @@ struct check {
 /* At the line's byte offset; later ones are only counted. */
 static struct yaml_node place(struct check *c, const struct line *l, size_t offset)
 {
-    struct yaml_node at = { .line = c->line, .column = 1 };
+    size_t n = offset < l->n ? offset : l->n;
 
-    for (size_t i = 0; i < offset && i < l->n; i++)
-        at.column += ((unsigned char)l->text[i] & 0xc0) != 0x80;
-    return at;
+    return (struct yaml_node){ .line = c->line, .column = 1 + (unsigned)utf8_count(l->text, n) };
 }
 
 static int add_error(struct check *c, struct yaml_node at, char *what)
@@ -226,9 +225,7 @@ static int check_new(struct check *c, const struct line *l, const struct value *
     canon_digest(config, &digest);
     if (digests_add(c->seen, &digest))
         return 0;
-    if (c->n_errors >= SHOWN_ERRORS)
-        return add_error(c, place(c, l, 0), NULL);
-    twin = find_twin(c, &digest);
+    twin = c->n_errors < SHOWN_ERRORS ? find_twin(c, &digest) : c->line;
     if (twin == 0)
         return 0;
     return add_error(c, place(c, l, 0),

@@ -11,6 +11,7 @@
 #include "common/path.h"
 #include "common/suggest.h"
 #include "common/template.h"
+#include "common/utf8.h"
 
 /* So many values of a condition are shown. */
 enum { SHOWN_VALUES = 3 };
@@ -33,7 +34,7 @@ static struct yaml_node find_text(const struct spec *s, const struct yaml_node *
         if (s->text.data[i] == '\n') {
             at.line++;
             at.column = 1;
-        } else if ((s->text.data[i] & 0xc0) != 0x80) {
+        } else if (utf8_begins((char)s->text.data[i])) {
             at.column++;
         }
     }

@@ -5,26 +5,7 @@
 #include <string.h>
 
 #include "client/text.h"
-
-/* Length of the UTF-8 sequence at s (shortest form, no surrogates), 0 when there is none. */
-static size_t sequence_at(const unsigned char *s, size_t n, uint32_t *character)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-    if (length == 0 || length > n || s[0] > 0xf4)
-        return 0;
-    *character = length == 1 ? s[0] : s[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        *character = *character << 6 | (s[i] & 0x3f);
-    }
-    if (*character < least[length] || *character > 0x10ffff ||
-        (*character >= 0xd800 && *character < 0xe000))
-        return 0;
-    return length;
-}
+#include "common/utf8.h"
 
 /* Direction marks and the like, which make text look like other text. */
 static bool is_deceiving(uint32_t c)
@@ -37,7 +18,7 @@ void text_add_harmless(struct buf *out, const char *s, size_t n, const char *kee
     for (size_t i = 0; i < n;) {
         const unsigned char *at = (const unsigned char *)s + i;
         uint32_t c = 0;
-        size_t length = sequence_at(at, n - i, &c);
+        size_t length = utf8_next(at, n - i, &c);
 
         if (length == 1 && (*at < 0x20 || *at == 0x7f)) {
             if (*at != 0 && strchr(keep, *at) != NULL)
@@ -55,16 +36,11 @@ void text_add_harmless(struct buf *out, const char *s, size_t n, const char *kee
     }
 }
 
-static bool begins_character(char c)
-{
-    return ((unsigned char)c & 0xc0) != 0x80;
-}
-
 size_t text_whole(const char *s, size_t n)
 {
     size_t begin = n;
 
-    while (begin > 0 && n - begin < 3 && !begins_character(s[begin - 1]))
+    while (begin > 0 && n - begin < 3 && !utf8_begins(s[begin - 1]))
         begin--;
     if (begin == 0)
         return n;
@@ -80,11 +56,7 @@ size_t text_whole(const char *s, size_t n)
 
 size_t text_width(const char *s, size_t n)
 {
-    size_t columns = 0;
-
-    for (size_t i = 0; i < n; i++)
-        columns += begins_character(s[i]);
-    return columns;
+    return utf8_count(s, n);
 }
 
 size_t text_fitting(const char *s, size_t n, size_t columns)
@@ -92,7 +64,7 @@ size_t text_fitting(const char *s, size_t n, size_t columns)
     size_t i = 0;
 
     for (; i < n; i++)
-        if (begins_character(s[i]) && columns-- == 0)
+        if (utf8_begins(s[i]) && columns-- == 0)
             break;
     return i;
 }

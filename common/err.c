@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/utf8.h"
 
 #undef err_set
 #undef err_sys
@@ -84,9 +85,7 @@ static void line_end(struct line *l, char text[ERR_TEXT_BYTES])
     static const char dots[] = "...";
 
     if (l->n >= sizeof l->text) {
-        l->n = sizeof l->text - sizeof dots;
-        while (l->n > 0 && ((unsigned char)l->text[l->n] & 0xc0) == 0x80)
-            l->n--;
+        l->n = utf8_cut(l->text, sizeof l->text - sizeof dots);
         memcpy(l->text + l->n, dots, sizeof dots);
         l->n += sizeof dots - 1;
     }

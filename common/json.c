@@ -13,35 +13,11 @@
 #include "common/json.h"
 #include "common/json_exact.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 enum { JSON_DEPTH_MAX = 32 };
 
 /* ---- out ---- */
-
-static bool is_continuation(const uint8_t *s, size_t n, size_t i)
-{
-    return i < n && (s[i] & 0xc0) == 0x80;
-}
-
-/* How many bytes the character at s takes; 0 when they are no UTF-8. */
-static size_t utf8_next(const uint8_t *s, size_t n, uint32_t *character)
-{
-    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t n_bytes = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-    *character = n_bytes == 1 ? s[0] : s[0] & (0x7fu >> n_bytes);
-    if (n_bytes == 0 || s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n_bytes; i++) {
-        if (!is_continuation(s, n, i))
-            return 0;
-        *character = *character << 6 | (s[i] & 0x3f);
-    }
-    if (*character < smallest[n_bytes] || *character > 0x10ffff ||
-        (*character >= 0xd800 && *character <= 0xdfff))
-        return 0;
-    return n_bytes;
-}
 
 /* Characters that nobody sees, or that YAML or a terminal takes for something else. */
 static bool is_escaped(uint32_t c)
@@ -364,20 +340,6 @@ static size_t find_too_large(const char *text, size_t n)
     return n;
 }
 
-/* json-c takes characters that Unicode does not have.  Returns where one is, or n. */
-static size_t find_non_utf8(const char *text, size_t n)
-{
-    uint32_t character;
-    size_t n_bytes;
-
-    for (size_t i = 0; i < n; i += n_bytes) {
-        n_bytes = utf8_next((const uint8_t *)text + i, n - i, &character);
-        if (n_bytes == 0)
-            return i;
-    }
-    return n;
-}
-
 /* NOWHERE: what is wrong has no place. */
 static const size_t NOWHERE = SIZE_MAX;
 
@@ -393,7 +355,7 @@ static int read_at(const char *text, size_t n, struct arena *a, struct value *v,
     *offset = find_too_large(text, n);
     if (*offset < n)
         return err_set(e, ERR_USAGE, "too large for a whole number");
-    *offset = find_non_utf8(text, n);
+    *offset = utf8_valid(text, n); /* json-c takes characters that Unicode does not have */
     if (*offset < n)
         return err_set(e, ERR_USAGE, "this is no UTF-8 text");
     if (parse(text, n, &root, offset, e) < 0)

@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "common/io.h"
+#include "common/utf8.h"
 #include "common/yaml.h"
 
 struct anchor {
@@ -68,7 +69,7 @@ static int refuse_byte(struct parser *p, size_t offset, const char *what)
         if (p->text[i] == '\n') {
             at.line++;
             at.column = 1;
-        } else if ((p->text[i] & 0xc0) != 0x80) {
+        } else if (utf8_begins(p->text[i])) {
             at.column++;
         }
     }
@@ -102,7 +103,7 @@ static const struct {
 static const char *find_character(const struct parser *p, size_t n)
 {
     for (const char *at = p->text; at < p->text + p->n; at++)
-        if ((*at & 0xc0) != 0x80 && n-- == 0)
+        if (utf8_begins(*at) && n-- == 0)
             return at;
     return NULL;
 }

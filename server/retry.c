@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/utf8.h"
+
 /* ---- judging ---- */
 
 static bool went_wrong(const struct tried *t)
@@ -64,9 +66,7 @@ static void add_cut(const char *text, struct buf *out)
 {
     size_t n = strnlen(text, REASON_MAX_BYTES - 100);
 
-    while (text[n] != '\0' && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-        n--;
-    buf_add(out, text, n);
+    buf_add(out, text, utf8_cut(text, n));
 }
 
 static void add_why(const struct tried *t, struct buf *out)

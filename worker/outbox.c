@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/units.h"
+#include "common/utf8.h"
 
 enum { REFUSED_DELAY_MS = 1000 };
 
@@ -91,8 +92,7 @@ static const char *cut(struct arena *a, const char *text)
     size_t n = strnlen(text, REASON_MAX_BYTES + 1);
 
     if (n > REASON_MAX_BYTES)
-        for (n = REASON_MAX_BYTES; n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80;)
-            n--;
+        n = utf8_cut(text, REASON_MAX_BYTES);
     return arena_strndup(a, text, n);
 }
 

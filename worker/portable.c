@@ -14,40 +14,13 @@
 #include "common/buf.h"
 #include "common/digest.h"
 #include "common/path.h"
+#include "common/utf8.h"
 
 enum { NAME_BYTES = 200, DIGEST_DIGITS = 16 };
 
-/* How many bytes of UTF-8 begin here; 0 when they do not. */
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-    if (s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
-static bool is_utf8(const char *name)
-{
-    for (const char *at = name; *at != '\0';) {
-        size_t n = utf8_length((const unsigned char *)at);
-
-        if (n == 0)
-            return false;
-        at += n;
-    }
-    return true;
-}
-
 static bool is_portable(const char *name)
 {
-    return path_is_portable_name(name) && is_utf8(name);
+    return path_is_portable_name(name) && utf8_valid(name, strlen(name)) == strlen(name);
 }
 
 static bool is_forbidden(unsigned char c)
@@ -61,7 +34,7 @@ static void add_encoded(struct buf *out, const char *name)
 
     for (size_t i = 0; i < n;) {
         unsigned char c = (unsigned char)name[i];
-        size_t length = utf8_length((const unsigned char *)name + i);
+        size_t length = utf8_next(name + i, n - i, NULL);
         bool is_edge = ((i == 0 || i == n - 1) && c == ' ') || (i == n - 1 && c == '.');
 
         if (length == 0 || is_edge || is_forbidden(c)) {
@@ -93,9 +66,7 @@ static void shorten(struct buf *out, const char *name, size_t max_bytes)
         return;
     digest_of(name, strlen(name), &d);
     digest_hex(&d, hex);
-    while ((out->bytes[n] & 0xc0) == 0x80)
-        n--;
-    out->n = n;
+    out->n = utf8_cut(buf_text(out), n);
     buf_printf(out, "~%.*s", DIGEST_DIGITS, hex);
 }
 
