@@ -100,6 +100,10 @@ for shell in bash fish; do
         offers $shell 'cancel ' all last 1 2
         offers $shell 'cancel 1.' 1.1 1.2
         offers $shell 'cancel last.' last.1 last.2
+        if [ $shell = bash ]; then
+            offers bash 'cancel 1.2,' 1.2,1 1.2,2
+            offers bash 'cancel last.1,1-2' last.1,1-2
+        fi
         offers $shell 'logs ' last. 1. 2.
         offers $shell 'logs 2.' 2.1 2.2
         offers $shell 'why last.2' last.2
