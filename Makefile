@@ -221,7 +221,7 @@ check-asan check-tsan: check-%: deps-test ## unit tests, some functional ones: A
 reports  = $(abspath $O/reports)
 sanitized: all units
 	@rm -rf $(reports) && mkdir -p $(reports)
-	@ASAN_OPTIONS=log_path=$(reports)/asan TSAN_OPTIONS=log_path=$(reports)/tsan \
+	@ASAN_OPTIONS=log_path=$(reports)/asan TSAN_OPTIONS=log_path=$(reports)/tsan:suppressions=$(abspath .ci/tsan.supp) \
 	 UBSAN_OPTIONS=print_stacktrace=1:log_path=$(reports)/ubsan \
 	 $(run_tests) $(units) $(foreach w,$(ASAN_FUNCTIONAL),$(wildcard tests/functional/*$w*.sh)); \
 	 status=$$?; ! cat $(reports)/* 2>/dev/null && exit $$status

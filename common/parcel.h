@@ -9,11 +9,15 @@
  *   <share>/.ludwig/outbox/<uid>.<conn>.reset    ludwigd knows nothing of this connection
  *
  * conn is a token, so that nobody else can guess the names; seq counts from 0 in
- * each direction, and ack says how many of the other's are taken.  A file is
- * written under its name with a dot before it and renamed, is never changed,
- * and is removed by who wrote it once it is acknowledged.  Nothing is lost or
- * doubled while both ends live; when one of them is gone, the stream ends: a
- * parcel of another incarnation of ludwigd is never taken.
+ * each direction.  A file is written under its name with a dot before it and
+ * renamed, is never changed, and is removed by who wrote it once it is
+ * acknowledged: ack says how many of the other's have been passed on.  What lies in
+ * the window is read all the same, for its acks, so that two ends that both wait
+ * for room do not wait for ever.  ludwigd acknowledges at once, the client data
+ * only: neither answers an acknowledgement for ever.
+ *
+ * Nothing is lost or doubled while both ends live; when one of them is gone, the
+ * stream ends: a parcel of another incarnation of ludwigd is never taken.
  */
 #ifndef LUDWIG_COMMON_PARCEL_H
 #define LUDWIG_COMMON_PARCEL_H
@@ -27,10 +31,12 @@ enum {
     PARCEL_VERSION = 1,
     PARCEL_MAX_BYTES = 255 * 1024, /* a file: what one request of SFTP carries */
     PARCEL_DATA_MAX = PARCEL_MAX_BYTES - 1024,
-    PARCEL_WINDOW = 32,              /* files that one side may have unacknowledged */
-    PARCEL_ALIVE_EVERY_MS = 30000,   /* a client says so when it has nothing else to say */
-    PARCEL_SILENCE_MAX_MS = 120000,  /* then ludwigd takes it for dead */
-    PARCEL_STALE_MS = 10 * 60 * 1000 /* so old, a file can belong to no living connection */
+    PARCEL_WINDOW = 32,                    /* files that one side may have unacknowledged */
+    PARCEL_RESERVE = 4,                    /* of them kept for those without data */
+    PARCEL_WINDOW_BYTES = 4 * 1024 * 1024, /* of data in them; one more parcel may begin below */
+    PARCEL_ALIVE_EVERY_MS = 30000,         /* a client says so when it has nothing else to say */
+    PARCEL_SILENCE_MAX_MS = 120000,        /* then ludwigd takes it for dead */
+    PARCEL_STALE_MS = 10 * 60 * 1000       /* so old, a file can belong to no living connection */
 };
 
 enum parcel_end {

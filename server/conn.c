@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/proto.h"
 #include "server/dispatch.h"
+#include "server/inbox.h"
 #include "server/identity.h"
 #include "server/lease.h"
 #include "server/server.h"
@@ -162,6 +163,7 @@ static struct conn *add_peer(struct server *sv, int fd, const struct ucred *peer
     struct groups groups = { 0 };
     struct conn *c = conn_add_as(sv, fd, peer->uid, e);
 
+    inbox_meet(sv->inbox, peer->uid);
     if (c != NULL && identity_peer_groups(fd, peer->gid, &groups) == 0) {
         c->groups = groups;
         c->has_groups = true;

@@ -12,11 +12,11 @@
 
 #include "common/fs.h"
 #include "common/io.h"
-#include "common/json.h"
 #include "common/layout.h"
 #include "common/log.h"
 #include "common/path.h"
 #include "server/identity.h"
+#include "server/inbox.h"
 
 /* ---- state ---- */
 
@@ -154,15 +154,18 @@ static char *host_name(void)
     return mem_strdup(name);
 }
 
-static void id_text(const struct server *sv, struct buf *out)
+static void id_text(const struct server *sv, bool is_running, struct buf *out)
 {
-    char *host = host_name();
+    char *host = host_name(), incarnation[TOKEN_HEX];
+    struct shareid id = { .v = 1,
+                          .server = sv->server_id,
+                          .host = host,
+                          .incarnation = is_running ? incarnation : NULL,
+                          .inbox = (int)inbox_kind(sv->inbox),
+                          .why = inbox_why_none(sv->inbox) };
 
-    buf_add_str(out, "{\"v\":1,\"server\":");
-    json_add_str(out, sv->server_id, strlen(sv->server_id));
-    buf_add_str(out, ",\"host\":");
-    json_add_str(out, host, strlen(host));
-    buf_add_str(out, "}\n");
+    token_hex(&sv->incarnation, incarnation);
+    shareid_encode(&id, out);
     free(host);
 }
 
@@ -177,18 +180,32 @@ static void look_at_old_id(const struct server *sv, const char *path)
     buf_free(&old);
 }
 
-static int write_id(const struct server *sv, const char *dir, struct err *e)
+static int write_id(const struct server *sv, bool is_running, struct err *e)
 {
-    char *path = path_join(dir, "id");
+    char *path = mem_printf("%s/%s/%s", sv->conf.share, LAYOUT_SERVER_DIR, SHAREID_NAME);
     struct buf text = { 0 };
     int rc;
 
-    look_at_old_id(sv, path);
-    id_text(sv, &text);
+    if (is_running)
+        look_at_old_id(sv, path);
+    id_text(sv, is_running, &text);
     rc = io_replace_file(path, text.bytes, text.n, 0644, e);
     buf_free(&text);
     free(path);
-    return rc;
+    return rc < 0 ? err_wrap(e, "share") : 0;
+}
+
+int place_id(const struct server *sv, struct err *e)
+{
+    return write_id(sv, true, e);
+}
+
+void place_take_id_back(const struct server *sv)
+{
+    struct err e = { 0 };
+
+    if (write_id(sv, false, &e) < 0)
+        log_event(LOG_WARN, "id", "error", "%s", e.text, NULL);
 }
 
 /* What others could exchange would be theirs to speak in our name. */
@@ -253,9 +270,7 @@ int place_share(struct server *sv, struct err *e)
     int rc = find_group(sv, e);
 
     if (rc == 0)
-        rc = make_server_dir(sv, dir, e) < 0 || write_id(sv, dir, e) < 0 || make_projects(sv, e) < 0
-                 ? err_wrap(e, "share")
-                 : 0;
+        rc = make_server_dir(sv, dir, e) < 0 || make_projects(sv, e) < 0 ? err_wrap(e, "share") : 0;
     free(dir);
     return rc;
 }

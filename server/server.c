@@ -8,6 +8,7 @@
 #include "common/layout.h"
 #include "common/log.h"
 #include "common/path.h"
+#include "server/inbox.h"
 #include "server/jails.h"
 #include "server/lease.h"
 #include "server/listen.h"
@@ -63,7 +64,11 @@ void server_close(struct server *sv)
 {
     jails_destroy(sv);
     listeners_destroy(sv->listeners);
+    inbox_stop(sv->inbox);
     conns_destroy(sv->conns);
+    if (sv->inbox != NULL)
+        place_take_id_back(sv);
+    inbox_destroy(sv->inbox);
     leases_destroy(sv->leases);
     turn_destroy(sv->turn);
     params_destroy(sv->params);
@@ -100,6 +105,7 @@ int server_open(struct server *sv, struct err *e)
     int rc = uv_loop_init(&sv->loop);
 
     sv->state_lock_fd = -1;
+    token_make(&sv->incarnation);
     if (rc < 0) {
         conf_free(&sv->conf);
         return err_set(e, ERR_INTERNAL, "event loop: %s", uv_strerror(rc));
@@ -136,6 +142,9 @@ int server_listen(struct server *sv, struct err *e)
     const char *const *sockets = sv->conf.sockets.items;
 
     if (place_share(sv, e) < 0)
+        return -1;
+    sv->inbox = inbox_create(sv);
+    if (place_id(sv, e) < 0)
         return -1;
     for (size_t i = 0; i < sv->conf.sockets.n; i++)
         if (listen_at(sv, sockets[i], e) < 0)

@@ -12,6 +12,7 @@
 #include "server/turn.h"
 
 struct conns;
+struct inbox;
 struct jails;
 struct leases;
 struct listeners;
@@ -26,10 +27,12 @@ struct server {
     struct leases *leases;
     struct params *params;
     struct listeners *listeners;
-    struct jails *jails;   /* NULL: none are followed */
-    uv_timer_t *last_call; /* while leaving: when it goes although somebody does not read */
-    char *server_id;       /* made with the database, 16 hex digits */
-    gid_t share_gid;       /* of share_group; (gid_t)-1: none */
+    struct jails *jails; /* NULL: none are followed */
+    struct inbox *inbox;
+    uv_timer_t *last_call;    /* while leaving: when it goes although somebody does not read */
+    char *server_id;          /* made with the database, 16 hex digits */
+    struct token incarnation; /* made at each start */
+    gid_t share_gid;          /* of share_group; (gid_t)-1: none */
     int state_lock_fd;
     bool is_leaving;
 };

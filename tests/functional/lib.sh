@@ -247,11 +247,16 @@ agents() {
     done
 }
 
+# A zombie has let go of files and locks only when its last thread has.
 gone() { # PID...
-    local pid
+    local pid threads
     for pid; do
         case $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null) in
-        '' | Z* | X*) ;;
+        '') ;;
+        Z* | X*)
+            threads=(/proc/$pid/task/*)
+            [ ${#threads[@]} -le 1 ] || return 1
+            ;;
         *) return 1 ;;
         esac
     done

@@ -1,0 +1,881 @@
+/* SPDX-License-Identifier: MIT */
+/* server_inbox.c - connections made of files: carried whole, and believed only if they are true */
+#include "tests/unit/server_fixture.h"
+
+#include <dirent.h>
+#include <errno.h>
+
+#include "common/courier.h"
+#include "common/parcel.h"
+#include "common/units.h"
+#include "server/inbox.h"
+#include "server/inboxdir.h"
+
+/* ---- files by hand ---- */
+
+/* A client that does with files what a test wants. */
+struct hand {
+    struct fixture *f;
+    struct token conn;
+    char *inbox, *outbox, *server_id;
+    uid_t uid;
+};
+
+static struct hand hand_begin(struct fixture *f)
+{
+    struct hand h = { .f = f, .uid = geteuid() };
+    struct stat st;
+
+    token_make(&h.conn);
+    h.inbox = mem_printf("%s/share/.ludwig/inbox/%u", f->dir, h.uid);
+    h.outbox = mem_printf("%s/share/.ludwig/outbox", f->dir);
+    h.server_id = mem_strdup(f->sv.server_id);
+    while (lstat(h.inbox, &st) < 0)
+        fixture_turn(f);
+    return h;
+}
+
+static void hand_end(struct hand *h)
+{
+    free(h->inbox);
+    free(h->outbox);
+    free(h->server_id);
+}
+
+static struct parcel parcel_of(const struct hand *h, int64_t seq)
+{
+    return (struct parcel){ .v = PARCEL_VERSION,
+                            .server = h->server_id,
+                            .incarnation = h->f->sv.incarnation,
+                            .conn = h->conn,
+                            .seq = seq };
+}
+
+static char *in_path(const struct hand *h, int64_t seq)
+{
+    char name[PARCEL_NAME_BYTES];
+
+    parcel_inbox_name(name, &h->conn, seq);
+    return mem_printf("%s/%s", h->inbox, name);
+}
+
+static char *out_path(const struct hand *h, int64_t seq)
+{
+    char name[PARCEL_NAME_BYTES];
+
+    parcel_outbox_name(name, h->uid, &h->conn, seq);
+    return mem_printf("%s/%s", h->outbox, name);
+}
+
+static void put_file(const char *path, struct bytes content)
+{
+    char *temporary = mem_printf("%s.new", path);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(io_write_all(fd, content.data, content.n), 0);
+    close(fd);
+    assert_int_equal(rename(temporary, path), 0);
+    free(temporary);
+}
+
+static void put(const struct hand *h, const struct parcel *p)
+{
+    struct buf file = { 0 };
+    char *path = in_path(h, p->seq);
+
+    parcel_encode(p, &file);
+    put_file(path, buf_bytes(&file));
+    buf_free(&file);
+    free(path);
+}
+
+static struct bytes hello_bytes(struct buf *out)
+{
+    struct msg_hello hello = { .version = PROTO_VERSION, .program = "ludwig" };
+
+    assert_int_equal(message_add(out, &proto, MSG_HELLO, 1, 0, NULL, &hello, NULL), 0);
+    return buf_bytes(out);
+}
+
+static void put_hello(const struct hand *h)
+{
+    struct parcel p = parcel_of(h, 0);
+    struct buf hello = { 0 };
+
+    p.data = hello_bytes(&hello);
+    put(h, &p);
+    buf_free(&hello);
+}
+
+static bool is_there(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0;
+}
+
+/* Runs the loop until there is such a file. */
+static void wait_for_file(struct fixture *f, const char *path)
+{
+    int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
+
+    while (!is_there(path)) {
+        if (units_monotonic_ms() > until_ms)
+            fail_msg("%s does not come", path);
+        fixture_turn(f);
+    }
+}
+
+/* For what must not happen. */
+static void run_for(struct fixture *f, int64_t ms)
+{
+    int64_t until_ms = units_monotonic_ms() + ms;
+
+    while (units_monotonic_ms() < until_ms)
+        fixture_turn(f);
+}
+
+static void wait_until_gone(struct fixture *f, const char *path)
+{
+    int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
+
+    while (is_there(path)) {
+        if (units_monotonic_ms() > until_ms)
+            fail_msg("%s does not go", path);
+        fixture_turn(f);
+    }
+}
+
+/* The server's parcel of that number (-1: the reset), in the fixture's arena. */
+static struct parcel get(const struct hand *h, int64_t seq)
+{
+    char *path = out_path(h, seq);
+    struct buf file = { 0 };
+    struct parcel p;
+    struct err e = { 0 };
+
+    wait_for_file(h->f, path);
+    assert_int_equal(io_read_file(path, PARCEL_MAX_BYTES, &file, NULL), 0);
+    if (parcel_decode(&p, buf_bytes(&file), h->f->arena, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_true(token_equal(&p.conn, &h->conn));
+    buf_free(&file);
+    free(path);
+    return p;
+}
+
+/* The type of the message that begins the data, MSG_COUNT when there is no whole one. */
+static int message_in(struct hand *h, struct bytes data)
+{
+    struct frame_reader r = { 0 };
+    struct envelope m = { .type = MSG_COUNT };
+    struct bytes frame;
+
+    frame_feed(&r, data.data, data.n);
+    if (frame_next(&r, &frame, NULL) == 1)
+        assert_int_equal(message_read(frame, &proto, h->f->arena, &m, NULL), 0);
+    frame_reader_free(&r);
+    return m.type;
+}
+
+/* The first parcel with data; how many there were without it before. */
+static struct parcel get_data(struct hand *h, int64_t *seq)
+{
+    struct parcel p;
+
+    do
+        p = get(h, (*seq)++);
+    while (p.data.n == 0 && p.end == PARCEL_GOES_ON);
+    return p;
+}
+
+/* ---- what a connection is ---- */
+
+static void a_parcel_with_hello_is_answered_and_acknowledged(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    int64_t seq = 0;
+    struct parcel answer;
+
+    (void)state;
+    put_hello(&h);
+    answer = get_data(&h, &seq);
+    assert_int_equal(message_in(&h, answer.data), MSG_WELCOME);
+    assert_int_equal(answer.ack, 1);
+    assert_int_equal(conn_count(&f->sv), 1);
+    assert_int_equal(conn_after(&f->sv, 0)->uid, geteuid());
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void what_was_acknowledged_is_removed_from_the_outbox(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct parcel p;
+    int64_t seq = 0;
+    char *first = out_path(&h, 0);
+
+    (void)state;
+    put_hello(&h);
+    (void)get_data(&h, &seq);
+    p = parcel_of(&h, 1);
+    p.ack = seq;
+    put(&h, &p);
+    wait_until_gone(f, first);
+    p = get(&h, seq);
+    assert_int_equal(p.ack, 2);
+    assert_int_equal(p.data.n, 0);
+    free(first);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void an_acknowledgement_is_not_answered_for_ever(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct parcel p;
+    int64_t seq = 0;
+    char *more;
+
+    (void)state;
+    put_hello(&h);
+    (void)get_data(&h, &seq);
+    p = parcel_of(&h, 1);
+    p.ack = seq;
+    put(&h, &p);
+    (void)get(&h, seq);
+    more = out_path(&h, seq + 1);
+    run_for(f, 200);
+    assert_false(is_there(more));
+    free(more);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void parcels_count_in_their_order_whichever_comes_first(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct buf hello = { 0 };
+    struct bytes all = hello_bytes(&hello);
+    int64_t seq = 0;
+
+    (void)state;
+    for (int64_t i = 2; i >= 0; i--) {
+        struct parcel p = parcel_of(&h, i);
+        size_t third = all.n / 3, n = i == 2 ? all.n - 2 * third : third;
+
+        p.data = (struct bytes){ all.data + (size_t)i * third, n };
+        put(&h, &p);
+        run_for(f, 20);
+    }
+    assert_int_equal(message_in(&h, get_data(&h, &seq).data), MSG_WELCOME);
+    buf_free(&hello);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void an_end_closes_the_connection_and_is_answered_by_one(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct parcel p;
+    int64_t seq = 0;
+
+    (void)state;
+    put_hello(&h);
+    (void)get_data(&h, &seq);
+    p = parcel_of(&h, 1);
+    p.end = PARCEL_END;
+    put(&h, &p);
+    do
+        p = get(&h, seq++);
+    while (p.end != PARCEL_END);
+    assert_int_equal(conn_count(&f->sv), 0);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void ludwigds_end_is_told(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct parcel p;
+    int64_t seq = 0;
+
+    (void)state;
+    put_hello(&h);
+    (void)get_data(&h, &seq);
+    server_close(&f->sv);
+    for (p.end = PARCEL_GOES_ON; p.end != PARCEL_END; seq++)
+        p = get(&h, seq);
+    fixture_start(f);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+/* ---- what is refused ---- */
+
+static void must_be_reset(struct hand *h)
+{
+    struct parcel p = get(h, -1);
+
+    assert_int_equal(p.end, PARCEL_RESET);
+}
+
+static void what_was_for_an_earlier_ludwigd_is_answered_by_a_reset(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+
+    (void)state;
+    server_close(&f->sv);
+    put_hello(&h);
+    fixture_start(f);
+    must_be_reset(&h);
+    assert_int_equal(conn_count(&f->sv), 0);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void a_later_parcel_of_an_unknown_connection_is_answered_by_a_reset(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct parcel p = parcel_of(&h, 5);
+
+    (void)state;
+    put(&h, &p);
+    must_be_reset(&h);
+    assert_int_equal(conn_count(&f->sv), 0);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void for_another_server(struct parcel *p)
+{
+    p->server = "0000000000000000";
+}
+
+static void of_another_connection(struct parcel *p)
+{
+    token_make(&p->conn);
+}
+
+static void acknowledging_the_future(struct parcel *p)
+{
+    p->ack = 100;
+}
+
+static void being_a_reset(struct parcel *p)
+{
+    p->end = PARCEL_RESET;
+}
+
+static void of_another_version(struct parcel *p)
+{
+    p->v = 2;
+}
+
+static void what_breaks_the_rules_is_answered_by_a_reset(void **state)
+{
+    static void (*const spoil[])(struct parcel *) = { for_another_server, of_another_connection,
+                                                      acknowledging_the_future, being_a_reset,
+                                                      of_another_version };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof spoil / sizeof spoil[0]; i++) {
+        struct fixture *f = fixture_open();
+        struct hand h = hand_begin(f);
+        struct token conn = h.conn;
+        struct parcel p;
+        int64_t seq = 0;
+        struct buf file = { 0 };
+        char *path = in_path(&h, 1);
+
+        put_hello(&h);
+        (void)get_data(&h, &seq);
+        p = parcel_of(&h, 1);
+        spoil[i](&p);
+        parcel_encode(&p, &file);
+        put_file(path, buf_bytes(&file));
+        h.conn = conn;
+        must_be_reset(&h);
+        fixture_settle(f);
+        assert_int_equal(conn_count(&f->sv), 0);
+        buf_free(&file);
+        free(path);
+        hand_end(&h);
+        fixture_close(f);
+    }
+}
+
+static void a_connection_that_was_is_not_begun_again(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct parcel p;
+    int64_t seq = 0;
+    char *path = in_path(&h, 0);
+    struct buf old = { 0 };
+
+    (void)state;
+    put_hello(&h);
+    assert_int_equal(io_read_file(path, PARCEL_MAX_BYTES, &old, NULL), 0);
+    (void)get_data(&h, &seq);
+    p = parcel_of(&h, 1);
+    p.end = PARCEL_END;
+    put(&h, &p);
+    do
+        p = get(&h, seq++);
+    while (p.end != PARCEL_END);
+    unlink(path);
+    put_file(path, buf_bytes(&old));
+    run_for(f, 200);
+    assert_int_equal(conn_count(&f->sv), 0);
+    buf_free(&old);
+    free(path);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+/* ---- over the courier ---- */
+
+/* Waits for the folders, starts a courier and hands back a peer at its end. */
+static struct peer *courier_peer(struct fixture *f)
+{
+    struct peer *p = mem_alloc(sizeof *p);
+    struct hand h = hand_begin(f);
+    char *share = mem_printf("%s/share", f->dir);
+    struct err e = { 0 };
+    struct courier *c = courier_over_folder(share, &e);
+    int fd = c == NULL ? -1 : courier_start(c, &e);
+
+    if (fd < 0)
+        fail_msg("%s", e.text);
+    p->f = f;
+    wire_init(&p->wire, fd, &proto);
+    free(share);
+    hand_end(&h);
+    return p;
+}
+
+static size_t count_files(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    size_t n = 0;
+
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL)
+        n += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+    closedir(dir);
+    return n;
+}
+
+static void a_courier_is_greeted_and_leaves_nothing(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = courier_peer(f);
+    struct hand h = hand_begin(f);
+    int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
+
+    (void)state;
+    peer_hello(p, "ludwig");
+    peer_close(p);
+    while (count_files(h.inbox) > 0 || conn_count(&f->sv) > 0) {
+        assert_true(units_monotonic_ms() < until_ms);
+        fixture_turn(f);
+    }
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void many_requests_are_under_way_at_once(void **state)
+{
+    enum { REQUESTS = 500 };
+    struct fixture *f = fixture_open();
+    struct peer *p = courier_peer(f);
+    struct msg_get_sweeps request = { .limit = PAGE_MAX };
+    struct envelope m;
+
+    (void)state;
+    peer_hello(p, "ludwig");
+    for (int i = 0; i < REQUESTS; i++)
+        peer_send(p, MSG_GET_SWEEPS, &request);
+    for (int i = 0; i < REQUESTS; i++) {
+        assert_int_equal(peer_receive_any(p, &m), MSG_SWEEP_PAGE);
+        assert_int_equal(m.re, p->asked - REQUESTS + 1 + i);
+    }
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void a_courier_whose_ludwigd_is_started_anew_ends(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = courier_peer(f);
+    struct envelope m;
+
+    (void)state;
+    peer_hello(p, "ludwig");
+    server_close(&f->sv);
+    fixture_start(f);
+    assert_int_equal(peer_receive_any(p, &m), -1);
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void who_is_one_too_many_is_told_so(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = courier_peer(f), *many[CONN_PER_UID_MAX];
+    struct msg_hello hello = { .version = PROTO_VERSION, .program = "ludwig" };
+    struct envelope m;
+
+    (void)state;
+    for (size_t i = 0; i < CONN_PER_UID_MAX; i++)
+        many[i] = peer_connect(f);
+    peer_send(p, MSG_HELLO, &hello);
+    assert_int_equal(peer_receive_any(p, &m), MSG_ERROR);
+    assert_int_equal(peer_receive_any(p, &m), -1);
+    for (size_t i = 0; i < CONN_PER_UID_MAX; i++)
+        peer_close(many[i]);
+    peer_close(p);
+    fixture_close(f);
+}
+
+/* ---- what may be believed ---- */
+
+struct place {
+    char *dir, *inbox, *box;
+    struct inboxdir d;
+};
+
+static struct place place_open(void)
+{
+    char template[] = "/tmp/ludwig-unit-XXXXXX";
+    struct place p = { 0 };
+    struct err e = { 0 };
+
+    assert_non_null(mkdtemp(template));
+    p.dir = mem_strdup(template);
+    p.inbox = mem_printf("%s/.ludwig/inbox", p.dir);
+    p.box = mem_printf("%s/%u", p.inbox, geteuid());
+    assert_int_equal(io_make_dirs(p.inbox, 0755, NULL), 0);
+    if (inboxdir_open(&p.d, p.dir, &e) < 0)
+        fail_msg("%s", e.text);
+    inboxdir_make_box(&p.d, geteuid(), getegid(), "me");
+    return p;
+}
+
+static void place_close(struct place *p)
+{
+    inboxdir_close(&p->d);
+    assert_int_equal(io_remove_tree(p->dir, NULL), 0);
+    free(p->dir);
+    free(p->inbox);
+    free(p->box);
+}
+
+static char *file_in(const struct place *p)
+{
+    return mem_printf("%s/file", p->box);
+}
+
+static void make_file(const char *path, mode_t mode)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(io_write_all(fd, "hello", 5), 0);
+    assert_int_equal(fchmod(fd, mode), 0);
+    close(fd);
+}
+
+static void plain(const char *path)
+{
+    make_file(path, 0600);
+}
+
+static void readable(const char *path)
+{
+    make_file(path, 0644);
+}
+
+static void group_writable(const char *path)
+{
+    make_file(path, 0620);
+}
+
+static void world_writable(const char *path)
+{
+    make_file(path, 0602);
+}
+
+static void hard_link(const char *path)
+{
+    char *other = mem_printf("%s.other", path);
+
+    make_file(other, 0600);
+    assert_int_equal(link(other, path), 0);
+    free(other);
+}
+
+static void soft_link(const char *path)
+{
+    char *other = mem_printf("%s.other", path);
+
+    make_file(other, 0600);
+    assert_int_equal(symlink(other, path), 0);
+    free(other);
+}
+
+static void a_fifo(const char *path)
+{
+    assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+static void a_folder(const char *path)
+{
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void a_socket(const char *path)
+{
+    assert_int_equal(mknod(path, S_IFSOCK | 0600, 0), 0);
+}
+
+/* Of holes alone: it takes no room. */
+static void a_terabyte(const char *path)
+{
+    make_file(path, 0600);
+    assert_int_equal(truncate(path, (off_t)1 << 40), 0);
+}
+
+static void a_byte_too_large(const char *path)
+{
+    make_file(path, 0600);
+    assert_int_equal(truncate(path, PARCEL_MAX_BYTES + 1), 0);
+}
+
+static void of_another_user(const char *path)
+{
+    make_file(path, 0600);
+    if (chown(path, 12345, (gid_t)-1) < 0)
+        unlink(path); /* without root there is no such file */
+}
+
+static const struct {
+    void (*make)(const char *path);
+    bool is_believed;
+    const char *what;
+} files[] = {
+    { plain, true, "an ordinary file" },
+    { readable, true, "one that others may read" },
+    { group_writable, false, "one that its group may write" },
+    { world_writable, false, "one that everybody may write" },
+    { hard_link, false, "one with a second name" },
+    { soft_link, false, "a link" },
+    { a_fifo, false, "a fifo" },
+    { a_folder, false, "a folder" },
+    { a_socket, false, "a socket" },
+    { a_terabyte, false, "a terabyte" },
+    { a_byte_too_large, false, "a byte more than a parcel" },
+    { of_another_user, false, "somebody else's" },
+};
+
+static void a_file_is_believed_only_if_nobody_else_can_have_made_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct place p = place_open();
+        char *path = file_in(&p);
+        int fd = inboxdir_open_box(&p.d, geteuid(), NULL);
+        struct buf got = { 0 };
+        int rc;
+
+        assert_true(fd >= 0);
+        files[i].make(path);
+        rc = inboxdir_read(fd, geteuid(), "file", &got, NULL);
+        if ((rc == 1) != files[i].is_believed || (rc == 1 && got.n != 5))
+            fail_msg("%s: %d", files[i].what, rc);
+        if (rc != 1)
+            assert_int_equal(got.n, 0);
+        buf_free(&got);
+        close(fd);
+        free(path);
+        place_close(&p);
+    }
+}
+
+static void a_missing_file_is_no_error(void **state)
+{
+    struct place p = place_open();
+    int fd = inboxdir_open_box(&p.d, geteuid(), NULL);
+    struct buf got = { 0 };
+
+    (void)state;
+    assert_int_equal(inboxdir_read(fd, geteuid(), "file", &got, NULL), 0);
+    close(fd);
+    place_close(&p);
+}
+
+static void a_name_that_leads_elsewhere_is_not_followed(void **state)
+{
+    struct place p = place_open();
+    int fd = inboxdir_open_box(&p.d, geteuid(), NULL);
+    char *outside = mem_printf("%s/secret", p.inbox);
+    struct buf got = { 0 };
+
+    (void)state;
+    make_file(outside, 0600);
+    assert_int_equal(inboxdir_read(fd, geteuid(), "../secret", &got, NULL), -1);
+    assert_int_equal(inboxdir_read(fd, geteuid(), outside, &got, NULL), -1);
+    free(outside);
+    close(fd);
+    place_close(&p);
+}
+
+static void open_for_the_group(struct place *p)
+{
+    assert_int_equal(chmod(p->box, 0720), 0);
+}
+
+static void open_for_all(struct place *p)
+{
+    assert_int_equal(chmod(p->box, 01777), 0);
+}
+
+static void replaced_by_a_link(struct place *p)
+{
+    char *other = mem_printf("%s/other", p->dir);
+
+    assert_int_equal(mkdir(other, 0700), 0);
+    assert_int_equal(rmdir(p->box), 0);
+    assert_int_equal(symlink(other, p->box), 0);
+    free(other);
+}
+
+static void replaced_by_a_file(struct place *p)
+{
+    assert_int_equal(rmdir(p->box), 0);
+    make_file(p->box, 0600);
+}
+
+static void given_to_another(struct place *p)
+{
+    if (chown(p->box, 12345, (gid_t)-1) < 0)
+        open_for_all(p);
+}
+
+static void a_folder_is_believed_only_if_nobody_else_can_write_it(void **state)
+{
+    static void (*const spoil[])(struct place *) = { open_for_the_group, open_for_all,
+                                                     replaced_by_a_link, replaced_by_a_file,
+                                                     given_to_another };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof spoil / sizeof spoil[0]; i++) {
+        struct place p = place_open();
+        struct err e = { 0 };
+        int fd = inboxdir_open_box(&p.d, geteuid(), &e);
+
+        assert_true(fd >= 0);
+        close(fd);
+        spoil[i](&p);
+        assert_int_equal(inboxdir_open_box(&p.d, geteuid(), &e), -1);
+        assert_int_equal(e.kind, ERR_DENIED);
+        place_close(&p);
+    }
+}
+
+static void an_inbox_that_others_could_replace_is_not_opened(void **state)
+{
+    static const char *const folders[] = { ".ludwig", ".ludwig/inbox", ".ludwig/outbox" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        struct place p = place_open();
+        char *path = mem_printf("%s/%s", p.dir, folders[i]);
+        struct inboxdir again;
+        struct err e = { 0 };
+
+        assert_int_equal(chmod(path, 0777), 0);
+        assert_int_equal(inboxdir_open(&again, p.dir, &e), -1);
+        assert_int_equal(e.kind, ERR_DENIED);
+        free(path);
+        place_close(&p);
+    }
+}
+
+static void answers_are_for_their_user_alone(void **state)
+{
+    struct place p = place_open();
+    char *path = mem_printf("%s/.ludwig/outbox/answer", p.dir);
+    const uid_t uid = geteuid() == 0 ? 12345 : geteuid();
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(
+        inboxdir_put(&p.d, uid, "answer", (struct bytes){ (const uint8_t *)"x", 1 }, NULL), 0);
+    assert_int_equal(lstat(path, &st), 0);
+    assert_int_equal(st.st_uid, uid);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    free(path);
+    path = mem_printf("%s/.ludwig/outbox", p.dir);
+    assert_int_equal(lstat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0711);
+    free(path);
+    place_close(&p);
+}
+
+static void a_users_folder_has_a_link_by_name(void **state)
+{
+    struct place p = place_open();
+    char *link_path = mem_printf("%s/@me", p.inbox), target[32] = "",
+         *uid = mem_printf("%u", geteuid());
+    struct stat st;
+
+    (void)state;
+    assert_true(readlink(link_path, target, sizeof target - 1) > 0);
+    assert_string_equal(target, uid);
+    assert_int_equal(lstat(p.box, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    free(uid);
+    free(link_path);
+    place_close(&p);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_parcel_with_hello_is_answered_and_acknowledged),
+        cmocka_unit_test(what_was_acknowledged_is_removed_from_the_outbox),
+        cmocka_unit_test(an_acknowledgement_is_not_answered_for_ever),
+        cmocka_unit_test(parcels_count_in_their_order_whichever_comes_first),
+        cmocka_unit_test(an_end_closes_the_connection_and_is_answered_by_one),
+        cmocka_unit_test(ludwigds_end_is_told),
+        cmocka_unit_test(what_was_for_an_earlier_ludwigd_is_answered_by_a_reset),
+        cmocka_unit_test(a_later_parcel_of_an_unknown_connection_is_answered_by_a_reset),
+        cmocka_unit_test(what_breaks_the_rules_is_answered_by_a_reset),
+        cmocka_unit_test(a_connection_that_was_is_not_begun_again),
+        cmocka_unit_test(a_courier_is_greeted_and_leaves_nothing),
+        cmocka_unit_test(many_requests_are_under_way_at_once),
+        cmocka_unit_test(a_courier_whose_ludwigd_is_started_anew_ends),
+        cmocka_unit_test(who_is_one_too_many_is_told_so),
+        cmocka_unit_test(a_file_is_believed_only_if_nobody_else_can_have_made_it),
+        cmocka_unit_test(a_missing_file_is_no_error),
+        cmocka_unit_test(a_name_that_leads_elsewhere_is_not_followed),
+        cmocka_unit_test(a_folder_is_believed_only_if_nobody_else_can_write_it),
+        cmocka_unit_test(an_inbox_that_others_could_replace_is_not_opened),
+        cmocka_unit_test(answers_are_for_their_user_alone),
+        cmocka_unit_test(a_users_folder_has_a_link_by_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
