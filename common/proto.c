@@ -130,6 +130,12 @@ static const struct field held_fields[] = {
 };
 const struct schema held_schema = SCHEMA(struct held, "held", held_fields);
 
+static const struct field refusal_fields[] = {
+    FIELD(struct refusal, user, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct refusal, reason, FIELD_STR, FIELD_REQUIRED, ERR_TEXT_BYTES),
+};
+const struct schema refusal_schema = SCHEMA(struct refusal, "refusal", refusal_fields);
+
 static const struct field token_entry_fields[] = {
     FIELD(struct token_entry, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
 };
@@ -420,6 +426,7 @@ static const struct field register_fields[] = {
     FIELD(struct msg_register, memory_bytes, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_register, own_jobs_only, FIELD_BOOL, 0, 0),
     FIELD_OF(struct msg_register, attempts, FIELD_LIST, 0, 100000, &held_schema),
+    FIELD_OF(struct msg_register, refused, FIELD_LIST, 0, REFUSED_MAX, &refusal_schema),
 };
 
 static const struct field registered_fields[] = {

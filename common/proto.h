@@ -12,7 +12,14 @@
 #include "common/states.h"
 #include "common/work.h"
 
-enum { PROTO_VERSION = 1, PAGE_MAX = 500, REPORTS_MAX = 512, HAND_MAX = 512, TARGETS_MAX = 1000 };
+enum {
+    PROTO_VERSION = 1,
+    PAGE_MAX = 500,
+    REPORTS_MAX = 512,
+    HAND_MAX = 512,
+    TARGETS_MAX = 1000,
+    REFUSED_MAX = 1000
+};
 
 enum proto_flags {
     FROM_CLIENT = 1,
@@ -411,6 +418,12 @@ struct held {
     int64_t started_at;
 };
 
+/* None of this user's jobs can run there, for now. */
+struct refusal {
+    const char *user;
+    const char *reason;
+};
+
 struct msg_register {
     struct token worker; /* persistent */
     struct token incarnation;
@@ -422,6 +435,7 @@ struct msg_register {
     int64_t memory_bytes;
     bool own_jobs_only;   /* it can publish as its own account alone: no share is mounted there */
     struct list attempts; /* struct held: all of them */
+    struct list refused;  /* struct refusal */
 };
 
 struct msg_registered {

@@ -3,6 +3,7 @@
 #include "server/conn.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -266,6 +267,7 @@ void conns_bury(struct server *sv)
         free(c->known_as);
         free(c->groups.items);
         free(c->user);
+        arena_destroy(c->refused_arena);
         free(c);
     }
 }
@@ -347,4 +349,34 @@ void conns_destroy(struct conns *l)
     free(l->items);
     free(l->dead);
     free(l);
+}
+
+/* ---- whom a worker refuses ---- */
+
+void conn_refuse(struct conn *c, const struct list *refused)
+{
+    const struct refusal *from = refused->items;
+    struct refusal *to;
+
+    arena_destroy(c->refused_arena);
+    c->refused_arena = NULL;
+    c->refused = (struct list){ NULL, 0 };
+    if (refused->n == 0)
+        return;
+    c->refused_arena = arena_create();
+    to = arena_alloc(c->refused_arena, refused->n * sizeof *to);
+    for (size_t i = 0; i < refused->n; i++)
+        to[i] = (struct refusal){ arena_strdup(c->refused_arena, from[i].user),
+                                  arena_strdup(c->refused_arena, from[i].reason) };
+    c->refused = (struct list){ to, refused->n };
+}
+
+const char *conn_refusal(const struct conn *c, const char *user)
+{
+    const struct refusal *all = c->refused.items;
+
+    for (size_t i = 0; i < c->refused.n; i++)
+        if (strcmp(all[i].user, user) == 0)
+            return all[i].reason;
+    return NULL;
 }

@@ -46,8 +46,10 @@ struct conn {
     int64_t registering; /* what it becomes once the turn is committed */
     bool own_jobs_only;  /* the worker cannot publish others' */
     int64_t hand_seq;
-    uint64_t heard_ms;    /* of the loop's clock: when its last message was taken */
-    bool has_submits;     /* it may have opened sweeps that it did not end */
+    uint64_t heard_ms;           /* of the loop's clock: when its last message was taken */
+    struct arena *refused_arena; /* of a worker: NULL: nobody is refused */
+    struct list refused;         /* struct refusal: users whose jobs cannot run there */
+    bool has_submits;            /* it may have opened sweeps that it did not end */
     bool is_ending;       /* nothing is taken from it any more; closed once it has read all */
     bool is_finished;     /* the channel was told so */
     uint64_t ends_ms;     /* of the loop's clock: when a finished one is closed all the same */
@@ -72,6 +74,11 @@ struct conn *conn_of_worker(struct server *sv, int64_t worker);
 /* The one with the next higher number, or NULL: for walking over all, also while some close. */
 struct conn *conn_after(struct server *sv, int64_t number);
 size_t conn_count(struct server *sv);
+
+/* Keeps a copy of what a worker said when it registered. */
+void conn_refuse(struct conn *c, const struct list *refused);
+/* Why no jobs of this user can run on its machine; NULL: they can, as far as it knows. */
+const char *conn_refusal(const struct conn *c, const char *user);
 
 /* There is something to do for it, and room for the answer. */
 bool conn_is_ready(const struct conn *c);

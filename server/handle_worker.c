@@ -256,6 +256,7 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
         return -1;
     ask->conn->registering = r.worker;
     ask->conn->own_jobs_only = req->own_jobs_only;
+    conn_refuse(ask->conn, &req->refused);
     turn_after(sv, take_over, ask->conn->number);
     rep->lease_ms = sv->conf.lease_ms;
     rep->stop = (struct list){ r.stop, r.n_stop };

@@ -77,13 +77,15 @@ static int gather_workers(struct pass *p, struct err *e)
     return 0;
 }
 
-/* Which workers may run this sweep's jobs: by whose they are, and by its list of nodes. */
-static const bool *who_may(const struct pass *p, uid_t uid, struct bytes nodes)
+/* Which workers may run this sweep's jobs: by whose they are, by its list of nodes, and by what the
+ * workers themselves say of its owner. */
+static const bool *who_may(const struct pass *p, uid_t uid, const char *user, struct bytes nodes)
 {
     bool *may_use = arena_alloc(p->arena, p->n_workers * sizeof *may_use);
 
     for (size_t i = 0; i < p->n_workers; i++)
         may_use[i] = identity_may_run(p->sv, p->conns[i], uid) &&
+                     conn_refusal(p->conns[i], user) == NULL &&
                      nodes_match(&p->sv->conf, nodes, p->nodes[i]);
     return may_use;
 }
@@ -115,7 +117,8 @@ static int gather_sweeps(struct pass *p, struct err *e)
                                   .memory_bytes = stmt_int(s, 6),
                                   .mean_ms = batch * info_mean_ms(stmt_int(s, 7), stmt_int(s, 8)),
                                   .waited_ms = turn_now_ms(p->sv) - stmt_int(s, 9),
-                                  .may_use = who_may(p, (uid_t)stmt_int(s, 1), stmt_bytes(s, 10)) };
+                                  .may_use = who_may(p, (uid_t)stmt_int(s, 1), stmt_text(s, 12),
+                                                     stmt_bytes(s, 10)) };
     }
     return rc;
 }
@@ -149,7 +152,7 @@ static int load_needs(struct pass *p, struct sched_load *l, int64_t *batch, stru
         l->memory_bytes = stmt_int(s, 3);
         *batch = stmt_int(s, 7);
         l->mean_ms = *batch * info_mean_ms(stmt_int(s, 4), stmt_int(s, 5));
-        l->may_use = who_may(p, l->uid, stmt_bytes(s, 6));
+        l->may_use = who_may(p, l->uid, stmt_text(s, 8), stmt_bytes(s, 6));
     }
     stmt_end(s);
     return rc;

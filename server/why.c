@@ -102,6 +102,7 @@ static void say_busy(struct why *to, const struct machine *m)
 static void say_machine(struct why *to, const struct machine *m, const struct wanted *w)
 {
     const struct conn *c = conn_of_worker(to->sv, m->id);
+    const char *refusal = c == NULL ? NULL : conn_refusal(c, w->user);
 
     if (c == NULL)
         return;
@@ -109,6 +110,8 @@ static void say_machine(struct why *to, const struct machine *m, const struct wa
         why_say(to, "%s: its worker runs jobs of %s only", m->node, m->user);
     else if (!nodes_match(&to->sv->conf, w->nodes, m->node))
         why_say(to, "%s: it is not in the sweep's list of nodes", m->node);
+    else if (refusal != NULL)
+        why_say(to, "%s: %s", m->node, refusal);
     else if (m->is_drained)
         why_say(to, "%s: it is drained (ludwig undrain %s)", m->node, m->node);
     else if (is_too_small(m, w))
@@ -177,7 +180,8 @@ static void say_if_never(struct why *to, const struct machine *m, const struct w
 
     if (c == NULL || !identity_may_run(to->sv, c, w->uid))
         return;
-    if (nodes_match(&to->sv->conf, w->nodes, m->node) && !is_too_small(m, w))
+    if (nodes_match(&to->sv->conf, w->nodes, m->node) && conn_refusal(c, w->user) == NULL &&
+        !is_too_small(m, w))
         to->n_could++;
     else
         say_machine(to, m, w);

@@ -58,7 +58,8 @@ static void resolve_all(struct agent *ag)
         flow_settle(ag, b);
     end_empty_batches(ag);
     for (RING_EACH(&ag->users, at, after))
-        flow_survey(RING_ITEM(at, struct user, ring));
+        if (RING_ITEM(at, struct user, ring)->state == USER_KNOWN)
+            flow_survey(RING_ITEM(at, struct user, ring));
 }
 
 static void look_for_ended(struct agent *ag)
@@ -111,6 +112,10 @@ void adopt_begin(struct agent *ag)
 
     for (RING_EACH(&ag->attempts.all, at, after))
         RING_ITEM(at, struct attempt, ring)->phase = PHASE_GIVEN;
+    for (RING_EACH(&ag->users, at, after))
+        user_ask(RING_ITEM(at, struct user, ring));
+    if (ag->changes_uid)
+        user_recall_all(ag);
     uv_timer_start(&ag->adopt_timer, adopt_on_timer, MUTE_MAX_MS, 0);
     if (runners_adopt(&ag->runners, &e) < 0)
         log_event(LOG_ERROR, "adopt", "why", "%s", e.text, NULL);

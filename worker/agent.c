@@ -55,10 +55,32 @@ static bool is_closed(const struct agent *ag)
 {
     struct ring *at, *after;
 
-    for (RING_EACH(&ag->users, at, after))
-        if (!flow_is_closed(RING_ITEM(at, struct user, ring)))
-            return false;
-    return !ring_is_empty(&ag->users);
+    for (RING_EACH(&ag->users, at, after)) {
+        const struct user *u = RING_ITEM(at, struct user, ring);
+
+        if (u->name == NULL && flow_is_closed(u))
+            return true;
+    }
+    return false;
+}
+
+/* Whose jobs cannot run here, for now; the list is the caller's to free. */
+static struct list list_refused(const struct agent *ag)
+{
+    struct refusal *all = NULL;
+    size_t n = 0, capacity = 0;
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->users, at, after)) {
+        const struct user *u = RING_ITEM(at, struct user, ring);
+        const char *why = u->state == USER_REFUSED ? u->why : u->pause_why;
+
+        if (u->name == NULL || n == REFUSED_MAX || (u->state != USER_REFUSED && !flow_is_closed(u)))
+            continue;
+        mem_grow((void **)&all, &capacity, n, sizeof *all);
+        all[n++] = (struct refusal){ u->name, why };
+    }
+    return (struct list){ all, n };
 }
 
 void agent_register(struct agent *ag)
@@ -76,7 +98,9 @@ void agent_register(struct agent *ag)
     m.gpus = is_closed(ag) ? 0 : (int64_t)gpus_offered(ag);
     m.memory_bytes = ag->node.memory_bytes;
     m.attempts = (struct list){ held, list_held(ag, held) };
+    m.refused = list_refused(ag);
     link_send(ag->link, MSG_REGISTER, 0, &m);
+    free(m.refused.items);
     free(held);
 }
 
@@ -199,11 +223,19 @@ static int prepare_scratch(const char *path, struct err *e)
     return folders_link_ludwig(path, e);
 }
 
+/* One that was started for somebody, or by Slurm, is theirs alone. */
+static bool may_change_uid(const struct conf *c)
+{
+    return geteuid() == 0 && node_kind_parse(c->kind) == NODE_PLAIN;
+}
+
 static int look_around(struct agent *ag, const struct agent_options *o, struct err *e)
 {
-    if (conf_read(o->conf_path, o->server, &ag->conf, e) < 0 || node_look(&ag->node, e) < 0 ||
-        folders_find(&ag->conf, ag->node.host, &ag->folders, e) < 0 ||
-        prepare_scratch(ag->folders.scratch, e) < 0)
+    if (conf_read(o->conf_path, o->server, &ag->conf, e) < 0 || node_look(&ag->node, e) < 0)
+        return -1;
+    ag->changes_uid = may_change_uid(&ag->conf);
+    if (folders_find(&ag->conf, ag->node.host, ag->changes_uid, &ag->folders, e) < 0 ||
+        (!ag->changes_uid && prepare_scratch(ag->folders.scratch, e) < 0))
         return -1;
     return home_read_worker_id(ag, e);
 }
@@ -218,7 +250,7 @@ static int agent_start(struct agent *ag, const struct agent_options *o, struct e
     init_loop(ag);
     ag->link = link_create(&ag->loop, &ag->conf.server, ag->node.host, &serve_events, ag);
     log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s",
-              ag->conf.server.text, "scratch", "%s", ag->folders.scratch, "runtime", "%s",
+              ag->conf.server.text, "scratch", "%s", ag->folders.pattern, "runtime", "%s",
               ag->folders.runtime, NULL);
     on_child(&ag->sigchld, SIGCHLD);
     gpus_start(ag);

@@ -31,6 +31,7 @@ struct agent {
     struct conf conf;
     struct node node;
     struct folders folders;
+    bool changes_uid;         /* each job runs as its owner */
     struct token worker;      /* who we are, over restarts */
     struct token incarnation; /* this process */
     enum agent_end end;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -19,6 +20,16 @@ bool owner_is(const struct owner *o, const char *name)
     if (o->name == NULL || name == NULL)
         return o->name == name;
     return strcmp(o->name, name) == 0;
+}
+
+void owner_clear(struct owner *o)
+{
+    for (char **entry = o->env; entry != NULL && *entry != NULL; entry++)
+        free(*entry);
+    free(o->env);
+    free(o->rights);
+    free(o->scratch);
+    *o = (struct owner){ .name = o->name };
 }
 
 struct move {
@@ -73,23 +84,41 @@ static int plan_signals(posix_spawnattr_t *attr)
     return rc;
 }
 
+enum { ARGS_MAX = sizeof((struct child *)NULL)->args / sizeof(char *) };
+
+static void list_args(const struct child *c, const char **argv)
+{
+    size_t n = 0;
+
+    argv[n++] = "ludwig-worker";
+    if (c->owner != NULL && c->owner->rights != NULL) {
+        argv[n++] = CHILD_AS;
+        argv[n++] = c->owner->rights;
+    }
+    for (size_t i = 0; i < ARGS_MAX && c->args[i] != NULL; i++)
+        argv[n++] = c->args[i];
+    argv[n] = NULL;
+}
+
 static int spawn(const struct child *c, const struct move *moves, size_t n, pid_t *pid)
 {
-    const char *argv[] = { "ludwig-worker", c->args[0], c->args[1], c->args[2], c->args[3], NULL };
+    const char *argv[ARGS_MAX + 4];
+    char **env = c->owner == NULL || c->owner->env == NULL ? environ : c->owner->env;
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     int rc = posix_spawn_file_actions_init(&files);
 
     if (rc != 0)
         return rc;
+    list_args(c, argv);
     rc = posix_spawnattr_init(&attr);
     if (rc == 0) {
         rc = plan_files(&files, moves, n);
         if (rc == 0)
             rc = plan_signals(&attr);
         if (rc == 0)
-            rc = posix_spawn(pid, "/proc/self/exe", &files, &attr, (char *const *)(void *)argv,
-                             environ);
+            rc =
+                posix_spawn(pid, "/proc/self/exe", &files, &attr, (char *const *)(void *)argv, env);
         posix_spawnattr_destroy(&attr);
     }
     posix_spawn_file_actions_destroy(&files);
@@ -118,7 +147,7 @@ int child_start(const struct child *c, pid_t *pid, struct err *e)
 
 int child_lock(int dir_fd, const char *name, int *lock_fd, struct err *e)
 {
-    int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return err_sys(e, "open %s", name);

@@ -15,32 +15,43 @@
 #define CHILD_STAGER    "--stager"    /* SCRATCH ADDRESS */
 #define CHILD_PUBLISHER "--publisher" /* SCRATCH ADDRESS */
 #define CHILD_CLERK     "--clerk"     /* SCRATCH */
+#define CHILD_ACCOUNT   "--account"   /* NAME MIN_UID PATTERN HOST */
 #define CHILD_GPUS      "--gpus"      /* prints what there is; see gpu.h */
 #define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see share_ask.h */
 #define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see common/mux.h */
 
+/* Before its name: the child takes these rights first, see rights.h. */
+#define CHILD_AS "--as"
+
 /* Who a child works for. */
 struct owner {
     char *name;    /* NULL: whoever we are */
-    char *scratch; /* absolute */
+    char *rights;  /* that the child takes; NULL: it keeps ours */
+    char **env;    /* its environment, ended by NULL; NULL: ours */
+    char *scratch; /* absolute; NULL: not known yet */
 };
 
 bool owner_is(const struct owner *o, const char *name);
+/* Frees all but the name. */
+void owner_clear(struct owner *o);
 
 /* What the child finds at which descriptor. */
 enum { CHILD_CHANNEL_FD = 3, CHILD_LOCK_FD = 4, CHILD_LISTEN_FD = 5 };
 
 struct child {
-    const char *args[4]; /* behind the program's name; NULL ends */
-    int stdout_fd;       /* -1: ours */
-    int channel_fd;      /* -1: none */
-    int lock_fd;         /* -1: none */
-    int listen_fd;       /* -1: none */
+    const struct owner *owner; /* NULL: ourselves */
+    const char *args[6];       /* behind the program's name; NULL ends */
+    int stdout_fd;             /* -1: ours */
+    int channel_fd;            /* -1: none */
+    int lock_fd;               /* -1: none */
+    int listen_fd;             /* -1: none */
 };
 
 /*
  * Runs the very file this process runs, whatever lies under its name by now, in a
- * session of its own, stdin /dev/null, stderr ours, nothing else inherited.
+ * session of its own, stdin /dev/null, stderr ours, nothing else inherited.  One with its
+ * owner's rights begins as root, so that it needs no right to the file; and nobody of that user
+ * meets it, or its parent's memory, before it has taken them.
  * The descriptors stay the caller's to close.
  */
 int child_start(const struct child *c, pid_t *pid, struct err *e);

@@ -11,7 +11,7 @@
 #include "common/units.h"
 #include "common/proto.h"
 
-enum { CONF_MAX_BYTES = 1024 * 1024 };
+enum { CONF_MAX_BYTES = 1024 * 1024, MIN_UID = 1000 };
 
 /* "" for a list or a map */
 static const char *text_of(const struct yaml_node *node)
@@ -148,6 +148,11 @@ const struct key conf_keys[] = {
     ROW(name, read_name, "name of this node; default: the host's"),
     ROW(kind, read_kind, "local, node or slurm"),
     ROW(state, read_path, "folder for what must outlive the worker"),
+    { .name = "min_uid",
+      .type = KEY_INT,
+      .max = UINT32_MAX,
+      .offset = offsetof(struct conf, min_uid),
+      .help = "of a worker that runs as root: no jobs of users with a lower uid; default: 1000" },
     { .name = "cache_size",
       .type = KEY_SIZE,
       .offset = offsetof(struct conf, cache_size_bytes),
@@ -193,6 +198,7 @@ static void set_defaults(struct conf *c)
 {
     *c = (struct conf){ .arena = arena_create(),
                         .kind = node_kind_names[NODE_PLAIN],
+                        .min_uid = MIN_UID,
                         .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
 }
 

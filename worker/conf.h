@@ -24,6 +24,7 @@ struct conf {
     const char *name;         /* NULL: the host's */
     const char *kind;         /* local, node, slurm */
     const char *state;        /* NULL: by XDG */
+    int64_t min_uid;          /* of a root worker: no jobs of users below it */
     int64_t cache_size_bytes; /* 0: not limited */
     struct conf_resources resources;
 };

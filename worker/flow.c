@@ -77,7 +77,7 @@ static void leave_batch(struct agent *ag, struct attempt *a)
 
 void flow_enqueue(struct agent *ag, struct batch *b)
 {
-    bool is_ready = flow_is_staged(b);
+    bool is_ready = b->user->state == USER_KNOWN && flow_is_staged(b);
 
     if (is_ready && !b->slot.is_waiting)
         slots_add(ag->slots, &b->slot);
@@ -90,7 +90,10 @@ void flow_admit(struct agent *ag, struct attempt *a)
     struct batch *b = a->batch;
 
     a->phase = PHASE_QUEUED;
-    if (!slots_could_fit(ag->slots, &b->slot.need)) {
+    user_ask(a->user);
+    if (a->user->state == USER_REFUSED) {
+        flow_recall(ag, a, a->user->why);
+    } else if (!slots_could_fit(ag->slots, &b->slot.need)) {
         flow_recall(ag, a, "it needs more than this node can offer");
     } else if (b->slot.is_running || b->runner != NULL || !ring_is_empty(&b->orphan)) {
         flow_recall(ag, a, "its process has started without it");
@@ -286,6 +289,7 @@ static void forget(struct agent *ag, struct attempt *a)
         flow_add_leftover(a->user, &a->token);
         flow_discard_leftovers(a->user);
     }
+    user_may_rest(a->user);
     attempts_remove(&ag->attempts, a);
 }
 

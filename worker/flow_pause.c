@@ -75,6 +75,8 @@ void flow_start_failed(struct user *u, const char *why)
         return;
     if (u->pause_ms == 0)
         warn(u, why);
+    free(u->pause_why);
+    u->pause_why = mem_strdup(why);
     u->pause_ms = u->pause_ms == 0                     ? PAUSE_AT_FIRST_MS
                   : 2 * u->pause_ms < PAUSE_AT_MOST_MS ? 2 * u->pause_ms
                                                        : PAUSE_AT_MOST_MS;

@@ -163,6 +163,7 @@ static void take_discarded(struct user *u, const struct token *token)
     forget_leftover(u, token);
     if (a != NULL && a->user == u && a->phase == PHASE_DISCARDING)
         attempts_remove(&u->agent->attempts, a);
+    user_may_rest(u);
 }
 
 static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)

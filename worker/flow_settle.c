@@ -223,7 +223,7 @@ static void finish(struct agent *ag, struct attempt *a, enum attempt_event event
         return;
     if (event == EV_RECALL) /* its process did, but not it */
         a->started_at = 0;
-    if (a->is_stale) {
+    if (a->is_stale || a->user->is_gone) {
         flow_decide(ag, a, event, reason);
         return;
     }
@@ -296,7 +296,7 @@ void flow_on_orphan_timer(uv_timer_t *timer)
     for (RING_EACH(&ag->orphans, at, after)) {
         struct batch *b = RING_ITEM(at, struct batch, orphan);
 
-        if (is_stale(b))
+        if (is_stale(b) || b->user->is_gone)
             end_orphan(ag, b);
         else
             reap(b);

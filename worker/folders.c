@@ -74,9 +74,9 @@ static const char *choose_scratch(void)
     return last_resort;
 }
 
-static char *replace_user(const char *pattern, const char *user)
+char *folders_replace_user(const char *pattern, const char *user)
 {
-    static const char placeholder[] = "{user}";
+    static const char placeholder[] = FOLDERS_USER;
     struct buf out = { 0 };
     const char *at;
 
@@ -89,24 +89,29 @@ static char *replace_user(const char *pattern, const char *user)
     return buf_take(&out);
 }
 
-static char *find_scratch(const struct conf *c, const char *host, struct err *e)
+static int find_pattern(const struct conf *c, struct folders *p, struct err *e)
 {
     const char *chosen = c->scratch == NULL ? choose_scratch() : c->scratch;
-    char *user = user_name();
-    char *base = chosen == NULL ? NULL : replace_user(chosen, user);
-    char *scratch = NULL;
 
-    if (base == NULL)
-        err_set(e, ERR_FAILED, "no folder for scratch can be written: name one in worker.yaml");
-    else if (io_make_dirs(base, 0755, e) == 0)
-        scratch = mem_printf("%s/ludwig-%s-%s", base, user, host);
-    if (scratch != NULL && folders_own(scratch, e) < 0) {
-        free(scratch);
-        scratch = NULL;
-    }
+    if (chosen == NULL)
+        return err_set(e, ERR_FAILED,
+                       "no folder for scratch can be written: name one in worker.yaml");
+    p->pattern = mem_strdup(chosen);
+    return 0;
+}
+
+static int find_scratch(const char *host, struct folders *p, struct err *e)
+{
+    char *user = user_name();
+    char *base = folders_replace_user(p->pattern, user);
+    int rc = io_make_dirs(base, 0755, e);
+
+    p->scratch = mem_printf("%s/ludwig-%s-%s", base, user, host);
+    if (rc == 0)
+        rc = folders_own(p->scratch, e);
     free(base);
     free(user);
-    return scratch;
+    return rc;
 }
 
 /* ---- runtime ---- */
@@ -159,21 +164,21 @@ static char *find_runtime(const struct conf *c, struct err *e)
     return path;
 }
 
-int folders_find(const struct conf *c, const char *host, struct folders *p, struct err *e)
+int folders_find(const struct conf *c, const char *host, bool is_for_many, struct folders *p,
+                 struct err *e)
 {
-    *p = (struct folders){ .scratch = find_scratch(c, host, e) };
-    if (p->scratch == NULL)
-        return -1;
-    p->runtime = find_runtime(c, e);
-    if (p->runtime == NULL) {
-        folders_free(p);
-        return -1;
-    }
-    return 0;
+    *p = (struct folders){ .scratch = NULL };
+    if (find_pattern(c, p, e) == 0 && (is_for_many || find_scratch(host, p, e) == 0))
+        p->runtime = find_runtime(c, e);
+    if (p->runtime != NULL)
+        return 0;
+    folders_free(p);
+    return -1;
 }
 
 void folders_free(struct folders *p)
 {
+    free(p->pattern);
     free(p->scratch);
     free(p->runtime);
     *p = (struct folders){ .scratch = NULL };

@@ -14,12 +14,19 @@
 #include "worker/conf.h"
 
 struct folders {
-    char *scratch;
+    char *pattern; /* of scratch, as configured or chosen */
+    char *scratch; /* NULL where each user has one of its own, see lodge.h */
     char *runtime;
 };
 
-int folders_find(const struct conf *c, const char *host, struct folders *p, struct err *e);
+int folders_find(const struct conf *c, const char *host, bool is_for_many, struct folders *p,
+                 struct err *e);
 void folders_free(struct folders *p);
+
+/* What stands for the user's name in scratch:. */
+#define FOLDERS_USER "{user}"
+/* Caller frees. */
+char *folders_replace_user(const char *pattern, const char *user);
 
 /* Makes the folder, 0700, if need be; refuses one that is a symlink or somebody else's. */
 int folders_own(const char *path, struct err *e);

@@ -135,27 +135,55 @@ static int lock_home(struct agent *ag, struct err *e)
                    ag->server_id);
 }
 
+/* What comes before the users' names in the pattern.  In a folder that others may write, anybody
+ * could hold a lock. */
+static int open_common_scratch(const struct agent *ag, struct err *e)
+{
+    const char *pattern = ag->folders.pattern, *user = strstr(pattern, FOLDERS_USER);
+    char *folder;
+    struct stat st;
+    int fd;
+
+    while (user != NULL && user > pattern && *user != '/')
+        user--;
+    folder =
+        user == NULL ? mem_strdup(pattern) : mem_printf("%.*s/", (int)(user - pattern), pattern);
+    fd = io_make_dirs(folder, 0755, e) < 0 ? -1 : io_open_dir(folder, e);
+    free(folder);
+    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022) != 0)) {
+        close(fd);
+        return -2;
+    }
+    return fd;
+}
+
+static int refuse_scratch(const struct agent *ag, struct err *e)
+{
+    return err_set(e, ERR_BUSY,
+                   "another ludwig-worker works for server %s on the scratch folder %s, with "
+                   "another state folder than %s: stop one of them, or give it a scratch of "
+                   "its own",
+                   ag->server_id, ag->changes_uid ? ag->folders.pattern : ag->folders.scratch,
+                   ag->folders.runtime);
+}
+
 /* An agent with another runtime folder would take our jobs for remains, and kill them. A scratch
  * that is full, or whose file system knows no locks, must not keep us from working. */
 static int lock_scratch(struct agent *ag, struct err *e)
 {
     char *name = mem_printf("%s.lock", ag->server_id);
     struct err why = { 0 };
-    int dir_fd = io_open_dir(ag->folders.scratch, &why);
+    int dir_fd =
+        ag->changes_uid ? open_common_scratch(ag, &why) : io_open_dir(ag->folders.scratch, &why);
     int rc = dir_fd < 0 ? -1 : lock_patiently(dir_fd, name, &ag->scratch_lock_fd, &why);
 
     if (dir_fd >= 0)
         close(dir_fd);
     free(name);
-    if (rc == 0)
-        return 0;
-    if (why.kind == ERR_BUSY)
-        return err_set(e, ERR_BUSY,
-                       "another ludwig-worker works for server %s on the scratch folder %s, with "
-                       "another state folder than %s: stop one of them, or give it a scratch of "
-                       "its own",
-                       ag->server_id, ag->folders.scratch, ag->folders.runtime);
-    log_event(LOG_WARN, "scratch-not-locked", "why", "%s", why.text, NULL);
+    if (rc < 0 && why.kind == ERR_BUSY)
+        return refuse_scratch(ag, e);
+    if (rc < 0 && why.kind != ERR_NONE)
+        log_event(LOG_WARN, "scratch-not-locked", "why", "%s", why.text, NULL);
     return 0;
 }
 
@@ -436,7 +464,8 @@ int home_settle(struct agent *ag, const char *server_id, struct err *e)
     ag->server_id = mem_strdup(server_id);
     if (open_home(ag, e) < 0 || lock_home(ag, e) < 0 || lock_scratch(ag, e) < 0)
         return -1;
-    user_create_self(ag, ag->folders.scratch);
+    if (!ag->changes_uid)
+        user_create_self(ag, ag->folders.scratch);
     if (open_registry(ag, e) < 0 || home_remember_server(ag, e) < 0)
         return -1;
     runners_init(&ag->runners, &ag->loop, ag->home_fd, &adopt_runner_events, ag);

@@ -56,9 +56,18 @@ static const char *find_home(const struct passwd *account)
     return NULL;
 }
 
+/* A uid may have several names: the one we were started under counts, if it is ours. */
+static const struct passwd *find_account(void)
+{
+    const char *name = getenv("LOGNAME");
+    const struct passwd *account = name == NULL ? NULL : getpwnam(name);
+
+    return account != NULL && account->pw_uid == geteuid() ? account : getpwuid(geteuid());
+}
+
 void jobenv_find_user(const char *scratch, struct arena *a, struct jobenv_user *user)
 {
-    const struct passwd *account = getpwuid(geteuid());
+    const struct passwd *account = find_account();
     const char *home = find_home(account);
     const char *path = getenv("PATH");
 

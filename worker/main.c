@@ -8,8 +8,11 @@
 #include "common/mux.h"
 #include "worker/agent.h"
 #include "worker/children.h"
+#include "worker/child.h"
 #include "worker/clerk.h"
+#include "worker/lodge.h"
 #include "worker/publisher.h"
+#include "worker/rights.h"
 #include "worker/runner.h"
 #include "worker/share_ask.h"
 #include "worker/stager.h"
@@ -49,6 +52,7 @@ static const struct part {
     { CHILD_STAGER, "ludwig-stager", 2, stager_main },
     { CHILD_PUBLISHER, "ludwig-publish", 2, publisher_main },
     { CHILD_CLERK, "ludwig-clerk", 1, clerk_main },
+    { CHILD_ACCOUNT, "ludwig-account", 4, lodge_main },
     { CHILD_GPUS, "ludwig-gpus", 0, gpus_main },
     { CHILD_SHARE, "ludwig-share", 2, share_ask_main },
     { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },
@@ -108,14 +112,33 @@ static int run_agent(char **argv)
     return agent_main(&options, argv);
 }
 
+static int run_part(const struct part *part, int argc, char **argv)
+{
+    prctl(PR_SET_NAME, part->process_name, 0, 0, 0);
+    return part->run(argc - 1, argv + 1);
+}
+
+/* "--as RIGHTS", and then a part. */
+static int run_part_as(int argc, char **argv)
+{
+    const struct part *part = find_part(argc - 2, argv + 2);
+    struct err e = { 0 };
+
+    if (part == NULL)
+        return refuse(CHILD_AS);
+    if (rights_take(argv[2], &e) < 0)
+        return child_fail(part->process_name, &e);
+    return run_part(part, argc - 2, argv + 2);
+}
+
 int main(int argc, char **argv)
 {
     const struct part *part = find_part(argc, argv);
 
-    if (part != NULL) {
-        prctl(PR_SET_NAME, part->process_name, 0, 0, 0);
-        return part->run(argc - 1, argv + 1);
-    }
+    if (part != NULL)
+        return run_part(part, argc, argv);
+    if (argc > 3 && strcmp(argv[1], CHILD_AS) == 0)
+        return run_part_as(argc, argv);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("ludwig-worker %s\n", LUDWIG_VERSION);
         return EXIT_WELL;

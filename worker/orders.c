@@ -3,7 +3,11 @@
 
 #include "worker/orders.h"
 
-enum { PATH_MAX_BYTES = 4096, GPU_ID_MAX_BYTES = 200 };
+enum {
+    PATH_MAX_BYTES = 4096,
+    GPU_ID_MAX_BYTES = 200,
+    RIGHTS_MAX_BYTES = 100 * 1024 /* as an argument of a program; that is some 9,000 groups */
+};
 
 static const struct field number_fields[] = {
     FIELD(struct number, number, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
@@ -193,6 +197,16 @@ static const struct field surveyed_fields[] = {
 
 static const struct field share_fields[] = {
     FIELD(struct note_share, is_here, FIELD_BOOL, FIELD_REQUIRED, 0),
+};
+
+static const struct field account_fields[] = {
+    FIELD(struct note_account, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+    FIELD(struct note_account, is_final, FIELD_BOOL, 0, 0),
+    FIELD(struct note_account, rights, FIELD_STR, 0, RIGHTS_MAX_BYTES),
+    FIELD(struct note_account, uid, FIELD_INT, 0, UINT32_MAX),
+    FIELD(struct note_account, home, FIELD_STR, 0, PATH_MAX_BYTES),
+    FIELD(struct note_account, shell, FIELD_STR, 0, PATH_MAX_BYTES),
+    FIELD(struct note_account, scratch, FIELD_STR, 0, PATH_MAX_BYTES),
 };
 
 /* ORDER_RUN is of struct order_run, NOTE_HELLO of struct note_hello, ... */

@@ -10,6 +10,7 @@
  *                                      ──staged, restored, found──▶ agent
  *   agent ──watch, publish, withdraw, discard──▶ publisher
  *                                      ──published, withdrawn, discarded──▶ agent
+ *                    a child that is asked nothing ──account──▶ agent
  *   agent ──settle, reap, finish, survey──▶ clerk
  *                                      ──settled, reaped, finished, remains, surveyed──▶ agent
  *
@@ -49,7 +50,8 @@
     X(ORDER_SURVEY, survey, 1)      \
     X(NOTE_REMAINS, remains, 2)     \
     X(NOTE_SURVEYED, surveyed, 2)   \
-    X(NOTE_SHARE, share, 2)
+    X(NOTE_SHARE, share, 2)         \
+    X(NOTE_ACCOUNT, account, 2)
 
 enum order_type {
 #define X(constant, name, direction) constant,
@@ -264,6 +266,17 @@ struct note_surveyed {
 /* Whether ludwigd's share is to be seen here, under the same path. */
 struct note_share {
     bool is_here;
+};
+
+/* Who a user is on this machine, and where their scratch folder lies. */
+struct note_account {
+    const char *error;  /* NULL, or why none of their jobs can run here */
+    bool is_final;      /* that will be so for a while; else ask again soon */
+    const char *rights; /* whom its children become, see rights.h */
+    int64_t uid;
+    const char *home;
+    const char *shell;
+    const char *scratch;
 };
 
 /* The file "outcome" in ended/<token>/, written by the runner. */

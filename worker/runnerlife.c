@@ -174,7 +174,8 @@ static void read_user(struct runner *r)
 static int start_process(struct runner *r, const struct owner *owner, int lock_fd, int listen_fd,
                          struct err *e)
 {
-    struct child child = { .args = { CHILD_RUNNER, owner->scratch },
+    struct child child = { .owner = owner,
+                           .args = { CHILD_RUNNER, owner->scratch },
                            .stdout_fd = -1,
                            .lock_fd = lock_fd,
                            .listen_fd = listen_fd };

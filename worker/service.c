@@ -78,7 +78,8 @@ static void on_closed(void *context, struct chan *c, const struct err *why)
 static int spawn(struct service *s, int lock_fd, struct err *e)
 {
     static const struct chan_events events = { on_readable, NULL, on_closed };
-    struct child child = { .args = { s->mode, s->owner->scratch, s->address },
+    struct child child = { .owner = s->owner,
+                           .args = { s->mode, s->owner->scratch, s->address },
                            .stdout_fd = -1,
                            .lock_fd = lock_fd,
                            .listen_fd = -1 };
@@ -98,7 +99,8 @@ static int spawn(struct service *s, int lock_fd, struct err *e)
 
 static int try_start(struct service *s, struct err *e)
 {
-    char *lock = mem_printf("%s.lock", s->name);
+    char *lock = s->owner->name == NULL ? mem_printf("%s.lock", s->name)
+                                        : mem_printf("%s.%s.lock", s->name, s->owner->name);
     int lock_fd = -1;
     int rc = child_lock(s->dir_fd, lock, &lock_fd, e);
 
@@ -114,7 +116,7 @@ static void start(struct service *s)
 {
     struct err e = { 0 };
 
-    if (s->chan != NULL || s->pid > 0 || !s->is_needed || s->is_closed)
+    if (s->chan != NULL || s->pid > 0 || !s->is_needed || s->is_closed || s->owner->scratch == NULL)
         return;
     if (try_start(s, &e) < 0) {
         /* The one of the agent before us may take a moment to leave. */
@@ -155,6 +157,12 @@ void service_need(struct service *s)
     s->is_needed = true;
     if (!uv_is_active((uv_handle_t *)&s->retry))
         start(s);
+}
+
+void service_go_on(struct service *s)
+{
+    if (s->is_needed)
+        service_need(s);
 }
 
 void service_rest(struct service *s)

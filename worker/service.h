@@ -42,6 +42,8 @@ void service_init(struct service *s, uv_loop_t *loop);
 void service_close(struct service *s);
 /* Starts it if it is not there; events.up follows, perhaps before this returns. */
 void service_need(struct service *s);
+/* Its owner is known now: starts it if it is needed. */
+void service_go_on(struct service *s);
 /* Sends if it is there; else starts it, and what is to be done is sent by events.up. */
 void service_send(struct service *s, int type, const void *body);
 /* There is nothing more for it to do: it leaves. */

@@ -3,8 +3,11 @@
  * user.h - those whose jobs this agent runs, and what it keeps for each of them
  *
  * Each has children, a scratch folder, a cache and worries of its own, so that one whose
- * share hangs or whose scratch is full keeps nobody else waiting.  A worker that cannot
- * change its uid has one user for all jobs: itself.
+ * share hangs or whose scratch is full keeps nobody else waiting.  A worker that runs jobs as
+ * itself has one user for them all.
+ *
+ *   unknown ─▶ asked ─▶ known ─nothing to do─▶ unknown
+ *                └─────▶ refused ─asked again, later─▶ known
  */
 #ifndef LUDWIG_WORKER_USER_H
 #define LUDWIG_WORKER_USER_H
@@ -16,11 +19,23 @@
 
 struct agent;
 
+enum user_state { USER_UNKNOWN, USER_ASKED, USER_KNOWN, USER_REFUSED };
+
 struct user {
     struct ring ring; /* among the agent's */
     struct agent *agent;
-    char *name;         /* as ludwigd says; NULL: anybody, and the jobs run as ourselves */
-    struct owner owner; /* with whose rights its children run, and where */
+    char *name; /* as ludwigd says; NULL: anybody, and the jobs run as ourselves */
+    enum user_state state;
+    char *why;            /* REFUSED: none of its jobs can run here */
+    bool is_gone;         /* REFUSED: and nobody can look after those that did, either */
+    struct owner owner;   /* with whose rights its children run, and where */
+    struct chan *account; /* of the child that is asked who it is; NULL: none is */
+    pid_t account_pid;
+    struct arena *account_arena;
+    uv_timer_t account_timer; /* the child's time limit, or when to ask again */
+    uint64_t account_delay_ms;
+    uv_timer_t rest_timer;
+
     struct service stager;
     struct service publisher;
     struct service clerk;
@@ -28,6 +43,7 @@ struct user {
     uv_timer_t staging_timer;
 
     uint64_t pause_ms; /* the last attempts could not be started: the pause since; or 0 */
+    char *pause_why;
     uv_timer_t pause_timer;
 
     bool is_surveying;      /* what lies on its scratch is being listed */
@@ -42,11 +58,25 @@ struct user {
 
 /* Whose children run as ourselves, with this scratch folder. */
 struct user *user_create_self(struct agent *ag, const char *scratch);
-/* The user of this name; made when there is none. */
+/* The user of this name, NULL: not said; made when there is none. */
 struct user *user_of(struct agent *ag, const char *name);
+/* Those that earlier agents ran jobs for: they may have left something. */
+void user_recall_all(struct agent *ag);
+/* It may have nothing to do any more: then its children leave after a while. */
+void user_may_rest(struct user *u);
 /* Closes what it has on the loop; its memory lasts until user_free. */
 void user_close(struct user *u);
 void user_free(struct user *u);
+
+/* user_ask.c - who it is on this machine */
+/* Asks if that is not known; sooner or later user_known or user_refused follows. */
+void user_ask(struct user *u);
+bool user_ask_reaped(struct user *u, pid_t pid);
+void user_ask_close(struct user *u);
+/* flow_user.c - what follows from that for its attempts */
+void user_known(struct user *u);
+void user_refused(struct user *u);
+
 /* A child of ours ended; true if it was one of these. */
 bool user_reaped(struct user *u, pid_t pid);
 

@@ -19,6 +19,7 @@ server: unix:$TEST_TMP/server.sock
 share: $TEST_TMP/mount/data
 scratch: $SCRATCH
 name: n1
+kind: local
 state: $TEST_TMP/worker
 END
 cat >sweep.yaml <<'END'

@@ -151,7 +151,7 @@ static void scratch_is_named_after_user_and_host(void **state)
     runtime = mem_printf("%s/state/worker", base);
     c.scratch = scratch;
     c.state = runtime;
-    assert_int_equal(folders_find(&c, "host9", &f, &e), 0);
+    assert_int_equal(folders_find(&c, "host9", false, &f, &e), 0);
     start = mem_printf("%s/", base);
     assert_int_equal(strncmp(f.scratch, start, strlen(start)), 0);
     assert_null(strstr(f.scratch, "{user}"));
