@@ -69,6 +69,9 @@ void check_gpus(struct doctor *d);
 /* doctor_drive.c */
 void check_sftp(struct doctor *d);
 void check_owners(struct doctor *d);
+/* doctor_ssh.c */
+void check_ssh(struct doctor *d);
+void check_way(struct doctor *d);
 /* doctor_share.c */
 void check_share(struct doctor *d);
 void check_projects(struct doctor *d);

@@ -77,7 +77,9 @@ static enum outcome outcome_of(struct login *l, int rc, const char *what, struct
                 (rc == SSH_AUTH_ERROR && ssh_get_error_code(l->s->session) == SSH_FATAL);
     if (!is_broken)
         return REFUSED;
-    err_set(e, ERR_DENIED, "the server ended the authentication (%s); tried: %s", ssh_words(l->s),
+    /* A server that says good-bye has had enough; one that just is no more may come back. */
+    err_set(e, ssh_get_disconnect_message(l->s->session) != NULL ? ERR_DENIED : ERR_UNREACHABLE,
+            "the server ended the authentication (%s); tried: %s", ssh_words(l->s),
             buf_text(&l->tried));
     return FAILED;
 }

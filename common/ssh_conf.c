@@ -390,16 +390,15 @@ static void read_all(int fd, struct buf *out)
 
 static int refuse(const struct buf *said, struct err *e)
 {
-    char *line = mem_strdup(buf_text(said)), *end = line + strlen(line);
+    char *text = mem_strdup(buf_text(said)), *save = NULL;
+    struct buf line = { 0 };
 
-    while (end > line && (end[-1] == '\n' || end[-1] == '\r'))
-        *--end = '\0';
-    for (char *p = line; *p != '\0'; p++)
-        if (*p == '\n' || *p == '\r')
-            *p = ';';
+    for (char *l = strtok_r(text, "\r\n", &save); l != NULL; l = strtok_r(NULL, "\r\n", &save))
+        buf_printf(&line, "%s%s", line.n > 0 ? "; " : "", l);
     err_set(e, ERR_USAGE, "ssh's configuration cannot be read: %s",
-            line[0] != '\0' ? line : "ssh -G failed");
-    free(line);
+            line.n > 0 ? buf_text(&line) : "ssh -G failed");
+    buf_free(&line);
+    free(text);
     return -1;
 }
 

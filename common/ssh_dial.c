@@ -186,12 +186,11 @@ static int connect_any(const struct ssh_conf *c, const struct addrinfo *list,
     int rc = -1;
 
     for (const struct addrinfo *at = list; rc < 0 && at != NULL; at = at->ai_next) {
-        int64_t now_ms = units_monotonic_ms();
-        int64_t most_ms = c->connect_ms > 0 ? c->connect_ms : CONNECT_MAX_MS;
-        struct ssh_patience one = { p->deadline_ms, p->watch_fd };
+        int64_t until_ms = units_monotonic_ms() + CONNECT_MAX_MS;
+        struct ssh_patience one = *p;
 
-        if ((at->ai_next != NULL || c->connect_ms > 0) && now_ms + most_ms < one.deadline_ms)
-            one.deadline_ms = now_ms + most_ms;
+        if (at->ai_next != NULL && until_ms < one.deadline_ms)
+            one.deadline_ms = until_ms;
         rc = connect_one(c, at, &one, d, e);
         if (rc < 0 && e != NULL && e->kind == ERR_FAILED)
             break;
@@ -364,9 +363,19 @@ static void hang_up(struct ssh_dialed *d)
     *d = (struct ssh_dialed){ .fd = -1 };
 }
 
-static int dial_once(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_dialed *d,
+/* What the user calls a time-out holds for each try. */
+static struct ssh_patience patience_for_one(const struct ssh_conf *c, const struct ssh_patience *p)
+{
+    int64_t deadline_ms = units_monotonic_ms() + c->connect_ms;
+    bool is_shorter = c->connect_ms > 0 && deadline_ms < p->deadline_ms;
+
+    return (struct ssh_patience){ is_shorter ? deadline_ms : p->deadline_ms, p->watch_fd };
+}
+
+static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all, struct ssh_dialed *d,
                      struct err *e)
 {
+    struct ssh_patience one = patience_for_one(c, all), *p = &one;
     int rc;
 
     *d = (struct ssh_dialed){ .fd = -1 };

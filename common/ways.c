@@ -293,23 +293,8 @@ static bool is_sftp(struct bytes b)
     return b.n >= 5 && b.data[0] == 0 && b.data[1] == 0 && b.data[4] == 2;
 }
 
-static const char *why_no_bridge(struct ways *w)
-{
-    struct bytes heard = lane_heard(w->lane);
-    const char *said = last_line(w, lane_complaints(w->lane));
-    int status = lane_exit_status(w->lane);
-
-    if (is_sftp(heard))
-        return "the account may only transfer files (ForceCommand internal-sftp)";
-    if (status == 127 || strstr(said, "not found") != NULL)
-        return "there is no `ludwig` in the PATH that commands get there; install it, or let "
-               "authorized_keys say command=\"/path/to/ludwig bridge\"";
-    if (said[0] != '\0')
-        return strncmp(said, "ludwig: ", 8) == 0 ? said + 8 : said;
-    if (heard.n > 0)
-        return last_line(w, arena_strndup(w->arena, (const char *)heard.data, heard.n));
-    return arena_printf(w->arena, "`ludwig bridge` ended at once (exit status %d)", status);
-}
+/* What sshd says where only its own SFTP server may be run. */
+#define SFTP_ONLY "allows sftp connections only"
 
 static const uint8_t *find(struct bytes in, const char *what)
 {
@@ -319,6 +304,25 @@ static const uint8_t *find(struct bytes in, const char *what)
         if (memcmp(in.data + i, what, n) == 0)
             return in.data + i;
     return NULL;
+}
+
+static const char *why_no_bridge(struct ways *w)
+{
+    struct bytes heard = lane_heard(w->lane);
+    const char *said = last_line(w, lane_complaints(w->lane));
+    int status = lane_exit_status(w->lane);
+
+    if (is_sftp(heard) || strstr(lane_complaints(w->lane), SFTP_ONLY) != NULL ||
+        find(heard, SFTP_ONLY) != NULL)
+        return "the account may only transfer files (ForceCommand internal-sftp)";
+    if (status == 127 || strstr(said, "not found") != NULL)
+        return "there is no `ludwig` in the PATH that commands get there; install it, or let "
+               "authorized_keys say command=\"/path/to/ludwig bridge\"";
+    if (said[0] != '\0')
+        return strncmp(said, "ludwig: ", 8) == 0 ? said + 8 : said;
+    if (heard.n > 0)
+        return last_line(w, arena_strndup(w->arena, (const char *)heard.data, heard.n));
+    return arena_printf(w->arena, "`ludwig bridge` ended at once (exit status %d)", status);
 }
 
 /* What a login script has printed before it is no part of the stream. */

@@ -241,7 +241,7 @@ agents() {
     local pid
     for pid in $(pids_of ludwig-worker); do
         case " $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)" in
-        ' ' | *' --runner '* | *' --stager '* | *' --publisher '* | *' --clerk '*) ;;
+        ' ' | *' --runner '* | *' --stager '* | *' --publisher '* | *' --clerk '* | *' --mux '*) ;;
         *) echo "$pid" ;;
         esac
     done

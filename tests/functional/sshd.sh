@@ -1,0 +1,140 @@
+# sshd.sh - real sshd instances of a test's own, on loopback; sourced after lib.sh
+#
+#     sshd_possible              what it takes is here; if not, $sshd_lacks says what
+#     sshd_up NAME [LINE...]     an sshd with these lines of sshd_config before the usual ones.
+#                                ~/.ssh/config calls it NAME, its key is known, and ours is
+#                                authorized there.  Commands find `ludwig`, and the test's HOME
+#     sshd_start NAME; sshd_down NAME   down cuts all sessions
+#     sshd_port NAME; sshd_log NAME
+#     ssh_config LINE...         put these lines first into ~/.ssh/config
+#     know NAME                  its host key, as the only one that is known of it
+#
+# It takes no root: the one account of a test without root is its own.
+SSHD=$TEST_TMP/sshd
+sshd_lacks=''
+
+sshd_possible() {
+    local program
+    for program in /usr/sbin/sshd ssh ssh-keygen ssh-keyscan; do
+        command -v "$program" >/dev/null || {
+            sshd_lacks="takes $program"
+            return 1
+        }
+    done
+    [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+}
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+sshd_port() { # NAME
+    cat "$SSHD/$1/port"
+}
+
+sshd_log() { # NAME
+    cat "$SSHD/$1/log"
+}
+
+# The account's shell may be anything, and so may its home.
+sshd_programs() {
+    mkdir -p "$SSHD/bin"
+    cat >"$SSHD/bin/ludwig" <<END
+#!/bin/sh
+export HOME=$HOME XDG_CONFIG_HOME=$XDG_CONFIG_HOME XDG_STATE_HOME=$XDG_STATE_HOME
+export LUDWIG_TEST_MARK=$LUDWIG_TEST_MARK
+exec $LUDWIG_BIN/ludwig "\$@"
+END
+    chmod 755 "$SSHD/bin/ludwig"
+}
+
+ssh_config() { # LINE...
+    local before
+    before=$(cat "$HOME/.ssh/config" 2>/dev/null)
+    printf '%s\n' "$@" "$before" >"$HOME/.ssh/config.new"
+    mv "$HOME/.ssh/config.new" "$HOME/.ssh/config"
+}
+
+know() { # NAME
+    sed -i "/^\[127.0.0.1\]:$(sshd_port "$1") /d" "$HOME/.ssh/known_hosts"
+    echo "[127.0.0.1]:$(sshd_port "$1") $(cut -d' ' -f1,2 "$SSHD/$1/hostkey.pub")" >>"$HOME/.ssh/known_hosts"
+}
+
+sshd_prepare() {
+    mkdir -p -m 0700 "$SSHD" "$HOME/.ssh"
+    [ -e "$HOME/.ssh/id_ed25519" ] || ssh-keygen -q -t ed25519 -N '' -C mine -f "$HOME/.ssh/id_ed25519"
+    touch "$HOME/.ssh/known_hosts"
+    sshd_programs
+}
+
+sshd_up() { # NAME [LINE...]
+    local name=$1
+    shift
+    sshd_prepare
+    mkdir -p "$SSHD/$name"
+    free_port >"$SSHD/$name/port"
+    ssh-keygen -q -t ed25519 -N '' -f "$SSHD/$name/hostkey"
+    cp "$HOME/.ssh/id_ed25519.pub" "$SSHD/$name/authorized_keys"
+    {
+        printf '%s\n' "$@"
+        cat <<END
+Port $(sshd_port "$name")
+ListenAddress 127.0.0.1
+HostKey $SSHD/$name/hostkey
+AuthorizedKeysFile $SSHD/$name/authorized_keys
+PidFile $SSHD/$name/pid
+SetEnv PATH=$SSHD/bin:/usr/bin:/bin
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+Subsystem sftp internal-sftp
+END
+    } >"$SSHD/$name/sshd_config"
+    ssh_config "Host $name" '    HostName 127.0.0.1' "    Port $(sshd_port "$name")" \
+        "    UserKnownHostsFile $HOME/.ssh/known_hosts" '    GlobalKnownHostsFile none'
+    know "$name"
+    sshd_start "$name"
+}
+
+sshd_answers() { # NAME
+    (exec 3<>"/dev/tcp/127.0.0.1/$(sshd_port "$1")") 2>/dev/null
+}
+
+# It has to be called by its whole name, and needs whole names.
+sshd_start() { # NAME
+    /usr/sbin/sshd -D -f "$SSHD/$1/sshd_config" -E "$SSHD/$1/log" 2>>"$SSHD/$1/log" &
+    echo $! >"$SSHD/$1/shell_pid"
+    disown
+    wait_until 10 sshd_answers "$1" || {
+        cat "$SSHD/$1/log" >&2
+        return 1
+    }
+}
+
+sshd_family() { # PID: it and all below it
+    local child
+    echo "$1"
+    for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        sshd_family "$child"
+    done
+}
+
+sshd_down() { # NAME
+    local pids
+    pids=$(sshd_family "$(cat "$SSHD/$1/shell_pid")")
+    # shellcheck disable=SC2086
+    kill -KILL $pids 2>/dev/null || true
+    # shellcheck disable=SC2086
+    wait_until 10 gone $pids
+}
+
+# An sshd writes over the environment that tells the test's processes from others.
+sshd_down_all() {
+    local dir
+    for dir in "$SSHD"/*/; do
+        [ ! -e "$dir/shell_pid" ] || sshd_down "$(basename "$dir")"
+    done
+}
+trap 'sshd_down_all; test_cleanup' EXIT
