@@ -327,10 +327,10 @@ it 'a key that was refused is not tried again' once
 # ---- connections that break ----
 
 cut_wait() {
-    write_job 'gate cut'
+    write_job 'say waiting' 'gate cut'
     far submit sweep.yaml --reuse none --wait >waited 2>&1 &
     local pid=$!
-    wait_until 30 '[ "$(recorded ^start)" -ge 1 ]'
+    wait_until 30 '[ "$(recorded ^waiting)" -ge 1 ]'
     sshd_down srv
     open cut
     sshd_start srv
