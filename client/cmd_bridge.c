@@ -139,9 +139,9 @@ const struct command cmd_bridge = {
             "\n"
             "  restrict,command=\"ludwig bridge\" ssh-ed25519 AAAA... alice@laptop\n"
             "\n"
-            "Without SOCKET it is the server of --server, $LUDWIG_SERVER or config.yaml, else\n"
-            "your own, else that of this machine at /run/ludwig/server.sock. A server of your\n"
-            "own that runs on another login node is reached from here.\n",
+            "Without SOCKET it is the server of --server, $LUDWIG_SERVER or config.yaml,\n"
+            "else your own, else that of this machine at /run/ludwig/server.sock. A server\n"
+            "of your own that runs on another login node is reached from here.\n",
     .max_args = 1,
     .run = run,
 };
