@@ -13,7 +13,7 @@
 #include "client/subscription.h"
 #include "common/layout.h"
 
-/* Where nobody tells us that a file grew. */
+/* Where nobody tells us that a file grew, or what we were told of cannot be seen yet. */
 enum { LOOK_EVERY_MS = 1000 };
 
 struct options {
@@ -43,8 +43,11 @@ struct viewer {
     bool harmless;   /* what a terminal would obey is written out */
     struct logfile file;
     int watch_fd;
-    char *path; /* of the attempt's log on the drive, NULL before the first */
-    bool ended; /* the job, or the attempt that is shown */
+    bool is_told;      /* the server says how long the newest attempt's log is, */
+    int64_t log_bytes; /* and that is how long */
+    bool is_newest;    /* that attempt is the one that is shown */
+    char *path;        /* of the attempt's log on the drive, NULL before the first */
+    bool ended;        /* the job, or the attempt that is shown */
 };
 
 static int find_job(struct rpc *rpc, const struct target *t, struct msg_job_page *page,
@@ -69,6 +72,25 @@ static void close_file(struct viewer *v)
     logfile_close(&v->file);
 }
 
+/* There is more than we could see, or there may be. */
+static bool is_short(const struct viewer *v)
+{
+    return v->watch_fd < 0 && (v->ended || v->file.offset < v->log_bytes);
+}
+
+static int copy_all(struct viewer *v, struct err *e)
+{
+    if (v->file.file == NULL)
+        return 0;
+    if (logfile_copy(&v->file, e) < 0)
+        return -1;
+    if (!is_short(v))
+        return 0;
+    if (logfile_reopen(&v->file, v->fs, v->path, e) < 0)
+        return -1;
+    return logfile_copy(&v->file, e);
+}
+
 /* Opens the log once it is there, and copies what is new. */
 static int copy_new(struct viewer *v, struct err *e)
 {
@@ -82,7 +104,7 @@ static int copy_new(struct viewer *v, struct err *e)
             return -1;
         v->lines = OPT_UNSET;
     }
-    return v->file.file == NULL ? 0 : logfile_copy(&v->file, e);
+    return copy_all(v, e);
 }
 
 /* Where the log of the attempt that is shown lies; all logs of a job lie in one folder. */
@@ -156,10 +178,22 @@ static int take_changes(struct viewer *v, const struct msg_changes *changes, str
 {
     const struct job_info *jobs = changes->jobs.items;
 
-    for (size_t i = 0; i < changes->jobs.n; i++)
-        if (strcmp(jobs[i].job, v->job) == 0 && take_info(v, &jobs[i], e) < 0)
+    for (size_t i = 0; i < changes->jobs.n; i++) {
+        if (strcmp(jobs[i].job, v->job) != 0)
+            continue;
+        v->is_newest = v->attempt == OPT_UNSET || v->attempt == jobs[i].attempt;
+        if (take_info(v, &jobs[i], e) < 0)
             return -1;
+    }
+    v->log_bytes = v->is_newest ? changes->log_bytes : 0;
     return 0;
+}
+
+static int wait_ms(const struct viewer *v)
+{
+    bool can_wait = v->watch_fd >= 0 || (v->is_told && !is_short(v));
+
+    return can_wait ? -1 : LOOK_EVERY_MS;
 }
 
 static int follow(struct viewer *v, struct subscription *sub, struct err *e)
@@ -167,11 +201,10 @@ static int follow(struct viewer *v, struct subscription *sub, struct err *e)
     struct msg_changes changes;
 
     while (!v->ended) {
-        int timeout_ms = v->watch_fd >= 0 ? -1 : LOOK_EVERY_MS;
         enum event event;
 
         sub->other_fd = v->watch_fd;
-        event = subscription_wait(sub, timeout_ms, &changes, e);
+        event = subscription_wait(sub, wait_ms(v), &changes, e);
         if (event == EVENT_ERROR)
             return -1;
         if (event == EVENT_INTERRUPT)
@@ -194,6 +227,7 @@ static int follow_job(struct viewer *v, struct rpc *rpc, const struct target *t,
 
     if (v->ended)
         return EXIT_WELL;
+    v->is_told = what.log = v->watch_fd < 0;
     if (subscription_begin(&sub, rpc, &what, e) < 0)
         return -1;
     result = follow(v, &sub, e);

@@ -17,11 +17,25 @@ int logfile_open(struct logfile *l, struct sharefs *fs, const char *path, bool h
     return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
 }
 
+int logfile_reopen(struct logfile *l, struct sharefs *fs, const char *path, struct err *e)
+{
+    struct err why = { 0 };
+    struct sharefs_file *file = sharefs_file_open(fs, path, &why);
+
+    if (file == NULL)
+        return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
+    sharefs_file_close(l->file);
+    l->file = file;
+    sharefs_file_seek(l->file, l->offset);
+    return 0;
+}
+
 void logfile_close(struct logfile *l)
 {
     sharefs_file_close(l->file);
     buf_free(&l->rest);
     l->file = NULL;
+    l->offset = 0;
 }
 
 /* Reads the n bytes before offset end, which has so many. */
@@ -69,7 +83,8 @@ int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e)
             break;
         }
     }
-    sharefs_file_seek(l->file, n > 0 ? end : size);
+    l->offset = n > 0 ? end : size;
+    sharefs_file_seek(l->file, l->offset);
     return 0;
 }
 
@@ -99,9 +114,11 @@ int logfile_copy(struct logfile *l, struct err *e)
     char bytes[PIECE_BYTES];
     ssize_t n;
 
-    while ((n = sharefs_file_read(l->file, bytes, sizeof bytes, e)) > 0)
+    while ((n = sharefs_file_read(l->file, bytes, sizeof bytes, e)) > 0) {
+        l->offset += n;
         if (write_piece(l, bytes, (size_t)n, e) < 0)
             return -1;
+    }
     return n < 0 ? -1 : 0;
 }
 

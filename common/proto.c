@@ -402,6 +402,7 @@ static const struct field subscribe_fields[] = {
     FIELD(struct msg_subscribe, job, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_subscribe, cursor, FIELD_INT, FIELD_SIGNED, COUNT_MAX),
     FIELD(struct msg_subscribe, jobs, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_subscribe, log, FIELD_BOOL, 0, 0),
 };
 
 static const struct field changes_fields[] = {
@@ -409,6 +410,7 @@ static const struct field changes_fields[] = {
     FIELD(struct msg_changes, more, FIELD_BOOL, 0, 0),
     FIELD_OF(struct msg_changes, sweep, FIELD_STRUCT, FIELD_REQUIRED, 0, &sweep_info_schema),
     FIELD_OF(struct msg_changes, jobs, FIELD_LIST, 0, PAGE_MAX, &job_info_schema),
+    FIELD(struct msg_changes, log_bytes, FIELD_INT, 0, COUNT_MAX),
 };
 
 static const struct field shutdown_fields[] = {
@@ -461,6 +463,16 @@ static const struct field stop_attempts_fields[] = {
 
 static const struct field recall_fields[] = {
     FIELD_OF(struct msg_recall, tokens, FIELD_LIST, FIELD_REQUIRED, 100000, &token_entry_schema),
+};
+
+static const struct field follow_log_fields[] = {
+    FIELD(struct msg_follow_log, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_follow_log, on, FIELD_BOOL, 0, 0),
+};
+
+static const struct field log_grew_fields[] = {
+    FIELD(struct msg_log_grew, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_log_grew, size_bytes, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
 };
 
 static const struct field leave_fields[] = {

@@ -74,6 +74,8 @@ enum proto_flags {
     X(MSG_VERDICTS, verdicts, FROM_SERVER, -1)                                \
     X(MSG_STOP_ATTEMPTS, stop_attempts, FROM_SERVER, -1)                      \
     X(MSG_RECALL, recall, FROM_SERVER, -1)                                    \
+    X(MSG_FOLLOW_LOG, follow_log, FROM_SERVER, -1)                            \
+    X(MSG_LOG_GREW, log_grew, FROM_WORKER, -1)                                \
     X(MSG_LEAVE, leave, FROM_SERVER, -1)                                      \
     X(MSG_ALIVE, alive, FROM_WORKER, MSG_OK)
 
@@ -398,13 +400,15 @@ struct msg_subscribe {
     int64_t job;    /* only this job of it; 0: all */
     int64_t cursor; /* 0: from the beginning; -1: from now on */
     bool jobs;      /* false: summaries only */
+    bool log;       /* with a job: how long its log is on the share, too */
 };
 
 struct msg_changes {
     int64_t cursor; /* seen up to here */
     bool more;      /* another page follows at once */
     struct sweep_info sweep;
-    struct list jobs; /* struct job_info */
+    struct list jobs;  /* struct job_info */
+    int64_t log_bytes; /* of the newest attempt's log, on the share; 0: not known, or empty */
 };
 
 struct msg_shutdown {
@@ -521,6 +525,18 @@ struct msg_recall {
 };
 
 /* The worker ends its agent; jobs that run go on and are adopted by the next one. */
+/* Somebody follows what this attempt prints: tell how long its log is on the share, now and each
+ * time it has grown there; or nobody does any more. */
+struct msg_follow_log {
+    struct token token;
+    bool on;
+};
+
+struct msg_log_grew {
+    struct token token;
+    int64_t size_bytes;
+};
+
 struct msg_leave {
     const char *reason;
 };

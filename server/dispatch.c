@@ -27,6 +27,7 @@ static const handler_fn handlers[MSG_COUNT] = {
     [MSG_GET_USAGE] = handle_get_usage,
     [MSG_ASK_WHY] = handle_ask_why,
     [MSG_SUBSCRIBE] = handle_subscribe,
+    [MSG_LOG_GREW] = handle_log_grew,
     [MSG_SHUTDOWN] = handle_shutdown,
     [MSG_REGISTER] = handle_register,
     [MSG_TOOK] = handle_took,

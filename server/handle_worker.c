@@ -9,6 +9,7 @@
 #include "server/attempts.h"
 #include "server/lease.h"
 #include "server/recall.h"
+#include "server/subscribe.h"
 
 /* ---- register ---- */
 
@@ -227,6 +228,7 @@ static void take_over(struct server *sv, int64_t conn)
     lease_connected(sv, c->worker);
     turn_add_work(sv->turn, recall_unwanted, c->worker);
     turn_add_work(sv->turn, stop_unwanted, c->worker);
+    subscribe_registered(sv, c->worker);
     turn_want_schedule(sv);
 }
 

@@ -99,6 +99,8 @@ HANDLER(get_nodes);
 HANDLER(get_usage);
 /* subscribe.c */
 HANDLER(subscribe);
+/* subscribe_log.c */
+HANDLER(log_grew);
 /* handle_worker.c */
 HANDLER(register);
 HANDLER(took);

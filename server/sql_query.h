@@ -36,6 +36,8 @@
     X(SQL_CHANGED_JOBS, "SELECT id, version FROM job WHERE sweep = ? AND version > ?"              \
                         " ORDER BY version LIMIT ?")                                               \
     X(SQL_CHANGED_JOB, "SELECT id, version FROM job WHERE sweep = ? AND no = ? AND version > ?")   \
+    X(SQL_JOB_NEWEST, "SELECT a.token, a.worker, a.state FROM job j JOIN attempt a"                \
+                      " ON a.id = j.attempt WHERE j.sweep = ? AND j.no = ?")                       \
     X(SQL_WORKERS, "SELECT id, node, kind, drained, cpus_milli, gpus, memory_bytes, user, seen_at" \
                    " FROM worker ORDER BY node, id")                                               \
     X(SQL_WORKER_LIVE, "SELECT count(*), sum(state = 2) FROM attempt WHERE worker = ?"             \

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* subscribe.c - cursors, and pages of what lies beyond them */
-#include "server/subscribe.h"
+#include "server/subscription.h"
 
 #include <stdlib.h>
 
 #include "common/log.h"
 #include "server/info.h"
 #include "server/project.h"
-
-struct subscription {
-    struct subscription *next;
-    int64_t conn;
-    int64_t re; /* what its messages answer */
-    int64_t sweep;
-    int64_t job; /* only this one; 0: all */
-    int64_t cursor;
-    bool has_jobs;
-    bool is_behind; /* something was committed since the last message */
-    int last_state; /* of the sweep, as it was told */
-};
 
 /* ---- pages ---- */
 
@@ -60,6 +48,7 @@ static int fill_page(struct server *sv, const struct subscription *sub, struct a
                      struct msg_changes *page, int64_t *owner, struct err *e)
 {
     page->cursor = turn_version(sv);
+    page->log_bytes = sub->log.size_bytes;
     if (info_sweep(sv, sub->sweep, a, &page->sweep, owner, e) < 0)
         return -1;
     return sub->has_jobs ? add_jobs(sv, sub, a, page, e) : 0;
@@ -70,6 +59,7 @@ static void advance(struct subscription *sub, const struct msg_changes *page)
     sub->cursor = page->cursor;
     sub->is_behind = page->more;
     sub->last_state = page->sweep.state;
+    sub->log.told_bytes = page->log_bytes;
 }
 
 /* ---- pushing ---- */
@@ -77,7 +67,21 @@ static void advance(struct subscription *sub, const struct msg_changes *page)
 /* Who follows one job is not told how all the others get on. */
 static bool is_news(const struct subscription *sub, const struct msg_changes *page)
 {
-    return sub->job == 0 || page->jobs.n > 0 || page->sweep.state != sub->last_state;
+    return sub->job == 0 || page->jobs.n > 0 || page->sweep.state != sub->last_state ||
+           page->log_bytes != sub->log.told_bytes;
+}
+
+/* Another attempt may have begun. */
+static int look_at_log(struct server *sv, struct subscription *sub, struct err *e)
+{
+    struct followed before;
+
+    if (!sub->log.is_wanted)
+        return 0;
+    if (followed_look(sv, sub, &before, e) < 0)
+        return -1;
+    followed_move(sv, sub, &before);
+    return 0;
 }
 
 static void push(struct server *sv, struct conn *c, struct subscription *sub, struct arena *a)
@@ -87,7 +91,7 @@ static void push(struct server *sv, struct conn *c, struct subscription *sub, st
     int64_t owner;
 
     arena_reset(a);
-    if (fill_page(sv, sub, a, &page, &owner, &e) < 0) {
+    if (look_at_log(sv, sub, &e) < 0 || fill_page(sv, sub, a, &page, &owner, &e) < 0) {
         log_event(LOG_ERROR, "push-failed", "sweep", "%lld", (long long)sub->sweep, "error", "%s",
                   e.text, NULL);
         sub->is_behind = false;
@@ -158,6 +162,7 @@ static void attach(struct server *sv, void *context)
     }
     sub->next = c->subscriptions;
     c->subscriptions = sub;
+    followed_move(sv, sub, &(struct followed){ 0 });
 }
 
 static int check_count(const struct conn *c, struct err *e)
@@ -183,14 +188,20 @@ int handle_subscribe(struct server *sv, struct ask *ask, const void *request, vo
                                 .sweep = req->sweep,
                                 .job = req->job,
                                 .cursor = req->cursor < 0 ? turn_version(sv) : req->cursor,
-                                .has_jobs = req->jobs || req->job != 0 };
+                                .has_jobs = req->jobs || req->job != 0,
+                                .log = { .is_wanted = req->log } };
+    struct followed none;
     struct subscription *kept;
     int64_t owner;
 
+    if (req->log && req->job == 0)
+        return err_set(e, ERR_USAGE, "the log of one job, not of all");
     if (check_count(ask->conn, e) < 0 || fill_page(sv, &sub, ask->arena, rep, &owner, e) < 0)
         return -1;
     if (sub.has_jobs &&
         project_may_see(sv, ask->conn, owner, rep->sweep.project, req->sweep, e) < 0)
+        return -1;
+    if (req->log && followed_look(sv, &sub, &none, e) < 0)
         return -1;
     advance(&sub, rep);
     kept = mem_copy(&sub, sizeof sub);
@@ -204,6 +215,7 @@ void subscribe_forget(struct conn *c)
         struct subscription *sub = c->subscriptions;
 
         c->subscriptions = sub->next;
+        followed_end(c->sv, sub);
         free(sub);
     }
 }

@@ -21,6 +21,8 @@ enum {
 void subscribe_touch(struct server *sv, int64_t sweep);
 /* After a commit: one message for each that is behind and has room. */
 void subscribe_pump(struct server *sv);
+/* A worker is connected, perhaps again: it is to tell how far logs grow that are followed. */
+void subscribe_registered(struct server *sv, int64_t worker);
 /* The connection is gone. */
 void subscribe_forget(struct conn *c);
 

@@ -50,13 +50,14 @@ struct attempt {
     bool is_restored;        /* the checkpoint it goes on from is on scratch, or there is none */
     uint64_t restore_due_at; /* ask for it again: by the loop's clock; 0: it has been asked for */
     uint64_t restore_delay_ms;
-    bool is_staging; /* ludwigd is to know */
-    bool is_stopped; /* ludwigd wants it to end */
-    bool is_stale;   /* of a time before the machine was restarted */
-    bool is_named;   /* GIVEN: its runner said that it has it */
-    bool is_asked;   /* GIVEN, without a runner: what became of it is being asked */
-    bool only_look;  /* is_asked: its runner may have it after all */
-    bool has_begun;  /* is_asked: if nothing of it is found, its process had started without it */
+    bool is_staging;  /* ludwigd is to know */
+    bool is_stopped;  /* ludwigd wants it to end */
+    bool is_stale;    /* of a time before the machine was restarted */
+    bool is_followed; /* somebody reads its log while it grows */
+    bool is_named;    /* GIVEN: its runner said that it has it */
+    bool is_asked;    /* GIVEN, without a runner: what became of it is being asked */
+    bool only_look;   /* is_asked: its runner may have it after all */
+    bool has_begun;   /* is_asked: if nothing of it is found, its process had started without it */
     enum attempt_event finish_event; /* ORPHANED, is_finishing: what it is to end as */
     const char *finish_reason;
     bool is_finishing;

@@ -20,8 +20,20 @@ void flow_watch(const struct attempt *a)
     layout_log(&path, a->order.work.project, is->sweep, is->param_name, is->job_name, is->attempt);
     order.log_path = buf_text(&path);
     order.every_ms = a->order.work.work.checkpoint.every_ms;
+    order.tells = a->is_followed;
     service_send(&a->user->publisher, ORDER_WATCH, &order);
     buf_free(&path);
+}
+
+void flow_follow_log(struct agent *ag, const struct msg_follow_log *order)
+{
+    struct attempt *a = attempts_find(&ag->attempts, &order->token);
+
+    if (a == NULL)
+        return;
+    a->is_followed = order->on;
+    if (a->phase == PHASE_GIVEN && a->started_at > 0)
+        flow_watch(a);
 }
 
 static void on_young_timer(uv_timer_t *timer)
@@ -132,6 +144,15 @@ static void on_up(void *context)
     }
 }
 
+static void take_grew(struct user *u, const struct note_grew *note)
+{
+    const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
+    struct msg_log_grew grew = { note->token, note->size_bytes };
+
+    if (a != NULL && a->user == u && a->is_followed && u->agent->is_registered)
+        link_send(u->agent->link, MSG_LOG_GREW, 0, &grew);
+}
+
 static void take_published(struct user *u, const struct note_published *note)
 {
     struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
@@ -169,18 +190,22 @@ static void take_discarded(struct user *u, const struct token *token)
 static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
 {
     union {
+        struct note_grew grew;
         struct note_published published;
         struct note_withdrawn withdrawn;
         struct note_discarded discarded;
     } note;
 
-    if (m->type != NOTE_PUBLISHED && m->type != NOTE_WITHDRAWN && m->type != NOTE_DISCARDED) {
+    if (m->type != NOTE_GREW && m->type != NOTE_PUBLISHED && m->type != NOTE_WITHDRAWN &&
+        m->type != NOTE_DISCARDED) {
         err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
         return;
     }
     if (message_body(&orders, m, a, &note, e) < 0)
         return;
-    if (m->type == NOTE_PUBLISHED)
+    if (m->type == NOTE_GREW)
+        take_grew(context, &note.grew);
+    else if (m->type == NOTE_PUBLISHED)
         take_published(context, &note.published);
     else if (m->type == NOTE_WITHDRAWN)
         take_withdrawn(context, &note.withdrawn.token);

@@ -115,6 +115,12 @@ static const struct field watch_fields[] = {
     FIELD(struct order_watch, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_watch, log_path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_watch, every_ms, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct order_watch, tells, FIELD_BOOL, 0, 0),
+};
+
+static const struct field grew_fields[] = {
+    FIELD(struct note_grew, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_grew, size_bytes, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
 };
 
 static const struct field publish_fields[] = {

@@ -9,7 +9,7 @@
  *   agent ──stage, restore, look──▶ stager
  *                                      ──staged, restored, found──▶ agent
  *   agent ──watch, publish, withdraw, discard──▶ publisher
- *                                      ──published, withdrawn, discarded──▶ agent
+ *                                      ──grew, published, withdrawn, discarded──▶ agent
  *                    a child that is asked nothing ──account──▶ agent
  *   agent ──settle, reap, finish, survey──▶ clerk
  *                                      ──settled, reaped, finished, remains, surveyed──▶ agent
@@ -36,6 +36,7 @@
     X(NOTE_FOUND, found, 2)         \
     X(ORDER_WATCH, watch, 1)        \
     X(ORDER_PUBLISH, publish, 1)    \
+    X(NOTE_GREW, grew, 2)           \
     X(NOTE_PUBLISHED, published, 2) \
     X(ORDER_WITHDRAW, withdraw, 1)  \
     X(NOTE_WITHDRAWN, withdrawn, 2) \
@@ -173,6 +174,12 @@ struct order_watch {
     const char *share;
     const char *log_path; /* relative to the share */
     int64_t every_ms;     /* copy its checkpoint to the share this often; 0: only at its end */
+    bool tells;           /* how long its log is on the share, whenever that has changed */
+};
+
+struct note_grew {
+    struct token token;
+    int64_t size_bytes;
 };
 
 /* ended/<token> is complete: publish it. */

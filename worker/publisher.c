@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -49,6 +50,8 @@ struct publisher {
     size_t n_spares;        /* at most */
     int64_t spares_kept_ms; /* until then */
     struct buf notes;       /* not sent yet */
+    pthread_mutex_t sending;
+    int64_t grew_seq; /* of the thread that ships logs */
     struct task *tasks;
     size_t n_tasks;
     size_t capacity;
@@ -65,12 +68,26 @@ static void note(struct publisher *p, int type, const void *body)
         log_event(LOG_ERROR, "note-not-sent", "error", "%s", e.text, NULL);
 }
 
-/* All at once; when the agent is gone the connection says so next. */
-static void send_notes(struct publisher *p)
+/* When the agent is gone the connection says so next. */
+static void send_now(struct publisher *p, struct buf *frames)
 {
-    if (p->notes.n > 0)
-        (void)io_write_all(p->wire.fd, p->notes.bytes, p->notes.n);
-    buf_clear(&p->notes);
+    pthread_mutex_lock(&p->sending);
+    if (frames->n > 0)
+        (void)io_write_all(p->wire.fd, frames->bytes, frames->n);
+    pthread_mutex_unlock(&p->sending);
+    buf_clear(frames);
+}
+
+/* On the thread that ships logs: a large result that is being published holds nothing up. */
+static void on_grew(void *context, const struct token *token, int64_t size_bytes)
+{
+    struct note_grew grew = { *token, size_bytes };
+    struct publisher *p = context;
+    struct buf frame = { 0 };
+
+    if (message_add(&frame, &orders, NOTE_GREW, ++p->grew_seq, 0, NULL, &grew, NULL) == 0)
+        send_now(p, &frame);
+    buf_free(&frame);
 }
 
 /* ---- tasks ---- */
@@ -193,6 +210,7 @@ static void withdraw_due(struct publisher *p)
 static void take_watch(struct publisher *p, const struct order_watch *x)
 {
     shiplog_watch(p->shiplog, &x->token, x->share, x->log_path);
+    shiplog_tell(p->shiplog, &x->token, x->tells);
     keeper_watch(p->keeper, &x->token, x->every_ms);
 }
 
@@ -306,6 +324,7 @@ static int set_up(struct publisher *p, const char *scratch, const char *address,
     umask(0); /* all modes are said */
     if (child_begin(e) < 0)
         return -1;
+    pthread_mutex_init(&p->sending, NULL);
     wire_init(&p->wire, CHILD_CHANNEL_FD, &orders);
     p->arena = arena_create();
     p->sftp = sftplink_create(address);
@@ -319,7 +338,10 @@ static int set_up(struct publisher *p, const char *scratch, const char *address,
     spare_clear(&p->scratch, &p->n_spares);
     p->keeper = keeper_create(&p->scratch, p->access);
     p->shiplog = shiplog_create(p->scratch.log_fd, &source, e);
-    return p->shiplog == NULL ? -1 : 0;
+    if (p->shiplog == NULL)
+        return -1;
+    shiplog_set_grew(p->shiplog, on_grew, p);
+    return 0;
 }
 
 static void tear_down(struct publisher *p)
@@ -333,6 +355,7 @@ static void tear_down(struct publisher *p)
     scratch_close(&p->scratch);
     arena_destroy(p->arena);
     buf_free(&p->notes);
+    pthread_mutex_destroy(&p->sending);
     free(p->tasks);
 }
 
@@ -352,7 +375,7 @@ int publisher_main(int argc, char **argv)
         publish_due(&p);
         withdraw_due(&p);
         arena_reset(p.arena);
-        send_notes(&p);
+        send_now(&p, &p.notes);
         keeper_turn(p.keeper);
         clear_spares(&p);
         shares_rest(p.access);

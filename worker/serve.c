@@ -232,6 +232,7 @@ union body {
     struct msg_verdicts verdicts;
     struct msg_stop_attempts stop;
     struct msg_recall recall;
+    struct msg_follow_log follow_log;
     struct msg_leave leave;
 };
 
@@ -253,6 +254,7 @@ static void act(struct agent *ag, const struct envelope *m, const union body *bo
         each_token(ag, &body->recall.tokens, recall);
         flow_fill(ag);
         break;
+    case MSG_FOLLOW_LOG: flow_follow_log(ag, &body->follow_log); break;
     case MSG_LEAVE:
         log_event(LOG_INFO, "leave", "reason", "%s", body->leave.reason, NULL);
         agent_stop(ag, AGENT_LEAVES);
@@ -265,7 +267,7 @@ static bool is_expected(int type)
 {
     return type == MSG_ERROR || type == MSG_REGISTERED || type == MSG_HAND ||
            type == MSG_VERDICTS || type == MSG_STOP_ATTEMPTS || type == MSG_RECALL ||
-           type == MSG_LEAVE;
+           type == MSG_FOLLOW_LOG || type == MSG_LEAVE;
 }
 
 static void on_message(void *context, const struct envelope *m, struct arena *a, struct err *e)

@@ -28,17 +28,22 @@
 #define RETRY_MAX_MS 30000
 
 struct watch {
+    struct token token;
     char name[TOKEN_HEX];
     char *share;
     char *path;
     bool is_due;      /* it grew */
     int64_t retry_ms; /* the pause after the last failure; 0: it went well */
     int64_t not_before_ms;
+    bool tells;
+    int64_t told_bytes;
 };
 
 struct shiplog {
     int log_fd;
     struct shares *access; /* the thread's */
+    shiplog_grew_fn grew;
+    void *context;
     int inotify_fd;
     int wake_fd;
     pthread_t thread;
@@ -127,7 +132,8 @@ void shiplog_watch(struct shiplog *s, const struct token *token, const char *sha
     if (w == NULL) {
         mem_grow((void **)&s->watches, &s->capacity, s->n, sizeof *s->watches);
         w = &s->watches[s->n++];
-        *w = (struct watch){ .share = mem_strdup(share), .path = mem_strdup(path) };
+        *w =
+            (struct watch){ .token = *token, .share = mem_strdup(share), .path = mem_strdup(path) };
         memcpy(w->name, name, sizeof name);
     }
     /* What was written before is in no event any more. */
@@ -135,6 +141,27 @@ void shiplog_watch(struct shiplog *s, const struct token *token, const char *sha
     w->is_due |= has_begun;
     pthread_mutex_unlock(&s->lock);
     if (has_begun)
+        wake(s);
+}
+
+void shiplog_tell(struct shiplog *s, const struct token *token, bool on)
+{
+    char name[TOKEN_HEX];
+    struct watch *w;
+    bool begins;
+
+    token_hex(token, name);
+    pthread_mutex_lock(&s->lock);
+    w = find(s, name);
+    begins = w != NULL && on && !w->tells;
+    if (w != NULL)
+        w->tells = on;
+    if (begins) {
+        w->told_bytes = 0;
+        w->is_due = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (begins)
         wake(s);
 }
 
@@ -176,9 +203,10 @@ static bool take_due(struct shiplog *s, int64_t now_ms, struct watch *copy)
     return found;
 }
 
-/* Notes how it went, for one that is still wanted. */
-static void note_end(struct shiplog *s, const char *name, bool well)
+/* Notes how it went, for one that is still wanted; whether somebody is to be told. */
+static bool note_end(struct shiplog *s, const char *name, bool well, int64_t size_bytes)
 {
+    bool is_news = false;
     struct watch *w;
 
     pthread_mutex_lock(&s->lock);
@@ -186,6 +214,8 @@ static void note_end(struct shiplog *s, const char *name, bool well)
     if (w != NULL && well) {
         w->retry_ms = 0;
         w->not_before_ms = 0;
+        is_news = w->tells && size_bytes > w->told_bytes;
+        w->told_bytes = size_bytes;
     } else if (w != NULL) {
         w->retry_ms = w->retry_ms == 0                 ? RETRY_MS
                       : 2 * w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS
@@ -194,6 +224,15 @@ static void note_end(struct shiplog *s, const char *name, bool well)
         w->is_due = true;
     }
     pthread_mutex_unlock(&s->lock);
+    return is_news;
+}
+
+/* What is written from here on may not be shipped with it. */
+static int64_t size_of(const struct shiplog *s, const char *name)
+{
+    struct stat st;
+
+    return fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
 }
 
 static void ship_due(struct shiplog *s)
@@ -202,13 +241,15 @@ static void ship_due(struct shiplog *s)
     struct watch w;
 
     while (take_due(s, now_ms, &w)) {
+        int64_t size_bytes = size_of(s, w.name);
         struct err e = { 0 };
         bool well = ship_watched(s, &w, &e) == 0;
 
         if (!well && w.retry_ms == 0)
             log_event(LOG_WARN, "log-not-shipped", "attempt", "%s", w.name, "error", "%s", e.text,
                       NULL);
-        note_end(s, w.name, well);
+        if (note_end(s, w.name, well, size_bytes) && s->grew != NULL)
+            s->grew(s->context, &w.token, size_bytes);
         free_watch(&w);
     }
 }
@@ -327,6 +368,12 @@ struct shiplog *shiplog_create(int log_fd, const struct share_source *source, st
 fail:
     shiplog_destroy(s);
     return NULL;
+}
+
+void shiplog_set_grew(struct shiplog *s, shiplog_grew_fn grew, void *context)
+{
+    s->grew = grew;
+    s->context = context;
 }
 
 void shiplog_destroy(struct shiplog *s)

@@ -21,9 +21,15 @@ struct shiplog;
 struct shiplog *shiplog_create(int log_fd, const struct share_source *source, struct err *e);
 void shiplog_destroy(struct shiplog *s); /* NULL is fine */
 
+/* Is told how long logs are on the share, on the thread that ships them.  To be set first. */
+typedef void (*shiplog_grew_fn)(void *context, const struct token *token, int64_t size_bytes);
+void shiplog_set_grew(struct shiplog *s, shiplog_grew_fn grew, void *context);
+
 /* From now on; path is relative to the share. Asking twice is fine. */
 void shiplog_watch(struct shiplog *s, const struct token *token, const char *share,
                    const char *path);
+/* Of one that is watched: what it is on the share by now, and each time it has grown there. */
+void shiplog_tell(struct shiplog *s, const struct token *token, bool on);
 void shiplog_forget(struct shiplog *s, const struct token *token);
 
 /* Ships what is missing, at once.  Two may do so at the same time: both write the same

@@ -25,6 +25,8 @@ struct player {
     struct token recalled[PLAYER_MAX];
     size_t n_recalled;
     size_t n_recalled_first; /* of those, before it was told that it is registered */
+    struct msg_follow_log follows[64];
+    size_t n_follows;
     int64_t seq;
 };
 
@@ -66,6 +68,9 @@ static inline void keep(struct player *w, const struct envelope *m)
         items = order.tokens.items;
         for (size_t i = 0; i < order.tokens.n; i++)
             keep_recalled(w, &items[i].token);
+    } else if (m->type == MSG_FOLLOW_LOG) {
+        assert_true(w->n_follows < sizeof w->follows / sizeof w->follows[0]);
+        read_body(w->peer, m, &w->follows[w->n_follows++]);
     }
 }
 

@@ -151,6 +151,29 @@ static void it_ships_the_logs_it_watches(void **state)
     site_close(&p.site);
 }
 
+static void it_tells_how_long_a_log_is_that_somebody_follows(void **state)
+{
+    struct publisher_site p;
+    struct order_watch watch = { .log_path = "demo/logs/7/x.log" };
+    struct note_grew grew;
+
+    (void)state;
+    site_open(&p.site, NULL);
+    start_publisher(&p);
+    watch.token = site_order(&p.site, 'a', "").assignment.token;
+    watch.share = p.site.share;
+    agent_tell(&p.agent, ORDER_WATCH, &watch);
+    site_write(p.site.scratch.log_fd, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "abc\n");
+    watch.tells = true;
+    agent_tell(&p.agent, ORDER_WATCH, &watch);
+    agent_hear(&p.agent, NOTE_GREW, &grew);
+    assert_true(token_equal(&grew.token, &watch.token));
+    assert_int_equal(grew.size_bytes, 4);
+    assert_string_equal(site_read(&p.site, "share/demo/logs/7/x.log"), "abc\n");
+    assert_int_equal(agent_leave(&p.agent), 0);
+    site_close(&p.site);
+}
+
 /* ---- checkpoints ---- */
 
 #define KEPT "share/demo/.ludwig/checkpoints/param_003"
@@ -385,6 +408,7 @@ int main(void)
         cmocka_unit_test(attempts_are_published_and_discarded),
         cmocka_unit_test(it_tries_again_while_the_share_is_away),
         cmocka_unit_test(it_ships_the_logs_it_watches),
+        cmocka_unit_test(it_tells_how_long_a_log_is_that_somebody_follows),
         cmocka_unit_test(the_checkpoint_of_a_running_job_is_copied),
         cmocka_unit_test(the_last_copy_takes_the_place_of_those_before),
         cmocka_unit_test(of_a_job_that_is_done_no_copy_is_left),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include "common/units.h"
@@ -123,6 +124,81 @@ static void a_share_that_was_away_gets_all_of_it(void **state)
     site_close(&s);
 }
 
+/* What it says on its thread. */
+struct told {
+    pthread_mutex_t lock;
+    int64_t size_bytes;
+    int n;
+    bool is_longer; /* than what is on the share */
+    struct site *site;
+};
+
+static void keep_told(void *context, const struct token *token, int64_t size_bytes)
+{
+    struct told *t = context;
+    struct stat st;
+
+    (void)token;
+    pthread_mutex_lock(&t->lock);
+    t->n++;
+    t->size_bytes = size_bytes;
+    t->is_longer |= fstatat(t->site->top_fd, SHARED, &st, 0) < 0 || st.st_size < size_bytes;
+    pthread_mutex_unlock(&t->lock);
+}
+
+static int wait_told(struct told *t, int64_t size_bytes)
+{
+    int64_t until_ms = units_monotonic_ms() + 10000;
+    int64_t now = -1;
+    int n = 0;
+
+    while (now != size_bytes) {
+        assert_true(units_monotonic_ms() < until_ms);
+        (void)poll(NULL, 0, 5);
+        pthread_mutex_lock(&t->lock);
+        now = t->size_bytes;
+        n = t->n;
+        pthread_mutex_unlock(&t->lock);
+    }
+    return n;
+}
+
+static void who_asks_is_told_what_is_on_the_share(void **state)
+{
+    struct told told = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct site s;
+    struct token token;
+    struct shiplog *log;
+    int n;
+
+    (void)state;
+    site_open(&s, NULL);
+    told.site = &s;
+    token = site_order(&s, 'a', "").assignment.token;
+    log = create(&s);
+    shiplog_set_grew(log, keep_told, &told);
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    print(&s, "one\n");
+    (void)wait_for(&s, "one\n");
+    (void)poll(NULL, 0, 400);
+    assert_int_equal(told.n, 0);
+    shiplog_tell(log, &token, true); /* all of it is there already */
+    assert_int_equal(wait_told(&told, 4), 1);
+    shiplog_tell(log, &token, true);
+    print(&s, "two\n");
+    assert_int_equal(wait_told(&told, 8), 2);
+    shiplog_tell(log, &token, false);
+    print(&s, "three\n");
+    (void)wait_for(&s, "one\ntwo\nthree\n");
+    (void)poll(NULL, 0, 400);
+    shiplog_tell(log, &token, true);
+    n = wait_told(&told, 14);
+    assert_int_equal(n, 3);
+    assert_false(told.is_longer);
+    shiplog_destroy(log);
+    site_close(&s);
+}
+
 static void a_forgotten_log_is_left_alone(void **state)
 {
     struct site s;
@@ -176,6 +252,7 @@ int main(void)
         cmocka_unit_test(what_a_job_prints_is_there_within_a_second),
         cmocka_unit_test(a_log_nobody_writes_to_costs_nothing),
         cmocka_unit_test(a_share_that_was_away_gets_all_of_it),
+        cmocka_unit_test(who_asks_is_told_what_is_on_the_share),
         cmocka_unit_test(a_forgotten_log_is_left_alone),
         cmocka_unit_test(the_rest_goes_behind_what_is_there),
     };
