@@ -148,6 +148,11 @@ static int jittered(int64_t pause_ms)
     return (int)(pause_ms / 2 + random.bytes[0] * pause_ms / 512);
 }
 
+static int64_t longer(int64_t pause_ms)
+{
+    return pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
+}
+
 /* Sleeps; false when the user interrupts. */
 static bool rest(const struct rpc *r, int64_t pause_ms)
 {
@@ -162,12 +167,12 @@ int rpc_reopen(struct rpc *r, struct err *e)
     bool lost = true;
 
     wire_close(&r->wire);
-    for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms *= 2) {
+    for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms = longer(pause_ms)) {
         if (connect_once(r, &lost, e) == 0)
             return 0;
         if (!lost || units_monotonic_ms() >= deadline_ms)
             return err_wrap(e, "the connection to the server was lost");
-        if (!rest(r, pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS))
+        if (!rest(r, pause_ms))
             return err_set(e, ERR_UNREACHABLE, "interrupted while the server was away");
     }
 }
@@ -234,7 +239,7 @@ int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply
 
     token_make(&id);
     /* A server that greets and then drops the request each time gets no rush of requests. */
-    for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms *= 2) {
+    for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms = longer(pause_ms)) {
         if (rpc_send(r, type, (m->flags & CHANGES) != 0 ? &id : NULL, request, &lost, e) >= 0 &&
             rpc_receive(r, (enum msg_type)m->reply, reply, &lost, e) == 0)
             return 0;
@@ -245,7 +250,7 @@ int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply
         if (units_monotonic_ms() >= deadline_ms)
             return err_set(e, ERR_UNREACHABLE, "the server closes the connection at each '%s'",
                            m->name);
-        if (!rest(r, pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS))
+        if (!rest(r, pause_ms))
             return err_set(e, ERR_UNREACHABLE, "interrupted while the server was away");
     }
 }

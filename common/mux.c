@@ -194,13 +194,23 @@ struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, st
 
 /* ---- asking ---- */
 
+/* One that is gone has said why, and that lies here unread. */
+static int say(struct mux *m, enum mux_type type, const void *body, struct err *e)
+{
+    struct envelope got;
+
+    if (!m->has_ended && mux_link_send(&m->link, type, body, -1, NULL) == 0)
+        return 0;
+    while (!m->has_ended)
+        (void)next_message(m, &got, NULL);
+    return err_set(e, m->end.kind, "%s", m->end.text);
+}
+
 static int ask(struct mux *m, enum mux_what what, const char *command, struct err *e)
 {
     struct mux_ask body = { .what = (int)what, .command = command };
 
-    if (m->has_ended)
-        return err_set(e, m->end.kind, "%s", m->end.text);
-    return mux_link_send(&m->link, MUX_ASK, &body, -1, e);
+    return say(m, MUX_ASK, &body, e);
 }
 
 /* -1: none came along. */
@@ -273,10 +283,7 @@ int mux_facts(struct mux *m, struct mux_facts *facts, struct arena *a, struct er
 {
     struct envelope got;
 
-    if (m->has_ended)
-        return err_set(e, m->end.kind, "%s", m->end.text);
-    if (mux_link_send(&m->link, MUX_ASK_FACTS, NULL, -1, e) < 0 ||
-        await(m, MUX_FACTS, &got, e) < 0 ||
+    if (say(m, MUX_ASK_FACTS, NULL, e) < 0 || await(m, MUX_FACTS, &got, e) < 0 ||
         message_body(&mux_protocol, &got, m->arena, facts, e) < 0)
         return -1;
     own_texts(facts, a);

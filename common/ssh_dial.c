@@ -401,9 +401,10 @@ int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_
 {
     struct err why = { 0 };
 
-    for (int64_t pause_ms = FIRST_PAUSE_MS; dial_once(c, p, d, &why) < 0; pause_ms *= 2) {
-        int64_t rest_ms = jittered(pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS);
+    for (int64_t pause_ms = FIRST_PAUSE_MS; dial_once(c, p, d, &why) < 0;) {
+        int64_t rest_ms = jittered(pause_ms);
 
+        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
         if (why.kind != ERR_BUSY || units_monotonic_ms() + rest_ms >= p->deadline_ms)
             return err_set(e, why.kind == ERR_BUSY ? ERR_UNREACHABLE : why.kind, "%s", why.text);
         if (pause_for(rest_ms, p, e) < 0)
