@@ -327,7 +327,8 @@ static void serve(struct mux_server *m)
     static const struct ways_events events = { adopt };
     struct err e = { 0 };
 
-    io_set_nonblocking(m->control.fd, NULL);
+    (void)io_set_nonblocking(m->control.fd, NULL);
+    (void)signal(SIGCHLD, SIG_IGN); /* nobody waits for children from here on */
     m->ways = ways_create(m->ssh, m->to->path, m->options->ways, &events, m);
     say(m, MUX_READY, NULL, -1);
     while (!has_left(m) && turn(m, &e) == 0)

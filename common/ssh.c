@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -231,6 +232,8 @@ void ssh_stop(struct ssh *s)
         ssh_disconnect(s->session);
         ssh_free(s->session);
     }
+    if (s->dialed.proxy > 0)
+        (void)kill(s->dialed.proxy, SIGHUP); /* as ssh does: some do not see that we have gone */
     if (s->conf.arena != NULL)
         ssh_conf_free(&s->conf);
     free(s->dialed.address);
