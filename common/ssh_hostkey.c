@@ -92,7 +92,8 @@ static bool is_revoked_in(const char *file, const char *blob)
     bool found = false;
 
     while (f != NULL && !found && getline(&line, &capacity, f) > 0) {
-        const char *at = strncmp(line, "@revoked", 8) == 0 ? strstr(line, blob) : NULL;
+        const char *mark = line + strspn(line, " \t");
+        const char *at = strncmp(mark, "@revoked", 8) == 0 ? strstr(mark, blob) : NULL;
 
         found = at != NULL && (at[n] == '\0' || strchr(" \t\r\n", at[n]) != NULL);
     }
