@@ -169,45 +169,6 @@ static void id_text(const struct server *sv, bool is_running, struct buf *out)
     free(host);
 }
 
-/* Another server's id is no reason to stop: the state folder may have been made anew. */
-static void look_at_old_id(const struct server *sv, const char *path)
-{
-    struct buf old = { 0 };
-
-    if (io_read_file(path, 4096, &old, NULL) == 0 && strstr(buf_text(&old), sv->server_id) == NULL)
-        log_event(LOG_WARN, "share-was-anothers", "share", "%s", sv->conf.share, "id", "%s",
-                  buf_text(&old), NULL);
-    buf_free(&old);
-}
-
-static int write_id(const struct server *sv, bool is_running, struct err *e)
-{
-    char *path = mem_printf("%s/%s/%s", sv->conf.share, LAYOUT_SERVER_DIR, SHAREID_NAME);
-    struct buf text = { 0 };
-    int rc;
-
-    if (is_running)
-        look_at_old_id(sv, path);
-    id_text(sv, is_running, &text);
-    rc = io_replace_file(path, text.bytes, text.n, 0644, e);
-    buf_free(&text);
-    free(path);
-    return rc < 0 ? err_wrap(e, "share") : 0;
-}
-
-int place_id(const struct server *sv, struct err *e)
-{
-    return write_id(sv, true, e);
-}
-
-void place_take_id_back(const struct server *sv)
-{
-    struct err e = { 0 };
-
-    if (write_id(sv, false, &e) < 0)
-        log_event(LOG_WARN, "id", "error", "%s", e.text, NULL);
-}
-
 /* What others could exchange would be theirs to speak in our name. */
 static int check_ours(const char *dir, int fd, struct err *e)
 {
@@ -230,20 +191,76 @@ static int check_ours(const char *dir, int fd, struct err *e)
 }
 
 /* Others may be able to write into the share itself: no link is followed. */
+static int open_server_dir(const struct server *sv, struct err *e)
+{
+    char *dir = path_join(sv->conf.share, LAYOUT_SERVER_DIR);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        err_sys(e, "open %s", dir);
+    if (fd >= 0 && check_ours(dir, fd, e) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    free(dir);
+    return fd;
+}
+
+/* Another server's id is no reason to stop: the state folder may have been made anew. */
+static void look_at_old_id(const struct server *sv, const char *path)
+{
+    struct buf old = { 0 };
+
+    if (io_read_file(path, 4096, &old, NULL) == 0 && strstr(buf_text(&old), sv->server_id) == NULL)
+        log_event(LOG_WARN, "share-was-anothers", "share", "%s", sv->conf.share, "id", "%s",
+                  buf_text(&old), NULL);
+    buf_free(&old);
+}
+
+static int write_id(const struct server *sv, bool is_running, struct err *e)
+{
+    int rc, dir_fd = open_server_dir(sv, e);
+    struct buf text = { 0 };
+    char *path;
+
+    if (dir_fd < 0)
+        return err_wrap(e, "share");
+    path = mem_printf("/proc/self/fd/%d/%s", dir_fd, SHAREID_NAME);
+    if (is_running)
+        look_at_old_id(sv, path);
+    id_text(sv, is_running, &text);
+    rc = io_replace_file(path, text.bytes, text.n, 0644, e);
+    buf_free(&text);
+    free(path);
+    close(dir_fd);
+    return rc < 0 ? err_wrap(e, "share %s", sv->conf.share) : 0;
+}
+
+int place_id(const struct server *sv, struct err *e)
+{
+    return write_id(sv, true, e);
+}
+
+void place_take_id_back(const struct server *sv)
+{
+    struct err e = { 0 };
+
+    if (write_id(sv, false, &e) < 0)
+        log_event(LOG_WARN, "id", "error", "%s", e.text, NULL);
+}
+
 static int make_server_dir(const struct server *sv, const char *dir, struct err *e)
 {
-    int fd, rc;
+    int fd;
 
     if (io_make_dirs(sv->conf.share, 0755, e) < 0)
         return -1;
     if (mkdir(dir, 0755) < 0 && errno != EEXIST)
         return err_sys(e, "make %s", dir);
-    fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return err_sys(e, "open %s", dir);
-    rc = check_ours(dir, fd, e);
-    close(fd);
-    return rc;
+    fd = open_server_dir(sv, e);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? -1 : 0;
 }
 
 static int make_projects(const struct server *sv, struct err *e)

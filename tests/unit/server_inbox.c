@@ -10,6 +10,7 @@
 #include "common/units.h"
 #include "server/inbox.h"
 #include "server/inboxdir.h"
+#include "server/place.h"
 
 /* ---- files by hand ---- */
 
@@ -813,6 +814,34 @@ static void an_inbox_that_others_could_replace_is_not_opened(void **state)
     }
 }
 
+static void the_id_is_not_written_through_a_link(void **state)
+{
+    struct fixture *f = fixture_open();
+    char *dir = mem_printf("%s/share/.ludwig", f->dir), *away = mem_printf("%s/away", f->dir);
+    char *id = mem_printf("%s/id", away);
+    struct stat before, after;
+
+    (void)state;
+    assert_int_equal(place_id(&f->sv, NULL), 0);
+    assert_int_equal(rename(dir, away), 0);
+    assert_int_equal(lstat(id, &before), 0);
+    assert_int_equal(symlink(away, dir), 0);
+    place_take_id_back(&f->sv);
+    assert_int_equal(lstat(id, &after), 0);
+    assert_int_equal(after.st_ino, before.st_ino);
+    assert_int_equal(unlink(dir), 0);
+    assert_int_equal(rename(away, dir), 0);
+    place_take_id_back(&f->sv);
+    free(id);
+    id = mem_printf("%s/id", dir);
+    assert_int_equal(lstat(id, &after), 0);
+    assert_int_not_equal(after.st_ino, before.st_ino);
+    fixture_close(f);
+    free(id);
+    free(away);
+    free(dir);
+}
+
 static void answers_are_for_their_user_alone(void **state)
 {
     struct place p = place_open();
@@ -873,6 +902,7 @@ int main(void)
         cmocka_unit_test(a_name_that_leads_elsewhere_is_not_followed),
         cmocka_unit_test(a_folder_is_believed_only_if_nobody_else_can_write_it),
         cmocka_unit_test(an_inbox_that_others_could_replace_is_not_opened),
+        cmocka_unit_test(the_id_is_not_written_through_a_link),
         cmocka_unit_test(answers_are_for_their_user_alone),
         cmocka_unit_test(a_users_folder_has_a_link_by_name),
     };
