@@ -32,7 +32,7 @@ static int open_beneath(int dir_fd, const char *name, int flags)
                             .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
     int fd = (int)syscall(SYS_openat2, dir_fd, name, &how, sizeof how);
 
-    if (fd < 0 && errno == ENOSYS) /* before Linux 5.6, or where it is filtered out */
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* before Linux 5.6, or filtered out */
         fd = openat(dir_fd, name, all);
     return fd;
 }

@@ -15,15 +15,16 @@ static bool may_have_one(const struct inboxscan *s, uid_t uid)
 
 static void make_for(const struct inboxscan *s, uid_t uid)
 {
-    size_t n = 4096;
-    char *room = mem_alloc(n);
-    struct passwd entry, *found = NULL;
+    gid_t gid;
+    char *user;
 
-    if (may_have_one(s, uid) && getpwuid_r(uid, &entry, room, n, &found) == 0 && found != NULL)
-        inboxdir_make_box(s->dirs, uid, found->pw_gid, found->pw_name);
-    else if (uid == s->dirs->self) /* one that no account knows, as in containers */
+    if (may_have_one(s, uid) && identity_primary_group(uid, &gid, NULL) == 0) {
+        user = identity_user_name(uid);
+        inboxdir_make_box(s->dirs, uid, gid, user);
+        free(user);
+    } else if (uid == s->dirs->self) { /* one that no account knows, as in containers */
         inboxdir_make_box(s->dirs, uid, (gid_t)-1, "-");
-    free(room);
+    }
 }
 
 /* The only place that lists users: there is one list in a process. */

@@ -129,6 +129,31 @@ void inboxwatch_add(struct inboxwatch *w, struct box *b)
     free(path);
 }
 
+/* New folders must be told of; that there are new users is known when they connect, too. */
+static int watch_folders(struct inboxwatch *w, struct err *e)
+{
+    const struct inbox *in = w->in;
+
+    w->inbox_wd = inotify_add_watch(
+        w->fd, in->path, IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR | IN_DONT_FOLLOW);
+    if (w->inbox_wd < 0)
+        return err_sys(e, "inotify: watch %s", in->path);
+    if (in->dirs.is_root)
+        w->users_wd = inotify_add_watch(w->fd, USERS_FOLDER, IN_MOVED_TO | IN_CLOSE_WRITE);
+    return 0;
+}
+
+static int follow(struct inboxwatch *w, struct err *e)
+{
+    int rc = uv_poll_init(&w->in->sv->loop, &w->poll, w->fd);
+
+    if (rc < 0)
+        return err_set(e, ERR_FAILED, "inotify: %s", uv_strerror(rc));
+    w->poll.data = w;
+    uv_poll_start(&w->poll, UV_READABLE, on_readable);
+    return 0;
+}
+
 struct inboxwatch *inboxwatch_create(struct inbox *in, struct err *e)
 {
     struct inboxwatch *w = mem_alloc(sizeof *w);
@@ -136,19 +161,14 @@ struct inboxwatch *inboxwatch_create(struct inbox *in, struct err *e)
     w->in = in;
     w->users_wd = -1;
     w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (w->fd < 0) {
+    if (w->fd < 0)
         err_sys(e, "inotify");
-        free(w);
-        return NULL;
-    }
-    w->inbox_wd = inotify_add_watch(
-        w->fd, in->path, IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR | IN_DONT_FOLLOW);
-    if (in->dirs.is_root)
-        w->users_wd = inotify_add_watch(w->fd, USERS_FOLDER, IN_MOVED_TO | IN_CLOSE_WRITE);
-    uv_poll_init(&in->sv->loop, &w->poll, w->fd);
-    w->poll.data = w;
-    uv_poll_start(&w->poll, UV_READABLE, on_readable);
-    return w;
+    else if (watch_folders(w, e) == 0 && follow(w, e) == 0)
+        return w;
+    if (w->fd >= 0)
+        close(w->fd);
+    free(w);
+    return NULL;
 }
 
 static void on_closed(uv_handle_t *handle)
