@@ -914,7 +914,12 @@ static const struct {
     { "data of no bytes", ask_get, { "102 sh", "105 u0", "103 s" }, ERR_PROTOCOL, "damaged", true },
     { "no data after all", ask_file, { "102 sh", "101 u3 s s" }, ERR_DENIED, "read path", false },
     { "a handle for a sync", ask_write, { "102 sh", "102 sh" }, ERR_PROTOCOL, "message 102", true },
-    { "nothing, and hangs up", ask_file, { NULL }, ERR_UNREACHABLE, "the connection for files is lost", true },
+    { "nothing, and hangs up",
+      ask_file,
+      { NULL },
+      ERR_UNREACHABLE,
+      "the connection for files is lost",
+      true },
 };
 
 static void lies_are_refused(void **state)
