@@ -10,9 +10,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
 #include "common/courier_parts.h"
 #include "common/fds.h"
@@ -95,9 +92,6 @@ static void leave_terminal(void)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setsid();
-#ifdef __linux__
-    (void)prctl(PR_SET_NAME, "ludwig-courier");
-#endif
 }
 
 /* Twice, so that nobody has to wait for it. */

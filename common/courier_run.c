@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* courier_run.c - carry a stream as files, in both directions, to its end */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "common/courier_parts.h"
 #include "common/io.h"
@@ -51,7 +56,8 @@ struct stream {
     int64_t end_ms;  /* when our end was said; 0: not yet */
     int pause_ms;
     size_t ahead; /* how many of theirs to look for at once */
-    bool is_input_over, has_heard_end;
+    bool is_input_over, has_heard_end, has_swept;
+    int n_points; /* for tests */
     bool is_deaf; /* nobody holds the other end of fd any more */
 };
 
@@ -262,6 +268,26 @@ static void give(struct stream *s)
 
 /* ---- turns ---- */
 
+#ifdef LUDWIG_TEST_HOOKS
+/* Dies at the point of this number, once: $LUDWIG_CRASH_ONCE is a file that says so. */
+static void crash_point(struct stream *s)
+{
+    const char *at = getenv("LUDWIG_COURIER_CRASH"), *once = getenv("LUDWIG_CRASH_ONCE");
+    int fd;
+
+    if (at == NULL || once == NULL || s->n_points++ != atoi(at))
+        return;
+    fd = open(once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        (void)raise(SIGKILL);
+}
+#else
+static void crash_point(struct stream *s)
+{
+    (void)s;
+}
+#endif
+
 static int check_patience(const struct stream *s, int64_t now_ms, struct err *e)
 {
     if (s->taken == s->put || now_ms - s->wait_ms < s->c->patience_ms)
@@ -280,12 +306,20 @@ static int do_turn(struct stream *s, struct err *e)
     add_word(s, now_ms);
     add_drops(s, s->taken);
     look_for(s, now_ms);
+    if (s->turn.put.n > 0)
+        crash_point(s);
     if (s->c->post->way->turn(s->c->post, &s->turn, e) < 0)
         return -1;
+    if (s->turn.put.n > 0)
+        crash_point(s);
     got = take_parcels(s, now_ms, e);
     if (got < 0 || look_at_id(s, e) < 0 || check_patience(s, now_ms, e) < 0)
         return -1;
+    if (got > 0)
+        crash_point(s);
     give(s);
+    if (got > 0)
+        crash_point(s);
     if (got > 0 || s->turn.put.n > 0)
         s->pause_ms = PAUSE_MIN_MS;
     else if (s->pause_ms < PAUSE_MAX_MS)
@@ -327,6 +361,22 @@ static void take_files_away(struct stream *s)
         (void)s->c->post->way->turn(s->c->post, &s->turn, NULL);
 }
 
+/* While nobody waits for us. */
+static void sweep_once(struct stream *s, bool has_time)
+{
+    if (!has_time || s->has_swept)
+        return;
+    s->has_swept = true;
+    s->c->post->way->sweep(s->c->post);
+}
+
+static void name_process(void)
+{
+#ifdef __linux__
+    (void)prctl(PR_SET_NAME, "ludwig-courier");
+#endif
+}
+
 int courier_run(struct courier *c, int stream_fd, struct err *e)
 {
     struct stream s = { .c = c,
@@ -337,13 +387,15 @@ int courier_run(struct courier *c, int stream_fd, struct err *e)
     int rc = 0;
 
     token_make(&s.conn);
-    c->post->way->sweep(c->post);
+    name_process();
     while (rc == 0 && !is_done(&s)) {
         rest(&s);
+        sweep_once(&s, s.pause_ms >= PAUSE_MAX_MS);
         rc = do_turn(&s, e);
     }
     close(stream_fd);
     take_files_away(&s);
+    sweep_once(&s, rc == 0);
     post_turn_free(&s.turn);
     buf_free(&s.input);
     buf_free(&s.down);

@@ -122,8 +122,7 @@ struct ways *ways_create(struct ssh *s, const char *path, unsigned allowed,
     for (size_t i = 0; path == NULL && i < sizeof usual_paths / sizeof usual_paths[0]; i++)
         add(w, allowed, WAY_STREAM_LOCAL, usual_paths[i]);
     add_bridges(w, path, allowed);
-    if (WAYS_CHILD_HAS_COURIER)
-        add(w, allowed, WAY_INBOX, share_of(w, path));
+    add(w, allowed, WAY_INBOX, share_of(w, path));
     return w;
 }
 

@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/courier.h"
 #include "common/fds.h"
 #include "common/io.h"
 #include "common/sftp.h"
@@ -85,6 +87,16 @@ static void explain(int sftp_fd, const struct list *paths, int verdict_fd)
     sftp_close(s);
 }
 
+static void carry(int sftp_fd, const char *share, const char *user, int stream_fd, int verdict_fd)
+{
+    struct err e = { 0 };
+    struct courier *c = courier_over_sftp(sftp_fd, share, user, &e);
+
+    say(verdict_fd, c != NULL, c != NULL ? "" : e.text);
+    if (c != NULL)
+        (void)courier_run(c, stream_fd, NULL); /* its caller sees the end of the stream */
+}
+
 /* ---- in the mux ---- */
 
 static int make_pipe(int ends[2], struct err *e)
@@ -136,8 +148,26 @@ int ways_child_explain(struct ways_child *c, int sftp_fd, const struct list *pat
 int ways_child_courier(struct ways_child *c, int sftp_fd, const char *share, const char *user,
                        int *stream_fd, struct err *e)
 {
-    (void)c, (void)sftp_fd, (void)share, (void)user, (void)stream_fd;
-    return err_set(e, ERR_INTERNAL, "there is no store-and-forward");
+    int ends[2], keep[2], verdict_fd = -1;
+    pid_t pid;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+        return err_sys(e, "socketpair");
+    for (int i = 0; i < 2; i++)
+        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    keep[0] = sftp_fd;
+    keep[1] = ends[1];
+    pid = begin(c, keep, 2, &verdict_fd, e);
+    if (pid == 0) {
+        carry(sftp_fd, share, user, ends[1], verdict_fd);
+        _exit(0);
+    }
+    close(ends[1]);
+    if (pid > 0)
+        *stream_fd = ends[0];
+    else
+        close(ends[0]);
+    return pid < 0 ? -1 : 0;
 }
 
 int ways_child_step(struct ways_child *c)

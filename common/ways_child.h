@@ -15,8 +15,6 @@ struct ways_child {
     struct buf said;
 };
 
-enum { WAYS_CHILD_HAS_COURIER = 0 };
-
 /* Carries a stream by store-and-forward, whose other end is *stream_fd; says whether it could
  * begin. */
 int ways_child_courier(struct ways_child *c, int sftp_fd, const char *share, const char *user,

@@ -183,10 +183,12 @@ static void do_round(struct inbox *in)
 
 static void say_refused(struct box *b, const struct err *why)
 {
-    if (why->kind != ERR_NOT_FOUND && !b->was_refused)
+    bool is_refused = why->kind != ERR_NONE && why->kind != ERR_NOT_FOUND;
+
+    if (is_refused && !b->was_refused)
         log_event(LOG_WARN, "inbox-refused", "uid", "%lld", (long long)b->uid, "why", "%s",
                   why->text, NULL);
-    b->was_refused = why->kind != ERR_NOT_FOUND && why->kind != ERR_NONE;
+    b->was_refused = is_refused;
 }
 
 /* A parcel that was renamed into place before the one it follows is no stranger's: it is seen

@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+# parcels.py - clients of ludwigd that have nothing but files, honest ones and others
+"""usage: parcels.py SHARE SCENARIO [ARGUMENT]...
+
+Runs as the user whose inbox it uses, or attacks.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import time
+
+import raw
+from raw import WORK, Ended, frame, pack, random_id, unpack
+
+SHARE = sys.argv[1] if len(sys.argv) > 1 else ""
+BASE = SHARE + "/.ludwig"
+OUTBOX = BASE + "/outbox"
+ALLOWED_S = 20
+
+
+class Reset(Ended):
+    """ludwigd does not know this connection."""
+
+
+def inbox(uid=None):
+    return f"{BASE}/inbox/{os.getuid() if uid is None else uid}"
+
+
+def server_id():
+    with open(BASE + "/id") as file:
+        return json.load(file)
+
+
+def write(path, data, mode=0o600):
+    """As a client should: under another name first."""
+    temporary = os.path.dirname(path) + "/." + os.path.basename(path)
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    os.write(fd, data)
+    os.fchmod(fd, mode)
+    os.close(fd)
+    os.rename(temporary, path)
+
+
+class FilePeer(raw.Peer):
+    """A connection made of parcels; speaks as raw.Peer does."""
+
+    def __init__(self, uid=None, conn=None):
+        self.seq = 0
+        self.id = server_id()
+        self.conn = conn or os.urandom(16)
+        self.uid = os.getuid() if uid is None else uid
+        self.put_n = self.got_n = 0
+        self.input = b""
+        self.is_over = False
+
+    def in_path(self, seq):
+        return f"{inbox(self.uid)}/{self.conn.hex()}.{seq}"
+
+    def out_path(self, seq):
+        return f"{OUTBOX}/{self.uid}.{self.conn.hex()}.{seq}"
+
+    def parcel(self, data=b"", **other):
+        return pack({"v": 1, "server": self.id["server"],
+                     "incarnation": bytes.fromhex(self.id["incarnation"]), "conn": self.conn,
+                     "seq": self.put_n, "ack": self.got_n, "data": data, "end": "no", **other})
+
+    def send_bytes(self, data, **other):
+        write(self.in_path(self.put_n), self.parcel(data, **other))
+        self.put_n += 1
+
+    def get(self, allowed_s=ALLOWED_S):
+        """The next parcel."""
+        deadline = time.monotonic() + allowed_s
+        while time.monotonic() < deadline:
+            for seq in (self.got_n, "reset"):
+                try:
+                    with open(self.out_path(seq), "rb") as file:
+                        parcel = unpack(file.read())
+                except FileNotFoundError:
+                    continue
+                if parcel["end"] == "reset":
+                    raise Reset
+                self.got_n += 1
+                return parcel
+            time.sleep(0.002)
+        raise TimeoutError("no answer")
+
+    def read_exactly(self, n):
+        while len(self.input) < n:
+            if self.is_over:
+                raise Ended
+            parcel = self.get()
+            self.input += parcel.get("data", b"")
+            self.is_over = parcel["end"] == "end"
+        data, self.input = self.input[:n], self.input[n:]
+        return data
+
+    def is_answered(self, allowed_s=2):
+        try:
+            self.get(allowed_s)
+            return True
+        except TimeoutError:
+            return False
+
+    def close(self):
+        self.send_bytes(b"", end="end")
+        while self.get()["end"] != "end":
+            pass
+        for seq in range(self.put_n):
+            os.unlink(self.in_path(seq))
+
+
+def hello_bytes():
+    return frame({"type": "hello", "seq": 1, "body": {"version": 1, "program": "ludwig", "host": "here"}})
+
+
+def client():
+    return FilePeer().hello()
+
+
+def sweeps(peer):
+    return peer.ask("get_sweeps", {"limit": 500})["sweeps"]
+
+
+# ---- honest ones ----
+
+def who():
+    answer = FilePeer().ask("hello", {"version": 1, "program": "ludwig", "host": "here"})
+    print(answer["user"], answer["uid"])
+
+
+def count():
+    print(len(sweeps(client())))
+
+
+def large():
+    """A request of 3.5 MB in parcels that are put in the wrong order."""
+    peer = client()
+    configs = [{"text": "x" * 3500, "n": n} for n in range(1000)]
+    body = {"project": "large", "reps": 1, "no_nodes": True, "work": WORK}
+    opened = peer.ask("submit_begin", body, random_id())
+    chunk = pack(configs)
+    peer.seq += 1
+    data = frame({"type": "submit_chunk", "seq": peer.seq,
+                  "body": {"sweep": opened["sweep"], "index": 0, "configs": chunk}})
+    pieces = [data[i:i + 250000] for i in range(0, len(data), 250000)]
+    first = peer.put_n
+    for i in reversed(range(len(pieces))):
+        peer.put_n = first + i
+        write(peer.in_path(peer.put_n), peer.parcel(pieces[i]))
+    peer.put_n = first + len(pieces)
+    answer = peer.receive()
+    assert answer["type"] == "submit_taken" and answer["re"] == peer.seq, answer
+    end = {"sweep": opened["sweep"], "configs": len(configs),
+           "chain": hashlib.sha256(bytes(32) + chunk).digest()}
+    done = peer.ask("submit_end", end, random_id())
+    assert done["type"] == "submitted" and done["jobs"] == len(configs), done
+    peer.close()
+
+
+# ---- executed once ----
+
+def submit_step(peer, project, ids):
+    """All of a submit, with request ids that are the same each time."""
+    body = {"project": project, "reps": 1, "no_nodes": True, "work": WORK}
+    opened = peer.ask("submit_begin", body, ids[0])
+    assert opened["type"] == "submit_open", opened
+    chunk = pack([{"a": 1}, {"a": 2}])
+    peer.ask("submit_chunk", {"sweep": opened["sweep"], "index": 0, "configs": chunk})
+    return peer.ask("submit_end", {"sweep": opened["sweep"], "configs": 2,
+                                   "chain": hashlib.sha256(bytes(32) + chunk).digest()}, ids[1])
+
+
+def persistent(seed):
+    """Submits, whatever happens to ludwigd meanwhile."""
+    ids = [hashlib.sha256(f"{seed}{n}".encode()).digest()[:16] for n in range(2)]
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            answer = submit_step(FilePeer().hello(), "once" + seed, ids)
+            if answer["type"] == "submitted":
+                print(answer["sweep"])
+                return
+        except (Ended, TimeoutError, AssertionError, KeyError, TypeError, ValueError) as why:
+            print(type(why).__name__, why, file=sys.stderr)
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def leave_request(state):
+    """Puts the end of a submit into the inbox, and does not look for an answer."""
+    ids = [random_id(), random_id()]
+    peer = client()
+    body = {"project": "left", "reps": 1, "no_nodes": True, "work": WORK}
+    opened = peer.ask("submit_begin", body, ids[0])
+    chunk = pack([{"a": 1}])
+    peer.ask("submit_chunk", {"sweep": opened["sweep"], "index": 0, "configs": chunk})
+    body = {"sweep": opened["sweep"], "configs": 1, "chain": hashlib.sha256(bytes(32) + chunk).digest()}
+    peer.send("submit_end", body, ids[1])
+    with open(state, "w") as file:
+        json.dump({"ids": [i.hex() for i in ids], "sweep": opened["sweep"],
+                   "chain": body["chain"].hex(), "conn": peer.conn.hex(), "put": peer.put_n,
+                   "got": peer.got_n, "id": peer.id}, file)
+
+
+def left(state):
+    with open(state) as file:
+        return json.load(file)
+
+
+def answered(state):
+    """The answer to it has come."""
+    was = left(state)
+    peer = FilePeer(conn=bytes.fromhex(was["conn"]))
+    peer.got_n, peer.put_n = was["got"], was["put"]
+    assert peer.receive_kind("submitted")["body"]["sweep"] == was["sweep"]
+
+
+def is_reset(state):
+    """Its connection is not known any more, whatever it says next."""
+    was = left(state)
+    peer = FilePeer(conn=bytes.fromhex(was["conn"]))
+    peer.got_n, peer.put_n = was["got"], was["put"]
+    peer.id = was["id"]
+    try:
+        while True:
+            peer.get(10)
+    except Reset:
+        pass
+
+
+def ask_again(state):
+    was = left(state)
+    answer = client().ask("submit_end", {"sweep": was["sweep"], "configs": 1,
+                                         "chain": bytes.fromhex(was["chain"])},
+                          bytes.fromhex(was["ids"][1]))
+    assert answer["type"] == "submitted" and answer["sweep"] == was["sweep"], answer
+
+
+# ---- attackers ----
+
+def must_fail(what, *arguments):
+    try:
+        what(*arguments)
+    except OSError:
+        return
+    raise AssertionError(f"{what.__name__} {arguments} worked")
+
+
+def spare(path):
+    """lab1: a request in the own name, lying where others can get at it."""
+    peer = FilePeer()
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    os.write(fd, peer.parcel(hello_bytes()))
+    os.fchmod(fd, 0o666)
+    os.close(fd)
+    print(peer.conn.hex())
+
+
+def take_it(how, path, conn):
+    """lab2: into the own inbox with it."""
+    peer = FilePeer(conn=bytes.fromhex(conn))
+    target = peer.in_path(0)
+    if how == "link":
+        try:
+            os.link(path, target)
+        except PermissionError:
+            print("the kernel forbids it")
+            return
+    elif how == "rename":
+        os.rename(path, target)
+    elif how == "symlink":
+        os.symlink(path, target)
+    assert not peer.is_answered()
+    os.unlink(target)
+    who()
+
+
+def into_anothers(victim, conn):
+    """lab2: lab1's folder, answers and requests."""
+    peer = FilePeer(uid=int(victim), conn=bytes.fromhex(conn))
+    must_fail(os.listdir, inbox(victim))
+    must_fail(peer.send_bytes, hello_bytes())
+    must_fail(os.listdir, OUTBOX)
+    must_fail(open, peer.in_path(0))
+    # The names can be known, the answers not.
+    os.stat(peer.out_path(0))
+    must_fail(open, peer.out_path(0))
+    must_fail(os.unlink, peer.out_path(0))
+    for path in (f"{OUTBOX}/x", f"{BASE}/x", f"{BASE}/inbox/x", f"{BASE}/inbox/9999", f"{BASE}/id"):
+        must_fail(lambda: os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)))
+    must_fail(os.rename, inbox(), f"{BASE}/inbox/{int(victim) + 100000}")
+    must_fail(os.rename, inbox(victim), f"{BASE}/inbox/x")
+    must_fail(os.chmod, inbox(victim), 0o777)
+    must_fail(os.symlink, "2002", f"{BASE}/inbox/@root")
+
+
+def hold(state):
+    """lab1: an open connection; its name goes to a file, and it ends when that is gone."""
+    peer = client()
+    with open(state + ".new", "w") as file:
+        file.write(f"{peer.conn.hex()} {peer.put_n}\n")
+    os.chmod(state + ".new", 0o644)
+    os.rename(state + ".new", state)
+    while os.path.exists(state):
+        time.sleep(0.02)
+    assert sweeps(peer) is not None
+
+
+def guess(state):
+    """lab2: the next parcels of lab1's connection, and all of it again."""
+    conn, put_n = open(state).read().split()
+    for first in (int(put_n), 0):
+        peer = FilePeer(conn=bytes.fromhex(conn))
+        peer.put_n = first
+        peer.send_bytes(b"garbage that would end it", ack=0)
+    try:
+        peer.get(5)
+    except Reset:
+        pass
+
+
+def strange():
+    """Files that are none."""
+    box = inbox()
+
+    def name():
+        return f"{box}/{os.urandom(16).hex()}.0"
+
+    os.mkfifo(name())
+    os.mkdir(name())
+    os.symlink("/dev/zero", name())
+    os.symlink(name(), name())
+    fd = os.open(name(), os.O_WRONLY | os.O_CREAT, 0o600)
+    os.ftruncate(fd, 1 << 40)
+    os.close(fd)
+    for data in (b"", b"\xff" * 1000, pack({}), pack({"v": 1}), b"\xdf\xff\xff\xff\xff", os.urandom(200000)):
+        write(name(), data)
+    # One that is there, and is watched, needs a reason to be looked at.
+    write(name(), b"x", 0o666)
+    sweeps(client())
+
+
+def fill(n):
+    """lab2: very many files, each of which could begin a connection."""
+    box = inbox()
+    for i in range(int(n)):
+        path = f"{box}/{os.urandom(16).hex()}.{i % 2}"
+        if i % 3 == 0:
+            os.mkfifo(path)
+        else:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def stir(seconds):
+    """lab2: as many changes there as one can make."""
+    box = inbox()
+    deadline = time.monotonic() + float(seconds)
+    names = [f"{box}/{os.urandom(16).hex()}.0" for _ in range(2)]
+    os.close(os.open(names[0], os.O_WRONLY | os.O_CREAT, 0o600))
+    while time.monotonic() < deadline:
+        os.rename(names[0], names[1])
+        os.rename(names[1], names[0])
+    os.unlink(names[0])
+
+
+def swift(n):
+    """How long requests take, one after the other; the slowest in ms."""
+    peer = client()
+    slowest = 0
+    for _ in range(int(n)):
+        begin = time.monotonic()
+        sweeps(peer)
+        slowest = max(slowest, time.monotonic() - begin)
+    print(int(slowest * 1000))
+
+
+def old_request(state):
+    """A request as it was for an earlier ludwigd, once more."""
+    was = left(state)
+    peer = FilePeer()
+    peer.id = was["id"]
+    body = {"project": "replayed", "reps": 1, "no_nodes": True, "work": WORK}
+    peer.send_bytes(hello_bytes() + frame({"type": "submit_begin", "seq": 2, "id": random_id(), "body": body}))
+    try:
+        while True:
+            assert peer.get(10)["data"] == b"", "it was taken"
+    except Reset:
+        pass
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[2]](*sys.argv[3:])
