@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* worker_lodge.c - tests of worker/account.c, worker/rights.c and worker/lodge.c: from a name to rights
+/* worker_lodge.c - tests of the folders in which users' attempts live */
  * and a folder */
 #include <setjmp.h>
 #include <stdarg.h>
