@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* worker_lodge.c - tests of the folders in which users' attempts live */
- * and a folder */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
