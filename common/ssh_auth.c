@@ -64,6 +64,13 @@ static char *ask(struct login *l, char *text, bool echo)
 
 /* ---- answers of libssh ---- */
 
+/* A server that does has had enough; one that just is no more may come back.
+ * ssh_get_disconnect_message knows of none before our own, and replaces the error. */
+static bool has_said_goodbye(const struct ssh *s)
+{
+    return strstr(ssh_get_error(s->session), "SSH_MSG_DISCONNECT") != NULL;
+}
+
 static enum outcome outcome_of(struct login *l, int rc, const char *what, struct err *e)
 {
     bool is_broken;
@@ -77,21 +84,25 @@ static enum outcome outcome_of(struct login *l, int rc, const char *what, struct
                 (rc == SSH_AUTH_ERROR && ssh_get_error_code(l->s->session) == SSH_FATAL);
     if (!is_broken)
         return REFUSED;
-    /* A server that says good-bye has had enough; one that just is no more may come back. */
-    err_set(e, ssh_get_disconnect_message(l->s->session) != NULL ? ERR_DENIED : ERR_UNREACHABLE,
+    err_set(e, has_said_goodbye(l->s) ? ERR_DENIED : ERR_UNREACHABLE,
             "the server ended the authentication (%s); tried: %s", ssh_words(l->s),
             buf_text(&l->tried));
     return FAILED;
 }
 
-/* libssh's functions say "again" until the server has answered. */
+/* libssh's functions say "again" until the server has answered, and still when it has hung up. */
 static bool is_again(struct login *l, int rc, const struct ssh_patience *p, struct err *e)
 {
-    return rc == SSH_AUTH_AGAIN && ssh_wait_again(l->s, p, e) == 0;
+    return rc == SSH_AUTH_AGAIN && ssh_is_connected(l->s->session) &&
+           ssh_wait_again(l->s, p, e) == 0;
 }
 
-static enum outcome late(struct err *e)
+static enum outcome settle(struct login *l, int rc, const char *what, struct err *e)
 {
+    if (rc != SSH_AUTH_AGAIN)
+        return outcome_of(l, rc, what, e);
+    if (!ssh_is_connected(l->s->session))
+        return outcome_of(l, SSH_AUTH_ERROR, what, e);
     err_wrap(e, "authentication");
     if (e != NULL && e->kind == ERR_BUSY)
         e->kind = ERR_UNREACHABLE;
@@ -181,10 +192,8 @@ static enum outcome offer(struct login *l, ssh_key public, const char *what, str
     do
         rc = ssh_userauth_try_publickey(l->s->session, NULL, public);
     while (is_again(l, rc, &p, e));
-    if (rc == SSH_AUTH_AGAIN)
-        return late(e);
     /* What looks like a success is the invitation to sign. */
-    return rc == SSH_AUTH_SUCCESS ? ACCEPTED : outcome_of(l, rc, what, e);
+    return rc == SSH_AUTH_SUCCESS ? ACCEPTED : settle(l, rc, what, e);
 }
 
 static enum outcome sign(struct login *l, ssh_key private, const char *what, struct err *e)
@@ -195,7 +204,7 @@ static enum outcome sign(struct login *l, ssh_key private, const char *what, str
     do
         rc = ssh_userauth_publickey(l->s->session, NULL, private);
     while (is_again(l, rc, &p, e));
-    return rc == SSH_AUTH_AGAIN ? late(e) : outcome_of(l, rc, what, e);
+    return settle(l, rc, what, e);
 }
 
 static const char *why_locked(const struct login *l)
@@ -328,10 +337,8 @@ static enum outcome try_agent(struct login *l, struct err *e)
     do
         rc = ssh_userauth_agent(l->s->session, NULL);
     while (is_again(l, rc, &p, e));
-    if (rc == SSH_AUTH_AGAIN)
-        return late(e);
     what = name_agent(l);
-    outcome = outcome_of(l, rc, what, e);
+    outcome = settle(l, rc, what, e);
     free(what);
     return outcome;
 }
@@ -378,7 +385,7 @@ static enum outcome try_password(struct login *l, struct err *e)
             rc = ssh_userauth_password(l->s->session, NULL, password);
         while (is_again(l, rc, &p, e));
         prompt_wipe(password);
-        outcome = rc == SSH_AUTH_AGAIN ? late(e) : outcome_of(l, rc, "password", e);
+        outcome = settle(l, rc, "password", e);
     }
     return outcome;
 }
@@ -425,7 +432,7 @@ static enum outcome converse(struct login *l, bool *was_asked, struct err *e)
             p = ssh_patience_of(l->s);
         }
     } while (rc == SSH_AUTH_INFO || is_again(l, rc, &p, e));
-    return rc == SSH_AUTH_AGAIN ? late(e) : outcome_of(l, rc, "keyboard-interactive", e);
+    return settle(l, rc, "keyboard-interactive", e);
 }
 
 static enum outcome try_kbdint(struct login *l, struct err *e)
@@ -448,7 +455,7 @@ static enum outcome try_gssapi(struct login *l, struct err *e)
     do
         rc = ssh_userauth_gssapi(l->s->session);
     while (is_again(l, rc, &p, e));
-    return rc == SSH_AUTH_AGAIN ? late(e) : outcome_of(l, rc, "gssapi-with-mic", e);
+    return settle(l, rc, "gssapi-with-mic", e);
 }
 
 /* ---- all of them ---- */
@@ -540,7 +547,7 @@ static int log_in(struct login *l, struct err *e)
         rc = ssh_userauth_none(l->s->session, NULL);
     while (is_again(l, rc, &p, e));
     if (rc == SSH_AUTH_AGAIN)
-        return late(e);
+        return settle(l, rc, "none", e);
     if (rc == SSH_AUTH_SUCCESS) {
         keep_method(l, "none");
         return 0;

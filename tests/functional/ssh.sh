@@ -324,6 +324,14 @@ once() {
 }
 it 'a key that was refused is not tried again' once
 
+had_enough() {
+    sshd_up curt 'MaxAuthTries 1'
+    : >"$SSHD/curt/authorized_keys"
+    fails 4 'Too many authentication failures' -- ludwig --server "ssh://curt$socket" status
+    [ "$(grep -c 'Too many authentication failures' "$SSHD/curt/log")" = 1 ]
+}
+it 'a server that has had enough of our keys is not asked again' had_enough
+
 # ---- connections that break ----
 
 cut_wait() {
