@@ -552,6 +552,9 @@ static int log_in(struct login *l, struct err *e)
         keep_method(l, "none");
         return 0;
     }
+    if (rc == SSH_AUTH_ERROR)
+        return err_set(e, ERR_UNREACHABLE, "the server ended the authentication (%s)",
+                       ssh_words(l->s));
     for (int i = 0; outcome == PARTIAL && i < ROUNDS_MAX; i++)
         outcome = try_round(l, e);
     if (outcome == ACCEPTED)

@@ -102,9 +102,14 @@ sshd_answers() { # NAME
     (exec 3<>"/dev/tcp/127.0.0.1/$(sshd_port "$1")") 2>/dev/null
 }
 
+# A test may run it in surroundings of its own.
+sshd_run() { # ARGUMENT...
+    exec /usr/sbin/sshd "$@"
+}
+
 # It has to be called by its whole name, and needs whole names.
 sshd_start() { # NAME
-    /usr/sbin/sshd -D -f "$SSHD/$1/sshd_config" -E "$SSHD/$1/log" 2>>"$SSHD/$1/log" &
+    sshd_run -D -f "$SSHD/$1/sshd_config" -E "$SSHD/$1/log" 2>>"$SSHD/$1/log" &
     echo $! >"$SSHD/$1/shell_pid"
     disown
     wait_until 10 sshd_answers "$1" || {
