@@ -304,16 +304,6 @@ void cargo_note_left_out(const struct cargo *c)
     buf_free(&line);
 }
 
-int cargo_upload(const struct cargo *c, const struct place *to, struct err *e)
-{
-    if (c->source.n > 0 && upload_tree(to, &c->source, e) < 0)
-        return err_wrap(e, "source");
-    for (size_t i = 0; i < c->n_data; i++)
-        if (upload_tree(to, &c->data[i], e) < 0)
-            return err_wrap(e, "data");
-    return 0;
-}
-
 /* The same content twice is sent once. */
 static bool is_repeated(const struct cargo *c, size_t i)
 {
@@ -346,4 +336,28 @@ void cargo_count_missing(const struct cargo *c, const struct place *to, uint64_t
     for (size_t i = 0; i < c->n_data; i++)
         if (!is_repeated(c, i))
             count_missing(&c->data[i], to, n_files, bytes);
+}
+
+static int upload_all(const struct cargo *c, const struct place *to, struct uploadbar *bar,
+                      struct err *e)
+{
+    if (c->source.n > 0 && upload_tree(to, &c->source, bar, e) < 0)
+        return err_wrap(e, "source");
+    for (size_t i = 0; i < c->n_data; i++)
+        if (upload_tree(to, &c->data[i], bar, e) < 0)
+            return err_wrap(e, "data");
+    return 0;
+}
+
+int cargo_upload(const struct cargo *c, const struct place *to, struct err *e)
+{
+    struct uploadbar bar;
+    uint64_t n_files, bytes;
+    int result;
+
+    cargo_count_missing(c, to, &n_files, &bytes);
+    uploadbar_begin(&bar, n_files, bytes);
+    result = upload_all(c, to, &bar, e);
+    uploadbar_clear(&bar);
+    return result;
 }

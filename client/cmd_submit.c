@@ -164,15 +164,15 @@ static int write_sweep_files(const struct order *o, const struct place *to, cons
                              int64_t sweep, struct err *e)
 {
     struct buf summary = { 0 };
+    struct upload_text files[3] = { { "sweep.yaml", o->spec.text } };
+    size_t n = 2;
     int result;
 
     order_add_summary(o, w, sweep, &summary);
-    result = upload_sweep_file(to, sweep, "sweep.yaml", o->spec.text, e);
-    if (result == 0)
-        result = upload_sweep_file(to, sweep, "summary.json", buf_bytes(&summary), e);
-    if (result == 0 && o->points.list != NULL)
-        result =
-            upload_sweep_file(to, sweep, "param2vals.jsonl", param2vals_text(o->points.list), e);
+    files[1] = (struct upload_text){ "summary.json", buf_bytes(&summary) };
+    if (o->points.list != NULL)
+        files[n++] = (struct upload_text){ "param2vals.jsonl", param2vals_text(o->points.list) };
+    result = upload_sweep_files(to, sweep, files, n, e);
     buf_free(&summary);
     return result;
 }
@@ -211,12 +211,11 @@ static int write_opened(void *context, int64_t sweep, struct err *e)
 }
 
 /* All of it but the files. */
-static int send(const struct order *o, struct session *s, const struct work *work,
-                struct msg_submitted *done, struct err *e)
+static int send(const struct order *o, struct session *s, const struct place *to,
+                const struct work *work, struct msg_submitted *done, struct err *e)
 {
     struct msg_submit_begin begin = order_begin(o, work);
-    struct place to = { s->share, o->spec.project };
-    struct opening opening = { o, &to, work };
+    struct opening opening = { o, to, work };
     struct submission submission = { .rpc = &s->rpc,
                                      .begin = &begin,
                                      .points = &o->points,
@@ -232,7 +231,7 @@ static int sign_and_upload(const struct order *o, const struct place *to, struct
 {
     struct git_state git;
     struct cargo c;
-    int result = cargo_load(&c, &o->spec, to->share, true, e);
+    int result = cargo_load(&c, &o->spec, to->drive->mount, true, e);
 
     if (result == 0) {
         cargo_note_size(&c);
@@ -271,15 +270,16 @@ static int open_project(const struct order *o, struct session *s, const struct p
 static int upload_and_send(const struct order *o, struct session *s, struct msg_submitted *done,
                            struct err *e)
 {
-    struct place to = { s->share, o->spec.project };
+    struct place to = { session_drive(s, e), o->spec.project };
     struct work work = o->spec.work;
-
     int64_t n_done;
 
+    if (to.drive == NULL)
+        return -1;
     /* Asked first, so that nothing is read and sent in vain. */
     if (forecast_check_owner(&s->rpc, o->spec.project, e) < 0 ||
         forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_project(o, s, &to, e) < 0 ||
-        sign_and_upload(o, &to, &work, e) < 0 || send(o, s, &work, done, e) < 0)
+        sign_and_upload(o, &to, &work, e) < 0 || send(o, s, &to, &work, done, e) < 0)
         return -1;
     note_done_otherwise(n_done - done->reused);
     return 0;

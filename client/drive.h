@@ -12,11 +12,20 @@
 
 struct drive {
     const char *mount; /* where projects lie on this machine; NULL: over SFTP */
-    const char *root;  /* where they lie as the server's SFTP shows it: "" or an absolute path */
+    /* over SFTP */
+    const char *root; /* where they lie as the server's SFTP shows it: "" or an absolute path */
+    const char *server_id; /* whose drive it is */
     struct sftp *sftp;
+    /* A descriptor that speaks SFTP, another each time. */
+    int (*connect)(void *context, struct err *e);
+    void *context;
 };
 
 /* To read from.  The drive must last as long. */
 struct sharefs *drive_read(const struct drive *d, struct err *e);
+/* Over SFTP: connects again if the connection broke. */
+int drive_mend(struct drive *d, struct err *e);
+/* One SFTP channel more; the caller closes it. */
+struct sftp *drive_another(const struct drive *d, struct err *e);
 
 #endif

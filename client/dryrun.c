@@ -24,8 +24,9 @@ static const double MS_PER_HOUR = 3600.0 * 1000.0;
 struct dryrun {
     const struct order *order;
     struct session session;
-    struct err offline; /* why no server was asked; ERR_NONE: one was */
-    char *share;        /* NULL: it cannot be seen */
+    struct err offline;   /* why no server was asked; ERR_NONE: one was */
+    struct drive *drive;  /* NULL: it cannot be seen */
+    struct drive mounted; /* without a server */
     struct cargo cargo;
     struct forecast forecast;
     uint64_t upload_files, upload_bytes;
@@ -40,15 +41,34 @@ static bool is_asked(const struct dryrun *d)
 }
 
 /* Without a server, only one of the user's own has its share in a known place. */
-static char *find_share(const struct dryrun *d)
+static const char *find_mount(const struct dryrun *d)
 {
     const struct conf *conf = &d->session.conf;
+    char *own;
+    const char *path;
+
+    if (!d->session.choice.embedded)
+        return conf->share;
+    own = conf_embedded_share(conf);
+    path = arena_strdup(d->order->cli->arena, own);
+    free(own);
+    return path;
+}
+
+static struct drive *find_drive(struct dryrun *d)
+{
+    struct drive *drive = &d->mounted;
 
     if (is_asked(d))
-        return access(d->session.share, F_OK) == 0 ? mem_strdup(d->session.share) : NULL;
-    if (d->session.choice.embedded)
-        return conf_embedded_share(conf);
-    return conf->share != NULL && access(conf->share, F_OK) == 0 ? mem_strdup(conf->share) : NULL;
+        drive = session_drive(&d->session, NULL);
+    else
+        drive->mount = find_mount(d);
+    if (drive == &d->mounted && drive->mount == NULL)
+        return NULL;
+    if (drive != NULL && drive->mount != NULL && !d->session.choice.embedded &&
+        access(drive->mount, F_OK) < 0)
+        return NULL;
+    return drive;
 }
 
 static int connect_if_possible(struct dryrun *d, struct err *e)
@@ -71,14 +91,14 @@ static int find_out(struct dryrun *d, struct err *e)
 
     if (connect_if_possible(d, e) < 0)
         return -1;
-    d->share = find_share(d);
-    if (cargo_load(&d->cargo, &o->spec, d->share, true, e) < 0)
+    d->drive = find_drive(d);
+    if (cargo_load(&d->cargo, &o->spec, d->drive != NULL ? d->drive->mount : NULL, true, e) < 0)
         return -1;
     cargo_note_size(&d->cargo);
     cargo_sign(&d->cargo, &o->spec, o->cli->arena, &work);
     work_digest(&work, &digest);
-    if (d->share != NULL)
-        cargo_count_missing(&d->cargo, &(struct place){ d->share, o->spec.project },
+    if (d->drive != NULL)
+        cargo_count_missing(&d->cargo, &(struct place){ d->drive, o->spec.project },
                             &d->upload_files, &d->upload_bytes);
     return forecast_make(&d->forecast, o, is_asked(d) ? &d->session.rpc : NULL, &digest, e);
 }
@@ -194,8 +214,8 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
     add_number_or_null(out, "reused", is_asked(d), (uint64_t)d->forecast.reused);
     add_number_or_null(out, "queued", is_asked(d), (uint64_t)count_queued(d));
     add_number_or_null(out, "done_otherwise", is_asked(d), (uint64_t)d->forecast.done_otherwise);
-    add_number_or_null(out, "upload_files", d->share != NULL, d->upload_files);
-    add_number_or_null(out, "upload_bytes", d->share != NULL, d->upload_bytes);
+    add_number_or_null(out, "upload_files", d->drive != NULL, d->upload_files);
+    add_number_or_null(out, "upload_bytes", d->drive != NULL, d->upload_bytes);
     add_estimate(out, d);
 }
 
@@ -412,7 +432,7 @@ static void add_upload(const struct dryrun *d, struct buf *out)
     add_label(out, "upload");
     if (!has_files(&d->cargo))
         buf_add_str(out, "nothing\n");
-    else if (d->share == NULL)
+    else if (d->drive == NULL)
         buf_add_str(out, "not known: the shared drive is not here\n");
     else if (d->upload_files == 0)
         buf_add_str(out, "nothing: all of it is on the shared drive\n");
@@ -472,7 +492,6 @@ int dryrun(const struct order *o, bool json, struct err *e)
         result = json ? write_json(&d, e) : write_text(&d, e);
     session_close(&d.session);
     cargo_free(&d.cargo);
-    free(d.share);
     arena_destroy(d.arena);
     return result;
 }

@@ -51,6 +51,7 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
     if ((seq < 0 && !*lost) || rpc_receive(r, MSG_WELCOME, &welcome, lost, e) < 0)
         return -1;
     keep_welcome(r, &welcome);
+    r->n_opened++;
     return 0;
 }
 

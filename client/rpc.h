@@ -28,6 +28,7 @@ struct rpc {
     struct msg_welcome welcome; /* its texts live in arena */
     struct arena *arena;
     int64_t patience_ms;
+    int64_t n_opened; /* connections so far */
     int interrupt_fd; /* readable: give up waiting; -1: none */
 };
 

@@ -96,6 +96,11 @@ static bool is_mounted(const struct session *s)
     return !sftpchild_is_wanted() && (is_here || s->conf.share != NULL);
 }
 
+static int connect_files(void *context, struct err *e)
+{
+    return sftpchild_is_wanted() ? sftpchild_start(e) : session_sftp(context, e);
+}
+
 static int find_root(struct session *s, struct err *e)
 {
     const struct msg_welcome *w = &s->rpc.welcome;
@@ -103,32 +108,23 @@ static int find_root(struct session *s, struct err *e)
 
     if (root == NULL)
         return -1;
+    s->drive.server_id = arena_strdup(s->arena, w->server_id);
     s->drive.root =
         s->projects[0] == '\0' ? root : arena_printf(s->arena, "%s/%s", root, s->projects);
     return 0;
 }
 
-static int open_files(struct session *s, struct err *e)
-{
-    int fd = sftpchild_is_wanted() ? sftpchild_start(e) : session_sftp(s, e);
-
-    if (fd < 0)
-        return -1;
-    sftp_close(s->drive.sftp);
-    s->drive.sftp = sftp_open(fd, e);
-    if (s->drive.sftp == NULL)
-        return -1;
-    return s->drive.root != NULL ? 0 : find_root(s, e);
-}
-
-const struct drive *session_drive(struct session *s, struct err *e)
+struct drive *session_drive(struct session *s, struct err *e)
 {
     struct drive *d = &s->drive;
 
-    if (d->mount == NULL && d->sftp == NULL && is_mounted(s))
+    if (d->mount == NULL && d->connect == NULL && is_mounted(s))
         d->mount = s->share;
-    if (d->mount == NULL && (d->root == NULL || d->sftp == NULL || sftp_is_broken(d->sftp)) &&
-        open_files(s, e) < 0)
+    if (d->mount != NULL)
+        return d;
+    d->connect = connect_files;
+    d->context = s;
+    if (drive_mend(d, e) < 0 || (d->root == NULL && find_root(s, e) < 0))
         return NULL;
     return d;
 }

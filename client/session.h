@@ -32,7 +32,7 @@ int session_sftp(struct session *s, struct err *e);
 
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
-const struct drive *session_drive(struct session *s, struct err *e);
+struct drive *session_drive(struct session *s, struct err *e);
 
 /* The server's paths begin at the folder of projects, those shown to others at the shared drive's
  * own.  What this makes of a path, or of a job's, lives in a. */

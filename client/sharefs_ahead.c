@@ -91,6 +91,8 @@ static void drop(struct sharefs_aheads *h, const char *path)
 {
     struct answer **at = find(h, path), *a = *at;
 
+    if (a == NULL)
+        return;
     *at = a->next;
     h->n--;
     h->content_bytes -= a->reserved_bytes;

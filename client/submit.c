@@ -53,6 +53,19 @@ int64_t submit_chunk_max(int64_t reps)
     return fitting < CONFIGS_PER_CHUNK_MAX ? fitting : CONFIGS_PER_CHUNK_MAX;
 }
 
+/* A sweep that is open lasts as long as the connection, which this may use, and find broken. */
+static int do_opened(struct sending *s, struct err *e)
+{
+    int64_t n_opened = s->rpc->n_opened;
+    struct err why = { 0 };
+    int result = s->submission->opened(s->submission->context, s->sweep, &why);
+
+    if (result == 0 && s->rpc->n_opened != n_opened)
+        result = err_set(&why, ERR_UNREACHABLE, "the connection to the server was lost");
+    s->lost = result < 0 && why.kind == ERR_UNREACHABLE;
+    return result < 0 ? err_set(e, why.kind, "%s", why.text) : 0;
+}
+
 static int open_sweep(struct sending *s, struct err *e)
 {
     struct msg_submit_open reply;
@@ -63,7 +76,7 @@ static int open_sweep(struct sending *s, struct err *e)
         rpc_receive(s->rpc, MSG_SUBMIT_OPEN, &reply, &s->lost, e) < 0)
         return -1;
     s->sweep = reply.sweep;
-    return s->submission->opened(s->submission->context, s->sweep, e);
+    return do_opened(s, e);
 }
 
 static int take_answer(struct sending *s, struct err *e)

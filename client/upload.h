@@ -2,31 +2,43 @@
 /*
  * upload.h - brings files to the shared drive
  *
- * The one door to it: today a mounted share, whose path is the place.
+ * What is made there gets its mode from the project's folder, whatever the umask: below 2770 files
+ * are 0660 and folders 2770, below 0755 they are 0644 and 0755.
  */
 #ifndef LUDWIG_CLIENT_UPLOAD_H
 #define LUDWIG_CLIENT_UPLOAD_H
 
+#include "client/drive.h"
 #include "client/tree.h"
+#include "client/uploadbar.h"
 #include "common/proto.h"
 
-/* Where files go: the share as this machine sees it, and the project there. */
+/* Where files go. */
 struct place {
-    const char *share;
+    struct drive *drive;
     const char *project;
 };
 
 /* Makes the project's folder, as ludwigd orders where it cannot do so itself. */
 int upload_make_project(const struct place *to, const struct folder_order *order, struct err *e);
 
-/* Brings a tree (with digests) there, whole or not at all; one that is there is not sent again. */
-int upload_tree(const struct place *to, const struct tree *t, struct err *e);
+/*
+ * Brings a tree (with digests) there, whole or not at all; one that is there is not sent again.
+ * Over SFTP a connection that breaks is made again, and what was sent and synced before that, or
+ * before this program was killed, is not sent again either.
+ */
+int upload_tree(const struct place *to, const struct tree *t, struct uploadbar *bar, struct err *e);
 
 /* Whether such a tree is there already, as far as can be seen. */
 bool upload_has_tree(const struct place *to, const struct digest *tree);
 
-/* Writes a small file into sweeps/N/. */
-int upload_sweep_file(const struct place *to, int64_t sweep, const char *name, struct bytes text,
-                      struct err *e);
+struct upload_text {
+    const char *name;
+    struct bytes text;
+};
+
+/* Writes small files into sweeps/N/. */
+int upload_sweep_files(const struct place *to, int64_t sweep, const struct upload_text *files,
+                       size_t n, struct err *e);
 
 #endif

@@ -196,9 +196,14 @@ typedef void sftp_done(void *context, const struct sftp_answer *answer);
  * nothing was queued, and done will not be called. */
 int sftp_start(struct sftp *s, const struct sftp_op *op, sftp_done *done, void *context,
                struct err *e);
-/* Sends what waits to be sent, waits for the server, and lets it be known: for those who wait for
- * one of several.  -1 when the connection is broken. */
+/* Whether sftp_start would not wait. */
+bool sftp_has_room(const struct sftp *s, const struct sftp_op *op);
+/* Sends what waits to be sent and waits until a server says something: for those who wait for one of
+ * several operations.  -1 when the connection is broken. */
 int sftp_wait(struct sftp *s, struct err *e);
+/* The same of several at once; -1 when one of them is broken. */
+enum { SFTP_ANY_MAX = 16 };
+int sftp_wait_any(struct sftp *const *all, size_t n, struct err *e);
 /* Waits until done was called for all.  -1 only when the connection is broken. */
 int sftp_finish(struct sftp *s, struct err *e);
 

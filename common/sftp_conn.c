@@ -297,20 +297,38 @@ void sftp_push(struct sftp *s)
         transmit(s);
 }
 
-int sftp_turn(struct sftp *s, struct err *e)
+/* What to wait for. */
+static struct pollfd look(struct sftp *s)
 {
-    struct pollfd fd = { .fd = s->fd, .events = POLLIN };
-
     assert(s->depth == 0);
     if (!s->is_broken)
         transmit(s);
-    if (s->is_broken)
-        return sftp_check(s, e);
-    if (s->out_at < s->out.n)
-        fd.events |= POLLOUT;
-    if (poll(&fd, 1, -1) < 0 && errno != EINTR)
-        sftp_break(s, ERR_FAILED, "wait for the SFTP server: %s", strerror(errno));
-    else if (fd.revents & ~POLLOUT)
-        receive(s);
-    return sftp_check(s, e);
+    return (struct pollfd){ .fd = s->fd,
+                            .events = s->out_at < s->out.n ? POLLIN | POLLOUT : POLLIN };
+}
+
+int sftp_turn_any(struct sftp *const *all, size_t n, struct err *e)
+{
+    struct pollfd fds[SFTP_ANY_MAX];
+
+    assert(n <= SFTP_ANY_MAX);
+    for (size_t i = 0; i < n; i++) {
+        fds[i] = look(all[i]);
+        if (all[i]->is_broken)
+            return sftp_check(all[i], e);
+    }
+    if (poll(fds, (nfds_t)n, -1) < 0 && errno != EINTR)
+        sftp_break(all[0], ERR_FAILED, "wait for the SFTP server: %s", strerror(errno));
+    for (size_t i = 0; i < n; i++) {
+        if (fds[i].revents & ~POLLOUT)
+            receive(all[i]);
+        if (all[i]->is_broken)
+            return sftp_check(all[i], e);
+    }
+    return 0;
+}
+
+int sftp_turn(struct sftp *s, struct err *e)
+{
+    return sftp_turn_any(&s, 1, e);
 }

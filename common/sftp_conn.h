@@ -16,9 +16,9 @@
 #include "common/sftp_packet.h"
 
 enum {
-    SFTP_PACKET_MAX_BYTES = 1024 * 1024,       /* larger ones of the server are refused */
-    SFTP_OPS_MAX = 512,                        /* operations in flight */
-    SFTP_CONTENT_MAX_BYTES = 32 * 1024 * 1024, /* content of operations in flight */
+    SFTP_PACKET_MAX_BYTES = 1024 * 1024,      /* larger ones of the server are refused */
+    SFTP_OPS_MAX = 512,                       /* operations in flight */
+    SFTP_CONTENT_MAX_BYTES = 8 * 1024 * 1024, /* content of operations in flight */
     SFTP_UNSENT_MAX_BYTES = 4 * 1024 * 1024
 };
 
@@ -77,6 +77,7 @@ struct buf *sftp_begin_extended(struct sftp *s, const char *name, const struct s
 
 /* Sends what can be sent, waits for replies and hands them out; -1: the connection is broken. */
 int sftp_turn(struct sftp *s, struct err *e);
+int sftp_turn_any(struct sftp *const *all, size_t n, struct err *e);
 /* Sends what can be sent at once once there is a lot. */
 void sftp_push(struct sftp *s);
 /* Ends the connection: whoever waits is told. */

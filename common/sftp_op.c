@@ -21,9 +21,9 @@ typedef void op_step(struct op *op);
 /* What an operation is called, what kind of failure it meets, and how it begins and goes on. */
 struct kind {
     const char *verb;
-    unsigned flags; /* enum sftp_deed_flag */
     op_step *begin;
-    op_step *next; /* when all its requests are answered; NULL: then it is done */
+    op_step *next;  /* when all its requests are answered; NULL: then it is done */
+    unsigned flags; /* enum sftp_deed_flag */
     bool has_handle;
 };
 
@@ -636,22 +636,22 @@ static void next_list(struct op *op)
 /* --- all kinds ---------------------------------------------------------------------------------------- */
 
 static const struct kind kinds[] = {
-    [SFTP_OP_STAT] = { "look at", 0, begin_stat, NULL, false },
-    [SFTP_OP_LSTAT] = { "look at", 0, begin_lstat, NULL, false },
-    [SFTP_OP_SETSTAT] = { "set mode or times of", 0, begin_setstat, NULL, false },
-    [SFTP_OP_READ_LINK] = { "read link", 0, begin_read_link, NULL, false },
-    [SFTP_OP_REAL_PATH] = { "resolve", 0, begin_real_path, NULL, false },
-    [SFTP_OP_SYMLINK] = { "make link", DEED_CLAIMS | DEED_MAKES, begin_symlink, NULL, false },
-    [SFTP_OP_LINK] = { "link", DEED_CLAIMS | DEED_MAKES, begin_link, NULL, false },
-    [SFTP_OP_MKDIR] = { "make folder", DEED_CLAIMS | DEED_MAKES, begin_mkdir, next_mkdir, false },
-    [SFTP_OP_RMDIR] = { "remove folder", DEED_EMPTIES, begin_rmdir, NULL, false },
-    [SFTP_OP_REMOVE] = { "remove", DEED_OF_FILE, begin_remove, NULL, false },
-    [SFTP_OP_RENAME] = { "rename", DEED_CLAIMS, begin_rename, NULL, false },
-    [SFTP_OP_REPLACE] = { "rename", DEED_MAKES | DEED_EMPTIES, begin_replace, NULL, false },
-    [SFTP_OP_LIST] = { "read folder", 0, begin_list, next_list, true },
-    [SFTP_OP_PUT] = { "write", DEED_MAKES | DEED_OF_FILE, begin_put, next_put, true },
-    [SFTP_OP_SYNC] = { "sync", 0, begin_sync, next_sync, true },
-    [SFTP_OP_GET] = { "read", DEED_OF_FILE, begin_get, next_get, true },
+    [SFTP_OP_STAT] = { "look at", begin_stat, NULL, 0, false },
+    [SFTP_OP_LSTAT] = { "look at", begin_lstat, NULL, 0, false },
+    [SFTP_OP_SETSTAT] = { "set mode or times of", begin_setstat, NULL, 0, false },
+    [SFTP_OP_READ_LINK] = { "read link", begin_read_link, NULL, 0, false },
+    [SFTP_OP_REAL_PATH] = { "resolve", begin_real_path, NULL, 0, false },
+    [SFTP_OP_SYMLINK] = { "make link", begin_symlink, NULL, DEED_CLAIMS | DEED_MAKES, false },
+    [SFTP_OP_LINK] = { "link", begin_link, NULL, DEED_CLAIMS | DEED_MAKES, false },
+    [SFTP_OP_MKDIR] = { "make folder", begin_mkdir, next_mkdir, DEED_CLAIMS | DEED_MAKES, false },
+    [SFTP_OP_RMDIR] = { "remove folder", begin_rmdir, NULL, DEED_EMPTIES, false },
+    [SFTP_OP_REMOVE] = { "remove", begin_remove, NULL, DEED_OF_FILE, false },
+    [SFTP_OP_RENAME] = { "rename", begin_rename, NULL, DEED_CLAIMS, false },
+    [SFTP_OP_REPLACE] = { "rename", begin_replace, NULL, DEED_MAKES | DEED_EMPTIES, false },
+    [SFTP_OP_LIST] = { "read folder", begin_list, next_list, 0, true },
+    [SFTP_OP_PUT] = { "write", begin_put, next_put, DEED_MAKES | DEED_OF_FILE, true },
+    [SFTP_OP_SYNC] = { "sync", begin_sync, next_sync, 0, true },
+    [SFTP_OP_GET] = { "read", begin_get, next_get, DEED_OF_FILE, true },
 };
 
 static const struct {
@@ -671,7 +671,7 @@ static int check_can(const struct sftp *s, enum sftp_op_kind kind, struct err *e
     return 0;
 }
 
-static bool has_room(const struct sftp *s, const struct sftp_op *op)
+bool sftp_has_room(const struct sftp *s, const struct sftp_op *op)
 {
     if (kinds[op->kind].has_handle && s->n_handles >= s->handles_max)
         return false;
@@ -695,20 +695,20 @@ static struct op *make_op(struct sftp *s, const struct sftp_op *what)
     return op;
 }
 
-int sftp_start(struct sftp *s, const struct sftp_op *what, sftp_done *done, void *context,
+int sftp_start(struct sftp *s, const struct sftp_op *op, sftp_done *done, void *context,
                struct err *e)
 {
-    struct op *op;
+    struct op *made;
 
-    if (sftp_check(s, e) < 0 || check_can(s, what->kind, e) < 0)
+    if (sftp_check(s, e) < 0 || check_can(s, op->kind, e) < 0)
         return -1;
-    while (s->depth == 0 && !has_room(s, what))
+    while (s->depth == 0 && !sftp_has_room(s, op))
         if (sftp_turn(s, e) < 0)
             return -1;
-    op = make_op(s, what);
-    op->done = done;
-    op->context = context;
-    op->kind->begin(op);
+    made = make_op(s, op);
+    made->done = done;
+    made->context = context;
+    made->kind->begin(made);
     sftp_push(s);
     return 0;
 }
@@ -716,6 +716,11 @@ int sftp_start(struct sftp *s, const struct sftp_op *what, sftp_done *done, void
 int sftp_wait(struct sftp *s, struct err *e)
 {
     return sftp_turn(s, e);
+}
+
+int sftp_wait_any(struct sftp *const *all, size_t n, struct err *e)
+{
+    return sftp_turn_any(all, n, e);
 }
 
 int sftp_finish(struct sftp *s, struct err *e)

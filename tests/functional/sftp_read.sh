@@ -12,7 +12,7 @@ configure 'resources: {cpus: 2, gpus: 0, memory: 1GiB}'
 
 # Each use of the server leaves a line: what it was asked.
 over_sftp() { # COMMAND...
-    local before after result=0
+    local before result=0
     before=$(wc -l <"$TEST_TMP/asked")
     LUDWIG_TEST_SFTP=$sftp timeout 60 "$LUDWIG_HOOKS_BIN/ludwig" "$@" || result=$?
     wait_until 5 '[ "$(wc -l <"$TEST_TMP/asked")" -gt '"$before ]" || return 99

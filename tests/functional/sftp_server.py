@@ -4,7 +4,11 @@
 # On its standard input and output it speaks SFTP, by a real sftp-server that it starts.  At the end
 # it appends a line of JSON to LOG: how many requests there were of each kind, how many bytes of
 # files they wrote, and how many came back.
-"""usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--umask MODE]"""
+"""usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--stall-in BYTES] [--once FILE]
+                      [--umask MODE] [--uid UID]
+
+--cut-in, --cut-out: the connection ends after so many bytes; --stall-in: no more than those are
+taken, and it stands.  --once: only while FILE is not there, which is then made."""
 
 import argparse
 import json
@@ -61,6 +65,8 @@ def pump(child, options, requests):
     came = went = 0
     ends = {0: child.stdin.fileno(), child.stdout.fileno(): 1}
     while True:
+        if options.stall_in is not None and came >= options.stall_in:
+            ends.pop(0, None)
         for fd in select.select(list(ends), [], [])[0]:
             data = os.read(fd, 1 << 16)
             if not data:
@@ -77,17 +83,30 @@ def pump(child, options, requests):
             write_all(ends[fd], data)
 
 
+def is_first(path):
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("log")
     parser.add_argument("--cut-in", type=int)
     parser.add_argument("--cut-out", type=int)
+    parser.add_argument("--stall-in", type=int)
+    parser.add_argument("--once")
+    parser.add_argument("--uid", type=int)
     parser.add_argument("--umask", type=lambda text: int(text, 8), default=0o22)
     options = parser.parse_args()
     os.umask(options.umask)
+    if options.once is not None and not is_first(options.once):
+        options.cut_in = options.cut_out = options.stall_in = None
     program = next(p for p in PLACES if os.access(p, os.X_OK))
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    child = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=options.uid)
     requests = Requests()
     went = 0
     try:

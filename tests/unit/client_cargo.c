@@ -73,7 +73,8 @@ static void expect_missing(const struct site *site, const struct cargo *c, uint6
 {
     uint64_t n_found = 99, bytes_found = 99;
 
-    cargo_count_missing(c, &(struct place){ site->share, "p" }, &n_found, &bytes_found);
+    cargo_count_missing(c, &(struct place){ &(struct drive){ .mount = site->share }, "p" },
+                        &n_found, &bytes_found);
     assert_int_equal(n_found, n_files);
     assert_int_equal(bytes_found, bytes);
 }
@@ -81,7 +82,7 @@ static void expect_missing(const struct site *site, const struct cargo *c, uint6
 static void what_is_on_the_share_is_not_missing(void **state)
 {
     const struct site *site = *state;
-    struct place to = { site->share, "p" };
+    struct place to = { &(struct drive){ .mount = site->share }, "p" };
     struct folder_order order = { 0750, SCHEMA_NONE };
     struct cargo c;
 

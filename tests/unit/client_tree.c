@@ -397,7 +397,7 @@ static size_t count_entries(const char *dir)
 static void an_uploaded_tree_is_the_same_tree(void **state)
 {
     char *from = below(*state, "from"), *share = below(*state, "share"), *pack, *link, *run;
-    struct place to = { share, "p" };
+    struct place to = { &(struct drive){ .mount = share }, "p" };
     struct digest there;
     struct tree t;
 
@@ -412,8 +412,8 @@ static void an_uploaded_tree_is_the_same_tree(void **state)
     tree_init(&t);
     assert_int_equal(tree_add(&t, from, "", NULL, NULL), 0);
     assert_int_equal(tree_end(&t, true, NULL), 0);
-    assert_int_equal(upload_tree(&to, &t, NULL), 0);
-    assert_int_equal(upload_tree(&to, &t, NULL), 0);
+    assert_int_equal(upload_tree(&to, &t, NULL, NULL), 0);
+    assert_int_equal(upload_tree(&to, &t, NULL, NULL), 0);
     pack = pack_path(share, &t);
     there = digest_of_dir(pack);
     expect_digests(&there, &t.digest, true);
@@ -430,7 +430,7 @@ static void an_uploaded_tree_is_the_same_tree(void **state)
 static void nothing_is_uploaded_where_no_project_is(void **state)
 {
     char *from = below(*state, "one.csv"), *share = below(*state, "share");
-    struct place to = { share, "p" };
+    struct place to = { &(struct drive){ .mount = share }, "p" };
     struct err e = { 0 };
     struct tree t;
 
@@ -439,7 +439,7 @@ static void nothing_is_uploaded_where_no_project_is(void **state)
     tree_init(&t);
     assert_int_equal(tree_add(&t, from, "", NULL, NULL), 0);
     assert_int_equal(tree_end(&t, true, NULL), 0);
-    assert_int_equal(upload_tree(&to, &t, &e), -1);
+    assert_int_equal(upload_tree(&to, &t, NULL, &e), -1);
     assert_non_null(strstr(e.text, "the project's folder on the share"));
     assert_int_equal(count_entries(share), 0);
     tree_free(&t);
@@ -451,7 +451,7 @@ static void a_project_is_made_as_ordered(void **state)
 {
     char *share = below(*state, "share"), *project = below(*state, "share/p");
     struct folder_order order = { 02770, (int64_t)getegid() };
-    struct place to = { share, "p" };
+    struct place to = { &(struct drive){ .mount = share }, "p" };
     struct stat st;
 
     put(*state, "share/", NULL);
@@ -469,7 +469,7 @@ static void a_project_is_made_as_ordered(void **state)
 static void many_files_arrive_too(void **state)
 {
     char *from = below(*state, "from"), *share = below(*state, "share"), *pack;
-    struct place to = { share, "p" };
+    struct place to = { &(struct drive){ .mount = share }, "p" };
     struct digest there;
     struct tree t;
 
@@ -483,7 +483,7 @@ static void many_files_arrive_too(void **state)
     tree_init(&t);
     assert_int_equal(tree_add(&t, from, "", NULL, NULL), 0);
     assert_int_equal(tree_end(&t, true, NULL), 0);
-    assert_int_equal(upload_tree(&to, &t, NULL), 0);
+    assert_int_equal(upload_tree(&to, &t, NULL, NULL), 0);
     pack = pack_path(share, &t);
     there = digest_of_dir(pack);
     expect_digests(&there, &t.digest, true);
@@ -496,7 +496,7 @@ static void many_files_arrive_too(void **state)
 static void a_single_file_is_uploaded_as_a_file(void **state)
 {
     char *from = below(*state, "one.csv"), *share = below(*state, "share"), *pack;
-    struct place to = { share, "p" };
+    struct place to = { &(struct drive){ .mount = share }, "p" };
     struct buf text = { 0 };
     struct tree t;
 
@@ -505,7 +505,7 @@ static void a_single_file_is_uploaded_as_a_file(void **state)
     tree_init(&t);
     assert_int_equal(tree_add(&t, from, "", NULL, NULL), 0);
     assert_int_equal(tree_end(&t, true, NULL), 0);
-    assert_int_equal(upload_tree(&to, &t, NULL), 0);
+    assert_int_equal(upload_tree(&to, &t, NULL, NULL), 0);
     pack = pack_path(share, &t);
     assert_int_equal(io_read_file(pack, 100, &text, NULL), 0);
     assert_string_equal(buf_text(&text), "1,2,3\n");
@@ -519,7 +519,7 @@ static void a_single_file_is_uploaded_as_a_file(void **state)
 static void a_file_that_changed_meanwhile_leaves_nothing_behind(void **state)
 {
     char *from = below(*state, "from"), *share = below(*state, "share"), *packs;
-    struct place to = { share, "p" };
+    struct place to = { &(struct drive){ .mount = share }, "p" };
     struct err e = { 0 };
     struct tree t;
 
@@ -530,7 +530,7 @@ static void a_file_that_changed_meanwhile_leaves_nothing_behind(void **state)
     assert_int_equal(tree_add(&t, from, "", NULL, NULL), 0);
     assert_int_equal(tree_end(&t, true, NULL), 0);
     put(from, "b", "new!");
-    assert_int_equal(upload_tree(&to, &t, &e), -1);
+    assert_int_equal(upload_tree(&to, &t, NULL, &e), -1);
     assert_non_null(strstr(e.text, "from/b was changed while it was sent; submit again"));
     packs = below(share, "p/.ludwig/packs");
     assert_int_equal(count_entries(packs), 0);
@@ -543,7 +543,7 @@ static void a_file_that_changed_meanwhile_leaves_nothing_behind(void **state)
 static void a_share_that_is_not_there_is_never_made(void **state)
 {
     char *share = below(*state, "not-mounted");
-    struct place to = { share, "p" };
+    struct place to = { &(struct drive){ .mount = share }, "p" };
     struct err e = { 0 };
     struct tree t;
 
@@ -551,7 +551,7 @@ static void a_share_that_is_not_there_is_never_made(void **state)
     tree_init(&t);
     assert_int_equal(tree_add(&t, *state, "", NULL, NULL), 0);
     assert_int_equal(tree_end(&t, true, NULL), 0);
-    assert_int_equal(upload_tree(&to, &t, &e), -1);
+    assert_int_equal(upload_tree(&to, &t, NULL, &e), -1);
     assert_non_null(strstr(e.text, "the shared drive is not here"));
     assert_int_equal(access(share, F_OK), -1);
     tree_free(&t);

@@ -1,0 +1,240 @@
+#!/bin/bash
+# sftp_upload.sh - source and data reach the share over SFTP, whole, whatever comes between
+. "$(dirname "$0")/lib.sh"
+
+# Each command's servers write what they were asked into a file of its own: $asked.
+sftp="python3 $TEST_ROOT/tests/functional/sftp_server.py"
+new_log() {
+    asked=$(mktemp "$TEST_TMP/asked.XXXXXX")
+    chmod 666 "$asked"
+}
+new_log
+if ! timeout 10 $sftp "$asked" </dev/null >/dev/null 2>&1; then
+    skip 'uploads over SFTP' 'there is no sftp-server here'
+    done_testing
+fi
+
+configure 'resources: {cpus: 2, gpus: 0, memory: 1GiB}'
+ludwig up >/dev/null 2>&1
+
+over_sftp() { # COMMAND...
+    new_log
+    LUDWIG_TEST_SFTP="$sftp $asked ${server_options-}" timeout 120 "$LUDWIG_HOOKS_BIN/ludwig" "$@"
+}
+
+written() { # bytes of files
+    wait_until 5 '[ -z "$(pids_of "$asked")" ]'
+    json - 'str(sum(d))' <<<"[$(sed 's/.*"written": \([0-9]*\).*/\1/' "$asked" | paste -sd,)]"
+}
+
+packs=$SHARE/demo/.ludwig/packs
+
+arrived() { # FOLDER: it is the source of the newest pack, and nothing half-done is left
+    local pack
+    # shellcheck disable=SC2012 # names are digests
+    pack=$packs/$(ls -t "$packs" | head -n 1)
+    diff -r --no-dereference "$1" "$pack/$(basename "$1")"
+    (cd "$1" && find . -type f -perm -100 | sort) >first
+    (cd "$pack/$(basename "$1")" && find . -type f -perm -100 | sort) | cmp first -
+    [ -z "$(find "$packs" -maxdepth 1 -name '.tmp*')" ]
+    [ -z "$(find "$XDG_STATE_HOME/ludwig/uploads" -type f 2>/dev/null)" ]
+}
+
+sweep() { # FILE SOURCE
+    printf '%s\n' 'project: demo' 'command: "true"' "source: [$2]" >"$1"
+}
+
+mkdir -p src/a/b src/nothing
+for i in $(seq 300); do echo "$i" >"src/a/f $i"; done
+head -c 3000000 /dev/urandom >src/large
+ln -s 'f 1' src/a/link
+printf '#!/bin/sh\n' >src/a/b/run
+chmod 755 src/a/b/run
+sweep s.yaml src
+
+whole() {
+    over_sftp submit s.yaml --dry-run --json >dry
+    json dry 'd["upload_files"] == 303 and d["upload_bytes"] > 3000000'
+    server_options='--umask 077' over_sftp submit s.yaml
+    arrived src
+    [ "$(written)" -ge 3000000 ]
+    diff s.yaml "$SHARE/demo/sweeps/1/sweep.yaml"
+    json "$SHARE/demo/sweeps/1/summary.json" 'd["v"] == 1'
+    [ "$(stat -c %a "$SHARE/demo/sweeps/1/sweep.yaml" "$SHARE/demo/sweeps/1" "$packs" | tr '\n' ' ')" = '644 755 755 ' ]
+    over_sftp submit s.yaml --dry-run --json >dry
+    json dry 'd["upload_files"] == 0 and d["upload_bytes"] == 0'
+    over_sftp submit s.yaml
+    [ "$(written)" -lt 5000 ]
+}
+it 'a source arrives whole, once, with the modes of the project' whole
+
+shown() {
+    head -c 2000000 /dev/urandom >src/large
+    LUDWIG_TEST_SFTP="$sftp $asked" python3 "$TEST_ROOT/tests/functional/terminal.py" 24x120 "$LUDWIG_HOOKS_BIN/ludwig" submit s.yaml >out
+    not grep -q 'Traceback' out
+    tr '\r' '\n' <out | grep -c 'upload \[[#.]*\] .* of 1.9 MiB.* of 303 files' >count || true
+    tr '\r' '\n' <out | tail -n 3
+    over_sftp submit s.yaml 2>err
+    not grep -q 'upload' err
+}
+it 'a terminal shows how far it is' shown
+
+# The server takes no more than so much: then the client is killed.
+stalled() { # BYTES FILE
+    LUDWIG_TEST_SFTP="$sftp $asked --stall-in $1" "$LUDWIG_HOOKS_BIN/ludwig" submit "$2" 2>err &
+    client=$!
+}
+
+killed_many() {
+    mkdir many
+    for i in $(seq 90); do head -c 100000 /dev/urandom >"many/$i"; done
+    sweep m.yaml many
+    stalled 5000000 m.yaml
+    journal() { find "$XDG_STATE_HOME/ludwig/uploads" -type f; }
+    wait_until 20 '[ "$(cat $(journal) | grep -c "^f")" -ge 30 ]'
+    sweeps=$(ls "$SHARE/demo/sweeps" | wc -l)
+    kill -9 $client
+    wait $client || true
+    [ "$(find "$packs" -maxdepth 1 -name '.tmp*' | wc -l)" = 1 ]
+    over_sftp submit m.yaml
+    arrived many
+    # 9 MB are 90 files, of which 30 at the least were there.
+    [ "$(written)" -le 6100000 ]
+    [ "$(ls "$SHARE/demo/sweeps" | wc -l)" = $((sweeps + 1)) ]
+}
+it 'after kill -9 amid many files the next submit sends the others' killed_many
+
+killed_large() {
+    mkdir large
+    head -c 150000000 /dev/urandom >large/data
+    sweep l.yaml large
+    stalled 140000000 l.yaml
+    wait_until 60 'grep -q "^b" $(find "$XDG_STATE_HOME/ludwig/uploads" -type f)'
+    kill -9 $client
+    wait $client || true
+    over_sftp submit l.yaml
+    arrived large
+    [ "$(written)" -le 90000000 ]
+}
+it 'after kill -9 amid a large file the next submit goes on from what was synced' killed_large
+
+not_trusted() {
+    head -c 1000 /dev/urandom >many/1
+    stalled 5000000 m.yaml
+    wait_until 20 '[ "$(cat $(find "$XDG_STATE_HOME/ludwig/uploads" -type f) | grep -c "^f")" -ge 30 ]'
+    kill -9 $client
+    wait $client || true
+    # Somebody tidied up in between: of the right size but never acknowledged, cut short, gone.
+    temporary=$(find "$packs" -maxdepth 1 -name '.tmp*')
+    journal=$(find "$XDG_STATE_HOME/ludwig/uploads" -type f)
+    sed -i '/^f/{1,12d}' "$journal"
+    head -c 100000 /dev/zero >"$temporary/many/90"
+    : >"$temporary/many/13"
+    rm "$temporary/many/22"
+    over_sftp submit m.yaml
+    arrived many
+}
+it 'what an earlier try left is trusted only as far as it is known to be whole' not_trusted
+
+cut_off() {
+    head -c 1001 /dev/urandom >many/1
+    rm -f "$TEST_TMP/once"
+    server_options="--cut-in 5000000 --once $TEST_TMP/once" over_sftp submit m.yaml 2>err
+    arrived many
+    [ "$(wc -l <"$asked")" = 2 ]
+    [ "$(written)" -le 10000000 ]
+    [ "$(wc -l <err)" -le 2 ]
+    # Again and again, but each time a little comes through.
+    head -c 1002 /dev/urandom >many/1
+    server_options="--cut-in 2500000" over_sftp submit m.yaml 2>err
+    arrived many
+    # Nothing comes through.
+    head -c 1003 /dev/urandom >many/1
+    status=0
+    server_options="--cut-in 60000" over_sftp submit m.yaml 2>err || status=$?
+    [ $status = 3 ]
+    [ "$(wc -l <err)" = 1 ]
+    grep -q 'the connection for files is lost' err
+    sweeps=$(ls "$SHARE/demo/sweeps" | wc -l)
+    over_sftp submit m.yaml
+    arrived many
+    [ "$(ls "$SHARE/demo/sweeps" | wc -l)" = $((sweeps + 1)) ]
+}
+it 'a connection that breaks is made again, and what arrived is not sent again' cut_off
+
+at_once() {
+    head -c 1004 /dev/urandom >many/1
+    over_sftp submit m.yaml 2>err1 &
+    first=$!
+    over_sftp submit m.yaml 2>err2 &
+    second=$!
+    wait $first
+    wait $second
+    arrived many
+}
+it 'two uploads of the same do each other no harm' at_once
+
+denied() {
+    cp -r many none
+    echo none >none/1
+    sweep n.yaml none
+    status=0
+    chmod 711 "$TEST_TMP" "$HOME"
+    server_options='--uid 65534' over_sftp submit n.yaml 2>err || status=$?
+    [ $status = 4 ]
+    [ "$(wc -l <err)" = 1 ]
+    cat err
+    grep -q "/demo/.ludwig/packs/.*: permission denied" err
+    arrived many
+}
+if [ "$(id -u)" = 0 ]; then
+    it 'without permission it says where, and nothing is left' denied
+else
+    skip 'without permission it says where, and nothing is left' 'takes root'
+fi
+
+# In a mount namespace of its own: the share is a small disk there.
+small_disk() { # MOUNT OPTIONS
+    mkdir -p "$TEST_TMP/small"
+    cat >inside.sh <<'END_OF_SCRIPT'
+set -e
+mount -t tmpfs -o "$1" small "$SHARE"
+ludwig up >/dev/null 2>&1
+status=0
+LUDWIG_TEST_SFTP="$sftp $asked.first" "$LUDWIG_HOOKS_BIN/ludwig" submit m.yaml 2>err || status=$?
+cat err
+[ $status = 1 ]
+[ "$(wc -l <err)" = 1 ]
+grep -q "on the server: $2.*the next try goes on where this one stopped" err
+[ ! -e "$SHARE/demo/sweeps" ]
+ludwig status --json >status
+[ "$(find "$SHARE/demo/.ludwig/packs" -mindepth 1 -maxdepth 1 ! -name '.tmp-*')" = '' ]
+mount -o remount,size=100m,nr_inodes=10000 "$SHARE"
+LUDWIG_TEST_SFTP="$sftp $asked" "$LUDWIG_HOOKS_BIN/ludwig" submit m.yaml
+diff -r many "$SHARE"/demo/.ludwig/packs/*/many
+ludwig down
+END_OF_SCRIPT
+    ludwig down >/dev/null 2>&1 || true
+    new_log
+    export SHARE sftp asked
+    unshare -m --propagation private bash inside.sh "$@"
+    written
+    [ "$(written)" -le "$3" ]
+}
+
+full() {
+    head -c 1005 /dev/urandom >many/1
+    small_disk size=6m 'no space is left on the server.s disk' 6000000
+}
+no_inodes() {
+    head -c 1006 /dev/urandom >many/1
+    small_disk size=50m,nr_inodes=60 'no file more fits on the server.s disk' 8500000
+}
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    it 'a full disk is told in one line; with more space the next try goes on' full
+    it 'so is one without inodes' no_inodes
+else
+    skip 'a full disk is told in one line' 'takes root and a mount namespace'
+fi
+
+done_testing
