@@ -429,6 +429,7 @@ static const struct field register_fields[] = {
     FIELD(struct msg_register, own_jobs_only, FIELD_BOOL, 0, 0),
     FIELD_OF(struct msg_register, attempts, FIELD_LIST, 0, 100000, &held_schema),
     FIELD_OF(struct msg_register, refused, FIELD_LIST, 0, REFUSED_MAX, &refusal_schema),
+    FIELD(struct msg_register, said_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
 };
 
 static const struct field registered_fields[] = {
@@ -449,6 +450,7 @@ static const struct field took_fields[] = {
 
 static const struct field report_message_fields[] = {
     FIELD_OF(struct msg_report, reports, FIELD_LIST, FIELD_REQUIRED, REPORTS_MAX, &report_schema),
+    FIELD(struct msg_report, said_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
 };
 
 static const struct field verdicts_fields[] = {

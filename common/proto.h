@@ -440,6 +440,7 @@ struct msg_register {
     bool own_jobs_only;   /* it can publish as its own account alone: no share is mounted there */
     struct list attempts; /* struct held: all of them */
     struct list refused;  /* struct refusal */
+    int64_t said_at;      /* by the worker's clock, to which its times are to be compared */
 };
 
 struct msg_registered {
@@ -503,6 +504,7 @@ struct report {
 
 struct msg_report {
     struct list reports; /* struct report */
+    int64_t said_at;     /* by the worker's clock, as its times are */
 };
 
 struct verdict_entry {

@@ -11,6 +11,36 @@
 #include "server/recall.h"
 #include "server/subscribe.h"
 
+/* ---- clocks ---- */
+
+/* So much may be the way of the message. */
+enum { CLOCKS_DIFFER_MS = 2000 };
+
+/* By how much the clock of who said this at that time is ahead of ludwigd's. */
+static int64_t clock_ahead_ms(const struct server *sv, int64_t said_at)
+{
+    int64_t ahead_ms = said_at - turn_now_ms(sv);
+
+    if (said_at == 0 || (ahead_ms < CLOCKS_DIFFER_MS && ahead_ms > -CLOCKS_DIFFER_MS))
+        return 0;
+    return ahead_ms;
+}
+
+static int64_t by_our_clock(int64_t at, int64_t ahead_ms)
+{
+    return at > 0 && at > ahead_ms ? at - ahead_ms : at;
+}
+
+static struct report report_by_our_clock(const struct report *r, int64_t ahead_ms)
+{
+    struct report ours = *r;
+
+    ours.at = by_our_clock(r->at, ahead_ms);
+    ours.started_at = by_our_clock(r->started_at, ahead_ms);
+    ours.ended_at = by_our_clock(r->ended_at, ahead_ms);
+    return ours;
+}
+
 /* ---- register ---- */
 
 static int check_claims(const struct msg_register *r, struct err *e)
@@ -239,6 +269,7 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     struct msg_registered *rep = reply;
     const struct held *held = req->attempts.items;
     struct registering r = { .sv = sv };
+    int64_t ahead_ms = clock_ahead_ms(sv, req->said_at);
 
     if (check_claims(req, e) < 0)
         return -1;
@@ -251,9 +282,13 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
         find_missing(sv, r.worker, sorted_by_token(ask->arena, &req->attempts), req->attempts.n,
                      ask->arena, &r.tally, e) < 0)
         return -1;
-    for (size_t i = 0; i < req->attempts.n; i++)
-        if (settle_held(&r, &held[i], e) < 0)
+    for (size_t i = 0; i < req->attempts.n; i++) {
+        struct held h = held[i];
+
+        h.started_at = by_our_clock(h.started_at, ahead_ms);
+        if (settle_held(&r, &h, e) < 0)
             return -1;
+    }
     if (tally_flush(sv, &r.tally, e) < 0 || recall_at_registration(sv, ask->conn, r.worker, e) < 0)
         return -1;
     ask->conn->registering = r.worker;
@@ -300,16 +335,18 @@ int handle_report(struct server *sv, struct ask *ask, const void *request, void 
     const struct report *reports = req->reports.items;
     struct msg_verdicts *rep = reply;
     struct verdict_entry *verdicts = arena_alloc(ask->arena, req->reports.n * sizeof *verdicts);
+    int64_t ahead_ms = clock_ahead_ms(sv, req->said_at);
     struct tally tally = { 0 };
 
     if (must_be_registered(ask, e) < 0)
         return -1;
     for (size_t i = 0; i < req->reports.n; i++) {
+        struct report r = report_by_our_clock(&reports[i], ahead_ms);
         enum verdict verdict;
 
-        if (attempt_report(sv, ask->conn->worker, &reports[i], &verdict, &tally, e) < 0)
+        if (attempt_report(sv, ask->conn->worker, &r, &verdict, &tally, e) < 0)
             return -1;
-        verdicts[i] = (struct verdict_entry){ reports[i].token, reports[i].seq, (int)verdict };
+        verdicts[i] = (struct verdict_entry){ r.token, r.seq, (int)verdict };
     }
     rep->verdicts = (struct list){ verdicts, req->reports.n };
     return tally_flush(sv, &tally, e);

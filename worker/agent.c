@@ -14,6 +14,7 @@
 
 #include "common/io.h"
 #include "common/log.h"
+#include "common/units.h"
 #include "worker/flow.h"
 #include "worker/scratch.h"
 
@@ -99,6 +100,7 @@ void agent_register(struct agent *ag)
     m.memory_bytes = ag->node.memory_bytes;
     m.attempts = (struct list){ held, list_held(ag, held) };
     m.refused = list_refused(ag);
+    m.said_at = units_now_ms();
     link_send(ag->link, MSG_REGISTER, 0, &m);
     free(m.refused.items);
     free(held);

@@ -327,8 +327,10 @@ static void on_unwanted(void *context, struct attempt *a)
 static int64_t send_batch(void *context, const struct msg_report *m)
 {
     struct agent *ag = context;
+    struct msg_report said = *m;
 
-    return link_send(ag->link, MSG_REPORT, 0, m);
+    said.said_at = units_now_ms();
+    return link_send(ag->link, MSG_REPORT, 0, &said);
 }
 
 const struct outbox_events flow_outbox_events = { send_batch, on_settled, on_unwanted };

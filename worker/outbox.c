@@ -190,7 +190,7 @@ static void take_back(struct outbox *o)
 
 void outbox_pump(struct outbox *o)
 {
-    struct msg_report m = { { o->batch, 0 } };
+    struct msg_report m = { .reports = { o->batch, 0 } };
 
     if (!o->is_open || o->is_paused || o->batch_seq != 0)
         return;

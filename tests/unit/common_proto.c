@@ -135,7 +135,7 @@ static void test_a_report_survives_the_way(void **state)
                              .signal = SCHEMA_NONE,
                              .run_path = "digits/runs/param_001/x",
                              .metrics = { &metric, 1 } };
-    struct msg_report sent = { { &report, 1 } };
+    struct msg_report sent = { .reports = { &report, 1 } };
     struct msg_report got;
     const struct report *r = NULL;
     const struct metric *m_got;

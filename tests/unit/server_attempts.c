@@ -367,6 +367,39 @@ static void test_a_worker_that_was_heard_within_its_lease_keeps_its_jobs(void **
     assert_int_equal(tell(&s->w, s->w.hand, EV_DONE), VERDICT_TAKEN);
 }
 
+/* What a worker whose clock is ahead by so much says of a job is told in the server's time. */
+static void check_clock(struct scene *s, int64_t ahead_ms)
+{
+    enum { BEGAN_MS = 60 * 1000, ENDED_MS = 20 * 1000, TOLERANCE_MS = 10 * 1000 };
+    int64_t now = units_now_ms();
+    int64_t there = now + ahead_ms;
+    struct report r = { .token = s->w.hand->token,
+                        .event = EV_DONE,
+                        .started_at = there - BEGAN_MS,
+                        .ended_at = there - ENDED_MS };
+    struct job_info job;
+
+    assert_int_equal(report_at(&s->w, r, there), VERDICT_TAKEN);
+    job = job_of(s->client, s->sweep, 1);
+    assert_in_range(job.started_at, now - BEGAN_MS, now - BEGAN_MS + TOLERANCE_MS);
+    assert_in_range(job.ended_at, now, now + TOLERANCE_MS);
+}
+
+static void test_times_of_a_worker_whose_clock_is_ahead_are_the_servers(void **state)
+{
+    check_clock(*state, 3600000);
+}
+
+static void test_times_of_a_worker_whose_clock_is_behind_are_the_servers(void **state)
+{
+    check_clock(*state, -3600000);
+}
+
+static void test_small_differences_of_clocks_are_left_alone(void **state)
+{
+    check_clock(*state, 1000);
+}
+
 static void test_a_worker_that_is_back_in_time_keeps_its_jobs(void **state)
 {
     struct scene *s = *state;
@@ -803,6 +836,9 @@ int main(void)
         TEST(test_a_silent_workers_jobs_are_given_out_again_after_the_lease),
         TEST(test_a_silent_worker_is_cut_off_though_its_connection_stands),
         TEST(test_a_worker_that_was_heard_within_its_lease_keeps_its_jobs),
+        TEST(test_small_differences_of_clocks_are_left_alone),
+        TEST(test_times_of_a_worker_whose_clock_is_behind_are_the_servers),
+        TEST(test_times_of_a_worker_whose_clock_is_ahead_are_the_servers),
         TEST(test_a_worker_that_is_back_in_time_keeps_its_jobs),
         TEST(test_what_a_worker_does_not_hold_never_arrived),
         TEST(test_of_two_attempts_the_one_that_has_run_longest_stays),

@@ -284,7 +284,7 @@ static inline struct peer *worker_connect(struct fixture *f)
 
 static inline void worker_report(struct peer *p, struct report r)
 {
-    struct msg_report report = { { &r, 1 } };
+    struct msg_report report = { .reports = { &r, 1 } };
     int64_t re = peer_send(p, MSG_REPORT, &report);
     struct envelope m;
 

@@ -121,9 +121,10 @@ static inline struct msg_registered join(struct fixture *f, struct player *w, co
     return answer;
 }
 
-static inline enum verdict report(struct player *w, struct report r)
+/* said_at: by the worker's clock; 0: it does not say. */
+static inline enum verdict report_at(struct player *w, struct report r, int64_t said_at)
 {
-    struct msg_report body = { { &r, 1 } };
+    struct msg_report body = { .reports = { &r, 1 }, .said_at = said_at };
     struct msg_verdicts answer;
     struct envelope m;
     int64_t re;
@@ -143,6 +144,11 @@ static inline enum verdict report(struct player *w, struct report r)
     assert_int_equal(answer.verdicts.n, 1);
     listen_to(w);
     return (enum verdict)((const struct verdict_entry *)answer.verdicts.items)->verdict;
+}
+
+static inline enum verdict report(struct player *w, struct report r)
+{
+    return report_at(w, r, 0);
 }
 
 static inline enum verdict tell(struct player *w, const struct assignment *a,
