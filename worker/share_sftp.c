@@ -98,7 +98,7 @@ static int over_stat(const struct share_dir *at, const char *path, struct share_
                      struct err *e)
 {
     char *full = share_sftp_path(at, path);
-    struct sftp_attrs attrs;
+    struct sftp_attrs attrs = { 0 };
     struct err why = { 0 };
     int result = (path[0] == '\0' ? sftp_stat : sftp_lstat)(share_sftp_of(at), full, &attrs, &why);
 
