@@ -258,10 +258,10 @@ int64_t inboxdir_now_ms(const struct inboxdir *d)
 
     if (!d->is_network)
         return now_ms;
-    fd = openat(d->out_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(d->out_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return now_ms;
-    if (io_write_all(fd, "\n", 1) == 0 && fsync(fd) == 0 && fstat(fd, &st) == 0)
+    if (futimens(fd, NULL) == 0 && fstat(fd, &st) == 0)
         now_ms = (int64_t)st.st_mtime * 1000;
     close(fd);
     return now_ms;

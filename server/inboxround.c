@@ -161,15 +161,17 @@ static void note_stranger(struct round *r, const struct token *token)
 /* What a listing has come to. */
 struct search {
     int box_fd;
-    int64_t now_ms;
+    int64_t now_ms; /* 0: nobody has asked yet */
     size_t n_stale, n_new;
 };
 
 /* Of a connection that nobody knows. */
-static bool is_stale(const struct search *s, const char *name)
+static bool is_stale(const struct round *r, struct search *s, const char *name)
 {
     struct stat st;
 
+    if (s->now_ms == 0)
+        s->now_ms = inboxdir_now_ms(r->dirs);
     return fstatat(s->box_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            (int64_t)st.st_mtime * 1000 < s->now_ms - PARCEL_STALE_MS;
 }
@@ -182,7 +184,7 @@ static void look_at(struct round *r, struct search *s, const char *name)
 
     if (parcel_parse_inbox_name(name, &token, &seq, &is_temporary) < 0 || is_known(r, &token))
         return;
-    if (is_stale(s, name)) {
+    if (is_stale(r, s, name)) {
         if (inboxdir_may_remove(r->dirs, r->uid) && s->n_stale++ < ROUND_STALE_MAX)
             (void)unlinkat(s->box_fd, name, 0);
     } else if (!is_temporary && seq == 0 && s->n_new < ROUND_NEW_MAX) {
@@ -210,7 +212,7 @@ static void find_new(struct round *r, int box_fd)
     int fd = openat(box_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
-    struct search s = { .box_fd = box_fd, .now_ms = inboxdir_now_ms(r->dirs) };
+    struct search s = { .box_fd = box_fd };
 
     if (dir == NULL) {
         if (fd >= 0)

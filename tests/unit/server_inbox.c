@@ -4,12 +4,32 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 
 #include "common/courier.h"
 #include "common/parcel.h"
 #include "common/units.h"
-#include "server/inbox.h"
-#include "server/inboxdir.h"
+#include "server/inbox_parts.h"
+
+/* ---- in the place of the libraries' ---- */
+
+static uint64_t ahead_ms; /* the clock is, so that nobody has to wait for minutes */
+static uint32_t fs_magic; /* what the share is said to lie on; 0: what it does */
+
+uint64_t uv_now(const uv_loop_t *loop)
+{
+    return loop->time + ahead_ms;
+}
+
+int fstatfs(int fd, struct statfs *fs)
+{
+    int rc = (int)syscall(SYS_fstatfs, fd, fs);
+
+    if (fs_magic != 0)
+        fs->f_type = (__typeof__(fs->f_type))fs_magic;
+    return rc;
+}
 #include "server/place.h"
 
 /* ---- files by hand ---- */
@@ -444,6 +464,180 @@ static void a_connection_that_was_is_not_begun_again(void **state)
     fixture_close(f);
 }
 
+/* ---- the clock ---- */
+
+static void pass_time(struct fixture *f, uint64_t ms)
+{
+    ahead_ms += ms;
+    inbox_pump(f->sv.inbox);
+    fixture_settle(f);
+}
+
+static void who_is_silent_for_too_long_is_taken_for_dead(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    char *first = in_path(&h, 0), *reset_path = out_path(&h, -1);
+    int64_t seq = 0;
+
+    (void)state;
+    put_hello(&h);
+    (void)get_data(&h, &seq);
+    pass_time(f, PARCEL_SILENCE_MAX_MS - 1000);
+    assert_int_equal(conn_count(&f->sv), 1);
+    pass_time(f, 2000);
+    must_be_reset(&h);
+    assert_int_equal(conn_count(&f->sv), 0);
+    assert_true(is_there(first));
+    /* Its client may come back and look; then nothing is left. */
+    pass_time(f, PARCEL_STALE_MS);
+    wait_until_gone(f, reset_path);
+    wait_until_gone(f, first);
+    free(first);
+    free(reset_path);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void who_says_something_lives(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct parcel p;
+    int64_t seq = 0;
+
+    (void)state;
+    put_hello(&h);
+    (void)get_data(&h, &seq);
+    for (int i = 1; i <= 3; i++) {
+        pass_time(f, PARCEL_SILENCE_MAX_MS - 1000);
+        p = parcel_of(&h, i);
+        p.ack = seq;
+        put(&h, &p);
+        assert_int_equal(get(&h, seq++).ack, i + 1);
+    }
+    assert_int_equal(conn_count(&f->sv), 1);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void of_a_connection_that_ended_nothing_is_left(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f);
+    struct parcel p;
+    int64_t seq = 0;
+    char *request = in_path(&h, 1), *answer;
+
+    (void)state;
+    put_hello(&h);
+    (void)get_data(&h, &seq);
+    p = parcel_of(&h, 1);
+    p.end = PARCEL_END;
+    put(&h, &p);
+    do
+        p = get(&h, seq++);
+    while (p.end != PARCEL_END);
+    answer = out_path(&h, seq - 1);
+    assert_true(is_there(request) && is_there(answer));
+    fixture_settle(f);
+    pass_time(f, 60 * 1000);
+    wait_until_gone(f, answer);
+    wait_until_gone(f, request);
+    free(request);
+    free(answer);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+/* With the age that it is said to have. */
+static void make_old(const char *path, int64_t age_ms)
+{
+    struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+                                 { .tv_sec = (time_t)((units_now_ms() - age_ms) / 1000) } };
+
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void old_files_of_unknown_connections_are_removed(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct hand h = hand_begin(f), other;
+    struct parcel p = parcel_of(&h, 5);
+    char *old = in_path(&h, 5);
+
+    (void)state;
+    server_close(&f->sv);
+    put(&h, &p);
+    make_old(old, 2 * PARCEL_STALE_MS);
+    fixture_start(f);
+    other = hand_begin(f);
+    put_hello(&other);
+    wait_until_gone(f, old);
+    free(old);
+    hand_end(&other);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+/* ---- file systems ---- */
+
+static void where_nobody_is_told_of_changes_it_looks_now_and_then(void **state)
+{
+    struct fixture *f;
+    struct hand h;
+    int64_t seq = 0;
+    char *answer;
+
+    (void)state;
+    fs_magic = 0x6969; /* NFS */
+    f = fixture_open();
+    h = hand_begin(f);
+    assert_int_equal(inbox_kind(f->sv.inbox), INBOX_LISTED);
+    while (f->sv.inbox->errand != NULL || f->sv.inbox->first_queued != NULL)
+        fixture_turn(f); /* the first look */
+    put_hello(&h);
+    answer = out_path(&h, 0);
+    run_for(f, 200);
+    assert_false(is_there(answer));
+    pass_time(f, 30 * 1000);
+    assert_int_equal(message_in(&h, get_data(&h, &seq).data), MSG_WELCOME);
+    /* As long as somebody is connected, every second. */
+    h.conn.bytes[0] ^= 1;
+    put_hello(&h);
+    run_for(f, 20);
+    pass_time(f, 1000);
+    seq = 0;
+    assert_int_equal(message_in(&h, get_data(&h, &seq).data), MSG_WELCOME);
+    fs_magic = 0;
+    free(answer);
+    hand_end(&h);
+    fixture_close(f);
+}
+
+static void where_owners_are_not_recorded_there_is_no_inbox(void **state)
+{
+    static const struct {
+        uint32_t magic;
+        const char *name;
+    } cases[] = { { 0xff534d42, "cifs" },
+                  { 0x65735546, "fuse" },
+                  { 0x01021997, "9p" },
+                  { 0x12345678, "does not know" } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture *f;
+
+        fs_magic = cases[i].magic;
+        f = fixture_open();
+        assert_int_equal(inbox_kind(f->sv.inbox), INBOX_NONE);
+        assert_non_null(strstr(inbox_why_none(f->sv.inbox), cases[i].name));
+        fs_magic = 0;
+        fixture_close(f);
+    }
+}
+
 /* ---- over the courier ---- */
 
 /* Waits for the folders, starts a courier and hands back a peer at its end. */
@@ -512,6 +706,43 @@ static void many_requests_are_under_way_at_once(void **state)
         assert_int_equal(peer_receive_any(p, &m), MSG_SWEEP_PAGE);
         assert_int_equal(m.re, p->asked - REQUESTS + 1 + i);
     }
+    peer_close(p);
+    fixture_close(f);
+}
+
+/* 1000 configurations of 3 KB. */
+static void add_long_configs(struct buf *out, int64_t first)
+{
+    char text[3000];
+
+    memset(text, 'x', sizeof text);
+    mp_add_list(out, 1000);
+    for (int64_t x = first; x < first + 1000; x++) {
+        mp_add_map(out, 2);
+        mp_add_str(out, "x", 1);
+        mp_add_int(out, x);
+        mp_add_str(out, "y", 1);
+        mp_add_str(out, text, sizeof text);
+    }
+}
+
+static void a_long_submit_comes_whole(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = courier_peer(f);
+    struct submit s = submit_of("demo", 1);
+
+    (void)state;
+    peer_hello(p, "ludwig");
+    submit_begin(p, &s);
+    for (int i = 0; i < 5; i++) {
+        struct buf configs = { 0 };
+
+        add_long_configs(&configs, 1000 * i);
+        submit_bytes(p, &s, buf_bytes(&configs), 1000);
+        buf_free(&configs);
+    }
+    assert_int_equal(submit_end(p, &s).jobs, 5 * 1000);
     peer_close(p);
     fixture_close(f);
 }
@@ -863,6 +1094,25 @@ static void answers_are_for_their_user_alone(void **state)
     place_close(&p);
 }
 
+static void as_a_service_account_ludwigd_relies_on_names_that_nobody_can_guess(void **state)
+{
+    struct place p = place_open();
+    char *path = mem_printf("%s/.ludwig/outbox/answer", p.dir);
+    struct stat st;
+
+    (void)state;
+    p.d.is_root = false;
+    p.d.self = 4000;
+    assert_int_equal(
+        inboxdir_put(&p.d, 4001, "answer", (struct bytes){ (const uint8_t *)"x", 1 }, NULL), 0);
+    assert_int_equal(lstat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0644);
+    assert_true(inboxdir_may_remove(&p.d, 4000));
+    assert_false(inboxdir_may_remove(&p.d, 4001));
+    free(path);
+    place_close(&p);
+}
+
 static void a_users_folder_has_a_link_by_name(void **state)
 {
     struct place p = place_open();
@@ -893,8 +1143,15 @@ int main(void)
         cmocka_unit_test(a_later_parcel_of_an_unknown_connection_is_answered_by_a_reset),
         cmocka_unit_test(what_breaks_the_rules_is_answered_by_a_reset),
         cmocka_unit_test(a_connection_that_was_is_not_begun_again),
+        cmocka_unit_test(who_is_silent_for_too_long_is_taken_for_dead),
+        cmocka_unit_test(who_says_something_lives),
+        cmocka_unit_test(of_a_connection_that_ended_nothing_is_left),
+        cmocka_unit_test(old_files_of_unknown_connections_are_removed),
+        cmocka_unit_test(where_nobody_is_told_of_changes_it_looks_now_and_then),
+        cmocka_unit_test(where_owners_are_not_recorded_there_is_no_inbox),
         cmocka_unit_test(a_courier_is_greeted_and_leaves_nothing),
         cmocka_unit_test(many_requests_are_under_way_at_once),
+        cmocka_unit_test(a_long_submit_comes_whole),
         cmocka_unit_test(a_courier_whose_ludwigd_is_started_anew_ends),
         cmocka_unit_test(who_is_one_too_many_is_told_so),
         cmocka_unit_test(a_file_is_believed_only_if_nobody_else_can_have_made_it),
@@ -904,6 +1161,7 @@ int main(void)
         cmocka_unit_test(an_inbox_that_others_could_replace_is_not_opened),
         cmocka_unit_test(the_id_is_not_written_through_a_link),
         cmocka_unit_test(answers_are_for_their_user_alone),
+        cmocka_unit_test(as_a_service_account_ludwigd_relies_on_names_that_nobody_can_guess),
         cmocka_unit_test(a_users_folder_has_a_link_by_name),
     };
 
