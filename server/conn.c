@@ -82,7 +82,7 @@ bool conn_has_room(const struct conn *c)
 
 bool conn_is_ready(const struct conn *c)
 {
-    return (c->unfinished != NULL || chan_has_next(c->chan)) && conn_has_room(c);
+    return !c->is_waiting && (c->unfinished != NULL || chan_has_next(c->chan)) && conn_has_room(c);
 }
 
 /* ---- what the channels tell ---- */

@@ -50,6 +50,7 @@ struct conn {
     struct arena *refused_arena; /* of a worker: NULL: nobody is refused */
     struct list refused;         /* struct refusal: users whose jobs cannot run there */
     bool has_submits;            /* it may have opened sweeps that it did not end */
+    bool is_waiting;      /* its unfinished request, for something that is done on a thread */
     bool is_ending;       /* nothing is taken from it any more; closed once it has read all */
     bool is_finished;     /* the channel was told so */
     uint64_t ends_ms;     /* of the loop's clock: when a finished one is closed all the same */

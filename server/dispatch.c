@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "server/errand.h"
 
 enum { ANSWER_MAX_BYTES = FRAME_MAX_BYTES - 1024, FORGET_AT_ONCE = 1000 };
 
@@ -206,6 +207,13 @@ static int read_request(struct call *call, const struct envelope *m, struct aren
     return message_body(&proto, m, a, call->request, e);
 }
 
+static void give_up(struct call *call)
+{
+    errand_drop(call->ask.errand);
+    call->ask.errand = NULL;
+    call->conn->is_waiting = false;
+}
+
 void dispatch_message(struct server *sv, struct conn *c, const struct envelope *m,
                       struct arena **arena)
 {
@@ -217,8 +225,10 @@ void dispatch_message(struct server *sv, struct conn *c, const struct envelope *
         cut_off(sv, c, m->seq, &e);
         return;
     }
-    if (step(sv, &call) != 1)
+    if (step(sv, &call) <= 0) {
+        give_up(&call);
         return;
+    }
     c->unfinished = mem_alloc(sizeof *c->unfinished);
     *c->unfinished = (struct unfinished){ call, *arena };
     *arena = arena_create();
@@ -229,7 +239,7 @@ int64_t dispatch_go_on(struct server *sv, struct conn *c)
     struct unfinished *u = c->unfinished;
     int64_t seq = u->call.envelope.seq;
 
-    if (step(sv, &u->call) != 1)
+    if (step(sv, &u->call) <= 0)
         dispatch_forget(c);
     return seq;
 }
@@ -238,6 +248,7 @@ void dispatch_forget(struct conn *c)
 {
     if (c->unfinished == NULL)
         return;
+    give_up(&c->unfinished->call);
     arena_destroy(c->unfinished->arena);
     free(c->unfinished);
     c->unfinished = NULL;

@@ -42,11 +42,14 @@ static int project_look(struct server *sv, struct ask *ask, const char *name, in
 static int folder_look(struct server *sv, struct ask *ask, const char *name,
                        struct msg_previewed *rep, struct err *e)
 {
-    uid_t uid;
+    bool is_there = false;
+    uid_t uid = 0;
     char *owner;
-    int rc = project_check_name(name, e) < 0 ? -1 : project_folder_owner(sv, name, &uid, e);
+    int rc = project_check_name(name, e) < 0
+                 ? -1
+                 : project_folder_owner(sv, ask, name, &is_there, &uid, e);
 
-    if (rc <= 0)
+    if (rc != 0 || !is_there)
         return rc;
     owner = identity_user_name(uid);
     rep->owner = arena_strdup(ask->arena, owner);

@@ -66,7 +66,7 @@ static int see_sweep(struct server *sv, struct ask *ask, int64_t sweep, struct s
 
     if (info_sweep(sv, sweep, ask->arena, info, &owner, e) < 0)
         return -1;
-    return project_may_see(sv, ask->conn, owner, info->project, sweep, e);
+    return project_may_see(sv, ask, owner, info->project, sweep, e);
 }
 
 /* ---- jobs ---- */
@@ -135,9 +135,12 @@ int handle_get_jobs(struct server *sv, struct ask *ask, const void *request, voi
     const struct msg_get_jobs *req = request;
     struct sweep_info info;
     unsigned mask;
+    int rc = states_mask(&req->states, &mask, e);
 
-    if (states_mask(&req->states, &mask, e) < 0 || see_sweep(sv, ask, req->sweep, &info, e) < 0)
-        return -1;
+    if (rc == 0)
+        rc = see_sweep(sv, ask, req->sweep, &info, e);
+    if (rc != 0)
+        return rc;
     return fill_jobs(sv, ask, req, info.project, mask, reply, e);
 }
 
@@ -200,9 +203,10 @@ int handle_get_results(struct server *sv, struct ask *ask, const void *request, 
     struct msg_result_page *rep = reply;
     struct result_page page = { .sv = sv, .arena = ask->arena, .limit = page_limit(req->limit) };
     struct sweep_info info;
+    int rc = see_sweep(sv, ask, req->sweep, &info, e);
 
-    if (see_sweep(sv, ask, req->sweep, &info, e) < 0)
-        return -1;
+    if (rc != 0)
+        return rc;
     page.project = info.project;
     page.items = arena_alloc(ask->arena, page.limit * sizeof *page.items);
     if (fill_results(&page, req->sweep, req->after, e) < 0)

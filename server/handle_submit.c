@@ -257,8 +257,7 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
     int64_t n_open = 0;
     int64_t project;
 
-    if (check_begin(sv, ask->conn, req, e) < 0 ||
-        db_get_int(sv->db, e, &n_open, SQL_OPEN_COUNT, "i", ask->conn->number) < 0)
+    if (db_get_int(sv->db, e, &n_open, SQL_OPEN_COUNT, "i", ask->conn->number) < 0)
         return -1;
     if (n_open >= SUBMITS_OPEN_MAX)
         return err_set(e, ERR_BUSY, "%d submits are open on this connection", SUBMITS_OPEN_MAX);
@@ -269,19 +268,29 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
     return sweep_add(sv, ask, req, project, e);
 }
 
+/* Before anything is done for it. */
+static int prepare(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
+                   struct msg_submit_open *rep, struct err *e)
+{
+    if (check_begin(sv, ask->conn, req, e) < 0)
+        return -1;
+    return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
+}
+
 int handle_submit_begin(struct server *sv, struct ask *ask, const void *request, void *reply,
                         struct err *e)
 {
     const struct msg_submit_begin *req = request;
     struct msg_submit_open *rep = reply;
-    int rc = db_get_int(sv->db, e, &rep->sweep, SQL_OPEN_BEGUN, "it", ask->conn->number,
-                        &ask->envelope->id);
+    int rc = prepare(sv, ask, req, rep, e);
 
+    if (rc != 0)
+        return rc;
+    rc = db_get_int(sv->db, e, &rep->sweep, SQL_OPEN_BEGUN, "it", ask->conn->number,
+                    &ask->envelope->id);
     if (rc == 0)
         rep->sweep = open_sweep(sv, ask, req, e);
-    if (rc < 0 || rep->sweep < 0)
-        return -1;
-    return project_prepare(sv, ask->conn, req->project, req->private_project, &rep->folder, e);
+    return rc < 0 || rep->sweep < 0 ? -1 : 0;
 }
 
 /* ---- chunks ---- */
@@ -613,11 +622,27 @@ static int show(struct server *sv, const struct taking *t, struct err *e)
     return 0;
 }
 
+/* All of it has come. */
+static int end_well(const struct taking *t, struct ask *ask, struct msg_submitted *rep,
+                    struct err *e)
+{
+    struct server *sv = t->sv;
+    int rc = read_submitted(sv, t->sweep, ask->arena, rep, e);
+
+    if (rc == 0)
+        rc = project_check_folder(sv, ask, rep->project, e);
+    if (rc != 0)
+        return rc;
+    if (show(sv, t, e) < 0 || note_nobody(sv, ask->arena, rep, e) < 0)
+        return -1;
+    promise_log(sv, ask->conn, rep);
+    return 0;
+}
+
 int handle_submit_end(struct server *sv, struct ask *ask, const void *request, void *reply,
                       struct err *e)
 {
     const struct msg_submit_end *req = request;
-    struct msg_submitted *rep = reply;
     struct taking t;
     int rc;
 
@@ -626,12 +651,8 @@ int handle_submit_end(struct server *sv, struct ask *ask, const void *request, v
     rc = check_whole(&t, req, e);
     if (rc < 0)
         turn_add_work(sv->turn, submit_clear, req->sweep);
-    else if (show(sv, &t, e) < 0 || read_submitted(sv, req->sweep, ask->arena, rep, e) < 0 ||
-             project_check_folder(sv, ask->conn, rep->project, e) < 0 ||
-             note_nobody(sv, ask->arena, rep, e) < 0)
-        rc = -1;
     else
-        promise_log(sv, ask->conn, rep);
+        rc = end_well(&t, ask, reply, e);
     taking_end(&t);
     return rc;
 }

@@ -60,10 +60,13 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
     size_t size_bytes = 0;
     bool is_held = false;
     int64_t owner, job = 0;
+    int rc = info_sweep(sv, req->sweep, ask->arena, &info, &owner, e);
 
-    if (info_sweep(sv, req->sweep, ask->arena, &info, &owner, e) < 0 ||
-        project_may_see(sv, ask->conn, owner, info.project, req->sweep, e) < 0 ||
-        find_job(sv, req, &job, &is_held, e) < 0 ||
+    if (rc == 0)
+        rc = project_may_see(sv, ask, owner, info.project, req->sweep, e);
+    if (rc != 0)
+        return rc;
+    if (find_job(sv, req, &job, &is_held, e) < 0 ||
         info_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
         say_all(&to, req, &rep->job, is_held, e) < 0)
         return -1;

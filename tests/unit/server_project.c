@@ -2,6 +2,7 @@
 /* server_project.c - folders of projects: whose they are, how they are made, who may look */
 #include "tests/unit/server_fixture.h"
 
+#include <semaphore.h>
 #include <sys/syscall.h>
 
 #include "server/conn.h"
@@ -9,15 +10,15 @@
 
 enum { ALICE = 70001, BOB = 70002, LAB = 70100 };
 
-/* What somebody does right after ludwigd has made a folder; its other threads go on undisturbed. */
-static _Thread_local void (*exchange)(int dir_fd, const char *name);
+/* What somebody does right after ludwigd has made the folder of project demo, on its thread. */
+static void (*exchange)(int dir_fd, const char *name);
 
 /* In the place of libc's. */
 int mkdirat(int fd, const char *path, mode_t mode)
 {
     int rc = (int)syscall(SYS_mkdirat, fd, path, mode);
 
-    if (rc == 0 && exchange != NULL)
+    if (rc == 0 && exchange != NULL && strcmp(path, "demo") == 0)
         exchange(fd, path);
     return rc;
 }
@@ -147,23 +148,30 @@ static void a_folder_of_somebody_else_is_theirs_whatever_the_database_says(void 
     fixture_close(f);
 }
 
+/* No test can fail on that thread. */
+static void must(bool is_well)
+{
+    if (!is_well)
+        abort();
+}
+
 static void put_link(int dir_fd, const char *name)
 {
-    assert_int_equal(renameat(dir_fd, name, dir_fd, "away"), 0);
-    assert_int_equal(symlinkat("victim", dir_fd, name), 0);
+    must(renameat(dir_fd, name, dir_fd, "away") == 0);
+    must(symlinkat("victim", dir_fd, name) == 0);
 }
 
 static void put_own(int dir_fd, const char *name)
 {
-    assert_int_equal(renameat(dir_fd, name, dir_fd, "away"), 0);
-    assert_int_equal(syscall(SYS_mkdirat, dir_fd, name, 0755), 0);
-    assert_int_equal(fchownat(dir_fd, name, BOB, LAB, 0), 0);
+    must(renameat(dir_fd, name, dir_fd, "away") == 0);
+    must(syscall(SYS_mkdirat, dir_fd, name, 0755) == 0);
+    must(fchownat(dir_fd, name, BOB, LAB, 0) == 0);
 }
 
 static void put_victim(int dir_fd, const char *name)
 {
-    assert_int_equal(renameat(dir_fd, name, dir_fd, "away"), 0);
-    assert_int_equal(renameat(dir_fd, "victim", dir_fd, name), 0);
+    must(renameat(dir_fd, name, dir_fd, "away") == 0);
+    must(renameat(dir_fd, "victim", dir_fd, name) == 0);
 }
 
 /* By somebody who may write beside it. */
@@ -193,6 +201,62 @@ static void what_is_put_in_its_place_is_not_given_away(void **state)
         peer_close(p);
         fixture_close(f);
     }
+}
+
+static sem_t gate;
+
+static void hang(int dir_fd, const char *name)
+{
+    (void)dir_fd, (void)name;
+    must(sem_wait(&gate) == 0);
+}
+
+static void a_share_that_hangs_holds_up_only_who_asked(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f), *other = client_connect(f), *gone = client_connect(f);
+    struct msg_open_project request = { "demo", false };
+    struct msg_get_sweeps sweeps = { .limit = 1 };
+    struct envelope m;
+
+    (void)state;
+    assert_int_equal(sem_init(&gate, 0, 0), 0);
+    exchange = hang;
+    peer_send(p, MSG_OPEN_PROJECT, &request);
+    fixture_settle(f);
+    peer_send(p, MSG_GET_SWEEPS, &sweeps); /* its turn comes */
+    peer_send(gone, MSG_OPEN_PROJECT, &request);
+    peer_ask(other, MSG_GET_SWEEPS, &sweeps, NULL);
+    assert_int_equal(peer_look(p, &m), 2); /* nothing */
+    peer_close(gone);
+    assert_int_equal(sem_post(&gate), 0);
+    assert_int_equal(peer_receive_any(p, &m), MSG_PROJECT_OPEN);
+    assert_int_equal(peer_receive_any(p, &m), MSG_SWEEP_PAGE);
+    exchange = NULL;
+    assert_int_equal(stat_of(f, "demo").st_mode, S_IFDIR | 0755);
+    peer_close(p);
+    peer_close(other);
+    fixture_close(f);
+    sem_destroy(&gate);
+}
+
+static void who_leaves_ludwigd_meanwhile_is_forgotten(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct msg_open_project request = { "demo", false };
+
+    (void)state;
+    assert_int_equal(sem_init(&gate, 0, 0), 0);
+    exchange = hang;
+    peer_send(p, MSG_OPEN_PROJECT, &request);
+    fixture_settle(f);
+    peer_close(p);
+    assert_int_equal(conn_count(&f->sv), 0);
+    assert_int_equal(sem_post(&gate), 0);
+    fixture_close(f); /* once the thread has ended */
+    exchange = NULL;
+    sem_destroy(&gate);
 }
 
 static void links_and_files_are_no_folders(void **state)
@@ -383,6 +447,8 @@ int main(void)
         cmocka_unit_test(nobody_is_given_a_folder_whose_group_is_not_known),
         cmocka_unit_test(a_folder_of_somebody_else_is_theirs_whatever_the_database_says),
         cmocka_unit_test(what_is_put_in_its_place_is_not_given_away),
+        cmocka_unit_test(a_share_that_hangs_holds_up_only_who_asked),
+        cmocka_unit_test(who_leaves_ludwigd_meanwhile_is_forgotten),
         cmocka_unit_test(links_and_files_are_no_folders),
         cmocka_unit_test(a_mode_that_the_owner_set_stays),
         cmocka_unit_test(a_submit_ends_only_when_the_folder_is_there),
