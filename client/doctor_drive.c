@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "client/doctor.h"
-#include "client/driveroot.h"
 #include "common/fs.h"
 #include "common/io.h"
 #include "common/layout.h"
 #include "common/path.h"
+#include "common/shareroot.h"
 #include "common/units.h"
 
 enum { PROJECTS_LOOKED_AT_MAX = 20 };
@@ -39,7 +39,7 @@ static bool find_root(struct doctor *d)
     const struct msg_welcome *w = &d->rpc.welcome;
     struct err e = { 0 };
 
-    d->root = driveroot_find(d->sftp, w->share, w->server_id, d->arena, &e);
+    d->root = shareroot_find(d->sftp, w->share, w->server_id, d->arena, &e);
     if (d->root == NULL)
         doctor_say(d, CHECK_PROBLEM,
                    "its admin: the folder that users are jailed to must be the share, or one above",

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-#include "client/driveroot.h"
 #include "client/embedded.h"
 #include "client/sftpchild.h"
 #include "common/path.h"
+#include "common/shareroot.h"
 
 static int find_server(struct cli *cli, struct session *s, struct err *e)
 {
@@ -104,7 +104,7 @@ static int connect_files(void *context, struct err *e)
 static int find_root(struct session *s, struct err *e)
 {
     const struct msg_welcome *w = &s->rpc.welcome;
-    const char *root = driveroot_find(s->drive.sftp, w->share, w->server_id, s->arena, e);
+    const char *root = shareroot_find(s->drive.sftp, w->share, w->server_id, s->arena, e);
 
     if (root == NULL)
         return -1;

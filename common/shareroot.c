@@ -1,70 +1,85 @@
 /* SPDX-License-Identifier: MIT */
-/* shareroot.c - where the shared drive lies for whoever is logged in over SFTP */
+/* shareroot.c - where a server's SFTP shows the shared drive */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/layout.h"
-#include "common/path.h"
 #include "common/shareid.h"
 #include "common/shareroot.h"
 
-/* A folder that may be it. */
+enum { TOP_MAX = 1000 };
+
+/* A folder that may be the drive, and what it turned out to be. */
 struct candidate {
-    struct search *search;
-    char *path;
-    bool is_it;
+    const struct search *search;
+    const char *path;
+    enum { ABSENT, UNREADABLE, FOREIGN, RIGHT } finding;
+    struct err why; /* UNREADABLE */
 };
 
 struct search {
     const char *server_id;
     struct candidate *candidates; /* the longest path first */
-    size_t n, capacity;
-    struct buf others; /* where shares of other servers lie */
+    size_t n;
 };
 
-static void add_candidate(struct search *x, const char *path)
+/* ---- candidates ---- */
+
+static size_t count_slashes(const char *path)
 {
-    mem_grow((void **)&x->candidates, &x->capacity, x->n, sizeof *x->candidates);
-    x->candidates[x->n++] = (struct candidate){ .search = x, .path = mem_strdup(path) };
+    size_t n = 0;
+
+    for (; *path != '\0'; path++)
+        n += *path == '/';
+    return n;
 }
 
-/* The path itself, then without its first folder, without its first two, ... */
-static void add_candidates(struct search *x, const char *share)
+static void add(struct search *search, const char *path)
 {
-    const char *at = share;
-
-    while (at[strspn(at, "/")] != '\0') {
-        at += strspn(at, "/") - 1;
-        add_candidate(x, at);
-        at++;
-        at += strcspn(at, "/");
-    }
-    add_candidate(x, "/");
+    search->candidates[search->n++] = (struct candidate){ .search = search, .path = path };
 }
 
-static void judge(struct candidate *c, struct bytes file)
+/* "/srv/x": "/srv/x", "/x" and "". */
+static void add_all(struct search *search, const char *share, struct arena *a)
+{
+    char *path = arena_strdup(a, share);
+    size_t n = strlen(path);
+
+    while (n > 0 && path[n - 1] == '/')
+        path[--n] = '\0';
+    search->candidates = arena_alloc(a, (count_slashes(path) + 1) * sizeof *search->candidates);
+    for (const char *at = path; at != NULL && *at == '/'; at = strchr(at + 1, '/'))
+        add(search, at);
+    add(search, "");
+}
+
+/* ---- asking ---- */
+
+static bool names_server(struct bytes file, const char *server_id)
 {
     struct arena *a = arena_create();
     struct shareid id;
+    bool is_named = shareid_decode(&id, file, a, NULL) == 0 && strcmp(id.server, server_id) == 0;
 
-    if (shareid_decode(&id, file, a, NULL) == 0) {
-        c->is_it = strcmp(id.server, c->search->server_id) == 0;
-        if (!c->is_it)
-            buf_printf(&c->search->others, "; at %s lies the share of another ludwigd, on %s",
-                       c->path, id.host);
-    }
     arena_destroy(a);
+    return is_named;
 }
 
 static void on_id(void *context, const struct sftp_answer *answer)
 {
-    if (answer->error == NULL)
-        judge(context, answer->content);
+    struct candidate *c = context;
+
+    if (answer->error == NULL) {
+        c->finding = names_server(answer->content, c->search->server_id) ? RIGHT : FOREIGN;
+    } else if (answer->error->kind != ERR_NOT_FOUND) {
+        c->finding = UNREADABLE;
+        c->why = *answer->error;
+    }
 }
 
 static int ask(struct sftp *s, struct candidate *c, struct err *e)
 {
-    char *path = path_join(c->path, LAYOUT_SERVER_DIR "/" SHAREID_NAME);
+    char *path = mem_printf("%s/" LAYOUT_SERVER_DIR "/" SHAREID_NAME, c->path);
     struct sftp_op op = { .kind = SFTP_OP_GET, .path = path, .max_bytes = SHAREID_MAX_BYTES };
     int result = sftp_start(s, &op, on_id, c, e);
 
@@ -72,57 +87,82 @@ static int ask(struct sftp *s, struct candidate *c, struct err *e)
     return result;
 }
 
-static int ask_all(struct sftp *s, struct search *x, struct err *e)
+static int ask_all(struct sftp *s, struct search *search, struct err *e)
 {
     int result = 0;
 
-    for (size_t i = 0; i < x->n && result == 0; i++)
-        result = ask(s, &x->candidates[i], e);
+    for (size_t i = 0; i < search->n && result == 0; i++)
+        result = ask(s, &search->candidates[i], e);
+    /* Nobody may be called who finds the search gone. */
     return sftp_finish(s, result == 0 ? e : NULL) < 0 ? -1 : result;
 }
 
-static int say_where(const struct search *x, struct err *e)
+static const struct candidate *find(const struct search *search, int finding)
 {
-    struct buf where = { 0 };
-    int result;
-
-    for (size_t i = 0; i < x->n; i++)
-        buf_printf(&where, "%s%s",
-                   i == 0         ? ""
-                   : i + 1 < x->n ? ", "
-                                  : " or ",
-                   x->candidates[i].path);
-    result = err_set(
-        e, ERR_NOT_FOUND,
-        "the shared drive of this ludwigd is not to be seen over SFTP: no " LAYOUT_SERVER_DIR
-        "/" SHAREID_NAME " of it in %s%s",
-        buf_text(&where), buf_text(&x->others));
-    buf_free(&where);
-    return result;
-}
-
-static char *take_found(const struct search *x)
-{
-    for (size_t i = 0; i < x->n; i++)
-        if (x->candidates[i].is_it)
-            return mem_strdup(x->candidates[i].path);
+    for (size_t i = 0; i < search->n; i++)
+        if ((int)search->candidates[i].finding == finding)
+            return &search->candidates[i];
     return NULL;
 }
 
-char *shareroot_find(struct sftp *s, const char *share, const char *server_id, struct err *e)
+static const char *shown(const struct candidate *c)
 {
-    struct search x = { .server_id = server_id };
-    char *found = NULL;
+    return c->path[0] != '\0' ? c->path : "/";
+}
 
-    add_candidates(&x, share);
-    if (ask_all(s, &x, e) == 0) {
-        found = take_found(&x);
-        if (found == NULL)
-            say_where(&x, e);
-    }
-    for (size_t i = 0; i < x.n; i++)
-        free(x.candidates[i].path);
-    free(x.candidates);
-    buf_free(&x.others);
-    return found;
+static int say_not_found(const struct search *search, const char *share, struct err *e)
+{
+    const struct candidate *foreign = find(search, FOREIGN);
+    const struct candidate *unreadable = find(search, UNREADABLE);
+
+    if (foreign != NULL)
+        return err_set(e, ERR_NOT_FOUND,
+                       "SFTP shows the shared drive of another server at %s, and not this one's, "
+                       "which is %s there",
+                       shown(foreign), share);
+    if (unreadable != NULL)
+        return err_set(e, unreadable->why.kind,
+                       "SFTP does not show the shared drive, which is %s on the server: %s", share,
+                       unreadable->why.text);
+    return err_set(e, ERR_NOT_FOUND,
+                   "SFTP does not show the shared drive, which is %s on the server: neither there "
+                   "nor in any folder above which a jail may begin is a file %s/id",
+                   share, LAYOUT_SERVER_DIR);
+}
+
+/* Where a jail shows the drive under a name of its own: the folders at its top. */
+static int add_top(struct sftp *s, struct search *search, struct arena *a, struct err *e)
+{
+    struct list entries;
+    const struct sftp_entry *items;
+    size_t n;
+
+    *search = (struct search){ .server_id = search->server_id };
+    if (sftp_list(s, "/", a, &entries, e) < 0)
+        return -1;
+    items = entries.items;
+    n = entries.n < TOP_MAX ? entries.n : TOP_MAX;
+    search->candidates = arena_alloc(a, n * sizeof *search->candidates);
+    for (size_t i = 0; i < n; i++)
+        add(search, arena_printf(a, "/%s", items[i].name));
+    return 0;
+}
+
+const char *shareroot_find(struct sftp *s, const char *share, const char *server_id,
+                           struct arena *a, struct err *e)
+{
+    struct search usual = { .server_id = server_id }, top = usual;
+    const struct candidate *right;
+
+    add_all(&usual, share, a);
+    if (ask_all(s, &usual, e) < 0)
+        return NULL;
+    right = find(&usual, RIGHT);
+    if (right == NULL && add_top(s, &top, a, NULL) == 0 && ask_all(s, &top, e) == 0)
+        right = find(&top, RIGHT);
+    if (right == NULL && sftp_is_broken(s))
+        return NULL;
+    if (right == NULL)
+        say_not_found(&usual, share, e);
+    return right != NULL ? right->path : NULL;
 }

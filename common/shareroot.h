@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shareroot.h - where the shared drive lies for whoever is logged in over SFTP
+ * shareroot.h - where a server's SFTP shows the shared drive
  *
- * What is /srv/data/lab to ludwigd is the same for most, but /data/lab, /lab or / to one
- * who is jailed in a folder above it or in itself.  It is where .ludwig/id names the server.
+ * A user jailed to the drive, or to a folder above it, sees another path than ludwigd does.
  */
 #ifndef LUDWIG_COMMON_SHAREROOT_H
 #define LUDWIG_COMMON_SHAREROOT_H
 
+#include "common/mem.h"
 #include "common/sftp.h"
 
-/* share: as ludwigd sees it.  The caller frees the path, which is absolute.  NULL with e set:
- * ERR_NOT_FOUND with where it was looked for, ERR_UNREACHABLE when the connection is broken. */
-char *shareroot_find(struct sftp *s, const char *share, const char *server_id, struct err *e);
+/*
+ * share: the drive as ludwigd sees it, an absolute path.  Of it and each of its ends ("" is the
+ * last: a jail that is the drive) the longest whose .ludwig/id names server_id, or else a folder at
+ * the top.  In a; NULL with e set: ERR_NOT_FOUND when there is none.
+ */
+const char *shareroot_find(struct sftp *s, const char *share, const char *server_id,
+                           struct arena *a, struct err *e);
 
 #endif

@@ -43,15 +43,17 @@ static char *find_root(struct sftp *s, const char *name, struct err *e)
     const char *path = name + strlen(SCHEME);
     char *server_id = take_part(&path);
     char *projects = server_id == NULL ? NULL : take_part(&path);
-    char *share = NULL, *root = NULL;
+    struct arena *a = arena_create();
+    const char *share = NULL;
+    char *root = NULL;
 
     if (projects == NULL)
         err_set(e, ERR_USAGE, "'%s' is no name of a share", name);
     else
-        share = shareroot_find(s, path, server_id, e);
+        share = shareroot_find(s, path, server_id, a, e);
     if (share != NULL)
-        root = projects[0] == '\0' ? mem_strdup(share) : path_join(share, projects);
-    free(share);
+        root = mem_printf("%s/%s", share, projects);
+    arena_destroy(a);
     free(projects);
     free(server_id);
     return root;

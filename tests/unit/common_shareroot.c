@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* client_driveroot.c - a jail is found to begin anywhere above the shared drive */
+/* common_shareroot.c - a jail is found to begin anywhere above the shared drive */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/driveroot.h"
+#include "common/shareroot.h"
 #include "common/io.h"
 
 /* A folder that stands for the root of what SFTP shows: its path is that of the jail, behind which
@@ -105,7 +105,7 @@ static void write_id(struct place *p, const char *path, const char *id)
 
 static const char *find(struct place *p, const char *share, struct err *e)
 {
-    return driveroot_find(p->s, share, "abc", p->a, e);
+    return shareroot_find(p->s, share, "abc", p->a, e);
 }
 
 static void the_whole_path_is_right_without_a_jail(void **state)
