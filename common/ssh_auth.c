@@ -121,7 +121,7 @@ static int give_passphrase(const char *prompt, char *to, size_t n, int echo, int
     (void)verify;
     l->was_asked = true;
     if (rc == 0)
-        strcpy(to, answer);
+        memcpy(to, answer, strlen(answer) + 1);
     prompt_wipe(answer);
     return rc;
 }

@@ -20,7 +20,9 @@
 
 enum { OUTPUT_MAX_BYTES = 1024 * 1024, LIST_MAX = 100, SSH_PORT = 22, PORT_BYTES = 12 };
 
+#ifndef __linux__
 extern char **environ;
+#endif
 
 /* ---- words and lists ---- */
 

@@ -33,7 +33,9 @@ enum {
     PORT_BYTES = 12
 };
 
+#ifndef __linux__
 extern char **environ;
+#endif
 
 int ssh_wait(int fd, short events, const struct ssh_patience *p, struct err *e)
 {
@@ -322,7 +324,7 @@ static void tidy(char *said)
         if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
             *p = '?';
     if (strlen(said) > 60)
-        strcpy(said + 57, "...");
+        memcpy(said + 57, "...", sizeof "...");
 }
 
 /* Looks without taking: libssh reads it again.  What is said once and not gone on with was all. */
@@ -360,7 +362,9 @@ static void hang_up(struct ssh_dialed *d)
     if (d->proxy > 0)
         kill(d->proxy, SIGTERM);
     free(d->address);
-    *d = (struct ssh_dialed){ .fd = -1 };
+    d->address = NULL;
+    d->fd = -1;
+    d->proxy = 0;
 }
 
 /* What the user calls a time-out holds for each try. */
@@ -378,7 +382,9 @@ static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all, s
     struct ssh_patience one = patience_for_one(c, all), *p = &one;
     int rc;
 
-    *d = (struct ssh_dialed){ .fd = -1 };
+    d->fd = -1;
+    d->proxy = 0;
+    d->address = NULL;
     rc = c->proxy_command != NULL ? start_proxy(c, d, e) : connect_tcp(c, p, d, e);
     if (rc == 0)
         rc = await_greeting(c, p, d, e);
