@@ -16,6 +16,8 @@
 /* Where nobody tells us that a file grew, or what we were told of cannot be seen yet. */
 enum { LOOK_EVERY_MS = 1000 };
 
+enum { REACH_TRIES = 3 };
+
 struct options {
     bool follow, raw;
     int64_t lines, attempt;
@@ -35,7 +37,9 @@ static const struct opt options[] = {
 
 /* A job's log as it is shown. */
 struct viewer {
+    struct session *session;
     struct sharefs *fs;
+    bool is_cut; /* the connection to the drive broke, and is not made again yet */
     int64_t sweep;
     const char *job; /* "7.13" */
     int64_t lines;   /* OPT_UNSET: all; holds for the first file */
@@ -107,6 +111,38 @@ static int copy_new(struct viewer *v, struct err *e)
     return copy_all(v, e);
 }
 
+/* Over a new connection, from where the last one ended. */
+static int reach_again(struct viewer *v, struct err *e)
+{
+    bool was_open = v->file.file != NULL;
+    const struct drive *drive;
+
+    logfile_pause(&v->file);
+    sharefs_close(v->fs);
+    drive = session_drive(v->session, e);
+    v->fs = drive != NULL ? drive_read(drive, e) : NULL;
+    if (v->fs == NULL)
+        return -1;
+    v->is_cut = false;
+    return was_open ? logfile_reopen(&v->file, v->fs, v->path, e) : 0;
+}
+
+/* The subscription makes a connection that is lost again; until then there is nothing to read. */
+static int copy_or_wait(struct viewer *v, struct err *e)
+{
+    for (int tries = 1;; tries++) {
+        struct err why = { 0 };
+
+        if (v->is_cut && !session_is_connected(v->session))
+            return 0;
+        if ((!v->is_cut || reach_again(v, &why) == 0) && copy_new(v, &why) == 0)
+            return 0;
+        v->is_cut = true;
+        if (why.kind != ERR_UNREACHABLE || tries == REACH_TRIES)
+            return err_set(e, why.kind, "%s", why.text);
+    }
+}
+
 /* Where the log of the attempt that is shown lies; all logs of a job lie in one folder. */
 static char *log_path(const struct viewer *v, const struct job_info *info)
 {
@@ -141,7 +177,7 @@ static int take_info(struct viewer *v, const struct job_info *info, struct err *
         return 0;
     path = log_path(v, info);
     if (v->path != NULL && strcmp(v->path, path) != 0) {
-        int result = copy_new(v, e);
+        int result = copy_or_wait(v, e);
 
         if (result == 0)
             result = logfile_finish(&v->file, e);
@@ -200,7 +236,7 @@ static int follow(struct viewer *v, struct subscription *sub, struct err *e)
 {
     struct msg_changes changes;
 
-    while (!v->ended) {
+    while (!v->ended || v->is_cut) {
         enum event event;
 
         sub->other_fd = v->watch_fd;
@@ -213,7 +249,7 @@ static int follow(struct viewer *v, struct subscription *sub, struct err *e)
             filewatch_drain(v->watch_fd);
         if (event == EVENT_CHANGES && take_changes(v, &changes, e) < 0)
             return -1;
-        if (copy_new(v, e) < 0)
+        if (copy_or_wait(v, e) < 0)
             return -1;
     }
     return EXIT_WELL;
@@ -283,6 +319,7 @@ static int view_job(struct viewer *v, struct session *s, const struct target *t,
     const struct drive *drive = session_drive(s, e);
     int result;
 
+    v->session = s;
     v->fs = drive != NULL ? drive_read(drive, e) : NULL;
     if (v->fs == NULL)
         return -1;

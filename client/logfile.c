@@ -30,11 +30,16 @@ int logfile_reopen(struct logfile *l, struct sharefs *fs, const char *path, stru
     return 0;
 }
 
-void logfile_close(struct logfile *l)
+void logfile_pause(struct logfile *l)
 {
     sharefs_file_close(l->file);
-    buf_free(&l->rest);
     l->file = NULL;
+}
+
+void logfile_close(struct logfile *l)
+{
+    logfile_pause(l);
+    buf_free(&l->rest);
     l->offset = 0;
 }
 

@@ -23,6 +23,8 @@ int logfile_open(struct logfile *l, struct sharefs *fs, const char *path, bool h
 /* Opens an open one anew, to go on from where it was read to: a network file system may have kept
  * an older length for whoever had it open.  One that is gone stays open. */
 int logfile_reopen(struct logfile *l, struct sharefs *fs, const char *path, struct err *e);
+/* Closes the file; logfile_reopen goes on from where it was read to. */
+void logfile_pause(struct logfile *l);
 void logfile_close(struct logfile *l); /* also one that is not open */
 /* Moves to where the last n lines begin. */
 int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e);

@@ -129,6 +129,11 @@ struct drive *session_drive(struct session *s, struct err *e)
     return d;
 }
 
+bool session_is_connected(const struct session *s)
+{
+    return s->rpc.mux == NULL || mux_is_alive(s->rpc.mux);
+}
+
 void session_close(struct session *s)
 {
     sftp_close(s->drive.sftp);

@@ -33,6 +33,9 @@ int session_sftp(struct session *s, struct err *e);
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
 struct drive *session_drive(struct session *s, struct err *e);
+/* Whether the connection stands, as far as is known: session_drive would not make another one, under
+ * the feet of whoever waits for answers on this one. */
+bool session_is_connected(const struct session *s);
 
 /* The server's paths begin at the folder of projects, those shown to others at the shared drive's
  * own.  What this makes of a path, or of a job's, lives in a. */

@@ -1,0 +1,119 @@
+#!/bin/bash
+# sftp_ssh.sh - files over a real sshd whose sessions are cut
+. "$(dirname "$0")/lib.sh"
+. "$TEST_ROOT/tests/functional/sshd.sh"
+
+sshd_possible || {
+    skip 'files over an sshd whose sessions are cut' "$sshd_lacks"
+    done_testing
+}
+
+configure 'resources: {cpus: 2, gpus: 0, memory: 1GiB}'
+ludwig up 2>/dev/null
+socket=$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")
+sshd_up srv
+
+far() { # COMMAND...
+    timeout 100 ludwig --server "ssh://srv$socket" "$@"
+}
+
+# Kills all that serves a session; the sshd that listens stays.
+cut() {
+    local listener pids
+    listener=$(cat "$SSHD/srv/shell_pid")
+    pids=$(sshd_family "$listener" | grep -vx "$listener")
+    [ -n "$pids" ]
+    # shellcheck disable=SC2086
+    kill -KILL $pids
+}
+
+packs=$SHARE/demo/.ludwig/packs
+journal() {
+    find "$XDG_STATE_HOME/ludwig/uploads" -type f -exec cat {} +
+}
+
+# Links to one file, so that making so many takes no time.
+mkdir many
+for d in $(seq 20); do
+    mkdir "many/$d"
+    head -c 30000 /dev/urandom >"many/$d/0"
+    for i in $(seq 74); do ln "many/$d/0" "many/$d/$i"; done
+done
+printf '%s\n' 'project: demo' 'command: "true"' 'source: [many]' >m.yaml
+
+arrived() {
+    # shellcheck disable=SC2012 # names are digests
+    diff -r many "$packs/$(ls -t "$packs" | head -n 1)/many"
+    [ -z "$(find "$packs" -maxdepth 1 -name '.tmp*')" ]
+    [ -z "$(journal)" ]
+    head -c 30000 /dev/urandom >many/1/0
+}
+
+sessions_cut() {
+    far submit m.yaml 2>err &
+    client=$!
+    for n in 150 500; do
+        wait_until 30 "[ \"\$(journal 2>/dev/null | grep -c '^f')\" -ge $n ]"
+        cut
+    done
+    wait $client
+    cat err
+    arrived
+}
+it 'an upload whose sessions are killed goes on by itself' sessions_cut
+
+restarted() {
+    far submit m.yaml 2>err &
+    client=$!
+    wait_until 30 '[ "$(journal 2>/dev/null | grep -c "^f")" -ge 150 ]'
+    sshd_down srv
+    sleep 2
+    sshd_start srv
+    wait $client
+    cat err
+    arrived
+}
+it 'so does one whose sshd is away for some seconds' restarted
+
+gone_for_good() {
+    status=0
+    far submit m.yaml 2>err &
+    client=$!
+    wait_until 30 '[ "$(journal 2>/dev/null | grep -c "^f")" -ge 150 ]'
+    sshd_down srv
+    wait $client || status=$?
+    cat err
+    [ $status = 3 ]
+    [ "$(grep -vc '^note: ' err)" = 1 ]
+    grep -q 'the next try goes on where this one stopped' err
+    sshd_start srv
+    far submit m.yaml
+    arrived
+}
+it 'one whose sshd stays away says so, and the next submit goes on with it' gone_for_good
+
+followed() {
+    far cancel 1 2 3
+    cat >slow.sh <<END_OF_JOB
+echo begins
+until [ -e $TEST_TMP/gates/go ]; do sleep 0.02; done
+seq 30000
+until [ -e $TEST_TMP/gates/end ]; do sleep 0.02; done
+seq 30000
+END_OF_JOB
+    printf '%s\n' 'project: demo' 'command: sh slow.sh' 'source: slow.sh' >slow.yaml
+    id=$(far submit slow.yaml)
+    far logs "$id.1" -f >all &
+    follower=$!
+    wait_until 20 'grep -q begins all'
+    cut
+    open go
+    wait_until 30 'grep -q "^30000$" all'
+    cut
+    open end
+    wait $follower
+    ludwig logs "$id.1" | cmp all -
+}
+it 'logs -f goes on over a new session, without losing or repeating a line' followed
+
+done_testing
