@@ -9,6 +9,7 @@
 #include "client/choice.h"
 #include "client/command.h"
 #include "client/pump.h"
+#include "client/sftpserver.h"
 #include "client/unixsocket.h"
 #include "common/io.h"
 #include "common/mux.h"
@@ -115,7 +116,7 @@ static int copy(int fd, struct err *e)
     return result;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int bridge(struct cli *cli, struct err *e)
 {
     struct far_end far = { .fd = -1 };
     int result = connect_chosen(cli, &far, e);
@@ -129,13 +130,38 @@ static int run(struct cli *cli, struct err *e)
     return result < 0 ? -1 : EXIT_WELL;
 }
 
+struct options {
+    bool no_sftp;
+};
+
+static const struct opt options[] = {
+    { "no-sftp", 0, OPT_FLAG, NULL, offsetof(struct options, no_sftp), 0, 0,
+      "not for files: messages alone" },
+    { 0 },
+};
+
+/* A key that runs this is asked for files in the same way as one that may run anything. */
+static int serve_files(const struct options *o, struct err *e)
+{
+    if (o->no_sftp)
+        return err_set(e, ERR_DENIED, "this key is for messages to ludwigd, not for files");
+    return sftpserver_become(e);
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    if (sftpserver_is_meant(getenv("SSH_ORIGINAL_COMMAND")))
+        return serve_files(cli->options, e);
+    return bridge(cli, e);
+}
+
 const struct command cmd_bridge = {
     .name = "bridge",
-    .args = "[SOCKET]",
+    .args = "[SOCKET] [OPTION]...",
     .help = "copy standard input and output to the server of this machine",
     .more = "What ssh runs on the server's side where it may not connect to ludwigd's socket\n"
-            "by itself; nobody needs to type it. A key that may do nothing else, in\n"
-            "~/.ssh/authorized_keys there:\n"
+            "by itself; nobody needs to type it. A key that may do nothing but this and\n"
+            "SFTP, which it serves too when it is asked for, in ~/.ssh/authorized_keys there:\n"
             "\n"
             "  restrict,command=\"ludwig bridge\" ssh-ed25519 AAAA... alice@laptop\n"
             "\n"
@@ -143,5 +169,7 @@ const struct command cmd_bridge = {
             "else your own, else that of this machine at /run/ludwig/server.sock. A server\n"
             "of your own that runs on another login node is reached from here.\n",
     .max_args = 1,
+    .options = options,
+    .options_size = sizeof(struct options),
     .run = run,
 };

@@ -27,7 +27,8 @@
 #                                  jail-user       jailed in /srv/sftp/USER, with the share's
 #                                                  projects mounted in it
 #                                  bridge          keys of lab1, lab2 and ludwig may run
-#                                                  `ludwig bridge` and nothing else
+#                                                  `ludwig bridge`, which serves SFTP too,
+#                                                  and nothing else
 #     sshd_stop; sshd_start      as an administrator would; sshd_stop cuts all sessions
 #     sshd_log [PATTERN]         print its log
 #     on HOST [as USER] CMD...   run it there, as root or USER, in USER's home and with a clean

@@ -120,6 +120,21 @@ restricted() {
 }
 it 'a key that may only run `ludwig bridge` is enough' restricted
 
+messages_alone() {
+    sed -i 's/command="ludwig bridge"/command="ludwig bridge --no-sftp"/' "$SSHD/srv/authorized_keys"
+    same_as_here ssh://only || status=$?
+    echo 'ls /' | sftp -q -F "$HOME/.ssh/config" -b - only && status=let-in
+    sed -i 's/ --no-sftp"/"/' "$SSHD/srv/authorized_keys"
+    [ -z "${status-}" ]
+    echo 'ls /' | sftp -q -F "$HOME/.ssh/config" -b - only | grep -q usr
+    # whoever asks names no program
+    printf "#!/bin/sh\ntouch $PWD/started\n" >sftp-server
+    chmod 755 sftp-server
+    timeout 5 ssh -F "$HOME/.ssh/config" only "$PWD/sftp-server" </dev/null || true
+    [ ! -e started ]
+}
+it 'that key is for SFTP too, unless it says --no-sftp' messages_alone
+
 noise() {
     cat >"$SSHD/bin/noisy" <<'END'
 #!/bin/sh
