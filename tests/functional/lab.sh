@@ -10,7 +10,8 @@
 # Users lab1 and lab2, in the group lab, and the service account ludwig; the server's
 # /srv/research_data is mounted on the nodes at /media/research_data, and not on the laptop.
 # The machine itself is not touched: nothing of it but /usr and a copy-on-write /etc is
-# visible inside.  All of it ends with the test, however that ends.
+# visible inside; of the repository, /opt/lab has VERSION, docs, examples and these tests.
+# All of it ends with the test, however that ends.
 #
 # From outside, a host's disk lies at $LAB/HOST/disk (/etc, /home, /srv, /var, /root, /media,
 # /mnt, /processing), and $SHARE is the share.  $TEST_TMP is there on every host.
@@ -45,6 +46,18 @@
 #     delay HOST MS [LOSS%]      round trip and loss of its cable; `delay HOST off`
 #     clock_off HOST SECONDS     its clock goes wrong by that, for all that is started afterwards
 #     mount_share HOST; unmount_share HOST
+#
+# About ludwig:
+#
+#     lab_server [LINE...]       ludwigd on the file server, as root, with these lines of
+#                                ludwigd.yaml beside the usual
+#     lab_worker HOST [LINE...]  a worker on that node, as root, with these lines of worker.yaml
+#     lab_client USER [LINE...]  USER's config.yaml on the laptop
+#     lab_ready N                N workers are there
+#     admin COMMAND...           ludwig as root on the file server
+#     as_user USER COMMAND...    on the laptop; `submit` and the other functions of lib.sh
+#                                that call ludwig do as lab1 does
+#     lab_logs                   print what went wrong on all hosts: for when a test has failed
 set -u
 
 LAB=$TEST_TMP/lab
@@ -461,6 +474,9 @@ lab_files() {
     chmod 0700 "$LAB"
     cp "$LUDWIG_BIN"/ludwig "$LUDWIG_BIN"/ludwigd "$LUDWIG_BIN"/ludwig-worker "$LAB/bin"
     cp "$lab_tools"/* "$LAB/lib"
+    # Copies, as the folders above may be closed to users.
+    (cd "$TEST_ROOT" && cp -r --parents VERSION docs examples tests/functional tests/lab "$LAB/lib") &&
+        chmod -R a+rX "$LAB/lib" || return
     printf '%s\n' "${lab_users[@]}" >"$LAB/uids"
     (cd "$LAB/etc" && lab_accounts && lab_etc) && lab_keys
 }
@@ -491,4 +507,55 @@ lab_build() { # MODE [HOST...]
         esac
     done
     sshd_mode "$mode"
+}
+
+# ---- ludwig ----
+
+lab_server() { # [LINE...]
+    {
+        printf '%s\n' 'share: /srv/research_data' 'share_group: lab' 'state: /var/lib/ludwig' \
+            'worker_users: [ludwig]' \
+            'sockets: [/srv/research_data/.ludwig/server.sock, /run/ludwig/server.sock]'
+        printf '%s\n' "$@"
+    } | write_on fileserver /etc/ludwig/ludwigd.yaml &&
+        service fileserver ludwigd ludwigd --config /etc/ludwig/ludwigd.yaml &&
+        wait_until 10 on fileserver test -S /srv/research_data/.ludwig/server.sock
+}
+
+lab_worker() { # HOST [LINE...]
+    local host=$1
+    shift
+    {
+        printf '%s\n' 'server: ssh://ludwig@fileserver' 'share: /media/research_data' \
+            'scratch: /processing/{user}' 'state: /var/lib/ludwig'
+        printf '%s\n' "$@"
+    } | write_on "$host" /etc/ludwig/worker.yaml &&
+        service "$host" worker ludwig-worker --config /etc/ludwig/worker.yaml
+}
+
+lab_client() { # USER [LINE...]
+    local user=$1
+    shift
+    printf '%s\n' "server: ssh://$user@fileserver" "$@" |
+        write_on laptop as "$user" "/home/$user/.config/ludwig/config.yaml"
+}
+
+admin() { # COMMAND...
+    on fileserver ludwig --server unix:/srv/research_data/.ludwig/server.sock "$@"
+}
+
+lab_ready() { # N
+    wait_until 30 '[ "$(admin nodes --state up --quiet | wc -l)" = '"$1"' ]'
+}
+
+as_user() { # USER COMMAND...
+    on laptop as "$@"
+}
+
+ludwig() {
+    on laptop as lab1 ludwig "$@"
+}
+
+lab_logs() {
+    tail -n 20 "$LAB"/*/disk/var/log/{ludwigd,worker,sshd}.log 2>/dev/null
 }

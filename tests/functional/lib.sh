@@ -95,7 +95,7 @@ trap 'exit 143' TERM
 # shellcheck disable=SC2086 # one word each
 for test_name in ${!LUDWIG_@}; do
     case $test_name in
-    LUDWIG_BIN | LUDWIG_HOOKS_BIN | LUDWIG_TEST_MARK) ;;
+    LUDWIG_BIN | LUDWIG_HOOKS_BIN | LUDWIG_TEST_MARK | LUDWIG_TEST_LAB) ;;
     *) unset "$test_name" ;;
     esac
 done
@@ -286,3 +286,6 @@ nothing_left() {
     # Scratch goes after ludwigd's acknowledgement, which nobody waits for.
     wait_until 10 '[ -z "$(leftovers)" ]' || { leftovers && return 1; }
 }
+
+# shellcheck source=/dev/null
+[ -z "${LUDWIG_TEST_LAB-}" ] || . "$TEST_ROOT/tests/lab/client.sh"

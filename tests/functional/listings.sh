@@ -52,7 +52,7 @@ pipes() {
     ludwig jobs 1 | head -1 >out
     ludwig status >out
     not grep -q "$escape" out
-    grep -q '^ *1  l  *a name  [a-z]*  *running  *2/8  *2  *1  *2  \(now\|[0-9]* s ago\)$' out
+    grep -q '^ *1  l  *a name  [a-z0-9]*  *running  *2/8  *2  *1  *2  \(now\|[0-9]* s ago\)$' out
     ludwig status 1 >out
     not grep -q "$escape" out
     grep -q '^sweep  *1 a name in project l, by ' out

@@ -40,11 +40,10 @@ for folder in home media mnt processing root srv var; do
     mount --bind "$disk/$folder" "$root/$folder"
 done
 chmod 0700 "$root/root"
-mkdir -p "$root"/var/{cache,lib,log,mail,tmp} "$root"/{proc,sys,dev,run,tmp,opt/lab}
+mkdir -p "$root"/var/{cache,lib,log,mail,tmp} "$root"/{proc,sys,dev,run,tmp,opt}
 chmod 1777 "$root/tmp" "$root/var/tmp"
 ln -sfn /run "$root/var/run"
-cp "$lab"/lib/* "$root/opt/lab"
-read_only "$(dirname "$0")/.." "$root/opt/lab/tests"
+read_only "$lab/lib" "$root/opt/lab"
 mkdir -p "$root$test_tmp"
 mount --bind "$test_tmp" "$root$test_tmp"
 
