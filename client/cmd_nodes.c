@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_nodes.c - ludwig nodes */
 #include <inttypes.h>
+#include <math.h>
+#include <poll.h>
 #include <string.h>
 
 #include "client/jsonlist.h"
@@ -25,13 +27,17 @@ static const struct opt options[] = {
     { 0 },
 };
 
-enum { NODE, KIND, STATE, CPUS, GPUS, MEMORY, RUNNING, USER, N_COLUMNS };
+enum { NODE, KIND, STATE, CPUS, LOAD, GPUS, MODEL, MEMORY, USER, RUNNING, JOBS, N_COLUMNS };
 
 static const struct column columns[N_COLUMNS] = {
-    { "NODE", false, true },    { "KIND", false, false }, { "STATE", false, false },
-    { "CPUS", true, false },    { "GPUS", true, false },  { "MEMORY", true, false },
-    { "RUNNING", true, false }, { "USER", false, true },
+    { "NODE", false, true },    { "KIND", false, false },  { "STATE", false, false },
+    { "CPUS", true, false },    { "LOAD", true, false },   { "GPUS", true, false },
+    { "MODEL", false, true },   { "MEMORY", true, false }, { "USER", false, true },
+    { "RUNNING", true, false }, { "JOBS", false, true },
 };
+
+/* Workers that were asked how busy they are have answered by then, if they can. */
+enum { ASK_AGAIN_MS = 20, ASK_AT_MOST_MS = 600 };
 
 enum { UP, DRAINED, LOST, N_STATES };
 
@@ -62,6 +68,56 @@ static void keep_wanted(struct list *nodes, unsigned states)
     nodes->n = n;
 }
 
+static void add_load(struct table *t, const struct node_info *n)
+{
+    if (isnan(n->load))
+        table_add(t, TONE_DIM, "-");
+    else
+        table_printf(t, TONE_PLAIN, "%.1f", n->load);
+}
+
+static void add_gpus(struct table *t, const struct node_info *n)
+{
+    if (n->gpus == 0)
+        table_add(t, TONE_PLAIN, "0");
+    else
+        table_printf(t, TONE_PLAIN, "%" PRId64 " (%g free)", n->gpus, n->gpus_free);
+}
+
+static bool is_among_first(const char *const *texts, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(texts[k], texts[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Each model once. */
+static void add_models(struct table *t, const struct node_info *n)
+{
+    const char *const *models = n->gpu_models.items;
+    struct buf text = { 0 };
+
+    for (size_t i = 0; i < n->gpu_models.n; i++)
+        if (*models[i] != '\0' && !is_among_first(models, i))
+            buf_printf(&text, "%s%s", text.n > 0 ? ", " : "", models[i]);
+    table_add(t, TONE_PLAIN, buf_text(&text));
+    buf_free(&text);
+}
+
+static void add_jobs(struct table *t, const struct node_info *n)
+{
+    const char *const *jobs = n->jobs.items;
+    struct buf text = { 0 };
+
+    for (size_t i = 0; i < n->jobs.n; i++)
+        buf_printf(&text, "%s%s", i > 0 ? " " : "", jobs[i]);
+    if (n->running > (int64_t)n->jobs.n)
+        buf_printf(&text, " and %" PRId64 " more", n->running - (int64_t)n->jobs.n);
+    table_add(t, TONE_PLAIN, buf_text(&text));
+    buf_free(&text);
+}
+
 static void add_row(struct table *t, const struct node_info *n)
 {
     unsigned state = state_of(n);
@@ -72,10 +128,13 @@ static void add_row(struct table *t, const struct node_info *n)
     table_add(t, TONE_PLAIN, n->kind);
     table_add(t, state < N_STATES ? tones[state] : TONE_PLAIN, n->state);
     table_printf(t, TONE_PLAIN, "%g", n->cpus);
-    table_printf(t, TONE_PLAIN, "%" PRId64, n->gpus);
+    add_load(t, n);
+    add_gpus(t, n);
+    add_models(t, n);
     table_add(t, TONE_PLAIN, buf_text(&memory));
-    table_printf(t, TONE_PLAIN, "%" PRId64, n->running);
     table_add(t, TONE_PLAIN, n->user);
+    table_printf(t, TONE_PLAIN, "%" PRId64, n->running);
+    add_jobs(t, n);
     buf_free(&memory);
 }
 
@@ -92,7 +151,7 @@ static int show_json(const struct list *nodes, struct err *e)
 
 static int show_table(const struct list *nodes, struct err *e)
 {
-    static const size_t may_go[] = { RUNNING, CPUS, GPUS, MEMORY, USER, KIND };
+    static const size_t may_go[] = { RUNNING, CPUS, GPUS, LOAD, MEMORY, JOBS, MODEL, USER, KIND };
     const struct node_info *items = nodes->items;
     struct table *t = table_for_stdout(columns, N_COLUMNS);
     struct buf out = { 0 };
@@ -135,10 +194,23 @@ static int show(const struct list *nodes, const struct options *o, struct err *e
     return o->quiet ? show_names(nodes, e) : show_table(nodes, e);
 }
 
+/* Names are known at once; how busy the nodes are, they are asked when somebody looks. */
+static int get_nodes(struct rpc *rpc, bool with_load, struct msg_node_page *page, struct err *e)
+{
+    struct msg_get_nodes request = { .limit = PAGE_MAX };
+    int64_t deadline_ms = units_monotonic_ms() + ASK_AT_MOST_MS;
+    int result = rpc_call(rpc, MSG_GET_NODES, &request, page, e);
+
+    while (with_load && result == 0 && page->asked > 0 && units_monotonic_ms() < deadline_ms) {
+        (void)poll(NULL, 0, ASK_AGAIN_MS);
+        result = rpc_call(rpc, MSG_GET_NODES, &request, page, e);
+    }
+    return result;
+}
+
 static int run(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
-    struct msg_get_nodes request = { .limit = PAGE_MAX };
     struct msg_node_page page;
     struct session s;
     unsigned states;
@@ -146,7 +218,7 @@ static int run(struct cli *cli, struct err *e)
 
     if (stateopt_read(&node_states, &o->states, &states, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
-    result = rpc_call(&s.rpc, MSG_GET_NODES, &request, &page, e);
+    result = get_nodes(&s.rpc, !o->quiet, &page, e);
     if (result == 0) {
         keep_wanted(&page.nodes, states);
         result = show(&page.nodes, o, e);
@@ -159,7 +231,9 @@ const struct command cmd_nodes = {
     .name = "nodes",
     .args = "[OPTION]...",
     .help = "list the machines that run jobs",
-    .more = "lost: its worker was connected within the last day, and is not now.\n",
+    .more = "LOAD: processes that ran or wanted to, on average of the last minute.\n"
+            "GPUS: those that jobs may use; free is what ludwig's jobs leave.\n"
+            "lost: its worker was connected within the last day, and is not now.\n",
     .options = options,
     .options_size = sizeof(struct options),
     .run = run,

@@ -9,6 +9,8 @@
 #define TIME_MAX_MS (INT64_C(1) << 53)
 #define JOBS_MAX    (INT64_C(1) << 40)
 
+enum { GPU_MODELS_MAX = 10000 };
+
 const char *const reuse_names[REUSE_COUNT] = { "all", "params", "none" };
 
 const char *const node_kind_names[NODE_KIND_COUNT] = { "local", "node", "slurm" };
@@ -96,8 +98,13 @@ static const struct field node_info_fields[] = {
     FIELD(struct node_info, state, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct node_info, cpus, FIELD_FLOAT, 0, 0),
     FIELD(struct node_info, gpus, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct node_info, gpus_free, FIELD_FLOAT, 0, 0),
+    FIELD(struct node_info, gpu_models, FIELD_STRS, 0, GPU_MODELS_MAX),
     FIELD(struct node_info, memory, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct node_info, load, FIELD_FLOAT, FIELD_NULLABLE, 0),
     FIELD(struct node_info, running, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct node_info, jobs, FIELD_STRS, 0, COUNT_MAX),
+    FIELD(struct node_info, users, FIELD_STRS, 0, COUNT_MAX),
     FIELD(struct node_info, user, FIELD_STR, 0, NAME_MAX_BYTES),
 };
 const struct schema node_info_schema = SCHEMA(struct node_info, "node_info", node_info_fields);
@@ -374,6 +381,7 @@ static const struct field get_nodes_fields[] = {
 
 static const struct field node_page_fields[] = {
     FIELD_OF(struct msg_node_page, nodes, FIELD_LIST, 0, PAGE_MAX, &node_info_schema),
+    FIELD(struct msg_node_page, asked, FIELD_INT, 0, COUNT_MAX),
 };
 
 static const struct field get_usage_fields[] = {
@@ -425,6 +433,7 @@ static const struct field register_fields[] = {
     FIELD(struct msg_register, kind, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct msg_register, cpus_milli, FIELD_INT, FIELD_REQUIRED, 1000000000),
     FIELD(struct msg_register, gpus, FIELD_INT, 0, 10000),
+    FIELD(struct msg_register, gpu_models, FIELD_STRS, 0, GPU_MODELS_MAX),
     FIELD(struct msg_register, memory_bytes, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_register, own_jobs_only, FIELD_BOOL, 0, 0),
     FIELD_OF(struct msg_register, attempts, FIELD_LIST, 0, 100000, &held_schema),
@@ -475,6 +484,14 @@ static const struct field follow_log_fields[] = {
 static const struct field log_grew_fields[] = {
     FIELD(struct msg_log_grew, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct msg_log_grew, size_bytes, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+};
+
+static const struct field ask_load_fields[] = {
+    FIELD(struct msg_ask_load, now, FIELD_BOOL, FIELD_REQUIRED, 0),
+};
+
+static const struct field load_fields[] = {
+    FIELD(struct msg_load, load_milli, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
 };
 
 static const struct field leave_fields[] = {

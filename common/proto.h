@@ -76,6 +76,8 @@ enum proto_flags {
     X(MSG_RECALL, recall, FROM_SERVER, -1)                                    \
     X(MSG_FOLLOW_LOG, follow_log, FROM_SERVER, -1)                            \
     X(MSG_LOG_GREW, log_grew, FROM_WORKER, -1)                                \
+    X(MSG_ASK_LOAD, ask_load, FROM_SERVER, -1)                                \
+    X(MSG_LOAD, load, FROM_WORKER, -1)                                        \
     X(MSG_LEAVE, leave, FROM_SERVER, -1)                                      \
     X(MSG_ALIVE, alive, FROM_WORKER, MSG_OK)
 
@@ -346,8 +348,13 @@ struct node_info {
     const char *state; /* "up", "drained", "lost" */
     double cpus;
     int64_t gpus;
-    int64_t memory; /* bytes */
+    double gpus_free;       /* of these, as far as ludwig's jobs go */
+    struct list gpu_models; /* const char *: of each, where it is known */
+    int64_t memory;         /* bytes */
+    double load;            /* of the last minute: processes that run or want to; nullable */
     int64_t running;
+    struct list jobs;  /* const char *: "7.13", the first of those that run there */
+    struct list users; /* const char *: whose they are */
     const char *user;
 };
 
@@ -357,6 +364,7 @@ struct msg_get_nodes {
 
 struct msg_node_page {
     struct list nodes;
+    int64_t asked; /* workers that are about to say how busy they are: ask again in a moment */
 };
 
 /* What a sweep's attempts have taken so far, those included that came to nothing. */
@@ -436,6 +444,7 @@ struct msg_register {
     const char *kind;
     int64_t cpus_milli;
     int64_t gpus;
+    struct list gpu_models; /* const char *: of each there is, "" where it does not say */
     int64_t memory_bytes;
     bool own_jobs_only;   /* it can publish as its own account alone: no share is mounted there */
     struct list attempts; /* struct held: all of them */
@@ -524,6 +533,15 @@ struct msg_stop_attempts {
 /* Gives back assigned attempts that have not started; each is answered by a report. */
 struct msg_recall {
     struct list tokens;
+};
+
+/* Somebody wants to know how busy the machine is. */
+struct msg_ask_load {
+    bool now; /* always true */
+};
+
+struct msg_load {
+    int64_t load_milli; /* the load average of the last minute; nullable: it cannot be read */
 };
 
 /* The worker ends its agent; jobs that run go on and are adopted by the next one. */

@@ -267,7 +267,7 @@ void conns_bury(struct server *sv)
         free(c->known_as);
         free(c->groups.items);
         free(c->user);
-        arena_destroy(c->refused_arena);
+        arena_destroy(c->claims);
         free(c);
     }
 }
@@ -351,24 +351,35 @@ void conns_destroy(struct conns *l)
     free(l);
 }
 
-/* ---- whom a worker refuses ---- */
+/* ---- what a worker says of itself ---- */
 
-void conn_refuse(struct conn *c, const struct list *refused)
+static struct list copy_refused(struct arena *a, const struct list *from)
 {
-    const struct refusal *from = refused->items;
-    struct refusal *to;
+    const struct refusal *items = from->items;
+    struct refusal *to = arena_alloc(a, from->n * sizeof *to);
 
-    arena_destroy(c->refused_arena);
-    c->refused_arena = NULL;
-    c->refused = (struct list){ NULL, 0 };
-    if (refused->n == 0)
-        return;
-    c->refused_arena = arena_create();
-    to = arena_alloc(c->refused_arena, refused->n * sizeof *to);
-    for (size_t i = 0; i < refused->n; i++)
-        to[i] = (struct refusal){ arena_strdup(c->refused_arena, from[i].user),
-                                  arena_strdup(c->refused_arena, from[i].reason) };
-    c->refused = (struct list){ to, refused->n };
+    for (size_t i = 0; i < from->n; i++)
+        to[i] =
+            (struct refusal){ arena_strdup(a, items[i].user), arena_strdup(a, items[i].reason) };
+    return (struct list){ to, from->n };
+}
+
+static struct list copy_strings(struct arena *a, const struct list *from)
+{
+    const char *const *items = from->items;
+    const char **to = arena_alloc(a, from->n * sizeof *to);
+
+    for (size_t i = 0; i < from->n; i++)
+        to[i] = arena_strdup(a, items[i]);
+    return (struct list){ to, from->n };
+}
+
+void conn_keep_claims(struct conn *c, const struct msg_register *r)
+{
+    arena_destroy(c->claims);
+    c->claims = arena_create();
+    c->refused = copy_refused(c->claims, &r->refused);
+    c->gpu_models = copy_strings(c->claims, &r->gpu_models);
 }
 
 const char *conn_refusal(const struct conn *c, const char *user)

@@ -46,15 +46,19 @@ struct conn {
     int64_t registering; /* what it becomes once the turn is committed */
     bool own_jobs_only;  /* the worker cannot publish others' */
     int64_t hand_seq;
-    uint64_t heard_ms;           /* of the loop's clock: when its last message was taken */
-    struct arena *refused_arena; /* of a worker: NULL: nobody is refused */
-    struct list refused;         /* struct refusal: users whose jobs cannot run there */
-    bool has_submits;            /* it may have opened sweeps that it did not end */
-    bool is_waiting;      /* its unfinished request, for something that is done on a thread */
-    bool is_ending;       /* nothing is taken from it any more; closed once it has read all */
-    bool is_finished;     /* the channel was told so */
-    uint64_t ends_ms;     /* of the loop's clock: when a finished one is closed all the same */
-    size_t pending_bytes; /* answers of this turn, not yet given to the channel */
+    uint64_t heard_ms;      /* of the loop's clock: when its last message was taken */
+    struct arena *claims;   /* of a worker, what it said when it registered; NULL: nothing */
+    struct list refused;    /* struct refusal: users whose jobs cannot run there */
+    struct list gpu_models; /* const char * */
+    int64_t load_milli;     /* of its machine; SCHEMA_NONE: it does not know */
+    int64_t load_at_ms;     /* when it said so; 0: never */
+    int64_t load_asked_ms;  /* when it was asked last; 0: never */
+    bool has_submits;       /* it may have opened sweeps that it did not end */
+    bool is_waiting;        /* its unfinished request, for something that is done on a thread */
+    bool is_ending;         /* nothing is taken from it any more; closed once it has read all */
+    bool is_finished;       /* the channel was told so */
+    uint64_t ends_ms;       /* of the loop's clock: when a finished one is closed all the same */
+    size_t pending_bytes;   /* answers of this turn, not yet given to the channel */
     struct unfinished *unfinished;      /* its request that goes on in later turns: dispatch.c */
     struct subscription *subscriptions; /* list: subscribe.c */
 };
@@ -76,8 +80,9 @@ struct conn *conn_of_worker(struct server *sv, int64_t worker);
 struct conn *conn_after(struct server *sv, int64_t number);
 size_t conn_count(struct server *sv);
 
-/* Keeps a copy of what a worker said when it registered. */
-void conn_refuse(struct conn *c, const struct list *refused);
+struct msg_register;
+/* Keeps a copy of what a worker says of itself that no table holds. */
+void conn_keep_claims(struct conn *c, const struct msg_register *r);
 /* Why no jobs of this user can run on its machine; NULL: they can, as far as it knows. */
 const char *conn_refusal(const struct conn *c, const char *user);
 

@@ -34,6 +34,7 @@ static const handler_fn handlers[MSG_COUNT] = {
     [MSG_TOOK] = handle_took,
     [MSG_REPORT] = handle_report,
     [MSG_ALIVE] = handle_alive,
+    [MSG_LOAD] = handle_load,
 };
 
 /* A request, for as long as it takes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_query.c - sweeps, jobs, results, nodes and what was used, page by page */
+/* handle_query.c - sweeps, jobs, results and what was used, page by page */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,10 +7,7 @@
 #include "server/info.h"
 #include "server/project.h"
 
-enum {
-    SCAN_MAX = 5000, /* jobs looked at for one page, when few are in the states asked for */
-    LOST_SHOWN_MS = 24 * 3600 * 1000 /* a lost worker that holds nothing is shown so long */
-};
+enum { SCAN_MAX = 5000 /* jobs looked at for one page, when few are in the states asked for */ };
 
 /* Reused jobs come after the sweep's own: their place is this and their row's id. */
 #define REUSED_FROM (INT64_C(1) << 40)
@@ -214,64 +211,6 @@ int handle_get_results(struct server *sv, struct ask *ask, const void *request, 
     rep->results = (struct list){ page.items, page.n };
     rep->next = page.next;
     return 0;
-}
-
-/* ---- nodes ---- */
-
-static int count_live(struct server *sv, int64_t worker, int64_t *live, int64_t *running,
-                      struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_WORKER_LIVE, "i", worker);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        *live = stmt_int(s, 0);
-        *running = *live == 0 ? 0 : stmt_int(s, 1);
-    }
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
-}
-
-static void node_row(struct server *sv, struct stmt *s, struct arena *a, struct node_info *info)
-{
-    bool is_up = conn_of_worker(sv, stmt_int(s, 0)) != NULL;
-    bool is_drained = stmt_int(s, 3) != 0;
-
-    info->node = arena_strdup(a, stmt_text(s, 1));
-    info->kind = arena_strdup(a, stmt_text(s, 2));
-    info->state = !is_up ? "lost" : is_drained ? "drained" : "up";
-    info->cpus = (double)stmt_int(s, 4) / 1000;
-    info->gpus = stmt_int(s, 5);
-    info->memory = stmt_int(s, 6);
-    info->user = arena_strdup(a, stmt_text(s, 7));
-}
-
-int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, void *reply,
-                     struct err *e)
-{
-    const struct msg_get_nodes *req = request;
-    struct msg_node_page *rep = reply;
-    size_t limit = page_limit(req->limit);
-    struct node_info *items = arena_alloc(ask->arena, limit * sizeof *items);
-    struct stmt *s = db_ask(sv->db, SQL_WORKERS, "");
-    size_t n = 0;
-    int rc;
-
-    while ((rc = stmt_step(s, e)) == 1 && n < limit) {
-        int64_t shown_until_ms = stmt_int(s, 8) + LOST_SHOWN_MS;
-        bool is_up = conn_of_worker(sv, stmt_int(s, 0)) != NULL;
-        int64_t live = 0;
-
-        if (count_live(sv, stmt_int(s, 0), &live, &items[n].running, e) < 0) {
-            rc = -1;
-            break;
-        }
-        if (is_up || live > 0 || shown_until_ms > turn_now_ms(sv))
-            node_row(sv, s, ask->arena, &items[n++]);
-    }
-    stmt_end(s);
-    rep->nodes = (struct list){ items, n };
-    return rc < 0 ? -1 : 0;
 }
 
 /* ---- what was used: everybody sees who takes how much ---- */

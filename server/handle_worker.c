@@ -293,7 +293,7 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
         return -1;
     ask->conn->registering = r.worker;
     ask->conn->own_jobs_only = req->own_jobs_only;
-    conn_refuse(ask->conn, &req->refused);
+    conn_keep_claims(ask->conn, req);
     turn_after(sv, take_over, ask->conn->number);
     rep->lease_ms = sv->conf.lease_ms;
     rep->stop = (struct list){ r.stop, r.n_stop };
@@ -326,6 +326,18 @@ int handle_alive(struct server *sv, struct ask *ask, const void *request, void *
     (void)sv, (void)request;
     rep->well = true;
     return must_be_registered(ask, e);
+}
+
+int handle_load(struct server *sv, struct ask *ask, const void *request, void *reply, struct err *e)
+{
+    const struct msg_load *req = request;
+
+    (void)reply;
+    if (must_be_registered(ask, e) < 0)
+        return -1;
+    ask->conn->load_milli = req->load_milli;
+    ask->conn->load_at_ms = turn_now_ms(sv);
+    return 0;
 }
 
 int handle_report(struct server *sv, struct ask *ask, const void *request, void *reply,

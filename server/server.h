@@ -99,8 +99,9 @@ HANDLER(ask_why);
 HANDLER(get_sweeps);
 HANDLER(get_jobs);
 HANDLER(get_results);
-HANDLER(get_nodes);
 HANDLER(get_usage);
+/* handle_nodes.c */
+HANDLER(get_nodes);
 /* subscribe.c */
 HANDLER(subscribe);
 /* subscribe_log.c */
@@ -110,5 +111,6 @@ HANDLER(register);
 HANDLER(took);
 HANDLER(alive);
 HANDLER(report);
+HANDLER(load);
 
 #endif

@@ -42,6 +42,12 @@
                    " FROM worker ORDER BY node, id")                                               \
     X(SQL_WORKER_LIVE, "SELECT count(*), sum(state = 2) FROM attempt WHERE worker = ?"             \
                        " AND state <= 3")                                                          \
+    X(SQL_NODE_JOBS, "SELECT a.sweep || '.' || j.no FROM attempt a JOIN job j ON j.id = a.job"     \
+                     " WHERE a.worker = ? AND a.state <= 3 AND a.state = 2"                        \
+                     " ORDER BY a.sweep, j.no LIMIT ?")                                            \
+    X(SQL_NODE_USERS, "SELECT DISTINCT coalesce(known_as, user) FROM sweep WHERE id IN"            \
+                      " (SELECT sweep FROM attempt WHERE worker = ? AND state <= 3 AND state = 2)" \
+                      " ORDER BY 1 LIMIT ?")                                                       \
     X(SQL_USAGE_PAGE, "SELECT s.id, p.name, s.name, coalesce(s.known_as, s.user), s.submitted_at," \
                       " s.spent_attempts, s.spent_ms, s.spent_cpu_ms, s.cpus_milli, s.gpus_milli," \
                       " s.n_running FROM sweep s JOIN project p ON p.id = s.project"               \

@@ -84,6 +84,15 @@ static struct list list_refused(const struct agent *ag)
     return (struct list){ all, n };
 }
 
+static struct list list_models(const struct gpu_list *l)
+{
+    const char **models = mem_alloc(l->n * sizeof *models);
+
+    for (size_t i = 0; i < l->n; i++)
+        models[i] = l->gpus[i].model;
+    return (struct list){ models, l->n };
+}
+
 void agent_register(struct agent *ag)
 {
     struct msg_register m = { .worker = ag->worker, .incarnation = ag->incarnation };
@@ -101,7 +110,9 @@ void agent_register(struct agent *ag)
     m.attempts = (struct list){ held, list_held(ag, held) };
     m.refused = list_refused(ag);
     m.said_at = units_now_ms();
+    m.gpu_models = list_models(&ag->gpus);
     link_send(ag->link, MSG_REGISTER, 0, &m);
+    free(m.gpu_models.items);
     free(m.refused.items);
     free(held);
 }

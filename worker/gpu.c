@@ -15,9 +15,18 @@ void gpu_list_free(struct gpu_list *l)
     for (size_t i = 0; i < l->n; i++) {
         free(l->gpus[i].id);
         free(l->gpus[i].uuid);
+        free(l->gpus[i].model);
     }
     free(l->gpus);
     *l = (struct gpu_list){ .n = 0 };
+}
+
+void gpu_list_add(struct gpu_list *l, const char *id, const char *uuid, const char *model,
+                  bool is_busy)
+{
+    l->gpus = mem_resize(l->gpus, l->n + 1, sizeof *l->gpus);
+    l->gpus[l->n++] =
+        (struct gpu_info){ mem_strdup(id), mem_strdup(uuid), mem_strdup(model), is_busy };
 }
 
 /* A number of at most GPUS_MAX - 1, and then the end character; -1 otherwise. */
@@ -32,15 +41,21 @@ static long parse_index(const char *text, char end, const char **after)
     return index;
 }
 
+/* "INDEX UUID MODEL": the model may be missing, and has blanks in it. */
 static int parse_gpu(struct gpu_list *l, const char *text, struct err *e)
 {
-    const char *uuid;
-    long index = parse_index(text, ' ', &uuid);
+    const char *rest;
+    long index = parse_index(text, ' ', &rest);
+    char *id, *uuid;
 
-    if (index < 0 || (size_t)index != l->n || *uuid == '\0')
+    if (index < 0 || (size_t)index != l->n || *rest == '\0' || *rest == ' ')
         return err_set(e, ERR_PROTOCOL, "GPUs: cannot read '%s'", text);
-    l->gpus = mem_resize(l->gpus, l->n + 1, sizeof *l->gpus);
-    l->gpus[l->n++] = (struct gpu_info){ .id = mem_printf("%ld", index), .uuid = mem_strdup(uuid) };
+    id = mem_printf("%ld", index);
+    uuid = mem_strndup(rest, strcspn(rest, " "));
+    rest += strlen(uuid);
+    gpu_list_add(l, id, uuid, rest + (*rest == ' '), false);
+    free(id);
+    free(uuid);
     return 0;
 }
 
@@ -91,7 +106,7 @@ static const struct gpu_info *find_named(const struct gpu_list *l, const char *n
 
 void gpu_list_restrict(struct gpu_list *l, const char *visible)
 {
-    struct gpu_list kept = { mem_alloc((l->n + 1) * sizeof *kept.gpus), 0 };
+    struct gpu_list kept = { .n = 0 };
     char *names = mem_strdup(visible);
     char *rest = names;
     char *name;
@@ -101,9 +116,7 @@ void gpu_list_restrict(struct gpu_list *l, const char *visible)
 
         if (found == NULL)
             break;
-        kept.gpus[kept.n++] = (struct gpu_info){ .id = mem_strdup(name),
-                                                 .uuid = mem_strdup(found->uuid),
-                                                 .is_busy = found->is_busy };
+        gpu_list_add(&kept, name, found->uuid, found->model, found->is_busy);
     }
     free(names);
     gpu_list_free(l);
@@ -143,12 +156,16 @@ void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out)
 {
     char *lines = mem_strdup(gpus);
     char *rest = lines;
-    char *line, *index, *uuid;
+    char *line, *index, *more, *uuid, *model;
 
     while ((line = strsep(&rest, "\n")) != NULL) {
-        if (!split_pair(line, &index, &uuid))
+        if (!split_pair(line, &index, &more))
             continue;
-        buf_printf(out, "gpu %s %s\n", index, uuid);
+        uuid = more;
+        if (split_pair(more, &uuid, &model))
+            buf_printf(out, "gpu %s %s %s\n", index, uuid, model);
+        else
+            buf_printf(out, "gpu %s %s\n", index, uuid);
         add_busy_lines(index, uuid, apps, out);
     }
     free(lines);

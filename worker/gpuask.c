@@ -13,7 +13,13 @@
 /*
  * NVML is loaded when it is there, so these few prototypes stand in for its header.
  */
-enum { NVML_SUCCESS = 0, NVML_INSUFFICIENT_SIZE = 7, UUID_BYTES = 96, PROCESSES_MAX = 64 };
+enum {
+    NVML_SUCCESS = 0,
+    NVML_INSUFFICIENT_SIZE = 7,
+    UUID_BYTES = 96,
+    NAME_BYTES = 96,
+    PROCESSES_MAX = 64
+};
 
 struct nvml_device;
 
@@ -30,6 +36,7 @@ struct nvml {
     int (*count)(unsigned *n);
     int (*device)(unsigned index, struct nvml_device **device);
     int (*uuid)(struct nvml_device *device, char *text, unsigned bytes);
+    int (*name)(struct nvml_device *device, char *text, unsigned bytes);
     int (*processes)(struct nvml_device *device, unsigned *n, struct nvml_process *list);
 };
 
@@ -51,6 +58,7 @@ static bool nvml_open(struct nvml *n)
            find_function(n->library, "nvmlDeviceGetCount_v2", &n->count) &&
            find_function(n->library, "nvmlDeviceGetHandleByIndex_v2", &n->device) &&
            find_function(n->library, "nvmlDeviceGetUUID", &n->uuid) &&
+           find_function(n->library, "nvmlDeviceGetName", &n->name) &&
            find_function(n->library, "nvmlDeviceGetComputeRunningProcesses_v3", &n->processes) &&
            n->init() == NVML_SUCCESS;
 }
@@ -72,12 +80,13 @@ static bool nvml_add_busy(const struct nvml *n, struct nvml_device *device, unsi
 static bool nvml_add_device(const struct nvml *n, unsigned index, struct buf *out)
 {
     struct nvml_device *device;
-    char uuid[UUID_BYTES];
+    char uuid[UUID_BYTES], name[NAME_BYTES] = "";
 
     if (n->device(index, &device) != NVML_SUCCESS ||
         n->uuid(device, uuid, sizeof uuid) != NVML_SUCCESS)
         return false;
-    buf_printf(out, "gpu %u %s\n", index, uuid);
+    (void)n->name(device, name, sizeof name);
+    buf_printf(out, "gpu %u %s %s\n", index, uuid, name);
     return nvml_add_busy(n, device, index, out);
 }
 
@@ -115,7 +124,8 @@ static void ask_smi(struct buf *out)
 {
     struct buf gpus = { 0 }, apps = { 0 };
 
-    if (run("exec nvidia-smi --query-gpu=index,uuid --format=csv,noheader 2>/dev/null", &gpus) &&
+    if (run("exec nvidia-smi --query-gpu=index,uuid,name --format=csv,noheader 2>/dev/null",
+            &gpus) &&
         run("exec nvidia-smi --query-compute-apps=gpu_uuid,pid --format=csv,noheader 2>/dev/null",
             &apps))
         gpu_lines_of_smi(buf_text(&gpus), buf_text(&apps), out);

@@ -23,18 +23,19 @@ size_t gpus_offered(const struct agent *ag)
 /* Numbers nobody could check: the configuration says there are so many. */
 static void make_up(struct gpu_list *l, size_t n)
 {
-    l->gpus = mem_alloc(n * sizeof *l->gpus);
-    for (; l->n < n; l->n++)
-        l->gpus[l->n] = (struct gpu_info){ .id = mem_printf("%zu", l->n), .uuid = mem_strdup("") };
+    while (l->n < n) {
+        char *id = mem_printf("%zu", l->n);
+
+        gpu_list_add(l, id, "", "", false);
+        free(id);
+    }
 }
 
 static void copy_first(struct gpu_list *to, const struct gpu_list *from, size_t n)
 {
-    to->gpus = mem_alloc(n * sizeof *to->gpus);
-    for (; to->n < n; to->n++)
-        to->gpus[to->n] = (struct gpu_info){ .id = mem_strdup(from->gpus[to->n].id),
-                                             .uuid = mem_strdup(from->gpus[to->n].uuid),
-                                             .is_busy = from->gpus[to->n].is_busy };
+    for (size_t i = 0; i < n; i++)
+        gpu_list_add(to, from->gpus[i].id, from->gpus[i].uuid, from->gpus[i].model,
+                     from->gpus[i].is_busy);
 }
 
 static void choose(struct agent *ag, const struct gpu_list *found)

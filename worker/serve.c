@@ -215,6 +215,19 @@ static int on_hand(struct agent *ag, int64_t re, const struct msg_hand *hand, st
     return 0;
 }
 
+/* ---- load ---- */
+
+/* Said when somebody looks, so that a worker without jobs has nothing to do. */
+static void tell_load(struct agent *ag)
+{
+    struct msg_load m = { SCHEMA_NONE };
+    double load;
+
+    if (getloadavg(&load, 1) == 1 && load >= 0)
+        m.load_milli = (int64_t)(load * 1000);
+    link_send(ag->link, MSG_LOAD, 0, &m);
+}
+
 /* ---- any message ---- */
 
 static void on_error(struct agent *ag, int64_t re, const struct msg_error *m, struct err *e)
@@ -259,6 +272,7 @@ static void act(struct agent *ag, const struct envelope *m, const union body *bo
         log_event(LOG_INFO, "leave", "reason", "%s", body->leave.reason, NULL);
         agent_stop(ag, AGENT_LEAVES);
         break;
+    case MSG_ASK_LOAD: tell_load(ag); break;
     default: break;
     }
 }
@@ -267,7 +281,7 @@ static bool is_expected(int type)
 {
     return type == MSG_ERROR || type == MSG_REGISTERED || type == MSG_HAND ||
            type == MSG_VERDICTS || type == MSG_STOP_ATTEMPTS || type == MSG_RECALL ||
-           type == MSG_FOLLOW_LOG || type == MSG_LEAVE;
+           type == MSG_FOLLOW_LOG || type == MSG_LEAVE || type == MSG_ASK_LOAD;
 }
 
 static void on_message(void *context, const struct envelope *m, struct arena *a, struct err *e)

@@ -165,7 +165,12 @@ as_json() {
     ludwig status --json --mine --state running | json - 'd["v"] == 1 and len(d["sweeps"]) == 1'
     ludwig status --json --user nobody | json - 'd["sweeps"] == []'
     ludwig status --json --state paused,done | json - 'd["sweeps"] == []'
-    ludwig nodes --json | json - 'd["v"] == 1 and d["nodes"][0]["cpus"] == 2 and d["nodes"][0]["running"] == 2'
+    ludwig nodes --json >nodes.json
+    json nodes.json 'd["v"] == 1 and d["nodes"][0]["cpus"] == 2 and d["nodes"][0]["running"] == 2'
+    json nodes.json 'len(d["nodes"][0]["jobs"]) == 2 and len(d["nodes"][0]["users"]) == 1'
+    json nodes.json 'isinstance(d["nodes"][0]["load"], float) and d["nodes"][0]["load"] >= 0'
+    ludwig nodes | grep -E '^NODE.* LOAD .* JOBS$'
+    ludwig nodes | grep -E ' [0-9]+\.[0-9] .* 2 +[0-9]+\.[0-9]+ [0-9]+\.[0-9]+$'
     status=0
     ludwig status --mine --user x 2>err || status=$?
     [ $status = 2 ]

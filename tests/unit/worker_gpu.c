@@ -18,7 +18,8 @@ static char *show(const struct gpu_list *l)
     struct buf out = { 0 };
 
     for (size_t i = 0; i < l->n; i++)
-        buf_printf(&out, "%s%s=%s:%s", i > 0 ? " " : "", l->gpus[i].id, l->gpus[i].uuid,
+        buf_printf(&out, *l->gpus[i].model == '\0' ? "%s%s=%s%s:%s" : "%s%s=%s(%s):%s",
+                   i > 0 ? " " : "", l->gpus[i].id, l->gpus[i].uuid, l->gpus[i].model,
                    l->gpus[i].is_busy ? "busy" : "free");
     buf_add(&out, "", 0);
     return buf_take(&out);
@@ -41,8 +42,11 @@ static void the_answer_of_the_child_is_read(void **state)
         { "", "" },
         { "gpu 0 GPU-a\n", "0=GPU-a:free" },
         { "gpu 0 GPU-a\nbusy 0 4711\nbusy 0 4712\ngpu 1 GPU-b\n", "0=GPU-a:busy 1=GPU-b:free" },
+        { "gpu 0 GPU-a NVIDIA A40\n", "0=GPU-a(NVIDIA A40):free" },
+        { "gpu 0 GPU-a \n", "0=GPU-a:free" },
         { "gpu 1 GPU-a\n", NULL },
         { "gpu 0\n", NULL },
+        { "gpu 0  A40\n", NULL },
         { "gpu x GPU-a\n", NULL },
         { "busy 0 1\n", NULL },
         { "gpu 0 GPU-a\nbusy 1 1\n", NULL },
@@ -73,6 +77,8 @@ static void what_nvidia_smi_says_becomes_the_same_lines(void **state)
         { "0, GPU-a\n1, GPU-b\n", "GPU-b, 4711\nGPU-b, 4712\n",
           "gpu 0 GPU-a\ngpu 1 GPU-b\nbusy 1 4711\nbusy 1 4712\n" },
         { "0, GPU-a\n", "GPU-other, 1\nnonsense\n", "gpu 0 GPU-a\n" },
+        { "0, GPU-a, NVIDIA RTX 6000 Ada\n", "GPU-a, 7\n",
+          "gpu 0 GPU-a NVIDIA RTX 6000 Ada\nbusy 0 7\n" },
         { "No devices were found\n", "", "" },
     };
 
