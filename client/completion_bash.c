@@ -33,7 +33,7 @@ static const char head[] =
     "    __ludwig_cur=${__ludwig_cur##*,}\n"
     "}\n"
     "__ludwig_ask() {\n"
-    "    command ludwig \"$@\" --quiet 2>/dev/null | command grep -E '^[A-Za-z0-9@._+-]+$' |\n"
+    "    command ludwig \"$@\" --quiet 2>/dev/null </dev/null | command grep -E '^[A-Za-z0-9@._+-]+$' |\n"
     "        command head -n 2000\n"
     "}\n"
     "__ludwig_sweeps() {\n"

@@ -43,7 +43,7 @@ static const char head[] =
     "    end\n"
     "end\n"
     "function __ludwig_ask\n"
-    "    command ludwig $argv --quiet 2>/dev/null | string match -r '^[A-Za-z0-9@._+-]+$' |\n"
+    "    command ludwig $argv --quiet 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9@._+-]+$' |\n"
     "        command head -n 2000\n"
     "end\n"
     "function __ludwig_sweeps\n"

@@ -11,7 +11,7 @@ static const char head[] =
     "# zsh completion of ludwig, made by `ludwig completion zsh`\n"
     "\n"
     "__ludwig_ask() {\n"
-    "    command ludwig \"$@\" --quiet 2>/dev/null | command grep -E '^[A-Za-z0-9@._+-]+$' |\n"
+    "    command ludwig \"$@\" --quiet 2>/dev/null </dev/null | command grep -E '^[A-Za-z0-9@._+-]+$' |\n"
     "        command head -n 2000\n"
     "}\n"
     "__ludwig_sweeps() {\n"

@@ -9,6 +9,7 @@
 
 #include "client/rpc.h"
 #include "client/unixsocket.h"
+#include "common/prompt.h"
 #include "common/units.h"
 
 enum { FIRST_PAUSE_MS = 20, LONGEST_PAUSE_MS = 1000 };
@@ -58,7 +59,7 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
 /* A new connection, if the last one is gone; else another channel of it. */
 static int connect_ssh(struct rpc *r, struct err *e)
 {
-    struct mux_options o = { .may_prompt = true, .interrupt_fd = r->interrupt_fd };
+    struct mux_options o = { .may_prompt = prompt_is_welcome(), .interrupt_fd = r->interrupt_fd };
 
     if (r->mux != NULL && !mux_is_alive(r->mux)) {
         mux_close(r->mux);

@@ -188,6 +188,8 @@ struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, st
         err_sys(e, "fork");
     else if (await(m, MUX_READY, &got, e) == 0)
         return m;
+    if (pid > 0)
+        (void)kill(pid, SIGTERM); /* it may be looking up a name, and nobody waits for that */
     mux_close(m);
     return NULL;
 }

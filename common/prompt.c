@@ -124,6 +124,11 @@ char *prompt_ask(const char *text, bool echo, struct err *e)
     return NULL;
 }
 
+bool prompt_is_welcome(void)
+{
+    return isatty(STDIN_FILENO) || isatty(STDERR_FILENO);
+}
+
 void prompt_wipe(char *secret)
 {
     if (secret == NULL)

@@ -16,6 +16,10 @@
  */
 char *prompt_ask(const char *text, bool echo, struct err *e);
 
+/* Somebody sits there: a shell that completes a word, or a script in the background, shows so by
+ * having redirected both standard input and standard error. */
+bool prompt_is_welcome(void);
+
 void prompt_wipe(char *secret); /* overwrites and frees; NULL is fine */
 
 #endif

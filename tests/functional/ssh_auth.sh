@@ -239,6 +239,14 @@ asked() {
 }
 it 'the passphrase of a key is asked for on the terminal, and not shown' asked
 
+not_asked() {
+    python3 "$terminal" 24x200 timeout 20 \
+        bash -c "ludwig --server ssh://locked$socket status 2>err </dev/null" >shown || [ $? = 4 ]
+    not grep -q Passphrase shown
+    grep -q 'it needs a passphrase: ssh-add' err
+}
+it 'not of a command whose input and errors go elsewhere, as in the completion of a word' not_asked
+
 asked_again() {
     python3 "$terminal" 24x200 --type 'Passphrase' 'wrong\r' --type 'Passphrase' 'open sesame\r' \
         ludwig --server "ssh://locked$socket" status
@@ -362,7 +370,7 @@ no_terminal() {
     setsid -w timeout 60 ludwig --server ssh://lw1@pw/nowhere status >out 2>err </dev/null || status=$?
     cat err
     [ "$status" = 4 ]
-    grep -q 'password (there is no terminal to ask on)' err
+    grep -q 'password (nobody can be asked)' err
 }
 it 'without a terminal the error says that a password was wanted' no_terminal
 

@@ -153,7 +153,7 @@ static void facts_come_across_whole(void **state)
                               .way = "",
                               .server_path = "",
                               .refusals = { refusals, 2 } };
-    struct mux_facts got;
+    struct mux_facts got = { 0 };
     struct envelope m;
     struct err e = { 0 };
 
