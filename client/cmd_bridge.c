@@ -160,8 +160,8 @@ const struct command cmd_bridge = {
     .args = "[SOCKET] [OPTION]...",
     .help = "copy standard input and output to the server of this machine",
     .more = "What ssh runs on the server's side where it may not connect to ludwigd's socket\n"
-            "by itself; nobody needs to type it. A key that may do nothing but this and\n"
-            "SFTP, which it serves too when it is asked for, in ~/.ssh/authorized_keys there:\n"
+            "by itself; nobody needs to type it. A key that may do nothing but this, and\n"
+            "SFTP, which it serves too when asked, in ~/.ssh/authorized_keys there:\n"
             "\n"
             "  restrict,command=\"ludwig bridge\" ssh-ed25519 AAAA... alice@laptop\n"
             "\n"
