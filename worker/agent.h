@@ -31,7 +31,6 @@ struct agent {
     struct conf conf;
     struct node node;
     struct folders folders;
-    bool changes_uid;         /* each job runs as its owner */
     struct token worker;      /* who we are, over restarts */
     struct token incarnation; /* this process */
     enum agent_end end;
@@ -49,7 +48,6 @@ struct agent {
     struct attempts attempts;
     struct slots *slots;
     struct gpu_list gpus;
-    bool gpus_can_be_asked;
     struct outbox outbox;
     struct runners runners;
     struct gpuwatch gpuwatch;
@@ -57,21 +55,23 @@ struct agent {
     struct share_ask share_ask;
     char *told_server, *told_share, *told_projects; /* by the last welcome */
 
-    bool is_greeted;    /* ludwigd has said welcome, */
-    bool is_welcome;    /* we know where its share is, */
-    bool is_registered; /* and what we hold */
-    bool is_late;       /* a runner that an earlier agent left does not say what it has */
-    bool is_resolving;  /* they all said, or are gone */
-    size_t n_asked;     /* attempts of which a clerk is yet to say what became of them */
-    bool is_adopted;    /* what an earlier agent left has been looked through */
-    bool may_start;     /* ludwigd said what it no longer wants, or cannot be asked */
+    bool changes_uid; /* each job runs as its owner */
+    bool gpus_can_be_asked;
+    bool is_registry_stuck; /* it cannot be written: nothing is sent meanwhile */
+    bool is_greeted;        /* ludwigd has said welcome, */
+    bool is_welcome;        /* we know where its share is, */
+    bool is_registered;     /* and what we hold */
+    bool is_late;           /* a runner that an earlier agent left does not say what it has */
+    bool is_resolving;      /* they all said, or are gone */
+    bool is_adopted;        /* what an earlier agent left has been looked through */
+    bool may_start;         /* ludwigd said what it no longer wants, or cannot be asked */
 
+    size_t n_asked;      /* attempts of which a clerk is yet to say what became of them */
     struct ring young;   /* attempts that started a moment ago: their logs can wait */
     struct ring orphans; /* batches whose processes are being killed */
     uint64_t orphan_ms;
-    bool is_registry_stuck; /* it cannot be written: nothing is sent meanwhile */
-    struct ring strangers;  /* running attempts of a server that is gone, see strangers.c */
-    struct token *settled;  /* to be discarded once the registry says they are gone */
+    struct ring strangers; /* running attempts of a server that is gone, see strangers.c */
+    struct token *settled; /* to be discarded once the registry says they are gone */
     size_t n_settled, settled_capacity;
 
     uv_signal_t sigchld, sigterm, sigint;

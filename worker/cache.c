@@ -103,10 +103,10 @@ static int protect_tree(int cache_fd, const char *name, struct err *e)
 /* ---- adding ---- */
 
 static int fill_cache(int cache_fd, const char *temporary, const struct share_dir *from,
-                      const char *name, struct err *e)
+                      const char *pack, struct err *e)
 {
     if (io_remove_tree_at(cache_fd, temporary, e) < 0 ||
-        share_fetch_tree(from, name, cache_fd, temporary, e) < 0)
+        share_fetch_tree(from, pack, cache_fd, temporary, e) < 0)
         return -1;
     return protect_tree(cache_fd, temporary, e);
 }

@@ -16,7 +16,7 @@
 char *lodge_prepare(const char *pattern, const struct account *a, const char *host, struct err *e);
 
 /* With the user's own rights: makes what is missing of it, refuses what is not theirs. */
-int lodge_enter(const char *scratch, struct err *e);
+int lodge_enter(const char *path, struct err *e);
 
 /* --account NAME MIN_UID PATTERN HOST: answers with one NOTE_ACCOUNT. */
 int lodge_main(int argc, char **argv);

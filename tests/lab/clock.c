@@ -30,6 +30,7 @@ __attribute__((constructor)) static void read_offset(void)
     close(fd);
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
     if (syscall(SYS_clock_gettime, clock, t) < 0)

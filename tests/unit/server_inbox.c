@@ -22,6 +22,7 @@ uint64_t uv_now(const uv_loop_t *loop)
     return loop->time + ahead_ms;
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int fstatfs(int fd, struct statfs *fs)
 {
     int rc = (int)syscall(SYS_fstatfs, fd, fs);
