@@ -33,6 +33,7 @@ static const struct {
     { NULL, "COMMAND", { .kind = COMPLETE_COMMANDS } },
     { NULL, "SWEEP.yaml", { .kind = COMPLETE_YAML } },
     { NULL, "FILE.jsonl", { .kind = COMPLETE_FILES } },
+    { NULL, "FILE.pub|KEY", { .kind = COMPLETE_FILES } },
     { NULL, "DIR", { .kind = COMPLETE_FOLDERS } },
     { NULL, "SOCKET", { .kind = COMPLETE_FILES } },
     { NULL, "SWEEP", { .kind = COMPLETE_SWEEPS } },

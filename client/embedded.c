@@ -11,6 +11,7 @@
 #include "client/child.h"
 #include "client/embedded.h"
 #include "client/out.h"
+#include "client/ownsshd.h"
 #include "common/io.h"
 #include "common/path.h"
 #include "common/units.h"
@@ -87,13 +88,17 @@ static int write_server_conf(const char *state, const char *share, const char *s
 {
     char *server_state = path_join(state, "server");
     struct value path = value_str(socket_path);
+    char *listen = ownsshd_listen(state);
+    struct member sshd = entry("listen", value_str(listen != NULL ? listen : ""));
     struct member members[] = {
         entry("share", value_str(share)),
         entry("state", value_str(server_state)),
         entry("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
+        entry("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } }),
     };
-    int result = write_conf(state, "ludwigd.yaml", members, 3, e);
+    int result = write_conf(state, "ludwigd.yaml", members, listen != NULL ? 4 : 3, e);
 
+    free(listen);
     free(server_state);
     return result;
 }
@@ -399,9 +404,9 @@ static int64_t count_running(struct rpc *rpc)
     return n;
 }
 
-static int ask_to_stop(struct rpc *rpc, struct err *e)
+static int ask_to_stop(struct rpc *rpc, bool workers, struct err *e)
 {
-    struct msg_shutdown request = { .workers = true };
+    struct msg_shutdown request = { .workers = workers };
     struct msg_ok reply;
     bool lost = false;
 
@@ -435,7 +440,7 @@ int embedded_down(const struct conf *c, struct err *e)
     if (embedded_connect(&rpc, c, e) < 0)
         return -1;
     n_running = count_running(&rpc);
-    result = ask_to_stop(&rpc, e);
+    result = ask_to_stop(&rpc, true, e);
     rpc_close(&rpc);
     if (result == 0)
         result = wait_until_gone(e);
@@ -446,4 +451,20 @@ int embedded_down(const struct conf *c, struct err *e)
     else if (result == 0)
         out_note("stopped");
     return result;
+}
+
+int embedded_stop_server(const struct conf *c, struct err *e)
+{
+    struct rpc rpc = { 0 };
+    struct err why = { 0 };
+    int result;
+
+    if (embedded_connect(&rpc, c, &why) < 0)
+        return why.kind == ERR_UNREACHABLE ? 0 : err_set(e, why.kind, "%s", why.text);
+    if (rpc.to.kind == ENDPOINT_SSH)
+        result = err_set(e, ERR_USAGE, "your server runs on %s: do that there", rpc.to.host);
+    else
+        result = ask_to_stop(&rpc, false, e);
+    rpc_close(&rpc);
+    return result < 0 ? -1 : wait_until_gone(e);
 }

@@ -8,6 +8,7 @@
 #include "common/layout.h"
 #include "common/path.h"
 #include "server/jails.h"
+#include "server/sshdconf.h"
 
 /* Ten minutes: longer than a reboot, shorter than the patience of whoever waits for a job. */
 #define LEASE_MS (INT64_C(10) * 60 * 1000)
@@ -39,6 +40,14 @@ static int read_groups(struct keys_reader *r, const struct key *key, const struc
 }
 
 #define AT(member) offsetof(struct conf, member)
+
+static const struct key sshd_keys[] = {
+    { .name = "listen",
+      .type = KEY_STR,
+      .offset = AT(sshd_listen),
+      .help = "ADDRESS:PORT, ADDRESS, PORT or *; a port that is not named is chosen once" },
+    { 0 },
+};
 
 static const struct key limits_keys[] = {
     { .name = "gpus_per_user",
@@ -106,6 +115,10 @@ const struct key conf_keys[] = {
       .offset = AT(min_uid),
       .max = UINT32_MAX,
       .help = "smallest uid whose jobs are taken (1000)" },
+    { .name = "sshd",
+      .type = KEY_MAP,
+      .of = sshd_keys,
+      .help = "an sshd of ludwigd's own, where it has no root: listen" },
     { .name = "limits",
       .type = KEY_MAP,
       .of = limits_keys,
@@ -174,6 +187,7 @@ static void set_default_socket(struct conf *c)
 
 static int check(struct conf *c, struct err *e)
 {
+    struct sshd_listen listen;
     const char **sockets;
 
     if (take_path(c->arena, &c->share, "share", e) < 0 ||
@@ -188,6 +202,8 @@ static int check(struct conf *c, struct err *e)
         if (take_path(c->arena, &sockets[i], "sockets", e) < 0 ||
             (jails_is_pattern(sockets[i]) && jails_check_pattern(sockets[i], e) < 0))
             return -1;
+    if (c->sshd_listen != NULL && sshdconf_parse_listen(c->sshd_listen, c->arena, &listen, e) < 0)
+        return err_wrap(e, "sshd: listen");
     if (c->lease_ms <= 0)
         return err_set(e, ERR_USAGE, "lease: it must be longer than nothing");
     return 0;

@@ -26,6 +26,7 @@ struct conf {
     struct list groups;       /* struct node_group */
     int64_t lease_ms;
     int64_t min_uid;
+    const char *sshd_listen;     /* an sshd of our own, see sshdconf.h; NULL: none */
     int64_t gpus_per_user_milli; /* limits; 0: none */
     int64_t cpus_per_user_milli;
     int64_t jobs_per_user;

@@ -14,6 +14,7 @@
 #include "server/listen.h"
 #include "server/params.h"
 #include "server/place.h"
+#include "server/sshd.h"
 #include "server/submit.h"
 
 enum { LAST_CALL_MS = 2000 };
@@ -64,6 +65,7 @@ void server_close(struct server *sv)
 {
     jails_destroy(sv);
     listeners_destroy(sv->listeners);
+    sshd_destroy(sv->sshd);
     inbox_stop(sv->inbox);
     conns_destroy(sv->conns);
     if (sv->inbox != NULL)
@@ -151,7 +153,10 @@ int server_listen(struct server *sv, struct err *e)
             return -1;
     if (sv->conf.has_usual_sockets && geteuid() == 0)
         listen_for_system(sv);
-    return 0;
+    if (sv->conf.sshd_listen == NULL)
+        return 0;
+    sv->sshd = sshd_create(sv, e);
+    return sv->sshd == NULL ? -1 : 0;
 }
 
 /* ---- running ---- */

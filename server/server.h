@@ -18,6 +18,7 @@ struct jails;
 struct leases;
 struct listeners;
 struct params;
+struct sshd;
 
 struct server {
     uv_loop_t loop;
@@ -30,6 +31,7 @@ struct server {
     struct listeners *listeners;
     struct jails *jails; /* NULL: none are followed */
     struct inbox *inbox;
+    struct sshd *sshd; /* NULL: none */
     uv_timer_t *last_call;    /* while leaving: when it goes although somebody does not read */
     char *server_id;          /* made with the database, 16 hex digits */
     struct token incarnation; /* made at each start */

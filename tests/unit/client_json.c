@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "client/doctor.h"
+#include "client/guests.h"
+#include "client/invitation.h"
 #include "client/results_out.h"
 #include "client/series.h"
 #include "client/usage.h"
@@ -19,9 +21,10 @@ static const char path[] = "docs/json.md";
 
 /* What commands print.  Those of messages are found below. */
 static const struct schema *const shapes[] = {
-    &submitted_schema, &sweep_info_schema, &job_counts_schema, &ranking_schema,
-    &job_info_schema,  &result_schema,     &measure_schema,    &series_row_schema,
-    &node_info_schema, &usage_sum_schema,  &usage_info_schema, &finding_schema,
+    &submitted_schema,  &sweep_info_schema, &job_counts_schema, &ranking_schema,
+    &job_info_schema,   &result_schema,     &measure_schema,    &series_row_schema,
+    &node_info_schema,  &usage_sum_schema,  &usage_info_schema, &finding_schema,
+    &invitation_schema, &guest_schema,
 };
 static const enum msg_type messages[] = { MSG_WHY, MSG_CHANGED, MSG_DRAINED };
 
