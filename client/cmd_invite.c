@@ -147,7 +147,7 @@ static int invite(struct cli *cli, const char *dir, struct err *e)
 {
     const struct options *o = cli->options;
     struct invitation i = { 0 };
-    struct public_key key;
+    struct public_key key = { 0 };
     struct guest guest;
     const char *name, *user = own_user(cli->arena, e);
 
@@ -230,9 +230,9 @@ const struct command cmd_invite = {
     .args = "[FILE.pub|KEY] [OPTION]...",
     .help = "let another machine reach a server of yours that runs an sshd",
     .more = "After `ludwig up --sshd`. Takes the other machine's public key: its file, its\n"
-            "text, or - for standard input. Prints two lines for that machine: the server for\n"
-            "its config.yaml, and the host key for its known_hosts. The key may do all that\n"
-            "you may with ludwig and your files, but log in; invite nobody else with it.\n"
+            "text, or - for standard input. Prints two lines for that machine: the server\n"
+            "for its config.yaml, and the host key for its known_hosts. The key may do all\n"
+            "that you may with ludwig and your files, but log in; invite nobody else.\n"
             "\n"
             "  ludwig invite laptop.pub\n"
             "  ludwig invite ssh-ed25519 AAAA... alice@laptop\n",

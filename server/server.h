@@ -31,7 +31,7 @@ struct server {
     struct listeners *listeners;
     struct jails *jails; /* NULL: none are followed */
     struct inbox *inbox;
-    struct sshd *sshd; /* NULL: none */
+    struct sshd *sshd;        /* NULL: none */
     uv_timer_t *last_call;    /* while leaving: when it goes although somebody does not read */
     char *server_id;          /* made with the database, 16 hex digits */
     struct token incarnation; /* made at each start */
