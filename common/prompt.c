@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -44,6 +45,25 @@ static void release_signals(const struct sigaction *before)
         sigaction(watched[i], &before[i], NULL);
 }
 
+/* A signal that comes just before it waits ends the waiting, too.  false: one was caught. */
+static bool wait_for_key(int fd)
+{
+    sigset_t watched_set, before;
+    fd_set fds;
+
+    sigemptyset(&watched_set);
+    for (size_t i = 0; i < N_WATCHED; i++)
+        sigaddset(&watched_set, watched[i]);
+    FD_ZERO(&fds);
+    FD_SET(fd, &fds);
+    if (sigprocmask(SIG_BLOCK, &watched_set, &before) < 0)
+        return true;
+    if (caught == 0)
+        (void)pselect(fd + 1, &fds, NULL, NULL, NULL, &before);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return caught == 0;
+}
+
 /* Up to the end of the line, which is dropped.  Number of bytes; -1: interrupted or at the end. */
 static ssize_t read_line(int fd, char *line)
 {
@@ -51,13 +71,13 @@ static ssize_t read_line(int fd, char *line)
 
     for (;;) {
         char c;
-        ssize_t got = read(fd, &c, 1);
+        ssize_t got = wait_for_key(fd) ? read(fd, &c, 1) : -1;
 
         if (got == 1 && (c == '\n' || c == '\r'))
             return (ssize_t)n;
         if (got == 1 && n < ANSWER_MAX_BYTES)
             line[n++] = c;
-        else if (got == 0 || (got < 0 && (errno != EINTR || caught != 0)))
+        else if (got == 0 || caught != 0 || (got < 0 && errno != EINTR))
             return -1;
     }
 }
