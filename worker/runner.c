@@ -333,6 +333,9 @@ static void turn(struct runner *r, struct err *e)
         err_sys(e, "poll");
         return;
     }
+    /* Orders first: one that was sent before a process ended counts as such. */
+    if (n > 0 && p[1].revents != 0)
+        (void)read_orders(r);
     if (n > 0 && p[0].revents != 0)
         take_children(r);
     job_tick(&r->job);
@@ -340,8 +343,6 @@ static void turn(struct runner *r, struct err *e)
         look_at_mates(r);
     else if (r->job.phase == PHASE_OVER)
         save_job(r);
-    if (n > 0 && p[1].revents != 0)
-        (void)read_orders(r);
     if (n > 0 && p[2].revents != 0)
         (void)take_agent(r);
 }

@@ -667,7 +667,6 @@ static void a_process_that_dies_at_a_stopped_job_gives_the_others_back(void **st
     open_runner(&r, "runner");
     tell_batch(&r, REPORT "gate a; exit 3");
     tell_stop(&r, 'a');
-    tell_stop(&r, 'd'); /* none of its own; now the one before has been taken */
     open_gate(&r, "scratch/a");
     hear_all_ended(&r, "abcf");
     assert_int_equal(event_of(&r, HEX_A), EV_CANCEL);
