@@ -130,7 +130,10 @@ restricted() {
     : >worker.log
     echo 'server: ssh://only' >>worker.yaml
     worker_up
-    wait_until 20 node_is up
+    wait_until 20 node_is up || {
+        cat worker.log
+        return 1
+    }
     [ "$(logged 'connected .*way=bridge')" = 1 ]
     write_job 'echo bridged'
     ludwig submit sweep.yaml --reuse none --wait

@@ -9,6 +9,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import sys
 import termios
@@ -30,6 +31,8 @@ def main():
     pid = os.fork()
     if pid == 0:
         os.login_tty(slave) if hasattr(os, "login_tty") else login(slave, master)
+        for number in (signal.SIGINT, signal.SIGQUIT):  # which a shell's background job ignores
+            signal.signal(number, signal.SIG_DFL)
         os.execvp(words[0], words)
     os.close(slave)
     follow(master, typed)
