@@ -201,7 +201,9 @@ bool sftp_has_room(const struct sftp *s, const struct sftp_op *op);
 /* Sends what waits to be sent and waits until a server says something: for those who wait for one of
  * several operations.  -1 when the connection is broken. */
 int sftp_wait(struct sftp *s, struct err *e);
-/* The same of several at once; -1 when one of them is broken. */
+/* Sends what can be sent and takes what has come, without waiting. */
+int sftp_poll(struct sftp *s, struct err *e);
+/* sftp_wait for several at once; -1 when one of them is broken. */
 enum { SFTP_ANY_MAX = 16 };
 int sftp_wait_any(struct sftp *const *all, size_t n, struct err *e);
 /* Waits until done was called for all.  -1 only when the connection is broken. */

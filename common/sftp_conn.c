@@ -307,7 +307,7 @@ static struct pollfd look(struct sftp *s)
                             .events = s->out_at < s->out.n ? POLLIN | POLLOUT : POLLIN };
 }
 
-int sftp_turn_any(struct sftp *const *all, size_t n, struct err *e)
+int sftp_turn_any(struct sftp *const *all, size_t n, int timeout_ms, struct err *e)
 {
     struct pollfd fds[SFTP_ANY_MAX];
 
@@ -317,7 +317,7 @@ int sftp_turn_any(struct sftp *const *all, size_t n, struct err *e)
         if (all[i]->is_broken)
             return sftp_check(all[i], e);
     }
-    if (poll(fds, (nfds_t)n, -1) < 0 && errno != EINTR)
+    if (poll(fds, (nfds_t)n, timeout_ms) < 0 && errno != EINTR)
         sftp_break(all[0], ERR_FAILED, "wait for the SFTP server: %s", strerror(errno));
     for (size_t i = 0; i < n; i++) {
         if (fds[i].revents & ~POLLOUT)
@@ -330,5 +330,5 @@ int sftp_turn_any(struct sftp *const *all, size_t n, struct err *e)
 
 int sftp_turn(struct sftp *s, struct err *e)
 {
-    return sftp_turn_any(&s, 1, e);
+    return sftp_turn_any(&s, 1, -1, e);
 }

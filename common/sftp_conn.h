@@ -77,7 +77,8 @@ struct buf *sftp_begin_extended(struct sftp *s, const char *name, const struct s
 
 /* Sends what can be sent, waits for replies and hands them out; -1: the connection is broken. */
 int sftp_turn(struct sftp *s, struct err *e);
-int sftp_turn_any(struct sftp *const *all, size_t n, struct err *e);
+/* timeout_ms -1: none. */
+int sftp_turn_any(struct sftp *const *all, size_t n, int timeout_ms, struct err *e);
 /* Sends what can be sent at once once there is a lot. */
 void sftp_push(struct sftp *s);
 /* Ends the connection: whoever waits is told. */

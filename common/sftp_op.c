@@ -13,7 +13,7 @@ enum {
     LIST_MAX_BYTES = 512 * 1024 * 1024, /* of names of a listing */
 };
 
-enum handle_state { HANDLE_NONE, HANDLE_OPEN, HANDLE_CLOSED };
+enum handle_state { HANDLE_NONE, HANDLE_OPEN, HANDLE_CLOSED, HANDLE_LATE };
 
 struct op;
 typedef void op_step(struct op *op);
@@ -66,7 +66,7 @@ static void finish(struct op *op, const struct err *error)
 
     s->n_ops--;
     s->content_bytes -= op->what.content.n;
-    if (op->kind->has_handle)
+    if (op->kind->has_handle && op->handle_state != HANDLE_LATE)
         s->n_handles--;
     op->answer.error = error;
     op->done(op->context, &op->answer);
@@ -206,6 +206,24 @@ static void close_handle(struct op *op)
 {
     op->handle_state = HANDLE_CLOSED;
     add_handle(op, begin(op, FXP_CLOSE, FXP_STATUS, on_status));
+    sftp_end(op->s);
+}
+
+static void on_closed(void *context, const struct sftp_reply *r)
+{
+    struct sftp *s = context;
+
+    (void)r;
+    s->n_handles--;
+}
+
+/* After reading nothing depends on it: it outlives the operation. */
+static void close_late(struct op *op)
+{
+    struct sftp_wait wait = { .type = FXP_STATUS, .on_reply = on_closed, .context = op->s };
+
+    op->handle_state = HANDLE_LATE;
+    add_handle(op, sftp_begin(op->s, FXP_CLOSE, &wait));
     sftp_end(op->s);
 }
 
@@ -531,10 +549,9 @@ static void next_get(struct op *op)
 {
     bool is_whole = knows_size(op) && op->content.n == op->answer.attrs.size_bytes;
 
-    if (op->handle_state == HANDLE_CLOSED) {
+    if (op->at_end || is_whole || op->content.n > op->what.max_bytes) {
+        close_late(op);
         end_get(op);
-    } else if (op->at_end || is_whole || op->content.n > op->what.max_bytes) {
-        close_handle(op);
     } else {
         if (op->round == 0)
             ask_size(op);
@@ -613,17 +630,15 @@ static void end_list(struct op *op)
     finish(op, NULL);
 }
 
-/* A large folder comes a hundred names at a time: more and more of them are asked for at once. */
+/* A large folder comes a hundred names at a time: more and more of them are asked for at once, and
+ * at first two, of which the second learns that a small one has no more. */
 static void next_list(struct op *op)
 {
-    int n = 1 << (op->round < 4 ? op->round : 4);
+    int n = 2 << (op->round < 3 ? op->round : 3);
 
-    if (op->handle_state == HANDLE_CLOSED) {
-        end_list(op);
-        return;
-    }
     if (op->at_end) {
-        close_handle(op);
+        close_late(op);
+        end_list(op);
         return;
     }
     op->round++;
@@ -718,9 +733,14 @@ int sftp_wait(struct sftp *s, struct err *e)
     return sftp_turn(s, e);
 }
 
+int sftp_poll(struct sftp *s, struct err *e)
+{
+    return sftp_turn_any(&s, 1, 0, e);
+}
+
 int sftp_wait_any(struct sftp *const *all, size_t n, struct err *e)
 {
-    return sftp_turn_any(all, n, e);
+    return sftp_turn_any(all, n, -1, e);
 }
 
 int sftp_finish(struct sftp *s, struct err *e)

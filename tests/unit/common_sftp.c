@@ -575,6 +575,25 @@ static void files_and_folders_are_synced(void **state)
     assert_int_equal(y.n_failed, MANY / 3);
 }
 
+/* More than may be open at once. */
+static void thousands_of_files_and_folders_are_read(void **state)
+{
+    struct session *t = real(state);
+    struct arena *a = arena_create();
+    const struct sftp_op ops[] = { { .kind = SFTP_OP_GET, .path = "folder/file", .max_bytes = 10 },
+                                   { .kind = SFTP_OP_LIST, .path = "folder", .arena = a } };
+    struct tally y = { 0 };
+
+    must(t, sftp_mkdir(t->s, "folder", 0755, &t->e));
+    make_file(t, "folder/file", "x");
+    for (int i = 0; i < 2 * MANY; i++)
+        must(t, sftp_start(t->s, &ops[i % 2], count, &y, &t->e));
+    must(t, sftp_finish(t->s, &t->e));
+    assert_int_equal(y.n_done, 2 * MANY);
+    assert_int_equal(y.n_failed, 0);
+    arena_destroy(a);
+}
+
 static void each_failure_among_many_is_told(void **state)
 {
     struct session *t = real(state);
@@ -1014,6 +1033,7 @@ int main(void)
         REAL(reads_whole_files_up_to_a_limit),
         REAL(puts_and_removes_thousands_of_files),
         REAL(files_and_folders_are_synced),
+        REAL(thousands_of_files_and_folders_are_read),
         REAL(each_failure_among_many_is_told),
         REAL(an_answer_may_start_the_next),
         REAL(a_server_that_dies_is_out_of_reach),
