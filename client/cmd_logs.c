@@ -266,7 +266,9 @@ static int follow_job(struct viewer *v, struct rpc *rpc, const struct target *t,
     v->is_told = what.log = v->watch_fd < 0;
     if (subscription_begin(&sub, rpc, &what, e) < 0)
         return -1;
+    v->session->is_subscribed = true;
     result = follow(v, &sub, e);
+    v->session->is_subscribed = false;
     subscription_end(&sub);
     return result;
 }

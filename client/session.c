@@ -75,15 +75,28 @@ void session_job_paths(const struct session *s, struct arena *a, struct job_info
     j->log_path = session_drive_path(s, a, j->log_path);
 }
 
+static int reconnect(struct session *s, struct err *e)
+{
+    if (s->is_subscribed)
+        return err_set(e, ERR_UNREACHABLE, "the connection to the server was lost");
+    return rpc_reopen(&s->rpc, e);
+}
+
 int session_sftp(struct session *s, struct err *e)
 {
-    struct mux *mux = s->rpc.mux;
+    struct err why = { 0 };
+    int fd = -1;
 
     if (s->choice.embedded || s->choice.endpoint.kind != ENDPOINT_SSH)
         return err_set(e, ERR_INTERNAL, "this server is not reached over SSH");
-    if ((mux == NULL || !mux_is_alive(mux)) && rpc_reopen(&s->rpc, e) < 0)
-        return -1;
-    return mux_sftp(s->rpc.mux, e);
+    if (session_is_connected(s))
+        fd = mux_sftp(s->rpc.mux, &why);
+    /* That the connection is lost may have been learned only now. */
+    if (fd < 0 && session_is_connected(s))
+        return err_set(e, why.kind, "%s", why.text);
+    if (fd < 0 && reconnect(s, e) == 0)
+        fd = mux_sftp(s->rpc.mux, e);
+    return fd;
 }
 
 /* ---- the shared drive ---- */
@@ -131,7 +144,9 @@ struct drive *session_drive(struct session *s, struct err *e)
 
 bool session_is_connected(const struct session *s)
 {
-    return s->rpc.mux == NULL || mux_is_alive(s->rpc.mux);
+    bool is_far = !s->choice.embedded && s->choice.endpoint.kind == ENDPOINT_SSH;
+
+    return !is_far || (s->rpc.mux != NULL && mux_is_alive(s->rpc.mux));
 }
 
 void session_close(struct session *s)

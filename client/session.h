@@ -18,6 +18,7 @@ struct session {
     const char *projects; /* the same below the shared drive; "": it is the drive's own folder */
     struct arena *arena;  /* lasts until the program ends */
     struct drive drive;   /* see session_drive */
+    bool is_subscribed;   /* somebody waits on the connection, and makes it anew when it is lost */
 };
 
 /* Connects to the server that the command line and the configuration name. */
@@ -27,14 +28,13 @@ int session_start(struct cli *cli, struct session *s, bool wants_worker, struct 
 void session_close(struct session *s);
 
 /* An SFTP server's descriptor (see mux_sftp), through the connection that the questions go through;
- * made anew if that is lost.  For servers over SSH only. */
+ * made anew if that is lost, unless somebody else does that.  For servers over SSH only. */
 int session_sftp(struct session *s, struct err *e);
 
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
 struct drive *session_drive(struct session *s, struct err *e);
-/* Whether the connection stands, as far as is known: session_drive would not make another one, under
- * the feet of whoever waits for answers on this one. */
+/* Whether the connection stands, as far as is known. */
 bool session_is_connected(const struct session *s);
 
 /* The server's paths begin at the folder of projects, those shown to others at the shared drive's
