@@ -58,6 +58,15 @@ static void note(struct sending *s, const struct err *error)
         err_set(&s->why, error->kind, "%s", error->text);
 }
 
+static bool open_lane(struct sending *s)
+{
+    struct sftp *another = drive_another(s->u->drive, NULL);
+
+    if (another != NULL)
+        s->lanes[s->n_lanes++] = another;
+    return another != NULL;
+}
+
 /* A lane that takes the operation at once, each in turn. */
 static struct sftp *find_lane(struct sending *s, const struct sftp_op *op, struct err *e)
 {
@@ -321,28 +330,59 @@ static int send_small(struct sending *s, struct err *e)
 
 /* ---- large files, piece by piece ---- */
 
+/*
+ * A server that syncs does nothing else on that channel meanwhile, so another one does it: of what
+ * was acknowledged when it is asked.
+ */
 struct large {
     struct sending *s;
     size_t i;
     const struct tree_entry *entry;
     int fd;
+    char *path; /* there */
     struct sftp_file *file;
-    uint64_t at;     /* so much was read and handed on */
-    uint64_t synced; /* so much is in the journal */
-    uint64_t sync_at;
+    uint64_t at;      /* so much was read and handed on */
+    uint64_t synced;  /* so much is in the journal */
+    uint64_t sync_at; /* the next one */
+    uint64_t syncing; /* so much is being synced; 0: nothing is */
     char *piece;
 };
 
-/* What the server has on its disk by now. */
-static void note_synced(struct large *l)
+static void note_synced(struct large *l, uint64_t bytes)
 {
-    uint64_t synced = sftp_file_synced_bytes(l->file);
-
-    if (synced <= l->synced)
+    if (bytes <= l->synced)
         return;
-    journal_add_bytes(l->s->u->journal, l->i, synced);
-    l->s->u->sent_bytes += synced - l->synced;
-    l->synced = synced;
+    journal_add_bytes(l->s->u->journal, l->i, bytes);
+    l->s->u->sent_bytes += bytes - l->synced;
+    l->synced = bytes;
+}
+
+static void on_part_synced(void *context, const struct sftp_answer *a)
+{
+    struct large *l = context;
+
+    if (a->error == NULL)
+        note_synced(l, l->syncing);
+    else
+        note(l->s, a->error);
+    l->syncing = 0;
+}
+
+static int sync_part(struct large *l, struct err *e)
+{
+    struct sftp *lane = l->s->lanes[l->s->n_lanes - 1];
+    struct sftp_op op = { .kind = SFTP_OP_SYNC, .path = l->path };
+
+    if (sftp_poll(lane, e) < 0)
+        return -1;
+    if (l->s->why.kind != ERR_NONE)
+        return err_set(e, l->s->why.kind, "%s", l->s->why.text);
+    if (l->syncing > 0 || sftp_file_acked_bytes(l->file) < l->sync_at ||
+        !sftp_can(lane, SFTP_CAN_SYNC))
+        return 0;
+    l->syncing = sftp_file_acked_bytes(l->file);
+    l->sync_at = l->syncing + SYNC_EVERY_BYTES;
+    return sftp_start(lane, &op, on_part_synced, l, e);
 }
 
 static int write_piece(struct large *l, size_t n, struct err *e)
@@ -351,13 +391,7 @@ static int write_piece(struct large *l, size_t n, struct err *e)
         return -1;
     l->at += n;
     uploadbar_add(l->s->u->bar, 0, n);
-    if (l->at >= l->sync_at) {
-        l->sync_at = l->at + SYNC_EVERY_BYTES;
-        if (sftp_file_sync_later(l->file, e) < 0)
-            return -1;
-    }
-    note_synced(l);
-    return 0;
+    return sync_part(l, e);
 }
 
 static int write_pieces(struct large *l, struct err *e)
@@ -373,17 +407,19 @@ static int write_pieces(struct large *l, struct err *e)
         l->s->u->is_stale = true;
         return -1;
     }
-    return sftp_file_sync(l->file, e);
+    if (sftp_file_sync(l->file, e) < 0)
+        return -1;
+    note_synced(l, l->at);
+    return 0;
 }
 
 static int open_there(struct large *l, struct err *e)
 {
     struct sending *s = l->s;
     unsigned flags = SFTP_WRITE | SFTP_CREATE | (l->at == 0 ? SFTP_TRUNCATE : 0);
-    char *path = path_of(s, l->entry);
 
-    l->file = sftp_file_open(s->lanes[0], path, flags, upload_file_mode(&s->u->modes, l->entry), e);
-    free(path);
+    l->file =
+        sftp_file_open(s->lanes[0], l->path, flags, upload_file_mode(&s->u->modes, l->entry), e);
     return l->file == NULL ? -1 : 0;
 }
 
@@ -393,15 +429,10 @@ static int find_begin(struct large *l, struct err *e)
     uint64_t bytes = journal_bytes(l->s->u->journal, l->i);
     struct err why = { 0 };
     struct sftp_attrs attrs;
-    char *path;
-    int result;
 
     if (bytes == 0 || bytes > l->entry->size)
         return 0;
-    path = path_of(l->s, l->entry);
-    result = sftp_lstat(l->s->lanes[0], path, &attrs, &why);
-    free(path);
-    if (result < 0)
+    if (sftp_lstat(l->s->lanes[0], l->path, &attrs, &why) < 0)
         return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
     if (!S_ISREG(attrs.mode) || attrs.size_bytes < bytes || attrs.size_bytes > l->entry->size)
         return 0;
@@ -420,7 +451,8 @@ static int send_content(struct large *l, struct err *e)
         return -1;
     l->sync_at = l->at + SYNC_EVERY_BYTES;
     result = write_pieces(l, e);
-    note_synced(l);
+    /* Nobody may be called who finds l gone. */
+    (void)sftp_finish(l->s->lanes[l->s->n_lanes - 1], NULL);
     if (sftp_file_close(l->file, result == 0 ? e : NULL) < 0)
         result = -1;
     if (result < 0)
@@ -436,9 +468,13 @@ static int send_large(struct sending *s, size_t i, struct err *e)
     l.fd = upload_open_entry(l.entry, e);
     if (l.fd < 0)
         return -1;
+    if (l.entry->size > SYNC_EVERY_BYTES && s->n_lanes == 1)
+        open_lane(s);
+    l.path = path_of(s, l.entry);
     l.piece = mem_alloc(PIECE_BYTES);
     result = send_content(&l, e);
     free(l.piece);
+    free(l.path);
     close(l.fd);
     if (result < 0)
         return -1;
@@ -478,20 +514,19 @@ static void on_top_synced(void *context, const struct sftp_answer *a)
         note(s, a->error);
 }
 
-static int sync_folders(struct sending *s, struct err *e)
+static void sync_folders(struct sending *s)
 {
     const struct tree *t = s->u->tree;
+    struct err why = { 0 };
 
     if (is_one_file(t) || !sftp_can(s->lanes[0], SFTP_CAN_SYNC))
-        return 0;
+        return;
     for (size_t i = 0; i < t->n && s->why.kind == ERR_NONE; i++)
         if (t->entries[i].type == 'd')
             start(make_item(s, i), &(struct sftp_op){ .kind = SFTP_OP_SYNC }, on_synced);
-    if (settle(s, e) < 0 ||
-        sftp_start(s->lanes[0], &(struct sftp_op){ .kind = SFTP_OP_SYNC, .path = s->to },
-                   on_top_synced, s, e) < 0)
-        return -1;
-    return settle(s, e);
+    if (sftp_start(s->lanes[0], &(struct sftp_op){ .kind = SFTP_OP_SYNC, .path = s->to },
+                   on_top_synced, s, &why) < 0)
+        note(s, &why);
 }
 
 static void on_verified(void *context, const struct sftp_answer *a)
@@ -534,8 +569,9 @@ static int mend_modes(struct sending *s, struct err *e)
     return settle(s, e);
 }
 
-static int verify(struct sending *s, struct err *e)
+static int sync_and_verify(struct sending *s, struct err *e)
 {
+    sync_folders(s);
     for (size_t i = 0; i < s->u->tree->n && s->why.kind == ERR_NONE; i++)
         start(make_item(s, i), &(struct sftp_op){ .kind = SFTP_OP_LSTAT }, on_verified);
     return settle(s, e) < 0 ? -1 : mend_modes(s, e);
@@ -557,13 +593,8 @@ static void open_lanes(struct sending *s)
 {
     if (count_small(s) < LANES_FROM_FILES)
         return;
-    while (s->n_lanes < UPLOAD_LANES) {
-        struct sftp *another = drive_another(s->u->drive, NULL);
-
-        if (another == NULL)
-            return;
-        s->lanes[s->n_lanes++] = another;
-    }
+    while (s->n_lanes < UPLOAD_LANES && open_lane(s))
+        ;
 }
 
 static void close_lanes(struct sending *s)
@@ -580,7 +611,7 @@ static int send_all(struct sending *s, struct err *e)
     open_lanes(s);
     if (make_folders(s, e) < 0 || send_small(s, e) < 0 || send_all_large(s, e) < 0)
         return -1;
-    return sync_folders(s, e) < 0 ? -1 : verify(s, e);
+    return sync_and_verify(s, e);
 }
 
 int upload_send(struct upload_send *u, struct err *e)

@@ -142,9 +142,9 @@ int sftp_file_write(struct sftp_file *f, uint64_t offset, const void *bytes, siz
 int sftp_file_sync(struct sftp_file *f, struct err *e);
 /* Asks for a sync and goes on. */
 int sftp_file_sync_later(struct sftp_file *f, struct err *e);
-/* How much of a file that was written from front to back is on the server's disk for certain, as
- * far as answers have come; without SFTP_CAN_SYNC always where it began. */
-uint64_t sftp_file_synced_bytes(const struct sftp_file *f);
+/* Where what the server has acknowledged ends, of a file that is written from front to back; 0 before
+ * the first answer.  It need not be on the server's disk. */
+uint64_t sftp_file_acked_bytes(const struct sftp_file *f);
 
 /* --- many operations in flight -------------------------------------------------- */
 

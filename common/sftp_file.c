@@ -38,8 +38,13 @@ struct sftp_file {
     /* writing */
     size_t n_writing;
     uint64_t written_end;
+    uint64_t acked_end;
+    uint64_t n_written, n_acked; /* pieces; the first of them, without gaps */
+    struct {
+        uint64_t end;
+        bool is_acked;
+    } pieces[BEHIND_MAX]; /* those between the two, by their number modulo BEHIND_MAX */
     size_t n_syncing;
-    uint64_t synced_end;
     bool has_failed;
     const char *failed_verb;
     struct sftp_failure failure;
@@ -325,6 +330,14 @@ static void on_written(void *context, const struct sftp_reply *r)
 
     f->n_writing--;
     keep_failure(f, r, "write");
+    f->pieces[r->tag % BEHIND_MAX].is_acked = r->type == FXP_STATUS && r->status == FX_OK;
+    for (; f->n_acked < f->n_written && f->pieces[f->n_acked % BEHIND_MAX].is_acked; f->n_acked++)
+        f->acked_end = f->pieces[f->n_acked % BEHIND_MAX].end;
+}
+
+uint64_t sftp_file_acked_bytes(const struct sftp_file *f)
+{
+    return f->acked_end;
 }
 
 /* -1 for what failed before, once all that is in flight has been answered. */
@@ -340,14 +353,17 @@ static int check_written(struct sftp_file *f, struct err *e)
 
 static bool has_room(const struct sftp_file *f)
 {
-    return f->n_writing < BEHIND_MAX && f->s->out.n - f->s->out_at < SFTP_UNSENT_MAX_BYTES;
+    return f->n_written - f->n_acked < BEHIND_MAX &&
+           f->s->out.n - f->s->out_at < SFTP_UNSENT_MAX_BYTES;
 }
 
 static void write_piece(struct sftp_file *f, uint64_t offset, struct bytes piece)
 {
-    struct sftp_wait wait = { FXP_STATUS, on_written, f, 0, 0 };
+    struct sftp_wait wait = { FXP_STATUS, on_written, f, f->n_written, 0 };
     struct buf *out = sftp_begin(f->s, FXP_WRITE, &wait);
 
+    f->pieces[f->n_written % BEHIND_MAX].end = offset + piece.n;
+    f->pieces[f->n_written++ % BEHIND_MAX].is_acked = false;
     packet_add_bytes(out, handle_of(f));
     packet_add_u64(out, offset);
     packet_add_bytes(out, piece);
@@ -383,14 +399,12 @@ static void on_synced(void *context, const struct sftp_reply *r)
 
     f->n_syncing--;
     keep_failure(f, r, "sync");
-    if (r->type == FXP_STATUS && !f->has_failed)
-        f->synced_end = r->tag;
 }
 
 /* Requests about one file are obeyed in the order they are sent: this one covers the writes before. */
 int sftp_file_sync_later(struct sftp_file *f, struct err *e)
 {
-    struct sftp_wait wait = { FXP_STATUS, on_synced, f, f->written_end, 0 };
+    struct sftp_wait wait = { FXP_STATUS, on_synced, f, 0, 0 };
 
     if (check_written(f, e) < 0)
         return -1;
@@ -413,11 +427,6 @@ static int settle(struct sftp_file *f, struct err *e)
 int sftp_file_sync(struct sftp_file *f, struct err *e)
 {
     return sftp_file_sync_later(f, e) < 0 ? -1 : settle(f, e);
-}
-
-uint64_t sftp_file_synced_bytes(const struct sftp_file *f)
-{
-    return f->synced_end;
 }
 
 /* --- closing ---------------------------------------------------------------------- */

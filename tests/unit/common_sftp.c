@@ -420,11 +420,10 @@ static void writes_and_reads_a_large_file(void **state)
 
     assert_non_null(f);
     must(t, sftp_file_write(f, 0, bytes, 1000, &t->e));
-    assert_int_equal(sftp_file_synced_bytes(f), 0);
     must(t, sftp_file_sync_later(f, &t->e));
     must(t, sftp_file_write(f, 1000, bytes + 1000, n - 1000, &t->e));
     must(t, sftp_file_sync(f, &t->e));
-    assert_int_equal(sftp_file_synced_bytes(f), n);
+    assert_int_equal(sftp_file_acked_bytes(f), n);
     must(t, sftp_file_stat(f, &a, &t->e));
     assert_int_equal(a.size_bytes, n);
     must(t, sftp_file_close(f, &t->e));
@@ -490,7 +489,7 @@ static void a_write_that_fails_is_told(void **state)
     if (result == 0)
         result = sftp_file_sync(f, &t->e);
     assert_fails(t, result, ERR_NOT_FOUND, "write file"); /* EBADF is called so */
-    assert_int_equal(sftp_file_synced_bytes(f), 0);
+    assert_int_equal(sftp_file_acked_bytes(f), 0);
     assert_int_equal(sftp_file_close(f, &t->e), -1);
     assert_false(sftp_is_broken(t->s));
 }
@@ -765,6 +764,31 @@ static void leave_liar(struct liar *l, struct sftp *s)
     pthread_join(l->thread, NULL);
 }
 
+/* Two pieces of a file, the second one smaller. */
+static void write_two_pieces(const char *const *answers, uint64_t acked_bytes)
+{
+    static const uint8_t bytes[40000];
+    struct err e = { 0 };
+    struct liar l;
+    struct sftp *s = ask_liar(&l, answers);
+    struct sftp_file *f = sftp_file_open(s, "path", SFTP_WRITE, 0, &e);
+
+    assert_non_null(f);
+    assert_int_equal(sftp_file_acked_bytes(f), 0);
+    assert_int_equal(sftp_file_write(f, 0, bytes, sizeof bytes, &e), 0);
+    assert_int_equal(sftp_file_sync(f, &e), -1);
+    assert_int_equal(sftp_file_acked_bytes(f), acked_bytes);
+    assert_int_equal(sftp_file_close(f, NULL), -1);
+    leave_liar(&l, s);
+}
+
+static void what_was_acknowledged_ends_at_the_first_failure(void **state)
+{
+    (void)state;
+    write_two_pieces((const char *const[]){ "102 sh", "101 u4 s s", "101 u0 s s", NULL }, 0);
+    write_two_pieces((const char *const[]){ "102 sh", "101 u0 s s", "101 u3 s s", NULL }, 32768);
+}
+
 static int ask_lstat(struct sftp *s, struct err *e)
 {
     return sftp_lstat(s, "path", &(struct sftp_attrs){ 0 }, e);
@@ -1037,6 +1061,7 @@ int main(void)
         REAL(each_failure_among_many_is_told),
         REAL(an_answer_may_start_the_next),
         REAL(a_server_that_dies_is_out_of_reach),
+        cmocka_unit_test(what_was_acknowledged_ends_at_the_first_failure),
         cmocka_unit_test(lies_are_refused),
         cmocka_unit_test(strange_greetings_are_refused),
         cmocka_unit_test(a_modest_server_is_asked_modestly),
