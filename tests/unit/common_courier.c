@@ -32,6 +32,7 @@ enum { WAIT_MS = 20000, SPEED = 100 };
  * minute. */
 static int speed = 1;
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int clock_gettime(clockid_t id, struct timespec *now)
 {
     int rc = (int)syscall(SYS_clock_gettime, id, now);

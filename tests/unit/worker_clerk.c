@@ -221,6 +221,7 @@ static bool survey(struct clerk_site *c, const char *hex, struct note_remains *f
     struct envelope m;
     bool is_found = false;
 
+    *found = (struct note_remains){ .server_id = NULL };
     agent_tell(&c->agent, ORDER_SURVEY, &x);
     do {
         struct note_remains note;
