@@ -89,27 +89,38 @@ static int note_end(struct mux *m, const struct envelope *got, struct err *e)
     return err_set(e, m->end.kind, "%s", m->end.text);
 }
 
-/* 1 with a message that answers something, 0: nothing yet, -1 with e set. */
-static int next_message(struct mux *m, struct envelope *got, struct err *e)
+static int receive(struct mux *m, struct envelope *got, struct err *e)
 {
     int rc;
 
-    arena_reset(m->arena);
     if (m->has_ended)
         return err_set(e, m->end.kind, "%s", m->end.text);
+    arena_reset(m->arena);
     rc = mux_link_receive(&m->link, m->arena, got, e);
     if (rc < 0) {
         m->has_ended = true;
         err_set(&m->end, ERR_UNREACHABLE, "the connection's process is gone");
     }
-    if (rc <= 0)
-        return rc;
-    switch (got->type) {
-    case MUX_READY: m->is_ready = true; return 0;
-    case MUX_ENDED: return note_end(m, got, e);
-    case MUX_QUESTION: return answer_question(m, got, e);
-    default: return 1;
+    return rc;
+}
+
+/* 1 with a message that answers something, 0: nothing yet, -1 with e set.  Behind one that answers
+ * nothing there may be another, of which no descriptor tells any more. */
+static int next_message(struct mux *m, struct envelope *got, struct err *e)
+{
+    int rc;
+
+    while ((rc = receive(m, got, e)) > 0) {
+        if (got->type == MUX_ENDED)
+            return note_end(m, got, e);
+        if (got->type == MUX_READY)
+            m->is_ready = true;
+        else if (got->type != MUX_QUESTION)
+            return 1;
+        else if (answer_question(m, got, e) < 0)
+            return -1;
     }
+    return rc;
 }
 
 /* ---- waiting for it ---- */
@@ -334,18 +345,10 @@ int mux_ask_sftp(struct mux *m, struct err *e)
 int mux_take(struct mux *m, int *fd, enum way *way, struct err *e)
 {
     struct envelope got;
-    int rc;
+    int rc = next_message(m, &got, e);
 
-    /* "Ready" answers nothing, and more may lie behind it. */
-    do {
-        bool was_ready = m->is_ready;
-
-        rc = next_message(m, &got, e);
-        if (rc == 0 && m->is_ready == was_ready)
-            return 0;
-    } while (rc == 0);
-    if (rc < 0)
-        return -1;
+    if (rc <= 0)
+        return rc;
     if (got.type == MUX_REFUSED)
         return take_error(m, &got, e);
     *fd = take_given(m, &got, way, e);

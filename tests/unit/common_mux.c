@@ -225,6 +225,26 @@ static void a_descriptor_that_was_asked_for_is_taken_without_waiting(void **stat
     mux_close(m);
 }
 
+/* Who asks before it has connected finds "ready" and the answer side by side. */
+static void a_descriptor_that_comes_right_behind_ready_is_not_waited_for(void **state)
+{
+    struct pair *p = *state;
+    struct mux *m = mux_attach(p->caller.fd);
+    struct err e = { 0 };
+    int fd, other;
+
+    p->caller.fd = -1;
+    assert_int_equal(mux_link_send(&p->mux, MUX_READY, NULL, -1, NULL), 0);
+    other = give_pipe(p, WAY_UNIX);
+    alarm(10); /* rather than for ever */
+    fd = mux_sftp(m, &e);
+    alarm(0);
+    assert_true(fd >= 0);
+    close(fd);
+    close(other);
+    mux_close(m);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -237,6 +257,7 @@ int main(void)
         TEST(an_end_that_is_gone_is_out_of_reach),
         TEST(the_reason_for_an_end_is_told_by_whatever_is_asked_next),
         TEST(a_descriptor_that_was_asked_for_is_taken_without_waiting),
+        TEST(a_descriptor_that_comes_right_behind_ready_is_not_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
