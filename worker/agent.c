@@ -17,6 +17,7 @@
 #include "common/units.h"
 #include "worker/flow.h"
 #include "worker/scratch.h"
+#include "worker/share.h"
 
 enum { WRITE_AGAIN_MS = 1000 };
 
@@ -107,6 +108,7 @@ void agent_register(struct agent *ag)
     m.cpus_milli = is_closed(ag) ? 0 : ag->node.cpus_milli;
     m.gpus = is_closed(ag) ? 0 : (int64_t)gpus_offered(ag);
     m.memory_bytes = ag->node.memory_bytes;
+    m.own_jobs_only = !share_is_mounted(ag->share);
     m.attempts = (struct list){ held, list_held(ag, held) };
     m.refused = list_refused(ag);
     m.said_at = units_now_ms();
