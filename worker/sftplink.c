@@ -58,7 +58,6 @@ static void drop_mux(struct sftplink *l)
 {
     mux_close(l->mux);
     l->mux = NULL;
-    l->n_users = 0;
 }
 
 static int start_mux(struct sftplink *l, struct err *e)
@@ -142,12 +141,12 @@ static void leave(void *context)
     struct sftplink *l = context;
 
     pthread_mutex_lock(&l->lock);
-    if (l->n_users > 0 && --l->n_users == 0)
+    if (--l->n_users == 0)
         drop_mux(l);
     pthread_mutex_unlock(&l->lock);
 }
 
 struct share_source sftplink_source(struct sftplink *l)
 {
-    return (struct share_source){ connect_sftp, leave, l };
+    return (struct share_source){ .connect = connect_sftp, .leave = leave, .context = l };
 }
