@@ -28,6 +28,8 @@ struct shares *shares_create(const struct share_source *source)
 
     if (source != NULL)
         s->source = *source;
+    if (s->source.rest_ms == 0)
+        s->source.rest_ms = REST_MS;
     return s;
 }
 
@@ -47,7 +49,7 @@ int64_t shares_rest_ms(const struct shares *s)
 
     if (s->line == NULL || !share_line_is_free(s->line))
         return -1;
-    left_ms = s->used_at_ms + REST_MS - units_monotonic_ms();
+    left_ms = s->used_at_ms + s->source.rest_ms - units_monotonic_ms();
     return left_ms > 0 ? left_ms : 0;
 }
 

@@ -28,14 +28,14 @@ struct share_source {
     int (*connect)(void *context, struct err *e); /* to an SFTP server: a descriptor, or -1 */
     void (*leave)(void *context);                 /* one was closed; NULL: nobody wants to know */
     void *context;
+    int64_t rest_ms; /* one that is not used for so long is ended; 0: a minute */
 };
 
 /* The shares that a thread works with.  A connection stays for the next one who wants it. */
 struct shares;
 struct shares *shares_create(const struct share_source *source); /* NULL: mounts are all there is */
 void shares_destroy(struct shares *s); /* NULL is fine; after all folders */
-/* Until the connection has not been used for so long that shares_rest will end it; -1: there is
- * none, or it is in use. */
+/* Until shares_rest will end the connection; -1: there is none, or it is in use. */
 int64_t shares_rest_ms(const struct shares *s);
 void shares_rest(struct shares *s);
 

@@ -769,7 +769,7 @@ static void what_a_lost_connection_interrupts_can_be_tried_again(void **state)
 static void a_connection_that_died_unnoticed_is_made_again(void **state)
 {
     struct site s;
-    struct share_source source = { sftp_server_connect, NULL, &s.server };
+    struct share_source source = { .connect = sftp_server_connect, .context = &s.server };
     struct shares *access;
     struct share_dir *d;
     struct err e = { 0 };
@@ -789,6 +789,41 @@ static void a_connection_that_died_unnoticed_is_made_again(void **state)
     assert_true(share_exists(d, "demo"));
     share_close(d);
     shares_destroy(access);
+    site_close(&s);
+}
+
+static void note_leaving(void *context)
+{
+    ((struct sftp_server *)context)->is_away = true;
+}
+
+static void a_connection_that_rests_is_ended(void **state)
+{
+    struct site s;
+    struct share_source source = {
+        .connect = sftp_server_connect, .leave = note_leaving, .context = &s.server, .rest_ms = 50
+    };
+    struct shares *access;
+    struct share_dir *d;
+    struct err e = { 0 };
+
+    (void)state;
+    open_site(&s);
+    access = shares_create(&source);
+    d = share_open(access, s.share, &e);
+    assert_non_null(d);
+    usleep(60 * 1000);
+    shares_rest(access); /* it is in use */
+    assert_true(share_exists(d, "demo"));
+    share_close(d);
+    assert_false(s.server.is_away);
+    while (shares_rest_ms(access) > 0)
+        usleep(1000);
+    shares_rest(access);
+    assert_true(s.server.is_away);
+    assert_int_equal(shares_rest_ms(access), -1);
+    shares_destroy(access);
+    s.server.is_away = false;
     site_close(&s);
 }
 
@@ -875,6 +910,7 @@ int main(void)
     const struct CMUnitTest connections[] = {
         cmocka_unit_test(what_a_lost_connection_interrupts_can_be_tried_again),
         cmocka_unit_test(a_connection_that_died_unnoticed_is_made_again),
+        cmocka_unit_test(a_connection_that_rests_is_ended),
         cmocka_unit_test(a_share_is_found_by_its_id),
     };
 

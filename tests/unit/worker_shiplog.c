@@ -18,7 +18,7 @@
 
 static struct shiplog *create(struct site *s)
 {
-    const struct share_source source = { sftp_server_connect, NULL, &s->server };
+    const struct share_source source = { .connect = sftp_server_connect, .context = &s->server };
     struct err e = { 0 };
     struct shiplog *log = shiplog_create(s->scratch.log_fd, &source, &e);
 

@@ -43,7 +43,7 @@ struct site {
 
 static inline void site_open_share(struct site *s)
 {
-    const struct share_source source = { sftp_server_connect, NULL, &s->server };
+    const struct share_source source = { .connect = sftp_server_connect, .context = &s->server };
     struct err e = { 0 };
 
     s->access = shares_create(&source);
