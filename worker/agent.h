@@ -53,7 +53,7 @@ struct agent {
     struct gpuwatch gpuwatch;
     struct link *link;
     struct share_ask share_ask;
-    char *told_server, *told_share, *told_projects; /* by the last welcome */
+    char *told_user, *told_server, *told_share, *told_projects; /* by the last welcome */
 
     bool changes_uid; /* each job runs as its owner */
     bool gpus_can_be_asked;

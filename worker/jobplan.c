@@ -78,6 +78,7 @@ int jobplan_make(struct spawn *p, const struct order *o, const struct value *par
 
     if (command == NULL)
         return -1;
+    p->shares_with_group = o->for_another;
     token_hex(&o->assignment.token, hex);
     p->env = jobenv_make(o, user, arena_printf(a, "%s/" SCRATCH_RUN "/%s", scratch, hex), a);
     if (w->container != NULL)

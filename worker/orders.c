@@ -27,6 +27,7 @@ static const struct field order_fields[] = {
     FIELD_OF(struct order, cpus, FIELD_LIST, 0, ORDER_CPUS_MAX, &number_schema),
     FIELD_OF(struct order, gpus, FIELD_LIST, 0, ORDER_GPUS_MAX, &gpu_entry_schema),
     FIELD(struct order, in_slurm, FIELD_BOOL, 0, 0),
+    FIELD(struct order, for_another, FIELD_BOOL, 0, 0),
 };
 const struct schema order_schema = SCHEMA(struct order, "order", order_fields);
 

@@ -75,6 +75,7 @@ struct order {
     struct list cpus;  /* struct number: its processors; empty: not pinned */
     struct list gpus;  /* struct gpu_entry: what CUDA_VISIBLE_DEVICES names */
     bool in_slurm;     /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
+    bool for_another;  /* our account runs it for its owner, who reaches files by their group */
 };
 
 struct number {

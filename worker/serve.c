@@ -66,6 +66,7 @@ static void on_welcome(void *context, const struct msg_welcome *w)
         agent_stop(ag, AGENT_STARTS_ANEW);
         return;
     }
+    replace(&ag->told_user, w->user);
     replace(&ag->told_server, w->server_id);
     replace(&ag->told_share, w->share);
     replace(&ag->told_projects, w->projects);
@@ -147,18 +148,35 @@ static struct attempt *keep(struct agent *ag, const struct order *order, struct 
     return attempts_add(&ag->attempts, arena, &copy, user_of(ag, copy.work.user));
 }
 
+/* We are not its owner, and do not become it. */
+static bool is_for_another(const struct agent *ag, const struct sweep_work *work)
+{
+    return !ag->changes_uid && ag->told_user[0] != '\0' && work->user != NULL &&
+           strcmp(ag->told_user, work->user) != 0;
+}
+
+static struct order order_of(const struct agent *ag, const struct assignment *is,
+                             const struct sweep_work *work)
+{
+    return (struct order){ .assignment = *is,
+                           .work = *work,
+                           .server_id = ag->server_id,
+                           .share = ag->share,
+                           .for_another = is_for_another(ag, work) };
+}
+
 static int take_assignment(struct agent *ag, const struct msg_hand *hand,
                            const struct assignment *is, struct err *e)
 {
     const struct sweep_work *work = find_sweep(hand, is->sweep);
-    struct order order = { .assignment = *is, .server_id = ag->server_id, .share = ag->share };
+    struct order order;
 
     if (work == NULL)
         return err_set(e, ERR_PROTOCOL, "a hand without the work of sweep %lld",
                        (long long)is->sweep);
     if (attempts_find(&ag->attempts, &is->token) != NULL)
         return 0;
-    order.work = *work;
+    order = order_of(ag, is, work);
     return registry_assigned(ag->registry, &order, false, e);
 }
 
@@ -186,9 +204,7 @@ static void admit_hand(struct agent *ag, const struct msg_hand *hand)
 
     for (size_t i = 0; i < hand->assignments.n; i++) {
         const struct sweep_work *work = find_sweep(hand, all[i].sweep);
-        struct order order = {
-            .assignment = all[i], .work = *work, .server_id = ag->server_id, .share = ag->share
-        };
+        struct order order = order_of(ag, &all[i], work);
         struct attempt *a;
 
         if (attempts_find(&ag->attempts, &all[i].token) != NULL)

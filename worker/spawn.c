@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,6 +60,8 @@ static int child_main(void *context)
         return fail_child(c, "start a session");
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != c->parent)
         return fail_child(c, "die with the runner");
+    if (s->shares_with_group)
+        (void)umask(007);
     /* A processor that went away is no reason not to run. */
     if (c->is_pinned)
         (void)syscall(SYS_sched_setaffinity, 0, sizeof c->cpus, c->cpus);

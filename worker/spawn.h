@@ -18,7 +18,8 @@ struct spawn {
     const char *shell;
     char *const *shell_words;
     char *const *env;
-    int work_fd; /* folder to start in */
+    int work_fd;            /* folder to start in */
+    bool shares_with_group; /* what it makes is for its group as for itself */
     int in_fd;
     int log_fd;              /* stdout and stderr */
     const struct list *cpus; /* struct number; empty: any */

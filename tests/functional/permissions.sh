@@ -207,4 +207,22 @@ client_makes() {
 }
 it 'then the client makes the folder, as ludwigd says' client_makes
 
+service_runs() {
+    conf 'share_group: lab' 'state: /var/lib/service' 'worker_users: [ludwig]'
+    service_stop fileserver ludwigd
+    ludwigd_as ludwig
+    printf '%s\n' 'server: unix:/srv/research_data/.ludwig/server.sock' 'share: /srv/research_data' 'name: service' \
+        'scratch: /processing/{user}' 'state: /var/lib/service/worker' 'resources: {cpus: 4, gpus: 0}' |
+        write_on fileserver as ludwig /var/lib/service/worker.yaml
+    sweep lab1 demo
+    echo 'mkdir "$LUDWIG_PROJECT_PATH/made.$1" && echo x >"$LUDWIG_PROJECT_PATH/made.$1/file"' |
+        write_on fileserver as lab1 /home/lab1/work/run.sh
+    service fileserver worker2 as ludwig ludwig-worker --config /var/lib/service/worker.yaml
+    submits lab1 --wait
+    [ "$(look lab/demo/made.1)" = 'ludwig:lab 2770' ]
+    [ "$(look lab/demo/made.1/file)" = 'ludwig:lab 660' ]
+    as1 sh -c 'cd /srv/research_data/lab/demo && echo y >made.1/file && rm -r made.2'
+}
+it 'a service account leaves to the group what jobs of others make' service_runs
+
 done_testing

@@ -496,6 +496,28 @@ static void its_environment_is_made_for_it(void **state)
     close_run(&r);
 }
 
+static void what_is_run_for_another_is_open_to_the_group(void **state)
+{
+    static const struct {
+        bool for_another;
+        const char *says;
+    } cases[] = { { false, "0027" }, { true, "0007" } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct run r;
+        struct order o;
+
+        open_run(&r);
+        o = site_order(&r.site, 'a', "umask");
+        o.for_another = cases[i].for_another;
+        start_order(&r, &o);
+        end(&r);
+        must_see(&r, cases[i].says);
+        close_run(&r);
+    }
+}
+
 static void gpus_are_named_and_slurms_are_left_alone(void **state)
 {
     static const struct {
@@ -996,6 +1018,7 @@ int main(void)
         cmocka_unit_test(a_spare_folders_empty_checkpoint_makes_way),
         cmocka_unit_test(it_runs_in_its_own_copy_of_the_source),
         cmocka_unit_test(its_environment_is_made_for_it),
+        cmocka_unit_test(what_is_run_for_another_is_open_to_the_group),
         cmocka_unit_test(gpus_are_named_and_slurms_are_left_alone),
         cmocka_unit_test(it_has_a_session_default_signals_and_no_descriptors_of_ours),
         cmocka_unit_test(what_it_daemonized_is_killed_when_it_is_cancelled),

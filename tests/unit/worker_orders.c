@@ -43,7 +43,8 @@ static void an_order_survives_its_journey(void **state)
                                          .share = "/share",
                                          .cpus = { cpus, 2 },
                                          .gpus = { gpus, 1 },
-                                         .in_slurm = true } };
+                                         .in_slurm = true,
+                                         .for_another = true } };
     struct arena *a = arena_create();
     struct buf frame = { 0 };
     struct envelope m = { 0 };
@@ -86,6 +87,7 @@ static void an_order_survives_its_journey(void **state)
         assert_string_equal(entry->name, "corpora");
     }
     assert_true(got.order.in_slurm);
+    assert_true(got.order.for_another);
     assert_null(got.order.work.work.setup);
     buf_free(&frame);
     arena_destroy(a);
