@@ -544,7 +544,6 @@ struct msg_load {
     int64_t load_milli; /* the load average of the last minute; nullable: it cannot be read */
 };
 
-/* The worker ends its agent; jobs that run go on and are adopted by the next one. */
 /* Somebody follows what this attempt prints: tell how long its log is on the share, now and each
  * time it has grown there; or nobody does any more. */
 struct msg_follow_log {
@@ -557,6 +556,7 @@ struct msg_log_grew {
     int64_t size_bytes;
 };
 
+/* The worker ends its agent; jobs that run go on and are adopted by the next one. */
 struct msg_leave {
     const char *reason;
 };
