@@ -22,7 +22,10 @@ enum {
     LOOK_EVERY_MS = 30 * 1000,
     /* Folders may be made before their users are: so often, and each time twice as long after. */
     UNKNOWN_TRIES = 7,
-    UNKNOWN_FIRST_MS = 1000
+    UNKNOWN_FIRST_MS = 1000,
+    /* After what may pass, such as too many open files; doubled each time. */
+    AGAIN_FIRST_MS = 1000,
+    AGAIN_MAX_MS = LOOK_EVERY_MS
 };
 
 struct jail {
@@ -33,6 +36,7 @@ struct jail {
     struct listener *listener; /* NULL: there is none */
     char *why;                 /* there is none, as it was logged last */
     bool is_dirty;             /* to be looked after */
+    bool is_put_off;           /* the same, a little later */
     bool is_seen;
 };
 
@@ -49,7 +53,9 @@ struct pattern {
     bool lists; /* jails may have come or gone */
     bool polls; /* nobody tells */
     int n_tries;
-    char *why; /* the folder of the jails cannot be listed */
+    bool looks_again; /* as something failed that may pass */
+    int again_ms;     /* what it waited last */
+    char *why;        /* the folder of the jails cannot be listed */
 };
 
 struct jails {
@@ -91,6 +97,12 @@ static void forget_why(char **kept)
 {
     free(*kept);
     *kept = NULL;
+}
+
+/* Neither gone nor unsafe. */
+static bool may_pass(const struct err *why)
+{
+    return why->kind != ERR_NOT_FOUND && why->kind != ERR_DENIED;
 }
 
 /* ---- one jail ---- */
@@ -178,12 +190,15 @@ static void try_once(struct jail *j)
     char *path;
     int dir_fd = walk(j, &path, &why);
 
-    if (dir_fd < 0)
+    if (dir_fd < 0 && !may_pass(&why))
         end_listening(j);
-    if (dir_fd < 0 || listen_in(j, dir_fd, path, &why) < 0)
+    if (dir_fd < 0 || listen_in(j, dir_fd, path, &why) < 0) {
         keep_why(&j->why, "jail-refused", path, &why);
-    else
+        j->is_put_off = may_pass(&why);
+    } else {
         forget_why(&j->why);
+        j->is_put_off = false;
+    }
     set_watch(j, path);
     free(path);
 }
@@ -269,27 +284,46 @@ static void drop_unseen(struct pattern *p)
     p->n = n;
 }
 
-/* How many folders have no user; -1 with e set. */
-static int list_jails(struct pattern *p, struct err *e)
+static DIR *open_jails(const struct pattern *p, struct err *e)
 {
     int fd = trusted_open(p->dir, e);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-    int n_unknown = 0;
 
-    for (size_t i = 0; i < p->n; i++)
-        p->jails[i]->is_seen = false;
     if (dir == NULL && fd >= 0) {
         err_sys(e, "list %s", p->dir);
         close(fd);
     }
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
+    return dir;
+}
+
+/* How many folders have no user; -1 with e set. */
+static int take_names(struct pattern *p, DIR *dir, struct err *e)
+{
+    struct dirent *entry;
+    int n_unknown = 0;
+
+    while (errno = 0, (entry = readdir(dir)) != NULL)
         if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
             n_unknown += !take_name(p, entry->d_name);
-    drop_unseen(p);
-    if (dir == NULL)
-        return -1;
-    closedir(dir);
+    return errno != 0 ? err_sys(e, "list %s", p->dir) : n_unknown;
+}
+
+/* The same; what cannot be listed for now has not gone. */
+static int list_jails(struct pattern *p, struct err *e)
+{
+    DIR *dir = open_jails(p, e);
+    int n_unknown = -1;
+
+    for (size_t i = 0; i < p->n; i++)
+        p->jails[i]->is_seen = false;
+    if (dir != NULL) {
+        n_unknown = take_names(p, dir, e);
+        closedir(dir);
+    }
+    if (n_unknown >= 0 || !may_pass(e))
+        drop_unseen(p);
+    else
+        p->looks_again = true;
     return n_unknown;
 }
 
@@ -298,17 +332,29 @@ static void on_again(uv_timer_t *timer)
     struct pattern *p = timer->data;
 
     p->lists = true;
-    for (size_t i = 0; p->polls && i < p->n; i++)
-        p->jails[i]->is_dirty = true;
+    for (size_t i = 0; i < p->n; i++)
+        p->jails[i]->is_dirty |= p->polls || p->jails[i]->is_put_off;
     settle_soon(p);
+}
+
+static uint64_t next_again_ms(struct pattern *p)
+{
+    p->again_ms = p->again_ms == 0 ? AGAIN_FIRST_MS : p->again_ms * 2;
+    if (p->again_ms > AGAIN_MAX_MS)
+        p->again_ms = AGAIN_MAX_MS;
+    return (uint64_t)p->again_ms;
 }
 
 static void plan_next(struct pattern *p, int n_unknown)
 {
-    if (p->polls)
+    if (p->looks_again)
+        uv_timer_start(p->again, on_again, next_again_ms(p), 0);
+    else if (p->polls)
         uv_timer_start(p->again, on_again, LOOK_EVERY_MS, 0);
     else if (n_unknown > 0 && p->n_tries < UNKNOWN_TRIES)
         uv_timer_start(p->again, on_again, (uint64_t)UNKNOWN_FIRST_MS << p->n_tries++, 0);
+    if (!p->looks_again)
+        p->again_ms = 0;
 }
 
 static void on_dir_event(uv_fs_event_t *watch, const char *name, int events, int status)
@@ -338,6 +384,7 @@ static int look_around(struct pattern *p, struct err *e)
 {
     int n_unknown = 0;
 
+    p->looks_again = false;
     if (p->lists) {
         p->lists = false;
         watch_dir(p);
@@ -346,6 +393,8 @@ static int look_around(struct pattern *p, struct err *e)
     for (size_t i = 0; i < p->n; i++)
         if (p->jails[i]->is_dirty)
             look_after(p->jails[i]);
+    for (size_t i = 0; i < p->n; i++)
+        p->looks_again |= p->jails[i]->is_put_off;
     plan_next(p, n_unknown);
     return n_unknown < 0 ? -1 : 0;
 }

@@ -2,7 +2,9 @@
 /* server_jails.c - a socket for every user who has a folder, and only there where it is safe */
 #include "tests/unit/server_fixture.h"
 
+#include <fcntl.h>
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/un.h>
 
 #include "server/identity.h"
@@ -154,6 +156,75 @@ static void users_are_followed_as_they_come_and_go(void **state)
     say_hello(&s, s.user);
     free(path);
     free(away);
+    site_close(&s);
+}
+
+/* All that may be open is: the folder of the jails can be opened no more. */
+struct hoard {
+    int *fds;
+    size_t n;
+    struct rlimit was;
+};
+
+static struct hoard hoard_all(void)
+{
+    struct hoard h = { .n = 0 };
+    struct rlimit few;
+    size_t capacity = 0;
+    int fd;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &h.was), 0);
+    few = h.was;
+    few.rlim_cur = 200;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while ((fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) {
+        mem_grow((void **)&h.fds, &capacity, h.n, sizeof *h.fds);
+        h.fds[h.n++] = fd;
+    }
+    assert_int_equal(errno, EMFILE);
+    return h;
+}
+
+static void hoard_end(struct hoard *h)
+{
+    while (h->n > 0)
+        close(h->fds[--h->n]);
+    free(h->fds);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &h->was), 0);
+}
+
+/* Something happens in the folder of the jails, or in one of them. */
+static void stir(const struct site *s, const char *user, const char *below)
+{
+    char *path = jail_path(s, user, below);
+
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(rmdir(path), 0);
+    free(path);
+}
+
+static void sockets_stay_while_folders_cannot_be_opened(void **state)
+{
+    struct site s = site_open();
+    struct hoard hoard;
+    char *socket;
+
+    (void)state;
+    make_jail(&s, s.user);
+    socket = jail_path(&s, s.user, "/a/ludwig/server.sock");
+    assert_int_equal(follow(&s, NULL), 0);
+    hoard = hoard_all();
+    stir(&s, "nobody-here", "");
+    stir(&s, s.user, "/a/ludwig/x");
+    let_settle(&s);
+    assert_true(is_there(&s, s.user));
+    assert_int_equal(unlink(socket), 0);
+    let_settle(&s);
+    assert_false(is_there(&s, s.user));
+    hoard_end(&hoard);
+    wait_for(&s, s.user, true); /* without anything that happens there */
+    say_hello(&s, s.user);
+    free(socket);
     site_close(&s);
 }
 
@@ -317,6 +388,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_user_who_has_a_folder_gets_a_socket),
         cmocka_unit_test(users_are_followed_as_they_come_and_go),
+        cmocka_unit_test(sockets_stay_while_folders_cannot_be_opened),
         cmocka_unit_test(what_is_taken_away_in_a_jail_comes_back),
         cmocka_unit_test(a_jail_that_others_could_change_is_not_entered),
         cmocka_unit_test(a_jail_of_the_users_own_is_not_entered),
