@@ -10,14 +10,18 @@
 #include "client/pump.h"
 #include "common/io.h"
 
-enum { PIECE_BYTES = 256 * 1024 };
+enum {
+    PIECE_BYTES = 256 * 1024,
+    FAREWELL_MS = 5000 /* for what was said to somebody who listens no more */
+};
 
 /* One way. */
 struct flow {
     int from, to;
     struct buf held; /* read and not written yet */
     bool has_ended;  /* nothing more will be read */
-    bool is_done;    /* and all of it was written */
+    bool is_done;    /* and all of it was written, or nobody takes it any more */
+    struct err why;  /* it ended before its time; kind ERR_NONE: it did not */
 };
 
 static bool is_passing(int number)
@@ -59,16 +63,47 @@ static struct pollfd awaited(const struct flow *f)
     return (struct pollfd){ .fd = f->from, .events = POLLIN };
 }
 
-/* Before the descriptor says it is ready, nothing is tried: it may be one that waits. */
-static int step(struct flow *f, const struct pollfd *p, struct err *e)
+/* What the other way has to say is said all the same. */
+static void give_up(struct flow *f)
 {
-    if (p->revents == 0)
-        return 0;
-    if (f->held.n == 0 && fill(f, e) < 0)
-        return -1;
-    return drain(f, e);
+    buf_clear(&f->held);
+    f->has_ended = f->is_done = true;
 }
 
+/* Before the descriptor says it is ready, nothing is tried: it may be one that waits. */
+static void step(struct flow *f, const struct pollfd *p)
+{
+    if (p->revents == 0)
+        return;
+    if (f->held.n == 0 && fill(f, &f->why) < 0)
+        f->has_ended = true;
+    if (drain(f, f->why.kind == ERR_NONE ? &f->why : NULL) < 0)
+        give_up(f);
+}
+
+static int wait_for(struct pollfd *fds, nfds_t n, int timeout_ms, struct err *e)
+{
+    int rc = poll(fds, n, timeout_ms);
+
+    if (rc >= 0)
+        return rc;
+    memset(fds, 0, n * sizeof *fds);
+    return errno == EINTR ? (int)n : err_sys(e, "poll");
+}
+
+/* Nobody hears us any more, but what was said to us already is passed on. */
+static void pass_on_the_rest(struct flow *out)
+{
+    while (!out->is_done) {
+        struct pollfd p = awaited(out);
+
+        if (wait_for(&p, 1, out->held.n > 0 ? FAREWELL_MS : 0, NULL) <= 0)
+            return;
+        step(out, &p);
+    }
+}
+
+/* The peer ends the connection; until then it may have something to say, even if it does not listen. */
 static int pump(struct flow *out, struct flow *back, struct err *e)
 {
     bool was_told = false;
@@ -76,16 +111,20 @@ static int pump(struct flow *out, struct flow *back, struct err *e)
     while (!back->is_done) {
         struct pollfd fds[] = { awaited(out), awaited(back) };
 
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            return err_sys(e, "poll");
-        if (step(out, &fds[0], e) < 0 || step(back, &fds[1], e) < 0)
+        if (wait_for(fds, 2, -1, e) < 0)
             return -1;
+        step(out, &fds[0]);
+        step(back, &fds[1]);
         if (out->is_done && !was_told) {
             was_told = true;
             (void)shutdown(out->to, SHUT_WR); /* if it is closed, we are about to hear of that */
         }
     }
-    return 0;
+    if (back->why.kind == ERR_NONE)
+        return 0;
+    pass_on_the_rest(out);
+    *e = back->why;
+    return -1;
 }
 
 static int set_nonblocking(int fd, struct err *e)

@@ -17,7 +17,9 @@ struct pump_ends {
 
 /*
  * Until the socket's peer ends the connection and all of it was written.  The end of the input is
- * passed on.  -1 with e set: ERR_UNREACHABLE when one side broke.  Closes nothing.
+ * passed on.  A peer that does not listen any more may still speak, and so may the input when
+ * nobody reads the output.  -1 with e set: ERR_UNREACHABLE when the output, or what comes from the
+ * peer, broke.  SIGPIPE is to be ignored.  Closes nothing.
  */
 int pump_run(const struct pump_ends *ends, struct err *e);
 
