@@ -235,7 +235,7 @@ static int take_given(struct mux *m, const struct envelope *got, enum way *way, 
     if (message_body(&mux_protocol, got, m->arena, &given, e) < 0 || fd < 0) {
         if (fd >= 0)
             close(fd);
-        return err_set(e, ERR_PROTOCOL, "the mux gave no descriptor");
+        return err_set(e, ERR_PROTOCOL, "no descriptor came along; are too many files open here?");
     }
     if (way != NULL)
         *way = (enum way)given.way;

@@ -118,7 +118,8 @@ void mux_link_close(struct mux_link *l)
     if (l->fd >= 0)
         close(l->fd);
     for (size_t i = 0; i < l->n_fds; i++)
-        close(l->fds[i]);
+        if (l->fds[i] >= 0)
+            close(l->fds[i]);
     frame_reader_free(&l->reader);
     mux_link_init(l, -1);
 }
@@ -199,19 +200,31 @@ int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int 
     return rc;
 }
 
+static void keep(struct mux_link *l, int fd)
+{
+    if (fd >= 0 && (l->n_fds == MUX_FDS_MAX || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    if (l->n_fds < MUX_FDS_MAX)
+        l->fds[l->n_fds++] = fd;
+}
+
+/* One that was lost keeps its place, or the next would be taken for it. */
 static void keep_fd(struct mux_link *l, struct msghdr *m)
 {
+    size_t n_before = l->n_fds;
+
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
         int fd;
 
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
         memcpy(&fd, CMSG_DATA(c), sizeof fd);
-        if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || l->n_fds == MUX_FDS_MAX)
-            close(fd);
-        else
-            l->fds[l->n_fds++] = fd;
+        keep(l, fd);
     }
+    if ((m->msg_flags & MSG_CTRUNC) != 0 && l->n_fds == n_before)
+        keep(l, -1);
 }
 
 /* 1 when something came, 0 when nothing has yet. */

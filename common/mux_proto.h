@@ -75,7 +75,7 @@ enum { MUX_FDS_MAX = 8 };
 struct mux_link {
     int fd;
     struct frame_reader reader;
-    int fds[MUX_FDS_MAX]; /* that came and were not taken yet */
+    int fds[MUX_FDS_MAX]; /* that came and were not taken yet; -1: it was lost on the way */
     size_t n_fds;
     int64_t seq;
 };
@@ -90,7 +90,8 @@ int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int 
 /* 1 with a message; 0 when no whole one has come and fd does not wait; -1 with e set, which is
  * ERR_UNREACHABLE when the other end is gone.  The message lives in a. */
 int mux_link_receive(struct mux_link *l, struct arena *a, struct envelope *m, struct err *e);
-/* The oldest descriptor that came; -1 when none did. */
+/* The oldest descriptor that came; -1 when none did, or when it was lost, as too many files are open
+ * here. */
 int mux_link_take_fd(struct mux_link *l);
 
 #endif

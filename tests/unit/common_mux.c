@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,6 +119,44 @@ static void descriptors_that_nobody_took_are_closed(void **state)
     mux_link_close(&p->caller);
     assert_int_equal(read(end_of_pipe, &c, 1), 0);
     close(end_of_pipe);
+}
+
+/* Everything that may be open is. */
+static size_t open_all(int *fds, size_t max)
+{
+    size_t n = 0;
+
+    while (n < max && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+        n++;
+    assert_true(n < max);
+    return n;
+}
+
+static void a_descriptor_that_was_lost_is_not_taken_for_the_next(void **state)
+{
+    struct pair *p = *state;
+    struct rlimit was;
+    struct envelope m;
+    int fds[64], pipes[2], fd;
+    size_t n;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    pipes[0] = give_pipe(p, WAY_STREAM_LOCAL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 64, was.rlim_max }), 0);
+    n = open_all(fds, sizeof fds / sizeof fds[0]);
+    assert_int_equal(mux_link_receive(&p->caller, p->arena, &m, NULL), 1);
+    while (n > 0)
+        close(fds[--n]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+    pipes[1] = give_pipe(p, WAY_BRIDGE);
+    assert_int_equal(mux_link_receive(&p->caller, p->arena, &m, NULL), 1);
+    assert_int_equal(mux_link_take_fd(&p->caller), -1);
+    fd = mux_link_take_fd(&p->caller);
+    assert_int_equal(write(fd, "x", 1), 1);
+    assert_int_equal(read(pipes[1], (char[1]){ 0 }, 1), 1);
+    close(fd);
+    close(pipes[0]);
+    close(pipes[1]);
 }
 
 static void an_answer_carries_any_bytes(void **state)
@@ -252,6 +291,7 @@ int main(void)
         TEST(descriptors_come_with_their_messages_in_order),
         TEST(a_large_message_without_a_descriptor_between_two_with_one),
         TEST(descriptors_that_nobody_took_are_closed),
+        TEST(a_descriptor_that_was_lost_is_not_taken_for_the_next),
         TEST(an_answer_carries_any_bytes),
         TEST(facts_come_across_whole),
         TEST(an_end_that_is_gone_is_out_of_reach),
