@@ -2,6 +2,7 @@
 /* ways_child.c - what a mux lets a child do over SFTP */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,7 @@ static pid_t begin(struct ways_child *c, const int *keep, size_t n, int *verdict
         close(ends[0]);
         return err_sys(e, "fork");
     }
-    *c = (struct ways_child){ .verdict_fd = ends[0] };
+    *c = (struct ways_child){ .verdict_fd = ends[0], .pid = pid };
     return pid;
 }
 
@@ -177,9 +178,10 @@ int ways_child_step(struct ways_child *c)
 
     if (n > 0)
         buf_added(&c->said, (size_t)n);
-    else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-        return c->said.n > 0 && c->said.bytes[0] == 1 ? 1 : -1;
-    return 0;
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        return 0;
+    c->pid = 0;
+    return c->said.n > 0 && c->said.bytes[0] == 1 ? 1 : -1;
 }
 
 const char *ways_child_words(const struct ways_child *c)
@@ -187,8 +189,19 @@ const char *ways_child_words(const struct ways_child *c)
     return c->said.n > 1 ? buf_text(&c->said) + 1 : "it ended without a word";
 }
 
+/* Its number may be another's as soon as it is gone. */
+static bool is_talking(const struct ways_child *c)
+{
+    struct pollfd p = { .fd = c->verdict_fd };
+
+    return c->pid > 0 && poll(&p, 1, 0) == 0;
+}
+
 void ways_child_close(struct ways_child *c)
 {
+    if (is_talking(c))
+        (void)kill(c->pid, SIGKILL);
+    c->pid = 0;
     if (c->verdict_fd >= 0)
         close(c->verdict_fd);
     buf_free(&c->said);

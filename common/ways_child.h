@@ -12,6 +12,7 @@
 /* A child's verdict comes through a pipe: one byte 1 (well) or 0, then words, until it closes it. */
 struct ways_child {
     int verdict_fd; /* -1: there is none */
+    pid_t pid;      /* while it has not ended its verdict; 0: it goes its own way */
     struct buf said;
 };
 
@@ -24,6 +25,7 @@ int ways_child_explain(struct ways_child *c, int sftp_fd, const struct list *pat
 /* 1: well; 0: nothing yet; -1: it could not, for the reason in said (behind its first byte). */
 int ways_child_step(struct ways_child *c);
 const char *ways_child_words(const struct ways_child *c);
+/* One that has not ended its verdict is killed. */
 void ways_child_close(struct ways_child *c);
 
 #endif
