@@ -5,13 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/io.h"
 #include "common/prompt.h"
+#include "common/ssh_cert.h"
 #include "common/ssh_parts.h"
 
 enum {
-    TRIES = 3,      /* of a password or passphrase that is typed */
-    ROUNDS_MAX = 8, /* a server may want several things, one after the other */
-    AGENT_FIRST = 4 /* servers take six tries; an agent with more keys than this must wait */
+    TRIES = 3,       /* of a password or passphrase that is typed */
+    ROUNDS_MAX = 8,  /* a server may want several things, one after the other */
+    AGENT_FIRST = 4, /* servers take six tries; an agent with more keys than this must wait */
+    PUBLIC_MAX_BYTES = 64 * 1024
 };
 
 enum outcome { FAILED = -1, REFUSED, PARTIAL, ACCEPTED };
@@ -215,18 +218,19 @@ static const char *why_locked(const struct login *l)
                                          : "wrong passphrase";
 }
 
-/* public: the key, or a certificate of it. */
-static enum outcome try_pair(struct login *l, const char *file, ssh_key public, bool is_certificate,
-                             struct err *e)
+/* public: the key, or the certificate of it in that file (otherwise NULL). */
+static enum outcome try_pair(struct login *l, const char *file, ssh_key public,
+                             const char *certificate, struct err *e)
 {
-    char *what = mem_printf("%s %s", is_certificate ? "certificate of" : "key", file);
+    char *what = certificate != NULL ? mem_printf("certificate %s of key %s", certificate, file)
+                                     : mem_printf("key %s", file);
     enum outcome outcome = offer(l, public, what, e);
     ssh_key private = NULL;
 
     if (outcome == ACCEPTED) {
         private = load_private(l, file);
         if (private == NULL ||
-            (is_certificate && ssh_pki_copy_cert_to_privkey(public, private) != SSH_OK)) {
+            (certificate != NULL && ssh_pki_copy_cert_to_privkey(public, private) != SSH_OK)) {
             note(l, what, why_locked(l));
             outcome = REFUSED;
         } else {
@@ -257,16 +261,44 @@ static enum outcome try_unknown(struct login *l, const char *file, struct err *e
     return outcome;
 }
 
-static enum outcome try_certificate(struct login *l, const char *file, struct err *e)
+static enum outcome try_certificate(struct login *l, const char *file, const char *path,
+                                    struct err *e)
 {
-    char *path = mem_printf("%s-cert.pub", file);
     ssh_key certificate = NULL;
     enum outcome outcome = REFUSED;
 
     if (access(path, R_OK) == 0 && ssh_pki_import_cert_file(path, &certificate) == SSH_OK)
-        outcome = try_pair(l, file, certificate, true, e);
+        outcome = try_pair(l, file, certificate, path, e);
     ssh_key_free(certificate);
+    return outcome;
+}
+
+/* Without the key's public half the server is to say. */
+static bool may_belong(const char *certificate, const char *file)
+{
+    char *path = mem_printf("%s.pub", file);
+    struct buf text = { 0 }, key = { 0 };
+    bool may = io_read_file(certificate, PUBLIC_MAX_BYTES, &text, NULL) == 0;
+
+    if (may && io_read_file(path, PUBLIC_MAX_BYTES, &key, NULL) == 0)
+        may = ssh_cert_is_of(buf_text(&text), buf_text(&key));
+    buf_free(&key);
+    buf_free(&text);
     free(path);
+    return may;
+}
+
+/* The one beside the key, then those that the configuration names. */
+static enum outcome try_certificates(struct login *l, const char *file, struct err *e)
+{
+    const char *const *named = l->s->conf.certificates.items;
+    char *beside = mem_printf("%s-cert.pub", file);
+    enum outcome outcome = try_certificate(l, file, beside, e);
+
+    for (size_t i = 0; outcome == REFUSED && i < l->s->conf.certificates.n; i++)
+        if (strcmp(named[i], beside) != 0 && may_belong(named[i], file))
+            outcome = try_certificate(l, file, named[i], e);
+    free(beside);
     return outcome;
 }
 
@@ -277,11 +309,11 @@ static enum outcome try_file(struct login *l, const char *file, struct err *e)
     enum outcome outcome = REFUSED;
 
     if (has_private)
-        outcome = try_certificate(l, file, e);
+        outcome = try_certificates(l, file, e);
     if (outcome == REFUSED && public == NULL && has_private)
         outcome = try_unknown(l, file, e);
     else if (outcome == REFUSED && public != NULL && has_private && !is_in_agent(l, public))
-        outcome = try_pair(l, file, public, false, e);
+        outcome = try_pair(l, file, public, NULL, e);
     ssh_key_free(public);
     return outcome;
 }

@@ -222,6 +222,29 @@ certificate() {
 }
 it 'a certificate beside a key' certificate
 
+# What is in the way must not use up the tries.
+named_certificates() {
+    local n
+    for n in 1 2 3 4 5 6; do
+        ssh-keygen -q -t ed25519 -N '' -f "other$n"
+        ssh-keygen -q -s ca -I me -n "$me" "other$n.pub"
+    done
+    mv signed-cert.pub elsewhere.pub
+    echo "cert-authority $(cat ca.pub)" >"$SSHD/srv/authorized_keys"
+    ssh_config 'Host srv' "    IdentityFile $PWD/signed" '    IdentitiesOnly yes' \
+        $(for n in 1 2 3 4 5 6; do echo "CertificateFile=$PWD/other$n-cert.pub"; done) "    CertificateFile $PWD/elsewhere.pub"
+    sed -i 's/CertificateFile=/    CertificateFile /' "$HOME/.ssh/config"
+    far status
+    mv signed.pub away.pub # not needed, with one certificate
+    cp config "$HOME/.ssh/config"
+    ssh_config 'Host srv' "    IdentityFile $PWD/signed" '    IdentitiesOnly yes' "    CertificateFile $PWD/elsewhere.pub"
+    far status
+    mv away.pub signed.pub
+    cp config "$HOME/.ssh/config"
+    cp authorized "$SSHD/srv/authorized_keys"
+}
+it 'a certificate that the configuration names: that of the key, whatever others there are' named_certificates
+
 # ---- passphrases ----
 
 ssh-keygen -q -t ed25519 -N 'open sesame' -C locked -f locked
