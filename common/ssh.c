@@ -212,7 +212,7 @@ struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e)
     s->session = ssh_new();
     if (s->session == NULL)
         err_set(e, ERR_FAILED, "libssh: no session");
-    else if (ssh_conf_read(&s->conf, plan->to, e) == 0) {
+    else if (ssh_conf_read(&s->conf, plan->to, SSH_CONF_MAX_MS, e) == 0) {
         ssh_set_blocking(s->session, 0);
         ssh_set_counters(s->session, &s->counter, NULL);
         if (begin(s, e) == 0)

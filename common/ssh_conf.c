@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +19,15 @@
 #include "common/io.h"
 #include "common/path.h"
 #include "common/ssh_conf.h"
+#include "common/units.h"
 
-enum { OUTPUT_MAX_BYTES = 1024 * 1024, LIST_MAX = 100, SSH_PORT = 22, PORT_BYTES = 12 };
+enum {
+    OUTPUT_MAX_BYTES = 1024 * 1024,
+    READ_BYTES = 4096,
+    LIST_MAX = 100,
+    SSH_PORT = 22,
+    PORT_BYTES = 12
+};
 
 #ifndef __linux__
 extern char **environ;
@@ -285,7 +294,8 @@ static int settle(struct ssh_conf *c, struct raw *raw, struct err *e)
 {
     const char *command = raw->proxy_command == NULL ? NULL : unless_none(raw->proxy_command);
     const char *jump = raw->proxy_jump == NULL ? NULL : unless_none(raw->proxy_jump);
-    const char *const *global = raw->global_known_hosts.items;
+    const char *const *global = raw->global_known_hosts.items, *const * own;
+    bool has_own = c->known_hosts.n > 0;
 
     if (c->known_as != NULL)
         c->known_as = unless_none(c->known_as);
@@ -306,6 +316,9 @@ static int settle(struct ssh_conf *c, struct raw *raw, struct err *e)
     expand_list(c, &c->identities);
     expand_list(c, &c->certificates);
     expand_list(c, &c->known_hosts);
+    own = c->known_hosts.items;
+    if (has_own && strcmp(own[0], "/dev/null") != 0)
+        c->kept_in = own[0];
     find_agent(c, raw->agent);
     return 0;
 }
@@ -383,11 +396,26 @@ static int exit_status(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void read_all(int fd, struct buf *out)
+/* Up to its end: 0, or -1 when that does not come in time. */
+static int read_all(int fd, struct buf *out, int64_t until_ms)
 {
-    ssize_t n = io_read_all(fd, buf_reserve(out, OUTPUT_MAX_BYTES), OUTPUT_MAX_BYTES);
+    struct pollfd p = { .fd = fd, .events = POLLIN };
 
-    buf_added(out, n > 0 ? (size_t)n : 0);
+    while (out->n < OUTPUT_MAX_BYTES) {
+        int64_t left_ms = until_ms - units_monotonic_ms();
+        int rc = poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
+        ssize_t n;
+
+        if (rc == 0)
+            return -1;
+        if (rc < 0 && errno == EINTR)
+            continue;
+        n = read(fd, buf_reserve(out, READ_BYTES), READ_BYTES);
+        if (n <= 0)
+            return 0;
+        buf_added(out, (size_t)n);
+    }
+    return 0;
 }
 
 static int refuse(const struct buf *said, struct err *e)
@@ -404,10 +432,19 @@ static int refuse(const struct buf *said, struct err *e)
     return -1;
 }
 
-/* Appends what it says.  1: there is no ssh here. */
-static int run_ssh(const char *const *argv, struct buf *out, struct err *e)
+static int refuse_late(int64_t max_ms, struct err *e)
 {
-    int ends[2], number;
+    return err_set(e, ERR_FAILED,
+                   "ssh -G has not said within %g s what ssh's configuration is: see whether a "
+                   "command in it (Match exec) or a name that it looks up hangs",
+                   (double)max_ms / 1000);
+}
+
+/* Appends what it says.  1: there is no ssh here. */
+static int run_ssh(const char *const *argv, struct buf *out, int64_t max_ms, struct err *e)
+{
+    int64_t until_ms = units_monotonic_ms() + max_ms;
+    int ends[2], number, rc = 0;
     pid_t pid = -1;
 
     if (pipe(ends) < 0)
@@ -417,14 +454,18 @@ static int run_ssh(const char *const *argv, struct buf *out, struct err *e)
     number = spawn(argv, ends[1], &pid);
     close(ends[1]);
     if (number == 0)
-        read_all(ends[0], out);
+        rc = read_all(ends[0], out, until_ms);
     close(ends[0]);
     if (number != 0)
         return 1;
-    return exit_status(pid) == 0 ? 0 : refuse(out, e);
+    if (rc < 0)
+        (void)kill(pid, SIGKILL);
+    if (exit_status(pid) == 0 && rc == 0)
+        return 0;
+    return rc == 0 ? refuse(out, e) : refuse_late(max_ms, e);
 }
 
-static int ask_ssh(const struct endpoint *to, struct buf *out, struct err *e)
+static int ask_ssh(const struct endpoint *to, struct buf *out, int64_t max_ms, struct err *e)
 {
     char port[PORT_BYTES], *file = own_file();
     const char *argv[12] = { "ssh", "-G" };
@@ -445,7 +486,7 @@ static int ask_ssh(const struct endpoint *to, struct buf *out, struct err *e)
     }
     argv[n++] = "--";
     argv[n++] = to->host;
-    rc = run_ssh(argv, out, e);
+    rc = run_ssh(argv, out, max_ms, e);
     free(file);
     return rc;
 }
@@ -457,15 +498,16 @@ static void guess(struct ssh_conf *c)
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         add(&c->identities, c->arena, expand_file(c, keys[i]));
-    add(&c->known_hosts, c->arena, expand_file(c, "~/.ssh/known_hosts"));
+    c->kept_in = expand_file(c, "~/.ssh/known_hosts");
+    add(&c->known_hosts, c->arena, c->kept_in);
     add(&c->known_hosts, c->arena, "/etc/ssh/ssh_known_hosts");
     c->is_guess = true;
 }
 
-int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, struct err *e)
+int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms, struct err *e)
 {
     struct buf text = { 0 };
-    int missing = ask_ssh(to, &text, e), rc = -1;
+    int missing = ask_ssh(to, &text, max_ms, e), rc = -1;
 
     if (missing >= 0)
         rc = ssh_conf_parse(c, to, buf_text(&text), e);

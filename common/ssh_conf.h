@@ -28,13 +28,17 @@ struct ssh_conf {
     struct list identities;    /* const char *: files of private keys */
     struct list certificates;  /* const char *: files */
     struct list known_hosts;   /* const char *: the user's files, then the machine's */
+    const char *kept_in;       /* where ssh keeps a host key that is accepted; NULL: nowhere */
     bool is_guess;             /* there is no ssh to ask: libssh reads the configuration itself */
     bool identities_only;
     bool may_use_keys, may_use_gssapi, may_use_kbdint, may_use_password;
 };
 
-/* -1 with e set: ssh's configuration has an error. */
-int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, struct err *e);
+/* A command that it runs (Match exec) may take that long. */
+enum { SSH_CONF_MAX_MS = 20 * 1000 };
+
+/* -1 with e set: ssh's configuration has an error, or cannot be read within max_ms. */
+int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms, struct err *e);
 /* The same from what `ssh -G` prints. */
 int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *said, struct err *e);
 void ssh_conf_free(struct ssh_conf *c);

@@ -87,11 +87,16 @@ static char *ssh_command(const struct ssh *s)
 static int refuse_unknown(const struct ssh *s, const char *name, struct err *e)
 {
     char *command = ssh_command(s);
+    /* What ssh accepts is forgotten there. */
+    const char *first = s->conf.kept_in != NULL
+                            ? ""
+                            : "ssh's configuration keeps no host keys of it: name a file as its "
+                              "UserKnownHostsFile, such as ~/.ssh/known_hosts; then, ";
 
     err_set(e, ERR_DENIED,
-            "%s: its host key is not known here: %s %s; if that is the fingerprint its admin tells "
-            "you, accept it, once, with: %s",
-            name, s->host_key_type, s->host_key_digest, command);
+            "%s: its host key is not known here: %s %s; %sif that is the fingerprint its admin "
+            "tells you, accept it, once, with: %s",
+            name, s->host_key_type, s->host_key_digest, first, command);
     free(command);
     return -1;
 }

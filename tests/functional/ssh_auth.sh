@@ -52,6 +52,18 @@ unknown() {
 }
 it 'an unknown host is refused with its fingerprint and the command that accepts it' unknown
 
+kept_nowhere() {
+    cp "$HOME/.ssh/config" config
+    for files in /dev/null none; do
+        ssh_config 'Host srv' "    UserKnownHostsFile $files"
+        denied 'keeps no host keys of it: name a file as its UserKnownHostsFile' 'accept it, once, with: ssh srv' \
+            -- ludwig --server "ssh://srv$socket" status || status=$?
+        cp config "$HOME/.ssh/config"
+    done
+    [ -z "${status-}" ]
+}
+it 'where ssh keeps no host keys, that is to be mended first' kept_nowhere
+
 no_switch() {
     cp "$HOME/.ssh/config" config
     for value in no off accept-new; do

@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/ssh_conf.h"
 
@@ -169,6 +171,93 @@ static void names_in_known_hosts_have_their_port(void **state)
     free(other);
 }
 
+static void where_an_accepted_key_is_kept(void **state)
+{
+    static const struct {
+        const char *said, *kept_in;
+    } cases[] = {
+        { "userknownhostsfile ~/.ssh/known_hosts ~/.ssh/known_hosts2\n",
+          "/home/of/tests/.ssh/known_hosts" },
+        { "userknownhostsfile /dev/null\n", NULL },
+        { "userknownhostsfile /dev/null /a\n", NULL },
+        { "userknownhostsfile none\nglobalknownhostsfile /c\n", NULL },
+        { "globalknownhostsfile /c\n", NULL },
+    };
+
+    (void)state;
+    setenv("HOME", "/home/of/tests", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ssh_conf c;
+
+        parse(&c, cases[i].said);
+        if (cases[i].kept_in == NULL)
+            assert_null(c.kept_in);
+        else
+            assert_string_equal(c.kept_in, cases[i].kept_in);
+        ssh_conf_free(&c);
+    }
+}
+
+/* What is called "ssh" there does this. */
+static char *make_ssh(const char *script)
+{
+    char *dir = mem_strdup("/tmp/lw.XXXXXX"), *path;
+    int fd;
+
+    assert_non_null(mkdtemp(dir));
+    path = mem_printf("%s/ssh", dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    assert_int_equal(write(fd, script, strlen(script)), strlen(script));
+    close(fd);
+    free(path);
+    path = mem_printf("%s:%s", dir, getenv("PATH"));
+    setenv("PATH", path, 1);
+    free(path);
+    return dir;
+}
+
+static void remove_ssh(char *dir, const char *path_was)
+{
+    char *path = mem_printf("%s/ssh", dir);
+
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+    setenv("PATH", path_was, 1);
+    free(path);
+    free(dir);
+}
+
+static void ssh_is_not_waited_for_for_ever(void **state)
+{
+    static const struct {
+        const char *script, *error; /* NULL: all is well */
+    } cases[] = {
+        { "#!/bin/sh\necho port 7\n", NULL },
+        { "#!/bin/sh\necho no good >&2\nexit 255\n", "no good" },
+        { "#!/bin/sh\necho port 7\nexec sleep 30\n", "within 0.5 s" },
+        { "#!/bin/sh\ntrap '' TERM\nsleep 3 &\nexit\n", "within 0.5 s" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *was = mem_strdup(getenv("PATH")), *dir = make_ssh(cases[i].script);
+        int64_t max_ms = cases[i].error == NULL || i == 1 ? 20000 : 500;
+        struct ssh_conf c;
+        struct err e = { 0 };
+
+        if (ssh_conf_read(&c, &to, max_ms, &e) == 0) {
+            assert_null(cases[i].error);
+            assert_int_equal(c.port, 7);
+            ssh_conf_free(&c);
+        } else {
+            assert_non_null(cases[i].error);
+            assert_non_null(strstr(e.text, cases[i].error));
+        }
+        remove_ssh(dir, was);
+        free(was);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +265,8 @@ int main(void)
         cmocka_unit_test(the_agent_is_found_as_ssh_finds_it),
         cmocka_unit_test(proxies_become_one_command),
         cmocka_unit_test(a_jump_that_would_be_a_command_is_refused),
+        cmocka_unit_test(where_an_accepted_key_is_kept),
+        cmocka_unit_test(ssh_is_not_waited_for_for_ever),
         cmocka_unit_test(names_in_known_hosts_have_their_port),
     };
 
