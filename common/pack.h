@@ -36,7 +36,8 @@ enum {
     PACK_MANIFEST_BYTES_MAX = 64 * 1024 * 1024
 };
 
-#define PACK_BYTES_MAX ((uint64_t)1 << 60) /* of a tree */
+#define PACK_BYTES_MAX      ((uint64_t)1 << 60) /* of a tree */
+#define PACK_FILE_BYTES_MAX ((uint64_t)1 << 42)
 
 /* ---- what lies on the share ---- */
 
@@ -76,7 +77,7 @@ void pack_object_path(struct buf *out, enum pack_object kind, const struct diges
 /* Not of a part in place. */
 void pack_part_path(struct buf *out, const struct pack_part *part);
 size_t pack_object_max(enum pack_object kind); /* bytes */
-const char *pack_form_name(enum pack_form form);
+extern const char *const pack_form_names[PACK_FORM_COUNT];
 
 /* ---- what a tree consists of ---- */
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* pack.c - names of what datasets consist of */
+#include "common/pack.h"
+
+static const struct {
+    const char *folder, *suffix;
+    size_t max_bytes;
+} objects[PACK_OBJECT_COUNT] = {
+    [PACK_MANIFEST] = { "", ".manifest", PACK_MANIFEST_BYTES_MAX },
+    [PACK_BLOCK] = { "blocks/", ".block", PACK_BLOCK_BYTES_MAX },
+    [PACK_LIST] = { "parts/", ".list", PACK_LIST_BYTES_MAX },
+};
+
+const char *const pack_form_names[PACK_FORM_COUNT] = {
+#define X(name, text) [name] = text,
+    PACK_FORMS(X)
+#undef X
+};
+
+size_t pack_object_max(enum pack_object kind)
+{
+    return objects[kind].max_bytes;
+}
+
+void pack_object_path(struct buf *out, enum pack_object kind, const struct digest *name)
+{
+    char hex[DIGEST_HEX];
+
+    digest_hex(name, hex);
+    buf_printf(out, "%s%s%s", objects[kind].folder, hex, objects[kind].suffix);
+}
+
+void pack_part_path(struct buf *out, const struct pack_part *part)
+{
+    char hex[DIGEST_HEX];
+
+    digest_hex(&part->stored, hex);
+    buf_printf(out, "parts/%s.%s", hex, pack_form_names[part->form]);
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/* common_pack_tree.c - trees that were packed are what they were */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "tests/unit/pack_store.h"
+
+/* What goes into a tree, and what comes out. */
+struct thing {
+    enum pack_kind kind;
+    const char *path;
+    const char *target;
+    size_t size;
+    unsigned seed; /* of random content; 0: zeros */
+};
+
+enum { MIB = 1024 * 1024 };
+
+/* ---- content ---- */
+
+static uint8_t *content_of(const struct thing *t)
+{
+    uint8_t *bytes = mem_alloc(t->size);
+    uint64_t x = t->seed * 0x9e3779b97f4a7c15;
+
+    if (t->seed != 0)
+        for (size_t i = 0; i < t->size; i++) {
+            x = x * 6364136223846793005 + 1442695040888963407;
+            bytes[i] = (uint8_t)(x >> 56);
+        }
+    return bytes;
+}
+
+/* ---- packing ---- */
+
+static void add(struct pack_writer *w, const struct thing *t)
+{
+    struct err e = { 0 };
+    struct pack_added added;
+    uint8_t *bytes;
+    int fd, result;
+
+    switch (t->kind) {
+    case PACK_FOLDER: result = pack_add_folder(w, t->path, &e); break;
+    case PACK_SYMLINK: result = pack_add_symlink(w, t->path, t->target, &e); break;
+    case PACK_HARD_LINK: result = pack_add_hard_link(w, t->path, t->target, &e); break;
+    default:
+        bytes = content_of(t);
+        fd = file_of(bytes, t->size);
+        result = pack_add_file(w, t->path, t->kind == PACK_PROGRAM, fd, &added, &e);
+        assert_int_equal(added.size, t->size);
+        close(fd);
+        free(bytes);
+    }
+    if (result < 0)
+        fail_msg("%s", e.text);
+}
+
+static struct pack_summary pack(struct store *s, const struct thing *things, size_t n)
+{
+    struct pack_sink sink = store_sink(s);
+    struct pack_writer *w = pack_writer_create(&sink);
+    struct pack_summary summary;
+    struct err e = { 0 };
+
+    for (size_t i = 0; i < n; i++)
+        add(w, &things[i]);
+    if (pack_end(w, &summary, &e) < 0)
+        fail_msg("%s", e.text);
+    pack_writer_destroy(w);
+    return summary;
+}
+
+/* ---- and back ---- */
+
+static void read_piece(struct store *s, const struct pack_list *l, uint32_t which, struct buf *out)
+{
+    struct part_reader *r = part_reader_create();
+    struct buf path = { 0 };
+    struct reading reading = { .most = 100000 };
+    struct bytes content = { 0 };
+    struct err e = { 0 };
+
+    pack_part_path(&path, &l->part);
+    assert_non_null(store_find(s, buf_text(&path)));
+    reading.from = buf_bytes(&store_find(s, buf_text(&path))->bytes);
+    part_begin(r, l, reading_read, &reading);
+    for (uint32_t i = 0; i <= which; i++)
+        if (part_next(r, i == which ? &content : NULL, &e) != 1)
+            fail_msg("%s", e.text);
+    buf_add(out, content.data, content.n);
+    part_reader_destroy(r);
+    buf_free(&path);
+}
+
+static void read_content(struct store *s, struct pack_reader *r, const struct pack_entry *entry,
+                         struct buf *out)
+{
+    for (size_t i = 0; i < entry->n_runs; i++) {
+        const struct pack_run *run = &entry->runs[i];
+
+        if (run->part == PACK_HOLE) {
+            memset(buf_reserve(out, run->bytes), 0, run->bytes);
+            buf_added(out, run->bytes);
+            continue;
+        }
+        for (uint32_t k = 0; k < run->n; k++)
+            read_piece(s, pack_list_of(r, run->part, NULL), run->first + k, out);
+    }
+}
+
+static void check_entry(struct store *s, struct pack_reader *r, const struct pack_entry *entry,
+                        const struct thing *t)
+{
+    struct buf content = { 0 };
+    uint8_t *bytes;
+
+    assert_string_equal(entry->path, t->path);
+    assert_int_equal(entry->kind, t->kind);
+    if (t->target != NULL)
+        assert_string_equal(entry->target, t->target);
+    assert_int_equal(entry->size, t->size);
+    bytes = content_of(t);
+    read_content(s, r, entry, &content);
+    assert_int_equal(content.n, t->size);
+    assert_true(t->size == 0 || memcmp(content.bytes, bytes, t->size) == 0);
+    buf_free(&content);
+    free(bytes);
+}
+
+static void check(struct store *s, const struct digest *id, const struct thing *things, size_t n)
+{
+    struct pack_source source = store_source(s);
+    struct err e = { 0 };
+    struct pack_reader *r = pack_open(&source, id, &e);
+    struct pack_entry entry;
+
+    if (r == NULL)
+        fail_msg("%s", e.text);
+    for (size_t i = 0; i < n; i++) {
+        if (pack_next(r, &entry, &e) != 1)
+            fail_msg("%s: %s", things[i].path, e.text);
+        check_entry(s, r, &entry, &things[i]);
+    }
+    if (pack_next(r, &entry, &e) != 0)
+        fail_msg("%s", e.text);
+    pack_close(r);
+}
+
+static void round_trip(const struct thing *things, size_t n)
+{
+    struct store s = { 0 };
+    struct pack_summary summary = pack(&s, things, n);
+
+    check(&s, &summary.id, things, n);
+    store_free(&s);
+}
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- tests ---- */
+
+static void all_kinds_of_entries_come_back(void **state)
+{
+    static const struct thing tree[] = {
+        { PACK_FILE, "a name\nwith a newline", NULL, 10, 1 },
+        { PACK_FOLDER, "dir", NULL, 0, 0 },
+        { PACK_FILE, "dir/empty", NULL, 0, 0 },
+        { PACK_FILE, "dir/one", NULL, 1, 2 },
+        { PACK_PROGRAM, "dir/program", NULL, 5000, 3 },
+        { PACK_SYMLINK, "dir/to itself", "to itself", 0, 0 },
+        { PACK_FILE, "dir.txt", NULL, 100, 4 },
+        { PACK_FOLDER, "empty folder", NULL, 0, 0 },
+        { PACK_HARD_LINK, "link", "dir/one", 0, 0 },
+        { PACK_FILE, "same as dir.txt", NULL, 100, 4 },
+        { PACK_SYMLINK, "up", "../../etc/passwd", 0, 0 },
+        { PACK_FILE, "zero", NULL, 1, 0 },
+        { PACK_FOLDER, "\xff\xfe", NULL, 0, 0 },
+        { PACK_FILE, "\xff\xfe/\x80", NULL, 3, 5 },
+    };
+
+    (void)state;
+    round_trip(tree, COUNT(tree));
+}
+
+static void an_empty_tree_and_a_tree_of_one_file_come_back(void **state)
+{
+    static const struct thing file = { PACK_PROGRAM, "", NULL, 77, 1 };
+
+    (void)state;
+    round_trip(NULL, 0);
+    round_trip(&file, 1);
+}
+
+static void files_of_all_sizes_come_back(void **state)
+{
+    static const struct {
+        size_t size;
+        unsigned seed;
+    } files[] = {
+        { PACK_PIECE_BYTES - 1, 1 }, { PACK_PIECE_BYTES, 2 },
+        { PACK_PIECE_BYTES + 1, 3 }, { 64 * MIB, 4 },
+        { 64 * MIB + 1, 5 },         { 100 * MIB, 6 },
+        { PACK_PIECE_BYTES - 1, 0 }, { PACK_PIECE_BYTES, 0 },
+        { PACK_PIECE_BYTES + 1, 0 }, { 64 * MIB, 0 },
+        { 3 * PACK_PIECE_BYTES, 7 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(files); i++) {
+        struct thing thing = { PACK_FILE, "file", NULL, files[i].size, files[i].seed };
+        struct store s = { 0 };
+        struct pack_summary summary = pack(&s, &thing, 1);
+
+        check(&s, &summary.id, &thing, 1);
+        /* Random content takes what it has, zeros take nothing. */
+        if (files[i].seed != 0)
+            assert_true(s.new_bytes <= files[i].size + files[i].size / 1000 + 5000);
+        else
+            assert_true(s.new_bytes < 5000);
+        store_free(&s);
+    }
+}
+
+static void small_files_around_large_ones_share_parts(void **state)
+{
+    static const struct thing tree[] = {
+        { PACK_FILE, "a", NULL, 1000, 1 },    { PACK_FILE, "b", NULL, 20 * MIB, 2 },
+        { PACK_FILE, "c", NULL, 1000, 3 },    { PACK_FILE, "d", NULL, 20 * MIB, 4 },
+        { PACK_FILE, "e", NULL, 7 * MIB, 5 },
+    };
+    struct store s = { 0 };
+    struct pack_summary summary = pack(&s, tree, COUNT(tree));
+
+    (void)state;
+    check(&s, &summary.id, tree, COUNT(tree));
+    /* two parts with their lists, a block, the manifest */
+    assert_int_equal(s.n, 6);
+    store_free(&s);
+}
+
+static void parts_hold_up_to_64_mib(void **state)
+{
+    struct thing tree[20];
+    char names[20][8];
+    struct store s = { 0 };
+    struct pack_summary summary;
+    size_t n_parts = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(tree); i++) {
+        snprintf(names[i], sizeof names[i], "f%02zu", i);
+        tree[i] = (struct thing){ PACK_FILE, names[i], NULL, 7 * MIB, (unsigned)i + 1 };
+    }
+    summary = pack(&s, tree, COUNT(tree));
+    check(&s, &summary.id, tree, COUNT(tree));
+    for (size_t i = 0; i < s.n; i++) {
+        n_parts += strstr(s.items[i].path, ".tar.zst") != NULL;
+        assert_true(s.items[i].bytes.n <= PACK_STORED_BYTES_MAX);
+    }
+    assert_int_equal(n_parts, 3);
+    store_free(&s);
+}
+
+static void what_is_there_already_is_not_stored_again(void **state)
+{
+    static const struct thing tree[] = {
+        { PACK_FILE, "a", NULL, 1000, 1 },
+        { PACK_FILE, "b", NULL, 20 * MIB, 2 },
+        { PACK_FILE, "c", NULL, 1000, 1 },
+    };
+    static const struct thing other[] = {
+        { PACK_FILE, "a", NULL, 1000, 1 },
+        { PACK_FILE, "b", NULL, 20 * MIB, 2 },
+        { PACK_FILE, "d", NULL, 2000, 3 },
+    };
+    struct store s = { 0 };
+    struct pack_summary first = pack(&s, tree, COUNT(tree)), second, third;
+    size_t n = s.n;
+
+    (void)state;
+    assert_int_equal(first.new_bytes, 1000 + 20 * MIB);
+    second = pack(&s, tree, COUNT(tree));
+    assert_memory_equal(&second.id, &first.id, sizeof first.id);
+    assert_int_equal(s.n, n);
+    third = pack(&s, other, COUNT(other));
+    assert_int_equal(third.new_bytes, 2000);
+    assert_int_equal(s.n, n + 4);
+    check(&s, &third.id, other, COUNT(other));
+    check(&s, &first.id, tree, COUNT(tree));
+    store_free(&s);
+}
+
+static void a_tree_has_one_digest_wherever_it_lies(void **state)
+{
+    static const struct thing more[] = {
+        { PACK_FILE, "0", NULL, 3000, 9 },
+        { PACK_FILE, "a", NULL, 1000, 1 },
+        { PACK_FILE, "b", NULL, 20 * MIB, 2 },
+    };
+    struct store x = { 0 }, y = { 0 };
+    struct pack_summary alone = pack(&x, more + 1, 2), later;
+
+    (void)state;
+    pack(&y, more, 3);
+    later = pack(&y, more + 1, 2);
+    assert_memory_equal(&later.tree, &alone.tree, sizeof alone.tree);
+    assert_memory_not_equal(&later.id, &alone.id, sizeof alone.id);
+    store_free(&x);
+    store_free(&y);
+}
+
+static void a_file_that_was_not_read_again_is_the_same(void **state)
+{
+    static const struct thing file = { PACK_FILE, "b", NULL, 20 * MIB + 5, 2 };
+    struct store s = { 0 };
+    struct pack_summary first = pack(&s, &file, 1), second;
+    struct pack_sink sink = store_sink(&s);
+    struct pack_writer *w = pack_writer_create(&sink);
+    struct digest pieces[3];
+    struct pack_added added = { pieces, 3, file.size };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        pieces[i] = s.pieces[i].digest;
+    assert_int_equal(pack_add_unread(w, "b", false, &added, NULL), 1);
+    assert_int_equal(pack_end(w, &second, NULL), 0);
+    assert_memory_equal(&second.id, &first.id, sizeof first.id);
+    pack_writer_destroy(w);
+
+    s.n_pieces = 2; /* the third is gone */
+    w = pack_writer_create(&sink);
+    assert_int_equal(pack_add_unread(w, "b", false, &added, NULL), 0);
+    added.n_pieces = 2; /* does not go with the size */
+    assert_int_equal(pack_add_unread(w, "b", false, &added, NULL), 0);
+    add(w, &file);
+    assert_int_equal(pack_end(w, &second, NULL), 0);
+    check(&s, &second.id, &file, 1);
+    pack_writer_destroy(w);
+    store_free(&s);
+}
+
+/* ---- sparse ---- */
+
+static void ten_gib_of_nothing_cost_nothing(void **state)
+{
+    struct store s = { 0 };
+    struct pack_sink sink = store_sink(&s);
+    struct pack_writer *w = pack_writer_create(&sink);
+    int fd = memfd_create("sparse", MFD_CLOEXEC);
+    struct pack_source source = store_source(&s);
+    struct pack_summary summary;
+    struct pack_added added;
+    struct pack_reader *r;
+    struct pack_entry entry;
+    struct err e = { 0 };
+    const int64_t size = (int64_t)10 * 1024 * MIB;
+
+    (void)state;
+    assert_int_equal(ftruncate(fd, size), 0);
+    assert_int_equal(pwrite(fd, "x", 1, size / 2), 1);
+    assert_int_equal(pack_add_file(w, "f", false, fd, &added, &e), 0);
+    assert_int_equal(added.n_pieces, size / PACK_PIECE_BYTES);
+    assert_int_equal(pack_end(w, &summary, &e), 0);
+    assert_true(s.new_bytes < 10000);
+    assert_int_equal(summary.totals.bytes, size);
+    assert_int_equal(summary.totals.hole_bytes, size - PACK_PIECE_BYTES);
+    r = pack_open(&source, &summary.id, &e);
+    assert_int_equal(pack_next(r, &entry, &e), 1);
+    assert_int_equal(entry.size, size);
+    assert_int_equal(entry.n_runs, 3);
+    assert_int_equal(pack_next(r, &entry, &e), 0);
+    pack_close(r);
+    pack_writer_destroy(w);
+    close(fd);
+    store_free(&s);
+}
+
+/* ---- in place ---- */
+
+static void a_file_that_stays_in_place_is_listed_and_not_copied(void **state)
+{
+    struct thing what = { PACK_FILE, "data", NULL, 20 * MIB, 1 };
+    struct store s = { 0 };
+    struct pack_sink sink = store_sink(&s);
+    struct pack_writer *w = pack_writer_create(&sink);
+    struct pack_source source = store_source(&s);
+    uint8_t *bytes = content_of(&what);
+    struct part_reader *parts = part_reader_create();
+    struct pack_summary summary;
+    struct pack_added added;
+    struct pack_entry entry;
+    struct pack_reader *r;
+    const struct pack_list *l;
+    struct reading reading;
+    struct bytes content;
+    struct err e = { 0 };
+    int fd;
+
+    (void)state;
+    memset(bytes, 0, PACK_PIECE_BYTES);
+    fd = file_of(bytes, what.size);
+    assert_int_equal(pack_add_in_place(w, "f", true, fd, "sets/f.bin", &added, &e), 0);
+    assert_int_equal(pack_end(w, &summary, &e), 0);
+    assert_int_equal(summary.new_bytes, 0);
+    assert_int_equal(s.n, 3);
+    r = pack_open(&source, &summary.id, &e);
+    assert_int_equal(pack_next(r, &entry, &e), 1);
+    assert_int_equal(entry.n_runs, 2);
+    assert_int_equal(entry.runs[0].part, PACK_HOLE);
+    l = pack_list_of(r, entry.runs[1].part, &e);
+    assert_int_equal(l->part.form, PACK_IN_PLACE);
+    assert_string_equal(l->path, "sets/f.bin");
+    assert_int_equal(l->offset, PACK_PIECE_BYTES);
+    reading = (struct reading){ .from = { bytes + l->offset, what.size - l->offset } };
+    part_begin(parts, l, reading_read, &reading);
+    assert_int_equal(part_next(parts, &content, &e), 1);
+    assert_memory_equal(content.data, bytes + PACK_PIECE_BYTES, PACK_PIECE_BYTES);
+    bytes[17 * MIB] ^= 1;
+    assert_int_equal(part_next(parts, &content, &e), -1);
+    assert_non_null(strstr(e.text, "sets/f.bin"));
+    part_reader_destroy(parts);
+    pack_close(r);
+    pack_writer_destroy(w);
+    close(fd);
+    free(bytes);
+    store_free(&s);
+}
+
+/* ---- order ---- */
+
+static void what_is_out_of_order_is_refused(void **state)
+{
+    static const char *const pairs[][2] = {
+        { "b", "a" }, { "a", "a" },  { "a.txt", "a" }, { "a", "../b" }, { "a", "b/c" },
+        { "a", "" },  { "a", "/b" }, { "a", "b/" },    { "a", "b//c" }, { "a", "b/./c" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        struct store s = { 0 };
+        struct pack_sink sink = store_sink(&s);
+        struct pack_writer *w = pack_writer_create(&sink);
+
+        assert_int_equal(pack_add_folder(w, pairs[i][0], NULL), 0);
+        if (pack_add_folder(w, pairs[i][1], NULL) == 0)
+            fail_msg("\"%s\" after \"%s\"", pairs[i][1], pairs[i][0]);
+        pack_writer_destroy(w);
+        store_free(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_kinds_of_entries_come_back),
+        cmocka_unit_test(an_empty_tree_and_a_tree_of_one_file_come_back),
+        cmocka_unit_test(files_of_all_sizes_come_back),
+        cmocka_unit_test(small_files_around_large_ones_share_parts),
+        cmocka_unit_test(parts_hold_up_to_64_mib),
+        cmocka_unit_test(what_is_there_already_is_not_stored_again),
+        cmocka_unit_test(a_tree_has_one_digest_wherever_it_lies),
+        cmocka_unit_test(a_file_that_was_not_read_again_is_the_same),
+        cmocka_unit_test(ten_gib_of_nothing_cost_nothing),
+        cmocka_unit_test(a_file_that_stays_in_place_is_listed_and_not_copied),
+        cmocka_unit_test(what_is_out_of_order_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
