@@ -261,9 +261,9 @@ void cargo_sign(const struct cargo *c, const struct spec *s, struct arena *a, st
     struct data_entry *entries = arena_alloc(a, c->n_data * sizeof *entries);
 
     if (c->source.n > 0)
-        work->source = c->source.digest;
+        work->source.tree = c->source.digest;
     for (size_t i = 0; i < c->n_data; i++)
-        entries[i] = (struct data_entry){ data[i].name, c->data[i].digest };
+        entries[i] = (struct data_entry){ data[i].name, { .tree = c->data[i].digest } };
     work->data = (struct list){ entries, c->n_data };
 }
 

@@ -156,6 +156,18 @@ int token_parse(const char *hex, struct token *t)
     return 0;
 }
 
+bool digest_equal(const struct digest *x, const struct digest *y)
+{
+    return memcmp(x, y, sizeof *x) == 0;
+}
+
+bool digest_is_zero(const struct digest *d)
+{
+    static const struct digest zero;
+
+    return digest_equal(d, &zero);
+}
+
 bool token_equal(const struct token *x, const struct token *y)
 {
     return memcmp(x->bytes, y->bytes, sizeof x->bytes) == 0;

@@ -33,6 +33,8 @@ int digest_of_fd(int fd, struct digest *d, uint64_t *size_bytes, struct err *e);
 
 void digest_hex(const struct digest *d, char hex[DIGEST_HEX]);
 int digest_parse(const char *hex, struct digest *d); /* -1 if not 64 digits 0-9a-f */
+bool digest_equal(const struct digest *x, const struct digest *y);
+bool digest_is_zero(const struct digest *d);
 
 void token_make(struct token *t); /* getrandom; ends the process if there is none */
 void token_hex(const struct token *t, char hex[TOKEN_HEX]);

@@ -4,7 +4,10 @@
 #include "common/work.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "common/mem.h"
 
 static const struct field env_entry_fields[] = {
     FIELD(struct env_entry, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
@@ -12,9 +15,17 @@ static const struct field env_entry_fields[] = {
 };
 const struct schema env_entry_schema = SCHEMA(struct env_entry, "env_entry", env_entry_fields);
 
+static const struct field dataset_fields[] = {
+    FIELD(struct dataset, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct dataset, id, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct dataset, files, FIELD_INT, 0, INT64_C(1) << 60),
+    FIELD(struct dataset, bytes, FIELD_INT, 0, INT64_C(1) << 60),
+};
+const struct schema dataset_schema = SCHEMA(struct dataset, "dataset", dataset_fields);
+
 static const struct field data_entry_fields[] = {
     FIELD(struct data_entry, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
-    FIELD(struct data_entry, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD_OF(struct data_entry, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
 };
 const struct schema data_entry_schema = SCHEMA(struct data_entry, "data_entry", data_entry_fields);
 
@@ -41,7 +52,7 @@ static const struct field work_fields[] = {
     FIELD_OF(struct work, resources, FIELD_STRUCT, FIELD_REQUIRED, 0, &resources_schema),
     FIELD_OF(struct work, checkpoint, FIELD_STRUCT, 0, 0, &checkpoint_schema),
     FIELD(struct work, batch, FIELD_INT, 0, BATCH_MAX),
-    FIELD(struct work, source, FIELD_DIGEST, 0, 0),
+    FIELD_OF(struct work, source, FIELD_STRUCT, 0, 0, &dataset_schema),
     FIELD_OF(struct work, data, FIELD_LIST, 0, 1000, &data_entry_schema),
     FIELD(struct work, git_commit, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct work, git_dirty, FIELD_BOOL, 0, 0),
@@ -103,18 +114,31 @@ bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int
     return false;
 }
 
+static struct dataset only_tree(const struct dataset *set)
+{
+    return (struct dataset){ .tree = set->tree };
+}
+
 void work_digest(const struct work *w, struct digest *d)
 {
+    const struct data_entry *data = w->data.items;
+    struct data_entry *same_data = mem_alloc(w->data.n * sizeof *same_data);
     struct work same = *w;
     struct buf text = { 0 };
+
+    for (size_t i = 0; i < w->data.n; i++)
+        same_data[i] = (struct data_entry){ data[i].name, only_tree(&data[i].set) };
+    same.data.items = same_data;
+    same.source = only_tree(&w->source);
 
     same.resources = (struct resources){ 0 };
     same.checkpoint = (struct checkpoint){ 0 };
     same.batch = 0;
     same.git_commit = NULL;
     same.git_dirty = false;
-    buf_add_str(&text, "ludwig work 1\n");
+    buf_add_str(&text, "ludwig work 2\n");
     schema_encode(&work_schema, &same, &text);
     digest_of(text.bytes, text.n, d);
     buf_free(&text);
+    free(same_data);
 }

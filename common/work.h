@@ -30,9 +30,17 @@ struct env_entry {
     const char *value;
 };
 
+/* A tree that was packed (docs/packs.md). */
+struct dataset {
+    struct digest tree; /* what is in it, which says whether two are the same; zero: no dataset */
+    struct digest id;   /* of the manifest, which says where it lies */
+    int64_t files;
+    int64_t bytes;
+};
+
 struct data_entry {
     const char *name; /* below $LUDWIG_DATA */
-    struct digest digest;
+    struct dataset set;
 };
 
 struct resources {
@@ -56,9 +64,9 @@ struct work {
     struct list env;       /* struct env_entry */
     struct resources resources;
     struct checkpoint checkpoint;
-    int64_t batch;        /* N: one process works through N configurations; 0 and 1: one each */
-    struct digest source; /* of the tree under packs/; zero: none */
-    struct list data;     /* struct data_entry */
+    int64_t batch; /* N: one process works through N configurations; 0 and 1: one each */
+    struct dataset source;
+    struct list data; /* struct data_entry */
     const char *git_commit;
     bool git_dirty;
 };
@@ -100,6 +108,7 @@ struct metric {
 };
 
 extern const struct schema env_entry_schema;
+extern const struct schema dataset_schema;
 extern const struct schema data_entry_schema;
 extern const struct schema resources_schema;
 extern const struct schema checkpoint_schema;
@@ -115,7 +124,7 @@ bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int
 
 /*
  * What must be equal, beside the configuration, for a job to be the same job: command, setup,
- * env, container, source and data (not the resources it was given, nor how it is checkpointed and
+ * env, container, and what is in source and data (not where that lies, the resources it was given, nor how it is checkpointed and
  * batched, nor git's names for the source).
  */
 void work_digest(const struct work *w, struct digest *d);

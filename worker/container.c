@@ -58,7 +58,7 @@ static int find_image(struct container *c, const struct work *w, struct arena *a
         if (strncmp(w->container, entries[i].name, n) != 0 ||
             (w->container[n] != '\0' && w->container[n] != '/'))
             continue;
-        digest_hex(&entries[i].digest, hex);
+        digest_hex(&entries[i].set.tree, hex);
         c->image = arena_printf(a, "%s/" SCRATCH_CACHE "/%s%s", c->scratch, hex, w->container + n);
         return 0;
     }

@@ -16,16 +16,16 @@ enum { RESTORE_AT_FIRST_MS = 1000 };
 
 static void order_tree(struct user *u, const struct tree *t)
 {
-    struct order_stage order = { t->digest, t->project, t->share };
+    struct order_stage order = { t->set, t->project, t->share };
 
     service_send(&u->stager, ORDER_STAGE, &order);
 }
 
 /* Once for each tree, however many wait for it. */
-static void ask_for_tree(void *context, const struct digest *digest)
+static void ask_for_tree(void *context, const struct dataset *set)
 {
     struct attempt *a = context;
-    struct tree *t = staging_find(&a->user->staging, digest);
+    struct tree *t = staging_find(&a->user->staging, &set->tree);
 
     if (t->state == TREE_THERE)
         return;
@@ -33,6 +33,7 @@ static void ask_for_tree(void *context, const struct digest *digest)
     if (t->state != TREE_UNKNOWN)
         return;
     if (t->project == NULL) {
+        t->set = *set;
         t->project = mem_strdup(a->order.work.project);
         t->share = mem_strdup(a->order.share);
     }
@@ -98,9 +99,9 @@ bool flow_is_staged(const struct batch *b)
     return staging_has_all(&b->user->staging, &batch_first(b)->order.work.work);
 }
 
-static void forget_tree(void *context, const struct digest *digest)
+static void forget_tree(void *context, const struct dataset *set)
 {
-    struct tree *t = staging_find(context, digest);
+    struct tree *t = staging_find(context, &set->tree);
 
     if (t->state == TREE_THERE)
         t->state = TREE_UNKNOWN;
@@ -120,20 +121,20 @@ static bool is_waiting(const struct user *u, const struct attempt *a)
 }
 
 struct needing {
-    const struct digest *digest;
+    const struct digest *tree;
     bool is_found;
 };
 
-static void compare_tree(void *context, const struct digest *digest)
+static void compare_tree(void *context, const struct dataset *set)
 {
     struct needing *n = context;
 
-    n->is_found |= memcmp(n->digest, digest, sizeof *digest) == 0;
+    n->is_found |= digest_equal(n->tree, &set->tree);
 }
 
-static bool needs_tree(const struct attempt *a, const struct digest *digest)
+static bool needs_tree(const struct attempt *a, const struct digest *tree)
 {
-    struct needing n = { digest, false };
+    struct needing n = { tree, false };
 
     staging_each_tree(&a->order.work.work, compare_tree, &n);
     return n.is_found;
@@ -153,7 +154,7 @@ static void go_on(struct user *u)
     flow_fill(ag);
 }
 
-static void end_all(struct user *u, const struct digest *digest, enum attempt_event event,
+static void end_all(struct user *u, const struct digest *tree, enum attempt_event event,
                     const char *why)
 {
     struct ring *at, *after;
@@ -161,7 +162,7 @@ static void end_all(struct user *u, const struct digest *digest, enum attempt_ev
     for (RING_EACH(&u->agent->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (is_waiting(u, a) && needs_tree(a, digest))
+        if (is_waiting(u, a) && needs_tree(a, tree))
             flow_decide(u->agent, a, event, why);
     }
 }
@@ -207,14 +208,14 @@ static void restore_due(struct user *u)
     }
 }
 
-static bool is_needed(const struct user *u, const struct digest *digest)
+static bool is_needed(const struct user *u, const struct digest *tree)
 {
     struct ring *at, *after;
 
     for (RING_EACH(&u->agent->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (is_waiting(u, a) && needs_tree(a, digest))
+        if (is_waiting(u, a) && needs_tree(a, tree))
             return true;
     }
     return false;
@@ -226,7 +227,7 @@ static void on_timer(uv_timer_t *timer)
     struct tree *t;
 
     while ((t = staging_next_due(&u->staging)) != NULL && t->due_at <= uv_now(&u->agent->loop)) {
-        if (!is_needed(u, &t->digest)) {
+        if (!is_needed(u, &t->set.tree)) {
             t->state = TREE_UNKNOWN;
             continue;
         }
@@ -240,7 +241,7 @@ static void on_timer(uv_timer_t *timer)
 /* One that was not asked for cannot have been brought. */
 static void take_staged(struct user *u, const struct note_staged *note)
 {
-    struct tree *t = staging_find(&u->staging, &note->digest);
+    struct tree *t = staging_find(&u->staging, &note->tree);
 
     if (t->state != TREE_ASKED)
         return;
@@ -254,9 +255,9 @@ static void take_staged(struct user *u, const struct note_staged *note)
     log_event(LOG_WARN, "stage", "project", "%s", t->project, "why", "%s", note->error, NULL);
     tree_ask_later(t, uv_now(&u->agent->loop));
     if (!note->retry)
-        end_all(u, &note->digest, EV_LOSE, note->error);
+        end_all(u, &note->tree, EV_LOSE, note->error);
     else if (t->delay_ms > FLOW_PATIENCE_MS && t->delay_ms / 2 <= FLOW_PATIENCE_MS)
-        end_all(u, &note->digest, EV_RECALL, note->error);
+        end_all(u, &note->tree, EV_RECALL, note->error);
     wait_for_due(u);
 }
 

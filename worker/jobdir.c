@@ -31,20 +31,12 @@ static int have_dir(int dir_fd, const char *name, struct err *e)
     return 0;
 }
 
-static bool is_no_digest(const struct digest *d)
-{
-    for (size_t i = 0; i < DIGEST_BYTES; i++)
-        if (d->bytes[i] != 0)
-            return false;
-    return true;
-}
-
 static int make_work(const struct jobdir *d, const struct scratch *s, const struct digest *source,
                      struct err *e)
 {
     char hex[DIGEST_HEX];
 
-    if (is_no_digest(source))
+    if (digest_is_zero(source))
         return have_dir(d->fd, JOB_WORK, e);
     if (unlinkat(d->fd, JOB_WORK, AT_REMOVEDIR) < 0 && errno != ENOENT)
         return err_sys(e, "replace %s", JOB_WORK);
@@ -61,7 +53,7 @@ static int link_data(const struct scratch *s, int data_fd, const struct data_ent
     char *target;
     int result = 0;
 
-    digest_hex(&entry->digest, hex);
+    digest_hex(&entry->set.tree, hex);
     if (faccessat(s->cache_fd, hex, F_OK, 0) < 0)
         return err_sys(e, "data %s: %s/%s", entry->name, SCRATCH_CACHE, hex);
     if (!path_is_inside(entry->name) || path_basename(entry->name) != entry->name)
@@ -139,7 +131,7 @@ static int make_fresh(const struct scratch *s, const char *name, struct err *e)
 static int fill_process(struct jobdir *d, const struct scratch *s, const struct order *o,
                         struct err *e)
 {
-    if (make_work(d, s, &o->work.work.source, e) < 0 || have_dir(d->fd, JOB_TMP, e) < 0 ||
+    if (make_work(d, s, &o->work.work.source.tree, e) < 0 || have_dir(d->fd, JOB_TMP, e) < 0 ||
         make_data(d, s, &o->work.work.data, e) < 0)
         return -1;
     d->work_fd = io_open_dir_at(d->fd, JOB_WORK, e);

@@ -74,13 +74,13 @@ static const struct field ended_fields[] = {
 };
 
 static const struct field stage_fields[] = {
-    FIELD(struct order_stage, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD_OF(struct order_stage, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
     FIELD(struct order_stage, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order_stage, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
 };
 
 static const struct field staged_fields[] = {
-    FIELD(struct note_staged, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct note_staged, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
     FIELD(struct note_staged, error, FIELD_STR, 0, ERR_TEXT_BYTES),
     FIELD(struct note_staged, retry, FIELD_BOOL, 0, 0),
 };

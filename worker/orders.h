@@ -127,15 +127,15 @@ struct note_ended {
     const char *trouble; /* it could not be started, and that is this machine's fault: why */
 };
 
-/* Bring packs/<digest> of this project into the cache. */
+/* Bring this dataset of the project into the cache. */
 struct order_stage {
-    struct digest digest;
+    struct dataset set;
     const char *project;
     const char *share;
 };
 
 struct note_staged {
-    struct digest digest;
+    struct digest tree;
     const char *error; /* NULL: it is there; else one line */
     bool retry;        /* the share was away: ask again later */
 };

@@ -39,11 +39,11 @@ static int stage_from(struct stager *s, const struct share_dir *share, const str
     struct err why = { 0 };
     int result;
 
-    digest_hex(&x->digest, hex);
+    digest_hex(&x->set.tree, hex);
     layout_packs(&packs, x->project);
-    layout_pack(&pack, x->project, &x->digest);
+    layout_pack(&pack, x->project, &x->set.tree);
     if (share_stat(share, buf_text(&pack), &st, &why) == 0) {
-        result = cache_add(s->scratch.cache_fd, &x->digest, share, buf_text(&pack), e);
+        result = cache_add(s->scratch.cache_fd, &x->set.tree, share, buf_text(&pack), e);
         *retry = result < 0 && !is_final(e);
     } else if (why.kind != ERR_NOT_FOUND) {
         result = err_set(e, why.kind, "%s", why.text);
@@ -66,7 +66,7 @@ static int stage(struct stager *s, const struct order_stage *x, bool *retry, str
     int result = -1;
 
     *retry = true;
-    if (cache_has(s->scratch.cache_fd, &x->digest))
+    if (cache_has(s->scratch.cache_fd, &x->set.tree))
         return 0;
     share = share_open(s->access, x->share, e);
     if (share == NULL)
@@ -87,7 +87,7 @@ static int take_stage(struct stager *s, const struct envelope *m, struct err *e)
 
     if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
         return -1;
-    staged.digest = x.digest;
+    staged.tree = x.set.tree;
     if (stage(s, &x, &staged.retry, &why) < 0)
         staged.error = why.text;
     else

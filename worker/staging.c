@@ -18,31 +18,24 @@ void staging_free(struct staging *s)
     *s = (struct staging){ .n = 0 };
 }
 
-static bool is_zero(const struct digest *d)
-{
-    static const struct digest zero;
-
-    return memcmp(d, &zero, sizeof zero) == 0;
-}
-
-void staging_each_tree(const struct work *w,
-                       void (*each)(void *context, const struct digest *digest), void *context)
+void staging_each_tree(const struct work *w, void (*each)(void *context, const struct dataset *set),
+                       void *context)
 {
     const struct data_entry *data = w->data.items;
 
-    if (!is_zero(&w->source))
+    if (!digest_is_zero(&w->source.tree))
         each(context, &w->source);
     for (size_t i = 0; i < w->data.n; i++)
-        each(context, &data[i].digest);
+        each(context, &data[i].set);
 }
 
-struct tree *staging_find(struct staging *s, const struct digest *digest)
+struct tree *staging_find(struct staging *s, const struct digest *tree)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (memcmp(&s->trees[i].digest, digest, sizeof *digest) == 0)
+        if (digest_equal(&s->trees[i].set.tree, tree))
             return &s->trees[i];
     mem_grow((void **)&s->trees, &s->capacity, s->n, sizeof *s->trees);
-    s->trees[s->n] = (struct tree){ .digest = *digest };
+    s->trees[s->n] = (struct tree){ .set.tree = *tree };
     return &s->trees[s->n++];
 }
 
@@ -51,11 +44,11 @@ struct counting {
     bool is_missing;
 };
 
-static void count_tree(void *context, const struct digest *digest)
+static void count_tree(void *context, const struct dataset *set)
 {
     struct counting *c = context;
 
-    c->is_missing |= staging_find(c->staging, digest)->state != TREE_THERE;
+    c->is_missing |= staging_find(c->staging, &set->tree)->state != TREE_THERE;
 }
 
 bool staging_has_all(struct staging *s, const struct work *w)

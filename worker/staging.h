@@ -14,7 +14,7 @@ enum { STAGING_RETRY_AT_MOST_MS = 30 * 1000 };
 enum tree_state { TREE_UNKNOWN, TREE_ASKED, TREE_THERE, TREE_LATER, TREE_FAILED };
 
 struct tree {
-    struct digest digest;
+    struct dataset set;
     enum tree_state state;
     char *project; /* whose packs hold it */
     char *share;
@@ -30,11 +30,11 @@ struct staging {
 void staging_free(struct staging *s);
 
 /* Calls each for source and data of the work. */
-void staging_each_tree(const struct work *w,
-                       void (*each)(void *context, const struct digest *digest), void *context);
+void staging_each_tree(const struct work *w, void (*each)(void *context, const struct dataset *set),
+                       void *context);
 
 /* Made TREE_UNKNOWN when it is new. */
-struct tree *staging_find(struct staging *s, const struct digest *digest);
+struct tree *staging_find(struct staging *s, const struct digest *tree);
 /* Everything the work needs is there. */
 bool staging_has_all(struct staging *s, const struct work *w);
 /* Of trees that come later, the first that is due; NULL when there is none. */

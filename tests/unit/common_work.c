@@ -23,7 +23,7 @@ static bool same(const struct work *x, const struct work *y)
 static void test_command_setup_env_source_and_data_make_a_job_another_one(void **state)
 {
     struct env_entry env = { "A", "1" };
-    struct data_entry data = { "corpora", { { 7 } } };
+    struct data_entry data = { "corpora", { .tree = { { 7 } } } };
     const struct work base = { .command = "python3 train.py" };
     struct work other;
 
@@ -39,10 +39,27 @@ static void test_command_setup_env_source_and_data_make_a_job_another_one(void *
     other.env = (struct list){ &env, 1 };
     assert_false(same(&base, &other));
     other = base;
-    other.source.bytes[0] = 1;
+    other.source.tree.bytes[0] = 1;
     assert_false(same(&base, &other));
     other = base;
     other.data = (struct list){ &data, 1 };
+    assert_false(same(&base, &other));
+}
+
+static void test_where_its_source_and_data_lie_makes_no_difference(void **state)
+{
+    struct data_entry here = { "corpora", { { { 7 } }, { { 1 } }, 3, 9 } };
+    struct data_entry there = { "corpora", { { { 7 } }, { { 2 } }, 3, 9 } };
+    const struct work base = { .command = "x",
+                               .source = { { { 5 } }, { { 1 } }, 1, 2 },
+                               .data = { &here, 1 } };
+    struct work other = base;
+
+    (void)state;
+    other.source.id.bytes[0] = 2;
+    other.data.items = &there;
+    assert_true(same(&base, &other));
+    there.set.tree.bytes[0] = 8;
     assert_false(same(&base, &other));
 }
 
@@ -138,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_setup_env_source_and_data_make_a_job_another_one),
+        cmocka_unit_test(test_where_its_source_and_data_lie_makes_no_difference),
         cmocka_unit_test(test_a_container_makes_a_job_another_one),
         cmocka_unit_test(test_resources_checkpoints_batches_and_gits_names_do_not),
         cmocka_unit_test(test_retry_lists_causes_exit_codes_and_signals),

@@ -215,8 +215,8 @@ static void the_image_is_a_path_an_address_or_one_of_the_data(void **state)
     add_program(&s, "apptainer");
     env[0] = arena_printf(s.arena, "PATH=%s/programs", s.top);
     o = site_order(&s, 'a', "x");
-    digest_of("x", 1, &entry.digest);
-    digest_hex(&entry.digest, hex);
+    digest_of("x", 1, &entry.set.tree);
+    digest_hex(&entry.set.tree, hex);
     o.work.work.data = (struct list){ &entry, 1 };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct err e = { 0 };

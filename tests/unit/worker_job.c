@@ -254,7 +254,7 @@ static void what_the_job_got_wrong_fails_and_what_the_machine_lacks_is_lost(void
 
     open_run(&r);
     o = site_order(&r.site, 'a', "/bin/true");
-    digest_of("x", 1, &o.work.work.source); /* is in no cache */
+    digest_of("x", 1, &o.work.work.source.tree); /* is in no cache */
     start_order(&r, &o);
     end(&r);
     assert_int_equal(r.job.outcome.event, EV_LOSE);
@@ -431,15 +431,15 @@ static void it_runs_in_its_own_copy_of_the_source(void **state)
     site_write(r.site.top_fd, "source/data", "once\n");
     assert_int_equal(fchmodat(r.site.top_fd, "source/run.sh", 0755, 0), 0);
     o = site_order(&r.site, 'a', "./run.sh");
-    digest_of("x", 1, &o.work.work.source);
+    digest_of("x", 1, &o.work.work.source.tree);
     assert_int_equal(
-        cache_add(r.site.scratch.cache_fd, &o.work.work.source, r.site.dir, "source", &e), 0);
+        cache_add(r.site.scratch.cache_fd, &o.work.work.source.tree, r.site.dir, "source", &e), 0);
     o.work.work.data =
-        (struct list){ &(struct data_entry){ .name = "corpora", .digest = o.work.work.source }, 1 };
+        (struct list){ &(struct data_entry){ .name = "corpora", .set = o.work.work.source }, 1 };
     start_order(&r, &o);
     end(&r);
     assert_string_equal(printed(&r), "once\nmore\ncorpora\n");
-    digest_hex(&o.work.work.source, hex);
+    digest_hex(&o.work.work.source.tree, hex);
     assert_string_equal(
         site_read(&r.site, arena_printf(r.site.arena, "scratch/cache/%s/data", hex)), "once\n");
     assert_false(site_has(&r.site, "scratch/ended/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/work"));

@@ -67,7 +67,7 @@ static void an_order_survives_its_journey(void **state)
     sent.order.work.work.command = "c";
     sent.order.work.work.env = (struct list){ env, 1 };
     sent.order.work.work.data = (struct list){ data, 1 };
-    digest_of("x", 1, &data[0].digest);
+    digest_of("x", 1, &data[0].set.tree);
     if (message_add(&frame, &orders, ORDER_RUN, 1, 0, NULL, &sent, &e) < 0)
         fail_msg("%s", e.text);
     if (message_read((struct bytes){ frame.bytes + FRAME_HEAD_BYTES, frame.n - FRAME_HEAD_BYTES },

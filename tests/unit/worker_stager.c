@@ -39,12 +39,12 @@ static void close_stager(struct stager_site *s)
 
 static struct note_staged stage(struct stager_site *s)
 {
-    struct order_stage order = { s->digest, "demo", s->site.share };
+    struct order_stage order = { { .tree = s->digest }, "demo", s->site.share };
     struct note_staged staged;
 
     agent_tell(&s->agent, ORDER_STAGE, &order);
     agent_hear(&s->agent, NOTE_STAGED, &staged);
-    assert_memory_equal(&staged.digest, &s->digest, sizeof staged.digest);
+    assert_memory_equal(&staged.tree, &s->digest, sizeof staged.tree);
     return staged;
 }
 
