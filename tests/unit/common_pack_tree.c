@@ -434,6 +434,95 @@ static void a_file_that_stays_in_place_is_listed_and_not_copied(void **state)
     store_free(&s);
 }
 
+/* ---- what changes cost ---- */
+
+enum { MANY = 50000, MANY_SIZE = 500, PER_FOLDER = 500 };
+
+/* One in a hundred has a higher version, scattered. */
+static struct pack_summary pack_many(struct store *s, bool changed)
+{
+    struct pack_sink sink = store_sink(s);
+    struct pack_writer *w = pack_writer_create(&sink);
+    struct pack_summary summary;
+    struct pack_added added;
+    char path[32];
+    uint8_t bytes[MANY_SIZE];
+    int fd = file_of("", 0);
+
+    for (unsigned i = 0; i < MANY; i++) {
+        uint64_t x = i * 0x9e3779b97f4a7c15 + 1;
+
+        x += changed && (x >> 32) % 100 == 0;
+        for (size_t k = 0; k < MANY_SIZE; k++) {
+            x = x * 6364136223846793005 + 1442695040888963407;
+            bytes[k] = (uint8_t)(x >> 56);
+        }
+        assert_int_equal(pwrite(fd, bytes, sizeof bytes, 0), sizeof bytes);
+        snprintf(path, sizeof path, "class_%03u/img_%05u.png", i / PER_FOLDER, i);
+        if (i % PER_FOLDER == 0) {
+            path[9] = '\0';
+            assert_int_equal(pack_add_folder(w, path, NULL), 0);
+            path[9] = '/';
+        }
+        assert_int_equal(pack_add_file(w, path, false, fd, &added, NULL), 0);
+    }
+    close(fd);
+    assert_int_equal(pack_end(w, &summary, NULL), 0);
+    pack_writer_destroy(w);
+    return summary;
+}
+
+static void one_changed_file_in_a_hundred_costs_less_than_three_percent(void **state)
+{
+    struct store s = { 0 };
+    struct pack_summary summary;
+    size_t first;
+
+    (void)state;
+    pack_many(&s, false);
+    first = s.new_bytes;
+    assert_true(first > (size_t)MANY * MANY_SIZE);
+    pack_many(&s, false);
+    assert_int_equal(s.new_bytes, first);
+    summary = pack_many(&s, true);
+    assert_true(summary.new_bytes > MANY * MANY_SIZE / 125);
+    assert_true(summary.new_bytes < MANY * MANY_SIZE / 80);
+    print_message("%zu bytes the first time, %zu the second\n", first, s.new_bytes - first);
+    assert_true(s.new_bytes - first < first / 100 * 3);
+    store_free(&s);
+}
+
+/* Blocks end where their content says so: what comes in front changes few of them. */
+static void a_new_folder_changes_the_blocks_around_it_only(void **state)
+{
+    enum { FOLDERS = 20000 };
+    struct store s = { 0 };
+    struct err e = { 0 };
+
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        struct pack_sink sink = store_sink(&s);
+        struct pack_writer *w = pack_writer_create(&sink);
+        struct pack_summary summary;
+        size_t n_blocks = 0, before = s.n;
+        char path[32];
+
+        if (more && pack_add_folder(w, "an additional one", &e) < 0)
+            fail_msg("%s", e.text);
+        for (int i = 0; i < FOLDERS; i++) {
+            snprintf(path, sizeof path, "folder %09d", i * 7919 + i % 13);
+            if (pack_add_folder(w, path, &e) < 0)
+                fail_msg("%s", e.text);
+        }
+        assert_int_equal(pack_end(w, &summary, NULL), 0);
+        pack_writer_destroy(w);
+        for (size_t i = before; i < s.n; i++)
+            n_blocks += strstr(s.items[i].path, ".block") != NULL;
+        assert_true(more ? n_blocks <= 2 : n_blocks >= 5);
+    }
+    store_free(&s);
+}
+
 /* ---- order ---- */
 
 static void what_is_out_of_order_is_refused(void **state)
@@ -470,6 +559,8 @@ int main(void)
         cmocka_unit_test(a_file_that_was_not_read_again_is_the_same),
         cmocka_unit_test(ten_gib_of_nothing_cost_nothing),
         cmocka_unit_test(a_file_that_stays_in_place_is_listed_and_not_copied),
+        cmocka_unit_test(one_changed_file_in_a_hundred_costs_less_than_three_percent),
+        cmocka_unit_test(a_new_folder_changes_the_blocks_around_it_only),
         cmocka_unit_test(what_is_out_of_order_is_refused),
     };
 

@@ -34,6 +34,7 @@ struct store {
     struct buf open[PACK_SLOTS];
     struct stored_piece *pieces; /* what known knows */
     size_t n_pieces, pieces_capacity;
+    struct pack_seen *by_digest;
     size_t new_bytes; /* of what was not there before */
 };
 
@@ -65,6 +66,7 @@ static inline void store_free(struct store *s)
         buf_free(&s->open[i]);
     free(s->items);
     free(s->pieces);
+    pack_seen_destroy(s->by_digest);
     *s = (struct store){ 0 };
 }
 
@@ -100,6 +102,17 @@ static inline int store_object(void *context, enum pack_object kind, const struc
     return 0;
 }
 
+static inline void store_learn(struct store *s, const struct pack_list *l)
+{
+    if (s->by_digest == NULL)
+        s->by_digest = pack_seen_create(SIZE_MAX);
+    for (uint32_t i = 0; i < l->n; i++) {
+        mem_grow((void **)&s->pieces, &s->pieces_capacity, s->n_pieces, sizeof *s->pieces);
+        pack_seen_add(s->by_digest, &l->pieces[i].digest, (uint32_t)s->n_pieces);
+        s->pieces[s->n_pieces++] = (struct stored_piece){ l->pieces[i].digest, l->part, i };
+    }
+}
+
 static inline int store_part_end(void *context, unsigned slot, const struct pack_part *part,
                                  struct bytes list, struct err *e)
 {
@@ -112,10 +125,7 @@ static inline int store_part_end(void *context, unsigned slot, const struct pack
     pack_part_path(&path, part);
     store_put(s, buf_text(&path), buf_bytes(&s->open[slot]));
     store_object(s, PACK_LIST, &part->list, list, e);
-    for (uint32_t i = 0; i < l->n; i++) {
-        mem_grow((void **)&s->pieces, &s->pieces_capacity, s->n_pieces, sizeof *s->pieces);
-        s->pieces[s->n_pieces++] = (struct stored_piece){ l->pieces[i].digest, *part, i };
-    }
+    store_learn(s, l);
     buf_free(&path);
     pack_list_destroy(l);
     return 0;
@@ -124,13 +134,12 @@ static inline int store_part_end(void *context, unsigned slot, const struct pack
 static inline bool store_known(void *context, const struct digest *piece, struct pack_place *where)
 {
     struct store *s = context;
+    uint32_t i;
 
-    for (size_t i = 0; i < s->n_pieces; i++)
-        if (memcmp(&s->pieces[i].digest, piece, sizeof *piece) == 0) {
-            *where = (struct pack_place){ &s->pieces[i].part, s->pieces[i].entry };
-            return true;
-        }
-    return false;
+    if (s->by_digest == NULL || !pack_seen_find(s->by_digest, piece, &i) || i >= s->n_pieces)
+        return false;
+    *where = (struct pack_place){ &s->pieces[i].part, s->pieces[i].entry };
+    return true;
 }
 
 static inline struct pack_sink store_sink(struct store *s)
