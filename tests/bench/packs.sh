@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# packs.sh [FILES [ROUNDS]] - packing and unpacking many small files, beside tar and zstd
+#
+# FILES of 2 to 14 KiB, a thousand to a folder, half of each compressible.  Everything lies on one
+# local disk and nothing is synced.  The programs take turns; of each the fewest seconds in ROUNDS, and CPU seconds,
+# which other work on the machine changes less.  Needs
+# some 6 GB for 200,000 files.
+set -euo pipefail
+files=${1:-200000} rounds=${2:-3}
+packs=$(realpath "$(dirname "$0")/../../build/bench/packs")
+dir=$(mktemp -d "${TMPDIR:-/var/tmp}/ludwig-packs-XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+python3 - "$files" <<'END'
+import os, random, sys
+random.seed(1)
+noise, text = os.urandom(1 << 24), b"the quick brown fox " * 400
+for i in range(int(sys.argv[1])):
+    below = f"tree/class_{i // 1000:03}"
+    if i % 1000 == 0:
+        os.makedirs(below)
+    n = random.randrange(1024, 7169)
+    at = random.randrange(len(noise) - n)
+    with open(f"{below}/img_{i:06}.png", "wb") as f:
+        f.write(b"%d" % i + noise[at:at + n] + text[:n])
+END
+tar cf /dev/null tree # warm
+
+declare -A wall cpu
+TIMEFORMAT='%R %U %S'
+row() { # NAME COMMAND: its seconds and CPU seconds, if they are the fewest
+    local real user sys
+    { time sh -c "$2"; } 2>timed
+    read -r real user sys < <(tail -n 1 timed)
+    wall[$1]=$(python3 -c "print('%.2f' % min(${wall[$1]:-1e9}, $real))")
+    cpu[$1]=$(python3 -c "print('%.2f' % min(${cpu[$1]:-1e9}, $user + $sys))")
+}
+
+one_round() {
+    rm -rf t.tar.zst store tree.*
+    row 'tar | zstd -1' 'tar cf - tree | zstd -1 -q -o t.tar.zst'
+    row 'ludwig packs' "$packs pack tree store >id 2>figures"
+    mkdir tree.tar tree.tars
+    row 'zstd -d | tar' 'zstd -dc t.tar.zst | tar xf - -C tree.tar'
+    rm -rf tree.tar
+    row 'tar --zstd, all parts in turn' \
+        'for p in store/parts/*.tar.zst; do tar --zstd -xf "$p" -C tree.tars; done'
+    rm -rf tree.tars
+    row 'ludwig, 1 thread' "$packs unpack store $(cat id) tree.1 1 2>unpacked"
+    rm -rf tree.1
+    row "ludwig, $(nproc) threads" "$packs unpack store $(cat id) tree.n $(nproc) 2>unpacked"
+    diff -r tree tree.n >/dev/null
+}
+
+for ((i = 0; i < rounds; i++)); do
+    one_round
+done
+for name in 'tar | zstd -1' 'ludwig packs' 'zstd -d | tar' 'tar --zstd, all parts in turn' \
+    'ludwig, 1 thread' "ludwig, $(nproc) threads"; do
+    printf '%-32s %8s s  CPU %7s s  %8.0f files/s\n' "$name" "${wall[$name]}" "${cpu[$name]}" \
+        "$(python3 -c "print($files / ${wall[$name]})")"
+done
+printf 'sizes: tree %s, tar.zst %s, packs %s, of that blocks %s and lists %s bytes\n' \
+    "$(du -sb --apparent-size tree | cut -f1)" "$(stat -c %s t.tar.zst)" \
+    "$(cat store/*/* store/*.manifest | wc -c)" "$(cat store/blocks/* | wc -c)" \
+    "$(cat store/parts/*.list | wc -c)"
+cat figures unpacked
+rm -rf store
+"$packs" again tree store 2>&1 >/dev/null | tail -n 2
