@@ -434,6 +434,123 @@ static void a_file_that_stays_in_place_is_listed_and_not_copied(void **state)
     store_free(&s);
 }
 
+/* ---- failing ---- */
+
+/* A sink that fails at the call that brings left to zero. */
+struct failing {
+    struct pack_sink to;
+    int left;
+};
+
+static int fails(struct failing *f, struct err *e)
+{
+    return --f->left == 0 ? err_set(e, ERR_NO_SPACE, "the disk is full") : 0;
+}
+
+static int failing_begin(void *context, unsigned slot, struct err *e)
+{
+    struct failing *f = context;
+
+    return fails(f, e) < 0 ? -1 : f->to.part_begin(f->to.context, slot, e);
+}
+
+static int failing_write(void *context, unsigned slot, struct bytes bytes, struct err *e)
+{
+    struct failing *f = context;
+
+    return fails(f, e) < 0 ? -1 : f->to.part_write(f->to.context, slot, bytes, e);
+}
+
+static int failing_end(void *context, unsigned slot, const struct pack_part *part,
+                       struct bytes list, struct err *e)
+{
+    struct failing *f = context;
+
+    return fails(f, e) < 0 ? -1 : f->to.part_end(f->to.context, slot, part, list, e);
+}
+
+static int failing_object(void *context, enum pack_object kind, const struct digest *name,
+                          struct bytes bytes, struct err *e)
+{
+    struct failing *f = context;
+
+    return fails(f, e) < 0 ? -1 : f->to.object(f->to.context, kind, name, bytes, e);
+}
+
+static bool failing_known(void *context, const struct digest *piece, struct pack_place *where)
+{
+    struct failing *f = context;
+
+    return f->to.known(f->to.context, piece, where);
+}
+
+static int pack_with(const struct pack_sink *sink, const int fds[2], struct pack_summary *summary,
+                     struct err *e)
+{
+    struct pack_writer *w = pack_writer_create(sink);
+    struct pack_added added;
+    int result = pack_add_file(w, "large", false, fds[0], &added, e);
+
+    if (result == 0)
+        result = pack_add_file(w, "small", true, fds[1], &added, e);
+    if (result == 0)
+        result = pack_end(w, summary, e);
+    pack_writer_destroy(w);
+    return result;
+}
+
+static void
+a_sink_that_fails_ends_the_packing_and_what_was_stored_is_used_the_next_time(void **state)
+{
+    static const struct thing things[] = { { PACK_FILE, "large", NULL, PACK_PIECE_BYTES + 9, 1 },
+                                           { PACK_PROGRAM, "small", NULL, 300, 2 } };
+    uint8_t *large = content_of(&things[0]), *small = content_of(&things[1]);
+    int fds[2] = { file_of(large, things[0].size), file_of(small, things[1].size) };
+    struct store s = { 0 };
+    struct failing f = { .to = store_sink(&s) };
+    struct pack_sink sink = { &f,          failing_begin,  failing_write,
+                              failing_end, failing_object, failing_known };
+    struct pack_summary summary;
+    int n_failed = 0;
+
+    (void)state;
+    for (;; n_failed++) {
+        struct err e = { 0 };
+
+        f.left = n_failed + 1;
+        if (pack_with(&sink, fds, &summary, &e) == 0)
+            break;
+        assert_int_equal(e.kind, ERR_NO_SPACE);
+        assert_true(n_failed < 100);
+    }
+    assert_true(n_failed >= 4);
+    /* The small file's part was whole when a try failed, and the next one did not store it again. */
+    assert_int_equal(summary.new_bytes, things[0].size);
+    check(&s, &summary.id, things, 2);
+    for (size_t i = 0; i < 2; i++)
+        close(fds[i]);
+    free(large);
+    free(small);
+    store_free(&s);
+}
+
+static void a_file_that_cannot_be_read_is_named(void **state)
+{
+    struct store s = { 0 };
+    struct pack_sink sink = store_sink(&s);
+    struct pack_writer *w = pack_writer_create(&sink);
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    struct pack_added added;
+    struct err e = { 0 };
+
+    (void)state;
+    assert_int_equal(pack_add_file(w, "secret", false, fd, &added, &e), -1);
+    assert_non_null(strstr(e.text, "read secret"));
+    close(fd);
+    pack_writer_destroy(w);
+    store_free(&s);
+}
+
 /* ---- what changes cost ---- */
 
 enum { MANY = 50000, MANY_SIZE = 500, PER_FOLDER = 500 };
@@ -559,6 +676,9 @@ int main(void)
         cmocka_unit_test(a_file_that_was_not_read_again_is_the_same),
         cmocka_unit_test(ten_gib_of_nothing_cost_nothing),
         cmocka_unit_test(a_file_that_stays_in_place_is_listed_and_not_copied),
+        cmocka_unit_test(
+            a_sink_that_fails_ends_the_packing_and_what_was_stored_is_used_the_next_time),
+        cmocka_unit_test(a_file_that_cannot_be_read_is_named),
         cmocka_unit_test(one_changed_file_in_a_hundred_costs_less_than_three_percent),
         cmocka_unit_test(a_new_folder_changes_the_blocks_around_it_only),
         cmocka_unit_test(what_is_out_of_order_is_refused),
