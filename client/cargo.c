@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cargo.c - the files that a sweep takes along: its source, and its data */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +24,9 @@ enum { SWEEP_FILE_MAX_BYTES = 1024 * 1024 };
 
 enum { SHOWN_LEFT_OUT = 8 };
 
+/* So often a connection may break without anything having been sent. */
+enum { VAIN_TRIES = 3 };
+
 /* What everything is without. */
 struct left_out {
     const char **paths;
@@ -34,7 +38,7 @@ static void leave_out(struct left_out *out, struct arena *a, const char *path)
     char *real = path_real(path, NULL);
 
     mem_grow((void **)&out->paths, &out->capacity, out->n, sizeof *out->paths);
-    out->paths[out->n++] = path;
+    out->paths[out->n++] = arena_strdup(a, path);
     if (real == NULL)
         return;
     mem_grow((void **)&out->paths, &out->capacity, out->n, sizeof *out->paths);
@@ -107,84 +111,30 @@ static bool is_sweep_file(const char *path)
     return is_sweep;
 }
 
+static bool is_listed(const struct cargo *c, const char *path)
+{
+    for (size_t i = 0; i < c->n_left; i++)
+        if (strcmp(c->left[i].path, path) == 0)
+            return true;
+    return false;
+}
+
 static bool leave_out_other(void *context, const char *from, const char *path, bool is_dir)
 {
     struct cargo *c = context;
 
+    if (is_listed(c, path))
+        return true;
     if (is_dir ? !has_marker(from) : strchr(path, '/') != NULL || !is_sweep_file(from))
         return false;
     mem_grow((void **)&c->left, &c->left_capacity, c->n_left, sizeof *c->left);
-    c->left[c->n_left++] = (struct cargo_left){ arena_strdup(c->source.arena, path), is_dir };
+    c->left[c->n_left++] = (struct cargo_left){ arena_strdup(c->arena, path), is_dir };
     return true;
 }
 
 static int compare_left(const void *x, const void *y)
 {
     return strcmp(((const struct cargo_left *)x)->path, ((const struct cargo_left *)y)->path);
-}
-
-static int add_everything(struct cargo *c, const struct spec *s, struct left_out *out,
-                          struct err *e)
-{
-    struct tree_skips skips = { .ignore = ignore_create(s->folder, true, e),
-                                .leaves_out = leave_out_other,
-                                .context = c };
-    int result = -1;
-
-    if (skips.ignore == NULL)
-        return -1;
-    leave_out_sweep(out, c->source.arena, s);
-    skips.paths = out->paths;
-    skips.n = out->n;
-    result = tree_add(&c->source, s->folder, "", &skips, e);
-    if (c->n_left > 1)
-        qsort(c->left, c->n_left, sizeof *c->left, compare_left);
-    ignore_destroy(skips.ignore);
-    return result;
-}
-
-/* Reads the rules of the folders above path, which is below root. */
-static int enter_above(struct ignore *ig, const char *root, const char *path, bool *ignored,
-                       struct err *e)
-{
-    char *from = path_join(root, path);
-    size_t n_root = strlen(root), mark;
-    int result = ignore_enter(ig, root, &mark, e);
-
-    *ignored = false;
-    for (char *slash = strchr(from + n_root + 1, '/'); result == 0 && slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        *ignored = *ignored || ignore_matches(ig, from, true);
-        result = ignore_enter(ig, from, &mark, e);
-        *slash = '/';
-    }
-    *ignored = *ignored || ignore_matches(ig, from, true);
-    free(from);
-    return result;
-}
-
-/* What was named although the rules leave it out is taken with all that is in it. */
-static int add_named(struct tree *t, const struct spec *s, const char *path,
-                     const struct left_out *out, struct err *e)
-{
-    struct tree_skips skips = { .ignore = ignore_create(s->folder, true, e),
-                                .paths = out->paths,
-                                .n = out->n };
-    char *from = path_join(s->folder, path);
-    bool ignored;
-    int result = -1;
-
-    if (skips.ignore != NULL && enter_above(skips.ignore, s->folder, path, &ignored, e) == 0) {
-        if (ignored) {
-            ignore_destroy(skips.ignore);
-            skips.ignore = ignore_create(s->folder, false, e);
-        }
-        result = tree_add(t, from, path, &skips, e);
-    }
-    free(from);
-    ignore_destroy(skips.ignore);
-    return result;
 }
 
 static bool takes_everything(const struct spec *s)
@@ -197,62 +147,94 @@ static bool takes_everything(const struct spec *s)
     return !s->has_source;
 }
 
-static int load_source(struct cargo *c, const struct spec *s, const char *share, struct err *e)
+/* Of what source: names; "." is everything. */
+static void name_paths(struct walk_plan *plan, const struct spec *s, struct arena *a)
 {
     const char *const *paths = s->source.items;
-    struct tree *t = &c->source;
-    char *state = conf_state_dir();
-    struct left_out out = { 0 };
-    int result = 0;
+    const char **named = arena_alloc(a, s->source.n * sizeof *named);
 
-    leave_out(&out, t->arena, state);
-    if (share != NULL)
-        leave_out(&out, t->arena, share);
-    if (takes_everything(s))
-        result = add_everything(c, s, &out, e);
-    for (size_t i = 0; i < s->source.n && result == 0; i++)
+    for (size_t i = 0; i < s->source.n; i++)
         if (strcmp(paths[i], ".") != 0)
-            result = add_named(t, s, paths[i], &out, e);
-    free(out.paths);
-    free(state);
-    return result < 0 ? err_wrap(e, "source") : 0;
+            named[plan->n_named++] = arena_strdup(a, paths[i]);
+    plan->named = named;
 }
 
-static int load_data(struct cargo *c, const struct spec *s, bool with_digests, struct err *e)
+static void leave_out_all(struct cargo *c, const struct spec *s, const char *share)
+{
+    struct walk_plan *plan = &c->source.plan;
+    char *state = conf_state_dir();
+    struct left_out out = { 0 };
+
+    leave_out(&out, c->arena, state);
+    if (share != NULL)
+        leave_out(&out, c->arena, share);
+    if (plan->everything)
+        leave_out_sweep(&out, c->arena, s);
+    plan->left_out = arena_alloc(c->arena, out.n * sizeof *out.paths);
+    memcpy((void *)(uintptr_t)plan->left_out, out.paths, out.n * sizeof *out.paths);
+    plan->n_left_out = out.n;
+    free(out.paths);
+    free(state);
+}
+
+static int load_source(struct cargo *c, const struct spec *s, const char *share, struct err *e)
+{
+    struct walk_plan *plan = &c->source.plan;
+
+    plan->top = arena_strdup(c->arena, s->folder);
+    plan->has_rules = true;
+    plan->everything = takes_everything(s);
+    if (plan->everything) {
+        plan->leaves_out = leave_out_other;
+        plan->context = c;
+    }
+    name_paths(plan, s, c->arena);
+    leave_out_all(c, s, share);
+    if (!plan->everything && plan->n_named == 0)
+        return 0;
+    if (tree_count(&c->source, e) < 0)
+        return err_wrap(e, "source");
+    if (c->n_left > 1)
+        qsort(c->left, c->n_left, sizeof *c->left, compare_left);
+    return 0;
+}
+
+static int load_data(struct cargo *c, const struct spec *s, struct err *e)
 {
     const struct spec_data *data = s->data.items;
 
-    c->data = mem_alloc(s->data.n * sizeof *c->data);
+    c->data = arena_alloc(c->arena, s->data.n * sizeof *c->data);
     for (size_t i = 0; i < s->data.n; i++) {
-        tree_init(&c->data[i]);
-        c->n_data++;
-        if (tree_add(&c->data[i], data[i].path, "", NULL, e) < 0 ||
-            tree_end(&c->data[i], with_digests, e) < 0)
+        c->data[i].plan =
+            (struct walk_plan){ .top = arena_strdup(c->arena, data[i].path), .everything = true };
+        if (tree_count(&c->data[i], e) < 0)
             return err_wrap(e, "data");
+        c->n_data++;
     }
     return 0;
 }
 
-int cargo_load(struct cargo *c, const struct spec *s, const char *share, bool with_digests,
-               struct err *e)
+int cargo_load(struct cargo *c, const struct spec *s, const char *share, struct err *e)
 {
-    *c = (struct cargo){ 0 };
-    tree_init(&c->source);
-    if (load_source(c, s, share, e) < 0)
-        return -1;
-    if (tree_end(&c->source, with_digests, e) < 0)
-        return err_wrap(e, "source");
-    return load_data(c, s, with_digests, e);
+    *c = (struct cargo){ .arena = arena_create() };
+    return load_source(c, s, share, e) < 0 ? -1 : load_data(c, s, e);
 }
 
 void cargo_free(struct cargo *c)
 {
-    for (size_t i = 0; i < c->n_data; i++)
-        tree_free(&c->data[i]);
-    free(c->data);
+    arena_destroy(c->arena);
     free(c->left);
-    tree_free(&c->source);
     *c = (struct cargo){ 0 };
+}
+
+int64_t cargo_count_files(const struct tree *t)
+{
+    return t->totals.files + t->totals.links;
+}
+
+static bool has_source(const struct cargo *c)
+{
+    return c->source.totals.folders > 0 || cargo_count_files(&c->source) > 0;
 }
 
 void cargo_sign(const struct cargo *c, const struct spec *s, struct arena *a, struct work *work)
@@ -260,23 +242,23 @@ void cargo_sign(const struct cargo *c, const struct spec *s, struct arena *a, st
     const struct spec_data *data = s->data.items;
     struct data_entry *entries = arena_alloc(a, c->n_data * sizeof *entries);
 
-    if (c->source.n > 0)
-        work->source.tree = c->source.digest;
+    work->source = c->source.set;
     for (size_t i = 0; i < c->n_data; i++)
-        entries[i] = (struct data_entry){ data[i].name, { .tree = c->data[i].digest } };
+        entries[i] = (struct data_entry){ data[i].name, c->data[i].set };
     work->data = (struct list){ entries, c->n_data };
 }
 
 void cargo_note_size(const struct cargo *c)
 {
+    int64_t n_files = cargo_count_files(&c->source);
     struct buf size = { 0 };
 
-    if (c->source.bytes <= SOURCE_USUAL_BYTES)
+    if (c->source.totals.bytes <= SOURCE_USUAL_BYTES)
         return;
-    units_add_size(&size, (int64_t)c->source.bytes);
-    out_note("note: the source has %s in %zu file%s, and each job gets a copy; source: in the file "
-             "or a .ludwigignore can leave some out",
-             buf_text(&size), c->source.n_files, c->source.n_files == 1 ? "" : "s");
+    units_add_size(&size, c->source.totals.bytes);
+    out_note("note: the source has %s in %" PRId64 " file%s, and each job gets a copy; source: in "
+             "the file or a .ludwigignore can leave some out",
+             buf_text(&size), n_files, n_files == 1 ? "" : "s");
     buf_free(&size);
 }
 
@@ -304,60 +286,98 @@ void cargo_note_left_out(const struct cargo *c)
     buf_free(&line);
 }
 
-/* The same content twice is sent once. */
-static bool is_repeated(const struct cargo *c, size_t i)
-{
-    const struct digest *digest = &c->data[i].digest;
+/* ---- sending ---- */
 
-    if (c->source.n > 0 && memcmp(&c->source.digest, digest, sizeof *digest) == 0)
-        return true;
-    for (size_t k = 0; k < i; k++)
-        if (memcmp(&c->data[k].digest, digest, sizeof *digest) == 0)
-            return true;
-    return false;
+static int pack(struct tree *t, const struct tree_target *to, const char *what, struct err *e)
+{
+    return tree_pack(t, to, e) < 0 ? err_wrap(e, "%s", what) : 0;
 }
 
-static void count_missing(const struct tree *t, const struct place *to, uint64_t *n_files,
-                          uint64_t *bytes)
+static int pack_all(struct cargo *c, const struct tree_target *to, struct err *e)
 {
-    if (upload_has_tree(to, &t->digest))
-        return;
-    *n_files += t->n_files;
-    *bytes += t->bytes;
-}
-
-void cargo_count_missing(const struct cargo *c, const struct place *to, uint64_t *n_files,
-                         uint64_t *bytes)
-{
-    *n_files = 0;
-    *bytes = 0;
-    if (c->source.n > 0)
-        count_missing(&c->source, to, n_files, bytes);
+    if (has_source(c) && pack(&c->source, to, "source", e) < 0)
+        return -1;
     for (size_t i = 0; i < c->n_data; i++)
-        if (!is_repeated(c, i))
-            count_missing(&c->data[i], to, n_files, bytes);
-}
-
-static int upload_all(const struct cargo *c, const struct place *to, struct uploadbar *bar,
-                      struct err *e)
-{
-    if (c->source.n > 0 && upload_tree(to, &c->source, bar, e) < 0)
-        return err_wrap(e, "source");
-    for (size_t i = 0; i < c->n_data; i++)
-        if (upload_tree(to, &c->data[i], bar, e) < 0)
-            return err_wrap(e, "data");
+        if (pack(&c->data[i], to, "data", e) < 0)
+            return -1;
     return 0;
 }
 
-int cargo_upload(const struct cargo *c, const struct place *to, struct err *e)
+int cargo_look(struct cargo *c, const struct place *to, struct err *e)
 {
-    struct uploadbar bar;
-    uint64_t n_files, bytes;
-    int result;
+    struct store *store = to != NULL ? store_open(to, e) : NULL;
+    struct tree_target target = { 0 };
+    int result = -1;
 
-    cargo_count_missing(c, to, &n_files, &bytes);
-    uploadbar_begin(&bar, n_files, bytes);
-    result = upload_all(c, to, &bar, e);
-    uploadbar_clear(&bar);
+    if (to != NULL && store == NULL)
+        return -1;
+    target.stock = stock_open(store, e);
+    if (target.stock != NULL)
+        result = pack_all(c, &target, e);
+    stock_close(target.stock);
+    store_close(store);
     return result;
+}
+
+void cargo_count_new(const struct cargo *c, int64_t *n_files, int64_t *bytes)
+{
+    *n_files = c->source.new_files;
+    *bytes = c->source.new_bytes;
+    for (size_t i = 0; i < c->n_data; i++) {
+        *n_files += c->data[i].new_files;
+        *bytes += c->data[i].new_bytes;
+    }
+}
+
+static void begin_bar(struct uploadbar *bar, const struct cargo *c)
+{
+    int64_t n_files = cargo_count_files(&c->source), bytes = c->source.totals.bytes;
+
+    for (size_t i = 0; i < c->n_data; i++) {
+        n_files += cargo_count_files(&c->data[i]);
+        bytes += c->data[i].totals.bytes;
+    }
+    uploadbar_begin(bar, (uint64_t)n_files, (uint64_t)bytes);
+}
+
+/* *settled_bytes: of what need not be sent again should it fail. */
+static int try_once(struct cargo *c, const struct place *to, uint64_t *settled_bytes, struct err *e)
+{
+    struct tree_target target = { .store = store_open(to, e) };
+    struct uploadbar bar;
+    int result = -1;
+
+    *settled_bytes = 0;
+    if (target.store == NULL)
+        return -1;
+    begin_bar(&bar, c);
+    target.bar = &bar;
+    target.stock = stock_open(target.store, e);
+    if (target.stock != NULL)
+        result = pack_all(c, &target, e);
+    if (result == 0)
+        stock_sweep(target.stock);
+    uploadbar_clear(&bar);
+    *settled_bytes = store_settled_bytes(target.store);
+    stock_close(target.stock);
+    store_close(target.store);
+    return result;
+}
+
+int cargo_send(struct cargo *c, const struct place *to, struct err *e)
+{
+    uint64_t settled_bytes, all_bytes = 0;
+
+    for (int vain = 0;;) {
+        struct err why = { 0 };
+
+        if (try_once(c, to, &settled_bytes, &why) == 0)
+            return 0;
+        all_bytes += settled_bytes;
+        vain = settled_bytes > 0 ? 0 : vain + 1;
+        if (why.kind == ERR_UNREACHABLE && vain < VAIN_TRIES)
+            continue;
+        return err_set(e, why.kind, "%s%s", why.text,
+                       all_bytes > 0 ? "; the next try goes on where this one stopped" : "");
+    }
 }

@@ -12,7 +12,6 @@
 
 #include "client/spec.h"
 #include "client/tree.h"
-#include "client/upload.h"
 
 /* Left out of a source that is everything although no rule says so: such files are no program, and
  * with them in it nothing would be reused. */
@@ -22,21 +21,21 @@ struct cargo_left {
 };
 
 struct cargo {
-    struct tree source;
+    struct arena *arena;
+    struct tree source;      /* without entries: there is none */
     struct cargo_left *left; /* sorted by path */
     size_t n_left, left_capacity;
     struct tree *data; /* one for each entry of spec->data */
     size_t n_data;
 };
 
-/* share is not taken along if it lies in the folder; it may be NULL.  Without digests no file is
- * read. */
-int cargo_load(struct cargo *c, const struct spec *s, const char *share, bool with_digests,
-               struct err *e);
+/* Finds out what there is, and what cannot be sent; reads no file.  share is not taken along if it
+ * lies in the folder; it may be NULL. */
+int cargo_load(struct cargo *c, const struct spec *s, const char *share, struct err *e);
 void cargo_free(struct cargo *c); /* also after cargo_load failed */
+/* Files and links. */
+int64_t cargo_count_files(const struct tree *t);
 
-/* Writes the digests into work. */
-void cargo_sign(const struct cargo *c, const struct spec *s, struct arena *a, struct work *work);
 /* A note for people when the source is larger than is usual. */
 void cargo_note_size(const struct cargo *c);
 /* "exp-1/ (fetched results), sweep2.yaml (a sweep file)", harmless for a terminal; nothing when
@@ -44,9 +43,15 @@ void cargo_note_size(const struct cargo *c);
 void cargo_add_left_out(const struct cargo *c, struct buf *out);
 /* The same as a note for people. */
 void cargo_note_left_out(const struct cargo *c);
-int cargo_upload(const struct cargo *c, const struct place *to, struct err *e);
-/* How much of it cargo_upload would send, as things are. */
-void cargo_count_missing(const struct cargo *c, const struct place *to, uint64_t *n_files,
-                         uint64_t *bytes);
+
+/* Reads what is not known, and sends what is not there.  Over SFTP a connection that breaks is made
+ * again, and what was sent before that, or before this program was killed, is not sent again. */
+int cargo_send(struct cargo *c, const struct place *to, struct err *e);
+/* Finds out what cargo_send would send, and sends nothing.  to: NULL: nothing is known to be there. */
+int cargo_look(struct cargo *c, const struct place *to, struct err *e);
+/* Of content that is not on the share. */
+void cargo_count_new(const struct cargo *c, int64_t *n_files, int64_t *bytes);
+/* After one of these: writes what there is into work. */
+void cargo_sign(const struct cargo *c, const struct spec *s, struct arena *a, struct work *work);
 
 #endif

@@ -226,12 +226,12 @@ static int send(const struct order *o, struct session *s, const struct place *to
     return submit_send(&submission, done, e);
 }
 
-static int sign_and_upload(const struct order *o, const struct place *to, struct work *work,
-                           struct err *e)
+static int send_cargo(const struct order *o, const struct place *to, struct work *work,
+                      struct err *e)
 {
     struct git_state git;
     struct cargo c;
-    int result = cargo_load(&c, &o->spec, to->drive->mount, true, e);
+    int result = cargo_load(&c, &o->spec, to->drive->mount, e);
 
     if (result == 0) {
         cargo_note_size(&c);
@@ -239,9 +239,10 @@ static int sign_and_upload(const struct order *o, const struct place *to, struct
         git_look(o->spec.folder, o->cli->arena, &git);
         work->git_commit = git.commit;
         work->git_dirty = git.dirty;
-        cargo_sign(&c, &o->spec, o->cli->arena, work);
-        result = cargo_upload(&c, to, e);
+        result = cargo_send(&c, to, e);
     }
+    if (result == 0)
+        cargo_sign(&c, &o->spec, o->cli->arena, work);
     cargo_free(&c);
     return result;
 }
@@ -279,7 +280,7 @@ static int upload_and_send(const struct order *o, struct session *s, struct msg_
     /* Asked first, so that nothing is read and sent in vain. */
     if (forecast_check_owner(&s->rpc, o->spec.project, e) < 0 ||
         forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_project(o, s, &to, e) < 0 ||
-        sign_and_upload(o, &to, &work, e) < 0 || send(o, s, &to, &work, done, e) < 0)
+        send_cargo(o, &to, &work, e) < 0 || send(o, s, &to, &work, done, e) < 0)
         return -1;
     note_done_otherwise(n_done - done->reused);
     return 0;

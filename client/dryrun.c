@@ -29,7 +29,7 @@ struct dryrun {
     struct drive mounted; /* without a server */
     struct cargo cargo;
     struct forecast forecast;
-    uint64_t upload_files, upload_bytes;
+    int64_t upload_files, upload_bytes;
     struct arena *arena; /* of one configuration */
 };
 
@@ -88,18 +88,20 @@ static int find_out(struct dryrun *d, struct err *e)
     const struct order *o = d->order;
     struct work work = o->spec.work;
     struct digest digest;
+    struct place to;
 
     if (connect_if_possible(d, e) < 0)
         return -1;
     d->drive = find_drive(d);
-    if (cargo_load(&d->cargo, &o->spec, d->drive != NULL ? d->drive->mount : NULL, true, e) < 0)
+    to = (struct place){ d->drive, o->spec.project };
+    if (cargo_load(&d->cargo, &o->spec, d->drive != NULL ? d->drive->mount : NULL, e) < 0)
         return -1;
     cargo_note_size(&d->cargo);
+    if (cargo_look(&d->cargo, d->drive != NULL ? &to : NULL, e) < 0)
+        return -1;
+    cargo_count_new(&d->cargo, &d->upload_files, &d->upload_bytes);
     cargo_sign(&d->cargo, &o->spec, o->cli->arena, &work);
     work_digest(&work, &digest);
-    if (d->drive != NULL)
-        cargo_count_missing(&d->cargo, &(struct place){ d->drive, o->spec.project },
-                            &d->upload_files, &d->upload_bytes);
     return forecast_make(&d->forecast, o, is_asked(d) ? &d->session.rpc : NULL, &digest, e);
 }
 
@@ -128,26 +130,26 @@ static double estimate_hours(const struct dryrun *d)
 /* ---- configurations, each once ---- */
 
 /* Those from one on.  Where the duplicates were counted they are passed over. */
-struct walk {
+struct passing {
     struct dryrun *dryrun;
     struct digests *seen; /* NULL: all are shown */
     int64_t left;
 };
 
-static void walk_begin(struct walk *w, struct dryrun *d, int64_t first, int64_t n)
+static void passing_begin(struct passing *w, struct dryrun *d, int64_t first, int64_t n)
 {
     bool is_repeated = d->forecast.configs < d->order->configs;
 
-    *w = (struct walk){ .dryrun = d, .left = n, .seen = is_repeated ? digests_create() : NULL };
+    *w = (struct passing){ .dryrun = d, .left = n, .seen = is_repeated ? digests_create() : NULL };
     points_seek(&d->order->points, first);
 }
 
-static void walk_end(struct walk *w)
+static void passing_end(struct passing *w)
 {
     digests_destroy(w->seen);
 }
 
-static bool is_new(const struct walk *w, const struct value *config)
+static bool is_new(const struct passing *w, const struct value *config)
 {
     struct digest digest;
 
@@ -158,7 +160,7 @@ static bool is_new(const struct walk *w, const struct value *config)
 }
 
 /* Appends the next one as JSON; false when that was all. */
-static bool walk_next(struct walk *w, struct buf *out)
+static bool passing_next(struct passing *w, struct buf *out)
 {
     struct arena *a = w->dryrun->arena;
     struct buf point = { 0 };
@@ -214,8 +216,8 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
     add_number_or_null(out, "reused", is_asked(d), (uint64_t)d->forecast.reused);
     add_number_or_null(out, "queued", is_asked(d), (uint64_t)count_queued(d));
     add_number_or_null(out, "done_otherwise", is_asked(d), (uint64_t)d->forecast.done_otherwise);
-    add_number_or_null(out, "upload_files", d->drive != NULL, d->upload_files);
-    add_number_or_null(out, "upload_bytes", d->drive != NULL, d->upload_bytes);
+    add_number_or_null(out, "upload_files", d->drive != NULL, (uint64_t)d->upload_files);
+    add_number_or_null(out, "upload_bytes", d->drive != NULL, (uint64_t)d->upload_bytes);
     add_estimate(out, d);
 }
 
@@ -223,11 +225,11 @@ static int write_configs(struct dryrun *d, struct buf *out, struct err *e)
 {
     const char *before = "\n";
     struct buf config = { 0 };
-    struct walk w;
+    struct passing w;
     int result = 0;
 
-    walk_begin(&w, d, 0, d->order->configs);
-    while (result == 0 && walk_next(&w, &config)) {
+    passing_begin(&w, d, 0, d->order->configs);
+    while (result == 0 && passing_next(&w, &config)) {
         buf_add_str(out, before);
         buf_add(out, config.bytes, config.n);
         buf_clear(&config);
@@ -235,7 +237,7 @@ static int write_configs(struct dryrun *d, struct buf *out, struct err *e)
         if (out->n >= PIECE_BYTES)
             result = out_write(out, e);
     }
-    walk_end(&w);
+    passing_end(&w);
     buf_free(&config);
     return result;
 }
@@ -279,14 +281,14 @@ static void add_configs(struct dryrun *d, const char *label, int64_t first, int6
                         struct buf *out)
 {
     struct buf config = { 0 };
-    struct walk w;
+    struct passing w;
 
-    walk_begin(&w, d, first, d->order->configs - first);
-    for (int64_t i = 0; i < n && walk_next(&w, &config); i++) {
+    passing_begin(&w, d, first, d->order->configs - first);
+    for (int64_t i = 0; i < n && passing_next(&w, &config); i++) {
         add_config(out, i == 0 ? label : "", &config);
         buf_clear(&config);
     }
-    walk_end(&w);
+    passing_end(&w);
     buf_free(&config);
 }
 
@@ -294,11 +296,11 @@ static void add_configs(struct dryrun *d, const char *label, int64_t first, int6
 static void add_last_distinct(struct dryrun *d, struct buf *out)
 {
     struct buf last[SHOWN_AT_AN_END] = { 0 }, config = { 0 };
-    struct walk w;
+    struct passing w;
     int64_t n = 0;
 
-    walk_begin(&w, d, 0, d->order->configs);
-    for (; walk_next(&w, &config); n++) {
+    passing_begin(&w, d, 0, d->order->configs);
+    for (; passing_next(&w, &config); n++) {
         struct buf *to = &last[n % SHOWN_AT_AN_END];
 
         buf_free(to);
@@ -309,7 +311,7 @@ static void add_last_distinct(struct dryrun *d, struct buf *out)
         add_config(out, i == 0 ? "last" : "", &last[(n + i) % SHOWN_AT_AN_END]);
     for (int64_t i = 0; i < SHOWN_AT_AN_END; i++)
         buf_free(&last[i]);
-    walk_end(&w);
+    passing_end(&w);
     buf_free(&config);
 }
 
@@ -396,10 +398,10 @@ static void add_needs(const struct dryrun *d, struct buf *out)
     add_line(out, "to save", &text);
 }
 
-static void add_files(struct buf *out, uint64_t n_files, uint64_t bytes)
+static void add_files(struct buf *out, int64_t n_files, int64_t bytes)
 {
-    buf_printf(out, "%" PRIu64 " file%s, ", n_files, n_files == 1 ? "" : "s");
-    units_add_size(out, (int64_t)bytes);
+    buf_printf(out, "%" PRId64 " file%s, ", n_files, n_files == 1 ? "" : "s");
+    units_add_size(out, bytes);
     buf_add_char(out, '\n');
 }
 
@@ -407,7 +409,7 @@ static void add_tree(struct buf *out, const char *label, const char *name, const
 {
     add_label(out, label);
     buf_printf(out, "%s%s", name, name[0] != '\0' ? ": " : "");
-    add_files(out, t->n_files, t->bytes);
+    add_files(out, cargo_count_files(t), t->totals.bytes);
 }
 
 static void add_left_out(struct buf *out, const struct cargo *c)
@@ -420,10 +422,10 @@ static void add_left_out(struct buf *out, const struct cargo *c)
 
 static bool has_files(const struct cargo *c)
 {
-    size_t n = c->source.n_files;
+    int64_t n = cargo_count_files(&c->source);
 
     for (size_t i = 0; i < c->n_data; i++)
-        n += c->data[i].n_files;
+        n += cargo_count_files(&c->data[i]);
     return n > 0;
 }
 

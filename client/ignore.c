@@ -19,7 +19,10 @@ struct rule {
     size_t n_base; /* bytes of a path up to the folder that the rule stands in, with its / */
     bool takes_back;
     bool only_dirs;
-    bool anchored; /* the whole path below the base; else the last name alone */
+    bool anchored;  /* the whole path below the base; else the last name alone */
+    bool is_plain;  /* nothing in the pattern has a meaning */
+    bool is_ending; /* nothing but a * at its beginning has */
+    size_t n_ending;
 };
 
 struct ignore {
@@ -50,6 +53,11 @@ static size_t trimmed(const char *line, size_t n)
     return n;
 }
 
+static bool is_plain(const char *pattern)
+{
+    return pattern[strcspn(pattern, "*?[\\")] == '\0';
+}
+
 static void add_rule(struct ignore *ig, size_t n_base, const char *line, size_t n)
 {
     struct rule rule = { .n_base = n_base };
@@ -74,6 +82,9 @@ static void add_rule(struct ignore *ig, size_t n_base, const char *line, size_t 
     if (n == 0)
         return;
     rule.pattern = mem_strndup(line, n);
+    rule.is_plain = is_plain(rule.pattern);
+    rule.is_ending = rule.pattern[0] == '*' && is_plain(rule.pattern + 1);
+    rule.n_ending = strlen(rule.pattern + 1);
     mem_grow((void **)&ig->rules, &ig->capacity, ig->n, sizeof *ig->rules);
     ig->rules[ig->n++] = rule;
 }
@@ -219,15 +230,27 @@ static bool matches_path(const char *pattern, const char *path)
     return matches_path(pattern + n + 1, path + n_name + 1);
 }
 
+/* As fnmatch, which is slow, and asked about every file. */
+static bool matches(const struct rule *rule, const char *name)
+{
+    size_t n_name;
+
+    if (rule->is_plain)
+        return strcmp(rule->pattern, name) == 0;
+    if (!rule->is_ending)
+        return fnmatch(rule->pattern, name, 0) == 0;
+    n_name = strlen(name);
+    return n_name >= rule->n_ending &&
+           strcmp(name + n_name - rule->n_ending, rule->pattern + 1) == 0;
+}
+
 static bool rule_matches(const struct rule *rule, const char *path, bool is_dir)
 {
-    const char *name = path_basename(path);
-
     if (rule->only_dirs && !is_dir)
         return false;
     if (rule->anchored)
         return matches_path(rule->pattern, path + rule->n_base);
-    return matches_name(rule->pattern, strlen(rule->pattern), name, strlen(name));
+    return matches(rule, path_basename(path));
 }
 
 bool ignore_matches(const struct ignore *ig, const char *path, bool is_dir)

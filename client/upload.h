@@ -9,8 +9,6 @@
 #define LUDWIG_CLIENT_UPLOAD_H
 
 #include "client/drive.h"
-#include "client/tree.h"
-#include "client/uploadbar.h"
 #include "common/proto.h"
 
 /* Where files go. */
@@ -21,16 +19,6 @@ struct place {
 
 /* Makes the project's folder, as ludwigd orders where it cannot do so itself. */
 int upload_make_project(const struct place *to, const struct folder_order *order, struct err *e);
-
-/*
- * Brings a tree (with digests) there, whole or not at all; one that is there is not sent again.
- * Over SFTP a connection that breaks is made again, and what was sent and synced before that, or
- * before this program was killed, is not sent again either.
- */
-int upload_tree(const struct place *to, const struct tree *t, struct uploadbar *bar, struct err *e);
-
-/* Whether such a tree is there already, as far as can be seen. */
-bool upload_has_tree(const struct place *to, const struct digest *tree);
 
 struct upload_text {
     const char *name;

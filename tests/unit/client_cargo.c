@@ -55,31 +55,28 @@ static int close_site(void **state)
     return result;
 }
 
-static struct cargo load(const struct site *site, const char *yaml)
+static void load(struct cargo *c, const struct site *site, const char *yaml)
 {
     struct err e = { 0 };
-    struct cargo c = { 0 };
     struct spec s;
 
     put(site, "s.yaml", yaml);
-    if (spec_read(site->file, site->arena, &s, &e) < 0 ||
-        cargo_load(&c, &s, site->share, true, &e) < 0)
+    if (spec_read(site->file, site->arena, &s, &e) < 0 || cargo_load(c, &s, site->share, &e) < 0)
         fail_msg("%s", e.text);
-    return c;
 }
 
-static void expect_missing(const struct site *site, const struct cargo *c, uint64_t n_files,
-                           uint64_t bytes)
+static void expect_new(const struct site *site, struct cargo *c, int64_t n_files, int64_t bytes)
 {
-    uint64_t n_found = 99, bytes_found = 99;
+    int64_t n_found = 99, bytes_found = 99;
 
-    cargo_count_missing(c, &(struct place){ &(struct drive){ .mount = site->share }, "p" },
-                        &n_found, &bytes_found);
+    assert_int_equal(
+        cargo_look(c, &(struct place){ &(struct drive){ .mount = site->share }, "p" }, NULL), 0);
+    cargo_count_new(c, &n_found, &bytes_found);
     assert_int_equal(n_found, n_files);
     assert_int_equal(bytes_found, bytes);
 }
 
-static void what_is_on_the_share_is_not_missing(void **state)
+static void what_is_on_the_share_is_not_new(void **state)
 {
     const struct site *site = *state;
     struct place to = { &(struct drive){ .mount = site->share }, "p" };
@@ -89,27 +86,27 @@ static void what_is_on_the_share_is_not_missing(void **state)
     put(site, "run.sh", "1234567890");
     put(site, "data/a", "12345");
     put(site, "data/b/c", "1");
-    c = load(site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
-    expect_missing(site, &c, 3, 16);
+    load(&c, site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
+    expect_new(site, &c, 3, 16);
     assert_int_equal(upload_make_project(&to, &order, NULL), 0);
-    assert_int_equal(cargo_upload(&c, &to, NULL), 0);
-    expect_missing(site, &c, 0, 0);
+    assert_int_equal(cargo_send(&c, &to, NULL), 0);
+    expect_new(site, &c, 0, 0);
     cargo_free(&c);
     put(site, "data/b/c", "22");
-    c = load(site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
-    expect_missing(site, &c, 2, 7);
+    load(&c, site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
+    expect_new(site, &c, 1, 2);
     cargo_free(&c);
 }
 
-static void the_same_content_is_missing_once(void **state)
+static void the_same_content_is_new_once(void **state)
 {
     const struct site *site = *state;
     struct cargo c;
 
     put(site, "one", "12345");
     put(site, "two", "12345");
-    c = load(site, "project: p\ncommand: x\nsource: []\ndata: [one, two]\n");
-    expect_missing(site, &c, 1, 5);
+    load(&c, site, "project: p\ncommand: x\nsource: []\ndata: [one, two]\n");
+    expect_new(site, &c, 1, 5);
     cargo_free(&c);
 }
 
@@ -123,21 +120,26 @@ static void a_container_of_ones_own_is_among_the_data(void **state)
     put(site, "images/py.sif", "123");
     put(site, "s.yaml", "project: p\ncommand: x\nsource: []\ncontainer: images/py.sif\n");
     assert_int_equal(spec_read(site->file, site->arena, &s, NULL), 0);
-    assert_int_equal(cargo_load(&c, &s, site->share, true, NULL), 0);
+    assert_int_equal(cargo_load(&c, &s, site->share, NULL), 0);
     cargo_sign(&c, &s, site->arena, &work);
     assert_int_equal(work.data.n, 1);
     assert_string_equal(((struct data_entry *)work.data.items)[0].name, "py.sif");
     assert_string_equal(s.work.container, "py.sif");
-    expect_missing(site, &c, 1, 3);
+    expect_new(site, &c, 1, 3);
     cargo_free(&c);
 }
 
 static bool has_entry(const struct tree *t, const char *path)
 {
-    for (size_t i = 0; i < t->n; i++)
-        if (strcmp(t->entries[i].path, path) == 0)
-            return true;
-    return false;
+    struct walk *w = walk_begin(&t->plan, NULL);
+    struct walk_entry entry;
+    bool found = false;
+
+    assert_non_null(w);
+    while (!found && walk_next(w, &entry, NULL) == 1)
+        found = strcmp(entry.path, path) == 0;
+    walk_end(w);
+    return found;
 }
 
 /* A folder in which a sweep was tried out, and its results fetched. */
@@ -161,7 +163,8 @@ static void expect_used_folder(const struct cargo *c)
     static const char *const kept[] = { "run.sh", "model.yaml",     "broken.yaml", "notes.txt",
                                         "conf",   "conf/deep.yaml", "train.yaml" };
 
-    assert_int_equal(c->source.n, sizeof kept / sizeof kept[0]);
+    assert_int_equal(cargo_count_files(&c->source) + c->source.totals.folders,
+                     sizeof kept / sizeof kept[0]);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         assert_true(has_entry(&c->source, kept[i]));
     assert_int_equal(c->n_left, 4);
@@ -179,10 +182,10 @@ static void other_sweeps_and_fetched_results_are_no_part_of_everything(void **st
     struct cargo c;
 
     fill_used_folder(site);
-    c = load(site, "project: p\ncommand: x\n");
+    load(&c, site, "project: p\ncommand: x\n");
     expect_used_folder(&c);
     cargo_free(&c);
-    c = load(site, "project: p\ncommand: x\nsource: .\n");
+    load(&c, site, "project: p\ncommand: x\nsource: .\n");
     expect_used_folder(&c);
     cargo_free(&c);
 }
@@ -193,7 +196,7 @@ static void what_is_named_is_taken_along(void **state)
     struct cargo c;
 
     fill_used_folder(site);
-    c = load(site, "project: p\ncommand: x\nsource: [., other.yaml, exp-1]\n");
+    load(&c, site, "project: p\ncommand: x\nsource: [., other.yaml, exp-1]\n");
     assert_true(has_entry(&c.source, "run.sh"));
     assert_true(has_entry(&c.source, "other.yaml"));
     assert_true(has_entry(&c.source, "exp-1/a/b"));
@@ -228,7 +231,7 @@ static void what_is_ignored_is_not_told_as_left_out(void **state)
 
     fill_used_folder(site);
     put(site, ".ludwigignore", "exp*\n*.yml\n");
-    c = load(site, "project: p\ncommand: x\n");
+    load(&c, site, "project: p\ncommand: x\n");
     assert_int_equal(c.n_left, 1);
     assert_string_equal(c.left[0].path, "other.yaml");
     cargo_free(&c);
@@ -237,8 +240,8 @@ static void what_is_ignored_is_not_told_as_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_on_the_share_is_not_missing, open_site, close_site),
-        cmocka_unit_test_setup_teardown(the_same_content_is_missing_once, open_site, close_site),
+        cmocka_unit_test_setup_teardown(what_is_on_the_share_is_not_new, open_site, close_site),
+        cmocka_unit_test_setup_teardown(the_same_content_is_new_once, open_site, close_site),
         cmocka_unit_test_setup_teardown(a_container_of_ones_own_is_among_the_data, open_site,
                                         close_site),
         cmocka_unit_test_setup_teardown(other_sweeps_and_fetched_results_are_no_part_of_everything,

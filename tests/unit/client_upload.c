@@ -15,10 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/upload.h"
-#include "common/io.h"
-#include "common/layout.h"
-#include "common/path.h"
+#include "client/cargo.h"
+#include "tests/unit/unpack.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -86,7 +84,7 @@ static int begin(void **state, bool is_mounted)
     umask(022);
     s->a = arena_create();
     strcpy(s->folder, "/tmp/upload-XXXXXX");
-    if (mkdtemp(s->folder) == NULL || setenv("XDG_STATE_HOME", below(s, "state"), 1) < 0)
+    if (mkdtemp(s->folder) == NULL || setenv("XDG_CACHE_HOME", below(s, "cache"), 1) < 0)
         return -1;
     s->server_umask = 022;
     s->to = (struct place){ &s->drive, "p" };
@@ -134,52 +132,71 @@ static struct site *here(void **state)
     return s;
 }
 
-static struct tree tree_of(const struct site *s, const char *path)
-{
-    struct tree t;
-
-    tree_init(&t);
-    assert_int_equal(tree_add(&t, below(s, path), "", NULL, NULL), 0);
-    assert_int_equal(tree_end(&t, true, NULL), 0);
-    return t;
-}
-
-static const char *pack_of(const struct site *s, const struct tree *t)
-{
-    struct buf path = { 0 };
-    const char *pack;
-
-    layout_pack(&path, "share/p", &t->digest);
-    pack = arena_strdup(s->a, buf_text(&path));
-    buf_free(&path);
-    return pack;
-}
-
 static void must(struct site *s, int result)
 {
     if (result < 0)
         fail_msg("%s", s->e.text);
 }
 
-static void assert_same(const struct site *s, const struct tree *t)
+/* What a submit with these data does. */
+static int send_tree(struct site *s, const char *path, struct dataset *set)
 {
-    struct tree there = tree_of(s, pack_of(s, t));
+    struct tree tree = { .plan = { .top = below(s, path), .everything = true } };
+    struct cargo c = { .data = &tree, .n_data = 1 };
+    int result = tree_count(&tree, &s->e);
 
-    assert_memory_equal(there.digest.bytes, t->digest.bytes, DIGEST_BYTES);
-    tree_free(&there);
+    if (result == 0)
+        result = cargo_send(&c, &s->to, &s->e);
+    *set = tree.set;
+    return result;
 }
 
-static size_t count_packs(const struct site *s)
+/* What is in a tree, wherever it lies. */
+static struct digest tree_of(const char *path)
 {
-    DIR *dir = opendir(below(s, "share/p/.ludwig/packs"));
+    struct tree tree = { .plan = { .top = path, .everything = true } };
+    struct tree_target nowhere = { .stock = stock_open(NULL, NULL) };
+    struct err e = { 0 };
+
+    if (tree_pack(&tree, &nowhere, &e) < 0)
+        fail_msg("%s", e.text);
+    stock_close(nowhere.stock);
+    return tree.set.tree;
+}
+
+#define PACKS "share/p/.ludwig/packs"
+
+/* Unpacks it, and looks whether it is the same. */
+static void assert_arrived(struct site *s, const char *from, const struct dataset *set)
+{
+    const char *to = below(s, "unpacked");
+    struct digest here = tree_of(below(s, from)), there;
+
+    must(s, unpack(below(s, PACKS), &set->id, to, &s->e));
+    there = tree_of(to);
+    assert_memory_equal(here.bytes, there.bytes, DIGEST_BYTES);
+    assert_memory_equal(here.bytes, set->tree.bytes, DIGEST_BYTES);
+    assert_int_equal(io_remove_tree(to, NULL), 0);
+}
+
+/* Files in a folder whose names end so. */
+static size_t count(const struct site *s, const char *folder, const char *ending)
+{
+    DIR *dir = opendir(below(s, folder));
     struct dirent *d;
     size_t n = 0;
 
     while (dir != NULL && (d = readdir(dir)) != NULL)
-        n += strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
+        n += d->d_type == DT_REG && strlen(d->d_name) >= strlen(ending) &&
+             strcmp(d->d_name + strlen(d->d_name) - strlen(ending), ending) == 0;
     if (dir != NULL)
         closedir(dir);
     return n;
+}
+
+static size_t count_all(const struct site *s)
+{
+    return count(s, PACKS, "") + count(s, PACKS "/parts", "") + count(s, PACKS "/blocks", "");
 }
 
 static void make_source(const struct site *s)
@@ -195,46 +212,63 @@ static void make_source(const struct site *s)
 static void a_tree_arrives_as_it_is_and_once(void **state)
 {
     struct site *s = here(state);
-    struct tree t;
+    struct dataset set, again;
 
     make_source(s);
-    t = tree_of(s, "from");
-    assert_false(upload_has_tree(&s->to, &t.digest));
-    must(s, upload_tree(&s->to, &t, NULL, &s->e));
-    assert_true(upload_has_tree(&s->to, &t.digest));
-    assert_same(s, &t);
-    must(s, upload_tree(&s->to, &t, NULL, &s->e));
-    assert_int_equal(count_packs(s), 1);
-    tree_free(&t);
+    must(s, send_tree(s, "from", &set));
+    assert_int_equal(set.files, 5);
+    assert_arrived(s, "from", &set);
+    assert_int_equal(count(s, PACKS "/parts", ".tar.zst"), 1);
+    assert_int_equal(count_all(s), 4);
+    must(s, send_tree(s, "from", &again));
+    assert_memory_equal(&again, &set, sizeof set);
+    assert_int_equal(count_all(s), 4);
 }
 
-static void many_files_and_folders_arrive(void **state)
+static void only_what_changed_is_sent_again(void **state)
 {
     struct site *s = here(state);
-    struct tree t;
+    struct dataset set;
 
+    make_source(s);
     for (int i = 0; i < 400; i++)
         put(s, arena_printf(s->a, "from/d%d/e%d/f%d", i % 7, i % 3, i),
             arena_printf(s->a, "%d", i * i), 0644);
-    t = tree_of(s, "from");
-    must(s, upload_tree(&s->to, &t, NULL, &s->e));
-    assert_same(s, &t);
-    assert_int_equal(count_packs(s), 1);
-    tree_free(&t);
+    must(s, send_tree(s, "from", &set));
+    assert_arrived(s, "from", &set);
+    put(s, "from/c.txt", "another", 0600);
+    must(s, send_tree(s, "from", &set));
+    assert_arrived(s, "from", &set);
+    assert_int_equal(count(s, PACKS "/parts", ".tar.zst"), 2);
+    assert_int_equal(count(s, PACKS, ".manifest"), 2);
+    put(s, "from/c.txt", "text", 0600);
+    must(s, send_tree(s, "from", &set));
+    assert_int_equal(count(s, PACKS "/parts", ".tar.zst"), 2);
+    assert_int_equal(count(s, PACKS, ".manifest"), 2);
 }
 
 static void a_file_alone_arrives_as_a_file(void **state)
 {
     struct site *s = here(state);
-    struct tree t;
+    struct dataset set;
 
     put(s, "one.csv", "1,2,3\n", 0644);
-    t = tree_of(s, "one.csv");
-    must(s, upload_tree(&s->to, &t, NULL, &s->e));
-    must(s, upload_tree(&s->to, &t, NULL, &s->e));
-    assert_same(s, &t);
-    assert_int_equal(count_packs(s), 1);
-    tree_free(&t);
+    must(s, send_tree(s, "one.csv", &set));
+    must(s, send_tree(s, "one.csv", &set));
+    assert_arrived(s, "one.csv", &set);
+    assert_int_equal(set.files, 1);
+    assert_int_equal(count_all(s), 4);
+}
+
+static void an_empty_folder_arrives(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set;
+
+    assert_int_equal(mkdir(below(s, "from"), 0755), 0);
+    must(s, send_tree(s, "from", &set));
+    assert_arrived(s, "from", &set);
+    assert_int_equal(count_all(s), 1);
 }
 
 static void a_large_file_arrives(void **state)
@@ -242,17 +276,47 @@ static void a_large_file_arrives(void **state)
     struct site *s = here(state);
     size_t n = 9 * 1000 * 1000 + 1;
     char *bytes = mem_alloc(n + 1);
-    struct tree t;
+    struct dataset set;
 
     for (size_t i = 0; i < n; i++)
         bytes[i] = (char)('a' + i * i % 23);
     put(s, "from/large", bytes, 0755);
     put(s, "from/small", "x", 0644);
-    t = tree_of(s, "from");
-    must(s, upload_tree(&s->to, &t, NULL, &s->e));
-    assert_same(s, &t);
-    tree_free(&t);
+    must(s, send_tree(s, "from", &set));
+    assert_arrived(s, "from", &set);
     free(bytes);
+}
+
+static void names_of_any_bytes_arrive(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set;
+
+    put(s, "from/new\nline", "1", 0644);
+    put(s, "from/\xff\xfe not utf-8 \x80/\x01", "2", 0644);
+    put(s, "from/ \\ * ? \"", "3", 0644);
+    put(s, arena_printf(s->a, "from/%0255d/%0255d", 1, 2), "4", 0644);
+    must(s, send_tree(s, "from", &set));
+    assert_arrived(s, "from", &set);
+}
+
+static void links_arrive_as_links(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set;
+    struct stat a, b;
+
+    put(s, "from/b/file", "content", 0644);
+    assert_int_equal(link(below(s, "from/b/file"), below(s, "from/a")), 0);
+    assert_int_equal(link(below(s, "from/b/file"), below(s, "elsewhere")), 0);
+    assert_int_equal(symlink(".", below(s, "from/loop")), 0);
+    assert_int_equal(symlink("../../out", below(s, "from/b/out")), 0);
+    must(s, send_tree(s, "from", &set));
+    assert_arrived(s, "from", &set);
+    must(s, unpack(below(s, PACKS), &set.id, below(s, "unpacked"), &s->e));
+    assert_int_equal(stat(below(s, "unpacked/a"), &a), 0);
+    assert_int_equal(stat(below(s, "unpacked/b/file"), &b), 0);
+    assert_int_equal(a.st_ino, b.st_ino);
 }
 
 static mode_t mode_of(const struct site *s, const char *path)
@@ -272,30 +336,31 @@ static const struct {
     { 0700, 0700, 0600, 0700 },
 };
 
-static void assert_modes(struct site *s, const struct tree *t, size_t i)
+static void assert_modes(struct site *s, const struct dataset *set, size_t i)
 {
     static const struct upload_text file = { "sweep.yaml", { (const uint8_t *)"x", 1 } };
-    const char *pack = pack_of(s, t);
+    struct buf manifest = { 0 };
 
     must(s, upload_sweep_files(&s->to, (int64_t)i, &file, 1, &s->e));
-    assert_int_equal(mode_of(s, "share/p/.ludwig/packs"), modes[i].folder);
-    assert_int_equal(mode_of(s, pack), modes[i].folder);
-    assert_int_equal(mode_of(s, arena_printf(s->a, "%s/a/b", pack)), modes[i].folder);
-    assert_int_equal(mode_of(s, arena_printf(s->a, "%s/c.txt", pack)), modes[i].file);
-    assert_int_equal(mode_of(s, arena_printf(s->a, "%s/a/b/run.sh", pack)), modes[i].program);
+    pack_object_path(&manifest, PACK_MANIFEST, &set->id);
+    assert_int_equal(mode_of(s, PACKS), modes[i].folder);
+    assert_int_equal(mode_of(s, PACKS "/parts"), modes[i].folder);
+    assert_int_equal(mode_of(s, PACKS "/blocks"), modes[i].folder);
+    assert_int_equal(mode_of(s, arena_printf(s->a, PACKS "/%s", buf_text(&manifest))),
+                     modes[i].file);
     assert_int_equal(mode_of(s, arena_printf(s->a, "share/p/sweeps/%zu", i)), modes[i].folder);
     assert_int_equal(mode_of(s, arena_printf(s->a, "share/p/sweeps/%zu/sweep.yaml", i)),
                      modes[i].file);
+    buf_free(&manifest);
 }
 
 static void modes_are_those_of_the_project(void **state)
 {
     static const mode_t masks[] = { 0, 022, 077 };
     struct site *s = here(state);
-    struct tree t;
+    struct dataset set;
 
     make_source(s);
-    t = tree_of(s, "from");
     for (size_t i = 0; i < LENGTH(modes) * LENGTH(masks); i++) {
         size_t which = i / LENGTH(masks);
 
@@ -306,10 +371,9 @@ static void modes_are_those_of_the_project(void **state)
         assert_int_equal(io_remove_tree(below(s, "share/p"), NULL), 0);
         assert_int_equal(mkdir(below(s, "share/p"), 0755), 0);
         assert_int_equal(chmod(below(s, "share/p"), modes[which].project), 0);
-        must(s, upload_tree(&s->to, &t, NULL, &s->e));
-        assert_modes(s, &t, which);
+        must(s, send_tree(s, "from", &set));
+        assert_modes(s, &set, which);
     }
-    tree_free(&t);
 }
 
 static void a_project_is_made_as_ordered(void **state)
@@ -344,49 +408,26 @@ static void a_project_gets_its_group(void **state)
 static void nothing_is_sent_where_no_project_is(void **state)
 {
     struct site *s = here(state);
-    struct tree t;
+    struct dataset set;
 
     make_source(s);
-    t = tree_of(s, "from");
     assert_int_equal(rmdir(below(s, "share/p")), 0);
-    assert_int_equal(upload_tree(&s->to, &t, NULL, &s->e), -1);
+    assert_int_equal(send_tree(s, "from", &set), -1);
     assert_int_equal(s->e.kind, ERR_NOT_FOUND);
     assert_non_null(strstr(s->e.text, "the project's folder on the share"));
     assert_int_equal(access(below(s, "share/p"), F_OK), -1);
-    tree_free(&t);
 }
 
-static void a_file_that_changed_leaves_nothing_behind(void **state)
+static void what_cannot_be_sent_leaves_nothing_behind(void **state)
 {
     struct site *s = here(state);
-    struct tree t;
+    struct dataset set;
 
     make_source(s);
-    t = tree_of(s, "from");
-    put(s, "from/c.txt", "else", 0600);
-    assert_int_equal(upload_tree(&s->to, &t, NULL, &s->e), -1);
-    assert_non_null(strstr(s->e.text, "from/c.txt was changed while it was sent; submit again"));
-    assert_int_equal(count_packs(s), 0);
-    tree_free(&t);
-}
-
-static void a_large_file_that_changed_leaves_nothing_behind(void **state)
-{
-    struct site *s = here(state);
-    size_t n = 3 * 1000 * 1000;
-    char *bytes = mem_alloc(n + 1);
-    struct tree t;
-
-    memset(bytes, 'x', n);
-    put(s, "from/large", bytes, 0644);
-    t = tree_of(s, "from");
-    bytes[n - 1] = 'y';
-    put(s, "from/large", bytes, 0644);
-    assert_int_equal(upload_tree(&s->to, &t, NULL, &s->e), -1);
-    assert_non_null(strstr(s->e.text, "from/large was changed while it was sent; submit again"));
-    assert_int_equal(count_packs(s), 0);
-    tree_free(&t);
-    free(bytes);
+    assert_int_equal(mkfifo(below(s, "from/x"), 0600), 0);
+    assert_int_equal(send_tree(s, "from", &set), -1);
+    assert_non_null(strstr(s->e.text, "from/x is a pipe and cannot be sent"));
+    assert_int_equal(count_all(s), 0);
 }
 
 static void age(const struct site *s, const char *path, int days)
@@ -402,27 +443,24 @@ static void age(const struct site *s, const char *path, int days)
 static void what_was_left_long_ago_goes(void **state)
 {
     struct site *s = here(state);
-    struct tree t;
+    struct dataset set;
 
     make_source(s);
-    t = tree_of(s, "from");
-    put(s, "share/p/.ludwig/packs/.tmp-" HEX "/d/f", "x", 0644);
-    put(s, "share/p/.ludwig/packs/.tmp-a" HEX "/f", "x", 0644);
-    put(s, "share/p/.ludwig/packs/mine/f", "x", 0644);
-    age(s, "share/p/.ludwig/packs/.tmp-" HEX, 6);
-    age(s, "share/p/.ludwig/packs/.tmp-a" HEX, 8);
-    age(s, "share/p/.ludwig/packs/mine", 8);
-    must(s, upload_tree(&s->to, &t, NULL, &s->e));
-    assert_int_equal(count_packs(s), 4);
-    put(s, "from/c.txt", "another", 0600);
-    tree_free(&t);
-    t = tree_of(s, "from");
-    age(s, "share/p/.ludwig/packs/.tmp-" HEX, 8);
-    must(s, upload_tree(&s->to, &t, NULL, &s->e));
-    assert_int_equal(access(below(s, "share/p/.ludwig/packs/.tmp-" HEX), F_OK), -1);
-    assert_int_equal(count_packs(s), 4);
-    tree_free(&t);
+    put(s, PACKS "/parts/.tmp-" HEX, "x", 0644);
+    put(s, PACKS "/blocks/.tmp-" HEX, "x", 0644);
+    put(s, PACKS "/.tmp-" HEX, "x", 0644);
+    put(s, PACKS "/mine", "x", 0644);
+    age(s, PACKS "/parts/.tmp-" HEX, 6);
+    age(s, PACKS "/blocks/.tmp-" HEX, 8);
+    age(s, PACKS "/.tmp-" HEX, 8);
+    age(s, PACKS "/mine", 8);
+    must(s, send_tree(s, "from", &set));
+    assert_int_equal(count(s, PACKS "/parts", HEX), 1);
+    assert_int_equal(count(s, PACKS "/blocks", HEX), 0);
+    assert_int_equal(count_all(s), 6);
 }
+
+#define MOUNTED(name) cmocka_unit_test_prestate_setup_teardown(name, begin_mounted, end, NULL)
 
 #define BOTH(name)                                                            \
     cmocka_unit_test_prestate_setup_teardown(name, begin_mounted, end, NULL), \
@@ -431,17 +469,19 @@ static void what_was_left_long_ago_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(a_tree_arrives_as_it_is_and_once),
-        BOTH(many_files_and_folders_arrive),
-        BOTH(a_file_alone_arrives_as_a_file),
-        BOTH(a_large_file_arrives),
-        BOTH(modes_are_those_of_the_project),
+        MOUNTED(a_tree_arrives_as_it_is_and_once),
+        MOUNTED(only_what_changed_is_sent_again),
+        MOUNTED(a_file_alone_arrives_as_a_file),
+        MOUNTED(an_empty_folder_arrives),
+        MOUNTED(a_large_file_arrives),
+        MOUNTED(names_of_any_bytes_arrive),
+        MOUNTED(links_arrive_as_links),
+        MOUNTED(modes_are_those_of_the_project),
         BOTH(a_project_is_made_as_ordered),
         BOTH(a_project_gets_its_group),
-        BOTH(nothing_is_sent_where_no_project_is),
-        BOTH(a_file_that_changed_leaves_nothing_behind),
-        BOTH(a_large_file_that_changed_leaves_nothing_behind),
-        BOTH(what_was_left_long_ago_goes),
+        MOUNTED(nothing_is_sent_where_no_project_is),
+        MOUNTED(what_cannot_be_sent_leaves_nothing_behind),
+        MOUNTED(what_was_left_long_ago_goes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* store.c - a project's packs on the shared drive, whichever way leads there */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/store_way.h"
+#include "common/layout.h"
+#include "common/path.h"
+
+struct store *store_open(const struct place *to, struct err *e)
+{
+    const struct store_way *way = to->drive->mount != NULL ? &store_mount : &store_sftp;
+    struct store *s = way->open(to, e);
+
+    if (s == NULL)
+        return NULL;
+    s->way = way;
+    s->to = to;
+    return s;
+}
+
+void store_close(struct store *s)
+{
+    if (s != NULL)
+        s->way->close(s);
+}
+
+char *store_folder(const struct place *to, const char *folder)
+{
+    struct buf path = { 0 };
+
+    layout_packs(&path, to->project);
+    if (folder[0] != '\0')
+        buf_printf(&path, "/%s", folder);
+    return buf_take(&path);
+}
+
+/* ---- looking ---- */
+
+int store_list(struct store *s, const char *folder, struct arena *a, struct list *entries,
+               struct err *e)
+{
+    struct err why = { 0 };
+
+    *entries = (struct list){ 0 };
+    if (s->way->list(s, folder, a, entries, &why) == 0 || why.kind == ERR_NOT_FOUND)
+        return 0;
+    return err_set(e, why.kind, "%s", why.text);
+}
+
+int store_read(struct store *s, const char *path, size_t max_bytes, struct buf *out, struct err *e)
+{
+    return s->way->read(s, path, max_bytes, out, e);
+}
+
+int store_remove(struct store *s, const char *path, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (s->way->remove(s, path, &why) == 0 || why.kind == ERR_NOT_FOUND)
+        return 0;
+    return err_set(e, why.kind, "%s", why.text);
+}
+
+void store_sweep(struct store *s, const char *folder, const struct list *entries)
+{
+    const struct store_entry *items = entries->items;
+    int64_t now_s = s->way->now_s(s);
+
+    for (size_t i = 0; i < entries->n; i++) {
+        char *path;
+
+        if (!items[i].is_own || !upload_is_temporary(items[i].name) ||
+            now_s - items[i].mtime_s <= LEFTOVER_AGE_S)
+            continue;
+        path = folder[0] != '\0' ? path_join(folder, items[i].name) : mem_strdup(items[i].name);
+        (void)s->way->remove(s, path, NULL);
+        free(path);
+    }
+}
+
+/* ---- writing ---- */
+
+static int prepare(struct store *s, struct err *e)
+{
+    if (s->is_prepared)
+        return 0;
+    if (s->way->prepare(s, e) < 0)
+        return -1;
+    s->is_prepared = true;
+    return 0;
+}
+
+int store_part_begin(struct store *s, unsigned slot, struct err *e)
+{
+    return prepare(s, e) < 0 ? -1 : s->way->part_begin(s, slot, e);
+}
+
+int store_part_write(struct store *s, unsigned slot, struct bytes bytes, struct err *e)
+{
+    return s->way->part_write(s, slot, bytes, e);
+}
+
+int store_part_end(struct store *s, unsigned slot, const struct pack_part *part, struct bytes list,
+                   struct err *e)
+{
+    struct buf part_path = { 0 }, list_path = { 0 };
+    int result;
+
+    pack_part_path(&part_path, part);
+    pack_object_path(&list_path, PACK_LIST, &part->list);
+    result = s->way->part_end(s, slot, buf_text(&part_path), buf_text(&list_path), list, e);
+    buf_free(&part_path);
+    buf_free(&list_path);
+    return result;
+}
+
+int store_object(struct store *s, enum pack_object kind, const struct digest *name,
+                 struct bytes bytes, struct err *e)
+{
+    struct buf path = { 0 };
+    int result;
+
+    pack_object_path(&path, kind, name);
+    result = prepare(s, e);
+    /* It makes all the others count. */
+    if (result == 0 && kind == PACK_MANIFEST)
+        result = s->way->settle(s, e);
+    if (result == 0)
+        result = s->way->put(s, buf_text(&path), bytes, e);
+    buf_free(&path);
+    return result;
+}
+
+int store_settle(struct store *s, struct err *e)
+{
+    return s->is_prepared ? s->way->settle(s, e) : 0;
+}
+
+uint64_t store_settled_bytes(const struct store *s)
+{
+    return s->settled_bytes;
+}
+
+void store_expect(struct store *s, uint64_t bytes)
+{
+    s->way->expect(s, bytes);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store.h - a project's packs on the shared drive, to be looked at and added to
+ *
+ * Paths are relative to that folder, as pack_object_path gives them.  What is added gets its final
+ * name when it is whole and on the disk, and after all that was added before it.  Functions may
+ * return before that; then a later one tells of an error.  store_settle waits for all.
+ */
+#ifndef LUDWIG_CLIENT_STORE_H
+#define LUDWIG_CLIENT_STORE_H
+
+#include "client/upload.h"
+#include "common/pack_write.h"
+
+struct store;
+
+struct store_entry {
+    const char *name;
+    /* Of manifests and temporary files only. */
+    int64_t size;    /* bytes */
+    int64_t mtime_s; /* since 1970 */
+    bool is_own;     /* the user's */
+};
+
+/* Nothing is made there before something is written. */
+struct store *store_open(const struct place *to, struct err *e);
+/* What is not whole is taken away, as far as the drive can be reached.  NULL is fine. */
+void store_close(struct store *s);
+
+/* Of a folder: "", "parts" or "blocks".  In the arena, in no order; none if it is not there. */
+int store_list(struct store *s, const char *folder, struct arena *a,
+               struct list *entries /* struct store_entry */, struct err *e);
+int store_read(struct store *s, const char *path, size_t max_bytes, struct buf *out, struct err *e);
+/* One that is not there is fine. */
+int store_remove(struct store *s, const char *path, struct err *e);
+
+/* As struct pack_sink has them. */
+int store_part_begin(struct store *s, unsigned slot, struct err *e);
+int store_part_write(struct store *s, unsigned slot, struct bytes bytes, struct err *e);
+int store_part_end(struct store *s, unsigned slot, const struct pack_part *part, struct bytes list,
+                   struct err *e);
+int store_object(struct store *s, enum pack_object kind, const struct digest *name,
+                 struct bytes bytes, struct err *e);
+int store_settle(struct store *s, struct err *e);
+/* What was written before it settles is lost if the connection breaks: so many parts are safe. */
+uint64_t store_settled_bytes(const struct store *s);
+
+/* More is coming than one connection should carry. */
+void store_expect(struct store *s, uint64_t bytes);
+
+/* Removes what tries of this user left that ended long ago; entries: of that folder. */
+void store_sweep(struct store *s, const char *folder, const struct list *entries);
+
+#endif

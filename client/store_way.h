@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_way.h - a way to the packs of a project: what store.c asks of it
+ */
+#ifndef LUDWIG_CLIENT_STORE_WAY_H
+#define LUDWIG_CLIENT_STORE_WAY_H
+
+#include "client/store.h"
+#include "client/upload_way.h"
+
+struct store_way {
+    struct store *(*open)(const struct place *to, struct err *e);
+    void (*close)(struct store *s);
+    int (*list)(struct store *s, const char *folder, struct arena *a, struct list *entries,
+                struct err *e);
+    int (*read)(struct store *s, const char *path, size_t max_bytes, struct buf *out,
+                struct err *e);
+    int (*remove)(struct store *s, const char *path, struct err *e);
+    /* Makes the folders; called once, before anything is written. */
+    int (*prepare)(struct store *s, struct err *e);
+    int (*part_begin)(struct store *s, unsigned slot, struct err *e);
+    int (*part_write)(struct store *s, unsigned slot, struct bytes bytes, struct err *e);
+    /* part: the path it gets; list: that of its list. */
+    int (*part_end)(struct store *s, unsigned slot, const char *part, const char *list,
+                    struct bytes list_bytes, struct err *e);
+    int (*put)(struct store *s, const char *path, struct bytes bytes, struct err *e);
+    int (*settle)(struct store *s, struct err *e);
+    void (*expect)(struct store *s, uint64_t bytes);
+    /* What the clock there says, as far as is known: since 1970. */
+    int64_t (*now_s)(struct store *s);
+};
+
+/* What each way's own begin with. */
+struct store {
+    const struct store_way *way;
+    const struct place *to;
+    bool is_prepared;
+    uint64_t settled_bytes;
+};
+
+extern const struct store_way store_mount, store_sftp;
+
+/* "PROJECT/.ludwig/packs/FOLDER".  Caller frees. */
+char *store_folder(const struct place *to, const char *folder);
+
+#endif
