@@ -27,13 +27,13 @@ static const struct opt options[] = {
     { 0 },
 };
 
-enum { NODE, KIND, STATE, CPUS, LOAD, GPUS, MODEL, MEMORY, USER, RUNNING, JOBS, N_COLUMNS };
+enum { NODE, KIND, STATE, CPUS, LOAD, GPUS, MODEL, MEMORY, DATA, USER, RUNNING, JOBS, N_COLUMNS };
 
 static const struct column columns[N_COLUMNS] = {
-    { "NODE", false, true },    { "KIND", false, false },  { "STATE", false, false },
-    { "CPUS", true, false },    { "LOAD", true, false },   { "GPUS", true, false },
-    { "MODEL", false, true },   { "MEMORY", true, false }, { "USER", false, true },
-    { "RUNNING", true, false }, { "JOBS", false, true },
+    { "NODE", false, true },  { "KIND", false, false },   { "STATE", false, false },
+    { "CPUS", true, false },  { "LOAD", true, false },    { "GPUS", true, false },
+    { "MODEL", false, true }, { "MEMORY", true, false },  { "DATA", true, false },
+    { "USER", false, true },  { "RUNNING", true, false }, { "JOBS", false, true },
 };
 
 /* Workers that were asked how busy they are have answered by then, if they can. */
@@ -84,6 +84,18 @@ static void add_gpus(struct table *t, const struct node_info *n)
         table_printf(t, TONE_PLAIN, "%" PRId64 " (%g free)", n->gpus, n->gpus_free);
 }
 
+static void add_data(struct table *t, const struct node_info *n)
+{
+    struct buf text = { 0 };
+
+    if (n->held > 0) {
+        units_add_size(&text, n->held_bytes);
+        buf_printf(&text, " (%" PRId64 ")", n->held);
+    }
+    table_add(t, TONE_PLAIN, n->held > 0 ? buf_text(&text) : "-");
+    buf_free(&text);
+}
+
 static bool is_among_first(const char *const *texts, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -132,6 +144,7 @@ static void add_row(struct table *t, const struct node_info *n)
     add_gpus(t, n);
     add_models(t, n);
     table_add(t, TONE_PLAIN, buf_text(&memory));
+    add_data(t, n);
     table_add(t, TONE_PLAIN, n->user);
     table_printf(t, TONE_PLAIN, "%" PRId64, n->running);
     add_jobs(t, n);
@@ -151,7 +164,8 @@ static int show_json(const struct list *nodes, struct err *e)
 
 static int show_table(const struct list *nodes, struct err *e)
 {
-    static const size_t may_go[] = { RUNNING, CPUS, GPUS, LOAD, MEMORY, JOBS, MODEL, USER, KIND };
+    static const size_t may_go[] = { RUNNING, CPUS, GPUS,  LOAD, MEMORY,
+                                     DATA,    JOBS, MODEL, USER, KIND };
     const struct node_info *items = nodes->items;
     struct table *t = table_for_stdout(columns, N_COLUMNS);
     struct buf out = { 0 };
@@ -233,6 +247,7 @@ const struct command cmd_nodes = {
     .help = "list the machines that run jobs",
     .more = "LOAD: processes that ran or wanted to, on average of the last minute.\n"
             "GPUS: those that jobs may use; free is what ludwig's jobs leave.\n"
+            "DATA: what lies in the node's cache of sources and data, and how many trees.\n"
             "lost: its worker was connected within the last day, and is not now.\n",
     .options = options,
     .options_size = sizeof(struct options),

@@ -92,6 +92,33 @@ static const struct field job_result_fields[] = {
 };
 const struct schema job_result_schema = SCHEMA(struct job_result, "job_result", job_result_fields);
 
+static const struct field held_tree_fields[] = {
+    FIELD(struct held_tree, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct held_tree, bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct held_tree, user, FIELD_STR, 0, NAME_MAX_BYTES),
+};
+const struct schema held_tree_schema = SCHEMA(struct held_tree, "held_tree", held_tree_fields);
+
+static const struct field digest_entry_fields[] = {
+    FIELD(struct digest_entry, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
+};
+const struct schema digest_entry_schema =
+    SCHEMA(struct digest_entry, "digest_entry", digest_entry_fields);
+
+static const struct field dataset_info_fields[] = {
+    FIELD(struct dataset_info, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct dataset_info, owner, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct dataset_info, name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD_OF(struct dataset_info, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
+    FIELD(struct dataset_info, added_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct dataset_info, used_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct dataset_info, sweep, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct dataset_info, unfinished, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct dataset_info, nodes, FIELD_STRS, 0, HOLDS_MAX),
+};
+const struct schema dataset_info_schema =
+    SCHEMA(struct dataset_info, "dataset_info", dataset_info_fields);
+
 static const struct field node_info_fields[] = {
     FIELD(struct node_info, node, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct node_info, kind, FIELD_STR, 0, NAME_MAX_BYTES),
@@ -106,6 +133,9 @@ static const struct field node_info_fields[] = {
     FIELD(struct node_info, jobs, FIELD_STRS, 0, COUNT_MAX),
     FIELD(struct node_info, users, FIELD_STRS, 0, COUNT_MAX),
     FIELD(struct node_info, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct node_info, held_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct node_info, held, FIELD_INT, 0, COUNT_MAX),
+    FIELD_OF(struct node_info, holds, FIELD_LIST, 0, HOLDS_MAX, &held_tree_schema),
 };
 const struct schema node_info_schema = SCHEMA(struct node_info, "node_info", node_info_fields);
 
@@ -384,6 +414,17 @@ static const struct field node_page_fields[] = {
     FIELD(struct msg_node_page, asked, FIELD_INT, 0, COUNT_MAX),
 };
 
+static const struct field get_data_fields[] = {
+    FIELD(struct msg_get_data, project, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_get_data, after, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_get_data, limit, FIELD_INT, 0, PAGE_MAX),
+};
+
+static const struct field data_page_fields[] = {
+    FIELD_OF(struct msg_data_page, data, FIELD_LIST, 0, PAGE_MAX, &dataset_info_schema),
+    FIELD(struct msg_data_page, next, FIELD_INT, 0, COUNT_MAX),
+};
+
 static const struct field get_usage_fields[] = {
     FIELD(struct msg_get_usage, before, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_get_usage, since, FIELD_INT, 0, TIME_MAX_MS),
@@ -492,6 +533,13 @@ static const struct field ask_load_fields[] = {
 
 static const struct field load_fields[] = {
     FIELD(struct msg_load, load_milli, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+};
+
+static const struct field holds_fields[] = {
+    FIELD(struct msg_holds, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_holds, all, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct msg_holds, trees, FIELD_LIST, 0, HOLDS_MAX, &held_tree_schema),
+    FIELD_OF(struct msg_holds, gone, FIELD_LIST, 0, HOLDS_MAX, &digest_entry_schema),
 };
 
 static const struct field leave_fields[] = {

@@ -18,7 +18,8 @@ enum {
     REPORTS_MAX = 512,
     HAND_MAX = 512,
     TARGETS_MAX = 1000,
-    REFUSED_MAX = 1000
+    REFUSED_MAX = 1000,
+    HOLDS_MAX = 1000
 };
 
 enum proto_flags {
@@ -61,6 +62,8 @@ enum proto_flags {
     X(MSG_NODE_PAGE, node_page, FROM_SERVER, -1)                              \
     X(MSG_GET_USAGE, get_usage, FROM_CLIENT, MSG_USAGE_PAGE)                  \
     X(MSG_USAGE_PAGE, usage_page, FROM_SERVER, -1)                            \
+    X(MSG_GET_DATA, get_data, FROM_CLIENT, MSG_DATA_PAGE)                     \
+    X(MSG_DATA_PAGE, data_page, FROM_SERVER, -1)                              \
     X(MSG_ASK_WHY, ask_why, FROM_CLIENT, MSG_WHY)                             \
     X(MSG_WHY, why, FROM_SERVER, -1)                                          \
     X(MSG_SUBSCRIBE, subscribe, FROM_CLIENT, MSG_CHANGES)                     \
@@ -78,6 +81,7 @@ enum proto_flags {
     X(MSG_LOG_GREW, log_grew, FROM_WORKER, -1)                                \
     X(MSG_ASK_LOAD, ask_load, FROM_SERVER, -1)                                \
     X(MSG_LOAD, load, FROM_WORKER, -1)                                        \
+    X(MSG_HOLDS, holds, FROM_WORKER, -1)                                      \
     X(MSG_LEAVE, leave, FROM_SERVER, -1)                                      \
     X(MSG_ALIVE, alive, FROM_WORKER, MSG_OK)
 
@@ -342,6 +346,13 @@ extern const char *const node_kind_names[NODE_KIND_COUNT];
 /* -1 for a name that is none. */
 int node_kind_parse(const char *name);
 
+/* A tree in the cache of a worker, as far as it has told. */
+struct held_tree {
+    struct digest tree;
+    int64_t bytes;
+    const char *user; /* whose jobs see it; NULL: everybody's that run there */
+};
+
 struct node_info {
     const char *node;
     const char *kind;  /* of node_kind_names */
@@ -356,6 +367,9 @@ struct node_info {
     struct list jobs;  /* const char *: "7.13", the first of those that run there */
     struct list users; /* const char *: whose they are */
     const char *user;
+    int64_t held_bytes; /* in its cache */
+    int64_t held;       /* how many trees that is */
+    struct list holds;  /* struct held_tree: the largest of them */
 };
 
 struct msg_get_nodes {
@@ -365,6 +379,31 @@ struct msg_get_nodes {
 struct msg_node_page {
     struct list nodes;
     int64_t asked; /* workers that are about to say how busy they are: ask again in a moment */
+};
+
+/* A tree that sweeps of the project have named. */
+struct dataset_info {
+    const char *project;
+    const char *owner; /* of the project */
+    const char *name;  /* as the newest of these sweeps calls it; NULL: its source */
+    struct dataset set;
+    int64_t added_at;   /* by the first submit that named it */
+    int64_t used_at;    /* by the newest, */
+    int64_t sweep;      /* which is this one */
+    int64_t unfinished; /* sweeps that need it and are not over, open submits included */
+    struct list nodes;  /* const char *: that hold it, as far as they have told */
+};
+
+/* Of projects that are the asker's, or all for admins; of one project: of whoever may read that. */
+struct msg_get_data {
+    const char *project; /* NULL: all */
+    int64_t after;       /* opaque; 0: from the first */
+    int64_t limit;
+};
+
+struct msg_data_page {
+    struct list data; /* struct dataset_info */
+    int64_t next;     /* "after" for the next page; 0: that was all */
 };
 
 /* What a sweep's attempts have taken so far, those included that came to nothing. */
@@ -556,6 +595,19 @@ struct msg_log_grew {
     int64_t size_bytes;
 };
 
+struct digest_entry {
+    struct digest digest;
+};
+
+/* Which trees lie whole in a cache of the worker: all of them after it has registered, then what
+ * has changed.  Nobody waits for it, and a tree that is named wrongly costs time and nothing else. */
+struct msg_holds {
+    const char *user;  /* whose cache it is; NULL: it serves everybody's jobs */
+    bool all;          /* what was told of this cache before is over */
+    struct list trees; /* struct held_tree: there now; each one's user is not looked at */
+    struct list gone;  /* struct digest_entry: not there any more */
+};
+
 /* The worker ends its agent; jobs that run go on and are adopted by the next one. */
 struct msg_leave {
     const char *reason;
@@ -569,6 +621,6 @@ struct msg_alive {
 extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,
     job_result_schema, node_info_schema, held_schema, token_entry_schema, assignment_schema,
     sweep_work_schema, report_schema, verdict_entry_schema, target_schema, job_counts_schema,
-    submitted_schema, usage_info_schema;
+    submitted_schema, usage_info_schema, held_tree_schema, dataset_info_schema, digest_entry_schema;
 
 #endif

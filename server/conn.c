@@ -268,6 +268,7 @@ void conns_bury(struct server *sv)
         free(c->groups.items);
         free(c->user);
         arena_destroy(c->claims);
+        holdings_free(&c->holdings);
         free(c);
     }
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "common/chan.h"
+#include "server/holdings.h"
 
 enum {
     CONN_MAX = 1000,                   /* connections at once; the next is told "busy" and closed */
@@ -50,6 +51,7 @@ struct conn {
     struct arena *claims;   /* of a worker, what it said when it registered; NULL: nothing */
     struct list refused;    /* struct refusal: users whose jobs cannot run there */
     struct list gpu_models; /* const char * */
+    struct holdings holdings; /* which trees it has told it holds */
     int64_t load_milli;     /* of its machine; SCHEMA_NONE: it does not know */
     int64_t load_at_ms;     /* when it said so; 0: never */
     int64_t load_asked_ms;  /* when it was asked last; 0: never */

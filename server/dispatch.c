@@ -24,6 +24,7 @@ static const handler_fn handlers[MSG_COUNT] = {
     [MSG_GET_SWEEPS] = handle_get_sweeps,
     [MSG_GET_JOBS] = handle_get_jobs,
     [MSG_GET_RESULTS] = handle_get_results,
+    [MSG_GET_DATA] = handle_get_data,
     [MSG_GET_NODES] = handle_get_nodes,
     [MSG_GET_USAGE] = handle_get_usage,
     [MSG_ASK_WHY] = handle_ask_why,
@@ -35,6 +36,7 @@ static const handler_fn handlers[MSG_COUNT] = {
     [MSG_REPORT] = handle_report,
     [MSG_ALIVE] = handle_alive,
     [MSG_LOAD] = handle_load,
+    [MSG_HOLDS] = handle_holds,
 };
 
 /* A request, for as long as it takes. */

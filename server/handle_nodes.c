@@ -11,6 +11,7 @@ enum {
     LOAD_ANSWER_MS = 2 * 1000,        /* who has not said it by then is not waited for */
     LOAD_OLD_MS = 60 * 1000,          /* what it said then is no load of the last minute */
     JOBS_SHOWN = 32,
+    HELD_SHOWN = 32,
     USERS_SHOWN = 32
 };
 
@@ -110,6 +111,8 @@ static void fill_node(struct server *sv, struct stmt *s, const struct conn *c, s
     if (c == NULL)
         return;
     info->gpu_models = c->gpu_models;
+    info->held = (int64_t)c->holdings.n;
+    info->holds = holdings_list(&c->holdings, HELD_SHOWN, a, &info->held_bytes);
     take_load(c, turn_now_ms(sv), info);
 }
 

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/mp.h"
 #include "common/path.h"
+#include "server/datasets.h"
 #include "server/identity.h"
 #include "server/nodes.h"
 #include "server/params.h"
@@ -255,7 +256,7 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
                           struct err *e)
 {
     int64_t n_open = 0;
-    int64_t project;
+    int64_t project, sweep;
 
     if (db_get_int(sv->db, e, &n_open, SQL_OPEN_COUNT, "i", ask->conn->number) < 0)
         return -1;
@@ -265,7 +266,8 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
     if (project < 0)
         return -1;
     ask->conn->has_submits = true;
-    return sweep_add(sv, ask, req, project, e);
+    sweep = sweep_add(sv, ask, req, project, e);
+    return sweep < 0 || datasets_take(sv, project, sweep, &req->work, e) < 0 ? -1 : sweep;
 }
 
 /* Before anything is done for it. */
@@ -669,7 +671,8 @@ static int clear_some(struct server *sv, enum sql_name name, int64_t sweep, stru
 
 int submit_clear(struct server *sv, int64_t sweep, struct err *e)
 {
-    static const enum sql_name parts[] = { SQL_CLEAR_JOBS, SQL_CLEAR_CONFIGS, SQL_CLEAR_REUSED };
+    static const enum sql_name parts[] = { SQL_CLEAR_JOBS, SQL_CLEAR_CONFIGS, SQL_CLEAR_REUSED,
+                                           SQL_CLEAR_DATASETS };
     int n = db_run(sv->db, e, SQL_CLEAR_CLOSE, "i", sweep);
 
     if (n <= 0)

@@ -340,6 +340,17 @@ int handle_load(struct server *sv, struct ask *ask, const void *request, void *r
     return 0;
 }
 
+int handle_holds(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    (void)reply;
+    if (must_be_registered(ask, e) < 0)
+        return -1;
+    holdings_take(&ask->conn->holdings, request);
+    turn_want_schedule(sv);
+    return 0;
+}
+
 int handle_report(struct server *sv, struct ask *ask, const void *request, void *reply,
                   struct err *e)
 {

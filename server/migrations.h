@@ -129,9 +129,22 @@
     /* "lab/alice"; NULL: the account's own name */                                                \
     "ALTER TABLE sweep ADD COLUMN known_as TEXT;"
 
+/* packs */
+#define MIGRATION_4                                                                                \
+    /* why none of its jobs can be handed out by this ludwigd; NULL: they can */                   \
+    "ALTER TABLE sweep ADD COLUMN refused TEXT;"                                                   \
+    /* trees that sweeps have named; manifest: struct dataset's id; name "": the source */         \
+    "CREATE TABLE dataset(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, tree BLOB NOT NULL,"   \
+    " manifest BLOB NOT NULL, name TEXT NOT NULL, files INTEGER NOT NULL, bytes INTEGER NOT NULL," \
+    " added_at INTEGER NOT NULL, used_at INTEGER NOT NULL);"                                       \
+    "CREATE UNIQUE INDEX dataset_in ON dataset(project, tree, manifest);"                          \
+    "CREATE TABLE sweep_dataset(sweep INTEGER NOT NULL, dataset INTEGER NOT NULL,"                 \
+    " PRIMARY KEY(sweep, dataset)) WITHOUT ROWID;"                                                 \
+    "CREATE INDEX dataset_sweep ON sweep_dataset(dataset, sweep);"
+
 /* clang-format on */
 
 /* n-th: n */
-#define MIGRATIONS(X) X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3)
+#define MIGRATIONS(X) X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4)
 
 #endif

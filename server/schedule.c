@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/layout.h"
+#include "common/log.h"
 #include "server/identity.h"
 #include "server/info.h"
 #include "server/nodes.h"
@@ -341,7 +342,26 @@ static int assign_all(struct pass *p, int64_t worker, struct queued *q, size_t n
     return 0;
 }
 
-static int sweep_work_load(struct pass *p, int64_t sweep, struct sweep_work *w, struct err *e)
+/*
+ * Another version of ludwig took it and described it differently.  It is set aside, so that all
+ * others go on.
+ */
+static int set_aside(struct pass *p, int64_t sweep, const struct err *why, struct err *e)
+{
+    char *text = mem_printf("it was submitted to another version of ludwig, and its description"
+                            " cannot be read any more (%s): cancel it and submit it again",
+                            why->text);
+    int n = db_run(p->sv->db, e, SQL_SWEEP_REFUSE, "is", sweep, text);
+
+    log_event(LOG_WARN, "sweep-refused", "sweep", "%lld", (long long)sweep, "why", "%s", why->text,
+              NULL);
+    free(text);
+    return n < 0 ? -1 : 0;
+}
+
+/* 1, 0 when it cannot be read any more, -1 with e set. */
+static int sweep_work_read(struct pass *p, int64_t sweep, struct sweep_work *w, struct err *why,
+                           struct err *e)
 {
     struct stmt *s = db_ask(p->sv->db, SQL_SWEEP_WORK, "i", sweep);
     int rc = stmt_step(s, e);
@@ -350,12 +370,21 @@ static int sweep_work_load(struct pass *p, int64_t sweep, struct sweep_work *w, 
         w->sweep = sweep;
         w->project = arena_strdup(p->arena, stmt_text(s, 0));
         w->user = arena_strdup(p->arena, stmt_text(s, 1));
-        rc = schema_read(&work_schema, stmt_bytes(s, 2), p->arena, &w->work, e);
+        rc = schema_read(&work_schema, stmt_bytes(s, 2), p->arena, &w->work, why) == 0;
     } else if (rc == 0) {
         rc = err_set(e, ERR_INTERNAL, "sweep %lld is not in the database", (long long)sweep);
     }
     stmt_end(s);
     return rc;
+}
+
+/* 1, 0 when it was set aside, -1 with e set. */
+static int sweep_work_load(struct pass *p, int64_t sweep, struct sweep_work *w, struct err *e)
+{
+    struct err why = { 0 };
+    int rc = sweep_work_read(p, sweep, w, &why, e);
+
+    return rc == 0 ? set_aside(p, sweep, &why, e) : rc;
 }
 
 static void send_hand(struct pass *p, struct conn *c, struct sweep_work *work,
@@ -379,16 +408,16 @@ static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processe
     size_t max = (size_t)(most * batch);
     struct queued *queued = arena_alloc(p->arena, max * sizeof *queued);
     struct sweep_work work = { 0 };
-    size_t taken, n;
+    size_t taken = 0, n;
+    int rc = sweep_work_load(p, sweep, &work, e);
 
-    if (take_head(p, sweep, max, queued, &taken, e) < 0)
+    if (rc > 0 && take_head(p, sweep, max, queued, &taken, e) < 0)
         return -1;
     if (taken == 0)
-        return 0;
+        return rc < 0 ? -1 : 0;
     n = group_end(queued, taken, (size_t)batch, &most);
     p->is_cut |= n < taken;
-    if (sweep_work_load(p, sweep, &work, e) < 0 ||
-        assign_all(p, c->worker, queued, n, (size_t)batch, e) < 0 ||
+    if (assign_all(p, c->worker, queued, n, (size_t)batch, e) < 0 ||
         db_run(p->sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(p->sv)) < 0)
         return -1;
     send_hand(p, c, &work, queued, n);

@@ -102,6 +102,8 @@ HANDLER(get_sweeps);
 HANDLER(get_jobs);
 HANDLER(get_results);
 HANDLER(get_usage);
+/* handle_data.c */
+HANDLER(get_data);
 /* handle_nodes.c */
 HANDLER(get_nodes);
 /* subscribe.c */
@@ -114,5 +116,6 @@ HANDLER(took);
 HANDLER(alive);
 HANDLER(report);
 HANDLER(load);
+HANDLER(holds);
 
 #endif

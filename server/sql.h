@@ -7,6 +7,7 @@
 #ifndef LUDWIG_SERVER_SQL_H
 #define LUDWIG_SERVER_SQL_H
 
+#include "server/sql_data.h"
 #include "server/sql_submit.h"
 #include "server/sql_attempts.h"
 #include "server/sql_query.h"
@@ -14,7 +15,7 @@
 
 enum sql_name {
 #define X(name, text) name,
-    SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_TURN(X)
+    SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_DATA(X) SQL_TURN(X)
 #undef X
         SQL_COUNT
 };

@@ -62,7 +62,7 @@
                      " AND rep < ?2 AND (?3 IS NULL OR work_digest = ?3)")                         \
     X(SQL_JOB_BY_NO, "SELECT id, state, held FROM job WHERE sweep = ? AND no = ?")                 \
     X(SQL_WHY_SWEEP, "SELECT uid, state, cpus_milli, gpus_milli, memory_bytes, nodes, user,"       \
-                     " priority FROM sweep WHERE id = ?")                                          \
+                     " priority, refused FROM sweep WHERE id = ?")                                 \
     X(SQL_WHY_BEFORE,                                                                              \
       "SELECT count(*) FROM (SELECT 1 FROM job WHERE sweep = ? AND queue_order < ?"                \
       " LIMIT 10001)")                                                                             \

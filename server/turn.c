@@ -37,6 +37,7 @@ struct turn {
     uv_check_t check; /* runs the turn when all that came was read */
     uv_timer_t pause;
     uv_timer_t hourly;
+    uv_timer_t later; /* when the scheduler has something to do though nothing came */
     int n_handles;
     struct arena *arena; /* of the message being handled */
     struct effects effects;
@@ -111,6 +112,22 @@ void turn_want_schedule(struct server *sv)
 {
     sv->turn->wants_schedule = true;
     turn_wake(sv->turn);
+}
+
+static void on_later(uv_timer_t *timer)
+{
+    struct turn *t = timer->data;
+
+    turn_want_schedule(t->sv);
+}
+
+void turn_want_schedule_in(struct server *sv, int64_t ms)
+{
+    uv_timer_t *timer = &sv->turn->later;
+    uint64_t in_ms = ms > 0 ? (uint64_t)ms : 0;
+
+    if (!uv_is_active((const uv_handle_t *)timer) || uv_timer_get_due_in(timer) > in_ms)
+        uv_timer_start(timer, on_later, in_ms, 0);
 }
 
 int64_t turn_next_version(struct server *sv, struct err *e)
@@ -437,12 +454,13 @@ static void start_handles(struct turn *t)
 {
     uv_loop_t *loop = &t->sv->loop;
 
-    t->n_handles = 4;
-    t->idle.data = t->check.data = t->pause.data = t->hourly.data = t;
+    t->n_handles = 5;
+    t->idle.data = t->check.data = t->pause.data = t->hourly.data = t->later.data = t;
     uv_idle_init(loop, &t->idle);
     uv_check_init(loop, &t->check);
     uv_timer_init(loop, &t->pause);
     uv_timer_init(loop, &t->hourly);
+    uv_timer_init(loop, &t->later);
     uv_check_start(&t->check, on_check);
     uv_timer_start(&t->hourly, on_hour, 0, FORGET_EVERY_MS);
 }
@@ -483,6 +501,7 @@ void turn_destroy(struct turn *t)
     uv_close((uv_handle_t *)&t->check, on_closed);
     uv_close((uv_handle_t *)&t->pause, on_closed);
     uv_close((uv_handle_t *)&t->hourly, on_closed);
+    uv_close((uv_handle_t *)&t->later, on_closed);
 }
 
 struct turn_stats turn_stats(const struct turn *t)

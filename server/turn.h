@@ -63,6 +63,8 @@ void turn_after_with(struct server *sv, void (*run)(struct server *sv, void *con
                      void (*drop)(void *context), void *context);
 /* The scheduler runs before this turn (or the next one) commits. */
 void turn_want_schedule(struct server *sv);
+/* Again in so many ms, at the latest. */
+void turn_want_schedule_in(struct server *sv, int64_t ms);
 
 /* The next number of the counter that all changes share. -1 with e set. */
 int64_t turn_next_version(struct server *sv, struct err *e);

@@ -20,6 +20,7 @@ struct wanted {
     struct bytes nodes;
     const char *user;
     int64_t priority;
+    const char *refused; /* why no job of it can be handed out */
 };
 
 struct machine {
@@ -251,6 +252,8 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
                               .memory_bytes = stmt_int(s, 4),
                               .user = arena_strdup(to->arena, stmt_text(s, 6)),
                               .priority = stmt_int(s, 7) };
+        if (!stmt_is_null(s, 8))
+            w->refused = arena_strdup(to->arena, stmt_text(s, 8));
         w->nodes.data =
             (const uint8_t *)arena_strndup(to->arena, (const char *)nodes.data, nodes.n);
         w->nodes.n = nodes.n;
@@ -265,6 +268,10 @@ int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct e
 
     if (wanted_load(to, sweep, &w, e) < 0)
         return -1;
+    if (w.refused != NULL) {
+        why_say(to, "%s", w.refused);
+        return 0;
+    }
     if (w.state == SWEEP_PAUSED)
         why_say(to, "sweep %" PRId64 " is paused (ludwig resume %" PRId64 ")", sweep, sweep);
     if (is_held)
