@@ -180,21 +180,31 @@ static bool fits_now(const struct split *s, const struct sched_sweep *need, size
            need->gpus_milli <= r->gpus_milli && need->memory_bytes <= r->memory_bytes;
 }
 
-/* The emptiest worker among those it fits on, so that work spreads. */
-static size_t emptiest(const struct split *s, size_t sweep,
-                       bool (*fits)(const struct split *, const struct sched_sweep *, size_t))
+static int64_t stage_ms(const int64_t *per_worker, size_t worker)
+{
+    return per_worker == NULL ? 0 : per_worker[worker];
+}
+
+/* Of the workers it fits on the one with most of its data, then the emptiest, so that work
+ * spreads. */
+static size_t best_worker(const struct split *s, size_t sweep,
+                          bool (*fits)(const struct split *, const struct sched_sweep *, size_t))
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
     size_t best = SIZE_MAX;
+    int64_t least_ms = 0;
     double most = 0;
 
     for (size_t i = 0; i < s->in->n_workers; i++) {
         double left = part_of(&s->in->workers[i], s->rooms[i].cpus_milli, s->rooms[i].gpus_milli);
+        int64_t takes_ms = stage_ms(need->stage_ms, i);
 
-        if (s->rooms[i].is_reserved || !fits(s, need, i) || (best != SIZE_MAX && left <= most))
+        if (s->rooms[i].is_reserved || !fits(s, need, i) ||
+            (best != SIZE_MAX && (takes_ms > least_ms || (takes_ms == least_ms && left <= most))))
             continue;
         best = i;
         most = left;
+        least_ms = takes_ms;
     }
     return best;
 }
@@ -237,10 +247,58 @@ static void block(struct split *s, size_t sweep)
     s->sweeps[sweep].is_blocked = true;
     if (s->in->sweeps[sweep].waited_ms < SCHED_PATIENCE_MS || !is_within_limits(s, sweep))
         return;
-    worker = emptiest(s, sweep, could_hold);
+    worker = best_worker(s, sweep, could_hold);
     if (worker != SIZE_MAX)
         s->rooms[worker].is_reserved = true;
 }
+
+/* ---- data ---- */
+
+/*
+ * How long those need for the sweep's queue that have its data, or at least half of what is missing
+ * where that takes so long; negative: there are none.  0 if nobody knows how long its jobs take.
+ */
+static double queued_ms(const struct split *s, size_t sweep, int64_t takes_ms)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    double at_once = 0, first_ms = -1, mean_ms = (double)need->mean_ms;
+
+    for (size_t i = 0; i < s->in->n_workers; i++) {
+        double part = part_of(&s->in->workers[i], need->cpus_milli, need->gpus_milli);
+        double busy_ms = s->rooms[i].work_ms;
+
+        if (s->rooms[i].is_reserved || !could_hold(s, need, i) || part <= 0 ||
+            stage_ms(need->stage_ms, i) > takes_ms / 2)
+            continue;
+        at_once += 1 / part;
+        if (first_ms < 0 || busy_ms < first_ms)
+            first_ms = busy_ms;
+    }
+    if (at_once <= 0 || need->mean_ms == 0)
+        return at_once <= 0 ? -1 : 0;
+    return first_ms + (double)s->sweeps[sweep].ready * mean_ms / at_once;
+}
+
+/* Is it better off waiting for a worker that has its data than going to this one? */
+static bool waits_for_data(struct split *s, size_t sweep, size_t worker)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    int64_t takes_ms = stage_ms(need->stage_ms, worker);
+    int64_t left_ms =
+        (takes_ms < SCHED_DATA_PATIENCE_MS ? takes_ms : SCHED_DATA_PATIENCE_MS) - need->waited_ms;
+    double other_ms;
+
+    if (takes_ms < SCHED_STAGE_MIN_MS || left_ms <= 0)
+        return false;
+    other_ms = queued_ms(s, sweep, takes_ms);
+    if (other_ms < 0 || other_ms > (double)takes_ms)
+        return false;
+    if (s->plan->again_ms == 0 || left_ms < s->plan->again_ms)
+        s->plan->again_ms = left_ms;
+    return true;
+}
+
+/* ---- splitting ---- */
 
 /* A job at a time, so that shares stay even while they fill up. */
 static void fill_slots(struct split *s)
@@ -248,10 +306,12 @@ static void fill_slots(struct split *s)
     size_t sweep;
 
     while ((sweep = next_sweep(s)) != SIZE_MAX) {
-        size_t worker = is_within_limits(s, sweep) ? emptiest(s, sweep, fits_now) : SIZE_MAX;
+        size_t worker = is_within_limits(s, sweep) ? best_worker(s, sweep, fits_now) : SIZE_MAX;
 
         if (worker == SIZE_MAX)
             block(s, sweep);
+        else if (waits_for_data(s, sweep, worker))
+            s->sweeps[sweep].is_blocked = true;
         else
             give(s, worker, sweep, 1);
     }
@@ -304,9 +364,18 @@ static void send_ahead(struct split *s)
     while ((sweep = next_sweep(s)) != SIZE_MAX) {
         s->sweeps[sweep].is_blocked = true;
         for (size_t w = 0; w < s->in->n_workers; w++)
-            if (could_hold(s, &s->in->sweeps[sweep], w) && runs_low(s, w))
+            if (could_hold(s, &s->in->sweeps[sweep], w) && runs_low(s, w) &&
+                !waits_for_data(s, sweep, w))
                 send_ahead_to(s, sweep, w);
     }
+}
+
+/* Bringing its data there takes longer than what lies before it where it is. */
+static bool is_slower_to_move(const struct split *s, const struct sched_load *l, size_t to)
+{
+    int64_t takes_ms = stage_ms(l->stage_ms, to);
+
+    return takes_ms >= SCHED_STAGE_MIN_MS && (double)takes_ms >= s->rooms[l->worker].work_ms;
 }
 
 /* Is anybody else free to run one of these at once? */
@@ -316,7 +385,7 @@ static bool is_wanted_elsewhere(const struct split *s, const struct sched_load *
         if (i != l->worker && l->may_use[i] && s->rooms[i].work_ms <= 0 &&
             s->in->workers[i].cpus_milli >= l->cpus_milli &&
             s->in->workers[i].gpus_milli >= l->gpus_milli &&
-            s->in->workers[i].memory_bytes >= l->memory_bytes)
+            s->in->workers[i].memory_bytes >= l->memory_bytes && !is_slower_to_move(s, l, i))
             return true;
     return false;
 }

@@ -15,6 +15,13 @@
  * than half an even share (guided self-scheduling, Polychronopoulos and Kuck 1987).
  * A sweep whose big jobs find no room for PATIENCE_MS gets the next room that is large
  * enough: until then nobody below it is put on the machine with the most of it.
+ *
+ * A job goes where its sweep's data lie, or where the least of them has to be brought.  When
+ * those workers are full and another one is free, it waits for them only if that is likely to be
+ * shorter than bringing the data: if they will be through with the sweep's queue before, and at
+ * most for as long as bringing the data would have taken, or DATA_PATIENCE_MS (delay scheduling,
+ * Zaharia et al. 2010).  So waiting at most doubles what data cost, and the free worker is
+ * everybody else's meanwhile.  What takes less than STAGE_MIN_MS is brought at once.
  */
 #ifndef LUDWIG_SERVER_SCHED_H
 #define LUDWIG_SERVER_SCHED_H
@@ -24,7 +31,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SCHED_AHEAD_MS = 1000, SCHED_HAND_MAX = 512, SCHED_PATIENCE_MS = 60 * 1000 };
+enum {
+    SCHED_AHEAD_MS = 1000,
+    SCHED_HAND_MAX = 512,
+    SCHED_PATIENCE_MS = 60 * 1000,
+    SCHED_STAGE_MIN_MS = 200,
+    SCHED_DATA_PATIENCE_MS = 30 * 1000
+};
 
 struct sched_sweep {
     int64_t id;
@@ -34,9 +47,10 @@ struct sched_sweep {
     int64_t cpus_milli;
     int64_t gpus_milli;
     int64_t memory_bytes;
-    int64_t mean_ms;     /* of its ended jobs; 0: not known */
-    int64_t waited_ms;   /* since one of its jobs was last handed out */
-    const bool *may_use; /* per worker: node list, group, identity allow it */
+    int64_t mean_ms;         /* of its ended jobs; 0: not known */
+    int64_t waited_ms;       /* since one of its jobs was last handed out */
+    const bool *may_use;     /* per worker: node list, group, identity allow it */
+    const int64_t *stage_ms; /* per worker: to bring its data there, about; NULL: no time */
 };
 
 /* Live attempts of one sweep on one worker. */
@@ -46,8 +60,9 @@ struct sched_load {
     int64_t sweep_id;
     uid_t uid;
     int64_t jobs;
-    int64_t unstarted;   /* of these assigned only, and not being recalled */
-    const bool *may_use; /* per worker, as in sched_sweep */
+    int64_t unstarted;       /* of these assigned only, and not being recalled */
+    const bool *may_use;     /* per worker, as in sched_sweep */
+    const int64_t *stage_ms; /* the same; only of those without ready jobs */
     int64_t cpus_milli, gpus_milli, memory_bytes; /* of one job */
     int64_t mean_ms;
 };
@@ -81,6 +96,7 @@ struct sched_plan {
     size_t n_hands;
     struct sched_recall *recalls;
     size_t n_recalls;
+    int64_t again_ms; /* after so long it would decide differently, if nothing happens; 0: never */
 };
 
 struct sched_input {

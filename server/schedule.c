@@ -24,7 +24,8 @@ struct pass {
     const char **nodes;  /* node name of each worker */
     size_t n_workers;
     struct sched_sweep *sweeps;
-    int64_t *batches; /* of each sweep: jobs to a process */
+    int64_t *batches;   /* of each sweep: jobs to a process */
+    int64_t **stage_ms; /* of each sweep, as in sched_sweep */
     size_t n_sweeps;
     struct sched_load *loads;
     size_t n_loads;
@@ -91,6 +92,34 @@ static const bool *who_may(const struct pass *p, uid_t uid, const char *user, st
     return may_use;
 }
 
+/* What a disk and a file server do without haste, about. */
+enum { STAGE_BYTES_PER_MS = 100 * 1000, STAGE_FILES_PER_MS = 10 };
+/* Of less it does not matter where it lies. */
+enum { DATA_MIN_BYTES = 1024 * 1024, DATA_MIN_FILES = 100 };
+
+/* How long it takes to bring the sweep's data to each worker; *times NULL: no time at all. */
+static int stage_times(struct pass *p, int64_t sweep, const char *user, int64_t **times,
+                       struct err *e)
+{
+    struct stmt *s = db_ask(p->sv->db, SQL_SWEEP_DATASETS, "iii", sweep, (int64_t)DATA_MIN_FILES,
+                            (int64_t)DATA_MIN_BYTES);
+    int rc;
+
+    *times = NULL;
+    while ((rc = stmt_step(s, e)) == 1) {
+        int64_t ms = stmt_int(s, 1) / STAGE_FILES_PER_MS + stmt_int(s, 2) / STAGE_BYTES_PER_MS;
+        struct digest tree;
+
+        if (*times == NULL)
+            *times = arena_alloc(p->arena, p->n_workers * sizeof **times);
+        stmt_digest(s, 0, &tree);
+        for (size_t i = 0; i < p->n_workers; i++)
+            if (!holdings_has(&p->conns[i]->holdings, user, &tree))
+                (*times)[i] += ms;
+    }
+    return rc;
+}
+
 /* How many processes work through so many jobs. */
 static int64_t processes_of(int64_t jobs, int64_t batch)
 {
@@ -104,10 +133,17 @@ static int gather_sweeps(struct pass *p, struct err *e)
 
     while ((rc = stmt_step(s, e)) == 1) {
         int64_t batch = stmt_int(s, 11);
+        int64_t *stage_ms;
 
+        if (stage_times(p, stmt_int(s, 0), stmt_text(s, 12), &stage_ms, e) < 0) {
+            stmt_end(s);
+            return -1;
+        }
         p->sweeps = grow(p->arena, p->sweeps, p->n_sweeps, sizeof *p->sweeps);
         p->batches = grow(p->arena, p->batches, p->n_sweeps, sizeof *p->batches);
+        p->stage_ms = grow(p->arena, p->stage_ms, p->n_sweeps, sizeof *p->stage_ms);
         p->batches[p->n_sweeps] = batch;
+        p->stage_ms[p->n_sweeps] = stage_ms;
         p->sweeps[p->n_sweeps++] =
             (struct sched_sweep){ .id = stmt_int(s, 0),
                                   .uid = (uid_t)stmt_int(s, 1),
@@ -119,7 +155,8 @@ static int gather_sweeps(struct pass *p, struct err *e)
                                   .mean_ms = batch * info_mean_ms(stmt_int(s, 7), stmt_int(s, 8)),
                                   .waited_ms = turn_now_ms(p->sv) - stmt_int(s, 9),
                                   .may_use = who_may(p, (uid_t)stmt_int(s, 1), stmt_text(s, 12),
-                                                     stmt_bytes(s, 10)) };
+                                                     stmt_bytes(s, 10)),
+                                  .stage_ms = stage_ms };
     }
     return rc;
 }
@@ -144,6 +181,7 @@ static size_t sweep_index(const struct pass *p, int64_t id)
 static int load_needs(struct pass *p, struct sched_load *l, int64_t *batch, struct err *e)
 {
     struct stmt *s = db_ask(p->sv->db, SQL_SWEEP_NEEDS, "i", l->sweep_id);
+    int64_t *stage_ms = NULL;
     int rc = stmt_step(s, e);
 
     if (rc == 1) {
@@ -154,6 +192,9 @@ static int load_needs(struct pass *p, struct sched_load *l, int64_t *batch, stru
         *batch = stmt_int(s, 7);
         l->mean_ms = *batch * info_mean_ms(stmt_int(s, 4), stmt_int(s, 5));
         l->may_use = who_may(p, l->uid, stmt_text(s, 8), stmt_bytes(s, 6));
+        if (l->sweep == SIZE_MAX && stage_times(p, l->sweep_id, stmt_text(s, 8), &stage_ms, e) < 0)
+            rc = -1;
+        l->stage_ms = stage_ms;
     }
     stmt_end(s);
     return rc;
@@ -174,6 +215,13 @@ static int count_processes(struct pass *p, struct sched_load *l, struct err *e)
     return rc;
 }
 
+/* Where a worker has jobs of the sweep, its data are there or on their way. */
+static void expect_data(struct pass *p, const struct sched_load *l)
+{
+    if (l->sweep != SIZE_MAX && p->stage_ms[l->sweep] != NULL)
+        p->stage_ms[l->sweep][l->worker] = 0;
+}
+
 static int gather_loads(struct pass *p, struct err *e)
 {
     struct stmt *s = db_ask(p->sv->db, SQL_SCHED_LOADS, "");
@@ -191,6 +239,7 @@ static int gather_loads(struct pass *p, struct err *e)
             continue;
         if (load_needs(p, &l, &batch, e) < 0 || (batch > 1 && count_processes(p, &l, e) < 0))
             return -1;
+        expect_data(p, &l);
         p->loads = grow(p->arena, p->loads, p->n_loads, sizeof *p->loads);
         p->loads[p->n_loads++] = l;
     }
@@ -474,6 +523,8 @@ int schedule_run(struct server *sv, struct err *e)
                                          conf->jobs_per_user } },
                 &plan);
     rc = carry_out(&p, &plan, e);
+    if (plan.again_ms > 0)
+        turn_want_schedule_in(sv, plan.again_ms);
 out:
     sched_plan_free(&plan);
     arena_destroy(p.arena);

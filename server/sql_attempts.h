@@ -71,8 +71,8 @@
     X(SQL_WORKER_SEEN, "UPDATE worker SET seen_at = ?2 WHERE id = ?1")                             \
     X(SQL_SCHED_SWEEPS,                                                                            \
       "SELECT id, uid, priority, n_ready, cpus_milli, gpus_milli, memory_bytes, ran_jobs,"         \
-      " ran_ms, handed_at, nodes, batch, user FROM sweep WHERE state = 1 AND n_ready > 0"          \
-      " AND refused IS NULL ORDER BY id")                                                                              \
+      " ran_ms, max(handed_at, submitted_at), nodes, batch, user FROM sweep WHERE state = 1"       \
+      " AND n_ready > 0 AND refused IS NULL ORDER BY id")                                          \
     /* a drained one has room for nothing; what it holds counts against its users' limits */       \
     X(SQL_SCHED_WORKER, "SELECT cpus_milli * (drained = 0), gpus * (drained = 0),"                 \
                         " memory_bytes * (drained = 0), node, user FROM worker WHERE id = ?")      \

@@ -265,6 +265,85 @@ static void others_see_only_what_they_may(void **state)
     peer_close(stranger);
 }
 
+/* ---- where jobs go ---- */
+
+/* Two workers with four processors each; the first holds "corpora". */
+struct pair {
+    struct fixture *f;
+    struct peer *client;
+    struct player near, far;
+};
+
+static void pair_open(struct pair *p)
+{
+    *p = (struct pair){ .f = fixture_open() };
+    p->client = client_connect(p->f);
+    join(p->f, &p->near, "near", 4);
+    join(p->f, &p->far, "far", 4);
+    hold(&p->near, NULL, true, "corpora", NULL);
+}
+
+static void pair_close(struct pair *p)
+{
+    peer_close(p->client);
+    peer_close(p->near.peer);
+    peer_close(p->far.peer);
+    fixture_close(p->f);
+}
+
+static void submit_with_data(struct pair *p, int64_t bytes, int64_t jobs)
+{
+    struct data_entry data = { "corpora", set_named("corpora", bytes) };
+
+    submit_all(p->client, with_data("p", "v1", &data), 1, jobs);
+    listen_to(&p->near);
+    listen_to(&p->far);
+}
+
+static void jobs_go_to_who_holds_their_data(void **state)
+{
+    struct pair p;
+
+    (void)state;
+    pair_open(&p);
+    submit_with_data(&p, INT64_C(1) << 40, 6);
+    assert_int_equal(p.near.n_hand, 4);
+    assert_int_equal(p.far.n_hand, 0);
+    hold(&p.far, NULL, false, "corpora", NULL); /* now they both do */
+    listen_to(&p.far);
+    assert_int_equal(p.far.n_hand, 2);
+    pair_close(&p);
+}
+
+static void after_a_moment_the_others_get_them_though_nothing_happens(void **state)
+{
+    int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
+    struct pair p;
+
+    (void)state;
+    pair_open(&p);
+    submit_with_data(&p, 30 * 1000 * 1000, 6); /* some 300 ms */
+    assert_int_equal(p.near.n_hand, 4);
+    while (p.far.n_hand == 0 && units_monotonic_ms() < until_ms) {
+        uv_run(&p.f->sv.loop, UV_RUN_ONCE);
+        listen_to(&p.far);
+    }
+    assert_int_equal(p.far.n_hand, 2);
+    pair_close(&p);
+}
+
+static void a_source_of_no_size_is_brought_anywhere(void **state)
+{
+    struct pair p;
+
+    (void)state;
+    pair_open(&p);
+    submit_with_data(&p, 1000, 6);
+    assert_int_equal(p.near.n_hand, 3);
+    assert_int_equal(p.far.n_hand, 3);
+    pair_close(&p);
+}
+
 /* ---- what an earlier ludwigd has kept ---- */
 
 /* As work.source was one digest. */
@@ -350,6 +429,9 @@ int main(void)
         TEST(an_open_submit_needs_its_data_and_one_given_up_does_not),
         TEST(pages_go_on_where_the_last_one_ended),
         TEST(others_see_only_what_they_may),
+        cmocka_unit_test(jobs_go_to_who_holds_their_data),
+        cmocka_unit_test(after_a_moment_the_others_get_them_though_nothing_happens),
+        cmocka_unit_test(a_source_of_no_size_is_brought_anywhere),
         cmocka_unit_test(a_sweep_of_an_earlier_version_is_set_aside_and_says_why),
     };
 

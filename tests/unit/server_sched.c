@@ -429,6 +429,174 @@ static void test_surplus_goes_back_when_another_stands_idle(void **state)
     sched_plan_free(&p);
 }
 
+/* ---- data ---- */
+
+enum { SECOND_MS = 1000, MINUTE_MS = 60 * 1000, FOREVER_MS = 100 * 3600 * 1000 };
+
+/* One sweep with data that the first worker holds, and to bring which to the second takes so long. */
+struct data_case {
+    const char *what;
+    int64_t ready, mean_ms, waited_ms, takes_ms;
+    int64_t taken;     /* of the first worker's 4 processors, */
+    int64_t taken_ms;  /* by jobs of this length */
+    int64_t at_holder; /* expected */
+    int64_t at_other;
+    int64_t again_ms;
+};
+
+static const struct data_case data_cases[] = {
+    { "who holds the data gets what it has room for, others nothing that fits there", .ready = 3,
+      .takes_ms = MINUTE_MS, .at_holder = 3 },
+    { "what does not fit waits for as long as bringing the data takes", .ready = 9,
+      .takes_ms = 10 * SECOND_MS, .at_holder = 4, .again_ms = 10 * SECOND_MS },
+    { "or a little longer than it has waited already", .ready = 9, .takes_ms = 10 * SECOND_MS,
+      .waited_ms = 9 * SECOND_MS, .taken = 4, .again_ms = SECOND_MS },
+    { "and then goes to the free one", .ready = 9, .takes_ms = 10 * SECOND_MS,
+      .waited_ms = 10 * SECOND_MS, .at_holder = 4, .at_other = 4 },
+    { "nobody waits longer than a while, however much there is to bring", .ready = 9,
+      .takes_ms = FOREVER_MS, .waited_ms = SCHED_DATA_PATIENCE_MS, .at_holder = 4, .at_other = 4 },
+    { "a short while has an end that the scheduler names", .ready = 9, .takes_ms = FOREVER_MS,
+      .taken = 4, .again_ms = SCHED_DATA_PATIENCE_MS },
+    { "a long queue goes to the free one at once", .ready = 40, .mean_ms = MINUTE_MS,
+      .takes_ms = 30 * SECOND_MS, .at_holder = 4, .at_other = 4 },
+    { "a queue that ends before the data were there waits", .ready = 8, .mean_ms = 2 * SECOND_MS,
+      .takes_ms = 30 * SECOND_MS, .at_holder = 4, .again_ms = 30 * SECOND_MS },
+    { "unless others keep those busy that hold them", .ready = 4, .mean_ms = 2 * SECOND_MS,
+      .takes_ms = 30 * SECOND_MS, .taken = 4, .taken_ms = MINUTE_MS, .at_other = 4 },
+    { "little data are brought at once", .ready = 8, .takes_ms = SCHED_STAGE_MIN_MS - 1,
+      .at_holder = 4, .at_other = 4 },
+};
+
+static void check_data_case(const struct data_case *c)
+{
+    int64_t stage_ms[MAX] = { 0, c->takes_ms };
+    struct sched_sweep *s;
+    struct world w;
+    struct sched_plan p;
+
+    world_begin(&w);
+    s = sweep(&w, 1, c->ready, 1000);
+    s->mean_ms = c->mean_ms;
+    s->waited_ms = c->waited_ms;
+    s->stage_ms = stage_ms;
+    worker(&w, 4, 0);
+    worker(&w, 4, 0);
+    if (c->taken > 0)
+        load(&w, 0, ANY, 2, c->taken, 1000)->mean_ms = c->taken_ms;
+    split(&w, &p);
+    if (given(&p, 0, 0) != c->at_holder || given(&p, 1, 0) != c->at_other ||
+        p.again_ms != c->again_ms)
+        fail_msg("%s: %d, %d, again in %d ms", c->what, (int)given(&p, 0, 0), (int)given(&p, 1, 0),
+                 (int)p.again_ms);
+    sched_plan_free(&p);
+}
+
+static void test_jobs_go_where_their_data_lie_or_wait_a_little(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof data_cases / sizeof data_cases[0]; i++)
+        check_data_case(&data_cases[i]);
+}
+
+static void test_data_that_nobody_holds_are_brought_to_all(void **state)
+{
+    int64_t stage_ms[MAX] = { MINUTE_MS, MINUTE_MS };
+    struct world w;
+    struct sched_plan p;
+
+    (void)state;
+    world_begin(&w);
+    sweep(&w, 1, 9, 1000)->stage_ms = stage_ms;
+    worker(&w, 4, 0);
+    worker(&w, 4, 0);
+    split(&w, &p);
+    assert_int_equal(given(&p, 0, 0), 4);
+    assert_int_equal(given(&p, 1, 0), 4);
+    assert_int_equal(p.again_ms, 0);
+    sched_plan_free(&p);
+}
+
+static void test_one_that_holds_the_data_but_may_not_be_used_is_not_waited_for(void **state)
+{
+    int64_t stage_ms[MAX] = { 0, MINUTE_MS };
+    struct sched_sweep *s;
+    struct world w;
+    struct sched_plan p;
+
+    (void)state;
+    world_begin(&w);
+    s = sweep(&w, 1, 9, 1000);
+    s->stage_ms = stage_ms;
+    s->may_use = w.some;
+    w.some[1] = true;
+    worker(&w, 4, 0);
+    worker(&w, 4, 0);
+    split(&w, &p);
+    assert_int_equal(given(&p, 1, 0), 4);
+    sched_plan_free(&p);
+}
+
+static void test_who_waits_for_data_keeps_nobody_from_the_free_worker(void **state)
+{
+    int64_t stage_ms[MAX] = { 0, MINUTE_MS };
+    struct world w;
+    struct sched_plan p;
+
+    (void)state;
+    world_begin(&w);
+    sweep(&w, 1, 9, 1000)->stage_ms = stage_ms;
+    sweep(&w, 2, 9, 1000);
+    worker(&w, 4, 0);
+    worker(&w, 4, 0);
+    split(&w, &p);
+    assert_int_equal(given(&p, 1, 0), 0);
+    assert_int_equal(given(&p, 1, 1), 4);
+    assert_true(given(&p, 0, 0) > 0);
+    sched_plan_free(&p);
+}
+
+static void test_short_jobs_are_sent_ahead_only_where_their_data_lie(void **state)
+{
+    int64_t stage_ms[MAX] = { 0, MINUTE_MS };
+    struct sched_sweep *s;
+    struct world w;
+    struct sched_plan p;
+
+    (void)state;
+    world_begin(&w);
+    s = sweep(&w, 1, 100, 1000);
+    s->stage_ms = stage_ms;
+    s->mean_ms = 10;
+    worker(&w, 4, 0);
+    worker(&w, 4, 0);
+    split(&w, &p);
+    assert_true(given(&p, 0, 0) > 4);
+    assert_int_equal(given(&p, 1, 0), 0);
+    sched_plan_free(&p);
+}
+
+static void test_surplus_stays_where_its_data_lie(void **state)
+{
+    int64_t stage_ms[MAX] = { 0, MINUTE_MS };
+    struct world w;
+    struct sched_load *l;
+    struct sched_plan p;
+
+    (void)state;
+    for (int is_far = 0; is_far <= 1; is_far++) {
+        world_begin(&w);
+        worker(&w, 4, 0);
+        worker(&w, 4, 0);
+        l = load(&w, 0, ANY, 1, 12, 1000);
+        l->unstarted = 8;
+        l->mean_ms = SECOND_MS;
+        l->stage_ms = is_far ? stage_ms : NULL;
+        split(&w, &p);
+        assert_int_equal(p.n_recalls, is_far ? 0 : 1);
+        sched_plan_free(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +620,12 @@ int main(void)
         cmocka_unit_test(test_a_big_job_that_waited_long_gets_the_next_room),
         cmocka_unit_test(test_a_job_too_big_for_every_machine_holds_up_nobody),
         cmocka_unit_test(test_surplus_goes_back_when_another_stands_idle),
+        cmocka_unit_test(test_jobs_go_where_their_data_lie_or_wait_a_little),
+        cmocka_unit_test(test_data_that_nobody_holds_are_brought_to_all),
+        cmocka_unit_test(test_one_that_holds_the_data_but_may_not_be_used_is_not_waited_for),
+        cmocka_unit_test(test_who_waits_for_data_keeps_nobody_from_the_free_worker),
+        cmocka_unit_test(test_short_jobs_are_sent_ahead_only_where_their_data_lie),
+        cmocka_unit_test(test_surplus_stays_where_its_data_lie),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
