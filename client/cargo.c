@@ -352,6 +352,7 @@ static int try_once(struct cargo *c, const struct place *to, uint64_t *settled_b
         return -1;
     begin_bar(&bar, c);
     target.bar = &bar;
+    store_expect(target.store, bar.all_bytes);
     target.stock = stock_open(target.store, e);
     if (target.stock != NULL)
         result = pack_all(c, &target, e);

@@ -114,6 +114,40 @@ static int connect_files(void *context, struct err *e)
     return sftpchild_is_wanted() ? sftpchild_start(e) : session_sftp(context, e);
 }
 
+static int begin_lane(struct session *s, struct session_lane *lane, struct err *e)
+{
+    if (lane->mux == NULL)
+        lane->mux = mux_begin(&s->rpc.to, &(struct mux_options){ 0 }, e);
+    if (lane->mux == NULL)
+        return -1;
+    lane->is_asked = true;
+    return mux_ask_sftp(lane->mux, e);
+}
+
+/* Nothing is asked on the terminal for it: where that would be needed there is one connection. */
+static int connect_lane(void *context, size_t number, int *fd, struct err *e)
+{
+    struct session *s = context;
+    struct session_lane *lane = &s->lanes[number];
+    int rc;
+
+    if (number >= SESSION_LANES_MAX)
+        return err_set(e, ERR_INTERNAL, "no more connections");
+    if (sftpchild_is_wanted()) {
+        *fd = sftpchild_start(e);
+        return *fd < 0 ? -1 : 1;
+    }
+    rc = lane->is_asked ? mux_take(lane->mux, fd, NULL, e) : begin_lane(s, lane, e);
+    if (rc == 0)
+        return 0;
+    lane->is_asked = false;
+    if (rc < 0) {
+        mux_close(lane->mux);
+        lane->mux = NULL;
+    }
+    return rc;
+}
+
 static int find_root(struct session *s, struct err *e)
 {
     const struct msg_welcome *w = &s->rpc.welcome;
@@ -136,6 +170,7 @@ struct drive *session_drive(struct session *s, struct err *e)
     if (d->mount != NULL)
         return d;
     d->connect = connect_files;
+    d->lane = connect_lane;
     d->context = s;
     if (drive_mend(d, e) < 0 || (d->root == NULL && find_root(s, e) < 0))
         return NULL;
@@ -152,5 +187,7 @@ bool session_is_connected(const struct session *s)
 void session_close(struct session *s)
 {
     sftp_close(s->drive.sftp);
+    for (size_t i = 0; i < SESSION_LANES_MAX; i++)
+        mux_close(s->lanes[i].mux);
     rpc_close(&s->rpc);
 }

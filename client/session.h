@@ -10,6 +10,14 @@
 #include "client/drive.h"
 #include "client/rpc.h"
 
+enum { SESSION_LANES_MAX = 4 };
+
+/* A further connection for files. */
+struct session_lane {
+    struct mux *mux;
+    bool is_asked; /* for a channel */
+};
+
 struct session {
     struct conf conf;
     struct choice choice;
@@ -18,7 +26,8 @@ struct session {
     const char *projects; /* the same below the shared drive; "": it is the drive's own folder */
     struct arena *arena;  /* lasts until the program ends */
     struct drive drive;   /* see session_drive */
-    bool is_subscribed;   /* somebody waits on the connection, and makes it anew when it is lost */
+    struct session_lane lanes[SESSION_LANES_MAX];
+    bool is_subscribed; /* somebody waits on the connection, and makes it anew when it is lost */
 };
 
 /* Connects to the server that the command line and the configuration name. */

@@ -8,10 +8,6 @@
 #include "common/pack_list.h"
 #include "common/pack_seen.h"
 
-enum { FOLDERS = 3 };
-
-static const char *const folders[FOLDERS] = { "", "parts", "blocks" };
-
 enum { FRESH_MAX = 256 * 1024 };
 
 /* A part that came while this runs; its pieces have the numbers from first on. */
@@ -28,7 +24,7 @@ struct stock {
     uint32_t next_fresh;
     struct pack_seen *there[PACK_OBJECT_COUNT];
     struct arena *arena;
-    struct list leftovers[FOLDERS]; /* struct store_entry: temporary files */
+    struct list leftovers[STORE_FOLDER_COUNT]; /* struct store_entry: temporary files */
 };
 
 static const char *const endings[PACK_OBJECT_COUNT] = { ".manifest", ".block", ".list" };
@@ -89,18 +85,28 @@ static void keep_leftover(struct stock *s, size_t folder, const struct store_ent
     *l = (struct list){ items, l->n + 1 };
 }
 
-static int look(struct stock *s, size_t folder, struct err *e)
+static int take_entries(struct stock *s, enum store_folder folder, const struct list *entries,
+                        struct err *e)
 {
-    struct arena *a = arena_create();
-    struct list entries;
-    int result = store_list(s->store, folders[folder], a, &entries, e);
-    const struct store_entry *items = entries.items;
+    const struct store_entry *items = entries->items;
 
-    for (size_t i = 0; i < entries.n && result == 0; i++) {
-        result = take_name(s, items[i].name, e);
+    for (size_t i = 0; i < entries->n; i++) {
+        if (take_name(s, items[i].name, e) < 0)
+            return -1;
         if (items[i].mtime_s > 0 && items[i].name[0] == '.')
             keep_leftover(s, folder, &items[i]);
     }
+    return 0;
+}
+
+static int look(struct stock *s, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct list entries[STORE_FOLDER_COUNT];
+    int result = store_list(s->store, a, entries, e);
+
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT && result == 0; i++)
+        result = take_entries(s, i, &entries[i], e);
     arena_destroy(a);
     return result;
 }
@@ -113,13 +119,10 @@ struct stock *stock_open(struct store *store, struct err *e)
     s->fresh = pack_seen_create(FRESH_MAX);
     for (size_t i = 0; i < PACK_OBJECT_COUNT; i++)
         s->there[i] = pack_seen_create(SIZE_MAX);
-    for (size_t i = 0; i < FOLDERS && store != NULL; i++) {
-        if (look(s, i, e) < 0) {
-            stock_close(s);
-            return NULL;
-        }
-    }
-    return s;
+    if (store == NULL || look(s, e) == 0)
+        return s;
+    stock_close(s);
+    return NULL;
 }
 
 void stock_close(struct stock *s)
@@ -193,6 +196,6 @@ bool stock_find(struct stock *s, const struct digest *piece, struct pack_place *
 
 void stock_sweep(const struct stock *s)
 {
-    for (size_t i = 0; i < FOLDERS; i++)
-        store_sweep(s->store, folders[i], &s->leftovers[i]);
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++)
+        store_sweep(s->store, i, &s->leftovers[i]);
 }

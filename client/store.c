@@ -25,27 +25,34 @@ void store_close(struct store *s)
         s->way->close(s);
 }
 
-char *store_folder(const struct place *to, const char *folder)
+char *store_path(const struct place *to, const char *below)
 {
     struct buf path = { 0 };
 
     layout_packs(&path, to->project);
-    if (folder[0] != '\0')
-        buf_printf(&path, "/%s", folder);
+    if (below[0] != '\0')
+        buf_printf(&path, "/%s", below);
     return buf_take(&path);
+}
+
+const char *const store_folder_names[STORE_FOLDER_COUNT] = { "", "parts", "blocks" };
+
+enum store_folder store_folder_of(const char *path)
+{
+    for (enum store_folder i = STORE_PARTS; i < STORE_FOLDER_COUNT; i++)
+        if (strncmp(path, store_folder_names[i], strlen(store_folder_names[i])) == 0)
+            return i;
+    return STORE_PACKS;
 }
 
 /* ---- looking ---- */
 
-int store_list(struct store *s, const char *folder, struct arena *a, struct list *entries,
+int store_list(struct store *s, struct arena *a, struct list entries[STORE_FOLDER_COUNT],
                struct err *e)
 {
-    struct err why = { 0 };
-
-    *entries = (struct list){ 0 };
-    if (s->way->list(s, folder, a, entries, &why) == 0 || why.kind == ERR_NOT_FOUND)
-        return 0;
-    return err_set(e, why.kind, "%s", why.text);
+    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++)
+        entries[i] = (struct list){ 0 };
+    return s->way->list(s, a, entries, e);
 }
 
 int store_read(struct store *s, const char *path, size_t max_bytes, struct buf *out, struct err *e)
@@ -62,18 +69,21 @@ int store_remove(struct store *s, const char *path, struct err *e)
     return err_set(e, why.kind, "%s", why.text);
 }
 
-void store_sweep(struct store *s, const char *folder, const struct list *entries)
+void store_sweep(struct store *s, enum store_folder folder, const struct list *entries)
 {
     const struct store_entry *items = entries->items;
-    int64_t now_s = s->way->now_s(s);
+    int64_t uid, now_s;
 
+    if (entries->n == 0 || s->way->tell(s, &uid, &now_s) < 0)
+        return;
     for (size_t i = 0; i < entries->n; i++) {
         char *path;
 
-        if (!items[i].is_own || !upload_is_temporary(items[i].name) ||
+        if (items[i].uid != uid || !upload_is_temporary(items[i].name) ||
             now_s - items[i].mtime_s <= LEFTOVER_AGE_S)
             continue;
-        path = folder[0] != '\0' ? path_join(folder, items[i].name) : mem_strdup(items[i].name);
+        path = folder == STORE_PACKS ? mem_strdup(items[i].name)
+                                     : path_join(store_folder_names[folder], items[i].name);
         (void)s->way->remove(s, path, NULL);
         free(path);
     }
@@ -125,8 +135,8 @@ int store_object(struct store *s, enum pack_object kind, const struct digest *na
     result = prepare(s, e);
     /* It makes all the others count. */
     if (result == 0 && kind == PACK_MANIFEST)
-        result = s->way->settle(s, e);
-    if (result == 0)
+        result = s->way->put_last(s, buf_text(&path), bytes, e);
+    else if (result == 0)
         result = s->way->put(s, buf_text(&path), bytes, e);
     buf_free(&path);
     return result;

@@ -19,7 +19,7 @@ struct store_entry {
     /* Of manifests and temporary files only. */
     int64_t size;    /* bytes */
     int64_t mtime_s; /* since 1970 */
-    bool is_own;     /* the user's */
+    int64_t uid;     /* of its owner */
 };
 
 /* Nothing is made there before something is written. */
@@ -27,9 +27,11 @@ struct store *store_open(const struct place *to, struct err *e);
 /* What is not whole is taken away, as far as the drive can be reached.  NULL is fine. */
 void store_close(struct store *s);
 
-/* Of a folder: "", "parts" or "blocks".  In the arena, in no order; none if it is not there. */
-int store_list(struct store *s, const char *folder, struct arena *a,
-               struct list *entries /* struct store_entry */, struct err *e);
+enum store_folder { STORE_PACKS, STORE_PARTS, STORE_BLOCKS, STORE_FOLDER_COUNT };
+
+/* What is in the folders, in the arena, in no order; nothing where they are not. */
+int store_list(struct store *s, struct arena *a,
+               struct list entries[STORE_FOLDER_COUNT] /* struct store_entry */, struct err *e);
 int store_read(struct store *s, const char *path, size_t max_bytes, struct buf *out, struct err *e);
 /* One that is not there is fine. */
 int store_remove(struct store *s, const char *path, struct err *e);
@@ -49,6 +51,6 @@ uint64_t store_settled_bytes(const struct store *s);
 void store_expect(struct store *s, uint64_t bytes);
 
 /* Removes what tries of this user left that ended long ago; entries: of that folder. */
-void store_sweep(struct store *s, const char *folder, const struct list *entries);
+void store_sweep(struct store *s, enum store_folder folder, const struct list *entries);
 
 #endif

@@ -18,14 +18,10 @@ enum {
     WRITE_BACK_BYTES = 8 * 1024 * 1024 /* the disk begins with so much */
 };
 
-enum folder { PACKS, PARTS, BLOCKS, FOLDER_COUNT };
-
-static const char *const folder_names[FOLDER_COUNT] = { "", "parts", "blocks" };
-
 /* A file that has no final name yet. */
 struct unfinished {
     int fd; /* -1: none */
-    enum folder folder;
+    enum store_folder folder;
     char *temporary;
     char *name;
     uint64_t bytes, handed_on; /* written; so much of it on its way to the disk */
@@ -34,8 +30,8 @@ struct unfinished {
 struct mount_store {
     struct store store;
     struct upload_modes modes;
-    int folders[FOLDER_COUNT]; /* -1: not made yet */
-    bool is_dirty[FOLDER_COUNT];
+    int folders[STORE_FOLDER_COUNT]; /* -1: not made yet */
+    bool is_dirty[STORE_FOLDER_COUNT];
     struct unfinished parts[PACK_SLOTS];
     struct unfinished pending[PENDING_MAX];
     size_t n_pending;
@@ -52,7 +48,7 @@ static struct store *open_store(const struct place *to, struct err *e)
 
     (void)to;
     (void)e;
-    for (size_t i = 0; i < FOLDER_COUNT; i++)
+    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++)
         m->folders[i] = -1;
     for (size_t i = 0; i < PACK_SLOTS; i++)
         m->parts[i].fd = -1;
@@ -77,7 +73,8 @@ static void drop(struct mount_store *m, struct unfinished *f)
     forget(f);
 }
 
-static int begin(struct mount_store *m, enum folder folder, struct unfinished *f, struct err *e)
+static int begin(struct mount_store *m, enum store_folder folder, struct unfinished *f,
+                 struct err *e)
 {
     *f = (struct unfinished){ .folder = folder, .temporary = upload_temporary_name() };
     f->fd = openat(m->folders[folder], f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -149,20 +146,12 @@ static int finish_pending(struct mount_store *m, struct err *e)
 
 /* ---- what store.c asks ---- */
 
-static enum folder folder_of(const char *path)
-{
-    for (enum folder i = PARTS; i < FOLDER_COUNT; i++)
-        if (strncmp(path, folder_names[i], strlen(folder_names[i])) == 0)
-            return i;
-    return PACKS;
-}
-
 static int prepare(struct store *s, struct err *e)
 {
     struct mount_store *m = mine(s);
 
-    for (size_t i = 0; i < FOLDER_COUNT; i++) {
-        char *path = store_folder(s->to, folder_names[i]);
+    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++) {
+        char *path = store_path(s->to, store_folder_names[i]);
 
         if (m->folders[i] < 0)
             m->folders[i] = upload_open_below(s->to, path, &m->modes, e);
@@ -175,7 +164,7 @@ static int prepare(struct store *s, struct err *e)
 
 static int part_begin(struct store *s, unsigned slot, struct err *e)
 {
-    return begin(mine(s), PARTS, &mine(s)->parts[slot], e);
+    return begin(mine(s), STORE_PARTS, &mine(s)->parts[slot], e);
 }
 
 static int part_write(struct store *s, unsigned slot, struct bytes bytes, struct err *e)
@@ -188,7 +177,7 @@ static int put(struct store *s, const char *path, struct bytes bytes, struct err
     struct mount_store *m = mine(s);
     struct unfinished *f = &m->pending[m->n_pending];
 
-    if (begin(m, folder_of(path), f, e) < 0)
+    if (begin(m, store_folder_of(path), f, e) < 0)
         return -1;
     f->name = mem_strdup(path_basename(path));
     m->n_pending++;
@@ -213,13 +202,18 @@ static int settle(struct store *s, struct err *e)
 
     if (finish_pending(m, e) < 0)
         return -1;
-    for (size_t i = 0; i < FOLDER_COUNT; i++) {
+    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++) {
         /* Some network file systems know no fsync of a folder. */
         if (m->is_dirty[i] && fsync(m->folders[i]) < 0 && errno != EINVAL && errno != ENOTSUP)
             return err_sys(e, "sync the project's packs on the share");
         m->is_dirty[i] = false;
     }
     return 0;
+}
+
+static int put_last(struct store *s, const char *path, struct bytes bytes, struct err *e)
+{
+    return settle(s, e) < 0 ? -1 : put(s, path, bytes, e);
 }
 
 static void close_store(struct store *s)
@@ -230,7 +224,7 @@ static void close_store(struct store *s)
         drop(m, &m->parts[i]);
     for (size_t i = 0; i < m->n_pending; i++)
         drop(m, &m->pending[i]);
-    for (size_t i = 0; i < FOLDER_COUNT; i++)
+    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++)
         if (m->folders[i] >= 0)
             close(m->folders[i]);
     free(m);
@@ -240,7 +234,7 @@ static void close_store(struct store *s)
 
 static char *path_of(const struct store *s, const char *path)
 {
-    char *below = store_folder(s->to, path), *whole = path_join(s->to->drive->mount, below);
+    char *below = store_path(s->to, path), *whole = path_join(s->to->drive->mount, below);
 
     free(below);
     return whole;
@@ -261,7 +255,7 @@ static void add_entry(struct list *entries, size_t *capacity, struct arena *a, c
     items[entries->n++] = (struct store_entry){ .name = arena_strdup(a, name),
                                                 .size = st->st_size,
                                                 .mtime_s = st->st_mtime,
-                                                .is_own = st->st_uid == geteuid() };
+                                                .uid = (int64_t)st->st_uid };
     entries->items = items;
 }
 
@@ -309,6 +303,19 @@ static int list_folder(struct store *s, const char *folder, struct arena *a, str
     return result;
 }
 
+static int list_all(struct store *s, struct arena *a, struct list entries[STORE_FOLDER_COUNT],
+                    struct err *e)
+{
+    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++) {
+        struct err why = { 0 };
+
+        if (list_folder(s, store_folder_names[i], a, &entries[i], &why) < 0 &&
+            why.kind != ERR_NOT_FOUND)
+            return err_set(e, why.kind, "%s", why.text);
+    }
+    return 0;
+}
+
 static int read_file(struct store *s, const char *path, size_t max_bytes, struct buf *out,
                      struct err *e)
 {
@@ -334,23 +341,24 @@ static void expect(struct store *s, uint64_t bytes)
     (void)bytes;
 }
 
-/* By the server's clock: something was just renamed in it, or it is not needed. */
-static int64_t now_s(struct store *s)
+/* Something was just renamed in one of the folders. */
+static int tell(struct store *s, int64_t *uid, int64_t *now_s)
 {
     const struct mount_store *m = mine(s);
     struct stat st;
-    int64_t latest_s = 0;
 
-    for (size_t i = 0; i < FOLDER_COUNT; i++)
-        if (m->folders[i] >= 0 && fstat(m->folders[i], &st) == 0 && st.st_mtime > latest_s)
-            latest_s = st.st_mtime;
-    return latest_s;
+    *uid = (int64_t)geteuid();
+    *now_s = 0;
+    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++)
+        if (m->folders[i] >= 0 && fstat(m->folders[i], &st) == 0 && st.st_mtime > *now_s)
+            *now_s = st.st_mtime;
+    return *now_s > 0 ? 0 : -1;
 }
 
 const struct store_way store_mount = {
     .open = open_store,
     .close = close_store,
-    .list = list_folder,
+    .list = list_all,
     .read = read_file,
     .remove = remove_file,
     .prepare = prepare,
@@ -358,7 +366,8 @@ const struct store_way store_mount = {
     .part_write = part_write,
     .part_end = part_end,
     .put = put,
+    .put_last = put_last,
     .settle = settle,
     .expect = expect,
-    .now_s = now_s,
+    .tell = tell,
 };

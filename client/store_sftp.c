@@ -1,12 +1,570 @@
 /* SPDX-License-Identifier: MIT */
-/* store_sftp.c - the packs of a project, on an SFTP server */
+/*
+ * store_sftp.c - the packs of a project, on an SFTP server
+ *
+ * What is added stands in a queue, and gets its name in that order, each thing when it is whole.
+ * As a server obeys the requests of one connection in order, the next rename need not wait for the
+ * answer to the last; only the manifest waits for all of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "client/store_way.h"
+#include "common/path.h"
+#include "common/sftp_stripe.h"
+
+enum {
+    LANES = 4,
+    LANE_BYTES = 8 * 1024 * 1024,       /* so much is worth one more connection */
+    SPARE_FROM_BYTES = 16 * 1024 * 1024 /* of a part: then the next one's file is opened */
+};
+
+/* A file that has no final name yet. */
+struct item {
+    struct sftp_store *store;
+    enum store_folder folder;
+    char *temporary, *final; /* on the server */
+    uint8_t *content;        /* of a small one */
+    uint64_t bytes;
+    bool is_whole; /* and on the server's disk */
+    bool is_last;
+    struct item *next;
+};
+
+/* A part that is being written. */
+struct slot {
+    struct sftp_stripe *stripe; /* NULL: none */
+    char *temporary;
+    uint64_t bytes;
+};
+
+struct sftp_store {
+    struct store store;
+    char *packs; /* on the server */
+    struct upload_modes modes;
+    struct sftp_lanes lanes; /* the first is the drive's own */
+    bool has_lane[LANES];
+    size_t wanted_lanes;
+    struct slot slots[PACK_SLOTS], spare;
+    struct item *first, **end; /* in the order of their renames */
+    size_t n_busy;             /* operations, and parts that are ending */
+    bool is_dirty[STORE_FOLDER_COUNT];
+    bool is_there[STORE_FOLDER_COUNT];
+    bool has_told; /* what follows */
+    int64_t uid, now_s;
+    struct err why; /* the first error of what goes on behind */
+};
+
+static struct sftp_store *mine(struct store *s)
+{
+    return (struct sftp_store *)(void *)s;
+}
+
+static struct sftp *first_lane(const struct sftp_store *s)
+{
+    return s->lanes.all[0];
+}
+
+static char *path_on(const struct sftp_store *s, const char *below)
+{
+    return below[0] == '\0' ? mem_strdup(s->packs) : path_join(s->packs, below);
+}
 
 static struct store *open_store(const struct place *to, struct err *e)
 {
-    (void)to;
-    err_set(e, ERR_INTERNAL, "packs over SFTP are not written yet");
-    return NULL;
+    struct sftp_store *s;
+    char *below;
+
+    if (drive_mend(to->drive, e) < 0)
+        return NULL;
+    s = mem_alloc(sizeof *s);
+    below = store_path(to, "");
+    s->packs = mem_printf("%s/%s", to->drive->root, below);
+    free(below);
+    s->lanes = (struct sftp_lanes){ .all = { to->drive->sftp }, .n = 1 };
+    s->has_lane[0] = true;
+    s->wanted_lanes = 1;
+    s->end = &s->first;
+    return &s->store;
 }
 
-const struct store_way store_sftp = { .open = open_store };
+/* ---- what goes on behind ---- */
+
+static void note(struct sftp_store *s, const struct err *error)
+{
+    if (s->why.kind == ERR_NONE)
+        err_set(&s->why, error->kind, "%s", error->text);
+}
+
+static int check(const struct sftp_store *s, struct err *e)
+{
+    return s->why.kind == ERR_NONE ? 0 : err_set(e, s->why.kind, "%s", s->why.text);
+}
+
+static void free_item(struct item *it)
+{
+    free(it->content);
+    free(it->temporary);
+    free(it->final);
+    free(it);
+}
+
+static struct item *add_item(struct sftp_store *s, const char *path, char *temporary)
+{
+    struct item *it = mem_alloc(sizeof *it);
+
+    *it = (struct item){ .store = s,
+                         .folder = store_folder_of(path),
+                         .temporary = temporary,
+                         .final = path_on(s, path) };
+    *s->end = it;
+    s->end = &it->next;
+    return it;
+}
+
+static void on_removed(void *context, const struct sftp_answer *a)
+{
+    struct sftp_store *s = context;
+
+    (void)a;
+    s->n_busy--;
+}
+
+/* What is there already is the same: its name is a digest. */
+static void remove_temporary(struct sftp_store *s, const char *path)
+{
+    struct sftp_op op = { .kind = SFTP_OP_REMOVE, .path = path };
+
+    if (sftp_start(first_lane(s), &op, on_removed, s, NULL) == 0)
+        s->n_busy++;
+}
+
+static void on_renamed(void *context, const struct sftp_answer *a)
+{
+    struct item *it = context;
+    struct sftp_store *s = it->store;
+
+    s->n_busy--;
+    if (a->error == NULL || a->error->kind == ERR_EXISTS) {
+        s->store.settled_bytes += it->bytes;
+        s->is_dirty[it->folder] = true;
+    } else {
+        note(s, a->error);
+    }
+    if (a->error != NULL)
+        remove_temporary(s, it->temporary);
+    free_item(it);
+}
+
+static void rename_first(struct sftp_store *s)
+{
+    struct item *it = s->first;
+    struct sftp_op op = { .kind = SFTP_OP_RENAME, .path = it->temporary, .to = it->final };
+    struct err why = { 0 };
+
+    s->first = it->next;
+    if (s->first == NULL)
+        s->end = &s->first;
+    s->n_busy++;
+    if (sftp_start(first_lane(s), &op, on_renamed, it, &why) < 0)
+        on_renamed(it, &(struct sftp_answer){ .error = &why });
+}
+
+static void advance(struct sftp_store *s)
+{
+    while (s->why.kind == ERR_NONE && s->first != NULL && s->first->is_whole && !s->first->is_last)
+        rename_first(s);
+}
+
+static void is_whole(struct item *it, const struct err *error)
+{
+    struct sftp_store *s = it->store;
+
+    s->n_busy--;
+    free(it->content);
+    it->content = NULL;
+    it->is_whole = error == NULL;
+    if (error != NULL)
+        note(s, error);
+    advance(s);
+}
+
+static void on_put(void *context, const struct sftp_answer *a)
+{
+    is_whole(context, a->error);
+}
+
+static void on_part(void *context, const struct err *error)
+{
+    is_whole(context, error);
+}
+
+/* ---- lanes ---- */
+
+static bool open_lane(struct sftp_store *s, size_t number)
+{
+    const struct drive *d = s->store.to->drive;
+    struct sftp *lane;
+    int fd, rc = d->lane != NULL ? d->lane(d->context, number, &fd, NULL) : -1;
+
+    if (rc <= 0)
+        return rc == 0;
+    lane = sftp_open(fd, NULL);
+    if (lane == NULL)
+        return false;
+    s->has_lane[number] = true;
+    s->lanes.all[s->lanes.n++] = lane;
+    return true;
+}
+
+/* Those that are wanted are made at once, and join when they are there. */
+static void open_lanes(struct sftp_store *s)
+{
+    for (size_t i = 1; i < s->wanted_lanes && s->lanes.n < s->wanted_lanes; i++)
+        if (!s->has_lane[i] && !open_lane(s, i))
+            s->wanted_lanes = i;
+}
+
+static void expect(struct store *store, uint64_t bytes)
+{
+    struct sftp_store *s = mine(store);
+    uint64_t lanes = 1 + bytes / LANE_BYTES;
+
+    s->wanted_lanes = lanes < LANES ? (size_t)lanes : LANES;
+    open_lanes(s);
+}
+
+/* ---- parts ---- */
+
+static char *temporary_in(const struct sftp_store *s, const char *folder)
+{
+    char *name = upload_temporary_name(), *dir = path_on(s, folder), *path = path_join(dir, name);
+
+    free(dir);
+    free(name);
+    return path;
+}
+
+static void open_slot(struct sftp_store *s, struct slot *slot)
+{
+    slot->temporary = temporary_in(s, store_folder_names[STORE_PARTS]);
+    slot->stripe = sftp_stripe_open(&s->lanes, slot->temporary, s->modes.file);
+    slot->bytes = 0;
+}
+
+static void drop_slot(struct slot *slot)
+{
+    sftp_stripe_drop(slot->stripe);
+    free(slot->temporary);
+    *slot = (struct slot){ 0 };
+}
+
+static int part_begin(struct store *store, unsigned number, struct err *e)
+{
+    struct sftp_store *s = mine(store);
+
+    if (check(s, e) < 0)
+        return -1;
+    s->slots[number] = s->spare;
+    s->spare = (struct slot){ 0 };
+    if (s->slots[number].stripe == NULL)
+        open_slot(s, &s->slots[number]);
+    return 0;
+}
+
+static int part_write(struct store *store, unsigned number, struct bytes bytes, struct err *e)
+{
+    struct sftp_store *s = mine(store);
+    struct slot *slot = &s->slots[number];
+
+    open_lanes(s);
+    if (check(s, e) < 0 || sftp_stripe_write(slot->stripe, bytes, e) < 0)
+        return -1;
+    slot->bytes += bytes.n;
+    /* So that the next part need not wait for its file. */
+    if (s->spare.stripe == NULL && slot->bytes >= SPARE_FROM_BYTES)
+        open_slot(s, &s->spare);
+    return 0;
+}
+
+static int start_put(struct sftp_store *s, const char *path, struct bytes bytes, bool is_last,
+                     struct err *e)
+{
+    const char *folder = store_folder_names[store_folder_of(path)];
+    struct item *it = add_item(s, path, temporary_in(s, folder));
+    struct sftp_op op = { .kind = SFTP_OP_PUT,
+                          .path = it->temporary,
+                          .mode = s->modes.file,
+                          .flags = SFTP_EXCLUSIVE,
+                          .sync = true };
+
+    it->content = mem_copy(bytes.data, bytes.n);
+    it->bytes = bytes.n;
+    it->is_last = is_last;
+    op.content = (struct bytes){ it->content, bytes.n };
+    s->n_busy++;
+    if (sftp_start(first_lane(s), &op, on_put, it, e) == 0)
+        return check(s, e);
+    s->n_busy--;
+    return -1;
+}
+
+static int put(struct store *store, const char *path, struct bytes bytes, struct err *e)
+{
+    return start_put(mine(store), path, bytes, false, e);
+}
+
+static int put_last(struct store *store, const char *path, struct bytes bytes, struct err *e)
+{
+    return start_put(mine(store), path, bytes, true, e);
+}
+
+static int part_end(struct store *store, unsigned number, const char *part, const char *list,
+                    struct bytes list_bytes, struct err *e)
+{
+    struct sftp_store *s = mine(store);
+    struct slot *slot = &s->slots[number];
+    struct item *it = add_item(s, part, slot->temporary);
+
+    it->bytes = slot->bytes;
+    slot->temporary = NULL;
+    s->n_busy++;
+    if (sftp_stripe_end(slot->stripe, on_part, it, e) < 0) {
+        s->n_busy--;
+        return -1;
+    }
+    *slot = (struct slot){ 0 };
+    return put(store, list, list_bytes, e);
+}
+
+/* ---- the end ---- */
+
+static int wait_until_idle(struct sftp_store *s, struct err *e)
+{
+    while (s->n_busy > 0 && s->why.kind == ERR_NONE)
+        if (sftp_lanes_wait(&s->lanes, e) < 0)
+            return -1;
+    return check(s, e);
+}
+
+static void on_synced(void *context, const struct sftp_answer *a)
+{
+    struct sftp_store *s = context;
+
+    /* Servers that cannot sync a folder call that a failure. */
+    if (a->error != NULL && a->error->kind == ERR_UNREACHABLE)
+        note(s, a->error);
+    s->n_busy--;
+}
+
+static int start_sync(struct sftp_store *s, enum store_folder folder, struct err *e)
+{
+    char *path = path_on(s, store_folder_names[folder]);
+    int result = 0;
+
+    if (sftp_can(first_lane(s), SFTP_CAN_SYNC)) {
+        s->n_busy++;
+        result = sftp_start(first_lane(s), &(struct sftp_op){ .kind = SFTP_OP_SYNC, .path = path },
+                            on_synced, s, e);
+        s->n_busy -= result < 0;
+    }
+    s->is_dirty[folder] = false;
+    free(path);
+    return result;
+}
+
+static int sync_folders(struct sftp_store *s, struct err *e)
+{
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++)
+        if (s->is_dirty[i] && start_sync(s, i, e) < 0)
+            return -1;
+    return wait_until_idle(s, e);
+}
+
+static int settle(struct store *store, struct err *e)
+{
+    struct sftp_store *s = mine(store);
+
+    if (wait_until_idle(s, e) < 0 || sync_folders(s, e) < 0)
+        return -1;
+    if (s->first == NULL)
+        return 0;
+    rename_first(s);
+    return wait_until_idle(s, e) < 0 ? -1 : sync_folders(s, e);
+}
+
+/* What is under way comes to its end; who is called finds all there. */
+static void end_all(struct sftp_store *s)
+{
+    for (size_t i = 0; i < PACK_SLOTS; i++)
+        drop_slot(&s->slots[i]);
+    drop_slot(&s->spare);
+    while (s->n_busy > 0)
+        sftp_lanes_wait_standing(&s->lanes);
+}
+
+static void close_store(struct store *store)
+{
+    struct sftp_store *s = mine(store);
+
+    end_all(s);
+    while (s->first != NULL) {
+        struct item *it = s->first;
+
+        s->first = it->next;
+        if (!sftp_is_broken(first_lane(s)))
+            (void)sftp_remove(first_lane(s), it->temporary, NULL);
+        free_item(it);
+    }
+    for (size_t i = 1; i < s->lanes.n; i++)
+        sftp_close(s->lanes.all[i]);
+    free(s->packs);
+    free(s);
+}
+
+/* ---- looking ---- */
+
+/* One of the three folders. */
+struct listing {
+    struct sftp_store *store;
+    struct list *entries;
+    struct arena *arena;
+    enum store_folder folder;
+};
+
+static void on_list(void *context, const struct sftp_answer *a)
+{
+    struct listing *l = context;
+    const struct sftp_entry *found = a->entries.items;
+    struct store_entry *items;
+
+    l->store->n_busy--;
+    if (a->error != NULL) {
+        if (a->error->kind != ERR_NOT_FOUND)
+            note(l->store, a->error);
+        return;
+    }
+    l->store->is_there[l->folder] = true;
+    items = arena_alloc(l->arena, a->entries.n * sizeof *items);
+    for (size_t i = 0; i < a->entries.n; i++)
+        items[i] = (struct store_entry){ .name = found[i].name,
+                                         .size = (int64_t)found[i].attrs.size_bytes,
+                                         .mtime_s = (int64_t)found[i].attrs.mtime_s,
+                                         .uid = (int64_t)found[i].attrs.uid };
+    *l->entries = (struct list){ items, a->entries.n };
+}
+
+static int start_list(struct listing *l, struct err *e)
+{
+    struct sftp_store *s = l->store;
+    char *path = path_on(s, store_folder_names[l->folder]);
+    struct sftp_op op = { .kind = SFTP_OP_LIST, .path = path, .arena = l->arena };
+    int result = sftp_start(first_lane(s), &op, on_list, l, e);
+
+    s->n_busy += result == 0;
+    free(path);
+    return result;
+}
+
+static int list_all(struct store *store, struct arena *a, struct list entries[STORE_FOLDER_COUNT],
+                    struct err *e)
+{
+    struct listing listings[STORE_FOLDER_COUNT];
+    struct sftp_store *s = mine(store);
+    int result = 0;
+
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT && result == 0; i++) {
+        listings[i] = (struct listing){ s, &entries[i], a, i };
+        result = start_list(&listings[i], e);
+    }
+    /* Nobody may be called who finds the listings gone. */
+    while (s->n_busy > 0)
+        sftp_lanes_wait_standing(&s->lanes);
+    return result < 0 ? -1 : check(s, e);
+}
+
+static int prepare(struct store *store, struct err *e)
+{
+    struct sftp_store *s = mine(store);
+
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++) {
+        char *path;
+        int result;
+
+        if (i != STORE_PACKS && s->is_there[i])
+            continue;
+        path = store_path(store->to, store_folder_names[i]);
+        result = s->is_there[i] ? upload_read_modes(store->to, &s->modes, e)
+                                : upload_make_below(store->to, path, &s->modes, e);
+        free(path);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_file(struct store *store, const char *path, size_t max_bytes, struct buf *out,
+                     struct err *e)
+{
+    struct sftp_store *s = mine(store);
+    char *there = path_on(s, path);
+    int result = sftp_read_file(first_lane(s), there, max_bytes, out, e);
+
+    free(there);
+    return result;
+}
+
+static int remove_file(struct store *store, const char *path, struct err *e)
+{
+    struct sftp_store *s = mine(store);
+    char *there = path_on(s, path);
+    int result = sftp_remove(first_lane(s), there, e);
+
+    free(there);
+    return result;
+}
+
+/* Of a file that is made and taken away again. */
+static int tell(struct store *store, int64_t *uid, int64_t *now_s)
+{
+    struct sftp_store *s = mine(store);
+    unsigned needed = SFTP_OWNER | SFTP_TIMES;
+    struct sftp_op op = { .kind = SFTP_OP_PUT, .flags = SFTP_EXCLUSIVE, .mode = s->modes.file };
+    struct sftp_attrs attrs = { 0 };
+    char *path;
+
+    if (!s->has_told && store->is_prepared) {
+        path = temporary_in(s, "");
+        op.path = path;
+        s->n_busy++;
+        if (sftp_start(first_lane(s), &op, on_removed, s, NULL) < 0)
+            s->n_busy--;
+        if (wait_until_idle(s, NULL) == 0 && sftp_lstat(first_lane(s), path, &attrs, NULL) == 0)
+            s->has_told = (attrs.has & needed) == needed;
+        (void)sftp_remove(first_lane(s), path, NULL);
+        s->uid = (int64_t)attrs.uid;
+        s->now_s = (int64_t)attrs.mtime_s;
+        free(path);
+    }
+    *uid = s->uid;
+    *now_s = s->now_s;
+    return s->has_told ? 0 : -1;
+}
+
+const struct store_way store_sftp = {
+    .open = open_store,
+    .close = close_store,
+    .list = list_all,
+    .read = read_file,
+    .remove = remove_file,
+    .prepare = prepare,
+    .part_begin = part_begin,
+    .part_write = part_write,
+    .part_end = part_end,
+    .put = put,
+    .put_last = put_last,
+    .settle = settle,
+    .expect = expect,
+    .tell = tell,
+};

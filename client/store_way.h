@@ -11,7 +11,7 @@
 struct store_way {
     struct store *(*open)(const struct place *to, struct err *e);
     void (*close)(struct store *s);
-    int (*list)(struct store *s, const char *folder, struct arena *a, struct list *entries,
+    int (*list)(struct store *s, struct arena *a, struct list entries[STORE_FOLDER_COUNT],
                 struct err *e);
     int (*read)(struct store *s, const char *path, size_t max_bytes, struct buf *out,
                 struct err *e);
@@ -24,10 +24,13 @@ struct store_way {
     int (*part_end)(struct store *s, unsigned slot, const char *part, const char *list,
                     struct bytes list_bytes, struct err *e);
     int (*put)(struct store *s, const char *path, struct bytes bytes, struct err *e);
+    /* Nothing comes behind it but settle. */
+    int (*put_last)(struct store *s, const char *path, struct bytes bytes, struct err *e);
     int (*settle)(struct store *s, struct err *e);
     void (*expect)(struct store *s, uint64_t bytes);
-    /* What the clock there says, as far as is known: since 1970. */
-    int64_t (*now_s)(struct store *s);
+    /* Whose files are made there, and what the clock there says (since 1970); -1: that is not known,
+     * as nothing was made. */
+    int (*tell)(struct store *s, int64_t *uid, int64_t *now_s);
 };
 
 /* What each way's own begin with. */
@@ -40,7 +43,10 @@ struct store {
 
 extern const struct store_way store_mount, store_sftp;
 
-/* "PROJECT/.ludwig/packs/FOLDER".  Caller frees. */
-char *store_folder(const struct place *to, const char *folder);
+extern const char *const store_folder_names[STORE_FOLDER_COUNT]; /* "", "parts", "blocks" */
+/* "PROJECT/.ludwig/packs/BELOW".  Caller frees. */
+char *store_path(const struct place *to, const char *below);
+/* Which folder a path begins with. */
+enum store_folder store_folder_of(const char *path);
 
 #endif

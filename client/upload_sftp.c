@@ -73,7 +73,7 @@ static int make_project(const struct place *to, const struct folder_order *order
     return result;
 }
 
-static int read_modes(const struct place *to, struct upload_modes *modes, struct err *e)
+int upload_read_modes(const struct place *to, struct upload_modes *modes, struct err *e)
 {
     struct sftp_attrs attrs;
 
@@ -87,7 +87,7 @@ int upload_make_below(const struct place *to, const char *path, struct upload_mo
                       struct err *e)
 {
     char *there = path_on(to, path);
-    int result = read_modes(to, modes, e);
+    int result = upload_read_modes(to, modes, e);
 
     if (result == 0)
         result = sftp_make_dirs(to->drive->sftp, there, modes->folder, e);

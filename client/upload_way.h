@@ -22,7 +22,9 @@ struct upload_modes upload_modes_of(mode_t project);
  * path: relative to the share. */
 int upload_open_below(const struct place *to, const char *path, struct upload_modes *modes,
                       struct err *e);
-/* The same over SFTP, without opening it. */
+/* Over SFTP. */
+int upload_read_modes(const struct place *to, struct upload_modes *modes, struct err *e);
+/* Makes the folder and those above it, and opens nothing. */
 int upload_make_below(const struct place *to, const char *path, struct upload_modes *modes,
                       struct err *e);
 

@@ -41,6 +41,8 @@ void mux_close(struct mux *m)
     if (m == NULL)
         return;
     mux_link_close(&m->link);
+    if (m->pid > 0 && !m->is_ready)
+        (void)kill(m->pid, SIGTERM); /* it may be looking up a name, and nobody waits for that */
     while (m->pid > 0 && waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     arena_destroy(m->arena);
@@ -179,9 +181,8 @@ static int make_pair(int ends[2], struct err *e)
     return io_set_nonblocking(ends[0], e);
 }
 
-struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e)
+struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, struct err *e)
 {
-    struct envelope got;
     struct mux *m;
     int ends[2];
     pid_t pid;
@@ -195,12 +196,21 @@ struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, st
     m = create(ends[0]);
     m->pid = pid;
     m->interrupt_fd = o->interrupt_fd > 0 ? o->interrupt_fd : -1;
-    if (pid < 0)
-        err_sys(e, "fork");
-    else if (await(m, MUX_READY, &got, e) == 0)
-        return m;
     if (pid > 0)
-        (void)kill(pid, SIGTERM); /* it may be looking up a name, and nobody waits for that */
+        return m;
+    err_sys(e, "fork");
+    mux_close(m);
+    return NULL;
+}
+
+struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e)
+{
+    struct mux *m = mux_begin(to, o, e);
+    struct envelope got;
+
+    if (m == NULL || await(m, MUX_READY, &got, e) == 0)
+        return m;
+    m->is_ready = false;
     mux_close(m);
     return NULL;
 }

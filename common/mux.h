@@ -58,6 +58,9 @@ struct mux;
  * refused.  The text says which step failed and what to do.
  */
 struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e);
+/* The same without waiting until it has connected: mux_ask_sftp and mux_take do for it, and may not
+ * prompt. */
+struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, struct err *e);
 /* Waits for its end.  NULL is fine. */
 void mux_close(struct mux *m);
 

@@ -11,7 +11,13 @@
 
 #include "common/sftp_conn.h"
 
-enum { LENGTH_BYTES = 4, READ_BYTES = 64 * 1024, PUSH_BYTES = 32 * 1024, SLOT_BITS = 16 };
+enum {
+    LENGTH_BYTES = 4,
+    READ_BYTES = 64 * 1024,
+    PUSH_BYTES = 32 * 1024,
+    DROP_BYTES = 1024 * 1024, /* so much that was sent is worth moving the rest */
+    SLOT_BITS = 16
+};
 
 #define NO_SLOT UINT32_MAX
 
@@ -269,7 +275,7 @@ static ssize_t send_some(int fd, const void *bytes, size_t n)
 
 static void drop_sent(struct sftp *s)
 {
-    if (s->out_at < s->out.n && s->out_at < SFTP_UNSENT_MAX_BYTES)
+    if (s->out_at < s->out.n && s->out_at < DROP_BYTES)
         return;
     buf_drop_front(&s->out, s->out_at);
     s->out_at = 0;

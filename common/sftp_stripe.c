@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* sftp_stripe.c - a file whose bytes go to a server over several connections at once */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/sftp_once.h"
+#include "common/sftp_stripe.h"
+
+/* What OpenSSH lets be under way on a channel. */
+enum { WINDOW_BYTES = 2 * 1024 * 1024 };
+
+enum handle_state { UNASKED, ASKED, OPEN, CLOSED };
+
+/* The file on one lane. */
+struct handle {
+    struct sftp_stripe *stripe;
+    size_t lane;
+    enum handle_state state;
+    uint8_t bytes[SFTP_HANDLE_MAX_BYTES];
+    size_t n;
+};
+
+struct sftp_stripe {
+    struct sftp_lanes *lanes;
+    char *path;
+    mode_t mode;
+    struct handle handles[SFTP_LANES_MAX];
+    uint8_t *piece; /* the next one */
+    size_t n_piece, piece_bytes;
+    uint64_t offset;  /* of it */
+    size_t n_waiting; /* requests without answer */
+    bool has_ended, is_syncing, is_dropped;
+    bool has_failed;
+    const char *failed_verb;
+    struct sftp_deed deed;
+    struct sftp_failure failure;
+    sftp_stripe_done *done;
+    void *context;
+};
+
+/* ---- lanes ---- */
+
+int sftp_lanes_poll(struct sftp_lanes *lanes, struct err *e)
+{
+    return sftp_turn_any(lanes->all, lanes->n, 0, e);
+}
+
+int sftp_lanes_wait(struct sftp_lanes *lanes, struct err *e)
+{
+    return sftp_turn_any(lanes->all, lanes->n, -1, e);
+}
+
+static struct sftp *lane_of(const struct handle *h)
+{
+    return h->stripe->lanes->all[h->lane];
+}
+
+/* ---- the end ---- */
+
+static void destroy(struct sftp_stripe *st)
+{
+    free(st->piece);
+    free(st->path);
+    free(st);
+}
+
+static void finish(struct sftp_stripe *st, const struct err *error)
+{
+    st->done(st->context, error);
+    destroy(st);
+}
+
+static void on_words(void *context, const struct err *why)
+{
+    finish(context, why);
+}
+
+static const struct sftp_deed *name_deed(struct sftp_stripe *st)
+{
+    st->deed = (struct sftp_deed){ .verb = st->failed_verb,
+                                   .path = st->path,
+                                   .flags = DEED_OF_FILE | DEED_MAKES,
+                                   .needed_bytes = st->piece_bytes };
+    return &st->deed;
+}
+
+static const struct sftp *broken_lane(const struct sftp_stripe *st)
+{
+    for (size_t i = 0; i < st->lanes->n; i++)
+        if (st->lanes->all[i]->is_broken)
+            return st->lanes->all[i];
+    return NULL;
+}
+
+static void ask_sync(struct sftp_stripe *st);
+static void ask_close(struct handle *h);
+
+/* All that was asked is answered. */
+static void go_on(struct sftp_stripe *st)
+{
+    const struct sftp *broken = broken_lane(st);
+    bool was_open = false;
+
+    if (st->is_dropped || !st->has_ended)
+        return;
+    if (broken != NULL) {
+        finish(st, &broken->why);
+        return;
+    }
+    if (!st->has_failed && !st->is_syncing && sftp_can(st->lanes->all[0], SFTP_CAN_SYNC)) {
+        ask_sync(st);
+        return;
+    }
+    for (size_t i = 0; i < SFTP_LANES_MAX; i++)
+        if (st->handles[i].state == OPEN) {
+            was_open = true;
+            ask_close(&st->handles[i]);
+        }
+    if (was_open)
+        return;
+    if (st->has_failed)
+        sftp_explain(st->lanes->all[0], name_deed(st), &st->failure, on_words, st);
+    else
+        finish(st, NULL);
+}
+
+/* ---- requests ---- */
+
+static void keep_failure(struct sftp_stripe *st, const struct sftp_reply *r, const char *verb)
+{
+    if (st->has_failed || r->type == 0 || (r->type == FXP_STATUS && r->status == FX_OK))
+        return;
+    st->has_failed = true;
+    st->failed_verb = verb;
+    sftp_failure_keep(&st->failure, r);
+}
+
+static void answered(struct sftp_stripe *st)
+{
+    if (--st->n_waiting == 0)
+        go_on(st);
+}
+
+static struct buf *begin(struct handle *h, int type, int reply_type, sftp_on_reply *on_reply,
+                         uint64_t tag)
+{
+    struct sftp_wait wait = { reply_type, on_reply, h, tag, 0 };
+
+    h->stripe->n_waiting++;
+    return sftp_begin(lane_of(h), type, &wait);
+}
+
+static void add_handle(const struct handle *h, struct buf *out)
+{
+    packet_add_bytes(out, (struct bytes){ h->bytes, h->n });
+}
+
+static void on_mode_set(void *context, const struct sftp_reply *r)
+{
+    struct handle *h = context;
+
+    keep_failure(h->stripe, r, "set the mode of");
+    answered(h->stripe);
+}
+
+/* The server's umask may have taken bits off. */
+static void ask_mode(struct handle *h)
+{
+    struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = h->stripe->mode };
+    struct buf *out = begin(h, FXP_FSETSTAT, FXP_STATUS, on_mode_set, 0);
+
+    add_handle(h, out);
+    packet_add_attrs(out, &attrs);
+    sftp_end(lane_of(h));
+}
+
+static void on_opened(void *context, const struct sftp_reply *r)
+{
+    struct handle *h = context;
+
+    if (r->type == FXP_HANDLE) {
+        h->state = OPEN;
+        h->n = r->text.n;
+        memcpy(h->bytes, r->text.data, r->text.n);
+        if (h->lane == 0)
+            ask_mode(h);
+    } else {
+        h->state = CLOSED;
+        keep_failure(h->stripe, r, "write");
+    }
+    answered(h->stripe);
+}
+
+static void ask_open(struct sftp_stripe *st, size_t lane)
+{
+    struct handle *h = &st->handles[lane];
+    struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = st->mode };
+    struct buf *out;
+
+    *h = (struct handle){ .stripe = st, .lane = lane, .state = ASKED };
+    out = begin(h, FXP_OPEN, FXP_HANDLE, on_opened, 0);
+    packet_add_str(out, st->path);
+    packet_add_u32(out, SFTP_WRITE | SFTP_CREATE);
+    packet_add_attrs(out, &attrs);
+    sftp_end(lane_of(h));
+}
+
+static void on_written(void *context, const struct sftp_reply *r)
+{
+    struct handle *h = context;
+
+    h->stripe->lanes->unanswered_bytes[h->lane] -= (size_t)r->tag;
+    keep_failure(h->stripe, r, "write");
+    answered(h->stripe);
+}
+
+static void send_piece(struct handle *h)
+{
+    struct sftp_stripe *st = h->stripe;
+    struct buf *out = begin(h, FXP_WRITE, FXP_STATUS, on_written, st->n_piece);
+
+    add_handle(h, out);
+    packet_add_u64(out, st->offset);
+    packet_add_bytes(out, (struct bytes){ st->piece, st->n_piece });
+    sftp_end(lane_of(h));
+    sftp_push(lane_of(h));
+    st->lanes->unanswered_bytes[h->lane] += st->n_piece;
+    st->offset += st->n_piece;
+    st->n_piece = 0;
+}
+
+static void on_synced(void *context, const struct sftp_reply *r)
+{
+    struct handle *h = context;
+
+    keep_failure(h->stripe, r, "sync");
+    answered(h->stripe);
+}
+
+static void ask_sync(struct sftp_stripe *st)
+{
+    struct handle *h = &st->handles[0];
+    struct sftp_wait wait = { FXP_STATUS, on_synced, h, 0, 0 };
+
+    st->is_syncing = true;
+    st->n_waiting++;
+    add_handle(h, sftp_begin_extended(lane_of(h), "fsync@openssh.com", &wait));
+    sftp_end(lane_of(h));
+}
+
+static void on_closed(void *context, const struct sftp_reply *r)
+{
+    struct handle *h = context;
+
+    keep_failure(h->stripe, r, "close");
+    answered(h->stripe);
+}
+
+static void ask_close(struct handle *h)
+{
+    h->state = CLOSED;
+    add_handle(h, begin(h, FXP_CLOSE, FXP_STATUS, on_closed, 0));
+    sftp_end(lane_of(h));
+}
+
+/* ---- what callers see ---- */
+
+struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path, mode_t mode)
+{
+    struct sftp_stripe *st = mem_alloc(sizeof *st);
+
+    *st = (struct sftp_stripe){ .lanes = lanes, .path = mem_strdup(path), .mode = mode };
+    st->piece_bytes = lanes->all[0]->write_max_bytes;
+    st->piece = mem_resize(NULL, st->piece_bytes, 1);
+    for (size_t i = 0; i < lanes->n; i++)
+        if (!lanes->all[i]->is_broken)
+            ask_open(st, i);
+    return st;
+}
+
+static int check(struct sftp_stripe *st, struct err *e)
+{
+    const struct sftp *broken = broken_lane(st);
+
+    if (broken != NULL)
+        return sftp_check(broken, e);
+    return st->has_failed ? sftp_explain_now(st->lanes->all[0], name_deed(st), &st->failure, e) : 0;
+}
+
+/* The one with least to do. */
+static struct handle *find_lane(struct sftp_stripe *st)
+{
+    const size_t *unanswered = st->lanes->unanswered_bytes;
+    struct handle *best = NULL;
+
+    for (size_t i = 0; i < st->lanes->n; i++) {
+        if (st->handles[i].state == UNASKED)
+            ask_open(st, i);
+        if (st->handles[i].state == OPEN && unanswered[i] < WINDOW_BYTES &&
+            (best == NULL || unanswered[i] < unanswered[best->lane]))
+            best = &st->handles[i];
+    }
+    return best;
+}
+
+static int flush(struct sftp_stripe *st, struct err *e)
+{
+    struct handle *h;
+
+    if (st->n_piece == 0)
+        return 0;
+    if (sftp_lanes_poll(st->lanes, e) < 0 || check(st, e) < 0)
+        return -1;
+    while ((h = find_lane(st)) == NULL)
+        if (sftp_lanes_wait(st->lanes, e) < 0 || check(st, e) < 0)
+            return -1;
+    send_piece(h);
+    return 0;
+}
+
+int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e)
+{
+    while (bytes.n > 0) {
+        size_t room = st->piece_bytes - st->n_piece, n = bytes.n < room ? bytes.n : room;
+
+        memcpy(st->piece + st->n_piece, bytes.data, n);
+        st->n_piece += n;
+        bytes = (struct bytes){ bytes.data + n, bytes.n - n };
+        if (st->n_piece == st->piece_bytes && flush(st, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *context, struct err *e)
+{
+    if (flush(st, e) < 0)
+        return -1;
+    while (st->handles[0].state == ASKED)
+        if (sftp_lanes_wait(st->lanes, e) < 0)
+            return -1;
+    if (check(st, e) < 0)
+        return -1;
+    st->done = done;
+    st->context = context;
+    st->has_ended = true;
+    if (st->n_waiting == 0)
+        go_on(st);
+    return 0;
+}
+
+/* Those that stand: of others all has been answered, with nothing. */
+static size_t find_standing(const struct sftp_lanes *lanes, struct sftp **standing)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < lanes->n; i++)
+        if (!lanes->all[i]->is_broken)
+            standing[n++] = lanes->all[i];
+    return n;
+}
+
+static void wait_for_answers(const struct sftp_stripe *st)
+{
+    struct sftp *standing[SFTP_LANES_MAX];
+    size_t n;
+
+    while (st->n_waiting > 0 && (n = find_standing(st->lanes, standing)) > 0)
+        (void)sftp_turn_any(standing, n, -1, NULL);
+}
+
+/* No lane may make it again behind the request that takes it away. */
+void sftp_stripe_drop(struct sftp_stripe *st)
+{
+    if (st == NULL)
+        return;
+    st->is_dropped = true;
+    wait_for_answers(st);
+    for (size_t i = 0; i < st->lanes->n; i++)
+        if (st->handles[i].state == OPEN && !st->lanes->all[i]->is_broken)
+            ask_close(&st->handles[i]);
+    wait_for_answers(st);
+    if (!st->lanes->all[0]->is_broken)
+        (void)sftp_remove(st->lanes->all[0], st->path, NULL);
+    destroy(st);
+}
+
+void sftp_lanes_wait_standing(const struct sftp_lanes *lanes)
+{
+    struct sftp *standing[SFTP_LANES_MAX];
+    size_t n = find_standing(lanes, standing);
+
+    if (n > 0)
+        (void)sftp_turn_any(standing, n, -1, NULL);
+}

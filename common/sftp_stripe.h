@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sftp_stripe.h - a file whose bytes go to a server over several connections at once
+ *
+ * One connection carries no more than its window per round trip.  Here every lane has the file
+ * open and writes what comes next to where it belongs, so that the file is whole when all have
+ * been answered.  Of its content nothing is kept but what is on its way.
+ */
+#ifndef LUDWIG_COMMON_SFTP_STRIPE_H
+#define LUDWIG_COMMON_SFTP_STRIPE_H
+
+#include "common/sftp.h"
+
+enum { SFTP_LANES_MAX = 8 };
+
+/* Connections to one server; the first carries everything else, too. */
+struct sftp_lanes {
+    struct sftp *all[SFTP_LANES_MAX];
+    size_t unanswered_bytes[SFTP_LANES_MAX];
+    size_t n; /* may grow while files are open */
+};
+
+struct sftp_stripe;
+
+/* Asks for the file to be made, and waits for nothing. */
+struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path, mode_t mode);
+/* Waits only while too much is on its way; tells of errors before. */
+int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e);
+/* When all of it is there and on the disk, or has failed, done is called, and the file is closed.
+ * -1: it was not, and will not be.  A file that failed still lies there. */
+typedef void sftp_stripe_done(void *context, const struct err *error);
+int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *context, struct err *e);
+/* Instead: takes it away, if its first lane stands.  NULL is fine. */
+void sftp_stripe_drop(struct sftp_stripe *st);
+
+/* Sends and receives what can be without waiting, on all lanes; -1: one is broken. */
+int sftp_lanes_poll(struct sftp_lanes *lanes, struct err *e);
+/* Waits until something comes. */
+int sftp_lanes_wait(struct sftp_lanes *lanes, struct err *e);
+/* The same where some may be broken. */
+void sftp_lanes_wait_standing(const struct sftp_lanes *lanes);
+
+#endif
