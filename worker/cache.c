@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c - staged trees on scratch, each once, read-only, named by digest */
+/* cache.c - staged trees on scratch, each once, read-only, named by what is in them */
 
 #include "worker/cache.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,116 +13,310 @@
 
 #include "common/io.h"
 #include "common/mem.h"
-#include "common/path.h"
+#include "worker/cache_room.h"
+#include "worker/cache_stage.h"
+#include "worker/crash.h"
 
-enum { READ_ONLY = 0444, READ_ONLY_PROGRAM = 0555, FOLDER = 0755 };
+enum { SPACE_TRIES = 3 };
 
-bool cache_has(int cache_fd, const struct digest *digest)
+/* ---- using ---- */
+
+static bool is_what_it_was(struct record *r, int cache_fd, bool is_doubted)
 {
-    char hex[DIGEST_HEX];
+    struct damage damage;
+    bool is_whole;
 
-    digest_hex(digest, hex);
-    return faccessat(cache_fd, hex, F_OK, 0) == 0;
+    if (!record_is_of_this_boot(r))
+        return false;
+    if (!is_doubted && !r->head->is_open && check_folders(r, cache_fd))
+        return true;
+    check_files(r, cache_fd, &damage);
+    is_whole = !damage.top && damage.n == 0;
+    damage_free(&damage);
+    return is_whole;
 }
 
-/* ---- making it read-only ---- */
-
-/* Folders still to be done, as paths below the tree's root. */
-struct todo {
-    char **paths;
-    size_t n;
-    size_t capacity;
-};
-
-static void add_todo(struct todo *t, char *path)
+/* Watched first, so that nothing happens between looking and watching. */
+enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
 {
-    mem_grow((void **)&t->paths, &t->capacity, t->n, sizeof *t->paths);
-    t->paths[t->n++] = path;
+    char name[CACHE_NAME_BYTES];
+    enum cache_state state = CACHE_DAMAGED;
+    struct record r;
+
+    use->is_guarded = false;
+    cache_name(&use->tree, "", name);
+    if (faccessat(cache_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+        return CACHE_ABSENT;
+    if (!record_open(&r, cache_fd, &use->tree))
+        return CACHE_DAMAGED;
+    use->is_guarded = check_watch(&r, use->cache_path, use->guard_fd);
+    if (is_what_it_was(&r, cache_fd, use->is_doubted)) {
+        r.head->is_open = 1;
+        state = CACHE_WHOLE;
+    }
+    record_close(&r);
+    cache_touch(cache_fd, &use->tree);
+    return state;
 }
 
-/* Folders stay writable, so that the tree can be removed again. */
-static int protect_entry(struct todo *t, int dir_fd, const char *name, const char *below,
-                         struct err *e)
+void cache_close_tree(int cache_fd, const struct cache_use *use)
 {
-    struct stat st;
-    mode_t mode;
+    struct record r;
 
-    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return err_sys(e, "look at %s/%s", below, name);
-    if (S_ISLNK(st.st_mode))
-        return 0;
-    mode = S_ISDIR(st.st_mode)           ? FOLDER
-           : (st.st_mode & S_IXUSR) != 0 ? READ_ONLY_PROGRAM
-                                         : READ_ONLY;
-    if (fchmodat(dir_fd, name, mode, 0) < 0)
-        return err_sys(e, "protect %s/%s", below, name);
-    if (S_ISDIR(st.st_mode))
-        add_todo(t, path_join(below, name));
+    if (record_open(&r, cache_fd, &use->tree)) {
+        r.head->is_open = use->is_doubted;
+        check_unwatch(&r, use->cache_path, use->guard_fd);
+        record_close(&r);
+    }
+    cache_touch(cache_fd, &use->tree);
+}
+
+/* ---- what there is to begin with ---- */
+
+/* Where the record cannot be used every file is looked at again. */
+static void trust_record(struct stage *s)
+{
+    struct damage damage = { 0 };
+    struct record r;
+
+    s->trust = TRUST_CONTENT;
+    if (!record_open(&r, s->cache->fd, &s->plan.set.tree))
+        return;
+    if (record_is_of_this_boot(&r) && r.head->n_rows == s->plan.n) {
+        check_files(&r, s->cache->fd, &damage);
+        if (!damage.top)
+            s->trust = TRUST_RECORD;
+    }
+    for (size_t i = 0; s->trust == TRUST_RECORD && i < s->plan.n; i++) {
+        struct cache_row *row = &s->plan.rows[i];
+
+        row->inode = r.rows[i].inode;
+        row->mtime_ns = r.rows[i].mtime_ns;
+        row->ctime_ns = r.rows[i].ctime_ns;
+        s->plan.entries[i].is_wanted = false;
+        s->plan.entries[i].has_stat = true;
+    }
+    for (size_t i = 0; s->trust == TRUST_RECORD && i < damage.n; i++) {
+        s->plan.entries[damage.rows[i]].is_wanted = true;
+        s->plan.entries[damage.rows[i]].has_stat = false;
+    }
+    damage_free(&damage);
+    record_close(&r);
+}
+
+static int begin_live(struct stage *s, struct err *e)
+{
+    char fix[CACHE_NAME_BYTES];
+
+    s->is_live = true;
+    cache_name(&s->plan.set.tree, "", s->name);
+    cache_name(&s->plan.set.tree, CACHE_FIX, fix);
+    if (io_remove_tree_at(s->cache->fd, fix, e) < 0)
+        return -1;
+    if (mkdirat(s->cache->fd, fix, 0700) < 0)
+        return err_sys(e, "create %s", fix);
+    s->fix_fd = io_open_dir_at(s->cache->fd, fix, e);
+    if (s->fix_fd < 0)
+        return -1;
+    trust_record(s);
     return 0;
 }
 
-static int protect_folder(struct todo *t, int root_fd, const char *below, struct err *e)
+static bool is_single_file(const struct plan *p)
 {
-    int fd = io_open_dir_at(root_fd, below, e);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-    int result = 0;
-
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return fd < 0 ? -1 : err_sys(e, "list %s", below);
-    }
-    while (result == 0 && (errno = 0, entry = readdir(dir)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            result = protect_entry(t, fd, entry->d_name, below, e);
-    if (result == 0 && errno != 0)
-        result = err_sys(e, "list %s", below);
-    closedir(dir);
-    return result;
+    return p->n == 1 && plan_path(p, 0)[0] == '\0';
 }
 
-static int protect_tree(int cache_fd, const char *name, struct err *e)
+/* What was made in this boot of the machine can be told by its modes. */
+static enum stage_trust trust_in_new(const struct stage *s, const char *begun)
 {
-    struct todo t = { 0 };
-    int result = protect_entry(&t, cache_fd, name, "", e);
+    char id[BOOT_BYTES];
+    struct buf earlier = { 0 };
+    struct stat st;
+    bool is_same;
 
-    while (result == 0 && t.n > 0) {
-        char *below = t.paths[--t.n];
-
-        result = protect_folder(&t, cache_fd, below, e);
-        free(below);
-    }
-    while (t.n > 0)
-        free(t.paths[--t.n]);
-    free(t.paths);
-    return result;
+    if (fstatat(s->cache->fd, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        S_ISDIR(st.st_mode) == is_single_file(&s->plan))
+        return TRUST_NOTHING;
+    boot_id(id);
+    (void)io_read_file_at(s->cache->fd, begun, BOOT_BYTES, &earlier, NULL);
+    is_same =
+        id[0] != '\0' && earlier.n == BOOT_BYTES && memcmp(earlier.bytes, id, BOOT_BYTES) == 0;
+    buf_free(&earlier);
+    return is_same ? TRUST_MODES : TRUST_CONTENT;
 }
 
-/* ---- adding ---- */
-
-static int fill_cache(int cache_fd, const char *temporary, const struct share_dir *from,
-                      const char *pack, struct err *e)
+static int make_new(struct stage *s, const char *begun, struct err *e)
 {
-    if (io_remove_tree_at(cache_fd, temporary, e) < 0 ||
-        share_fetch_tree(from, pack, cache_fd, temporary, e) < 0)
+    char id[BOOT_BYTES];
+
+    boot_id(id);
+    if (io_remove_tree_at(s->cache->fd, s->name, e) < 0 ||
+        io_write_file_at(s->cache->fd, begun, id, BOOT_BYTES, 0600, e) < 0)
         return -1;
-    return protect_tree(cache_fd, temporary, e);
+    if (is_single_file(&s->plan) || mkdirat(s->cache->fd, s->name, CACHE_FOLDER) == 0)
+        return 0;
+    return err_sys(e, "create %s", s->name);
 }
 
-int cache_add(int cache_fd, const struct digest *digest, const struct share_dir *from,
-              const char *name, struct err *e)
+static int begin_new(struct stage *s, struct err *e)
 {
-    char hex[DIGEST_HEX], temporary[DIGEST_HEX + sizeof "..tmp"];
+    char begun[CACHE_NAME_BYTES];
+
+    cache_name(&s->plan.set.tree, CACHE_NEW, s->name);
+    cache_name(&s->plan.set.tree, CACHE_BEGUN, begun);
+    s->trust = trust_in_new(s, begun);
+    if (s->trust == TRUST_NOTHING && make_new(s, begun, e) < 0)
+        return -1;
+    CRASH_POINT(stage_begun);
+    return 0;
+}
+
+static int begin(struct stage *s, struct err *e)
+{
+    char name[CACHE_NAME_BYTES];
+    struct stat st;
+
+    cache_name(&s->plan.set.tree, "", name);
+    if (fstatat(s->cache->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? begin_new(s, e) : err_sys(e, "look at %s", name);
+    if (S_ISDIR(st.st_mode) != is_single_file(&s->plan))
+        return begin_live(s, e);
+    if (io_remove_tree_at(s->cache->fd, name, e) < 0)
+        return -1;
+    return begin_new(s, e);
+}
+
+/* ---- its end ---- */
+
+static int name_it(struct stage *s, struct err *e)
+{
+    char name[CACHE_NAME_BYTES];
+
+    if (s->is_live)
+        return 0;
+    cache_name(&s->plan.set.tree, "", name);
+    if (renameat(s->cache->fd, s->name, s->cache->fd, name) < 0)
+        return err_sys(e, "name %s", name);
+    CRASH_POINT(stage_named);
+    if (is_single_file(&s->plan))
+        s->plan.entries[0].has_stat = false; /* it has another ctime now */
+    descent_end(&s->descent);
+    memcpy(s->name, name, sizeof name);
+    descent_begin(&s->descent, s->cache->fd, s->name);
+    return 0;
+}
+
+static int record_it(struct stage *s, struct err *e)
+{
+    const struct pack_totals *totals = pack_totals(s->plan.reader);
+    struct record_draft draft = { .tree = s->plan.set.tree,
+                                  .id = s->plan.set.id,
+                                  .files = totals->files,
+                                  .bytes = totals->bytes - totals->hole_bytes,
+                                  .rows = s->plan.rows,
+                                  .n_rows = s->plan.n,
+                                  .names = buf_bytes(&s->plan.names) };
+    char name[CACHE_NAME_BYTES];
+    struct stat st;
+
+    if (fstatat(s->cache->fd, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return err_sys(e, "look at %s", s->name);
+    draft.top_mtime_ns = stat_mtime_ns(&st);
+    if (record_write(s->cache->fd, &draft, e) < 0)
+        return -1;
+    CRASH_POINT(stage_recorded);
+    cache_name(&s->plan.set.tree, s->is_live ? CACHE_FIX : CACHE_BEGUN, name);
+    return io_remove_tree_at(s->cache->fd, name, e);
+}
+
+/* ---- all of it ---- */
+
+static int fill(struct stage *s, bool was_full, struct err *e)
+{
+    const struct pack_totals *totals = pack_totals(s->plan.reader);
+    const struct fill f = { .plan = &s->plan,
+                            .packs = s->packs,
+                            .cache_fd = s->cache->fd,
+                            .tree = s->name,
+                            .fix_fd = s->is_live ? s->fix_fd : -1,
+                            .is_over = s->cache->is_over,
+                            .context = s->cache->context };
+    struct cache_need need = { .tree = s->plan.set.tree,
+                               .tree_bytes = (uint64_t)(totals->bytes - totals->hole_bytes),
+                               .was_full = was_full };
+
+    need.bytes = plan_wanted_bytes(&s->plan, &need.files);
+    if (cache_make_room(s->cache, &need, e) < 0)
+        return -1;
+    return fill_files(&f, e);
+}
+
+/* What was brought before the disk was full is not brought again. */
+static int fill_as_there_is_room(struct stage *s, struct err *e)
+{
+    int result = -1;
+
+    for (int i = 0; i < SPACE_TRIES && result < 0; i++) {
+        err_clear(e);
+        result = fill(s, i > 0, e);
+        if (result < 0 && e->kind != ERR_NO_SPACE)
+            break;
+    }
+    return result;
+}
+
+static int stage_plan(struct stage *s, struct err *e)
+{
+    if (begin(s, e) < 0)
+        return -1;
+    descent_begin(&s->descent, s->cache->fd, s->name);
+    descent_begin(&s->other, s->cache->fd, s->name);
+    if (stage_survey(s, e) < 0 || fill_as_there_is_room(s, e) < 0)
+        return -1;
+    CRASH_POINT(stage_filled);
+    if (stage_links(s, e) < 0)
+        return -1;
+    CRASH_POINT(stage_linked);
+    return name_it(s, e) < 0 || stage_take_rows(s, e) < 0 ? -1 : record_it(s, e);
+}
+
+/* What does not fit must not stay in the way of what does. */
+static void make_way(struct stage *s)
+{
+    char name[CACHE_NAME_BYTES];
+
+    cache_name(&s->plan.set.tree, s->is_live ? CACHE_FIX : CACHE_NEW, name);
+    (void)io_remove_tree_at(s->cache->fd, name, NULL);
+    cache_name(&s->plan.set.tree, CACHE_BEGUN, name);
+    (void)io_remove_tree_at(s->cache->fd, name, NULL);
+}
+
+int cache_stage(struct cache *c, const struct packs_at *at, const struct dataset *set,
+                struct err *e)
+{
+    struct stage s = { .cache = c, .packs = *at, .fix_fd = -1 };
+    struct pack_source source;
+    struct packs packs;
     int result;
 
-    digest_hex(digest, hex);
-    snprintf(temporary, sizeof temporary, ".%s.tmp", hex);
-    result = fill_cache(cache_fd, temporary, from, name, e);
-    if (result == 0 && renameat(cache_fd, temporary, cache_fd, hex) < 0)
-        result = err_sys(e, "name %s", hex);
-    /* What did not fit must not stay in the way of what would. */
-    if (result < 0)
-        (void)io_remove_tree_at(cache_fd, temporary, NULL);
+    if (packs_open(&packs, at, e) < 0)
+        return -1;
+    source = packs_source(&packs);
+    result = plan_open(&s.plan, &source, set, e);
+    if (result == 0) {
+        mode_t mask = umask(022); /* modes are given as they shall be */
+
+        result = stage_plan(&s, e);
+        umask(mask);
+        if (result < 0 && e->kind == ERR_NO_SPACE)
+            make_way(&s);
+        descent_end(&s.descent);
+        descent_end(&s.other);
+        if (s.fix_fd >= 0)
+            close(s.fix_fd);
+    }
+    plan_close(&s.plan);
+    packs_close(&packs);
     return result;
 }

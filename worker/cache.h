@@ -1,17 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache.h - staged trees on scratch, each once, read-only, named by digest
+ * cache.h - staged trees on scratch, each once, read-only, named by what is in them
+ *
+ *   cache/DIGEST             a tree that is whole
+ *   cache/.DIGEST.record     what it was when it was staged, see cache_record.h
+ *   cache/.DIGEST.new        a tree on its way; after a crash it is gone on with
+ *
+ * One process at a time stages.
  */
 #ifndef LUDWIG_WORKER_CACHE_H
 #define LUDWIG_WORKER_CACHE_H
 
-#include "common/digest.h"
-#include "worker/share.h"
+#include "common/work.h"
+#include "worker/packs.h"
 
-bool cache_has(int cache_fd, const struct digest *digest);
+struct cache {
+    int fd;
+    int64_t size_max_bytes; /* of all trees together; 0: as much as there is room for */
+    /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then on
+     * nobody may be given it. */
+    bool (*let_go)(void *context, const struct digest *tree);
+    /* Nobody waits for what is being staged. */
+    bool (*is_over)(void *context);
+    void *context;
+};
 
-/* Copies a tree of the share into the cache; a broken-off copy is never seen under the digest. */
-int cache_add(int cache_fd, const struct digest *digest, const struct share_dir *from,
-              const char *name, struct err *e);
+/* Brings the dataset, or what is missing or wrong in it.  ERR_NO_SPACE: later, perhaps. */
+int cache_stage(struct cache *c, const struct packs_at *packs, const struct dataset *set,
+                struct err *e);
+
+enum cache_state { CACHE_ABSENT, CACHE_DAMAGED, CACHE_WHOLE };
+
+/* A tree that jobs are to use. */
+struct cache_use {
+    struct digest tree;
+    const char *cache_path;
+    int guard_fd; /* is told what they change in it, see check_watch; -1: there is none */
+    bool
+        is_doubted; /* it may have been changed, and every file is to be looked at; so it is after a
+                        restart of the machine, and when jobs were at it until the worker died */
+    bool is_guarded; /* out */
+};
+/* Looks whether it is what it was when it was staged. */
+enum cache_state cache_open_tree(int cache_fd, struct cache_use *use);
+/* No job uses it any more. */
+void cache_close_tree(int cache_fd, const struct cache_use *use);
 
 #endif

@@ -36,7 +36,12 @@ bool owner_is(const struct owner *o, const char *name);
 void owner_clear(struct owner *o);
 
 /* What the child finds at which descriptor. */
-enum { CHILD_CHANNEL_FD = 3, CHILD_LOCK_FD = 4, CHILD_LISTEN_FD = 5 };
+enum {
+    CHILD_CHANNEL_FD = 3,
+    CHILD_LOCK_FD = 4,
+    CHILD_LISTEN_FD = 5,
+    CHILD_GUARD_FD = 5 /* of a stager: see flow_guard.c */
+};
 
 struct child {
     const struct owner *owner; /* NULL: ourselves */
@@ -44,7 +49,7 @@ struct child {
     int stdout_fd;             /* -1: ours */
     int channel_fd;            /* -1: none */
     int lock_fd;               /* -1: none */
-    int listen_fd;             /* -1: none */
+    int listen_fd;             /* or what else is at that descriptor; -1: none */
 };
 
 /*

@@ -39,7 +39,14 @@
     X(withdraw_removed, publisher, "nothing of it is on the share: the report is written anew")   \
     X(withdraw_reported, publisher, "as before; the agent is told again")                         \
     X(discard_begun, publisher, "what is left in published/ is discarded again")                  \
-    X(discard_ended, publisher, "nothing is left; the agent is told again")
+    X(discard_ended, publisher, "nothing is left; the agent is told again")                       \
+    X(stage_begun, stager, "the tree is begun: goes on with it")                                  \
+    X(stage_created, stager, "a file of the wrong size is made again, whole ones stay")           \
+    X(stage_piece, stager, "a large file that is not read-only yet: pieces that are right stay")  \
+    X(stage_filled, stager, "all files stay, links are made")                                     \
+    X(stage_linked, stager, "all stays, the tree gets its name")                                  \
+    X(stage_named, stager, "the tree has no record: every file is read, and stays if right")      \
+    X(stage_recorded, stager, "the tree is there; a leftover of its beginning is ignored")
 
 enum crash_point {
 #define X(name, who, next) CRASH_##name,

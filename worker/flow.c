@@ -67,6 +67,7 @@ static void leave_batch(struct agent *ag, struct attempt *a)
     ag->n_asked -= a->is_asked;
     a->is_asked = false;
     batch_leave(a);
+    flow_leave_data(a);
     if (ring_is_empty(&b->members))
         flow_end_if_over(ag, b);
     else if (batch_first(b)->phase == PHASE_QUEUED)
@@ -189,9 +190,12 @@ void flow_fill(struct agent *ag)
 {
     struct slots_asking asking = { .gpus_are_known = gpus_are_known(ag), .may_start = may_start };
     struct slot_item *item;
+    struct ring *at, *after;
 
     if (!ag->is_adopted || !ag->may_start)
         return;
+    for (RING_EACH(&ag->users, at, after))
+        flow_guard(RING_ITEM(at, struct user, ring));
     while ((item = slots_next(ag->slots, &asking)) != NULL)
         give(ag, batch_of(item));
     if (asking.gpus_are_wanted)
@@ -254,7 +258,7 @@ void flow_published(struct agent *ag, struct attempt *a, const struct report *re
 {
     a->may_be_on_scratch = true;
     if (report->event == EV_LOSE)
-        flow_unstage(a);
+        flow_doubt_data(a);
     if (report->event == EV_RECALL) /* its process did, but not it */
         a->started_at = 0;
     decide(ag, a, copy_report(a, report));

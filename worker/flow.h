@@ -48,8 +48,21 @@ extern const struct outbox_events flow_outbox_events;
  * look at the share */
 void flow_stage(struct agent *ag, struct attempt *a);
 bool flow_is_staged(const struct batch *b);
-void flow_unstage(const struct attempt *a);
 extern const struct service_events flow_stager_events;
+/* Has it brought, or looked at. */
+void flow_order_tree(struct user *u, struct tree *t);
+/* Somebody waits for it, or runs with it. */
+bool flow_is_leased(const struct user *u, const struct digest *tree);
+
+/* flow_guard.c - data that jobs or a cleaner changed are found before the next job starts */
+void flow_begin_guard(struct user *u);
+/* Takes notice of what was changed until now. */
+void flow_guard(struct user *u);
+/* Whatever lies in the cache may have been changed; the data of this one may. */
+void flow_doubt(struct user *u);
+void flow_doubt_data(const struct attempt *a);
+/* It needs them no more. */
+void flow_leave_data(const struct attempt *a);
 
 /* flow_publish.c - orders to the publisher, and what it says */
 void flow_watch(const struct attempt *a);

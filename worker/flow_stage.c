@@ -14,10 +14,14 @@ enum { RESTORE_AT_FIRST_MS = 1000 };
 
 /* ---- asking ---- */
 
-static void order_tree(struct user *u, const struct tree *t)
+void flow_order_tree(struct user *u, struct tree *t)
 {
-    struct order_stage order = { t->set, t->project, t->share };
+    const struct order_stage order = { t->set, t->project, t->share,
+                                       u->agent->conf.cache_size_bytes, t->is_doubted };
 
+    t->state = TREE_ASKED;
+    if (u->stager.chan != NULL)
+        t->is_doubted = false;
     service_send(&u->stager, ORDER_STAGE, &order);
 }
 
@@ -37,8 +41,7 @@ static void ask_for_tree(void *context, const struct dataset *set)
         t->project = mem_strdup(a->order.work.project);
         t->share = mem_strdup(a->order.share);
     }
-    t->state = TREE_ASKED;
-    order_tree(a->user, t);
+    flow_order_tree(a->user, t);
 }
 
 static void order_look(const struct attempt *a)
@@ -99,20 +102,6 @@ bool flow_is_staged(const struct batch *b)
     return staging_has_all(&b->user->staging, &batch_first(b)->order.work.work);
 }
 
-static void forget_tree(void *context, const struct dataset *set)
-{
-    struct tree *t = staging_find(context, &set->tree);
-
-    if (t->state == TREE_THERE)
-        t->state = TREE_UNKNOWN;
-}
-
-/* It could not be run: perhaps a cleaner took its data out of the cache. */
-void flow_unstage(const struct attempt *a)
-{
-    staging_each_tree(&a->order.work.work, forget_tree, &a->user->staging);
-}
-
 /* ---- answers ---- */
 
 static bool is_waiting(const struct user *u, const struct attempt *a)
@@ -138,6 +127,19 @@ static bool needs_tree(const struct attempt *a, const struct digest *tree)
 
     staging_each_tree(&a->order.work.work, compare_tree, &n);
     return n.is_found;
+}
+
+bool flow_is_leased(const struct user *u, const struct digest *tree)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&u->agent->attempts.all, at, after)) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (a->user == u && a->batch != NULL && needs_tree(a, tree))
+            return true;
+    }
+    return false;
 }
 
 static void go_on(struct user *u)
@@ -231,8 +233,7 @@ static void on_timer(uv_timer_t *timer)
             t->state = TREE_UNKNOWN;
             continue;
         }
-        t->state = TREE_ASKED;
-        order_tree(u, t);
+        flow_order_tree(u, t);
     }
     restore_due(u);
     wait_for_due(u);
@@ -246,8 +247,14 @@ static void take_staged(struct user *u, const struct note_staged *note)
     if (t->state != TREE_ASKED)
         return;
 
+    if (note->error == NULL && t->is_doubted) {
+        flow_order_tree(u, t); /* again: that is what is known by now */
+        return;
+    }
     if (note->error == NULL) {
         t->state = TREE_THERE;
+        t->is_guarded = note->is_guarded;
+        t->looked_at = uv_now(&u->agent->loop);
         t->delay_ms = 0;
         go_on(u);
         return;
@@ -305,13 +312,18 @@ static void take_found(struct user *u, const struct note_found *note)
 
 static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
 {
+    struct user *u = context;
     struct note_staged staged;
+    struct note_cached cached;
     struct note_restored restored;
     struct note_found found;
 
     if (m->type == NOTE_STAGED) {
         if (message_body(&orders, m, a, &staged, e) == 0)
-            take_staged(context, &staged);
+            take_staged(u, &staged);
+    } else if (m->type == NOTE_CACHED) {
+        if (message_body(&orders, m, a, &cached, e) == 0)
+            cached_take(&u->cached, &cached);
     } else if (m->type == NOTE_RESTORED) {
         if (message_body(&orders, m, a, &restored, e) == 0)
             take_restored(context, &restored);
@@ -323,14 +335,16 @@ static void on_note(void *context, const struct envelope *m, struct arena *a, st
     }
 }
 
+/* A new stager knows nothing of what is in use. */
 static void on_up(void *context)
 {
     struct user *u = context;
     struct ring *at, *after;
 
+    cached_free(&u->cached);
     for (size_t i = 0; i < u->staging.n; i++)
-        if (u->staging.trees[i].state == TREE_ASKED)
-            order_tree(u, &u->staging.trees[i]);
+        if (u->staging.trees[i].state == TREE_ASKED || u->staging.trees[i].state == TREE_THERE)
+            flow_order_tree(u, &u->staging.trees[i]);
     for (RING_EACH(&u->agent->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 

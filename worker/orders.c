@@ -77,12 +77,28 @@ static const struct field stage_fields[] = {
     FIELD_OF(struct order_stage, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
     FIELD(struct order_stage, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order_stage, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_stage, cache_size_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct order_stage, is_doubted, FIELD_BOOL, 0, 0),
 };
 
 static const struct field staged_fields[] = {
     FIELD(struct note_staged, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
     FIELD(struct note_staged, error, FIELD_STR, 0, ERR_TEXT_BYTES),
     FIELD(struct note_staged, retry, FIELD_BOOL, 0, 0),
+    FIELD(struct note_staged, is_guarded, FIELD_BOOL, 0, 0),
+};
+
+static const struct field release_fields[] = {
+    FIELD(struct order_release, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct order_release, is_doubted, FIELD_BOOL, 0, 0),
+};
+
+static const struct field cached_fields[] = {
+    FIELD(struct note_cached, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct note_cached, files, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct note_cached, bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct note_cached, used_at, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct note_cached, is_gone, FIELD_BOOL, 0, 0),
 };
 
 static const struct field restore_fields[] = {

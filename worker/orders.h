@@ -6,8 +6,8 @@
  * socket pair or, for a runner that outlived its agent, the socket in its folder.
  *
  *   agent ──run, stop──▶ runner        ──started, ended──▶ agent
- *   agent ──stage, restore, look──▶ stager
- *                                      ──staged, restored, found──▶ agent
+ *   agent ──stage, release, restore, look──▶ stager
+ *                                      ──staged, cached, restored, found──▶ agent
  *   agent ──watch, publish, withdraw, discard──▶ publisher
  *                                      ──grew, published, withdrawn, discarded──▶ agent
  *                    a child that is asked nothing ──account──▶ agent
@@ -30,6 +30,8 @@
     X(NOTE_ENDED, ended, 2)         \
     X(ORDER_STAGE, stage, 1)        \
     X(NOTE_STAGED, staged, 2)       \
+    X(ORDER_RELEASE, release, 1)    \
+    X(NOTE_CACHED, cached, 2)           \
     X(ORDER_RESTORE, restore, 1)    \
     X(NOTE_RESTORED, restored, 2)   \
     X(ORDER_LOOK, look, 1)          \
@@ -127,17 +129,35 @@ struct note_ended {
     const char *trouble; /* it could not be started, and that is this machine's fault: why */
 };
 
-/* Bring this dataset of the project into the cache. */
+/* Bring this dataset of the project into the cache, or look whether it is there as it should be.
+ * It stays there until it is released. */
 struct order_stage {
     struct dataset set;
     const char *project;
     const char *share;
+    int64_t cache_size_bytes; /* 0: not limited */
+    bool is_doubted;          /* something in it may have been changed: look at every file */
 };
 
 struct note_staged {
     struct digest tree;
     const char *error; /* NULL: it is there; else one line */
     bool retry;        /* the share was away: ask again later */
+    bool is_guarded;   /* what is changed in it shows at the descriptor CHILD_GUARD_FD */
+};
+
+/* No job uses it any more: it may go when there is no room. */
+struct order_release {
+    struct digest tree;
+    bool is_doubted; /* one may have changed it */
+};
+
+/* A tree in the cache. */
+struct note_cached {
+    struct digest tree;
+    int64_t files, bytes;
+    int64_t used_at; /* the last time */
+    bool is_gone;    /* it is no more */
 };
 
 /* Bring what earlier attempts of this job left in their checkpoint folder to

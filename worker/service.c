@@ -82,7 +82,7 @@ static int spawn(struct service *s, int lock_fd, struct err *e)
                            .args = { s->mode, s->owner->scratch, s->address },
                            .stdout_fd = -1,
                            .lock_fd = lock_fd,
-                           .listen_fd = -1 };
+                           .listen_fd = s->extra_fd };
     int ours, rc;
 
     if (sock_pair(&ours, &child.channel_fd, e) < 0)
@@ -131,6 +131,7 @@ static void start(struct service *s)
 void service_init(struct service *s, uv_loop_t *loop)
 {
     s->loop = loop;
+    s->extra_fd = -1;
     s->chan = NULL;
     s->pid = 0;
     s->delay_ms = 0;

@@ -181,12 +181,6 @@ int share_copy_out(const struct share_dir *from, int to_fd, const struct share_i
     return from->way->copy_out(from, to_fd, items, n, e);
 }
 
-int share_fetch_tree(const struct share_dir *from, const char *path, int to_fd, const char *to_name,
-                     struct err *e)
-{
-    return from->way->fetch_tree(from, path, to_fd, to_name, e);
-}
-
 /* ---- a large file ---- */
 
 struct share_file *share_create(const struct share_dir *at, const char *path, mode_t mode,
@@ -204,6 +198,23 @@ int share_put(struct share_file *f, int from_fd, uint64_t max_bytes, uint64_t *n
 int share_end(struct share_file *f, struct err *e)
 {
     return f->way->end(f, e);
+}
+
+struct share_input *share_open_input(const struct share_dir *at, const char *path, uint64_t offset,
+                                     struct err *e)
+{
+    return at->way->open_input(at, path, offset, e);
+}
+
+ssize_t share_read_input(struct share_input *in, void *bytes, size_t n, struct err *e)
+{
+    return in->way->read_input(in, bytes, n, e);
+}
+
+void share_close_input(struct share_input *in)
+{
+    if (in != NULL)
+        in->way->close_input(in);
 }
 
 /* ---- making it durable ---- */

@@ -113,9 +113,6 @@ int share_copy_in(const struct share_dir *to, int from_fd, struct share_item *it
 /* The other way round, files and folders only.  ERR_PROTOCOL: a file is not of that size. */
 int share_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
                    size_t n, struct err *e);
-/* Copies a whole tree, or a file, as to_fd/to_name. */
-int share_fetch_tree(const struct share_dir *from, const char *path, int to_fd, const char *to_name,
-                     struct err *e);
 
 /* ---- a large file, piece by piece ---- */
 
@@ -129,6 +126,15 @@ int share_put(struct share_file *f, int from_fd, uint64_t max_bytes, uint64_t *n
               struct err *e);
 /* Also says what a full or lost share says only now.  e NULL: it is not wanted any more. */
 int share_end(struct share_file *f, struct err *e);
+
+/* The other way round: to be read from here to its end.  Not through a symlink; ERR_USAGE: it is no
+ * plain file. */
+struct share_input;
+struct share_input *share_open_input(const struct share_dir *at, const char *path, uint64_t offset,
+                                     struct err *e);
+/* Up to n bytes of what follows; 0 at the end. */
+ssize_t share_read_input(struct share_input *in, void *bytes, size_t n, struct err *e);
+void share_close_input(struct share_input *in); /* NULL is fine */
 
 /* ---- making it durable ---- */
 

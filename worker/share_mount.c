@@ -13,6 +13,7 @@
 #include "common/io.h"
 #include "common/mem.h"
 #include "worker/crash.h"
+#include "worker/descent.h"
 #include "worker/saved.h"
 #include "worker/share_way.h"
 #include "worker/snapshot.h"
@@ -22,6 +23,11 @@ enum { WAITED_FOR_BYTES = 1024 * 1024 };
 
 struct mount_dir {
     struct share_dir dir;
+    int fd;
+};
+
+struct mount_input {
+    struct share_input input;
     int fd;
 };
 
@@ -346,12 +352,6 @@ static int mount_copy_out(const struct share_dir *from, int to_fd, const struct 
     return result;
 }
 
-static int mount_fetch_tree(const struct share_dir *from, const char *path, int to_fd,
-                            const char *to_name, struct err *e)
-{
-    return io_copy_tree_at(mount_fd(from), path, to_fd, to_name, e);
-}
-
 /* ---- a large file ---- */
 
 static struct share_file *mount_create(const struct share_dir *at, const char *path, mode_t mode,
@@ -408,6 +408,64 @@ static int mount_end(struct share_file *file, struct err *e)
     return result;
 }
 
+static int open_plain(int at_fd, const char *path, struct err *e)
+{
+    struct descent d;
+    struct stat st;
+    const char *name;
+    int fd = -1, dir_fd;
+
+    descent_begin(&d, at_fd, NULL);
+    dir_fd = descent_to(&d, path, &name, e);
+    if (dir_fd >= 0) {
+        fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0)
+            err_sys(e, "open %s", path);
+    }
+    descent_end(&d);
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+        err_set(e, ERR_USAGE, "read %s: it is no file", path);
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static struct share_input *mount_open_input(const struct share_dir *at, const char *path,
+                                            uint64_t offset, struct err *e)
+{
+    int fd = open_plain(mount_fd(at), path, e);
+    struct mount_input *in;
+
+    if (fd < 0)
+        return NULL;
+    if (offset > 0 && lseek(fd, (off_t)offset, SEEK_SET) < 0) {
+        err_sys(e, "seek in %s", path);
+        close(fd);
+        return NULL;
+    }
+    (void)posix_fadvise(fd, (off_t)offset, 0, POSIX_FADV_SEQUENTIAL);
+    in = mem_alloc(sizeof *in);
+    *in = (struct mount_input){ { &mount_way }, fd };
+    return &in->input;
+}
+
+static ssize_t mount_read_input(struct share_input *in, void *bytes, size_t n, struct err *e)
+{
+    ssize_t got;
+
+    do
+        got = read(((struct mount_input *)in)->fd, bytes, n);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? err_sys(e, "read") : got;
+}
+
+static void mount_close_input(struct share_input *in)
+{
+    close(((struct mount_input *)in)->fd);
+    free(in);
+}
+
 /* ---- making it durable ---- */
 
 static bool mount_is_synced_whole(const struct share_dir *d)
@@ -441,10 +499,12 @@ static const struct share_way mount_way = {
     .ship = mount_ship,
     .copy_in = mount_copy_in,
     .copy_out = mount_copy_out,
-    .fetch_tree = mount_fetch_tree,
     .create = mount_create,
     .put = mount_put,
     .end = mount_end,
+    .open_input = mount_open_input,
+    .read_input = mount_read_input,
+    .close_input = mount_close_input,
     .is_synced_whole = mount_is_synced_whole,
     .sync = mount_sync,
     .sync_each = sync_files,

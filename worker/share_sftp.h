@@ -44,8 +44,6 @@ int share_sftp_copy_in(const struct share_dir *to, int from_fd, struct share_ite
 /* share_sftp_out.c */
 int share_sftp_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
                         size_t n, struct err *e);
-int share_sftp_fetch_tree(const struct share_dir *from, const char *path, int to_fd,
-                          const char *to_name, struct err *e);
 
 /* share_sftp_file.c */
 int share_sftp_read(const struct share_dir *at, const char *path, size_t max_bytes, struct buf *out,
@@ -59,6 +57,10 @@ struct share_file *share_sftp_create(const struct share_dir *at, const char *pat
 int share_sftp_put(struct share_file *file, int from_fd, uint64_t max_bytes, uint64_t *n_bytes,
                    struct err *e);
 int share_sftp_end(struct share_file *file, struct err *e);
+struct share_input *share_sftp_open_input(const struct share_dir *at, const char *path,
+                                          uint64_t offset, struct err *e);
+ssize_t share_sftp_read_input(struct share_input *in, void *bytes, size_t n, struct err *e);
+void share_sftp_close_input(struct share_input *in);
 /* Copies the rest of in_fd, at this offset; *n_bytes: how much that was. */
 int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t max_bytes,
                     uint64_t *n_bytes, struct err *e);

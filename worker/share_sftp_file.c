@@ -25,6 +25,12 @@ struct out_file {
     uint64_t synced_bytes; /* asked for */
 };
 
+struct in_file {
+    struct share_input input;
+    struct sftp_file *from;
+    uint64_t at;
+};
+
 /* ---- small files ---- */
 
 /* A server would wait for who writes to a fifo, and we for the server. */
@@ -232,4 +238,59 @@ int share_sftp_end(struct share_file *file, struct err *e)
 
     free(f);
     return share_sftp_check(result, &why, e);
+}
+
+static struct share_input *open_input(struct sftp *s, const char *full, uint64_t offset,
+                                      struct err *why)
+{
+    struct sftp_attrs attrs;
+    struct sftp_file *from;
+    struct in_file *in;
+
+    if (sftp_lstat(s, full, &attrs, why) < 0)
+        return NULL;
+    if (!S_ISREG(attrs.mode)) {
+        err_set(why, ERR_USAGE, "read %s: it is no file", full);
+        return NULL;
+    }
+    from = sftp_file_open(s, full, SFTP_READ, 0, why);
+    if (from == NULL)
+        return NULL;
+    in = mem_alloc(sizeof *in);
+    *in = (struct in_file){ { &share_sftp_way }, from, offset };
+    return &in->input;
+}
+
+/* Whose files these are their server decides: what they hold is checked by who reads them. */
+struct share_input *share_sftp_open_input(const struct share_dir *at, const char *path,
+                                          uint64_t offset, struct err *e)
+{
+    char *full = share_sftp_path(at, path);
+    struct err why = { 0 };
+    struct share_input *in = open_input(share_sftp_of(at), full, offset, &why);
+
+    if (in == NULL)
+        share_sftp_fail(&why, e);
+    free(full);
+    return in;
+}
+
+ssize_t share_sftp_read_input(struct share_input *input, void *bytes, size_t n, struct err *e)
+{
+    struct in_file *in = (struct in_file *)input;
+    struct err why = { 0 };
+    ssize_t got = sftp_file_read(in->from, in->at, bytes, n, &why);
+
+    if (got < 0)
+        return share_sftp_fail(&why, e);
+    in->at += (uint64_t)got;
+    return got;
+}
+
+void share_sftp_close_input(struct share_input *input)
+{
+    struct in_file *in = (struct in_file *)input;
+
+    (void)sftp_file_close(in->from, NULL);
+    free(in);
 }

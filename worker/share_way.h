@@ -33,14 +33,17 @@ struct share_way {
                    struct err *e);
     int (*copy_out)(const struct share_dir *from, int to_fd, const struct share_item *items,
                     size_t n, struct err *e);
-    int (*fetch_tree)(const struct share_dir *from, const char *path, int to_fd,
-                      const char *to_name, struct err *e);
 
     struct share_file *(*create)(const struct share_dir *at, const char *path, mode_t mode,
                                  struct err *e);
     int (*put)(struct share_file *f, int from_fd, uint64_t max_bytes, uint64_t *n_bytes,
                struct err *e);
     int (*end)(struct share_file *f, struct err *e);
+
+    struct share_input *(*open_input)(const struct share_dir *at, const char *path, uint64_t offset,
+                                      struct err *e);
+    ssize_t (*read_input)(struct share_input *in, void *bytes, size_t n, struct err *e);
+    void (*close_input)(struct share_input *in);
 
     bool (*is_synced_whole)(const struct share_dir *d);
     int (*sync)(const struct share_dir *d, struct err *e);
@@ -53,6 +56,9 @@ struct share_dir {
     const struct share_way *way;
 };
 struct share_file {
+    const struct share_way *way;
+};
+struct share_input {
     const struct share_way *way;
 };
 

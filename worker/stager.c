@@ -3,96 +3,61 @@
 
 #include "worker/stager.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "common/layout.h"
-#include "worker/cache.h"
 #include "worker/child.h"
 #include "worker/jobjson.h"
 #include "worker/sftplink.h"
 #include "worker/restore.h"
 #include "worker/scratch.h"
-#include "worker/shared.h"
+#include "worker/stage_queue.h"
 
 struct stager {
     struct scratch scratch;
     struct shares *access;
     struct wire wire;
+    struct stage_queue *queue;
 };
 
 /* ---- staging ---- */
 
-/* What will be no better the next time: nobody put it there, or nobody may read it. */
-static bool is_final(const struct err *e)
-{
-    return e->kind == ERR_DENIED || e->kind == ERR_USAGE;
-}
-
-static int stage_from(struct stager *s, const struct share_dir *share, const struct order_stage *x,
-                      bool *retry, struct err *e)
-{
-    struct buf packs = { 0 }, pack = { 0 };
-    char hex[DIGEST_HEX];
-    struct share_stat st;
-    struct err why = { 0 };
-    int result;
-
-    digest_hex(&x->set.tree, hex);
-    layout_packs(&packs, x->project);
-    layout_pack(&pack, x->project, &x->set.tree);
-    if (share_stat(share, buf_text(&pack), &st, &why) == 0) {
-        result = cache_add(s->scratch.cache_fd, &x->set.tree, share, buf_text(&pack), e);
-        *retry = result < 0 && !is_final(e);
-    } else if (why.kind != ERR_NOT_FOUND) {
-        result = err_set(e, why.kind, "%s", why.text);
-    } else {
-        *retry = shared_is_listed(share, buf_text(&packs), hex);
-        result = err_set(e, ERR_NOT_FOUND,
-                         "%s/%s is not there: the tree was never uploaded, or "
-                         "was removed",
-                         x->share, buf_text(&pack));
-    }
-    buf_free(&packs);
-    buf_free(&pack);
-    return result;
-}
-
-static int stage(struct stager *s, const struct order_stage *x, bool *retry, struct err *e)
-{
-    struct shared_modes modes;
-    struct share_dir *share, *project;
-    int result = -1;
-
-    *retry = true;
-    if (cache_has(s->scratch.cache_fd, &x->set.tree))
-        return 0;
-    share = share_open(s->access, x->share, e);
-    if (share == NULL)
-        return -1;
-    project = shared_open_project(share, x->project, &modes, e);
-    if (project != NULL)
-        result = stage_from(s, share, x, retry, e);
-    share_close(project);
-    share_close(share);
-    return result;
-}
-
 static int take_stage(struct stager *s, const struct envelope *m, struct err *e)
 {
     struct order_stage x;
-    struct note_staged staged = { .retry = false };
-    struct err why = { 0 };
 
     if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
         return -1;
-    staged.tree = x.set.tree;
-    if (stage(s, &x, &staged.retry, &why) < 0)
-        staged.error = why.text;
-    else
-        staged.retry = false;
-    return wire_send(&s->wire, NOTE_STAGED, m->seq, NULL, &staged, e) < 0 ? -1 : 0;
+    stage_queue_stage(s->queue, &x);
+    return 0;
+}
+
+static int take_release(struct stager *s, const struct envelope *m, struct err *e)
+{
+    struct order_release x;
+
+    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
+        return -1;
+    stage_queue_release(s->queue, &x);
+    return 0;
+}
+
+static int send_notes(struct stager *s, struct err *e)
+{
+    struct stage_note *note;
+    int64_t sent = 0;
+
+    while (sent >= 0 && (note = stage_queue_next(s->queue)) != NULL) {
+        const void *body = note->type == NOTE_STAGED ? (void *)&note->staged : &note->cached;
+
+        sent = wire_send(&s->wire, note->type, 0, NULL, body, e);
+        free(note);
+    }
+    return sent < 0 ? -1 : 0;
 }
 
 /* ---- checkpoints ---- */
@@ -141,6 +106,7 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
 {
     switch (m->type) {
     case ORDER_STAGE: return take_stage(s, m, e);
+    case ORDER_RELEASE: return take_release(s, m, e);
     case ORDER_RESTORE: return take_restore(s, m, e);
     case ORDER_LOOK: return take_look(s, m, e);
     default:
@@ -149,15 +115,22 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
     }
 }
 
-/* Until there is an order, or the agent is gone. */
-static void rest(struct stager *s)
+/* Until there is an order, or the agent is gone; notes are sent meanwhile. */
+static int rest(struct stager *s, struct err *e)
 {
-    struct pollfd fd = { s->wire.fd, POLLIN, 0 };
-    int64_t left_ms;
+    struct pollfd fds[] = { { s->wire.fd, POLLIN, 0 }, { stage_queue_fd(s->queue), POLLIN, 0 } };
 
-    while (!wire_is_ready(&s->wire) && (left_ms = shares_rest_ms(s->access)) >= 0 &&
-           poll(&fd, 1, (int)left_ms) == 0)
-        shares_rest(s->access);
+    while (send_notes(s, e) == 0) {
+        int64_t left_ms = shares_rest_ms(s->access);
+
+        if (wire_is_ready(&s->wire))
+            return 0;
+        if (poll(fds, 2, left_ms > INT_MAX ? INT_MAX : (int)left_ms) == 0)
+            shares_rest(s->access);
+        else if (fds[0].revents != 0)
+            return 0;
+    }
+    return -1;
 }
 
 static int serve(struct stager *s, struct err *e)
@@ -165,13 +138,31 @@ static int serve(struct stager *s, struct err *e)
     struct envelope m;
     int rc;
 
+    stage_queue_list(s->queue);
     do {
-        rest(s);
-        rc = wire_receive(&s->wire, &m, e);
+        rc = rest(s, e);
+        if (rc == 0)
+            rc = wire_receive(&s->wire, &m, e);
         if (rc == 1 && take_order(s, &m, e) < 0)
             return -1;
     } while (rc == 1);
     return rc;
+}
+
+static int guard_fd(void)
+{
+    return fcntl(CHILD_GUARD_FD, F_GETFD) < 0 ? -1 : CHILD_GUARD_FD;
+}
+
+/* What is being staged ends with the process, wherever it is: the next one goes on with it. */
+static void end(struct stager *s, struct sftplink *sftp, int code)
+{
+    if (s->queue != NULL && !stage_queue_destroy(s->queue))
+        _exit(code);
+    shares_destroy(s->access);
+    sftplink_destroy(sftp);
+    wire_close(&s->wire);
+    scratch_close(&s->scratch);
 }
 
 int stager_main(int argc, char **argv)
@@ -180,7 +171,7 @@ int stager_main(int argc, char **argv)
     struct share_source source;
     struct sftplink *sftp;
     struct err e = { 0 };
-    int rc;
+    int guard = guard_fd(), rc = -1, code;
 
     if (argc != 3 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--stager SCRATCH ADDRESS");
@@ -193,10 +184,10 @@ int stager_main(int argc, char **argv)
     sftp = sftplink_create(argv[2]);
     source = sftplink_source(sftp);
     s.access = shares_create(&source);
-    rc = serve(&s, &e);
-    shares_destroy(s.access);
-    sftplink_destroy(sftp);
-    wire_close(&s.wire);
-    scratch_close(&s.scratch);
-    return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("stager", &e) : 0;
+    s.queue = stage_queue_create(&s.scratch, &source, guard, &e);
+    if (s.queue != NULL)
+        rc = serve(&s, &e);
+    code = rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("stager", &e) : 0;
+    end(&s, sftp, code);
+    return code;
 }

@@ -20,6 +20,9 @@ struct tree {
     char *share;
     uint64_t due_at;   /* LATER: by the loop's clock */
     uint64_t delay_ms; /* LATER */
+    bool is_doubted;   /* something in it may have been changed: the next order says so */
+    bool is_guarded;   /* THERE: we are told of what is changed in it */
+    uint64_t looked_at;
 };
 
 struct staging {

@@ -51,6 +51,8 @@ static struct user *create(struct agent *ag, const char *name)
     init_service(u, &u->publisher, "publisher", CHILD_PUBLISHER, &flow_publisher_events);
     u->stager.address = u->publisher.address =
         ag->conf.server.kind == ENDPOINT_SSH ? ag->conf.server.text : "";
+    flow_begin_guard(u);
+    u->stager.extra_fd = u->guard_fd;
     init_service(u, &u->clerk, "clerk", CHILD_CLERK, &flow_clerk_events);
     ring_add_last(&ag->users, &u->ring);
     return u;
@@ -188,6 +190,9 @@ void user_free(struct user *u)
 {
     ring_remove(&u->ring);
     staging_free(&u->staging);
+    cached_free(&u->cached);
+    if (u->guard_fd >= 0)
+        close(u->guard_fd);
     owner_clear(&u->owner);
     free(u->owner.name);
     free(u->leftovers);

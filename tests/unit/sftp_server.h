@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,8 +22,8 @@ enum { SFTP_SERVERS_MAX = 1000 };
 
 struct sftp_server {
     pid_t pids[SFTP_SERVERS_MAX]; /* one for each connection */
-    size_t n;
-    bool is_away; /* nobody gets a connection */
+    atomic_size_t n;              /* several threads may connect at once */
+    bool is_away;                 /* nobody gets a connection */
 };
 
 /* NULL: there is none on this machine. */
@@ -51,17 +52,18 @@ static inline void sftp_server_run(int fd)
 static inline int sftp_server_connect(void *context, struct err *e)
 {
     struct sftp_server *s = context;
+    size_t i;
     int ends[2];
 
     if (s->is_away)
         return err_set(e, ERR_UNREACHABLE, "the server is away");
-    if (s->n == SFTP_SERVERS_MAX || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+    i = atomic_fetch_add(&s->n, 1);
+    if (i >= SFTP_SERVERS_MAX || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return err_sys(e, "socket pair");
-    s->pids[s->n] = fork();
-    if (s->pids[s->n] == 0)
+    s->pids[i] = fork();
+    if (s->pids[i] == 0)
         sftp_server_run(ends[1]);
     close(ends[1]);
-    s->n++;
     return ends[0];
 }
 

@@ -5,98 +5,813 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sys/inotify.h>
 
-#include "tests/unit/worker_site.h"
+#include "tests/unit/pack_share.h"
 #include "worker/cache.h"
+#include "worker/cache_record.h"
+#include "worker/cache_room.h"
 
-static mode_t mode_of(const struct site *s, const char *path)
+enum { LARGE_BYTES = 2 * PACK_PIECE_BYTES + 1000 };
+
+struct bench {
+    struct site site;
+    struct store store;
+    struct cache cache;
+    struct packs_at at;
+    struct digest kept[4]; /* trees that are in use */
+    size_t n_kept;
+    struct err e;
+};
+
+static bool let_go(void *context, const struct digest *tree)
+{
+    struct bench *b = context;
+
+    for (size_t i = 0; i < b->n_kept; i++)
+        if (digest_equal(&b->kept[i], tree))
+            return false;
+    return true;
+}
+
+static void open_bench(struct bench *b)
+{
+    *b = (struct bench){ .n_kept = 0 };
+    site_open(&b->site, NULL);
+    b->cache = (struct cache){ .fd = b->site.scratch.cache_fd, .let_go = let_go, .context = b };
+    b->at = (struct packs_at){ { .connect = sftp_server_connect, .context = &b->site.server },
+                               b->site.share,
+                               "demo" };
+}
+
+static void close_bench(struct bench *b)
+{
+    store_free(&b->store);
+    site_close(&b->site);
+}
+
+static void stage(struct bench *b, const struct dataset *set)
+{
+    if (cache_stage(&b->cache, &b->at, set, &b->e) < 0)
+        fail_msg("%s", b->e.text);
+}
+
+static void stage_fails(struct bench *b, const struct dataset *set, enum err_kind kind)
+{
+    err_clear(&b->e);
+    assert_int_equal(cache_stage(&b->cache, &b->at, set, &b->e), -1);
+    if (b->e.kind != kind)
+        fail_msg("%s: %s", err_kind_name(b->e.kind), b->e.text);
+}
+
+static enum cache_state look(struct bench *b, const struct dataset *set, bool is_doubted)
+{
+    struct cache_use use = { .tree = set->tree, .guard_fd = -1, .is_doubted = is_doubted };
+    enum cache_state state = cache_open_tree(b->cache.fd, &use);
+
+    use.is_doubted = false;
+    cache_close_tree(b->cache.fd, &use);
+    return state;
+}
+
+static const char *in_cache(struct bench *b, const struct dataset *set, const char *path)
+{
+    char hex[DIGEST_HEX];
+
+    digest_hex(&set->tree, hex);
+    return arena_printf(b->site.arena, "scratch/cache/%s%s%s", hex, path[0] == '\0' ? "" : "/",
+                        path);
+}
+
+static struct stat stat_in(struct bench *b, const struct dataset *set, const char *path)
 {
     struct stat st;
 
-    assert_int_equal(fstatat(s->top_fd, path, &st, AT_SYMLINK_NOFOLLOW), 0);
-    return st.st_mode & 07777;
+    if (fstatat(b->site.top_fd, in_cache(b, set, path), &st, AT_SYMLINK_NOFOLLOW) < 0)
+        fail_msg("%s is not there", path);
+    return st;
 }
 
-static const char *in_cache(struct site *s, const struct digest *d, const char *path)
+static void assert_holds(struct bench *b, const struct dataset *set, const char *path,
+                         const char *text)
+{
+    assert_string_equal(site_read(&b->site, in_cache(b, set, path)), text);
+}
+
+/* What a job does that wants to. */
+static void change(struct bench *b, const struct dataset *set, const char *path, const char *text)
+{
+    const char *name = in_cache(b, set, path);
+
+    assert_int_equal(fchmodat(b->site.top_fd, name, 0600, 0), 0);
+    site_write(b->site.top_fd, name, text);
+}
+
+static uint8_t *large_bytes(uint32_t seed)
+{
+    uint8_t *bytes = mem_alloc(LARGE_BYTES);
+
+    for (size_t i = 0; i < LARGE_BYTES; i++) {
+        seed = seed * 1664525 + 1013904223;
+        bytes[i] = (uint8_t)(seed >> 24);
+    }
+    return bytes;
+}
+
+/* One of each. */
+static struct dataset pack_small(struct bench *b)
+{
+    struct packing p;
+
+    packing_begin(&p, &b->site, &b->store);
+    packing_folder(&p, "empty");
+    packing_file(&p, "none", "");
+    packing_folder(&p, "sub");
+    packing_file(&p, "sub/again", "text");
+    packing_file(&p, "sub/file", "text");
+    packing_link(&p, "sub/hard", "sub/file", true);
+    packing_link(&p, "sub/link", "../sub/file", false);
+    packing_bytes(&p, "tool", true, "#!", 2);
+    return packing_end(&p);
+}
+
+static struct dataset pack_large(struct bench *b)
+{
+    uint8_t *bytes = large_bytes(1);
+    struct dataset set;
+    struct packing p;
+
+    packing_begin(&p, &b->site, &b->store);
+    packing_bytes(&p, "large", false, bytes, LARGE_BYTES);
+    memset(bytes, 0, PACK_PIECE_BYTES); /* a hole */
+    packing_bytes(&p, "sparse", false, bytes, LARGE_BYTES);
+    set = packing_end(&p);
+    free(bytes);
+    return set;
+}
+
+static void a_tree_is_staged_read_only(void **state)
+{
+    struct bench b;
+    struct dataset set;
+
+    (void)state;
+    open_bench(&b);
+    set = pack_small(&b);
+    assert_int_equal(look(&b, &set, false), CACHE_ABSENT);
+    stage(&b, &set);
+    assert_int_equal(look(&b, &set, false), CACHE_WHOLE);
+    assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
+    assert_holds(&b, &set, "sub/file", "text");
+    assert_holds(&b, &set, "sub/again", "text");
+    assert_holds(&b, &set, "none", "");
+    assert_int_equal(stat_in(&b, &set, "sub/file").st_mode, S_IFREG | 0444);
+    assert_int_equal(stat_in(&b, &set, "none").st_mode, S_IFREG | 0444);
+    assert_int_equal(stat_in(&b, &set, "tool").st_mode, S_IFREG | 0555);
+    assert_int_equal(stat_in(&b, &set, "empty").st_mode, S_IFDIR | 0755);
+    assert_int_equal(stat_in(&b, &set, "sub/link").st_mode & S_IFMT, S_IFLNK);
+    assert_int_equal(stat_in(&b, &set, "sub/hard").st_ino, stat_in(&b, &set, "sub/file").st_ino);
+    assert_int_not_equal(stat_in(&b, &set, "sub/again").st_ino,
+                         stat_in(&b, &set, "sub/file").st_ino);
+    close_bench(&b);
+}
+
+static void large_files_keep_their_holes(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    struct buf text = { 0 };
+    uint8_t *bytes = large_bytes(1);
+
+    (void)state;
+    open_bench(&b);
+    set = pack_large(&b);
+    stage(&b, &set);
+    assert_int_equal(
+        io_read_file_at(b.site.top_fd, in_cache(&b, &set, "large"), LARGE_BYTES, &text, &b.e), 0);
+    assert_int_equal(text.n, LARGE_BYTES);
+    assert_memory_equal(text.bytes, bytes, LARGE_BYTES);
+    buf_clear(&text);
+    memset(bytes, 0, PACK_PIECE_BYTES);
+    assert_int_equal(
+        io_read_file_at(b.site.top_fd, in_cache(&b, &set, "sparse"), LARGE_BYTES, &text, &b.e), 0);
+    assert_memory_equal(text.bytes, bytes, LARGE_BYTES);
+    assert_true(stat_in(&b, &set, "sparse").st_blocks * 512 < LARGE_BYTES - PACK_PIECE_BYTES / 2);
+    assert_int_equal(stat_in(&b, &set, "large").st_mode, S_IFREG | 0444);
+    assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
+    buf_free(&text);
+    free(bytes);
+    close_bench(&b);
+}
+
+static void a_tree_may_be_a_file_or_nothing(void **state)
+{
+    struct bench b;
+    struct dataset file, nothing;
+    struct packing p;
+
+    (void)state;
+    open_bench(&b);
+    packing_begin(&p, &b.site, &b.store);
+    packing_file(&p, "", "alone");
+    file = packing_end(&p);
+    packing_begin(&p, &b.site, &b.store);
+    nothing = packing_end(&p);
+    stage(&b, &file);
+    stage(&b, &nothing);
+    assert_holds(&b, &file, "", "alone");
+    assert_int_equal(stat_in(&b, &nothing, "").st_mode, S_IFDIR | 0755);
+    assert_int_equal(look(&b, &file, true), CACHE_WHOLE);
+    assert_int_equal(look(&b, &nothing, false), CACHE_WHOLE);
+    change(&b, &file, "", "other");
+    assert_int_equal(look(&b, &file, true), CACHE_DAMAGED);
+    stage(&b, &file);
+    assert_holds(&b, &file, "", "alone");
+    assert_int_equal(look(&b, &file, true), CACHE_WHOLE);
+    close_bench(&b);
+}
+
+/* ---- what is there already ---- */
+
+/* As it was left when it was being filled; what is whole keeps its inode. */
+static void half_a_tree(struct bench *b, const struct dataset *set)
+{
+
+    char hex[DIGEST_HEX], *new, *record;
+
+    stage(b, set);
+    digest_hex(&set->tree, hex);
+    new = mem_printf("scratch/cache/.%s.new", hex);
+    record = mem_printf("scratch/cache/.%s.record", hex);
+    assert_int_equal(renameat(b->site.top_fd, in_cache(b, set, ""), b->site.top_fd, new), 0);
+    assert_int_equal(unlinkat(b->site.top_fd, record, 0), 0);
+    free(record);
+    free(new);
+}
+
+static const char *in_new(struct bench *b, const struct dataset *set, const char *path)
 {
     char hex[DIGEST_HEX];
 
-    digest_hex(d, hex);
-    return arena_printf(s->arena, "scratch/cache/%s/%s", hex, path);
+    digest_hex(&set->tree, hex);
+    return arena_printf(b->site.arena, "scratch/cache/.%s.new%s%s", hex, path[0] ? "/" : "", path);
 }
 
-static void a_tree_is_copied_read_only(void **state)
+static void begun_in(struct bench *b, const struct dataset *set, const char *boot)
 {
-    struct site s;
-    struct digest d;
-    struct err e = { 0 };
+    char hex[DIGEST_HEX], id[BOOT_BYTES + 1] = { 0 };
+
+    boot_id(id);
+    digest_hex(&set->tree, hex);
+    site_write(b->site.top_fd, arena_printf(b->site.arena, "scratch/cache/.%s.begun", hex),
+               boot == NULL ? id : boot);
+}
+
+static void what_a_crash_left_is_completed(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    struct stat file, tool;
 
     (void)state;
-    site_open(&s, NULL);
-    digest_of("tree", 4, &d);
-    assert_int_equal(mkdirat(s.top_fd, "tree", 0700), 0);
-    assert_int_equal(mkdirat(s.top_fd, "tree/sub", 0700), 0);
-    site_write(s.top_fd, "tree/sub/file", "text");
-    site_write(s.top_fd, "tree/run", "#!");
-    assert_int_equal(fchmodat(s.top_fd, "tree/run", 0700, 0), 0);
-    assert_int_equal(symlinkat("run", s.top_fd, "tree/link"), 0);
-    assert_false(cache_has(s.scratch.cache_fd, &d));
-    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.dir, "tree", &e), 0);
-    assert_true(cache_has(s.scratch.cache_fd, &d));
-    assert_string_equal(site_read(&s, in_cache(&s, &d, "sub/file")), "text");
-    assert_int_equal(mode_of(&s, in_cache(&s, &d, "sub/file")), 0444);
-    assert_int_equal(mode_of(&s, in_cache(&s, &d, "run")), 0555);
-    assert_int_equal(mode_of(&s, in_cache(&s, &d, "sub")), 0755);
-    assert_int_equal(mode_of(&s, in_cache(&s, &d, "link")), 0777);
-    site_close(&s);
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    file = stat_in(&b, &set, "sub/file");
+    tool = stat_in(&b, &set, "tool");
+    half_a_tree(&b, &set);
+    begun_in(&b, &set, NULL);
+    /* one was not written to its end, one not at all */
+    assert_int_equal(fchmodat(b.site.top_fd, in_new(&b, &set, "tool"), 0600, 0), 0);
+    site_write(b.site.top_fd, in_new(&b, &set, "tool"), "#");
+    assert_int_equal(fchmodat(b.site.top_fd, in_new(&b, &set, "tool"), 0555, 0), 0);
+    assert_int_equal(unlinkat(b.site.top_fd, in_new(&b, &set, "sub/again"), 0), 0);
+    stage(&b, &set);
+    assert_holds(&b, &set, "tool", "#!");
+    assert_holds(&b, &set, "sub/again", "text");
+    assert_int_equal(stat_in(&b, &set, "sub/file").st_ino, file.st_ino);
+    (void)tool;
+    assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
+    assert_int_equal(
+        site_count(arena_printf(b.site.arena, "%s/cache -maxdepth 1", b.site.scratch.path)), 2);
+    close_bench(&b);
 }
 
-static void what_a_crash_left_is_replaced(void **state)
+static void what_an_earlier_boot_left_is_read(void **state)
 {
-    struct site s;
-    struct digest d;
-    struct err e = { 0 };
+    struct bench b;
+    struct dataset set;
+    struct stat file;
+
+    (void)state;
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    file = stat_in(&b, &set, "sub/file");
+    half_a_tree(&b, &set);
+    begun_in(&b, &set, "00000000-0000-0000-0000-000000000000");
+    /* of the right size and mode, but the disk never got it */
+    assert_int_equal(fchmodat(b.site.top_fd, in_new(&b, &set, "tool"), 0600, 0), 0);
+    site_write(b.site.top_fd, in_new(&b, &set, "tool"), "xx");
+    assert_int_equal(fchmodat(b.site.top_fd, in_new(&b, &set, "tool"), 0555, 0), 0);
+    stage(&b, &set);
+    assert_holds(&b, &set, "tool", "#!");
+    assert_int_equal(stat_in(&b, &set, "sub/file").st_ino, file.st_ino);
+    close_bench(&b);
+}
+
+static void right_pieces_of_a_large_file_stay(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    struct stat before;
+    char *part;
+
+    (void)state;
+    open_bench(&b);
+    set = pack_large(&b);
+    half_a_tree(&b, &set);
+    begun_in(&b, &set, NULL);
+    assert_int_equal(fchmodat(b.site.top_fd, in_new(&b, &set, "large"), 0600, 0), 0);
+    assert_int_equal(
+        fstatat(b.site.top_fd, in_new(&b, &set, "large"), &before, AT_SYMLINK_NOFOLLOW), 0);
+    /* Nothing is needed of the share but the names. */
+    part = packs_path(&b.site, "parts");
+    for (size_t i = 0; i < b.store.n; i++)
+        if (strstr(b.store.items[i].path, ".raw") != NULL ||
+            strstr(b.store.items[i].path, ".zst") != NULL) {
+            char *path = packs_path(&b.site, b.store.items[i].path);
+
+            assert_int_equal(unlink(path), 0);
+            free(path);
+        }
+    stage(&b, &set);
+    assert_int_equal(stat_in(&b, &set, "large").st_ino, before.st_ino);
+    assert_int_equal(stat_in(&b, &set, "large").st_mode, S_IFREG | 0444);
+    free(part);
+    close_bench(&b);
+}
+
+static void a_tree_without_a_record_is_read(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    struct stat before;
     char hex[DIGEST_HEX];
 
     (void)state;
-    site_open(&s, NULL);
-    digest_of("tree", 4, &d);
-    digest_hex(&d, hex);
-    assert_int_equal(mkdirat(s.top_fd, "tree", 0700), 0);
-    site_write(s.top_fd, "tree/file", "whole");
-    assert_int_equal(mkdirat(s.top_fd, arena_printf(s.arena, "scratch/cache/.%s.tmp", hex), 0700),
-                     0);
-    site_write(s.top_fd, arena_printf(s.arena, "scratch/cache/.%s.tmp/half", hex), "ha");
-    assert_false(cache_has(s.scratch.cache_fd, &d));
-    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.dir, "tree", &e), 0);
-    assert_int_equal(site_count(arena_printf(s.arena, "%s/cache", s.scratch.path)), 2);
-    site_close(&s);
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    before = stat_in(&b, &set, "sub/file");
+    digest_hex(&set.tree, hex);
+    assert_int_equal(unlinkat(b.cache.fd, arena_printf(b.site.arena, ".%s.record", hex), 0), 0);
+    change(&b, &set, "tool", "xx");
+    assert_int_equal(look(&b, &set, false), CACHE_DAMAGED);
+    stage(&b, &set);
+    assert_int_equal(look(&b, &set, false), CACHE_WHOLE);
+    assert_int_equal(stat_in(&b, &set, "sub/file").st_ino, before.st_ino);
+    assert_holds(&b, &set, "tool", "#!");
+    close_bench(&b);
 }
 
-static void a_tree_that_cannot_be_copied_leaves_nothing(void **state)
+static void a_broken_record_is_none(void **state)
 {
-    struct site s;
-    struct digest d;
-    struct err e = { 0 };
+    struct bench b;
+    struct dataset set;
+    char hex[DIGEST_HEX];
+    const char *record;
 
     (void)state;
-    site_open(&s, NULL);
-    digest_of("tree", 4, &d);
-    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.dir, "nothing", &e), -1);
-    assert_int_equal(e.kind, ERR_NOT_FOUND);
-    assert_int_equal(mkdirat(s.top_fd, "tree", 0700), 0);
-    assert_int_equal(mkfifoat(s.top_fd, "tree/fifo", 0600), 0);
-    assert_int_equal(cache_add(s.scratch.cache_fd, &d, s.dir, "tree", &e), -1);
-    assert_int_equal(site_count(arena_printf(s.arena, "%s/cache", s.scratch.path)), 0);
-    site_close(&s);
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    digest_hex(&set.tree, hex);
+    record = arena_printf(b.site.arena, "scratch/cache/.%s.record", hex);
+    for (off_t n = 0; n < 2000; n += 97) {
+        struct record r;
+
+        if (truncate(arena_printf(b.site.arena, "%s/%s", b.site.top, record), n) < 0)
+            fail();
+        assert_false(record_open(&r, b.cache.fd, &set.tree));
+    }
+    stage(&b, &set);
+    assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
+    close_bench(&b);
+}
+
+/* ---- cleaners and jobs ---- */
+
+static void what_a_cleaner_took_is_put_back(void **state)
+{
+    static const char *const gone[] = { "sub/file", "sub/hard", "sub/link", "empty", "sub", "" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++) {
+        struct bench b;
+        struct dataset set;
+
+        open_bench(&b);
+        set = pack_small(&b);
+        stage(&b, &set);
+        assert_int_equal(io_remove_tree_at(b.site.top_fd, in_cache(&b, &set, gone[i]), &b.e), 0);
+        assert_int_equal(look(&b, &set, false), gone[i][0] == '\0' ? CACHE_ABSENT : CACHE_DAMAGED);
+        stage(&b, &set);
+        assert_int_equal(look(&b, &set, false), CACHE_WHOLE);
+        assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
+        assert_holds(&b, &set, "sub/link", "text");
+        assert_int_equal(stat_in(&b, &set, "sub/hard").st_ino,
+                         stat_in(&b, &set, "sub/file").st_ino);
+        close_bench(&b);
+    }
+}
+
+static void what_a_job_changed_is_replaced(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    struct stat before;
+    struct cache_use use;
+
+    (void)state;
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    before = stat_in(&b, &set, "sub/again");
+    use = (struct cache_use){ .tree = set.tree, .guard_fd = -1 };
+    assert_int_equal(cache_open_tree(b.cache.fd, &use), CACHE_WHOLE);
+    change(&b, &set, "sub/file", "TEXT");
+    /* nobody said that jobs are done: every file is looked at */
+    assert_int_equal(cache_open_tree(b.cache.fd, &use), CACHE_DAMAGED);
+    stage(&b, &set);
+    assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
+    assert_holds(&b, &set, "sub/file", "text");
+    assert_holds(&b, &set, "sub/hard", "text");
+    assert_int_equal(stat_in(&b, &set, "sub/hard").st_ino, stat_in(&b, &set, "sub/file").st_ino);
+    assert_int_equal(stat_in(&b, &set, "sub/file").st_mode, S_IFREG | 0444);
+    assert_int_equal(stat_in(&b, &set, "sub/again").st_ino, before.st_ino);
+    close_bench(&b);
+}
+
+static void a_folder_in_place_of_a_file_goes(void **state)
+{
+    struct bench b;
+    struct dataset set;
+
+    (void)state;
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    assert_int_equal(unlinkat(b.site.top_fd, in_cache(&b, &set, "tool"), 0), 0);
+    assert_int_equal(mkdirat(b.site.top_fd, in_cache(&b, &set, "tool"), 0755), 0);
+    site_write(b.site.top_fd, in_cache(&b, &set, "tool/x"), "x");
+    assert_int_equal(io_remove_tree_at(b.site.top_fd, in_cache(&b, &set, "sub"), &b.e), 0);
+    assert_int_equal(symlinkat("/etc", b.site.top_fd, in_cache(&b, &set, "sub")), 0);
+    assert_int_equal(look(&b, &set, false), CACHE_DAMAGED);
+    stage(&b, &set);
+    assert_holds(&b, &set, "tool", "#!");
+    assert_holds(&b, &set, "sub/file", "text");
+    assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
+    close_bench(&b);
+}
+
+static void what_was_only_touched_stays(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    struct stat before, after;
+    char *share;
+
+    (void)state;
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    before = stat_in(&b, &set, "sub/file");
+    assert_int_equal(utimensat(b.site.top_fd, in_cache(&b, &set, "sub/file"), NULL, 0), 0);
+    assert_int_equal(fchmodat(b.site.top_fd, in_cache(&b, &set, "tool"), 0777, 0), 0);
+    share = mem_printf("%s.away", b.site.share_path);
+    assert_int_equal(rename(b.site.share_path, share), 0); /* nothing is needed of it */
+    assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
+    assert_int_equal(look(&b, &set, false), CACHE_WHOLE);
+    assert_int_equal(rename(share, b.site.share_path), 0);
+    after = stat_in(&b, &set, "sub/file");
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(stat_in(&b, &set, "tool").st_mode, S_IFREG | 0555);
+    free(share);
+    close_bench(&b);
+}
+
+/* The guard is told of all that a job can do to its data, and of nothing else. */
+static void a_guard_is_told_of_changes(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    struct cache_use use;
+    char events[4096];
+    struct buf text = { 0 };
+
+    (void)state;
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    use = (struct cache_use){ .tree = set.tree,
+                              .cache_path =
+                                  arena_printf(b.site.arena, "%s/cache", b.site.scratch.path),
+                              .guard_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(cache_open_tree(b.cache.fd, &use), CACHE_WHOLE);
+        assert_true(use.is_guarded);
+        buf_clear(&text);
+        assert_int_equal(
+            io_read_file_at(b.site.top_fd, in_cache(&b, &set, "sub/file"), 10, &text, &b.e), 0);
+        site_write(b.site.top_fd, in_cache(&b, &set, "sub/.lock"), ""); /* of its own */
+        assert_true(read(use.guard_fd, events, sizeof events) != 0);    /* our writing it */
+        assert_int_equal(read(use.guard_fd, events, sizeof events), -1);
+        change(&b, &set, "sub/file", "TEXT");
+        assert_true(read(use.guard_fd, events, sizeof events) > 0);
+        use.is_doubted = true;
+        assert_int_equal(cache_open_tree(b.cache.fd, &use), CACHE_DAMAGED);
+        stage(&b, &set);
+        cache_close_tree(b.cache.fd, &use);
+        use.is_doubted = false;
+        while (read(use.guard_fd, events, sizeof events) > 0)
+            ;
+        change(&b, &set, "tool", "XX"); /* not watched any more, */
+        assert_int_equal(read(use.guard_fd, events, sizeof events), -1);
+        assert_int_equal(cache_open_tree(b.cache.fd, &use), CACHE_DAMAGED); /* but doubted */
+        stage(&b, &set);
+        while (read(use.guard_fd, events, sizeof events) > 0)
+            ;
+    }
+    close(use.guard_fd);
+    buf_free(&text);
+    close_bench(&b);
+}
+
+/* ---- earlier versions ---- */
+
+static void files_of_an_earlier_version_are_linked(void **state)
+{
+    struct bench b;
+    struct dataset old, new;
+    struct packing p;
+    struct stat before;
+
+    (void)state;
+    open_bench(&b);
+    packing_begin(&p, &b.site, &b.store);
+    packing_file(&p, "changed", "by a job");
+    packing_file(&p, "same", "the same");
+    packing_bytes(&p, "tool", true, "tool", 4);
+    old = packing_end(&p);
+    packing_begin(&p, &b.site, &b.store);
+    packing_file(&p, "changed", "by a job");
+    packing_file(&p, "moved", "the same");
+    packing_file(&p, "new", "new");
+    packing_file(&p, "tool", "tool"); /* not to be executed */
+    new = packing_end(&p);
+    stage(&b, &old);
+    before = stat_in(&b, &old, "same");
+    change(&b, &old, "changed", "BY A JOB");
+    stage(&b, &new);
+    assert_int_equal(stat_in(&b, &new, "moved").st_ino, before.st_ino);
+    assert_int_not_equal(stat_in(&b, &new, "tool").st_ino, stat_in(&b, &old, "tool").st_ino);
+    assert_holds(&b, &new, "changed", "by a job");
+    assert_holds(&b, &new, "new", "new");
+    assert_int_equal(look(&b, &new, true), CACHE_WHOLE);
+    /* The old one's record knows the new ctime: nothing of it was changed but that one. */
+    stage(&b, &old);
+    assert_int_equal(stat_in(&b, &old, "same").st_ino, before.st_ino);
+    assert_holds(&b, &old, "changed", "by a job");
+    assert_int_equal(look(&b, &old, true), CACHE_WHOLE);
+    close_bench(&b);
+}
+
+/* ---- damage on the share ---- */
+
+static struct stored *find_part(struct bench *b, const char *suffix)
+{
+    for (size_t i = 0; i < b->store.n; i++) {
+        const char *path = b->store.items[i].path;
+
+        if (strlen(path) > strlen(suffix) &&
+            strcmp(path + strlen(path) - strlen(suffix), suffix) == 0)
+            return &b->store.items[i];
+    }
+    fail_msg("there is no %s", suffix);
+    return NULL;
+}
+
+/* At some of its bytes; what is damaged is set aside, and whoever sends it again makes it good. */
+static void damage_is_found_and_set_aside(void **state)
+{
+    static const char *const suffixes[] = { ".tar.zst", ".list", ".block", ".manifest" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        struct bench b;
+        struct dataset set;
+        struct stored *part;
+        char *path, *aside;
+
+        open_bench(&b);
+        set = pack_small(&b);
+        part = find_part(&b, suffixes[i]);
+        path = packs_path(&b.site, part->path);
+        aside = mem_printf("%s.bad", path);
+        part->bytes.bytes[part->bytes.n / 2] ^= 4;
+        store_to_share(&b.store, &b.site);
+        stage_fails(&b, &set, ERR_PROTOCOL);
+        assert_non_null(strstr(b.e.text, part->path + (strchr(part->path, '/') != NULL) * 6));
+        assert_non_null(strstr(b.e.text, "submit again"));
+        assert_int_equal(access(path, F_OK), -1);
+        assert_int_equal(access(aside, F_OK), 0);
+        stage_fails(&b, &set, ERR_NOT_FOUND);
+        part->bytes.bytes[part->bytes.n / 2] ^= 4;
+        store_to_share(&b.store, &b.site);
+        stage(&b, &set);
+        assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
+        free(aside);
+        free(path);
+        close_bench(&b);
+    }
+}
+
+static void a_truncated_manifest_is_refused(void **state)
+{
+    struct bench b;
+    struct dataset set;
+
+    (void)state;
+    open_bench(&b);
+    set = pack_small(&b);
+    find_part(&b, ".manifest")->bytes.n /= 2;
+    store_to_share(&b.store, &b.site);
+    stage_fails(&b, &set, ERR_PROTOCOL);
+    assert_null(strchr(b.e.text, '\n'));
+    close_bench(&b);
+}
+
+static void another_trees_manifest_is_refused(void **state)
+{
+    struct bench b;
+    struct dataset set, lie;
+
+    (void)state;
+    open_bench(&b);
+    set = lie = pack_small(&b);
+    lie.tree.bytes[0] ^= 1;
+    stage_fails(&b, &lie, ERR_PROTOCOL);
+    stage(&b, &set);
+    close_bench(&b);
+}
+
+static void what_was_never_sent_is_missed(void **state)
+{
+    struct bench b;
+    struct dataset set = { .files = 0 };
+
+    (void)state;
+    open_bench(&b);
+    digest_of("x", 1, &set.tree);
+    digest_of("x", 1, &set.id);
+    stage_fails(&b, &set, ERR_NOT_FOUND);
+    (void)pack_small(&b);
+    stage_fails(&b, &set, ERR_NOT_FOUND);
+    assert_int_equal(renameat(b.site.top_fd, "share/demo", b.site.top_fd, "away"), 0);
+    stage_fails(&b, &set, ERR_UNREACHABLE);
+    close_bench(&b);
+}
+
+/* ---- room ---- */
+
+static struct dataset pack_of(struct bench *b, char digit, size_t n)
+{
+    uint8_t *bytes = mem_alloc(n);
+    struct dataset set;
+    struct packing p;
+
+    memset(bytes, digit, n);
+    packing_begin(&p, &b->site, &b->store);
+    packing_bytes(&p, "file", false, bytes, n);
+    set = packing_end(&p);
+    free(bytes);
+    return set;
+}
+
+static void used_at(struct bench *b, const struct dataset *set, time_t s)
+{
+    const struct timespec times[2] = { { s, 0 }, { s, 0 } };
+    char hex[DIGEST_HEX];
+
+    digest_hex(&set->tree, hex);
+    assert_int_equal(
+        utimensat(b->cache.fd, arena_printf(b->site.arena, ".%s.record", hex), times, 0), 0);
+}
+
+static bool holds(struct bench *b, const struct dataset *set)
+{
+    return site_has(&b->site, in_cache(b, set, ""));
+}
+
+static void the_least_recently_used_goes_first(void **state)
+{
+    struct bench b;
+    struct dataset sets[4];
+    size_t n;
+    struct cache_tree *trees;
+
+    (void)state;
+    open_bench(&b);
+    b.cache.size_max_bytes = 3000;
+    for (int i = 0; i < 3; i++) {
+        sets[i] = pack_of(&b, (char)('a' + i), 1000);
+        stage(&b, &sets[i]);
+    }
+    used_at(&b, &sets[0], 3000);
+    used_at(&b, &sets[1], 1000);
+    used_at(&b, &sets[2], 2000);
+    b.kept[b.n_kept++] = sets[1].tree;
+    sets[3] = pack_of(&b, 'd', 900);
+    stage(&b, &sets[3]);
+    assert_true(holds(&b, &sets[0]));
+    assert_true(holds(&b, &sets[1])); /* in use */
+    assert_false(holds(&b, &sets[2]));
+    trees = cache_list(b.cache.fd, &n);
+    assert_int_equal(n, 3);
+    free(trees);
+    close_bench(&b);
+}
+
+static void what_is_in_use_never_goes(void **state)
+{
+    struct bench b;
+    struct dataset first, second, third;
+
+    (void)state;
+    open_bench(&b);
+    b.cache.size_max_bytes = 2000;
+    first = pack_of(&b, 'a', 1500);
+    second = pack_of(&b, 'b', 1500);
+    third = pack_of(&b, 'c', 2500);
+    stage(&b, &first);
+    b.kept[b.n_kept++] = first.tree;
+    stage_fails(&b, &second, ERR_NO_SPACE);
+    assert_null(strchr(b.e.text, '\n'));
+    assert_true(holds(&b, &first));
+    assert_int_equal(look(&b, &first, true), CACHE_WHOLE);
+    b.n_kept = 0;
+    stage_fails(&b, &third, ERR_NO_SPACE);
+    assert_true(holds(&b, &first)); /* it would not help */
+    stage(&b, &second);
+    assert_false(holds(&b, &first));
+    close_bench(&b);
+}
+
+static void what_a_dead_process_was_removing_is_gone(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    char hex[DIGEST_HEX];
+
+    (void)state;
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    digest_hex(&set.tree, hex);
+    assert_int_equal(
+        renameat(b.cache.fd, hex, b.cache.fd, arena_printf(b.site.arena, ".%s.gone", hex)), 0);
+    cache_sweep(b.cache.fd);
+    assert_int_equal(look(&b, &set, false), CACHE_ABSENT);
+    assert_int_equal(cache_remove(b.cache.fd, &set.tree, &b.e), 0);
+    assert_int_equal(site_count(arena_printf(b.site.arena, "%s/cache", b.site.scratch.path)), 0);
+    close_bench(&b);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tree_is_copied_read_only),
-        cmocka_unit_test(what_a_crash_left_is_replaced),
-        cmocka_unit_test(a_tree_that_cannot_be_copied_leaves_nothing),
+        cmocka_unit_test(a_tree_is_staged_read_only),
+        cmocka_unit_test(large_files_keep_their_holes),
+        cmocka_unit_test(a_tree_may_be_a_file_or_nothing),
+        cmocka_unit_test(what_a_crash_left_is_completed),
+        cmocka_unit_test(what_an_earlier_boot_left_is_read),
+        cmocka_unit_test(right_pieces_of_a_large_file_stay),
+        cmocka_unit_test(a_tree_without_a_record_is_read),
+        cmocka_unit_test(a_broken_record_is_none),
+        cmocka_unit_test(what_a_cleaner_took_is_put_back),
+        cmocka_unit_test(what_a_job_changed_is_replaced),
+        cmocka_unit_test(a_folder_in_place_of_a_file_goes),
+        cmocka_unit_test(what_was_only_touched_stays),
+        cmocka_unit_test(a_guard_is_told_of_changes),
+        cmocka_unit_test(files_of_an_earlier_version_are_linked),
+        cmocka_unit_test(damage_is_found_and_set_aside),
+        cmocka_unit_test(a_truncated_manifest_is_refused),
+        cmocka_unit_test(another_trees_manifest_is_refused),
+        cmocka_unit_test(what_was_never_sent_is_missed),
+        cmocka_unit_test(the_least_recently_used_goes_first),
+        cmocka_unit_test(what_is_in_use_never_goes),
+        cmocka_unit_test(what_a_dead_process_was_removing_is_gone),
     };
 
     return SITE_EITHER_WAY(tests);

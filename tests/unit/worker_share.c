@@ -362,8 +362,8 @@ static void a_fifo_holds_up_nobody(void **state)
     fd = openat(s.top_fd, "share", O_RDONLY | O_DIRECTORY);
     err_clear(&e);
     must_fail(share_copy_out(s.root, s.top_fd, &item, 1, &e), ERR_PROTOCOL, &e);
-    (void)share_fetch_tree(s.root, "fifo", s.top_fd, "fetched", &e);
-    assert_int_equal(e.kind, ERR_FAILED);
+    assert_null(share_open_input(s.root, "fifo", 0, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
     close(fd);
     buf_free(&out);
     site_close(&s);
@@ -591,32 +591,48 @@ static void a_damaged_file_is_noticed(void **state)
     site_close(&s);
 }
 
-static void a_whole_tree_is_fetched(void **state)
+/* ---- a large file ---- */
+
+static void read_rest(struct share_input *in, struct buf *out, struct err *e)
 {
-    struct share_item items[ITEMS_MAX];
+    ssize_t n;
+
+    while ((n = share_read_input(in, buf_reserve(out, 1000), 1000, e)) > 0)
+        buf_added(out, (size_t)n);
+    assert_int_equal(n, 0);
+}
+
+static void a_file_is_read_from_somewhere_on(void **state)
+{
+    static const char *const wrong[] = { "sub", "sub/link", "over/file" };
     struct site s;
     struct err e = { 0 };
+    struct buf out = { 0 };
+    struct share_input *in;
 
     (void)state;
     open_site(&s);
-    (void)make_tree(&s, items);
-    assert_int_equal(fchmodat(s.top_fd, "tree/run.sh", 0755, 0), 0);
-    assert_int_equal(symlinkat("/nowhere/at/all", s.top_fd, "tree/dangling"), 0);
-    assert_int_equal(symlinkat("deep", s.top_fd, "tree/folder"), 0);
-    assert_int_equal(renameat(s.top_fd, "tree", s.top_fd, "share/tree"), 0);
-    must(share_fetch_tree(s.root, "tree", s.top_fd, "fetched", &e), &e);
-    assert_int_equal(system_in(&s, "diff -r --no-dereference fetched share/tree && "
-                                   "test -x fetched/run.sh && test ! -x fetched/deep/empty"),
+    assert_int_equal(system_in(&s, "cd share && mkdir sub && seq 1000000 >sub/file && "
+                                   "ln -s file sub/link && ln -s sub over"),
                      0);
-    must(share_fetch_tree(s.root, "tree/deep/er/large", s.top_fd, "one", &e), &e);
-    assert_int_equal(system_in(&s, "cmp one share/tree/deep/er/large"), 0);
-    must_fail(share_fetch_tree(s.root, "nothing", s.top_fd, "none", &e), ERR_NOT_FOUND, &e);
-    fifo(&s, "tree/deep/fifo");
-    must_fail(share_fetch_tree(s.root, "tree", s.top_fd, "again", &e), ERR_FAILED, &e);
+    in = share_open_input(s.root, "sub/file", 6888890, &e); /* the last line's newline follows */
+    assert_non_null(in);
+    read_rest(in, &out, &e);
+    assert_string_equal(buf_text(&out), "99999\n1000000\n" + 14 - out.n);
+    share_close_input(in);
+    buf_clear(&out);
+    in = share_open_input(s.root, "sub/file", 0, &e);
+    read_rest(in, &out, &e);
+    assert_int_equal(out.n, 6888896);
+    share_close_input(in);
+    for (size_t i = 0; i < 2 + (size_t)share_is_mounted(s.share); i++) {
+        err_clear(&e);
+        assert_null(share_open_input(s.root, wrong[i], 0, &e)); /* no plain file, or by a symlink */
+    }
+    must_fail(share_open_input(s.root, "sub/none", 0, &e) == NULL ? -1 : 0, ERR_NOT_FOUND, &e);
+    buf_free(&out);
     site_close(&s);
 }
-
-/* ---- a large file ---- */
 
 static void a_large_file_is_written_in_pieces(void **state)
 {
@@ -901,7 +917,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_copied_in_is_told),
         cmocka_unit_test(a_tree_is_copied_out),
         cmocka_unit_test(a_damaged_file_is_noticed),
-        cmocka_unit_test(a_whole_tree_is_fetched),
+        cmocka_unit_test(a_file_is_read_from_somewhere_on),
         cmocka_unit_test(a_large_file_is_written_in_pieces),
         cmocka_unit_test(files_and_folders_are_synced),
         cmocka_unit_test(missing_rights_are_told),

@@ -6,24 +6,23 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/unit/pack_share.h"
 #include "tests/unit/worker_child.h"
 #include "worker/snapshot.h"
 #include "worker/stager.h"
 
 struct stager_site {
     struct site site;
+    struct store store;
     struct agent agent;
-    struct digest digest;
+    struct dataset set;
     char hex[DIGEST_HEX];
 };
 
-static void open_stager(struct stager_site *s)
+static void start_stager(struct stager_site *s)
 {
     char *argv[3];
 
-    site_open(&s->site, NULL);
-    digest_of("tree", 4, &s->digest);
-    digest_hex(&s->digest, s->hex);
     argv[0] = mem_strdup(CHILD_STAGER);
     argv[1] = s->site.scratch.path;
     argv[2] = "";
@@ -31,40 +30,82 @@ static void open_stager(struct stager_site *s)
     free(argv[0]);
 }
 
+static void open_stager(struct stager_site *s)
+{
+    *s = (struct stager_site){ .store = { 0 } };
+    site_open(&s->site, NULL);
+    digest_of("tree", 4, &s->set.tree);
+    digest_of("id", 2, &s->set.id);
+    start_stager(s);
+}
+
 static void close_stager(struct stager_site *s)
 {
     assert_int_equal(agent_leave(&s->agent), 0);
+    store_free(&s->store);
     site_close(&s->site);
+}
+
+static void pack(struct stager_site *s, const char *text)
+{
+    struct packing p;
+
+    packing_begin(&p, &s->site, &s->store);
+    packing_file(&p, "file", text);
+    s->set = packing_end(&p);
+    digest_hex(&s->set.tree, s->hex);
+}
+
+static void ask(struct stager_site *s)
+{
+    const struct order_stage order = { .set = s->set, .project = "demo", .share = s->site.share };
+
+    agent_tell(&s->agent, ORDER_STAGE, &order);
+}
+
+static struct note_staged hear_staged(struct stager_site *s)
+{
+    struct note_staged staged;
+
+    agent_hear(&s->agent, NOTE_STAGED, &staged);
+    assert_memory_equal(&staged.tree, &s->set.tree, sizeof staged.tree);
+    return staged;
 }
 
 static struct note_staged stage(struct stager_site *s)
 {
-    struct order_stage order = { { .tree = s->digest }, "demo", s->site.share };
-    struct note_staged staged;
+    ask(s);
+    return hear_staged(s);
+}
 
-    agent_tell(&s->agent, ORDER_STAGE, &order);
-    agent_hear(&s->agent, NOTE_STAGED, &staged);
-    assert_memory_equal(&staged.tree, &s->digest, sizeof staged.tree);
-    return staged;
+static void hear_cached(struct stager_site *s)
+{
+    struct note_cached cached;
+
+    agent_hear(&s->agent, NOTE_CACHED, &cached);
+    assert_memory_equal(&cached.tree, &s->set.tree, sizeof cached.tree);
+    assert_int_equal(cached.files, s->set.files);
+    assert_int_equal(cached.bytes, s->set.bytes);
+    assert_false(cached.is_gone);
 }
 
 static void what_was_uploaded_is_staged(void **state)
 {
     struct stager_site s;
-    struct err e = { 0 };
-    char *tree;
 
     (void)state;
     open_stager(&s);
-    tree = mem_printf("%s/demo/.ludwig/packs/%s/sub", s.site.share, s.hex);
-    assert_int_equal(io_make_dirs(tree, 0755, &e), 0);
-    site_write(s.site.top_fd,
-               arena_printf(s.site.arena, "share/demo/.ludwig/packs/%s/sub/file", s.hex), "text");
-    for (int i = 0; i < 2; i++)
-        assert_null(stage(&s).error);
+    pack(&s, "text");
+    for (int i = 0; i < 2; i++) {
+        ask(&s);
+        hear_cached(&s);
+        assert_null(hear_staged(&s).error);
+    }
     assert_string_equal(
-        site_read(&s.site, arena_printf(s.site.arena, "scratch/cache/%s/sub/file", s.hex)), "text");
-    free(tree);
+        site_read(&s.site, arena_printf(s.site.arena, "scratch/cache/%s/file", s.hex)), "text");
+    assert_int_equal(agent_leave(&s.agent), 0);
+    start_stager(&s);
+    hear_cached(&s); /* what there is, unasked */
     close_stager(&s);
 }
 
@@ -72,11 +113,20 @@ static void what_was_never_uploaded_is_not_asked_for_again(void **state)
 {
     struct stager_site s;
     struct note_staged staged;
+    char hex[DIGEST_HEX];
+    struct dataset missing;
 
     (void)state;
     open_stager(&s);
+    missing = s.set;
+    digest_hex(&missing.id, hex);
     staged = stage(&s);
-    assert_non_null(strstr(staged.error, s.hex));
+    assert_non_null(staged.error);
+    assert_false(staged.retry);
+    pack(&s, "text");
+    s.set = missing;
+    staged = stage(&s);
+    assert_non_null(strstr(staged.error, hex));
     assert_false(staged.retry);
     close_stager(&s);
 }
@@ -94,6 +144,70 @@ static void a_share_that_is_away_is_asked_again(void **state)
     assert_int_equal(renameat(s.site.top_fd, "share", s.site.top_fd, "gone"), 0);
     staged = stage(&s);
     assert_true(staged.error != NULL && staged.retry);
+    close_stager(&s);
+}
+
+/* In the order that it was released, or not. */
+static void what_is_released_makes_room(void **state)
+{
+    struct stager_site s;
+    struct order_stage order = { .project = "demo", .cache_size_bytes = 10 };
+    struct order_release release;
+    struct note_cached cached;
+    struct dataset first;
+
+    (void)state;
+    open_stager(&s);
+    pack(&s, "first");
+    first = s.set;
+    ask(&s);
+    hear_cached(&s);
+    assert_null(hear_staged(&s).error);
+    pack(&s, "the second");
+    order.set = s.set;
+    order.share = s.site.share;
+    agent_tell(&s.agent, ORDER_STAGE, &order);
+    assert_true(hear_staged(&s).retry);
+    release = (struct order_release){ .tree = first.tree };
+    agent_tell(&s.agent, ORDER_RELEASE, &release);
+    agent_tell(&s.agent, ORDER_STAGE, &order);
+    agent_hear(&s.agent, NOTE_CACHED, &cached);
+    assert_true(cached.is_gone);
+    assert_memory_equal(&cached.tree, &first.tree, sizeof first.tree);
+    hear_cached(&s);
+    assert_null(hear_staged(&s).error);
+    close_stager(&s);
+}
+
+/* Whoever lists what is in use when no agent of ours knows it. */
+static void what_an_older_agents_job_uses_stays(void **state)
+{
+    struct stager_site s;
+    struct order o;
+    struct order_stage order = { .project = "demo", .cache_size_bytes = 10 };
+    struct order_release release;
+    struct err e = { 0 };
+
+    (void)state;
+    open_stager(&s);
+    pack(&s, "first");
+    ask(&s);
+    hear_cached(&s);
+    assert_null(hear_staged(&s).error);
+    release = (struct order_release){ .tree = s.set.tree };
+    agent_tell(&s.agent, ORDER_RELEASE, &release);
+    o = site_order(&s.site, '1', "true");
+    o.work.work.source = s.set;
+    assert_int_equal(mkdirat(s.site.scratch.run_fd, "11111111111111111111111111111111", 0700), 0);
+    assert_int_equal(scratch_write(s.site.scratch.run_fd,
+                                   "11111111111111111111111111111111/" JOB_ORDER, &order_schema, &o,
+                                   &e),
+                     0);
+    pack(&s, "the second");
+    order.set = s.set;
+    order.share = s.site.share;
+    agent_tell(&s.agent, ORDER_STAGE, &order);
+    assert_true(hear_staged(&s).retry);
     close_stager(&s);
 }
 
@@ -178,6 +292,8 @@ int main(void)
         cmocka_unit_test(what_was_uploaded_is_staged),
         cmocka_unit_test(what_was_never_uploaded_is_not_asked_for_again),
         cmocka_unit_test(a_share_that_is_away_is_asked_again),
+        cmocka_unit_test(what_is_released_makes_room),
+        cmocka_unit_test(what_an_older_agents_job_uses_stays),
         cmocka_unit_test(a_checkpoint_is_brought),
         cmocka_unit_test(it_looks_who_has_published),
     };

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache_room.h - what the cache holds, and which of it goes when there is no room
+ */
+#ifndef LUDWIG_WORKER_CACHE_ROOM_H
+#define LUDWIG_WORKER_CACHE_ROOM_H
+
+#include "worker/cache.h"
+
+/* All trees that are whole, and those that are not (files and bytes 0); the caller frees it. */
+struct cache_tree {
+    struct digest tree;
+    int64_t files, bytes;
+    int64_t last_use_ms;
+    bool is_whole;
+};
+struct cache_tree *cache_list(int cache_fd, size_t *n);
+
+/* It was used a moment ago. */
+void cache_touch(int cache_fd, const struct digest *tree);
+/* All there is of it. */
+int cache_remove(int cache_fd, const struct digest *tree, struct err *e);
+
+/* Removes what a process that was killed left half removed. */
+void cache_sweep(int cache_fd);
+
+/* What is to come. */
+struct cache_need {
+    struct digest tree;
+    uint64_t tree_bytes;   /* of all of it */
+    uint64_t bytes, files; /* of which are missing */
+    bool was_full;         /* whatever the file system says (quotas): something has to go */
+};
+/* Removes what was not used for longest and is not in use, until cache_size and the free space allow
+ * it.  ERR_NO_SPACE: they do not. */
+int cache_make_room(struct cache *c, const struct cache_need *need, struct err *e);
+
+#endif

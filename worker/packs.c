@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* packs.c - a project's packs on the share */
+
+#include "worker/packs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/layout.h"
+#include "common/mem.h"
+#include "common/pack_bytes.h"
+#include "common/path.h"
+#include "worker/shared.h"
+
+#define ASIDE ".bad"
+
+/* ---- the folder ---- */
+
+/* Where the project's folder is not to be seen, the share is away. */
+static struct share_dir *open_project(struct packs *p, struct err *e)
+{
+    struct share_dir *project = NULL;
+    struct shared_modes modes;
+    struct err why = { 0 };
+
+    p->share = share_open(p->access, p->at.share, &why);
+    if (p->share != NULL)
+        project = shared_open_project(p->share, p->at.project, &modes, &why);
+    if (project == NULL)
+        err_set(e, why.kind == ERR_NOT_FOUND ? ERR_UNREACHABLE : why.kind, "%s", why.text);
+    return project;
+}
+
+static struct share_dir *open_dir(const struct packs *p, const struct share_dir *project,
+                                  struct err *e)
+{
+    struct buf path = { 0 };
+    const char *below;
+    struct share_dir *d;
+    struct err why = { 0 };
+
+    layout_packs(&path, p->at.project);
+    below = strchr(buf_text(&path), '/') + 1;
+    d = share_open_dir(project, below, &why);
+    if (d == NULL && why.kind == ERR_NOT_FOUND &&
+        !shared_is_listed(project, LAYOUT_SERVER_DIR, path_basename(below)))
+        err_set(e, ERR_NOT_FOUND, "nothing was ever sent to project %s: there is no %s",
+                p->at.project, buf_text(&path));
+    else if (d == NULL)
+        err_set(e, why.kind == ERR_NOT_FOUND ? ERR_FAILED : why.kind, "%s", why.text);
+    buf_free(&path);
+    return d;
+}
+
+int packs_open(struct packs *p, const struct packs_at *at, struct err *e)
+{
+    struct share_dir *project;
+
+    *p = (struct packs){ .at = *at, .access = shares_create(&at->source) };
+    project = open_project(p, e);
+    if (project != NULL)
+        p->dir = open_dir(p, project, e);
+    share_close(project);
+    if (p->dir != NULL)
+        return 0;
+    packs_close(p);
+    return -1;
+}
+
+void packs_close(struct packs *p)
+{
+    share_close(p->dir);
+    share_close(p->share);
+    shares_destroy(p->access);
+    *p = (struct packs){ .dir = NULL };
+}
+
+/* ---- what is damaged ---- */
+
+static int set_aside(struct packs *p, const char *path, struct err *e)
+{
+    char *aside = mem_printf("%s" ASIDE, path);
+    struct err why = { 0 }, was = *e;
+
+    (void)share_remove_file(p->dir, aside, NULL);
+    if (share_rename(p->dir, path, p->dir, aside, &why) == 0)
+        err_set(e, ERR_PROTOCOL, "%s; it was renamed to *" ASIDE ": submit again, to send it anew",
+                was.text);
+    else
+        err_set(e, ERR_PROTOCOL, "%s; rename or remove it, and submit again (%s)", was.text,
+                why.text);
+    free(aside);
+    return -1;
+}
+
+int packs_set_part_aside(struct packs *p, const struct pack_part *part, struct err *e)
+{
+    struct buf path = { 0 };
+
+    if (part->form == PACK_IN_PLACE)
+        return -1;
+    pack_part_path(&path, part);
+    set_aside(p, buf_text(&path), e);
+    buf_free(&path);
+    return -1;
+}
+
+/* ---- reading ---- */
+
+/* A network file system may remember for half a minute that a name was not there. */
+static int explain_missing(struct packs *p, const char *path, struct err *e)
+{
+    char *folder = path_dirname(path);
+    bool is_listed = shared_is_listed(p->dir, folder, path_basename(path));
+
+    free(folder);
+    if (is_listed)
+        return err_set(e, ERR_FAILED, "%s of project %s cannot be seen yet", path, p->at.project);
+    return err_set(e, ERR_NOT_FOUND,
+                   "%s is not among the packs of project %s: it was removed, or never sent; "
+                   "submit again",
+                   path, p->at.project);
+}
+
+static int fetch(void *context, enum pack_object kind, const struct digest *name, size_t max_bytes,
+                 struct buf *out, struct err *e)
+{
+    struct packs *p = context;
+    struct buf path = { 0 };
+    struct err why = { 0 };
+    int result = 0;
+
+    pack_object_path(&path, kind, name);
+    if (share_read(p->dir, buf_text(&path), max_bytes + 1, out, &why) < 0)
+        result = why.kind == ERR_NOT_FOUND ? explain_missing(p, buf_text(&path), e)
+                                           : err_set(e, why.kind, "%s", why.text);
+    else if (pack_check_digest(name, buf_bytes(out), kind, &why) < 0) {
+        err_set(e, ERR_PROTOCOL, "%s is damaged", buf_text(&path));
+        result = set_aside(p, buf_text(&path), e);
+    }
+    buf_free(&path);
+    return result;
+}
+
+struct pack_source packs_source(struct packs *p)
+{
+    return (struct pack_source){ p, fetch };
+}
+
+struct share_input *packs_open_part(struct packs *p, const struct pack_list *l, struct err *e)
+{
+    struct buf path = { 0 };
+    struct err why = { 0 };
+    struct share_input *in;
+
+    if (l->part.form == PACK_IN_PLACE)
+        return share_open_input(p->share, l->path, l->offset, e);
+    pack_part_path(&path, &l->part);
+    in = share_open_input(p->dir, buf_text(&path), 0, &why);
+    if (in == NULL && why.kind == ERR_NOT_FOUND)
+        explain_missing(p, buf_text(&path), e);
+    else if (in == NULL)
+        err_set(e, why.kind, "%s", why.text);
+    buf_free(&path);
+    return in;
+}

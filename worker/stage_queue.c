@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/* stage_queue.c - datasets that are brought one after the other, in a thread of their own */
+
+#include "worker/stage_queue.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io.h"
+#include "common/mem.h"
+#include "worker/cache_room.h"
+#include "worker/staging.h"
+
+struct digests {
+    struct digest *items;
+    size_t n, capacity;
+};
+
+struct task {
+    struct task *next;
+    struct dataset set;
+    int64_t cache_size_bytes;
+    bool is_doubted;
+    char *project, *share;
+};
+
+struct stage_queue {
+    struct scratch *scratch;
+    struct share_source source;
+    char *cache_path;
+    int guard_fd;
+    int event_fd;
+    pthread_t thread;
+    pthread_mutex_t lock; /* for what follows */
+    pthread_cond_t changed;
+    struct task *tasks;  /* first comes first */
+    struct task *at;     /* being brought */
+    struct digests used; /* by jobs */
+    struct digests going;
+    struct stage_note *notes, **last_note;
+    bool is_over;
+};
+
+/* ---- sets of digests ---- */
+
+static size_t find_digest(const struct digests *d, const struct digest *x)
+{
+    size_t i = 0;
+
+    while (i < d->n && !digest_equal(&d->items[i], x))
+        i++;
+    return i;
+}
+
+static bool has_digest(const struct digests *d, const struct digest *x)
+{
+    return find_digest(d, x) < d->n;
+}
+
+static void add_digest(struct digests *d, const struct digest *x)
+{
+    if (has_digest(d, x))
+        return;
+    mem_grow((void **)&d->items, &d->capacity, d->n, sizeof *d->items);
+    d->items[d->n++] = *x;
+}
+
+static void drop_digest(struct digests *d, const struct digest *x)
+{
+    size_t i = find_digest(d, x);
+
+    if (i < d->n)
+        d->items[i] = d->items[--d->n];
+}
+
+/* ---- notes ---- */
+
+static void add_note(struct stage_queue *q, struct stage_note *note)
+{
+    const uint64_t one = 1;
+
+    *q->last_note = note;
+    q->last_note = &note->next;
+    (void)!write(q->event_fd, &one, sizeof one);
+}
+
+static void note_staged(struct stage_queue *q, const struct digest *tree, bool is_guarded,
+                        const struct err *why, bool retry)
+{
+    struct stage_note *note = mem_alloc(sizeof *note);
+
+    note->type = NOTE_STAGED;
+    note->staged = (struct note_staged){ .tree = *tree, .is_guarded = is_guarded };
+    if (why != NULL) {
+        note->why = *why;
+        note->staged.error = note->why.text;
+        note->staged.retry = retry;
+    }
+    add_note(q, note);
+}
+
+static void note_cached(struct stage_queue *q, const struct cache_tree *t, bool is_gone)
+{
+    struct stage_note *note = mem_alloc(sizeof *note);
+
+    note->type = NOTE_CACHED;
+    note->cached = (struct note_cached){ .tree = t->tree,
+                                         .files = t->files,
+                                         .bytes = t->bytes,
+                                         .used_at = t->last_use_ms,
+                                         .is_gone = is_gone };
+    add_note(q, note);
+}
+
+int stage_queue_fd(const struct stage_queue *q)
+{
+    return q->event_fd;
+}
+
+struct stage_note *stage_queue_next(struct stage_queue *q)
+{
+    struct stage_note *note;
+    uint64_t n;
+
+    pthread_mutex_lock(&q->lock);
+    note = q->notes;
+    if (note != NULL)
+        q->notes = note->next;
+    else
+        (void)!read(q->event_fd, &n, sizeof n);
+    if (q->notes == NULL)
+        q->last_note = &q->notes;
+    pthread_mutex_unlock(&q->lock);
+    return note;
+}
+
+void stage_queue_list(struct stage_queue *q)
+{
+    size_t n;
+    struct cache_tree *trees = cache_list(q->scratch->cache_fd, &n);
+
+    pthread_mutex_lock(&q->lock);
+    for (size_t i = 0; i < n; i++)
+        if (trees[i].is_whole)
+            note_cached(q, &trees[i], false);
+    pthread_mutex_unlock(&q->lock);
+    free(trees);
+}
+
+/* ---- what is in use ---- */
+
+struct looking {
+    const struct digest *tree;
+    bool is_found;
+};
+
+static void compare(void *context, const struct dataset *set)
+{
+    struct looking *l = context;
+
+    l->is_found |= digest_equal(l->tree, &set->tree);
+}
+
+static bool order_uses(int dir_fd, const char *name, const struct digest *tree)
+{
+    struct looking l = { tree, false };
+    struct arena *a = arena_create();
+    char *path = mem_printf("%s/" JOB_ORDER, name);
+    struct order o;
+
+    if (scratch_read(dir_fd, path, &order_schema, a, &o, NULL) == 0)
+        staging_each_tree(&o.work.work, compare, &l);
+    free(path);
+    arena_destroy(a);
+    return l.is_found;
+}
+
+/* Also by those of an agent before ours, of which ours may know nothing. */
+static bool is_used_below(int dir_fd, const struct digest *tree)
+{
+    int fd = io_open_dir_at(dir_fd, ".", NULL);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    bool is_used = false;
+
+    if (dir == NULL && fd >= 0)
+        close(fd);
+    while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL)
+        is_used = order_uses(dir_fd, entry->d_name, tree);
+    if (dir != NULL)
+        closedir(dir);
+    return is_used;
+}
+
+static bool let_go(void *context, const struct digest *tree)
+{
+    struct stage_queue *q = context;
+    struct cache_tree gone = { .tree = *tree };
+    bool may_go =
+        !is_used_below(q->scratch->run_fd, tree) && !is_used_below(q->scratch->spare_fd, tree);
+
+    pthread_mutex_lock(&q->lock);
+    may_go = may_go && !has_digest(&q->used, tree);
+    if (may_go) {
+        add_digest(&q->going, tree);
+        note_cached(q, &gone, true);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return may_go;
+}
+
+static bool is_over(void *context)
+{
+    struct stage_queue *q = context;
+    bool over;
+
+    pthread_mutex_lock(&q->lock);
+    over = q->is_over || !has_digest(&q->used, &q->at->set.tree);
+    pthread_mutex_unlock(&q->lock);
+    return over;
+}
+
+/* ---- looking ---- */
+
+static void tell_cached(struct stage_queue *q, const struct digest *tree)
+{
+    size_t n;
+    struct cache_tree *trees = cache_list(q->scratch->cache_fd, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (trees[i].is_whole && digest_equal(&trees[i].tree, tree))
+            note_cached(q, &trees[i], false);
+    free(trees);
+}
+
+static struct cache_use use_of(const struct stage_queue *q, const struct digest *tree,
+                               bool is_doubted)
+{
+    return (struct cache_use){ .tree = *tree,
+                               .cache_path = q->cache_path,
+                               .guard_fd = q->guard_fd,
+                               .is_doubted = is_doubted };
+}
+
+/* Says so if it is there as it should be. */
+static bool use_cached(struct stage_queue *q, const struct digest *tree, bool is_doubted)
+{
+    struct cache_use use = use_of(q, tree, is_doubted);
+
+    if (cache_open_tree(q->scratch->cache_fd, &use) != CACHE_WHOLE)
+        return false;
+    pthread_mutex_lock(&q->lock);
+    tell_cached(q, tree);
+    note_staged(q, tree, use.is_guarded, NULL, false);
+    pthread_mutex_unlock(&q->lock);
+    return true;
+}
+
+/* ---- bringing ---- */
+
+/* What will be no better the next time: nobody put it there, it is damaged, or nobody may read it. */
+static bool is_final(const struct err *e)
+{
+    return e->kind == ERR_DENIED || e->kind == ERR_USAGE || e->kind == ERR_NOT_FOUND ||
+           e->kind == ERR_PROTOCOL;
+}
+
+static void bring(struct stage_queue *q, const struct task *t)
+{
+    struct cache cache = { .fd = q->scratch->cache_fd,
+                           .size_max_bytes = t->cache_size_bytes,
+                           .let_go = let_go,
+                           .is_over = is_over,
+                           .context = q };
+    const struct packs_at at = { q->source, t->share, t->project };
+    struct err why = { 0 };
+
+    if (use_cached(q, &t->set.tree, t->is_doubted))
+        return;
+    if (cache_stage(&cache, &at, &t->set, &why) == 0) {
+        if (use_cached(q, &t->set.tree, false))
+            return;
+        err_set(&why, ERR_FAILED, "something changes the cache on scratch");
+    }
+    pthread_mutex_lock(&q->lock);
+    note_staged(q, &t->set.tree, false, &why, !is_final(&why));
+    pthread_mutex_unlock(&q->lock);
+}
+
+static void free_task(struct task *t)
+{
+    free(t->project);
+    free(t->share);
+    free(t);
+}
+
+static struct task *take_task(struct stage_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->at = NULL;
+    q->going.n = 0;
+    while (q->tasks == NULL && !q->is_over)
+        pthread_cond_wait(&q->changed, &q->lock);
+    if (!q->is_over) {
+        q->at = q->tasks;
+        q->tasks = q->at->next;
+    }
+    pthread_mutex_unlock(&q->lock);
+    return q->at;
+}
+
+/* Its umask is its own: what it makes gets modes as they are given. */
+static void *run(void *context)
+{
+    struct stage_queue *q = context;
+    struct task *t;
+
+    if (unshare(CLONE_FS) == 0)
+        umask(022);
+    cache_sweep(q->scratch->cache_fd);
+    while ((t = take_task(q)) != NULL) {
+        bring(q, t);
+        pthread_mutex_lock(&q->lock);
+        q->at = NULL;
+        pthread_mutex_unlock(&q->lock);
+        free_task(t);
+    }
+    return NULL;
+}
+
+/* ---- orders ---- */
+
+static struct task *make_task(const struct order_stage *x)
+{
+    struct task *t = mem_alloc(sizeof *t);
+
+    *t = (struct task){ .set = x->set,
+                        .cache_size_bytes = x->cache_size_bytes,
+                        .is_doubted = x->is_doubted,
+                        .project = mem_strdup(x->project),
+                        .share = mem_strdup(x->share) };
+    return t;
+}
+
+static bool is_asked_for(const struct stage_queue *q, const struct digest *tree)
+{
+    const struct task *t = q->tasks;
+
+    while (t != NULL && !digest_equal(&t->set.tree, tree))
+        t = t->next;
+    return t != NULL;
+}
+
+static void add_task(struct stage_queue *q, const struct order_stage *x)
+{
+    struct task **last = &q->tasks;
+
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = make_task(x);
+    pthread_cond_signal(&q->changed);
+}
+
+void stage_queue_stage(struct stage_queue *q, const struct order_stage *x)
+{
+    bool is_busy;
+
+    pthread_mutex_lock(&q->lock);
+    add_digest(&q->used, &x->set.tree);
+    is_busy = has_digest(&q->going, &x->set.tree) || is_asked_for(q, &x->set.tree) ||
+              (q->at != NULL && digest_equal(&q->at->set.tree, &x->set.tree));
+    pthread_mutex_unlock(&q->lock);
+    if (!is_busy && use_cached(q, &x->set.tree, x->is_doubted))
+        return;
+    pthread_mutex_lock(&q->lock);
+    if (!is_asked_for(q, &x->set.tree))
+        add_task(q, x);
+    pthread_mutex_unlock(&q->lock);
+}
+
+void stage_queue_release(struct stage_queue *q, const struct order_release *x)
+{
+    const struct cache_use use = use_of(q, &x->tree, x->is_doubted);
+
+    pthread_mutex_lock(&q->lock);
+    drop_digest(&q->used, &x->tree);
+    pthread_mutex_unlock(&q->lock);
+    cache_close_tree(q->scratch->cache_fd, &use);
+}
+
+/* ---- its life ---- */
+
+static int begin(struct stage_queue *q, struct err *e)
+{
+    int rc;
+
+    q->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (q->event_fd < 0)
+        return err_sys(e, "make an eventfd");
+    rc = pthread_create(&q->thread, NULL, run, q);
+    if (rc != 0)
+        return err_set(e, ERR_FAILED, "start a thread: error %d", rc);
+    return 0;
+}
+
+struct stage_queue *stage_queue_create(struct scratch *scratch, const struct share_source *source,
+                                       int guard_fd, struct err *e)
+{
+    struct stage_queue *q = mem_alloc(sizeof *q);
+
+    *q = (struct stage_queue){ .scratch = scratch,
+                               .source = *source,
+                               .cache_path = mem_printf("%s/" SCRATCH_CACHE, scratch->path),
+                               .guard_fd = guard_fd };
+    q->last_note = &q->notes;
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->changed, NULL);
+    if (begin(q, e) == 0)
+        return q;
+    free(q->cache_path);
+    free(q);
+    return NULL;
+}
+
+static void free_all(struct stage_queue *q)
+{
+    struct stage_note *note;
+
+    while ((note = stage_queue_next(q)) != NULL)
+        free(note);
+    while (q->tasks != NULL) {
+        struct task *t = q->tasks;
+
+        q->tasks = t->next;
+        free_task(t);
+    }
+    close(q->event_fd);
+    free(q->used.items);
+    free(q->going.items);
+    free(q->cache_path);
+    pthread_cond_destroy(&q->changed);
+    pthread_mutex_destroy(&q->lock);
+    free(q);
+}
+
+bool stage_queue_destroy(struct stage_queue *q)
+{
+    bool is_idle;
+
+    pthread_mutex_lock(&q->lock);
+    q->is_over = true;
+    is_idle = q->at == NULL;
+    pthread_cond_signal(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+    if (!is_idle)
+        return false;
+    pthread_join(q->thread, NULL);
+    free_all(q);
+    return true;
+}

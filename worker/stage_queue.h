@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stage_queue.h - datasets that are brought one after the other, while their stager does other things
+ *
+ * A thread brings them, as that takes as long as it takes; which trees are in use, and which are
+ * being removed to make room, both know.
+ */
+#ifndef LUDWIG_WORKER_STAGE_QUEUE_H
+#define LUDWIG_WORKER_STAGE_QUEUE_H
+
+#include "worker/cache.h"
+#include "worker/orders.h"
+#include "worker/scratch.h"
+
+struct stage_queue;
+
+/* scratch must live as long; its folders are only read from the thread.  NULL with e set. */
+struct stage_queue *stage_queue_create(struct scratch *scratch, const struct share_source *source,
+                                       int guard_fd, struct err *e);
+/* false: it is bringing something; what it is at ends with the process. */
+bool stage_queue_destroy(struct stage_queue *q);
+
+/* Readable when there are notes. */
+int stage_queue_fd(const struct stage_queue *q);
+/* A note of type NOTE_STAGED or NOTE_CACHED that is to be sent on; the strings are freed with it. */
+struct stage_note {
+    struct stage_note *next;
+    int type;
+    struct note_staged staged;
+    struct note_cached cached;
+    struct err why;
+};
+struct stage_note *stage_queue_next(struct stage_queue *q); /* NULL: no more; free it */
+
+/* The tree is in use until it is released.  Looks at it if it is there, else has it brought; notes
+ * follow. */
+void stage_queue_stage(struct stage_queue *q, const struct order_stage *order);
+void stage_queue_release(struct stage_queue *q, const struct order_release *order);
+/* Notes of all trees that the cache holds. */
+void stage_queue_list(struct stage_queue *q);
+
+#endif
