@@ -465,7 +465,7 @@ int home_settle(struct agent *ag, const char *server_id, struct err *e)
     if (open_home(ag, e) < 0 || lock_home(ag, e) < 0 || lock_scratch(ag, e) < 0)
         return -1;
     if (!ag->changes_uid)
-        user_create_self(ag, ag->folders.scratch);
+        service_need(&user_create_self(ag, ag->folders.scratch)->stager);
     if (open_registry(ag, e) < 0 || home_remember_server(ag, e) < 0)
         return -1;
     runners_init(&ag->runners, &ag->loop, ag->home_fd, &adopt_runner_events, ag);
