@@ -44,6 +44,7 @@ struct stage_queue {
     struct digests used; /* by jobs */
     struct digests going;
     struct stage_note *notes, **last_note;
+    bool has_given_up; /* what is at: nobody waited for it any more */
     bool is_over;
 };
 
@@ -222,6 +223,7 @@ static bool is_over(void *context)
 
     pthread_mutex_lock(&q->lock);
     over = q->is_over || !has_digest(&q->used, &q->at->set.tree);
+    q->has_given_up |= over;
     pthread_mutex_unlock(&q->lock);
     return over;
 }
@@ -288,8 +290,10 @@ static void bring(struct stage_queue *q, const struct task *t)
             return;
         err_set(&why, ERR_FAILED, "something changes the cache on scratch");
     }
+    /* Who wants it again meanwhile has asked again. */
     pthread_mutex_lock(&q->lock);
-    note_staged(q, &t->set.tree, false, &why, !is_final(&why));
+    if (!q->has_given_up)
+        note_staged(q, &t->set.tree, false, &why, !is_final(&why));
     pthread_mutex_unlock(&q->lock);
 }
 
@@ -304,6 +308,7 @@ static struct task *take_task(struct stage_queue *q)
 {
     pthread_mutex_lock(&q->lock);
     q->at = NULL;
+    q->has_given_up = false;
     q->going.n = 0;
     while (q->tasks == NULL && !q->is_over)
         pthread_cond_wait(&q->changed, &q->lock);
