@@ -82,7 +82,7 @@ bool record_open(struct record *r, int cache_fd, const struct digest *tree)
     struct stat st;
     int fd;
 
-    *r = (struct record){ NULL };
+    *r = (struct record){ .head = NULL };
     cache_name(tree, CACHE_RECORD, name);
     fd = openat(cache_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
@@ -106,7 +106,7 @@ void record_close(struct record *r)
 {
     if (r->head != NULL)
         munmap(r->head, r->map_bytes);
-    *r = (struct record){ NULL };
+    *r = (struct record){ .head = NULL };
 }
 
 /* Whatever the file says, it is a string in it. */
