@@ -174,6 +174,7 @@ static void on_prepare(uv_prepare_t *handle)
 {
     struct agent *ag = handle->data;
 
+    flow_send_news(ag);
     if (ag->registry == NULL || uv_is_active((uv_handle_t *)&ag->write_timer))
         return;
     if (write_registry(ag) < 0) {

@@ -64,6 +64,12 @@ void flow_doubt_data(const struct attempt *a);
 /* It needs them no more. */
 void flow_leave_data(const struct attempt *a);
 
+/* ludwigd is told from the beginning what lies in this user's cache, in everybody's. */
+void flow_tell_cached(struct user *u);
+void flow_tell_all_cached(struct agent *ag);
+/* What it has not been told yet. */
+void flow_send_news(struct agent *ag);
+
 /* flow_publish.c - orders to the publisher, and what it says */
 void flow_watch(const struct attempt *a);
 /* ludwigd wants to be told how long its log is on the share, or does not any more. */

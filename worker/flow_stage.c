@@ -310,6 +310,12 @@ static void take_found(struct user *u, const struct note_found *note)
     flow_fill(ag);
 }
 
+static void take_cached(struct user *u, const struct note_cached *note)
+{
+    if (cached_take(&u->cached, note))
+        holds_add(&u->holds, note);
+}
+
 static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
 {
     struct user *u = context;
@@ -323,7 +329,7 @@ static void on_note(void *context, const struct envelope *m, struct arena *a, st
             take_staged(u, &staged);
     } else if (m->type == NOTE_CACHED) {
         if (message_body(&orders, m, a, &cached, e) == 0)
-            cached_take(&u->cached, &cached);
+            take_cached(u, &cached);
     } else if (m->type == NOTE_RESTORED) {
         if (message_body(&orders, m, a, &restored, e) == 0)
             take_restored(context, &restored);
@@ -335,6 +341,44 @@ static void on_note(void *context, const struct envelope *m, struct arena *a, st
     }
 }
 
+/* ---- what ludwigd is told of the cache ---- */
+
+/* By it workers are chosen: so it is looked at although nothing is to be staged. */
+void flow_tell_cached(struct user *u)
+{
+    if (u->state == USER_KNOWN && u->stager.chan == NULL && u->cached.n == 0)
+        service_need(&u->stager);
+    holds_begin(&u->holds, &u->cached);
+}
+
+void flow_tell_all_cached(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->users, at, after))
+        flow_tell_cached(RING_ITEM(at, struct user, ring));
+}
+
+static void send_news(struct agent *ag, struct user *u)
+{
+    struct msg_holds m;
+
+    while (holds_next(&u->holds, &m)) {
+        m.user = u->name;
+        link_send(ag->link, MSG_HOLDS, 0, &m);
+    }
+}
+
+void flow_send_news(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    if (!ag->is_registered)
+        return;
+    for (RING_EACH(&ag->users, at, after))
+        send_news(ag, RING_ITEM(at, struct user, ring));
+}
+
 /* A new stager knows nothing of what is in use. */
 static void on_up(void *context)
 {
@@ -342,6 +386,7 @@ static void on_up(void *context)
     struct ring *at, *after;
 
     cached_free(&u->cached);
+    holds_begin(&u->holds, &u->cached);
     for (size_t i = 0; i < u->staging.n; i++)
         if (u->staging.trees[i].state == TREE_ASKED || u->staging.trees[i].state == TREE_THERE)
             flow_order_tree(u, &u->staging.trees[i]);

@@ -26,6 +26,7 @@ void user_known(struct user *u)
         flow_survey(u);
     enqueue_waiting(u);
     agent_register(ag); /* it may have been refused before */
+    flow_tell_cached(u);
     user_may_rest(u);
     flow_fill(ag);
 }

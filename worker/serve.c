@@ -113,8 +113,10 @@ static uint64_t alive_every_ms(int64_t lease_ms)
 static void on_registered(struct agent *ag, const struct msg_registered *m)
 {
     link_keep_alive(ag->link, alive_every_ms(m->lease_ms));
-    if (!ag->is_registered)
+    if (!ag->is_registered) {
         outbox_connected(&ag->outbox);
+        flow_tell_all_cached(ag);
+    }
     ag->is_registered = true;
     ag->may_start = true;
     each_token(ag, &m->stop, flow_stop);

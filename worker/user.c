@@ -191,6 +191,7 @@ void user_free(struct user *u)
     ring_remove(&u->ring);
     staging_free(&u->staging);
     cached_free(&u->cached);
+    holds_free(&u->holds);
     if (u->guard_fd >= 0)
         close(u->guard_fd);
     owner_clear(&u->owner);

@@ -15,6 +15,7 @@
 #include "worker/attempts.h"
 #include "worker/children.h"
 #include "worker/cached.h"
+#include "worker/holds.h"
 #include "worker/service.h"
 #include "worker/staging.h"
 
@@ -43,7 +44,8 @@ struct user {
     struct staging staging;
     uv_timer_t staging_timer;
     struct cached cached;
-    int guard_fd; /* inotify: what is changed in trees that jobs use; -1: there is none */
+    struct holds holds; /* what ludwigd is to be told of that */
+    int guard_fd;       /* inotify: what is changed in trees that jobs use; -1: there is none */
     uv_poll_t guard;
 
     uint64_t pause_ms; /* the last attempts could not be started: the pause since; or 0 */
