@@ -177,7 +177,7 @@ static void leave_out_all(struct cargo *c, const struct spec *s, const char *sha
     free(state);
 }
 
-static int load_source(struct cargo *c, const struct spec *s, const char *share, struct err *e)
+static void plan_source(struct cargo *c, const struct spec *s)
 {
     struct walk_plan *plan = &c->source.plan;
 
@@ -189,39 +189,102 @@ static int load_source(struct cargo *c, const struct spec *s, const char *share,
         plan->context = c;
     }
     name_paths(plan, s, c->arena);
-    leave_out_all(c, s, share);
-    if (!plan->everything && plan->n_named == 0)
-        return 0;
-    if (tree_count(&c->source, e) < 0)
+    leave_out_all(c, s, c->has_place ? c->to.drive->mount : NULL);
+}
+
+static void add_data(struct cargo *c, const char *path)
+{
+    c->data[c->n_data++].plan =
+        (struct walk_plan){ .top = arena_strdup(c->arena, path), .everything = true };
+}
+
+static bool is_planned(const struct tree *t)
+{
+    return t->plan.everything || t->plan.n_named > 0;
+}
+
+static int count_all(struct cargo *c, struct err *e)
+{
+    int64_t unknown_bytes;
+
+    if (is_planned(&c->source) && tree_count(&c->source, c->stock, e) < 0)
         return err_wrap(e, "source");
+    unknown_bytes = c->source.unknown_bytes;
+    for (size_t i = 0; i < c->n_data; i++) {
+        if (tree_count(&c->data[i], c->stock, e) < 0)
+            return err_wrap(e, "data");
+        unknown_bytes += c->data[i].unknown_bytes;
+    }
+    stock_judge(c->stock, (uint64_t)unknown_bytes);
+    return 0;
+}
+
+static void close_stock(struct cargo *c)
+{
+    stock_close(c->stock);
+    store_close(c->store);
+    c->stock = NULL;
+    c->store = NULL;
+}
+
+/* Looks at the share, and then at what there is here. */
+static int look_at_all(struct cargo *c, struct err *e)
+{
+    close_stock(c);
+    c->store = c->has_place ? store_open(&c->to, e) : NULL;
+    if (c->has_place && c->store == NULL)
+        return -1;
+    c->stock = stock_open(c->store, e);
+    return c->stock == NULL ? -1 : count_all(c, e);
+}
+
+/* The same again as long as the connection breaks. */
+static int look_until_done(struct cargo *c, struct err *e)
+{
+    struct err why = { 0 };
+
+    for (int i = 1; look_at_all(c, &why) < 0; i++)
+        if (why.kind != ERR_UNREACHABLE || i == VAIN_TRIES)
+            return err_set(e, why.kind, "%s", why.text);
+    return 0;
+}
+
+static void begin(struct cargo *c, const struct place *to, size_t n_data)
+{
+    *c = (struct cargo){ .arena = arena_create() };
+    c->has_place = to != NULL;
+    if (to != NULL)
+        c->to = *to;
+    c->data = arena_alloc(c->arena, n_data * sizeof *c->data);
+}
+
+int cargo_load(struct cargo *c, const struct spec *s, const struct place *to, struct err *e)
+{
+    const struct spec_data *data = s->data.items;
+
+    begin(c, to, s->data.n);
+    plan_source(c, s);
+    for (size_t i = 0; i < s->data.n; i++)
+        add_data(c, data[i].path);
+    if (look_until_done(c, e) < 0)
+        return -1;
     if (c->n_left > 1)
         qsort(c->left, c->n_left, sizeof *c->left, compare_left);
     return 0;
 }
 
-static int load_data(struct cargo *c, const struct spec *s, struct err *e)
+int cargo_load_paths(struct cargo *c, const char *const *paths, size_t n, const struct place *to,
+                     struct err *e)
 {
-    const struct spec_data *data = s->data.items;
-
-    c->data = arena_alloc(c->arena, s->data.n * sizeof *c->data);
-    for (size_t i = 0; i < s->data.n; i++) {
-        c->data[i].plan =
-            (struct walk_plan){ .top = arena_strdup(c->arena, data[i].path), .everything = true };
-        if (tree_count(&c->data[i], e) < 0)
-            return err_wrap(e, "data");
-        c->n_data++;
-    }
-    return 0;
-}
-
-int cargo_load(struct cargo *c, const struct spec *s, const char *share, struct err *e)
-{
-    *c = (struct cargo){ .arena = arena_create() };
-    return load_source(c, s, share, e) < 0 ? -1 : load_data(c, s, e);
+    begin(c, to, n);
+    for (size_t i = 0; i < n; i++)
+        add_data(c, paths[i]);
+    return look_until_done(c, e);
 }
 
 void cargo_free(struct cargo *c)
 {
+    close_stock(c);
     arena_destroy(c->arena);
     free(c->left);
     *c = (struct cargo){ 0 };
@@ -303,20 +366,11 @@ static int pack_all(struct cargo *c, const struct tree_target *to, struct err *e
     return 0;
 }
 
-int cargo_look(struct cargo *c, const struct place *to, struct err *e)
+int cargo_look(struct cargo *c, struct err *e)
 {
-    struct store *store = to != NULL ? store_open(to, e) : NULL;
-    struct tree_target target = { 0 };
-    int result = -1;
+    struct tree_target nowhere = { .stock = c->stock };
 
-    if (to != NULL && store == NULL)
-        return -1;
-    target.stock = stock_open(store, e);
-    if (target.stock != NULL)
-        result = pack_all(c, &target, e);
-    stock_close(target.stock);
-    store_close(store);
-    return result;
+    return pack_all(c, &nowhere, e);
 }
 
 void cargo_count_new(const struct cargo *c, int64_t *n_files, int64_t *bytes)
@@ -331,54 +385,50 @@ void cargo_count_new(const struct cargo *c, int64_t *n_files, int64_t *bytes)
 
 static void begin_bar(struct uploadbar *bar, const struct cargo *c)
 {
-    int64_t n_files = cargo_count_files(&c->source), bytes = c->source.totals.bytes;
+    int64_t n_files = c->source.unknown_files, bytes = c->source.unknown_bytes;
 
     for (size_t i = 0; i < c->n_data; i++) {
-        n_files += cargo_count_files(&c->data[i]);
-        bytes += c->data[i].totals.bytes;
+        n_files += c->data[i].unknown_files;
+        bytes += c->data[i].unknown_bytes;
     }
     uploadbar_begin(bar, (uint64_t)n_files, (uint64_t)bytes);
 }
 
 /* *settled_bytes: of what need not be sent again should it fail. */
-static int try_once(struct cargo *c, const struct place *to, uint64_t *settled_bytes, struct err *e)
+static int try_once(struct cargo *c, uint64_t *settled_bytes, struct err *e)
 {
-    struct tree_target target = { .store = store_open(to, e) };
+    struct tree_target target = { .stock = c->stock, .store = c->store };
     struct uploadbar bar;
-    int result = -1;
+    int result;
 
-    *settled_bytes = 0;
-    if (target.store == NULL)
-        return -1;
     begin_bar(&bar, c);
     target.bar = &bar;
-    store_expect(target.store, bar.all_bytes);
-    target.stock = stock_open(target.store, e);
-    if (target.stock != NULL)
-        result = pack_all(c, &target, e);
+    store_expect(c->store, bar.all_bytes);
+    result = pack_all(c, &target, e);
     if (result == 0)
-        stock_sweep(target.stock);
+        stock_sweep(c->stock);
     uploadbar_clear(&bar);
-    *settled_bytes = store_settled_bytes(target.store);
-    stock_close(target.stock);
-    store_close(target.store);
+    *settled_bytes = store_settled_bytes(c->store);
     return result;
 }
 
-int cargo_send(struct cargo *c, const struct place *to, struct err *e)
+/* Where it can go on that is said. */
+static int give_up(const struct err *why, uint64_t settled_bytes, struct err *e)
+{
+    return err_set(e, why->kind, "%s%s", why->text,
+                   settled_bytes > 0 ? "; the next try goes on where this one stopped" : "");
+}
+
+int cargo_send(struct cargo *c, struct err *e)
 {
     uint64_t settled_bytes, all_bytes = 0;
+    struct err why = { 0 };
 
-    for (int vain = 0;;) {
-        struct err why = { 0 };
-
-        if (try_once(c, to, &settled_bytes, &why) == 0)
-            return 0;
+    for (int vain = 0; try_once(c, &settled_bytes, &why) < 0;) {
         all_bytes += settled_bytes;
         vain = settled_bytes > 0 ? 0 : vain + 1;
-        if (why.kind == ERR_UNREACHABLE && vain < VAIN_TRIES)
-            continue;
-        return err_set(e, why.kind, "%s%s", why.text,
-                       all_bytes > 0 ? "; the next try goes on where this one stopped" : "");
+        if (why.kind != ERR_UNREACHABLE || vain == VAIN_TRIES || look_until_done(c, &why) < 0)
+            return give_up(&why, all_bytes, e);
     }
+    return 0;
 }

@@ -22,6 +22,10 @@ struct cargo_left {
 
 struct cargo {
     struct arena *arena;
+    struct place to;
+    bool has_place;
+    struct store *store;
+    struct stock *stock;
     struct tree source;      /* without entries: there is none */
     struct cargo_left *left; /* sorted by path */
     size_t n_left, left_capacity;
@@ -29,9 +33,12 @@ struct cargo {
     size_t n_data;
 };
 
-/* Finds out what there is, and what cannot be sent; reads no file.  share is not taken along if it
- * lies in the folder; it may be NULL. */
-int cargo_load(struct cargo *c, const struct spec *s, const char *share, struct err *e);
+/* Finds out what there is, what cannot be sent, and what lies on the share; reads no file.  to: NULL:
+ * nothing is known to be there.  A mounted drive is not taken along if it lies in the folder. */
+int cargo_load(struct cargo *c, const struct spec *s, const struct place *to, struct err *e);
+/* The same of data alone. */
+int cargo_load_paths(struct cargo *c, const char *const *paths, size_t n, const struct place *to,
+                     struct err *e);
 void cargo_free(struct cargo *c); /* also after cargo_load failed */
 /* Files and links. */
 int64_t cargo_count_files(const struct tree *t);
@@ -46,9 +53,9 @@ void cargo_note_left_out(const struct cargo *c);
 
 /* Reads what is not known, and sends what is not there.  Over SFTP a connection that breaks is made
  * again, and what was sent before that, or before this program was killed, is not sent again. */
-int cargo_send(struct cargo *c, const struct place *to, struct err *e);
-/* Finds out what cargo_send would send, and sends nothing.  to: NULL: nothing is known to be there. */
-int cargo_look(struct cargo *c, const struct place *to, struct err *e);
+int cargo_send(struct cargo *c, struct err *e);
+/* Instead: finds out what cargo_send would send, and sends nothing. */
+int cargo_look(struct cargo *c, struct err *e);
 /* Of content that is not on the share. */
 void cargo_count_new(const struct cargo *c, int64_t *n_files, int64_t *bytes);
 /* After one of these: writes what there is into work. */

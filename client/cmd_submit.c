@@ -231,7 +231,7 @@ static int send_cargo(const struct order *o, const struct place *to, struct work
 {
     struct git_state git;
     struct cargo c;
-    int result = cargo_load(&c, &o->spec, to->drive->mount, e);
+    int result = cargo_load(&c, &o->spec, to, e);
 
     if (result == 0) {
         cargo_note_size(&c);
@@ -239,7 +239,7 @@ static int send_cargo(const struct order *o, const struct place *to, struct work
         git_look(o->spec.folder, o->cli->arena, &git);
         work->git_commit = git.commit;
         work->git_dirty = git.dirty;
-        result = cargo_send(&c, to, e);
+        result = cargo_send(&c, e);
     }
     if (result == 0)
         cargo_sign(&c, &o->spec, o->cli->arena, work);

@@ -104,6 +104,11 @@ char *conf_state_dir(void)
     return xdg_dir("XDG_STATE_HOME", ".local/state");
 }
 
+char *conf_cache_dir(void)
+{
+    return xdg_dir("XDG_CACHE_HOME", ".cache");
+}
+
 char *conf_embedded_share(const struct conf *c)
 {
     char *home, *share;

@@ -25,6 +25,7 @@ int conf_read_file(const char *path, struct conf *c, struct arena *a, struct err
 /* Callers free these. */
 char *conf_home(void);
 char *conf_state_dir(void); /* $XDG_STATE_HOME/ludwig */
+char *conf_cache_dir(void); /* $XDG_CACHE_HOME/ludwig */
 /* Where results go without a server elsewhere. */
 char *conf_embedded_share(const struct conf *c);
 

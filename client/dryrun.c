@@ -94,10 +94,10 @@ static int find_out(struct dryrun *d, struct err *e)
         return -1;
     d->drive = find_drive(d);
     to = (struct place){ d->drive, o->spec.project };
-    if (cargo_load(&d->cargo, &o->spec, d->drive != NULL ? d->drive->mount : NULL, e) < 0)
+    if (cargo_load(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL, e) < 0)
         return -1;
     cargo_note_size(&d->cargo);
-    if (cargo_look(&d->cargo, d->drive != NULL ? &to : NULL, e) < 0)
+    if (cargo_look(&d->cargo, e) < 0)
         return -1;
     cargo_count_new(&d->cargo, &d->upload_files, &d->upload_bytes);
     cargo_sign(&d->cargo, &o->spec, o->cli->arena, &work);
@@ -492,8 +492,8 @@ int dryrun(const struct order *o, bool json, struct err *e)
 
     if (result == 0)
         result = json ? write_json(&d, e) : write_text(&d, e);
-    session_close(&d.session);
     cargo_free(&d.cargo);
+    session_close(&d.session);
     arena_destroy(d.arena);
     return result;
 }

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* stock.c - what lies in a project's packs already */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "client/cache.h"
+#include "client/known.h"
 #include "client/stock.h"
+#include "client/store_way.h"
+#include "common/io.h"
 #include "common/mem.h"
 #include "common/pack_list.h"
 #include "common/pack_seen.h"
+#include "common/path.h"
 
 enum { FRESH_MAX = 256 * 1024 };
 
@@ -18,11 +25,17 @@ struct fresh {
 
 struct stock {
     struct store *store;
-    struct pack_seen *fresh; /* pieces */
+    struct pack_seen *there[PACK_OBJECT_COUNT];
+    struct pack_seen *parts; /* by what they are named */
+    struct digest *lists;    /* that are there */
+    size_t n_lists, lists_capacity;
+    char *known_path, *lists_folder; /* in the cache */
+    struct known *known;
+    struct known_update *update; /* while it is learned */
+    struct pack_seen *fresh;     /* pieces */
     struct fresh *fresh_parts;
     size_t n_fresh, fresh_capacity;
     uint32_t next_fresh;
-    struct pack_seen *there[PACK_OBJECT_COUNT];
     struct arena *arena;
     struct list leftovers[STORE_FOLDER_COUNT]; /* struct store_entry: temporary files */
 };
@@ -42,35 +55,34 @@ static bool parse_name(const char *name, const char *ending, struct digest *d)
     return digest_parse(hex, d) == 0;
 }
 
-static int learn_list(struct stock *s, const struct digest *name, struct err *e)
-{
-    struct buf path = { 0 }, stored = { 0 };
-    struct pack_list *l = NULL;
-    int result;
-
-    pack_object_path(&path, PACK_LIST, name);
-    result = store_read(s->store, buf_text(&path), PACK_LIST_BYTES_MAX, &stored, e);
-    if (result == 0)
-        l = pack_list_decode(name, buf_bytes(&stored), e);
-    if (l != NULL && l->part.form != PACK_IN_PLACE)
-        result = stock_learn(s, &l->part, buf_bytes(&stored), e);
-    pack_list_destroy(l);
-    buf_free(&stored);
-    buf_free(&path);
-    return result;
-}
-
-static int take_name(struct stock *s, const char *name, struct err *e)
+static void take_part(struct stock *s, const char *name)
 {
     struct digest d;
 
-    for (enum pack_object kind = 0; kind < PACK_OBJECT_COUNT; kind++)
-        if (parse_name(name, endings[kind], &d)) {
-            pack_seen_add(s->there[kind], &d, 0);
-            if (kind == PACK_LIST)
-                return learn_list(s, &d, e);
-        }
-    return 0;
+    for (enum pack_form form = 0; form < PACK_IN_PLACE; form++) {
+        char *ending = mem_printf(".%s", pack_form_names[form]);
+
+        if (parse_name(name, ending, &d))
+            pack_seen_add(s->parts, &d, 0);
+        free(ending);
+    }
+}
+
+static void take_name(struct stock *s, const char *name)
+{
+    struct digest d;
+
+    for (enum pack_object kind = 0; kind < PACK_OBJECT_COUNT; kind++) {
+        if (!parse_name(name, endings[kind], &d))
+            continue;
+        pack_seen_add(s->there[kind], &d, 0);
+        if (kind != PACK_LIST)
+            return;
+        mem_grow((void **)&s->lists, &s->lists_capacity, s->n_lists, sizeof *s->lists);
+        s->lists[s->n_lists++] = d;
+        return;
+    }
+    take_part(s, name);
 }
 
 static void keep_leftover(struct stock *s, size_t folder, const struct store_entry *entry)
@@ -85,18 +97,15 @@ static void keep_leftover(struct stock *s, size_t folder, const struct store_ent
     *l = (struct list){ items, l->n + 1 };
 }
 
-static int take_entries(struct stock *s, enum store_folder folder, const struct list *entries,
-                        struct err *e)
+static void take_entries(struct stock *s, enum store_folder folder, const struct list *entries)
 {
     const struct store_entry *items = entries->items;
 
     for (size_t i = 0; i < entries->n; i++) {
-        if (take_name(s, items[i].name, e) < 0)
-            return -1;
+        take_name(s, items[i].name);
         if (items[i].mtime_s > 0 && items[i].name[0] == '.')
             keep_leftover(s, folder, &items[i]);
     }
-    return 0;
 }
 
 static int look(struct stock *s, struct err *e)
@@ -106,9 +115,171 @@ static int look(struct stock *s, struct err *e)
     int result = store_list(s->store, a, entries, e);
 
     for (enum store_folder i = 0; i < STORE_FOLDER_COUNT && result == 0; i++)
-        result = take_entries(s, i, &entries[i], e);
+        take_entries(s, i, &entries[i]);
     arena_destroy(a);
     return result;
+}
+
+/* ---- what parts hold ---- */
+
+static bool has_part(const struct stock *s, const struct pack_part *part)
+{
+    uint32_t number;
+
+    return stock_has(s, PACK_LIST, &part->list) &&
+           (part->form == PACK_IN_PLACE || pack_seen_find(s->parts, &part->stored, &number));
+}
+
+/* Those that are gone count no more. */
+static void look_at_parts(struct stock *s)
+{
+    size_t n;
+    struct known_part *parts = known_parts(s->known, &n);
+
+    for (size_t i = 0; i < n; i++)
+        parts[i].is_there = parts[i].is_good = has_part(s, &parts[i].part);
+}
+
+static void add_fresh(struct stock *s, const struct pack_list *l)
+{
+    mem_grow((void **)&s->fresh_parts, &s->fresh_capacity, s->n_fresh, sizeof *s->fresh_parts);
+    s->fresh_parts[s->n_fresh++] = (struct fresh){ l->part, s->next_fresh };
+    for (uint32_t i = 0; i < l->n; i++)
+        pack_seen_add(s->fresh, &l->pieces[i].digest, s->next_fresh + i);
+    s->next_fresh += l->n;
+}
+
+/* A list that comes. */
+struct coming {
+    struct stock *stock;
+    struct digest name;
+};
+
+/* Of a part in place it is only noted that nobody need look at it again. */
+static bool take_list(struct stock *s, const struct digest *name, struct bytes stored)
+{
+    struct pack_list *l = pack_list_decode(name, stored, NULL);
+
+    if (l == NULL)
+        return false;
+    if (l->part.form == PACK_IN_PLACE)
+        l->n = 0;
+    if (has_part(s, &l->part)) {
+        if (s->update != NULL)
+            known_update_add(s->update, l);
+        else
+            add_fresh(s, l);
+    }
+    pack_list_destroy(l);
+    return true;
+}
+
+static void on_list(void *context, const struct err *error, struct bytes content)
+{
+    struct coming *c = context;
+
+    if (error == NULL)
+        (void)take_list(c->stock, &c->name, content);
+    free(c);
+}
+
+static char *kept_list(const struct stock *s, const struct digest *name)
+{
+    char hex[DIGEST_HEX];
+
+    digest_hex(name, hex);
+    return path_join(s->lists_folder, hex);
+}
+
+static int fetch_list(struct stock *s, const struct digest *name, struct err *e)
+{
+    struct coming *c = mem_alloc(sizeof *c);
+    struct buf path = { 0 };
+    int result;
+
+    *c = (struct coming){ s, *name };
+    pack_object_path(&path, PACK_LIST, name);
+    result = store_fetch(s->store, buf_text(&path), PACK_LIST_BYTES_MAX, on_list, c, e);
+    if (result < 0)
+        free(c);
+    buf_free(&path);
+    return result;
+}
+
+/* Those of parts that were sent from here need not come back. */
+static int get_list(struct stock *s, const struct digest *name, struct err *e)
+{
+    char *kept = kept_list(s, name);
+    struct buf stored = { 0 };
+    int result = 0;
+
+    if (io_read_file(kept, PACK_LIST_BYTES_MAX, &stored, NULL) < 0 ||
+        !take_list(s, name, buf_bytes(&stored)))
+        result = fetch_list(s, name, e);
+    buf_free(&stored);
+    free(kept);
+    return result;
+}
+
+static void forget_kept_lists(const struct stock *s)
+{
+    for (size_t i = 0; i < s->n_lists; i++) {
+        char *kept = kept_list(s, &s->lists[i]);
+
+        if (known_has_list(s->known, &s->lists[i]))
+            (void)unlink(kept);
+        free(kept);
+    }
+}
+
+static int get_lists(struct stock *s, const struct known *had, struct err *e)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < s->n_lists && result == 0; i++)
+        if (!known_has_list(had, &s->lists[i]))
+            result = get_list(s, &s->lists[i], e);
+    /* Nobody may be called who finds the stock gone. */
+    return store_fetch_all(s->store, result == 0 ? e : NULL) < 0 ? -1 : result;
+}
+
+static bool is_all_known(const struct stock *s)
+{
+    for (size_t i = 0; i < s->n_lists; i++)
+        if (!known_has_list(s->known, &s->lists[i]))
+            return false;
+    return true;
+}
+
+/* Where the cache cannot be written, as much is learned as memory takes. */
+static int learn_all(struct stock *s, struct err *e)
+{
+    struct known *learned;
+    int result;
+
+    look_at_parts(s);
+    if (is_all_known(s))
+        return 0;
+    s->update = known_update_begin(s->known_path, s->known);
+    result = get_lists(s, s->known, e);
+    learned = known_update_end(s->update);
+    s->update = NULL;
+    if (learned == NULL)
+        return result < 0 ? -1 : get_lists(s, s->known, e);
+    s->known = learned;
+    look_at_parts(s);
+    forget_kept_lists(s);
+    return result;
+}
+
+static void find_cache(struct stock *s)
+{
+    char *key = store_key(s->store->to);
+
+    s->known_path = cache_path("packs", key);
+    s->lists_folder = mem_printf("%s.lists", s->known_path);
+    s->known = known_open(s->known_path);
+    free(key);
 }
 
 struct stock *stock_open(struct store *store, struct err *e)
@@ -117,9 +288,13 @@ struct stock *stock_open(struct store *store, struct err *e)
 
     *s = (struct stock){ .store = store, .arena = arena_create() };
     s->fresh = pack_seen_create(FRESH_MAX);
+    s->parts = pack_seen_create(SIZE_MAX);
     for (size_t i = 0; i < PACK_OBJECT_COUNT; i++)
         s->there[i] = pack_seen_create(SIZE_MAX);
-    if (store == NULL || look(s, e) == 0)
+    if (store == NULL)
+        return s;
+    find_cache(s);
+    if (look(s, e) == 0 && learn_all(s, e) == 0)
         return s;
     stock_close(s);
     return NULL;
@@ -131,7 +306,12 @@ void stock_close(struct stock *s)
         return;
     for (size_t i = 0; i < PACK_OBJECT_COUNT; i++)
         pack_seen_destroy(s->there[i]);
+    known_close(s->known);
     pack_seen_destroy(s->fresh);
+    pack_seen_destroy(s->parts);
+    free(s->lists);
+    free(s->known_path);
+    free(s->lists_folder);
     free(s->fresh_parts);
     arena_destroy(s->arena);
     free(s);
@@ -151,6 +331,19 @@ void stock_add(struct stock *s, enum pack_object kind, const struct digest *name
 
 /* ---- pieces ---- */
 
+void stock_keep_list(const struct stock *s, const struct digest *name, struct bytes list)
+{
+    char *path;
+
+    if (s->lists_folder == NULL)
+        return;
+    path = kept_list(s, name);
+    if (io_make_dirs(s->lists_folder, 0700, NULL) == 0 &&
+        io_write_file_at(AT_FDCWD, path, list.data, list.n, 0600, NULL) < 0)
+        (void)unlink(path);
+    free(path);
+}
+
 int stock_learn(struct stock *s, const struct pack_part *part, struct bytes list, struct err *e)
 {
     struct pack_list *l = pack_list_decode(&part->list, list, e);
@@ -158,13 +351,27 @@ int stock_learn(struct stock *s, const struct pack_part *part, struct bytes list
     if (l == NULL)
         return -1;
     stock_add(s, PACK_LIST, &part->list);
-    mem_grow((void **)&s->fresh_parts, &s->fresh_capacity, s->n_fresh, sizeof *s->fresh_parts);
-    s->fresh_parts[s->n_fresh++] = (struct fresh){ *part, s->next_fresh };
-    for (uint32_t i = 0; i < l->n; i++)
-        pack_seen_add(s->fresh, &l->pieces[i].digest, s->next_fresh + i);
-    s->next_fresh += l->n;
+    add_fresh(s, l);
     pack_list_destroy(l);
     return 0;
+}
+
+bool stock_want(struct stock *s, const struct digest *piece)
+{
+    return s->known != NULL && known_want(s->known, piece);
+}
+
+void stock_judge(struct stock *s, uint64_t unknown_bytes)
+{
+    struct known_part *parts;
+    size_t n = 0;
+
+    if (s->known == NULL)
+        return;
+    parts = known_parts(s->known, &n);
+    for (size_t i = 0; i < n; i++)
+        parts[i].is_good = parts[i].is_there && parts[i].wanted_bytes + unknown_bytes >=
+                                                    parts[i].bytes - parts[i].bytes / 2;
 }
 
 static const struct fresh *find_fresh(const struct stock *s, uint32_t piece)
@@ -182,11 +389,13 @@ static const struct fresh *find_fresh(const struct stock *s, uint32_t piece)
     return &s->fresh_parts[low];
 }
 
-bool stock_find(struct stock *s, const struct digest *piece, struct pack_place *where)
+bool stock_find(struct stock *s, const struct digest *piece, bool all, struct pack_place *where)
 {
     const struct fresh *f;
     uint32_t number;
 
+    if (s->known != NULL && known_find(s->known, piece, all, where))
+        return true;
     if (!pack_seen_find(s->fresh, piece, &number))
         return false;
     f = find_fresh(s, number);

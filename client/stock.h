@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stock.h - what lies in a project's packs already, as it was when it was looked at
+ *
+ * What parts hold is kept in the cache, so that their lists are fetched once.
  */
 #ifndef LUDWIG_CLIENT_STOCK_H
 #define LUDWIG_CLIENT_STOCK_H
@@ -13,15 +15,23 @@ struct stock;
 struct stock *stock_open(struct store *store, struct err *e);
 void stock_close(struct stock *s); /* NULL is fine */
 
-/* Whether that object is there; a list only together with its part. */
+/* Whether that object is there. */
 bool stock_has(const struct stock *s, enum pack_object kind, const struct digest *name);
 /* It is there from now on. */
 void stock_add(struct stock *s, enum pack_object kind, const struct digest *name);
 
-/* Where a piece lies in a part that is there; where->part is valid until the next call. */
-bool stock_find(struct stock *s, const struct digest *piece, struct pack_place *where);
+/* First it is said which pieces are wanted; false: that one is not there. */
+bool stock_want(struct stock *s, const struct digest *piece);
+/* Then old parts are judged, of which less than half is wanted, even if all the content that is not
+ * known yet should be theirs: their pieces are better sent again. */
+void stock_judge(struct stock *s, uint64_t unknown_bytes);
+/* Then: where a piece lies in a part that is there; where->part is valid until the next call.
+ * all: what was judged does not count. */
+bool stock_find(struct stock *s, const struct digest *piece, bool all, struct pack_place *where);
 /* A part came; list: as it is stored. */
 int stock_learn(struct stock *s, const struct pack_part *part, struct bytes list, struct err *e);
+/* So that it need not be fetched the next time. */
+void stock_keep_list(const struct stock *s, const struct digest *name, struct bytes list);
 
 /* Removes what tries left that ended long ago. */
 void stock_sweep(const struct stock *s);

@@ -19,6 +19,15 @@ struct store *store_open(const struct place *to, struct err *e)
     return s;
 }
 
+char *store_key(const struct place *to)
+{
+    const struct drive *d = to->drive;
+
+    if (d->mount != NULL)
+        return mem_printf("mount %s %s", d->mount, to->project);
+    return mem_printf("sftp %s %s", d->server_id, to->project);
+}
+
 void store_close(struct store *s)
 {
     if (s != NULL)
@@ -55,9 +64,15 @@ int store_list(struct store *s, struct arena *a, struct list entries[STORE_FOLDE
     return s->way->list(s, a, entries, e);
 }
 
-int store_read(struct store *s, const char *path, size_t max_bytes, struct buf *out, struct err *e)
+int store_fetch(struct store *s, const char *path, size_t max_bytes, store_got *got, void *context,
+                struct err *e)
 {
-    return s->way->read(s, path, max_bytes, out, e);
+    return s->way->fetch(s, path, max_bytes, got, context, e);
+}
+
+int store_fetch_all(struct store *s, struct err *e)
+{
+    return s->way->fetch_all(s, e);
 }
 
 int store_remove(struct store *s, const char *path, struct err *e)

@@ -22,6 +22,8 @@ struct store_entry {
     int64_t uid;     /* of its owner */
 };
 
+/* "unix /srv/share p" or "SERVER-ID p": the same for the same packs, whenever.  Caller frees. */
+char *store_key(const struct place *to);
 /* Nothing is made there before something is written. */
 struct store *store_open(const struct place *to, struct err *e);
 /* What is not whole is taken away, as far as the drive can be reached.  NULL is fine. */
@@ -32,7 +34,11 @@ enum store_folder { STORE_PACKS, STORE_PARTS, STORE_BLOCKS, STORE_FOLDER_COUNT }
 /* What is in the folders, in the arena, in no order; nothing where they are not. */
 int store_list(struct store *s, struct arena *a,
                struct list entries[STORE_FOLDER_COUNT] /* struct store_entry */, struct err *e);
-int store_read(struct store *s, const char *path, size_t max_bytes, struct buf *out, struct err *e);
+/* A small file; got is called with it, or with what went wrong, by store_fetch_all at the latest. */
+typedef void store_got(void *context, const struct err *error, struct bytes content);
+int store_fetch(struct store *s, const char *path, size_t max_bytes, store_got *got, void *context,
+                struct err *e);
+int store_fetch_all(struct store *s, struct err *e);
 /* One that is not there is fine. */
 int store_remove(struct store *s, const char *path, struct err *e);
 

@@ -316,14 +316,26 @@ static int list_all(struct store *s, struct arena *a, struct list entries[STORE_
     return 0;
 }
 
-static int read_file(struct store *s, const char *path, size_t max_bytes, struct buf *out,
-                     struct err *e)
+static int fetch(struct store *s, const char *path, size_t max_bytes, store_got *got, void *context,
+                 struct err *e)
 {
     char *whole = path_of(s, path);
-    int result = io_read_file(whole, max_bytes, out, e);
+    struct buf content = { 0 };
+    struct err why = { 0 };
+    int result = io_read_file(whole, max_bytes, &content, &why);
 
+    (void)e;
+    got(context, result < 0 ? &why : NULL, buf_bytes(&content));
+    buf_free(&content);
     free(whole);
-    return result;
+    return 0;
+}
+
+static int fetch_all(struct store *s, struct err *e)
+{
+    (void)s;
+    (void)e;
+    return 0;
 }
 
 static int remove_file(struct store *s, const char *path, struct err *e)
@@ -359,7 +371,8 @@ const struct store_way store_mount = {
     .open = open_store,
     .close = close_store,
     .list = list_all,
-    .read = read_file,
+    .fetch = fetch,
+    .fetch_all = fetch_all,
     .remove = remove_file,
     .prepare = prepare,
     .part_begin = part_begin,

@@ -504,15 +504,50 @@ static int prepare(struct store *store, struct err *e)
     return 0;
 }
 
-static int read_file(struct store *store, const char *path, size_t max_bytes, struct buf *out,
-                     struct err *e)
+/* Somebody waits for a file. */
+struct fetching {
+    struct sftp_store *store;
+    store_got *got;
+    void *context;
+};
+
+static void on_got(void *context, const struct sftp_answer *a)
+{
+    struct fetching *f = context;
+
+    f->store->n_busy--;
+    f->got(f->context, a->error, a->content);
+    free(f);
+}
+
+static int fetch(struct store *store, const char *path, size_t max_bytes, store_got *got,
+                 void *context, struct err *e)
 {
     struct sftp_store *s = mine(store);
+    struct fetching *f = mem_alloc(sizeof *f);
     char *there = path_on(s, path);
-    int result = sftp_read_file(first_lane(s), there, max_bytes, out, e);
+    struct sftp_op op = { .kind = SFTP_OP_GET, .path = there, .max_bytes = max_bytes };
+    int result;
 
+    *f = (struct fetching){ s, got, context };
+    s->n_busy++;
+    result = sftp_start(first_lane(s), &op, on_got, f, e);
+    if (result < 0) {
+        s->n_busy--;
+        free(f);
+    }
     free(there);
     return result;
+}
+
+static int fetch_all(struct store *store, struct err *e)
+{
+    struct sftp_store *s = mine(store);
+
+    while (s->n_busy > 0)
+        if (sftp_lanes_wait(&s->lanes, e) < 0)
+            return -1;
+    return 0;
 }
 
 static int remove_file(struct store *store, const char *path, struct err *e)
@@ -556,7 +591,8 @@ const struct store_way store_sftp = {
     .open = open_store,
     .close = close_store,
     .list = list_all,
-    .read = read_file,
+    .fetch = fetch,
+    .fetch_all = fetch_all,
     .remove = remove_file,
     .prepare = prepare,
     .part_begin = part_begin,

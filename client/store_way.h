@@ -13,8 +13,9 @@ struct store_way {
     void (*close)(struct store *s);
     int (*list)(struct store *s, struct arena *a, struct list entries[STORE_FOLDER_COUNT],
                 struct err *e);
-    int (*read)(struct store *s, const char *path, size_t max_bytes, struct buf *out,
-                struct err *e);
+    int (*fetch)(struct store *s, const char *path, size_t max_bytes, store_got *got, void *context,
+                 struct err *e);
+    int (*fetch_all)(struct store *s, struct err *e);
     int (*remove)(struct store *s, const char *path, struct err *e);
     /* Makes the folders; called once, before anything is written. */
     int (*prepare)(struct store *s, struct err *e);

@@ -2,36 +2,95 @@
 /* tree.c - source or data as they lie here, on their way into packs */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "client/cache.h"
+#include "client/index.h"
 #include "client/links.h"
 #include "client/tree.h"
+#include "common/mem.h"
 
 /* ---- counting ---- */
 
-static void count(struct pack_totals *t, const struct walk_entry *entry)
+static char *index_path(const struct tree *t)
+{
+    char *key = mem_printf("%s %s", t->plan.has_rules ? "source" : "data", t->plan.top);
+    char *path = cache_path("index", key);
+
+    free(key);
+    return path;
+}
+
+struct counting {
+    struct tree *tree;
+    struct stock *stock;
+    struct index_reader *index; /* NULL: none */
+    int64_t n_found;
+};
+
+static const struct digest no_digest;
+
+/* Whether all of it is on the share. */
+static bool want(struct stock *stock, const struct pack_added *file)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < file->n_pieces; i++)
+        if (!digest_equal(&file->pieces[i], &no_digest) && !stock_want(stock, &file->pieces[i]))
+            all = false;
+    return all;
+}
+
+static void count_file(struct counting *c, const struct walk_entry *entry)
+{
+    struct pack_added file;
+    bool found = c->index != NULL && index_find(c->index, entry->path, &entry->stat, &file);
+
+    c->tree->totals.files++;
+    c->tree->totals.bytes += entry->stat.st_size;
+    c->n_found += found;
+    if (found && want(c->stock, &file))
+        return;
+    c->tree->is_unchanged = false;
+    c->tree->unknown_files++;
+    c->tree->unknown_bytes += entry->stat.st_size;
+}
+
+static void count(struct counting *c, const struct walk_entry *entry)
 {
     switch (entry->kind) {
-    case PACK_FOLDER: t->folders++; break;
-    case PACK_SYMLINK: t->links++; break;
-    default:
-        t->files++;
-        t->bytes += entry->stat.st_size;
-        break;
+    case PACK_FOLDER: c->tree->totals.folders++; break;
+    case PACK_SYMLINK: c->tree->totals.links++; break;
+    default: count_file(c, entry); break;
     }
 }
 
-int tree_count(struct tree *t, struct err *e)
+static void begin_count(struct tree *t)
+{
+    t->totals = (struct pack_totals){ 0 };
+    t->unknown_files = t->unknown_bytes = 0;
+    t->is_unchanged = true;
+}
+
+int tree_count(struct tree *t, struct stock *stock, struct err *e)
 {
     struct walk *w = walk_begin(&t->plan, e);
+    char *path = index_path(t);
+    struct counting c = { t, stock, index_open(path), 0 };
     struct walk_entry entry;
     int rc = -1;
 
-    t->totals = (struct pack_totals){ 0 };
+    begin_count(t);
     while (w != NULL && (rc = walk_next(w, &entry, e)) == 1)
-        count(&t->totals, &entry);
+        count(&c, &entry);
+    if (c.index == NULL || index_count(c.index) != c.n_found)
+        t->is_unchanged = false;
+    index_close(c.index);
     walk_end(w);
+    free(path);
     return rc;
 }
 
@@ -42,7 +101,9 @@ struct packing {
     struct tree *tree;
     struct pack_writer *writer;
     struct links *links;
-    bool has_new; /* the file at hand has content that was not on the share */
+    struct index_reader *before; /* NULL: none */
+    struct index_writer *after;  /* NULL: none */
+    bool has_new;                /* the file at hand has content that was not on the share */
 };
 
 static int part_begin(void *context, unsigned slot, struct err *e)
@@ -56,6 +117,7 @@ static int part_write(void *context, unsigned slot, struct bytes bytes, struct e
 {
     const struct packing *p = context;
 
+    uploadbar_write(p->to->bar, bytes.n);
     return p->to->store == NULL ? 0 : store_part_write(p->to->store, slot, bytes, e);
 }
 
@@ -64,8 +126,11 @@ static int part_end(void *context, unsigned slot, const struct pack_part *part, 
 {
     const struct packing *p = context;
 
-    if (p->to->store != NULL && store_part_end(p->to->store, slot, part, list, e) < 0)
-        return -1;
+    if (p->to->store != NULL) {
+        if (store_part_end(p->to->store, slot, part, list, e) < 0)
+            return -1;
+        stock_keep_list(p->to->stock, &part->list, list);
+    }
     return stock_learn(p->to->stock, part, list, e);
 }
 
@@ -86,7 +151,8 @@ static bool known(void *context, const struct digest *piece, struct pack_place *
 {
     struct packing *p = context;
 
-    if (stock_find(p->to->stock, piece, where))
+    uploadbar_read(p->to->bar, PACK_PIECE_BYTES);
+    if (stock_find(p->to->stock, piece, p->tree->is_unchanged, where))
         return true;
     p->has_new = true;
     return false;
@@ -129,26 +195,48 @@ static int check_same(const struct walk_entry *entry, int fd, struct err *e)
 static int read_file(struct packing *p, const struct walk_entry *entry, int fd, struct err *e)
 {
     struct pack_added added;
+    struct timespec began_at;
 
+    (void)clock_gettime(CLOCK_REALTIME, &began_at);
     if (check_same(entry, fd, e) < 0 ||
         pack_add_file(p->writer, entry->path, entry->kind == PACK_PROGRAM, fd, &added, e) < 0 ||
         check_same(entry, fd, e) < 0)
         return -1;
-    return added.size == (uint64_t)entry->stat.st_size ? 0 : say_changed(entry->from, e);
+    if (added.size != (uint64_t)entry->stat.st_size)
+        return say_changed(entry->from, e);
+    if (p->after != NULL)
+        index_add(p->after, entry->path, &entry->stat, &added, &began_at);
+    return 0;
 }
 
-static int add_file(struct packing *p, const struct walk_entry *entry, struct err *e)
+static int open_and_read(struct packing *p, const struct walk_entry *entry, struct err *e)
 {
     int fd = open(entry->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK), result;
 
     if (fd < 0)
         return err_sys(e, "open %s", entry->from);
     p->has_new = false;
+    uploadbar_begin_file(p->to->bar, (uint64_t)entry->stat.st_size);
     result = read_file(p, entry, fd, e);
+    uploadbar_end_file(p->to->bar);
     close(fd);
     p->tree->new_files += p->has_new;
-    uploadbar_add(p->to->bar, 1, (uint64_t)entry->stat.st_size);
     return result;
+}
+
+static int add_file(struct packing *p, const struct walk_entry *entry, struct err *e)
+{
+    bool is_program = entry->kind == PACK_PROGRAM;
+    struct pack_added file;
+    int rc = 0;
+
+    if (p->before != NULL && index_find(p->before, entry->path, &entry->stat, &file))
+        rc = pack_add_unread(p->writer, entry->path, is_program, &file, e);
+    if (rc == 0)
+        return open_and_read(p, entry, e);
+    if (rc > 0 && p->after != NULL)
+        index_add(p->after, entry->path, &entry->stat, &file, NULL);
+    return rc < 0 ? -1 : 0;
 }
 
 static int add_file_or_link(struct packing *p, const struct walk_entry *entry, struct err *e)
@@ -159,7 +247,6 @@ static int add_file_or_link(struct packing *p, const struct walk_entry *entry, s
         before = links_find_or_add(p->links, &entry->stat, entry->path);
     if (before == NULL)
         return add_file(p, entry, e);
-    uploadbar_add(p->to->bar, 1, (uint64_t)entry->stat.st_size);
     return pack_add_hard_link(p->writer, entry->path, before, e);
 }
 
@@ -167,9 +254,7 @@ static int add_entry(struct packing *p, const struct walk_entry *entry, struct e
 {
     switch (entry->kind) {
     case PACK_FOLDER: return pack_add_folder(p->writer, entry->path, e);
-    case PACK_SYMLINK:
-        uploadbar_add(p->to->bar, 1, 0);
-        return pack_add_symlink(p->writer, entry->path, entry->target, e);
+    case PACK_SYMLINK: return pack_add_symlink(p->writer, entry->path, entry->target, e);
     default: return add_file_or_link(p, entry, e);
     }
 }
@@ -200,23 +285,34 @@ static void note_set(struct tree *t, const struct pack_summary *s)
     t->new_bytes = s->new_bytes;
 }
 
+static int pack(struct packing *p, struct err *e)
+{
+    struct pack_summary summary;
+
+    if (add_all(p, e) < 0 || pack_end(p->writer, &summary, e) < 0 ||
+        (p->to->store != NULL && store_settle(p->to->store, e) < 0))
+        return -1;
+    note_set(p->tree, &summary);
+    return 0;
+}
+
 int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
 {
     struct packing p = { .to = to, .tree = t, .links = links_create() };
     struct pack_sink sink = { &p, part_begin, part_write, part_end, object, known };
-    struct pack_summary summary;
+    char *path = index_path(t);
     int result;
 
     t->new_files = 0;
+    p.before = index_open(path);
+    if (!t->is_unchanged)
+        p.after = index_create(path);
     p.writer = pack_writer_create(&sink);
-    result = add_all(&p, e);
-    if (result == 0)
-        result = pack_end(p.writer, &summary, e);
-    if (result == 0 && to->store != NULL)
-        result = store_settle(to->store, e);
-    if (result == 0)
-        note_set(t, &summary);
+    result = pack(&p, e);
+    index_commit(p.after, result < 0 ? p.before : NULL);
+    index_close(p.before);
     pack_writer_destroy(p.writer);
     links_destroy(p.links);
+    free(path);
     return result;
 }

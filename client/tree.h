@@ -12,13 +12,18 @@
 
 struct tree {
     struct walk_plan plan;
-    struct pack_totals totals; /* hard links are files with bytes here */
+    /* As tree_count found them; hard links are files with bytes here. */
+    struct pack_totals totals;
+    int64_t unknown_files, unknown_bytes; /* not known to lie on the share */
+    bool is_unchanged;                    /* since it was packed last */
+    /* As tree_pack found them. */
     struct dataset set;
     int64_t new_files, new_bytes; /* with content that was not on the share */
 };
 
-/* Counts what is in it, and finds what cannot be sent.  Reads no file. */
-int tree_count(struct tree *t, struct err *e);
+/* Counts what is in it, finds what cannot be sent, and says in the stock what is wanted of it.  Reads
+ * no file. */
+int tree_count(struct tree *t, struct stock *stock, struct err *e);
 
 /* Where it goes. */
 struct tree_target {
@@ -27,7 +32,8 @@ struct tree_target {
     struct uploadbar *bar;
 };
 
-/* After this, set says what is in it and, with a store, where it lies. */
+/* After this, set says what is in it and, with a store, where it lies.  Of what was read a note is
+ * kept, also when it fails. */
 int tree_pack(struct tree *t, const struct tree_target *to, struct err *e);
 
 #endif

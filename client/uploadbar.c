@@ -16,7 +16,7 @@ enum { SHOW_EVERY_MS = 100, BAR_NEEDS = 90, SURE_MS = 500 };
 static void add_rate(struct buf *out, const struct uploadbar *b, int64_t now_ms)
 {
     double took_s = (double)(now_ms - b->began_at_ms) / 1000;
-    double rate = took_s > 0 ? (double)(b->bytes - b->before_bytes) / took_s : 0;
+    double rate = took_s > 0 ? (double)b->bytes / took_s : 0;
     uint64_t left = b->all_bytes > b->bytes ? b->all_bytes - b->bytes : 0;
     double left_ms = rate > 0 ? (double)left / rate * 1000 : 0;
 
@@ -83,31 +83,56 @@ void uploadbar_begin(struct uploadbar *b, uint64_t files, uint64_t bytes)
                                  .shown_at_ms = now_ms };
 }
 
-void uploadbar_add(struct uploadbar *b, uint64_t files, uint64_t bytes)
+static void count(struct uploadbar *b, uint64_t bytes)
 {
-    if (b == NULL)
-        return;
-    b->files += files;
+    b->file_shown += bytes;
     b->bytes += bytes;
+    /* Files that were not expected to be read. */
+    if (b->all_bytes < b->bytes)
+        b->all_bytes = b->bytes;
     show(b);
 }
 
-void uploadbar_add_before(struct uploadbar *b, uint64_t files, uint64_t bytes)
+void uploadbar_begin_file(struct uploadbar *b, uint64_t bytes)
 {
     if (b == NULL)
         return;
-    b->before_bytes += bytes;
-    uploadbar_add(b, files, bytes);
+    b->file_bytes = bytes;
+    b->file_read = b->file_shown = 0;
 }
 
-void uploadbar_take_back(struct uploadbar *b, uint64_t files, uint64_t bytes)
+void uploadbar_read(struct uploadbar *b, uint64_t bytes)
+{
+    uint64_t before;
+
+    if (b == NULL)
+        return;
+    before = b->file_read;
+    b->file_read = bytes < b->file_bytes - before ? before + bytes : b->file_bytes;
+    if (b->file_shown < before)
+        count(b, before - b->file_shown);
+}
+
+void uploadbar_write(struct uploadbar *b, uint64_t bytes)
+{
+    uint64_t room;
+
+    if (b == NULL)
+        return;
+    room = b->file_read - b->file_shown;
+    if (room > 0)
+        count(b, bytes < room ? bytes : room);
+}
+
+void uploadbar_end_file(struct uploadbar *b)
 {
     if (b == NULL)
         return;
-    b->files -= files < b->files ? files : b->files;
-    b->bytes -= bytes < b->bytes ? bytes : b->bytes;
-    if (b->before_bytes > b->bytes)
-        b->before_bytes = b->bytes;
+    b->files++;
+    if (b->all_files < b->files)
+        b->all_files = b->files;
+    count(b, b->file_bytes - b->file_shown);
+    b->file_read = b->file_shown = b->file_bytes = 0;
 }
 
 void uploadbar_clear(struct uploadbar *b)

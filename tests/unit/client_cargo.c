@@ -14,6 +14,8 @@
 
 struct site {
     char *dir, *share, *file;
+    struct drive drive;
+    struct place to;
     struct arena *arena;
 };
 
@@ -38,7 +40,11 @@ static int open_site(void **state)
                            .share = path_join(dir, "share"),
                            .file = path_join(dir, "s.yaml"),
                            .arena = arena_create() };
+    site->drive.mount = site->share;
+    site->to = (struct place){ &site->drive, "p" };
     *state = site;
+    if (setenv("XDG_CACHE_HOME", path_join(dir, "cache"), 1) < 0)
+        return -1;
     return io_make_dirs(site->share, 0755, NULL);
 }
 
@@ -61,16 +67,15 @@ static void load(struct cargo *c, const struct site *site, const char *yaml)
     struct spec s;
 
     put(site, "s.yaml", yaml);
-    if (spec_read(site->file, site->arena, &s, &e) < 0 || cargo_load(c, &s, site->share, &e) < 0)
+    if (spec_read(site->file, site->arena, &s, &e) < 0 || cargo_load(c, &s, &site->to, &e) < 0)
         fail_msg("%s", e.text);
 }
 
-static void expect_new(const struct site *site, struct cargo *c, int64_t n_files, int64_t bytes)
+static void expect_new(struct cargo *c, int64_t n_files, int64_t bytes)
 {
     int64_t n_found = 99, bytes_found = 99;
 
-    assert_int_equal(
-        cargo_look(c, &(struct place){ &(struct drive){ .mount = site->share }, "p" }, NULL), 0);
+    assert_int_equal(cargo_look(c, NULL), 0);
     cargo_count_new(c, &n_found, &bytes_found);
     assert_int_equal(n_found, n_files);
     assert_int_equal(bytes_found, bytes);
@@ -79,7 +84,6 @@ static void expect_new(const struct site *site, struct cargo *c, int64_t n_files
 static void what_is_on_the_share_is_not_new(void **state)
 {
     const struct site *site = *state;
-    struct place to = { &(struct drive){ .mount = site->share }, "p" };
     struct folder_order order = { 0750, SCHEMA_NONE };
     struct cargo c;
 
@@ -87,14 +91,18 @@ static void what_is_on_the_share_is_not_new(void **state)
     put(site, "data/a", "12345");
     put(site, "data/b/c", "1");
     load(&c, site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
-    expect_new(site, &c, 3, 16);
-    assert_int_equal(upload_make_project(&to, &order, NULL), 0);
-    assert_int_equal(cargo_send(&c, &to, NULL), 0);
-    expect_new(site, &c, 0, 0);
+    expect_new(&c, 3, 16);
+    cargo_free(&c);
+    load(&c, site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
+    assert_int_equal(upload_make_project(&site->to, &order, NULL), 0);
+    assert_int_equal(cargo_send(&c, NULL), 0);
+    cargo_free(&c);
+    load(&c, site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
+    expect_new(&c, 0, 0);
     cargo_free(&c);
     put(site, "data/b/c", "22");
     load(&c, site, "project: p\ncommand: x\nsource: run.sh\ndata: data\n");
-    expect_new(site, &c, 1, 2);
+    expect_new(&c, 1, 2);
     cargo_free(&c);
 }
 
@@ -106,7 +114,7 @@ static void the_same_content_is_new_once(void **state)
     put(site, "one", "12345");
     put(site, "two", "12345");
     load(&c, site, "project: p\ncommand: x\nsource: []\ndata: [one, two]\n");
-    expect_new(site, &c, 1, 5);
+    expect_new(&c, 1, 5);
     cargo_free(&c);
 }
 
@@ -120,12 +128,12 @@ static void a_container_of_ones_own_is_among_the_data(void **state)
     put(site, "images/py.sif", "123");
     put(site, "s.yaml", "project: p\ncommand: x\nsource: []\ncontainer: images/py.sif\n");
     assert_int_equal(spec_read(site->file, site->arena, &s, NULL), 0);
-    assert_int_equal(cargo_load(&c, &s, site->share, NULL), 0);
+    assert_int_equal(cargo_load(&c, &s, &site->to, NULL), 0);
     cargo_sign(&c, &s, site->arena, &work);
     assert_int_equal(work.data.n, 1);
     assert_string_equal(((struct data_entry *)work.data.items)[0].name, "py.sif");
     assert_string_equal(s.work.container, "py.sif");
-    expect_new(site, &c, 1, 3);
+    expect_new(&c, 1, 3);
     cargo_free(&c);
 }
 

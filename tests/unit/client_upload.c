@@ -149,13 +149,15 @@ static void must(struct site *s, int result)
 /* What a submit with these data does. */
 static int send_tree(struct site *s, const char *path, struct dataset *set)
 {
-    struct tree tree = { .plan = { .top = below(s, path), .everything = true } };
-    struct cargo c = { .data = &tree, .n_data = 1 };
-    int result = tree_count(&tree, &s->e);
+    const char *whole = below(s, path);
+    struct cargo c;
+    int result = cargo_load_paths(&c, &whole, 1, &s->to, &s->e);
 
     if (result == 0)
-        result = cargo_send(&c, &s->to, &s->e);
-    *set = tree.set;
+        result = cargo_send(&c, &s->e);
+    if (result == 0)
+        *set = c.data[0].set;
+    cargo_free(&c);
     return result;
 }
 
