@@ -232,43 +232,61 @@ static void forget_kept_lists(const struct stock *s)
     }
 }
 
-static int get_lists(struct stock *s, const struct known *had, struct err *e)
+static int get_lists(struct stock *s, const bool *missing, struct err *e)
 {
     int result = 0;
 
     for (size_t i = 0; i < s->n_lists && result == 0; i++)
-        if (!known_has_list(had, &s->lists[i]))
+        if (missing[i])
             result = get_list(s, &s->lists[i], e);
     /* Nobody may be called who finds the stock gone. */
     return store_fetch_all(s->store, result == 0 ? e : NULL) < 0 ? -1 : result;
 }
 
-static bool is_all_known(const struct stock *s)
+/* NULL: none. */
+static bool *find_missing(const struct stock *s)
 {
-    for (size_t i = 0; i < s->n_lists; i++)
-        if (!known_has_list(s->known, &s->lists[i]))
-            return false;
-    return true;
+    bool *missing = mem_alloc(s->n_lists * sizeof *missing);
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_lists; i++) {
+        missing[i] = !known_has_list(s->known, &s->lists[i]);
+        n += missing[i];
+    }
+    if (n > 0)
+        return missing;
+    free(missing);
+    return NULL;
 }
 
 /* Where the cache cannot be written, as much is learned as memory takes. */
-static int learn_all(struct stock *s, struct err *e)
+static int learn_missing(struct stock *s, const bool *missing, struct err *e)
 {
     struct known *learned;
     int result;
 
-    look_at_parts(s);
-    if (is_all_known(s))
-        return 0;
     s->update = known_update_begin(s->known_path, s->known);
-    result = get_lists(s, s->known, e);
+    result = get_lists(s, missing, e);
     learned = known_update_end(s->update);
     s->update = NULL;
     if (learned == NULL)
-        return result < 0 ? -1 : get_lists(s, s->known, e);
+        return result < 0 ? -1 : get_lists(s, missing, e);
     s->known = learned;
     look_at_parts(s);
     forget_kept_lists(s);
+    return result;
+}
+
+static int learn_all(struct stock *s, struct err *e)
+{
+    bool *missing;
+    int result = 0;
+
+    look_at_parts(s);
+    missing = find_missing(s);
+    if (missing != NULL)
+        result = learn_missing(s, missing, e);
+    free(missing);
     return result;
 }
 

@@ -4,11 +4,11 @@
 # On its standard input and output it speaks SFTP, by a real sftp-server that it starts.  At the end
 # it appends a line of JSON to LOG: how many requests there were of each kind, how many bytes of
 # files they wrote, and how many came back.
-"""usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--stall-in BYTES] [--once FILE]
+"""usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--stall-in BYTES [--until FILE]] [--once FILE]
                       [--umask MODE] [--uid UID]
 
 --cut-in, --cut-out: the connection ends after so many bytes; --stall-in: no more than those are
-taken, and it stands.  --once: only while FILE is not there, which is then made."""
+taken, and it stands; --until: until FILE is there.  --once: only while FILE is not there, which is then made."""
 
 import argparse
 import json
@@ -67,7 +67,11 @@ def pump(child, options, requests):
     while True:
         if options.stall_in is not None and came >= options.stall_in:
             ends.pop(0, None)
-        for fd in select.select(list(ends), [], [])[0]:
+        stalls = 0 not in ends and options.until is not None
+        if stalls and os.path.exists(options.until):
+            options.stall_in = None
+            ends[0] = child.stdin.fileno()
+        for fd in select.select(list(ends), [], [], 0.05 if stalls else None)[0]:
             data = os.read(fd, 1 << 16)
             if not data:
                 return went
@@ -97,6 +101,7 @@ def main():
     parser.add_argument("--cut-in", type=int)
     parser.add_argument("--cut-out", type=int)
     parser.add_argument("--stall-in", type=int)
+    parser.add_argument("--until")
     parser.add_argument("--once")
     parser.add_argument("--uid", type=int)
     parser.add_argument("--umask", type=lambda text: int(text, 8), default=0o22)

@@ -136,6 +136,72 @@ cut_off() {
 }
 it 'a connection that breaks is made again, and parts that arrived are not sent again' cut_off
 
+changed() { # HOW
+    mkdir -p moving
+    head -c 100000000 /dev/urandom >moving/data
+    echo 1 >moving/other
+    sweep v.yaml moving
+    rm -f go
+    new_log
+    LUDWIG_TEST_SFTP="$sftp $asked --stall-in 12000000 --until $PWD/go" "$LUDWIG_HOOKS_BIN/ludwig" submit v.yaml 2>err &
+    client=$!
+    wait_until 60 '[ -n "$(find "$packs" -name ".tmp*" -size +10M)" ]'
+    eval "$1"
+    touch go
+    status=0
+    wait $client || status=$?
+    [ $status = 1 ]
+    [ "$(grep -vc "^note: " err)" = 1 ]
+    grep -q 'moving/data was changed while it was read; submit again' err
+    [ -z "$(find "$packs" -name '.tmp*')" ]
+    over_sftp submit v.yaml
+    arrived v.yaml
+}
+longer() { changed 'echo more >>moving/data'; }
+shorter() { changed ': >moving/data'; }
+it 'a file that grows while it is sent is not sent as something else' longer
+it 'one that is cut short neither' shorter
+
+unchanged() {
+    touch -d '10 minutes ago' many/* # no matter: what counts is when the inode changed
+    over_sftp submit m.yaml
+    # What was changed just now is read again.
+    sleep 2.1
+    over_sftp submit m.yaml
+    strace -f -o trace -e trace=openat env LUDWIG_TEST_SFTP="$sftp $asked" "$LUDWIG_HOOKS_BIN/ludwig" submit m.yaml
+    not grep -q '"[^"]*/many/[0-9]*"' trace
+}
+if command -v strace >/dev/null; then
+    it 'files that did not change are not read again' unchanged
+else
+    skip 'files that did not change are not read again' 'takes strace'
+fi
+
+large_trees() {
+    mkdir -p odd
+    python3 -c 'import os
+for i in range(300):
+    for j in range(333): os.makedirs("odd/%d/%d" % (i, j))'
+    truncate -s 10G odd/sparse
+    echo x >"$(printf 'odd/new\nline')"
+    echo y >"$(printf 'odd/\377\376')"
+    ln -s . odd/loop
+    ln -s ../../elsewhere odd/out
+    sweep o.yaml odd
+    python3 - "$LUDWIG_HOOKS_BIN/ludwig" submit o.yaml <<'END' >peak
+import os, sys
+os.environ["LUDWIG_TEST_SFTP"] = os.environ["TEST_SFTP"]
+pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+END
+    [ "$(tail -n 1 peak)" -le 64000 ]
+    arrived o.yaml
+}
+export TEST_SFTP="$sftp $asked"
+it 'a hundred thousand folders, ten GiB of nothing and odd names arrive, and take little memory' large_trees
+
 at_once() {
     head -c 1004 /dev/urandom >many/1
     over_sftp submit m.yaml 2>err1 &
