@@ -9,7 +9,7 @@
 #define TIME_MAX_MS (INT64_C(1) << 53)
 #define JOBS_MAX    (INT64_C(1) << 40)
 
-enum { GPU_MODELS_MAX = 10000 };
+enum { GPU_MODELS_MAX = 10000, SHARE_PATH_MAX = 4000 };
 
 const char *const reuse_names[REUSE_COUNT] = { "all", "params", "none" };
 
@@ -425,6 +425,26 @@ static const struct field data_page_fields[] = {
     FIELD(struct msg_data_page, next, FIELD_INT, 0, COUNT_MAX),
 };
 
+const char *const pass_state_names[PASS_STATE_COUNT] = { "waiting", "running", "done" };
+
+static const struct field pack_share_fields[] = {
+    FIELD(struct msg_pack_share, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_pack_share, path, FIELD_STR, FIELD_REQUIRED, SHARE_PATH_MAX),
+    FIELD(struct msg_pack_share, pass, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_pack_share, seen, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field share_packed_fields[] = {
+    FIELD(struct msg_share_packed, pass, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_share_packed, seen, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_NAMED(struct msg_share_packed, state, FIELD_REQUIRED, pass_state_names, PASS_STATE_COUNT),
+    FIELD(struct msg_share_packed, node, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_share_packed, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct msg_share_packed, files, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_share_packed, bytes, FIELD_INT, 0, INT64_C(1) << 60),
+    FIELD_OF(struct msg_share_packed, set, FIELD_STRUCT, 0, 0, &dataset_schema),
+};
+
 static const struct field get_usage_fields[] = {
     FIELD(struct msg_get_usage, before, FIELD_INT, 0, COUNT_MAX),
     FIELD(struct msg_get_usage, since, FIELD_INT, 0, TIME_MAX_MS),
@@ -540,6 +560,22 @@ static const struct field holds_fields[] = {
     FIELD(struct msg_holds, all, FIELD_BOOL, 0, 0),
     FIELD_OF(struct msg_holds, trees, FIELD_LIST, 0, HOLDS_MAX, &held_tree_schema),
     FIELD_OF(struct msg_holds, gone, FIELD_LIST, 0, HOLDS_MAX, &digest_entry_schema),
+};
+
+static const struct field pack_fields[] = {
+    FIELD(struct msg_pack, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_pack, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_pack, path, FIELD_STR, FIELD_REQUIRED, SHARE_PATH_MAX),
+    FIELD(struct msg_pack, user, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+};
+
+static const struct field packed_fields[] = {
+    FIELD(struct msg_packed, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_packed, is_over, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_packed, files, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_packed, bytes, FIELD_INT, 0, INT64_C(1) << 60),
+    FIELD_OF(struct msg_packed, set, FIELD_STRUCT, 0, 0, &dataset_schema),
+    FIELD(struct msg_packed, error, FIELD_STR, 0, ERR_TEXT_BYTES),
 };
 
 static const struct field leave_fields[] = {

@@ -64,6 +64,8 @@ enum proto_flags {
     X(MSG_USAGE_PAGE, usage_page, FROM_SERVER, -1)                            \
     X(MSG_GET_DATA, get_data, FROM_CLIENT, MSG_DATA_PAGE)                     \
     X(MSG_DATA_PAGE, data_page, FROM_SERVER, -1)                              \
+    X(MSG_PACK_SHARE, pack_share, FROM_CLIENT, MSG_SHARE_PACKED)              \
+    X(MSG_SHARE_PACKED, share_packed, FROM_SERVER, -1)                        \
     X(MSG_ASK_WHY, ask_why, FROM_CLIENT, MSG_WHY)                             \
     X(MSG_WHY, why, FROM_SERVER, -1)                                          \
     X(MSG_SUBSCRIBE, subscribe, FROM_CLIENT, MSG_CHANGES)                     \
@@ -82,6 +84,8 @@ enum proto_flags {
     X(MSG_ASK_LOAD, ask_load, FROM_SERVER, -1)                                \
     X(MSG_LOAD, load, FROM_WORKER, -1)                                        \
     X(MSG_HOLDS, holds, FROM_WORKER, -1)                                      \
+    X(MSG_PACK, pack, FROM_SERVER, -1)                                        \
+    X(MSG_PACKED, packed, FROM_WORKER, -1)                                    \
     X(MSG_LEAVE, leave, FROM_SERVER, -1)                                      \
     X(MSG_ALIVE, alive, FROM_WORKER, MSG_OK)
 
@@ -406,6 +410,29 @@ struct msg_data_page {
     int64_t next;     /* "after" for the next page; 0: that was all */
 };
 
+/* Packs what lies on the share already, for sweeps of the project.  Who asks for the same meanwhile
+ * waits for the same pass. */
+struct msg_pack_share {
+    const char *project;
+    const char *path; /* of a folder or a file, relative to the share */
+    int64_t pass;     /* as the answer before said; 0: the one there is, or a new one */
+    int64_t seen;     /* the same; it is answered when there is more to say; 0: at once */
+};
+
+enum pass_state { PASS_WAITING, PASS_RUNNING, PASS_DONE, PASS_STATE_COUNT };
+extern const char *const pass_state_names[PASS_STATE_COUNT];
+
+struct msg_share_packed {
+    int64_t pass;
+    int64_t seen;
+    int state;          /* enum pass_state; one that failed is answered by an error */
+    const char *node;   /* that packs it */
+    const char *reason; /* WAITING: what it waits for */
+    int64_t files;      /* RUNNING: it has been through so many, */
+    int64_t bytes;      /* and so much */
+    struct dataset set; /* DONE */
+};
+
 /* What a sweep's attempts have taken so far, those included that came to nothing. */
 struct usage_info {
     int64_t sweep;
@@ -606,6 +633,23 @@ struct msg_holds {
     bool all;          /* what was told of this cache before is over */
     struct list trees; /* struct held_tree: there now; each one's user is not looked at */
     struct list gone;  /* struct digest_entry: not there any more */
+};
+
+/* Pack this for its owner; answered by packed, several times. */
+struct msg_pack {
+    struct token token;
+    const char *project;
+    const char *path; /* relative to the share */
+    const char *user;
+};
+
+struct msg_packed {
+    struct token token;
+    bool is_over;
+    int64_t files; /* so far */
+    int64_t bytes;
+    struct dataset set; /* when it is over, unless */
+    const char *error;  /* it failed: why */
 };
 
 /* The worker ends its agent; jobs that run go on and are adopted by the next one. */

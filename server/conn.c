@@ -13,6 +13,7 @@
 #include "server/inbox.h"
 #include "server/identity.h"
 #include "server/lease.h"
+#include "server/passes.h"
 #include "server/server.h"
 #include "server/submit.h"
 #include "server/subscribe.h"
@@ -252,6 +253,7 @@ void conn_close(struct server *sv, struct conn *c, const char *why)
     dispatch_forget(c);
     if (c->worker != 0)
         lease_disconnected(sv, c->worker);
+    passes_left(sv, c);
     if (c->has_submits)
         turn_add_work(sv->turn, submit_clear_of_conn, c->number);
     turn_wake(sv->turn);

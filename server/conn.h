@@ -56,7 +56,8 @@ struct conn {
     int64_t load_at_ms;     /* when it said so; 0: never */
     int64_t load_asked_ms;  /* when it was asked last; 0: never */
     bool has_submits;       /* it may have opened sweeps that it did not end */
-    bool is_waiting;        /* its unfinished request, for something that is done on a thread */
+    int64_t awaited_pass;   /* it waits for news of this one; 0: of none */
+    bool is_waiting;        /* its unfinished request, for something that is done elsewhere */
     bool is_ending;         /* nothing is taken from it any more; closed once it has read all */
     bool is_finished;       /* the channel was told so */
     uint64_t ends_ms;       /* of the loop's clock: when a finished one is closed all the same */

@@ -25,6 +25,7 @@ static const handler_fn handlers[MSG_COUNT] = {
     [MSG_GET_JOBS] = handle_get_jobs,
     [MSG_GET_RESULTS] = handle_get_results,
     [MSG_GET_DATA] = handle_get_data,
+    [MSG_PACK_SHARE] = handle_pack_share,
     [MSG_GET_NODES] = handle_get_nodes,
     [MSG_GET_USAGE] = handle_get_usage,
     [MSG_ASK_WHY] = handle_ask_why,
@@ -37,6 +38,7 @@ static const handler_fn handlers[MSG_COUNT] = {
     [MSG_ALIVE] = handle_alive,
     [MSG_LOAD] = handle_load,
     [MSG_HOLDS] = handle_holds,
+    [MSG_PACKED] = handle_packed,
 };
 
 /* A request, for as long as it takes. */

@@ -8,6 +8,7 @@
 #include "common/path.h"
 #include "server/attempts.h"
 #include "server/lease.h"
+#include "server/passes.h"
 #include "server/recall.h"
 #include "server/subscribe.h"
 
@@ -258,6 +259,7 @@ static void take_over(struct server *sv, int64_t conn)
     lease_connected(sv, c->worker);
     turn_add_work(sv->turn, recall_unwanted, c->worker);
     turn_add_work(sv->turn, stop_unwanted, c->worker);
+    turn_add_work(sv->turn, passes_give, 0);
     subscribe_registered(sv, c->worker);
     turn_want_schedule(sv);
 }

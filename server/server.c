@@ -13,6 +13,7 @@
 #include "server/lease.h"
 #include "server/listen.h"
 #include "server/params.h"
+#include "server/passes.h"
 #include "server/place.h"
 #include "server/sshd.h"
 #include "server/submit.h"
@@ -74,6 +75,7 @@ void server_close(struct server *sv)
     leases_destroy(sv->leases);
     turn_destroy(sv->turn);
     params_destroy(sv->params);
+    passes_destroy(sv->passes);
     uv_close((uv_handle_t *)sv->last_call, free_handle);
     uv_run(&sv->loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&sv->loop) < 0)
@@ -93,6 +95,7 @@ static int open_parts(struct server *sv, struct err *e)
     sv->turn = turn_create(sv, e);
     if (sv->turn == NULL)
         return -1;
+    sv->passes = passes_create();
     sv->conns = conns_create(sv);
     sv->leases = leases_create(sv);
     sv->listeners = listeners_create();

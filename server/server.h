@@ -18,6 +18,7 @@ struct jails;
 struct leases;
 struct listeners;
 struct params;
+struct passes;
 struct sshd;
 
 struct server {
@@ -28,6 +29,7 @@ struct server {
     struct conns *conns;
     struct leases *leases;
     struct params *params;
+    struct passes *passes;
     struct listeners *listeners;
     struct jails *jails; /* NULL: none are followed */
     struct inbox *inbox;
@@ -104,6 +106,9 @@ HANDLER(get_results);
 HANDLER(get_usage);
 /* handle_data.c */
 HANDLER(get_data);
+/* handle_pack.c */
+HANDLER(pack_share);
+HANDLER(packed);
 /* handle_nodes.c */
 HANDLER(get_nodes);
 /* subscribe.c */
