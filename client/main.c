@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "client/cli.h"
+#include "client/packshare.h"
 
 /*
  * One of 0, 1 and 2 that is closed would be given to the next file or socket, and what is printed
@@ -27,5 +29,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     if (fill_standard() < 0)
         return EXIT_FAILED;
+    if (argc > 1 && strcmp(argv[1], PACKSHARE_OPTION) == 0)
+        return packshare_main(argc, argv);
     return cli_main(&words);
 }

@@ -12,6 +12,7 @@
 #include "client/links.h"
 #include "client/tree.h"
 #include "common/mem.h"
+#include "common/path.h"
 
 /* ---- counting ---- */
 
@@ -192,14 +193,33 @@ static int check_same(const struct walk_entry *entry, int fd, struct err *e)
     return is_same(&st, &entry->stat) ? 0 : say_changed(entry->from, e);
 }
 
+static int add_in_place(const struct packing *p, const struct walk_entry *entry, int fd,
+                        struct pack_added *added, struct err *e)
+{
+    const char *top = p->tree->in_place;
+    char *path = entry->path[0] == '\0' ? mem_strdup(top) : path_join(top, entry->path);
+    int result =
+        pack_add_in_place(p->writer, entry->path, entry->kind == PACK_PROGRAM, fd, path, added, e);
+
+    free(path);
+    return result;
+}
+
+static int add_content(const struct packing *p, const struct walk_entry *entry, int fd,
+                       struct pack_added *added, struct err *e)
+{
+    if (p->tree->in_place != NULL && entry->stat.st_size >= PACK_PART_BYTES)
+        return add_in_place(p, entry, fd, added, e);
+    return pack_add_file(p->writer, entry->path, entry->kind == PACK_PROGRAM, fd, added, e);
+}
+
 static int read_file(struct packing *p, const struct walk_entry *entry, int fd, struct err *e)
 {
     struct pack_added added;
     struct timespec began_at;
 
     (void)clock_gettime(CLOCK_REALTIME, &began_at);
-    if (check_same(entry, fd, e) < 0 ||
-        pack_add_file(p->writer, entry->path, entry->kind == PACK_PROGRAM, fd, &added, e) < 0 ||
+    if (check_same(entry, fd, e) < 0 || add_content(p, entry, fd, &added, e) < 0 ||
         check_same(entry, fd, e) < 0)
         return -1;
     if (added.size != (uint64_t)entry->stat.st_size)

@@ -11,7 +11,7 @@
 #include "common/units.h"
 
 /* A rate of less than SURE_MS of sending says nothing yet. */
-enum { SHOW_EVERY_MS = 100, BAR_NEEDS = 90, SURE_MS = 500 };
+enum { SHOW_EVERY_MS = 100, BAR_NEEDS = 90, SURE_MS = 500, TELL_EVERY_MS = 1000 };
 
 static void add_rate(struct buf *out, const struct uploadbar *b, int64_t now_ms)
 {
@@ -55,11 +55,26 @@ static void write_line(struct buf *line)
     buf_free(line);
 }
 
+/* One that is gone shows when there is something to be told that matters. */
+static void tell(struct uploadbar *b, int64_t now_ms)
+{
+    struct buf line = { 0 };
+
+    if (now_ms - b->shown_at_ms < TELL_EVERY_MS)
+        return;
+    b->shown_at_ms = now_ms;
+    buf_printf(&line, "at %" PRIu64 " %" PRIu64 "\n", b->files, b->bytes);
+    (void)!io_write_all(b->told_fd, buf_text(&line), line.n);
+    buf_free(&line);
+}
+
 static void show(struct uploadbar *b)
 {
     int64_t now_ms = units_monotonic_ms();
     struct buf line = { 0 };
 
+    if (b->told_fd > 0)
+        tell(b, now_ms);
     if (!b->shown || now_ms - b->shown_at_ms < SHOW_EVERY_MS)
         return;
     b->shown_at_ms = now_ms;

@@ -19,6 +19,7 @@ struct uploadbar {
         file_shown; /* of the file at hand: its size, so much was read, and
                                                    so much counts */
     int64_t began_at_ms, shown_at_ms;
+    int told_fd; /* a program that reads "at FILES BYTES" each second; 0: none */
 };
 
 /* All functions take NULL for none. */

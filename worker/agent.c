@@ -314,6 +314,7 @@ static void agent_free(struct agent *ag)
     registry_close(ag->registry);
     attempts_free(&ag->attempts);
     strangers_free(ag);
+    flow_free_passes(ag);
     for (RING_EACH(&ag->users, at, after))
         user_free(RING_ITEM(at, struct user, ring));
     slots_destroy(ag->slots);
@@ -351,6 +352,7 @@ int agent_main(const struct agent_options *o, char **argv)
 
     ag->home_fd = ag->lock_fd = ag->scratch_lock_fd = -1;
     ring_init(&ag->users);
+    ring_init(&ag->passes);
     attempts_init(&ag->attempts);
     ring_init(&ag->young);
     ring_init(&ag->orphans);

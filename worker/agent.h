@@ -45,6 +45,7 @@ struct agent {
     struct registry *registry;
 
     struct ring users;
+    struct ring passes; /* see flow_pack.c */
     struct attempts attempts;
     struct slots *slots;
     struct gpu_list gpus;

@@ -15,6 +15,7 @@
 #define CHILD_STAGER    "--stager"    /* SCRATCH ADDRESS */
 #define CHILD_PUBLISHER "--publisher" /* SCRATCH ADDRESS */
 #define CHILD_CLERK     "--clerk"     /* SCRATCH */
+#define CHILD_PACKER    "--packer"    /* SCRATCH */
 #define CHILD_ACCOUNT   "--account"   /* NAME MIN_UID PATTERN HOST */
 #define CHILD_GPUS      "--gpus"      /* prints what there is; see gpu.h */
 #define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see share_ask.h */

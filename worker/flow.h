@@ -83,6 +83,14 @@ void flow_discard_leftovers(struct user *u);
 void flow_order_publisher(const struct attempt *a);
 extern const struct service_events flow_publisher_events;
 
+/* flow_pack.c - what lies on the share already is packed for its owner */
+void flow_pack(struct agent *ag, const struct msg_pack *m);
+bool flow_has_passes(const struct user *u);
+/* None can be made for this user. */
+void flow_refuse_passes(struct user *u);
+void flow_free_passes(struct agent *ag);
+extern const struct service_events flow_packer_events;
+
 /* flow_settle.c - attempts that no runner has, and what else lies on scratch */
 /* Asks what became of the batch's attempts, and of its process. */
 void flow_settle(struct agent *ag, struct batch *b);

@@ -22,6 +22,7 @@ void user_known(struct user *u)
     service_go_on(&u->stager);
     service_go_on(&u->publisher);
     service_go_on(&u->clerk);
+    service_go_on(&u->packer);
     if (!u->is_surveyed && !u->is_surveying && ag->is_resolving)
         flow_survey(u);
     enqueue_waiting(u);
@@ -63,6 +64,7 @@ void user_refused(struct user *u)
     struct ring *at, *after;
 
     agent_register(ag); /* first, so that it is given no more */
+    flow_refuse_passes(u);
     for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 

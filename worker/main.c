@@ -11,6 +11,7 @@
 #include "worker/child.h"
 #include "worker/clerk.h"
 #include "worker/lodge.h"
+#include "worker/packer.h"
 #include "worker/publisher.h"
 #include "worker/rights.h"
 #include "worker/runner.h"
@@ -52,6 +53,7 @@ static const struct part {
     { CHILD_STAGER, "ludwig-stager", 2, stager_main },
     { CHILD_PUBLISHER, "ludwig-publish", 2, publisher_main },
     { CHILD_CLERK, "ludwig-clerk", 1, clerk_main },
+    { CHILD_PACKER, "ludwig-packer", 1, packer_main },
     { CHILD_ACCOUNT, "ludwig-account", 4, lodge_main },
     { CHILD_GPUS, "ludwig-gpus", 0, gpus_main },
     { CHILD_SHARE, "ludwig-share", 2, share_ask_main },

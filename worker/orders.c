@@ -218,6 +218,22 @@ static const struct field surveyed_fields[] = {
     FIELD(struct note_surveyed, all, FIELD_BOOL, 0, 0),
 };
 
+static const struct field pack_fields[] = {
+    FIELD(struct order_pack, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_pack, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_pack, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_pack, path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+};
+
+static const struct field packed_fields[] = {
+    FIELD(struct note_packed, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_packed, is_over, FIELD_BOOL, 0, 0),
+    FIELD(struct note_packed, files, FIELD_INT, 0, INT64_C(1) << 53),
+    FIELD(struct note_packed, bytes, FIELD_INT, 0, INT64_C(1) << 60),
+    FIELD_OF(struct note_packed, set, FIELD_STRUCT, 0, 0, &dataset_schema),
+    FIELD(struct note_packed, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+};
+
 static const struct field share_fields[] = {
     FIELD(struct note_share, is_here, FIELD_BOOL, FIELD_REQUIRED, 0),
 };

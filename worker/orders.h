@@ -10,6 +10,7 @@
  *                                      ──staged, cached, restored, found──▶ agent
  *   agent ──watch, publish, withdraw, discard──▶ publisher
  *                                      ──grew, published, withdrawn, discarded──▶ agent
+ *   agent ──pack──▶ packer             ──packed──▶ agent
  *                    a child that is asked nothing ──account──▶ agent
  *   agent ──settle, reap, finish, survey──▶ clerk
  *                                      ──settled, reaped, finished, remains, surveyed──▶ agent
@@ -31,7 +32,7 @@
     X(ORDER_STAGE, stage, 1)        \
     X(NOTE_STAGED, staged, 2)       \
     X(ORDER_RELEASE, release, 1)    \
-    X(NOTE_CACHED, cached, 2)           \
+    X(NOTE_CACHED, cached, 2)       \
     X(ORDER_RESTORE, restore, 1)    \
     X(NOTE_RESTORED, restored, 2)   \
     X(ORDER_LOOK, look, 1)          \
@@ -53,6 +54,8 @@
     X(ORDER_SURVEY, survey, 1)      \
     X(NOTE_REMAINS, remains, 2)     \
     X(NOTE_SURVEYED, surveyed, 2)   \
+    X(ORDER_PACK, pack, 1)          \
+    X(NOTE_PACKED, packed, 2)       \
     X(NOTE_SHARE, share, 2)         \
     X(NOTE_ACCOUNT, account, 2)
 
@@ -291,6 +294,22 @@ struct note_surveyed {
     bool all;
 };
 
+/* Pack what lies there on the share, into the project's packs. */
+struct order_pack {
+    struct token token;
+    const char *share; /* its mount */
+    const char *project;
+    const char *path; /* relative to the share */
+};
+
+struct note_packed {
+    struct token token;
+    bool is_over;
+    int64_t files, bytes; /* so far */
+    struct dataset set;   /* when it is over, unless */
+    const char *error;    /* it failed: why */
+};
+
 /* Whether ludwigd's share is to be seen here, under the same path. */
 struct note_share {
     bool is_here;
@@ -330,6 +349,7 @@ enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024 };
 #define SCRATCH_LOG         "log"         /* <scratch>/log/<token>: what the job prints */
 #define SCRATCH_CACHE       "cache"       /* <scratch>/cache/<digest>: staged trees, read-only */
 #define SCRATCH_BIN         "bin"         /* in the jobs' PATH: ludwig */
+#define SCRATCH_PACKING     "packing"     /* what ludwig has found out about folders of the share */
 #define SCRATCH_CHECKPOINTS "checkpoints" /* .../<token>: what an earlier attempt left it */
 #define JOB_ORDER           "order"
 #define JOB_OUTCOME         "outcome"

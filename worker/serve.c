@@ -264,6 +264,7 @@ union body {
     struct msg_stop_attempts stop;
     struct msg_recall recall;
     struct msg_follow_log follow_log;
+    struct msg_pack pack;
     struct msg_leave leave;
 };
 
@@ -291,6 +292,7 @@ static void act(struct agent *ag, const struct envelope *m, const union body *bo
         agent_stop(ag, AGENT_LEAVES);
         break;
     case MSG_ASK_LOAD: tell_load(ag); break;
+    case MSG_PACK: flow_pack(ag, &body->pack); break;
     default: break;
     }
 }
@@ -299,7 +301,7 @@ static bool is_expected(int type)
 {
     return type == MSG_ERROR || type == MSG_REGISTERED || type == MSG_HAND ||
            type == MSG_VERDICTS || type == MSG_STOP_ATTEMPTS || type == MSG_RECALL ||
-           type == MSG_FOLLOW_LOG || type == MSG_LEAVE || type == MSG_ASK_LOAD;
+           type == MSG_FOLLOW_LOG || type == MSG_LEAVE || type == MSG_ASK_LOAD || type == MSG_PACK;
 }
 
 static void on_message(void *context, const struct envelope *m, struct arena *a, struct err *e)

@@ -54,6 +54,7 @@ static struct user *create(struct agent *ag, const char *name)
     flow_begin_guard(u);
     u->stager.extra_fd = u->guard_fd;
     init_service(u, &u->clerk, "clerk", CHILD_CLERK, &flow_clerk_events);
+    init_service(u, &u->packer, "packer", CHILD_PACKER, &flow_packer_events);
     ring_add_last(&ag->users, &u->ring);
     return u;
 }
@@ -150,7 +151,7 @@ static bool has_attempts(const struct user *u)
 static bool is_busy(const struct user *u)
 {
     return u->state != USER_KNOWN || u->is_surveying || u->n_strangers > 0 || u->n_leftovers > 0 ||
-           u->clerk.chan != NULL || has_attempts(u);
+           u->clerk.chan != NULL || has_attempts(u) || flow_has_passes(u);
 }
 
 /* When it comes again it is asked anew who it is: its groups may have changed. */
@@ -184,6 +185,7 @@ void user_close(struct user *u)
     service_close(&u->stager);
     service_close(&u->publisher);
     service_close(&u->clerk);
+    service_close(&u->packer);
 }
 
 void user_free(struct user *u)
@@ -206,5 +208,6 @@ void user_free(struct user *u)
 bool user_reaped(struct user *u, pid_t pid)
 {
     return user_ask_reaped(u, pid) || service_reaped(&u->stager, pid) ||
-           service_reaped(&u->publisher, pid) || service_reaped(&u->clerk, pid);
+           service_reaped(&u->publisher, pid) || service_reaped(&u->clerk, pid) ||
+           service_reaped(&u->packer, pid);
 }

@@ -41,6 +41,7 @@ struct user {
     struct service stager;
     struct service publisher;
     struct service clerk;
+    struct service packer;
     struct staging staging;
     uv_timer_t staging_timer;
     struct cached cached;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* packshare.c - packs what lies on the share already, for a worker */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "client/packshare.h"
+#include "client/tree.h"
+#include "common/io.h"
+#include "common/mem.h"
+#include "common/path.h"
+
+struct packshare {
+    struct drive drive;
+    struct place to;
+    struct tree tree;
+    struct store *store;
+    struct stock *stock;
+};
+
+static int say(struct buf *line, struct err *e)
+{
+    int result = io_write_all(STDOUT_FILENO, buf_text(line), line->n);
+
+    buf_free(line);
+    return result < 0 ? err_sys(e, "tell what came of it") : 0;
+}
+
+static int say_done(const struct dataset *set, struct err *e)
+{
+    char tree[DIGEST_HEX], id[DIGEST_HEX];
+    struct buf line = { 0 };
+
+    digest_hex(&set->tree, tree);
+    digest_hex(&set->id, id);
+    buf_printf(&line, "done %s %s %" PRId64 " %" PRId64 "\n", tree, id, set->files, set->bytes);
+    return say(&line, e);
+}
+
+static int pack(struct packshare *p, struct err *e)
+{
+    struct tree *t = &p->tree;
+    struct uploadbar bar;
+    struct tree_target target = { p->stock, p->store, &bar };
+    int result;
+
+    if (tree_count(t, p->stock, e) < 0)
+        return -1;
+    stock_judge(p->stock, (uint64_t)t->unknown_bytes);
+    uploadbar_begin(&bar, (uint64_t)t->unknown_files, (uint64_t)t->unknown_bytes);
+    bar.told_fd = STDOUT_FILENO;
+    result = tree_pack(t, &target, e);
+    uploadbar_clear(&bar);
+    return result < 0 ? -1 : say_done(&t->set, e);
+}
+
+static int open_and_pack(struct packshare *p, struct err *e)
+{
+    int result = -1;
+
+    p->store = store_open(&p->to, e);
+    if (p->store == NULL)
+        return -1;
+    p->stock = stock_open(p->store, e);
+    if (p->stock != NULL)
+        result = pack(p, e);
+    stock_close(p->stock);
+    store_close(p->store);
+    return result;
+}
+
+static int run(const char *share, const char *project, const char *path, struct err *e)
+{
+    struct packshare p = { .drive.mount = share };
+    char *top;
+    int result;
+
+    if (share[0] != '/' || !path_is_inside(path) || !path_is_portable_name(project))
+        return err_set(e, ERR_USAGE, PACKSHARE_OPTION " SHARE PROJECT PATH");
+    top = path_join(share, path);
+    p.to = (struct place){ &p.drive, project };
+    p.tree.plan = (struct walk_plan){ .top = top, .everything = true };
+    p.tree.in_place = path;
+    result = open_and_pack(&p, e);
+    free(top);
+    return result;
+}
+
+int packshare_main(int argc, char **argv)
+{
+    struct err e = { 0 };
+
+    if (argc != 5)
+        err_set(&e, ERR_USAGE, PACKSHARE_OPTION " SHARE PROJECT PATH");
+    else if (run(argv[2], argv[3], argv[4], &e) == 0)
+        return EXIT_WELL;
+    fprintf(stderr, "%s\n", e.text);
+    return (int)err_exit_code(e.kind);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packshare.h - packs what lies on the share already, for a worker
+ *
+ *     ludwig --pack-share SHARE PROJECT PATH
+ *
+ * SHARE is the share's mount, PATH relative to it.  Files as large as a part stay where they are.
+ * On stdout, a line each second while that changes, then the last one:
+ *
+ *     at FILES BYTES
+ *     done TREE ID FILES BYTES
+ */
+#ifndef LUDWIG_CLIENT_PACKSHARE_H
+#define LUDWIG_CLIENT_PACKSHARE_H
+
+#define PACKSHARE_OPTION "--pack-share"
+
+/* Its exit code; argv[1] is the option. */
+int packshare_main(int argc, char **argv);
+
+#endif
