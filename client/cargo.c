@@ -54,7 +54,8 @@ static void leave_out_sweep(struct left_out *out, struct arena *a, const struct 
     if (s->list != NULL)
         leave_out(out, a, s->list);
     for (size_t i = 0; i < s->data.n; i++)
-        leave_out(out, a, data[i].path);
+        if (data[i].path != NULL)
+            leave_out(out, a, data[i].path);
 }
 
 static bool has_marker(const char *dir)
@@ -192,10 +193,13 @@ static void plan_source(struct cargo *c, const struct spec *s)
     leave_out_all(c, s, c->has_place ? c->to.drive->mount : NULL);
 }
 
+/* NULL: it does not lie here. */
 static void add_data(struct cargo *c, const char *path)
 {
-    c->data[c->n_data++].plan =
-        (struct walk_plan){ .top = arena_strdup(c->arena, path), .everything = true };
+    struct tree *t = &c->data[c->n_data++];
+
+    if (path != NULL)
+        t->plan = (struct walk_plan){ .top = arena_strdup(c->arena, path), .everything = true };
 }
 
 static bool is_planned(const struct tree *t)
@@ -211,7 +215,7 @@ static int count_all(struct cargo *c, struct err *e)
         return err_wrap(e, "source");
     unknown_bytes = c->source.unknown_bytes;
     for (size_t i = 0; i < c->n_data; i++) {
-        if (tree_count(&c->data[i], c->stock, e) < 0)
+        if (is_planned(&c->data[i]) && tree_count(&c->data[i], c->stock, e) < 0)
             return err_wrap(e, "data");
         unknown_bytes += c->data[i].unknown_bytes;
     }
@@ -361,7 +365,7 @@ static int pack_all(struct cargo *c, const struct tree_target *to, struct err *e
     if (has_source(c) && pack(&c->source, to, "source", e) < 0)
         return -1;
     for (size_t i = 0; i < c->n_data; i++)
-        if (pack(&c->data[i], to, "data", e) < 0)
+        if (is_planned(&c->data[i]) && pack(&c->data[i], to, "data", e) < 0)
             return -1;
     return 0;
 }

@@ -29,7 +29,9 @@ struct cargo {
     struct tree source;      /* without entries: there is none */
     struct cargo_left *left; /* sorted by path */
     size_t n_left, left_capacity;
-    struct tree *data; /* one for each entry of spec->data */
+    struct tree
+        *data; /* one for each entry of spec->data; of what lies on the share already only set,
+                          which the caller finds out (shared.h) */
     size_t n_data;
 };
 

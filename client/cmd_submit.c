@@ -13,6 +13,7 @@
 #include "client/order.h"
 #include "client/out.h"
 #include "client/session.h"
+#include "client/shared.h"
 #include "client/submit.h"
 #include "client/wait.h"
 
@@ -226,8 +227,8 @@ static int send(const struct order *o, struct session *s, const struct place *to
     return submit_send(&submission, done, e);
 }
 
-static int send_cargo(const struct order *o, const struct place *to, struct work *work,
-                      struct err *e)
+static int send_cargo(const struct order *o, struct session *s, const struct place *to,
+                      struct work *work, struct err *e)
 {
     struct git_state git;
     struct cargo c;
@@ -239,8 +240,10 @@ static int send_cargo(const struct order *o, const struct place *to, struct work
         git_look(o->spec.folder, o->cli->arena, &git);
         work->git_commit = git.commit;
         work->git_dirty = git.dirty;
-        result = cargo_send(&c, e);
+        result = shared_pack(&s->rpc, &o->spec, &c, e);
     }
+    if (result == 0)
+        result = cargo_send(&c, e);
     if (result == 0)
         cargo_sign(&c, &o->spec, o->cli->arena, work);
     cargo_free(&c);
@@ -280,7 +283,7 @@ static int upload_and_send(const struct order *o, struct session *s, struct msg_
     /* Asked first, so that nothing is read and sent in vain. */
     if (forecast_check_owner(&s->rpc, o->spec.project, e) < 0 ||
         forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_project(o, s, &to, e) < 0 ||
-        send_cargo(o, &to, &work, e) < 0 || send(o, s, &to, &work, done, e) < 0)
+        send_cargo(o, s, &to, &work, e) < 0 || send(o, s, &to, &work, done, e) < 0)
         return -1;
     note_done_otherwise(n_done - done->reused);
     return 0;

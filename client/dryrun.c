@@ -412,6 +412,17 @@ static void add_tree(struct buf *out, const char *label, const char *name, const
     add_files(out, cargo_count_files(t), t->totals.bytes);
 }
 
+static void add_data(struct buf *out, const struct spec_data *data, const struct tree *t)
+{
+    if (data->share == NULL) {
+        add_tree(out, "data", data->name, t);
+        return;
+    }
+    add_label(out, "data");
+    add_harmless(out, data->name);
+    buf_add_str(out, ": on the shared drive, packed when it is submitted\n");
+}
+
 static void add_left_out(struct buf *out, const struct cargo *c)
 {
     struct buf line = { 0 };
@@ -479,7 +490,7 @@ static int write_text(struct dryrun *d, struct err *e)
     add_tree(&out, "source", "", &d->cargo.source);
     add_left_out(&out, &d->cargo);
     for (size_t i = 0; i < d->cargo.n_data; i++)
-        add_tree(&out, "data", data[i].name, &d->cargo.data[i]);
+        add_data(&out, &data[i], &d->cargo.data[i]);
     add_upload(d, &out);
     add_time(d, &out);
     return out_write(&out, e);

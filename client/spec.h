@@ -17,6 +17,7 @@
 struct spec_data {
     const char *path;
     const char *name;
+    const char *share; /* it lies on the share already, there, and path is NULL; or NULL */
 };
 
 struct spec {

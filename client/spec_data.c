@@ -103,6 +103,7 @@ static int read_local(struct keys_reader *r, const char *key, const struct yaml_
 
     to->path = arena_strdup(r->arena, path);
     to->name = path_basename(to->path);
+    to->share = NULL;
     free(path);
     if (!path_is_portable_name(to->name))
         return keys_error(r, node, "%s: '%s' does not end in a name that every system can show",
@@ -110,12 +111,34 @@ static int read_local(struct keys_reader *r, const char *key, const struct yaml_
     return check_exists(r, key, node, to->path);
 }
 
+/* Something that lies on the share already. */
+static int read_shared(struct keys_reader *r, const char *key, const struct yaml_node *node,
+                       struct spec_data *to)
+{
+    const struct yaml_node *share = yaml_get(node, "share");
+
+    if (node->n > 1)
+        return keys_error(r, node, "%s: beside share: nothing is expected", key);
+    if (!is_path(share))
+        return keys_error(r, share, "%s: share: expected a path, found %s", key,
+                          value_type_name(share->type));
+    to->path = NULL;
+    to->share = plain_path(r->arena, share->text);
+    to->name = path_basename(to->share);
+    if (!path_is_inside(to->share))
+        return keys_error(r, share, "%s: share: '%s' is no path below the shared drive", key,
+                          share->text);
+    if (!path_is_portable_name(to->name))
+        return keys_error(r, share, "%s: '%s' does not end in a name that every system can show",
+                          key, share->text);
+    return 0;
+}
+
 static int read_data_item(struct keys_reader *r, const struct key *key,
                           const struct yaml_node *node, struct spec_data *to)
 {
     if (node->type == VALUE_MAP && yaml_get(node, "share") != NULL)
-        return keys_error(r, node, "%s: 'share:' is not supported yet; name a local path",
-                          key->name);
+        return read_shared(r, key->name, node, to);
     if (!is_path(node))
         return keys_error(r, node, "%s: expected a path, found %s", key->name,
                           value_type_name(node->type));
@@ -191,7 +214,7 @@ static void add_container(struct keys_reader *r, const struct yaml_node *node)
     same = find_data(s, image.name);
     if (same == NULL)
         append_data(s, r->arena, &image);
-    else if (strcmp(same->path, image.path) != 0)
+    else if (same->path == NULL || strcmp(same->path, image.path) != 0)
         keys_error(r, node, "container: data: has another %s", image.name);
     s->work.container = image.name;
 }

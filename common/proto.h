@@ -427,7 +427,7 @@ struct msg_share_packed {
     int64_t seen;
     int state;          /* enum pass_state; one that failed is answered by an error */
     const char *node;   /* that packs it */
-    const char *reason; /* WAITING: what it waits for */
+    const char *reason; /* WAITING: what keeps it; NULL: it is about to be given to a worker */
     int64_t files;      /* RUNNING: it has been through so many, */
     int64_t bytes;      /* and so much */
     struct dataset set; /* DONE */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* handle_pack.c - packing what lies on the share already: who asks, and who does it */
 
+#include <string.h>
+
 #include "common/path.h"
 #include "server/identity.h"
 #include "server/passes.h"
@@ -36,7 +38,9 @@ static struct pass *find(struct server *sv, struct ask *ask, const struct msg_pa
     int64_t number = ask->progress[0] != 0 ? ask->progress[0] : req->pass;
     struct pass *p = number == 0 ? NULL : passes_find(sv->passes, number);
 
-    if (p != NULL && p->uid != ask->conn->uid)
+    /* After a restart it may be another's. */
+    if (p != NULL && (p->uid != ask->conn->uid || strcmp(p->project, req->project) != 0 ||
+                      strcmp(p->path, req->path) != 0))
         p = NULL;
     return p != NULL ? p : passes_join(sv, ask->conn, req->project, req->path, e);
 }
@@ -51,7 +55,7 @@ static void fill(const struct pass *p, struct arena *a, struct msg_share_packed 
                                       .set = p->set };
     if (p->state != PASS_WAITING && p->node != NULL)
         rep->node = arena_strdup(a, p->node);
-    if (p->state == PASS_WAITING)
+    if (p->is_stuck)
         rep->reason = arena_printf(
             a, "no worker that has the share mounted and runs jobs of %s is connected", p->user);
 }

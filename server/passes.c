@@ -204,9 +204,14 @@ static int give(struct server *sv, struct pass *p, struct err *e)
 
     if (choose(sv, p, &c, &p->node, e) < 0)
         return -1;
-    if (c == NULL)
+    if (c == NULL) {
+        if (!p->is_stuck)
+            tell(sv, p);
+        p->is_stuck = true;
         return 0;
+    }
     p->state = PASS_RUNNING;
+    p->is_stuck = false;
     p->conn = c->number;
     p->files = p->bytes = 0;
     turn_send(sv, c->number, MSG_PACK, &order);
@@ -273,7 +278,6 @@ void passes_left(struct server *sv, const struct conn *c)
         if (p->state != PASS_RUNNING || p->conn != c->number)
             continue;
         p->state = PASS_WAITING;
-        tell(sv, p);
-        turn_add_work(sv->turn, passes_give, 0);
+        turn_add_work(sv->turn, passes_give, 0); /* which tells it */
     }
 }

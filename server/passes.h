@@ -20,6 +20,7 @@ struct pass {
     uid_t uid;
     char *user, *project, *path;
     enum pass_state state;
+    bool is_stuck;   /* WAITING: nobody could do it */
     bool has_failed; /* DONE: why */
     char *why;
     int64_t conn; /* RUNNING: of the worker */
