@@ -10,11 +10,12 @@
 #include "common/keys.h"
 
 struct conf {
-    const char *server;     /* address, or NULL */
-    const char *share;      /* the shared drive as this machine sees it, or NULL */
-    const char *user;       /* label where people share an account, or NULL */
-    const char *scratch;    /* of the worker that runs here, or NULL */
-    struct value resources; /* the same worker's; VALUE_NULL: as the machine has */
+    const char *server;       /* address, or NULL */
+    const char *share;        /* the shared drive as this machine sees it, or NULL */
+    const char *user;         /* label where people share an account, or NULL */
+    const char *scratch;      /* of the worker that runs here, or NULL */
+    int64_t cache_size_bytes; /* of the same worker; 0: not limited */
+    struct value resources;   /* the same worker's; VALUE_NULL: as the machine has */
 };
 
 extern const struct key conf_keys[];

@@ -108,7 +108,7 @@ static int write_worker_conf(const char *state, const struct conf *c, const char
 {
     char *worker_state = path_join(state, "worker");
     char *server = mem_printf("unix:%s", socket_path);
-    struct member members[6] = {
+    struct member members[7] = {
         entry("server", value_str(server)),
         entry("share", value_str(share)),
         entry("state", value_str(worker_state)),
@@ -119,6 +119,8 @@ static int write_worker_conf(const char *state, const struct conf *c, const char
 
     if (c->scratch != NULL)
         members[n++] = entry("scratch", value_str(c->scratch));
+    if (c->cache_size_bytes > 0)
+        members[n++] = entry("cache_size", value_int(c->cache_size_bytes));
     if (c->resources.type == VALUE_MAP)
         members[n++] = entry("resources", c->resources);
     result = write_conf(state, "worker.yaml", members, n, e);

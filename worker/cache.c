@@ -272,13 +272,17 @@ static int stage_plan(struct stage *s, struct err *e)
         return -1;
     descent_begin(&s->descent, s->cache->fd, s->name);
     descent_begin(&s->other, s->cache->fd, s->name);
-    if (stage_survey(s, e) < 0 || fill_as_there_is_room(s, e) < 0)
+    if (stage_survey(s, e) < 0)
+        return fill_was_disturbed(e);
+    if (fill_as_there_is_room(s, e) < 0)
         return -1;
     CRASH_POINT(stage_filled);
     if (stage_links(s, e) < 0)
-        return -1;
+        return fill_was_disturbed(e);
     CRASH_POINT(stage_linked);
-    return name_it(s, e) < 0 || stage_take_rows(s, e) < 0 ? -1 : record_it(s, e);
+    if (name_it(s, e) < 0 || stage_take_rows(s, e) < 0 || record_it(s, e) < 0)
+        return fill_was_disturbed(e);
+    return 0;
 }
 
 /* What does not fit must not stay in the way of what does. */

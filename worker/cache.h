@@ -25,7 +25,8 @@ struct cache {
     void *context;
 };
 
-/* Brings the dataset, or what is missing or wrong in it.  ERR_NO_SPACE: later, perhaps. */
+/* Brings the dataset, or what is missing or wrong in it.  ERR_NO_SPACE: later, perhaps; ERR_BUSY: somebody
+ * changes it at this moment; ERR_NOT_FOUND, ERR_PROTOCOL: it is not on the share, or damaged there. */
 int cache_stage(struct cache *c, const struct packs_at *packs, const struct dataset *set,
                 struct err *e);
 

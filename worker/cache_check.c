@@ -73,12 +73,24 @@ struct checking {
     pthread_t thread;
 };
 
-static bool has_content(struct descent *d, struct cache_row *row, const char *path,
-                        const struct stat *st)
+/* The row becomes what the file is now, unless it may be changing at this moment. */
+static void take_touched(struct cache_row *row, int fd, const struct stat *before)
 {
     mode_t mode = row->kind == PACK_PROGRAM ? CACHE_PROGRAM : CACHE_FILE;
+    struct stat after;
+
+    if (((before->st_mode & 07777) != mode && fchmod(fd, mode) < 0) ||
+        is_recent(stat_ctime_ns(before), now_ns()) || fstat(fd, &after) < 0 ||
+        after.st_size != before->st_size || stat_mtime_ns(&after) != stat_mtime_ns(before))
+        return;
+    row_take(row, &after);
+}
+
+/* What is not a job's to write to is not its to leave so. */
+static bool has_content(struct descent *d, struct cache_row *row, const char *path)
+{
     struct digest content;
-    struct stat now;
+    struct stat st;
     const char *name;
     int dir_fd = descent_to(d, path, &name, NULL);
     int fd = dir_fd < 0 ? -1 : openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -86,12 +98,12 @@ static bool has_content(struct descent *d, struct cache_row *row, const char *pa
 
     if (fd < 0)
         return false;
-    if (plan_content_of(fd, row->size, &content, NULL) == 0 &&
-        digest_equal(&content, &row->content) &&
-        ((st->st_mode & 07777) == mode || fchmod(fd, mode) == 0) && fstat(fd, &now) == 0 &&
-        now.st_size == st->st_size) {
-        row_take(row, &now);
+    if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == row->size &&
+        plan_content_of(fd, row->size, &content, NULL) == 0 &&
+        digest_equal(&content, &row->content)) {
         is_same = true;
+        if (!row_is(row, &st))
+            take_touched(row, fd, &st);
     }
     close(fd);
     return is_same;
@@ -106,16 +118,17 @@ static bool is_what_it_was(struct checking *c, struct descent *d, size_t i)
 {
     struct cache_row *row = &c->record->rows[i];
     const char *path = record_path(c->record, i);
+    int64_t written_ns = c->record->head->written_ns;
     struct stat st;
 
     if (look_at(d, path, &st) < 0)
         return false;
     if (row->kind == PACK_FOLDER && S_ISDIR(st.st_mode))
         row_take(row, &st);
-    if (row_is(row, &st))
+    if (row_is(row, &st) && !(is_file(row) && is_recent(row->ctime_ns, written_ns)))
         return true;
     return is_file(row) && S_ISREG(st.st_mode) && (uint64_t)st.st_size == row->size &&
-           has_content(d, row, path, &st);
+           has_content(d, row, path);
 }
 
 static void add_damage(struct damage *d, size_t row)

@@ -48,6 +48,13 @@ mode_t fill_mode_of(const struct plan *p, size_t i)
     return p->rows[i].kind == PACK_PROGRAM ? CACHE_PROGRAM : CACHE_FILE;
 }
 
+int fill_was_disturbed(struct err *e)
+{
+    if (e->kind == ERR_NOT_FOUND)
+        e->kind = ERR_BUSY;
+    return -1;
+}
+
 unsigned fill_threads(void)
 {
     cpu_set_t set;
@@ -240,7 +247,7 @@ static int read_part(struct filler *w, const struct pack_list *l, size_t *begin,
             if ((is_of_one_piece(w->all->fill->plan, wants[*begin].entry)
                      ? write_whole(w, wants[*begin].entry, content, e)
                      : write_piece(w, &wants[*begin], content, e)) < 0)
-                return -1;
+                return fill_was_disturbed(e);
     }
     return 0;
 }

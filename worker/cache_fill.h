@@ -24,6 +24,8 @@ struct fill {
     void *context;
 };
 
+/* What we made was taken away: not for good, as ERR_NOT_FOUND would say of the share. -1. */
+int fill_was_disturbed(struct err *e);
 mode_t fill_mode_of(const struct plan *p, size_t i);
 /* Brings all files that are wanted.  What came before a failure stays, and is found whole. */
 int fill_files(const struct fill *f, struct err *e);

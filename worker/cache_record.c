@@ -9,10 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/io.h"
 #include "common/mem.h"
+
+/* Of the times of files: the kernel's tick is 10 ms at most. */
+#define STEP_NS ((int64_t)25 * 1000 * 1000)
 
 static const char magic[8] = "ludwig1";
 
@@ -149,6 +153,7 @@ static int write_to(int cache_fd, const char *name, const struct record_draft *d
                                 .files = d->files,
                                 .bytes = d->bytes,
                                 .top_mtime_ns = d->top_mtime_ns,
+                                .written_ns = now_ns(),
                                 .n_rows = d->n_rows,
                                 .names_bytes = d->names.n };
     struct buf folders = { 0 };
@@ -193,6 +198,19 @@ int64_t stat_mtime_ns(const struct stat *st)
 int64_t stat_ctime_ns(const struct stat *st)
 {
     return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+}
+
+int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool is_recent(int64_t time_ns, int64_t looked_ns)
+{
+    return time_ns > looked_ns - STEP_NS;
 }
 
 void row_take(struct cache_row *row, const struct stat *st)

@@ -43,6 +43,7 @@ struct record_head {
     struct digest tree, id;
     int64_t files, bytes;
     int64_t top_mtime_ns; /* of the tree's own folder */
+    int64_t written_ns;
     uint64_t n_rows, n_folders, names_bytes;
 };
 
@@ -78,6 +79,10 @@ int record_write(int cache_fd, const struct record_draft *draft, struct err *e);
 
 int64_t stat_mtime_ns(const struct stat *st);
 int64_t stat_ctime_ns(const struct stat *st);
+/* Times have steps: what was changed so shortly before somebody looked may have been changed again since,
+ * and show the same time. */
+bool is_recent(int64_t time_ns, int64_t looked_ns);
+int64_t now_ns(void);
 /* What it is now. */
 void row_take(struct cache_row *row, const struct stat *st);
 /* It is what it was. */

@@ -118,6 +118,15 @@ static bool ends_in(const char *name, const char *end)
     return strlen(name) > strlen(end) && strcmp(name + strlen(name) - strlen(end), end) == 0;
 }
 
+/* Of a tree that has its name already. */
+static bool is_begun_no_more(int cache_fd, const char *name, const struct digest *tree)
+{
+    char new[CACHE_NAME_BYTES];
+
+    cache_name(tree, CACHE_NEW, new);
+    return ends_in(name, CACHE_BEGUN) && faccessat(cache_fd, new, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
 void cache_sweep(int cache_fd)
 {
     int fd = io_open_dir_at(cache_fd, ".", NULL);
@@ -129,7 +138,8 @@ void cache_sweep(int cache_fd)
         close(fd);
     while (dir != NULL && (entry = readdir(dir)) != NULL)
         if (entry->d_name[0] == '.' && parse_name(entry->d_name, &tree) &&
-            (ends_in(entry->d_name, CACHE_GONE) || ends_in(entry->d_name, CACHE_FIX)))
+            (ends_in(entry->d_name, CACHE_GONE) || ends_in(entry->d_name, CACHE_FIX) ||
+             is_begun_no_more(cache_fd, entry->d_name, &tree)))
             (void)io_remove_tree_at(cache_fd, entry->d_name, NULL);
     if (dir != NULL)
         closedir(dir);

@@ -219,6 +219,16 @@ int stage_links(struct stage *s, struct err *e)
 
 /* ---- what it is now ---- */
 
+/* What was put into a tree that jobs are at is not taken for what it was if it was changed since. */
+static bool was_changed(const struct stage *s, size_t i, const struct stat *st)
+{
+    const struct cache_row *row = &s->plan.rows[i];
+
+    return s->is_live && plan_is_file(&s->plan, i) && row->mtime_ns != 0 &&
+           (row->mtime_ns != stat_mtime_ns(st) || row->inode != st->st_ino ||
+            row->size != (uint64_t)st->st_size);
+}
+
 int stage_take_rows(struct stage *s, struct err *e)
 {
     struct stat st;
@@ -230,7 +240,8 @@ int stage_take_rows(struct stage *s, struct err *e)
             continue;
         if (look_at(&s->descent, plan_path(&s->plan, i), &st, e) < 0)
             return -1;
-        row_take(&s->plan.rows[i], &st);
+        if (!was_changed(s, i, &st))
+            row_take(&s->plan.rows[i], &st);
         entry->has_stat = true;
     }
     return 0;

@@ -13,9 +13,13 @@
 #include <unistd.h>
 
 #include "common/io.h"
+#include "common/log.h"
 #include "common/mem.h"
+#include "common/units.h"
 #include "worker/cache_room.h"
 #include "worker/staging.h"
+
+enum { TRIES = 3 };
 
 struct digests {
     struct digest *items;
@@ -251,17 +255,20 @@ static struct cache_use use_of(const struct stage_queue *q, const struct digest 
 }
 
 /* Says so if it is there as it should be. */
-static bool use_cached(struct stage_queue *q, const struct digest *tree, bool is_doubted)
+static enum cache_state use_cached(struct stage_queue *q, const struct digest *tree,
+                                   bool is_doubted)
 {
     struct cache_use use = use_of(q, tree, is_doubted);
 
-    if (cache_open_tree(q->scratch->cache_fd, &use) != CACHE_WHOLE)
-        return false;
-    pthread_mutex_lock(&q->lock);
-    tell_cached(q, tree);
-    note_staged(q, tree, use.is_guarded, NULL, false);
-    pthread_mutex_unlock(&q->lock);
-    return true;
+    enum cache_state state = cache_open_tree(q->scratch->cache_fd, &use);
+
+    if (state == CACHE_WHOLE) {
+        pthread_mutex_lock(&q->lock);
+        tell_cached(q, tree);
+        note_staged(q, tree, use.is_guarded, NULL, false);
+        pthread_mutex_unlock(&q->lock);
+    }
+    return state;
 }
 
 /* ---- bringing ---- */
@@ -273,8 +280,32 @@ static bool is_final(const struct err *e)
            e->kind == ERR_PROTOCOL;
 }
 
+static void log_staged(const struct task *t, int64_t took_ms)
+{
+    char hex[DIGEST_HEX];
+
+    digest_hex(&t->set.tree, hex);
+    log_event(LOG_INFO, "staged", "project", "%s", t->project, "tree", "%s", hex, "files", "%lld",
+              (long long)t->set.files, "bytes", "%lld", (long long)t->set.bytes, "ms", "%lld",
+              (long long)took_ms, NULL);
+}
+
+/* A job that changes its data has ended soon, or something else gets them. */
+static int stage(struct cache *c, const struct packs_at *at, const struct dataset *set,
+                 struct err *why)
+{
+    int result = -1;
+
+    for (int i = 0; i < TRIES && result < 0 && (i == 0 || why->kind == ERR_BUSY); i++) {
+        err_clear(why);
+        result = cache_stage(c, at, set, why);
+    }
+    return result;
+}
+
 static void bring(struct stage_queue *q, const struct task *t)
 {
+    const int64_t begun_ms = units_monotonic_ms();
     struct cache cache = { .fd = q->scratch->cache_fd,
                            .size_max_bytes = t->cache_size_bytes,
                            .let_go = let_go,
@@ -282,13 +313,17 @@ static void bring(struct stage_queue *q, const struct task *t)
                            .context = q };
     const struct packs_at at = { q->source, t->share, t->project };
     struct err why = { 0 };
+    enum cache_state state;
 
-    if (use_cached(q, &t->set.tree, t->is_doubted))
+    state = use_cached(q, &t->set.tree, t->is_doubted);
+    if (state == CACHE_WHOLE)
         return;
-    if (cache_stage(&cache, &at, &t->set, &why) == 0) {
-        if (use_cached(q, &t->set.tree, false))
+    if (stage(&cache, &at, &t->set, &why) == 0) {
+        log_staged(t, units_monotonic_ms() - begun_ms);
+        /* Jobs may have been at it meanwhile, and at folders that nobody watched yet. */
+        if (use_cached(q, &t->set.tree, state == CACHE_DAMAGED) == CACHE_WHOLE)
             return;
-        err_set(&why, ERR_FAILED, "something changes the cache on scratch");
+        err_set(&why, ERR_FAILED, "something goes on changing the cache on scratch");
     }
     /* Who wants it again meanwhile has asked again. */
     pthread_mutex_lock(&q->lock);
@@ -381,7 +416,7 @@ void stage_queue_stage(struct stage_queue *q, const struct order_stage *x)
     is_busy = has_digest(&q->going, &x->set.tree) || is_asked_for(q, &x->set.tree) ||
               (q->at != NULL && digest_equal(&q->at->set.tree, &x->set.tree));
     pthread_mutex_unlock(&q->lock);
-    if (!is_busy && use_cached(q, &x->set.tree, x->is_doubted))
+    if (!is_busy && use_cached(q, &x->set.tree, x->is_doubted) == CACHE_WHOLE)
         return;
     pthread_mutex_lock(&q->lock);
     if (!is_asked_for(q, &x->set.tree))

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# stage.sh [FILES [ROUNDS]] - a dataset of many small files into a worker's cache, beside what else unpacks them
+#
+# FILES of 2 to 14 KiB, a thousand to a folder, half of each compressible, on one local disk; nothing is
+# synced.  All take turns; of each the fewest seconds in ROUNDS.  Then what it costs to look whether they are as
+# they were.  Needs some 8 GB for 200,000 files.
+set -euo pipefail
+files=${1:-200000} rounds=${2:-3}
+programs=$(realpath "$(dirname "$0")/../../build/bench")
+dir=$(mktemp -d "${TMPDIR:-/var/tmp}/ludwig-stage-XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+python3 - "$files" <<'END'
+import os, random, sys
+random.seed(1)
+noise, text = os.urandom(1 << 24), b"the quick brown fox " * 400
+for i in range(int(sys.argv[1])):
+    below = f"tree/class_{i // 1000:03}"
+    if i % 1000 == 0:
+        os.makedirs(below)
+    n = random.randrange(1024, 7169)
+    at = random.randrange(len(noise) - n)
+    with open(f"{below}/img_{i:06}.png", "wb") as f:
+        f.write(b"%d" % i + noise[at:at + n] + text[:n])
+END
+store=share/demo/.ludwig/packs
+mkdir -p "$(dirname "$store")"
+id=$("$programs/packs" pack tree "$store" 2>/dev/null)
+tar cf all.tar tree
+cpus=$(nproc)
+split_tars() { # as many as there are processors, each with its share of the folders
+    local i
+    for ((i = 0; i < cpus; i++)); do
+        find tree -mindepth 1 -maxdepth 1 | sort | awk -v n="$cpus" -v i="$i" 'NR % n == i' | tar cf "some.$i.tar" -T -
+    done
+}
+split_tars
+
+declare -A wall cpu
+names=() done=()
+TIMEFORMAT='%R %U %S'
+row() { # NAME COMMAND: its seconds and CPU seconds, if they are the fewest
+    local real user sys
+    out=out.${#done[@]}
+    done+=("$out")
+    mkdir "$out"
+    export out
+    { time sh -c "$2"; } 2>timed
+    read -r real user sys < <(tail -n 1 timed)
+    [ -n "${wall[$1]-}" ] || names+=("$1")
+    wall[$1]=$(python3 -c "print('%.2f' % min(${wall[$1]:-1e9}, $real))")
+    cpu[$1]=$(python3 -c "print('%.2f' % min(${cpu[$1]:-1e9}, $user + $sys))")
+}
+
+for ((i = 0; i < rounds; i++)); do
+    row 'tar | tar' 'tar cf - tree | tar xf - -C $out'
+    row 'tar x' 'tar xf all.tar -C $out'
+    if command -v bsdtar >/dev/null; then row 'bsdtar x' 'bsdtar -xf all.tar -C $out'; fi
+    row "$cpus tar x at once" 'for t in some.*.tar; do tar xf $t -C $out & done; wait'
+    row 'cp -r' 'cp -r tree $out'
+    row 'ludwig stages' "$programs/stage share demo \$PWD/\$out $id >steps"
+    diff -r tree "$out"/cache/[0-9a-f]* >/dev/null
+    ((i + 1 < rounds)) || break
+    # For five seconds ext4 passes over inodes that were freed, which may take it longer than all else.
+    rm -rf "${done[@]}"
+    done=()
+    sleep 6
+done
+best=$(for name in "${names[@]}"; do [ "$name" = 'ludwig stages' ] || echo "${wall[$name]}"; done | sort -n | head -n 1)
+for name in "${names[@]}"; do
+    printf '%-24s %8s s  CPU %7s s  %8.0f files/s\n' "$name" "${wall[$name]}" "${cpu[$name]}" \
+        "$(python3 -c "print($files / ${wall[$name]})")"
+done
+printf 'of the best other: %.2f\n' "$(python3 -c "print(${wall[ludwig stages]} / $best)")"
+"$programs/stage" share demo "$PWD/$out" "$id" >steps
+awk '{ printf "look at its %-16s %8.1f ms  CPU %7.1f ms\n", $1, $2, $3 }' steps
