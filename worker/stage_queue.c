@@ -498,8 +498,10 @@ bool stage_queue_destroy(struct stage_queue *q)
     is_idle = q->at == NULL;
     pthread_cond_signal(&q->changed);
     pthread_mutex_unlock(&q->lock);
-    if (!is_idle)
+    if (!is_idle) {
+        pthread_detach(q->thread);
         return false;
+    }
     pthread_join(q->thread, NULL);
     free_all(q);
     return true;
