@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sched.h>
 #include <sys/inotify.h>
+#include <sys/mount.h>
 
 #include "tests/unit/pack_share.h"
 #include "worker/cache.h"
@@ -788,6 +790,169 @@ static void what_a_dead_process_was_removing_is_gone(void **state)
     close_bench(&b);
 }
 
+/* ---- a small disk ---- */
+
+enum { DISK_BYTES = 4 * 1024 * 1024, MEDIUM_BYTES = 1024 * 1024 };
+
+/* Only this process sees it. */
+static void give_small_disk(struct bench *b)
+{
+    char *at = mem_printf("%s/cache", b->site.scratch.path);
+
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("disk", at, "tmpfs", 0, "size=4m") < 0) {
+        free(at);
+        site_close(&b->site);
+        skip();
+    }
+    close(b->site.scratch.cache_fd);
+    close(b->site.top_fd); /* it is of the mounts before */
+    b->site.top_fd = io_open_dir(b->site.top, &b->e);
+    b->cache.fd = b->site.scratch.cache_fd = io_open_dir(at, &b->e);
+    free(at);
+}
+
+static void take_small_disk(struct bench *b)
+{
+    char *at = mem_printf("%s/cache", b->site.scratch.path);
+
+    close(b->cache.fd);
+    assert_int_equal(umount2(at, MNT_DETACH), 0);
+    b->cache.fd = b->site.scratch.cache_fd = io_open_dir(at, &b->e);
+    free(at);
+}
+
+static struct dataset pack_noise(struct bench *b, uint32_t seed, size_t n)
+{
+    uint8_t *bytes = large_bytes(seed);
+    struct dataset set;
+    struct packing p;
+
+    packing_begin(&p, &b->site, &b->store);
+    packing_bytes(&p, "file", false, bytes, n);
+    set = packing_end(&p);
+    free(bytes);
+    return set;
+}
+
+static void what_is_not_in_use_makes_room(void **state)
+{
+    struct bench b;
+    struct dataset first, second, third;
+
+    (void)state;
+    open_bench(&b);
+    give_small_disk(&b);
+    first = pack_noise(&b, 1, 2 * MEDIUM_BYTES);
+    second = pack_noise(&b, 2, 2 * MEDIUM_BYTES);
+    third = pack_noise(&b, 3, 5 * MEDIUM_BYTES);
+    stage(&b, &first);
+    b.kept[b.n_kept++] = first.tree;
+    stage_fails(&b, &second, ERR_NO_SPACE);
+    assert_true(holds(&b, &first));
+    b.n_kept = 0;
+    stage(&b, &second);
+    assert_false(holds(&b, &first));
+    stage_fails(&b, &third, ERR_NO_SPACE);
+    assert_int_equal(site_count(arena_printf(b.site.arena, "%s/cache", b.site.scratch.path)), 0);
+    take_small_disk(&b);
+    close_bench(&b);
+}
+
+/* Somebody fills the disk after we looked how much room there is. */
+static bool fill_disk(void *context)
+{
+    struct bench *b = context;
+    char *ballast = mem_alloc(DISK_BYTES);
+    int fd = openat(b->cache.fd, "ballast", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd >= 0) {
+        memset(ballast, 1, DISK_BYTES);
+        assert_true(write(fd, ballast, DISK_BYTES) < DISK_BYTES);
+        close(fd);
+    }
+    free(ballast);
+    return false;
+}
+
+static void a_disk_that_gets_full_meanwhile_is_made_room_on(void **state)
+{
+    struct bench b;
+    struct dataset first, second;
+
+    (void)state;
+    open_bench(&b);
+    give_small_disk(&b);
+    first = pack_noise(&b, 1, 2 * MEDIUM_BYTES);
+    second = pack_noise(&b, 2, MEDIUM_BYTES);
+    stage(&b, &first);
+    b.cache.is_over = fill_disk;
+    b.kept[b.n_kept++] = first.tree;
+    stage_fails(&b, &second, ERR_NO_SPACE);
+    assert_null(strchr(b.e.text, '\n'));
+    assert_int_equal(
+        site_count(arena_printf(b.site.arena, "%s/cache -maxdepth 1", b.site.scratch.path)),
+        3); /* the first, its record and the ballast */
+    assert_int_equal(unlinkat(b.cache.fd, "ballast", 0), 0);
+    b.n_kept = 0;
+    stage(&b, &second);
+    assert_false(holds(&b, &first));
+    assert_int_equal(look(&b, &second, true), CACHE_WHOLE);
+    take_small_disk(&b);
+    close_bench(&b);
+}
+
+/* ---- parts in place ---- */
+
+static struct dataset pack_in_place(struct bench *b)
+{
+    const struct pack_sink sink = store_sink(&b->store);
+    struct pack_writer *w = pack_writer_create(&sink);
+    struct packing p = { &b->site, &b->store, w };
+    uint8_t *bytes = large_bytes(5);
+    struct pack_added added;
+    char *path = mem_printf("%s/demo/big", b->site.share_path);
+    int fd;
+
+    assert_int_equal(io_replace_file(path, bytes, LARGE_BYTES, 0644, &b->e), 0);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (pack_add_in_place(w, "big", false, fd, "demo/big", &added, &b->e) < 0)
+        fail_msg("%s", b->e.text);
+    close(fd);
+    free(path);
+    free(bytes);
+    return packing_end(&p);
+}
+
+static void what_lies_on_the_share_is_read_there(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    char *path;
+    int fd;
+
+    (void)state;
+    open_bench(&b);
+    set = pack_in_place(&b);
+    path = mem_printf("%s/demo/big", b.site.share_path);
+    stage(&b, &set);
+    assert_int_equal(stat_in(&b, &set, "big").st_size, LARGE_BYTES);
+    assert_int_equal(cache_remove(b.cache.fd, &set.tree, &b.e), 0);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "changed", 7, PACK_PIECE_BYTES + 3), 7);
+    close(fd);
+    stage_fails(&b, &set, ERR_PROTOCOL);
+    assert_non_null(strstr(b.e.text, "demo/big"));
+    assert_int_equal(access(path, F_OK), 0); /* it is somebody's own */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    err_clear(&b.e);
+    assert_int_equal(cache_stage(&b.cache, &b.at, &set, &b.e), -1);
+    assert_int_not_equal(b.e.kind, ERR_PROTOCOL);
+    free(path);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -812,6 +977,9 @@ int main(void)
         cmocka_unit_test(the_least_recently_used_goes_first),
         cmocka_unit_test(what_is_in_use_never_goes),
         cmocka_unit_test(what_a_dead_process_was_removing_is_gone),
+        cmocka_unit_test(what_is_not_in_use_makes_room),
+        cmocka_unit_test(a_disk_that_gets_full_meanwhile_is_made_room_on),
+        cmocka_unit_test(what_lies_on_the_share_is_read_there),
     };
 
     return SITE_EITHER_WAY(tests);
