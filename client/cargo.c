@@ -410,6 +410,8 @@ static int try_once(struct cargo *c, uint64_t *settled_bytes, struct err *e)
     store_expect(c->store, bar.all_bytes);
     result = pack_all(c, &target, e);
     if (result == 0)
+        result = store_settle(c->store, e);
+    if (result == 0)
         stock_sweep(c->stock);
     uploadbar_clear(&bar);
     *settled_bytes = store_settled_bytes(c->store);

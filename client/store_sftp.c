@@ -43,15 +43,19 @@ struct sftp_store {
     struct store store;
     char *packs; /* on the server */
     struct upload_modes modes;
-    struct sftp_lanes lanes; /* the first is the drive's own */
+    struct sftp_lanes lanes;     /* the first is the drive's own */
+    struct sftp *opening[LANES]; /* lanes that cannot be used yet */
     bool has_lane[LANES];
     size_t wanted_lanes;
     struct slot slots[PACK_SLOTS], spare;
     struct item *first, **end; /* in the order of their renames */
     size_t n_busy;             /* operations, and parts that are ending */
-    bool is_dirty[STORE_FOLDER_COUNT];
+    size_t n_renaming, n_syncing;
+    bool is_dirty[STORE_FOLDER_COUNT]; /* something was renamed in it that may not be on the disk */
     bool is_there[STORE_FOLDER_COUNT];
-    bool has_told; /* what follows */
+    struct sftp_attrs project;
+    struct err project_why; /* ERR_NONE: it is there */
+    bool has_told;          /* what follows */
     int64_t uid, now_s;
     struct err why; /* the first error of what goes on behind */
 };
@@ -140,12 +144,15 @@ static void remove_temporary(struct sftp_store *s, const char *path)
         s->n_busy++;
 }
 
+static void advance(struct sftp_store *s);
+
 static void on_renamed(void *context, const struct sftp_answer *a)
 {
     struct item *it = context;
     struct sftp_store *s = it->store;
 
     s->n_busy--;
+    s->n_renaming--;
     if (a->error == NULL || a->error->kind == ERR_EXISTS) {
         s->store.settled_bytes += it->bytes;
         s->is_dirty[it->folder] = true;
@@ -155,6 +162,7 @@ static void on_renamed(void *context, const struct sftp_answer *a)
     if (a->error != NULL)
         remove_temporary(s, it->temporary);
     free_item(it);
+    advance(s);
 }
 
 static void rename_first(struct sftp_store *s)
@@ -167,13 +175,52 @@ static void rename_first(struct sftp_store *s)
     if (s->first == NULL)
         s->end = &s->first;
     s->n_busy++;
+    s->n_renaming++;
     if (sftp_start(first_lane(s), &op, on_renamed, it, &why) < 0)
         on_renamed(it, &(struct sftp_answer){ .error = &why });
 }
 
+static void on_synced(void *context, const struct sftp_answer *a)
+{
+    struct sftp_store *s = context;
+
+    /* Servers that cannot sync a folder call that a failure. */
+    if (a->error != NULL && a->error->kind == ERR_UNREACHABLE)
+        note(s, a->error);
+    s->n_busy--;
+    s->n_syncing--;
+    advance(s);
+}
+
+static void start_sync(struct sftp_store *s, enum store_folder folder)
+{
+    char *path = path_on(s, store_folder_names[folder]);
+    struct sftp_op op = { .kind = SFTP_OP_SYNC, .path = path };
+
+    s->is_dirty[folder] = false;
+    if (sftp_can(first_lane(s), SFTP_CAN_SYNC) &&
+        sftp_start(first_lane(s), &op, on_synced, s, NULL) == 0) {
+        s->n_busy++;
+        s->n_syncing++;
+    }
+    free(path);
+}
+
+/* What was renamed before is there for good. */
+static bool is_settled(struct sftp_store *s)
+{
+    if (s->n_renaming > 0)
+        return false;
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++)
+        if (s->is_dirty[i])
+            start_sync(s, i);
+    return s->n_syncing == 0;
+}
+
 static void advance(struct sftp_store *s)
 {
-    while (s->why.kind == ERR_NONE && s->first != NULL && s->first->is_whole && !s->first->is_last)
+    while (s->why.kind == ERR_NONE && s->first != NULL && s->first->is_whole &&
+           (!s->first->is_last || is_settled(s)))
         rename_first(s);
 }
 
@@ -205,16 +252,21 @@ static void on_part(void *context, const struct err *error)
 static bool open_lane(struct sftp_store *s, size_t number)
 {
     const struct drive *d = s->store.to->drive;
-    struct sftp *lane;
-    int fd, rc = d->lane != NULL ? d->lane(d->context, number, &fd, NULL) : -1;
+    struct sftp **lane = &s->opening[number];
+    int fd, rc;
 
+    if (*lane == NULL) {
+        rc = d->lane != NULL ? d->lane(d->context, number, &fd, NULL) : -1;
+        if (rc <= 0)
+            return rc == 0;
+        *lane = sftp_open_later(fd, NULL);
+    }
+    rc = *lane != NULL ? sftp_opens(*lane, NULL) : -1;
     if (rc <= 0)
         return rc == 0;
-    lane = sftp_open(fd, NULL);
-    if (lane == NULL)
-        return false;
     s->has_lane[number] = true;
-    s->lanes.all[s->lanes.n++] = lane;
+    s->lanes.all[s->lanes.n++] = *lane;
+    *lane = NULL;
     return true;
 }
 
@@ -348,50 +400,14 @@ static int wait_until_idle(struct sftp_store *s, struct err *e)
     return check(s, e);
 }
 
-static void on_synced(void *context, const struct sftp_answer *a)
-{
-    struct sftp_store *s = context;
-
-    /* Servers that cannot sync a folder call that a failure. */
-    if (a->error != NULL && a->error->kind == ERR_UNREACHABLE)
-        note(s, a->error);
-    s->n_busy--;
-}
-
-static int start_sync(struct sftp_store *s, enum store_folder folder, struct err *e)
-{
-    char *path = path_on(s, store_folder_names[folder]);
-    int result = 0;
-
-    if (sftp_can(first_lane(s), SFTP_CAN_SYNC)) {
-        s->n_busy++;
-        result = sftp_start(first_lane(s), &(struct sftp_op){ .kind = SFTP_OP_SYNC, .path = path },
-                            on_synced, s, e);
-        s->n_busy -= result < 0;
-    }
-    s->is_dirty[folder] = false;
-    free(path);
-    return result;
-}
-
-static int sync_folders(struct sftp_store *s, struct err *e)
-{
-    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++)
-        if (s->is_dirty[i] && start_sync(s, i, e) < 0)
-            return -1;
-    return wait_until_idle(s, e);
-}
-
 static int settle(struct store *store, struct err *e)
 {
     struct sftp_store *s = mine(store);
 
-    if (wait_until_idle(s, e) < 0 || sync_folders(s, e) < 0)
+    if (wait_until_idle(s, e) < 0)
         return -1;
-    if (s->first == NULL)
-        return 0;
-    rename_first(s);
-    return wait_until_idle(s, e) < 0 ? -1 : sync_folders(s, e);
+    (void)is_settled(s);
+    return wait_until_idle(s, e);
 }
 
 /* What is under way comes to its end; who is called finds all there. */
@@ -419,6 +435,8 @@ static void close_store(struct store *store)
     }
     for (size_t i = 1; i < s->lanes.n; i++)
         sftp_close(s->lanes.all[i]);
+    for (size_t i = 0; i < LANES; i++)
+        sftp_close(s->opening[i]);
     free(s->packs);
     free(s);
 }
@@ -467,12 +485,34 @@ static int start_list(struct listing *l, struct err *e)
     return result;
 }
 
+static void on_project(void *context, const struct sftp_answer *a)
+{
+    struct sftp_store *s = context;
+
+    s->n_busy--;
+    s->project = a->attrs;
+    if (a->error != NULL)
+        s->project_why = *a->error;
+}
+
+static int look_at_project(struct sftp_store *s, struct err *e)
+{
+    const struct place *to = s->store.to;
+    char *path = mem_printf("%s/%s", to->drive->root, to->project);
+    struct sftp_op op = { .kind = SFTP_OP_LSTAT, .path = path };
+    int result = sftp_start(first_lane(s), &op, on_project, s, e);
+
+    s->n_busy += result == 0;
+    free(path);
+    return result;
+}
+
 static int list_all(struct store *store, struct arena *a, struct list entries[STORE_FOLDER_COUNT],
                     struct err *e)
 {
     struct listing listings[STORE_FOLDER_COUNT];
     struct sftp_store *s = mine(store);
-    int result = 0;
+    int result = look_at_project(s, e);
 
     for (enum store_folder i = 0; i < STORE_FOLDER_COUNT && result == 0; i++) {
         listings[i] = (struct listing){ s, &entries[i], a, i };
@@ -484,24 +524,61 @@ static int list_all(struct store *store, struct arena *a, struct list entries[ST
     return result < 0 ? -1 : check(s, e);
 }
 
+static int check_project(const struct sftp_store *s, struct err *e)
+{
+    if (s->project_why.kind != ERR_NONE)
+        return err_set(e, s->project_why.kind, "the project's folder on the share: %s",
+                       s->project_why.text);
+    if ((s->project.has & SFTP_MODE) && S_ISDIR(s->project.mode))
+        return 0;
+    return err_set(e, ERR_DENIED, "the project's folder on the share, %s, is no folder",
+                   s->store.to->project);
+}
+
+static void on_folder(void *context, const struct sftp_answer *a)
+{
+    struct sftp_store *s = context;
+
+    s->n_busy--;
+    if (a->error != NULL && a->error->kind != ERR_EXISTS)
+        note(s, a->error);
+}
+
+static int start_folder(struct sftp_store *s, const char *path, struct err *e)
+{
+    struct sftp_op op = { .kind = SFTP_OP_MKDIR, .path = path, .mode = s->modes.folder };
+    int result = sftp_start(first_lane(s), &op, on_folder, s, e);
+
+    s->n_busy += result == 0;
+    return result;
+}
+
+/* All at once, as the server makes one after the other. */
+static int make_folders(struct sftp_store *s, struct err *e)
+{
+    char *above = path_dirname(s->packs);
+    int result = s->is_there[STORE_PACKS] ? 0 : start_folder(s, above, e);
+
+    free(above);
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT && result == 0; i++) {
+        char *path = path_on(s, store_folder_names[i]);
+
+        if (!s->is_there[i])
+            result = start_folder(s, path, e);
+        free(path);
+    }
+    return result;
+}
+
+/* list_all was called. */
 static int prepare(struct store *store, struct err *e)
 {
     struct sftp_store *s = mine(store);
 
-    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++) {
-        char *path;
-        int result;
-
-        if (i != STORE_PACKS && s->is_there[i])
-            continue;
-        path = store_path(store->to, store_folder_names[i]);
-        result = s->is_there[i] ? upload_read_modes(store->to, &s->modes, e)
-                                : upload_make_below(store->to, path, &s->modes, e);
-        free(path);
-        if (result < 0)
-            return -1;
-    }
-    return 0;
+    if (check_project(s, e) < 0)
+        return -1;
+    s->modes = upload_modes_of(s->project.mode);
+    return make_folders(s, e) < 0 ? -1 : wait_until_idle(s, e);
 }
 
 /* Somebody waits for a file. */

@@ -309,8 +309,7 @@ static int pack(struct packing *p, struct err *e)
 {
     struct pack_summary summary;
 
-    if (add_all(p, e) < 0 || pack_end(p->writer, &summary, e) < 0 ||
-        (p->to->store != NULL && store_settle(p->to->store, e) < 0))
+    if (add_all(p, e) < 0 || pack_end(p->writer, &summary, e) < 0)
         return -1;
     note_set(p->tree, &summary);
     return 0;

@@ -35,7 +35,7 @@ struct tree_target {
     struct uploadbar *bar;
 };
 
-/* After this, set says what is in it and, with a store, where it lies.  Of what was read a note is
+/* After this, set says what is in it and, with a store, where it lies once that has settled.  Of what was read a note is
  * kept, also when it fails. */
 int tree_pack(struct tree *t, const struct tree_target *to, struct err *e);
 

@@ -73,7 +73,7 @@ static int make_project(const struct place *to, const struct folder_order *order
     return result;
 }
 
-int upload_read_modes(const struct place *to, struct upload_modes *modes, struct err *e)
+static int read_modes(const struct place *to, struct upload_modes *modes, struct err *e)
 {
     struct sftp_attrs attrs;
 
@@ -83,11 +83,11 @@ int upload_read_modes(const struct place *to, struct upload_modes *modes, struct
     return 0;
 }
 
-int upload_make_below(const struct place *to, const char *path, struct upload_modes *modes,
+static int make_below(const struct place *to, const char *path, struct upload_modes *modes,
                       struct err *e)
 {
     char *there = path_on(to, path);
-    int result = upload_read_modes(to, modes, e);
+    int result = read_modes(to, modes, e);
 
     if (result == 0)
         result = sftp_make_dirs(to->drive->sftp, there, modes->folder, e);
@@ -145,7 +145,7 @@ static int sweep_files(const struct place *to, int64_t number, const struct uplo
     layout_sweep(&below, to->project, number);
     dir = path_on(to, buf_text(&below));
     if (result == 0)
-        result = upload_make_below(to, buf_text(&below), &modes, e);
+        result = make_below(to, buf_text(&below), &modes, e);
     if (result == 0)
         result = write_texts(to, dir, files, n, modes.file, e);
     free(dir);

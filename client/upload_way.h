@@ -22,12 +22,6 @@ struct upload_modes upload_modes_of(mode_t project);
  * path: relative to the share. */
 int upload_open_below(const struct place *to, const char *path, struct upload_modes *modes,
                       struct err *e);
-/* Over SFTP. */
-int upload_read_modes(const struct place *to, struct upload_modes *modes, struct err *e);
-/* Makes the folder and those above it, and opens nothing. */
-int upload_make_below(const struct place *to, const char *path, struct upload_modes *modes,
-                      struct err *e);
-
 /* ".tmp-<token>": what files are called until they are whole.  Caller frees. */
 char *upload_temporary_name(void);
 bool upload_is_temporary(const char *name);

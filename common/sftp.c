@@ -93,24 +93,24 @@ static void say_hello(struct sftp *s)
     packet_add_u32(&s->out, SFTP_VERSION);
 }
 
-static int greet(struct sftp *s, struct err *e)
+static void ask_limits(struct sftp *s)
 {
-    say_hello(s);
-    while (!s->is_greeted)
-        if (sftp_turn(s, e) < 0)
-            return -1;
-    if (!s->has_limits)
-        return 0;
+    s->has_asked_limits = true;
     sftp_begin_extended(s, "limits@openssh.com",
                         &(struct sftp_wait){ FXP_EXTENDED_REPLY, on_limits, s, 0, 0 });
     sftp_end(s);
-    while (s->has_limits)
-        if (sftp_turn(s, e) < 0)
-            return -1;
-    return 0;
 }
 
-struct sftp *sftp_open(int fd, struct err *e)
+static int go_on_greeting(struct sftp *s, int timeout_ms, struct err *e)
+{
+    if (sftp_turn_any(&s, 1, timeout_ms, e) < 0)
+        return -1;
+    if (s->is_greeted && s->has_limits && !s->has_asked_limits)
+        ask_limits(s);
+    return s->is_greeted && !s->has_limits;
+}
+
+struct sftp *sftp_open_later(int fd, struct err *e)
 {
     struct sftp *s = mem_alloc(sizeof *s);
 
@@ -122,7 +122,27 @@ struct sftp *sftp_open(int fd, struct err *e)
 #ifdef SO_NOSIGPIPE
     (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &(int){ 1 }, sizeof(int));
 #endif
-    if (io_set_nonblocking(fd, e) == 0 && greet(s, e) == 0)
+    if (io_set_nonblocking(fd, e) < 0) {
+        sftp_close(s);
+        return NULL;
+    }
+    say_hello(s);
+    return s;
+}
+
+int sftp_opens(struct sftp *s, struct err *e)
+{
+    return go_on_greeting(s, 0, e);
+}
+
+struct sftp *sftp_open(int fd, struct err *e)
+{
+    struct sftp *s = sftp_open_later(fd, e);
+    int rc = 0;
+
+    while (s != NULL && rc == 0)
+        rc = go_on_greeting(s, -1, e);
+    if (rc >= 0)
         return s;
     sftp_close(s);
     return NULL;

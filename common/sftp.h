@@ -42,6 +42,9 @@ enum sftp_extension {
 
 /* Owns fd, also when it fails. */
 struct sftp *sftp_open(int fd, struct err *e);
+/* The same without waiting: sftp_opens says whether it can be used. */
+struct sftp *sftp_open_later(int fd, struct err *e);
+int sftp_opens(struct sftp *s, struct err *e); /* 1, 0: not yet, -1 */
 /* What is in flight is given up: its done is called with ERR_UNREACHABLE.  NULL is fine. */
 void sftp_close(struct sftp *s);
 bool sftp_can(const struct sftp *s, enum sftp_extension what);
