@@ -35,6 +35,7 @@ static const struct {
     { NULL, "FILE.jsonl", { .kind = COMPLETE_FILES } },
     { NULL, "FILE.pub|KEY", { .kind = COMPLETE_FILES } },
     { NULL, "DIR", { .kind = COMPLETE_FOLDERS } },
+    { NULL, "PATH|NAME", { .kind = COMPLETE_FILES } },
     { NULL, "SOCKET", { .kind = COMPLETE_FILES } },
     { NULL, "SWEEP", { .kind = COMPLETE_SWEEPS } },
     { NULL, "JOB", { .kind = COMPLETE_JOBS } },

@@ -51,6 +51,8 @@ static int pack(struct packshare *p, struct err *e)
     uploadbar_begin(&bar, (uint64_t)t->unknown_files, (uint64_t)t->unknown_bytes);
     bar.told_fd = STDOUT_FILENO;
     result = tree_pack(t, &target, e);
+    if (result == 0)
+        result = store_settle(p->store, e);
     uploadbar_clear(&bar);
     return result < 0 ? -1 : say_done(&t->set, e);
 }

@@ -56,6 +56,11 @@ enum store_folder store_folder_of(const char *path)
 
 /* ---- looking ---- */
 
+void store_want_details(struct store *s)
+{
+    s->has_details = true;
+}
+
 int store_list(struct store *s, struct arena *a, struct list entries[STORE_FOLDER_COUNT],
                struct err *e)
 {

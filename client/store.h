@@ -16,7 +16,7 @@ struct store;
 
 struct store_entry {
     const char *name;
-    /* Of manifests and temporary files only. */
+    /* Of manifests and temporary files only, unless store_want_details was called; else 0. */
     int64_t size;    /* bytes */
     int64_t mtime_s; /* since 1970 */
     int64_t uid;     /* of its owner */
@@ -32,6 +32,7 @@ void store_close(struct store *s);
 enum store_folder { STORE_PACKS, STORE_PARTS, STORE_BLOCKS, STORE_FOLDER_COUNT };
 
 /* What is in the folders, in the arena, in no order; nothing where they are not. */
+void store_want_details(struct store *s);
 int store_list(struct store *s, struct arena *a,
                struct list entries[STORE_FOLDER_COUNT] /* struct store_entry */, struct err *e);
 /* A small file; got is called with it, or with what went wrong, by store_fetch_all at the latest. */

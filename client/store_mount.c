@@ -260,7 +260,7 @@ static void add_entry(struct list *entries, size_t *capacity, struct arena *a, c
 }
 
 /* Those that go away meanwhile are left out. */
-static int read_entries(DIR *dir, struct arena *a, struct list *entries)
+static int read_entries(DIR *dir, bool all, struct arena *a, struct list *entries)
 {
     struct list found = { 0 };
     size_t capacity = 0;
@@ -270,7 +270,8 @@ static int read_entries(DIR *dir, struct arena *a, struct list *entries)
     while (errno = 0, (d = readdir(dir)) != NULL) {
         struct stat st = { .st_mode = S_IFREG };
 
-        if (is_looked_at(d->d_name) && fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if ((all || is_looked_at(d->d_name)) &&
+            fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
         if (S_ISREG(st.st_mode))
             add_entry(&found, &capacity, a, d->d_name, &st);
@@ -293,7 +294,7 @@ static int list_folder(struct store *s, const char *folder, struct arena *a, str
 
     if (dir == NULL)
         err_sys(e, "open %s", path);
-    else if (read_entries(dir, a, entries) < 0)
+    else if (read_entries(dir, s->has_details, a, entries) < 0)
         err_sys(e, "read %s", path);
     else
         result = 0;

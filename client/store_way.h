@@ -39,6 +39,7 @@ struct store {
     const struct store_way *way;
     const struct place *to;
     bool is_prepared;
+    bool has_details; /* of all files that are listed */
     uint64_t settled_bytes;
 };
 

@@ -1,0 +1,102 @@
+#!/bin/bash
+# data.sh - ludwig data: sent ahead, listed, removed
+. "$(dirname "$0")/lib.sh"
+
+configure 'resources: {cpus: 2, gpus: 0, memory: 1GiB}'
+ludwig up >/dev/null 2>&1
+packs=$SHARE/demo/.ludwig/packs
+
+mkdir -p demo/corpus demo/more
+for i in $(seq 20); do echo "word $i" >"demo/corpus/$i"; done
+echo 'something else' >demo/more/x
+printf '%s\n' 'command: "true"' 'source: []' 'data: [corpus]' >demo/s.yaml
+cd demo
+
+files() {
+    find "$packs" -type f | wc -l
+}
+
+pushed() {
+    ludwig data push corpus more/x 2>err
+    grep -qx 'corpus: 20 files, [0-9]* B, in project demo; [0-9]* B were new' err
+    [ "$(files)" = 8 ]
+    ludwig data push corpus --project demo 2>err
+    grep -q 'in project demo; none were new' err
+    [ "$(files)" = 8 ]
+    ludwig data ls --project demo --json >d
+    json d 'd["v"] == 1 and [(x["name"], x["sweep"], x["set"]["files"]) for x in d["data"]].count((None, 0, 20)) == 1'
+    json d 'len(d["data"]) == 2'
+    ludwig data ls --project demo >out
+    grep -q '^(sent ahead) ' out
+}
+it 'what was pushed is there, once, and is listed' pushed
+
+used() {
+    timeout 50 ludwig submit s.yaml --wait 2>err >id
+    [ "$(files)" = 8 ]
+    ludwig data ls --json >d
+    json d '[(x["name"], x["project"], x["set"]["files"], x["unfinished"]) for x in d["data"] if x["name"]] == [("corpus", "demo", 20, 0)]'
+    ludwig data ls >out
+    grep -q '^corpus *demo *20 ' out
+}
+it 'a sweep that names it sends nothing, and is what it was used by' used
+
+kept() {
+    ludwig data gc 2>err
+    grep -qx 'demo: nothing can go' err
+    # Parts that no manifest names may be those of somebody who is sending.
+    echo x >"$packs/parts/$(printf '%064d' 1).raw"
+    ludwig data gc --yes 2>err
+    [ "$(files)" = 9 ]
+    touch -d '8 days ago' "$packs/parts/$(printf '%064d' 1).raw"
+    ludwig data gc 2>err
+    grep -qx 'demo: 0 datasets, 1 file, 2 B can go: --yes removes them' err
+    [ "$(files)" = 9 ]
+    ludwig data gc --yes
+    [ "$(files)" = 8 ]
+}
+it 'what was used lately stays, and what is young' kept
+
+old() {
+    touch -d '31 days ago' "$packs"/*.manifest
+    ludwig data gc --yes 2>err
+    grep -q '^demo: 1 dataset, 4 files, .* removed$' err
+    [ "$(files)" = 4 ]
+    ludwig data ls --json >d
+    json d 'len(d["data"]) == 1'
+}
+it 'what nobody named for 30 days goes, with what it alone needed' old
+
+removed() {
+    status=0
+    ludwig data rm nothing-like-it 2>err || status=$?
+    [ $status = 1 ]
+    grep -q "there is no dataset 'nothing-like-it'" err
+    printf '%s\n' 'command: "false"' 'source: []' 'data: [corpus]' 'resources: {memory: 900GiB}' >waits.yaml
+    id=$(ludwig submit waits.yaml 2>/dev/null)
+    status=0
+    ludwig data rm corpus 2>err || status=$?
+    [ $status = 1 ]
+    grep -q 'corpus is needed by 1 sweep that is not over' err
+    [ "$(files)" -ge 4 ]
+    ludwig cancel "$id"
+    ludwig data rm corpus
+    [ "$(files)" = 0 ]
+}
+it 'what a sweep needs is not removed; then it is' removed
+
+wrong() {
+    for words in 'lss' 'push' 'rm' 'gc x' 'ls x'; do
+        status=0
+        # shellcheck disable=SC2086
+        ludwig data $words 2>err || status=$?
+        [ $status = 2 ]
+    done
+    status=0
+    ludwig data push /no/where 2>err || status=$?
+    [ $status = 1 ]
+    grep -q '/no/where' err
+}
+it 'wrong words are usage errors' wrong
+
+done_testing
