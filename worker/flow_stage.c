@@ -20,9 +20,12 @@ void flow_order_tree(struct user *u, struct tree *t)
                                        u->agent->conf.cache_size_bytes, t->is_doubted };
 
     t->state = TREE_ASKED;
-    if (u->stager.chan != NULL)
-        t->is_doubted = false;
-    service_send(&u->stager, ORDER_STAGE, &order);
+    if (u->stager.chan == NULL) {
+        service_need(&u->stager); /* all that is asked is ordered when it is up */
+        return;
+    }
+    t->is_doubted = false;
+    t->order_seq = service_send(&u->stager, ORDER_STAGE, &order);
 }
 
 /* Once for each tree, however many wait for it. */
@@ -239,12 +242,13 @@ static void on_timer(uv_timer_t *timer)
     wait_for_due(u);
 }
 
-/* One that was not asked for cannot have been brought. */
-static void take_staged(struct user *u, const struct note_staged *note)
+/* One that was not asked for cannot have been brought, and what was found before it was released and
+ * asked for again says nothing. */
+static void take_staged(struct user *u, const struct note_staged *note, int64_t order_seq)
 {
     struct tree *t = staging_find(&u->staging, &note->tree);
 
-    if (t->state != TREE_ASKED)
+    if (t->state != TREE_ASKED || t->order_seq != order_seq)
         return;
 
     if (note->error == NULL && t->is_doubted) {
@@ -326,7 +330,7 @@ static void on_note(void *context, const struct envelope *m, struct arena *a, st
 
     if (m->type == NOTE_STAGED) {
         if (message_body(&orders, m, a, &staged, e) == 0)
-            take_staged(u, &staged);
+            take_staged(u, &staged, m->re);
     } else if (m->type == NOTE_CACHED) {
         if (message_body(&orders, m, a, &cached, e) == 0)
             take_cached(u, &cached);

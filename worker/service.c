@@ -175,12 +175,12 @@ void service_rest(struct service *s)
     s->chan = NULL;
 }
 
-void service_send(struct service *s, int type, const void *body)
+int64_t service_send(struct service *s, int type, const void *body)
 {
-    if (s->chan == NULL)
-        service_need(s);
-    else
-        chan_send(s->chan, type, 0, NULL, body, NULL);
+    if (s->chan != NULL)
+        return chan_send(s->chan, type, 0, NULL, body, NULL);
+    service_need(s);
+    return -1;
 }
 
 bool service_reaped(struct service *s, pid_t pid)

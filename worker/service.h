@@ -45,8 +45,9 @@ void service_close(struct service *s);
 void service_need(struct service *s);
 /* Its owner is known now: starts it if it is needed. */
 void service_go_on(struct service *s);
-/* Sends if it is there; else starts it, and what is to be done is sent by events.up. */
-void service_send(struct service *s, int type, const void *body);
+/* Sends if it is there, and returns the message's number; else starts it, what is to be done is sent by
+ * events.up, and -1 is returned. */
+int64_t service_send(struct service *s, int type, const void *body);
 /* There is nothing more for it to do: it leaves. */
 void service_rest(struct service *s);
 /* A child of ours ended; true if it was this one. */

@@ -26,11 +26,16 @@ struct digests {
     size_t n, capacity;
 };
 
+struct wanted {
+    struct dataset set;
+    bool is_doubted;
+    int64_t seq; /* of the order */
+};
+
 struct task {
     struct task *next;
-    struct dataset set;
+    struct wanted wanted;
     int64_t cache_size_bytes;
-    bool is_doubted;
     char *project, *share;
 };
 
@@ -95,13 +100,14 @@ static void add_note(struct stage_queue *q, struct stage_note *note)
     (void)!write(q->event_fd, &one, sizeof one);
 }
 
-static void note_staged(struct stage_queue *q, const struct digest *tree, bool is_guarded,
+static void note_staged(struct stage_queue *q, const struct wanted *w, bool is_guarded,
                         const struct err *why, bool retry)
 {
     struct stage_note *note = mem_alloc(sizeof *note);
 
     note->type = NOTE_STAGED;
-    note->staged = (struct note_staged){ .tree = *tree, .is_guarded = is_guarded };
+    note->re = w->seq;
+    note->staged = (struct note_staged){ .tree = w->set.tree, .is_guarded = is_guarded };
     if (why != NULL) {
         note->why = *why;
         note->staged.error = note->why.text;
@@ -226,7 +232,7 @@ static bool is_over(void *context)
     bool over;
 
     pthread_mutex_lock(&q->lock);
-    over = q->is_over || !has_digest(&q->used, &q->at->set.tree);
+    over = q->is_over || !has_digest(&q->used, &q->at->wanted.set.tree);
     q->has_given_up |= over;
     pthread_mutex_unlock(&q->lock);
     return over;
@@ -255,17 +261,15 @@ static struct cache_use use_of(const struct stage_queue *q, const struct digest 
 }
 
 /* Says so if it is there as it should be. */
-static enum cache_state use_cached(struct stage_queue *q, const struct digest *tree,
-                                   bool is_doubted)
+static enum cache_state use_cached(struct stage_queue *q, const struct wanted *w)
 {
-    struct cache_use use = use_of(q, tree, is_doubted);
-
+    struct cache_use use = use_of(q, &w->set.tree, w->is_doubted);
     enum cache_state state = cache_open_tree(q->scratch->cache_fd, &use);
 
     if (state == CACHE_WHOLE) {
         pthread_mutex_lock(&q->lock);
-        tell_cached(q, tree);
-        note_staged(q, tree, use.is_guarded, NULL, false);
+        tell_cached(q, &w->set.tree);
+        note_staged(q, w, use.is_guarded, NULL, false);
         pthread_mutex_unlock(&q->lock);
     }
     return state;
@@ -284,10 +288,10 @@ static void log_staged(const struct task *t, int64_t took_ms)
 {
     char hex[DIGEST_HEX];
 
-    digest_hex(&t->set.tree, hex);
+    digest_hex(&t->wanted.set.tree, hex);
     log_event(LOG_INFO, "staged", "project", "%s", t->project, "tree", "%s", hex, "files", "%lld",
-              (long long)t->set.files, "bytes", "%lld", (long long)t->set.bytes, "ms", "%lld",
-              (long long)took_ms, NULL);
+              (long long)t->wanted.set.files, "bytes", "%lld", (long long)t->wanted.set.bytes, "ms",
+              "%lld", (long long)took_ms, NULL);
 }
 
 /* A job that changes its data has ended soon, or something else gets them. */
@@ -313,22 +317,23 @@ static void bring(struct stage_queue *q, const struct task *t)
                            .context = q };
     const struct packs_at at = { q->source, t->share, t->project };
     struct err why = { 0 };
-    enum cache_state state;
+    struct wanted wanted = t->wanted;
+    enum cache_state state = use_cached(q, &wanted);
 
-    state = use_cached(q, &t->set.tree, t->is_doubted);
     if (state == CACHE_WHOLE)
         return;
-    if (stage(&cache, &at, &t->set, &why) == 0) {
+    if (stage(&cache, &at, &wanted.set, &why) == 0) {
         log_staged(t, units_monotonic_ms() - begun_ms);
         /* Jobs may have been at it meanwhile, and at folders that nobody watched yet. */
-        if (use_cached(q, &t->set.tree, state == CACHE_DAMAGED) == CACHE_WHOLE)
+        wanted.is_doubted = state == CACHE_DAMAGED;
+        if (use_cached(q, &wanted) == CACHE_WHOLE)
             return;
         err_set(&why, ERR_FAILED, "something goes on changing the cache on scratch");
     }
     /* Who wants it again meanwhile has asked again. */
     pthread_mutex_lock(&q->lock);
     if (!q->has_given_up)
-        note_staged(q, &t->set.tree, false, &why, !is_final(&why));
+        note_staged(q, &wanted, false, &why, !is_final(&why));
     pthread_mutex_unlock(&q->lock);
 }
 
@@ -376,51 +381,55 @@ static void *run(void *context)
 
 /* ---- orders ---- */
 
-static struct task *make_task(const struct order_stage *x)
+static struct task *make_task(const struct order_stage *x, int64_t seq)
 {
     struct task *t = mem_alloc(sizeof *t);
 
-    *t = (struct task){ .set = x->set,
+    *t = (struct task){ .wanted = { x->set, x->is_doubted, seq },
                         .cache_size_bytes = x->cache_size_bytes,
-                        .is_doubted = x->is_doubted,
                         .project = mem_strdup(x->project),
                         .share = mem_strdup(x->share) };
     return t;
 }
 
-static bool is_asked_for(const struct stage_queue *q, const struct digest *tree)
+static struct task *find_task(const struct stage_queue *q, const struct digest *tree)
 {
-    const struct task *t = q->tasks;
+    struct task *t = q->tasks;
 
-    while (t != NULL && !digest_equal(&t->set.tree, tree))
+    while (t != NULL && !digest_equal(&t->wanted.set.tree, tree))
         t = t->next;
-    return t != NULL;
+    return t;
 }
 
-static void add_task(struct stage_queue *q, const struct order_stage *x)
+static void add_task(struct stage_queue *q, const struct order_stage *x, int64_t seq)
 {
-    struct task **last = &q->tasks;
+    struct task *waits = find_task(q, &x->set.tree), **last = &q->tasks;
 
+    if (waits != NULL) {
+        waits->wanted.is_doubted |= x->is_doubted;
+        waits->wanted.seq = seq;
+        return;
+    }
     while (*last != NULL)
         last = &(*last)->next;
-    *last = make_task(x);
+    *last = make_task(x, seq);
     pthread_cond_signal(&q->changed);
 }
 
-void stage_queue_stage(struct stage_queue *q, const struct order_stage *x)
+void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64_t seq)
 {
+    const struct wanted wanted = { x->set, x->is_doubted, seq };
     bool is_busy;
 
     pthread_mutex_lock(&q->lock);
     add_digest(&q->used, &x->set.tree);
-    is_busy = has_digest(&q->going, &x->set.tree) || is_asked_for(q, &x->set.tree) ||
-              (q->at != NULL && digest_equal(&q->at->set.tree, &x->set.tree));
+    is_busy = has_digest(&q->going, &x->set.tree) || find_task(q, &x->set.tree) != NULL ||
+              (q->at != NULL && digest_equal(&q->at->wanted.set.tree, &x->set.tree));
     pthread_mutex_unlock(&q->lock);
-    if (!is_busy && use_cached(q, &x->set.tree, x->is_doubted) == CACHE_WHOLE)
+    if (!is_busy && use_cached(q, &wanted) == CACHE_WHOLE)
         return;
     pthread_mutex_lock(&q->lock);
-    if (!is_asked_for(q, &x->set.tree))
-        add_task(q, x);
+    add_task(q, x, seq);
     pthread_mutex_unlock(&q->lock);
 }
 

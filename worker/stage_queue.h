@@ -25,6 +25,7 @@ int stage_queue_fd(const struct stage_queue *q);
 /* A note of type NOTE_STAGED or NOTE_CACHED that is to be sent on; the strings are freed with it. */
 struct stage_note {
     struct stage_note *next;
+    int64_t re; /* NOTE_STAGED: the number of the order */
     int type;
     struct note_staged staged;
     struct note_cached cached;
@@ -33,8 +34,8 @@ struct stage_note {
 struct stage_note *stage_queue_next(struct stage_queue *q); /* NULL: no more; free it */
 
 /* The tree is in use until it is released.  Looks at it if it is there, else has it brought; notes
- * follow. */
-void stage_queue_stage(struct stage_queue *q, const struct order_stage *order);
+ * follow.  seq: the order's number; of several orders the newest is answered. */
+void stage_queue_stage(struct stage_queue *q, const struct order_stage *order, int64_t seq);
 void stage_queue_release(struct stage_queue *q, const struct order_release *order);
 /* Notes of all trees that the cache holds. */
 void stage_queue_list(struct stage_queue *q);

@@ -32,7 +32,7 @@ static int take_stage(struct stager *s, const struct envelope *m, struct err *e)
 
     if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
         return -1;
-    stage_queue_stage(s->queue, &x);
+    stage_queue_stage(s->queue, &x, m->seq);
     return 0;
 }
 
@@ -54,7 +54,7 @@ static int send_notes(struct stager *s, struct err *e)
     while (sent >= 0 && (note = stage_queue_next(s->queue)) != NULL) {
         const void *body = note->type == NOTE_STAGED ? (void *)&note->staged : &note->cached;
 
-        sent = wire_send(&s->wire, note->type, 0, NULL, body, e);
+        sent = wire_send(&s->wire, note->type, note->re, NULL, body, e);
         free(note);
     }
     return sent < 0 ? -1 : 0;

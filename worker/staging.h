@@ -23,6 +23,7 @@ struct tree {
     bool is_doubted;   /* something in it may have been changed: the next order says so */
     bool is_guarded;   /* THERE: we are told of what is changed in it */
     uint64_t looked_at;
+    int64_t order_seq; /* of the newest order: answers to earlier ones do not count */
 };
 
 struct staging {
