@@ -8,7 +8,7 @@
 
 const struct doctor_check doctor_checks[] = {
     { "config", check_config },   { "server", check_server },       { "ssh", check_ssh },
-    { "way", check_way },         { "version", check_version },     { "identity", check_identity },
+    { "way", check_way }, { "sshd", check_sshd },         { "version", check_version },     { "identity", check_identity },
     { "workers", check_workers }, { "gpus", check_gpus },           { "sftp", check_sftp },
     { "share", check_share },     { "projects", check_projects },   { "owners", check_owners },
     { "clock", check_clock },     { "leftovers", check_leftovers }, { "state", check_state },

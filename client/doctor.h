@@ -72,6 +72,8 @@ void check_owners(struct doctor *d);
 /* doctor_ssh.c */
 void check_ssh(struct doctor *d);
 void check_way(struct doctor *d);
+/* doctor_sshd.c */
+void check_sshd(struct doctor *d);
 /* doctor_share.c */
 void check_share(struct doctor *d);
 void check_projects(struct doctor *d);

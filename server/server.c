@@ -153,10 +153,11 @@ int server_listen(struct server *sv, struct err *e)
             return -1;
     if (sv->conf.has_usual_sockets && geteuid() == 0)
         listen_for_system(sv);
-    if (sv->conf.sshd_listen == NULL)
-        return 0;
-    sv->sshd = sshd_create(sv, e);
-    return sv->sshd == NULL ? -1 : 0;
+    if (sv->conf.sshd_listen != NULL)
+        sv->sshd = sshd_create(sv, e);
+    else
+        sshd_end_left(sv);
+    return sv->conf.sshd_listen != NULL && sv->sshd == NULL ? -1 : 0;
 }
 
 /* ---- running ---- */
