@@ -68,7 +68,6 @@ static void on_limits(void *context, const struct sftp_reply *r)
     struct packet body = r->body;
     uint64_t read_bytes, write_bytes, handles;
 
-    s->has_limits = false;
     if (r->type != FXP_EXTENDED_REPLY)
         return;
     packet_u64(&body);
@@ -93,20 +92,22 @@ static void say_hello(struct sftp *s)
     packet_add_u32(&s->out, SFTP_VERSION);
 }
 
+/* Nobody waits for them: until they are here the server is asked modestly. */
+static void ask_limits(struct sftp *s)
+{
+    sftp_begin_extended(s, "limits@openssh.com",
+                        &(struct sftp_wait){ FXP_EXTENDED_REPLY, on_limits, s, 0, 0 });
+    sftp_end(s);
+}
+
 static int greet(struct sftp *s, struct err *e)
 {
     say_hello(s);
     while (!s->is_greeted)
         if (sftp_turn(s, e) < 0)
             return -1;
-    if (!s->has_limits)
-        return 0;
-    sftp_begin_extended(s, "limits@openssh.com",
-                        &(struct sftp_wait){ FXP_EXTENDED_REPLY, on_limits, s, 0, 0 });
-    sftp_end(s);
-    while (s->has_limits)
-        if (sftp_turn(s, e) < 0)
-            return -1;
+    if (s->has_limits)
+        ask_limits(s);
     return 0;
 }
 
