@@ -478,6 +478,24 @@ static void a_file_may_be_closed_in_the_middle_of_reads(void **state)
     free(bytes);
 }
 
+static void what_a_server_does_not_take_has_no_room(void **state)
+{
+    struct session *t = real(state);
+    uint8_t *bytes = make_noise(SFTP_PIECE_BYTES);
+    struct sftp_file *f = sftp_file_open(t->s, "file", SFTP_WRITE | SFTP_CREATE, 0600, &t->e);
+    uint64_t at = 0;
+
+    kill(t->pid, SIGSTOP);
+    for (; sftp_file_has_room(f) && at < 1 << 30; at += SFTP_PIECE_BYTES)
+        must(t, sftp_file_write(f, at, bytes, SFTP_PIECE_BYTES, &t->e));
+    assert_in_range(at, SFTP_PIECE_BYTES, 100 * SFTP_PIECE_BYTES);
+    kill(t->pid, SIGCONT);
+    must(t, sftp_file_sync(f, &t->e));
+    assert_true(sftp_file_has_room(f));
+    must(t, sftp_file_close(f, &t->e));
+    free(bytes);
+}
+
 static void a_write_that_fails_is_told(void **state)
 {
     struct session *t = real(state);
@@ -1071,6 +1089,7 @@ int main(void)
         REAL(writes_and_reads_a_large_file),
         REAL(a_file_that_grows_is_read_on),
         REAL(a_file_may_be_closed_in_the_middle_of_reads),
+        REAL(what_a_server_does_not_take_has_no_room),
         REAL(a_write_that_fails_is_told),
         REAL(reads_whole_files_up_to_a_limit),
         REAL(puts_and_removes_thousands_of_files),
