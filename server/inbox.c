@@ -181,14 +181,35 @@ static void do_round(struct inbox *in)
     round_run(&in->round);
 }
 
-static void say_refused(struct box *b, const struct err *why)
+/* What may not be believed: the folder, or the first of the files that nobody is told of. */
+static const struct err *refusal_of(const struct round *r)
 {
+    if (r->error.kind != ERR_NONE)
+        return &r->error;
+    for (size_t i = 0; i < r->n_conns; i++) {
+        const struct round_conn *c = &r->conns[i];
+
+        if (c->owner == NULL && c->n_got == 0 && c->is_bad && c->why.kind != ERR_PROTOCOL)
+            return &c->why;
+    }
+    return &r->error;
+}
+
+/* Once, until it is something else; only who lists the folder can tell that it is over. */
+static void say_refused(struct box *b, const struct round *r)
+{
+    const struct err *why = refusal_of(r);
     bool is_refused = why->kind != ERR_NONE && why->kind != ERR_NOT_FOUND;
 
-    if (is_refused && !b->was_refused)
+    if (!is_refused && !r->lists)
+        return;
+    if (is_refused && strcmp(b->refused.text, why->text) != 0)
         log_event(LOG_WARN, "inbox-refused", "uid", "%lld", (long long)b->uid, "why", "%s",
                   why->text, NULL);
-    b->was_refused = is_refused;
+    if (is_refused)
+        b->refused = *why;
+    else
+        err_clear(&b->refused);
 }
 
 /* A parcel that was renamed into place before the one it follows is no stranger's: it is seen
@@ -228,8 +249,6 @@ static bool take_conn(struct box *b, struct round_conn *c)
     if (v == NULL && c->n_got == 0) {
         if (c->is_bad && c->why.kind == ERR_PROTOCOL)
             vconn_refuse(b, &c->token);
-        else if (c->is_bad)
-            say_refused(b, &c->why);
         return false;
     }
     if (v == NULL)
@@ -243,7 +262,7 @@ static void take_round(struct box *b)
     struct round *r = &b->in->round;
     bool was_of_use = r->n_puts + r->n_out_drops > 0;
 
-    say_refused(b, &r->error);
+    say_refused(b, r);
     if (r->put_error.kind != ERR_NONE)
         log_event(LOG_ERROR, "outbox", "error", "%s", r->put_error.text, NULL);
     for (size_t i = 0; i < r->n_puts; i++)

@@ -38,7 +38,7 @@ struct box {
     struct box *next_queued, *next_active;
     bool is_queued, is_active;
     bool wants_list;
-    bool was_refused; /* it was said that it cannot be believed */
+    struct err refused; /* what was last said that cannot be believed */
     struct vconn *vconns;
     size_t n_vconns, n_over;
     struct token *dead; /* the last INBOX_DEAD_MAX, in a ring */
