@@ -12,6 +12,7 @@
 #include "server/jails.h"
 #include "server/lease.h"
 #include "server/listen.h"
+#include "server/names.h"
 #include "server/params.h"
 #include "server/place.h"
 #include "server/sshd.h"
@@ -68,6 +69,7 @@ void server_close(struct server *sv)
     sshd_destroy(sv->sshd);
     inbox_stop(sv->inbox);
     conns_destroy(sv->conns);
+    names_destroy(sv->names);
     if (sv->inbox != NULL)
         place_take_id_back(sv);
     inbox_destroy(sv->inbox);
@@ -93,6 +95,7 @@ static int open_parts(struct server *sv, struct err *e)
     sv->turn = turn_create(sv, e);
     if (sv->turn == NULL)
         return -1;
+    sv->names = names_create(sv, &names_usual, conns_named);
     sv->conns = conns_create(sv);
     sv->leases = leases_create(sv);
     sv->listeners = listeners_create();

@@ -17,6 +17,7 @@ struct inbox;
 struct jails;
 struct leases;
 struct listeners;
+struct names;
 struct params;
 struct sshd;
 
@@ -29,6 +30,7 @@ struct server {
     struct leases *leases;
     struct params *params;
     struct listeners *listeners;
+    struct names *names;
     struct jails *jails; /* NULL: none are followed */
     struct inbox *inbox;
     struct sshd *sshd;        /* NULL: none */
