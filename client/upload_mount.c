@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client/upload_way.h"
+#include "common/fs.h"
 #include "common/io.h"
 #include "common/layout.h"
 #include "common/path.h"
@@ -29,13 +30,24 @@ struct upload {
 
 /* ---- files and folders with exact modes ---- */
 
+/* Where files have no owner of their own (CIFS), their server gives them modes as well. */
+static bool is_for_server(int fd, int error)
+{
+    return (error == EPERM || error == ENOTSUP) && !fs_type_of_fd(fd).keeps_owners;
+}
+
+static int set_mode(int fd, mode_t mode)
+{
+    return fchmod(fd, mode) == 0 || is_for_server(fd, errno) ? 0 : -1;
+}
+
 /* A mode that is right, with the group's bit from the folder above, is left alone: whoever is no
  * member of that group would take the bit away. */
 static int set_folder_mode(int fd, mode_t mode, const char *name, struct err *e)
 {
     struct stat st;
 
-    if (fstat(fd, &st) < 0 || ((st.st_mode & 07777) != mode && fchmod(fd, mode) < 0))
+    if (fstat(fd, &st) < 0 || ((st.st_mode & 07777) != mode && set_mode(fd, mode) < 0))
         return err_sys(e, "set the mode of folder %s on the share", name);
     return 0;
 }
@@ -86,7 +98,7 @@ static int copy_content(const struct target_file *to, const struct tree_entry *e
     result = io_copy_fd(in_fd, fd, &copied_bytes, e);
     if (result == 0)
         result = upload_check_unchanged(entry, in_fd, copied_bytes, e);
-    if (result == 0 && (fchmod(fd, to->mode) < 0 || (to->syncs && fsync(fd) < 0)))
+    if (result == 0 && (set_mode(fd, to->mode) < 0 || (to->syncs && fsync(fd) < 0)))
         result = err_sys(e, "write %s on the share", to->name);
     if (close(fd) < 0 && result == 0)
         result = err_sys(e, "write %s on the share", to->name);
@@ -390,7 +402,7 @@ static int write_text(int dir_fd, const struct upload_text *file, mode_t mode, s
 {
     if (io_write_file_at(dir_fd, file->name, file->text.data, file->text.n, mode, e) < 0)
         return err_wrap(e, "%s of the sweep", file->name);
-    if (fchmodat(dir_fd, file->name, mode, 0) < 0)
+    if (fchmodat(dir_fd, file->name, mode, 0) < 0 && !is_for_server(dir_fd, errno))
         return err_sys(e, "set the mode of %s of the sweep", file->name);
     return 0;
 }
