@@ -98,7 +98,7 @@ static const char *own_inbox(struct doctor *d)
     return is_own ? path : NULL;
 }
 
-static const char *own_project(struct doctor *d)
+const char *doctor_own_project(struct doctor *d)
 {
     const char *projects = d->rpc.welcome.projects;
     char *folder = mem_printf("%s/%s", d->root, projects != NULL ? projects : "");
@@ -231,7 +231,7 @@ void check_owners(struct doctor *d)
 
     if (d->root == NULL)
         return;
-    folder = own_project(d);
+    folder = doctor_own_project(d);
     if (folder == NULL)
         folder = own_inbox(d);
     if (folder == NULL) {
