@@ -222,7 +222,9 @@ def answers_to(share, conn, n):
         path = os.path.join(share, ".ludwig/outbox", "%d.%s.%d" % (ME, conn.hex(), k))
         raw.wait_until(lambda: os.path.exists(path), path)
         with open(path, "rb") as f:
-            data += unpack(f.read())["data"]
+            answer = unpack(f.read())
+        assert answer["end"] != "reset", answer
+        data += answer.get("data", b"")
         while len(data) >= 4 and len(data) >= 4 + int.from_bytes(data[:4], "big"):
             end = 4 + int.from_bytes(data[:4], "big")
             messages.append(unpack(data[4:end]))
@@ -231,15 +233,16 @@ def answers_to(share, conn, n):
             return messages
 
 
-def through_own_inbox(share, data, n, end="no"):
+def through_own_inbox(share, data, n):
+    """The connection is left as it is: who ends it is not answered any more."""
     conn = random_id()
-    put(os.path.join(share, ".ludwig/inbox", str(ME)), conn.hex() + ".0", parcel(share, conn, data, end=end))
+    put(os.path.join(share, ".ludwig/inbox", str(ME)), conn.hex() + ".0", parcel(share, conn, data))
     return answers_to(share, conn, n)[n - 1]
 
 
 def greets(share):
     """Says hello through one's own inbox, and is answered."""
-    answer = through_own_inbox(share, hello(), 1, "end")
+    answer = through_own_inbox(share, hello(), 1)
     assert answer["type"] == "welcome" and answer["body"]["uid"] == ME, answer
 
 
