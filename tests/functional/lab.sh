@@ -397,6 +397,9 @@ PrintMotd no
 AcceptEnv LANG LC_*
 Subsystem sftp internal-sftp
 CONFIG
+    # Logins that are meant to fail would keep the next one out (OpenSSH 9.8 and newer).
+    ! on fileserver /usr/sbin/sshd -t -f /dev/null -o 'PerSourcePenalties no' 2>/dev/null ||
+        echo 'PerSourcePenalties no'
     case $1 in
     stock | bridge) ;;
     noforward) echo 'AllowTcpForwarding no' ;;
