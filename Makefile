@@ -245,8 +245,8 @@ $(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/fuzz/%
 	    >build/fuzz/$*.log 2>&1 || { cat build/fuzz/$*.log; exit 1; }
 	@echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
 
-.PHONY: bench bench-jobs bench-packs bench-stage bench-stall bench-ways bench-workers
-bench: bench-jobs bench-packs bench-stage bench-stall bench-ways bench-workers ## run all benchmarks; bench-NAME runs one, as bench-jobs
+.PHONY: bench bench-jobs bench-packs bench-stage bench-stall bench-upload bench-ways bench-workers
+bench: bench-jobs bench-packs bench-stage bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
 bench-jobs: benches all
 	@echo '# jobs' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/jobs.sh build/bench/floor
 
@@ -258,6 +258,9 @@ bench-stage: benches
 
 bench-stall: benches all
 	@echo '# stall' && rm -rf build/stall && build/bench/stall $(bin)/ludwigd build/stall 10 && rm -rf build/stall
+
+bench-upload: benches all lab-tools
+	@echo '# upload' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/upload.sh build/bench/streams
 
 bench-ways: benches all lab-tools
 	@echo '# ways' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/ways.sh build/bench/roundtrip

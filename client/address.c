@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* address.c - where the user's own server listens, kept in the state folder */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "common/digest.h"
 #include "common/fs.h"
 #include "common/io.h"
+#include "common/look.h"
 #include "common/path.h"
 
 enum {
@@ -158,8 +160,12 @@ int address_read(const char *state, struct endpoint *to, struct arena *a, struct
 {
     char *path = path_join(state, "address");
     struct buf text = { 0 };
-    int result = io_read_file(path, ADDRESS_MAX_BYTES, &text, e);
+    struct stat st;
+    int result;
 
+    /* It may have been started on another login node a moment ago. */
+    (void)look_stat(AT_FDCWD, path, &st);
+    result = io_read_file(path, ADDRESS_MAX_BYTES, &text, e);
     if (result == 0)
         result = parse(path, buf_text(&text), to, a, e);
     buf_free(&text);

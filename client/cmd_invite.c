@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/address.h"
 #include "client/command.h"
 #include "client/conf.h"
 #include "client/guests.h"
@@ -70,13 +71,19 @@ static int read_text(const char *word, struct buf *text, struct err *e)
     return 0;
 }
 
+/* The text of a key has blanks in it; so may the name of a file that is there. */
+static bool is_file(const char *word)
+{
+    return strchr(word, ' ') == NULL || access(word, F_OK) == 0;
+}
+
 /* Of a file, of standard input, or the words themselves. */
 static int read_key(struct cli *cli, struct public_key *key, struct err *e)
 {
     struct buf text = { 0 };
     int rc = 0;
 
-    if (cli->args.n == 1 && strchr(cli->args.words[0], ' ') == NULL)
+    if (cli->args.n == 1 && is_file(cli->args.words[0]))
         rc = read_text(cli->args.words[0], &text, e);
     else
         for (size_t i = 0; i < cli->args.n; i++)
@@ -99,22 +106,37 @@ static const char *choose_name(const struct options *o, const struct public_key 
 
 /* ---- the invitation ---- */
 
-static const char *own_host(const struct options *o, struct arena *a)
+/* Its state folder may be seen on several login nodes: the server runs on one of them. */
+static const char *servers_host(const struct options *o, struct arena *a)
+{
+    char *state = conf_state_dir(), *here = unixsocket_host();
+    struct endpoint to = { 0 };
+    bool is_there =
+        o->state == NULL && address_read(state, &to, a, NULL) == 0 && to.kind == ENDPOINT_SSH;
+    const char *host = is_there ? to.host : arena_strdup(a, here);
+
+    free(here);
+    free(state);
+    return host;
+}
+
+static const char *full_name(const char *host, struct arena *a)
 {
     struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM }, *found = NULL;
-    char *name;
-    const char *host;
+    const char *name = host;
 
-    if (o->host != NULL)
-        return o->host;
-    name = unixsocket_host();
-    host = arena_strdup(a, name);
-    if (getaddrinfo(name, NULL, &hints, &found) == 0 && found->ai_canonname != NULL)
-        host = arena_strdup(a, found->ai_canonname);
+    if (getaddrinfo(host, NULL, &hints, &found) == 0 && found->ai_canonname != NULL)
+        name = arena_strdup(a, found->ai_canonname);
     if (found != NULL)
         freeaddrinfo(found);
-    free(name);
-    return host;
+    return name;
+}
+
+static const char *choose_host(const struct options *o, const char *dir, struct arena *a)
+{
+    const char *address = o->host != NULL ? o->host : invitation_address(dir, a);
+
+    return address != NULL ? address : full_name(servers_host(o, a), a);
 }
 
 static const char *own_user(struct arena *a, struct err *e)
@@ -155,7 +177,7 @@ static int invite(struct cli *cli, const char *dir, struct err *e)
         return -1;
     name = choose_name(o, &key, cli->arena, e);
     if (name == NULL ||
-        invitation_make(&i, dir, user, own_host(o, cli->arena), cli->arena, e) < 0 ||
+        invitation_make(&i, dir, user, choose_host(o, dir, cli->arena), cli->arena, e) < 0 ||
         guests_add(dir, &key, name, cli->arena, &guest, e) < 0)
         return -1;
     i.name = guest.name;
@@ -232,7 +254,8 @@ const struct command cmd_invite = {
     .more = "After `ludwig up --sshd`. Takes the other machine's public key: its file, its\n"
             "text, or - for standard input. Prints two lines for that machine: the server\n"
             "for its config.yaml, and the host key for its known_hosts. The key may do all\n"
-            "that you may with ludwig and your files, but log in; invite nobody else.\n"
+            "that you may with ludwig and your files, which is as much as logging in; invite\n"
+            "nobody else.\n"
             "\n"
             "  ludwig invite laptop.pub\n"
             "  ludwig invite ssh-ed25519 AAAA... alice@laptop\n",

@@ -371,14 +371,18 @@ static void rank(struct results *r)
 
 static void add_places(struct buf *out, const struct results *r)
 {
-    char *project = path_join(r->session.share, r->info.project);
+    const char *project = session_shown_path(&r->session, r->session.arena, r->info.project);
+    bool is_here = session_sees_drive(&r->session);
 
     buf_printf(out, "results  %s/runs/\n", project);
     if (r->has_own)
         buf_printf(out, "logs     %s/logs/%" PRId64 "/\n", project, r->sweep);
     if (r->info.jobs.failed > 0)
         buf_printf(out, "failed   %s/failed/\n", project);
-    free(project);
+    if (!is_here)
+        buf_printf(out,
+                   "These are on the shared drive; `ludwig fetch %" PRId64 "` copies them here.\n",
+                   r->sweep);
 }
 
 static void add_unfinished(struct buf *out, const struct results *r)

@@ -10,6 +10,8 @@
 #include "client/ownsshd.h"
 #include "client/session.h"
 
+enum { SSHD_START_MAX_MS = 5000 };
+
 struct options {
     bool local;
     const char *sshd;
@@ -40,18 +42,23 @@ static bool is_same(const char *x, const char *y)
     return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
 
-/* The server reads it when it starts; jobs go on meanwhile. */
-static int change_sshd(struct cli *cli, const char *state, const char *before, struct err *e)
+static int stop_and_set(struct cli *cli, const char *state, const char *listen, struct err *e)
 {
-    const struct options *o = cli->options;
-    char *listen = wanted(o->sshd, before), *made = address_make_state_dir(e);
     struct conf c;
+    int stopped = conf_read(&c, cli->arena, e) < 0 ? -1 : embedded_stop_server(&c, e);
+
+    return stopped < 0 || ownsshd_set(state, listen, e) < 0 ? -1 : stopped;
+}
+
+/* The server reads it when it starts; jobs go on meanwhile.  1 when it was stopped for that. */
+static int change_sshd(struct cli *cli, const char *option, const char *state, const char *before,
+                       struct err *e)
+{
+    char *listen = wanted(option, before), *made = address_make_state_dir(e);
     int result = made == NULL ? -1 : 0;
 
     if (result == 0 && !is_same(listen, before))
-        result = conf_read(&c, cli->arena, e) < 0 || embedded_stop_server(&c, e) < 0
-                     ? -1
-                     : ownsshd_set(state, listen, e);
+        result = stop_and_set(cli, state, listen, e);
     free(made);
     free(listen);
     return result;
@@ -71,33 +78,69 @@ static int is_own_server(struct cli *cli, struct err *e)
                    choice.from, choice.endpoint.text);
 }
 
-static void say_sshd(const char *state)
+static void say_sshd(const struct session *s, const char *state)
 {
     char *listen = ownsshd_listen(state), *dir = ownsshd_dir(state);
     int port = listen == NULL ? -1 : invitation_port(dir, NULL);
+    bool is_here = s->rpc.to.kind == ENDPOINT_UNIX;
 
-    if (port > 0)
+    if (port > 0 && (!is_here || ownsshd_listens(port, SSHD_START_MAX_MS)))
         out_note("its sshd listens on port %d; `ludwig invite` lets other machines in", port);
+    else if (port > 0)
+        out_note("its sshd does not listen on port %d, but goes on trying: another program may "
+                 "have that port (--sshd=PORT names another one; %s/ludwigd.log says more)",
+                 port, state);
     free(listen);
     free(dir);
 }
 
-/* An sshd that cannot be shall not keep the server from starting the next time. */
-static int start(struct cli *cli, struct session *s, const char *state, struct err *e)
+/* An sshd that cannot be shall not keep the server from starting, nor end one that ran. */
+static void go_back(struct cli *cli, const char *state, const char *before, bool was_running)
+{
+    struct session s = { 0 };
+
+    if (ownsshd_set(state, before, NULL) == 0 && was_running)
+        (void)session_start(cli, &s, false, NULL);
+    session_close(&s);
+}
+
+static int start_with(struct cli *cli, struct session *s, const char *option, const char *state,
+                      struct err *e)
 {
     const struct options *o = cli->options;
     char *before = ownsshd_listen(state);
-    int result = 0;
+    int changed = is_own_server(cli, e) < 0 ? -1 : change_sshd(cli, option, state, before, e);
+    int result = changed < 0 ? -1 : session_start(cli, s, o->local, e);
 
-    if (o->sshd != NULL)
-        result = is_own_server(cli, e) < 0 || change_sshd(cli, state, before, e) < 0 ? -1 : 0;
-    if (result == 0 && session_start(cli, s, o->local, e) < 0) {
-        result = -1;
-        if (o->sshd != NULL)
-            (void)ownsshd_set(state, before, NULL);
-    }
+    if (changed >= 0 && result < 0)
+        go_back(cli, state, before, changed > 0);
     free(before);
     return result;
+}
+
+/* `up --sshd ADDRESS:PORT` means what `up --sshd=ADDRESS:PORT` says. */
+static int take_sshd(struct cli *cli, const char **option, struct err *e)
+{
+    const struct options *o = cli->options;
+
+    *option = o->sshd;
+    if (cli->args.n == 0)
+        return 0;
+    if (o->sshd == NULL || o->sshd[0] != '\0')
+        return err_set(e, ERR_USAGE, "up takes no '%s' (see ludwig help up)", cli->args.words[0]);
+    *option = cli->args.words[0];
+    return 0;
+}
+
+static int start(struct cli *cli, struct session *s, const char *state, struct err *e)
+{
+    const struct options *o = cli->options;
+    const char *option;
+
+    if (take_sshd(cli, &option, e) < 0)
+        return -1;
+    return option == NULL ? session_start(cli, s, o->local, e)
+                          : start_with(cli, s, option, state, e);
 }
 
 static int run(struct cli *cli, struct err *e)
@@ -108,7 +151,7 @@ static int run(struct cli *cli, struct err *e)
 
     if (result == 0 && s.choice.embedded) {
         out_note("up; results go to %s", s.share);
-        say_sshd(state);
+        say_sshd(&s, state);
     } else if (result == 0) {
         out_note("%s names the server at %s, which is up", s.choice.from, s.choice.endpoint.text);
     }
@@ -131,6 +174,7 @@ const struct command cmd_up = {
             "  ludwig up\n"
             "  ludwig up --sshd\n"
             "  ludwig up --sshd=127.0.0.1:7022\n",
+    .max_args = 1,
     .options = options,
     .options_size = sizeof(struct options),
     .run = run,

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "client/jobinfo.h"
 #include "client/logfile.h"
@@ -12,7 +11,6 @@
 #include "client/session.h"
 #include "client/text.h"
 #include "client/when.h"
-#include "common/path.h"
 #include "common/units.h"
 
 enum { LOG_LINES = 10 };
@@ -38,12 +36,8 @@ static void add_place(struct buf *out, const struct session *s, const char *befo
                       const char *path)
 {
     struct arena *a = arena_create();
-    char *whole = path_join(s->share, path);
 
-    add_line(out, "  ",
-             arena_printf(a, "%s%s", before,
-                          access(s->share, F_OK) == 0 ? whole : session_drive_path(s, a, path)));
-    free(whole);
+    add_line(out, "  ", arena_printf(a, "%s%s", before, session_shown_path(s, a, path)));
     arena_destroy(a);
 }
 

@@ -67,11 +67,15 @@ void check_identity(struct doctor *d);
 void check_workers(struct doctor *d);
 void check_gpus(struct doctor *d);
 /* doctor_drive.c */
+/* A project of this user, below the drive as SFTP shows it; NULL: there is none.  In the arena. */
+const char *doctor_own_project(struct doctor *d);
 void check_sftp(struct doctor *d);
 void check_owners(struct doctor *d);
 /* doctor_ssh.c */
 void check_ssh(struct doctor *d);
 void check_way(struct doctor *d);
+/* doctor_sshd.c */
+void check_sshd(struct doctor *d);
 /* doctor_share.c */
 void check_share(struct doctor *d);
 void check_projects(struct doctor *d);

@@ -98,7 +98,7 @@ static const char *own_inbox(struct doctor *d)
     return is_own ? path : NULL;
 }
 
-static const char *own_project(struct doctor *d)
+const char *doctor_own_project(struct doctor *d)
 {
     const char *projects = d->rpc.welcome.projects;
     char *folder = mem_printf("%s/%s", d->root, projects != NULL ? projects : "");
@@ -181,6 +181,26 @@ static void say_mount(struct doctor *d, int fd)
                    type.name[0] != '\0' ? type.name : "", (unsigned)st.st_uid);
 }
 
+/* NFS has no rights for root unless it is told to, which is well: workers write as others. */
+static void say_refused(struct doctor *d, const char *folder, int number)
+{
+    bool is_squashed = number == EACCES && geteuid() == 0 && fs_is_network(d->share);
+
+    if (is_squashed)
+        doctor_say(
+            d, CHECK_NOTE,
+            "as root workers write as the jobs' owners, that is as it should be: run this as "
+            "one of them to see whose their files become",
+            "through the mount at %s root cannot write into %s: its server takes root for "
+            "nobody (NFS: root_squash)",
+            d->share, folder);
+    else
+        doctor_say(d, CHECK_PROBLEM,
+                   "see whether the uids of both machines agree, and how the drive is mounted",
+                   "through the mount at %s you cannot write into %s: %s", d->share, folder,
+                   strerror(number));
+}
+
 static void try_mount(struct doctor *d, const char *folder, const char *name)
 {
     char *path = path_join(d->share, name);
@@ -189,10 +209,7 @@ static void try_mount(struct doctor *d, const char *folder, const char *name)
     int64_t uid;
 
     if (fd < 0) {
-        doctor_say(d, CHECK_PROBLEM,
-                   "see whether the uids of both machines agree, and how the drive is mounted",
-                   "through the mount at %s you cannot write into %s: %s", d->share, folder,
-                   strerror(errno));
+        say_refused(d, folder, errno);
     } else {
         say_mount(d, fd);
         uid = owner_there(d, name, &e);
@@ -214,7 +231,7 @@ void check_owners(struct doctor *d)
 
     if (d->root == NULL)
         return;
-    folder = own_project(d);
+    folder = doctor_own_project(d);
     if (folder == NULL)
         folder = own_inbox(d);
     if (folder == NULL) {

@@ -17,7 +17,7 @@
 #include "common/path.h"
 #include "common/units.h"
 
-enum { SLOW_SYNC_MS = 100 };
+enum { SLOW_SYNC_MS = 100, VERSION_MAX_BYTES = 4096 };
 
 static const int64_t FREE_LOW_BYTES = INT64_C(2) << 30;
 
@@ -61,6 +61,11 @@ static void say_sync(struct doctor *d, const char *state)
     if (ms < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner, and whether the disk is full",
                    "%s: a file cannot be written there: %s", state, strerror(errno));
+    else if (fs_is_network(state))
+        doctor_say(d, CHECK_NOTE, "let XDG_STATE_HOME name a folder on a disk of this machine",
+                   "%s is on a network file system (%s, syncs in %.1f ms), where a database is "
+                   "slow and may be harmed",
+                   state, name, ms);
     else
         doctor_say(d, ms > SLOW_SYNC_MS ? CHECK_NOTE : CHECK_OK,
                    ms > SLOW_SYNC_MS ? "let XDG_STATE_HOME name a folder on a faster disk" : NULL,
@@ -73,10 +78,6 @@ static void check_state_folder(struct doctor *d, const char *state, const struct
         doctor_say(d, CHECK_PROBLEM, "move it away", "%s is no folder of yours", state);
     else if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
         doctor_say(d, CHECK_PROBLEM, "chmod 700 it", "others may write into %s", state);
-    else if (fs_is_network(state))
-        doctor_say(d, CHECK_NOTE, "let XDG_STATE_HOME name a folder on a disk of this machine",
-                   "%s is on a network file system, where a database is slow and may be harmed",
-                   state);
     else
         say_sync(d, state);
 }
@@ -152,11 +153,13 @@ static void say_folder(struct doctor *d, const char *path, const char *there)
     const char *kind = fs_is_memory(there)    ? ", in memory"
                        : fs_is_network(there) ? ", on a network"
                                               : "";
+    struct fs_type type = fs_type_of(there);
+    double ms = -1;
     struct buf size = { 0 };
     struct statvfs fs;
     int64_t free_bytes;
 
-    if (check_folder(there, &fs) < 0) {
+    if (check_folder(there, &fs) < 0 || (ms = sync_ms(there)) < 0) {
         doctor_say(d, CHECK_PROBLEM,
                    "name a folder that you can write into (scratch: in config.yaml)", "%s: %s%s%s",
                    path, strcmp(there, path) != 0 ? there : "",
@@ -165,15 +168,17 @@ static void say_folder(struct doctor *d, const char *path, const char *there)
     }
     free_bytes = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
     units_add_size(&size, free_bytes);
+    buf_printf(&size, " free (%s, syncs in %.1f ms)",
+               type.name[0] != '\0' ? type.name : "not known", ms);
     if (free_bytes < FREE_LOW_BYTES)
         doctor_say(d, CHECK_NOTE, "make room there, or name another (scratch: in config.yaml)",
-                   "%s, only %s free%s", path, buf_text(&size), kind);
+                   "%s, only %s%s", path, buf_text(&size), kind);
     else
         doctor_say(d, kind[0] != '\0' ? CHECK_NOTE : CHECK_OK,
                    kind[0] != '\0' ? "a disk of this machine suits jobs better (scratch: in "
                                      "config.yaml)"
                                    : NULL,
-                   "%s, %s free%s", path, buf_text(&size), kind);
+                   "%s, %s%s", path, buf_text(&size), kind);
     buf_free(&size);
 }
 
@@ -209,6 +214,45 @@ static void say_program(struct doctor *d, bool found, const char *name, const ch
         doctor_say(d, CHECK_NOTE, NULL, "no %s here: %s", name, without);
 }
 
+/* "slurm 22.05.8"; appends nothing when it does not say. */
+static void add_slurm_version(struct buf *out)
+{
+    const char *const argv[] = { "sbatch", "--version", NULL };
+    struct buf said = { 0 };
+
+    if (child_capture(argv, VERSION_MAX_BYTES, &said, NULL) == 0 && said.n > 0)
+        buf_printf(out, "%.*s", (int)strcspn(buf_text(&said), "\n"), buf_text(&said));
+    buf_free(&said);
+}
+
+static void say_slurm(struct doctor *d)
+{
+    static const char *const others[] = { "scancel", "squeue", "scontrol", "sinfo" };
+    struct buf version = { 0 }, missing = { 0 };
+
+    if (!child_is_in_path("sbatch")) {
+        doctor_say(d, CHECK_OK, NULL, "no sbatch here, so no Slurm to submit to");
+        return;
+    }
+    add_slurm_version(&version);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (!child_is_in_path(others[i]))
+            buf_printf(&missing, "%s%s", missing.n > 0 ? ", " : "", others[i]);
+    if (version.n == 0)
+        doctor_say(d, CHECK_PROBLEM, "see what `sbatch --version` says",
+                   "sbatch is here, and does not say its version");
+    else if (missing.n > 0)
+        doctor_say(d, CHECK_PROBLEM, "install Slurm's other commands, too",
+                   "sbatch is here (%s), but not %s", buf_text(&version), buf_text(&missing));
+    else
+        doctor_say(d, d->choice.embedded ? CHECK_NOTE : CHECK_OK, NULL,
+                   "Slurm's commands are here (%s), so this may be a login node%s",
+                   buf_text(&version),
+                   d->choice.embedded ? ", where no worker is started without --local" : "");
+    buf_free(&version);
+    buf_free(&missing);
+}
+
 void check_programs(struct doctor *d)
 {
     bool has_apptainer = child_is_in_path("apptainer") || child_is_in_path("singularity");
@@ -216,10 +260,5 @@ void check_programs(struct doctor *d)
     say_program(d, child_is_in_path("python3"), "python3", "jobs in Python fail on this machine");
     say_program(d, has_apptainer, "apptainer or singularity",
                 "sweeps with container: fail on this machine");
-    if (child_is_in_path("sbatch"))
-        doctor_say(d, d->choice.embedded ? CHECK_NOTE : CHECK_OK, NULL,
-                   "sbatch is here, so this may be a login node%s",
-                   d->choice.embedded ? ", where no worker is started without --local" : "");
-    else
-        doctor_say(d, CHECK_OK, NULL, "no sbatch here, so no Slurm to submit to");
+    say_slurm(d);
 }

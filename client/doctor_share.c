@@ -195,18 +195,61 @@ static void check_project(struct doctor *d, const char *path)
         doctor_say(d, CHECK_OK, NULL, "%s is yours, and you can write into it", path);
 }
 
+/* A folder that is gone at once. */
+static int try_to_make_here(const struct doctor *d, const char *name, struct err *e)
+{
+    char *path = path_join(d->projects, name);
+    int rc = mkdir(path, 0700);
+
+    if (rc < 0)
+        err_sys(e, "%s", d->projects);
+    else
+        (void)rmdir(path);
+    free(path);
+    return rc;
+}
+
+static int try_to_make_there(const struct doctor *d, const char *name, struct err *e)
+{
+    const char *below = d->rpc.welcome.projects;
+    char *path = mem_printf("%s/%s/%s", d->root, below != NULL ? below : "", name);
+    int rc = sftp_mkdir(d->sftp, path, 0700, e);
+
+    if (rc == 0)
+        (void)sftp_rmdir(d->sftp, path, NULL);
+    free(path);
+    return rc;
+}
+
+/* Where ludwigd cannot make a project's folder, the first submit has to. */
+static void try_to_make(struct doctor *d)
+{
+    char *name = mem_printf(".ludwig-doctor.%ld", (long)getpid());
+    struct err e = { 0 };
+
+    if (d->is_connected && d->rpc.welcome.makes_projects)
+        doctor_say(d, CHECK_OK, NULL, "none of yours yet; the server makes the first one's folder");
+    else if ((d->has_share ? try_to_make_here(d, name, &e) : try_to_make_there(d, name, &e)) < 0)
+        doctor_say(d, CHECK_PROBLEM,
+                   "let its admin name a folder that you can write into (projects: in "
+                   "ludwigd.yaml), or make one for you",
+                   "none of yours yet, and neither you nor the server can make one: %s", e.text);
+    else
+        doctor_say(d, CHECK_OK, NULL, "none of yours yet; you can make the first one's folder");
+    free(name);
+}
+
 void check_projects(struct doctor *d)
 {
-    size_t n;
+    bool is_seen = d->has_share || (d->share == NULL && d->root != NULL && d->sftp != NULL);
+    const char *own = d->has_share || !is_seen ? NULL : doctor_own_project(d);
 
-    if (!d->has_share)
+    if (!is_seen || each_project(d, check_project) > 0)
         return;
-    n = each_project(d, check_project);
-    if (n == 0 && d->choice.embedded && access(d->projects, W_OK) < 0)
-        doctor_say(d, CHECK_PROBLEM, "see its owner and mode", "you cannot write into %s: %s",
-                   d->projects, strerror(errno));
-    else if (n == 0)
-        doctor_say(d, CHECK_OK, NULL, "none of yours yet; your first submit makes one");
+    if (own != NULL)
+        doctor_say(d, CHECK_OK, NULL, "%s is yours", own);
+    else
+        try_to_make(d);
 }
 
 /* ---- clocks ---- */

@@ -468,5 +468,5 @@ int embedded_stop_server(const struct conf *c, struct err *e)
     else
         result = ask_to_stop(&rpc, false, e);
     rpc_close(&rpc);
-    return result < 0 ? -1 : wait_until_gone(e);
+    return result < 0 || wait_until_gone(e) < 0 ? -1 : 1;
 }

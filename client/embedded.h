@@ -22,7 +22,7 @@ int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e);
  */
 int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, struct err *e);
 
-/* Stops the server alone, if it runs: its workers wait for the next one. */
+/* Stops the server alone: its workers wait for the next one.  1, 0 when it does not run. */
 int embedded_stop_server(const struct conf *c, struct err *e);
 
 /* Stops the server and its workers here; jobs that run go on. */

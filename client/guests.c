@@ -2,6 +2,7 @@
 /* guests.c - read and write the keys that may come in through ludwigd's own sshd */
 #include "client/guests.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,10 +10,17 @@
 #include "client/child.h"
 #include "common/io.h"
 #include "common/path.h"
+#include "common/units.h"
 
 #define MARK "ludwig:" /* before the name, in a line's comment */
 
-enum { KEYS_MAX_BYTES = 1024 * 1024, NAME_MAX_BYTES = 64, SAID_MAX_BYTES = 256 * 1024 };
+enum {
+    KEYS_MAX_BYTES = 1024 * 1024,
+    NAME_MAX_BYTES = 64,
+    SAID_MAX_BYTES = 256 * 1024,
+    LOCK_MAX_MS = 10 * 1000,
+    LOOK_EVERY_MS = 20
+};
 
 static const struct field guest_fields[] = {
     FIELD(struct guest, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
@@ -171,6 +179,28 @@ static void walk(struct walk *w, const char *text)
     }
 }
 
+/* ---- one at a time ---- */
+
+/* Waits for its turn: two commands at once do not lose each other's key. */
+static int lock(const char *dir, struct err *e)
+{
+    int64_t until_ms = units_monotonic_ms() + LOCK_MAX_MS;
+    char *path = path_join(dir, "keys.lock");
+    struct err why = { 0 };
+    int fd;
+
+    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
+           units_monotonic_ms() < until_ms)
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
+    if (fd < 0 && why.kind == ERR_BUSY)
+        err_set(e, ERR_BUSY, "another `ludwig invite` is at it for %d s; try again",
+                LOCK_MAX_MS / 1000);
+    else if (fd < 0)
+        err_set(e, why.kind, "%s", why.text);
+    free(path);
+    return fd;
+}
+
 /* ---- fingerprints ---- */
 
 /* What ssh-keygen says of a file with one public key: "256 SHA256:... comment (ED25519)". */
@@ -193,10 +223,11 @@ static int fingerprint_of_file(const char *path, struct arena *a, const char **f
     return status == 0 ? 0 : -1;
 }
 
+/* Under the lock: it writes the key into a file for it. */
 static int fingerprint_of(const char *dir, const char *type, const char *blob, struct arena *a,
                           const char **fingerprint, struct err *e)
 {
-    char *path = mem_printf("%s/key.%ld", dir, (long)getpid());
+    char *path = path_join(dir, "key");
     char *text = mem_printf("%s %s\n", type, blob);
     int rc = io_replace_file(path, text, strlen(text), 0600, e);
 
@@ -229,22 +260,33 @@ static bool collect(void *context, const struct guest *g, const char *blob)
     return true;
 }
 
-int guests_read(const char *dir, struct arena *a, struct list *guests, struct err *e)
+static int read_locked(struct reading *r, struct list *guests, struct err *e)
 {
-    struct reading r = { .dir = dir, .arena = a };
-    struct walk w = { .keeps = collect, .context = &r, .arena = a };
+    struct walk w = { .keeps = collect, .context = r, .arena = r->arena };
     struct buf text = { 0 };
-    int rc = read_keys(dir, &text, e);
+    int rc = read_keys(r->dir, &text, e);
 
     if (rc == 0) {
         walk(&w, buf_text(&text));
-        *guests = (struct list){ arena_alloc(a, (r.n + 1) * sizeof *r.items), r.n };
-        if (r.n > 0)
-            memcpy(guests->items, r.items, r.n * sizeof *r.items);
+        *guests = (struct list){ arena_alloc(r->arena, (r->n + 1) * sizeof *r->items), r->n };
+        if (r->n > 0)
+            memcpy(guests->items, r->items, r->n * sizeof *r->items);
     }
-    free(r.items);
     buf_free(&w.kept);
     buf_free(&text);
+    return rc;
+}
+
+int guests_read(const char *dir, struct arena *a, struct list *guests, struct err *e)
+{
+    struct reading r = { .dir = dir, .arena = a };
+    int fd = lock(dir, e), rc;
+
+    if (fd < 0)
+        return -1;
+    rc = read_locked(&r, guests, e);
+    close(fd);
+    free(r.items);
     return rc;
 }
 
@@ -257,18 +299,6 @@ static int write_keys(const char *dir, const struct buf *text, struct err *e)
 
     free(path);
     return rc;
-}
-
-/* Two commands at once do not lose each other's key. */
-static int lock(const char *dir, struct err *e)
-{
-    char *path = path_join(dir, "keys.lock");
-    int fd = io_lock_file(path, e);
-
-    if (fd < 0 && e != NULL && e->kind == ERR_BUSY)
-        err_set(e, ERR_BUSY, "another `ludwig invite` is at it; try again");
-    free(path);
-    return fd;
 }
 
 struct adding {
@@ -289,24 +319,31 @@ static bool compare(void *context, const struct guest *g, const char *blob)
     return true;
 }
 
-static int add_locked(const char *dir, struct adding *adding, struct arena *a, struct err *e)
+static int append(const char *dir, const struct adding *adding, struct buf *kept, struct err *e)
+{
+    if (adding->is_taken)
+        return err_set(e, ERR_EXISTS,
+                       "another key is called %s already; choose another name with --name, or take "
+                       "that one back with --revoke %s",
+                       adding->name, adding->name);
+    buf_printf(kept, "restrict %s %s " MARK "%s\n", adding->key->type, adding->key->blob,
+               adding->name);
+    return write_keys(dir, kept, e);
+}
+
+static int add_locked(const char *dir, struct adding *adding, struct arena *a,
+                      const char **fingerprint, struct err *e)
 {
     struct walk w = { .keeps = compare, .context = adding, .arena = a };
     struct buf text = { 0 };
-    int rc = read_keys(dir, &text, e);
+    int rc = fingerprint_of(dir, adding->key->type, adding->key->blob, a, fingerprint, e);
 
     if (rc == 0)
+        rc = read_keys(dir, &text, e);
+    if (rc == 0)
         walk(&w, buf_text(&text));
-    if (rc == 0 && adding->has_name == NULL && adding->is_taken)
-        rc = err_set(e, ERR_EXISTS,
-                     "another key is called %s already; choose another name with --name, or take "
-                     "that one back with --revoke %s",
-                     adding->name, adding->name);
-    if (rc == 0 && adding->has_name == NULL) {
-        buf_printf(&w.kept, "restrict %s %s " MARK "%s\n", adding->key->type, adding->key->blob,
-                   adding->name);
-        rc = write_keys(dir, &w.kept, e);
-    }
+    if (rc == 0 && adding->has_name == NULL)
+        rc = append(dir, adding, &w.kept, e);
     buf_free(&w.kept);
     buf_free(&text);
     return rc;
@@ -316,16 +353,12 @@ int guests_add(const char *dir, const struct public_key *key, const char *name, 
                struct guest *guest, struct err *e)
 {
     struct adding adding = { .key = key, .name = name };
-    int fd, rc;
+    int fd = guests_check_name(name, e) < 0 ? -1 : lock(dir, e), rc;
 
     *guest = (struct guest){ .type = key->type };
-    if (guests_check_name(name, e) < 0 ||
-        fingerprint_of(dir, key->type, key->blob, a, &guest->fingerprint, e) < 0)
-        return -1;
-    fd = lock(dir, e);
     if (fd < 0)
         return -1;
-    rc = add_locked(dir, &adding, a, e);
+    rc = add_locked(dir, &adding, a, &guest->fingerprint, e);
     close(fd);
     guest->name = adding.has_name != NULL ? adding.has_name : name;
     return rc;

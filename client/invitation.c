@@ -43,6 +43,21 @@ int invitation_port(const char *dir, struct err *e)
     return port;
 }
 
+const char *invitation_address(const char *dir, struct arena *a)
+{
+    const char *address = NULL, *line;
+    struct buf text = { 0 };
+
+    if (read_file(dir, "address", &text, NULL) == 0 &&
+        (line = strchr(buf_text(&text), '\n')) != NULL)
+        address = arena_strndup(a, line + 1, strcspn(line + 1, "\n"));
+    buf_free(&text);
+    if (address == NULL || address[0] == '\0' || strcmp(address, "0.0.0.0") == 0 ||
+        strcmp(address, "::") == 0)
+        return NULL;
+    return address;
+}
+
 /* Without the comment. */
 static const char *host_key(const char *dir, struct arena *a, struct err *e)
 {

@@ -20,5 +20,7 @@ int invitation_make(struct invitation *i, const char *dir, const char *user, con
                     struct arena *a, struct err *e);
 /* The port in dir; -1 with e set. */
 int invitation_port(const char *dir, struct err *e);
+/* The one address that it listens on, in a; NULL: on all of them, or it is not known. */
+const char *invitation_address(const char *dir, struct arena *a);
 
 #endif

@@ -3,6 +3,8 @@
 #include "client/ownsshd.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,8 +12,9 @@
 #include "common/io.h"
 #include "common/mem.h"
 #include "common/path.h"
+#include "common/units.h"
 
-enum { LISTEN_MAX_BYTES = 256 };
+enum { LISTEN_MAX_BYTES = 256, TABLE_MAX_BYTES = 64 * 1024 * 1024, LOOK_EVERY_MS = 50 };
 
 char *ownsshd_listen(const char *state)
 {
@@ -45,4 +48,46 @@ int ownsshd_set(const char *state, const char *listen, struct err *e)
 char *ownsshd_dir(const char *state)
 {
     return mem_printf("%s/server/sshd", state);
+}
+
+/* ---- whether it listens ---- */
+
+/* "  0: 00000000:1B6E 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000 ..." */
+static bool is_listening_line(const char *line, int port)
+{
+    enum { LISTENING = 0x0a };
+    unsigned local_port, state, uid;
+
+    return sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f:] %x %*s %*s %*s %u", &local_port,
+                  &state, &uid) == 3 &&
+           local_port == (unsigned)port && state == LISTENING && uid == geteuid();
+}
+
+/* Another's may have taken the port: the kernel says whose it is, and is not counted as a guest. */
+static bool is_in_table(const char *table, int port)
+{
+    struct buf text = { 0 };
+    bool is = false;
+    char *rest, *line;
+
+    if (io_read_file(table, TABLE_MAX_BYTES, &text, NULL) == 0) {
+        (void)buf_text(&text);
+        for (line = strtok_r((char *)text.bytes, "\n", &rest); line != NULL && !is;
+             line = strtok_r(NULL, "\n", &rest))
+            is = is_listening_line(line, port);
+    }
+    buf_free(&text);
+    return is;
+}
+
+bool ownsshd_listens(int port, int timeout_ms)
+{
+    int64_t until_ms = units_monotonic_ms() + timeout_ms;
+
+    while (!is_in_table("/proc/net/tcp", port) && !is_in_table("/proc/net/tcp6", port)) {
+        if (units_monotonic_ms() >= until_ms)
+            return false;
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
+    }
+    return true;
 }

@@ -17,5 +17,7 @@ char *ownsshd_listen(const char *state);
 int ownsshd_set(const char *state, const char *listen, struct err *e);
 /* The folder of its files; the caller frees it. */
 char *ownsshd_dir(const char *state);
+/* Whether a process of this user's listens on that port of this machine, within that time. */
+bool ownsshd_listens(int port, int timeout_ms);
 
 #endif

@@ -3,6 +3,7 @@
 #include "client/session.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "client/embedded.h"
 #include "client/sftpchild.h"
@@ -107,6 +108,17 @@ static bool is_mounted(const struct session *s)
     bool is_here = s->choice.embedded || s->choice.endpoint.kind == ENDPOINT_UNIX;
 
     return !sftpchild_is_wanted() && (is_here || s->conf.share != NULL);
+}
+
+bool session_sees_drive(const struct session *s)
+{
+    return is_mounted(s) && access(s->share, F_OK) == 0;
+}
+
+const char *session_shown_path(const struct session *s, struct arena *a, const char *path)
+{
+    return session_sees_drive(s) ? arena_printf(a, "%s/%s", s->share, path)
+                                 : session_drive_path(s, a, path);
 }
 
 static int connect_files(void *context, struct err *e)

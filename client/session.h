@@ -49,6 +49,10 @@ bool session_is_connected(const struct session *s);
 /* The server's paths begin at the folder of projects, those shown to others at the shared drive's
  * own.  What this makes of a path, or of a job's, lives in a. */
 const char *session_drive_path(const struct session *s, struct arena *a, const char *path);
+/* A path of the server's for people: the whole one where this machine sees the drive, else as it is
+ * on it. */
+const char *session_shown_path(const struct session *s, struct arena *a, const char *path);
+bool session_sees_drive(const struct session *s);
 void session_job_paths(const struct session *s, struct arena *a, struct job_info *j);
 
 #endif

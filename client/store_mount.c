@@ -79,7 +79,7 @@ static int begin(struct mount_store *m, enum store_folder folder, struct unfinis
     *f = (struct unfinished){ .folder = folder, .temporary = upload_temporary_name() };
     f->fd = openat(m->folders[folder], f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                    m->modes.file);
-    if (f->fd >= 0 && fchmod(f->fd, m->modes.file) == 0)
+    if (f->fd >= 0 && upload_set_mode(f->fd, m->modes.file) == 0)
         return 0;
     err_sys(e, "make a file in the project's packs on the share");
     drop(m, f);

@@ -9,11 +9,23 @@
 #include <unistd.h>
 
 #include "client/upload_way.h"
+#include "common/fs.h"
 #include "common/io.h"
 #include "common/layout.h"
 #include "common/path.h"
 
 /* ---- files and folders with exact modes ---- */
+
+/* Where files have no owner of their own (CIFS), their server gives them modes as well. */
+static bool is_for_server(int fd, int error)
+{
+    return (error == EPERM || error == ENOTSUP) && !fs_type_of_fd(fd).keeps_owners;
+}
+
+int upload_set_mode(int fd, mode_t mode)
+{
+    return fchmod(fd, mode) == 0 || is_for_server(fd, errno) ? 0 : -1;
+}
 
 /* A mode that is right, with the group's bit from the folder above, is left alone: whoever is no
  * member of that group would take the bit away. */
@@ -21,7 +33,7 @@ static int set_folder_mode(int fd, mode_t mode, const char *name, struct err *e)
 {
     struct stat st;
 
-    if (fstat(fd, &st) < 0 || ((st.st_mode & 07777) != mode && fchmod(fd, mode) < 0))
+    if (fstat(fd, &st) < 0 || ((st.st_mode & 07777) != mode && upload_set_mode(fd, mode) < 0))
         return err_sys(e, "set the mode of folder %s on the share", name);
     return 0;
 }
@@ -153,7 +165,7 @@ static int write_text(int dir_fd, const struct upload_text *file, mode_t mode, s
 {
     if (io_write_file_at(dir_fd, file->name, file->text.data, file->text.n, mode, e) < 0)
         return err_wrap(e, "%s of the sweep", file->name);
-    if (fchmodat(dir_fd, file->name, mode, 0) < 0)
+    if (fchmodat(dir_fd, file->name, mode, 0) < 0 && !is_for_server(dir_fd, errno))
         return err_sys(e, "set the mode of %s of the sweep", file->name);
     return 0;
 }

@@ -17,6 +17,9 @@ enum {
 }; /* what a try left that did not come back for so long goes */
 
 struct upload_modes upload_modes_of(mode_t project);
+/* Of a file here; where files have no owner of their own (CIFS) it is the server's business.  -1 with
+ * errno. */
+int upload_set_mode(int fd, mode_t mode);
 
 /* Makes the folder below the project if need be, and opens it; modes: what is made there gets.
  * path: relative to the share. */

@@ -18,6 +18,7 @@ struct sftp_post {
     char *user;  /* or NULL */
     char *inbox; /* the user's */
     char *outbox;
+    bool is_missed;    /* an answer was looked for in vain */
     struct err failed; /* the first thing that went wrong in a turn */
 };
 
@@ -166,7 +167,9 @@ static void on_got(void *context, const struct sftp_answer *answer)
     if (answer->error == NULL) {
         get->file->is_there = true;
         buf_add(&get->file->content, answer->content.data, answer->content.n);
-    } else if (answer->error->kind != ERR_NOT_FOUND) {
+    } else if (answer->error->kind == ERR_NOT_FOUND) {
+        get->post->is_missed = true;
+    } else {
         note(get->post, answer->error);
     }
 }
@@ -230,11 +233,28 @@ static void start_drops(struct sftp_post *s, const struct post_files *files)
     }
 }
 
+static void ignore(void *context, const struct sftp_answer *answer)
+{
+    (void)context, (void)answer;
+}
+
+/* Where the SFTP server itself has the share from NFS, it remembers for 30 s that an answer was not
+ * there, and looks again when somebody opens the folder, or is refused to. */
+static void start_look(struct sftp_post *s)
+{
+    struct sftp_op op = { .kind = SFTP_OP_GET, .path = s->outbox, .max_bytes = 1 };
+
+    s->is_missed = false;
+    start(s, &op, ignore, NULL);
+}
+
 static void start_gets(struct sftp_post *s, struct post_turn *t, struct get *gets)
 {
     struct sftp_op op = { .kind = SFTP_OP_GET, .max_bytes = PARCEL_MAX_BYTES };
     char *path;
 
+    if (s->is_missed && t->get.n > 0)
+        start_look(s);
     for (size_t i = 0; i < t->get.n; i++) {
         gets[i] = (struct get){ s, &t->get.items[i] };
         path = path_join(s->outbox, t->get.items[i].name);

@@ -263,6 +263,7 @@ static const struct field welcome_fields[] = {
     FIELD(struct msg_welcome, admin, FIELD_BOOL, 0, 0),
     FIELD(struct msg_welcome, share, FIELD_STR, 0, 4096),
     FIELD(struct msg_welcome, projects, FIELD_STR, 0, 4096),
+    FIELD(struct msg_welcome, makes_projects, FIELD_BOOL, 0, 0),
 };
 
 static const struct field open_project_fields[] = {

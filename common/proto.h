@@ -123,7 +123,8 @@ struct msg_welcome {
     bool admin;
     const char *share; /* the share as ludwigd sees it */
     const char
-        *projects; /* where projects lie below it, and what paths are relative to; NULL: it */
+        *projects;       /* where projects lie below it, and what paths are relative to; NULL: it */
+    bool makes_projects; /* ludwigd makes the folder of a new project; else the client has to */
 };
 
 enum reuse { REUSE_ALL, REUSE_PARAMS, REUSE_NONE, REUSE_COUNT };

@@ -68,7 +68,6 @@ static void on_limits(void *context, const struct sftp_reply *r)
     struct packet body = r->body;
     uint64_t read_bytes, write_bytes, handles;
 
-    s->has_limits = false;
     if (r->type != FXP_EXTENDED_REPLY)
         return;
     packet_u64(&body);
@@ -93,9 +92,10 @@ static void say_hello(struct sftp *s)
     packet_add_u32(&s->out, SFTP_VERSION);
 }
 
+/* Nobody waits for them: until they are here the server is asked modestly. */
 static void ask_limits(struct sftp *s)
 {
-    s->has_asked_limits = true;
+    s->has_limits = false;
     sftp_begin_extended(s, "limits@openssh.com",
                         &(struct sftp_wait){ FXP_EXTENDED_REPLY, on_limits, s, 0, 0 });
     sftp_end(s);
@@ -105,9 +105,9 @@ static int go_on_greeting(struct sftp *s, int timeout_ms, struct err *e)
 {
     if (sftp_turn_any(&s, 1, timeout_ms, e) < 0)
         return -1;
-    if (s->is_greeted && s->has_limits && !s->has_asked_limits)
+    if (s->is_greeted && s->has_limits)
         ask_limits(s);
-    return s->is_greeted && !s->has_limits;
+    return s->is_greeted;
 }
 
 struct sftp *sftp_open_later(int fd, struct err *e)

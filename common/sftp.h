@@ -141,6 +141,9 @@ ssize_t sftp_file_read(struct sftp_file *f, uint64_t offset, void *bytes, size_t
 /* Returns before the server has answered; a later call tells of an error. */
 int sftp_file_write(struct sftp_file *f, uint64_t offset, const void *bytes, size_t n,
                     struct err *e);
+/* Whether it would not wait, with SFTP_PIECE_BYTES: for those who write several files, over several
+ * connections (see sftp_wait_any). */
+bool sftp_file_has_room(const struct sftp_file *f);
 /* Waits until all that was written is there, and on the server's disk where SFTP_CAN_SYNC. */
 int sftp_file_sync(struct sftp_file *f, struct err *e);
 /* Asks for a sync and goes on. */

@@ -65,7 +65,7 @@ struct sftp {
     size_t n_ops, n_handles;
     size_t content_bytes; /* of operations in flight */
     int depth;            /* of calls of on_reply */
-    bool is_greeted, has_limits, has_asked_limits;
+    bool is_greeted, has_limits;
     bool is_broken;
     struct err why;
 };

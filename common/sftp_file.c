@@ -351,8 +351,10 @@ static int check_written(struct sftp_file *f, struct err *e)
     return sftp_explain_now(f->s, &deed, &f->failure, e);
 }
 
-static bool has_room(const struct sftp_file *f)
+bool sftp_file_has_room(const struct sftp_file *f)
 {
+    if (f->has_failed || f->s->is_broken)
+        return true;
     return f->n_written - f->n_acked < BEHIND_MAX &&
            f->s->out.n - f->s->out_at < SFTP_UNSENT_MAX_BYTES;
 }
@@ -380,7 +382,7 @@ int sftp_file_write(struct sftp_file *f, uint64_t offset, const void *bytes, siz
     while (n > 0) {
         size_t piece = n < f->s->write_max_bytes ? n : f->s->write_max_bytes;
 
-        while (!f->has_failed && !f->s->is_broken && !has_room(f))
+        while (!sftp_file_has_room(f))
             (void)sftp_turn(f->s, NULL);
         if (check_written(f, e) < 0)
             return -1;

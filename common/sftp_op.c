@@ -334,6 +334,7 @@ static struct sftp_attrs mode_of(const struct op *op)
     return (struct sftp_attrs){ .has = SFTP_MODE, .mode = op->what.mode };
 }
 
+/* Looked at behind that: where it fails the answer does not matter. */
 static void begin_mkdir(struct op *op)
 {
     struct buf *out = begin(op, FXP_MKDIR, FXP_STATUS, on_status);
@@ -342,6 +343,7 @@ static void begin_mkdir(struct op *op)
     packet_add_str(out, op->path);
     packet_add_attrs(out, &attrs);
     sftp_end(op->s);
+    begin_lstat(op);
 }
 
 static void set_folder_mode(struct op *op)
@@ -366,11 +368,7 @@ static bool has_mode(const struct op *op)
  * bit off it. */
 static void next_mkdir(struct op *op)
 {
-    int round = op->round++;
-
-    if (round == 0)
-        begin_lstat(op);
-    else if (round == 1 && !has_mode(op))
+    if (op->round++ == 0 && !has_mode(op))
         set_folder_mode(op);
     else
         finish(op, NULL);

@@ -13,16 +13,18 @@ enum { DEPTH_MAX = 2048 };
 
 /* --- making ---------------------------------------------------------------------- */
 
+static int check_folder(const char *path, const struct sftp_attrs *attrs, struct err *e)
+{
+    if (!(attrs->has & SFTP_MODE) || S_ISDIR(attrs->mode))
+        return 0;
+    return err_set(e, ERR_EXISTS, "%s on the server is no folder", path);
+}
+
 static bool is_folder(struct sftp *s, const char *path, struct err *e)
 {
     struct sftp_attrs attrs;
 
-    if (sftp_stat(s, path, &attrs, e) < 0)
-        return false;
-    if (!(attrs.has & SFTP_MODE) || S_ISDIR(attrs.mode))
-        return true;
-    err_set(e, ERR_EXISTS, "%s on the server is no folder", path);
-    return false;
+    return sftp_stat(s, path, &attrs, e) == 0 && check_folder(path, &attrs, e) == 0;
 }
 
 static int make_dir(struct sftp *s, const char *path, mode_t mode, struct err *e)
@@ -36,28 +38,103 @@ static int make_dir(struct sftp *s, const char *path, mode_t mode, struct err *e
     return err_set(e, why.kind, "%s", why.text);
 }
 
-static int make_dirs_above(struct sftp *s, const char *path, mode_t mode, struct err *e)
+/* A folder on the way to another one. */
+struct level {
+    char *path;
+    struct sftp_attrs attrs;
+    struct err why; /* ERR_NONE: it is there, or was made */
+};
+
+struct levels {
+    struct level *items; /* the deepest first */
+    size_t n, capacity;
+};
+
+static void add_levels(struct levels *l, const char *path)
 {
-    char *above = path_dirname(path);
+    char *above = mem_strdup(path), *last = mem_strdup("");
+
+    while (strcmp(above, last) != 0 && strcmp(above, ".") != 0) {
+        mem_grow((void **)&l->items, &l->capacity, l->n, sizeof *l->items);
+        free(last);
+        last = above;
+        l->items[l->n++] = (struct level){ .path = mem_strdup(above) };
+        above = path_dirname(last);
+    }
+    free(above);
+    free(last);
+}
+
+static void free_levels(struct levels *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->items[i].path);
+    free(l->items);
+}
+
+static void on_level(void *context, const struct sftp_answer *a)
+{
+    struct level *level = context;
+
+    level->attrs = a->attrs;
+    level->why = a->error != NULL ? *a->error : (struct err){ .kind = ERR_NONE };
+}
+
+/* The same with each of the first n, at once, the highest first. */
+static int with_levels(struct sftp *s, struct levels *l, size_t n, const struct sftp_op *op,
+                       struct err *e)
+{
     int result = 0;
 
-    if (strcmp(above, path) != 0 && strcmp(above, ".") != 0)
-        result = sftp_make_dirs(s, above, mode, e);
-    free(above);
-    return result;
+    for (size_t i = n; i-- > 0 && result == 0;) {
+        struct sftp_op one = *op;
+
+        one.path = l->items[i].path;
+        result = sftp_start(s, &one, on_level, &l->items[i], e);
+    }
+    /* Nobody may be called who finds l gone. */
+    return sftp_finish(s, result == 0 ? e : NULL) < 0 ? -1 : result;
+}
+
+/* How many are missing. */
+static int count_missing(const struct levels *l, size_t *n, struct err *e)
+{
+    *n = 0;
+    while (*n < l->n && l->items[*n].why.kind == ERR_NOT_FOUND)
+        ++*n;
+    if (*n == l->n)
+        return 0;
+    if (l->items[*n].why.kind != ERR_NONE)
+        return err_set(e, l->items[*n].why.kind, "%s", l->items[*n].why.text);
+    return check_folder(l->items[*n].path, &l->items[*n].attrs, e);
+}
+
+/* All at once, as servers obey in order; where one did not, or somebody else was faster, one after
+ * the other. */
+static int make_levels(struct sftp *s, struct levels *l, size_t n, mode_t mode, struct err *e)
+{
+    if (with_levels(s, l, n, &(struct sftp_op){ .kind = SFTP_OP_MKDIR, .mode = mode }, e) < 0)
+        return -1;
+    for (size_t i = n; i-- > 0;)
+        if (l->items[i].why.kind != ERR_NONE && make_dir(s, l->items[i].path, mode, e) < 0)
+            return -1;
+    return 0;
 }
 
 int sftp_make_dirs(struct sftp *s, const char *path, mode_t mode, struct err *e)
 {
-    struct err why = { 0 };
+    struct levels l = { 0 };
+    size_t n;
+    int result;
 
-    if (is_folder(s, path, &why))
-        return 0;
-    if (why.kind != ERR_NOT_FOUND)
-        return err_set(e, why.kind, "%s", why.text);
-    if (make_dirs_above(s, path, mode, e) < 0)
-        return -1;
-    return make_dir(s, path, mode, e);
+    add_levels(&l, path);
+    result = with_levels(s, &l, l.n, &(struct sftp_op){ .kind = SFTP_OP_STAT }, e);
+    if (result == 0)
+        result = count_missing(&l, &n, e);
+    if (result == 0)
+        result = make_levels(s, &l, n, mode, e);
+    free_levels(&l);
+    return result;
 }
 
 static char *temporary_name(const char *path)

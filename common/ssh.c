@@ -282,9 +282,24 @@ bool ssh_may_write(const struct ssh *s)
     return (ssh_get_poll_flags(s->session) & SSH_WRITE_PENDING) == 0;
 }
 
+/* What ssh's configuration says may make it shorter, and not longer. */
+static int64_t silence_ms_of(const struct ssh *s)
+{
+    int64_t said_ms = s->conf.silence_ms;
+
+    return said_ms > 0 && said_ms < SILENCE_MS ? said_ms : SILENCE_MS;
+}
+
+static int64_t dead_ms_of(const struct ssh *s)
+{
+    int64_t said_ms = s->conf.silence_ms * (s->conf.n_questions + 1);
+
+    return said_ms > 0 && said_ms < DEAD_MS ? said_ms : DEAD_MS;
+}
+
 int64_t ssh_next_turn_ms(const struct ssh *s)
 {
-    return s->keepalive_ms + SILENCE_MS;
+    return s->keepalive_ms + silence_ms_of(s);
 }
 
 /*
@@ -325,10 +340,10 @@ static int check_silence(struct ssh *s, struct err *e)
         s->heard_bytes = s->counter.in_bytes;
         s->heard_ms = s->keepalive_ms = now_ms;
     }
-    if (now_ms - s->heard_ms >= DEAD_MS)
+    if (now_ms - s->heard_ms >= dead_ms_of(s))
         return err_set(e, ERR_UNREACHABLE, "the connection to %s was lost: no answer for %d s",
-                       s->conf.alias, DEAD_MS / 1000);
-    if (now_ms - s->keepalive_ms < SILENCE_MS)
+                       s->conf.alias, (int)(dead_ms_of(s) / 1000));
+    if (now_ms - s->keepalive_ms < silence_ms_of(s))
         return 0;
     s->keepalive_ms = now_ms;
     (void)ssh_send_keepalive(s->session); /* if that fails, so does the next turn */

@@ -32,7 +32,7 @@ static bool decode(const char *line, struct buf *out)
     return true;
 }
 
-/* A length and that many bytes, which are passed over. */
+/* A length and that many bytes. */
 static bool skip_string(struct bytes *b)
 {
     size_t n = 0;
@@ -48,6 +48,13 @@ static bool skip_string(struct bytes *b)
     return true;
 }
 
+static bool skip_strings(struct bytes *b, int count)
+{
+    while (count > 0 && skip_string(b))
+        count--;
+    return count == 0;
+}
+
 /* Key: type, numbers.  Certificate: type, nonce, the key's numbers, and more. */
 bool ssh_cert_is_of(const char *certificate, const char *key)
 {
@@ -57,7 +64,7 @@ bool ssh_cert_is_of(const char *certificate, const char *key)
     if (decode(certificate, &of_certificate) && decode(key, &of_key)) {
         struct bytes c = buf_bytes(&of_certificate), k = buf_bytes(&of_key);
 
-        is = skip_string(&c) && skip_string(&c) && skip_string(&k) && k.n > 0 && c.n > k.n &&
+        is = skip_strings(&c, 2) && skip_strings(&k, 1) && k.n > 0 && c.n > k.n &&
              memcmp(c.data, k.data, k.n) == 0;
     }
     buf_free(&of_certificate);

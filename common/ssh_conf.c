@@ -210,6 +210,10 @@ static void take_other(struct ssh_conf *c, struct raw *raw, const char *key, cha
         c->family = family_of(value);
     else if (is(key, "connecttimeout"))
         c->connect_ms = (int64_t)atoi(value) * 1000;
+    else if (is(key, "serveraliveinterval"))
+        c->silence_ms = (int64_t)atoi(value) * 1000;
+    else if (is(key, "serveralivecountmax"))
+        c->n_questions = atoi(value);
     else if (is(key, "identityfile") && !is(value, "none"))
         add(&c->identities, c->arena, value);
     else if (is(key, "certificatefile") && !is(value, "none"))

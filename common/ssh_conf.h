@@ -22,6 +22,8 @@ struct ssh_conf {
     int port;
     int family;                /* AF_UNSPEC, AF_INET, AF_INET6 */
     int64_t connect_ms;        /* 0: nothing said */
+    int64_t silence_ms;        /* ServerAliveInterval; 0: nothing said */
+    int n_questions;           /* ServerAliveCountMax */
     const char *known_as;      /* HostKeyAlias, or NULL */
     const char *proxy_command; /* for sh, tokens replaced; NULL: connect directly */
     const char *agent;         /* its socket; NULL: none */

@@ -285,10 +285,11 @@ static int say_dropped(const struct ssh_conf *c, struct ssh_dialed *d, const cha
     if (d->proxy > 0)
         return say_proxy_ended(c, d, e);
     name = ssh_dial_name(c, d->address);
+    /* OpenSSH 9.8 and newer say the same for both (sshd.c, drop_connection). */
     if (strstr(said, "Not allowed at this time") != NULL)
-        err_set(e, ERR_UNREACHABLE,
-                "%s: sshd keeps this machine out for a while, as logins from it failed "
-                "(PerSourcePenalties)",
+        err_set(e, ERR_BUSY,
+                "%s: sshd lets nobody in at this time: too many log in at once (MaxStartups in "
+                "sshd_config), or logins from this machine have failed (PerSourcePenalties)",
                 name);
     else if (said[0] != '\0' && strstr(said, "MaxStartups") == NULL)
         err_set(e, ERR_UNREACHABLE, "%s: not an SSH server: it says '%s'", name, said);

@@ -13,6 +13,7 @@
 #include "server/inbox.h"
 #include "server/identity.h"
 #include "server/lease.h"
+#include "server/names.h"
 #include "server/passes.h"
 #include "server/server.h"
 #include "server/submit.h"
@@ -83,7 +84,8 @@ bool conn_has_room(const struct conn *c)
 
 bool conn_is_ready(const struct conn *c)
 {
-    return !c->is_waiting && (c->unfinished != NULL || chan_has_next(c->chan)) && conn_has_room(c);
+    return c->user != NULL && !c->is_waiting && (c->unfinished != NULL || chan_has_next(c->chan)) &&
+           conn_has_room(c);
 }
 
 /* ---- what the channels tell ---- */
@@ -180,29 +182,41 @@ struct conn *conn_add(struct server *sv, int fd, struct err *e)
     return ask_kernel(fd, &peer, e) < 0 ? turn_away(fd, e) : add_peer(sv, fd, &peer, e);
 }
 
-static int check_only(uid_t uid, uid_t only, struct err *e)
+static int check_only(uid_t uid, uid_t only, const char *name, struct err *e)
 {
-    char *owner;
-
-    if (uid == only)
-        return 0;
-    owner = identity_user_name(only);
-    err_set(e, ERR_DENIED, "this socket is for %s alone", owner);
-    free(owner);
-    return -1;
+    return uid == only ? 0 : err_set(e, ERR_DENIED, "this socket is for %s alone", name);
 }
 
-struct conn *conn_add_of(struct server *sv, int fd, uid_t only, struct err *e)
+struct conn *conn_add_of(struct server *sv, int fd, uid_t only, const char *name, struct err *e)
 {
     struct ucred peer = { 0 };
 
-    if (ask_kernel(fd, &peer, e) < 0 || check_only(peer.uid, only, e) < 0)
+    if (ask_kernel(fd, &peer, e) < 0 || check_only(peer.uid, only, name, e) < 0)
         return turn_away(fd, e);
     return add_peer(sv, fd, &peer, e);
 }
 
+static void set_name(struct conn *c, const char *name)
+{
+    c->user = mem_strdup(name);
+    c->is_admin = identity_is_admin(&c->sv->conf, c->uid, name);
+    log_event(LOG_DEBUG, "connected", "conn", "%lld", (long long)c->number, "user", "%s", name,
+              NULL);
+}
+
+void conns_named(struct server *sv, uid_t uid, const char *name)
+{
+    struct conns *l = sv->conns;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (l->items[i]->user == NULL && l->items[i]->uid == uid)
+            set_name(l->items[i], name);
+    turn_wake(sv->turn);
+}
+
 struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
 {
+    const char *name;
     struct chan *chan;
     struct conn *c;
 
@@ -218,11 +232,10 @@ struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
     c->sv = sv;
     c->chan = chan;
     c->uid = uid;
-    c->user = identity_user_name(uid);
-    c->is_admin = identity_is_admin(&sv->conf, uid, c->user);
     append(sv->conns, c);
-    log_event(LOG_DEBUG, "connected", "conn", "%lld", (long long)c->number, "user", "%s", c->user,
-              NULL);
+    name = names_get(sv->names, uid);
+    if (name != NULL)
+        set_name(c, name);
     return c;
 }
 

@@ -36,7 +36,7 @@ struct conn {
     int64_t number; /* never used twice while ludwigd runs */
     struct chan *chan;
     uid_t uid;
-    char *user;
+    char *user;           /* NULL until it is looked up: till then nothing is taken from it */
     char *known_as;       /* "lab/alice" for one of those who share an account; NULL: as user */
     struct groups groups; /* as the kernel says; else looked up once they are needed */
     bool has_groups;
@@ -67,13 +67,15 @@ struct conn {
 };
 
 struct conns *conns_create(struct server *sv);
+/* What names_create wants: those who waited for that are heard. */
+void conns_named(struct server *sv, uid_t uid, const char *name);
 void conns_destroy(struct conns *l); /* closes what is left; NULL is fine */
 
 /* Takes a connected socket; the kernel says whose it is.  When there are too many it is told
  * so and closed, and NULL is returned with e set.  Owns fd, also when it fails. */
 struct conn *conn_add(struct server *sv, int fd, struct err *e);
-/* The same from a socket that is one user's alone. */
-struct conn *conn_add_of(struct server *sv, int fd, uid_t only, struct err *e);
+/* The same from a socket that is one user's alone, who has that name. */
+struct conn *conn_add_of(struct server *sv, int fd, uid_t only, const char *name, struct err *e);
 /* The same for one whose uid was established in another way: the kernel is not asked. */
 struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e);
 

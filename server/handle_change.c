@@ -30,14 +30,18 @@ struct change {
 static int check_target(struct server *sv, const struct conn *c, const struct target *target,
                         struct err *e)
 {
-    int64_t owner;
-    int rc = db_get_int(sv->db, e, &owner, SQL_SWEEP_OWNER, "i", target->sweep);
+    struct stmt *s = db_ask(sv->db, SQL_SWEEP_OWNER, "i", target->sweep);
+    int rc = stmt_step(s, e);
+    struct owner owner;
 
-    if (rc < 0)
-        return -1;
-    if (rc == 0)
-        return err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, target->sweep);
-    return identity_may_change(c, owner, target->sweep, e);
+    if (rc == 1) {
+        owner = (struct owner){ stmt_int(s, 0), stmt_text(s, 1) };
+        rc = identity_may_change(c, &owner, target->sweep, e);
+    } else if (rc == 0) {
+        rc = err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, target->sweep);
+    }
+    stmt_end(s);
+    return rc;
 }
 
 /* The next job of the target: 1, 0 when there is none, -1. */

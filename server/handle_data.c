@@ -124,15 +124,15 @@ static int owner_of(struct server *sv, struct arena *a, const char *project, int
 /* As the handler answers. */
 static int see_project(struct server *sv, struct ask *ask, const char *project, struct err *e)
 {
-    const char *user = NULL;
+    struct sweep_info any = { .project = project };
     int64_t owner = 0;
     int rc;
 
-    if (owner_of(sv, ask->arena, project, &owner, &user, e) < 0)
+    if (owner_of(sv, ask->arena, project, &owner, &any.user, e) < 0)
         return -1;
-    rc = project_may_see(sv, ask, owner, project, 0, e);
+    rc = project_may_see(sv, ask, owner, &any, e);
     if (rc < 0)
-        err_set(e, ERR_DENIED, "project '%s' is %s's, and you may not read it", project, user);
+        err_set(e, ERR_DENIED, "project '%s' is %s's, and you may not read it", project, any.user);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/path.h"
+#include "server/projectdir.h"
 #include "server/server.h"
 
 static const struct {
@@ -29,7 +30,8 @@ static void welcome(const struct server *sv, const struct conn *c, struct msg_we
                                  .uid = (int64_t)c->uid,
                                  .admin = c->is_admin,
                                  .share = sv->conf.share,
-                                 .projects = sv->conf.projects };
+                                 .projects = sv->conf.projects,
+                                 .makes_projects = projectdir_is_made_here(c->uid) };
 }
 
 /* A label is shown and picked by, as a name is, and so must look like one; it grants nothing. */

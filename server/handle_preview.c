@@ -4,7 +4,6 @@
 
 #include "common/canon.h"
 #include "common/mp.h"
-#include "server/identity.h"
 #include "server/params.h"
 #include "server/project.h"
 
@@ -42,19 +41,15 @@ static int project_look(struct server *sv, struct ask *ask, const char *name, in
 static int folder_look(struct server *sv, struct ask *ask, const char *name,
                        struct msg_previewed *rep, struct err *e)
 {
-    bool is_there = false;
+    const char *owner = NULL;
     uid_t uid = 0;
-    char *owner;
-    int rc = project_check_name(name, e) < 0
-                 ? -1
-                 : project_folder_owner(sv, ask, name, &is_there, &uid, e);
+    int rc =
+        project_check_name(name, e) < 0 ? -1 : project_folder_owner(sv, ask, name, &uid, &owner, e);
 
-    if (rc != 0 || !is_there)
+    if (rc != 0 || owner == NULL)
         return rc;
-    owner = identity_user_name(uid);
-    rep->owner = arena_strdup(ask->arena, owner);
+    rep->owner = owner;
     rep->is_own = uid == ask->conn->uid;
-    free(owner);
     return 0;
 }
 

@@ -63,7 +63,7 @@ static int see_sweep(struct server *sv, struct ask *ask, int64_t sweep, struct s
 
     if (info_sweep(sv, sweep, ask->arena, info, &owner, e) < 0)
         return -1;
-    return project_may_see(sv, ask, owner, info->project, sweep, e);
+    return project_may_see(sv, ask, owner, info, e);
 }
 
 /* ---- jobs ---- */

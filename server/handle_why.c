@@ -63,7 +63,7 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
     int rc = info_sweep(sv, req->sweep, ask->arena, &info, &owner, e);
 
     if (rc == 0)
-        rc = project_may_see(sv, ask, owner, info.project, req->sweep, e);
+        rc = project_may_see(sv, ask, owner, &info, e);
     if (rc != 0)
         return rc;
     if (find_job(sv, req, &job, &is_held, e) < 0 ||

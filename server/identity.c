@@ -162,23 +162,20 @@ static bool owns(const struct conn *c, int64_t owner)
     return c->is_admin || (int64_t)c->uid == owner;
 }
 
-static int refuse(int64_t owner, int64_t sweep, const char *what, struct err *e)
+static int refuse(const struct owner *owner, int64_t sweep, const char *what, struct err *e)
 {
-    char *user = identity_user_name((uid_t)owner);
-
-    err_set(e, ERR_DENIED, "sweep %" PRId64 " belongs to %s; %s", sweep, user, what);
-    free(user);
-    return -1;
+    return err_set(e, ERR_DENIED, "sweep %" PRId64 " belongs to %s; %s", sweep, owner->user, what);
 }
 
-int identity_may_see(const struct conn *c, int64_t owner, int64_t sweep, struct err *e)
+int identity_may_see(const struct conn *c, const struct owner *owner, int64_t sweep, struct err *e)
 {
-    return owns(c, owner) ? 0 : refuse(owner, sweep, "you may see only how far it is", e);
+    return owns(c, owner->uid) ? 0 : refuse(owner, sweep, "you may see only how far it is", e);
 }
 
-int identity_may_change(const struct conn *c, int64_t owner, int64_t sweep, struct err *e)
+int identity_may_change(const struct conn *c, const struct owner *owner, int64_t sweep,
+                        struct err *e)
 {
-    return owns(c, owner) ? 0 : refuse(owner, sweep, "you may not change it", e);
+    return owns(c, owner->uid) ? 0 : refuse(owner, sweep, "you may not change it", e);
 }
 
 int identity_may_submit(const struct conf *conf, const struct conn *c, struct err *e)

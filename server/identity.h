@@ -15,6 +15,8 @@
 #include "server/conn.h"
 #include "server/server.h"
 
+/* Those that look somebody up may wait for a name service: on threads, or before the loop runs.
+ * On the loop there is names.h. */
 /* "alice", or "#1234" for a uid without a name.  Caller frees. */
 char *identity_user_name(uid_t uid);
 bool identity_find_user(const char *name, uid_t *uid);
@@ -31,8 +33,13 @@ bool identity_is_admin(const struct conf *conf, uid_t uid, const char *user);
 bool identity_is_known(uid_t uid);
 
 /* Whose things (a sweep of owner's) this connection may look into or change. */
-int identity_may_see(const struct conn *c, int64_t owner, int64_t sweep, struct err *e);
-int identity_may_change(const struct conn *c, int64_t owner, int64_t sweep, struct err *e);
+struct owner {
+    int64_t uid;
+    const char *user; /* as the database has it */
+};
+int identity_may_see(const struct conn *c, const struct owner *owner, int64_t sweep, struct err *e);
+int identity_may_change(const struct conn *c, const struct owner *owner, int64_t sweep,
+                        struct err *e);
 /* May this worker be given jobs of that uid? */
 bool identity_may_run(const struct server *sv, const struct conn *c, uid_t uid);
 /* Uids below min_uid are the system's: ludwigd's own may submit, no other. */

@@ -181,14 +181,35 @@ static void do_round(struct inbox *in)
     round_run(&in->round);
 }
 
-static void say_refused(struct box *b, const struct err *why)
+/* What may not be believed: the folder, or the first of the files that nobody is told of. */
+static const struct err *refusal_of(const struct round *r)
 {
+    if (r->error.kind != ERR_NONE)
+        return &r->error;
+    for (size_t i = 0; i < r->n_conns; i++) {
+        const struct round_conn *c = &r->conns[i];
+
+        if (c->owner == NULL && c->n_got == 0 && c->is_bad && c->why.kind != ERR_PROTOCOL)
+            return &c->why;
+    }
+    return &r->error;
+}
+
+/* Once, until it is something else; only who lists the folder can tell that it is over. */
+static void say_refused(struct box *b, const struct round *r)
+{
+    const struct err *why = refusal_of(r);
     bool is_refused = why->kind != ERR_NONE && why->kind != ERR_NOT_FOUND;
 
-    if (is_refused && !b->was_refused)
+    if (!is_refused && !r->lists)
+        return;
+    if (is_refused && strcmp(b->refused.text, why->text) != 0)
         log_event(LOG_WARN, "inbox-refused", "uid", "%lld", (long long)b->uid, "why", "%s",
                   why->text, NULL);
-    b->was_refused = is_refused;
+    if (is_refused)
+        b->refused = *why;
+    else
+        err_clear(&b->refused);
 }
 
 /* A parcel that was renamed into place before the one it follows is no stranger's: it is seen
@@ -228,8 +249,6 @@ static bool take_conn(struct box *b, struct round_conn *c)
     if (v == NULL && c->n_got == 0) {
         if (c->is_bad && c->why.kind == ERR_PROTOCOL)
             vconn_refuse(b, &c->token);
-        else if (c->is_bad)
-            say_refused(b, &c->why);
         return false;
     }
     if (v == NULL)
@@ -243,7 +262,7 @@ static void take_round(struct box *b)
     struct round *r = &b->in->round;
     bool was_of_use = r->n_puts + r->n_out_drops > 0;
 
-    say_refused(b, &r->error);
+    say_refused(b, r);
     if (r->put_error.kind != ERR_NONE)
         log_event(LOG_ERROR, "outbox", "error", "%s", r->put_error.text, NULL);
     for (size_t i = 0; i < r->n_puts; i++)
@@ -305,6 +324,11 @@ static void after_scan(struct inbox *in)
         meet_box(in, in->scan.found[i]);
 }
 
+static bool may_list_users(const struct inbox *in)
+{
+    return in->wants_users && in->users_ms <= inbox_now(in);
+}
+
 /* Folders that are watched, or visited in any case, are known. */
 static void start_scan(struct inbox *in)
 {
@@ -316,11 +340,33 @@ static void start_scan(struct inbox *in)
             mem_grow((void **)&s->known, &s->known_capacity, s->n_known, sizeof *s->known);
             s->known[s->n_known++] = in->boxes[i]->uid;
         }
-    s->makes_all = in->wants_users;
-    s->met = in->met;
-    in->met = (uid_t)-1;
-    in->wants_users = in->wants_boxes = false;
+    s->makes_all = may_list_users(in);
+    s->n_met = 0;
+    for (size_t i = 0; i < in->n_met; i++) {
+        mem_grow((void **)&s->met, &s->met_capacity, s->n_met, sizeof *s->met);
+        s->met[s->n_met++] = in->met[i];
+    }
+    in->n_met = 0;
+    if (s->makes_all) {
+        in->wants_users = false;
+        in->users_ms = inbox_now(in) + INBOX_USERS_EVERY_MS;
+    }
+    in->wants_boxes = false;
     send_errand(in, do_scan, after_scan);
+}
+
+/* Several may come before there is a look for folders. */
+static void note_met(struct inbox *in, uid_t uid)
+{
+    for (size_t i = 0; i < in->n_met; i++)
+        if (in->met[i] == uid)
+            return;
+    if (in->n_met == INBOX_MET_MAX) {
+        in->wants_users = true;
+        return;
+    }
+    mem_grow((void **)&in->met, &in->met_capacity, in->n_met, sizeof *in->met);
+    in->met[in->n_met++] = uid;
 }
 
 void inbox_meet(struct inbox *in, uid_t uid)
@@ -328,7 +374,7 @@ void inbox_meet(struct inbox *in, uid_t uid)
     if (in == NULL || in->kind == INBOX_NONE || !in->dirs.is_root || in->is_ending ||
         inbox_find(in, uid) != NULL || (int64_t)uid < in->sv->conf.min_uid)
         return;
-    in->met = uid;
+    note_met(in, uid);
     in->wants_boxes = true;
     inbox_pump(in);
 }
@@ -405,6 +451,41 @@ static void tick_listing(struct inbox *in, uint64_t *next)
     sooner(next, in->listed_ms + every);
 }
 
+/* Whoever makes the kernel lose events again and again does not make us list all folders each
+ * time. */
+static void tick_missed(struct inbox *in, uint64_t *next)
+{
+    uint64_t now = inbox_now(in);
+
+    if (!in->has_missed)
+        return;
+    if (in->missed_ms > now) {
+        sooner(next, in->missed_ms);
+        return;
+    }
+    in->has_missed = false;
+    in->missed_ms = now + INBOX_UNWATCHED_EVERY_MS;
+    for (size_t i = 0; i < in->n_boxes; i++) {
+        in->boxes[i]->wants_list = true;
+        inbox_queue(in->boxes[i]);
+    }
+    in->wants_users = in->wants_boxes = true;
+}
+
+/* True when there is to be a look for users and folders now. */
+static bool tick_scan(const struct inbox *in, uint64_t *next)
+{
+    uint64_t due = in->wants_boxes ? in->scan_ms : in->users_ms;
+
+    if (!in->wants_boxes && !in->wants_users)
+        return false;
+    if (due < in->scan_ms)
+        due = in->scan_ms;
+    if (due > inbox_now(in))
+        sooner(next, due);
+    return due <= inbox_now(in);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     inbox_pump(timer->data);
@@ -429,12 +510,9 @@ void inbox_pump(struct inbox *in)
         return;
     next = tick_boxes(in);
     tick_listing(in, &next);
-    if (in->errand == NULL && (in->wants_users || in->wants_boxes)) {
-        if (in->scan_ms <= inbox_now(in))
-            start_scan(in);
-        else
-            sooner(&next, in->scan_ms);
-    }
+    tick_missed(in, &next);
+    if (in->errand == NULL && tick_scan(in, &next))
+        start_scan(in);
     if (in->errand == NULL)
         b = take_from_queue(in, &next);
     if (b != NULL)
@@ -473,7 +551,6 @@ struct inbox *inbox_create(struct server *sv)
     struct inbox *in = mem_alloc(sizeof *in);
 
     in->sv = sv;
-    in->met = (uid_t)-1;
     (void)uv_sem_init(&in->done, 0);
     in->path = mem_printf("%s/%s/inbox", sv->conf.share, LAYOUT_SERVER_DIR);
     in->timer = mem_alloc(sizeof *in->timer);
@@ -529,6 +606,7 @@ void inbox_destroy(struct inbox *in)
     uv_sem_destroy(&in->done);
     round_free(&in->round);
     inboxscan_free(&in->scan);
+    free(in->met);
     free(in->boxes);
     free(in->why_none);
     free(in->path);

@@ -19,6 +19,8 @@ enum {
     INBOX_UNWATCHED_EVERY_MS = 5000, /* of folders that the kernel has no more watches for */
     INBOX_IDLE_EVERY_MS = 30 * 1000, /* while nobody is connected, and has not been lately */
     INBOX_LATELY_MS = 2 * 60 * 1000,
+    INBOX_USERS_EVERY_MS = 5000, /* at most: all users are listed, maybe over a network */
+    INBOX_MET_MAX = 64,
     INBOX_DEAD_MAX = 128,    /* connections of a user that are not begun again */
     INBOX_OVER_MAX = 64,     /* ended ones whose answers lie there for a while */
     INBOX_REST_MAX_MS = 1000 /* for a user whose folder brings nothing but work */
@@ -38,7 +40,7 @@ struct box {
     struct box *next_queued, *next_active;
     bool is_queued, is_active;
     bool wants_list;
-    bool was_refused; /* it was said that it cannot be believed */
+    struct err refused; /* what was last said that cannot be believed */
     struct vconn *vconns;
     size_t n_vconns, n_over;
     struct token *dead; /* the last INBOX_DEAD_MAX, in a ring */
@@ -63,8 +65,12 @@ struct inbox {
     struct box *visited; /* by the round under way */
     struct inboxscan scan;
     bool wants_users, wants_boxes;
-    uint64_t scan_ms;      /* not before */
-    uid_t met;             /* to be made a folder for; (uid_t)-1: nobody */
+    uint64_t scan_ms;   /* not before */
+    uint64_t users_ms;  /* nor are all users listed before */
+    bool has_missed;    /* the kernel could not keep all that it had to tell */
+    uint64_t missed_ms; /* that is not looked after before */
+    uid_t *met;         /* to be made a folder for */
+    size_t n_met, met_capacity;
     struct errand *errand; /* NULL: nobody works */
     uv_sem_t done;         /* its work is, whether or not the loop has heard */
     bool is_ending;

@@ -67,8 +67,8 @@ void inboxscan_run(struct inboxscan *s)
     make_for(s, s->dirs->self);
     if (s->makes_all && s->dirs->is_root)
         make_for_all(s);
-    if (s->met != (uid_t)-1)
-        make_for(s, s->met);
+    for (size_t i = 0; i < s->n_met; i++)
+        make_for(s, s->met[i]);
     (void)inboxdir_each_box(s->dirs, note, s, NULL);
     for (size_t i = 0; i < s->n_found; i++)
         make_for(s, s->found[i]); /* the link by name */
@@ -76,6 +76,7 @@ void inboxscan_run(struct inboxscan *s)
 
 void inboxscan_free(struct inboxscan *s)
 {
+    free(s->met);
     free(s->known);
     free(s->found);
     *s = (struct inboxscan){ 0 };

@@ -13,8 +13,9 @@ struct inboxscan {
     const struct inboxdir *dirs;
     uid_t min_uid;
     bool makes_all; /* folders for all users the system lists */
-    uid_t met;      /* for this one as well; (uid_t)-1: none */
-    uid_t *known;   /* folders that need no more looking at, sorted */
+    uid_t *met;     /* for these as well */
+    size_t n_met, met_capacity;
+    uid_t *known; /* folders that need no more looking at, sorted */
     size_t n_known, known_capacity;
     uid_t *found; /* the others that there are now */
     size_t n_found, found_capacity;

@@ -64,22 +64,13 @@ static void came(struct box *b, const char *name)
     inbox_queue(b);
 }
 
-static void missed_some(struct inbox *in)
-{
-    for (size_t i = 0; i < in->n_boxes; i++) {
-        in->boxes[i]->wants_list = true;
-        inbox_queue(in->boxes[i]);
-    }
-    in->wants_users = in->wants_boxes = true;
-}
-
 static void take_event(struct inboxwatch *w, const struct inotify_event *event)
 {
     const char *name = event->len > 0 ? event->name : "";
     struct box *b;
 
     if ((event->mask & IN_Q_OVERFLOW) != 0) {
-        missed_some(w->in);
+        w->in->has_missed = true;
     } else if (event->wd == w->users_wd) {
         w->in->wants_users |= strcmp(name, USERS_FILE) == 0;
     } else if (event->wd == w->inbox_wd) {

@@ -11,6 +11,7 @@
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/path.h"
+#include "server/aside.h"
 #include "server/identity.h"
 #include "server/listen.h"
 #include "server/trusted.h"
@@ -40,6 +41,15 @@ struct jail {
     bool is_seen;
 };
 
+/* Who the folders are called after: asked for where it holds up nobody. */
+struct accounts {
+    struct pattern *of; /* for the loop alone */
+    char **names;
+    size_t n, capacity;
+    bool *are_known;
+    uid_t *uids;
+};
+
 struct pattern {
     struct server *sv;
     char *text;
@@ -50,8 +60,11 @@ struct pattern {
     uv_timer_t *again;
     struct jail **jails;
     size_t n, capacity;
-    bool lists; /* jails may have come or gone */
-    bool polls; /* nobody tells */
+    bool lists;               /* jails may have come or gone */
+    bool polls;               /* nobody tells */
+    struct accounts *wanted;  /* of the folders that were found now */
+    struct accounts *answers; /* to what was wanted when they were listed before; NULL: none */
+    struct aside *asked;
     int n_tries;
     bool looks_again; /* as something failed that may pass */
     int again_ms;     /* what it waited last */
@@ -179,7 +192,7 @@ static int listen_in(struct jail *j, int dir_fd, const char *dir, struct err *e)
     }
     end_listening(j);
     path = path_join(dir, path_basename(j->of->below));
-    j->listener = listen_for(j->of->sv, dir_fd, path, j->uid, e);
+    j->listener = listen_for(j->of->sv, dir_fd, path, j->uid, j->user, e);
     free(path);
     return j->listener == NULL ? -1 : 0;
 }
@@ -240,6 +253,46 @@ static void jail_drop(struct jail *j)
     uv_close((uv_handle_t *)&j->watch, on_jail_closed);
 }
 
+/* ---- whose they are ---- */
+
+static struct accounts *accounts_create(struct pattern *p)
+{
+    struct accounts *all = mem_alloc(sizeof *all);
+
+    all->of = p;
+    return all;
+}
+
+static void accounts_add(struct accounts *all, const char *name)
+{
+    mem_grow((void **)&all->names, &all->capacity, all->n, sizeof(char *));
+    all->names[all->n++] = mem_strdup(name);
+}
+
+static void accounts_free(void *context)
+{
+    struct accounts *all = context;
+
+    for (size_t i = 0; all != NULL && i < all->n; i++)
+        free(all->names[i]);
+    if (all == NULL)
+        return;
+    free(all->names);
+    free(all->are_known);
+    free(all->uids);
+    free(all);
+}
+
+static void find_all(void *context)
+{
+    struct accounts *all = context;
+
+    all->are_known = mem_alloc(all->n * sizeof *all->are_known);
+    all->uids = mem_alloc(all->n * sizeof *all->uids);
+    for (size_t i = 0; i < all->n; i++)
+        all->are_known[i] = identity_find_user(all->names[i], &all->uids[i]);
+}
+
 /* ---- which there are ---- */
 
 static struct jail *jail_find(const struct pattern *p, const char *user)
@@ -255,21 +308,31 @@ static bool may_submit(const struct server *sv, uid_t uid)
     return uid == geteuid() || (int64_t)uid >= sv->conf.min_uid;
 }
 
+/* 1, 0 for a folder that is nobody's yet, -1 when that is to be asked for. */
+static int find_account(const struct accounts *all, const char *name, uid_t *uid)
+{
+    for (size_t i = 0; all != NULL && i < all->n; i++)
+        if (strcmp(all->names[i], name) == 0) {
+            *uid = all->uids[i];
+            return all->are_known[i];
+        }
+    return -1;
+}
+
 /* False for a folder that is nobody's yet. */
 static bool take_name(struct pattern *p, const char *name)
 {
     struct jail *j = jail_find(p, name);
-    uid_t uid;
+    uid_t uid = 0;
+    int found = j != NULL ? 1 : find_account(p->answers, name, &uid);
 
-    if (j != NULL) {
+    if (j != NULL)
         j->is_seen = true;
-        return true;
-    }
-    if (!identity_find_user(name, &uid))
-        return false;
-    if (may_submit(p->sv, uid))
+    else if (found < 0)
+        accounts_add(p->wanted, name);
+    else if (found > 0 && may_submit(p->sv, uid))
         jail_add(p, name, uid);
-    return true;
+    return found != 0;
 }
 
 static void drop_unseen(struct pattern *p)
@@ -380,16 +443,53 @@ static void watch_dir(struct pattern *p)
     p->polls = rc < 0 || fs_is_network(p->dir);
 }
 
+static void on_settled(uv_timer_t *timer);
+
+static void after_find(void *context)
+{
+    struct accounts *all = context;
+    struct pattern *p = all->of;
+
+    p->answers = accounts_create(p);
+    *p->answers = *all;
+    *all = (struct accounts){ 0 };
+    p->asked = NULL;
+    p->lists = true;
+    uv_timer_start(p->settle, on_settled, 0, 0);
+}
+
+/* One at a time: once that is answered they are listed again. */
+static void ask_for_wanted(struct pattern *p)
+{
+    struct aside_task task = { find_all, after_find, accounts_free, p->wanted };
+
+    if (p->wanted->n > 0 && p->asked == NULL)
+        p->asked = aside_begin(&p->sv->loop, &task);
+    else
+        accounts_free(p->wanted);
+    p->wanted = NULL;
+}
+
+static int list_anew(struct pattern *p, struct err *e)
+{
+    int n_unknown;
+
+    p->lists = false;
+    watch_dir(p);
+    p->wanted = accounts_create(p);
+    n_unknown = list_jails(p, e);
+    accounts_free(p->answers);
+    p->answers = NULL;
+    ask_for_wanted(p);
+    return n_unknown;
+}
+
 static int look_around(struct pattern *p, struct err *e)
 {
-    int n_unknown = 0;
+    int n_unknown;
 
     p->looks_again = false;
-    if (p->lists) {
-        p->lists = false;
-        watch_dir(p);
-        n_unknown = list_jails(p, e);
-    }
+    n_unknown = p->lists ? list_anew(p, e) : 0;
     for (size_t i = 0; i < p->n; i++)
         if (p->jails[i]->is_dirty)
             look_after(p->jails[i]);
@@ -454,6 +554,9 @@ static void pattern_destroy(struct pattern *p)
 {
     for (size_t i = 0; i < p->n; i++)
         jail_drop(p->jails[i]);
+    if (p->asked != NULL)
+        aside_drop(p->asked);
+    accounts_free(p->answers);
     uv_close((uv_handle_t *)p->watch, free_handle);
     uv_close((uv_handle_t *)p->settle, free_handle);
     uv_close((uv_handle_t *)p->again, free_handle);

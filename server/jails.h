@@ -18,8 +18,8 @@
 bool jails_is_pattern(const char *socket);
 int jails_check_pattern(const char *socket, struct err *e);
 
-/* Makes what sockets there are to be, and goes on following.  The folder that holds the jails
- * must be there. */
+/* Makes what sockets there are to be, once the machine has said who the users are, and goes on
+ * following.  The folder that holds the jails must be there. */
 int jails_follow(struct server *sv, const char *pattern, struct err *e);
 /* Takes all of them away. */
 void jails_destroy(struct server *sv);

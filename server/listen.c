@@ -29,7 +29,7 @@ struct listener {
     int fd;
     int dir_fd; /* where it lies, AT_FDCWD: path says */
     char *path;
-    bool is_of_one; /* user, only */
+    char *name; /* of the one user whose it is, only; NULL: everybody's */
     uid_t only;
     dev_t device; /* of the socket we made */
     ino_t inode;
@@ -78,7 +78,8 @@ static int accept_one(struct listener *l)
             rest(l);
         return 0;
     }
-    if ((l->is_of_one ? conn_add_of(l->sv, fd, l->only, &e) : conn_add(l->sv, fd, &e)) == NULL)
+    if ((l->name != NULL ? conn_add_of(l->sv, fd, l->only, l->name, &e)
+                         : conn_add(l->sv, fd, &e)) == NULL)
         log_event(LOG_WARN, "turned-away", "why", "%s", e.text, NULL);
     return 1;
 }
@@ -241,7 +242,7 @@ int listen_on(struct server *sv, const char *path, const char *group, struct err
 }
 
 struct listener *listen_for(struct server *sv, int dir_fd, const char *path, uid_t only,
-                            struct err *e)
+                            const char *name, struct err *e)
 {
     struct listener *l = listen_there(sv, dir_fd, path, NULL, e);
 
@@ -249,7 +250,7 @@ struct listener *listen_for(struct server *sv, int dir_fd, const char *path, uid
         close(dir_fd);
         return NULL;
     }
-    l->is_of_one = true;
+    l->name = mem_strdup(name);
     l->only = only;
     return l;
 }
@@ -274,6 +275,7 @@ static void on_closed(uv_handle_t *handle)
     close(l->fd);
     if (l->dir_fd >= 0)
         close(l->dir_fd);
+    free(l->name);
     free(l->path);
     free(l);
 }

@@ -22,7 +22,7 @@ int listen_on(struct server *sv, const char *path, const char *group, struct err
  * Owns dir_fd, also when it fails.
  */
 struct listener *listen_for(struct server *sv, int dir_fd, const char *path, uid_t only,
-                            struct err *e);
+                            const char *name, struct err *e);
 void listener_stop(struct server *sv, struct listener *l);
 /* Its socket is the one that has its name in this folder. */
 bool listener_lies_in(const struct listener *l, int dir_fd);

@@ -62,8 +62,8 @@ struct look {
     struct reader asker;
     /* What came of it. */
     struct folder_order order;
-    bool is_there; /* the folder, whose owner is */
     uid_t owner;
+    char *owner_name; /* NULL: there is no folder */
     bool may_read;
 };
 
@@ -72,6 +72,7 @@ static void look_free(void *context)
     struct look *l = context;
 
     free(l->asker.groups.items);
+    free(l->owner_name);
     free(l->name);
     free(l);
 }
@@ -128,19 +129,20 @@ static int find_owner(void *context, struct err *e)
     struct look *l = context;
     int rc = projectdir_owner(l->sv, l->name, &l->owner, e);
 
-    l->is_there = rc == 1;
+    if (rc == 1)
+        l->owner_name = identity_user_name(l->owner);
     return rc < 0 ? -1 : 0;
 }
 
-int project_folder_owner(struct server *sv, struct ask *ask, const char *name, bool *is_there,
-                         uid_t *uid, struct err *e)
+int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
+                         const char **owner, struct err *e)
 {
     struct look *l = errand_context(ask);
 
     if (l == NULL)
         return errand_begin(sv, ask, find_owner, look_free, look_at(sv, ask->conn, name));
-    *is_there = l->is_there;
     *uid = l->owner;
+    *owner = l->owner_name == NULL ? NULL : arena_strdup(ask->arena, l->owner_name);
     return errand_end(ask, e);
 }
 
@@ -167,16 +169,17 @@ static int begin_access(struct server *sv, struct ask *ask, const char *name)
     return errand_begin(sv, ask, find_access, look_free, l);
 }
 
-int project_may_see(struct server *sv, struct ask *ask, int64_t owner, const char *project,
-                    int64_t sweep, struct err *e)
+int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struct sweep_info *sweep,
+                    struct err *e)
 {
+    const struct owner owner = { uid, sweep->user };
     const struct look *l = errand_context(ask);
 
-    if (identity_may_see(ask->conn, owner, sweep, NULL) == 0)
+    if (identity_may_see(ask->conn, &owner, sweep->sweep, NULL) == 0)
         return 0;
     if (l == NULL)
-        return begin_access(sv, ask, project);
-    return l->may_read ? 0 : identity_may_see(ask->conn, owner, sweep, e);
+        return begin_access(sv, ask, sweep->project);
+    return l->may_read ? 0 : identity_may_see(ask->conn, &owner, sweep->sweep, e);
 }
 
 /* ---- asked for by itself ---- */

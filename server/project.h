@@ -24,13 +24,14 @@ int64_t project_take(struct server *sv, const struct conn *c, const char *name, 
 int project_prepare(struct server *sv, struct ask *ask, const char *name, bool is_private,
                     struct folder_order *order, struct err *e);
 int project_check_folder(struct server *sv, struct ask *ask, const char *name, struct err *e);
-int project_folder_owner(struct server *sv, struct ask *ask, const char *name, bool *is_there,
-                         uid_t *uid, struct err *e);
+/* *owner: its name, in the asker's arena; NULL: there is no folder. */
+int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
+                         const char **owner, struct err *e);
 
-/* May the asker look into a sweep of owner's in that project?  Owners and admins may at once,
- * and whoever could read the project's folder. */
-int project_may_see(struct server *sv, struct ask *ask, int64_t owner, const char *project,
-                    int64_t sweep, struct err *e);
+/* May the asker look into that sweep of uid's?  Owners and admins may at once, and whoever could
+ * read the project's folder. */
+int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struct sweep_info *sweep,
+                    struct err *e);
 
 /* The error of whoever comes too late. */
 int project_refuse(const char *name, const char *owner, struct err *e);

@@ -113,15 +113,22 @@ struct plan {
     bool is_ours; /* to make */
 };
 
+bool projectdir_is_made_here(uid_t uid)
+{
+    return geteuid() == 0 || uid == geteuid();
+}
+
 /* Workers of a service account write into projects through the group. */
 static struct plan plan_of(const struct server *sv, uid_t uid, bool is_private)
 {
-    bool is_own = uid == geteuid(), is_root = geteuid() == 0;
-    struct plan p = { .owner = uid, .group = sv->share_gid, .is_ours = is_own || is_root };
+    bool is_own = uid == geteuid();
+    struct plan p = { .owner = uid,
+                      .group = sv->share_gid,
+                      .is_ours = projectdir_is_made_here(uid) };
 
     if (is_private)
         p.mode = 0700;
-    else if (is_own || is_root)
+    else if (p.is_ours)
         p.mode = is_own && p.group == NO_GROUP ? 0755 : 02750;
     else
         p.mode = p.group == NO_GROUP ? 0755 : 02770;

@@ -17,6 +17,10 @@
 int projectdir_prepare(const struct server *sv, const char *name, uid_t uid, bool is_private,
                        struct folder_order *order, struct err *e);
 
+/* Whether ludwigd makes it for that user; where root is nobody on the share, it leaves that to the
+ * client all the same. */
+bool projectdir_is_made_here(uid_t uid);
+
 /* The folder is there, and the user's. */
 int projectdir_check(const struct server *sv, const char *name, uid_t uid, struct err *e);
 

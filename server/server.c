@@ -12,6 +12,7 @@
 #include "server/jails.h"
 #include "server/lease.h"
 #include "server/listen.h"
+#include "server/names.h"
 #include "server/params.h"
 #include "server/passes.h"
 #include "server/place.h"
@@ -69,6 +70,7 @@ void server_close(struct server *sv)
     sshd_destroy(sv->sshd);
     inbox_stop(sv->inbox);
     conns_destroy(sv->conns);
+    names_destroy(sv->names);
     if (sv->inbox != NULL)
         place_take_id_back(sv);
     inbox_destroy(sv->inbox);
@@ -96,6 +98,7 @@ static int open_parts(struct server *sv, struct err *e)
     if (sv->turn == NULL)
         return -1;
     sv->passes = passes_create();
+    sv->names = names_create(sv, &names_usual, conns_named);
     sv->conns = conns_create(sv);
     sv->leases = leases_create(sv);
     sv->listeners = listeners_create();
@@ -156,10 +159,11 @@ int server_listen(struct server *sv, struct err *e)
             return -1;
     if (sv->conf.has_usual_sockets && geteuid() == 0)
         listen_for_system(sv);
-    if (sv->conf.sshd_listen == NULL)
-        return 0;
-    sv->sshd = sshd_create(sv, e);
-    return sv->sshd == NULL ? -1 : 0;
+    if (sv->conf.sshd_listen != NULL)
+        sv->sshd = sshd_create(sv, e);
+    else
+        sshd_end_left(sv);
+    return sv->conf.sshd_listen != NULL && sv->sshd == NULL ? -1 : 0;
 }
 
 /* ---- running ---- */

@@ -17,6 +17,7 @@ struct inbox;
 struct jails;
 struct leases;
 struct listeners;
+struct names;
 struct params;
 struct passes;
 struct sshd;
@@ -31,6 +32,7 @@ struct server {
     struct params *params;
     struct passes *passes;
     struct listeners *listeners;
+    struct names *names;
     struct jails *jails; /* NULL: none are followed */
     struct inbox *inbox;
     struct sshd *sshd;        /* NULL: none */

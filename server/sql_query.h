@@ -13,7 +13,7 @@
     " FROM sweep s JOIN project p ON p.id = s.project"
 
 #define SQL_QUERY(X)                                                                               \
-    X(SQL_SWEEP_OWNER, "SELECT uid FROM sweep WHERE id = ? AND state > 0")                         \
+    X(SQL_SWEEP_OWNER, "SELECT uid, user FROM sweep WHERE id = ? AND state > 0")                   \
     X(SQL_SWEEP_INFO, "SELECT " SWEEP_COLUMNS " WHERE s.id = ? AND s.state > 0")                   \
     X(SQL_SWEEP_PAGE, "SELECT " SWEEP_COLUMNS " WHERE s.id < ? AND s.state > 0"                    \
                       " ORDER BY s.id DESC LIMIT ?")                                               \

@@ -77,6 +77,15 @@ static void end_old(const struct sshd_files *f)
         (void)kill(pid, SIGKILL);
 }
 
+void sshd_end_left(const struct server *sv)
+{
+    struct sshd_files f = { 0 };
+
+    sshd_files_name(sv, &f);
+    end_old(&f);
+    sshd_files_free(&f);
+}
+
 /* ---- what it says ---- */
 
 /* It goes on with the addresses it got, IPv6 for example: those who come by the other wait in vain. */
@@ -146,12 +155,13 @@ static int open_words(struct sshd *s, struct err *e)
 /* In the child: nothing but system calls until the program runs. */
 static void become(const char *const *words, int log_fd, pid_t parent)
 {
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     sigset_t none;
 
     sigemptyset(&none);
-    if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent || dup2(log_fd, 2) < 0 ||
-        dup2(log_fd, 1) < 0 || setsid() < 0 || signal(SIGPIPE, SIG_DFL) == SIG_ERR ||
-        sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+    if (null_fd < 0 || dup2(null_fd, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 ||
+        getppid() != parent || dup2(log_fd, 2) < 0 || dup2(log_fd, 1) < 0 || setsid() < 0 ||
+        signal(SIGPIPE, SIG_DFL) == SIG_ERR || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
         _exit(126);
     execv(words[0], (char *const *)(uintptr_t)words);
     _exit(127);
@@ -238,6 +248,7 @@ static struct sshd *create(struct server *sv)
 
 struct sshd *sshd_create(struct server *sv, struct err *e)
 {
+    struct err why = { 0 };
     struct sshd *s;
 
     if (geteuid() == 0) {
@@ -246,8 +257,9 @@ struct sshd *sshd_create(struct server *sv, struct err *e)
         return NULL;
     }
     s = create(sv);
-    if (sshd_prepare(sv, &s->files, e) < 0 || open_words(s, e) < 0) {
+    if (sshd_prepare(sv, &s->files, &why) < 0 || open_words(s, &why) < 0) {
         sshd_destroy(s);
+        err_set(e, why.kind, "%s; `ludwig up --sshd=off` does without it", why.text);
         return NULL;
     }
     end_old(&s->files);

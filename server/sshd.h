@@ -16,6 +16,8 @@ struct sshd;
 /* As conf.sshd_listen says; NULL with e set when it cannot be: no sshd here, root, a folder that
  * others may write.  That a port is taken is not an error here, but tried again. */
 struct sshd *sshd_create(struct server *sv, struct err *e);
+/* For a ludwigd that is to have none: an earlier one may have left one. */
+void sshd_end_left(const struct server *sv);
 /* Ends it; sessions that stand end when they notice.  NULL is fine. */
 void sshd_destroy(struct sshd *s);
 

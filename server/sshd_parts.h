@@ -13,6 +13,8 @@ struct sshd_files {
     int port;
 };
 
+/* Says where they lie; sshd_prepare does so, too. */
+void sshd_files_name(const struct server *sv, struct sshd_files *f);
 /* Finds programs, makes what is missing, writes the configuration and has sshd check it.  Waits for
  * other programs: for before the loop runs. */
 int sshd_prepare(struct server *sv, struct sshd_files *f, struct err *e);

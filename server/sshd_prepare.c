@@ -83,14 +83,36 @@ static int make_dir(const char *dir, struct err *e)
     return 0;
 }
 
+static int put_in_place(const char *from, const char *to, struct err *e)
+{
+    return rename(from, to) < 0 ? err_sys(e, "make %s", to) : 0;
+}
+
+/* The public one first: where there is a host key, there are both. */
+static int generate(const char *path, const char *public_path, struct err *e)
+{
+    char *fresh = mem_printf("%s.new", path), *public_fresh = mem_printf("%s.pub", fresh);
+    const char *const words[] = { "ssh-keygen", "-q",      "-t", "ed25519", "-N", "",
+                                  "-C",         "ludwigd", "-f", fresh,     NULL };
+    int rc;
+
+    (void)unlink(fresh); /* of one who died over it: ssh-keygen would ask */
+    rc = run(words, e);
+    if (rc == 0)
+        rc = put_in_place(public_fresh, public_path, e);
+    if (rc == 0)
+        rc = put_in_place(fresh, path, e);
+    free(public_fresh);
+    free(fresh);
+    return rc;
+}
+
 static int make_host_key(const char *dir, struct err *e)
 {
-    char *path = path_join(dir, "hostkey"), *comment = mem_strdup("ludwigd");
-    const char *const words[] = { "ssh-keygen", "-q",    "-t", "ed25519", "-N", "",
-                                  "-C",         comment, "-f", path,      NULL };
-    int rc = access(path, F_OK) == 0 ? 0 : run(words, e);
+    char *path = path_join(dir, "hostkey"), *public_path = path_join(dir, "hostkey.pub");
+    int rc = access(path, F_OK) == 0 ? 0 : generate(path, public_path, e);
 
-    free(comment);
+    free(public_path);
     free(path);
     return rc;
 }
@@ -207,9 +229,6 @@ static int prepare(struct server *sv, struct sshd_files *f, struct sshdconf *c, 
     const char *const *sockets = sv->conf.sockets.items;
     struct arena *a = sv->conf.arena;
 
-    f->dir = path_join(sv->conf.state, "sshd");
-    f->config = path_join(f->dir, "sshd_config");
-    f->pid = path_join(f->dir, "pid");
     f->program = find_sshd(e);
     if (f->program == NULL || sshdconf_parse_listen(sv->conf.sshd_listen, a, &c->listen, e) < 0)
         return -1;
@@ -226,12 +245,21 @@ int sshd_prepare(struct server *sv, struct sshd_files *f, struct err *e)
 {
     char *user = identity_user_name(geteuid()), *ludwig = ludwig_beside_us(e);
     struct sshdconf c = { .user = user, .ludwig = ludwig };
-    int rc = ludwig == NULL ? -1 : prepare(sv, f, &c, e);
+    int rc;
 
+    sshd_files_name(sv, f);
+    rc = ludwig == NULL ? -1 : prepare(sv, f, &c, e);
     f->port = c.listen.port;
     free(user);
     free(ludwig);
     return rc;
+}
+
+void sshd_files_name(const struct server *sv, struct sshd_files *f)
+{
+    f->dir = path_join(sv->conf.state, "sshd");
+    f->config = path_join(f->dir, "sshd_config");
+    f->pid = path_join(f->dir, "pid");
 }
 
 void sshd_files_free(struct sshd_files *f)

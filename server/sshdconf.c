@@ -2,6 +2,7 @@
 /* sshdconf.c - sshd_config for an sshd of ludwigd's own, and what sshd wants of folders */
 #include "server/sshdconf.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,8 +26,9 @@ static int parse_port(const char *text, int *port, struct err *e)
 
 static bool is_address(const char *text)
 {
-    return text[0] != '\0' && strspn(text, "0123456789abcdefABCDEF.:") == strlen(text) &&
-           strpbrk(text, ".:") != NULL;
+    struct in6_addr any;
+
+    return inet_pton(AF_INET, text, &any) == 1 || inet_pton(AF_INET6, text, &any) == 1;
 }
 
 static int take_address(const char *text, struct sshd_listen *l, struct err *e)
@@ -77,10 +79,10 @@ int sshdconf_parse_listen(const char *text, struct arena *a, struct sshd_listen 
 
 /* ---- sshd_config ---- */
 
-/* In a word of sshd_config, within quotes, and where sshd expands %-signs. */
+/* In a word of sshd_config, within quotes, and where sshd expands %-signs and patterns. */
 static int check_path(const char *path, struct err *e)
 {
-    if (strpbrk(path, "\"'%\\\n") != NULL)
+    if (strpbrk(path, "\"'%\\\r\n*?[") != NULL)
         return err_set(e, ERR_USAGE, "sshd: its configuration cannot name %s", path);
     return 0;
 }

@@ -199,7 +199,7 @@ int handle_subscribe(struct server *sv, struct ask *ask, const void *request, vo
         return err_set(e, ERR_USAGE, "the log of one job, not of all");
     if (check_count(ask->conn, e) < 0 || fill_page(sv, &sub, ask->arena, rep, &owner, e) < 0)
         return -1;
-    rc = sub.has_jobs ? project_may_see(sv, ask, owner, rep->sweep.project, req->sweep, e) : 0;
+    rc = sub.has_jobs ? project_may_see(sv, ask, owner, &rep->sweep, e) : 0;
     if (rc != 0)
         return rc;
     if (req->log && followed_look(sv, &sub, &none, e) < 0)

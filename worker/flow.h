@@ -74,6 +74,8 @@ void flow_send_news(struct agent *ag);
 void flow_watch(const struct attempt *a);
 /* ludwigd wants to be told how long its log is on the share, or does not any more. */
 void flow_follow_log(struct agent *ag, const struct msg_follow_log *order);
+/* The server is gone that wanted to be told: the next one says anew what it wants. */
+void flow_follow_none(struct agent *ag);
 /* Unless it ends within a moment: then all of its log goes with its result. */
 void flow_watch_soon(struct agent *ag, struct attempt *a);
 /* What lies on scratch and belongs to nobody. */

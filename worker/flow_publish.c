@@ -25,15 +25,31 @@ void flow_watch(const struct attempt *a)
     buf_free(&path);
 }
 
+static void set_followed(struct attempt *a, bool on)
+{
+    a->is_followed = on;
+    if (a->phase == PHASE_GIVEN && a->started_at > 0)
+        flow_watch(a);
+}
+
 void flow_follow_log(struct agent *ag, const struct msg_follow_log *order)
 {
     struct attempt *a = attempts_find(&ag->attempts, &order->token);
 
-    if (a == NULL)
-        return;
-    a->is_followed = order->on;
-    if (a->phase == PHASE_GIVEN && a->started_at > 0)
-        flow_watch(a);
+    if (a != NULL)
+        set_followed(a, order->on);
+}
+
+void flow_follow_none(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->attempts.all, at, after)) {
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (a->is_followed)
+            set_followed(a, false);
+    }
 }
 
 static void on_young_timer(uv_timer_t *timer)
@@ -149,7 +165,8 @@ static void take_grew(struct user *u, const struct note_grew *note)
     const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
     struct msg_log_grew grew = { note->token, note->size_bytes };
 
-    if (a != NULL && a->user == u && a->is_followed && u->agent->is_registered)
+    /* Of this connection: that it is registered may be heard only after that it is to tell. */
+    if (a != NULL && a->user == u && a->is_followed)
         link_send(u->agent->link, MSG_LOG_GREW, 0, &grew);
 }
 

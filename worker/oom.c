@@ -151,9 +151,28 @@ static char *read_proc(const struct oom *o, const char *name)
     return buf_take(&text);
 }
 
+/* A group of version 2 that nobody counts in is counted by one above it. */
+static int open_kills(const struct oom *o)
+{
+    char *folder = mem_strdup(o->folder), *slash;
+    int fd = -1;
+
+    do {
+        char *path = mem_printf("%s/%s", folder, o->is_v2 ? "memory.events" : "memory.oom_control");
+
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        free(path);
+        slash = strrchr(folder, '/');
+        if (slash != NULL)
+            *slash = '\0';
+    } while (fd < 0 && o->is_v2 && slash != NULL && strlen(folder) >= o->top);
+    free(folder);
+    return fd;
+}
+
 void oom_open(struct oom *o, const char *root)
 {
-    char *groups, *mounts, *path;
+    char *groups, *mounts;
 
     *o = (struct oom){ .root = mem_strdup(root), .kills_fd = -1 };
     groups = read_proc(o, "self/cgroup");
@@ -161,11 +180,8 @@ void oom_open(struct oom *o, const char *root)
     find_folder(o, groups, mounts);
     free(groups);
     free(mounts);
-    if (o->folder == NULL)
-        return;
-    path = mem_printf("%s/%s", o->folder, o->is_v2 ? "memory.events" : "memory.oom_control");
-    o->kills_fd = open(path, O_RDONLY | O_CLOEXEC);
-    free(path);
+    if (o->folder != NULL)
+        o->kills_fd = open_kills(o);
 }
 
 void oom_close(struct oom *o)

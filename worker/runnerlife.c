@@ -14,13 +14,20 @@
 
 #include "common/io.h"
 #include "common/log.h"
+#include "worker/cage.h"
 #include "worker/children.h"
 #include "worker/sock.h"
 
 /* In its folder, beside lock and sock. */
 #define USER_FILE "user"
+#define CAGE_FILE "cage"
 
-enum { QUEUED_MAX_BYTES = 32 * 1024 * 1024, CHECK_AT_FIRST_MS = 10, CHECK_AT_MOST_MS = 1000 };
+enum {
+    QUEUED_MAX_BYTES = 32 * 1024 * 1024,
+    CAGE_MAX_BYTES = 4096,
+    CHECK_AT_FIRST_MS = 10,
+    CHECK_AT_MOST_MS = 1000
+};
 
 static void on_timer_closed(uv_handle_t *handle)
 {
@@ -28,6 +35,7 @@ static void on_timer_closed(uv_handle_t *handle)
 
     free(r->name);
     free(r->user);
+    free(r->cage);
     free(r);
 }
 
@@ -108,17 +116,18 @@ static void on_check(uv_timer_t *timer)
     runner_look_for(timer->data);
 }
 
-/* Also one that lives may have lost its connection: then it listens again. */
+/* All that it started goes with it. Also one that lives may have lost its connection: then it listens again. */
 void runner_look_for(struct runner *r)
 {
     struct err e = { 0 };
     int fd;
 
     if (is_gone(r)) {
-        on_gone(r);
-        return;
-    }
-    if (!r->is_leaving) {
+        if (r->cage == NULL || cage_end(r->cage)) {
+            on_gone(r);
+            return;
+        }
+    } else if (!r->is_leaving) {
         fd = sock_connect_at(r->dir_fd, "sock", &e);
         if (fd >= 0 && connect_chan(r, fd, &e) == 0) {
             if (!r->is_unknown)
@@ -162,13 +171,25 @@ static int write_user(const struct runner *r, struct err *e)
                : io_write_file_at(r->dir_fd, USER_FILE, r->user, strlen(r->user), 0600, e);
 }
 
-static void read_user(struct runner *r)
+static char *read_text(const struct runner *r, const char *name, size_t max_bytes)
 {
     struct buf text = { 0 };
 
-    if (io_read_file_at(r->dir_fd, USER_FILE, NAME_MAX_BYTES, &text, NULL) == 0)
-        r->user = mem_strdup(buf_text(&text));
+    if (io_read_file_at(r->dir_fd, name, max_bytes, &text, NULL) == 0 && text.n > 0)
+        return buf_take(&text);
     buf_free(&text);
+    return NULL;
+}
+
+/* Before it is told to start anything. */
+static void cage(struct runner *r)
+{
+    struct err e = { 0 };
+
+    r->cage = cage_make(r->pid);
+    if (r->cage != NULL &&
+        io_write_file_at(r->dir_fd, CAGE_FILE, r->cage, strlen(r->cage), 0600, &e) < 0)
+        log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
 }
 
 static int start_process(struct runner *r, const struct owner *owner, int lock_fd, int listen_fd,
@@ -215,12 +236,20 @@ struct runner *runner_start(struct runners *rs, const struct owner *owner, struc
 
     free(name);
     r->user = owner->name == NULL ? NULL : mem_strdup(owner->name);
-    if (make_folder(r, e) == 0 && write_user(r, e) == 0 && start_in_folder(r, owner, e) == 0)
+    if (make_folder(r, e) == 0 && write_user(r, e) == 0 && start_in_folder(r, owner, e) == 0) {
+        cage(r);
         return r;
+    }
     remove_folder(r);
     runner_forget(r);
     err_wrap(e, "runner");
     return NULL;
+}
+
+static void read_records(struct runner *r)
+{
+    r->user = read_text(r, USER_FILE, NAME_MAX_BYTES);
+    r->cage = read_text(r, CAGE_FILE, CAGE_MAX_BYTES);
 }
 
 static void find_runner(struct runners *rs, const char *name)
@@ -236,7 +265,7 @@ static void find_runner(struct runners *rs, const char *name)
     if (open_folder(r, &e) < 0)
         log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
     else
-        read_user(r);
+        read_records(r);
 }
 
 int runners_adopt(struct runners *rs, struct err *e)

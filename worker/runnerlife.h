@@ -13,6 +13,7 @@ struct runner {
     struct runners *all;
     char *name; /* runner.N */
     char *user; /* whose jobs it runs, as in struct owner */
+    char *cage; /* see cage.h; NULL: it is in none */
     int dir_fd;
     pid_t pid;            /* 0: not a child of ours, or reaped */
     struct chan *chan;    /* NULL: being looked for, or leaving */

@@ -325,6 +325,7 @@ static void on_down(void *context)
     ag->is_greeted = ag->is_welcome = ag->is_registered = false;
     ag->may_start = true;
     outbox_disconnected(&ag->outbox);
+    flow_follow_none(ag);
     if (ag->is_adopted)
         flow_fill(ag);
 }

@@ -31,6 +31,7 @@ before() {
     said share ok 'made when the server starts'
     said state ok 'made when the server starts'
     said scratch ok "$SCRATCH"
+    said scratch ok 'syncs in'
     json "$TEST_TMP/doctor" 'd["v"] == 1 and not any(f["verdict"] == "problem" for f in d["checks"])'
     [ -z "$(pids_of ludwigd)" ]
     [ ! -e "$SHARE" ]
@@ -180,6 +181,29 @@ scratch() {
     said scratch problem 'Not a directory'
 }
 it 'scratch that is yet to be made is looked at where it will be' scratch
+
+# Only what is meant to be there is in PATH.
+slurm() {
+    configure 'resources: {cpus: 1, gpus: 0, memory: 1GiB}'
+    mkdir -p "$TEST_TMP/slurm"
+    printf '#!/bin/sh\necho slurm 22.05.8\n' >"$TEST_TMP/slurm/sbatch"
+    chmod 755 "$TEST_TMP/slurm/sbatch"
+    PATH=$TEST_TMP/slurm:$LUDWIG_BIN:/usr/bin:/bin diagnose 1
+    said programs problem 'sbatch is here (slurm 22.05.8), but not scancel'
+    for command in scancel squeue scontrol sinfo; do
+        cp "$TEST_TMP/slurm/sbatch" "$TEST_TMP/slurm/$command"
+    done
+    PATH=$TEST_TMP/slurm:$LUDWIG_BIN:/usr/bin:/bin diagnose 0
+    said programs note "Slurm's commands are here (slurm 22.05.8)"
+    echo 'exit 1' >"$TEST_TMP/slurm/sbatch"
+    PATH=$TEST_TMP/slurm:$LUDWIG_BIN:/usr/bin:/bin diagnose 1
+    said programs problem 'does not say its version'
+}
+if command -v sbatch scancel squeue scontrol sinfo >/dev/null; then
+    skip 'Slurm that is there in part only is a problem' 'Slurm is installed here'
+else
+    it 'Slurm that is there in part only is a problem' slurm
+fi
 
 narrow() {
     status=0

@@ -52,4 +52,37 @@ it 'files that become another'"'"'s are told, with both uids' foreign
 it 'nothing that it tried is left' '
     [ -z "$(find "$SHARE/p" -mindepth 1)" ]
 '
+
+# lab2 has none yet.
+firsts() {
+    on laptop as lab2 ludwig --server ssh://lab2@fileserver doctor --json >doctor.json || [ $? = 1 ]
+    said projects "$@"
+}
+it 'who has no project is told that the server makes the first' "
+    firsts ok 'the server makes'
+"
+
+serve_as_ludwig() { # INSTEAD-OF LINE...
+    service_stop fileserver "$1"
+    shift
+    rm -rf "$SHARE/.ludwig"
+    install -d -o 2100 -g 2100 "$SHARE/.ludwig"
+    printf '%s\n' 'share: /srv/research_data' 'state: /home/ludwig/state' "$@" |
+        write_on fileserver /etc/ludwig/ludwigd.yaml
+    service fileserver own as ludwig ludwigd --config /etc/ludwig/ludwigd.yaml
+    wait_until 10 test -S "$SHARE/.ludwig/server.sock"
+}
+made_by_nobody() {
+    serve_as_ludwig ludwigd
+    firsts problem 'neither you nor the server can make one'
+}
+it 'a jail root where nobody can make a project is a problem' made_by_nobody
+
+made_by_users() {
+    install -d -m 1777 "$SHARE/projects"
+    serve_as_ludwig own 'projects: projects'
+    firsts ok 'you can make'
+    [ -z "$(ls -A "$SHARE/projects")" ]
+}
+it 'with projects: below it that users may write to all is well' made_by_users
 done_testing

@@ -100,7 +100,7 @@ it 'users are followed as they come and go' comes_and_goes
 
 refused() {
     on fileserver chown lab4 /srv/sftp/lab4
-    wait_until 10 log_has 'jail-refused .*path=/srv/sftp .*lab4 belongs to lab4'
+    wait_until 10 log_has 'jail-refused .*path=/srv/sftp .*lab4 belongs to uid 2004'
     wait_until 10 not is_socket "$(jail lab4)"
     user_add lab5 2005
     on fileserver sh -c 'mkdir /srv/mine && ln -s /srv/mine /srv/sftp/lab5'
@@ -114,13 +114,13 @@ it 'nothing that a user could change is entered, and the log says why' refused
 switches() {
     on fileserver sh -c 'grep ^voluntary /proc/$(cat /run/service/ludwigd)/status'
 }
+# Longer than anything is put off.
 idle() {
-    sleep 1
     before=$(switches)
-    sleep 3
+    sleep 7
     [ "$(switches)" = "$before" ]
 }
-it 'nothing is polled' idle
+it 'nothing is polled' 'wait_until 30 idle'
 
 killed() {
     service_kill fileserver ludwigd

@@ -81,6 +81,61 @@ agent_and_runner() {
 }
 it 'a runner that dies while no agent is there is noticed by the next one' agent_and_runner
 
+# In a control group as systemd's Delegate=yes would give it.
+group=
+for mount in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+    [ ! -e $mount/cgroup.controllers ] || group=$mount/${TEST_TMP##*/}
+done
+if [ -z "$group" ] || ! mkdir "$group" 2>/dev/null || [ ! -e "$group/cgroup.kill" ]; then
+    [ -z "$group" ] || rmdir "$group" 2>/dev/null
+    group=
+fi
+group_is_removed() {
+    find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
+    [ ! -e "$group" ]
+}
+clean_up_group() {
+    echo 1 >"$group/cgroup.kill"
+    wait_until 10 group_is_removed
+    test_cleanup
+}
+
+# Neither an ancestor nor its environment leads to it.
+hidden_daemon() {
+    [ -z "$(pids_of ludwigd)" ] || ludwig down
+    wait_until 10 '[ -z "$(agents)$(pids_of ludwigd)" ]'
+    rm -f "$TEST_TMP/records"
+    echo $BASHPID >"$group/cgroup.procs"
+    write_job "[ \$LUDWIG_RESTART != 0 ] || env -i PATH=$PATH python3 $TEST_TMP/daemonize.py $TEST_TMP/hidden" \
+        '[ $LUDWIG_RESTART != 0 ] || gate never'
+    printf 'project: h\ncommand: sh job.sh\nsource: job.sh\n' >h.yaml
+    id=$(submit h.yaml)
+    wait_until 10 '[ -s "$TEST_TMP/hidden" ] && [ "$(recorded "^start ")" = 1 ]'
+    hidden=$(cat "$TEST_TMP/hidden")
+    [ "$(ls -d "$group"/ludwig-* | wc -l)" = 1 ]
+    grep -qx "$hidden" "$group"/ludwig-*/cgroup.procs
+    job=$(sed 's/.* //' "$TEST_TMP/records")
+    runner=$(runner_of "$job")
+    kill_hard $(agents)
+    kill_hard "$runner"
+    not gone "$hidden"
+    timeout 30 ludwig up
+    wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
+    gone "$hidden"
+    job "$id.1" 'j["attempt"] == 2'
+    nothing_left
+    ludwig down
+    wait_until 10 '[ -z "$(agents)$(pids_of ludwigd)" ]'
+    wait_until 10 '[ -z "$(pids_of --runner)" ]'
+}
+said='in a control group of its own even what has hidden itself ends with it'
+if [ -n "$group" ]; then
+    trap clean_up_group EXIT
+    it "$said" hidden_daemon
+else
+    skip "$said" 'takes a cgroup v2 in which groups can be made, with cgroup.kill'
+fi
+
 job_killed() {
     rm "$TEST_TMP/records"
     write_job 'gate never'

@@ -142,14 +142,15 @@ lab_down() {
 }
 trap 'lab_down; test_cleanup' EXIT
 
-lab_cable() { # HOST: lay a new one
+# Lays a new one.  Network cards keep their address, which others remember.
+lab_cable() { # HOST
     local i pid
     i=$(lab_index "$1")
     pid=$(lab_pid "$1")
     switch ip link add "v$i" type veth peer name eth0 netns "$pid" &&
         switch ip link set "v$i" master br0 up &&
         nsenter -t "$pid" -n ip addr add "$lab_net.$((i + 1))/24" dev eth0 &&
-        nsenter -t "$pid" -n ip link set eth0 up
+        nsenter -t "$pid" -n ip link set eth0 address "02:00:00:00:00:0$i" up
 }
 
 lab_start() { # HOST
@@ -396,6 +397,9 @@ PrintMotd no
 AcceptEnv LANG LC_*
 Subsystem sftp internal-sftp
 CONFIG
+    # Logins that are meant to fail would keep the next one out (OpenSSH 9.8 and newer).
+    ! on fileserver /usr/sbin/sshd -t -f /dev/null -o 'PerSourcePenalties no' 2>/dev/null ||
+        echo 'PerSourcePenalties no'
     case $1 in
     stock | bridge) ;;
     noforward) echo 'AllowTcpForwarding no' ;;
@@ -434,7 +438,7 @@ lab_user_jails() {
 
 sshd_stop() {
     on fileserver sh -c '! [ -s /run/sshd.pid ] || kill $(cat /run/sshd.pid)
-        rm -f /run/sshd.pid; pkill "^sshd"; while pgrep "^sshd" >/dev/null; do sleep 0.02; done'
+        rm -f /run/sshd.pid; while pkill "^sshd"; do sleep 0.02; done'
 }
 
 sshd_start() {

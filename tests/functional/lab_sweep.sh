@@ -131,7 +131,8 @@ it 'logs -f shows what a job prints while it runs' following
 
 doctor() { # MODE WAY
     sshd_mode "$1"
-    ludwig doctor >report || [ $? = 1 ] # its workers come back a moment later
+    lab_ready 3
+    ludwig doctor >report || { cat report && return 1; }
     cat report
     grep -q "$2" report
 }

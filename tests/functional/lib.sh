@@ -23,7 +23,8 @@
 #     pids_of NAME               the test's processes of that name, or with those words
 #                                in their command line
 #
-# About ludwig itself, in embedded mode with the share in $SHARE and scratch in $SCRATCH:
+# About ludwig itself, in embedded mode with the share in $SHARE and scratch in $SCRATCH;
+# $SHOWN is how people are told where that is, before a path in it:
 #
 #     configure LINE...          write config.yaml: where scratch is, and these lines
 #     write_job LINE...          write job.sh: it appends "start JOB TOKEN RESTART PID" to
@@ -105,7 +106,7 @@ export PATH=$LUDWIG_BIN:$PATH
 export HOME=$TEST_TMP/home TMPDIR=$TEST_TMP/tmp
 export XDG_CONFIG_HOME=$HOME/.config XDG_STATE_HOME=$HOME/.local/state
 export XDG_CACHE_HOME=$HOME/.cache XDG_RUNTIME_DIR=$TEST_TMP/run
-SHARE=$HOME/ludwig_data SCRATCH=$TEST_TMP/scratch
+SHARE=$HOME/ludwig_data SCRATCH=$TEST_TMP/scratch SHOWN=$SHARE/
 mkdir -p "$HOME/.local" "$TEST_TMP/work" "$TEST_TMP/gates"
 mkdir -m 0700 "$TMPDIR" "$XDG_CONFIG_HOME" "$XDG_STATE_HOME" "$XDG_CACHE_HOME" "$XDG_RUNTIME_DIR"
 chmod 0700 "$HOME" "$HOME/.local"

@@ -85,13 +85,23 @@ idle() {
 }
 it 'while it prints nothing nobody looks' idle
 
+worker_is() { # STATE
+    at ludwig nodes --json | json - "all(n['state'] == '$1' for n in d['nodes'])" >/dev/null
+}
+# The line is on the share after the client has looked there and before the worker is back.
 restarted() {
     service_kill fileserver ludwigd
-    gate 4
+    on fileserver pkill -STOP -f 'ludwig-worker --config'
     service fileserver ludwigd ludwigd --config /etc/ludwig/ludwigd.yaml
+    wait_until 10 '[ "$(on fileserver ss -xH state established | grep -c ludwig/server.sock)" -gt 0 ]'
+    sleep 0.5
+    gate 4
+    wait_until 10 grep -qx 'line 4' "$SHARE"/demo/logs/1/*.log
+    on fileserver pkill -CONT -f 'ludwig-worker --config'
     wait_until 30 has "$log" 'line 4'
+    wait_until 30 worker_is up
     gate 5
-    wait_until 3 has "$log" 'line 5'
+    wait_until 10 has "$log" 'line 5'
 }
 it 'after ludwigd was killed it goes on' restarted
 
@@ -100,8 +110,9 @@ worker_restarted() {
     gate 6
     service fileserver worker as lab1 ludwig-worker --config worker.yaml
     wait_until 30 has "$log" 'line 6'
+    wait_until 30 worker_is up
     gate 7
-    wait_until 3 has "$log" 'line 7'
+    wait_until 10 has "$log" 'line 7'
 }
 it 'after the agent was killed it goes on' worker_restarted
 

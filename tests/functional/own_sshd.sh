@@ -83,6 +83,27 @@ whatever_line() {
 }
 it 'whatever the line of a key says' whatever_line
 
+own_files() {
+    # SFTP can write these; sshd heeds none of them.
+    on fileserver as lab1 sh -c 'mkdir -p .ssh
+        echo "touch /home/lab1/touched" >.ssh/rc
+        printf "LUDWIG_SERVER=unix:/x\nBASH_ENV=/home/lab1/env\n" >.ssh/environment
+        echo "touch /home/lab1/touched" >env'
+    laptop ludwig status
+    laptop sftp -q -P "$(port)" -b - fileserver <<<'ls'
+    [ ! -e "$home/touched" ]
+    ssh_with -o 'SetEnv=BASH_ENV=/home/lab1/env' fileserver </dev/null >out 2>&1 || true
+    [ ! -e "$home/touched" ]
+    on fileserver as lab1 rm .ssh/rc .ssh/environment env
+}
+it 'no file in ~/.ssh and no variable changes that' own_files
+
+doctors() {
+    there ludwig doctor >found || true
+    grep '^ok .*sshd: .* listens on port .* for 1 key (' found
+}
+it 'doctor says that it listens, and for how many' doctors
+
 # ---- which keys ----
 
 refused() { # WORDS: standard input is no key
@@ -127,6 +148,20 @@ twice() {
     [ "$(grep -c '^restrict ' "$state/server/sshd/authorized_keys")" = 2 ]
 }
 it 'a key is let in once, and two do not have one name' twice
+
+at_once() {
+    local pids=() i
+    for i in 1 2 3 4 5 6; do
+        ssh-keygen -q -t ed25519 -N '' -C "many$i" -f "many$i"
+        there ludwig invite - <"many$i.pub" >/dev/null 2>"err$i" &
+        pids+=($!)
+    done
+    for i in "${pids[@]}"; do wait "$i"; done
+    there ludwig invite --list >list
+    [ "$(grep -c '^many' list)" = 6 ]
+    for i in 1 2 3 4 5 6; do there ludwig invite --revoke "many$i"; done
+}
+it 'several that come at once lose no key' at_once
 
 second_home() {
     laptop ludwig status
@@ -194,6 +229,37 @@ left() {
 }
 it 'one that was left is ended by the next ludwigd' left
 
+left_and_off() {
+    local old
+    old=$(sshd_pid)
+    on fileserver kill -STOP "$old"
+    on fileserver kill -KILL "$(ludwigd_pid)"
+    there ludwig up --sshd=off
+    wait_until 10 'not on fileserver test -d /proc/'"$old"
+    there ludwig up --sshd
+    laptop ludwig status
+}
+it 'or by one that is to have none' left_and_off
+
+half_made() {
+    local before
+    before=$(cat "$state/server/sshd/hostkey.pub")
+    there ludwig down
+    # Somebody died while he made it: there is no host key yet, but something by its side.
+    on fileserver as lab1 sh -c 'cd .local/state/ludwig/server/sshd && mkdir ../kept &&
+        mv hostkey hostkey.pub ../kept && echo x >hostkey.new && echo x >hostkey.new.pub'
+    there ludwig up
+    wait_until 10 listens
+    not grep -qF "$before" "$state/server/sshd/hostkey.pub"
+    grep '^ssh-ed25519 ' "$state/server/sshd/hostkey.pub"
+    there ludwig down
+    on fileserver as lab1 sh -c 'cd .local/state/ludwig/server/sshd && mv ../kept/* . && rmdir ../kept'
+    there ludwig up
+    wait_until 10 listens
+    laptop ludwig status
+}
+it 'a host key that was half made is made anew' half_made
+
 taken() {
     local port
     port=$(port)
@@ -205,8 +271,11 @@ s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("0.0.0.0", int(sys.argv[1]))); s.listen()
 open("/run/taker", "w").write(str(os.getpid())); time.sleep(100)' "$port" &
     wait_until 10 on fileserver test -s /run/taker
-    there ludwig up
-    wait_until 10 'grep -q "Address already in use" "$state/ludwigd.log"'
+    there ludwig up 2>said
+    grep "does not listen on port $port" said
+    grep -q "Address already in use" "$state/ludwigd.log"
+    there ludwig doctor >found || true
+    grep "^problem .*sshd: .*does not listen on port $port" found
     on fileserver sh -c 'kill "$(cat /run/taker)"'
     wait_until 20 'laptop ludwig status 2>/dev/null'
     [ "$(port)" = "$port" ]
@@ -214,10 +283,13 @@ open("/run/taker", "w").write(str(os.getpid())); time.sleep(100)' "$port" &
 it 'when its port is taken it is tried again until it is free' taken
 
 off() {
-    there ludwig up --sshd=127.0.0.1:7099
+    there ludwig up --sshd 127.0.0.1:7099
     wait_until 10 listens
     [ "$(port)" = 7099 ]
     not laptop ludwig status
+    # The others could not come by the machine's name.
+    there ludwig invite - <<<"$key" >out
+    grep -x 'server: ssh://lab1@127.0.0.1:7099' out
     there ludwig up --sshd=off
     wait_until 10 'not listens'
     there ludwig status
@@ -229,9 +301,16 @@ off() {
 it 'it can listen elsewhere, and be done without' off
 
 wrong() {
+    # That neither keeps the server from starting nor ends the one that ran.
     not there ludwig up --sshd=nowhere 2>err
     grep "is no IP address" err
-    # That does not keep the server from starting.
+    there ludwig status
+    there ludwig down
+    not there ludwig up --sshd nowhere 2>err
+    grep "is no IP address" err
+    not there ludwig status
+    not there ludwig up 127.0.0.1 2>err
+    grep "up takes no '127.0.0.1'" err
     there ludwig up
     not on fileserver as lab2 ludwig invite --list 2>err
     grep 'ludwig up --sshd' err

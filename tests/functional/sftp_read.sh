@@ -55,6 +55,17 @@ fetched() {
 }
 it 'fetch brings the same as from a mounted share, and each file once' fetched
 
+places() {
+    ludwig results 1 >out
+    grep -qx "results  $SHARE/demo/runs/" out
+    not grep -q 'ludwig fetch' out
+    LUDWIG_TEST_SFTP=$sftp timeout 60 "$LUDWIG_HOOKS_BIN/ludwig" results 1 >out
+    grep -qx 'results  demo/runs/' out
+    not grep -qF "$SHARE" out
+    grep -q '`ludwig fetch 1` copies them here' out
+}
+it 'results says where they lie as this machine sees it, and how to get them' places
+
 told() {
     for options in '--series loss' '--series curve' '--series loss --json'; do
         # shellcheck disable=SC2086 # one word each

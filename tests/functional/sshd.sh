@@ -67,6 +67,12 @@ sshd_prepare() {
     sshd_programs
 }
 
+# Logins that are meant to fail would keep the next one out (OpenSSH 9.8 and newer).
+without_penalties() { # NAME
+    ! /usr/sbin/sshd -t -f /dev/null -h "$SSHD/$1/hostkey" -o 'PerSourcePenalties no' 2>/dev/null ||
+        echo 'PerSourcePenalties no'
+}
+
 sshd_up() { # NAME [LINE...]
     local name=$1
     shift
@@ -90,6 +96,7 @@ PermitRootLogin yes
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 Subsystem sftp internal-sftp
+$(without_penalties "$name")
 END
     } >"$SSHD/$name/sshd_config"
     ssh_config "Host $name" '    HostName 127.0.0.1' "    Port $(sshd_port "$name")" \

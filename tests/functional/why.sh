@@ -14,7 +14,7 @@ waits() {
     grep -qx '  gate=one' out
     grep -q '^  it runs on ' out
     grep -q '^  attempt 1 on .*: began .* (20[0-9-]* [0-9:]*), has run for [0-9]' out
-    grep -qx "  its log: $SHARE/y/logs/.*" out
+    grep -qx "  its log: ${SHOWN}y/logs/.*" out
     ludwig pause "$id.2" --quiet
     ludwig why last.2 >out
     grep -qx "job $id.2: queued" out
@@ -26,7 +26,7 @@ waits() {
     open one
     wait_until 10 ended "$id"
     ludwig why "$id.1" >out
-    grep -q "^  it is done; its files: $SHARE/y/runs/param_001/" out
+    grep -q "^  it is done; its files: ${SHOWN}y/runs/param_001/" out
     grep -q '^  attempt 1 on .*: began .*, ran for [0-9]' out
     not grep -q 'a retry runs the source' out
 }
@@ -54,7 +54,7 @@ failed() {
     grep -qx '  it failed: exit code 7' out
     not grep -q '^  exit code' out
     grep -qx '  a retry runs the source as submitted; after a change of it, submit again (--reuse params keeps what is done)' out
-    grep -q "^  what it left: $SHARE/f/failed/" out
+    grep -q "^  what it left: ${SHOWN}f/failed/" out
     # Ten lines, and nothing that a terminal obeys.
     [ "$(sed -n '/^The end of its log/,$p' out | tail -n +2 | tr '\n' ' ')" = '12 13 14 15 16 17 18 19 20 ev^[[2Jil ' ]
     not grep -q "$(printf '\033')" out

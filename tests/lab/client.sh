@@ -6,6 +6,8 @@
 
 SHARE=$LUDWIG_TEST_LAB/share
 SCRATCH=$LUDWIG_TEST_LAB/scratch
+# It is not mounted on the laptop, so people are told paths in it.
+SHOWN=''
 
 ask_lab() { # WORD...: prints the answer
     local status

@@ -5,13 +5,17 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "client/guests.h"
 #include "client/invitation.h"
+#include "client/ownsshd.h"
 #include "common/io.h"
 #include "common/path.h"
 
@@ -206,6 +210,49 @@ static void a_key_is_taken_back_and_all_else_stays(void **state)
     place_close(&p);
 }
 
+/* Keys that differ in one letter. */
+static void add_in_child(const struct place *p, char letter)
+{
+    struct arena *a = arena_create();
+    char *text = mem_strdup(blob), name[] = { letter, '\0' };
+    struct public_key key;
+    struct guest g;
+    int rc;
+
+    text[40] = letter;
+    key = key_of(text);
+    rc = guests_add(p->dir, &key, name, a, &g, NULL);
+    arena_destroy(a);
+    free(text);
+    _exit(rc == 0 ? 0 : 1);
+}
+
+static void several_at_once_wait_for_each_other(void **state)
+{
+    static const char letters[] = "abcdefgh";
+    struct place p = place_open("");
+    struct list guests;
+    pid_t pids[sizeof letters - 1];
+
+    (void)state;
+    skip_without_ssh_keygen();
+    for (size_t i = 0; i < sizeof pids / sizeof pids[0]; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0)
+            add_in_child(&p, letters[i]);
+    }
+    for (size_t i = 0; i < sizeof pids / sizeof pids[0]; i++) {
+        int status = -1;
+
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(guests_read(p.dir, p.arena, &guests, NULL), 0);
+    assert_int_equal(guests.n, sizeof pids / sizeof pids[0]);
+    place_close(&p);
+}
+
 static void an_invitation_names_host_port_and_host_key(void **state)
 {
     static const char host_key[] = "ssh-ed25519 AAAAhost ludwigd\n";
@@ -229,6 +276,51 @@ static void an_invitation_names_host_port_and_host_key(void **state)
     place_close(&p);
 }
 
+static void the_one_address_that_is_listened_on_is_known(void **state)
+{
+    static const struct {
+        const char *file, *address;
+    } cases[] = {
+        { "12345\n\n", NULL },   { "12345\n10.0.0.5\n", "10.0.0.5" }, { "12345\n0.0.0.0\n", NULL },
+        { "12345\n::\n", NULL }, { "12345\nfe80::1", "fe80::1" },     { "12345", NULL },
+    };
+    struct place p = place_open("");
+    char *path = path_join(p.dir, "address");
+
+    (void)state;
+    assert_null(invitation_address(p.dir, p.arena));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *address;
+
+        assert_int_equal(io_replace_file(path, cases[i].file, strlen(cases[i].file), 0600, NULL),
+                         0);
+        address = invitation_address(p.dir, p.arena);
+        if (cases[i].address == NULL)
+            assert_null(address);
+        else
+            assert_string_equal(address, cases[i].address);
+    }
+    free(path);
+    place_close(&p);
+}
+
+static void only_a_port_that_is_listened_on_counts(void **state)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port;
+    socklen_t n = sizeof at;
+
+    (void)state;
+    assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
+    port = ntohs(at.sin_port);
+    assert_false(ownsshd_listens(port, 0));
+    assert_int_equal(listen(fd, 1), 0);
+    assert_true(ownsshd_listens(port, 0));
+    close(fd);
+    assert_false(ownsshd_listens(port, 100));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -237,6 +329,9 @@ int main(void)
         cmocka_unit_test(a_key_is_added_with_restrict_and_its_name),
         cmocka_unit_test(what_ssh_keygen_does_not_take_is_not_added),
         cmocka_unit_test(a_key_is_taken_back_and_all_else_stays),
+        cmocka_unit_test(several_at_once_wait_for_each_other),
+        cmocka_unit_test(the_one_address_that_is_listened_on_is_known),
+        cmocka_unit_test(only_a_port_that_is_listened_on_counts),
         cmocka_unit_test(an_invitation_names_host_port_and_host_key),
     };
 

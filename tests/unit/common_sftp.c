@@ -300,8 +300,9 @@ static void vague_failures_are_looked_into(void **state)
     struct session *t = real(state);
     struct buf b = { 0 };
 
+    must(t, sftp_make_dirs(t->s, "one/two/three", 0750, &t->e));
     must(t, sftp_make_dirs(t->s, "one/two/three", 0755, &t->e));
-    must(t, sftp_make_dirs(t->s, "one/two/three", 0755, &t->e));
+    assert_int_equal(mode_of(t, "one/two"), 0750);
     assert_fails(t, sftp_rmdir(t->s, "one/two", &t->e), ERR_EXISTS, "it is not empty");
     assert_fails(t, sftp_remove(t->s, "one/two", &t->e), ERR_FAILED, "it is a folder");
     assert_fails(t, sftp_read_file(t->s, "one/two", 100, &b, &t->e), ERR_FAILED, "it is a folder");
@@ -474,6 +475,24 @@ static void a_file_may_be_closed_in_the_middle_of_reads(void **state)
     assert_int_equal(sftp_file_read(f, 0, bytes, 600 * 1000, &t->e), 600 * 1000);
     must(t, sftp_file_close(f, &t->e));
     must(t, sftp_stat(t->s, "big", &a, &t->e));
+    free(bytes);
+}
+
+static void what_a_server_does_not_take_has_no_room(void **state)
+{
+    struct session *t = real(state);
+    uint8_t *bytes = make_noise(SFTP_PIECE_BYTES);
+    struct sftp_file *f = sftp_file_open(t->s, "file", SFTP_WRITE | SFTP_CREATE, 0600, &t->e);
+    uint64_t at = 0;
+
+    kill(t->pid, SIGSTOP);
+    for (; sftp_file_has_room(f) && at < 1 << 30; at += SFTP_PIECE_BYTES)
+        must(t, sftp_file_write(f, at, bytes, SFTP_PIECE_BYTES, &t->e));
+    assert_in_range(at, SFTP_PIECE_BYTES, 100 * SFTP_PIECE_BYTES);
+    kill(t->pid, SIGCONT);
+    must(t, sftp_file_sync(f, &t->e));
+    assert_true(sftp_file_has_room(f));
+    must(t, sftp_file_close(f, &t->e));
     free(bytes);
 }
 
@@ -1032,6 +1051,23 @@ static void a_modest_server_is_asked_modestly(void **state)
     leave_liar(&l, s);
 }
 
+/* One that answers for a folder before the one above it is made. */
+static void folders_are_made_again_where_a_server_mixes_them_up(void **state)
+{
+    static const char missing[] = "101 u2 s s", done[] = "101 u0 s s", folder[] = "105 u4 u0040755";
+    const char *const answers[] = { missing, missing,         /* a, a/b */
+                                    done,    folder,          /* a */
+                                    missing, missing,         /* a/b */
+                                    done,    folder,  NULL }; /* again */
+    struct liar l;
+    struct sftp *s = ask_liar(&l, answers);
+    struct err e = { 0 };
+
+    (void)state;
+    assert_int_equal(sftp_make_dirs(s, "a/b", 0755, &e), 0);
+    leave_liar(&l, s);
+}
+
 #define REAL(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -1053,6 +1089,7 @@ int main(void)
         REAL(writes_and_reads_a_large_file),
         REAL(a_file_that_grows_is_read_on),
         REAL(a_file_may_be_closed_in_the_middle_of_reads),
+        REAL(what_a_server_does_not_take_has_no_room),
         REAL(a_write_that_fails_is_told),
         REAL(reads_whole_files_up_to_a_limit),
         REAL(puts_and_removes_thousands_of_files),
@@ -1065,6 +1102,7 @@ int main(void)
         cmocka_unit_test(lies_are_refused),
         cmocka_unit_test(strange_greetings_are_refused),
         cmocka_unit_test(a_modest_server_is_asked_modestly),
+        cmocka_unit_test(folders_are_made_again_where_a_server_mixes_them_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,17 @@ static inline void fixture_settle(struct fixture *f)
         fixture_turn(f);
 }
 
+/* The machine is asked for its name on a thread. */
+static inline void wait_for_name(struct fixture *f, const struct conn *c)
+{
+    int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
+
+    while (c != NULL && c->user == NULL) {
+        assert_true(units_monotonic_ms() < until_ms);
+        fixture_turn(f);
+    }
+}
+
 static inline struct peer *peer_connect_as(struct fixture *f, uid_t uid)
 {
     struct peer *p = mem_alloc(sizeof *p);
@@ -103,6 +114,7 @@ static inline struct peer *peer_connect_as(struct fixture *f, uid_t uid)
     p->conn =
         uid == geteuid() ? conn_add(&f->sv, fds[0], &e) : conn_add_as(&f->sv, fds[0], uid, &e);
     wire_init(&p->wire, fds[1], &proto);
+    wait_for_name(f, p->conn);
     return p;
 }
 

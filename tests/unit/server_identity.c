@@ -52,18 +52,19 @@ static void owners_and_admins_see_and_change_others_do_not(void **state)
     const struct conn owner = { .uid = BOB };
     const struct conn admin = { .uid = ALICE, .is_admin = true };
     const struct conn other = { .uid = ALICE };
+    const struct owner bob = { BOB, "bob" };
     struct err e = { 0 };
 
     (void)state;
-    assert_int_equal(identity_may_see(&owner, BOB, 7, &e), 0);
-    assert_int_equal(identity_may_change(&owner, BOB, 7, &e), 0);
-    assert_int_equal(identity_may_see(&admin, BOB, 7, &e), 0);
-    assert_int_equal(identity_may_change(&admin, BOB, 7, &e), 0);
-    assert_int_equal(identity_may_see(&other, BOB, 7, &e), -1);
+    assert_int_equal(identity_may_see(&owner, &bob, 7, &e), 0);
+    assert_int_equal(identity_may_change(&owner, &bob, 7, &e), 0);
+    assert_int_equal(identity_may_see(&admin, &bob, 7, &e), 0);
+    assert_int_equal(identity_may_change(&admin, &bob, 7, &e), 0);
+    assert_int_equal(identity_may_see(&other, &bob, 7, &e), -1);
     assert_int_equal(e.kind, ERR_DENIED);
-    assert_int_equal(identity_may_change(&other, BOB, 7, &e), -1);
+    assert_int_equal(identity_may_change(&other, &bob, 7, &e), -1);
     assert_int_equal(e.kind, ERR_DENIED);
-    assert_non_null(strstr(e.text, "sweep 7 belongs to #70002"));
+    assert_non_null(strstr(e.text, "sweep 7 belongs to bob"));
 }
 
 static void a_worker_gets_its_own_accounts_jobs_unless_it_is_trusted(void **state)

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pwd.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
@@ -1131,9 +1132,94 @@ static void a_users_folder_has_a_link_by_name(void **state)
     place_close(&p);
 }
 
+/* ---- who comes, and what the kernel could not tell ---- */
+
+static void settle_scan(struct fixture *f)
+{
+    int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
+
+    while (f->sv.inbox->errand != NULL || f->sv.inbox->wants_boxes) {
+        assert_true(units_monotonic_ms() < until_ms);
+        fixture_turn(f);
+    }
+}
+
+static bool has_box(const struct fixture *f, uid_t uid)
+{
+    char *path = mem_printf("%s/share/.ludwig/inbox/%u", f->dir, uid);
+    bool has = access(path, F_OK) == 0;
+
+    free(path);
+    return has;
+}
+
+static void all_who_come_before_there_is_a_look_get_a_folder(void **state)
+{
+    enum { DAEMON = 1, BIN = 2 };
+    struct fixture *f;
+
+    (void)state;
+    if (geteuid() != 0 || getpwuid(DAEMON) == NULL || getpwuid(BIN) == NULL)
+        skip();
+    f = fixture_open();
+    settle_scan(f);
+    f->sv.conf.min_uid = f->sv.inbox->scan.min_uid = 1;
+    inbox_meet(f->sv.inbox, DAEMON);
+    inbox_meet(f->sv.inbox, BIN);
+    inbox_meet(f->sv.inbox, DAEMON);
+    settle_scan(f);
+    assert_true(has_box(f, DAEMON));
+    assert_true(has_box(f, BIN));
+    fixture_close(f);
+}
+
+static void events_that_are_lost_again_and_again_are_made_up_for_now_and_then(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct inbox *in = f->sv.inbox;
+
+    (void)state;
+    settle_scan(f);
+    in->has_missed = true;
+    inbox_pump(in);
+    assert_false(in->has_missed); /* at once */
+    settle_scan(f);
+    in->has_missed = true;
+    inbox_pump(in);
+    assert_true(in->has_missed);
+    ahead_ms += INBOX_UNWATCHED_EVERY_MS;
+    inbox_pump(in);
+    assert_false(in->has_missed);
+    settle_scan(f);
+    ahead_ms = 0;
+    fixture_close(f);
+}
+
+static void all_users_are_listed_only_now_and_then(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct inbox *in = f->sv.inbox;
+
+    (void)state;
+    settle_scan(f);
+    in->wants_users = in->wants_boxes = true;
+    inbox_pump(in);
+    settle_scan(f);
+    assert_true(in->wants_users); /* the folders were looked at, the users not */
+    ahead_ms += INBOX_USERS_EVERY_MS;
+    inbox_pump(in);
+    assert_false(in->wants_users);
+    settle_scan(f);
+    ahead_ms = 0;
+    fixture_close(f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_who_come_before_there_is_a_look_get_a_folder),
+        cmocka_unit_test(events_that_are_lost_again_and_again_are_made_up_for_now_and_then),
+        cmocka_unit_test(all_users_are_listed_only_now_and_then),
         cmocka_unit_test(a_parcel_with_hello_is_answered_and_acknowledged),
         cmocka_unit_test(what_was_acknowledged_is_removed_from_the_outbox),
         cmocka_unit_test(an_acknowledgement_is_not_answered_for_ever),

@@ -124,7 +124,7 @@ static void a_user_who_has_a_folder_gets_a_socket(void **state)
     make_jail(&s, s.user);
     make_jail(&s, "no-such-user-here");
     assert_int_equal(follow(&s, NULL), 0);
-    assert_true(is_there(&s, s.user));
+    wait_for(&s, s.user, true);
     assert_false(is_there(&s, "no-such-user-here"));
     say_hello(&s, s.user);
     path = jail_path(&s, s.user, "/a/ludwig");
@@ -213,6 +213,7 @@ static void sockets_stay_while_folders_cannot_be_opened(void **state)
     make_jail(&s, s.user);
     socket = jail_path(&s, s.user, "/a/ludwig/server.sock");
     assert_int_equal(follow(&s, NULL), 0);
+    wait_for(&s, s.user, true);
     hoard = hoard_all();
     stir(&s, "nobody-here", "");
     stir(&s, s.user, "/a/ludwig/x");
@@ -237,6 +238,7 @@ static void what_is_taken_away_in_a_jail_comes_back(void **state)
     free(socket);
     make_jail(&s, s.user);
     assert_int_equal(follow(&s, NULL), 0);
+    wait_for(&s, s.user, true);
     socket = jail_path(&s, s.user, "/a/ludwig/server.sock");
     folder = jail_path(&s, s.user, "/a/ludwig");
     assert_int_equal(unlink(socket), 0);
@@ -260,6 +262,7 @@ static void a_jail_that_others_could_change_is_not_entered(void **state)
     make_jail(&s, s.user);
     assert_int_equal(chmod(path, 0775), 0);
     assert_int_equal(follow(&s, NULL), 0);
+    let_settle(&s);
     assert_false(is_there(&s, s.user));
     assert_int_equal(chmod(path, 0755), 0); /* which is noticed */
     wait_for(&s, s.user, true);
@@ -281,6 +284,7 @@ static void a_jail_of_the_users_own_is_not_entered(void **state)
     make_jail(&s, "daemon");
     assert_int_equal(chown(path, daemon->pw_uid, daemon->pw_gid), 0);
     assert_int_equal(follow(&s, NULL), 0);
+    let_settle(&s);
     assert_false(is_there(&s, "daemon"));
     assert_int_equal(chown(path, 0, 0), 0);
     wait_for(&s, "daemon", true);
@@ -305,6 +309,7 @@ static void links_are_not_followed(void **state)
     assert_int_equal(mkdir(target, 0755), 0);
     assert_int_equal(symlink(target, path), 0);
     assert_int_equal(follow(&s, NULL), 0);
+    let_settle(&s);
     assert_int_equal(unlink(path), 0);
     make_jail(&s, s.user);
     free(path);
@@ -329,6 +334,7 @@ static void a_jails_socket_serves_its_user_alone(void **state)
         skip();
     make_jail(&s, "daemon");
     assert_int_equal(follow(&s, NULL), 0);
+    wait_for(&s, "daemon", true);
     wire_init(&p.wire, connect_to(path), &proto);
     peer_expect(&p, MSG_ERROR, &why);
     assert_int_equal(why.kind, ERR_DENIED);
@@ -350,6 +356,7 @@ static void users_whose_jobs_are_not_taken_get_none(void **state)
     make_jail(&s, "daemon");
     make_jail(&s, s.user);
     assert_int_equal(follow(&s, NULL), 0);
+    wait_for(&s, s.user, true);
     assert_false(is_there(&s, "daemon"));
     assert_true(is_there(&s, s.user)); /* ludwigd's own may always */
     site_close(&s);
@@ -362,6 +369,7 @@ static void sockets_are_gone_with_ludwigd(void **state)
     (void)state;
     make_jail(&s, s.user);
     assert_int_equal(follow(&s, NULL), 0);
+    wait_for(&s, s.user, true);
     server_leave(&s.f->sv, "test");
     server_run(&s.f->sv);
     assert_false(is_there(&s, s.user));

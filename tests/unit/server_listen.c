@@ -2,9 +2,11 @@
 /* server_listen.c - state folder, share and sockets: made, checked, kept from others */
 #include "tests/unit/server_fixture.h"
 
+#include <pthread.h>
 #include <sys/un.h>
 
 #include "server/listen.h"
+#include "server/names.h"
 #include "server/place.h"
 
 static char *below(const struct fixture *f, const char *name)
@@ -64,6 +66,56 @@ static void whose_uid_is_known_otherwise_is_taken_for_that_user(void **state)
     assert_string_equal(welcome.user, "#4000000");
     assert_false(welcome.admin);
     peer_close(p);
+    fixture_close(f);
+}
+
+/* A name service that does not answer for one. */
+enum { HANGS = 70001 };
+static pthread_mutex_t service = PTHREAD_MUTEX_INITIALIZER;
+
+static char *find_slowly(uid_t uid)
+{
+    if (uid == HANGS) {
+        pthread_mutex_lock(&service);
+        pthread_mutex_unlock(&service);
+    }
+    return mem_printf("user%u", uid);
+}
+
+static void connect_unnamed(struct fixture *f, struct peer *p, uid_t uid)
+{
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(io_set_nonblocking(fds[0], NULL), 0);
+    *p = (struct peer){ .f = f, .conn = conn_add_as(&f->sv, fds[0], uid, NULL) };
+    wire_init(&p->wire, fds[1], &proto);
+}
+
+static void a_name_that_does_not_come_holds_up_its_user_alone(void **state)
+{
+    const struct names_how how = { find_slowly, 60 * 1000, 0 };
+    const struct msg_hello hello = { .version = PROTO_VERSION, .program = "ludwig" };
+    struct fixture *f = fixture_open();
+    struct peer one, other;
+    struct msg_welcome welcome;
+
+    (void)state;
+    names_destroy(f->sv.names);
+    f->sv.names = names_create(&f->sv, &how, conns_named);
+    pthread_mutex_lock(&service);
+    connect_unnamed(f, &one, HANGS);
+    connect_unnamed(f, &other, HANGS + 1);
+    (void)peer_send(&one, MSG_HELLO, &hello);
+    peer_ask(&other, MSG_HELLO, &hello, &welcome);
+    assert_string_equal(welcome.user, "user70002");
+    fixture_settle(f);
+    assert_null(one.conn->user);
+    pthread_mutex_unlock(&service);
+    peer_expect(&one, MSG_WELCOME, &welcome);
+    assert_string_equal(welcome.user, "user70001");
+    wire_close(&one.wire);
+    wire_close(&other.wire);
     fixture_close(f);
 }
 
@@ -242,6 +294,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_connects_to_the_socket_is_greeted),
         cmocka_unit_test(whose_uid_is_known_otherwise_is_taken_for_that_user),
+        cmocka_unit_test(a_name_that_does_not_come_holds_up_its_user_alone),
         cmocka_unit_test(whom_the_kernel_cannot_name_is_turned_away),
         cmocka_unit_test(a_socket_that_a_killed_ludwigd_left_is_replaced),
         cmocka_unit_test(a_socket_on_which_somebody_answers_is_left_alone),

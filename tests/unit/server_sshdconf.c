@@ -30,6 +30,9 @@ static const struct {
     { "[::1]", "::1", 0 },
     { "fe80::1", "fe80::1", 0 },
     { "host", NULL, 0 },
+    { "1.2.3", NULL, 0 },
+    { "1.2.3.4.5:22", NULL, 0 },
+    { "[dead.beef]:22", NULL, 0 },
     { "host:22", NULL, 0 },
     { "127.0.0.1:", NULL, 0 },
     { "127.0.0.1:70000", NULL, 0 },
@@ -128,8 +131,9 @@ static void an_address_is_listened_on_alone(void **state)
 
 static void names_that_mean_something_else_there_are_refused(void **state)
 {
-    static const char *const bad[] = { "/home/al'ice", "/home/al\"ice", "/home/%u", "/home/al\nice",
-                                       "/home/al\\ice" };
+    static const char *const bad[] = { "/home/al'ice",  "/home/al\"ice", "/home/%u",
+                                       "/home/al\nice", "/home/al\\ice", "/home/*",
+                                       "/home/a?",      "/home/[a]" };
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -106,6 +106,24 @@ static void the_memory_of_version_1_comes_first(void **state)
     remove_machine(&m);
 }
 
+static void a_group_without_a_counter_is_counted_by_the_one_above(void **state)
+{
+    struct machine m;
+    struct oom o;
+
+    (void)state;
+    make_machine(&m);
+    put(&m, "proc/self/cgroup", "0::/system.slice/w.service/ludwig-1\n");
+    put(&m, "proc/self/mountinfo", "30 22 0:26 / /cg rw - cgroup2 cgroup2 rw\n");
+    put(&m, "cg/system.slice/memory.events", "oom_kill 7\n");
+    put(&m, "cg/system.slice/w.service/memory.events", "oom_kill 3\n");
+    put(&m, "cg/system.slice/w.service/ludwig-1/cgroup.procs", "");
+    oom_open(&o, m.path);
+    assert_int_equal(oom_kills(&o), 3);
+    oom_close(&o);
+    remove_machine(&m);
+}
+
 static void in_a_container_the_mount_may_show_our_part_only(void **state)
 {
     static const struct {
@@ -262,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_group_of_version_2_is_found_with_its_counter),
         cmocka_unit_test(the_memory_of_version_1_comes_first),
+        cmocka_unit_test(a_group_without_a_counter_is_counted_by_the_one_above),
         cmocka_unit_test(in_a_container_the_mount_may_show_our_part_only),
         cmocka_unit_test(the_least_limit_of_all_groups_above_holds),
         cmocka_unit_test(what_is_not_known_does_no_harm),

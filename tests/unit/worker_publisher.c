@@ -222,6 +222,16 @@ static void end_run(struct publisher_site *p, const struct token *token, int eve
 }
 
 #define STATE_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/checkpoint/state"
+#define NEW_A   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/new"
+
+/* At once, as jobs should. */
+static void save_state(struct publisher_site *p, const char *text)
+{
+    int fd = p->site.scratch.run_fd;
+
+    site_write(fd, NEW_A, text);
+    assert_int_equal(renameat(fd, NEW_A, fd, STATE_A), 0);
+}
 
 static void the_checkpoint_of_a_running_job_is_copied(void **state)
 {
@@ -233,10 +243,10 @@ static void the_checkpoint_of_a_running_job_is_copied(void **state)
     site_open(&p.site, NULL);
     start_publisher(&p);
     a = run_attempt(&p, 'a', 1);
-    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    save_state(&p, "1");
     wait_for(&p, KEPT "/num1.a1.1/.checkpoint", true);
     assert_string_equal(site_read(&p.site, KEPT "/num1.a1.1/state"), "1");
-    site_write(p.site.scratch.run_fd, STATE_A, "two");
+    save_state(&p, "two");
     wait_for(&p, KEPT "/num1.a1.2/.checkpoint", true);
     assert_string_equal(site_read(&p.site, KEPT "/num1.a1.2/state"), "two");
     wait_for(&p, KEPT "/num1.a1.1", false);
@@ -261,7 +271,7 @@ static void the_last_copy_takes_the_place_of_those_before(void **state)
     site_open(&p.site, NULL);
     start_publisher(&p);
     a = run_attempt(&p, 'a', 1);
-    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    save_state(&p, "1");
     wait_for(&p, KEPT "/num1.a1.1", true);
     kill(p.agent.pid, SIGSTOP); /* so that it is the end that finds the change */
     site_write(p.site.scratch.run_fd, STATE_A, "last");
@@ -283,7 +293,7 @@ static void of_a_job_that_is_done_no_copy_is_left(void **state)
     site_open(&p.site, NULL);
     start_publisher(&p);
     a = run_attempt(&p, 'a', 1);
-    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    save_state(&p, "1");
     wait_for(&p, KEPT "/num1.a1.1", true);
     end_run(&p, &a, EV_DONE);
     assert_int_equal(hear_published(&p).report.event, EV_DONE);
@@ -302,12 +312,12 @@ static void a_publisher_that_was_killed_is_gone_on_from(void **state)
     site_open(&p.site, NULL);
     start_publisher(&p);
     watch.token = run_attempt(&p, 'a', 1);
-    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    save_state(&p, "1");
     wait_for(&p, KEPT "/num1.a1.1", true);
     kill(p.agent.pid, SIGKILL);
     assert_int_equal(waitpid(p.agent.pid, &status, 0), p.agent.pid);
     wire_close(&p.agent.wire);
-    site_write(p.site.scratch.run_fd, STATE_A, "two");
+    save_state(&p, "two");
     start_publisher(&p);
     watch.share = p.site.share;
     agent_tell(&p.agent, ORDER_WATCH, &watch);
@@ -327,7 +337,7 @@ static void while_the_share_is_away_copies_wait(void **state)
     start_publisher(&p);
     assert_int_equal(renameat(p.site.top_fd, "share/demo", p.site.top_fd, "away"), 0);
     (void)run_attempt(&p, 'a', 1);
-    site_write(p.site.scratch.run_fd, STATE_A, "1");
+    save_state(&p, "1");
     tell(&p, ORDER_PUBLISH, end_attempt(&p, 'b', 2)); /* others are served meanwhile */
     assert_non_null(hear_published(&p).error);
     assert_false(site_has(&p.site, "share/demo"));

@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+# attack.py - what a user of the lab may try against others, said as raw messages and files
+"""usage: attack.py SCENARIO ARGUMENT..."""
+
+import json
+import os
+import sys
+
+import raw
+from raw import Ended, Peer, frame, pack, random_id, register, unpack
+
+ME = os.getuid()
+
+
+def kinds(peer, requests):
+    """Asks each; {request: the error's kind, or the answer's type}."""
+    answers = {}
+    for kind, body, request_id in requests:
+        answer = peer.ask(kind, body, request_id)
+        answers[kind] = answer["kind"] if answer["type"] == "error" else answer["type"]
+    return answers
+
+
+def all_denied(answers):
+    assert set(answers.values()) == {"denied"}, answers
+
+
+def all_allowed(answers):
+    assert not {"denied", "usage", "protocol", "not-found"} & set(answers.values()), answers
+
+
+# ---- through the socket ----
+
+def secret(path, sweep, word):
+    """Nothing that is said of somebody's private sweep has this word in it."""
+    peer = Peer(path).hello()
+    said = b""
+    for kind, body in (("get_jobs", {"sweep": sweep, "limit": 100}),
+                       ("get_results", {"sweep": sweep, "limit": 100}),
+                       ("ask_why", {"sweep": sweep, "job": 1}),
+                       ("subscribe", {"sweep": sweep, "jobs": True}),
+                       ("get_sweeps", {"limit": 100}),
+                       ("get_usage", {"limit": 100})):
+        answer = peer.ask(kind, body)
+        print(kind, answer)
+        assert word.encode() not in pack(answer), kind
+        said += pack(answer)
+    # That there is one, and how far it is, everybody may see.
+    assert peer.ask("get_sweeps", {"sweep": sweep})["sweeps"][0]["sweep"] == sweep
+
+
+def told(path, sweep, word):
+    """The owner is told; else the scenario above could not fail."""
+    answer = Peer(path).hello().ask("get_jobs", {"sweep": sweep, "limit": 100})
+    assert word.encode() in pack(answer), answer
+
+
+def changes(path, sweep, label=None):
+    peer = Peer(path)
+    hello = {"version": 1, "program": "ludwig", "host": "here"}
+    if label:
+        hello["user_label"] = label
+    assert peer.ask("hello", hello)["type"] == "welcome"
+    target = {"targets": [{"sweep": sweep}]}
+    one = {"targets": [{"sweep": sweep, "first": 1, "last": 1}]}
+    for targets in target, one:
+        all_denied(kinds(peer, [("cancel", targets, random_id()), ("cancel", {**targets, "drain": True}, random_id()),
+                                ("pause", targets, random_id()), ("resume", targets, random_id()),
+                                ("retry", targets, random_id())]))
+
+
+def may_change(path, sweep):
+    """What is denied above, but for what would end it, asked for by its owner."""
+    target = {"targets": [{"sweep": sweep}]}
+    all_allowed(kinds(Peer(path).hello(), [("pause", target, random_id()), ("resume", target, random_id())]))
+
+
+def drains(node):
+    return [("drain", {"nodes": [node]}, random_id()), ("drain", {"nodes": [node], "undo": True}, random_id())]
+
+
+def administers(path, node):
+    all_denied(kinds(Peer(path).hello(), drains(node) + [("shutdown", {"workers": True}, random_id()),
+                                                         ("shutdown", {}, random_id())]))
+
+
+def may_administer(path, node):
+    all_allowed(kinds(Peer(path).hello(), drains(node)))
+
+
+def submits(path, project):
+    """Into somebody else's project."""
+    answer = begins(path, project)
+    assert answer["type"] == "error" and answer["kind"] == "denied", answer
+
+
+def may_submit(path, project):
+    answer = begins(path, project)
+    assert answer["type"] == "submit_open", answer
+
+
+def begins(path, project):
+    return Peer(path).hello().ask("submit_begin", {"project": project, "reps": 1, "work": raw.WORK}, random_id())
+
+
+def climbs(path):
+    """Projects that would not lie below their folder, or in ludwigd's own."""
+    for project in ("../evil", "..", ".", "/tmp/evil", "a/../../evil", ".ludwig", ".ludwig/inbox", "a/b", "", "evil\n",
+                    "evil/", "x" * 300, "nul\0l"):
+        peer = Peer(path).hello()
+        try:
+            answer = peer.ask("submit_begin", {"project": project, "reps": 1, "work": raw.WORK}, random_id())
+        except Ended:
+            continue
+        assert answer["type"] == "error", (project, answer)
+
+
+def works(path, own_sweep):
+    """Registers as a worker with room for everything, and is given nothing but its own jobs."""
+    peer = register(Peer(path).hello("ludwig-worker"), "node1-too", cpus=1000)
+    given = []
+    try:
+        while True:
+            message = peer.receive()
+            print(message)
+            if message["type"] == "hand":
+                given += [work["sweep"] for work in message["body"]["sweeps"]]
+                peer.send("took", {"hand": message["body"]["hand"]}, re=message["seq"])
+                # All that waits was looked at when this was given; more would come at once.
+                peer.sock.settimeout(1)
+    except (TimeoutError, Ended):
+        pass
+    assert set(given) == {int(own_sweep)}, given
+
+
+EVENTS = "run", "end", "done", "fail", "cancel", "supersede", "lose", "recall", "withdraw"
+
+
+def registering(peer, attempts, worker=None, node="node1-too"):
+    return peer.ask("register", {"worker": worker or random_id(), "incarnation": random_id(), "boot_id": "boot-1",
+                                 "node": node, "kind": "node", "cpus_milli": 1000, "gpus": 0,
+                                 "memory_bytes": 1 << 30, "attempts": attempts})
+
+
+def holding(token):
+    return [{"token": bytes.fromhex(token), "state": "running", "started_at": 1}]
+
+
+def report_on(peer, token, event):
+    """What a worker is answered that says of an attempt what became of it."""
+    report = {"token": bytes.fromhex(token), "seq": 1000, "event": event, "cause": "failed", "exit_code": 1}
+    answer = peer.ask("report", {"reports": [report]})
+    print(event, answer)
+    return answer["verdicts"][0]["verdict"] if answer["type"] == "verdicts" else answer["kind"]
+
+
+def tells(path, token):
+    """Of one that another worker has."""
+    for event in "run", "end", "done", "fail", "cancel", "supersede", "lose", "recall", "withdraw":
+        peer = Peer(path).hello("ludwig-worker")
+        registering(peer, [])
+        try:
+            assert report_on(peer, token, event) in ("superseded", "not-found", "usage", "protocol"), event
+        except Ended:
+            pass
+
+
+def may_tell(path, token, worker):
+    """By the name of the worker that has it, from that worker's account."""
+    peer = Peer(path).hello("ludwig-worker")
+    answer = registering(peer, holding(token), bytes.fromhex(worker), "node1")
+    assert answer["type"] == "registered" and not answer.get("stop"), answer
+    assert report_on(peer, token, "fail") == "taken"
+
+
+def claims(path, token, worker):
+    """Registers holding an attempt that another worker has; by that worker's name too."""
+    answer = registering(Peer(path).hello("ludwig-worker"), holding(token))
+    assert answer["type"] == "registered" and answer["stop"], answer
+    answer = registering(Peer(path).hello("ludwig-worker"), holding(token), bytes.fromhex(worker), "node1")
+    assert answer["type"] == "error" and answer["kind"] == "denied", answer
+
+
+# ---- through files: see common/parcel.h ----
+
+def parcel(share, conn, data, seq=0, ack=0, end="no", **other):
+    with open(os.path.join(share, ".ludwig/id")) as f:
+        server = json.load(f)
+    return pack({"v": 1, "server": server["server"], "incarnation": bytes.fromhex(server["incarnation"]), "conn": conn,
+                 "seq": seq, "ack": ack, "data": data, "end": end, **other})
+
+
+def hello():
+    return frame({"type": "hello", "seq": 1, "body": {"version": 1, "program": "ludwig", "host": "here"}})
+
+
+def cancelling(sweep):
+    return hello() + frame({"type": "cancel", "seq": 2, "id": random_id(), "body": {"targets": [{"sweep": int(sweep)}]}})
+
+
+def write_parcel(share, path, sweep):
+    """A request to cancel a sweep, ready to be put where it counts; prints the name it must have there."""
+    conn = random_id()
+    with open(path, "wb") as f:
+        f.write(parcel(share, conn, cancelling(sweep)))
+    print(conn.hex() + ".0")
+
+
+def put(folder, name, data, mode=0o600):
+    temporary = os.path.join(folder, "." + name)
+    with open(temporary, "wb") as f:
+        f.write(data)
+    os.chmod(temporary, mode)
+    os.rename(temporary, os.path.join(folder, name))
+
+
+def answers_to(share, conn, n):
+    """The first n messages of ludwigd's on this connection."""
+    data = b""
+    messages = []
+    for k in range(100):
+        path = os.path.join(share, ".ludwig/outbox", "%d.%s.%d" % (ME, conn.hex(), k))
+        raw.wait_until(lambda: os.path.exists(path), path)
+        with open(path, "rb") as f:
+            answer = unpack(f.read())
+        assert answer["end"] != "reset", answer
+        data += answer.get("data", b"")
+        while len(data) >= 4 and len(data) >= 4 + int.from_bytes(data[:4], "big"):
+            end = 4 + int.from_bytes(data[:4], "big")
+            messages.append(unpack(data[4:end]))
+            data = data[end:]
+        if len(messages) >= n:
+            return messages
+
+
+def through_own_inbox(share, data, n):
+    """The connection is left as it is: who ends it is not answered any more."""
+    conn = random_id()
+    put(os.path.join(share, ".ludwig/inbox", str(ME)), conn.hex() + ".0", parcel(share, conn, data))
+    return answers_to(share, conn, n)[n - 1]
+
+
+def greets(share):
+    """Says hello through one's own inbox, and is answered."""
+    answer = through_own_inbox(share, hello(), 1)
+    assert answer["type"] == "welcome" and answer["body"]["uid"] == ME, answer
+
+
+def cancels(share, sweep):
+    """The same as a forger's request, from its owner: it counts."""
+    answer = through_own_inbox(share, cancelling(sweep), 2)
+    assert answer["type"] != "error" and answer["re"] == 2, answer
+
+
+def may_not_cancel(share, sweep):
+    answer = through_own_inbox(share, cancelling(sweep), 2)
+    assert answer["type"] == "error" and answer["body"]["kind"] == "denied", answer
+
+
+def rubbish(share):
+    """What is no request, under names of requests and others, in one's own inbox."""
+    inbox = os.path.join(share, ".ludwig/inbox", str(ME))
+    conns = [random_id() for _ in range(16)]
+    names = iter(conn.hex() + ".0" for conn in conns)
+    good = parcel(share, conns[0], hello())
+    put(inbox, next(names), b"")
+    put(inbox, next(names), os.urandom(5000))
+    put(inbox, next(names), good[:-1])
+    put(inbox, next(names), good + b"x")
+    put(inbox, next(names), parcel(share, conns[5], b"GET / HTTP/1.1\r\n\r\n"))
+    put(inbox, next(names), parcel(share, conns[5], b"\xff" * 4000))
+    put(inbox, next(names), parcel(share, random_id(), hello()))
+    put(inbox, next(names), parcel(share, conns[7], hello(), v=99))
+    put(inbox, next(names), parcel(share, conns[8], hello(), seq=1 << 62))
+    put(inbox, next(names), bytes(300 * 1024))
+    with open(os.path.join(inbox, next(names)), "wb") as f:
+        f.truncate(1 << 40)
+    os.mkdir(os.path.join(inbox, next(names)))
+    os.mkfifo(os.path.join(inbox, next(names)))
+    os.symlink("/dev/zero", os.path.join(inbox, next(names)))
+    os.symlink("/etc/shadow", os.path.join(inbox, next(names)))
+    put(inbox, "not a name", b"x")
+    put(inbox, "x" * 250, b"x")
+    os.makedirs(os.path.join(inbox, "a/b/c"))
+
+
+def crowd(share, n):
+    """Very many connections that are begun and left."""
+    inbox = os.path.join(share, ".ludwig/inbox", str(ME))
+    for _ in range(int(n)):
+        conn = random_id()
+        with open(os.path.join(inbox, conn.hex() + ".0"), "wb") as f:
+            f.write(parcel(share, conn, hello()))
+
+
+def main():
+    scenario, *arguments = sys.argv[1:]
+    globals()[scenario](*[int(a) if a.isdigit() else a for a in arguments])
+
+
+main()

@@ -1,0 +1,45 @@
+#!/bin/bash
+# systemd.sh - the units for a lab: systemd knows every line of them, and jobs outlive a restart
+. "$(dirname "$0")/lib.sh"
+
+units() {
+    install -d units
+    for unit in "$TEST_ROOT"/examples/systemd/*.service; do
+        sed "s|/usr/local/bin|$LUDWIG_BIN|" "$unit" >"units/$(basename "$unit")"
+    done
+}
+
+known_lines() {
+    units
+    systemd-analyze verify --man=no units/*.service >said 2>&1 || true
+    cat said
+    [ ! -s said ]
+    # what it says of a line that it does not know
+    sed -i 's/^KillMode=/KillMoed=/' units/ludwig-worker.service
+    systemd-analyze verify --man=no units/ludwig-worker.service 2>&1 | grep -q KillMoed
+}
+if command -v systemd-analyze >/dev/null; then
+    it 'systemd knows every line of the units' known_lines
+else
+    skip 'systemd knows every line of the units' 'takes systemd-analyze'
+fi
+
+line() { # UNIT LINE
+    grep -qx -e "$2" "$TEST_ROOT/examples/systemd/$1.service"
+}
+it 'systemd ends the agent alone, and leaves its jobs their control groups' '
+    line ludwig-worker KillMode=process
+    line ludwig-worker Delegate=yes
+    line ludwig-worker Restart=always
+    line ludwigd Restart=always
+'
+
+configurations() {
+    for name in ludwigd ludwig-worker; do
+        file=$(sed -n "s|^ExecStart=.*--config /etc/ludwig/||p" "$TEST_ROOT/examples/systemd/$name.service")
+        [ -e "$TEST_ROOT/examples/config/$file" ]
+    done
+}
+it 'each names a configuration that there is an example of' configurations
+
+done_testing

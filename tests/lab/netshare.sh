@@ -1,0 +1,463 @@
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # bodies are evaluated later
+# netshare.sh - what tests/functional/netshare.sh runs in the guest: NFS and SMB, served and mounted there
+#
+# One folder, /srv/research_data, is what ludwigd sees.  The guest is its own client:
+#
+#     /media/node1, /media/node2    NFS 4.2, root_squash, each with caches of its own
+#     /media/service                NFS, all_squash: whoever writes is the server's `ludwig`
+#     /media/smb                    SMB, as the server's `ludwig`: every file belongs to one account
+#     /media/lab1                   SMB, as lab1
+#     /media/careless               SMB, as lab1, mounted without uid=: every file seems to be root's
+#
+# A node is a mount namespace with a host name, and an /etc/passwd where one is needed.
+. /repo/tests/functional/lib.sh
+
+mark=${EPOCHREALTIME/./}
+lap() { # WORDS: what took how long, for who looks at the guest's log
+    echo "# $(((${EPOCHREALTIME/./} - mark) / 1000)) ms: $*" >>/out/laps
+    mark=${EPOCHREALTIME/./}
+}
+
+# The guest is killed after a while: on a machine that is too busy the last ones are left out.
+eval "lib_$(declare -f it)"
+it() { # SENTENCE BODY
+    if [ $SECONDS -lt 200 ]; then
+        lib_it "$@"
+    else
+        skip "$1" 'this machine is too busy: there was no time left'
+    fi
+}
+
+share=/srv/research_data SHARE=/srv/research_data
+
+accounts() {
+    local user uid
+    printf '%s\n' 'root:x:0:0::/root:/bin/bash' 'nobody:x:65534:65534::/:/bin/false' >/etc/passwd
+    printf '%s\n' 'root:x:0:' 'nogroup:x:65534:' 'lab:x:2000:lab1,lab2,ludwig' >/etc/group
+    for user in lab1:2001 lab2:2002 ludwig:2100 foreign:3001 nodelud:3100; do
+        uid=${user#*:} user=${user%:*}
+        echo "$user:x:$uid:$uid::/home/$user:/bin/bash" >>/etc/passwd
+        echo "$user:x:$uid:" >>/etc/group
+        install -d -m 0700 -o "$uid" -g "$uid" "/home/$user"
+    done
+    echo '127.0.0.1 localhost' >/etc/hosts
+    echo 'hosts: files' >/etc/nsswitch.conf
+    hostname fileserver
+}
+
+serve_nfs() {
+    ip link set lo up
+    mkdir -p $share /var/lib/nfs/{rpc_pipefs,v4recovery,nfsdcltrack}
+    mount -t tmpfs -o mode=0755 share $share
+    touch /var/lib/nfs/{etab,rmtab}
+    mount -t nfsd nfsd /proc/fs/nfsd
+    mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
+    mkdir -p /export/{share,service}
+    mount --bind $share /export/share
+    mount --bind $share /export/service
+    printf '%s\n' '/export *(ro,insecure,fsid=0,no_subtree_check)' \
+        '/export/share *(rw,insecure,root_squash,fsid=1,no_subtree_check)' \
+        '/export/service *(rw,insecure,all_squash,anonuid=2100,anongid=2000,fsid=2,no_subtree_check)' >/etc/exports
+    exportfs -r
+    rpc.mountd -N 3
+    rpc.nfsd -N 3 -G 10 -L 10 2
+    echo Y >/proc/fs/nfsd/v4_end_grace
+}
+
+serve_smb() {
+    mkdir -p /etc/samba /var/lib/samba/private /var/cache/samba /var/log/samba /run/samba
+    printf '%s\n' '[global]' 'server role = standalone server' 'map to guest = bad user' \
+        'guest account = ludwig' 'interfaces = lo' 'disable netbios = yes' 'smb ports = 445' \
+        'load printers = no' 'printing = bsd' 'printcap name = /dev/null' \
+        'inherit permissions = yes' 'map archive = no' 'read only = no' \
+        '[service]' "path = $share" 'guest ok = yes' 'guest only = yes' \
+        '[people]' "path = $share" >/etc/samba/smb.conf
+    printf 'secret\nsecret\n' | smbpasswd -a -s lab1
+    smbd -D
+}
+
+mount_all() {
+    local login='username=lab1,password=secret,vers=3.1.1'
+    mkdir -p /media/{node1,node2,service,smb,lab1,careless}
+    mount.nfs4 127.0.0.1:/share /media/node1 -o vers=4.2,nosharecache
+    mount.nfs4 127.0.0.1:/share /media/node2 -o vers=4.2,nosharecache
+    mount.nfs4 127.0.0.1:/service /media/service -o vers=4.2,nosharecache
+    wait_until 20 '(: >/dev/tcp/127.0.0.1/445) 2>/dev/null'
+    mount.cifs //127.0.0.1/service /media/smb \
+        -o guest,vers=3.1.1,uid=3100,gid=2000,file_mode=0660,dir_mode=02770
+    mount.cifs //127.0.0.1/people /media/lab1 -o "$login,uid=2001,gid=2000,file_mode=0640,dir_mode=02750"
+    mount.cifs //127.0.0.1/people /media/careless -o "$login,file_mode=0777,dir_mode=0777"
+}
+
+set_up() { accounts && lap accounts && serve_nfs && lap nfs && serve_smb && lap smbd && mount_all && lap mounts; }
+echo 7 >/proc/fs/cifs/cifsFYI
+it 'a kernel serves NFS and SMB, and mounts them' set_up
+
+as() { # USER COMMAND...: in the user's home
+    local user=$1 home=/home/$1
+    shift
+    [ "$user" != root ] || home=/root
+    setpriv --reuid="$user" --regid="$user" --init-groups env -i -C "$home" HOME="$home" \
+        USER="$user" LOGNAME="$user" PATH="$PATH" LC_ALL=C LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" "$@"
+}
+start() { # NAME COMMAND...
+    local name=$1
+    shift
+    setsid "$@" >>"/var/log/$name" 2>&1 </dev/null &
+    echo $! >"/run/$name.pid"
+}
+worker() { # NAME ACCOUNT SHARE [LINE...]
+    local name=$1 account=$2 mount=$3
+    shift 3
+    install -d -m 0711 "/processing/$name"
+    install -d -o "$account" -m 0711 "/processing/$name/scratch" "/processing/$name/state"
+    printf '%s\n' 'server: unix:/run/ludwig/server.sock' "share: $mount" "name: $name" \
+        "scratch: /processing/$name/scratch/{user}" "state: /processing/$name/state" \
+        'resources: {cpus: 2, gpus: 0, memory: 1GiB}' "$@" >"/processing/$name/worker.yaml"
+    chmod 0644 "/processing/$name/worker.yaml"
+    [ "$account" = root ] || install -d -o "$account" -m 0700 "/processing/$name/state" 
+    if [ "$account" = root ]; then
+        start "$name" env ludwig-worker --config "/processing/$name/worker.yaml"
+    else
+        start "$name" setpriv --reuid="$account" --regid="$account" --init-groups env -i HOME="/home/$account" \
+            PATH="$PATH" LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" ludwig-worker --config "/processing/$name/worker.yaml"
+    fi
+}
+ready() { # N
+    wait_until 40 '[ "$(ludwig nodes --json | grep -o "\"state\": *\"up\"" | wc -l)" = '"$1"' ]'
+}
+sweep() { # USER PROJECT NODES VALUES [LINE...]: its number in $id; the job is run.sh, from standard input
+    local user=$1 project=$2 nodes=$3 values=$4
+    shift 4
+    { echo "gate() { until [ -e /tmp/gates/\$1 ]; do sleep 0.02; done; }" && cat; } | as "$user" tee run.sh >/dev/null
+    printf '%s\n' "project: $project" 'command: sh run.sh {x}' 'source: run.sh' "params: {x: [$values]}" \
+        "nodes: [$nodes]" "$@" | as "$user" tee sweep.yaml >/dev/null
+    id=$(as "$user" ludwig submit sweep.yaml --reuse none --json | sed -n 's/.*"sweep": *\([0-9]*\).*/\1/p')
+    [ -n "$id" ]
+}
+running() { # N SWEEP
+    ludwig status "$2" --json | tr -d ' \n' | grep -q "\"running\":$1[,}]"
+}
+is_done() { # SWEEP, within a minute
+    wait_until 60 ended "$1"
+    [ "$(sweep_state "$1")" = 'done' ] || { ludwig jobs "$1" && ludwig logs "$1.1" && return 1; }
+}
+
+ludwig_up() {
+    mkdir -p /run/ludwig /etc/ludwig /tmp/gates "$XDG_CONFIG_HOME/ludwig"
+    printf '%s\n' "share: $share" 'state: /var/lib/ludwig' 'share_group: lab' 'lease: 8s' \
+        'sockets: [/run/ludwig/server.sock]' 'worker_users: [root, nodelud]' 'admins: [root]' >/etc/ludwig/ludwigd.yaml
+    for user in lab1 lab2; do
+        as $user mkdir -p .config/ludwig
+        printf '%s\n' 'server: unix:/run/ludwig/server.sock' 'share: /media/node2' |
+            as $user tee .config/ludwig/config.yaml >/dev/null
+    done
+    echo 'server: unix:/run/ludwig/server.sock' >"$XDG_CONFIG_HOME/ludwig/config.yaml"
+    start ludwigd env ludwigd --config /etc/ludwig/ludwigd.yaml
+    wait_until 20 test -S /run/ludwig/server.sock
+    worker node1 root /media/node1
+    worker node2 root /media/node2
+    ready 2
+}
+it 'two workers, as root on clients of NFS, reach ludwigd' ludwig_up
+lap ludwig
+
+# ---- SSH ----
+
+ssh_up() {
+    mkdir -p /run/sshd /etc/ssh
+    echo 'sshd:x:110:65534::/run/sshd:/bin/false' >>/etc/passwd
+    ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/key
+    printf '%s\n' 'Port 7022' 'ListenAddress 127.0.0.1' 'HostKey /etc/ssh/key' 'UsePAM no' 'PidFile none' \
+        'Subsystem sftp internal-sftp' 'Match User lab2' \
+        'ForceCommand internal-sftp' 'AllowTcpForwarding no' >/etc/ssh/sshd_config
+    for user in root foreign lab1 lab2; do
+        home=/home/$user && [ $user != root ] || home=/root
+        install -d -o $user -g $user -m 0700 "$home/.ssh"
+        ssh-keygen -q -t ed25519 -N '' -f "$home/.ssh/id_ed25519"
+        printf '%s\n' 'Host fileserver' 'HostName 127.0.0.1' 'Port 7022' >"$home/.ssh/config"
+        echo "[127.0.0.1]:7022 $(cut -d' ' -f1,2 /etc/ssh/key.pub)" >"$home/.ssh/known_hosts"
+        chown -R $user:$user "$home/.ssh"
+    done
+    cat {/root,/home/{foreign,lab1}}/.ssh/id_ed25519.pub >/home/lab1/.ssh/authorized_keys
+    cp /home/lab2/.ssh/id_ed25519.pub /home/lab2/.ssh/authorized_keys
+    /usr/sbin/sshd -f /etc/ssh/sshd_config -E /var/log/sshd
+}
+
+# lab2 may transfer files, and nothing else.
+by_files() { # PATH OF A SHARE COMMAND...
+    local path=$1
+    shift
+    as lab2 ludwig --server "ssh://lab2@fileserver/media/node2$path/.ludwig/server.sock" "$@"
+}
+
+ludwigd_on_nfs() {
+    ssh_up
+    install -d -o lab2 -m 0755 $share/hpc
+    as lab2 mkdir -m 0700 server
+    printf '%s\n' 'share: /media/node1/hpc' 'state: /home/lab2/server' 'sockets: [/home/lab2/server/socket]' |
+        as lab2 tee ludwigd.yaml >/dev/null
+    start hpc setpriv --reuid=lab2 --regid=lab2 --init-groups env -i HOME=/home/lab2 PATH="$PATH" \
+        LUDWIG_TEST_MARK="$LUDWIG_TEST_MARK" ludwigd --config /home/lab2/ludwigd.yaml
+    wait_until 20 test -S /home/lab2/server/socket
+}
+it 'sshd and a ludwigd of a user, who has the share over NFS, begin' ludwigd_on_nfs
+(by_files /hpc status --json >hpc.new 2>hpc.err && mv hpc.new hpc) &
+lap ssh
+
+published_nfs() {
+    sweep lab1 nfs 'node1, node2' '1, 2, 3, 4' <<'END'
+echo "line of $1"
+mkdir $LUDWIG_SAVE_PATH/dir
+echo "$1" >$LUDWIG_SAVE_PATH/dir/out
+touch "$LUDWIG_SAVE_PATH/val:acc"
+END
+    is_done "$id"
+    published nfs
+    [ "$(cat $share/nfs/runs/*/*/dir/out | sort | tr -d '\n')" = 1234 ]
+    find $share/nfs -not -uid 2001 -o -not -gid 2000 -o -type d -not -perm 2750 -o -type f -not -perm 0640 -not -perm 0750 >wrong
+    cat wrong && [ ! -s wrong ]
+    cat $share/nfs/logs/*/*.log | sort >logs
+    printf 'line of %s\n' 1 2 3 4 | diff - logs
+}
+it 'root workers publish over root_squash, as the owner of the jobs' published_nfs
+lap published
+
+# ---- logs ----
+
+# Its log is not there when the first look is taken, which NFS remembers for 30 s.
+follows() {
+    sweep lab1 log 'node1' 1 <<'END'
+gate first; echo "the first line"
+gate second; echo "the second line"
+gate third
+END
+    wait_until 40 running 1 "$id"
+    as lab1 ludwig logs -f "$id.1" >follow 2>&1 &
+    pid=$!
+    wait_until 20 '[ -n "$(pids_of logs)" ]'
+    sleep 1
+    touch /tmp/gates/first
+    wait_until 15 'grep -q "first line" follow'
+    touch /tmp/gates/second
+    wait_until 15 'grep -q "second line" follow'
+    touch /tmp/gates/third
+    wait "$pid"
+    is_done "$id"
+}
+it 'logs -f through another mount shows each line within seconds' follows
+lap follow
+
+# ---- two attempts ----
+
+carried() {
+    sweep lab1 carried 'node1, node2' 1 'retry: {max: 1, on: [7]}' <<'END'
+cat $LUDWIG_CHECKPOINT/epoch
+echo "attempt $LUDWIG_RESTART" >>$LUDWIG_CHECKPOINT/epoch
+gate carried$LUDWIG_RESTART
+[ $LUDWIG_RESTART = 1 ] || exit 7
+cp $LUDWIG_CHECKPOINT/epoch $LUDWIG_SAVE_PATH/out
+END
+    wait_until 40 running 1 "$id"
+    node=$(job "$id.1" 'j["node"]')
+    ludwig drain "$node"
+    touch /tmp/gates/carried{0,1}
+    is_done "$id"
+    [ "$(job "$id.1" 'j["node"]')" != "$node" ]
+    ludwig drain --undo "$node" || ludwig undrain "$node"
+    printf 'attempt 0\nattempt 1\n' | diff - $share/carried/runs/*/*/out
+}
+it 'a checkpoint follows its job to another node' carried
+lap checkpoint
+
+races() {
+    sweep lab1 race 'node1, node2' 1 'retry: {max: 1, on: [node-lost]}' <<'END'
+echo "$LUDWIG_RESTART" >$LUDWIG_SAVE_PATH/out
+gate race
+END
+    wait_until 40 running 1 "$id"
+    first=$(job "$id.1" 'j["node"]')
+    kill -STOP "$(cat "/run/$first.pid")"
+    wait_until 40 '[ "$(job '"$id"'.1 "str(j[\"attempt\"])+j[\"state\"]")" = 2running ]'
+    touch /tmp/gates/race
+    is_done "$id"
+    kill -CONT "$(cat "/run/$first.pid")"
+    # Had it to wait for what NFS remembers, that took 30 s.
+    wait_until 40 '[ -z "$(find /processing/*/scratch -regextype posix-extended -regex ".*/(run|ended|published)/[0-9a-f]{32}")" ]' ||
+        { find /processing/*/scratch -path '*/????????????????????????????????' && return 1; }
+    published race
+    [ "$(cat $share/race/runs/*/*/out)" = 1 ]
+    [ -z "$(find $share/race -name '.*.????????????????????????????????')" ]
+    ready 2
+}
+it 'of two attempts on two nodes the first to publish wins, and the other hears of it at once' races
+lap race
+
+# ---- the share goes away ----
+
+away() {
+    : >/tmp/away && chmod 0666 /tmp/away
+    sweep lab1 away node1 '1, 2, 3, 4, 5, 6, 7, 8' <<'END'
+[ "$1" -le 2 ] || gate away
+echo "$1" >$LUDWIG_SAVE_PATH/out
+echo "$1" >>/tmp/away
+END
+    wait_until 40 '[ -n "$(find $share/away/runs/*_002 -name job.json)" ]'
+    wait_until 40 running 2 "$id"
+    sleep 1
+    trap 'ip link set lo up' EXIT
+    ip link set lo down
+    touch /tmp/gates/away
+    wait_until 40 '[ "$(wc -l </tmp/away)" -gt 4 ]'
+    [ "$(sweep_state "$id")" = running ]
+    [ "$(ls $share/away/runs | wc -l)" = 2 ]
+    ip link set lo up
+    is_done "$id"
+    published away
+    [ "$(cat $share/away/runs/*/*/out | sort | tr -d '\n')" = 12345678 ]
+}
+it 'while the share is away jobs go on, and their results wait' away
+lap away
+
+# ---- all are one account there ----
+
+service_account() {
+    install -d -o lab1 -g lab -m 2770 $share/service
+    worker service nodelud /media/service
+    ready 3
+    sweep lab1 service service '1, 2' <<'END'
+echo "$1"
+echo "$1" >$LUDWIG_SAVE_PATH/out
+mkdir -p $LUDWIG_SAVE_PATH/dir && touch $LUDWIG_SAVE_PATH/dir/in
+END
+    is_done "$id"
+    published service
+    find $share/service/{runs,logs} -not -uid 2100 -o -not -gid 2000 -o -type d -not -perm 2770 -o -type f -not -perm 0660 >wrong
+    cat wrong && [ ! -s wrong ]
+}
+it 'a service worker whose uid is another on the server publishes as that' service_account
+lap service
+
+# ---- SMB ----
+
+smb() {
+    install -d -o lab1 -g lab -m 2770 $share/smb
+    worker smb nodelud /media/smb
+    ready 4
+    sweep lab1 smb smb '1, 2' <<'END'
+echo "line of $1"
+cd $LUDWIG_SAVE_PATH
+mkdir dir && echo "$1" >dir/out
+touch val:acc Model.pt model.pt 'end.' con
+ln -s dir/out link
+END
+    is_done "$id"
+    published smb
+    json "$(find $share/smb/runs -name job.json | head -n 1)" 'sorted(x["path"] for x in d["files"]) == [
+        "%63on", "Model.pt", "dir/out", "end%2E", "model~2.pt", "val%3Aacc"] and d["left_out"] == ["link -> dir/out"]'
+    find $share/smb/{runs,logs} -not -uid 2100 -o -not -gid 2000 -o -type d -not -perm 2770 -o -type f -not -perm 0660 >wrong
+    cat wrong && [ ! -s wrong ]
+}
+it 'over SMB, names it has none for are changed and links left out' smb
+lap smb
+
+
+# As an indexer does: what lies in a result that is not published yet is opened, and held until /tmp/let_go.
+hold() {
+    setpriv --reuid=lab1 --regid=lab --clear-groups python3 - $share/held/runs /media/lab1/held/runs >held <<'END' &
+import glob, os, sys, time
+there, here = sys.argv[1:]
+found = []
+print("looking", flush=True)
+while not found:
+    time.sleep(0.02)
+    found = [p for p in glob.glob(there + "/*/.*.*/large") if os.path.getsize(p) > 0]
+held = open(here + found[0][len(there):])
+print("holding", flush=True)
+while not os.path.exists("/tmp/let_go"):
+    time.sleep(0.02)
+END
+    wait_until 20 grep -q looking held
+}
+
+held_smb() {
+    install -d -o lab1 -g lab -m 2770 $share/held
+    hold
+    sweep lab1 held smb 1 <<<'head -c 25000000 /dev/zero >$LUDWIG_SAVE_PATH/large'
+    wait_until 40 grep -q holding held
+    wait_until 40 grep -q 'Permission denied' /var/log/smb
+    not ended "$id"
+    touch /tmp/let_go
+    is_done "$id"
+    published held
+    [ -z "$(find $share/held/runs -name '.*')" ]
+}
+it 'while somebody has a file of a result open SMB does not rename it, and it is tried again' held_smb
+lap held
+
+uploads_smb() {
+    for mount in lab1 careless; do
+        sed -i "s,^share:.*,share: /media/$mount," /home/lab1/.config/ludwig/config.yaml
+        sweep lab1 $mount node1 1 <<<'echo "through '$mount'" >$LUDWIG_SAVE_PATH/out'
+        is_done "$id"
+        [ "$(cat $share/$mount/runs/*/*/out)" = "through $mount" ]
+        find $share/$mount -not -uid 2001 -o -not -gid 2000 -o -type d -not -perm 2750 -o -type f -not -perm 0640 >wrong
+        cat wrong && [ ! -s wrong ]
+    done
+}
+it 'what a laptop sends through SMB has the owner and the modes that the server gives it' uploads_smb
+lap uploads
+
+# ---- doctor ----
+
+doctor() { # MOUNT [USER]: what it says of owners there to that user, who is lab1 on the server; in ./owners
+    local conf=/tmp/doctor-$1
+    mkdir -p "$conf/ludwig"
+    echo "share: /media/$1" >"$conf/ludwig/config.yaml"
+    as "${2:-lab1}" env XDG_CONFIG_HOME="$conf" ludwig --server ssh://lab1@fileserver doctor --json >doctor.json ||
+        [ $? = 1 ]
+    json doctor.json '"\n".join(c["verdict"] + ": " + c["found"] for c in d["checks"] if c["check"] == "owners")' >owners
+    cat owners
+}
+
+owners() {
+    # The first that it finds, as here the newest comes first.
+    install -d -o lab1 -g lab -m 2770 $share/open
+    doctor node1
+    grep '^ok: files made through the mount are yours' owners
+    not grep -E '^(problem|note)' owners
+    doctor service
+    grep '^problem: .* belongs to uid 2100 on the server, and you are uid 2001 there' owners
+    doctor careless
+    grep '^note: on this .* mount every file belongs to uid 0, whoever makes it' owners
+    grep '^ok: files made through the mount are yours' owners
+    chmod 2750 $share/open
+    doctor node1 foreign
+    grep '^problem: through the mount at /media/node1 you cannot write into open' owners
+    doctor node1 root
+    grep '^note: .* root cannot write into open: .*root_squash' owners
+}
+it 'doctor says whose the files are that are made through each mount' owners
+lap doctor
+
+# ---- store-and-forward ----
+
+inbox_nfs() {
+    by_files '' status >/dev/null
+    for _ in 1 2 3; do
+        as lab2 timeout 20 ludwig --server ssh://lab2@fileserver/media/node2/.ludwig/server.sock status
+    done
+}
+it 'where sshd has the share over NFS, answers are seen at once' inbox_nfs
+lap inbox
+
+# Nothing tells ludwigd of requests there, so that it lists the folder: after a while, every 30 s.
+inbox_on_nfs() {
+    wait_until 90 test -s hpc
+    json hpc 'd["v"] == 1'
+}
+it 'a ludwigd that has its share over NFS hears of requests' inbox_on_nfs
+lap hpc
+
+[ "$test_failed" = 0 ] || tail -n 20 /var/log/{ludwigd,node1,node2,service,smb,hpc,sshd} hpc.err | sed 's/^/# /'
+done_testing
