@@ -241,10 +241,11 @@ static void try_to_make(struct doctor *d)
 
 void check_projects(struct doctor *d)
 {
-    bool is_seen = d->has_share || (d->share == NULL && d->root != NULL && d->sftp != NULL);
-    const char *own = d->has_share || !is_seen ? NULL : doctor_own_project(d);
+    bool is_there = !d->has_share && d->share == NULL && d->root != NULL;
+    bool is_known = d->is_connected || d->choice.embedded;
+    const char *own = is_there && is_known ? doctor_own_project(d) : NULL;
 
-    if (!is_seen || each_project(d, check_project) > 0)
+    if (each_project(d, check_project) > 0 || !is_known || !(d->has_share || is_there))
         return;
     if (own != NULL)
         doctor_say(d, CHECK_OK, NULL, "%s is yours", own);

@@ -273,10 +273,10 @@ static void accounts_free(void *context)
 {
     struct accounts *all = context;
 
-    for (size_t i = 0; all != NULL && i < all->n; i++)
-        free(all->names[i]);
     if (all == NULL)
         return;
+    for (size_t i = 0; i < all->n; i++)
+        free(all->names[i]);
     free(all->names);
     free(all->are_known);
     free(all->uids);

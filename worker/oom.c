@@ -15,11 +15,11 @@
 #include "common/io.h"
 #include "common/mem.h"
 #include "common/units.h"
+#include "worker/node.h"
 
 enum {
-    PROC_MAX_BYTES = 4 * 1024 * 1024,
     COUNTERS_MAX_BYTES = 4096,
-    MOUNT_WORDS_MAX = 32,
+    MEMINFO_MAX_BYTES = 64 * 1024,
     SHELL_SIGNAL = 128, /* shells exit with 128 + signal when a signal ended their command */
     NEAR_PERCENT = 90
 };
@@ -45,142 +45,33 @@ static int64_t number_of(const char *text, const char *key)
     return -1;
 }
 
-/* Of words with commas between. */
-static bool has_word(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (const char *at = words; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, word, n) == 0 && (at[n] == ',' || at[n] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-static size_t split(char *line, char **words, size_t max)
-{
-    char *rest;
-    size_t n = 0;
-
-    for (char *word = strtok_r(line, " ", &rest); word != NULL && n < max;
-         word = strtok_r(NULL, " ", &rest))
-        words[n++] = word;
-    return n;
-}
-
 /* ---- the group ---- */
-
-/* Lines ID:CONTROLLERS:PATH.  Version 1, where it has the memory, else version 2 ("0::PATH"). */
-static char *find_path(char *groups, bool *is_v2)
-{
-    char *found = NULL, *rest;
-
-    for (char *line = strtok_r(groups, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
-        char *controllers = strchr(line, ':');
-        char *path = controllers == NULL ? NULL : strchr(controllers + 1, ':');
-
-        if (path == NULL)
-            continue;
-        *controllers++ = '\0';
-        *path++ = '\0';
-        if (has_word(controllers, "memory")) {
-            *is_v2 = false;
-            return path;
-        }
-        if (*controllers == '\0' && strcmp(line, "0") == 0) {
-            *is_v2 = true;
-            found = path;
-        }
-    }
-    return found;
-}
-
-/* What is below a mount of the folder mounted; NULL when path is not. */
-static const char *path_below(const char *path, const char *mounted)
-{
-    size_t n = strcmp(mounted, "/") == 0 ? 0 : strlen(mounted);
-
-    if (strncmp(path, mounted, n) != 0 || (path[n] != '/' && path[n] != '\0'))
-        return NULL;
-    return strcmp(path + n, "/") == 0 ? "" : path + n;
-}
-
-/* A line of mountinfo: ID PARENT DEVICE MOUNTED POINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS */
-static bool take_mount(struct oom *o, char *line, const char *path)
-{
-    char *words[MOUNT_WORDS_MAX];
-    size_t n = split(line, words, MOUNT_WORDS_MAX), dash = 6;
-    const char *below;
-
-    while (dash < n && strcmp(words[dash], "-") != 0)
-        dash++;
-    if (dash + 3 >= n || strcmp(words[dash + 1], o->is_v2 ? "cgroup2" : "cgroup") != 0 ||
-        (!o->is_v2 && !has_word(words[dash + 3], "memory")))
-        return false;
-    below = path_below(path, words[3]);
-    if (below == NULL)
-        return false;
-    o->folder = mem_printf("%s%s%s", o->root, words[4], below);
-    o->top = strlen(o->root) + strlen(words[4]);
-    return true;
-}
-
-static void find_folder(struct oom *o, char *groups, char *mounts)
-{
-    const char *path = find_path(groups, &o->is_v2);
-    char *rest;
-
-    if (path == NULL)
-        return;
-    for (char *line = strtok_r(mounts, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest))
-        if (take_mount(o, line, path))
-            return;
-}
-
-static char *read_proc(const struct oom *o, const char *name)
-{
-    char *path = mem_printf("%s/proc/%s", o->root, name);
-    struct buf text = { 0 };
-
-    if (io_read_file(path, PROC_MAX_BYTES, &text, NULL) < 0)
-        buf_free(&text);
-    free(path);
-    return buf_take(&text);
-}
 
 /* A group of version 2 that nobody counts in is counted by one above it. */
 static int open_kills(const struct oom *o)
 {
-    char *folder = mem_strdup(o->folder), *slash;
+    char *folder = mem_strdup(o->group.folder), *slash;
     int fd = -1;
 
     do {
-        char *path = mem_printf("%s/%s", folder, o->is_v2 ? "memory.events" : "memory.oom_control");
+        char *path =
+            mem_printf("%s/%s", folder, o->group.is_v2 ? "memory.events" : "memory.oom_control");
 
         fd = open(path, O_RDONLY | O_CLOEXEC);
         free(path);
         slash = strrchr(folder, '/');
         if (slash != NULL)
             *slash = '\0';
-    } while (fd < 0 && o->is_v2 && slash != NULL && strlen(folder) >= o->top);
+    } while (fd < 0 && o->group.is_v2 && slash != NULL && strlen(folder) >= o->group.top);
     free(folder);
     return fd;
 }
 
 void oom_open(struct oom *o, const char *root)
 {
-    char *groups, *mounts;
-
     *o = (struct oom){ .root = mem_strdup(root), .kills_fd = -1 };
-    groups = read_proc(o, "self/cgroup");
-    mounts = read_proc(o, "self/mountinfo");
-    find_folder(o, groups, mounts);
-    free(groups);
-    free(mounts);
-    if (o->folder != NULL)
+    cgroup_find(&o->group, root, CGROUP_OF_MEMORY);
+    if (o->group.folder != NULL)
         o->kills_fd = open_kills(o);
 }
 
@@ -189,7 +80,7 @@ void oom_close(struct oom *o)
     if (o->kills_fd >= 0)
         close(o->kills_fd);
     free(o->root);
-    free(o->folder);
+    cgroup_free(&o->group);
     *o = (struct oom){ .kills_fd = -1 };
 }
 
@@ -227,16 +118,27 @@ static int64_t read_limit(const char *folder, const char *name)
     return limit;
 }
 
+static int64_t machine_bytes(const char *root)
+{
+    char *path = mem_printf("%s/proc/meminfo", root);
+    struct buf text = { 0 };
+    int64_t bytes = 0;
+
+    if (io_read_file(path, MEMINFO_MAX_BYTES, &text, NULL) == 0)
+        bytes = node_parse_meminfo(buf_text(&text));
+    buf_free(&text);
+    free(path);
+    return bytes;
+}
+
 int64_t oom_limit_bytes(const struct oom *o)
 {
-    const char *name = o->is_v2 ? "memory.max" : "memory.limit_in_bytes";
-    char *memory = read_proc(o, "meminfo");
-    int64_t limit = number_of(memory, "MemTotal") * 1024;
-    char *folder = o->folder == NULL ? NULL : mem_strdup(o->folder);
+    const char *name = o->group.is_v2 ? "memory.max" : "memory.limit_in_bytes";
+    int64_t limit = machine_bytes(o->root);
+    char *folder = o->group.folder == NULL ? NULL : mem_strdup(o->group.folder);
 
-    free(memory);
     /* A group's limit holds for all groups below it. */
-    while (folder != NULL && strlen(folder) >= o->top) {
+    while (folder != NULL && strlen(folder) >= o->group.top) {
         char *slash = strrchr(folder, '/');
 
         limit = least(read_limit(folder, name), limit);

@@ -15,12 +15,11 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "worker/cgroup.h"
 
 struct oom {
     char *root;
-    char *folder; /* of the control group this process is in; NULL: none is known */
-    size_t top;   /* the folder's first bytes that are the mount point */
-    bool is_v2;
+    struct cgroup group;
     int kills_fd; /* -1: nobody counts */
 };
 

@@ -116,7 +116,8 @@ static void on_check(uv_timer_t *timer)
     runner_look_for(timer->data);
 }
 
-/* All that it started goes with it. Also one that lives may have lost its connection: then it listens again. */
+/* All that it started goes with it.  Also one that lives may have lost its connection: then it
+ * listens again. */
 void runner_look_for(struct runner *r)
 {
     struct err e = { 0 };

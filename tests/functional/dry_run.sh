@@ -16,13 +16,6 @@ params: {a: [1, 2, 3, 4], b: [1, 2]}
 resources: {cpus: 0.5}
 END
 
-untouched() {
-    [ -z "$(pids_of ludwigd)" ]
-    [ -z "$(agents)" ]
-    [ ! -e "$SHARE" ]
-    [ -z "$(find "$XDG_STATE_HOME" "$XDG_RUNTIME_DIR" -type f)" ]
-}
-
 line() { # LABEL: the rest of that line of "out"
     sed -n "s/^$1 *//p" out
 }

@@ -124,7 +124,7 @@ again() { # NAME
     pass_on "$1" "$log"
 }
 
-for name in ${LAB_TESTS-listings logs why usage json}; do
+for name in ${LAB_TESTS-listings logs why usage json refuse}; do
     again "$name"
 done
 done_testing

@@ -212,6 +212,14 @@ recorded() { # PATTERN
     grep -cE -e "$1" "$TEST_TMP/records" || true
 }
 
+# No command did anything yet.
+untouched() {
+    [ -z "$(pids_of ludwigd)" ]
+    [ -z "$(agents)" ]
+    [ ! -e "$SHARE" ]
+    [ -z "$(find "$XDG_STATE_HOME" "$XDG_RUNTIME_DIR" "$TMPDIR" -type f)" ]
+}
+
 submit() { # ARGUMENT...
     local answer
     answer=$(ludwig submit --json "$@") || return

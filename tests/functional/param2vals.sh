@@ -27,13 +27,6 @@ for job in json.load(open("jobs"))["jobs"]:
 END
 }
 
-untouched() {
-    [ -z "$(pids_of ludwigd)" ]
-    [ -z "$(agents)" ]
-    [ ! -e "$SHARE" ]
-    [ -z "$(find "$XDG_STATE_HOME" "$XDG_RUNTIME_DIR" "$TMPDIR" -type f)" ]
-}
-
 refused() { # PATTERN ARGUMENT...: of submit
     local pattern=$1 status=0
     shift

@@ -25,7 +25,7 @@ configure() { # LINE...
     printf '%s\n' "$@" | sed '/^resources:/d' >>"$XDG_CONFIG_HOME/ludwig/config.yaml"
     printf '%s\n' "$@" | sed '/^resources:/!d' >"$TEST_TMP/worker_lines"
     cmp -s "$TEST_TMP/worker_lines" "$LUDWIG_TEST_LAB/worker_lines" ||
-        { cp "$TEST_TMP/worker_lines" "$LUDWIG_TEST_LAB/worker_lines" && ask_lab start; }
+        { cp "$TEST_TMP/worker_lines" "$LUDWIG_TEST_LAB/worker_lines" && ask_lab start >&2; }
 }
 
 pids_of() { # NAME
@@ -38,6 +38,12 @@ agents() {
 
 gone() { # PID...
     ask_lab gone "$@"
+}
+
+untouched() {
+    [ -z "$(ls "$SHARE")" ]
+    [ -z "$(find "$XDG_STATE_HOME" "$XDG_RUNTIME_DIR" "$TMPDIR" -type f)" ]
+    ludwig status --json | json - 'd["sweeps"] == []'
 }
 
 kill_hard() { # NAME|PID...
