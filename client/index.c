@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* index.c - what the files of a tree were when they were read last */
+
 /*
- * index.c - what the files of a tree were when they were read last
- *
  * A record: how many bytes of the path are those of the one before (2 bytes), how many follow (2)
  * and these; size, times of change of content and inode in ns, inode (8 each); the digest of each
  * piece.  Behind the last, their number.  Only this machine reads it: its byte order is right.

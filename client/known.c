@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* known.c - where the pieces lie that a project's packs hold */
+
 /*
- * known.c - where the pieces lie that a project's packs hold
- *
  * The file: records in the order of their keys; the parts; where the records begin whose keys begin
  * with the same two bytes; the numbers of records and parts.  Only this machine reads it.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* store_sftp.c - the packs of a project, on an SFTP server */
+
 /*
- * store_sftp.c - the packs of a project, on an SFTP server
- *
  * What is added stands in a queue, and gets its name in that order, each thing when it is whole.
  * As a server obeys the requests of one connection in order, the next rename need not wait for the
  * answer to the last; only the manifest waits for all of them.

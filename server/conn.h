@@ -47,21 +47,21 @@ struct conn {
     int64_t registering; /* what it becomes once the turn is committed */
     bool own_jobs_only;  /* the worker cannot publish others' */
     int64_t hand_seq;
-    uint64_t heard_ms;      /* of the loop's clock: when its last message was taken */
-    struct arena *claims;   /* of a worker, what it said when it registered; NULL: nothing */
-    struct list refused;    /* struct refusal: users whose jobs cannot run there */
-    struct list gpu_models; /* const char * */
+    uint64_t heard_ms;        /* of the loop's clock: when its last message was taken */
+    struct arena *claims;     /* of a worker, what it said when it registered; NULL: nothing */
+    struct list refused;      /* struct refusal: users whose jobs cannot run there */
+    struct list gpu_models;   /* const char * */
     struct holdings holdings; /* which trees it has told it holds */
-    int64_t load_milli;     /* of its machine; SCHEMA_NONE: it does not know */
-    int64_t load_at_ms;     /* when it said so; 0: never */
-    int64_t load_asked_ms;  /* when it was asked last; 0: never */
-    bool has_submits;       /* it may have opened sweeps that it did not end */
-    int64_t awaited_pass;   /* it waits for news of this one; 0: of none */
-    bool is_waiting;        /* its unfinished request, for something that is done elsewhere */
-    bool is_ending;         /* nothing is taken from it any more; closed once it has read all */
-    bool is_finished;       /* the channel was told so */
-    uint64_t ends_ms;       /* of the loop's clock: when a finished one is closed all the same */
-    size_t pending_bytes;   /* answers of this turn, not yet given to the channel */
+    int64_t load_milli;       /* of its machine; SCHEMA_NONE: it does not know */
+    int64_t load_at_ms;       /* when it said so; 0: never */
+    int64_t load_asked_ms;    /* when it was asked last; 0: never */
+    bool has_submits;         /* it may have opened sweeps that it did not end */
+    int64_t awaited_pass;     /* it waits for news of this one; 0: of none */
+    bool is_waiting;          /* its unfinished request, for something that is done elsewhere */
+    bool is_ending;           /* nothing is taken from it any more; closed once it has read all */
+    bool is_finished;         /* the channel was told so */
+    uint64_t ends_ms;         /* of the loop's clock: when a finished one is closed all the same */
+    size_t pending_bytes;     /* answers of this turn, not yet given to the channel */
     struct unfinished *unfinished;      /* its request that goes on in later turns: dispatch.c */
     struct subscription *subscriptions; /* list: subscribe.c */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* flow_guard.c - whether the data of jobs are what they were, without looking at them */
+
 /*
- * flow_guard.c - whether the data of jobs are what they were, without looking at them
- *
  * The stager watches the folders of trees that jobs use with an inotify descriptor of ours, and we
  * read it before anything is started: whatever was changed until then shows, and what does not show
  * was not changed.  Nothing on the disk is touched for that.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* stage.c - a worker's cache, step by step */
+
 /*
- * stage.c - a worker's cache, step by step
- *
  *   stage SHARE PROJECT SCRATCH ID   stages the dataset, or looks at it if it is there
  *
  * What each step took is printed as "STEP WALL_MS CPU_MS".
