@@ -72,18 +72,31 @@ static int open_and_pack(struct packshare *p, struct err *e)
     return result;
 }
 
-static int run(const char *share, const char *project, const char *path, struct err *e)
+/* The words behind the option. */
+struct words {
+    const char *projects, *project, *drive, *path;
+};
+
+static int check(const struct words *x, struct err *e)
 {
-    struct packshare p = { .drive.mount = share };
+    if (x->projects[0] == '/' && x->drive[0] == '/' && path_is_inside(x->path) &&
+        path_is_portable_name(x->project))
+        return 0;
+    return err_set(e, ERR_USAGE, PACKSHARE_OPTION " PROJECTS PROJECT DRIVE PATH");
+}
+
+static int run(const struct words *x, struct err *e)
+{
+    struct packshare p = { .drive.mount = x->projects };
     char *top;
     int result;
 
-    if (share[0] != '/' || !path_is_inside(path) || !path_is_portable_name(project))
-        return err_set(e, ERR_USAGE, PACKSHARE_OPTION " SHARE PROJECT PATH");
-    top = path_join(share, path);
-    p.to = (struct place){ &p.drive, project };
+    if (check(x, e) < 0)
+        return -1;
+    top = path_join(x->drive, x->path);
+    p.to = (struct place){ &p.drive, x->project };
     p.tree.plan = (struct walk_plan){ .top = top, .everything = true };
-    p.tree.in_place = path;
+    p.tree.in_place = x->path;
     result = open_and_pack(&p, e);
     free(top);
     return result;
@@ -93,9 +106,9 @@ int packshare_main(int argc, char **argv)
 {
     struct err e = { 0 };
 
-    if (argc != 5)
-        err_set(&e, ERR_USAGE, PACKSHARE_OPTION " SHARE PROJECT PATH");
-    else if (run(argv[2], argv[3], argv[4], &e) == 0)
+    if (argc != 6)
+        err_set(&e, ERR_USAGE, PACKSHARE_OPTION " PROJECTS PROJECT DRIVE PATH");
+    else if (run(&(struct words){ argv[2], argv[3], argv[4], argv[5] }, &e) == 0)
         return EXIT_WELL;
     fprintf(stderr, "%s\n", e.text);
     return (int)err_exit_code(e.kind);

@@ -2,9 +2,10 @@
 /*
  * packshare.h - packs what lies on the share already, for a worker
  *
- *     ludwig --pack-share SHARE PROJECT PATH
+ *     ludwig --pack-share PROJECTS PROJECT DRIVE PATH
  *
- * SHARE is the share's mount, PATH relative to it.  Files as large as a part stay where they are.
+ * DRIVE is where the shared drive is mounted, PATH relative to it, PROJECTS the folder on it where
+ * projects lie.  Files as large as a part stay where they are.
  * On stdout, a line each second while that changes, then the last one:
  *
  *     at FILES BYTES

@@ -415,7 +415,7 @@ struct msg_data_page {
  * waits for the same pass. */
 struct msg_pack_share {
     const char *project;
-    const char *path; /* of a folder or a file, relative to where projects lie */
+    const char *path; /* of a folder or a file, relative to the shared drive */
     int64_t pass;     /* as the answer before said; 0: the one there is, or a new one */
     int64_t seen;     /* the same; it is answered when there is more to say; 0: at once */
 };
@@ -640,7 +640,7 @@ struct msg_holds {
 struct msg_pack {
     struct token token;
     const char *project;
-    const char *path; /* relative to the share */
+    const char *path; /* relative to the shared drive */
     const char *user;
 };
 

@@ -328,6 +328,7 @@ static void agent_free(struct agent *ag)
     free(ag->settled);
     free(ag->server_id);
     free(ag->share);
+    free(ag->drive);
     free(ag->told_user);
     free(ag->told_server);
     free(ag->told_share);

@@ -39,6 +39,7 @@ struct agent {
     /* of one server, once its id is known; see home.c */
     char *server_id;
     char *share; /* its name (share.h) */
+    char *drive; /* the same of all of the drive, whatever projects: says */
     int home_fd; /* <runtime>/<server id>; -1: not known yet */
     int lock_fd;
     int scratch_lock_fd; /* nobody else works for this server on this scratch */

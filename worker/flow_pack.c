@@ -13,7 +13,7 @@ struct pass {
     struct ring ring;
     struct token token;
     struct user *user;
-    char *project, *path, *share;
+    char *project, *path, *share, *drive;
 };
 
 static struct pass *find(const struct agent *ag, const struct token *token)
@@ -35,6 +35,7 @@ static void forget(struct pass *p)
     free(p->project);
     free(p->path);
     free(p->share);
+    free(p->drive);
     free(p);
 }
 
@@ -64,7 +65,7 @@ static void tell_failed(struct agent *ag, const struct token *token, const char 
 
 static void order(const struct pass *p)
 {
-    struct order_pack x = { p->token, p->share, p->project, p->path };
+    struct order_pack x = { p->token, p->share, p->drive, p->project, p->path };
 
     service_send(&p->user->packer, ORDER_PACK, &x);
 }
@@ -86,7 +87,8 @@ void flow_pack(struct agent *ag, const struct msg_pack *m)
                         .user = u,
                         .project = mem_strdup(m->project),
                         .path = mem_strdup(m->path),
-                        .share = mem_strdup(ag->share) };
+                        .share = mem_strdup(ag->share),
+                        .drive = mem_strdup(ag->drive) };
     ring_add_last(&ag->passes, &p->ring);
     order(p);
 }

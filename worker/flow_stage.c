@@ -16,8 +16,10 @@ enum { RESTORE_AT_FIRST_MS = 1000 };
 
 void flow_order_tree(struct user *u, struct tree *t)
 {
-    const struct order_stage order = { t->set, t->project, t->share,
-                                       u->agent->conf.cache_size_bytes, t->is_doubted };
+    const struct order_stage order = {
+        t->set,       t->project, t->share, u->agent->drive, u->agent->conf.cache_size_bytes,
+        t->is_doubted
+    };
 
     t->state = TREE_ASKED;
     if (u->stager.chan == NULL) {

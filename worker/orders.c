@@ -77,6 +77,7 @@ static const struct field stage_fields[] = {
     FIELD_OF(struct order_stage, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
     FIELD(struct order_stage, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order_stage, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_stage, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_stage, cache_size_bytes, FIELD_INT, 0, INT64_MAX),
     FIELD(struct order_stage, is_doubted, FIELD_BOOL, 0, 0),
 };
@@ -221,6 +222,7 @@ static const struct field surveyed_fields[] = {
 static const struct field pack_fields[] = {
     FIELD(struct order_pack, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct order_pack, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_pack, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_pack, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order_pack, path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
 };

@@ -137,7 +137,8 @@ struct note_ended {
 struct order_stage {
     struct dataset set;
     const char *project;
-    const char *share;
+    const char *share;        /* where projects lie, */
+    const char *drive;        /* and all of the drive: see share.h */
     int64_t cache_size_bytes; /* 0: not limited */
     bool is_doubted;          /* something in it may have been changed: look at every file */
 };
@@ -294,12 +295,13 @@ struct note_surveyed {
     bool all;
 };
 
-/* Pack what lies there on the share, into the project's packs. */
+/* Pack what lies there on the shared drive, into the project's packs. */
 struct order_pack {
     struct token token;
-    const char *share; /* its mount */
+    const char *share; /* where projects lie, and */
+    const char *drive; /* all of the drive: both mounted */
     const char *project;
-    const char *path; /* relative to the share */
+    const char *path; /* relative to the drive */
 };
 
 struct note_packed {

@@ -19,13 +19,14 @@
 /* Where the project's folder is not to be seen, the share is away. */
 static struct share_dir *open_project(struct packs *p, struct err *e)
 {
-    struct share_dir *project = NULL;
+    struct share_dir *share, *project = NULL;
     struct shared_modes modes;
     struct err why = { 0 };
 
-    p->share = share_open(p->access, p->at.share, &why);
-    if (p->share != NULL)
-        project = shared_open_project(p->share, p->at.project, &modes, &why);
+    share = share_open(p->access, p->at.share, &why);
+    if (share != NULL)
+        project = shared_open_project(share, p->at.project, &modes, &why);
+    share_close(share);
     if (project == NULL)
         err_set(e, why.kind == ERR_NOT_FOUND ? ERR_UNREACHABLE : why.kind, "%s", why.text);
     return project;
@@ -70,7 +71,7 @@ int packs_open(struct packs *p, const struct packs_at *at, struct err *e)
 void packs_close(struct packs *p)
 {
     share_close(p->dir);
-    share_close(p->share);
+    share_close(p->drive);
     shares_destroy(p->access);
     *p = (struct packs){ .dir = NULL };
 }
@@ -147,6 +148,14 @@ struct pack_source packs_source(struct packs *p)
     return (struct pack_source){ p, fetch };
 }
 
+/* A file of somebody's, wherever on the drive it lies. */
+static struct share_input *open_in_place(struct packs *p, const struct pack_list *l, struct err *e)
+{
+    if (p->drive == NULL)
+        p->drive = share_open(p->access, p->at.drive, e);
+    return p->drive == NULL ? NULL : share_open_input(p->drive, l->path, l->offset, e);
+}
+
 struct share_input *packs_open_part(struct packs *p, const struct pack_list *l, struct err *e)
 {
     struct buf path = { 0 };
@@ -154,7 +163,7 @@ struct share_input *packs_open_part(struct packs *p, const struct pack_list *l, 
     struct share_input *in;
 
     if (l->part.form == PACK_IN_PLACE)
-        return share_open_input(p->share, l->path, l->offset, e);
+        return open_in_place(p, l, e);
     pack_part_path(&path, &l->part);
     in = share_open_input(p->dir, buf_text(&path), 0, &why);
     if (in == NULL && why.kind == ERR_NOT_FOUND)

@@ -11,7 +11,8 @@
 /* Where they lie. */
 struct packs_at {
     struct share_source source;
-    const char *share;
+    const char *share; /* where projects lie, */
+    const char *drive; /* and all of the drive */
     const char *project;
 };
 
@@ -19,7 +20,8 @@ struct packs_at {
 struct packs {
     struct packs_at at;
     struct shares *access;
-    struct share_dir *share, *dir;
+    struct share_dir *dir;
+    struct share_dir *drive; /* NULL: nobody wanted it yet */
 };
 
 int packs_open(struct packs *p, const struct packs_at *at, struct err *e);

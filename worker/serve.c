@@ -11,11 +11,14 @@
 
 /* ---- welcome ---- */
 
-static char *name_mounted(const struct agent *ag)
+/* projects: where they lie below the drive, or "" for all of it. */
+static char *name_share(const struct agent *ag, bool is_here, const char *projects)
 {
-    const char *share = ag->conf.share == NULL ? ag->told_share : ag->conf.share;
+    const char *mount = ag->conf.share == NULL ? ag->told_share : ag->conf.share;
 
-    return ag->told_projects[0] == '\0' ? mem_strdup(share) : path_join(share, ag->told_projects);
+    if (!is_here)
+        return share_sftp_name(ag->told_server, projects, ag->told_share);
+    return projects[0] == '\0' ? mem_strdup(mount) : path_join(mount, projects);
 }
 
 static void keep_share(struct agent *ag, char *name)
@@ -37,8 +40,9 @@ void serve_share(void *context, bool is_here)
     struct agent *ag = context;
     struct err e = { 0 };
 
-    keep_share(ag, is_here ? name_mounted(ag)
-                           : share_sftp_name(ag->told_server, ag->told_projects, ag->told_share));
+    keep_share(ag, name_share(ag, is_here, ag->told_projects));
+    free(ag->drive);
+    ag->drive = name_share(ag, is_here, "");
     if (!ag->is_greeted)
         return;
     ag->is_welcome = true;

@@ -36,7 +36,7 @@ struct task {
     struct task *next;
     struct wanted wanted;
     int64_t cache_size_bytes;
-    char *project, *share;
+    char *project, *share, *drive;
 };
 
 struct stage_queue {
@@ -315,7 +315,7 @@ static void bring(struct stage_queue *q, const struct task *t)
                            .let_go = let_go,
                            .is_over = is_over,
                            .context = q };
-    const struct packs_at at = { q->source, t->share, t->project };
+    const struct packs_at at = { q->source, t->share, t->drive, t->project };
     struct err why = { 0 };
     struct wanted wanted = t->wanted;
     enum cache_state state = use_cached(q, &wanted);
@@ -341,6 +341,7 @@ static void free_task(struct task *t)
 {
     free(t->project);
     free(t->share);
+    free(t->drive);
     free(t);
 }
 
@@ -388,7 +389,8 @@ static struct task *make_task(const struct order_stage *x, int64_t seq)
     *t = (struct task){ .wanted = { x->set, x->is_doubted, seq },
                         .cache_size_bytes = x->cache_size_bytes,
                         .project = mem_strdup(x->project),
-                        .share = mem_strdup(x->share) };
+                        .share = mem_strdup(x->share),
+                        .drive = mem_strdup(x->drive) };
     return t;
 }
 

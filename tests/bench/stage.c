@@ -60,7 +60,7 @@ static void stage(struct scratch *s, const char *share, const char *project,
                   const struct dataset *set)
 {
     double wall = ms(CLOCK_MONOTONIC), cpu = ms(CLOCK_PROCESS_CPUTIME_ID);
-    const struct packs_at at = { .share = share, .project = project };
+    const struct packs_at at = { .share = share, .drive = share, .project = project };
     struct cache cache = { .fd = s->cache_fd, .let_go = let_go };
     struct err e = { 0 };
 
@@ -72,7 +72,7 @@ static void stage(struct scratch *s, const char *share, const char *project,
 /* As the order from ludwigd would say. */
 static void find_tree(const char *share, const char *project, struct dataset *set)
 {
-    const struct packs_at at = { .share = share, .project = project };
+    const struct packs_at at = { .share = share, .drive = share, .project = project };
     struct pack_source source;
     struct pack_reader *reader;
     struct packs packs;

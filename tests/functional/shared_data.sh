@@ -1,5 +1,7 @@
 #!/bin/bash
 # shared_data.sh - data that lie on the shared drive already are packed once, by a worker
+#
+# They lie beside the folder of projects.
 . "$(dirname "$0")/lib.sh"
 
 SHARE=$TEST_TMP/share
@@ -9,6 +11,7 @@ export LUDWIG_SERVER=unix:$TEST_TMP/server.sock
 
 cat >"$TEST_TMP/ludwigd.yaml" <<END
 share: $SHARE
+projects: lab
 state: $TEST_TMP/state
 sockets: [$TEST_TMP/server.sock]
 END
@@ -80,7 +83,7 @@ it 'packs it once for both that wait, and runs their jobs on it' '
 '
 
 it 'leaves a file as large as a part where it is' '
-    [ "$(du -sk "$SHARE/cats/.ludwig/packs" | cut -f1)" -lt 1000 ]
+    [ "$(du -sk "$SHARE/lab/cats/.ludwig/packs" | cut -f1)" -lt 1000 ]
 '
 
 it 'finds that nothing has changed, and runs nothing again' '

@@ -43,6 +43,7 @@ static void open_bench(struct bench *b)
     b->cache = (struct cache){ .fd = b->site.scratch.cache_fd, .let_go = let_go, .context = b };
     b->at = (struct packs_at){ { .connect = sftp_server_connect, .context = &b->site.server },
                                b->site.share,
+                               b->site.share,
                                "demo" };
 }
 

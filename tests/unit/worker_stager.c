@@ -58,7 +58,9 @@ static void pack(struct stager_site *s, const char *text)
 
 static void ask(struct stager_site *s)
 {
-    const struct order_stage order = { .set = s->set, .project = "demo", .share = s->site.share };
+    const struct order_stage order = {
+        .set = s->set, .project = "demo", .share = s->site.share, .drive = s->site.share
+    };
 
     agent_tell(&s->agent, ORDER_STAGE, &order);
 }
@@ -165,7 +167,7 @@ static void what_is_released_makes_room(void **state)
     assert_null(hear_staged(&s).error);
     pack(&s, "the second");
     order.set = s.set;
-    order.share = s.site.share;
+    order.share = order.drive = s.site.share;
     agent_tell(&s.agent, ORDER_STAGE, &order);
     assert_true(hear_staged(&s).retry);
     release = (struct order_release){ .tree = first.tree };
@@ -205,7 +207,7 @@ static void what_an_older_agents_job_uses_stays(void **state)
                      0);
     pack(&s, "the second");
     order.set = s.set;
-    order.share = s.site.share;
+    order.share = order.drive = s.site.share;
     agent_tell(&s.agent, ORDER_STAGE, &order);
     assert_true(hear_staged(&s).retry);
     close_stager(&s);
