@@ -185,7 +185,7 @@ static size_t count_threads(size_t n_rows)
 
 static void check_all(const struct checking *like, struct damage *damage)
 {
-    struct checking some[THREADS_MAX];
+    struct checking some[THREADS_MAX] = { *like };
     size_t n_rows = like->record->head->n_rows, n = count_threads(n_rows);
     bool runs[THREADS_MAX] = { false };
 

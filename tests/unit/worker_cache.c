@@ -805,6 +805,7 @@ static void give_small_disk(struct bench *b)
         free(at);
         site_close(&b->site);
         skip();
+        return;
     }
     close(b->site.scratch.cache_fd);
     close(b->site.top_fd); /* it is of the mounts before */
