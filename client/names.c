@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c - the names in a folder, sorted, however many there are */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static int spill(struct names *l, struct err *e)
     mem_grow((void **)&l->runs, &l->runs_capacity, l->n_runs, sizeof *l->runs);
     l->runs[l->n_runs++] = (struct names_run){ .file = file };
     sort(l);
-    if (write_names(l, file) < 0)
+    if (fcntl(fileno(file), F_SETFD, FD_CLOEXEC) < 0 || write_names(l, file) < 0)
         return err_sys(e, "write a temporary file for the names of a large folder");
     l->n = 0;
     buf_clear(&l->text);

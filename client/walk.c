@@ -79,7 +79,7 @@ static int add_children(struct names *names, DIR *stream, const char *from, stru
 static int list_folder(struct level *l, const char *from, struct err *e)
 {
     /* The stream has a descriptor of its own, as that goes with it. */
-    int fd = dup(l->fd);
+    int fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 0);
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
     int result;
 
@@ -128,8 +128,26 @@ static int fill_level(struct walk *w, struct level *l, struct err *e)
     return names_sort(&l->names, e);
 }
 
-/* Opens the folder at w->from. */
-static int enter(struct walk *w, const struct level *how, struct err *e)
+/* Where somebody meanwhile put a link to another folder, that is not taken for this one. */
+static int open_folder(const char *from, const struct stat *seen, struct err *e)
+{
+    int fd = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return err_sys(e, "open folder %s", from);
+    if (fstat(fd, &st) < 0)
+        err_sys(e, "%s", from);
+    else if (st.st_dev != seen->st_dev || st.st_ino != seen->st_ino)
+        err_set(e, ERR_FAILED, "%s was changed while it was read; submit again", from);
+    else
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Opens the folder at w->from, which was seen before. */
+static int enter(struct walk *w, const struct level *how, const struct stat *seen, struct err *e)
 {
     struct level *l;
 
@@ -138,9 +156,9 @@ static int enter(struct walk *w, const struct level *how, struct err *e)
     *l = *how;
     l->n_path = w->path.n;
     l->n_from = w->from.n;
-    l->fd = open(buf_text(&w->from), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    l->fd = open_folder(buf_text(&w->from), seen, e);
     if (l->fd < 0)
-        return err_sys(e, "open folder %s", buf_text(&w->from));
+        return -1;
     w->n++;
     if (fill_level(w, l, e) < 0)
         return -1;
@@ -261,7 +279,7 @@ static int take(struct walk *w, const struct level *how, struct walk_entry *entr
     entry->from = buf_text(&w->from);
     if (S_ISDIR(mode)) {
         entry->kind = PACK_FOLDER;
-        return enter(w, how, e) < 0 ? -1 : 1;
+        return enter(w, how, &entry->stat, e) < 0 ? -1 : 1;
     }
     if (S_ISLNK(mode)) {
         entry->kind = PACK_SYMLINK;
@@ -332,7 +350,7 @@ static int begin(struct walk *w, struct err *e)
     if (stat(w->plan->top, &w->top) < 0)
         return err_sys(e, "%s", w->plan->top);
     w->is_file = !S_ISDIR(w->top.st_mode);
-    return w->is_file ? 0 : enter(w, &how, e);
+    return w->is_file ? 0 : enter(w, &how, &w->top, e);
 }
 
 struct walk *walk_begin(const struct walk_plan *plan, struct err *e)

@@ -167,6 +167,36 @@ static void what_cannot_be_sent_is_named(void **state)
     free(path);
 }
 
+/* Between the look at the folder and its opening. */
+static bool put_link_in_its_place(void *context, const char *from, const char *path, bool is_folder)
+{
+    (void)path;
+    if (is_folder && rmdir(from) == 0)
+        assert_int_equal(symlink(context, from), 0);
+    return false;
+}
+
+static void no_link_is_followed_that_somebody_put_in_a_folders_place(void **state)
+{
+    char *tree = below(*state, "tree"), *other = below(*state, "other");
+    struct walk_plan plan = { .top = tree, .everything = true };
+    struct walk_entry entry;
+    struct err e = { 0 };
+    struct walk *w;
+
+    put(tree, "folder/", "");
+    put(other, "private", "");
+    plan.leaves_out = put_link_in_its_place;
+    plan.context = other;
+    w = walk_begin(&plan, &e);
+    assert_non_null(w);
+    assert_int_equal(walk_next(w, &entry, &e), -1);
+    assert_non_null(strstr(e.text, "/tree/folder was changed while it was read"));
+    walk_end(w);
+    free(tree);
+    free(other);
+}
+
 static void what_is_not_there_is_named(void **state)
 {
     char *path = below(*state, "nope");
@@ -369,6 +399,7 @@ int main(void)
         TEST(a_tree_lists_everything_by_path),
         TEST(the_digest_changes_with_what_matters_only),
         TEST(what_cannot_be_sent_is_named),
+        TEST(no_link_is_followed_that_somebody_put_in_a_folders_place),
         TEST(what_is_not_there_is_named),
         TEST(patterns_mean_what_they_mean_to_git),
         TEST(without_source_everything_but_the_ignored_goes_along),
