@@ -14,6 +14,7 @@
 #include "client/index.h"
 #include "common/mem.h"
 #include "common/pack_path.h"
+#include "common/units.h"
 
 enum { SURE_AFTER_S = 2 };
 
@@ -43,11 +44,6 @@ struct index_writer {
     int64_t n;
 };
 
-static int64_t ns_of(const struct timespec *t)
-{
-    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
-}
-
 static struct marks marks_of(const struct stat *st)
 {
 #ifdef __APPLE__
@@ -56,7 +52,7 @@ static struct marks marks_of(const struct stat *st)
     const struct timespec *m = &st->st_mtim, *c = &st->st_ctim;
 #endif
 
-    return (struct marks){ (uint64_t)st->st_size, ns_of(m), ns_of(c), (uint64_t)st->st_ino };
+    return (struct marks){ (uint64_t)st->st_size, units_ns(m), units_ns(c), (uint64_t)st->st_ino };
 }
 
 static uint64_t pieces_of(uint64_t size)
@@ -216,7 +212,8 @@ void index_add(struct index_writer *w, const char *path, const struct stat *st,
 {
     struct marks marks = marks_of(st);
 
-    if (began_at != NULL && marks.ctime_ns > ns_of(began_at) - (int64_t)SURE_AFTER_S * 1000000000)
+    if (began_at != NULL &&
+        marks.ctime_ns > units_ns(began_at) - (int64_t)SURE_AFTER_S * 1000000000)
         return;
     if (strlen(path) <= PACK_PATH_MAX && pieces_of(file->size) == file->n_pieces)
         add_record(w, path, &marks, file->pieces, file->n_pieces);

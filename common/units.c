@@ -332,3 +332,8 @@ int64_t units_monotonic_ms(void)
 {
     return clock_ms(CLOCK_MONOTONIC);
 }
+
+int64_t units_ns(const struct timespec *t)
+{
+    return (int64_t)((uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec);
+}

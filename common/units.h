@@ -6,6 +6,7 @@
 #define LUDWIG_COMMON_UNITS_H
 
 #include <stdint.h>
+#include <time.h>
 
 #include "common/buf.h"
 #include "common/err.h"
@@ -25,5 +26,7 @@ void units_add_time_local(struct buf *out, int64_t ms); /* "2026-11-21 10:15:00"
 
 int64_t units_now_ms(void);       /* wall clock, since 1970 */
 int64_t units_monotonic_ms(void); /* for time-outs */
+/* Since 1970.  Of times that no clock says (after 2262) another number, but always the same. */
+int64_t units_ns(const struct timespec *t);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "common/io.h"
 #include "common/mem.h"
+#include "common/units.h"
 
 /* Of the times of files: the kernel's tick is 10 ms at most. */
 #define STEP_NS ((int64_t)25 * 1000 * 1000)
@@ -192,12 +193,12 @@ int record_write(int cache_fd, const struct record_draft *draft, struct err *e)
 
 int64_t stat_mtime_ns(const struct stat *st)
 {
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    return units_ns(&st->st_mtim);
 }
 
 int64_t stat_ctime_ns(const struct stat *st)
 {
-    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+    return units_ns(&st->st_ctim);
 }
 
 int64_t now_ns(void)
@@ -205,7 +206,7 @@ int64_t now_ns(void)
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return units_ns(&now);
 }
 
 bool is_recent(int64_t time_ns, int64_t looked_ns)

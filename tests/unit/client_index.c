@@ -148,6 +148,24 @@ static void a_file_that_differs_in_anything_is_read(void **state)
     }
 }
 
+/* Some file systems keep them, and some programs set them. */
+static void times_that_no_clock_says_are_told_apart_too(void **state)
+{
+    struct site *s = *state;
+    struct stat st = stat_of(1000, 64000000000, 7), other = stat_of(1000, 64000000001, 7);
+    struct index_writer *w;
+    struct index_reader *r;
+
+    st.st_ctime = other.st_ctime = 999999000;
+    w = index_create(s->path);
+    add(w, "f", &st);
+    index_commit(w, NULL);
+    r = index_open(s->path);
+    assert_false(finds(r, "f", &other));
+    assert_true(finds(r, "f", &st));
+    index_close(r);
+}
+
 static void what_changed_just_before_it_was_read_is_read_again(void **state)
 {
     struct site *s = *state;
@@ -413,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(files_are_found_in_order_whichever_are_asked_for),
         TEST(a_file_that_differs_in_anything_is_read),
+        TEST(times_that_no_clock_says_are_told_apart_too),
         TEST(what_changed_just_before_it_was_read_is_read_again),
         TEST(what_a_walk_did_not_come_to_stays),
         TEST(a_damaged_index_is_none),
