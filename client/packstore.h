@@ -29,7 +29,7 @@ struct packstore {
     struct arena *arena;
     struct packed *sets;
     size_t n_sets;
-    struct list entries[3]; /* struct store_entry */
+    struct list entries[STORE_FOLDER_COUNT]; /* struct store_entry */
     struct waste *waste;
     size_t n_waste, waste_capacity;
     int64_t waste_bytes;

@@ -32,15 +32,13 @@ struct counting {
     int64_t n_found;
 };
 
-static const struct digest no_digest;
-
 /* Whether all of it is on the share. */
 static bool want(struct stock *stock, const struct pack_added *file)
 {
     bool all = true;
 
     for (size_t i = 0; i < file->n_pieces; i++)
-        if (!digest_equal(&file->pieces[i], &no_digest) && !stock_want(stock, &file->pieces[i]))
+        if (!digest_is_zero(&file->pieces[i]) && !stock_want(stock, &file->pieces[i]))
             all = false;
     return all;
 }

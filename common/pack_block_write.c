@@ -215,7 +215,7 @@ int block_encode(const struct block_closed *c, struct bytes lists, struct buf *o
                               .body_bytes = (int64_t)c->body_bytes,
                               .body = buf_bytes(&c->body) };
 
-    if (c->body_bytes > BLOCK_BODY_BYTES_MAX)
+    if (c->body_bytes > BLOCK_BODY_BYTES_MAX || c->n_parts > BLOCK_PARTS_MAX)
         return err_set(e, ERR_FAILED, "%s lies in too many pieces", c->first);
     schema_encode(&block_schema, &s, out);
     return 0;

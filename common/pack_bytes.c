@@ -39,7 +39,7 @@ int pack_check_digest(const struct digest *name, struct bytes stored, enum pack_
     if (stored.n > pack_object_max(kind))
         return err_set(e, ERR_PROTOCOL, "%s is larger than such things are", hex);
     digest_of(stored.data, stored.n, &digest);
-    if (memcmp(digest.bytes, name->bytes, DIGEST_BYTES) != 0)
+    if (!digest_equal(&digest, name))
         return err_set(e, ERR_PROTOCOL, "%s is damaged: its content is not what its name says",
                        hex);
     return 0;

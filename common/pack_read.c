@@ -100,8 +100,8 @@ const struct pack_part *pack_parts(const struct pack_reader *r, size_t *n)
 
 static bool same_part(const struct pack_part *x, const struct pack_part *y)
 {
-    return memcmp(x->stored.bytes, y->stored.bytes, DIGEST_BYTES) == 0 &&
-           x->stored_bytes == y->stored_bytes && x->form == y->form;
+    return digest_equal(&x->stored, &y->stored) && x->stored_bytes == y->stored_bytes &&
+           x->form == y->form;
 }
 
 const struct pack_list *pack_list_of(struct pack_reader *r, size_t part, struct err *e)
@@ -133,7 +133,7 @@ static int map_parts(struct pack_reader *r, struct err *e)
     r->parts = mem_resize(r->parts, n, sizeof *r->parts);
     for (size_t i = 0; i < n; i++)
         if (!pack_seen_find(r->by_list, &r->block.lists[i], &r->parts[i]) ||
-            memcmp(parts[r->parts[i]].list.bytes, r->block.lists[i].bytes, DIGEST_BYTES) != 0)
+            !digest_equal(&parts[r->parts[i]].list, &r->block.lists[i]))
             return err_set(e, ERR_PROTOCOL, "a block refers to a part that the manifest has not");
     return 0;
 }
@@ -256,7 +256,7 @@ static int finish(struct pack_reader *r, struct err *e)
     if (memcmp(&r->totals, &r->manifest.totals, sizeof r->totals) != 0)
         return err_set(e, ERR_PROTOCOL, "there is less than was declared");
     pack_tree_end(r->tree, &tree);
-    if (memcmp(tree.bytes, r->manifest.tree.bytes, DIGEST_BYTES) != 0)
+    if (!digest_equal(&tree, &r->manifest.tree))
         return err_set(e, ERR_PROTOCOL, "what is in the tree is not what was declared");
     return 0;
 }

@@ -126,7 +126,7 @@ static bool use_part(struct pack_writer *w, const struct pack_part *part, uint32
             return false;
         pack_part_is_done(w, *number, part);
     }
-    return memcmp(w->parts[*number].list.bytes, part->list.bytes, DIGEST_BYTES) == 0;
+    return digest_equal(&w->parts[*number].list, &part->list);
 }
 
 bool pack_find_piece(struct pack_writer *w, const struct digest *piece, struct pack_run *run)
@@ -305,7 +305,11 @@ int pack_end(struct pack_writer *w, struct pack_summary *summary, struct err *e)
     manifest_encode(&m, &stored);
     digest_of(stored.bytes, stored.n, &w->summary.id);
     w->summary.manifest_bytes += (int64_t)stored.n;
-    result = w->sink.object(w->sink.context, PACK_MANIFEST, &w->summary.id, buf_bytes(&stored), e);
+    if (stored.n > PACK_MANIFEST_BYTES_MAX)
+        result = err_set(e, ERR_FAILED, "a tree with so many entries cannot be packed");
+    else
+        result =
+            w->sink.object(w->sink.context, PACK_MANIFEST, &w->summary.id, buf_bytes(&stored), e);
     *summary = w->summary;
     buf_free(&stored);
     return result;

@@ -210,6 +210,11 @@ static int take_holes(struct input *in, uint64_t n, struct err *e)
     return 0;
 }
 
+static int say_too_large(const struct input *in, struct err *e)
+{
+    return err_set(e, ERR_FAILED, "%s is larger than 4 TiB, which cannot be packed", in->path);
+}
+
 /* 1; 0 at the end of the file. */
 static int take_next(struct input *in, struct err *e)
 {
@@ -218,7 +223,7 @@ static int take_next(struct input *in, struct err *e)
     size_t got, n;
 
     if (in->offset + holes * PACK_PIECE_BYTES > PACK_FILE_BYTES_MAX)
-        return err_set(e, ERR_FAILED, "%s is larger than 4 TiB, which cannot be packed", in->path);
+        return say_too_large(in, e);
     if (holes > 0)
         return take_holes(in, holes, e) < 0 ? -1 : 1;
     /* One more byte tells whether something follows. */
@@ -250,6 +255,8 @@ static int take_file(struct input *in, struct pack_added *added, struct err *e)
         ;
     if (more < 0 || end_in_place(in, e) < 0)
         return -1;
+    if (in->offset > PACK_FILE_BYTES_MAX)
+        return say_too_large(in, e);
     *added = (struct pack_added){ w->digests, w->n_digests, in->offset };
     return end_file(w, in->path, in->executable, in->offset, e);
 }
@@ -279,13 +286,6 @@ int pack_add_in_place(struct pack_writer *w, const char *path, bool executable, 
 
 /* ---- not reading ---- */
 
-static bool is_hole(const struct digest *d)
-{
-    static const struct digest zeros;
-
-    return memcmp(d->bytes, zeros.bytes, DIGEST_BYTES) == 0;
-}
-
 int pack_add_unread(struct pack_writer *w, const char *path, bool executable,
                     const struct pack_added *file, struct err *e)
 {
@@ -295,7 +295,7 @@ int pack_add_unread(struct pack_writer *w, const char *path, bool executable,
         return 0;
     begin_file(w);
     for (size_t i = 0; i < file->n_pieces; i++) {
-        if (is_hole(&file->pieces[i])) {
+        if (digest_is_zero(&file->pieces[i])) { /* a hole */
             add_hole(w);
             continue;
         }

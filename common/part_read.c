@@ -225,7 +225,7 @@ static int check_piece(struct part_reader *r, const struct pack_piece *piece, st
     struct digest digest;
 
     digest_of(r->piece.bytes, piece->size, &digest);
-    if (memcmp(digest.bytes, piece->digest.bytes, DIGEST_BYTES) != 0)
+    if (!digest_equal(&digest, &piece->digest))
         return refuse(r, e, "its content is not what it was");
     return 0;
 }
