@@ -563,6 +563,12 @@ static const struct field holds_fields[] = {
     FIELD_OF(struct msg_holds, gone, FIELD_LIST, 0, HOLDS_MAX, &digest_entry_schema),
 };
 
+static const struct field expect_fields[] = {
+    FIELD(struct msg_expect, user, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_expect, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD_OF(struct msg_expect, sets, FIELD_LIST, 0, EXPECTED_MAX, &dataset_schema),
+};
+
 static const struct field pack_fields[] = {
     FIELD(struct msg_pack, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct msg_pack, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),

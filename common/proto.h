@@ -19,7 +19,8 @@ enum {
     HAND_MAX = 512,
     TARGETS_MAX = 1000,
     REFUSED_MAX = 1000,
-    HOLDS_MAX = 1000
+    HOLDS_MAX = 1000,
+    EXPECTED_MAX = 1001 /* a source and the data of a sweep */
 };
 
 enum proto_flags {
@@ -84,6 +85,7 @@ enum proto_flags {
     X(MSG_ASK_LOAD, ask_load, FROM_SERVER, -1)                                \
     X(MSG_LOAD, load, FROM_WORKER, -1)                                        \
     X(MSG_HOLDS, holds, FROM_WORKER, -1)                                      \
+    X(MSG_EXPECT, expect, FROM_SERVER, -1)                                    \
     X(MSG_PACK, pack, FROM_SERVER, -1)                                        \
     X(MSG_PACKED, packed, FROM_WORKER, -1)                                    \
     X(MSG_LEAVE, leave, FROM_SERVER, -1)                                      \
@@ -634,6 +636,14 @@ struct msg_holds {
     bool all;          /* what was told of this cache before is over */
     struct list trees; /* struct held_tree: there now; each one's user is not looked at */
     struct list gone;  /* struct digest_entry: not there any more */
+};
+
+/* A job that needs these is likely to come next: what is missing may be brought meanwhile.  Nobody waits
+ * for that; what was expected before is not any more. */
+struct msg_expect {
+    const char *user;
+    const char *project;
+    struct list sets; /* struct dataset */
 };
 
 /* Pack this for its owner; answered by packed, several times. */

@@ -52,6 +52,7 @@ struct conn {
     struct list refused;      /* struct refusal: users whose jobs cannot run there */
     struct list gpu_models;   /* const char * */
     struct holdings holdings; /* which trees it has told it holds */
+    int64_t expected_sweep;   /* whose data it was told to expect last; 0: none */
     int64_t load_milli;       /* of its machine; SCHEMA_NONE: it does not know */
     int64_t load_at_ms;       /* when it said so; 0: never */
     int64_t load_asked_ms;    /* when it was asked last; 0: never */

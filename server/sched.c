@@ -18,6 +18,7 @@ struct room { /* what is left of a worker; negative when work was sent ahead */
     int64_t cpus_milli, gpus_milli, memory_bytes;
     double work_ms; /* how long what it holds keeps it busy, as far as is known */
     bool is_reserved;
+    bool has_next; /* one job is expected to come here when there is room */
 };
 
 struct waiting { /* a sweep while it is being split */
@@ -35,7 +36,7 @@ struct split {
     size_t n_users;
     double cpus_milli, gpus_milli; /* of all workers */
     struct sched_plan *plan;
-    size_t hands_capacity, recalls_capacity;
+    size_t hands_capacity, recalls_capacity, expectations_capacity;
 };
 
 static size_t user_of(struct split *s, uid_t uid)
@@ -74,7 +75,7 @@ static void count_worker(struct split *s, size_t i)
 {
     const struct sched_worker *w = &s->in->workers[i];
 
-    s->rooms[i] = (struct room){ w->cpus_milli, w->gpus_milli, w->memory_bytes, 0, false };
+    s->rooms[i] = (struct room){ w->cpus_milli, w->gpus_milli, w->memory_bytes, 0, false, false };
     s->cpus_milli += (double)w->cpus_milli;
     s->gpus_milli += (double)w->gpus_milli;
 }
@@ -221,18 +222,26 @@ static struct sched_hand *hand_for(struct split *s, size_t worker, size_t sweep)
     return &p->hands[p->n_hands++];
 }
 
-static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
+/* They are not in the queue any more, and count among what their user holds. */
+static void take(struct split *s, size_t sweep, int64_t jobs)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
     struct user *u = &s->users[s->sweeps[sweep].user];
-    struct room *r = &s->rooms[worker];
 
-    hand_for(s, worker, sweep)->jobs += jobs;
     s->sweeps[sweep].ready -= jobs;
     s->sweeps[sweep].held += share(s, jobs * need->cpus_milli, jobs * need->gpus_milli);
     u->cpus_milli += jobs * need->cpus_milli;
     u->gpus_milli += jobs * need->gpus_milli;
     u->jobs += jobs;
+}
+
+static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    struct room *r = &s->rooms[worker];
+
+    hand_for(s, worker, sweep)->jobs += jobs;
+    take(s, sweep, jobs);
     r->cpus_milli -= jobs * need->cpus_milli;
     r->gpus_milli -= jobs * need->gpus_milli;
     r->memory_bytes -= jobs * need->memory_bytes;
@@ -279,6 +288,14 @@ static double queued_ms(const struct split *s, size_t sweep, int64_t takes_ms)
     return first_ms + (double)s->sweeps[sweep].ready * mean_ms / at_once;
 }
 
+/* Those who have its data are through with its queue before they were brought. */
+static bool is_sooner_elsewhere(const struct split *s, size_t sweep, int64_t takes_ms)
+{
+    double other_ms = queued_ms(s, sweep, takes_ms);
+
+    return other_ms >= 0 && other_ms <= (double)takes_ms;
+}
+
 /* Is it better off waiting for a worker that has its data than going to this one? */
 static bool waits_for_data(struct split *s, size_t sweep, size_t worker)
 {
@@ -286,12 +303,8 @@ static bool waits_for_data(struct split *s, size_t sweep, size_t worker)
     int64_t takes_ms = stage_ms(need->stage_ms, worker);
     int64_t left_ms =
         (takes_ms < SCHED_DATA_PATIENCE_MS ? takes_ms : SCHED_DATA_PATIENCE_MS) - need->waited_ms;
-    double other_ms;
 
-    if (takes_ms < SCHED_STAGE_MIN_MS || left_ms <= 0)
-        return false;
-    other_ms = queued_ms(s, sweep, takes_ms);
-    if (other_ms < 0 || other_ms > (double)takes_ms)
+    if (takes_ms < SCHED_STAGE_MIN_MS || left_ms <= 0 || !is_sooner_elsewhere(s, sweep, takes_ms))
         return false;
     if (s->plan->again_ms == 0 || left_ms < s->plan->again_ms)
         s->plan->again_ms = left_ms;
@@ -406,6 +419,71 @@ static void recall_surplus(struct split *s)
     }
 }
 
+/* ---- what comes next ---- */
+
+/* One more of this user's jobs may run there, at the latest when one of theirs has ended. */
+static bool may_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
+{
+    if (is_within_limits(s, (size_t)(need - s->in->sweeps)))
+        return true;
+    for (size_t i = 0; i < s->in->n_loads; i++)
+        if (s->in->loads[i].worker == worker && s->in->loads[i].uid == need->uid)
+            return true;
+    return false;
+}
+
+/* What has room for it was not given it: there is a reason. */
+static bool could_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
+{
+    return !s->rooms[worker].has_next && could_hold(s, need, worker) &&
+           !fits_now(s, need, worker) && may_follow(s, need, worker);
+}
+
+static void expect(struct split *s, size_t worker, size_t sweep)
+{
+    struct sched_plan *p = s->plan;
+
+    s->rooms[worker].has_next = true;
+    take(s, sweep, 1);
+    if (stage_ms(s->in->sweeps[sweep].stage_ms, worker) == 0)
+        return;
+    mem_grow((void **)&p->expectations, &s->expectations_capacity, p->n_expectations,
+             sizeof *p->expectations);
+    p->expectations[p->n_expectations++] = (struct sched_expectation){ worker, sweep };
+}
+
+static bool is_any_data_missing(const struct split *s)
+{
+    for (size_t i = 0; i < s->in->n_sweeps; i++)
+        for (size_t w = 0; s->in->sweeps[i].stage_ms != NULL && w < s->in->n_workers; w++)
+            if (s->sweeps[i].ready > 0 && s->in->sweeps[i].stage_ms[w] > 0)
+                return true;
+    return false;
+}
+
+/* Nobody knows which job ends next: each worker's next one is as likely as any other's. */
+static void look_ahead(struct split *s)
+{
+    size_t sweep;
+
+    if (!is_any_data_missing(s))
+        return;
+    for (size_t i = 0; i < s->in->n_sweeps; i++)
+        s->sweeps[i].is_blocked = false;
+    for (size_t i = 0; i < s->in->n_workers; i++)
+        s->rooms[i].is_reserved = false;
+    while ((sweep = next_sweep(s)) != SIZE_MAX) {
+        const struct sched_sweep *need = &s->in->sweeps[sweep];
+        size_t worker = best_worker(s, sweep, could_follow);
+
+        if (worker == SIZE_MAX ||
+            (need->mean_ms > 0 && is_sooner_elsewhere(s, sweep, stage_ms(need->stage_ms, worker))))
+            s->sweeps[sweep].is_blocked = true;
+        else
+            expect(s, worker, sweep);
+    }
+}
+
 void sched_split(const struct sched_input *in, struct sched_plan *plan)
 {
     struct split s;
@@ -415,6 +493,7 @@ void sched_split(const struct sched_input *in, struct sched_plan *plan)
     fill_slots(&s);
     send_ahead(&s);
     recall_surplus(&s);
+    look_ahead(&s);
     split_end(&s);
 }
 
@@ -422,5 +501,6 @@ void sched_plan_free(struct sched_plan *plan)
 {
     free(plan->hands);
     free(plan->recalls);
+    free(plan->expectations);
     *plan = (struct sched_plan){ 0 };
 }

@@ -4,7 +4,8 @@
  *
  * In: each sweep's summary, the workers, what they hold, the caps, all as of now.
  * Out: hands, "so many jobs from the head of that sweep's queue to that worker",
- * and recalls, "so many that have not started back from that worker".  A job here is what
+ * recalls, "so many that have not started back from that worker", and expectations, "that worker's
+ * next job is likely to be of that sweep, whose data it has not".  A job here is what
  * one process works through: with batch: several jobs of the sweep.
  *
  * Users share fairly by what their live jobs hold of the machines (the larger of
@@ -22,6 +23,11 @@
  * most for as long as bringing the data would have taken, or DATA_PATIENCE_MS (delay scheduling,
  * Zaharia et al. 2010).  So waiting at most doubles what data cost, and the free worker is
  * everybody else's meanwhile.  What takes less than STAGE_MIN_MS is brought at once.
+ *
+ * Work that is sent ahead has its data brought with it.  Where it is not, each worker without room is
+ * expected to go on with one job of those that are left, in the same order, first where its data lie;
+ * where they do not they are brought while the slots are busy.  It binds nobody: whoever has room first
+ * gets the job.
  */
 #ifndef LUDWIG_SERVER_SCHED_H
 #define LUDWIG_SERVER_SCHED_H
@@ -91,11 +97,18 @@ struct sched_recall {
     int64_t jobs;
 };
 
+struct sched_expectation {
+    size_t worker;
+    size_t sweep;
+};
+
 struct sched_plan {
     struct sched_hand *hands;
     size_t n_hands;
     struct sched_recall *recalls;
     size_t n_recalls;
+    struct sched_expectation *expectations; /* at most one of a worker */
+    size_t n_expectations;
     int64_t again_ms; /* after so long it would decide differently, if nothing happens; 0: never */
 };
 

@@ -493,6 +493,39 @@ static int take_back(struct pass *p, const struct sched_recall *r, struct err *e
     return recall_some(p->sv, worker, l->sweep_id, r->jobs, e);
 }
 
+static struct list sets_of(struct pass *p, const struct work *w)
+{
+    struct dataset *sets = arena_alloc(p->arena, (w->data.n + 1) * sizeof *sets);
+    const struct data_entry *data = w->data.items;
+    size_t n = 0;
+
+    if (!digest_is_zero(&w->source.tree))
+        sets[n++] = w->source;
+    for (size_t i = 0; i < w->data.n; i++)
+        sets[n++] = data[i].set;
+    return (struct list){ sets, n };
+}
+
+/* Said once: whether it could follow that shows in what it holds. */
+static int tell_expected(struct pass *p, const struct sched_expectation *x, struct err *e)
+{
+    struct conn *c = p->conns[x->worker]; // NOLINT(*NullDereference): it is of a worker
+    int64_t sweep = p->sweeps[x->sweep].id;
+    struct sweep_work work = { 0 };
+    struct msg_expect m;
+    int rc;
+
+    if (c->expected_sweep == sweep)
+        return 0;
+    rc = sweep_work_load(p, sweep, &work, e);
+    if (rc <= 0)
+        return rc;
+    c->expected_sweep = sweep;
+    m = (struct msg_expect){ work.user, work.project, sets_of(p, &work.work) };
+    turn_send(p->sv, c->number, MSG_EXPECT, &m);
+    return 0;
+}
+
 static int carry_out(struct pass *p, const struct sched_plan *plan, struct err *e)
 {
     for (size_t i = 0; i < plan->n_hands; i++)
@@ -500,6 +533,9 @@ static int carry_out(struct pass *p, const struct sched_plan *plan, struct err *
             return -1;
     for (size_t i = 0; i < plan->n_recalls; i++)
         if (take_back(p, &plan->recalls[i], e) < 0)
+            return -1;
+    for (size_t i = 0; i < plan->n_expectations; i++)
+        if (tell_expected(p, &plan->expectations[i], e) < 0)
             return -1;
     return p->is_cut;
 }

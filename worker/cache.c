@@ -240,6 +240,7 @@ static int fill(struct stage *s, bool was_full, struct err *e)
                             .cache_fd = s->cache->fd,
                             .tree = s->name,
                             .fix_fd = s->is_live ? s->fix_fd : -1,
+                            .is_patient = s->cache->is_patient,
                             .is_over = s->cache->is_over,
                             .context = s->cache->context };
     struct cache_need need = { .tree = s->plan.set.tree,

@@ -17,6 +17,7 @@
 struct cache {
     int fd;
     int64_t size_max_bytes; /* of all trees together; 0: as much as there is room for */
+    bool is_patient;        /* what is staged is not urgent: its threads leave processors to jobs */
     /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then on
      * nobody may be given it. */
     bool (*let_go)(void *context, const struct digest *tree);

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/io.h"
@@ -20,6 +21,7 @@
 enum {
     THREADS_MAX = 16,
     SFTP_THREADS_MAX = 4, /* each has a connection */
+    PATIENT_NICE = 19,
     NUMBER_BYTES = 24
 };
 
@@ -354,6 +356,25 @@ static void run_threads(struct filling *a)
         pthread_join(threads[--n], NULL);
 }
 
+/* Threads inherit how urgent they are, and may not become more urgent again: so all of it is done by
+ * others than ours. */
+static void *run_patiently(void *context)
+{
+    (void)setpriority(PRIO_PROCESS, 0, PATIENT_NICE); /* on Linux of the thread alone */
+    run_threads(context);
+    return NULL;
+}
+
+static void run(struct filling *a)
+{
+    pthread_t thread;
+
+    if (!a->fill->is_patient || pthread_create(&thread, NULL, run_patiently, a) != 0)
+        run_threads(a);
+    else
+        pthread_join(thread, NULL);
+}
+
 /* ---- files of no or of many pieces ---- */
 
 struct unfinished {
@@ -467,7 +488,7 @@ int fill_files(const struct fill *f, struct err *e)
     descent_end(&u.descent);
     if (result == 0) {
         pthread_mutex_init(&a.lock, NULL);
-        run_threads(&a);
+        run(&a);
         pthread_mutex_destroy(&a.lock);
         if (a.has_failed)
             result = err_set(e, a.why.kind, "%s", a.why.text);

@@ -54,6 +54,14 @@ void flow_order_tree(struct user *u, struct tree *t);
 /* Somebody waits for it, or runs with it. */
 bool flow_is_leased(const struct user *u, const struct digest *tree);
 
+/* flow_expect.c - data of jobs that may come next, which are brought while the slots are busy */
+void flow_expect(struct agent *ag, const struct msg_expect *m);
+void flow_expect_none(struct user *u);
+/* To a new stager. */
+void flow_expect_again(struct user *u);
+/* The stager does nothing more for that order. */
+void flow_take_expected(struct user *u, int64_t order_seq);
+
 /* flow_guard.c - data that jobs or a cleaner changed are found before the next job starts */
 void flow_begin_guard(struct user *u);
 /* Takes notice of what was changed until now. */

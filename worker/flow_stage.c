@@ -329,6 +329,7 @@ static void on_note(void *context, const struct envelope *m, struct arena *a, st
     struct note_cached cached;
     struct note_restored restored;
     struct note_found found;
+    struct note_expected expected;
 
     if (m->type == NOTE_STAGED) {
         if (message_body(&orders, m, a, &staged, e) == 0)
@@ -336,6 +337,9 @@ static void on_note(void *context, const struct envelope *m, struct arena *a, st
     } else if (m->type == NOTE_CACHED) {
         if (message_body(&orders, m, a, &cached, e) == 0)
             take_cached(u, &cached);
+    } else if (m->type == NOTE_EXPECTED) {
+        if (message_body(&orders, m, a, &expected, e) == 0)
+            flow_take_expected(u, m->re);
     } else if (m->type == NOTE_RESTORED) {
         if (message_body(&orders, m, a, &restored, e) == 0)
             take_restored(context, &restored);
@@ -404,6 +408,7 @@ static void on_up(void *context)
         if (is_waiting(u, a) && !a->is_restored)
             order_restore(a);
     }
+    flow_expect_again(u);
 }
 
 const struct service_events flow_stager_events = { on_up, on_note };

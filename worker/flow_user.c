@@ -65,6 +65,7 @@ void user_refused(struct user *u)
 
     agent_register(ag); /* first, so that it is given no more */
     flow_refuse_passes(u);
+    flow_expect_none(u);
     for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 

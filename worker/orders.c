@@ -102,6 +102,18 @@ static const struct field cached_fields[] = {
     FIELD(struct note_cached, is_gone, FIELD_BOOL, 0, 0),
 };
 
+static const struct field expect_fields[] = {
+    FIELD_OF(struct order_expect, sets, FIELD_LIST, 0, EXPECTED_MAX, &dataset_schema),
+    FIELD(struct order_expect, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_expect, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_expect, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_expect, cache_size_bytes, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field expected_fields[] = {
+    FIELD(struct note_expected, all, FIELD_BOOL, 0, 0),
+};
+
 static const struct field restore_fields[] = {
     FIELD(struct order_restore, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
     FIELD(struct order_restore, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),

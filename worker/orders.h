@@ -6,8 +6,8 @@
  * socket pair or, for a runner that outlived its agent, the socket in its folder.
  *
  *   agent ──run, stop──▶ runner        ──started, ended──▶ agent
- *   agent ──stage, release, restore, look──▶ stager
- *                                      ──staged, cached, restored, found──▶ agent
+ *   agent ──stage, release, expect, restore, look──▶ stager
+ *                                      ──staged, cached, expected, restored, found──▶ agent
  *   agent ──watch, publish, withdraw, discard──▶ publisher
  *                                      ──grew, published, withdrawn, discarded──▶ agent
  *   agent ──pack──▶ packer             ──packed──▶ agent
@@ -33,6 +33,8 @@
     X(NOTE_STAGED, staged, 2)       \
     X(ORDER_RELEASE, release, 1)    \
     X(NOTE_CACHED, cached, 2)       \
+    X(ORDER_EXPECT, expect, 1)      \
+    X(NOTE_EXPECTED, expected, 2)   \
     X(ORDER_RESTORE, restore, 1)    \
     X(NOTE_RESTORED, restored, 2)   \
     X(ORDER_LOOK, look, 1)          \
@@ -162,6 +164,21 @@ struct note_cached {
     int64_t files, bytes;
     int64_t used_at; /* the last time */
     bool is_gone;    /* it is no more */
+};
+
+/* Bring these when there is nothing else to bring, as a job that needs them is likely to come.  What
+ * was expected before is not any more. */
+struct order_expect {
+    struct list sets; /* struct dataset */
+    const char *project;
+    const char *share; /* as in order_stage */
+    const char *drive;
+    int64_t cache_size_bytes; /* 0: not limited */
+};
+
+/* Nothing more is done for it. */
+struct note_expected {
+    bool all; /* always true */
 };
 
 /* Bring what earlier attempts of this job left in their checkpoint folder to

@@ -268,6 +268,7 @@ union body {
     struct msg_stop_attempts stop;
     struct msg_recall recall;
     struct msg_follow_log follow_log;
+    struct msg_expect expect;
     struct msg_pack pack;
     struct msg_leave leave;
 };
@@ -296,6 +297,7 @@ static void act(struct agent *ag, const struct envelope *m, const union body *bo
         agent_stop(ag, AGENT_LEAVES);
         break;
     case MSG_ASK_LOAD: tell_load(ag); break;
+    case MSG_EXPECT: flow_expect(ag, &body->expect); break;
     case MSG_PACK: flow_pack(ag, &body->pack); break;
     default: break;
     }
@@ -305,7 +307,8 @@ static bool is_expected(int type)
 {
     return type == MSG_ERROR || type == MSG_REGISTERED || type == MSG_HAND ||
            type == MSG_VERDICTS || type == MSG_STOP_ATTEMPTS || type == MSG_RECALL ||
-           type == MSG_FOLLOW_LOG || type == MSG_LEAVE || type == MSG_ASK_LOAD || type == MSG_PACK;
+           type == MSG_FOLLOW_LOG || type == MSG_LEAVE || type == MSG_ASK_LOAD ||
+           type == MSG_EXPECT || type == MSG_PACK;
 }
 
 static void on_message(void *context, const struct envelope *m, struct arena *a, struct err *e)

@@ -35,6 +35,7 @@ struct wanted {
 struct task {
     struct task *next;
     struct wanted wanted;
+    bool is_expected; /* no job waits for it yet */
     int64_t cache_size_bytes;
     char *project, *share, *drive;
 };
@@ -49,11 +50,14 @@ struct stage_queue {
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t changed;
     struct task *tasks;  /* first comes first */
+    struct task *later;  /* what is expected, when there are no others */
+    int64_t expect_seq;  /* of the order that said so */
     struct task *at;     /* being brought */
     struct digests used; /* by jobs */
     struct digests going;
     struct stage_note *notes, **last_note;
-    bool has_given_up; /* what is at: nobody waited for it any more */
+    bool
+        has_given_up; /* what is at: nobody waited for it any more, or somebody for something else */
     bool is_over;
 };
 
@@ -126,6 +130,16 @@ static void note_cached(struct stage_queue *q, const struct cache_tree *t, bool 
                                          .bytes = t->bytes,
                                          .used_at = t->last_use_ms,
                                          .is_gone = is_gone };
+    add_note(q, note);
+}
+
+static void note_expected(struct stage_queue *q, int64_t seq)
+{
+    struct stage_note *note = mem_alloc(sizeof *note);
+
+    note->type = NOTE_EXPECTED;
+    note->re = seq;
+    note->expected.all = true;
     add_note(q, note);
 }
 
@@ -226,13 +240,22 @@ static bool let_go(void *context, const struct digest *tree)
     return may_go;
 }
 
+/* A job waits for another one, or something else is expected by now. */
+static bool is_in_the_way(const struct stage_queue *q, const struct task *t)
+{
+    if (q->tasks != NULL)
+        return !digest_equal(&q->tasks->wanted.set.tree, &t->wanted.set.tree);
+    return t->wanted.seq != q->expect_seq;
+}
+
 static bool is_over(void *context)
 {
     struct stage_queue *q = context;
     bool over;
 
     pthread_mutex_lock(&q->lock);
-    over = q->is_over || !has_digest(&q->used, &q->at->wanted.set.tree);
+    over = q->is_over || (q->at->is_expected ? is_in_the_way(q, q->at)
+                                             : !has_digest(&q->used, &q->at->wanted.set.tree));
     q->has_given_up |= over;
     pthread_mutex_unlock(&q->lock);
     return over;
@@ -240,15 +263,27 @@ static bool is_over(void *context)
 
 /* ---- looking ---- */
 
-static void tell_cached(struct stage_queue *q, const struct digest *tree)
+static bool find_cached(const struct stage_queue *q, const struct digest *tree,
+                        struct cache_tree *found)
 {
     size_t n;
     struct cache_tree *trees = cache_list(q->scratch->cache_fd, &n);
+    bool is_found = false;
 
-    for (size_t i = 0; i < n; i++)
-        if (trees[i].is_whole && digest_equal(&trees[i].tree, tree))
-            note_cached(q, &trees[i], false);
+    for (size_t i = 0; i < n && !is_found; i++) {
+        is_found = trees[i].is_whole && digest_equal(&trees[i].tree, tree);
+        *found = trees[i];
+    }
     free(trees);
+    return is_found;
+}
+
+static void tell_cached(struct stage_queue *q, const struct digest *tree)
+{
+    struct cache_tree found;
+
+    if (find_cached(q, tree, &found))
+        note_cached(q, &found, false);
 }
 
 static struct cache_use use_of(const struct stage_queue *q, const struct digest *tree,
@@ -289,9 +324,9 @@ static void log_staged(const struct task *t, int64_t took_ms)
     char hex[DIGEST_HEX];
 
     digest_hex(&t->wanted.set.tree, hex);
-    log_event(LOG_INFO, "staged", "project", "%s", t->project, "tree", "%s", hex, "files", "%lld",
-              (long long)t->wanted.set.files, "bytes", "%lld", (long long)t->wanted.set.bytes, "ms",
-              "%lld", (long long)took_ms, NULL);
+    log_event(LOG_INFO, t->is_expected ? "staged-ahead" : "staged", "project", "%s", t->project,
+              "tree", "%s", hex, "files", "%lld", (long long)t->wanted.set.files, "bytes", "%lld",
+              (long long)t->wanted.set.bytes, "ms", "%lld", (long long)took_ms, NULL);
 }
 
 /* A job that changes its data has ended soon, or something else gets them. */
@@ -307,23 +342,32 @@ static int stage(struct cache *c, const struct packs_at *at, const struct datase
     return result;
 }
 
-static void bring(struct stage_queue *q, const struct task *t)
+static int stage_task(struct stage_queue *q, const struct task *t, struct err *why)
 {
     const int64_t begun_ms = units_monotonic_ms();
     struct cache cache = { .fd = q->scratch->cache_fd,
                            .size_max_bytes = t->cache_size_bytes,
+                           .is_patient = t->is_expected,
                            .let_go = let_go,
                            .is_over = is_over,
                            .context = q };
     const struct packs_at at = { q->source, t->share, t->drive, t->project };
+
+    if (stage(&cache, &at, &t->wanted.set, why) < 0)
+        return -1;
+    log_staged(t, units_monotonic_ms() - begun_ms);
+    return 0;
+}
+
+static void bring(struct stage_queue *q, const struct task *t)
+{
     struct err why = { 0 };
     struct wanted wanted = t->wanted;
     enum cache_state state = use_cached(q, &wanted);
 
     if (state == CACHE_WHOLE)
         return;
-    if (stage(&cache, &at, &wanted.set, &why) == 0) {
-        log_staged(t, units_monotonic_ms() - begun_ms);
+    if (stage_task(q, t, &why) == 0) {
         /* Jobs may have been at it meanwhile, and at folders that nobody watched yet. */
         wanted.is_doubted = state == CACHE_DAMAGED;
         if (use_cached(q, &wanted) == CACHE_WHOLE)
@@ -337,6 +381,25 @@ static void bring(struct stage_queue *q, const struct task *t)
     pthread_mutex_unlock(&q->lock);
 }
 
+/* What is there is looked at when the job comes, and put right then. */
+static int bring_expected(struct stage_queue *q, const struct task *t)
+{
+    struct err why = { 0 };
+    struct cache_tree found;
+
+    if (find_cached(q, &t->wanted.set.tree, &found))
+        return 0;
+    if (stage_task(q, t, &why) < 0) {
+        log_event(LOG_INFO, "not-staged-ahead", "project", "%s", t->project, "why", "%s", why.text,
+                  NULL);
+        return -1;
+    }
+    pthread_mutex_lock(&q->lock);
+    tell_cached(q, &t->wanted.set.tree);
+    pthread_mutex_unlock(&q->lock);
+    return 0;
+}
+
 static void free_task(struct task *t)
 {
     free(t->project);
@@ -345,20 +408,71 @@ static void free_task(struct task *t)
     free(t);
 }
 
+static void free_tasks(struct task **tasks)
+{
+    while (*tasks != NULL) {
+        struct task *t = *tasks;
+
+        *tasks = t->next;
+        free_task(t);
+    }
+}
+
 static struct task *take_task(struct stage_queue *q)
 {
+    struct task **first;
+
     pthread_mutex_lock(&q->lock);
     q->at = NULL;
     q->has_given_up = false;
     q->going.n = 0;
-    while (q->tasks == NULL && !q->is_over)
+    while (q->tasks == NULL && q->later == NULL && !q->is_over)
         pthread_cond_wait(&q->changed, &q->lock);
     if (!q->is_over) {
-        q->at = q->tasks;
-        q->tasks = q->at->next;
+        first = q->tasks != NULL ? &q->tasks : &q->later;
+        q->at = *first;
+        *first = q->at->next;
     }
     pthread_mutex_unlock(&q->lock);
     return q->at;
+}
+
+/* One that was interrupted goes on later; after a failure the rest of what it is for is not brought
+ * either.  True: the task is still wanted. */
+static bool end_expected(struct stage_queue *q, struct task *t, int result)
+{
+    bool goes_on = false;
+
+    if (t->wanted.seq != q->expect_seq)
+        return false;
+    if (result < 0 && q->has_given_up) {
+        t->next = q->later;
+        q->later = t;
+        goes_on = true;
+    } else if (result < 0) {
+        free_tasks(&q->later);
+    }
+    if (q->later == NULL)
+        note_expected(q, q->expect_seq);
+    return goes_on;
+}
+
+static void work_at(struct stage_queue *q, struct task *t)
+{
+    bool goes_on = false;
+    int result = 0;
+
+    if (t->is_expected)
+        result = bring_expected(q, t);
+    else
+        bring(q, t);
+    pthread_mutex_lock(&q->lock);
+    q->at = NULL;
+    if (t->is_expected)
+        goes_on = end_expected(q, t, result);
+    pthread_mutex_unlock(&q->lock);
+    if (!goes_on)
+        free_task(t);
 }
 
 /* Its umask is its own: what it makes gets modes as they are given. */
@@ -370,13 +484,8 @@ static void *run(void *context)
     if (unshare(CLONE_FS) == 0)
         umask(022);
     cache_sweep(q->scratch->cache_fd);
-    while ((t = take_task(q)) != NULL) {
-        bring(q, t);
-        pthread_mutex_lock(&q->lock);
-        q->at = NULL;
-        pthread_mutex_unlock(&q->lock);
-        free_task(t);
-    }
+    while ((t = take_task(q)) != NULL)
+        work_at(q, t);
     return NULL;
 }
 
@@ -435,6 +544,36 @@ void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64
     pthread_mutex_unlock(&q->lock);
 }
 
+static struct task *make_expected(const struct order_expect *x, const struct dataset *set,
+                                  int64_t seq)
+{
+    const struct order_stage as = {
+        *set, x->project, x->share, x->drive, x->cache_size_bytes, false
+    };
+    struct task *t = make_task(&as, seq);
+
+    t->is_expected = true;
+    return t;
+}
+
+void stage_queue_expect(struct stage_queue *q, const struct order_expect *x, int64_t seq)
+{
+    const struct dataset *sets = x->sets.items;
+    struct task **last = &q->later;
+
+    pthread_mutex_lock(&q->lock);
+    free_tasks(&q->later);
+    q->expect_seq = seq;
+    for (size_t i = 0; i < x->sets.n; i++) {
+        *last = make_expected(x, &sets[i], seq);
+        last = &(*last)->next;
+    }
+    if (q->later == NULL)
+        note_expected(q, seq);
+    pthread_cond_signal(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+}
+
 void stage_queue_release(struct stage_queue *q, const struct order_release *x)
 {
     const struct cache_use use = use_of(q, &x->tree, x->is_doubted);
@@ -485,12 +624,8 @@ static void free_all(struct stage_queue *q)
 
     while ((note = stage_queue_next(q)) != NULL)
         free(note);
-    while (q->tasks != NULL) {
-        struct task *t = q->tasks;
-
-        q->tasks = t->next;
-        free_task(t);
-    }
+    free_tasks(&q->tasks);
+    free_tasks(&q->later);
     close(q->event_fd);
     free(q->used.items);
     free(q->going.items);

@@ -22,13 +22,15 @@ bool stage_queue_destroy(struct stage_queue *q);
 
 /* Readable when there are notes. */
 int stage_queue_fd(const struct stage_queue *q);
-/* A note of type NOTE_STAGED or NOTE_CACHED that is to be sent on; the strings are freed with it. */
+/* A note of type NOTE_STAGED, NOTE_CACHED or NOTE_EXPECTED that is to be sent on; the strings are freed
+ * with it. */
 struct stage_note {
     struct stage_note *next;
-    int64_t re; /* NOTE_STAGED: the number of the order */
+    int64_t re; /* NOTE_STAGED, NOTE_EXPECTED: the number of the order */
     int type;
     struct note_staged staged;
     struct note_cached cached;
+    struct note_expected expected;
     struct err why;
 };
 struct stage_note *stage_queue_next(struct stage_queue *q); /* NULL: no more; free it */
@@ -37,6 +39,9 @@ struct stage_note *stage_queue_next(struct stage_queue *q); /* NULL: no more; fr
  * follow.  seq: the order's number; of several orders the newest is answered. */
 void stage_queue_stage(struct stage_queue *q, const struct order_stage *order, int64_t seq);
 void stage_queue_release(struct stage_queue *q, const struct order_release *order);
+/* Brings those that are not there while no other order waits, instead of what was expected before; a note
+ * says when that is over.  They are not in use, so whatever a job waits for may remove them. */
+void stage_queue_expect(struct stage_queue *q, const struct order_expect *order, int64_t seq);
 /* Notes of all trees that the cache holds. */
 void stage_queue_list(struct stage_queue *q);
 

@@ -46,15 +46,32 @@ static int take_release(struct stager *s, const struct envelope *m, struct err *
     return 0;
 }
 
+static int take_expect(struct stager *s, const struct envelope *m, struct err *e)
+{
+    struct order_expect x;
+
+    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
+        return -1;
+    stage_queue_expect(s->queue, &x, m->seq);
+    return 0;
+}
+
+static const void *body_of(const struct stage_note *note)
+{
+    switch (note->type) {
+    case NOTE_STAGED: return &note->staged;
+    case NOTE_CACHED: return &note->cached;
+    default: return &note->expected;
+    }
+}
+
 static int send_notes(struct stager *s, struct err *e)
 {
     struct stage_note *note;
     int64_t sent = 0;
 
     while (sent >= 0 && (note = stage_queue_next(s->queue)) != NULL) {
-        const void *body = note->type == NOTE_STAGED ? (void *)&note->staged : &note->cached;
-
-        sent = wire_send(&s->wire, note->type, note->re, NULL, body, e);
+        sent = wire_send(&s->wire, note->type, note->re, NULL, body_of(note), e);
         free(note);
     }
     return sent < 0 ? -1 : 0;
@@ -107,6 +124,7 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
     switch (m->type) {
     case ORDER_STAGE: return take_stage(s, m, e);
     case ORDER_RELEASE: return take_release(s, m, e);
+    case ORDER_EXPECT: return take_expect(s, m, e);
     case ORDER_RESTORE: return take_restore(s, m, e);
     case ORDER_LOOK: return take_look(s, m, e);
     default:

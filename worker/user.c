@@ -151,7 +151,7 @@ static bool has_attempts(const struct user *u)
 static bool is_busy(const struct user *u)
 {
     return u->state != USER_KNOWN || u->is_surveying || u->n_strangers > 0 || u->n_leftovers > 0 ||
-           u->clerk.chan != NULL || has_attempts(u) || flow_has_passes(u);
+           u->clerk.chan != NULL || has_attempts(u) || flow_has_passes(u) || u->expected.n > 0;
 }
 
 /* When it comes again it is asked anew who it is: its groups may have changed. */
@@ -191,6 +191,7 @@ void user_close(struct user *u)
 void user_free(struct user *u)
 {
     ring_remove(&u->ring);
+    flow_expect_none(u);
     staging_free(&u->staging);
     cached_free(&u->cached);
     holds_free(&u->holds);

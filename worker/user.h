@@ -21,6 +21,14 @@
 
 struct agent;
 
+/* Datasets of a job that is likely to come, which the stager brings when it has time. */
+struct expected {
+    char *project;
+    struct dataset *sets;
+    size_t n;    /* 0: nothing is expected, or it is over */
+    int64_t seq; /* of the order; 0: the stager is not there yet */
+};
+
 enum user_state { USER_UNKNOWN, USER_ASKED, USER_KNOWN, USER_REFUSED };
 
 struct user {
@@ -44,6 +52,7 @@ struct user {
     struct service packer;
     struct staging staging;
     uv_timer_t staging_timer;
+    struct expected expected;
     struct cached cached;
     struct holds holds; /* what ludwigd is to be told of that */
     int guard_fd;       /* inotify: what is changed in trees that jobs use; -1: there is none */

@@ -315,6 +315,32 @@ static void jobs_go_to_who_holds_their_data(void **state)
     pair_close(&p);
 }
 
+static void busy_workers_are_told_once_what_comes_next(void **state)
+{
+    const struct dataset *sets;
+    struct digest corpora = digest_named("corpora");
+    struct pair p;
+
+    (void)state;
+    pair_open(&p);
+    submit_all(p.client, submit_of("busy", 1), 1, 8);
+    submit_with_data(&p, INT64_C(1) << 40, 1); /* the one that holds them may get it */
+    assert_int_equal(p.near.n_hand + p.far.n_hand, 8);
+    assert_int_equal(p.near.n_expected + p.far.n_expected, 0);
+    submit_with_data(&p, INT64_C(1) << 40, 9);
+    assert_int_equal(p.near.n_expected, 0);
+    assert_int_equal(p.far.n_expected, 1);
+    assert_string_equal(p.far.expected.project, "p");
+    assert_string_equal(p.far.expected.user, p.far.peer->conn->user);
+    assert_int_equal(p.far.expected.sets.n, 2); /* the source, which is small, as well */
+    sets = p.far.expected.sets.items;
+    assert_memory_equal(&sets[1].tree, &corpora, sizeof corpora);
+    cancel(p.client, 1, 1);
+    listen_to(&p.far);
+    assert_int_equal(p.far.n_expected, 1);
+    pair_close(&p);
+}
+
 static void after_a_moment_the_others_get_them_though_nothing_happens(void **state)
 {
     int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
@@ -430,6 +456,7 @@ int main(void)
         TEST(pages_go_on_where_the_last_one_ended),
         TEST(others_see_only_what_they_may),
         cmocka_unit_test(jobs_go_to_who_holds_their_data),
+        cmocka_unit_test(busy_workers_are_told_once_what_comes_next),
         cmocka_unit_test(after_a_moment_the_others_get_them_though_nothing_happens),
         cmocka_unit_test(a_source_of_no_size_is_brought_anywhere),
         cmocka_unit_test(a_sweep_of_an_earlier_version_is_set_aside_and_says_why),

@@ -27,6 +27,8 @@ struct player {
     size_t n_recalled_first; /* of those, before it was told that it is registered */
     struct msg_follow_log follows[64];
     size_t n_follows;
+    struct msg_expect expected; /* the newest */
+    size_t n_expected;
     int64_t seq;
 };
 
@@ -71,6 +73,9 @@ static inline void keep(struct player *w, const struct envelope *m)
     } else if (m->type == MSG_FOLLOW_LOG) {
         assert_true(w->n_follows < sizeof w->follows / sizeof w->follows[0]);
         read_body(w->peer, m, &w->follows[w->n_follows++]);
+    } else if (m->type == MSG_EXPECT) {
+        read_body(w->peer, m, &w->expected);
+        w->n_expected++;
     }
 }
 

@@ -597,6 +597,153 @@ static void test_surplus_stays_where_its_data_lie(void **state)
     }
 }
 
+/* ---- data of jobs that come next ---- */
+
+static bool expects(const struct sched_plan *p, size_t worker_index, size_t sweep_index)
+{
+    for (size_t i = 0; i < p->n_expectations; i++)
+        if (p->expectations[i].worker == worker_index && p->expectations[i].sweep == sweep_index)
+            return true;
+    return false;
+}
+
+/* Two workers of one processor each, both busy with somebody else's jobs. */
+static void world_begin_busy(struct world *w)
+{
+    world_begin(w);
+    worker(w, 1, 0);
+    worker(w, 1, 0);
+    load(w, 0, ANY, 9, 1, 1000);
+    load(w, 1, ANY, 9, 1, 1000);
+}
+
+static const struct next_case {
+    const char *what;
+    int64_t ready, mean_ms;
+    int64_t takes_ms[2]; /* on each of the workers */
+    bool at[2];          /* expected */
+} next_cases[] = {
+    { "each busy worker brings the data of the job that it may get next",
+      9,
+      0,
+      { 10, 10 },
+      { true, true } },
+    { "there are no more of them than jobs", 1, 0, { 10, 10 }, { true, false } },
+    { "those who hold the data come first, and have nothing to bring",
+      1,
+      0,
+      { 10, 0 },
+      { false, false } },
+    { "others follow when there are more jobs", 2, 0, { 10, 0 }, { true, false } },
+    { "unless those are through with them before", 2, 10, { MINUTE_MS, 0 }, { false, false } },
+    { "what is small enough is nobody's worry", 9, 0, { 0, 0 }, { false, false } },
+    { "without a job nothing is brought", 0, 0, { 10, 10 }, { false, false } },
+};
+
+static void check_next_case(const struct next_case *c)
+{
+    struct sched_sweep *s;
+    struct world w;
+    struct sched_plan p;
+
+    world_begin_busy(&w);
+    s = sweep(&w, 1, c->ready, 1000);
+    s->mean_ms = c->mean_ms;
+    s->stage_ms = c->takes_ms;
+    split(&w, &p);
+    if (p.n_hands > 0 || expects(&p, 0, 0) != c->at[0] || expects(&p, 1, 0) != c->at[1] ||
+        p.n_expectations != (size_t)(c->at[0] + c->at[1]))
+        fail_msg("%s: %d, %d", c->what, expects(&p, 0, 0), expects(&p, 1, 0));
+    sched_plan_free(&p);
+}
+
+static void test_busy_workers_are_told_whose_data_come_next(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof next_cases / sizeof next_cases[0]; i++)
+        check_next_case(&next_cases[i]);
+}
+
+static void test_who_has_room_is_given_jobs_and_expects_none(void **state)
+{
+    const int64_t stage_ms[MAX] = { MINUTE_MS };
+    struct world w;
+    struct sched_plan p;
+
+    (void)state;
+    world_begin(&w);
+    worker(&w, 2, 0);
+    sweep(&w, 1, 1, 1000)->stage_ms = stage_ms;
+    split(&w, &p);
+    assert_int_equal(given(&p, 0, 0), 1);
+    assert_int_equal(p.n_expectations, 0);
+    sched_plan_free(&p);
+}
+
+static void test_the_next_job_is_of_whoever_comes_next(void **state)
+{
+    const int64_t stage_ms[MAX] = { 10, 10 };
+    struct sched_sweep *s;
+    struct world w;
+    struct sched_plan p;
+
+    (void)state;
+    world_begin_busy(&w);
+    sweep(&w, 1, 9, 1000)->stage_ms = stage_ms;
+    s = sweep(&w, 1, 1, 1000);
+    s->priority = 1;
+    s->stage_ms = stage_ms;
+    split(&w, &p);
+    assert_true(expects(&p, 0, 1) && expects(&p, 1, 0));
+    assert_int_equal(p.n_expectations, 2);
+    sched_plan_free(&p);
+    w.sweeps[1].uid = 2;
+    w.sweeps[1].ready = 9;
+    split(&w, &p);
+    assert_true(expects(&p, 0, 0) && expects(&p, 1, 1)); /* they take turns */
+    sched_plan_free(&p);
+}
+
+static void test_data_are_brought_only_where_the_job_may_run(void **state)
+{
+    const int64_t stage_ms[MAX] = { 10, 10 };
+    struct sched_sweep *s;
+    struct world w;
+    struct sched_plan p;
+
+    (void)state;
+    world_begin_busy(&w);
+    s = sweep(&w, 1, 9, 1000);
+    s->stage_ms = stage_ms;
+    s->may_use = w.some;
+    w.some[1] = true;
+    split(&w, &p);
+    assert_true(expects(&p, 1, 0));
+    assert_int_equal(p.n_expectations, 1);
+    sched_plan_free(&p);
+    s->cpus_milli = 2000;
+    split(&w, &p);
+    assert_int_equal(p.n_expectations, 0);
+    sched_plan_free(&p);
+}
+
+static void test_who_may_have_no_more_expects_it_where_theirs_end(void **state)
+{
+    const int64_t stage_ms[MAX] = { 10, 10 };
+    struct world w;
+    struct sched_plan p;
+
+    (void)state;
+    world_begin_busy(&w);
+    w.loads[1].uid = 1;
+    sweep(&w, 1, 9, 1000)->stage_ms = stage_ms;
+    w.in.limits.jobs_per_user = 1;
+    split(&w, &p);
+    assert_true(expects(&p, 1, 0));
+    assert_int_equal(p.n_expectations, 1);
+    sched_plan_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -626,6 +773,11 @@ int main(void)
         cmocka_unit_test(test_who_waits_for_data_keeps_nobody_from_the_free_worker),
         cmocka_unit_test(test_short_jobs_are_sent_ahead_only_where_their_data_lie),
         cmocka_unit_test(test_surplus_stays_where_its_data_lie),
+        cmocka_unit_test(test_busy_workers_are_told_whose_data_come_next),
+        cmocka_unit_test(test_who_has_room_is_given_jobs_and_expects_none),
+        cmocka_unit_test(test_the_next_job_is_of_whoever_comes_next),
+        cmocka_unit_test(test_data_are_brought_only_where_the_job_may_run),
+        cmocka_unit_test(test_who_may_have_no_more_expects_it_where_theirs_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

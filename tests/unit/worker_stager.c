@@ -213,6 +213,81 @@ static void what_an_older_agents_job_uses_stays(void **state)
     close_stager(&s);
 }
 
+static void expect(struct stager_site *s, int64_t cache_size_bytes)
+{
+    const struct order_expect order = {
+        { &s->set, s->set.bytes > 0 }, "demo", s->site.share, s->site.share, cache_size_bytes
+    };
+
+    agent_tell(&s->agent, ORDER_EXPECT, &order);
+}
+
+static void hear_expected(struct stager_site *s)
+{
+    struct note_expected expected;
+
+    agent_hear(&s->agent, NOTE_EXPECTED, &expected);
+    assert_true(expected.all);
+}
+
+static void what_is_expected_is_brought_and_in_nobodys_way(void **state)
+{
+    struct stager_site s;
+    struct order_stage order = { .project = "demo", .cache_size_bytes = 10 };
+    struct note_cached cached;
+    struct dataset first;
+
+    (void)state;
+    open_stager(&s);
+    expect(&s, 0);
+    hear_expected(&s); /* nothing */
+    pack(&s, "first");
+    first = s.set;
+    expect(&s, 10);
+    hear_cached(&s);
+    hear_expected(&s);
+    expect(&s, 10); /* it is there */
+    hear_expected(&s);
+    pack(&s, "the second");
+    order.set = s.set;
+    order.share = order.drive = s.site.share;
+    agent_tell(&s.agent, ORDER_STAGE, &order);
+    agent_hear(&s.agent, NOTE_CACHED, &cached);
+    assert_true(cached.is_gone);
+    assert_memory_equal(&cached.tree, &first.tree, sizeof first.tree);
+    hear_cached(&s);
+    assert_null(hear_staged(&s).error);
+    close_stager(&s);
+}
+
+static void what_is_expected_gets_no_room_from_what_is_in_use(void **state)
+{
+    struct stager_site s;
+    struct dataset first;
+    char *there;
+
+    (void)state;
+    open_stager(&s);
+    pack(&s, "first");
+    first = s.set;
+    there = mem_printf("scratch/cache/%s/file", s.hex);
+    ask(&s);
+    hear_cached(&s);
+    assert_null(hear_staged(&s).error);
+    pack(&s, "the second");
+    expect(&s, 10);
+    hear_expected(&s);
+    assert_string_equal(site_read(&s.site, there), "first");
+    assert_false(site_has(&s.site, arena_printf(s.site.arena, "scratch/cache/%s", s.hex)));
+    assert_false(site_has(&s.site, arena_printf(s.site.arena, "scratch/cache/.%s.new", s.hex)));
+    s.set = first;
+    ask(&s);
+    hear_cached(&s);
+    assert_null(hear_staged(&s).error);
+    free(there);
+    close_stager(&s);
+}
+
 static struct note_restored restore(struct stager_site *s)
 {
     struct order_restore order = { .share = s->site.share,
@@ -296,6 +371,8 @@ int main(void)
         cmocka_unit_test(a_share_that_is_away_is_asked_again),
         cmocka_unit_test(what_is_released_makes_room),
         cmocka_unit_test(what_an_older_agents_job_uses_stays),
+        cmocka_unit_test(what_is_expected_is_brought_and_in_nobodys_way),
+        cmocka_unit_test(what_is_expected_gets_no_room_from_what_is_in_use),
         cmocka_unit_test(a_checkpoint_is_brought),
         cmocka_unit_test(it_looks_who_has_published),
     };
