@@ -84,6 +84,10 @@ static int read_plan(struct keys_reader *r, const struct key *key, const struct 
 #define SCHEMA_ONE_OR_ALL(item, list) \
     "\"anyOf\": [{" item "}, {\"type\": \"array\", \"items\": {" item "}" list "}]"
 #define SCHEMA_PATH "\"type\": \"string\", \"minLength\": 1"
+#define SCHEMA_DATA                                                       \
+    "\"anyOf\": [{" SCHEMA_PATH                                           \
+    "}, {\"type\": \"object\", \"properties\": {\"share\": {" SCHEMA_PATH \
+    "}}, \"required\": [\"share\"], \"additionalProperties\": false}]"
 #define SCHEMA_SETS \
     "\"type\": [\"array\", \"null\"], \"items\": {\"type\": \"object\", \"minProperties\": 1}"
 
@@ -112,8 +116,9 @@ const struct key spec_keys[] = {
       .type = KEY_CUSTOM,
       .offset = AT(data),
       .read = spec_read_data,
-      .help = "paths of what jobs find under $LUDWIG_DATA",
-      .schema = SCHEMA_ONE_OR_ALL(SCHEMA_PATH, ", \"maxItems\": 1000") },
+      .help = "paths of what jobs find under $LUDWIG_DATA; {share: PATH} for what lies on the "
+              "shared drive already",
+      .schema = SCHEMA_ONE_OR_ALL(SCHEMA_DATA, ", \"maxItems\": 1000") },
     { .name = "params",
       .type = KEY_CUSTOM,
       .offset = AT(plan.params),

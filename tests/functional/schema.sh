@@ -32,6 +32,8 @@ source: [job.py, ./lib/]
 source: []
 data: lib
 data: [lib, job.py]
+data: {share: corpora/x}
+data: [lib, {share: corpora/x}]
 params:
 params: {}
 params: {a: [1, null, true, "x", [1], {b: 2}], b: 5, c: null}
@@ -85,7 +87,9 @@ name: true
 source: 5
 source: [[a]]
 source: ""
-data: {share: x}
+data: {shared: x}
+data: {share: [x]}
+data: {share: x, beside: y}
 params: [1]
 params: {a: []}
 params: {a: {}}

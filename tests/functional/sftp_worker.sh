@@ -251,16 +251,16 @@ half_staged() { # VICTIM
     write_job 'cd "$LUDWIG_DATA/many" && sha256sum --quiet -c sums && cp sums "$LUDWIG_SAVE_PATH"'
     mkdir -p many
     for i in $(seq 300); do echo "$1 $i" >"many/$i"; done
-    head -c 60000000 /dev/zero | tr '\0' "$1" >many/large
+    head -c 60000000 /dev/urandom >many/large
     (cd many && sha256sum large [0-9]* >sums)
     sweep "staged_$1" 'data: many'
-    strike --stager "$1" "$SCRATCH/far/*/cache/.*.tmp/large" submit "staged_$1.yaml" >id
+    strike --stager "$1" "$SCRATCH/far/*/cache/.*.new/large" submit "staged_$1.yaml" >id
     id=$(cat id)
     wait_until 60 in_state done "$id"
     [ "$(recorded '^start ')" = 1 ]
     [ "$(recorded '^end ')" = 1 ]
     [ "$(published "staged_$1" | wc -l)" = 1 ]
-    [ -z "$(find "$SCRATCH/far" -name '.*.tmp')" ]
+    [ -z "$(find "$SCRATCH/far" -path '*/cache/.*.new')" ]
     nothing_left
 }
 it 'sshd dies while data are brought: they come whole, and the job runs once' 'half_staged sshd'
