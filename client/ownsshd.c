@@ -53,38 +53,53 @@ char *ownsshd_dir(const char *state)
 /* ---- whether it listens ---- */
 
 /* "  0: 00000000:1B6E 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000 ..." */
-static bool is_listening_line(const char *line, int port)
+struct listeners {
+    bool own, others;
+};
+
+static void count_line(struct listeners *found, const char *line, int port)
 {
     enum { LISTENING = 0x0a };
     unsigned local_port, state, uid;
 
-    return sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f:] %x %*s %*s %*s %u", &local_port,
-                  &state, &uid) == 3 &&
-           local_port == (unsigned)port && state == LISTENING && uid == geteuid();
+    if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f:] %x %*s %*s %*s %u", &local_port, &state,
+               &uid) != 3 ||
+        local_port != (unsigned)port || state != LISTENING)
+        return;
+    found->own |= uid == geteuid();
+    found->others |= uid != geteuid();
 }
 
-/* Another's may have taken the port: the kernel says whose it is, and is not counted as a guest. */
-static bool is_in_table(const char *table, int port)
+/* The kernel says whose they are, and is not counted as a guest. */
+static struct listeners look(const char *table, int port)
 {
+    struct listeners found = { 0 };
     struct buf text = { 0 };
-    bool is = false;
     char *rest, *line;
 
     if (io_read_file(table, TABLE_MAX_BYTES, &text, NULL) == 0) {
         (void)buf_text(&text);
-        for (line = strtok_r((char *)text.bytes, "\n", &rest); line != NULL && !is;
+        for (line = strtok_r((char *)text.bytes, "\n", &rest); line != NULL;
              line = strtok_r(NULL, "\n", &rest))
-            is = is_listening_line(line, port);
+            count_line(&found, line, port);
     }
     buf_free(&text);
-    return is;
+    return found;
+}
+
+/* An sshd that found the port taken for IPv4 has it for IPv6, until ludwigd ends it. */
+static bool listens_now(int port)
+{
+    struct listeners v4 = look("/proc/net/tcp", port), v6 = look("/proc/net/tcp6", port);
+
+    return v4.own || (v6.own && !v4.others);
 }
 
 bool ownsshd_listens(int port, int timeout_ms)
 {
     int64_t until_ms = units_monotonic_ms() + timeout_ms;
 
-    while (!is_in_table("/proc/net/tcp", port) && !is_in_table("/proc/net/tcp6", port)) {
+    while (!listens_now(port)) {
         if (units_monotonic_ms() >= until_ms)
             return false;
         (void)poll(NULL, 0, LOOK_EVERY_MS);
