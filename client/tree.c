@@ -316,7 +316,13 @@ static int pack(struct packing *p, struct err *e)
 int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
 {
     struct packing p = { .to = to, .tree = t, .links = links_create() };
-    struct pack_sink sink = { &p, part_begin, part_write, part_end, object, known };
+    struct pack_sink sink = { .context = &p,
+                              .part_begin = part_begin,
+                              .part_write = part_write,
+                              .part_end = part_end,
+                              .object = object,
+                              .known = known,
+                              .part_bytes = to->part_bytes };
     char *path = index_path(t);
     int result;
 
