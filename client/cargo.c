@@ -428,6 +428,12 @@ static int give_up(const struct err *why, uint64_t settled_bytes, struct err *e)
                    settled_bytes > 0 ? "; the next try goes on where this one stopped" : "");
 }
 
+/* The connection broke, or something was removed that was there. */
+static bool can_go_on(const struct err *why)
+{
+    return why->kind == ERR_UNREACHABLE || why->kind == ERR_BUSY;
+}
+
 int cargo_send(struct cargo *c, struct err *e)
 {
     uint64_t settled_bytes, all_bytes = 0, part_bytes = 0;
@@ -438,7 +444,7 @@ int cargo_send(struct cargo *c, struct err *e)
         vain = settled_bytes > 0 ? 0 : vain + 1;
         if (settled_bytes == 0)
             part_bytes = SMALL_PART_BYTES;
-        if (why.kind != ERR_UNREACHABLE || vain == VAIN_TRIES || look_until_done(c, &why) < 0)
+        if (!can_go_on(&why) || vain == VAIN_TRIES || look_until_done(c, &why) < 0)
             return give_up(&why, all_bytes, e);
     }
     return 0;

@@ -399,7 +399,7 @@ static int tidy(struct data *d, const char *project, bool *found, struct err *e)
         choose_old(d, project, &p, now_s);
     packstore_find_waste(&p, now_s);
     if (result == 0 && removes)
-        result = packstore_remove_waste(&p, e);
+        result = packstore_remove_waste(&p, now_s, e);
     if (result == 0 && (found == NULL || p.n_waste > 0))
         say_waste(&p, project, removes);
     packstore_close(&p);
