@@ -27,6 +27,9 @@ enum { SHOWN_LEFT_OUT = 8 };
 /* So often a connection may break without anything having been sent. */
 enum { VAIN_TRIES = 3 };
 
+/* After one that did not last for a part: the size of those that follow. */
+enum { SMALL_PART_BYTES = PACK_PIECE_BYTES };
+
 /* What everything is without. */
 struct left_out {
     const char **paths;
@@ -399,9 +402,9 @@ static void begin_bar(struct uploadbar *bar, const struct cargo *c)
 }
 
 /* *settled_bytes: of what need not be sent again should it fail. */
-static int try_once(struct cargo *c, uint64_t *settled_bytes, struct err *e)
+static int try_once(struct cargo *c, uint64_t part_bytes, uint64_t *settled_bytes, struct err *e)
 {
-    struct tree_target target = { .stock = c->stock, .store = c->store };
+    struct tree_target target = { .stock = c->stock, .store = c->store, .part_bytes = part_bytes };
     struct uploadbar bar;
     int result;
 
@@ -425,15 +428,23 @@ static int give_up(const struct err *why, uint64_t settled_bytes, struct err *e)
                    settled_bytes > 0 ? "; the next try goes on where this one stopped" : "");
 }
 
+/* The connection broke, or something was removed that was there. */
+static bool can_go_on(const struct err *why)
+{
+    return why->kind == ERR_UNREACHABLE || why->kind == ERR_BUSY;
+}
+
 int cargo_send(struct cargo *c, struct err *e)
 {
-    uint64_t settled_bytes, all_bytes = 0;
+    uint64_t settled_bytes, all_bytes = 0, part_bytes = 0;
     struct err why = { 0 };
 
-    for (int vain = 0; try_once(c, &settled_bytes, &why) < 0;) {
+    for (int vain = 0; try_once(c, part_bytes, &settled_bytes, &why) < 0;) {
         all_bytes += settled_bytes;
         vain = settled_bytes > 0 ? 0 : vain + 1;
-        if (why.kind != ERR_UNREACHABLE || vain == VAIN_TRIES || look_until_done(c, &why) < 0)
+        if (settled_bytes == 0)
+            part_bytes = SMALL_PART_BYTES;
+        if (!can_go_on(&why) || vain == VAIN_TRIES || look_until_done(c, &why) < 0)
             return give_up(&why, all_bytes, e);
     }
     return 0;

@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include "client/cargo.h"
+#include "client/datatidy.h"
 #include "client/jsonlist.h"
 #include "client/out.h"
-#include "client/packstore.h"
-#include "client/session.h"
 #include "client/table.h"
 #include "common/path.h"
 #include "common/units.h"
@@ -23,16 +22,14 @@ struct options {
 static const struct opt options[] = {
     { "project", 'p', OPT_STR, "NAME", offsetof(struct options, project), 0, 0,
       "of this project; push takes the current folder's name without it, the others take all "
-      "projects of yours" },
+      "projects of yours that have sweeps, and that of the current folder" },
     { "yes", 'y', OPT_FLAG, NULL, offsetof(struct options, yes), 0, 0,
       "remove what gc found; without it gc only lists that" },
     { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
     { 0 },
 };
 
-enum { KEPT_DAYS = 30, SHOWN_ID = 12, LEAST_ID = 6 };
-
-static const int64_t DAY_S = 24 * 3600;
+enum { SHOWN_ID = 12 };
 
 enum { NAME, PROJECT, FILES, SIZE, ADDED, USED, SWEEP, NODES, ID, N_COLUMNS };
 
@@ -47,97 +44,69 @@ struct data {
     struct cli *cli;
     const struct options *options;
     struct session session;
-    struct dataset_info *rows; /* what the server says */
-    size_t n, capacity;
+    struct datasets sets;
 };
-
-/* ---- what the server knows ---- */
-
-static struct dataset_info copy_row(const struct dataset_info *from, struct arena *a)
-{
-    struct dataset_info row = *from;
-    const char **nodes = arena_alloc(a, from->nodes.n * sizeof *nodes);
-
-    row.project = arena_strdup(a, from->project);
-    row.owner = from->owner != NULL ? arena_strdup(a, from->owner) : NULL;
-    row.name = from->name != NULL ? arena_strdup(a, from->name) : NULL;
-    for (size_t i = 0; i < from->nodes.n; i++)
-        nodes[i] = arena_strdup(a, ((const char *const *)from->nodes.items)[i]);
-    row.nodes.items = nodes;
-    return row;
-}
-
-/* A project that data were sent to, and no sweep yet, is none to the server. */
-static int fetch_rows(struct data *d, struct err *e)
-{
-    struct msg_get_data request = { .project = d->options->project, .limit = PAGE_MAX };
-    struct msg_data_page page;
-    struct err why = { 0 };
-
-    do {
-        if (rpc_call(&d->session.rpc, MSG_GET_DATA, &request, &page, &why) < 0)
-            return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
-        for (size_t i = 0; i < page.data.n; i++) {
-            mem_grow((void **)&d->rows, &d->capacity, d->n, sizeof *d->rows);
-            d->rows[d->n++] =
-                copy_row((const struct dataset_info *)page.data.items + i, d->cli->arena);
-        }
-        request.after = page.next;
-    } while (page.next != 0);
-    return 0;
-}
-
-/* Each once, in the order in which they come first. */
-static size_t list_projects(const struct data *d, const char **projects)
-{
-    size_t n = 0;
-
-    if (d->options->project != NULL) {
-        projects[0] = d->options->project;
-        return 1;
-    }
-    for (size_t i = 0; i < d->n; i++) {
-        size_t k = 0;
-
-        while (k < n && strcmp(projects[k], d->rows[i].project) != 0)
-            k++;
-        if (k == n)
-            projects[n++] = d->rows[i].project;
-    }
-    return n;
-}
 
 /* ---- ls ---- */
 
-/* Sent ahead, and no sweep has named it yet. */
-static bool is_named(const struct data *d, const struct digest *tree)
+static bool is_there(const struct packstore *p, const struct digest *id)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (digest_equal(&d->rows[i].set.tree, tree))
+    for (size_t i = 0; i < p->n_sets; i++)
+        if (digest_equal(&p->sets[i].id, id))
             return true;
     return false;
 }
 
-static int add_unnamed(struct data *d, const char *project, struct err *e)
+/* What was removed is listed only while a sweep needs it all the same. */
+static void drop_removed(struct datasets *d, const char *project, const struct packstore *p)
 {
-    struct place to = { session_drive(&d->session, e), project };
-    struct packstore p;
+    size_t n = 0;
 
-    if (to.drive == NULL || packstore_open(&p, &to, e) < 0)
-        return -1;
-    for (size_t i = 0; i < p.n_sets; i++) {
-        const struct packed *set = &p.sets[i];
+    for (size_t i = 0; i < d->n; i++)
+        if (strcmp(d->rows[i].project, project) != 0 || d->rows[i].unfinished > 0 ||
+            is_there(p, &d->rows[i].set.id))
+            d->rows[n++] = d->rows[i];
+    d->n = n;
+}
+
+static bool is_listed(const struct datasets *d, const char *project, const struct digest *tree)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (strcmp(d->rows[i].project, project) == 0 && digest_equal(&d->rows[i].set.tree, tree))
+            return true;
+    return false;
+}
+
+/* Sent ahead, and no sweep has named it yet. */
+static void add_unnamed(struct datasets *d, const char *project, const struct packstore *p)
+{
+    for (size_t i = 0; i < p->n_sets; i++) {
+        const struct packed *set = &p->sets[i];
         const struct pack_totals *t = &set->manifest.totals;
 
-        if (!set->is_read || is_named(d, &set->manifest.tree))
+        if (!set->is_read || is_listed(d, project, &set->manifest.tree))
             continue;
-        mem_grow((void **)&d->rows, &d->capacity, d->n, sizeof *d->rows);
-        d->rows[d->n++] = (struct dataset_info){
+        *datasets_add(d) = (struct dataset_info){
             .project = project,
             .set = { set->manifest.tree, set->id, t->files + t->links, t->bytes },
             .added_at = set->mtime_s * 1000,
         };
     }
+}
+
+/* Where we may not look, what the server knows has to do. */
+static int look_at_project(struct data *d, const char *project, struct err *e)
+{
+    struct place to = { session_drive(&d->session, e), project };
+    struct err why = { 0 };
+    struct packstore p;
+
+    if (to.drive == NULL)
+        return -1;
+    if (packstore_open(&p, &to, &why) < 0)
+        return why.kind == ERR_DENIED ? 0 : err_set(e, why.kind, "%s", why.text);
+    drop_removed(&d->sets, project, &p);
+    add_unnamed(&d->sets, project, &p);
     packstore_close(&p);
     return 0;
 }
@@ -196,11 +165,11 @@ static int show_rows(const struct data *d, struct err *e)
 
     if (d->options->json)
         jsonlist_begin(&list, "data");
-    for (size_t i = 0; i < d->n; i++) {
+    for (size_t i = 0; i < d->sets.n; i++) {
         if (d->options->json)
-            jsonlist_add(&list, &dataset_info_schema, &d->rows[i]);
+            jsonlist_add(&list, &dataset_info_schema, &d->sets.rows[i]);
         else
-            add_row(t, &d->rows[i]);
+            add_row(t, &d->sets.rows[i]);
     }
     if (!d->options->json)
         table_flush(t, &out);
@@ -212,36 +181,29 @@ static int show_rows(const struct data *d, struct err *e)
 
 static int run_ls(struct data *d, struct err *e)
 {
-    const char **projects;
+    const struct datasets_project *projects;
     size_t n;
 
-    if (fetch_rows(d, e) < 0)
+    if (datasets_fetch(&d->sets, e) < 0)
         return -1;
-    projects = arena_alloc(d->cli->arena, (d->n + 1) * sizeof *projects);
-    n = list_projects(d, projects);
+    projects = datasets_projects(&d->sets, false, &n);
     for (size_t i = 0; i < n; i++)
-        if (add_unnamed(d, projects[i], e) < 0)
+        if (look_at_project(d, projects[i].name, e) < 0)
             return -1;
     return show_rows(d, e);
 }
 
 /* ---- push ---- */
 
-static const char *name_project(struct data *d, struct err *e)
+static const char *name_project(const struct data *d, struct err *e)
 {
     const char *project = d->options->project;
-    char *here;
 
-    if (project == NULL) {
-        here = path_real(".", e);
-        if (here == NULL)
-            return NULL;
-        project = arena_strdup(d->cli->arena, path_basename(here));
-        free(here);
-    }
+    if (project == NULL)
+        return datasets_here(&d->sets, e);
     if (path_is_portable_name(project) && project[0] != '.')
         return project;
-    err_set(e, ERR_USAGE, "'%s' cannot be a project's name; --project names another", project);
+    err_set(e, ERR_USAGE, "'%s' cannot be a project's name", project);
     return NULL;
 }
 
@@ -310,133 +272,16 @@ static int run_push(struct data *d, struct err *e)
 
 /* ---- rm and gc ---- */
 
-static const struct dataset_info *row_of(const struct data *d, const char *project,
-                                         const struct packed *set)
-{
-    for (size_t i = 0; i < d->n; i++)
-        if (strcmp(d->rows[i].project, project) == 0 &&
-            (digest_equal(&d->rows[i].set.id, &set->id) ||
-             (set->is_read && digest_equal(&d->rows[i].set.tree, &set->manifest.tree))))
-            return &d->rows[i];
-    return NULL;
-}
-
-static bool is_meant(const char *word, const struct packed *set, const struct dataset_info *row)
-{
-    char hex[DIGEST_HEX];
-
-    digest_hex(&set->id, hex);
-    return (row != NULL && row->name != NULL && strcmp(row->name, word) == 0) ||
-           (strlen(word) >= LEAST_ID && strncmp(hex, word, strlen(word)) == 0);
-}
-
-/* What the words name goes; *found: a bit for each that named something. */
-static int choose_named(struct data *d, const char *project, struct packstore *p, bool *found,
-                        struct err *e)
-{
-    for (size_t i = 0; i < p->n_sets; i++) {
-        const struct dataset_info *row = row_of(d, project, &p->sets[i]);
-
-        p->sets[i].stays = true;
-        for (size_t k = 1; k < d->cli->args.n; k++) {
-            if (!is_meant(d->cli->args.words[k], &p->sets[i], row))
-                continue;
-            found[k] = true;
-            p->sets[i].stays = false;
-            if (row != NULL && row->unfinished > 0)
-                return err_set(e, ERR_BUSY,
-                               "%s is needed by %" PRId64 " sweep%s not over, as %" PRId64,
-                               d->cli->args.words[k], row->unfinished,
-                               row->unfinished == 1 ? " that is" : "s that are", row->sweep);
-        }
-    }
-    return 0;
-}
-
-static void choose_old(struct data *d, const char *project, struct packstore *p, int64_t now_s)
-{
-    for (size_t i = 0; i < p->n_sets; i++) {
-        struct packed *set = &p->sets[i];
-        const struct dataset_info *row = row_of(d, project, set);
-        int64_t used_s = row != NULL ? row->used_at / 1000 : 0;
-
-        if (used_s < set->mtime_s)
-            used_s = set->mtime_s;
-        set->stays = (row != NULL && row->unfinished > 0) || used_s > now_s - KEPT_DAYS * DAY_S;
-    }
-}
-
-static void say_waste(const struct packstore *p, const char *project, bool removed)
-{
-    struct buf size = { 0 };
-    size_t n_sets = 0;
-
-    for (size_t i = 0; i < p->n_sets; i++)
-        n_sets += !p->sets[i].stays;
-    units_add_size(&size, p->waste_bytes);
-    if (p->n_waste == 0)
-        out_note("%s: nothing can go", project);
-    else
-        out_note("%s: %zu dataset%s, %zu file%s, %s %s", project, n_sets, n_sets == 1 ? "" : "s",
-                 p->n_waste, p->n_waste == 1 ? "" : "s", buf_text(&size),
-                 removed ? "removed" : "can go: --yes removes them");
-    buf_free(&size);
-}
-
-static int tidy(struct data *d, const char *project, bool *found, struct err *e)
-{
-    struct place to = { session_drive(&d->session, e), project };
-    int64_t now_s = units_now_ms() / 1000;
-    bool removes = found != NULL || d->options->yes;
-    struct packstore p;
-    int result = 0;
-
-    if (to.drive == NULL || packstore_open(&p, &to, e) < 0)
-        return -1;
-    if (found != NULL)
-        result = choose_named(d, project, &p, found, e);
-    else
-        choose_old(d, project, &p, now_s);
-    packstore_find_waste(&p, now_s);
-    if (result == 0 && removes)
-        result = packstore_remove_waste(&p, e);
-    if (result == 0 && (found == NULL || p.n_waste > 0))
-        say_waste(&p, project, removes);
-    packstore_close(&p);
-    return result;
-}
-
-static int tidy_all(struct data *d, bool *found, struct err *e)
-{
-    const char **projects;
-    size_t n;
-
-    if (fetch_rows(d, e) < 0)
-        return -1;
-    projects = arena_alloc(d->cli->arena, (d->n + 1) * sizeof *projects);
-    n = list_projects(d, projects);
-    for (size_t i = 0; i < n; i++)
-        if (tidy(d, projects[i], found, e) < 0)
-            return -1;
-    return 0;
-}
-
 static int run_rm(struct data *d, struct err *e)
 {
-    bool *found = arena_alloc(d->cli->arena, d->cli->args.n * sizeof *found);
+    const char *const *words = (const char *const *)d->cli->args.words;
 
-    if (tidy_all(d, found, e) < 0)
-        return -1;
-    for (size_t i = 1; i < d->cli->args.n; i++)
-        if (!found[i])
-            return err_set(e, ERR_NOT_FOUND, "there is no dataset '%s' (ludwig data ls lists them)",
-                           d->cli->args.words[i]);
-    return 0;
+    return datatidy_remove(&d->sets, words + 1, d->cli->args.n - 1, e);
 }
 
 static int run_gc(struct data *d, struct err *e)
 {
-    return tidy_all(d, NULL, e);
+    return datatidy_collect(&d->sets, d->options->yes, e);
 }
 
 /* ---- the command ---- */
@@ -460,6 +305,7 @@ static int run(struct cli *cli, struct err *e)
     size_t i = 0;
     int result = -1;
 
+    d.sets = (struct datasets){ .session = &d.session, .project = d.options->project };
     while (i < N_DEEDS && strcmp(deeds[i].name, cli->args.words[0]) != 0)
         i++;
     if (i == N_DEEDS)
@@ -473,7 +319,7 @@ static int run(struct cli *cli, struct err *e)
     result = i == 1 ? session_start(cli, &d.session, false, e) : session_open(cli, &d.session, e);
     if (result == 0)
         result = deeds[i].run(&d, e);
-    free(d.rows);
+    datasets_free(&d.sets);
     session_close(&d.session);
     return result < 0 ? -1 : EXIT_WELL;
 }

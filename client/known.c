@@ -224,12 +224,12 @@ static bool is_better(const struct known_part *p, const struct known_part *than)
 bool known_find(struct known *k, const struct digest *piece, bool all, struct pack_place *where)
 {
     uint64_t end, i = find_first(k, piece, &end);
-    const struct known_part *best = NULL;
+    struct known_part *best = NULL;
     int order = -1;
 
     for (; i < end && order <= 0; i++) {
         const struct record *r = record_at(k, i);
-        const struct known_part *p;
+        struct known_part *p;
 
         if (r == NULL)
             break;
@@ -241,6 +241,8 @@ bool known_find(struct known *k, const struct digest *piece, bool all, struct pa
         best = p;
         *where = (struct pack_place){ &p->part, r->entry };
     }
+    if (best != NULL)
+        best->is_used = true;
     return best != NULL;
 }
 

@@ -19,6 +19,7 @@ struct known_part {
     uint64_t wanted_bytes; /* of those that somebody asked for; see known_want */
     bool is_there;         /* set by the caller; at first false */
     bool is_good;          /* the same: what known_find may name */
+    bool is_used;          /* known_find named it */
 };
 
 /* path: see cache_path.  What is not there, or cannot be read, is empty. */

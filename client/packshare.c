@@ -42,7 +42,7 @@ static int pack(struct packshare *p, struct err *e)
 {
     struct tree *t = &p->tree;
     struct uploadbar bar;
-    struct tree_target target = { p->stock, p->store, &bar };
+    struct tree_target target = { .stock = p->stock, .store = p->store, .bar = &bar };
     int result;
 
     if (tree_count(t, p->stock, e) < 0)

@@ -98,10 +98,10 @@ void packstore_close(struct packstore *p)
 
 /* ---- what can go ---- */
 
-static void waste(struct packstore *p, const char *path, int64_t bytes)
+static void waste(struct packstore *p, const char *path, int64_t bytes, int64_t mtime_s)
 {
     mem_grow((void **)&p->waste, &p->waste_capacity, p->n_waste, sizeof *p->waste);
-    p->waste[p->n_waste++] = (struct waste){ arena_strdup(p->arena, path), bytes };
+    p->waste[p->n_waste++] = (struct waste){ arena_strdup(p->arena, path), bytes, mtime_s };
     p->waste_bytes += bytes;
 }
 
@@ -109,12 +109,17 @@ static void waste_sets(struct packstore *p)
 {
     struct buf path = { 0 };
 
+    p->dropped_at_s = 0;
     for (size_t i = 0; i < p->n_sets; i++) {
-        if (p->sets[i].stays)
+        const struct packed *set = &p->sets[i];
+
+        if (set->stays)
             continue;
         buf_clear(&path);
-        pack_object_path(&path, PACK_MANIFEST, &p->sets[i].id);
-        waste(p, buf_text(&path), 0);
+        pack_object_path(&path, PACK_MANIFEST, &set->id);
+        waste(p, buf_text(&path), 0, set->mtime_s);
+        if (set->mtime_s > p->dropped_at_s)
+            p->dropped_at_s = set->mtime_s;
     }
     buf_free(&path);
 }
@@ -150,13 +155,14 @@ static bool parse_begin(const char *name, struct digest *d)
     return digest_parse(hex, d) == 0;
 }
 
-/* What a set that goes had is no upload of somebody's that has no manifest yet. */
-static bool is_old(const struct pack_seen *dropped, const struct digest *d, int64_t mtime_s,
-                   int64_t now_s)
+/* What a set that goes had is no upload of somebody's that has no manifest yet, unless it was touched
+ * later than that. */
+static bool is_old(const struct packstore *p, const struct pack_seen *dropped,
+                   const struct digest *d, int64_t mtime_s, int64_t now_s)
 {
     uint32_t number;
 
-    return pack_seen_find(dropped, d, &number) ||
+    return (mtime_s <= p->dropped_at_s && pack_seen_find(dropped, d, &number)) ||
            (mtime_s > 0 && mtime_s <= now_s - PACKSTORE_YOUNG_S);
 }
 
@@ -172,11 +178,11 @@ static void waste_folder(struct packstore *p, enum store_folder folder,
         uint32_t number;
 
         if (!parse_begin(items[i].name, &d) || pack_seen_find(needed, &d, &number) ||
-            !is_old(dropped, &d, items[i].mtime_s, now_s))
+            !is_old(p, dropped, &d, items[i].mtime_s, now_s))
             continue;
         buf_clear(&path);
         buf_printf(&path, "%s/%s", store_folder_names[folder], items[i].name);
-        waste(p, buf_text(&path), items[i].size);
+        waste(p, buf_text(&path), items[i].size, items[i].mtime_s);
     }
     buf_free(&path);
 }
@@ -206,10 +212,60 @@ void packstore_find_waste(struct packstore *p, int64_t now_s)
     pack_seen_destroy(needed);
 }
 
-int packstore_remove_waste(struct packstore *p, struct err *e)
+/* ---- removing ---- */
+
+/* 1; 0: somebody relies on it since it was listed. */
+static int remove_one(struct packstore *p, const struct waste *w, struct err *e)
 {
-    for (size_t i = 0; i < p->n_waste; i++)
-        if (store_remove(p->store, p->waste[i].path, e) < 0)
+    struct err why = { 0 };
+    int64_t mtime_s;
+
+    if (store_mtime(p->store, w->path, &mtime_s, &why) < 0)
+        return why.kind == ERR_NOT_FOUND ? 1 : err_set(e, why.kind, "%s", why.text);
+    if (mtime_s != w->mtime_s)
+        return 0;
+    return store_remove(p->store, w->path, e) < 0 ? -1 : 1;
+}
+
+/* The manifests, which come first.  *kept: some stay. */
+static int remove_sets(struct packstore *p, bool *kept, struct err *e)
+{
+    size_t n = 0;
+
+    *kept = false;
+    for (size_t i = 0; i < p->n_sets; i++) {
+        int rc;
+
+        if (p->sets[i].stays)
+            continue;
+        rc = remove_one(p, &p->waste[n++], e);
+        if (rc < 0)
             return -1;
+        p->sets[i].stays = rc == 0;
+        *kept = *kept || rc == 0;
+    }
+    return 0;
+}
+
+int packstore_remove_waste(struct packstore *p, int64_t now_s, struct err *e)
+{
+    size_t n = 0;
+    bool kept;
+
+    if (remove_sets(p, &kept, e) < 0)
+        return -1;
+    if (kept)
+        packstore_find_waste(p, now_s);
+    for (size_t i = 0; i < p->n_waste; i++) {
+        int rc = remove_one(p, &p->waste[i], e);
+
+        if (rc < 0)
+            return -1;
+        if (rc > 0)
+            p->waste[n++] = p->waste[i];
+        else
+            p->waste_bytes -= p->waste[i].bytes;
+    }
+    p->n_waste = n;
     return 0;
 }

@@ -22,6 +22,7 @@ struct packed {
 struct waste {
     const char *path; /* for store_remove */
     int64_t bytes;    /* of a part */
+    int64_t mtime_s;  /* as it was listed */
 };
 
 struct packstore {
@@ -33,6 +34,7 @@ struct packstore {
     struct waste *waste;
     size_t n_waste, waste_capacity;
     int64_t waste_bytes;
+    int64_t dropped_at_s; /* the newest time of a manifest that goes */
 };
 
 /* Reads the manifests. */
@@ -41,11 +43,12 @@ void packstore_close(struct packstore *p);
 
 /*
  * What no set whose stays is true needs.  Nothing but manifests while one of those that stay cannot
- * be read, as it may need anything; nothing young, unless it is a manifest: somebody may be sending
- * what goes with it.
+ * be read, as it may need anything; nothing young, as somebody may be sending what goes with it,
+ * unless it is what a set that goes had and nobody has touched since (see stock_hold).
  */
 enum { PACKSTORE_YOUNG_S = 7 * 24 * 3600 };
 void packstore_find_waste(struct packstore *p, int64_t now_s);
-int packstore_remove_waste(struct packstore *p, struct err *e);
+/* Leaves what was touched since it was listed.  Then waste is what was removed. */
+int packstore_remove_waste(struct packstore *p, int64_t now_s, struct err *e);
 
 #endif

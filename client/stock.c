@@ -21,7 +21,17 @@ enum { FRESH_MAX = 256 * 1024 };
 struct fresh {
     struct pack_part part;
     uint32_t first;
+    bool was_there; /* and was only learned of while this runs */
+    bool is_used;
 };
+
+/* An object that was there and is relied on. */
+struct relied {
+    enum pack_object kind;
+    struct digest name;
+};
+
+enum { WAS_THERE, IS_NEW }; /* what is noted of objects */
 
 struct stock {
     struct store *store;
@@ -36,6 +46,8 @@ struct stock {
     struct fresh *fresh_parts;
     size_t n_fresh, fresh_capacity;
     uint32_t next_fresh;
+    struct relied *relied;
+    size_t n_relied, relied_capacity;
     struct arena *arena;
     struct list leftovers[STORE_FOLDER_COUNT]; /* struct store_entry: temporary files */
 };
@@ -75,7 +87,7 @@ static void take_name(struct stock *s, const char *name)
     for (enum pack_object kind = 0; kind < PACK_OBJECT_COUNT; kind++) {
         if (!parse_name(name, endings[kind], &d))
             continue;
-        pack_seen_add(s->there[kind], &d, 0);
+        pack_seen_add(s->there[kind], &d, WAS_THERE);
         if (kind != PACK_LIST)
             return;
         mem_grow((void **)&s->lists, &s->lists_capacity, s->n_lists, sizeof *s->lists);
@@ -140,10 +152,11 @@ static void look_at_parts(struct stock *s)
         parts[i].is_there = parts[i].is_good = has_part(s, &parts[i].part);
 }
 
-static void add_fresh(struct stock *s, const struct pack_list *l)
+static void add_fresh(struct stock *s, const struct pack_list *l, bool was_there)
 {
     mem_grow((void **)&s->fresh_parts, &s->fresh_capacity, s->n_fresh, sizeof *s->fresh_parts);
-    s->fresh_parts[s->n_fresh++] = (struct fresh){ l->part, s->next_fresh };
+    s->fresh_parts[s->n_fresh++] =
+        (struct fresh){ .part = l->part, .first = s->next_fresh, .was_there = was_there };
     for (uint32_t i = 0; i < l->n; i++)
         pack_seen_add(s->fresh, &l->pieces[i].digest, s->next_fresh + i);
     s->next_fresh += l->n;
@@ -168,7 +181,7 @@ static bool take_list(struct stock *s, const struct digest *name, struct bytes s
         if (s->update != NULL)
             known_update_add(s->update, l);
         else
-            add_fresh(s, l);
+            add_fresh(s, l, true);
     }
     pack_list_destroy(l);
     return true;
@@ -331,6 +344,7 @@ void stock_close(struct stock *s)
     free(s->known_path);
     free(s->lists_folder);
     free(s->fresh_parts);
+    free(s->relied);
     arena_destroy(s->arena);
     free(s);
 }
@@ -344,7 +358,94 @@ bool stock_has(const struct stock *s, enum pack_object kind, const struct digest
 
 void stock_add(struct stock *s, enum pack_object kind, const struct digest *name)
 {
-    pack_seen_add(s->there[kind], name, 0);
+    pack_seen_add(s->there[kind], name, IS_NEW);
+}
+
+/* ---- what is relied on ---- */
+
+static bool was_there(const struct stock *s, enum pack_object kind, const struct digest *name)
+{
+    uint32_t since;
+
+    return pack_seen_find(s->there[kind], name, &since) && since == WAS_THERE;
+}
+
+void stock_rely(struct stock *s, enum pack_object kind, const struct digest *name)
+{
+    if (!was_there(s, kind, name))
+        return;
+    mem_grow((void **)&s->relied, &s->relied_capacity, s->n_relied, sizeof *s->relied);
+    s->relied[s->n_relied++] = (struct relied){ kind, *name };
+}
+
+static int touch_object(struct stock *s, enum pack_object kind, const struct digest *name,
+                        struct err *e)
+{
+    struct buf path = { 0 };
+    int result;
+
+    pack_object_path(&path, kind, name);
+    result = store_touch(s->store, buf_text(&path), e);
+    buf_free(&path);
+    return result;
+}
+
+static int touch_part(struct stock *s, const struct pack_part *part, struct err *e)
+{
+    struct buf path = { 0 };
+    int result = touch_object(s, PACK_LIST, &part->list, e);
+
+    if (result < 0 || part->form == PACK_IN_PLACE)
+        return result;
+    pack_part_path(&path, part);
+    result = store_touch(s->store, buf_text(&path), e);
+    buf_free(&path);
+    return result;
+}
+
+static int touch_parts(struct stock *s, struct err *e)
+{
+    struct known_part *known;
+    size_t n = 0;
+    int result = 0;
+
+    known = s->known != NULL ? known_parts(s->known, &n) : NULL;
+    for (size_t i = 0; i < n && result == 0; i++)
+        if (known[i].is_used)
+            result = touch_part(s, &known[i].part, e);
+    for (size_t i = 0; i < s->n_fresh && result == 0; i++)
+        if (s->fresh_parts[i].is_used && s->fresh_parts[i].was_there)
+            result = touch_part(s, &s->fresh_parts[i].part, e);
+    return result;
+}
+
+static void forget_relied(struct stock *s)
+{
+    struct known_part *known;
+    size_t n = 0;
+
+    known = s->known != NULL ? known_parts(s->known, &n) : NULL;
+    for (size_t i = 0; i < n; i++)
+        known[i].is_used = false;
+    for (size_t i = 0; i < s->n_fresh; i++)
+        s->fresh_parts[i].is_used = false;
+    s->n_relied = 0;
+}
+
+int stock_hold(struct stock *s, struct err *e)
+{
+    int result = touch_parts(s, e);
+
+    for (size_t i = 0; i < s->n_relied && result == 0; i++)
+        result = touch_object(s, s->relied[i].kind, &s->relied[i].name, e);
+    forget_relied(s);
+    return result;
+}
+
+int stock_hold_manifest(struct stock *s, const struct digest *id, struct err *e)
+{
+    forget_relied(s);
+    return was_there(s, PACK_MANIFEST, id) ? touch_object(s, PACK_MANIFEST, id, e) : 0;
 }
 
 /* ---- pieces ---- */
@@ -369,7 +470,7 @@ int stock_learn(struct stock *s, const struct pack_part *part, struct bytes list
     if (l == NULL)
         return -1;
     stock_add(s, PACK_LIST, &part->list);
-    add_fresh(s, l);
+    add_fresh(s, l, false);
     pack_list_destroy(l);
     return 0;
 }
@@ -392,7 +493,7 @@ void stock_judge(struct stock *s, uint64_t unknown_bytes)
                                                     parts[i].bytes - parts[i].bytes / 2;
 }
 
-static const struct fresh *find_fresh(const struct stock *s, uint32_t piece)
+static struct fresh *find_fresh(const struct stock *s, uint32_t piece)
 {
     size_t low = 0, high = s->n_fresh;
 
@@ -409,7 +510,7 @@ static const struct fresh *find_fresh(const struct stock *s, uint32_t piece)
 
 bool stock_find(struct stock *s, const struct digest *piece, bool all, struct pack_place *where)
 {
-    const struct fresh *f;
+    struct fresh *f;
     uint32_t number;
 
     if (s->known != NULL && known_find(s->known, piece, all, where))
@@ -417,6 +518,7 @@ bool stock_find(struct stock *s, const struct digest *piece, bool all, struct pa
     if (!pack_seen_find(s->fresh, piece, &number))
         return false;
     f = find_fresh(s, number);
+    f->is_used = true;
     *where = (struct pack_place){ &f->part, number - f->first };
     return true;
 }

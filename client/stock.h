@@ -20,6 +20,14 @@ bool stock_has(const struct stock *s, enum pack_object kind, const struct digest
 /* It is there from now on. */
 void stock_add(struct stock *s, enum pack_object kind, const struct digest *name);
 
+/* Who tidies up leaves what is young.  So before a manifest is written, all that it names and that
+ * was there already is touched: the parts that stock_find named, and the objects told by stock_rely
+ * since the last call.  ERR_BUSY, as store_touch has it: something of it is gone. */
+void stock_rely(struct stock *s, enum pack_object kind, const struct digest *name);
+int stock_hold(struct stock *s, struct err *e);
+/* Instead, where a manifest that was there already names all of it. */
+int stock_hold_manifest(struct stock *s, const struct digest *id, struct err *e);
+
 /* First it is said which pieces are wanted; false: that one is not there. */
 bool stock_want(struct stock *s, const struct digest *piece);
 /* Then old parts are judged, of which less than half is wanted, even if all the content that is not

@@ -89,6 +89,23 @@ int store_remove(struct store *s, const char *path, struct err *e)
     return err_set(e, why.kind, "%s", why.text);
 }
 
+int store_mtime(struct store *s, const char *path, int64_t *mtime_s, struct err *e)
+{
+    return s->way->mtime(s, path, mtime_s, e);
+}
+
+int store_touch(struct store *s, const char *path, struct err *e)
+{
+    return s->way->touch(s, path, e);
+}
+
+int store_say_gone(const char *path, struct err *e)
+{
+    return err_set(e, ERR_BUSY,
+                   "%s in the project's packs was removed while this relied on it; submit again",
+                   path);
+}
+
 void store_sweep(struct store *s, enum store_folder folder, const struct list *entries)
 {
     const struct store_entry *items = entries->items;
@@ -164,7 +181,7 @@ int store_object(struct store *s, enum pack_object kind, const struct digest *na
 
 int store_settle(struct store *s, struct err *e)
 {
-    return s->is_prepared ? s->way->settle(s, e) : 0;
+    return s->way->settle(s, e);
 }
 
 uint64_t store_settled_bytes(const struct store *s)

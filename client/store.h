@@ -42,6 +42,10 @@ int store_fetch(struct store *s, const char *path, size_t max_bytes, store_got *
 int store_fetch_all(struct store *s, struct err *e);
 /* One that is not there is fine. */
 int store_remove(struct store *s, const char *path, struct err *e);
+int store_mtime(struct store *s, const char *path, int64_t *mtime_s, struct err *e);
+/* Its time becomes now, which tells those who tidy up that somebody relies on it.  ERR_BUSY, by
+ * store_settle at the latest: it is gone; then no manifest gets its name that is added later. */
+int store_touch(struct store *s, const char *path, struct err *e);
 
 /* As struct pack_sink has them. */
 int store_part_begin(struct store *s, unsigned slot, struct err *e);

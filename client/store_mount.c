@@ -348,6 +348,27 @@ static int remove_file(struct store *s, const char *path, struct err *e)
     return result;
 }
 
+static int mtime(struct store *s, const char *path, int64_t *mtime_s, struct err *e)
+{
+    char *whole = path_of(s, path);
+    struct stat st;
+    int result = lstat(whole, &st) < 0 ? err_sys(e, "%s", whole) : 0;
+
+    free(whole);
+    if (result == 0)
+        *mtime_s = st.st_mtime;
+    return result;
+}
+
+static int touch(struct store *s, const char *path, struct err *e)
+{
+    char *whole = path_of(s, path);
+    int rc = utimensat(AT_FDCWD, whole, NULL, AT_SYMLINK_NOFOLLOW), error = errno;
+
+    free(whole);
+    return rc < 0 && (error == ENOENT || error == ESTALE) ? store_say_gone(path, e) : 0;
+}
+
 static void expect(struct store *s, uint64_t bytes)
 {
     (void)s;
@@ -375,6 +396,8 @@ const struct store_way store_mount = {
     .fetch = fetch,
     .fetch_all = fetch_all,
     .remove = remove_file,
+    .mtime = mtime,
+    .touch = touch,
     .prepare = prepare,
     .part_begin = part_begin,
     .part_write = part_write,

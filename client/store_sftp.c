@@ -13,6 +13,7 @@
 #include "client/store_way.h"
 #include "common/path.h"
 #include "common/sftp_stripe.h"
+#include "common/units.h"
 
 enum {
     LANES = 4,
@@ -50,7 +51,8 @@ struct sftp_store {
     struct slot slots[PACK_SLOTS], spare;
     struct item *first, **end; /* in the order of their renames */
     size_t n_busy;             /* operations, and parts that are ending */
-    size_t n_renaming, n_syncing;
+    size_t n_unsettled;        /* renames, and what is touched */
+    size_t n_syncing;
     bool is_dirty[STORE_FOLDER_COUNT]; /* something was renamed in it that may not be on the disk */
     bool is_there[STORE_FOLDER_COUNT];
     struct sftp_attrs project;
@@ -152,7 +154,7 @@ static void on_renamed(void *context, const struct sftp_answer *a)
     struct sftp_store *s = it->store;
 
     s->n_busy--;
-    s->n_renaming--;
+    s->n_unsettled--;
     if (a->error == NULL || a->error->kind == ERR_EXISTS) {
         s->store.settled_bytes += it->bytes;
         s->is_dirty[it->folder] = true;
@@ -175,7 +177,7 @@ static void rename_first(struct sftp_store *s)
     if (s->first == NULL)
         s->end = &s->first;
     s->n_busy++;
-    s->n_renaming++;
+    s->n_unsettled++;
     if (sftp_start(first_lane(s), &op, on_renamed, it, &why) < 0)
         on_renamed(it, &(struct sftp_answer){ .error = &why });
 }
@@ -209,7 +211,7 @@ static void start_sync(struct sftp_store *s, enum store_folder folder)
 /* What was renamed before is there for good. */
 static bool is_settled(struct sftp_store *s)
 {
-    if (s->n_renaming > 0)
+    if (s->n_unsettled > 0)
         return false;
     for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++)
         if (s->is_dirty[i])
@@ -637,6 +639,74 @@ static int remove_file(struct store *store, const char *path, struct err *e)
     return result;
 }
 
+static int mtime(struct store *store, const char *path, int64_t *mtime_s, struct err *e)
+{
+    struct sftp_store *s = mine(store);
+    char *there = path_on(s, path);
+    struct sftp_attrs attrs = { 0 };
+    int result = sftp_lstat(first_lane(s), there, &attrs, e);
+
+    free(there);
+    *mtime_s = attrs.mtime_s;
+    return result;
+}
+
+/* Something that is relied on. */
+struct touching {
+    struct sftp_store *store;
+    char *path;
+};
+
+static void end_touching(struct touching *t)
+{
+    free(t->path);
+    free(t);
+}
+
+static void on_touched(void *context, const struct sftp_answer *a)
+{
+    struct touching *t = context;
+    struct sftp_store *s = t->store;
+    enum err_kind kind = a->error != NULL ? a->error->kind : ERR_NONE;
+    struct err gone = { 0 };
+
+    s->n_busy--;
+    s->n_unsettled--;
+    if (kind == ERR_NOT_FOUND) {
+        store_say_gone(t->path, &gone);
+        note(s, &gone);
+    } else if (kind == ERR_UNREACHABLE) {
+        note(s, a->error);
+    }
+    end_touching(t);
+    advance(s);
+}
+
+/* By the clock here: the server's is told by nothing that costs no time. */
+static int touch(struct store *store, const char *path, struct err *e)
+{
+    struct sftp_store *s = mine(store);
+    uint32_t now_s = (uint32_t)(units_now_ms() / 1000);
+    char *there = path_on(s, path);
+    struct sftp_op op = { .kind = SFTP_OP_SETSTAT,
+                          .path = there,
+                          .attrs = { .has = SFTP_TIMES, .atime_s = now_s, .mtime_s = now_s } };
+    struct touching *t = mem_alloc(sizeof *t);
+    int result;
+
+    *t = (struct touching){ s, mem_strdup(path) };
+    s->n_busy++;
+    s->n_unsettled++;
+    result = sftp_start(first_lane(s), &op, on_touched, t, e);
+    if (result < 0) {
+        s->n_busy--;
+        s->n_unsettled--;
+        end_touching(t);
+    }
+    free(there);
+    return result < 0 ? -1 : check(s, e);
+}
+
 /* Of a file that is made and taken away again. */
 static int tell(struct store *store, int64_t *uid, int64_t *now_s)
 {
@@ -671,6 +741,8 @@ const struct store_way store_sftp = {
     .fetch = fetch,
     .fetch_all = fetch_all,
     .remove = remove_file,
+    .mtime = mtime,
+    .touch = touch,
     .prepare = prepare,
     .part_begin = part_begin,
     .part_write = part_write,

@@ -17,6 +17,9 @@ struct store_way {
                  struct err *e);
     int (*fetch_all)(struct store *s, struct err *e);
     int (*remove)(struct store *s, const char *path, struct err *e);
+    int (*mtime)(struct store *s, const char *path, int64_t *mtime_s, struct err *e);
+    /* Who may not, as it is somebody else's, need not. */
+    int (*touch)(struct store *s, const char *path, struct err *e);
     /* Makes the folders; called once, before anything is written. */
     int (*prepare)(struct store *s, struct err *e);
     int (*part_begin)(struct store *s, unsigned slot, struct err *e);
@@ -48,6 +51,8 @@ extern const struct store_way store_mount, store_sftp;
 extern const char *const store_folder_names[STORE_FOLDER_COUNT]; /* "", "parts", "blocks" */
 /* "PROJECT/.ludwig/packs/BELOW".  Caller frees. */
 char *store_path(const struct place *to, const char *below);
+/* Of what was to be touched. */
+int store_say_gone(const char *path, struct err *e);
 /* Which folder a path begins with. */
 enum store_folder store_folder_of(const char *path);
 

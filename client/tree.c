@@ -133,13 +133,27 @@ static int part_end(void *context, unsigned slot, const struct pack_part *part, 
     return stock_learn(p->to->stock, part, list, e);
 }
 
+/* It need not be sent. */
+static int rely(const struct packing *p, enum pack_object kind, const struct digest *name,
+                struct err *e)
+{
+    if (kind == PACK_MANIFEST)
+        return stock_hold_manifest(p->to->stock, name, e);
+    stock_rely(p->to->stock, kind, name);
+    return 0;
+}
+
 static int object(void *context, enum pack_object kind, const struct digest *name,
                   struct bytes bytes, struct err *e)
 {
     const struct packing *p = context;
 
-    if (p->to->store == NULL || stock_has(p->to->stock, kind, name))
+    if (p->to->store == NULL)
         return 0;
+    if (stock_has(p->to->stock, kind, name))
+        return rely(p, kind, name, e);
+    if (kind == PACK_MANIFEST && stock_hold(p->to->stock, e) < 0)
+        return -1;
     if (store_object(p->to->store, kind, name, bytes, e) < 0)
         return -1;
     stock_add(p->to->stock, kind, name);
@@ -316,7 +330,13 @@ static int pack(struct packing *p, struct err *e)
 int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
 {
     struct packing p = { .to = to, .tree = t, .links = links_create() };
-    struct pack_sink sink = { &p, part_begin, part_write, part_end, object, known };
+    struct pack_sink sink = { .context = &p,
+                              .part_begin = part_begin,
+                              .part_write = part_write,
+                              .part_end = part_end,
+                              .object = object,
+                              .known = known,
+                              .part_bytes = to->part_bytes };
     char *path = index_path(t);
     int result;
 

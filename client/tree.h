@@ -33,6 +33,7 @@ struct tree_target {
     struct stock *stock;
     struct store *store; /* NULL: nowhere, as only the figures are wanted */
     struct uploadbar *bar;
+    uint64_t part_bytes; /* as struct pack_sink has it */
 };
 
 /* After this, set says what is in it and, with a store, where it lies once that has settled.  Of what was read a note is

@@ -46,6 +46,9 @@ struct pack_sink {
     /* Whether an older part holds the piece; where->part must stay valid during the call.  What is
      * better sent again (little else of its part is wanted) is not known.  May be NULL. */
     bool (*known)(void *context, const struct digest *piece, struct pack_place *where);
+    /* A part that has so many bytes before compression is full; 0: PACK_PART_BYTES, which is the most.
+     * At least one piece goes into each. */
+    uint64_t part_bytes;
 };
 
 /* What a file was when it was read.  Valid until the next call. */

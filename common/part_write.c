@@ -64,8 +64,9 @@ uint32_t part_writer_count(const struct part_writer *w)
 bool part_writer_has_room(const struct part_writer *w, size_t size)
 {
     uint64_t more = w->is_tar ? TAR_LONG_NAME_MAX + tar_entry_bytes(size) + TAR_END_BYTES : size;
+    uint64_t most = w->sink->part_bytes > 0 ? w->sink->part_bytes : PACK_PART_BYTES;
 
-    return w->list.n < PACK_PIECES_MAX && w->raw_bytes + more <= PACK_PART_BYTES;
+    return w->list.n < PACK_PIECES_MAX && w->raw_bytes + more <= most;
 }
 
 /* ---- to the sink ---- */

@@ -156,7 +156,12 @@ static bool known_(void *context, const struct digest *piece, struct pack_place 
 
 static struct pack_sink sink_of(struct store *s)
 {
-    return (struct pack_sink){ s, part_begin_, part_write_, part_end_, object_, known_ };
+    return (struct pack_sink){ .context = s,
+                               .part_begin = part_begin_,
+                               .part_write = part_write_,
+                               .part_end = part_end_,
+                               .object = object_,
+                               .known = known_ };
 }
 
 /* ---- packing ---- */

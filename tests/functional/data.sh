@@ -26,8 +26,8 @@ pushed() {
     ludwig data ls --project demo --json >d
     json d 'd["v"] == 1 and [(x["name"], x["sweep"], x["set"]["files"]) for x in d["data"]].count((None, 0, 20)) == 1'
     json d 'len(d["data"]) == 2'
-    ludwig data ls --project demo >out
-    grep -q '^(sent ahead) ' out
+    ludwig data ls >out
+    [ "$(grep -c '^(sent ahead) *demo ' out)" = 2 ]
 }
 it 'what was pushed is there, once, and is listed' pushed
 
@@ -58,7 +58,7 @@ kept() {
 it 'what was used lately stays, and what is young' kept
 
 old() {
-    touch -d '31 days ago' "$packs"/*.manifest
+    find "$packs" -type f -exec touch -d '31 days ago' {} +
     ludwig data gc --yes 2>err
     grep -q '^demo: 1 dataset, 4 files, .* removed$' err
     [ "$(files)" = 4 ]
@@ -82,8 +82,26 @@ removed() {
     ludwig cancel "$id"
     ludwig data rm corpus
     [ "$(files)" = 0 ]
+    ludwig data ls --json >d
+    json d 'd["data"] == []'
 }
 it 'what a sweep needs is not removed; then it is' removed
+
+several() {
+    ludwig data push corpus
+    ludwig data push corpus --project other
+    printf '%s\n' 'project: other' 'command: "true"' 'source: []' 'data: [corpus]' >other.yaml
+    timeout 50 ludwig submit s.yaml --reuse none --wait 2>err >id
+    timeout 50 ludwig submit other.yaml --wait 2>err >id
+    status=0
+    ludwig data rm corpus 2>err || status=$?
+    [ $status = 2 ]
+    grep -q "demo and other both have a dataset 'corpus'; --project says which is meant" err
+    ludwig data rm corpus --project other
+    ludwig data ls --json >d
+    json d '[x["project"] for x in d["data"] if x["name"] == "corpus"] == ["demo"]'
+}
+it 'a name that several projects have names none of them' several
 
 wrong() {
     for words in 'lss' 'push' 'rm' 'gc x' 'ls x'; do

@@ -5,10 +5,11 @@
 # it appends a line of JSON to LOG: how many requests there were of each kind, how many bytes of
 # files they wrote, and how many came back.
 """usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--stall-in BYTES [--until FILE]] [--once FILE]
-                      [--umask MODE] [--uid UID]
+                      [--rate BYTES] [--umask MODE] [--uid UID]
 
 --cut-in, --cut-out: the connection ends after so many bytes; --stall-in: no more than those are
-taken, and it stands; --until: until FILE is there.  --once: only while FILE is not there, which is then made."""
+taken, and it stands; --until: until FILE is there.  --once: only while FILE is not there, which is then made.
+--rate: no more than so many bytes come in within a second."""
 
 import argparse
 import json
@@ -17,6 +18,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 
 NAMES = {1: "init", 3: "open", 4: "close", 5: "read", 6: "write", 7: "lstat", 8: "fstat", 9: "setstat",
          10: "fsetstat", 11: "opendir", 12: "readdir", 13: "remove", 14: "mkdir", 15: "rmdir",
@@ -63,6 +65,7 @@ def write_all(fd, data):
 def pump(child, options, requests):
     """Until somebody is gone, or the connection is cut; how many bytes came back."""
     came = went = 0
+    began = time.monotonic()
     ends = {0: child.stdin.fileno(), child.stdout.fileno(): 1}
     while True:
         if options.stall_in is not None and came >= options.stall_in:
@@ -78,6 +81,8 @@ def pump(child, options, requests):
             if fd == 0:
                 came += len(data)
                 requests.feed(data)
+                if options.rate is not None:
+                    time.sleep(max(0, came / options.rate - (time.monotonic() - began)))
                 if options.cut_in is not None and came >= options.cut_in:
                     return went
             else:
@@ -103,6 +108,7 @@ def main():
     parser.add_argument("--stall-in", type=int)
     parser.add_argument("--until")
     parser.add_argument("--once")
+    parser.add_argument("--rate", type=int)
     parser.add_argument("--uid", type=int)
     parser.add_argument("--umask", type=lambda text: int(text, 8), default=0o22)
     options = parser.parse_args()

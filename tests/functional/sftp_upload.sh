@@ -138,6 +138,17 @@ cut_off() {
 }
 it 'a connection that breaks is made again, and parts that arrived are not sent again' cut_off
 
+# Over four connections not even a part of the usual size comes through before the next break.
+cut_again() {
+    rm -rf large/data
+    head -c 80000000 /dev/urandom >large/data
+    server_options="--cut-in 12000000 --rate 5000000" over_sftp submit l.yaml 2>err
+    find "$packs" -name '.tmp*' -delete
+    [ "$(grep -vc "^note: " err)" -le 1 ]
+    arrived l.yaml
+}
+it 'one that breaks before a part is through, again and again, brings all in the end' cut_again
+
 changed() { # HOW
     mkdir -p moving
     head -c 100000000 /dev/urandom >moving/data

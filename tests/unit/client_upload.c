@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "client/cargo.h"
+#include "client/packstore.h"
 #include "tests/unit/unpack.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -470,6 +471,125 @@ static void what_was_left_long_ago_goes(void **state)
     assert_int_equal(count_all(s), 6);
 }
 
+/* ---- while somebody tidies up ---- */
+
+/* Calls act for each file whose name has that in it; how many it said yes to. */
+static size_t for_packs(const struct site *s, const char *words,
+                        bool (*act)(const struct site *s, const char *path))
+{
+    static const char *const folders[] = { PACKS, PACKS "/parts", PACKS "/blocks" };
+    size_t n = 0;
+
+    for (size_t i = 0; i < LENGTH(folders); i++) {
+        DIR *dir = opendir(below(s, folders[i]));
+        struct dirent *d;
+
+        while (dir != NULL && (d = readdir(dir)) != NULL)
+            if (d->d_type == DT_REG && strstr(d->d_name, words) != NULL)
+                n += act(s, arena_printf(s->a, "%s/%s", folders[i], d->d_name));
+        if (dir != NULL)
+            closedir(dir);
+    }
+    return n;
+}
+
+static bool make_old(const struct site *s, const char *path)
+{
+    age(s, path, 40);
+    return true;
+}
+
+static bool take_away(const struct site *s, const char *path)
+{
+    assert_int_equal(unlink(below(s, path)), 0);
+    return true;
+}
+
+static bool is_young(const struct site *s, const char *path)
+{
+    struct stat st;
+
+    assert_int_equal(stat(below(s, path), &st), 0);
+    return st.st_mtime > time(NULL) - 3600;
+}
+
+static void what_is_relied_on_gets_young(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set;
+
+    make_source(s);
+    must(s, send_tree(s, "from", &set));
+    assert_int_equal(for_packs(s, ".", make_old), 4);
+    put(s, "from/d", "new", 0644);
+    must(s, send_tree(s, "from", &set));
+    assert_int_equal(for_packs(s, ".tar.zst", is_young), 2);
+    assert_int_equal(for_packs(s, ".list", is_young), 2);
+    assert_int_equal(for_packs(s, ".manifest", is_young), 1);
+    for_packs(s, ".", make_old);
+    must(s, send_tree(s, "from", &set));
+    assert_int_equal(for_packs(s, ".manifest", is_young), 1);
+}
+
+/* What is called so goes after it was seen there. */
+static void send_while_it_goes(struct site *s, const char *words, struct dataset *set)
+{
+    const char *whole = below(s, "from");
+    struct cargo c;
+
+    must(s, cargo_load_paths(&c, &whole, 1, &s->to, &s->e));
+    assert_true(for_packs(s, words, take_away) > 0);
+    must(s, cargo_send(&c, &s->e));
+    *set = c.data[0].set;
+    cargo_free(&c);
+}
+
+static void what_goes_meanwhile_is_sent_again(void **state)
+{
+    static const char *const words[] = { ".tar.zst", ".list", ".", ".manifest" };
+    struct site *s = here(state);
+    struct dataset set;
+
+    make_source(s);
+    must(s, send_tree(s, "from", &set));
+    for (size_t i = 0; i < LENGTH(words); i++) {
+        put(s, arena_printf(s->a, "from/%zu", i), words[i], 0644);
+        send_while_it_goes(s, words[i], &set);
+        assert_arrived(s, "from", &set);
+    }
+    /* An unchanged tree relies on its manifest. */
+    send_while_it_goes(s, ".", &set);
+    assert_arrived(s, "from", &set);
+}
+
+static void what_somebody_relies_on_is_not_removed(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set, more;
+    struct packstore p;
+
+    make_source(s);
+    must(s, send_tree(s, "from", &set));
+    for_packs(s, ".", make_old);
+    must(s, packstore_open(&p, &s->to, &s->e));
+    packstore_find_waste(&p, time(NULL));
+    assert_int_equal(p.n_waste, 4);
+    must(s, send_tree(s, "from", &set));
+    must(s, packstore_remove_waste(&p, time(NULL), &s->e));
+    assert_int_equal(p.n_waste, 0);
+    packstore_close(&p);
+    assert_arrived(s, "from", &set);
+    for_packs(s, ".", make_old);
+    must(s, packstore_open(&p, &s->to, &s->e));
+    packstore_find_waste(&p, time(NULL));
+    put(s, "from/d", "new", 0644);
+    must(s, send_tree(s, "from", &more));
+    must(s, packstore_remove_waste(&p, time(NULL), &s->e));
+    assert_int_equal(p.n_waste, 2); /* the manifest, and a block */
+    packstore_close(&p);
+    assert_arrived(s, "from", &more);
+}
+
 #define BOTH(name)                                                            \
     cmocka_unit_test_prestate_setup_teardown(name, begin_mounted, end, NULL), \
         cmocka_unit_test_prestate_setup_teardown(name, begin_sftp, end, NULL)
@@ -490,6 +610,9 @@ int main(void)
         BOTH(nothing_is_sent_where_no_project_is),
         BOTH(what_cannot_be_sent_leaves_nothing_behind),
         BOTH(what_was_left_long_ago_goes),
+        BOTH(what_is_relied_on_gets_young),
+        BOTH(what_goes_meanwhile_is_sent_again),
+        BOTH(what_somebody_relies_on_is_not_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

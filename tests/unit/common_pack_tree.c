@@ -508,8 +508,12 @@ a_sink_that_fails_ends_the_packing_and_what_was_stored_is_used_the_next_time(voi
     int fds[2] = { file_of(large, things[0].size), file_of(small, things[1].size) };
     struct store s = { 0 };
     struct failing f = { .to = store_sink(&s) };
-    struct pack_sink sink = { &f,          failing_begin,  failing_write,
-                              failing_end, failing_object, failing_known };
+    struct pack_sink sink = { .context = &f,
+                              .part_begin = failing_begin,
+                              .part_write = failing_write,
+                              .part_end = failing_end,
+                              .object = failing_object,
+                              .known = failing_known };
     struct pack_summary summary;
     int n_failed = 0;
 

@@ -144,9 +144,12 @@ static inline bool store_known(void *context, const struct digest *piece, struct
 
 static inline struct pack_sink store_sink(struct store *s)
 {
-    return (struct pack_sink){
-        s, store_part_begin, store_part_write, store_part_end, store_object, store_known
-    };
+    return (struct pack_sink){ .context = s,
+                               .part_begin = store_part_begin,
+                               .part_write = store_part_write,
+                               .part_end = store_part_end,
+                               .object = store_object,
+                               .known = store_known };
 }
 
 /* ---- as a source ---- */
