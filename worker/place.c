@@ -123,6 +123,7 @@ static int fill_copy(struct result *r, const struct group *g, const struct share
     if (from_fd < 0)
         return -1;
     result = saved_copy(&r->saved, from_fd, to, e);
+    r->is_durable = result == 0 && is_mounted(r);
     close(from_fd);
     return result;
 }
@@ -284,7 +285,8 @@ static void add_files(struct result *r, struct group *g)
     if (r->folder->share->is_synced_whole)
         return;
     for (size_t i = 0; i < r->saved.n; i++)
-        if (r->saved.entries[i].type != SAVED_LINK)
+        if (r->saved.entries[i].type == SAVED_FOLDER ||
+            (r->saved.entries[i].type == SAVED_FILE && !r->is_durable))
             group_add_file(g, r->folder,
                            arena_printf(g->arena, "%s/%s", r->temporary, r->saved.entries[i].path));
     group_add_file(g, r->folder, arena_printf(g->arena, "%s/%s", r->temporary, LAYOUT_JOB_JSON));

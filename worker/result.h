@@ -39,6 +39,7 @@ struct result {
     size_t first_file, n_files; /* its own among the group's files */
     struct metrics *metrics;
     struct saved saved;
+    bool is_durable; /* what it saved: its files are, already */
     struct carry carry;
     struct report report;
 };

@@ -63,7 +63,8 @@ char *saved_read_link(int dir_fd, const char *path, struct err *e);
 /* Adds a path that could not be kept. */
 void saved_leave_out(struct saved *s, const char *path);
 
-/* Copies what was scanned in from_fd to an empty folder. */
+/* Copies what was scanned in from_fd to an empty folder, see share_copy_in; ERR_FAILED: it has changed
+ * since. */
 int saved_copy(struct saved *s, int from_fd, const struct share_dir *to, struct err *e);
 
 #endif

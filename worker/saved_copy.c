@@ -38,7 +38,8 @@ static struct share_item item_of(const struct saved_entry *x)
                                 .from = x->path,
                                 .to = x->path,
                                 .mode = x->mode,
-                                .size_bytes = (int64_t)x->size_bytes };
+                                .size_bytes = (int64_t)x->size_bytes,
+                                .digest = x->type == SAVED_FILE ? &x->digest : NULL };
 }
 
 /* Where the share has no symlinks, each is listed as left out, with what it led to. */

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "common/buf.h"
+#include "common/digest.h"
 #include "common/err.h"
 
 /* ---- shares and folders ---- */
@@ -99,15 +100,18 @@ int share_ship(const struct share_dir *at, const char *path, mode_t mode, int fr
 
 /* Something to be copied: a folder before what is in it. */
 struct share_item {
-    enum share_type type; /* of the first three */
-    const char *from;     /* below the folder it comes from */
-    const char *to;       /* below the folder it goes to */
-    mode_t mode;          /* of files and folders, there */
-    int64_t size_bytes;   /* of a file */
-    const char *target;   /* out: of a symlink that could not be made, to be freed */
+    enum share_type type;        /* of the first three */
+    const char *from;            /* below the folder it comes from */
+    const char *to;              /* below the folder it goes to */
+    mode_t mode;                 /* of files and folders, there */
+    int64_t size_bytes;          /* of a file */
+    const char *target;          /* out: of a symlink that could not be made, to be freed */
+    const struct digest *digest; /* of a file's content, which is checked; NULL: it is not known */
 };
 
-/* Copies what lies in this folder to the share.  Symlinks that it cannot hold are left out. */
+/* Copies what lies in this folder to the share, many files at a time.  Symlinks that it cannot hold are
+ * left out.  Where the share is mounted the files are durable then, unless one share_sync does for all;
+ * an SFTP server is quicker when it is asked for that later. */
 int share_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
                   struct err *e);
 /* The other way round, files and folders only.  ERR_PROTOCOL: a file is not of that size. */

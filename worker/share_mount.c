@@ -12,11 +12,8 @@
 
 #include "common/io.h"
 #include "common/mem.h"
-#include "worker/crash.h"
 #include "worker/descent.h"
-#include "worker/saved.h"
 #include "worker/share_way.h"
-#include "worker/snapshot.h"
 #include "worker/sync.h"
 
 enum { WAITED_FOR_BYTES = 1024 * 1024 };
@@ -224,134 +221,6 @@ static int mount_ship(const struct share_dir *at, const char *path, mode_t mode,
     return result;
 }
 
-/* ---- trees ---- */
-
-/* What a full or lost share says may only come when the file is closed. */
-static int copy_opened(int in, int out, const struct share_item *x, struct err *e)
-{
-    uint64_t copied_bytes;
-
-    if (io_copy_fd(in, out, &copied_bytes, e) < 0)
-        return err_wrap(e, "copy %s", x->from);
-    if ((int64_t)copied_bytes != x->size_bytes)
-        return err_set(e, ERR_FAILED, "%s changed while it was copied", x->from);
-    return 0;
-}
-
-static int copy_file(int in, int to_fd, const struct share_item *x, struct err *e)
-{
-    int out = openat(to_fd, x->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, x->mode & 0777);
-    int result;
-
-    if (out < 0)
-        return err_sys(e, "create %s", x->to);
-    result = copy_opened(in, out, x, e);
-    if (close(out) < 0 && result == 0 && errno != EINTR)
-        result = err_sys(e, "write %s", x->to);
-    return result;
-}
-
-static int copy_folder(int to_fd, const struct share_item *x, struct err *e)
-{
-    return mkdirat(to_fd, x->to, x->mode & 0777) < 0 ? err_sys(e, "create %s", x->to) : 0;
-}
-
-static bool has_no_links(int error)
-{
-    return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
-}
-
-static int copy_link(int from_fd, int to_fd, struct share_item *x, struct err *e)
-{
-    char *target = saved_read_link(from_fd, x->from, e);
-
-    if (target == NULL)
-        return -1;
-    if (symlinkat(target, to_fd, x->to) == 0)
-        free(target);
-    else if (has_no_links(errno))
-        x->target = target;
-    else {
-        err_sys(e, "create %s", x->to);
-        free(target);
-        return -1;
-    }
-    return 0;
-}
-
-static int copy_in_file(int from_fd, int to_fd, const struct share_item *x, struct err *e)
-{
-    int in = openat(from_fd, x->from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    int result;
-
-    if (in < 0)
-        return err_sys(e, "open %s", x->from);
-    result = copy_file(in, to_fd, x, e);
-    close(in);
-    return result;
-}
-
-static int copy_in_item(int from_fd, int to_fd, struct share_item *x, struct err *e)
-{
-    switch (x->type) {
-    case SHARE_FILE: return copy_in_file(from_fd, to_fd, x, e);
-    case SHARE_LINK: return copy_link(from_fd, to_fd, x, e);
-    default: return copy_folder(to_fd, x, e);
-    }
-}
-
-static int mount_copy_in(const struct share_dir *to, int from_fd, struct share_item *items,
-                         size_t n, struct err *e)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (copy_in_item(from_fd, mount_fd(to), &items[i], e) < 0)
-            return -1;
-        CRASH_POINT(copy_begun);
-    }
-    return 0;
-}
-
-static int damaged(const struct share_item *x, struct err *e)
-{
-    return err_set(e, ERR_PROTOCOL, "%s is not the file that it should be", x->from);
-}
-
-static int open_out(int from_fd, const struct share_item *x, struct err *e)
-{
-    int fd = snapshot_open(from_fd, x->from, O_RDONLY | O_NONBLOCK);
-    struct stat st;
-
-    if (fd < 0)
-        return errno == ELOOP ? damaged(x, e) : err_sys(e, "open %s", x->from);
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == x->size_bytes)
-        return fd;
-    close(fd);
-    return damaged(x, e);
-}
-
-static int copy_out_file(int from_fd, int to_fd, const struct share_item *x, struct err *e)
-{
-    int in = open_out(from_fd, x, e);
-    int result;
-
-    if (in < 0)
-        return -1;
-    result = copy_file(in, to_fd, x, e);
-    close(in);
-    return result;
-}
-
-static int mount_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
-                          size_t n, struct err *e)
-{
-    int result = 0;
-
-    for (size_t i = 0; result == 0 && i < n; i++)
-        result = items[i].type == SHARE_FILE ? copy_out_file(mount_fd(from), to_fd, &items[i], e)
-                                             : copy_folder(to_fd, &items[i], e);
-    return result;
-}
-
 /* ---- a large file ---- */
 
 static struct share_file *mount_create(const struct share_dir *at, const char *path, mode_t mode,
@@ -497,8 +366,8 @@ static const struct share_way mount_way = {
     .read = mount_read,
     .write = mount_write,
     .ship = mount_ship,
-    .copy_in = mount_copy_in,
-    .copy_out = mount_copy_out,
+    .copy_in = share_mount_copy_in,
+    .copy_out = share_mount_copy_out,
     .create = mount_create,
     .put = mount_put,
     .end = mount_end,

@@ -61,8 +61,9 @@ struct share_input *share_sftp_open_input(const struct share_dir *at, const char
                                           uint64_t offset, struct err *e);
 ssize_t share_sftp_read_input(struct share_input *in, void *bytes, size_t n, struct err *e);
 void share_sftp_close_input(struct share_input *in);
-/* Copies the rest of in_fd, at this offset; *n_bytes: how much that was. */
+/* Copies the rest of in_fd, at this offset; *n_bytes: how much that was.  hasher: gets all of it, too;
+ * NULL is fine. */
 int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t max_bytes,
-                    uint64_t *n_bytes, struct err *e);
+                    struct hasher *hasher, uint64_t *n_bytes, struct err *e);
 
 #endif

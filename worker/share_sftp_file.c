@@ -114,7 +114,7 @@ static ssize_t read_piece(int fd, void *piece, size_t n)
 }
 
 int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t max_bytes,
-                    uint64_t *n_bytes, struct err *e)
+                    struct hasher *hasher, uint64_t *n_bytes, struct err *e)
 {
     char *piece = mem_resize(NULL, PIECE_BYTES, 1);
     int result = 0;
@@ -130,6 +130,8 @@ int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t m
             result = err_sys(e, "read");
         else
             result = sftp_file_write(to, offset + *n_bytes, piece, (size_t)n, e);
+        if (n > 0 && hasher != NULL)
+            hasher_add(hasher, piece, (size_t)n);
         *n_bytes += n > 0 ? (uint64_t)n : 0;
     }
     free(piece);
@@ -166,7 +168,7 @@ static int ship_rest(struct sftp *s, const char *full, unsigned flags, mode_t mo
     if (from_fd >= 0 && lseek(from_fd, (off_t)had_bytes, SEEK_SET) < 0)
         result = err_sys(why, "seek");
     else if (from_fd >= 0)
-        result = share_sftp_pour(to, had_bytes, from_fd, UINT64_MAX, &n_bytes, why);
+        result = share_sftp_pour(to, had_bytes, from_fd, UINT64_MAX, NULL, &n_bytes, why);
     if (sftp_file_close(to, result == 0 ? why : NULL) < 0)
         result = -1;
     return result;
@@ -221,7 +223,7 @@ int share_sftp_put(struct share_file *file, int from_fd, uint64_t max_bytes, uin
 
     if (max_bytes > PUT_MAX_BYTES)
         max_bytes = PUT_MAX_BYTES;
-    result = share_sftp_pour(f->to, f->n_bytes, from_fd, max_bytes, n_bytes, &why);
+    result = share_sftp_pour(f->to, f->n_bytes, from_fd, max_bytes, NULL, n_bytes, &why);
     f->n_bytes += *n_bytes;
     if (result == 0 && f->n_bytes - f->synced_bytes >= SYNC_EVERY_BYTES) {
         result = sftp_file_sync_later(f->to, &why);

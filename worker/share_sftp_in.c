@@ -69,16 +69,24 @@ static int changed(const struct share_item *x, struct err *e)
     return err_set(e, ERR_FAILED, "%s changed while it was copied", x->from);
 }
 
+static bool is_it(const struct share_item *x, const struct digest *d)
+{
+    return x->digest == NULL || digest_equal(d, x->digest);
+}
+
 static int put_small(struct trip *t, const struct share_item *x, int in_fd, struct err *why)
 {
     size_t n = (size_t)x->size_bytes;
     struct small *f = mem_alloc(sizeof *f);
+    struct digest d;
     ssize_t got;
     char *full;
 
     f->trip = t;
     got = io_read_all(in_fd, buf_reserve(&f->content, n + 1), n + 1);
-    if (got != (ssize_t)n) {
+    if (got >= 0)
+        digest_of(f->content.bytes, (size_t)got, &d);
+    if (got != (ssize_t)n || !is_it(x, &d)) {
         buf_free(&f->content);
         free(f);
         return got < 0 ? err_sys(why, "read %s", x->from) : changed(x, why);
@@ -105,12 +113,16 @@ static int put_large(struct trip *t, const struct share_item *x, int in_fd, stru
     char *full = share_sftp_path(t->there, x->to);
     struct sftp_file *to = sftp_file_open(t->sftp, full, SFTP_WRITE | SFTP_CREATE | SFTP_EXCLUSIVE,
                                           x->mode & 0777, why);
+    struct hasher *hasher = hasher_create();
+    struct digest d;
     uint64_t n_bytes;
-    int result = to == NULL ? -1 : share_sftp_pour(to, 0, in_fd, UINT64_MAX, &n_bytes, why);
+    int result = to == NULL ? -1 : share_sftp_pour(to, 0, in_fd, UINT64_MAX, hasher, &n_bytes, why);
 
     if (to != NULL && sftp_file_close(to, result == 0 ? why : NULL) < 0)
         result = -1;
-    if (result == 0 && (int64_t)n_bytes != x->size_bytes)
+    hasher_end(hasher, &d);
+    hasher_destroy(hasher);
+    if (result == 0 && ((int64_t)n_bytes != x->size_bytes || !is_it(x, &d)))
         result = changed(x, why);
     free(full);
     CRASH_POINT(copy_begun);

@@ -65,6 +65,12 @@ struct share_input {
 /* share_mount.c */
 struct share_dir *share_mount_open(const char *path, struct err *e);
 
+/* share_mount_tree.c */
+int share_mount_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
+                        struct err *e);
+int share_mount_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
+                         size_t n, struct err *e);
+
 /* share_line.c */
 struct share_line;
 /* Connects, and finds the share of that name.  NULL with e set, ERR_UNREACHABLE whatever it was. */

@@ -48,15 +48,19 @@ static bool cannot_sync(int error)
     return error == EINVAL || error == ENOTSUP || error == EROFS;
 }
 
+int sync_fd(int fd)
+{
+    return fsync(fd) < 0 && !cannot_sync(errno) ? errno : 0;
+}
+
 static int sync_one(const struct share_sync *f)
 {
     int fd = openat(share_fd(f->dir), f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    int error = 0;
+    int error;
 
     if (fd < 0)
         return errno;
-    if (fsync(fd) < 0 && !cannot_sync(errno))
-        error = errno;
+    error = sync_fd(fd);
     close(fd);
     return error;
 }
@@ -94,7 +98,6 @@ void sync_files(struct share_sync *files, size_t n)
 
 int sync_folder(int fd, const char *name, struct err *e)
 {
-    if (fsync(fd) < 0 && !cannot_sync(errno))
-        return err_sys(e, "sync folder %s", name);
-    return 0;
+    errno = sync_fd(fd);
+    return errno != 0 ? err_sys(e, "sync folder %s", name) : 0;
 }

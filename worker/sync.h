@@ -19,6 +19,9 @@ bool sync_is_by_system(int fd);
 
 int sync_system(int fd, struct err *e);
 
+/* One file or folder: 0 or errno; file systems that cannot and need not are fine. */
+int sync_fd(int fd);
+
 /* Files and folders of shares that are mounted. */
 void sync_files(struct share_sync *files, size_t n);
 

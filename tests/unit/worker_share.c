@@ -348,7 +348,7 @@ static void files_are_read(void **state)
 /* Nobody writes to it: whoever opened it would wait. */
 static void a_fifo_holds_up_nobody(void **state)
 {
-    const struct share_item item = { SHARE_FILE, "fifo", "copy", 0600, 0, NULL };
+    const struct share_item item = { SHARE_FILE, "fifo", "copy", 0600, 0, NULL, NULL };
     struct site s;
     struct buf out = { 0 };
     struct err e = { 0 };
@@ -442,18 +442,19 @@ static size_t make_tree(struct site *s, struct share_item *items)
     make_large(s->top_fd, "tree/deep/er/large");
     site_write(s->top_fd, "tree/deep/empty", "");
     site_write(s->top_fd, "tree/run.sh", "#!/bin/sh\n");
-    items[n++] = (struct share_item){ SHARE_FOLDER, "deep", "deep", 0750, 0, NULL };
-    items[n++] = (struct share_item){ SHARE_FILE, "run.sh", "run.sh", 0750, 10, NULL };
-    items[n++] = (struct share_item){ SHARE_FOLDER, "deep/er", "deep/other", 0750, 0, NULL };
+    items[n++] = (struct share_item){ SHARE_FOLDER, "deep", "deep", 0750, 0, NULL, NULL };
+    items[n++] = (struct share_item){ SHARE_FILE, "run.sh", "run.sh", 0750, 10, NULL, NULL };
+    items[n++] = (struct share_item){ SHARE_FOLDER, "deep/er", "deep/other", 0750, 0, NULL, NULL };
     items[n++] = (struct share_item){ SHARE_FILE, "deep/er/large", "deep/other/large",
-                                      0640,       LARGE_BYTES,     NULL };
-    items[n++] = (struct share_item){ SHARE_FILE, "deep/empty", "deep/empty", 0640, 0, NULL };
+                                      0640,       LARGE_BYTES,     NULL,
+                                      NULL };
+    items[n++] = (struct share_item){ SHARE_FILE, "deep/empty", "deep/empty", 0640, 0, NULL, NULL };
     for (int i = 0; i < MANY; i++) {
         const char *path = arena_printf(s->arena, "deep/f%d", i);
 
         site_write(s->top_fd, arena_printf(s->arena, "tree/%s", path), path);
         items[n++] =
-            (struct share_item){ SHARE_FILE, path, path, 0640, (int64_t)strlen(path), NULL };
+            (struct share_item){ SHARE_FILE, path, path, 0640, (int64_t)strlen(path), NULL, NULL };
     }
     return n;
 }
@@ -479,7 +480,7 @@ static void a_tree_is_copied_in(void **state)
     open_site(&s);
     n = make_tree(&s, items);
     assert_int_equal(symlinkat("run.sh", s.top_fd, "tree/link"), 0);
-    items[n++] = (struct share_item){ SHARE_LINK, "link", "link", 0, 0, NULL };
+    items[n++] = (struct share_item){ SHARE_LINK, "link", "link", 0, 0, NULL, NULL };
     folder(&s, "to");
     to = share_open_dir(s.root, "to", &e);
     fd = io_open_dir_at(s.top_fd, "tree", &e);
@@ -498,17 +499,20 @@ static void a_tree_is_copied_in(void **state)
 
 static void what_cannot_be_copied_in_is_told(void **state)
 {
+    static const struct digest other = { { 1 } }; /* than that of any file */
     static const struct {
         struct share_item item;
         enum err_kind kind;
     } cases[] = {
-        { { SHARE_FILE, "run.sh", "taken", 0640, 10, NULL }, ERR_EXISTS },
-        { { SHARE_FILE, "run.sh", "no/where", 0640, 10, NULL }, ERR_NOT_FOUND },
-        { { SHARE_FILE, "run.sh", "x", 0640, 9, NULL }, ERR_FAILED },
-        { { SHARE_FILE, "run.sh", "x", 0640, 11, NULL }, ERR_FAILED },
-        { { SHARE_FILE, "deep/er/large", "x", 0640, LARGE_BYTES - 1, NULL }, ERR_FAILED },
-        { { SHARE_FILE, "gone", "x", 0640, 9, NULL }, ERR_NOT_FOUND },
-        { { SHARE_FOLDER, "deep", "taken", 0750, 0, NULL }, ERR_EXISTS },
+        { { SHARE_FILE, "run.sh", "taken", 0640, 10, NULL, NULL }, ERR_EXISTS },
+        { { SHARE_FILE, "run.sh", "no/where", 0640, 10, NULL, NULL }, ERR_NOT_FOUND },
+        { { SHARE_FILE, "run.sh", "x", 0640, 9, NULL, NULL }, ERR_FAILED },
+        { { SHARE_FILE, "run.sh", "x", 0640, 11, NULL, NULL }, ERR_FAILED },
+        { { SHARE_FILE, "deep/er/large", "x", 0640, LARGE_BYTES - 1, NULL, NULL }, ERR_FAILED },
+        { { SHARE_FILE, "run.sh", "x", 0640, 10, NULL, &other }, ERR_FAILED },
+        { { SHARE_FILE, "deep/er/large", "x", 0640, LARGE_BYTES, NULL, &other }, ERR_FAILED },
+        { { SHARE_FILE, "gone", "x", 0640, 9, NULL, NULL }, ERR_NOT_FOUND },
+        { { SHARE_FOLDER, "deep", "taken", 0750, 0, NULL, NULL }, ERR_EXISTS },
     };
     struct share_item items[ITEMS_MAX];
 
@@ -563,12 +567,12 @@ static void a_damaged_file_is_noticed(void **state)
         struct share_item item;
         enum err_kind kind;
     } cases[] = {
-        { { SHARE_FILE, "run.sh", "x", 0640, 9, NULL }, ERR_PROTOCOL },
-        { { SHARE_FILE, "run.sh", "x", 0640, 11, NULL }, ERR_PROTOCOL },
-        { { SHARE_FILE, "deep/er/large", "x", 0640, LARGE_BYTES + 1, NULL }, ERR_PROTOCOL },
-        { { SHARE_FILE, "deep", "x", 0640, 10, NULL }, ERR_PROTOCOL },
-        { { SHARE_FILE, "link", "x", 0640, 10, NULL }, ERR_PROTOCOL },
-        { { SHARE_FILE, "gone", "x", 0640, 10, NULL }, ERR_NOT_FOUND },
+        { { SHARE_FILE, "run.sh", "x", 0640, 9, NULL, NULL }, ERR_PROTOCOL },
+        { { SHARE_FILE, "run.sh", "x", 0640, 11, NULL, NULL }, ERR_PROTOCOL },
+        { { SHARE_FILE, "deep/er/large", "x", 0640, LARGE_BYTES + 1, NULL, NULL }, ERR_PROTOCOL },
+        { { SHARE_FILE, "deep", "x", 0640, 10, NULL, NULL }, ERR_PROTOCOL },
+        { { SHARE_FILE, "link", "x", 0640, 10, NULL, NULL }, ERR_PROTOCOL },
+        { { SHARE_FILE, "gone", "x", 0640, 10, NULL, NULL }, ERR_NOT_FOUND },
     };
     struct share_item items[ITEMS_MAX];
     struct site s;
@@ -734,7 +738,7 @@ static void must_be_away(int result, struct err *e)
 
 static void what_a_lost_connection_interrupts_can_be_tried_again(void **state)
 {
-    const struct share_item in = { SHARE_FILE, "large", "copy", 0640, LARGE_BYTES, NULL };
+    const struct share_item in = { SHARE_FILE, "large", "copy", 0640, LARGE_BYTES, NULL, NULL };
     struct site s;
     struct share_dir *d;
     struct share_file *f;
