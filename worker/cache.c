@@ -28,12 +28,40 @@ static bool is_what_it_was(struct record *r, int cache_fd, bool is_doubted)
 
     if (!record_is_of_this_boot(r))
         return false;
-    if (!is_doubted && !r->head->is_open && check_folders(r, cache_fd))
+    if (!is_doubted && r->head->use == RECORD_CLOSED && check_folders(r, cache_fd))
         return true;
     check_files(r, cache_fd, &damage);
     is_whole = !damage.top && damage.n == 0;
     damage_free(&damage);
     return is_whole;
+}
+
+static bool is_sharing(const struct record *r, const struct digest *with)
+{
+    return r->head->is_shared && !digest_equal(&r->head->tree, with);
+}
+
+/* Who changes a file that trees share changes it in all of them, and only one is watched for that.
+ * Whether any of the others is in use; doubts: look at them file by file next time. */
+static bool meet_others(int cache_fd, const struct digest *tree, bool doubts)
+{
+    bool are_in_use = false;
+    size_t n;
+    struct cache_tree *trees = cache_list(cache_fd, &n);
+    struct record r;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!trees[i].is_whole || !record_open(&r, cache_fd, &trees[i].tree))
+            continue;
+        if (is_sharing(&r, tree)) {
+            are_in_use |= r.head->use != RECORD_CLOSED;
+            if (doubts)
+                r.head->use = RECORD_DOUBTED;
+        }
+        record_close(&r);
+    }
+    free(trees);
+    return are_in_use;
 }
 
 /* Watched first, so that nothing happens between looking and watching. */
@@ -50,9 +78,13 @@ enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
     if (!record_open(&r, cache_fd, &use->tree))
         return CACHE_DAMAGED;
     use->is_guarded = check_watch(&r, use->cache_path, use->guard_fd);
-    if (is_what_it_was(&r, cache_fd, use->is_doubted)) {
-        r.head->is_open = 1;
+    if (is_what_it_was(&r, cache_fd,
+                       use->is_doubted ||
+                           (r.head->is_shared && meet_others(cache_fd, &use->tree, false)))) {
+        r.head->use = RECORD_OPEN;
         state = CACHE_WHOLE;
+    } else if (r.head->is_shared) {
+        (void)meet_others(cache_fd, &use->tree, true);
     }
     record_close(&r);
     cache_touch(cache_fd, &use->tree);
@@ -64,7 +96,8 @@ void cache_close_tree(int cache_fd, const struct cache_use *use)
     struct record r;
 
     if (record_open(&r, cache_fd, &use->tree)) {
-        r.head->is_open = use->is_doubted;
+        if (r.head->use != RECORD_DOUBTED)
+            r.head->use = use->is_doubted ? RECORD_DOUBTED : RECORD_CLOSED;
         check_unwatch(&r, use->cache_path, use->guard_fd);
         record_close(&r);
     }
@@ -214,6 +247,7 @@ static int record_it(struct stage *s, struct err *e)
                                   .id = s->plan.set.id,
                                   .files = totals->files,
                                   .bytes = totals->bytes - totals->hole_bytes,
+                                  .is_shared = s->is_shared,
                                   .rows = s->plan.rows,
                                   .n_rows = s->plan.n,
                                   .names = buf_bytes(&s->plan.names) };

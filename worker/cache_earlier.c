@@ -190,7 +190,10 @@ static bool link_row(struct earlier *l, const struct place *from, int dir_fd, co
     int old_fd = descent_to(&t->descent, record_path(&t->record, from->row), &old, NULL);
 
     if (old_fd < 0 || fstatat(old_fd, old, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        !is_still(l, row_of(l, from), &st) || linkat(old_fd, old, dir_fd, name, 0) < 0)
+        !is_still(l, row_of(l, from), &st))
+        return false;
+    t->record.head->is_shared = true; /* before it is, as we may be killed */
+    if (linkat(old_fd, old, dir_fd, name, 0) < 0)
         return false;
     remember(l, st.st_ino);
     return true;

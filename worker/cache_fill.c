@@ -120,9 +120,11 @@ static int close_whole(const struct fill *f, struct descent *d, size_t i, int fd
 {
     struct plan_entry *entry = &f->plan->entries[i];
     struct stat st;
+    bool is_known = fstat(fd, &st) == 0;
 
-    entry->has_stat = fstat(fd, &st) == 0 && f->fix_fd < 0;
-    row_take(&f->plan->rows[i], &st);
+    if (is_known)
+        row_take(&f->plan->rows[i], &st);
+    entry->has_stat = is_known && f->fix_fd < 0;
     if (close(fd) < 0 && errno != EINTR)
         return err_sys(e, "write %s", plan_path(f->plan, i));
     if (f->fix_fd >= 0 && move_into_tree(f, d, i, e) < 0)

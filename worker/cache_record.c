@@ -19,7 +19,7 @@
 /* Of the times of files: the kernel's tick is 10 ms at most. */
 #define STEP_NS ((int64_t)25 * 1000 * 1000)
 
-static const char magic[8] = "ludwig1";
+static const char magic[8] = "ludwig2";
 
 void cache_name(const struct digest *tree, const char *suffix, char name[CACHE_NAME_BYTES])
 {
@@ -154,6 +154,7 @@ static int write_to(int cache_fd, const char *name, const struct record_draft *d
                                 .files = d->files,
                                 .bytes = d->bytes,
                                 .top_mtime_ns = d->top_mtime_ns,
+                                .is_shared = d->is_shared,
                                 .written_ns = now_ns(),
                                 .n_rows = d->n_rows,
                                 .names_bytes = d->names.n };

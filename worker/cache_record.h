@@ -36,10 +36,18 @@ struct cache_row {
     uint32_t target;            /* of a hard link: the row of what it shares */
 };
 
+/* Unless it is closed, looking at its folders is not enough. */
+enum record_use {
+    RECORD_CLOSED,
+    RECORD_OPEN,   /* jobs may be at it */
+    RECORD_DOUBTED /* files that it shares may have been changed in another tree */
+};
+
 struct record_head {
     char magic[8];
     char boot[BOOT_BYTES];
-    uint32_t is_open; /* jobs may be at it, so looking at folders is not enough */
+    uint32_t use;       /* enum record_use */
+    uint32_t is_shared; /* some of its files are other trees' as well */
     struct digest tree, id;
     int64_t files, bytes;
     int64_t top_mtime_ns; /* of the tree's own folder */
@@ -70,6 +78,7 @@ struct record_draft {
     struct digest tree, id;
     int64_t files, bytes;
     int64_t top_mtime_ns;
+    bool is_shared;
     const struct cache_row *rows;
     size_t n_rows;
     struct bytes names;

@@ -30,6 +30,7 @@ struct stage {
     char name[CACHE_NAME_BYTES]; /* of what is worked on */
     bool is_live;                /* that is the tree itself, and jobs may be at it */
     int fix_fd;                  /* is_live */
+    bool is_shared;              /* some of its files are other trees', too */
     struct descent descent, other;
 };
 

@@ -240,6 +240,7 @@ int stage_take_rows(struct stage *s, struct err *e)
             continue;
         if (look_at(&s->descent, plan_path(&s->plan, i), &st, e) < 0)
             return -1;
+        s->is_shared |= plan_is_file(&s->plan, i) && st.st_nlink > 1;
         if (!was_changed(s, i, &st))
             row_take(&s->plan.rows[i], &st);
         entry->has_stat = true;

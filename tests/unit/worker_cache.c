@@ -590,6 +590,54 @@ static void files_of_an_earlier_version_are_linked(void **state)
     close_bench(&b);
 }
 
+enum ending { CLOSED_DOUBTED, PUT_RIGHT, WORKER_DIED };
+
+static void end_use(struct bench *b, const struct dataset *set, enum ending ending)
+{
+    struct cache_use use = { .tree = set->tree, .guard_fd = -1, .is_doubted = true };
+
+    if (ending == CLOSED_DOUBTED)
+        cache_close_tree(b->cache.fd, &use);
+    if (ending == PUT_RIGHT) {
+        assert_int_equal(cache_open_tree(b->cache.fd, &use), CACHE_DAMAGED);
+        stage(b, set);
+        assert_int_equal(look(b, set, false), CACHE_WHOLE);
+    }
+}
+
+static void what_is_changed_in_one_tree_is_found_in_another_that_shares_it(void **state)
+{
+    (void)state;
+    for (enum ending ending = CLOSED_DOUBTED; ending <= WORKER_DIED; ending++) {
+        struct bench b;
+        struct dataset old, new;
+        struct packing p;
+        struct cache_use use = { .guard_fd = -1 };
+
+        open_bench(&b);
+        packing_begin(&p, &b.site, &b.store);
+        packing_file(&p, "same", "the same");
+        old = packing_end(&p);
+        packing_begin(&p, &b.site, &b.store);
+        packing_file(&p, "moved", "the same");
+        packing_file(&p, "new", "new");
+        new = packing_end(&p);
+        stage(&b, &old);
+        stage(&b, &new);
+        assert_int_equal(look(&b, &old, true), CACHE_WHOLE);
+        assert_int_equal(look(&b, &new, false), CACHE_WHOLE);
+        use.tree = old.tree;
+        assert_int_equal(cache_open_tree(b.cache.fd, &use), CACHE_WHOLE);
+        change(&b, &old, "same", "not that");
+        end_use(&b, &old, ending);
+        assert_int_equal(look(&b, &new, false), CACHE_DAMAGED);
+        stage(&b, &new);
+        assert_holds(&b, &new, "moved", "the same");
+        assert_int_equal(look(&b, &new, false), CACHE_WHOLE);
+        close_bench(&b);
+    }
+}
+
 /* ---- damage on the share ---- */
 
 static struct stored *find_part(struct bench *b, const char *suffix)
@@ -972,6 +1020,7 @@ int main(void)
         cmocka_unit_test(what_was_only_touched_stays),
         cmocka_unit_test(a_guard_is_told_of_changes),
         cmocka_unit_test(files_of_an_earlier_version_are_linked),
+        cmocka_unit_test(what_is_changed_in_one_tree_is_found_in_another_that_shares_it),
         cmocka_unit_test(damage_is_found_and_set_aside),
         cmocka_unit_test(a_truncated_manifest_is_refused),
         cmocka_unit_test(another_trees_manifest_is_refused),
