@@ -93,6 +93,8 @@ void retry_add_reason(const struct retry_verdict *v, struct buf *out)
         add_why(v->by, out);
         buf_printf(out, ", after %" PRId64 " tries", v->tries);
     } else if (v->answer == RETRY_LOST) {
-        buf_add_str(out, "its attempts were lost too often: does it take its node along?");
+        buf_add_str(out, "its attempts were lost too often: does it take its node along?"
+                         " The last time: ");
+        add_why(v->by, out);
     }
 }

@@ -108,19 +108,26 @@ int packs_set_part_aside(struct packs *p, const struct pack_part *part, struct e
 
 /* ---- reading ---- */
 
+static bool is_listed(const struct packs *p, const char *path, const char *suffix)
+{
+    char *folder = path_dirname(path);
+    char *name = mem_printf("%s%s", path_basename(path), suffix);
+    bool is = shared_is_listed(p->dir, folder, name);
+
+    free(name);
+    free(folder);
+    return is;
+}
+
 /* A network file system may remember for half a minute that a name was not there. */
 static int explain_missing(struct packs *p, const char *path, struct err *e)
 {
-    char *folder = path_dirname(path);
-    bool is_listed = shared_is_listed(p->dir, folder, path_basename(path));
-
-    free(folder);
-    if (is_listed)
+    if (is_listed(p, path, ""))
         return err_set(e, ERR_FAILED, "%s of project %s cannot be seen yet", path, p->at.project);
-    return err_set(e, ERR_NOT_FOUND,
-                   "%s is not among the packs of project %s: it was removed, or never sent; "
-                   "submit again",
-                   path, p->at.project);
+    return err_set(
+        e, ERR_NOT_FOUND, "%s is not among the packs of project %s: it was %s; submit again", path,
+        p->at.project,
+        is_listed(p, path, ASIDE) ? "damaged, and renamed to *" ASIDE : "removed, or never sent");
 }
 
 static int fetch(void *context, enum pack_object kind, const struct digest *name, size_t max_bytes,

@@ -153,7 +153,7 @@ static const struct {
       "lpuplp",
       RETRY_LOST,
       6,
-      "its attempts were lost too often: does it take its node along?" },
+      "its attempts were lost too often: does it take its node along? The last time: preempted" },
     { "a place that was taken away",
       { 0, { NULL } },
       "p",

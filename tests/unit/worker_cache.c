@@ -678,6 +678,7 @@ static void damage_is_found_and_set_aside(void **state)
         assert_int_equal(access(path, F_OK), -1);
         assert_int_equal(access(aside, F_OK), 0);
         stage_fails(&b, &set, ERR_NOT_FOUND);
+        assert_non_null(strstr(b.e.text, "was damaged"));
         part->bytes.bytes[part->bytes.n / 2] ^= 4;
         store_to_share(&b.store, &b.site);
         stage(&b, &set);
