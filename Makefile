@@ -245,16 +245,25 @@ $(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/fuzz/%
 	    >build/fuzz/$*.log 2>&1 || { cat build/fuzz/$*.log; exit 1; }
 	@echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
 
-.PHONY: bench bench-jobs bench-packs bench-stage bench-stall bench-upload bench-ways bench-workers
-bench: bench-jobs bench-packs bench-stage bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
+.PHONY: bench bench-jobs bench-mount bench-nodes bench-packs bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
+bench: bench-jobs bench-packs bench-stage bench-start bench-mount bench-nodes bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
 bench-jobs: benches all
 	@echo '# jobs' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/jobs.sh build/bench/floor
+
+bench-mount: benches lab-tools
+	@echo '# mount' && bash tests/bench/mount.sh build/bench/stage build/bench/packs
+
+bench-nodes: all lab-tools
+	@echo '# nodes' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/nodes.sh
 
 bench-packs: benches
 	@echo '# packs' && bash tests/bench/packs.sh
 
 bench-stage: benches
 	@echo '# stage' && bash tests/bench/stage.sh
+
+bench-start: all
+	@echo '# start' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/start.sh
 
 bench-stall: benches all
 	@echo '# stall' && rm -rf build/stall && build/bench/stall $(bin)/ludwigd build/stall 10 && rm -rf build/stall
