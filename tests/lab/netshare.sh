@@ -126,10 +126,27 @@ worker() { # NAME ACCOUNT SHARE [LINE...]
 ready() { # N
     wait_until 40 '[ "$(ludwig nodes --json | grep -o "\"state\": *\"up\"" | wc -l)" = '"$1"' ]'
 }
+# Many small files and what else there is, in the user's home; with a list by which jobs tell whether they see all.
+dataset() { # USER NAME
+    as "$1" mkdir -p "$2/deep" "$2/empty"
+    as "$1" sh -ec 'cd "$1"; for i in $(seq 150); do echo "$1 $i" >deep/$i; done; yes "$1" | head -c 3000000 >large
+        head -c 20000000 /dev/zero >sparse; ln deep/1 hard; ln -s deep/2 link; chmod +x deep/3
+        find . -type f ! -name sums -print0 | sort -z | xargs -0 sha256sum >sums' - "$2"
+}
+verify='(cd $LUDWIG_DATA/* && sha256sum --quiet -c sums && [ -d empty ] && [ -x deep/3 ] && [ "$(readlink link)" = deep/2 ]) || exit 9'
+cached() { # NODE: such lists in its caches
+    find "/processing/$1/scratch" -path '*/cache/*/sums'
+}
+
+# A job with data looks at them first.
 sweep() { # USER PROJECT NODES VALUES [LINE...]: its number in $id; the job is run.sh, from standard input
     local user=$1 project=$2 nodes=$3 values=$4
     shift 4
-    { echo "gate() { until [ -e /tmp/gates/\$1 ]; do sleep 0.02; done; }" && cat; } | as "$user" tee run.sh >/dev/null
+    {
+        echo "gate() { until [ -e /tmp/gates/\$1 ]; do sleep 0.02; done; }"
+        [[ "$*" != data:* ]] || echo "$verify"
+        cat
+    } | as "$user" tee run.sh >/dev/null
     printf '%s\n' "project: $project" 'command: sh run.sh {x}' 'source: run.sh' "params: {x: [$values]}" \
         "nodes: [$nodes]" "$@" | as "$user" tee sweep.yaml >/dev/null
     id=$(as "$user" ludwig submit sweep.yaml --reuse none --json | sed -n 's/.*"sweep": *\([0-9]*\).*/\1/p')
@@ -206,13 +223,16 @@ it 'sshd and a ludwigd of a user, who has the share over NFS, begin' ludwigd_on_
 lap ssh
 
 published_nfs() {
-    sweep lab1 nfs 'node1, node2' '1, 2, 3, 4' <<'END'
+    dataset lab1 tree
+    sweep lab1 nfs 'node1, node2' '1, 2, 3, 4' 'data: [tree]' <<'END'
 echo "line of $1"
 mkdir $LUDWIG_SAVE_PATH/dir
 echo "$1" >$LUDWIG_SAVE_PATH/dir/out
 touch "$LUDWIG_SAVE_PATH/val:acc"
 END
     is_done "$id"
+    [ "$(cached node1 | wc -l)$(cached node2 | wc -l)" = 11 ]
+    [ "$(stat -c %U-%a "$(cached node1)")" = lab1-444 ]
     published nfs
     [ "$(cat $share/nfs/runs/*/*/dir/out | sort | tr -d '\n')" = 1234 ]
     find $share/nfs -not -uid 2001 -o -not -gid 2000 -o -type d -not -perm 2750 -o -type f -not -perm 0640 -not -perm 0750 >wrong
@@ -220,8 +240,49 @@ END
     cat $share/nfs/logs/*/*.log | sort >logs
     printf 'line of %s\n' 1 2 3 4 | diff - logs
 }
-it 'root workers publish over root_squash, as the owner of the jobs' published_nfs
+it 'root workers stage and publish over root_squash, as the owner of the jobs' published_nfs
 lap published
+
+# ---- data ----
+
+flip() { # PROJECT: one bit in each of its parts
+    python3 - "$share/$1/.ludwig/packs/parts" <<'END'
+import os, sys
+for name in os.listdir(sys.argv[1]):
+    if not name.endswith(".list"):
+        with open(f"{sys.argv[1]}/{name}", "r+b") as f:
+            at = os.path.getsize(f.name) // 2
+            f.seek(at)
+            byte = f.read(1)[0]
+            f.seek(at)
+            f.write(bytes([byte ^ 4]))
+END
+}
+
+damaged() {
+    dataset lab1 other
+    ludwig drain node1
+    sweep lab1 flip node1 1 'data: [other]' 'retry: {max: 1, on: [node-lost]}' <<<':'
+    flip flip
+    ludwig undrain node1
+    wait_until 40 ended "$id"
+    job "$id.1" 'j["reason"]' | grep 'damaged.*submit again'
+    find $share/flip -name '*.zst.bad' | grep .
+    sweep lab1 flip node1 1 'data: [other]' <<<':'
+    is_done "$id"
+}
+it 'a part with a flipped bit is found, named and set aside, and the next submit sends it again' damaged
+lap damaged
+
+shared_nfs() {
+    install -d -o lab1 -g lab -m 0755 $share/datasets
+    as lab1 cp -a tree $share/datasets/cats
+    echo more | as lab1 tee $share/datasets/cats/more >/dev/null
+    sweep lab1 shared 'node1, node2' '1, 2' 'data: [{share: datasets/cats}]' <<<'grep more $LUDWIG_DATA/cats/more'
+    is_done "$id"
+}
+it 'what lies on the share already is packed there by a node, and staged' shared_nfs
+lap shared
 
 # ---- logs ----
 
@@ -325,12 +386,13 @@ service_account() {
     install -d -o lab1 -g lab -m 2770 $share/service
     worker service nodelud /media/service
     ready 3
-    sweep lab1 service service '1, 2' <<'END'
+    sweep lab1 service service '1, 2' 'data: [tree]' <<'END'
 echo "$1"
 echo "$1" >$LUDWIG_SAVE_PATH/out
 mkdir -p $LUDWIG_SAVE_PATH/dir && touch $LUDWIG_SAVE_PATH/dir/in
 END
     is_done "$id"
+    [ "$(stat -c %U-%a "$(cached service)")" = nodelud-444 ]
     published service
     find $share/service/{runs,logs} -not -uid 2100 -o -not -gid 2000 -o -type d -not -perm 2770 -o -type f -not -perm 0660 >wrong
     cat wrong && [ ! -s wrong ]
@@ -344,7 +406,7 @@ smb() {
     install -d -o lab1 -g lab -m 2770 $share/smb
     worker smb nodelud /media/smb
     ready 4
-    sweep lab1 smb smb '1, 2' <<'END'
+    sweep lab1 smb smb '1, 2' 'data: [tree]' <<'END'
 echo "line of $1"
 cd $LUDWIG_SAVE_PATH
 mkdir dir && echo "$1" >dir/out
@@ -352,6 +414,7 @@ touch val:acc Model.pt model.pt 'end.' con
 ln -s dir/out link
 END
     is_done "$id"
+    [ "$(stat -c %U-%a "$(cached smb)")" = nodelud-444 ]
     published smb
     json "$(find $share/smb/runs -name job.json | head -n 1)" 'sorted(x["path"] for x in d["files"]) == [
         "%63on", "Model.pt", "dir/out", "end%2E", "model~2.pt", "val%3Aacc"] and d["left_out"] == ["link -> dir/out"]'
