@@ -21,7 +21,7 @@
 enum {
     THREADS_MAX = 16,
     SFTP_THREADS_MAX = 4, /* each has a connection */
-    PATIENT_NICE = 19,
+    PATIENT_NICE = 10,    /* a tenth of a processor that a job keeps busy */
     NUMBER_BYTES = 24
 };
 

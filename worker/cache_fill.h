@@ -20,7 +20,7 @@ struct fill {
     int cache_fd;
     const char *tree; /* its name there; its folders have been made */
     int fix_fd;       /* jobs may be at it: files are made here, and renamed; -1: they are not */
-    bool is_patient;  /* its threads run when nothing else would */
+    bool is_patient;  /* its threads leave processors to others */
     bool (*is_over)(void *context); /* to be given up; NULL: it is not */
     void *context;
 };

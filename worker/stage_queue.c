@@ -240,12 +240,10 @@ static bool let_go(void *context, const struct digest *tree)
     return may_go;
 }
 
-/* A job waits for another one, or something else is expected by now. */
+/* A job waits, perhaps for this very one, which is then urgent; or something else is expected by now. */
 static bool is_in_the_way(const struct stage_queue *q, const struct task *t)
 {
-    if (q->tasks != NULL)
-        return !digest_equal(&q->tasks->wanted.set.tree, &t->wanted.set.tree);
-    return t->wanted.seq != q->expect_seq;
+    return q->tasks != NULL || t->wanted.seq != q->expect_seq;
 }
 
 static bool is_over(void *context)
@@ -386,18 +384,19 @@ static int bring_expected(struct stage_queue *q, const struct task *t)
 {
     struct err why = { 0 };
     struct cache_tree found;
+    int result;
 
     if (find_cached(q, &t->wanted.set.tree, &found))
         return 0;
-    if (stage_task(q, t, &why) < 0) {
+    result = stage_task(q, t, &why);
+    pthread_mutex_lock(&q->lock);
+    if (result == 0)
+        tell_cached(q, &t->wanted.set.tree);
+    else if (!q->has_given_up)
         log_event(LOG_INFO, "not-staged-ahead", "project", "%s", t->project, "why", "%s", why.text,
                   NULL);
-        return -1;
-    }
-    pthread_mutex_lock(&q->lock);
-    tell_cached(q, &t->wanted.set.tree);
     pthread_mutex_unlock(&q->lock);
-    return 0;
+    return result;
 }
 
 static void free_task(struct task *t)

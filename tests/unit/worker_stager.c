@@ -288,6 +288,52 @@ static void what_is_expected_gets_no_room_from_what_is_in_use(void **state)
     close_stager(&s);
 }
 
+/* Of these the answer, in whatever order they come. */
+static void hear_staged_and_expected(struct stager_site *s, size_t n_cached)
+{
+    struct pollfd p = { s->agent.wire.fd, POLLIN, 0 };
+    struct note_staged staged;
+    struct envelope m;
+    struct err e = { 0 };
+    bool is_expected = false, is_staged = false;
+
+    while (!is_expected || !is_staged || n_cached > 0) {
+        if (!wire_is_ready(&s->agent.wire))
+            assert_int_equal(poll(&p, 1, CHILD_LONGEST_MS), 1);
+        assert_int_equal(wire_receive(&s->agent.wire, &m, &e), 1);
+        is_expected |= m.type == NOTE_EXPECTED;
+        n_cached -= m.type == NOTE_CACHED && n_cached > 0;
+        if (m.type != NOTE_STAGED)
+            continue;
+        is_staged = true;
+        assert_int_equal(message_body(&orders, &m, s->agent.wire.arena, &staged, &e), 0);
+        assert_null(staged.error);
+        assert_memory_equal(&staged.tree, &s->set.tree, sizeof staged.tree);
+    }
+}
+
+static void a_job_that_waits_comes_before_what_is_expected(void **state)
+{
+    struct stager_site s;
+
+    (void)state;
+    for (int is_same = 0; is_same <= 1; is_same++) {
+        char first[DIGEST_HEX];
+
+        open_stager(&s);
+        pack(&s, "expected");
+        memcpy(first, s.hex, sizeof first);
+        expect(&s, 0);
+        if (!is_same)
+            pack(&s, "wanted");
+        ask(&s);
+        hear_staged_and_expected(&s, is_same ? 1 : 2);
+        assert_true(site_has(&s.site, arena_printf(s.site.arena, "scratch/cache/%s", first)));
+        assert_true(site_has(&s.site, arena_printf(s.site.arena, "scratch/cache/%s", s.hex)));
+        close_stager(&s);
+    }
+}
+
 static struct note_restored restore(struct stager_site *s)
 {
     struct order_restore order = { .share = s->site.share,
@@ -373,6 +419,7 @@ int main(void)
         cmocka_unit_test(what_an_older_agents_job_uses_stays),
         cmocka_unit_test(what_is_expected_is_brought_and_in_nobodys_way),
         cmocka_unit_test(what_is_expected_gets_no_room_from_what_is_in_use),
+        cmocka_unit_test(a_job_that_waits_comes_before_what_is_expected),
         cmocka_unit_test(a_checkpoint_is_brought),
         cmocka_unit_test(it_looks_who_has_published),
     };
