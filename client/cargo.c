@@ -421,17 +421,20 @@ static int try_once(struct cargo *c, uint64_t part_bytes, uint64_t *settled_byte
     return result;
 }
 
-/* Where it can go on that is said. */
-static int give_up(const struct err *why, uint64_t settled_bytes, struct err *e)
-{
-    return err_set(e, why->kind, "%s%s", why->text,
-                   settled_bytes > 0 ? "; the next try goes on where this one stopped" : "");
-}
-
 /* The connection broke, or something was removed that was there. */
 static bool can_go_on(const struct err *why)
 {
     return why->kind == ERR_UNREACHABLE || why->kind == ERR_BUSY;
+}
+
+/* Where it can go on that is said. */
+static int give_up(const struct err *why, uint64_t settled_bytes, struct err *e)
+{
+    bool may_pass = can_go_on(why) || why->kind == ERR_NO_SPACE;
+
+    return err_set(e, why->kind, "%s%s", why->text,
+                   may_pass && settled_bytes > 0 ? "; the next try goes on where this one stopped"
+                                                 : "");
 }
 
 int cargo_send(struct cargo *c, struct err *e)

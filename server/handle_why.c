@@ -33,6 +33,11 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
     return 0;
 }
 
+static bool is_waiting(enum job_state state)
+{
+    return state == JOB_QUEUED || state == JOB_STAGING;
+}
+
 /* The job's row: 1, 0, -1. */
 static int find_job(struct server *sv, const struct msg_ask_why *req, int64_t *id, bool *is_held,
                     struct err *e)
@@ -69,6 +74,8 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
     if (find_job(sv, req, &job, &is_held, e) < 0 ||
         info_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
         say_all(&to, req, &rep->job, is_held, e) < 0)
+        return -1;
+    if (is_waiting(rep->job.state) && why_last_try(&to, job, e) < 0)
         return -1;
     rep->lines = (struct list){ to.lines, to.n };
     return 0;

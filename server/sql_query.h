@@ -63,6 +63,9 @@
     X(SQL_JOB_BY_NO, "SELECT id, state, held FROM job WHERE sweep = ? AND no = ?")                 \
     X(SQL_WHY_SWEEP, "SELECT uid, state, cpus_milli, gpus_milli, memory_bytes, nodes, user,"       \
                      " priority, refused FROM sweep WHERE id = ?")                                 \
+    X(SQL_WHY_LAST, "SELECT a.no, w.node, a.reason FROM attempt a LEFT JOIN worker w"              \
+                    " ON w.id = a.worker WHERE a.job = ? AND a.reason IS NOT NULL"                 \
+                    " ORDER BY a.no DESC LIMIT 1")                                                 \
     X(SQL_WHY_BEFORE,                                                                              \
       "SELECT count(*) FROM (SELECT 1 FROM job WHERE sweep = ? AND queue_order < ?"                \
       " LIMIT 10001)")                                                                             \

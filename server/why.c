@@ -284,6 +284,18 @@ int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct e
     return say_machines(to, &w, e);
 }
 
+int why_last_try(struct why *to, int64_t job, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_LAST, "i", job);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1)
+        why_say(to, "attempt %" PRId64 " on %s was in vain: %s", stmt_int(s, 0),
+                stmt_is_null(s, 1) ? "its node" : stmt_text(s, 1), stmt_text(s, 2));
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
 int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **note, struct err *e)
 {
     struct why to = why_begin(sv, a);
