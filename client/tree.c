@@ -95,6 +95,9 @@ int tree_count(struct tree *t, struct stock *stock, struct err *e)
 
 /* ---- where the bytes go ---- */
 
+/* So often at the least it is shown how far it is. */
+enum { SHOWN_BYTES = 512 * 1024 };
+
 struct packing {
     const struct tree_target *to;
     struct tree *tree;
@@ -116,8 +119,17 @@ static int part_write(void *context, unsigned slot, struct bytes bytes, struct e
 {
     const struct packing *p = context;
 
-    uploadbar_write(p->to->bar, bytes.n);
-    return p->to->store == NULL ? 0 : store_part_write(p->to->store, slot, bytes, e);
+    if (p->to->store == NULL)
+        return 0;
+    while (bytes.n > 0) {
+        struct bytes some = { bytes.data, bytes.n < SHOWN_BYTES ? bytes.n : SHOWN_BYTES };
+
+        if (store_part_write(p->to->store, slot, some, e) < 0)
+            return -1;
+        uploadbar_write(p->to->bar, some.n);
+        bytes = (struct bytes){ bytes.data + some.n, bytes.n - some.n };
+    }
+    return 0;
 }
 
 static int part_end(void *context, unsigned slot, const struct pack_part *part, struct bytes list,

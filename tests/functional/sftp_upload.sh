@@ -87,6 +87,19 @@ shown() {
 }
 it 'a terminal shows how far it is' shown
 
+# 57 MiB in three seconds: one part.
+moves() {
+    mkdir slow
+    head -c 60000000 /dev/urandom >slow/one
+    sweep w.yaml slow
+    new_log
+    LUDWIG_TEST_SFTP="$sftp $asked --rate 5000000" python3 "$TEST_ROOT/tests/functional/terminal.py" 24x120 "$LUDWIG_HOOKS_BIN/ludwig" submit w.yaml >out
+    tr '\r' '\n' <out | grep -o '\] [0-9.]* MiB of 57[0-9.]* MiB' | sort -u >shown
+    [ "$(wc -l <shown)" -ge 8 ]
+    rm -r slow
+}
+it 'it moves while a single large part is on its way' moves
+
 # The server takes no more than so much: then the client is killed.
 stalled() { # BYTES FILE
     LUDWIG_TEST_SFTP="$sftp $asked --stall-in $1" "$LUDWIG_HOOKS_BIN/ludwig" submit "$2" 2>err &
@@ -172,8 +185,12 @@ changed() { # HOW
 }
 longer() { changed 'echo more >>moving/data'; }
 shorter() { changed ': >moving/data'; }
+written_over() { changed 'printf x | dd of=moving/data bs=1 seek=1000 conv=notrunc status=none'; }
+replaced() { changed 'cp -p moving/data moving/copy && mv moving/copy moving/data'; }
 it 'a file that grows while it is sent is not sent as something else' longer
 it 'one that is cut short neither' shorter
+it 'nor one that is written to where it was read already' written_over
+it 'nor one that another one takes the place of' replaced
 
 unchanged() {
     touch -d '10 minutes ago' many/* # no matter: what counts is when the inode changed
