@@ -3,21 +3,18 @@
 
 #include "worker/stage_queue.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/io.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/units.h"
 #include "worker/cache_room.h"
-#include "worker/staging.h"
+#include "worker/stage_uses.h"
 
 enum { TRIES = 3 };
 
@@ -45,7 +42,6 @@ struct stage_queue {
     struct share_source source;
     char *cache_path;
     int guard_fd;
-    int event_fd;
     pthread_t thread;
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t changed;
@@ -55,7 +51,7 @@ struct stage_queue {
     struct task *at;     /* being brought */
     struct digests used; /* by jobs */
     struct digests going;
-    struct stage_note *notes, **last_note;
+    struct stage_notes notes;
     bool
         has_given_up; /* what is at: nobody waited for it any more, or somebody for something else */
     bool is_over;
@@ -95,72 +91,17 @@ static void drop_digest(struct digests *d, const struct digest *x)
 
 /* ---- notes ---- */
 
-static void add_note(struct stage_queue *q, struct stage_note *note)
-{
-    const uint64_t one = 1;
-
-    *q->last_note = note;
-    q->last_note = &note->next;
-    (void)!write(q->event_fd, &one, sizeof one);
-}
-
-static void note_staged(struct stage_queue *q, const struct wanted *w, bool is_guarded,
-                        const struct err *why, bool retry)
-{
-    struct stage_note *note = mem_alloc(sizeof *note);
-
-    note->type = NOTE_STAGED;
-    note->re = w->seq;
-    note->staged = (struct note_staged){ .tree = w->set.tree, .is_guarded = is_guarded };
-    if (why != NULL) {
-        note->why = *why;
-        note->staged.error = note->why.text;
-        note->staged.retry = retry;
-    }
-    add_note(q, note);
-}
-
-static void note_cached(struct stage_queue *q, const struct cache_tree *t, bool is_gone)
-{
-    struct stage_note *note = mem_alloc(sizeof *note);
-
-    note->type = NOTE_CACHED;
-    note->cached = (struct note_cached){ .tree = t->tree,
-                                         .files = t->files,
-                                         .bytes = t->bytes,
-                                         .used_at = t->last_use_ms,
-                                         .is_gone = is_gone };
-    add_note(q, note);
-}
-
-static void note_expected(struct stage_queue *q, int64_t seq)
-{
-    struct stage_note *note = mem_alloc(sizeof *note);
-
-    note->type = NOTE_EXPECTED;
-    note->re = seq;
-    note->expected.all = true;
-    add_note(q, note);
-}
-
 int stage_queue_fd(const struct stage_queue *q)
 {
-    return q->event_fd;
+    return q->notes.event_fd;
 }
 
 struct stage_note *stage_queue_next(struct stage_queue *q)
 {
     struct stage_note *note;
-    uint64_t n;
 
     pthread_mutex_lock(&q->lock);
-    note = q->notes;
-    if (note != NULL)
-        q->notes = note->next;
-    else
-        (void)!read(q->event_fd, &n, sizeof n);
-    if (q->notes == NULL)
-        q->last_note = &q->notes;
+    note = stage_notes_next(&q->notes);
     pthread_mutex_unlock(&q->lock);
     return note;
 }
@@ -173,68 +114,24 @@ void stage_queue_list(struct stage_queue *q)
     pthread_mutex_lock(&q->lock);
     for (size_t i = 0; i < n; i++)
         if (trees[i].is_whole)
-            note_cached(q, &trees[i], false);
+            stage_note_cached(&q->notes, &trees[i], false);
     pthread_mutex_unlock(&q->lock);
     free(trees);
 }
 
 /* ---- what is in use ---- */
 
-struct looking {
-    const struct digest *tree;
-    bool is_found;
-};
-
-static void compare(void *context, const struct dataset *set)
-{
-    struct looking *l = context;
-
-    l->is_found |= digest_equal(l->tree, &set->tree);
-}
-
-static bool order_uses(int dir_fd, const char *name, const struct digest *tree)
-{
-    struct looking l = { tree, false };
-    struct arena *a = arena_create();
-    char *path = mem_printf("%s/" JOB_ORDER, name);
-    struct order o;
-
-    if (scratch_read(dir_fd, path, &order_schema, a, &o, NULL) == 0)
-        staging_each_tree(&o.work.work, compare, &l);
-    free(path);
-    arena_destroy(a);
-    return l.is_found;
-}
-
-/* Also by those of an agent before ours, of which ours may know nothing. */
-static bool is_used_below(int dir_fd, const struct digest *tree)
-{
-    int fd = io_open_dir_at(dir_fd, ".", NULL);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry;
-    bool is_used = false;
-
-    if (dir == NULL && fd >= 0)
-        close(fd);
-    while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL)
-        is_used = order_uses(dir_fd, entry->d_name, tree);
-    if (dir != NULL)
-        closedir(dir);
-    return is_used;
-}
-
 static bool let_go(void *context, const struct digest *tree)
 {
     struct stage_queue *q = context;
     struct cache_tree gone = { .tree = *tree };
-    bool may_go =
-        !is_used_below(q->scratch->run_fd, tree) && !is_used_below(q->scratch->spare_fd, tree);
+    bool may_go = !stage_is_used(q->scratch, tree);
 
     pthread_mutex_lock(&q->lock);
     may_go = may_go && !has_digest(&q->used, tree);
     if (may_go) {
         add_digest(&q->going, tree);
-        note_cached(q, &gone, true);
+        stage_note_cached(&q->notes, &gone, true);
     }
     pthread_mutex_unlock(&q->lock);
     return may_go;
@@ -281,7 +178,7 @@ static void tell_cached(struct stage_queue *q, const struct digest *tree)
     struct cache_tree found;
 
     if (find_cached(q, tree, &found))
-        note_cached(q, &found, false);
+        stage_note_cached(&q->notes, &found, false);
 }
 
 static struct cache_use use_of(const struct stage_queue *q, const struct digest *tree,
@@ -302,7 +199,7 @@ static enum cache_state use_cached(struct stage_queue *q, const struct wanted *w
     if (state == CACHE_WHOLE) {
         pthread_mutex_lock(&q->lock);
         tell_cached(q, &w->set.tree);
-        note_staged(q, w, use.is_guarded, NULL, false);
+        stage_note_staged(&q->notes, &w->set.tree, w->seq, use.is_guarded, NULL, false);
         pthread_mutex_unlock(&q->lock);
     }
     return state;
@@ -375,7 +272,7 @@ static void bring(struct stage_queue *q, const struct task *t)
     /* Who wants it again meanwhile has asked again. */
     pthread_mutex_lock(&q->lock);
     if (!q->has_given_up)
-        note_staged(q, &wanted, false, &why, !is_final(&why));
+        stage_note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, !is_final(&why));
     pthread_mutex_unlock(&q->lock);
 }
 
@@ -452,7 +349,7 @@ static bool end_expected(struct stage_queue *q, struct task *t, int result)
         free_tasks(&q->later);
     }
     if (q->later == NULL)
-        note_expected(q, q->expect_seq);
+        stage_note_expected(&q->notes, q->expect_seq);
     return goes_on;
 }
 
@@ -568,7 +465,7 @@ void stage_queue_expect(struct stage_queue *q, const struct order_expect *x, int
         last = &(*last)->next;
     }
     if (q->later == NULL)
-        note_expected(q, seq);
+        stage_note_expected(&q->notes, seq);
     pthread_cond_signal(&q->changed);
     pthread_mutex_unlock(&q->lock);
 }
@@ -589,9 +486,8 @@ static int begin(struct stage_queue *q, struct err *e)
 {
     int rc;
 
-    q->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (q->event_fd < 0)
-        return err_sys(e, "make an eventfd");
+    if (stage_notes_open(&q->notes, e) < 0)
+        return -1;
     rc = pthread_create(&q->thread, NULL, run, q);
     if (rc != 0)
         return err_set(e, ERR_FAILED, "start a thread: error %d", rc);
@@ -607,7 +503,6 @@ struct stage_queue *stage_queue_create(struct scratch *scratch, const struct sha
                                .source = *source,
                                .cache_path = mem_printf("%s/" SCRATCH_CACHE, scratch->path),
                                .guard_fd = guard_fd };
-    q->last_note = &q->notes;
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
     if (begin(q, e) == 0)
@@ -619,13 +514,9 @@ struct stage_queue *stage_queue_create(struct scratch *scratch, const struct sha
 
 static void free_all(struct stage_queue *q)
 {
-    struct stage_note *note;
-
-    while ((note = stage_queue_next(q)) != NULL)
-        free(note);
     free_tasks(&q->tasks);
     free_tasks(&q->later);
-    close(q->event_fd);
+    stage_notes_close(&q->notes);
     free(q->used.items);
     free(q->going.items);
     free(q->cache_path);

@@ -11,6 +11,7 @@
 #include "worker/cache.h"
 #include "worker/orders.h"
 #include "worker/scratch.h"
+#include "worker/stage_notes.h"
 
 struct stage_queue;
 
@@ -22,17 +23,7 @@ bool stage_queue_destroy(struct stage_queue *q);
 
 /* Readable when there are notes. */
 int stage_queue_fd(const struct stage_queue *q);
-/* A note of type NOTE_STAGED, NOTE_CACHED or NOTE_EXPECTED that is to be sent on; the strings are freed
- * with it. */
-struct stage_note {
-    struct stage_note *next;
-    int64_t re; /* NOTE_STAGED, NOTE_EXPECTED: the number of the order */
-    int type;
-    struct note_staged staged;
-    struct note_cached cached;
-    struct note_expected expected;
-    struct err why;
-};
+/* To be sent on. */
 struct stage_note *stage_queue_next(struct stage_queue *q); /* NULL: no more; free it */
 
 /* The tree is in use until it is released.  Looks at it if it is there, else has it brought; notes
