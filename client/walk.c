@@ -317,7 +317,7 @@ int walk_next(struct walk *w, struct walk_entry *entry, struct err *e)
     if (w->is_file) {
         w->is_file = false;
         entry->stat = w->top;
-        return take(w, NULL, entry, e);
+        return take(w, &(struct level){ .takes = true }, entry, e);
     }
     while (w->n > 0) {
         const char *name;
