@@ -128,22 +128,28 @@ static void doubt_unguarded(struct user *u, struct tree *t)
     requeue(u);
 }
 
+/* Also one that could not be brought: what there is of it may go. */
+static void release(struct user *u, struct tree *t)
+{
+    const struct order_release order = { t->set.tree, t->state != TREE_THERE || t->is_doubted ||
+                                                          !t->is_guarded };
+
+    t->state = TREE_UNKNOWN;
+    if (t->is_held && u->stager.chan != NULL)
+        service_send(&u->stager, ORDER_RELEASE, &order);
+    t->is_held = false;
+}
+
 static void leave_tree(void *context, const struct dataset *set)
 {
     struct user *u = context;
     struct tree *t = staging_find(&u->staging, &set->tree);
-    struct order_release order = { set->tree, t->state != TREE_THERE || t->is_doubted };
 
     cached_use(&u->cached, &set->tree, units_now_ms());
-    if (t->state != TREE_THERE && t->state != TREE_ASKED)
-        return;
-    if (flow_is_leased(u, &set->tree)) {
+    if (flow_is_leased(u, &set->tree))
         doubt_unguarded(u, t);
-        return;
-    }
-    order.is_doubted |= !t->is_guarded;
-    t->state = TREE_UNKNOWN;
-    service_send(&u->stager, ORDER_RELEASE, &order);
+    else
+        release(u, t);
 }
 
 void flow_leave_data(const struct attempt *a)

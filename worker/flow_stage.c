@@ -27,6 +27,7 @@ void flow_order_tree(struct user *u, struct tree *t)
         return;
     }
     t->is_doubted = false;
+    t->is_held = true;
     t->order_seq = service_send(&u->stager, ORDER_STAGE, &order);
 }
 
@@ -41,11 +42,7 @@ static void ask_for_tree(void *context, const struct dataset *set)
     a->is_staging = true;
     if (t->state != TREE_UNKNOWN)
         return;
-    if (t->project == NULL) {
-        t->set = *set;
-        t->project = mem_strdup(a->order.work.project);
-        t->share = mem_strdup(a->order.share);
-    }
+    tree_come_from(t, set, a->order.work.project, a->order.share);
     flow_order_tree(a->user, t);
 }
 
@@ -161,16 +158,60 @@ static void go_on(struct user *u)
     flow_fill(ag);
 }
 
-static void end_all(struct user *u, const struct digest *tree, enum attempt_event event,
-                    const char *why)
+struct coming {
+    const struct attempt *attempt;
+    const struct tree *tree;
+    bool is_found;
+};
+
+static void compare_packs(void *context, const struct dataset *set)
+{
+    struct coming *c = context;
+
+    c->is_found |=
+        tree_comes_from(c->tree, set, c->attempt->order.work.project, c->attempt->order.share);
+}
+
+static bool needs_packs(const struct attempt *a, const struct tree *t)
+{
+    struct coming c = { a, t, false };
+
+    staging_each_tree(&a->order.work.work, compare_packs, &c);
+    return c.is_found;
+}
+
+/* It cannot be had now. */
+static void recall_all(struct user *u, const struct tree *t, const char *why)
 {
     struct ring *at, *after;
 
     for (RING_EACH(&u->agent->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (is_waiting(u, a) && needs_tree(a, tree))
-            flow_decide(u->agent, a, event, why);
+        if (is_waiting(u, a) && needs_tree(a, &t->set.tree))
+            flow_decide(u->agent, a, EV_RECALL, why);
+    }
+}
+
+/* These packs will never do; others who need the same tree may have named others. */
+static void lose_all(struct user *u, struct tree *t, const char *why)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&u->agent->attempts.all, at, after)) {
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (is_waiting(u, a) && needs_packs(a, t))
+            flow_decide(u->agent, a, EV_LOSE, why);
+    }
+    for (RING_EACH(&u->agent->attempts.all, at, after)) {
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (!is_waiting(u, a) || !needs_tree(a, &t->set.tree))
+            continue;
+        t->state = TREE_UNKNOWN;
+        staging_each_tree(&a->order.work.work, ask_for_tree, a);
+        return;
     }
 }
 
@@ -268,9 +309,9 @@ static void take_staged(struct user *u, const struct note_staged *note, int64_t 
     log_event(LOG_WARN, "stage", "project", "%s", t->project, "why", "%s", note->error, NULL);
     tree_ask_later(t, uv_now(&u->agent->loop));
     if (!note->retry)
-        end_all(u, &note->tree, EV_LOSE, note->error);
+        lose_all(u, t, note->error);
     else if (t->delay_ms > FLOW_PATIENCE_MS && t->delay_ms / 2 <= FLOW_PATIENCE_MS)
-        end_all(u, &note->tree, EV_RECALL, note->error);
+        recall_all(u, t, note->error);
     wait_for_due(u);
 }
 
@@ -397,9 +438,13 @@ static void on_up(void *context)
 
     cached_free(&u->cached);
     holds_begin(&u->holds, &u->cached);
-    for (size_t i = 0; i < u->staging.n; i++)
-        if (u->staging.trees[i].state == TREE_ASKED || u->staging.trees[i].state == TREE_THERE)
-            flow_order_tree(u, &u->staging.trees[i]);
+    for (size_t i = 0; i < u->staging.n; i++) {
+        struct tree *t = &u->staging.trees[i];
+
+        t->is_held = false;
+        if (t->state == TREE_ASKED || t->state == TREE_THERE)
+            flow_order_tree(u, t);
+    }
     for (RING_EACH(&u->agent->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 

@@ -399,6 +399,18 @@ static struct task *make_task(const struct order_stage *x, int64_t seq)
     return t;
 }
 
+/* What it is to be brought from may be other packs by now. */
+static void renew_task(struct task *t, const struct order_stage *x, int64_t seq)
+{
+    struct task *newer = make_task(x, seq), older = *t;
+
+    newer->wanted.is_doubted |= older.wanted.is_doubted;
+    newer->next = older.next;
+    *t = *newer;
+    *newer = older;
+    free_task(newer);
+}
+
 static struct task *find_task(const struct stage_queue *q, const struct digest *tree)
 {
     struct task *t = q->tasks;
@@ -413,8 +425,7 @@ static void add_task(struct stage_queue *q, const struct order_stage *x, int64_t
     struct task *waits = find_task(q, &x->set.tree), **last = &q->tasks;
 
     if (waits != NULL) {
-        waits->wanted.is_doubted |= x->is_doubted;
-        waits->wanted.seq = seq;
+        renew_task(waits, x, seq);
         return;
     }
     while (*last != NULL)

@@ -70,6 +70,23 @@ struct tree *staging_next_due(struct staging *s)
     return first;
 }
 
+void tree_come_from(struct tree *t, const struct dataset *set, const char *project,
+                    const char *share)
+{
+    free(t->project);
+    free(t->share);
+    t->set = *set;
+    t->project = mem_strdup(project);
+    t->share = mem_strdup(share);
+}
+
+bool tree_comes_from(const struct tree *t, const struct dataset *set, const char *project,
+                     const char *share)
+{
+    return digest_equal(&t->set.tree, &set->tree) && digest_equal(&t->set.id, &set->id) &&
+           strcmp(t->project, project) == 0 && strcmp(t->share, share) == 0;
+}
+
 void tree_ask_later(struct tree *t, uint64_t now)
 {
     t->delay_ms = t->delay_ms == 0 ? RETRY_AT_FIRST_MS : t->delay_ms * 2;

@@ -11,7 +11,7 @@
 
 enum { STAGING_RETRY_AT_MOST_MS = 30 * 1000 };
 
-enum tree_state { TREE_UNKNOWN, TREE_ASKED, TREE_THERE, TREE_LATER, TREE_FAILED };
+enum tree_state { TREE_UNKNOWN, TREE_ASKED, TREE_THERE, TREE_LATER };
 
 struct tree {
     struct dataset set;
@@ -20,6 +20,7 @@ struct tree {
     char *share;
     uint64_t due_at;   /* LATER: by the loop's clock */
     uint64_t delay_ms; /* LATER */
+    bool is_held;      /* the stager takes it for used, until it is released */
     bool is_doubted;   /* something in it may have been changed: the next order says so */
     bool is_guarded;   /* THERE: we are told of what is changed in it */
     uint64_t looked_at;
@@ -43,6 +44,12 @@ struct tree *staging_find(struct staging *s, const struct digest *tree);
 bool staging_has_all(struct staging *s, const struct work *w);
 /* Of trees that come later, the first that is due; NULL when there is none. */
 struct tree *staging_next_due(struct staging *s);
+/* From now on it is brought from these packs: those it was brought from before may be gone. */
+void tree_come_from(struct tree *t, const struct dataset *set, const char *project,
+                    const char *share);
+/* Are it these packs? */
+bool tree_comes_from(const struct tree *t, const struct dataset *set, const char *project,
+                     const char *share);
 /* The tree could not be brought now: doubles its delay. */
 void tree_ask_later(struct tree *t, uint64_t now);
 

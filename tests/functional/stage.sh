@@ -80,6 +80,32 @@ it 'after a kill -9 of all, what a job changed meanwhile is found' '
     [ "$(jobs_in done $id)" = 2 ]
 '
 
+# Packs that are gone may be what the worker was told of last, or first.
+of_two_projects() {
+    write_job 'set -e' "$verify"
+    data data4 d
+    sweep left data4 'params: {a: [1]}' && id=$(submit sweep.yaml)
+    wait_until 30 ended "$id"
+    rm -r "$SHARE/left/.ludwig/packs" "$(tree_of data4)/deep"
+    sweep right data4 'params: {a: [2]}' && id=$(submit sweep.yaml)
+    wait_until 30 ended "$id"
+    [ "$(jobs_in done "$id")" = 1 ]
+    data data5 e
+    # shellcheck disable=SC2046 # one word each
+    kill -STOP $(agents)
+    sweep left data5 'params: {a: [3]}' && gone=$(submit sweep.yaml)
+    sweep right data5 'params: {a: [4]}' && id=$(submit sweep.yaml)
+    rm -r "$SHARE/left/.ludwig/packs"
+    # shellcheck disable=SC2046
+    kill -CONT $(agents)
+    wait_until 30 ended "$id"
+    [ "$(jobs_in done "$id")" = 1 ]
+    ludwig cancel "$gone" || true
+    wait_until 30 ended "$gone"
+    nothing_left
+}
+it 'data of two projects come from the packs that are there' of_two_projects
+
 data data2 b
 it 'what was not used for longest goes when cache_size says so' '
     ludwig down && wait_until 10 "[ -z \"\$(pids_of ludwigd)\$(pids_of ludwig-worker)\" ]"
