@@ -75,7 +75,7 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
         info_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
         say_all(&to, req, &rep->job, is_held, e) < 0)
         return -1;
-    if (is_waiting(rep->job.state) && why_last_try(&to, job, e) < 0)
+    if (is_waiting((enum job_state)rep->job.state) && why_last_try(&to, job, e) < 0)
         return -1;
     rep->lines = (struct list){ to.lines, to.n };
     return 0;
