@@ -241,14 +241,15 @@ static int stop_unwanted(struct server *sv, int64_t worker, struct err *e)
 
 /*
  * After the commit: from here on the connection stands for the worker.  Another one of the
- * same worker is a dead one that was not noticed yet.
+ * same worker is a dead one that was not noticed yet.  A worker that registered twice within the
+ * turn is here twice.
  */
 static void take_over(struct server *sv, int64_t conn)
 {
     struct conn *c = conn_find(sv, conn);
     struct conn *old = c == NULL ? NULL : conn_of_worker(sv, c->registering);
 
-    if (c == NULL)
+    if (c == NULL || c->registering == 0)
         return;
     if (old != NULL && old != c) {
         old->worker = old->registering = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server_worker.c - whose jobs a worker is given */
+/* server_worker.c - who is a worker, and whose jobs it is given */
 #include "tests/unit/server_fixture.h"
 
 enum { SERVICE = 4000000 }; /* without a name, so that it is called by its number */
@@ -58,11 +58,34 @@ static void who_can_publish_its_own_alone_is_given_its_own_alone(void **state)
     fixture_close(f);
 }
 
+/* As one does that finds out more about its machine while it registers. */
+static void a_worker_that_registers_twice_within_a_turn_is_one(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct msg_register reg = { .boot_id = "boot", .node = "n1", .kind = "node" };
+    struct msg_alive alive = { 0 };
+    struct peer *p = peer_connect(f);
+
+    (void)state;
+    token_make(&reg.worker);
+    token_make(&reg.incarnation);
+    reg.cpus_milli = 1000;
+    peer_hello(p, "ludwig-worker");
+    peer_send(p, MSG_REGISTER, &reg);
+    peer_send(p, MSG_REGISTER, &reg);
+    peer_expect(p, MSG_REGISTERED, NULL);
+    peer_expect(p, MSG_REGISTERED, NULL);
+    peer_ask(p, MSG_ALIVE, &alive, NULL);
+    peer_close(p);
+    fixture_close(f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trusted_account_is_given_everybodys_jobs),
         cmocka_unit_test(who_can_publish_its_own_alone_is_given_its_own_alone),
+        cmocka_unit_test(a_worker_that_registers_twice_within_a_turn_is_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
