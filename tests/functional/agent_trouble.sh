@@ -151,7 +151,7 @@ registered() {
     grep -c register "$TEST_TMP/ludwigd.log"
 }
 
-# Files of more than a kilobyte cannot be written: the journal takes none of the hands.
+# Files of more than a kilobyte cannot be written: the journal takes no hand with such a command.
 full_registry() {
     timeout 20 ludwig down
     wait_until 10 '[ -z "$(agents)" ]'
@@ -166,7 +166,7 @@ full_registry() {
     wait_until 10 ludwig status
     (trap '' XFSZ && ulimit -f 1 && exec ludwig-worker --config "$TEST_TMP/worker.yaml" 2>"$TEST_TMP/hoff.log") &
     wait_until 10 'grep -q "register" "$TEST_TMP/ludwigd.log"'
-    once lab 'echo a' $(seq 1 40)
+    once lab "echo a $(printf '%01200d' 0)" $(seq 1 40)
     wait_until 30 '[ "$(registered)" -ge 2 ]'
     sleep 4
     echo "registered $(registered) times"
