@@ -130,7 +130,7 @@ static void check_entry(struct store *s, struct pack_reader *r, const struct pac
     bytes = content_of(t);
     read_content(s, r, entry, &content);
     assert_int_equal(content.n, t->size);
-    assert_true(t->size == 0 || memcmp(content.bytes, bytes, t->size) == 0);
+    assert_true(t->size == 0 || memcmp(buf_text(&content), bytes, t->size) == 0);
     buf_free(&content);
     free(bytes);
 }
