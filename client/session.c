@@ -153,8 +153,12 @@ static int connect_files(void *context, struct err *e)
     return sftpchild_is_wanted() ? sftpchild_start(e) : session_sftp(context, e);
 }
 
+/* Nothing is asked on the terminal for it: where that would be needed there is one connection, as
+ * sshd may shut out who is refused several times. */
 static int begin_lane(struct session *s, struct session_lane *lane, struct err *e)
 {
+    if (s->rpc.mux != NULL && mux_has_prompted(s->rpc.mux))
+        return err_set(e, ERR_DENIED, "somebody would have to be asked");
     if (lane->mux == NULL)
         lane->mux = mux_begin(&s->rpc.to, &(struct mux_options){ 0 }, e);
     if (lane->mux == NULL)
@@ -163,7 +167,6 @@ static int begin_lane(struct session *s, struct session_lane *lane, struct err *
     return mux_ask_sftp(lane->mux, e);
 }
 
-/* Nothing is asked on the terminal for it: where that would be needed there is one connection. */
 static int connect_lane(void *context, size_t number, int *fd, struct err *e)
 {
     struct session *s = context;

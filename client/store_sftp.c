@@ -44,9 +44,9 @@ struct sftp_store {
     struct store store;
     char *packs; /* on the server */
     struct upload_modes modes;
-    struct sftp_lanes lanes;     /* the first is the drive's own */
-    struct sftp *opening[LANES]; /* lanes that cannot be used yet */
-    bool has_lane[LANES];
+    struct sftp_lanes lanes;                 /* the first is the drive's own */
+    struct sftp *opening[LANES];             /* lanes that cannot be used yet */
+    bool has_lane[LANES], lacks_lane[LANES]; /* it is there; it will not be */
     size_t wanted_lanes;
     struct slot slots[PACK_SLOTS], spare;
     struct item *first, **end; /* in the order of their renames */
@@ -278,8 +278,8 @@ static bool open_lane(struct sftp_store *s, size_t number)
 static void open_lanes(struct sftp_store *s)
 {
     for (size_t i = 1; i < s->wanted_lanes && s->lanes.n < s->wanted_lanes; i++)
-        if (!s->has_lane[i] && !open_lane(s, i))
-            s->wanted_lanes = i;
+        if (!s->has_lane[i] && !s->lacks_lane[i])
+            s->lacks_lane[i] = !open_lane(s, i);
 }
 
 static void expect(struct store *store, uint64_t bytes)

@@ -21,7 +21,8 @@ struct mux {
     struct arena *arena;
     pid_t pid; /* 0: somebody else's child */
     int interrupt_fd;
-    bool is_ready;  /* it has connected */
+    bool is_ready; /* it has connected */
+    bool has_prompted;
     bool is_soon;   /* SFTP was asked for that nobody has taken yet */
     int soon_fd;    /* what came of it; -1: nothing yet */
     struct err end; /* why it ended */
@@ -58,6 +59,11 @@ bool mux_is_alive(const struct mux *m)
     return !m->has_ended;
 }
 
+bool mux_has_prompted(const struct mux *m)
+{
+    return m->has_prompted;
+}
+
 /* ---- what it says ---- */
 
 static int answer_question(struct mux *m, const struct envelope *got, struct err *e)
@@ -70,6 +76,7 @@ static int answer_question(struct mux *m, const struct envelope *got, struct err
 
     if (message_body(&mux_protocol, got, m->arena, &question, e) < 0)
         return -1;
+    m->has_prompted = true;
     text = prompt_ask(question.text, question.echo, &why);
     if (text != NULL)
         answer.text = (struct bytes){ (const uint8_t *)text, strlen(text) };

@@ -79,6 +79,8 @@ void mux_sftp_soon(struct mux *m);
 
 /* false: the connection is gone; start another mux. */
 bool mux_is_alive(const struct mux *m);
+/* Somebody was asked something, as for a password: another mux would have to ask, too. */
+bool mux_has_prompted(const struct mux *m);
 
 /* One way that was tried without success. */
 struct mux_refusal {

@@ -15,13 +15,13 @@
 #   rsync -z   with --compress, which is zstd where both sides have it
 #
 # The small files are noise, and text that zstd -1 makes 0.43 times as large: numbers and words.
-# The large file is noise.  sftp and scp wait for several answers per small file: with a delay they
-# get fewer of them, and the rate is what counts.  What takes longer than ten minutes is stopped.
+# The large file is noise.  sftp and scp wait for several answers per small file: they get fewer of
+# them, and the rate is what counts.  What takes longer than ten minutes is stopped.
 #
 # "ssh x N" is what the SFTP client of common/ does with a large file's bytes over N SSH sessions
 # at once, syncs included, connecting not: STREAMS, see streams.c.
 streams=$(realpath "$1") rounds=${2:-3} mib=${3:-1024} files=${4:-20000}
-sample=100 limit_s=600
+near_sample=2000 far_sample=100 limit_s=600
 near_sessions=4 far_sessions=8 # see client/drive.c
 . "$(dirname "$0")/../functional/lib.sh"
 . "$TEST_ROOT/tests/functional/lab.sh"
@@ -75,7 +75,8 @@ mkdir -p "$home/large"
 head -c "${mib}M" /dev/urandom >"$home/large/data"
 for kind in noise text; do
     make_tree "$kind" "$files" "$kind"
-    make_tree "few-$kind" "$sample" "$kind"
+    make_tree "near-$kind" $near_sample "$kind"
+    make_tree "far-$kind" $far_sample "$kind"
 done
 chown -R 2001:2001 "$home"
 
@@ -154,9 +155,9 @@ for link in - 50ms; do
     for _ in $(seq "$rounds"); do
         for kind in noise text; do
             if [ $link = - ]; then
-                send_many $kind $kind "$files"
+                send_many $kind near-$kind $near_sample
             else
-                send_many $kind few-$kind $sample
+                send_many $kind far-$kind $far_sample
             fi
         done
         send_large
