@@ -639,10 +639,10 @@ static int fetch_all(struct store *store, struct err *e)
 {
     struct sftp_store *s = mine(store);
 
+    /* Also when a connection broke nobody may be called later, who may be gone. */
     while (s->n_busy > 0)
-        if (sftp_lanes_wait(&s->lanes, e) < 0)
-            return -1;
-    return 0;
+        sftp_lanes_wait_standing(&s->lanes);
+    return sftp_lanes_poll(&s->lanes, e);
 }
 
 static int remove_file(struct store *store, const char *path, struct err *e)
