@@ -196,6 +196,26 @@ static void plan_source(struct cargo *c, const struct spec *s)
     leave_out_all(c, s, c->has_place ? c->to.drive->mount : NULL);
 }
 
+uint64_t cargo_glance_paths(const char *const *paths, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n && bytes < DRIVE_BYTES_ENOUGH; i++)
+        bytes += tree_glance(paths[i], DRIVE_BYTES_ENOUGH - bytes);
+    return bytes;
+}
+
+uint64_t cargo_glance(const struct spec *s)
+{
+    const struct spec_data *data = s->data.items;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < s->data.n; i++)
+        if (data[i].path != NULL)
+            bytes += cargo_glance_paths(&data[i].path, 1);
+    return bytes;
+}
+
 /* NULL: it does not lie here. */
 static void add_data(struct cargo *c, const char *path)
 {

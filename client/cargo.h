@@ -35,6 +35,10 @@ struct cargo {
     size_t n_data;
 };
 
+/* How much data there may be to send, as far as a short look tells that asks nobody. */
+uint64_t cargo_glance(const struct spec *s);
+uint64_t cargo_glance_paths(const char *const *paths, size_t n);
+
 /* Finds out what there is, what cannot be sent, and what lies on the share; reads no file.  to: NULL:
  * nothing is known to be there.  A mounted drive is not taken along if it lies in the folder. */
 int cargo_load(struct cargo *c, const struct spec *s, const struct place *to, struct err *e);

@@ -299,6 +299,19 @@ static const struct {
 
 enum { N_DEEDS = sizeof deeds / sizeof deeds[0] };
 
+static int start_pushing(struct data *d, struct err *e)
+{
+    size_t n = d->cli->args.n - 1;
+    const char **paths;
+
+    if (session_begin(d->cli, &d->session, e) < 0)
+        return -1;
+    paths = real_paths(d, n, NULL);
+    d->session.expects_files = true;
+    d->session.expected_bytes = paths != NULL ? cargo_glance_paths(paths, n) : 0;
+    return session_reach(d->cli, &d->session, false, e);
+}
+
 static int run(struct cli *cli, struct err *e)
 {
     struct data d = { .cli = cli, .options = cli->options };
@@ -316,7 +329,7 @@ static int run(struct cli *cli, struct err *e)
                        !deeds[i].takes_words ? "no arguments"
                        : i == 1              ? "files and folders"
                                              : "names or ids, as ludwig data ls lists them");
-    result = i == 1 ? session_start(cli, &d.session, false, e) : session_open(cli, &d.session, e);
+    result = i == 1 ? start_pushing(&d, e) : session_open(cli, &d.session, e);
     if (result == 0)
         result = deeds[i].run(&d, e);
     datasets_free(&d.sets);

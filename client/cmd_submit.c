@@ -259,14 +259,16 @@ static void note_done_otherwise(int64_t n_jobs)
                  n_jobs, n_jobs == 1 ? "was" : "were", n_jobs == 1 ? "it" : "them");
 }
 
-/* Before anything is sent to it. */
-static int open_project(const struct order *o, struct session *s, const struct place *to,
-                        struct err *e)
+/* Before anything is sent to it.  The drive is connected to meanwhile. */
+static int open_project(const struct order *o, struct session *s, struct place *to, struct err *e)
 {
     struct msg_open_project request = { o->spec.project, o->spec.private_project };
     struct msg_project_open answer;
 
     if (rpc_call(&s->rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0)
+        return -1;
+    to->drive = session_drive(s, e);
+    if (to->drive == NULL)
         return -1;
     return answer.folder.mode == 0 ? 0 : upload_make_project(to, &answer.folder, e);
 }
@@ -274,15 +276,12 @@ static int open_project(const struct order *o, struct session *s, const struct p
 static int upload_and_send(const struct order *o, struct session *s, struct msg_submitted *done,
                            struct err *e)
 {
-    struct place to = { session_drive(s, e), o->spec.project };
+    struct place to = { .project = o->spec.project };
     struct work work = o->spec.work;
     int64_t n_done;
 
-    if (to.drive == NULL)
-        return -1;
     /* Asked first, so that nothing is read and sent in vain. */
-    if (forecast_check_owner(&s->rpc, o->spec.project, e) < 0 ||
-        forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_project(o, s, &to, e) < 0 ||
+    if (forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_project(o, s, &to, e) < 0 ||
         send_cargo(o, s, &to, &work, e) < 0 || send(o, s, &to, &work, done, e) < 0)
         return -1;
     note_done_otherwise(n_done - done->reused);
@@ -293,8 +292,13 @@ static int submit(const struct order *o, const struct options *opts, struct err 
 {
     struct msg_submitted done = { 0 };
     struct session s = { 0 };
-    int result = session_start(o->cli, &s, opts->local, e);
+    int result = session_begin(o->cli, &s, e);
 
+    if (result == 0) {
+        s.expects_files = true;
+        s.expected_bytes = cargo_glance(&o->spec);
+        result = session_reach(o->cli, &s, opts->local, e);
+    }
     if (result == 0)
         result = upload_and_send(o, &s, &done, e);
     if (result == 0)

@@ -2,6 +2,13 @@
 /* drive.c - the shared drive, as this machine reaches it */
 #include "client/drive.h"
 
+enum {
+    LANE_BYTES = DRIVE_BYTES_ENOUGH / DRIVE_LANES_MAX, /* so much is worth one more connection */
+    NEAR_LANES = 4, /* which carry what two processors can encrypt */
+    FAR_MS =
+        30 /* from here on sshd's window of 2 MiB in a round trip is what limits each of them */
+};
+
 struct sharefs *drive_read(const struct drive *d, struct err *e)
 {
     return d->mount != NULL ? sharefs_open(d->mount, e) : sharefs_open_sftp(d->sftp, d->root);
@@ -12,6 +19,14 @@ struct sftp *drive_another(const struct drive *d, struct err *e)
     int fd = d->connect(d->context, e);
 
     return fd < 0 ? NULL : sftp_open(fd, e);
+}
+
+size_t drive_lanes(const struct drive *d, uint64_t bytes)
+{
+    size_t most = d->round_trip_ms >= FAR_MS ? DRIVE_LANES_MAX : NEAR_LANES;
+    uint64_t worth = 1 + bytes / LANE_BYTES;
+
+    return worth < most ? (size_t)worth : most;
 }
 
 int drive_mend(struct drive *d, struct err *e)

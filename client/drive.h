@@ -10,12 +10,16 @@
 #include "client/sharefs.h"
 #include "common/sftp.h"
 
+/* Connections for files, at most; with so many bytes there are no more. */
+enum { DRIVE_LANES_MAX = 8, DRIVE_BYTES_ENOUGH = 64 * 1024 * 1024 };
+
 struct drive {
     const char *mount; /* where projects lie on this machine; NULL: over SFTP */
     /* over SFTP */
     const char *root; /* where they lie as the server's SFTP shows it: "" or an absolute path */
     const char *server_id; /* whose drive it is */
     struct sftp *sftp;
+    int64_t round_trip_ms;
     /* A descriptor that speaks SFTP, another each time. */
     int (*connect)(void *context, struct err *e);
     /* The same on connections of their own, with numbers from 1 on: 1 with *fd; 0: it is being made,
@@ -28,6 +32,8 @@ struct drive {
 struct sharefs *drive_read(const struct drive *d, struct err *e);
 /* Over SFTP: connects again if the connection broke. */
 int drive_mend(struct drive *d, struct err *e);
+/* Over how many connections, the first included, so much should go. */
+size_t drive_lanes(const struct drive *d, uint64_t bytes);
 /* One SFTP channel more; the caller closes it. */
 struct sftp *drive_another(const struct drive *d, struct err *e);
 

@@ -95,7 +95,7 @@ static int check_owner(const struct msg_previewed *answer, const char *project, 
                    answer->owner);
 }
 
-int forecast_check_owner(struct rpc *rpc, const char *project, struct err *e)
+static int ask_owner(struct rpc *rpc, const char *project, struct err *e)
 {
     struct msg_preview request = { .project = project, .reps = 1, .reuse = REUSE_NONE };
     struct msg_previewed answer;
@@ -206,14 +206,12 @@ int forecast_count_done(const struct order *o, struct rpc *rpc, int64_t *n_jobs,
 {
     static const struct digest no_work = { 0 };
     struct order by_params = *o;
-    struct forecast f;
+    struct forecast f = { 0 };
 
-    *n_jobs = 0;
-    if (o->reuse != REUSE_ALL || o->configs > FORECAST_PASSING_MAX)
-        return 0;
     by_params.reuse = REUSE_PARAMS;
-    if (forecast_make(&f, &by_params, rpc, &no_work, e) < 0)
+    if (o->reuse == REUSE_ALL && o->configs <= FORECAST_PASSING_MAX &&
+        forecast_make(&f, &by_params, rpc, &no_work, e) < 0)
         return -1;
     *n_jobs = f.reused;
-    return 0;
+    return f.asked ? 0 : ask_owner(rpc, o->spec.project, e);
 }

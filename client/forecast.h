@@ -20,15 +20,13 @@ struct forecast {
     int64_t ran_jobs, ran_ms; /* of the project */
 };
 
-/* ERR_DENIED: the project is somebody else's, and a submit would be refused. */
-int forecast_check_owner(struct rpc *rpc, const char *project, struct err *e);
-
 /* rpc: NULL when there is nobody to ask.  ERR_DENIED: the project is somebody else's. */
 int forecast_make(struct forecast *f, const struct order *o, struct rpc *rpc,
                   const struct digest *work, struct err *e);
 
-/* How many jobs --reuse params would take.  Asks nothing and says 0 when there are too many
- * configurations to ask in passing, or when --reuse says what is to be taken. */
+/* How many jobs --reuse params would take; 0 when there are too many configurations to ask in
+ * passing, or when --reuse says what is to be taken.  ERR_DENIED: the project is somebody else's,
+ * and a submit would be refused. */
 int forecast_count_done(const struct order *o, struct rpc *rpc, int64_t *n_jobs, struct err *e);
 
 #endif

@@ -44,14 +44,9 @@ static int fetch_manifest(struct packstore *p, struct packed *set, struct err *e
 
 static bool is_manifest(const char *name, struct digest *id)
 {
-    char hex[DIGEST_HEX];
+    const char *ending = pack_name_ending(name, id);
 
-    if (strlen(name) != DIGEST_HEX - 1 + strlen(".manifest") ||
-        strcmp(name + DIGEST_HEX - 1, ".manifest") != 0)
-        return false;
-    memcpy(hex, name, DIGEST_HEX - 1);
-    hex[DIGEST_HEX - 1] = '\0';
-    return digest_parse(hex, id) == 0;
+    return ending != NULL && pack_ending_is_of(ending, PACK_MANIFEST);
 }
 
 static int read_sets(struct packstore *p, struct err *e)
@@ -144,15 +139,14 @@ static struct pack_seen *find_needed(const struct packstore *p, bool stays)
     return needed;
 }
 
-static bool parse_begin(const char *name, struct digest *d)
+/* What was set aside has its digest in its name, too. */
+static bool is_needed(const struct pack_seen *needed, const struct digest *d, const char *ending)
 {
-    char hex[DIGEST_HEX];
+    bool is_pack = pack_ending_is_of(ending, PACK_BLOCK) || pack_ending_is_of(ending, PACK_LIST) ||
+                   pack_ending_is_part(ending);
+    uint32_t number;
 
-    if (strlen(name) < DIGEST_HEX || name[DIGEST_HEX - 1] != '.')
-        return false;
-    memcpy(hex, name, DIGEST_HEX - 1);
-    hex[DIGEST_HEX - 1] = '\0';
-    return digest_parse(hex, d) == 0;
+    return is_pack && pack_seen_find(needed, d, &number);
 }
 
 /* What a set that goes had is no upload of somebody's that has no manifest yet, unless it was touched
@@ -175,9 +169,9 @@ static void waste_folder(struct packstore *p, enum store_folder folder,
 
     for (size_t i = 0; i < p->entries[folder].n; i++) {
         struct digest d;
-        uint32_t number;
+        const char *ending = pack_name_ending(items[i].name, &d);
 
-        if (!parse_begin(items[i].name, &d) || pack_seen_find(needed, &d, &number) ||
+        if (ending == NULL || is_needed(needed, &d, ending) ||
             !is_old(p, dropped, &d, items[i].mtime_s, now_s))
             continue;
         buf_clear(&path);

@@ -45,6 +45,7 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
         .version = PROTO_VERSION, .program = "ludwig", .host = host, .user_label = r->user_label
     };
     struct msg_welcome welcome = { 0 };
+    int64_t began_ms = units_monotonic_ms();
     int64_t seq = rpc_send(r, MSG_HELLO, NULL, &hello, lost, e);
 
     free(host);
@@ -52,22 +53,42 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
     if ((seq < 0 && !*lost) || rpc_receive(r, MSG_WELCOME, &welcome, lost, e) < 0)
         return -1;
     keep_welcome(r, &welcome);
+    r->round_trip_ms = units_monotonic_ms() - began_ms;
     r->n_opened++;
     return 0;
+}
+
+static int begin_ssh(struct rpc *r, struct err *e)
+{
+    struct mux_options o = { .may_prompt = prompt_is_welcome(), .interrupt_fd = r->interrupt_fd };
+
+    r->mux = mux_begin(&r->to, &o, e);
+    return r->mux == NULL ? -1 : 0;
+}
+
+static void drop_ssh(struct rpc *r)
+{
+    mux_close(r->mux);
+    r->mux = NULL;
+}
+
+/* The one there is, or a new one. */
+static int wait_for_ssh(struct rpc *r, struct err *e)
+{
+    if (r->mux == NULL && begin_ssh(r, e) < 0)
+        return -1;
+    if (mux_wait(r->mux, e) == 0)
+        return 0;
+    drop_ssh(r);
+    return -1;
 }
 
 /* A new connection, if the last one is gone; else another channel of it. */
 static int connect_ssh(struct rpc *r, struct err *e)
 {
-    struct mux_options o = { .may_prompt = prompt_is_welcome(), .interrupt_fd = r->interrupt_fd };
-
-    if (r->mux != NULL && !mux_is_alive(r->mux)) {
-        mux_close(r->mux);
-        r->mux = NULL;
-    }
-    if (r->mux == NULL)
-        r->mux = mux_start(&r->to, &o, e);
-    return r->mux == NULL ? -1 : mux_server(r->mux, &r->way, e);
+    if (r->mux != NULL && !mux_is_alive(r->mux))
+        drop_ssh(r);
+    return wait_for_ssh(r, e) < 0 ? -1 : mux_server(r->mux, &r->way, e);
 }
 
 /* What may be otherwise the next time; a key that was refused is not. */
@@ -86,6 +107,9 @@ static int connect_once(struct rpc *r, bool *lost, struct err *e)
     *lost = is_passing(r, &why);
     if (fd < 0)
         return err_set(e, why.kind, "%s", why.text);
+    if (r->mux != NULL && r->wants_sftp)
+        mux_sftp_soon(r->mux);
+    r->wants_sftp = false;
     wire_init(&r->wire, fd, &proto);
     *lost = false;
     if (greet(r, lost, e) == 0)
@@ -104,20 +128,40 @@ static void keep_endpoint(struct rpc *r, const struct endpoint *to)
     r->to.path = to->path != NULL ? arena_strdup(r->place, to->path) : NULL;
 }
 
-int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e)
+void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label)
 {
-    bool lost;
-
     *r = (struct rpc){ .wire = { .fd = -1 },
                        .user_label = user_label != NULL ? mem_strdup(user_label) : NULL,
                        .arena = arena_create(),
                        .patience_ms = RPC_PATIENCE_MS,
                        .interrupt_fd = -1 };
     keep_endpoint(r, to);
+    if (to->kind == ENDPOINT_SSH)
+        (void)begin_ssh(r, NULL);
+}
+
+int rpc_wait(struct rpc *r, struct err *e)
+{
+    if (r->to.kind != ENDPOINT_SSH || wait_for_ssh(r, e) == 0)
+        return 0;
+    rpc_close(r);
+    return -1;
+}
+
+int rpc_greet(struct rpc *r, struct err *e)
+{
+    bool lost;
+
     if (connect_once(r, &lost, e) == 0)
         return 0;
     rpc_close(r);
     return -1;
+}
+
+int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e)
+{
+    rpc_begin(r, to, user_label);
+    return rpc_greet(r, e);
 }
 
 int rpc_open_path(struct rpc *r, const char *socket_path, const char *user_label, struct err *e)

@@ -28,11 +28,18 @@ struct rpc {
     struct msg_welcome welcome; /* its texts live in arena */
     struct arena *arena;
     int64_t patience_ms;
-    int64_t n_opened; /* connections so far */
-    int interrupt_fd; /* readable: give up waiting; -1: none */
+    int64_t round_trip_ms; /* of the greeting */
+    int64_t n_opened;      /* connections so far */
+    bool wants_sftp;       /* mux_sftp will be called once it has connected */
+    int interrupt_fd;      /* readable: give up waiting; -1: none */
 };
 
 int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e);
+/* The same in pieces: over SSH it is begun and not waited for, then the SSH session stands, then the
+ * server has greeted. */
+void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label);
+int rpc_wait(struct rpc *r, struct err *e);
+int rpc_greet(struct rpc *r, struct err *e);
 /* A socket of this machine. */
 int rpc_open_path(struct rpc *r, const char *socket_path, const char *user_label, struct err *e);
 void rpc_close(struct rpc *r); /* also one that is zero-initialised */

@@ -31,20 +31,55 @@ static void keep_share(struct cli *cli, struct session *s)
     free(share);
 }
 
-static int open_named(struct session *s, struct err *e)
+int session_begin(struct cli *cli, struct session *s, struct err *e)
 {
-    if (rpc_open(&s->rpc, &s->choice.endpoint, s->conf.user, e) < 0)
-        return err_wrap(e, "the server that %s names is out of reach", s->choice.from);
+    if (find_server(cli, s, e) < 0)
+        return -1;
+    if (!s->choice.embedded)
+        rpc_begin(&s->rpc, &s->choice.endpoint, s->conf.user);
     return 0;
+}
+
+static bool is_mounted(const struct session *s);
+static void begin_lanes(struct session *s);
+
+/* Further connections are made once the first one stands: they ask nobody for a password. */
+static int reach(struct session *s, struct err *e)
+{
+    if (rpc_wait(&s->rpc, e) < 0)
+        return -1;
+    begin_lanes(s);
+    s->rpc.wants_sftp = s->expects_files && !is_mounted(s);
+    if (rpc_greet(&s->rpc, e) < 0)
+        return -1;
+    s->drive.round_trip_ms = s->rpc.round_trip_ms;
+    begin_lanes(s);
+    return 0;
+}
+
+static int reach_named(struct session *s, struct err *e)
+{
+    if (reach(s, e) == 0)
+        return 0;
+    return err_wrap(e, "the server that %s names is out of reach", s->choice.from);
 }
 
 int session_open(struct cli *cli, struct session *s, struct err *e)
 {
-    int result;
+    int result = session_begin(cli, s, e);
 
-    if (find_server(cli, s, e) < 0)
-        return -1;
-    result = s->choice.embedded ? embedded_connect(&s->rpc, &s->conf, e) : open_named(s, e);
+    if (result == 0)
+        result = s->choice.embedded ? embedded_connect(&s->rpc, &s->conf, e) : reach_named(s, e);
+    if (result == 0)
+        keep_share(cli, s);
+    return result;
+}
+
+int session_reach(struct cli *cli, struct session *s, bool wants_worker, struct err *e)
+{
+    int result =
+        s->choice.embedded ? embedded_up(&s->rpc, &s->conf, wants_worker, e) : reach_named(s, e);
+
     if (result == 0)
         keep_share(cli, s);
     return result;
@@ -52,15 +87,7 @@ int session_open(struct cli *cli, struct session *s, struct err *e)
 
 int session_start(struct cli *cli, struct session *s, bool wants_worker, struct err *e)
 {
-    int result;
-
-    if (find_server(cli, s, e) < 0)
-        return -1;
-    result =
-        s->choice.embedded ? embedded_up(&s->rpc, &s->conf, wants_worker, e) : open_named(s, e);
-    if (result == 0)
-        keep_share(cli, s);
-    return result;
+    return session_begin(cli, s, e) < 0 ? -1 : session_reach(cli, s, wants_worker, e);
 }
 
 const char *session_drive_path(const struct session *s, struct arena *a, const char *path)
@@ -126,8 +153,12 @@ static int connect_files(void *context, struct err *e)
     return sftpchild_is_wanted() ? sftpchild_start(e) : session_sftp(context, e);
 }
 
+/* Nothing is asked on the terminal for it: where that would be needed there is one connection, as
+ * sshd may shut out who is refused several times. */
 static int begin_lane(struct session *s, struct session_lane *lane, struct err *e)
 {
+    if (s->rpc.mux != NULL && mux_has_prompted(s->rpc.mux))
+        return err_set(e, ERR_DENIED, "somebody would have to be asked");
     if (lane->mux == NULL)
         lane->mux = mux_begin(&s->rpc.to, &(struct mux_options){ 0 }, e);
     if (lane->mux == NULL)
@@ -136,14 +167,13 @@ static int begin_lane(struct session *s, struct session_lane *lane, struct err *
     return mux_ask_sftp(lane->mux, e);
 }
 
-/* Nothing is asked on the terminal for it: where that would be needed there is one connection. */
 static int connect_lane(void *context, size_t number, int *fd, struct err *e)
 {
     struct session *s = context;
     struct session_lane *lane = &s->lanes[number];
     int rc;
 
-    if (number >= SESSION_LANES_MAX)
+    if (number >= DRIVE_LANES_MAX)
         return err_set(e, ERR_INTERNAL, "no more connections");
     if (sftpchild_is_wanted()) {
         *fd = sftpchild_start(e);
@@ -158,6 +188,18 @@ static int connect_lane(void *context, size_t number, int *fd, struct err *e)
         lane->mux = NULL;
     }
     return rc;
+}
+
+/* Those that are likely to be wanted and are not begun yet. */
+static void begin_lanes(struct session *s)
+{
+    size_t n = s->expects_files ? drive_lanes(&s->drive, s->expected_bytes) : 0;
+
+    if (is_mounted(s) || s->rpc.mux == NULL || sftpchild_is_wanted())
+        return;
+    for (size_t i = 1; i < n; i++)
+        if (s->lanes[i].mux == NULL && begin_lane(s, &s->lanes[i], NULL) < 0)
+            break;
 }
 
 static int find_root(struct session *s, struct err *e)
@@ -199,7 +241,7 @@ bool session_is_connected(const struct session *s)
 void session_close(struct session *s)
 {
     sftp_close(s->drive.sftp);
-    for (size_t i = 0; i < SESSION_LANES_MAX; i++)
+    for (size_t i = 0; i < DRIVE_LANES_MAX; i++)
         mux_close(s->lanes[i].mux);
     rpc_close(&s->rpc);
 }

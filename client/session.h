@@ -10,8 +10,6 @@
 #include "client/drive.h"
 #include "client/rpc.h"
 
-enum { SESSION_LANES_MAX = 4 };
-
 /* A further connection for files. */
 struct session_lane {
     struct mux *mux;
@@ -26,7 +24,10 @@ struct session {
     const char *projects; /* the same below the shared drive; "": it is the drive's own folder */
     struct arena *arena;  /* lasts until the program ends */
     struct drive drive;   /* see session_drive */
-    struct session_lane lanes[SESSION_LANES_MAX];
+    struct session_lane lanes[DRIVE_LANES_MAX];
+    bool
+        expects_files; /* set before session_reach: files will be sent, for which connections are */
+    uint64_t expected_bytes; /* begun early, and not waited for; so many, as far as is known */
     bool is_subscribed; /* somebody waits on the connection, and makes it anew when it is lost */
 };
 
@@ -34,6 +35,10 @@ struct session {
 int session_open(struct cli *cli, struct session *s, struct err *e);
 /* The same, but one of the user's own is started if need be; wants_worker: see embedded_up. */
 int session_start(struct cli *cli, struct session *s, bool wants_worker, struct err *e);
+/* The same in pieces, for those who have something to look at meanwhile: what can be begun without
+ * waiting, and the rest. */
+int session_begin(struct cli *cli, struct session *s, struct err *e);
+int session_reach(struct cli *cli, struct session *s, bool wants_worker, struct err *e);
 void session_close(struct session *s);
 
 /* An SFTP server's descriptor (see mux_sftp), through the connection that the questions go through;

@@ -50,63 +50,40 @@ struct stock {
     size_t n_relied, relied_capacity;
     struct arena *arena;
     struct list leftovers[STORE_FOLDER_COUNT]; /* struct store_entry: temporary files */
+    size_t leftovers_capacity[STORE_FOLDER_COUNT];
 };
 
-static const char *const endings[PACK_OBJECT_COUNT] = { ".manifest", ".block", ".list" };
-
-/* Names that are a digest and that ending. */
-static bool parse_name(const char *name, const char *ending, struct digest *d)
+static void take_list_name(struct stock *s, const struct digest *d)
 {
-    char hex[DIGEST_HEX];
-    size_t n = strlen(name);
-
-    if (n != DIGEST_HEX - 1 + strlen(ending) || strcmp(name + DIGEST_HEX - 1, ending) != 0)
-        return false;
-    memcpy(hex, name, DIGEST_HEX - 1);
-    hex[DIGEST_HEX - 1] = '\0';
-    return digest_parse(hex, d) == 0;
-}
-
-static void take_part(struct stock *s, const char *name)
-{
-    struct digest d;
-
-    for (enum pack_form form = 0; form < PACK_IN_PLACE; form++) {
-        char *ending = mem_printf(".%s", pack_form_names[form]);
-
-        if (parse_name(name, ending, &d))
-            pack_seen_add(s->parts, &d, 0);
-        free(ending);
-    }
+    mem_grow((void **)&s->lists, &s->lists_capacity, s->n_lists, sizeof *s->lists);
+    s->lists[s->n_lists++] = *d;
 }
 
 static void take_name(struct stock *s, const char *name)
 {
     struct digest d;
+    const char *ending = pack_name_ending(name, &d);
 
-    for (enum pack_object kind = 0; kind < PACK_OBJECT_COUNT; kind++) {
-        if (!parse_name(name, endings[kind], &d))
-            continue;
-        pack_seen_add(s->there[kind], &d, WAS_THERE);
-        if (kind != PACK_LIST)
-            return;
-        mem_grow((void **)&s->lists, &s->lists_capacity, s->n_lists, sizeof *s->lists);
-        s->lists[s->n_lists++] = d;
+    if (ending == NULL)
         return;
-    }
-    take_part(s, name);
+    for (enum pack_object kind = 0; kind < PACK_OBJECT_COUNT; kind++)
+        if (pack_ending_is_of(ending, kind))
+            pack_seen_add(s->there[kind], &d, WAS_THERE);
+    if (pack_ending_is_of(ending, PACK_LIST))
+        take_list_name(s, &d);
+    if (pack_ending_is_part(ending))
+        pack_seen_add(s->parts, &d, 0);
 }
 
 static void keep_leftover(struct stock *s, size_t folder, const struct store_entry *entry)
 {
     struct list *l = &s->leftovers[folder];
-    struct store_entry *items = arena_alloc(s->arena, (l->n + 1) * sizeof *items);
+    struct store_entry *items;
 
-    if (l->n > 0)
-        memcpy(items, l->items, l->n * sizeof *items);
+    mem_grow(&l->items, &s->leftovers_capacity[folder], l->n, sizeof *items);
+    items = l->items;
     items[l->n] = *entry;
-    items[l->n].name = arena_strdup(s->arena, entry->name);
-    *l = (struct list){ items, l->n + 1 };
+    items[l->n++].name = arena_strdup(s->arena, entry->name);
 }
 
 static void take_entries(struct stock *s, enum store_folder folder, const struct list *entries)
@@ -337,6 +314,8 @@ void stock_close(struct stock *s)
         return;
     for (size_t i = 0; i < PACK_OBJECT_COUNT; i++)
         pack_seen_destroy(s->there[i]);
+    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++)
+        free(s->leftovers[i].items);
     known_close(s->known);
     pack_seen_destroy(s->fresh);
     pack_seen_destroy(s->parts);

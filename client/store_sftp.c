@@ -3,8 +3,8 @@
 
 /*
  * What is added stands in a queue, and gets its name in that order, each thing when it is whole.
- * As a server obeys the requests of one connection in order, the next rename need not wait for the
- * answer to the last; only the manifest waits for all of them.
+ * As a server obeys the requests of one connection in order, neither the next rename nor the sync of
+ * their folder need wait for the answer to the last; only the manifest waits for all of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 
 #include "client/store_way.h"
 #include "common/path.h"
+#include "common/sftp_folder.h"
 #include "common/sftp_stripe.h"
 #include "common/units.h"
 
 enum {
-    LANES = 4,
-    LANE_BYTES = 8 * 1024 * 1024,       /* so much is worth one more connection */
+    LANES = DRIVE_LANES_MAX,
     SPARE_FROM_BYTES = 16 * 1024 * 1024 /* of a part: then the next one's file is opened */
 };
 
@@ -44,21 +44,23 @@ struct sftp_store {
     struct store store;
     char *packs; /* on the server */
     struct upload_modes modes;
-    struct sftp_lanes lanes;     /* the first is the drive's own */
-    struct sftp *opening[LANES]; /* lanes that cannot be used yet */
-    bool has_lane[LANES];
+    struct sftp_lanes lanes;                 /* the first is the drive's own */
+    struct sftp *opening[LANES];             /* lanes that cannot be used yet */
+    bool has_lane[LANES], lacks_lane[LANES]; /* it is there; it will not be */
     size_t wanted_lanes;
     struct slot slots[PACK_SLOTS], spare;
     struct item *first, **end; /* in the order of their renames */
     size_t n_busy;             /* operations, and parts that are ending */
     size_t n_unsettled;        /* renames, and what is touched */
     size_t n_syncing;
-    bool is_dirty[STORE_FOLDER_COUNT]; /* something was renamed in it that may not be on the disk */
+    struct sftp_folder *folders[STORE_FOLDER_COUNT]; /* to be synced; NULL: the server cannot */
+    bool is_dirty[STORE_FOLDER_COUNT]; /* a rename in it was asked for, and no sync behind that */
     bool is_there[STORE_FOLDER_COUNT];
     struct sftp_attrs project;
     struct err project_why; /* ERR_NONE: it is there */
     bool has_told;          /* what follows */
     int64_t uid, now_s;
+    bool is_ending; /* nothing more will be added */
     struct err why; /* the first error of what goes on behind */
 };
 
@@ -157,7 +159,6 @@ static void on_renamed(void *context, const struct sftp_answer *a)
     s->n_unsettled--;
     if (a->error == NULL || a->error->kind == ERR_EXISTS) {
         s->store.settled_bytes += it->bytes;
-        s->is_dirty[it->folder] = true;
     } else {
         note(s, a->error);
     }
@@ -178,17 +179,18 @@ static void rename_first(struct sftp_store *s)
         s->end = &s->first;
     s->n_busy++;
     s->n_unsettled++;
+    s->is_dirty[it->folder] = true;
     if (sftp_start(first_lane(s), &op, on_renamed, it, &why) < 0)
         on_renamed(it, &(struct sftp_answer){ .error = &why });
 }
 
-static void on_synced(void *context, const struct sftp_answer *a)
+static void on_synced(void *context, const struct err *error)
 {
     struct sftp_store *s = context;
 
     /* Servers that cannot sync a folder call that a failure. */
-    if (a->error != NULL && a->error->kind == ERR_UNREACHABLE)
-        note(s, a->error);
+    if (error != NULL && error->kind == ERR_UNREACHABLE)
+        note(s, error);
     s->n_busy--;
     s->n_syncing--;
     advance(s);
@@ -196,27 +198,25 @@ static void on_synced(void *context, const struct sftp_answer *a)
 
 static void start_sync(struct sftp_store *s, enum store_folder folder)
 {
-    char *path = path_on(s, store_folder_names[folder]);
-    struct sftp_op op = { .kind = SFTP_OP_SYNC, .path = path };
-
     s->is_dirty[folder] = false;
-    if (sftp_can(first_lane(s), SFTP_CAN_SYNC) &&
-        sftp_start(first_lane(s), &op, on_synced, s, NULL) == 0) {
-        s->n_busy++;
-        s->n_syncing++;
-    }
-    free(path);
+    if (s->folders[folder] == NULL || sftp_folder_sync(s->folders[folder], NULL) < 0)
+        return;
+    s->n_busy++;
+    s->n_syncing++;
+}
+
+static void sync_folders(struct sftp_store *s)
+{
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++)
+        if (s->is_dirty[i])
+            start_sync(s, i);
 }
 
 /* What was renamed before is there for good. */
 static bool is_settled(struct sftp_store *s)
 {
-    if (s->n_unsettled > 0)
-        return false;
-    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++)
-        if (s->is_dirty[i])
-            start_sync(s, i);
-    return s->n_syncing == 0;
+    sync_folders(s);
+    return s->n_unsettled == 0 && s->n_syncing == 0;
 }
 
 static void advance(struct sftp_store *s)
@@ -224,6 +224,8 @@ static void advance(struct sftp_store *s)
     while (s->why.kind == ERR_NONE && s->first != NULL && s->first->is_whole &&
            (!s->first->is_last || is_settled(s)))
         rename_first(s);
+    if (s->first == NULL && s->is_ending)
+        sync_folders(s);
 }
 
 static void is_whole(struct item *it, const struct err *error)
@@ -276,16 +278,15 @@ static bool open_lane(struct sftp_store *s, size_t number)
 static void open_lanes(struct sftp_store *s)
 {
     for (size_t i = 1; i < s->wanted_lanes && s->lanes.n < s->wanted_lanes; i++)
-        if (!s->has_lane[i] && !open_lane(s, i))
-            s->wanted_lanes = i;
+        if (!s->has_lane[i] && !s->lacks_lane[i])
+            s->lacks_lane[i] = !open_lane(s, i);
 }
 
 static void expect(struct store *store, uint64_t bytes)
 {
     struct sftp_store *s = mine(store);
-    uint64_t lanes = 1 + bytes / LANE_BYTES;
 
-    s->wanted_lanes = lanes < LANES ? (size_t)lanes : LANES;
+    s->wanted_lanes = drive_lanes(store->to->drive, bytes);
     open_lanes(s);
 }
 
@@ -406,9 +407,8 @@ static int settle(struct store *store, struct err *e)
 {
     struct sftp_store *s = mine(store);
 
-    if (wait_until_idle(s, e) < 0)
-        return -1;
-    (void)is_settled(s);
+    s->is_ending = true;
+    advance(s);
     return wait_until_idle(s, e);
 }
 
@@ -435,6 +435,8 @@ static void close_store(struct store *store)
             (void)sftp_remove(first_lane(s), it->temporary, NULL);
         free_item(it);
     }
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++)
+        sftp_folder_close(s->folders[i]);
     for (size_t i = 1; i < s->lanes.n; i++)
         sftp_close(s->lanes.all[i]);
     for (size_t i = 0; i < LANES; i++)
@@ -572,6 +574,17 @@ static int make_folders(struct sftp_store *s, struct err *e)
     return result;
 }
 
+static void open_folders(struct sftp_store *s)
+{
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++) {
+        char *path = path_on(s, store_folder_names[i]);
+
+        if (sftp_can(first_lane(s), SFTP_CAN_SYNC))
+            s->folders[i] = sftp_folder_open(first_lane(s), path, on_synced, s);
+        free(path);
+    }
+}
+
 /* list_all was called. */
 static int prepare(struct store *store, struct err *e)
 {
@@ -580,7 +593,10 @@ static int prepare(struct store *store, struct err *e)
     if (check_project(s, e) < 0)
         return -1;
     s->modes = upload_modes_of(s->project.mode);
-    return make_folders(s, e) < 0 ? -1 : wait_until_idle(s, e);
+    if (make_folders(s, e) < 0 || wait_until_idle(s, e) < 0)
+        return -1;
+    open_folders(s);
+    return 0;
 }
 
 /* Somebody waits for a file. */
@@ -623,10 +639,10 @@ static int fetch_all(struct store *store, struct err *e)
 {
     struct sftp_store *s = mine(store);
 
+    /* Also when a connection broke nobody may be called later, who may be gone. */
     while (s->n_busy > 0)
-        if (sftp_lanes_wait(&s->lanes, e) < 0)
-            return -1;
-    return 0;
+        sftp_lanes_wait_standing(&s->lanes);
+    return sftp_lanes_poll(&s->lanes, e);
 }
 
 static int remove_file(struct store *store, const char *path, struct err *e)

@@ -53,19 +53,6 @@ int64_t submit_chunk_max(int64_t reps)
     return fitting < CONFIGS_PER_CHUNK_MAX ? fitting : CONFIGS_PER_CHUNK_MAX;
 }
 
-/* A sweep that is open lasts as long as the connection, which this may use, and find broken. */
-static int do_opened(struct sending *s, struct err *e)
-{
-    int64_t n_opened = s->rpc->n_opened;
-    struct err why = { 0 };
-    int result = s->submission->opened(s->submission->context, s->sweep, &why);
-
-    if (result == 0 && s->rpc->n_opened != n_opened)
-        result = err_set(&why, ERR_UNREACHABLE, "the connection to the server was lost");
-    s->lost = result < 0 && why.kind == ERR_UNREACHABLE;
-    return result < 0 ? err_set(e, why.kind, "%s", why.text) : 0;
-}
-
 static int open_sweep(struct sending *s, struct err *e)
 {
     struct msg_submit_open reply;
@@ -76,7 +63,7 @@ static int open_sweep(struct sending *s, struct err *e)
         rpc_receive(s->rpc, MSG_SUBMIT_OPEN, &reply, &s->lost, e) < 0)
         return -1;
     s->sweep = reply.sweep;
-    return do_opened(s, e);
+    return 0;
 }
 
 static int take_answer(struct sending *s, struct err *e)
@@ -136,13 +123,31 @@ static int send_chunks(struct sending *s, struct err *e)
         if (s->next - s->taken == SUBMIT_IN_FLIGHT && take_answer(s, e) < 0)
             return -1;
     }
-    while (s->taken < s->next)
-        if (take_answer(s, e) < 0)
-            return -1;
     if (s->n_sent == s->submission->configs)
         return 0;
     return err_set(e, ERR_INTERNAL, "%" PRId64 " configurations are missing",
                    s->submission->configs - s->n_sent);
+}
+
+static int take_answers(struct sending *s, struct err *e)
+{
+    while (s->taken < s->next)
+        if (take_answer(s, e) < 0)
+            return -1;
+    return 0;
+}
+
+/* A sweep that is open lasts as long as the connection, which this may use, and find broken. */
+static int do_opened(struct sending *s, struct err *e)
+{
+    int64_t n_opened = s->rpc->n_opened;
+    struct err why = { 0 };
+    int result = s->submission->opened(s->submission->context, s->sweep, &why);
+
+    if (result == 0 && s->rpc->n_opened != n_opened)
+        result = err_set(&why, ERR_UNREACHABLE, "the connection to the server was lost");
+    s->lost = result < 0 && why.kind == ERR_UNREACHABLE;
+    return result < 0 ? err_set(e, why.kind, "%s", why.text) : 0;
 }
 
 /* An answer that got lost is asked for again; the server may know nothing of a sweep whose end
@@ -171,7 +176,8 @@ static int send_end(struct sending *s, struct msg_submitted *done, struct err *e
 
 static int send_all(struct sending *s, struct msg_submitted *done, struct err *e)
 {
-    if (open_sweep(s, e) < 0 || send_chunks(s, e) < 0)
+    if (open_sweep(s, e) < 0 || send_chunks(s, e) < 0 || do_opened(s, e) < 0 ||
+        take_answers(s, e) < 0)
         return -1;
     return send_end(s, done, e);
 }

@@ -22,7 +22,7 @@ struct submission {
     const struct msg_submit_begin *begin;
     const struct points *points;
     int64_t configs; /* how many of the points go along, the first ones */
-    /* Called when the sweep has its number, before its configurations are sent. */
+    /* Called when the sweep has its number, before its end is sent. */
     int (*opened)(void *context, int64_t sweep, struct err *e);
     void *context;
 };

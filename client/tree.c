@@ -16,9 +16,12 @@
 
 /* ---- counting ---- */
 
-static char *index_path(const struct tree *t)
+/* A short look. */
+enum { GLANCE_ENTRIES = 10000 };
+
+static char *index_path(const struct walk_plan *plan)
 {
-    char *key = mem_printf("%s %s", t->plan.has_rules ? "source" : "data", t->plan.top);
+    char *key = mem_printf("%s %s", plan->has_rules ? "source" : "data", plan->top);
     char *path = cache_path("index", key);
 
     free(key);
@@ -77,7 +80,7 @@ static void begin_count(struct tree *t)
 int tree_count(struct tree *t, struct stock *stock, struct err *e)
 {
     struct walk *w = walk_begin(&t->plan, e);
-    char *path = index_path(t);
+    char *path = index_path(&t->plan);
     struct counting c = { t, stock, index_open(path), 0 };
     struct walk_entry entry;
     int rc = -1;
@@ -91,6 +94,34 @@ int tree_count(struct tree *t, struct stock *stock, struct err *e)
     walk_end(w);
     free(path);
     return rc;
+}
+
+static bool is_known(struct index_reader *index, const struct walk_entry *entry)
+{
+    struct pack_added file;
+
+    return index != NULL && index_find(index, entry->path, &entry->stat, &file);
+}
+
+uint64_t tree_glance(const char *path, uint64_t enough_bytes)
+{
+    struct walk_plan plan = { .top = path, .everything = true };
+    struct walk *w = walk_begin(&plan, NULL);
+    char *name = index_path(&plan);
+    struct index_reader *index = index_open(name);
+    struct walk_entry entry;
+    uint64_t bytes = 0;
+
+    for (int i = 0; w != NULL && i < GLANCE_ENTRIES && bytes <= enough_bytes; i++) {
+        if (walk_next(w, &entry, NULL) != 1)
+            break;
+        if (S_ISREG(entry.stat.st_mode) && !is_known(index, &entry))
+            bytes += (uint64_t)entry.stat.st_size;
+    }
+    index_close(index);
+    walk_end(w);
+    free(name);
+    return bytes;
 }
 
 /* ---- where the bytes go ---- */
@@ -349,7 +380,7 @@ int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
                               .object = object,
                               .known = known,
                               .part_bytes = to->part_bytes };
-    char *path = index_path(t);
+    char *path = index_path(&t->plan);
     int result;
 
     t->new_files = 0;

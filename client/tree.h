@@ -28,6 +28,10 @@ struct tree {
  * no file. */
 int tree_count(struct tree *t, struct stock *stock, struct err *e);
 
+/* How many bytes of the file or folder were not read at its last submit, as far as a short look
+ * tells; enough_bytes: more than that need not be found. */
+uint64_t tree_glance(const char *path, uint64_t enough_bytes);
+
 /* Where it goes. */
 struct tree_target {
     struct stock *stock;

@@ -83,20 +83,9 @@ static int read_modes(const struct place *to, struct upload_modes *modes, struct
     return 0;
 }
 
-static int make_below(const struct place *to, const char *path, struct upload_modes *modes,
-                      struct err *e)
-{
-    char *there = path_on(to, path);
-    int result = read_modes(to, modes, e);
-
-    if (result == 0)
-        result = sftp_make_dirs(to->drive->sftp, there, modes->folder, e);
-    free(there);
-    return result;
-}
-
 /* ---- files of a sweep ---- */
 
+/* The first error of what is under way. */
 static void keep_error(void *context, const struct sftp_answer *a)
 {
     struct err *first = context;
@@ -105,7 +94,31 @@ static void keep_error(void *context, const struct sftp_answer *a)
         err_set(first, a->error->kind, "%s", a->error->text);
 }
 
-static int write_text(const struct place *to, const char *dir, const struct upload_text *file,
+static void keep_folder_error(void *context, const struct sftp_answer *a)
+{
+    if (a->error != NULL && a->error->kind != ERR_EXISTS)
+        keep_error(context, a);
+}
+
+static int start_folder(const struct place *to, const char *path, mode_t mode, struct err *first,
+                        struct err *e)
+{
+    struct sftp_op op = { .kind = SFTP_OP_MKDIR, .path = path, .mode = mode };
+
+    return sftp_start(to->drive->sftp, &op, keep_folder_error, first, e);
+}
+
+static int start_folders(const struct place *to, const char *dir, mode_t mode, struct err *first,
+                         struct err *e)
+{
+    char *above = path_dirname(dir);
+    int result = start_folder(to, above, mode, first, e);
+
+    free(above);
+    return result < 0 ? -1 : start_folder(to, dir, mode, first, e);
+}
+
+static int start_text(const struct place *to, const char *dir, const struct upload_text *file,
                       mode_t mode, struct err *first, struct err *e)
 {
     char *path = path_join(dir, file->name);
@@ -118,18 +131,21 @@ static int write_text(const struct place *to, const char *dir, const struct uplo
     return result;
 }
 
+/* All at once, as the server does one after the other. */
 static int write_texts(const struct place *to, const char *dir, const struct upload_text *files,
-                       size_t n, mode_t mode, struct err *e)
+                       size_t n, const struct upload_modes *modes, struct err *e)
 {
-    struct err first = { 0 };
-    int result = 0;
+    struct err folders = { 0 }, texts = { 0 };
+    const struct err *first;
+    int result = start_folders(to, dir, modes->folder, &folders, e);
 
     for (size_t i = 0; i < n && result == 0; i++)
-        result = write_text(to, dir, &files[i], mode, &first, e);
+        result = start_text(to, dir, &files[i], modes->file, &texts, e);
     if (sftp_finish(to->drive->sftp, result == 0 ? e : NULL) < 0)
         result = -1;
-    if (result == 0 && first.kind != ERR_NONE)
-        result = err_set(e, first.kind, "%s", first.text);
+    first = folders.kind != ERR_NONE ? &folders : &texts;
+    if (result == 0 && first->kind != ERR_NONE)
+        result = err_set(e, first->kind, "%s", first->text);
     return result;
 }
 
@@ -145,9 +161,9 @@ static int sweep_files(const struct place *to, int64_t number, const struct uplo
     layout_sweep(&below, to->project, number);
     dir = path_on(to, buf_text(&below));
     if (result == 0)
-        result = make_below(to, buf_text(&below), &modes, e);
+        result = read_modes(to, &modes, e);
     if (result == 0)
-        result = write_texts(to, dir, files, n, modes.file, e);
+        result = write_texts(to, dir, files, n, &modes, e);
     free(dir);
     buf_free(&below);
     return result < 0 ? err_wrap(e, "files of the sweep") : 0;

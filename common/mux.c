@@ -21,7 +21,10 @@ struct mux {
     struct arena *arena;
     pid_t pid; /* 0: somebody else's child */
     int interrupt_fd;
-    bool is_ready;  /* it has connected */
+    bool is_ready; /* it has connected */
+    bool has_prompted;
+    bool is_soon;   /* SFTP was asked for that nobody has taken yet */
+    int soon_fd;    /* what came of it; -1: nothing yet */
     struct err end; /* why it ended */
     bool has_ended;
 };
@@ -32,7 +35,7 @@ static struct mux *create(int control_fd)
 
     mux_link_init(&m->link, control_fd);
     m->arena = arena_create();
-    m->interrupt_fd = -1;
+    m->interrupt_fd = m->soon_fd = -1;
     return m;
 }
 
@@ -40,6 +43,8 @@ void mux_close(struct mux *m)
 {
     if (m == NULL)
         return;
+    if (m->soon_fd >= 0)
+        close(m->soon_fd);
     mux_link_close(&m->link);
     if (m->pid > 0 && !m->is_ready)
         (void)kill(m->pid, SIGTERM); /* it may be looking up a name, and nobody waits for that */
@@ -54,6 +59,11 @@ bool mux_is_alive(const struct mux *m)
     return !m->has_ended;
 }
 
+bool mux_has_prompted(const struct mux *m)
+{
+    return m->has_prompted;
+}
+
 /* ---- what it says ---- */
 
 static int answer_question(struct mux *m, const struct envelope *got, struct err *e)
@@ -66,6 +76,7 @@ static int answer_question(struct mux *m, const struct envelope *got, struct err
 
     if (message_body(&mux_protocol, got, m->arena, &question, e) < 0)
         return -1;
+    m->has_prompted = true;
     text = prompt_ask(question.text, question.echo, &why);
     if (text != NULL)
         answer.text = (struct bytes){ (const uint8_t *)text, strlen(text) };
@@ -203,12 +214,18 @@ struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, st
     return NULL;
 }
 
+int mux_wait(struct mux *m, struct err *e)
+{
+    struct envelope got;
+
+    return m->is_ready ? 0 : await(m, MUX_READY, &got, e);
+}
+
 struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e)
 {
     struct mux *m = mux_begin(to, o, e);
-    struct envelope got;
 
-    if (m == NULL || await(m, MUX_READY, &got, e) == 0)
+    if (m == NULL || mux_wait(m, e) == 0)
         return m;
     m->is_ready = false;
     mux_close(m);
@@ -252,13 +269,26 @@ static int take_given(struct mux *m, const struct envelope *got, enum way *way, 
     return fd;
 }
 
-static int get(struct mux *m, enum mux_what what, const char *command, enum way *way, struct err *e)
+static int await_given(struct mux *m, enum way *way, struct err *e)
 {
     struct envelope got;
 
-    if (ask(m, what, command, e) < 0 || await(m, MUX_GIVEN, &got, e) < 0)
-        return -1;
-    return take_given(m, &got, way, e);
+    return await(m, MUX_GIVEN, &got, e) < 0 ? -1 : take_given(m, &got, way, e);
+}
+
+/* Answers come in the order of the questions. */
+static void await_soon(struct mux *m, struct err *e)
+{
+    if (!m->is_soon || m->soon_fd >= 0)
+        return;
+    m->soon_fd = await_given(m, NULL, e);
+    m->is_soon = m->soon_fd >= 0;
+}
+
+static int get(struct mux *m, enum mux_what what, const char *command, enum way *way, struct err *e)
+{
+    await_soon(m, NULL);
+    return ask(m, what, command, e) < 0 ? -1 : await_given(m, way, e);
 }
 
 int mux_server(struct mux *m, enum way *way, struct err *e)
@@ -266,9 +296,22 @@ int mux_server(struct mux *m, enum way *way, struct err *e)
     return get(m, MUX_SERVER, NULL, way, e);
 }
 
+void mux_sftp_soon(struct mux *m)
+{
+    if (!m->is_soon)
+        m->is_soon = ask(m, MUX_SFTP, NULL, NULL) == 0;
+}
+
 int mux_sftp(struct mux *m, struct err *e)
 {
-    return get(m, MUX_SFTP, NULL, NULL, e);
+    bool was_soon = m->is_soon;
+    int fd;
+
+    await_soon(m, e);
+    fd = m->soon_fd;
+    m->is_soon = false;
+    m->soon_fd = -1;
+    return was_soon ? fd : get(m, MUX_SFTP, NULL, NULL, e);
 }
 
 int mux_command(struct mux *m, const char *command, struct err *e)
@@ -306,6 +349,7 @@ int mux_facts(struct mux *m, struct mux_facts *facts, struct arena *a, struct er
 {
     struct envelope got;
 
+    await_soon(m, NULL);
     if (say(m, MUX_ASK_FACTS, NULL, e) < 0 || await(m, MUX_FACTS, &got, e) < 0 ||
         message_body(&mux_protocol, &got, m->arena, facts, e) < 0)
         return -1;

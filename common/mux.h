@@ -58,9 +58,10 @@ struct mux;
  * refused.  The text says which step failed and what to do.
  */
 struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e);
-/* The same without waiting until it has connected: mux_ask_sftp and mux_take do for it, and may not
- * prompt. */
+/* The same without waiting until it has connected: mux_wait does, or mux_ask_sftp and mux_take, which
+ * may not prompt. */
 struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, struct err *e);
+int mux_wait(struct mux *m, struct err *e);
 /* Waits for its end.  NULL is fine. */
 void mux_close(struct mux *m);
 
@@ -73,9 +74,13 @@ void mux_close(struct mux *m);
 int mux_server(struct mux *m, enum way *way, struct err *e);
 int mux_sftp(struct mux *m, struct err *e);
 int mux_command(struct mux *m, const char *command, struct err *e);
+/* mux_sftp will be called: has it begun, and waits for nothing. */
+void mux_sftp_soon(struct mux *m);
 
 /* false: the connection is gone; start another mux. */
 bool mux_is_alive(const struct mux *m);
+/* Somebody was asked something, as for a password: another mux would have to ask, too. */
+bool mux_has_prompted(const struct mux *m);
 
 /* One way that was tried without success. */
 struct mux_refusal {

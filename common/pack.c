@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pack.c - names of what datasets consist of */
+#include <string.h>
+
 #include "common/pack.h"
 
 static const struct {
@@ -36,4 +38,28 @@ void pack_part_path(struct buf *out, const struct pack_part *part)
 
     digest_hex(&part->stored, hex);
     buf_printf(out, "parts/%s.%s", hex, pack_form_names[part->form]);
+}
+
+const char *pack_name_ending(const char *name, struct digest *d)
+{
+    char hex[DIGEST_HEX];
+
+    if (strlen(name) < DIGEST_HEX || name[DIGEST_HEX - 1] != '.')
+        return NULL;
+    memcpy(hex, name, DIGEST_HEX - 1);
+    hex[DIGEST_HEX - 1] = '\0';
+    return digest_parse(hex, d) == 0 ? name + DIGEST_HEX - 1 : NULL;
+}
+
+bool pack_ending_is_of(const char *ending, enum pack_object kind)
+{
+    return strcmp(ending, objects[kind].suffix) == 0;
+}
+
+bool pack_ending_is_part(const char *ending)
+{
+    for (enum pack_form form = 0; form < PACK_IN_PLACE; form++)
+        if (strcmp(ending + 1, pack_form_names[form]) == 0)
+            return true;
+    return false;
 }

@@ -76,6 +76,11 @@ struct pack_piece {
 void pack_object_path(struct buf *out, enum pack_object kind, const struct digest *name);
 /* Not of a part in place. */
 void pack_part_path(struct buf *out, const struct pack_part *part);
+/* The other way round, of a name without its folder: how "DIGEST.ENDING" ends, from the dot on; NULL if
+ * it is no such name. */
+const char *pack_name_ending(const char *name, struct digest *d);
+bool pack_ending_is_of(const char *ending, enum pack_object kind);
+bool pack_ending_is_part(const char *ending);
 size_t pack_object_max(enum pack_object kind); /* bytes */
 extern const char *const pack_form_names[PACK_FORM_COUNT];
 

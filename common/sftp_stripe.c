@@ -29,7 +29,7 @@ struct sftp_stripe {
     size_t n_piece, piece_bytes;
     uint64_t offset;  /* of it */
     size_t n_waiting; /* requests without answer */
-    bool has_ended, is_syncing, is_dropped;
+    bool has_ended, is_closing, is_dropped;
     bool has_failed;
     const char *failed_verb;
     struct sftp_deed deed;
@@ -95,30 +95,31 @@ static const struct sftp *broken_lane(const struct sftp_stripe *st)
 static void ask_sync(struct sftp_stripe *st);
 static void ask_close(struct handle *h);
 
+/* At once: the first lane closes its handle behind the sync, as a server obeys in order. */
+static void close_all(struct sftp_stripe *st)
+{
+    st->is_closing = true;
+    if (!st->has_failed && sftp_can(st->lanes->all[0], SFTP_CAN_SYNC))
+        ask_sync(st);
+    for (size_t i = 0; i < SFTP_LANES_MAX; i++)
+        if (st->handles[i].state == OPEN)
+            ask_close(&st->handles[i]);
+}
+
 /* All that was asked is answered. */
 static void go_on(struct sftp_stripe *st)
 {
     const struct sftp *broken = broken_lane(st);
-    bool was_open = false;
 
     if (st->is_dropped || !st->has_ended)
         return;
-    if (broken != NULL) {
+    if (broken == NULL && !st->is_closing)
+        close_all(st);
+    if (broken != NULL)
         finish(st, &broken->why);
+    else if (st->n_waiting > 0)
         return;
-    }
-    if (!st->has_failed && !st->is_syncing && sftp_can(st->lanes->all[0], SFTP_CAN_SYNC)) {
-        ask_sync(st);
-        return;
-    }
-    for (size_t i = 0; i < SFTP_LANES_MAX; i++)
-        if (st->handles[i].state == OPEN) {
-            was_open = true;
-            ask_close(&st->handles[i]);
-        }
-    if (was_open)
-        return;
-    if (st->has_failed)
+    else if (st->has_failed)
         sftp_explain(st->lanes->all[0], name_deed(st), &st->failure, on_words, st);
     else
         finish(st, NULL);
@@ -242,7 +243,6 @@ static void ask_sync(struct sftp_stripe *st)
     struct handle *h = &st->handles[0];
     struct sftp_wait wait = { FXP_STATUS, on_synced, h, 0, 0 };
 
-    st->is_syncing = true;
     st->n_waiting++;
     add_handle(h, sftp_begin_extended(lane_of(h), "fsync@openssh.com", &wait));
     sftp_end(lane_of(h));

@@ -17,10 +17,17 @@ void holdings_free(struct holdings *h)
     *h = (struct holdings){ 0 };
 }
 
+static int compare_trees(const void *x, const void *y)
+{
+    const struct holding *hx = x, *hy = y;
+
+    return memcmp(hx->tree.bytes, hy->tree.bytes, DIGEST_BYTES);
+}
+
 static int compare(const void *x, const void *y)
 {
     const struct holding *hx = x, *hy = y;
-    int order = memcmp(hx->tree.bytes, hy->tree.bytes, DIGEST_BYTES);
+    int order = compare_trees(x, y);
 
     return order != 0 ? order : (hx->user > hy->user) - (hx->user < hy->user);
 }
@@ -130,12 +137,9 @@ bool holdings_has(const struct holdings *h, const char *user, const struct diges
 
 bool holdings_has_any(const struct holdings *h, const struct digest *tree)
 {
-    if (find(h, h->n, 0, tree) != NULL)
-        return true;
-    for (size_t user = 1; user < h->n_users; user++)
-        if (find(h, h->n, user, tree) != NULL)
-            return true;
-    return false;
+    const struct holding wanted = { .tree = *tree };
+
+    return h->n > 0 && bsearch(&wanted, h->items, h->n, sizeof wanted, compare_trees) != NULL;
 }
 
 static int compare_sizes(const void *x, const void *y)

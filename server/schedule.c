@@ -218,6 +218,7 @@ static int count_processes(struct pass *p, struct sched_load *l, struct err *e)
 /* Where a worker has jobs of the sweep, its data are there or on their way. */
 static void expect_data(struct pass *p, const struct sched_load *l)
 {
+    // NOLINTNEXTLINE(*NullDereference): there is one for each sweep
     if (l->sweep != SIZE_MAX && p->stage_ms[l->sweep] != NULL)
         p->stage_ms[l->sweep][l->worker] = 0;
 }
@@ -237,12 +238,15 @@ static int gather_loads(struct pass *p, struct err *e)
 
         if (l.worker == SIZE_MAX)
             continue;
-        if (load_needs(p, &l, &batch, e) < 0 || (batch > 1 && count_processes(p, &l, e) < 0))
-            return -1;
+        if (load_needs(p, &l, &batch, e) < 0 || (batch > 1 && count_processes(p, &l, e) < 0)) {
+            rc = -1;
+            break;
+        }
         expect_data(p, &l);
         p->loads = grow(p->arena, p->loads, p->n_loads, sizeof *p->loads);
         p->loads[p->n_loads++] = l;
     }
+    stmt_end(s);
     return rc;
 }
 

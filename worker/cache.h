@@ -28,7 +28,7 @@ struct cache {
 
 /* Brings the dataset, or what is missing or wrong in it.  ERR_NO_SPACE: later, perhaps; ERR_BUSY: somebody
  * changes it at this moment; ERR_NOT_FOUND, ERR_PROTOCOL: it is not on the share, or damaged there. */
-int cache_stage(struct cache *c, const struct packs_at *packs, const struct dataset *set,
+int cache_stage(struct cache *c, const struct packs_at *at, const struct dataset *set,
                 struct err *e);
 
 enum cache_state { CACHE_ABSENT, CACHE_DAMAGED, CACHE_WHOLE };

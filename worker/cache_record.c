@@ -181,7 +181,7 @@ int record_write(int cache_fd, const struct record_draft *draft, struct err *e)
     int result;
 
     cache_name(&draft->tree, CACHE_RECORD, name);
-    cache_name(&draft->tree, ".rec", temporary);
+    cache_name(&draft->tree, CACHE_DRAFT, temporary);
     result = write_to(cache_fd, temporary, draft, e);
     if (result == 0 && renameat(cache_fd, temporary, cache_fd, name) < 0)
         result = err_sys(e, "name %s", name);

@@ -21,6 +21,7 @@ enum { CACHE_NAME_BYTES = DIGEST_HEX + 16, BOOT_BYTES = 36 };
 #define CACHE_FIX    ".fix"   /* files that will replace some of the tree's */
 #define CACHE_GONE   ".gone"  /* being removed */
 #define CACHE_RECORD ".record"
+#define CACHE_DRAFT  ".rec" /* a record that is being written */
 
 /* The tree's own name; with a suffix: of what lies beside it. */
 void cache_name(const struct digest *tree, const char *suffix, char name[CACHE_NAME_BYTES]);

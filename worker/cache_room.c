@@ -139,6 +139,7 @@ void cache_sweep(int cache_fd)
     while (dir != NULL && (entry = readdir(dir)) != NULL)
         if (entry->d_name[0] == '.' && parse_name(entry->d_name, &tree) &&
             (ends_in(entry->d_name, CACHE_GONE) || ends_in(entry->d_name, CACHE_FIX) ||
+             ends_in(entry->d_name, CACHE_DRAFT) ||
              is_begun_no_more(cache_fd, entry->d_name, &tree)))
             (void)io_remove_tree_at(cache_fd, entry->d_name, NULL);
     if (dir != NULL)
@@ -148,7 +149,8 @@ void cache_sweep(int cache_fd)
 /* Its name goes first: what is half removed is never taken for whole. */
 int cache_remove(int cache_fd, const struct digest *tree, struct err *e)
 {
-    static const char *const beside[] = { CACHE_GONE, CACHE_NEW, CACHE_FIX, CACHE_BEGUN };
+    static const char *const beside[] = { CACHE_GONE, CACHE_NEW, CACHE_FIX, CACHE_BEGUN,
+                                          CACHE_DRAFT };
     char name[CACHE_NAME_BYTES], gone[CACHE_NAME_BYTES];
     int result = 0;
 

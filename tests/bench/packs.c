@@ -365,7 +365,8 @@ static void plan(struct unpack *u)
         add_goals(u, &entry);
     }
     check(got, &e);
-    qsort(u->goals, u->n, sizeof *u->goals, by_place);
+    if (u->n > 1)
+        qsort(u->goals, u->n, sizeof *u->goals, by_place);
     (void)pack_parts(u->reader, &u->n_parts);
     u->begins = mem_alloc((u->n_parts + 1) * sizeof *u->begins);
     u->lists = mem_alloc(u->n_parts * sizeof *u->lists);

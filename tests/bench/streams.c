@@ -8,12 +8,15 @@
 
 #include "common/endpoint.h"
 #include "common/mux.h"
-#include "common/sftp.h"
+#include "common/sftp_stripe.h"
 
 /*
  * streams ADDRESS FOLDER COUNT MIB: makes COUNT SSH sessions, each with a process of its own and an
  * SFTP channel, and fills a file through each of them, MIB together, from one thread.  Prints the
  * seconds until all were acknowledged, the syncs included, and without those of connecting.
+ *
+ * streams ADDRESS FOLDER COUNT -: makes them all at once, writes what comes from standard input to
+ * one file through all of them together, and has it synced.
  */
 struct stream {
     struct mux *mux;
@@ -76,7 +79,7 @@ static int feed(struct stream *s, uint64_t end, const uint8_t *noise, struct err
 static int feed_all(struct stream *all, size_t n, uint64_t end, struct err *e)
 {
     uint8_t *noise = make_noise(SFTP_PIECE_BYTES);
-    struct sftp *waiting[SFTP_ANY_MAX];
+    struct sftp *waiting[SFTP_LANES_MAX];
     size_t n_left = n;
     int result = 0;
 
@@ -99,7 +102,7 @@ static int feed_all(struct stream *all, size_t n, uint64_t end, struct err *e)
 static int run(const struct endpoint *to, const char *folder, size_t n, uint64_t bytes,
                struct err *e)
 {
-    struct stream all[SFTP_ANY_MAX] = { { 0 } };
+    struct stream all[SFTP_LANES_MAX] = { { 0 } };
     double start_s;
 
     for (size_t k = 0; k < n; k++)
@@ -117,19 +120,111 @@ static int run(const struct endpoint *to, const char *folder, size_t n, uint64_t
     return 0;
 }
 
+/* ---- one stream over all sessions ---- */
+
+static int begin_all(struct stream *all, size_t n, const struct endpoint *to, struct err *e)
+{
+    for (size_t k = 0; k < n; k++) {
+        all[k].mux = mux_begin(to, &(struct mux_options){ 0 }, e);
+        if (all[k].mux == NULL)
+            return -1;
+        mux_sftp_soon(all[k].mux);
+    }
+    for (size_t k = 0; k < n; k++) {
+        int fd = mux_sftp(all[k].mux, e);
+
+        all[k].sftp = fd >= 0 ? sftp_open_later(fd, e) : NULL;
+        if (all[k].sftp == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+static int greet_all(const struct stream *all, size_t n, struct sftp_lanes *lanes, struct err *e)
+{
+    const struct timespec pause = { 0, 1000 * 1000 };
+    int rc;
+
+    while (lanes->n < n) {
+        rc = sftp_opens(all[lanes->n].sftp, e);
+        if (rc < 0)
+            return -1;
+        if (rc > 0)
+            lanes->all[lanes->n] = all[lanes->n].sftp;
+        else
+            nanosleep(&pause, NULL);
+        lanes->n += rc > 0;
+    }
+    return 0;
+}
+
+struct ending {
+    bool has_ended;
+    struct err why;
+};
+
+static void on_end(void *context, const struct err *error)
+{
+    struct ending *end = context;
+
+    end->has_ended = true;
+    if (error != NULL)
+        end->why = *error;
+}
+
+static int copy_input(struct sftp_lanes *lanes, const char *path, struct err *e)
+{
+    struct sftp_stripe *st = sftp_stripe_open(lanes, path, 0600);
+    uint8_t *bytes = mem_alloc(SFTP_PIECE_BYTES);
+    struct ending end = { 0 };
+    int result = 0;
+    size_t n;
+
+    while (result == 0 && (n = fread(bytes, 1, SFTP_PIECE_BYTES, stdin)) > 0)
+        result = sftp_stripe_write(st, (struct bytes){ bytes, n }, e);
+    if (result == 0)
+        result = sftp_stripe_end(st, on_end, &end, e);
+    while (result == 0 && !end.has_ended)
+        result = sftp_lanes_wait(lanes, e);
+    free(bytes);
+    return end.why.kind == ERR_NONE ? result : err_set(e, end.why.kind, "%s", end.why.text);
+}
+
+static int run_stripe(const struct endpoint *to, const char *folder, size_t n, struct err *e)
+{
+    struct stream all[SFTP_LANES_MAX] = { { 0 } };
+    struct sftp_lanes lanes = { 0 };
+    char *path = mem_printf("%s/stream", folder);
+    int result = begin_all(all, n, to, e);
+
+    if (result == 0)
+        result = greet_all(all, n, &lanes, e);
+    if (result == 0)
+        result = copy_input(&lanes, path, e);
+    for (size_t k = 0; k < n; k++) {
+        sftp_close(all[k].sftp);
+        mux_close(all[k].mux);
+    }
+    free(path);
+    return result;
+}
+
 int main(int argc, char **argv)
 {
+    bool is_stripe = argc == 5 && strcmp(argv[4], "-") == 0;
     struct arena *a = arena_create();
     struct err e = { 0 };
     struct endpoint to;
     int result, n = argc == 5 ? atoi(argv[3]) : 0;
 
-    if (n < 1 || n > SFTP_ANY_MAX || atoi(argv[4]) < 1) {
-        fprintf(stderr, "usage: streams ADDRESS FOLDER COUNT MIB\n");
+    if (n < 1 || n > SFTP_LANES_MAX || (!is_stripe && atoi(argv[4]) < 1)) {
+        fprintf(stderr, "usage: streams ADDRESS FOLDER COUNT MIB|-\n");
         return 2;
     }
     result = endpoint_parse(&to, argv[1], a, &e);
-    if (result == 0)
+    if (result == 0 && is_stripe)
+        result = run_stripe(&to, argv[2], (size_t)n, &e);
+    else if (result == 0)
         result = run(&to, argv[2], (size_t)n, (uint64_t)atoi(argv[4]) << 20, &e);
     if (result < 0)
         fprintf(stderr, "streams: %s\n", e.text);

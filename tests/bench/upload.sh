@@ -3,16 +3,26 @@
 #
 # In the laboratory of tests/functional/lab.sh, as root: from a laptop to a file server in
 # namespaces, with no delay between them and with 50 ms round trip, by ludwig and by others, which
-# take turns; medians of ROUNDS (3).  Every row is a whole command, from its start until it ends:
-# connecting, and with ludwig also reading all files for their digests, syncing each of them to the
-# server's disk, verifying, and queueing a sweep.  The others sync nothing.  sftp and scp wait for
-# several answers per small file: with a delay they get fewer of them, and the rate is what counts.
-# What takes longer than ten minutes is stopped.
+# take turns; medians of ROUNDS (3), and the ratio to ludwig's.  Every row is a whole command, from
+# its start until it ends: connecting, and with ludwig also reading all files for their digests,
+# syncing what it sends to the server's disk, and queueing a sweep.  The others sync nothing.
+#
+#   ludwig     ludwig submit, of data that are not on the server
+#   packed     the floor: tar, written through the SFTP client of common/ to one file over as many
+#              SSH sessions as ludwig makes, which are made at once, and synced; nothing is hashed
+#              or queued
+#   packed.zst the same through zstd -1
+#   rsync -z   with --compress, which is zstd where both sides have it
+#
+# The small files are noise, and text that zstd -1 makes 0.43 times as large: numbers and words.
+# The large file is noise.  sftp and scp wait for several answers per small file: they get fewer of
+# them, and the rate is what counts.  What takes longer than ten minutes is stopped.
 #
 # "ssh x N" is what the SFTP client of common/ does with a large file's bytes over N SSH sessions
 # at once, syncs included, connecting not: STREAMS, see streams.c.
 streams=$(realpath "$1") rounds=${2:-3} mib=${3:-1024} files=${4:-20000}
-sample=100 limit_s=600
+near_sample=2000 far_sample=100 limit_s=600
+near_sessions=4 far_sessions=8 # see client/drive.c
 . "$(dirname "$0")/../functional/lib.sh"
 . "$TEST_ROOT/tests/functional/lab.sh"
 
@@ -33,23 +43,41 @@ END
 home=$LAB/laptop/disk/home/lab1
 there=$LAB/fileserver/disk/home/lab1
 
-make_tree() { # NAME FILES
-    python3 - "$home/$1" "$2" <<'END'
-import os, sys
-folder, n = sys.argv[1], int(sys.argv[2])
+make_tree() { # NAME FILES noise|text
+    python3 - "$home/$1" "$2" "$3" <<'END'
+import os, random, sys
+folder, n, kind = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+r = random.Random(1)
+words = ["w%05x" % r.randrange(1 << 20) for _ in range(2000)]
+
+def line():
+    return "%d,%.6f,%.4f,%s,%s\n" % (r.randrange(100000), r.random(), r.gauss(0, 1),
+                                     r.choice(("train", "valid", "test")), r.choice(words))
+
+def content():
+    if kind == "noise":
+        return os.urandom(8192)
+    text = ""
+    while len(text) < 8192:
+        text += line()
+    return text[:8192].encode()
+
 for i in range(n):
     below = f"{folder}/{i // 500:03}"
     if i % 500 == 0:
         os.makedirs(below)
     with open(f"{below}/{i:06}", "wb") as f:
-        f.write(os.urandom(8192))
+        f.write(content())
 END
 }
 
 mkdir -p "$home/large"
 head -c "${mib}M" /dev/urandom >"$home/large/data"
-make_tree many "$files"
-make_tree few "$sample"
+for kind in noise text; do
+    make_tree "$kind" "$files" "$kind"
+    make_tree "near-$kind" $near_sample "$kind"
+    make_tree "far-$kind" $far_sample "$kind"
+done
 chown -R 2001:2001 "$home"
 
 n_sweeps=0
@@ -72,7 +100,7 @@ by_streams() { # COUNT: the first line is how long it took
 row() { # NAME AMOUNT UNIT COMMAND...
     local name=$1 amount=$2 unit=$3 start seconds status=0
     shift 3
-    rm -rf "${there:?}/copy" "${SHARE:?}"/p[0-9]*
+    rm -rf "${there:?}/copy" "${SHARE:?}"/p[0-9]* "${home:?}/.cache/ludwig"
     on fileserver as lab1 mkdir copy
     sync
     start=$(date +%s%N)
@@ -90,6 +118,7 @@ row() { # NAME AMOUNT UNIT COMMAND...
 
 rsync='rsync -a --whole-file'
 command -v rsync >/dev/null || rsync=''
+packed="$TEST_TMP/streams ssh://lab1@fileserver copy"
 
 send_large() {
     what="one file of $mib MiB"
@@ -97,41 +126,57 @@ send_large() {
     row sftp "$mib" MiB/s by_other "echo put large/data copy/data | sftp -q -b - lab1@fileserver"
     row scp "$mib" MiB/s by_other 'scp -q large/data lab1@fileserver:copy/data'
     [ -z "$rsync" ] || row rsync "$mib" MiB/s by_other "$rsync large/data lab1@fileserver:copy/data"
+    row packed "$mib" MiB/s by_other "$packed $sessions - <large/data"
     for n in 1 2 4 8; do
         row "ssh x $n" "$mib" MiB/s by_streams $n
     done
 }
 
-send_many() { # TREE COUNT: what sftp and scp get
-    what="files of 8 KiB: $files, or $2 for sftp and scp"
-    row ludwig "$files" files/s by_ludwig many
-    row sftp "$2" files/s by_other "echo put -r $1 copy/ | sftp -q -b - lab1@fileserver"
-    row scp "$2" files/s by_other "scp -q -r $1 lab1@fileserver:copy/"
-    [ -z "$rsync" ] || row rsync "$files" files/s by_other "$rsync many lab1@fileserver:copy/"
+send_many() { # KIND TREE COUNT: what sftp and scp get
+    what="files of 8 KiB, $1: $files, or $3 for sftp and scp"
+    row ludwig "$files" files/s by_ludwig "$1"
+    if [ -n "$rsync" ]; then
+        row rsync "$files" files/s by_other "$rsync $1 lab1@fileserver:copy/"
+        row 'rsync -z' "$files" files/s by_other "$rsync -z $1 lab1@fileserver:copy/"
+    fi
+    row packed "$files" files/s by_other "tar -cf - $1 | $packed $sessions -"
+    ! command -v zstd >/dev/null ||
+        row packed.zst "$files" files/s by_other "tar -cf - $1 | zstd -1 -c | $packed $sessions -"
+    row sftp "$3" files/s by_other "echo put -r $2 copy/ | sftp -q -b - lab1@fileserver"
+    row scp "$3" files/s by_other "scp -q -r $2 lab1@fileserver:copy/"
 }
 
 load() { cut -d' ' -f1-3 /proc/loadavg; }
 
 echo "load before: $(load)"
 for link in - 50ms; do
-    [ $link = - ] || delay laptop 50
+    sessions=$near_sessions
+    [ $link = - ] || { sessions=$far_sessions && delay laptop 50; }
     for _ in $(seq "$rounds"); do
+        for kind in noise text; do
+            if [ $link = - ]; then
+                send_many $kind near-$kind $near_sample
+            else
+                send_many $kind far-$kind $far_sample
+            fi
+        done
         send_large
-        if [ $link = - ]; then send_many many "$files"; else send_many few $sample; fi
     done
 done
 echo "load after: $(load)"
 
 python3 - "$TEST_TMP/rows" <<'END'
 import statistics, sys
-rows, last = {}, None
+rows, last, own = {}, None, 0
 for line in open(sys.argv[1]):
     link, what, name, seconds, amount, unit = line.strip().split(";")
     rows.setdefault((link, what, name, float(amount), unit), []).append(float(seconds))
 for (link, what, name, amount, unit), seconds in rows.items():
+    median = statistics.median(seconds)
     if (link, what) != last:
         print(what)
+        own = amount / median # ludwig comes first
     last = link, what
-    median = statistics.median(seconds)
-    print("%-5s %-10s %8.1f s %10.1f %s" % (link, name, median, amount / median, unit))
+    print("%-5s %-10s %8.1f s %10.1f %-8s ludwig is %.2f times as fast" %
+          (link, name, median, amount / median, unit, own / (amount / median)))
 END

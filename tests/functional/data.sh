@@ -54,6 +54,15 @@ kept() {
     [ "$(files)" = 9 ]
     ludwig data gc --yes
     [ "$(files)" = 8 ]
+    # What a worker set aside, as it was damaged, is needed by nobody.
+    part=$(find "$packs/parts" -name '*.tar.zst' | head -n 1)
+    cp "$part" "$part.bad"
+    ludwig data gc --yes 2>err
+    [ "$(files)" = 9 ]
+    touch -d '8 days ago' "$part.bad"
+    ludwig data gc --yes
+    [ "$(files)" = 8 ]
+    [ -e "$part" ]
 }
 it 'what was used lately stays, and what is young' kept
 

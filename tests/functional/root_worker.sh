@@ -180,6 +180,24 @@ shared() {
 }
 it 'in a shared one the group may write' shared
 
+passes() {
+    on fileserver install -d -o lab1 -g lab -m 0700 /srv/research_data/lab/cats
+    as lab1 sh -c 'echo cat >/srv/research_data/lab/cats/one'
+    script lab1 'cat $LUDWIG_DATA/cats/one >$LUDWIG_SAVE_PATH/out'
+    sweep lab1 one '5' 'data: [{share: lab/cats}]'
+    wait_until 20 '[ "$(state lab1 '"$id"')" = done ]'
+    find "$projects/one/.ludwig/packs" '(' -not -uid 2001 -o -not -gid 2000 ')' -ls >wrong
+    cat wrong && [ ! -s wrong ]
+    script lab1 'echo 1 >$LUDWIG_SAVE_PATH/out' # for those below
+    # Nobody else gets what they may not read.
+    script lab2 'true'
+    not sweep lab2 two '5' 'data: [{share: lab/cats}]'
+    as lab2 ludwig submit sweep.yaml 2>err || true
+    grep 'lab/cats, on node1: .*Permission denied' err
+    wait_until 10 'as lab1 ludwig nodes --json | json - "any(h[\"user\"] == \"lab1\" for n in d[\"nodes\"] for h in n[\"holds\"])"'
+}
+it 'what lies on the share is packed by its owner, and by nobody who may not read it' passes
+
 # ---- who is refused ----
 
 unknown() {
@@ -314,6 +332,7 @@ hostile() {
     wait_until 20 '[ "$(state lab2 '"$good"')" = done ]'
     [ "$(attempts lab2 "$good")" = 2 ]
     wait_until 30 '[ "$(count lab1 '"$bad"' running)" = 0 ]'
+    as lab1 ludwig cancel "$bad" # or what it plants fills a small scratch later
     roots >after
     diff before after
     on node1 kill -0 "$(agent_pid)"

@@ -66,6 +66,7 @@ static void load(struct cargo *c, const struct site *site, const char *yaml)
     struct err e = { 0 };
     struct spec s;
 
+    *c = (struct cargo){ 0 };
     put(site, "s.yaml", yaml);
     if (spec_read(site->file, site->arena, &s, &e) < 0 || cargo_load(c, &s, &site->to, &e) < 0)
         fail_msg("%s", e.text);

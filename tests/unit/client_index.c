@@ -288,8 +288,8 @@ static bool is_found(struct known *k, uint32_t name, bool all, unsigned *number,
 
 static void expect_found(struct known *k, uint32_t name, unsigned number, uint32_t entry)
 {
-    unsigned found_number;
-    uint32_t found_entry;
+    unsigned found_number = 0;
+    uint32_t found_entry = 0;
 
     assert_true(is_found(k, name, false, &found_number, &found_entry));
     assert_int_equal(found_number, number);

@@ -154,6 +154,7 @@ static int send_tree(struct site *s, const char *path, struct dataset *set)
     struct cargo c;
     int result = cargo_load_paths(&c, &whole, 1, &s->to, &s->e);
 
+    *set = (struct dataset){ 0 };
     if (result == 0)
         result = cargo_send(&c, &s->e);
     if (result == 0)

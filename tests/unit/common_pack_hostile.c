@@ -462,6 +462,28 @@ static void parts_that_the_manifest_does_not_have_or_has_otherwise_are_refused(v
     }
 }
 
+/* msgpack has numbers that int64_t has not. */
+static void a_manifest_of_a_tree_of_2_to_the_63_bytes_is_refused(void **state)
+{
+    static const uint8_t key[] = "\245bytes", huge[] = { 0xcf, 0x80, 0, 0, 0, 0, 0, 0, 0 };
+    struct store s = { 0 };
+    struct pack_manifest m = { .totals = { .files = 1, .bytes = INT64_MAX } };
+    struct buf stored = { 0 };
+    struct digest id;
+    uint8_t *at;
+
+    (void)state;
+    manifest_encode(&m, &stored);
+    at = memmem(stored.bytes, stored.n, key, sizeof key - 1);
+    assert_non_null(at);
+    memcpy(at + sizeof key - 1, huge, sizeof huge);
+    digest_of(stored.bytes, stored.n, &id);
+    store_object(&s, PACK_MANIFEST, &id, buf_bytes(&stored), NULL);
+    expect(0, read_tree(&s, &id), "beyond 64 bits with sign");
+    buf_free(&stored);
+    store_free(&s);
+}
+
 /* ---- damage ---- */
 
 static struct digest make_tree(struct store *s)
@@ -538,6 +560,7 @@ int main(void)
         cmocka_unit_test(a_body_that_unpacks_to_more_than_it_says_is_refused),
         cmocka_unit_test(another_number_of_entries_or_first_path_is_refused),
         cmocka_unit_test(parts_that_the_manifest_does_not_have_or_has_otherwise_are_refused),
+        cmocka_unit_test(a_manifest_of_a_tree_of_2_to_the_63_bytes_is_refused),
         cmocka_unit_test(each_flipped_bit_and_each_cut_in_an_object_is_found),
         cmocka_unit_test(what_is_missing_is_not_found),
     };

@@ -149,7 +149,7 @@ static void refused(const struct pack_list *l, struct bytes stored, const char *
 
     if (text == NULL)
         fail_msg("taken, although: %s", why);
-    if (strstr(text, why) == NULL)
+    else if (strstr(text, why) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", text, why);
 }
 
@@ -248,7 +248,7 @@ static void pieces_nobody_wants_are_passed_over(void **state)
     struct made m = make_sample(true, true);
     struct part_reader *r = part_reader_create();
     struct reading reading = { .from = buf_bytes(&m.part) };
-    struct bytes content;
+    struct bytes content = { 0 };
 
     (void)state;
     part_begin(r, m.list, reading_read, &reading);

@@ -130,7 +130,7 @@ static void check_entry(struct store *s, struct pack_reader *r, const struct pac
     bytes = content_of(t);
     read_content(s, r, entry, &content);
     assert_int_equal(content.n, t->size);
-    assert_true(t->size == 0 || memcmp(content.bytes, bytes, t->size) == 0);
+    assert_true(t->size == 0 || memcmp(buf_text(&content), bytes, t->size) == 0);
     buf_free(&content);
     free(bytes);
 }
@@ -667,6 +667,46 @@ static void what_is_out_of_order_is_refused(void **state)
     }
 }
 
+#define HEX "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
+
+static void names_tell_what_a_file_is(void **state)
+{
+    static const struct {
+        const char *name;
+        bool has_ending, is_block, is_list, is_part;
+    } cases[] = {
+        { HEX ".block", true, true, false, false },
+        { HEX ".list", true, false, true, false },
+        { HEX ".raw", true, false, false, true },
+        { HEX ".tar.zst", true, false, false, true },
+        { HEX ".zst", true, false, false, true },
+        { HEX ".in-place", true, false, false, false },
+        { HEX ".zst.bad", true, false, false, false },
+        { HEX ".", true, false, false, false },
+        { HEX, false, false, false, false },
+        { HEX "0.raw", false, false, false, false },
+        { "X" HEX ".raw", false, false, false, false },
+        { "", false, false, false, false },
+        { ".raw", false, false, false, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct digest d;
+        char hex[DIGEST_HEX];
+        const char *ending = pack_name_ending(cases[i].name, &d);
+
+        assert_int_equal(ending != NULL, cases[i].has_ending);
+        if (ending == NULL)
+            continue;
+        digest_hex(&d, hex);
+        assert_string_equal(hex, HEX);
+        assert_int_equal(pack_ending_is_of(ending, PACK_BLOCK), cases[i].is_block);
+        assert_int_equal(pack_ending_is_of(ending, PACK_LIST), cases[i].is_list);
+        assert_int_equal(pack_ending_is_part(ending), cases[i].is_part);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -679,6 +719,7 @@ int main(void)
         cmocka_unit_test(a_tree_has_one_digest_wherever_it_lies),
         cmocka_unit_test(a_file_that_was_not_read_again_is_the_same),
         cmocka_unit_test(ten_gib_of_nothing_cost_nothing),
+        cmocka_unit_test(names_tell_what_a_file_is),
         cmocka_unit_test(a_file_that_stays_in_place_is_listed_and_not_copied),
         cmocka_unit_test(
             a_sink_that_fails_ends_the_packing_and_what_was_stored_is_used_the_next_time),

@@ -19,6 +19,7 @@
 
 #include "common/io.h"
 #include "common/path.h"
+#include "common/sftp_folder.h"
 #include "common/sftp_packet.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -593,6 +594,58 @@ static void files_and_folders_are_synced(void **state)
     assert_int_equal(y.n_failed, MANY / 3);
 }
 
+static void count_sync(void *context, const struct err *error)
+{
+    count(context, &(struct sftp_answer){ .error = error });
+}
+
+static void wait_for(struct session *t, const struct tally *y, size_t n)
+{
+    while (y->n_done < n)
+        must(t, sftp_wait(t->s, &t->e));
+}
+
+static void a_folder_that_stays_open_is_synced(void **state)
+{
+    struct session *t = real(state);
+    struct tally good = { 0 }, bad = { 0 };
+    struct sftp_folder *folder, *nothing;
+
+    must(t, sftp_mkdir(t->s, "folder", 0755, &t->e));
+    folder = sftp_folder_open(t->s, "folder", count_sync, &good);
+    nothing = sftp_folder_open(t->s, "nothing", count_sync, &bad);
+    for (size_t i = 1; i <= 3; i++) {
+        must(t, sftp_folder_sync(folder, &t->e));
+        must(t, sftp_folder_sync(folder, &t->e));
+        must(t, sftp_folder_sync(nothing, &t->e));
+        wait_for(t, &good, 2 * i);
+        wait_for(t, &bad, i);
+    }
+    assert_int_equal(good.n_failed, 0);
+    assert_int_equal(bad.n_failed, 3);
+    /* Nobody is told of this one. */
+    must(t, sftp_folder_sync(folder, &t->e));
+    sftp_folder_close(folder);
+    sftp_folder_close(nothing);
+    must(t, sftp_lstat(t->s, "folder", &(struct sftp_attrs){ 0 }, &t->e));
+    assert_int_equal(good.n_done, 6);
+}
+
+static void syncs_of_a_folder_end_with_the_server(void **state)
+{
+    struct session *t = real(state);
+    struct tally y = { 0 };
+    struct sftp_folder *folder = sftp_folder_open(t->s, ".", count_sync, &y);
+
+    must(t, sftp_folder_sync(folder, &t->e));
+    kill(t->pid, SIGKILL);
+    while (sftp_wait(t->s, &t->e) == 0)
+        ;
+    assert_int_equal(y.n_done, 1);
+    assert_fails(t, sftp_folder_sync(folder, &t->e), ERR_UNREACHABLE, "the connection");
+    sftp_folder_close(folder);
+}
+
 /* More than may be open at once. */
 static void thousands_of_files_and_folders_are_read(void **state)
 {
@@ -1094,6 +1147,8 @@ int main(void)
         REAL(reads_whole_files_up_to_a_limit),
         REAL(puts_and_removes_thousands_of_files),
         REAL(files_and_folders_are_synced),
+        REAL(a_folder_that_stays_open_is_synced),
+        REAL(syncs_of_a_folder_end_with_the_server),
         REAL(thousands_of_files_and_folders_are_read),
         REAL(each_failure_among_many_is_told),
         REAL(an_answer_may_start_the_next),

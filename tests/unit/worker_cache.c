@@ -833,7 +833,9 @@ static void what_a_dead_process_was_removing_is_gone(void **state)
     digest_hex(&set.tree, hex);
     assert_int_equal(
         renameat(b.cache.fd, hex, b.cache.fd, arena_printf(b.site.arena, ".%s.gone", hex)), 0);
+    site_write(b.cache.fd, arena_printf(b.site.arena, ".%s.rec", hex), "half a record");
     cache_sweep(b.cache.fd);
+    assert_false(site_has(&b.site, arena_printf(b.site.arena, "scratch/cache/.%s.rec", hex)));
     assert_int_equal(look(&b, &set, false), CACHE_ABSENT);
     assert_int_equal(cache_remove(b.cache.fd, &set.tree, &b.e), 0);
     assert_int_equal(site_count(arena_printf(b.site.arena, "%s/cache", b.site.scratch.path)), 0);
