@@ -43,7 +43,7 @@ static int open_site(void **state)
     site->drive.mount = site->share;
     site->to = (struct place){ &site->drive, "p" };
     *state = site;
-    if (setenv("XDG_CACHE_HOME", path_join(dir, "cache"), 1) < 0)
+    if (setenv("XDG_CACHE_HOME", arena_printf(site->arena, "%s/cache", dir), 1) < 0)
         return -1;
     return io_make_dirs(site->share, 0755, NULL);
 }

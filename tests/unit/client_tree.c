@@ -258,14 +258,13 @@ static void patterns_mean_what_they_mean_to_git(void **state)
 
 static struct spec read_spec(const char *dir, const char *yaml, struct arena *a)
 {
-    char *file = below(dir, "sweep.yaml");
+    const char *file = arena_printf(a, "%s/sweep.yaml", dir); /* the spec keeps it */
     struct err e = { 0 };
     struct spec s;
 
     put(dir, "sweep.yaml", yaml);
     if (spec_read(file, a, &s, &e) < 0)
         fail_msg("%s", e.text);
-    free(file);
     return s;
 }
 
