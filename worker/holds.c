@@ -14,13 +14,18 @@ void holds_free(struct holds *h)
     *h = (struct holds){ 0 };
 }
 
+static void append_there(struct holds *h, const struct digest *tree, int64_t bytes)
+{
+    mem_grow((void **)&h->there, &h->there_capacity, h->n_there, sizeof *h->there);
+    h->there[h->n_there++] = (struct held_tree){ .tree = *tree, .bytes = bytes };
+}
+
 static void add_there(struct holds *h, const struct digest *tree, int64_t bytes)
 {
     for (size_t i = 0; i < h->n_gone; i++)
         if (digest_equal(&h->gone[i].digest, tree))
             h->gone[i--] = h->gone[--h->n_gone];
-    mem_grow((void **)&h->there, &h->there_capacity, h->n_there, sizeof *h->there);
-    h->there[h->n_there++] = (struct held_tree){ .tree = *tree, .bytes = bytes };
+    append_there(h, tree, bytes);
 }
 
 static void add_gone(struct holds *h, const struct digest *tree)
@@ -45,7 +50,7 @@ void holds_begin(struct holds *h, const struct cached *cached)
     holds_free(h);
     h->all = true;
     for (size_t i = 0; i < cached->n; i++)
-        add_there(h, &cached->trees[i].tree, cached->trees[i].bytes);
+        append_there(h, &cached->trees[i].tree, cached->trees[i].bytes);
 }
 
 static size_t at_most(size_t n)

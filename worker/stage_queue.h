@@ -28,11 +28,11 @@ struct stage_note *stage_queue_next(struct stage_queue *q); /* NULL: no more; fr
 
 /* The tree is in use until it is released.  Looks at it if it is there, else has it brought; notes
  * follow.  seq: the order's number; of several orders the newest is answered. */
-void stage_queue_stage(struct stage_queue *q, const struct order_stage *order, int64_t seq);
-void stage_queue_release(struct stage_queue *q, const struct order_release *order);
+void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64_t seq);
+void stage_queue_release(struct stage_queue *q, const struct order_release *x);
 /* Brings those that are not there while no other order waits, instead of what was expected before; a note
  * says when that is over.  They are not in use, so whatever a job waits for may remove them. */
-void stage_queue_expect(struct stage_queue *q, const struct order_expect *order, int64_t seq);
+void stage_queue_expect(struct stage_queue *q, const struct order_expect *x, int64_t seq);
 /* Notes of all trees that the cache holds. */
 void stage_queue_list(struct stage_queue *q);
 
