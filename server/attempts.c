@@ -514,6 +514,8 @@ static enum verdict verdict_of_refused(const struct attempt_row *a)
 static int attempt_follow(struct server *sv, const struct attempt_row *a, const struct report *r,
                           struct tally *t, struct err *e)
 {
+    enum attempt_state next = attempt_next(a->state, (enum attempt_event)r->event);
+
     switch ((enum attempt_event)r->event) {
     case EV_DONE:
         if (r->exit_code != SCHEMA_NONE) {
@@ -523,7 +525,7 @@ static int attempt_follow(struct server *sv, const struct attempt_row *a, const 
         turn_want_schedule(sv);
         return stop_rivals(sv, a->job, a->id, e);
     default:
-        if (!attempt_is_live(attempt_next(a->state, (enum attempt_event)r->event)))
+        if (!attempt_is_live(next) || next == ATTEMPT_PUBLISHING)
             turn_want_schedule(sv);
         return 0;
     }

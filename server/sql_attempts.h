@@ -76,11 +76,12 @@
     /* a drained one has room for nothing; what it holds counts against its users' limits */       \
     X(SQL_SCHED_WORKER, "SELECT cpus_milli * (drained = 0), gpus * (drained = 0),"                 \
                         " memory_bytes * (drained = 0), node, user FROM worker WHERE id = ?")      \
+    /* what is being published has left its slot */                                                \
     X(SQL_SCHED_LOADS, "SELECT worker, sweep, count(*), sum(state = 0 AND NOT recalled)"           \
-                       " FROM attempt WHERE state <= 3 GROUP BY worker, sweep")                    \
+                       " FROM attempt WHERE state <= 3 AND state <= 2 GROUP BY worker, sweep")     \
     X(SQL_SCHED_PROCESSES, "SELECT count(DISTINCT batch), count(DISTINCT batch) - count(DISTINCT"  \
                            " CASE WHEN state > 0 OR recalled THEN batch END) FROM attempt"         \
-                           " WHERE worker = ? AND sweep = ? AND state <= 3")                       \
+                           " WHERE worker = ? AND sweep = ? AND state <= 3 AND state <= 2")        \
     X(SQL_SWEEP_NEEDS, "SELECT uid, cpus_milli, gpus_milli, memory_bytes, ran_jobs, ran_ms,"       \
                        " nodes, batch, user FROM sweep WHERE id = ?")                              \
     X(SQL_SWEEP_REFUSE, "UPDATE sweep SET refused = ?2 WHERE id = ?1")                             \

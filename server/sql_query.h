@@ -75,7 +75,7 @@
                        " FROM worker ORDER BY node, id")                                           \
     X(SQL_WHY_LOAD, "SELECT coalesce(sum(s.cpus_milli), 0), coalesce(sum(s.gpus_milli), 0),"       \
                     " coalesce(sum(s.memory_bytes), 0) FROM (SELECT DISTINCT sweep AS sweep,"      \
-                    " coalesce(batch, id) FROM attempt WHERE worker = ? AND state <= 3) a"         \
-                    " JOIN sweep s ON s.id = a.sweep")
+                    " coalesce(batch, id) FROM attempt WHERE worker = ? AND state <= 3"            \
+                    " AND state <= 2) a JOIN sweep s ON s.id = a.sweep")
 
 #endif
