@@ -198,6 +198,22 @@ passes() {
 }
 it 'what lies on the share is packed by its owner, and by nobody who may not read it' passes
 
+# Jobs of lab1 have all that the node has, and the next job is lab2's.
+ahead() {
+    script lab1 'gate ahead'
+    sweep lab1 long '1' 'resources: {cpus: 8}' && first=$id
+    wait_until 20 '[ "$(count lab1 '"$first"' running)" = 1 ]'
+    as lab2 sh -c 'mkdir data && head -c 2000000 /dev/urandom >data/file'
+    script lab2 'cp $LUDWIG_DATA/data/file $LUDWIG_SAVE_PATH'
+    sweep lab2 next '1' 'resources: {cpus: 8}' 'data: [data]'
+    wait_until 20 '[ -n "$(find "$scratch/lab2" -path "*/cache/[0-9a-f]*/file")" ]'
+    [ -z "$(find "$scratch/lab2" -not -uid 2002)" ]
+    [ "$(count lab1 "$first" running)$(count lab2 "$id" queued)" = 11 ]
+    open ahead
+    wait_until 20 '[ "$(state lab2 '"$id"')" = done ]'
+}
+it "the next user's data come while another's job has the machine" ahead
+
 # ---- who is refused ----
 
 unknown() {
