@@ -1,5 +1,5 @@
 #!/bin/bash
-# shellcheck disable=SC2016 # shell text for jobs and wait_until
+# shellcheck disable=SC2016,SC2089,SC2090 # shell text for jobs and wait_until
 # bad_input.sh - files that cannot be read, odd names, full disks and damaged packs
 . "$(dirname "$0")/lib.sh"
 
@@ -19,7 +19,7 @@ files() {
 
 # Root reads everything, but not without these.
 as_other=()
-[ "$(id -u)" != 0 ] || as_other=(setpriv --bounding-set=-dac_override,-dac_read_search)
+[ "$(id -u)" != 0 ] || as_other=(setpriv "--bounding-set=-dac_override,-dac_read_search")
 
 sweeps() {
     ludwig status --json | json - 'str(len(d["sweeps"]))'
@@ -82,7 +82,7 @@ it 'pipes, sockets and devices are refused by their names' special
 runs() { # FILE: it is done
     id=$(submit "$1" --reuse none 2>err) || { cat err && return 1; }
     wait_until 60 ended "$id"
-    [ "$(jobs_in done "$id")" = 1 ] || { ludwig why "$id.1" && ludwig logs "$id.1" && return 1; }
+    [ "$(jobs_in "done" "$id")" = 1 ] || { ludwig why "$id.1" && ludwig logs "$id.1" && return 1; }
 }
 waits_for() { # FILE WORDS: the job does, and why tells them
     id=$(submit "$1" --reuse none 2>err) || { cat err && return 1; }
@@ -156,7 +156,7 @@ twice() {
     runs twice.yaml
 }
 it 'three who send the same data at once do each other no harm' twice
-ludwig down
+ludwig down >/dev/null
 
 # ---- small disks ----
 
@@ -230,10 +230,10 @@ full_scratch() {
     mount -t tmpfs -o size=6m,mode=700 small "$SCRATCH"
     id=$(submit wide.yaml)
     wait_until 60 'ludwig why "$id.1" | grep "scratch has no room"'
-    [ "$(jobs_in done "$id")$(jobs_in failed "$id")" = 00 ]
+    [ "$(jobs_in "done" "$id")$(jobs_in failed "$id")" = 00 ]
     mount -o remount,size=60m "$SCRATCH"
     wait_until 60 ended "$id"
-    [ "$(jobs_in done "$id")" = 1 ]
+    [ "$(jobs_in "done" "$id")" = 1 ]
     ludwig down
 }
 on_a_small_disk 'scratch that is full in the middle of staging makes jobs wait until there is room' full_scratch
@@ -247,7 +247,7 @@ odd() {
     mkdir -m 700 "$TEST_TMP/memory/scratch"
     mount --bind "$TEST_TMP/memory/scratch" "$SCRATCH"
     (
-        cd "$TEST_TMP/memory/odd"
+        cd "$TEST_TMP/memory/odd" || exit 1
         python3 -c 'import os
 for i in range(200):
     for j in range(500): os.makedirs("%d/%d" % (i, j))'
@@ -260,7 +260,7 @@ for i in range(200):
         ln -s round about
         ln -s ../../elsewhere out
         ln -s /etc/passwd root
-        echo 1 >link
+        echo 1 >./link
         ln link linked
     )
     sweep odd.yaml "$TEST_TMP/memory/odd" "$odd_check"
