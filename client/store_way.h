@@ -28,7 +28,7 @@ struct store_way {
     int (*part_end)(struct store *s, unsigned slot, const char *part, const char *list,
                     struct bytes list_bytes, struct err *e);
     int (*put)(struct store *s, const char *path, struct bytes bytes, struct err *e);
-    /* Nothing comes behind it but settle. */
+    /* A manifest: it gets its name when all that came before has its own for good. */
     int (*put_last)(struct store *s, const char *path, struct bytes bytes, struct err *e);
     int (*settle)(struct store *s, struct err *e);
     void (*expect)(struct store *s, uint64_t bytes);
