@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# upload.sh STREAMS [ROUNDS [MIB [FILES]]] - bringing a large file and many small ones to the file server
+# upload.sh STREAMS [ROUNDS [MIB [FILES [LINKS]]]] - bringing a large file and many small ones to the file server
 #
 # In the laboratory of tests/functional/lab.sh, as root: from a laptop to a file server in
-# namespaces, with no delay between them and with 50 ms round trip, by ludwig and by others, which
-# take turns; medians of ROUNDS (3), and the ratio to ludwig's.  Every row is a whole command, from
+# namespaces, with no delay between them and with 50 ms round trip (LINKS: "- 50ms", or one of the
+# two), by ludwig and by others, which take turns; medians of ROUNDS (3), and the ratio to ludwig's.  Every row is a whole command, from
 # its start until it ends: connecting, and with ludwig also reading all files for their digests,
 # syncing what it sends to the server's disk, and queueing a sweep.  The others sync nothing.
 #
@@ -20,7 +20,7 @@
 #
 # "ssh x N" is what the SFTP client of common/ does with a large file's bytes over N SSH sessions
 # at once, syncs included, connecting not: STREAMS, see streams.c.
-streams=$(realpath "$1") rounds=${2:-3} mib=${3:-1024} files=${4:-20000}
+streams=$(realpath "$1") rounds=${2:-3} mib=${3:-1024} files=${4:-20000} links=${5:-- 50ms}
 near_sample=2000 far_sample=100 limit_s=600
 near_sessions=4 far_sessions=8 # see client/drive.c
 . "$(dirname "$0")/../functional/lib.sh"
@@ -149,12 +149,12 @@ send_many() { # KIND TREE COUNT: what sftp and scp get
 load() { cut -d' ' -f1-3 /proc/loadavg; }
 
 echo "load before: $(load)"
-for link in - 50ms; do
+for link in $links; do
     sessions=$near_sessions
-    [ $link = - ] || { sessions=$far_sessions && delay laptop 50; }
+    [ "$link" = - ] || { sessions=$far_sessions && delay laptop 50; }
     for _ in $(seq "$rounds"); do
         for kind in noise text; do
-            if [ $link = - ]; then
+            if [ "$link" = - ]; then
                 send_many $kind near-$kind $near_sample
             else
                 send_many $kind far-$kind $far_sample
