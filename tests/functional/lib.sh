@@ -60,9 +60,9 @@ LUDWIG_TEST_MARK=$TEST_TMP.$$
 # Jobs get an environment made from nothing, but it says where they save and whose project
 # it is: one of both lies in the test's folder.
 test_pids() {
-    LUDWIG_TEST_MARK='' grep -lzxE -e "LUDWIG_TEST_MARK=$LUDWIG_TEST_MARK" \
+    LUDWIG_TEST_MARK='' command grep -lzxE -e "LUDWIG_TEST_MARK=$LUDWIG_TEST_MARK" \
         -e "LUDWIG_(SAVE|PROJECT)_PATH=$TEST_TMP/.*" /proc/[0-9]*/environ 2>/dev/null |
-        LUDWIG_TEST_MARK='' cut -d/ -f3
+        LUDWIG_TEST_MARK='' command cut -d/ -f3
 }
 
 # Again until nobody is left, as a process may start another while we look.
@@ -73,7 +73,7 @@ test_kill_all() {
         [ -n "$pids" ] || return 0
         # shellcheck disable=SC2086 # one word each
         kill -KILL $pids 2>/dev/null
-        LUDWIG_TEST_MARK='' sleep 0.02
+        LUDWIG_TEST_MARK='' command sleep 0.02
     done
     echo "# still there after $tries kills: $pids"
 }

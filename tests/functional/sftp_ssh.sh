@@ -18,7 +18,7 @@ far() { # COMMAND...
 }
 
 # Kills all that serves a session; the sshd that listens stays.
-cut() {
+cut_sessions() {
     local listener pids
     listener=$(cat "$SSHD/srv/shell_pid")
     pids=$(sshd_family "$listener" | grep -vx "$listener")
@@ -59,7 +59,7 @@ sessions_cut() {
     client=$!
     for n in 1 3; do
         wait_for_parts $n
-        cut
+        cut_sessions
     done
     wait $client
     cat err
@@ -113,10 +113,10 @@ END_OF_JOB
     far logs "$id.1" -f >all &
     follower=$!
     wait_until 20 'grep -q begins all'
-    cut
+    cut_sessions
     open go
     wait_until 30 'grep -q "^30000$" all'
-    cut
+    cut_sessions
     open end
     wait $follower
     ludwig logs "$id.1" | cmp all -
