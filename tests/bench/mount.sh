@@ -5,6 +5,7 @@
 # a link with that delay.  FILES (10000) of 2 to 14 KiB, a thousand to a folder.  `cp -r` copies them one by one,
 # as people do; `scp -r` does the same without a mount; ludwig stages their packs, over the same mount.  STAGE
 # and PACKS: see stage.c and packs.c.
+here=$(realpath "$(dirname "$0")")
 stage=$(realpath "$1") packs=$(realpath "$2") files=${3:-10000} ms=${4:-1}
 . "$(dirname "$0")/../functional/lib.sh"
 . "$TEST_ROOT/tests/functional/lab.sh"
@@ -14,19 +15,7 @@ command -v sshfs >/dev/null || { echo 'mount.sh: takes sshfs' >&2 && exit 1; }
 lab_up stock fileserver node1
 install -m 0755 "$stage" "$TEST_TMP/stage" # hosts see nothing else of the machine
 
-python3 - "$SHARE/tree" "$files" <<'END'
-import os, random, sys
-random.seed(1)
-noise, text = os.urandom(1 << 24), b"the quick brown fox " * 400
-for i in range(int(sys.argv[2])):
-    below = f"{sys.argv[1]}/class_{i // 1000:03}"
-    if i % 1000 == 0:
-        os.makedirs(below)
-    n = random.randrange(1024, 7169)
-    at = random.randrange(len(noise) - n)
-    with open(f"{below}/img_{i:06}.png", "wb") as f:
-        f.write(b"%d" % i + noise[at:at + n] + text[:n])
-END
+python3 "$here/images.py" "$SHARE/tree" "$files"
 mkdir -p "$SHARE/demo/.ludwig"
 id=$("$packs" pack "$SHARE/tree" "$SHARE/demo/.ludwig/packs" 2>/dev/null) || exit
 chown -R 2100:2100 "$SHARE/tree" "$SHARE/demo"

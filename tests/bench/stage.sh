@@ -6,24 +6,13 @@
 # they were.  Needs some 8 GB for 200,000 files.
 set -euo pipefail
 files=${1:-200000} rounds=${2:-3}
-programs=$(realpath "$(dirname "$0")/../../build/bench")
+here=$(realpath "$(dirname "$0")")
+programs=$(realpath "$here/../../build/bench")
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/ludwig-stage-XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 
-python3 - "$files" <<'END'
-import os, random, sys
-random.seed(1)
-noise, text = os.urandom(1 << 24), b"the quick brown fox " * 400
-for i in range(int(sys.argv[1])):
-    below = f"tree/class_{i // 1000:03}"
-    if i % 1000 == 0:
-        os.makedirs(below)
-    n = random.randrange(1024, 7169)
-    at = random.randrange(len(noise) - n)
-    with open(f"{below}/img_{i:06}.png", "wb") as f:
-        f.write(b"%d" % i + noise[at:at + n] + text[:n])
-END
+python3 "$here/images.py" tree "$files"
 store=share/demo/.ludwig/packs
 mkdir -p "$(dirname "$store")"
 id=$("$programs/packs" pack tree "$store" 2>/dev/null)
