@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* publish.c - what a job saved, brought to the share as a publisher does */
+
 /*
- * publish.c - what a job saved, brought to the share as a publisher does
- *
  *   publish SHARE PROJECT SCRATCH TREE [PORT]   TREE, on SCRATCH's file system, becomes what it saved
  *
  * SHARE: a folder or, with an SFTP server on that port of this machine, "sftp:ID::PATH".  Printed is how
