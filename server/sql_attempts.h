@@ -76,7 +76,7 @@
     /* a drained one has room for nothing; what it holds counts against its users' limits */       \
     X(SQL_SCHED_WORKER, "SELECT cpus_milli * (drained = 0), gpus * (drained = 0),"                 \
                         " memory_bytes * (drained = 0), node, user FROM worker WHERE id = ?")      \
-    /* what is being published has left its slot */                                                \
+    /* what is being published has left its slot; state <= 3 is said as the index has it */        \
     X(SQL_SCHED_LOADS, "SELECT worker, sweep, count(*), sum(state = 0 AND NOT recalled)"           \
                        " FROM attempt WHERE state <= 3 AND state <= 2 GROUP BY worker, sweep")     \
     X(SQL_SCHED_PROCESSES, "SELECT count(DISTINCT batch), count(DISTINCT batch) - count(DISTINCT"  \
