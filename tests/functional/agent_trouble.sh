@@ -58,7 +58,7 @@ mute() {
     open 1
     wait_until 10 '[ "$(recorded "^end ")" = 1 ]'
     sleep 0.5
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     wait_until 15 '[ "$(jobs_in done '"$id"')" = 1 ]'
     open 2
     kill -CONT "$runner"
@@ -74,7 +74,7 @@ other_agent() {
     once other 'sh job.sh {a}' 1
     wait_until 10 '[ "$(recorded "^start ")" = 1 ]'
     sed "s#^state:.*#state: $TEST_TMP/elsewhere#" "$XDG_STATE_HOME/ludwig/worker.yaml" >"$TEST_TMP/w2.yaml"
-    not timeout 20 ludwig-worker --config "$TEST_TMP/w2.yaml" 2>"$TEST_TMP/refused"
+    not timeout 100 ludwig-worker --config "$TEST_TMP/w2.yaml" 2>"$TEST_TMP/refused"
     grep -q "another ludwig-worker .* scratch folder" "$TEST_TMP/refused"
     open go
     wait_until 10 '[ "$(sweep_state '"$id"')" = done ]'
@@ -111,7 +111,7 @@ no_start() {
     kill_hard $(agents)
     wait_until 15 '[ -z "$(pids_of --runner)$(pids_of --publisher)" ]'
     rm -rf "$scratch"/spare/* && chmod 0500 "$scratch/run"
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     once full 'echo a' $(seq 1 20)
     sleep 2
     losses=$(ludwig jobs "$id" --json | json - 'sum(j["attempt"] for j in d["jobs"])')
@@ -133,11 +133,11 @@ another_server() {
     write_job 'echo $1 >"$LUDWIG_SAVE_PATH/value"' 'gate $1'
     once old 'sh job.sh {a}' 1 2
     wait_until 10 '[ "$(recorded "^start ")" = 2 ]'
-    timeout 20 ludwig down
+    timeout 100 ludwig down
     open 1
     wait_until 10 '[ "$(recorded "^end ")" = 1 ]'
     rm -r "$XDG_STATE_HOME/ludwig/server"
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     once new 'echo a' 1
     # One of two processors is taken: the other job does not wait.
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
@@ -153,7 +153,7 @@ registered() {
 
 # Files of more than a kilobyte cannot be written: the journal takes no hand with such a command.
 full_registry() {
-    timeout 20 ludwig down
+    timeout 100 ludwig down
     wait_until 10 '[ -z "$(agents)" ]'
     mkdir -p "$TEST_TMP/lab/share" "$TEST_TMP/lab/scratch" && mkdir -m 0700 "$TEST_TMP/lab/state"
     printf '%s\n' "share: $TEST_TMP/lab/share" "state: $TEST_TMP/lab/state" \

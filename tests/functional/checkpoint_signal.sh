@@ -39,7 +39,7 @@ log_of() { # SWEEP ATTEMPT
 }
 fails() { # FILE; prints the sweep's number
     local status=0
-    timeout 50 ludwig submit "$1" --wait || status=$?
+    timeout 100 ludwig submit "$1" --wait || status=$?
     [ $status = 1 ]
 }
 

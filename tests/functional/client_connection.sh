@@ -14,7 +14,7 @@ params:
 END
 
 start() {
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address" >socket
 }
 it 'a server is there' start
@@ -68,10 +68,10 @@ login_node() {
     printf '#!/bin/sh\nexit 1\n' >bin/sbatch
     chmod +x bin/sbatch
     ludwig down
-    PATH=$PWD/bin:$PATH timeout 30 ludwig up 2>err
+    PATH=$PWD/bin:$PATH timeout 100 ludwig up 2>err
     grep -q -e --local err
     [ -z "$(pids_of ludwig-worker)" ]
-    PATH=$PWD/bin:$PATH timeout 30 ludwig up --local
+    PATH=$PWD/bin:$PATH timeout 100 ludwig up --local
     [ -n "$(pids_of ludwig-worker)" ]
 }
 it 'where sbatch is found no worker is started, unless told' login_node

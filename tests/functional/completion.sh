@@ -87,8 +87,8 @@ for shell in bash fish; do
 done
 
 it 'a sweep to be completed runs' '
-    timeout 50 ludwig submit sweep.yaml --wait
-    timeout 50 ludwig submit sweep.yaml --wait --reuse none
+    timeout 100 ludwig submit sweep.yaml --wait
+    timeout 100 ludwig submit sweep.yaml --wait --reuse none
 '
 
 for shell in bash fish; do

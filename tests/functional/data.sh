@@ -32,7 +32,7 @@ pushed() {
 it 'what was pushed is there, once, and is listed' pushed
 
 used() {
-    timeout 50 ludwig submit s.yaml --wait 2>err >id
+    timeout 100 ludwig submit s.yaml --wait 2>err >id
     [ "$(files)" = 8 ]
     ludwig data ls --json >d
     json d '[(x["name"], x["project"], x["set"]["files"], x["unfinished"]) for x in d["data"] if x["name"]] == [("corpus", "demo", 20, 0)]'
@@ -100,8 +100,8 @@ several() {
     ludwig data push corpus
     ludwig data push corpus --project other
     printf '%s\n' 'project: other' 'command: "true"' 'source: []' 'data: [corpus]' >other.yaml
-    timeout 50 ludwig submit s.yaml --reuse none --wait 2>err >id
-    timeout 50 ludwig submit other.yaml --wait 2>err >id
+    timeout 100 ludwig submit s.yaml --reuse none --wait 2>err >id
+    timeout 100 ludwig submit other.yaml --wait 2>err >id
     status=0
     ludwig data rm corpus 2>err || status=$?
     [ $status = 2 ]

@@ -154,7 +154,7 @@ it 'a large source is noted' large_source
 
 compare() { # ARGUMENT...: what it foretells comes true
     ludwig submit sweep.yaml --dry-run --json "$@" >foretold
-    timeout 50 ludwig submit sweep.yaml --wait --json "$@" >true
+    timeout 100 ludwig submit sweep.yaml --wait --json "$@" >true
     python3 - <<'END'
 import json
 foretold, true = json.load(open("foretold")), json.load(open("true"))

@@ -66,7 +66,7 @@ it 'a sweep is submitted and listed' prepare
 it 'a long request comes in pieces, in whatever order' 'as lab1 large'
 
 followed() {
-    on laptop as lab1 env LUDWIG_SERVER=$server timeout 30 ludwig watch 1 >watched 2>&1 &
+    on laptop as lab1 env LUDWIG_SERVER=$server timeout 100 ludwig watch 1 >watched 2>&1 &
     wait_until 10 '[ -n "$(on laptop pgrep ludwig-courier)" ]'
     on laptop sh -c 'kill -KILL "$(pgrep -o -x ludwig)"' # and not what keeps its SSH session
     wait_until 10 '[ -z "$(ls -A "$inbox/2001")" ]'

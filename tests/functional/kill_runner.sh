@@ -74,7 +74,7 @@ agent_and_runner() {
     kill_hard $(agents)
     kill_hard "$runner"
     wait_until 10 gone "$job"
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
     job "$id.1" 'j["attempt"] == 2'
     nothing_left
@@ -119,7 +119,7 @@ hidden_daemon() {
     kill_hard $(agents)
     kill_hard "$runner"
     not gone "$hidden"
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
     gone "$hidden"
     job "$id.1" 'j["attempt"] == 2'

@@ -32,7 +32,7 @@ running_and_queued() {
     wait_until 10 '[ "$(recorded "^start ")" = 3 ]'
     kill_hard ludwigd
     kill -0 $(sed 's/.* //' "$TEST_TMP/records")
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     wait_until 10 '[ "$(jobs_in running '"$id"')" = 3 ]'
     [ "$(recorded '^start ')" = 3 ]
     open middle
@@ -54,7 +54,7 @@ ended_meanwhile() {
     # Outcomes wait on scratch until somebody has taken note of them; results do not.
     wait_until 10 '[ "$(recorded "^end ")" -ge 3 ]'
     wait_until 10 '[ "$(published meanwhile | wc -l)" -ge 3 ]'
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
     once_each meanwhile "$id" 5
     on_first_attempt "$id"
@@ -71,7 +71,7 @@ again_and_again() {
     for kills in {1..8}; do
         wait_until 20 '[ "$(recorded "^end ")" -ge '$((kills * 25))' ]'
         kill_hard ludwigd
-        timeout 30 ludwig up
+        timeout 100 ludwig up
     done
     wait_until 30 '[ "$(sweep_state '"$id"')" = done ]'
     once_each storm "$id" 300
@@ -85,7 +85,7 @@ at_once() {
     id=$(submit quick.yaml)
     for _ in 1 2 3 4 5; do
         kill_hard ludwigd
-        timeout 30 ludwig up
+        timeout 100 ludwig up
     done
     wait_until 30 '[ "$(sweep_state '"$id"')" = done ]'
     once_each quick "$id" 40
@@ -97,11 +97,11 @@ waiting_client() {
     rm "$TEST_TMP/records"
     write_job 'gate client'
     printf 'project: client\ncommand: sh job.sh\nsource: job.sh\n' >client.yaml
-    timeout 50 ludwig submit client.yaml --wait >id 2>err &
+    timeout 100 ludwig submit client.yaml --wait >id 2>err &
     waiter=$!
     wait_until 10 '[ "$(recorded "^start ")" = 1 ]'
     kill_hard ludwigd
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     open client
     status=0
     wait $waiter || status=$?
@@ -122,7 +122,7 @@ during_submit() {
         sleep $delay
         kill_hard ludwigd
         status=0
-        timeout 30 ludwig up
+        timeout 100 ludwig up
         wait_until 40 gone $client
         wait $client || status=$?
         ludwig status --json >after

@@ -213,7 +213,7 @@ setup: [SET_UP=$A-up, export SET_UP]
 priority: 3
 name: my sweep
 END
-    sweep=$(timeout 50 ludwig submit env.yaml --wait)
+    sweep=$(timeout 100 ludwig submit env.yaml --wait)
     seen "$sweep.1" 'd["env"]["A"] == "1.10" and d["env"]["B"] == "x y $HOME" and d["env"]["OMP_NUM_THREADS"] == "2"'
     seen "$sweep.1" 'd["argv"] == ["1.10-up", "1"] and d["env"]["SET_UP"] == "1.10-up"'
     for n in 1 2 3 4; do seen "$sweep.$n" 'd["env"]["LUDWIG_REP"]'; done >reps
@@ -243,7 +243,7 @@ source: []
 params: {a: [3, 1, 2]}
 results: {metric: loss, goal: min}
 END
-    sweep=$(timeout 50 ludwig submit goal.yaml --wait)
+    sweep=$(timeout 100 ludwig submit goal.yaml --wait)
     ludwig results "$sweep" --json >r
     json r '[r["params"]["a"] for r in d["results"]] == [1, 2, 3]'
 }

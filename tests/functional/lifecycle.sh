@@ -17,7 +17,7 @@ fails() {
     write_job 'echo kept >"$LUDWIG_SAVE_PATH/part.txt"; case $1 in code) exit 7;; signal) kill -SEGV $$;; esac'
     sweep fails 'sh job.sh {how}' 'params: {how: [code, signal, well]}'
     status=0
-    timeout 50 ludwig submit fails.yaml --wait >id 2>err || status=$?
+    timeout 100 ludwig submit fails.yaml --wait >id 2>err || status=$?
     [ $status = 1 ]
     ludwig jobs 1 --json >"$TEST_TMP/jobs"
     json "$TEST_TMP/jobs" '[j["state"] for j in d["jobs"]] == ["failed", "failed", "done"]'
@@ -42,7 +42,7 @@ it 'what a failed job saved lies under failed/, and nothing of it under runs/' f
 missing_command() {
     printf 'project: missing\ncommand: ./nothere --x\nsource: []\n' >missing.yaml
     status=0
-    timeout 50 ludwig submit missing.yaml --wait >id || status=$?
+    timeout 100 ludwig submit missing.yaml --wait >id || status=$?
     [ $status = 1 ]
     job "$(cat id).1" 'j["exit_code"] == 127'
     ludwig logs "$(cat id).1" | grep -q nothere
@@ -72,7 +72,7 @@ time_limit() {
         'sleep 600'
     sweep slow 'sh job.sh' 'resources: {time: 1s}'
     status=0
-    timeout 50 ludwig submit slow.yaml --wait >id || status=$?
+    timeout 100 ludwig submit slow.yaml --wait >id || status=$?
     [ $status = 1 ]
     [ "$(wc -l <"$TEST_TMP/daemons")" = 2 ]
     gone $(cat "$TEST_TMP/daemons")
@@ -86,7 +86,7 @@ leaves_children() {
     : >"$TEST_TMP/daemons"
     write_job "python3 $TEST_TMP/daemonize.py $TEST_TMP/daemons"
     sweep leaver 'sh job.sh' 'resources: {time: 2s}'
-    timeout 50 ludwig submit leaver.yaml --wait >id || true
+    timeout 100 ludwig submit leaver.yaml --wait >id || true
     [ -s "$TEST_TMP/daemons" ]
     gone $(cat "$TEST_TMP/daemons")
 }
@@ -146,7 +146,7 @@ retry_failed() {
     write_job "test -e $TEST_TMP/now"
     sed -i 's/^say end/status=$?; say end; exit $status/' job.sh
     sweep again 'sh job.sh'
-    timeout 50 ludwig submit again.yaml --wait >id && return 1
+    timeout 100 ludwig submit again.yaml --wait >id && return 1
     id=$(cat id)
     ludwig retry "$id.1"
     wait_until 10 '[ "$(job '"$id"'.1 "str(j[\"attempt\"]) + j[\"state\"]")" = 2failed ]'
@@ -180,7 +180,7 @@ follows() {
     write_job 'echo line one; echo err two >&2; gate follow; echo line three'
     sweep follow 'sh job.sh'
     id=$(submit follow.yaml)
-    timeout 40 ludwig logs -f "$id.1" >follow.out &
+    timeout 100 ludwig logs -f "$id.1" >follow.out &
     follower=$!
     # Lines come while the job runs, also on the share, within a second or so.
     wait_until 5 'grep -q two follow.out'
@@ -250,7 +250,7 @@ down_and_up() {
     ludwig down
     wait_until 10 '[ -z "$(pids_of ludwigd)" ] && [ -z "$(agents)" ]'
     kill -0 $(sed 's/.* //' "$TEST_TMP/records")
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     wait_until 10 '[ "$(jobs_in running '"$id"')" = 4 ]'
     [ "$(sed 's/ [0-9]*$//' "$TEST_TMP/records" | sort)" = "$tokens" ]
     open down
@@ -270,7 +270,7 @@ second_server() {
     [ -s "$config" ]
     server=$(pids_of ludwigd)
     status=0
-    timeout 20 ludwigd --config "$config" >out 2>err || status=$?
+    timeout 100 ludwigd --config "$config" >out 2>err || status=$?
     [ $status != 0 ]
     [ $status != 124 ]
     grep -qiE 'already|another|in use' err || { cat err && return 1; }
@@ -287,7 +287,7 @@ terminated() {
     status=0
     ludwig status 2>err || status=$?
     [ $status = 3 ]
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     ludwig status >/dev/null
 }
 it 'SIGTERM stops ludwigd cleanly, and it starts again' terminated

@@ -262,7 +262,7 @@ watches_many() {
     wait_until 5 grep -q "sweep $second running" out
     # The server may be restarted meanwhile.
     kill_hard ludwigd
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     open many
     wait $watcher
     [ "$(sort out | uniq -d)" = '' ]

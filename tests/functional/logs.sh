@@ -10,7 +10,7 @@ attempts() {
     # shellcheck disable=SC2016 # the job expands
     printf '%s\n' 'for i in 1 2 3; do echo "attempt $LUDWIG_RESTART line $i"; done' \
         'if [ $LUDWIG_RESTART = 0 ]; then exit 1; fi' >job.sh
-    not timeout 50 ludwig submit sweep.yaml --wait
+    not timeout 100 ludwig submit sweep.yaml --wait
     ludwig retry 1.1
     wait_until 20 '[ "$(sweep_state 1)" = done ]'
     ludwig logs 1.1 >newest
@@ -88,7 +88,7 @@ END
 bytes() {
     printf '%s\n' 'project: bytes' 'command: cat bytes' 'source: bytes' >bytes.yaml
     printf '\033[31mred\033[0m\ttab\rback\ngr\303\274n \302\2331m \377\nend \342\210' >bytes
-    timeout 50 ludwig submit bytes.yaml --wait >id
+    timeout 100 ludwig submit bytes.yaml --wait >id
     ludwig logs "$(cat id).1" | cmp bytes -
     ludwig logs "$(cat id).1" --raw | cmp bytes -
     on_terminal ludwig logs "$(cat id).1" >shown
@@ -105,9 +105,9 @@ no_file() {
     log=$SHARE/$(job "$id.1" 'j["log_path"]')
     rm "$log"
     mkfifo "$log"
-    not timeout 10 ludwig logs "$id.1" 2>err
+    not timeout 100 ludwig logs "$id.1" 2>err
     grep -q 'is no regular file' err
-    timeout 10 ludwig why "$id.1" >out
+    timeout 100 ludwig why "$id.1" >out
 }
 it 'a fifo where a log should be holds nobody up' no_file
 

@@ -20,7 +20,7 @@ sweep() { # PROJECT COMMAND LINE...
 }
 fails() { # FILE; prints the sweep's number
     local status=0
-    timeout 50 ludwig submit "$1" --wait || status=$?
+    timeout 100 ludwig submit "$1" --wait || status=$?
     [ $status = 1 ]
 }
 

@@ -330,7 +330,7 @@ it 'a folder that others may write is named, as sshd would refuse all keys' open
 
 as_root() {
     printf 'share: /srv/x\nstate: /var/lib/x\nsshd: {listen: "*"}\n' | write_on fileserver /etc/ludwigd.yaml
-    not on fileserver timeout 10 ludwigd --config /etc/ludwigd.yaml 2>err
+    not on fileserver timeout 100 ludwigd --config /etc/ludwigd.yaml 2>err
     grep 'without root' err
 }
 it 'root is told to use the machine'\''s own' as_root

@@ -37,7 +37,7 @@ sweep() { # USER PROJECT [LINE...]: write sweep.yaml
         write_on fileserver as "$user" "/home/$user/work/run.sh"
 }
 submits() { # USER [ARGUMENT...]: prints the sweep's number
-    on fileserver as "$1" timeout 50 ludwig submit work/sweep.yaml "${@:2}" 2>&1
+    on fileserver as "$1" timeout 100 ludwig submit work/sweep.yaml "${@:2}" 2>&1
 }
 refused() { # STATUS WORDS COMMAND...
     local status=0

@@ -25,8 +25,8 @@ survives() { # POINT PROJECT
     export LUDWIG_CRASH_AT=$1 LUDWIG_CRASH_ONCE=$TEST_TMP/crashed.$2
     : >"$TEST_TMP/records"
     printf '%s\n' "project: $2" 'command: sh job.sh {a}' 'source: job.sh' 'params: {a: [1, 2, 3]}' >sweep.yaml
-    timeout 30 ludwig up
-    id=$(timeout 40 ludwig submit sweep.yaml --wait)
+    timeout 100 ludwig up
+    id=$(timeout 100 ludwig submit sweep.yaml --wait)
     [ "$(sweep_state "$id")" = done ]
     published "$2" >published
     [ "$(wc -l <published)" = 3 ]
@@ -86,7 +86,7 @@ goes_on() { # POINT PROJECT
     write_job 'cd "$LUDWIG_CHECKPOINT"' 'step=$(($(cat deep/step 2>/dev/null || echo 0) + 1))' 'mkdir -p deep' \
         'echo $step >deep/step' 'head -c 100000 /dev/urandom >big' 'say step $step' '[ $step = 3 ] || exit 3'
     printf '%s\n' "project: $2" 'command: sh job.sh' 'source: job.sh' 'retry: {max: 2, on: [3]}' >sweep.yaml
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     id=$(timeout 60 ludwig submit sweep.yaml --wait)
     [ "$(sweep_state "$id")" = done ]
     [ "$(sed -n 's/^step \([0-9]*\) .*/\1/p' "$TEST_TMP/records" | tr '\n' ' ')" = '1 2 3 ' ]

@@ -274,7 +274,7 @@ it 'a mistake in config.yaml is told with its place' bad_config
 
 daemons() {
     for daemon in ludwigd ludwig-worker; do
-        not timeout 10 $daemon --config nowhere.yaml 2>err
+        not timeout 100 $daemon --config nowhere.yaml 2>err
         grep -q nowhere.yaml err
     done
     echo 'shar: /x' >d.yaml
@@ -286,7 +286,7 @@ daemons() {
 it 'the daemons name the mistake in their configuration' daemons
 
 missing_things() {
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     refused 1 ludwig status 99
     grep -q 99 err
     refused 1 ludwig jobs 99

@@ -18,7 +18,7 @@ runs() { # JOBS REUSED QUEUED ARGUMENT...
     local wanted="[$1, $2, $3]" queued=$3 before
     shift 3
     before=$(recorded '^end ')
-    timeout 50 ludwig submit sweep.yaml --wait --json "$@" >s
+    timeout 100 ludwig submit sweep.yaml --wait --json "$@" >s
     [ "$(json s '[d["jobs"], d["reused"], d["queued"]]')" = "$wanted" ] || { cat s && return 1; }
     [ $(($(recorded '^end ') - before)) = "$queued" ]
 }
@@ -99,9 +99,9 @@ it '--reuse params looks at the configuration alone' '
 it 'that jobs were done otherwise is noted' '
     sweep
     echo "# changed once more" >>job.sh
-    timeout 50 ludwig submit sweep.yaml --wait 2>err >out
+    timeout 100 ludwig submit sweep.yaml --wait 2>err >out
     grep -q "^note: 2 of its jobs were done before with the same parameters, .*: --reuse params takes them$" err
-    timeout 50 ludwig submit sweep.yaml --wait 2>err >out
+    timeout 100 ludwig submit sweep.yaml --wait 2>err >out
     not grep -q "^note:" err
     sed -i "\$d" job.sh
 '
@@ -115,10 +115,10 @@ it '--reuse none runs all' '
 failed_again() {
     printf 'project: f\ncommand: test -e %s/now\nsource: []\n' "$TEST_TMP" >sweep.yaml
     status=0
-    timeout 50 ludwig submit sweep.yaml --wait >id || status=$?
+    timeout 100 ludwig submit sweep.yaml --wait >id || status=$?
     [ $status = 1 ]
     touch "$TEST_TMP/now"
-    timeout 50 ludwig submit sweep.yaml --wait --json >s
+    timeout 100 ludwig submit sweep.yaml --wait --json >s
     json s 'd["reused"] == 0 and d["queued"] == 1'
 }
 it 'a job that failed is not reused' failed_again
@@ -131,10 +131,10 @@ names() { # SWEEP: "PARAM_NAME PARAMS" of its configurations
 
 numbers() {
     printf 'project: n\ncommand: echo {a} {b}\nsource: []\nparams: {a: [1, 2], b: [x, y]}\n' >sweep.yaml
-    first=$(timeout 50 ludwig submit sweep.yaml --wait)
+    first=$(timeout 100 ludwig submit sweep.yaml --wait)
     # Other order of keys and values, one more value, and numbers that are equal.
     printf 'project: n\ncommand: echo {a} {b}\nsource: []\nparams: {b: [y, x, z], a: [2.0, 1.0]}\n' >sweep.yaml
-    timeout 50 ludwig submit sweep.yaml --reuse params --wait --json >s
+    timeout 100 ludwig submit sweep.yaml --reuse params --wait --json >s
     json s 'd["configs"] == 6 and d["reused"] == 4 and d["queued"] == 2'
     second=$(json s 'd["sweep"]')
     ludwig results "$first" --json >r1
@@ -155,7 +155,7 @@ it 'a configuration keeps its number, whatever the order of keys and however a n
 
 types_differ() {
     printf 'project: t\ncommand: echo {a}\nsource: []\nparams: {a: [1, "1", true, null, 1.5, -0.0, 0, [1], {b: 1}]}\n' >sweep.yaml
-    timeout 50 ludwig submit sweep.yaml --wait --json >s
+    timeout 100 ludwig submit sweep.yaml --wait --json >s
     # -0.0 equals 0, as 1 equals 1.0; the text "1" equals neither.
     json s 'd["jobs"] == 8'
 }
@@ -163,7 +163,7 @@ it 'texts, numbers, truth values, lists and maps are different values' types_dif
 
 duplicates() {
     printf 'project: d\ncommand: echo {a}\nsource: []\nparams: {a: [3, 3.0, 4, 3]}\n' >sweep.yaml
-    timeout 50 ludwig submit sweep.yaml --reps 2 --wait --json >s
+    timeout 100 ludwig submit sweep.yaml --reps 2 --wait --json >s
     json s 'd["jobs"] == 4 and d["queued"] == 4'
     [ "$(echo "$SHARE"/d/runs/*)" = "$SHARE/d/runs/param_001 $SHARE/d/runs/param_002" ]
     published d >/dev/null
@@ -180,8 +180,8 @@ it 'numbers grow beyond three digits' many_numbers
 
 two_at_once() {
     printf 'project: c\ncommand: sleep 0.3\nsource: []\nparams: {a: [1, 2]}\n' >sweep.yaml
-    timeout 50 ludwig submit sweep.yaml --wait >a &
-    timeout 50 ludwig submit sweep.yaml --wait >b &
+    timeout 100 ludwig submit sweep.yaml --wait >a &
+    timeout 100 ludwig submit sweep.yaml --wait >b &
     wait
     [ "$(cat a)" != "$(cat b)" ]
     published c >/dev/null

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 sftp="python3 $TEST_ROOT/tests/functional/sftp_server.py $TEST_TMP/asked"
-if ! timeout 10 $sftp </dev/null >/dev/null 2>&1; then
+if ! timeout 100 $sftp </dev/null >/dev/null 2>&1; then
     skip 'reads the share over SFTP' 'there is no sftp-server here'
     done_testing
 fi

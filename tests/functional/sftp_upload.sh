@@ -9,7 +9,7 @@ new_log() {
     chmod 666 "$asked"
 }
 new_log
-if ! timeout 10 $sftp "$asked" </dev/null >/dev/null 2>&1; then
+if ! timeout 100 $sftp "$asked" </dev/null >/dev/null 2>&1; then
     skip 'uploads over SFTP' 'there is no sftp-server here'
     done_testing
 fi

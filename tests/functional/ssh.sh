@@ -130,7 +130,7 @@ messages_alone() {
     # whoever asks names no program
     printf "#!/bin/sh\ntouch $PWD/started\n" >sftp-server
     chmod 755 sftp-server
-    timeout 5 ssh -F "$HOME/.ssh/config" only "$PWD/sftp-server" </dev/null || true
+    timeout 100 ssh -F "$HOME/.ssh/config" only "$PWD/sftp-server" </dev/null || true
     [ ! -e started ]
 }
 it 'that key is for SFTP too, unless it says --no-sftp' messages_alone

@@ -275,7 +275,7 @@ asked() {
 it 'the passphrase of a key is asked for on the terminal, and not shown' asked
 
 not_asked() {
-    python3 "$terminal" 24x200 timeout 20 \
+    python3 "$terminal" 24x200 timeout 100 \
         bash -c "ludwig --server ssh://locked$socket status 2>err </dev/null" >shown || [ $? = 4 ]
     not grep -q Passphrase shown
     grep -q 'it needs a passphrase: ssh-add' err

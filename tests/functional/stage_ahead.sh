@@ -70,7 +70,7 @@ it 'after a kill -9 of all it is brought all the same' '
     wait_until 20 is_staged data5
     kill_hard $(agents) $(pids_of ludwigd) $(pids_of --stager)
     chmod -R u+w "$(tree_of data5)" && rm -r "$(tree_of data5)"
-    timeout 30 ludwig up
+    timeout 100 ludwig up
     wait_until 20 is_staged data5
     [ "$(jobs_in running $fifth)$(jobs_in queued $sixth)" = 11 ]
     open fifth && open sixth

@@ -48,7 +48,7 @@ END
 
 submitted() {
     [ ! -e "$XDG_STATE_HOME/ludwig" ]
-    timeout 50 ludwig submit sweep.yaml --reps 2 --wait --json >"$TEST_TMP/submitted" 2>"$TEST_TMP/messages"
+    timeout 100 ludwig submit sweep.yaml --reps 2 --wait --json >"$TEST_TMP/submitted" 2>"$TEST_TMP/messages"
     json "$TEST_TMP/submitted" 'd["v"] == 1 and d["project"] == "demo" and d["configs"] == 4 and d["reps"] == 2'
     json "$TEST_TMP/submitted" 'd["jobs"] == 8 and d["reused"] == 0 and d["queued"] == 8 and d["sweep"] == 1'
 }
@@ -262,7 +262,7 @@ it 'logs have stdout and stderr in the order they were written' logs
 it 'nothing is left on scratch but the cache' nothing_left
 
 it 'the number of the sweep is all that submit writes to stdout' '
-    id=$(timeout 50 ludwig submit sweep.yaml --reps 2 --wait 2>/dev/null)
+    id=$(timeout 100 ludwig submit sweep.yaml --reps 2 --wait 2>/dev/null)
     [ "$id" = 2 ]
 '
 
@@ -274,7 +274,7 @@ source: []
 params: {code: [0, 7]}
 END
     status=0
-    timeout 50 ludwig submit fail.yaml --wait >id || status=$?
+    timeout 100 ludwig submit fail.yaml --wait >id || status=$?
     [ $status = 1 ]
     [ "$(sweep_state "$(cat id)")" = failed ]
 }
@@ -286,9 +286,9 @@ git_state() {
     git init -q . && echo 'exit 0' >run.sh
     printf 'project: versioned\ncommand: sh run.sh\nsource: run.sh\n' >sweep.yaml
     git add . && git -c user.name=n -c user.email=e commit -qm one
-    clean=$(timeout 50 ludwig submit sweep.yaml --wait)
+    clean=$(timeout 100 ludwig submit sweep.yaml --wait)
     echo 'exit  0' >run.sh
-    dirty=$(timeout 50 ludwig submit sweep.yaml --wait)
+    dirty=$(timeout 100 ludwig submit sweep.yaml --wait)
     for sweep in $clean $dirty; do
         folder=$SHARE/$(job "$sweep.1" 'j["run_path"]')
         [ "$(json "$folder/job.json" 'd["git"]["commit"]')" = "$(git rev-parse HEAD)" ]
@@ -307,9 +307,9 @@ debug: {b: 9}
 END
     ludwig submit dry.yaml --dry-run >out
     [ ! -e "$SHARE/dry" ]
-    id=$(timeout 50 ludwig submit dry.yaml --minimal --wait)
+    id=$(timeout 100 ludwig submit dry.yaml --minimal --wait)
     ludwig jobs "$id" --json | json - '[j["params"] for j in d["jobs"]] == [{"a": 1, "b": 9}]'
-    id=$(timeout 50 ludwig submit dry.yaml --set a=5 --set b=[6,7] --name mine --wait)
+    id=$(timeout 100 ludwig submit dry.yaml --set a=5 --set b=[6,7] --name mine --wait)
     ludwig jobs "$id" --json | json - '[j["params"] for j in d["jobs"]] == [{"a": 5, "b": 6}, {"a": 5, "b": 7}]'
     ludwig status "$id" | grep -q mine
 }
@@ -319,7 +319,7 @@ left_out() {
     mkdir -p beside
     printf 'project: beside\ncommand: cat model.yaml\n' | tee beside/sweep.yaml >beside/other.yaml
     printf 'command: run\nlr: 3\n' >beside/model.yaml
-    id=$(timeout 50 ludwig submit beside/sweep.yaml --wait 2>err)
+    id=$(timeout 100 ludwig submit beside/sweep.yaml --wait 2>err)
     grep -q '^note: left out of the source: other.yaml (a sweep file);' err
     [ "$(grep -c 'left out' err)" = 1 ]
     ludwig logs "$id.1" | grep -qx 'lr: 3'

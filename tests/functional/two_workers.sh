@@ -103,12 +103,12 @@ it 'jobs spread over both workers' spread
 
 node_list() {
     printf 'project: listed\ncommand: "true"\nsource: []\nnodes: [norman]\nparams: {a: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n' >listed.yaml
-    id=$(timeout 30 ludwig submit listed.yaml --wait)
+    id=$(timeout 100 ludwig submit listed.yaml --wait)
     ludwig jobs "$id" --json | json - 'all(j["node"] == "norman" for j in d["jobs"])'
-    id=$(timeout 30 ludwig submit listed.yaml --wait --nodes hoff --reuse none)
+    id=$(timeout 100 ludwig submit listed.yaml --wait --nodes hoff --reuse none)
     ludwig jobs "$id" --json | json - 'all(j["node"] == "hoff" for j in d["jobs"])'
     id=$(submit listed.yaml --nodes elsewhere --reuse none)
-    id2=$(timeout 30 ludwig submit listed.yaml --wait --reuse none)
+    id2=$(timeout 100 ludwig submit listed.yaml --wait --reuse none)
     [ "$(jobs_in queued "$id")" = 10 ]
     ludwig cancel "$id"
 }
@@ -118,7 +118,7 @@ tail_stays_even() {
     rm "$TEST_TMP/records"
     write_job 'sleep 0.4'
     printf 'project: even\ncommand: sh job.sh {a}\nsource: job.sh\nparams: {a: [%s]}\n' "$(seq -s, 1 16)" >even.yaml
-    id=$(timeout 30 ludwig submit even.yaml --wait)
+    id=$(timeout 100 ludwig submit even.yaml --wait)
     ludwig jobs "$id" --json | json - 'min(sum(j["node"] == n for j in d["jobs"]) for n in ("hoff", "norman")) >= 6'
 }
 it 'neither worker hoards what the other could run' tail_stays_even

@@ -508,7 +508,7 @@ lap doctor
 inbox_nfs() {
     by_files '' status >/dev/null
     for _ in 1 2 3; do
-        as lab2 timeout 20 ludwig --server ssh://lab2@fileserver/media/node2/.ludwig/server.sock status
+        as lab2 timeout 100 ludwig --server ssh://lab2@fileserver/media/node2/.ludwig/server.sock status
     done
 }
 it 'where sshd has the share over NFS, answers are seen at once' inbox_nfs

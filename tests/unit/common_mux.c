@@ -275,7 +275,7 @@ static void a_descriptor_that_comes_right_behind_ready_is_not_waited_for(void **
     p->caller.fd = -1;
     assert_int_equal(mux_link_send(&p->mux, MUX_READY, NULL, -1, NULL), 0);
     other = give_pipe(p, WAY_UNIX);
-    alarm(10); /* rather than for ever */
+    alarm(60); /* rather than for ever */
     fd = mux_sftp(m, &e);
     alarm(0);
     assert_true(fd >= 0);

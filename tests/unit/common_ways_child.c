@@ -12,7 +12,7 @@
 
 #include "common/ways_child.h"
 
-enum { WAIT_MS = 10000 };
+enum { WAIT_MS = 60000 };
 
 static const char *const path = "/.ludwig/server.sock";
 

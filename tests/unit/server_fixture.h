@@ -28,7 +28,7 @@
 #include "common/units.h"
 #include "server/server.h"
 
-enum { FIXTURE_WAIT_MS = 10000 };
+enum { FIXTURE_WAIT_MS = 60000 };
 
 struct fixture {
     struct server sv;

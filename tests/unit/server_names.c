@@ -15,7 +15,7 @@
 #include "common/units.h"
 #include "server/names.h"
 
-enum { HANGS = 1000, NAMELESS = 2000, WAIT_MS = 10 * 1000 }; /* uids from HANGS to NAMELESS hang */
+enum { HANGS = 1000, NAMELESS = 2000, WAIT_MS = 60 * 1000 }; /* uids from HANGS to NAMELESS hang */
 
 /* A name service: threads come here. */
 static struct {

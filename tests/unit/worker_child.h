@@ -19,7 +19,7 @@ struct agent {
     pid_t pid;
 };
 
-enum { CHILD_LONGEST_MS = 20 * 1000 };
+enum { CHILD_LONGEST_MS = 60 * 1000 };
 
 /* Gives the child what it finds at these descriptors, and nothing else. */
 static inline void agent_hand_over(int channel_fd, int lock_fd, int listen_fd)

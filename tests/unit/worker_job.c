@@ -17,7 +17,7 @@
 #include "worker/job.h"
 #include "worker/tree.h"
 
-enum { LONGEST_MS = 20 * 1000 };
+enum { LONGEST_MS = 60 * 1000 };
 
 struct run {
     struct site site;
