@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,11 +27,12 @@
 #include "common/parcel.h"
 #include "common/shareid.h"
 
-enum { WAIT_MS = 20000, SPEED = 100 };
+enum { WAIT_MS = 60000, SPEED = 100 };
 
-/* In the place of libc's: the courier's clock can run faster, so that nobody has to wait for half a
- * minute. */
+/* In the place of libc's: the courier's clock can run faster or be put forward, so that nobody has
+ * to wait for half a minute.  The courier is another process. */
 static int speed = 1;
+static _Atomic int64_t *ahead_ms;
 
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int clock_gettime(clockid_t id, struct timespec *now)
@@ -43,7 +45,21 @@ int clock_gettime(clockid_t id, struct timespec *now)
         now->tv_sec = (time_t)(ns / 1000000000);
         now->tv_nsec = (long)(ns % 1000000000);
     }
+    if (id == CLOCK_MONOTONIC && ahead_ms != NULL)
+        now->tv_sec += (time_t)(*ahead_ms / 1000);
     return rc;
+}
+
+static int share_clock(void **state)
+{
+    void *at =
+        mmap(NULL, sizeof *ahead_ms, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    if (at == MAP_FAILED)
+        return -1;
+    ahead_ms = at;
+    return 0;
 }
 
 static int64_t real_ms(void)
@@ -629,23 +645,22 @@ static void whatever_ends_it_ends_the_stream_and_leaves_nothing(void **state)
 static void a_silent_courier_says_that_it_lives(void **state)
 {
     struct desk d = desk_open();
-    int64_t begin_ms;
     struct parcel p;
 
     (void)state;
-    speed = SPEED;
     begin(&d);
     say(&d, "hello");
     (void)take(&d);
-    acknowledge(&d);
     for (int i = 0; i < 3; i++) {
-        begin_ms = real_ms();
+        acknowledge(&d);
+        wait_until_empty(&d);
+        *ahead_ms += PARCEL_ALIVE_EVERY_MS / 2;
+        (void)poll(NULL, 0, 100); /* it looks more often at first */
+        assert_int_equal(count_parcels(&d), 0);
+        *ahead_ms += PARCEL_ALIVE_EVERY_MS / 2;
         p = take(&d);
         assert_int_equal(p.data.n, 0);
         assert_int_equal(p.end, PARCEL_GOES_ON);
-        acknowledge(&d);
-        if (i > 0)
-            assert_true(real_ms() - begin_ms >= PARCEL_ALIVE_EVERY_MS / SPEED / 2);
     }
     desk_close(&d);
 }
@@ -720,5 +735,5 @@ int main(void)
         cmocka_unit_test(files_of_the_dead_are_removed_and_those_of_the_living_are_not),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, share_clock, NULL);
 }

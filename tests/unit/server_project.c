@@ -203,12 +203,32 @@ static void what_is_put_in_its_place_is_not_given_away(void **state)
     }
 }
 
-static sem_t gate;
+static sem_t arrived, gate;
 
 static void hang(int dir_fd, const char *name)
 {
     (void)dir_fd, (void)name;
+    must(sem_post(&arrived) == 0);
     must(sem_wait(&gate) == 0);
+}
+
+/* Until a thread hangs. */
+static void wait_for_hanging(struct fixture *f)
+{
+    fixture_settle(f); /* it is asked to begin */
+    assert_int_equal(sem_wait(&arrived), 0);
+}
+
+static void set_hanging(bool on)
+{
+    exchange = on ? hang : NULL;
+    if (on) {
+        assert_int_equal(sem_init(&arrived, 0, 0), 0);
+        assert_int_equal(sem_init(&gate, 0, 0), 0);
+    } else {
+        sem_destroy(&arrived);
+        sem_destroy(&gate);
+    }
 }
 
 static void a_share_that_hangs_holds_up_only_who_asked(void **state)
@@ -220,10 +240,9 @@ static void a_share_that_hangs_holds_up_only_who_asked(void **state)
     struct envelope m;
 
     (void)state;
-    assert_int_equal(sem_init(&gate, 0, 0), 0);
-    exchange = hang;
+    set_hanging(true);
     peer_send(p, MSG_OPEN_PROJECT, &request);
-    fixture_settle(f);
+    wait_for_hanging(f);
     peer_send(p, MSG_GET_SWEEPS, &sweeps); /* its turn comes */
     peer_send(gone, MSG_OPEN_PROJECT, &request);
     peer_ask(other, MSG_GET_SWEEPS, &sweeps, NULL);
@@ -232,12 +251,11 @@ static void a_share_that_hangs_holds_up_only_who_asked(void **state)
     assert_int_equal(sem_post(&gate), 0);
     assert_int_equal(peer_receive_any(p, &m), MSG_PROJECT_OPEN);
     assert_int_equal(peer_receive_any(p, &m), MSG_SWEEP_PAGE);
-    exchange = NULL;
     assert_int_equal(stat_of(f, "demo").st_mode, S_IFDIR | 0755);
     peer_close(p);
     peer_close(other);
     fixture_close(f);
-    sem_destroy(&gate);
+    set_hanging(false);
 }
 
 static void who_leaves_ludwigd_meanwhile_is_forgotten(void **state)
@@ -247,16 +265,14 @@ static void who_leaves_ludwigd_meanwhile_is_forgotten(void **state)
     struct msg_open_project request = { "demo", false };
 
     (void)state;
-    assert_int_equal(sem_init(&gate, 0, 0), 0);
-    exchange = hang;
+    set_hanging(true);
     peer_send(p, MSG_OPEN_PROJECT, &request);
-    fixture_settle(f);
+    wait_for_hanging(f);
     peer_close(p);
     assert_int_equal(conn_count(&f->sv), 0);
     assert_int_equal(sem_post(&gate), 0);
     fixture_close(f); /* once the thread has ended */
-    exchange = NULL;
-    sem_destroy(&gate);
+    set_hanging(false);
 }
 
 static void links_and_files_are_no_folders(void **state)
