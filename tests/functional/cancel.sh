@@ -19,7 +19,7 @@ drains() {
         'retry: {max: 1, on: [failed]}' >d.yaml
     write_job 'gate one' 'case $LUDWIG_JOB in *.2) exit 3;; esac'
     id=$(submit d.yaml)
-    wait_until 10 '[ "$(recorded "^start '"$id"'\.")" = 2 ]'
+    wait_until 10 '[ "$(recorded "^start '"$id"'\.")$(jobs_in running '"$id"')" = 22 ]'
     ludwig cancel --drain "$id" 2>err
     grep -qx '5 jobs drained: what waited is cancelled, what runs may finish' err
     wait_until 10 '[ "$(jobs_in cancelled '"$id"')" = 3 ]'

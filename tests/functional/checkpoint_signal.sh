@@ -45,9 +45,9 @@ fails() { # FILE; prints the sweep's number
 
 goes_on() {
     # The shell around it would die of the signal.
-    sweep goes-on 'python3 steps.py ends 220; exit $?' 'resources: {time: 3s}' \
-        'checkpoint: {signal: SIGUSR1, grace: 30s}' 'retry: {max: 3, on: [timeout]}'
-    timeout 100 ludwig submit goes-on.yaml --wait >id
+    sweep goes-on 'python3 steps.py ends 320; exit $?' 'resources: {time: 6s}' \
+        'checkpoint: {signal: SIGUSR1, grace: 30s}' 'retry: {max: 20, on: [timeout]}'
+    timeout 300 ludwig submit goes-on.yaml --wait >id
     job "$(cat id).1" 'j["state"] == "done" and j["attempt"] > 1'
     log_of "$(cat id)" _num0 | grep -qx 'from 0'
     saved=$(log_of "$(cat id)" _num0 | sed -n 's/^saved //p')
@@ -66,8 +66,8 @@ deaf() {
 it 'who does not know the signal is not waited for' deaf
 
 stubborn() {
-    sweep stubborn 'python3 steps.py saves 5000' 'resources: {time: 3s}' \
-        'checkpoint: {signal: SIGUSR1, grace: 1s}'
+    sweep stubborn 'python3 steps.py saves 5000' 'resources: {time: 4s}' \
+        'checkpoint: {signal: SIGUSR1, grace: 4s}'
     fails stubborn.yaml >id
     job "$(cat id).1" 'j["cause"] == "timeout" and j["signal"] == 15'
     ludwig logs "$(cat id).1" >log

@@ -18,7 +18,7 @@ start
 server=$(pids_of ludwigd)
 
 scenario() { # NAME ARGUMENT...
-    timeout 100 python3 "$TEST_ROOT/tests/functional/hostile.py" "$TEST_TMP/server.sock" "$(pids_of ludwigd)" "$@"
+    timeout 200 python3 "$TEST_ROOT/tests/functional/hostile.py" "$TEST_TMP/server.sock" "$(pids_of ludwigd)" "$@"
 }
 # One scenario; ludwigd must be the same process afterwards.
 bears() {

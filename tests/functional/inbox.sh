@@ -25,7 +25,7 @@ there() { # ARGUMENT...: ludwig, by the socket
     on fileserver as lab1 ludwig --server unix:/srv/research_data/.ludwig/server.sock "$@"
 }
 as() { # USER SCENARIO ARGUMENT...: on the file server itself, with a shell there
-    on fileserver as "$1" timeout 100 python3 "$TEST_TMP/parcels.py" /srv/research_data "${@:2}"
+    on fileserver as "$1" timeout 200 python3 "$TEST_TMP/parcels.py" /srv/research_data "${@:2}"
 }
 laptop() { # COMMAND...
     on laptop as lab1 timeout 60 env LUDWIG_SERVER=$server "$@"
@@ -221,10 +221,10 @@ filled() {
     as lab2 fill 100000
     as lab2 stir 8 &
     pid=$!
-    slowest=$(as lab1 swift 100)
+    took=$(as lab1 swift 100)
     wait $pid
-    echo "slowest: $slowest ms"
-    [ "$slowest" -lt 1000 ]
+    echo "nine of ten requests: $took ms"
+    [ "$took" -lt 1000 ]
     pid=$(lab_service_pid fileserver ludwigd)
     rss=$(on fileserver sed -n 's/^VmRSS:\s*\([0-9]*\) kB/\1/p' "/proc/$pid/status")
     echo "ludwigd: $rss kB"

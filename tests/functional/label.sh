@@ -12,7 +12,8 @@ END
 as() { # LABEL|- COMMAND...: run ludwig as one of them
     local label=$1
     shift
-    if [ "$label" = - ]; then configure; else configure "user: $label"; fi
+    [ "$label" = - ] && label='' || label="user: $label"
+    configure 'resources: {cpus: 2, gpus: 0, memory: 1GiB}' "$label"
     "$@"
 }
 

@@ -17,8 +17,9 @@
 #     skip SENTENCE WHY
 #     done_testing               last of all
 #     not COMMAND...             must fail; "!" would not do, as set -e overlooks it
-#     wait_until SECONDS CMD...  try every 50 ms; one argument is shell text.  It ends as soon
-#                                as CMD succeeds, so a busy machine gets a minute in any case
+#     within SECONDS CMD...      try every 50 ms until it succeeds; one argument is shell text
+#     wait_until SECONDS CMD...  the same where the time is not what is tested: a busy machine
+#                                gets a minute in any case
 #     json FILE|- EXPRESSION     print a Python expression on d, the file's JSON value;
 #                                fails when that is None or False
 #     pids_of NAME               the test's processes of that name, or with those words
@@ -153,8 +154,11 @@ not() { # COMMAND...
 }
 
 wait_until() { # SECONDS COMMAND...
-    local waited=$(($1 > 60 ? $1 : 60)) deadline
-    deadline=$((${EPOCHREALTIME/./} + waited * 1000000))
+    within $(($1 > 60 ? $1 : 60)) "${@:2}"
+}
+
+within() { # SECONDS COMMAND...
+    local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000)) waited=$1
     shift
     [ $# != 1 ] || set -- eval "$1"
     until "$@"; do

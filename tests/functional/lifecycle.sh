@@ -70,7 +70,7 @@ cp daemonize.py "$TEST_TMP"
 time_limit() {
     write_job "python3 $TEST_TMP/daemonize.py $TEST_TMP/daemons" "sh -c 'trap \"\" TERM; echo \$\$ >>$TEST_TMP/daemons; while :; do sleep 1; done' &" \
         'sleep 600'
-    sweep slow 'sh job.sh' 'resources: {time: 1s}'
+    sweep slow 'sh job.sh' 'resources: {time: 6s}'
     status=0
     timeout 100 ludwig submit slow.yaml --wait >id || status=$?
     [ $status = 1 ]
@@ -202,13 +202,13 @@ interrupted() {
 import signal, subprocess, sys, time
 p = subprocess.Popen(sys.argv[2:], stdout=open(sys.argv[1], "w"),
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 60
 while not open(sys.argv[1]).read() and time.monotonic() < deadline:
     time.sleep(0.02)
 time.sleep(0.2)
 assert p.poll() is None, "it ended by itself with %s" % p.returncode
 p.send_signal(signal.SIGINT)
-print(p.wait(10))
+print(p.wait(60))
 END
     python3 interrupt.py id ludwig submit interrupt.yaml --wait >status
     id=$(cat id)

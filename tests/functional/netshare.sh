@@ -10,7 +10,7 @@ cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ludwig-tests
 
 what='NFS 4.2 and SMB, served and mounted for real'
 tools=$cache/guest
-limit_s=290
+limit_s=580
 
 lacks() { # WHY
     skip "$what" "$1"

@@ -18,7 +18,7 @@ port() { head -n 1 "$state/server/sshd/address"; }
 sshd_pid() { cat "$state/server/sshd/pid"; }
 listens() { on fileserver ss -Hltn "sport = :$(port)" | grep -q .; }
 ssh_with() { # OPTION... -- COMMAND...
-    laptop ssh -o BatchMode=yes -o ConnectTimeout=5 -p "$(port)" "$@"
+    laptop ssh -o BatchMode=yes -o ConnectTimeout=60 -p "$(port)" "$@"
 }
 
 up() {

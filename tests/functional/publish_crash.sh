@@ -112,7 +112,7 @@ cat >"$TEST_TMP/ludwigd.yaml" <<END
 share: $SHARE
 state: $TEST_TMP/state
 sockets: [$TEST_TMP/server.sock]
-lease: 1s
+lease: 3s
 END
 for name in hoff norman; do
     mkdir -p "$SCRATCH/$name"

@@ -10,7 +10,7 @@ import socket
 import struct
 import time
 
-ALLOWED_S = 10
+ALLOWED_S = 60
 WORK = {"command": "true", "resources": {"cpus_milli": 1000}}
 
 

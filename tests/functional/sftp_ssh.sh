@@ -14,7 +14,7 @@ socket=$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")
 sshd_up srv
 
 far() { # COMMAND...
-    timeout 100 ludwig --server "ssh://srv$socket" "$@"
+    timeout 300 ludwig --server "ssh://srv$socket" "$@"
 }
 
 # Kills all that serves a session; the sshd that listens stays.

@@ -19,7 +19,7 @@ ludwig up >/dev/null 2>&1
 
 over_sftp() { # COMMAND...
     new_log
-    LUDWIG_TEST_SFTP="$sftp $asked ${server_options-}" timeout 120 "$LUDWIG_HOOKS_BIN/ludwig" "$@"
+    LUDWIG_TEST_SFTP="$sftp $asked ${server_options-}" timeout 300 "$LUDWIG_HOOKS_BIN/ludwig" "$@"
 }
 
 written() { # bytes of files

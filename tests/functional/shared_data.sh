@@ -111,14 +111,14 @@ it 'says what is wrong with it' '
 '
 
 it 'goes on after worker and ludwigd were killed in the middle' '
-    head -c 3000000000 /dev/zero >"$CATS/larger"
+    truncate -s 3000000000 "$CATS/larger"
     submit_later fifth sweep1.yaml
     wait_until 30 "[ -n \"\$(pids_of --pack-share)\" ]"
     kill_hard "$TEST_TMP/hoff.yaml"
     kill_hard "$TEST_TMP/ludwigd.yaml"
     start_server
     start_worker
-    wait_until 90 says fifth 1
+    wait_until 300 says fifth 1
 '
 
 done_testing

@@ -21,6 +21,12 @@ tree_of() { # NAME: its folder in the cache
     false
 }
 is_staged() { tree_of "$1" >/dev/null; }
+run_and_wait() { # SWEEP SWEEP: a job of the first runs, one of the second waits
+    [ "$(jobs_in running "$1")$(jobs_in queued "$2")" = 11 ]
+}
+holds() { # so many at least
+    ludwig nodes --json | json - "d['nodes'][0]['held'] >= $1"
+}
 started() { [ "$(recorded "^start $1.1 ")" = 1 ]; }
 log() { cat "$XDG_STATE_HOME"/ludwig/*.log; }
 staged() { # HOW NAME
@@ -35,9 +41,9 @@ it 'while a job runs the data of the next one come, and it starts with them' '
     wait_until 20 started $first
     second=$(sweep two data2 second)
     wait_until 20 is_staged data2
-    [ "$(jobs_in running $first)$(jobs_in queued $second)" = 11 ]
+    wait_until 10 run_and_wait $first $second
     wait_until 5 staged staged-ahead data2
-    ludwig nodes --json | json - "d[\"nodes\"][0][\"held\"] >= 3"
+    wait_until 10 holds 3
     open first && open second
     wait_until 20 ended $second
     [ "$(jobs_in "done" $first)$(jobs_in "done" $second)" = 11 ]
@@ -72,7 +78,7 @@ it 'after a kill -9 of all it is brought all the same' '
     chmod -R u+w "$(tree_of data5)" && rm -r "$(tree_of data5)"
     timeout 100 ludwig up
     wait_until 20 is_staged data5
-    [ "$(jobs_in running $fifth)$(jobs_in queued $sixth)" = 11 ]
+    wait_until 10 run_and_wait $fifth $sixth
     open fifth && open sixth
     wait_until 30 ended $sixth
     [ "$(jobs_in "done" $fifth)$(jobs_in "done" $sixth)" = 11 ]

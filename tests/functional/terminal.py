@@ -15,7 +15,7 @@ import sys
 import termios
 import time
 
-DEADLINE_S = 60
+DEADLINE_S = 120
 
 
 def main():

@@ -11,7 +11,7 @@ cat >"$TEST_TMP/ludwigd.yaml" <<END
 share: $SHARE
 state: $TEST_TMP/state
 sockets: [$TEST_TMP/server.sock]
-lease: 1s
+lease: 3s
 END
 
 # Each worker reaches ludwigd through a proxy, which can be killed and writes down reports.

@@ -299,9 +299,9 @@ END
     wait_until 20 '[ -n "$(pids_of logs)" ]'
     sleep 1
     touch /tmp/gates/first
-    wait_until 15 'grep -q "first line" follow'
+    within 25 'grep -q "first line" follow'
     touch /tmp/gates/second
-    wait_until 15 'grep -q "second line" follow'
+    within 25 'grep -q "second line" follow'
     touch /tmp/gates/third
     wait "$pid"
     is_done "$id"

@@ -67,6 +67,21 @@ static struct note_published hear_published(struct publisher_site *p)
     return note;
 }
 
+/* It does nothing until it is let go, and then finds all that has come meanwhile. */
+static void hold(const struct publisher_site *p)
+{
+    int status;
+
+    assert_int_equal(kill(p->agent.pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(p->agent.pid, &status, WUNTRACED), p->agent.pid);
+    assert_true(WIFSTOPPED(status));
+}
+
+static void let_go(const struct publisher_site *p)
+{
+    assert_int_equal(kill(p->agent.pid, SIGCONT), 0);
+}
+
 static void attempts_are_published_and_discarded(void **state)
 {
     struct publisher_site p;
@@ -79,9 +94,11 @@ static void attempts_are_published_and_discarded(void **state)
     start_publisher(&p);
     a = end_attempt(&p, 'a', 1);
     b = end_attempt(&p, 'b', 2);
+    hold(&p);
     tell(&p, ORDER_PUBLISH, a);
     tell(&p, ORDER_PUBLISH, a); /* asked twice, told once */
     tell(&p, ORDER_PUBLISH, b);
+    let_go(&p);
     for (int i = 0; i < 2; i++) {
         struct note_published note = hear_published(&p);
 
@@ -273,10 +290,10 @@ static void the_last_copy_takes_the_place_of_those_before(void **state)
     a = run_attempt(&p, 'a', 1);
     save_state(&p, "1");
     wait_for(&p, KEPT "/num1.a1.1", true);
-    kill(p.agent.pid, SIGSTOP); /* so that it is the end that finds the change */
+    hold(&p); /* so that it is the end that finds the change */
     site_write(p.site.scratch.run_fd, STATE_A, "last");
     end_run(&p, &a, EV_FAIL);
-    kill(p.agent.pid, SIGCONT);
+    let_go(&p);
     assert_int_equal(hear_published(&p).report.event, EV_FAIL);
     assert_int_equal(site_count(arena_printf(p.site.arena, "%s/" KEPT, p.site.top)), 3);
     assert_string_equal(site_read(&p.site, KEPT "/num1.a1/state"), "last");

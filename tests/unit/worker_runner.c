@@ -576,14 +576,14 @@ static void the_time_limit_is_that_of_all_jobs_together(void **state)
 
     (void)state;
     open_runner(&r, "runner");
-    tell_batch_of(&r, MATES, REPORT "sleep 1.5; " DONE("1") "exec sleep 1000", 1000);
+    tell_batch_of(&r, MATES, REPORT "sleep 2.5; " DONE("1") "exec sleep 1000", 2000);
     hear_started(&r, 'f');
     hear_all_ended(&r, "abcf");
     assert_int_equal(event_of(&r, HEX_A), EV_DONE);
     b = outcome_of(&r, HEX_B);
     assert_int_equal(b.event, EV_FAIL);
     assert_int_equal(b.cause, CAUSE_TIMEOUT);
-    assert_non_null(strstr(b.reason, "3 s"));
+    assert_non_null(strstr(b.reason, "6 s"));
     assert_int_equal(event_of(&r, HEX_C), EV_RECALL);
     leave(&r);
 }
