@@ -10,7 +10,7 @@ state_of_node() { ludwig nodes --json | json - 'd["nodes"][0]["state"]'; }
 drains() {
     write_job 'gate one'
     id=$(submit n.yaml)
-    wait_until 10 '[ "$(recorded "^start '"$id"'\.")" = 2 ]'
+    wait_until 10 '[ "$(recorded "^start '"$id"'\.")$(jobs_in running '"$id"')" = 22 ]'
     node=$(ludwig nodes --quiet)
     [ "$(wc -l <<<"$node")" = 1 ]
     ludwig drain "$node" 2>err

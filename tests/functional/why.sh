@@ -8,7 +8,7 @@ printf '%s\n' 'project: y' 'command: sh job.sh {gate}' 'source: job.sh' 'params:
 
 waits() {
     id=$(submit y.yaml)
-    wait_until 10 '[ "$(recorded "^start ")" = 1 ]'
+    wait_until 10 '[ "$(recorded "^start ")$(jobs_in running '"$id"')" = 11 ]'
     ludwig why "$id.1" >out
     grep -qx "job $id.1: running" out
     grep -qx '  gate=one' out
