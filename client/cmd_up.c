@@ -10,7 +10,7 @@
 #include "client/ownsshd.h"
 #include "client/session.h"
 
-enum { SSHD_START_MAX_MS = 5000 };
+enum { SSHD_START_MAX_MS = 10 * 1000 };
 
 struct options {
     bool local;

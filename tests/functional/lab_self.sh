@@ -236,16 +236,18 @@ it 'power off ends all at once and says nothing; disks, mounts and services come
 
 services() {
     service laptop nap as lab1 sleep 1000
+    wait_until 5 on laptop pgrep -x sleep # it is a shell at first
     [ "$(on laptop ps -o user= -C sleep)" = lab1 ]
     not service_stop laptop other
     service_stop laptop nap
     not on laptop pgrep sleep
     service laptop nap sleep 1000
+    wait_until 5 on laptop pgrep -x sleep
     service_kill laptop nap
     not on laptop pgrep sleep
     host_kill laptop
     host_boot laptop
-    on laptop pgrep sleep
+    wait_until 5 on laptop pgrep -x sleep
     service_stop laptop nap
 }
 it 'services start, stop, are killed, and come back with the host' services
