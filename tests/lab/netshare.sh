@@ -245,17 +245,16 @@ lap published
 
 # ---- data ----
 
-flip() { # PROJECT: one bit in each of its parts
+flip() { # PROJECT: one bit in its largest part; a job may end before a second one is found
     python3 - "$share/$1/.ludwig/packs/parts" <<'END'
 import os, sys
-for name in os.listdir(sys.argv[1]):
-    if not name.endswith(".list"):
-        with open(f"{sys.argv[1]}/{name}", "r+b") as f:
-            at = os.path.getsize(f.name) // 2
-            f.seek(at)
-            byte = f.read(1)[0]
-            f.seek(at)
-            f.write(bytes([byte ^ 4]))
+parts = [f"{sys.argv[1]}/{name}" for name in os.listdir(sys.argv[1]) if not name.endswith(".list")]
+with open(max(parts, key=os.path.getsize), "r+b") as f:
+    at = os.path.getsize(f.name) // 2
+    f.seek(at)
+    byte = f.read(1)[0]
+    f.seek(at)
+    f.write(bytes([byte ^ 4]))
 END
 }
 
