@@ -111,7 +111,7 @@ it 'says what is wrong with it' '
 '
 
 it 'goes on after worker and ludwigd were killed in the middle' '
-    truncate -s 3000000000 "$CATS/larger"
+    head -c 3000000000 /dev/zero >"$CATS/larger"
     submit_later fifth sweep1.yaml
     wait_until 30 "[ -n \"\$(pids_of --pack-share)\" ]"
     kill_hard "$TEST_TMP/hoff.yaml"
