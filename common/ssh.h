@@ -34,10 +34,15 @@ struct ssh_dialed {
     char *address; /* the IP address; "" with a proxy; caller frees */
 };
 
-/* The server's first line lies unread in fd.  Tries again, for as long as patience allows, where the
- * server drops connections that have hardly begun. */
-int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_dialed *d,
-             struct err *e);
+/* Told of each connection that is made, before the server has said anything, so that this side's
+ * first line need not wait for the server's; it may keep a duplicate.  1: what the server says has
+ * been read; 0; -1. */
+typedef int (*ssh_connected_fn)(void *context, int fd, struct err *e);
+
+/* The server's first line lies unread in fd, unless connected has read it.  Tries again, for as long
+ * as patience allows, where the server drops connections that have hardly begun. */
+int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, ssh_connected_fn connected,
+             void *context, struct ssh_dialed *d, struct err *e);
 /* "HOST (ADDRESS) port N", for messages; caller frees. */
 char *ssh_dial_name(const struct ssh_conf *c, const char *address);
 

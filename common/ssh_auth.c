@@ -163,6 +163,20 @@ static ssh_key load_private(struct login *l, const char *file)
     return NULL;
 }
 
+static int give_none(const char *prompt, char *to, size_t n, int echo, int verify, void *context)
+{
+    (void)prompt, (void)to, (void)n, (void)echo, (void)verify, (void)context;
+    return -1;
+}
+
+/* NULL: a passphrase would be needed. */
+static ssh_key load_open(const char *file)
+{
+    ssh_key key = NULL;
+
+    return ssh_pki_import_privkey_file(file, NULL, give_none, NULL, &key) == SSH_OK ? key : NULL;
+}
+
 static ssh_key load_public(const char *file, const char *ending)
 {
     char *path = mem_printf("%s%s", file, ending);
@@ -218,16 +232,19 @@ static const char *why_locked(const struct login *l)
                                          : "wrong passphrase";
 }
 
-/* public: the key, or the certificate of it in that file (otherwise NULL). */
+/* public: the key, or the certificate of it in that file (otherwise NULL).  Nobody is asked for a
+ * passphrase before the server has said that it takes the key; with others that would only be one
+ * round trip more. */
 static enum outcome try_pair(struct login *l, const char *file, ssh_key public,
                              const char *certificate, struct err *e)
 {
     char *what = certificate != NULL ? mem_printf("certificate %s of key %s", certificate, file)
                                      : mem_printf("key %s", file);
-    enum outcome outcome = offer(l, public, what, e);
-    ssh_key private = NULL;
+    ssh_key private = load_open(file);
+    enum outcome outcome = private != NULL ? ACCEPTED : offer(l, public, what, e);
 
     if (outcome == ACCEPTED) {
+        if (private == NULL)
         private = load_private(l, file);
         if (private == NULL ||
             (certificate != NULL && ssh_pki_copy_cert_to_privkey(public, private) != SSH_OK)) {
@@ -236,8 +253,8 @@ static enum outcome try_pair(struct login *l, const char *file, ssh_key public,
         } else {
             outcome = sign(l, private, what, e);
         }
-        ssh_key_free(private);
     }
+    ssh_key_free(private);
     free(what);
     return outcome;
 }
@@ -569,10 +586,54 @@ static int refuse(const struct login *l, struct err *e)
     return -1;
 }
 
-static int log_in(struct login *l, struct err *e)
+/* Whether it will be shown without anybody being asked for anything. */
+static bool lies_open(const struct login *l, const char *file)
+{
+    ssh_key public = load_public(file, ".pub"), private = NULL;
+    bool is = public != NULL && is_in_agent(l, public);
+
+    if (!is)
+    private = load_open(file);
+    is = is || private != NULL;
+    ssh_key_free(public);
+    ssh_key_free(private);
+    return is;
+}
+
+static bool all_keys_lie_open(struct login *l)
+{
+    const char *const *files = l->s->conf.identities.items;
+    size_t n = may_use_agent(l) ? 1 : 0;
+
+    for (size_t i = 0; i < l->s->conf.identities.n; i++) {
+        if (access(files[i], F_OK) < 0)
+            continue;
+        if (!lies_open(l, files[i]))
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+/* Nearly every server takes keys: it is not asked first what it takes. */
+static enum outcome try_keys_at_once(struct login *l, struct err *e)
+{
+    enum outcome outcome;
+
+    if (!l->s->conf.may_use_keys || !all_keys_lie_open(l))
+        return REFUSED;
+    outcome = try_keys(l, e);
+    if (outcome == REFUSED && (offered(l) & SSH_AUTH_METHOD_PUBLICKEY) == 0)
+        buf_clear(&l->tried);
+    if (outcome == REFUSED)
+        l->done |= SSH_AUTH_METHOD_PUBLICKEY;
+    return outcome;
+}
+
+/* A server that takes nothing says what it would take. */
+static enum outcome ask_what(struct login *l, struct err *e)
 {
     struct ssh_patience p = ssh_patience_of(l->s);
-    enum outcome outcome = PARTIAL;
     int rc;
 
     do
@@ -582,11 +643,20 @@ static int log_in(struct login *l, struct err *e)
         return settle(l, rc, "none", e);
     if (rc == SSH_AUTH_SUCCESS) {
         keep_method(l, "none");
-        return 0;
+        return ACCEPTED;
     }
-    if (rc == SSH_AUTH_ERROR)
-        return err_set(e, ERR_UNREACHABLE, "the server ended the authentication (%s)",
-                       ssh_words(l->s));
+    if (rc != SSH_AUTH_ERROR)
+        return PARTIAL;
+    err_set(e, ERR_UNREACHABLE, "the server ended the authentication (%s)", ssh_words(l->s));
+    return FAILED;
+}
+
+static int log_in(struct login *l, struct err *e)
+{
+    enum outcome outcome = try_keys_at_once(l, e);
+
+    if (outcome == REFUSED)
+        outcome = ask_what(l, e);
     for (int i = 0; outcome == PARTIAL && i < ROUNDS_MAX; i++)
         outcome = try_round(l, e);
     if (outcome == ACCEPTED)

@@ -12,6 +12,7 @@
 
 struct ssh {
     ssh_session session;
+    bool is_used; /* with a connection, so that another takes another session */
     ssh_event event;
     struct ssh_conf conf;
     struct ssh_plan plan;
