@@ -88,7 +88,12 @@ static int connect_ssh(struct rpc *r, struct err *e)
 {
     if (r->mux != NULL && !mux_is_alive(r->mux))
         drop_ssh(r);
-    return wait_for_ssh(r, e) < 0 ? -1 : mux_server(r->mux, &r->way, e);
+    if (wait_for_ssh(r, e) < 0)
+        return -1;
+    if (!r->wants_sftp)
+        return mux_server(r->mux, &r->way, e);
+    r->wants_sftp = false;
+    return mux_server_and_sftp(r->mux, &r->way, e);
 }
 
 /* What may be otherwise the next time; a key that was refused is not. */
@@ -107,9 +112,6 @@ static int connect_once(struct rpc *r, bool *lost, struct err *e)
     *lost = is_passing(r, &why);
     if (fd < 0)
         return err_set(e, why.kind, "%s", why.text);
-    if (r->mux != NULL && r->wants_sftp)
-        mux_sftp_soon(r->mux);
-    r->wants_sftp = false;
     wire_init(&r->wire, fd, &proto);
     *lost = false;
     if (greet(r, lost, e) == 0)

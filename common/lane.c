@@ -32,6 +32,7 @@ struct lane {
     struct buf complaints; /* on standard error */
     int exit_status;
     bool is_connected;
+    bool is_granted;       /* by sshd */
     bool has_remote_ended; /* no more from the other side */
     bool has_local_ended;  /* no more from our user */
     bool has_passed_on_remote_end;
@@ -191,7 +192,15 @@ struct lane *lane_open(struct ssh *s, enum ssh_target target, const char *text, 
 
 int lane_step(struct lane *l, struct err *e)
 {
-    return ssh_chan_step(l->chan, e);
+    int rc = ssh_chan_step(l->chan, e);
+
+    l->is_granted = rc > 0;
+    return rc;
+}
+
+bool lane_is_asked(const struct lane *l)
+{
+    return ssh_chan_is_asked(l->chan);
 }
 
 void lane_close(struct lane *l)
@@ -285,6 +294,8 @@ bool lane_pump(struct lane *l, short revents)
 
     if (l->fd < 0)
         return false;
+    if (!l->is_granted && lane_step(l, NULL) < 0)
+        l->is_broken = true;
     if (l->has_local_ended && (revents & (POLLHUP | POLLERR)) != 0)
         l->is_broken = true;
     if (ssh_may_write(l->s))

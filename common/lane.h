@@ -20,6 +20,7 @@ struct lane;
  */
 struct lane *lane_open(struct ssh *s, enum ssh_target target, const char *text, struct err *e);
 int lane_step(struct lane *l, struct err *e); /* as ssh_chan_step */
+bool lane_is_asked(const struct lane *l);     /* as ssh_chan_is_asked */
 void lane_close(struct lane *l);              /* NULL is fine */
 
 /* Writes a few bytes, before it is connected. */
@@ -31,7 +32,8 @@ const char *lane_complaints(const struct lane *l);
 bool lane_has_ended(const struct lane *l);  /* the other side will say nothing more */
 int lane_exit_status(const struct lane *l); /* -1: not known */
 
-/* Begins to pump.  The other end of what is pumped, for whoever asked; -1 with e set. */
+/* Begins to pump.  The other end of what is pumped, for whoever asked; -1 with e set.  From
+ * lane_is_asked on it may be called; what sshd refuses then ends. */
 int lane_connect(struct lane *l, struct err *e);
 
 /* What to wait for; fd -1: nothing. */

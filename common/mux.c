@@ -302,6 +302,15 @@ void mux_sftp_soon(struct mux *m)
         m->is_soon = ask(m, MUX_SFTP, NULL, NULL) == 0;
 }
 
+int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e)
+{
+    await_soon(m, NULL);
+    if (ask(m, MUX_SERVER, NULL, e) < 0)
+        return -1;
+    mux_sftp_soon(m);
+    return await_given(m, way, e);
+}
+
 int mux_sftp(struct mux *m, struct err *e)
 {
     bool was_soon = m->is_soon;

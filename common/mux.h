@@ -76,6 +76,8 @@ int mux_sftp(struct mux *m, struct err *e);
 int mux_command(struct mux *m, const char *command, struct err *e);
 /* mux_sftp will be called: has it begun, and waits for nothing. */
 void mux_sftp_soon(struct mux *m);
+/* Both: mux_server, and meanwhile what mux_sftp will give. */
+int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e);
 
 /* false: the connection is gone; start another mux. */
 bool mux_is_alive(const struct mux *m);

@@ -21,6 +21,11 @@ enum {
 struct ask {
     enum mux_what what;
     char *command;
+    bool is_begun, is_done;
+    struct lane *lane; /* that is being opened for it; NULL: ways does that, or it is done */
+    int fd;            /* what came of it; -1: nothing, for the reason in why */
+    enum way way;
+    struct err why;
 };
 
 struct mux_server {
@@ -32,10 +37,8 @@ struct mux_server {
     struct ways *ways;
     struct lane **lanes;
     size_t n_lanes, lanes_capacity;
-    struct ask *asks; /* the first is being worked at */
+    struct ask *asks; /* answered in this order */
     size_t n_asks, asks_capacity;
-    bool is_asked;     /* it was begun */
-    struct lane *lane; /* that is being opened for it */
     struct pollfd *fds;
     size_t fds_capacity;
     bool is_leaving;
@@ -145,82 +148,99 @@ static void sweep(struct mux_server *m)
 
 /* ---- what the caller asks for ---- */
 
+static void drop_ask(struct ask *ask)
+{
+    lane_close(ask->lane);
+    if (ask->fd >= 0)
+        close(ask->fd);
+    free(ask->command);
+}
+
 static void end_ask(struct mux_server *m)
 {
-    free(m->asks[0].command);
+    drop_ask(&m->asks[0]);
     memmove(m->asks, m->asks + 1, --m->n_asks * sizeof *m->asks);
-    m->is_asked = false;
 }
 
-static void give(struct mux_server *m, int fd, enum way way)
+static int begin_ask(struct mux_server *m, struct ask *ask)
 {
-    struct mux_given given = { .way = (int)way };
-
-    say(m, MUX_GIVEN, &given, fd);
-    close(fd);
-    end_ask(m);
-}
-
-static void refuse(struct mux_server *m, const struct err *e)
-{
-    lane_close(m->lane);
-    m->lane = NULL;
-    say_error(m, MUX_REFUSED, e);
-    end_ask(m);
-}
-
-static int begin_ask(struct mux_server *m, const struct ask *ask, struct err *e)
-{
-    m->is_asked = true;
+    ask->is_begun = true;
     switch (ask->what) {
     case MUX_SERVER: ways_begin(m->ways); return 0;
-    case MUX_SFTP: m->lane = lane_open(m->ssh, SSH_TO_SUBSYSTEM, "sftp", e); break;
-    default: m->lane = lane_open(m->ssh, SSH_TO_COMMAND, ask->command, e); break;
+    case MUX_SFTP: ask->lane = lane_open(m->ssh, SSH_TO_SUBSYSTEM, "sftp", &ask->why); break;
+    default: ask->lane = lane_open(m->ssh, SSH_TO_COMMAND, ask->command, &ask->why); break;
     }
-    return m->lane != NULL ? 0 : -1;
+    return ask->lane != NULL ? 0 : -1;
 }
 
-static int step_lane(struct mux_server *m, int *fd, struct err *e)
+/* Whoever waits for an SFTP server has much to say, and may begin before sshd has started it. */
+static int step_lane(struct mux_server *m, struct ask *ask)
 {
-    int rc = lane_step(m->lane, e);
+    int rc = lane_step(ask->lane, &ask->why);
 
-    if (rc <= 0)
-        return rc < 0 ? err_wrap(e, "%s", m->asks[0].what == MUX_SFTP ? "SFTP" : "command") : 0;
-    *fd = lane_connect(m->lane, e);
-    if (*fd < 0)
+    if (rc < 0)
+        return err_wrap(&ask->why, "%s", ask->what == MUX_SFTP ? "SFTP" : "command");
+    if (rc == 0 && (ask->what != MUX_SFTP || !lane_is_asked(ask->lane)))
+        return 0;
+    ask->fd = lane_connect(ask->lane, &ask->why);
+    if (ask->fd < 0)
         return -1;
-    adopt(m, m->lane);
-    m->lane = NULL;
+    adopt(m, ask->lane);
+    ask->lane = NULL;
     return 1;
 }
 
-/* One after the other, as libssh knows the last error only. */
+static void work_at(struct mux_server *m, struct ask *ask)
+{
+    int rc = 0;
+
+    if (!ask->is_begun)
+        rc = begin_ask(m, ask);
+    if (rc == 0)
+        rc = ask->what == MUX_SERVER ? ways_step(m->ways, &ask->fd, &ask->way, &ask->why)
+                                     : step_lane(m, ask);
+    ask->is_done = rc != 0;
+    if (rc < 0)
+        ask->fd = -1;
+}
+
+static void answer_first(struct mux_server *m)
+{
+    const struct ask *ask = &m->asks[0];
+    struct mux_given given = { .way = (int)ask->way };
+
+    if (ask->fd >= 0)
+        say(m, MUX_GIVEN, &given, ask->fd);
+    else
+        say_error(m, MUX_REFUSED, &ask->why);
+    end_ask(m);
+}
+
+/* At once, but for a second way to the server. */
 static void work_at_asks(struct mux_server *m)
 {
-    while (m->n_asks > 0) {
-        struct err e = { 0 };
-        enum way way = WAY_UNIX;
-        int fd = -1, rc = 0;
+    bool is_looking = false;
 
-        if (!m->is_asked)
-            rc = begin_ask(m, &m->asks[0], &e);
-        if (rc == 0)
-            rc = m->asks[0].what == MUX_SERVER ? ways_step(m->ways, &fd, &way, &e)
-                                               : step_lane(m, &fd, &e);
-        if (rc == 0)
-            return;
-        if (rc > 0)
-            give(m, fd, way);
-        else
-            refuse(m, &e);
+    for (size_t i = 0; i < m->n_asks; i++) {
+        struct ask *ask = &m->asks[i];
+
+        if (ask->is_done || (is_looking && ask->what == MUX_SERVER))
+            continue;
+        work_at(m, ask);
+        is_looking = is_looking || (ask->what == MUX_SERVER && !ask->is_done);
     }
+    while (m->n_asks > 0 && m->asks[0].is_done)
+        answer_first(m);
 }
 
 static void take_ask(struct mux_server *m, const struct mux_ask *ask)
 {
     mem_grow((void **)&m->asks, &m->asks_capacity, m->n_asks, sizeof *m->asks);
-    m->asks[m->n_asks++] = (struct ask){ (enum mux_what)ask->what,
-                                         mem_strdup(ask->command != NULL ? ask->command : "") };
+    m->asks[m->n_asks++] =
+        (struct ask){ .what = (enum mux_what)ask->what,
+                      .command = mem_strdup(ask->command != NULL ? ask->command : ""),
+                      .fd = -1,
+                      .way = WAY_UNIX };
 }
 
 static void tell_facts(struct mux_server *m)
@@ -339,14 +359,13 @@ static void serve(struct mux_server *m)
 
 static void free_all(struct mux_server *m)
 {
-    lane_close(m->lane);
     for (size_t i = 0; i < m->n_lanes; i++)
         lane_close(m->lanes[i]);
+    for (size_t i = 0; i < m->n_asks; i++)
+        drop_ask(&m->asks[i]);
     ways_destroy(m->ways);
     if (m->ssh != NULL)
         ssh_stop(m->ssh);
-    for (size_t i = 0; i < m->n_asks; i++)
-        free(m->asks[i].command);
     free(m->asks);
     free(m->lanes);
     free(m->fds);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ssh.c - one SSH session and its channels */
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -144,47 +143,14 @@ static int64_t connect_ms_of(const struct ssh *s)
     return s->plan.connect_ms > 0 ? s->plan.connect_ms : MUX_CONNECT_MS;
 }
 
-static int make_session(struct ssh *s, struct err *e)
-{
-    ssh_free(s->session);
-    s->counter = (struct ssh_counter_struct){ 0 };
-    s->is_used = false;
-    s->session = ssh_new();
-    if (s->session == NULL)
-        return err_set(e, ERR_FAILED, "libssh: no session");
-    ssh_set_blocking(s->session, 0);
-    ssh_set_counters(s->session, &s->counter, NULL);
-    return configure(s, e);
-}
-
-/* libssh says its first line as soon as it is called.  What is wrong with the connection shows when
- * the server's is waited for. */
-static int on_connected(void *context, int fd, struct err *e)
-{
-    struct ssh *s = context;
-    socket_t own;
-
-    if (s->is_used && make_session(s, e) < 0)
-        return -1;
-    s->is_used = true;
-    own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (own < 0)
-        return err_sys(e, "duplicate the connection's descriptor");
-    if (set(s, SSH_OPTIONS_FD, &own, e) < 0) {
-        close(own);
-        return -1;
-    }
-    (void)ssh_connect(s->session);
-    return s->counter.in_bytes > 0;
-}
-
 static int dial(struct ssh *s, const struct ssh_patience *p, struct err *e)
 {
-    if (ssh_dial(&s->conf, p, on_connected, s, &s->dialed, e) < 0)
+    socket_t fd;
+
+    if (ssh_dial(&s->conf, p, &s->dialed, e) < 0)
         return -1;
-    close(s->dialed.fd);
-    s->dialed.fd = -1;
-    return 0;
+    fd = s->dialed.fd;
+    return set(s, SSH_OPTIONS_FD, &fd, e);
 }
 
 static int refuse_exchange(struct ssh *s, const struct err *why, struct err *e)
@@ -230,7 +196,7 @@ static int begin(struct ssh *s, struct err *e)
     int64_t started_ms = units_monotonic_ms();
     struct ssh_patience p = { started_ms + connect_ms_of(s), s->plan.watch_fd };
 
-    if (make_session(s, e) < 0 || dial(s, &p, e) < 0 || exchange_keys(s, &p, e) < 0 ||
+    if (configure(s, e) < 0 || dial(s, &p, e) < 0 || exchange_keys(s, &p, e) < 0 ||
         ssh_hostkey_check(s, e) < 0 || ssh_authenticate(s, e) < 0 || watch(s, e) < 0)
         return -1;
     s->connect_ms = units_monotonic_ms() - started_ms;
@@ -243,8 +209,15 @@ struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e)
 
     s->plan = *plan;
     s->dialed.fd = -1;
-    if (ssh_conf_read(&s->conf, plan->to, SSH_CONF_MAX_MS, e) == 0 && begin(s, e) == 0)
-        return s;
+    s->session = ssh_new();
+    if (s->session == NULL)
+        err_set(e, ERR_FAILED, "libssh: no session");
+    else if (ssh_conf_read(&s->conf, plan->to, SSH_CONF_MAX_MS, e) == 0) {
+        ssh_set_blocking(s->session, 0);
+        ssh_set_counters(s->session, &s->counter, NULL);
+        if (begin(s, e) == 0)
+            return s;
+    }
     ssh_stop(s);
     return NULL;
 }
@@ -395,6 +368,7 @@ struct ssh_chan {
     enum ssh_target target;
     char *text;
     enum stage stage;
+    bool is_requested; /* STAGE_REQUEST: it is on its way */
     int64_t deadline_ms;
     bool is_settled; /* opened or refused */
     bool is_closed;
@@ -518,6 +492,7 @@ static int take_step(struct ssh_chan *c, struct err *e)
     }
     if (c->stage == STAGE_REQUEST) {
         rc = request(c);
+        c->is_requested = true;
         if (rc == SSH_AGAIN)
             return 0;
         if (rc != SSH_OK)
@@ -543,6 +518,11 @@ int ssh_chan_step(struct ssh_chan *c, struct err *e)
     if (rc == 0 && units_monotonic_ms() >= c->deadline_ms)
         return err_set(e, ERR_UNREACHABLE, "sshd did not answer within %d s", OPEN_MAX_MS / 1000);
     return rc;
+}
+
+bool ssh_chan_is_asked(const struct ssh_chan *c)
+{
+    return c->stage == STAGE_OPEN || c->is_requested;
 }
 
 void ssh_chan_close(struct ssh_chan *c)

@@ -34,15 +34,10 @@ struct ssh_dialed {
     char *address; /* the IP address; "" with a proxy; caller frees */
 };
 
-/* Told of each connection that is made, before the server has said anything, so that this side's
- * first line need not wait for the server's; it may keep a duplicate.  1: what the server says has
- * been read; 0; -1. */
-typedef int (*ssh_connected_fn)(void *context, int fd, struct err *e);
-
-/* The server's first line lies unread in fd, unless connected has read it.  Tries again, for as long
- * as patience allows, where the server drops connections that have hardly begun. */
-int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, ssh_connected_fn connected,
-             void *context, struct ssh_dialed *d, struct err *e);
+/* The server's first line lies unread in fd.  Tries again, for as long as patience allows, where the
+ * server drops connections that have hardly begun. */
+int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_dialed *d,
+             struct err *e);
 /* "HOST (ADDRESS) port N", for messages; caller frees. */
 char *ssh_dial_name(const struct ssh_conf *c, const char *address);
 
@@ -112,6 +107,8 @@ struct ssh_chan *ssh_chan_open(struct ssh *s, enum ssh_target target, const char
 /* 1 when it is open, 0 when sshd has not answered yet (ask again after a turn), -1 with e set:
  * ERR_DENIED when sshd says that it is not allowed to, else ERR_UNREACHABLE. */
 int ssh_chan_step(struct ssh_chan *c, struct err *e);
+/* All has been asked for: should sshd grant it, what is written now is read. */
+bool ssh_chan_is_asked(const struct ssh_chan *c);
 void ssh_chan_close(struct ssh_chan *c); /* and frees it; not from within its events */
 
 /* How much sshd lets us write now. */

@@ -377,14 +377,8 @@ static struct ssh_patience patience_for_one(const struct ssh_conf *c, const stru
     return (struct ssh_patience){ is_shorter ? deadline_ms : p->deadline_ms, p->watch_fd };
 }
 
-/* Who is told of a connection. */
-struct told {
-    ssh_connected_fn connected;
-    void *context;
-};
-
-static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all,
-                     const struct told *told, struct ssh_dialed *d, struct err *e)
+static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all, struct ssh_dialed *d,
+                     struct err *e)
 {
     struct ssh_patience one = patience_for_one(c, all), *p = &one;
     int rc;
@@ -394,12 +388,10 @@ static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all,
     d->address = NULL;
     rc = c->proxy_command != NULL ? start_proxy(c, d, e) : connect_tcp(c, p, d, e);
     if (rc == 0)
-        rc = told->connected(told->context, d->fd, e);
-    if (rc == 0)
         rc = await_greeting(c, p, d, e);
     if (rc < 0)
         hang_up(d);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 /* Those that were dropped together do not come back together. */
@@ -411,13 +403,12 @@ static int64_t jittered(int64_t ms)
     return ms / 2 + random.bytes[0] * ms / 256;
 }
 
-int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, ssh_connected_fn connected,
-             void *context, struct ssh_dialed *d, struct err *e)
+int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_dialed *d,
+             struct err *e)
 {
-    const struct told told = { connected, context };
     struct err why = { 0 };
 
-    for (int64_t pause_ms = FIRST_PAUSE_MS; dial_once(c, p, &told, d, &why) < 0;) {
+    for (int64_t pause_ms = FIRST_PAUSE_MS; dial_once(c, p, d, &why) < 0;) {
         int64_t rest_ms = jittered(pause_ms);
 
         pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;

@@ -12,7 +12,6 @@
 
 struct ssh {
     ssh_session session;
-    bool is_used; /* with a connection, so that another takes another session */
     ssh_event event;
     struct ssh_conf conf;
     struct ssh_plan plan;

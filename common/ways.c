@@ -33,7 +33,8 @@ enum phase { IDLE, OPENING, GREETING, PROBING, OPENING_SFTP, CHILD };
 
 struct attempt {
     enum way way;
-    const char *text; /* path or command */
+    const char *text;   /* path or command */
+    struct lane *ahead; /* opened before it is known whether it is needed */
 };
 
 struct ways {
@@ -61,7 +62,7 @@ struct ways {
 static void add(struct ways *w, unsigned allowed, enum way way, const char *text)
 {
     if ((allowed & 1u << way) != 0 && w->n < TRIES_MAX)
-        w->tries[w->n++] = (struct attempt){ way, text };
+        w->tries[w->n++] = (struct attempt){ .way = way, .text = text };
 }
 
 /* 'it'\''s' */
@@ -137,11 +138,20 @@ static void drop_phase(struct ways *w)
     w->phase = IDLE;
 }
 
+static void drop_ahead(struct ways *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        lane_close(w->tries[i].ahead);
+        w->tries[i].ahead = NULL;
+    }
+}
+
 void ways_destroy(struct ways *w)
 {
     if (w == NULL)
         return;
     drop_phase(w);
+    drop_ahead(w);
     arena_destroy(w->arena);
     free(w);
 }
@@ -184,24 +194,53 @@ static int fail(struct ways *w, struct err *e)
 
 static int give_up_on(struct ways *w, const char *why, struct err *e);
 
+static void move_to(struct ways *w, enum phase phase)
+{
+    w->phase = phase;
+    w->n_moves++;
+    w->deadline_ms = units_monotonic_ms() + CHILD_MAX_MS;
+}
+
 static int start_lane(struct ways *w, enum phase phase, enum ssh_target target, const char *text,
                       struct err *e)
 {
     struct err why = { 0 };
 
-    w->phase = phase;
-    w->n_moves++;
-    w->deadline_ms = units_monotonic_ms() + CHILD_MAX_MS;
+    move_to(w, phase);
     w->lane = lane_open(w->s, target, text, &why);
     return w->lane != NULL ? 0 : give_up_on(w, why.text, e);
 }
 
+static int start_path(struct ways *w, struct attempt *t, struct err *e)
+{
+    if (t->ahead == NULL)
+        return start_lane(w, OPENING, SSH_TO_PATH, t->text, e);
+    move_to(w, OPENING);
+    w->lane = t->ahead;
+    t->ahead = NULL;
+    return 0;
+}
+
+/* As long as none is known to lead there, all paths are asked for at once. */
+static void start_ahead(struct ways *w)
+{
+    for (size_t i = 0; w->good < 0 && i < w->n; i++) {
+        struct attempt *t = &w->tries[i];
+
+        if (t->way != WAY_STREAM_LOCAL || t->ahead != NULL)
+            continue;
+        t->ahead = lane_open(w->s, SSH_TO_PATH, t->text, NULL);
+        if (t->ahead != NULL)
+            (void)lane_step(t->ahead, NULL);
+    }
+}
+
 static int start_try(struct ways *w, struct err *e)
 {
-    const struct attempt *t = &w->tries[w->at];
+    struct attempt *t = &w->tries[w->at];
 
     switch (t->way) {
-    case WAY_STREAM_LOCAL: return start_lane(w, OPENING, SSH_TO_PATH, t->text, e);
+    case WAY_STREAM_LOCAL: return start_path(w, t, e);
     case WAY_BRIDGE: return start_lane(w, OPENING, SSH_TO_COMMAND, t->text, e);
     default: return start_lane(w, OPENING_SFTP, SSH_TO_SUBSYSTEM, "sftp", e);
     }
@@ -269,6 +308,7 @@ static int found(struct ways *w, int *fd, enum way *way, struct err *e)
     w->lane = NULL;
     w->phase = IDLE;
     w->good = (int)w->at;
+    drop_ahead(w);
     return 1;
 }
 
@@ -485,6 +525,7 @@ int ways_step(struct ways *w, int *fd, enum way *way, struct err *e)
     if (w->phase == OPENING && w->lane == NULL) {
         if (w->n == 0)
             return fail(w, e);
+        start_ahead(w);
         if (start_try(w, e) < 0)
             return -1;
     }
