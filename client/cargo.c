@@ -421,23 +421,28 @@ static void begin_bar(struct uploadbar *bar, const struct cargo *c)
     uploadbar_begin(bar, (uint64_t)n_files, (uint64_t)bytes);
 }
 
-/* *settled_bytes: of what need not be sent again should it fail. */
-static int try_once(struct cargo *c, uint64_t part_bytes, uint64_t *settled_bytes, struct err *e)
+static int pack_once(struct cargo *c, uint64_t part_bytes, struct err *e)
 {
-    struct tree_target target = { .stock = c->stock, .store = c->store, .part_bytes = part_bytes };
-    struct uploadbar bar;
+    struct tree_target target = {
+        .stock = c->stock, .store = c->store, .part_bytes = part_bytes, .bar = &c->bar
+    };
     int result;
 
-    begin_bar(&bar, c);
-    target.bar = &bar;
-    store_expect(c->store, bar.all_bytes);
+    begin_bar(&c->bar, c);
+    store_expect(c->store, c->bar.all_bytes);
     result = pack_all(c, &target, e);
-    if (result == 0)
-        result = store_settle(c->store, e);
+    if (result < 0)
+        uploadbar_clear(&c->bar);
+    return result;
+}
+
+static int settle_once(struct cargo *c, struct err *e)
+{
+    int result = store_settle(c->store, e);
+
     if (result == 0)
         stock_sweep(c->stock);
-    uploadbar_clear(&bar);
-    *settled_bytes = store_settled_bytes(c->store);
+    uploadbar_clear(&c->bar);
     return result;
 }
 
@@ -457,18 +462,49 @@ static int give_up(const struct err *why, uint64_t settled_bytes, struct err *e)
                                                  : "");
 }
 
-int cargo_send(struct cargo *c, struct err *e)
+/* After a try that failed; what it settled need not be sent again. */
+static int send_again(struct cargo *c, struct err *why, struct err *e)
 {
     uint64_t settled_bytes, all_bytes = 0, part_bytes = 0;
-    struct err why = { 0 };
+    int vain = 0;
 
-    for (int vain = 0; try_once(c, part_bytes, &settled_bytes, &why) < 0;) {
+    do {
+        settled_bytes = store_settled_bytes(c->store);
         all_bytes += settled_bytes;
         vain = settled_bytes > 0 ? 0 : vain + 1;
         if (settled_bytes == 0)
             part_bytes = SMALL_PART_BYTES;
-        if (!can_go_on(&why) || vain == VAIN_TRIES || look_until_done(c, &why) < 0)
-            return give_up(&why, all_bytes, e);
-    }
+        if (!can_go_on(why) || vain == VAIN_TRIES || look_until_done(c, why) < 0)
+            return give_up(why, all_bytes, e);
+    } while (pack_once(c, part_bytes, why) < 0 || settle_once(c, why) < 0);
     return 0;
+}
+
+int cargo_pack(struct cargo *c, struct err *e)
+{
+    struct err why = { 0 };
+
+    c->is_packed = pack_once(c, 0, &why) == 0;
+    return c->is_packed ? 0 : send_again(c, &why, e);
+}
+
+void cargo_push(struct cargo *c)
+{
+    if (c->is_packed)
+        store_push(c->store);
+}
+
+int cargo_settle(struct cargo *c, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (!c->is_packed)
+        return 0;
+    c->is_packed = false;
+    return settle_once(c, &why) == 0 ? 0 : send_again(c, &why, e);
+}
+
+int cargo_send(struct cargo *c, struct err *e)
+{
+    return cargo_pack(c, e) < 0 ? -1 : cargo_settle(c, e);
 }

@@ -33,6 +33,8 @@ struct cargo {
         *data; /* one for each entry of spec->data; of what lies on the share already only set,
                           which the caller finds out (shared.h) */
     size_t n_data;
+    struct uploadbar bar;
+    bool is_packed; /* and not known to be settled */
 };
 
 /* How much data there may be to send, as far as a short look tells that asks nobody. */
@@ -60,6 +62,11 @@ void cargo_note_left_out(const struct cargo *c);
 /* Reads what is not known, and sends what is not there.  Over SFTP a connection that breaks is made
  * again, and what was sent before that, or before this program was killed, is not sent again. */
 int cargo_send(struct cargo *c, struct err *e);
+/* The same in pieces: until all is read and on its way, so that cargo_sign may follow; what is on its way
+ * here goes out; and until it is there.  The last may read all of it again, and find it changed. */
+int cargo_pack(struct cargo *c, struct err *e);
+void cargo_push(struct cargo *c);
+int cargo_settle(struct cargo *c, struct err *e);
 /* Instead: finds out what cargo_send would send, and sends nothing. */
 int cargo_look(struct cargo *c, struct err *e);
 /* Of content that is not on the share. */

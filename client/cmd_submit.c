@@ -161,21 +161,39 @@ static int read_order(struct order *o, const struct options *opts, struct err *e
 
 /* ---- submitting ---- */
 
-static int write_sweep_files(const struct order *o, const struct place *to, const struct work *w,
-                             int64_t sweep, struct err *e)
-{
-    struct buf summary = { 0 };
-    struct upload_text files[3] = { { "sweep.yaml", o->spec.text } };
-    size_t n = 2;
-    int result;
+/* What goes on while the server makes the sweep. */
+struct opening {
+    const struct order *order;
+    const struct place *to;
+    struct cargo *cargo;
+    struct work *work;
+    struct upload_sweep *files; /* on their way; NULL: none */
+    struct buf summary;         /* one of them */
+    bool has_changed;           /* what was read was read again, and is not what the server knows */
+};
 
-    order_add_summary(o, w, sweep, &summary);
-    files[1] = (struct upload_text){ "summary.json", buf_bytes(&summary) };
-    if (o->points.list != NULL)
-        files[n++] = (struct upload_text){ "param2vals.jsonl", param2vals_text(o->points.list) };
-    result = upload_sweep_files(to, sweep, files, n, e);
-    buf_free(&summary);
+static int end_sweep_files(struct opening *o, struct err *e)
+{
+    int result = o->files != NULL ? upload_sweep_end(o->files, e) : 0;
+
+    o->files = NULL;
+    buf_free(&o->summary);
     return result;
+}
+
+static int begin_sweep_files(struct opening *o, int64_t sweep, struct err *e)
+{
+    const struct order *order = o->order;
+    struct upload_text files[3] = { { "sweep.yaml", order->spec.text } };
+    size_t n = 2;
+
+    order_add_summary(order, o->work, sweep, &o->summary);
+    files[1] = (struct upload_text){ "summary.json", buf_bytes(&o->summary) };
+    if (order->points.list != NULL)
+        files[n++] =
+            (struct upload_text){ "param2vals.jsonl", param2vals_text(order->points.list) };
+    o->files = upload_sweep_begin(o->to, sweep, files, n, e);
+    return o->files == NULL ? -1 : 0;
 }
 
 static int say_submitted(const struct msg_submitted *done, bool json, struct err *e)
@@ -197,55 +215,114 @@ static int say_submitted(const struct msg_submitted *done, bool json, struct err
     return out_write(&out, e);
 }
 
-/* What is needed once the sweep has its number. */
-struct opening {
-    const struct order *order;
-    const struct place *to;
-    const struct work *work;
-};
-
-static int write_opened(void *context, int64_t sweep, struct err *e)
+static void on_begun(void *context)
 {
-    const struct opening *o = context;
+    struct opening *o = context;
 
-    return write_sweep_files(o->order, o->to, o->work, sweep, e);
+    cargo_push(o->cargo);
 }
 
-/* All of it but the files. */
-static int send(const struct order *o, struct session *s, const struct place *to,
-                const struct work *work, struct msg_submitted *done, struct err *e)
+/* Those of a try before this one are of another sweep. */
+static int on_opened(void *context, int64_t sweep, struct err *e)
 {
-    struct msg_submit_begin begin = order_begin(o, work);
-    struct opening opening = { o, to, work };
+    struct opening *o = context;
+
+    (void)end_sweep_files(o, NULL);
+    return begin_sweep_files(o, sweep, e);
+}
+
+static bool is_same_set(const struct dataset *x, const struct dataset *y)
+{
+    return memcmp(&x->tree, &y->tree, sizeof x->tree) == 0 &&
+           memcmp(&x->id, &y->id, sizeof x->id) == 0;
+}
+
+static bool is_same_work(const struct work *x, const struct work *y)
+{
+    const struct data_entry *of_x = x->data.items, *of_y = y->data.items;
+    bool is_same = is_same_set(&x->source, &y->source);
+
+    for (size_t i = 0; i < x->data.n && is_same; i++)
+        is_same = is_same_set(&of_x[i].set, &of_y[i].set);
+    return is_same;
+}
+
+/* A connection that broke may have had files read again that had become others. */
+static int check_unchanged(struct opening *o, struct err *e)
+{
+    struct work now = *o->work;
+
+    cargo_sign(o->cargo, &o->order->spec, o->order->cli->arena, &now);
+    if (is_same_work(o->work, &now))
+        return 0;
+    o->has_changed = true;
+    *o->work = now;
+    return err_set(e, ERR_FAILED, "files were changed while they were sent; submit again");
+}
+
+static int on_ending(void *context, struct err *e)
+{
+    struct opening *o = context;
+    int result = cargo_settle(o->cargo, e);
+
+    if (end_sweep_files(o, result == 0 ? e : NULL) < 0)
+        result = -1;
+    return result < 0 ? -1 : check_unchanged(o, e);
+}
+
+/* All is packed; what is on its way arrives meanwhile. */
+static int send(struct opening *opening, struct session *s, struct msg_submitted *done,
+                struct err *e)
+{
+    const struct order *o = opening->order;
+    struct msg_submit_begin begin = order_begin(o, opening->work);
     struct submission submission = { .rpc = &s->rpc,
                                      .begin = &begin,
                                      .points = &o->points,
                                      .configs = o->configs,
-                                     .opened = write_opened,
-                                     .context = &opening };
+                                     .begun = on_begun,
+                                     .opened = on_opened,
+                                     .ending = on_ending,
+                                     .context = opening };
+    int result;
 
-    return submit_send(&submission, done, e);
+    opening->has_changed = false;
+    result = submit_send(&submission, done, e);
+    (void)end_sweep_files(opening, NULL);
+    return result;
 }
 
-static int send_cargo(const struct order *o, struct session *s, const struct place *to,
-                      struct work *work, struct err *e)
+static int pack_cargo(const struct order *o, struct session *s, struct cargo *c, struct work *work,
+                      struct err *e)
 {
     struct git_state git;
+
+    cargo_note_size(c);
+    cargo_note_left_out(c);
+    git_look(o->spec.folder, o->cli->arena, &git);
+    work->git_commit = git.commit;
+    work->git_dirty = git.dirty;
+    if (shared_pack(&s->rpc, &o->spec, c, e) < 0 || cargo_pack(c, e) < 0)
+        return -1;
+    cargo_sign(c, &o->spec, o->cli->arena, work);
+    return 0;
+}
+
+static int send_all(const struct order *o, struct session *s, const struct place *to,
+                    struct msg_submitted *done, struct err *e)
+{
+    struct work work = o->spec.work;
     struct cargo c;
+    struct opening opening = { .order = o, .to = to, .cargo = &c, .work = &work };
     int result = cargo_load(&c, &o->spec, to, e);
 
-    if (result == 0) {
-        cargo_note_size(&c);
-        cargo_note_left_out(&c);
-        git_look(o->spec.folder, o->cli->arena, &git);
-        work->git_commit = git.commit;
-        work->git_dirty = git.dirty;
-        result = shared_pack(&s->rpc, &o->spec, &c, e);
-    }
     if (result == 0)
-        result = cargo_send(&c, e);
+        result = pack_cargo(o, s, &c, &work, e);
     if (result == 0)
-        cargo_sign(&c, &o->spec, o->cli->arena, work);
+        result = send(&opening, s, done, e);
+    /* What is known of the sweep is not what was sent: once more. */
+    if (result < 0 && opening.has_changed && rpc_reopen(&s->rpc, e) == 0)
+        result = send(&opening, s, done, e);
     cargo_free(&c);
     return result;
 }
@@ -277,12 +354,11 @@ static int upload_and_send(const struct order *o, struct session *s, struct msg_
                            struct err *e)
 {
     struct place to = { .project = o->spec.project };
-    struct work work = o->spec.work;
     int64_t n_done;
 
     /* Asked first, so that nothing is read and sent in vain. */
     if (forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_project(o, s, &to, e) < 0 ||
-        send_cargo(o, s, &to, &work, e) < 0 || send(o, s, &to, &work, done, e) < 0)
+        send_all(o, s, &to, done, e) < 0)
         return -1;
     note_done_otherwise(n_done - done->reused);
     return 0;

@@ -184,6 +184,12 @@ int store_settle(struct store *s, struct err *e)
     return s->way->settle(s, e);
 }
 
+void store_push(struct store *s)
+{
+    if (s->way->push != NULL)
+        s->way->push(s);
+}
+
 uint64_t store_settled_bytes(const struct store *s)
 {
     return s->settled_bytes;

@@ -55,6 +55,8 @@ int store_part_end(struct store *s, unsigned slot, const struct pack_part *part,
 int store_object(struct store *s, enum pack_object kind, const struct digest *name,
                  struct bytes bytes, struct err *e);
 int store_settle(struct store *s, struct err *e);
+/* What was written leaves this program, so that it may do something else for a while. */
+void store_push(struct store *s);
 /* What was written before it settles is lost if the connection breaks: so many parts are safe. */
 uint64_t store_settled_bytes(const struct store *s);
 

@@ -228,6 +228,12 @@ static int settle(struct store *store, struct err *e)
     return wait_until_idle(s, e);
 }
 
+/* Errors are told of when it settles. */
+static void push(struct store *store)
+{
+    sftp_lanes_flush(&sftp_store_of(store)->lanes);
+}
+
 /* What is under way comes to its end; who is called finds all there. */
 static void end_all(struct sftp_store *s)
 {
@@ -426,6 +432,7 @@ const struct store_way store_sftp = {
     .put = put,
     .put_last = put_last,
     .settle = settle,
+    .push = push,
     .expect = expect,
     .tell = tell,
 };

@@ -59,8 +59,11 @@ static int open_sweep(struct sending *s, struct err *e)
     struct token id;
 
     token_make(&id);
-    if (rpc_send(s->rpc, MSG_SUBMIT_BEGIN, &id, s->submission->begin, &s->lost, e) < 0 ||
-        rpc_receive(s->rpc, MSG_SUBMIT_OPEN, &reply, &s->lost, e) < 0)
+    if (rpc_send(s->rpc, MSG_SUBMIT_BEGIN, &id, s->submission->begin, &s->lost, e) < 0)
+        return -1;
+    if (s->submission->begun != NULL)
+        s->submission->begun(s->submission->context);
+    if (rpc_receive(s->rpc, MSG_SUBMIT_OPEN, &reply, &s->lost, e) < 0)
         return -1;
     s->sweep = reply.sweep;
     return 0;
@@ -137,17 +140,34 @@ static int take_answers(struct sending *s, struct err *e)
     return 0;
 }
 
-/* A sweep that is open lasts as long as the connection, which this may use, and find broken. */
+/* A sweep that is open lasts as long as the connection, which the caller may use, and find broken. */
+static int check_open(struct sending *s, int64_t n_opened, int result, struct err *why,
+                      struct err *e)
+{
+    if (result == 0 && s->rpc->n_opened != n_opened)
+        result = err_set(why, ERR_UNREACHABLE, "the connection to the server was lost");
+    s->lost = result < 0 && why->kind == ERR_UNREACHABLE;
+    return result < 0 ? err_set(e, why->kind, "%s", why->text) : 0;
+}
+
 static int do_opened(struct sending *s, struct err *e)
 {
     int64_t n_opened = s->rpc->n_opened;
     struct err why = { 0 };
     int result = s->submission->opened(s->submission->context, s->sweep, &why);
 
-    if (result == 0 && s->rpc->n_opened != n_opened)
-        result = err_set(&why, ERR_UNREACHABLE, "the connection to the server was lost");
-    s->lost = result < 0 && why.kind == ERR_UNREACHABLE;
-    return result < 0 ? err_set(e, why.kind, "%s", why.text) : 0;
+    return check_open(s, n_opened, result, &why, e);
+}
+
+static int do_ending(struct sending *s, struct err *e)
+{
+    int64_t n_opened = s->rpc->n_opened;
+    struct err why = { 0 };
+    int result = 0;
+
+    if (s->submission->ending != NULL)
+        result = s->submission->ending(s->submission->context, &why);
+    return check_open(s, n_opened, result, &why, e);
 }
 
 /* An answer that got lost is asked for again; the server may know nothing of a sweep whose end
@@ -176,8 +196,8 @@ static int send_end(struct sending *s, struct msg_submitted *done, struct err *e
 
 static int send_all(struct sending *s, struct msg_submitted *done, struct err *e)
 {
-    if (open_sweep(s, e) < 0 || send_chunks(s, e) < 0 || do_opened(s, e) < 0 ||
-        take_answers(s, e) < 0)
+    if (open_sweep(s, e) < 0 || do_opened(s, e) < 0 || send_chunks(s, e) < 0 ||
+        do_ending(s, e) < 0 || take_answers(s, e) < 0)
         return -1;
     return send_end(s, done, e);
 }

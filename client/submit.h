@@ -22,8 +22,11 @@ struct submission {
     const struct msg_submit_begin *begin;
     const struct points *points;
     int64_t configs; /* how many of the points go along, the first ones */
-    /* Called when the sweep has its number, before its end is sent. */
+    /* Called while the server makes the sweep, when that has its number, and before its end is sent.
+     * begun and ending may be NULL. */
+    void (*begun)(void *context);
     int (*opened)(void *context, int64_t sweep, struct err *e);
+    int (*ending)(void *context, struct err *e);
     void *context;
 };
 

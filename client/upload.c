@@ -19,7 +19,24 @@ int upload_make_project(const struct place *to, const struct folder_order *order
 int upload_sweep_files(const struct place *to, int64_t sweep, const struct upload_text *files,
                        size_t n, struct err *e)
 {
-    return way_of(to)->sweep_files(to, sweep, files, n, e);
+    struct upload_sweep *u = upload_sweep_begin(to, sweep, files, n, e);
+
+    return u == NULL ? -1 : upload_sweep_end(u, e);
+}
+
+struct upload_sweep *upload_sweep_begin(const struct place *to, int64_t sweep,
+                                        const struct upload_text *files, size_t n, struct err *e)
+{
+    struct upload_sweep *u = way_of(to)->sweep_begin(to, sweep, files, n, e);
+
+    if (u != NULL)
+        u->way = way_of(to);
+    return u;
+}
+
+int upload_sweep_end(struct upload_sweep *u, struct err *e)
+{
+    return u->way->sweep_end(u, e);
 }
 
 /* ---- for both ways ---- */

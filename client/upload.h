@@ -25,7 +25,15 @@ struct upload_text {
     struct bytes text;
 };
 
-/* Writes small files into sweeps/N/. */
+/* Small files for sweeps/N/ that are on their way. */
+struct upload_sweep;
+
+/* Over SFTP this waits for nothing; the texts must be there until the end. */
+struct upload_sweep *upload_sweep_begin(const struct place *to, int64_t sweep,
+                                        const struct upload_text *files, size_t n, struct err *e);
+/* Waits until they are on the disk.  Frees u in any case. */
+int upload_sweep_end(struct upload_sweep *u, struct err *e);
+/* Both. */
 int upload_sweep_files(const struct place *to, int64_t sweep, const struct upload_text *files,
                        size_t n, struct err *e);
 

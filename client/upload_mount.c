@@ -170,7 +170,7 @@ static int write_text(int dir_fd, const struct upload_text *file, mode_t mode, s
     return 0;
 }
 
-static int sweep_files(const struct place *to, int64_t number, const struct upload_text *files,
+static int write_texts(const struct place *to, int64_t number, const struct upload_text *files,
                        size_t n, struct err *e)
 {
     struct upload_modes modes;
@@ -188,7 +188,21 @@ static int sweep_files(const struct place *to, int64_t number, const struct uplo
     return result;
 }
 
+static struct upload_sweep *sweep_begin(const struct place *to, int64_t number,
+                                        const struct upload_text *files, size_t n, struct err *e)
+{
+    return write_texts(to, number, files, n, e) < 0 ? NULL : mem_alloc(sizeof(struct upload_sweep));
+}
+
+static int sweep_end(struct upload_sweep *u, struct err *e)
+{
+    (void)e;
+    free(u);
+    return 0;
+}
+
 const struct upload_way upload_mount = {
     .make_project = make_project,
-    .sweep_files = sweep_files,
+    .sweep_begin = sweep_begin,
+    .sweep_end = sweep_end,
 };

@@ -16,18 +16,25 @@ static char *path_on(const struct place *to, const char *below)
 
 /* ---- the project's folder ---- */
 
+static int check_project(const struct place *to, const struct err *error,
+                         const struct sftp_attrs *attrs, struct err *e)
+{
+    if (error != NULL)
+        return err_set(e, error->kind, "the project's folder on the share: %s", error->text);
+    if ((attrs->has & SFTP_MODE) && S_ISDIR(attrs->mode))
+        return 0;
+    return err_set(e, ERR_DENIED, "the project's folder on the share, %s/%s, is no folder",
+                   to->drive->root, to->project);
+}
+
 static int look_at_project(const struct place *to, struct sftp_attrs *attrs, struct err *e)
 {
     char *path = path_on(to, to->project);
-    int result = sftp_lstat(to->drive->sftp, path, attrs, e);
+    struct err why = { 0 };
+    int result = sftp_lstat(to->drive->sftp, path, attrs, &why);
 
-    if (result < 0)
-        err_wrap(e, "the project's folder on the share");
-    else if (!(attrs->has & SFTP_MODE) || !S_ISDIR(attrs->mode))
-        result =
-            err_set(e, ERR_DENIED, "the project's folder on the share, %s, is no folder", path);
     free(path);
-    return result;
+    return check_project(to, result < 0 ? &why : NULL, attrs, e);
 }
 
 static int set_group(const struct place *to, const char *path, const struct folder_order *order,
@@ -73,103 +80,135 @@ static int make_project(const struct place *to, const struct folder_order *order
     return result;
 }
 
-static int read_modes(const struct place *to, struct upload_modes *modes, struct err *e)
-{
-    struct sftp_attrs attrs;
-
-    if (look_at_project(to, &attrs, e) < 0)
-        return -1;
-    *modes = upload_modes_of(attrs.mode);
-    return 0;
-}
-
 /* ---- files of a sweep ---- */
 
-/* The first error of what is under way. */
-static void keep_error(void *context, const struct sftp_answer *a)
-{
-    struct err *first = context;
+/* The project's modes are asked for, then all is made at once, as the server does one after the
+ * other. */
+struct sending {
+    struct upload_sweep sweep;
+    const struct place *to;
+    char *dir;
+    struct upload_text *files;
+    size_t n;
+    size_t n_busy;
+    struct err folder_why, text_why; /* the first errors */
+};
 
-    if (a->error != NULL && first->kind == ERR_NONE)
-        err_set(first, a->error->kind, "%s", a->error->text);
+static void keep(struct err *first, const struct err *error)
+{
+    if (error != NULL && first->kind == ERR_NONE)
+        err_set(first, error->kind, "%s", error->text);
 }
 
-static void keep_folder_error(void *context, const struct sftp_answer *a)
+static void on_text(void *context, const struct sftp_answer *a)
 {
-    if (a->error != NULL && a->error->kind != ERR_EXISTS)
-        keep_error(context, a);
+    struct sending *s = context;
+
+    s->n_busy--;
+    keep(&s->text_why, a->error);
 }
 
-static int start_folder(const struct place *to, const char *path, mode_t mode, struct err *first,
-                        struct err *e)
+static void on_folder(void *context, const struct sftp_answer *a)
 {
-    struct sftp_op op = { .kind = SFTP_OP_MKDIR, .path = path, .mode = mode };
+    struct sending *s = context;
 
-    return sftp_start(to->drive->sftp, &op, keep_folder_error, first, e);
+    s->n_busy--;
+    if (a->error == NULL || a->error->kind != ERR_EXISTS)
+        keep(&s->folder_why, a->error);
 }
 
-static int start_folders(const struct place *to, const char *dir, mode_t mode, struct err *first,
-                         struct err *e)
+static void start(struct sending *s, const struct sftp_op *op, sftp_done *done)
 {
-    char *above = path_dirname(dir);
-    int result = start_folder(to, above, mode, first, e);
+    struct err why = { 0 };
 
-    free(above);
-    return result < 0 ? -1 : start_folder(to, dir, mode, first, e);
+    s->n_busy++;
+    if (sftp_start(s->to->drive->sftp, op, done, s, &why) < 0)
+        done(s, &(struct sftp_answer){ .error = &why });
 }
 
-static int start_text(const struct place *to, const char *dir, const struct upload_text *file,
-                      mode_t mode, struct err *first, struct err *e)
+static void start_folder(struct sending *s, const char *path, mode_t mode)
 {
-    char *path = path_join(dir, file->name);
+    start(s, &(struct sftp_op){ .kind = SFTP_OP_MKDIR, .path = path, .mode = mode }, on_folder);
+}
+
+static void start_text(struct sending *s, const struct upload_text *file, mode_t mode)
+{
+    char *path = path_join(s->dir, file->name);
     struct sftp_op op = {
         .kind = SFTP_OP_PUT, .path = path, .mode = mode, .content = file->text, .sync = true
     };
-    int result = sftp_start(to->drive->sftp, &op, keep_error, first, e);
 
+    start(s, &op, on_text);
     free(path);
-    return result;
 }
 
-/* All at once, as the server does one after the other. */
-static int write_texts(const struct place *to, const char *dir, const struct upload_text *files,
-                       size_t n, const struct upload_modes *modes, struct err *e)
+static void start_all(struct sending *s, const struct upload_modes *modes)
 {
-    struct err folders = { 0 }, texts = { 0 };
-    const struct err *first;
-    int result = start_folders(to, dir, modes->folder, &folders, e);
+    char *above = path_dirname(s->dir);
 
-    for (size_t i = 0; i < n && result == 0; i++)
-        result = start_text(to, dir, &files[i], modes->file, &texts, e);
-    if (sftp_finish(to->drive->sftp, result == 0 ? e : NULL) < 0)
-        result = -1;
-    first = folders.kind != ERR_NONE ? &folders : &texts;
-    if (result == 0 && first->kind != ERR_NONE)
-        result = err_set(e, first->kind, "%s", first->text);
-    return result;
+    start_folder(s, above, modes->folder);
+    start_folder(s, s->dir, modes->folder);
+    free(above);
+    for (size_t i = 0; i < s->n; i++)
+        start_text(s, &s->files[i], modes->file);
+}
+
+static void on_project(void *context, const struct sftp_answer *a)
+{
+    struct sending *s = context;
+    struct upload_modes modes = upload_modes_of(a->attrs.mode);
+    struct err why = { 0 };
+
+    s->n_busy--;
+    if (check_project(s->to, a->error, &a->attrs, &why) < 0)
+        keep(&s->folder_why, &why);
+    else
+        start_all(s, &modes);
+}
+
+static struct upload_sweep *sweep_begin(const struct place *to, int64_t number,
+                                        const struct upload_text *files, size_t n, struct err *e)
+{
+    struct sending *s;
+    struct buf below = { 0 };
+    char *project;
+
+    if (drive_mend(to->drive, e) < 0) {
+        err_wrap(e, "files of the sweep");
+        return NULL;
+    }
+    s = mem_alloc(sizeof *s);
+    layout_sweep(&below, to->project, number);
+    *s = (struct sending){ .to = to, .dir = path_on(to, buf_text(&below)), .n = n };
+    s->files = mem_copy(files, n * sizeof *files);
+    buf_free(&below);
+    project = path_on(to, to->project);
+    start(s, &(struct sftp_op){ .kind = SFTP_OP_LSTAT, .path = project }, on_project);
+    free(project);
+    return &s->sweep;
 }
 
 /* A connection that breaks here breaks the opened sweep too: the caller begins anew. */
-static int sweep_files(const struct place *to, int64_t number, const struct upload_text *files,
-                       size_t n, struct err *e)
+static int sweep_end(struct upload_sweep *u, struct err *e)
 {
-    struct upload_modes modes;
-    struct buf below = { 0 };
-    char *dir;
-    int result = drive_mend(to->drive, e);
+    struct sending *s = (struct sending *)(void *)u;
+    const struct err *first;
+    int result = 0;
 
-    layout_sweep(&below, to->project, number);
-    dir = path_on(to, buf_text(&below));
-    if (result == 0)
-        result = read_modes(to, &modes, e);
-    if (result == 0)
-        result = write_texts(to, dir, files, n, &modes, e);
-    free(dir);
-    buf_free(&below);
-    return result < 0 ? err_wrap(e, "files of the sweep") : 0;
+    /* One that is broken has answered all. */
+    while (s->n_busy > 0)
+        (void)sftp_wait(s->to->drive->sftp, NULL);
+    first = s->folder_why.kind != ERR_NONE ? &s->folder_why : &s->text_why;
+    if (first->kind != ERR_NONE)
+        result = err_set(e, first->kind, "files of the sweep: %s", first->text);
+    free(s->files);
+    free(s->dir);
+    free(s);
+    return result;
 }
 
 const struct upload_way upload_sftp = {
     .make_project = make_project,
-    .sweep_files = sweep_files,
+    .sweep_begin = sweep_begin,
+    .sweep_end = sweep_end,
 };

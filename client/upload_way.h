@@ -31,8 +31,14 @@ bool upload_is_temporary(const char *name);
 
 struct upload_way {
     int (*make_project)(const struct place *to, const struct folder_order *order, struct err *e);
-    int (*sweep_files)(const struct place *to, int64_t sweep, const struct upload_text *files,
-                       size_t n, struct err *e);
+    struct upload_sweep *(*sweep_begin)(const struct place *to, int64_t sweep,
+                                        const struct upload_text *files, size_t n, struct err *e);
+    int (*sweep_end)(struct upload_sweep *u, struct err *e);
+};
+
+/* What the ways' own begin with. */
+struct upload_sweep {
+    const struct upload_way *way;
 };
 
 extern const struct upload_way upload_mount, upload_sftp;

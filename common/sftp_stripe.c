@@ -50,6 +50,22 @@ int sftp_lanes_wait(struct sftp_lanes *lanes, struct err *e)
     return sftp_turn_any(lanes->all, lanes->n, -1, e);
 }
 
+static bool has_unsent(const struct sftp_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->n; i++)
+        if (lanes->all[i]->out_at < lanes->all[i]->out.n)
+            return true;
+    return false;
+}
+
+void sftp_lanes_flush(struct sftp_lanes *lanes)
+{
+    int rc = sftp_lanes_poll(lanes, NULL);
+
+    while (rc == 0 && has_unsent(lanes))
+        rc = sftp_lanes_wait(lanes, NULL);
+}
+
 static struct sftp *lane_of(const struct handle *h)
 {
     return h->stripe->lanes->all[h->lane];

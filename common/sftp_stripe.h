@@ -37,6 +37,8 @@ void sftp_stripe_drop(struct sftp_stripe *st);
 int sftp_lanes_poll(struct sftp_lanes *lanes, struct err *e);
 /* Waits until something comes. */
 int sftp_lanes_wait(struct sftp_lanes *lanes, struct err *e);
+/* Waits until all that is to be sent has been, or one is broken. */
+void sftp_lanes_flush(struct sftp_lanes *lanes);
 /* The same where some may be broken. */
 void sftp_lanes_wait_standing(const struct sftp_lanes *lanes);
 
