@@ -23,7 +23,7 @@ enum {
     MAGIC_BYTES = 16
 };
 
-static const char magic[MAGIC_BYTES + 1] = "ludwig known 01\n";
+static const char magic[MAGIC_BYTES + 1] = "ludwig known 02\n";
 
 struct record {
     uint8_t key[KEY_BYTES];
@@ -32,7 +32,7 @@ struct record {
 
 /* A part as it is written. */
 struct stored_part {
-    struct digest list, stored;
+    struct digest list;
     uint64_t stored_bytes, bytes;
     uint32_t form, zero;
 };
@@ -69,9 +69,9 @@ static bool read_parts(struct known *k, uint64_t offset, size_t n)
 
         if (!read_at(k, offset + i * sizeof p, &p, sizeof p) || p.form >= PACK_FORM_COUNT)
             return false;
-        k->parts[i] = (struct known_part){
-            .part = { p.list, p.stored, p.stored_bytes, (enum pack_form)p.form }, .bytes = p.bytes
-        };
+        k->parts[i] =
+            (struct known_part){ .part = { p.list, p.stored_bytes, (enum pack_form)p.form },
+                                 .bytes = p.bytes };
         k->n_parts++;
         pack_seen_add(k->by_list, &p.list, (uint32_t)i);
     }
@@ -333,8 +333,8 @@ static void add_parts(const struct known_update *u, struct cache_writer *w)
 {
     for (size_t i = 0; i < u->n_parts; i++) {
         const struct known_part *p = &u->parts[i];
-        struct stored_part stored = { p->part.list, p->part.stored,         p->part.stored_bytes,
-                                      p->bytes,     (uint32_t)p->part.form, 0 };
+        struct stored_part stored = { p->part.list, p->part.stored_bytes, p->bytes,
+                                      (uint32_t)p->part.form, 0 };
 
         cache_add(w, &stored, sizeof stored);
     }

@@ -129,10 +129,8 @@ static struct pack_seen *find_needed(const struct packstore *p, bool stays)
 
         if (p->sets[i].stays != stays || !p->sets[i].is_read)
             continue;
-        for (size_t k = 0; k < m->n_parts; k++) {
+        for (size_t k = 0; k < m->n_parts; k++)
             pack_seen_add(needed, &m->parts[k].list, 0);
-            pack_seen_add(needed, &m->parts[k].stored, 0);
-        }
         for (size_t k = 0; k < m->n_blocks; k++)
             pack_seen_add(needed, &m->blocks[k].name, 0);
     }

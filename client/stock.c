@@ -116,7 +116,7 @@ static bool has_part(const struct stock *s, const struct pack_part *part)
     uint32_t number;
 
     return stock_has(s, PACK_LIST, &part->list) &&
-           (part->form == PACK_IN_PLACE || pack_seen_find(s->parts, &part->stored, &number));
+           (part->form == PACK_IN_PLACE || pack_seen_find(s->parts, &part->list, &number));
 }
 
 /* Those that are gone count no more. */

@@ -36,7 +36,7 @@ void pack_part_path(struct buf *out, const struct pack_part *part)
 {
     char hex[DIGEST_HEX];
 
-    digest_hex(&part->stored, hex);
+    digest_hex(&part->list, hex);
     buf_printf(out, "parts/%s.%s", hex, pack_form_names[part->form]);
 }
 

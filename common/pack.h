@@ -60,8 +60,7 @@ enum pack_object { PACK_MANIFEST, PACK_BLOCK, PACK_LIST, PACK_OBJECT_COUNT };
 
 /* A part, as manifests name it. */
 struct pack_part {
-    struct digest list;    /* names its list */
-    struct digest stored;  /* of the bytes stored; PACK_IN_PLACE: zeros */
+    struct digest list;    /* of its list: names both */
     uint64_t stored_bytes; /* PACK_IN_PLACE: of its pieces */
     enum pack_form form;
 };

@@ -14,7 +14,6 @@
 struct stored_list {
     int64_t v;
     int form;
-    struct digest stored;
     int64_t stored_bytes;
     struct bytes digests, sizes;
     struct bytes path;
@@ -24,7 +23,6 @@ struct stored_list {
 static const struct field fields[] = {
     FIELD(struct stored_list, v, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
     FIELD_NAMED(struct stored_list, form, FIELD_REQUIRED, pack_form_names, PACK_FORM_COUNT),
-    FIELD(struct stored_list, stored, FIELD_DIGEST, 0, 0),
     FIELD(struct stored_list, stored_bytes, FIELD_INT, FIELD_REQUIRED, PACK_BYTES_MAX),
     FIELD(struct stored_list, digests, FIELD_BYTES, FIELD_REQUIRED, DIGEST_BYTES *PACK_PIECES_MAX),
     FIELD(struct stored_list, sizes, FIELD_BYTES, FIELD_REQUIRED, 4 * PACK_PIECES_MAX),
@@ -41,7 +39,6 @@ void pack_list_encode(struct pack_list *l, struct buf *out)
     struct buf digests = { 0 }, sizes = { 0 };
     struct stored_list s = { .v = PACK_VERSION,
                              .form = (int)l->part.form,
-                             .stored = l->part.stored,
                              .stored_bytes = (int64_t)l->part.stored_bytes,
                              .offset = (int64_t)l->offset };
     size_t begin = out->n;
@@ -119,7 +116,6 @@ static int take(const struct stored_list *s, struct arena *a, struct pack_list *
     if (check_path(s, a, &path, e) < 0)
         return err_wrap(e, "list");
     l->part.form = (enum pack_form)s->form;
-    l->part.stored = s->stored;
     l->part.stored_bytes = (uint64_t)s->stored_bytes;
     l->path = path != NULL ? mem_strdup(path) : NULL;
     l->offset = (uint64_t)s->offset;

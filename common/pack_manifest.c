@@ -12,7 +12,7 @@ struct stored_manifest {
     int64_t v;
     struct digest tree;
     int64_t folders, files, links, bytes, hole_bytes;
-    struct bytes lists, stored, forms, stored_bytes; /* of parts */
+    struct bytes lists, forms, stored_bytes; /* of parts */
     struct list blocks;
 };
 
@@ -38,7 +38,6 @@ static const struct field fields[] = {
     COUNT(bytes),
     COUNT(hole_bytes),
     COLUMN(lists, DIGEST_BYTES),
-    COLUMN(stored, DIGEST_BYTES),
     COLUMN(forms, 1),
     COLUMN(stored_bytes, BYTES_WIDTH),
     FIELD_OF(struct stored_manifest, blocks, FIELD_LIST, FIELD_REQUIRED, PACK_BLOCKS_MAX, &block),
@@ -50,7 +49,7 @@ static const struct schema schema = SCHEMA(struct stored_manifest, "manifest", f
 
 void manifest_encode(const struct pack_manifest *m, struct buf *out)
 {
-    struct buf lists = { 0 }, stored = { 0 }, forms = { 0 }, stored_bytes = { 0 };
+    struct buf lists = { 0 }, forms = { 0 }, stored_bytes = { 0 };
     struct stored_manifest s = { .v = PACK_VERSION,
                                  .tree = m->tree,
                                  .folders = m->totals.folders,
@@ -62,17 +61,14 @@ void manifest_encode(const struct pack_manifest *m, struct buf *out)
 
     for (size_t i = 0; i < m->n_parts; i++) {
         buf_add(&lists, m->parts[i].list.bytes, DIGEST_BYTES);
-        buf_add(&stored, m->parts[i].stored.bytes, DIGEST_BYTES);
         buf_add_char(&forms, (char)m->parts[i].form);
         pack_add_number(&stored_bytes, m->parts[i].stored_bytes, BYTES_WIDTH);
     }
     s.lists = buf_bytes(&lists);
-    s.stored = buf_bytes(&stored);
     s.forms = buf_bytes(&forms);
     s.stored_bytes = buf_bytes(&stored_bytes);
     schema_encode(&schema, &s, out);
     buf_free(&lists);
-    buf_free(&stored);
     buf_free(&forms);
     buf_free(&stored_bytes);
 }
@@ -83,7 +79,6 @@ static int take_part(const struct stored_manifest *s, size_t i, struct pack_part
                      struct err *e)
 {
     memcpy(part->list.bytes, s->lists.data + i * DIGEST_BYTES, DIGEST_BYTES);
-    memcpy(part->stored.bytes, s->stored.data + i * DIGEST_BYTES, DIGEST_BYTES);
     part->stored_bytes = pack_number_at(s->stored_bytes.data, i, BYTES_WIDTH);
     if (s->forms.data[i] >= PACK_FORM_COUNT)
         return err_set(e, ERR_PROTOCOL, "manifest: a part of an unknown form");
@@ -101,8 +96,7 @@ static int take_parts(const struct stored_manifest *s, struct arena *a, struct p
     size_t n = s->forms.n;
     struct pack_part *parts;
 
-    if (s->lists.n != n * DIGEST_BYTES || s->stored.n != n * DIGEST_BYTES ||
-        s->stored_bytes.n != n * BYTES_WIDTH)
+    if (s->lists.n != n * DIGEST_BYTES || s->stored_bytes.n != n * BYTES_WIDTH)
         return err_set(e, ERR_PROTOCOL, "manifest: not as much said of some parts as of others");
     parts = arena_alloc(a, n * sizeof *parts);
     for (size_t i = 0; i < n; i++)

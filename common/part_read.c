@@ -62,7 +62,7 @@ static int refuse(const struct part_reader *r, struct err *e, const char *what)
 {
     char hex[DIGEST_HEX];
 
-    digest_hex(&r->list->part.stored, hex);
+    digest_hex(&r->list->part.list, hex);
     if (r->list->part.form == PACK_IN_PLACE)
         return err_set(e, ERR_PROTOCOL, "%s, piece %" PRIu32 ": %s", r->list->path, r->next, what);
     return err_set(e, ERR_PROTOCOL, "part %s.%s is damaged, at piece %" PRIu32 ": %s", hex,

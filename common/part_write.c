@@ -27,7 +27,6 @@ struct part_writer {
     bool decided;      /* how it is stored */
     struct buf trial;  /* its first bytes, until that is decided */
     struct buf header; /* of the tar's current entry */
-    struct hasher *hasher;
     ZSTD_CCtx *zstd;
     uint8_t *out;
     size_t n_out;
@@ -38,7 +37,6 @@ struct part_writer *part_writer_create(const struct pack_sink *sink, unsigned sl
     struct part_writer *w = mem_alloc(sizeof *w);
 
     *w = (struct part_writer){ .sink = sink, .slot = slot, .is_tar = is_tar };
-    w->hasher = hasher_create();
     w->out = mem_resize(NULL, OUT_BYTES, 1);
     return w;
 }
@@ -50,7 +48,6 @@ void part_writer_destroy(struct part_writer *w)
     free(w->list.pieces);
     buf_free(&w->trial);
     buf_free(&w->header);
-    hasher_destroy(w->hasher);
     ZSTD_freeCCtx(w->zstd);
     free(w->out);
     free(w);
@@ -73,7 +70,6 @@ bool part_writer_has_room(const struct part_writer *w, size_t size)
 
 static int store(struct part_writer *w, const void *bytes, size_t n, struct err *e)
 {
-    hasher_add(w->hasher, bytes, n);
     w->list.part.stored_bytes += n;
     return w->sink->part_write(w->sink->context, w->slot, (struct bytes){ bytes, n }, e);
 }
@@ -228,7 +224,6 @@ int part_writer_end(struct part_writer *w, struct pack_part *part, size_t *list_
 
     if (end_bytes(w, e) < 0)
         return -1;
-    hasher_end(w->hasher, &w->list.part.stored);
     pack_list_encode(&w->list, &list);
     *part = w->list.part;
     *list_bytes = list.n;

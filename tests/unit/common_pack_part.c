@@ -238,7 +238,7 @@ static void an_error_names_the_part(void **state)
     char hex[DIGEST_HEX];
 
     (void)state;
-    digest_hex(&m.list->part.stored, hex);
+    digest_hex(&m.list->part.list, hex);
     refused(m.list, (struct bytes){ m.part.bytes, m.part.n - 1 }, hex);
     made_free(&m);
 }
