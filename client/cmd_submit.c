@@ -336,28 +336,51 @@ static void note_done_otherwise(int64_t n_jobs)
                  n_jobs, n_jobs == 1 ? "was" : "were", n_jobs == 1 ? "it" : "them");
 }
 
-/* Before anything is sent to it.  The drive is connected to meanwhile. */
-static int open_project(const struct order *o, struct session *s, struct place *to, struct err *e)
-{
-    struct msg_open_project request = { o->spec.project, o->spec.private_project };
+/* The project's folder, of which the server is asked as early as can be. */
+struct opened {
+    struct msg_open_project request;
     struct msg_project_open answer;
+    struct rpc_ahead ahead;
+};
 
-    if (rpc_call(&s->rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0)
-        return -1;
+static void ask_project(const struct order *o, struct session *s, struct opened *p)
+{
+    *p = (struct opened){ .request = { o->spec.project, o->spec.private_project } };
+    p->ahead =
+        (struct rpc_ahead){ .type = MSG_OPEN_PROJECT, .request = &p->request, .reply = &p->answer };
+    s->rpc.ahead = &p->ahead;
+}
+
+static int take_project(struct session *s, struct opened *p, struct err *e)
+{
+    const struct err *why = &p->ahead.why;
+
+    s->rpc.ahead = NULL;
+    if (!p->ahead.is_answered)
+        return rpc_call(&s->rpc, MSG_OPEN_PROJECT, &p->request, &p->answer, e);
+    return why->kind == ERR_NONE ? 0 : err_set(e, why->kind, "%s", why->text);
+}
+
+/* Before anything is sent to it. */
+static int open_drive(struct session *s, const struct opened *p, struct place *to, struct err *e)
+{
     to->drive = session_drive(s, e);
     if (to->drive == NULL)
         return -1;
-    return answer.folder.mode == 0 ? 0 : upload_make_project(to, &answer.folder, e);
+    return p->answer.folder.mode == 0 ? 0 : upload_make_project(to, &p->answer.folder, e);
 }
 
-static int upload_and_send(const struct order *o, struct session *s, struct msg_submitted *done,
-                           struct err *e)
+static int upload_and_send(const struct order *o, struct session *s, struct opened *p,
+                           struct msg_submitted *done, struct err *e)
 {
     struct place to = { .project = o->spec.project };
     int64_t n_done;
 
-    /* Asked first, so that nothing is read and sent in vain. */
-    if (forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_project(o, s, &to, e) < 0 ||
+    /* Asked first, so that nothing is read and sent in vain; the drive is looked for meanwhile. */
+    if (take_project(s, p, e) < 0)
+        return -1;
+    session_drive_soon(s);
+    if (forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_drive(s, p, &to, e) < 0 ||
         send_all(o, s, &to, done, e) < 0)
         return -1;
     note_done_otherwise(n_done - done->reused);
@@ -368,15 +391,17 @@ static int submit(const struct order *o, const struct options *opts, struct err 
 {
     struct msg_submitted done = { 0 };
     struct session s = { 0 };
+    struct opened project;
     int result = session_begin(o->cli, &s, e);
 
     if (result == 0) {
+        ask_project(o, &s, &project);
         s.expects_files = true;
         s.expected_bytes = cargo_glance(&o->spec);
         result = session_reach(o->cli, &s, opts->local, e);
     }
     if (result == 0)
-        result = upload_and_send(o, &s, &done, e);
+        result = upload_and_send(o, &s, &project, &done, e);
     if (result == 0)
         result = say_submitted(&done, opts->json, e);
     if (result == 0 && opts->wait)

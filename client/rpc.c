@@ -38,6 +38,30 @@ static void keep_welcome(struct rpc *r, const struct msg_welcome *w)
     r->welcome.projects = arena_strdup(r->arena, w->projects != NULL ? w->projects : "");
 }
 
+static bool ask_ahead(struct rpc *r)
+{
+    const struct rpc_ahead *a = r->ahead;
+    struct token id;
+    bool lost;
+
+    if (a == NULL || a->is_answered)
+        return false;
+    token_make(&id);
+    return rpc_send(r, a->type, &id, a->request, &lost, NULL) >= 0;
+}
+
+/* Where the connection breaks it is asked again, with the next greeting or without. */
+static void take_ahead(struct rpc *r)
+{
+    struct rpc_ahead *a = r->ahead;
+    bool lost;
+
+    (void)rpc_receive(r, (enum msg_type)proto.messages[a->type].reply, a->reply, &lost, &a->why);
+    a->is_answered = !lost;
+    if (lost)
+        a->why = (struct err){ 0 };
+}
+
 static int greet(struct rpc *r, bool *lost, struct err *e)
 {
     char *host = unixsocket_host();
@@ -47,14 +71,19 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
     struct msg_welcome welcome = { 0 };
     int64_t began_ms = units_monotonic_ms();
     int64_t seq = rpc_send(r, MSG_HELLO, NULL, &hello, lost, e);
+    bool is_asked = seq >= 0 && ask_ahead(r);
 
     free(host);
+    if (seq >= 0 && r->greeting != NULL)
+        r->greeting(r->context);
     /* Who is turned away at once may be too late to ask, but not to read why. */
     if ((seq < 0 && !*lost) || rpc_receive(r, MSG_WELCOME, &welcome, lost, e) < 0)
         return -1;
     keep_welcome(r, &welcome);
     r->round_trip_ms = units_monotonic_ms() - began_ms;
     r->n_opened++;
+    if (is_asked)
+        take_ahead(r);
     return 0;
 }
 

@@ -18,6 +18,15 @@ enum { RPC_PATIENCE_MS = 10 * 1000 };
 
 /* Over SSH the one connection carries the questions, and further channels: see mux.h. */
 
+/* A question right behind the greeting, which does not wait for the answer to that. */
+struct rpc_ahead {
+    enum msg_type type;
+    const void *request;
+    void *reply; /* of a kind without texts */
+    bool is_answered;
+    struct err why; /* ERR_NONE: reply is the answer */
+};
+
 struct rpc {
     struct wire wire;
     struct endpoint to;
@@ -28,10 +37,13 @@ struct rpc {
     struct msg_welcome welcome; /* its texts live in arena */
     struct arena *arena;
     int64_t patience_ms;
-    int64_t round_trip_ms; /* of the greeting */
-    int64_t n_opened;      /* connections so far */
-    bool wants_sftp;       /* mux_sftp will be called once it has connected */
-    int interrupt_fd;      /* readable: give up waiting; -1: none */
+    int64_t round_trip_ms;           /* of the greeting */
+    int64_t n_opened;                /* connections so far */
+    bool wants_sftp;                 /* mux_sftp will be called once it has connected */
+    int interrupt_fd;                /* readable: give up waiting; -1: none */
+    struct rpc_ahead *ahead;         /* NULL: none */
+    void (*greeting)(void *context); /* called while the server's greeting is awaited; or NULL */
+    void *context;
 };
 
 int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e);

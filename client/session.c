@@ -43,15 +43,34 @@ int session_begin(struct cli *cli, struct session *s, struct err *e)
 static bool is_mounted(const struct session *s);
 static void begin_lanes(struct session *s);
 
+/* SFTP greets while ludwigd does. */
+static void open_files(void *context)
+{
+    struct session *s = context;
+    int fd;
+
+    if (s->rpc.mux == NULL || s->opening != NULL || s->drive.sftp != NULL)
+        return;
+    fd = mux_sftp(s->rpc.mux, NULL);
+    s->opening = fd < 0 ? NULL : sftp_open_later(fd, NULL);
+    if (s->opening != NULL)
+        (void)sftp_opens(s->opening, NULL);
+}
+
 /* Further connections are made once the first one stands: they ask nobody for a password. */
 static int reach(struct session *s, struct err *e)
 {
     if (rpc_wait(&s->rpc, e) < 0)
         return -1;
     begin_lanes(s);
-    s->rpc.wants_sftp = s->expects_files && !is_mounted(s);
+    s->rpc.wants_sftp = s->expects_files && !is_mounted(s) && !sftpchild_is_wanted();
+    if (s->rpc.wants_sftp && s->rpc.mux != NULL) {
+        s->rpc.greeting = open_files;
+        s->rpc.context = s;
+    }
     if (rpc_greet(&s->rpc, e) < 0)
         return -1;
+    s->rpc.greeting = NULL;
     s->drive.round_trip_ms = s->rpc.round_trip_ms;
     begin_lanes(s);
     return 0;
@@ -202,16 +221,63 @@ static void begin_lanes(struct session *s)
             break;
 }
 
+static struct shareroot *search_root(struct session *s)
+{
+    const struct msg_welcome *w = &s->rpc.welcome;
+
+    return shareroot_begin(s->drive.sftp, w->share, w->server_id, s->arena);
+}
+
 static int find_root(struct session *s, struct err *e)
 {
     const struct msg_welcome *w = &s->rpc.welcome;
-    const char *root = shareroot_find(s->drive.sftp, w->share, w->server_id, s->arena, e);
+    struct shareroot *search = s->search != NULL ? s->search : search_root(s);
+    const char *root;
 
+    s->search = NULL;
+    root = shareroot_end(search, s->arena, e);
     if (root == NULL)
         return -1;
     s->drive.server_id = arena_strdup(s->arena, w->server_id);
     s->drive.root =
         s->projects[0] == '\0' ? root : arena_printf(s->arena, "%s/%s", root, s->projects);
+    return 0;
+}
+
+/* One that was begun early. */
+static void take_opening(struct session *s)
+{
+    struct sftp *opening = s->opening;
+
+    s->opening = NULL;
+    if (opening != NULL && s->drive.sftp == NULL && sftp_await(opening, NULL) == 0)
+        s->drive.sftp = opening;
+    else
+        sftp_close(opening);
+}
+
+void session_drive_soon(struct session *s)
+{
+    take_opening(s);
+    if (s->drive.sftp != NULL && s->drive.root == NULL && s->search == NULL)
+        s->search = search_root(s);
+}
+
+/* It is of a connection. */
+static void drop_search(struct session *s)
+{
+    shareroot_drop(s->search);
+    s->search = NULL;
+}
+
+static int mend(struct session *s, struct err *e)
+{
+    struct sftp *before = s->drive.sftp;
+
+    if (drive_mend(&s->drive, e) < 0)
+        return -1;
+    if (s->drive.sftp != before)
+        drop_search(s);
     return 0;
 }
 
@@ -226,7 +292,8 @@ struct drive *session_drive(struct session *s, struct err *e)
     d->connect = connect_files;
     d->lane = connect_lane;
     d->context = s;
-    if (drive_mend(d, e) < 0 || (d->root == NULL && find_root(s, e) < 0))
+    take_opening(s);
+    if (mend(s, e) < 0 || (d->root == NULL && find_root(s, e) < 0))
         return NULL;
     return d;
 }
@@ -240,7 +307,9 @@ bool session_is_connected(const struct session *s)
 
 void session_close(struct session *s)
 {
+    sftp_close(s->opening);
     sftp_close(s->drive.sftp);
+    drop_search(s);
     for (size_t i = 0; i < DRIVE_LANES_MAX; i++)
         mux_close(s->lanes[i].mux);
     rpc_close(&s->rpc);

@@ -25,6 +25,8 @@ struct session {
     struct arena *arena;  /* lasts until the program ends */
     struct drive drive;   /* see session_drive */
     struct session_lane lanes[DRIVE_LANES_MAX];
+    struct sftp *opening;     /* of the drive, until it is asked for */
+    struct shareroot *search; /* for the drive, which goes on */
     bool
         expects_files; /* set before session_reach: files will be sent, for which connections are */
     uint64_t expected_bytes; /* begun early, and not waited for; so many, as far as is known */
@@ -48,6 +50,9 @@ int session_sftp(struct session *s, struct err *e);
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
 struct drive *session_drive(struct session *s, struct err *e);
+/* Begins to look for it, and waits for nothing but SFTP itself; what is wrong shows with
+ * session_drive. */
+void session_drive_soon(struct session *s);
 /* Whether the connection stands, as far as is known. */
 bool session_is_connected(const struct session *s);
 

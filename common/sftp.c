@@ -135,14 +135,20 @@ int sftp_opens(struct sftp *s, struct err *e)
     return go_on_greeting(s, 0, e);
 }
 
+int sftp_await(struct sftp *s, struct err *e)
+{
+    int rc = s->is_greeted;
+
+    while (rc == 0)
+        rc = go_on_greeting(s, -1, e);
+    return rc < 0 ? -1 : 0;
+}
+
 struct sftp *sftp_open(int fd, struct err *e)
 {
     struct sftp *s = sftp_open_later(fd, e);
-    int rc = 0;
 
-    while (s != NULL && rc == 0)
-        rc = go_on_greeting(s, -1, e);
-    if (rc >= 0)
+    if (s == NULL || sftp_await(s, e) == 0)
         return s;
     sftp_close(s);
     return NULL;

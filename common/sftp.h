@@ -45,6 +45,8 @@ struct sftp *sftp_open(int fd, struct err *e);
 /* The same without waiting: sftp_opens says whether it can be used. */
 struct sftp *sftp_open_later(int fd, struct err *e);
 int sftp_opens(struct sftp *s, struct err *e); /* 1, 0: not yet, -1 */
+/* Waits until it can be used. */
+int sftp_await(struct sftp *s, struct err *e);
 /* What is in flight is given up: its done is called with ERR_UNREACHABLE.  NULL is fine. */
 void sftp_close(struct sftp *s);
 bool sftp_can(const struct sftp *s, enum sftp_extension what);

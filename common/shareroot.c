@@ -23,6 +23,13 @@ struct search {
     size_t n;
 };
 
+struct shareroot {
+    struct sftp *s;
+    struct search usual;
+    const char *share;
+    struct err why; /* why not all was asked */
+};
+
 /* ---- candidates ---- */
 
 static size_t count_slashes(const char *path)
@@ -40,17 +47,29 @@ static void add(struct search *search, const char *path)
 }
 
 /* "/srv/x": "/srv/x", "/x" and "". */
-static void add_all(struct search *search, const char *share, struct arena *a)
+struct list shareroot_candidates(const char *share, struct arena *a)
 {
     char *path = arena_strdup(a, share);
-    size_t n = strlen(path);
+    size_t n = strlen(path), count = 0;
+    const char **all;
 
     while (n > 0 && path[n - 1] == '/')
         path[--n] = '\0';
-    search->candidates = arena_alloc(a, (count_slashes(path) + 1) * sizeof *search->candidates);
+    all = arena_alloc(a, (count_slashes(path) + 1) * sizeof *all);
     for (const char *at = path; at != NULL && *at == '/'; at = strchr(at + 1, '/'))
-        add(search, at);
-    add(search, "");
+        all[count++] = at;
+    all[count++] = "";
+    return (struct list){ all, count };
+}
+
+static void add_all(struct search *search, const char *share, struct arena *a)
+{
+    struct list paths = shareroot_candidates(share, a);
+    const char *const *all = paths.items;
+
+    search->candidates = arena_alloc(a, paths.n * sizeof *search->candidates);
+    for (size_t i = 0; i < paths.n; i++)
+        add(search, all[i]);
 }
 
 /* ---- asking ---- */
@@ -87,12 +106,18 @@ static int ask(struct sftp *s, struct candidate *c, struct err *e)
     return result;
 }
 
+static int start_all(struct sftp *s, struct search *search, struct err *e)
+{
+    for (size_t i = 0; i < search->n; i++)
+        if (ask(s, &search->candidates[i], e) < 0)
+            return -1;
+    return 0;
+}
+
 static int ask_all(struct sftp *s, struct search *search, struct err *e)
 {
-    int result = 0;
+    int result = start_all(s, search, e);
 
-    for (size_t i = 0; i < search->n && result == 0; i++)
-        result = ask(s, &search->candidates[i], e);
     /* Nobody may be called who finds the search gone. */
     return sftp_finish(s, result == 0 ? e : NULL) < 0 ? -1 : result;
 }
@@ -148,21 +173,57 @@ static int add_top(struct sftp *s, struct search *search, struct arena *a, struc
     return 0;
 }
 
+struct shareroot *shareroot_begin(struct sftp *s, const char *share, const char *server_id,
+                                  struct arena *a)
+{
+    struct shareroot *r = mem_alloc(sizeof *r);
+
+    *r = (struct shareroot){ .s = s,
+                             .usual = { .server_id = arena_strdup(a, server_id) },
+                             .share = arena_strdup(a, share) };
+    add_all(&r->usual, share, a);
+    if (start_all(s, &r->usual, &r->why) == 0)
+        (void)sftp_poll(s, NULL);
+    return r;
+}
+
+void shareroot_drop(struct shareroot *r)
+{
+    free(r);
+}
+
+/* Of those that were asked for. */
+static const char *end(struct shareroot *r, struct arena *a, struct err *e)
+{
+    struct search top = { .server_id = r->usual.server_id };
+    const struct candidate *right;
+
+    if (sftp_finish(r->s, e) < 0)
+        return NULL;
+    if (r->why.kind != ERR_NONE) {
+        err_set(e, r->why.kind, "%s", r->why.text);
+        return NULL;
+    }
+    right = find(&r->usual, RIGHT);
+    if (right == NULL && add_top(r->s, &top, a, NULL) == 0 && ask_all(r->s, &top, e) == 0)
+        right = find(&top, RIGHT);
+    if (right == NULL && sftp_is_broken(r->s))
+        return NULL;
+    if (right == NULL)
+        say_not_found(&r->usual, r->share, e);
+    return right != NULL ? right->path : NULL;
+}
+
+const char *shareroot_end(struct shareroot *r, struct arena *a, struct err *e)
+{
+    const char *path = end(r, a, e);
+
+    free(r);
+    return path;
+}
+
 const char *shareroot_find(struct sftp *s, const char *share, const char *server_id,
                            struct arena *a, struct err *e)
 {
-    struct search usual = { .server_id = server_id }, top = usual;
-    const struct candidate *right;
-
-    add_all(&usual, share, a);
-    if (ask_all(s, &usual, e) < 0)
-        return NULL;
-    right = find(&usual, RIGHT);
-    if (right == NULL && add_top(s, &top, a, NULL) == 0 && ask_all(s, &top, e) == 0)
-        right = find(&top, RIGHT);
-    if (right == NULL && sftp_is_broken(s))
-        return NULL;
-    if (right == NULL)
-        say_not_found(&usual, share, e);
-    return right != NULL ? right->path : NULL;
+    return shareroot_end(shareroot_begin(s, share, server_id, a), a, e);
 }

@@ -18,4 +18,15 @@
 const char *shareroot_find(struct sftp *s, const char *share, const char *server_id,
                            struct arena *a, struct err *e);
 
+/* The same in two pieces, the first of which waits for nothing.  What it gives must be ended or
+ * dropped; the connection may be closed between. */
+struct shareroot;
+struct shareroot *shareroot_begin(struct sftp *s, const char *share, const char *server_id,
+                                  struct arena *a);
+const char *shareroot_end(struct shareroot *r, struct arena *a, struct err *e);
+void shareroot_drop(struct shareroot *r); /* once the connection is closed; NULL is fine */
+
+/* Where it may be, the longest first. */
+struct list shareroot_candidates(const char *share, struct arena *a); /* const char * */
+
 #endif
