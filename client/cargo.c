@@ -421,6 +421,16 @@ static void begin_bar(struct uploadbar *bar, const struct cargo *c)
     uploadbar_begin(bar, (uint64_t)n_files, (uint64_t)bytes);
 }
 
+/* Each tree with something new begins one. */
+static unsigned count_parts(const struct cargo *c)
+{
+    unsigned n = c->source.unknown_bytes > 0;
+
+    for (size_t i = 0; i < c->n_data; i++)
+        n += c->data[i].unknown_bytes > 0;
+    return n;
+}
+
 static int pack_once(struct cargo *c, uint64_t part_bytes, struct err *e)
 {
     struct tree_target target = {
@@ -429,7 +439,7 @@ static int pack_once(struct cargo *c, uint64_t part_bytes, struct err *e)
     int result;
 
     begin_bar(&c->bar, c);
-    store_expect(c->store, c->bar.all_bytes);
+    store_expect(c->store, c->bar.all_bytes, count_parts(c));
     result = pack_all(c, &target, e);
     if (result < 0)
         uploadbar_clear(&c->bar);

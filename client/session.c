@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/embedded.h"
+#include "client/store.h"
 #include "client/sftpchild.h"
 #include "common/path.h"
 #include "common/shareroot.h"
@@ -256,34 +257,52 @@ static void take_opening(struct session *s)
         sftp_close(opening);
 }
 
-void session_drive_soon(struct session *s)
+/* Where projects lie, should the drive lie at one of these. */
+static struct list project_roots(struct session *s)
 {
-    take_opening(s);
-    if (s->drive.sftp != NULL && s->drive.root == NULL && s->search == NULL)
-        s->search = search_root(s);
+    struct list roots = shareroot_candidates(s->rpc.welcome.share, s->arena);
+    const char **paths = roots.items;
+
+    for (size_t i = 0; i < roots.n && s->projects[0] != '\0'; i++)
+        paths[i] = arena_printf(s->arena, "%s/%s", paths[i], s->projects);
+    return roots;
 }
 
-/* It is of a connection. */
+void session_drive_soon(struct session *s, const char *project)
+{
+    const struct place to = { .drive = &s->drive, .project = project };
+    struct list roots;
+
+    take_opening(s);
+    if (s->drive.sftp == NULL || s->drive.root != NULL || s->search != NULL)
+        return;
+    s->search = search_root(s);
+    roots = project_roots(s);
+    if (project != NULL)
+        s->drive.ahead = store_ahead_begin(s->drive.sftp, &roots, &to);
+}
+
+/* What is of the connection that there was. */
 static void drop_search(struct session *s)
 {
+    store_ahead_end(s->drive.ahead);
     shareroot_drop(s->search);
+    s->drive.ahead = NULL;
     s->search = NULL;
 }
 
+/* A connection that is broken has answered all that it was asked. */
 static int mend(struct session *s, struct err *e)
 {
-    struct sftp *before = s->drive.sftp;
-
-    if (drive_mend(&s->drive, e) < 0)
-        return -1;
-    if (s->drive.sftp != before)
+    if (s->drive.sftp != NULL && sftp_is_broken(s->drive.sftp))
         drop_search(s);
-    return 0;
+    return drive_mend(&s->drive, e);
 }
 
 struct drive *session_drive(struct session *s, struct err *e)
 {
     struct drive *d = &s->drive;
+    struct err why = { 0 };
 
     if (d->mount == NULL && d->connect == NULL && is_mounted(s))
         d->mount = s->share;
@@ -293,9 +312,15 @@ struct drive *session_drive(struct session *s, struct err *e)
     d->lane = connect_lane;
     d->context = s;
     take_opening(s);
-    if (mend(s, e) < 0 || (d->root == NULL && find_root(s, e) < 0))
+    if (mend(s, e) < 0)
         return NULL;
-    return d;
+    if (d->root != NULL || find_root(s, &why) == 0)
+        return d;
+    /* That the connection is lost may have been learned only now. */
+    if (sftp_is_broken(d->sftp) && mend(s, &why) == 0 && find_root(s, &why) == 0)
+        return d;
+    err_set(e, why.kind, "%s", why.text);
+    return NULL;
 }
 
 bool session_is_connected(const struct session *s)

@@ -51,8 +51,8 @@ int session_sftp(struct session *s, struct err *e);
  * the session; NULL with e set. */
 struct drive *session_drive(struct session *s, struct err *e);
 /* Begins to look for it, and waits for nothing but SFTP itself; what is wrong shows with
- * session_drive. */
-void session_drive_soon(struct session *s);
+ * session_drive.  project: it is there, and its packs will be wanted; or NULL. */
+void session_drive_soon(struct session *s, const char *project);
 /* Whether the connection stands, as far as is known. */
 bool session_is_connected(const struct session *s);
 

@@ -195,7 +195,7 @@ uint64_t store_settled_bytes(const struct store *s)
     return s->settled_bytes;
 }
 
-void store_expect(struct store *s, uint64_t bytes)
+void store_expect(struct store *s, uint64_t bytes, unsigned parts)
 {
-    s->way->expect(s, bytes);
+    s->way->expect(s, bytes, parts);
 }

@@ -29,6 +29,15 @@ struct store *store_open(const struct place *to, struct err *e);
 /* What is not whole is taken away, as far as the drive can be reached.  NULL is fine. */
 void store_close(struct store *s);
 
+/* Over SFTP: looks at the project's packs before it is known where the drive lies, at each of the
+ * roots (const char *) where it may lie; the first store_list of the drive whose ahead this is takes
+ * what was found at the right one.  Waits for nothing.  NULL is fine at its end, which waits unless
+ * the connection was closed. */
+struct store_ahead;
+struct store_ahead *store_ahead_begin(struct sftp *s, const struct list *roots,
+                                      const struct place *to);
+void store_ahead_end(struct store_ahead *a);
+
 enum store_folder { STORE_PACKS, STORE_PARTS, STORE_BLOCKS, STORE_FOLDER_COUNT };
 
 /* What is in the folders, in the arena, in no order; nothing where they are not. */
@@ -60,8 +69,8 @@ void store_push(struct store *s);
 /* What was written before it settles is lost if the connection breaks: so many parts are safe. */
 uint64_t store_settled_bytes(const struct store *s);
 
-/* More is coming than one connection should carry. */
-void store_expect(struct store *s, uint64_t bytes);
+/* So much is coming, in so many parts or more: connections and files for it may be made ahead. */
+void store_expect(struct store *s, uint64_t bytes, unsigned parts);
 
 /* Removes what tries of this user left that ended long ago; entries: of that folder. */
 void store_sweep(struct store *s, enum store_folder folder, const struct list *entries);

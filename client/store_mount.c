@@ -369,10 +369,11 @@ static int touch(struct store *s, const char *path, struct err *e)
     return rc < 0 && (error == ENOENT || error == ESTALE) ? store_say_gone(path, e) : 0;
 }
 
-static void expect(struct store *s, uint64_t bytes)
+static void expect(struct store *s, uint64_t bytes, unsigned parts)
 {
     (void)s;
     (void)bytes;
+    (void)parts;
 }
 
 /* Something was just renamed in one of the folders. */

@@ -27,10 +27,15 @@ char *sftp_store_path(const struct sftp_store *s, const char *below)
     return below[0] == '\0' ? mem_strdup(s->packs) : path_join(s->packs, below);
 }
 
+static void keep_first(struct err *first, const struct err *error)
+{
+    if (first->kind == ERR_NONE && error->kind != ERR_NONE)
+        err_set(first, error->kind, "%s", error->text);
+}
+
 void sftp_store_note(struct sftp_store *s, const struct err *error)
 {
-    if (s->why.kind == ERR_NONE)
-        err_set(&s->why, error->kind, "%s", error->text);
+    keep_first(s->n_making > 0 ? &s->later_why : &s->why, error);
 }
 
 int sftp_store_check(const struct sftp_store *s, struct err *e)
@@ -79,18 +84,22 @@ static bool open_lane(struct sftp_store *s, size_t number)
     return true;
 }
 
-/* Those that are wanted are made at once, and join when they are there. */
+/* Those that are wanted are made at once, and join when they are there, and the folders. */
 static void open_lanes(struct sftp_store *s)
 {
+    /* On another connection they might be looked for too early. */
+    if (s->n_making > 0)
+        return;
     for (size_t i = 1; i < s->wanted_lanes && s->lanes.n < s->wanted_lanes; i++)
         if (!s->has_lane[i] && !s->lacks_lane[i])
             s->lacks_lane[i] = !open_lane(s, i);
 }
 
-static void expect(struct store *store, uint64_t bytes)
+static void expect(struct store *store, uint64_t bytes, unsigned parts)
 {
     struct sftp_store *s = sftp_store_of(store);
 
+    s->coming_parts = parts;
     s->wanted_lanes = drive_lanes(store->to->drive, bytes);
     open_lanes(s);
 }
@@ -121,6 +130,13 @@ static void drop_slot(struct slot *slot)
     *slot = (struct slot){ 0 };
 }
 
+/* So that the next part need not wait for its file. */
+static void open_spare(struct sftp_store *s, bool is_coming)
+{
+    if (is_coming && s->spare.stripe == NULL)
+        open_slot(s, &s->spare);
+}
+
 static int part_begin(struct store *store, unsigned number, struct err *e)
 {
     struct sftp_store *s = sftp_store_of(store);
@@ -131,21 +147,33 @@ static int part_begin(struct store *store, unsigned number, struct err *e)
     s->spare = (struct slot){ 0 };
     if (s->slots[number].stripe == NULL)
         open_slot(s, &s->slots[number]);
+    s->coming_parts -= s->coming_parts > 0;
+    open_spare(s, s->coming_parts > 0);
     return 0;
+}
+
+/* Without the folders no file can be made, and it is the folders' error that tells why. */
+static int fail(struct sftp_store *s, const struct err *why, struct err *e)
+{
+    while (s->n_making > 0 && sftp_lanes_wait(&s->lanes, NULL) == 0)
+        ;
+    keep_first(&s->why, why);
+    return sftp_store_check(s, e);
 }
 
 static int part_write(struct store *store, unsigned number, struct bytes bytes, struct err *e)
 {
     struct sftp_store *s = sftp_store_of(store);
     struct slot *slot = &s->slots[number];
+    struct err why = { 0 };
 
     open_lanes(s);
-    if (sftp_store_check(s, e) < 0 || sftp_stripe_write(slot->stripe, bytes, e) < 0)
+    if (sftp_store_check(s, e) < 0)
         return -1;
+    if (sftp_stripe_write(slot->stripe, bytes, &why) < 0)
+        return fail(s, &why, e);
     slot->bytes += bytes.n;
-    /* So that the next part need not wait for its file. */
-    if (s->spare.stripe == NULL && slot->bytes >= SPARE_FROM_BYTES)
-        open_slot(s, &s->spare);
+    open_spare(s, slot->bytes >= SPARE_FROM_BYTES);
     return 0;
 }
 
@@ -197,13 +225,14 @@ static int part_end(struct store *store, unsigned number, const char *part, cons
     struct sftp_store *s = sftp_store_of(store);
     struct slot *slot = &s->slots[number];
     struct item *it = sftp_store_add(s, part, slot->temporary);
+    struct err why = { 0 };
 
     it->bytes = slot->bytes;
     slot->temporary = NULL;
     s->n_busy++;
-    if (sftp_stripe_end(slot->stripe, on_part, it, e) < 0) {
+    if (sftp_stripe_end(slot->stripe, on_part, it, &why) < 0) {
         s->n_busy--;
-        return -1;
+        return fail(s, &why, e);
     }
     *slot = (struct slot){ 0 };
     return put(store, list, list_bytes, e);
@@ -278,8 +307,11 @@ static void on_folder(void *context, const struct sftp_answer *a)
     struct sftp_store *s = context;
 
     s->n_busy--;
+    s->n_making--;
     if (a->error != NULL && a->error->kind != ERR_EXISTS)
-        sftp_store_note(s, a->error);
+        keep_first(&s->why, a->error);
+    if (s->n_making == 0)
+        keep_first(&s->why, &s->later_why);
 }
 
 static int start_folder(struct sftp_store *s, const char *path, struct err *e)
@@ -288,6 +320,7 @@ static int start_folder(struct sftp_store *s, const char *path, struct err *e)
     int result = sftp_start(sftp_store_lane(s), &op, on_folder, s, e);
 
     s->n_busy += result == 0;
+    s->n_making += result == 0;
     return result;
 }
 
@@ -308,7 +341,8 @@ static int make_folders(struct sftp_store *s, struct err *e)
     return result;
 }
 
-/* sftp_store_list was called. */
+/* sftp_store_list was called.  What is asked for behind the folders on the same connection finds
+ * them. */
 static int prepare(struct store *store, struct err *e)
 {
     struct sftp_store *s = sftp_store_of(store);
@@ -316,7 +350,7 @@ static int prepare(struct store *store, struct err *e)
     if (check_project(s, e) < 0)
         return -1;
     s->modes = upload_modes_of(s->project.mode);
-    if (make_folders(s, e) < 0 || wait_until_idle(s, e) < 0)
+    if (make_folders(s, e) < 0 || (s->lanes.n > 1 && wait_until_idle(s, e) < 0))
         return -1;
     sftp_store_open_folders(s);
     return 0;

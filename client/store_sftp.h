@@ -38,11 +38,13 @@ struct sftp_store {
     struct sftp *opening[DRIVE_LANES_MAX];                       /* lanes that cannot be used yet */
     bool has_lane[DRIVE_LANES_MAX], lacks_lane[DRIVE_LANES_MAX]; /* it is there; it will not be */
     size_t wanted_lanes;
+    unsigned coming_parts; /* that are not begun yet, at least */
     struct slot slots[PACK_SLOTS], spare;
     struct item *first, **end; /* in the order of their renames */
     size_t n_busy;             /* operations, and parts that are ending */
     size_t n_unsettled;        /* renames, and what is touched */
     size_t n_syncing;
+    size_t n_making;                                 /* folders */
     struct sftp_folder *folders[STORE_FOLDER_COUNT]; /* to be synced; NULL: the server cannot */
     bool is_dirty[STORE_FOLDER_COUNT]; /* a rename in it was asked for, and no sync behind that */
     bool is_there[STORE_FOLDER_COUNT];
@@ -50,8 +52,9 @@ struct sftp_store {
     struct err project_why; /* ERR_NONE: it is there */
     bool has_told;          /* what follows */
     int64_t uid, now_s;
-    bool is_ending; /* nothing more will be added */
-    struct err why; /* the first error of what goes on behind */
+    bool is_ending;       /* nothing more will be added */
+    struct err why;       /* the first error of what goes on behind */
+    struct err later_why; /* the same of what may have failed because a folder could not be made */
 };
 
 struct sftp_store *sftp_store_of(struct store *store);

@@ -2,90 +2,195 @@
 /* store_sftp_look.c - what lies in the packs of a project on an SFTP server */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/store_sftp.h"
+#include "common/path.h"
 
 /* ---- folders ---- */
 
-/* One of the three folders. */
-struct listing {
-    struct sftp_store *store;
-    struct list *entries;
+struct look {
+    char *root;
     struct arena *arena;
-    enum store_folder folder;
+    size_t n_busy;
+    struct sftp_attrs project;
+    struct err project_why; /* ERR_NONE: it is there */
+    struct listing {
+        struct look *look;
+        struct list entries; /* struct sftp_entry */
+        bool is_there;
+    } listings[STORE_FOLDER_COUNT];
+    struct err why;
 };
+
+static void free_look(struct look *l)
+{
+    arena_destroy(l->arena);
+    free(l->root);
+    free(l);
+}
+
+static void keep_first(struct err *first, const struct err *error)
+{
+    if (first->kind == ERR_NONE)
+        err_set(first, error->kind, "%s", error->text);
+}
 
 static void on_list(void *context, const struct sftp_answer *a)
 {
     struct listing *l = context;
-    const struct sftp_entry *found = a->entries.items;
-    struct store_entry *items;
 
-    l->store->n_busy--;
-    if (a->error != NULL) {
-        if (a->error->kind != ERR_NOT_FOUND)
-            sftp_store_note(l->store, a->error);
-        return;
-    }
-    l->store->is_there[l->folder] = true;
-    items = arena_alloc(l->arena, a->entries.n * sizeof *items);
-    for (size_t i = 0; i < a->entries.n; i++)
-        items[i] = (struct store_entry){ .name = found[i].name,
-                                         .size = (int64_t)found[i].attrs.size_bytes,
-                                         .mtime_s = (int64_t)found[i].attrs.mtime_s,
-                                         .uid = (int64_t)found[i].attrs.uid };
-    *l->entries = (struct list){ items, a->entries.n };
-}
-
-static int start_list(struct listing *l, struct err *e)
-{
-    struct sftp_store *s = l->store;
-    char *path = sftp_store_path(s, store_folder_names[l->folder]);
-    struct sftp_op op = { .kind = SFTP_OP_LIST, .path = path, .arena = l->arena };
-    int result = sftp_start(sftp_store_lane(s), &op, on_list, l, e);
-
-    s->n_busy += result == 0;
-    free(path);
-    return result;
+    l->look->n_busy--;
+    l->is_there = a->error == NULL;
+    l->entries = a->entries;
+    if (a->error != NULL && a->error->kind != ERR_NOT_FOUND)
+        keep_first(&l->look->why, a->error);
 }
 
 static void on_project(void *context, const struct sftp_answer *a)
 {
-    struct sftp_store *s = context;
+    struct look *l = context;
 
-    s->n_busy--;
-    s->project = a->attrs;
+    l->n_busy--;
+    l->project = a->attrs;
     if (a->error != NULL)
-        s->project_why = *a->error;
+        l->project_why = *a->error;
 }
 
-static int look_at_project(struct sftp_store *s, struct err *e)
+static void start(struct look *l, struct sftp *s, const struct sftp_op *op, sftp_done *done,
+                  void *context)
 {
-    const struct place *to = s->store.to;
-    char *path = mem_printf("%s/%s", to->drive->root, to->project);
-    struct sftp_op op = { .kind = SFTP_OP_LSTAT, .path = path };
-    int result = sftp_start(sftp_store_lane(s), &op, on_project, s, e);
+    struct err why = { 0 };
 
-    s->n_busy += result == 0;
-    free(path);
-    return result;
+    l->n_busy++;
+    if (sftp_start(s, op, done, context, &why) < 0)
+        done(context, &(struct sftp_answer){ .error = &why });
+}
+
+static char *path_below(const char *packs, enum store_folder folder)
+{
+    const char *name = store_folder_names[folder];
+
+    return name[0] == '\0' ? mem_strdup(packs) : path_join(packs, name);
+}
+
+static struct look *begin_look(struct sftp *s, const char *root, const struct place *to)
+{
+    struct look *l = mem_alloc(sizeof *l);
+    char *project = mem_printf("%s/%s", root, to->project), *below = store_path(to, ""),
+         *packs = mem_printf("%s/%s", root, below);
+
+    *l = (struct look){ .root = mem_strdup(root), .arena = arena_create() };
+    start(l, s, &(struct sftp_op){ .kind = SFTP_OP_LSTAT, .path = project }, on_project, l);
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++) {
+        char *path = path_below(packs, i);
+
+        l->listings[i].look = l;
+        start(l, s, &(struct sftp_op){ .kind = SFTP_OP_LIST, .path = path, .arena = l->arena },
+              on_list, &l->listings[i]);
+        free(path);
+    }
+    free(packs);
+    free(below);
+    free(project);
+    return l;
+}
+
+/* ---- ahead ---- */
+
+enum { ROOTS_MAX = 4 };
+
+struct store_ahead {
+    struct sftp *s;
+    char *project;
+    struct look *looks[ROOTS_MAX];
+    size_t n;
+};
+
+struct store_ahead *store_ahead_begin(struct sftp *s, const struct list *roots,
+                                      const struct place *to)
+{
+    const char *const *paths = roots->items;
+    struct store_ahead *a = mem_alloc(sizeof *a);
+
+    *a = (struct store_ahead){ .s = s, .project = mem_strdup(to->project) };
+    for (size_t i = 0; i < roots->n && roots->n <= ROOTS_MAX; i++)
+        a->looks[a->n++] = begin_look(s, paths[i], to);
+    (void)sftp_poll(s, NULL);
+    return a;
+}
+
+/* Nobody may be called who finds a look gone. */
+static void wait_for(struct sftp *s, const struct look *l)
+{
+    while (l->n_busy > 0)
+        (void)sftp_wait(s, NULL);
+}
+
+void store_ahead_end(struct store_ahead *a)
+{
+    if (a == NULL)
+        return;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->looks[i] != NULL) {
+            wait_for(a->s, a->looks[i]);
+            free_look(a->looks[i]);
+        }
+    free(a->project);
+    free(a);
+}
+
+/* NULL: that place was not looked at, or not on this connection. */
+static struct look *take_ahead(struct store_ahead *a, struct sftp *s, const struct place *to)
+{
+    if (a == NULL || a->s != s || strcmp(a->project, to->project) != 0)
+        return NULL;
+    for (size_t i = 0; i < a->n; i++) {
+        struct look *l = a->looks[i];
+
+        if (l == NULL || strcmp(l->root, to->drive->root) != 0)
+            continue;
+        a->looks[i] = NULL;
+        return l;
+    }
+    return NULL;
+}
+
+/* ---- the project that it is ---- */
+
+static struct list copy_entries(const struct list *from, struct arena *a)
+{
+    const struct sftp_entry *found = from->items;
+    struct store_entry *items = arena_alloc(a, from->n * sizeof *items);
+
+    for (size_t i = 0; i < from->n; i++)
+        items[i] = (struct store_entry){ .name = arena_strdup(a, found[i].name),
+                                         .size = (int64_t)found[i].attrs.size_bytes,
+                                         .mtime_s = (int64_t)found[i].attrs.mtime_s,
+                                         .uid = (int64_t)found[i].attrs.uid };
+    return (struct list){ items, from->n };
 }
 
 int sftp_store_list(struct store *store, struct arena *a, struct list entries[STORE_FOLDER_COUNT],
                     struct err *e)
 {
-    struct listing listings[STORE_FOLDER_COUNT];
     struct sftp_store *s = sftp_store_of(store);
-    int result = look_at_project(s, e);
+    struct sftp *lane = sftp_store_lane(s);
+    struct look *l = take_ahead(store->to->drive->ahead, lane, store->to);
 
-    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT && result == 0; i++) {
-        listings[i] = (struct listing){ s, &entries[i], a, i };
-        result = start_list(&listings[i], e);
+    if (l == NULL)
+        l = begin_look(lane, store->to->drive->root, store->to);
+    wait_for(lane, l);
+    s->project = l->project;
+    s->project_why = l->project_why;
+    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT; i++) {
+        s->is_there[i] = l->listings[i].is_there;
+        entries[i] = copy_entries(&l->listings[i].entries, a);
     }
-    /* Nobody may be called who finds the listings gone. */
-    while (s->n_busy > 0)
-        sftp_lanes_wait_standing(&s->lanes);
-    return result < 0 ? -1 : sftp_store_check(s, e);
+    if (l->why.kind != ERR_NONE)
+        sftp_store_note(s, &l->why);
+    free_look(l);
+    return sftp_store_check(s, e);
 }
 
 /* ---- files ---- */

@@ -32,7 +32,7 @@ struct store_way {
     int (*put_last)(struct store *s, const char *path, struct bytes bytes, struct err *e);
     int (*settle)(struct store *s, struct err *e);
     void (*push)(struct store *s); /* NULL: there is nothing to do */
-    void (*expect)(struct store *s, uint64_t bytes);
+    void (*expect)(struct store *s, uint64_t bytes, unsigned parts);
     /* Whose files are made there, and what the clock there says (since 1970); -1: that is not known,
      * as nothing was made. */
     int (*tell)(struct store *s, int64_t *uid, int64_t *now_s);
