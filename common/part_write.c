@@ -13,6 +13,7 @@ enum {
     TRIAL_BYTES = 128 * 1024, /* whether it shrinks is tried with so much of a part */
     TRIAL_GAIN = 32,          /* it does, if 1 in so many bytes is saved */
     LEVEL = 1,
+    THREADS = 2, /* that compress while files are read */
     OUT_BYTES = 256 * 1024
 };
 
@@ -126,6 +127,13 @@ static int begin_frame(struct part_writer *w, int level, struct err *e)
     return 0;
 }
 
+/* The bytes do not depend on how many there are, nor on which is faster.  A library without threads
+ * compresses on this one. */
+static void compress_beside(struct part_writer *w)
+{
+    (void)ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_nbWorkers, THREADS);
+}
+
 static int add_stored(struct part_writer *w, const void *bytes, size_t n, struct err *e)
 {
     return w->list.part.form == PACK_RAW ? store(w, bytes, n, e)
@@ -134,12 +142,14 @@ static int add_stored(struct part_writer *w, const void *bytes, size_t n, struct
 
 static int decide(struct part_writer *w, struct err *e)
 {
-    bool small = shrinks(&w->trial);
+    bool small = shrinks(&w->trial), goes_on = w->trial.n == TRIAL_BYTES;
 
     w->decided = true;
     w->list.part.form = w->is_tar ? PACK_TAR : small ? PACK_ZST : PACK_RAW;
     if (w->list.part.form != PACK_RAW && begin_frame(w, small ? LEVEL : ZSTD_minCLevel(), e) < 0)
         return -1;
+    if (w->list.part.form != PACK_RAW && small && goes_on)
+        compress_beside(w);
     return add_stored(w, w->trial.bytes, w->trial.n, e);
 }
 

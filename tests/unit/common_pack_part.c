@@ -197,6 +197,71 @@ static void what_does_not_shrink_costs_little_more_than_it_has(void **state)
     free(bytes);
 }
 
+/* So much that zstd's threads have several jobs each. */
+enum { LINES_BYTES = 12 * 1024 * 1024, FILE_BYTES = 8 * 1024 };
+
+static struct buf make_lines(void)
+{
+    struct buf lines = { 0 };
+
+    for (uint32_t i = 0; lines.n < LINES_BYTES; i++)
+        buf_printf(&lines, "%u,%u\n", i, i * UINT32_C(2654435761));
+    return lines;
+}
+
+static void add_lines(struct making *m, const struct buf *lines)
+{
+    for (size_t at = 0; at < LINES_BYTES; at += FILE_BYTES)
+        add(m, "lines", false, lines->bytes + at, FILE_BYTES);
+}
+
+static void what_several_threads_compress_comes_out_the_same_each_time(void **state)
+{
+    struct buf lines = make_lines();
+    struct made made[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct making m;
+
+        begin(&m, true);
+        add_lines(&m, &lines);
+        made[i] = end(&m);
+    }
+    assert_true(made[0].part.n < LINES_BYTES / 2);
+    assert_int_equal(made[0].part.n, made[1].part.n);
+    assert_memory_equal(made[0].part.bytes, made[1].part.bytes, made[0].part.n);
+    assert_null(read_part(made[0].list, buf_bytes(&made[0].part), 0));
+    made_free(&made[0]);
+    made_free(&made[1]);
+    buf_free(&lines);
+}
+
+static int refuse_bytes(void *context, unsigned slot, struct bytes bytes, struct err *e)
+{
+    (void)context;
+    (void)slot;
+    (void)bytes;
+    return err_set(e, ERR_NO_SPACE, "no more space");
+}
+
+static void threads_end_where_what_they_compress_cannot_be_stored(void **state)
+{
+    struct buf lines = make_lines();
+    struct part_piece piece = { .path = "lines", .content = { lines.bytes, PACK_PIECE_BYTES } };
+    struct making m;
+    struct err e = { 0 };
+
+    (void)state;
+    begin(&m, false);
+    m.sink.part_write = refuse_bytes;
+    assert_int_equal(part_writer_add(m.writer, &piece, &e), -1);
+    assert_string_equal(e.text, "no more space");
+    part_writer_destroy(m.writer);
+    store_free(&m.store);
+    buf_free(&lines);
+}
+
 static void a_part_that_was_cut_is_refused(void **state)
 {
     (void)state;
@@ -592,6 +657,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(form_follows_content),
         cmocka_unit_test(what_does_not_shrink_costs_little_more_than_it_has),
+        cmocka_unit_test(what_several_threads_compress_comes_out_the_same_each_time),
+        cmocka_unit_test(threads_end_where_what_they_compress_cannot_be_stored),
         cmocka_unit_test(a_part_that_was_cut_is_refused),
         cmocka_unit_test(a_flipped_bit_is_found_or_changes_nothing),
         cmocka_unit_test(an_error_names_the_part),
