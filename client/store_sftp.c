@@ -43,6 +43,8 @@ int sftp_store_check(const struct sftp_store *s, struct err *e)
     return s->why.kind == ERR_NONE ? 0 : err_set(e, s->why.kind, "%s", s->why.text);
 }
 
+static bool join(void *context);
+
 static struct store *open_store(const struct place *to, struct err *e)
 {
     struct sftp_store *s;
@@ -54,7 +56,8 @@ static struct store *open_store(const struct place *to, struct err *e)
     below = store_path(to, "");
     s->packs = mem_printf("%s/%s", to->drive->root, below);
     free(below);
-    s->lanes = (struct sftp_lanes){ .all = { to->drive->sftp }, .n = 1 };
+    s->lanes =
+        (struct sftp_lanes){ .all = { to->drive->sftp }, .n = 1, .join = join, .context = s };
     s->has_lane[0] = true;
     s->wanted_lanes = 1;
     s->end = &s->first;
@@ -93,6 +96,17 @@ static void open_lanes(struct sftp_store *s)
     for (size_t i = 1; i < s->wanted_lanes && s->lanes.n < s->wanted_lanes; i++)
         if (!s->has_lane[i] && !s->lacks_lane[i])
             s->lacks_lane[i] = !open_lane(s, i);
+}
+
+static bool join(void *context)
+{
+    struct sftp_store *s = context;
+    bool is_more_coming = s->n_making > 0 && s->wanted_lanes > s->lanes.n;
+
+    open_lanes(s);
+    for (size_t i = 1; i < s->wanted_lanes; i++)
+        is_more_coming = is_more_coming || (!s->has_lane[i] && !s->lacks_lane[i]);
+    return is_more_coming;
 }
 
 static void expect(struct store *store, uint64_t bytes, unsigned parts)
@@ -248,11 +262,38 @@ static int wait_until_idle(struct sftp_store *s, struct err *e)
     return sftp_store_check(s, e);
 }
 
+static void on_spare(void *context, const struct err *error)
+{
+    struct sftp_store *s = context;
+
+    (void)error;
+    s->n_busy--;
+    sftp_store_remove_temporary(s, s->left_over);
+    free(s->left_over);
+    s->left_over = NULL;
+}
+
+/* Nothing was written to it; it goes while the others get their names. */
+static void end_spare(struct sftp_store *s)
+{
+    if (s->spare.stripe == NULL)
+        return;
+    s->n_busy++;
+    s->left_over = s->spare.temporary;
+    if (sftp_stripe_end(s->spare.stripe, on_spare, s, NULL) == 0) {
+        s->spare = (struct slot){ 0 };
+        return;
+    }
+    s->n_busy--;
+    s->left_over = NULL;
+}
+
 static int settle(struct store *store, struct err *e)
 {
     struct sftp_store *s = sftp_store_of(store);
 
     s->is_ending = true;
+    end_spare(s);
     sftp_store_advance(s);
     return wait_until_idle(s, e);
 }
@@ -285,6 +326,7 @@ static void close_store(struct store *store)
         sftp_close(s->lanes.all[i]);
     for (size_t i = 0; i < DRIVE_LANES_MAX; i++)
         sftp_close(s->opening[i]);
+    free(s->left_over);
     free(s->packs);
     free(s);
 }

@@ -40,6 +40,7 @@ struct sftp_store {
     size_t wanted_lanes;
     unsigned coming_parts; /* that are not begun yet, at least */
     struct slot slots[PACK_SLOTS], spare;
+    char *left_over;           /* the spare's file that goes, or NULL */
     struct item *first, **end; /* in the order of their renames */
     size_t n_busy;             /* operations, and parts that are ending */
     size_t n_unsettled;        /* renames, and what is touched */
@@ -75,6 +76,8 @@ struct item *sftp_store_add(struct sftp_store *s, const char *path, char *tempor
 void sftp_store_whole(struct item *it, const struct err *error);
 /* Renames and syncs what can be. */
 void sftp_store_advance(struct sftp_store *s);
+/* Asks for it to be taken away; goes on. */
+void sftp_store_remove_temporary(struct sftp_store *s, const char *path);
 /* So that they can be synced. */
 void sftp_store_open_folders(struct sftp_store *s);
 /* What has no name yet is removed from the server as far as that is there. */

@@ -40,7 +40,7 @@ static void on_removed(void *context, const struct sftp_answer *a)
 }
 
 /* What is there already is the same: its name is a digest. */
-static void remove_temporary(struct sftp_store *s, const char *path)
+void sftp_store_remove_temporary(struct sftp_store *s, const char *path)
 {
     struct sftp_op op = { .kind = SFTP_OP_REMOVE, .path = path };
 
@@ -61,7 +61,7 @@ static void on_renamed(void *context, const struct sftp_answer *a)
         sftp_store_note(s, a->error);
     }
     if (a->error != NULL)
-        remove_temporary(s, it->temporary);
+        sftp_store_remove_temporary(s, it->temporary);
     free_item(it);
     sftp_store_advance(s);
 }

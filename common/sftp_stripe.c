@@ -7,7 +7,10 @@
 #include "common/sftp_stripe.h"
 
 /* What OpenSSH lets be under way on a channel. */
-enum { WINDOW_BYTES = 2 * 1024 * 1024 };
+enum {
+    WINDOW_BYTES = 2 * 1024 * 1024,
+    JOIN_LOOK_MS = 10 /* while connections are coming */
+};
 
 enum handle_state { UNASKED, ASKED, OPEN, CLOSED };
 
@@ -115,7 +118,7 @@ static void ask_close(struct handle *h);
 static void close_all(struct sftp_stripe *st)
 {
     st->is_closing = true;
-    if (!st->has_failed && sftp_can(st->lanes->all[0], SFTP_CAN_SYNC))
+    if (!st->has_failed && st->offset > 0 && sftp_can(st->lanes->all[0], SFTP_CAN_SYNC))
         ask_sync(st);
     for (size_t i = 0; i < SFTP_LANES_MAX; i++)
         if (st->handles[i].state == OPEN)
@@ -319,6 +322,13 @@ static struct handle *find_lane(struct sftp_stripe *st)
     return best;
 }
 
+static int wait_for_room(struct sftp_lanes *lanes, struct err *e)
+{
+    bool is_more_coming = lanes->join != NULL && lanes->join(lanes->context);
+
+    return sftp_turn_any(lanes->all, lanes->n, is_more_coming ? JOIN_LOOK_MS : -1, e);
+}
+
 static int flush(struct sftp_stripe *st, struct err *e)
 {
     struct handle *h;
@@ -328,7 +338,7 @@ static int flush(struct sftp_stripe *st, struct err *e)
     if (sftp_lanes_poll(st->lanes, e) < 0 || check(st, e) < 0)
         return -1;
     while ((h = find_lane(st)) == NULL)
-        if (sftp_lanes_wait(st->lanes, e) < 0 || check(st, e) < 0)
+        if (wait_for_room(st->lanes, e) < 0 || check(st, e) < 0)
             return -1;
     send_piece(h);
     return 0;

@@ -18,6 +18,10 @@ struct sftp_lanes {
     struct sftp *all[SFTP_LANES_MAX];
     size_t unanswered_bytes[SFTP_LANES_MAX];
     size_t n; /* may grow while files are open */
+    /* Called while all are busy: adds those that can be used now; whether more are coming.  NULL:
+     * none are. */
+    bool (*join)(void *context);
+    void *context;
 };
 
 struct sftp_stripe;
