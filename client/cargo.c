@@ -504,6 +504,17 @@ void cargo_push(struct cargo *c)
         store_push(c->store);
 }
 
+int cargo_arrive(struct cargo *c, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (!c->is_packed || store_arrive(c->store, &why) == 0)
+        return 0;
+    c->is_packed = false;
+    uploadbar_clear(&c->bar);
+    return send_again(c, &why, e);
+}
+
 int cargo_settle(struct cargo *c, struct err *e)
 {
     struct err why = { 0 };

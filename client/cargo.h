@@ -63,9 +63,10 @@ void cargo_note_left_out(const struct cargo *c);
  * again, and what was sent before that, or before this program was killed, is not sent again. */
 int cargo_send(struct cargo *c, struct err *e);
 /* The same in pieces: until all is read and on its way, so that cargo_sign may follow; what is on its way
- * here goes out; and until it is there.  The last may read all of it again, and find it changed. */
+ * here goes out; until it is on the disk, so that little can go wrong any more; and until it has its name.  The last may read all of it again, and find it changed. */
 int cargo_pack(struct cargo *c, struct err *e);
 void cargo_push(struct cargo *c);
+int cargo_arrive(struct cargo *c, struct err *e);
 int cargo_settle(struct cargo *c, struct err *e);
 /* Instead: finds out what cargo_send would send, and sends nothing. */
 int cargo_look(struct cargo *c, struct err *e);

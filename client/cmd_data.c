@@ -97,7 +97,7 @@ static void add_unnamed(struct datasets *d, const char *project, const struct pa
 /* Where we may not look, what the server knows has to do. */
 static int look_at_project(struct data *d, const char *project, struct err *e)
 {
-    struct place to = { session_drive(&d->session, e), project };
+    struct place to = { .drive = session_drive(&d->session, e), .project = project };
     struct err why = { 0 };
     struct packstore p;
 

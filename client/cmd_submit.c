@@ -164,7 +164,7 @@ static int read_order(struct order *o, const struct options *opts, struct err *e
 /* What goes on while the server makes the sweep. */
 struct opening {
     const struct order *order;
-    const struct place *to;
+    struct place to;
     struct cargo *cargo;
     struct work *work;
     struct upload_sweep *files; /* on their way; NULL: none */
@@ -192,7 +192,7 @@ static int begin_sweep_files(struct opening *o, int64_t sweep, struct err *e)
     if (order->points.list != NULL)
         files[n++] =
             (struct upload_text){ "param2vals.jsonl", param2vals_text(order->points.list) };
-    o->files = upload_sweep_begin(o->to, sweep, files, n, e);
+    o->files = upload_sweep_begin(&o->to, sweep, files, n, e);
     return o->files == NULL ? -1 : 0;
 }
 
@@ -222,12 +222,16 @@ static void on_begun(void *context)
     cargo_push(o->cargo);
 }
 
-/* Those of a try before this one are of another sweep. */
+/* Those of a try before this one are of another sweep.  What has no room on the server leaves none
+ * there. */
 static int on_opened(void *context, int64_t sweep, struct err *e)
 {
     struct opening *o = context;
 
     (void)end_sweep_files(o, NULL);
+    if (cargo_arrive(o->cargo, e) < 0)
+        return -1;
+    o->to.mode = store_project_mode(o->cargo->store);
     return begin_sweep_files(o, sweep, e);
 }
 
@@ -313,7 +317,7 @@ static int send_all(const struct order *o, struct session *s, const struct place
 {
     struct work work = o->spec.work;
     struct cargo c;
-    struct opening opening = { .order = o, .to = to, .cargo = &c, .work = &work };
+    struct opening opening = { .order = o, .to = *to, .cargo = &c, .work = &work };
     int result = cargo_load(&c, &o->spec, to, e);
 
     if (result == 0)

@@ -144,7 +144,7 @@ static int tidy_opened(const struct tidying *t, const struct datasets_project *p
 
 static int tidy(const struct tidying *t, const struct datasets_project *project, struct err *e)
 {
-    struct place to = { session_drive(t->sets->session, e), project->name };
+    struct place to = { .drive = session_drive(t->sets->session, e), .project = project->name };
     struct packstore p;
     struct err why = { 0 };
     int result;

@@ -93,7 +93,7 @@ static int find_out(struct dryrun *d, struct err *e)
     if (connect_if_possible(d, e) < 0)
         return -1;
     d->drive = find_drive(d);
-    to = (struct place){ d->drive, o->spec.project };
+    to = (struct place){ .drive = d->drive, .project = o->spec.project };
     if (cargo_load(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL, e) < 0)
         return -1;
     cargo_note_size(&d->cargo);

@@ -94,7 +94,7 @@ static int run(const struct words *x, struct err *e)
     if (check(x, e) < 0)
         return -1;
     top = path_join(x->drive, x->path);
-    p.to = (struct place){ &p.drive, x->project };
+    p.to = (struct place){ .drive = &p.drive, .project = x->project };
     p.tree.plan = (struct walk_plan){ .top = top, .everything = true };
     p.tree.in_place = x->path;
     result = open_and_pack(&p, e);

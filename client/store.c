@@ -184,6 +184,16 @@ int store_settle(struct store *s, struct err *e)
     return s->way->settle(s, e);
 }
 
+int store_arrive(struct store *s, struct err *e)
+{
+    return s->way->arrive != NULL ? s->way->arrive(s, e) : 0;
+}
+
+mode_t store_project_mode(const struct store *s)
+{
+    return s->way->project_mode != NULL ? s->way->project_mode(s) : 0;
+}
+
 void store_push(struct store *s)
 {
     if (s->way->push != NULL)

@@ -64,6 +64,10 @@ int store_part_end(struct store *s, unsigned slot, const struct pack_part *part,
 int store_object(struct store *s, enum pack_object kind, const struct digest *name,
                  struct bytes bytes, struct err *e);
 int store_settle(struct store *s, struct err *e);
+/* Before: until all that was added is on the disk, be it without its name. */
+int store_arrive(struct store *s, struct err *e);
+/* Of the project's folder; 0: not known. */
+mode_t store_project_mode(const struct store *s);
 /* What was written leaves this program, so that it may do something else for a while. */
 void store_push(struct store *s);
 /* What was written before it settles is lost if the connection breaks: so many parts are safe. */

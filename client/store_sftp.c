@@ -262,6 +262,31 @@ static int wait_until_idle(struct sftp_store *s, struct err *e)
     return sftp_store_check(s, e);
 }
 
+static bool are_all_whole(const struct sftp_store *s)
+{
+    for (const struct item *it = s->first; it != NULL; it = it->next)
+        if (!it->is_whole)
+            return false;
+    return s->n_making == 0;
+}
+
+static int arrive(struct store *store, struct err *e)
+{
+    struct sftp_store *s = sftp_store_of(store);
+
+    while (!are_all_whole(s) && s->why.kind == ERR_NONE)
+        if (sftp_lanes_wait(&s->lanes, e) < 0)
+            return -1;
+    return sftp_store_check(s, e);
+}
+
+static mode_t project_mode(const struct store *store)
+{
+    const struct sftp_store *s = (const struct sftp_store *)(const void *)store;
+
+    return (s->project.has & SFTP_MODE) ? s->project.mode : 0;
+}
+
 static void on_spare(void *context, const struct err *error)
 {
     struct sftp_store *s = context;
@@ -509,6 +534,8 @@ const struct store_way store_sftp = {
     .put_last = put_last,
     .settle = settle,
     .push = push,
+    .arrive = arrive,
+    .project_mode = project_mode,
     .expect = expect,
     .tell = tell,
 };

@@ -31,7 +31,9 @@ struct store_way {
     /* A manifest: it gets its name when all that came before has its own for good. */
     int (*put_last)(struct store *s, const char *path, struct bytes bytes, struct err *e);
     int (*settle)(struct store *s, struct err *e);
-    void (*push)(struct store *s); /* NULL: there is nothing to do */
+    void (*push)(struct store *s);                 /* NULL: there is nothing to do */
+    int (*arrive)(struct store *s, struct err *e); /* NULL: it does so at once */
+    mode_t (*project_mode)(const struct store *s); /* NULL: not known */
     void (*expect)(struct store *s, uint64_t bytes, unsigned parts);
     /* Whose files are made there, and what the clock there says (since 1970); -1: that is not known,
      * as nothing was made. */

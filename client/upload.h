@@ -15,6 +15,7 @@
 struct place {
     struct drive *drive;
     const char *project;
+    mode_t mode; /* of the project's folder; 0: not known */
 };
 
 /* Makes the project's folder, as ludwigd orders where it cannot do so itself. */

@@ -82,7 +82,7 @@ static int make_project(const struct place *to, const struct folder_order *order
 
 /* ---- files of a sweep ---- */
 
-/* The project's modes are asked for, then all is made at once, as the server does one after the
+/* The project's modes are asked for if need be, then all is made at once, as the server does one after the
  * other. */
 struct sending {
     struct upload_sweep sweep;
@@ -169,6 +169,7 @@ static void on_project(void *context, const struct sftp_answer *a)
 static struct upload_sweep *sweep_begin(const struct place *to, int64_t number,
                                         const struct upload_text *files, size_t n, struct err *e)
 {
+    struct upload_modes modes;
     struct sending *s;
     struct buf below = { 0 };
     char *project;
@@ -182,6 +183,11 @@ static struct upload_sweep *sweep_begin(const struct place *to, int64_t number,
     *s = (struct sending){ .to = to, .dir = path_on(to, buf_text(&below)), .n = n };
     s->files = mem_copy(files, n * sizeof *files);
     buf_free(&below);
+    if (S_ISDIR(to->mode)) {
+        modes = upload_modes_of(to->mode);
+        start_all(s, &modes);
+        return &s->sweep;
+    }
     project = path_on(to, to->project);
     start(s, &(struct sftp_op){ .kind = SFTP_OP_LSTAT, .path = project }, on_project);
     free(project);

@@ -41,7 +41,7 @@ static int open_site(void **state)
                            .file = path_join(dir, "s.yaml"),
                            .arena = arena_create() };
     site->drive.mount = site->share;
-    site->to = (struct place){ &site->drive, "p" };
+    site->to = (struct place){ .drive = &site->drive, .project = "p" };
     *state = site;
     if (setenv("XDG_CACHE_HOME", arena_printf(site->arena, "%s/cache", dir), 1) < 0)
         return -1;

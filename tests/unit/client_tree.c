@@ -348,7 +348,7 @@ static void the_share_is_never_taken_along(void **state)
     struct arena *a = arena_create();
     char *share = below(*state, "results");
     struct drive drive = { .mount = share };
-    struct place to = { &drive, "p" };
+    struct place to = { .drive = &drive, .project = "p" };
     struct spec s = read_spec(*state, HEAD, a);
     struct cargo c;
 

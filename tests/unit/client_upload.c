@@ -95,7 +95,7 @@ static int begin(void **state, bool is_mounted)
     if (mkdtemp(s->folder) == NULL || setenv("XDG_CACHE_HOME", below(s, "cache"), 1) < 0)
         return -1;
     s->server_umask = 022;
-    s->to = (struct place){ &s->drive, "p" };
+    s->to = (struct place){ .drive = &s->drive, .project = "p" };
     if (is_mounted) {
         s->drive.mount = below(s, "share");
     } else {
