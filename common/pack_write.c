@@ -23,6 +23,7 @@ struct pack_writer *pack_writer_create(const struct pack_sink *sink)
 
     w->sink = *sink;
     w->tree = pack_tree_create();
+    w->hasher = hasher_create();
     w->block = block_writer_create();
     w->seen = pack_seen_create(SEEN_MAX);
     w->by_list = pack_seen_create(PACK_PARTS_MAX);
@@ -52,6 +53,7 @@ void pack_writer_destroy(struct pack_writer *w)
     pack_seen_destroy(w->seen);
     pack_seen_destroy(w->by_list);
     pack_tree_destroy(w->tree);
+    hasher_destroy(w->hasher);
     pack_order_free(&w->order);
     free(w);
 }

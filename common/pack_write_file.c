@@ -188,7 +188,8 @@ static int take_piece(struct input *in, size_t n, bool is_whole_file, struct err
     struct pack_run run;
     int result = 0;
 
-    digest_of(w->piece, n, &piece.digest);
+    hasher_add(w->hasher, w->piece, n);
+    hasher_end(w->hasher, &piece.digest);
     if (in->in_place != NULL)
         result = add_in_place(in, &piece, &run, e);
     else if (!pack_find_piece(w, &piece.digest, &run))

@@ -39,6 +39,7 @@ struct pack_writer {
     size_t n_runs, runs_capacity;
     struct digest *digests;
     size_t n_digests, digests_capacity;
+    struct hasher *hasher; /* of pieces */
     uint8_t *piece;
 };
 
