@@ -127,11 +127,27 @@ static int begin_frame(struct part_writer *w, int level, struct err *e)
     return 0;
 }
 
-/* The bytes do not depend on how many there are, nor on which is faster.  A library without threads
- * compresses on this one. */
-static void compress_beside(struct part_writer *w)
+/* The bytes do not depend on how many there are, nor on which is faster.  They start with the first
+ * call, be it for nothing: where the library has none, or a limit forbids them, this one compresses. */
+static int begin_frame_beside(struct part_writer *w, struct err *e)
 {
-    (void)ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_nbWorkers, THREADS);
+    ZSTD_inBuffer nothing = { NULL, 0, 0 };
+    ZSTD_outBuffer out = { w->out, OUT_BYTES, 0 };
+
+    if (begin_frame(w, LEVEL, e) < 0)
+        return -1;
+    if (ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_nbWorkers, THREADS)) ||
+        ZSTD_isError(ZSTD_compressStream2(w->zstd, &out, &nothing, ZSTD_e_continue)))
+        return begin_frame(w, LEVEL, e);
+    w->n_out = out.pos;
+    return 0;
+}
+
+static int begin_compressing(struct part_writer *w, bool shrinks_well, bool goes_on, struct err *e)
+{
+    if (shrinks_well && goes_on)
+        return begin_frame_beside(w, e);
+    return begin_frame(w, shrinks_well ? LEVEL : ZSTD_minCLevel(), e);
 }
 
 static int add_stored(struct part_writer *w, const void *bytes, size_t n, struct err *e)
@@ -146,10 +162,8 @@ static int decide(struct part_writer *w, struct err *e)
 
     w->decided = true;
     w->list.part.form = w->is_tar ? PACK_TAR : small ? PACK_ZST : PACK_RAW;
-    if (w->list.part.form != PACK_RAW && begin_frame(w, small ? LEVEL : ZSTD_minCLevel(), e) < 0)
+    if (w->list.part.form != PACK_RAW && begin_compressing(w, small, goes_on, e) < 0)
         return -1;
-    if (w->list.part.form != PACK_RAW && small && goes_on)
-        compress_beside(w);
     return add_stored(w, w->trial.bytes, w->trial.n, e);
 }
 

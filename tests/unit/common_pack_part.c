@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <zstd.h>
@@ -20,6 +23,24 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 enum { MIB = 1024 * 1024 };
+
+/* In the place of the library's: none may be started. */
+static bool forbids_threads;
+static unsigned n_forbidden;
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                   void *context)
+{
+    static int (*start)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+    if (forbids_threads) {
+        n_forbidden++;
+        return EAGAIN;
+    }
+    if (start == NULL)
+        *(void **)&start = dlsym(RTLD_NEXT, "pthread_create");
+    return start(thread, attr, run, context);
+}
 
 static uint8_t *random_bytes(size_t n, uint64_t seed)
 {
@@ -259,6 +280,25 @@ static void threads_end_where_what_they_compress_cannot_be_stored(void **state)
     assert_string_equal(e.text, "no more space");
     part_writer_destroy(m.writer);
     store_free(&m.store);
+    buf_free(&lines);
+}
+
+static void where_no_thread_may_be_started_it_is_compressed_all_the_same(void **state)
+{
+    struct buf lines = make_lines();
+    struct making m;
+    struct made made;
+
+    (void)state;
+    forbids_threads = true;
+    begin(&m, true);
+    add_lines(&m, &lines);
+    made = end(&m);
+    forbids_threads = false;
+    assert_true(n_forbidden > 0);
+    assert_true(made.part.n < LINES_BYTES / 2);
+    assert_null(read_part(made.list, buf_bytes(&made.part), 0));
+    made_free(&made);
     buf_free(&lines);
 }
 
@@ -659,6 +699,7 @@ int main(void)
         cmocka_unit_test(what_does_not_shrink_costs_little_more_than_it_has),
         cmocka_unit_test(what_several_threads_compress_comes_out_the_same_each_time),
         cmocka_unit_test(threads_end_where_what_they_compress_cannot_be_stored),
+        cmocka_unit_test(where_no_thread_may_be_started_it_is_compressed_all_the_same),
         cmocka_unit_test(a_part_that_was_cut_is_refused),
         cmocka_unit_test(a_flipped_bit_is_found_or_changes_nothing),
         cmocka_unit_test(an_error_names_the_part),
