@@ -71,8 +71,8 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
     struct msg_welcome welcome = { 0 };
     int64_t began_ms = units_monotonic_ms();
     int64_t seq = rpc_send(r, MSG_HELLO, NULL, &hello, lost, e);
-    bool is_asked = seq >= 0 && ask_ahead(r);
 
+    r->is_asked_ahead = seq >= 0 && ask_ahead(r);
     free(host);
     if (seq >= 0 && r->greeting != NULL)
         r->greeting(r->context);
@@ -82,7 +82,7 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
     keep_welcome(r, &welcome);
     r->round_trip_ms = units_monotonic_ms() - began_ms;
     r->n_opened++;
-    if (is_asked)
+    if (r->is_asked_ahead)
         take_ahead(r);
     return 0;
 }
@@ -139,6 +139,7 @@ static int connect_once(struct rpc *r, bool *lost, struct err *e)
         r->to.kind == ENDPOINT_SSH ? connect_ssh(r, &why) : unixsocket_connect(r->to.path, &why);
 
     *lost = is_passing(r, &why);
+    r->is_asked_ahead = false;
     if (fd < 0)
         return err_set(e, why.kind, "%s", why.text);
     wire_init(&r->wire, fd, &proto);
@@ -179,11 +180,25 @@ int rpc_wait(struct rpc *r, struct err *e)
     return -1;
 }
 
+/* The greeting alone, where the connection broke before the answer to it: what was asked along with
+ * it may be to blame. */
+static int greet_alone(struct rpc *r, struct err *e)
+{
+    struct rpc_ahead *ahead = r->ahead;
+    bool lost;
+    int result;
+
+    r->ahead = NULL;
+    result = connect_once(r, &lost, e);
+    r->ahead = ahead;
+    return result;
+}
+
 int rpc_greet(struct rpc *r, struct err *e)
 {
     bool lost;
 
-    if (connect_once(r, &lost, e) == 0)
+    if (connect_once(r, &lost, e) == 0 || (lost && r->is_asked_ahead && greet_alone(r, e) == 0))
         return 0;
     rpc_close(r);
     return -1;

@@ -42,6 +42,7 @@ struct rpc {
     bool wants_sftp;                 /* mux_sftp will be called once it has connected */
     int interrupt_fd;                /* readable: give up waiting; -1: none */
     struct rpc_ahead *ahead;         /* NULL: none */
+    bool is_asked_ahead;             /* with the greeting of this connection */
     void (*greeting)(void *context); /* called while the server's greeting is awaited; or NULL */
     void *context;
 };
