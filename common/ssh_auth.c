@@ -114,6 +114,18 @@ static enum outcome settle(struct login *l, int rc, const char *what, struct err
 
 /* ---- keys in files ---- */
 
+/* What the server takes now, as its last refusal said; 0 before the first one. */
+static unsigned offered(const struct login *l)
+{
+    return (unsigned)ssh_userauth_list(l->s->session, NULL);
+}
+
+/* Whether another key is worth one of the server's tries. */
+static bool is_next_key_due(const struct login *l, enum outcome outcome)
+{
+    return outcome == REFUSED && (offered(l) == 0 || (offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0);
+}
+
 static int give_passphrase(const char *prompt, char *to, size_t n, int echo, int verify,
                            void *context)
 {
@@ -312,7 +324,7 @@ static enum outcome try_certificates(struct login *l, const char *file, struct e
     char *beside = mem_printf("%s-cert.pub", file);
     enum outcome outcome = try_certificate(l, file, beside, e);
 
-    for (size_t i = 0; outcome == REFUSED && i < l->s->conf.certificates.n; i++)
+    for (size_t i = 0; is_next_key_due(l, outcome) && i < l->s->conf.certificates.n; i++)
         if (strcmp(named[i], beside) != 0 && may_belong(named[i], file))
             outcome = try_certificate(l, file, named[i], e);
     free(beside);
@@ -327,10 +339,13 @@ static enum outcome try_file(struct login *l, const char *file, struct err *e)
 
     if (has_private)
         outcome = try_certificates(l, file, e);
-    if (outcome == REFUSED && public == NULL && has_private)
+    if (!has_private || !is_next_key_due(l, outcome))
+        goto out;
+    if (public == NULL)
         outcome = try_unknown(l, file, e);
-    else if (outcome == REFUSED && public != NULL && has_private && !is_in_agent(l, public))
+    else if (!is_in_agent(l, public))
         outcome = try_pair(l, file, public, NULL, e);
+out:
     ssh_key_free(public);
     return outcome;
 }
@@ -340,7 +355,7 @@ static enum outcome try_files(struct login *l, struct err *e)
     const char *const *files = l->s->conf.identities.items;
     enum outcome outcome = REFUSED;
 
-    for (size_t i = 0; outcome == REFUSED && i < l->s->conf.identities.n; i++)
+    for (size_t i = 0; is_next_key_due(l, outcome) && i < l->s->conf.identities.n; i++)
         outcome = try_file(l, files[i], e);
     return outcome;
 }
@@ -397,7 +412,7 @@ static enum outcome try_keys(struct login *l, struct err *e)
     bool agent_first = l->in_agent.n <= AGENT_FIRST;
     enum outcome outcome = agent_first ? try_agent(l, e) : try_files(l, e);
 
-    if (outcome != REFUSED)
+    if (!is_next_key_due(l, outcome))
         return outcome;
     return agent_first ? try_files(l, e) : try_agent(l, e);
 }
@@ -532,11 +547,6 @@ static unsigned allowed(const struct ssh_conf *c)
            (c->may_use_password ? SSH_AUTH_METHOD_PASSWORD : 0);
 }
 
-static unsigned offered(const struct login *l)
-{
-    return (unsigned)ssh_userauth_list(l->s->session, NULL);
-}
-
 static enum outcome try_round(struct login *l, struct err *e)
 {
     enum outcome outcome = REFUSED;
@@ -600,11 +610,14 @@ static bool lies_open(const struct login *l, const char *file)
     return is;
 }
 
+/* libssh shows all of an agent's keys or none; a server that takes no keys counts each as a try. */
 static bool all_keys_lie_open(struct login *l)
 {
     const char *const *files = l->s->conf.identities.items;
-    size_t n = may_use_agent(l) ? 1 : 0;
+    size_t n = may_use_agent(l) ? l->in_agent.n : 0;
 
+    if (n > 1)
+        return false;
     for (size_t i = 0; i < l->s->conf.identities.n; i++) {
         if (access(files[i], F_OK) < 0)
             continue;
@@ -615,7 +628,8 @@ static bool all_keys_lie_open(struct login *l)
     return n > 0;
 }
 
-/* Nearly every server takes keys: it is not asked first what it takes. */
+/* Nearly every server takes keys: it is not asked first what it takes.  One that takes none yet may
+ * want one later, after a password. */
 static enum outcome try_keys_at_once(struct login *l, struct err *e)
 {
     enum outcome outcome;
@@ -623,11 +637,13 @@ static enum outcome try_keys_at_once(struct login *l, struct err *e)
     if (!l->s->conf.may_use_keys || !all_keys_lie_open(l))
         return REFUSED;
     outcome = try_keys(l, e);
-    if (outcome == REFUSED && (offered(l) & SSH_AUTH_METHOD_PUBLICKEY) == 0)
-        buf_clear(&l->tried);
-    if (outcome == REFUSED)
+    if (outcome != REFUSED)
+        return outcome;
+    if ((offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0)
         l->done |= SSH_AUTH_METHOD_PUBLICKEY;
-    return outcome;
+    else
+        buf_clear(&l->tried);
+    return REFUSED;
 }
 
 /* A server that takes nothing says what it would take. */
@@ -639,16 +655,7 @@ static enum outcome ask_what(struct login *l, struct err *e)
     do
         rc = ssh_userauth_none(l->s->session, NULL);
     while (is_again(l, rc, &p, e));
-    if (rc == SSH_AUTH_AGAIN)
-        return settle(l, rc, "none", e);
-    if (rc == SSH_AUTH_SUCCESS) {
-        keep_method(l, "none");
-        return ACCEPTED;
-    }
-    if (rc != SSH_AUTH_ERROR)
-        return PARTIAL;
-    err_set(e, ERR_UNREACHABLE, "the server ended the authentication (%s)", ssh_words(l->s));
-    return FAILED;
+    return rc == SSH_AUTH_DENIED ? PARTIAL : settle(l, rc, "none", e);
 }
 
 static int log_in(struct login *l, struct err *e)
@@ -656,7 +663,7 @@ static int log_in(struct login *l, struct err *e)
     enum outcome outcome = try_keys_at_once(l, e);
 
     if (outcome == REFUSED)
-        outcome = ask_what(l, e);
+        outcome = offered(l) != 0 ? PARTIAL : ask_what(l, e);
     for (int i = 0; outcome == PARTIAL && i < ROUNDS_MAX; i++)
         outcome = try_round(l, e);
     if (outcome == ACCEPTED)

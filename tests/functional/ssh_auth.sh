@@ -349,7 +349,7 @@ it 'the agent that IdentityAgent names' named_agent
 # ---- passwords: an account of the test's own, in a private view of /etc ----
 
 if [ "$(id -u)" != 0 ]; then
-    for each in 'a password' 'keyboard-interactive' 'a key and a password'; do
+    for each in 'a password' 'keyboard-interactive' 'a key and a password' 'a password and a key' 'few tries'; do
         skip "$each" 'takes root, for an account with a password'
     done
     done_testing
@@ -379,6 +379,9 @@ sshd_run() { # ARGUMENT...
 sshd_up pw 'UsePAM no' 'PasswordAuthentication yes'
 sshd_up kbd 'UsePAM yes' 'KbdInteractiveAuthentication yes'
 sshd_up both 'UsePAM no' 'PasswordAuthentication yes' 'AuthenticationMethods publickey,password'
+sshd_up later 'UsePAM no' 'PasswordAuthentication yes' 'AuthenticationMethods password,publickey'
+sshd_up answers 'UsePAM yes' 'KbdInteractiveAuthentication yes' 'AuthenticationMethods keyboard-interactive,publickey'
+sshd_up few 'UsePAM no' 'PasswordAuthentication yes' 'PubkeyAuthentication no' 'MaxAuthTries 2'
 
 : >"$SSHD/pw/authorized_keys"
 : >"$SSHD/kbd/authorized_keys"
@@ -400,6 +403,35 @@ it 'what a server asks with keyboard-interactive is asked' "
     typed kbd 'there is no socket at /nowhere' --type '(lw1@kbd) Password:' 'correct horse\r'"
 it 'a server may want a key and a password' "
     typed both 'there is no socket at /nowhere' --type 'password:' 'correct horse\r'"
+
+it 'a server may want a key after a password' "
+    typed later 'there is no socket at /nowhere' --type 'password:' 'correct horse\r'"
+it 'or after the answers to what it asks' "
+    typed answers 'there is no socket at /nowhere' --type 'Password:' 'correct horse\r'"
+
+for n in 1 2 3; do
+    ssh-keygen -q -t ed25519 -N '' -f "few$n"
+done
+ssh_config 'Host few' "    IdentityFile $PWD/few1" "    IdentityFile $PWD/few2" "    IdentityFile $PWD/few3"
+it 'keys do not use up the tries of a server that takes none' "
+    typed few 'there is no socket at /nowhere' --type 'password:' 'correct horse\r'"
+
+keys_in_agent() {
+    eval "$(ssh-agent -s)" >/dev/null
+    trap 'kill "$SSH_AGENT_PID"' EXIT
+    ssh-add few1 few2 few3
+    typed few 'there is no socket at /nowhere' --type 'password:' 'correct horse\r'
+}
+it 'nor do those in an agent' keys_in_agent
+
+used_up() {
+    local status=0
+    python3 "$terminal" 24x300 --type 'password:' 'battery\r' ludwig --server ssh://lw1@few/nowhere status >shown || status=$?
+    cat shown
+    [ "$status" = 4 ]
+    grep -q 'Too many authentication failures.*; tried: .*password (refused)' shown
+}
+it 'who has used up the tries is told what was tried' used_up
 
 no_terminal() {
     setsid -w timeout 60 ludwig --server ssh://lw1@pw/nowhere status >out 2>err </dev/null || status=$?
