@@ -473,7 +473,7 @@ static int give_up(const struct err *why, uint64_t settled_bytes, struct err *e)
 }
 
 /* After a try that failed; what it settled need not be sent again. */
-static int send_again(struct cargo *c, struct err *why, struct err *e)
+static int try_again(struct cargo *c, struct err *why, struct err *e)
 {
     uint64_t settled_bytes, all_bytes = 0, part_bytes = 0;
     int vain = 0;
@@ -490,6 +490,17 @@ static int send_again(struct cargo *c, struct err *why, struct err *e)
     return 0;
 }
 
+/* What was given up is not there, whoever asks. */
+static int say_given_up(const struct cargo *c, struct err *e)
+{
+    return c->why.kind == ERR_NONE ? 0 : err_set(e, c->why.kind, "%s", c->why.text);
+}
+
+static int send_again(struct cargo *c, struct err *why, struct err *e)
+{
+    return try_again(c, why, &c->why) == 0 ? 0 : say_given_up(c, e);
+}
+
 int cargo_pack(struct cargo *c, struct err *e)
 {
     struct err why = { 0 };
@@ -504,11 +515,16 @@ void cargo_push(struct cargo *c)
         store_push(c->store);
 }
 
+/* Where nothing is on its way, the store lets go of the connection: it may be made anew now. */
 int cargo_arrive(struct cargo *c, struct err *e)
 {
     struct err why = { 0 };
 
-    if (!c->is_packed || store_arrive(c->store, &why) == 0)
+    if (!c->is_packed) {
+        close_stock(c);
+        return say_given_up(c, e);
+    }
+    if (store_arrive(c->store, &why) == 0)
         return 0;
     c->is_packed = false;
     uploadbar_clear(&c->bar);
@@ -520,7 +536,7 @@ int cargo_settle(struct cargo *c, struct err *e)
     struct err why = { 0 };
 
     if (!c->is_packed)
-        return 0;
+        return say_given_up(c, e);
     c->is_packed = false;
     return settle_once(c, &why) == 0 ? 0 : send_again(c, &why, e);
 }

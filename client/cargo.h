@@ -35,6 +35,7 @@ struct cargo {
     size_t n_data;
     struct uploadbar bar;
     bool is_packed; /* and not known to be settled */
+    struct err why; /* ERR_NONE: it was not given up */
 };
 
 /* How much data there may be to send, as far as a short look tells that asks nobody. */
@@ -63,7 +64,9 @@ void cargo_note_left_out(const struct cargo *c);
  * again, and what was sent before that, or before this program was killed, is not sent again. */
 int cargo_send(struct cargo *c, struct err *e);
 /* The same in pieces: until all is read and on its way, so that cargo_sign may follow; what is on its way
- * here goes out; until it is on the disk, so that little can go wrong any more; and until it has its name.  The last may read all of it again, and find it changed. */
+ * here goes out; until it is on the disk, so that little can go wrong any more; and until it has its
+ * name.  The last two may read all of it again, and find it changed.  After one of them failed, the
+ * later ones fail as it did. */
 int cargo_pack(struct cargo *c, struct err *e);
 void cargo_push(struct cargo *c);
 int cargo_arrive(struct cargo *c, struct err *e);

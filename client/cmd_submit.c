@@ -222,17 +222,26 @@ static void on_begun(void *context)
     cargo_push(o->cargo);
 }
 
+/* The sweep's files may be sent again where the connection broke; the cargo tried that itself. */
+static int check_files(int result, const struct err *why, bool *lost, struct err *e)
+{
+    *lost = result < 0 && why->kind == ERR_UNREACHABLE;
+    return result < 0 ? err_set(e, why->kind, "%s", why->text) : 0;
+}
+
 /* Those of a try before this one are of another sweep.  What has no room on the server leaves none
  * there. */
-static int on_opened(void *context, int64_t sweep, struct err *e)
+static int on_opened(void *context, int64_t sweep, bool *lost, struct err *e)
 {
     struct opening *o = context;
+    struct err why = { 0 };
 
     (void)end_sweep_files(o, NULL);
     if (cargo_arrive(o->cargo, e) < 0)
         return -1;
-    o->to.mode = store_project_mode(o->cargo->store);
-    return begin_sweep_files(o, sweep, e);
+    if (o->cargo->store != NULL)
+        o->to.mode = store_project_mode(o->cargo->store);
+    return check_files(begin_sweep_files(o, sweep, &why), &why, lost, e);
 }
 
 static bool is_same_set(const struct dataset *x, const struct dataset *y)
@@ -264,14 +273,15 @@ static int check_unchanged(struct opening *o, struct err *e)
     return err_set(e, ERR_FAILED, "files were changed while they were sent; submit again");
 }
 
-static int on_ending(void *context, struct err *e)
+static int on_ending(void *context, bool *lost, struct err *e)
 {
     struct opening *o = context;
-    int result = cargo_settle(o->cargo, e);
+    struct err why = { 0 };
+    int settled = cargo_settle(o->cargo, e), ended = end_sweep_files(o, &why);
 
-    if (end_sweep_files(o, result == 0 ? e : NULL) < 0)
-        result = -1;
-    return result < 0 ? -1 : check_unchanged(o, e);
+    if (settled < 0 || check_files(ended, &why, lost, e) < 0)
+        return -1;
+    return check_unchanged(o, e);
 }
 
 /* All is packed; what is on its way arrives meanwhile. */

@@ -277,7 +277,12 @@ static int arrive(struct store *store, struct err *e)
     while (!are_all_whole(s) && s->why.kind == ERR_NONE)
         if (sftp_lanes_wait(&s->lanes, e) < 0)
             return -1;
-    return sftp_store_check(s, e);
+    if (sftp_store_check(s, e) < 0)
+        return -1;
+    /* The drive's connection, which is about to be made anew: what arrived gets no name over it. */
+    return sftp_is_broken(sftp_store_lane(s))
+               ? err_set(e, ERR_UNREACHABLE, "the connection for files is lost")
+               : 0;
 }
 
 static mode_t project_mode(const struct store *store)

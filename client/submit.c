@@ -141,33 +141,33 @@ static int take_answers(struct sending *s, struct err *e)
 }
 
 /* A sweep that is open lasts as long as the connection, which the caller may use, and find broken. */
-static int check_open(struct sending *s, int64_t n_opened, int result, struct err *why,
-                      struct err *e)
+static int check_open(struct sending *s, int64_t n_opened, struct err *e)
 {
-    if (result == 0 && s->rpc->n_opened != n_opened)
-        result = err_set(why, ERR_UNREACHABLE, "the connection to the server was lost");
-    s->lost = result < 0 && why->kind == ERR_UNREACHABLE;
-    return result < 0 ? err_set(e, why->kind, "%s", why->text) : 0;
+    if (s->rpc->n_opened == n_opened)
+        return 0;
+    s->lost = true;
+    return err_set(e, ERR_UNREACHABLE, "the connection to the server was lost");
 }
 
 static int do_opened(struct sending *s, struct err *e)
 {
     int64_t n_opened = s->rpc->n_opened;
-    struct err why = { 0 };
-    int result = s->submission->opened(s->submission->context, s->sweep, &why);
 
-    return check_open(s, n_opened, result, &why, e);
+    s->lost = false;
+    if (s->submission->opened(s->submission->context, s->sweep, &s->lost, e) < 0)
+        return -1;
+    return check_open(s, n_opened, e);
 }
 
 static int do_ending(struct sending *s, struct err *e)
 {
     int64_t n_opened = s->rpc->n_opened;
-    struct err why = { 0 };
-    int result = 0;
 
-    if (s->submission->ending != NULL)
-        result = s->submission->ending(s->submission->context, &why);
-    return check_open(s, n_opened, result, &why, e);
+    s->lost = false;
+    if (s->submission->ending != NULL &&
+        s->submission->ending(s->submission->context, &s->lost, e) < 0)
+        return -1;
+    return check_open(s, n_opened, e);
 }
 
 /* An answer that got lost is asked for again; the server may know nothing of a sweep whose end

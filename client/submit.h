@@ -23,10 +23,11 @@ struct submission {
     const struct points *points;
     int64_t configs; /* how many of the points go along, the first ones */
     /* Called while the server makes the sweep, when that has its number, and before its end is sent.
-     * begun and ending may be NULL. */
+     * begun and ending may be NULL.  Where opened or ending fails, all is done again if it sets *lost,
+     * which is false before. */
     void (*begun)(void *context);
-    int (*opened)(void *context, int64_t sweep, struct err *e);
-    int (*ending)(void *context, struct err *e);
+    int (*opened)(void *context, int64_t sweep, bool *lost, struct err *e);
+    int (*ending)(void *context, bool *lost, struct err *e);
     void *context;
 };
 

@@ -148,6 +148,25 @@ cut_off() {
 }
 it 'a connection that breaks is made again, and parts that arrived are not sent again' cut_off
 
+# Small: all is read before the first break is noticed, and the sweep is open on the server by then.
+lost_late() {
+    mkdir few
+    head -c 20000 /dev/urandom >few/1
+    sweep f.yaml few
+    ludwig status --json | json - '[s["sweep"] for s in d["sweeps"]]' >before
+    status=0
+    server_options="--cut-in 5000" over_sftp submit f.yaml 2>err || status=$?
+    cat err
+    [ $status = 3 ]
+    [ "$(wc -l <err)" = 1 ]
+    grep -q 'the connection for files is lost' err
+    ludwig status --json | json - '[s["sweep"] for s in d["sweeps"]]' | diff before -
+    find "$packs" -name '.tmp*' -delete
+    over_sftp submit f.yaml
+    arrived f.yaml
+}
+it 'what does not arrive after all was read is not queued' lost_late
+
 # Over four connections not even a part of the usual size comes through before the next break.
 cut_again() {
     rm -rf large/data

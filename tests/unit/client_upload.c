@@ -28,6 +28,8 @@ struct site {
     struct drive drive;
     struct place to;
     mode_t server_umask;
+    int fd;       /* of the newest connection */
+    bool is_away; /* nobody can connect */
     struct err e;
 };
 
@@ -45,9 +47,11 @@ static const char *server_program(void)
 
 static int connect_child(void *context, struct err *e)
 {
-    const struct site *s = context;
+    struct site *s = context;
     int ends[2];
 
+    if (s->is_away)
+        return err_set(e, ERR_UNREACHABLE, "the server is away");
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return err_sys(e, "socketpair");
     if (fork() == 0) {
@@ -58,6 +62,7 @@ static int connect_child(void *context, struct err *e)
         _exit(127);
     }
     close(ends[1]);
+    s->fd = ends[0];
     return ends[0];
 }
 
@@ -591,6 +596,70 @@ static void what_somebody_relies_on_is_not_removed(void **state)
     assert_arrived(s, "from", &more);
 }
 
+static void pack_source(struct site *s, struct cargo *c)
+{
+    const char *whole = below(s, "from");
+
+    must(s, cargo_load_paths(c, &whole, 1, &s->to, &s->e));
+    must(s, cargo_pack(c, &s->e));
+}
+
+static void expect_failure(struct site *s, int result)
+{
+    assert_int_equal(result, -1);
+    assert_int_equal(s->e.kind, ERR_UNREACHABLE);
+    assert_non_null(strstr(s->e.text, "the server is away"));
+    err_clear(&s->e);
+}
+
+static void what_was_given_up_does_not_count_as_sent(void **state)
+{
+    struct site *s = here(state);
+
+    make_source(s);
+    for (int arrives = 0; arrives < 2; arrives++) {
+        struct cargo c;
+
+        s->is_away = false;
+        put(s, "from/more", arrives ? "more" : "less", 0644);
+        pack_source(s, &c);
+        if (arrives)
+            must(s, cargo_arrive(&c, &s->e));
+        assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
+        s->is_away = true;
+        expect_failure(s, arrives ? cargo_settle(&c, &s->e) : cargo_arrive(&c, &s->e));
+        s->is_away = false;
+        expect_failure(s, cargo_arrive(&c, &s->e));
+        expect_failure(s, cargo_settle(&c, &s->e));
+        cargo_free(&c);
+        assert_int_equal(count(s, PACKS, ".manifest"), 0);
+    }
+}
+
+/* Of a sweep that is begun anew: its files go over a connection that is made anew. */
+static void what_arrived_over_a_connection_that_broke_is_sent_again(void **state)
+{
+    static const struct upload_text file = { "sweep.yaml", { (const unsigned char *)"x", 1 } };
+    struct site *s = here(state);
+    struct sftp_attrs attrs;
+    struct cargo c;
+
+    make_source(s);
+    pack_source(s, &c);
+    must(s, cargo_arrive(&c, &s->e));
+    for (int64_t sweep = 1; sweep < 4; sweep++) {
+        assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
+        assert_int_equal(sftp_lstat(s->drive.sftp, "/", &attrs, NULL), -1);
+        must(s, cargo_arrive(&c, &s->e));
+        must(s, upload_sweep_files(&s->to, sweep, &file, 1, &s->e));
+        must(s, cargo_settle(&c, &s->e));
+        assert_arrived(s, "from", &c.data[0].set);
+    }
+    cargo_free(&c);
+}
+
+#define SFTP(name) cmocka_unit_test_prestate_setup_teardown(name, begin_sftp, end, NULL)
+
 #define BOTH(name)                                                            \
     cmocka_unit_test_prestate_setup_teardown(name, begin_mounted, end, NULL), \
         cmocka_unit_test_prestate_setup_teardown(name, begin_sftp, end, NULL)
@@ -614,6 +683,8 @@ int main(void)
         BOTH(what_is_relied_on_gets_young),
         BOTH(what_goes_meanwhile_is_sent_again),
         BOTH(what_somebody_relies_on_is_not_removed),
+        SFTP(what_was_given_up_does_not_count_as_sent),
+        SFTP(what_arrived_over_a_connection_that_broke_is_sent_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
