@@ -29,8 +29,8 @@ static bool open_sftp(struct doctor *d)
 
     d->sftp = fd < 0 ? NULL : sftp_open(fd, &e);
     if (d->sftp == NULL)
-        doctor_say(d, CHECK_PROBLEM, "see `Subsystem sftp` in its sshd_config",
-                   "files cannot be sent or fetched: %s", e.text);
+        doctor_say(d, CHECK_PROBLEM, "see its sshd_config", "files cannot be sent or fetched: %s",
+                   e.text);
     return d->sftp != NULL;
 }
 

@@ -248,7 +248,7 @@ static void lose(struct sftp *s, const char *why)
     else
         sftp_break(s, ERR_UNREACHABLE,
                    "the server closed the connection for files at once; may this account use SFTP "
-                   "there?");
+                   "there, and is there `Subsystem sftp` in its sshd_config?");
 }
 
 static void receive(struct sftp *s)

@@ -1060,8 +1060,9 @@ static const struct {
     enum err_kind kind;
     const char *words;
 } greetings[] = {
-    { "nothing", "", 0, ERR_UNREACHABLE, "may this account use SFTP there?" },
-    { "half a length", "\0\0", 2, ERR_UNREACHABLE, "may this account use SFTP there?" },
+    { "nothing", "", 0, ERR_UNREACHABLE, "may this account use SFTP there, " },
+    { "half a length", "\0\0", 2, ERR_UNREACHABLE,
+      "is there `Subsystem sftp` in its sshd_config?" },
     { "text of a shell", "Welcome to host\n", 16, ERR_PROTOCOL, "it began with 'Welc...'" },
     { "another version", "\0\0\0\5\2\0\0\0\6", 9, ERR_PROTOCOL, "version 3" },
     { "an answer", "\0\0\0\5\145\0\0\0\3", 9, ERR_PROTOCOL, "version 3" },
