@@ -403,8 +403,7 @@ static bool is_wanted_elsewhere(const struct split *s, const struct sched_load *
     return false;
 }
 
-/* Work sent ahead that takes longer than it was thought to goes back when others stand idle, the
- * last job too: what it waits for there may take hours. */
+/* Work sent ahead that takes longer than it was thought to goes back when others stand idle. */
 static void recall_surplus(struct split *s)
 {
     struct sched_plan *p = s->plan;
@@ -412,11 +411,11 @@ static void recall_surplus(struct split *s)
     for (size_t i = 0; i < s->in->n_loads; i++) {
         const struct sched_load *l = &s->in->loads[i];
 
-        if (l->sweep != SIZE_MAX || l->unstarted < 1 || s->rooms[l->worker].cpus_milli >= 0 ||
+        if (l->sweep != SIZE_MAX || l->unstarted < 2 || s->rooms[l->worker].cpus_milli >= 0 ||
             !is_wanted_elsewhere(s, l))
             continue;
         mem_grow((void **)&p->recalls, &s->recalls_capacity, p->n_recalls, sizeof *p->recalls);
-        p->recalls[p->n_recalls++] = (struct sched_recall){ i, (l->unstarted + 1) / 2 };
+        p->recalls[p->n_recalls++] = (struct sched_recall){ i, l->unstarted / 2 };
     }
 }
 

@@ -116,14 +116,10 @@ it 'a list of nodes holds' node_list
 
 tail_stays_even() {
     rm "$TEST_TMP/records"
-    # What has begun on hoff takes until all others are done; those on norman look as if all were short.
-    write_job 'case $PWD in */hoff/*) gate even ;; *) sleep 0.1 ;; esac'
-    printf 'project: even\ncommand: sh job.sh {a}\nsource: job.sh\nparams: {a: [%s]}\n' "$(seq -s, 1 40)" >even.yaml
-    id=$(submit even.yaml)
-    wait_until 30 '[ "$(jobs_in done '"$id"')" = 36 ]'
-    open even
-    wait_until 10 ended "$id"
-    ludwig jobs "$id" --json | json - 'sum(j["node"] == "hoff" for j in d["jobs"]) == 4'
+    write_job 'sleep 0.4'
+    printf 'project: even\ncommand: sh job.sh {a}\nsource: job.sh\nparams: {a: [%s]}\n' "$(seq -s, 1 16)" >even.yaml
+    id=$(timeout 100 ludwig submit even.yaml --wait)
+    ludwig jobs "$id" --json | json - 'min(sum(j["node"] == n for j in d["jobs"]) for n in ("hoff", "norman")) >= 5'
 }
 it 'neither worker hoards what the other could run' tail_stays_even
 

@@ -423,17 +423,6 @@ static void test_surplus_goes_back_when_another_stands_idle(void **state)
     assert_int_equal(p.n_recalls, 1);
     assert_int_equal(p.recalls[0].jobs, 5);
     sched_plan_free(&p);
-    l->jobs = 3;
-    l->unstarted = 1;
-    split(&w, &p);
-    assert_int_equal(p.n_recalls, 1);
-    assert_int_equal(p.recalls[0].jobs, 1);
-    sched_plan_free(&p);
-    l->unstarted = 0;
-    split(&w, &p);
-    assert_int_equal(p.n_recalls, 0);
-    sched_plan_free(&p);
-    l->unstarted = 1;
     l->may_use = w.none;
     split(&w, &p);
     assert_int_equal(p.n_recalls, 0);
