@@ -252,21 +252,21 @@ static enum outcome try_pair(struct login *l, const char *file, ssh_key public,
 {
     char *what = certificate != NULL ? mem_printf("certificate %s of key %s", certificate, file)
                                      : mem_printf("key %s", file);
-    ssh_key private = load_open(file);
-    enum outcome outcome = private != NULL ? ACCEPTED : offer(l, public, what, e);
+    ssh_key secret = load_open(file);
+    enum outcome outcome = secret != NULL ? ACCEPTED : offer(l, public, what, e);
 
     if (outcome == ACCEPTED) {
-        if (private == NULL)
-        private = load_private(l, file);
-        if (private == NULL ||
-            (certificate != NULL && ssh_pki_copy_cert_to_privkey(public, private) != SSH_OK)) {
+        if (secret == NULL)
+            secret = load_private(l, file);
+        if (secret == NULL ||
+            (certificate != NULL && ssh_pki_copy_cert_to_privkey(public, secret) != SSH_OK)) {
             note(l, what, why_locked(l));
             outcome = REFUSED;
         } else {
-            outcome = sign(l, private, what, e);
+            outcome = sign(l, secret, what, e);
         }
     }
-    ssh_key_free(private);
+    ssh_key_free(secret);
     free(what);
     return outcome;
 }
@@ -599,14 +599,14 @@ static int refuse(const struct login *l, struct err *e)
 /* Whether it will be shown without anybody being asked for anything. */
 static bool lies_open(const struct login *l, const char *file)
 {
-    ssh_key public = load_public(file, ".pub"), private = NULL;
+    ssh_key public = load_public(file, ".pub"), secret = NULL;
     bool is = public != NULL && is_in_agent(l, public);
 
     if (!is)
-    private = load_open(file);
-    is = is || private != NULL;
+        secret = load_open(file);
+    is = is || secret != NULL;
     ssh_key_free(public);
-    ssh_key_free(private);
+    ssh_key_free(secret);
     return is;
 }
 

@@ -28,6 +28,7 @@ enum { MIB = 1024 * 1024 };
 static bool forbids_threads;
 static unsigned n_forbidden;
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                    void *context)
 {
