@@ -204,10 +204,18 @@ it 'it ends with the server, and comes back with it on the same port' restarted
 
 ludwigd_pid() { cat "$state/server/lock"; }
 
+# Its lock is free once it is gone, which is soon after it was killed.
+kill_ludwigd() {
+    local pid
+    pid=$(ludwigd_pid)
+    on fileserver kill -KILL "$pid"
+    wait_until 10 "not on fileserver grep -qs '^State:.[^ZX]' /proc/$pid/status"
+}
+
 orphaned() {
     local old
     old=$(sshd_pid)
-    on fileserver kill -KILL "$(ludwigd_pid)"
+    kill_ludwigd
     wait_until 10 'not on fileserver test -d /proc/'"$old"
     there ludwig up
     wait_until 10 listens
@@ -220,7 +228,7 @@ left() {
     old=$(sshd_pid)
     # Stopped, it cannot hear that its ludwigd is gone.
     on fileserver kill -STOP "$old"
-    on fileserver kill -KILL "$(ludwigd_pid)"
+    kill_ludwigd
     on fileserver test -d "/proc/$old"
     there ludwig up
     wait_until 10 '[ "$(sshd_pid)" != '"$old"' ] && listens'
@@ -233,7 +241,7 @@ left_and_off() {
     local old
     old=$(sshd_pid)
     on fileserver kill -STOP "$old"
-    on fileserver kill -KILL "$(ludwigd_pid)"
+    kill_ludwigd
     there ludwig up --sshd=off
     wait_until 10 'not on fileserver test -d /proc/'"$old"
     there ludwig up --sshd
