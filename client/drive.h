@@ -24,7 +24,8 @@ struct drive {
     /* A descriptor that speaks SFTP, another each time. */
     int (*connect)(void *context, struct err *e);
     /* The same on connections of their own, with numbers from 1 on: 1 with *fd; 0: it is being made,
-     * ask again; -1: there will be none.  NULL: there are none. */
+     * ask again when *fd, which is not the caller's, can be read from; -1: there will be none.  NULL:
+     * there are none. */
     int (*lane)(void *context, size_t number, int *fd, struct err *e);
     void *context;
 };

@@ -200,8 +200,10 @@ static int connect_lane(void *context, size_t number, int *fd, struct err *e)
         return *fd < 0 ? -1 : 1;
     }
     rc = lane->is_asked ? mux_take(lane->mux, fd, NULL, e) : begin_lane(s, lane, e);
-    if (rc == 0)
+    if (rc == 0) {
+        *fd = mux_control_fd(lane->mux);
         return 0;
+    }
     lane->is_asked = false;
     if (rc < 0) {
         mux_close(lane->mux);

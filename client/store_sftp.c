@@ -27,15 +27,9 @@ char *sftp_store_path(const struct sftp_store *s, const char *below)
     return below[0] == '\0' ? mem_strdup(s->packs) : path_join(s->packs, below);
 }
 
-static void keep_first(struct err *first, const struct err *error)
-{
-    if (first->kind == ERR_NONE && error->kind != ERR_NONE)
-        err_set(first, error->kind, "%s", error->text);
-}
-
 void sftp_store_note(struct sftp_store *s, const struct err *error)
 {
-    keep_first(s->n_making > 0 ? &s->later_why : &s->why, error);
+    err_keep(s->n_making > 0 ? &s->later_why : &s->why, error);
 }
 
 int sftp_store_check(const struct sftp_store *s, struct err *e)
@@ -43,7 +37,7 @@ int sftp_store_check(const struct sftp_store *s, struct err *e)
     return s->why.kind == ERR_NONE ? 0 : err_set(e, s->why.kind, "%s", s->why.text);
 }
 
-static bool join(void *context);
+static size_t open_lanes(void *context, struct pollfd coming[SFTP_LANES_MAX]);
 
 static struct store *open_store(const struct place *to, struct err *e)
 {
@@ -57,7 +51,7 @@ static struct store *open_store(const struct place *to, struct err *e)
     s->packs = mem_printf("%s/%s", to->drive->root, below);
     free(below);
     s->lanes =
-        (struct sftp_lanes){ .all = { to->drive->sftp }, .n = 1, .join = join, .context = s };
+        (struct sftp_lanes){ .all = { to->drive->sftp }, .n = 1, .join = open_lanes, .context = s };
     s->has_lane[0] = true;
     s->wanted_lanes = 1;
     s->end = &s->first;
@@ -66,47 +60,61 @@ static struct store *open_store(const struct place *to, struct err *e)
 
 /* ---- lanes ---- */
 
-static bool open_lane(struct sftp_store *s, size_t number)
+/* 1: it can be used, 0: not yet, which *fd will tell, -1. */
+static int step_lane(struct sftp_store *s, size_t number, int *fd)
 {
     const struct drive *d = s->store.to->drive;
     struct sftp **lane = &s->opening[number];
-    int fd, rc;
+    int rc;
 
     if (*lane == NULL) {
-        rc = d->lane != NULL ? d->lane(d->context, number, &fd, NULL) : -1;
+        rc = d->lane != NULL ? d->lane(d->context, number, fd, NULL) : -1;
         if (rc <= 0)
-            return rc == 0;
-        *lane = sftp_open_later(fd, NULL);
+            return rc;
+        *lane = sftp_open_later(*fd, NULL);
     }
     rc = *lane != NULL ? sftp_opens(*lane, NULL) : -1;
-    if (rc <= 0)
-        return rc == 0;
-    s->has_lane[number] = true;
-    s->lanes.all[s->lanes.n++] = *lane;
-    *lane = NULL;
-    return true;
+    if (rc == 0)
+        *fd = sftp_fd(*lane);
+    return rc;
 }
 
-/* Those that are wanted are made at once, and join when they are there, and the folders. */
-static void open_lanes(struct sftp_store *s)
+static void add_lane(struct sftp_store *s, size_t number)
 {
-    /* On another connection they might be looked for too early. */
-    if (s->n_making > 0)
-        return;
-    for (size_t i = 1; i < s->wanted_lanes && s->lanes.n < s->wanted_lanes; i++)
-        if (!s->has_lane[i] && !s->lacks_lane[i])
-            s->lacks_lane[i] = !open_lane(s, i);
+    s->has_lane[number] = true;
+    s->lanes.all[s->lanes.n++] = s->opening[number];
+    s->opening[number] = NULL;
 }
 
-static bool join(void *context)
+/* Those that are wanted are made at once, and join when they are there, and the folders: on another
+ * connection those might be looked for too early.  How many are not there yet, of which descriptors
+ * will tell. */
+static size_t open_lanes(void *context, struct pollfd coming[SFTP_LANES_MAX])
 {
     struct sftp_store *s = context;
-    bool is_more_coming = s->n_making > 0 && s->wanted_lanes > s->lanes.n;
+    size_t n = 0;
 
-    open_lanes(s);
-    for (size_t i = 1; i < s->wanted_lanes; i++)
-        is_more_coming = is_more_coming || (!s->has_lane[i] && !s->lacks_lane[i]);
-    return is_more_coming;
+    for (size_t i = 1; i < s->wanted_lanes && s->lanes.n < s->wanted_lanes; i++) {
+        int fd = -1, rc;
+
+        if (s->has_lane[i] || s->lacks_lane[i])
+            continue;
+        rc = step_lane(s, i, &fd);
+        s->lacks_lane[i] = rc < 0;
+        if (rc == 0)
+            coming[n++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+        else if (rc > 0 && s->n_making == 0)
+            add_lane(s, i);
+    }
+    return n;
+}
+
+/* The same of those who wait for none. */
+static void look_for_lanes(struct sftp_store *s)
+{
+    struct pollfd coming[SFTP_LANES_MAX];
+
+    (void)open_lanes(s, coming);
 }
 
 static void expect(struct store *store, uint64_t bytes, unsigned parts)
@@ -115,7 +123,7 @@ static void expect(struct store *store, uint64_t bytes, unsigned parts)
 
     s->coming_parts = parts;
     s->wanted_lanes = drive_lanes(store->to->drive, bytes);
-    open_lanes(s);
+    look_for_lanes(s);
 }
 
 /* ---- parts ---- */
@@ -171,7 +179,7 @@ static int fail(struct sftp_store *s, const struct err *why, struct err *e)
 {
     while (s->n_making > 0 && sftp_lanes_wait(&s->lanes, NULL) == 0)
         ;
-    keep_first(&s->why, why);
+    err_keep(&s->why, why);
     return sftp_store_check(s, e);
 }
 
@@ -181,7 +189,7 @@ static int part_write(struct store *store, unsigned number, struct bytes bytes, 
     struct slot *slot = &s->slots[number];
     struct err why = { 0 };
 
-    open_lanes(s);
+    look_for_lanes(s);
     if (sftp_store_check(s, e) < 0)
         return -1;
     if (sftp_stripe_write(slot->stripe, bytes, &why) < 0)
@@ -381,9 +389,9 @@ static void on_folder(void *context, const struct sftp_answer *a)
     s->n_busy--;
     s->n_making--;
     if (a->error != NULL && a->error->kind != ERR_EXISTS)
-        keep_first(&s->why, a->error);
+        err_keep(&s->why, a->error);
     if (s->n_making == 0)
-        keep_first(&s->why, &s->later_why);
+        err_keep(&s->why, &s->later_why);
 }
 
 static int start_folder(struct sftp_store *s, const char *path, struct err *e)

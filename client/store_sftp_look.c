@@ -30,12 +30,6 @@ static void free_look(struct look *l)
     free(l);
 }
 
-static void keep_first(struct err *first, const struct err *error)
-{
-    if (first->kind == ERR_NONE)
-        err_set(first, error->kind, "%s", error->text);
-}
-
 static void on_list(void *context, const struct sftp_answer *a)
 {
     struct listing *l = context;
@@ -44,7 +38,7 @@ static void on_list(void *context, const struct sftp_answer *a)
     l->is_there = a->error == NULL;
     l->entries = a->entries;
     if (a->error != NULL && a->error->kind != ERR_NOT_FOUND)
-        keep_first(&l->look->why, a->error);
+        err_keep(&l->look->why, a->error);
 }
 
 static void on_project(void *context, const struct sftp_answer *a)

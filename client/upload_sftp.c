@@ -94,18 +94,12 @@ struct sending {
     struct err folder_why, text_why; /* the first errors */
 };
 
-static void keep(struct err *first, const struct err *error)
-{
-    if (error != NULL && first->kind == ERR_NONE)
-        err_set(first, error->kind, "%s", error->text);
-}
-
 static void on_text(void *context, const struct sftp_answer *a)
 {
     struct sending *s = context;
 
     s->n_busy--;
-    keep(&s->text_why, a->error);
+    err_keep(&s->text_why, a->error);
 }
 
 static void on_folder(void *context, const struct sftp_answer *a)
@@ -114,7 +108,7 @@ static void on_folder(void *context, const struct sftp_answer *a)
 
     s->n_busy--;
     if (a->error == NULL || a->error->kind != ERR_EXISTS)
-        keep(&s->folder_why, a->error);
+        err_keep(&s->folder_why, a->error);
 }
 
 static void start(struct sending *s, const struct sftp_op *op, sftp_done *done)
@@ -161,7 +155,7 @@ static void on_project(void *context, const struct sftp_answer *a)
 
     s->n_busy--;
     if (check_project(s->to, a->error, &a->attrs, &why) < 0)
-        keep(&s->folder_why, &why);
+        err_keep(&s->folder_why, &why);
     else
         start_all(s, &modes);
 }

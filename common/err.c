@@ -151,6 +151,12 @@ void err_clear(struct err *e)
     e->text[0] = '\0';
 }
 
+void err_keep(struct err *first, const struct err *error)
+{
+    if (error != NULL && error->kind != ERR_NONE && first->kind == ERR_NONE)
+        *first = *error;
+}
+
 static int is_kind(enum err_kind kind)
 {
     return (unsigned)kind < ERR_KIND_COUNT;

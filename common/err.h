@@ -74,6 +74,9 @@ int err_wrap(struct err *e, const char *format, ...) __attribute__((format(print
 #endif
 
 void err_clear(struct err *e);
+/* Of several errors the first: copies error, if it is one, unless *first holds one already.  NULL is
+ * no error. */
+void err_keep(struct err *first, const struct err *error);
 
 const char *err_kind_name(enum err_kind kind);
 /* ERR_INTERNAL for a name nobody knows. */

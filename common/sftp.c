@@ -171,6 +171,11 @@ bool sftp_can(const struct sftp *s, enum sftp_extension what)
     return (s->can & (unsigned)what) != 0;
 }
 
+int sftp_fd(const struct sftp *s)
+{
+    return s->fd;
+}
+
 bool sftp_is_broken(const struct sftp *s)
 {
     return s->is_broken;

@@ -2,7 +2,6 @@
 /* sftp_conn.c - requests to an SFTP server and its replies */
 #include <assert.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,17 +312,20 @@ static struct pollfd look(struct sftp *s)
                             .events = s->out_at < s->out.n ? POLLIN | POLLOUT : POLLIN };
 }
 
-int sftp_turn_any(struct sftp *const *all, size_t n, int timeout_ms, struct err *e)
+int sftp_turn_beside(struct sftp *const *all, size_t n, const struct pollfd *others,
+                     size_t n_others, int timeout_ms, struct err *e)
 {
-    struct pollfd fds[SFTP_ANY_MAX];
+    struct pollfd fds[SFTP_ANY_MAX + SFTP_OTHERS_MAX];
 
-    assert(n <= SFTP_ANY_MAX);
+    assert(n <= SFTP_ANY_MAX && n_others <= SFTP_OTHERS_MAX);
+    for (size_t i = 0; i < n_others; i++)
+        fds[n + i] = others[i];
     for (size_t i = 0; i < n; i++) {
         fds[i] = look(all[i]);
         if (all[i]->is_broken)
             return sftp_check(all[i], e);
     }
-    if (poll(fds, (nfds_t)n, timeout_ms) < 0 && errno != EINTR)
+    if (poll(fds, (nfds_t)(n + n_others), timeout_ms) < 0 && errno != EINTR)
         sftp_break(all[0], ERR_FAILED, "wait for the SFTP server: %s", strerror(errno));
     for (size_t i = 0; i < n; i++) {
         if (fds[i].revents & ~POLLOUT)
@@ -332,6 +334,11 @@ int sftp_turn_any(struct sftp *const *all, size_t n, int timeout_ms, struct err 
             return sftp_check(all[i], e);
     }
     return 0;
+}
+
+int sftp_turn_any(struct sftp *const *all, size_t n, int timeout_ms, struct err *e)
+{
+    return sftp_turn_beside(all, n, NULL, 0, timeout_ms, e);
 }
 
 int sftp_turn(struct sftp *s, struct err *e)

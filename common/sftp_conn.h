@@ -13,6 +13,8 @@
 #ifndef LUDWIG_COMMON_SFTP_CONN_H
 #define LUDWIG_COMMON_SFTP_CONN_H
 
+#include <poll.h>
+
 #include "common/sftp_packet.h"
 
 enum {
@@ -79,6 +81,10 @@ struct buf *sftp_begin_extended(struct sftp *s, const char *name, const struct s
 int sftp_turn(struct sftp *s, struct err *e);
 /* timeout_ms -1: none. */
 int sftp_turn_any(struct sftp *const *all, size_t n, int timeout_ms, struct err *e);
+/* The same, and it waits for other descriptors, too, at most SFTP_OTHERS_MAX. */
+enum { SFTP_OTHERS_MAX = 16 };
+int sftp_turn_beside(struct sftp *const *all, size_t n, const struct pollfd *others,
+                     size_t n_others, int timeout_ms, struct err *e);
 /* Sends what can be sent at once once there is a lot. */
 void sftp_push(struct sftp *s);
 /* Ends the connection: whoever waits is told. */

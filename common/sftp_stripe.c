@@ -7,10 +7,7 @@
 #include "common/sftp_stripe.h"
 
 /* What OpenSSH lets be under way on a channel. */
-enum {
-    WINDOW_BYTES = 2 * 1024 * 1024,
-    JOIN_LOOK_MS = 10 /* while connections are coming */
-};
+enum { WINDOW_BYTES = 2 * 1024 * 1024 };
 
 enum handle_state { UNASKED, ASKED, OPEN, CLOSED };
 
@@ -324,9 +321,11 @@ static struct handle *find_lane(struct sftp_stripe *st)
 
 static int wait_for_room(struct sftp_lanes *lanes, struct err *e)
 {
-    bool is_more_coming = lanes->join != NULL && lanes->join(lanes->context);
+    struct pollfd coming[SFTP_LANES_MAX];
+    size_t n_before = lanes->n, n = lanes->join != NULL ? lanes->join(lanes->context, coming) : 0;
 
-    return sftp_turn_any(lanes->all, lanes->n, is_more_coming ? JOIN_LOOK_MS : -1, e);
+    /* One that has joined has room. */
+    return sftp_turn_beside(lanes->all, lanes->n, coming, n, lanes->n > n_before ? 0 : -1, e);
 }
 
 static int flush(struct sftp_stripe *st, struct err *e)

@@ -9,6 +9,8 @@
 #ifndef LUDWIG_COMMON_SFTP_STRIPE_H
 #define LUDWIG_COMMON_SFTP_STRIPE_H
 
+#include <poll.h>
+
 #include "common/sftp.h"
 
 enum { SFTP_LANES_MAX = 8 };
@@ -18,9 +20,9 @@ struct sftp_lanes {
     struct sftp *all[SFTP_LANES_MAX];
     size_t unanswered_bytes[SFTP_LANES_MAX];
     size_t n; /* may grow while files are open */
-    /* Called while all are busy: adds those that can be used now; whether more are coming.  NULL:
-     * none are. */
-    bool (*join)(void *context);
+    /* Called while all are busy: adds those that can be used now.  What the others wait for that come
+     * later; 0: no descriptor.  NULL: none are coming. */
+    size_t (*join)(void *context, struct pollfd coming[SFTP_LANES_MAX]);
     void *context;
 };
 

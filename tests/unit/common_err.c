@@ -119,6 +119,22 @@ static void a_cleared_error_is_none(void **state)
     assert_string_equal(e.text, "");
 }
 
+static void of_several_errors_the_first_is_kept(void **state)
+{
+    struct err first = { 0 }, none = { 0 }, one = { 0 }, two = { 0 };
+
+    (void)state;
+    err_set(&one, ERR_DENIED, "one");
+    err_set(&two, ERR_FAILED, "two");
+    err_keep(&first, NULL);
+    err_keep(&first, &none);
+    assert_int_equal(first.kind, ERR_NONE);
+    err_keep(&first, &one);
+    err_keep(&first, &two);
+    assert_int_equal(first.kind, ERR_DENIED);
+    assert_string_equal(first.text, "one");
+}
+
 static void a_text_that_just_fits_is_whole(void **state)
 {
     char text[ERR_TEXT_BYTES];
@@ -222,6 +238,7 @@ int main(void)
         cmocka_unit_test(errno_chooses_the_kind_and_is_kept),
         cmocka_unit_test(nobody_needs_to_want_the_text),
         cmocka_unit_test(a_cleared_error_is_none),
+        cmocka_unit_test(of_several_errors_the_first_is_kept),
         cmocka_unit_test(a_text_that_just_fits_is_whole),
         cmocka_unit_test(a_text_too_long_ends_in_dots_between_two_characters),
         cmocka_unit_test(a_long_cause_is_cut_behind_the_prefix),
