@@ -3,13 +3,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "client/packshare.h"
 #include "client/tree.h"
+#include "common/fs.h"
 #include "common/io.h"
 #include "common/mem.h"
 #include "common/path.h"
+
+#define WORDS     " PROJECTS PROJECT DRIVE PATH [" ONLY_HERE "]"
+#define ONLY_HERE "only-here"
 
 struct packshare {
     struct drive drive;
@@ -75,6 +80,7 @@ static int open_and_pack(struct packshare *p, struct err *e)
 /* The words behind the option. */
 struct words {
     const char *projects, *project, *drive, *path;
+    bool is_only_reader;
 };
 
 static int check(const struct words *x, struct err *e)
@@ -82,7 +88,29 @@ static int check(const struct words *x, struct err *e)
     if (x->projects[0] == '/' && x->drive[0] == '/' && path_is_inside(x->path) &&
         path_is_portable_name(x->project))
         return 0;
-    return err_set(e, ERR_USAGE, PACKSHARE_OPTION " PROJECTS PROJECT DRIVE PATH");
+    return err_set(e, ERR_USAGE, PACKSHARE_OPTION WORDS);
+}
+
+/* Who reads a file that stays follows no symlinks below the drive. */
+static bool is_below_without_links(const struct words *x, const char *top)
+{
+    char *drive = realpath(x->drive, NULL), *real = realpath(top, NULL);
+    char *plain = drive == NULL ? NULL : path_join(drive, x->path);
+    bool is = plain != NULL && real != NULL && strcmp(plain, real) == 0;
+
+    free(plain);
+    free(real);
+    free(drive);
+    return is;
+}
+
+/* A file that is read here alone, and as fast as a pack would be, need not be copied into one. */
+static bool may_stay(const struct words *x, const char *top)
+{
+    enum fs_kind kind = fs_type_of(top).kind;
+
+    return x->is_only_reader && (kind == FS_LOCAL || kind == FS_MEMORY) &&
+           is_below_without_links(x, top);
 }
 
 static int run(const struct words *x, struct err *e)
@@ -96,7 +124,8 @@ static int run(const struct words *x, struct err *e)
     top = path_join(x->drive, x->path);
     p.to = (struct place){ .drive = &p.drive, .project = x->project };
     p.tree.plan = (struct walk_plan){ .top = top, .everything = true };
-    p.tree.in_place = x->path;
+    p.tree.on_share = x->path;
+    p.tree.stays = may_stay(x, top);
     result = open_and_pack(&p, e);
     free(top);
     return result;
@@ -106,9 +135,11 @@ int packshare_main(int argc, char **argv)
 {
     struct err e = { 0 };
 
-    if (argc != 6)
-        err_set(&e, ERR_USAGE, PACKSHARE_OPTION " PROJECTS PROJECT DRIVE PATH");
-    else if (run(&(struct words){ argv[2], argv[3], argv[4], argv[5] }, &e) == 0)
+    bool is_only_reader = argc == 7 && strcmp(argv[6], ONLY_HERE) == 0;
+
+    if (argc != 6 && !is_only_reader)
+        err_set(&e, ERR_USAGE, PACKSHARE_OPTION WORDS);
+    else if (run(&(struct words){ argv[2], argv[3], argv[4], argv[5], is_only_reader }, &e) == 0)
         return EXIT_WELL;
     fprintf(stderr, "%s\n", e.text);
     return (int)err_exit_code(e.kind);

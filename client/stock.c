@@ -116,7 +116,7 @@ static bool has_part(const struct stock *s, const struct pack_part *part)
     uint32_t number;
 
     return stock_has(s, PACK_LIST, &part->list) &&
-           (part->form == PACK_IN_PLACE || pack_seen_find(s->parts, &part->list, &number));
+           (!pack_is_stored(part->form) || pack_seen_find(s->parts, &part->list, &number));
 }
 
 /* Those that are gone count no more. */
@@ -145,14 +145,14 @@ struct coming {
     struct digest name;
 };
 
-/* Of a part in place it is only noted that nobody need look at it again. */
+/* Of what is not stored it is only noted that nobody need look at it again. */
 static bool take_list(struct stock *s, const struct digest *name, struct bytes stored)
 {
     struct pack_list *l = pack_list_decode(name, stored, NULL);
 
     if (l == NULL)
         return false;
-    if (l->part.form == PACK_IN_PLACE)
+    if (!pack_is_stored(l->part.form))
         l->n = 0;
     if (has_part(s, &l->part)) {
         if (s->update != NULL)
@@ -374,7 +374,7 @@ static int touch_part(struct stock *s, const struct pack_part *part, struct err 
     struct buf path = { 0 };
     int result = touch_object(s, PACK_LIST, &part->list, e);
 
-    if (result < 0 || part->form == PACK_IN_PLACE)
+    if (result < 0 || !pack_is_stored(part->form))
         return result;
     pack_part_path(&path, part);
     result = store_touch(s->store, buf_text(&path), e);

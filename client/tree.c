@@ -46,6 +46,11 @@ static bool want(struct stock *stock, const struct pack_added *file)
     return all;
 }
 
+static bool stays_in_place(const struct tree *t, const struct walk_entry *entry)
+{
+    return t->on_share != NULL && (t->stays || entry->stat.st_size >= PACK_PART_BYTES);
+}
+
 static void count_file(struct counting *c, const struct walk_entry *entry)
 {
     struct pack_added file;
@@ -54,7 +59,7 @@ static void count_file(struct counting *c, const struct walk_entry *entry)
     c->tree->totals.files++;
     c->tree->totals.bytes += entry->stat.st_size;
     c->n_found += found;
-    if (found && want(c->stock, &file))
+    if (found && (stays_in_place(c->tree, entry) || want(c->stock, &file)))
         return;
     c->tree->is_unchanged = false;
     c->tree->unknown_files++;
@@ -248,24 +253,27 @@ static int check_same(const struct walk_entry *entry, int fd, struct err *e)
     return is_same(&st, &entry->stat) ? 0 : say_changed(entry->from, e);
 }
 
-static int add_in_place(const struct packing *p, const struct walk_entry *entry, int fd,
-                        struct pack_added *added, struct err *e)
-{
-    const char *top = p->tree->in_place;
-    char *path = entry->path[0] == '\0' ? mem_strdup(top) : path_join(top, entry->path);
-    int result =
-        pack_add_in_place(p->writer, entry->path, entry->kind == PACK_PROGRAM, fd, path, added, e);
-
-    free(path);
-    return result;
-}
-
 static int add_content(const struct packing *p, const struct walk_entry *entry, int fd,
                        struct pack_added *added, struct err *e)
 {
-    if (p->tree->in_place != NULL && entry->stat.st_size >= PACK_PART_BYTES)
-        return add_in_place(p, entry, fd, added, e);
-    return pack_add_file(p->writer, entry->path, entry->kind == PACK_PROGRAM, fd, added, e);
+    bool is_program = entry->kind == PACK_PROGRAM;
+
+    if (stays_in_place(p->tree, entry))
+        return pack_add_in_place(p->writer, entry->path, is_program, fd, p->tree->on_share, added,
+                                 e);
+    return pack_add_file(p->writer, entry->path, is_program, fd, added, e);
+}
+
+/* 1; 0: it must be read. */
+static int add_unread(const struct packing *p, const struct walk_entry *entry,
+                      const struct pack_added *file, struct err *e)
+{
+    bool is_program = entry->kind == PACK_PROGRAM;
+
+    if (stays_in_place(p->tree, entry))
+        return pack_add_in_place_unread(p->writer, entry->path, is_program, p->tree->on_share, file,
+                                        e);
+    return pack_add_unread(p->writer, entry->path, is_program, file, e);
 }
 
 static int read_file(struct packing *p, const struct walk_entry *entry, int fd, struct err *e)
@@ -301,12 +309,11 @@ static int open_and_read(struct packing *p, const struct walk_entry *entry, stru
 
 static int add_file(struct packing *p, const struct walk_entry *entry, struct err *e)
 {
-    bool is_program = entry->kind == PACK_PROGRAM;
     struct pack_added file;
     int rc = 0;
 
     if (p->before != NULL && index_find(p->before, entry->path, &entry->stat, &file))
-        rc = pack_add_unread(p->writer, entry->path, is_program, &file, e);
+        rc = add_unread(p, entry, &file, e);
     if (rc == 0)
         return open_and_read(p, entry, e);
     if (rc > 0 && p->after != NULL)

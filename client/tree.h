@@ -12,9 +12,8 @@
 
 struct tree {
     struct walk_plan plan;
-    const char
-        *in_place; /* where its top lies on the share: files as large as a part stay there; or
-                             NULL */
+    const char *on_share; /* where its top lies there already, so that files may stay; or NULL */
+    bool stays;           /* all of them do; else those as large as a part */
     /* As tree_count found them; hard links are files with bytes here. */
     struct pack_totals totals;
     int64_t unknown_files, unknown_bytes; /* not known to lie on the share */

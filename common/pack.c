@@ -32,6 +32,11 @@ void pack_object_path(struct buf *out, enum pack_object kind, const struct diges
     buf_printf(out, "%s%s%s", objects[kind].folder, hex, objects[kind].suffix);
 }
 
+bool pack_is_stored(enum pack_form form)
+{
+    return form != PACK_IN_PLACE && form != PACK_FILES;
+}
+
 void pack_part_path(struct buf *out, const struct pack_part *part)
 {
     char hex[DIGEST_HEX];
@@ -58,8 +63,8 @@ bool pack_ending_is_of(const char *ending, enum pack_object kind)
 
 bool pack_ending_is_part(const char *ending)
 {
-    for (enum pack_form form = 0; form < PACK_IN_PLACE; form++)
-        if (strcmp(ending + 1, pack_form_names[form]) == 0)
+    for (enum pack_form form = 0; form < PACK_FORM_COUNT; form++)
+        if (pack_is_stored(form) && strcmp(ending + 1, pack_form_names[form]) == 0)
             return true;
     return false;
 }

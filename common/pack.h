@@ -41,12 +41,13 @@ enum {
 
 /* ---- what lies on the share ---- */
 
-/* form, its name in lists and (but for the last) what a part's file name ends in */
-#define PACK_FORMS(X)                                                          \
-    X(PACK_TAR, "tar.zst")       /* pieces as files of a tar, compressed */    \
-    X(PACK_ZST, "zst")           /* pieces one behind the other, compressed */ \
-    X(PACK_RAW, "raw")           /* pieces one behind the other */             \
-    X(PACK_IN_PLACE, "in-place") /* somebody's own file on the share, never copied */
+/* form, its name in lists and (of what is stored) what a part's file name ends in */
+#define PACK_FORMS(X)                                                                 \
+    X(PACK_TAR, "tar.zst")       /* pieces as files of a tar, compressed */           \
+    X(PACK_ZST, "zst")           /* pieces one behind the other, compressed */        \
+    X(PACK_RAW, "raw")           /* pieces one behind the other */                    \
+    X(PACK_IN_PLACE, "in-place") /* somebody's own file on the share, never copied */ \
+    X(PACK_FILES, "files")       /* the same of many files of one piece each, below a folder */
 
 enum pack_form {
 #define X(name, text) name,
@@ -61,7 +62,7 @@ enum pack_object { PACK_MANIFEST, PACK_BLOCK, PACK_LIST, PACK_OBJECT_COUNT };
 /* A part, as manifests name it. */
 struct pack_part {
     struct digest list;    /* of its list: names both */
-    uint64_t stored_bytes; /* PACK_IN_PLACE: of its pieces */
+    uint64_t stored_bytes; /* of what is not stored: of its pieces */
     enum pack_form form;
 };
 
@@ -73,7 +74,9 @@ struct pack_piece {
 /* Paths below the packs folder (layout_packs): "ID.manifest", "blocks/DIGEST.block",
  * "parts/DIGEST.list" and "parts/DIGEST.tar.zst". */
 void pack_object_path(struct buf *out, enum pack_object kind, const struct digest *name);
-/* Not of a part in place. */
+/* Whether a part of that form is a file among the packs; else it is what somebody has on the share. */
+bool pack_is_stored(enum pack_form form);
+/* Of a part that is stored. */
 void pack_part_path(struct buf *out, const struct pack_part *part);
 /* The other way round, of a name without its folder: how "DIGEST.ENDING" ends, from the dot on; NULL if
  * it is no such name. */

@@ -62,7 +62,7 @@ void pack_list_encode(struct pack_list *l, struct buf *out)
 static int check_path(const struct stored_list *s, struct arena *a, const char **path,
                       struct err *e)
 {
-    if ((s->form == PACK_IN_PLACE) != (s->path.n > 0))
+    if (pack_is_stored((enum pack_form)s->form) == (s->path.n > 0))
         return err_set(e, ERR_PROTOCOL, "list: a path, or none, where that cannot be");
     if (s->path.n == 0)
         return 0;
@@ -91,7 +91,7 @@ static int check_sizes(const struct pack_list *l, uint64_t sum, uint64_t framed,
 {
     uint64_t stored = l->part.stored_bytes;
 
-    if (l->part.form == PACK_IN_PLACE || l->part.form == PACK_RAW) {
+    if (!pack_is_stored(l->part.form) || l->part.form == PACK_RAW) {
         if (stored != sum)
             return err_set(e, ERR_PROTOCOL, "list: its sizes do not add up");
     } else if (stored > PACK_STORED_BYTES_MAX) {

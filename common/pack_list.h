@@ -9,8 +9,10 @@
 
 struct pack_list {
     struct pack_part part;
-    const char *path; /* PACK_IN_PLACE: of the file, relative to the share; else NULL */
-    uint64_t offset;  /* PACK_IN_PLACE: where in it the first piece lies */
+    /* Relative to the share.  PACK_IN_PLACE: of the file; PACK_FILES: where the tree's top lies, and a
+     * piece is the file at its entry's path below that; else NULL */
+    const char *path;
+    uint64_t offset; /* PACK_IN_PLACE: where in it the first piece lies */
     struct pack_piece *pieces;
     uint32_t n;
 };

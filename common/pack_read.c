@@ -163,7 +163,8 @@ static int check_first(const struct pack_reader *r, const struct pack_entry *ent
 /* ---- entries ---- */
 
 /* What its pieces have, and that no hole or piece is in it that does not end where one may. */
-static int resolve_run(struct pack_reader *r, struct pack_run *run, bool is_last, struct err *e)
+static int resolve_run(struct pack_reader *r, struct pack_run *run, bool is_last, bool is_all,
+                       struct err *e)
 {
     const struct pack_list *l;
     uint64_t pieces_end = 0;
@@ -176,6 +177,8 @@ static int resolve_run(struct pack_reader *r, struct pack_run *run, bool is_last
     l = pack_list_of(r, run->part, e);
     if (l == NULL)
         return -1;
+    if (l->part.form == PACK_FILES && (run->n != 1 || !is_all))
+        return err_set(e, ERR_PROTOCOL, "what is a file of its own is not all of it");
     if (run->first >= l->n || run->n > l->n - run->first)
         return err_set(e, ERR_PROTOCOL, "it lies behind the end of a part");
     for (uint32_t i = 0; i < run->n; i++) {
@@ -196,7 +199,7 @@ static int resolve_runs(struct pack_reader *r, struct pack_entry *entry, struct 
     struct pack_run *runs = r->block.runs;
 
     for (size_t i = 0; i < entry->n_runs; i++) {
-        if (resolve_run(r, &runs[i], i + 1 == entry->n_runs, e) < 0)
+        if (resolve_run(r, &runs[i], i + 1 == entry->n_runs, entry->n_runs == 1, e) < 0)
             return -1;
         entry->size += runs[i].bytes;
         if (entry->size > PACK_FILE_BYTES_MAX)

@@ -49,6 +49,8 @@ void pack_writer_destroy(struct pack_writer *w)
     free(w->runs);
     free(w->digests);
     free(w->piece);
+    free(w->files.pieces);
+    free((void *)(uintptr_t)w->files.path);
     block_writer_destroy(w->block);
     pack_seen_destroy(w->seen);
     pack_seen_destroy(w->by_list);
@@ -217,7 +219,7 @@ static int end_parts(struct pack_writer *w, struct err *e)
     for (unsigned slot = 0; slot < PACK_SLOTS; slot++)
         if (end_part(w, slot, e) < 0)
             return -1;
-    return 0;
+    return pack_end_files(w, e) < 0 ? -1 : flush_blocks(w, e);
 }
 
 /* A part that is not full yet is ended rather than that ever more blocks wait for it. */

@@ -85,9 +85,13 @@ int pack_add_file(struct pack_writer *w, const char *path, bool executable, int 
  * when not all of it is known or was seen: nothing was added, and it must be read. */
 int pack_add_unread(struct pack_writer *w, const char *path, bool executable,
                     const struct pack_added *file, struct err *e);
-/* As pack_add_file, of a file that lies on the share, as share_path, and stays there. */
+/* As pack_add_file, of a file that lies on the share and stays there; top: where on it the tree
+ * lies, relative to the share, the same for all of a tree. */
 int pack_add_in_place(struct pack_writer *w, const char *path, bool executable, int fd,
-                      const char *share_path, struct pack_added *added, struct err *e);
+                      const char *top, struct pack_added *added, struct err *e);
+/* The same of one that need not be read, as pack_add_unread has it. */
+int pack_add_in_place_unread(struct pack_writer *w, const char *path, bool executable,
+                             const char *top, const struct pack_added *file, struct err *e);
 
 int pack_end(struct pack_writer *w, struct pack_summary *summary, struct err *e);
 

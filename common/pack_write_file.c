@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/mem.h"
-#include "common/pack_list.h"
+#include "common/path.h"
 #include "common/pack_writer.h"
 
 /* ---- what the file at hand consists of ---- */
@@ -88,7 +88,9 @@ struct input {
     bool executable;
     int fd;
     uint64_t offset;
-    struct pack_list *in_place; /* what is not written yet of a file that stays where it is */
+    const char
+        *top; /* of a file that stays where it is: where on the share its tree lies; or NULL */
+    struct pack_list in_place; /* what is not listed yet of one of several pieces */
     size_t in_place_capacity;
     uint32_t in_place_part;
 };
@@ -139,17 +141,13 @@ static uint64_t hole_pieces(const struct input *in)
 
 /* ---- files that stay where they are ---- */
 
-static int end_in_place(struct input *in, struct err *e)
+static int end_list(struct pack_writer *w, struct pack_list *l, uint32_t part, struct err *e)
 {
-    struct pack_list *l = in->in_place;
-    struct pack_writer *w = in->w;
     struct buf stored = { 0 };
     int result;
 
-    if (l == NULL || l->n == 0)
-        return 0;
     pack_list_encode(l, &stored);
-    pack_part_is_done(w, in->in_place_part, &l->part);
+    pack_part_is_done(w, part, &l->part);
     w->summary.manifest_bytes += (int64_t)stored.n;
     result = w->sink.object(w->sink.context, PACK_LIST, &l->part.list, buf_bytes(&stored), e);
     l->n = 0;
@@ -157,10 +155,29 @@ static int end_in_place(struct input *in, struct err *e)
     return result;
 }
 
-static int add_in_place(struct input *in, const struct part_piece *piece, struct pack_run *run,
+static int end_in_place(struct input *in, struct err *e)
+{
+    struct pack_list *l = &in->in_place;
+
+    return l->n == 0 ? 0 : end_list(in->w, l, in->in_place_part, e);
+}
+
+static char *path_on_share(const struct input *in)
+{
+    return in->path[0] == '\0' ? mem_strdup(in->top) : path_join(in->top, in->path);
+}
+
+static void list_piece(struct pack_list *l, size_t *capacity, const struct pack_piece *piece)
+{
+    mem_grow((void **)&l->pieces, capacity, l->n, sizeof *l->pieces);
+    l->pieces[l->n++] = *piece;
+    l->part.stored_bytes += piece->size;
+}
+
+static int add_in_place(struct input *in, const struct pack_piece *piece, struct pack_run *run,
                         struct err *e)
 {
-    struct pack_list *l = in->in_place;
+    struct pack_list *l = &in->in_place;
 
     if (l->n == PACK_PIECES_MAX && end_in_place(in, e) < 0)
         return -1;
@@ -169,12 +186,45 @@ static int add_in_place(struct input *in, const struct part_piece *piece, struct
             return -1;
         l->part = (struct pack_part){ .form = PACK_IN_PLACE };
         l->offset = in->offset;
+        if (l->path == NULL)
+            l->path = path_on_share(in);
     }
-    mem_grow((void **)&l->pieces, &in->in_place_capacity, l->n, sizeof *l->pieces);
-    l->pieces[l->n] = (struct pack_piece){ piece->digest, (uint32_t)piece->content.n };
-    l->part.stored_bytes += piece->content.n;
-    *run = (struct pack_run){ in->in_place_part, l->n++, 1, piece->content.n };
+    list_piece(l, &in->in_place_capacity, piece);
+    *run = (struct pack_run){ in->in_place_part, l->n - 1, 1, piece->size };
     return 0;
+}
+
+int pack_end_files(struct pack_writer *w, struct err *e)
+{
+    return w->files.n == 0 ? 0 : end_list(w, &w->files, w->files_part, e);
+}
+
+/* One piece is all of it. */
+static int add_to_files(const struct input *in, const struct pack_piece *piece,
+                        struct pack_run *run, struct err *e)
+{
+    struct pack_writer *w = in->w;
+    struct pack_list *l = &w->files;
+
+    if ((l->n == PACK_PIECES_MAX || l->part.stored_bytes + piece->size > PACK_PART_BYTES) &&
+        pack_end_files(w, e) < 0)
+        return -1;
+    if (l->n == 0) {
+        if (pack_new_part(w, &w->files_part, e) < 0)
+            return -1;
+        l->part = (struct pack_part){ .form = PACK_FILES };
+        if (l->path == NULL)
+            l->path = mem_strdup(in->top);
+    }
+    list_piece(l, &w->files_capacity, piece);
+    *run = (struct pack_run){ w->files_part, l->n - 1, 1, piece->size };
+    return 0;
+}
+
+static int refer_to(struct input *in, const struct pack_piece *piece, bool is_whole_file,
+                    struct pack_run *run, struct err *e)
+{
+    return is_whole_file ? add_to_files(in, piece, run, e) : add_in_place(in, piece, run, e);
 }
 
 /* ---- piece by piece ---- */
@@ -190,8 +240,9 @@ static int take_piece(struct input *in, size_t n, bool is_whole_file, struct err
 
     hasher_add(w->hasher, w->piece, n);
     hasher_end(w->hasher, &piece.digest);
-    if (in->in_place != NULL)
-        result = add_in_place(in, &piece, &run, e);
+    if (in->top != NULL)
+        result =
+            refer_to(in, &(struct pack_piece){ piece.digest, (uint32_t)n }, is_whole_file, &run, e);
     else if (!pack_find_piece(w, &piece.digest, &run))
         result = pack_store_piece(w, is_whole_file, &piece, &run, e);
     if (result == 0)
@@ -203,7 +254,7 @@ static int take_piece(struct input *in, size_t n, bool is_whole_file, struct err
 static int take_holes(struct input *in, uint64_t n, struct err *e)
 {
     /* What follows does not lie behind what came before. */
-    if (in->in_place != NULL && end_in_place(in, e) < 0)
+    if (end_in_place(in, e) < 0)
         return -1;
     for (uint64_t i = 0; i < n; i++)
         add_hole(in->w);
@@ -270,18 +321,30 @@ int pack_add_file(struct pack_writer *w, const char *path, bool executable, int 
     return take_file(&in, added, e);
 }
 
-int pack_add_in_place(struct pack_writer *w, const char *path, bool executable, int fd,
-                      const char *share_path, struct pack_added *added, struct err *e)
+static int check_on_share(const struct input *in, struct err *e)
 {
-    struct pack_list list = { .path = share_path };
-    struct input in = {
-        .w = w, .path = path, .executable = executable, .fd = fd, .in_place = &list
-    };
+    char *path = path_on_share(in);
+    int result = pack_path_check(path, strlen(path), e);
+
+    free(path);
+    return result;
+}
+
+static void free_in_place(struct input *in)
+{
+    free(in->in_place.pieces);
+    free((void *)(uintptr_t)in->in_place.path);
+}
+
+int pack_add_in_place(struct pack_writer *w, const char *path, bool executable, int fd,
+                      const char *top, struct pack_added *added, struct err *e)
+{
+    struct input in = { .w = w, .path = path, .executable = executable, .fd = fd, .top = top };
     int result = -1;
 
-    if (pack_path_check(share_path, strlen(share_path), e) == 0)
+    if (check_on_share(&in, e) == 0)
         result = take_file(&in, added, e);
-    free(list.pieces);
+    free_in_place(&in);
     return result;
 }
 
@@ -307,4 +370,42 @@ int pack_add_unread(struct pack_writer *w, const char *path, bool executable,
     if (pack_order_take(&w->order, path, executable ? PACK_PROGRAM : PACK_FILE, e) < 0)
         return -1;
     return end_file(w, path, executable, file->size, e) < 0 ? -1 : 1;
+}
+
+static int refer_unread(struct input *in, const struct pack_added *file, struct err *e)
+{
+    for (size_t i = 0; i < file->n_pieces; i++) {
+        uint64_t left = file->size - in->offset;
+        struct pack_piece piece = { file->pieces[i],
+                                    left < PACK_PIECE_BYTES ? (uint32_t)left : PACK_PIECE_BYTES };
+        struct pack_run run;
+
+        if (digest_is_zero(&piece.digest)) {
+            if (take_holes(in, 1, e) < 0)
+                return -1;
+            continue;
+        }
+        if (refer_to(in, &piece, file->n_pieces == 1, &run, e) < 0)
+            return -1;
+        add_piece(in->w, &piece.digest, &run);
+        in->offset += piece.size;
+    }
+    return end_in_place(in, e);
+}
+
+int pack_add_in_place_unread(struct pack_writer *w, const char *path, bool executable,
+                             const char *top, const struct pack_added *file, struct err *e)
+{
+    struct input in = { .w = w, .path = path, .executable = executable, .fd = -1, .top = top };
+    int result = -1;
+
+    if (file->n_pieces != (file->size + PACK_PIECE_BYTES - 1) / PACK_PIECE_BYTES)
+        return 0;
+    begin_file(w);
+    if (check_on_share(&in, e) == 0 &&
+        pack_order_take(&w->order, path, executable ? PACK_PROGRAM : PACK_FILE, e) == 0 &&
+        refer_unread(&in, file, e) == 0)
+        result = end_file(w, path, executable, file->size, e) < 0 ? -1 : 1;
+    free_in_place(&in);
+    return result;
 }

@@ -6,6 +6,7 @@
 #define LUDWIG_COMMON_PACK_WRITER_H
 
 #include "common/pack_block.h"
+#include "common/pack_list.h"
 #include "common/pack_manifest.h"
 #include "common/pack_path.h"
 #include "common/pack_seen.h"
@@ -26,6 +27,9 @@ struct pack_writer {
     struct pack_seen *seen;    /* where pieces went that this tree had already */
     struct part_writer *slots[PACK_SLOTS];
     uint32_t open[PACK_SLOTS]; /* which part a slot writes */
+    struct pack_list files; /* PACK_FILES: those that stay where they are, and are not listed yet */
+    size_t files_capacity;
+    uint32_t files_part;
 
     /* Blocks that ended and wait for the parts they refer to. */
     struct block_writer *block;
@@ -51,6 +55,9 @@ bool pack_find_piece(struct pack_writer *w, const struct digest *piece, struct p
 /* Puts it into a part. */
 int pack_store_piece(struct pack_writer *w, bool is_whole_file, const struct part_piece *piece,
                      struct pack_run *run, struct err *e);
+
+/* Lists the files that stay where they are. */
+int pack_end_files(struct pack_writer *w, struct err *e);
 
 /* The order was looked at, and the tree's digest has the pieces. */
 int pack_add_entry(struct pack_writer *w, const struct pack_entry *entry, struct err *e);

@@ -574,6 +574,7 @@ static const struct field pack_fields[] = {
     FIELD(struct msg_pack, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct msg_pack, path, FIELD_STR, FIELD_REQUIRED, SHARE_PATH_MAX),
     FIELD(struct msg_pack, user, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_pack, only_here, FIELD_BOOL, 0, 0),
 };
 
 static const struct field packed_fields[] = {

@@ -652,6 +652,9 @@ struct msg_pack {
     const char *project;
     const char *path; /* relative to the shared drive */
     const char *user;
+    bool
+        only_here; /* no worker of another machine may run the user's jobs: where the drive is local, files may stay where
+                       they are */
 };
 
 struct msg_packed {

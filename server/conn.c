@@ -396,6 +396,7 @@ void conn_keep_claims(struct conn *c, const struct msg_register *r)
     c->claims = arena_create();
     c->refused = copy_refused(c->claims, &r->refused);
     c->gpu_models = copy_strings(c->claims, &r->gpu_models);
+    c->boot_id = arena_strdup(c->claims, r->boot_id);
 }
 
 const char *conn_refusal(const struct conn *c, const char *user)

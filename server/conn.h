@@ -51,6 +51,7 @@ struct conn {
     struct arena *claims;     /* of a worker, what it said when it registered; NULL: nothing */
     struct list refused;      /* struct refusal: users whose jobs cannot run there */
     struct list gpu_models;   /* const char * */
+    const char *boot_id;      /* of the machine it runs on */
     struct holdings holdings; /* which trees it has told it holds */
     int64_t expected_sweep;   /* whose data it was told to expect last; 0: none */
     int64_t load_milli;       /* of its machine; SCHEMA_NONE: it does not know */

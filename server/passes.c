@@ -152,11 +152,25 @@ static size_t load_of(const struct passes *all, const struct conn *c)
     return load;
 }
 
+static bool could_run(const struct server *sv, const struct conn *c, const struct pass *p)
+{
+    return c->worker != 0 && identity_may_run(sv, c, p->uid) && conn_refusal(c, p->user) == NULL;
+}
+
 /* One that does not see the share mounted is own_jobs_only. */
 static bool could_pack(const struct server *sv, const struct conn *c, const struct pass *p)
 {
-    return c->worker != 0 && !c->own_jobs_only && identity_may_run(sv, c, p->uid) &&
-           conn_refusal(c, p->user) == NULL;
+    return !c->own_jobs_only && could_run(sv, c, p);
+}
+
+/* Whether that worker's machine is the only one where the owner's jobs may run. */
+static bool is_only_machine(struct server *sv, const struct conn *chosen, const struct pass *p)
+{
+    for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
+        if (c != chosen && could_run(sv, c, p) &&
+            (c->own_jobs_only || strcmp(c->boot_id, chosen->boot_id) != 0))
+            return false;
+    return true;
 }
 
 /* 1 with its node's name, 0 when it is drained or gone, -1. */
@@ -199,7 +213,7 @@ static int choose(struct server *sv, const struct pass *p, struct conn **chosen,
 
 static int give(struct server *sv, struct pass *p, struct err *e)
 {
-    struct msg_pack order = { p->token, p->project, p->path, p->user };
+    struct msg_pack order = { p->token, p->project, p->path, p->user, false };
     struct conn *c;
 
     if (choose(sv, p, &c, &p->node, e) < 0)
@@ -214,6 +228,7 @@ static int give(struct server *sv, struct pass *p, struct err *e)
     p->is_stuck = false;
     p->conn = c->number;
     p->files = p->bytes = 0;
+    order.only_here = is_only_machine(sv, c, p);
     turn_send(sv, c->number, MSG_PACK, &order);
     tell(sv, p);
     return 0;

@@ -256,11 +256,75 @@ static int read_part(struct filler *w, const struct pack_list *l, size_t *begin,
     return 0;
 }
 
-/* What was damaged on its way may come well the second time. */
-static int fill_from(struct filler *w, size_t begin, size_t end, struct err *e)
+/* ---- files that stay where they are ---- */
+
+/* One more byte, if there is one, tells that the file has grown. */
+static int read_file(struct filler *w, struct buf *content, size_t size, struct err *e)
 {
-    const struct pack_list *l =
-        pack_list_of(w->all->fill->plan->reader, w->all->wants[begin].part, e);
+    ssize_t got = 1;
+
+    buf_clear(content);
+    while (got > 0 && content->n <= size) {
+        size_t n = size + 1 - content->n;
+
+        got = read_stored(w, buf_reserve(content, n), n, e);
+        if (got > 0)
+            buf_added(content, (size_t)got);
+    }
+    return got < 0 ? -1 : 0;
+}
+
+static bool is_piece(const struct buf *content, const struct pack_piece *piece)
+{
+    struct digest d;
+
+    if (content->n != piece->size)
+        return false;
+    digest_of(content->bytes, content->n, &d);
+    return digest_equal(&d, &piece->digest);
+}
+
+static int fill_file(struct filler *w, const struct pack_list *l, const struct want *x,
+                     struct buf *content, struct err *e)
+{
+    const char *path = plan_path(w->all->fill->plan, x->entry);
+    const struct pack_piece *piece = &l->pieces[x->piece];
+    int result;
+
+    w->in = packs_open_file(&w->packs, l, path, e);
+    if (w->in == NULL)
+        return -1;
+    result = read_file(w, content, piece->size, e);
+    share_close_input(w->in);
+    if (result < 0)
+        return -1;
+    if (!is_piece(content, piece))
+        return err_set(e, ERR_PROTOCOL,
+                       "%s/%s is not what it was when the sweep was submitted; submit again",
+                       l->path, path);
+    if (write_whole(w, x->entry, buf_bytes(content), e) < 0)
+        return fill_was_disturbed(e);
+    return 0;
+}
+
+static int fill_from_files(struct filler *w, const struct pack_list *l, size_t begin, size_t end,
+                           struct err *e)
+{
+    struct buf content = { 0 };
+    int result = 0;
+
+    for (size_t i = begin; i < end && result == 0; i++)
+        result = fill_file(w, l, &w->all->wants[i], &content, e);
+    buf_free(&content);
+    return result;
+}
+
+/* ---- all forms ---- */
+
+/* What was damaged on its way may come well the second time. */
+static int fill_from_part(struct filler *w, const struct pack_list *l, size_t begin, size_t end,
+                          struct err *e)
+{
     bool is_damaged = true;
     int result = -1;
 
@@ -274,6 +338,15 @@ static int fill_from(struct filler *w, size_t begin, size_t end, struct err *e)
         share_close_input(w->in);
     }
     return result < 0 && is_damaged ? packs_set_part_aside(&w->packs, &l->part, e) : result;
+}
+
+static int fill_from(struct filler *w, size_t begin, size_t end, struct err *e)
+{
+    const struct pack_list *l =
+        pack_list_of(w->all->fill->plan->reader, w->all->wants[begin].part, e);
+
+    return l->part.form == PACK_FILES ? fill_from_files(w, l, begin, end, e)
+                                      : fill_from_part(w, l, begin, end, e);
 }
 
 /* ---- the threads ---- */

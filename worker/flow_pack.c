@@ -14,6 +14,7 @@ struct pass {
     struct token token;
     struct user *user;
     char *project, *path, *share, *drive;
+    bool only_here;
 };
 
 static struct pass *find(const struct agent *ag, const struct token *token)
@@ -65,7 +66,7 @@ static void tell_failed(struct agent *ag, const struct token *token, const char 
 
 static void order(const struct pass *p)
 {
-    struct order_pack x = { p->token, p->share, p->drive, p->project, p->path };
+    struct order_pack x = { p->token, p->share, p->drive, p->project, p->path, p->only_here };
 
     service_send(&p->user->packer, ORDER_PACK, &x);
 }
@@ -88,7 +89,8 @@ void flow_pack(struct agent *ag, const struct msg_pack *m)
                         .project = mem_strdup(m->project),
                         .path = mem_strdup(m->path),
                         .share = mem_strdup(ag->share),
-                        .drive = mem_strdup(ag->drive) };
+                        .drive = mem_strdup(ag->drive),
+                        .only_here = m->only_here };
     ring_add_last(&ag->passes, &p->ring);
     order(p);
 }

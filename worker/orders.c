@@ -237,6 +237,7 @@ static const struct field pack_fields[] = {
     FIELD(struct order_pack, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_pack, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order_pack, path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_pack, only_here, FIELD_BOOL, 0, 0),
 };
 
 static const struct field packed_fields[] = {

@@ -319,6 +319,7 @@ struct order_pack {
     const char *drive; /* all of the drive: both mounted */
     const char *project;
     const char *path; /* relative to the drive */
+    bool only_here;   /* no other machine will read it */
 };
 
 struct note_packed {

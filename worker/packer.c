@@ -132,9 +132,14 @@ static void become(const char *program, char **argv, int out)
 static pid_t start(const struct packer *p, const struct order_pack *x, int *fd, struct err *e)
 {
     char *program = mem_printf("%s/" SCRATCH_BIN "/ludwig", p->scratch);
-    const char *argv[] = {
-        "ludwig", "--pack-share", x->share, x->project, x->drive, x->path, NULL
-    };
+    const char *argv[] = { "ludwig",
+                           "--pack-share",
+                           x->share,
+                           x->project,
+                           x->drive,
+                           x->path,
+                           x->only_here ? "only-here" : NULL,
+                           NULL };
     int ends[2] = { -1, -1 };
     pid_t pid = -1;
 

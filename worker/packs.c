@@ -98,7 +98,7 @@ int packs_set_part_aside(struct packs *p, const struct pack_part *part, struct e
 {
     struct buf path = { 0 };
 
-    if (part->form == PACK_IN_PLACE)
+    if (!pack_is_stored(part->form))
         return -1;
     pack_part_path(&path, part);
     set_aside(p, buf_text(&path), e);
@@ -156,11 +156,22 @@ struct pack_source packs_source(struct packs *p)
 }
 
 /* A file of somebody's, wherever on the drive it lies. */
-static struct share_input *open_in_place(struct packs *p, const struct pack_list *l, struct err *e)
+static struct share_input *open_in_place(struct packs *p, const char *path, uint64_t offset,
+                                         struct err *e)
 {
     if (p->drive == NULL)
         p->drive = share_open(p->access, p->at.drive, e);
-    return p->drive == NULL ? NULL : share_open_input(p->drive, l->path, l->offset, e);
+    return p->drive == NULL ? NULL : share_open_input(p->drive, path, offset, e);
+}
+
+struct share_input *packs_open_file(struct packs *p, const struct pack_list *l, const char *path,
+                                    struct err *e)
+{
+    char *on_share = path[0] == '\0' ? mem_strdup(l->path) : path_join(l->path, path);
+    struct share_input *in = open_in_place(p, on_share, 0, e);
+
+    free(on_share);
+    return in;
 }
 
 struct share_input *packs_open_part(struct packs *p, const struct pack_list *l, struct err *e)
@@ -170,7 +181,7 @@ struct share_input *packs_open_part(struct packs *p, const struct pack_list *l, 
     struct share_input *in;
 
     if (l->part.form == PACK_IN_PLACE)
-        return open_in_place(p, l, e);
+        return open_in_place(p, l->path, l->offset, e);
     pack_part_path(&path, &l->part);
     in = share_open_input(p->dir, buf_text(&path), 0, &why);
     if (in == NULL && why.kind == ERR_NOT_FOUND)

@@ -33,6 +33,10 @@ struct pack_source packs_source(struct packs *p);
 /* The part's bytes.  ERR_NOT_FOUND: it is not there, and will not be until it is sent again. */
 struct share_input *packs_open_part(struct packs *p, const struct pack_list *l, struct err *e);
 
+/* The same of a PACK_FILES: the file of the entry with that path. */
+struct share_input *packs_open_file(struct packs *p, const struct pack_list *l, const char *path,
+                                    struct err *e);
+
 /* What is not what its name says is renamed, so that it is sent again when somebody submits the next
  * time; e, which says what is wrong with it, then says that, too.  -1. */
 int packs_set_part_aside(struct packs *p, const struct pack_part *part, struct err *e);

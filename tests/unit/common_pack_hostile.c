@@ -90,7 +90,7 @@ static void expect(size_t i, const char *problem, const char *why)
 
 enum { PIECES = 5 }; /* of the one part: whole pieces, but for the last of 7 bytes */
 
-static struct pack_part put_part(struct store *s)
+static struct pack_part put_part(struct store *s, bool is_of_files)
 {
     struct pack_piece pieces[PIECES] = { { .size = 0 } };
     struct pack_list l = { .part = { .form = PACK_ZST, .stored_bytes = 100 },
@@ -101,6 +101,11 @@ static struct pack_part put_part(struct store *s)
     for (size_t i = 0; i < PIECES; i++) {
         pieces[i].size = i + 1 < PIECES ? PACK_PIECE_BYTES : 7;
         pieces[i].digest.bytes[0] = (uint8_t)(i + 1);
+    }
+    if (is_of_files) {
+        l.part.form = PACK_FILES;
+        l.part.stored_bytes = (PIECES - 1) * (uint64_t)PACK_PIECE_BYTES + 7;
+        l.path = "top";
     }
     pack_list_encode(&l, &stored);
     store_object(s, PACK_LIST, &l.part.list, buf_bytes(&stored), NULL);
@@ -145,7 +150,8 @@ struct lie {
     struct pack_run runs[2]; /* of the first entry, if it is a file */
     size_t n, n_runs;
     struct pack_totals totals;
-    const char *why; /* NULL: it is no lie */
+    bool is_of_files; /* the part's form */
+    const char *why;  /* NULL: it is no lie */
 };
 
 static const char *tell(const struct lie *lie)
@@ -153,7 +159,7 @@ static const char *tell(const struct lie *lie)
     static const struct pack_totals none = { 0 };
     struct store s = { 0 };
     struct arena *a = arena_create();
-    struct pack_part part = put_part(&s);
+    struct pack_part part = put_part(&s, lie->is_of_files);
     struct block_writer *b = block_writer_create();
     struct manifest_block row;
     struct pack_manifest m = { .parts = &part, .n_parts = 1, .blocks = &row, .n_blocks = 1 };
@@ -268,6 +274,12 @@ static void entries_that_break_the_rules_are_refused(void **state)
         { FILES({ PACK_HOLE, 0, 0, (uint64_t)1 << 63 }), .n_runs = 1, .why = "where nothing is" },
         { FILES({ PACK_HOLE, 0, 0, PACK_FILE_BYTES_MAX }, { 0, 4, 1, 0 }), .n_runs = 2,
           .why = "larger than any" },
+        { FILES({ 0, 4, 1, 0 }), .n_runs = 1, .is_of_files = true, .why = "less than" },
+        { FILES({ 0, 0, 2, 0 }), .n_runs = 1, .is_of_files = true, .why = "not all of it" },
+        { FILES({ 0, 0, 1, 0 }, { 0, 4, 1, 0 }), .n_runs = 2, .is_of_files = true,
+          .why = "not all of it" },
+        { FILES({ PACK_HOLE, 0, 0, PIECE }, { 0, 4, 1, 0 }), .n_runs = 2, .is_of_files = true,
+          .why = "not all of it" },
         /* totals */
         { FILES({ 0, 4, 1, 0 }), .n_runs = 1, .totals = { 0, 1, 0, 7, 0 }, .why = "not what" },
         { FILES({ 0, 4, 1, 0 }), .n_runs = 1, .totals = { 0, 1, 0, 6, 0 },
@@ -403,7 +415,7 @@ static void another_number_of_entries_or_first_path_is_refused(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct store s = { 0 };
         struct arena *a = arena_create();
-        struct pack_part part = put_part(&s);
+        struct pack_part part = put_part(&s, false);
         struct block_writer *b = block_writer_create();
         struct manifest_block row;
         struct pack_manifest m = { .blocks = &row, .n_blocks = 1, .totals = { .folders = 1 } };
@@ -431,7 +443,7 @@ static void parts_that_the_manifest_does_not_have_or_has_otherwise_are_refused(v
     for (size_t i = 0; i < COUNT(whys); i++) {
         struct store s = { 0 };
         struct arena *a = arena_create();
-        struct pack_part part = put_part(&s), right = part;
+        struct pack_part part = put_part(&s, false), right = part;
         struct block_writer *b = block_writer_create();
         struct pack_run run = { 0, 0, 1, 0 };
         struct pack_entry entry = { .path = "a", .kind = PACK_FILE, .runs = &run, .n_runs = 1 };

@@ -592,6 +592,9 @@ static void lists_that_claim_what_cannot_be_are_refused(void **state)
           2,
           "path" },
         { { .part = { .form = PACK_RAW, .stored_bytes = 2 }, .n = 1, .path = "a" }, 2, "path" },
+        { { .part = { .form = PACK_FILES, .stored_bytes = 2 }, .n = 1, .path = "a" }, 2, NULL },
+        { { .part = { .form = PACK_FILES, .stored_bytes = 2 }, .n = 1 }, 2, "path" },
+        { { .part = { .form = PACK_FILES, .stored_bytes = 3 }, .n = 1, .path = "a" }, 2, "add up" },
     };
 
     (void)state;

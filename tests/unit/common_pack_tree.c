@@ -407,7 +407,7 @@ static void a_file_that_stays_in_place_is_listed_and_not_copied(void **state)
     (void)state;
     memset(bytes, 0, PACK_PIECE_BYTES);
     fd = file_of(bytes, what.size);
-    assert_int_equal(pack_add_in_place(w, "f", true, fd, "sets/f.bin", &added, &e), 0);
+    assert_int_equal(pack_add_in_place(w, "f", true, fd, "sets", &added, &e), 0);
     assert_int_equal(pack_end(w, &summary, &e), 0);
     assert_int_equal(summary.new_bytes, 0);
     assert_int_equal(s.n, 3);
@@ -417,7 +417,7 @@ static void a_file_that_stays_in_place_is_listed_and_not_copied(void **state)
     assert_int_equal(entry.runs[0].part, PACK_HOLE);
     l = pack_list_of(r, entry.runs[1].part, &e);
     assert_int_equal(l->part.form, PACK_IN_PLACE);
-    assert_string_equal(l->path, "sets/f.bin");
+    assert_string_equal(l->path, "sets/f");
     assert_int_equal(l->offset, PACK_PIECE_BYTES);
     reading = (struct reading){ .from = { bytes + l->offset, what.size - l->offset } };
     part_begin(parts, l, reading_read, &reading);
@@ -425,9 +425,98 @@ static void a_file_that_stays_in_place_is_listed_and_not_copied(void **state)
     assert_memory_equal(content.data, bytes + PACK_PIECE_BYTES, PACK_PIECE_BYTES);
     bytes[17 * MIB] ^= 1;
     assert_int_equal(part_next(parts, &content, &e), -1);
-    assert_non_null(strstr(e.text, "sets/f.bin"));
+    assert_non_null(strstr(e.text, "sets/f"));
     part_reader_destroy(parts);
     pack_close(r);
+    pack_writer_destroy(w);
+    close(fd);
+    free(bytes);
+    store_free(&s);
+}
+
+static struct pack_summary list_in_place(struct store *s, const struct thing *t, bool is_read)
+{
+    struct pack_sink sink = store_sink(s);
+    struct pack_writer *w = pack_writer_create(&sink);
+    uint8_t *bytes = content_of(t);
+    struct digest digest;
+    struct pack_added added = { &digest, 1, t->size };
+    struct pack_summary summary;
+    struct err e = { 0 };
+    int fd = file_of(bytes, t->size);
+
+    digest_of(bytes, t->size, &digest);
+    assert_int_equal(pack_add_folder(w, "d", &e), 0);
+    if (is_read)
+        assert_int_equal(pack_add_in_place(w, t->path, true, fd, "sets", &added, &e), 0);
+    else
+        assert_int_equal(pack_add_in_place_unread(w, t->path, true, "sets", &added, &e), 1);
+    assert_int_equal(pack_end(w, &summary, &e), 0);
+    pack_writer_destroy(w);
+    close(fd);
+    free(bytes);
+    return summary;
+}
+
+static void small_files_that_stay_are_listed_together(void **state)
+{
+    static const struct thing things[] = { { PACK_FOLDER, "d", NULL, 0, 0 },
+                                           { PACK_PROGRAM, "d/f", NULL, 5000, 2 } };
+    struct store s = { 0 }, packed = { 0 };
+    struct pack_source source = store_source(&s);
+    struct pack_summary summary = list_in_place(&s, &things[1], true), again, copied;
+    struct pack_reader *r;
+    struct pack_entry entry;
+    const struct pack_list *l;
+    struct err e = { 0 };
+
+    (void)state;
+    assert_int_equal(s.n, 3); /* list, block and manifest: no part */
+    assert_int_equal(summary.new_bytes, 0);
+    again = list_in_place(&s, &things[1], false);
+    assert_true(digest_equal(&again.id, &summary.id));
+    copied = pack(&packed, things, 2);
+    assert_true(digest_equal(&copied.tree, &summary.tree));
+    r = pack_open(&source, &summary.id, &e);
+    assert_int_equal(pack_next(r, &entry, &e), 1);
+    assert_int_equal(pack_next(r, &entry, &e), 1);
+    assert_int_equal(entry.n_runs, 1);
+    l = pack_list_of(r, entry.runs[0].part, &e);
+    assert_int_equal(l->part.form, PACK_FILES);
+    assert_string_equal(l->path, "sets");
+    assert_int_equal(l->pieces[entry.runs[0].first].size, 5000);
+    assert_int_equal(pack_next(r, &entry, &e), 0);
+    pack_close(r);
+    store_free(&s);
+    store_free(&packed);
+}
+
+static void a_large_file_that_stays_need_not_be_read_again(void **state)
+{
+    struct thing what = { PACK_FILE, "f", NULL, 20 * MIB, 1 };
+    struct store s = { 0 };
+    struct pack_sink sink = store_sink(&s);
+    struct pack_writer *w = pack_writer_create(&sink);
+    uint8_t *bytes = content_of(&what);
+    struct pack_summary first, second;
+    struct pack_added added;
+    struct digest pieces[3];
+    struct err e = { 0 };
+    int fd;
+
+    (void)state;
+    memset(bytes + PACK_PIECE_BYTES, 0, PACK_PIECE_BYTES);
+    fd = file_of(bytes, what.size);
+    assert_int_equal(pack_add_in_place(w, "f", false, fd, "sets", &added, &e), 0);
+    assert_int_equal(added.n_pieces, 3);
+    memcpy(pieces, added.pieces, sizeof pieces);
+    added.pieces = pieces;
+    assert_int_equal(pack_end(w, &first, &e), 0);
+    pack_writer_destroy(w);
+    w = pack_writer_create(&sink);
+    assert_int_equal(pack_add_in_place_unread(w, "f", false, "sets", &added, &e), 1);
+    assert_int_equal(pack_end(w, &second, &e), 0);
+    assert_true(digest_equal(&first.id, &second.id));
     pack_writer_destroy(w);
     close(fd);
     free(bytes);
@@ -675,19 +764,13 @@ static void names_tell_what_a_file_is(void **state)
         const char *name;
         bool has_ending, is_block, is_list, is_part;
     } cases[] = {
-        { HEX ".block", true, true, false, false },
-        { HEX ".list", true, false, true, false },
-        { HEX ".raw", true, false, false, true },
-        { HEX ".tar.zst", true, false, false, true },
-        { HEX ".zst", true, false, false, true },
-        { HEX ".in-place", true, false, false, false },
-        { HEX ".zst.bad", true, false, false, false },
-        { HEX ".", true, false, false, false },
-        { HEX, false, false, false, false },
-        { HEX "0.raw", false, false, false, false },
-        { "X" HEX ".raw", false, false, false, false },
-        { "", false, false, false, false },
-        { ".raw", false, false, false, false },
+        { HEX ".block", true, true, false, false },  { HEX ".list", true, false, true, false },
+        { HEX ".raw", true, false, false, true },    { HEX ".tar.zst", true, false, false, true },
+        { HEX ".zst", true, false, false, true },    { HEX ".in-place", true, false, false, false },
+        { HEX ".files", true, false, false, false }, { HEX ".zst.bad", true, false, false, false },
+        { HEX ".", true, false, false, false },      { HEX, false, false, false, false },
+        { HEX "0.raw", false, false, false, false }, { "X" HEX ".raw", false, false, false, false },
+        { "", false, false, false, false },          { ".raw", false, false, false, false },
     };
 
     (void)state;
@@ -721,6 +804,8 @@ int main(void)
         cmocka_unit_test(ten_gib_of_nothing_cost_nothing),
         cmocka_unit_test(names_tell_what_a_file_is),
         cmocka_unit_test(a_file_that_stays_in_place_is_listed_and_not_copied),
+        cmocka_unit_test(small_files_that_stay_are_listed_together),
+        cmocka_unit_test(a_large_file_that_stays_need_not_be_read_again),
         cmocka_unit_test(
             a_sink_that_fails_ends_the_packing_and_what_was_stored_is_used_the_next_time),
         cmocka_unit_test(a_file_that_cannot_be_read_is_named),

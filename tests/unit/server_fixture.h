@@ -272,9 +272,10 @@ static inline struct peer *stranger_connect(struct fixture *f, uid_t uid)
 
 enum { WORKER_CPUS = 64 };
 
-static inline struct peer *worker_connect_as(struct fixture *f, uid_t uid, bool own_jobs_only)
+static inline struct peer *worker_connect_on(struct fixture *f, const char *boot_id, uid_t uid,
+                                             bool own_jobs_only)
 {
-    struct msg_register reg = { .boot_id = "boot",
+    struct msg_register reg = { .boot_id = boot_id,
                                 .node = "n1",
                                 .kind = "node",
                                 .cpus_milli = WORKER_CPUS * 1000,
@@ -287,6 +288,11 @@ static inline struct peer *worker_connect_as(struct fixture *f, uid_t uid, bool 
     peer_hello(p, "ludwig-worker");
     peer_ask(p, MSG_REGISTER, &reg, NULL);
     return p;
+}
+
+static inline struct peer *worker_connect_as(struct fixture *f, uid_t uid, bool own_jobs_only)
+{
+    return worker_connect_on(f, "boot", uid, own_jobs_only);
 }
 
 static inline struct peer *worker_connect(struct fixture *f)

@@ -181,6 +181,36 @@ static void one_whose_worker_is_gone_is_given_to_another(void **state)
     peer_close(other);
 }
 
+static void files_may_stay_if_no_other_machine_reads_them(void **state)
+{
+    static const struct {
+        const char *boot_id; /* of another worker's machine */
+        bool is_without_share, only_here;
+    } cases[] = { { "boot", false, true }, { "boot 2", false, false }, { "boot", true, false } };
+    struct stage *s = *state;
+    struct peer *worker = worker_connect(s->f);
+    struct msg_pack pack;
+
+    ask(s->first, "cats");
+    pack = order(worker);
+    assert_true(pack.only_here);
+    say_done(worker, &pack.token);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct peer *other =
+            worker_connect_on(s->f, cases[i].boot_id, geteuid(), cases[i].is_without_share);
+        struct envelope m;
+
+        ask(s->first, "cats");
+        fixture_settle(s->f);
+        pack = order(worker);
+        assert_int_equal(peer_look(other, &m), 2);
+        assert_int_equal(pack.only_here, cases[i].only_here);
+        say_done(worker, &pack.token);
+        peer_close(other);
+    }
+    peer_close(worker);
+}
+
 static void what_goes_wrong_is_told(void **state)
 {
     struct stage *s = *state;
@@ -264,6 +294,7 @@ int main(void)
         TEST(who_names_it_meanwhile_waits_for_the_same_pass),
         TEST(without_a_worker_that_sees_the_share_it_waits),
         TEST(one_whose_worker_is_gone_is_given_to_another),
+        TEST(files_may_stay_if_no_other_machine_reads_them),
         TEST(what_goes_wrong_is_told),
         TEST(only_its_own_worker_ends_it),
         TEST(one_who_gives_up_does_no_harm),

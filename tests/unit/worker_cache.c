@@ -969,7 +969,7 @@ static struct dataset pack_in_place(struct bench *b)
 
     assert_int_equal(io_replace_file(path, bytes, LARGE_BYTES, 0644, &b->e), 0);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (pack_add_in_place(w, "big", false, fd, "demo/big", &added, &b->e) < 0)
+    if (pack_add_in_place(w, "big", false, fd, "demo", &added, &b->e) < 0)
         fail_msg("%s", b->e.text);
     close(fd);
     free(path);
@@ -1006,6 +1006,75 @@ static void what_lies_on_the_share_is_read_there(void **state)
     close_bench(&b);
 }
 
+/* A tree of demo/set/f and demo/set/g, which stay there. */
+static struct dataset refer_to_files(struct bench *b)
+{
+    static const char *const names[] = { "f", "g" };
+    const struct pack_sink sink = store_sink(&b->store);
+    struct pack_writer *w = pack_writer_create(&sink);
+    struct packing p = { &b->site, &b->store, w };
+    struct pack_added added;
+
+    assert_int_equal(mkdirat(b->site.top_fd, "share/demo/set", 0755), 0);
+    for (size_t i = 0; i < 2; i++) {
+        const char *path = arena_printf(b->site.arena, "share/demo/set/%s", names[i]);
+        int fd;
+
+        site_write(b->site.top_fd, path, names[i]);
+        fd = openat(b->site.top_fd, path, O_RDONLY | O_CLOEXEC);
+        if (pack_add_in_place(w, names[i], i > 0, fd, "demo/set", &added, &b->e) < 0)
+            fail_msg("%s", b->e.text);
+        close(fd);
+    }
+    return packing_end(&p);
+}
+
+static void files_are_staged_from_where_they_lie(void **state)
+{
+    struct bench b;
+    struct dataset set;
+
+    (void)state;
+    open_bench(&b);
+    set = refer_to_files(&b);
+    stage(&b, &set);
+    assert_holds(&b, &set, "f", "f");
+    assert_holds(&b, &set, "g", "g");
+    assert_int_equal(stat_in(&b, &set, "f").st_mode & 0777, 0444);
+    assert_int_equal(stat_in(&b, &set, "g").st_mode & 0777, 0555);
+    /* What is staged stays, whatever becomes of where it came from. */
+    site_write(b.site.top_fd, "share/demo/set/f", "x");
+    assert_holds(&b, &set, "f", "f");
+    close_bench(&b);
+}
+
+static void a_file_that_changed_before_it_was_staged_is_found(void **state)
+{
+    static const char *const texts[] = { "x", "", "ff" };
+    struct bench b;
+    struct dataset set;
+
+    (void)state;
+    open_bench(&b);
+    set = refer_to_files(&b);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        site_write(b.site.top_fd, "share/demo/set/f", texts[i]);
+        stage_fails(&b, &set, ERR_PROTOCOL);
+        assert_non_null(strstr(b.e.text, "demo/set/f is not what it was"));
+    }
+    assert_int_equal(unlinkat(b.site.top_fd, "share/demo/set/f", 0), 0);
+    stage_fails(&b, &set, ERR_NOT_FOUND);
+    assert_int_equal(symlinkat("g", b.site.top_fd, "share/demo/set/f"), 0);
+    err_clear(&b.e);
+    assert_int_equal(cache_stage(&b.cache, &b.at, &set, &b.e), -1);
+    assert_int_equal(unlinkat(b.site.top_fd, "share/demo/set/f", 0), 0);
+    site_write(b.site.top_fd, "share/demo/set/f", "f");
+    err_clear(&b.e);
+    stage(&b, &set);
+    assert_holds(&b, &set, "f", "f");
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1034,6 +1103,8 @@ int main(void)
         cmocka_unit_test(what_is_not_in_use_makes_room),
         cmocka_unit_test(a_disk_that_gets_full_meanwhile_is_made_room_on),
         cmocka_unit_test(what_lies_on_the_share_is_read_there),
+        cmocka_unit_test(files_are_staged_from_where_they_lie),
+        cmocka_unit_test(a_file_that_changed_before_it_was_staged_is_found),
     };
 
     return SITE_EITHER_WAY(tests);
