@@ -97,7 +97,7 @@ static void check_list(struct bytes stored)
     need(l->n > 0 && l->n <= PACK_PIECES_MAX);
     for (uint32_t i = 0; i < l->n; i++)
         need(l->pieces[i].size > 0 && l->pieces[i].size <= PACK_PIECE_BYTES);
-    need((l->part.form == PACK_IN_PLACE) == (l->path != NULL));
+    need(pack_is_stored(l->part.form) == (l->path == NULL));
     pack_list_destroy(l);
 }
 

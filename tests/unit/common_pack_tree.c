@@ -523,6 +523,42 @@ static void a_large_file_that_stays_need_not_be_read_again(void **state)
     store_free(&s);
 }
 
+/* Two lists are the same, and so one part has two numbers. */
+static void more_files_of_one_content_than_a_list_takes_may_stay(void **state)
+{
+    enum { FILES = 2 * PACK_PIECES_MAX + 1 };
+
+    struct store s = { 0 };
+    struct pack_sink sink = store_sink(&s);
+    struct pack_source source = store_source(&s);
+    struct pack_writer *w = pack_writer_create(&sink);
+    struct digest digest;
+    const struct pack_added file = { &digest, 1, 10 };
+    struct pack_summary summary;
+    struct pack_entry entry;
+    struct pack_reader *r;
+    struct err e = { 0 };
+    int n = 0;
+
+    (void)state;
+    digest_of("0123456789", 10, &digest);
+    for (int i = 0; i < FILES; i++) {
+        char path[16];
+
+        snprintf(path, sizeof path, "f%07d", i);
+        assert_int_equal(pack_add_in_place_unread(w, path, false, "sets", &file, &e), 1);
+    }
+    assert_int_equal(pack_end(w, &summary, &e), 0);
+    pack_writer_destroy(w);
+    r = pack_open(&source, &summary.id, &e);
+    while (pack_next(r, &entry, &e) == 1)
+        n++;
+    assert_string_equal(e.text, "");
+    assert_int_equal(n, FILES);
+    pack_close(r);
+    store_free(&s);
+}
+
 /* ---- failing ---- */
 
 /* A sink that fails at the call that brings left to zero. */
@@ -806,6 +842,7 @@ int main(void)
         cmocka_unit_test(a_file_that_stays_in_place_is_listed_and_not_copied),
         cmocka_unit_test(small_files_that_stay_are_listed_together),
         cmocka_unit_test(a_large_file_that_stays_need_not_be_read_again),
+        cmocka_unit_test(more_files_of_one_content_than_a_list_takes_may_stay),
         cmocka_unit_test(
             a_sink_that_fails_ends_the_packing_and_what_was_stored_is_used_the_next_time),
         cmocka_unit_test(a_file_that_cannot_be_read_is_named),
