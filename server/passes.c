@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/units.h"
 #include "server/identity.h"
+
+/* A worker that was not seen for so long is not waited for. */
+#define AWAY_AT_MOST_MS (7 * 24 * INT64_C(3600000))
 
 struct passes {
     struct pass **items; /* by number */
@@ -163,14 +167,38 @@ static bool could_pack(const struct server *sv, const struct conn *c, const stru
     return !c->own_jobs_only && could_run(sv, c, p);
 }
 
-/* Whether that worker's machine is the only one where the owner's jobs may run. */
-static bool is_only_machine(struct server *sv, const struct conn *chosen, const struct pass *p)
+static bool is_only_machine_now(struct server *sv, const struct conn *chosen, const struct pass *p)
 {
     for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
         if (c != chosen && could_run(sv, c, p) &&
             (c->own_jobs_only || strcmp(c->boot_id, chosen->boot_id) != 0))
             return false;
     return true;
+}
+
+/* Workers that are away may come back. 1, 0, -1. */
+static int was_only_machine(struct server *sv, const struct pass *p, struct err *e)
+{
+    struct stmt *s =
+        db_ask(sv->db, SQL_WORKERS_ELSEWHERE, "si", p->node, units_now_ms() - AWAY_AT_MOST_MS);
+    bool is_only = true;
+    int rc = 1;
+
+    while (is_only && (rc = stmt_step(s, e)) == 1) {
+        const struct conn was = { .uid = (uid_t)stmt_int(s, 0),
+                                  .user = (char *)(uintptr_t)stmt_text(s, 1) };
+
+        is_only = !identity_may_run(sv, &was, p->uid);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : is_only;
+}
+
+/* Whether that worker's machine, p->node, is the only one where the owner's jobs may run. 1, 0, -1. */
+static int is_only_machine(struct server *sv, const struct conn *chosen, const struct pass *p,
+                           struct err *e)
+{
+    return is_only_machine_now(sv, chosen, p) ? was_only_machine(sv, p, e) : 0;
 }
 
 /* 1 with its node's name, 0 when it is drained or gone, -1. */
@@ -215,6 +243,7 @@ static int give(struct server *sv, struct pass *p, struct err *e)
 {
     struct msg_pack order = { p->token, p->project, p->path, p->user, false };
     struct conn *c;
+    int is_only;
 
     if (choose(sv, p, &c, &p->node, e) < 0)
         return -1;
@@ -224,11 +253,14 @@ static int give(struct server *sv, struct pass *p, struct err *e)
         p->is_stuck = true;
         return 0;
     }
+    is_only = is_only_machine(sv, c, p, e);
+    if (is_only < 0)
+        return -1;
+    order.only_here = is_only > 0;
     p->state = PASS_RUNNING;
     p->is_stuck = false;
     p->conn = c->number;
     p->files = p->bytes = 0;
-    order.only_here = is_only_machine(sv, c, p);
     turn_send(sv, c->number, MSG_PACK, &order);
     tell(sv, p);
     return 0;

@@ -69,6 +69,7 @@
                          " incarnation = ?6, cpus_milli = ?7, gpus = ?8, memory_bytes = ?9,"       \
                          " seen_at = ?10 WHERE id = ?1")                                           \
     X(SQL_WORKER_SEEN, "UPDATE worker SET seen_at = ?2 WHERE id = ?1")                             \
+    X(SQL_WORKERS_ELSEWHERE, "SELECT uid, user FROM worker WHERE node <> ?1 AND seen_at >= ?2")    \
     X(SQL_SCHED_SWEEPS,                                                                            \
       "SELECT id, uid, priority, n_ready, cpus_milli, gpus_milli, memory_bytes, ran_jobs,"         \
       " ran_ms, max(handed_at, submitted_at), nodes, batch, user FROM sweep WHERE state = 1"       \

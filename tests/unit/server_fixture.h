@@ -272,11 +272,11 @@ static inline struct peer *stranger_connect(struct fixture *f, uid_t uid)
 
 enum { WORKER_CPUS = 64 };
 
-static inline struct peer *worker_connect_on(struct fixture *f, const char *boot_id, uid_t uid,
+static inline struct peer *worker_connect_on(struct fixture *f, const char *node, uid_t uid,
                                              bool own_jobs_only)
 {
-    struct msg_register reg = { .boot_id = boot_id,
-                                .node = "n1",
+    struct msg_register reg = { .boot_id = node,
+                                .node = node,
                                 .kind = "node",
                                 .cpus_milli = WORKER_CPUS * 1000,
                                 .memory_bytes = INT64_C(1) << 40,
@@ -292,7 +292,7 @@ static inline struct peer *worker_connect_on(struct fixture *f, const char *boot
 
 static inline struct peer *worker_connect_as(struct fixture *f, uid_t uid, bool own_jobs_only)
 {
-    return worker_connect_on(f, "boot", uid, own_jobs_only);
+    return worker_connect_on(f, "n1", uid, own_jobs_only);
 }
 
 static inline struct peer *worker_connect(struct fixture *f)

@@ -184,9 +184,9 @@ static void one_whose_worker_is_gone_is_given_to_another(void **state)
 static void files_may_stay_if_no_other_machine_reads_them(void **state)
 {
     static const struct {
-        const char *boot_id; /* of another worker's machine */
+        const char *node; /* of another worker */
         bool is_without_share, only_here;
-    } cases[] = { { "boot", false, true }, { "boot 2", false, false }, { "boot", true, false } };
+    } cases[] = { { "n1", false, true }, { "n1", true, false }, { "n2", false, false } };
     struct stage *s = *state;
     struct peer *worker = worker_connect(s->f);
     struct msg_pack pack;
@@ -197,7 +197,7 @@ static void files_may_stay_if_no_other_machine_reads_them(void **state)
     say_done(worker, &pack.token);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct peer *other =
-            worker_connect_on(s->f, cases[i].boot_id, geteuid(), cases[i].is_without_share);
+            worker_connect_on(s->f, cases[i].node, geteuid(), cases[i].is_without_share);
         struct envelope m;
 
         ask(s->first, "cats");
@@ -208,6 +208,10 @@ static void files_may_stay_if_no_other_machine_reads_them(void **state)
         say_done(worker, &pack.token);
         peer_close(other);
     }
+    /* It may come back. */
+    ask(s->first, "cats");
+    pack = order(worker);
+    assert_false(pack.only_here);
     peer_close(worker);
 }
 
