@@ -223,6 +223,7 @@ static void add_data(struct cargo *c, const char *path)
 
     if (path != NULL)
         t->plan = (struct walk_plan){ .top = arena_strdup(c->arena, path), .everything = true };
+    t->what = "data";
 }
 
 static bool is_planned(const struct tree *t)
@@ -230,17 +231,30 @@ static bool is_planned(const struct tree *t)
     return t->plan.everything || t->plan.n_named > 0;
 }
 
+/* Those that lie here. */
+static void list_trees(struct cargo *c)
+{
+    struct packer *p = &c->packer;
+
+    p->trees = arena_alloc(c->arena, (c->n_data + 1) * sizeof(struct tree *));
+    if (is_planned(&c->source))
+        p->trees[p->n++] = &c->source;
+    for (size_t i = 0; i < c->n_data; i++)
+        if (is_planned(&c->data[i]))
+            p->trees[p->n++] = &c->data[i];
+}
+
 static int count_all(struct cargo *c, struct err *e)
 {
-    int64_t unknown_bytes;
+    struct packer *p = &c->packer;
+    int64_t unknown_bytes = 0;
 
-    if (is_planned(&c->source) && tree_count(&c->source, c->stock, e) < 0)
-        return err_wrap(e, "source");
-    unknown_bytes = c->source.unknown_bytes;
-    for (size_t i = 0; i < c->n_data; i++) {
-        if (is_planned(&c->data[i]) && tree_count(&c->data[i], c->stock, e) < 0)
-            return err_wrap(e, "data");
-        unknown_bytes += c->data[i].unknown_bytes;
+    for (size_t i = 0; i < p->n; i++) {
+        struct tree *t = p->trees[i];
+
+        if (!packer_has_counted(p, t) && tree_count(t, c->stock, e) < 0)
+            return err_wrap(e, "%s", t->what);
+        unknown_bytes += t->unknown_bytes;
     }
     stock_judge(c->stock, (uint64_t)unknown_bytes);
     return 0;
@@ -262,7 +276,10 @@ static int look_at_all(struct cargo *c, struct err *e)
     if (c->has_place && c->store == NULL)
         return -1;
     c->stock = stock_open(c->store, e);
-    return c->stock == NULL ? -1 : count_all(c, e);
+    packer_rest(&c->packer);
+    if (c->stock == NULL || count_all(c, e) < 0)
+        return -1;
+    return packer_meet(&c->packer, c->stock, c->store) ? 0 : count_all(c, e);
 }
 
 /* The same again as long as the connection breaks. */
@@ -283,9 +300,11 @@ static void begin(struct cargo *c, const struct place *to, size_t n_data)
     if (to != NULL)
         c->to = *to;
     c->data = arena_alloc(c->arena, n_data * sizeof *c->data);
+    c->source.what = "source";
+    c->source.is_none_if_empty = true;
 }
 
-int cargo_load(struct cargo *c, const struct spec *s, const struct place *to, struct err *e)
+static void plan(struct cargo *c, const struct spec *s, const struct place *to)
 {
     const struct spec_data *data = s->data.items;
 
@@ -293,6 +312,19 @@ int cargo_load(struct cargo *c, const struct spec *s, const struct place *to, st
     plan_source(c, s);
     for (size_t i = 0; i < s->data.n; i++)
         add_data(c, data[i].path);
+    list_trees(c);
+}
+
+static void plan_paths(struct cargo *c, const char *const *paths, size_t n, const struct place *to)
+{
+    begin(c, to, n);
+    for (size_t i = 0; i < n; i++)
+        add_data(c, paths[i]);
+    list_trees(c);
+}
+
+static int look_around(struct cargo *c, struct err *e)
+{
     if (look_until_done(c, e) < 0)
         return -1;
     if (c->n_left > 1)
@@ -300,17 +332,46 @@ int cargo_load(struct cargo *c, const struct spec *s, const struct place *to, st
     return 0;
 }
 
+int cargo_load(struct cargo *c, const struct spec *s, const struct place *to, struct err *e)
+{
+    plan(c, s, to);
+    return look_around(c, e);
+}
+
 int cargo_load_paths(struct cargo *c, const char *const *paths, size_t n, const struct place *to,
                      struct err *e)
 {
-    begin(c, to, n);
-    for (size_t i = 0; i < n; i++)
-        add_data(c, paths[i]);
-    return look_until_done(c, e);
+    plan_paths(c, paths, n, to);
+    return look_around(c, e);
+}
+
+void cargo_begin(struct cargo *c, const struct spec *s)
+{
+    plan(c, s, NULL);
+    packer_begin_early(&c->packer);
+}
+
+void cargo_begin_paths(struct cargo *c, const char *const *paths, size_t n)
+{
+    plan_paths(c, paths, n, NULL);
+    packer_begin_early(&c->packer);
+}
+
+struct idle cargo_idle(struct cargo *c)
+{
+    return packer_idle(&c->packer);
+}
+
+int cargo_meet(struct cargo *c, const struct place *to, struct err *e)
+{
+    c->to = *to;
+    c->has_place = true;
+    return look_around(c, e);
 }
 
 void cargo_free(struct cargo *c)
 {
+    packer_close(&c->packer);
     close_stock(c);
     arena_destroy(c->arena);
     free(c->left);
@@ -320,11 +381,6 @@ void cargo_free(struct cargo *c)
 int64_t cargo_count_files(const struct tree *t)
 {
     return t->totals.files + t->totals.links;
-}
-
-static bool has_source(const struct cargo *c)
-{
-    return c->source.totals.folders > 0 || cargo_count_files(&c->source) > 0;
 }
 
 void cargo_sign(const struct cargo *c, const struct spec *s, struct arena *a, struct work *work)
@@ -378,26 +434,10 @@ void cargo_note_left_out(const struct cargo *c)
 
 /* ---- sending ---- */
 
-static int pack(struct tree *t, const struct tree_target *to, const char *what, struct err *e)
-{
-    return tree_pack(t, to, e) < 0 ? err_wrap(e, "%s", what) : 0;
-}
-
-static int pack_all(struct cargo *c, const struct tree_target *to, struct err *e)
-{
-    if (has_source(c) && pack(&c->source, to, "source", e) < 0)
-        return -1;
-    for (size_t i = 0; i < c->n_data; i++)
-        if (is_planned(&c->data[i]) && pack(&c->data[i], to, "data", e) < 0)
-            return -1;
-    return 0;
-}
-
 int cargo_look(struct cargo *c, struct err *e)
 {
-    struct tree_target nowhere = { .stock = c->stock };
-
-    return pack_all(c, &nowhere, e);
+    c->packer.target = (struct tree_target){ .stock = c->stock };
+    return packer_pack_all(&c->packer, e);
 }
 
 void cargo_count_new(const struct cargo *c, int64_t *n_files, int64_t *bytes)
@@ -433,14 +473,13 @@ static unsigned count_parts(const struct cargo *c)
 
 static int pack_once(struct cargo *c, uint64_t part_bytes, struct err *e)
 {
-    struct tree_target target = {
-        .stock = c->stock, .store = c->store, .part_bytes = part_bytes, .bar = &c->bar
-    };
     int result;
 
     begin_bar(&c->bar, c);
     store_expect(c->store, c->bar.all_bytes, count_parts(c));
-    result = pack_all(c, &target, e);
+    c->packer.target.bar = &c->bar;
+    c->packer.target.part_bytes = part_bytes;
+    result = packer_pack_all(&c->packer, e);
     if (result < 0)
         uploadbar_clear(&c->bar);
     return result;

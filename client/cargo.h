@@ -10,8 +10,8 @@
 #ifndef LUDWIG_CLIENT_CARGO_H
 #define LUDWIG_CLIENT_CARGO_H
 
+#include "client/packer.h"
 #include "client/spec.h"
-#include "client/tree.h"
 
 /* Left out of a source that is everything although no rule says so: such files are no program, and
  * with them in it nothing would be reused. */
@@ -33,6 +33,7 @@ struct cargo {
         *data; /* one for each entry of spec->data; of what lies on the share already only set,
                           which the caller finds out (shared.h) */
     size_t n_data;
+    struct packer packer;
     struct uploadbar bar;
     bool is_packed; /* and not known to be settled */
     struct err why; /* ERR_NONE: it was not given up */
@@ -48,6 +49,12 @@ int cargo_load(struct cargo *c, const struct spec *s, const struct place *to, st
 /* The same of data alone. */
 int cargo_load_paths(struct cargo *c, const char *const *paths, size_t n, const struct place *to,
                      struct err *e);
+/* Both in pieces, where it is to go over SFTP and the connection is only being made: until cargo_meet,
+ * and after it, cargo_idle packs what was never read before. */
+void cargo_begin(struct cargo *c, const struct spec *s);
+void cargo_begin_paths(struct cargo *c, const char *const *paths, size_t n);
+struct idle cargo_idle(struct cargo *c);
+int cargo_meet(struct cargo *c, const struct place *to, struct err *e);
 void cargo_free(struct cargo *c); /* also after cargo_load failed */
 /* Files and links. */
 int64_t cargo_count_files(const struct tree *t);

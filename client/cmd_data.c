@@ -45,6 +45,7 @@ struct data {
     const struct options *options;
     struct session session;
     struct datasets sets;
+    struct cargo cargo; /* of push */
 };
 
 /* ---- ls ---- */
@@ -248,26 +249,26 @@ static void say_pushed(const struct cargo *c, const struct place *to)
     }
 }
 
+static int load(struct data *d, const char *const *paths, const struct place *to, struct err *e)
+{
+    if (d->cargo.arena != NULL)
+        return cargo_meet(&d->cargo, to, e);
+    return cargo_load_paths(&d->cargo, paths, d->cli->args.n - 1, to, e);
+}
+
 static int run_push(struct data *d, struct err *e)
 {
-    size_t n = d->cli->args.n - 1;
     struct place to = { .project = name_project(d, e) };
-    const char **paths = to.project != NULL ? real_paths(d, n, e) : NULL;
-    struct cargo c;
-    int result;
+    const char **paths = to.project != NULL ? real_paths(d, d->cli->args.n - 1, e) : NULL;
 
     if (paths == NULL)
         return -1;
     to.drive = session_drive(&d->session, e);
-    if (to.drive == NULL || open_project(d, &to, e) < 0)
+    if (to.drive == NULL || open_project(d, &to, e) < 0 || load(d, paths, &to, e) < 0 ||
+        cargo_send(&d->cargo, e) < 0)
         return -1;
-    result = cargo_load_paths(&c, paths, n, &to, e);
-    if (result == 0)
-        result = cargo_send(&c, e);
-    if (result == 0)
-        say_pushed(&c, &to);
-    cargo_free(&c);
-    return result;
+    say_pushed(&d->cargo, &to);
+    return 0;
 }
 
 /* ---- rm and gc ---- */
@@ -309,6 +310,10 @@ static int start_pushing(struct data *d, struct err *e)
     paths = real_paths(d, n, NULL);
     d->session.expects_files = true;
     d->session.expected_bytes = paths != NULL ? cargo_glance_paths(paths, n) : 0;
+    if (paths != NULL && session_is_far(&d->session)) {
+        cargo_begin_paths(&d->cargo, paths, n);
+        d->session.idle = cargo_idle(&d->cargo);
+    }
     return session_reach(d->cli, &d->session, false, e);
 }
 
@@ -332,6 +337,8 @@ static int run(struct cli *cli, struct err *e)
     result = i == 1 ? start_pushing(&d, e) : session_open(cli, &d.session, e);
     if (result == 0)
         result = deeds[i].run(&d, e);
+    d.session.idle = (struct idle){ 0 };
+    cargo_free(&d.cargo);
     datasets_free(&d.sets);
     session_close(&d.session);
     return result < 0 ? -1 : EXIT_WELL;

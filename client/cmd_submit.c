@@ -322,22 +322,20 @@ static int pack_cargo(const struct order *o, struct session *s, struct cargo *c,
     return 0;
 }
 
-static int send_all(const struct order *o, struct session *s, const struct place *to,
-                    struct msg_submitted *done, struct err *e)
+static int send_all(const struct order *o, struct session *s, struct cargo *c,
+                    const struct place *to, struct msg_submitted *done, struct err *e)
 {
     struct work work = o->spec.work;
-    struct cargo c;
-    struct opening opening = { .order = o, .to = *to, .cargo = &c, .work = &work };
-    int result = cargo_load(&c, &o->spec, to, e);
+    struct opening opening = { .order = o, .to = *to, .cargo = c, .work = &work };
+    int result = c->arena != NULL ? cargo_meet(c, to, e) : cargo_load(c, &o->spec, to, e);
 
     if (result == 0)
-        result = pack_cargo(o, s, &c, &work, e);
+        result = pack_cargo(o, s, c, &work, e);
     if (result == 0)
         result = send(&opening, s, done, e);
     /* What is known of the sweep is not what was sent: once more. */
     if (result < 0 && opening.has_changed && rpc_reopen(&s->rpc, e) == 0)
         result = send(&opening, s, done, e);
-    cargo_free(&c);
     return result;
 }
 
@@ -385,7 +383,7 @@ static int open_drive(struct session *s, const struct opened *p, struct place *t
 }
 
 static int upload_and_send(const struct order *o, struct session *s, struct opened *p,
-                           struct msg_submitted *done, struct err *e)
+                           struct cargo *c, struct msg_submitted *done, struct err *e)
 {
     struct place to = { .project = o->spec.project };
     int64_t n_done;
@@ -395,10 +393,19 @@ static int upload_and_send(const struct order *o, struct session *s, struct open
         return -1;
     session_drive_soon(s, p->answer.folder.mode == 0 ? p->request.project : NULL);
     if (forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_drive(s, p, &to, e) < 0 ||
-        send_all(o, s, &to, done, e) < 0)
+        send_all(o, s, c, &to, done, e) < 0)
         return -1;
     note_done_otherwise(n_done - done->reused);
     return 0;
+}
+
+/* Where files go over SFTP they are packed while the connection is made. */
+static void begin_cargo(const struct order *o, struct session *s, struct cargo *c)
+{
+    if (!session_is_far(s))
+        return;
+    cargo_begin(c, &o->spec);
+    s->idle = cargo_idle(c);
 }
 
 static int submit(const struct order *o, const struct options *opts, struct err *e)
@@ -406,16 +413,20 @@ static int submit(const struct order *o, const struct options *opts, struct err 
     struct msg_submitted done = { 0 };
     struct session s = { 0 };
     struct opened project;
+    struct cargo cargo = { 0 };
     int result = session_begin(o->cli, &s, e);
 
     if (result == 0) {
         ask_project(o, &s, &project);
         s.expects_files = true;
         s.expected_bytes = cargo_glance(&o->spec);
+        begin_cargo(o, &s, &cargo);
         result = session_reach(o->cli, &s, opts->local, e);
     }
     if (result == 0)
-        result = upload_and_send(o, &s, &project, &done, e);
+        result = upload_and_send(o, &s, &project, &cargo, &done, e);
+    s.idle = (struct idle){ 0 };
+    cargo_free(&cargo);
     if (result == 0)
         result = say_submitted(&done, opts->json, e);
     if (result == 0 && opts->wait)

@@ -39,6 +39,7 @@ int drive_mend(struct drive *d, struct err *e)
     if (another == NULL)
         return -1;
     sftp_close(d->sftp);
+    sftp_set_idle(another, d->idle);
     d->sftp = another;
     return 0;
 }

@@ -28,6 +28,7 @@ struct drive {
      * there are none. */
     int (*lane)(void *context, size_t number, int *fd, struct err *e);
     void *context;
+    const struct idle *idle; /* see sftp_set_idle */
 };
 
 /* To read from.  The drive must last as long. */

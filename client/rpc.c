@@ -89,7 +89,9 @@ static int greet(struct rpc *r, bool *lost, struct err *e)
 
 static int begin_ssh(struct rpc *r, struct err *e)
 {
-    struct mux_options o = { .may_prompt = prompt_is_welcome(), .interrupt_fd = r->interrupt_fd };
+    struct mux_options o = { .may_prompt = prompt_is_welcome(),
+                             .interrupt_fd = r->interrupt_fd,
+                             .idle = r->idle };
 
     r->mux = mux_begin(&r->to, &o, e);
     return r->mux == NULL ? -1 : 0;
@@ -143,6 +145,7 @@ static int connect_once(struct rpc *r, bool *lost, struct err *e)
     if (fd < 0)
         return err_set(e, why.kind, "%s", why.text);
     wire_init(&r->wire, fd, &proto);
+    r->wire.idle = r->idle;
     *lost = false;
     if (greet(r, lost, e) == 0)
         return 0;
@@ -160,13 +163,15 @@ static void keep_endpoint(struct rpc *r, const struct endpoint *to)
     r->to.path = to->path != NULL ? arena_strdup(r->place, to->path) : NULL;
 }
 
-void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label)
+void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label,
+               const struct idle *idle)
 {
     *r = (struct rpc){ .wire = { .fd = -1 },
                        .user_label = user_label != NULL ? mem_strdup(user_label) : NULL,
                        .arena = arena_create(),
                        .patience_ms = RPC_PATIENCE_MS,
-                       .interrupt_fd = -1 };
+                       .interrupt_fd = -1,
+                       .idle = idle };
     keep_endpoint(r, to);
     if (to->kind == ENDPOINT_SSH)
         (void)begin_ssh(r, NULL);
@@ -206,7 +211,7 @@ int rpc_greet(struct rpc *r, struct err *e)
 
 int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e)
 {
-    rpc_begin(r, to, user_label);
+    rpc_begin(r, to, user_label, NULL);
     return rpc_greet(r, e);
 }
 

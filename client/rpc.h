@@ -43,6 +43,7 @@ struct rpc {
     int interrupt_fd;                /* readable: give up waiting; -1: none */
     struct rpc_ahead *ahead;         /* NULL: none */
     bool is_asked_ahead;             /* with the greeting of this connection */
+    const struct idle *idle;         /* to be done while somebody waits; NULL: nothing */
     void (*greeting)(void *context); /* called while the server's greeting is awaited; or NULL */
     void *context;
 };
@@ -50,7 +51,8 @@ struct rpc {
 int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e);
 /* The same in pieces: over SSH it is begun and not waited for, then the SSH session stands, then the
  * server has greeted. */
-void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label);
+void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label,
+               const struct idle *idle);
 int rpc_wait(struct rpc *r, struct err *e);
 int rpc_greet(struct rpc *r, struct err *e);
 /* A socket of this machine. */

@@ -37,7 +37,7 @@ int session_begin(struct cli *cli, struct session *s, struct err *e)
     if (find_server(cli, s, e) < 0)
         return -1;
     if (!s->choice.embedded)
-        rpc_begin(&s->rpc, &s->choice.endpoint, s->conf.user);
+        rpc_begin(&s->rpc, &s->choice.endpoint, s->conf.user, &s->idle);
     return 0;
 }
 
@@ -54,8 +54,10 @@ static void open_files(void *context)
         return;
     fd = mux_sftp(s->rpc.mux, NULL);
     s->opening = fd < 0 ? NULL : sftp_open_later(fd, NULL);
-    if (s->opening != NULL)
-        (void)sftp_opens(s->opening, NULL);
+    if (s->opening == NULL)
+        return;
+    sftp_set_idle(s->opening, &s->idle);
+    (void)sftp_opens(s->opening, NULL);
 }
 
 /* Further connections are made once the first one stands: they ask nobody for a password. */
@@ -155,6 +157,11 @@ static bool is_mounted(const struct session *s)
     bool is_here = s->choice.embedded || s->choice.endpoint.kind == ENDPOINT_UNIX;
 
     return !sftpchild_is_wanted() && (is_here || s->conf.share != NULL);
+}
+
+bool session_is_far(const struct session *s)
+{
+    return !is_mounted(s);
 }
 
 bool session_sees_drive(const struct session *s)
@@ -313,6 +320,7 @@ struct drive *session_drive(struct session *s, struct err *e)
     d->connect = connect_files;
     d->lane = connect_lane;
     d->context = s;
+    d->idle = &s->idle;
     take_opening(s);
     if (mend(s, e) < 0)
         return NULL;

@@ -29,6 +29,7 @@ struct session {
     struct shareroot *search; /* for the drive, which goes on */
     bool
         expects_files; /* set before session_reach: files will be sent, for which connections are */
+    struct idle idle; /* what may be done while the server is waited for; set after session_begin */
     uint64_t expected_bytes; /* begun early, and not waited for; so many, as far as is known */
     bool is_subscribed; /* somebody waits on the connection, and makes it anew when it is lost */
 };
@@ -63,6 +64,8 @@ const char *session_drive_path(const struct session *s, struct arena *a, const c
  * on it. */
 const char *session_shown_path(const struct session *s, struct arena *a, const char *path);
 bool session_sees_drive(const struct session *s);
+/* After session_begin: files will go over SFTP. */
+bool session_is_far(const struct session *s);
 void session_job_paths(const struct session *s, struct arena *a, struct job_info *j);
 
 #endif

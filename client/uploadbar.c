@@ -150,6 +150,16 @@ void uploadbar_end_file(struct uploadbar *b)
     b->file_read = b->file_shown = b->file_bytes = 0;
 }
 
+void uploadbar_add_files(struct uploadbar *b, uint64_t files, uint64_t bytes)
+{
+    if (b == NULL)
+        return;
+    b->files += files;
+    if (b->all_files < b->files)
+        b->all_files = b->files;
+    count(b, bytes);
+}
+
 void uploadbar_clear(struct uploadbar *b)
 {
     struct buf line = { 0 };

@@ -31,6 +31,8 @@ void uploadbar_read(struct uploadbar *b, uint64_t bytes);
 /* So much went out. */
 void uploadbar_write(struct uploadbar *b, uint64_t bytes);
 void uploadbar_end_file(struct uploadbar *b);
+/* So many files that were not begun one by one went out. */
+void uploadbar_add_files(struct uploadbar *b, uint64_t files, uint64_t bytes);
 /* Takes the line away, so that something else can be written. */
 void uploadbar_clear(struct uploadbar *b);
 

@@ -11,6 +11,7 @@
 #define LUDWIG_COMMON_MESSAGE_H
 
 #include "common/frame.h"
+#include "common/idle.h"
 #include "common/schema.h"
 
 struct message {
@@ -60,6 +61,7 @@ struct wire {
     struct buf out;
     struct arena *arena; /* what the last wire_receive handed out */
     int64_t seq;
+    const struct idle *idle; /* to be done while wire_receive waits; NULL: nothing */
 };
 
 void wire_init(struct wire *w, int fd, const struct protocol *p); /* owns fd from here on */

@@ -21,6 +21,7 @@ struct mux {
     struct arena *arena;
     pid_t pid; /* 0: somebody else's child */
     int interrupt_fd;
+    const struct idle *idle;
     bool is_ready; /* it has connected */
     bool has_prompted;
     bool is_soon;   /* SFTP was asked for that nobody has taken yet */
@@ -143,6 +144,7 @@ static int wait_for_message(struct mux *m, struct err *e)
     struct pollfd fds[] = { { .fd = m->link.fd, .events = POLLIN },
                             { .fd = m->interrupt_fd, .events = POLLIN } };
 
+    idle_before(m->idle, fds, 2);
     while (poll(fds, 2, -1) < 0)
         if (errno != EINTR)
             return err_sys(e, "poll");
@@ -207,6 +209,7 @@ struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, st
     m = create(ends[0]);
     m->pid = pid;
     m->interrupt_fd = o->interrupt_fd > 0 ? o->interrupt_fd : -1;
+    m->idle = o->idle;
     if (pid > 0)
         return m;
     err_sys(e, "fork");

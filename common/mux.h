@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "common/endpoint.h"
+#include "common/idle.h"
 #include "common/schema.h"
 
 /* How ludwigd is reached, the fastest first: constant, name, meaning. */
@@ -44,6 +45,7 @@ struct mux_options {
     int64_t connect_ms; /* for everything until the session can be used, prompts and other servers'
                            log-in delays left out; 0: MUX_CONNECT_MS */
     int interrupt_fd;   /* readable: give up waiting; 0 or -1: none */
+    const struct idle *idle; /* what the caller does while it waits; lasts as long; NULL: nothing */
 };
 
 enum { MUX_CONNECT_MS = 30 * 1000 };
@@ -52,7 +54,7 @@ struct mux;
 
 /*
  * Connects, checks the host key and authenticates; asks on the terminal if it may.  Forks: call it
- * before any thread is started.  to is an ENDPOINT_SSH.
+ * before any thread is started, except zstd's, which hold nothing of anybody else's.  to is an ENDPOINT_SSH.
  *
  * NULL with e set: ERR_UNREACHABLE, or ERR_DENIED for a host key or an authentication that was
  * refused.  The text says which step failed and what to do.

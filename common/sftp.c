@@ -171,6 +171,11 @@ bool sftp_can(const struct sftp *s, enum sftp_extension what)
     return (s->can & (unsigned)what) != 0;
 }
 
+void sftp_set_idle(struct sftp *s, const struct idle *idle)
+{
+    s->idle = idle;
+}
+
 int sftp_fd(const struct sftp *s)
 {
     return s->fd;

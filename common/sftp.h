@@ -23,6 +23,7 @@
 
 #include "common/buf.h"
 #include "common/err.h"
+#include "common/idle.h"
 #include "common/mem.h"
 #include "common/schema.h"
 
@@ -47,6 +48,8 @@ struct sftp *sftp_open_later(int fd, struct err *e);
 int sftp_opens(struct sftp *s, struct err *e); /* 1, 0: not yet, -1 */
 /* Waits until it can be used. */
 int sftp_await(struct sftp *s, struct err *e);
+/* What its user does while it waits; lasts as long; NULL: nothing. */
+void sftp_set_idle(struct sftp *s, const struct idle *idle);
 /* What is in flight is given up: its done is called with ERR_UNREACHABLE.  NULL is fine. */
 void sftp_close(struct sftp *s);
 bool sftp_can(const struct sftp *s, enum sftp_extension what);

@@ -15,6 +15,7 @@
 
 #include <poll.h>
 
+#include "common/idle.h"
 #include "common/sftp_packet.h"
 
 enum {
@@ -67,6 +68,7 @@ struct sftp {
     size_t n_ops, n_handles;
     size_t content_bytes; /* of operations in flight */
     int depth;            /* of calls of on_reply */
+    const struct idle *idle;
     bool is_greeted, has_limits;
     bool is_broken;
     struct err why;
@@ -79,7 +81,7 @@ struct buf *sftp_begin_extended(struct sftp *s, const char *name, const struct s
 
 /* Sends what can be sent, waits for replies and hands them out; -1: the connection is broken. */
 int sftp_turn(struct sftp *s, struct err *e);
-/* timeout_ms -1: none. */
+/* timeout_ms -1: none; then what the first has to do meanwhile is done before. */
 int sftp_turn_any(struct sftp *const *all, size_t n, int timeout_ms, struct err *e);
 /* The same, and it waits for other descriptors, too, at most SFTP_OTHERS_MAX. */
 enum { SFTP_OTHERS_MAX = 16 };

@@ -596,6 +596,152 @@ static void what_somebody_relies_on_is_not_removed(void **state)
     assert_arrived(s, "from", &more);
 }
 
+/* ---- what is packed while the server is waited for ---- */
+
+static void use_time(struct cargo *c)
+{
+    struct idle idle = cargo_idle(c);
+
+    idle_before(&idle, NULL, 0);
+}
+
+static void begin_early(struct site *s, struct cargo *c)
+{
+    const char *whole = below(s, "from");
+
+    cargo_begin_paths(c, &whole, 1);
+    use_time(c);
+}
+
+static void meet_and_send(struct site *s, struct cargo *c, struct dataset *set)
+{
+    must(s, cargo_meet(c, &s->to, &s->e));
+    must(s, cargo_send(c, &s->e));
+    *set = c->data[0].set;
+    cargo_free(c);
+}
+
+static void put_noise(const struct site *s, const char *path, size_t n)
+{
+    char *text = mem_alloc(n + 1);
+    uint32_t x = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        x = x * 1664525 + 1013904223;
+        text[i] = (char)(x >> 24 | 1);
+    }
+    put(s, path, text, 0644);
+    free(text);
+}
+
+static void what_was_packed_early_arrives(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set, again;
+    struct cargo c;
+
+    make_source(s);
+    put_noise(s, "from/noise", 3000000);
+    begin_early(s, &c);
+    meet_and_send(s, &c, &set);
+    assert_arrived(s, "from", &set);
+    assert_int_equal(count_all(s), 4);
+    must(s, send_tree(s, "from", &again));
+    assert_memory_equal(&again, &set, sizeof set);
+    assert_int_equal(count_all(s), 4);
+}
+
+static void what_was_packed_early_and_is_there_is_not_sent(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set, again;
+    struct cargo c;
+
+    make_source(s);
+    must(s, send_tree(s, "from", &set));
+    must(s, io_remove_tree(below(s, "cache"), &s->e));
+    put(s, "from/new", "new", 0644);
+    begin_early(s, &c);
+    meet_and_send(s, &c, &again);
+    assert_arrived(s, "from", &again);
+    assert_int_equal(count(s, PACKS "/parts", ".tar.zst"), 2);
+    must(s, io_remove_tree(below(s, "cache"), &s->e));
+    begin_early(s, &c);
+    meet_and_send(s, &c, &again);
+    assert_int_equal(count(s, PACKS "/parts", ".tar.zst"), 2);
+}
+
+static void what_is_larger_than_memory_waits_for_its_turn(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set;
+    struct cargo c;
+
+    make_source(s);
+    put_noise(s, "from/before", 20000000);
+    put_noise(s, "from/c", BACKLOG_MAX_BYTES + 1);
+    put_noise(s, "from/d", 10000000);
+    begin_early(s, &c);
+    use_time(&c);
+    meet_and_send(s, &c, &set);
+    assert_arrived(s, "from", &set);
+}
+
+static void what_went_wrong_early_is_told_in_its_turn(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set;
+    struct cargo c;
+
+    make_source(s);
+    assert_int_equal(mkfifo(below(s, "from/pipe"), 0600), 0);
+    begin_early(s, &c);
+    assert_int_equal(cargo_meet(&c, &s->to, &s->e), -1);
+    assert_non_null(strstr(s->e.text, "from/pipe is a pipe"));
+    cargo_free(&c);
+    begin_early(s, &c);
+    assert_int_equal(unlink(below(s, "from/pipe")), 0);
+    meet_and_send(s, &c, &set);
+    assert_arrived(s, "from", &set);
+}
+
+static void what_is_the_same_in_two_folders_is_packed_once(void **state)
+{
+    struct site *s = here(state);
+    const char *both[2] = { below(s, "one"), below(s, "two") };
+    struct cargo c;
+
+    put(s, "one/a", "the same", 0644);
+    put(s, "two/b", "the same", 0644);
+    cargo_begin_paths(&c, both, 2);
+    use_time(&c);
+    must(s, cargo_meet(&c, &s->to, &s->e));
+    must(s, cargo_send(&c, &s->e));
+    assert_arrived(s, "one", &c.data[0].set);
+    assert_arrived(s, "two", &c.data[1].set);
+    assert_int_equal(count(s, PACKS "/parts", ".tar.zst"), 1);
+    cargo_free(&c);
+}
+
+static void what_was_packed_early_outlives_a_connection(void **state)
+{
+    struct site *s = here(state);
+    struct dataset set;
+    struct cargo c;
+
+    make_source(s);
+    put_noise(s, "from/noise", 10000000);
+    begin_early(s, &c);
+    must(s, cargo_meet(&c, &s->to, &s->e));
+    assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
+    must(s, cargo_send(&c, &s->e));
+    set = c.data[0].set;
+    cargo_free(&c);
+    assert_arrived(s, "from", &set);
+}
+
+/* ---- connections that break ---- */
+
 static void pack_source(struct site *s, struct cargo *c)
 {
     const char *whole = below(s, "from");
@@ -683,6 +829,12 @@ int main(void)
         BOTH(what_is_relied_on_gets_young),
         BOTH(what_goes_meanwhile_is_sent_again),
         BOTH(what_somebody_relies_on_is_not_removed),
+        BOTH(what_was_packed_early_arrives),
+        BOTH(what_was_packed_early_and_is_there_is_not_sent),
+        BOTH(what_is_larger_than_memory_waits_for_its_turn),
+        BOTH(what_went_wrong_early_is_told_in_its_turn),
+        BOTH(what_is_the_same_in_two_folders_is_packed_once),
+        SFTP(what_was_packed_early_outlives_a_connection),
         SFTP(what_was_given_up_does_not_count_as_sent),
         SFTP(what_arrived_over_a_connection_that_broke_is_sent_again),
     };

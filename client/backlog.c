@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* backlog.c - what was packed and is not sent yet */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/backlog.h"
+#include "common/mem.h"
+
+enum { PIECES_MAX = 128 * 1024 };
+
+enum record_kind { PART_BEGIN, PART_WRITE, PART_END, OBJECT, FILES };
+
+struct record {
+    struct record *next;
+    enum record_kind kind;
+    unsigned slot;
+    struct pack_part part;
+    enum pack_object object;
+    struct digest name;
+    uint64_t files, file_bytes;
+    size_t n;
+    uint8_t bytes[];
+};
+
+struct backlog {
+    struct record *first, *last;
+    uint64_t bytes;
+    struct digest *pieces;
+    size_t n_pieces, capacity;
+};
+
+struct backlog *backlog_create(void)
+{
+    return mem_alloc(sizeof(struct backlog));
+}
+
+void backlog_destroy(struct backlog *b)
+{
+    struct record *next;
+
+    if (b == NULL)
+        return;
+    for (struct record *r = b->first; r != NULL; r = next) {
+        next = r->next;
+        free(r);
+    }
+    free(b->pieces);
+    free(b);
+}
+
+uint64_t backlog_room(const struct backlog *b)
+{
+    bool is_full = b->bytes >= BACKLOG_MAX_BYTES || b->n_pieces >= PIECES_MAX;
+
+    return is_full ? 0 : BACKLOG_MAX_BYTES - b->bytes;
+}
+
+/* ---- in ---- */
+
+static struct record *add(struct backlog *b, enum record_kind kind, struct bytes bytes)
+{
+    struct record *r = mem_resize(NULL, 1, sizeof *r + bytes.n);
+
+    *r = (struct record){ .kind = kind, .n = bytes.n };
+    if (bytes.n > 0)
+        memcpy(r->bytes, bytes.data, bytes.n);
+    if (b->last != NULL)
+        b->last->next = r;
+    else
+        b->first = r;
+    b->last = r;
+    b->bytes += sizeof *r + bytes.n;
+    return r;
+}
+
+void backlog_part_begin(struct backlog *b, unsigned slot)
+{
+    add(b, PART_BEGIN, (struct bytes){ 0 })->slot = slot;
+}
+
+void backlog_part_write(struct backlog *b, unsigned slot, struct bytes bytes)
+{
+    add(b, PART_WRITE, bytes)->slot = slot;
+}
+
+void backlog_part_end(struct backlog *b, unsigned slot, const struct pack_part *part,
+                      struct bytes list)
+{
+    struct record *r = add(b, PART_END, list);
+
+    r->slot = slot;
+    r->part = *part;
+}
+
+void backlog_object(struct backlog *b, enum pack_object kind, const struct digest *name,
+                    struct bytes bytes)
+{
+    struct record *r = add(b, OBJECT, bytes);
+
+    r->object = kind;
+    r->name = *name;
+}
+
+void backlog_file(struct backlog *b, uint64_t bytes)
+{
+    struct record *r = b->last;
+
+    if (r == NULL || r->kind != FILES)
+        r = add(b, FILES, (struct bytes){ 0 });
+    r->files++;
+    r->file_bytes += bytes;
+}
+
+/* ---- out ---- */
+
+static struct record *take(struct backlog *b)
+{
+    struct record *r = b->first;
+
+    b->first = r->next;
+    if (b->first == NULL)
+        b->last = NULL;
+    b->bytes -= sizeof *r + r->n;
+    return r;
+}
+
+static int hand_on(const struct record *r, const struct backlog_sink *sink, struct err *e)
+{
+    const struct pack_sink *to = &sink->to;
+    struct bytes bytes = { r->bytes, r->n };
+
+    switch (r->kind) {
+    case PART_BEGIN: return to->part_begin(to->context, r->slot, e);
+    case PART_WRITE: return to->part_write(to->context, r->slot, bytes, e);
+    case PART_END: return to->part_end(to->context, r->slot, &r->part, bytes, e);
+    case OBJECT: return to->object(to->context, r->object, &r->name, bytes, e);
+    case FILES: sink->files(to->context, r->files, r->file_bytes); break;
+    }
+    return 0;
+}
+
+int backlog_deliver(struct backlog *b, const struct backlog_sink *sink, struct err *e)
+{
+    int result = 0;
+
+    while (result == 0 && b->first != NULL) {
+        struct record *r = take(b);
+
+        result = hand_on(r, sink, e);
+        free(r);
+    }
+    return result;
+}
+
+/* ---- before it is known what is on the share ---- */
+
+void backlog_note_piece(struct backlog *b, const struct digest *piece)
+{
+    mem_grow((void **)&b->pieces, &b->capacity, b->n_pieces, sizeof *b->pieces);
+    b->pieces[b->n_pieces++] = *piece;
+}
+
+const struct digest *backlog_pieces(const struct backlog *b, size_t *n)
+{
+    *n = b->n_pieces;
+    return b->pieces;
+}
+
+void backlog_forget_pieces(struct backlog *b)
+{
+    free(b->pieces);
+    b->pieces = NULL;
+    b->n_pieces = b->capacity = 0;
+}
+
+int backlog_each_list(const struct backlog *b,
+                      int (*visit)(void *context, const struct pack_part *part, struct bytes list,
+                                   struct err *e),
+                      void *context, struct err *e)
+{
+    for (const struct record *r = b->first; r != NULL; r = r->next)
+        if (r->kind == PART_END &&
+            visit(context, &r->part, (struct bytes){ r->bytes, r->n }, e) < 0)
+            return -1;
+    return 0;
+}

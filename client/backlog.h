@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * backlog.h - what was packed and is not sent yet: a queue, in memory
+ *
+ * Takes what a pack_sink is given, in order, and hands it on in that order.
+ */
+#ifndef LUDWIG_CLIENT_BACKLOG_H
+#define LUDWIG_CLIENT_BACKLOG_H
+
+#include "common/pack_write.h"
+
+/* So much may wait; what is being compressed comes on top. */
+enum { BACKLOG_MAX_BYTES = 24 * 1024 * 1024 };
+
+struct backlog;
+
+struct backlog *backlog_create(void);
+void backlog_destroy(struct backlog *b); /* NULL is fine */
+
+/* How many bytes more may be added; 0: it is full. */
+uint64_t backlog_room(const struct backlog *b);
+
+void backlog_part_begin(struct backlog *b, unsigned slot);
+void backlog_part_write(struct backlog *b, unsigned slot, struct bytes bytes);
+void backlog_part_end(struct backlog *b, unsigned slot, const struct pack_part *part,
+                      struct bytes list);
+void backlog_object(struct backlog *b, enum pack_object kind, const struct digest *name,
+                    struct bytes bytes);
+/* A file was packed: it counts when what is before it here was handed on. */
+void backlog_file(struct backlog *b, uint64_t bytes);
+
+/* Who takes it. */
+struct backlog_sink {
+    struct pack_sink to; /* without known */
+    void (*files)(void *context, uint64_t n, uint64_t bytes);
+};
+
+/* Hands on all of it, also what is added meanwhile, until it is empty. */
+int backlog_deliver(struct backlog *b, const struct backlog_sink *sink, struct err *e);
+
+/* ---- before it is known what is on the share ---- */
+
+/* A piece that is in it, and might be there already. */
+void backlog_note_piece(struct backlog *b, const struct digest *piece);
+/* The pieces that were noted, until they are forgotten. */
+const struct digest *backlog_pieces(const struct backlog *b, size_t *n);
+void backlog_forget_pieces(struct backlog *b);
+/* The lists of the parts that have come to their end. */
+int backlog_each_list(const struct backlog *b,
+                      int (*visit)(void *context, const struct pack_part *part, struct bytes list,
+                                   struct err *e),
+                      void *context, struct err *e);
+
+#endif
