@@ -6,7 +6,10 @@
 #include "client/backlog.h"
 #include "common/mem.h"
 
-enum { PIECES_MAX = 128 * 1024 };
+enum {
+    PIECES_MAX = 128 * 1024,
+    FILE_BYTES = 32 /* what a file that was packed takes elsewhere, until all are */
+};
 
 enum record_kind { PART_BEGIN, PART_WRITE, PART_END, OBJECT, FILES };
 
@@ -25,6 +28,7 @@ struct record {
 struct backlog {
     struct record *first, *last;
     uint64_t bytes;
+    uint64_t n_files; /* ever */
     struct digest *pieces;
     size_t n_pieces, capacity;
 };
@@ -50,9 +54,10 @@ void backlog_destroy(struct backlog *b)
 
 uint64_t backlog_room(const struct backlog *b)
 {
-    bool is_full = b->bytes >= BACKLOG_MAX_BYTES || b->n_pieces >= PIECES_MAX;
+    uint64_t taken = b->bytes + b->n_files * FILE_BYTES + b->n_pieces * sizeof *b->pieces;
+    bool is_full = taken >= BACKLOG_MAX_BYTES || b->n_pieces >= PIECES_MAX;
 
-    return is_full ? 0 : BACKLOG_MAX_BYTES - b->bytes;
+    return is_full ? 0 : BACKLOG_MAX_BYTES - taken;
 }
 
 /* ---- in ---- */
@@ -107,6 +112,7 @@ void backlog_file(struct backlog *b, uint64_t bytes)
 
     if (r == NULL || r->kind != FILES)
         r = add(b, FILES, (struct bytes){ 0 });
+    b->n_files++;
     r->files++;
     r->file_bytes += bytes;
 }

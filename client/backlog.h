@@ -9,7 +9,8 @@
 
 #include "common/pack_write.h"
 
-/* So much may wait; what is being compressed comes on top. */
+/* So much may wait, and less the more files there are, which take memory elsewhere; what is being
+ * compressed comes on top. */
 enum { BACKLOG_MAX_BYTES = 24 * 1024 * 1024 };
 
 struct backlog;

@@ -65,6 +65,8 @@ static int reach(struct session *s, struct err *e)
 {
     if (rpc_wait(&s->rpc, e) < 0)
         return -1;
+    if (s->rpc.mux != NULL)
+        s->drive.round_trip_ms = mux_round_trip_ms(s->rpc.mux);
     begin_lanes(s);
     s->rpc.wants_sftp = s->expects_files && !is_mounted(s) && !sftpchild_is_wanted();
     if (s->rpc.wants_sftp && s->rpc.mux != NULL) {
@@ -74,7 +76,9 @@ static int reach(struct session *s, struct err *e)
     if (rpc_greet(&s->rpc, e) < 0)
         return -1;
     s->rpc.greeting = NULL;
-    s->drive.round_trip_ms = s->rpc.round_trip_ms;
+    /* That to sshd is not all of it where something between passes bytes on. */
+    if (s->rpc.round_trip_ms > s->drive.round_trip_ms)
+        s->drive.round_trip_ms = s->rpc.round_trip_ms;
     begin_lanes(s);
     return 0;
 }

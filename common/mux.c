@@ -23,6 +23,7 @@ struct mux {
     int interrupt_fd;
     const struct idle *idle;
     bool is_ready; /* it has connected */
+    int64_t round_trip_ms;
     bool has_prompted;
     bool is_soon;   /* SFTP was asked for that nobody has taken yet */
     int soon_fd;    /* what came of it; -1: nothing yet */
@@ -37,6 +38,7 @@ static struct mux *create(int control_fd)
     mux_link_init(&m->link, control_fd);
     m->arena = arena_create();
     m->interrupt_fd = m->soon_fd = -1;
+    m->round_trip_ms = SCHEMA_NONE;
     return m;
 }
 
@@ -58,6 +60,11 @@ void mux_close(struct mux *m)
 bool mux_is_alive(const struct mux *m)
 {
     return !m->has_ended;
+}
+
+int64_t mux_round_trip_ms(const struct mux *m)
+{
+    return m->round_trip_ms;
 }
 
 bool mux_has_prompted(const struct mux *m)
@@ -103,6 +110,15 @@ static int note_end(struct mux *m, const struct envelope *got, struct err *e)
     return err_set(e, m->end.kind, "%s", m->end.text);
 }
 
+static void note_ready(struct mux *m, const struct envelope *got)
+{
+    struct mux_ready ready;
+
+    m->is_ready = true;
+    if (message_body(&mux_protocol, got, m->arena, &ready, NULL) == 0)
+        m->round_trip_ms = ready.round_trip_ms;
+}
+
 static int receive(struct mux *m, struct envelope *got, struct err *e)
 {
     int rc;
@@ -128,7 +144,7 @@ static int next_message(struct mux *m, struct envelope *got, struct err *e)
         if (got->type == MUX_ENDED)
             return note_end(m, got, e);
         if (got->type == MUX_READY)
-            m->is_ready = true;
+            note_ready(m, got);
         else if (got->type != MUX_QUESTION)
             return 1;
         else if (answer_question(m, got, e) < 0)

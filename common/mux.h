@@ -83,6 +83,8 @@ int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e);
 
 /* false: the connection is gone; start another mux. */
 bool mux_is_alive(const struct mux *m);
+/* Once it has connected: how long a round trip took then; SCHEMA_NONE: not known. */
+int64_t mux_round_trip_ms(const struct mux *m);
 /* Somebody was asked something, as for a password: another mux would have to ask, too. */
 bool mux_has_prompted(const struct mux *m);
 

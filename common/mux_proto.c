@@ -37,6 +37,11 @@ static const struct field nothing_fields[] = {
 };
 static const struct schema nothing_schema = SCHEMA(struct mux_nothing, "nothing", nothing_fields);
 
+static const struct field ready_fields[] = {
+    FIELD(struct mux_ready, round_trip_ms, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
+};
+static const struct schema ready_schema = SCHEMA(struct mux_ready, "ready", ready_fields);
+
 static const struct field error_fields[] = {
     FIELD_NAMED(struct mux_error, kind, FIELD_REQUIRED, kind_names, ERR_KIND_COUNT),
     FIELD(struct mux_error, text, FIELD_STR, 0, TEXT_MAX_BYTES),
@@ -93,7 +98,7 @@ static const struct field facts_fields[] = {
 static const struct schema facts_schema = SCHEMA(struct mux_facts, "facts", facts_fields);
 
 static const struct message messages[MUX_TYPE_COUNT] = {
-    [MUX_READY] = { "ready", &nothing_schema, 0, -1 },
+    [MUX_READY] = { "ready", &ready_schema, 0, -1 },
     [MUX_ENDED] = { "ended", &error_schema, 0, -1 },
     [MUX_QUESTION] = { "question", &question_schema, 0, MUX_ANSWER },
     [MUX_ANSWER] = { "answer", &answer_schema, 0, -1 },

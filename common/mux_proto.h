@@ -43,6 +43,10 @@ struct mux_nothing {
     bool unused;
 };
 
+struct mux_ready {
+    int64_t round_trip_ms; /* see mux_round_trip_ms */
+};
+
 struct mux_error {
     int kind; /* enum err_kind */
     const char *text;

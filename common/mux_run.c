@@ -345,12 +345,13 @@ static int turn(struct mux_server *m, struct err *e)
 static void serve(struct mux_server *m)
 {
     static const struct ways_events events = { adopt };
+    struct mux_ready ready = { .round_trip_ms = ssh_round_trip_ms(m->ssh) };
     struct err e = { 0 };
 
     (void)io_set_nonblocking(m->control.fd, NULL);
     (void)signal(SIGCHLD, SIG_IGN); /* nobody waits for children from here on */
     m->ways = ways_create(m->ssh, m->to->path, m->options->ways, &events, m);
-    say(m, MUX_READY, NULL, -1);
+    say(m, MUX_READY, &ready, -1);
     while (!has_left(m) && turn(m, &e) == 0)
         ;
     if (e.kind != ERR_NONE)

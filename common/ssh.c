@@ -272,6 +272,11 @@ const struct ssh_conf *ssh_conf_of(const struct ssh *s)
 
 /* ---- turns ---- */
 
+int64_t ssh_round_trip_ms(const struct ssh *s)
+{
+    return s->dialed.round_trip_ms;
+}
+
 int ssh_fd(const struct ssh *s)
 {
     return ssh_get_fd(s->session);

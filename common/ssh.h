@@ -30,8 +30,9 @@ int ssh_wait(int fd, short events, const struct ssh_patience *p, struct err *e);
 
 struct ssh_dialed {
     int fd;
-    pid_t proxy;   /* of the ProxyCommand; 0: none */
-    char *address; /* the IP address; "" with a proxy; caller frees */
+    pid_t proxy;           /* of the ProxyCommand; 0: none */
+    char *address;         /* the IP address; "" with a proxy; caller frees */
+    int64_t round_trip_ms; /* as long as connecting took; SCHEMA_NONE: not known, with a proxy */
 };
 
 /* The server's first line lies unread in fd.  Tries again, for as long as patience allows, where the
@@ -74,6 +75,9 @@ void ssh_stop(struct ssh *s);
 /* Fills what is known of the connection itself; texts are copied to a. */
 void ssh_tell(const struct ssh *s, struct arena *a, struct mux_facts *facts);
 const struct ssh_conf *ssh_conf_of(const struct ssh *s);
+
+/* As struct ssh_dialed has it. */
+int64_t ssh_round_trip_ms(const struct ssh *s);
 
 /* What to poll(2) for, until when, and what to do when either has come.  ssh_turn calls the
  * channels' events; -1: the connection is lost, for the reason in e. */

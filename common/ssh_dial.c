@@ -154,6 +154,7 @@ static int connect_one(const struct ssh_conf *c, const struct addrinfo *at,
 {
     char address[NI_MAXHOST] = "";
     int fd = open_socket(at, e), number = 0;
+    int64_t began_ms = units_monotonic_ms();
 
     if (fd < 0)
         return -1;
@@ -165,6 +166,7 @@ static int connect_one(const struct ssh_conf *c, const struct addrinfo *at,
     if (number == 0) {
         d->fd = fd;
         d->address = mem_strdup(address);
+        d->round_trip_ms = units_monotonic_ms() - began_ms;
         return 0;
     }
     close(fd);
@@ -386,6 +388,7 @@ static int dial_once(const struct ssh_conf *c, const struct ssh_patience *all, s
     d->fd = -1;
     d->proxy = 0;
     d->address = NULL;
+    d->round_trip_ms = SCHEMA_NONE;
     rc = c->proxy_command != NULL ? start_proxy(c, d, e) : connect_tcp(c, p, d, e);
     if (rc == 0)
         rc = await_greeting(c, p, d, e);
