@@ -52,6 +52,8 @@ TEST_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 LUDWIG_BIN=$(realpath -m "${LUDWIG_BIN:-$TEST_ROOT/build/bin}")
 LUDWIG_HOOKS_BIN=$(realpath -m "${LUDWIG_HOOKS_BIN:-$TEST_ROOT/build/hooks/bin}")
 test_keep=${LUDWIG_TEST_KEEP-}
+# What .ci/deps has unpacked for tests.
+test_cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ludwig-tests
 
 # With the link resolved and the name short: a unix socket's path has 107 bytes at most.
 TEST_TMP=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/lw.XXXXXX")") || exit 1
@@ -98,7 +100,7 @@ trap 'exit 143' TERM
 # shellcheck disable=SC2086 # one word each
 for test_name in ${!LUDWIG_@}; do
     case $test_name in
-    LUDWIG_BIN | LUDWIG_HOOKS_BIN | LUDWIG_TEST_MARK | LUDWIG_TEST_LAB) ;;
+    LUDWIG_BIN | LUDWIG_HOOKS_BIN | LUDWIG_TEST_MARK | LUDWIG_TEST_LAB | LUDWIG_TEST_SLURM) ;;
     *) unset "$test_name" ;;
     esac
 done

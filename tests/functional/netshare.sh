@@ -5,11 +5,10 @@
 # kernels that run tests may: tests/lab/netshare.sh is what runs there, and prints these tests' lines.
 # It sees the files of this machine, and cannot write to any but those in this test's folder.
 # What it takes, .ci/deps unpacks below ~/.cache, or `apt-get install` has installed.
-cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ludwig-tests
 . "$(dirname "$0")/lib.sh"
 
 what='NFS 4.2 and SMB, served and mounted for real'
-tools=$cache/guest
+tools=$test_cache/guest
 limit_s=580
 
 lacks() { # WHY
