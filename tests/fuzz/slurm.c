@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* slurm.c - fuzz: what Slurm's commands print, with names in it that are anybody's; and what it means */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/slurmread.h"
+#include "server/slurmstate.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef int (*read_fn)(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                       struct err *e);
+
+/* Rows are not made of nothing. */
+static void check_count(const struct slurm_answer *answer, const char *text, size_t n)
+{
+    size_t lines = n > 0;
+
+    for (size_t i = 0; i < n; i++)
+        lines += text[i] == '\n';
+    if (answer->n + answer->n_passed_over > lines)
+        abort();
+}
+
+static void check_number(int64_t number)
+{
+    if (number < SLURM_NONE || number > (int64_t)1 << 53)
+        abort();
+}
+
+static void check_jobs(const struct slurm_answer *answer)
+{
+    for (size_t i = 0; i < answer->n; i++) {
+        const struct slurm_job *j = &answer->jobs[i];
+        struct slurm_seen seen = { .squeue = SLURM_SAYS, .state = j->state, .reason = j->reason };
+        struct slurm_meaning m = slurm_judge(&seen);
+
+        if (j->id <= 0 || j->array_id <= 0 || (m.jobs == JOBS_BACK) != (m.cause != CAUSE_NONE))
+            abort();
+        if (j->tasks != NULL && slurm_set_count(j->tasks) <= 0)
+            abort();
+        check_number(j->submitted_s);
+        (void)slurm_set_has(j->tasks, j->id);
+    }
+}
+
+static void check_ended(const struct slurm_answer *answer)
+{
+    for (size_t i = 0; i < answer->n; i++) {
+        const struct slurm_ended *j = &answer->ended[i];
+        struct slurm_seen seen = {
+            .squeue = SLURM_HAS_NONE, .has_accounting = true, .sacct = SLURM_SAYS, .ended = j->state
+        };
+
+        if (j->id <= 0 || slurm_judge(&seen).phase != PILOT_ENDED)
+            abort();
+        check_number(j->exit_code);
+        check_number(j->signal);
+    }
+}
+
+static void check_nodes(const struct slurm_answer *answer)
+{
+    for (size_t i = 0; i < answer->n; i++)
+        if (answer->nodes[i].n < 0 || answer->nodes[i].gpus < 0)
+            abort();
+}
+
+static void check_partitions(const struct slurm_answer *answer)
+{
+    for (size_t i = 0; i < answer->n; i++) {
+        const struct slurm_partition *p = &answer->partitions[i];
+
+        if (!slurm_partition_takes(p, NULL, NULL))
+            abort();
+        (void)slurm_partition_takes(p, p->name, p->name);
+        check_number(p->max_time_ms);
+    }
+}
+
+static void check_nothing(const struct slurm_answer *answer)
+{
+    (void)answer;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct {
+        read_fn read;
+        void (*check)(const struct slurm_answer *answer);
+    } readers[] = {
+        { slurm_read_jobs, check_jobs },      { slurm_read_ended, check_ended },
+        { slurm_read_nodes, check_nodes },    { slurm_read_partitions, check_partitions },
+        { slurm_read_assocs, check_nothing }, { slurm_read_qos, check_nothing },
+    };
+    const char *text = (const char *)data;
+    struct arena *a = arena_create();
+    struct slurm_config config;
+    int64_t id;
+
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        struct slurm_answer answer;
+
+        if (readers[i].read(text, size, a, &answer, NULL) < 0)
+            abort();
+        check_count(&answer, text, size);
+        readers[i].check(&answer);
+    }
+    if (slurm_read_config(text, size, a, &config, NULL) == 0)
+        check_number(config.rpc_bucket);
+    if (slurm_read_submitted(text, size, &id, NULL) == 0)
+        check_number(id);
+    arena_destroy(a);
+    return 0;
+}
