@@ -5,6 +5,7 @@
 
 #include "client/opt.h"
 #include "client/spec_parts.h"
+#include "common/sbatch.h"
 
 static struct list split(struct arena *a, const char *text)
 {
@@ -131,7 +132,7 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
     if (names.n == 0)
         return refuse_empty("--partition", "Slurm partitions", e);
     for (size_t i = 0; i < names.n; i++) {
-        if (!spec_is_partition(name[i]))
+        if (!sbatch_is_partition(name[i]))
             return err_set(e, ERR_USAGE, "--partition: '%s' is no name of a partition", name[i]);
         n += add_pools(&s->pools, name[i], pools + n);
     }

@@ -44,7 +44,6 @@ void spec_check_work(struct keys_reader *r, const struct yaml_node *root);
 extern const struct key spec_slurm_keys[];
 int spec_read_slurm(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to);
-bool spec_is_partition(const char *name);
 
 /* spec_check.c */
 /* Of a node, or of a group with its @. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client/spec_parts.h"
+#include "common/sbatch.h"
 
 #define AT(member) offsetof(struct slurm_pool, member)
 
@@ -37,69 +38,13 @@ const struct key spec_slurm_keys[] = {
     { .name = NULL },
 };
 
-/* Options of sbatch that are not for extra:, and what is for them. */
-static const struct {
-    const char *name; /* without the dashes */
-    const char *why;
-} reserved[] = {
-    { "partition", "partition: is for that" },
-    { "account", "account: is for that" },
-    { "qos", "qos: is for that" },
-    { "constraint", "constraint: is for that" },
-    { "gres", "gres: is for that" },
-    { "exclude", "exclude: is for that" },
-    { "array", "ludwig sets it" },
-    { "chdir", "ludwig sets it" },
-    { "error", "ludwig sets it" },
-    { "export", "ludwig sets it" },
-    { "export-file", "ludwig sets it" },
-    { "input", "ludwig sets it" },
-    { "job-name", "ludwig sets it" },
-    { "nodes", "a pilot has one node" },
-    { "no-requeue", "ludwig sets it" },
-    { "ntasks", "a pilot is one task" },
-    { "open-mode", "ludwig sets it" },
-    { "output", "ludwig sets it" },
-    { "parsable", "ludwig sets it" },
-    { "requeue", "ludwig sets it" },
-    { "signal", "checkpoint: is for that" },
-    { "wrap", "ludwig sets it" },
-    { "cluster", "the server's own cluster is used" },
-    { "clusters", "the server's own cluster is used" },
-    { "gid", "pilots run as you" },
-    { "uid", "pilots run as you" },
-    { "help", "it starts nothing" },
-    { "quiet", "ludwig reads what sbatch says" },
-    { "test-only", "it starts nothing" },
-    { "usage", "it starts nothing" },
-    { "verbose", "ludwig reads what sbatch says" },
-    { "version", "it starts nothing" },
-    { "wait", "sbatch would not come back" },
-};
-
-/* sbatch takes the beginning of a name for it: --out for --output. */
 static int check_option(struct keys_reader *r, const struct yaml_node *at, const char *option)
 {
-    size_t n;
+    struct err e = { 0 };
 
-    if (!spec_starts_with(option, "--"))
-        return keys_error(r, at, "extra: '%s' does not begin with -- (write --name=value)", option);
-    n = strcspn(option + 2, "= ");
-    if (n == 0 || spec_has_control(option) || option[2 + n] == ' ')
-        return keys_error(r, at, "extra: '%s' is no option (write --name=value)", option);
-    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
-        if (strncmp(reserved[i].name, option + 2, n) == 0)
-            return keys_error(r, at, "extra: --%s cannot stand here: %s", reserved[i].name,
-                              reserved[i].why);
+    if (sbatch_check_extra(option, &e) < 0)
+        return keys_error(r, at, "extra: %s", e.text);
     return 0;
-}
-
-bool spec_is_partition(const char *name)
-{
-    size_t n = strlen(name);
-
-    return n > 0 && n <= NAME_MAX_BYTES && name[0] != '-' && strpbrk(name, ", \t'\"\\") == NULL &&
-           !spec_has_control(name);
 }
 
 static void check_partition(struct keys_reader *r, const struct yaml_node *map, const char *name)
@@ -108,7 +53,7 @@ static void check_partition(struct keys_reader *r, const struct yaml_node *map, 
 
     if (node == NULL)
         keys_error(r, map, "slurm: there is no 'partition:'");
-    else if (name != NULL && !spec_is_partition(name))
+    else if (name != NULL && !sbatch_is_partition(name))
         keys_error(r, node, "partition: '%s' is no name of a partition%s", name,
                    strchr(name, ',') != NULL ? " (slurm: takes a list, an entry for each)" : "");
 }

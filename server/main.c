@@ -4,12 +4,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "server/server.h"
+#include "server/slurmcall.h"
 
 enum { SIGNALS = 2 };
 
@@ -149,8 +151,11 @@ int main(int argc, char **argv)
     struct options options = { .log_level = "info" };
     struct server sv = { 0 };
     struct err e = { 0 };
-    int code = read_options(argc, argv, &options);
+    int code;
 
+    if (argc > 3 && strcmp(argv[1], SLURM_CALL_AS) == 0)
+        return slurm_call_become(argv + 2);
+    code = read_options(argc, argv, &options);
     if (code >= 0)
         return code;
     umask(022);

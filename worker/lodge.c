@@ -12,10 +12,10 @@
 
 #include "common/io.h"
 #include "common/path.h"
+#include "common/rights.h"
 #include "worker/child.h"
 #include "worker/folders.h"
 #include "worker/orders.h"
-#include "worker/rights.h"
 #include "worker/scratch.h"
 
 /* ---- the folder ---- */

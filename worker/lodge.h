@@ -5,7 +5,7 @@
 #ifndef LUDWIG_WORKER_LODGE_H
 #define LUDWIG_WORKER_LODGE_H
 
-#include "worker/account.h"
+#include "common/account.h"
 
 /*
  * The path of the user's scratch folder by the configured pattern ({user} is replaced; where it

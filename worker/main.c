@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "common/mux.h"
+#include "common/rights.h"
 #include "worker/agent.h"
 #include "worker/children.h"
 #include "worker/child.h"
@@ -13,7 +14,6 @@
 #include "worker/lodge.h"
 #include "worker/packer.h"
 #include "worker/publisher.h"
-#include "worker/rights.h"
 #include "worker/runner.h"
 #include "worker/share_ask.h"
 #include "worker/stager.h"

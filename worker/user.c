@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "worker/account.h"
+#include "common/account.h"
 #include "worker/flow.h"
 
 /* Its stager and publisher stay that long, as the next job may come any moment. */

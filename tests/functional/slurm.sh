@@ -21,6 +21,7 @@
 #     slurm_manage ARGUMENT...   sacctmgr, which changes accounts and limits
 #     slurm_as USER COMMAND...   as alice or bob, in their home and with a clean environment;
 #                                takes root
+#     slurm_inside COMMAND...    as oneself, where alice and bob are known: a ludwigd of root's
 #     slurm_rpcs [TYPE]          calls of slurmctld since slurm_rpcs_anew, all or of one type
 #                                (REQUEST_SUBMIT_BATCH_JOB), without those that ask for it
 #     slurm_rpcs_anew            count from here
@@ -111,6 +112,10 @@ slurm_manage() { # ARGUMENT...
 
 slurm_as() { # USER COMMAND...
     slurm_do as "$1" "$SLURM" "${@:2}"
+}
+
+slurm_inside() { # COMMAND...
+    slurm_do inside "$SLURM" "$@"
 }
 
 slurm_rpcs() { # [TYPE]

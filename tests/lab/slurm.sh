@@ -12,6 +12,7 @@
 #                                       slurmctld: cleanly, kill -9, start
 #     slurm.sh conf DIR KEY=VALUE...    replace these in slurm.conf, and have Slurm read it
 #     slurm.sh as USER DIR COMMAND...   run it as alice or bob, in a clean environment (root alone)
+#     slurm.sh inside DIR COMMAND...    run it as oneself where alice and bob are known
 #
 # `keep` makes DIR/up when it is up, or DIR/failed; logs lie in DIR/log.  $DIR/bin is for PATH and
 # $DIR/etc/slurm.conf for SLURM_CONF.  Keep DIR short: a unix socket's path has 107 bytes.
@@ -545,6 +546,12 @@ ctld)
 conf)
     use "$2"
     do_inside conf "${@:3}"
+    ;;
+inside)
+    cwd=$PWD
+    use "$2"
+    cd "$cwd" || exit 1
+    inside "${@:3}"
     ;;
 as)
     use "$3"

@@ -19,8 +19,8 @@
 
 #include "common/io.h"
 #include "common/mem.h"
+#include "common/rights.h"
 #include "worker/lodge.h"
-#include "worker/rights.h"
 
 /* Nobody's. */
 enum { UID = 54321, GID = 54322, OTHER_GID = 54323 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* account.c - who a user of ludwigd's is on this machine: matched by name */
 
-#include "worker/account.h"
+#include "common/account.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -40,7 +40,8 @@ static int find_groups(struct account *a, struct err *e)
     for (int room = n; room <= GROUPS_AT_MOST; room *= 2) {
         n = room;
         a->groups = mem_resize(a->groups, (size_t)room, sizeof *a->groups);
-        if (getgrouplist(a->name, a->gid, a->groups, &n) >= 0) {
+        /* Systems differ in whose numbers they are, and not in their size. */
+        if (getgrouplist(a->name, a->gid, (void *)a->groups, &n) >= 0) {
             a->n_groups = (size_t)n;
             return 0;
         }

@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* rights.c - a process that was root becomes a user, for good */
 
-#include "worker/rights.h"
+#include "common/rights.h"
 
 #include <errno.h>
 #include <grp.h>
-#include <linux/keyctl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/keyctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+#endif
 
 #include "common/buf.h"
 #include "common/mem.h"
-
-struct ids {
-    uid_t uid;
-    gid_t gid;
-    gid_t *groups;
-    size_t n_groups;
-};
 
 char *rights_text(const struct account *a)
 {
@@ -31,6 +26,14 @@ char *rights_text(const struct account *a)
         buf_printf(&text, "%s%u", i > 0 ? "," : "", (unsigned)a->groups[i]);
     return buf_take(&text);
 }
+
+#ifdef __linux__
+struct ids {
+    uid_t uid;
+    gid_t gid;
+    gid_t *groups;
+    size_t n_groups;
+};
 
 /* A number up to the end character, which is passed over; the largest one means "no change". */
 static int take_id(const char **at, char end, unsigned *id)
@@ -106,3 +109,9 @@ int rights_take(const char *text, struct err *e)
         return err_sys(e, "close this process to others");
     return chdir("/") < 0 ? err_sys(e, "enter /") : 0;
 }
+#else
+int rights_take(const char *text, struct err *e)
+{
+    return err_set(e, ERR_FAILED, "to become %.80s takes Linux", text);
+}
+#endif

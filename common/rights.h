@@ -2,10 +2,10 @@
 /*
  * rights.h - a process that was root becomes a user, for good
  */
-#ifndef LUDWIG_WORKER_RIGHTS_H
-#define LUDWIG_WORKER_RIGHTS_H
+#ifndef LUDWIG_COMMON_RIGHTS_H
+#define LUDWIG_COMMON_RIGHTS_H
 
-#include "worker/account.h"
+#include "common/account.h"
 
 /* "UID:GID:GROUP,GROUP,...": as a child is told whom to become.  Caller frees. */
 char *rights_text(const struct account *a);

@@ -4,8 +4,8 @@
  *
  * Asking the user database may take seconds or hang (LDAP, NIS), so a child asks.
  */
-#ifndef LUDWIG_WORKER_ACCOUNT_H
-#define LUDWIG_WORKER_ACCOUNT_H
+#ifndef LUDWIG_COMMON_ACCOUNT_H
+#define LUDWIG_COMMON_ACCOUNT_H
 
 #include <stdbool.h>
 #include <sys/types.h>
