@@ -29,6 +29,7 @@ enum slurm_failure {
     X("backup controller in standby mode", SLURM_AWAY)                            \
     X("Unable to establish controller machine", SLURM_NOT_HERE)                   \
     X("Could not establish a configuration source", SLURM_NOT_HERE)               \
+    X("Unable to process configuration file", SLURM_NOT_HERE)                     \
     X("resolve_ctls_from_dns_srv", SLURM_NOT_HERE)                                \
     X("QOSMaxSubmitJobPerUserLimit", SLURM_FULL)                                  \
     X("QOSGrpSubmitJobsLimit", SLURM_FULL)                                        \

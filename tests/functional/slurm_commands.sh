@@ -3,8 +3,9 @@
 . "$(dirname "$0")/lib.sh"
 . "$TEST_ROOT/tests/functional/slurm.sh"
 args=$TEST_ROOT/build/default/unit/server_slurmargs
+refusal=$TEST_ROOT/build/default/unit/server_slurmrefusal
 slurm_possible || { skip "Slurm's commands" "$slurm_lacks" && done_testing; }
-[ -x "$args" ] || { skip "Slurm's commands" 'takes the unit tests: make units' && done_testing; }
+[ -x "$args" ] && [ -x "$refusal" ] || { skip "Slurm's commands" 'takes the unit tests: make units' && done_testing; }
 slurm_up
 
 do_args() { # COMMAND...: what the unit test prints as its arguments is run
@@ -99,6 +100,52 @@ as_its_user() {
     [ "$(stat -c %u:%g "$SLURM/home/alice/log")" = 2001:2001 ]
 }
 
+fails_as() { # WHAT COMMAND...
+    local status=0
+    "${@:2}" >/dev/null 2>"$TEST_TMP/said" || status=$?
+    [ "$("$refusal" --print $status <"$TEST_TMP/said")" = "$1" ] || {
+        echo "$status is not $1: $(cat "$TEST_TMP/said")"
+        return 1
+    }
+}
+
+failures() {
+    local try=(sbatch --parsable -o /dev/null --wrap true)
+    fails_as well "${try[@]}"
+    fails_as refused "${try[@]}" -p nope
+    fails_as refused "${try[@]}" -A nope
+    fails_as refused "${try[@]}" --qos=nope
+    fails_as refused "${try[@]}" -C nope
+    fails_as refused "${try[@]}" --gres=gpu:h100:1
+    fails_as refused "${try[@]}" --gres=gpu:9
+    fails_as refused "${try[@]}" --mem=1000G
+    fails_as refused "${try[@]}" --array=0-1001
+    fails_as refused "${try[@]}" --array=x
+    fails_as refused "${try[@]}" -w nope
+    fails_as refused "${try[@]}" --time=abc
+    fails_as refused "${try[@]}" --signal=B:FOO@10
+    fails_as refused "${try[@]}" --no-such-option=1
+    fails_as refused "${try[@]}" --reservation=nope
+    fails_as refused "${try[@]}" --licenses=nope
+    fails_as 'no such job' squeue -j 99999
+    fails_as 'not here' env SLURM_CONF=/nonexistent squeue
+    fails_as 'not here' env no-such-command
+    slurm_manage modify qos debug set MaxSubmitJobsPerUser=1
+    fails_as well "${try[@]}" --qos=debug -H
+    fails_as full "${try[@]}" --qos=debug -H
+    slurm_manage modify user "$(id -un)" where account=hoffman-lab set MaxSubmitJobs=1
+    fails_as full "${try[@]}" -A hoffman-lab --array=0-1
+    slurm_conf EnforcePartLimits=ALL
+    wait_until 30 '! sbatch --parsable -p short -t 3-0 -o /dev/null --wrap true'
+    fails_as refused "${try[@]}" -p short -t 3-0
+    fails_as refused "${try[@]}" -N 9
+    fails_as refused "${try[@]}" -p closed
+    slurm_ctld stop
+    fails_as away squeue
+    fails_as away "${try[@]}"
+    slurm_ctld start
+}
+
 it 'sbatch is given all that a pool says' all_given
 it 'an array runs as many at once as it should, and is asked for' an_array
 it 'a value stays a value, whatever it looks like' hostile
@@ -109,4 +156,5 @@ if [ "$(id -u)" = 0 ]; then
 else
     skip 'sbatch runs with the uid, the gid and the groups of its user' 'takes root'
 fi
+it 'what fails is understood' failures
 done_testing

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +129,26 @@ static void test_words_have_an_end(void **state)
     arena_destroy(a);
 }
 
-int main(void)
+/* For tests/functional/slurm_commands.sh: of a command that has ended with that code and has said
+ * what is read. */
+static int print_failure(const char *exit_code)
+{
+    static const char *const names[] = {
+        [SLURM_WELL] = "well",         [SLURM_AWAY] = "away",
+        [SLURM_FULL] = "full",         [SLURM_REFUSED] = "refused",
+        [SLURM_NOT_HERE] = "not here", [SLURM_NO_SUCH_JOB] = "no such job",
+    };
+    struct slurm_result result = { .exit_code = atoi(exit_code) };
+    char text[4096];
+
+    text[fread(text, 1, sizeof text - 1, stdin)] = '\0';
+    buf_add_str(&result.said, text);
+    puts(names[slurm_failure_of(&result)]);
+    buf_free(&result.said);
+    return 0;
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_slurm_says_when_it_fails),
@@ -136,5 +156,7 @@ int main(void)
         cmocka_unit_test(test_words_have_an_end),
     };
 
+    if (argc == 3 && strcmp(argv[1], "--print") == 0)
+        return print_failure(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
