@@ -129,7 +129,7 @@ failures() {
     fails_as refused "${try[@]}" --licenses=nope
     fails_as 'no such job' squeue -j 99999
     fails_as 'not here' env SLURM_CONF=/nonexistent squeue
-    fails_as 'not here' env no-such-command
+    fails_as 'not here' env PATH=/usr/bin:/bin no-such-command
     slurm_manage modify qos debug set MaxSubmitJobsPerUser=1
     fails_as well "${try[@]}" --qos=debug -H
     fails_as full "${try[@]}" --qos=debug -H
