@@ -247,11 +247,20 @@ static const struct field error_fields[] = {
     FIELD(struct msg_error, text, FIELD_STR, FIELD_REQUIRED, ERR_TEXT_BYTES),
 };
 
+static const struct field pilot_claim_fields[] = {
+    FIELD(struct pilot_claim, token, FIELD_TOKEN, 0, 0),
+    FIELD(struct pilot_claim, slurm_job, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct pilot_claim, ends_at_ms, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+};
+const struct schema pilot_claim_schema =
+    SCHEMA(struct pilot_claim, "pilot_claim", pilot_claim_fields);
+
 static const struct field hello_fields[] = {
     FIELD(struct msg_hello, version, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
     FIELD(struct msg_hello, program, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct msg_hello, host, FIELD_STR, 0, NAME_MAX_BYTES),
     FIELD(struct msg_hello, user_label, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD_OF(struct msg_hello, pilot, FIELD_STRUCT, 0, 0, &pilot_claim_schema),
 };
 
 static const struct field welcome_fields[] = {
@@ -588,6 +597,15 @@ static const struct field packed_fields[] = {
 
 static const struct field leave_fields[] = {
     FIELD(struct msg_leave, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+
+static const struct field retire_fields[] = {
+    FIELD(struct msg_retire, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+
+static const struct field retiring_fields[] = {
+    FIELD(struct msg_retiring, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct msg_retiring, is_over, FIELD_BOOL, 0, 0),
 };
 
 static const struct field alive_fields[] = {

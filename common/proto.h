@@ -89,6 +89,8 @@ enum proto_flags {
     X(MSG_PACK, pack, FROM_SERVER, -1)                                        \
     X(MSG_PACKED, packed, FROM_WORKER, -1)                                    \
     X(MSG_LEAVE, leave, FROM_SERVER, -1)                                      \
+    X(MSG_RETIRE, retire, FROM_SERVER, -1)                                    \
+    X(MSG_RETIRING, retiring, FROM_WORKER, -1)                                \
     X(MSG_ALIVE, alive, FROM_WORKER, MSG_OK)
 
 enum msg_type {
@@ -109,11 +111,19 @@ struct msg_error {
     const char *text;
 };
 
+/* What a pilot's worker says of the Slurm job it runs in. */
+struct pilot_claim {
+    struct token token;    /* that ludwigd submitted it with; zero: it is no pilot */
+    const char *slurm_job; /* "17"; of an array "17_3" */
+    int64_t ends_at_ms;    /* the end of its time, by the worker's clock; 0: not known */
+};
+
 struct msg_hello {
     int64_t version;     /* PROTO_VERSION of the sender */
     const char *program; /* "ludwig", "ludwig-worker" */
     const char *host;
     const char *user_label; /* where people share an account; grants nothing */
+    struct pilot_claim pilot;
 };
 
 struct msg_welcome {
@@ -671,6 +681,17 @@ struct msg_leave {
     const char *reason;
 };
 
+/* A pilot takes nothing more, and leaves when all it has is published. */
+struct msg_retire {
+    const char *reason;
+};
+
+/* A pilot takes nothing more: it is idle, its time ends, Slurm wants its place, or it was told so. */
+struct msg_retiring {
+    const char *reason;
+    bool is_over; /* it has nothing left, and goes */
+};
+
 /* Said when there is nothing else to say, so that a connection which died unnoticed is known. */
 struct msg_alive {
     bool well;
@@ -679,6 +700,7 @@ struct msg_alive {
 extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,
     job_result_schema, node_info_schema, held_schema, token_entry_schema, assignment_schema,
     sweep_work_schema, report_schema, verdict_entry_schema, target_schema, job_counts_schema,
-    submitted_schema, usage_info_schema, held_tree_schema, dataset_info_schema, digest_entry_schema;
+    submitted_schema, usage_info_schema, held_tree_schema, dataset_info_schema, digest_entry_schema,
+    pilot_claim_schema;
 
 #endif

@@ -46,6 +46,7 @@ struct conn {
     int64_t worker;      /* its row in the table of workers, 0: none registered */
     int64_t registering; /* what it becomes once the turn is committed */
     bool own_jobs_only;  /* the worker cannot publish others' */
+    bool is_retiring;    /* it gets no more jobs */
     int64_t hand_seq;
     uint64_t heard_ms;        /* of the loop's clock: when its last message was taken */
     struct arena *claims;     /* of a worker, what it said when it registered; NULL: nothing */

@@ -37,6 +37,7 @@ static const handler_fn handlers[MSG_COUNT] = {
     [MSG_REPORT] = handle_report,
     [MSG_ALIVE] = handle_alive,
     [MSG_LOAD] = handle_load,
+    [MSG_RETIRING] = handle_retiring,
     [MSG_HOLDS] = handle_holds,
     [MSG_PACKED] = handle_packed,
 };

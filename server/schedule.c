@@ -52,7 +52,7 @@ static int gather_worker(struct pass *p, struct conn *c, struct err *e)
     struct stmt *s;
     int rc;
 
-    if (c->worker == 0)
+    if (c->worker == 0 || c->is_retiring)
         return 0;
     s = db_ask(p->sv->db, SQL_SCHED_WORKER, "i", c->worker);
     rc = stmt_step(s, e);

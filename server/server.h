@@ -124,5 +124,7 @@ HANDLER(alive);
 HANDLER(report);
 HANDLER(load);
 HANDLER(holds);
+/* handle_pilot.c */
+HANDLER(retiring);
 
 #endif

@@ -71,7 +71,7 @@ static const struct schema *const parts[] = {
     &sweep_info_schema, &job_counts_schema,   &job_info_schema,     &job_result_schema,
     &node_info_schema,  &usage_info_schema,   &held_schema,         &token_entry_schema,
     &assignment_schema, &sweep_work_schema,   &report_schema,       &verdict_entry_schema,
-    &held_tree_schema,  &dataset_info_schema, &digest_entry_schema,
+    &held_tree_schema,  &dataset_info_schema, &digest_entry_schema, &pilot_claim_schema,
 };
 
 static void test_the_document_has_every_message_with_its_fields(void **state)
