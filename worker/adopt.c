@@ -148,6 +148,7 @@ static struct attempt *find_running(const struct agent *ag, const struct runner 
 static void take_over(struct agent *ag, struct attempt *a, int64_t started_at)
 {
     (void)ag;
+    retire_admitted(ag, a);
     a->started_at = started_at;
     a->is_named = a->may_be_on_scratch = true;
     if (a->is_stopped)
@@ -160,6 +161,7 @@ static void adopt_single(struct agent *ag, struct runner *r, struct attempt *a, 
     runner_assign(r, a->batch);
     adopt_take_slots(ag, a->batch);
     take_over(ag, a, started_at);
+    retire_adopted(ag, a->batch);
 }
 
 static void adopt_batch(struct agent *ag, struct runner *r, struct batch *b,
@@ -178,6 +180,7 @@ static void adopt_batch(struct agent *ag, struct runner *r, struct batch *b,
             take_over(ag, a, hello->started_at);
     }
     adopt_take_slots(ag, b);
+    retire_adopted(ag, b);
     flow_settle_unnamed(ag, b);
 }
 

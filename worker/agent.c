@@ -103,7 +103,9 @@ void agent_register(struct agent *ag)
         return;
     held = mem_alloc(ag->attempts.n * sizeof *held);
     m.boot_id = ag->node.boot_id;
-    m.node = ag->conf.name == NULL ? ag->node.host : ag->conf.name;
+    m.node = ag->conf.name != NULL    ? ag->conf.name
+             : ag->slurm.node != NULL ? ag->slurm.node
+                                      : ag->node.host;
     m.kind = ag->conf.kind;
     m.cpus_milli = is_closed(ag) ? 0 : ag->node.cpus_milli;
     m.gpus = is_closed(ag) ? 0 : (int64_t)gpus_offered(ag);
@@ -147,6 +149,10 @@ static void on_terminate(uv_signal_t *handle, int number)
 {
     struct agent *ag = handle->data;
 
+    if (retire_is_pilot(ag)) {
+        retire_told(ag, number);
+        return;
+    }
     log_event(LOG_INFO, "stop", "signal", "%d", number, NULL);
     agent_stop(ag, AGENT_LEAVES);
 }
@@ -174,6 +180,7 @@ static void on_prepare(uv_prepare_t *handle)
 {
     struct agent *ag = handle->data;
 
+    retire_turn(ag);
     flow_send_news(ag);
     if (ag->registry == NULL || uv_is_active((uv_handle_t *)&ag->write_timer))
         return;
@@ -245,18 +252,50 @@ static bool may_change_uid(const struct conf *c)
     return geteuid() == 0 && node_kind_parse(c->kind) == NODE_PLAIN;
 }
 
-static int look_around(struct agent *ag, const struct agent_options *o, struct err *e)
+/* What Slurm gave, unless the configuration says otherwise.  Where it leaves us more processors than
+ * those, others have them, too: then jobs are not bound to any. */
+static void look_at_slurm(struct agent *ag)
 {
-    if (conf_read(o->conf_path, o->server, &ag->conf, e) < 0 || node_look(&ag->node, e) < 0)
+    struct conf_resources *r = &ag->conf.resources;
+
+    slurm_job_read(&ag->slurm, slurm_job_env);
+    ag->conf.kind = node_kind_names[NODE_SLURM];
+    if (r->cpus_milli == CONF_AUTO && ag->slurm.cpus > 0)
+        r->cpus_milli = ag->slurm.cpus * 1000;
+    if (r->memory_bytes == CONF_AUTO && ag->slurm.memory_bytes > 0)
+        r->memory_bytes = ag->slurm.memory_bytes;
+    if (r->gpus == CONF_AUTO)
+        r->gpus = (int64_t)ag->slurm.n_gpus;
+    if (ag->slurm.cpus > 0 && (int64_t)ag->node.n_cpus != ag->slurm.cpus)
+        ag->node.n_cpus = 0;
+}
+
+static int look_around(struct agent *ag, const struct options *o, struct err *e)
+{
+    if (conf_read(o->conf_path, o->servers, &ag->conf, e) < 0 || node_look(&ag->node, e) < 0)
         return -1;
+    ag->retire.pilot = o->pilot;
+    if (retire_is_pilot(ag))
+        look_at_slurm(ag);
     ag->changes_uid = may_change_uid(&ag->conf);
-    if (folders_find(&ag->conf, ag->node.host, ag->changes_uid, &ag->folders, e) < 0 ||
+    if (folders_find(&ag->conf, ag->node.host, ag->slurm.id, ag->changes_uid, &ag->folders, e) <
+            0 ||
         (!ag->changes_uid && prepare_scratch(ag->folders.scratch, e) < 0))
         return -1;
     return home_read_worker_id(ag, e);
 }
 
-static int agent_start(struct agent *ag, const struct agent_options *o, struct err *e)
+static struct link *make_link(struct agent *ag)
+{
+    struct link_self self = { .host = ag->node.host,
+                              .pilot = { .token = ag->retire.pilot.token,
+                                         .slurm_job = ag->slurm.id,
+                                         .ends_at_ms = ag->retire.pilot.ends_at_ms } };
+
+    return link_create(&ag->loop, ag->conf.servers, ag->conf.n_servers, &self, &serve_events, ag);
+}
+
+static int agent_start(struct agent *ag, const struct options *o, struct err *e)
 {
     if (look_around(ag, o, e) < 0)
         return -1;
@@ -264,7 +303,9 @@ static int agent_start(struct agent *ag, const struct agent_options *o, struct e
         return err_sys(e, "become the reaper of orphaned processes");
     token_make(&ag->incarnation);
     init_loop(ag);
-    ag->link = link_create(&ag->loop, &ag->conf.server, ag->node.host, &serve_events, ag);
+    if (retire_is_pilot(ag))
+        retire_init(ag);
+    ag->link = make_link(ag);
     log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s",
               ag->conf.server.text, "scratch", "%s", ag->folders.pattern, "runtime", "%s",
               ag->folders.runtime, NULL);
@@ -322,7 +363,10 @@ static void agent_free(struct agent *ag)
     close_fd(ag->home_fd);
     close_fd(ag->lock_fd);
     close_fd(ag->scratch_lock_fd);
+    if (ag->end == AGENT_LEAVES && ag->slurm.id != NULL)
+        folders_remove(&ag->folders); /* nobody comes back to those of a Slurm job */
     folders_free(&ag->folders);
+    slurm_job_free(&ag->slurm);
     node_free(&ag->node);
     conf_free(&ag->conf);
     free(ag->settled);
@@ -345,7 +389,7 @@ static int start_anew(struct agent *ag, char **argv, struct err *e)
     return err_sys(e, "start anew");
 }
 
-int agent_main(const struct agent_options *o, char **argv)
+int agent_main(const struct options *o, char **argv)
 {
     struct agent *ag = mem_alloc(sizeof *ag);
     struct err e = { 0 };

@@ -19,9 +19,12 @@
 #include "worker/node.h"
 #include "worker/outbox.h"
 #include "worker/folders.h"
+#include "worker/options.h"
 #include "worker/registry.h"
+#include "worker/retire.h"
 #include "worker/runners.h"
 #include "worker/share_ask.h"
+#include "worker/slurmjob.h"
 #include "worker/user.h"
 
 enum agent_end { AGENT_GOES_ON, AGENT_LEAVES, AGENT_FAILS, AGENT_STARTS_ANEW };
@@ -30,6 +33,8 @@ struct agent {
     uv_loop_t loop;
     struct conf conf;
     struct node node;
+    struct slurm_job slurm; /* of a pilot */
+    struct retire retire;   /* likewise */
     struct folders folders;
     struct token worker;      /* who we are, over restarts */
     struct token incarnation; /* this process */
@@ -81,14 +86,8 @@ struct agent {
     uv_timer_t orphan_timer, young_timer, adopt_timer, write_timer;
 };
 
-/* One of both may be NULL. */
-struct agent_options {
-    const char *conf_path;
-    const char *server; /* an address */
-};
-
 /* Runs until it is told to leave.  The exit code.  argv: how it was started. */
-int agent_main(const struct agent_options *o, char **argv);
+int agent_main(const struct options *o, char **argv);
 
 /* agent.c */
 void agent_fail(struct agent *ag, const struct err *why);

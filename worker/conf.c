@@ -202,8 +202,12 @@ static void set_defaults(struct conf *c)
                         .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
 }
 
-static int check_server(const char *name, const struct conf *c, struct err *e)
+static int check_server(const char *name, struct conf *c, struct err *e)
 {
+    if (c->server.text != NULL && c->n_servers == 0) {
+        c->servers = arena_alloc(c->arena, sizeof *c->servers);
+        c->servers[c->n_servers++] = c->server;
+    }
     if (c->server.text != NULL)
         return 0;
     return err_set(e, ERR_USAGE,
@@ -228,14 +232,45 @@ int conf_parse(const char *name, const char *text, size_t n, struct conf *c, str
     return end_reading(c, rc == 0 ? check_server(name, c, e) : rc);
 }
 
-int conf_read(const char *path, const char *server, struct conf *c, struct err *e)
+/* A path may have a comma, but not before another address. */
+static const char *next_server(const char *at)
+{
+    while ((at = strchr(at, ',')) != NULL) {
+        at++;
+        if (strncmp(at, "unix:", 5) == 0 || strncmp(at, "ssh://", 6) == 0)
+            return at;
+    }
+    return NULL;
+}
+
+static int read_servers(struct conf *c, const char *text, struct err *e)
+{
+    size_t capacity = strlen(text) / 5 + 1; /* a scheme has at least so many bytes */
+
+    c->servers = arena_alloc(c->arena, capacity * sizeof *c->servers);
+    for (const char *at = text, *next; at != NULL; at = next) {
+        size_t n = strlen(at);
+
+        next = next_server(at);
+        if (next != NULL)
+            n = (size_t)(next - at) - 1;
+        if (endpoint_parse(&c->servers[c->n_servers], arena_strndup(c->arena, at, n), c->arena, e) <
+            0)
+            return err_wrap(e, "--server");
+        c->n_servers++;
+    }
+    c->server = c->servers[0];
+    return 0;
+}
+
+int conf_read(const char *path, const char *servers, struct conf *c, struct err *e)
 {
     int rc;
 
     set_defaults(c);
     rc = path == NULL ? 0 : parse_file(path, c, e);
-    if (rc == 0 && server != NULL && endpoint_parse(&c->server, server, c->arena, e) < 0)
-        rc = err_wrap(e, "--server");
+    if (rc == 0 && servers != NULL)
+        rc = read_servers(c, servers, e);
     return end_reading(c, rc == 0 ? check_server(path, c, e) : rc);
 }
 

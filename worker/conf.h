@@ -18,7 +18,9 @@ struct conf_resources {
 
 struct conf {
     struct arena *arena;
-    struct endpoint server;
+    struct endpoint server;   /* the one that is in use, of: */
+    struct endpoint *servers; /* to be tried in this order */
+    size_t n_servers;
     const char *share;        /* its mount here; NULL: where ludwigd says */
     const char *scratch;      /* NULL: chosen */
     const char *name;         /* NULL: the host's */
@@ -33,8 +35,9 @@ extern const struct key conf_keys[]; /* ended by one without a name */
 
 /* Text is what stands in the file called name. */
 int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e);
-/* server: an address that goes before the file's, or NULL; with one, path may be NULL. */
-int conf_read(const char *path, const char *server, struct conf *c, struct err *e);
+/* servers: addresses, with commas between, that go before the file's, or NULL; with one, path may be
+ * NULL. */
+int conf_read(const char *path, const char *servers, struct conf *c, struct err *e);
 void conf_free(struct conf *c);
 
 #endif

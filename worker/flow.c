@@ -92,7 +92,10 @@ void flow_admit(struct agent *ag, struct attempt *a)
 
     a->phase = PHASE_QUEUED;
     user_ask(a->user);
-    if (a->user->state == USER_REFUSED) {
+    retire_admitted(ag, a);
+    if (ag->retire.state != RETIRE_NOT) {
+        flow_recall(ag, a, ag->retire.reason);
+    } else if (a->user->state == USER_REFUSED) {
         flow_recall(ag, a, a->user->why);
     } else if (!slots_could_fit(ag->slots, &b->slot.need)) {
         flow_recall(ag, a, "it needs more than this node can offer");
@@ -231,6 +234,14 @@ static void decide(struct agent *ag, struct attempt *a, const struct report *r)
 void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event, const char *reason)
 {
     decide(ag, a, outbox_report(a, event, reason));
+}
+
+void flow_preempted(struct agent *ag, struct attempt *a, const char *reason)
+{
+    struct report *r = outbox_report(a, EV_LOSE, reason);
+
+    r->cause = CAUSE_PREEMPTED;
+    decide(ag, a, r);
 }
 
 void flow_found(struct agent *ag, struct attempt *a, const struct token *winner)

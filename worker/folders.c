@@ -14,6 +14,7 @@
 
 #include "common/fs.h"
 #include "common/io.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/path.h"
 #include "worker/orders.h"
@@ -100,13 +101,14 @@ static int find_pattern(const struct conf *c, struct folders *p, struct err *e)
     return 0;
 }
 
-static int find_scratch(const char *host, struct folders *p, struct err *e)
+static int find_scratch(const char *host, const char *job, struct folders *p, struct err *e)
 {
     char *user = user_name();
     char *base = folders_replace_user(p->pattern, user);
     int rc = io_make_dirs(base, 0755, e);
 
-    p->scratch = mem_printf("%s/ludwig-%s-%s", base, user, host);
+    p->scratch = mem_printf("%s/ludwig-%s-%s%s%s", base, user, host, job == NULL ? "" : "-slurm-",
+                            job == NULL ? "" : job);
     if (rc == 0)
         rc = folders_own(p->scratch, e);
     free(base);
@@ -164,16 +166,45 @@ static char *find_runtime(const struct conf *c, struct err *e)
     return path;
 }
 
-int folders_find(const struct conf *c, const char *host, bool is_for_many, struct folders *p,
-                 struct err *e)
+/* Below the one that it has to share. */
+static int divide_runtime(struct folders *p, const char *job, struct err *e)
+{
+    char *own = mem_printf("%s/slurm-%s", p->runtime, job);
+
+    free(p->runtime);
+    p->runtime = own;
+    return folders_own(own, e);
+}
+
+int folders_find(const struct conf *c, const char *host, const char *job, bool is_for_many,
+                 struct folders *p, struct err *e)
 {
     *p = (struct folders){ .scratch = NULL };
-    if (find_pattern(c, p, e) == 0 && (is_for_many || find_scratch(host, p, e) == 0))
+    if (find_pattern(c, p, e) == 0 && (is_for_many || find_scratch(host, job, p, e) == 0))
         p->runtime = find_runtime(c, e);
-    if (p->runtime != NULL)
+    if (p->runtime != NULL && (job == NULL || divide_runtime(p, job, e) == 0))
         return 0;
     folders_free(p);
     return -1;
+}
+
+static void remove_tree(const char *path)
+{
+    char *above = path_dirname(path);
+    int fd = io_open_dir(above, NULL);
+    struct err e = { 0 };
+
+    if (fd >= 0 && io_remove_tree_at(fd, path_basename(path), &e) < 0)
+        log_event(LOG_WARN, "not-removed", "error", "%s", e.text, NULL);
+    if (fd >= 0)
+        close(fd);
+    free(above);
+}
+
+void folders_remove(const struct folders *p)
+{
+    remove_tree(p->scratch);
+    remove_tree(p->runtime);
 }
 
 void folders_free(struct folders *p)

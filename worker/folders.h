@@ -19,8 +19,12 @@ struct folders {
     char *runtime;
 };
 
-int folders_find(const struct conf *c, const char *host, bool is_for_many, struct folders *p,
-                 struct err *e);
+/* job: of a worker inside a Slurm job, which has folders of its own beside others of the same user
+ * on this host; else NULL. */
+int folders_find(const struct conf *c, const char *host, const char *job, bool is_for_many,
+                 struct folders *p, struct err *e);
+/* What a worker of a Slurm job leaves to nobody. */
+void folders_remove(const struct folders *p);
 void folders_free(struct folders *p);
 
 /* What stands for the user's name in scratch:. */

@@ -38,6 +38,22 @@ static void copy_first(struct gpu_list *to, const struct gpu_list *from, size_t 
                      from->gpus[i].is_busy);
 }
 
+/* They are ours alone, whatever else a driver says or does not say. */
+static void take_given(struct agent *ag, struct gpu_list *all)
+{
+    ag->gpus_can_be_asked = false;
+    for (size_t i = 0; i < ag->slurm.n_gpus && (int64_t)i < ag->conf.resources.gpus; i++) {
+        const char *id = ag->slurm.gpus[i];
+        struct gpu_list one = { .n = 0 };
+
+        copy_first(&one, all, all->n);
+        gpu_list_restrict(&one, id);
+        gpu_list_add(&ag->gpus, id, one.n == 1 ? one.gpus[0].uuid : "",
+                     one.n == 1 ? one.gpus[0].model : "", false);
+        gpu_list_free(&one);
+    }
+}
+
 static void choose(struct agent *ag, const struct gpu_list *found)
 {
     struct gpu_list all = { .n = 0 };
@@ -47,6 +63,11 @@ static void choose(struct agent *ag, const struct gpu_list *found)
 
     ag->gpus_can_be_asked = found->n > 0;
     copy_first(&all, found, found->n);
+    if (retire_is_pilot(ag)) {
+        take_given(ag, &all);
+        gpu_list_free(&all);
+        return;
+    }
     if (visible != NULL)
         gpu_list_restrict(&all, visible);
     if (wanted != SIZE_MAX && found->n == 0)

@@ -26,7 +26,10 @@
 /* What a job left behind in the background may finish its last write. */
 #define LEFTOVERS_MS 2000
 /* From SIGTERM to SIGKILL where no order says how long: enough to write a model to disk. */
-#define GRACE_MS          10000
+#define GRACE_MS 10000
+/* Slurm tells a pilot's processes to end one after the other: of a job that has died of that its
+ * runner hears before it is told itself. */
+#define TOLD_LATE_MS      500
 #define KILL_PAUSE_MS     10
 #define KILL_PAUSE_MAX_MS 1000
 
@@ -101,11 +104,16 @@ static void say_code(struct job *j, int code, bool has_kills)
     j->outcome.reason = j->reason;
 }
 
+static bool has_come_to_its_end(const struct job *j)
+{
+    return WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
+}
+
 static void judge_exit(struct job *j)
 {
     bool has_kills;
 
-    if (WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0) {
+    if (has_come_to_its_end(j)) {
         j->outcome.event = EV_DONE;
         return;
     }
@@ -117,6 +125,19 @@ static void judge_exit(struct job *j)
         say_signal(j, WTERMSIG(j->status));
     else
         say_code(j, WEXITSTATUS(j->status), has_kills);
+}
+
+/* Who was asked to save may call that well done. */
+static void judge_preempted(struct job *j)
+{
+    if (has_come_to_its_end(j) && !j->was_asked) {
+        j->outcome.event = EV_DONE;
+        return;
+    }
+    j->outcome.event = EV_LOSE;
+    j->outcome.cause = CAUSE_PREEMPTED;
+    if (j->outcome.reason == NULL)
+        set_reason(j, "preempted");
 }
 
 static void judge(struct job *j)
@@ -136,11 +157,7 @@ static void judge(struct job *j)
         j->outcome.cause = CAUSE_TIMEOUT;
         say_time_is_up(j);
         break;
-    case JOB_IS_PREEMPTED:
-        j->outcome.event = EV_LOSE;
-        j->outcome.cause = CAUSE_PREEMPTED;
-        set_reason(j, "preempted");
-        break;
+    case JOB_IS_PREEMPTED: judge_preempted(j); break;
     default: judge_exit(j);
     }
     j->phase = PHASE_OVER;
@@ -167,6 +184,8 @@ static void begin(struct job *j, const struct job_site *site, const struct order
                        .deadline_ms = -1,
                        .time_ms = w->resources.time_ms,
                        .save_grace_ms = w->checkpoint.grace_ms,
+                       .end_grace_ms = GRACE_MS,
+                       .in_slurm = o->in_slurm,
                        .has_container = w->container != NULL,
                        .oom = site->oom,
                        .kills = site->oom == NULL ? -1 : oom_kills(site->oom),
@@ -244,9 +263,10 @@ static void end_gently(struct job *j, enum job_stop stop)
 {
     j->stop = stop;
     if (j->save_signal == 0 || signals_ask(j->save_signal, j->has_container ? j->pid : 0) == 0) {
-        end_all(j, GRACE_MS);
+        end_all(j, j->end_grace_ms);
         return;
     }
+    j->was_asked = true;
     j->phase = PHASE_CHECKPOINT;
     j->deadline_ms = units_monotonic_ms() + j->save_grace_ms;
 }
@@ -269,19 +289,64 @@ void job_cancel(struct job *j, int64_t grace_ms)
     if (j->phase == PHASE_NONE || j->phase == PHASE_OVER)
         return;
     j->stop = JOB_IS_CANCELLED;
-    if (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT || j->phase == PHASE_LEFTOVERS)
+    if (j->phase == PHASE_UNCLEAR)
+        judge(j);
+    else if (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT ||
+             j->phase == PHASE_LEFTOVERS)
         end_all(j, grace_ms);
     else if (j->phase == PHASE_ENDING && deadline_ms < j->deadline_ms)
         j->deadline_ms = deadline_ms;
 }
 
-/* One that has ended by itself, or is being ended already, keeps its outcome. */
-void job_preempt(struct job *j)
+/* A third of it is for those that do not listen. */
+static void limit_graces(struct job *j, int64_t budget_ms)
 {
-    if (j->phase == PHASE_RUNNING)
+    int64_t end_ms = budget_ms / 3 < GRACE_MS ? budget_ms / 3 : GRACE_MS;
+
+    if (end_ms < j->end_grace_ms)
+        j->end_grace_ms = end_ms;
+    if (budget_ms - end_ms < j->save_grace_ms)
+        j->save_grace_ms = budget_ms - end_ms;
+}
+
+static void hurry(struct job *j, int64_t grace_ms)
+{
+    int64_t deadline_ms = units_monotonic_ms() + grace_ms;
+
+    if (deadline_ms < j->deadline_ms)
+        j->deadline_ms = deadline_ms;
+}
+
+static void begin_preemption(struct job *j, const char *reason)
+{
+    j->stop = JOB_IS_PREEMPTED;
+    if (reason != NULL)
+        set_reason(j, reason);
+}
+
+/* One that has ended by itself, or is being ended already, keeps its outcome. */
+void job_preempt(struct job *j, const char *reason, int64_t budget_ms)
+{
+    if (budget_ms != SCHEMA_NONE)
+        limit_graces(j, budget_ms);
+    switch (j->phase) {
+    case PHASE_RUNNING:
+        begin_preemption(j, reason);
         end_gently(j, JOB_IS_PREEMPTED);
-    else if (j->phase == PHASE_LEFTOVERS)
-        end_all(j, GRACE_MS);
+        break;
+    case PHASE_UNCLEAR:
+        begin_preemption(j, reason);
+        judge(j);
+        break;
+    case PHASE_CHECKPOINT: hurry(j, j->save_grace_ms); break;
+    case PHASE_ENDING: hurry(j, j->end_grace_ms); break;
+    case PHASE_LEFTOVERS:
+        if (j->in_slurm && !has_come_to_its_end(j))
+            begin_preemption(j, reason);
+        end_all(j, j->end_grace_ms);
+        break;
+    default: break;
+    }
 }
 
 void job_tick(struct job *j)
@@ -291,7 +356,8 @@ void job_tick(struct job *j)
     switch (j->phase) {
     case PHASE_RUNNING: end_gently(j, JOB_TIME_IS_UP); break;
     case PHASE_CHECKPOINT:
-    case PHASE_LEFTOVERS: end_all(j, GRACE_MS); break;
+    case PHASE_LEFTOVERS: end_all(j, j->end_grace_ms); break;
+    case PHASE_UNCLEAR: judge(j); break;
     case PHASE_ENDING:
     case PHASE_KILLING: kill_all(j); break;
     default: break;
@@ -333,6 +399,16 @@ static void wait_for_leftovers(struct job *j)
     j->phase = PHASE_LEFTOVERS;
 }
 
+static void end_or_wait(struct job *j)
+{
+    if (!j->in_slurm || j->stop != JOB_NOT_STOPPED || has_come_to_its_end(j)) {
+        judge(j);
+        return;
+    }
+    j->phase = PHASE_UNCLEAR;
+    j->deadline_ms = units_monotonic_ms() + TOLD_LATE_MS;
+}
+
 void job_reap(struct job *j)
 {
     struct rusage used;
@@ -347,10 +423,10 @@ void job_reap(struct job *j)
             j->status = status;
         }
     }
-    if (j->phase == PHASE_NONE || j->phase == PHASE_OVER)
+    if (j->phase == PHASE_NONE || j->phase == PHASE_OVER || j->phase == PHASE_UNCLEAR)
         return;
     if (pid < 0 && errno == ECHILD)
-        judge(j);
+        end_or_wait(j);
     else if (j->pid == 0 && (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT))
         wait_for_leftovers(j);
 }

@@ -8,6 +8,8 @@
  *      │           └────────── its own grace ─────────▲
  *      └── cancelled; time limit, or preempted, and nobody to ask ──┘
  *
+ * Inside Slurm one that has failed is unclear for a moment before it is over.
+ *
  * Who may go on elsewhere (its time is up, or its place is taken away) and said by what
  * signal is first asked to save its state (checkpoint:); who is cancelled is not.
  * It is over, from wherever it was, when no child of this process is left.
@@ -28,6 +30,7 @@ enum job_phase {
     PHASE_LEFTOVERS,
     PHASE_ENDING,
     PHASE_KILLING,
+    PHASE_UNCLEAR, /* nothing is left of it; whether it was told to end will be known in a moment */
     PHASE_OVER
 };
 
@@ -45,7 +48,10 @@ struct job {
     int64_t time_ms;     /* its limit; 0: none */
     int64_t kill_pause_ms;
     int save_signal; /* by which it is asked to save its state; 0: by none */
+    bool was_asked;  /* and was */
     int64_t save_grace_ms;
+    int64_t end_grace_ms; /* from SIGTERM to SIGKILL */
+    bool in_slurm;        /* which tells all processes of a pilot to end, its jobs' as well */
     bool has_container;
     const struct oom *oom;
     int64_t kills; /* oom_kills when it began */
@@ -67,9 +73,11 @@ struct job_site {
 void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a);
 /* SIGTERM to all of it, SIGKILL after grace_ms. */
 void job_cancel(struct job *j, int64_t grace_ms);
-/* Its place is taken away: the same after it was asked to save its state, and the outcome says
- * event lose, cause preempted. */
-void job_preempt(struct job *j);
+/* Its place is taken away: the same after it was asked to save its state.  Unless it was not, and
+ * comes to its end meanwhile with exit code 0, the outcome says event lose, cause preempted.  reason: NULL, or why;
+ * budget_ms: until all of it is gone, SCHEMA_NONE: as long as it may take.  Said again, only a
+ * budget that is over sooner counts. */
+void job_preempt(struct job *j, const char *reason, int64_t budget_ms);
 /* Collects children that ended; call it when SIGCHLD came. */
 void job_reap(struct job *j);
 /* Does what is due. */

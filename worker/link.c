@@ -20,8 +20,10 @@ enum {
 
 struct link {
     uv_loop_t *loop;
-    char *server; /* its address */
-    char *host;
+    const struct endpoint *servers;
+    size_t n_servers;
+    size_t at; /* which of them is tried, or has let us in */
+    struct link_self self;
     struct reach *reach;
     struct link_events events;
     void *context;
@@ -33,7 +35,7 @@ struct link {
     unsigned failures;
     uint64_t welcome_at; /* by the loop's clock */
     bool is_welcome;
-    bool is_local;
+    bool is_other;   /* reach leads to the one before */
     bool is_missing; /* there is no socket at all: waiting costs nobody anything */
     bool is_refused; /* sshd or ludwigd does not let us in */
     char *last_why;  /* what was logged last, so that it is not said again and again */
@@ -47,6 +49,11 @@ uint64_t link_delay_ms(unsigned failures, bool is_local, double random)
     if (delay > most)
         delay = most;
     return (uint64_t)((double)delay * (0.5 + random / 2));
+}
+
+static bool is_local(const struct link *l)
+{
+    return l->servers[l->at].kind == ENDPOINT_UNIX;
 }
 
 static double random_fraction(void)
@@ -65,7 +72,8 @@ static void log_down(struct link *l, const char *why)
         return;
     free(l->last_why);
     l->last_why = mem_strdup(why);
-    log_event(LOG_WARN, "disconnected", "server", "%s", l->server, "why", "%s", why, NULL);
+    log_event(LOG_WARN, "disconnected", "server", "%s", link_server(l)->text, "why", "%s", why,
+              NULL);
 }
 
 static void on_retry(uv_timer_t *timer)
@@ -97,11 +105,28 @@ void link_keep_alive(struct link *l, uint64_t every_ms)
     uv_timer_start(&l->alive, on_alive, every_ms, every_ms);
 }
 
+const struct endpoint *link_server(const struct link *l)
+{
+    return &l->servers[l->at];
+}
+
+/* Not yet, as we may have been called by the one there is.  True: the first one is next again. */
+static bool turn_to_next(struct link *l)
+{
+    l->at = (l->at + 1) % l->n_servers;
+    l->is_other = l->n_servers > 1;
+    return l->at == 0;
+}
+
 static uint64_t next_delay_ms(struct link *l)
 {
     double random = random_fraction();
-    uint64_t delay = link_delay_ms(l->failures++, l->is_local && l->is_missing, random);
+    bool has_failed = !l->is_welcome;
+    uint64_t delay = link_delay_ms(l->failures, is_local(l) && l->is_missing, random);
 
+    if (has_failed && !turn_to_next(l))
+        return 0;
+    l->failures++;
     return l->is_refused ? (uint64_t)(DELAY_REFUSED_MS * (1 + random)) : delay;
 }
 
@@ -113,8 +138,8 @@ void link_drop(struct link *l, const char *why)
     log_down(l, why);
     chan_destroy(l->chan);
     l->chan = NULL;
-    l->is_welcome = false;
     uv_timer_start(&l->retry, on_retry, next_delay_ms(l), 0);
+    l->is_welcome = false;
     l->events.down(l->context);
 }
 
@@ -183,7 +208,8 @@ static void say_hello(struct link *l)
 {
     struct msg_hello hello = { .version = PROTO_VERSION,
                                .program = "ludwig-worker",
-                               .host = l->host };
+                               .host = l->self.host,
+                               .pilot = l->self.pilot };
 
     link_send(l, MSG_HELLO, 0, &hello);
 }
@@ -195,23 +221,29 @@ static void on_reached(void *context, int fd, enum way way, const struct err *wh
     struct err e = *why;
 
     l->is_missing = fd < 0;
-    l->is_refused = fd < 0 && why->kind == ERR_DENIED && !l->is_local;
+    l->is_refused = fd < 0 && why->kind == ERR_DENIED && !is_local(l);
     if (fd >= 0)
         l->chan = chan_create(l->loop, fd, &proto, &events, l, QUEUED_MAX_BYTES, &e);
     if (l->chan == NULL) {
         link_drop(l, e.text);
         return;
     }
-    if (!l->is_local)
-        log_event(LOG_INFO, "connected", "server", "%s", l->server, "way", "%s", way_names[way],
-                  NULL);
+    if (!is_local(l))
+        log_event(LOG_INFO, "connected", "server", "%s", link_server(l)->text, "way", "%s",
+                  way_names[way], NULL);
     say_hello(l);
 }
 
 void link_start(struct link *l)
 {
-    if (l->chan == NULL)
-        reach_begin(l->reach);
+    if (l->chan != NULL)
+        return;
+    if (l->is_other) {
+        reach_destroy(l->reach);
+        l->reach = reach_create(l->loop, link_server(l), on_reached, l);
+        l->is_other = false;
+    }
+    reach_begin(l->reach);
 }
 
 int64_t link_send(struct link *l, int type, int64_t re, const void *body)
@@ -228,16 +260,17 @@ int64_t link_send(struct link *l, int type, int64_t re, const void *body)
     return seq;
 }
 
-struct link *link_create(uv_loop_t *loop, const struct endpoint *server, const char *host,
-                         const struct link_events *events, void *context)
+struct link *link_create(uv_loop_t *loop, const struct endpoint *servers, size_t n_servers,
+                         const struct link_self *self, const struct link_events *events,
+                         void *context)
 {
     struct link *l = mem_alloc(sizeof *l);
 
     l->loop = loop;
-    l->server = mem_strdup(server->text);
-    l->is_local = server->kind == ENDPOINT_UNIX;
-    l->reach = reach_create(loop, server, on_reached, l);
-    l->host = mem_strdup(host);
+    l->servers = servers;
+    l->n_servers = n_servers;
+    l->self = *self;
+    l->reach = reach_create(loop, link_server(l), on_reached, l);
     l->events = *events;
     l->context = context;
     l->arena = arena_create();
@@ -255,8 +288,6 @@ static void on_timer_closed(uv_handle_t *handle)
     if (--l->n_timers > 0)
         return;
     arena_destroy(l->arena);
-    free(l->server);
-    free(l->host);
     free(l->last_why);
     free(l);
 }

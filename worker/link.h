@@ -21,9 +21,19 @@ struct link_events {
 
 struct link;
 
-/* Nothing happens before link_start. */
-struct link *link_create(uv_loop_t *loop, const struct endpoint *server, const char *host,
-                         const struct link_events *events, void *context);
+/* Who we are, as hello says it. */
+struct link_self {
+    const char *host;
+    struct pilot_claim pilot; /* its token is zero: we are none */
+};
+
+/* Nothing happens before link_start.  The servers are tried one after the other; they, and what self
+ * names, have to last as long. */
+struct link *link_create(uv_loop_t *loop, const struct endpoint *servers, size_t n_servers,
+                         const struct link_self *self, const struct link_events *events,
+                         void *context);
+/* The one that is tried, or that has let us in. */
+const struct endpoint *link_server(const struct link *l);
 void link_destroy(struct link *l);
 void link_start(struct link *l);
 /* Something was achieved: the next back-off starts from the beginning, as it does after a

@@ -13,6 +13,7 @@
 #include "worker/clerk.h"
 #include "worker/lodge.h"
 #include "worker/packer.h"
+#include "worker/pilot.h"
 #include "worker/publisher.h"
 #include "worker/runner.h"
 #include "worker/share_ask.h"
@@ -20,6 +21,7 @@
 
 static const char usage[] =
     "usage: ludwig-worker [--config FILE] [--server ADDRESS]\n"
+    "       ludwig-worker pilot --server ADDRESS[,ADDRESS...] [--pilot TOKEN] [--idle MS]\n"
     "\n"
     "Runs jobs for ludwigd on this machine, in the foreground; logs to stderr.\n"
     "SIGTERM ends it; jobs that run go on, and the next ludwig-worker takes them over.\n"
@@ -27,6 +29,8 @@ static const char usage[] =
     "  --config FILE      its settings (worker.yaml)\n"
     "  --server ADDRESS   of ludwigd, before the one in the settings, which are not needed\n"
     "                     then: unix:/path/server.sock or ssh://[user@]host[:port]\n"
+    "  pilot              be a worker inside a Slurm job, until there is nothing more to do: the\n"
+    "                     one command of the batch scripts that ludwigd submits\n"
     "  --version          print the version\n"
     "  --help             print this\n";
 
@@ -78,40 +82,26 @@ static int refuse(const char *argument)
     return EXIT_USAGE;
 }
 
-/* "--config FILE" or "--config=FILE": how many words that is, 0: it is something else. */
-static int take_option(char **words, const char *name, const char **value)
-{
-    size_t n = strlen(name);
-
-    if (strncmp(words[0], name, n) != 0)
-        return 0;
-    *value = words[0][n] == '=' ? words[0] + n + 1 : words[1];
-    return *value == NULL ? 0 : words[0][n] == '=' ? 1 : words[0][n] == '\0' ? 2 : 0;
-}
-
-static const char *read_options(char **words, struct agent_options *o)
-{
-    int n;
-
-    for (char **at = words; *at != NULL; at += n) {
-        n = take_option(at, "--config", &o->conf_path);
-        if (n == 0)
-            n = take_option(at, "--server", &o->server);
-        if (n == 0)
-            return *at;
-    }
-    return NULL;
-}
-
 static int run_agent(char **argv)
 {
-    struct agent_options options = { NULL, NULL };
-    const char *wrong = read_options(argv + 1, &options);
+    bool is_pilot = argv[1] != NULL && strcmp(argv[1], PILOT_AGENT) == 0;
+    struct options options;
+    const char *wrong = options_read(argv + 1 + is_pilot, is_pilot, &options);
 
-    if (wrong != NULL || (options.conf_path == NULL && options.server == NULL))
+    if (wrong != NULL || (options.conf_path == NULL && options.servers == NULL))
         return refuse(wrong);
     prctl(PR_SET_NAME, "ludwig-worker", 0, 0, 0);
     return agent_main(&options, argv);
+}
+
+static int run_pilot(char **words)
+{
+    struct options options;
+    const char *wrong = options_read(words, true, &options);
+
+    if (wrong != NULL || (options.conf_path == NULL && options.servers == NULL))
+        return refuse(wrong);
+    return pilot_main(&options);
 }
 
 static int run_part(const struct part *part, int argc, char **argv)
@@ -149,5 +139,7 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return EXIT_WELL;
     }
+    if (argc > 1 && strcmp(argv[1], PILOT_COMMAND) == 0)
+        return run_pilot(argv + 2);
     return run_agent(argv);
 }

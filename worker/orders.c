@@ -56,6 +56,12 @@ static const struct field stop_fields[] = {
     FIELD(struct order_stop, grace_ms, FIELD_INT, 0, INT64_MAX),
 };
 
+static const struct field preempt_fields[] = {
+    FIELD(struct order_preempt, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_preempt, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct order_preempt, budget_ms, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
+};
+
 static const struct field hello_fields[] = {
     FIELD(struct note_hello, pid, FIELD_INT, FIELD_REQUIRED, INT32_MAX),
     FIELD(struct note_hello, token, FIELD_TOKEN, 0, 0),

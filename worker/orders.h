@@ -5,7 +5,8 @@
  * The same frames and tables as between machines (common/message.h), over a
  * socket pair or, for a runner that outlived its agent, the socket in its folder.
  *
- *   agent ──run, stop──▶ runner        ──started, ended──▶ agent
+ *   agent ──run, stop, preempt──▶ runner
+ *                                      ──started, ended──▶ agent
  *   agent ──stage, release, expect, restore, look──▶ stager
  *                                      ──staged, cached, expected, restored, found──▶ agent
  *   agent ──watch, publish, withdraw, discard──▶ publisher
@@ -26,6 +27,7 @@
 #define ORDERS(X)                   \
     X(ORDER_RUN, run, 1)            \
     X(ORDER_STOP, stop, 1)          \
+    X(ORDER_PREEMPT, preempt, 1)    \
     X(NOTE_HELLO, hello, 2)         \
     X(NOTE_STARTED, started, 2)     \
     X(NOTE_ENDED, ended, 2)         \
@@ -111,6 +113,13 @@ struct order_run {
 struct order_stop {
     struct token token;
     int64_t grace_ms;
+};
+
+/* Its place is taken away: ask it to save its state, then end it. */
+struct order_preempt {
+    struct token token; /* of the process */
+    const char *reason;
+    int64_t budget_ms; /* until its last process is gone; nullable: as long as it may take */
 };
 
 /* First word of a runner on every connection: what it is running, if anything. */

@@ -28,6 +28,9 @@
 #define SAVE_PAUSE_MS 1000
 /* What a dead agent sent lies in the socket already; this long for one that is just dying. */
 #define DRAIN_MS 1000
+/* From SIGTERM, which Slurm sends to all processes of a pilot, until the job should be gone, unless the
+ * agent says less: Slurm kills what is left after KillWait, which is 30 s at most sites. */
+#define TOLD_BUDGET_MS (20 * 1000)
 
 struct runner {
     struct scratch scratch;
@@ -231,11 +234,23 @@ static int take_stop(struct runner *r, const struct envelope *m, struct err *e)
     return 0;
 }
 
+static int take_preempt(struct runner *r, const struct envelope *m, struct err *e)
+{
+    struct order_preempt body;
+
+    if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
+        return -1;
+    if (token_equal(&body.token, &r->job.token))
+        job_preempt(&r->job, body.reason, body.budget_ms);
+    return 0;
+}
+
 static int take_order(struct runner *r, const struct envelope *m, struct err *e)
 {
     switch (m->type) {
     case ORDER_RUN: return take_run(r, m, e);
     case ORDER_STOP: return take_stop(r, m, e);
+    case ORDER_PREEMPT: return take_preempt(r, m, e);
     default:
         return err_set(e, ERR_PROTOCOL, "order %s is not for a runner",
                        orders.messages[m->type].name);
@@ -304,12 +319,21 @@ static bool take_agent(struct runner *r)
 
 /* ---- the loop ---- */
 
-static void take_children(struct runner *r)
+/* Elsewhere it means nothing to a runner. */
+static void take_terminate(struct runner *r)
+{
+    if (r->job.phase != PHASE_NONE && r->job.in_slurm)
+        job_preempt(&r->job, "its Slurm job was told to end", TOLD_BUDGET_MS);
+}
+
+static void take_signals(struct runner *r)
 {
     struct signalfd_siginfo info;
+    ssize_t n;
 
-    while (read(r->signal_fd, &info, sizeof info) < 0 && errno == EINTR)
-        ;
+    while ((n = read(r->signal_fd, &info, sizeof info)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0 && info.ssi_signo == SIGTERM)
+            take_terminate(r);
     job_reap(&r->job);
 }
 
@@ -337,7 +361,7 @@ static void turn(struct runner *r, struct err *e)
     if (n > 0 && p[1].revents != 0)
         (void)read_orders(r);
     if (n > 0 && p[0].revents != 0)
-        take_children(r);
+        take_signals(r);
     job_tick(&r->job);
     if (has_batch(r))
         look_at_mates(r);
@@ -360,6 +384,7 @@ static int open_signals(struct err *e)
 
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
     fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return fd < 0 ? err_sys(e, "signalfd") : fd;
 }

@@ -70,6 +70,7 @@ static void on_welcome(void *context, const struct msg_welcome *w)
         agent_stop(ag, AGENT_STARTS_ANEW);
         return;
     }
+    ag->conf.server = *link_server(ag->link);
     replace(&ag->told_user, w->user);
     replace(&ag->told_server, w->server_id);
     replace(&ag->told_share, w->share);
@@ -124,6 +125,7 @@ static void on_registered(struct agent *ag, const struct msg_registered *m)
     ag->is_registered = true;
     ag->may_start = true;
     each_token(ag, &m->stop, flow_stop);
+    retire_registered(ag);
     flow_fill(ag);
 }
 
@@ -271,7 +273,18 @@ union body {
     struct msg_expect expect;
     struct msg_pack pack;
     struct msg_leave leave;
+    struct msg_retire retire;
 };
+
+/* The jobs of a pilot cannot outlive it. */
+static void on_leave(struct agent *ag, const struct msg_leave *m)
+{
+    log_event(LOG_INFO, "leave", "reason", "%s", m->reason, NULL);
+    if (retire_is_pilot(ag))
+        retire_when_done(ag, "ludwigd said so");
+    else
+        agent_stop(ag, AGENT_LEAVES);
+}
 
 static void act(struct agent *ag, const struct envelope *m, const union body *body, struct err *e)
 {
@@ -292,10 +305,8 @@ static void act(struct agent *ag, const struct envelope *m, const union body *bo
         flow_fill(ag);
         break;
     case MSG_FOLLOW_LOG: flow_follow_log(ag, &body->follow_log); break;
-    case MSG_LEAVE:
-        log_event(LOG_INFO, "leave", "reason", "%s", body->leave.reason, NULL);
-        agent_stop(ag, AGENT_LEAVES);
-        break;
+    case MSG_LEAVE: on_leave(ag, &body->leave); break;
+    case MSG_RETIRE: retire_when_done(ag, "ludwigd said so"); break;
     case MSG_ASK_LOAD: tell_load(ag); break;
     case MSG_EXPECT: flow_expect(ag, &body->expect); break;
     case MSG_PACK: flow_pack(ag, &body->pack); break;
@@ -308,15 +319,17 @@ static bool is_expected(int type)
     return type == MSG_ERROR || type == MSG_REGISTERED || type == MSG_HAND ||
            type == MSG_VERDICTS || type == MSG_STOP_ATTEMPTS || type == MSG_RECALL ||
            type == MSG_FOLLOW_LOG || type == MSG_LEAVE || type == MSG_ASK_LOAD ||
-           type == MSG_EXPECT || type == MSG_PACK;
+           type == MSG_EXPECT || type == MSG_PACK || type == MSG_RETIRE;
 }
 
 static void on_message(void *context, const struct envelope *m, struct arena *a, struct err *e)
 {
     union body body;
 
-    if (m->type == MSG_OK)
+    if (m->type == MSG_OK) {
+        retire_answered(context, m->re);
         return;
+    }
     if (!is_expected(m->type)) {
         err_set(e, ERR_PROTOCOL, "unexpected %s", proto.messages[m->type].name);
         return;

@@ -151,7 +151,7 @@ static void scratch_is_named_after_user_and_host(void **state)
     runtime = mem_printf("%s/state/worker", base);
     c.scratch = scratch;
     c.state = runtime;
-    assert_int_equal(folders_find(&c, "host9", false, &f, &e), 0);
+    assert_int_equal(folders_find(&c, "host9", NULL, false, &f, &e), 0);
     start = mem_printf("%s/", base);
     assert_int_equal(strncmp(f.scratch, start, strlen(start)), 0);
     assert_null(strstr(f.scratch, "{user}"));
@@ -165,6 +165,49 @@ static void scratch_is_named_after_user_and_host(void **state)
     free(runtime);
 }
 
+static void a_worker_of_a_slurm_job_has_folders_of_its_own(void **state)
+{
+    char base[] = "/tmp/ludwig-folders-XXXXXX";
+    struct conf c = { .scratch = base, .state = NULL };
+    struct folders one, other;
+    struct err e = { 0 };
+    char *state_folder;
+
+    (void)state;
+    assert_non_null(mkdtemp(base));
+    c.state = state_folder = mem_printf("%s/state", base);
+    assert_int_equal(folders_find(&c, "host9", "17_3", false, &one, &e), 0);
+    assert_int_equal(folders_find(&c, "host9", "18", false, &other, &e), 0);
+    assert_string_not_equal(one.scratch, other.scratch);
+    assert_string_not_equal(one.runtime, other.runtime);
+    folders_remove(&one);
+    assert_int_equal(access(one.scratch, F_OK), -1);
+    assert_int_equal(access(one.runtime, F_OK), -1);
+    assert_int_equal(access(other.scratch, F_OK), 0);
+    assert_int_equal(access(other.runtime, F_OK), 0);
+    folders_free(&one);
+    folders_free(&other);
+    io_remove_tree(base, NULL);
+    free(state_folder);
+}
+
+static void servers_are_tried_in_the_order_that_is_given(void **state)
+{
+    struct conf c;
+    struct err e = { 0 };
+
+    (void)state;
+    assert_int_equal(conf_read(NULL, "unix:/a,b.sock,ssh://one,ssh://x@two:22", &c, &e), 0);
+    assert_int_equal(c.n_servers, 3);
+    assert_string_equal(c.servers[0].path, "/a,b.sock");
+    assert_string_equal(c.servers[1].host, "one");
+    assert_string_equal(c.servers[2].text, "ssh://x@two:22");
+    assert_string_equal(c.server.text, c.servers[0].text);
+    conf_free(&c);
+    assert_int_equal(conf_read(NULL, "unix:/a,ssh://", &c, &e), -1);
+    assert_int_equal(e.kind, ERR_USAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +216,8 @@ int main(void)
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(a_folder_of_ours_is_made_and_closed_to_others),
         cmocka_unit_test(scratch_is_named_after_user_and_host),
+        cmocka_unit_test(a_worker_of_a_slurm_job_has_folders_of_its_own),
+        cmocka_unit_test(servers_are_tried_in_the_order_that_is_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -740,9 +740,9 @@ static void cancelled_while_it_saves_it_is_ended(void **state)
     (void)state;
     open_run(&r);
     start_saver(&r, "goes-on", 0, 10 * LONGEST_MS);
-    job_preempt(&r.job);
+    job_preempt(&r.job, NULL, SCHEMA_NONE);
     assert_int_equal(r.job.phase, PHASE_CHECKPOINT);
-    job_preempt(&r.job); /* says nothing new */
+    job_preempt(&r.job, NULL, SCHEMA_NONE); /* says nothing new */
     assert_int_equal(r.job.phase, PHASE_CHECKPOINT);
     job_cancel(&r.job, LONGEST_MS);
     end(&r);
@@ -758,12 +758,88 @@ static void who_is_preempted_saves_and_is_lost(void **state)
     (void)state;
     open_run(&r);
     start_saver(&r, "ends", 0, LONGEST_MS);
-    job_preempt(&r.job);
+    job_preempt(&r.job, NULL, SCHEMA_NONE);
     end(&r);
     assert_true(has_saved(&r));
     assert_int_equal(r.job.outcome.event, EV_LOSE);
     assert_int_equal(r.job.outcome.cause, CAUSE_PREEMPTED);
     assert_string_equal(r.job.outcome.reason, "preempted");
+    close_run(&r);
+}
+
+static void who_is_preempted_and_comes_to_its_end_is_done(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    start(&r, "trap 'exit 0' TERM; echo ready; sleep 1000 & wait");
+    wait_for(&r, "ready");
+    job_preempt(&r.job, "a reason", SCHEMA_NONE);
+    end(&r);
+    assert_int_equal(r.job.outcome.event, EV_DONE);
+    close_run(&r);
+}
+
+/* What it is asked by does not end it, and there is little time. */
+static void who_is_preempted_is_gone_within_its_budget(void **state)
+{
+    enum { BUDGET_MS = 900 };
+    struct run r;
+    int64_t begin_ms;
+
+    (void)state;
+    open_run(&r);
+    start_saver(&r, "deaf", 0, 10 * LONGEST_MS);
+    begin_ms = units_monotonic_ms();
+    job_preempt(&r.job, "a reason", BUDGET_MS);
+    end(&r);
+    assert_true(units_monotonic_ms() - begin_ms < LONGEST_MS);
+    assert_int_equal(r.job.outcome.cause, CAUSE_PREEMPTED);
+    assert_string_equal(r.job.outcome.reason, "a reason");
+    close_run(&r);
+}
+
+static void fail_in_slurm(struct run *r, bool in_slurm)
+{
+    struct order o = site_order(&r->site, 'a', "exit 3");
+
+    o.in_slurm = in_slurm;
+    start_order(r, &o);
+    while (r->job.phase != PHASE_OVER && r->job.phase != PHASE_UNCLEAR)
+        turn(r);
+}
+
+/* Slurm has told it to end before its runner heard of that. */
+static void what_fails_just_before_it_is_preempted_was_preempted(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    fail_in_slurm(&r, true);
+    assert_int_equal(r.job.phase, PHASE_UNCLEAR);
+    job_preempt(&r.job, NULL, SCHEMA_NONE);
+    assert_int_equal(r.job.phase, PHASE_OVER);
+    assert_int_equal(r.job.outcome.event, EV_LOSE);
+    assert_int_equal(r.job.outcome.cause, CAUSE_PREEMPTED);
+    close_run(&r);
+}
+
+static void what_fails_in_slurm_without_being_told_has_failed(void **state)
+{
+    struct run r;
+
+    (void)state;
+    open_run(&r);
+    fail_in_slurm(&r, true);
+    end(&r);
+    assert_int_equal(r.job.outcome.event, EV_FAIL);
+    assert_int_equal(r.job.outcome.exit_code, 3);
+    close_run(&r);
+    open_run(&r);
+    fail_in_slurm(&r, false);
+    assert_int_equal(r.job.phase, PHASE_OVER);
     close_run(&r);
 }
 
@@ -778,7 +854,7 @@ static void who_has_ended_before_it_was_preempted_keeps_its_outcome(void **state
     while (r.job.phase == PHASE_RUNNING)
         turn(&r);
     assert_int_equal(r.job.phase, PHASE_LEFTOVERS);
-    job_preempt(&r.job);
+    job_preempt(&r.job, NULL, SCHEMA_NONE);
     assert_int_equal(r.job.phase, PHASE_ENDING);
     end(&r);
     assert_int_equal(r.job.outcome.event, EV_DONE);
@@ -795,7 +871,7 @@ static void its_grace_ends_with_its_main_process(void **state)
     open_run(&r);
     start_saver(&r, "ends & (setsid sleep 1000 &); wait", 0, 10 * LONGEST_MS);
     begin_ms = units_monotonic_ms();
-    job_preempt(&r.job);
+    job_preempt(&r.job, NULL, SCHEMA_NONE);
     end(&r);
     assert_true(units_monotonic_ms() - begin_ms < LONGEST_MS);
     assert_true(has_saved(&r));
@@ -1010,6 +1086,10 @@ int main(void)
         cmocka_unit_test(who_is_cancelled_is_not_asked_to_save),
         cmocka_unit_test(cancelled_while_it_saves_it_is_ended),
         cmocka_unit_test(who_is_preempted_saves_and_is_lost),
+        cmocka_unit_test(who_is_preempted_and_comes_to_its_end_is_done),
+        cmocka_unit_test(who_is_preempted_is_gone_within_its_budget),
+        cmocka_unit_test(what_fails_just_before_it_is_preempted_was_preempted),
+        cmocka_unit_test(what_fails_in_slurm_without_being_told_has_failed),
         cmocka_unit_test(who_has_ended_before_it_was_preempted_keeps_its_outcome),
         cmocka_unit_test(its_grace_ends_with_its_main_process),
         cmocka_unit_test(the_checkpoint_of_the_attempt_before_is_taken),

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# slurm_pilot.sh - a pilot by itself: what it offers, when it leaves, and what it does when it has to
+. "$(dirname "$0")/lib.sh"
+. "$TEST_ROOT/tests/functional/slurm.sh"
+slurm_possible || { skip 'pilots by themselves' "$slurm_lacks" && done_testing; }
+slurm_up
+
+# A ludwigd that has no worker of its own.
+mkdir -p "$SHARE"
+mkdir -m 0700 "$TEST_TMP/state" "$TEST_TMP/sock"
+cat >ludwigd.yaml <<END2
+share: $SHARE
+state: $TEST_TMP/state
+sockets: [$TEST_TMP/sock/s]
+END2
+ludwigd --config ludwigd.yaml 2>"$TEST_TMP/ludwigd.log" &
+export LUDWIG_SERVER=unix:$TEST_TMP/sock/s
+wait_until 20 '[ -S "$TEST_TMP/sock/s" ]'
+
+token=00112233445566778899aabbccddeeff
+
+pilot() { # OPTION_OF_SBATCH... -- OPTION_OF_PILOT...: submit, and print the job
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    printf '#!/bin/sh\nexec %s/ludwig-worker pilot --server unix:%s --pilot %s %s\n' "$LUDWIG_BIN" \
+        "$TEST_TMP/none,$LUDWIG_SERVER" "$token" "$*" >pilot.sh
+    sbatch --parsable --no-requeue --mem=2000 -o "$TEST_TMP/pilot.%j" "${options[@]}" pilot.sh
+}
+
+# Where its jobs, its cache and its registry lie.
+folders_of() { # JOB
+    find "$TMPDIR" "$XDG_STATE_HOME" -path "*slurm-$1*" -prune 2>/dev/null
+}
+
+node() { # EXPRESSION
+    ludwig nodes --json | json - "next($1 for n in d['nodes'] if n['state'] == 'up')"
+}
+
+offers() {
+    local pilot
+    pilot=$(pilot -p short -c 3 -C rtx_6000 --gres=gpu:2 -w node3 -- --idle 600000)
+    wait_until 60 node '"up"'
+    node 'n["node"] == "node3" and n["kind"] == "slurm" and n["cpus"] == 3 and n["gpus"] == 2'
+    node 'n["memory"] == 2000 * 1024 * 1024'
+    scancel "$pilot"
+    wait_until 60 '[ -z "$(squeue -h)" ]'
+    [ -z "$(folders_of "$pilot")" ]
+}
+
+idle() {
+    local pilot id
+    write_job true
+    printf '%s\n' 'project: idle' 'command: sh job.sh' 'source: job.sh' 'reps: 5' >idle.yaml
+    pilot=$(pilot -p short -c 2 -- --idle 2000)
+    timeout 60 ludwig submit idle.yaml --wait
+    slurm_wait 60 "$pilot" COMPLETED
+    grep -q 'retire why="nothing to do"' "$TEST_TMP/pilot.$pilot"
+    [ -z "$(folders_of "$pilot")" ]
+    [ "$(published idle | wc -l)" = 5 ]
+}
+
+no_server() {
+    local pilot
+    printf '#!/bin/sh\nexec %s/ludwig-worker pilot --server unix:%s --pilot %s\n' "$LUDWIG_BIN" \
+        "$TEST_TMP/none" nonsense >wrong.sh
+    pilot=$(sbatch --parsable -o "$TEST_TMP/pilot.%j" wrong.sh)
+    slurm_wait 60 "$pilot" FAILED
+    grep -q "unexpected argument '--pilot'" "$TEST_TMP/pilot.$pilot"
+}
+
+agent_of() { # JOB
+    local pid
+    for pid in $(pids_of --pilot-agent); do
+        tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "SLURM_JOB_ID=$1" && echo "$pid"
+    done
+}
+
+agent_killed() {
+    local pilot id first
+    write_job 'gate killed'
+    printf '%s\n' 'project: killed' 'command: sh job.sh' 'source: job.sh' >killed.yaml
+    pilot=$(pilot -p short -c 2 -- --idle 2000)
+    id=$(submit killed.yaml)
+    wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 1 ]'
+    first=$(agent_of "$pilot")
+    kill_hard "$first"
+    wait_until 20 '[ -n "$(agent_of '"$pilot"')" ]'
+    [ "$(agent_of "$pilot")" != "$first" ]
+    open killed
+    wait_until 30 ended "$id"
+    [ "$(sweep_state "$id")" = done ]
+    [ "$(recorded "^start $id.1 ")" = 1 ]
+    job "$id.1" 'j["attempt"] == 1'
+    slurm_wait 60 "$pilot" COMPLETED
+}
+
+it 'a pilot offers what Slurm gave it, and leaves nothing' offers
+it 'with nothing to do it leaves' idle
+it 'what it cannot understand is said in its log' no_server
+it 'its agent may be killed: the job goes on' agent_killed
+done_testing

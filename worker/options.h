@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.h - the command line of ludwig-worker
+ */
+#ifndef LUDWIG_WORKER_OPTIONS_H
+#define LUDWIG_WORKER_OPTIONS_H
+
+#include <stdint.h>
+
+#include "common/digest.h"
+
+/* Of a worker inside a Slurm job. */
+struct pilot_options {
+    struct token token;   /* as ludwigd knows it; zero: this is no pilot */
+    int64_t idle_ms;      /* it leaves when it had nothing to do for so long */
+    int64_t kill_wait_ms; /* how long after SIGTERM Slurm kills what is left */
+    int64_t ends_at_ms;   /* the end of its time, in ms since 1970; 0: not known */
+};
+
+struct options {
+    const char *conf_path; /* NULL: none */
+    const char *servers;   /* an address, of a pilot also several with commas between; NULL: none */
+    struct pilot_options pilot;
+};
+
+/* NULL, or the word that is wrong; those of a pilot are taken only if is_pilot. */
+const char *options_read(char **words, bool is_pilot, struct options *o);
+
+#endif

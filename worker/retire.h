@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * retire.h - how the agent of a pilot comes to its end
+ *
+ *   works ─idle, or ludwigd says so─▶ retires ─nothing left─▶ leaves
+ *     └──its time ends, or Slurm says so──▶ ends ──────────────┘
+ *
+ * One that retires takes nothing more and lets its jobs finish.  One that ends asks them to save
+ * what they need to go on elsewhere, publishes what there is, and reports as lost what it cannot
+ * publish before Slurm kills all that is left.
+ */
+#ifndef LUDWIG_WORKER_RETIRE_H
+#define LUDWIG_WORKER_RETIRE_H
+
+#include <uv.h>
+
+#include "worker/options.h"
+
+struct agent;
+struct attempt;
+struct batch;
+
+enum retire_state { RETIRE_NOT, RETIRE_WHEN_DONE, RETIRE_NOW };
+
+struct retire {
+    struct pilot_options pilot;
+    enum retire_state state;
+    const char *reason;
+    int64_t started_at_ms;  /* by the clock, as all of these */
+    int64_t deadline_ms;    /* Slurm kills all that is left; 0: not known */
+    int64_t lead_ms;        /* what its jobs may need before that to end well */
+    int64_t asked_seq;      /* of a question to ludwigd; 0: none is open */
+    bool is_heard;          /* nothing that it sent before it heard of our end is on its way */
+    bool is_last_word_said; /* and heard, when it is answered */
+    bool has_met;           /* ludwigd was there once */
+    uv_timer_t idle_timer, end_timer, patience_timer;
+    uv_signal_t sigusr1;
+};
+
+bool retire_is_pilot(const struct agent *ag);
+/* Of a pilot: before anything else happens. */
+void retire_init(struct agent *ag);
+
+/* Once in each turn of the loop. */
+void retire_turn(struct agent *ag);
+/* An attempt that may need some time at the end. */
+void retire_admitted(struct agent *ag, const struct attempt *a);
+/* A runner that was found again, if its job is to end as well. */
+void retire_adopted(struct agent *ag, const struct batch *b);
+/* ludwigd answers to something. */
+void retire_answered(struct agent *ag, int64_t re);
+/* It has been met, or met anew: what it has to know is said again. */
+void retire_registered(struct agent *ag);
+
+/* Takes nothing more. */
+void retire_when_done(struct agent *ag, const char *reason);
+/* A signal by which Slurm says that the place is to be left. */
+void retire_told(struct agent *ag, int signal);
+
+#endif
