@@ -86,12 +86,6 @@ static void say_notes(const struct points *p)
     buf_free(&notes);
 }
 
-static void note_slurm(const struct spec *s)
-{
-    if (s->pools.n > 0)
-        out_note("note: slurm: is checked but not used yet: the jobs run on plain nodes");
-}
-
 static void count_configs(struct order *o, bool first_only)
 {
     o->configs = 1;
@@ -155,7 +149,6 @@ static int read_order(struct order *o, const struct options *opts, struct err *e
     if (o->points.list == NULL && expand(o, opts, e) < 0)
         return -1;
     count_configs(o, opts->first_only);
-    note_slurm(&o->spec);
     return 0;
 }
 

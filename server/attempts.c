@@ -630,13 +630,14 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
     return attempt_accept(sv, &a, r, next, t, e);
 }
 
-int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, const char *reason,
-                 struct tally *t, struct err *e)
+static int find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,
+                const char *reason, struct tally *t, struct err *e)
 {
     struct report found = { .event = (int)event,
                             .at = turn_now_ms(sv),
                             .exit_code = SCHEMA_NONE,
                             .signal = SCHEMA_NONE,
+                            .cause = (int)cause,
                             .reason = reason };
     struct attempt_row a;
     enum attempt_state next;
@@ -649,4 +650,40 @@ int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, c
         return err_set(e, ERR_INTERNAL, "an attempt that is %s cannot %s",
                        attempt_state_names[a.state], attempt_event_names[event]);
     return attempt_accept(sv, &a, &found, next, t, e);
+}
+
+int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, const char *reason,
+                 struct tally *t, struct err *e)
+{
+    return find(sv, attempt, event, CAUSE_NONE, reason, t, e);
+}
+
+/* The next live one of the worker: 1, 0, -1. */
+static int next_live(struct server *sv, int64_t worker, int64_t *attempt, bool *is_unstarted,
+                     struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_LIVE_OF_WORKER, "i", worker);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        *attempt = stmt_int(s, 0);
+        *is_unstarted = stmt_int(s, 2) == ATTEMPT_ASSIGNED;
+    }
+    stmt_end(s);
+    return rc;
+}
+
+int attempts_lose_all(struct server *sv, int64_t worker, enum cause cause, const char *reason,
+                      struct err *e)
+{
+    struct tally t = { 0 };
+    bool is_unstarted = false;
+    int64_t attempt = 0;
+    int rc;
+
+    while ((rc = next_live(sv, worker, &attempt, &is_unstarted, e)) == 1)
+        if (find(sv, attempt, is_unstarted ? EV_RECALL : EV_LOSE, is_unstarted ? CAUSE_NONE : cause,
+                 reason, &t, e) < 0)
+            return -1;
+    return rc < 0 ? -1 : tally_flush(sv, &t, e);
 }

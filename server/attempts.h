@@ -60,6 +60,11 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *repor
 int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, const char *reason,
                  struct tally *tally, struct err *e);
 
+/* All that a worker which is no more had, and did not report: what it had not begun goes back to the
+ * queue as if it had never been given out, the rest is lost for that cause. */
+int attempts_lose_all(struct server *sv, int64_t worker, enum cause cause, const char *reason,
+                      struct err *e);
+
 /* Orders the worker that holds it, if connected, to end it and leave nothing. */
 void attempt_stop(struct server *sv, int64_t worker, const struct token *token);
 

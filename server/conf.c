@@ -39,7 +39,73 @@ static int read_groups(struct keys_reader *r, const struct key *key, const struc
     return answer;
 }
 
+#define OF_SITE(member) offsetof(struct slurm_site, member)
+
+static const struct key site_keys[] = {
+    { .name = "account",
+      .type = KEY_STR,
+      .offset = OF_SITE(account),
+      .help = "charged for pilots of sweeps that name none" },
+    { .name = "qos",
+      .type = KEY_STR,
+      .offset = OF_SITE(qos),
+      .help = "of pilots of sweeps that name none" },
+    { .name = "max_pilots",
+      .type = KEY_INT,
+      .offset = OF_SITE(max_pilots),
+      .help = "of one user, running or waiting" },
+    { .name = "idle",
+      .type = KEY_DURATION,
+      .offset = OF_SITE(idle_ms),
+      .help = "how long a pilot stays without work (60s)" },
+    { 0 },
+};
+
+static int read_sites(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                      void *to)
+{
+    struct list *sites = to;
+    struct slurm_site *items;
+    int answer = 0;
+
+    if (node->type != VALUE_MAP)
+        return keys_error(r, node,
+                          "%s: expected lines such as 'overcap: {max_pilots: 20}', found %s",
+                          key->name, value_type_name(node->type));
+    items = arena_alloc(r->arena, node->n * sizeof *items);
+    for (size_t i = 0; i < node->n; i++) {
+        items[i].partition = node->members[i].key;
+        if (keys_read(r, site_keys, &node->members[i].node, &items[i]) < 0)
+            answer = -1;
+    }
+    *sites = (struct list){ items, node->n };
+    return answer;
+}
+
 #define AT(member) offsetof(struct conf, member)
+
+static const struct key slurm_keys[] = {
+    { .name = "endpoints",
+      .type = KEY_STRS,
+      .offset = AT(slurm.endpoints),
+      .max = 16,
+      .help = "where pilots find ludwigd, tried in this order: unix:/PATH or"
+              " ssh://[USER@]HOST[:PORT]" },
+    { .name = "worker",
+      .type = KEY_STR,
+      .offset = AT(slurm.worker),
+      .help = "ludwig-worker, as the nodes see it (default: beside ludwigd)" },
+    { .name = "idle",
+      .type = KEY_DURATION,
+      .offset = AT(slurm.idle_ms),
+      .help = "how long a pilot stays without work (60s)" },
+    { .name = "partitions",
+      .type = KEY_CUSTOM,
+      .offset = AT(slurm.sites),
+      .read = read_sites,
+      .help = "for each partition: account, qos, max_pilots, idle" },
+    { 0 },
+};
 
 static const struct key sshd_keys[] = {
     { .name = "listen",
@@ -123,6 +189,10 @@ const struct key conf_keys[] = {
       .type = KEY_MAP,
       .of = limits_keys,
       .help = "gpus_per_user, cpus_per_user, jobs_per_user" },
+    { .name = "slurm",
+      .type = KEY_MAP,
+      .of = slurm_keys,
+      .help = "pilots in Slurm: endpoints, worker, idle, partitions; nothing of it is needed" },
     { 0 },
 };
 
@@ -212,6 +282,7 @@ static int check(struct conf *c, struct err *e)
 int conf_read(const char *path, struct conf *c, struct err *e)
 {
     *c = (struct conf){ .arena = arena_create(), .lease_ms = LEASE_MS, .min_uid = MIN_UID };
+    c->slurm.idle_ms = PILOT_IDLE_MS;
     if (keys_read_file(path, conf_keys, c->arena, c, e) == 0) {
         if (check(c, e) == 0)
             return 0;
@@ -219,6 +290,16 @@ int conf_read(const char *path, struct conf *c, struct err *e)
     }
     conf_free(c);
     return -1;
+}
+
+const struct slurm_site *conf_slurm_site(const struct conf *c, const char *partition)
+{
+    const struct slurm_site *sites = c->slurm.sites.items;
+
+    for (size_t i = 0; i < c->slurm.sites.n; i++)
+        if (strcmp(sites[i].partition, partition) == 0)
+            return &sites[i];
+    return NULL;
 }
 
 void conf_free(struct conf *c)

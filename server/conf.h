@@ -7,9 +7,27 @@
 
 #include "common/keys.h"
 
+enum { PILOT_IDLE_MS = 60 * 1000 };
+
 struct node_group {
     const char *name;
     struct list nodes; /* const char * */
+};
+
+/* How pilots of a partition are made, where a sweep does not say. */
+struct slurm_site {
+    const char *partition;
+    const char *account; /* NULL: Slurm's default, as qos */
+    const char *qos;
+    int64_t max_pilots; /* of each user; 0: as many as Slurm lets them have */
+    int64_t idle_ms;    /* 0: slurm: idle */
+};
+
+struct slurm_conf {
+    struct list endpoints; /* const char *: where pilots find ludwigd; empty: sockets */
+    const char *worker;    /* their program, as nodes see it; NULL: beside ludwigd */
+    int64_t idle_ms;       /* how long one stays without work */
+    struct list sites;     /* struct slurm_site */
 };
 
 struct conf {
@@ -30,12 +48,15 @@ struct conf {
     int64_t gpus_per_user_milli; /* limits; 0: none */
     int64_t cpus_per_user_milli;
     int64_t jobs_per_user;
+    struct slurm_conf slurm;
 };
 
 extern const struct key conf_keys[]; /* ended by one without a name */
 
 /* Reads and checks; -1 leaves nothing to free. */
 int conf_read(const char *path, struct conf *c, struct err *e);
+/* NULL: nothing is said of it. */
+const struct slurm_site *conf_slurm_site(const struct conf *c, const char *partition);
 void conf_free(struct conf *c);
 
 #endif

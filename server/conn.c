@@ -15,6 +15,7 @@
 #include "server/lease.h"
 #include "server/names.h"
 #include "server/passes.h"
+#include "server/pilot.h"
 #include "server/server.h"
 #include "server/submit.h"
 #include "server/subscribe.h"
@@ -267,6 +268,7 @@ void conn_close(struct server *sv, struct conn *c, const char *why)
     if (c->worker != 0)
         lease_disconnected(sv, c->worker);
     passes_left(sv, c);
+    pilot_left(sv, c);
     if (c->has_submits)
         turn_add_work(sv->turn, submit_clear_of_conn, c->number);
     turn_wake(sv->turn);

@@ -41,12 +41,17 @@ struct conn {
     struct groups groups; /* as the kernel says; else looked up once they are needed */
     bool has_groups;
     bool is_admin;
-    bool greeted;        /* hello was answered */
-    unsigned role;       /* FROM_CLIENT or FROM_WORKER, 0 before hello */
-    int64_t worker;      /* its row in the table of workers, 0: none registered */
-    int64_t registering; /* what it becomes once the turn is committed */
-    bool own_jobs_only;  /* the worker cannot publish others' */
-    bool is_retiring;    /* it gets no more jobs */
+    bool greeted;             /* hello was answered */
+    unsigned role;            /* FROM_CLIENT or FROM_WORKER, 0 before hello */
+    int64_t worker;           /* its row in the table of workers, 0: none registered */
+    int64_t registering;      /* what it becomes once the turn is committed */
+    bool own_jobs_only;       /* the worker cannot publish others' */
+    bool is_retiring;         /* it gets no more jobs */
+    int64_t pilot;            /* its row; 0: it is none */
+    int64_t pool;             /* that it is a pilot of */
+    int64_t pilot_job;        /* Slurm's, where its row does not have it; else 0 */
+    int64_t pilot_time_ms;    /* that it had from the beginning; 0: not known */
+    int64_t pilot_ends_at_ms; /* by our clock; 0: not known */
     int64_t hand_seq;
     uint64_t heard_ms;        /* of the loop's clock: when its last message was taken */
     struct arena *claims;     /* of a worker, what it said when it registered; NULL: nothing */

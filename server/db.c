@@ -29,7 +29,7 @@ static const struct {
     const char *text;
 } sql[SQL_COUNT] = {
 #define X(name, text) [name] = { #name, text },
-    SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_DATA(X) SQL_TURN(X)
+    SQL_ALL(X)
 #undef X
 };
 

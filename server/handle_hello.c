@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/path.h"
+#include "server/pilot.h"
 #include "server/projectdir.h"
 #include "server/server.h"
 
@@ -60,7 +61,7 @@ int handle_hello(struct server *sv, struct ask *ask, const void *request, void *
     c->role = role_of(req->program);
     if (c->role == 0)
         return err_set(e, ERR_PROTOCOL, "'%s' is no program that ludwigd talks to", req->program);
-    if (take_label(c, req->user_label, e) < 0)
+    if (take_label(c, req->user_label, e) < 0 || pilot_pair(sv, c, &req->pilot, ask->arena, e) < 0)
         return -1;
     c->greeted = true;
     chan_limit_frames(c->chan, c->role == FROM_WORKER ? FRAME_MAX_BYTES : CONN_CLIENT_MAX);

@@ -14,6 +14,7 @@
 #include "server/identity.h"
 #include "server/nodes.h"
 #include "server/params.h"
+#include "server/pilot_rows.h"
 #include "server/project.h"
 #include "server/submit.h"
 #include "server/why.h"
@@ -267,7 +268,10 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
         return -1;
     ask->conn->has_submits = true;
     sweep = sweep_add(sv, ask, req, project, e);
-    return sweep < 0 || datasets_take(sv, project, sweep, &req->work, e) < 0 ? -1 : sweep;
+    if (sweep < 0 || datasets_take(sv, project, sweep, &req->work, e) < 0 ||
+        pools_take(sv, ask->conn, sweep, &req->pools, e) < 0)
+        return -1;
+    return sweep;
 }
 
 /* Before anything is done for it. */
@@ -672,7 +676,7 @@ static int clear_some(struct server *sv, enum sql_name name, int64_t sweep, stru
 int submit_clear(struct server *sv, int64_t sweep, struct err *e)
 {
     static const enum sql_name parts[] = { SQL_CLEAR_JOBS, SQL_CLEAR_CONFIGS, SQL_CLEAR_REUSED,
-                                           SQL_CLEAR_DATASETS };
+                                           SQL_CLEAR_DATASETS, SQL_CLEAR_POOLS };
     int n = db_run(sv->db, e, SQL_CLEAR_CLOSE, "i", sweep);
 
     if (n <= 0)

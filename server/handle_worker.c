@@ -9,6 +9,7 @@
 #include "server/attempts.h"
 #include "server/lease.h"
 #include "server/passes.h"
+#include "server/pilot.h"
 #include "server/recall.h"
 #include "server/subscribe.h"
 
@@ -277,7 +278,7 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     if (check_claims(req, e) < 0)
         return -1;
     r.worker = worker_save(sv, ask->conn, req, e);
-    if (r.worker < 0)
+    if (r.worker < 0 || pilot_registered(sv, ask->conn, r.worker, e) < 0)
         return -1;
     r.stop = arena_alloc(ask->arena, req->attempts.n * sizeof *r.stop);
     /* On a connection that has registered before, a hand may still be on its way. */

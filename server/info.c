@@ -143,6 +143,7 @@ static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
     info->signal = stmt_int(s, 13);
     info->started_at = stmt_int(s, 15);
     info->node = copy_text(a, s, 16);
+    info->partition = copy_text(a, s, 19);
 }
 
 static int job_row(struct stmt *s, const char *project, struct arena *a, struct job_info *info,

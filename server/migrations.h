@@ -142,9 +142,32 @@
     " PRIMARY KEY(sweep, dataset)) WITHOUT ROWID;"                                                 \
     "CREATE INDEX dataset_sweep ON sweep_dataset(dataset, sweep);"
 
+/* pilots */
+#define MIGRATION_5                                                                                \
+    /* pool: struct slurm_pool; refused: why Slurm will not have its pilots, NULL: it does */      \
+    "CREATE TABLE pool(id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, user TEXT NOT NULL,"          \
+    " pool BLOB NOT NULL, refused TEXT);"                                                          \
+    "CREATE UNIQUE INDEX pool_of ON pool(uid, pool);"                                              \
+    "CREATE TABLE sweep_pool(sweep INTEGER NOT NULL, pool INTEGER NOT NULL,"                       \
+    " PRIMARY KEY(sweep, pool)) WITHOUT ROWID;"                                                    \
+    /* Those of one sbatch share a token: an array has tasks 0 to tasks - 1, tasks 1 is none.      \
+     * asked: sbatch was begun; slurm_id 0: its answer did not come; phase: enum pilot_phase */    \
+    "CREATE TABLE pilot(id INTEGER PRIMARY KEY, pool INTEGER NOT NULL, token BLOB NOT NULL,"       \
+    " task INTEGER NOT NULL, tasks INTEGER NOT NULL, name TEXT NOT NULL, comment TEXT NOT NULL,"   \
+    " project TEXT NOT NULL, cpus INTEGER NOT NULL, gpus INTEGER NOT NULL,"                        \
+    " memory_bytes INTEGER NOT NULL, time_ms INTEGER NOT NULL, phase INTEGER NOT NULL,"            \
+    " words TEXT, asked INTEGER NOT NULL DEFAULT 0, slurm_id INTEGER NOT NULL DEFAULT 0,"          \
+    " submitted_s INTEGER NOT NULL DEFAULT 0, worker INTEGER NOT NULL DEFAULT 0,"                  \
+    " created_at INTEGER NOT NULL, started_at INTEGER NOT NULL DEFAULT 0,"                         \
+    " ended_at INTEGER NOT NULL DEFAULT 0);"                                                       \
+    "CREATE UNIQUE INDEX pilot_token ON pilot(token, task);"                                       \
+    "CREATE INDEX pilot_live ON pilot(pool) WHERE ended_at = 0;"                                   \
+    "CREATE INDEX pilot_worker ON pilot(worker) WHERE ended_at = 0;"                               \
+    "ALTER TABLE worker ADD COLUMN partition TEXT;" /* of the pilot it is; NULL: it is none */
+
 /* clang-format on */
 
 /* n-th: n */
-#define MIGRATIONS(X) X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4)
+#define MIGRATIONS(X) X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5)
 
 #endif

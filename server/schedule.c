@@ -11,6 +11,9 @@
 #include "server/identity.h"
 #include "server/info.h"
 #include "server/nodes.h"
+#include "server/pilot.h"
+#include "server/pilot_rows.h"
+#include "server/pilots.h"
 #include "server/recall.h"
 #include "server/sched.h"
 
@@ -29,6 +32,7 @@ struct pass {
     size_t n_sweeps;
     struct sched_load *loads;
     size_t n_loads;
+    bool has_pilots;
     bool is_cut; /* a hand became smaller than it was meant to be */
 };
 
@@ -65,6 +69,7 @@ static int gather_worker(struct pass *p, struct conn *c, struct err *e)
         p->workers[n] = (struct sched_worker){ c->worker, stmt_int(s, 0), 1000 * stmt_int(s, 1),
                                                stmt_int(s, 2) };
         p->conns[n] = c;
+        p->has_pilots |= c->pilot != 0;
         p->nodes[n] = arena_strdup(p->arena, stmt_text(s, 3));
     }
     stmt_end(s);
@@ -79,17 +84,42 @@ static int gather_workers(struct pass *p, struct err *e)
     return 0;
 }
 
-/* Which workers may run this sweep's jobs: by whose they are, by its list of nodes, and by what the
- * workers themselves say of its owner. */
-static const bool *who_may(const struct pass *p, uid_t uid, const char *user, struct bytes nodes)
+/* What of a sweep decides who may run its jobs. */
+struct wanted {
+    int64_t sweep;
+    uid_t uid;
+    const char *user;
+    struct bytes nodes;
+    struct pilot_need need;
+};
+
+/* A pilot serves its owner's sweeps that name its pool; any other worker those that have its node in
+ * their list. */
+static bool is_meant(const struct pass *p, size_t worker, const struct wanted *w,
+                     const struct sweep_pools *pools)
+{
+    const struct conn *c = p->conns[worker];
+
+    if (c->pilot != 0)
+        return c->uid == w->uid && sweep_pools_have(pools, c->pool) &&
+               pilot_has_time(c, &w->need, turn_now_ms(p->sv));
+    return identity_may_run(p->sv, c, w->uid) &&
+           nodes_match(&p->sv->conf, w->nodes, p->nodes[worker]);
+}
+
+/* Which workers may run this sweep's jobs: by whose they are, by what the sweep asks for, and by what
+ * the workers themselves say of its owner. */
+static int who_may(struct pass *p, const struct wanted *w, const bool **to, struct err *e)
 {
     bool *may_use = arena_alloc(p->arena, p->n_workers * sizeof *may_use);
+    struct sweep_pools pools = { 0 };
 
+    if (p->has_pilots && sweep_pools_read(p->sv, w->sweep, p->arena, &pools, e) < 0)
+        return -1;
     for (size_t i = 0; i < p->n_workers; i++)
-        may_use[i] = identity_may_run(p->sv, p->conns[i], uid) &&
-                     conn_refusal(p->conns[i], user) == NULL &&
-                     nodes_match(&p->sv->conf, nodes, p->nodes[i]);
-    return may_use;
+        may_use[i] = is_meant(p, i, w, &pools) && conn_refusal(p->conns[i], w->user) == NULL;
+    *to = may_use;
+    return 0;
 }
 
 /* What a disk and a file server do without haste, about. */
@@ -133,9 +163,17 @@ static int gather_sweeps(struct pass *p, struct err *e)
 
     while ((rc = stmt_step(s, e)) == 1) {
         int64_t batch = stmt_int(s, 11);
+        int64_t mean_ms = batch * info_mean_ms(stmt_int(s, 7), stmt_int(s, 8));
+        const struct wanted wanted = { stmt_int(s, 0),
+                                       (uid_t)stmt_int(s, 1),
+                                       stmt_text(s, 12),
+                                       stmt_bytes(s, 10),
+                                       { stmt_int(s, 13), mean_ms } };
+        const bool *may_use;
         int64_t *stage_ms;
 
-        if (stage_times(p, stmt_int(s, 0), stmt_text(s, 12), &stage_ms, e) < 0) {
+        if (stage_times(p, wanted.sweep, wanted.user, &stage_ms, e) < 0 ||
+            who_may(p, &wanted, &may_use, e) < 0) {
             stmt_end(s);
             return -1;
         }
@@ -152,10 +190,9 @@ static int gather_sweeps(struct pass *p, struct err *e)
                                   .cpus_milli = stmt_int(s, 4),
                                   .gpus_milli = stmt_int(s, 5),
                                   .memory_bytes = stmt_int(s, 6),
-                                  .mean_ms = batch * info_mean_ms(stmt_int(s, 7), stmt_int(s, 8)),
+                                  .mean_ms = mean_ms,
                                   .waited_ms = turn_now_ms(p->sv) - stmt_int(s, 9),
-                                  .may_use = who_may(p, (uid_t)stmt_int(s, 1), stmt_text(s, 12),
-                                                     stmt_bytes(s, 10)),
+                                  .may_use = may_use,
                                   .stage_ms = stage_ms };
     }
     return rc;
@@ -191,8 +228,15 @@ static int load_needs(struct pass *p, struct sched_load *l, int64_t *batch, stru
         l->memory_bytes = stmt_int(s, 3);
         *batch = stmt_int(s, 7);
         l->mean_ms = *batch * info_mean_ms(stmt_int(s, 4), stmt_int(s, 5));
-        l->may_use = who_may(p, l->uid, stmt_text(s, 8), stmt_bytes(s, 6));
-        if (l->sweep == SIZE_MAX && stage_times(p, l->sweep_id, stmt_text(s, 8), &stage_ms, e) < 0)
+        if (who_may(p,
+                    &(struct wanted){ l->sweep_id,
+                                      l->uid,
+                                      stmt_text(s, 8),
+                                      stmt_bytes(s, 6),
+                                      { stmt_int(s, 9), l->mean_ms } },
+                    &l->may_use, e) < 0 ||
+            (l->sweep == SIZE_MAX &&
+             stage_times(p, l->sweep_id, stmt_text(s, 8), &stage_ms, e) < 0))
             rc = -1;
         l->stage_ms = stage_ms;
     }
@@ -563,6 +607,7 @@ int schedule_run(struct server *sv, struct err *e)
                                          conf->jobs_per_user } },
                 &plan);
     rc = carry_out(&p, &plan, e);
+    pilots_wake(sv);
     if (plan.again_ms > 0)
         turn_want_schedule_in(sv, plan.again_ms);
 out:

@@ -15,6 +15,7 @@
 #include "server/names.h"
 #include "server/params.h"
 #include "server/passes.h"
+#include "server/pilots.h"
 #include "server/place.h"
 #include "server/sshd.h"
 #include "server/submit.h"
@@ -70,6 +71,7 @@ void server_close(struct server *sv)
     sshd_destroy(sv->sshd);
     inbox_stop(sv->inbox);
     conns_destroy(sv->conns);
+    pilots_destroy(sv->pilots);
     names_destroy(sv->names);
     if (sv->inbox != NULL)
         place_take_id_back(sv);
@@ -103,7 +105,8 @@ static int open_parts(struct server *sv, struct err *e)
     sv->leases = leases_create(sv);
     sv->listeners = listeners_create();
     sv->params = params_create(sv, e);
-    if (sv->params == NULL || leases_load(sv, e) < 0)
+    sv->pilots = pilots_create(sv, e);
+    if (sv->params == NULL || sv->pilots == NULL || leases_load(sv, e) < 0)
         return -1;
     return submit_clear_all(sv, e);
 }

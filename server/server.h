@@ -20,6 +20,7 @@ struct listeners;
 struct names;
 struct params;
 struct passes;
+struct pilots;
 struct sshd;
 
 struct server {
@@ -31,6 +32,7 @@ struct server {
     struct leases *leases;
     struct params *params;
     struct passes *passes;
+    struct pilots *pilots;
     struct listeners *listeners;
     struct names *names;
     struct jails *jails; /* NULL: none are followed */

@@ -187,7 +187,7 @@ static char *join(const char *option, const char *const *jobs, size_t n, struct 
     return joined;
 }
 
-char **slurm_squeue_args(const char *const *jobs, size_t n, struct arena *a)
+static char **squeue_args(char *which, struct arena *a)
 {
     struct args args;
 
@@ -195,8 +195,18 @@ char **slurm_squeue_args(const char *const *jobs, size_t n, struct arena *a)
     add_fixed(&args, "--noheader");
     add_fixed(&args, "--states=all");
     add_fixed(&args, "--format=" SLURM_JOBS_FORMAT);
-    add(&args, join("--jobs=", jobs, n, a));
+    add(&args, which);
     return args.items;
+}
+
+char **slurm_squeue_args(const char *const *jobs, size_t n, struct arena *a)
+{
+    return squeue_args(join("--jobs=", jobs, n, a), a);
+}
+
+char **slurm_find_args(const char *const *names, size_t n, struct arena *a)
+{
+    return squeue_args(join("--name=", names, n, a), a);
 }
 
 char **slurm_sacct_args(const char *const *jobs, size_t n, struct arena *a)
@@ -234,20 +244,34 @@ void slurm_add_script(struct buf *out, const char *const *program)
     buf_add_char(out, '\n');
 }
 
+static void env_begin(struct args *env, const struct slurm_user *user, const char *path,
+                      const char *conf, struct arena *a)
+{
+    args_begin(env, a, 10, "LC_ALL=C");
+    add(env, arena_printf(a, "PATH=%s", path));
+    add(env, arena_printf(a, "HOME=%s", user->home));
+    add(env, arena_printf(a, "USER=%s", user->name));
+    add(env, arena_printf(a, "LOGNAME=%s", user->name));
+    add(env, arena_printf(a, "SHELL=%s", user->shell));
+    if (conf != NULL)
+        add(env, arena_printf(a, "SLURM_CONF=%s", conf));
+}
+
 char **slurm_env(const struct slurm_user *user, const char *path, const char *conf, struct arena *a)
 {
     struct args env;
 
-    args_begin(&env, a, 10, "LC_ALL=C");
-    add(&env, arena_printf(a, "PATH=%s", path));
-    add(&env, arena_printf(a, "HOME=%s", user->home));
-    add(&env, arena_printf(a, "USER=%s", user->name));
-    add(&env, arena_printf(a, "LOGNAME=%s", user->name));
-    add(&env, arena_printf(a, "SHELL=%s", user->shell));
-    /* As slurmread.h needs it. */
+    env_begin(&env, user, path, conf, a);
+    return env.items;
+}
+
+char **slurm_reader_env(const struct slurm_user *user, const char *path, const char *conf,
+                        struct arena *a)
+{
+    struct args env;
+
+    env_begin(&env, user, path, conf, a);
     add_fixed(&env, "SLURM_TIME_FORMAT=%s");
     add_fixed(&env, "SLURM_BITSTR_LEN=0");
-    if (conf != NULL)
-        add(&env, arena_printf(a, "SLURM_CONF=%s", conf));
     return env.items;
 }

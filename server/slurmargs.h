@@ -35,6 +35,8 @@ char **slurm_sbatch_args(const struct pilot_request *r, struct arena *a, struct 
 
 /* Jobs are "17", "17_3"; ids of an array's tasks are looked at one by one. */
 char **slurm_squeue_args(const char *const *jobs, size_t n, struct arena *a);
+/* The same of all that have one of these names. */
+char **slurm_find_args(const char *const *names, size_t n, struct arena *a);
 char **slurm_sacct_args(const char *const *jobs, size_t n, struct arena *a);
 char **slurm_scancel_args(const char *const *jobs, size_t n, struct arena *a);
 
@@ -47,8 +49,11 @@ struct slurm_user {
 };
 
 /* An environment made from nothing but the user's names and where Slurm is (path, and conf if it
- * has no configuration of the system's): a job inherits it. */
+ * has no configuration of the system's): of sbatch, from which jobs inherit it. */
 char **slurm_env(const struct slurm_user *user, const char *path, const char *conf,
                  struct arena *a);
+/* Of a command whose output is read: with what slurmread.h needs. */
+char **slurm_reader_env(const struct slurm_user *user, const char *path, const char *conf,
+                        struct arena *a);
 
 #endif

@@ -10,12 +10,16 @@
 #include "server/sql_data.h"
 #include "server/sql_submit.h"
 #include "server/sql_attempts.h"
+#include "server/sql_pilots.h"
 #include "server/sql_query.h"
 #include "server/sql_turn.h"
 
+#define SQL_ALL(X) \
+    SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_DATA(X) SQL_PILOTS(X) SQL_TURN(X)
+
 enum sql_name {
 #define X(name, text) name,
-    SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_DATA(X) SQL_TURN(X)
+    SQL_ALL(X)
 #undef X
         SQL_COUNT
 };

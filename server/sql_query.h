@@ -24,7 +24,7 @@
     X(SQL_JOB_INFO,                                                                                \
       "SELECT j.sweep, j.no, q.no, j.name, j.rep, j.state, j.reason, j.queued_at, j.ended_at,"     \
       " q.value, a.no, a.state, a.exit_code, a.signal, a.reason, a.started_at, w.node, a.cause,"   \
-      " j.held"                                                                                    \
+      " j.held, w.partition"                                                                       \
       " FROM job j JOIN param q ON q.id = j.param LEFT JOIN attempt a ON a.id = j.attempt"         \
       " LEFT JOIN worker w ON w.id = a.worker WHERE j.id = ?")                                     \
     X(SQL_JOB_RESULT, "SELECT j.sweep, j.no, q.no, j.rep, j.state, q.value, j.attempt, j.name,"    \

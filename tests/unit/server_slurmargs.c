@@ -284,20 +284,25 @@ static void test_a_script_has_one_command(void **state)
 static void test_the_environment_is_made_from_nothing(void **state)
 {
     static const char *const expected[] = {
-        "LC_ALL=C",          "PATH=/usr/bin",   "HOME=/home/alice",     "USER=alice",
-        "LOGNAME=alice",     "SHELL=/bin/bash", "SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0",
-        "SLURM_CONF=/etc/x",
+        "LC_ALL=C",          "PATH=/usr/bin",        "HOME=/home/alice",
+        "USER=alice",        "LOGNAME=alice",        "SHELL=/bin/bash",
+        "SLURM_CONF=/etc/x", "SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0",
     };
+    enum { OF_A_JOB = 7 };
     const struct slurm_user alice = { "alice", "/home/alice", "/bin/bash" };
     struct arena *a = arena_create();
     char **env;
 
     (void)state;
     assert_int_equal(setenv("SBATCH_ACCOUNT", "root", 1), 0);
-    env = slurm_env(&alice, "/usr/bin", "/etc/x", a);
+    env = slurm_reader_env(&alice, "/usr/bin", "/etc/x", a);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_string_equal(env[i], expected[i]);
     assert_null(env[sizeof expected / sizeof *expected]);
+    env = slurm_env(&alice, "/usr/bin", "/etc/x", a);
+    for (size_t i = 0; i < OF_A_JOB; i++)
+        assert_string_equal(env[i], expected[i]);
+    assert_null(env[OF_A_JOB]);
     arena_destroy(a);
 }
 

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pilot_look.c - what Slurm says of pilots whose workers are not here: read, judged, written down
+ *
+ * One squeue for all of them, and one sacct for those that it does not know any more.
+ */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "server/attempts.h"
+#include "server/pilot_parts.h"
+
+enum { LOOK_AT_ONCE = 500 };
+
+struct look {
+    struct pilots *p;
+    struct arena *arena;
+    const struct pilot_row **rows; /* that are looked at */
+    size_t n;
+    bool is_by_name; /* they have no id yet */
+    bool has_answer;
+    enum slurm_said squeue, sacct;
+    struct slurm_answer jobs, ended;
+    bool has_changed; /* one of them is not as it was */
+};
+
+static void look_free(struct look *l)
+{
+    arena_destroy(l->arena);
+    free(l);
+}
+
+void look_drop(struct pilots *p)
+{
+    if (p->look != NULL)
+        look_free(p->look);
+    p->look = NULL;
+}
+
+/* ---- which ---- */
+
+static bool is_here(struct server *sv, const struct pilot_row *row)
+{
+    return row->worker != 0 && conn_of_worker(sv, row->worker) != NULL;
+}
+
+bool look_is_wanted(struct pilots *p, const struct pilot_row *row)
+{
+    return row->was_asked && !is_here(p->sv, row);
+}
+
+/* Those whose submission was not answered come first, by themselves. */
+static void choose(struct look *l)
+{
+    const struct pilot_rows *all = &l->p->rows;
+
+    l->rows = arena_alloc(l->arena, LOOK_AT_ONCE * sizeof(struct pilot_row *));
+    for (size_t i = 0; i < all->n; i++)
+        l->is_by_name |= look_is_wanted(l->p, &all->items[i]) && all->items[i].slurm_id == 0;
+    for (size_t i = 0; i < all->n && l->n < LOOK_AT_ONCE; i++)
+        if (look_is_wanted(l->p, &all->items[i]) && (all->items[i].slurm_id == 0) == l->is_by_name)
+            l->rows[l->n++] = &all->items[i];
+}
+
+/* Each name or base id once. */
+static const char **words_of(const struct look *l, size_t *n)
+{
+    const char **words = arena_alloc(l->arena, (l->n + 1) * sizeof *words);
+
+    *n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (i == 0 || !token_equal(&l->rows[i]->token, &l->rows[i - 1]->token))
+            words[(*n)++] = l->is_by_name
+                                ? l->rows[i]->name
+                                : arena_printf(l->arena, "%" PRId64, l->rows[i]->slurm_id);
+    return words;
+}
+
+/* ---- which row of Slurm's is it? ---- */
+
+static bool is_task(const struct pilot_row *row, const char *tasks)
+{
+    return row->tasks <= 1 || (tasks != NULL && slurm_set_has(tasks, row->task));
+}
+
+static const struct slurm_job *job_of(const struct look *l, const struct pilot_row *row)
+{
+    for (size_t i = 0; i < l->jobs.n; i++) {
+        const struct slurm_job *job = &l->jobs.jobs[i];
+
+        if (is_task(row, job->tasks) && (row->slurm_id == 0 ? strcmp(job->name, row->name) == 0
+                                                            : job->array_id == row->slurm_id))
+            return job;
+    }
+    return NULL;
+}
+
+/* The last one: of a job that was requeued there are several. */
+static const struct slurm_ended *ended_of(const struct look *l, const struct pilot_row *row)
+{
+    const struct slurm_ended *last = NULL;
+
+    for (size_t i = 0; i < l->ended.n; i++)
+        if (l->ended.ended[i].array_id == row->slurm_id && is_task(row, l->ended.ended[i].tasks))
+            last = &l->ended.ended[i];
+    return last;
+}
+
+static bool is_other(const struct pilot_row *row, const struct slurm_job *job)
+{
+    return strcmp(job->name, row->name) != 0 || job->comment == NULL ||
+           strcmp(job->comment, row->comment) != 0 ||
+           (row->submitted_s > 0 && job->submitted_s > 0 && job->submitted_s != row->submitted_s);
+}
+
+static bool is_other_ended(const struct pilot_row *row, const struct slurm_ended *ended)
+{
+    return strcmp(ended->name, row->name) != 0 || (row->submitted_s > 0 && ended->submitted_s > 0 &&
+                                                   ended->submitted_s != row->submitted_s);
+}
+
+static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *row,
+                                 const struct slurm_job **job)
+{
+    const struct slurm_ended *ended = ended_of(l, row);
+    struct slurm_seen seen = { .squeue = l->squeue,
+                               .sacct = l->sacct,
+                               .has_accounting = l->p->site.config.has_accounting };
+
+    *job = job_of(l, row);
+    seen.worker = row->worker == 0         ? WORKER_NEVER
+                  : is_here(l->p->sv, row) ? WORKER_THERE
+                                           : WORKER_AWAY;
+    if (*job != NULL) {
+        seen.squeue = SLURM_SAYS;
+        seen.state = (*job)->state;
+        seen.reason = (*job)->reason;
+        seen.is_other = is_other(row, *job);
+    }
+    if (ended != NULL) {
+        seen.sacct = SLURM_SAYS;
+        seen.ended = ended->state;
+        seen.is_other_ended = is_other_ended(row, ended);
+    }
+    return seen;
+}
+
+/* ---- what it means, in a turn ---- */
+
+static const char *cut_of(const char *text, struct arena *a)
+{
+    return arena_strndup(a, text, strnlen(text, REASON_MAX_BYTES - 200));
+}
+
+/* "waits for resources: others come first (Priority)" */
+static const char *words_for(const struct slurm_meaning *m, const struct slurm_job *job,
+                             struct arena *a)
+{
+    if (job == NULL || job->reason == NULL || m->state != SLURM_PENDING)
+        return m->words;
+    return arena_printf(a, "%s (%s)", m->words, cut_of(job->reason, a));
+}
+
+static int end_pilot(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,
+                     const char *words, struct err *e)
+{
+    struct pilots *p = l->p;
+    const char *why = arena_printf(l->arena, "its pilot, Slurm's job %s, %s",
+                                   pilot_row_job(row, l->arena), words);
+
+    log_event(LOG_INFO, "pilot-ended", "job", "%s", pilot_row_job(row, l->arena), "user", "%s",
+              row->user, "slurm", "%s", slurm_state_name(m->state), NULL);
+    if (pilot_row_end(p->sv, row->id, words, e) < 0)
+        return -1;
+    if (row->worker != 0 && m->jobs == JOBS_BACK &&
+        attempts_lose_all(p->sv, row->worker, m->cause, why, e) < 0)
+        return -1;
+    if (m->next == NEXT_LATER || row->worker == 0)
+        pilots_rest(p, row->pool, words);
+    return 0;
+}
+
+/* It cannot begin as it is. */
+static int refuse(struct look *l, const struct pilot_row *row, const char *words, struct err *e)
+{
+    pilots_cancel(l->p, pilot_row_job(row, l->arena));
+    if (pool_refuse(l->p->sv, row->pool,
+                    arena_printf(l->arena, "Slurm has taken job %s, and will not start it: %s",
+                                 pilot_row_job(row, l->arena), words),
+                    e) < 0)
+        return -1;
+    return pilot_row_end(l->p->sv, row->id, words, e);
+}
+
+static int keep(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,
+                const struct slurm_job *job, const char *words, struct err *e)
+{
+    int64_t submitted_s = job == NULL ? row->submitted_s : job->submitted_s;
+
+    l->has_changed |= m->phase != row->phase;
+    return db_run(l->p->sv->db, e, SQL_PILOT_SEEN, "iisi", row->id, (int64_t)m->phase, words,
+                  submitted_s) < 0
+               ? -1
+               : 0;
+}
+
+/* Submitted without an answer: now there is one. */
+static int find_submitted(struct look *l, const struct pilot_row *row, const struct slurm_job *job,
+                          struct err *e)
+{
+    l->has_changed = true;
+    if (job == NULL) {
+        log_event(LOG_WARN, "pilot-not-submitted", "name", "%s", row->name, NULL);
+        return db_run(l->p->sv->db, e, SQL_PILOTS_DROP, "t", &row->token) < 0 ? -1 : 0;
+    }
+    log_event(LOG_INFO, "pilot-found", "name", "%s", row->name, "job", "%lld",
+              (long long)job->array_id, NULL);
+    return db_run(l->p->sv->db, e, SQL_PILOTS_SUBMITTED, "ti", &row->token, job->array_id) < 0 ? -1
+                                                                                               : 0;
+}
+
+static int take_one(struct look *l, const struct pilot_row *row, struct err *e)
+{
+    const struct slurm_job *job;
+    struct slurm_seen seen = seen_of(l, row, &job);
+    struct slurm_meaning m;
+    const char *words;
+
+    if (l->is_by_name)
+        return find_submitted(l, row, job, e);
+    m = slurm_judge(&seen);
+    words = words_for(&m, job, l->arena);
+    if (seen.worker == WORKER_THERE)
+        return 0;
+    switch (m.phase) {
+    case PILOT_UNCLEAR: return 0;
+    case PILOT_ENDED: return end_pilot(l, row, &m, words, e);
+    case PILOT_NEVER: return refuse(l, row, words, e);
+    case PILOT_STUCK:
+        pilots_cancel(l->p, pilot_row_job(row, l->arena));
+        return end_pilot(l, row, &m, words, e);
+    default: return keep(l, row, &m, job, words, e);
+    }
+}
+
+static void settle(struct server *sv, int64_t unused)
+{
+    struct pilots *p = sv->pilots;
+    struct look *l = p->look;
+
+    (void)unused;
+    if (l == NULL)
+        return;
+    p->look = NULL;
+    p->look_at_ms = 0;
+    if (l->has_changed)
+        p->look_every_ms = 0;
+    if (l->is_by_name && l->has_answer)
+        pilots_look_in(p, 0);
+    if (l->has_answer)
+        pilots_away(p, NULL);
+    turn_want_schedule(sv);
+    look_free(l);
+    pilots_next(p);
+}
+
+/* One may have ended since it was looked at: then nothing of it is changed. */
+static int take_all(struct server *sv, int64_t unused, struct err *e)
+{
+    struct look *l = sv->pilots->look;
+
+    (void)unused;
+    if (l == NULL)
+        return 0;
+    for (size_t i = 0; i < l->n && l->has_answer; i++)
+        if (take_one(l, l->rows[i], e) < 0)
+            return -1;
+    turn_after(sv, settle, 0);
+    return 0;
+}
+
+static void take(struct look *l)
+{
+    turn_add_work(l->p->sv->turn, take_all, 0);
+}
+
+/* ---- asking ---- */
+
+static void on_ended(void *context, struct slurm_result *result)
+{
+    struct look *l = context;
+    struct err e = { 0 };
+
+    l->p->call = NULL;
+    if (slurm_failure_of(result) == SLURM_WELL &&
+        slurm_read_ended(buf_text(&result->out), result->out.n, l->arena, &l->ended, &e) == 0)
+        l->sacct = SLURM_HAS_NONE;
+    take(l);
+}
+
+/* Those that squeue does not know any more. */
+static size_t count_gone(const struct look *l, const char **jobs)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const struct slurm_job *job = job_of(l, l->rows[i]);
+
+        if (job == NULL || is_other(l->rows[i], job))
+            jobs[n++] = pilot_row_job(l->rows[i], l->arena);
+    }
+    return n;
+}
+
+static void ask_accounting(struct look *l)
+{
+    const char **jobs = arena_alloc(l->arena, (l->n + 1) * sizeof *jobs);
+    size_t n = l->p->site.config.has_accounting && !l->is_by_name ? count_gone(l, jobs) : 0;
+    const struct pilots_command c = { slurm_sacct_args(jobs, n, l->arena),
+                                      pilots_env(NULL, l->arena), NULL, NULL };
+    struct err e = { 0 };
+
+    if (n == 0 || pilots_call(l->p, &c, on_ended, l, &e) < 0)
+        take(l);
+}
+
+static void on_jobs(void *context, struct slurm_result *result)
+{
+    struct look *l = context;
+    enum slurm_failure failure = slurm_failure_of(result);
+    struct err e = { 0 };
+
+    l->p->call = NULL;
+    l->p->looked_at_ms = units_monotonic_ms();
+    if (failure == SLURM_NO_SUCH_JOB)
+        l->squeue = SLURM_HAS_NONE;
+    else if (failure == SLURM_WELL &&
+             slurm_read_jobs(buf_text(&result->out), result->out.n, l->arena, &l->jobs, &e) == 0)
+        l->squeue = SLURM_HAS_NONE;
+    l->has_answer = l->squeue != SLURM_SAID_NOTHING;
+    if (l->has_answer) {
+        ask_accounting(l);
+        return;
+    }
+    pilots_away(l->p, e.kind != ERR_NONE ? e.text : slurm_failure_words(result, l->arena));
+    pilots_look_in(l->p, PILOTS_LOOK_EVERY_MS);
+    take(l);
+}
+
+void look_begin(struct pilots *p)
+{
+    struct look *l = mem_alloc(sizeof *l);
+    struct pilots_command c = { 0 };
+    struct err e = { 0 };
+    const char **words;
+    size_t n;
+
+    l->p = p;
+    l->arena = arena_create();
+    p->look = l;
+    choose(l);
+    words = words_of(l, &n);
+    c.args =
+        l->is_by_name ? slurm_find_args(words, n, l->arena) : slurm_squeue_args(words, n, l->arena);
+    c.env = pilots_env(NULL, l->arena);
+    if (n > 0 && pilots_call(p, &c, on_jobs, l, &e) == 0)
+        return;
+    if (n > 0)
+        pilots_away(p, e.text);
+    take(l);
+}

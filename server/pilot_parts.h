@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pilot_parts.h - between the files of pilots.h alone
+ */
+#ifndef LUDWIG_SERVER_PILOT_PARTS_H
+#define LUDWIG_SERVER_PILOT_PARTS_H
+
+#include "server/aside.h"
+#include "server/pilot_plan.h"
+#include "server/pilot_rows.h"
+#include "server/pilots.h"
+#include "server/slurmargs.h"
+#include "server/slurmbudget.h"
+#include "server/slurmcall.h"
+#include "server/slurmread.h"
+#include "server/slurmrefusal.h"
+
+enum { PILOTS_CALL_MS = 25 * 1000 };
+
+/* What Slurm says of itself.  Texts are in its arena. */
+struct site {
+    struct arena *arena; /* NULL: it was not asked yet */
+    int64_t asked_at_ms; /* of the monotonic clock */
+    struct slurm_config config;
+    struct slurm_answer partitions, nodes;
+};
+
+/* A pool that failed is left alone for a while. */
+struct rest {
+    int64_t pool;
+    int64_t failures;
+    int64_t ends_ms; /* of the monotonic clock */
+    char *why;
+};
+
+struct submission; /* pilot_submit.c */
+struct look;       /* pilot_look.c */
+
+struct pilots {
+    struct server *sv;
+    uv_timer_t *timer; /* frees itself when closed */
+    struct slurm_budget budget;
+    struct site site;
+    bool has_pools;
+    bool is_busy; /* one of these goes on */
+    struct slurm_call *call;
+    struct aside *aside;
+    struct submission *submission;
+    struct look *look;
+    struct arena *arena; /* of what was read when it was last thought about */
+    struct pilot_rows rows;
+    int64_t thought_at_ms;
+    int64_t look_at_ms, looked_at_ms, look_every_ms; /* look_at_ms 0: there is nothing to look at */
+    int64_t away_ends_ms, away_failures;             /* Slurm does not answer: not before then */
+    char *away_why;
+    struct rest *rests;
+    size_t n_rests, rests_capacity;
+    struct buf cancel; /* ids of pilots that nobody needs, or that never start, each with a NUL */
+};
+
+/* ---- pilots.c ---- */
+
+struct pilots_command {
+    char *const *args, *const *env;
+    const char *rights; /* NULL: ludwigd's own */
+    const char *input;  /* NULL: none */
+};
+
+/* Runs a command of Slurm's: 0, or -1 when none could be started or there is no token for it.  done is
+ * to set p->call to NULL. */
+int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn done, void *context,
+                struct err *e);
+/* The environment of sbatch, and of what it starts; user NULL: of a command whose output is read. */
+char **pilots_env(const struct slurm_user *user, struct arena *a);
+/* What went on is over; p thinks about what comes next. */
+void pilots_next(struct pilots *p);
+/* Slurm does not answer: everything waits, longer each time.  NULL: it does. */
+void pilots_away(struct pilots *p, const char *why);
+/* Something is wrong with this pool's pilots: it waits, longer each time. */
+void pilots_rest(struct pilots *p, int64_t pool, const char *why);
+void pilots_rested(struct pilots *p, int64_t pool);
+/* It is cancelled soon. */
+void pilots_cancel(struct pilots *p, const char *job);
+/* Look not later than that. */
+void pilots_look_in(struct pilots *p, int64_t ms);
+
+/* ---- pilot_site.c ---- */
+
+void site_ask(struct pilots *p);
+void site_forget(struct site *s);
+/* What is known of a pool's partition. */
+struct plan_partition site_partition(const struct site *s, const struct slurm_pool *pool);
+
+/* ---- pilot_submit.c ---- */
+
+/* Those rows that have this one's token. */
+void submission_begin(struct pilots *p, const struct pilot_row *row);
+void submission_drop(struct pilots *p);
+
+/* ---- pilot_look.c ---- */
+
+/* At the rows of p that are to be looked at. */
+void look_begin(struct pilots *p);
+bool look_is_wanted(struct pilots *p, const struct pilot_row *row);
+void look_drop(struct pilots *p);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pilot_submit.c - sbatch is run by a child with the owner's rights
+ *
+ * Who the owner is here is asked on a thread; the folder of the log is made by the owner; then Slurm
+ * is asked, and what it said is written down.
+ */
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/account.h"
+#include "common/log.h"
+#include "common/rights.h"
+#include "server/pilot_parts.h"
+
+struct submission {
+    struct pilots *p; /* for the loop alone */
+    struct arena *arena;
+    const struct pilot_row *row; /* the first */
+    struct account account;
+    struct err why; /* of a failure */
+    char *folder;   /* of the log */
+    /* What came of it. */
+    enum slurm_failure failure;
+    const char *words;
+    int64_t slurm_id;
+    bool was_run; /* sbatch */
+};
+
+static void submission_free(struct submission *s)
+{
+    account_free(&s->account);
+    arena_destroy(s->arena);
+    free(s->folder);
+    free(s);
+}
+
+/* ---- what came of it, in a turn ---- */
+
+static int take_refusal(struct pilots *p, const struct submission *s, struct err *e)
+{
+    const struct pilot_row *row = s->row;
+
+    log_event(LOG_WARN, "pilot-refused", "user", "%s", row->user, "partition", "%s",
+              row->spec.partition, "why", "%s", s->words, NULL);
+    if (s->failure == SLURM_AWAY && s->was_run)
+        return 0; /* it may be there nevertheless: it is looked for by its name */
+    if (db_run(p->sv->db, e, SQL_PILOTS_DROP, "t", &row->token) < 0)
+        return -1;
+    return s->failure == SLURM_REFUSED ? pool_refuse(p->sv, row->pool, s->words, e) : 0;
+}
+
+static int take_outcome(struct server *sv, int64_t unused, struct err *e)
+{
+    struct pilots *p = sv->pilots;
+    struct submission *s = p->submission;
+    int rc;
+
+    (void)unused;
+    if (s == NULL)
+        return 0;
+    if (s->failure == SLURM_WELL)
+        rc = db_run(sv->db, e, SQL_PILOTS_SUBMITTED, "ti", &s->row->token, s->slurm_id);
+    else
+        rc = take_refusal(p, s, e);
+    return rc < 0 ? -1 : 0;
+}
+
+/* After the turn, whatever came of that: what is not written down is found by its name. */
+static void settle(struct server *sv, int64_t unused)
+{
+    struct pilots *p = sv->pilots;
+    struct submission *s = p->submission;
+
+    (void)unused;
+    if (s == NULL)
+        return;
+    p->submission = NULL;
+    switch (s->failure) {
+    case SLURM_WELL:
+        pilots_away(p, NULL);
+        pilots_rested(p, s->row->pool);
+        pilots_look_in(p, PILOTS_LOOK_FIRST_MS);
+        break;
+    case SLURM_REFUSED: break;
+    case SLURM_FULL: pilots_rest(p, s->row->pool, s->words); break;
+    default: pilots_away(p, s->words); break;
+    }
+    submission_free(s);
+    pilots_next(p);
+}
+
+static int write_outcome(struct server *sv, int64_t unused, struct err *e)
+{
+    int rc = take_outcome(sv, unused, e);
+
+    if (rc == 0)
+        turn_after(sv, settle, 0);
+    return rc;
+}
+
+static void end(struct submission *s, enum slurm_failure failure, const char *words)
+{
+    s->failure = failure;
+    s->words = words == NULL ? "" : arena_strdup(s->arena, words);
+    turn_add_work(s->p->sv->turn, write_outcome, 0);
+}
+
+/* ---- sbatch ---- */
+
+static void on_submitted(void *context, struct slurm_result *result)
+{
+    struct submission *s = context;
+    enum slurm_failure failure = slurm_failure_of(result);
+
+    s->p->call = NULL;
+    s->was_run = true;
+    if (failure == SLURM_WELL &&
+        slurm_read_submitted(buf_text(&result->out), result->out.n, &s->slurm_id, &s->why) < 0) {
+        end(s, SLURM_AWAY, s->why.text);
+        return;
+    }
+    if (failure == SLURM_WELL)
+        log_event(LOG_INFO, "pilot-submitted", "job", "%lld", (long long)s->slurm_id, "n", "%lld",
+                  (long long)s->row->tasks, "user", "%s", s->row->user, "partition", "%s",
+                  s->row->spec.partition, NULL);
+    end(s, failure, failure == SLURM_WELL ? NULL : slurm_failure_words(result, s->arena));
+}
+
+/* ludwig-worker, beside this ludwigd. */
+static const char *worker_program(const struct conf *conf, struct arena *a)
+{
+    char self[PATH_MAX];
+    size_t n = sizeof self;
+    char *slash;
+
+    if (conf->slurm.worker != NULL)
+        return conf->slurm.worker;
+    if (uv_exepath(self, &n) < 0 || (slash = strrchr(self, '/')) == NULL)
+        return "ludwig-worker";
+    return arena_printf(a, "%.*s/ludwig-worker", (int)(slash - self), self);
+}
+
+/* Where they find ludwigd, tried in this order. */
+static const char *endpoints(const struct conf *conf, struct arena *a)
+{
+    const struct list *from = conf->slurm.endpoints.n > 0 ? &conf->slurm.endpoints : &conf->sockets;
+    bool are_sockets = from == &conf->sockets;
+    const char *const *items = from->items;
+    struct buf text = { 0 };
+    const char *copy;
+
+    for (size_t i = 0; i < from->n; i++)
+        if (!are_sockets || strchr(items[i], '%') == NULL)
+            buf_printf(&text, "%s%s%s", text.n > 0 ? "," : "", are_sockets ? "unix:" : "",
+                       items[i]);
+    copy = arena_strdup(a, buf_text(&text));
+    buf_free(&text);
+    return copy;
+}
+
+static int64_t idle_ms(const struct conf *conf, const char *partition)
+{
+    const struct slurm_site *site = conf_slurm_site(conf, partition);
+
+    return site != NULL && site->idle_ms > 0 ? site->idle_ms : conf->slurm.idle_ms;
+}
+
+static void add_script(const struct submission *s, struct buf *out)
+{
+    const struct conf *conf = &s->p->sv->conf;
+    char token[TOKEN_HEX];
+    const char *program[10] = { 0 };
+    size_t n = 0;
+
+    token_hex(&s->row->token, token);
+    program[n++] = worker_program(conf, s->arena);
+    program[n++] = "pilot";
+    program[n++] = "--server";
+    program[n++] = endpoints(conf, s->arena);
+    program[n++] = "--pilot";
+    program[n++] = token;
+    program[n++] = "--idle";
+    program[n++] = arena_printf(s->arena, "%" PRId64, idle_ms(conf, s->row->spec.partition));
+    slurm_add_script(out, program);
+}
+
+/* What the site's configuration adds to what the sweep says. */
+static struct slurm_pool spec_of(const struct conf *conf, const struct slurm_pool *from)
+{
+    const struct slurm_site *site = conf_slurm_site(conf, from->partition);
+    struct slurm_pool to = *from;
+
+    if (site != NULL && to.account == NULL)
+        to.account = site->account;
+    if (site != NULL && to.qos == NULL)
+        to.qos = site->qos;
+    return to;
+}
+
+static char **sbatch_args(struct submission *s, struct err *e)
+{
+    const struct pilot_row *row = s->row;
+    struct slurm_pool spec = spec_of(&s->p->sv->conf, &row->spec);
+    struct pilot_request r = { .pool = &spec,
+                               .name = row->name,
+                               .comment = row->comment,
+                               .folder = s->folder,
+                               .cpus = row->cpus,
+                               .memory_bytes = row->memory_bytes,
+                               .time_ms = row->time_ms,
+                               .gpus = row->gpus,
+                               .n = row->tasks };
+
+    r.log = arena_printf(s->arena, "%s/%s.log", s->folder, row->name);
+    return slurm_sbatch_args(&r, s->arena, e);
+}
+
+/* NULL: ludwigd's own. */
+static char *rights_of(const struct submission *s)
+{
+    return s->account.uid == geteuid() ? NULL : rights_text(&s->account);
+}
+
+static struct slurm_user user_of(const struct submission *s)
+{
+    return (struct slurm_user){ s->account.name, s->account.home, s->account.shell };
+}
+
+static void run_sbatch(struct submission *s)
+{
+    struct slurm_user user = user_of(s);
+    char **args = sbatch_args(s, &s->why);
+    char *rights = rights_of(s);
+    struct buf script = { 0 };
+
+    add_script(s, &script);
+    if (args == NULL)
+        end(s, SLURM_REFUSED, s->why.text);
+    else if (pilots_call(s->p,
+                         &(struct pilots_command){ args, pilots_env(&user, s->arena), rights,
+                                                   buf_text(&script) },
+                         on_submitted, s, &s->why) < 0)
+        end(s, SLURM_AWAY, s->why.text);
+    buf_free(&script);
+    free(rights);
+}
+
+/* ---- the folder of its log ---- */
+
+static void on_folder(void *context, struct slurm_result *result)
+{
+    struct submission *s = context;
+
+    s->p->call = NULL;
+    if (result->exit_code == 0 && !result->is_late)
+        run_sbatch(s);
+    else
+        end(s, SLURM_AWAY,
+            arena_printf(s->arena, "no folder for the pilots' logs: %s",
+                         result->is_late ? "the share does not answer" : buf_text(&result->said)));
+}
+
+static void make_folder(struct submission *s)
+{
+    char *const args[] = { "mkdir", "-p", "-m", "0750", "--", s->folder, NULL };
+    struct slurm_user user = user_of(s);
+    char *rights = rights_of(s);
+    const struct slurm_command command = { .args = args,
+                                           .env = pilots_env(&user, s->arena),
+                                           .rights = rights,
+                                           .timeout_ms = PILOTS_CALL_MS,
+                                           .output_max_bytes = 4096 };
+
+    s->p->call = slurm_call_begin(&s->p->sv->loop, &command, on_folder, s, &s->why);
+    if (s->p->call == NULL)
+        end(s, SLURM_AWAY, s->why.text);
+    free(rights);
+}
+
+/* ---- whose ---- */
+
+/* What a thread knows, and finds out. */
+struct question {
+    struct submission *s; /* for the loop alone */
+    char *user;
+    struct account account;
+    struct err why;
+};
+
+static void on_thread(void *context)
+{
+    struct question *q = context;
+
+    (void)account_find(q->user, 0, &q->account, &q->why);
+}
+
+static void free_question(void *context)
+{
+    struct question *q = context;
+
+    account_free(&q->account);
+    free(q->user);
+    free(q);
+}
+
+static void check_owner(struct submission *s)
+{
+    if (s->why.kind != ERR_NONE)
+        return;
+    if (s->account.uid != s->row->uid)
+        err_set(&s->why, ERR_DENIED, "%s is another user here now", s->row->user);
+    else if (s->account.uid != geteuid() && geteuid() != 0)
+        err_set(&s->why, ERR_DENIED, "this ludwigd is not root, and starts no pilots of %s's",
+                s->row->user);
+}
+
+static void on_account(void *context)
+{
+    struct question *q = context;
+    struct submission *s = q->s;
+
+    s->p->aside = NULL;
+    s->account = q->account;
+    s->why = q->why;
+    q->account = (struct account){ 0 };
+    check_owner(s);
+    if (s->why.kind == ERR_DENIED || s->why.kind == ERR_NOT_FOUND)
+        end(s, SLURM_REFUSED, s->why.text);
+    else if (s->why.kind != ERR_NONE)
+        end(s, SLURM_AWAY, s->why.text);
+    else
+        make_folder(s);
+}
+
+static char *folder_of(const struct conf *conf, const char *project)
+{
+    return conf->projects == NULL
+               ? mem_printf("%s/%s/pilots", conf->share, project)
+               : mem_printf("%s/%s/%s/pilots", conf->share, conf->projects, project);
+}
+
+void submission_begin(struct pilots *p, const struct pilot_row *row)
+{
+    struct submission *s = mem_alloc(sizeof *s);
+    struct question *q = mem_alloc(sizeof *q);
+    struct aside_task task = { on_thread, on_account, free_question, q };
+
+    q->s = s;
+    q->user = mem_strdup(row->user);
+    s->p = p;
+    s->arena = arena_create();
+    s->row = row;
+    s->folder = folder_of(&p->sv->conf, row->project);
+    p->submission = s;
+    p->aside = aside_begin(&p->sv->loop, &task);
+}
+
+void submission_drop(struct pilots *p)
+{
+    if (p->submission != NULL)
+        submission_free(p->submission);
+    p->submission = NULL;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pilots.h - pilots are submitted, followed and cancelled as the queue needs them
+ *
+ * One thing at a time: a command of Slurm's runs beside the loop, and what it said is written in the
+ * turn after.  What is to be done next is found out anew each time, from the database alone, so that
+ * it goes on after a restart where it was.  Nothing is asked while pilots work: they report by
+ * themselves.  Those that wait are looked at together, not more often than LOOK_EVERY_MS, and less
+ * often the longer nothing changes.
+ */
+#ifndef LUDWIG_SERVER_PILOTS_H
+#define LUDWIG_SERVER_PILOTS_H
+
+#include "server/server.h"
+
+enum {
+    PILOTS_LOOK_FIRST_MS = 4 * 1000, /* what can never start shows in its reason by then */
+    PILOTS_LOOK_EVERY_MS = 30 * 1000,
+    PILOTS_LOOK_SELDOM_MS = 5 * 60 * 1000,
+    PILOTS_KEPT_MS = 7 * 24 * 3600 * 1000 /* the rows of those that have ended */
+};
+
+struct pilots *pilots_create(struct server *sv, struct err *e);
+void pilots_destroy(struct pilots *p); /* NULL is fine */
+
+/* The queue has changed. */
+void pilots_wake(struct server *sv);
+/* A sweep with pools is there: from now on they are looked at. */
+void pilots_have_pools(struct server *sv);
+/* The worker of one has gone without a word: what does Slurm say? */
+void pilots_lost_sight(struct server *sv);
+
+/* Of pilots in that partition that ask for none; 0: not known. */
+int64_t pilots_default_time_ms(const struct server *sv, const struct slurm_pool *pool);
+/* Commands of Slurm's of the last hour; SCHEMA_NONE: there were no pilots since ludwigd started. */
+int64_t pilots_calls(struct server *sv);
+
+#endif

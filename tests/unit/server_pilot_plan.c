@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* server_pilot_plan.c - how many pilots of which size and time a pool gets */
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "server/pilot_plan.h"
+
+#define SECOND INT64_C(1000)
+#define MINUTE (60 * SECOND)
+#define HOUR   (60 * MINUTE)
+#define GIB    (INT64_C(1) << 30)
+
+/* Nodes of 16 processors, 8 GPUs and 64 GiB; 48 processors in all; an hour, and two days at most. */
+static const struct plan_partition partition = { { 16000, 8000, 64 * GIB }, 48, 48 * HOUR, HOUR };
+
+struct known {
+    const char *sentence;
+    struct plan_demand demand;
+    struct plan_pilot pilots[4];
+    size_t n_pilots;
+    bool has_one_job_each;
+    int64_t most;
+    struct plan_order order;
+};
+
+/* Jobs of one processor, each of which has a slot in a pilot of four. */
+#define FOUR                 \
+    {                        \
+        { 4000, 0, 0 }, true \
+    }
+
+static const struct known cases[] = {
+    { "as many slots as jobs, in one pilot",
+      { 4, { 1000, 0, GIB }, 0, 0 },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 4000, 0, 4 * GIB }, 0, 1 } },
+    { "several pilots, each no larger than a node",
+      { 40, { 1000, 0, 0 }, 2 * HOUR, HOUR },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 16000, 0, 0 }, 2 * HOUR, 3 } },
+    { "no more than the partition can hold",
+      { 400, { 1000, 0, 0 }, 2 * HOUR, HOUR },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 16000, 0, 0 }, 2 * HOUR, 3 } },
+    { "no more than are allowed",
+      { 400, { 1000, 0, 0 }, 2 * HOUR, HOUR },
+      { { { 0 }, false } },
+      0,
+      false,
+      2,
+      { { 16000, 0, 0 }, 2 * HOUR, 2 } },
+    { "none when none are allowed",
+      { 400, { 1000, 0, 0 }, 2 * HOUR, HOUR },
+      { { { 0 }, false } },
+      0,
+      false,
+      0,
+      { { 16000, 0, 0 }, 0, 0 } },
+    { "memory limits how many share one",
+      { 8, { 1000, 0, 30 * GIB }, 0, 0 },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 2000, 0, 60 * GIB }, 0, 4 } },
+    { "one GPU to a pilot",
+      { 3, { 2000, 1000, 0 }, 0, 0 },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 2000, 1000, 0 }, 0, 3 } },
+    { "jobs of two GPUs have both",
+      { 2, { 2000, 2000, 0 }, 0, 0 },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 2000, 2000, 0 }, 0, 2 } },
+    { "parts of a GPU share it",
+      { 4, { 1000, 250, 0 }, 0, 0 },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 4000, 1000, 0 }, 0, 1 } },
+    { "a job that is larger than any node is left for Slurm to judge",
+      { 1, { 99000, 0, 0 }, 0, 0 },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 99000, 0, 0 }, 0, 1 } },
+    { "one job each, where the site wants it so",
+      { 3, { 1000, 0, 0 }, 0, 0 },
+      { { { 0 }, false } },
+      0,
+      true,
+      100,
+      { { 1000, 0, 0 }, 0, 3 } },
+    { "those that wait are counted",
+      { 6, { 1000, 0, 0 }, 0, 0 },
+      { FOUR },
+      1,
+      false,
+      100,
+      { { 2000, 0, 0 }, 0, 1 } },
+    { "none when there are enough",
+      { 8, { 1000, 0, 0 }, 0, 0 },
+      { FOUR, FOUR },
+      2,
+      false,
+      100,
+      { { 0 }, 0, 0 } },
+    { "one that works has no room for long jobs",
+      { 4, { 1000, 0, 0 }, 2 * HOUR, HOUR },
+      { { { 4000, 0, 0 }, false } },
+      1,
+      false,
+      100,
+      { { 4000, 0, 0 }, 2 * HOUR, 1 } },
+    { "one that works is enough for short ones",
+      { 100, { 1000, 0, 0 }, MINUTE, SECOND },
+      { { { 4000, 0, 0 }, false } },
+      1,
+      false,
+      100,
+      { { 0 }, 0, 0 } },
+    { "so many slots that each has work for a minute",
+      { 1000, { 1000, 0, 0 }, MINUTE, SECOND },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 16000, 0, 0 }, 10 * MINUTE, 2 } },
+    { "a few as long as nobody knows how long jobs take",
+      { 10000, { 4000, 0, 0 }, 0, 0 },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 16000, 0, 0 }, 0, 3 } },
+    { "time enough for one, whatever is usual",
+      { 1, { 1000, 0, 0 }, 9 * HOUR, 9 * HOUR },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 1000, 0, 0 }, 9 * HOUR, 1 } },
+    { "time that the partition does not have is asked for: Slurm says so",
+      { 1, { 1000, 0, 0 }, 99 * HOUR, 99 * HOUR },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 1000, 0, 0 }, 99 * HOUR, 1 } },
+    { "whole minutes",
+      { 1, { 1000, 0, 0 }, 20 * MINUTE + 1, 20 * MINUTE },
+      { { { 0 }, false } },
+      0,
+      false,
+      100,
+      { { 1000, 0, 0 }, 21 * MINUTE, 1 } },
+};
+
+static void each_pool_gets_what_it_needs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct known *k = &cases[i];
+        const struct plan_pool pool = { &k->demand,  1,         k->pilots,
+                                        k->n_pilots, partition, k->has_one_job_each,
+                                        k->most };
+        struct plan_order o = pilot_plan(&pool);
+
+        if (o.n != k->order.n)
+            fail_msg("%s: %lld pilots", k->sentence, (long long)o.n);
+        if (o.n == 0)
+            continue;
+        if (o.size.cpus_milli != k->order.size.cpus_milli ||
+            o.size.gpus_milli != k->order.size.gpus_milli ||
+            o.size.memory_bytes != k->order.size.memory_bytes)
+            fail_msg("%s: %lld, %lld, %lld", k->sentence, (long long)o.size.cpus_milli,
+                     (long long)o.size.gpus_milli, (long long)o.size.memory_bytes);
+        if (o.time_ms != k->order.time_ms)
+            fail_msg("%s: %lld min", k->sentence, (long long)(o.time_ms / MINUTE));
+    }
+}
+
+/* What one sweep's jobs get of a pilot, another's do not. */
+static void sweeps_share_what_there_is(void **state)
+{
+    const struct plan_demand demands[] = { { 3, { 1000, 0, 0 }, 0, 0 },
+                                           { 3, { 1000, 0, 0 }, 0, 0 } };
+    const struct plan_pilot pilots[] = { FOUR };
+    struct plan_pool pool = { demands, 2, pilots, 1, partition, false, 100 };
+    struct plan_order o = pilot_plan(&pool);
+
+    (void)state;
+    assert_int_equal(o.n, 1);
+    assert_int_equal(o.size.cpus_milli, 2000);
+}
+
+/* Nothing is known of the partition. */
+static void an_unknown_partition_limits_nothing(void **state)
+{
+    const struct plan_demand demand = { 40, { 1000, 0, 0 }, 0, 0 };
+    const struct plan_pool pool = { &demand, 1, NULL, 0, { { 0 }, 0, 0, 0 }, false, 100 };
+    struct plan_order o = pilot_plan(&pool);
+
+    (void)state;
+    assert_int_equal(o.n, 3);
+    assert_int_equal(o.size.cpus_milli, 16000);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_pool_gets_what_it_needs),
+        cmocka_unit_test(sweeps_share_what_there_is),
+        cmocka_unit_test(an_unknown_partition_limits_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
