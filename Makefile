@@ -14,6 +14,7 @@ WERROR           ?=#            1: warnings are errors
 V                ?=#            1: show whole commands
 
 MAKEFLAGS        += --no-print-directory
+comma            := ,
 
 # --- what there is ----------------------------------------------------------
 
@@ -79,7 +80,11 @@ CC               := clang
 endif
 
 compile          := $(CC) $(base_flags) $(CPPFLAGS) $(warnings) $(hardening) $(CFLAGS) $(variant_$(variant))
-link             := $(CC) $(CFLAGS) $(variant_$(variant)) $(link_flags) $(LDFLAGS)
+# Libraries lie beside the programs, whoever needs them: RUNPATH would say nothing about a library's
+# own, and a variable would be seen by the jobs.
+bundled          :=
+rpath            := $(if $(bundled),-Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib' -Wl$(comma)--disable-new-dtags)
+link             := $(CC) $(CFLAGS) $(variant_$(variant)) $(link_flags) $(rpath) $(LDFLAGS)
 say               = $(if $V,,@printf '  %-5s %s\n' $1 $@; )
 
 # --- building -------------------------------------------------------------------
@@ -110,7 +115,7 @@ $O/lib$1.a: $(patsubst %.c,$O/%.o,$(filter-out $1/main.c,$(wildcard $1/*.c)))
 
 $(program_$1): $O/$1/main.o $O/lib$1.a $O/libcommon.a
 	@mkdir -p $$(@D)
-	$$(call say,LINK)$(link) -o $$@ $$^ $$(call libs_of,$(packages_$1)) $$(libs_$1)
+	$$(call say,LINK)$$(link) -o $$@ $$^ $$(call libs_of,$(packages_$1)) $$(libs_$1)
 endef
 libs_client := -lm
 libs_worker := -ldl -lm
@@ -180,6 +185,13 @@ uninstall:              ## take away what install put there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(notdir $(programs))) $(installed_man)
 	for c in $(completions); do rm -f "$(share)/$${c#*:}"; done
 	rm -rf $(share)/doc/ludwig $(share)/ludwig/python
+
+bundle_name := ludwig-$(VERSION)-$(shell uname -s | tr A-Z a-z)-$(shell uname -m)
+.PHONY: bundle
+bundle:                 ## one tar with all libraries, for where nothing can be installed
+	@rm -rf build/bundle
+	@$(MAKE) bundled=1 bin=build/bundle/bin DESTDIR=build/bundle PREFIX=/$(bundle_name) install >/dev/null
+	@.ci/bundle build/bundle/$(bundle_name) build/$(bundle_name).tar.gz
 
 clean:                  ## remove build/
 	rm -rf build
