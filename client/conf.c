@@ -27,8 +27,8 @@ static int read_folder(struct keys_reader *r, const struct key *key, const struc
     return 0;
 }
 
-static int read_resources(struct keys_reader *r, const struct key *key,
-                          const struct yaml_node *node, void *to)
+static int read_map(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                    void *to)
 {
     if (node->type != VALUE_MAP)
         return keys_error(r, node, "%s: expected a map, found %s", key->name,
@@ -63,8 +63,13 @@ const struct key conf_keys[] = {
     { .name = "resources",
       .type = KEY_CUSTOM,
       .offset = AT(resources),
-      .read = read_resources,
+      .read = read_map,
       .help = "what jobs may use of this machine: {cpus: 4, gpus: 0, memory: 8GiB}" },
+    { .name = "slurm",
+      .type = KEY_CUSTOM,
+      .offset = AT(slurm),
+      .read = read_map,
+      .help = "pilots of one's own server: what ludwigd.yaml has under this key" },
     { .name = NULL },
 };
 

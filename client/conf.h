@@ -16,6 +16,7 @@ struct conf {
     const char *scratch;      /* of the worker that runs here, or NULL */
     int64_t cache_size_bytes; /* of the same worker; 0: not limited */
     struct value resources;   /* the same worker's; VALUE_NULL: as the machine has */
+    struct value slurm; /* of the user's own server, as ludwigd.yaml has it; VALUE_NULL: none */
 };
 
 extern const struct key conf_keys[];

@@ -83,21 +83,26 @@ static int write_conf(const char *state, const char *name, struct member *member
     return result;
 }
 
-static int write_server_conf(const char *state, const char *share, const char *socket_path,
-                             struct err *e)
+static int write_server_conf(const char *state, const struct conf *c, const char *share,
+                             const char *socket_path, struct err *e)
 {
     char *server_state = path_join(state, "server");
     struct value path = value_str(socket_path);
     char *listen = ownsshd_listen(state);
     struct member sshd = entry("listen", value_str(listen != NULL ? listen : ""));
-    struct member members[] = {
+    struct member members[5] = {
         entry("share", value_str(share)),
         entry("state", value_str(server_state)),
         entry("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
-        entry("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } }),
     };
-    int result = write_conf(state, "ludwigd.yaml", members, listen != NULL ? 4 : 3, e);
+    size_t n = 3;
+    int result;
 
+    if (listen != NULL)
+        members[n++] = entry("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } });
+    if (c->slurm.type == VALUE_MAP)
+        members[n++] = entry("slurm", c->slurm);
+    result = write_conf(state, "ludwigd.yaml", members, n, e);
     free(listen);
     free(server_state);
     return result;
@@ -248,7 +253,8 @@ static int start_server(const char *state, const struct conf *c, const char *soc
     char *share = conf_embedded_share(c);
     pid_t pid = -1;
 
-    if (io_make_dirs(share, 0755, e) == 0 && write_server_conf(state, share, socket_path, e) == 0 &&
+    if (io_make_dirs(share, 0755, e) == 0 &&
+        write_server_conf(state, c, share, socket_path, e) == 0 &&
         address_write(state, socket_path, e) == 0)
         pid = start_program(state, "ludwigd", "ludwigd.yaml", "ludwigd.log", e);
     free(share);

@@ -126,8 +126,8 @@ static int node_row(struct server *sv, struct stmt *s, struct arena *a, struct n
     *info = (struct node_info){ .load = NAN };
     if (count_live(sv, worker, &live, &info->running, e) < 0)
         return -1;
-    if (c == NULL && live == 0 && stmt_int(s, 8) + LOST_SHOWN_MS <= now_ms)
-        return 0;
+    if (c == NULL && live == 0 && (stmt_int(s, 8) + LOST_SHOWN_MS <= now_ms || !stmt_is_null(s, 9)))
+        return 0; /* a pilot's end is nothing to worry about */
     fill_node(sv, s, c, a, info);
     *asked += c != NULL && ask_for_load(sv, c, now_ms);
     return fill_use(sv, worker, a, info, e) < 0 ? -1 : 1;

@@ -20,11 +20,11 @@ struct pilot_row {
     const char *project; /* in whose folder its log lies */
     int64_t cpus, gpus, memory_bytes, time_ms;
     enum pilot_phase phase;
-    const char *words;   /* why it waits; NULL: nobody knows */
-    bool was_asked;      /* sbatch was begun, */
-    int64_t slurm_id;    /* and answered; 0: it did not */
-    int64_t submitted_s; /* as Slurm has it; 0: it was not looked at */
-    int64_t worker;      /* 0: none has come yet */
+    const char *words;              /* why it waits; NULL: nobody knows */
+    bool was_asked;                 /* sbatch was begun, */
+    int64_t slurm_id;               /* and answered; 0: it did not */
+    int64_t submitted_s;            /* as Slurm has it; 0: it was not looked at */
+    int64_t worker;                 /* 0: none has come yet */
     int64_t created_at, started_at; /* started_at: its worker came; 0: not yet */
     uid_t uid;
     const char *user;

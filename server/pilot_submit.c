@@ -87,7 +87,9 @@ static void settle(struct server *sv, int64_t unused)
         pilots_look_in(p, PILOTS_LOOK_FIRST_MS);
         break;
     case SLURM_REFUSED: break;
-    case SLURM_FULL: pilots_rest(p, s->row->pool, s->words); break;
+    case SLURM_FULL:
+        pilots_rest(p, s->row->pool, arena_printf(s->arena, "was one too many: %s", s->words));
+        break;
     default: pilots_away(p, s->words); break;
     }
     submission_free(s);
@@ -174,7 +176,7 @@ static void add_script(const struct submission *s, struct buf *out)
 {
     const struct conf *conf = &s->p->sv->conf;
     char token[TOKEN_HEX];
-    const char *program[10] = { 0 };
+    const char *program[12] = { 0 };
     size_t n = 0;
 
     token_hex(&s->row->token, token);
@@ -186,6 +188,10 @@ static void add_script(const struct submission *s, struct buf *out)
     program[n++] = token;
     program[n++] = "--idle";
     program[n++] = arena_printf(s->arena, "%" PRId64, idle_ms(conf, s->row->spec.partition));
+    if (s->p->site.config.kill_wait_s > 0) {
+        program[n++] = "--kill-wait";
+        program[n++] = arena_printf(s->arena, "%" PRId64, 1000 * s->p->site.config.kill_wait_s);
+    }
     slurm_add_script(out, program);
 }
 
@@ -215,6 +221,10 @@ static char **sbatch_args(struct submission *s, struct err *e)
                                .time_ms = row->time_ms,
                                .gpus = row->gpus,
                                .n = row->tasks };
+
+    /* Elsewhere it would come at the end of the time alone, which the pilot knows itself. */
+    if (s->p->site.config.warns_of_preemption)
+        r.signal = "B:USR1@60";
 
     r.log = arena_printf(s->arena, "%s/%s.log", s->folder, row->name);
     return slurm_sbatch_args(&r, s->arena, e);

@@ -550,6 +550,20 @@ static int think(struct server *sv, int64_t unused, struct err *e)
 
 /* ---- beginning and end ---- */
 
+const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a)
+{
+    int64_t now_ms = units_monotonic_ms();
+    const struct rest *rest = find_rest(sv->pilots, pool);
+
+    if (sv->pilots->away_why != NULL)
+        return arena_printf(a, "Slurm does not answer, and is asked again: %s",
+                            sv->pilots->away_why);
+    if (rest != NULL && rest->ends_ms > now_ms)
+        return arena_printf(a, "the last one %s; the next is submitted in %" PRId64 " s", rest->why,
+                            (rest->ends_ms - now_ms + 999) / 1000);
+    return NULL;
+}
+
 int64_t pilots_default_time_ms(const struct server *sv, const struct slurm_pool *pool)
 {
     struct plan_partition partition = site_partition(&sv->pilots->site, pool);

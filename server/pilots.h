@@ -30,6 +30,8 @@ void pilots_have_pools(struct server *sv);
 /* The worker of one has gone without a word: what does Slurm say? */
 void pilots_lost_sight(struct server *sv);
 
+/* Why this pool gets no pilots for now, in the arena; NULL: nothing is known to be wrong. */
+const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a);
 /* Of pilots in that partition that ask for none; 0: not known. */
 int64_t pilots_default_time_ms(const struct server *sv, const struct slurm_pool *pool);
 /* Commands of Slurm's of the last hour; SCHEMA_NONE: there were no pilots since ludwigd started. */

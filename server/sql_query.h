@@ -39,7 +39,7 @@
     X(SQL_JOB_NEWEST, "SELECT a.token, a.worker, a.state FROM job j JOIN attempt a"                \
                       " ON a.id = j.attempt WHERE j.sweep = ? AND j.no = ?")                       \
     X(SQL_WORKERS, "SELECT id, node, kind, drained, cpus_milli, gpus, memory_bytes, user, seen_at" \
-                   " FROM worker ORDER BY node, id")                                               \
+                   ", partition FROM worker ORDER BY node, id")                                    \
     X(SQL_WORKER_LIVE, "SELECT count(*), sum(state = 2) FROM attempt WHERE worker = ?"             \
                        " AND state <= 3")                                                          \
     X(SQL_NODE_JOBS, "SELECT a.sweep || '.' || j.no FROM attempt a JOIN job j ON j.id = a.job"     \
@@ -62,7 +62,8 @@
                      " AND rep < ?2 AND (?3 IS NULL OR work_digest = ?3)")                         \
     X(SQL_JOB_BY_NO, "SELECT id, state, held FROM job WHERE sweep = ? AND no = ?")                 \
     X(SQL_WHY_SWEEP, "SELECT uid, state, cpus_milli, gpus_milli, memory_bytes, nodes, user,"       \
-                     " priority, refused FROM sweep WHERE id = ?")                                 \
+                     " priority, refused, time_ms, batch, ran_jobs, ran_ms FROM sweep"             \
+                     " WHERE id = ?")                                                              \
     X(SQL_WHY_LAST, "SELECT a.no, w.node, a.reason FROM attempt a LEFT JOIN worker w"              \
                     " ON w.id = a.worker WHERE a.job = ? AND a.reason IS NOT NULL"                 \
                     " ORDER BY a.no DESC LIMIT 1")                                                 \

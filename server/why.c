@@ -6,7 +6,10 @@
 
 #include "common/units.h"
 #include "server/identity.h"
+#include "server/info.h"
 #include "server/nodes.h"
+#include "server/pilot.h"
+#include "server/pilot_rows.h"
 #include "server/why.h"
 
 enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };
@@ -21,6 +24,8 @@ struct wanted {
     const char *user;
     int64_t priority;
     const char *refused; /* why no job of it can be handed out */
+    struct pilot_need need;
+    struct sweep_pools pools;
 };
 
 struct machine {
@@ -100,16 +105,32 @@ static void say_busy(struct why *to, const struct machine *m)
                 cpus, (double)m->used_gpus_milli / 1000, (double)m->gpus_milli / 1000);
 }
 
+/* Is it for the sweep at all? */
+static bool is_other_pilot(const struct conn *c, const struct wanted *w)
+{
+    return c->pilot != 0 && (c->uid != w->uid || !sweep_pools_have(&w->pools, c->pool));
+}
+
+static bool is_listed(const struct why *to, const struct conn *c, const struct machine *m,
+                      const struct wanted *w)
+{
+    return c->pilot != 0 || nodes_match(&to->sv->conf, w->nodes, m->node);
+}
+
 static void say_machine(struct why *to, const struct machine *m, const struct wanted *w)
 {
     const struct conn *c = conn_of_worker(to->sv, m->id);
     const char *refusal = c == NULL ? NULL : conn_refusal(c, w->user);
 
-    if (c == NULL)
+    if (c == NULL || is_other_pilot(c, w))
         return;
     if (!identity_may_run(to->sv, c, w->uid))
         why_say(to, "%s: its worker runs jobs of %s only", m->node, m->user);
-    else if (!nodes_match(&to->sv->conf, w->nodes, m->node))
+    else if (c->is_retiring)
+        why_say(to, "%s: its pilot is about to leave", m->node);
+    else if (!pilot_has_time(c, &w->need, turn_now_ms(to->sv)))
+        why_say(to, "%s: its pilot ends before the job would", m->node);
+    else if (!is_listed(to, c, m, w))
         why_say(to, "%s: it is not in the sweep's list of nodes", m->node);
     else if (refusal != NULL)
         why_say(to, "%s: %s", m->node, refusal);
@@ -168,7 +189,7 @@ static int say_machines(struct why *to, const struct wanted *w, struct err *e)
 
     if (each_machine(to, w, say_machine, e) < 0)
         return -1;
-    if (to->n == n_before)
+    if (to->n == n_before && w->pools.n == 0)
         why_say(to, "no worker is connected (ludwig nodes shows those that were)");
     return 0;
 }
@@ -179,10 +200,9 @@ static void say_if_never(struct why *to, const struct machine *m, const struct w
 {
     const struct conn *c = conn_of_worker(to->sv, m->id);
 
-    if (c == NULL || !identity_may_run(to->sv, c, w->uid))
+    if (c == NULL || is_other_pilot(c, w) || !identity_may_run(to->sv, c, w->uid))
         return;
-    if (nodes_match(&to->sv->conf, w->nodes, m->node) && conn_refusal(c, w->user) == NULL &&
-        !is_too_small(m, w))
+    if (is_listed(to, c, m, w) && conn_refusal(c, w->user) == NULL && !is_too_small(m, w))
         to->n_could++;
     else
         say_machine(to, m, w);
@@ -251,7 +271,10 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
                               .gpus_milli = stmt_int(s, 3),
                               .memory_bytes = stmt_int(s, 4),
                               .user = arena_strdup(to->arena, stmt_text(s, 6)),
-                              .priority = stmt_int(s, 7) };
+                              .priority = stmt_int(s, 7),
+                              .need = { stmt_int(s, 9),
+                                        stmt_int(s, 10) *
+                                            info_mean_ms(stmt_int(s, 11), stmt_int(s, 12)) } };
         if (!stmt_is_null(s, 8))
             w->refused = arena_strdup(to->arena, stmt_text(s, 8));
         w->nodes.data =
@@ -259,6 +282,8 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
         w->nodes.n = nodes.n;
     }
     stmt_end(s);
+    if (rc == 1)
+        rc = sweep_pools_read(to->sv, sweep, to->arena, &w->pools, e);
     return rc < 0 ? -1 : 0;
 }
 
@@ -281,7 +306,7 @@ int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct e
     if (say_before(to, &w, no, e) < 0)
         return -1;
     say_limits(to);
-    return say_machines(to, &w, e);
+    return say_machines(to, &w, e) < 0 ? -1 : why_pilots(to, sweep, e);
 }
 
 int why_last_try(struct why *to, int64_t job, struct err *e)
@@ -302,7 +327,11 @@ int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **n
     struct wanted w = { 0 };
 
     *note = NULL;
-    if (wanted_load(&to, sweep, &w, e) < 0 || each_machine(&to, &w, say_if_never, e) < 0)
+    if (wanted_load(&to, sweep, &w, e) < 0)
+        return -1;
+    if (w.pools.n > 0)
+        return 0; /* Slurm may have what it needs */
+    if (each_machine(&to, &w, say_if_never, e) < 0)
         return -1;
     if (to.n > 0 && to.n_could == 0)
         *note = join(&to);

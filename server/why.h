@@ -22,6 +22,8 @@ void why_say(struct why *to, const char *format, ...) __attribute__((format(prin
 
 /* Of a job that waits. */
 int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct err *e);
+/* What keeps its sweep from getting pilots. */
+int why_pilots(struct why *to, int64_t sweep, struct err *e);
 /* What became of its last attempt that was in vain, if any. */
 int why_last_try(struct why *to, int64_t job, struct err *e);
 

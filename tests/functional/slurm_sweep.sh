@@ -4,30 +4,123 @@
 . "$TEST_ROOT/tests/functional/slurm.sh"
 slurm_possible || { skip 'pilots' "$slurm_lacks" && done_testing; }
 slurm_up
-configure
+configure 'slurm: {idle: 2s}'
 
-cat >sweep.yaml <<'END'
-project: pilots
-command: sh job.sh
-params: {n: [1, 2, 3, 4]}
-resources: {cpus: 1, memory: 100MiB, time: 1min}
-slurm: {partition: short}
-END
+sweep() { # NAME SLURM [LINE...]
+    printf '%s\n' "project: $1" 'command: sh job.sh' 'params: {n: [1, 2, 3, 4]}' \
+        'resources: {cpus: 1, memory: 100MiB, time: 1min}' "slurm: $2" "${@:3}" >"$1.yaml"
+}
 
-pilots_here() {
-    squeue -h -o '%j %T' | grep '^ludwig-'
+pilots() {
+    squeue -h -o '%A %j %T' | grep ' ludwig-'
+}
+
+# Slurm's own id of the only one.
+pilot() {
+    pilots | cut -d' ' -f1
+}
+
+no_pilots() {
+    [ -z "$(pilots)" ]
+}
+
+why_says() { # JOB PATTERN
+    ludwig why "$1" | tee "$TEST_TMP/why" | grep -qE -e "$2"
+}
+
+shown_by_why() { # SECONDS JOB PATTERN
+    wait_until "$1" why_says "$2" "$3" || {
+        cat "$TEST_TMP/why"
+        return 1
+    }
 }
 
 jobs_are_done() {
     local sweep
-    write_job
-    sweep=$(submit sweep.yaml)
-    wait_until 90 ended "$sweep"
+    sweep first '{partition: short}'
+    write_job 'gate first'
+    sweep=$(submit first.yaml)
+    wait_until 90 '[ "$(recorded ^start)" = 4 ]'
+    ludwig nodes --json | json - '[n["kind"] for n in d["nodes"]] == ["slurm"]'
+    open first
+    wait_until 60 ended "$sweep"
     [ "$(sweep_state "$sweep")" = done ]
-    [ "$(jobs_in done "$sweep")" = 4 ]
     [ "$(job "$sweep.1" "j['partition']")" = short ]
-    [ "$(recorded '^start')" = 4 ]
+}
+
+leaves() {
+    wait_until 60 no_pilots
+    wait_until 30 'ludwig nodes --json | json - "d[\"nodes\"] == []"'
+}
+
+refused() {
+    local sweep
+    sweep refused '{partition: nope}'
+    slurm_rpcs_anew
+    sweep=$(submit refused.yaml)
+    shown_by_why 30 "$sweep.1" 'nope: .*[Ii]nvalid partition'
+    sleep 1
+    [ "$(slurm_rpcs REQUEST_SUBMIT_BATCH_JOB)" -le 1 ]
+    ludwig cancel "$sweep"
+}
+
+never() {
+    local sweep
+    sweep never '{partition: debug}'
+    sed -i 's/time: 1min/time: 9h/' never.yaml
+    sweep=$(submit never.yaml)
+    shown_by_why 60 "$sweep.1" 'debug: .*more time than the partition allows \(PartitionTimeLimit\)'
+    wait_until 30 no_pilots
+    ludwig cancel "$sweep"
+}
+
+waits() {
+    local sweep
+    sweep waits '{partition: short, extra: ["--begin=now+1hour"]}'
+    sweep=$(submit waits.yaml)
+    shown_by_why 60 "$sweep.1" 'short: a pilot, Slurm.s job [0-9]+: .*BeginTime'
+    ludwig cancel "$sweep"
+    wait_until 30 no_pilots
+}
+
+cancelled() {
+    local sweep
+    : >"$TEST_TMP/records"
+    sweep again '{partition: short}'
+    write_job 'gate again'
+    sweep=$(submit again.yaml)
+    wait_until 90 '[ "$(recorded ^start)" = 4 ]'
+    scancel "$(pilot)"
+    wait_until 120 '[ "$(recorded ^start)" = 8 ]'
+    open again
+    wait_until 60 ended "$sweep"
+    [ "$(sweep_state "$sweep")" = done ]
+    wait_until 60 no_pilots
+}
+
+restarted() {
+    local sweep job
+    : >"$TEST_TMP/records"
+    sweep restart '{partition: short}'
+    write_job 'gate restart'
+    sweep=$(submit restart.yaml)
+    wait_until 90 '[ "$(recorded ^start)" = 4 ]'
+    job=$(pilot)
+    kill_hard ludwigd
+    ludwig up
+    wait_until 60 'ludwig nodes --json | json - "[n[\"state\"] for n in d[\"nodes\"]] == [\"up\"]"'
+    [ "$(pilot)" = "$job" ]
+    open restart
+    wait_until 60 ended "$sweep"
+    [ "$(recorded ^start)" = 4 ]
+    wait_until 60 no_pilots
 }
 
 it 'all of its jobs are done, in that partition' jobs_are_done
+it 'its pilots leave when there is nothing left' leaves
+it 'a partition that is not there is shown in words of Slurm, and not tried again' refused
+it 'what Slurm would never start is shown, and taken back' never
+it 'what waits says why, and is cancelled when the work is gone' waits
+it 'a pilot that was cancelled by hand gives its jobs back' cancelled
+it 'ludwigd finds its pilots again' restarted
 done_testing
