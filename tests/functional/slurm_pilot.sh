@@ -2,39 +2,11 @@
 # slurm_pilot.sh - a pilot by itself: what it offers, when it leaves, and what it does when it has to
 . "$(dirname "$0")/lib.sh"
 . "$TEST_ROOT/tests/functional/slurm.sh"
+. "$TEST_ROOT/tests/functional/pilot.sh"
 slurm_possible || { skip 'pilots by themselves' "$slurm_lacks" && done_testing; }
 slurm_up
 
-# A ludwigd that has no worker of its own.
-mkdir -p "$SHARE"
-mkdir -m 0700 "$TEST_TMP/state" "$TEST_TMP/sock"
-cat >ludwigd.yaml <<END2
-share: $SHARE
-state: $TEST_TMP/state
-sockets: [$TEST_TMP/sock/s]
-END2
-ludwigd --config ludwigd.yaml 2>"$TEST_TMP/ludwigd.log" &
-export LUDWIG_SERVER=unix:$TEST_TMP/sock/s
-wait_until 20 '[ -S "$TEST_TMP/sock/s" ]'
-
-token=00112233445566778899aabbccddeeff
-
-pilot() { # OPTION_OF_SBATCH... -- OPTION_OF_PILOT...: submit, and print the job
-    local options=()
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    printf '#!/bin/sh\nexec %s/ludwig-worker pilot --server unix:%s --pilot %s %s\n' "$LUDWIG_BIN" \
-        "$TEST_TMP/none,$LUDWIG_SERVER" "$token" "$*" >pilot.sh
-    sbatch --parsable --no-requeue --mem=2000 -o "$TEST_TMP/pilot.%j" "${options[@]}" pilot.sh
-}
-
-# Where its jobs, its cache and its registry lie.
-folders_of() { # JOB
-    find "$TMPDIR" "$XDG_STATE_HOME" -path "*slurm-$1*" -prune 2>/dev/null
-}
+pilots_begin
 
 node() { # EXPRESSION
     ludwig nodes --json | json - "next($1 for n in d['nodes'] if n['state'] == 'up')"
@@ -70,13 +42,6 @@ no_server() {
     pilot=$(sbatch --parsable -o "$TEST_TMP/pilot.%j" wrong.sh)
     slurm_wait 60 "$pilot" FAILED
     grep -q "unexpected argument '--pilot'" "$TEST_TMP/pilot.$pilot"
-}
-
-agent_of() { # JOB
-    local pid
-    for pid in $(pids_of --pilot-agent); do
-        tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "SLURM_JOB_ID=$1" && echo "$pid"
-    done
 }
 
 agent_killed() {

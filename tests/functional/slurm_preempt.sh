@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# slurm_preempt.sh - a pilot's place is taken away: its jobs save their state, and go on elsewhere
+. "$(dirname "$0")/lib.sh"
+. "$TEST_ROOT/tests/functional/slurm.sh"
+. "$TEST_ROOT/tests/functional/pilot.sh"
+slurm_possible || { skip 'pilots whose place is taken away' "$slurm_lacks" && done_testing; }
+slurm_up
+pilots_begin
+cp "$TEST_ROOT"/examples/checkpoint/count.* .
+
+# Never long enough for a step not to be seen twice by accident: each takes a tenth of a second.
+count() { # PROJECT N COMMAND
+    printf '%s\n' "project: $1" "command: $3" 'source: [count.py, count.sh]' \
+        "params: {n: $2, seconds: 0.1, save_every: 100000}" 'resources: {cpus: 1, memory: 100MiB}' \
+        'checkpoint: {signal: SIGUSR1, grace: 20s}' >"$1.yaml"
+    submit "$1.yaml"
+}
+
+steps_of() { # PROJECT: what all of its attempts have printed
+    cat "$SHARE/$1"/logs/*/* | sed -n 's/^step //p'
+}
+
+has_begun() { # PROJECT
+    [ "$(steps_of "$1" 2>/dev/null | wc -l)" -ge 10 ]
+}
+
+# Each step was done once, in two attempts at least, and no attempt counts as a failure.
+counted() { # SWEEP PROJECT N
+    wait_until 120 ended "$1"
+    [ "$(sweep_state "$1")" = done ]
+    steps_of "$2" | sort -n | cmp - <(seq "$3")
+    [ "$(cat "$(published "$2" | cut -d' ' -f4)/sum")" = $(($3 * ($3 + 1) / 2)) ]
+    job "$1.1" 'j["attempt"] == 2'
+    [ -z "$(find "$SHARE/$2/.ludwig/checkpoints" -mindepth 1 2>/dev/null)" ]
+}
+
+# Nobody is left to take what comes next.
+all_left() {
+    wait_until 60 '[ -z "$(squeue -h)" ]'
+}
+
+# SIGTERM comes to all processes, and half a minute later SIGKILL.
+without_grace() {
+    local first second py sh deaf
+    first=$(pilot -p overcap -w node1 -c 16 --exclusive -- --idle 60000)
+    write_job 'gate deaf'
+    printf '%s\n' 'project: deaf' 'command: sh job.sh; exit $?' 'source: job.sh' >deaf.yaml
+    py=$(count py0 150 'python3 count.py')
+    sh=$(count sh0 150 'sh count.sh {n} {seconds} {save_every}')
+    deaf=$(submit deaf.yaml)
+    wait_until 60 has_begun py0
+    wait_until 60 has_begun sh0
+    wait_until 60 '[ "$(recorded "^start '"$deaf"'.1 ")" = 1 ]'
+    second=$(sbatch --parsable -p short -w node1 -c 16 --wrap true)
+    # Long before SIGKILL.
+    slurm_wait 20 "$second" COMPLETED
+    slurm_wait 20 "$first" PREEMPTED
+    pilot_log "$first" | grep -q told-to-end
+    pilot -p short -w node2 -c 4 -- --idle 2000
+    counted "$py" py0 150
+    counted "$sh" sh0 150
+    open deaf
+    wait_until 60 ended "$deaf"
+    job "$deaf.1" 'j["state"] == "done" and j["attempt"] == 2'
+    all_left
+}
+
+with_grace() {
+    local first py
+    slurm_partition overcap GraceTime=15
+    first=$(pilot -p overcap -w node1 -c 16 --exclusive -- --idle 60000)
+    py=$(count py15 700 'python3 count.py')
+    wait_until 60 has_begun py15
+    sbatch -p short -w node1 -c 16 --wrap true
+    slurm_wait 90 "$first" PREEMPTED
+    pilot -p short -w node2 -c 4 -- --idle 2000
+    counted "$py" py15 700
+    all_left
+}
+
+time_over() {
+    local first py
+    first=$(pilot -p short -w node1 -c 4 -t 1 -- --idle 2000)
+    py=$(count py-time 450 'python3 count.py')
+    wait_until 60 has_begun py-time
+    slurm_wait 90 "$first" COMPLETED
+    pilot_log "$first" | grep -q 'retire why="the time of its Slurm job was over"'
+    pilot -p short -w node2 -c 4 -- --idle 2000
+    counted "$py" py-time 450
+    all_left
+}
+
+by_hand() {
+    local first py
+    first=$(pilot -p short -w node1 -c 4 -- --idle 60000)
+    py=$(count py-hand 150 'python3 count.py')
+    wait_until 60 has_begun py-hand
+    scancel "$first"
+    slurm_wait 20 "$first" CANCELLED
+    wait_until 10 '[ -z "$(folders_of '"$first"')" ]'
+    pilot -p short -w node2 -c 4 -- --idle 2000
+    counted "$py" py-hand 150
+    all_left
+}
+
+it 'without GraceTime: who is ended at once has saved its state, and goes on elsewhere' without_grace
+it 'scancel of a pilot gives its jobs back' by_hand
+it 'at the end of its time jobs go on elsewhere' time_over
+it 'with GraceTime: the same, when SIGTERM comes' with_grace
+done_testing
