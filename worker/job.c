@@ -157,6 +157,10 @@ static void judge(struct job *j)
         j->outcome.cause = CAUSE_TIMEOUT;
         say_time_is_up(j);
         break;
+    case JOB_IS_TOO_LARGE: /* its reason says how large */
+        j->outcome.event = EV_FAIL;
+        j->outcome.cause = CAUSE_OOM;
+        break;
     case JOB_IS_PREEMPTED: judge_preempted(j); break;
     default: judge_exit(j);
     }
@@ -191,6 +195,8 @@ static void begin(struct job *j, const struct job_site *site, const struct order
                        .kills = site->oom == NULL ? -1 : oom_kills(site->oom),
                        .memory_bytes = w->resources.memory_bytes,
                        .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
+    if (o->in_slurm)
+        memwatch_begin(&j->memwatch, w->resources.memory_bytes);
     if (w->checkpoint.signal != NULL)
         j->save_signal = signals_number(w->checkpoint.signal);
     token_hex(&j->token, j->hex);
@@ -349,8 +355,35 @@ void job_preempt(struct job *j, const char *reason, int64_t budget_ms)
     }
 }
 
+/* It gets no time to save: others would have to go with it. */
+static void end_if_too_large(struct job *j)
+{
+    int64_t bytes;
+    struct buf text = { 0 };
+
+    if (j->phase == PHASE_NONE || j->phase >= PHASE_KILLING)
+        return;
+    bytes = memwatch_look(&j->memwatch);
+    if (bytes == 0)
+        return;
+    buf_add_str(&text, "out of memory: it used ");
+    units_add_size(&text, bytes);
+    buf_add_str(&text, " of ");
+    units_add_size(&text, j->memory_bytes);
+    set_reason(j, buf_text(&text));
+    buf_free(&text);
+    j->stop = JOB_IS_TOO_LARGE;
+    kill_all(j);
+}
+
+static int sooner_ms(int one_ms, int other_ms)
+{
+    return one_ms < 0 || (other_ms >= 0 && other_ms < one_ms) ? other_ms : one_ms;
+}
+
 void job_tick(struct job *j)
 {
+    end_if_too_large(j);
     if (j->deadline_ms < 0 || units_monotonic_ms() < j->deadline_ms)
         return;
     switch (j->phase) {
@@ -366,12 +399,14 @@ void job_tick(struct job *j)
 
 int job_wait_ms(const struct job *j)
 {
+    int watch_ms =
+        j->phase == PHASE_NONE || j->phase >= PHASE_KILLING ? -1 : memwatch_wait_ms(&j->memwatch);
     int64_t wait_ms;
 
     if (j->deadline_ms < 0)
-        return -1;
+        return watch_ms;
     wait_ms = j->deadline_ms - units_monotonic_ms();
-    return wait_ms < 0 ? 0 : wait_ms > INT_MAX ? INT_MAX : (int)wait_ms;
+    return sooner_ms(wait_ms < 0 ? 0 : wait_ms > INT_MAX ? INT_MAX : (int)wait_ms, watch_ms);
 }
 
 static int64_t ms_of(const struct timeval *t)

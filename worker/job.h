@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "worker/jobenv.h"
+#include "worker/memwatch.h"
 #include "worker/oom.h"
 #include "worker/spare.h"
 
@@ -35,7 +36,13 @@ enum job_phase {
 };
 
 /* Why it was told to end. */
-enum job_stop { JOB_NOT_STOPPED, JOB_TIME_IS_UP, JOB_IS_PREEMPTED, JOB_IS_CANCELLED };
+enum job_stop {
+    JOB_NOT_STOPPED,
+    JOB_TIME_IS_UP,
+    JOB_IS_TOO_LARGE,
+    JOB_IS_PREEMPTED,
+    JOB_IS_CANCELLED
+};
 
 struct job {
     enum job_phase phase;
@@ -56,6 +63,7 @@ struct job {
     const struct oom *oom;
     int64_t kills; /* oom_kills when it began */
     int64_t memory_bytes;
+    struct memwatch memwatch; /* inside Slurm */
     struct outcome outcome;
     char reason[REASON_MAX_BYTES + 1];
 };

@@ -63,8 +63,23 @@ agent_killed() {
     slurm_wait 60 "$pilot" COMPLETED
 }
 
+# Nothing else keeps a job of this Slurm from taking more than it asked for.
+too_large() {
+    local pilot id
+    printf '%s\n' 'import sys, time' 'x = bytearray(int(sys.argv[1]) << 20)' 'time.sleep(4)' >large.py
+    printf '%s\n' 'project: large' 'command: python3 large.py {mib}' 'source: large.py' \
+        'params: {mib: [10, 600]}' 'resources: {cpus: 1, memory: 300MiB}' >large.yaml
+    pilot=$(pilot -p short -c 2 -- --idle 2000)
+    id=$(submit large.yaml)
+    wait_until 60 ended "$id"
+    job "$id.1" 'j["state"] == "done"'
+    job "$id.2" 'j["state"] == "failed" and j["cause"] == "oom" and " of 300 MiB" in j["reason"]'
+    slurm_wait 60 "$pilot" COMPLETED
+}
+
 it 'a pilot offers what Slurm gave it, and leaves nothing' offers
 it 'with nothing to do it leaves' idle
 it 'what it cannot understand is said in its log' no_server
 it 'its agent may be killed: the job goes on' agent_killed
+it 'a job that takes more memory than it asked for is ended, and no other' too_large
 done_testing

@@ -843,6 +843,47 @@ static void what_fails_in_slurm_without_being_told_has_failed(void **state)
     close_run(&r);
 }
 
+/* Inside Slurm, where others would have to go with it. */
+static void who_uses_more_memory_than_it_asked_for_is_ended(void **state)
+{
+    static const struct {
+        const char *program;
+        bool in_slurm, is_ended;
+    } cases[] = {
+        { "x = bytearray(300 << 20); print('ready', flush=True); time.sleep(3)", true, true },
+        { "x = bytearray(300 << 20); print('ready', flush=True)", false, false },
+        /* shared with its children */
+        { "x = bytearray(60 << 20); [os.fork() for i in range(3)]; time.sleep(2)", true, false },
+        /* and files do not count */
+        { "f = open('f', 'w+b'); f.truncate(300 << 20); m = mmap.mmap(f.fileno(), 0); "
+          "n = sum(m[i] for i in range(0, 300 << 20, 4096)); time.sleep(2)",
+          true, false },
+    };
+    struct run r;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *command =
+            mem_printf("exec python3 -c \"import mmap, os, time; %s\"", cases[i].program);
+        struct order o;
+
+        open_run(&r);
+        o = site_order(&r.site, 'a', command);
+        o.in_slurm = cases[i].in_slurm;
+        o.work.work.resources.memory_bytes = 150 << 20;
+        start_order(&r, &o);
+        end(&r);
+        assert_int_equal(r.job.outcome.event, cases[i].is_ended ? EV_FAIL : EV_DONE);
+        if (cases[i].is_ended) {
+            assert_int_equal(r.job.outcome.cause, CAUSE_OOM);
+            assert_non_null(strstr(r.job.outcome.reason, "out of memory: it used 3"));
+            assert_non_null(strstr(r.job.outcome.reason, " of 150 MiB"));
+        }
+        close_run(&r);
+        free(command);
+    }
+}
+
 static void who_has_ended_before_it_was_preempted_keeps_its_outcome(void **state)
 {
     struct run r;
@@ -1090,6 +1131,7 @@ int main(void)
         cmocka_unit_test(who_is_preempted_is_gone_within_its_budget),
         cmocka_unit_test(what_fails_just_before_it_is_preempted_was_preempted),
         cmocka_unit_test(what_fails_in_slurm_without_being_told_has_failed),
+        cmocka_unit_test(who_uses_more_memory_than_it_asked_for_is_ended),
         cmocka_unit_test(who_has_ended_before_it_was_preempted_keeps_its_outcome),
         cmocka_unit_test(its_grace_ends_with_its_main_process),
         cmocka_unit_test(the_checkpoint_of_the_attempt_before_is_taken),
