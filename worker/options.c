@@ -55,7 +55,9 @@ const char *options_read(char **words, bool is_pilot, struct options *o)
 {
     int n;
 
-    *o = (struct options){ .pilot = { .idle_ms = IDLE_MS, .kill_wait_ms = KILL_WAIT_MS } };
+    *o = (struct options){
+        .pilot = { .is_one = is_pilot, .idle_ms = IDLE_MS, .kill_wait_ms = KILL_WAIT_MS }
+    };
     for (char **at = words; *at != NULL; at += n) {
         n = take(at, "--config", &o->conf_path);
         if (n == 0)

@@ -5,13 +5,15 @@
 #ifndef LUDWIG_WORKER_OPTIONS_H
 #define LUDWIG_WORKER_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/digest.h"
 
 /* Of a worker inside a Slurm job. */
 struct pilot_options {
-    struct token token;   /* as ludwigd knows it; zero: this is no pilot */
+    bool is_one;          /* else nothing of this counts */
+    struct token token;   /* as ludwigd knows it; zero: somebody else has submitted it */
     int64_t idle_ms;      /* it leaves when it had nothing to do for so long */
     int64_t kill_wait_ms; /* how long after SIGTERM Slurm kills what is left */
     int64_t ends_at_ms;   /* the end of its time, in ms since 1970; 0: not known */

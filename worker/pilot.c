@@ -182,8 +182,10 @@ static char **args_of(const struct options *o)
         args[n++] = mem_printf("--config=%s", o->conf_path);
     if (o->servers != NULL)
         args[n++] = mem_printf("--server=%s", o->servers);
-    args[n++] = mem_strdup("--pilot");
-    args[n++] = hex_of(&o->pilot.token);
+    if (!token_is_zero(&o->pilot.token)) {
+        args[n++] = mem_strdup("--pilot");
+        args[n++] = hex_of(&o->pilot.token);
+    }
     args[n++] = mem_printf("--idle=%lld", (long long)o->pilot.idle_ms);
     args[n++] = mem_printf("--kill-wait=%lld", (long long)o->pilot.kill_wait_ms);
     args[n++] = mem_printf("--ends=%lld", (long long)o->pilot.ends_at_ms);

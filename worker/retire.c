@@ -29,7 +29,7 @@ static const char told_reason[] = "its Slurm job was told to end",
 
 bool retire_is_pilot(const struct agent *ag)
 {
-    return !token_is_zero(&ag->retire.pilot.token);
+    return ag->retire.pilot.is_one;
 }
 
 static bool is_empty(const struct agent *ag)

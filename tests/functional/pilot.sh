@@ -25,8 +25,8 @@ pilot() {
         shift
     done
     shift
-    printf '#!/bin/sh\nexec %s/ludwig-worker pilot --server unix:%s --pilot %s %s\n' "$LUDWIG_BIN" \
-        "$TEST_TMP/none,$LUDWIG_SERVER" 00112233445566778899aabbccddeeff "$*" >pilot.sh
+    printf '#!/bin/sh\nexec %s/ludwig-worker pilot --server unix:%s %s\n' "$LUDWIG_BIN" \
+        "$TEST_TMP/none,$LUDWIG_SERVER" "$*" >pilot.sh
     sbatch --parsable --no-requeue --mem=2000 -o "$TEST_TMP/pilot.%j" "${options[@]}" pilot.sh
 }
 
