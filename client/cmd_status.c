@@ -92,14 +92,30 @@ static int show_named(struct rpc *rpc, const struct list *targets,
     return flush(l, e);
 }
 
+static int end_json(struct jsonlist *json, int64_t slurm_calls, struct err *e)
+{
+    return slurm_calls == SCHEMA_NONE ? jsonlist_end(json, e)
+                                      : jsonlist_end_with(json, "slurm_calls", slurm_calls, e);
+}
+
+static void note_slurm(const struct listing *l, int64_t slurm_calls)
+{
+    if (l->table != NULL && slurm_calls != SCHEMA_NONE)
+        out_note("Slurm: %" PRId64 " command%s in the last hour", slurm_calls,
+                 slurm_calls == 1 ? "" : "s");
+}
+
 /* targets NULL: all there are. */
-static int show_list(struct rpc *rpc, const struct list *targets, const struct sweep_filter *filter,
+static int show_list(struct rpc *rpc, const struct list *targets, const struct sweep_filter *which,
                      const struct options *o, struct err *e)
 {
     struct jsonlist json = { 0 };
     struct listing l = { .json = o->json ? &json : NULL };
+    int64_t slurm_calls = SCHEMA_NONE;
+    struct sweep_filter all = *which, *filter = &all;
     int result;
 
+    all.slurm_calls = &slurm_calls;
     if (o->json)
         jsonlist_begin(&json, "sweeps");
     else if (!o->quiet)
@@ -109,7 +125,9 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
     result = targets != NULL ? show_named(rpc, targets, filter, &l, e)
                              : pages_sweeps(rpc, filter, show_page, &l, e);
     if (result == 0 && o->json)
-        result = jsonlist_end(&json, e);
+        result = end_json(&json, slurm_calls, e);
+    if (result == 0)
+        note_slurm(&l, slurm_calls);
     if (result == 0 && l.over_max > 0 && l.n_over > l.over_max)
         out_note("%" PRId64 " older ones are over (--state done,failed,cancelled shows them)",
                  l.n_over - l.over_max);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jsonlist.c - {"v":1,"NAME":[...]} on stdout, however long */
+#include <inttypes.h>
+
 #include "client/jsonlist.h"
 #include "client/out.h"
 
@@ -28,6 +30,12 @@ int jsonlist_flush(struct jsonlist *l, struct err *e)
 int jsonlist_end(struct jsonlist *l, struct err *e)
 {
     buf_add_str(&l->out, l->n > 0 ? "\n]}\n" : "]}\n");
+    return out_write(&l->out, e);
+}
+
+int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e)
+{
+    buf_printf(&l->out, "%s],\"%s\":%" PRId64 "}\n", l->n > 0 ? "\n" : "", name, number);
     return out_write(&l->out, e);
 }
 

@@ -19,6 +19,8 @@ void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item);
 /* Writes what has piled up; a listing calls it once a page. */
 int jsonlist_flush(struct jsonlist *l, struct err *e);
 int jsonlist_end(struct jsonlist *l, struct err *e);
+/* The same with a number beside the list. */
+int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e);
 /* Frees what an error has left; also after jsonlist_end, and zero-initialised. */
 void jsonlist_drop(struct jsonlist *l);
 

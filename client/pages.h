@@ -16,9 +16,10 @@
 bool pages_is_of(const char *owner, const char *user);
 
 struct sweep_filter {
-    const char *user; /* NULL: anybody's */
-    unsigned states;  /* bits: 1 << enum sweep_state; 0: all */
-    int64_t page;     /* sweeps in the first question; 0: as many as a page may have */
+    const char *user;     /* NULL: anybody's */
+    unsigned states;      /* bits: 1 << enum sweep_state; 0: all */
+    int64_t page;         /* sweeps in the first question; 0: as many as a page may have */
+    int64_t *slurm_calls; /* NULL, or where the server's count goes; SCHEMA_NONE: it has none */
 };
 bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s);
 

@@ -235,6 +235,10 @@ static void add_head(struct table *t, const struct sweep_info *s)
     if (s->state == SWEEP_PAUSED)
         buf_printf(&text, " (ludwig resume %" PRId64 ")", s->sweep);
     add_line(t, "state", sweepview_tone(s->state), &text);
+    if (s->refused != NULL) {
+        buf_add_str(&text, s->refused);
+        add_line(t, "Slurm", TONE_BAD, &text);
+    }
     buf_free(&text);
 }
 

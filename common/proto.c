@@ -55,6 +55,7 @@ static const struct field sweep_info_fields[] = {
     FIELD(struct sweep_info, ended_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
     FIELD(struct sweep_info, mean_ms, FIELD_INT, 0, TIME_MAX_MS),
     FIELD_OF(struct sweep_info, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
+    FIELD(struct sweep_info, refused, FIELD_STR, 0, REASON_MAX_BYTES),
 };
 const struct schema sweep_info_schema = SCHEMA(struct sweep_info, "sweep_info", sweep_info_fields);
 
@@ -389,6 +390,7 @@ static const struct field get_sweeps_fields[] = {
 static const struct field sweep_page_fields[] = {
     FIELD_OF(struct msg_sweep_page, sweeps, FIELD_LIST, 0, PAGE_MAX, &sweep_info_schema),
     FIELD(struct msg_sweep_page, more, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_sweep_page, slurm_calls, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
 };
 
 static const struct field get_jobs_fields[] = {

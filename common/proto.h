@@ -287,6 +287,7 @@ struct sweep_info {
     int64_t ended_at;
     int64_t mean_ms; /* of its jobs that are done; 0: not known */
     struct ranking ranking;
+    const char *refused; /* why some machines will not have it: Slurm's own words; NULL: they do */
 };
 
 struct msg_get_sweeps {
@@ -298,6 +299,7 @@ struct msg_get_sweeps {
 struct msg_sweep_page {
     struct list sweeps; /* struct sweep_info */
     bool more;
+    int64_t slurm_calls; /* of its commands, in the last hour; nullable: there are no pilots */
 };
 
 struct job_info {

@@ -5,6 +5,7 @@
 
 #include "common/suggest.h"
 #include "server/info.h"
+#include "server/pilots.h"
 #include "server/project.h"
 
 enum { SCAN_MAX = 5000 /* jobs looked at for one page, when few are in the states asked for */ };
@@ -44,6 +45,7 @@ int handle_get_sweeps(struct server *sv, struct ask *ask, const void *request, v
     size_t n = 0;
     int rc;
 
+    rep->slurm_calls = pilots_calls(sv);
     if (req->sweep != 0)
         return one_sweep(sv, ask, req->sweep, rep, e);
     items = arena_alloc(ask->arena, limit * sizeof *items);

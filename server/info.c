@@ -57,6 +57,7 @@ void info_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, in
     *owner = stmt_int(s, 18);
     info->mean_ms = info_mean_ms(stmt_int(s, 19), stmt_int(s, 20));
     info->ranking = (struct ranking){ copy_text(a, s, 21), (int)stmt_int(s, 22) };
+    info->refused = copy_text(a, s, 23);
 }
 
 int info_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,

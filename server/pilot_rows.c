@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/utf8.h"
 #include "server/conn.h"
 #include "server/pilots.h"
 
@@ -72,12 +73,22 @@ int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, stru
     return schema_read(&slurm_pool_schema, (struct bytes){ copy, bytes.n }, a, pool, e);
 }
 
+/* As long as a reason may be. */
+static int set_refusal(struct server *sv, int64_t pool, const char *why, struct err *e)
+{
+    char *text = mem_strndup(why, utf8_cut(why, strnlen(why, REASON_MAX_BYTES)));
+    int rc = db_run(sv->db, e, SQL_POOL_REFUSE, "is", pool, text);
+
+    free(text);
+    return rc;
+}
+
 int pool_refuse(struct server *sv, int64_t pool, const char *why, struct err *e)
 {
     struct stmt *s;
     int rc;
 
-    if (db_run(sv->db, e, SQL_POOL_REFUSE, "is", pool, why) < 0)
+    if (set_refusal(sv, pool, why, e) < 0)
         return -1;
     s = db_ask(sv->db, SQL_POOL_SWEEPS, "i", pool);
     while ((rc = stmt_step(s, e)) == 1)

@@ -59,8 +59,11 @@ refused() {
     slurm_rpcs_anew
     sweep=$(submit refused.yaml)
     shown_by_why 30 "$sweep.1" 'nope: .*[Ii]nvalid partition'
+    ludwig status "$sweep" | grep -q '^ *Slurm .*[Ii]nvalid partition'
     sleep 1
     [ "$(slurm_rpcs REQUEST_SUBMIT_BATCH_JOB)" -le 1 ]
+    ludwig status --json | json - 'd["slurm_calls"] > 0'
+    ludwig status 2>&1 | grep -q '^Slurm: [0-9]* commands in the last hour'
     ludwig cancel "$sweep"
 }
 
