@@ -18,6 +18,14 @@ offers() {
     wait_until 60 node '"up"'
     node 'n["node"] == "node3" and n["kind"] == "slurm" and n["cpus"] == 3 and n["gpus"] == 2'
     node 'n["memory"] == 2000 * 1024 * 1024'
+    printf '%s\n' 'project: gpus' 'command: echo "gpus $CUDA_VISIBLE_DEVICES"; sleep 2' 'source: []' \
+        'reps: 2' 'resources: {gpus: 1}' >one.yaml
+    printf '%s\n' 'project: all-gpus' 'command: echo "gpus $CUDA_VISIBLE_DEVICES"' 'source: []' \
+        'resources: {gpus: 2}' >two.yaml
+    timeout 60 ludwig submit one.yaml --wait
+    timeout 60 ludwig submit two.yaml --wait
+    [ "$(sed -n 's/^gpus //p' "$SHARE"/gpus/logs/*/* | sort | tr '\n' ' ')" = '0 1 ' ]
+    grep -qx 'gpus 0,1' "$SHARE"/all-gpus/logs/*/*
     scancel "$pilot"
     wait_until 60 '[ -z "$(squeue -h)" ]'
     [ -z "$(folders_of "$pilot")" ]

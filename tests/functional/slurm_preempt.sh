@@ -103,8 +103,28 @@ by_hand() {
     all_left
 }
 
+# Nobody could say goodbye: what was copied while it ran is what there is.
+power_failure() {
+    local py
+    printf '%s\n' 'project: power' 'command: python3 count.py' 'source: [count.py]' \
+        'params: {n: 120, seconds: 0.1, save_every: 5}' 'resources: {cpus: 1, memory: 100MiB}' \
+        'checkpoint: {every: 1s}' >power.yaml
+    pilot -p short -w node3 -c 4 -- --idle 60000
+    py=$(submit power.yaml)
+    wait_until 60 '[ -n "$(find "$SHARE/power/.ludwig/checkpoints" -name state.json 2>/dev/null)" ]'
+    slurm_node off node3
+    pilot -p short -w node2 -c 4 -- --idle 20000
+    wait_until 120 ended "$py"
+    slurm_node on node3
+    [ "$(sweep_state "$py")" = done ]
+    job "$py.1" 'j["attempt"] == 2'
+    [ "$(cat "$(published power | cut -d' ' -f4)/sum")" = $((120 * 121 / 2)) ]
+    grep -h '^from' "$SHARE"/power/logs/*/*.a2.log | grep -vx 'from 0'
+}
+
 it 'without GraceTime: who is ended at once has saved its state, and goes on elsewhere' without_grace
 it 'scancel of a pilot gives its jobs back' by_hand
 it 'at the end of its time jobs go on elsewhere' time_over
 it 'with GraceTime: the same, when SIGTERM comes' with_grace
+it 'after a power failure a job goes on from what was copied last' power_failure
 done_testing
