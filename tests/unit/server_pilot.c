@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* server_pilot.c - whose worker is a pilot's, and what it still has time for */
+
+#include "tests/unit/server_fixture.h"
+
+#include "server/pilot.h"
+#include "server/slurmstate.h"
+
+#define MINUTE INT64_C(60000)
+
+/* A pool of the test's own user, and an array of two pilots in it. */
+static struct token add_pilots(struct fixture *f, uid_t uid)
+{
+    const struct slurm_pool spec = { .partition = "short" };
+    struct buf bytes = { 0 };
+    struct token token;
+    struct err e = { 0 };
+    int64_t pool = 0;
+
+    token_make(&token);
+    schema_encode(&slurm_pool_schema, &spec, &bytes);
+    assert_int_equal(db_get_int(f->sv.db, &e, &pool, SQL_POOL_TAKE, "isb", (int64_t)uid, "somebody",
+                                buf_bytes(&bytes)),
+                     1);
+    for (int64_t task = 0; task < 2; task++)
+        assert_int_equal(db_run(f->sv.db, &e, SQL_PILOT_ADD, "itiisssiiiiii", pool, &token, task,
+                                INT64_C(2), "ludwig-1", "ludwig", "p", INT64_C(1), INT64_C(0),
+                                INT64_C(0), 10 * MINUTE, (int64_t)PILOT_WAITS, INT64_C(1)),
+                         1);
+    buf_free(&bytes);
+    return token;
+}
+
+static struct msg_hello hello_of(struct token token, const char *job)
+{
+    return (struct msg_hello){ .version = PROTO_VERSION,
+                               .program = "ludwig-worker",
+                               .pilot = { token, job, 0 } };
+}
+
+static void a_pilot_is_known_by_its_token_and_task(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct msg_hello first = hello_of(add_pilots(f, geteuid()), "17_0"), second = first;
+    struct peer *p = peer_connect(f), *q = peer_connect(f);
+
+    (void)state;
+    second.pilot.slurm_job = "17_1";
+    peer_ask(p, MSG_HELLO, &first, NULL);
+    peer_ask(q, MSG_HELLO, &second, NULL);
+    assert_int_not_equal(p->conn->pilot, 0);
+    assert_int_not_equal(q->conn->pilot, 0);
+    assert_int_not_equal(p->conn->pilot, q->conn->pilot);
+    assert_int_equal(p->conn->pool, q->conn->pool);
+    peer_close(p);
+    peer_close(q);
+    fixture_close(f);
+}
+
+static void is_refused(struct fixture *f, struct msg_hello hello)
+{
+    struct peer *p = peer_connect(f);
+
+    assert_non_null(strstr(peer_refused(p, MSG_HELLO, &hello, ERR_DENIED), hello.pilot.slurm_job));
+    peer_close(p);
+}
+
+static void nobody_is_a_pilot_with_another_token_task_or_user(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct token others = add_pilots(f, geteuid() + 1), own = add_pilots(f, geteuid()), none;
+
+    (void)state;
+    token_make(&none);
+    is_refused(f, hello_of(others, "17_0"));
+    is_refused(f, hello_of(own, "17_2"));
+    is_refused(f, hello_of(none, "17_1"));
+    fixture_close(f);
+}
+
+static void a_worker_without_a_token_is_no_pilot(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct msg_hello hello = hello_of((struct token){ { 0 } }, "17");
+    struct peer *p = peer_connect(f);
+
+    (void)state;
+    peer_ask(p, MSG_HELLO, &hello, NULL);
+    assert_int_equal(p->conn->pilot, 0);
+    peer_close(p);
+    fixture_close(f);
+}
+
+struct known {
+    const char *sentence;
+    int64_t left_ms;
+    struct pilot_need need;
+    bool has_time;
+};
+
+static const struct known cases[] = {
+    { "as long as it declares, and half a minute",
+      5 * MINUTE + PILOT_MARGIN_MS,
+      { 5 * MINUTE, 0 },
+      true },
+    { "less than that", 5 * MINUTE + PILOT_MARGIN_MS - 1, { 5 * MINUTE, 0 }, false },
+    { "what it declares counts, not what others took", 3 * MINUTE, { 5 * MINUTE, MINUTE }, false },
+    { "twice as long as others took", 2 * MINUTE + PILOT_MARGIN_MS, { 0, MINUTE }, true },
+    { "less than twice", 2 * MINUTE, { 0, MINUTE }, false },
+    { "nobody knows, and it has just begun", 9 * MINUTE, { 0, 0 }, true },
+    { "nobody knows, and it has run for a while", 8 * MINUTE, { 0, 0 }, false },
+};
+
+static void a_pilot_takes_what_can_end_in_its_time(void **state)
+{
+    const struct conn plain = { .pilot = 0 }, endless = { .pilot = 1 };
+    const struct pilot_need day = { 1440 * MINUTE, 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct conn c = { .pilot = 1,
+                                .pilot_time_ms = 10 * MINUTE,
+                                .pilot_ends_at_ms = 1000000 + cases[i].left_ms };
+
+        if (pilot_has_time(&c, &cases[i].need, 1000000) != cases[i].has_time)
+            fail_msg("%s", cases[i].sentence);
+    }
+    assert_true(pilot_has_time(&plain, &day, 1000000));
+    assert_true(pilot_has_time(&endless, &day, 1000000));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pilot_is_known_by_its_token_and_task),
+        cmocka_unit_test(nobody_is_a_pilot_with_another_token_task_or_user),
+        cmocka_unit_test(a_worker_without_a_token_is_no_pilot),
+        cmocka_unit_test(a_pilot_takes_what_can_end_in_its_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
