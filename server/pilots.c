@@ -228,6 +228,14 @@ static int64_t at_least(int64_t number, int64_t least)
     return number > least ? number : least;
 }
 
+/* None has ended: that they are long is known once they are; 0: it is not. */
+static int64_t known_by_now_ms(int64_t runs_since, int64_t now_ms)
+{
+    int64_t ran_ms = runs_since > 0 ? now_ms - runs_since : 0;
+
+    return ran_ms >= PLAN_SLOT_MS ? ran_ms : 0;
+}
+
 static struct plan_demand demand_of(struct stmt *s, int64_t now_ms)
 {
     int64_t batch = at_least(stmt_int(s, 7), 1), runs_since = stmt_int(s, 14);
@@ -238,9 +246,7 @@ static struct plan_demand demand_of(struct stmt *s, int64_t now_ms)
         .jobs = (stmt_int(s, 6) + batch - 1) / batch,
         .size = { stmt_int(s, 8), stmt_int(s, 9), stmt_int(s, 10) },
         .need_ms = pilot_need_ms(&need),
-        .takes_ms = need.mean_ms > 0 ? need.mean_ms
-                    : runs_since > 0 ? at_least(now_ms - runs_since, 0)
-                                     : 0,
+        .takes_ms = need.mean_ms > 0 ? need.mean_ms : known_by_now_ms(runs_since, now_ms),
     };
 }
 

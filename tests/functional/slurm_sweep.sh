@@ -4,7 +4,7 @@
 . "$TEST_ROOT/tests/functional/slurm.sh"
 slurm_possible || { skip 'pilots' "$slurm_lacks" && done_testing; }
 slurm_up
-configure 'slurm: {idle: 2s}'
+configure 'slurm: {idle: 2s, partitions: {short: {max_pilots: 1}}}' 'resources: {cpus: 2}'
 
 sweep() { # NAME SLURM [LINE...]
     printf '%s\n' "project: $1" 'command: sh job.sh' 'params: {n: [1, 2, 3, 4]}' \
@@ -119,6 +119,22 @@ restarted() {
     wait_until 60 no_pilots
 }
 
+# Here, in the one pilot that short may have, and in long.
+mixed() {
+    local sweep
+    : >"$TEST_TMP/records"
+    sweep mixed '[{partition: short}, {partition: long}]'
+    sed -i "s/^params:.*/params: {n: [$(seq -s, 40)]}/" mixed.yaml
+    write_job 'gate mixed'
+    sweep=$(submit mixed.yaml --local)
+    wait_until 120 '[ "$(recorded ^start)" = 40 ]'
+    ludwig jobs "$sweep" --json | json - 'sorted({str(j["partition"]) for j in d["jobs"]}) == ["None", "long", "short"]'
+    open mixed
+    wait_until 120 ended "$sweep"
+    [ "$(sweep_state "$sweep")" = done ]
+    wait_until 60 no_pilots
+}
+
 it 'all of its jobs are done, in that partition' jobs_are_done
 it 'its pilots leave when there is nothing left' leaves
 it 'a partition that is not there is shown in words of Slurm, and not tried again' refused
@@ -126,4 +142,5 @@ it 'what Slurm would never start is shown, and taken back' never
 it 'what waits says why, and is cancelled when the work is gone' waits
 it 'a pilot that was cancelled by hand gives its jobs back' cancelled
 it 'ludwigd finds its pilots again' restarted
+it 'this machine and pilots in two partitions share one sweep' mixed
 done_testing
