@@ -74,15 +74,55 @@ int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn 
 char **pilots_env(const struct slurm_user *user, struct arena *a);
 /* What went on is over; p thinks about what comes next. */
 void pilots_next(struct pilots *p);
+/* At that time, of the monotonic clock, if not sooner. */
+void pilots_think_at(struct pilots *p, int64_t at_ms);
+/* Look not later than that. */
+void pilots_look_in(struct pilots *p, int64_t ms);
+
+/* ---- pilot_backoff.c ---- */
+
 /* Slurm does not answer: everything waits, longer each time.  NULL: it does. */
 void pilots_away(struct pilots *p, const char *why);
 /* Something is wrong with this pool's pilots: it waits, longer each time. */
 void pilots_rest(struct pilots *p, int64_t pool, const char *why);
 void pilots_rested(struct pilots *p, int64_t pool);
+/* NULL: nothing is wrong with them. */
+struct rest *pilots_resting(struct pilots *p, int64_t pool);
+
+/* ---- pilot_demand.c ---- */
+
+struct pool_demand {
+    int64_t pool;
+    uid_t uid;
+    const char *user, *project;
+    struct slurm_pool spec;
+    struct plan_demand *items;
+    size_t n, capacity;
+};
+
+struct demands {
+    struct pool_demand *items;
+    size_t n, capacity;
+};
+
+int demands_read(struct server *sv, struct arena *a, struct demands *to, struct err *e);
+void demands_free(struct demands *d);
+/* NULL: nothing waits for it. */
+const struct pool_demand *demand_in(const struct demands *d, int64_t pool);
+
+/* ---- pilot_more.c ---- */
+
+/* 1 when some were added: think again, and submit them. */
+int plan_more(struct pilots *p, const struct demands *all, struct err *e);
+
+/* ---- pilot_cancel.c ---- */
+
 /* It is cancelled soon. */
 void pilots_cancel(struct pilots *p, const char *job);
-/* Look not later than that. */
-void pilots_look_in(struct pilots *p, int64_t ms);
+/* Those that did not begin, and have nothing left for them. */
+int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e);
+/* All of p->cancel. */
+void cancel_begin(struct pilots *p);
 
 /* ---- pilot_site.c ---- */
 

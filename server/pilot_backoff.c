@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* pilot_backoff.c - what went wrong is tried again, later each time */
+
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "server/pilot_parts.h"
+
+enum {
+    AWAY_FIRST_MS = 5 * 1000,
+    AWAY_MAX_MS = 5 * 60 * 1000,
+    REST_FIRST_MS = 15 * 1000,
+    REST_MAX_MS = 30 * 60 * 1000
+};
+
+static int64_t longer(int64_t first_ms, int64_t failures, int64_t max_ms)
+{
+    int64_t ms = failures < 16 ? first_ms << failures : max_ms;
+
+    return ms < max_ms ? ms : max_ms;
+}
+
+void pilots_away(struct pilots *p, const char *why)
+{
+    free(p->away_why);
+    p->away_why = NULL;
+    if (why == NULL) {
+        p->away_failures = p->away_ends_ms = 0;
+        return;
+    }
+    p->away_why = mem_strdup(why);
+    p->away_ends_ms = units_monotonic_ms() + longer(AWAY_FIRST_MS, p->away_failures++, AWAY_MAX_MS);
+    log_event(LOG_WARN, "slurm-away", "why", "%s", why, NULL);
+}
+
+struct rest *pilots_resting(struct pilots *p, int64_t pool)
+{
+    for (size_t i = 0; i < p->n_rests; i++)
+        if (p->rests[i].pool == pool)
+            return &p->rests[i];
+    return NULL;
+}
+
+void pilots_rest(struct pilots *p, int64_t pool, const char *why)
+{
+    struct rest *r = pilots_resting(p, pool);
+
+    if (r == NULL) {
+        mem_grow((void **)&p->rests, &p->rests_capacity, p->n_rests, sizeof *p->rests);
+        r = &p->rests[p->n_rests++];
+        *r = (struct rest){ .pool = pool };
+    }
+    free(r->why);
+    r->why = mem_strdup(why);
+    r->ends_ms = units_monotonic_ms() + longer(REST_FIRST_MS, r->failures++, REST_MAX_MS);
+}
+
+void pilots_rested(struct pilots *p, int64_t pool)
+{
+    struct rest *r = pilots_resting(p, pool);
+
+    if (r == NULL)
+        return;
+    free(r->why);
+    *r = p->rests[--p->n_rests];
+}
