@@ -92,7 +92,7 @@ static void keep(struct watch *w, struct sweep_info *s, const struct sweep_info 
     s->project = names.project;
     s->name = names.name;
     s->user = names.user;
-    s->ranking.metric = NULL;
+    s->ranking.metric = s->refused = NULL;
 }
 
 static struct watched *find(const struct watch *w, int64_t sweep)

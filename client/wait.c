@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* wait.c - until a sweep is over */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "client/out.h"
 #include "client/progress.h"
@@ -45,10 +47,21 @@ int wait_say_end(const struct sweep_info *s)
 static void keep(struct sweep_info *kept, const struct sweep_info *s)
 {
     *kept = *s;
-    kept->project = kept->name = kept->user = NULL;
+    kept->project = kept->name = kept->user = kept->refused = kept->ranking.metric = NULL;
 }
 
-static int follow(struct subscription *sub, struct progress *p, struct err *e)
+/* Some machines will not have it, which has to be changed by somebody; said once. */
+static void say_refused(struct progress *p, char **said, const struct sweep_info *s)
+{
+    if (s->refused == NULL || (*said != NULL && strcmp(*said, s->refused) == 0))
+        return;
+    free(*said);
+    *said = mem_strdup(s->refused);
+    progress_clear(p);
+    out_note("no pilots: %s (`ludwig why %" PRId64 ".1` says more)", s->refused, s->sweep);
+}
+
+static int follow(struct subscription *sub, struct progress *p, char **refused, struct err *e)
 {
     struct sweep_info last = { 0 };
     struct msg_changes changes;
@@ -63,8 +76,10 @@ static int follow(struct subscription *sub, struct progress *p, struct err *e)
             progress_clear(p);
             return say_detached(sub->requests[0].sweep);
         }
-        if (event == EVENT_CHANGES)
+        if (event == EVENT_CHANGES) {
+            say_refused(p, refused, &changes.sweep);
             keep(&last, &changes.sweep);
+        }
         if (last.sweep == 0)
             continue;
         progress_show(p, &last, units_monotonic_ms());
@@ -80,13 +95,15 @@ int wait_for_sweep(struct rpc *rpc, int64_t sweep, struct err *e)
     struct msg_subscribe what = { .sweep = sweep };
     struct subscription sub;
     struct progress p;
+    char *refused = NULL;
     int result;
 
     progress_init(&p);
     if (subscription_begin(&sub, rpc, &what, e) < 0)
         return -1;
-    result = follow(&sub, &p, e);
+    result = follow(&sub, &p, &refused, e);
     progress_clear(&p);
+    free(refused);
     subscription_end(&sub);
     return result;
 }

@@ -144,15 +144,18 @@
 
 /* pilots */
 #define MIGRATION_5                                                                                \
-    /* pool: struct slurm_pool; refused: why Slurm will not have its pilots, NULL: it does */      \
+    /* pool: struct slurm_pool */                                                                  \
     "CREATE TABLE pool(id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, user TEXT NOT NULL,"          \
-    " pool BLOB NOT NULL, refused TEXT);"                                                          \
+    " pool BLOB NOT NULL);"                                                                        \
     "CREATE UNIQUE INDEX pool_of ON pool(uid, pool);"                                              \
-    "CREATE TABLE sweep_pool(sweep INTEGER NOT NULL, pool INTEGER NOT NULL,"                       \
+    /* refused: why Slurm will not have pilots there for such jobs; NULL: it does */               \
+    "CREATE TABLE sweep_pool(sweep INTEGER NOT NULL, pool INTEGER NOT NULL, refused TEXT,"         \
     " PRIMARY KEY(sweep, pool)) WITHOUT ROWID;"                                                    \
+    "CREATE INDEX sweep_pool_refused ON sweep_pool(pool) WHERE refused IS NOT NULL;"               \
     /* Those of one sbatch share a token: an array has tasks 0 to tasks - 1, tasks 1 is none.      \
      * asked: sbatch was begun; slurm_id 0: its answer did not come; phase: enum pilot_phase */    \
     "CREATE TABLE pilot(id INTEGER PRIMARY KEY, pool INTEGER NOT NULL, token BLOB NOT NULL,"       \
+    " sweep INTEGER NOT NULL," /* that it was made for; it takes jobs of others as well */         \
     " task INTEGER NOT NULL, tasks INTEGER NOT NULL, name TEXT NOT NULL, comment TEXT NOT NULL,"   \
     " project TEXT NOT NULL, cpus INTEGER NOT NULL, gpus INTEGER NOT NULL,"                        \
     " memory_bytes INTEGER NOT NULL, time_ms INTEGER NOT NULL, phase INTEGER NOT NULL,"            \

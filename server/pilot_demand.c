@@ -50,6 +50,7 @@ static struct plan_demand demand_of(struct stmt *s, int64_t now_ms)
                                batch * info_mean_ms(stmt_int(s, 12), stmt_int(s, 13)) };
 
     return (struct plan_demand){
+        .sweep = stmt_int(s, 4),
         .jobs = (stmt_int(s, 6) + batch - 1) / batch,
         .size = { stmt_int(s, 8), stmt_int(s, 9), stmt_int(s, 10) },
         .need_ms = pilot_need_ms(&need),

@@ -188,7 +188,7 @@ static int end_pilot(struct look *l, const struct pilot_row *row, const struct s
 static int refuse(struct look *l, const struct pilot_row *row, const char *words, struct err *e)
 {
     pilots_cancel(l->p, pilot_row_job(row, l->arena));
-    if (pool_refuse(l->p->sv, row->pool,
+    if (pool_refuse(l->p->sv, row->pool, row->sweep,
                     arena_printf(l->arena, "Slurm has taken job %s, and will not start it: %s",
                                  pilot_row_job(row, l->arena), words),
                     e) < 0)

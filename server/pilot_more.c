@@ -68,8 +68,9 @@ static int add_pilots(struct pilots *p, const struct pool_demand *d, const struc
     name = arena_printf(p->arena, "ludwig-%.8s", token_text);
     comment = arena_printf(p->arena, "ludwig %s", p->sv->server_id);
     for (int64_t i = 0; i < o->n; i++)
-        if (db_run(p->sv->db, e, SQL_PILOT_ADD, "itiisssiiiiii", d->pool, &token, i, o->n, name,
-                   comment, d->project, o->size.cpus_milli > 1000 ? whole(o->size.cpus_milli) : 1,
+        if (db_run(p->sv->db, e, SQL_PILOT_ADD, "iitiisssiiiiii", d->pool, o->sweep, &token, i,
+                   o->n, name, comment, d->project,
+                   o->size.cpus_milli > 1000 ? whole(o->size.cpus_milli) : 1,
                    whole(o->size.gpus_milli), o->size.memory_bytes, o->time_ms,
                    (int64_t)PILOT_UNCLEAR, turn_now_ms(p->sv)) < 0)
             return -1;

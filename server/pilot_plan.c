@@ -145,7 +145,7 @@ static struct plan_order order_for(const struct plan_pool *pool, const struct pl
                                    int64_t missing, int64_t had)
 {
     int64_t jobs = jobs_per_pilot(pool, d, missing);
-    struct plan_order order = { .size = size_of(d, jobs) };
+    struct plan_order order = { .sweep = d->sweep, .size = size_of(d, jobs) };
 
     order.n = cap(pool, &order.size, divide_up(missing, jobs));
     if (order.n > 0)

@@ -37,6 +37,7 @@ struct plan_demand {
     struct plan_size size; /* of one */
     int64_t need_ms;       /* that one may take, its results included; 0: nobody knows */
     int64_t takes_ms;      /* that one takes usually, or has taken so far at least; 0: the same */
+    int64_t sweep;         /* theirs */
 };
 
 struct plan_pilot {
@@ -64,6 +65,7 @@ struct plan_order {
     struct plan_size size;
     int64_t time_ms; /* 0: the partition's default */
     int64_t n;
+    int64_t sweep; /* whose jobs have none yet */
 };
 
 /* The next one for the pool: n is 0 when it has enough. */

@@ -36,6 +36,7 @@ int pools_take(struct server *sv, const struct conn *c, int64_t sweep, const str
         int64_t id = 0;
 
         if (pool_take(sv, c, &items[i], &id, e) < 0 ||
+            db_run(sv->db, e, SQL_POOL_TRY_AGAIN, "i", id) < 0 ||
             db_run(sv->db, e, SQL_SWEEP_POOL_ADD, "ii", sweep, id) < 0)
             return -1;
     }
@@ -73,26 +74,17 @@ int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, stru
     return schema_read(&slurm_pool_schema, (struct bytes){ copy, bytes.n }, a, pool, e);
 }
 
-/* As long as a reason may be. */
-static int set_refusal(struct server *sv, int64_t pool, const char *why, struct err *e)
+int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e)
 {
+    /* As long as a reason may be. */
     char *text = mem_strndup(why, utf8_cut(why, strnlen(why, REASON_MAX_BYTES)));
-    int rc = db_run(sv->db, e, SQL_POOL_REFUSE, "is", pool, text);
-
-    free(text);
-    return rc;
-}
-
-int pool_refuse(struct server *sv, int64_t pool, const char *why, struct err *e)
-{
-    struct stmt *s;
+    struct stmt *s = db_ask(sv->db, SQL_POOL_REFUSE, "iis", pool, sweep, text);
     int rc;
 
-    if (set_refusal(sv, pool, why, e) < 0)
-        return -1;
-    s = db_ask(sv->db, SQL_POOL_SWEEPS, "i", pool);
     while ((rc = stmt_step(s, e)) == 1)
         turn_touch_sweep(sv, stmt_int(s, 0));
+    stmt_end(s);
+    free(text);
     return rc;
 }
 
@@ -107,6 +99,7 @@ static int row_read(struct stmt *s, struct arena *a, struct pilot_row *row, stru
 {
     *row = (struct pilot_row){ .id = stmt_int(s, 0),
                                .pool = stmt_int(s, 1),
+                               .sweep = stmt_int(s, 23),
                                .task = stmt_int(s, 3),
                                .tasks = stmt_int(s, 4),
                                .name = text_of(s, 5, a),

@@ -14,6 +14,7 @@
 /* Texts are in the arena it was read into. */
 struct pilot_row {
     int64_t id, pool;
+    int64_t sweep;       /* for which it was made */
     struct token token;  /* of all of its array */
     int64_t task, tasks; /* of an array of so many; 1: it is no array */
     const char *name, *comment;
@@ -50,8 +51,8 @@ int sweep_pools_read(struct server *sv, int64_t sweep, struct arena *a, struct s
 bool sweep_pools_have(const struct sweep_pools *pools, int64_t pool);
 /* Of the bytes in a pool's row. */
 int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, struct err *e);
-/* Slurm will not have its pilots, as people are told. */
-int pool_refuse(struct server *sv, int64_t pool, const char *why, struct err *e);
+/* Slurm will not have pilots there for jobs such as that sweep's, as people are told. */
+int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e);
 
 /* All that have not ended, in the order in which they were made. */
 int pilot_rows_live(struct server *sv, struct arena *a, struct pilot_rows *rows, struct err *e);

@@ -51,7 +51,7 @@ static int take_refusal(struct pilots *p, const struct submission *s, struct err
         return 0; /* it may be there nevertheless: it is looked for by its name */
     if (db_run(p->sv->db, e, SQL_PILOTS_DROP, "t", &row->token) < 0)
         return -1;
-    return s->failure == SLURM_REFUSED ? pool_refuse(p->sv, row->pool, s->words, e) : 0;
+    return s->failure == SLURM_REFUSED ? pool_refuse(p->sv, row->pool, row->sweep, s->words, e) : 0;
 }
 
 static int take_outcome(struct server *sv, int64_t unused, struct err *e)

@@ -10,8 +10,8 @@
     "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"                           \
     " s.reps, s.reused, s.n_queued, s.n_staging, s.n_running, s.n_publishing, s.n_done, s.n_failed, s.n_cancelled," \
     " s.submitted_at, s.ended_at, s.uid, s.ran_jobs, s.ran_ms, s.metric, s.goal,"                                   \
-    " (SELECT q.refused FROM sweep_pool x JOIN pool q ON q.id = x.pool WHERE x.sweep = s.id"                        \
-    " AND q.refused IS NOT NULL AND s.state IN (1, 2) LIMIT 1)"                                                     \
+    " (SELECT x.refused FROM sweep_pool x WHERE x.sweep = s.id"                                                     \
+    " AND x.refused IS NOT NULL AND s.state IN (1, 2) LIMIT 1)"                                                     \
     " FROM sweep s JOIN project p ON p.id = s.project"
 
 #define SQL_QUERY(X)                                                                               \

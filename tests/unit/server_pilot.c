@@ -23,9 +23,10 @@ static struct token add_pilots(struct fixture *f, uid_t uid)
                                 buf_bytes(&bytes)),
                      1);
     for (int64_t task = 0; task < 2; task++)
-        assert_int_equal(db_run(f->sv.db, &e, SQL_PILOT_ADD, "itiisssiiiiii", pool, &token, task,
-                                INT64_C(2), "ludwig-1", "ludwig", "p", INT64_C(1), INT64_C(0),
-                                INT64_C(0), 10 * MINUTE, (int64_t)PILOT_WAITS, INT64_C(1)),
+        assert_int_equal(db_run(f->sv.db, &e, SQL_PILOT_ADD, "iitiisssiiiiii", pool, INT64_C(1),
+                                &token, task, INT64_C(2), "ludwig-1", "ludwig", "p", INT64_C(1),
+                                INT64_C(0), INT64_C(0), 10 * MINUTE, (int64_t)PILOT_WAITS,
+                                INT64_C(1)),
                          1);
     buf_free(&bytes);
     return token;

@@ -9,6 +9,9 @@
 
 #include "server/pilot_plan.h"
 
+/* Whose sweep they are of is all the same. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 #define SECOND INT64_C(1000)
 #define MINUTE (60 * SECOND)
 #define HOUR   (60 * MINUTE)

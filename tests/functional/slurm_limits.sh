@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# slurm_limits.sh - what Slurm does not allow: it is shown in its words, and what may come later does
+. "$(dirname "$0")/lib.sh"
+. "$TEST_ROOT/tests/functional/slurm.sh"
+slurm_possible || { skip 'limits of pilots' "$slurm_lacks" && done_testing; }
+slurm_up
+configure 'slurm: {idle: 2s}' 'resources: {cpus: 2}'
+
+sweep() { # NAME SLURM [LINE...]: its number, in NAME.id as well
+    write_job 'gate "$1"'
+    printf '%s\n' "project: $1" "command: sh job.sh $1" 'params: {n: [1, 2]}' "slurm: $2" "${@:3}" >"$1.yaml"
+    grep -q '^resources:' "$1.yaml" || echo 'resources: {cpus: 1, memory: 100MiB, time: 1min}' >>"$1.yaml"
+    submit "$1.yaml" | tee "$1.id"
+}
+
+pilots() {
+    squeue -h -r -o '%A %P %T %r %j' | grep ' ludwig-'
+}
+
+no_pilots() {
+    [ -z "$(pilots)" ]
+}
+
+why_says() { # JOB PATTERN
+    ludwig why "$1" | tee "$TEST_TMP/why" | grep -qE -e "$2"
+}
+
+shown_by_why() { # SECONDS JOB PATTERN
+    wait_until "$1" why_says "$2" "$3" || {
+        cat "$TEST_TMP/why"
+        return 1
+    }
+}
+
+# NAME|SLURM|RESOURCES|what Slurm says
+cannot='
+account|{partition: short, account: nobody}|cpus: 1|Invalid account or account/partition combination specified
+qos|{partition: short, qos: nope}|cpus: 1|Invalid qos specification
+foreign-qos|{partition: short, account: overcap, qos: short}|cpus: 1|Invalid qos specification
+constraint|{partition: short, constraint: a100}|cpus: 1|Invalid feature specification
+gres|{partition: short, gres: "gpu:h100:1"}|cpus: 1|Requested node configuration is not available
+gpus|{partition: short, extra: [--nice]}|gpus: 9|Requested node configuration is not available
+memory|{partition: short, extra: [--nice=1]}|memory: 900GiB|Memory specification can not be satisfied
+licence|{partition: short, extra: [--licenses=matlab]}|cpus: 1|Invalid license specification
+reservation|{partition: short, extra: [--reservation=none]}|cpus: 1|Requested reservation
+exclude|{partition: short, exclude: ["node[1-3]"]}|cpus: 1|configuration|Required node
+closed|{partition: closed}|cpus: 1|account may not use the partition
+time|{partition: debug}|time: 9h|more time than the partition allows \(PartitionTimeLimit\)
+'
+
+each_that_cannot() { # FUNCTION: with name, slurm, resources and words
+    local name slurm resources words
+    while IFS='|' read -r name slurm resources words; do
+        [ -z "$name" ] || "$1"
+    done <<<"$cannot"
+}
+
+submit_it() {
+    sweep "$name" "$slurm" "resources: {$resources}"
+}
+
+is_shown() {
+    shown_by_why 60 "$(cat "$name.id").1" "partition [a-z]*: no pilots: .*($words)"
+    ludwig status "$(cat "$name.id")" | grep -qE "^ *Slurm .*($words)"
+}
+
+refused() {
+    slurm_rpcs_anew
+    each_that_cannot submit_it
+    each_that_cannot is_shown
+}
+
+waited_for() {
+    ludwig submit qos.yaml --reuse none --wait 2>waited &
+    wait_until 30 grep -q 'no pilots: .*Invalid qos specification (`ludwig why' waited
+    [ "$(grep -c 'no pilots' waited)" = 1 ]
+    kill -INT %1
+    wait || true
+}
+
+not_again() {
+    local n
+    n=$(slurm_rpcs REQUEST_SUBMIT_BATCH_JOB)
+    echo "$n submissions"
+    [ "$n" -le 13 ]
+    no_pilots
+}
+
+# The same entry of slurm: has room for one sweep, and none for the other.
+beside() {
+    local large small
+    large=$(sweep large '{partition: long}' 'resources: {cpus: 1, gpus: 9}')
+    shown_by_why 60 "$large.1" "no pilots: .*Requested node configuration"
+    small=$(sweep small '{partition: long}')
+    open small
+    wait_until 60 ended "$small"
+    [ "$(sweep_state "$small")" = done ]
+    why_says "$large.1" "no pilots: .*Requested node configuration"
+    ludwig why "$small.1" | not grep 'no pilots'
+}
+
+it 'what cannot be is shown in words of Slurm' refused
+it 'so it is by submit --wait' waited_for
+it 'and is not tried again' not_again
+it 'other sweeps for that partition are not held up' beside
+done_testing
