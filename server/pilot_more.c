@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* pilot_more.c - more pilots, as the plan says: rows that are submitted next */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/units.h"
 #include "server/pilot_parts.h"
 
 enum { ARRAY_MAX = 1000 };
+
+/* A pilot that there is, or that was planned just now. */
+struct entry {
+    int64_t pool;
+    uid_t uid;
+    const char *partition;
+    struct plan_pilot pilot;
+};
+
+struct planning {
+    struct pilots *p;
+    const struct demands *all;
+    struct entry *entries;
+    size_t n, capacity;
+    int64_t late_at_ms; /* the next one is late by then, of the wall clock; INT64_MAX: none */
+};
+
+/* ---- what there is ---- */
 
 static bool is_retiring(struct server *sv, const struct pilot_row *row)
 {
@@ -15,49 +34,148 @@ static bool is_retiring(struct server *sv, const struct pilot_row *row)
     return c != NULL && c->is_retiring;
 }
 
-/* How many more that user may have in that partition. */
-static int64_t most_more(const struct pilots *p, const struct pool_demand *d)
+/* Slurm may start it at any moment. */
+static bool may_start(const struct pilot_row *row)
 {
+    return row->phase == PILOT_UNCLEAR || row->phase == PILOT_WAITS || row->phase == PILOT_STARTS ||
+           row->phase == PILOT_RUNS;
+}
+
+static bool is_late(struct planning *g, const struct pilot_row *row)
+{
+    int64_t late_at_ms = row->created_at + PLAN_LATE_MS;
+
+    if (row->worker != 0 || !may_start(row) || late_at_ms <= turn_now_ms(g->p->sv))
+        return true;
+    if (late_at_ms < g->late_at_ms)
+        g->late_at_ms = late_at_ms;
+    return false;
+}
+
+static void add_entry(struct planning *g, const struct entry *entry)
+{
+    mem_grow((void **)&g->entries, &g->capacity, g->n, sizeof *g->entries);
+    g->entries[g->n++] = *entry;
+}
+
+static void gather(struct planning *g)
+{
+    for (size_t i = 0; i < g->p->rows.n; i++) {
+        const struct pilot_row *row = &g->p->rows.items[i];
+
+        if (!is_retiring(g->p->sv, row))
+            add_entry(g, &(struct entry){
+                             row->pool,
+                             row->uid,
+                             row->spec.partition,
+                             { .size = { 1000 * row->cpus, 1000 * row->gpus, row->memory_bytes },
+                               .is_waiting = row->worker == 0,
+                               .is_late = is_late(g, row) } });
+    }
+}
+
+/* ---- which pools share ---- */
+
+static bool rests(struct pilots *p, const struct pool_demand *d)
+{
+    const struct rest *rest = pilots_resting(p, d->pool);
+
+    return rest != NULL && rest->ends_ms > units_monotonic_ms();
+}
+
+/* How many more that user may have in that partition. */
+static int64_t most_more(const struct planning *g, const struct pool_demand *d)
+{
+    const struct pilots *p = g->p;
     const struct slurm_site *site = conf_slurm_site(&p->sv->conf, d->spec.partition);
     int64_t most = p->site.config.max_array_size > 1 ? p->site.config.max_array_size : ARRAY_MAX;
     int64_t n = 0;
 
     most = most < ARRAY_MAX ? most : ARRAY_MAX;
-    for (size_t i = 0; i < p->rows.n; i++)
-        n += p->rows.items[i].uid == d->uid &&
-             strcmp(p->rows.items[i].spec.partition, d->spec.partition) == 0;
+    for (size_t i = 0; i < g->n; i++)
+        n += g->entries[i].uid == d->uid && strcmp(g->entries[i].partition, d->spec.partition) == 0;
     if (site != NULL && site->max_pilots > 0 && most > site->max_pilots - n)
         most = site->max_pilots - n;
     return most > 0 ? most : 0;
 }
 
-static struct plan_order plan_for(struct pilots *p, const struct pool_demand *d)
+/* About: the partition may hold one more. */
+static bool has_room(const struct planning *g, const struct pool_demand *d)
 {
-    struct plan_pilot *pilots = arena_alloc(p->arena, (p->rows.n + 1) * sizeof *pilots);
-    struct plan_pool pool = { .demands = d->items,
+    int64_t total_milli = 1000 * site_partition(&g->p->site, &d->spec).total_cpus, milli = 0;
+
+    for (size_t i = 0; i < g->n; i++)
+        milli += g->entries[i].pool == d->pool ? g->entries[i].pilot.size.cpus_milli : 0;
+    return (total_milli == 0 || milli < total_milli) && most_more(g, d) > 0;
+}
+
+static bool names(const struct pool_demand *d, int64_t sweep)
+{
+    for (size_t i = 0; d != NULL && i < d->n; i++)
+        if (d->items[i].sweep == sweep)
+            return true;
+    return false;
+}
+
+/* This one, and those after it that the sweep names as well, and that may get more. */
+static int64_t count_sharing(const struct planning *g, size_t pool, int64_t sweep)
+{
+    int64_t n = 1;
+
+    for (size_t i = pool + 1; i < g->all->n; i++) {
+        const struct pool_demand *d = &g->all->items[i];
+
+        n += names(d, sweep) && !rests(g->p, d) && has_room(g, d);
+    }
+    return n;
+}
+
+/* Of each entry: is it for that sweep? */
+static const bool *who_may(const struct planning *g, int64_t sweep)
+{
+    bool *may_use = arena_alloc(g->p->arena, (g->n + 1) * sizeof *may_use);
+
+    for (size_t i = 0; i < g->n; i++)
+        may_use[i] = i > 0 && g->entries[i].pool == g->entries[i - 1].pool
+                         ? may_use[i - 1]
+                         : names(demand_in(g->all, g->entries[i].pool), sweep);
+    return may_use;
+}
+
+static struct plan_order plan_for(const struct planning *g, size_t i)
+{
+    struct arena *a = g->p->arena;
+    const struct pool_demand *d = &g->all->items[i];
+    struct plan_demand *demands = arena_alloc(a, (d->n + 1) * sizeof *demands);
+    struct plan_pilot *pilots = arena_alloc(a, (g->n + 1) * sizeof *pilots);
+    struct plan_pool pool = { .demands = demands,
                               .n_demands = d->n,
                               .pilots = pilots,
-                              .partition = site_partition(&p->site, &d->spec),
-                              .most = most_more(p, d) };
+                              .n_pilots = g->n,
+                              .partition = site_partition(&g->p->site, &d->spec),
+                              .most = most_more(g, d) };
 
-    for (size_t i = 0; i < p->rows.n; i++) {
-        const struct pilot_row *row = &p->rows.items[i];
-
-        if (row->pool == d->pool && !is_retiring(p->sv, row))
-            pilots[pool.n_pilots++] =
-                (struct plan_pilot){ { 1000 * row->cpus, 1000 * row->gpus, row->memory_bytes },
-                                     row->worker == 0 };
+    for (size_t k = 0; k < d->n; k++) {
+        demands[k] = d->items[k];
+        demands[k].n_sharing = count_sharing(g, i, d->items[k].sweep);
+        demands[k].may_use = who_may(g, d->items[k].sweep);
+    }
+    for (size_t k = 0; k < g->n; k++) {
+        pilots[k] = g->entries[k].pilot;
+        pilots[k].is_elsewhere = g->entries[k].pool != d->pool;
     }
     return pilot_plan(&pool);
 }
+
+/* ---- more ---- */
 
 static int64_t whole(int64_t milli)
 {
     return (milli + 999) / 1000;
 }
 
-static int add_pilots(struct pilots *p, const struct pool_demand *d, const struct plan_order *o,
-                      struct err *e)
+static int add_rows(struct pilots *p, const struct pool_demand *d, const struct plan_order *o,
+                    struct err *e)
 {
     char token_text[TOKEN_HEX];
     struct token token;
@@ -77,24 +195,48 @@ static int add_pilots(struct pilots *p, const struct pool_demand *d, const struc
     return 0;
 }
 
-/* 1 when some were added: think again, and submit them. */
-int plan_more(struct pilots *p, const struct demands *all, struct err *e)
+static int add_pilots(struct planning *g, const struct pool_demand *d, const struct plan_order *o,
+                      struct err *e)
+{
+    const struct entry entry = {
+        d->pool, d->uid, d->spec.partition, { .size = o->size, .is_waiting = true }
+    };
+
+    for (int64_t i = 0; i < o->n; i++)
+        add_entry(g, &entry);
+    return add_rows(g->p, d, o, e);
+}
+
+/* How many pools get more, -1. */
+static int plan_all(struct planning *g, struct err *e)
 {
     int n = 0;
 
-    for (size_t i = 0; i < all->n; i++) {
-        const struct pool_demand *d = &all->items[i];
-        const struct rest *rest = pilots_resting(p, d->pool);
+    for (size_t i = 0; i < g->all->n; i++) {
+        const struct pool_demand *d = &g->all->items[i];
         struct plan_order order;
 
-        if (rest != NULL && rest->ends_ms > units_monotonic_ms()) {
-            pilots_think_at(p, rest->ends_ms);
+        if (rests(g->p, d)) {
+            pilots_think_at(g->p, pilots_resting(g->p, d->pool)->ends_ms);
             continue;
         }
-        order = plan_for(p, d);
-        if (order.n > 0 && add_pilots(p, d, &order, e) < 0)
+        order = plan_for(g, i);
+        if (order.n > 0 && add_pilots(g, d, &order, e) < 0)
             return -1;
         n += order.n > 0;
     }
-    return n > 0;
+    return n;
+}
+
+int plan_more(struct pilots *p, const struct demands *all, struct err *e)
+{
+    struct planning g = { .p = p, .all = all, .late_at_ms = INT64_MAX };
+    int n;
+
+    gather(&g);
+    n = plan_all(&g, e);
+    if (all->n > 1 && g.late_at_ms < INT64_MAX)
+        pilots_think_at(p, units_monotonic_ms() + g.late_at_ms - turn_now_ms(p->sv));
+    free(g.entries);
+    return n < 0 ? -1 : n > 0;
 }

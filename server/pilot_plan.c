@@ -62,18 +62,24 @@ static int64_t slots_wanted(const struct plan_demand *d)
                    larger(1, divide_up(smaller(d->jobs, INT32_MAX) * d->takes_ms, PLAN_SLOT_MS)));
 }
 
-/* Of those that are wanted, how many are there or have been asked for; these are taken.  One that
- * works already has no room for another job, unless its own are soon over. */
+/* One that works already has no room for another job, unless its own are soon over. */
+static bool has_slots(const struct plan_pilot *p, const struct plan_demand *d)
+{
+    return p->is_waiting ? !p->is_elsewhere || !p->is_late : is_short(d);
+}
+
+/* Of those that are wanted, how many are there or have been asked for; these are taken. */
 static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struct plan_demand *d,
                          int64_t wanted)
 {
     int64_t had = 0;
 
     for (size_t i = 0; i < n_pilots && had < wanted; i++) {
-        int64_t n = pilots[i].is_waiting || is_short(d)
-                        ? smaller(wanted - had, plan_fits(&pilots[i].size, &d->size))
-                        : 0;
+        int64_t n;
 
+        if ((d->may_use != NULL && !d->may_use[i]) || !has_slots(&pilots[i], d))
+            continue;
+        n = smaller(wanted - had, plan_fits(&pilots[i].size, &d->size));
         take(&pilots[i].size, &d->size, n);
         had += n;
     }
@@ -110,13 +116,22 @@ static struct plan_size size_of(const struct plan_demand *d, int64_t jobs)
                                jobs * d->size.memory_bytes };
 }
 
+static int64_t count_own(const struct plan_pool *pool)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < pool->n_pilots; i++)
+        n += !pool->pilots[i].is_elsewhere;
+    return n;
+}
+
 /* No more than the partition can hold at once. */
 static int64_t cap(const struct plan_pool *pool, const struct plan_size *size, int64_t n)
 {
     int64_t total_milli = 1000 * pool->partition.total_cpus;
 
     if (total_milli > 0 && size->cpus_milli > 0)
-        n = smaller(n, larger(1, total_milli / size->cpus_milli) - (int64_t)pool->n_pilots);
+        n = smaller(n, larger(1, total_milli / size->cpus_milli) - count_own(pool));
     return larger(0, smaller(n, pool->most));
 }
 
@@ -166,7 +181,7 @@ struct plan_order pilot_plan(const struct plan_pool *pool)
         int64_t had = slots_had(pilots, pool->n_pilots, d, wanted);
 
         if (had < wanted)
-            order = order_for(pool, d, wanted - had, had);
+            order = order_for(pool, d, divide_up(wanted - had, larger(1, d->n_sharing)), had);
     }
     free(pilots);
     return order;

@@ -2,14 +2,17 @@
 /*
  * pilot_plan.h - how many pilots of which size and time a pool gets: a pure function
  *
- * In: what waits for the pool, the pilots it has, the partition as Slurm describes it, all as of now.
- * Out: pilots to be submitted, and how many of those that Slurm has not started yet nobody needs.
+ * In: what waits for the pool, the pilots there are, the partition as Slurm describes it, all as of
+ * now.  Out: pilots to be submitted.
  *
  * A pilot holds several small jobs, up to PLAN_CPUS_MAX processors, and never more than fit on a
  * node.  Where jobs are short, there are only so many slots that each has PLAN_SLOT_MS of work:
  * a pilot that is there sooner does more than one that has to be waited for.  As long as nobody
  * knows how long jobs take there are PLAN_UNKNOWN_SLOTS at most; that they run for long already is
  * known, too.
+ *
+ * Pools of one sweep share what it wants: each gets an even part, and what one of them cannot have is
+ * left for the others.  One that Slurm lets wait for PLAN_LATE_MS is not counted on elsewhere.
  */
 #ifndef LUDWIG_SERVER_PILOT_PLAN_H
 #define LUDWIG_SERVER_PILOT_PLAN_H
@@ -22,6 +25,7 @@ enum {
     PLAN_CPUS_MAX = 16,
     PLAN_SLOT_MS = 60 * 1000,
     PLAN_UNKNOWN_SLOTS = 64,
+    PLAN_LATE_MS = 2 * 60 * 1000,
     PLAN_TIME_MIN_MS = 10 * 60 * 1000,
     PLAN_TIME_USUAL_MS = 60 * 60 * 1000 /* where the partition names none */
 };
@@ -38,11 +42,15 @@ struct plan_demand {
     int64_t need_ms;       /* that one may take, its results included; 0: nobody knows */
     int64_t takes_ms;      /* that one takes usually, or has taken so far at least; 0: the same */
     int64_t sweep;         /* theirs */
+    int64_t n_sharing;     /* pools that share it, this one among them, and are still to be asked */
+    const bool *may_use;   /* per pilot: the sweep names its pool; NULL: all of them */
 };
 
 struct plan_pilot {
     struct plan_size size;
-    bool is_waiting; /* it did not begin yet */
+    bool is_waiting;   /* it did not begin yet */
+    bool is_elsewhere; /* in another pool */
+    bool is_late;      /* it waits for long already, or nobody can say for what */
 };
 
 struct plan_partition {

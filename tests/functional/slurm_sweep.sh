@@ -129,6 +129,7 @@ mixed() {
     sweep=$(submit mixed.yaml --local)
     wait_until 120 '[ "$(recorded ^start)" = 40 ]'
     ludwig jobs "$sweep" --json | json - 'sorted({str(j["partition"]) for j in d["jobs"]}) == ["None", "long", "short"]'
+    [ "$(pilots | wc -l)" = 3 ]
     open mixed
     wait_until 120 ended "$sweep"
     [ "$(sweep_state "$sweep")" = done ]

@@ -31,148 +31,148 @@ struct known {
 };
 
 /* Jobs of one processor, each of which has a slot in a pilot of four. */
-#define FOUR                 \
-    {                        \
-        { 4000, 0, 0 }, true \
+#define FOUR                                       \
+    {                                              \
+        .size = { 4000, 0, 0 }, .is_waiting = true \
     }
 
 static const struct known cases[] = {
     { "as many slots as jobs, in one pilot",
-      { 4, { 1000, 0, GIB }, 0, 0 },
-      { { { 0 }, false } },
+      { .jobs = 4, .size = { 1000, 0, GIB }, .need_ms = 0, .takes_ms = 0 },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 4000, 0, 4 * GIB }, 0, 1 } },
     { "several pilots, each no larger than a node",
-      { 40, { 1000, 0, 0 }, 2 * HOUR, HOUR },
-      { { { 0 }, false } },
+      { .jobs = 40, .size = { 1000, 0, 0 }, .need_ms = 2 * HOUR, .takes_ms = HOUR },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 16000, 0, 0 }, 2 * HOUR, 3 } },
     { "no more than the partition can hold",
-      { 400, { 1000, 0, 0 }, 2 * HOUR, HOUR },
-      { { { 0 }, false } },
+      { .jobs = 400, .size = { 1000, 0, 0 }, .need_ms = 2 * HOUR, .takes_ms = HOUR },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 16000, 0, 0 }, 2 * HOUR, 3 } },
     { "no more than are allowed",
-      { 400, { 1000, 0, 0 }, 2 * HOUR, HOUR },
-      { { { 0 }, false } },
+      { .jobs = 400, .size = { 1000, 0, 0 }, .need_ms = 2 * HOUR, .takes_ms = HOUR },
+      { { .is_waiting = false } },
       0,
       false,
       2,
       { { 16000, 0, 0 }, 2 * HOUR, 2 } },
     { "none when none are allowed",
-      { 400, { 1000, 0, 0 }, 2 * HOUR, HOUR },
-      { { { 0 }, false } },
+      { .jobs = 400, .size = { 1000, 0, 0 }, .need_ms = 2 * HOUR, .takes_ms = HOUR },
+      { { .is_waiting = false } },
       0,
       false,
       0,
       { { 16000, 0, 0 }, 0, 0 } },
     { "memory limits how many share one",
-      { 8, { 1000, 0, 30 * GIB }, 0, 0 },
-      { { { 0 }, false } },
+      { .jobs = 8, .size = { 1000, 0, 30 * GIB }, .need_ms = 0, .takes_ms = 0 },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 2000, 0, 60 * GIB }, 0, 4 } },
     { "one GPU to a pilot",
-      { 3, { 2000, 1000, 0 }, 0, 0 },
-      { { { 0 }, false } },
+      { .jobs = 3, .size = { 2000, 1000, 0 }, .need_ms = 0, .takes_ms = 0 },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 2000, 1000, 0 }, 0, 3 } },
     { "jobs of two GPUs have both",
-      { 2, { 2000, 2000, 0 }, 0, 0 },
-      { { { 0 }, false } },
+      { .jobs = 2, .size = { 2000, 2000, 0 }, .need_ms = 0, .takes_ms = 0 },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 2000, 2000, 0 }, 0, 2 } },
     { "parts of a GPU share it",
-      { 4, { 1000, 250, 0 }, 0, 0 },
-      { { { 0 }, false } },
+      { .jobs = 4, .size = { 1000, 250, 0 }, .need_ms = 0, .takes_ms = 0 },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 4000, 1000, 0 }, 0, 1 } },
     { "a job that is larger than any node is left for Slurm to judge",
-      { 1, { 99000, 0, 0 }, 0, 0 },
-      { { { 0 }, false } },
+      { .jobs = 1, .size = { 99000, 0, 0 }, .need_ms = 0, .takes_ms = 0 },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 99000, 0, 0 }, 0, 1 } },
     { "one job each, where the site wants it so",
-      { 3, { 1000, 0, 0 }, 0, 0 },
-      { { { 0 }, false } },
+      { .jobs = 3, .size = { 1000, 0, 0 }, .need_ms = 0, .takes_ms = 0 },
+      { { .is_waiting = false } },
       0,
       true,
       100,
       { { 1000, 0, 0 }, 0, 3 } },
     { "those that wait are counted",
-      { 6, { 1000, 0, 0 }, 0, 0 },
+      { .jobs = 6, .size = { 1000, 0, 0 }, .need_ms = 0, .takes_ms = 0 },
       { FOUR },
       1,
       false,
       100,
       { { 2000, 0, 0 }, 0, 1 } },
     { "none when there are enough",
-      { 8, { 1000, 0, 0 }, 0, 0 },
+      { .jobs = 8, .size = { 1000, 0, 0 }, .need_ms = 0, .takes_ms = 0 },
       { FOUR, FOUR },
       2,
       false,
       100,
       { { 0 }, 0, 0 } },
     { "one that works has no room for long jobs",
-      { 4, { 1000, 0, 0 }, 2 * HOUR, HOUR },
-      { { { 4000, 0, 0 }, false } },
+      { .jobs = 4, .size = { 1000, 0, 0 }, .need_ms = 2 * HOUR, .takes_ms = HOUR },
+      { { .size = { 4000, 0, 0 } } },
       1,
       false,
       100,
       { { 4000, 0, 0 }, 2 * HOUR, 1 } },
     { "one that works is enough for short ones",
-      { 100, { 1000, 0, 0 }, MINUTE, SECOND },
-      { { { 4000, 0, 0 }, false } },
+      { .jobs = 100, .size = { 1000, 0, 0 }, .need_ms = MINUTE, .takes_ms = SECOND },
+      { { .size = { 4000, 0, 0 } } },
       1,
       false,
       100,
       { { 0 }, 0, 0 } },
     { "so many slots that each has work for a minute",
-      { 1000, { 1000, 0, 0 }, MINUTE, SECOND },
-      { { { 0 }, false } },
+      { .jobs = 1000, .size = { 1000, 0, 0 }, .need_ms = MINUTE, .takes_ms = SECOND },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 16000, 0, 0 }, 10 * MINUTE, 2 } },
     { "a few as long as nobody knows how long jobs take",
-      { 10000, { 4000, 0, 0 }, 0, 0 },
-      { { { 0 }, false } },
+      { .jobs = 10000, .size = { 4000, 0, 0 }, .need_ms = 0, .takes_ms = 0 },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 16000, 0, 0 }, 0, 3 } },
     { "time enough for one, whatever is usual",
-      { 1, { 1000, 0, 0 }, 9 * HOUR, 9 * HOUR },
-      { { { 0 }, false } },
+      { .jobs = 1, .size = { 1000, 0, 0 }, .need_ms = 9 * HOUR, .takes_ms = 9 * HOUR },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 1000, 0, 0 }, 9 * HOUR, 1 } },
     { "time that the partition does not have is asked for: Slurm says so",
-      { 1, { 1000, 0, 0 }, 99 * HOUR, 99 * HOUR },
-      { { { 0 }, false } },
+      { .jobs = 1, .size = { 1000, 0, 0 }, .need_ms = 99 * HOUR, .takes_ms = 99 * HOUR },
+      { { .is_waiting = false } },
       0,
       false,
       100,
       { { 1000, 0, 0 }, 99 * HOUR, 1 } },
     { "whole minutes",
-      { 1, { 1000, 0, 0 }, 20 * MINUTE + 1, 20 * MINUTE },
-      { { { 0 }, false } },
+      { .jobs = 1, .size = { 1000, 0, 0 }, .need_ms = 20 * MINUTE + 1, .takes_ms = 20 * MINUTE },
+      { { .is_waiting = false } },
       0,
       false,
       100,
@@ -206,8 +206,10 @@ static void each_pool_gets_what_it_needs(void **state)
 /* What one sweep's jobs get of a pilot, another's do not. */
 static void sweeps_share_what_there_is(void **state)
 {
-    const struct plan_demand demands[] = { { 3, { 1000, 0, 0 }, 0, 0 },
-                                           { 3, { 1000, 0, 0 }, 0, 0 } };
+    const struct plan_demand demands[] = {
+        { .jobs = 3, .size = { 1000, 0, 0 }, .need_ms = 0, .takes_ms = 0 },
+        { .jobs = 3, .size = { 1000, 0, 0 }, .need_ms = 0, .takes_ms = 0 }
+    };
     const struct plan_pilot pilots[] = { FOUR };
     struct plan_pool pool = { demands, 2, pilots, 1, partition, false, 100 };
     struct plan_order o = pilot_plan(&pool);
@@ -217,10 +219,107 @@ static void sweeps_share_what_there_is(void **state)
     assert_int_equal(o.size.cpus_milli, 2000);
 }
 
+struct sharing {
+    const char *sentence;
+    struct plan_demand demand;
+    struct plan_pilot pilot;
+    bool may_use;
+    int64_t n; /* processors of all that is ordered */
+};
+
+static const struct sharing shared[] = {
+    { "half of it, when another pool is asked next",
+      { .jobs = 8, .size = { 1000, 0, 0 }, .n_sharing = 2 },
+      { .size = { 0 } },
+      true,
+      4 },
+    { "the odd one goes to the first",
+      { .jobs = 7, .size = { 1000, 0, 0 }, .n_sharing = 2 },
+      { .size = { 0 } },
+      true,
+      4 },
+    { "what waits in another pool is taken off",
+      { .jobs = 8, .size = { 1000, 0, 0 }, .n_sharing = 1 },
+      { .size = { 5000, 0, 0 }, .is_waiting = true, .is_elsewhere = true },
+      true,
+      3 },
+    { "but not when it waits for long",
+      { .jobs = 8, .size = { 1000, 0, 0 }, .n_sharing = 1 },
+      { .size = { 5000, 0, 0 }, .is_waiting = true, .is_elsewhere = true, .is_late = true },
+      true,
+      8 },
+    { "one's own are counted however long they wait",
+      { .jobs = 8, .size = { 1000, 0, 0 }, .n_sharing = 1 },
+      { .size = { 5000, 0, 0 }, .is_waiting = true, .is_late = true },
+      true,
+      3 },
+    { "what works elsewhere at long jobs has no room",
+      { .jobs = 8, .size = { 1000, 0, 0 }, .need_ms = 2 * HOUR, .takes_ms = HOUR, .n_sharing = 1 },
+      { .size = { 5000, 0, 0 }, .is_elsewhere = true, .is_late = true },
+      true,
+      8 },
+    { "what works elsewhere at short ones takes these as well",
+      { .jobs = 480,
+        .size = { 1000, 0, 0 },
+        .need_ms = MINUTE,
+        .takes_ms = SECOND,
+        .n_sharing = 1 },
+      { .size = { 5000, 0, 0 }, .is_elsewhere = true, .is_late = true },
+      true,
+      3 },
+    { "a pilot that is not for the sweep is none",
+      { .jobs = 8, .size = { 1000, 0, 0 }, .n_sharing = 1 },
+      { .size = { 5000, 0, 0 }, .is_waiting = true, .is_elsewhere = true },
+      false,
+      8 },
+};
+
+static void pools_share_what_a_sweep_wants(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        const struct sharing *s = &shared[i];
+        struct plan_demand demand = s->demand;
+        const struct plan_pool pool = { .demands = &demand,
+                                        .n_demands = 1,
+                                        .pilots = &s->pilot,
+                                        .n_pilots = 1,
+                                        .partition = partition,
+                                        .most = 100 };
+        struct plan_order o;
+
+        demand.may_use = &s->may_use;
+        o = pilot_plan(&pool);
+        if (o.n * o.size.cpus_milli != 1000 * s->n)
+            fail_msg("%s: %lld pilots of %lld", s->sentence, (long long)o.n,
+                     (long long)o.size.cpus_milli);
+    }
+}
+
+/* What another pool has there leaves no less room for this one's. */
+static void a_partition_is_filled_with_its_own(void **state)
+{
+    const struct plan_demand demand = {
+        .jobs = 400, .size = { 1000, 0, 0 }, .need_ms = HOUR, .takes_ms = HOUR
+    };
+    const struct plan_pilot pilots[] = { { .is_elsewhere = true }, { .is_elsewhere = true } };
+    const struct plan_pool pool = { .demands = &demand,
+                                    .n_demands = 1,
+                                    .pilots = pilots,
+                                    .n_pilots = 2,
+                                    .partition = partition,
+                                    .most = 100 };
+
+    (void)state;
+    assert_int_equal(pilot_plan(&pool).n, 3);
+}
+
 /* Nothing is known of the partition. */
 static void an_unknown_partition_limits_nothing(void **state)
 {
-    const struct plan_demand demand = { 40, { 1000, 0, 0 }, 0, 0 };
+    const struct plan_demand demand = {
+        .jobs = 40, .size = { 1000, 0, 0 }, .need_ms = 0, .takes_ms = 0
+    };
     const struct plan_pool pool = { &demand, 1, NULL, 0, { { 0 }, 0, 0, 0 }, false, 100 };
     struct plan_order o = pilot_plan(&pool);
 
@@ -234,6 +333,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_pool_gets_what_it_needs),
         cmocka_unit_test(sweeps_share_what_there_is),
+        cmocka_unit_test(pools_share_what_a_sweep_wants),
+        cmocka_unit_test(a_partition_is_filled_with_its_own),
         cmocka_unit_test(an_unknown_partition_limits_nothing),
     };
 
