@@ -78,13 +78,28 @@ static void end(struct pilot *p, int code)
     p->code = code;
 }
 
+static void log_end(int status)
+{
+    bool has_exited = WIFEXITED(status);
+
+    log_event(LOG_WARN, "agent-ended", has_exited ? "code" : "signal", "%d",
+              has_exited ? WEXITSTATUS(status) : WTERMSIG(status), NULL);
+}
+
+/* It has nothing to do, or has waited for ludwigd long enough and has no job either. */
+static bool is_last_word(int status)
+{
+    return WIFEXITED(status) &&
+           (WEXITSTATUS(status) == EXIT_WELL || WEXITSTATUS(status) == EXIT_UNREACHABLE);
+}
+
 static void agent_ended(struct pilot *p, int status)
 {
     int64_t now_ms = units_monotonic_ms();
 
     p->agent = 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        end(p, EXIT_WELL);
+    if (is_last_word(status)) {
+        end(p, WEXITSTATUS(status));
         return;
     }
     if (now_ms - p->started_ms >= LASTED_MS)
@@ -95,8 +110,7 @@ static void agent_ended(struct pilot *p, int status)
         return;
     }
     p->start_at_ms = now_ms + (p->told_by == 0 ? delay_ms(p) : 0);
-    log_event(LOG_WARN, "agent-ended", "how", "%s %d", WIFEXITED(status) ? "code" : "signal",
-              WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), NULL);
+    log_end(status);
 }
 
 /* Also what became ours when its parent died. */

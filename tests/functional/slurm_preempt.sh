@@ -8,6 +8,11 @@ slurm_up
 pilots_begin
 cp "$TEST_ROOT"/examples/checkpoint/count.* .
 
+# It takes its time, which the others need as well.
+SLURM_JOB_ID=1000000 timeout 300 ludwig-worker pilot --server "unix:$TEST_TMP/none" --idle 100 \
+    >"$TEST_TMP/alone" 2>&1 &
+alone=$!
+
 # Never long enough for a step not to be seen twice by accident: each takes a tenth of a second.
 count() { # PROJECT N COMMAND
     printf '%s\n' "project: $1" "command: $3" 'source: [count.py, count.sh]' \
@@ -122,9 +127,17 @@ power_failure() {
     grep -h '^from' "$SHARE"/power/logs/*/*.a2.log | grep -vx 'from 0'
 }
 
+# Its agent was started once: nobody is waited for until the walltime ends.
+nobody_there() {
+    tail --pid="$alone" -f /dev/null
+    grep -q 'ludwigd was not reached' "$TEST_TMP/alone"
+    [ "$(grep -c ' start ' "$TEST_TMP/alone")" = 1 ]
+}
+
 it 'without GraceTime: who is ended at once has saved its state, and goes on elsewhere' without_grace
 it 'scancel of a pilot gives its jobs back' by_hand
 it 'at the end of its time jobs go on elsewhere' time_over
 it 'with GraceTime: the same, when SIGTERM comes' with_grace
 it 'after a power failure a job goes on from what was copied last' power_failure
+it 'a pilot that finds no ludwigd leaves' nobody_there
 done_testing
