@@ -14,7 +14,8 @@
 /* For what comes after a job has ended: its results, and the pilot's own end. */
 enum { PILOT_MARGIN_MS = 30 * 1000 };
 
-/* In a hello: whose pilot is it?  -1 when there is none of that token that has not ended. */
+/* In a hello: whose pilot is it?  -1 when there is none of that token.  One that is here has not ended,
+ * whatever Slurm may have said. */
 int pilot_pair(struct server *sv, struct conn *c, const struct pilot_claim *claim, struct arena *a,
                struct err *e);
 /* Its worker has that row.  In a turn. */

@@ -46,16 +46,13 @@
       " memory_bytes, time_ms, phase, created_at)"                                                \
       " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                        \
     X(SQL_PILOTS_LIVE, "SELECT " PILOT_COLUMNS " WHERE p.ended_at = 0 ORDER BY p.id")             \
-    X(SQL_PILOT_BY_TOKEN, "SELECT " PILOT_COLUMNS " WHERE p.token = ? AND p.task = ?"             \
-                          " AND p.ended_at = 0")                                                  \
+    X(SQL_PILOT_BY_TOKEN, "SELECT " PILOT_COLUMNS " WHERE p.token = ? AND p.task = ?")            \
     X(SQL_PILOT_OF_WORKER, "SELECT " PILOT_COLUMNS " WHERE p.worker = ? AND p.ended_at = 0")      \
     X(SQL_PILOTS_ASKED, "UPDATE pilot SET asked = 1 WHERE token = ?")                             \
     X(SQL_PILOTS_SUBMITTED, "UPDATE pilot SET slurm_id = ?2 WHERE token = ?1")                    \
-    X(SQL_PILOTS_NOT_ASKED, "UPDATE pilot SET asked = 0 WHERE token = ? AND slurm_id = 0"         \
-                            " AND worker = 0")                                                    \
     X(SQL_PILOTS_DROP, "DELETE FROM pilot WHERE token = ? AND slurm_id = 0 AND worker = 0")       \
     X(SQL_PILOT_SEEN, "UPDATE pilot SET phase = ?2, words = ?3, submitted_s = ?4 WHERE id = ?1")  \
-    X(SQL_PILOT_PAIR, "UPDATE pilot SET worker = ?2, phase = ?3, words = NULL,"                   \
+    X(SQL_PILOT_PAIR, "UPDATE pilot SET worker = ?2, phase = ?3, words = NULL, ended_at = 0,"     \
                       " slurm_id = CASE WHEN slurm_id = 0 THEN ?4 ELSE slurm_id END,"             \
                       " started_at = CASE WHEN started_at = 0 THEN ?5 ELSE started_at END"        \
                       " WHERE id = ?1")                                                           \

@@ -4,6 +4,7 @@
 #include "tests/unit/server_fixture.h"
 
 #include "server/pilot.h"
+#include "server/pilot_rows.h"
 #include "server/slurmstate.h"
 
 #define MINUTE INT64_C(60000)
@@ -92,6 +93,39 @@ static void a_worker_without_a_token_is_no_pilot(void **state)
     fixture_close(f);
 }
 
+static int64_t n_live(struct fixture *f)
+{
+    struct arena *a = arena_create();
+    struct pilot_rows rows;
+    struct err e = { 0 };
+
+    assert_int_equal(pilot_rows_live(&f->sv, a, &rows, &e), 0);
+    arena_destroy(a);
+    return (int64_t)rows.n;
+}
+
+/* Slurm may have been wrong, or its scancel late. */
+static void one_that_was_taken_for_ended_is_there_again_when_it_comes(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct msg_hello hello = hello_of(add_pilots(f, geteuid()), "17_0");
+    struct msg_register reg = { .boot_id = "boot", .node = "n1", .kind = "slurm" };
+    struct peer *p = peer_connect(f);
+    struct err e = { 0 };
+
+    (void)state;
+    token_make(&reg.worker);
+    token_make(&reg.incarnation);
+    assert_int_equal(pilot_row_end(&f->sv, 1, "is not known to Slurm any more", &e), 0);
+    assert_int_equal(n_live(f), 1);
+    peer_ask(p, MSG_HELLO, &hello, NULL);
+    assert_int_equal(n_live(f), 1);
+    peer_ask(p, MSG_REGISTER, &reg, NULL);
+    assert_int_equal(n_live(f), 2);
+    peer_close(p);
+    fixture_close(f);
+}
+
 struct known {
     const char *sentence;
     int64_t left_ms;
@@ -135,6 +169,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pilot_is_known_by_its_token_and_task),
         cmocka_unit_test(nobody_is_a_pilot_with_another_token_task_or_user),
+        cmocka_unit_test(one_that_was_taken_for_ended_is_there_again_when_it_comes),
         cmocka_unit_test(a_worker_without_a_token_is_no_pilot),
         cmocka_unit_test(a_pilot_takes_what_can_end_in_its_time),
     };
