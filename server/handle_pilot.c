@@ -75,6 +75,7 @@ int pilot_registered(struct server *sv, struct conn *c, int64_t worker, struct e
     if (rc == 1)
         rc = db_run(sv->db, e, SQL_WORKER_PARTITION, "is", worker, row.spec.partition);
     arena_destroy(a);
+    pilots_try_anew(sv, c->pool);
     return rc < 0 ? -1 : 0;
 }
 

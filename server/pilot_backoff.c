@@ -42,8 +42,9 @@ struct rest *pilots_resting(struct pilots *p, int64_t pool)
     return NULL;
 }
 
-void pilots_rest(struct pilots *p, int64_t pool, const char *why)
+void pilots_rest(struct pilots *p, int64_t pool, bool has_died, const char *why)
 {
+    int64_t now_ms = units_monotonic_ms();
     struct rest *r = pilots_resting(p, pool);
 
     if (r == NULL) {
@@ -53,15 +54,30 @@ void pilots_rest(struct pilots *p, int64_t pool, const char *why)
     }
     free(r->why);
     r->why = mem_strdup(why);
-    r->ends_ms = units_monotonic_ms() + longer(REST_FIRST_MS, r->failures++, REST_MAX_MS);
+    r->has_died = has_died;
+    if (r->ends_ms <= now_ms) /* others of its array are no further failures */
+        r->ends_ms = now_ms + longer(REST_FIRST_MS, r->failures++, REST_MAX_MS);
 }
 
-void pilots_rested(struct pilots *p, int64_t pool)
+static void forget(struct pilots *p, struct rest *r)
+{
+    free(r->why);
+    *r = p->rests[--p->n_rests];
+}
+
+/* One that was accepted may die as the last one did. */
+void pilots_submitted(struct pilots *p, int64_t pool)
 {
     struct rest *r = pilots_resting(p, pool);
 
-    if (r == NULL)
-        return;
-    free(r->why);
-    *r = p->rests[--p->n_rests];
+    if (r != NULL && !r->has_died)
+        forget(p, r);
+}
+
+void pilots_try_anew(struct server *sv, int64_t pool)
+{
+    struct rest *r = sv->pilots == NULL ? NULL : pilots_resting(sv->pilots, pool);
+
+    if (r != NULL)
+        forget(sv->pilots, r);
 }

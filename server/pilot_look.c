@@ -165,6 +165,15 @@ static const char *words_for(const struct slurm_meaning *m, const struct slurm_j
     return arena_printf(a, "%s (%s)", m->words, cut_of(job->reason, a));
 }
 
+/* Of one that died before its worker came. */
+static const char *say_where(const struct look *l, const struct pilot_row *row, const char *words)
+{
+    return arena_printf(l->arena,
+                        "%s (Slurm's job %s; its log: %s/pilots/%s.log on the share, if its node "
+                        "sees that)",
+                        words, pilot_row_job(row, l->arena), row->project, row->name);
+}
+
 static int end_pilot(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,
                      const char *words, struct err *e)
 {
@@ -180,7 +189,7 @@ static int end_pilot(struct look *l, const struct pilot_row *row, const struct s
         attempts_lose_all(p->sv, row->worker, m->cause, why, e) < 0)
         return -1;
     if (m->next == NEXT_LATER || row->worker == 0)
-        pilots_rest(p, row->pool, words);
+        pilots_rest(p, row->pool, true, row->worker == 0 ? say_where(l, row, words) : words);
     return 0;
 }
 

@@ -30,7 +30,8 @@ struct rest {
     int64_t pool;
     int64_t failures;
     int64_t ends_ms; /* of the monotonic clock */
-    char *why;
+    char *why;       /* "has failed" */
+    bool has_died;   /* Slurm had accepted it */
 };
 
 struct submission; /* pilot_submit.c */
@@ -84,8 +85,9 @@ void pilots_look_in(struct pilots *p, int64_t ms);
 /* Slurm does not answer: everything waits, longer each time.  NULL: it does. */
 void pilots_away(struct pilots *p, const char *why);
 /* Something is wrong with this pool's pilots: it waits, longer each time. */
-void pilots_rest(struct pilots *p, int64_t pool, const char *why);
-void pilots_rested(struct pilots *p, int64_t pool);
+void pilots_rest(struct pilots *p, int64_t pool, bool has_died, const char *why);
+/* Slurm has accepted one. */
+void pilots_submitted(struct pilots *p, int64_t pool);
 /* NULL: nothing is wrong with them. */
 struct rest *pilots_resting(struct pilots *p, int64_t pool);
 

@@ -39,6 +39,7 @@ int pools_take(struct server *sv, const struct conn *c, int64_t sweep, const str
             db_run(sv->db, e, SQL_POOL_TRY_AGAIN, "i", id) < 0 ||
             db_run(sv->db, e, SQL_SWEEP_POOL_ADD, "ii", sweep, id) < 0)
             return -1;
+        pilots_try_anew(sv, id);
     }
     if (pools->n > 0)
         pilots_have_pools(sv);

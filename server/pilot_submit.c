@@ -70,6 +70,16 @@ static int take_outcome(struct server *sv, int64_t unused, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
+/* What failed before Slurm was asked is the owner's trouble, and not everybody's. */
+static void fail(struct pilots *p, const struct submission *s)
+{
+    if (s->was_run)
+        pilots_away(p, s->words);
+    else
+        pilots_rest(p, s->row->pool, false,
+                    arena_printf(s->arena, "could not be submitted: %s", s->words));
+}
+
 /* After the turn, whatever came of that: what is not written down is found by its name. */
 static void settle(struct server *sv, int64_t unused)
 {
@@ -83,14 +93,15 @@ static void settle(struct server *sv, int64_t unused)
     switch (s->failure) {
     case SLURM_WELL:
         pilots_away(p, NULL);
-        pilots_rested(p, s->row->pool);
+        pilots_submitted(p, s->row->pool);
         pilots_look_in(p, PILOTS_LOOK_FIRST_MS);
         break;
     case SLURM_REFUSED: break;
     case SLURM_FULL:
-        pilots_rest(p, s->row->pool, arena_printf(s->arena, "was one too many: %s", s->words));
+        pilots_rest(p, s->row->pool, false,
+                    arena_printf(s->arena, "was one too many: %s", s->words));
         break;
-    default: pilots_away(p, s->words); break;
+    default: fail(p, s); break;
     }
     submission_free(s);
     pilots_next(p);
@@ -272,7 +283,8 @@ static void on_folder(void *context, struct slurm_result *result)
     else
         end(s, SLURM_AWAY,
             arena_printf(s->arena, "no folder for the pilots' logs: %s",
-                         result->is_late ? "the share does not answer" : buf_text(&result->said)));
+                         result->is_late ? "the share does not answer"
+                                         : slurm_failure_words(result, s->arena)));
 }
 
 static void make_folder(struct submission *s)

@@ -28,6 +28,10 @@ int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn 
     if (!slurm_budget_take(&p->budget, units_monotonic_ms()))
         return err_set(e, ERR_BUSY, "no more commands of Slurm's for now");
     p->call = slurm_call_begin(&p->sv->loop, &command, done, context, e);
+    if (p->call == NULL && e->kind == ERR_NOT_FOUND)
+        return err_set(e, ERR_NOT_FOUND,
+                       "there is no %s in ludwigd's PATH, which has to have Slurm's commands",
+                       c->args[0]);
     return p->call == NULL ? -1 : 0;
 }
 
@@ -247,18 +251,25 @@ static int think(struct server *sv, int64_t unused, struct err *e)
 
 /* ---- beginning and end ---- */
 
+static const char *when(int64_t in_ms, struct arena *a)
+{
+    return in_ms <= 0 ? "now" : arena_printf(a, "in %" PRId64 " s", (in_ms + 999) / 1000);
+}
+
 const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a)
 {
     int64_t now_ms = units_monotonic_ms();
     const struct rest *rest = pilots_resting(sv->pilots, pool);
 
     if (sv->pilots->away_why != NULL)
-        return arena_printf(a, "Slurm does not answer, and is asked again: %s",
-                            sv->pilots->away_why);
+        return arena_printf(a, "Slurm cannot be asked, which is tried again %s: %s",
+                            when(sv->pilots->away_ends_ms - now_ms, a), sv->pilots->away_why);
+    if (sv->pilots->site.asked_at_ms == 0)
+        return "Slurm is being asked what there is";
     if (rest != NULL && rest->ends_ms > now_ms)
-        return arena_printf(a, "the last one %s; the next is submitted in %" PRId64 " s", rest->why,
-                            (rest->ends_ms - now_ms + 999) / 1000);
-    return NULL;
+        return arena_printf(a, "the last one %s; the next is submitted %s", rest->why,
+                            when(rest->ends_ms - now_ms, a));
+    return rest == NULL ? NULL : arena_printf(a, "the last one %s", rest->why);
 }
 
 int64_t pilots_default_time_ms(const struct server *sv, const struct slurm_pool *pool)

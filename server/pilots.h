@@ -27,6 +27,8 @@ void pilots_destroy(struct pilots *p); /* NULL is fine */
 void pilots_wake(struct server *sv);
 /* A sweep with pools is there: from now on they are looked at. */
 void pilots_have_pools(struct server *sv);
+/* The worker of one is there, or somebody asks for its pool's pilots anew. */
+void pilots_try_anew(struct server *sv, int64_t pool);
 /* The worker of one has gone without a word: what does Slurm say? */
 void pilots_lost_sight(struct server *sv);
 
