@@ -142,17 +142,6 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
     return 0;
 }
 
-/* Nothing would ever run them. */
-static int check_places(const struct spec *s, struct err *e)
-{
-    if (s->pools.n == 0 || !s->has_nodes || s->nodes.n > 0)
-        return 0;
-    return err_set(e, ERR_USAGE,
-                   "%s: nodes: [] leaves Slurm partitions alone, and no server starts jobs there "
-                   "yet; leave it out",
-                   s->file);
-}
-
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e)
 {
     struct spec_reading reading = { .spec = s };
@@ -171,8 +160,6 @@ int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *
     if (o->nodes != NULL && override_nodes(s, o->nodes, a, e) < 0)
         return -1;
     if (o->partitions != NULL && override_pools(s, o->partitions, a, e) < 0)
-        return -1;
-    if (check_places(s, e) < 0)
         return -1;
     plan_check(&s->plan, &r);
     return spec_end(&r, true, e);

@@ -221,9 +221,6 @@ it '--set of a parameter that is not there is refused with the nearest' '
     refused 2 ludwig submit sweep.yaml --set samples=1
     grep -qF "changes parameters of the file (lr); samples: is a key" err
     refused 2 ludwig submit sweep.yaml --nodes ""
-    (cat sweep.yaml; echo "nodes: []") >none.yaml
-    refused 2 ludwig submit none.yaml --partition short
-    grep -q "nodes: \[\] leaves Slurm" err
     refused 2 ludwig submit sweep.yaml --set "lr={uniform: [0, 1]}"
     grep -q -e "--set lr: uniform needs method" err
     refused 2 ludwig submit sweep.yaml --partition a,-b

@@ -37,7 +37,7 @@ shown_by_why() { # SECONDS JOB PATTERN
 
 jobs_are_done() {
     local sweep
-    sweep first '{partition: short}'
+    sweep first '{partition: short}' 'nodes: []'
     write_job 'gate first'
     sweep=$(submit first.yaml)
     wait_until 90 '[ "$(recorded ^start)" = 4 ]'
