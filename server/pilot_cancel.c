@@ -9,16 +9,15 @@ enum { CANCEL_MAX_BYTES = 8 * 1024 };
 
 void pilots_cancel(struct pilots *p, const char *job)
 {
-    if (p->cancel.n < CANCEL_MAX_BYTES)
-        buf_add(&p->cancel, job, strlen(job) + 1);
+    buf_add(&p->cancel, job, strlen(job) + 1);
 }
 
 /* ---- those that nobody needs ---- */
 
-/* It has not begun, and there is nothing left for it. */
+/* They have not begun, and there is nothing left for them.  More than one scancel takes come next. */
 int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e)
 {
-    for (size_t i = 0; i < p->rows.n; i++) {
+    for (size_t i = 0; i < p->rows.n && p->cancel.n < CANCEL_MAX_BYTES; i++) {
         const struct pilot_row *row = &p->rows.items[i];
 
         if (row->worker != 0 || demand_in(all, row->pool) != NULL ||

@@ -4,13 +4,13 @@
 #include "tests/unit/server_fixture.h"
 
 #include "server/pilot.h"
-#include "server/pilot_rows.h"
+#include "server/pilot_parts.h"
 #include "server/slurmstate.h"
 
 #define MINUTE INT64_C(60000)
 
-/* A pool of the test's own user, and an array of two pilots in it. */
-static struct token add_pilots(struct fixture *f, uid_t uid)
+/* A pool of that user, and an array of pilots in it. */
+static struct token add_array(struct fixture *f, uid_t uid, int64_t n)
 {
     const struct slurm_pool spec = { .partition = "short" };
     struct buf bytes = { 0 };
@@ -23,7 +23,7 @@ static struct token add_pilots(struct fixture *f, uid_t uid)
     assert_int_equal(db_get_int(f->sv.db, &e, &pool, SQL_POOL_TAKE, "isb", (int64_t)uid, "somebody",
                                 buf_bytes(&bytes)),
                      1);
-    for (int64_t task = 0; task < 2; task++)
+    for (int64_t task = 0; task < n; task++)
         assert_int_equal(db_run(f->sv.db, &e, SQL_PILOT_ADD, "iitiisssiiiiii", pool, INT64_C(1),
                                 &token, task, INT64_C(2), "ludwig-1", "ludwig", "p", INT64_C(1),
                                 INT64_C(0), INT64_C(0), 10 * MINUTE, (int64_t)PILOT_WAITS,
@@ -31,6 +31,11 @@ static struct token add_pilots(struct fixture *f, uid_t uid)
                          1);
     buf_free(&bytes);
     return token;
+}
+
+static struct token add_pilots(struct fixture *f, uid_t uid)
+{
+    return add_array(f, uid, 2);
 }
 
 static struct msg_hello hello_of(struct token token, const char *job)
@@ -126,6 +131,45 @@ static void one_that_was_taken_for_ended_is_there_again_when_it_comes(void **sta
     fixture_close(f);
 }
 
+static int64_t cancel_some(struct pilots *p)
+{
+    const struct demands none = { .n = 0 };
+    struct err e = { 0 };
+    int64_t n = 0;
+
+    assert_int_equal(pilot_rows_live(p->sv, p->arena, &p->rows, &e), 0);
+    assert_int_equal(cancel_unneeded(p, &none, &e), 0);
+    for (size_t i = 0; i < p->cancel.n; i++)
+        n += buf_text(&p->cancel)[i] == '\0';
+    buf_clear(&p->cancel);
+    return n;
+}
+
+/* A command takes so many ids and no more; the others are still there, and come next. */
+static void each_pilot_that_is_given_up_is_cancelled(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct token token = add_array(f, geteuid(), 1000);
+    struct pilots p = { .sv = &f->sv, .arena = arena_create() };
+    struct err e = { 0 };
+    int64_t left = 1000;
+
+    (void)state;
+    assert_int_equal(db_run(f->sv.db, &e, SQL_PILOTS_ASKED, "t", &token), 1000);
+    assert_int_equal(db_run(f->sv.db, &e, SQL_PILOTS_SUBMITTED, "ti", &token, INT64_C(1234567)),
+                     1000);
+    while (left > 0) {
+        int64_t n = cancel_some(&p);
+
+        assert_in_range(n, 1, 999);
+        left -= n;
+        assert_int_equal(n_live(f), left);
+    }
+    buf_free(&p.cancel);
+    arena_destroy(p.arena);
+    fixture_close(f);
+}
+
 struct known {
     const char *sentence;
     int64_t left_ms;
@@ -170,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_pilot_is_known_by_its_token_and_task),
         cmocka_unit_test(nobody_is_a_pilot_with_another_token_task_or_user),
         cmocka_unit_test(one_that_was_taken_for_ended_is_there_again_when_it_comes),
+        cmocka_unit_test(each_pilot_that_is_given_up_is_cancelled),
         cmocka_unit_test(a_worker_without_a_token_is_no_pilot),
         cmocka_unit_test(a_pilot_takes_what_can_end_in_its_time),
     };
