@@ -98,8 +98,7 @@ static void settle(struct server *sv, int64_t unused)
         break;
     case SLURM_REFUSED: break;
     case SLURM_FULL:
-        pilots_rest(p, s->row->pool, false,
-                    arena_printf(s->arena, "was one too many: %s", s->words));
+        pilots_rest(p, s->row->pool, false, arena_printf(s->arena, "was not taken: %s", s->words));
         break;
     default: fail(p, s); break;
     }

@@ -11,10 +11,10 @@
 #include "server/slurmcall.h"
 
 enum slurm_failure {
-    SLURM_WELL,     /* it did not fail */
-    SLURM_AWAY,     /* it passes: tried again, with back-off */
-    SLURM_FULL,     /* as many jobs are submitted as may be: again when some have ended */
-    SLURM_REFUSED,  /* what was asked for cannot be: not tried again */
+    SLURM_WELL,    /* it did not fail */
+    SLURM_AWAY,    /* it passes: tried again, with back-off */
+    SLURM_FULL,    /* none is taken for now, as there are many, or the partition is closed: again */
+    SLURM_REFUSED, /* what was asked for cannot be: not tried again */
     SLURM_NOT_HERE, /* there is no Slurm here, or it has no configuration */
     SLURM_NO_SUCH_JOB
 };
@@ -63,7 +63,7 @@ enum slurm_failure {
     X("Memory specification can not be satisfied", SLURM_REFUSED)                 \
     X("Memory required by task is not available", SLURM_REFUSED)                  \
     X("User's group not permitted to use this partition", SLURM_REFUSED)          \
-    X("Required partition not available", SLURM_REFUSED)                          \
+    X("Required partition not available", SLURM_FULL)                             \
     X("Access/permission denied", SLURM_REFUSED)                                  \
     X("Pathname of a file, directory or other parameter too long", SLURM_REFUSED) \
     X("unrecognized option", SLURM_REFUSED)                                       \

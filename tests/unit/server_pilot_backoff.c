@@ -59,12 +59,12 @@ static void an_array_that_dies_has_failed_once(void **state)
     free_rests(&p);
 }
 
-static void one_too_many_is_forgotten_when_the_next_is_accepted(void **state)
+static void what_was_not_taken_is_forgotten_when_the_next_is_accepted(void **state)
 {
     struct pilots p = { .n_rests = 0 };
 
     (void)state;
-    pilots_rest(&p, POOL, false, "was one too many");
+    pilots_rest(&p, POOL, false, "was not taken");
     pilots_submitted(&p, POOL);
     assert_null(pilots_resting(&p, POOL));
     free_rests(&p);
@@ -75,7 +75,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_dies_again_and_again_waits_longer_though_slurm_accepts_it),
         cmocka_unit_test(an_array_that_dies_has_failed_once),
-        cmocka_unit_test(one_too_many_is_forgotten_when_the_next_is_accepted),
+        cmocka_unit_test(what_was_not_taken_is_forgotten_when_the_next_is_accepted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

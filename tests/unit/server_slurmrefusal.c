@@ -43,6 +43,9 @@ static const struct {
       "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit "
       "limit, user's size and/or time limits)\n",
       1, SLURM_FULL, NULL },
+    { "sbatch: error: Batch job submission failed: Required partition not available (inactive or "
+      "drain)\n",
+      1, SLURM_FULL, NULL },
     { "sbatch: error: QOSMaxSubmitJobPerUserLimit\n"
       "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit "
       "limit, user's size and/or time limits)\n",
