@@ -50,7 +50,7 @@ static void take_time(const struct server *sv, struct conn *c, const struct pilo
     int64_t started_at = row->started_at > 0 ? row->started_at : turn_now_ms(sv);
 
     if (c->pilot_time_ms == 0)
-        c->pilot_time_ms = pilots_default_time_ms(sv, &row->spec);
+        c->pilot_time_ms = pilots_default_time_ms(sv, row->user, &row->spec);
     if (c->pilot_ends_at_ms == 0 && c->pilot_time_ms > 0)
         c->pilot_ends_at_ms = started_at + c->pilot_time_ms;
     if (c->pilot_time_ms == 0 && c->pilot_ends_at_ms > started_at)

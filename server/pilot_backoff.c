@@ -55,8 +55,42 @@ void pilots_rest(struct pilots *p, int64_t pool, bool has_died, const char *why)
     free(r->why);
     r->why = mem_strdup(why);
     r->has_died = has_died;
+    r->most = 0;
     if (r->ends_ms <= now_ms) /* others of its array are no further failures */
         r->ends_ms = now_ms + longer(REST_FIRST_MS, r->failures++, REST_MAX_MS);
+}
+
+static int64_t count_of(const struct pilots *p, uid_t uid)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < p->rows.n; i++)
+        n += p->rows.items[i].uid == uid;
+    return n;
+}
+
+void pilots_full(struct pilots *p, const struct pilot_row *row, const char *why)
+{
+    struct rest *r;
+
+    pilots_rest(p, row->pool, false, why);
+    r = pilots_resting(p, row->pool);
+    r->most = row->tasks > 1 ? row->tasks / 2 : 1;
+    r->n_there = count_of(p, row->uid) - row->tasks;
+}
+
+bool pilots_rests(struct pilots *p, int64_t pool, uid_t uid)
+{
+    struct rest *r = pilots_resting(p, pool);
+
+    if (r == NULL)
+        return false;
+    if (r->most > 0 && count_of(p, uid) < r->n_there)
+        r->ends_ms = r->failures = 0;
+    if (r->ends_ms <= units_monotonic_ms())
+        return false;
+    pilots_think_at(p, r->ends_ms);
+    return true;
 }
 
 static void forget(struct pilots *p, struct rest *r)

@@ -22,6 +22,7 @@ struct planning {
     const struct demands *all;
     struct entry *entries;
     size_t n, capacity;
+    size_t n_there;     /* the first ones, which are not planned just now */
     int64_t late_at_ms; /* the next one is late by then, of the wall clock; INT64_MAX: none */
 };
 
@@ -72,37 +73,123 @@ static void gather(struct planning *g)
                                .is_waiting = row->worker == 0,
                                .is_late = is_late(g, row) } });
     }
+    g->n_there = g->n;
+}
+
+/* ---- what accounts and QOS allow ---- */
+
+static bool is_same(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool is_same_account(const struct pilots *p, const struct slurm_pool *a,
+                            const struct slurm_pool *b)
+{
+    return is_same(site_spec(&p->sv->conf, a).account, site_spec(&p->sv->conf, b).account);
+}
+
+struct pilots_there pilots_there(const struct pilots *p, const struct pilot_owner *of)
+{
+    struct pilots_there n = { 0, 0 };
+
+    for (size_t i = 0; i < p->rows.n; i++) {
+        const struct pilot_row *row = &p->rows.items[i];
+
+        n.of_pool += row->pool == of->pool;
+        n.of_account += row->uid == of->uid && is_same_account(p, &row->spec, of->spec);
+    }
+    return n;
+}
+
+/* With those that were planned just now. */
+static struct pilots_there count_there(const struct planning *g, const struct pool_demand *d)
+{
+    const struct pilot_owner owner = { d->uid, d->user, d->pool, &d->spec };
+    struct pilots_there n = pilots_there(g->p, &owner);
+
+    for (size_t i = g->n_there; i < g->n; i++) {
+        const struct pool_demand *its = demand_in(g->all, g->entries[i].pool);
+
+        n.of_pool += its == d;
+        n.of_account += its->uid == d->uid && is_same_account(g->p, &its->spec, &d->spec);
+    }
+    return n;
+}
+
+static bool has_pilots(const struct planning *g, int64_t pool)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->entries[i].pool == pool)
+            return true;
+    return false;
+}
+
+/* The user's other pools that have none yet: one each is left to them. */
+static int64_t count_empty(const struct planning *g, const struct pool_demand *d)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < g->all->n; i++) {
+        const struct pool_demand *other = &g->all->items[i];
+
+        n += other != d && other->uid == d->uid && !has_pilots(g, other->pool) &&
+             is_same_account(g->p, &other->spec, &d->spec);
+    }
+    return n;
+}
+
+/* More would not be accepted, or would wait for those that run. */
+static int64_t most_allowed(const struct planning *g, const struct pool_demand *d)
+{
+    const struct pilot_limits limits = site_limits(g->p, d->user, &d->spec, g->p->arena);
+    const struct pilots_there there = count_there(g, d);
+    int64_t left = limits.submit - there.of_account, most = INT32_MAX;
+
+    if (limits.submit != SLURM_NONE)
+        most = left - count_empty(g, d);
+    if (most < 1 && there.of_pool == 0)
+        most = left < 1 ? left : 1;
+    if (limits.run != SLURM_NONE && most > limits.run - there.of_pool)
+        most = limits.run - there.of_pool;
+    return most;
 }
 
 /* ---- which pools share ---- */
 
 static bool rests(struct pilots *p, const struct pool_demand *d)
 {
-    const struct rest *rest = pilots_resting(p, d->pool);
+    return pilots_rests(p, d->pool, d->uid);
+}
 
-    return rest != NULL && rest->ends_ms > units_monotonic_ms();
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 /* How many more that user may have in that partition. */
 static int64_t most_more(const struct planning *g, const struct pool_demand *d)
 {
-    const struct pilots *p = g->p;
+    struct pilots *p = g->p;
     const struct slurm_site *site = conf_slurm_site(&p->sv->conf, d->spec.partition);
-    int64_t most = p->site.config.max_array_size > 1 ? p->site.config.max_array_size : ARRAY_MAX;
-    int64_t n = 0;
+    const struct rest *rest = pilots_resting(p, d->pool);
+    int64_t most = smaller(ARRAY_MAX, most_allowed(g, d)), n = 0;
 
-    most = most < ARRAY_MAX ? most : ARRAY_MAX;
+    if (p->site.config.max_array_size > 1)
+        most = smaller(most, p->site.config.max_array_size);
+    if (rest != NULL && rest->most > 0)
+        most = smaller(most, rest->most);
     for (size_t i = 0; i < g->n; i++)
         n += g->entries[i].uid == d->uid && strcmp(g->entries[i].partition, d->spec.partition) == 0;
-    if (site != NULL && site->max_pilots > 0 && most > site->max_pilots - n)
-        most = site->max_pilots - n;
+    if (site != NULL && site->max_pilots > 0)
+        most = smaller(most, site->max_pilots - n);
     return most > 0 ? most : 0;
 }
 
 /* About: the partition may hold one more. */
 static bool has_room(const struct planning *g, const struct pool_demand *d)
 {
-    int64_t total_milli = 1000 * site_partition(&g->p->site, &d->spec).total_cpus, milli = 0;
+    int64_t total_milli = 1000 * site_partition(g->p, d->user, &d->spec).total_cpus, milli = 0;
 
     for (size_t i = 0; i < g->n; i++)
         milli += g->entries[i].pool == d->pool ? g->entries[i].pilot.size.cpus_milli : 0;
@@ -152,7 +239,7 @@ static struct plan_order plan_for(const struct planning *g, size_t i)
                               .n_demands = d->n,
                               .pilots = pilots,
                               .n_pilots = g->n,
-                              .partition = site_partition(&g->p->site, &d->spec),
+                              .partition = site_partition(g->p, d->user, &d->spec),
                               .most = most_more(g, d) };
 
     for (size_t k = 0; k < d->n; k++) {
@@ -216,10 +303,8 @@ static int plan_all(struct planning *g, struct err *e)
         const struct pool_demand *d = &g->all->items[i];
         struct plan_order order;
 
-        if (rests(g->p, d)) {
-            pilots_think_at(g->p, pilots_resting(g->p, d->pool)->ends_ms);
+        if (rests(g->p, d))
             continue;
-        }
         order = plan_for(g, i);
         if (order.n > 0 && add_pilots(g, d, &order, e) < 0)
             return -1;

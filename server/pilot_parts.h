@@ -6,6 +6,7 @@
 #define LUDWIG_SERVER_PILOT_PARTS_H
 
 #include "server/aside.h"
+#include "server/pilot_limits.h"
 #include "server/pilot_plan.h"
 #include "server/pilot_rows.h"
 #include "server/pilots.h"
@@ -23,6 +24,7 @@ struct site {
     int64_t asked_at_ms; /* of the monotonic clock */
     struct slurm_config config;
     struct slurm_answer partitions, nodes;
+    struct slurm_accounts accounts; /* empty where there is no accounting */
 };
 
 /* A pool that failed is left alone for a while. */
@@ -32,6 +34,9 @@ struct rest {
     int64_t ends_ms; /* of the monotonic clock */
     char *why;       /* "has failed" */
     bool has_died;   /* Slurm had accepted it */
+    /* As many as may be had were submitted: fewer next time, and sooner if one of its user's ends. */
+    int64_t most;    /* 0: it is not that */
+    int64_t n_there; /* pilots of that user then */
 };
 
 struct submission; /* pilot_submit.c */
@@ -88,6 +93,10 @@ void pilots_away(struct pilots *p, const char *why);
 void pilots_rest(struct pilots *p, int64_t pool, bool has_died, const char *why);
 /* Slurm has accepted one. */
 void pilots_submitted(struct pilots *p, int64_t pool);
+/* It and the others of its array were too many. */
+void pilots_full(struct pilots *p, const struct pilot_row *row, const char *why);
+/* Not now; it is thought about again when it is over. */
+bool pilots_rests(struct pilots *p, int64_t pool, uid_t uid);
 /* NULL: nothing is wrong with them. */
 struct rest *pilots_resting(struct pilots *p, int64_t pool);
 
@@ -115,6 +124,12 @@ const struct pool_demand *demand_in(const struct demands *d, int64_t pool);
 /* ---- pilot_more.c ---- */
 
 /* 1 when some were added: think again, and submit them. */
+/* Pilots, waiting or running. */
+struct pilots_there {
+    int64_t of_pool, of_account;
+};
+
+struct pilots_there pilots_there(const struct pilots *p, const struct pilot_owner *of);
 int plan_more(struct pilots *p, const struct demands *all, struct err *e);
 
 /* ---- pilot_cancel.c ---- */
@@ -130,8 +145,14 @@ void cancel_begin(struct pilots *p);
 
 void site_ask(struct pilots *p);
 void site_forget(struct site *s);
-/* What is known of a pool's partition. */
-struct plan_partition site_partition(const struct site *s, const struct slurm_pool *pool);
+/* What the site's configuration adds to what the sweep says. */
+struct slurm_pool site_spec(const struct conf *conf, const struct slurm_pool *from);
+/* What accounts and QOS allow that user in that pool. */
+struct pilot_limits site_limits(const struct pilots *p, const char *user,
+                                const struct slurm_pool *pool, struct arena *a);
+/* What is known of a pool's partition, as far as that user may have it. */
+struct plan_partition site_partition(const struct pilots *p, const char *user,
+                                     const struct slurm_pool *pool);
 
 /* ---- pilot_submit.c ---- */
 

@@ -145,7 +145,7 @@ static int64_t time_of(const struct plan_partition *p, const struct plan_demand 
     int64_t wanted_ms;
 
     if (d->need_ms == 0)
-        return 0;
+        return p->is_time_needed ? divide_up(p->default_time_ms, 60000) * 60000 : 0;
     wanted_ms = d->need_ms + (rounds - 1) * smaller(d->takes_ms, usual_ms);
     wanted_ms = larger(wanted_ms, PLAN_TIME_MIN_MS);
     wanted_ms = larger(d->need_ms, smaller(wanted_ms, usual_ms));

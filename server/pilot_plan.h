@@ -57,6 +57,7 @@ struct plan_partition {
     struct plan_size node; /* of the largest kind */
     int64_t total_cpus;
     int64_t max_time_ms, default_time_ms; /* 0: none, or not known */
+    bool is_time_needed;                  /* the default may be more than is allowed */
 };
 
 struct plan_pool {

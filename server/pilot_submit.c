@@ -98,7 +98,7 @@ static void settle(struct server *sv, int64_t unused)
         break;
     case SLURM_REFUSED: break;
     case SLURM_FULL:
-        pilots_rest(p, s->row->pool, false, arena_printf(s->arena, "was not taken: %s", s->words));
+        pilots_full(p, s->row, arena_printf(s->arena, "was not taken: %s", s->words));
         break;
     default: fail(p, s); break;
     }
@@ -205,23 +205,10 @@ static void add_script(const struct submission *s, struct buf *out)
     slurm_add_script(out, program);
 }
 
-/* What the site's configuration adds to what the sweep says. */
-static struct slurm_pool spec_of(const struct conf *conf, const struct slurm_pool *from)
-{
-    const struct slurm_site *site = conf_slurm_site(conf, from->partition);
-    struct slurm_pool to = *from;
-
-    if (site != NULL && to.account == NULL)
-        to.account = site->account;
-    if (site != NULL && to.qos == NULL)
-        to.qos = site->qos;
-    return to;
-}
-
 static char **sbatch_args(struct submission *s, struct err *e)
 {
     const struct pilot_row *row = s->row;
-    struct slurm_pool spec = spec_of(&s->p->sv->conf, &row->spec);
+    struct slurm_pool spec = site_spec(&s->p->sv->conf, &row->spec);
     struct pilot_request r = { .pool = &spec,
                                .name = row->name,
                                .comment = row->comment,

@@ -256,6 +256,26 @@ static const char *when(int64_t in_ms, struct arena *a)
     return in_ms <= 0 ? "now" : arena_printf(a, "in %" PRId64 " s", (in_ms + 999) / 1000);
 }
 
+const char *pilots_limit(struct server *sv, const struct pilot_owner *of, struct arena *a)
+{
+    const struct pilots *p = sv->pilots;
+    const struct pilots_there n = pilots_there(p, of);
+    const struct pilot_limits limits = site_limits(p, of->user, of->spec, a);
+
+    if (limits.submit != SLURM_NONE && n.of_account >= limits.submit)
+        return arena_printf(a,
+                            "%s has %" PRId64 " pilot%s, and may have no more (%s=%" PRId64
+                            "): others come when these have ended",
+                            of->user, n.of_account, n.of_account == 1 ? "" : "s",
+                            limits.submit_what, limits.submit);
+    if (limits.run != SLURM_NONE && n.of_pool >= limits.run)
+        return arena_printf(a,
+                            "no more than %" PRId64 " pilot%s of %s can run at once (%s): others "
+                            "come when these have ended",
+                            limits.run, limits.run == 1 ? "" : "s", of->user, limits.run_what);
+    return NULL;
+}
+
 const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a)
 {
     int64_t now_ms = units_monotonic_ms();
@@ -272,9 +292,10 @@ const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a)
     return rest == NULL ? NULL : arena_printf(a, "the last one %s", rest->why);
 }
 
-int64_t pilots_default_time_ms(const struct server *sv, const struct slurm_pool *pool)
+int64_t pilots_default_time_ms(const struct server *sv, const char *user,
+                               const struct slurm_pool *pool)
 {
-    struct plan_partition partition = site_partition(&sv->pilots->site, pool);
+    struct plan_partition partition = site_partition(sv->pilots, user, pool);
 
     return partition.default_time_ms > 0 ? partition.default_time_ms : partition.max_time_ms;
 }

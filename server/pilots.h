@@ -32,10 +32,21 @@ void pilots_try_anew(struct server *sv, int64_t pool);
 /* The worker of one has gone without a word: what does Slurm say? */
 void pilots_lost_sight(struct server *sv);
 
+/* A pool, and whose it is. */
+struct pilot_owner {
+    uid_t uid;
+    const char *user;
+    int64_t pool;
+    const struct slurm_pool *spec;
+};
+
 /* Why this pool gets no pilots for now, in the arena; NULL: nothing is known to be wrong. */
 const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a);
+/* That it has as many as its account or QOS may have; NULL: it may have more. */
+const char *pilots_limit(struct server *sv, const struct pilot_owner *of, struct arena *a);
 /* Of pilots in that partition that ask for none; 0: not known. */
-int64_t pilots_default_time_ms(const struct server *sv, const struct slurm_pool *pool);
+int64_t pilots_default_time_ms(const struct server *sv, const char *user,
+                               const struct slurm_pool *pool);
 /* Commands of Slurm's of the last hour; SCHEMA_NONE: there were no pilots since ludwigd started. */
 int64_t pilots_calls(struct server *sv);
 

@@ -246,6 +246,9 @@ enum {
     A_GROUP_JOBS,
     A_GROUP_SUBMIT,
     A_MAX_WALL,
+    A_PARENT,
+    A_GROUP_TRES,
+    A_MAX_TRES,
     A_CELLS
 };
 
@@ -261,7 +264,10 @@ static int read_assoc(char *const *cells, struct arena *a, void *item)
                                  .max_submit = slurm_number(cells[A_MAX_SUBMIT]),
                                  .group_jobs = slurm_number(cells[A_GROUP_JOBS]),
                                  .group_submit = slurm_number(cells[A_GROUP_SUBMIT]),
-                                 .max_time_ms = slurm_time_ms(cells[A_MAX_WALL]) };
+                                 .max_time_ms = slurm_time_ms(cells[A_MAX_WALL]),
+                                 .parent = or_none(cells[A_PARENT]),
+                                 .group_tres = cells[A_GROUP_TRES],
+                                 .max_tres_per_job = cells[A_MAX_TRES] };
 
     (void)a;
     if (*assoc.account == '\0')
@@ -289,6 +295,9 @@ enum {
     Q_GRACE,
     Q_PREEMPT,
     Q_FLAGS,
+    Q_GROUP_TRES,
+    Q_USER_TRES,
+    Q_MAX_TRES,
     Q_CELLS
 };
 
@@ -303,6 +312,9 @@ static int read_qos(char *const *cells, struct arena *a, void *item)
                              .max_time_ms = slurm_time_ms(cells[Q_MAX_WALL]),
                              .grace_s = grace_ms == SLURM_NONE ? SLURM_NONE : grace_ms / 1000,
                              .preempts = cells[Q_PREEMPT],
+                             .group_tres = cells[Q_GROUP_TRES],
+                             .max_tres_per_user = cells[Q_USER_TRES],
+                             .max_tres_per_job = cells[Q_MAX_TRES],
                              .denies_on_limit = slurm_list_has(cells[Q_FLAGS], "DenyOnLimit") };
 
     (void)a;
@@ -316,6 +328,27 @@ int slurm_read_qos(const char *text, size_t n, struct arena *a, struct slurm_ans
                    struct err *e)
 {
     static const struct reader reader = { "QOS", '|', Q_CELLS, sizeof(struct slurm_qos), read_qos };
+
+    return read_rows(&reader, text, n, a, out, e);
+}
+
+enum { U_NAME, U_ACCOUNT, U_CELLS };
+
+static int read_user(char *const *cells, struct arena *a, void *item)
+{
+    (void)a;
+    if (*cells[U_NAME] == '\0')
+        return -1;
+    *(struct slurm_account_user *)item =
+        (struct slurm_account_user){ cells[U_NAME], or_none(cells[U_ACCOUNT]) };
+    return 0;
+}
+
+int slurm_read_users(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                     struct err *e)
+{
+    static const struct reader reader = { "users", '|', U_CELLS, sizeof(struct slurm_account_user),
+                                          read_user };
 
     return read_rows(&reader, text, n, a, out, e);
 }

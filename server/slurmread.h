@@ -80,26 +80,40 @@ struct slurm_partition {
 /* Do its lists have that account and QOS?  NULL: none was asked for. */
 bool slurm_partition_takes(const struct slurm_partition *p, const char *account, const char *qos);
 
-/* sacctmgr -n -P show assoc user=USER format=FIELDS */
-#define SLURM_ASSOC_FIELDS \
-    "cluster,account,user,partition,qos,defaultqos,maxjobs,maxsubmit,grpjobs,grpsubmit,maxwall"
+/* sacctmgr -n -P show assoc cluster=CLUSTER format=FIELDS */
+#define SLURM_ASSOC_FIELDS                                                                       \
+    "cluster,account,user,partition,qos,defaultqos,maxjobs,maxsubmit,grpjobs,grpsubmit,maxwall," \
+    "parentname,grptres,maxtres"
 
 struct slurm_assoc {
-    const char *cluster, *account, *user;
+    const char *cluster, *account;
+    const char *user;      /* "": the account's own */
     const char *partition; /* NULL: all */
+    const char *parent;    /* of an account's own; NULL: it is a user's, or the first */
+    const char *group_tres, *max_tres_per_job;
     const char *qos, *default_qos;
     int64_t max_jobs, max_submit, group_jobs, group_submit, max_time_ms;
 };
 
 /* sacctmgr -n -P show qos format=FIELDS */
-#define SLURM_QOS_FIELDS \
-    "name,maxjobspu,maxsubmitpu,grpjobs,grpsubmit,maxwall,gracetime,preempt,flags"
+#define SLURM_QOS_FIELDS                                                            \
+    "name,maxjobspu,maxsubmitpu,grpjobs,grpsubmit,maxwall,gracetime,preempt,flags," \
+    "grptres,maxtrespu,maxtres"
 
 struct slurm_qos {
     const char *name;
     int64_t max_jobs_per_user, max_submit_per_user, group_jobs, group_submit, max_time_ms, grace_s;
     const char *preempts; /* list */
+    const char *group_tres, *max_tres_per_user, *max_tres_per_job;
     bool denies_on_limit; /* sbatch refuses what is over a limit, instead of letting it wait */
+};
+
+/* sacctmgr -n -P show user format=FIELDS */
+#define SLURM_USER_FIELDS "user,defaultaccount"
+
+struct slurm_account_user {
+    const char *name;
+    const char *account; /* by default; NULL: none */
 };
 
 /* scontrol show config */
@@ -129,6 +143,7 @@ struct slurm_answer {
         struct slurm_partition *partitions;
         struct slurm_assoc *assocs;
         struct slurm_qos *qos;
+        struct slurm_account_user *users;
     };
 };
 
@@ -145,6 +160,8 @@ int slurm_read_assocs(const char *text, size_t n, struct arena *a, struct slurm_
                       struct err *e);
 int slurm_read_qos(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
                    struct err *e);
+int slurm_read_users(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                     struct err *e);
 /* -1 as well where it has no version. */
 int slurm_read_config(const char *text, size_t n, struct arena *a, struct slurm_config *out,
                       struct err *e);

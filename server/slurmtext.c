@@ -278,3 +278,21 @@ bool slurm_list_has(const char *list, const char *word)
     }
     return false;
 }
+
+int64_t slurm_tres(const char *tres, const char *name)
+{
+    size_t n = strlen(name);
+
+    while (tres != NULL && *tres != '\0') {
+        size_t length = strcspn(tres, ",");
+
+        if (length > n && length - n <= 24 && strncmp(tres, name, n) == 0 && tres[n] == '=') {
+            char number[32] = { 0 };
+
+            memcpy(number, tres + n + 1, length - n - 1);
+            return slurm_number(number);
+        }
+        tres += length + (tres[length] == ',');
+    }
+    return SLURM_NONE;
+}

@@ -48,6 +48,9 @@ bool slurm_set_has(const char *set, int64_t index);
 /* "gpu:a40:8(S:0-1),gpu:2,shard:8": the GPUs. */
 int64_t slurm_gres_gpus(const char *gres);
 
+/* "cpu=8,mem=64G,gres/gpu=2": the number of that name. */
+int64_t slurm_tres(const char *tres, const char *name);
+
 /* Is word one of "a,b,c"?  "ALL" has everything. */
 bool slurm_list_has(const char *list, const char *word);
 

@@ -33,15 +33,19 @@ static int say_waiting(struct why *to, int64_t pool, const char *partition, stru
     return rc < 0 ? -1 : n;
 }
 
-static int say_pool(struct why *to, int64_t pool, const char *partition, struct err *e)
+static int say_pool(struct why *to, const struct pilot_owner *of, struct err *e)
 {
-    const char *trouble = pilots_trouble(to->sv, pool, to->arena);
-    int n = say_waiting(to, pool, partition, e);
+    const char *trouble = pilots_trouble(to->sv, of->pool, to->arena);
+    const char *limit = pilots_limit(to->sv, of, to->arena);
+    const char *partition = of->spec->partition;
+    int n = say_waiting(to, of->pool, partition, e);
 
     if (n == 0 && trouble != NULL)
         why_say(to, "partition %s: no pilot at the moment: %s", partition, trouble);
     else if (trouble != NULL)
         why_say(to, "partition %s: %s", partition, trouble);
+    else if (limit != NULL)
+        why_say(to, "partition %s: %s", partition, limit);
     return n < 0 ? -1 : 0;
 }
 
@@ -56,7 +60,10 @@ int why_pilots(struct why *to, int64_t sweep, struct err *e)
         if (rc == 0 && !stmt_is_null(s, 2))
             why_say(to, "partition %s: no pilots: %s", pool.partition, stmt_text(s, 2));
         else if (rc == 0)
-            rc = say_pool(to, stmt_int(s, 0), pool.partition, e);
+            rc = say_pool(to,
+                          &(struct pilot_owner){ (uid_t)stmt_int(s, 3), stmt_text(s, 4),
+                                                 stmt_int(s, 0), &pool },
+                          e);
         if (rc < 0)
             break;
     }

@@ -8,7 +8,8 @@ configure 'slurm: {idle: 2s}' 'resources: {cpus: 2}'
 
 sweep() { # NAME SLURM [LINE...]: its number, in NAME.id as well
     write_job 'gate "$1"'
-    printf '%s\n' "project: $1" "command: sh job.sh $1" 'params: {n: [1, 2]}' "slurm: $2" "${@:3}" >"$1.yaml"
+    printf '%s\n' "project: $1" "command: sh job.sh $1" "slurm: $2" "${@:3}" >"$1.yaml"
+    grep -q '^params:' "$1.yaml" || echo 'params: {n: [1, 2]}' >>"$1.yaml"
     grep -q '^resources:' "$1.yaml" || echo 'resources: {cpus: 1, memory: 100MiB, time: 1min}' >>"$1.yaml"
     submit "$1.yaml" | tee "$1.id"
 }
@@ -99,8 +100,66 @@ beside() {
     ludwig why "$small.1" | not grep 'no pilots'
 }
 
+# Each of its jobs would have a pilot of its own.
+gpus_each() { # NAME N SLURM: its number
+    sweep "$1" "$3" "params: {n: [$(seq -s, "$2")]}" 'resources: {cpus: 1, gpus: 1, memory: 100MiB, time: 1min}'
+}
+
+# Nobody told ludwigd, which has asked before: Slurm refuses the five of them.
+limit_is_new() {
+    local id
+    wait_until 60 no_pilots
+    slurm_manage modify user "$(id -un)" account=hoffman-lab set MaxSubmitJobs=3
+    id=$(gpus_each new 5 '{partition: long, account: hoffman-lab}')
+    shown_by_why 30 "$id.1" 'the last one was not taken: AssocMaxSubmitJobLimit.*; the next is submitted in'
+    wait_until 60 '[ "$(recorded "^start '"$id"'[.]")" -ge 2 ]'
+    [ "$(pilots | wc -l)" -le 3 ]
+    open new
+    echo "$id" >new.id
+}
+
+rest_came() {
+    local id
+    id=$(cat new.id)
+    wait_until 90 ended "$id"
+    [ "$(recorded "^end $id[.]")" = 5 ]
+}
+
+all_have() { # ID N ...: so many of its jobs run
+    while [ $# != 0 ]; do
+        [ "$(recorded "^start $1[.]")" = "$2" ] || return
+        shift 2
+    done
+}
+
+# It has asked by now: nothing is refused.
+limits_are_known() {
+    local submit run size
+    slurm_manage modify user "$(id -un)" account=kira-lab set MaxSubmitJobs=4
+    slurm_manage modify qos debug set MaxJobsPerUser=1
+    slurm_manage modify qos long set MaxTRESPerUser=cpu=2 MaxWall=30
+    kill_hard ludwigd
+    mv "$XDG_STATE_HOME/ludwig/ludwigd.log" log.before
+    run=$(gpus_each run 3 '{partition: debug, qos: debug}')
+    size=$(sweep size '{partition: long, qos: long}' 'params: {n: [1, 2, 3, 4]}' 'resources: {cpus: 1, memory: 100MiB}')
+    wait_until 60 all_have "$run" 1 "$size" 2
+    submit=$(gpus_each submit 6 '{partition: short}')
+    wait_until 60 all_have "$submit" 2 "$run" 1 "$size" 2
+    shown_by_why 30 "$submit.6" "short: $(id -un) has 4 pilots, and may have no more \(MaxSubmitJobs of account kira-lab=4\)"
+    shown_by_why 30 "$run.3" "debug: $(id -un) has 4 pilots, and may have no more"
+    [ "$(squeue -h -r -A kira-lab -o '%P' | sort | tr '\n' ' ')" = 'debug long short short ' ]
+    [ "$(squeue -h -A kira-lab -p long -o '%C %l')" = '2 30:00' ]
+    not grep -e pilot-refused -e slurm-accounts "$XDG_STATE_HOME/ludwig/ludwigd.log"
+    open submit && open run && open size
+    wait_until 60 ended "$submit" && wait_until 60 ended "$run" && wait_until 60 ended "$size"
+    [ "$(recorded "^end ($submit|$run|$size)[.]")" = 13 ]
+}
+
 it 'what cannot be is shown in words of Slurm' refused
 it 'so it is by submit --wait' waited_for
 it 'and is not tried again' not_again
 it 'other sweeps for that partition are not held up' beside
+it 'when more are submitted than an account may have, fewer are' limit_is_new
+it 'what ludwigd knows of limits is not tried' limits_are_known
+it 'and the rest comes later' rest_came
 done_testing

@@ -95,8 +95,9 @@ recorded_all() {
     # As server/slurmread.h has them.
     said_to nodes sinfo -h -e -o "$(format NODES_FORMAT)"
     said_to jobs squeue -h -t all -o "$(format JOBS_FORMAT)"
-    said_to assocs sacctmgr -n -P show assoc user="$(id -un)" format="$(format ASSOC_FIELDS)"
+    said_to assocs sacctmgr -n -P show assoc cluster=skynet format="$(format ASSOC_FIELDS)"
     said_to qos sacctmgr -n -P show qos format="$(format QOS_FIELDS)"
+    said_to users sacctmgr -n -P show user format="$(format USER_FIELDS)"
     # Accounting lags.
     wait_until 60 'sacct -n -X -o jobname%30,state | grep -q "node-fail *NODE_FAIL"'
     said_to ended sacct -n -P -X -D --delimiter=$'\x1f' -o "$(format ENDED_FIELDS)"

@@ -540,6 +540,9 @@ static void check_accounts(const char *folder)
             has_limit = true;
         }
     assert_true(has_limit);
+    records_read(folder, "users", &text);
+    assert_int_equal(slurm_read_users(buf_text(&text), text.n, a, &answer, NULL), 0);
+    assert_string_equal(answer.users[answer.n - 1].account, "kira-lab");
     arena_destroy(a);
     buf_free(&text);
 }
@@ -574,7 +577,7 @@ static int print_format(const char *name)
     } formats[] = {
         { "JOBS_FORMAT", SLURM_JOBS_FORMAT },   { "ENDED_FIELDS", SLURM_ENDED_FIELDS },
         { "NODES_FORMAT", SLURM_NODES_FORMAT }, { "ASSOC_FIELDS", SLURM_ASSOC_FIELDS },
-        { "QOS_FIELDS", SLURM_QOS_FIELDS },
+        { "QOS_FIELDS", SLURM_QOS_FIELDS },     { "USER_FIELDS", SLURM_USER_FIELDS },
     };
 
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
