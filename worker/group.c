@@ -10,6 +10,8 @@
 #include "common/log.h"
 #include "common/yaml.h"
 
+enum { FOLDERS_EACH_MAX = 4 };
+
 /* ---- shares and folders ---- */
 
 struct group_share *group_share(struct group *g, const char *share, struct err *e)
@@ -120,11 +122,34 @@ void group_sync(struct group *g)
     share_sync_each(g->files, g->n_files);
 }
 
+static size_t count_changed(const struct group *g, const struct group_share *s)
+{
+    size_t n = 0;
+
+    for (const struct group_folder *f = g->folders; f != NULL; f = f->next)
+        n += f->share == s && f->has_changed;
+    return n;
+}
+
+/* Each folder by itself has the disk empty its cache once: many are synced as the files were. */
+static void sync_folders_of(struct group *g, const struct group_share *s)
+{
+    bool are_many = s->is_synced_whole && count_changed(g, s) > FOLDERS_EACH_MAX;
+    struct err why = { 0 };
+    bool has_failed = are_many && share_sync(s->dir, &why) < 0;
+
+    for (struct group_folder *f = g->folders; f != NULL; f = f->next) {
+        if (f->share != s || !f->has_changed)
+            continue;
+        f->why = why;
+        f->has_failed = are_many ? has_failed : share_sync_dir(f->dir, f->path, &f->why) < 0;
+    }
+}
+
 void group_sync_folders(struct group *g)
 {
-    for (struct group_folder *f = g->folders; f != NULL; f = f->next)
-        if (f->has_changed)
-            f->has_failed = share_sync_dir(f->dir, f->path, &f->why) < 0;
+    for (const struct group_share *s = g->shares; s != NULL; s = s->next)
+        sync_folders_of(g, s);
 }
 
 void group_end(struct group *g)
