@@ -98,7 +98,6 @@ static void begin_with_pools(struct server *sv, int64_t unused)
 {
     (void)unused;
     sv->pilots->has_pools = true;
-    pilots_wake(sv);
 }
 
 void pilots_have_pools(struct server *sv)
