@@ -148,7 +148,8 @@ int64_t slurm_job_parse_end(const char *text)
 
 static int64_t ask(const char *id)
 {
-    char *command = mem_printf("exec timeout -k 1 20 scontrol -o show job %s 2>/dev/null", id);
+    char *command =
+        mem_printf("exec timeout -k 1 20 scontrol --local -o show job %s 2>/dev/null", id);
     FILE *pipe = popen(command, "re"); /* the id is digits and '_' alone */
     struct buf text = { 0 };
     char part[4096];
