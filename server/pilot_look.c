@@ -110,10 +110,16 @@ static const struct slurm_ended *ended_of(const struct look *l, const struct pil
     return last;
 }
 
-static bool is_other(const struct pilot_row *row, const struct slurm_job *job)
+/* Sites write comments of their own into jobs: that says nothing of whose it is. */
+static bool is_other_comment(const char *comment, const char *ours)
 {
-    return strcmp(job->name, row->name) != 0 || job->comment == NULL ||
-           strcmp(job->comment, row->comment) != 0 ||
+    return comment != NULL && strncmp(comment, ours, strcspn(ours, " ") + 1) == 0 &&
+           strcmp(comment, ours) != 0;
+}
+
+bool look_is_other(const struct pilot_row *row, const struct slurm_job *job)
+{
+    return strcmp(job->name, row->name) != 0 || is_other_comment(job->comment, row->comment) ||
            (row->submitted_s > 0 && job->submitted_s > 0 && job->submitted_s != row->submitted_s);
 }
 
@@ -139,7 +145,7 @@ static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *r
         seen.squeue = SLURM_SAYS;
         seen.state = (*job)->state;
         seen.reason = (*job)->reason;
-        seen.is_other = is_other(row, *job);
+        seen.is_other = look_is_other(row, *job);
     }
     if (ended != NULL) {
         seen.sacct = SLURM_SAYS;
@@ -277,19 +283,27 @@ static void settle(struct server *sv, int64_t unused)
     pilots_next(p);
 }
 
-/* One may have ended since it was looked at: then nothing of it is changed. */
+static int settle_only(struct server *sv, int64_t unused, struct err *e)
+{
+    (void)e;
+    turn_after(sv, settle, unused);
+    return 0;
+}
+
+/* One may have ended since it was looked at: then nothing of it is changed.  What cannot be written
+ * down is seen again at the next look. */
 static int take_all(struct server *sv, int64_t unused, struct err *e)
 {
     struct look *l = sv->pilots->look;
 
-    (void)unused;
     if (l == NULL)
         return 0;
     for (size_t i = 0; i < l->n && l->has_answer; i++)
-        if (take_one(l, l->rows[i], e) < 0)
+        if (take_one(l, l->rows[i], e) < 0) {
+            turn_add_work(sv->turn, settle_only, unused);
             return -1;
-    turn_after(sv, settle, 0);
-    return 0;
+        }
+    return settle_only(sv, unused, e);
 }
 
 static void take(struct look *l)
@@ -319,7 +333,7 @@ static size_t count_gone(const struct look *l, const char **jobs)
     for (size_t i = 0; i < l->n; i++) {
         const struct slurm_job *job = job_of(l, l->rows[i]);
 
-        if (job == NULL || is_other(l->rows[i], job))
+        if (job == NULL || look_is_other(l->rows[i], job))
             jobs[n++] = pilot_row_job(l->rows[i], l->arena);
     }
     return n;

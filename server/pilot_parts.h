@@ -165,6 +165,8 @@ void submission_drop(struct pilots *p);
 /* At the rows of p that are to be looked at. */
 void look_begin(struct pilots *p);
 bool look_is_wanted(struct pilots *p, const struct pilot_row *row);
+/* Has Slurm given its id to another job? */
+bool look_is_other(const struct pilot_row *row, const struct slurm_job *job);
 void look_drop(struct pilots *p);
 
 #endif

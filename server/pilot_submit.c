@@ -106,13 +106,20 @@ static void settle(struct server *sv, int64_t unused)
     pilots_next(p);
 }
 
+static int settle_only(struct server *sv, int64_t unused, struct err *e)
+{
+    (void)e;
+    turn_after(sv, settle, unused);
+    return 0;
+}
+
+/* What cannot be written down keeps no other pilot from being submitted. */
 static int write_outcome(struct server *sv, int64_t unused, struct err *e)
 {
-    int rc = take_outcome(sv, unused, e);
-
-    if (rc == 0)
-        turn_after(sv, settle, 0);
-    return rc;
+    if (take_outcome(sv, unused, e) == 0)
+        return settle_only(sv, unused, e);
+    turn_add_work(sv->turn, settle_only, unused);
+    return -1;
 }
 
 static void end(struct submission *s, enum slurm_failure failure, const char *words)

@@ -199,6 +199,9 @@ static int choose(struct pilots *p, const struct demands *all, struct err *e)
     if (all->n == 0 && p->rows.n == 0 && p->cancel.n == 0)
         return 0;
     if (is_site_old(p)) {
+        if (db_run(p->sv->db, e, SQL_PILOTS_FORGET, "i",
+                   turn_now_ms(p->sv) - (int64_t)PILOTS_KEPT_MS) < 0)
+            return -1;
         turn_after(p->sv, begin_site, 0);
         return 0;
     }

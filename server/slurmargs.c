@@ -168,6 +168,7 @@ char **slurm_sbatch_args(const struct pilot_request *r, struct arena *a, struct 
 
     args_begin(&args, a, r->pool->extra.n + OURS, "sbatch");
     args.e = e;
+    add_fixed(&args, "--propagate=NONE"); /* ludwigd's limits are not those of its users */
     add_extra(&args, &r->pool->extra);
     add_pool(&args, r->pool);
     add_size(&args, r);

@@ -131,6 +131,27 @@ static void one_that_was_taken_for_ended_is_there_again_when_it_comes(void **sta
     fixture_close(f);
 }
 
+static void an_id_may_have_been_given_to_another_job(void **state)
+{
+    const struct pilot_row row = { .name = "ludwig-1", .comment = "ludwig 0a", .submitted_s = 9 };
+    static const struct {
+        struct slurm_job job;
+        bool is_other;
+    } known[] = {
+        { { .name = "ludwig-1", .comment = "ludwig 0a", .submitted_s = 9 }, false },
+        { { .name = "ludwig-2", .comment = "ludwig 0a", .submitted_s = 9 }, true },
+        { { .name = "ludwig-1", .comment = "ludwig 0b", .submitted_s = 9 }, true },
+        { { .name = "ludwig-1", .comment = "ludwig 0a", .submitted_s = 8 }, true },
+        /* Of a site's own. */
+        { { .name = "ludwig-1", .comment = "billed to hoffman", .submitted_s = 9 }, false },
+        { { .name = "ludwig-1", .submitted_s = 9 }, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_int_equal(look_is_other(&row, &known[i].job), known[i].is_other);
+}
+
 static int64_t cancel_some(struct pilots *p)
 {
     const struct demands none = { .n = 0 };
@@ -214,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_pilot_is_known_by_its_token_and_task),
         cmocka_unit_test(nobody_is_a_pilot_with_another_token_task_or_user),
         cmocka_unit_test(one_that_was_taken_for_ended_is_there_again_when_it_comes),
+        cmocka_unit_test(an_id_may_have_been_given_to_another_job),
         cmocka_unit_test(each_pilot_that_is_given_up_is_cancelled),
         cmocka_unit_test(a_worker_without_a_token_is_no_pilot),
         cmocka_unit_test(a_pilot_takes_what_can_end_in_its_time),

@@ -49,10 +49,11 @@ static void test_a_small_pilot(void **state)
     char *line = sbatch_line(&r);
 
     (void)state;
-    assert_string_equal(line, "sbatch --partition=short --nodes=1 --ntasks=1 --cpus-per-task=1 "
-                              "--job-name=ludwig-7 --comment=ludwig 0123 4 --chdir=/ "
-                              "--output=/share/p/logs/pilot.log --input=/dev/null "
-                              "--open-mode=append --no-requeue --parsable");
+    assert_string_equal(
+        line, "sbatch --propagate=NONE --partition=short --nodes=1 --ntasks=1 --cpus-per-task=1 "
+              "--job-name=ludwig-7 --comment=ludwig 0123 4 --chdir=/ "
+              "--output=/share/p/logs/pilot.log --input=/dev/null "
+              "--open-mode=append --no-requeue --parsable");
     free(line);
 }
 
@@ -82,12 +83,13 @@ static void test_all_that_a_pool_can_say(void **state)
     r.log = "/share/100%/pilot.log";
     line = sbatch_line(&r);
     assert_string_equal(
-        line, "sbatch --reservation=lab --exclusive --partition=overcap --account=kira-lab "
-              "--qos=short --constraint=a40|rtx_6000 --exclude=clippy,hal[1-3] --nodes=1 "
-              "--ntasks=1 --cpus-per-task=8 --mem=4097M --time=2 --gres=gpu:2 --array=0-9%4 "
-              "--job-name=ludwig-7 --comment=ludwig 0123 4 --chdir=/ "
-              "--output=/share/100%%/pilot.log --signal=B:USR1@60 --input=/dev/null "
-              "--open-mode=append --requeue --parsable");
+        line,
+        "sbatch --propagate=NONE --reservation=lab --exclusive --partition=overcap --account=kira-lab "
+        "--qos=short --constraint=a40|rtx_6000 --exclude=clippy,hal[1-3] --nodes=1 "
+        "--ntasks=1 --cpus-per-task=8 --mem=4097M --time=2 --gres=gpu:2 --array=0-9%4 "
+        "--job-name=ludwig-7 --comment=ludwig 0123 4 --chdir=/ "
+        "--output=/share/100%%/pilot.log --signal=B:USR1@60 --input=/dev/null "
+        "--open-mode=append --requeue --parsable");
     free(line);
 }
 
