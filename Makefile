@@ -257,8 +257,8 @@ $(fuzzers:%=fuzz-%): fuzz-%: build/fuzz/fuzz/%
 	    >build/fuzz/$*.log 2>&1 || { cat build/fuzz/$*.log; exit 1; }
 	@echo 'fuzz $*: $(FUZZ_SECONDS) s, nothing found'
 
-.PHONY: bench bench-jobs bench-mount bench-nodes bench-packs bench-results bench-share bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
-bench: bench-jobs bench-packs bench-results bench-share bench-stage bench-start bench-mount bench-nodes bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
+.PHONY: bench bench-jobs bench-mount bench-nodes bench-packs bench-results bench-share bench-slurm bench-stage bench-stall bench-start bench-upload bench-ways bench-workers
+bench: bench-jobs bench-packs bench-results bench-share bench-slurm bench-stage bench-start bench-mount bench-nodes bench-stall bench-ways bench-workers bench-upload ## run all benchmarks; bench-NAME runs one, as bench-jobs
 bench-jobs: benches all
 	@echo '# jobs' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/jobs.sh build/bench/floor
 
@@ -276,6 +276,9 @@ bench-results: benches
 
 bench-share: all
 	@echo '# share' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/share.sh
+
+bench-slurm: all
+	@echo '# slurm' && LUDWIG_BIN=$(abspath $(bin)) bash tests/bench/slurm.sh
 
 bench-stage: benches
 	@echo '# stage' && bash tests/bench/stage.sh

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# slurm.sh [PART...] - pilots beside sbatch, on a real Slurm of this machine's own
+#
+#     short      1,000 jobs of `true`: makespan, calls of slurmctld by sdiag, where the time goes
+#     second     500 jobs of 1 s: the same, and how far from ideal once the pilots run
+#     uneven     jobs of 1 to 20 s: node-seconds that pilots had and jobs did not use
+#     idle       10,000 jobs, and 4 pilots that Slurm does not start: calls in LUDWIG_BENCH_IDLE (600) s
+#
+# All of them, if none is named.  The cluster is that of tests/lab/slurm.sh: 3 nodes of 16 processors
+# that they only claim to have, and every daemon on the cores of this machine, so that ratios count;
+# the calls are exact.  Calls are those of slurmctld from before the submit until the last job or
+# pilot has left Slurm, without the question for them and without what nodes say by themselves.
+idle_s=${LUDWIG_BENCH_IDLE:-600} types=${LUDWIG_BENCH_TYPES-}
+. "$(dirname "$0")/../functional/lib.sh"
+. "$TEST_ROOT/tests/functional/slurm.sh"
+[ $# -gt 0 ] || set -- short second uneven idle
+slots=48
+slurm_possible || { echo "slurm.sh: $slurm_lacks" >&2 && exit 1; }
+slurm_up
+
+# Pilots have no configuration of this user's, and are to leave no trace in the home of whose test it is.
+cat >"$TEST_TMP/worker" <<END
+#!/bin/sh
+exec '$LUDWIG_BIN/ludwig-worker' "\$@" --config='$TEST_TMP/worker.yaml'
+END
+chmod 755 "$TEST_TMP/worker"
+printf '%s\n' "scratch: $SCRATCH" "state: $TEST_TMP/worker.state" >"$TEST_TMP/worker.yaml"
+with_idle() { # SECONDS, that a pilot stays when there is nothing to do
+    configure "slurm: {idle: ${1}s, worker: $TEST_TMP/worker}"
+    ludwig down 2>/dev/null
+    ludwig up 2>/dev/null || exit
+}
+
+load() { cut -d' ' -f1 /proc/loadavg; }
+clock_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
+seconds() { # MILLISECONDS
+    printf '%d.%02d' $(($1 / 1000)) $(($1 % 1000 / 10))
+}
+
+# ---- what Slurm says ----
+
+jobs_that() { # were submitted | started | completed: since the last slurm_rpcs_anew
+    sdiag | sed -n "s/^Jobs $1: *//p"
+}
+have_ended() { [ "$(jobs_that completed)" -ge "$1" ]; }
+none_is_left() { [ "$(jobs_that completed)" -ge "$(jobs_that submitted)" ]; }
+calls() { echo $(($(slurm_rpcs) - $(slurm_rpcs MESSAGE_NODE_REGISTRATION_STATUS))); }
+calls_by_type() {
+    sdiag | awk '/^Remote Procedure Call statistics/ { counts = /by message type/ }
+        counts && /count:/ && $1 != "REQUEST_STATS_INFO" {
+            type = $1; sub(/.*count:/, ""); printf "    %6d %s\n", $1, type
+        }'
+}
+
+# ---- programs that take turns ----
+
+by_array() { # COMMAND N
+    sbatch --parsable --output=/dev/null --partition=short --mem=100 --array=0-$(($2 - 1)) \
+        --wrap="$1" >/dev/null
+}
+one_by_one() { # COMMAND N
+    local i
+    for ((i = 0; i < $2; i++)); do
+        sbatch --parsable --output=/dev/null --partition=short --mem=100 --wrap="$1" >/dev/null || return
+    done
+}
+row() { # NAME MILLISECONDS CALLS
+    printf '%-20s %8s s %7d calls   load %s\n' "$1" "$(seconds "$2")" "$3" "$(load)"
+    [ -z "$types" ] || calls_by_type
+}
+of_slurm() { # NAME FUNCTION COMMAND N
+    local begin end
+    slurm_rpcs_anew
+    begin=$(clock_ms)
+    if ! "$2" "$3" "$4" || ! within 900 have_ended "$4"; then
+        echo "slurm.sh: $1 failed" >&2
+        exit 1
+    fi
+    end=$(clock_ms)
+    row "$1" $((end - begin)) "$(calls)"
+}
+
+sweep_of() { # NAME COMMAND RANGE [CPUS]
+    printf '%s\n' "project: $1" "command: '$2'" 'source: []' "params: {n: {range: [$3]}}" \
+        "resources: {cpus: ${4-1}, memory: 100MiB}" 'slurm: {partition: short}' >"$1.yaml"
+}
+submitted() { # NAME: waits until it has ended
+    ludwig submit "$1.yaml" --wait --json >"$1.json" 2>"$1.err" || { cat "$1.err" >&2 && exit 1; }
+}
+of_ludwig() { # NAME
+    local begin end
+    slurm_rpcs_anew
+    begin=$(clock_ms)
+    submitted "$1"
+    end=$(clock_ms)
+    within 120 none_is_left || exit 1
+    row ludwig $((end - begin)) "$(calls)"
+}
+
+# By the logs of ludwigd and Slurm; ludwig alone says the time of day with milliseconds in both.
+events() { # NAME
+    local log=$XDG_STATE_HOME/ludwig/ludwigd.log
+    echo "    ludwigd:  $(sed -nE 's/^[^T]*T([^Z]*)Z info (submit|pilot-submitted|register) .*/\1 \2/p' "$log" | tail -n 5 | paste -sd, | sed 's/,/, /g')"
+    echo "    pilots begin: $(sed -nE 's/^[^T]*T([^Z]*)Z info pilot .*/\1/p' "$SHARE/$1"/pilots/*.log | sort | paste -sd' ')"
+}
+
+# ---- parts ----
+
+part_short() {
+    with_idle 3
+    for round in 1 2 3; do
+        sweep_of short$round /bin/true 1,1000
+        [ $round != 1 ] || of_slurm 'one sbatch each' one_by_one /bin/true 1000
+        of_slurm 'sbatch --array' by_array /bin/true 1000
+        of_ludwig short$round
+        events short$round
+    done
+}
+
+# From the first start to the last end, as the jobs themselves say.
+once_pilots_run() { # NAME
+    cat "$SHARE/$1"/logs/*/*.log | sort -n | awk -v slots=$slots -v n=500 '
+        NR == 1 { first = $1 }
+        { last = $1 }
+        END {
+            ideal = int((n + slots - 1) / slots)
+            printf "    once pilots run: %.2f s, of ideal %d s: %.3f\n", last - first, ideal, (last - first) / ideal
+        }'
+}
+# The first time Slurm is asked what there is, as it is once an hour.
+part_second() {
+    with_idle 3
+    of_slurm 'sbatch --array' by_array 'sleep 1' 500
+    of_slurm 'one sbatch each' one_by_one 'sleep 1' 500
+    for round in 1 2; do
+        sweep_of second$round 'date +%s.%N; sleep 1; date +%s.%N' 1,500
+        of_ludwig second$round
+        events second$round
+        once_pilots_run second$round
+    done
+}
+
+# Processor-seconds: what Slurm accounts of the pilots, what the jobs slept, and the time in which pilots
+# waited whether anything else comes.
+part_uneven() {
+    local idle=60 n=400 used
+    with_idle $idle
+    # shellcheck disable=SC2016 # the job's shell does
+    sweep_of uneven 'sleep $((({n} * 7919) % 20 + 1))' 1,$n
+    slurm_rpcs_anew
+    submitted uneven
+    within 300 none_is_left || exit 1
+    used=$(seq $n | awk '{ s += $1 * 7919 % 20 + 1 } END { print s }')
+    sleep 2 # accounting comes later
+    find "$SHARE/uneven/pilots" -name '*.log' -printf '%f\n' | sed 's/\.log$//' >names
+    sacct -X -n -P -o JobName,ElapsedRaw,AllocCPUS | grep -F -f names | awk -F'|' -v used="$used" -v idle=$idle '
+        { n++; all += $2 * $3; waited += idle * $3 }
+        END {
+            printf "%d pilots had %d processor-seconds: jobs used %d (%.1f %%), %d were the time-out (%.1f %%)\n",
+                n, all, used, 100 * used / all, waited, 100 * waited / all
+            printf "    without the time-out jobs used %.1f %% of it\n", 100 * used / (all - waited)
+        }'
+}
+
+waiting_pilots() { [ "$(squeue -h -r -t PENDING -o %j | grep -c '^ludwig-')" = "$1" ]; }
+
+# The nodes belong to another: the pilots wait for them.
+part_idle() {
+    local n
+    with_idle 60
+    sbatch --parsable --output=/dev/null --partition=short --nodes=3 --exclusive --wrap='sleep 3600' >/dev/null
+    sweep_of idle /bin/true 1,10000 12
+    ludwig submit idle.yaml >/dev/null 2>&1
+    within 60 waiting_pilots 4 || exit 1
+    slurm_rpcs_anew
+    sleep "$idle_s"
+    n=$(calls)
+    [ -z "$types" ] || calls_by_type
+    waiting_pilots 4 || exit 1
+    echo "10000 jobs wait, and 4 pilots: $n calls in $idle_s s"
+}
+
+printf 'load at first %s\n' "$(load)"
+for part; do
+    echo "# $part"
+    "part_$part"
+done
+ludwig down 2>/dev/null
