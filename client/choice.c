@@ -14,6 +14,9 @@ static int parse(struct endpoint *ep, const char *address, struct arena *a, stru
     if (ep->kind == ENDPOINT_UNIX && strlen(ep->path) > unixsocket_path_max())
         return err_set(e, ERR_USAGE, "%s: the path of a socket has at most %zu bytes", address,
                        unixsocket_path_max());
+    if (ep->kind == ENDPOINT_SHARE)
+        return err_set(e, ERR_USAGE, "'%s': only pilots work by files on the share (write %s)",
+                       address, ENDPOINT_FORMS);
     return 0;
 }
 

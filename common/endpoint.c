@@ -13,6 +13,7 @@ enum {
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
+#define KEYS    "?keys="
 
 static const char user_chars[] = LETTERS DIGITS "._+@\\-";
 static const char host_chars[] = LETTERS DIGITS "._-";
@@ -47,6 +48,17 @@ static int parse_unix(struct endpoint *ep, const char *path, struct arena *a, st
                        "unix:/run/ludwig/server.sock",
                        ep->text);
     ep->kind = ENDPOINT_UNIX;
+    ep->path = arena_strdup(a, path);
+    return 0;
+}
+
+static int parse_share(struct endpoint *ep, const char *path, struct arena *a, struct err *e)
+{
+    if (!is_plain_path(path))
+        return err_set(e, ERR_USAGE,
+                       "'%s': behind share: an absolute path is expected, as in share:/srv/data",
+                       ep->text);
+    ep->kind = ENDPOINT_SHARE;
     ep->path = arena_strdup(a, path);
     return 0;
 }
@@ -121,14 +133,33 @@ static int check_remote_path(const struct endpoint *ep, struct err *e)
     return 0;
 }
 
-/* rest: "user@host:port/path"; names of users may contain an @ themselves. */
-static int parse_ssh(struct endpoint *ep, const char *rest, struct arena *a, struct err *e)
+/* Takes "?keys=/folder" off the end. */
+static int parse_keys(struct endpoint *ep, char *rest, struct err *e)
 {
-    size_t n = strcspn(rest, "/");
-    char *authority = arena_strndup(a, rest, n);
-    char *at = strrchr(authority, '@');
+    char *query = strstr(rest, KEYS);
+
+    if (query == NULL)
+        return 0;
+    *query = '\0';
+    ep->keys = query + strlen(KEYS);
+    if (!is_plain_path(ep->keys))
+        return err_set(e, ERR_USAGE, "'%s': behind " KEYS " an absolute path is expected",
+                       ep->text);
+    return 0;
+}
+
+/* rest: "user@host:port/path"; names of users may contain an @ themselves. */
+static int parse_ssh(struct endpoint *ep, const char *text, struct arena *a, struct err *e)
+{
+    char *rest = arena_strdup(a, text), *authority, *at;
+    size_t n;
 
     ep->kind = ENDPOINT_SSH;
+    if (parse_keys(ep, rest, e) < 0)
+        return -1;
+    n = strcspn(rest, "/");
+    authority = arena_strndup(a, rest, n);
+    at = strrchr(authority, '@');
     if (rest[n] == '/' && rest[n + 1] != '\0')
         ep->path = arena_strdup(a, rest + n);
     if (at != NULL)
@@ -143,11 +174,14 @@ static int parse_ssh(struct endpoint *ep, const char *rest, struct arena *a, str
 int endpoint_parse(struct endpoint *ep, const char *text, struct arena *a, struct err *e)
 {
     const char *path = after(text, "unix:"), *rest = after(text, "ssh://");
+    const char *share = after(text, "share:");
 
     *ep = (struct endpoint){ .text = arena_strdup(a, text) };
     if (path != NULL)
         return parse_unix(ep, path, a, e);
     if (rest != NULL)
         return parse_ssh(ep, rest, a, e);
+    if (share != NULL)
+        return parse_share(ep, share, a, e);
     return err_set(e, ERR_USAGE, "'%s' is no address of a server (write %s)", text, ENDPOINT_FORMS);
 }

@@ -389,7 +389,7 @@ int mux_facts(struct mux *m, struct mux_facts *facts, struct arena *a, struct er
 
 int mux_main(int control_fd, const char *address)
 {
-    static const struct mux_options options;
+    struct mux_options options = { 0 };
     struct arena *a = arena_create();
     struct endpoint to;
     struct err e = { 0 };
@@ -397,7 +397,11 @@ int mux_main(int control_fd, const char *address)
 
     fds_close_all_but(&control_fd, 1);
     fds_detach();
-    if (rc == 0)
+    if (rc == 0 && to.keys != NULL)
+        options.ways = 1u << WAY_BRIDGE; /* nothing else is allowed, and sshd logs who tries */
+    if (rc == 0 && to.kind == ENDPOINT_SHARE)
+        mux_run_share(control_fd, to.path);
+    else if (rc == 0)
         mux_run(control_fd, &to, &options);
     arena_destroy(a);
     return rc < 0 ? (int)err_exit_code(e.kind) : 0;

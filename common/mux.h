@@ -117,7 +117,7 @@ int mux_facts(struct mux *m, struct mux_facts *facts, struct arena *a, struct er
 /* ---- for event loops, which may neither wait nor fork ---- */
 
 /* The whole life of a mux that was exec'ed with the control socket at control_fd; never prompts.
- * The exit code. */
+ * address may be one of a share as well.  The exit code. */
 int mux_main(int control_fd, const char *address);
 
 /* The other end of that socket.  Owns control_fd from here on; mux_close does not wait then. */

@@ -26,6 +26,7 @@ enum {
     READ_BYTES = 4096,
     LIST_MAX = 100,
     SSH_PORT = 22,
+    OWN_CONNECT_MS = 10 * 1000, /* there are other ways to try */
     PORT_BYTES = 12
 };
 
@@ -508,11 +509,28 @@ static void guess(struct ssh_conf *c)
     c->is_guess = true;
 }
 
+/* A key that was made for this server alone. */
+static void take_own_keys(struct ssh_conf *c, const struct endpoint *to)
+{
+    set_defaults(c, to);
+    add(&c->identities, c->arena, arena_printf(c->arena, "%s/key", to->keys));
+    add(&c->known_hosts, c->arena, arena_printf(c->arena, "%s/known_hosts", to->keys));
+    c->known_as = ENDPOINT_KNOWN_AS;
+    c->connect_ms = OWN_CONNECT_MS;
+    c->identities_only = true;
+    c->may_use_kbdint = c->may_use_password = false;
+}
+
 int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms, struct err *e)
 {
     struct buf text = { 0 };
-    int missing = ask_ssh(to, &text, max_ms, e), rc = -1;
+    int missing, rc = -1;
 
+    if (to->keys != NULL) {
+        take_own_keys(c, to);
+        return 0;
+    }
+    missing = ask_ssh(to, &text, max_ms, e);
     if (missing >= 0)
         rc = ssh_conf_parse(c, to, buf_text(&text), e);
     if (rc == 0 && missing)

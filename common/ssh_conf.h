@@ -39,7 +39,7 @@ struct ssh_conf {
 /* A command that it runs (Match exec) may take that long. */
 enum { SSH_CONF_MAX_MS = 20 * 1000 };
 
-/* -1 with e set: ssh's configuration has an error, or cannot be read within max_ms. */
+/* One with keys of its own asks nobody.  -1 with e set: ssh's configuration has an error, or cannot be read within max_ms. */
 int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms, struct err *e);
 /* The same from what `ssh -G` prints. */
 int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *said, struct err *e);

@@ -90,7 +90,16 @@ static const struct key slurm_keys[] = {
       .offset = AT(slurm.endpoints),
       .max = 16,
       .help = "where pilots find ludwigd, tried in this order: unix:/PATH or"
-              " ssh://[USER@]HOST[:PORT]" },
+              " ssh://[USER@]HOST[:PORT] (default: sockets, login_key, files on the share)" },
+    { .name = "login_key",
+      .type = KEY_BOOL,
+      .offset = AT(slurm.has_login_key),
+      .help =
+          "pilots get a key for this machine's sshd that may run `ludwig bridge` alone (true)" },
+    { .name = "login_host",
+      .type = KEY_STR,
+      .offset = AT(slurm.login_host),
+      .help = "HOST[:PORT] at which the nodes find this machine's sshd (default: its name)" },
     { .name = "worker",
       .type = KEY_STR,
       .offset = AT(slurm.worker),
@@ -192,7 +201,8 @@ const struct key conf_keys[] = {
     { .name = "slurm",
       .type = KEY_MAP,
       .of = slurm_keys,
-      .help = "pilots in Slurm: endpoints, worker, idle, partitions; nothing of it is needed" },
+      .help = "pilots in Slurm: endpoints, login_key, login_host, worker, idle, partitions;"
+              " nothing of it is needed" },
     { 0 },
 };
 
@@ -255,6 +265,20 @@ static void set_default_socket(struct conf *c)
     c->has_usual_sockets = true;
 }
 
+static int check_login_host(struct conf *c, struct err *e)
+{
+    const char *text;
+
+    if (c->slurm.login_host == NULL)
+        return 0;
+    text = arena_printf(c->arena, "ssh://%s", c->slurm.login_host);
+    if (strpbrk(c->slurm.login_host, "/@?") == NULL &&
+        endpoint_parse(&c->slurm.login, text, c->arena, NULL) == 0)
+        return 0;
+    return err_set(e, ERR_USAGE, "slurm: login_host: '%s' is not HOST or HOST:PORT",
+                   c->slurm.login_host);
+}
+
 static int check(struct conf *c, struct err *e)
 {
     struct sshd_listen listen;
@@ -274,6 +298,8 @@ static int check(struct conf *c, struct err *e)
             return -1;
     if (c->sshd_listen != NULL && sshdconf_parse_listen(c->sshd_listen, c->arena, &listen, e) < 0)
         return err_wrap(e, "sshd: listen");
+    if (check_login_host(c, e) < 0)
+        return -1;
     if (c->lease_ms <= 0)
         return err_set(e, ERR_USAGE, "lease: it must be longer than nothing");
     return 0;
@@ -283,6 +309,7 @@ int conf_read(const char *path, struct conf *c, struct err *e)
 {
     *c = (struct conf){ .arena = arena_create(), .lease_ms = LEASE_MS, .min_uid = MIN_UID };
     c->slurm.idle_ms = PILOT_IDLE_MS;
+    c->slurm.has_login_key = true;
     if (keys_read_file(path, conf_keys, c->arena, c, e) == 0) {
         if (check(c, e) == 0)
             return 0;

@@ -5,6 +5,7 @@
 #ifndef LUDWIG_SERVER_CONF_H
 #define LUDWIG_SERVER_CONF_H
 
+#include "common/endpoint.h"
 #include "common/keys.h"
 
 enum { PILOT_IDLE_MS = 60 * 1000 };
@@ -24,10 +25,13 @@ struct slurm_site {
 };
 
 struct slurm_conf {
-    struct list endpoints; /* const char *: where pilots find ludwigd; empty: sockets */
-    const char *worker;    /* their program, as nodes see it; NULL: beside ludwigd */
-    int64_t idle_ms;       /* how long one stays without work */
-    struct list sites;     /* struct slurm_site */
+    struct list endpoints;  /* const char *: where pilots find ludwigd; empty: see pilot_reach.c */
+    bool has_login_key;     /* pilots may have a key for this machine's sshd */
+    const char *login_host; /* as it was written; NULL: this machine's names */
+    struct endpoint login;  /* the same; host NULL, port 0: not said */
+    const char *worker;     /* their program, as nodes see it; NULL: beside ludwigd */
+    int64_t idle_ms;        /* how long one stays without work */
+    struct list sites;      /* struct slurm_site */
 };
 
 struct conf {

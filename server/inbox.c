@@ -520,6 +520,14 @@ void inbox_pump(struct inbox *in)
     set_timer(in, next);
 }
 
+void inbox_expect(struct inbox *in)
+{
+    if (in == NULL || in->kind != INBOX_LISTED || in->is_ending)
+        return;
+    in->busy_ms = inbox_now(in);
+    set_timer(in, in->busy_ms);
+}
+
 /* ---- beginning and end ---- */
 
 static void free_handle(uv_handle_t *handle)

@@ -31,5 +31,7 @@ const char *inbox_why_none(const struct inbox *in); /* NULL: it is open */
 
 /* A user has connected in another way: one that no list of users tells gets a folder too. */
 void inbox_meet(struct inbox *in, uid_t uid);
+/* Somebody may come by files soon: where nothing tells of that, it is looked often for a while. */
+void inbox_expect(struct inbox *in);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "server/pilotkey.h"
 #include "server/server.h"
 #include "server/slurmcall.h"
 
@@ -155,6 +156,8 @@ int main(int argc, char **argv)
 
     if (argc > 3 && strcmp(argv[1], SLURM_CALL_AS) == 0)
         return slurm_call_become(argv + 2);
+    if (argc == 2 + PILOTKEY_WORDS && strcmp(argv[1], PILOTKEY_OPTION) == 0)
+        return pilotkey_main(argv + 2);
     code = read_options(argc, argv, &options);
     if (code >= 0)
         return code;

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "server/attempts.h"
+#include "server/inbox.h"
 #include "server/pilot_parts.h"
 
 enum { LOOK_AT_ONCE = 500 };
@@ -216,6 +217,8 @@ static int keep(struct look *l, const struct pilot_row *row, const struct slurm_
 {
     int64_t submitted_s = job == NULL ? row->submitted_s : job->submitted_s;
 
+    if (m->phase == PILOT_STARTS || m->phase == PILOT_RUNS)
+        inbox_expect(l->p->sv->inbox);
     l->has_changed |= m->phase != row->phase;
     return db_run(l->p->sv->db, e, SQL_PILOT_SEEN, "iisi", row->id, (int64_t)m->phase, words,
                   submitted_s) < 0

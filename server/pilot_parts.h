@@ -5,6 +5,7 @@
 #ifndef LUDWIG_SERVER_PILOT_PARTS_H
 #define LUDWIG_SERVER_PILOT_PARTS_H
 
+#include "common/account.h"
 #include "server/aside.h"
 #include "server/pilot_limits.h"
 #include "server/pilot_plan.h"
@@ -39,6 +40,20 @@ struct rest {
     int64_t n_there; /* pilots of that user then */
 };
 
+/* How a user's pilots come through this machine's sshd. */
+struct pilot_key {
+    uid_t uid;
+    char *endpoints; /* with commas between; "": they do not */
+    int64_t ends_ms; /* of the monotonic clock: asked for again */
+};
+
+struct reach_asker {
+    void (*done)(void *context);
+    void *context;
+    uid_t uid; /* set by reach_ask, as the name */
+    const char *user;
+};
+
 struct submission; /* pilot_submit.c */
 struct look;       /* pilot_look.c */
 
@@ -53,6 +68,9 @@ struct pilots {
     struct aside *aside;
     struct submission *submission;
     struct look *look;
+    struct reach_asker reach; /* while a key is asked for */
+    struct pilot_key *keys;
+    size_t n_keys, keys_capacity;
     struct arena *arena; /* of what was read when it was last thought about */
     struct pilot_rows rows;
     int64_t thought_at_ms;
@@ -159,6 +177,18 @@ struct plan_partition site_partition(const struct pilots *p, const char *user,
 /* Those rows that have this one's token. */
 void submission_begin(struct pilots *p, const struct pilot_row *row);
 void submission_drop(struct pilots *p);
+
+/* ---- pilot_reach.c ---- */
+
+/* Nothing has to be asked before reach_endpoints. */
+bool reach_is_known(const struct pilots *p, uid_t uid);
+/* Has the user's key made, or looked after; asker->done follows, whatever came of it, unless -1 with e
+ * set.  account has to last until then. */
+int reach_ask(struct pilots *p, const struct account *account, const char *rights,
+              const struct reach_asker *asker, struct err *e);
+/* Addresses with commas between, in the order in which a pilot tries them. */
+const char *reach_endpoints(const struct pilots *p, uid_t uid, struct arena *a);
+void reach_forget(struct pilots *p);
 
 /* ---- pilot_look.c ---- */
 

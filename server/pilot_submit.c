@@ -15,6 +15,7 @@
 #include "common/account.h"
 #include "common/log.h"
 #include "common/rights.h"
+#include "server/inbox.h"
 #include "server/pilot_parts.h"
 
 struct submission {
@@ -95,6 +96,7 @@ static void settle(struct server *sv, int64_t unused)
         pilots_away(p, NULL);
         pilots_submitted(p, s->row->pool);
         pilots_look_in(p, PILOTS_LOOK_FIRST_MS);
+        inbox_expect(p->sv->inbox);
         break;
     case SLURM_REFUSED: break;
     case SLURM_FULL:
@@ -164,24 +166,6 @@ static const char *worker_program(const struct conf *conf, struct arena *a)
     return arena_printf(a, "%.*s/ludwig-worker", (int)(slash - self), self);
 }
 
-/* Where they find ludwigd, tried in this order. */
-static const char *endpoints(const struct conf *conf, struct arena *a)
-{
-    const struct list *from = conf->slurm.endpoints.n > 0 ? &conf->slurm.endpoints : &conf->sockets;
-    bool are_sockets = from == &conf->sockets;
-    const char *const *items = from->items;
-    struct buf text = { 0 };
-    const char *copy;
-
-    for (size_t i = 0; i < from->n; i++)
-        if (!are_sockets || strchr(items[i], '%') == NULL)
-            buf_printf(&text, "%s%s%s", text.n > 0 ? "," : "", are_sockets ? "unix:" : "",
-                       items[i]);
-    copy = arena_strdup(a, buf_text(&text));
-    buf_free(&text);
-    return copy;
-}
-
 static int64_t idle_ms(const struct conf *conf, const char *partition)
 {
     const struct slurm_site *site = conf_slurm_site(conf, partition);
@@ -200,7 +184,7 @@ static void add_script(const struct submission *s, struct buf *out)
     program[n++] = worker_program(conf, s->arena);
     program[n++] = "pilot";
     program[n++] = "--server";
-    program[n++] = endpoints(conf, s->arena);
+    program[n++] = reach_endpoints(s->p, s->account.uid, s->arena);
     program[n++] = "--pilot";
     program[n++] = token;
     program[n++] = "--idle";
@@ -264,6 +248,33 @@ static void run_sbatch(struct submission *s)
     free(rights);
 }
 
+/* ---- the way back to us ---- */
+
+static void on_reach(void *context)
+{
+    run_sbatch(context);
+}
+
+/* Without a key there are other ways. */
+static void find_reach(struct submission *s)
+{
+    const struct reach_asker asker = { .done = on_reach, .context = s };
+    struct err e = { 0 };
+    char *rights;
+
+    if (reach_is_known(s->p, s->account.uid)) {
+        run_sbatch(s);
+        return;
+    }
+    rights = rights_of(s);
+    if (reach_ask(s->p, &s->account, rights, &asker, &e) < 0) {
+        log_event(LOG_WARN, "no-pilot-key", "user", "%s", s->account.name, "why", "%s", e.text,
+                  NULL);
+        run_sbatch(s);
+    }
+    free(rights);
+}
+
 /* ---- the folder of its log ---- */
 
 static void on_folder(void *context, struct slurm_result *result)
@@ -272,7 +283,7 @@ static void on_folder(void *context, struct slurm_result *result)
 
     s->p->call = NULL;
     if (result->exit_code == 0 && !result->is_late)
-        run_sbatch(s);
+        find_reach(s);
     else
         end(s, SLURM_AWAY,
             arena_printf(s->arena, "no folder for the pilots' logs: %s",

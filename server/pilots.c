@@ -347,6 +347,7 @@ void pilots_destroy(struct pilots *p)
         aside_drop(p->aside);
     submission_drop(p);
     look_drop(p);
+    reach_forget(p);
     site_forget(&p->site);
     for (size_t i = 0; i < p->n_rests; i++)
         free(p->rests[i].why);

@@ -237,7 +237,8 @@ static const char *next_server(const char *at)
 {
     while ((at = strchr(at, ',')) != NULL) {
         at++;
-        if (strncmp(at, "unix:", 5) == 0 || strncmp(at, "ssh://", 6) == 0)
+        if (strncmp(at, "unix:", 5) == 0 || strncmp(at, "ssh://", 6) == 0 ||
+            strncmp(at, "share:", 6) == 0)
             return at;
     }
     return NULL;

@@ -22,7 +22,8 @@ struct link {
     uv_loop_t *loop;
     const struct endpoint *servers;
     size_t n_servers;
-    size_t at; /* which of them is tried, or has let us in */
+    size_t at;           /* which of them is tried, or has let us in */
+    uint64_t *rest_ends; /* of each: it is not tried before, by the loop's clock */
     struct link_self self;
     struct reach *reach;
     struct link_events events;
@@ -110,24 +111,50 @@ const struct endpoint *link_server(const struct link *l)
     return &l->servers[l->at];
 }
 
-/* Not yet, as we may have been called by the one there is.  True: the first one is next again. */
+static uint64_t rest_left_ms(const struct link *l, size_t i)
+{
+    uint64_t now = uv_now(l->loop);
+
+    return l->rest_ends[i] > now ? l->rest_ends[i] - now : 0;
+}
+
+/* Behind the last one comes the first that does not rest; if they all do, the one whose rest ends
+ * first. */
+static size_t first_server(const struct link *l)
+{
+    size_t first = 0;
+
+    for (size_t i = 1; i < l->n_servers && rest_left_ms(l, first) > 0; i++)
+        if (rest_left_ms(l, i) < rest_left_ms(l, first))
+            first = i;
+    return first;
+}
+
+/* Not yet, as we may have been called by the one there is.  True: all of them were tried. */
 static bool turn_to_next(struct link *l)
 {
-    l->at = (l->at + 1) % l->n_servers;
+    size_t next = l->at + 1;
+
+    while (next < l->n_servers && rest_left_ms(l, next) > 0)
+        next++;
+    l->at = next < l->n_servers ? next : first_server(l);
     l->is_other = l->n_servers > 1;
-    return l->at == 0;
+    return next == l->n_servers;
 }
 
 static uint64_t next_delay_ms(struct link *l)
 {
     double random = random_fraction();
     bool has_failed = !l->is_welcome;
-    uint64_t delay = link_delay_ms(l->failures, is_local(l) && l->is_missing, random);
+    uint64_t delay = link_delay_ms(l->failures, is_local(l) && l->is_missing, random), rest;
 
+    if (l->is_refused)
+        l->rest_ends[l->at] = uv_now(l->loop) + (uint64_t)(DELAY_REFUSED_MS * (1 + random));
     if (has_failed && !turn_to_next(l))
         return 0;
     l->failures++;
-    return l->is_refused ? (uint64_t)(DELAY_REFUSED_MS * (1 + random)) : delay;
+    rest = rest_left_ms(l, l->at);
+    return rest > delay ? rest : delay;
 }
 
 void link_drop(struct link *l, const char *why)
@@ -269,6 +296,7 @@ struct link *link_create(uv_loop_t *loop, const struct endpoint *servers, size_t
     l->loop = loop;
     l->servers = servers;
     l->n_servers = n_servers;
+    l->rest_ends = mem_alloc(n_servers * sizeof *l->rest_ends);
     l->self = *self;
     l->reach = reach_create(loop, link_server(l), on_reached, l);
     l->events = *events;
@@ -288,6 +316,7 @@ static void on_timer_closed(uv_handle_t *handle)
     if (--l->n_timers > 0)
         return;
     arena_destroy(l->arena);
+    free(l->rest_ends);
     free(l->last_why);
     free(l);
 }

@@ -50,7 +50,9 @@ static struct user *create(struct agent *ag, const char *name)
     init_service(u, &u->stager, "stager", CHILD_STAGER, &flow_stager_events);
     init_service(u, &u->publisher, "publisher", CHILD_PUBLISHER, &flow_publisher_events);
     u->stager.address = u->publisher.address =
-        ag->conf.server.kind == ENDPOINT_SSH ? ag->conf.server.text : "";
+        ag->conf.server.kind == ENDPOINT_SSH && ag->conf.server.keys == NULL
+            ? ag->conf.server.text
+            : ""; /* a key for messages alone brings no files */
     flow_begin_guard(u);
     u->stager.extra_fd = u->guard_fd;
     init_service(u, &u->clerk, "clerk", CHILD_CLERK, &flow_clerk_events);

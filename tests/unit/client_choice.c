@@ -53,6 +53,9 @@ static void a_wrong_address_says_what_is_right(void **state)
         const char *error;
     } cases[] = {
         { "ssh://", "--server: 'ssh://' names no host" },
+        { "share:/srv",
+          "--server: 'share:/srv': only pilots work by files on the share (write " ENDPOINT_FORMS
+          ")" },
         { "/run/x.sock",
           "--server: '/run/x.sock' is no address of a server (write " ENDPOINT_FORMS ")" },
     };

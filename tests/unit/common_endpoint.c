@@ -24,22 +24,26 @@ static void addresses_are_taken_apart(void **state)
         enum endpoint_kind kind;
         const char *user, *host;
         int port;
-        const char *path;
+        const char *path, *keys;
     } cases[] = {
-        { "unix:/run/s.sock", ENDPOINT_UNIX, NULL, NULL, 0, "/run/s.sock" },
-        { "unix:/with space", ENDPOINT_UNIX, NULL, NULL, 0, "/with space" },
-        { "ssh://host", ENDPOINT_SSH, NULL, "host", 0, NULL },
-        { "ssh://host/", ENDPOINT_SSH, NULL, "host", 0, NULL },
-        { "ssh://my_alias", ENDPOINT_SSH, NULL, "my_alias", 0, NULL },
-        { "ssh://me@a.example:2222", ENDPOINT_SSH, "me", "a.example", 2222, NULL },
-        { "ssh://me@dom@host", ENDPOINT_SSH, "me@dom", "host", 0, NULL },
-        { "ssh://DOM\\me@host", ENDPOINT_SSH, "DOM\\me", "host", 0, NULL },
-        { "ssh://me@host/srv/.ludwig/s.sock", ENDPOINT_SSH, "me", "host", 0,
-          "/srv/.ludwig/s.sock" },
-        { "ssh://host/a@b:c", ENDPOINT_SSH, NULL, "host", 0, "/a@b:c" },
-        { "ssh://10.0.0.1:65535", ENDPOINT_SSH, NULL, "10.0.0.1", 65535, NULL },
-        { "ssh://[::1]", ENDPOINT_SSH, NULL, "::1", 0, NULL },
-        { "ssh://me@[fe80::1%eth0]:22/s", ENDPOINT_SSH, "me", "fe80::1%eth0", 22, "/s" },
+        { "unix:/run/s.sock", ENDPOINT_UNIX, NULL, NULL, 0, "/run/s.sock", NULL },
+        { "unix:/with space", ENDPOINT_UNIX, NULL, NULL, 0, "/with space", NULL },
+        { "ssh://host", ENDPOINT_SSH, NULL, "host", 0, NULL, NULL },
+        { "ssh://host/", ENDPOINT_SSH, NULL, "host", 0, NULL, NULL },
+        { "ssh://my_alias", ENDPOINT_SSH, NULL, "my_alias", 0, NULL, NULL },
+        { "ssh://me@a.example:2222", ENDPOINT_SSH, "me", "a.example", 2222, NULL, NULL },
+        { "ssh://me@dom@host", ENDPOINT_SSH, "me@dom", "host", 0, NULL, NULL },
+        { "ssh://DOM\\me@host", ENDPOINT_SSH, "DOM\\me", "host", 0, NULL, NULL },
+        { "ssh://me@host/srv/.ludwig/s.sock", ENDPOINT_SSH, "me", "host", 0, "/srv/.ludwig/s.sock",
+          NULL },
+        { "ssh://host/a@b:c", ENDPOINT_SSH, NULL, "host", 0, "/a@b:c", NULL },
+        { "ssh://10.0.0.1:65535", ENDPOINT_SSH, NULL, "10.0.0.1", 65535, NULL, NULL },
+        { "ssh://[::1]", ENDPOINT_SSH, NULL, "::1", 0, NULL, NULL },
+        { "ssh://me@[fe80::1%eth0]:22/s", ENDPOINT_SSH, "me", "fe80::1%eth0", 22, "/s", NULL },
+        { "ssh://me@h:22?keys=/a/b@c", ENDPOINT_SSH, "me", "h", 22, NULL, "/a/b@c" },
+        { "ssh://h/s?keys=/a", ENDPOINT_SSH, NULL, "h", 0, "/s", "/a" },
+        { "unix:/s?keys=/a", ENDPOINT_UNIX, NULL, NULL, 0, "/s?keys=/a", NULL },
+        { "share:/srv/my data", ENDPOINT_SHARE, NULL, NULL, 0, "/srv/my data", NULL },
     };
     struct arena *a = arena_create();
 
@@ -56,6 +60,7 @@ static void addresses_are_taken_apart(void **state)
         assert_text(ep.host, cases[i].host);
         assert_int_equal(ep.port, cases[i].port);
         assert_text(ep.path, cases[i].path);
+        assert_text(ep.keys, cases[i].keys);
     }
     arena_destroy(a);
 }
@@ -73,6 +78,8 @@ static void a_wrong_address_says_what_is_wrong_with_it(void **state)
         { "unix:", "an absolute path is expected" },
         { "unix:server.sock", "an absolute path is expected" },
         { "unix:/a\nb", "an absolute path is expected" },
+        { "share:srv", "an absolute path is expected, as in share:/srv/data" },
+        { "ssh://h?keys=", "behind ?keys= an absolute path is expected" },
         { "ssh://", "names no host" },
         { "ssh://me@", "names no host" },
         { "ssh://:22", "names no host" },

@@ -262,6 +262,34 @@ static void ssh_is_not_waited_for_for_ever(void **state)
     }
 }
 
+static void a_key_made_for_the_server_is_the_only_one(void **state)
+{
+    static const struct endpoint own = {
+        .kind = ENDPOINT_SSH, .host = "login1", .user = "alice", .port = 2222, .keys = "/k"
+    };
+    char *was = mem_strdup(getenv("PATH")), *dir = make_ssh("#!/bin/sh\nexit 255\n");
+    struct ssh_conf c;
+
+    (void)state;
+    setenv("SSH_AUTH_SOCK", "/a", 1);
+    assert_int_equal(ssh_conf_read(&c, &own, 20000, NULL), 0);
+    unsetenv("SSH_AUTH_SOCK");
+    remove_ssh(dir, was);
+    free(was);
+    assert_string_equal(c.host, "login1");
+    assert_string_equal(c.user, "alice");
+    assert_int_equal(c.port, 2222);
+    assert_string_equal(c.known_as, ENDPOINT_KNOWN_AS);
+    assert_null(c.agent);
+    assert_int_equal(c.identities.n, 1);
+    assert_string_equal(item(&c.identities, 0), "/k/key");
+    assert_int_equal(c.known_hosts.n, 1);
+    assert_string_equal(item(&c.known_hosts, 0), "/k/known_hosts");
+    assert_true(c.may_use_keys && c.identities_only);
+    assert_false(c.may_use_kbdint || c.may_use_password || c.may_use_gssapi);
+    ssh_conf_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_jump_that_would_be_a_command_is_refused),
         cmocka_unit_test(where_an_accepted_key_is_kept),
         cmocka_unit_test(ssh_is_not_waited_for_for_ever),
+        cmocka_unit_test(a_key_made_for_the_server_is_the_only_one),
         cmocka_unit_test(names_in_known_hosts_have_their_port),
     };
 
