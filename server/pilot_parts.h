@@ -19,6 +19,9 @@
 
 enum { PILOTS_CALL_MS = 25 * 1000 };
 
+/* What accounting is asked for, at the same time. */
+enum site_accounts { SITE_ASSOCS, SITE_QOS, SITE_USERS, SITE_ACCOUNTS };
+
 /* What Slurm says of itself.  Texts are in its arena. */
 struct site {
     struct arena *arena; /* NULL: it was not asked yet */
@@ -26,6 +29,7 @@ struct site {
     struct slurm_config config;
     struct slurm_answer partitions, nodes;
     struct slurm_accounts accounts; /* empty where there is no accounting */
+    struct slurm_call *asking[SITE_ACCOUNTS];
 };
 
 /* A pool that failed is left alone for a while. */
@@ -90,8 +94,10 @@ struct pilots_command {
     const char *input;  /* NULL: none */
 };
 
-/* Runs a command of Slurm's: 0, or -1 when none could be started or there is no token for it.  done is
- * to set p->call to NULL. */
+/* Runs a command of Slurm's: NULL when it could not be started or there is no token for it. */
+struct slurm_call *pilots_begin(struct pilots *p, const struct pilots_command *c,
+                                slurm_done_fn done, void *context, struct err *e);
+/* The same for the one that goes on at a time, p->call: 0 or -1.  done is to set p->call to NULL. */
 int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn done, void *context,
                 struct err *e);
 /* The environment of sbatch, and of what it starts; user NULL: of a command whose output is read. */

@@ -9,6 +9,9 @@
 
 void site_forget(struct site *s)
 {
+    for (size_t i = 0; i < SITE_ACCOUNTS; i++)
+        if (s->asking[i] != NULL)
+            slurm_call_drop(s->asking[i]);
     arena_destroy(s->arena);
     *s = (struct site){ 0 };
 }
@@ -58,76 +61,80 @@ static void finish(struct pilots *p)
 
 /* ---- accounts: without them all goes on, and Slurm says what it does not allow ---- */
 
-typedef int (*read_fn)(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                       struct err *e);
+static const struct {
+    const char *what, *fields;
+    int (*read)(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                struct err *e);
+} accounts[SITE_ACCOUNTS] = {
+    [SITE_ASSOCS] = { "assoc", "format=" SLURM_ASSOC_FIELDS, slurm_read_assocs },
+    [SITE_QOS] = { "qos", "format=" SLURM_QOS_FIELDS, slurm_read_qos },
+    [SITE_USERS] = { "user", "format=" SLURM_USER_FIELDS, slurm_read_users },
+};
 
-static void take_accounts(struct pilots *p, struct slurm_result *result, read_fn read_them,
-                          struct slurm_answer *to)
+struct question {
+    struct pilots *p;
+    enum site_accounts which;
+};
+
+static struct slurm_answer *answer_of(struct site *s, enum site_accounts which)
 {
-    struct err e = { 0 };
-
-    p->call = NULL;
-    if (slurm_failure_of(result) == SLURM_WELL &&
-        read_them(buf_text(&result->out), result->out.n, p->site.arena, to, &e) == 0)
-        return;
-    log_event(LOG_WARN, "slurm-accounts", "why", "%s",
-              e.kind != ERR_NONE ? e.text : slurm_failure_words(result, p->site.arena), NULL);
+    switch (which) {
+    case SITE_ASSOCS: return &s->accounts.assocs;
+    case SITE_QOS: return &s->accounts.qos;
+    default: return &s->accounts.users;
+    }
 }
 
-/* 0 when it is being asked. */
-static int ask_accounts(struct pilots *p, char *const *args, slurm_done_fn done)
+static void finish_with_accounts(struct pilots *p)
 {
-    const struct pilots_command command = { args, pilots_env(NULL, p->site.arena), NULL, NULL };
-    struct err e = { 0 };
-
-    return pilots_call(p, &command, done, p, &e);
-}
-
-static void on_users(void *context, struct slurm_result *result)
-{
-    struct pilots *p = context;
-
-    take_accounts(p, result, slurm_read_users, &p->site.accounts.users);
+    for (size_t i = 0; i < SITE_ACCOUNTS; i++)
+        if (p->site.asking[i] != NULL)
+            return;
     finish(p);
 }
 
-static void on_qos(void *context, struct slurm_result *result)
+static void on_accounts(void *context, struct slurm_result *result)
 {
-    static char *const users[] = { "sacctmgr", "--noheader", "--parsable2",
-                                   "show",     "user",       "format=" SLURM_USER_FIELDS,
-                                   NULL };
-    struct pilots *p = context;
+    const struct question *q = context;
+    struct site *s = &q->p->site;
+    struct err e = { 0 };
 
-    take_accounts(p, result, slurm_read_qos, &p->site.accounts.qos);
-    if (ask_accounts(p, users, on_users) < 0)
-        finish(p);
+    s->asking[q->which] = NULL;
+    if (slurm_failure_of(result) != SLURM_WELL ||
+        accounts[q->which].read(buf_text(&result->out), result->out.n, s->arena,
+                                answer_of(s, q->which), &e) < 0)
+        log_event(LOG_WARN, "slurm-accounts", "why", "%s",
+                  e.kind != ERR_NONE ? e.text : slurm_failure_words(result, s->arena), NULL);
+    finish_with_accounts(q->p);
 }
 
-static void on_assocs(void *context, struct slurm_result *result)
+static void ask_accounts(struct pilots *p, enum site_accounts which)
 {
-    static char *const qos[] = { "sacctmgr", "--noheader", "--parsable2",
-                                 "show",     "qos",        "format=" SLURM_QOS_FIELDS,
-                                 NULL };
-    struct pilots *p = context;
-
-    take_accounts(p, result, slurm_read_assocs, &p->site.accounts.assocs);
-    if (ask_accounts(p, qos, on_qos) < 0)
-        finish(p);
-}
-
-static void begin_accounts(struct pilots *p)
-{
+    struct arena *a = p->site.arena;
+    struct question *q = arena_alloc(a, sizeof *q);
     char *const args[] = { "sacctmgr",
                            "--noheader",
                            "--parsable2",
                            "show",
-                           "assoc",
-                           arena_printf(p->site.arena, "cluster=%s", p->site.config.cluster),
-                           "format=" SLURM_ASSOC_FIELDS,
+                           arena_strdup(a, accounts[which].what),
+                           arena_strdup(a, accounts[which].fields),
+                           which == SITE_ASSOCS
+                               ? arena_printf(a, "cluster=%s", p->site.config.cluster)
+                               : NULL,
                            NULL };
+    const struct pilots_command command = { args, pilots_env(NULL, a), NULL, NULL };
+    struct err e = { 0 };
 
-    if (!p->site.config.has_accounting || ask_accounts(p, args, on_assocs) < 0)
-        finish(p);
+    *q = (struct question){ p, which };
+    p->site.asking[which] = pilots_begin(p, &command, on_accounts, q, &e);
+}
+
+/* All at once: each takes a fifth of a second, in which slurmdbd and sacctmgr wait for each other. */
+static void begin_accounts(struct pilots *p)
+{
+    for (size_t i = 0; i < SITE_ACCOUNTS && p->site.config.has_accounting; i++)
+        ask_accounts(p, (enum site_accounts)i);
+    finish_with_accounts(p);
 }
 
 /* ---- the rest ---- */

@@ -14,8 +14,8 @@ enum { THINK_EVERY_MS = 200, SITE_KEPT_MS = 60 * 60 * 1000 };
 
 /* ---- calls ---- */
 
-int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn done, void *context,
-                struct err *e)
+struct slurm_call *pilots_begin(struct pilots *p, const struct pilots_command *c,
+                                slurm_done_fn done, void *context, struct err *e)
 {
     const struct slurm_command command = { .args = c->args,
                                            .env = c->env,
@@ -25,13 +25,23 @@ int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn 
                                            .timeout_ms = PILOTS_CALL_MS,
                                            .output_max_bytes = SLURM_OUTPUT_MAX_BYTES };
 
-    if (!slurm_budget_take(&p->budget, units_monotonic_ms()))
-        return err_set(e, ERR_BUSY, "no more commands of Slurm's for now");
-    p->call = slurm_call_begin(&p->sv->loop, &command, done, context, e);
-    if (p->call == NULL && e->kind == ERR_NOT_FOUND)
-        return err_set(e, ERR_NOT_FOUND,
-                       "there is no %s in ludwigd's PATH, which has to have Slurm's commands",
-                       c->args[0]);
+    struct slurm_call *call;
+
+    if (!slurm_budget_take(&p->budget, units_monotonic_ms())) {
+        err_set(e, ERR_BUSY, "no more commands of Slurm's for now");
+        return NULL;
+    }
+    call = slurm_call_begin(&p->sv->loop, &command, done, context, e);
+    if (call == NULL && e->kind == ERR_NOT_FOUND)
+        err_set(e, ERR_NOT_FOUND,
+                "there is no %s in ludwigd's PATH, which has to have Slurm's commands", c->args[0]);
+    return call;
+}
+
+int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn done, void *context,
+                struct err *e)
+{
+    p->call = pilots_begin(p, c, done, context, e);
     return p->call == NULL ? -1 : 0;
 }
 
