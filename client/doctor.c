@@ -12,6 +12,7 @@ const struct doctor_check doctor_checks[] = {
     { "ssh", check_ssh },
     { "way", check_way },
     { "sshd", check_sshd },
+    { "pilots", check_pilots },
     { "version", check_version },
     { "identity", check_identity },
     { "workers", check_workers },

@@ -76,6 +76,8 @@ void check_ssh(struct doctor *d);
 void check_way(struct doctor *d);
 /* doctor_sshd.c */
 void check_sshd(struct doctor *d);
+/* doctor_pilots.c */
+void check_pilots(struct doctor *d);
 /* doctor_share.c */
 void check_share(struct doctor *d);
 void check_projects(struct doctor *d);

@@ -29,6 +29,8 @@
 #define LAYOUT_FETCHED ".ludwig-results"
 /* Not on the share: where the ludwigd of a whole system listens, too. */
 #define LAYOUT_SYSTEM_SOCKET "/run/ludwig/server.sock"
+/* In ~/.ssh/authorized_keys: at the end of a line that ludwigd has written there, before its id. */
+#define LAYOUT_PILOT_KEY "ludwig-pilots:"
 
 void layout_param_name(struct buf *out, int64_t param_no); /* "param_003", growing beyond 999 */
 void layout_packs(struct buf *out, const char *project);   /* the folder of all trees */

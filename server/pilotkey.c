@@ -18,6 +18,7 @@
 
 #include "common/endpoint.h"
 #include "common/io.h"
+#include "common/layout.h"
 #include "common/path.h"
 #include "common/template.h"
 #include "common/units.h"
@@ -408,7 +409,7 @@ int pilotkey_main(char **words)
     umask(077);
     k.ssh_dir = mem_printf("%s/.ssh", home != NULL ? home : "");
     k.dir = path_join(all, k.server_id);
-    k.mark = mem_printf(PILOTKEY_MARK "%s", k.server_id);
+    k.mark = mem_printf(LAYOUT_PILOT_KEY "%s", k.server_id);
     if (home == NULL || home[0] != '/')
         rc = err_set(&e, ERR_FAILED, "the account has no home");
     else

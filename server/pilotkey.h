@@ -17,9 +17,6 @@
 /* Instead of options: with PILOTKEY_WORDS of pilotkey_main, this program does nothing else. */
 #define PILOTKEY_OPTION "--pilot-key"
 
-/* At the end of its line, before the server's id. */
-#define PILOTKEY_MARK "ludwig-pilots:"
-
 enum { PILOTKEY_WORDS = 4, PILOTKEY_OUTPUT_MAX_BYTES = 16 * 1024 };
 
 /*

@@ -84,6 +84,7 @@ by_key() {
     [ "$(head -n 2 "$keys")" = "$(cat keys.before)" ]
     [ "$(grep -c 'ludwig-pilots:' "$keys")" = 1 ]
     [ "$(wc -l <"$keys")" = 3 ]
+    ludwig doctor --json | json - 'any(c["check"] == "pilots" and c["found"].startswith("1 key ") for c in d["checks"])'
     all_left
 }
 

@@ -6,9 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "common/layout.h"
 #include "server/pilotkey.h"
 
-#define MARK PILOTKEY_MARK "5eed"
+#define MARK LAYOUT_PILOT_KEY "5eed"
 #define LINE "restrict KEY " MARK
 
 static void other_lines_stay_as_they_are(void **state)
