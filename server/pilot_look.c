@@ -93,8 +93,7 @@ static const struct slurm_job *job_of(const struct look *l, const struct pilot_r
     for (size_t i = 0; i < l->jobs.n; i++) {
         const struct slurm_job *job = &l->jobs.jobs[i];
 
-        if (is_task(row, job->tasks) && (row->slurm_id == 0 ? strcmp(job->name, row->name) == 0
-                                                            : job->array_id == row->slurm_id))
+        if (is_task(row, job->tasks) && job->array_id == row->slurm_id)
             return job;
     }
     return NULL;
@@ -122,6 +121,15 @@ bool look_is_other(const struct pilot_row *row, const struct slurm_job *job)
 {
     return strcmp(job->name, row->name) != 0 || is_other_comment(job->comment, row->comment) ||
            (row->submitted_s > 0 && job->submitted_s > 0 && job->submitted_s != row->submitted_s);
+}
+
+const struct slurm_job *look_for_submitted(const struct slurm_answer *jobs,
+                                           const struct pilot_row *row)
+{
+    for (size_t i = 0; i < jobs->n; i++)
+        if (!look_is_other(row, &jobs->jobs[i]) && strcmp(jobs->jobs[i].user, row->user) == 0)
+            return &jobs->jobs[i];
+    return NULL;
 }
 
 static bool is_other_ended(const struct pilot_row *row, const struct slurm_ended *ended)
@@ -226,10 +234,12 @@ static int keep(struct look *l, const struct pilot_row *row, const struct slurm_
                : 0;
 }
 
-/* Submitted without an answer: now there is one. */
-static int find_submitted(struct look *l, const struct pilot_row *row, const struct slurm_job *job,
-                          struct err *e)
+/* Submitted without an answer: now there is one.  It is about all of its array: those of it that
+ * squeue does not know any more are looked at again, by their id. */
+static int find_submitted(struct look *l, const struct pilot_row *row, struct err *e)
 {
+    const struct slurm_job *job = look_for_submitted(&l->jobs, row);
+
     l->has_changed = true;
     if (job == NULL) {
         log_event(LOG_WARN, "pilot-not-submitted", "name", "%s", row->name, NULL);
@@ -244,12 +254,13 @@ static int find_submitted(struct look *l, const struct pilot_row *row, const str
 static int take_one(struct look *l, const struct pilot_row *row, struct err *e)
 {
     const struct slurm_job *job;
-    struct slurm_seen seen = seen_of(l, row, &job);
+    struct slurm_seen seen;
     struct slurm_meaning m;
     const char *words;
 
     if (l->is_by_name)
-        return find_submitted(l, row, job, e);
+        return find_submitted(l, row, e);
+    seen = seen_of(l, row, &job);
     m = slurm_judge(&seen);
     words = words_for(&m, job, l->arena);
     if (seen.worker == WORKER_THERE)

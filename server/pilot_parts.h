@@ -203,6 +203,9 @@ void look_begin(struct pilots *p);
 bool look_is_wanted(struct pilots *p, const struct pilot_row *row);
 /* Has Slurm given its id to another job? */
 bool look_is_other(const struct pilot_row *row, const struct slurm_job *job);
+/* One of the array that row is of, whose submission was not answered; NULL: Slurm has none of it. */
+const struct slurm_job *look_for_submitted(const struct slurm_answer *jobs,
+                                           const struct pilot_row *row);
 void look_drop(struct pilots *p);
 
 #endif

@@ -152,6 +152,43 @@ static void an_id_may_have_been_given_to_another_job(void **state)
         assert_int_equal(look_is_other(&row, &known[i].job), known[i].is_other);
 }
 
+static const char *found_task(const struct slurm_job *jobs, size_t n)
+{
+    const struct pilot_row row = {
+        .name = "ludwig-1", .comment = "ludwig 0a", .user = "ada", .task = 0, .tasks = 3
+    };
+    struct slurm_answer answer = { .n = n };
+    const struct slurm_job *job;
+
+    answer.jobs = (struct slurm_job *)(uintptr_t)jobs;
+    job = look_for_submitted(&answer, &row);
+    return job == NULL ? NULL : job->tasks;
+}
+
+/* Its first one may have ended already. */
+static void an_array_is_found_by_any_one_of_it(void **state)
+{
+    const struct slurm_job jobs[] = {
+        { .name = "ludwig-2", .comment = "ludwig 0a", .user = "ada", .tasks = "0" },
+        { .name = "ludwig-1", .comment = "ludwig 0a", .user = "ada", .tasks = "2" },
+    };
+
+    (void)state;
+    assert_string_equal(found_task(jobs, 2), "2");
+    assert_null(found_task(jobs, 1));
+}
+
+static void what_has_its_name_alone_is_not_what_was_submitted(void **state)
+{
+    const struct slurm_job jobs[] = {
+        { .name = "ludwig-1", .comment = "ludwig 0a", .user = "bob", .tasks = "0" },
+        { .name = "ludwig-1", .comment = "ludwig 0b", .user = "ada", .tasks = "0" },
+    };
+
+    (void)state;
+    assert_null(found_task(jobs, 2));
+}
+
 static int64_t cancel_some(struct pilots *p)
 {
     const struct demands none = { .n = 0 };
@@ -236,6 +273,8 @@ int main(void)
         cmocka_unit_test(nobody_is_a_pilot_with_another_token_task_or_user),
         cmocka_unit_test(one_that_was_taken_for_ended_is_there_again_when_it_comes),
         cmocka_unit_test(an_id_may_have_been_given_to_another_job),
+        cmocka_unit_test(an_array_is_found_by_any_one_of_it),
+        cmocka_unit_test(what_has_its_name_alone_is_not_what_was_submitted),
         cmocka_unit_test(each_pilot_that_is_given_up_is_cancelled),
         cmocka_unit_test(a_worker_without_a_token_is_no_pilot),
         cmocka_unit_test(a_pilot_takes_what_can_end_in_its_time),
