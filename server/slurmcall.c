@@ -14,7 +14,7 @@
 #include "common/mem.h"
 #include "common/rights.h"
 
-enum { IN, OUT, SAID, PIPES, NO_COMMAND = 127 };
+enum { IN, OUT, SAID, PIPES, NO_COMMAND = 127, DIES_MS = 1000 };
 
 struct slurm_call {
     uv_process_t process;
@@ -57,8 +57,22 @@ static void kill_it(struct slurm_call *c)
         kill(-c->pid, SIGKILL);
 }
 
-/* One that was killed may take its time, where a file system hangs: nobody waits for it, but the
- * loop does not end before. */
+static void close_last(struct slurm_call *c)
+{
+    close_handle(&c->timer);
+    close_handle(&c->process);
+}
+
+/* Where a file system hangs, what was killed stays for as long as that does: the loop may end
+ * before. */
+static void on_stays(uv_timer_t *timer)
+{
+    struct slurm_call *c = timer->data;
+
+    uv_unref((uv_handle_t *)timer);
+    uv_unref((uv_handle_t *)&c->process);
+}
+
 static void finish(struct slurm_call *c)
 {
     slurm_done_fn done = c->done;
@@ -69,11 +83,12 @@ static void finish(struct slurm_call *c)
     c->done = NULL;
     if (done != NULL)
         done(c->context, &c->result);
-    close_handle(&c->timer);
     for (int i = 0; i < PIPES; i++)
         close_handle(&c->pipes[i]);
     if (c->pid == 0)
-        close_handle(&c->process);
+        close_last(c);
+    else
+        uv_timer_start(&c->timer, on_stays, DIES_MS, 0);
 }
 
 static void one_less(struct slurm_call *c)
@@ -89,7 +104,7 @@ static void on_exit_of(uv_process_t *process, int64_t status, int sig)
     c->result.exit_code = sig != 0 ? -1 : (int)status;
     c->pid = 0;
     if (c->is_finished)
-        close_handle(process);
+        close_last(c);
     else
         one_less(c);
 }

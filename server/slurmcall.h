@@ -43,7 +43,8 @@ typedef void (*slurm_done_fn)(void *context, struct slurm_result *result);
 /* NULL with e set when nothing could be started; done is not called then.  Texts are copied. */
 struct slurm_call *slurm_call_begin(uv_loop_t *loop, const struct slurm_command *command,
                                     slurm_done_fn done, void *context, struct err *e);
-/* Nobody wants it any more: it is killed.  Not once done was called.  The loop frees it. */
+/* Nobody wants it any more: it is killed.  Not once done was called.  The loop frees it; one that does
+ * not die keeps the loop from ending for 1 s at most. */
 void slurm_call_drop(struct slurm_call *c);
 
 /* For main.c: argv after SLURM_CALL_AS.  Comes back, with what to exit with, only if it fails. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/account.h"
@@ -206,6 +207,47 @@ static void test_nobody_hears_of_one_that_was_dropped(void **state)
     assert_int_equal(h.n, 0);
 }
 
+/* Such as one that waits for a file server that is away. */
+static pid_t immortal; /* -1: the next one that is to be killed; 0: none */
+
+/* In the place of libc's. */
+int kill(pid_t pid, int number)
+{
+    if (immortal == -1)
+        immortal = pid;
+    return immortal == pid ? 0 : (int)syscall(SYS_kill, pid, number);
+}
+
+static void await_it(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    uv_ref(handle);
+}
+
+static void test_one_that_does_not_die_keeps_nobody(void **state)
+{
+    char *args[] = { "sleep", "1000", NULL };
+    char *env[] = { "PATH=/usr/bin:/bin", NULL };
+    struct slurm_command command = { .args = args, .env = env, .timeout_ms = 60000 };
+    struct heard h = { .n = 0 };
+    uv_loop_t loop;
+    pid_t group;
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    immortal = -1;
+    slurm_call_drop(slurm_call_begin(&loop, &command, on_done, &h, NULL));
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), UV_EBUSY);
+    group = immortal;
+    immortal = 0;
+    assert_int_equal(kill(group, SIGKILL), 0);
+    uv_walk(&loop, await_it, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    assert_int_equal(h.n, 0);
+}
+
 /* The way ludwigd takes: this program becomes another user and then the command. */
 static void test_it_runs_as_its_user(void **state)
 {
@@ -243,6 +285,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_outlives_it_is_not_waited_for),
         cmocka_unit_test(test_a_command_that_is_not_there),
         cmocka_unit_test(test_nobody_hears_of_one_that_was_dropped),
+        cmocka_unit_test(test_one_that_does_not_die_keeps_nobody),
         cmocka_unit_test(test_it_runs_as_its_user),
     };
 
