@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "worker/flow.h"
+#include "worker/leftovers.h"
 #include "worker/scratch.h"
 #include "worker/share.h"
 
@@ -282,6 +283,8 @@ static int look_around(struct agent *ag, const struct options *o, struct err *e)
             0 ||
         (!ag->changes_uid && prepare_scratch(ag->folders.scratch, e) < 0))
         return -1;
+    if (!ag->changes_uid)
+        leftovers_start(&ag->folders);
     return home_read_worker_id(ag, e);
 }
 

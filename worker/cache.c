@@ -91,13 +91,21 @@ enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
     return state;
 }
 
+/* What others use stays open, as they may be told of changes that nobody has looked at yet. */
+static void close_record(struct record *r, const struct cache_use *use)
+{
+    if (use->is_doubted)
+        r->head->use = RECORD_DOUBTED;
+    else if (r->head->use != RECORD_DOUBTED && !use->is_used_by_others)
+        r->head->use = RECORD_CLOSED;
+}
+
 void cache_close_tree(int cache_fd, const struct cache_use *use)
 {
     struct record r;
 
     if (record_open(&r, cache_fd, &use->tree)) {
-        if (r.head->use != RECORD_DOUBTED)
-            r.head->use = use->is_doubted ? RECORD_DOUBTED : RECORD_CLOSED;
+        close_record(&r, use);
         check_unwatch(&r, use->cache_path, use->guard_fd);
         record_close(&r);
     }

@@ -6,18 +6,20 @@
  *   cache/.DIGEST.record     what it was when it was staged, see cache_record.h
  *   cache/.DIGEST.new        a tree on its way; after a crash it is gone on with
  *
- * One process at a time stages.
+ * Who shares it with others has locks; else one process at a time stages.
  */
 #ifndef LUDWIG_WORKER_CACHE_H
 #define LUDWIG_WORKER_CACHE_H
 
 #include "common/work.h"
+#include "worker/cache_locks.h"
 #include "worker/packs.h"
 
 struct cache {
     int fd;
-    int64_t size_max_bytes; /* of all trees together; 0: as much as there is room for */
-    bool is_patient;        /* what is staged is not urgent: its threads leave processors to jobs */
+    const struct cache_locks *locks; /* NULL: nobody else is at it */
+    int64_t size_max_bytes;          /* of all trees together; 0: as much as there is room for */
+    bool is_patient; /* what is staged is not urgent: its threads leave processors to jobs */
     /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then on
      * nobody may be given it. */
     bool (*let_go)(void *context, const struct digest *tree);
@@ -26,7 +28,7 @@ struct cache {
     void *context;
 };
 
-/* Brings the dataset, or what is missing or wrong in it.  ERR_NO_SPACE: later, perhaps; ERR_BUSY: somebody
+/* With the lock for working at its tree: brings the dataset, or what is missing or wrong in it.  ERR_NO_SPACE: later, perhaps; ERR_BUSY: somebody
  * changes it at this moment; ERR_NOT_FOUND, ERR_PROTOCOL: it is not on the share, or damaged there. */
 int cache_stage(struct cache *c, const struct packs_at *at, const struct dataset *set,
                 struct err *e);
@@ -41,7 +43,8 @@ struct cache_use {
     bool
         is_doubted; /* it may have been changed, and every file is to be looked at; so it is after a
                         restart of the machine, and when jobs were at it until the worker died */
-    bool is_guarded; /* out */
+    bool is_used_by_others; /* when we close it */
+    bool is_guarded;        /* out */
 };
 /* Looks whether it is what it was when it was staged. */
 enum cache_state cache_open_tree(int cache_fd, struct cache_use *use);

@@ -127,21 +127,35 @@ static bool is_begun_no_more(int cache_fd, const char *name, const struct digest
     return ends_in(name, CACHE_BEGUN) && faccessat(cache_fd, new, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-void cache_sweep(int cache_fd)
+static bool is_left_over(int cache_fd, const char *name, struct digest *tree)
+{
+    return name[0] == '.' && parse_name(name, tree) &&
+           (ends_in(name, CACHE_GONE) || ends_in(name, CACHE_FIX) || ends_in(name, CACHE_DRAFT) ||
+            is_begun_no_more(cache_fd, name, tree));
+}
+
+/* What it was when we looked may have become something else, until we have the lock. */
+static void sweep_one(int cache_fd, const char *name, const struct cache_locks *locks)
+{
+    struct digest tree;
+
+    if (!is_left_over(cache_fd, name, &tree) || !cache_lock_work(locks, &tree))
+        return;
+    if (is_left_over(cache_fd, name, &tree))
+        (void)io_remove_tree_at(cache_fd, name, NULL);
+    cache_unlock_work(locks, &tree);
+}
+
+void cache_sweep(int cache_fd, const struct cache_locks *locks)
 {
     int fd = io_open_dir_at(cache_fd, ".", NULL);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
-    struct digest tree;
 
     if (dir == NULL && fd >= 0)
         close(fd);
     while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] == '.' && parse_name(entry->d_name, &tree) &&
-            (ends_in(entry->d_name, CACHE_GONE) || ends_in(entry->d_name, CACHE_FIX) ||
-             ends_in(entry->d_name, CACHE_DRAFT) ||
-             is_begun_no_more(cache_fd, entry->d_name, &tree)))
-            (void)io_remove_tree_at(cache_fd, entry->d_name, NULL);
+        sweep_one(cache_fd, entry->d_name, locks);
     if (dir != NULL)
         closedir(dir);
 }
@@ -178,12 +192,7 @@ static int by_last_use(const void *x, const void *y)
     return a->last_use_ms == b->last_use_ms ? 0 : a->last_use_ms < b->last_use_ms ? -1 : 1;
 }
 
-static bool may_go(const struct cache *c, const struct cache_tree *t, const struct digest *tree)
-{
-    return !digest_equal(&t->tree, tree) && c->let_go(c->context, &t->tree);
-}
-
-static bool remove_one(const struct cache *c, const struct cache_tree *t)
+static bool remove_locked(const struct cache *c, const struct cache_tree *t)
 {
     char hex[DIGEST_HEX];
     struct err why = { 0 };
@@ -195,6 +204,18 @@ static bool remove_one(const struct cache *c, const struct cache_tree *t)
     }
     log_event(LOG_INFO, "evict", "tree", "%s", hex, "bytes", "%lld", (long long)t->bytes, NULL);
     return true;
+}
+
+/* Unless somebody uses it, here or in another process. */
+static bool remove_one(const struct cache *c, const struct cache_tree *t)
+{
+    bool is_gone;
+
+    if (!cache_lock_removal(c->locks, &t->tree))
+        return false;
+    is_gone = c->let_go(c->context, &t->tree) && remove_locked(c, t);
+    cache_unlock_work(c->locks, &t->tree);
+    return is_gone;
 }
 
 /* ---- room ---- */
@@ -278,7 +299,7 @@ static int make_room(struct making *m, const struct cache_tree *trees, size_t n,
     int rc = may_ever_fit(m) ? look(m, &fs, e) : refuse(m, NULL, e);
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        if (!may_go(m->cache, &trees[i], &m->need->tree) || !remove_one(m->cache, &trees[i]))
+        if (digest_equal(&trees[i].tree, &m->need->tree) || !remove_one(m->cache, &trees[i]))
             continue;
         m->held_bytes -= (uint64_t)trees[i].bytes;
         m->was_full = false;

@@ -22,7 +22,7 @@ void cache_touch(int cache_fd, const struct digest *tree);
 int cache_remove(int cache_fd, const struct digest *tree, struct err *e);
 
 /* Removes what a process that was killed left half removed. */
-void cache_sweep(int cache_fd);
+void cache_sweep(int cache_fd, const struct cache_locks *locks);
 
 /* What is to come. */
 struct cache_need {

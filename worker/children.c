@@ -162,3 +162,13 @@ int child_lock(int dir_fd, const char *name, int *lock_fd, struct err *e)
     *lock_fd = fd;
     return 0;
 }
+
+bool child_lock_is_held(int dir_fd, const char *name)
+{
+    struct err e = { 0 };
+    int fd;
+
+    if (child_lock(dir_fd, name, &fd, &e) == 0)
+        close(fd);
+    return e.kind == ERR_BUSY;
+}

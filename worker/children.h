@@ -19,6 +19,7 @@
 #define CHILD_ACCOUNT   "--account"   /* NAME MIN_UID PATTERN HOST */
 #define CHILD_GPUS      "--gpus"      /* prints what there is; see gpu.h */
 #define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see share_ask.h */
+#define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME: see leftovers.h */
 #define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see common/mux.h */
 
 /* Before its name: the child takes these rights first, see rights.h. */
@@ -64,5 +65,7 @@ int child_start(const struct child *c, pid_t *pid, struct err *e);
 
 /* 0, or -1 with ERR_BUSY while another process holds the lock, which is a file in dir_fd. */
 int child_lock(int dir_fd, const char *name, int *lock_fd, struct err *e);
+/* By some process; takes it for a moment to find that out. */
+bool child_lock_is_held(int dir_fd, const char *name);
 
 #endif

@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/path.h"
+#include "worker/cache_locks.h"
 #include "worker/orders.h"
 
 int folders_own(const char *path, struct err *e)
@@ -101,16 +102,72 @@ static int find_pattern(const struct conf *c, struct folders *p, struct err *e)
     return 0;
 }
 
+static bool knows_locks(const char *cache)
+{
+    int fd = io_open_dir(cache, NULL);
+    struct cache_locks locks;
+    bool does;
+
+    if (fd < 0)
+        return false;
+    does = cache_locks_open(&locks, fd);
+    cache_locks_close(&locks);
+    close(fd);
+    return does;
+}
+
+static int link_cache(const struct folders *p, const char *common, struct err *e)
+{
+    char *target = mem_printf("../%s/" SCRATCH_CACHE, path_basename(common));
+    char *path = path_join(p->scratch, SCRATCH_CACHE);
+    int rc = 0;
+
+    if (symlink(target, path) < 0 && errno != EEXIST)
+        rc = err_sys(e, "link %s", path);
+    free(target);
+    free(path);
+    return rc;
+}
+
+/* One of its own will do as well, but is filled anew by each pilot. */
+static void share_cache(const struct folders *p, const char *common)
+{
+    char *cache = path_join(common, SCRATCH_CACHE);
+    struct err e = { 0 };
+
+    if (folders_own(common, &e) == 0 && folders_own(cache, &e) == 0) {
+        if (!knows_locks(cache))
+            err_set(&e, ERR_FAILED, "%s is on a file system without locks", cache);
+        else
+            (void)link_cache(p, common, &e);
+    }
+    if (e.kind != ERR_NONE)
+        log_event(LOG_WARN, "cache-not-shared", "why", "%s", e.text, NULL);
+    free(cache);
+}
+
+/* common: of a worker outside Slurm. */
+static int make_scratch(const char *common, const char *job, struct folders *p, struct err *e)
+{
+    p->pilots_scratch = mem_printf("%s-slurm-", common);
+    p->scratch = job == NULL ? mem_strdup(common) : mem_printf("%s%s", p->pilots_scratch, job);
+    if (folders_own(p->scratch, e) < 0)
+        return -1;
+    if (job != NULL)
+        share_cache(p, common);
+    return 0;
+}
+
 static int find_scratch(const char *host, const char *job, struct folders *p, struct err *e)
 {
     char *user = user_name();
     char *base = folders_replace_user(p->pattern, user);
+    char *common = mem_printf("%s/" FOLDERS_PREFIX "%s-%s", base, user, host);
     int rc = io_make_dirs(base, 0755, e);
 
-    p->scratch = mem_printf("%s/ludwig-%s-%s%s%s", base, user, host, job == NULL ? "" : "-slurm-",
-                            job == NULL ? "" : job);
     if (rc == 0)
-        rc = folders_own(p->scratch, e);
+        rc = make_scratch(common, job, p, e);
+    free(common);
     free(base);
     free(user);
     return rc;
@@ -166,14 +223,15 @@ static char *find_runtime(const struct conf *c, struct err *e)
     return path;
 }
 
-/* Below the one that it has to share. */
-static int divide_runtime(struct folders *p, const char *job, struct err *e)
+/* Below the one that it has to share.  Names of hosts: one that several have is not always known. */
+static int divide_runtime(struct folders *p, const char *host, const char *job, struct err *e)
 {
-    char *own = mem_printf("%s/slurm-%s", p->runtime, job);
-
+    p->pilots_runtime = mem_printf("%s/%s-slurm-", p->runtime, host);
+    if (job == NULL)
+        return 0;
     free(p->runtime);
-    p->runtime = own;
-    return folders_own(own, e);
+    p->runtime = mem_printf("%s%s", p->pilots_runtime, job);
+    return folders_own(p->runtime, e);
 }
 
 int folders_find(const struct conf *c, const char *host, const char *job, bool is_for_many,
@@ -182,7 +240,7 @@ int folders_find(const struct conf *c, const char *host, const char *job, bool i
     *p = (struct folders){ .scratch = NULL };
     if (find_pattern(c, p, e) == 0 && (is_for_many || find_scratch(host, job, p, e) == 0))
         p->runtime = find_runtime(c, e);
-    if (p->runtime != NULL && (job == NULL || divide_runtime(p, job, e) == 0))
+    if (p->runtime != NULL && divide_runtime(p, host, job, e) == 0)
         return 0;
     folders_free(p);
     return -1;
@@ -212,6 +270,8 @@ void folders_free(struct folders *p)
     free(p->pattern);
     free(p->scratch);
     free(p->runtime);
+    free(p->pilots_scratch);
+    free(p->pilots_runtime);
     *p = (struct folders){ .scratch = NULL };
 }
 

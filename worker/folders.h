@@ -17,17 +17,20 @@ struct folders {
     char *pattern; /* of scratch, as configured or chosen */
     char *scratch; /* NULL where each user has one of its own, see lodge.h */
     char *runtime;
+    char *pilots_scratch, *pilots_runtime; /* before the id of a Slurm job: those of a pilot */
 };
 
 /* job: of a worker inside a Slurm job, which has folders of its own beside others of the same user
- * on this host; else NULL. */
+ * on this host, and shares their cache if it can; else NULL. */
 int folders_find(const struct conf *c, const char *host, const char *job, bool is_for_many,
                  struct folders *p, struct err *e);
 /* What a worker of a Slurm job leaves to nobody. */
 void folders_remove(const struct folders *p);
 void folders_free(struct folders *p);
 
-/* What stands for the user's name in scratch:. */
+/* What the names of all scratch folders begin with, */
+#define FOLDERS_PREFIX "ludwig-"
+/* and what stands for the user's name in scratch:. */
 #define FOLDERS_USER "{user}"
 /* Caller frees. */
 char *folders_replace_user(const char *pattern, const char *user);

@@ -219,16 +219,14 @@ static bool leads_to(const char *path, const char *id)
 
 static bool is_locked(const char *folder, const char *name)
 {
-    struct err e = { 0 };
     int dir_fd = io_open_dir(folder, NULL);
-    int lock_fd = -1;
+    bool is_held;
 
     if (dir_fd < 0)
         return false;
-    if (child_lock(dir_fd, name, &lock_fd, &e) == 0)
-        close(lock_fd);
+    is_held = child_lock_is_held(dir_fd, name);
     close(dir_fd);
-    return e.kind == ERR_BUSY;
+    return is_held;
 }
 
 static bool lives(const char *path, const char *id)

@@ -11,6 +11,7 @@
 #include "worker/children.h"
 #include "worker/child.h"
 #include "worker/clerk.h"
+#include "worker/leftovers.h"
 #include "worker/lodge.h"
 #include "worker/packer.h"
 #include "worker/pilot.h"
@@ -61,6 +62,7 @@ static const struct part {
     { CHILD_ACCOUNT, "ludwig-account", 4, lodge_main },
     { CHILD_GPUS, "ludwig-gpus", 0, gpus_main },
     { CHILD_SHARE, "ludwig-share", 2, share_ask_main },
+    { CHILD_LEFTOVERS, "ludwig-leftover", 2, leftovers_main },
     { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },
 };
 

@@ -17,6 +17,8 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/units.h"
+#include "worker/leftovers.h"
+#include "worker/node.h"
 #include "worker/slurmjob.h"
 #include "worker/tree.h"
 
@@ -231,6 +233,37 @@ static int64_t find_end(const struct pilot_options *o)
     return ends_at_ms;
 }
 
+/* ---- its folders ---- */
+
+static void claim(const char *folder)
+{
+    struct err e = { 0 };
+
+    if (leftovers_claim(folder, &e) < 0)
+        log_event(LOG_WARN, "not-claimed", "folder", "%s", folder, "why", "%s", e.text, NULL);
+}
+
+/* As long as we live, nobody takes them for what somebody has left.  What is wrong with them the agent
+ * will say. */
+static void claim_folders(const struct options *o)
+{
+    struct folders folders = { .scratch = NULL };
+    struct conf conf = { .name = NULL };
+    struct node node = { .host = NULL };
+    struct slurm_job job;
+
+    slurm_job_read(&job, slurm_job_env);
+    if (conf_read(o->conf_path, o->servers, &conf, NULL) == 0 && node_look(&node, NULL) == 0 &&
+        job.id != NULL && folders_find(&conf, node.host, job.id, false, &folders, NULL) == 0) {
+        claim(folders.runtime);
+        claim(folders.scratch);
+    }
+    folders_free(&folders);
+    slurm_job_free(&job);
+    node_free(&node);
+    conf_free(&conf);
+}
+
 int pilot_main(const struct options *o)
 {
     struct pilot p = { .agent = 0 };
@@ -243,6 +276,7 @@ int pilot_main(const struct options *o)
         fprintf(stderr, "ludwig-worker: %s\n", e.text);
         return (int)err_exit_code(e.kind);
     }
+    claim_folders(o);
     agent.pilot.ends_at_ms = find_end(&o->pilot);
     p.args = args_of(&agent);
     while (!p.is_over)

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,31 @@ static void spread_folders(int fd)
     }
 }
 
+/* Of a pilot the cache lies elsewhere, and a cleaner may have removed that. */
+static void make_linked(int scratch_fd, const char *name)
+{
+    char target[NAME_MAX + 1], *slash;
+    ssize_t n = readlinkat(scratch_fd, name, target, sizeof target - 1);
+
+    if (n < 0)
+        return;
+    target[n] = '\0';
+    slash = strrchr(target, '/');
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    (void)mkdirat(scratch_fd, target, 0700);
+    *slash = '/';
+    (void)mkdirat(scratch_fd, target, 0700);
+}
+
 static int open_folder(int scratch_fd, const char *name, struct err *e)
 {
     int fd = openat(scratch_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd >= 0)
         return fd;
+    make_linked(scratch_fd, name);
     if (mkdirat(scratch_fd, name, 0700) < 0 && errno != EEXIST)
         return err_sys(e, "create %s", name);
     fd = io_open_dir_at(scratch_fd, name, e);

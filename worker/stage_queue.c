@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -16,7 +17,7 @@
 #include "worker/cache_room.h"
 #include "worker/stage_uses.h"
 
-enum { TRIES = 3 };
+enum { TRIES = 3, PAUSE_NS = 100 * 1000 * 1000 };
 
 struct digests {
     struct digest *items;
@@ -42,6 +43,7 @@ struct stage_queue {
     struct share_source source;
     char *cache_path;
     int guard_fd;
+    struct cache_locks locks;
     pthread_t thread;
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t changed;
@@ -156,6 +158,33 @@ static bool is_over(void *context)
     return over;
 }
 
+/* ---- others at the same cache ---- */
+
+/* For as long as jobs of ours use it; what is only expected may go. */
+static bool hold(struct stage_queue *q, const struct digest *tree)
+{
+    bool is_held;
+
+    pthread_mutex_lock(&q->lock);
+    is_held = !has_digest(&q->used, tree) || cache_lock_use(&q->locks, tree);
+    pthread_mutex_unlock(&q->lock);
+    return is_held;
+}
+
+/* Another stager may be bringing this very tree, or removing it: then it is waited for.  false: nobody
+ * wants it any more. */
+static bool begin_work(struct stage_queue *q, const struct digest *tree)
+{
+    const struct timespec pause = { 0, PAUSE_NS };
+
+    while (!hold(q, tree) || !cache_lock_work(&q->locks, tree)) {
+        if (is_over(q))
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
 /* ---- looking ---- */
 
 static bool find_cached(const struct stage_queue *q, const struct digest *tree,
@@ -241,6 +270,7 @@ static int stage_task(struct stage_queue *q, const struct task *t, struct err *w
 {
     const int64_t begun_ms = units_monotonic_ms();
     struct cache cache = { .fd = q->scratch->cache_fd,
+                           .locks = &q->locks,
                            .size_max_bytes = t->cache_size_bytes,
                            .is_patient = t->is_expected,
                            .let_go = let_go,
@@ -353,15 +383,26 @@ static bool end_expected(struct stage_queue *q, struct task *t, int result)
     return goes_on;
 }
 
-static void work_at(struct stage_queue *q, struct task *t)
+static int work_alone(struct stage_queue *q, const struct task *t)
 {
-    bool goes_on = false;
+    const struct digest *tree = &t->wanted.set.tree;
     int result = 0;
 
+    if (!begin_work(q, tree))
+        return -1;
     if (t->is_expected)
         result = bring_expected(q, t);
     else
         bring(q, t);
+    cache_unlock_work(&q->locks, tree);
+    return result;
+}
+
+static void work_at(struct stage_queue *q, struct task *t)
+{
+    bool goes_on = false;
+    int result = work_alone(q, t);
+
     pthread_mutex_lock(&q->lock);
     q->at = NULL;
     if (t->is_expected)
@@ -379,7 +420,7 @@ static void *run(void *context)
 
     if (unshare(CLONE_FS) == 0)
         umask(022);
-    cache_sweep(q->scratch->cache_fd);
+    cache_sweep(q->scratch->cache_fd, &q->locks);
     while ((t = take_task(q)) != NULL)
         work_at(q, t);
     return NULL;
@@ -444,7 +485,7 @@ void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64
     is_busy = has_digest(&q->going, &x->set.tree) || find_task(q, &x->set.tree) != NULL ||
               (q->at != NULL && digest_equal(&q->at->wanted.set.tree, &x->set.tree));
     pthread_mutex_unlock(&q->lock);
-    if (!is_busy && use_cached(q, &wanted) == CACHE_WHOLE)
+    if (hold(q, &x->set.tree) && !is_busy && use_cached(q, &wanted) == CACHE_WHOLE)
         return;
     pthread_mutex_lock(&q->lock);
     add_task(q, x, seq);
@@ -483,12 +524,14 @@ void stage_queue_expect(struct stage_queue *q, const struct order_expect *x, int
 
 void stage_queue_release(struct stage_queue *q, const struct order_release *x)
 {
-    const struct cache_use use = use_of(q, &x->tree, x->is_doubted);
+    struct cache_use use = use_of(q, &x->tree, x->is_doubted);
 
     pthread_mutex_lock(&q->lock);
     drop_digest(&q->used, &x->tree);
     pthread_mutex_unlock(&q->lock);
+    use.is_used_by_others = !cache_lock_use_alone(&q->locks, &x->tree);
     cache_close_tree(q->scratch->cache_fd, &use);
+    cache_unlock_use(&q->locks, &x->tree);
 }
 
 /* ---- its life ---- */
@@ -514,10 +557,13 @@ struct stage_queue *stage_queue_create(struct scratch *scratch, const struct sha
                                .source = *source,
                                .cache_path = mem_printf("%s/" SCRATCH_CACHE, scratch->path),
                                .guard_fd = guard_fd };
+    if (!cache_locks_open(&q->locks, scratch->cache_fd))
+        log_event(LOG_WARN, "cache-not-locked", "cache", "%s", q->cache_path, NULL);
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
     if (begin(q, e) == 0)
         return q;
+    cache_locks_close(&q->locks);
     free(q->cache_path);
     free(q);
     return NULL;
@@ -530,6 +576,7 @@ static void free_all(struct stage_queue *q)
     stage_notes_close(&q->notes);
     free(q->used.items);
     free(q->going.items);
+    cache_locks_close(&q->locks);
     free(q->cache_path);
     pthread_cond_destroy(&q->changed);
     pthread_mutex_destroy(&q->lock);

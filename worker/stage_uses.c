@@ -5,10 +5,14 @@
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/io.h"
 #include "common/mem.h"
+#include "common/path.h"
+#include "worker/folders.h"
 #include "worker/staging.h"
 
 struct looking {
@@ -53,7 +57,57 @@ static bool is_used_below(int dir_fd, const struct digest *tree)
     return is_used;
 }
 
+static bool is_used_on(const struct scratch *s, const struct digest *tree)
+{
+    return (s->run_fd >= 0 && is_used_below(s->run_fd, tree)) ||
+           (s->spare_fd >= 0 && is_used_below(s->spare_fd, tree));
+}
+
+/* ---- beside ours ---- */
+
+static bool is_same_folder(int one_fd, int other_fd)
+{
+    struct stat one, other;
+
+    return one_fd >= 0 && fstat(one_fd, &one) == 0 && fstat(other_fd, &other) == 0 &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+static bool is_used_beside(const struct scratch *s, const char *path, const struct digest *tree)
+{
+    struct scratch other;
+    bool is_used = false;
+
+    if (strcmp(path, s->path) == 0)
+        return false;
+    scratch_look(&other, path);
+    if (is_same_folder(other.cache_fd, s->cache_fd))
+        is_used = is_used_on(&other, tree);
+    scratch_close(&other);
+    return is_used;
+}
+
+static bool is_used_by_others(const struct scratch *s, const struct digest *tree)
+{
+    char *base = path_dirname(s->path);
+    DIR *dir = opendir(base);
+    const struct dirent *entry;
+    bool is_used = false;
+
+    while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL) {
+        char *path = path_join(base, entry->d_name);
+
+        if (strncmp(entry->d_name, FOLDERS_PREFIX, strlen(FOLDERS_PREFIX)) == 0)
+            is_used = is_used_beside(s, path, tree);
+        free(path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    free(base);
+    return is_used;
+}
+
 bool stage_is_used(const struct scratch *s, const struct digest *tree)
 {
-    return is_used_below(s->run_fd, tree) || is_used_below(s->spare_fd, tree);
+    return is_used_on(s, tree) || is_used_by_others(s, tree);
 }

@@ -7,7 +7,8 @@
 
 #include "worker/scratch.h"
 
-/* Also a job of an agent before ours, of which ours may know nothing. */
+/* Also a job of an agent before ours, of which ours may know nothing, or of a pilot beside ours, whose
+ * cache is the same folder. */
 bool stage_is_used(const struct scratch *s, const struct digest *tree);
 
 #endif

@@ -4,6 +4,7 @@
 #     pilot OPTION_OF_SBATCH... -- OPTION_OF_PILOT...    submit one, and print the job
 #     pilot_log JOB              what it has said
 #     agent_of JOB               the pid of its agent
+#     kill_pilot JOB             all of its processes, at once
 #     folders_of JOB             its folders on the node, if there are any left
 set -u
 
@@ -39,6 +40,15 @@ agent_of() { # JOB
     for pid in $(pids_of --pilot-agent); do
         tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "SLURM_JOB_ID=$1" && echo "$pid"
     done
+}
+
+# In one go: none has the time to notice.
+kill_pilot() { # JOB
+    local pid found=() processes=/proc/[0-9]*
+    for pid in $processes; do
+        tr '\0' '\n' <"$pid/environ" 2>/dev/null | grep -qx "SLURM_JOB_ID=$1" && found+=("${pid#/proc/}")
+    done
+    kill -KILL "${found[@]}"
 }
 
 folders_of() { # JOB

@@ -71,6 +71,49 @@ agent_killed() {
     slurm_wait 60 "$pilot" COMPLETED
 }
 
+# What they stage says their logs; each has one processor, so both are at it.
+one_cache() {
+    local first second id
+    mkdir corpus
+    seq 2000 >corpus/words
+    write_job 'gate cached'
+    printf '%s\n' 'project: cached' 'command: sh job.sh' 'source: job.sh' 'data: [corpus]' 'reps: 2' \
+        'resources: {cpus: 1}' >cached.yaml
+    first=$(pilot -p short -w node1 -c 1 -- --idle 2000)
+    second=$(pilot -p short -w node1 -c 1 -- --idle 2000)
+    id=$(submit cached.yaml)
+    wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")$(recorded "^start '"$id"'.2 ")" = 11 ]'
+    open cached
+    wait_until 60 ended "$id"
+    [ "$(sweep_state "$id")" = done ]
+    slurm_wait 60 "$first" COMPLETED
+    slurm_wait 60 "$second" COMPLETED
+    [ "$(cat "$TEST_TMP/pilot.$first" "$TEST_TMP/pilot.$second" | grep -c ' staged project=cached ')" = 2 ]
+    [ -z "$(folders_of "$first")$(folders_of "$second")" ]
+    # For the next one.
+    find "$TMPDIR" -path '*/cache/*/words' | grep -q .
+}
+
+# It had no time to remove anything, and its node lives on.
+leftovers() {
+    local first next id
+    write_job 'gate left'
+    printf '%s\n' 'project: left' 'command: sh job.sh' 'source: job.sh' >left.yaml
+    first=$(pilot -p short -w node1 -c 1 -- --idle 60000)
+    id=$(submit left.yaml)
+    wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 1 ]'
+    kill_pilot "$first"
+    slurm_wait 60 "$first" 'FAILED|CANCELLED'
+    [ -n "$(folders_of "$first")" ]
+    next=$(pilot -p short -w node1 -c 1 -- --idle 2000)
+    wait_until 60 '[ -z "$(folders_of '"$first"')" ]'
+    wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 2 ]'
+    open left
+    wait_until 60 ended "$id"
+    job "$id.1" 'j["state"] == "done" and j["attempt"] == 2'
+    slurm_wait 60 "$next" COMPLETED
+}
+
 # Nothing else keeps a job of this Slurm from taking more than it asked for.
 too_large() {
     local pilot id
@@ -89,5 +132,7 @@ it 'a pilot offers what Slurm gave it, and leaves nothing' offers
 it 'with nothing to do it leaves' idle
 it 'what it cannot understand is said in its log' no_server
 it 'its agent may be killed: the job goes on' agent_killed
+it 'pilots beside each other stage data once for all' one_cache
+it 'what a pilot that was killed has left is removed by the next one' leftovers
 it 'a job that takes more memory than it asked for is ended, and no other' too_large
 done_testing

@@ -147,7 +147,7 @@ survives() { # POINT PROJECT
     id=$(timeout 100 ludwig submit sweep.yaml --wait)
     [ "$(jobs_in done "$id")" = 3 ]
     [ -e "$LUDWIG_CRASH_ONCE" ]
-    [ "$(find "$(cache)" -maxdepth 1 -name '.*' -not -name '*.record' | wc -l)" = 0 ] || { ls -la "$(cache)" && return 1; }
+    [ "$(find "$(cache)" -maxdepth 1 -name '.*' -not -name '*.record' -not -name .locks | wc -l)" = 0 ] || { ls -la "$(cache)" && return 1; }
     nothing_left
     ludwig down
 }

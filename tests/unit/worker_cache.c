@@ -590,6 +590,63 @@ static void files_of_an_earlier_version_are_linked(void **state)
     close_bench(&b);
 }
 
+/* What changes a file in place shows in no folder: only who was told looks. */
+static void what_others_use_is_not_taken_as_it_is(void **state)
+{
+    (void)state;
+    for (int has_others = 0; has_others <= 1; has_others++) {
+        struct bench b;
+        struct dataset set;
+        struct cache_use use = { .guard_fd = -1, .is_used_by_others = has_others };
+
+        open_bench(&b);
+        set = pack_small(&b);
+        stage(&b, &set);
+        use.tree = set.tree;
+        assert_int_equal(cache_open_tree(b.cache.fd, &use), CACHE_WHOLE);
+        cache_close_tree(b.cache.fd, &use);
+        change(&b, &set, "sub/file", "TEXT");
+        assert_int_equal(look(&b, &set, false), has_others ? CACHE_DAMAGED : CACHE_WHOLE);
+        close_bench(&b);
+    }
+}
+
+static void a_tree_is_used_by_many_and_worked_at_by_one(void **state)
+{
+    struct cache_locks one, other;
+    struct bench b;
+    struct digest tree, another;
+
+    (void)state;
+    open_bench(&b);
+    digest_of("tree", 4, &tree);
+    digest_of("another", 7, &another);
+    assert_true(cache_locks_open(&one, b.cache.fd));
+    assert_true(cache_locks_open(&other, b.cache.fd));
+    assert_true(cache_lock_use(&one, &tree));
+    assert_true(cache_lock_use(&other, &tree));
+    assert_false(cache_lock_use_alone(&one, &tree));
+    assert_false(cache_lock_removal(&one, &tree));
+    cache_unlock_use(&one, &tree);
+    assert_false(cache_lock_removal(&one, &tree));
+    assert_false(cache_lock_removal(&other, &tree)); /* it uses it itself */
+    assert_true(cache_lock_use_alone(&other, &tree));
+    cache_unlock_use(&other, &tree);
+    assert_true(cache_lock_work(&one, &tree));
+    assert_false(cache_lock_work(&other, &tree));
+    assert_false(cache_lock_removal(&other, &tree));
+    assert_true(cache_lock_use(&other, &tree)); /* who waits for it may say so */
+    cache_unlock_use(&other, &tree);
+    cache_unlock_work(&one, &tree);
+    assert_true(cache_lock_removal(&one, &tree));
+    assert_false(cache_lock_use(&other, &tree));
+    assert_true(cache_lock_removal(&other, &another));
+    cache_locks_close(&one); /* as when its process dies */
+    assert_true(cache_lock_use(&other, &tree));
+    cache_locks_close(&other);
+    close_bench(&b);
+}
+
 enum ending { CLOSED_DOUBTED, PUT_RIGHT, WORKER_DIED };
 
 static void end_use(struct bench *b, const struct dataset *set, enum ending ending)
@@ -834,7 +891,7 @@ static void what_a_dead_process_was_removing_is_gone(void **state)
     assert_int_equal(
         renameat(b.cache.fd, hex, b.cache.fd, arena_printf(b.site.arena, ".%s.gone", hex)), 0);
     site_write(b.cache.fd, arena_printf(b.site.arena, ".%s.rec", hex), "half a record");
-    cache_sweep(b.cache.fd);
+    cache_sweep(b.cache.fd, NULL);
     assert_false(site_has(&b.site, arena_printf(b.site.arena, "scratch/cache/.%s.rec", hex)));
     assert_int_equal(look(&b, &set, false), CACHE_ABSENT);
     assert_int_equal(cache_remove(b.cache.fd, &set.tree, &b.e), 0);
@@ -1092,6 +1149,8 @@ int main(void)
         cmocka_unit_test(what_was_only_touched_stays),
         cmocka_unit_test(a_guard_is_told_of_changes),
         cmocka_unit_test(files_of_an_earlier_version_are_linked),
+        cmocka_unit_test(what_others_use_is_not_taken_as_it_is),
+        cmocka_unit_test(a_tree_is_used_by_many_and_worked_at_by_one),
         cmocka_unit_test(what_is_changed_in_one_tree_is_found_in_another_that_shares_it),
         cmocka_unit_test(damage_is_found_and_set_aside),
         cmocka_unit_test(a_truncated_manifest_is_refused),

@@ -8,6 +8,7 @@
 
 #include "tests/unit/pack_share.h"
 #include "tests/unit/worker_child.h"
+#include "worker/cache_locks.h"
 #include "worker/snapshot.h"
 #include "worker/stager.h"
 
@@ -181,35 +182,144 @@ static void what_is_released_makes_room(void **state)
     close_stager(&s);
 }
 
-/* Whoever lists what is in use when no agent of ours knows it. */
-static void what_an_older_agents_job_uses_stays(void **state)
+/* ---- one cache, several stagers ---- */
+
+static void lock_cache(struct stager_site *s, struct cache_locks *l)
+{
+    assert_true(cache_locks_open(l, s->site.scratch.cache_fd));
+}
+
+/* There would be nothing to bring it from. */
+static void what_another_stager_brings_is_waited_for(void **state)
 {
     struct stager_site s;
-    struct order o;
+    struct cache_locks other;
+    char *cache, *away;
+
+    (void)state;
+    open_stager(&s);
+    pack(&s, "text");
+    ask(&s);
+    hear_cached(&s);
+    assert_null(hear_staged(&s).error);
+    assert_int_equal(agent_leave(&s.agent), 0);
+    cache = mem_printf("%s/cache/%s", s.site.scratch.path, s.hex);
+    away = mem_printf("%s.away", cache);
+    assert_int_equal(rename(cache, away), 0);
+    assert_int_equal(rename(s.site.share_path, arena_printf(s.site.arena, "%s/no", s.site.top)), 0);
+    lock_cache(&s, &other);
+    assert_true(cache_lock_work(&other, &s.set.tree));
+    start_stager(&s);
+    ask(&s);
+    while (cache_lock_use_alone(&other, &s.set.tree)) { /* until it says that it is to use it */
+        cache_unlock_use(&other, &s.set.tree);
+        usleep(1000);
+    }
+    assert_int_equal(rename(away, cache), 0);
+    cache_unlock_work(&other, &s.set.tree);
+    hear_cached(&s);
+    assert_null(hear_staged(&s).error);
+    cache_locks_close(&other);
+    free(cache);
+    free(away);
+    close_stager(&s);
+}
+
+static void what_another_stager_uses_stays(void **state)
+{
+    struct stager_site s;
     struct order_stage order = { .project = "demo", .cache_size_bytes = 10 };
     struct order_release release;
-    struct err e = { 0 };
+    struct cache_locks other;
+    struct note_cached cached;
+    struct dataset first;
 
     (void)state;
     open_stager(&s);
     pack(&s, "first");
+    first = s.set;
     ask(&s);
     hear_cached(&s);
     assert_null(hear_staged(&s).error);
-    release = (struct order_release){ .tree = s.set.tree };
+    lock_cache(&s, &other);
+    assert_true(cache_lock_use(&other, &first.tree));
+    release = (struct order_release){ .tree = first.tree };
     agent_tell(&s.agent, ORDER_RELEASE, &release);
-    o = site_order(&s.site, '1', "true");
-    o.work.work.source = s.set;
-    assert_int_equal(mkdirat(s.site.scratch.run_fd, "11111111111111111111111111111111", 0700), 0);
-    assert_int_equal(scratch_write(s.site.scratch.run_fd,
-                                   "11111111111111111111111111111111/" JOB_ORDER, &order_schema, &o,
-                                   &e),
-                     0);
     pack(&s, "the second");
     order.set = s.set;
     order.share = order.drive = s.site.share;
     agent_tell(&s.agent, ORDER_STAGE, &order);
     assert_true(hear_staged(&s).retry);
+    cache_locks_close(&other);
+    agent_tell(&s.agent, ORDER_STAGE, &order);
+    agent_hear(&s.agent, NOTE_CACHED, &cached);
+    assert_true(cached.is_gone);
+    hear_cached(&s);
+    assert_null(hear_staged(&s).error);
+    close_stager(&s);
+}
+
+static void put_order(struct stager_site *s, const struct scratch *where)
+{
+    struct order o = site_order(&s->site, '1', "true");
+    struct err e = { 0 };
+
+    o.work.work.source = s->set;
+    assert_int_equal(mkdirat(where->run_fd, "11111111111111111111111111111111", 0700), 0);
+    assert_int_equal(scratch_write(where->run_fd, "11111111111111111111111111111111/" JOB_ORDER,
+                                   &order_schema, &o, &e),
+                     0);
+}
+
+/* After it was released. */
+static void stays_as_there_is_an_order_for_it(struct stager_site *s, const struct scratch *where)
+{
+    struct order_stage order = { .project = "demo", .cache_size_bytes = 10 };
+    struct order_release release;
+
+    pack(s, "first");
+    ask(s);
+    hear_cached(s);
+    assert_null(hear_staged(s).error);
+    release = (struct order_release){ .tree = s->set.tree };
+    agent_tell(&s->agent, ORDER_RELEASE, &release);
+    put_order(s, where);
+    pack(s, "the second");
+    order.set = s->set;
+    order.share = order.drive = s->site.share;
+    agent_tell(&s->agent, ORDER_STAGE, &order);
+    assert_true(hear_staged(s).retry);
+}
+
+/* Whoever lists what is in use when no agent of ours knows it. */
+static void what_an_older_agents_job_uses_stays(void **state)
+{
+    struct stager_site s;
+
+    (void)state;
+    open_stager(&s);
+    stays_as_there_is_an_order_for_it(&s, &s.site.scratch);
+    close_stager(&s);
+}
+
+/* Also while its stager is not there to say so. */
+static void what_a_pilots_job_beside_ours_uses_stays(void **state)
+{
+    struct stager_site s;
+    struct scratch pilots;
+    struct err e = { 0 };
+    char *path;
+
+    (void)state;
+    open_stager(&s);
+    path = mem_printf("%s/ludwig-me-here-slurm-1", s.site.top);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(symlinkat("../scratch/cache", s.site.top_fd, "ludwig-me-here-slurm-1/cache"),
+                     0);
+    assert_int_equal(scratch_open(&pilots, path, &e), 0);
+    stays_as_there_is_an_order_for_it(&s, &pilots);
+    scratch_close(&pilots);
+    free(path);
     close_stager(&s);
 }
 
@@ -416,6 +526,9 @@ int main(void)
         cmocka_unit_test(what_was_never_uploaded_is_not_asked_for_again),
         cmocka_unit_test(a_share_that_is_away_is_asked_again),
         cmocka_unit_test(what_is_released_makes_room),
+        cmocka_unit_test(what_another_stager_brings_is_waited_for),
+        cmocka_unit_test(what_another_stager_uses_stays),
+        cmocka_unit_test(what_a_pilots_job_beside_ours_uses_stays),
         cmocka_unit_test(what_an_older_agents_job_uses_stays),
         cmocka_unit_test(what_is_expected_is_brought_and_in_nobodys_way),
         cmocka_unit_test(what_is_expected_gets_no_room_from_what_is_in_use),
