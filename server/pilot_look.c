@@ -184,9 +184,9 @@ static const char *words_for(const struct slurm_meaning *m, const struct slurm_j
 static const char *say_where(const struct look *l, const struct pilot_row *row, const char *words)
 {
     return arena_printf(l->arena,
-                        "%s (Slurm's job %s; its log: %s/pilots/%s.log on the share, if its node "
+                        "%s (Slurm's job %s; its log: %s on the share, if its node "
                         "sees that)",
-                        words, pilot_row_job(row, l->arena), row->project, row->name);
+                        words, pilot_row_job(row, l->arena), pilot_row_log(row, l->arena));
 }
 
 static int end_pilot(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,

@@ -177,6 +177,13 @@ int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct er
                : 0;
 }
 
+const char *pilot_row_log(const struct pilot_row *row, struct arena *a)
+{
+    if (row->tasks > 1)
+        return arena_printf(a, "%s/pilots/%s_%" PRId64 ".log", row->project, row->name, row->task);
+    return arena_printf(a, "%s/pilots/%s.log", row->project, row->name);
+}
+
 const char *pilot_row_job(const struct pilot_row *row, struct arena *a)
 {
     if (row->tasks > 1)

@@ -64,5 +64,7 @@ int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, stru
 int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct err *e);
 /* "17" or "17_3"; in the arena. */
 const char *pilot_row_job(const struct pilot_row *row, struct arena *a);
+/* Where its output goes, below the projects. */
+const char *pilot_row_log(const struct pilot_row *row, struct arena *a);
 
 #endif

@@ -18,6 +18,9 @@
 #include "server/inbox.h"
 #include "server/pilot_parts.h"
 
+/* For so long the logs of pilots are kept. */
+#define LOG_DAYS "14"
+
 struct submission {
     struct pilots *p; /* for the loop alone */
     struct arena *arena;
@@ -291,9 +294,14 @@ static void on_folder(void *context, struct slurm_result *result)
                                          : slurm_failure_words(result, s->arena)));
 }
 
+/* Old ones go; nobody waits for that. */
 static void make_folder(struct submission *s)
 {
-    char *const args[] = { "mkdir", "-p", "-m", "0750", "--", s->folder, NULL };
+    static const char script[] =
+        "mkdir -p -m 0750 -- \"$1\" || exit\n"
+        "find \"$1\" -maxdepth 1 -type f -name 'ludwig-*.log' -mtime +" LOG_DAYS
+        " -delete >/dev/null 2>&1 </dev/null &";
+    char *const args[] = { "sh", "-c", (char *)script, "sh", s->folder, NULL };
     struct slurm_user user = user_of(s);
     char *rights = rights_of(s);
     const struct slurm_command command = { .args = args,

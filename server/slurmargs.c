@@ -106,6 +106,16 @@ static char *escape_name(const char *path, struct arena *a)
     return escaped;
 }
 
+/* One that all of an array append to is read by nobody. */
+static const char *name_log(const struct pilot_request *r, struct arena *a)
+{
+    const char *log = escape_name(r->log, a), *end = strrchr(log, '.');
+
+    if (r->n <= 1 || end == NULL)
+        return log;
+    return arena_printf(a, "%.*s_%%a%s", (int)(end - log), log, end);
+}
+
 static int64_t round_up(int64_t number, int64_t unit)
 {
     return number / unit + (number % unit > 0);
@@ -153,7 +163,7 @@ static void add_ours(struct args *args, const struct pilot_request *r)
     add_text(args, "--job-name", r->name);
     add_text(args, "--comment", r->comment);
     add_text(args, "--chdir", r->folder);
-    add_text(args, "--output", escape_name(r->log, args->arena));
+    add_text(args, "--output", name_log(r, args->arena));
     add_text(args, "--signal", r->signal);
     add_fixed(args, "--input=/dev/null");
     add_fixed(args, "--open-mode=append");

@@ -18,8 +18,8 @@ struct pilot_request {
     const struct slurm_pool *pool; /* of the user's sweep */
     const char *name, *comment;    /* by which they are known again */
     const char *folder;            /* where they start; there has to be one on their node */
-    const char *log;               /* the file that their output goes to */
-    const char *signal;            /* as --signal takes it: "B:USR1@60"; NULL: none */
+    const char *log;    /* NAME.log, where their output goes; of an array each has NAME_N.log */
+    const char *signal; /* as --signal takes it: "B:USR1@60"; NULL: none */
     int64_t cpus;
     int64_t memory_bytes; /* 0: what the partition gives, as time_ms */
     int64_t time_ms;

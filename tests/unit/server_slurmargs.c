@@ -88,7 +88,7 @@ static void test_all_that_a_pool_can_say(void **state)
         "--qos=short --constraint=a40|rtx_6000 --exclude=clippy,hal[1-3] --nodes=1 "
         "--ntasks=1 --cpus-per-task=8 --mem=4097M --time=2 --gres=gpu:2 --array=0-9%4 "
         "--job-name=ludwig-7 --comment=ludwig 0123 4 --chdir=/ "
-        "--output=/share/100%%/pilot.log --signal=B:USR1@60 --input=/dev/null "
+        "--output=/share/100%%/pilot_%a.log --signal=B:USR1@60 --input=/dev/null "
         "--open-mode=append --requeue --parsable");
     free(line);
 }
