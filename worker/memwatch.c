@@ -12,12 +12,19 @@
 #include "common/units.h"
 #include "worker/tree.h"
 
-enum { EVERY_MS = 1000, TEXT_MAX_BYTES = 64 * 1024 };
+enum {
+    EVERY_MS = 1000,
+    /* Above so much of its limit it is looked at more often. */
+    NEAR_PERCENT = 80,
+    NEAR_EVERY_MS = 100,
+    TEXT_MAX_BYTES = 64 * 1024
+};
 
 void memwatch_begin(struct memwatch *w, int64_t limit_bytes)
 {
     w->limit_bytes = limit_bytes;
-    w->next_ms = units_monotonic_ms() + EVERY_MS;
+    w->bytes = 0;
+    w->next_ms = units_monotonic_ms() + NEAR_EVERY_MS;
 }
 
 int memwatch_wait_ms(const struct memwatch *w)
@@ -87,18 +94,29 @@ static int64_t add_up(const struct tree_process *list, size_t n, int64_t (*bytes
     return bytes;
 }
 
+int memwatch_pause_ms(int64_t bytes, int64_t before_bytes, int64_t limit_bytes)
+{
+    int64_t growth_bytes = bytes - before_bytes;
+
+    if (bytes / NEAR_PERCENT >= limit_bytes / 100 || growth_bytes > limit_bytes - bytes)
+        return NEAR_EVERY_MS;
+    return EVERY_MS;
+}
+
 int64_t memwatch_look(struct memwatch *w)
 {
-    int64_t now_ms = units_monotonic_ms(), bytes = 0;
+    int64_t now_ms = units_monotonic_ms(), most, bytes = 0;
     struct tree_process *list;
     size_t n;
 
     if (w->limit_bytes == 0 || now_ms < w->next_ms)
         return 0;
-    w->next_ms = now_ms + EVERY_MS;
     list = tree_list(&n);
-    if (add_up(list, n, most_of) > w->limit_bytes)
-        bytes = add_up(list, n, part_of);
+    most = add_up(list, n, most_of);
+    if (most > w->limit_bytes)
+        most = bytes = add_up(list, n, part_of);
     free(list);
+    w->next_ms = now_ms + memwatch_pause_ms(most, w->bytes, w->limit_bytes);
+    w->bytes = most;
     return bytes > w->limit_bytes ? bytes : 0;
 }

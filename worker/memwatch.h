@@ -13,6 +13,7 @@
 
 struct memwatch {
     int64_t limit_bytes; /* 0: nobody watches */
+    int64_t bytes;       /* that were used when it was looked at last */
     int64_t next_ms;     /* monotonic: when to look again */
 };
 
@@ -21,6 +22,10 @@ void memwatch_begin(struct memwatch *w, int64_t limit_bytes);
 int memwatch_wait_ms(const struct memwatch *w);
 /* If it is due: how much all our descendants use together, when that is too much; else 0. */
 int64_t memwatch_look(struct memwatch *w);
+
+/* Until it is looked at again: a second, or less when it is near its limit or grows so fast that it may
+ * reach it by then. */
+int memwatch_pause_ms(int64_t bytes, int64_t before_bytes, int64_t limit_bytes);
 
 /* "RssAnon" and "RssShmem" of /proc/PID/status, or "Pss_Anon" and "Pss_Shmem" of
  * /proc/PID/smaps_rollup, added up; -1: they are not there. */
