@@ -127,10 +127,15 @@ static void judge_exit(struct job *j)
         say_code(j, WEXITSTATUS(j->status), has_kills);
 }
 
-/* Who was asked to save may call that well done. */
+/* Who was asked to save may call that well done.  In a batch those that are done have said so. */
+static bool may_have_saved_only(const struct job *j)
+{
+    return j->was_asked && (j->is_batch || asked_has_saved(&j->asked, j->scratch, j->hex));
+}
+
 static void judge_preempted(struct job *j)
 {
-    if (has_come_to_its_end(j) && !j->was_asked) {
+    if (has_come_to_its_end(j) && !may_have_saved_only(j)) {
         j->outcome.event = EV_DONE;
         return;
     }
@@ -164,6 +169,7 @@ static void judge(struct job *j)
     case JOB_IS_PREEMPTED: judge_preempted(j); break;
     default: judge_exit(j);
     }
+    asked_free(&j->asked);
     j->phase = PHASE_OVER;
     j->deadline_ms = -1;
 }
@@ -190,6 +196,8 @@ static void begin(struct job *j, const struct job_site *site, const struct order
                        .save_grace_ms = w->checkpoint.grace_ms,
                        .end_grace_ms = GRACE_MS,
                        .in_slurm = o->in_slurm,
+                       .scratch = site->scratch,
+                       .is_batch = site->chunk != NULL,
                        .has_container = w->container != NULL,
                        .oom = site->oom,
                        .kills = site->oom == NULL ? -1 : oom_kills(site->oom),
@@ -268,6 +276,8 @@ static void end_all(struct job *j, int64_t grace_ms)
 static void end_gently(struct job *j, enum job_stop stop)
 {
     j->stop = stop;
+    if (j->save_signal != 0)
+        asked_begin(&j->asked, j->scratch, j->hex);
     if (j->save_signal == 0 || signals_ask(j->save_signal, j->has_container ? j->pid : 0) == 0) {
         end_all(j, j->end_grace_ms);
         return;

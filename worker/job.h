@@ -19,6 +19,7 @@
 
 #include <sys/types.h>
 
+#include "worker/asked.h"
 #include "worker/jobenv.h"
 #include "worker/memwatch.h"
 #include "worker/oom.h"
@@ -56,6 +57,9 @@ struct job {
     int64_t kill_pause_ms;
     int save_signal; /* by which it is asked to save its state; 0: by none */
     bool was_asked;  /* and was */
+    struct asked asked;
+    const struct scratch *scratch;
+    bool is_batch;
     int64_t save_grace_ms;
     int64_t end_grace_ms; /* from SIGTERM to SIGKILL */
     bool in_slurm;        /* which tells all processes of a pilot to end, its jobs' as well */
@@ -81,8 +85,9 @@ struct job_site {
 void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a);
 /* SIGTERM to all of it, SIGKILL after grace_ms. */
 void job_cancel(struct job *j, int64_t grace_ms);
-/* Its place is taken away: the same after it was asked to save its state.  Unless it was not, and
- * comes to its end meanwhile with exit code 0, the outcome says event lose, cause preempted.  reason: NULL, or why;
+/* Its place is taken away: the same after it was asked to save its state.  Unless it
+ * comes to its end meanwhile with exit code 0, and has not saved when it was asked to, the outcome says
+ * event lose, cause preempted.  reason: NULL, or why;
  * budget_ms: until all of it is gone, SCHEMA_NONE: as long as it may take.  Said again, only a
  * budget that is over sooner counts. */
 void job_preempt(struct job *j, const char *reason, int64_t budget_ms);

@@ -642,10 +642,13 @@ static const char saver[] =
     "    open(os.environ['LUDWIG_CHECKPOINT'] + '/state', 'w').write('state')\n"
     "    print('saved', flush=True)\n"
     "    if sys.argv[1] == 'ends': sys.exit(0)\n"
+    "def finish(*_):\n"
+    "    print('saved', flush=True)\n"
+    "    sys.exit(0)\n"
     "def term(*_):\n"
     "    print('terminated', flush=True)\n"
     "    sys.exit(7)\n"
-    "signal.signal(signal.SIGUSR1, save)\n"
+    "signal.signal(signal.SIGUSR1, finish if sys.argv[1] == 'finishes' else save)\n"
     "signal.signal(signal.SIGTERM, term)\n"
     "print('ready', flush=True)\n"
     "while True: time.sleep(0.01)\n";
@@ -765,6 +768,27 @@ static void who_is_preempted_saves_and_is_lost(void **state)
     assert_int_equal(r.job.outcome.cause, CAUSE_PREEMPTED);
     assert_string_equal(r.job.outcome.reason, "preempted");
     close_run(&r);
+}
+
+/* What it saved long before does not count. */
+static void who_is_asked_and_comes_to_its_end_without_saving_is_done(void **state)
+{
+    static const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+    static const char kept[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/checkpoint/state";
+    struct run r;
+
+    (void)state;
+    for (int is_old = 0; is_old < 2; is_old++) {
+        open_run(&r);
+        start_saver(&r, "finishes", 0, LONGEST_MS);
+        site_write(r.site.scratch.run_fd, kept, "state");
+        if (is_old)
+            assert_int_equal(utimensat(r.site.scratch.run_fd, kept, long_ago, 0), 0);
+        job_preempt(&r.job, NULL, SCHEMA_NONE);
+        end(&r);
+        assert_int_equal(r.job.outcome.event, is_old ? EV_DONE : EV_LOSE);
+        close_run(&r);
+    }
 }
 
 static void who_is_preempted_and_comes_to_its_end_is_done(void **state)
@@ -1127,6 +1151,7 @@ int main(void)
         cmocka_unit_test(who_is_cancelled_is_not_asked_to_save),
         cmocka_unit_test(cancelled_while_it_saves_it_is_ended),
         cmocka_unit_test(who_is_preempted_saves_and_is_lost),
+        cmocka_unit_test(who_is_asked_and_comes_to_its_end_without_saving_is_done),
         cmocka_unit_test(who_is_preempted_and_comes_to_its_end_is_done),
         cmocka_unit_test(who_is_preempted_is_gone_within_its_budget),
         cmocka_unit_test(what_fails_just_before_it_is_preempted_was_preempted),
