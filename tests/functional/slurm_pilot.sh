@@ -114,6 +114,95 @@ leftovers() {
     slurm_wait 60 "$next" COMPLETED
 }
 
+# Neither apptainer nor singularity is packaged everywhere: one that stands in for it makes a root in
+# which only what its words bind is there, besides the system's programs.
+make_runtime() {
+    mkdir "$TEST_TMP/tools"
+    cat >"$TEST_TMP/tools/apptainer" <<'END'
+#!/bin/bash
+set -eu
+[ -n "${STAND_IN-}" ] || STAND_IN=1 exec unshare "-$([ "$(id -u)" = 0 ] || echo r)m" -- "$0" "$@"
+bind() { # FROM TO
+    if [ -d "$1" ]; then mkdir -p "/mnt$2"; else mkdir -p "/mnt${2%/*}" && : >"/mnt$2"; fi
+    mount --rbind "$1" "/mnt$2"
+}
+mount -t tmpfs none /mnt
+for folder in /bin /sbin /lib /lib64 /usr /etc /dev /proc; do
+    if [ -L $folder ]; then cp -a $folder /mnt; elif [ -d $folder ]; then bind $folder $folder; fi
+done
+shift
+while [ "${1#--}" != "$1" ]; do
+    case $1 in
+    --bind) IFS=: read -r from to mode <<<"$2" && bind "$from" "$to" ;;
+    --pwd) work=$2 ;;
+    esac
+    shift 2
+done
+[ -e "$1" ] || exit 9
+shift
+for name in $(compgen -e APPTAINERENV_); do
+    export "${name#APPTAINERENV_}=${!name}"
+done
+exec /usr/sbin/chroot /mnt /bin/sh -c 'cd "$0" && exec "$@"' "$work" "$@"
+END
+    chmod +x "$TEST_TMP/tools/apptainer"
+}
+
+# Data and source are where the job looks for them, the cache is the one that pilots share, and what lies
+# outside is not there.
+contained() {
+    local pilot
+    make_runtime
+    touch image.sif
+    printf '%s\n' 'wc -l <"$LUDWIG_DATA/corpus/words"' "[ -e $TEST_TMP/records ] && echo outside" \
+        'echo kept >"$LUDWIG_SAVE_PATH/kept"' >inside.sh
+    printf '%s\n' 'project: inside' 'container: image.sif' 'command: sh inside.sh' 'source: inside.sh' \
+        'data: [corpus]' "env: {PATH: '$TEST_TMP/tools:/usr/bin:/bin'}" >inside.yaml
+    pilot=$(pilot -p short -c 1 -- --idle 2000)
+    timeout 60 ludwig submit inside.yaml --wait || { cat "$SHARE"/inside/logs/*/*; return 1; }
+    grep -qx 2000 "$SHARE"/inside/logs/*/*
+    not grep -qx outside "$SHARE"/inside/logs/*/*
+    [ "$(cat "$SHARE"/inside/runs/param_001/*/kept)" = kept ]
+    slurm_wait 60 "$pilot" COMPLETED
+}
+
+# As conda's, it is a folder that the shell's environment leads to.
+environment() {
+    local pilot
+    python3 -m venv --without-pip "$TEST_TMP/venv"
+    printf '%s\n' 'project: venv' "setup: . $TEST_TMP/venv/bin/activate" 'source: []' \
+        'command: python -c "import sys; print(sys.prefix)"' >venv.yaml
+    pilot=$(pilot -p short -c 1 -- --idle 2000)
+    timeout 60 ludwig submit venv.yaml --wait
+    grep -qx "$TEST_TMP/venv" "$SHARE"/venv/logs/*/*
+    slurm_wait 60 "$pilot" COMPLETED
+}
+
+# It stays as long as it may; then it says so, and somebody else does the job once more.
+unpublished() {
+    local first id
+    write_job 'echo "$LUDWIG_RESTART" >"$LUDWIG_SAVE_PATH/x"' 'gate unpublished'
+    printf '%s\n' 'project: unpublished' 'command: sh job.sh' 'source: job.sh' >unpublished.yaml
+    first=$(pilot -p short -w node1 -c 1 -- --idle 200 --kill-wait 5000)
+    id=$(submit unpublished.yaml)
+    wait_until 60 '[ "$(recorded "^start '"$id"'.1 ")" = 1 ]'
+    mv "$SHARE/unpublished" "$SHARE/gone"
+    open unpublished
+    wait_until 30 '[ "$(jobs_in publishing '"$id"')" = 1 ]'
+    sleep 1 # longer than it stays with nothing to do
+    [ "$(slurm_state "$first")" = RUNNING ]
+    scancel "$first"
+    slurm_wait 30 "$first" CANCELLED
+    wait_until 10 '[ "$(jobs_in queued '"$id"')" = 1 ]'
+    [ -z "$(folders_of "$first")" ]
+    mv "$SHARE/gone" "$SHARE/unpublished"
+    first=$(pilot -p short -w node1 -c 1 -- --idle 2000)
+    wait_until 60 ended "$id"
+    job "$id.1" 'j["state"] == "done" and j["attempt"] == 2'
+    [ "$(cat "$SHARE"/unpublished/runs/*/*/x)" = 1 ]
+    slurm_wait 60 "$first" COMPLETED
+}
+
 # Nothing else keeps a job of this Slurm from taking more than it asked for.
 too_large() {
     local pilot id
@@ -134,5 +223,12 @@ it 'what it cannot understand is said in its log' no_server
 it 'its agent may be killed: the job goes on' agent_killed
 it 'pilots beside each other stage data once for all' one_cache
 it 'what a pilot that was killed has left is removed by the next one' leftovers
+if unshare "-$([ "$(id -u)" = 0 ] || echo r)m" true; then
+    it 'a job runs in a container, and finds its data there' contained
+else
+    skip 'a job runs in a container, and finds its data there' 'no mount namespaces here'
+fi
+it "setup: activates an environment of the user's" environment
+it 'what cannot be published before the end is reported lost, and runs again' unpublished
 it 'a job that takes more memory than it asked for is ended, and no other' too_large
 done_testing
