@@ -54,17 +54,32 @@ bool look_is_wanted(struct pilots *p, const struct pilot_row *row)
     return row->was_asked && !is_here(p->sv, row);
 }
 
-/* Those whose submission was not answered come first, by themselves. */
-static void choose(struct look *l)
+/* Those with ids in this range, as long as there is room. */
+static void choose_between(struct look *l, int64_t above, int64_t up_to)
 {
     const struct pilot_rows *all = &l->p->rows;
 
+    for (size_t i = 0; i < all->n && l->n < LOOK_AT_ONCE; i++) {
+        const struct pilot_row *row = &all->items[i];
+
+        if (row->id > above && row->id <= up_to && look_is_wanted(l->p, row) &&
+            (row->slurm_id == 0) == l->is_by_name)
+            l->rows[l->n++] = row;
+    }
+}
+
+/* Those whose submission was not answered come first, by themselves.  Where there are too many for
+ * one look, the next one goes on where this one ended. */
+static void choose(struct look *l)
+{
+    struct pilots *p = l->p;
+
     l->rows = arena_alloc(l->arena, LOOK_AT_ONCE * sizeof(struct pilot_row *));
-    for (size_t i = 0; i < all->n; i++)
-        l->is_by_name |= look_is_wanted(l->p, &all->items[i]) && all->items[i].slurm_id == 0;
-    for (size_t i = 0; i < all->n && l->n < LOOK_AT_ONCE; i++)
-        if (look_is_wanted(l->p, &all->items[i]) && (all->items[i].slurm_id == 0) == l->is_by_name)
-            l->rows[l->n++] = &all->items[i];
+    for (size_t i = 0; i < p->rows.n; i++)
+        l->is_by_name |= look_is_wanted(p, &p->rows.items[i]) && p->rows.items[i].slurm_id == 0;
+    choose_between(l, p->looked_to, INT64_MAX);
+    choose_between(l, 0, p->looked_to);
+    p->looked_to = l->n == LOOK_AT_ONCE ? l->rows[l->n - 1]->id : 0;
 }
 
 /* Each name or base id once. */

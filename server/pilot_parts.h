@@ -79,7 +79,8 @@ struct pilots {
     struct pilot_rows rows;
     int64_t thought_at_ms;
     int64_t look_at_ms, looked_at_ms, look_every_ms; /* look_at_ms 0: there is nothing to look at */
-    int64_t away_ends_ms, away_failures;             /* Slurm does not answer: not before then */
+    int64_t looked_to; /* the last row of a look that had no room for more; 0: all were looked at */
+    int64_t away_ends_ms, away_failures; /* Slurm does not answer: not before then */
     char *away_why;
     struct rest *rests;
     size_t n_rests, rests_capacity;
