@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* pilot_look.c - what Slurm says of pilots whose workers are not here: read, judged, written down */
 /*
- * pilot_look.c - what Slurm says of pilots whose workers are not here: read, judged, written down
- *
  * One squeue for all of them, and one sacct for those that it does not know any more.
  */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* pilot_reach.c - where a user's pilots find ludwigd */
 /*
- * pilot_reach.c - where a user's pilots find ludwigd
- *
  * Its sockets, for those on this machine; this machine's sshd, with a key that the user's own process
  * makes (pilotkey.h); and files on the share.  A pilot tries them in this order.
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* pilot_submit.c - sbatch is run by a child with the owner's rights */
 /*
- * pilot_submit.c - sbatch is run by a child with the owner's rights
- *
  * Who the owner is here is asked on a thread; the folder of the log is made by the owner; then Slurm
  * is asked, and what it said is written down.
  */
