@@ -130,6 +130,9 @@ mixed() {
     wait_until 120 '[ "$(recorded ^start)" = 40 ]'
     ludwig jobs "$sweep" --json | json - 'sorted({str(j["partition"]) for j in d["jobs"]}) == ["None", "long", "short"]'
     [ "$(pilots | wc -l)" = 3 ]
+    # Two of them are an array.
+    [ "$(find "$SHARE/mixed/pilots" -name 'ludwig-*.log' -size +0 | wc -l)" = 3 ]
+    [ "$(find "$SHARE/mixed/pilots" -name 'ludwig-*_[01].log' | wc -l)" = 2 ]
     open mixed
     wait_until 120 ended "$sweep"
     [ "$(sweep_state "$sweep")" = done ]
