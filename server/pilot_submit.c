@@ -234,6 +234,8 @@ static struct slurm_user user_of(const struct submission *s)
 static void run_sbatch(struct submission *s)
 {
     struct slurm_user user = user_of(s);
+    bool is_own = s->account.uid == geteuid();
+    char **env = is_own ? pilots_env(&user, s->arena) : pilots_env_of_others(&user, s->arena);
     char **args = sbatch_args(s, &s->why);
     char *rights = rights_of(s);
     struct buf script = { 0 };
@@ -241,9 +243,7 @@ static void run_sbatch(struct submission *s)
     add_script(s, &script);
     if (args == NULL)
         end(s, SLURM_REFUSED, s->why.text);
-    else if (pilots_call(s->p,
-                         &(struct pilots_command){ args, pilots_env(&user, s->arena), rights,
-                                                   buf_text(&script) },
+    else if (pilots_call(s->p, &(struct pilots_command){ args, env, rights, buf_text(&script) },
                          on_submitted, s, &s->why) < 0)
         end(s, SLURM_AWAY, s->why.text);
     buf_free(&script);
