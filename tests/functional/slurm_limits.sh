@@ -118,6 +118,18 @@ limit_is_new() {
     echo "$id" >new.id
 }
 
+# No array may have more than two.
+large_array() {
+    local id
+    id=$(cat arrays.id)
+    wait_until 60 all_have "$id" 5
+    [ "$(squeue -h -r -p overcap -o %i | wc -l)" = 5 ]
+    [ "$(squeue -h -r -p overcap -o %F | sort | uniq -c | sort -n | awk '{ printf "%s ", $1 }')" = '1 2 2 ' ]
+    open arrays
+    wait_until 60 ended "$id"
+    [ "$(recorded "^end $id[.]")" = 5 ]
+}
+
 rest_came() {
     local id
     id=$(cat new.id)
@@ -138,10 +150,12 @@ limits_are_known() {
     slurm_manage modify user "$(id -un)" account=kira-lab set MaxSubmitJobs=4
     slurm_manage modify qos debug set MaxJobsPerUser=1
     slurm_manage modify qos long set MaxTRESPerUser=cpu=2 MaxWall=30
+    slurm_conf MaxArraySize=2
     kill_hard ludwigd
     mv "$XDG_STATE_HOME/ludwig/ludwigd.log" log.before
     run=$(gpus_each run 3 '{partition: debug, qos: debug}')
     size=$(sweep size '{partition: long, qos: long}' 'params: {n: [1, 2, 3, 4]}' 'resources: {cpus: 1, memory: 100MiB}')
+    gpus_each arrays 5 '{partition: overcap, account: overcap, qos: overcap}' >arrays.id
     wait_until 60 all_have "$run" 1 "$size" 2
     submit=$(gpus_each submit 6 '{partition: short}')
     wait_until 60 all_have "$submit" 2 "$run" 1 "$size" 2
@@ -161,5 +175,6 @@ it 'and is not tried again' not_again
 it 'other sweeps for that partition are not held up' beside
 it 'when more are submitted than an account may have, fewer are' limit_is_new
 it 'what ludwigd knows of limits is not tried' limits_are_known
+it 'more pilots than an array may have come in several' large_array
 it 'and the rest comes later' rest_came
 done_testing
