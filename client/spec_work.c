@@ -210,9 +210,8 @@ const struct key spec_retry_keys[] = {
       .type = KEY_STRS,
       .offset = offsetof(struct retry, on),
       .max = 300,
-      .help =
-          "after which ends: failed, signal, timeout, oom, node-lost, preempted, or exit codes; "
-          "without it: failed",
+      .help = "after which ends: failed, signal, timeout, oom, node-lost, preempted, walltime, or "
+              "exit codes; without it: failed",
       .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/end\"}, "
                 "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/end\"}, \"minItems\": 1, "
                 "\"maxItems\": 300}]" },
@@ -244,7 +243,7 @@ static void check_end(struct keys_reader *r, const struct yaml_node *node, const
     else
         keys_error(r, node,
                    "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
-                   "preempted, and exit codes from 1 to 255)",
+                   "preempted, walltime, and exit codes from 1 to 255)",
                    text);
 }
 

@@ -72,6 +72,11 @@ static const unsigned char made_by[ATTEMPT_STATE_COUNT] = {
     [ATTEMPT_RECALLED] = TO(EV_RECALL),      [ATTEMPT_WITHDRAWN] = TO(EV_WITHDRAW),
 };
 
+bool cause_is_preemption(enum cause cause)
+{
+    return cause == CAUSE_PREEMPTED || cause == CAUSE_WALLTIME;
+}
+
 enum attempt_state attempt_next(enum attempt_state state, enum attempt_event event)
 {
     return (enum attempt_state)(next[state][event] - 1);

@@ -57,14 +57,15 @@
     X(SWEEP_CANCELLED, "cancelled")
 
 /* why an attempt came to nothing: the name that retry: takes, what it says */
-#define CAUSES(X)                                                                    \
-    X(CAUSE_NONE, "none", "nothing went wrong")                                      \
-    X(CAUSE_FAILED, "failed", "its process exited with another code than 0")         \
-    X(CAUSE_SIGNAL, "signal", "a signal ended its process")                          \
-    X(CAUSE_TIMEOUT, "timeout", "it ran for longer than resources: time: allows")    \
-    X(CAUSE_OOM, "oom", "it ran out of memory")                                      \
-    X(CAUSE_NODE_LOST, "node-lost", "its worker, or the machine, was gone too long") \
-    X(CAUSE_PREEMPTED, "preempted", "its place was taken away, by Slurm or an admin")
+#define CAUSES(X)                                                                     \
+    X(CAUSE_NONE, "none", "nothing went wrong")                                       \
+    X(CAUSE_FAILED, "failed", "its process exited with another code than 0")          \
+    X(CAUSE_SIGNAL, "signal", "a signal ended its process")                           \
+    X(CAUSE_TIMEOUT, "timeout", "it ran for longer than resources: time: allows")     \
+    X(CAUSE_OOM, "oom", "it ran out of memory")                                       \
+    X(CAUSE_NODE_LOST, "node-lost", "its worker, or the machine, was gone too long")  \
+    X(CAUSE_PREEMPTED, "preempted", "its place was taken away, by Slurm or an admin") \
+    X(CAUSE_WALLTIME, "walltime", "it was preempted, as the time of its pilot was over")
 
 /* what ludwigd answers to a report */
 #define VERDICTS(X)                                                              \
@@ -89,6 +90,8 @@ extern const char *const sweep_state_names[SWEEP_STATE_COUNT];
 extern const char *const cause_names[CAUSE_COUNT];
 extern const char *const verdict_names[VERDICT_COUNT];
 
+/* Its place was taken away, for whatever reason: retry: preempted means these. */
+bool cause_is_preemption(enum cause cause);
 /* ATTEMPT_NO when the table does not list it. */
 enum attempt_state attempt_next(enum attempt_state state, enum attempt_event event);
 bool attempt_is_live(enum attempt_state state);

@@ -102,13 +102,28 @@ static bool is_code(const char *text, int64_t code)
     return strcmp(text, number) == 0;
 }
 
+static bool is_cause(const char *text, enum cause cause)
+{
+    return strcmp(text, cause_names[cause]) == 0 ||
+           (cause_is_preemption(cause) && strcmp(text, cause_names[CAUSE_PREEMPTED]) == 0);
+}
+
+bool retry_names(const struct retry *r, enum cause cause)
+{
+    const char *const *on = r->on.items;
+
+    for (size_t i = 0; i < r->on.n; i++)
+        if (strcmp(on[i], cause_names[cause]) == 0)
+            return true;
+    return false;
+}
+
 bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int64_t signal)
 {
     const char *const *on = r->on.items;
 
     for (size_t i = 0; i < r->on.n; i++)
-        if (strcmp(on[i], cause_names[cause]) == 0 ||
-            (exit_code != SCHEMA_NONE && is_code(on[i], exit_code)) ||
+        if (is_cause(on[i], cause) || (exit_code != SCHEMA_NONE && is_code(on[i], exit_code)) ||
             (signal != SCHEMA_NONE && is_code(on[i], 128 + signal)))
             return true;
     return false;

@@ -121,6 +121,8 @@ extern const struct schema ranking_schema;
 /* Is a failure of this cause one of those that are tried again?  "137" is exit code 137 and
  * signal 9, as shells tell it. */
 bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int64_t signal);
+/* By this very name. */
+bool retry_names(const struct retry *r, enum cause cause);
 
 /*
  * What must be equal, beside the configuration, for a job to be the same job: command, setup,

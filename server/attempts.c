@@ -234,12 +234,13 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
 }
 
 static int policy_load(struct server *sv, int64_t sweep, struct arena *a, struct retry *policy,
-                       struct err *e)
+                       bool *has_time, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_SWEEP_RETRY, "i", sweep);
     int rc = stmt_step(s, e);
 
     *policy = (struct retry){ 0 };
+    *has_time = rc == 1 && stmt_int(s, 1) > 0;
     if (rc == 1 && !stmt_is_null(s, 0)) {
         struct bytes kept = stmt_bytes(s, 0);
         const char *copy = arena_strndup(a, (const char *)kept.data, kept.n);
@@ -257,10 +258,11 @@ static int job_judge(struct server *sv, struct job_row *job, struct history *h, 
 {
     struct retry_verdict v;
     struct retry policy;
+    bool has_time;
 
-    if (policy_load(sv, job->sweep, h->arena, &policy, e) < 0)
+    if (policy_load(sv, job->sweep, h->arena, &policy, &has_time, e) < 0)
         return -1;
-    v = retry_judge(&policy, h->tried, h->n);
+    v = retry_judge(&policy, has_time, h->tried, h->n);
     h->evidence.failed = v.answer > RETRY_AGAIN;
     if (h->evidence.failed)
         job->attempt = v.by->attempt;

@@ -28,14 +28,24 @@ static bool is_listed(const struct retry *policy, const struct tried *t)
 struct counts {
     int64_t listed;
     int64_t lost;
+    int64_t cut;
 };
 
-static void weigh(const struct retry *policy, const struct tried *t, struct counts *counts,
-                  struct retry_verdict *v)
+/* Where retry: names it, as its jobs go on from their checkpoints, that counts. */
+static bool is_cut(const struct retry *policy, bool has_time, const struct tried *t)
+{
+    return !has_time && t->state == ATTEMPT_LOST && t->cause == CAUSE_WALLTIME &&
+           (policy == NULL || !retry_names(policy, CAUSE_WALLTIME));
+}
+
+static void weigh(const struct retry *policy, bool has_time, const struct tried *t,
+                  struct counts *counts, struct retry_verdict *v)
 {
     v->by = t;
     v->tries++;
-    if (is_listed(policy, t)) {
+    if (is_cut(policy, has_time, t) && ++counts->cut >= JOB_CUTS_MAX) {
+        v->answer = RETRY_CUT;
+    } else if (is_listed(policy, t)) {
         v->n = ++counts->listed;
         v->max = policy->max;
         v->answer = v->n > v->max ? RETRY_SPENT : RETRY_AGAIN;
@@ -48,14 +58,15 @@ static void weigh(const struct retry *policy, const struct tried *t, struct coun
     }
 }
 
-struct retry_verdict retry_judge(const struct retry *policy, const struct tried *tried, size_t n)
+struct retry_verdict retry_judge(const struct retry *policy, bool has_time,
+                                 const struct tried *tried, size_t n)
 {
     struct retry_verdict v = { .answer = RETRY_NOTHING };
     struct counts counts = { 0 };
 
     for (size_t i = 0; i < n && v.answer <= RETRY_AGAIN; i++)
         if (went_wrong(&tried[i]))
-            weigh(policy, &tried[i], &counts, &v);
+            weigh(policy, has_time, &tried[i], &counts, &v);
     return v;
 }
 
@@ -96,5 +107,11 @@ void retry_add_reason(const struct retry_verdict *v, struct buf *out)
         buf_add_str(out, "its attempts were lost too often: does it take its node along?"
                          " The last time: ");
         add_why(v->by, out);
+    } else if (v->answer == RETRY_CUT) {
+        buf_printf(
+            out,
+            "the time of its pilot was over before it ended, %d times: give time: (resources: {time: 2h})"
+            " in the sweep, so that it gets a pilot that has enough of it",
+            JOB_CUTS_MAX);
     }
 }

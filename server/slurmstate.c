@@ -155,7 +155,6 @@ static void hear_worker(struct slurm_meaning *m)
 {
     keep_jobs(m, JOBS_STAY);
     m->next = NEXT_NONE;
-    m->is_cut = false;
     if (m->phase == PILOT_STOPPED || m->phase == PILOT_ENDS)
         return;
     m->phase = PILOT_RUNS;
@@ -182,7 +181,6 @@ static void miss_worker(struct slurm_meaning *m, const char *reason)
 static void worker_left(struct slurm_meaning *m)
 {
     keep_jobs(m, JOBS_STAY);
-    m->is_cut = false;
     if (m->phase == PILOT_RUNS || m->phase == PILOT_STARTS)
         m->phase = PILOT_ENDS;
 }
@@ -196,7 +194,6 @@ struct slurm_meaning slurm_judge(const struct slurm_seen *seen)
                                .jobs = row->jobs,
                                .cause = row->cause,
                                .next = row->next,
-                               .is_cut = state == SLURM_TIMEOUT,
                                .words = row->words };
 
     add_reason(&m, seen->reason);

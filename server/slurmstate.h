@@ -73,7 +73,7 @@
       "was cancelled, by its user or an admin")                                                  \
     X(SLURM_FAILED, "FAILED", PILOT_ENDED, JOBS_BACK, CAUSE_NODE_LOST, NEXT_LATER,               \
       "has failed: its log says more")                                                           \
-    X(SLURM_TIMEOUT, "TIMEOUT", PILOT_ENDED, JOBS_BACK, CAUSE_PREEMPTED, NEXT_NOW,               \
+    X(SLURM_TIMEOUT, "TIMEOUT", PILOT_ENDED, JOBS_BACK, CAUSE_WALLTIME, NEXT_NOW,                \
       "has reached the end of its time")                                                         \
     X(SLURM_DEADLINE, "DEADLINE", PILOT_ENDED, JOBS_BACK, CAUSE_PREEMPTED, NEXT_LATER,           \
       "has reached its deadline")                                                                \
@@ -240,7 +240,6 @@ struct slurm_meaning {
     enum pilot_jobs jobs;
     enum cause cause; /* CAUSE_NONE unless they are JOBS_BACK */
     enum pilot_next next;
-    bool is_cut;       /* the end of its time cut off what it ran */
     const char *words; /* a table's: "waits for resources" */
 };
 

@@ -21,7 +21,7 @@
     X(SQL_JOB_FORGIVE, "UPDATE job SET cancelled = 0, held = 0, forgiven = attempts WHERE id = ?") \
     X(SQL_HELD_NEXT, "SELECT id, no FROM job WHERE sweep = ? AND no BETWEEN ? AND ?"               \
                      " AND held <> 0 ORDER BY no LIMIT 1")                                         \
-    X(SQL_SWEEP_RETRY, "SELECT retry FROM sweep WHERE id = ?")                                     \
+    X(SQL_SWEEP_RETRY, "SELECT retry, time_ms FROM sweep WHERE id = ?")                            \
     X(SQL_SWEEP_WAITING, "SELECT n_queued - (SELECT count(*) FROM job WHERE sweep = ?1"            \
                          " AND held <> 0 AND state = 0) FROM sweep WHERE id = ?1")                 \
     X(SQL_SWEEP_TURN, "UPDATE sweep SET state = ?3, version = ?4 WHERE id = ?1 AND state = ?2")    \
@@ -73,7 +73,7 @@
     X(SQL_SCHED_SWEEPS,                                                                            \
       "SELECT id, uid, priority, n_ready, cpus_milli, gpus_milli, memory_bytes, ran_jobs,"         \
       " ran_ms, max(handed_at, submitted_at), nodes, batch, user, time_ms FROM sweep"              \
-      " WHERE state = 1 AND n_ready > 0 AND refused IS NULL ORDER BY id")                                          \
+      " WHERE state = 1 AND n_ready > 0 AND refused IS NULL ORDER BY id")                          \
     /* a drained one has room for nothing; what it holds counts against its users' limits */       \
     X(SQL_SCHED_WORKER, "SELECT cpus_milli * (drained = 0), gpus * (drained = 0),"                 \
                         " memory_bytes * (drained = 0), node, user FROM worker WHERE id = ?")      \
@@ -84,7 +84,7 @@
                            " CASE WHEN state > 0 OR recalled THEN batch END) FROM attempt"         \
                            " WHERE worker = ? AND sweep = ? AND state <= 3 AND state <= 2")        \
     X(SQL_SWEEP_NEEDS, "SELECT uid, cpus_milli, gpus_milli, memory_bytes, ran_jobs, ran_ms,"       \
-                       " nodes, batch, user, time_ms FROM sweep WHERE id = ?")                              \
+                       " nodes, batch, user, time_ms FROM sweep WHERE id = ?")                     \
     X(SQL_SWEEP_REFUSE, "UPDATE sweep SET refused = ?2 WHERE id = ?1")                             \
     X(SQL_SWEEP_WORK, "SELECT p.name, s.user, s.work FROM sweep s JOIN project p"                  \
                       " ON p.id = s.project WHERE s.id = ?")                                       \

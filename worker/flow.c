@@ -236,11 +236,11 @@ void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event, 
     decide(ag, a, outbox_report(a, event, reason));
 }
 
-void flow_preempted(struct agent *ag, struct attempt *a, const char *reason)
+void flow_preempted(struct agent *ag, struct attempt *a, enum cause cause, const char *reason)
 {
     struct report *r = outbox_report(a, EV_LOSE, reason);
 
-    r->cause = CAUSE_PREEMPTED;
+    r->cause = (int)cause;
     decide(ag, a, r);
 }
 

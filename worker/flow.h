@@ -21,7 +21,7 @@ void flow_published(struct agent *ag, struct attempt *a, const struct report *re
 /* Its job was published already, by the attempt winner. */
 void flow_found(struct agent *ag, struct attempt *a, const struct token *winner);
 /* Lost, as our place is taken away. */
-void flow_preempted(struct agent *ag, struct attempt *a, const char *reason);
+void flow_preempted(struct agent *ag, struct attempt *a, enum cause cause, const char *reason);
 /* An outcome that needs no publisher. */
 void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event, const char *reason);
 

@@ -140,7 +140,7 @@ static void judge_preempted(struct job *j)
         return;
     }
     j->outcome.event = EV_LOSE;
-    j->outcome.cause = CAUSE_PREEMPTED;
+    j->outcome.cause = (int)j->preempted_by;
     if (j->outcome.reason == NULL)
         set_reason(j, "preempted");
 }
@@ -333,32 +333,33 @@ static void hurry(struct job *j, int64_t grace_ms)
         j->deadline_ms = deadline_ms;
 }
 
-static void begin_preemption(struct job *j, const char *reason)
+static void begin_preemption(struct job *j, enum cause cause, const char *reason)
 {
     j->stop = JOB_IS_PREEMPTED;
+    j->preempted_by = cause;
     if (reason != NULL)
         set_reason(j, reason);
 }
 
 /* One that has ended by itself, or is being ended already, keeps its outcome. */
-void job_preempt(struct job *j, const char *reason, int64_t budget_ms)
+void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms)
 {
     if (budget_ms != SCHEMA_NONE)
         limit_graces(j, budget_ms);
     switch (j->phase) {
     case PHASE_RUNNING:
-        begin_preemption(j, reason);
+        begin_preemption(j, cause, reason);
         end_gently(j, JOB_IS_PREEMPTED);
         break;
     case PHASE_UNCLEAR:
-        begin_preemption(j, reason);
+        begin_preemption(j, cause, reason);
         judge(j);
         break;
     case PHASE_CHECKPOINT: hurry(j, j->save_grace_ms); break;
     case PHASE_ENDING: hurry(j, j->end_grace_ms); break;
     case PHASE_LEFTOVERS:
         if (j->in_slurm && !has_come_to_its_end(j))
-            begin_preemption(j, reason);
+            begin_preemption(j, cause, reason);
         end_all(j, j->end_grace_ms);
         break;
     default: break;

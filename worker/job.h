@@ -60,6 +60,7 @@ struct job {
     struct asked asked;
     const struct scratch *scratch;
     bool is_batch;
+    enum cause preempted_by;
     int64_t save_grace_ms;
     int64_t end_grace_ms; /* from SIGTERM to SIGKILL */
     bool in_slurm;        /* which tells all processes of a pilot to end, its jobs' as well */
@@ -87,10 +88,10 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
 void job_cancel(struct job *j, int64_t grace_ms);
 /* Its place is taken away: the same after it was asked to save its state.  Unless it
  * comes to its end meanwhile with exit code 0, and has not saved when it was asked to, the outcome says
- * event lose, cause preempted.  reason: NULL, or why;
+ * event lose, and this cause.  reason: NULL, or why;
  * budget_ms: until all of it is gone, SCHEMA_NONE: as long as it may take.  Said again, only a
  * budget that is over sooner counts. */
-void job_preempt(struct job *j, const char *reason, int64_t budget_ms);
+void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms);
 /* Collects children that ended; call it when SIGCHLD came. */
 void job_reap(struct job *j);
 /* Does what is due. */

@@ -58,6 +58,7 @@ static const struct field stop_fields[] = {
 
 static const struct field preempt_fields[] = {
     FIELD(struct order_preempt, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_NAMED(struct order_preempt, cause, 0, cause_names, CAUSE_COUNT),
     FIELD(struct order_preempt, reason, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct order_preempt, budget_ms, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
 };

@@ -118,6 +118,7 @@ struct order_stop {
 /* Its place is taken away: ask it to save its state, then end it. */
 struct order_preempt {
     struct token token; /* of the process */
+    int cause;          /* enum cause */
     const char *reason;
     int64_t budget_ms; /* until its last process is gone; nullable: as long as it may take */
 };
@@ -358,7 +359,7 @@ struct note_account {
 /* The file "outcome" in ended/<token>/, written by the runner. */
 struct outcome {
     int event;          /* EV_DONE (exit 0), EV_FAIL, EV_CANCEL, EV_LOSE */
-    int cause;          /* enum cause; of EV_LOSE only CAUSE_PREEMPTED is known here */
+    int cause;          /* enum cause; of EV_LOSE only preemptions are known here */
     int64_t exit_code;  /* nullable */
     int64_t signal;     /* nullable */
     const char *reason; /* NULL, or in words: "time limit of 2 h reached" */

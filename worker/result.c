@@ -118,7 +118,7 @@ static bool is_published_event(int event)
 /* Long enough to leave a log that anybody wants. */
 static bool has_run(const struct outcome *x)
 {
-    return x->event == EV_CANCEL || x->cause == CAUSE_PREEMPTED;
+    return x->event == EV_CANCEL || cause_is_preemption((enum cause)x->cause);
 }
 
 static int find_folder(struct result *r, struct group *g, struct err *e)

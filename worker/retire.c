@@ -150,7 +150,7 @@ static int64_t budget_ms(const struct retire *r)
 static void end_job(struct agent *ag, const struct batch *b)
 {
     if (b->runner != NULL)
-        runner_preempt(b->runner, ag->retire.reason, budget_ms(&ag->retire));
+        runner_preempt(b->runner, ag->retire.cause, ag->retire.reason, budget_ms(&ag->retire));
 }
 
 static void end_jobs(struct agent *ag)
@@ -180,7 +180,7 @@ static void give_up(struct agent *ag)
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (a->phase < PHASE_OUTCOME)
-            flow_preempted(ag, a, "its Slurm job ended before it was published");
+            flow_preempted(ag, a, ag->retire.cause, "its Slurm job ended before it was published");
     }
 }
 
@@ -193,10 +193,12 @@ static void wait_until(struct retire *r, int64_t at_ms)
     uv_timer_start(&r->end_timer, on_end_timer, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0);
 }
 
-static void end_now(struct agent *ag, const char *reason, int64_t deadline_ms)
+static void end_now(struct agent *ag, enum cause cause, const char *reason, int64_t deadline_ms)
 {
     struct retire *r = &ag->retire;
 
+    if (r->state != RETIRE_NOW)
+        r->cause = cause;
     if (r->deadline_ms == 0 || (deadline_ms > 0 && deadline_ms < r->deadline_ms))
         r->deadline_ms = deadline_ms;
     begin(ag, RETIRE_NOW, reason);
@@ -211,7 +213,8 @@ void retire_told(struct agent *ag, int signal)
     const struct pilot_options *p = &ag->retire.pilot;
 
     log_event(LOG_INFO, "told-to-end", "signal", "%d", signal, NULL);
-    end_now(ag, told_reason, signal == SIGUSR1 ? 0 : units_now_ms() + p->kill_wait_ms);
+    end_now(ag, CAUSE_PREEMPTED, told_reason,
+            signal == SIGUSR1 ? 0 : units_now_ms() + p->kill_wait_ms);
 }
 
 /* ---- the end of its time ---- */
@@ -233,7 +236,7 @@ static void on_end_timer(uv_timer_t *timer)
     if (r->state != RETIRE_NOW && left_ms > lead_ms(r)) /* the clock was set back */
         wait_until(r, r->deadline_ms - lead_ms(r));
     else if (r->state != RETIRE_NOW)
-        end_now(ag, time_reason, r->deadline_ms);
+        end_now(ag, CAUSE_WALLTIME, time_reason, r->deadline_ms);
     else if (left_ms > GIVE_UP_MS)
         wait_until(r, r->deadline_ms - GIVE_UP_MS);
     else if (left_ms > LEAVE_MS) {

@@ -14,6 +14,7 @@
 
 #include <uv.h>
 
+#include "common/states.h"
 #include "worker/options.h"
 
 struct agent;
@@ -26,6 +27,7 @@ struct retire {
     struct pilot_options pilot;
     enum retire_state state;
     const char *reason;
+    enum cause cause;       /* of the jobs that are ended */
     int64_t started_at_ms;  /* by the clock, as all of these */
     int64_t deadline_ms;    /* Slurm kills all that is left; 0: not known */
     int64_t lead_ms;        /* what its jobs may need before that to end well */

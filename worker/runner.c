@@ -241,7 +241,7 @@ static int take_preempt(struct runner *r, const struct envelope *m, struct err *
     if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
         return -1;
     if (token_equal(&body.token, &r->job.token))
-        job_preempt(&r->job, body.reason, body.budget_ms);
+        job_preempt(&r->job, (enum cause)body.cause, body.reason, body.budget_ms);
     return 0;
 }
 
@@ -323,7 +323,7 @@ static bool take_agent(struct runner *r)
 static void take_terminate(struct runner *r)
 {
     if (r->job.phase != PHASE_NONE && r->job.in_slurm)
-        job_preempt(&r->job, "its Slurm job was told to end", TOLD_BUDGET_MS);
+        job_preempt(&r->job, CAUSE_PREEMPTED, "its Slurm job was told to end", TOLD_BUDGET_MS);
 }
 
 static void take_signals(struct runner *r)

@@ -255,9 +255,9 @@ void runner_stop(struct runner *r, const struct token *token)
         chan_send(r->chan, ORDER_STOP, 0, NULL, &stop, NULL);
 }
 
-void runner_preempt(struct runner *r, const char *reason, int64_t budget_ms)
+void runner_preempt(struct runner *r, enum cause cause, const char *reason, int64_t budget_ms)
 {
-    struct order_preempt order = { r->process, reason, budget_ms };
+    struct order_preempt order = { r->process, (int)cause, reason, budget_ms };
 
     if (r->chan != NULL)
         chan_send(r->chan, ORDER_PREEMPT, 0, NULL, &order, NULL);

@@ -217,6 +217,20 @@ too_large() {
     slurm_wait 60 "$pilot" COMPLETED
 }
 
+# A pilot ends when half of its time is over, if it is as short as this.
+cut_twice() {
+    local pilot id
+    printf '%s\n' 'project: cut' 'command: sleep 600' 'source: []' >cut.yaml
+    id=$(submit cut.yaml)
+    for _ in 1 2; do
+        pilot=$(pilot -p short -c 2 -- --idle 60000 --ends $((($(date +%s) + 16) * 1000)))
+        slurm_wait 60 "$pilot" COMPLETED
+    done
+    wait_until 30 ended "$id"
+    job "$id.1" 'j["state"] == "failed" and j["attempt"] == 2 and j["cause"] == "walltime"'
+    job "$id.1" '"give time:" in j["reason"]'
+}
+
 it 'a pilot offers what Slurm gave it, and leaves nothing' offers
 it 'with nothing to do it leaves' idle
 it 'what it cannot understand is said in its log' no_server
@@ -231,4 +245,5 @@ fi
 it "setup: activates an environment of the user's" environment
 it 'what cannot be published before the end is reported lost, and runs again' unpublished
 it 'a job that takes more memory than it asked for is ended, and no other' too_large
+it 'a job that the end of the time has cut off twice fails, and says what to do' cut_twice
 done_testing

@@ -228,6 +228,21 @@ static void test_a_place_taken_away_is_told_apart_from_a_lost_node(void **state)
     assert_string_equal(job.cause, "preempted");
 }
 
+static void test_who_is_cut_off_twice_without_a_time_fails(void **state)
+{
+    struct scene *s = *state;
+    struct report cut = { .event = EV_LOSE, .cause = CAUSE_WALLTIME };
+
+    for (int i = 0; i < JOB_CUTS_MAX; i++) {
+        assert_int_equal(job_of(s->client, s->sweep, 1).attempt, i + 1);
+        cut.token = s->w.hand[s->w.n_hand - 1].token;
+        report(&s->w, cut);
+    }
+    assert_int_equal(job_of(s->client, s->sweep, 1).state, JOB_FAILED);
+    assert_string_equal(job_of(s->client, s->sweep, 1).cause, "walltime");
+    assert_non_null(strstr(job_of(s->client, s->sweep, 1).reason, "give time:"));
+}
+
 static void test_a_worker_that_is_gone_counts_where_retry_names_it(void **state)
 {
     struct scene *s = *state;
@@ -859,6 +874,7 @@ int main(void)
         TEST(test_a_retry_that_succeeds_is_done_and_says_nothing_of_before),
         TEST(test_a_failure_without_a_cause_gets_the_one_it_shows),
         TEST(test_a_place_taken_away_is_told_apart_from_a_lost_node),
+        TEST(test_who_is_cut_off_twice_without_a_time_fails),
         TEST(test_a_worker_that_is_gone_counts_where_retry_names_it),
         TEST(test_what_ran_is_spent_whatever_came_of_it_and_only_once),
         TEST(test_what_never_ran_has_spent_nothing),

@@ -24,6 +24,7 @@ static const struct {
     { 'o', { 0, ATTEMPT_FAILED, CAUSE_OOM, SCHEMA_NONE, 9, "out of memory" } },
     { 'l', { 0, ATTEMPT_LOST, CAUSE_NODE_LOST, SCHEMA_NONE, SCHEMA_NONE, "node-lost" } },
     { 'p', { 0, ATTEMPT_LOST, CAUSE_PREEMPTED, SCHEMA_NONE, 9, NULL } },
+    { 'k', { 0, ATTEMPT_LOST, CAUSE_WALLTIME, SCHEMA_NONE, 15, NULL } },
     { 'u', { 0, ATTEMPT_SUPERSEDED, CAUSE_NONE, SCHEMA_NONE, SCHEMA_NONE, NULL } },
     { 'r', { 0, ATTEMPT_RECALLED, CAUSE_NONE, SCHEMA_NONE, SCHEMA_NONE, NULL } },
     { 'c', { 0, ATTEMPT_CANCELLED, CAUSE_NONE, SCHEMA_NONE, 15, NULL } },
@@ -54,7 +55,8 @@ static struct retry retry_of(const struct policy *p)
 }
 
 /* tried must last as long as the verdict. */
-static struct retry_verdict judge(const struct policy *p, const char *word, struct tried *tried)
+static struct retry_verdict judge(const struct policy *p, bool has_time, const char *word,
+                                  struct tried *tried)
 {
     struct retry policy = retry_of(p);
     size_t n = strlen(word);
@@ -64,7 +66,7 @@ static struct retry_verdict judge(const struct policy *p, const char *word, stru
         tried[i] = tried_of(word[i]);
         tried[i].attempt = (int64_t)i + 1;
     }
-    return retry_judge(&policy, tried, n);
+    return retry_judge(&policy, has_time, tried, n);
 }
 
 static const struct {
@@ -198,7 +200,7 @@ static void each_case_is_answered_as_it_should(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct tried tried[TRIED_MAX];
-        struct retry_verdict v = judge(&cases[i].policy, cases[i].word, tried);
+        struct retry_verdict v = judge(&cases[i].policy, true, cases[i].word, tried);
         struct buf said = { 0 };
 
         retry_add_reason(&v, &said);
@@ -210,13 +212,85 @@ static void each_case_is_answered_as_it_should(void **state)
     }
 }
 
+static const struct {
+    const char *what;
+    struct policy policy;
+    bool has_time;
+    const char *word;
+    enum retry_answer answer;
+    int64_t by;
+    const char *says;
+} cuts[] = {
+    { "cut off once",
+      { 0, { NULL } },
+      false,
+      "k",
+      RETRY_AGAIN,
+      1,
+      "lost before: walltime; tried again (1 of 5)" },
+    { "cut off twice, and nobody knows how long it takes",
+      { 0, { NULL } },
+      false,
+      "klpk",
+      RETRY_CUT,
+      4,
+      "the time of its pilot was over before it ended, 2 times: give time: (resources: {time: 2h})"
+      " in the sweep, so that it gets a pilot that has enough of it" },
+    { "that losses are tried again changes nothing about that",
+      { 9, { "preempted" } },
+      false,
+      "kk",
+      RETRY_CUT,
+      2,
+      "the time of its pilot was over before it ended, 2 times: give time: (resources: {time: 2h})"
+      " in the sweep, so that it gets a pilot that has enough of it" },
+    { "unless just this is said",
+      { 9, { "walltime" } },
+      false,
+      "kkk",
+      RETRY_AGAIN,
+      3,
+      "lost before: walltime; tried again (3 of 9)" },
+    { "cut off twice, though its time is known",
+      { 0, { NULL } },
+      true,
+      "kk",
+      RETRY_AGAIN,
+      2,
+      "lost before: walltime; tried again (2 of 5)" },
+    { "one that was cut off was preempted",
+      { 1, { "preempted" } },
+      true,
+      "kp",
+      RETRY_SPENT,
+      2,
+      "preempted, after 2 tries" },
+};
+
+static void who_is_cut_off_twice_has_to_say_how_long_it_takes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
+        struct tried tried[TRIED_MAX];
+        struct retry_verdict v = judge(&cuts[i].policy, cuts[i].has_time, cuts[i].word, tried);
+        struct buf said = { 0 };
+
+        retry_add_reason(&v, &said);
+        if (v.answer != cuts[i].answer || v.by->attempt != cuts[i].by ||
+            strcmp(buf_text(&said), cuts[i].says) != 0)
+            fail_msg("%s: answer %d, by %d, '%s'", cuts[i].what, (int)v.answer, (int)v.by->attempt,
+                     buf_text(&said));
+        buf_free(&said);
+    }
+}
+
 static void without_a_policy_nothing_is_named(void **state)
 {
     struct tried failed = tried_of('f'), lost = tried_of('l');
 
     (void)state;
-    assert_int_equal(retry_judge(NULL, &failed, 1).answer, RETRY_UNLISTED);
-    assert_int_equal(retry_judge(NULL, &lost, 1).answer, RETRY_AGAIN);
+    assert_int_equal(retry_judge(NULL, false, &failed, 1).answer, RETRY_UNLISTED);
+    assert_int_equal(retry_judge(NULL, false, &lost, 1).answer, RETRY_AGAIN);
 }
 
 /* ---- every life up to some length, under several policies ---- */
@@ -262,7 +336,7 @@ static enum retry_answer expected(const struct policy *p, const char *word, int6
 static void check_life(const struct policy *p, const char *word)
 {
     struct tried tried[TRIED_MAX];
-    struct retry_verdict v = judge(p, word, tried);
+    struct retry_verdict v = judge(p, true, word, tried);
     int64_t by = 0;
 
     if (v.answer != expected(p, word, &by))
@@ -313,8 +387,8 @@ static void what_was_given_back_or_cancelled_changes_no_answer(void **state)
 
                 snprintf(word, sizeof word, "%.*s%c%s", (int)at, words[w], others[at % 3],
                          words[w] + at);
-                plain = judge(&policies[p], words[w], tried);
-                with = judge(&policies[p], word, more);
+                plain = judge(&policies[p], true, words[w], tried);
+                with = judge(&policies[p], true, word, more);
                 assert_int_equal(with.answer, plain.answer);
                 assert_int_equal(with.tries, plain.tries);
                 assert_int_equal(with.n, plain.n);
@@ -339,7 +413,7 @@ static void a_long_reason_is_cut_between_characters(void **state)
     memmove(reason + 3, reason + 4, REASON_MAX_BYTES - 4);
     reason[REASON_MAX_BYTES - 1] = '\0';
     tried.reason = reason;
-    v = retry_judge(&policy, &tried, 1);
+    v = retry_judge(&policy, false, &tried, 1);
     retry_add_reason(&v, &said);
     assert_true(said.n <= REASON_MAX_BYTES);
     cut = strstr(buf_text(&said), "; tried again (1 of 1)");
@@ -352,6 +426,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_is_answered_as_it_should),
+        cmocka_unit_test(who_is_cut_off_twice_has_to_say_how_long_it_takes),
         cmocka_unit_test(without_a_policy_nothing_is_named),
         cmocka_unit_test(every_life_up_to_seven_attempts_is_judged_by_the_rule),
         cmocka_unit_test(what_was_given_back_or_cancelled_changes_no_answer),

@@ -43,7 +43,7 @@ static const struct {
       "runs stay none none" },
     { "reached its walltime",
       { .squeue = SLURM_SAYS, .state = "TIMEOUT", .reason = "TimeLimit" },
-      "ended back preempted now" },
+      "ended back walltime now" },
     { "was preempted",
       { .squeue = SLURM_SAYS, .state = "PREEMPTED", .reason = "None" },
       "ended back preempted now" },
@@ -121,7 +121,7 @@ static const struct {
         .has_accounting = true,
         .sacct = SLURM_SAYS,
         .ended = "TIMEOUT" },
-      "ended back preempted now" },
+      "ended back walltime now" },
     { "accounting still says that it runs",
       { .squeue = SLURM_SAID_NOTHING,
         .has_accounting = true,
@@ -295,7 +295,7 @@ static void test_only_the_end_of_its_time_cuts_jobs_off(void **state)
                                    .reason = NULL,
                                    .worker = WORKER_AWAY };
 
-        assert_int_equal(slurm_judge(&seen).is_cut, s == SLURM_TIMEOUT);
+        assert_int_equal(slurm_judge(&seen).cause == CAUSE_WALLTIME, s == SLURM_TIMEOUT);
     }
 }
 

@@ -743,9 +743,9 @@ static void cancelled_while_it_saves_it_is_ended(void **state)
     (void)state;
     open_run(&r);
     start_saver(&r, "goes-on", 0, 10 * LONGEST_MS);
-    job_preempt(&r.job, NULL, SCHEMA_NONE);
+    job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE);
     assert_int_equal(r.job.phase, PHASE_CHECKPOINT);
-    job_preempt(&r.job, NULL, SCHEMA_NONE); /* says nothing new */
+    job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE); /* says nothing new */
     assert_int_equal(r.job.phase, PHASE_CHECKPOINT);
     job_cancel(&r.job, LONGEST_MS);
     end(&r);
@@ -761,7 +761,7 @@ static void who_is_preempted_saves_and_is_lost(void **state)
     (void)state;
     open_run(&r);
     start_saver(&r, "ends", 0, LONGEST_MS);
-    job_preempt(&r.job, NULL, SCHEMA_NONE);
+    job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE);
     end(&r);
     assert_true(has_saved(&r));
     assert_int_equal(r.job.outcome.event, EV_LOSE);
@@ -784,7 +784,7 @@ static void who_is_asked_and_comes_to_its_end_without_saving_is_done(void **stat
         site_write(r.site.scratch.run_fd, kept, "state");
         if (is_old)
             assert_int_equal(utimensat(r.site.scratch.run_fd, kept, long_ago, 0), 0);
-        job_preempt(&r.job, NULL, SCHEMA_NONE);
+        job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE);
         end(&r);
         assert_int_equal(r.job.outcome.event, is_old ? EV_DONE : EV_LOSE);
         close_run(&r);
@@ -799,7 +799,7 @@ static void who_is_preempted_and_comes_to_its_end_is_done(void **state)
     open_run(&r);
     start(&r, "trap 'exit 0' TERM; echo ready; sleep 1000 & wait");
     wait_for(&r, "ready");
-    job_preempt(&r.job, "a reason", SCHEMA_NONE);
+    job_preempt(&r.job, CAUSE_PREEMPTED, "a reason", SCHEMA_NONE);
     end(&r);
     assert_int_equal(r.job.outcome.event, EV_DONE);
     close_run(&r);
@@ -816,7 +816,7 @@ static void who_is_preempted_is_gone_within_its_budget(void **state)
     open_run(&r);
     start_saver(&r, "deaf", 0, 10 * LONGEST_MS);
     begin_ms = units_monotonic_ms();
-    job_preempt(&r.job, "a reason", BUDGET_MS);
+    job_preempt(&r.job, CAUSE_PREEMPTED, "a reason", BUDGET_MS);
     end(&r);
     assert_true(units_monotonic_ms() - begin_ms < LONGEST_MS);
     assert_int_equal(r.job.outcome.cause, CAUSE_PREEMPTED);
@@ -843,7 +843,7 @@ static void what_fails_just_before_it_is_preempted_was_preempted(void **state)
     open_run(&r);
     fail_in_slurm(&r, true);
     assert_int_equal(r.job.phase, PHASE_UNCLEAR);
-    job_preempt(&r.job, NULL, SCHEMA_NONE);
+    job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE);
     assert_int_equal(r.job.phase, PHASE_OVER);
     assert_int_equal(r.job.outcome.event, EV_LOSE);
     assert_int_equal(r.job.outcome.cause, CAUSE_PREEMPTED);
@@ -919,7 +919,7 @@ static void who_has_ended_before_it_was_preempted_keeps_its_outcome(void **state
     while (r.job.phase == PHASE_RUNNING)
         turn(&r);
     assert_int_equal(r.job.phase, PHASE_LEFTOVERS);
-    job_preempt(&r.job, NULL, SCHEMA_NONE);
+    job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE);
     assert_int_equal(r.job.phase, PHASE_ENDING);
     end(&r);
     assert_int_equal(r.job.outcome.event, EV_DONE);
@@ -936,7 +936,7 @@ static void its_grace_ends_with_its_main_process(void **state)
     open_run(&r);
     start_saver(&r, "ends & (setsid sleep 1000 &); wait", 0, 10 * LONGEST_MS);
     begin_ms = units_monotonic_ms();
-    job_preempt(&r.job, NULL, SCHEMA_NONE);
+    job_preempt(&r.job, CAUSE_PREEMPTED, NULL, SCHEMA_NONE);
     end(&r);
     assert_true(units_monotonic_ms() - begin_ms < LONGEST_MS);
     assert_true(has_saved(&r));
