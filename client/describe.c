@@ -64,6 +64,7 @@ static void add_pool(struct buf *out, const struct slurm_pool *pool)
     add_wish(out, &is_first, "qos", pool->qos);
     add_wish(out, &is_first, "constraint", pool->constraint);
     add_wish(out, &is_first, "gres", pool->gres);
+    add_wish(out, &is_first, "pilots of", pool->pilot_jobs == 1 ? "one job each" : NULL);
     buf_add_str(out, is_first ? "" : ")");
 }
 

@@ -7,6 +7,16 @@
 
 #define AT(member) offsetof(struct slurm_pool, member)
 
+static const struct key spec_pilot_keys[] = {
+    { .name = "jobs",
+      .type = KEY_INT,
+      .offset = AT(pilot_jobs),
+      .min = 1,
+      .max = 1,
+      .help = "1: each job gets a Slurm job of its own; without it: a pilot works through many" },
+    { .name = NULL },
+};
+
 const struct key spec_slurm_keys[] = {
     { .name = "partition",
       .type = KEY_STR,
@@ -35,6 +45,10 @@ const struct key spec_slurm_keys[] = {
       .offset = AT(extra),
       .max = 100,
       .help = "further options of sbatch, as --reservation=lab" },
+    { .name = "pilot",
+      .type = KEY_MAP,
+      .of = spec_pilot_keys,
+      .help = "how pilots are made: {jobs: 1}" },
     { .name = NULL },
 };
 

@@ -83,6 +83,7 @@ static const struct field slurm_pool_fields[] = {
     FIELD(struct slurm_pool, gres, FIELD_STR, 0, 4096),
     FIELD(struct slurm_pool, exclude, FIELD_STRS, 0, 1000),
     FIELD(struct slurm_pool, extra, FIELD_STRS, 0, 100),
+    FIELD(struct slurm_pool, pilot_jobs, FIELD_INT, 0, 1),
 };
 const struct schema slurm_pool_schema = SCHEMA(struct slurm_pool, "slurm_pool", slurm_pool_fields);
 

@@ -86,6 +86,7 @@ struct slurm_pool {
     const char *gres;
     struct list exclude; /* const char *: nodes */
     struct list extra;   /* const char *: further options of sbatch */
+    int64_t pilot_jobs;  /* 1: a pilot takes one job, and leaves; 0: as many as there are */
 };
 
 /* What results are ranked by. */

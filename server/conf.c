@@ -41,6 +41,16 @@ static int read_groups(struct keys_reader *r, const struct key *key, const struc
 
 #define OF_SITE(member) offsetof(struct slurm_site, member)
 
+static const struct key pilot_keys[] = {
+    { .name = "jobs",
+      .type = KEY_INT,
+      .offset = OF_SITE(pilot_jobs),
+      .min = 1,
+      .max = 1,
+      .help = "1: each job gets a Slurm job of its own" },
+    { 0 },
+};
+
 static const struct key site_keys[] = {
     { .name = "account",
       .type = KEY_STR,
@@ -58,6 +68,10 @@ static const struct key site_keys[] = {
       .type = KEY_DURATION,
       .offset = OF_SITE(idle_ms),
       .help = "how long a pilot stays without work (60s)" },
+    { .name = "pilot",
+      .type = KEY_MAP,
+      .of = pilot_keys,
+      .help = "how pilots are made: {jobs: 1}" },
     { 0 },
 };
 
@@ -112,7 +126,7 @@ static const struct key slurm_keys[] = {
       .type = KEY_CUSTOM,
       .offset = AT(slurm.sites),
       .read = read_sites,
-      .help = "for each partition: account, qos, max_pilots, idle" },
+      .help = "for each partition: account, qos, max_pilots, idle, pilot" },
     { 0 },
 };
 
@@ -317,6 +331,13 @@ int conf_read(const char *path, struct conf *c, struct err *e)
     }
     conf_free(c);
     return -1;
+}
+
+bool conf_has_one_job_each(const struct conf *c, const struct slurm_pool *pool)
+{
+    const struct slurm_site *site = conf_slurm_site(c, pool->partition);
+
+    return pool->pilot_jobs == 1 || (site != NULL && site->pilot_jobs == 1);
 }
 
 const struct slurm_site *conf_slurm_site(const struct conf *c, const char *partition)

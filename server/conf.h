@@ -7,6 +7,7 @@
 
 #include "common/endpoint.h"
 #include "common/keys.h"
+#include "common/work.h"
 
 enum { PILOT_IDLE_MS = 60 * 1000 };
 
@@ -22,6 +23,7 @@ struct slurm_site {
     const char *qos;
     int64_t max_pilots; /* of each user; 0: as many as Slurm lets them have */
     int64_t idle_ms;    /* 0: slurm: idle */
+    int64_t pilot_jobs; /* as in struct slurm_pool */
 };
 
 struct slurm_conf {
@@ -61,6 +63,8 @@ extern const struct key conf_keys[]; /* ended by one without a name */
 int conf_read(const char *path, struct conf *c, struct err *e);
 /* NULL: nothing is said of it. */
 const struct slurm_site *conf_slurm_site(const struct conf *c, const char *partition);
+/* Its pilots take one job, and leave. */
+bool conf_has_one_job_each(const struct conf *c, const struct slurm_pool *pool);
 void conf_free(struct conf *c);
 
 #endif

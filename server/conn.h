@@ -49,6 +49,7 @@ struct conn {
     bool is_retiring;         /* it gets no more jobs */
     int64_t pilot;            /* its row; 0: it is none */
     int64_t pool;             /* that it is a pilot of */
+    bool takes_one;           /* of that one a job is all that it does */
     int64_t pilot_job;        /* Slurm's, where its row does not have it; else 0 */
     int64_t pilot_time_ms;    /* that it had from the beginning; 0: not known */
     int64_t pilot_ends_at_ms; /* by our clock; 0: not known */

@@ -37,6 +37,7 @@ int pilot_pair(struct server *sv, struct conn *c, const struct pilot_claim *clai
                        claim->slurm_job == NULL ? "" : claim->slurm_job);
     c->pilot = row.id;
     c->pool = row.pool;
+    c->takes_one = conf_has_one_job_each(&sv->conf, &row.spec);
     c->pilot_time_ms = row.time_ms;
     c->pilot_ends_at_ms = claim->ends_at_ms;
     if (row.slurm_id == 0 && claim->slurm_job != NULL)

@@ -71,7 +71,8 @@ static void gather(struct planning *g)
                              row->spec.partition,
                              { .size = { 1000 * row->cpus, 1000 * row->gpus, row->memory_bytes },
                                .is_waiting = row->worker == 0,
-                               .is_late = is_late(g, row) } });
+                               .is_late = is_late(g, row),
+                               .takes_one = conf_has_one_job_each(&g->p->sv->conf, &row->spec) } });
     }
     g->n_there = g->n;
 }
@@ -240,6 +241,7 @@ static struct plan_order plan_for(const struct planning *g, size_t i)
                               .pilots = pilots,
                               .n_pilots = g->n,
                               .partition = site_partition(g->p, d->user, &d->spec),
+                              .has_one_job_each = conf_has_one_job_each(&g->p->sv->conf, &d->spec),
                               .most = most_more(g, d) };
 
     for (size_t k = 0; k < d->n; k++) {
@@ -285,9 +287,13 @@ static int add_rows(struct pilots *p, const struct pool_demand *d, const struct 
 static int add_pilots(struct planning *g, const struct pool_demand *d, const struct plan_order *o,
                       struct err *e)
 {
-    const struct entry entry = {
-        d->pool, d->uid, d->spec.partition, { .size = o->size, .is_waiting = true }
-    };
+    const struct entry entry = { d->pool,
+                                 d->uid,
+                                 d->spec.partition,
+                                 { .size = o->size,
+                                   .is_waiting = true,
+                                   .takes_one =
+                                       conf_has_one_job_each(&g->p->sv->conf, &d->spec) } };
 
     for (int64_t i = 0; i < o->n; i++)
         add_entry(g, &entry);

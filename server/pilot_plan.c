@@ -44,6 +44,13 @@ static void take(struct plan_size *from, const struct plan_size *each, int64_t n
         from->memory_bytes = larger(1, from->memory_bytes - n * each->memory_bytes);
 }
 
+/* One of a single job has no room for any other. */
+static void take_all(struct plan_pilot *p, int64_t *n)
+{
+    *n = 1;
+    p->size = (struct plan_size){ 0 };
+}
+
 /* ---- how many slots ---- */
 
 /* So short that a slot is meant to work through many of them. */
@@ -52,8 +59,10 @@ static bool is_short(const struct plan_demand *d)
     return d->takes_ms < PLAN_SLOT_MS;
 }
 
-static int64_t slots_wanted(const struct plan_demand *d)
+static int64_t slots_wanted(const struct plan_demand *d, bool has_one_job_each)
 {
+    if (has_one_job_each)
+        return d->jobs;
     if (d->takes_ms == 0)
         return smaller(d->jobs, PLAN_UNKNOWN_SLOTS);
     if (!is_short(d))
@@ -80,7 +89,10 @@ static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struc
         if ((d->may_use != NULL && !d->may_use[i]) || !has_slots(&pilots[i], d))
             continue;
         n = smaller(wanted - had, plan_fits(&pilots[i].size, &d->size));
-        take(&pilots[i].size, &d->size, n);
+        if (pilots[i].takes_one && n > 0)
+            take_all(&pilots[i], &n);
+        else
+            take(&pilots[i].size, &d->size, n);
         had += n;
     }
     return had;
@@ -137,11 +149,12 @@ static int64_t cap(const struct plan_pool *pool, const struct plan_size *size, i
 
 /* ---- for how long ---- */
 
-/* Enough for the jobs that each slot gets, as long as that is no longer than usual there. */
+/* Enough for the jobs that each slot gets, as long as that is no longer than usual there.  slots 0: one
+ * each. */
 static int64_t time_of(const struct plan_partition *p, const struct plan_demand *d, int64_t slots)
 {
     int64_t usual_ms = p->default_time_ms > 0 ? p->default_time_ms : PLAN_TIME_USUAL_MS;
-    int64_t rounds = divide_up(smaller(d->jobs, INT32_MAX), slots);
+    int64_t rounds = slots > 0 ? divide_up(smaller(d->jobs, INT32_MAX), slots) : 1;
     int64_t wanted_ms;
 
     if (d->need_ms == 0)
@@ -164,7 +177,8 @@ static struct plan_order order_for(const struct plan_pool *pool, const struct pl
 
     order.n = cap(pool, &order.size, divide_up(missing, jobs));
     if (order.n > 0)
-        order.time_ms = time_of(&pool->partition, d, had + order.n * jobs);
+        order.time_ms =
+            time_of(&pool->partition, d, pool->has_one_job_each ? 0 : had + order.n * jobs);
     return order;
 }
 
@@ -177,7 +191,7 @@ struct plan_order pilot_plan(const struct plan_pool *pool)
         memcpy(pilots, pool->pilots, pool->n_pilots * sizeof *pilots);
     for (size_t i = 0; i < pool->n_demands && order.n == 0; i++) {
         const struct plan_demand *d = &pool->demands[i];
-        int64_t wanted = slots_wanted(d);
+        int64_t wanted = slots_wanted(d, pool->has_one_job_each);
         int64_t had = slots_had(pilots, pool->n_pilots, d, wanted);
 
         if (had < wanted)

@@ -51,6 +51,7 @@ struct plan_pilot {
     bool is_waiting;   /* it did not begin yet */
     bool is_elsewhere; /* in another pool */
     bool is_late;      /* it waits for long already, or nobody can say for what */
+    bool takes_one;    /* a job is all that it does */
 };
 
 struct plan_partition {

@@ -179,7 +179,7 @@ static void add_script(const struct submission *s, struct buf *out)
 {
     const struct conf *conf = &s->p->sv->conf;
     char token[TOKEN_HEX];
-    const char *program[12] = { 0 };
+    const char *program[16] = { 0 };
     size_t n = 0;
 
     token_hex(&s->row->token, token);
@@ -195,6 +195,8 @@ static void add_script(const struct submission *s, struct buf *out)
         program[n++] = "--kill-wait";
         program[n++] = arena_printf(s->arena, "%" PRId64, 1000 * s->p->site.config.kill_wait_s);
     }
+    if (conf_has_one_job_each(conf, &s->row->spec))
+        program[n++] = "--one-job";
     slurm_add_script(out, program);
 }
 

@@ -91,6 +91,7 @@ static void count_load(struct split *s, const struct sched_load *l)
     r->cpus_milli -= l->jobs * l->cpus_milli;
     r->gpus_milli -= l->jobs * l->gpus_milli;
     r->memory_bytes -= l->jobs * l->memory_bytes;
+    r->is_reserved |= s->in->workers[l->worker].takes_one;
     r->work_ms += (double)l->jobs *
                   work_of(&s->in->workers[l->worker], l->cpus_milli, l->gpus_milli, l->mean_ms);
     if (l->sweep != SIZE_MAX)
@@ -245,6 +246,7 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
     r->cpus_milli -= jobs * need->cpus_milli;
     r->gpus_milli -= jobs * need->gpus_milli;
     r->memory_bytes -= jobs * need->memory_bytes;
+    r->is_reserved |= s->in->workers[worker].takes_one;
     r->work_ms += (double)jobs * work_of(&s->in->workers[worker], need->cpus_milli,
                                          need->gpus_milli, need->mean_ms);
 }
@@ -435,8 +437,8 @@ static bool may_follow(const struct split *s, const struct sched_sweep *need, si
 /* What has room for it was not given it: there is a reason. */
 static bool could_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
 {
-    return !s->rooms[worker].has_next && could_hold(s, need, worker) &&
-           !fits_now(s, need, worker) && may_follow(s, need, worker);
+    return !s->in->workers[worker].takes_one && !s->rooms[worker].has_next &&
+           could_hold(s, need, worker) && !fits_now(s, need, worker) && may_follow(s, need, worker);
 }
 
 static void expect(struct split *s, size_t worker, size_t sweep)

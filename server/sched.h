@@ -78,6 +78,7 @@ struct sched_worker {
     int64_t cpus_milli;
     int64_t gpus_milli;
     int64_t memory_bytes;
+    bool takes_one; /* a single job, whatever else there is room for */
 };
 
 struct sched_limits { /* 0: none */

@@ -67,7 +67,7 @@ static int gather_worker(struct pass *p, struct conn *c, struct err *e)
         p->conns = grow(p->arena, p->conns, n, sizeof *p->conns);
         p->nodes = grow(p->arena, p->nodes, n, sizeof *p->nodes);
         p->workers[n] = (struct sched_worker){ c->worker, stmt_int(s, 0), 1000 * stmt_int(s, 1),
-                                               stmt_int(s, 2) };
+                                               stmt_int(s, 2), c->takes_one };
         p->conns[n] = c;
         p->has_pilots |= c->pilot != 0;
         p->nodes[n] = arena_strdup(p->arena, stmt_text(s, 3));

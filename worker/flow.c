@@ -93,7 +93,7 @@ void flow_admit(struct agent *ag, struct attempt *a)
     a->phase = PHASE_QUEUED;
     user_ask(a->user);
     retire_admitted(ag, a);
-    if (ag->retire.state != RETIRE_NOT) {
+    if (retire_refuses(ag, a)) {
         flow_recall(ag, a, ag->retire.reason);
     } else if (a->user->state == USER_REFUSED) {
         flow_recall(ag, a, a->user->why);

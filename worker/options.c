@@ -40,6 +40,14 @@ static int take_token(char **words, const char *name, struct token *token)
     return n == 0 || token_parse(text, token) < 0 || token_is_zero(token) ? 0 : n;
 }
 
+static int take_flag(char **words, const char *name, bool *flag)
+{
+    if (strcmp(words[0], name) != 0)
+        return 0;
+    *flag = true;
+    return 1;
+}
+
 static int take_of_pilot(char **words, struct pilot_options *o)
 {
     int n = take_token(words, "--pilot", &o->token);
@@ -48,6 +56,8 @@ static int take_of_pilot(char **words, struct pilot_options *o)
         n = take_ms(words, "--idle", &o->idle_ms);
     if (n == 0)
         n = take_ms(words, "--kill-wait", &o->kill_wait_ms);
+    if (n == 0)
+        n = take_flag(words, "--one-job", &o->takes_one);
     return n == 0 ? take_ms(words, "--ends", &o->ends_at_ms) : n;
 }
 

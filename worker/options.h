@@ -16,6 +16,7 @@ struct pilot_options {
     struct token token;   /* as ludwigd knows it; zero: somebody else has submitted it */
     int64_t idle_ms;      /* it leaves when it had nothing to do for so long */
     int64_t kill_wait_ms; /* how long after SIGTERM Slurm kills what is left */
+    bool takes_one;       /* a job is all that it does */
     int64_t ends_at_ms;   /* the end of its time, in ms since 1970; 0: not known */
 };
 

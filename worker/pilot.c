@@ -204,6 +204,8 @@ static char **args_of(const struct options *o)
     }
     args[n++] = mem_printf("--idle=%lld", (long long)o->pilot.idle_ms);
     args[n++] = mem_printf("--kill-wait=%lld", (long long)o->pilot.kill_wait_ms);
+    if (o->pilot.takes_one)
+        args[n++] = mem_strdup("--one-job");
     args[n++] = mem_printf("--ends=%lld", (long long)o->pilot.ends_at_ms);
     return args;
 }

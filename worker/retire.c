@@ -25,7 +25,7 @@ enum {
 
 static const char told_reason[] = "its Slurm job was told to end",
                   time_reason[] = "the time of its Slurm job was over",
-                  idle_reason[] = "nothing to do";
+                  idle_reason[] = "nothing to do", only_reason[] = "it was made for one job";
 
 bool retire_is_pilot(const struct agent *ag)
 {
@@ -124,8 +124,28 @@ static void begin(struct agent *ag, enum retire_state state, const char *reason)
     log_event(LOG_INFO, "retire", "why", "%s", reason, "attempts", "%zu", ag->attempts.n, NULL);
     uv_timer_stop(&r->idle_timer);
     say(ag, false);
-    if (ag->is_adopted)
+    if (ag->is_adopted && reason != only_reason)
         recall_waiting(ag);
+}
+
+/* It has what it was made for. */
+static void take_only(struct agent *ag, const struct batch *b)
+{
+    struct retire *r = &ag->retire;
+
+    if (!r->pilot.takes_one || !token_is_zero(&r->only))
+        return;
+    r->only = b->token;
+    begin(ag, RETIRE_WHEN_DONE, only_reason);
+}
+
+bool retire_refuses(const struct agent *ag, const struct attempt *a)
+{
+    const struct retire *r = &ag->retire;
+
+    return r->state == RETIRE_NOW ||
+           (r->state == RETIRE_WHEN_DONE &&
+            (token_is_zero(&r->only) || !token_equal(&r->only, &a->batch->token)));
 }
 
 void retire_when_done(struct agent *ag, const char *reason)
@@ -253,7 +273,11 @@ void retire_admitted(struct agent *ag, const struct attempt *a)
     int64_t lead = TERM_MS + PUBLISH_MS + (c->signal == NULL ? 0 : c->grace_ms);
     struct retire *r = &ag->retire;
 
-    if (!retire_is_pilot(ag) || lead <= r->lead_ms)
+    if (!retire_is_pilot(ag))
+        return;
+    if (a->batch != NULL)
+        take_only(ag, a->batch);
+    if (lead <= r->lead_ms)
         return;
     r->lead_ms = lead;
     if (r->state != RETIRE_NOW && r->deadline_ms > 0)

@@ -35,6 +35,7 @@ struct retire {
     bool is_heard;          /* nothing that it sent before it heard of our end is on its way */
     bool is_last_word_said; /* and heard, when it is answered */
     bool has_met;           /* ludwigd was there once */
+    struct token only;      /* of the process that it takes no other beside; zero: none */
     uv_timer_t idle_timer, end_timer, patience_timer;
     uv_signal_t sigusr1;
 };
@@ -45,8 +46,10 @@ void retire_init(struct agent *ag);
 
 /* Once in each turn of the loop. */
 void retire_turn(struct agent *ag);
-/* An attempt that may need some time at the end. */
+/* An attempt that may need some time at the end, and may be the only one. */
 void retire_admitted(struct agent *ag, const struct attempt *a);
+/* Nothing more is taken, but what shares its process with the only one. */
+bool retire_refuses(const struct agent *ag, const struct attempt *a);
 /* A runner that was found again, if its job is to end as well. */
 void retire_adopted(struct agent *ag, const struct batch *b);
 /* ludwigd answers to something. */

@@ -139,6 +139,18 @@ mixed() {
     wait_until 60 no_pilots
 }
 
+one_each() {
+    local sweep
+    : >"$TEST_TMP/records"
+    sweep one '{partition: long, pilot: {jobs: 1}}'
+    write_job 'say in $SLURM_JOB_ID'
+    sweep=$(submit one.yaml)
+    wait_until 90 ended "$sweep"
+    [ "$(sed -n 's/^in \([0-9]*\) .*/\1/p' "$TEST_TMP/records" | sort -u | wc -l)" = 4 ]
+    [ "$(sweep_state "$sweep")" = done ]
+    wait_until 60 no_pilots
+}
+
 it 'all of its jobs are done, in that partition' jobs_are_done
 it 'its pilots leave when there is nothing left' leaves
 it 'a partition that is not there is shown in words of Slurm, and not tried again' refused
@@ -146,5 +158,6 @@ it 'what Slurm would never start is shown, and taken back' never
 it 'what waits says why, and is cancelled when the work is gone' waits
 it 'a pilot that was cancelled by hand gives its jobs back' cancelled
 it 'ludwigd finds its pilots again' restarted
+it 'where a pilot is for one job, each has its own' one_each
 it 'this machine and pilots in two partitions share one sweep' mixed
 done_testing

@@ -107,7 +107,7 @@ static inline void man_check_keys(const char *part, const char *macro, const str
             char *line = mem_printf(".It %s %s", macro, row->name);
             char *inner = man_part(part, line, ".It Ic ", ".S");
 
-            man_check_keys(inner, "Va", row->of);
+            man_check_keys(inner, strcmp(macro, "Va") == 0 ? "Cm" : "Va", row->of);
             free(inner);
             free(line);
         }

@@ -296,6 +296,31 @@ static void pools_share_what_a_sweep_wants(void **state)
     }
 }
 
+/* However short they are. */
+static void where_each_has_its_own_there_are_as_many_as_jobs(void **state)
+{
+    const struct plan_demand demand = {
+        .jobs = 20, .size = { 1000, 0, 0 }, .need_ms = MINUTE, .takes_ms = SECOND
+    };
+    const struct plan_pilot pilots[] = {
+        { { 1000, 0, 0 }, .is_waiting = true, .takes_one = true },
+        { { 4000, 0, 0 }, .is_waiting = true, .takes_one = true }
+    };
+    const struct plan_pool pool = { .demands = &demand,
+                                    .n_demands = 1,
+                                    .pilots = pilots,
+                                    .n_pilots = 2,
+                                    .partition = partition,
+                                    .has_one_job_each = true,
+                                    .most = 100 };
+    struct plan_order o = pilot_plan(&pool);
+
+    (void)state;
+    assert_int_equal(o.n, 18);
+    assert_int_equal(o.size.cpus_milli, 1000);
+    assert_int_equal(o.time_ms, 10 * MINUTE);
+}
+
 /* What another pool has there leaves no less room for this one's. */
 static void a_partition_is_filled_with_its_own(void **state)
 {
@@ -334,6 +359,7 @@ int main(void)
         cmocka_unit_test(each_pool_gets_what_it_needs),
         cmocka_unit_test(sweeps_share_what_there_is),
         cmocka_unit_test(pools_share_what_a_sweep_wants),
+        cmocka_unit_test(where_each_has_its_own_there_are_as_many_as_jobs),
         cmocka_unit_test(a_partition_is_filled_with_its_own),
         cmocka_unit_test(an_unknown_partition_limits_nothing),
     };

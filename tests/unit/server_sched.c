@@ -47,8 +47,10 @@ static struct sched_worker *worker(struct world *w, int64_t cpus, int64_t gpus)
 {
     struct sched_worker *k = &w->workers[w->in.n_workers++];
 
-    *k = (struct sched_worker){ (int64_t)w->in.n_workers, 1000 * cpus, 1000 * gpus,
-                                INT64_C(64) << 30 };
+    *k = (struct sched_worker){ .id = (int64_t)w->in.n_workers,
+                                .cpus_milli = 1000 * cpus,
+                                .gpus_milli = 1000 * gpus,
+                                .memory_bytes = INT64_C(64) << 30 };
     return k;
 }
 
@@ -96,6 +98,23 @@ static void test_nothing_queued_or_nobody_there_gives_no_hands(void **state)
     sweep(&w, 1, 10, 1000);
     split(&w, &p);
     assert_int_equal(p.n_hands, 0);
+    sched_plan_free(&p);
+}
+
+static void test_who_takes_one_job_gets_no_other(void **state)
+{
+    struct world w;
+    struct sched_plan p;
+
+    (void)state;
+    world_begin(&w);
+    sweep(&w, 1, 100, 1000)->mean_ms = 10;
+    worker(&w, 4, 0)->takes_one = true;
+    worker(&w, 4, 0)->takes_one = true;
+    load(&w, 1, 0, 1, 1, 1000);
+    split(&w, &p);
+    assert_int_equal(given(&p, 0, ANY), 1);
+    assert_int_equal(given(&p, 1, ANY), 0);
     sched_plan_free(&p);
 }
 
@@ -748,6 +767,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_queued_or_nobody_there_gives_no_hands),
+        cmocka_unit_test(test_who_takes_one_job_gets_no_other),
         cmocka_unit_test(test_jobs_of_unknown_length_fill_the_slots_and_no_more),
         cmocka_unit_test(test_few_jobs_spread_over_the_workers),
         cmocka_unit_test(test_what_a_worker_holds_counts),

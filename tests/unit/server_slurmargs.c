@@ -67,7 +67,8 @@ static void test_all_that_a_pool_can_say(void **state)
                                      "a40|rtx_6000",
                                      NULL,
                                      { (void *)(uintptr_t)nodes, 2 },
-                                     { (void *)(uintptr_t)extra, 2 } };
+                                     { (void *)(uintptr_t)extra, 2 },
+                                     0 };
     struct pilot_request r = request_of(&pool);
     char *line;
 
@@ -327,7 +328,8 @@ static int print_sbatch(int argc, char **argv, struct arena *a)
                                      argv[4],
                                      NULL,
                                      { (void *)(uintptr_t)exclude, 1 },
-                                     { argv + 6, (size_t)argc - 6 } };
+                                     { argv + 6, (size_t)argc - 6 },
+                                     0 };
     struct pilot_request r = { .pool = &pool,
                                .name = "ludwig pilot",
                                .comment = "ludwig 0123 4",

@@ -22,7 +22,9 @@ static void options_of_a_pilot_are_those_of_pilots_alone(void **state)
         const char *wrong; /* NULL: nothing */
     } cases[] = {
         { { "--config", "f", "--server=unix:/s" }, false, NULL },
-        { { "--server=unix:/s", "--pilot", TOKEN, "--idle", "5", "--kill-wait=7" }, true, NULL },
+        { { "--server=unix:/s", "--pilot", TOKEN, "--idle", "5", "--kill-wait=7", "--one-job" },
+          true,
+          NULL },
         { { "--pilot", TOKEN }, false, "--pilot" },
         { { "--pilot", "00" }, true, "--pilot" },
         { { "--pilot", "00000000000000000000000000000000" }, true, "--pilot" },
