@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "server/pilots.h"
 #include "server/recall.h"
 #include "server/retry.h"
 
@@ -75,6 +76,8 @@ int tally_flush(struct server *sv, struct tally *t, struct err *e)
         return -1;
     if (t->ready > 0)
         turn_want_schedule(sv);
+    else if (t->ready < 0)
+        pilots_wake(sv);
     turn_touch_sweep(sv, sweep);
     *t = (struct tally){ 0 };
     return 0;
@@ -117,6 +120,7 @@ int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e)
 
     if (rc <= 0)
         return rc;
+    pilots_wake(sv);
     return recall_of_sweep(sv, sweep, e) < 0 ? -1 : sweep_waiting(sv, sweep, e);
 }
 

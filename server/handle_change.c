@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "server/attempts.h"
 #include "server/identity.h"
+#include "server/pilots.h"
 
 /* ---- jobs of some targets, a turn's worth at a time ---- */
 
@@ -163,7 +164,11 @@ int handle_cancel(struct server *sv, struct ask *ask, const void *request, void 
                              .how = req->drain ? CANCEL_DRAIN : CANCEL_NOW,
                              .next = SQL_JOB_NEXT };
 
-    return change_jobs(sv, ask, change, &req->targets, reply, e);
+    int rc = change_jobs(sv, ask, change, &req->targets, reply, e);
+
+    if (rc == 0)
+        pilots_let_go(sv);
+    return rc;
 }
 
 /* Which states are meant, as bits; none named: both that there are. */

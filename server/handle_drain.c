@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/suggest.h"
 #include "server/nodes.h"
+#include "server/pilots.h"
 #include "server/recall.h"
 
 /* A worker that there is, connected or not. */
@@ -128,6 +129,15 @@ static bool is_named(const struct draining *d, const char *node)
 
 /* ---- doing it ---- */
 
+/* It would wait for nothing, and be paid for. */
+static void retire_if_pilot(struct server *sv, int64_t worker)
+{
+    struct conn *c = conn_of_worker(sv, worker);
+
+    if (c != NULL && c->pilot != 0)
+        pilots_retire(sv, c, "its node was drained");
+}
+
 static int drain_worker(struct draining *d, const struct known *w, struct err *e)
 {
     struct db *db = d->sv->db;
@@ -137,7 +147,10 @@ static int drain_worker(struct draining *d, const struct known *w, struct err *e
     if (d->last_changed == NULL || strcmp(d->last_changed, w->node) != 0)
         d->answer->nodes++;
     d->last_changed = w->node;
-    return d->undo ? 0 : recall_of_worker(d->sv, w->id, e);
+    if (d->undo)
+        return 0;
+    retire_if_pilot(d->sv, w->id);
+    return recall_of_worker(d->sv, w->id, e);
 }
 
 static int drain_named(struct draining *d, struct err *e)

@@ -67,6 +67,7 @@ struct pilots {
     struct slurm_budget budget;
     struct site site;
     bool has_pools;
+    bool lets_go; /* something was cancelled: some may have nothing left to do */
     bool is_busy; /* one of these goes on */
     struct slurm_call *call;
     struct aside *aside;
@@ -165,6 +166,9 @@ int plan_more(struct pilots *p, const struct demands *all, struct err *e);
 void pilots_cancel(struct pilots *p, const char *job);
 /* Those that did not begin, and have nothing left for them. */
 int cancel_unneeded(struct pilots *p, const struct demands *all, struct err *e);
+/* Those that work for nobody any more are sent away, if something was cancelled: else they wait for
+ * more as long as they may. */
+int retire_unneeded(struct pilots *p, struct err *e);
 /* All of p->cancel. */
 void cancel_begin(struct pilots *p);
 

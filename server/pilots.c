@@ -138,6 +138,19 @@ void pilots_have_pools(struct server *sv)
     turn_after(sv, begin_with_pools, 0);
 }
 
+static void let_go(struct server *sv, int64_t unused)
+{
+    (void)unused;
+    sv->pilots->lets_go = true;
+    pilots_wake(sv);
+}
+
+void pilots_let_go(struct server *sv)
+{
+    if (sv->pilots != NULL && sv->pilots->has_pools)
+        turn_after(sv, let_go, 0);
+}
+
 void pilots_lost_sight(struct server *sv)
 {
     if (sv->pilots == NULL || sv->is_leaving)
@@ -238,7 +251,7 @@ static int choose(struct pilots *p, const struct demands *all, struct err *e)
         turn_after(p->sv, begin_site, 0);
         return 0;
     }
-    if (cancel_unneeded(p, all, e) < 0)
+    if (cancel_unneeded(p, all, e) < 0 || retire_unneeded(p, e) < 0)
         return -1;
     if (p->cancel.n > 0) {
         turn_after(p->sv, begin_cancel, 0);
@@ -291,12 +304,33 @@ static const char *when(int64_t in_ms, struct arena *a)
     return in_ms <= 0 ? "now" : arena_printf(a, "in %" PRId64 " s", (in_ms + 999) / 1000);
 }
 
+/* What the site's own configuration allows; NULL: more. */
+static const char *site_limit(const struct pilots *p, const struct pilot_owner *of, struct arena *a)
+{
+    const struct slurm_site *site = conf_slurm_site(&p->sv->conf, of->spec->partition);
+    int64_t n = 0;
+
+    for (size_t i = 0; i < p->rows.n; i++)
+        n += p->rows.items[i].uid == of->uid &&
+             strcmp(p->rows.items[i].spec.partition, of->spec->partition) == 0;
+    if (site == NULL || site->max_pilots == 0 || n < site->max_pilots)
+        return NULL;
+    return arena_printf(a,
+                        "%s has %" PRId64
+                        " pilot%s there, and may have no more (max_pilots: %" PRId64
+                        "): others come when these have ended",
+                        of->user, n, n == 1 ? "" : "s", site->max_pilots);
+}
+
 const char *pilots_limit(struct server *sv, const struct pilot_owner *of, struct arena *a)
 {
     const struct pilots *p = sv->pilots;
+    const char *own = site_limit(p, of, a);
     const struct pilots_there n = pilots_there(p, of);
     const struct pilot_limits limits = site_limits(p, of->user, of->spec, a);
 
+    if (own != NULL)
+        return own;
     if (limits.submit != SLURM_NONE && n.of_account >= limits.submit)
         return arena_printf(a,
                             "%s has %" PRId64 " pilot%s, and may have no more (%s=%" PRId64

@@ -11,6 +11,7 @@
 #ifndef LUDWIG_SERVER_PILOTS_H
 #define LUDWIG_SERVER_PILOTS_H
 
+#include "server/conn.h"
 #include "server/server.h"
 
 enum {
@@ -29,6 +30,10 @@ void pilots_wake(struct server *sv);
 void pilots_have_pools(struct server *sv);
 /* The worker of one is there, or somebody asks for its pool's pilots anew. */
 void pilots_try_anew(struct server *sv, int64_t pool);
+/* Something was cancelled: those whose pools have nothing left at all are sent away.  In a turn. */
+void pilots_let_go(struct server *sv);
+/* Its worker takes nothing more, and leaves when what it has is over.  In a turn. */
+void pilots_retire(struct server *sv, struct conn *c, const char *reason);
 /* The worker of one has gone without a word: what does Slurm say? */
 void pilots_lost_sight(struct server *sv);
 

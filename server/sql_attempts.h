@@ -64,7 +64,8 @@
     X(SQL_WORKER_INSERT, "INSERT INTO worker(token, uid, user, node, kind, boot_id, incarnation,"  \
                          " cpus_milli, gpus, memory_bytes, seen_at, drained) VALUES(?1, ?2, ?3,"   \
                          " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, coalesce((SELECT max(drained)"        \
-                         " FROM worker WHERE node = ?4 AND uid = ?2), 0))")                        \
+                         " FROM worker WHERE node = ?4 AND uid = ?2 AND ?5 <> 'slurm'"             \
+                         " AND kind <> 'slurm'), 0))")                                             \
     X(SQL_WORKER_UPDATE, "UPDATE worker SET user = ?2, node = ?3, kind = ?4, boot_id = ?5,"        \
                          " incarnation = ?6, cpus_milli = ?7, gpus = ?8, memory_bytes = ?9,"       \
                          " seen_at = ?10 WHERE id = ?1")                                           \

@@ -20,6 +20,8 @@
     X(SQL_CLEAR_POOLS, "DELETE FROM sweep_pool WHERE (sweep, pool) IN"                            \
                        " (SELECT sweep, pool FROM sweep_pool WHERE sweep = ? LIMIT ?)")           \
     X(SQL_SWEEP_POOLS, "SELECT pool FROM sweep_pool WHERE sweep = ?")                             \
+    X(SQL_POOL_OPEN, "SELECT 1 FROM sweep s JOIN sweep_pool x ON x.sweep = s.id"                  \
+                     " WHERE s.state IN (1, 2) AND x.pool = ? LIMIT 1")                           \
     X(SQL_POOL_ANY, "SELECT 1 FROM pool LIMIT 1")                                                 \
     /* of that sweep, and of all whose jobs are like its own */                                    \
     X(SQL_POOL_REFUSE, "UPDATE sweep_pool SET refused = ?3 WHERE pool = ?1 AND sweep IN"          \

@@ -4,11 +4,11 @@
 . "$TEST_ROOT/tests/functional/slurm.sh"
 slurm_possible || { skip 'pilots' "$slurm_lacks" && done_testing; }
 slurm_up
-configure 'slurm: {idle: 2s, partitions: {short: {max_pilots: 1}}}' 'resources: {cpus: 2}'
+configure 'slurm: {idle: 2s, partitions: {short: {max_pilots: 1}, debug: {idle: 10min}}}' 'resources: {cpus: 2}'
 
 sweep() { # NAME SLURM [LINE...]
     printf '%s\n' "project: $1" 'command: sh job.sh' 'params: {n: [1, 2, 3, 4]}' \
-        'resources: {cpus: 1, memory: 100MiB, time: 1min}' "slurm: $2" "${@:3}" >"$1.yaml"
+        'resources: {cpus: 1, memory: 100MiB, time: 5min}' "slurm: $2" "${@:3}" >"$1.yaml"
 }
 
 pilots() {
@@ -18,6 +18,10 @@ pilots() {
 # Slurm's own id of the only one.
 pilot() {
     pilots | cut -d' ' -f1
+}
+
+a_pilot() {
+    [ -n "$(pilots)" ]
 }
 
 no_pilots() {
@@ -70,7 +74,7 @@ refused() {
 never() {
     local sweep
     sweep never '{partition: debug}'
-    sed -i 's/time: 1min/time: 9h/' never.yaml
+    sed -i 's/time: 5min/time: 9h/' never.yaml
     sweep=$(submit never.yaml)
     shown_by_why 60 "$sweep.1" 'debug: .*more time than the partition allows \(PartitionTimeLimit\)'
     wait_until 30 no_pilots
@@ -82,8 +86,36 @@ waits() {
     sweep waits '{partition: short, extra: ["--begin=now+1hour"]}'
     sweep=$(submit waits.yaml)
     shown_by_why 60 "$sweep.1" 'short: a pilot, Slurm.s job [0-9]+: .*BeginTime'
+    shown_by_why 10 "$sweep.1" 'short: .* 1 pilot there, and may have no more \(max_pilots: 1\)'
+    ludwig pause "$sweep"
+    wait_until 10 no_pilots
+    ludwig resume "$sweep"
+    wait_until 10 a_pilot
     ludwig cancel "$sweep"
-    wait_until 30 no_pilots
+    wait_until 10 no_pilots
+}
+
+# Both would wait for ten minutes for more.
+sent_away() {
+    local sweep
+    : >"$TEST_TMP/records"
+    sweep away '{partition: debug}'
+    write_job 'gate away'
+    sweep=$(submit away.yaml)
+    wait_until 90 '[ "$(recorded ^start)" = 4 ]'
+    ludwig drain "$(ludwig jobs "$sweep" --json | json - 'd["jobs"][0]["node"]')"
+    open away
+    wait_until 60 ended "$sweep"
+    [ "$(sweep_state "$sweep")" = done ]
+    wait_until 20 no_pilots
+    grep -q 'retire why="ludwigd said so"' "$SHARE"/away/pilots/*.log
+    sweep nothing '{partition: debug}'
+    write_job 'gate nothing'
+    sweep=$(submit nothing.yaml)
+    wait_until 90 '[ "$(recorded ^start)" = 8 ]'
+    ludwig cancel "$sweep"
+    wait_until 20 no_pilots
+    grep -q 'retire why="ludwigd said so"' "$SHARE"/nothing/pilots/*.log
 }
 
 cancelled() {
@@ -94,9 +126,11 @@ cancelled() {
     sweep=$(submit again.yaml)
     wait_until 90 '[ "$(recorded ^start)" = 4 ]'
     scancel "$(pilot)"
-    wait_until 120 '[ "$(recorded ^start)" = 8 ]'
+    # They come back one after the other: the next pilot may have been made for the first of them.
+    wait_until 120 '[ "$(recorded ^start)" -ge 5 ]'
     open again
     wait_until 60 ended "$sweep"
+    [ "$(recorded ^start)" = 8 ]
     [ "$(sweep_state "$sweep")" = done ]
     wait_until 60 no_pilots
 }
@@ -155,7 +189,8 @@ it 'all of its jobs are done, in that partition' jobs_are_done
 it 'its pilots leave when there is nothing left' leaves
 it 'a partition that is not there is shown in words of Slurm, and not tried again' refused
 it 'what Slurm would never start is shown, and taken back' never
-it 'what waits says why, and is cancelled when the work is gone' waits
+it 'what waits says why, and is cancelled when the work is gone or paused' waits
+it 'a pilot whose node is drained, or whose sweep is cancelled, leaves at once' sent_away
 it 'a pilot that was cancelled by hand gives its jobs back' cancelled
 it 'ludwigd finds its pilots again' restarted
 it 'where a pilot is for one job, each has its own' one_each

@@ -203,25 +203,51 @@ static int64_t cancel_some(struct pilots *p)
     return n;
 }
 
+static void submitted(struct fixture *f, const struct token *token)
+{
+    struct err e = { 0 };
+
+    assert_int_equal(db_run(f->sv.db, &e, SQL_PILOTS_ASKED, "t", token), 1000);
+    assert_int_equal(db_run(f->sv.db, &e, SQL_PILOTS_SUBMITTED, "ti", token, INT64_C(1234567)),
+                     1000);
+}
+
+static void an_array_that_is_given_up_is_cancelled_by_one_id(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct token token = add_array(f, geteuid(), 1000);
+    struct pilots p = { .sv = &f->sv, .arena = arena_create() };
+
+    (void)state;
+    submitted(f, &token);
+    assert_int_equal(cancel_some(&p), 1);
+    assert_int_equal(n_live(f), 0);
+    buf_free(&p.cancel);
+    arena_destroy(p.arena);
+    fixture_close(f);
+}
+
 /* A command takes so many ids and no more; the others are still there, and come next. */
-static void each_pilot_that_is_given_up_is_cancelled(void **state)
+static void of_an_array_that_has_begun_each_other_is_cancelled(void **state)
 {
     struct fixture *f = fixture_open();
     struct token token = add_array(f, geteuid(), 1000);
     struct pilots p = { .sv = &f->sv, .arena = arena_create() };
     struct err e = { 0 };
-    int64_t left = 1000;
+    int64_t left = 999;
 
     (void)state;
-    assert_int_equal(db_run(f->sv.db, &e, SQL_PILOTS_ASKED, "t", &token), 1000);
-    assert_int_equal(db_run(f->sv.db, &e, SQL_PILOTS_SUBMITTED, "ti", &token, INT64_C(1234567)),
-                     1000);
+    submitted(f, &token);
+    assert_int_equal(pilot_rows_live(&f->sv, p.arena, &p.rows, &e), 0);
+    assert_int_equal(db_run(f->sv.db, &e, SQL_PILOT_PAIR, "iiiii", p.rows.items[0].id, INT64_C(7),
+                            (int64_t)PILOT_RUNS, INT64_C(0), INT64_C(1)),
+                     1);
     while (left > 0) {
         int64_t n = cancel_some(&p);
 
-        assert_in_range(n, 1, 999);
+        assert_in_range(n, 1, 998);
         left -= n;
-        assert_int_equal(n_live(f), left);
+        assert_int_equal(n_live(f), left + 1);
     }
     buf_free(&p.cancel);
     arena_destroy(p.arena);
@@ -275,7 +301,8 @@ int main(void)
         cmocka_unit_test(an_id_may_have_been_given_to_another_job),
         cmocka_unit_test(an_array_is_found_by_any_one_of_it),
         cmocka_unit_test(what_has_its_name_alone_is_not_what_was_submitted),
-        cmocka_unit_test(each_pilot_that_is_given_up_is_cancelled),
+        cmocka_unit_test(an_array_that_is_given_up_is_cancelled_by_one_id),
+        cmocka_unit_test(of_an_array_that_has_begun_each_other_is_cancelled),
         cmocka_unit_test(a_worker_without_a_token_is_no_pilot),
         cmocka_unit_test(a_pilot_takes_what_can_end_in_its_time),
     };
