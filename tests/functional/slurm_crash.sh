@@ -106,7 +106,20 @@ ludwigd_killed() {
     wait_until 60 no_pilots
 }
 
+many() {
+    local id
+    printf '%s\n' 'project: many' "command: echo {n} >>$TEST_TMP/many" 'source: []' "params: {n: [$(seq -s, 5000)]}" \
+        'resources: {cpus: 1, memory: 100MiB, time: 1min}' 'slurm: {partition: debug}' >many.yaml
+    id=$(submit many.yaml)
+    wait_until 180 ended "$id"
+    [ "$(sweep_state "$id")" = done ]
+    seq 5000 >expected
+    sort -n "$TEST_TMP/many" | cmp - expected
+    [ "$(published many | wc -l)" = 5000 ]
+}
+
 it 'slurmctld forgets the pilot it has just accepted, and gives its id to another job' in_submission
 it 'slurmctld is killed while a pilot works: nobody waits for it but what is new' in_run
 it 'ludwigd is killed, and pilots end and begin meanwhile' ludwigd_killed
+it '5,000 short jobs are each done once' many
 done_testing
