@@ -164,7 +164,7 @@
     " created_at INTEGER NOT NULL, started_at INTEGER NOT NULL DEFAULT 0,"                         \
     " ended_at INTEGER NOT NULL DEFAULT 0);"                                                       \
     "CREATE UNIQUE INDEX pilot_token ON pilot(token, task);"                                       \
-    "CREATE INDEX pilot_live ON pilot(pool) WHERE ended_at = 0;"                                   \
+    "CREATE INDEX pilot_ended ON pilot(ended_at);"                                                 \
     "CREATE INDEX pilot_worker ON pilot(worker) WHERE ended_at = 0;"                               \
     "ALTER TABLE worker ADD COLUMN partition TEXT;" /* of the pilot it is; NULL: it is none */
 

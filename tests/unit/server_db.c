@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -282,6 +283,44 @@ static void what_is_no_database_is_refused(void **state)
     free(path);
 }
 
+static const char *const texts[] = {
+#define X(name, text) [name] = text,
+    SQL_ALL(X)
+#undef X
+};
+
+static bool is_scan(sqlite3 *db, enum sql_name name)
+{
+    char *text = mem_printf("EXPLAIN QUERY PLAN %s", texts[name]);
+    bool is_one = false;
+    sqlite3_stmt *s;
+
+    assert_int_equal(sqlite3_prepare_v2(db, text, -1, &s, NULL), SQLITE_OK);
+    while (sqlite3_step(s) == SQLITE_ROW)
+        is_one |= strncmp((const char *)sqlite3_column_text(s, 3), "SCAN", 4) == 0;
+    sqlite3_finalize(s);
+    free(text);
+    return is_one;
+}
+
+/* Those that ended are kept for a week, and there may be many. */
+static void pilots_that_ended_slow_nobody_down(void **state)
+{
+    static const enum sql_name often[] = { SQL_PILOTS_LIVE,    SQL_PILOTS_FORGET,
+                                           SQL_PILOT_BY_TOKEN, SQL_PILOT_OF_WORKER,
+                                           SQL_WHY_PILOTS,     SQL_POOL_DEMAND };
+    struct fixture *f = *state;
+    sqlite3 *db;
+
+    db_close(f->db);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof often / sizeof *often; i++)
+        if (is_scan(db, often[i]))
+            fail_msg("reads all rows: %s", texts[often[i]]);
+    sqlite3_close(db);
+    f->db = open_db(f->path);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -299,6 +338,7 @@ int main(void)
         TEST(a_second_one_is_kept_out),
         TEST(a_newer_schema_is_refused_and_left_alone),
         TEST(what_is_no_database_is_refused),
+        TEST(pilots_that_ended_slow_nobody_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
