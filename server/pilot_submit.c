@@ -191,7 +191,7 @@ static void add_script(const struct submission *s, struct buf *out)
     program[n++] = token;
     program[n++] = "--idle";
     program[n++] = arena_printf(s->arena, "%" PRId64, idle_ms(conf, s->row->spec.partition));
-    if (s->p->site.config.kill_wait_s > 0) {
+    if (s->p->site.config.kill_wait_s != SLURM_NONE) {
         program[n++] = "--kill-wait";
         program[n++] = arena_printf(s->arena, "%" PRId64, 1000 * s->p->site.config.kill_wait_s);
     }

@@ -586,9 +586,32 @@ static int print_format(const char *name)
     return 1;
 }
 
+static int64_t kill_wait_of(const char *line)
+{
+    struct arena *a = arena_create();
+    char *text = mem_printf("SLURM_VERSION           = 23.11.4\n%s", line);
+    struct slurm_config config;
+    int64_t kill_wait_s;
+
+    assert_int_equal(slurm_read_config(text, strlen(text), a, &config, NULL), 0);
+    kill_wait_s = config.kill_wait_s;
+    free(text);
+    arena_destroy(a);
+    return kill_wait_s;
+}
+
+static void test_that_nothing_is_waited_for_is_known(void **state)
+{
+    (void)state;
+    assert_int_equal(kill_wait_of("KillWait                = 30 sec\n"), 30);
+    assert_int_equal(kill_wait_of("KillWait                = 0 sec\n"), 0);
+    assert_int_equal(kill_wait_of(""), SLURM_NONE);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_that_nothing_is_waited_for_is_known),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_sets_of_array_tasks),
