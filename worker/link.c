@@ -172,10 +172,13 @@ void link_drop(struct link *l, const char *why)
 
 static void take_error(struct link *l, const struct msg_error *error, struct err *e)
 {
-    if (l->is_welcome)
+    if (l->is_welcome) {
         log_event(LOG_WARN, "refused", "why", "%s", error->text, NULL);
-    else
-        err_set(e, ERR_DENIED, "refused: %s", error->text);
+        return;
+    }
+    err_set(e, ERR_DENIED, "refused: %s", error->text);
+    if (error->kind == ERR_DENIED)
+        l->events.denied(l->context, e);
 }
 
 static void take_message(struct link *l, const struct envelope *m, struct err *e)

@@ -17,6 +17,8 @@ struct link_events {
     void (*message)(void *context, const struct envelope *m, struct arena *a, struct err *e);
     /* It broke, or could not be made. */
     void (*down)(void *context);
+    /* ludwigd does not know us; down comes next. */
+    void (*denied)(void *context, const struct err *why);
 };
 
 struct link;

@@ -37,6 +37,17 @@ static bool is_empty(const struct agent *ag)
     return ag->attempts.n == 0 && ring_is_empty(&ag->passes);
 }
 
+/* Those of an agent before it as well. */
+static bool knows_its_attempts(const struct agent *ag)
+{
+    return ag->is_adopted || ag->server_id == NULL;
+}
+
+bool retire_has_nothing(const struct agent *ag)
+{
+    return is_empty(ag) && knows_its_attempts(ag);
+}
+
 /* ---- words with ludwigd ---- */
 
 /* It answers in turn, so the answer says that what it sent before has come. */
@@ -304,6 +315,17 @@ static void on_idle(uv_timer_t *timer)
     }
 }
 
+/* Such as one whose sbatch was carried out after ludwigd had given it up. */
+void retire_denied(struct agent *ag, const struct err *why)
+{
+    struct err e = { 0 };
+
+    if (!retire_is_pilot(ag) || !retire_has_nothing(ag))
+        return;
+    err_set(&e, ERR_UNREACHABLE, "ludwigd has no work for this pilot: %s", why->text);
+    agent_fail(ag, &e);
+}
+
 static void watch_idle(struct agent *ag)
 {
     uv_timer_t *timer = &ag->retire.idle_timer;
@@ -320,7 +342,7 @@ void retire_turn(struct agent *ag)
         return;
     if (ag->retire.state == RETIRE_NOT)
         watch_idle(ag);
-    else if (ag->is_adopted || ag->server_id == NULL)
+    else if (knows_its_attempts(ag))
         leave_if_over(ag);
 }
 

@@ -41,6 +41,8 @@ struct retire {
 };
 
 bool retire_is_pilot(const struct agent *ag);
+/* No attempt is here, nor left by an agent before it. */
+bool retire_has_nothing(const struct agent *ag);
 /* Of a pilot: before anything else happens. */
 void retire_init(struct agent *ag);
 
@@ -56,6 +58,9 @@ void retire_adopted(struct agent *ag, const struct batch *b);
 void retire_answered(struct agent *ag, int64_t re);
 /* It has been met, or met anew: what it has to know is said again. */
 void retire_registered(struct agent *ag);
+
+/* ludwigd does not know this pilot: without attempts it has nothing to stay for. */
+void retire_denied(struct agent *ag, const struct err *why);
 
 /* Takes nothing more. */
 void retire_when_done(struct agent *ag, const char *reason);

@@ -350,4 +350,9 @@ static void on_down(void *context)
         flow_fill(ag);
 }
 
-const struct link_events serve_events = { on_welcome, on_message, on_down };
+static void on_denied(void *context, const struct err *why)
+{
+    retire_denied(context, why);
+}
+
+const struct link_events serve_events = { on_welcome, on_message, on_down, on_denied };
