@@ -350,8 +350,16 @@ static void close_fd(int fd)
         close(fd);
 }
 
+/* Nobody comes back to the folders of a Slurm job. */
+static bool leaves_nothing(const struct agent *ag)
+{
+    return ag->slurm.id != NULL &&
+           (ag->end == AGENT_LEAVES || (ag->end == AGENT_FAILS && retire_has_nothing(ag)));
+}
+
 static void agent_free(struct agent *ag)
 {
+    bool removes = leaves_nothing(ag);
     struct ring *at, *after;
 
     close_loop(ag);
@@ -366,8 +374,8 @@ static void agent_free(struct agent *ag)
     close_fd(ag->home_fd);
     close_fd(ag->lock_fd);
     close_fd(ag->scratch_lock_fd);
-    if (ag->end == AGENT_LEAVES && ag->slurm.id != NULL)
-        folders_remove(&ag->folders); /* nobody comes back to those of a Slurm job */
+    if (removes)
+        folders_remove(&ag->folders);
     folders_free(&ag->folders);
     slurm_job_free(&ag->slurm);
     node_free(&ag->node);

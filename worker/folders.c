@@ -261,8 +261,10 @@ static void remove_tree(const char *path)
 
 void folders_remove(const struct folders *p)
 {
-    remove_tree(p->scratch);
-    remove_tree(p->runtime);
+    if (p->scratch != NULL)
+        remove_tree(p->scratch);
+    if (p->runtime != NULL)
+        remove_tree(p->runtime);
 }
 
 void folders_free(struct folders *p)

@@ -52,6 +52,15 @@ no_server() {
     grep -q "unexpected argument '--pilot'" "$TEST_TMP/pilot.$pilot"
 }
 
+# Its sbatch was carried out after ludwigd had given it up.
+unknown() {
+    local pilot
+    pilot=$(pilot -p short -c 1 -- --idle 600000 --pilot 00112233445566778899aabbccddeeff)
+    slurm_wait 30 "$pilot" FAILED
+    grep -q 'has no work for this pilot: refused: no pilot is waited for' "$TEST_TMP/pilot.$pilot"
+    [ -z "$(folders_of "$pilot")" ]
+}
+
 agent_killed() {
     local pilot id first
     write_job 'gate killed'
@@ -236,6 +245,7 @@ cut_twice() {
 it 'a pilot offers what Slurm gave it, and leaves nothing' offers
 it 'with nothing to do it leaves' idle
 it 'what it cannot understand is said in its log' no_server
+it 'one that ludwigd does not know leaves at once, and nothing behind' unknown
 it 'its agent may be killed: the job goes on' agent_killed
 it 'pilots beside each other stage data once for all' one_cache
 it 'what a pilot that was killed has left is removed by the next one' leftovers
