@@ -7,26 +7,16 @@
 #include "common/mem.h"
 
 const struct doctor_check doctor_checks[] = {
-    { "config", check_config },
-    { "server", check_server },
-    { "ssh", check_ssh },
-    { "way", check_way },
-    { "sshd", check_sshd },
-    { "pilots", check_pilots },
-    { "version", check_version },
-    { "identity", check_identity },
-    { "workers", check_workers },
-    { "gpus", check_gpus },
-    { "sftp", check_sftp },
-    { "share", check_share },
-    { "projects", check_projects },
-    { "owners", check_owners },
-    { "clock", check_clock },
-    { "leftovers", check_leftovers },
-    { "state", check_state },
-    { "scratch", check_scratch },
-    { "programs", check_programs },
-    { NULL, NULL },
+    { "config", check_config },     { "server", check_server },
+    { "ssh", check_ssh },           { "way", check_way },
+    { "sshd", check_sshd },         { "pilots", check_pilots },
+    { "version", check_version },   { "identity", check_identity },
+    { "workers", check_workers },   { "gpus", check_gpus },
+    { "sftp", check_sftp },         { "share", check_share },
+    { "projects", check_projects }, { "owners", check_owners },
+    { "clock", check_clock },       { "leftovers", check_leftovers },
+    { "state", check_state },       { "scratch", check_scratch },
+    { "programs", check_programs }, { NULL, NULL },
 };
 
 const char *const check_verdict_names[CHECK_VERDICTS] = { "ok", "note", "problem" };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* pilot_cancel.c - pilots that are not wanted any more */
 /*
- * pilot_cancel.c - pilots that are not wanted any more
- *
  * Those that did not begin are cancelled together; those that did are told to take nothing more.
  */
 

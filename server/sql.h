@@ -14,8 +14,7 @@
 #include "server/sql_query.h"
 #include "server/sql_turn.h"
 
-#define SQL_ALL(X) \
-    SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_DATA(X) SQL_PILOTS(X) SQL_TURN(X)
+#define SQL_ALL(X) SQL_SUBMIT(X) SQL_ATTEMPTS(X) SQL_QUERY(X) SQL_DATA(X) SQL_PILOTS(X) SQL_TURN(X)
 
 enum sql_name {
 #define X(name, text) name,
