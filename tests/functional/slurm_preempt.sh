@@ -108,6 +108,12 @@ by_hand() {
     all_left
 }
 
+# A whole one: what is on its way has a name that begins with a dot.
+has_copy() { # PROJECT
+    find "$SHARE/$1/.ludwig/checkpoints" -name '.*' -prune -o -name state.json -print 2>/dev/null |
+        grep -q .
+}
+
 # Nobody could say goodbye: what was copied while it ran is what there is.
 power_failure() {
     local py
@@ -116,7 +122,7 @@ power_failure() {
         'checkpoint: {every: 1s}' >power.yaml
     pilot -p short -w node3 -c 4 -- --idle 60000
     py=$(submit power.yaml)
-    wait_until 60 '[ -n "$(find "$SHARE/power/.ludwig/checkpoints" -name state.json 2>/dev/null)" ]'
+    wait_until 60 has_copy power
     slurm_node off node3
     pilot -p short -w node2 -c 4 -- --idle 20000
     wait_until 120 ended "$py"
