@@ -155,8 +155,8 @@ static void on_nodes(void *context, struct slurm_result *result)
 
 static void on_partitions(void *context, struct slurm_result *result)
 {
-    static char *const nodes[] = { "sinfo", "--noheader", "--exact", "--format=" SLURM_NODES_FORMAT,
-                                   NULL };
+    static char format[] = "--format=" SLURM_NODES_FORMAT;
+    static char *const nodes[] = { "sinfo", "--noheader", "--exact", format, NULL };
     struct pilots *p = context;
     struct err e = { 0 };
 

@@ -211,11 +211,11 @@ static void test_nobody_hears_of_one_that_was_dropped(void **state)
 static pid_t immortal; /* -1: the next one that is to be killed; 0: none */
 
 /* In the place of libc's. */
-int kill(pid_t pid, int number)
+int kill(pid_t pid, int sig)
 {
     if (immortal == -1)
         immortal = pid;
-    return immortal == pid ? 0 : (int)syscall(SYS_kill, pid, number);
+    return immortal == pid ? 0 : (int)syscall(SYS_kill, pid, sig);
 }
 
 static void await_it(uv_handle_t *handle, void *context)
