@@ -131,6 +131,7 @@ own() { # USER COMMAND...
 apart() {
     local user
     rm -f "$lab/shared/go"
+    wait_until 60 '[ -z "$(squeue -h)" ]' # root's are gone
     for user in alice bob; do
         own $user mkdir -p .config/ludwig scratch
         own $user chmod 700 scratch
