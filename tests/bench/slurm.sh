@@ -17,6 +17,7 @@ idle_s=${LUDWIG_BENCH_IDLE:-600} types=${LUDWIG_BENCH_TYPES-}
 slots=48
 slurm_possible || { echo "slurm.sh: $slurm_lacks" >&2 && exit 1; }
 slurm_up
+slurm_conf TaskProlog= # which each of sbatch's jobs would pay for
 
 # Pilots have no configuration of this user's, and are to leave no trace in the home of whose test it is.
 cat >"$TEST_TMP/worker" <<END

@@ -156,6 +156,7 @@ SlurmdTimeout=10
 KillWait=5
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
+TaskProlog=$dir/etc/prolog
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=0
 JobCompType=jobcomp/none
@@ -199,6 +200,16 @@ PartitionName=closed Nodes=ALL MaxTime=2-00:00:00 PriorityTier=1 PreemptMode=REQ
 END
 }
 
+# Pilots that ludwigd submits know of no test: what they leave behind goes with the cluster.
+write_prolog() {
+    cat >"$dir/etc/prolog" <<END
+#!/bin/sh
+[ -n "\$TMPDIR" ] || echo 'export TMPDIR=$dir/left'
+[ -n "\$XDG_STATE_HOME" ] || echo "export XDG_STATE_HOME=$dir/left/\$(id -un)"
+END
+    chmod 755 "$dir/etc/prolog"
+}
+
 write_dbd_conf() {
     (umask 077 && cat >"$dir/etc/slurmdbd.conf") <<END
 AuthType=auth/munge
@@ -218,13 +229,15 @@ END
 }
 
 make_dir() {
-    mkdir -p "$dir"/{bin,dev,etc,home,log,munge,real,run,spool,state} || exit 1
+    mkdir -p "$dir"/{bin,dev,etc,home,left,log,munge,real,run,spool,state} || exit 1
     chmod 755 "$dir"
+    chmod 1777 "$dir/left"
     chmod 700 "$dir/munge"
     pick_ports
     find_slurm
     make_devices
     write_conf
+    write_prolog
     write_dbd_conf
     (umask 077 && head -c 128 /dev/urandom >"$dir/munge/key")
     cp "$dir/etc/slurm.conf" "$dir/etc/slurm.conf.first"
