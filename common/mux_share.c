@@ -63,13 +63,14 @@ static int wait_for_more(int fd)
 
 void mux_run_share(int control_fd, const char *share)
 {
+    const struct mux_ready ready = { .round_trip_ms = SCHEMA_NONE };
     struct arena *a = arena_create();
     struct mux_link control;
     int rc = 0;
 
     (void)signal(SIGPIPE, SIG_IGN);
     mux_link_init(&control, control_fd);
-    if (mux_link_send(&control, MUX_READY, NULL, -1, NULL) < 0)
+    if (mux_link_send(&control, MUX_READY, &ready, -1, NULL) < 0)
         rc = -1;
     while (rc >= 0) {
         rc = serve_one(&control, share, a);

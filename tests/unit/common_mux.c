@@ -241,6 +241,8 @@ static void the_reason_for_an_end_is_told_by_whatever_is_asked_next(void **state
     mux_close(m);
 }
 
+static const struct mux_ready ready = { .round_trip_ms = SCHEMA_NONE };
+
 static void a_descriptor_that_was_asked_for_is_taken_without_waiting(void **state)
 {
     struct pair *p = *state;
@@ -254,7 +256,7 @@ static void a_descriptor_that_was_asked_for_is_taken_without_waiting(void **stat
     assert_int_equal(mux_take(m, &fd, &way, NULL), 0);
     assert_int_equal(mux_link_receive(&p->mux, p->arena, &asked, NULL), 1);
     assert_int_equal(asked.type, MUX_ASK);
-    assert_int_equal(mux_link_send(&p->mux, MUX_READY, NULL, -1, NULL), 0);
+    assert_int_equal(mux_link_send(&p->mux, MUX_READY, &ready, -1, NULL), 0);
     other = give_pipe(p, WAY_STREAM_LOCAL);
     assert_int_equal(mux_take(m, &fd, &way, NULL), 1);
     assert_int_equal(way, WAY_STREAM_LOCAL);
@@ -273,7 +275,7 @@ static void a_descriptor_that_comes_right_behind_ready_is_not_waited_for(void **
     int fd, other;
 
     p->caller.fd = -1;
-    assert_int_equal(mux_link_send(&p->mux, MUX_READY, NULL, -1, NULL), 0);
+    assert_int_equal(mux_link_send(&p->mux, MUX_READY, &ready, -1, NULL), 0);
     other = give_pipe(p, WAY_UNIX);
     alarm(60); /* rather than for ever */
     fd = mux_sftp(m, &e);
