@@ -10,7 +10,7 @@
 #                                       power off, kill -9 of slurmd alone, power on
 #     slurm.sh ctld stop|kill|start DIR
 #                                       slurmctld: cleanly, kill -9, start
-#     slurm.sh conf DIR KEY=VALUE...    replace these in slurm.conf, and have Slurm read it
+#     slurm.sh conf DIR KEY=VALUE...    replace these in slurm.conf, and have Slurm read it; KEY= takes one out
 #     slurm.sh as USER DIR COMMAND...   run it as alice or bob, in a clean environment (root alone)
 #     slurm.sh inside DIR COMMAND...    run it as oneself where alice and bob are known
 #
@@ -444,7 +444,7 @@ conf() { # KEY=VALUE...
     local line
     for line; do
         sed -i "/^${line%%=*}=/Id" "$SLURM_CONF"
-        sed -i "1i$line" "$SLURM_CONF"
+        [ -z "${line#*=}" ] || sed -i "1i$line" "$SLURM_CONF"
     done
     scontrol reconfigure
 }
