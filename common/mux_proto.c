@@ -196,8 +196,12 @@ int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int 
 {
     static const struct mux_nothing nothing;
     struct buf frame = { 0 };
-    int rc = message_add(&frame, &mux_protocol, (int)type, ++l->seq, 0, NULL,
-                         body == NULL ? &nothing : body, e);
+    int rc;
+
+    if (body == NULL && messages[type].schema != &nothing_schema)
+        return err_set(e, ERR_PROTOCOL, "%s has a body", messages[type].name);
+    rc = message_add(&frame, &mux_protocol, (int)type, ++l->seq, 0, NULL,
+                     body == NULL ? &nothing : body, e);
 
     if (rc == 0)
         rc = send_all(l->fd, buf_bytes(&frame), give, e);

@@ -118,6 +118,16 @@ static char *read_answer(const struct pilots *p, const char *said)
     return buf_take(&out);
 }
 
+static void log_failure(const struct pilots *p, const struct slurm_result *result)
+{
+    const char *said = buf_text(&result->said);
+    char *why = result->is_late ? mem_strdup("it took too long")
+                                : mem_printf("%.*s", (int)strcspn(said, "\n"), said);
+
+    log_event(LOG_WARN, "no-pilot-key", "user", "%s", p->reach.user, "why", "%s", why, NULL);
+    free(why);
+}
+
 static void on_key(void *context, struct slurm_result *result)
 {
     struct pilots *p = context;
@@ -126,9 +136,7 @@ static void on_key(void *context, struct slurm_result *result)
 
     p->call = NULL;
     if (!is_well)
-        log_event(LOG_WARN, "no-pilot-key", "user", "%s", p->reach.user, "why", "%.*s",
-                  (int)strcspn(buf_text(&result->said), "\n"),
-                  result->is_late ? "it took too long" : buf_text(&result->said), NULL);
+        log_failure(p, result);
     else if (endpoints[0] != '\0')
         log_event(LOG_INFO, "pilot-key", "user", "%s", p->reach.user, "endpoints", "%s", endpoints,
                   "may", "%s", "ludwig bridge, by a line of ~/.ssh/authorized_keys", NULL);

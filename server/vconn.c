@@ -88,7 +88,8 @@ static void reset(struct vconn *v, const char *why)
     if (v->over_ms != 0)
         return;
     token_hex(&v->token, hex);
-    log_event(LOG_INFO, "inbox-reset", "uid", "%lld", (long long)v->box->uid, "conn", "%.8s", hex,
+    hex[8] = '\0'; /* enough to tell it from others */
+    log_event(LOG_INFO, "inbox-reset", "uid", "%lld", (long long)v->box->uid, "conn", "%s", hex,
               "why", "%s", why, NULL);
     v->wants_reset = true;
     end(v, PARCEL_STALE_MS);

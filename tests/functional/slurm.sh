@@ -28,6 +28,8 @@
 #     slurm_state JOB            its state, also when it has ended (PENDING, RUNNING, ...)
 #     slurm_reason JOB           why it waits, as squeue has it
 #     slurm_wait SECONDS JOB STATE       wait until it has that state, an extended regular expression
+#     why_says JOB PATTERN       `ludwig why JOB` has it now; JOB is one of ludwig's
+#     shown_by_why SECONDS JOB PATTERN   wait until it has
 set -u
 
 slurm_lacks=''
@@ -146,6 +148,17 @@ slurm_is() { # JOB STATE
 slurm_wait() { # SECONDS JOB STATE
     wait_until "$1" slurm_is "$2" "$3" || {
         scontrol show job "$2"
+        return 1
+    }
+}
+
+why_says() { # JOB PATTERN
+    ludwig why "$1" | tee "$TEST_TMP/why" | grep -qE -e "$2"
+}
+
+shown_by_why() { # SECONDS JOB PATTERN
+    wait_until "$1" why_says "$2" "$3" || {
+        cat "$TEST_TMP/why"
         return 1
     }
 }

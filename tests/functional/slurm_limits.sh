@@ -22,17 +22,6 @@ no_pilots() {
     [ -z "$(pilots)" ]
 }
 
-why_says() { # JOB PATTERN
-    ludwig why "$1" | tee "$TEST_TMP/why" | grep -qE -e "$2"
-}
-
-shown_by_why() { # SECONDS JOB PATTERN
-    wait_until "$1" why_says "$2" "$3" || {
-        cat "$TEST_TMP/why"
-        return 1
-    }
-}
-
 # NAME|SLURM|RESOURCES|what Slurm says
 cannot='
 account|{partition: short, account: nobody}|cpus: 1|Invalid account or account/partition combination specified

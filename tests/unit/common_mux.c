@@ -266,6 +266,15 @@ static void a_descriptor_that_was_asked_for_is_taken_without_waiting(void **stat
     mux_close(m);
 }
 
+static void nothing_is_sent_in_the_place_of_a_body(void **state)
+{
+    struct pair *p = *state;
+    struct err e = { 0 };
+
+    assert_int_equal(mux_link_send(&p->mux, MUX_READY, NULL, -1, &e), -1);
+    assert_int_equal(e.kind, ERR_PROTOCOL);
+}
+
 /* Who asks before it has connected finds "ready" and the answer side by side. */
 static void a_descriptor_that_comes_right_behind_ready_is_not_waited_for(void **state)
 {
@@ -298,6 +307,7 @@ int main(void)
         TEST(facts_come_across_whole),
         TEST(an_end_that_is_gone_is_out_of_reach),
         TEST(the_reason_for_an_end_is_told_by_whatever_is_asked_next),
+        TEST(nothing_is_sent_in_the_place_of_a_body),
         TEST(a_descriptor_that_was_asked_for_is_taken_without_waiting),
         TEST(a_descriptor_that_comes_right_behind_ready_is_not_waited_for),
     };
