@@ -900,7 +900,8 @@ static void who_uses_more_memory_than_it_asked_for_is_ended(void **state)
         assert_int_equal(r.job.outcome.event, cases[i].is_ended ? EV_FAIL : EV_DONE);
         if (cases[i].is_ended) {
             assert_int_equal(r.job.outcome.cause, CAUSE_OOM);
-            assert_non_null(strstr(r.job.outcome.reason, "out of memory: it used 3"));
+            /* how much depends on when it was looked at */
+            assert_non_null(strstr(r.job.outcome.reason, "out of memory: it used "));
             assert_non_null(strstr(r.job.outcome.reason, " of 150 MiB"));
         }
         close_run(&r);
