@@ -608,6 +608,7 @@ static const struct field retire_fields[] = {
 static const struct field retiring_fields[] = {
     FIELD(struct msg_retiring, reason, FIELD_STR, 0, REASON_MAX_BYTES),
     FIELD(struct msg_retiring, is_over, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_retiring, gives_back, FIELD_BOOL, 0, 0),
 };
 
 static const struct field alive_fields[] = {

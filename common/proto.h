@@ -691,7 +691,8 @@ struct msg_retire {
 /* A pilot takes nothing more: it is idle, its time ends, Slurm wants its place, or it was told so. */
 struct msg_retiring {
     const char *reason;
-    bool is_over; /* it has nothing left, and goes */
+    bool is_over;    /* it has nothing left, and goes */
+    bool gives_back; /* its jobs are ended, too: what is not done by then comes back */
 };
 
 /* Said when there is nothing else to say, so that a connection which died unnoticed is known. */

@@ -46,7 +46,8 @@ struct conn {
     int64_t worker;           /* its row in the table of workers, 0: none registered */
     int64_t registering;      /* what it becomes once the turn is committed */
     bool own_jobs_only;       /* the worker cannot publish others' */
-    bool is_retiring;         /* it gets no more jobs */
+    bool is_retiring;         /* it gets no more jobs, */
+    bool gives_back;          /* and those that it has are ended */
     int64_t pilot;            /* its row; 0: it is none */
     int64_t pool;             /* that it is a pilot of */
     bool takes_one;           /* of that one a job is all that it does */

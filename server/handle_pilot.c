@@ -102,6 +102,7 @@ int handle_retiring(struct server *sv, struct ask *ask, const void *request, voi
     if (c->worker == 0)
         return err_set(e, ERR_PROTOCOL, "register first");
     c->is_retiring = true;
+    c->gives_back = req->gives_back;
     log_event(LOG_INFO, "retiring", "worker", "%lld", (long long)c->worker, "why", "%s", why,
               "is_over", "%s", req->is_over ? "yes" : "no", NULL);
     turn_want_schedule(sv);

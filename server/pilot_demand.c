@@ -43,7 +43,25 @@ static int64_t known_by_now_ms(int64_t runs_since, int64_t now_ms)
     return ran_ms >= PLAN_SLOT_MS ? ran_ms : 0;
 }
 
-static struct plan_demand demand_of(struct stmt *s, int64_t now_ms)
+/* Jobs of that sweep that pilots have which are about to end, and end them: they come back one after
+ * the other, and one pilot will do for all of them. */
+static int64_t count_returning(struct server *sv, int64_t sweep, struct err *e)
+{
+    int64_t n = 0;
+
+    for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number)) {
+        int64_t of_one = 0;
+
+        if (!c->gives_back || c->worker == 0)
+            continue;
+        if (db_get_int(sv->db, e, &of_one, SQL_POOL_RETURNING, "ii", c->worker, sweep) < 0)
+            return -1;
+        n += of_one;
+    }
+    return n;
+}
+
+static struct plan_demand demand_of(struct stmt *s, int64_t returning, int64_t now_ms)
 {
     int64_t batch = at_least(stmt_int(s, 7), 1), runs_since = stmt_int(s, 14);
     struct pilot_need need = { stmt_int(s, 11),
@@ -51,7 +69,7 @@ static struct plan_demand demand_of(struct stmt *s, int64_t now_ms)
 
     return (struct plan_demand){
         .sweep = stmt_int(s, 4),
-        .jobs = (stmt_int(s, 6) + batch - 1) / batch,
+        .jobs = (stmt_int(s, 6) + returning + batch - 1) / batch,
         .size = { stmt_int(s, 8), stmt_int(s, 9), stmt_int(s, 10) },
         .need_ms = pilot_need_ms(&need),
         .takes_ms = need.mean_ms > 0 ? need.mean_ms : known_by_now_ms(runs_since, now_ms),
@@ -65,11 +83,13 @@ int demands_read(struct server *sv, struct arena *a, struct demands *to, struct 
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1) {
-        rc = demand_pool(to, s, a, &pool, e);
+        int64_t returning = count_returning(sv, stmt_int(s, 4), e);
+
+        rc = returning < 0 ? -1 : demand_pool(to, s, a, &pool, e);
         if (rc < 0)
             break;
         mem_grow((void **)&pool->items, &pool->capacity, pool->n, sizeof *pool->items);
-        pool->items[pool->n++] = demand_of(s, turn_now_ms(sv));
+        pool->items[pool->n++] = demand_of(s, returning, turn_now_ms(sv));
     }
     stmt_end(s);
     return rc < 0 ? -1 : 0;

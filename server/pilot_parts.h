@@ -19,8 +19,16 @@
 
 enum { PILOTS_CALL_MS = 25 * 1000 };
 
-/* What accounting is asked for, at the same time. */
-enum site_accounts { SITE_ASSOCS, SITE_QOS, SITE_USERS, SITE_ACCOUNTS };
+/* Asked at the same time; what accounting knows from SITE_ASSOCS on. */
+enum site_question {
+    SITE_CONFIG,
+    SITE_PARTITIONS,
+    SITE_NODES,
+    SITE_ASSOCS,
+    SITE_QOS,
+    SITE_USERS,
+    SITE_QUESTIONS
+};
 
 /* What Slurm says of itself.  Texts are in its arena. */
 struct site {
@@ -29,7 +37,7 @@ struct site {
     struct slurm_config config;
     struct slurm_answer partitions, nodes;
     struct slurm_accounts accounts; /* empty where there is no accounting */
-    struct slurm_call *asking[SITE_ACCOUNTS];
+    struct slurm_call *asking[SITE_QUESTIONS];
 };
 
 /* A pool that failed is left alone for a while. */
@@ -65,7 +73,7 @@ struct pilots {
     struct server *sv;
     uv_timer_t *timer; /* frees itself when closed */
     struct slurm_budget budget;
-    struct site site;
+    struct site site, coming; /* coming: what is being asked, and takes the other's place then */
     bool has_pools;
     bool lets_go; /* something was cancelled: some may have nothing left to do */
     bool is_busy; /* one of these goes on */
@@ -78,7 +86,7 @@ struct pilots {
     size_t n_keys, keys_capacity;
     struct arena *arena; /* of what was read when it was last thought about */
     struct pilot_rows rows;
-    int64_t thought_at_ms;
+    int64_t thought_at_ms, forgotten_at_ms;
     int64_t look_at_ms, looked_at_ms, look_every_ms; /* look_at_ms 0: there is nothing to look at */
     int64_t looked_to; /* the last row of a look that had no room for more; 0: all were looked at */
     int64_t away_ends_ms, away_failures; /* Slurm does not answer: not before then */
@@ -108,6 +116,8 @@ char **pilots_env(const struct slurm_user *user, struct arena *a);
 char **pilots_env_of_others(const struct slurm_user *user, struct arena *a);
 /* What went on is over; p thinks about what comes next. */
 void pilots_next(struct pilots *p);
+/* The same of what did not keep p busy. */
+void pilots_think(struct pilots *p);
 /* At that time, of the monotonic clock, if not sooner. */
 void pilots_think_at(struct pilots *p, int64_t at_ms);
 /* Look not later than that. */
@@ -174,7 +184,12 @@ void cancel_begin(struct pilots *p);
 
 /* ---- pilot_site.c ---- */
 
+/* Beside whatever else goes on; p thinks when it is answered. */
 void site_ask(struct pilots *p);
+/* It was asked, and not too long ago to be used. */
+bool site_is_known(const struct pilots *p);
+/* It is to be asked. */
+bool site_is_old(const struct pilots *p);
 void site_forget(struct site *s);
 /* What the site's configuration adds to what the sweep says. */
 struct slurm_pool site_spec(const struct conf *conf, const struct slurm_pool *from);

@@ -7,190 +7,193 @@
 #include "common/units.h"
 #include "server/pilot_parts.h"
 
+/* What is older is asked for again, but used for so long. */
+enum { SITE_KEPT_MS = 60 * 60 * 1000, SITE_USED_MS = 24 * SITE_KEPT_MS };
+
 void site_forget(struct site *s)
 {
-    for (size_t i = 0; i < SITE_ACCOUNTS; i++)
+    for (size_t i = 0; i < SITE_QUESTIONS; i++)
         if (s->asking[i] != NULL)
             slurm_call_drop(s->asking[i]);
     arena_destroy(s->arena);
     *s = (struct site){ 0 };
 }
 
-/* True when it was answered. */
-static bool is_well(struct pilots *p, const struct slurm_result *result)
+bool site_is_known(const struct pilots *p)
 {
-    struct arena *a;
-
-    p->call = NULL;
-    if (slurm_failure_of(result) == SLURM_WELL)
-        return true;
-    a = arena_create();
-    pilots_away(p, slurm_failure_words(result, a));
-    arena_destroy(a);
-    site_forget(&p->site);
-    pilots_next(p);
-    return false;
+    return p->site.arena != NULL &&
+           units_monotonic_ms() - p->site.asked_at_ms < (int64_t)SITE_USED_MS;
 }
 
-static void fail(struct pilots *p, const struct err *e)
+bool site_is_old(const struct pilots *p)
 {
-    pilots_away(p, e->text);
-    site_forget(&p->site);
-    pilots_next(p);
+    return p->coming.arena == NULL &&
+           (p->site.arena == NULL ||
+            units_monotonic_ms() - p->site.asked_at_ms >= (int64_t)SITE_KEPT_MS);
 }
 
-static void ask(struct pilots *p, char *const *args, slurm_done_fn done)
-{
-    const struct pilots_command command = { args, pilots_env(NULL, p->site.arena), NULL, NULL };
-    struct err e = { 0 };
+/* ---- what is asked ---- */
 
-    if (pilots_call(p, &command, done, p, &e) < 0)
-        fail(p, &e);
+struct question {
+    struct pilots *p;
+    enum site_question which;
+};
+
+/* sacctmgr show WHAT */
+static char **manager_args(const char *what, const char *fields, struct arena *a)
+{
+    const char *const words[] = { "sacctmgr", "--noheader", "--parsable2", "show", what };
+    enum { N = sizeof words / sizeof *words };
+    char **args = arena_alloc(a, (N + 3) * sizeof *args);
+
+    for (size_t i = 0; i < N; i++)
+        args[i] = arena_strdup(a, words[i]);
+    args[N] = arena_printf(a, "format=%s", fields);
+    return args;
+}
+
+static char **assoc_args(const struct site *s)
+{
+    char **args = manager_args("assoc", SLURM_ASSOC_FIELDS, s->arena);
+    size_t n = 0;
+
+    while (args[n] != NULL)
+        n++;
+    args[n] = arena_printf(s->arena, "cluster=%s", s->config.cluster);
+    return args;
+}
+
+static char *const *args_of(const struct site *s, enum site_question which)
+{
+    static char *const config[] = { "scontrol", "show", "config", NULL };
+    static char *const partitions[] = { "scontrol", "--oneliner", "show", "partition", NULL };
+    static char format[] = "--format=" SLURM_NODES_FORMAT;
+    static char *const nodes[] = { "sinfo", "--noheader", "--exact", format, NULL };
+
+    switch (which) {
+    case SITE_CONFIG: return config;
+    case SITE_PARTITIONS: return partitions;
+    case SITE_NODES: return nodes;
+    case SITE_ASSOCS: return assoc_args(s);
+    case SITE_QOS: return manager_args("qos", SLURM_QOS_FIELDS, s->arena);
+    default: return manager_args("user", SLURM_USER_FIELDS, s->arena);
+    }
+}
+
+static int take_answer(struct site *s, enum site_question which, const struct buf *out,
+                       struct err *e)
+{
+    const char *text = buf_text(out);
+
+    switch (which) {
+    case SITE_CONFIG: return slurm_read_config(text, out->n, s->arena, &s->config, e);
+    case SITE_PARTITIONS: return slurm_read_partitions(text, out->n, s->arena, &s->partitions, e);
+    case SITE_NODES: return slurm_read_nodes(text, out->n, s->arena, &s->nodes, e);
+    case SITE_ASSOCS: return slurm_read_assocs(text, out->n, s->arena, &s->accounts.assocs, e);
+    case SITE_QOS: return slurm_read_qos(text, out->n, s->arena, &s->accounts.qos, e);
+    default: return slurm_read_users(text, out->n, s->arena, &s->accounts.users, e);
+    }
+}
+
+/* Without accounts all goes on, and Slurm says what it does not allow. */
+static bool is_needed(enum site_question which)
+{
+    return which < SITE_ASSOCS;
+}
+
+/* ---- when all has been said ---- */
+
+static void fail(struct pilots *p, const char *why)
+{
+    pilots_away(p, why);
+    site_forget(&p->coming);
+    pilots_think(p);
+}
+
+static bool is_all_said(const struct site *s)
+{
+    for (size_t i = 0; i < SITE_QUESTIONS; i++)
+        if (s->asking[i] != NULL)
+            return false;
+    return true;
 }
 
 static void finish(struct pilots *p)
 {
+    site_forget(&p->site);
+    p->site = p->coming;
+    p->coming = (struct site){ 0 };
     p->site.asked_at_ms = units_monotonic_ms();
     slurm_budget_fit(&p->budget, &p->site.config);
     pilots_away(p, NULL);
     log_event(LOG_INFO, "slurm", "version", "%s", p->site.config.version, "cluster", "%s",
               p->site.config.cluster, "partitions", "%zu", p->site.partitions.n, "accounts", "%zu",
               p->site.accounts.assocs.n, NULL);
-    pilots_next(p);
+    pilots_think(p);
 }
 
-/* ---- accounts: without them all goes on, and Slurm says what it does not allow ---- */
+/* ---- asking ---- */
 
-static const struct {
-    const char *what, *fields;
-    int (*read)(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
-                struct err *e);
-} accounts[SITE_ACCOUNTS] = {
-    [SITE_ASSOCS] = { "assoc", "format=" SLURM_ASSOC_FIELDS, slurm_read_assocs },
-    [SITE_QOS] = { "qos", "format=" SLURM_QOS_FIELDS, slurm_read_qos },
-    [SITE_USERS] = { "user", "format=" SLURM_USER_FIELDS, slurm_read_users },
-};
+static void ask_accounts(struct pilots *p);
 
-struct question {
-    struct pilots *p;
-    enum site_accounts which;
-};
-
-static struct slurm_answer *answer_of(struct site *s, enum site_accounts which)
+static void on_answer(void *context, struct slurm_result *result)
 {
-    switch (which) {
-    case SITE_ASSOCS: return &s->accounts.assocs;
-    case SITE_QOS: return &s->accounts.qos;
-    default: return &s->accounts.users;
+    const struct question *q = context;
+    struct site *s = &q->p->coming;
+    struct err e = { 0 };
+    const char *why = NULL;
+
+    s->asking[q->which] = NULL;
+    if (slurm_failure_of(result) != SLURM_WELL)
+        why = slurm_failure_words(result, s->arena);
+    else if (take_answer(s, q->which, &result->out, &e) < 0)
+        why = e.text;
+    if (why != NULL && is_needed(q->which)) {
+        fail(q->p, why);
+        return;
+    }
+    if (why != NULL)
+        log_event(LOG_WARN, "slurm-accounts", "why", "%s", why, NULL);
+    if (q->which == SITE_CONFIG)
+        ask_accounts(q->p);
+    if (is_all_said(s))
+        finish(q->p);
+}
+
+static int ask(struct pilots *p, enum site_question which, struct err *e)
+{
+    struct site *s = &p->coming;
+    const struct pilots_command command = { args_of(s, which), pilots_env(NULL, s->arena), NULL,
+                                            NULL };
+    struct question *q = arena_alloc(s->arena, sizeof *q);
+
+    *q = (struct question){ p, which };
+    s->asking[which] = pilots_begin(p, &command, on_answer, q, e);
+    return s->asking[which] == NULL ? -1 : 0;
+}
+
+/* As soon as it is known of which cluster, and that there are any. */
+static void ask_accounts(struct pilots *p)
+{
+    for (enum site_question which = SITE_ASSOCS; which < SITE_QUESTIONS; which++) {
+        struct err e = { 0 };
+
+        if (p->coming.config.has_accounting && ask(p, which, &e) < 0)
+            log_event(LOG_WARN, "slurm-accounts", "why", "%s", e.text, NULL);
     }
 }
 
-static void finish_with_accounts(struct pilots *p)
-{
-    for (size_t i = 0; i < SITE_ACCOUNTS; i++)
-        if (p->site.asking[i] != NULL)
-            return;
-    finish(p);
-}
-
-static void on_accounts(void *context, struct slurm_result *result)
-{
-    const struct question *q = context;
-    struct site *s = &q->p->site;
-    struct err e = { 0 };
-
-    s->asking[q->which] = NULL;
-    if (slurm_failure_of(result) != SLURM_WELL ||
-        accounts[q->which].read(buf_text(&result->out), result->out.n, s->arena,
-                                answer_of(s, q->which), &e) < 0)
-        log_event(LOG_WARN, "slurm-accounts", "why", "%s",
-                  e.kind != ERR_NONE ? e.text : slurm_failure_words(result, s->arena), NULL);
-    finish_with_accounts(q->p);
-}
-
-static void ask_accounts(struct pilots *p, enum site_accounts which)
-{
-    struct arena *a = p->site.arena;
-    struct question *q = arena_alloc(a, sizeof *q);
-    char *const args[] = { "sacctmgr",
-                           "--noheader",
-                           "--parsable2",
-                           "show",
-                           arena_strdup(a, accounts[which].what),
-                           arena_strdup(a, accounts[which].fields),
-                           which == SITE_ASSOCS
-                               ? arena_printf(a, "cluster=%s", p->site.config.cluster)
-                               : NULL,
-                           NULL };
-    const struct pilots_command command = { args, pilots_env(NULL, a), NULL, NULL };
-    struct err e = { 0 };
-
-    *q = (struct question){ p, which };
-    p->site.asking[which] = pilots_begin(p, &command, on_accounts, q, &e);
-}
-
-/* All at once: each takes a fifth of a second, in which slurmdbd and sacctmgr wait for each other. */
-static void begin_accounts(struct pilots *p)
-{
-    for (size_t i = 0; i < SITE_ACCOUNTS && p->site.config.has_accounting; i++)
-        ask_accounts(p, (enum site_accounts)i);
-    finish_with_accounts(p);
-}
-
-/* ---- the rest ---- */
-
-static void on_nodes(void *context, struct slurm_result *result)
-{
-    struct pilots *p = context;
-    struct err e = { 0 };
-
-    if (!is_well(p, result))
-        return;
-    if (slurm_read_nodes(buf_text(&result->out), result->out.n, p->site.arena, &p->site.nodes, &e) <
-        0)
-        fail(p, &e);
-    else
-        begin_accounts(p);
-}
-
-static void on_partitions(void *context, struct slurm_result *result)
-{
-    static char format[] = "--format=" SLURM_NODES_FORMAT;
-    static char *const nodes[] = { "sinfo", "--noheader", "--exact", format, NULL };
-    struct pilots *p = context;
-    struct err e = { 0 };
-
-    if (!is_well(p, result))
-        return;
-    if (slurm_read_partitions(buf_text(&result->out), result->out.n, p->site.arena,
-                              &p->site.partitions, &e) < 0)
-        fail(p, &e);
-    else
-        ask(p, nodes, on_nodes);
-}
-
-static void on_config(void *context, struct slurm_result *result)
-{
-    static char *const partitions[] = { "scontrol", "--oneliner", "show", "partition", NULL };
-    struct pilots *p = context;
-    struct err e = { 0 };
-
-    if (!is_well(p, result))
-        return;
-    if (slurm_read_config(buf_text(&result->out), result->out.n, p->site.arena, &p->site.config,
-                          &e) < 0)
-        fail(p, &e);
-    else
-        ask(p, partitions, on_partitions);
-}
-
+/* All at once: what they wait for is slurmctld and slurmdbd. */
 void site_ask(struct pilots *p)
 {
-    static char *const config[] = { "scontrol", "show", "config", NULL };
+    struct err e = { 0 };
 
-    site_forget(&p->site);
-    p->site.arena = arena_create();
-    ask(p, config, on_config);
+    p->coming.arena = arena_create();
+    for (enum site_question which = SITE_CONFIG; which < SITE_ASSOCS; which++)
+        if (ask(p, which, &e) < 0) {
+            fail(p, e.text);
+            return;
+        }
 }
 
 /* ---- a partition ---- */

@@ -14,6 +14,7 @@
 #include "common/account.h"
 #include "common/log.h"
 #include "common/rights.h"
+#include "common/units.h"
 #include "server/inbox.h"
 #include "server/pilot_parts.h"
 
@@ -175,11 +176,28 @@ static int64_t idle_ms(const struct conf *conf, const char *partition)
     return site != NULL && site->idle_ms > 0 ? site->idle_ms : conf->slurm.idle_ms;
 }
 
+/* When a pilot starts soon, its end is known by these to a few seconds, and it asks nobody.  What the
+ * user's own options say of its time, is for Slurm to understand. */
+static size_t add_time(const struct submission *s, const char **program)
+{
+    const struct pilot_row *row = s->row;
+    int64_t time_ms =
+        row->time_ms > 0 ? row->time_ms : pilots_default_time_ms(s->p->sv, row->user, &row->spec);
+
+    if (time_ms <= 0 || row->spec.extra.n > 0)
+        return 0;
+    program[0] = "--time";
+    program[1] = arena_printf(s->arena, "%" PRId64, time_ms);
+    program[2] = "--submitted";
+    program[3] = arena_printf(s->arena, "%" PRId64, units_now_ms());
+    return 4;
+}
+
 static void add_script(const struct submission *s, struct buf *out)
 {
     const struct conf *conf = &s->p->sv->conf;
     char token[TOKEN_HEX];
-    const char *program[16] = { 0 };
+    const char *program[20] = { 0 };
     size_t n = 0;
 
     token_hex(&s->row->token, token);
@@ -197,6 +215,7 @@ static void add_script(const struct submission *s, struct buf *out)
     }
     if (conf_has_one_job_each(conf, &s->row->spec))
         program[n++] = "--one-job";
+    n += add_time(s, program + n);
     slurm_add_script(out, program);
 }
 

@@ -10,7 +10,7 @@
 #include "common/units.h"
 #include "server/pilot_parts.h"
 
-enum { THINK_EVERY_MS = 200, SITE_KEPT_MS = 60 * 60 * 1000 };
+enum { THINK_EVERY_MS = 200, FORGET_EVERY_MS = 60 * 60 * 1000 };
 
 /* ---- calls ---- */
 
@@ -113,10 +113,15 @@ void pilots_think_at(struct pilots *p, int64_t at_ms)
         uv_timer_start(p->timer, on_timer, wait_ms, 0);
 }
 
+void pilots_think(struct pilots *p)
+{
+    turn_add_work(p->sv->turn, think, 0);
+}
+
 void pilots_next(struct pilots *p)
 {
     p->is_busy = false;
-    turn_add_work(p->sv->turn, think, 0);
+    pilots_think(p);
 }
 
 void pilots_wake(struct server *sv)
@@ -127,10 +132,22 @@ void pilots_wake(struct server *sv)
         pilots_think_at(p, p->thought_at_ms + THINK_EVERY_MS);
 }
 
+static bool has_to_wait(struct pilots *p);
+
+/* What runs after the turn.  Nobody needs it before there are jobs: by then it may have come. */
+static void begin_site(struct server *sv, int64_t unused)
+{
+    struct pilots *p = sv->pilots;
+
+    (void)unused;
+    if (site_is_old(p) && !sv->is_leaving && !has_to_wait(p))
+        site_ask(p);
+}
+
 static void begin_with_pools(struct server *sv, int64_t unused)
 {
-    (void)unused;
     sv->pilots->has_pools = true;
+    begin_site(sv, unused);
 }
 
 void pilots_have_pools(struct server *sv)
@@ -192,13 +209,6 @@ static const struct pilot_row *unsubmitted(const struct pilots *p)
 }
 
 /* What runs after the turn, with p->rows as they are. */
-static void begin_site(struct server *sv, int64_t unused)
-{
-    (void)unused;
-    sv->pilots->is_busy = true;
-    site_ask(sv->pilots);
-}
-
 static void begin_cancel(struct server *sv, int64_t unused)
 {
     (void)unused;
@@ -222,10 +232,16 @@ static void begin_look(struct server *sv, int64_t unused)
     look_begin(sv->pilots);
 }
 
-static bool is_site_old(const struct pilots *p)
+/* The rows of those that have ended long ago. */
+static int forget_old(struct pilots *p, struct err *e)
 {
-    return p->site.arena == NULL ||
-           units_monotonic_ms() - p->site.asked_at_ms > (int64_t)SITE_KEPT_MS;
+    int64_t now_ms = units_monotonic_ms();
+
+    if (p->forgotten_at_ms > 0 && now_ms - p->forgotten_at_ms < (int64_t)FORGET_EVERY_MS)
+        return 0;
+    p->forgotten_at_ms = now_ms;
+    return db_run(p->sv->db, e, SQL_PILOTS_FORGET, "i",
+                  turn_now_ms(p->sv) - (int64_t)PILOTS_KEPT_MS);
 }
 
 /* The plan of one that is not root submits its own user's pilots alone, and so on: pilot_submit.c. */
@@ -244,13 +260,12 @@ static int choose(struct pilots *p, const struct demands *all, struct err *e)
 
     if (all->n == 0 && p->rows.n == 0 && p->cancel.n == 0)
         return 0;
-    if (is_site_old(p)) {
-        if (db_run(p->sv->db, e, SQL_PILOTS_FORGET, "i",
-                   turn_now_ms(p->sv) - (int64_t)PILOTS_KEPT_MS) < 0)
-            return -1;
+    if (site_is_old(p))
         turn_after(p->sv, begin_site, 0);
+    if (!site_is_known(p))
         return 0;
-    }
+    if (forget_old(p, e) < 0)
+        return -1;
     if (cancel_unneeded(p, all, e) < 0 || retire_unneeded(p, e) < 0)
         return -1;
     if (p->cancel.n > 0) {
@@ -289,6 +304,8 @@ static int think(struct server *sv, int64_t unused, struct err *e)
     (void)unused;
     if (p->is_busy || sv->is_leaving || has_to_wait(p))
         return 0;
+    if (p->thought_at_ms == 0) /* one that had pilots before it was started anew will have some */
+        turn_after(sv, begin_site, 0);
     p->thought_at_ms = units_monotonic_ms();
     arena_reset(p->arena);
     if (pilot_rows_live(sv, p->arena, &p->rows, e) == 0 && demands_read(sv, p->arena, &all, e) == 0)
@@ -353,7 +370,7 @@ const char *pilots_trouble(struct server *sv, int64_t pool, struct arena *a)
     if (sv->pilots->away_why != NULL)
         return arena_printf(a, "Slurm cannot be asked, which is tried again %s: %s",
                             when(sv->pilots->away_ends_ms - now_ms, a), sv->pilots->away_why);
-    if (sv->pilots->site.asked_at_ms == 0)
+    if (!site_is_known(sv->pilots))
         return "Slurm is being asked what there is";
     if (rest != NULL && rest->ends_ms > now_ms)
         return arena_printf(a, "the last one %s; the next is submitted %s", rest->why,
@@ -416,6 +433,7 @@ void pilots_destroy(struct pilots *p)
     look_drop(p);
     reach_forget(p);
     site_forget(&p->site);
+    site_forget(&p->coming);
     for (size_t i = 0; i < p->n_rests; i++)
         free(p->rests[i].why);
     free(p->rests);

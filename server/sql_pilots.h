@@ -38,6 +38,8 @@
       " FROM sweep s JOIN sweep_pool x ON x.sweep = s.id JOIN pool q ON q.id = x.pool"           \
       " JOIN project j ON j.id = s.project WHERE s.state = 1 AND s.n_ready > 0"                  \
       " AND s.refused IS NULL AND x.refused IS NULL ORDER BY q.id, s.priority DESC, s.id")       \
+    X(SQL_POOL_RETURNING, "SELECT count(*) FROM attempt WHERE worker = ? AND sweep = ?"          \
+                          " AND state <= 3 AND state < 3")                                       \
     X(SQL_WHY_POOLS, "SELECT q.id, q.pool, x.refused, q.uid, q.user FROM sweep_pool x"           \
                      " JOIN pool q ON q.id = x.pool WHERE x.sweep = ? ORDER BY q.id")            \
     X(SQL_WHY_PILOTS, "SELECT slurm_id, words, count(*) FROM pilot WHERE pool = ?"               \

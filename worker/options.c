@@ -58,7 +58,11 @@ static int take_of_pilot(char **words, struct pilot_options *o)
         n = take_ms(words, "--kill-wait", &o->kill_wait_ms);
     if (n == 0)
         n = take_flag(words, "--one-job", &o->takes_one);
-    return n == 0 ? take_ms(words, "--ends", &o->ends_at_ms) : n;
+    if (n == 0)
+        n = take_ms(words, "--ends", &o->ends_at_ms);
+    if (n == 0)
+        n = take_ms(words, "--time", &o->time_ms);
+    return n == 0 ? take_ms(words, "--submitted", &o->submitted_at_ms) : n;
 }
 
 const char *options_read(char **words, bool is_pilot, struct options *o)

@@ -224,6 +224,8 @@ static int64_t find_end(const struct pilot_options *o)
     int64_t ends_at_ms = o->ends_at_ms;
 
     slurm_job_read(&job, slurm_job_env);
+    if (ends_at_ms == 0 && job.ends_at_ms == 0)
+        job.ends_at_ms = slurm_job_soonest_end(o->submitted_at_ms, o->time_ms, units_now_ms());
     if (ends_at_ms == 0) {
         slurm_job_ask_end(&job);
         ends_at_ms = job.ends_at_ms;

@@ -60,7 +60,7 @@ static void ask(struct agent *ag)
 
 static void say(struct agent *ag, bool is_over)
 {
-    struct msg_retiring m = { ag->retire.reason, is_over };
+    struct msg_retiring m = { ag->retire.reason, is_over, ag->retire.state == RETIRE_NOW };
 
     if (!ag->is_registered)
         return;

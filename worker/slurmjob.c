@@ -133,6 +133,18 @@ void slurm_job_free(struct slurm_job *j)
 
 /* ---- the end of its time ---- */
 
+/* Of a pilot's time so much may be lost, to ask nobody. */
+enum { LOST_PARTS = 50 };
+
+int64_t slurm_job_soonest_end(int64_t submitted_at_ms, int64_t time_ms, int64_t now_ms)
+{
+    int64_t waited_ms = now_ms - submitted_at_ms;
+
+    if (submitted_at_ms == 0 || time_ms == 0 || waited_ms < 0 || waited_ms > time_ms / LOST_PARTS)
+        return 0;
+    return submitted_at_ms + time_ms;
+}
+
 int64_t slurm_job_parse_end(const char *text)
 {
     static const char key[] = " EndTime=";

@@ -51,7 +51,8 @@ static void options_of_a_pilot_are_those_of_pilots_alone(void **state)
 
 static void what_is_said_is_taken(void **state)
 {
-    char *words[] = { "--server", "unix:/s", "--pilot", TOKEN, "--idle=5", "--ends=9", NULL };
+    char *words[] = { "--server", "unix:/s",      "--pilot",       TOKEN, "--idle=5",
+                      "--ends=9", "--time=60000", "--submitted=3", NULL };
     struct options o;
 
     (void)state;
@@ -61,6 +62,8 @@ static void what_is_said_is_taken(void **state)
     assert_int_equal(o.pilot.token.bytes[1], 0x11);
     assert_int_equal(o.pilot.idle_ms, 5);
     assert_int_equal(o.pilot.ends_at_ms, 9);
+    assert_int_equal(o.pilot.time_ms, 60000);
+    assert_int_equal(o.pilot.submitted_at_ms, 3);
     assert_int_equal(o.pilot.kill_wait_ms, 30 * 1000);
 }
 

@@ -106,6 +106,27 @@ static void what_slurm_gave_is_read_from_the_environment(void **state)
     }
 }
 
+static void one_that_starts_soon_knows_its_end_by_when_it_was_submitted(void **state)
+{
+    static const struct {
+        int64_t submitted_at_ms, time_ms, now_ms, ends_at_ms;
+    } cases[] = {
+        { 1000, 600000, 1000, 601000 },
+        { 1000, 600000, 13000, 601000 },
+        { 1000, 600000, 13001, 0 },
+        { 1000, 600000, 999, 0 }, /* clocks differ */
+        { 0, 600000, 1000, 0 },
+        { 1000, 0, 1000, 0 },
+        { 1000, 3600000, 73000, 3601000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(
+            slurm_job_soonest_end(cases[i].submitted_at_ms, cases[i].time_ms, cases[i].now_ms),
+            cases[i].ends_at_ms);
+}
+
 static void the_end_of_its_time_is_read_from_what_scontrol_shows(void **state)
 {
     static const struct {
@@ -129,6 +150,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_slurm_gave_is_read_from_the_environment),
+        cmocka_unit_test(one_that_starts_soon_knows_its_end_by_when_it_was_submitted),
         cmocka_unit_test(the_end_of_its_time_is_read_from_what_scontrol_shows),
     };
 
