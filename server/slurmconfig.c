@@ -63,10 +63,6 @@ static struct slurm_partition partition_of(const struct pairs *p)
         .total_nodes = number_of(p, "TotalNodes"),
         .max_memory_per_node_mb = number_of(p, "MaxMemPerNode"),
         .preempt_mode = text_of(p, "PreemptMode"),
-        .allow_accounts = text_of(p, "AllowAccounts"),
-        .deny_accounts = text_of(p, "DenyAccounts"),
-        .allow_qos = text_of(p, "AllowQos"),
-        .deny_qos = text_of(p, "DenyQos"),
         .qos = text_of(p, "QoS"),
     };
 }
@@ -107,21 +103,6 @@ int slurm_read_partitions(const char *text, size_t n, struct arena *a, struct sl
         return err_set(e, ERR_PROTOCOL, "Slurm has more partitions than are read: over %d",
                        SLURM_ROWS_MAX);
     return 0;
-}
-
-static bool is_taken(const char *allow, const char *deny, const char *word)
-{
-    if (word == NULL)
-        return true;
-    if (allow != NULL && !slurm_list_has(allow, word))
-        return false;
-    return deny == NULL || !slurm_list_has(deny, word);
-}
-
-bool slurm_partition_takes(const struct slurm_partition *p, const char *account, const char *qos)
-{
-    return is_taken(p->allow_accounts, p->deny_accounts, account) &&
-           is_taken(p->allow_qos, p->deny_qos, qos);
 }
 
 /* ---- the configuration ---- */

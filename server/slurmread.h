@@ -72,13 +72,9 @@ struct slurm_partition {
     int64_t max_time_ms, default_time_ms, grace_s;
     int64_t max_nodes, priority, total_cpus, total_nodes;
     int64_t max_memory_per_node_mb;
-    const char *preempt_mode;                                          /* "REQUEUE", "OFF" */
-    const char *allow_accounts, *deny_accounts, *allow_qos, *deny_qos; /* lists; NULL: none */
-    const char *qos;                                                   /* NULL: none */
+    const char *preempt_mode; /* "REQUEUE", "OFF" */
+    const char *qos;          /* NULL: none */
 };
-
-/* Do its lists have that account and QOS?  NULL: none was asked for. */
-bool slurm_partition_takes(const struct slurm_partition *p, const char *account, const char *qos);
 
 /* sacctmgr -n -P show assoc cluster=CLUSTER format=FIELDS */
 #define SLURM_ASSOC_FIELDS                                                                       \

@@ -214,7 +214,6 @@ static const struct {
     const char *version, *line;
     int64_t max_time_ms, default_time_ms, grace_s;
     bool is_default, is_up;
-    const char *account; /* one that it does not take; NULL: it takes all */
 } partitions[] = {
     { "21.08",
       "PartitionName=debug AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL "
@@ -224,22 +223,22 @@ static const struct {
       "OverTimeLimit=NONE PreemptMode=OFF State=UP TotalCPUs=64 TotalNodes=4 "
       "SelectTypeParameters=NONE JobDefaults=(null) DefMemPerNode=UNLIMITED "
       "MaxMemPerNode=UNLIMITED",
-      SLURM_NONE, SLURM_NONE, 0, true, true, NULL },
-    { "22.05, an account that is not allowed",
+      SLURM_NONE, SLURM_NONE, 0, true, true },
+    { "22.05, with GraceTime",
       "PartitionName=user-overcap AllowGroups=ALL AllowAccounts=overcap AllowQos=ALL Default=NO "
       "QoS=N/A DefaultTime=04:00:00 GraceTime=15 MaxTime=2-00:00:00 PreemptMode=REQUEUE State=UP",
-      172800000, 14400000, 15, false, true, "kira-lab" },
-    { "23.11, an account that is denied, two more keys",
+      172800000, 14400000, 15, false, true },
+    { "23.11, down, two more keys",
       "PartitionName=long AllowGroups=ALL DenyAccounts=guests,students AllowQos=ALL "
       "AllocNodes=ALL Default=NO QoS=long DefaultTime=1-00:00:00 DisableRootJobs=NO "
       "ExclusiveUser=NO ExclusiveTopo=NO GraceTime=0 Hidden=NO MaxNodes=UNLIMITED "
       "MaxTime=7-00:00:00 MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED "
       "Nodes=n[1-4] State=DOWN TotalCPUs=64 TotalNodes=4 ResumeTimeout=GLOBAL SuspendTime=GLOBAL",
-      604800000, 86400000, 0, false, false, "students" },
+      604800000, 86400000, 0, false, false },
     { "25, drained",
       "PartitionName=short AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL Default=YES QoS=N/A "
       "DefaultTime=01:00:00 GraceTime=60 MaxTime=08:00:00 State=DRAIN TRES=cpu=64,mem=1T",
-      28800000, 3600000, 60, true, false, NULL },
+      28800000, 3600000, 60, true, false },
 };
 
 static void test_partitions_of_all_versions(void **state)
@@ -261,10 +260,6 @@ static void test_partitions_of_all_versions(void **state)
             p->grace_s != partitions[i].grace_s || p->is_default != partitions[i].is_default ||
             p->is_up != partitions[i].is_up)
             fail_msg("%s", partitions[i].version);
-        assert_true(slurm_partition_takes(p, NULL, NULL));
-        assert_true(slurm_partition_takes(p, "overcap", "any"));
-        if (partitions[i].account != NULL)
-            assert_false(slurm_partition_takes(p, partitions[i].account, NULL));
     }
     arena_destroy(a);
 }
@@ -490,8 +485,6 @@ static void check_cluster(const char *folder)
     assert_int_equal(answer.partitions[1].default_time_ms, 14400000);
     assert_false(answer.partitions[2].is_up);
     assert_int_equal(answer.partitions[0].priority, 40);
-    assert_false(slurm_partition_takes(&answer.partitions[4], "kira-lab", NULL));
-    assert_true(slurm_partition_takes(&answer.partitions[4], "overcap", NULL));
     arena_destroy(a);
     buf_free(&text);
 }
