@@ -112,8 +112,6 @@ int pilots_call(struct pilots *p, const struct pilots_command *c, slurm_done_fn 
                 struct err *e);
 /* The environment of sbatch, and of what it starts; user NULL: of a command whose output is read. */
 char **pilots_env(const struct slurm_user *user, struct arena *a);
-/* The first of these where the user is not ludwigd's own: nothing of that one's is in it. */
-char **pilots_env_of_others(const struct slurm_user *user, struct arena *a);
 /* What went on is over; p thinks about what comes next. */
 void pilots_next(struct pilots *p);
 /* The same of what did not keep p busy. */

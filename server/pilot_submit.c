@@ -19,7 +19,8 @@
 #include "server/pilot_parts.h"
 
 /* For so long the logs of pilots are kept. */
-#define LOG_DAYS "14"
+#define LOG_DAYS   "14"
+#define USUAL_PATH "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 struct submission {
     struct pilots *p; /* for the loop alone */
@@ -27,6 +28,7 @@ struct submission {
     const struct pilot_row *row; /* the first */
     struct account account;
     struct err why; /* of a failure */
+    char *path;     /* of sbatch, if the owner is another user; else NULL */
     char *folder;   /* of the log */
     /* What came of it. */
     enum slurm_failure failure;
@@ -39,6 +41,7 @@ static void submission_free(struct submission *s)
 {
     account_free(&s->account);
     arena_destroy(s->arena);
+    free(s->path);
     free(s->folder);
     free(s);
 }
@@ -255,8 +258,8 @@ static struct slurm_user user_of(const struct submission *s)
 static void run_sbatch(struct submission *s)
 {
     struct slurm_user user = user_of(s);
-    bool is_own = s->account.uid == geteuid();
-    char **env = is_own ? pilots_env(&user, s->arena) : pilots_env_of_others(&user, s->arena);
+    char **env = s->path == NULL ? pilots_env(&user, s->arena)
+                                 : slurm_env(&user, s->path, getenv("SLURM_CONF"), s->arena);
     char **args = sbatch_args(s, &s->why);
     char *rights = rights_of(s);
     struct buf script = { 0 };
@@ -340,17 +343,41 @@ static void make_folder(struct submission *s)
 
 /* What a thread knows, and finds out. */
 struct question {
-    struct submission *s; /* for the loop alone */
-    char *user;
+    struct submission *s;  /* for the loop alone */
+    char *user, *own_path; /* own_path: ludwigd's */
     struct account account;
+    char *path; /* for the user, who is another one; else NULL */
     struct err why;
 };
+
+/* That of ludwigd is of no use to others: the folder of it that has sbatch is. */
+static char *path_of_others(const char *path)
+{
+    char *found = NULL;
+
+    while (*path != '\0' && found == NULL) {
+        size_t n = strcspn(path, ":");
+        char *folder = mem_strndup(path, n), *sbatch = mem_printf("%s/sbatch", folder);
+        char *as_listed = mem_printf(":%s:", folder);
+
+        if (access(sbatch, X_OK) == 0)
+            found = strstr(":" USUAL_PATH ":", as_listed) != NULL
+                        ? mem_strdup(USUAL_PATH)
+                        : mem_printf("%s:" USUAL_PATH, folder);
+        free(as_listed);
+        free(sbatch);
+        free(folder);
+        path += n + (path[n] == ':');
+    }
+    return found != NULL ? found : mem_strdup(USUAL_PATH);
+}
 
 static void on_thread(void *context)
 {
     struct question *q = context;
 
-    (void)account_find(q->user, 0, &q->account, &q->why);
+    if (account_find(q->user, 0, &q->account, &q->why) == 0 && q->account.uid != geteuid())
+        q->path = path_of_others(q->own_path);
 }
 
 static void free_question(void *context)
@@ -358,6 +385,8 @@ static void free_question(void *context)
     struct question *q = context;
 
     account_free(&q->account);
+    free(q->path);
+    free(q->own_path);
     free(q->user);
     free(q);
 }
@@ -381,7 +410,9 @@ static void on_account(void *context)
     s->p->aside = NULL;
     s->account = q->account;
     s->why = q->why;
+    s->path = q->path;
     q->account = (struct account){ 0 };
+    q->path = NULL;
     check_owner(s);
     if (s->why.kind == ERR_DENIED || s->why.kind == ERR_NOT_FOUND)
         end(s, SLURM_REFUSED, s->why.text);
@@ -403,9 +434,11 @@ void submission_begin(struct pilots *p, const struct pilot_row *row)
     struct submission *s = mem_alloc(sizeof *s);
     struct question *q = mem_alloc(sizeof *q);
     struct aside_task task = { on_thread, on_account, free_question, q };
+    const char *path = getenv("PATH");
 
     q->s = s;
     q->user = mem_strdup(row->user);
+    q->own_path = mem_strdup(path != NULL ? path : "");
     s->p = p;
     s->arena = arena_create();
     s->row = row;

@@ -50,24 +50,6 @@ static const char *or_else(const char *text, const char *other)
     return text != NULL && text[0] != '\0' ? text : other;
 }
 
-#define USUAL_PATH "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-
-/* That of ludwigd is of no use to others: the folder of it that has sbatch is. */
-static const char *path_of_others(const char *path, struct arena *a)
-{
-    while (*path != '\0') {
-        size_t n = strcspn(path, ":");
-        const char *folder = arena_strndup(a, path, n);
-
-        if (access(arena_printf(a, "%s/sbatch", folder), X_OK) == 0)
-            return strstr(":" USUAL_PATH ":", arena_printf(a, ":%s:", folder)) != NULL
-                       ? USUAL_PATH
-                       : arena_printf(a, "%s:" USUAL_PATH, folder);
-        path += n + (path[n] == ':');
-    }
-    return USUAL_PATH;
-}
-
 char **pilots_env(const struct slurm_user *user, struct arena *a)
 {
     const struct slurm_user own = { or_else(getenv("USER"), "ludwig"), or_else(getenv("HOME"), "/"),
@@ -75,11 +57,6 @@ char **pilots_env(const struct slurm_user *user, struct arena *a)
     const char *path = or_else(getenv("PATH"), "/usr/bin:/bin"), *conf = getenv("SLURM_CONF");
 
     return user != NULL ? slurm_env(user, path, conf, a) : slurm_reader_env(&own, path, conf, a);
-}
-
-char **pilots_env_of_others(const struct slurm_user *user, struct arena *a)
-{
-    return slurm_env(user, path_of_others(or_else(getenv("PATH"), ""), a), getenv("SLURM_CONF"), a);
 }
 
 void pilots_look_in(struct pilots *p, int64_t ms)
