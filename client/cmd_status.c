@@ -43,6 +43,7 @@ struct listing {
     struct buf names;
     int64_t over_max; /* so many that are over are shown; 0: all */
     int64_t n_over;
+    int64_t slurm_calls; /* SCHEMA_NONE: the server has no pilots */
 };
 
 static void add_sweep(struct listing *l, const struct sweep_info *s)
@@ -70,11 +71,15 @@ static int flush(struct listing *l, struct err *e)
     return out_write(&out, e);
 }
 
-static int show_page(void *context, const struct sweep_info *sweeps, size_t n, struct err *e)
+static int show_page(void *context, const struct msg_sweep_page *page, struct err *e)
 {
-    for (size_t i = 0; i < n; i++)
-        add_sweep(context, &sweeps[i]);
-    return flush(context, e);
+    const struct sweep_info *sweeps = page->sweeps.items;
+    struct listing *l = context;
+
+    l->slurm_calls = page->slurm_calls;
+    for (size_t i = 0; i < page->sweeps.n; i++)
+        add_sweep(l, &sweeps[i]);
+    return flush(l, e);
 }
 
 static int show_named(struct rpc *rpc, const struct list *targets,
@@ -92,30 +97,28 @@ static int show_named(struct rpc *rpc, const struct list *targets,
     return flush(l, e);
 }
 
-static int end_json(struct jsonlist *json, int64_t slurm_calls, struct err *e)
+static int end_json(const struct listing *l, struct err *e)
 {
-    return slurm_calls == SCHEMA_NONE ? jsonlist_end(json, e)
-                                      : jsonlist_end_with(json, "slurm_calls", slurm_calls, e);
+    return l->slurm_calls == SCHEMA_NONE
+               ? jsonlist_end(l->json, e)
+               : jsonlist_end_with(l->json, "slurm_calls", l->slurm_calls, e);
 }
 
-static void note_slurm(const struct listing *l, int64_t slurm_calls)
+static void note_slurm(const struct listing *l)
 {
-    if (l->table != NULL && slurm_calls != SCHEMA_NONE)
-        out_note("Slurm: %" PRId64 " command%s in the last hour", slurm_calls,
-                 slurm_calls == 1 ? "" : "s");
+    if (l->table != NULL && l->slurm_calls != SCHEMA_NONE)
+        out_note("Slurm: %" PRId64 " command%s in the last hour", l->slurm_calls,
+                 l->slurm_calls == 1 ? "" : "s");
 }
 
 /* targets NULL: all there are. */
-static int show_list(struct rpc *rpc, const struct list *targets, const struct sweep_filter *which,
+static int show_list(struct rpc *rpc, const struct list *targets, const struct sweep_filter *filter,
                      const struct options *o, struct err *e)
 {
     struct jsonlist json = { 0 };
-    struct listing l = { .json = o->json ? &json : NULL };
-    int64_t slurm_calls = SCHEMA_NONE;
-    struct sweep_filter all = *which, *filter = &all;
+    struct listing l = { .json = o->json ? &json : NULL, .slurm_calls = SCHEMA_NONE };
     int result;
 
-    all.slurm_calls = &slurm_calls;
     if (o->json)
         jsonlist_begin(&json, "sweeps");
     else if (!o->quiet)
@@ -125,9 +128,9 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
     result = targets != NULL ? show_named(rpc, targets, filter, &l, e)
                              : pages_sweeps(rpc, filter, show_page, &l, e);
     if (result == 0 && o->json)
-        result = end_json(&json, slurm_calls, e);
+        result = end_json(&l, e);
     if (result == 0)
-        note_slurm(&l, slurm_calls);
+        note_slurm(&l);
     if (result == 0 && l.over_max > 0 && l.n_over > l.over_max)
         out_note("%" PRId64 " older ones are over (--state done,failed,cancelled shows them)",
                  l.n_over - l.over_max);

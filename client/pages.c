@@ -29,7 +29,7 @@ bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s)
            (f->states == 0 || (f->states >> s->state & 1) != 0);
 }
 
-static size_t keep_wanted_sweeps(const struct sweep_filter *f, struct list *sweeps)
+static void keep_wanted_sweeps(const struct sweep_filter *f, struct list *sweeps)
 {
     struct sweep_info *items = sweeps->items;
     size_t n = 0;
@@ -37,7 +37,7 @@ static size_t keep_wanted_sweeps(const struct sweep_filter *f, struct list *swee
     for (size_t i = 0; i < sweeps->n; i++)
         if (pages_is_wanted(f, &items[i]))
             items[n++] = items[i];
-    return n;
+    sweeps->n = n;
 }
 
 int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn take, void *context,
@@ -50,13 +50,12 @@ int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn t
     do {
         if (rpc_call(rpc, MSG_GET_SWEEPS, &request, &page, e) < 0)
             return -1;
-        if (filter->slurm_calls != NULL)
-            *filter->slurm_calls = page.slurm_calls;
-        if (page.sweeps.n == 0)
-            return 0;
-        request.before = ((const struct sweep_info *)page.sweeps.items)[page.sweeps.n - 1].sweep;
+        if (page.sweeps.n > 0)
+            request.before =
+                ((const struct sweep_info *)page.sweeps.items)[page.sweeps.n - 1].sweep;
         request.limit = PAGE_MAX;
-        result = take(context, page.sweeps.items, keep_wanted_sweeps(filter, &page.sweeps), e);
+        keep_wanted_sweeps(filter, &page.sweeps);
+        result = take(context, &page, e);
     } while (result == 0 && page.more);
     return result < 0 ? -1 : 0;
 }

@@ -16,15 +16,15 @@
 bool pages_is_of(const char *owner, const char *user);
 
 struct sweep_filter {
-    const char *user;     /* NULL: anybody's */
-    unsigned states;      /* bits: 1 << enum sweep_state; 0: all */
-    int64_t page;         /* sweeps in the first question; 0: as many as a page may have */
-    int64_t *slurm_calls; /* NULL, or where the server's count goes; SCHEMA_NONE: it has none */
+    const char *user; /* NULL: anybody's */
+    unsigned states;  /* bits: 1 << enum sweep_state; 0: all */
+    int64_t page;     /* sweeps in the first question; 0: as many as a page may have */
 };
 bool pages_is_wanted(const struct sweep_filter *f, const struct sweep_info *s);
 
-typedef int (*sweeps_fn)(void *context, const struct sweep_info *sweeps, size_t n, struct err *e);
-/* Newest first. */
+/* Of page->sweeps only those that are wanted. */
+typedef int (*sweeps_fn)(void *context, const struct msg_sweep_page *page, struct err *e);
+/* Newest first; the last page may be empty. */
 int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn take, void *context,
                  struct err *e);
 

@@ -125,12 +125,14 @@ int selector_check(const struct opt_words *words, struct err *e)
 
 /* ---- asking which sweeps they are ---- */
 
-static int take_first(void *context, const struct sweep_info *sweeps, size_t n, struct err *e)
+static int take_first(void *context, const struct msg_sweep_page *page, struct err *e)
 {
+    const struct sweep_info *sweeps = page->sweeps.items;
+
     (void)e;
-    if (n > 0)
+    if (page->sweeps.n > 0)
         *(int64_t *)context = sweeps[0].sweep;
-    return n > 0;
+    return page->sweeps.n > 0;
 }
 
 static int find_last(struct rpc *rpc, const char *user, int64_t *sweep, struct err *e)
@@ -149,10 +151,12 @@ static int find_last(struct rpc *rpc, const char *user, int64_t *sweep, struct e
     return err_set(e, ERR_NOT_FOUND, "%s has no sweep here, so there is no last one", user);
 }
 
-static int take_all(void *context, const struct sweep_info *sweeps, size_t n, struct err *e)
+static int take_all(void *context, const struct msg_sweep_page *page, struct err *e)
 {
+    const struct sweep_info *sweeps = page->sweeps.items;
+
     (void)e;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < page->sweeps.n; i++)
         targets_add(context, &(struct target){ .sweep = sweeps[i].sweep });
     return 0;
 }
