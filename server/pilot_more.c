@@ -12,8 +12,6 @@ enum { ARRAY_MAX = 1000 };
 /* A pilot that there is, or that was planned just now. */
 struct entry {
     int64_t pool;
-    uid_t uid;
-    const char *partition;
     struct plan_pilot pilot;
 };
 
@@ -67,8 +65,6 @@ static void gather(struct planning *g)
         if (!is_retiring(g->p->sv, row))
             add_entry(g, &(struct entry){
                              row->pool,
-                             row->uid,
-                             row->spec.partition,
                              { .size = { 1000 * row->cpus, 1000 * row->gpus, row->memory_bytes },
                                .is_waiting = row->worker == 0,
                                .is_late = is_late(g, row),
@@ -90,15 +86,23 @@ static bool is_same_account(const struct pilots *p, const struct slurm_pool *a,
     return is_same(site_spec(&p->sv->conf, a).account, site_spec(&p->sv->conf, b).account);
 }
 
+static void add_of_user(const struct pilots *p, struct pilots_there *n,
+                        const struct slurm_pool *its, const struct slurm_pool *of)
+{
+    n->of_account += is_same_account(p, its, of);
+    n->of_partition += strcmp(its->partition, of->partition) == 0;
+}
+
 struct pilots_there pilots_there(const struct pilots *p, const struct pilot_owner *of)
 {
-    struct pilots_there n = { 0, 0 };
+    struct pilots_there n = { 0 };
 
     for (size_t i = 0; i < p->rows.n; i++) {
         const struct pilot_row *row = &p->rows.items[i];
 
         n.of_pool += row->pool == of->pool;
-        n.of_account += row->uid == of->uid && is_same_account(p, &row->spec, of->spec);
+        if (row->uid == of->uid)
+            add_of_user(p, &n, &row->spec, of->spec);
     }
     return n;
 }
@@ -113,7 +117,8 @@ static struct pilots_there count_there(const struct planning *g, const struct po
         const struct pool_demand *its = demand_in(g->all, g->entries[i].pool);
 
         n.of_pool += its == d;
-        n.of_account += its->uid == d->uid && is_same_account(g->p, &its->spec, &d->spec);
+        if (its->uid == d->uid)
+            add_of_user(g->p, &n, &its->spec, &d->spec);
     }
     return n;
 }
@@ -141,18 +146,18 @@ static int64_t count_empty(const struct planning *g, const struct pool_demand *d
 }
 
 /* More would not be accepted, or would wait for those that run. */
-static int64_t most_allowed(const struct planning *g, const struct pool_demand *d)
+static int64_t most_allowed(const struct planning *g, const struct pool_demand *d,
+                            const struct pilots_there *there)
 {
     const struct pilot_limits limits = site_limits(g->p, d->user, &d->spec, g->p->arena);
-    const struct pilots_there there = count_there(g, d);
-    int64_t left = limits.submit - there.of_account, most = INT32_MAX;
+    int64_t left = limits.submit - there->of_account, most = INT32_MAX;
 
     if (limits.submit != SLURM_NONE)
         most = left - count_empty(g, d);
-    if (most < 1 && there.of_pool == 0)
+    if (most < 1 && there->of_pool == 0)
         most = left < 1 ? left : 1;
-    if (limits.run != SLURM_NONE && most > limits.run - there.of_pool)
-        most = limits.run - there.of_pool;
+    if (limits.run != SLURM_NONE && most > limits.run - there->of_pool)
+        most = limits.run - there->of_pool;
     return most;
 }
 
@@ -174,16 +179,15 @@ static int64_t most_more(const struct planning *g, const struct pool_demand *d)
     struct pilots *p = g->p;
     const struct slurm_site *site = conf_slurm_site(&p->sv->conf, d->spec.partition);
     const struct rest *rest = pilots_resting(p, d->pool);
-    int64_t most = smaller(ARRAY_MAX, most_allowed(g, d)), n = 0;
+    const struct pilots_there there = count_there(g, d);
+    int64_t most = smaller(ARRAY_MAX, most_allowed(g, d, &there));
 
     if (p->site.config.max_array_size > 1)
         most = smaller(most, p->site.config.max_array_size);
     if (rest != NULL && rest->most > 0)
         most = smaller(most, rest->most);
-    for (size_t i = 0; i < g->n; i++)
-        n += g->entries[i].uid == d->uid && strcmp(g->entries[i].partition, d->spec.partition) == 0;
     if (site != NULL && site->max_pilots > 0)
-        most = smaller(most, site->max_pilots - n);
+        most = smaller(most, site->max_pilots - there.of_partition);
     return most > 0 ? most : 0;
 }
 
@@ -288,8 +292,6 @@ static int add_pilots(struct planning *g, const struct pool_demand *d, const str
                       struct err *e)
 {
     const struct entry entry = { d->pool,
-                                 d->uid,
-                                 d->spec.partition,
                                  { .size = o->size,
                                    .is_waiting = true,
                                    .takes_one =

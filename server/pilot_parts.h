@@ -159,13 +159,13 @@ const struct pool_demand *demand_in(const struct demands *d, int64_t pool);
 
 /* ---- pilot_more.c ---- */
 
-/* 1 when some were added: think again, and submit them. */
-/* Pilots, waiting or running. */
+/* Pilots, waiting or running; of_account, of_partition: of that user. */
 struct pilots_there {
-    int64_t of_pool, of_account;
+    int64_t of_pool, of_account, of_partition;
 };
 
 struct pilots_there pilots_there(const struct pilots *p, const struct pilot_owner *of);
+/* 1 when some were added: think again, and submit them. */
 int plan_more(struct pilots *p, const struct demands *all, struct err *e);
 
 /* ---- pilot_cancel.c ---- */

@@ -299,14 +299,11 @@ static const char *when(int64_t in_ms, struct arena *a)
 }
 
 /* What the site's own configuration allows; NULL: more. */
-static const char *site_limit(const struct pilots *p, const struct pilot_owner *of, struct arena *a)
+static const char *site_limit(const struct pilots *p, const struct pilot_owner *of, int64_t n,
+                              struct arena *a)
 {
     const struct slurm_site *site = conf_slurm_site(&p->sv->conf, of->spec->partition);
-    int64_t n = 0;
 
-    for (size_t i = 0; i < p->rows.n; i++)
-        n += p->rows.items[i].uid == of->uid &&
-             strcmp(p->rows.items[i].spec.partition, of->spec->partition) == 0;
     if (site == NULL || site->max_pilots == 0 || n < site->max_pilots)
         return NULL;
     return arena_printf(a,
@@ -319,8 +316,8 @@ static const char *site_limit(const struct pilots *p, const struct pilot_owner *
 const char *pilots_limit(struct server *sv, const struct pilot_owner *of, struct arena *a)
 {
     const struct pilots *p = sv->pilots;
-    const char *own = site_limit(p, of, a);
     const struct pilots_there n = pilots_there(p, of);
+    const char *own = site_limit(p, of, n.of_partition, a);
     const struct pilot_limits limits = site_limits(p, of->user, of->spec, a);
 
     if (own != NULL)
