@@ -168,9 +168,13 @@
     "CREATE INDEX pilot_worker ON pilot(worker) WHERE ended_at = 0;"                               \
     "ALTER TABLE worker ADD COLUMN partition TEXT;" /* of the pilot it is; NULL: it is none */
 
+/* sweeps that are not over, of which there are few */
+#define MIGRATION_6 "CREATE INDEX sweep_live ON sweep(state) WHERE state IN (1, 2);"
+
 /* clang-format on */
 
 /* n-th: n */
-#define MIGRATIONS(X) X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5)
+#define MIGRATIONS(X) \
+    X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6)
 
 #endif

@@ -303,12 +303,13 @@ static bool is_scan(sqlite3 *db, enum sql_name name)
     return is_one;
 }
 
-/* Those that ended are kept for a week, and there may be many. */
-static void pilots_that_ended_slow_nobody_down(void **state)
+/* Pilots that ended are kept for a week, sweeps for good, and there may be many. */
+static void pilots_and_sweeps_that_ended_slow_nobody_down(void **state)
 {
     static const enum sql_name often[] = { SQL_PILOTS_LIVE,    SQL_PILOTS_FORGET,
                                            SQL_PILOT_BY_TOKEN, SQL_PILOT_OF_WORKER,
-                                           SQL_WHY_PILOTS,     SQL_POOL_DEMAND };
+                                           SQL_WHY_PILOTS,     SQL_POOL_DEMAND,
+                                           SQL_POOL_REFUSE,    SQL_POOL_OPEN };
     struct fixture *f = *state;
     sqlite3 *db;
 
@@ -338,7 +339,7 @@ int main(void)
         TEST(a_second_one_is_kept_out),
         TEST(a_newer_schema_is_refused_and_left_alone),
         TEST(what_is_no_database_is_refused),
-        TEST(pilots_that_ended_slow_nobody_down),
+        TEST(pilots_and_sweeps_that_ended_slow_nobody_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
