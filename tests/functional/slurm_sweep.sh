@@ -142,16 +142,31 @@ restarted() {
     wait_until 60 no_pilots
 }
 
-# Here, in the one pilot that short may have, and in long.
+# A machine that is no part of the cluster.
+start_node() { # NAME
+    mkdir -m 0700 "$SCRATCH/$1"
+    printf '%s\n' "server: unix:$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")" "share: $SHARE" \
+        "scratch: $SCRATCH/$1" "state: $TEST_TMP/$1.state" "name: $1" "kind: local" \
+        'resources: {cpus: 2, gpus: 0, memory: 1GiB}' >"$1.yaml"
+    ludwig-worker --config "$1.yaml" >"$TEST_TMP/$1.log" 2>&1 &
+    disown
+    wait_until 30 'ludwig nodes --json | json - "any(n[\"node\"] == \"'"$1"'\" and n[\"state\"] == \"up\" for n in d[\"nodes\"])"'
+}
+
+# On both machines, in the one pilot that short may have, and in long.
 mixed() {
     local sweep
     : >"$TEST_TMP/records"
+    ludwig up
+    start_node hoff
+    start_node norman
     sweep mixed ''
     sed -i "s/^params:.*/params: {n: [$(seq -s, 40)]}/; /^slurm:/d" mixed.yaml
     write_job 'gate mixed'
-    sweep=$(submit mixed.yaml --local --partition short,long)
+    sweep=$(submit mixed.yaml --partition short,long)
     wait_until 120 '[ "$(recorded ^start)" = 40 ]'
-    ludwig jobs "$sweep" --json | json - 'sorted({str(j["partition"]) for j in d["jobs"]}) == ["None", "long", "short"]'
+    ludwig jobs "$sweep" --json |
+        json - 'sorted({j["partition"] or j["node"] for j in d["jobs"]}) == ["hoff", "long", "norman", "short"]'
     [ "$(pilots | wc -l)" = 3 ]
     # Two of them are an array.
     [ "$(find "$SHARE/mixed/pilots" -name 'ludwig-*.log' -size +0 | wc -l)" = 3 ]
@@ -159,6 +174,9 @@ mixed() {
     open mixed
     wait_until 120 ended "$sweep"
     [ "$(sweep_state "$sweep")" = done ]
+    [ "$(recorded "^start $sweep[.]")" = 40 ]
+    [ "$(recorded "^end $sweep[.]")" = 40 ]
+    [ "$(published mixed | cut -d' ' -f1 | sort -u | wc -l)" = 40 ]
     wait_until 60 no_pilots
 }
 
@@ -183,5 +201,5 @@ it 'a pilot whose node is drained, or whose sweep is cancelled, leaves at once' 
 it 'a pilot that was cancelled by hand gives its jobs back' cancelled
 it 'ludwigd finds its pilots again' restarted
 it 'where a pilot is for one job, each has its own' one_each
-it 'this machine and pilots in two partitions share one sweep' mixed
+it 'two machines and pilots in two partitions share one sweep' mixed
 done_testing
