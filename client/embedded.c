@@ -412,6 +412,29 @@ static int64_t count_running(struct rpc *rpc)
     return n;
 }
 
+/* What Slurm has of ours; an older server does not say. */
+static void count_pilots(struct rpc *rpc, int64_t *waiting, int64_t *running)
+{
+    struct msg_get_sweeps request = { .limit = 1 };
+    struct msg_sweep_page page;
+
+    *waiting = *running = 0;
+    if (rpc_call(rpc, MSG_GET_SWEEPS, &request, &page, NULL) < 0)
+        return;
+    *waiting = page.pilots_waiting;
+    *running = page.pilots_running;
+}
+
+static void note_pilots(int64_t waiting, int64_t running)
+{
+    if (waiting + running == 0)
+        return;
+    out_note("Slurm still has pilots, %" PRId64 " wait%s and %" PRId64
+             " run%s: the next `ludwig up` takes them up; else they end when they find nothing to "
+             "do (scancel ends them now)",
+             waiting, waiting == 1 ? "s" : "", running, running == 1 ? "s" : "");
+}
+
 static int ask_to_stop(struct rpc *rpc, bool workers, struct err *e)
 {
     struct msg_shutdown request = { .workers = workers };
@@ -442,12 +465,13 @@ static int wait_until_gone(struct err *e)
 int embedded_down(const struct conf *c, struct err *e)
 {
     struct rpc rpc = { 0 };
-    int64_t n_running;
+    int64_t n_running, pilots_waiting, pilots_running;
     int result;
 
     if (embedded_connect(&rpc, c, e) < 0)
         return -1;
     n_running = count_running(&rpc);
+    count_pilots(&rpc, &pilots_waiting, &pilots_running);
     result = ask_to_stop(&rpc, true, e);
     rpc_close(&rpc);
     if (result == 0)
@@ -458,6 +482,8 @@ int embedded_down(const struct conf *c, struct err *e)
                  n_running == 1 ? "it" : "them");
     else if (result == 0)
         out_note("stopped");
+    if (result == 0)
+        note_pilots(pilots_waiting, pilots_running);
     return result;
 }
 

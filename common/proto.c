@@ -391,6 +391,8 @@ static const struct field sweep_page_fields[] = {
     FIELD_OF(struct msg_sweep_page, sweeps, FIELD_LIST, 0, PAGE_MAX, &sweep_info_schema),
     FIELD(struct msg_sweep_page, more, FIELD_BOOL, 0, 0),
     FIELD(struct msg_sweep_page, slurm_calls, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD(struct msg_sweep_page, pilots_waiting, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_sweep_page, pilots_running, FIELD_INT, 0, COUNT_MAX),
 };
 
 static const struct field get_jobs_fields[] = {

@@ -300,6 +300,7 @@ struct msg_sweep_page {
     struct list sweeps; /* struct sweep_info */
     bool more;
     int64_t slurm_calls; /* of its commands, in the last hour; nullable: there are no pilots */
+    int64_t pilots_waiting, pilots_running; /* that Slurm has */
 };
 
 struct job_info {

@@ -5,6 +5,7 @@
 
 #include "common/suggest.h"
 #include "server/info.h"
+#include "server/pilot_rows.h"
 #include "server/pilots.h"
 #include "server/project.h"
 
@@ -46,6 +47,9 @@ int handle_get_sweeps(struct server *sv, struct ask *ask, const void *request, v
     int rc;
 
     rep->slurm_calls = pilots_calls(sv);
+    if (rep->slurm_calls != SCHEMA_NONE &&
+        pilots_count(sv, &rep->pilots_waiting, &rep->pilots_running, e) < 0)
+        return -1;
     if (req->sweep != 0)
         return one_sweep(sv, ask, req->sweep, rep, e);
     items = arena_alloc(ask->arena, limit * sizeof *items);

@@ -124,6 +124,19 @@ static int row_read(struct stmt *s, struct arena *a, struct pilot_row *row, stru
     return pool_read(stmt_bytes(s, 21), a, &row->spec, e);
 }
 
+int pilots_count(struct server *sv, int64_t *waiting, int64_t *running, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_PILOTS_COUNT, "");
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        *waiting = stmt_int(s, 0);
+        *running = stmt_int(s, 1);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
 int pilot_rows_live(struct server *sv, struct arena *a, struct pilot_rows *rows, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_PILOTS_LIVE, "");

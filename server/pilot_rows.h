@@ -54,6 +54,8 @@ int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, stru
 /* Slurm will not have pilots there for jobs such as that sweep's, as people are told. */
 int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e);
 
+/* Of all users: those that Slurm may have. */
+int pilots_count(struct server *sv, int64_t *waiting, int64_t *running, struct err *e);
 /* All that have not ended, in the order in which they were made. */
 int pilot_rows_live(struct server *sv, struct arena *a, struct pilot_rows *rows, struct err *e);
 /* 1, 0 when there is none, -1.  Of the first one also what has ended: it was thought so at least. */

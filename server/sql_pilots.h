@@ -50,6 +50,8 @@
       " memory_bytes, time_ms, phase, created_at)"                                               \
       " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                       \
     X(SQL_PILOTS_LIVE, "SELECT " PILOT_COLUMNS " WHERE p.ended_at = 0 ORDER BY p.id")            \
+    X(SQL_PILOTS_COUNT, "SELECT coalesce(sum(worker = 0), 0), coalesce(sum(worker <> 0), 0)"     \
+                        " FROM pilot WHERE ended_at = 0 AND (asked <> 0 OR worker <> 0)")        \
     X(SQL_PILOT_BY_TOKEN, "SELECT " PILOT_COLUMNS " WHERE p.token = ? AND p.task = ?")           \
     X(SQL_PILOT_OF_WORKER, "SELECT " PILOT_COLUMNS " WHERE p.worker = ? AND p.ended_at = 0")     \
     X(SQL_PILOTS_ASKED, "UPDATE pilot SET asked = 1 WHERE token = ?")                            \

@@ -192,6 +192,33 @@ one_each() {
     wait_until 60 no_pilots
 }
 
+# What runs there is not ended, and what waits is not taken away.
+stopped() {
+    local runs waits
+    : >"$TEST_TMP/records"
+    sweep runs '{partition: debug}'
+    write_job 'gate runs'
+    runs=$(submit runs.yaml)
+    wait_until 90 '[ "$(recorded ^start)" = 4 ]'
+    sweep waits '{partition: short, extra: ["--begin=now+1hour"]}'
+    waits=$(submit waits.yaml)
+    shown_by_why 60 "$waits.1" 'short: a pilot, Slurm.s job [0-9]+: .*BeginTime'
+    ludwig down 2>said
+    grep -q '^stopped; 4 running jobs go on' said
+    grep -q '^Slurm still has pilots, 1 waits and 1 runs: the next `ludwig up` takes them up;' said
+    [ "$(squeue -h -o '%P %T' | sort | tr '\n' ' ')" = 'debug RUNNING short PENDING ' ]
+    ludwig up
+    open runs
+    wait_until 60 ended "$runs"
+    [ "$(sweep_state "$runs")" = done ]
+    [ "$(recorded ^start)" = 4 ]
+    ludwig cancel "$waits"
+    wait_until 60 no_pilots
+    ludwig down 2>said
+    not grep -q Slurm said
+    ludwig up
+}
+
 it 'all of its jobs are done, in that partition' jobs_are_done
 it 'its pilots leave when there is nothing left' leaves
 it 'a partition that is not there is shown in words of Slurm, and not tried again' refused
@@ -200,6 +227,7 @@ it 'what waits says why, and is cancelled when the work is gone or paused' waits
 it 'a pilot whose node is drained, or whose sweep is cancelled, leaves at once' sent_away
 it 'a pilot that was cancelled by hand gives its jobs back' cancelled
 it 'ludwigd finds its pilots again' restarted
+it 'ludwig down says what it leaves to Slurm, and ludwig up takes it up' stopped
 it 'where a pilot is for one job, each has its own' one_each
 it 'two machines and pilots in two partitions share one sweep' mixed
 done_testing

@@ -306,10 +306,10 @@ static bool is_scan(sqlite3 *db, enum sql_name name)
 /* Pilots that ended are kept for a week, sweeps for good, and there may be many. */
 static void pilots_and_sweeps_that_ended_slow_nobody_down(void **state)
 {
-    static const enum sql_name often[] = { SQL_PILOTS_LIVE,    SQL_PILOTS_FORGET,
-                                           SQL_PILOT_BY_TOKEN, SQL_PILOT_OF_WORKER,
-                                           SQL_WHY_PILOTS,     SQL_POOL_DEMAND,
-                                           SQL_POOL_REFUSE,    SQL_POOL_OPEN };
+    static const enum sql_name often[] = {
+        SQL_PILOTS_LIVE, SQL_PILOTS_FORGET, SQL_PILOT_BY_TOKEN, SQL_PILOT_OF_WORKER, SQL_WHY_PILOTS,
+        SQL_POOL_DEMAND, SQL_POOL_REFUSE,   SQL_POOL_OPEN,      SQL_PILOTS_COUNT
+    };
     struct fixture *f = *state;
     sqlite3 *db;
 
