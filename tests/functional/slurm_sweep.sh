@@ -192,6 +192,24 @@ one_each() {
     wait_until 60 no_pilots
 }
 
+# Two processes of two jobs each.
+one_each_batch() {
+    local sweep
+    : >"$TEST_TMP/records"
+    sweep batch '{partition: long, pilot: {jobs: 1}}' 'batch: 2'
+    # shellcheck disable=SC2016 # for the job
+    write_job 'say in $SLURM_JOB_ID' \
+        'for job in $(tr -d " " <"${LUDWIG_CHUNK%/*}/chunk.json" | grep -o "\"job\":\"[0-9.]*" | cut -d: -f2 | tr -d \"); do' \
+        '    ludwig report --job "$job" --done' done
+    sweep=$(submit batch.yaml)
+    wait_until 90 ended "$sweep"
+    [ "$(sweep_state "$sweep")" = done ]
+    [ "$(recorded ^start)" = 2 ]
+    [ "$(sed -n 's/^in \([0-9]*\) .*/\1/p' "$TEST_TMP/records" | sort -u | wc -l)" = 2 ]
+    [ "$(published batch | cut -d' ' -f1 | sort -u | wc -l)" = 4 ]
+    wait_until 60 no_pilots
+}
+
 # What runs there is not ended, and what waits is not taken away.
 stopped() {
     local runs waits
@@ -229,5 +247,6 @@ it 'a pilot that was cancelled by hand gives its jobs back' cancelled
 it 'ludwigd finds its pilots again' restarted
 it 'ludwig down says what it leaves to Slurm, and ludwig up takes it up' stopped
 it 'where a pilot is for one job, each has its own' one_each
+it 'and each batch, where several jobs share a process' one_each_batch
 it 'two machines and pilots in two partitions share one sweep' mixed
 done_testing
