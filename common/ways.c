@@ -389,7 +389,10 @@ static int greet_bridge(struct ways *w, struct err *e)
     w->phase = GREETING;
     w->n_moves++;
     w->deadline_ms = units_monotonic_ms() + BRIDGE_MAX_MS;
-    return lane_say(w->lane, hello, &why) < 0 ? give_up_on(w, why.text, e) : 0;
+    if (lane_say(w->lane, hello, &why) == 0)
+        return 0;
+    /* Who is quick has said why, and has gone. */
+    return give_up_on(w, lane_has_ended(w->lane) ? why_no_bridge(w) : why.text, e);
 }
 
 /* ---- phases ---- */

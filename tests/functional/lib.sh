@@ -17,7 +17,8 @@
 #     skip SENTENCE WHY
 #     done_testing               last of all
 #     not COMMAND...             must fail; "!" would not do, as set -e overlooks it
-#     within SECONDS CMD...      try every 50 ms until it succeeds; one argument is shell text
+#     within SECONDS CMD...      try every 50 ms, later every 200, until it succeeds; one argument
+#                                is shell text
 #     wait_until SECONDS CMD...  the same where the time is not what is tested: a busy machine
 #                                gets a minute in any case
 #     json FILE|- EXPRESSION     print a Python expression on d, the file's JSON value;
@@ -160,7 +161,7 @@ wait_until() { # SECONDS COMMAND...
 }
 
 within() { # SECONDS COMMAND...
-    local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000)) waited=$1
+    local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000)) waited=$1 pause_ms=50 pause
     shift
     [ $# != 1 ] || set -- eval "$1"
     until "$@"; do
@@ -168,7 +169,9 @@ within() { # SECONDS COMMAND...
             echo "waited $waited s in vain for: $*" >&2
             return 1
         fi
-        sleep 0.05
+        printf -v pause '0.%03d' $pause_ms
+        sleep "$pause"
+        pause_ms=$((pause_ms < 200 ? pause_ms + 5 : 200))
     done
 }
 

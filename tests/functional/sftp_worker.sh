@@ -290,7 +290,8 @@ races() { # WINNER
         open 1.far
     fi
     wait_until 60 in_state done "$id"
-    published "race_$winner" >published
+    # The one that came too late withdraws.
+    wait_until 60 "published race_$winner >published"
     [ "$(wc -l <published)" = 1 ]
     read -r _ token attempt folder <published
     [ "$(cat "$folder/token")" = "$token" ]
