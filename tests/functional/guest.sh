@@ -1,0 +1,64 @@
+# guest.sh - a machine in the machine: user-mode-linux, an ordinary process; sourced after lib.sh
+#
+# It sees the files of this machine, and cannot write to any but those in this test's folder.
+# What it takes, .ci/deps unpacks below ~/.cache, or `apt-get install` has installed.
+#
+#     guest_possible             what it takes is here; if not, $guest_lacks says what
+#     guest_run SCRIPT MEMORY SECONDS
+#                                run the script, below the repository, in a guest that has so much; fails
+#                                where no guest can be, and $guest_lacks says why
+#     guest_report               print what the script has printed, which is a test's lines; ends the test
+#                                with its status
+set -u
+
+guest_lacks=''
+guest_tools=$test_cache/guest
+guest_out=$TEST_TMP/guest
+
+guest_possible() {
+    [ "$(id -u)" = 0 ] || { guest_lacks='takes root' && return 1; }
+    for guest_linux in "$guest_tools/usr/bin/linux.uml" "$(command -v linux.uml)" ''; do
+        [ ! -x "$guest_linux" ] || break
+    done
+    if [ -z "$guest_linux" ]; then
+        guest_lacks='takes the package user-mode-linux (.ci/deps test fetches it, where there is one)'
+        return 1
+    fi
+    [ -d "$guest_tools/usr" ] || guest_tools=$TEST_TMP/none
+    mkdir -p "$guest_tools/usr" "$guest_out"
+}
+
+# It cannot be killed by names or environments: its processes have none of ours.
+guest_boot() { # SCRIPT MEMORY SECONDS
+    local memory=/dev/shm
+    [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 1000000 ] || memory=$guest_out
+    setpriv --pdeathsig KILL unshare -p -f --kill-child=KILL --mount-proc timeout -s KILL "$3" \
+        env -i PATH="$PATH" HOME="$guest_out" TMPDIR="$memory" "$guest_linux" "mem=$2" rootfstype=hostfs \
+        rootflags=/ ro init="$TEST_ROOT/tests/lab/guest_init.sh" con=null con0=null,fd:1 \
+        GUEST_REPO="$TEST_ROOT" GUEST_BIN="$LUDWIG_BIN" GUEST_TOOLS="$guest_tools" GUEST_OUT="$guest_out" \
+        "GUEST_SCRIPT=$1"
+}
+
+guest_run() { # SCRIPT MEMORY SECONDS
+    guest_limit_s=$3
+    guest_boot "$@" >"$guest_out/console" 2>&1 </dev/null
+    guest_status=$?
+    # Where tracing processes is forbidden it ends at once.
+    [ -e "$guest_out/log" ] || ! grep -qiE 'ptrace.*(fail|not permitted)' "$guest_out/console" ||
+        { guest_lacks='takes ptrace, which is forbidden here' && return 1; }
+}
+
+# Its plan is the last line when all went well.
+guest_report() {
+    if [ ! -e "$guest_out/log" ] || ! tail -n 1 "$guest_out/log" | grep -q '^1\.\.'; then
+        cat "$guest_out/log" 2>/dev/null
+        echo "not ok - the guest came to its end within $guest_limit_s s"
+        tail -n 30 "$guest_out/console" "$guest_out/init" | sed 's/^/# /'
+        echo "# status $guest_status"
+        exit 1
+    fi
+    cat "$guest_out/laps" 2>/dev/null
+    cat "$guest_out/log"
+    [ "$(cat "$guest_out/status")" = 0 ]
+    exit
+}
