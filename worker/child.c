@@ -39,7 +39,7 @@ static int keep_descriptors(struct err *e)
 {
     if (syscall(SYS_close_range, CHILD_CHANNEL_FD, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
         return 0;
-    for (int fd = CHILD_CHANNEL_FD; fd <= CHILD_LISTEN_FD; fd++)
+    for (int fd = CHILD_CHANNEL_FD; fd <= CHILD_LIMIT_FD; fd++)
         if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 && errno != EBADF)
             return err_sys(e, "descriptor %d", fd);
     return 0;

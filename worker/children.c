@@ -130,7 +130,8 @@ int child_start(const struct child *c, pid_t *pid, struct err *e)
     struct move moves[] = { { c->stdout_fd, STDOUT_FILENO, -1 },
                             { c->channel_fd, CHILD_CHANNEL_FD, -1 },
                             { c->lock_fd, CHILD_LOCK_FD, -1 },
-                            { c->listen_fd, CHILD_LISTEN_FD, -1 } };
+                            { c->listen_fd, CHILD_LISTEN_FD, -1 },
+                            { c->limit_fd > 0 ? c->limit_fd : -1, CHILD_LIMIT_FD, -1 } };
     size_t n = sizeof moves / sizeof moves[0];
     int rc = copy_up(moves, n, e);
 

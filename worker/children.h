@@ -42,7 +42,8 @@ enum {
     CHILD_CHANNEL_FD = 3,
     CHILD_LOCK_FD = 4,
     CHILD_LISTEN_FD = 5,
-    CHILD_GUARD_FD = 5 /* of a stager: see flow_guard.c */
+    CHILD_GUARD_FD = 5, /* of a stager: see flow_guard.c */
+    CHILD_LIMIT_FD = 6  /* of a runner: see memlimit.h */
 };
 
 struct child {
@@ -52,6 +53,7 @@ struct child {
     int channel_fd;            /* -1: none */
     int lock_fd;               /* -1: none */
     int listen_fd;             /* or what else is at that descriptor; -1: none */
+    int limit_fd;              /* 0 or -1: none */
 };
 
 /*

@@ -75,6 +75,7 @@ static bool was_out_of_memory(struct job *j, bool has_kills)
 {
     struct oom_evidence x = { .status = j->status,
                               .has_kills = has_kills,
+                              .has_own_limit = j->is_limited && oom_hits(j->oom) > j->hits,
                               .max_rss_bytes = j->outcome.max_rss_bytes,
                               .memory_bytes = j->memory_bytes,
                               .limit_bytes = j->oom == NULL ? 0 : oom_limit_bytes(j->oom) };
@@ -185,6 +186,17 @@ static int read_params(const struct order *o, struct value *params, struct arena
     return params->type == VALUE_MAP ? 0 : err_set(e, ERR_PROTOCOL, "the parameters are no map");
 }
 
+/* By the kernel where it can, else by looking at it. */
+static void limit_memory(struct job *j, const struct job_site *site)
+{
+    j->is_limited = site->limit != NULL && memlimit_set(site->limit, j->memory_bytes);
+    j->oom = j->is_limited ? &site->limit->oom : site->oom;
+    j->kills = j->oom == NULL ? -1 : oom_kills(j->oom);
+    j->hits = j->oom == NULL ? -1 : oom_hits(j->oom);
+    if (j->in_slurm && !j->is_limited)
+        memwatch_begin(&j->memwatch, j->memory_bytes);
+}
+
 static void begin(struct job *j, const struct job_site *site, const struct order *o)
 {
     const struct work *w = &o->work.work;
@@ -199,12 +211,9 @@ static void begin(struct job *j, const struct job_site *site, const struct order
                        .scratch = site->scratch,
                        .is_batch = site->chunk != NULL,
                        .has_container = w->container != NULL,
-                       .oom = site->oom,
-                       .kills = site->oom == NULL ? -1 : oom_kills(site->oom),
                        .memory_bytes = w->resources.memory_bytes,
                        .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
-    if (o->in_slurm)
-        memwatch_begin(&j->memwatch, w->resources.memory_bytes);
+    limit_memory(j, site);
     if (w->checkpoint.signal != NULL)
         j->save_signal = signals_number(w->checkpoint.signal);
     token_hex(&j->token, j->hex);
@@ -236,6 +245,8 @@ static bool prepare(struct job *j, const struct job_site *site, const struct ord
     p->in_fd = site->null_fd;
     p->log_fd = dir->log_fd;
     p->cpus = &o->cpus;
+    p->has_group = j->is_limited;
+    p->group_fd = j->is_limited ? site->limit->group_fd : -1;
     return true;
 }
 

@@ -21,6 +21,7 @@
 
 #include "worker/asked.h"
 #include "worker/jobenv.h"
+#include "worker/memlimit.h"
 #include "worker/memwatch.h"
 #include "worker/oom.h"
 #include "worker/spare.h"
@@ -65,10 +66,11 @@ struct job {
     int64_t end_grace_ms; /* from SIGTERM to SIGKILL */
     bool in_slurm;        /* which tells all processes of a pilot to end, its jobs' as well */
     bool has_container;
+    bool is_limited; /* to memory_bytes, by the kernel */
     const struct oom *oom;
-    int64_t kills; /* oom_kills when it began */
+    int64_t kills, hits; /* oom_kills and oom_hits when it began */
     int64_t memory_bytes;
-    struct memwatch memwatch; /* inside Slurm */
+    struct memwatch memwatch; /* inside Slurm, where it is not */
     struct outcome outcome;
     char reason[REASON_MAX_BYTES + 1];
 };
@@ -79,6 +81,7 @@ struct job_site {
     const struct jobenv_user *user;
     int null_fd;               /* /dev/null */
     const struct oom *oom;     /* NULL: nobody looks */
+    struct memlimit *limit;    /* NULL, or closed: jobs have none */
     const struct value *chunk; /* of the process of a batch; NULL: of a job */
 };
 

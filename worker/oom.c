@@ -19,6 +19,7 @@
 
 enum {
     COUNTERS_MAX_BYTES = 4096,
+    STAT_MAX_BYTES = 64 * 1024,
     MEMINFO_MAX_BYTES = 64 * 1024,
     SHELL_SIGNAL = 128, /* shells exit with 128 + signal when a signal ended their command */
     NEAR_PERCENT = 90
@@ -75,6 +76,19 @@ void oom_open(struct oom *o, const char *root)
         o->kills_fd = open_kills(o);
 }
 
+void oom_open_group(struct oom *o, const char *folder)
+{
+    struct cgroup own;
+
+    cgroup_find(&own, "", CGROUP_V2);
+    *o = (struct oom){ .root = mem_strdup(""),
+                       .group = { .folder = mem_strdup(folder),
+                                  .top = own.folder == NULL ? strlen(folder) : own.top,
+                                  .is_v2 = true } };
+    cgroup_free(&own);
+    o->kills_fd = open_kills(o);
+}
+
 void oom_close(struct oom *o)
 {
     if (o->kills_fd >= 0)
@@ -86,7 +100,7 @@ void oom_close(struct oom *o)
 
 /* ---- counts and limits ---- */
 
-int64_t oom_kills(const struct oom *o)
+static int64_t read_counter(const struct oom *o, const char *key)
 {
     char text[COUNTERS_MAX_BYTES];
     ssize_t n;
@@ -97,7 +111,30 @@ int64_t oom_kills(const struct oom *o)
     if (n < 0)
         return -1;
     text[n] = '\0';
-    return number_of(text, "oom_kill");
+    return number_of(text, key);
+}
+
+int64_t oom_kills(const struct oom *o)
+{
+    return read_counter(o, "oom_kill");
+}
+
+int64_t oom_hits(const struct oom *o)
+{
+    return read_counter(o, "oom");
+}
+
+int64_t oom_left_bytes(const struct oom *o)
+{
+    char *path = mem_printf("%s/memory.stat", o->group.folder);
+    struct buf text = { 0 };
+    int64_t bytes = 0;
+
+    if (io_read_file(path, STAT_MAX_BYTES, &text, NULL) == 0)
+        bytes = number_of(buf_text(&text), "shmem");
+    buf_free(&text);
+    free(path);
+    return bytes < 0 ? 0 : bytes;
 }
 
 static int64_t least(int64_t x, int64_t y)
@@ -164,13 +201,26 @@ static void add_sizes(struct buf *out, int64_t used, const char *between, int64_
     units_add_size(out, limit);
 }
 
+/* Many small processes are as much as a large one. */
+static void say_together(int64_t bytes, struct buf *reason)
+{
+    buf_add_str(reason, " (its processes together reached ");
+    units_add_size(reason, bytes);
+    buf_add_char(reason, ')');
+}
+
 static void say_so(const struct oom_evidence *x, struct buf *reason)
 {
     buf_add_str(reason, "out of memory: the kernel ended it");
+    if (x->has_own_limit && !is_near(x->max_rss_bytes, x->memory_bytes)) {
+        say_together(x->memory_bytes, reason);
+        return;
+    }
     if (x->max_rss_bytes <= 0 || x->limit_bytes <= 0)
         return;
     buf_add_str(reason, " (peak ");
-    add_sizes(reason, x->max_rss_bytes, " of ", x->limit_bytes);
+    add_sizes(reason, x->max_rss_bytes, " of ",
+              x->has_own_limit ? x->memory_bytes : x->limit_bytes);
     buf_add_char(reason, ')');
 }
 

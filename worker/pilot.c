@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/units.h"
+#include "worker/cage.h"
 #include "worker/leftovers.h"
 #include "worker/node.h"
 #include "worker/slurmjob.h"
@@ -273,6 +274,7 @@ int pilot_main(const struct options *o)
     struct pilot p = { .agent = 0 };
     struct options agent = *o;
     struct err e = { 0 };
+    char *divided;
     sigset_t set;
 
     prctl(PR_SET_NAME, "ludwig-pilot", 0, 0, 0);
@@ -281,10 +283,14 @@ int pilot_main(const struct options *o)
         return (int)err_exit_code(e.kind);
     }
     claim_folders(o);
+    divided = cage_divide_own();
     agent.pilot.ends_at_ms = find_end(&o->pilot);
     p.args = args_of(&agent);
     while (!p.is_over)
         turn(&p, &set);
     free_args(p.args);
+    if (divided != NULL)
+        cage_undivide(divided);
+    free(divided);
     return p.code;
 }

@@ -43,6 +43,7 @@ struct runner {
     int signal_fd;
     int null_fd;
     struct oom oom;
+    struct memlimit limit;
     struct job job;     /* what runs: an attempt's process, or that of the mates */
     struct mates mates; /* of a batch */
     int64_t grace_ms;   /* for its process, once none of them is wanted */
@@ -111,9 +112,13 @@ static void save_job(struct runner *r)
 /* false: it could not be started, and its outcome says why. */
 static bool start_process(struct runner *r, const struct order *o, const struct value *chunk)
 {
-    struct job_site site = { &r->scratch, &r->spares, &r->user, r->null_fd, &r->oom, chunk };
+    struct job_site site = { &r->scratch, &r->spares, &r->user, r->null_fd,
+                             &r->oom,     &r->limit,  chunk };
     struct note_started started = { .token = o->assignment.token };
 
+    /* Not before: by now the agent has put us where we are to be. */
+    if (r->oom.root == NULL)
+        oom_open(&r->oom, "");
     job_start(&r->job, &site, o, r->arena);
     if (r->job.phase == PHASE_OVER)
         return false;
@@ -407,7 +412,7 @@ static int set_up(struct runner *r, const char *scratch, struct err *e)
     r->arena = arena_create();
     r->user_arena = arena_create();
     jobenv_find_user(scratch, r->user_arena, &r->user);
-    oom_open(&r->oom, "");
+    memlimit_open(&r->limit, CHILD_LIMIT_FD);
     r->signal_fd = open_signals(e);
     r->null_fd = r->signal_fd < 0 ? -1 : open_null(e);
     return r->null_fd < 0 ? -1 : 0;
@@ -417,6 +422,7 @@ static void tear_down(struct runner *r)
 {
     spares_free(&r->spares);
     oom_close(&r->oom);
+    memlimit_close(&r->limit);
     wire_close(&r->wire);
     scratch_close(&r->scratch);
     arena_destroy(r->arena);
@@ -425,7 +431,7 @@ static void tear_down(struct runner *r)
 
 int runner_main(int argc, char **argv)
 {
-    struct runner r = { .job = { .deadline_ms = -1 } };
+    struct runner r = { .oom = { .kills_fd = -1 }, .job = { .deadline_ms = -1 } };
     struct err e = { 0 };
 
     if (argc != 2 || argv[1][0] != '/') {

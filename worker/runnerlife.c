@@ -182,25 +182,49 @@ static char *read_text(const struct runner *r, const char *name, size_t max_byte
     return NULL;
 }
 
-/* Before it is told to start anything. */
-static void cage(struct runner *r)
+static uid_t uid_of(const struct owner *owner)
+{
+    return owner->rights == NULL ? geteuid() : (uid_t)strtoul(owner->rights, NULL, 10);
+}
+
+static void drop_cage(struct runner *r)
+{
+    if (r->cage != NULL)
+        (void)cage_end(r->cage);
+    free(r->cage);
+    r->cage = NULL;
+}
+
+/* First its name, so that whoever comes after us finds it. */
+static void make_cage(struct runner *r, const struct owner *owner, int *limit_fd)
 {
     struct err e = { 0 };
 
-    r->cage = cage_make(r->pid);
-    if (r->cage != NULL &&
-        io_write_file_at(r->dir_fd, CAGE_FILE, r->cage, strlen(r->cage), 0600, &e) < 0)
+    *limit_fd = -1;
+    r->cage = cage_name();
+    if (r->cage == NULL)
+        return;
+    if (io_write_file_at(r->dir_fd, CAGE_FILE, r->cage, strlen(r->cage), 0600, &e) < 0)
         log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
+    if (!cage_make(r->cage, uid_of(owner), limit_fd))
+        drop_cage(r);
 }
 
-static int start_process(struct runner *r, const struct owner *owner, int lock_fd, int listen_fd,
-                         struct err *e)
+/* Before it is told to start anything. */
+static void enter_cage(struct runner *r)
+{
+    if (r->cage != NULL && !cage_put(r->cage, r->pid))
+        drop_cage(r);
+}
+
+static int start_process(struct runner *r, const struct owner *owner, int fds[3], struct err *e)
 {
     struct child child = { .owner = owner,
                            .args = { CHILD_RUNNER, owner->scratch },
                            .stdout_fd = -1,
-                           .lock_fd = lock_fd,
-                           .listen_fd = listen_fd };
+                           .lock_fd = fds[0],
+                           .listen_fd = fds[1],
+                           .limit_fd = fds[2] };
     int ours, rc;
 
     if (sock_pair(&ours, &child.channel_fd, e) < 0)
@@ -216,17 +240,18 @@ static int start_process(struct runner *r, const struct owner *owner, int lock_f
 /* It is handed its lock and the socket at which later agents find it: the folder stays ours. */
 static int start_in_folder(struct runner *r, const struct owner *owner, struct err *e)
 {
-    int lock_fd = -1, listen_fd = -1;
-    int rc = child_lock(r->dir_fd, "lock", &lock_fd, e);
+    int fds[3] = { -1, -1, -1 }; /* lock, socket, limit */
+    int rc = child_lock(r->dir_fd, "lock", &fds[0], e);
 
     if (rc == 0)
-        rc = listen_fd = sock_listen_at(r->dir_fd, "sock", e);
-    if (rc >= 0)
-        rc = start_process(r, owner, lock_fd, listen_fd, e);
-    if (listen_fd >= 0)
-        close(listen_fd);
-    if (lock_fd >= 0)
-        close(lock_fd);
+        rc = fds[1] = sock_listen_at(r->dir_fd, "sock", e);
+    if (rc >= 0) {
+        make_cage(r, owner, &fds[2]);
+        rc = start_process(r, owner, fds, e);
+    }
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
     return rc;
 }
 
@@ -238,9 +263,10 @@ struct runner *runner_start(struct runners *rs, const struct owner *owner, struc
     free(name);
     r->user = owner->name == NULL ? NULL : mem_strdup(owner->name);
     if (make_folder(r, e) == 0 && write_user(r, e) == 0 && start_in_folder(r, owner, e) == 0) {
-        cage(r);
+        enter_cage(r);
         return r;
     }
+    drop_cage(r);
     remove_folder(r);
     runner_forget(r);
     err_wrap(e, "runner");

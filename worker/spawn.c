@@ -4,10 +4,12 @@
 #include "worker/spawn.h"
 
 #include <errno.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -79,23 +81,73 @@ static int child_main(void *context)
     return fail_child(c, s->shell);
 }
 
+/* Sharing memory until execve saves copying our page tables, a fifth of the whole start. */
+static pid_t start(struct child *c)
+{
+    char *stack = mem_resize(NULL, STACK_BYTES, 1);
+    pid_t pid = clone(child_main, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
+
+    free(stack);
+    return pid;
+}
+
+bool spawn_knows_groups(void)
+{
+    return syscall(SYS_clone3, NULL, (size_t)0) < 0 && errno == EINVAL;
+}
+
+/* To enter a group later would take the kernel many milliseconds. */
+static pid_t start_in_group(struct child *c, int group_fd)
+{
+    struct clone_args args = { .flags = CLONE_VFORK | CLONE_INTO_CGROUP,
+                               .exit_signal = SIGCHLD,
+                               .cgroup = (unsigned long long)group_fd };
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+
+    if (pid == 0)
+        _exit(child_main(c));
+    return pid;
+}
+
+/* What the child writes there we see, whether it is started with our memory or a copy. */
+static struct child *child_create(const struct spawn *s, struct err *e)
+{
+    struct child *c =
+        mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (c == MAP_FAILED) {
+        err_sys(e, "start a process");
+        return NULL;
+    }
+    *c = (struct child){ .spawn = s, .parent = getpid() };
+    fill_cpus(c, s->cpus);
+    return c;
+}
+
+static pid_t spawn_child(struct child *c, bool *is_jobs_fault, struct err *e)
+{
+    const struct spawn *s = c->spawn;
+    pid_t pid = s->has_group ? start_in_group(c, s->group_fd) : start(c);
+
+    if (pid < 0)
+        return err_sys(e, "start a process");
+    if (c->failed == NULL)
+        return pid;
+    (void)waitpid(pid, NULL, 0);
+    *is_jobs_fault = c->failed == s->shell;
+    errno = c->error;
+    return err_sys(e, "%s", c->failed);
+}
+
 pid_t spawn_job(const struct spawn *s, bool *is_jobs_fault, struct err *e)
 {
-    struct child c = { .spawn = s, .parent = getpid() };
-    char *stack = mem_resize(NULL, STACK_BYTES, 1);
+    struct child *c = child_create(s, e);
     pid_t pid;
 
     *is_jobs_fault = false;
-    fill_cpus(&c, s->cpus);
-    /* Sharing memory until execve saves copying our page tables, a fifth of the whole start. */
-    pid = clone(child_main, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, &c);
-    free(stack);
-    if (pid < 0)
-        return err_sys(e, "start a process");
-    if (c.failed == NULL)
-        return pid;
-    (void)waitpid(pid, NULL, 0);
-    *is_jobs_fault = c.failed == s->shell;
-    errno = c.error;
-    return err_sys(e, "%s", c.failed);
+    if (c == NULL)
+        return -1;
+    pid = spawn_child(c, is_jobs_fault, e);
+    munmap(c, sizeof *c);
+    return pid;
 }

@@ -8,6 +8,7 @@
 #ifndef LUDWIG_WORKER_SPAWN_H
 #define LUDWIG_WORKER_SPAWN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/schema.h"
@@ -23,7 +24,12 @@ struct spawn {
     int in_fd;
     int log_fd;              /* stdout and stderr */
     const struct list *cpus; /* struct number; empty: any */
+    bool has_group;          /* it starts in this control group: the folder of one of version 2 */
+    int group_fd;
 };
+
+/* Linux 5.7; some containers do not let it. */
+bool spawn_knows_groups(void);
 
 /* The caller must have all signals blocked that it handles. Returns the pid, or -1: then
  * *is_jobs_fault says that starting it elsewhere would not help. */

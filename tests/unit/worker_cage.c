@@ -75,6 +75,23 @@ static int run_in(const char *group, int (*body)(void))
     return WEXITSTATUS(status);
 }
 
+/* As the agent does. */
+static char *put_into_one(pid_t pid)
+{
+    char *path = cage_name();
+    int limit_fd = -1;
+
+    if (path != NULL && cage_make(path, geteuid(), &limit_fd)) {
+        if (limit_fd >= 0)
+            close(limit_fd);
+        if (cage_put(path, pid))
+            return path;
+        (void)cage_end(path);
+    }
+    free(path);
+    return NULL;
+}
+
 /* ---- bodies ---- */
 
 /* Daemons that nothing leads to: forked twice, with sessions of their own. */
@@ -117,7 +134,7 @@ static int end_daemons(void)
         close(alive[0]);
         be_runner(start[0], alive[1]);
     }
-    path = cage_make(pid);
+    path = put_into_one(pid);
     close(alive[1]);
     if (path == NULL || write(start[1], "x", 1) != 1)
         return 2;
@@ -141,7 +158,7 @@ static int end_empty(void)
         pause();
         _exit(0);
     }
-    path = cage_make(pid);
+    path = put_into_one(pid);
     if (path == NULL)
         return 2;
     rc = wait_until_ended(path);
@@ -159,7 +176,7 @@ static int make_for_nobody(void)
     if (pid == 0)
         _exit(0);
     (void)waitpid(pid, NULL, 0);
-    return cage_make(pid) == NULL ? 0 : 1;
+    return put_into_one(pid) == NULL ? 0 : 1;
 }
 
 /* ---- tests ---- */

@@ -232,41 +232,45 @@ static void only_a_kill_can_be_for_lack_of_memory(void **state)
     enum { KILLED = SIGKILL, CODE_137 = 137 << 8, CODE_1 = 1 << 8, SEGFAULT = SIGSEGV };
     static const struct {
         int status;
-        bool has_kills;
+        bool has_kills, has_own_limit;
         int64_t used, said, limit;
         const char *reason; /* NULL: it was something else */
     } cases[] = {
-        { KILLED, true, 3994 * MIB, 0, 4 * GIB,
+        { KILLED, true, false, 3994 * MIB, 0, 4 * GIB,
           "out of memory: the kernel ended it (peak 3.9 GiB of 4 GiB)" },
-        { CODE_137, true, 100 * MIB, 0, 4 * GIB,
+        { CODE_137, true, false, 100 * MIB, 0, 4 * GIB,
           "out of memory: the kernel ended it (peak 100 MiB of 4 GiB)" },
-        { KILLED, true, 0, 0, 0, "out of memory: the kernel ended it" },
-        { CODE_1, true, 4 * GIB, 0, 4 * GIB, NULL },
-        { SEGFAULT, true, 4 * GIB, 0, 4 * GIB, NULL },
-        { 0, true, 4 * GIB, 0, 4 * GIB, NULL },
-        { KILLED, false, 1946 * MIB, 2 * GIB, 16 * GIB,
+        { KILLED, true, false, 0, 0, 0, "out of memory: the kernel ended it" },
+        { KILLED, true, true, 295 * MIB, 300 * MIB, 16 * GIB,
+          "out of memory: the kernel ended it (peak 295 MiB of 300 MiB)" },
+        { CODE_137, true, true, 40 * MIB, 300 * MIB, 16 * GIB,
+          "out of memory: the kernel ended it (its processes together reached 300 MiB)" },
+        { CODE_1, true, false, 4 * GIB, 0, 4 * GIB, NULL },
+        { SEGFAULT, true, false, 4 * GIB, 0, 4 * GIB, NULL },
+        { 0, true, false, 4 * GIB, 0, 4 * GIB, NULL },
+        { KILLED, false, false, 1946 * MIB, 2 * GIB, 16 * GIB,
           "killed by signal 9, likely out of memory: it used 1.9 GiB of 2 GiB" },
-        { CODE_137, false, 1946 * MIB, 2 * GIB, 16 * GIB,
+        { CODE_137, false, false, 1946 * MIB, 2 * GIB, 16 * GIB,
           "exit code 137 (killed by signal 9), likely out of memory: it used 1.9 GiB of 2 GiB" },
-        { KILLED, false, 3 * GIB, 2 * GIB, 16 * GIB,
+        { KILLED, false, false, 3 * GIB, 2 * GIB, 16 * GIB,
           "killed by signal 9, likely out of memory: it used 3 GiB of 2 GiB" },
-        { KILLED, false, 15 * GIB, 0, 16 * GIB,
+        { KILLED, false, false, 15 * GIB, 0, 16 * GIB,
           "killed by signal 9, likely out of memory: it used 15 GiB of 16 GiB" },
-        { KILLED, false, 15 * GIB, 64 * GIB, 16 * GIB, /* it said more than there is */
+        { KILLED, false, false, 15 * GIB, 64 * GIB, 16 * GIB, /* it said more than there is */
           "killed by signal 9, likely out of memory: it used 15 GiB of 16 GiB" },
-        { KILLED, false, 18 * 100 * MIB, 2000 * MIB, 0,
+        { KILLED, false, false, 18 * 100 * MIB, 2000 * MIB, 0,
           "killed by signal 9, likely out of memory: it used 1.8 GiB of 2 GiB" },
-        { KILLED, false, 1799 * MIB, 2000 * MIB, 0, NULL },
-        { KILLED, false, GIB, 2 * GIB, 16 * GIB, NULL },
-        { KILLED, false, 15 * GIB, 0, 0, NULL },
-        { CODE_1, false, 2 * GIB, 2 * GIB, 2 * GIB, NULL },
-        { SEGFAULT, false, 2 * GIB, 2 * GIB, 2 * GIB, NULL },
+        { KILLED, false, false, 1799 * MIB, 2000 * MIB, 0, NULL },
+        { KILLED, false, false, GIB, 2 * GIB, 16 * GIB, NULL },
+        { KILLED, false, false, 15 * GIB, 0, 0, NULL },
+        { CODE_1, false, false, 2 * GIB, 2 * GIB, 2 * GIB, NULL },
+        { SEGFAULT, false, false, 2 * GIB, 2 * GIB, 2 * GIB, NULL },
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct oom_evidence x = { cases[i].status, cases[i].has_kills, cases[i].used, cases[i].said,
-                                  cases[i].limit };
+        struct oom_evidence x = { cases[i].status, cases[i].has_kills, cases[i].has_own_limit,
+                                  cases[i].used,   cases[i].said,      cases[i].limit };
         struct buf reason = { 0 };
 
         assert_int_equal(oom_judge(&x, &reason), cases[i].reason != NULL);
