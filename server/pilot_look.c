@@ -173,6 +173,7 @@ static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *r
     if (ended != NULL) {
         seen.sacct = SLURM_SAYS;
         seen.ended = ended->state;
+        seen.signal = ended->signal;
         seen.is_other_ended = is_other_ended(row, ended);
     }
     return seen;

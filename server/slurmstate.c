@@ -3,6 +3,7 @@
 
 #include "server/slurmstate.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -185,9 +186,22 @@ static void worker_left(struct slurm_meaning *m)
         m->phase = PILOT_ENDS;
 }
 
+/* Its first process ends by itself, whatever is sent to it but SIGKILL.  squeue does not say which signal
+ * it was; that it has failed by an exit code it does. */
+static bool was_killed(const struct slurm_seen *seen)
+{
+    if (seen->worker != WORKER_AWAY)
+        return false;
+    if (seen->squeue == SLURM_SAYS && !seen->is_other)
+        return seen->reason != NULL && (matches("JobLaunchFailure", seen->reason) ||
+                                        matches("RaisedSignal*", seen->reason));
+    return seen->signal == SIGKILL;
+}
+
 struct slurm_meaning slurm_judge(const struct slurm_seen *seen)
 {
-    enum slurm_state state = state_of(seen);
+    enum slurm_state found = state_of(seen);
+    enum slurm_state state = found == SLURM_FAILED && was_killed(seen) ? SLURM_KILLED : found;
     const struct row *row = &rows[state];
     struct slurm_meaning m = { .state = state,
                                .phase = row->phase,

@@ -115,7 +115,9 @@
     X(SLURM_NO_ANSWER, "no answer", PILOT_UNCLEAR, JOBS_LEASE, CAUSE_NONE, NEXT_NONE,      \
       "may be there: Slurm does not answer")                                               \
     X(SLURM_NEW_STATE, "unknown state", PILOT_UNCLEAR, JOBS_LEASE, CAUSE_NONE, NEXT_NONE,  \
-      "is in a state that this ludwig does not know")
+      "is in a state that this ludwig does not know")                                      \
+    X(SLURM_KILLED, "killed", PILOT_ENDED, JOBS_BACK, CAUSE_PREEMPTED, NEXT_LATER,         \
+      "was killed, as happens when its jobs take more memory than it has")
 
 /* reason, with * for anything; the phase it makes of a pending pilot; in words.  The first counts. */
 #define SLURM_REASONS(X)                                                                           \
@@ -230,6 +232,7 @@ struct slurm_seen {
     bool has_accounting;
     enum slurm_said sacct;
     const char *ended; /* sacct's state, as in "CANCELLED by 1000" */
+    int64_t signal;    /* and which one ended it; 0 or less: none */
     bool is_other_ended;
     enum pilot_worker worker;
 };
