@@ -86,9 +86,8 @@ static void add_lane(struct sftp_store *s, size_t number)
     s->opening[number] = NULL;
 }
 
-/* Those that are wanted are made at once, and join when they are there, and the folders: on another
- * connection those might be looked for too early.  How many are not there yet, of which descriptors
- * will tell. */
+/* Those that are wanted are made at once, and join when they are there.  How many are not there yet,
+ * of which descriptors will tell. */
 static size_t open_lanes(void *context, struct pollfd coming[SFTP_LANES_MAX])
 {
     struct sftp_store *s = context;
@@ -103,7 +102,7 @@ static size_t open_lanes(void *context, struct pollfd coming[SFTP_LANES_MAX])
         s->lacks_lane[i] = rc < 0;
         if (rc == 0)
             coming[n++] = (struct pollfd){ .fd = fd, .events = POLLIN };
-        else if (rc > 0 && s->n_making == 0)
+        else if (rc > 0)
             add_lane(s, i);
     }
     return n;

@@ -9,13 +9,14 @@
 /* What OpenSSH lets be under way on a channel. */
 enum { WINDOW_BYTES = 2 * 1024 * 1024 };
 
-enum handle_state { UNASKED, ASKED, OPEN, CLOSED };
+enum handle_state { UNASKED, ASKED, EARLY, OPEN, CLOSED };
 
 /* The file on one lane. */
 struct handle {
     struct sftp_stripe *stripe;
     size_t lane;
     enum handle_state state;
+    bool follows; /* it was asked for when the first lane had the file */
     uint8_t bytes[SFTP_HANDLE_MAX_BYTES];
     size_t n;
 };
@@ -191,6 +192,12 @@ static void ask_mode(struct handle *h)
     sftp_end(lane_of(h));
 }
 
+/* What the first lane asked for before, such as the file's folder, was not done yet. */
+static bool is_early(const struct handle *h, const struct sftp_reply *r)
+{
+    return h->lane > 0 && !h->follows && r->type == FXP_STATUS && r->status == FX_NO_SUCH_FILE;
+}
+
 static void on_opened(void *context, const struct sftp_reply *r)
 {
     struct handle *h = context;
@@ -201,6 +208,8 @@ static void on_opened(void *context, const struct sftp_reply *r)
         memcpy(h->bytes, r->text.data, r->text.n);
         if (h->lane == 0)
             ask_mode(h);
+    } else if (is_early(h, r)) {
+        h->state = EARLY;
     } else {
         h->state = CLOSED;
         keep_failure(h->stripe, r, "write");
@@ -211,10 +220,11 @@ static void on_opened(void *context, const struct sftp_reply *r)
 static void ask_open(struct sftp_stripe *st, size_t lane)
 {
     struct handle *h = &st->handles[lane];
+    bool follows = st->handles[0].state == OPEN;
     struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = st->mode };
     struct buf *out;
 
-    *h = (struct handle){ .stripe = st, .lane = lane, .state = ASKED };
+    *h = (struct handle){ .stripe = st, .lane = lane, .state = ASKED, .follows = follows };
     out = begin(h, FXP_OPEN, FXP_HANDLE, on_opened, 0);
     packet_add_str(out, st->path);
     packet_add_u32(out, SFTP_WRITE | SFTP_CREATE);
@@ -303,6 +313,13 @@ static int check(struct sftp_stripe *st, struct err *e)
     return st->has_failed ? sftp_explain_now(st->lanes->all[0], name_deed(st), &st->failure, e) : 0;
 }
 
+static bool is_to_be_asked(const struct sftp_stripe *st, size_t lane)
+{
+    enum handle_state state = st->handles[lane].state;
+
+    return state == UNASKED || (state == EARLY && st->handles[0].state == OPEN);
+}
+
 /* The one with least to do. */
 static struct handle *find_lane(struct sftp_stripe *st)
 {
@@ -310,7 +327,7 @@ static struct handle *find_lane(struct sftp_stripe *st)
     struct handle *best = NULL;
 
     for (size_t i = 0; i < st->lanes->n; i++) {
-        if (st->handles[i].state == UNASKED)
+        if (is_to_be_asked(st, i))
             ask_open(st, i);
         if (st->handles[i].state == OPEN && unanswered[i] < WINDOW_BYTES &&
             (best == NULL || unanswered[i] < unanswered[best->lane]))

@@ -28,7 +28,8 @@ struct sftp_lanes {
 
 struct sftp_stripe;
 
-/* Asks for the file to be made, and waits for nothing. */
+/* Asks for the file to be made, and waits for nothing.  Its folder may be one that the first lane was
+ * asked for before. */
 struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path, mode_t mode);
 /* Waits only while too much is on its way; tells of errors before. */
 int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e);
