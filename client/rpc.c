@@ -91,7 +91,9 @@ static int begin_ssh(struct rpc *r, struct err *e)
 {
     struct mux_options o = { .may_prompt = prompt_is_welcome(),
                              .interrupt_fd = r->interrupt_fd,
-                             .idle = r->idle };
+                             .idle = r->idle,
+                             .events = r->events,
+                             .context = r->context };
 
     r->mux = mux_begin(&r->to, &o, e);
     return r->mux == NULL ? -1 : 0;
@@ -164,14 +166,16 @@ static void keep_endpoint(struct rpc *r, const struct endpoint *to)
 }
 
 void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label,
-               const struct idle *idle)
+               const struct rpc_company *company)
 {
     *r = (struct rpc){ .wire = { .fd = -1 },
                        .user_label = user_label != NULL ? mem_strdup(user_label) : NULL,
                        .arena = arena_create(),
                        .patience_ms = RPC_PATIENCE_MS,
                        .interrupt_fd = -1,
-                       .idle = idle };
+                       .idle = company->idle,
+                       .events = company->events,
+                       .context = company->context };
     keep_endpoint(r, to);
     if (to->kind == ENDPOINT_SSH)
         (void)begin_ssh(r, NULL);
@@ -211,7 +215,7 @@ int rpc_greet(struct rpc *r, struct err *e)
 
 int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e)
 {
-    rpc_begin(r, to, user_label, NULL);
+    rpc_begin(r, to, user_label, &(struct rpc_company){ 0 });
     return rpc_greet(r, e);
 }
 

@@ -44,15 +44,23 @@ struct rpc {
     struct rpc_ahead *ahead;         /* NULL: none */
     bool is_asked_ahead;             /* with the greeting of this connection */
     const struct idle *idle;         /* to be done while somebody waits; NULL: nothing */
+    const struct mux_events *events; /* of the SSH connection; NULL: nobody hears of them */
     void (*greeting)(void *context); /* called while the server's greeting is awaited; or NULL */
-    void *context;
+    void *context;                   /* of greeting and events */
 };
 
 int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e);
+/* What else there may be for whom it is opened; zero-initialised is nothing. */
+struct rpc_company {
+    const struct idle *idle;
+    const struct mux_events *events;
+    void *context; /* theirs */
+};
+
 /* The same in pieces: over SSH it is begun and not waited for, then the SSH session stands, then the
  * server has greeted. */
 void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label,
-               const struct idle *idle);
+               const struct rpc_company *company);
 int rpc_wait(struct rpc *r, struct err *e);
 int rpc_greet(struct rpc *r, struct err *e);
 /* A socket of this machine. */

@@ -32,17 +32,22 @@ static void keep_share(struct cli *cli, struct session *s)
     free(share);
 }
 
+static bool is_mounted(const struct session *s);
+static void begin_lanes(struct session *s);
+static void hold_lanes(void *context);
+static void drop_held_lanes(void *context);
+
 int session_begin(struct cli *cli, struct session *s, struct err *e)
 {
+    static const struct mux_events events = { .dialed = hold_lanes, .asks = drop_held_lanes };
+    const struct rpc_company company = { &s->idle, &events, s };
+
     if (find_server(cli, s, e) < 0)
         return -1;
     if (!s->choice.embedded)
-        rpc_begin(&s->rpc, &s->choice.endpoint, s->conf.user, &s->idle);
+        rpc_begin(&s->rpc, &s->choice.endpoint, s->conf.user, &company);
     return 0;
 }
-
-static bool is_mounted(const struct session *s);
-static void begin_lanes(struct session *s);
 
 /* SFTP greets while ludwigd does. */
 static void open_files(void *context)
@@ -60,7 +65,6 @@ static void open_files(void *context)
     (void)sftp_opens(s->opening, NULL);
 }
 
-/* Further connections are made once the first one stands: they ask nobody for a password. */
 static int reach(struct session *s, struct err *e)
 {
     if (rpc_wait(&s->rpc, e) < 0)
@@ -69,10 +73,8 @@ static int reach(struct session *s, struct err *e)
         s->drive.round_trip_ms = mux_round_trip_ms(s->rpc.mux);
     begin_lanes(s);
     s->rpc.wants_sftp = s->expects_files && !is_mounted(s) && !sftpchild_is_wanted();
-    if (s->rpc.wants_sftp && s->rpc.mux != NULL) {
+    if (s->rpc.wants_sftp && s->rpc.mux != NULL)
         s->rpc.greeting = open_files;
-        s->rpc.context = s;
-    }
     if (rpc_greet(&s->rpc, e) < 0)
         return -1;
     s->rpc.greeting = NULL;
@@ -194,6 +196,7 @@ static int begin_lane(struct session *s, struct session_lane *lane, struct err *
         lane->mux = mux_begin(&s->rpc.to, &(struct mux_options){ 0 }, e);
     if (lane->mux == NULL)
         return -1;
+    lane->is_held = false;
     lane->is_asked = true;
     return mux_ask_sftp(lane->mux, e);
 }
@@ -223,16 +226,54 @@ static int connect_lane(void *context, size_t number, int *fd, struct err *e)
     return rc;
 }
 
-/* Those that are likely to be wanted and are not begun yet. */
+/* So many are likely to be wanted, the first connection included. */
+static size_t count_lanes(const struct session *s)
+{
+    if (!s->expects_files || is_mounted(s) || s->rpc.mux == NULL || sftpchild_is_wanted())
+        return 0;
+    return drive_lanes(&s->drive, s->expected_bytes);
+}
+
+/* Those that are not asked for anything yet. */
 static void begin_lanes(struct session *s)
 {
-    size_t n = s->expects_files ? drive_lanes(&s->drive, s->expected_bytes) : 0;
+    size_t n = count_lanes(s);
 
-    if (is_mounted(s) || s->rpc.mux == NULL || sftpchild_is_wanted())
-        return;
     for (size_t i = 1; i < n; i++)
-        if (s->lanes[i].mux == NULL && begin_lane(s, &s->lanes[i], NULL) < 0)
-            break;
+        if (!s->lanes[i].is_asked)
+            (void)begin_lane(s, &s->lanes[i], NULL);
+}
+
+/* They connect beside the first, and log in once that has: what is wrong with a key sshd hears of
+ * once. */
+static void hold_lanes(void *context)
+{
+    const struct mux_options options = { .is_held = true };
+    struct session *s = context;
+    size_t n;
+
+    s->drive.round_trip_ms = s->rpc.mux != NULL ? mux_round_trip_ms(s->rpc.mux) : SCHEMA_NONE;
+    n = count_lanes(s);
+    for (size_t i = 1; i < n; i++) {
+        struct session_lane *lane = &s->lanes[i];
+
+        if (lane->mux != NULL)
+            continue;
+        lane->mux = mux_begin(&s->rpc.to, &options, NULL);
+        lane->is_held = lane->mux != NULL;
+    }
+}
+
+/* While a user thinks about a password nothing need be kept open. */
+static void drop_held_lanes(void *context)
+{
+    struct session *s = context;
+
+    for (size_t i = 0; i < DRIVE_LANES_MAX; i++)
+        if (s->lanes[i].is_held) {
+            mux_close(s->lanes[i].mux);
+            s->lanes[i] = (struct session_lane){ 0 };
+        }
 }
 
 static struct shareroot *search_root(struct session *s)
@@ -258,13 +299,13 @@ static int find_root(struct session *s, struct err *e)
     return 0;
 }
 
-/* One that was begun early. */
+/* One that was begun early.  What is asked of it waits for the server's greeting as well. */
 static void take_opening(struct session *s)
 {
     struct sftp *opening = s->opening;
 
     s->opening = NULL;
-    if (opening != NULL && s->drive.sftp == NULL && sftp_await(opening, NULL) == 0)
+    if (s->drive.sftp == NULL)
         s->drive.sftp = opening;
     else
         sftp_close(opening);

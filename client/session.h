@@ -13,6 +13,7 @@
 /* A further connection for files. */
 struct session_lane {
     struct mux *mux;
+    bool is_held;  /* it has not logged in, as nothing was asked of it */
     bool is_asked; /* for a channel */
 };
 
@@ -51,7 +52,7 @@ int session_sftp(struct session *s, struct err *e);
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
 struct drive *session_drive(struct session *s, struct err *e);
-/* Begins to look for it, and waits for nothing but SFTP itself; what is wrong shows with
+/* Begins to look for it, and waits for nothing; what is wrong shows with
  * session_drive.  project: it is there, and its packs will be wanted; or NULL. */
 void session_drive_soon(struct session *s, const char *project);
 /* Whether the connection stands, as far as is known. */

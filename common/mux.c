@@ -22,6 +22,8 @@ struct mux {
     pid_t pid; /* 0: somebody else's child */
     int interrupt_fd;
     const struct idle *idle;
+    const struct mux_events *events;
+    void *context; /* theirs */
     bool is_ready; /* it has connected */
     int64_t round_trip_ms;
     bool has_prompted;
@@ -31,10 +33,13 @@ struct mux {
     bool has_ended;
 };
 
+static const struct mux_events no_events;
+
 static struct mux *create(int control_fd)
 {
     struct mux *m = mem_alloc(sizeof *m);
 
+    m->events = &no_events;
     mux_link_init(&m->link, control_fd);
     m->arena = arena_create();
     m->interrupt_fd = m->soon_fd = -1;
@@ -85,6 +90,8 @@ static int answer_question(struct mux *m, const struct envelope *got, struct err
     if (message_body(&mux_protocol, got, m->arena, &question, e) < 0)
         return -1;
     m->has_prompted = true;
+    if (m->events->asks != NULL)
+        m->events->asks(m->context);
     text = prompt_ask(question.text, question.echo, &why);
     if (text != NULL)
         answer.text = (struct bytes){ (const uint8_t *)text, strlen(text) };
@@ -110,13 +117,25 @@ static int note_end(struct mux *m, const struct envelope *got, struct err *e)
     return err_set(e, m->end.kind, "%s", m->end.text);
 }
 
-static void note_ready(struct mux *m, const struct envelope *got)
+static void note_round_trip(struct mux *m, const struct envelope *got)
 {
     struct mux_ready ready;
 
-    m->is_ready = true;
     if (message_body(&mux_protocol, got, m->arena, &ready, NULL) == 0)
         m->round_trip_ms = ready.round_trip_ms;
+}
+
+static void note_dialed(struct mux *m, const struct envelope *got)
+{
+    note_round_trip(m, got);
+    if (m->events->dialed != NULL)
+        m->events->dialed(m->context);
+}
+
+static void note_ready(struct mux *m, const struct envelope *got)
+{
+    note_round_trip(m, got);
+    m->is_ready = true;
 }
 
 static int receive(struct mux *m, struct envelope *got, struct err *e)
@@ -145,6 +164,8 @@ static int next_message(struct mux *m, struct envelope *got, struct err *e)
             return note_end(m, got, e);
         if (got->type == MUX_READY)
             note_ready(m, got);
+        else if (got->type == MUX_DIALED)
+            note_dialed(m, got);
         else if (got->type != MUX_QUESTION)
             return 1;
         else if (answer_question(m, got, e) < 0)
@@ -226,6 +247,8 @@ struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, st
     m->pid = pid;
     m->interrupt_fd = o->interrupt_fd > 0 ? o->interrupt_fd : -1;
     m->idle = o->idle;
+    m->events = o->events != NULL ? o->events : &no_events;
+    m->context = o->context;
     if (pid > 0)
         return m;
     err_sys(e, "fork");

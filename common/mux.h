@@ -39,6 +39,12 @@ enum way {
 extern const char *const way_names[WAY_COUNT];
 extern const char *const way_meanings[WAY_COUNT];
 
+/* What its caller hears of while it waits for the mux; any may be NULL. */
+struct mux_events {
+    void (*dialed)(void *context); /* mux_round_trip_ms tells how far away the SSH server is */
+    void (*asks)(void *context);   /* the user is about to be asked something */
+};
+
 struct mux_options {
     bool may_prompt;    /* for passwords and passphrases, on the terminal */
     unsigned ways;      /* 1u << WAY_... of those to be tried; 0: all */
@@ -46,6 +52,9 @@ struct mux_options {
                            log-in delays left out; 0: MUX_CONNECT_MS */
     int interrupt_fd;   /* readable: give up waiting; 0 or -1: none */
     const struct idle *idle; /* what the caller does while it waits; lasts as long; NULL: nothing */
+    const struct mux_events *events; /* last as long; NULL: none */
+    void *context;                   /* theirs */
+    bool is_held; /* it logs in once something is asked of it, and is connected until then */
 };
 
 enum { MUX_CONNECT_MS = 30 * 1000 };
@@ -83,7 +92,7 @@ int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e);
 
 /* false: the connection is gone; start another mux. */
 bool mux_is_alive(const struct mux *m);
-/* Once it has connected: how long a round trip took then; SCHEMA_NONE: not known. */
+/* Once it has dialed: how long a round trip took then; SCHEMA_NONE: not known. */
 int64_t mux_round_trip_ms(const struct mux *m);
 /* Somebody was asked something, as for a password: another mux would have to ask, too. */
 bool mux_has_prompted(const struct mux *m);

@@ -98,6 +98,7 @@ static const struct field facts_fields[] = {
 static const struct schema facts_schema = SCHEMA(struct mux_facts, "facts", facts_fields);
 
 static const struct message messages[MUX_TYPE_COUNT] = {
+    [MUX_DIALED] = { "dialed", &ready_schema, 0, -1 },
     [MUX_READY] = { "ready", &ready_schema, 0, -1 },
     [MUX_ENDED] = { "ended", &error_schema, 0, -1 },
     [MUX_QUESTION] = { "question", &question_schema, 0, MUX_ANSWER },

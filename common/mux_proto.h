@@ -27,6 +27,7 @@ enum mux_what {
 };
 
 enum mux_type {
+    MUX_DIALED,   /* to the caller: an SSH server answers; not through a proxy */
     MUX_READY,    /* to the caller: connected and authenticated */
     MUX_ENDED,    /* to the caller: it could not be, or is no more */
     MUX_QUESTION, /* to the caller: for the user */
@@ -43,7 +44,7 @@ struct mux_nothing {
     bool unused;
 };
 
-struct mux_ready {
+struct mux_ready {         /* of MUX_DIALED, too */
     int64_t round_trip_ms; /* see mux_round_trip_ms */
 };
 

@@ -112,6 +112,13 @@ static char *ask_caller(void *context, const char *text, bool echo, struct err *
     return answer;
 }
 
+static void tell_dialed(void *context, int64_t round_trip_ms)
+{
+    struct mux_ready dialed = { .round_trip_ms = round_trip_ms };
+
+    say(context, MUX_DIALED, &dialed, -1);
+}
+
 /* ---- lanes ---- */
 
 static void adopt(void *context, struct lane *l)
@@ -393,6 +400,8 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
                              .connect_ms = o->connect_ms,
                              .watch_fd = control_fd,
                              .ask = ask_caller,
+                             .dialed = tell_dialed,
+                             .is_held = o->is_held,
                              .context = &m };
     struct err e = { 0 };
 

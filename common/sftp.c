@@ -38,24 +38,6 @@ static void note_extension(struct sftp *s, struct bytes name, struct bytes versi
         s->has_limits = true;
 }
 
-void sftp_take_greeting(struct sftp *s, struct packet p)
-{
-    uint8_t type = packet_u8(&p);
-    uint32_t version = packet_u32(&p);
-
-    if (p.bad || type != FXP_VERSION || version != SFTP_VERSION) {
-        sftp_break(s, ERR_PROTOCOL, "the server does not speak version %d of SFTP", SFTP_VERSION);
-        return;
-    }
-    while (p.left > 0 && !p.bad) {
-        struct bytes name = packet_string(&p), value = packet_string(&p);
-
-        if (!p.bad)
-            note_extension(s, name, value);
-    }
-    s->is_greeted = true;
-}
-
 static size_t clamp(uint64_t n, size_t least, size_t most)
 {
     return n < least ? least : n > most ? most : (size_t)n;
@@ -85,6 +67,34 @@ static void on_limits(void *context, const struct sftp_reply *r)
             handles <= 2 * OWN_HANDLES ? 1 : clamp(handles - OWN_HANDLES, 1, MOST_HANDLES);
 }
 
+/* Nobody waits for them: until they are here the server is asked modestly. */
+static void ask_limits(struct sftp *s)
+{
+    sftp_begin_extended(s, "limits@openssh.com",
+                        &(struct sftp_wait){ FXP_EXTENDED_REPLY, on_limits, s, 0, 0 });
+    sftp_end(s);
+}
+
+void sftp_take_greeting(struct sftp *s, struct packet p)
+{
+    uint8_t type = packet_u8(&p);
+    uint32_t version = packet_u32(&p);
+
+    if (p.bad || type != FXP_VERSION || version != SFTP_VERSION) {
+        sftp_break(s, ERR_PROTOCOL, "the server does not speak version %d of SFTP", SFTP_VERSION);
+        return;
+    }
+    while (p.left > 0 && !p.bad) {
+        struct bytes name = packet_string(&p), value = packet_string(&p);
+
+        if (!p.bad)
+            note_extension(s, name, value);
+    }
+    s->is_greeted = true;
+    if (s->has_limits)
+        ask_limits(s);
+}
+
 static void say_hello(struct sftp *s)
 {
     packet_add_u32(&s->out, 5);
@@ -92,22 +102,9 @@ static void say_hello(struct sftp *s)
     packet_add_u32(&s->out, SFTP_VERSION);
 }
 
-/* Nobody waits for them: until they are here the server is asked modestly. */
-static void ask_limits(struct sftp *s)
-{
-    s->has_limits = false;
-    sftp_begin_extended(s, "limits@openssh.com",
-                        &(struct sftp_wait){ FXP_EXTENDED_REPLY, on_limits, s, 0, 0 });
-    sftp_end(s);
-}
-
 static int go_on_greeting(struct sftp *s, int timeout_ms, struct err *e)
 {
-    if (sftp_turn_any(&s, 1, timeout_ms, e) < 0)
-        return -1;
-    if (s->is_greeted && s->has_limits)
-        ask_limits(s);
-    return s->is_greeted;
+    return sftp_turn_any(&s, 1, timeout_ms, e) < 0 ? -1 : s->is_greeted;
 }
 
 struct sftp *sftp_open_later(int fd, struct err *e)

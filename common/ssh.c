@@ -182,6 +182,18 @@ static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err
     return io_set_nonblocking(ssh_get_fd(s->session), e);
 }
 
+/* The server closes what nobody logs in to, which shows then. */
+static int hold(const struct ssh *s, struct err *e)
+{
+    struct ssh_patience p = { units_monotonic_ms() + STEP_MAX_MS, -1 };
+    struct err why = { 0 };
+
+    if (!s->plan.is_held || ssh_wait(s->plan.watch_fd, POLLIN, &p, &why) == 0)
+        return 0;
+    return err_set(e, why.kind == ERR_BUSY ? ERR_UNREACHABLE : why.kind,
+                   "a connection that nobody needed yet: %s", why.text);
+}
+
 static int watch(struct ssh *s, struct err *e)
 {
     s->event = ssh_event_new();
@@ -196,8 +208,12 @@ static int begin(struct ssh *s, struct err *e)
     int64_t started_ms = units_monotonic_ms();
     struct ssh_patience p = { started_ms + connect_ms_of(s), s->plan.watch_fd };
 
-    if (configure(s, e) < 0 || dial(s, &p, e) < 0 || exchange_keys(s, &p, e) < 0 ||
-        ssh_hostkey_check(s, e) < 0 || ssh_authenticate(s, e) < 0 || watch(s, e) < 0)
+    if (configure(s, e) < 0 || dial(s, &p, e) < 0)
+        return -1;
+    if (s->dialed.proxy == 0)
+        s->plan.dialed(s->plan.context, s->dialed.round_trip_ms);
+    if (exchange_keys(s, &p, e) < 0 || hold(s, e) < 0 || ssh_hostkey_check(s, e) < 0 ||
+        ssh_authenticate(s, e) < 0 || watch(s, e) < 0)
         return -1;
     s->connect_ms = units_monotonic_ms() - started_ms;
     return 0;

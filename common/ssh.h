@@ -63,7 +63,9 @@ struct ssh_plan {
     int64_t connect_ms;
     int watch_fd;
     ssh_ask_fn ask;
-    void *context; /* ask's */
+    void (*dialed)(void *context, int64_t round_trip_ms); /* an SSH server answers; no proxy's */
+    bool is_held;  /* nothing is shown to the server until watch_fd can be read from */
+    void *context; /* of ask and dialed */
 };
 
 struct ssh; /* a session that can be used */

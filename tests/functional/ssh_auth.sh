@@ -178,6 +178,26 @@ wrong_key() {
 }
 it 'a key that is not accepted is named, and what would be' wrong_key
 
+# So much data that further connections are made for them.
+truncate -s 40M large
+printf '%s\n' 'project: demo' 'command: "true"' 'source: []' 'data: [large]' >large.yaml
+
+logged_in() { # how often somebody tried, and did not get in
+    sshd_log srv | grep -c 'authenticating user' || true
+}
+
+shown_once() {
+    local before
+    before=$(logged_in)
+    cp stranger.pub "$SSHD/srv/authorized_keys"
+    denied "lets nobody in as $me" -- ludwig --server "ssh://srv$socket" submit large.yaml
+    wait_until 10 '[ "$(logged_in)" -gt '"$before"' ]'
+    sshd_log srv | tail -n 20
+    [ "$(logged_in)" = $((before + 1)) ]
+    cp authorized "$SSHD/srv/authorized_keys"
+}
+it 'sshd is shown it once, however many connections are wanted' shown_once
+
 no_key() {
     ssh_config 'Host srv' '    IdentityFile none'
     mv "$HOME/.ssh/id_ed25519" "$HOME/.ssh/id_ed25519.pub" .
@@ -273,6 +293,15 @@ asked() {
     not grep -q sesame shown
 }
 it 'the passphrase of a key is asked for on the terminal, and not shown' asked
+
+asked_once() {
+    python3 "$terminal" 24x200 --type "Passphrase for the key $PWD/locked:" 'open sesame\r' \
+        ludwig --server "ssh://locked$socket" submit large.yaml >shown
+    cat shown
+    [ "$(grep -o Passphrase shown | wc -l)" = 1 ]
+    grep -q 'sweep [0-9]*: 1 configuration' shown
+}
+it 'once, however many connections are wanted' asked_once
 
 not_asked() {
     python3 "$terminal" 24x200 timeout 100 \
