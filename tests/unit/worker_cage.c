@@ -17,6 +17,7 @@
 #include "common/io.h"
 #include "common/mem.h"
 #include "worker/cage.h"
+#include "worker/spawn.h"
 
 enum { TRIES = 1000, N_GRANDCHILDREN = 20 };
 
@@ -179,6 +180,51 @@ static int make_for_nobody(void)
     return put_into_one(pid) == NULL ? 0 : 1;
 }
 
+/* In a new group below ours; -1 with *is_jobs_fault, or its wait status. */
+static int run_below(const char *shell, bool *is_jobs_fault, struct err *e)
+{
+    static char *const words[] = { "sh", "-c", "grep -q '^0::.*/below$' /proc/self/cgroup", NULL };
+    static char *const env[] = { NULL };
+    static const struct list cpus = { NULL, 0 };
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), status = -1;
+    char *cage = cage_name(), *group = mem_printf("%s/../below", cage);
+    struct spawn s = { .shell = shell, .shell_words = words, .env = env, .cpus = &cpus };
+    pid_t pid;
+
+    s.in_fd = s.log_fd = null_fd;
+    s.work_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    s.has_group = mkdir(cage, 0755) == 0 && mkdir(group, 0755) == 0;
+    s.group_fd = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    pid = spawn_job(&s, is_jobs_fault, e);
+    if (pid >= 0 && waitpid(pid, &status, 0) != pid)
+        status = -1;
+    (void)rmdir(group);
+    (void)rmdir(cage);
+    free(group);
+    free(cage);
+    return status;
+}
+
+static int start_in_group(void)
+{
+    struct err e = { 0 };
+    bool is_jobs_fault;
+
+    return spawn_knows_groups() ? run_below("/bin/sh", &is_jobs_fault, &e) : 0;
+}
+
+static int fail_in_group(void)
+{
+    struct err e = { 0 };
+    bool is_jobs_fault = false;
+
+    if (!spawn_knows_groups())
+        return 0;
+    if (run_below("/no/shell", &is_jobs_fault, &e) >= 0)
+        return 1;
+    return is_jobs_fault && strstr(e.text, "/no/shell") != NULL ? 0 : 2;
+}
+
 /* ---- tests ---- */
 
 static void run_all(int (*body)(void))
@@ -209,6 +255,18 @@ static void a_process_that_is_gone_gets_none(void **state)
     run_all(make_for_nobody);
 }
 
+static void a_job_begins_in_the_group_that_it_is_to_be_in(void **state)
+{
+    (void)state;
+    run_all(start_in_group);
+}
+
+static void what_keeps_it_from_that_is_said(void **state)
+{
+    (void)state;
+    run_all(fail_in_group);
+}
+
 static void a_cage_that_is_not_there_is_gone(void **state)
 {
     (void)state;
@@ -221,6 +279,8 @@ int main(void)
         cmocka_unit_test(all_that_a_runner_started_ends_with_it),
         cmocka_unit_test(a_cage_goes_with_whoever_is_in_it),
         cmocka_unit_test(a_process_that_is_gone_gets_none),
+        cmocka_unit_test(a_job_begins_in_the_group_that_it_is_to_be_in),
+        cmocka_unit_test(what_keeps_it_from_that_is_said),
         cmocka_unit_test(a_cage_that_is_not_there_is_gone),
     };
 
