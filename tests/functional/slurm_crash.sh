@@ -106,6 +106,12 @@ ludwigd_killed() {
     wait_until 60 no_pilots
 }
 
+why_again() { # SWEEP
+    ludwig jobs "$1" --json | json - "[j for j in d['jobs'] if j['attempt'] > 1]"
+    grep -E 'pilot-|lost|error' "$XDG_STATE_HOME/ludwig/ludwigd.log" | tail -n 20
+    grep -iE 'not responding|down' "$SLURM/log/slurmctld.log" | tail -n 10
+}
+
 many() {
     local id
     printf '%s\n' 'project: many' "command: echo {n} >>$TEST_TMP/many" 'source: []' "params: {n: [$(seq -s, 5000)]}" \
@@ -114,7 +120,7 @@ many() {
     wait_until 180 ended "$id"
     [ "$(sweep_state "$id")" = done ]
     seq 5000 >expected
-    sort -n "$TEST_TMP/many" | cmp - expected
+    sort -n "$TEST_TMP/many" | cmp - expected || { why_again "$id" && return 1; }
     [ "$(published many | wc -l)" = 5000 ]
 }
 
