@@ -119,25 +119,47 @@ part_short() {
 }
 
 # From the first start to the last end, as the jobs themselves say.
-once_pilots_run() { # NAME
-    cat "$SHARE/$1"/logs/*/*.log | sort -n | awk -v slots=$slots -v n=500 '
+from_first_to_last() { # WHAT FILE...
+    local what=$1
+    shift
+    cat "$@" | sort -n | awk -v what="$what" -v slots=$slots -v n=500 '
         NR == 1 { first = $1 }
         { last = $1 }
         END {
             ideal = int((n + slots - 1) / slots)
-            printf "    once pilots run: %.2f s, of ideal %d s: %.3f\n", last - first, ideal, (last - first) / ideal
+            printf "    %s: %.2f s, of ideal %d s: %.3f\n", what, last - first, ideal, (last - first) / ideal
         }'
 }
-# The first time Slurm is asked what there is, as it is once an hour.
+
+# What this machine makes of the same jobs: a shell loop in each slot, of which each knows its jobs.
+by_loops() { # FOLDER COMMAND
+    mkdir "$1"
+    sbatch --parsable --output=/dev/null --partition=short --mem=1600 --cpus-per-task=16 --array=0-2 --wrap="
+        for slot in \$(seq 0 15); do
+            for i in \$(seq \$((SLURM_ARRAY_TASK_ID * 16 + slot)) $slots 499); do
+                sh -c '$2'
+            done >'$1/'\$SLURM_ARRAY_TASK_ID.\$slot &
+        done
+        wait" >/dev/null
+}
+of_loops() { # FOLDER COMMAND
+    slurm_rpcs_anew
+    by_loops "$@" && within 120 have_ended 3 || exit 1
+    from_first_to_last 'shell loops' "$1"/*
+}
+
+# The first time Slurm is asked what there is, as it is by each ludwigd that has its first pilots.
 part_second() {
+    local command='date +%s.%N; sleep 1; date +%s.%N'
     with_idle 3
     of_slurm 'sbatch --array' by_array 'sleep 1' 500
     of_slurm 'one sbatch each' one_by_one 'sleep 1' 500
-    for round in 1 2; do
-        sweep_of second$round 'date +%s.%N; sleep 1; date +%s.%N' 1,500
+    for round in 1 2 3; do
+        of_loops loops$round "$command"
+        sweep_of second$round "$command" 1,500
         of_ludwig second$round
         events second$round
-        once_pilots_run second$round
+        from_first_to_last 'once pilots run' "$SHARE"/second$round/logs/*/*.log
     done
 }
 
