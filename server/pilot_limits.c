@@ -197,6 +197,27 @@ struct pilot_limits pilot_limits(const struct slurm_accounts *all, const struct 
     return to;
 }
 
+static bool has_tres(const char *tres)
+{
+    return tres != NULL && *tres != '\0';
+}
+
+static bool has_limits(const struct slurm_qos *q)
+{
+    return q->max_jobs_per_user != SLURM_NONE || q->max_submit_per_user != SLURM_NONE ||
+           q->group_jobs != SLURM_NONE || q->group_submit != SLURM_NONE ||
+           q->max_time_ms != SLURM_NONE || has_tres(q->group_tres) ||
+           has_tres(q->max_tres_per_user) || has_tres(q->max_tres_per_job);
+}
+
+bool limits_any_qos(const struct slurm_accounts *all)
+{
+    for (size_t i = 0; i < all->qos.n; i++)
+        if (has_limits(&all->qos.qos[i]))
+            return true;
+    return false;
+}
+
 void limits_narrow(const struct pilot_limits *limits, struct plan_partition *partition)
 {
     narrow(&partition->node.cpus_milli, limits->size.cpus_milli);

@@ -36,6 +36,9 @@ struct pilot_limits {
 struct pilot_limits pilot_limits(const struct slurm_accounts *all, const struct limits_of *of,
                                  struct arena *a);
 
+/* Has any QOS a limit of those above?  Where none has, it is all the same which one a partition has. */
+bool limits_any_qos(const struct slurm_accounts *all);
+
 /* The partition as it is for somebody with these limits. */
 void limits_narrow(const struct pilot_limits *limits, struct plan_partition *partition);
 

@@ -372,8 +372,8 @@ static void ask_accounting(struct look *l)
 {
     const char **jobs = arena_alloc(l->arena, (l->n + 1) * sizeof *jobs);
     size_t n = l->p->site.config.has_accounting && !l->is_by_name ? count_gone(l, jobs) : 0;
-    const struct pilots_command c = { slurm_sacct_args(jobs, n, l->arena),
-                                      pilots_env(NULL, l->arena), NULL, NULL };
+    const struct pilots_command c = { .args = slurm_sacct_args(jobs, n, l->arena),
+                                      .env = pilots_env(NULL, l->arena) };
     struct err e = { 0 };
 
     if (n == 0 || pilots_call(l->p, &c, on_ended, l, &e) < 0)

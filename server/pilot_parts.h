@@ -19,14 +19,14 @@
 
 enum { PILOTS_CALL_MS = 25 * 1000 };
 
-/* Asked at the same time; what accounting knows from SITE_ASSOCS on. */
+/* From SITE_ASSOCS on: what accounts allow.  SITE_PARTITIONS says their QOS. */
 enum site_question {
     SITE_CONFIG,
-    SITE_PARTITIONS,
     SITE_NODES,
     SITE_ASSOCS,
     SITE_QOS,
     SITE_USERS,
+    SITE_PARTITIONS,
     SITE_QUESTIONS
 };
 
@@ -34,6 +34,7 @@ enum site_question {
 struct site {
     struct arena *arena; /* NULL: it was not asked yet */
     int64_t asked_at_ms; /* of the monotonic clock */
+    bool lacks_accounts; /* which there are: it is soon asked again */
     struct slurm_config config;
     struct slurm_answer partitions, nodes;
     struct slurm_accounts accounts; /* empty where there is no accounting */
@@ -102,6 +103,7 @@ struct pilots_command {
     char *const *args, *const *env;
     const char *rights; /* NULL: ludwigd's own */
     const char *input;  /* NULL: none */
+    int64_t timeout_ms; /* 0: PILOTS_CALL_MS */
 };
 
 /* Runs a command of Slurm's: NULL when it could not be started or there is no token for it. */

@@ -7,8 +7,15 @@
 #include "common/units.h"
 #include "server/pilot_parts.h"
 
-/* What is older is asked for again, but used for so long. */
-enum { SITE_KEPT_MS = 60 * 60 * 1000, SITE_USED_MS = 24 * SITE_KEPT_MS };
+enum {
+    /* What is older is asked for again, */
+    SITE_KEPT_MS = 60 * 60 * 1000,
+    SITE_KEPT_PART_MS = 5 * 60 * 1000,
+    /* but used for so long. */
+    SITE_USED_MS = 24 * SITE_KEPT_MS,
+    /* A slurmdbd that is away keeps nobody for longer. */
+    ACCOUNTS_MS = 5 * 1000
+};
 
 void site_forget(struct site *s)
 {
@@ -27,9 +34,10 @@ bool site_is_known(const struct pilots *p)
 
 bool site_is_old(const struct pilots *p)
 {
+    int64_t kept_ms = p->site.lacks_accounts ? SITE_KEPT_PART_MS : SITE_KEPT_MS;
+
     return p->coming.arena == NULL &&
-           (p->site.arena == NULL ||
-            units_monotonic_ms() - p->site.asked_at_ms >= (int64_t)SITE_KEPT_MS);
+           (p->site.arena == NULL || units_monotonic_ms() - p->site.asked_at_ms >= kept_ms);
 }
 
 /* ---- what is asked ---- */
@@ -101,6 +109,12 @@ static bool is_needed(enum site_question which)
     return which < SITE_ASSOCS;
 }
 
+static void miss_accounts(struct site *s, const char *why)
+{
+    s->lacks_accounts = true;
+    log_event(LOG_WARN, "slurm-accounts", "why", "%s", why, NULL);
+}
+
 /* ---- when all has been said ---- */
 
 static void fail(struct pilots *p, const char *why)
@@ -127,7 +141,7 @@ static void finish(struct pilots *p)
     slurm_budget_fit(&p->budget, &p->site.config);
     pilots_away(p, NULL);
     log_event(LOG_INFO, "slurm", "version", "%s", p->site.config.version, "cluster", "%s",
-              p->site.config.cluster, "partitions", "%zu", p->site.partitions.n, "accounts", "%zu",
+              p->site.config.cluster, "nodes", "%zu", p->site.nodes.n, "accounts", "%zu",
               p->site.accounts.assocs.n, NULL);
     pilots_think(p);
 }
@@ -135,6 +149,7 @@ static void finish(struct pilots *p)
 /* ---- asking ---- */
 
 static void ask_accounts(struct pilots *p);
+static void ask_or_miss(struct pilots *p, enum site_question which);
 
 static void on_answer(void *context, struct slurm_result *result)
 {
@@ -153,9 +168,11 @@ static void on_answer(void *context, struct slurm_result *result)
         return;
     }
     if (why != NULL)
-        log_event(LOG_WARN, "slurm-accounts", "why", "%s", why, NULL);
-    if (q->which == SITE_CONFIG)
+        miss_accounts(s, why);
+    else if (q->which == SITE_CONFIG)
         ask_accounts(q->p);
+    else if (q->which == SITE_QOS && limits_any_qos(&s->accounts))
+        ask_or_miss(q->p, SITE_PARTITIONS);
     if (is_all_said(s))
         finish(q->p);
 }
@@ -163,8 +180,9 @@ static void on_answer(void *context, struct slurm_result *result)
 static int ask(struct pilots *p, enum site_question which, struct err *e)
 {
     struct site *s = &p->coming;
-    const struct pilots_command command = { args_of(s, which), pilots_env(NULL, s->arena), NULL,
-                                            NULL };
+    const struct pilots_command command = { .args = args_of(s, which),
+                                            .env = pilots_env(NULL, s->arena),
+                                            .timeout_ms = is_needed(which) ? 0 : ACCOUNTS_MS };
     struct question *q = arena_alloc(s->arena, sizeof *q);
 
     *q = (struct question){ p, which };
@@ -172,15 +190,22 @@ static int ask(struct pilots *p, enum site_question which, struct err *e)
     return s->asking[which] == NULL ? -1 : 0;
 }
 
+static void ask_or_miss(struct pilots *p, enum site_question which)
+{
+    struct err e = { 0 };
+
+    if (ask(p, which, &e) < 0)
+        miss_accounts(&p->coming, e.text);
+}
+
 /* As soon as it is known of which cluster, and that there are any. */
 static void ask_accounts(struct pilots *p)
 {
-    for (enum site_question which = SITE_ASSOCS; which < SITE_QUESTIONS; which++) {
-        struct err e = { 0 };
-
-        if (p->coming.config.has_accounting && ask(p, which, &e) < 0)
-            log_event(LOG_WARN, "slurm-accounts", "why", "%s", e.text, NULL);
-    }
+    if (!p->coming.config.has_accounting)
+        return;
+    ask_or_miss(p, SITE_ASSOCS);
+    ask_or_miss(p, SITE_QOS);
+    ask_or_miss(p, SITE_USERS);
 }
 
 /* All at once: what they wait for is slurmctld and slurmdbd. */
@@ -247,17 +272,19 @@ struct pilot_limits site_limits(const struct pilots *p, const char *user,
 
 static struct plan_partition read_partition(const struct site *s, const char *name)
 {
-    const struct slurm_partition *p = find_partition(s, name);
     struct plan_partition to = { .total_cpus = 0 };
 
-    if (p != NULL) {
-        to.total_cpus = known(p->total_cpus);
-        to.max_time_ms = known(p->max_time_ms);
-        to.default_time_ms = known(p->default_time_ms);
+    for (size_t i = 0; i < s->nodes.n; i++) {
+        const struct slurm_nodes *n = &s->nodes.nodes[i];
+
+        if (strcmp(n->partition, name) != 0)
+            continue;
+        to.total_cpus += n->n * n->cpus;
+        to.max_time_ms = known(n->max_time_ms);
+        to.default_time_ms = known(n->default_time_ms);
+        if (n->is_usable)
+            take_node(&to, n);
     }
-    for (size_t i = 0; i < s->nodes.n; i++)
-        if (strcmp(s->nodes.nodes[i].partition, name) == 0 && s->nodes.nodes[i].is_usable)
-            take_node(&to, &s->nodes.nodes[i]);
     return to;
 }
 

@@ -267,7 +267,7 @@ static void run_sbatch(struct submission *s)
     add_script(s, &script);
     if (args == NULL)
         end(s, SLURM_REFUSED, s->why.text);
-    else if (pilots_call(s->p, &(struct pilots_command){ args, env, rights, buf_text(&script) },
+    else if (pilots_call(s->p, &(struct pilots_command){ args, env, rights, buf_text(&script), 0 },
                          on_submitted, s, &s->why) < 0)
         end(s, SLURM_AWAY, s->why.text);
     buf_free(&script);

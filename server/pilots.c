@@ -22,7 +22,8 @@ struct slurm_call *pilots_begin(struct pilots *p, const struct pilots_command *c
                                            .rights = c->rights,
                                            .input = c->input,
                                            .input_n = c->input == NULL ? 0 : strlen(c->input),
-                                           .timeout_ms = PILOTS_CALL_MS,
+                                           .timeout_ms = c->timeout_ms > 0 ? (uint64_t)c->timeout_ms
+                                                                           : PILOTS_CALL_MS,
                                            .output_max_bytes = SLURM_OUTPUT_MAX_BYTES };
 
     struct slurm_call *call;

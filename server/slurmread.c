@@ -189,7 +189,19 @@ int slurm_read_ended(const char *text, size_t n, struct arena *a, struct slurm_a
 
 /* ---- sinfo ---- */
 
-enum { N_PARTITION, N_AVAIL, N_STATE, N_COUNT, N_CPUS, N_MEMORY, N_FEATURES, N_GRES, N_CELLS };
+enum {
+    N_PARTITION,
+    N_AVAIL,
+    N_STATE,
+    N_COUNT,
+    N_CPUS,
+    N_MEMORY,
+    N_FEATURES,
+    N_GRES,
+    N_MAX_TIME,
+    N_DEFAULT_TIME,
+    N_CELLS
+};
 
 /* "idle", "mixed", "allocated" and so on; '~', '#' and '%' are about power, '*' does not answer. */
 static bool takes_jobs(const char *state)
@@ -214,7 +226,9 @@ static int read_nodes(char *const *cells, struct arena *a, void *item)
                                  .memory_mb = slurm_number(cells[N_MEMORY]),
                                  .gpus = slurm_gres_gpus(cells[N_GRES]),
                                  .features = or_none(cells[N_FEATURES]),
-                                 .gres = or_none(cells[N_GRES]) };
+                                 .gres = or_none(cells[N_GRES]),
+                                 .max_time_ms = slurm_time_ms(cells[N_MAX_TIME]),
+                                 .default_time_ms = slurm_time_ms(cells[N_DEFAULT_TIME]) };
 
     (void)a;
     if (*nodes.partition == '\0' || nodes.n < 0 || nodes.cpus < 0 || nodes.memory_mb < 0)

@@ -53,7 +53,7 @@ struct slurm_ended {
 };
 
 /* sinfo -h -e -o FORMAT: nodes of a partition that are alike, and in the same state */
-#define SLURM_NODES_FORMAT "%R\x1f%a\x1f%T\x1f%D\x1f%c\x1f%m\x1f%b\x1f%G"
+#define SLURM_NODES_FORMAT "%R\x1f%a\x1f%T\x1f%D\x1f%c\x1f%m\x1f%b\x1f%G\x1f%l\x1f%L"
 
 struct slurm_nodes {
     const char *partition;
@@ -63,6 +63,7 @@ struct slurm_nodes {
     int64_t n, cpus, memory_mb, gpus;
     const char *features; /* "a40,nvlink"; "" */
     const char *gres;
+    int64_t max_time_ms, default_time_ms; /* of the partition */
 };
 
 /* scontrol -o show partition */

@@ -28,6 +28,17 @@ no_pilots() {
     [ -z "$(pilots)" ]
 }
 
+unasked() {
+    local sweep
+    sweep plain x
+    sed -i '/^slurm/d' plain.yaml
+    slurm_rpcs_anew
+    sweep=$(submit plain.yaml)
+    ludwig status "$sweep"
+    ludwig cancel "$sweep"
+    [ "$(slurm_rpcs REQUEST_BUILD_INFO)" = 0 ]
+}
+
 jobs_are_done() {
     local sweep
     sweep first '{partition: short}' 'nodes: []'
@@ -237,6 +248,7 @@ stopped() {
     ludwig up
 }
 
+it 'Slurm is asked nothing as long as no sweep names a partition' unasked
 it 'all of its jobs are done, in that partition' jobs_are_done
 it 'its pilots leave when there is nothing left' leaves
 it 'a partition that is not there is shown in words of Slurm, and not tried again' refused

@@ -145,6 +145,31 @@ static void each_has_its_limits(void **state)
     arena_destroy(a);
 }
 
+static void a_partitions_qos_counts_where_one_has_limits(void **state)
+{
+    static const struct {
+        const char *qos;
+        bool has_limits;
+    } of[] = {
+        { "", false },
+        { "normal||||||00:00:00|||||\nhigh||||||00:01:00|normal||||\n", false },
+        { "normal||||||00:00:00|||||\nlong|||||02:00:00|00:00:00|||||\n", true },
+        { "two|2|||||00:00:00|||||\n", true },
+        { "wide||||||00:00:00||||cpu=16|\n", true },
+    };
+    struct arena *a = arena_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct slurm_accounts all = { { 0 }, { 0 }, { 0 } };
+
+        assert_int_equal(slurm_read_qos(of[i].qos, strlen(of[i].qos), a, &all.qos, NULL), 0);
+        assert_int_equal(all.qos.n_passed_over, 0);
+        assert_int_equal(limits_any_qos(&all), of[i].has_limits);
+    }
+    arena_destroy(a);
+}
+
 static void without_accounting_there_are_none(void **state)
 {
     const struct slurm_accounts none = { { 0 }, { 0 }, { 0 } };
@@ -179,6 +204,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_has_its_limits),
+        cmocka_unit_test(a_partitions_qos_counts_where_one_has_limits),
         cmocka_unit_test(without_accounting_there_are_none),
         cmocka_unit_test(a_partition_is_as_small_as_its_limits),
     };

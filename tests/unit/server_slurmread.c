@@ -282,9 +282,10 @@ static void test_nodes_that_are_away_are_not_usable(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct slurm_answer answer;
-        char *row = arena_printf(
-            a, "short" S "up" S "%s" S "4" S "16" S "64000" S "a40,nvlink" S "gpu:a40:8\n",
-            cases[i].state);
+        char *row = arena_printf(a,
+                                 "short" S "up" S "%s" S "4" S "16" S "64000" S "a40,nvlink" S
+                                 "gpu:a40:8" S "2-00:00:00" S "n/a\n",
+                                 cases[i].state);
 
         assert_int_equal(slurm_read_nodes(row, strlen(row), a, &answer, NULL), 0);
         assert_int_equal(answer.n, 1);
@@ -504,6 +505,8 @@ static void check_nodes(const char *folder)
         assert_int_equal(answer.nodes[i].memory_mb, 64000);
         if (strcmp(answer.nodes[i].partition, "short") == 0) {
             n += answer.nodes[i].n;
+            assert_int_equal(answer.nodes[i].max_time_ms, 48 * 3600000);
+            assert_int_equal(answer.nodes[i].default_time_ms, 4 * 3600000);
             usable += answer.nodes[i].is_usable ? answer.nodes[i].n : 0;
         }
     }
