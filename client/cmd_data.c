@@ -225,7 +225,7 @@ static const char **real_paths(struct data *d, size_t n, struct err *e)
 
 static int open_project(struct data *d, const struct place *to, struct err *e)
 {
-    struct msg_open_project request = { to->project, false };
+    struct msg_open_project request = { .project = to->project };
     struct msg_project_open answer;
 
     if (rpc_call(&d->session.rpc, MSG_OPEN_PROJECT, &request, &answer, e) < 0)

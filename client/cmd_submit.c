@@ -350,7 +350,9 @@ struct opened {
 
 static void ask_project(const struct order *o, struct session *s, struct opened *p)
 {
-    *p = (struct opened){ .request = { o->spec.project, o->spec.private_project } };
+    *p = (struct opened){ .request = { .project = o->spec.project,
+                                       .private_project = o->spec.private_project,
+                                       .wants_pilots = o->spec.pools.n > 0 } };
     p->ahead =
         (struct rpc_ahead){ .type = MSG_OPEN_PROJECT, .request = &p->request, .reply = &p->answer };
     s->rpc.ahead = &p->ahead;

@@ -279,6 +279,7 @@ static const struct field welcome_fields[] = {
 static const struct field open_project_fields[] = {
     FIELD(struct msg_open_project, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct msg_open_project, private_project, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_open_project, wants_pilots, FIELD_BOOL, 0, 0),
 };
 
 static const struct field project_open_fields[] = {

@@ -147,6 +147,7 @@ extern const char *const reuse_names[REUSE_COUNT];
 struct msg_open_project {
     const char *project;
     bool private_project; /* only its owner may read it */
+    bool wants_pilots;    /* a sweep comes that names partitions: Slurm may be asked what it has */
 };
 
 /* What ludwigd cannot make itself, and leaves to the client. */

@@ -122,6 +122,12 @@ static void begin_site(struct server *sv, int64_t unused)
         site_ask(p);
 }
 
+void pilots_expect(struct server *sv)
+{
+    if (sv->pilots != NULL)
+        turn_after(sv, begin_site, 0);
+}
+
 static void begin_with_pools(struct server *sv, int64_t unused)
 {
     sv->pilots->has_pools = true;

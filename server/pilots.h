@@ -26,6 +26,8 @@ void pilots_destroy(struct pilots *p); /* NULL is fine */
 
 /* The queue has changed. */
 void pilots_wake(struct server *sv);
+/* A sweep with pools is about to come: Slurm is asked what it has. */
+void pilots_expect(struct server *sv);
 /* A sweep with pools is there: from now on they are looked at. */
 void pilots_have_pools(struct server *sv);
 /* The worker of one is there, or somebody asks for its pool's pilots anew. */

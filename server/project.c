@@ -7,6 +7,7 @@
 #include "common/path.h"
 #include "server/errand.h"
 #include "server/identity.h"
+#include "server/pilots.h"
 #include "server/projectdir.h"
 
 int project_check_name(const char *name, struct err *e)
@@ -192,5 +193,7 @@ int handle_open_project(struct server *sv, struct ask *ask, const void *request,
 
     if (project_check_name(req->project, e) < 0 || identity_may_submit(&sv->conf, ask->conn, e) < 0)
         return -1;
+    if (req->wants_pilots)
+        pilots_expect(sv);
     return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
 }

@@ -56,7 +56,7 @@ static void only_as_root(void)
 
 static struct folder_order open_project(struct peer *p, const char *name, bool is_private)
 {
-    struct msg_open_project request = { name, is_private };
+    struct msg_open_project request = { name, is_private, false };
     struct msg_project_open answer;
 
     peer_ask(p, MSG_OPEN_PROJECT, &request, &answer);
@@ -65,7 +65,7 @@ static struct folder_order open_project(struct peer *p, const char *name, bool i
 
 static const char *refusal(struct peer *p, const char *name, bool is_private, enum err_kind kind)
 {
-    struct msg_open_project request = { name, is_private };
+    struct msg_open_project request = { name, is_private, false };
 
     return peer_refused(p, MSG_OPEN_PROJECT, &request, kind);
 }
@@ -235,7 +235,7 @@ static void a_share_that_hangs_holds_up_only_who_asked(void **state)
 {
     struct fixture *f = fixture_open();
     struct peer *p = client_connect(f), *other = client_connect(f), *gone = client_connect(f);
-    struct msg_open_project request = { "demo", false };
+    struct msg_open_project request = { "demo", false, false };
     struct msg_get_sweeps sweeps = { .limit = 1 };
     struct envelope m;
 
@@ -262,7 +262,7 @@ static void who_leaves_ludwigd_meanwhile_is_forgotten(void **state)
 {
     struct fixture *f = fixture_open();
     struct peer *p = client_connect(f);
-    struct msg_open_project request = { "demo", false };
+    struct msg_open_project request = { "demo", false, false };
 
     (void)state;
     set_hanging(true);
