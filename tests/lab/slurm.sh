@@ -279,7 +279,7 @@ end() { # NAME SIGNAL
 
 begin_database() {
     local options=(--no-defaults --basedir="$base" --lc-messages-dir="$base/share/mysql"
-        --datadir="$dir/db" --user="$me" --skip-grant-tables --performance-schema=OFF
+        --datadir="$dir/db" --tmpdir="$dir/run" --user="$me" --skip-grant-tables --performance-schema=OFF
         --innodb-log-file-size=4M --innodb-buffer-pool-size=64M --innodb-use-native-aio=0
         --innodb-flush-log-at-trx-commit=0 --innodb-flush-method=nosync --innodb-doublewrite=0)
     mkdir "$dir/db"
