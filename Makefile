@@ -207,7 +207,7 @@ demo: deps              ## build, then run a small sweep on this machine
 	@$(MAKE) all
 	@sh examples/demo.sh build/bin build/demo
 
-# --- testing: T=name takes only the tests with that in their name ---------------
+# --- testing: T=name takes that test alone, or those with that in their name ----
 
 hooks_bin := $(if $(filter default,$(variant)),build/hooks/bin,$(bin))
 run_tests  = LUDWIG_BIN=$(abspath $(bin)) LUDWIG_HOOKS_BIN=$(abspath $(hooks_bin)) \
