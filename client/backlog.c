@@ -8,7 +8,7 @@
 
 enum {
     PIECES_MAX = 128 * 1024,
-    FILE_BYTES = 32 /* what a file that was packed takes elsewhere, until all are */
+    FILE_BYTES = 48 /* what a file that was packed takes elsewhere, until all are */
 };
 
 enum record_kind { PART_BEGIN, PART_WRITE, PART_END, OBJECT, FILES };

@@ -15,7 +15,7 @@
 #include "common/pack_seen.h"
 #include "common/path.h"
 
-enum { FRESH_MAX = 256 * 1024 };
+enum { FRESH_MAX = 192 * 1024 };
 
 /* A part that came while this runs; its pieces have the numbers from first on. */
 struct fresh {

@@ -47,17 +47,28 @@ static struct slot *find(const struct pack_seen *s, const uint8_t key[KEY_BYTES]
             return &s->slots[i];
 }
 
+static void move(struct pack_seen *s, size_t i)
+{
+    const struct slot old = s->slots[i];
+
+    s->slots[i] = (struct slot){ 0 };
+    if (old.number_plus_1 != 0)
+        *find(s, old.key) = old;
+}
+
+/* In its place, as there may not be room for two of them.  From a free slot on each finds none before
+ * it that is still to be moved. */
 static void grow(struct pack_seen *s)
 {
-    struct slot *old = s->slots;
-    size_t n_old = s->n_slots;
+    size_t n_old = s->n_slots, first = 0;
 
-    s->n_slots *= 2;
-    s->slots = mem_alloc(s->n_slots * sizeof *s->slots);
+    s->slots = mem_resize(s->slots, 2 * n_old, sizeof *s->slots);
+    memset(s->slots + n_old, 0, n_old * sizeof *s->slots);
+    s->n_slots = 2 * n_old;
+    while (s->slots[first].number_plus_1 != 0)
+        first++;
     for (size_t i = 0; i < n_old; i++)
-        if (old[i].number_plus_1 != 0)
-            *find(s, old[i].key) = old[i];
-    free(old);
+        move(s, (first + i) % n_old);
 }
 
 void pack_seen_add(struct pack_seen *s, const struct digest *d, uint32_t number)
