@@ -188,6 +188,8 @@ void cancel_begin(struct pilots *p);
 void site_ask(struct pilots *p);
 /* It was asked, and not too long ago to be used. */
 bool site_is_known(const struct pilots *p);
+/* What it said is not to be asked again yet. */
+bool site_is_fresh(const struct pilots *p);
 /* It is to be asked. */
 bool site_is_old(const struct pilots *p);
 void site_forget(struct site *s);

@@ -32,12 +32,16 @@ bool site_is_known(const struct pilots *p)
            units_monotonic_ms() - p->site.asked_at_ms < (int64_t)SITE_USED_MS;
 }
 
-bool site_is_old(const struct pilots *p)
+bool site_is_fresh(const struct pilots *p)
 {
     int64_t kept_ms = p->site.lacks_accounts ? SITE_KEPT_PART_MS : SITE_KEPT_MS;
 
-    return p->coming.arena == NULL &&
-           (p->site.arena == NULL || units_monotonic_ms() - p->site.asked_at_ms >= kept_ms);
+    return p->site.arena != NULL && units_monotonic_ms() - p->site.asked_at_ms < kept_ms;
+}
+
+bool site_is_old(const struct pilots *p)
+{
+    return p->coming.arena == NULL && !site_is_fresh(p);
 }
 
 /* ---- what is asked ---- */

@@ -179,15 +179,23 @@ static int64_t idle_ms(const struct conf *conf, const char *partition)
     return site != NULL && site->idle_ms > 0 ? site->idle_ms : conf->slurm.idle_ms;
 }
 
-/* When a pilot starts soon, its end is known by these to a few seconds, and it asks nobody.  What the
- * user's own options say of its time, is for Slurm to understand. */
-static size_t add_time(const struct submission *s, const char **program)
+/* Where nobody knows how long it takes, the partition's default is asked for by name: so it is what the
+ * pilot gets, whatever a site does with jobs that ask for none.  0: what the user's own options say, or Slurm. */
+static int64_t time_of(const struct submission *s)
 {
     const struct pilot_row *row = s->row;
-    int64_t time_ms =
-        row->time_ms > 0 ? row->time_ms : pilots_default_time_ms(s->p->sv, row->user, &row->spec);
 
-    if (time_ms <= 0 || row->spec.extra.n > 0)
+    if (row->time_ms > 0 || row->spec.extra.n > 0 || !site_is_fresh(s->p))
+        return row->time_ms;
+    return pilots_default_time_ms(s->p->sv, row->user, &row->spec);
+}
+
+/* When a pilot starts soon, its end is known by these to a few seconds, and it asks nobody. */
+static size_t add_time(const struct submission *s, const char **program)
+{
+    int64_t time_ms = time_of(s);
+
+    if (time_ms <= 0 || s->row->spec.extra.n > 0)
         return 0;
     program[0] = "--time";
     program[1] = arena_printf(s->arena, "%" PRId64, time_ms);
@@ -232,7 +240,7 @@ static char **sbatch_args(struct submission *s, struct err *e)
                                .folder = s->folder,
                                .cpus = row->cpus,
                                .memory_bytes = row->memory_bytes,
-                               .time_ms = row->time_ms,
+                               .time_ms = time_of(s),
                                .gpus = row->gpus,
                                .n = row->tasks };
 
