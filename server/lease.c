@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "server/attempts.h"
+#include "server/pilots.h"
 
 /* After ludwigd was held up (a suspended machine), what lies in its sockets is read first. */
 enum { LATE_MS = 1000, SETTLE_MS = 10 * 1000 };
@@ -105,8 +106,10 @@ static int lease_over(struct server *sv, int64_t worker, struct err *e)
     forget(sv->leases, worker);
     if (!is_registering(sv, worker)) {
         rc = lose_all(sv, worker, e);
-        if (rc == 0)
+        if (rc == 0) {
+            pilots_lost_sight(sv);
             return 0;
+        }
     }
     add(sv->leases, worker, SETTLE_MS); /* let us see then */
     return rc;
@@ -177,6 +180,14 @@ void lease_disconnected(struct server *sv, int64_t worker)
 void lease_connected(struct server *sv, int64_t worker)
 {
     add(sv->leases, worker, sv->conf.lease_ms);
+}
+
+bool lease_is_running(const struct server *sv, int64_t worker)
+{
+    for (size_t i = 0; i < sv->leases->n; i++)
+        if (sv->leases->items[i].worker == worker)
+            return true;
+    return false;
 }
 
 int leases_load(struct server *sv, struct err *e)

@@ -20,5 +20,7 @@ void leases_destroy(struct leases *l); /* before the loop is closed; NULL is fin
 int leases_load(struct server *sv, struct err *e);
 void lease_disconnected(struct server *sv, int64_t worker);
 void lease_connected(struct server *sv, int64_t worker);
+/* It is not over: the worker may be back, and have what it had. */
+bool lease_is_running(const struct server *sv, int64_t worker);
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/units.h"
 #include "server/attempts.h"
 #include "server/inbox.h"
+#include "server/lease.h"
 #include "server/pilot_parts.h"
 
 enum { LOOK_AT_ONCE = 500 };
@@ -152,6 +153,13 @@ static bool is_other_ended(const struct pilot_row *row, const struct slurm_ended
                                                    ended->submitted_s != row->submitted_s);
 }
 
+static enum pilot_worker worker_of(struct server *sv, const struct pilot_row *row)
+{
+    if (row->worker != 0 && is_here(sv, row))
+        return WORKER_THERE;
+    return row->worker != 0 && lease_is_running(sv, row->worker) ? WORKER_AWAY : WORKER_NEVER;
+}
+
 static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *row,
                                  const struct slurm_job **job)
 {
@@ -161,9 +169,7 @@ static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *r
                                .has_accounting = l->p->site.config.has_accounting };
 
     *job = job_of(l, row);
-    seen.worker = row->worker == 0         ? WORKER_NEVER
-                  : is_here(l->p->sv, row) ? WORKER_THERE
-                                           : WORKER_AWAY;
+    seen.worker = worker_of(l->p->sv, row);
     if (*job != NULL) {
         seen.squeue = SLURM_SAYS;
         seen.state = (*job)->state;
@@ -235,6 +241,7 @@ static int refuse(struct look *l, const struct pilot_row *row, const char *words
     return pilot_row_end(l->p->sv, row->id, words, e);
 }
 
+/* One that has run and waits: of that run nothing is left, or the lease would still run. */
 static int keep(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,
                 const struct slurm_job *job, const char *words, struct err *e)
 {
@@ -243,6 +250,9 @@ static int keep(struct look *l, const struct pilot_row *row, const struct slurm_
     if (m->phase == PILOT_STARTS || m->phase == PILOT_RUNS)
         inbox_expect(l->p->sv->inbox);
     l->has_changed |= m->phase != row->phase;
+    if (row->worker != 0 && m->state == SLURM_PENDING &&
+        db_run(l->p->sv->db, e, SQL_PILOT_WAITS_AGAIN, "i", row->id) < 0)
+        return -1;
     return db_run(l->p->sv->db, e, SQL_PILOT_SEEN, "iisi", row->id, (int64_t)m->phase, words,
                   submitted_s) < 0
                ? -1

@@ -36,7 +36,7 @@ void pilots_try_anew(struct server *sv, int64_t pool);
 void pilots_let_go(struct server *sv);
 /* Its worker takes nothing more, and leaves when what it has is over.  In a turn. */
 void pilots_retire(struct server *sv, struct conn *c, const char *reason);
-/* The worker of one has gone without a word: what does Slurm say? */
+/* A worker, perhaps one's, has gone without a word, or its lease is over: what does Slurm say? */
 void pilots_lost_sight(struct server *sv);
 
 /* A pool, and whose it is. */

@@ -162,21 +162,30 @@ static void hear_worker(struct slurm_meaning *m)
     m->words = rows[SLURM_RUNNING].words;
 }
 
-/* What has run before.  Of a job that slurmctld, restarted, knows in an older state it says neither. */
-static bool was_requeued(const char *reason)
+/*
+ * What waits although it has run: slurmctld was restarted with an older state, and knows nothing of
+ * the run.  Pilots are not requeued, unless an admin does it, who leaves them held.
+ */
+static void forget_older_state(struct slurm_meaning *m)
 {
-    return reason != NULL &&
-           (strcmp(reason, "BeginTime") == 0 || matches("job requeued in held state", reason));
+    m->phase = PILOT_UNCLEAR;
+    m->next = NEXT_NONE;
+    m->words = "has run, and Slurm shows an older state of it";
 }
 
 static void miss_worker(struct slurm_meaning *m, const char *reason)
 {
-    if (m->state == SLURM_PENDING && was_requeued(reason)) {
+    bool was_requeued = reason != NULL && matches("job requeued in held state", reason);
+
+    if (m->state == SLURM_PENDING && was_requeued) {
         m->jobs = JOBS_BACK;
         m->cause = CAUSE_PREEMPTED;
-    } else if (m->jobs == JOBS_STAY) {
-        m->jobs = JOBS_LEASE;
+        return;
     }
+    if (m->jobs == JOBS_STAY)
+        m->jobs = JOBS_LEASE;
+    if (m->state == SLURM_PENDING)
+        forget_older_state(m);
 }
 
 static void worker_left(struct slurm_meaning *m)

@@ -218,9 +218,9 @@ enum slurm_said {
 };
 
 enum pilot_worker {
-    WORKER_NEVER, /* nothing was heard of it yet */
+    WORKER_NEVER, /* nothing was heard of it yet, or not for so long that its lease is over */
     WORKER_THERE, /* it is connected */
-    WORKER_AWAY,  /* it was, and the connection has ended */
+    WORKER_AWAY,  /* it was, and the connection has ended: its lease runs */
     WORKER_LEFT   /* it has said that it leaves, and what became of its jobs */
 };
 

@@ -58,6 +58,7 @@
     X(SQL_PILOTS_SUBMITTED, "UPDATE pilot SET slurm_id = ?2 WHERE token = ?1")                   \
     X(SQL_PILOTS_DROP, "DELETE FROM pilot WHERE token = ? AND slurm_id = 0 AND worker = 0")      \
     X(SQL_PILOT_SEEN, "UPDATE pilot SET phase = ?2, words = ?3, submitted_s = ?4 WHERE id = ?1") \
+    X(SQL_PILOT_WAITS_AGAIN, "UPDATE pilot SET worker = 0, started_at = 0 WHERE id = ?")         \
     X(SQL_PILOT_PAIR, "UPDATE pilot SET worker = ?2, phase = ?3, words = NULL, ended_at = 0,"    \
                       " slurm_id = CASE WHEN slurm_id = 0 THEN ?4 ELSE slurm_id END,"            \
                       " started_at = CASE WHEN started_at = 0 THEN ?5 ELSE started_at END"       \

@@ -112,6 +112,119 @@ why_again() { # SWEEP
     grep -iE 'not responding|down' "$SLURM/log/slurmctld.log" | tail -n 10
 }
 
+# A ludwigd with a lease of its own, which says when it has asked for its pilots.
+cat >"$TEST_TMP/bin/squeue" <<END
+#!/bin/bash
+"$(command -v squeue)" "\$@"
+code=\$?
+touch "$TEST_TMP/looked"
+exit \$code
+END
+chmod +x "$TEST_TMP/bin/squeue"
+
+own() { # LEASE
+    mkdir -p "$SHARE"
+    mkdir -p -m 0700 "$TEST_TMP/own"
+    printf '%s\n' "share: $SHARE" "state: $TEST_TMP/own" "sockets: [$TEST_TMP/own.sock]" "lease: $1" \
+        'slurm: {idle: 2s, partitions: {short: {max_pilots: 1}}}' >"$TEST_TMP/own.yaml"
+    PATH=$TEST_TMP/bin:$PATH ludwigd --config "$TEST_TMP/own.yaml" 2>>"$TEST_TMP/own.log" &
+    disown
+    export LUDWIG_SERVER=unix:$TEST_TMP/own.sock
+    wait_until 30 ludwig status >/dev/null 2>&1
+}
+
+# Sets id and pilot: slurmctld's state, as it was while that one waited, lies in $TEST_TMP/then.
+begun() { # NAME
+    : >"$TEST_TMP/records" # another ludwigd's sweeps have the same numbers
+    wait_until 60 no_pilots # none that would be there again, and has ended
+    id=$(sweep "$1" '{partition: short, extra: ["--begin=now+1hour"]}')
+    shown_by_why 60 "$id.1" 'short: a pilot, Slurm.s job [0-9]+: .*BeginTime' || { tail -n 20 "$TEST_TMP/own.log" && return 1; }
+    pilot=$(squeue -h -p short -o %A)
+    slurm_ctld stop
+    rm -rf "$TEST_TMP/then"
+    cp -a "$SLURM/state" "$TEST_TMP/then"
+    slurm_ctld start
+    scontrol update JobId="$pilot" StartTime=now
+    wait_until 60 '[ "$(recorded "^start '"$id"'[.]")" = 4 ]'
+}
+
+as_it_was_then() {
+    slurm_ctld kill
+    rm -rf "$SLURM/state"
+    cp -a "$TEST_TMP/then" "$SLURM/state"
+    slurm_ctld start
+    slurm_is "$pilot" PENDING
+}
+
+# Pilots of ludwigd's know of no test.
+agent_of() { # JOB
+    local process
+    for process in /proc/[0-9]*; do
+        if grep -qzxF -e --pilot-agent "$process/cmdline" && grep -qzxF "SLURM_JOB_ID=$1" "$process/environ" &&
+            grep -qzxF "SLURM_CONF=$SLURM_CONF" "$process/environ"; then
+            echo "${process#/proc/}"
+        fi
+    done 2>/dev/null
+}
+
+state_of_pilots() {
+    ludwig nodes --json | json - '" ".join(n["state"] for n in d["nodes"])'
+}
+
+# Its node cannot say that it runs there.  ludwigd looks while its worker is away for a moment.
+outranked() {
+    local id pilot node agent
+    own 10min
+    begun outranked
+    node=$(squeue -h -j "$pilot" -o %N)
+    slurm_node crash "$node"
+    as_it_was_then
+    # What ludwigd would cancel if it had not run.
+    slurm_partition short MaxTime=1
+    scontrol update JobId="$pilot" StartTime=now
+    wait_until 60 '[ "$(slurm_reason '"$pilot"')" = PartitionTimeLimit ]'
+    agent=$(agent_of "$pilot")
+    kill -STOP "$agent"
+    kill_hard "$TEST_TMP/own.yaml"
+    rm -f "$TEST_TMP/looked"
+    own 10min
+    wait_until 60 [ -e "$TEST_TMP/looked" ]
+    kill -CONT "$agent"
+    wait_until 60 '[ "$(state_of_pilots)" = up ]'
+    open outranked
+    all_once "$id"
+    [ "$(published outranked | wc -l)" = 4 ]
+    [ "$(grep -c pilot-submitted "$TEST_TMP/own.log")" = 1 ]
+    slurm_is "$pilot" PENDING
+    wait_until 60 '[ -z "$(agent_of '"$pilot"')" ]' # it would take the next ones
+    slurm_node on "$node"
+    scancel "$pilot"
+    slurm_partition short MaxTime=2-0
+    wait_until 60 no_pilots
+    kill_hard "$TEST_TMP/own.yaml"
+}
+
+# Slurm kills what it knows as one that waits; when it lets it begin anew, it is the same pilot.
+killed_by_slurm() {
+    local id pilot
+    : >"$TEST_TMP/own.log"
+    own 10s
+    begun forgotten
+    as_it_was_then
+    wait_until 60 '[ "$(jobs_in queued '"$id"')" = 4 ]'
+    shown_by_why 90 "$id.1" "short: a pilot, Slurm.s job $pilot: .*BeginTime"
+    scontrol update JobId="$pilot" StartTime=now
+    wait_until 60 '[ "$(recorded "^start '"$id"'[.]")" = 8 ]'
+    open forgotten
+    wait_until 60 ended "$id"
+    [ "$(sweep_state "$id")" = done ]
+    [ "$(recorded "^end $id[.]")" = 4 ]
+    [ "$(published forgotten | wc -l)" = 4 ]
+    [ "$(grep -c pilot-submitted "$TEST_TMP/own.log")" = 1 ]
+    wait_until 60 no_pilots
+    kill_hard "$TEST_TMP/own.yaml"
+}
+
 many() {
     local id
     printf '%s\n' 'project: many' "command: echo {n} >>$TEST_TMP/many" 'source: []' "params: {n: [$(seq -s, 5000)]}" \
@@ -128,4 +241,6 @@ it 'slurmctld forgets the pilot it has just accepted, and gives its id to anothe
 it 'slurmctld is killed while a pilot works: nobody waits for it but what is new' in_run
 it 'ludwigd is killed, and pilots end and begin meanwhile' ludwigd_killed
 it '5,000 short jobs are each done once' many
+it 'slurmctld shows a pilot that works as one that waits: nobody cancels or replaces it' outranked
+it 'and when it kills that one, the jobs are done by it once it begins again' killed_by_slurm
 done_testing
