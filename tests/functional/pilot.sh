@@ -42,11 +42,12 @@ agent_of() { # JOB
     done
 }
 
-# In one go: none has the time to notice.
+# In one go: none has the time to notice.  Other clusters have jobs of that number, too.
 kill_pilot() { # JOB
     local pid found=() processes=/proc/[0-9]*
     for pid in $processes; do
-        tr '\0' '\n' <"$pid/environ" 2>/dev/null | grep -qx "SLURM_JOB_ID=$1" && found+=("${pid#/proc/}")
+        [ "$(tr '\0' '\n' <"$pid/environ" 2>/dev/null | grep -cxF -e "SLURM_JOB_ID=$1" -e "SLURM_CONF=$SLURM_CONF")" != 2 ] ||
+            found+=("${pid#/proc/}")
     done
     kill -KILL "${found[@]}"
 }
