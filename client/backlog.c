@@ -2,11 +2,15 @@
 /* backlog.c - what was packed and is not sent yet */
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "client/backlog.h"
 #include "common/mem.h"
 
 enum {
+    RETURNED_BYTES = 128 * 1024, /* what is as large goes back to the system when it is freed */
     PIECES_MAX = 128 * 1024,
     FILE_BYTES = 48 /* what a file that was packed takes elsewhere, until all are */
 };
@@ -33,8 +37,18 @@ struct backlog {
     size_t n_pieces, capacity;
 };
 
+/* By itself the C library keeps what was freed in the midst of other things, as soon as some of it
+ * was as large as these. */
+static void give_back_what_is_freed(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES);
+#endif
+}
+
 struct backlog *backlog_create(void)
 {
+    give_back_what_is_freed();
     return mem_alloc(sizeof(struct backlog));
 }
 
