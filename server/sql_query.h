@@ -76,6 +76,11 @@
                      " AND n_ready > 0 AND uid = ? AND priority > ?")                              \
     X(SQL_WHY_WORKERS, "SELECT id, node, user, drained, cpus_milli, gpus, memory_bytes"            \
                        " FROM worker ORDER BY node, id")                                           \
+    /* of one user on one machine: processes, and what they have */                                \
+    X(SQL_WHY_USER_LOAD,                                                                           \
+      "SELECT count(*), coalesce(sum(s.cpus_milli), 0), coalesce(sum(s.gpus_milli), 0)"            \
+      " FROM (SELECT DISTINCT sweep AS sweep, coalesce(batch, id) FROM attempt WHERE worker = ?"   \
+      " AND state <= 3 AND state <= 2) a JOIN sweep s ON s.id = a.sweep WHERE s.uid = ?")          \
     X(SQL_WHY_LOAD, "SELECT coalesce(sum(s.cpus_milli), 0), coalesce(sum(s.gpus_milli), 0),"       \
                     " coalesce(sum(s.memory_bytes), 0) FROM (SELECT DISTINCT sweep AS sweep,"      \
                     " coalesce(batch, id) FROM attempt WHERE worker = ? AND state <= 3"            \

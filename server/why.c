@@ -24,6 +24,7 @@ struct wanted {
     const char *user;
     int64_t priority;
     const char *refused; /* why no job of it can be handed out */
+    bool is_limited;     /* its user has as much as may be had */
     struct pilot_need need;
     struct sweep_pools pools;
 };
@@ -141,7 +142,8 @@ static void say_machine(struct why *to, const struct machine *m, const struct wa
     else if (is_busy(m, w))
         say_busy(to, m);
     else
-        why_say(to, "%s: there is room; it is about to be handed out", m->node);
+        why_say(to, "%s: there is room%s", m->node,
+                w->is_limited ? ", but for that limit" : "; it is about to be handed out");
 }
 
 static int machine_load(struct server *sv, struct machine *m, struct err *e)
@@ -242,18 +244,48 @@ static int say_before(struct why *to, const struct wanted *w, int64_t no, struct
     return 0;
 }
 
-static void say_limits(struct why *to)
+/* What the user's jobs have now: as the scheduler counts it. */
+struct user_load {
+    int64_t jobs, cpus_milli, gpus_milli;
+};
+
+static int add_held(struct why *to, const struct wanted *w, int64_t worker, struct user_load *h,
+                    struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_USER_LOAD, "ii", worker, (int64_t)w->uid);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        h->jobs += stmt_int(s, 0);
+        h->cpus_milli += stmt_int(s, 1);
+        h->gpus_milli += stmt_int(s, 2);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static void say_limit(struct why *to, struct wanted *w, const char *what, int64_t has_milli,
+                      int64_t needs_milli, int64_t limit_milli)
+{
+    if (limit_milli == 0 || has_milli + needs_milli <= limit_milli)
+        return;
+    w->is_limited = true;
+    why_say(to, "limits: %s has %g %s, and each user may have %g at once", w->user,
+            (double)has_milli / 1000, what, (double)limit_milli / 1000);
+}
+
+static int say_limits(struct why *to, struct wanted *w, struct err *e)
 {
     const struct conf *conf = &to->sv->conf;
+    struct user_load h = { 0 };
 
-    if (conf->gpus_per_user_milli > 0)
-        why_say(to, "limits: at most %g GPUs for each user",
-                (double)conf->gpus_per_user_milli / 1000);
-    if (conf->cpus_per_user_milli > 0)
-        why_say(to, "limits: at most %g cpus for each user",
-                (double)conf->cpus_per_user_milli / 1000);
-    if (conf->jobs_per_user > 0)
-        why_say(to, "limits: at most %" PRId64 " jobs at once for each user", conf->jobs_per_user);
+    for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number))
+        if (c->worker != 0 && !c->is_retiring && add_held(to, w, c->worker, &h, e) < 0)
+            return -1;
+    say_limit(to, w, "GPUs", h.gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
+    say_limit(to, w, "cpus", h.cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
+    say_limit(to, w, "jobs", 1000 * h.jobs, 1000, 1000 * conf->jobs_per_user);
+    return 0;
 }
 
 static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct err *e)
@@ -303,9 +335,8 @@ int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct e
         why_say(to, "it is paused (ludwig resume %" PRId64 ".%" PRId64 ")", sweep, no);
     if (is_held || w.state == SWEEP_PAUSED)
         return 0;
-    if (say_before(to, &w, no, e) < 0)
+    if (say_before(to, &w, no, e) < 0 || say_limits(to, &w, e) < 0)
         return -1;
-    say_limits(to);
     return say_machines(to, &w, e) < 0 ? -1 : why_pilots(to, sweep, e);
 }
 

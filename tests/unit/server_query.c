@@ -567,6 +567,46 @@ static void a_job_that_waits_is_told_what_for(void **state)
     fixture_close(f);
 }
 
+static void a_job_that_a_limit_of_its_user_keeps_waiting_is_told_so(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct peer *w = worker_connect(f);
+    struct msg_ask_why ask = { .job = 2 };
+    struct msg_why why;
+
+    (void)state;
+    f->sv.conf.jobs_per_user = 1;
+    ask.sweep = submit_all(p, submit_of("demo", 1), 1, 2).sweep;
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_true(is_said(&why, " has 1 jobs, and each user may have 1 at once"));
+    assert_true(is_said(&why, "n1: there is room, but for that limit"));
+    assert_false(is_said(&why, "about to be handed out"));
+    peer_close(w);
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void a_job_that_waits_for_other_nodes_is_told_so(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct peer *w = worker_connect(f);
+    struct submit s = submit_of("demo", 1);
+    struct msg_ask_why ask = { .job = 1 };
+    const char *norman = "norman";
+    struct msg_why why;
+
+    (void)state;
+    s.begin.nodes = (struct list){ &norman, 1 };
+    ask.sweep = submit_all(p, s, 1, 1).sweep;
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_true(is_said(&why, "n1: it is not in the sweep's list of nodes"));
+    peer_close(w);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void a_submit_that_nobody_can_run_is_told_so(void **state)
 {
     struct fixture *f = fixture_open();
@@ -620,6 +660,8 @@ int main(void)
         cmocka_unit_test(a_preview_of_anothers_project_tells_its_owner_only),
         cmocka_unit_test(usage_counts_failures_too_and_not_twice),
         cmocka_unit_test(a_job_that_waits_is_told_what_for),
+        cmocka_unit_test(a_job_that_a_limit_of_its_user_keeps_waiting_is_told_so),
+        cmocka_unit_test(a_job_that_waits_for_other_nodes_is_told_so),
         cmocka_unit_test(a_submit_that_nobody_can_run_is_told_so),
         cmocka_unit_test(a_failed_job_is_told_its_reason),
         cmocka_unit_test(sweeps_come_newest_first_and_page_by_page),
