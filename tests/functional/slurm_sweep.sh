@@ -88,6 +88,7 @@ waits() {
     shown_by_why 60 "$sweep.1" 'short: a pilot, Slurm.s job [0-9]+: .*BeginTime'
     shown_by_why 10 "$sweep.1" 'short: .* 1 pilot there, and may have no more \(max_pilots: 1\)'
     ludwig pause "$sweep"
+    why_says "$sweep.1" "sweep $sweep is paused \(ludwig resume $sweep\)"
     wait_until 10 no_pilots
     ludwig resume "$sweep"
     wait_until 10 a_pilot
