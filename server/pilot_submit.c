@@ -191,17 +191,16 @@ static int64_t time_of(const struct submission *s)
 }
 
 /* When a pilot starts soon, its end is known by these to a few seconds, and it asks nobody. */
-static size_t add_time(const struct submission *s, const char **program)
+static void add_time(const struct submission *s, const char **program)
 {
     int64_t time_ms = time_of(s);
 
     if (time_ms <= 0 || s->row->spec.extra.n > 0)
-        return 0;
+        return;
     program[0] = "--time";
     program[1] = arena_printf(s->arena, "%" PRId64, time_ms);
     program[2] = "--submitted";
     program[3] = arena_printf(s->arena, "%" PRId64, units_now_ms());
-    return 4;
 }
 
 static void add_script(const struct submission *s, struct buf *out)
@@ -226,7 +225,7 @@ static void add_script(const struct submission *s, struct buf *out)
     }
     if (conf_has_one_job_each(conf, &s->row->spec))
         program[n++] = "--one-job";
-    n += add_time(s, program + n);
+    add_time(s, program + n);
     slurm_add_script(out, program);
 }
 
