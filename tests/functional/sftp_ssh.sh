@@ -17,14 +17,18 @@ far() { # COMMAND...
     timeout 300 ludwig --server "ssh://srv$socket" "$@"
 }
 
-# Kills all that serves a session; the sshd that listens stays.
-cut_sessions() {
-    local listener pids
+sessions() { # what serves them
+    local listener
     listener=$(cat "$SSHD/srv/shell_pid")
-    pids=$(sshd_family "$listener" | grep -vx "$listener")
-    [ -n "$pids" ]
-    # shellcheck disable=SC2086
-    kill -KILL $pids
+    sshd_family "$listener" | grep -vx "$listener" || true
+}
+
+# Kills all that serves a session, of which some may just end, or come back from the last time; the
+# sshd that listens stays.
+cut_sessions() {
+    wait_until 20 '[ -n "$(sessions)" ]'
+    # shellcheck disable=SC2046
+    kill -KILL $(sessions) || true
 }
 
 packs=$SHARE/demo/.ludwig/packs
