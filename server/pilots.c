@@ -112,13 +112,25 @@ void pilots_wake(struct server *sv)
 
 static bool has_to_wait(struct pilots *p);
 
+/* That there is too little for half of the questions does not mean that Slurm is away, nor that there
+ * are no accounts: later.  One more, as something else may begin after the same turn. */
+static bool can_ask_all(struct pilots *p)
+{
+    int64_t now_ms = units_monotonic_ms();
+    int64_t wait_ms = slurm_budget_wait_for_ms(&p->budget, SITE_QUESTIONS + 1, now_ms);
+
+    if (wait_ms > 0)
+        pilots_think_at(p, now_ms + wait_ms);
+    return wait_ms == 0;
+}
+
 /* What runs after the turn.  Nobody needs it before there are jobs: by then it may have come. */
 static void begin_site(struct server *sv, int64_t unused)
 {
     struct pilots *p = sv->pilots;
 
     (void)unused;
-    if (site_is_old(p) && !sv->is_leaving && !has_to_wait(p))
+    if (site_is_old(p) && !sv->is_leaving && !has_to_wait(p) && can_ask_all(p))
         site_ask(p);
 }
 

@@ -72,10 +72,18 @@ bool slurm_budget_take(struct slurm_budget *b, int64_t now_ms)
     return true;
 }
 
+int64_t slurm_budget_wait_for_ms(struct slurm_budget *b, int64_t n, int64_t now_ms)
+{
+    int64_t lacking;
+
+    fill(b, now_ms);
+    lacking = smaller(n, b->bucket) - b->tokens;
+    return lacking <= 0 ? 0 : b->filled_at_ms + lacking * b->every_ms - now_ms;
+}
+
 int64_t slurm_budget_wait_ms(struct slurm_budget *b, int64_t now_ms)
 {
-    fill(b, now_ms);
-    return b->tokens > 0 ? 0 : b->filled_at_ms + b->every_ms - now_ms;
+    return slurm_budget_wait_for_ms(b, 1, now_ms);
 }
 
 int64_t slurm_budget_last_hour(struct slurm_budget *b, int64_t now_ms)

@@ -36,6 +36,8 @@ void slurm_budget_fit(struct slurm_budget *b, const struct slurm_config *config)
 bool slurm_budget_take(struct slurm_budget *b, int64_t now_ms);
 /* How long until there is one; 0: there is. */
 int64_t slurm_budget_wait_ms(struct slurm_budget *b, int64_t now_ms);
+/* The same of n commands at once, or of as many as there can be. */
+int64_t slurm_budget_wait_for_ms(struct slurm_budget *b, int64_t n, int64_t now_ms);
 int64_t slurm_budget_last_hour(struct slurm_budget *b, int64_t now_ms);
 
 #endif

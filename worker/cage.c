@@ -265,6 +265,7 @@ static bool leave_for(const char *folder, const char *leaf)
     if (write_to(leaf, "cgroup.procs", "0") == 0 && setxattr(folder, DELEGATED, "1", 1, 0) == 0 &&
         divide_memory(folder))
         return true;
+    (void)removexattr(folder, DELEGATED);
     (void)write_to(folder, "cgroup.procs", "0");
     return false;
 }

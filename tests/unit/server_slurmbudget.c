@@ -44,6 +44,25 @@ static void test_thirty_at_once_and_one_a_second(void **state)
     assert_int_equal(take_all(&b, BEGIN_MS + MINUTE_MS * 1000), 30);
 }
 
+static void test_several_at_once_wait_for_as_many_as_there_can_be(void **state)
+{
+    const struct slurm_config small = { .rpc_bucket = 8,
+                                        .rpc_refill = 2,
+                                        .rpc_refill_period_s = 1 };
+    struct slurm_budget b = begin();
+
+    (void)state;
+    assert_int_equal(slurm_budget_wait_for_ms(&b, 7, BEGIN_MS), 0);
+    take_all(&b, BEGIN_MS);
+    assert_int_equal(slurm_budget_wait_for_ms(&b, 7, BEGIN_MS + 400), 6600);
+    assert_int_equal(slurm_budget_wait_for_ms(&b, 7, BEGIN_MS + 6999), 1);
+    assert_int_equal(slurm_budget_wait_for_ms(&b, 7, BEGIN_MS + 7000), 0);
+    slurm_budget_fit(&b, &small);
+    take_all(&b, BEGIN_MS + 7000);
+    assert_int_equal(slurm_budget_wait_for_ms(&b, 7, BEGIN_MS + 7000), 4000);
+    assert_int_equal(take_all(&b, BEGIN_MS + 11000), 4);
+}
+
 static void test_a_clock_that_stands_still_gives_nothing(void **state)
 {
     struct slurm_budget b = begin();
@@ -99,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thirty_at_once_and_one_a_second),
+        cmocka_unit_test(test_several_at_once_wait_for_as_many_as_there_can_be),
         cmocka_unit_test(test_a_clock_that_stands_still_gives_nothing),
         cmocka_unit_test(test_a_sites_limit_is_kept_by_half),
         cmocka_unit_test(test_the_last_hour_is_counted),
