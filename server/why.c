@@ -249,10 +249,9 @@ struct user_load {
     int64_t jobs, cpus_milli, gpus_milli;
 };
 
-static int add_held(struct why *to, const struct wanted *w, int64_t worker, struct user_load *h,
-                    struct err *e)
+static int add_held(struct why *to, uid_t uid, int64_t worker, struct user_load *h, struct err *e)
 {
-    struct stmt *s = db_ask(to->sv->db, SQL_WHY_USER_LOAD, "ii", worker, (int64_t)w->uid);
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_USER_LOAD, "ii", worker, (int64_t)uid);
     int rc = stmt_step(s, e);
 
     if (rc == 1) {
@@ -262,6 +261,15 @@ static int add_held(struct why *to, const struct wanted *w, int64_t worker, stru
     }
     stmt_end(s);
     return rc < 0 ? -1 : 0;
+}
+
+static int user_load(struct why *to, uid_t uid, struct user_load *h, struct err *e)
+{
+    *h = (struct user_load){ 0 };
+    for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number))
+        if (c->worker != 0 && !c->is_retiring && add_held(to, uid, c->worker, h, e) < 0)
+            return -1;
+    return 0;
 }
 
 static void say_limit(struct why *to, struct wanted *w, const char *what, int64_t has_milli,
@@ -274,18 +282,72 @@ static void say_limit(struct why *to, struct wanted *w, const char *what, int64_
             (double)has_milli / 1000, what, (double)limit_milli / 1000);
 }
 
-static int say_limits(struct why *to, struct wanted *w, struct err *e)
+static void say_limits(struct why *to, struct wanted *w, const struct user_load *h)
 {
     const struct conf *conf = &to->sv->conf;
-    struct user_load h = { 0 };
+
+    say_limit(to, w, "GPUs", h->gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
+    say_limit(to, w, "cpus", h->cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
+    say_limit(to, w, "jobs", 1000 * h->jobs, 1000, 1000 * conf->jobs_per_user);
+}
+
+/* ---- who has less comes first: as sched.h has it ---- */
+
+static int add_size(struct why *to, int64_t worker, struct user_load *all, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_SIZE, "i", worker);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        all->cpus_milli += stmt_int(s, 0);
+        all->gpus_milli += stmt_int(s, 1);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static double share_of(const struct user_load *h, const struct user_load *all)
+{
+    double cpus = all->cpus_milli > 0 ? (double)h->cpus_milli / (double)all->cpus_milli : 0;
+    double gpus = all->gpus_milli > 0 ? (double)h->gpus_milli / (double)all->gpus_milli : 0;
+
+    return cpus > gpus ? cpus : gpus;
+}
+
+static int say_share(struct why *to, const struct wanted *w, const struct user_load *own,
+                     struct err *e)
+{
+    struct user_load all = { 0 };
+    struct stmt *s;
+    int rc = 0;
 
     for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number))
-        if (c->worker != 0 && !c->is_retiring && add_held(to, w, c->worker, &h, e) < 0)
+        if (c->worker != 0 && !c->is_retiring && add_size(to, c->worker, &all, e) < 0)
             return -1;
-    say_limit(to, w, "GPUs", h.gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
-    say_limit(to, w, "cpus", h.cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
-    say_limit(to, w, "jobs", 1000 * h.jobs, 1000, 1000 * conf->jobs_per_user);
-    return 0;
+    s = db_ask(to->sv->db, SQL_WHY_OTHERS, "i", (int64_t)w->uid);
+    while (rc == 0 && (rc = stmt_step(s, e)) == 1) {
+        struct user_load h;
+
+        rc = user_load(to, (uid_t)stmt_int(s, 0), &h, e);
+        if (rc == 0 && share_of(&h, &all) < share_of(own, &all))
+            why_say(to,
+                    "share: %s waits as well, and has %.0f %% of the machines to %s's %.0f %%: "
+                    "so %s comes first",
+                    stmt_text(s, 1), 100 * share_of(&h, &all), w->user, 100 * share_of(own, &all),
+                    stmt_text(s, 1));
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int say_users(struct why *to, struct wanted *w, struct err *e)
+{
+    struct user_load own;
+
+    if (user_load(to, w->uid, &own, e) < 0)
+        return -1;
+    say_limits(to, w, &own);
+    return say_share(to, w, &own, e);
 }
 
 static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct err *e)
@@ -335,7 +397,7 @@ int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct e
         why_say(to, "it is paused (ludwig resume %" PRId64 ".%" PRId64 ")", sweep, no);
     if (is_held || w.state == SWEEP_PAUSED)
         return 0;
-    if (say_before(to, &w, no, e) < 0 || say_limits(to, &w, e) < 0)
+    if (say_before(to, &w, no, e) < 0 || say_users(to, &w, e) < 0)
         return -1;
     return say_machines(to, &w, e) < 0 ? -1 : why_pilots(to, sweep, e);
 }

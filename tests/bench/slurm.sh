@@ -55,6 +55,13 @@ calls_by_type() {
 
 # ---- programs that take turns ----
 
+# What Slurm still writes into its database of the one before is not the next one's.
+is_written_down() { [ "$(sdiag | sed -n 's/^DBD Agent queue size: *//p')" = 0 ]; }
+anew() {
+    within 120 is_written_down || exit 1
+    slurm_rpcs_anew
+}
+
 by_array() { # COMMAND N
     sbatch --parsable --output=/dev/null --partition=short --mem=100 --array=0-$(($2 - 1)) \
         --wrap="$1" >/dev/null
@@ -71,7 +78,7 @@ row() { # NAME MILLISECONDS CALLS
 }
 of_slurm() { # NAME FUNCTION COMMAND N
     local begin end
-    slurm_rpcs_anew
+    anew
     begin=$(clock_ms)
     if ! "$2" "$3" "$4" || ! within 900 have_ended "$4"; then
         echo "slurm.sh: $1 failed" >&2
@@ -90,7 +97,7 @@ submitted() { # NAME: waits until it has ended
 }
 of_ludwig() { # NAME
     local begin end
-    slurm_rpcs_anew
+    anew
     begin=$(clock_ms)
     submitted "$1"
     end=$(clock_ms)
@@ -143,7 +150,7 @@ by_loops() { # FOLDER COMMAND
         wait" >/dev/null
 }
 of_loops() { # FOLDER COMMAND
-    slurm_rpcs_anew
+    anew
     by_loops "$@" && within 120 have_ended 3 || exit 1
     from_first_to_last 'shell loops' "$1"/*
 }

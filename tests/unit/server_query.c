@@ -587,6 +587,35 @@ static void a_job_that_a_limit_of_its_user_keeps_waiting_is_told_so(void **state
     fixture_close(f);
 }
 
+/* The other one's needs the whole machine. */
+static void a_job_whose_user_has_more_than_another_is_told_so(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f), *w = worker_connect(f);
+    struct peer *other = peer_connect_as(f, geteuid() + 1);
+    struct submit large = submit_of("others", 1);
+    struct msg_ask_why ask = { .job = WORKER_CPUS + 1 };
+    struct msg_why why;
+
+    (void)state;
+    peer_hello(other, "ludwig");
+    ask.sweep = submit_all(p, submit_of("demo", 1), 1, WORKER_CPUS + 1).sweep;
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_true(is_said(&why, "n1: it is busy, 64 of 64 cpus are taken"));
+    assert_false(is_said(&why, "share: "));
+    large.begin.work.resources.cpus_milli = 1000 * (int64_t)WORKER_CPUS;
+    large.sweep = submit_all(other, large, 1, 1).sweep;
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_true(is_said(&why, " waits as well, and has 0 % of the machines to "));
+    ask = (struct msg_ask_why){ .sweep = large.sweep, .job = 1 };
+    peer_ask(other, MSG_ASK_WHY, &ask, &why);
+    assert_false(is_said(&why, "share: "));
+    peer_close(w);
+    peer_close(other);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void a_job_that_waits_for_other_nodes_is_told_so(void **state)
 {
     struct fixture *f = fixture_open();
@@ -661,6 +690,7 @@ int main(void)
         cmocka_unit_test(usage_counts_failures_too_and_not_twice),
         cmocka_unit_test(a_job_that_waits_is_told_what_for),
         cmocka_unit_test(a_job_that_a_limit_of_its_user_keeps_waiting_is_told_so),
+        cmocka_unit_test(a_job_whose_user_has_more_than_another_is_told_so),
         cmocka_unit_test(a_job_that_waits_for_other_nodes_is_told_so),
         cmocka_unit_test(a_submit_that_nobody_can_run_is_told_so),
         cmocka_unit_test(a_failed_job_is_told_its_reason),
