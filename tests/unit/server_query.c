@@ -616,6 +616,26 @@ static void a_job_whose_user_has_more_than_another_is_told_so(void **state)
     fixture_close(f);
 }
 
+static void a_job_whose_data_are_on_their_way_is_told_so(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f), *w = worker_connect(f);
+    struct msg_ask_why ask = { .job = 1 };
+    struct msg_why why;
+
+    (void)state;
+    ask.sweep = submit_all(p, submit_of("demo", 1), 1, 1).sweep;
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_true(is_said(&why, "it was given to n1 and waits for a slot there"));
+    assert_int_equal(worker_do_hand(w, (struct report){ .event = EV_STAGE, .signal = SCHEMA_NONE }),
+                     1);
+    peer_ask(p, MSG_ASK_WHY, &ask, &why);
+    assert_true(is_said(&why, "its data are being brought to n1"));
+    peer_close(w);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void a_job_that_waits_for_other_nodes_is_told_so(void **state)
 {
     struct fixture *f = fixture_open();
@@ -691,6 +711,7 @@ int main(void)
         cmocka_unit_test(a_job_that_waits_is_told_what_for),
         cmocka_unit_test(a_job_that_a_limit_of_its_user_keeps_waiting_is_told_so),
         cmocka_unit_test(a_job_whose_user_has_more_than_another_is_told_so),
+        cmocka_unit_test(a_job_whose_data_are_on_their_way_is_told_so),
         cmocka_unit_test(a_job_that_waits_for_other_nodes_is_told_so),
         cmocka_unit_test(a_submit_that_nobody_can_run_is_told_so),
         cmocka_unit_test(a_failed_job_is_told_its_reason),
