@@ -50,6 +50,7 @@ int pages_sweeps(struct rpc *rpc, const struct sweep_filter *filter, sweeps_fn t
     do {
         if (rpc_call(rpc, MSG_GET_SWEEPS, &request, &page, e) < 0)
             return -1;
+        page.more = page.more && page.sweeps.n > 0;
         if (page.sweeps.n > 0)
             request.before =
                 ((const struct sweep_info *)page.sweeps.items)[page.sweeps.n - 1].sweep;

@@ -48,12 +48,18 @@ static size_t user_of(struct split *s, uid_t uid)
     return s->n_users++;
 }
 
-static double share(const struct split *s, int64_t cpus_milli, int64_t gpus_milli)
+double sched_share(int64_t cpus_milli, int64_t gpus_milli, double all_cpus_milli,
+                   double all_gpus_milli)
 {
-    double cpus = s->cpus_milli > 0 ? (double)cpus_milli / s->cpus_milli : 0;
-    double gpus = s->gpus_milli > 0 ? (double)gpus_milli / s->gpus_milli : 0;
+    double cpus = all_cpus_milli > 0 ? (double)cpus_milli / all_cpus_milli : 0;
+    double gpus = all_gpus_milli > 0 ? (double)gpus_milli / all_gpus_milli : 0;
 
     return cpus > gpus ? cpus : gpus;
+}
+
+static double share(const struct split *s, int64_t cpus_milli, int64_t gpus_milli)
+{
+    return sched_share(cpus_milli, gpus_milli, s->cpus_milli, s->gpus_milli);
 }
 
 /* How much of a worker one job takes, 0..1. */

@@ -124,6 +124,10 @@ struct sched_input {
 };
 
 void sched_split(const struct sched_input *in, struct sched_plan *plan);
+
+/* How much of all machines these are, 0 to 1: what users are compared by. */
+double sched_share(int64_t cpus_milli, int64_t gpus_milli, double all_cpus_milli,
+                   double all_gpus_milli);
 void sched_plan_free(struct sched_plan *plan);
 
 #endif

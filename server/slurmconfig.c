@@ -36,33 +36,10 @@ static const char *text_of(const struct pairs *p, const char *key)
     return slurm_is_none(value) ? NULL : value;
 }
 
-static int64_t number_of(const struct pairs *p, const char *key)
-{
-    return slurm_number(text_of(p, key));
-}
-
-static bool says(const struct pairs *p, const char *key, const char *word)
-{
-    const char *value = text_of(p, key);
-
-    return value != NULL && strcmp(value, word) == 0;
-}
-
 static struct slurm_partition partition_of(const struct pairs *p)
 {
     return (struct slurm_partition){
         .name = text_of(p, "PartitionName"),
-        .is_default = says(p, "Default", "YES"),
-        .is_up = says(p, "State", "UP"),
-        .max_time_ms = slurm_time_ms(text_of(p, "MaxTime")),
-        .default_time_ms = slurm_time_ms(text_of(p, "DefaultTime")),
-        .grace_s = number_of(p, "GraceTime"),
-        .max_nodes = number_of(p, "MaxNodes"),
-        .priority = number_of(p, "PriorityTier"),
-        .total_cpus = number_of(p, "TotalCPUs"),
-        .total_nodes = number_of(p, "TotalNodes"),
-        .max_memory_per_node_mb = number_of(p, "MaxMemPerNode"),
-        .preempt_mode = text_of(p, "PreemptMode"),
         .qos = text_of(p, "QoS"),
     };
 }

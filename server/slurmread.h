@@ -66,15 +66,10 @@ struct slurm_nodes {
     int64_t max_time_ms, default_time_ms; /* of the partition */
 };
 
-/* scontrol -o show partition */
+/* scontrol -o show partition; what else partitions are like, sinfo says of their nodes */
 struct slurm_partition {
     const char *name;
-    bool is_default, is_up;
-    int64_t max_time_ms, default_time_ms, grace_s;
-    int64_t max_nodes, priority, total_cpus, total_nodes;
-    int64_t max_memory_per_node_mb;
-    const char *preempt_mode; /* "REQUEUE", "OFF" */
-    const char *qos;          /* NULL: none */
+    const char *qos; /* NULL: none */
 };
 
 /* sacctmgr -n -P show assoc cluster=CLUSTER format=FIELDS */

@@ -82,7 +82,7 @@
       " FROM (SELECT DISTINCT sweep AS sweep, coalesce(batch, id) FROM attempt WHERE worker = ?"   \
       " AND state <= 3 AND state <= 2) a JOIN sweep s ON s.id = a.sweep WHERE s.uid = ?")          \
     X(SQL_WHY_OTHERS, "SELECT uid, min(user) FROM sweep WHERE state = 1 AND n_ready > 0"           \
-                      " AND uid <> ? GROUP BY uid ORDER BY 2")                                     \
+                      " AND refused IS NULL AND uid <> ? GROUP BY uid ORDER BY 2")                 \
     X(SQL_WHY_SIZE, "SELECT cpus_milli, gpus * 1000 FROM worker WHERE id = ?")                     \
     X(SQL_WHY_LOAD, "SELECT coalesce(sum(s.cpus_milli), 0), coalesce(sum(s.gpus_milli), 0),"       \
                     " coalesce(sum(s.memory_bytes), 0) FROM (SELECT DISTINCT sweep AS sweep,"      \

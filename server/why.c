@@ -10,6 +10,7 @@
 #include "server/nodes.h"
 #include "server/pilot.h"
 #include "server/pilot_rows.h"
+#include "server/sched.h"
 #include "server/why.h"
 
 enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };
@@ -308,10 +309,8 @@ static int add_size(struct why *to, int64_t worker, struct user_load *all, struc
 
 static double share_of(const struct user_load *h, const struct user_load *all)
 {
-    double cpus = all->cpus_milli > 0 ? (double)h->cpus_milli / (double)all->cpus_milli : 0;
-    double gpus = all->gpus_milli > 0 ? (double)h->gpus_milli / (double)all->gpus_milli : 0;
-
-    return cpus > gpus ? cpus : gpus;
+    return sched_share(h->cpus_milli, h->gpus_milli, (double)all->cpus_milli,
+                       (double)all->gpus_milli);
 }
 
 static int say_share(struct why *to, const struct wanted *w, const struct user_load *own,
@@ -331,7 +330,7 @@ static int say_share(struct why *to, const struct wanted *w, const struct user_l
         rc = user_load(to, (uid_t)stmt_int(s, 0), &h, e);
         if (rc == 0 && share_of(&h, &all) < share_of(own, &all))
             why_say(to,
-                    "share: %s waits as well, and has %.0f %% of the machines to %s's %.0f %%: "
+                    "share: %s waits as well, and has %.1f %% of the machines to %s's %.1f %%: "
                     "so %s comes first",
                     stmt_text(s, 1), 100 * share_of(&h, &all), w->user, 100 * share_of(own, &all),
                     stmt_text(s, 1));

@@ -3,7 +3,8 @@
  * memlimit.h - the group in which the kernel ends a job that takes more memory than it asked for
  *
  * A runner has one for its jobs, one after the other; see cage.h.  The kernel counts what they read
- * and write as well, but gives that up before it ends anybody.
+ * and write as well, but gives that up before it ends anybody, unless it lies in memory alone
+ * (/dev/shm).
  */
 #ifndef LUDWIG_WORKER_MEMLIMIT_H
 #define LUDWIG_WORKER_MEMLIMIT_H

@@ -182,7 +182,8 @@ part_uneven() {
     within 300 none_is_left || exit 1
     used=$(seq $n | awk '{ s += $1 * 7919 % 20 + 1 } END { print s }')
     sleep 2 # accounting comes later
-    find "$SHARE/uneven/pilots" -name '*.log' -printf '%f\n' | sed 's/\.log$//' >names
+    # Of an array each has a log of its own.
+    find "$SHARE/uneven/pilots" -name '*.log' -printf '%f\n' | sed -E 's/(_[0-9]+)?\.log$//' | sort -u >names
     sacct -X -n -P -o JobName,ElapsedRaw,AllocCPUS | grep -F -f names | awk -F'|' -v used="$used" -v idle=$idle '
         { n++; all += $2 * $3; waited += idle * $3 }
         END {

@@ -182,18 +182,18 @@ it 'a key that is not accepted is named, and what would be' wrong_key
 truncate -s 40M large
 printf '%s\n' 'project: demo' 'command: "true"' 'source: []' 'data: [large]' >large.yaml
 
-logged_in() { # how often somebody tried, and did not get in
+turned_away() { # how often somebody tried, and did not get in
     sshd_log srv | grep -c 'authenticating user' || true
 }
 
 shown_once() {
     local before
-    before=$(logged_in)
+    before=$(turned_away)
     cp stranger.pub "$SSHD/srv/authorized_keys"
     denied "lets nobody in as $me" -- ludwig --server "ssh://srv$socket" submit large.yaml
-    wait_until 10 '[ "$(logged_in)" -gt '"$before"' ]'
+    wait_until 10 '[ "$(turned_away)" -gt '"$before"' ]'
     sshd_log srv | tail -n 20
-    [ "$(logged_in)" = $((before + 1)) ]
+    [ "$(turned_away)" = $((before + 1)) ]
     cp authorized "$SSHD/srv/authorized_keys"
 }
 it 'sshd is shown it once, however many connections are wanted' shown_once

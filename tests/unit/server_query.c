@@ -611,7 +611,7 @@ static void a_job_whose_user_has_more_than_another_is_told_so(void **state)
     large.begin.work.resources.cpus_milli = 1000 * (int64_t)WORKER_CPUS;
     large.sweep = submit_all(other, large, 1, 1).sweep;
     peer_ask(p, MSG_ASK_WHY, &ask, &why);
-    assert_true(is_said(&why, " waits as well, and has 0 % of the machines to "));
+    assert_true(is_said(&why, " waits as well, and has 0.0 % of the machines to "));
     ask = (struct msg_ask_why){ .sweep = large.sweep, .job = 1 };
     peer_ask(other, MSG_ASK_WHY, &ask, &why);
     assert_false(is_said(&why, "share: "));
