@@ -45,6 +45,7 @@ jobs_that() { # were submitted | started | completed: since the last slurm_rpcs_
 }
 have_ended() { [ "$(jobs_that completed)" -ge "$1" ]; }
 none_is_left() { [ "$(jobs_that completed)" -ge "$(jobs_that submitted)" ]; }
+slurm_is_empty() { [ -z "$(squeue -h)" ]; }
 calls() { echo $(($(slurm_rpcs) - $(slurm_rpcs MESSAGE_NODE_REGISTRATION_STATUS))); }
 calls_by_type() {
     sdiag | awk '/^Remote Procedure Call statistics/ { counts = /by message type/ }
@@ -177,11 +178,10 @@ part_uneven() {
     with_idle $idle
     # shellcheck disable=SC2016 # the job's shell does
     sweep_of uneven 'sleep $((({n} * 7919) % 20 + 1))' 1,$n
-    slurm_rpcs_anew
     submitted uneven
-    within 300 none_is_left || exit 1
+    within 300 slurm_is_empty || exit 1
+    within 120 is_written_down || exit 1
     used=$(seq $n | awk '{ s += $1 * 7919 % 20 + 1 } END { print s }')
-    sleep 2 # accounting comes later
     # Of an array each has a log of its own.
     find "$SHARE/uneven/pilots" -name '*.log' -printf '%f\n' | sed -E 's/(_[0-9]+)?\.log$//' | sort -u >names
     sacct -X -n -P -o JobName,ElapsedRaw,AllocCPUS | grep -F -f names | awk -F'|' -v used="$used" -v idle=$idle '
