@@ -1,38 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * params.h - the parameters of a sweep and the values each of them may take
+ * params.h - the parameters of a sweep, from the file and from --set
  */
 #ifndef LUDWIG_CLIENT_PARAMS_H
 #define LUDWIG_CLIENT_PARAMS_H
 
-#include <stdbool.h>
-
-#include "common/keys.h"
-
-/* Computed lists of one parameter, and a whole grid without --yes, have at most this many. */
-enum { POINTS_MAX = 10 * 1000 * 1000 };
-
-/* PARAM_LIST and those before it can be swept; all can be sampled from. */
-enum param_form {
-    PARAM_FIXED,   /* one value; never drawn */
-    PARAM_LIST,    /* [..], values, range, linspace, logspace: values[0..n-1] */
-    PARAM_CHOICE,  /* choice: values[0..n-1], with method random or sobol only, as those below */
-    PARAM_UNIFORM, /* between low and high */
-    PARAM_LOG_UNIFORM, /* its logarithm is uniform; 0 < low */
-    PARAM_INT_UNIFORM, /* whole numbers from first to last, both included */
-    PARAM_NORMAL       /* mean low, standard deviation high */
-};
-
-struct param {
-    const char *name;
-    enum param_form form;
-    struct value *values; /* FIXED, LIST, CHOICE: at least one */
-    size_t n;
-    double low, high;
-    int64_t first, last;
-    unsigned line, column; /* of its name in the file; 0: from the command line */
-    bool was_refused;      /* what stands there, so that only its name is known */
-};
+#include "client/param_form.h"
 
 /* For KEY_CUSTOM: to is a struct list of struct param, read from params: of a sweep file. */
 int params_read(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
@@ -53,19 +26,5 @@ char *params_listed(const struct list *params);
 void params_overlay(struct list *params, const struct list *with);
 /* text is "name=VALUE", VALUE as after "name: " in params:. */
 int params_set(struct list *params, const char *text, struct arena *a, struct err *e);
-
-/* Adds the error "WHERE: expected WHAT, found 'what stands there'".  Always -1. */
-int params_expected(struct keys_reader *r, const struct yaml_node *at, const char *where,
-                    const char *what);
-
-/* The long forms, for the manual, the JSON schema and "did you mean": ended by one without a name. */
-struct param_form_help {
-    const char *name;     /* "linspace" */
-    const char *argument; /* "[FIRST, LAST, N]" */
-    const char *help;     /* one line */
-};
-extern const struct param_form_help param_forms[];
-
-const char *param_form_name(enum param_form form); /* "uniform" */
 
 #endif

@@ -21,7 +21,7 @@ int plan_read_method(struct keys_reader *r, const struct key *key, const struct 
     struct suggest nearest = { .word = node->text };
 
     if (node->type != VALUE_STR)
-        return params_expected(r, node, key->name, "grid, random or sobol");
+        return param_form_expected(r, node, key->name, "grid, random or sobol");
     for (int i = 0; i < METHOD_COUNT; i++) {
         suggest_try(&nearest, method_names[i]);
         if (strcmp(node->text, method_names[i]) == 0) {
@@ -32,14 +32,14 @@ int plan_read_method(struct keys_reader *r, const struct key *key, const struct 
     if (nearest.best != NULL)
         return keys_error(r, node, "%s: unknown method '%s' (did you mean '%s'?)", key->name,
                           node->text, nearest.best);
-    return params_expected(r, node, key->name, "grid, random or sobol");
+    return param_form_expected(r, node, key->name, "grid, random or sobol");
 }
 
 static int read_name(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
                      const char **name)
 {
     if (node->type == VALUE_LIST || node->type == VALUE_MAP)
-        return params_expected(r, node, key->name, "the name of a parameter");
+        return param_form_expected(r, node, key->name, "the name of a parameter");
     if (node->type == VALUE_STR && strlen(node->text) != node->scalar.str.n)
         return keys_error(r, node, "%s: a NUL character", key->name);
     *name = node->text;
@@ -53,7 +53,7 @@ static int read_group(struct keys_reader *r, const struct key *key, const struct
     int answer = 0;
 
     if (node->type != VALUE_LIST)
-        return params_expected(r, node, key->name, "a list of groups such as [[lr, hidden]]");
+        return param_form_expected(r, node, key->name, "a list of groups such as [[lr, hidden]]");
     if (node->n < 2)
         return keys_error(r, node, "%s: a group has at least two parameters", key->name);
     names = arena_alloc(r->arena, node->n * sizeof *names);
@@ -74,7 +74,7 @@ int plan_read_zip(struct keys_reader *r, const struct key *key, const struct yam
     if (node->type == VALUE_NULL)
         return 0;
     if (node->type != VALUE_LIST)
-        return params_expected(r, node, key->name, "a list of groups such as [[lr, hidden]]");
+        return param_form_expected(r, node, key->name, "a list of groups such as [[lr, hidden]]");
     groups = arena_alloc(r->arena, node->n * sizeof *groups);
     for (size_t i = 0; i < node->n; i++)
         if (read_group(r, key, &node->items[i], &groups[n]) == 0)
@@ -183,7 +183,7 @@ static int read_entries(struct keys_reader *r, const struct key *key, const stru
     if (node->type == VALUE_NULL)
         return 0;
     if (node->type != VALUE_LIST)
-        return params_expected(r, node, key->name, "a list such as [{lr: 0.1}]");
+        return param_form_expected(r, node, key->name, "a list such as [{lr: 0.1}]");
     entries = arena_alloc(r->arena, node->n * sizeof *entries);
     for (size_t i = 0; i < node->n; i++)
         if (read_pins(r, key->name, &node->items[i], read, &entries[i]) < 0)

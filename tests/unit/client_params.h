@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_params.h - parameters from the text of a sweep file
+ *
+ * Include after cmocka.h.
+ */
+#ifndef LUDWIG_TESTS_UNIT_CLIENT_PARAMS_H
+#define LUDWIG_TESTS_UNIT_CLIENT_PARAMS_H
+
+#include <string.h>
+
+#include "client/params.h"
+#include "common/json.h"
+
+static const struct key params_keys[] = {
+    { .name = "params", .type = KEY_CUSTOM, .offset = 0, .read = params_read },
+    { .name = "debug", .type = KEY_CUSTOM, .offset = 0, .read = params_read_fixed },
+    { .name = NULL },
+};
+
+/* The parameters of params: or debug:; errors call the file "f". */
+static inline int params_parse(const char *text, struct arena *a, struct list *params,
+                               struct err *e)
+{
+    struct keys_reader r = { .file = "f", .arena = a };
+    const struct yaml_node *root = yaml_parse("f", text, strlen(text), a, e);
+
+    *params = (struct list){ 0 };
+    if (root == NULL)
+        return -1;
+    keys_read(&r, params_keys, root, params);
+    return keys_end(&r, e);
+}
+
+/* Of its values, as a list; the caller frees it. */
+static inline char *params_json(const struct param *param)
+{
+    struct buf json = { 0 };
+
+    json_add_value(&json,
+                   &(struct value){ .type = VALUE_LIST, .list = { param->values, param->n } });
+    return buf_take(&json);
+}
+
+#endif
