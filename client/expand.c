@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "client/conditions.h"
 #include "client/expand_parts.h"
 #include "common/json.h"
 #include "common/mp.h"
@@ -697,7 +698,7 @@ static void add_dropped(const struct plan *p, struct buf *out)
         return;
     presence = mem_alloc(p->params.n * sizeof *presence);
     for (size_t i = 0; i < p->include.n; i++) {
-        plan_find_presence(p, &include[i], presence);
+        conditions_find_presence(p, &include[i], presence);
         add_included(p, &include[i], presence, out);
     }
     free(presence);

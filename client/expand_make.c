@@ -2,6 +2,7 @@
 /* expand_make.c - from a plan to slots, wheels and rules */
 #include <string.h>
 
+#include "client/conditions.h"
 #include "client/expand_parts.h"
 #include "common/mp.h"
 
@@ -223,7 +224,7 @@ struct expand *expand_make(const struct plan *plan)
     x->plan = plan;
     x->arena = arena_create();
     order = arena_alloc(x->arena, plan->params.n * sizeof *order);
-    plan_order(plan, order);
+    conditions_order(plan, order);
     x->n_parts = 1 + plan->include.n;
     x->counts = arena_alloc(x->arena, x->n_parts * sizeof *x->counts);
     make_slots(x);

@@ -73,32 +73,7 @@ int plan_read_exclude(struct keys_reader *r, const struct key *key, const struct
 int plan_read_include(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
                       void *to); /* struct list of struct pins, one value each */
 
-/*
- * What only shows when all is known, the command line too: names that are no parameters, lists of
- * unequal length in a zip, conditions in a circle, sampled forms in a grid, samples: without a
- * method.  Adds all errors to r, each with its place; -1 if there was one.
- */
-int plan_check(const struct plan *p, struct keys_reader *r);
-
-/* What could not be read, and was told. */
-enum plan_refused { PLAN_METHOD = 1, PLAN_SAMPLES = 2 };
-/* The same for what goes without those, after a file was read with errors: what of params:, zip:,
- * when:, exclude: and include: was refused is passed over. */
-int plan_check_rest(const struct plan *p, unsigned refused, struct keys_reader *r);
-
-/* --minimal: only the first value of each parameter is left (of sampled ones, the middle), and of
- * the rest only what the conditions say. */
-void plan_take_first(struct plan *p, struct arena *a);
-
-/* What when: makes of a parameter that an entry of include: gives a value. */
-enum presence {
-    PRESENCE_ALWAYS,
-    PRESENCE_VARIES, /* with what the entry does not say */
-    PRESENCE_NEVER   /* the entry's own values decide that */
-};
-/* Of each parameter, in the order of the plan; conditions must not go in a circle. */
-void plan_find_presence(const struct plan *p, const struct pins *entry, enum presence *presence);
-
+const struct param *plan_find_param(const struct plan *p, const char *name); /* NULL: unknown */
 /* NULL when it is in none. */
 const struct zip_group *plan_find_group(const struct plan *p, const char *name);
 const struct pin *plan_find_pin(const struct pins *pins, const char *name);
@@ -106,11 +81,9 @@ const struct pin *plan_find_pin(const struct pins *pins, const char *name);
  * them; SIZE_MAX when there is none. */
 size_t plan_find_position(const struct plan *p, const struct zip_group *group,
                           const struct pins *pins);
-/*
- * Fills order with the numbers of the parameters, each behind those that its condition names and
- * else as in the file.  Returns how many could be placed: fewer than there are when conditions go in
- * a circle.
- */
-size_t plan_order(const struct plan *p, size_t *order);
+/* How often a group names it. */
+size_t plan_count_name(const struct zip_group *group, const char *name);
+/* How many of a group the pins name. */
+size_t plan_count_pinned(const struct zip_group *group, const struct pins *pins);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/excerpt.h"
+#include "client/plan_check.h"
 #include "client/spec_parts.h"
 #include "client/text.h"
 #include "common/json.h"

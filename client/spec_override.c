@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/minimal.h"
 #include "client/opt.h"
+#include "client/plan_check.h"
 #include "client/spec_parts.h"
 #include "common/sbatch.h"
 
@@ -71,7 +73,7 @@ static int override_params(struct spec *s, const struct spec_overrides *o, struc
         if (set_param(s, set[i], a, e) < 0)
             return -1;
     if (o->minimal)
-        plan_take_first(&s->plan, a);
+        minimal_take_first(&s->plan, a);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/canon.h"
 #include "common/json.h"
@@ -69,6 +70,19 @@ void canon_add(struct buf *out, const struct value *v)
     case VALUE_MAP: add_map(out, v); break;
     default: json_add_value(out, v); break;
     }
+}
+
+bool canon_equal(const struct value *v, const struct value *w)
+{
+    struct buf x = { 0 }, y = { 0 };
+    bool is_same;
+
+    canon_add(&x, v);
+    canon_add(&y, w);
+    is_same = strcmp(buf_text(&x), buf_text(&y)) == 0;
+    buf_free(&x);
+    buf_free(&y);
+    return is_same;
 }
 
 void canon_digest(const struct value *param2val, struct digest *d)

@@ -17,6 +17,8 @@
 #include "common/value.h"
 
 void canon_add(struct buf *out, const struct value *v);
+/* Whether a configuration is the same with either: 1 and 1.0. */
+bool canon_equal(const struct value *v, const struct value *w);
 void canon_digest(const struct value *param2val, struct digest *d);
 
 #endif
