@@ -38,7 +38,4 @@ int64_t expand_count(struct expand *x);
 void expand_seek(struct expand *x, int64_t index);
 /* Appends a param2val as a msgpack map; false when that was all. */
 bool expand_next(struct expand *x, struct buf *out);
-/* Lines for people: "exclude: {lr: 0.3} matches no configuration" */
-void expand_add_notes(const struct expand *x, struct buf *out);
-
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "client/conditions.h"
-#include "client/expand_parts.h"
+#include "client/expand_make.h"
 #include "common/mp.h"
 
 static struct slot *find_slot(const struct expand *x, const char *name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* points.c - the configurations of an order, wherever they come from */
+#include "client/expand_notes.h"
 #include "client/points.h"
 
 void points_free(struct points *p)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "client/expand.h"
+#include "client/expand_notes.h"
 #include "client/opt.h"
 #include "client/order.h"
 #include "client/spec.h"

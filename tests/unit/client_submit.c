@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* client_submit.c - what is done again when something breaks on the way of a sweep */
+/* client_submit.c - tests of chunks, and of what is done again when a sweep breaks on its way */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +15,9 @@
 
 #include "client/submit.h"
 #include "common/io.h"
+#include "common/mp.h"
 #include "common/path.h"
+#include "tests/unit/client_expand.h"
 
 enum { ALWAYS = 99 };
 
@@ -227,12 +229,75 @@ static void what_is_lost_each_time_is_given_up(void **state)
     assert_int_equal(s->n_ended, 0);
 }
 
+/* ---- chunks ---- */
+
+static int count_item(void *context, struct bytes item, struct err *e)
+{
+    (void)e;
+    assert_true(item.n > 0);
+    ++*(int64_t *)context;
+    return 0;
+}
+
+static void chunks_hold_every_configuration_once(void **state)
+{
+    struct arena *a = arena_create();
+    struct points points = { .expand =
+                                 expand_from("params: {p: {range: [1, 3000]}, q: [0, 1, 2]}", a) };
+    struct buf left_over = { 0 }, chunk = { 0 };
+    int64_t n, total = 0;
+
+    (void)state;
+    while ((n = submit_fill_chunk(&points, 1024, &left_over, &chunk)) > 0) {
+        int64_t items = 0;
+
+        assert_int_equal(mp_each_item(chunk.bytes, chunk.n, count_item, &items, NULL), 0);
+        assert_int_equal(items, n);
+        assert_in_range(n, 1, 1024);
+        total += n;
+    }
+    assert_int_equal(total, 9000);
+    assert_int_equal(chunk.n, 0);
+    buf_free(&chunk);
+    buf_free(&left_over);
+    points_free(&points);
+    arena_destroy(a);
+}
+
+static void large_configurations_make_chunks_shorter(void **state)
+{
+    char *text = mem_alloc(100 * 1024);
+    struct value values[7];
+    struct param one = { .name = "p", .form = PARAM_LIST, .values = values, .n = 7 };
+    struct plan plan = { .params = { &one, 1 } };
+    struct buf left_over = { 0 }, chunk = { 0 };
+    struct points points = { 0 };
+
+    (void)state;
+    memset(text, 'x', 100 * 1024);
+    for (int i = 0; i < 7; i++)
+        values[i] = value_strn(text, i == 6 ? 1 : 100 * 1024);
+    points.expand = expand_create(&plan, "f", POINTS_MAX, NULL);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_in_range(chunk.n, 1, SUBMIT_CHUNK_BYTES + 16);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_int_equal(submit_fill_chunk(&points, 1, &left_over, &chunk), 1);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 0);
+    buf_free(&chunk);
+    buf_free(&left_over);
+    points_free(&points);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_that_were_given_up_end_it, begin, end),
         cmocka_unit_test_setup_teardown(what_was_lost_is_done_again_as_another_sweep, begin, end),
         cmocka_unit_test_setup_teardown(what_is_lost_each_time_is_given_up, begin, end),
+        cmocka_unit_test(chunks_hold_every_configuration_once),
+        cmocka_unit_test(large_configurations_make_chunks_shorter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * expand_parts.h - what expand_make.c builds and expand.c turns
+ * expand_make.h - a plan as wheels that turn, rules that leave out, and slots that show where they are
  *
  * A wheel is a parameter that takes several values, or a zip group.  The configurations
  * come in parts: part 0 is the grid or the samples, part i what entry i - 1 of include: adds.
  */
-#ifndef LUDWIG_CLIENT_EXPAND_PARTS_H
-#define LUDWIG_CLIENT_EXPAND_PARTS_H
+#ifndef LUDWIG_CLIENT_EXPAND_MAKE_H
+#define LUDWIG_CLIENT_EXPAND_MAKE_H
 
-#include "client/expand.h"
 #include "client/sample.h"
 #include "client/valueset.h"
+#include "common/buf.h"
 
 /* A parameter. */
 struct slot {
