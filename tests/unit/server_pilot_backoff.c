@@ -70,12 +70,27 @@ static void what_was_not_taken_is_forgotten_when_the_next_is_accepted(void **sta
     free_rests(&p);
 }
 
+static void slurm_is_looked_at_twice_a_minute_at_most(void **state)
+{
+    struct pilots p = { .n_rests = 0 };
+
+    (void)state;
+    pilots_look_in(&p, PILOTS_LOOK_FIRST_MS);
+    assert_in_range(p.look_at_ms - units_monotonic_ms(), 3 * SECOND, 4 * SECOND);
+    p.look_at_ms = 0;
+    p.looked_at_ms = units_monotonic_ms();
+    for (int i = 0; i < 10; i++)
+        pilots_look_in(&p, 0);
+    assert_in_range(p.look_at_ms - units_monotonic_ms(), 29 * SECOND, 30 * SECOND);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_dies_again_and_again_waits_longer_though_slurm_accepts_it),
         cmocka_unit_test(an_array_that_dies_has_failed_once),
         cmocka_unit_test(what_was_not_taken_is_forgotten_when_the_next_is_accepted),
+        cmocka_unit_test(slurm_is_looked_at_twice_a_minute_at_most),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
