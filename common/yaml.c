@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* yaml.c - YAML text to a tree that remembers where everything stood */
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <yaml.h>
 
 #include "common/io.h"
-#include "common/utf8.h"
 #include "common/yaml.h"
+#include "common/yaml_problem.h"
+#include "common/yaml_scalar.h"
 
 struct anchor {
     const char *name;
@@ -61,78 +60,13 @@ static int refuse(struct parser *p, const struct yaml_node *at, const char *what
     return -1;
 }
 
-static int refuse_byte(struct parser *p, size_t offset, const char *what)
+static int refuse_problem(struct parser *p, struct yaml_problem problem)
 {
-    struct yaml_node at = { .line = 1, .column = 1 };
+    struct yaml_node at = { .line = problem.line, .column = problem.column };
 
-    for (size_t i = 0; i < offset && i < p->n; i++) {
-        if (p->text[i] == '\n') {
-            at.line++;
-            at.column = 1;
-        } else if (utf8_begins(p->text[i])) {
-            at.column++;
-        }
-    }
-    return refuse(p, &at, what);
-}
-
-/* What libyaml says, what we say instead, and whether the place where it began tells more. */
-static const struct {
-    const char *problem;
-    const char *words;
-    bool at_beginning;
-} problems[] = {
-    { "mapping values are not allowed in this context",
-      "a ':' cannot stand here (quote values that contain one)", false },
-    { "could not find expected ':'", "expected 'key: value'", true },
-    { "did not find expected key", "expected a key, indented as those above", false },
-    { "did not find expected '-' indicator", "expected '- ', indented as those above", false },
-    { "found unexpected end of stream", "this quoted text does not end", true },
-    { "found unexpected document indicator", "this quoted text does not end", true },
-    { "did not find expected ',' or ']'", "expected ',' or ']'", false },
-    { "did not find expected ',' or '}'", "expected ',' or '}'", false },
-    { "block sequence entries are not allowed in this context", "a '- ' cannot stand here", false },
-    { "block mapping entries are not allowed in this context", "a 'key: value' cannot stand here",
-      false },
-    { "did not find expected <document start>", "more than one value in the file", false },
-    { "found unknown escape character",
-      "an unknown escape in a text in \" (text in ' takes \\ as it is)", false },
-};
-
-/* The byte at which the character of that number begins; NULL at the end of the text. */
-static const char *find_character(const struct parser *p, size_t n)
-{
-    for (const char *at = p->text; at < p->text + p->n; at++)
-        if (utf8_begins(*at) && n-- == 0)
-            return at;
-    return NULL;
-}
-
-static int refuse_start(struct parser *p, const struct yaml_node *at)
-{
-    const char *c = find_character(p, p->yaml.problem_mark.index);
-
-    if (c == NULL)
-        return refuse(p, at, "the text ends where a value was expected");
-    if (*c == '\t')
-        return refuse(p, at, "a tab cannot indent (use blanks)");
-    return yaml_error(p->e, p->name, at, "a value cannot begin with '%c' (quote it)", *c);
-}
-
-static int refuse_problem(struct parser *p)
-{
-    struct yaml_node at = node_at(p->yaml.problem_mark);
-
-    if (strcmp(p->yaml.problem, "found character that cannot start any token") == 0 ||
-        strcmp(p->yaml.problem, "did not find expected node content") == 0)
-        return refuse_start(p, &at);
-    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
-        if (strcmp(p->yaml.problem, problems[i].problem) == 0) {
-            if (problems[i].at_beginning || find_character(p, p->yaml.problem_mark.index) == NULL)
-                at = node_at(p->yaml.context_mark);
-            return refuse(p, &at, problems[i].words);
-        }
-    return refuse(p, &at, p->yaml.problem);
+    refuse(p, &at, problem.what);
+    free(problem.what);
+    return -1;
 }
 
 static int next_event(struct parser *p, yaml_event_t *event)
@@ -141,134 +75,10 @@ static int next_event(struct parser *p, yaml_event_t *event)
         return 0;
     if (p->yaml.error == YAML_MEMORY_ERROR)
         return err_set(p->e, ERR_INTERNAL, "%s: libyaml is out of memory", p->name);
-    if (p->yaml.error == YAML_READER_ERROR)
-        return refuse_byte(p, p->yaml.problem_offset,
-                           strstr(p->yaml.problem, "control") != NULL
-                               ? "a control character cannot stand here"
-                               : "this is no UTF-8 text");
-    return refuse_problem(p);
+    return refuse_problem(p, yaml_problem_of(&p->yaml, p->text, p->n));
 }
 
 /* ---- scalars ---- */
-
-static bool is_one_of(const char *s, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (strcmp(s, *words) == 0)
-            return true;
-    return false;
-}
-
-static const char *skip_sign(const char *s)
-{
-    return *s == '+' || *s == '-' ? s + 1 : s;
-}
-
-static const char *skip_digits(const char *s)
-{
-    return s + strspn(s, "0123456789");
-}
-
-static bool is_decimal(const char *s)
-{
-    const char *digits = skip_sign(s);
-    const char *end = skip_digits(digits);
-
-    return end > digits && *end == '\0';
-}
-
-static bool is_based(const char *s, const char *prefix, const char *digits)
-{
-    return strncmp(s, prefix, 2) == 0 && s[2] != '\0' && s[2 + strspn(s + 2, digits)] == '\0';
-}
-
-static bool is_float(const char *s)
-{
-    const char *whole = skip_sign(s);
-    const char *at = skip_digits(whole);
-    bool has_digits = at > whole;
-
-    if (*at == '.') {
-        const char *fraction = at + 1;
-
-        at = skip_digits(fraction);
-        has_digits = has_digits || at > fraction;
-    }
-    if (*at == 'e' || *at == 'E') {
-        const char *exponent = skip_sign(at + 1);
-
-        at = skip_digits(exponent);
-        has_digits = has_digits && at > exponent;
-    }
-    return has_digits && *at == '\0';
-}
-
-enum number { NO_NUMBER, NUMBER, NUMBER_TOO_LARGE };
-
-static enum number read_int(const char *s, int base, struct value *v)
-{
-    char *end;
-
-    errno = 0;
-    *v = value_int(strtoll(s, &end, base));
-    return errno == ERANGE ? NUMBER_TOO_LARGE : NUMBER;
-}
-
-static enum number read_float(const char *s, struct value *v)
-{
-    *v = value_float(strtod(s, NULL));
-    return isinf(v->f) ? NUMBER_TOO_LARGE : NUMBER;
-}
-
-static enum number read_special(const char *s, struct value *v)
-{
-    static const char *const infinities[] = { ".inf", ".Inf", ".INF", NULL };
-    static const char *const nans[] = { ".nan", ".NaN", ".NAN", NULL };
-
-    if (is_one_of(skip_sign(s), infinities))
-        *v = value_float(*s == '-' ? (double)-INFINITY : (double)INFINITY);
-    else if (is_one_of(s, nans))
-        *v = value_float((double)NAN);
-    else
-        return NO_NUMBER;
-    return NUMBER;
-}
-
-static enum number read_number(const char *s, struct value *v)
-{
-    if (is_decimal(s))
-        return read_int(s, 10, v);
-    if (is_based(s, "0o", "01234567"))
-        return read_int(s + 2, 8, v);
-    if (is_based(s, "0x", "0123456789abcdefABCDEF"))
-        return read_int(s + 2, 16, v);
-    if (is_float(s))
-        return read_float(s, v);
-    return read_special(s, v);
-}
-
-/* The value of unquoted text by the core schema. */
-static enum number resolve(const char *s, size_t n, struct value *v)
-{
-    static const char *const nulls[] = { "", "~", "null", "Null", "NULL", NULL };
-    static const char *const truths[] = { "true", "True", "TRUE", NULL };
-    static const char *const lies[] = { "false", "False", "FALSE", NULL };
-
-    if (is_one_of(s, nulls))
-        *v = value_null();
-    else if (is_one_of(s, truths))
-        *v = value_bool(true);
-    else if (is_one_of(s, lies))
-        *v = value_bool(false);
-    else {
-        enum number number = read_number(s, v);
-
-        if (number != NO_NUMBER)
-            return number;
-        *v = value_strn(s, n);
-    }
-    return NUMBER;
-}
 
 static const struct {
     const char *tag;
@@ -316,7 +126,7 @@ static int compose_scalar(struct parser *p, const yaml_event_t *event, struct ya
         return 0;
     }
     if ((tag == NULL || strcmp(tag, YAML_STR_TAG) != 0) && strlen(text) == n &&
-        resolve(text, n, &node->scalar) == NUMBER_TOO_LARGE)
+        !yaml_scalar_read(text, n, &node->scalar))
         return yaml_error(p->e, p->name, node,
                           "%s is too large for a number (quote it to keep it "
                           "as text)",
@@ -648,7 +458,8 @@ static int parse(struct parser *p, struct yaml_node *root)
     nul = p->n == 0 ? NULL : memchr(p->text, '\0', p->n);
 
     if (nul != NULL)
-        return refuse_byte(p, (size_t)(nul - p->text), "a NUL byte (is this a text file?)");
+        return refuse_problem(p, yaml_problem_at(p->text, p->n, (size_t)(nul - p->text),
+                                                 "a NUL byte (is this a text file?)"));
     if (!yaml_parser_initialize(&p->yaml))
         return err_set(p->e, ERR_INTERNAL, "%s: libyaml is out of memory", p->name);
     yaml_parser_set_encoding(&p->yaml, YAML_UTF8_ENCODING);
