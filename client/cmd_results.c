@@ -8,36 +8,32 @@
 
 #include "client/out.h"
 #include "client/pages.h"
+#include "client/results_measures.h"
 #include "client/results_out.h"
+#include "client/results_series.h"
 #include "client/selector.h"
-#include "client/series_out.h"
 #include "client/session.h"
 #include "client/text.h"
 #include "client/where.h"
 #include "common/path.h"
-#include "common/suggest.h"
 
-/* Of names that a message lists, and of jobs that a line does. */
-enum { NAMES_MAX = 20, JOBS_SHOWN = 8 };
-
-/* Files of so many jobs are on their way while one is read. */
-enum { AHEAD = 64 };
+enum { JOBS_SHOWN = 8 }; /* in a line */
 
 struct options {
     bool csv, json;
-    const char *sort, *goal, *series, *where;
-    struct list metrics;
+    struct measures_said measures;
+    const char *series, *where;
     int64_t top;
 };
 
 #define AT(member) offsetof(struct options, member)
 
 static const struct opt options[] = {
-    { "metric", 'm', OPT_STRS, "METRIC,...", AT(metrics), 0, 0,
+    { "metric", 'm', OPT_STRS, "METRIC,...", AT(measures.shown), 0, 0,
       "only these measures, with median, quartiles and the best value each job reported" },
-    { "sort", 's', OPT_STR, "METRIC", AT(sort), 0, 0,
+    { "sort", 's', OPT_STR, "METRIC", AT(measures.sort), 0, 0,
       "best mean of this measure first; without it: of the one that results: in the sweep names" },
-    { "goal", 0, OPT_STR, "max|min", AT(goal), 0, 0,
+    { "goal", 0, OPT_STR, "max|min", AT(measures.goal), 0, 0,
       "whether large or small values of that measure are good" },
     { "top", 'n', OPT_INT, "N", AT(top), 1, INT64_MAX, "only the best N configurations" },
     { "where", 0, OPT_STR, "TEST", AT(where), 0, 0,
@@ -76,45 +72,6 @@ static int find_sweep(struct results *r, struct err *e)
     return 0;
 }
 
-typedef int (*take_fn)(struct results *r, const struct job_result *result, void *to, struct err *e);
-typedef void (*ahead_fn)(struct results *r, const struct job_result *result, void *to);
-
-/* What is done with each result; before that, while others are still at it, ahead (or NULL). */
-struct each {
-    take_fn take;
-    ahead_fn ahead;
-    void *to;
-};
-
-static int take_page(struct results *r, const struct list *page, const struct each *each,
-                     struct err *e)
-{
-    const struct job_result *results = page->items;
-    size_t n_ahead = 0;
-
-    for (size_t i = 0; i < page->n; i++) {
-        for (; each->ahead != NULL && n_ahead < page->n && n_ahead < i + AHEAD; n_ahead++)
-            each->ahead(r, &results[n_ahead], each->to);
-        if (each->take(r, &results[i], each->to, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int each_result(struct results *r, const struct each *each, struct err *e)
-{
-    struct msg_get_results request = { .sweep = r->sweep, .limit = PAGE_MAX };
-    struct msg_result_page page;
-
-    do {
-        if (rpc_call(&r->session.rpc, MSG_GET_RESULTS, &request, &page, e) < 0 ||
-            take_page(r, &page.results, each, e) < 0)
-            return -1;
-        request.after = page.next;
-    } while (page.next != 0);
-    return 0;
-}
-
 /* Whether "7.13" is a job of sweep 7. */
 static bool is_of_sweep(const char *job, int64_t sweep)
 {
@@ -124,167 +81,19 @@ static bool is_of_sweep(const char *job, int64_t sweep)
     return end > job && *end == '.' && number == sweep;
 }
 
-static int take_result(struct results *r, const struct job_result *result, void *to, struct err *e)
+static int take_results(void *context, const struct job_result *results, size_t n, struct err *e)
 {
-    (void)to;
+    struct results *r = context;
+
     (void)e;
-    r->has_own = r->has_own || is_of_sweep(result->job, r->sweep);
-    aggregate_add(&r->aggregate, result);
-    return 0;
-}
-
-/* ---- what is good ---- */
-
-static int parse_goal(const char *word, enum goal *goal, struct err *e)
-{
-    for (int i = 0; i < GOAL_COUNT; i++)
-        if (strcmp(goal_names[i], word) == 0) {
-            *goal = (enum goal)i;
-            return 0;
-        }
-    return err_set(e, ERR_USAGE, "--goal takes max or min, not '%s'", word);
-}
-
-/* "; there are accuracy, loss" */
-static char *measures_there_are(const struct aggregate *g)
-{
-    struct buf text = { 0 };
-
-    if (g->n_metrics == 0)
-        return mem_strdup("; no job has reported a measure");
-    buf_add_str(&text, g->n_metrics == 1 ? "; there is " : "; there are ");
-    for (size_t i = 0; i < g->n_metrics && i < NAMES_MAX; i++)
-        buf_printf(&text, "%s%s", i > 0 ? ", " : "", g->metrics[i]);
-    if (g->n_metrics > NAMES_MAX)
-        buf_printf(&text, " and %zu more", g->n_metrics - NAMES_MAX);
-    return buf_take(&text);
-}
-
-static int refuse_metric(const struct aggregate *g, enum err_kind kind, const char *option,
-                         const char *name, struct err *e)
-{
-    struct suggest nearest = { .word = name };
-    char *others = measures_there_are(g);
-
-    for (size_t i = 0; i < g->n_metrics; i++)
-        suggest_try(&nearest, g->metrics[i]);
-    if (nearest.best != NULL)
-        err_set(e, kind, "--%s: no job reported '%s' (did you mean '%s'?)%s", option, name,
-                nearest.best, others);
-    else
-        err_set(e, kind, "--%s: no job reported '%s'%s", option, name, others);
-    free(others);
-    return -1;
-}
-
-/* The index of a measure that some job reported. */
-static int find_metric(const struct aggregate *g, const char *option, const char *name,
-                       struct err *e)
-{
-    int found = aggregate_find_metric(g, name);
-
-    return found >= 0 ? found : refuse_metric(g, ERR_USAGE, option, name, e);
-}
-
-/* "accuracy,loss" */
-static int find_first(const struct results *r, const char *names)
-{
-    return aggregate_find_metric(&r->aggregate,
-                                 arena_strndup(r->arena, names, strcspn(names, ",")));
-}
-
-/* What was said, else the first of those that are to be shown, else a guess. */
-static int find_ranking(struct results *r, struct err *e)
-{
-    const char *const *named = r->options->metrics.items;
-    const char *said = r->info.ranking.metric;
-    int found = -1;
-
-    if (r->options->sort != NULL)
-        return find_metric(&r->aggregate, "sort", r->options->sort, e);
-    if (said != NULL)
-        found = aggregate_find_metric(&r->aggregate, said);
-    if (found < 0 && r->options->metrics.n > 0)
-        found = find_first(r, named[0]);
-    return found >= 0 ? found : aggregate_main_metric(&r->aggregate);
-}
-
-/* Whose goal was said, and which: --goal is about the measure that ranks. */
-static int set_goal(struct results *r, int ranked_by, struct err *e)
-{
-    const struct ranking *said = &r->info.ranking;
-    enum goal goal = GOAL_MAX;
-
-    if (r->options->goal == NULL) {
-        if (said->metric != NULL)
-            aggregate_set_goal(&r->aggregate, said->metric, (enum goal)said->goal);
-        return 0;
+    for (size_t i = 0; i < n; i++) {
+        r->has_own = r->has_own || is_of_sweep(results[i].job, r->sweep);
+        aggregate_add(&r->aggregate, &results[i]);
     }
-    if (parse_goal(r->options->goal, &goal, e) < 0)
-        return -1;
-    if (ranked_by < 0)
-        return err_set(e, ERR_USAGE, "--goal: of which measure? (--sort names it)");
-    aggregate_set_goal(&r->aggregate, r->aggregate.metrics[ranked_by], goal);
     return 0;
 }
 
 /* ---- what is shown ---- */
-
-static bool is_shown(const struct results_view *v, size_t metric)
-{
-    for (size_t i = 0; i < v->n_metrics; i++)
-        if (v->metrics[i] == metric)
-            return true;
-    return false;
-}
-
-static void show_metric(struct results_view *v, size_t metric)
-{
-    if (!is_shown(v, metric))
-        v->metrics[v->n_metrics++] = metric;
-}
-
-/* "accuracy,loss" */
-static int show_named(struct results *r, const char *names, struct err *e)
-{
-    while (*names != '\0') {
-        size_t n = strcspn(names, ",");
-        int found =
-            n == 0 ? 0 : find_metric(&r->aggregate, "metric", arena_strndup(r->arena, names, n), e);
-
-        if (found < 0)
-            return -1;
-        if (n > 0)
-            show_metric(&r->view, (size_t)found);
-        names += n + (names[n] == ',');
-    }
-    return 0;
-}
-
-/* The one that ranks comes first, as a narrow terminal may have room for that one alone. */
-static int choose_metrics(struct results *r, struct err *e)
-{
-    const char *const *named = r->options->metrics.items;
-    struct results_view *v = &r->view;
-
-    v->metrics = arena_alloc(r->arena, r->aggregate.n_metrics * sizeof *v->metrics);
-    v->in_detail = r->options->metrics.n > 0;
-    for (size_t i = 0; i < r->options->metrics.n; i++)
-        if (show_named(r, named[i], e) < 0)
-            return -1;
-    if (v->in_detail)
-        return 0;
-    if (v->ranked_by >= 0)
-        show_metric(v, (size_t)v->ranked_by);
-    for (size_t i = 0; i < r->aggregate.n_metrics; i++)
-        show_metric(v, i);
-    return 0;
-}
-
-static struct member field(const char *name, struct value v)
-{
-    return (struct member){ value_str(name), v };
-}
 
 /* The means, and how many jobs of the configuration came to what. */
 static bool matches(struct results *r, const struct config_result *c)
@@ -294,19 +103,19 @@ static bool matches(struct results *r, const struct config_result *c)
     struct where_row row = { .fields = fields, .params = &c->params };
     bool result;
 
-    fields[row.n_fields++] = field("param_name", value_str(c->param_name));
-    fields[row.n_fields++] = field("n", value_int(c->n_done));
-    fields[row.n_fields++] = field("failed", value_int(c->n_failed));
-    fields[row.n_fields++] = field("cancelled", value_int(c->n_cancelled));
-    fields[row.n_fields++] = field("left", value_int(c->n_left));
+    fields[row.n_fields++] = value_member("param_name", value_str(c->param_name));
+    fields[row.n_fields++] = value_member("n", value_int(c->n_done));
+    fields[row.n_fields++] = value_member("failed", value_int(c->n_failed));
+    fields[row.n_fields++] = value_member("cancelled", value_int(c->n_cancelled));
+    fields[row.n_fields++] = value_member("left", value_int(c->n_left));
     fields[row.n_fields++] =
-        field("reason", c->reason != NULL ? value_str(c->reason) : value_null());
+        value_member("reason", c->reason != NULL ? value_str(c->reason) : value_null());
     for (size_t i = 0; i < g->n_metrics; i++) {
         const struct measure *m = aggregate_measure(c, i);
         bool has_mean = m != NULL && !isnan(m->last.mean);
 
         fields[row.n_fields++] =
-            field(g->metrics[i], has_mean ? value_float(m->last.mean) : value_null());
+            value_member(g->metrics[i], has_mean ? value_float(m->last.mean) : value_null());
     }
     result = where_matches(r->where, &row);
     free(fields);
@@ -327,20 +136,19 @@ static int filter(struct results *r, struct err *e)
 /* Fetches everything, computes, leaves out, sorts. */
 static int prepare(struct results *r, struct err *e)
 {
+    const struct measures_said *said = &r->options->measures;
     struct results_view *v = &r->view;
 
     v->aggregate = &r->aggregate;
-    if (each_result(r, &(struct each){ .take = take_result }, e) < 0)
-        return -1;
-    v->ranked_by = find_ranking(r, e);
-    if ((v->ranked_by < 0 && r->options->sort != NULL) || set_goal(r, v->ranked_by, e) < 0)
+    if (pages_results(&r->session.rpc, r->sweep, take_results, r, e) < 0 ||
+        measures_rank(&r->aggregate, said, &r->info.ranking, r->arena, &v->ranked_by, e) < 0)
         return -1;
     if (v->ranked_by < 0 && r->options->top != OPT_UNSET && r->aggregate.n_metrics > 0)
         return err_set(e, ERR_USAGE, "--top: the best by which measure? (--sort names it)");
     aggregate_finish(&r->aggregate);
     r->n_configs = r->aggregate.n;
     v->varying = aggregate_varying(&r->aggregate); /* of all, also when only one is listed */
-    if (choose_metrics(r, e) < 0 || (r->where != NULL && filter(r, e) < 0))
+    if (measures_choose(v, said, r->arena, e) < 0 || (r->where != NULL && filter(r, e) < 0))
         return -1;
     return 0;
 }
@@ -350,7 +158,8 @@ static void rank(struct results *r)
 {
     const struct options *o = r->options;
     struct results_view *v = &r->view;
-    bool is_named = o->sort != NULL || o->top != OPT_UNSET || r->info.ranking.metric != NULL;
+    bool is_named =
+        o->measures.sort != NULL || o->top != OPT_UNSET || r->info.ranking.metric != NULL;
 
     v->n = r->aggregate.n;
     v->best = -1;
@@ -460,73 +269,6 @@ static int show_table(const struct results *r, struct err *e)
     return out_write(&out, e);
 }
 
-/* ---- series ---- */
-
-static bool matches_job(struct results *r, const struct job_result *result)
-{
-    const struct metric *metrics = result->metrics.items;
-    struct member *fields = mem_resize(NULL, 3 + result->metrics.n, sizeof *fields);
-    struct where_row row = { .fields = fields, .params = &result->params };
-    bool matched;
-
-    fields[row.n_fields++] = field("job", value_str(result->job));
-    fields[row.n_fields++] = field("param_name", value_str(result->param_name));
-    fields[row.n_fields++] = field("rep", value_int(result->rep));
-    for (size_t i = 0; i < result->metrics.n; i++)
-        fields[row.n_fields++] =
-            field(metrics[i].name,
-                  isfinite(metrics[i].value) ? value_float(metrics[i].value) : value_null());
-    matched = where_matches(r->where, &row);
-    free(fields);
-    return matched;
-}
-
-static int take_series(struct results *r, const struct job_result *result, void *to, struct err *e)
-{
-    if (r->where != NULL && !matches_job(r, result))
-        return 0;
-    return series_out_add(to, result, e);
-}
-
-static void bring_series(struct results *r, const struct job_result *result, void *to)
-{
-    if (r->where == NULL || matches_job(r, result))
-        series_out_ahead(to, result);
-}
-
-static int write_series(struct results *r, struct sharefs *fs, struct err *e)
-{
-    struct list varying = aggregate_varying(&r->aggregate);
-    struct series_out *out = series_out_begin(fs, r->options->series, &varying, r->options->json);
-    int result = each_result(r, &(struct each){ take_series, bring_series, out }, e);
-
-    if (result == 0 && r->where != NULL)
-        result = where_check_names(r->where, e);
-    if (result == 0 && series_out_is_empty(out) &&
-        aggregate_find_metric(&r->aggregate, r->options->series) < 0)
-        result = refuse_metric(&r->aggregate, ERR_NOT_FOUND, "series", r->options->series, e);
-    if (result == 0)
-        result = series_out_end(out, e);
-    series_out_free(out);
-    return result;
-}
-
-/* A first pass learns which parameters vary, a second one streams. */
-static int show_series(struct results *r, struct err *e)
-{
-    const struct drive *drive = session_drive(&r->session, e);
-    struct sharefs *fs = drive != NULL ? drive_read(drive, e) : NULL;
-    int result;
-
-    if (fs == NULL)
-        return -1;
-    result = each_result(r, &(struct each){ .take = take_result }, e);
-    if (result == 0)
-        result = write_series(r, fs, e);
-    sharefs_close(fs);
-    return result;
-}
-
 /* ---- the command ---- */
 
 static int show(struct results *r, struct err *e)
@@ -534,7 +276,9 @@ static int show(struct results *r, struct err *e)
     if (find_sweep(r, e) < 0)
         return -1;
     if (r->options->series != NULL)
-        return show_series(r, e);
+        return results_series_show(
+            &r->session, r->sweep,
+            &(struct results_series){ r->options->series, r->where, r->options->json }, e);
     if (prepare(r, e) < 0)
         return -1;
     rank(r);
@@ -547,11 +291,12 @@ static int check_options(const struct options *o, struct err *e)
 {
     if (o->json && o->csv)
         return err_set(e, ERR_USAGE, "either --json or --csv");
-    if (o->series != NULL && (o->sort != NULL || o->goal != NULL || o->top != OPT_UNSET))
+    if (o->series != NULL &&
+        (o->measures.sort != NULL || o->measures.goal != NULL || o->top != OPT_UNSET))
         return err_set(e, ERR_USAGE,
                        "--series prints all jobs in their order: without --sort, "
                        "--goal and --top");
-    if (o->series != NULL && o->metrics.n > 0)
+    if (o->series != NULL && o->measures.shown.n > 0)
         return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
     return 0;
 }

@@ -62,11 +62,6 @@ int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
 
 /* ---- starting ---- */
 
-static struct member entry(const char *key, struct value v)
-{
-    return (struct member){ value_str(key), v };
-}
-
 static int write_conf(const char *state, const char *name, struct member *members, size_t n,
                       struct err *e)
 {
@@ -89,19 +84,20 @@ static int write_server_conf(const char *state, const struct conf *c, const char
     char *server_state = path_join(state, "server");
     struct value path = value_str(socket_path);
     char *listen = ownsshd_listen(state);
-    struct member sshd = entry("listen", value_str(listen != NULL ? listen : ""));
+    struct member sshd = value_member("listen", value_str(listen != NULL ? listen : ""));
     struct member members[5] = {
-        entry("share", value_str(share)),
-        entry("state", value_str(server_state)),
-        entry("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
+        value_member("share", value_str(share)),
+        value_member("state", value_str(server_state)),
+        value_member("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
     };
     size_t n = 3;
     int result;
 
     if (listen != NULL)
-        members[n++] = entry("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } });
+        members[n++] =
+            value_member("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } });
     if (c->slurm.type == VALUE_MAP)
-        members[n++] = entry("slurm", c->slurm);
+        members[n++] = value_member("slurm", c->slurm);
     result = write_conf(state, "ludwigd.yaml", members, n, e);
     free(listen);
     free(server_state);
@@ -114,20 +110,20 @@ static int write_worker_conf(const char *state, const struct conf *c, const char
     char *worker_state = path_join(state, "worker");
     char *server = mem_printf("unix:%s", socket_path);
     struct member members[7] = {
-        entry("server", value_str(server)),
-        entry("share", value_str(share)),
-        entry("state", value_str(worker_state)),
-        entry("kind", value_str(node_kind_names[NODE_LOCAL])),
+        value_member("server", value_str(server)),
+        value_member("share", value_str(share)),
+        value_member("state", value_str(worker_state)),
+        value_member("kind", value_str(node_kind_names[NODE_LOCAL])),
     };
     size_t n = 4;
     int result;
 
     if (c->scratch != NULL)
-        members[n++] = entry("scratch", value_str(c->scratch));
+        members[n++] = value_member("scratch", value_str(c->scratch));
     if (c->cache_size_bytes > 0)
-        members[n++] = entry("cache_size", value_int(c->cache_size_bytes));
+        members[n++] = value_member("cache_size", value_int(c->cache_size_bytes));
     if (c->resources.type == VALUE_MAP)
-        members[n++] = entry("resources", c->resources);
+        members[n++] = value_member("resources", c->resources);
     result = write_conf(state, "worker.yaml", members, n, e);
     free(server);
     free(worker_state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pages.c - all the sweeps or jobs that a command is about, page by page */
+/* pages.c - all the sweeps, jobs or results that a command is about, page by page */
 #include <inttypes.h>
 #include <string.h>
 
@@ -170,4 +170,21 @@ int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_fil
     if (filter->where != NULL && check_names(rpc, targets, filter, e) < 0)
         return -1;
     return walk(&w, targets, e) < 0 ? -1 : 0;
+}
+
+/* ---- results ---- */
+
+int pages_results(struct rpc *rpc, int64_t sweep, results_fn take, void *context, struct err *e)
+{
+    struct msg_get_results request = { .sweep = sweep, .limit = PAGE_MAX };
+    struct msg_result_page page;
+    int result;
+
+    do {
+        if (rpc_call(rpc, MSG_GET_RESULTS, &request, &page, e) < 0)
+            return -1;
+        result = take(context, page.results.items, page.results.n, e);
+        request.after = page.next;
+    } while (result == 0 && page.next != 0);
+    return result < 0 ? -1 : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pages.h - all the sweeps or jobs that a command is about, page by page
+ * pages.h - all the sweeps, jobs or results that a command is about, page by page
  *
  * The function that takes a page answers 0 to go on, 1 to stop, -1 with e set.  What it is
  * given lasts until it returns, and it may not ask the server for anything.
@@ -38,6 +38,10 @@ typedef int (*jobs_fn)(void *context, const struct job_info *jobs, size_t n, str
 /* targets: struct target. */
 int pages_jobs(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
                jobs_fn take, void *context, struct err *e);
+
+typedef int (*results_fn)(void *context, const struct job_result *results, size_t n, struct err *e);
+/* Of all jobs of a sweep, in their order. */
+int pages_results(struct rpc *rpc, int64_t sweep, results_fn take, void *context, struct err *e);
 
 /* One sweep; its texts last until the next call on rpc. */
 int pages_sweep(struct rpc *rpc, int64_t sweep, struct sweep_info *info, struct err *e);

@@ -50,6 +50,11 @@ struct value value_strn(const char *s, size_t n)
     return (struct value){ .type = VALUE_STR, .str = { s, n } };
 }
 
+struct member value_member(const char *key, struct value v)
+{
+    return (struct member){ value_str(key), v };
+}
+
 static bool same_text(const struct value *x, const char *s, size_t n)
 {
     return x->str.n == n && memcmp(x->str.s, s, n) == 0;

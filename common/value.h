@@ -64,6 +64,8 @@ struct value value_float(double f);
 struct value value_str(const char *s); /* does not copy */
 struct value value_strn(const char *s, size_t n);
 
+struct member value_member(const char *key, struct value v); /* does not copy */
+
 const struct value *value_get(const struct value *map, const char *key); /* NULL if absent */
 /* Deep copy into a. */
 struct value value_copy(struct arena *a, const struct value *v);
