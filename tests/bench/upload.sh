@@ -177,6 +177,6 @@ for (link, what, name, amount, unit), seconds in rows.items():
         print(what)
         own = amount / median # ludwig comes first
     last = link, what
-    print("%-5s %-10s %8.1f s %10.1f %-8s ludwig is %.2f times as fast" %
-          (link, name, median, amount / median, unit, own / (amount / median)))
+    print("%-5s %-10s %8.2f s (%.2f to %.2f) %10.1f %-8s ludwig is %.2f times as fast" %
+          (link, name, median, min(seconds), max(seconds), amount / median, unit, own / (amount / median)))
 END
