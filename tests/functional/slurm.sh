@@ -28,6 +28,7 @@
 #     slurm_state JOB            its state, also when it has ended (PENDING, RUNNING, ...)
 #     slurm_reason JOB           why it waits, as squeue has it
 #     slurm_wait SECONDS JOB STATE       wait until it has that state, an extended regular expression
+#     start_node NAME            a worker on a machine that is no part of the cluster
 #     why_says JOB PATTERN       `ludwig why JOB` has it now; JOB is one of ludwig's
 #     shown_by_why SECONDS JOB PATTERN   wait until it has
 set -u
@@ -150,6 +151,18 @@ slurm_wait() { # SECONDS JOB STATE
         scontrol show job "$2"
         return 1
     }
+}
+
+start_node() { # NAME
+    local server=${LUDWIG_SERVER-}
+    mkdir -p -m 0700 "$SCRATCH"
+    mkdir -m 0700 "$SCRATCH/$1"
+    printf '%s\n' "server: ${server:-unix:$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")}" "share: $SHARE" \
+        "scratch: $SCRATCH/$1" "state: $TEST_TMP/$1.state" "name: $1" "kind: local" \
+        'resources: {cpus: 2, gpus: 0, memory: 1GiB}' >"$1.yaml"
+    ludwig-worker --config "$1.yaml" >"$TEST_TMP/$1.log" 2>&1 &
+    disown
+    wait_until 30 'ludwig nodes --json | json - "any(n[\"node\"] == \"'"$1"'\" and n[\"state\"] == \"up\" for n in d[\"nodes\"])"'
 }
 
 why_says() { # JOB PATTERN

@@ -14,10 +14,10 @@ SLURM_JOB_ID=1000000 timeout 300 ludwig-worker pilot --server "unix:$TEST_TMP/no
 alone=$!
 
 # Never long enough for a step not to be seen twice by accident: each takes a tenth of a second.
-count() { # PROJECT N COMMAND
+count() { # PROJECT N COMMAND [LINE...]
     printf '%s\n' "project: $1" "command: $3" 'source: [count.py, count.sh]' \
         "params: {n: $2, seconds: 0.1, save_every: 100000}" 'resources: {cpus: 1, memory: 100MiB}' \
-        'checkpoint: {signal: SIGUSR1, grace: 20s}' >"$1.yaml"
+        'checkpoint: {signal: SIGUSR1, grace: 20s}' "${@:4}" >"$1.yaml"
     submit "$1.yaml"
 }
 
@@ -114,6 +114,28 @@ has_copy() { # PROJECT
         grep -q .
 }
 
+# ludwigd's own pilots are submitted with --signal, and are warned two minutes before SIGTERM.  The next one
+# finds no node: the job goes on where no Slurm is, and then there is nothing left for that pilot.
+warned() {
+    local py first taker
+    slurm_conf SlurmctldParameters=preempt_send_user_signal
+    slurm_partition overcap GraceTime=120
+    py=$(count warned 200 'python3 count.py' 'slurm: {partition: overcap, exclude: [node2, node3]}')
+    wait_until 60 has_begun warned
+    first=$(squeue -h -p overcap -o %A)
+    start_node plain
+    taker=$(sbatch --parsable -o /dev/null -p short -w node1 -c 16 --wrap 'exec sleep 1000')
+    within 60 slurm_is "$first" COMPLETED
+    grep -q 'told-to-end signal=10' "$SHARE"/warned/pilots/*.log
+    counted "$py" warned 200
+    job "$py.1" 'j["node"] == "plain" and j["partition"] is None'
+    wait_until 60 '[ -z "$(squeue -h -p overcap)" ]'
+    kill_hard plain.yaml
+    scancel "$taker"
+    slurm_partition overcap GraceTime=0
+    all_left
+}
+
 # Nobody could say goodbye: what was copied while it ran is what there is.
 power_failure() {
     local py
@@ -144,6 +166,7 @@ it 'without GraceTime: who is ended at once has saved its state, and goes on els
 it 'scancel of a pilot gives its jobs back' by_hand
 it 'at the end of its time jobs go on elsewhere' time_over
 it 'with GraceTime: the same, when SIGTERM comes' with_grace
+it 'where the site warns of preemption they leave at once, and a plain node goes on' warned
 it 'after a power failure a job goes on from what was copied last' power_failure
 it 'a pilot that finds no ludwigd leaves' nobody_there
 done_testing

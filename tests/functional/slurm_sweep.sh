@@ -154,17 +154,6 @@ restarted() {
     wait_until 60 no_pilots
 }
 
-# A machine that is no part of the cluster.
-start_node() { # NAME
-    mkdir -m 0700 "$SCRATCH/$1"
-    printf '%s\n' "server: unix:$(sed -n 's/^unix://p' "$XDG_STATE_HOME/ludwig/address")" "share: $SHARE" \
-        "scratch: $SCRATCH/$1" "state: $TEST_TMP/$1.state" "name: $1" "kind: local" \
-        'resources: {cpus: 2, gpus: 0, memory: 1GiB}' >"$1.yaml"
-    ludwig-worker --config "$1.yaml" >"$TEST_TMP/$1.log" 2>&1 &
-    disown
-    wait_until 30 'ludwig nodes --json | json - "any(n[\"node\"] == \"'"$1"'\" and n[\"state\"] == \"up\" for n in d[\"nodes\"])"'
-}
-
 # On both machines, in the one pilot that short may have, and in long.
 mixed() {
     local sweep
