@@ -48,6 +48,22 @@ static const struct key pilot_keys[] = {
       .min = 1,
       .max = 1,
       .help = "1: each job gets a Slurm job of its own" },
+    { .name = "cpus",
+      .type = KEY_INT,
+      .offset = OF_SITE(pilot_cpus),
+      .min = 1,
+      .max = PILOT_CPUS_MAX,
+      .help = "that several jobs share in one pilot, at most (16)" },
+    { .name = "gpus",
+      .type = KEY_INT,
+      .offset = OF_SITE(pilot_gpus),
+      .min = 1,
+      .max = PILOT_CPUS_MAX,
+      .help = "the same (1)" },
+    { .name = "time",
+      .type = KEY_DURATION,
+      .offset = OF_SITE(pilot_time_ms),
+      .help = "of a pilot whose jobs need no more (the partition's default)" },
     { 0 },
 };
 
@@ -71,7 +87,7 @@ static const struct key site_keys[] = {
     { .name = "pilot",
       .type = KEY_MAP,
       .of = pilot_keys,
-      .help = "how pilots are made: {jobs: 1}" },
+      .help = "how pilots are made: {jobs: 1}, or {cpus: 32, gpus: 4, time: 8h}" },
     { 0 },
 };
 

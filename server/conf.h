@@ -9,7 +9,7 @@
 #include "common/keys.h"
 #include "common/work.h"
 
-enum { PILOT_IDLE_MS = 60 * 1000 };
+enum { PILOT_IDLE_MS = 60 * 1000, PILOT_CPUS_MAX = 1000 * 1000 };
 
 struct node_group {
     const char *name;
@@ -24,6 +24,9 @@ struct slurm_site {
     int64_t max_pilots; /* of each user; 0: as many as Slurm lets them have */
     int64_t idle_ms;    /* 0: slurm: idle */
     int64_t pilot_jobs; /* as in struct slurm_pool */
+    int64_t pilot_cpus; /* of a pilot that several jobs share, at most; 0: as pilot_plan.h has it */
+    int64_t pilot_gpus; /* the same */
+    int64_t pilot_time_ms; /* unless its jobs need more; 0: the partition's default */
 };
 
 struct slurm_conf {

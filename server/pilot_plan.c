@@ -100,16 +100,24 @@ static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struc
 
 /* ---- of which size ---- */
 
-/* What a pilot may have at most. */
+/* A job that needs more gets it, or is left for Slurm to judge. */
+static int64_t most_of(int64_t node_milli, int64_t pilot_milli, int64_t job_milli)
+{
+    int64_t most_milli = node_milli > 0 ? smaller(node_milli, pilot_milli) : pilot_milli;
+
+    return larger(most_milli, job_milli);
+}
+
+/* What a pilot may have at most.  GPUs are what everybody waits for: one that is free is enough to begin
+ * with. */
 static struct plan_size size_max(const struct plan_partition *p, const struct plan_demand *d)
 {
-    struct plan_size max = p->node;
-    int64_t cpus_milli = larger(INT64_C(1000) * PLAN_CPUS_MAX, d->size.cpus_milli);
+    int64_t cpus_milli = p->pilot.cpus_milli > 0 ? p->pilot.cpus_milli : 1000 * PLAN_CPUS_MAX;
+    int64_t gpus_milli = p->pilot.gpus_milli > 0 ? p->pilot.gpus_milli : 1000;
 
-    max.cpus_milli = max.cpus_milli > 0 ? smaller(max.cpus_milli, cpus_milli) : cpus_milli;
-    /* GPUs are what everybody waits for: one that is free is enough to begin with. */
-    max.gpus_milli = larger(1000, d->size.gpus_milli);
-    return max;
+    return (struct plan_size){ most_of(p->node.cpus_milli, cpus_milli, d->size.cpus_milli),
+                               most_of(p->node.gpus_milli, gpus_milli, d->size.gpus_milli),
+                               p->node.memory_bytes };
 }
 
 static int64_t jobs_per_pilot(const struct plan_pool *pool, const struct plan_demand *d,

@@ -5,8 +5,8 @@
  * In: what waits for the pool, the pilots there are, the partition as Slurm describes it, all as of
  * now.  Out: pilots to be submitted.
  *
- * A pilot holds several small jobs, up to PLAN_CPUS_MAX processors, and never more than fit on a
- * node.  Where jobs are short, there are only so many slots that each has PLAN_SLOT_MS of work:
+ * A pilot holds several small jobs, up to PLAN_CPUS_MAX processors if the site does not say, and never
+ * more than fit on a node.  Where jobs are short, there are only so many slots that each has PLAN_SLOT_MS of work:
  * a pilot that is there sooner does more than one that has to be waited for.  As long as nobody
  * knows how long jobs take there are PLAN_UNKNOWN_SLOTS at most; that they run for long already is
  * known, too.
@@ -58,7 +58,8 @@ struct plan_partition {
     struct plan_size node; /* of the largest kind */
     int64_t total_cpus;
     int64_t max_time_ms, default_time_ms; /* 0: none, or not known */
-    bool is_time_needed;                  /* the default may be more than is allowed */
+    bool is_time_needed;                  /* Slurm's default is not this one */
+    struct plan_size pilot; /* that several jobs share, at most; 0: PLAN_CPUS_MAX, and one GPU */
 };
 
 struct plan_pool {

@@ -292,6 +292,22 @@ static struct plan_partition read_partition(const struct site *s, const char *na
     return to;
 }
 
+/* What the user's own options say about time counts. */
+static void take_shape(const struct slurm_site *site, const struct slurm_pool *pool,
+                       struct plan_partition *to)
+{
+    if (site == NULL)
+        return;
+    to->pilot.cpus_milli = 1000 * site->pilot_cpus;
+    to->pilot.gpus_milli = 1000 * site->pilot_gpus;
+    if (site->pilot_time_ms == 0 || pool->extra.n > 0)
+        return;
+    to->default_time_ms = site->pilot_time_ms;
+    if (to->max_time_ms > 0 && to->default_time_ms > to->max_time_ms)
+        to->default_time_ms = to->max_time_ms;
+    to->is_time_needed = true;
+}
+
 struct plan_partition site_partition(const struct pilots *p, const char *user,
                                      const struct slurm_pool *pool)
 {
@@ -299,6 +315,7 @@ struct plan_partition site_partition(const struct pilots *p, const char *user,
     struct arena *a = arena_create();
     const struct pilot_limits limits = site_limits(p, user, pool, a);
 
+    take_shape(conf_slurm_site(&p->sv->conf, pool->partition), pool, &to);
     limits_narrow(&limits, &to);
     arena_destroy(a);
     return to;

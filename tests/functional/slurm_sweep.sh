@@ -4,7 +4,7 @@
 . "$TEST_ROOT/tests/functional/slurm.sh"
 slurm_possible || { skip 'pilots' "$slurm_lacks" && done_testing; }
 slurm_up
-configure 'slurm: {idle: 2s, partitions: {short: {max_pilots: 1}, debug: {idle: 10min}}}' 'resources: {cpus: 2}'
+configure 'slurm: {idle: 2s, partitions: {short: {max_pilots: 1}, debug: {idle: 10min}, overcap: {account: hoffman-lab, pilot: {cpus: 2, time: 30min}}}}' 'resources: {cpus: 2}'
 
 sweep() { # NAME SLURM [LINE...]
     printf '%s\n' "project: $1" 'command: sh job.sh' 'params: {n: [1, 2, 3, 4]}' \
@@ -193,6 +193,21 @@ one_each() {
     wait_until 60 no_pilots
 }
 
+# Of four jobs, for none of which anybody knows how long it takes.
+shaped() {
+    local sweep
+    : >"$TEST_TMP/records"
+    sweep shaped '{partition: overcap}'
+    sed -i 's/, time: 5min//' shaped.yaml
+    write_job 'gate shaped'
+    sweep=$(submit shaped.yaml)
+    wait_until 90 '[ "$(recorded ^start)" = 4 ]'
+    [ "$(squeue -h -r -o '%P %a %C %l' | uniq -c | tr -s ' ')" = ' 2 overcap hoffman-lab 2 30:00' ]
+    open shaped
+    wait_until 60 ended "$sweep"
+    wait_until 60 no_pilots
+}
+
 # Two processes of two jobs each.
 one_each_batch() {
     local sweep
@@ -250,5 +265,6 @@ it 'ludwigd finds its pilots again' restarted
 it 'ludwig down says what it leaves to Slurm, and ludwig up takes it up' stopped
 it 'where a pilot is for one job, each has its own' one_each
 it 'and each batch, where several jobs share a process' one_each_batch
+it 'where nobody says more, pilots have the account, size and time of the configuration' shaped
 it 'two machines and pilots in two partitions share one sweep' mixed
 done_testing

@@ -184,7 +184,7 @@ static void without_accounting_there_are_none(void **state)
 
 static void a_partition_is_as_small_as_its_limits(void **state)
 {
-    struct plan_partition p = { { 16000, 8000, 64 * GIB }, 48, 48 * HOUR, 4 * HOUR, false };
+    struct plan_partition p = { { 16000, 8000, 64 * GIB }, 48, 48 * HOUR, 4 * HOUR, false, { 0 } };
     const struct pilot_limits limits = { .size = { 8000, 0, 128 * GIB },
                                          .group_cpus = 20,
                                          .max_time_ms = HOUR };

@@ -339,6 +339,38 @@ static void a_partition_is_filled_with_its_own(void **state)
     assert_int_equal(pilot_plan(&pool).n, 3);
 }
 
+struct shape {
+    struct plan_demand demand;
+    struct plan_size pilot; /* as the site says */
+    struct plan_order order;
+};
+
+/* Nodes have 16 processors and 8 GPUs. */
+static const struct shape shapes[] = {
+    { { .jobs = 12, .size = { 1000, 0, 0 } }, { 3000, 0, 0 }, { { 3000, 0, 0 }, 0, 4 } },
+    { { .jobs = 40, .size = { 1000, 0, 0 } }, { 64000, 0, 0 }, { { 16000, 0, 0 }, 0, 3 } },
+    { { .jobs = 2, .size = { 4000, 0, 0 } }, { 3000, 0, 0 }, { { 4000, 0, 0 }, 0, 2 } },
+    { { .jobs = 8, .size = { 1000, 1000, 0 } }, { 0, 4000, 0 }, { { 4000, 4000, 0 }, 0, 2 } },
+    { { .jobs = 16, .size = { 1000, 1000, 0 } }, { 0, 64000, 0 }, { { 8000, 8000, 0 }, 0, 2 } },
+};
+
+static void a_site_says_how_large_pilots_are(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct plan_pool pool = {
+            .demands = &shapes[i].demand, .n_demands = 1, .partition = partition, .most = 100
+        };
+        struct plan_order o;
+
+        pool.partition.pilot = shapes[i].pilot;
+        o = pilot_plan(&pool);
+        assert_int_equal(o.n, shapes[i].order.n);
+        assert_int_equal(o.size.cpus_milli, shapes[i].order.size.cpus_milli);
+        assert_int_equal(o.size.gpus_milli, shapes[i].order.size.gpus_milli);
+    }
+}
+
 /* Nothing is known of the partition. */
 static void an_unknown_partition_limits_nothing(void **state)
 {
@@ -361,6 +393,7 @@ int main(void)
         cmocka_unit_test(pools_share_what_a_sweep_wants),
         cmocka_unit_test(where_each_has_its_own_there_are_as_many_as_jobs),
         cmocka_unit_test(a_partition_is_filled_with_its_own),
+        cmocka_unit_test(a_site_says_how_large_pilots_are),
         cmocka_unit_test(an_unknown_partition_limits_nothing),
     };
 
