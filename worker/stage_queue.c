@@ -11,32 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/digest_set.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/units.h"
 #include "worker/cache_room.h"
+#include "worker/stage_task.h"
 #include "worker/stage_uses.h"
 
 enum { TRIES = 3, PAUSE_NS = 100 * 1000 * 1000 };
-
-struct digests {
-    struct digest *items;
-    size_t n, capacity;
-};
-
-struct wanted {
-    struct dataset set;
-    bool is_doubted;
-    int64_t seq; /* of the order */
-};
-
-struct task {
-    struct task *next;
-    struct wanted wanted;
-    bool is_expected; /* no job waits for it yet */
-    int64_t cache_size_bytes;
-    char *project, *share, *drive;
-};
 
 struct stage_queue {
     struct scratch *scratch;
@@ -47,49 +30,17 @@ struct stage_queue {
     pthread_t thread;
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t changed;
-    struct task *tasks;  /* first comes first */
-    struct task *later;  /* what is expected, when there are no others */
-    int64_t expect_seq;  /* of the order that said so */
-    struct task *at;     /* being brought */
-    struct digests used; /* by jobs */
-    struct digests going;
+    struct stage_task *tasks; /* first comes first */
+    struct stage_task *later; /* what is expected, when there are no others */
+    int64_t expect_seq;       /* of the order that said so */
+    struct stage_task *at;    /* being brought */
+    struct digest_set used;   /* by jobs */
+    struct digest_set going;
     struct stage_notes notes;
     bool
         has_given_up; /* what is at: nobody waited for it any more, or somebody for something else */
     bool is_over;
 };
-
-/* ---- sets of digests ---- */
-
-static size_t find_digest(const struct digests *d, const struct digest *x)
-{
-    size_t i = 0;
-
-    while (i < d->n && !digest_equal(&d->items[i], x))
-        i++;
-    return i;
-}
-
-static bool has_digest(const struct digests *d, const struct digest *x)
-{
-    return find_digest(d, x) < d->n;
-}
-
-static void add_digest(struct digests *d, const struct digest *x)
-{
-    if (has_digest(d, x))
-        return;
-    mem_grow((void **)&d->items, &d->capacity, d->n, sizeof *d->items);
-    d->items[d->n++] = *x;
-}
-
-static void drop_digest(struct digests *d, const struct digest *x)
-{
-    size_t i = find_digest(d, x);
-
-    if (i < d->n)
-        d->items[i] = d->items[--d->n];
-}
 
 /* ---- notes ---- */
 
@@ -130,9 +81,9 @@ static bool let_go(void *context, const struct digest *tree)
     bool may_go = !stage_is_used(q->scratch, tree);
 
     pthread_mutex_lock(&q->lock);
-    may_go = may_go && !has_digest(&q->used, tree);
+    may_go = may_go && !digest_set_has(&q->used, tree);
     if (may_go) {
-        add_digest(&q->going, tree);
+        digest_set_add(&q->going, tree);
         stage_note_cached(&q->notes, &gone, true);
     }
     pthread_mutex_unlock(&q->lock);
@@ -140,7 +91,7 @@ static bool let_go(void *context, const struct digest *tree)
 }
 
 /* A job waits, perhaps for this very one, which is then urgent; or something else is expected by now. */
-static bool is_in_the_way(const struct stage_queue *q, const struct task *t)
+static bool is_in_the_way(const struct stage_queue *q, const struct stage_task *t)
 {
     return q->tasks != NULL || t->wanted.seq != q->expect_seq;
 }
@@ -152,7 +103,7 @@ static bool is_over(void *context)
 
     pthread_mutex_lock(&q->lock);
     over = q->is_over || (q->at->is_expected ? is_in_the_way(q, q->at)
-                                             : !has_digest(&q->used, &q->at->wanted.set.tree));
+                                             : !digest_set_has(&q->used, &q->at->wanted.set.tree));
     q->has_given_up |= over;
     pthread_mutex_unlock(&q->lock);
     return over;
@@ -166,7 +117,7 @@ static bool hold(struct stage_queue *q, const struct digest *tree)
     bool is_held;
 
     pthread_mutex_lock(&q->lock);
-    is_held = !has_digest(&q->used, tree) || cache_lock_use(&q->locks, tree);
+    is_held = !digest_set_has(&q->used, tree) || cache_lock_use(&q->locks, tree);
     pthread_mutex_unlock(&q->lock);
     return is_held;
 }
@@ -220,7 +171,7 @@ static struct cache_use use_of(const struct stage_queue *q, const struct digest 
 }
 
 /* Says so if it is there as it should be. */
-static enum cache_state use_cached(struct stage_queue *q, const struct wanted *w)
+static enum cache_state use_cached(struct stage_queue *q, const struct stage_wanted *w)
 {
     struct cache_use use = use_of(q, &w->set.tree, w->is_doubted);
     enum cache_state state = cache_open_tree(q->scratch->cache_fd, &use);
@@ -243,7 +194,7 @@ static bool is_final(const struct err *e)
            e->kind == ERR_PROTOCOL;
 }
 
-static void log_staged(const struct task *t, int64_t took_ms)
+static void log_staged(const struct stage_task *t, int64_t took_ms)
 {
     char hex[DIGEST_HEX];
 
@@ -266,7 +217,7 @@ static int stage(struct cache *c, const struct packs_at *at, const struct datase
     return result;
 }
 
-static int stage_task(struct stage_queue *q, const struct task *t, struct err *why)
+static int stage_task(struct stage_queue *q, const struct stage_task *t, struct err *why)
 {
     const int64_t begun_ms = units_monotonic_ms();
     struct cache cache = { .fd = q->scratch->cache_fd,
@@ -284,10 +235,10 @@ static int stage_task(struct stage_queue *q, const struct task *t, struct err *w
     return 0;
 }
 
-static void bring(struct stage_queue *q, const struct task *t)
+static void bring(struct stage_queue *q, const struct stage_task *t)
 {
     struct err why = { 0 };
-    struct wanted wanted = t->wanted;
+    struct stage_wanted wanted = t->wanted;
     enum cache_state state = use_cached(q, &wanted);
 
     if (state == CACHE_WHOLE)
@@ -307,7 +258,7 @@ static void bring(struct stage_queue *q, const struct task *t)
 }
 
 /* What is there is looked at when the job comes, and put right then. */
-static int bring_expected(struct stage_queue *q, const struct task *t)
+static int bring_expected(struct stage_queue *q, const struct stage_task *t)
 {
     struct err why = { 0 };
     struct cache_tree found;
@@ -326,27 +277,9 @@ static int bring_expected(struct stage_queue *q, const struct task *t)
     return result;
 }
 
-static void free_task(struct task *t)
+static struct stage_task *take_task(struct stage_queue *q)
 {
-    free(t->project);
-    free(t->share);
-    free(t->drive);
-    free(t);
-}
-
-static void free_tasks(struct task **tasks)
-{
-    while (*tasks != NULL) {
-        struct task *t = *tasks;
-
-        *tasks = t->next;
-        free_task(t);
-    }
-}
-
-static struct task *take_task(struct stage_queue *q)
-{
-    struct task **first;
+    struct stage_task **first;
 
     pthread_mutex_lock(&q->lock);
     q->at = NULL;
@@ -365,7 +298,7 @@ static struct task *take_task(struct stage_queue *q)
 
 /* One that was interrupted goes on later; after a failure the rest of what it is for is not brought
  * either.  True: the task is still wanted. */
-static bool end_expected(struct stage_queue *q, struct task *t, int result)
+static bool end_expected(struct stage_queue *q, struct stage_task *t, int result)
 {
     bool goes_on = false;
 
@@ -376,14 +309,14 @@ static bool end_expected(struct stage_queue *q, struct task *t, int result)
         q->later = t;
         goes_on = true;
     } else if (result < 0) {
-        free_tasks(&q->later);
+        stage_tasks_free(&q->later);
     }
     if (q->later == NULL)
         stage_note_expected(&q->notes, q->expect_seq);
     return goes_on;
 }
 
-static int work_alone(struct stage_queue *q, const struct task *t)
+static int work_alone(struct stage_queue *q, const struct stage_task *t)
 {
     const struct digest *tree = &t->wanted.set.tree;
     int result = 0;
@@ -398,7 +331,7 @@ static int work_alone(struct stage_queue *q, const struct task *t)
     return result;
 }
 
-static void work_at(struct stage_queue *q, struct task *t)
+static void work_at(struct stage_queue *q, struct stage_task *t)
 {
     bool goes_on = false;
     int result = work_alone(q, t);
@@ -409,14 +342,14 @@ static void work_at(struct stage_queue *q, struct task *t)
         goes_on = end_expected(q, t, result);
     pthread_mutex_unlock(&q->lock);
     if (!goes_on)
-        free_task(t);
+        stage_task_free(t);
 }
 
 /* Its umask is its own: what it makes gets modes as they are given. */
 static void *run(void *context)
 {
     struct stage_queue *q = context;
-    struct task *t;
+    struct stage_task *t;
 
     if (unshare(CLONE_FS) == 0)
         umask(022);
@@ -428,61 +361,29 @@ static void *run(void *context)
 
 /* ---- orders ---- */
 
-static struct task *make_task(const struct order_stage *x, int64_t seq)
-{
-    struct task *t = mem_alloc(sizeof *t);
-
-    *t = (struct task){ .wanted = { x->set, x->is_doubted, seq },
-                        .cache_size_bytes = x->cache_size_bytes,
-                        .project = mem_strdup(x->project),
-                        .share = mem_strdup(x->share),
-                        .drive = mem_strdup(x->drive) };
-    return t;
-}
-
-/* What it is to be brought from may be other packs by now. */
-static void renew_task(struct task *t, const struct order_stage *x, int64_t seq)
-{
-    struct task *newer = make_task(x, seq), older = *t;
-
-    newer->wanted.is_doubted |= older.wanted.is_doubted;
-    newer->next = older.next;
-    *t = *newer;
-    *newer = older;
-    free_task(newer);
-}
-
-static struct task *find_task(const struct stage_queue *q, const struct digest *tree)
-{
-    struct task *t = q->tasks;
-
-    while (t != NULL && !digest_equal(&t->wanted.set.tree, tree))
-        t = t->next;
-    return t;
-}
-
 static void add_task(struct stage_queue *q, const struct order_stage *x, int64_t seq)
 {
-    struct task *waits = find_task(q, &x->set.tree), **last = &q->tasks;
+    struct stage_task *waits = stage_task_find(q->tasks, &x->set.tree), **last = &q->tasks;
 
     if (waits != NULL) {
-        renew_task(waits, x, seq);
+        stage_task_renew(waits, x, seq);
         return;
     }
     while (*last != NULL)
         last = &(*last)->next;
-    *last = make_task(x, seq);
+    *last = stage_task_make(x, seq);
     pthread_cond_signal(&q->changed);
 }
 
 void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64_t seq)
 {
-    const struct wanted wanted = { x->set, x->is_doubted, seq };
+    const struct stage_wanted wanted = { x->set, x->is_doubted, seq };
     bool is_busy;
 
     pthread_mutex_lock(&q->lock);
-    add_digest(&q->used, &x->set.tree);
-    is_busy = has_digest(&q->going, &x->set.tree) || find_task(q, &x->set.tree) != NULL ||
+    digest_set_add(&q->used, &x->set.tree);
+    is_busy = digest_set_has(&q->going, &x->set.tree) ||
+              stage_task_find(q->tasks, &x->set.tree) != NULL ||
               (q->at != NULL && digest_equal(&q->at->wanted.set.tree, &x->set.tree));
     pthread_mutex_unlock(&q->lock);
     if (hold(q, &x->set.tree) && !is_busy && use_cached(q, &wanted) == CACHE_WHOLE)
@@ -492,28 +393,16 @@ void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64
     pthread_mutex_unlock(&q->lock);
 }
 
-static struct task *make_expected(const struct order_expect *x, const struct dataset *set,
-                                  int64_t seq)
-{
-    const struct order_stage as = {
-        *set, x->project, x->share, x->drive, x->cache_size_bytes, false
-    };
-    struct task *t = make_task(&as, seq);
-
-    t->is_expected = true;
-    return t;
-}
-
 void stage_queue_expect(struct stage_queue *q, const struct order_expect *x, int64_t seq)
 {
     const struct dataset *sets = x->sets.items;
-    struct task **last = &q->later;
+    struct stage_task **last = &q->later;
 
     pthread_mutex_lock(&q->lock);
-    free_tasks(&q->later);
+    stage_tasks_free(&q->later);
     q->expect_seq = seq;
     for (size_t i = 0; i < x->sets.n; i++) {
-        *last = make_expected(x, &sets[i], seq);
+        *last = stage_task_make_expected(x, &sets[i], seq);
         last = &(*last)->next;
     }
     if (q->later == NULL)
@@ -527,7 +416,7 @@ void stage_queue_release(struct stage_queue *q, const struct order_release *x)
     struct cache_use use = use_of(q, &x->tree, x->is_doubted);
 
     pthread_mutex_lock(&q->lock);
-    drop_digest(&q->used, &x->tree);
+    digest_set_drop(&q->used, &x->tree);
     pthread_mutex_unlock(&q->lock);
     use.is_used_by_others = !cache_lock_use_alone(&q->locks, &x->tree);
     cache_close_tree(q->scratch->cache_fd, &use);
@@ -571,11 +460,11 @@ struct stage_queue *stage_queue_create(struct scratch *scratch, const struct sha
 
 static void free_all(struct stage_queue *q)
 {
-    free_tasks(&q->tasks);
-    free_tasks(&q->later);
+    stage_tasks_free(&q->tasks);
+    stage_tasks_free(&q->later);
     stage_notes_close(&q->notes);
-    free(q->used.items);
-    free(q->going.items);
+    digest_set_free(&q->used);
+    digest_set_free(&q->going);
     cache_locks_close(&q->locks);
     free(q->cache_path);
     pthread_cond_destroy(&q->changed);
