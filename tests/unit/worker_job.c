@@ -5,99 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <errno.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/wait.h>
 
-#include "common/units.h"
-#include "tests/unit/worker_site.h"
-#include "worker/child.h"
-#include "worker/job.h"
-#include "worker/tree.h"
-
-enum { LONGEST_MS = 60 * 1000 };
-
-struct run {
-    struct site site;
-    struct spares spares;
-    struct jobenv_user user;
-    struct oom oom;
-    struct job_site job_site;
-    struct job job;
-    sigset_t before;
-};
-
-static void open_run(struct run *r)
-{
-    sigset_t child;
-
-    *r = (struct run){ .spares = { NULL, 0 } };
-    site_open(&r->site, NULL);
-    jobenv_find_user(r->site.scratch.path, r->site.arena, &r->user);
-    oom_open(&r->oom, "");
-    r->job_site = (struct job_site){ .scratch = &r->site.scratch,
-                                     .spares = &r->spares,
-                                     .user = &r->user,
-                                     .null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC),
-                                     .oom = &r->oom };
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, &r->before);
-}
-
-static void close_run(struct run *r)
-{
-    close(r->job_site.null_fd);
-    oom_close(&r->oom);
-    spares_free(&r->spares);
-    sigprocmask(SIG_SETMASK, &r->before, NULL);
-    site_close(&r->site);
-}
-
-static void start_order(struct run *r, const struct order *o)
-{
-    job_start(&r->job, &r->job_site, o, r->site.arena);
-}
-
-static void start(struct run *r, const char *command)
-{
-    struct order o = site_order(&r->site, 'a', command);
-
-    start_order(r, &o);
-}
-
-/* One turn of what the runner does all the time. */
-static void turn(struct run *r)
-{
-    int wait_ms = job_wait_ms(&r->job);
-
-    (void)poll(NULL, 0, wait_ms < 0 || wait_ms > 5 ? 5 : wait_ms);
-    job_reap(&r->job);
-    job_tick(&r->job);
-}
-
-static void end(struct run *r)
-{
-    int64_t until_ms = units_monotonic_ms() + LONGEST_MS;
-    struct err e = { 0 };
-
-    while (r->job.phase != PHASE_OVER) {
-        assert_true(units_monotonic_ms() < until_ms);
-        turn(r);
-    }
-    if (job_save(&r->job, &r->site.scratch, &e) < 0)
-        fail_msg("%s", e.text);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-    assert_int_equal(errno, ECHILD);
-}
-
-static void run_command(struct run *r, const char *command)
-{
-    start(r, command);
-    end(r);
-}
+#include "tests/unit/worker_run.h"
 
 static const char *printed(struct run *r)
 {
@@ -514,39 +424,6 @@ static void what_is_run_for_another_is_open_to_the_group(void **state)
         must_see(&r, cases[i].says);
         close_run(&r);
     }
-}
-
-static void gpus_are_named_and_slurms_are_left_alone(void **state)
-{
-    static const struct {
-        bool in_slurm;
-        size_t n_gpus;
-        const char *devices, *order, *slurm;
-    } cases[] = {
-        { false, 0, "", NULL, NULL },
-        { false, 2, "GPU-1,3", "PCI_BUS_ID", NULL },
-        { true, 0, "5,6", NULL, "42" },
-        { true, 1, "GPU-1", "PCI_BUS_ID", "42" },
-    };
-    struct gpu_entry gpus[] = { { "GPU-1" }, { "3" } };
-    struct run r;
-
-    (void)state;
-    setenv("CUDA_VISIBLE_DEVICES", "5,6", 1);
-    setenv("SLURM_JOB_ID", "42", 1);
-    open_run(&r);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct order o = site_order(&r.site, 'a', "x");
-        char **env;
-
-        o.in_slurm = cases[i].in_slurm;
-        o.gpus = (struct list){ gpus, cases[i].n_gpus };
-        env = jobenv_make(&o, &r.user, "/job", r.site.arena);
-        assert_string_equal(jobenv_get(env, "CUDA_VISIBLE_DEVICES"), cases[i].devices);
-        assert_int_equal(jobenv_get(env, "CUDA_DEVICE_ORDER") == NULL, cases[i].order == NULL);
-        assert_int_equal(jobenv_get(env, "SLURM_JOB_ID") == NULL, cases[i].slurm == NULL);
-    }
-    close_run(&r);
 }
 
 static void it_has_a_session_default_signals_and_no_descriptors_of_ours(void **state)
@@ -1045,94 +922,6 @@ static void what_cannot_be_removed_does_not_keep_back_the_outcome(void **state)
     }
 }
 
-/* ---- folders of earlier attempts ---- */
-
-static void publish_and_give(struct run *r, const char *hex, size_t *count)
-{
-    assert_int_equal(renameat(r->site.scratch.ended_fd, hex, r->site.scratch.published_fd, hex), 0);
-    site_write(r->site.scratch.published_fd, arena_printf(r->site.arena, "%s/report", hex), "r");
-    assert_true(spare_give(&r->site.scratch, hex, count));
-}
-
-static void a_spare_folder_shows_nothing_of_the_attempt_before(void **state)
-{
-    struct run r;
-    struct order o;
-    size_t count = 0;
-
-    (void)state;
-    open_run(&r);
-    run_command(&r, "echo 1 >x; echo 1 >$TMPDIR/y; echo 1 >$LUDWIG_SAVE_PATH/z; echo 1 >../w; "
-                    "ln ../param2val.json ../../../keep; ln -sf ../../../keep ../param2val.yaml; "
-                    "mkdir ../data; chmod 000 ../param2val.msgpack; echo 1 >$LUDWIG_METRICS; "
-                    "echo 1 >$LUDWIG_CHECKPOINT/c");
-    publish_and_give(&r, r.job.hex, &count);
-    assert_int_equal(count, 1);
-    o = site_order(&r.site, 'b', "find .. | sort; cat ../param2val.json; cat ../param2val.yaml");
-    buf_clear(&r.site.params);
-    mp_add_map(&r.site.params, 1);
-    mp_add_str(&r.site.params, "n", 1);
-    mp_add_int(&r.site.params, 5);
-    o.assignment.params = buf_bytes(&r.site.params);
-    start_order(&r, &o);
-    end(&r);
-    assert_string_equal(
-        site_read(&r.site, "scratch/log/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"),
-        "..\n../checkpoint\n../order\n../outcome.new\n../param2val.json\n../param2val.msgpack\n"
-        "../param2val.yaml\n../report\n../save\n../tmp\n../work\n"
-        "{\n  \"n\": 5\n}\nn: 5\n");
-    assert_non_null(strstr(site_read(&r.site, "scratch/keep"), "0.1"));
-    assert_int_equal(site_count(arena_printf(r.site.arena, "%s/spare", r.site.scratch.path)), 0);
-    close_run(&r);
-}
-
-static void a_spare_folders_empty_checkpoint_makes_way(void **state)
-{
-    struct run r;
-    struct order o;
-    struct err e = { 0 };
-    size_t count = 0;
-
-    (void)state;
-    open_run(&r);
-    run_command(&r, "/bin/true");
-    publish_and_give(&r, r.job.hex, &count);
-    assert_int_equal(site_count(arena_printf(r.site.arena, "%s/spare/%s/checkpoint",
-                                             r.site.scratch.path, r.job.hex)),
-                     0);
-    o = site_order(&r.site, 'b', "cat $LUDWIG_CHECKPOINT/state");
-    o.assignment.attempt = 2;
-    assert_int_equal(io_make_dirs_at(r.site.scratch.fd,
-                                     "checkpoints/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", 0750, &e),
-                     0);
-    site_write(r.site.scratch.fd, "checkpoints/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/state", "s");
-    start_order(&r, &o);
-    end(&r);
-    assert_string_equal(site_read(&r.site, "scratch/log/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"), "s");
-    close_run(&r);
-}
-
-static void spare_folders_are_used_again_and_cleared(void **state)
-{
-    struct run r;
-    struct stat first, second;
-    size_t count = 0;
-
-    (void)state;
-    open_run(&r);
-    run_command(&r, "/bin/true");
-    assert_int_equal(fstatat(r.site.scratch.ended_fd, r.job.hex, &first, 0), 0);
-    publish_and_give(&r, r.job.hex, &count);
-    run_command(&r, "/bin/true");
-    assert_int_equal(fstatat(r.site.scratch.ended_fd, r.job.hex, &second, 0), 0);
-    assert_true(first.st_ino == second.st_ino);
-    publish_and_give(&r, r.job.hex, &count);
-    spare_clear(&r.site.scratch, &count);
-    assert_int_equal(count, 0);
-    assert_int_equal(site_count(r.site.scratch.path), 7);
-    close_run(&r);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1161,11 +950,9 @@ int main(void)
         cmocka_unit_test(who_has_ended_before_it_was_preempted_keeps_its_outcome),
         cmocka_unit_test(its_grace_ends_with_its_main_process),
         cmocka_unit_test(the_checkpoint_of_the_attempt_before_is_taken),
-        cmocka_unit_test(a_spare_folders_empty_checkpoint_makes_way),
         cmocka_unit_test(it_runs_in_its_own_copy_of_the_source),
         cmocka_unit_test(its_environment_is_made_for_it),
         cmocka_unit_test(what_is_run_for_another_is_open_to_the_group),
-        cmocka_unit_test(gpus_are_named_and_slurms_are_left_alone),
         cmocka_unit_test(it_has_a_session_default_signals_and_no_descriptors_of_ours),
         cmocka_unit_test(what_it_daemonized_is_killed_when_it_is_cancelled),
         cmocka_unit_test(leftovers_of_an_ended_job_end_too),
@@ -1173,12 +960,9 @@ int main(void)
         cmocka_unit_test(a_stopped_process_is_ended_as_well),
         cmocka_unit_test(an_outcome_that_cannot_be_written_waits),
         cmocka_unit_test(what_cannot_be_removed_does_not_keep_back_the_outcome),
-        cmocka_unit_test(a_spare_folder_shows_nothing_of_the_attempt_before),
-        cmocka_unit_test(spare_folders_are_used_again_and_cleared),
     };
 
-    umask(027); /* as the runner has it */
-    if (child_begin(NULL) < 0 || tree_become_reaper(NULL) < 0)
+    if (run_begin() < 0)
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

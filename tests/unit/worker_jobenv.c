@@ -109,6 +109,39 @@ static void what_the_sweep_says_comes_last_however_much_it_is(void **state)
     site_close(&s);
 }
 
+static void gpus_are_named_and_slurms_are_left_alone(void **state)
+{
+    static const struct {
+        bool in_slurm;
+        size_t n_gpus;
+        const char *devices, *order, *slurm;
+    } cases[] = {
+        { false, 0, "", NULL, NULL },
+        { false, 2, "GPU-1,3", "PCI_BUS_ID", NULL },
+        { true, 0, "5,6", NULL, "42" },
+        { true, 1, "GPU-1", "PCI_BUS_ID", "42" },
+    };
+    struct gpu_entry gpus[] = { { "GPU-1" }, { "3" } };
+    struct site s;
+
+    (void)state;
+    setenv("CUDA_VISIBLE_DEVICES", "5,6", 1);
+    setenv("SLURM_JOB_ID", "42", 1);
+    site_open(&s, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct order o = site_order(&s, 'a', "x");
+        char **env;
+
+        o.in_slurm = cases[i].in_slurm;
+        o.gpus = (struct list){ gpus, cases[i].n_gpus };
+        env = jobenv_make(&o, &user, "/job", s.arena);
+        assert_string_equal(jobenv_get(env, "CUDA_VISIBLE_DEVICES"), cases[i].devices);
+        assert_int_equal(jobenv_get(env, "CUDA_DEVICE_ORDER") == NULL, cases[i].order == NULL);
+        assert_int_equal(jobenv_get(env, "SLURM_JOB_ID") == NULL, cases[i].slurm == NULL);
+    }
+    site_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +149,7 @@ int main(void)
         cmocka_unit_test(who_has_no_home_gets_the_jobs_folder),
         cmocka_unit_test(a_share_that_is_not_mounted_has_no_path),
         cmocka_unit_test(what_the_sweep_says_comes_last_however_much_it_is),
+        cmocka_unit_test(gpus_are_named_and_slurms_are_left_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

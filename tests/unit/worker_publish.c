@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <dirent.h>
-#include <errno.h>
 
 #include "common/layout.h"
 #include "tests/unit/worker_publish.h"
