@@ -22,13 +22,14 @@ struct rule {
     bool anchored;  /* the whole path below the base; else the last name alone */
     bool is_plain;  /* nothing in the pattern has a meaning */
     bool is_ending; /* nothing but a * at its beginning has */
+    bool is_exact;  /* its last name is no pattern, or a built-in one */
     size_t n_ending;
 };
 
 struct ignore {
     const char *file_name; /* NULL: read none */
-    struct rule *rules;    /* later ones win */
-    size_t n, capacity;
+    struct rule *rules;    /* later ones win; the built-in ones come first */
+    size_t n, capacity, n_built_in;
 };
 
 static const char *const built_in[] = {
@@ -42,10 +43,10 @@ static const char *const built_in[] = {
     LAYOUT_FETCHED,
 };
 
-/* Ends the line at its blanks; "\ " keeps one. */
+/* Ends the line at its spaces, which are not all blanks; "\ " keeps one. */
 static size_t trimmed(const char *line, size_t n)
 {
-    while (n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\r' || line[n - 1] == '\t')) {
+    while (n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\r')) {
         if (n > 1 && line[n - 2] == '\\')
             break;
         n--;
@@ -56,6 +57,14 @@ static size_t trimmed(const char *line, size_t n)
 static bool is_plain(const char *pattern)
 {
     return pattern[strcspn(pattern, "*?[\\")] == '\0';
+}
+
+static bool is_exact(const char *name)
+{
+    for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
+        if (strcmp(built_in[i], name) == 0)
+            return true;
+    return is_plain(name);
 }
 
 static void add_rule(struct ignore *ig, size_t n_base, const char *line, size_t n)
@@ -84,6 +93,7 @@ static void add_rule(struct ignore *ig, size_t n_base, const char *line, size_t 
     rule.pattern = mem_strndup(line, n);
     rule.is_plain = is_plain(rule.pattern);
     rule.is_ending = rule.pattern[0] == '*' && is_plain(rule.pattern + 1);
+    rule.is_exact = is_exact(path_basename(rule.pattern));
     rule.n_ending = strlen(rule.pattern + 1);
     mem_grow((void **)&ig->rules, &ig->capacity, ig->n, sizeof *ig->rules);
     ig->rules[ig->n++] = rule;
@@ -171,6 +181,7 @@ struct ignore *ignore_create(const char *root, bool own_rules, struct err *e)
 
     for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
         add_rule(ig, base_of(root), built_in[i], strlen(built_in[i]));
+    ig->n_built_in = ig->n;
     if (!own_rules)
         return ig;
     ig->file_name = has(root, ".ludwigignore") ? ".ludwigignore" : ".gitignore";
@@ -253,10 +264,22 @@ static bool rule_matches(const struct rule *rule, const char *path, bool is_dir)
     return matches(rule, path_basename(path));
 }
 
+/* The last of the first n rules that matches; NULL: none. */
+static const struct rule *last_match(const struct ignore *ig, size_t n, const char *path,
+                                     bool is_dir)
+{
+    while (n > 0)
+        if (rule_matches(&ig->rules[--n], path, is_dir))
+            return &ig->rules[n];
+    return NULL;
+}
+
+/* Who takes back all folders, or all that is hidden, does not mean .git. */
 bool ignore_matches(const struct ignore *ig, const char *path, bool is_dir)
 {
-    for (size_t i = ig->n; i-- > 0;)
-        if (rule_matches(&ig->rules[i], path, is_dir))
-            return !ig->rules[i].takes_back;
-    return false;
+    const struct rule *rule = last_match(ig, ig->n, path, is_dir);
+
+    if (rule != NULL && rule->takes_back && !rule->is_exact)
+        rule = last_match(ig, ig->n_built_in, path, is_dir);
+    return rule != NULL && !rule->takes_back;
 }

@@ -6,7 +6,7 @@
  * a / elsewhere to anchor, ! to take back.  Where the folder has a .ludwigignore,
  * files of that name are read, there and below; else .gitignore, from the top of
  * the repository on.  What no program needs (.git, __pycache__) is always ignored
- * unless taken back.
+ * unless taken back by name.
  */
 #ifndef LUDWIG_CLIENT_IGNORE_H
 #define LUDWIG_CLIENT_IGNORE_H

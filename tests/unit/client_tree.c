@@ -235,7 +235,9 @@ static void patterns_mean_what_they_mean_to_git(void **state)
         { "x\r\ny\r\n", "y", false, true },    { "/", "x", false, false },
         { "", "__pycache__", true, true },     { "", ".git", true, true },
         { "", "a/.git", false, true },         { "!__pycache__/", "__pycache__", true, false },
-        { "", "x.swp", false, true },
+        { "", "x.swp", false, true },          { "!*.swp", "x.swp", false, false },
+        { "!*/", ".git", true, true },         { "!**", "a/.git", false, true },
+        { "!.*", ".git", true, true },         { "x\t", "x", false, false },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -252,6 +254,141 @@ static void patterns_mean_what_they_mean_to_git(void **state)
         ignore_destroy(ig);
         free(path);
     }
+}
+
+/* ---- what git says ---- */
+
+static void git(const char *dir, const char *words, struct buf *out)
+{
+    char *command = mem_printf(
+        "cd '%s' && GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git %s", dir, words);
+    FILE *f = popen(command, "r");
+    size_t n;
+
+    assert_non_null(f);
+    do {
+        n = fread(buf_reserve(out, 4096), 1, 4096, f);
+        buf_added(out, n);
+    } while (n > 0);
+    assert_int_equal(pclose(f), 0);
+    free(command);
+}
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* Paths that end in NUL, sorted, each on a line. */
+static char *sorted(struct buf *paths)
+{
+    char *all[64], *at = (char *)paths->bytes;
+    struct buf text = { 0 };
+    size_t n = 0;
+
+    for (char *end = at + paths->n; at < end; at += strlen(at) + 1) {
+        assert_true(n < sizeof all / sizeof all[0]);
+        all[n++] = at;
+    }
+    qsort(all, n, sizeof *all, by_name);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&text, "%s\n", all[i]);
+    buf_free(paths);
+    return text.n > 0 ? buf_take(&text) : mem_strdup("");
+}
+
+static char *taken_by_git(const char *dir)
+{
+    struct buf paths = { 0 };
+
+    git(dir, "ls-files -z --others --exclude-per-directory=.gitignore -x .gitignore", &paths);
+    return sorted(&paths);
+}
+
+static char *taken_by_us(const char *dir)
+{
+    struct walk_plan plan = { .top = dir, .everything = true, .has_rules = true };
+    struct walk *w = walk_begin(&plan, NULL);
+    struct walk_entry entry;
+    struct buf paths = { 0 };
+    int rc;
+
+    assert_non_null(w);
+    while ((rc = walk_next(w, &entry, NULL)) == 1)
+        if (entry.kind != PACK_FOLDER)
+            buf_add(&paths, entry.path, strlen(entry.path) + 1);
+    assert_int_equal(rc, 0);
+    walk_end(w);
+    return sorted(&paths);
+}
+
+static void expect_what_git_takes(const char *dir, const char *rules, const char *rules_below)
+{
+    char *expected, *found;
+
+    put(dir, ".gitignore", rules);
+    put(dir, "a/.gitignore", rules_below);
+    expected = taken_by_git(dir);
+    found = taken_by_us(dir);
+    if (strcmp(expected, found) != 0)
+        fail_msg("'%s', and below '%s': git takes\n%swe\n%s", rules, rules_below, expected, found);
+    free(found);
+    free(expected);
+}
+
+/* In form "1" and "2" stand for patterns. */
+static char *rules_of(const char *form, const char *first, const char *second)
+{
+    struct buf text = { 0 };
+
+    for (; *form != '\0'; form++) {
+        if (*form == '1' || *form == '2')
+            buf_add_str(&text, *form == '1' ? first : second);
+        else
+            buf_add_char(&text, *form);
+    }
+    return buf_take(&text);
+}
+
+static void what_git_would_leave_out_is_left_out(void **state)
+{
+    static const char *const paths[] = {
+        "a/a",    "a/b",          "a/b.o",  "a/ab/x.py",    "a/ab/b", "a/.h",
+        "a/x ",   "a/c/a/b/x.py", "ab",     "b/a",          "b/b.o",  "b/foo/a/b",
+        "b/#x",   "b/a*b",        "c.d/ab", "c.d/a/.h",     "foo/!x", "foo/bar",
+        "foo/[a", "foo/a\\b",     "foo/a]", "foo/\xc3\xa9", "x.py",   "\xff",
+    };
+    static const char *const parts[] = {
+        "a",    "b",           "ab",    "foo",    "*",     "**",       "?",      "a*",    "*.o",
+        "*.py", "[ab]",        "[!a]",  "[^a]",   "[a-c]", "\\#x",     "#x",     "\\!x",  "x\\ ",
+        "x  ",  "**b",         "a\\*b", "[[]a",   "[]a]",  "a\\\\b",   "a\\b",   "a]",    "\\",
+        ".*",   "[[:alpha:]]", "c.d",   "x.py\t", "???",   "\xc3\xa9", "[\xff]", "*[!.]", "a\r",
+    };
+    static const char *const forms[] = { "1/2",    "/1/2/",     "1\n!2",          "!1\n2/",
+                                         "1/**/2", "**/1\n!/2", "*\n!*/\n!1\n2/*" };
+    const char *dir = *state;
+    const size_t n = sizeof parts / sizeof parts[0];
+    struct buf nothing = { 0 };
+    uint32_t x = 1;
+
+    if (system("git --version >/dev/null 2>&1") != 0)
+        skip();
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        put(dir, paths[i], "");
+    git(dir, "init -q", &nothing);
+    for (size_t i = 0; i < 300; i++) {
+        char *rules[2];
+
+        for (size_t k = 0; k < 2; k++) {
+            x = x * 1664525 + 1013904223;
+            rules[k] = rules_of(forms[(x >> 8) % (sizeof forms / sizeof forms[0])],
+                                parts[(x >> 12) % n], parts[(x >> 20) % n]);
+        }
+        expect_what_git_takes(dir, rules[0], i % 2 == 0 ? "" : rules[1]);
+        free(rules[0]);
+        free(rules[1]);
+    }
+    buf_free(&nothing);
 }
 
 /* ---- what a sweep takes along ---- */
@@ -401,6 +538,7 @@ int main(void)
         TEST(no_link_is_followed_that_somebody_put_in_a_folders_place),
         TEST(what_is_not_there_is_named),
         TEST(patterns_mean_what_they_mean_to_git),
+        TEST(what_git_would_leave_out_is_left_out),
         TEST(without_source_everything_but_the_ignored_goes_along),
         TEST(rules_of_the_repository_above_hold_too),
         TEST(only_what_source_names_goes_along),
