@@ -5,12 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/inotify.h>
 #include <sys/mount.h>
 
 #include "tests/unit/pack_share.h"
 #include "worker/cache.h"
+#include "worker/cache_fill.h"
 #include "worker/cache_record.h"
 #include "worker/cache_room.h"
 
@@ -204,6 +206,84 @@ static void large_files_keep_their_holes(void **state)
     assert_int_equal(look(&b, &set, true), CACHE_WHOLE);
     buf_free(&text);
     free(bytes);
+    close_bench(&b);
+}
+
+enum { SEVERAL = 4, TOGETHER_S = 30 };
+
+/* Threads that meet: who comes first waits for the others. */
+struct meeting {
+    pthread_mutex_t lock;
+    pthread_cond_t all_are_there;
+    pthread_t who[SEVERAL];
+    size_t n, wanted;
+};
+
+static bool is_there(const struct meeting *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (pthread_equal(m->who[i], pthread_self()))
+            return true;
+    return false;
+}
+
+/* Called by each thread before it takes a part. */
+static bool meet(void *context)
+{
+    struct meeting *m = context;
+    struct timespec until;
+    int rc = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += TOGETHER_S;
+    pthread_mutex_lock(&m->lock);
+    if (m->n < m->wanted && !is_there(m))
+        m->who[m->n++] = pthread_self();
+    pthread_cond_broadcast(&m->all_are_there);
+    while (rc == 0 && m->n < m->wanted)
+        rc = pthread_cond_timedwait(&m->all_are_there, &m->lock, &until);
+    pthread_mutex_unlock(&m->lock);
+    return false;
+}
+
+static bool may_go(void *context, const struct digest *tree)
+{
+    (void)context;
+    (void)tree;
+    return true;
+}
+
+static void each_processor_has_a_thread(void **state)
+{
+    struct meeting m = { .lock = PTHREAD_MUTEX_INITIALIZER,
+                         .all_are_there = PTHREAD_COND_INITIALIZER,
+                         .wanted = fill_threads() < SEVERAL ? fill_threads() : SEVERAL };
+    struct bench b;
+    struct dataset set = { .files = 0 };
+    cpu_set_t ours;
+
+    (void)state;
+    open_bench(&b);
+    b.cache.let_go = may_go;
+    b.cache.is_over = meet;
+    b.cache.context = &m;
+    /* What is added each time has a part of its own. */
+    for (size_t n = 1; n <= SEVERAL; n++) {
+        struct packing p;
+
+        packing_begin(&p, &b.site, &b.store);
+        for (size_t i = 0; i < n; i++) {
+            const char *name = arena_printf(b.site.arena, "%zu", i);
+
+            packing_file(&p, name, name);
+        }
+        set = packing_end(&p);
+    }
+    assert_int_equal(sched_getaffinity(0, sizeof ours, &ours), 0);
+    assert_int_equal(m.wanted, CPU_COUNT(&ours) < SEVERAL ? CPU_COUNT(&ours) : SEVERAL);
+    stage(&b, &set);
+    assert_int_equal(m.n, m.wanted);
+    assert_holds(&b, &set, "3", "3");
     close_bench(&b);
 }
 
@@ -453,6 +533,32 @@ static void what_a_job_changed_is_replaced(void **state)
     assert_int_equal(stat_in(&b, &set, "sub/hard").st_ino, stat_in(&b, &set, "sub/file").st_ino);
     assert_int_equal(stat_in(&b, &set, "sub/file").st_mode, S_IFREG | 0444);
     assert_int_equal(stat_in(&b, &set, "sub/again").st_ino, before.st_ino);
+    close_bench(&b);
+}
+
+/* Its size and its time say nothing then. */
+static void what_was_changed_and_given_its_time_back_is_replaced(void **state)
+{
+    struct bench b;
+    struct dataset set;
+    struct stat before, after;
+
+    (void)state;
+    open_bench(&b);
+    set = pack_small(&b);
+    stage(&b, &set);
+    before = stat_in(&b, &set, "sub/file");
+    change(&b, &set, "sub/file", "TEXT");
+    assert_int_equal(fchmodat(b.site.top_fd, in_cache(&b, &set, "sub/file"), 0444, 0), 0);
+    assert_int_equal(utimensat(b.site.top_fd, in_cache(&b, &set, "sub/file"),
+                               (struct timespec[2]){ before.st_atim, before.st_mtim }, 0),
+                     0);
+    after = stat_in(&b, &set, "sub/file");
+    assert_int_equal(after.st_size, before.st_size);
+    assert_int_equal(stat_mtime_ns(&after), stat_mtime_ns(&before));
+    assert_int_equal(look(&b, &set, true), CACHE_DAMAGED);
+    stage(&b, &set);
+    assert_holds(&b, &set, "sub/file", "text");
     close_bench(&b);
 }
 
@@ -969,6 +1075,26 @@ static void what_is_not_in_use_makes_room(void **state)
     close_bench(&b);
 }
 
+/* It would fit, but for the twentieth that stays free. */
+static void some_of_the_disk_stays_free(void **state)
+{
+    enum { JUST_TOO_MUCH = DISK_BYTES - DISK_BYTES / 40 };
+    struct bench b;
+    struct dataset set, smaller;
+
+    (void)state;
+    open_bench(&b);
+    give_small_disk(&b);
+    set = pack_noise(&b, 1, JUST_TOO_MUCH);
+    smaller = pack_noise(&b, 2, DISK_BYTES - DISK_BYTES / 10);
+    stage_fails(&b, &set, ERR_NO_SPACE);
+    assert_non_null(strstr(b.e.text, "204.8 KiB stay free"));
+    stage(&b, &smaller);
+    assert_int_equal(look(&b, &smaller, true), CACHE_WHOLE);
+    take_small_disk(&b);
+    close_bench(&b);
+}
+
 /* Somebody fills the disk after we looked how much room there is. */
 static bool fill_disk(void *context)
 {
@@ -1137,6 +1263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tree_is_staged_read_only),
         cmocka_unit_test(large_files_keep_their_holes),
+        cmocka_unit_test(each_processor_has_a_thread),
         cmocka_unit_test(a_tree_may_be_a_file_or_nothing),
         cmocka_unit_test(what_a_crash_left_is_completed),
         cmocka_unit_test(what_an_earlier_boot_left_is_read),
@@ -1145,6 +1272,7 @@ int main(void)
         cmocka_unit_test(a_broken_record_is_none),
         cmocka_unit_test(what_a_cleaner_took_is_put_back),
         cmocka_unit_test(what_a_job_changed_is_replaced),
+        cmocka_unit_test(what_was_changed_and_given_its_time_back_is_replaced),
         cmocka_unit_test(a_folder_in_place_of_a_file_goes),
         cmocka_unit_test(what_was_only_touched_stays),
         cmocka_unit_test(a_guard_is_told_of_changes),
@@ -1160,6 +1288,7 @@ int main(void)
         cmocka_unit_test(what_is_in_use_never_goes),
         cmocka_unit_test(what_a_dead_process_was_removing_is_gone),
         cmocka_unit_test(what_is_not_in_use_makes_room),
+        cmocka_unit_test(some_of_the_disk_stays_free),
         cmocka_unit_test(a_disk_that_gets_full_meanwhile_is_made_room_on),
         cmocka_unit_test(what_lies_on_the_share_is_read_there),
         cmocka_unit_test(files_are_staged_from_where_they_lie),
