@@ -57,4 +57,35 @@ away() {
 }
 it 'while the share is away results wait, shown as publishing, and the slot goes on' away
 
+# While the publisher stands results pile up.
+together() {
+    write_job 'echo $1 >"$LUDWIG_SAVE_PATH/x"' 'gate t$1'
+    printf '%s\n' 'project: together' 'command: sh job.sh {a}' 'source: job.sh' "params: {a: [$(seq -s, 20)]}" >sweep.yaml
+    open t1
+    id=$(submit sweep.yaml)
+    wait_until 20 '[ "$(jobs_in "done" '"$id"')" = 1 ]'
+    publisher=$(pids_of --publisher)
+    strace -f -qq -o trace -e trace=syncfs,fsync,renameat,renameat2 -p "$publisher" &
+    tracer=$!
+    wait_until 20 'grep -q "^TracerPid:.[1-9]" /proc/'"$publisher"'/status'
+    kill -STOP "$publisher"
+    for i in $(seq 2 20); do open "t$i"; done
+    wait_until 60 '[ "$(jobs_in publishing '"$id"')" = 19 ]'
+    kill -CONT "$publisher"
+    wait_until 60 ended "$id"
+    [ "$(jobs_in "done" "$id")" = 20 ]
+    kill $tracer && wait $tracer || true
+    # The renames that give results their names: 19 in a row, behind a sync, before another.
+    grep -oE '^[0-9]+ +(syncfs|fsync)\(|rename.*, "[0-9]+-[0-9]+_num[0-9]+"' trace |
+        sed 's/.*sync.*/sync/; s/^rename.*/named/' | uniq -c >order
+    cat order
+    grep -B 1 -A 1 ' 19 named' order | sed 's/ *[0-9]* //' | tr '\n' ' ' | grep 'sync named sync'
+    [ "$(grep -c 'sync' trace)" -lt 19 ]
+}
+if command -v strace >/dev/null; then
+    it 'what has piled up is synced together, and then it gets its names' together
+else
+    skip 'what has piled up is synced together, and then it gets its names' 'takes strace'
+fi
+
 done_testing
