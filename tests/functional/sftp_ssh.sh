@@ -54,6 +54,15 @@ wait_for_parts() {
     wait_until 60 "[ \"\$(parts)\" -ge $((parts_before + $1)) ]"
 }
 
+several() {
+    : >"$SSHD/srv/log"
+    new_content
+    far submit m.yaml
+    [ "$(grep -c 'Accepted publickey' "$SSHD/srv/log")" = 4 ]
+    arrived
+}
+it 'much is sent over four sessions' several
+
 sessions_cut() {
     new_content
     far submit m.yaml 2>err &

@@ -74,6 +74,19 @@ one_connection() {
 }
 it 'a command makes one connection' one_connection
 
+cipher() {
+    sshd_up loud 'LogLevel DEBUG1'
+    same_as_here "ssh://loud$socket"
+    grep 'kex: client->server cipher:' "$SSHD/loud/log" >ciphers
+    cat ciphers
+    not grep -v 'cipher: aes128-gcm@openssh.com ' ciphers
+}
+if grep -qw aes /proc/cpuinfo; then
+    it 'a processor that has AES is given aes-gcm to do, which it does fastest' cipher
+else
+    skip 'a processor that has AES is given aes-gcm to do' 'this one has none'
+fi
+
 by_variable() {
     LUDWIG_SERVER=ssh://srv$socket ludwig status
     configure "server: ssh://srv$socket"
