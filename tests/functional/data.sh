@@ -36,10 +36,20 @@ used() {
     [ "$(files)" = 8 ]
     ludwig data ls --json >d
     json d '[(x["name"], x["project"], x["set"]["files"], x["unfinished"]) for x in d["data"] if x["name"]] == [("corpus", "demo", 20, 0)]'
+    ludwig nodes --json >n
+    wait_until 20 is_held
+    json d '[x["set"]["bytes"] for x in d["data"] if x["name"]] == ['"$(cat corpus/* | wc -c)"']'
+    # When it was first named, and last.
+    json d 'all("20" < x["added_at"] <= x["used_at"] for x in d["data"] if x["name"])'
     ludwig data ls >out
-    grep -q '^corpus *demo *20 ' out
+    grep -qE '^NAME +PROJECT +FILES +SIZE +ADDED +USED +SWEEP +NODES +ID$' out
+    grep -qE "^corpus +demo +20 +[0-9]+ B +[0-9-]+ [0-9:]+ +[0-9-]+ [0-9:]+ +$(cat id) +$(json n 'd["nodes"][0]["node"]') " out
 }
-it 'a sweep that names it sends nothing, and is what it was used by' used
+is_held() {
+    ludwig data ls --json >d
+    json d '[x["nodes"] for x in d["data"] if x["name"]] == ['"[\"$(json n 'd["nodes"][0]["node"]')\"]"']' >/dev/null
+}
+it 'a sweep that names it sends nothing; then it is listed with its size, age, last use and who holds it' used
 
 kept() {
     ludwig data gc 2>err
