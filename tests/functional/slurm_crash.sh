@@ -8,9 +8,20 @@ configure 'slurm: {idle: 2s, partitions: {short: {max_pilots: 1}}}' 'resources: 
 
 # As if slurmctld were killed between its answer and its next save, once there is $TEST_TMP/armed:
 # what it knew before is what it knows when it starts again.
+# Or as if nothing came back from it: before it has had the question ($TEST_TMP/deaf), or its answer (mute).
 mkdir "$TEST_TMP/bin"
 cat >"$TEST_TMP/bin/sbatch" <<END
 #!/bin/bash
+if [ -e "$TEST_TMP/deaf" ]; then
+    rm "$TEST_TMP/deaf"
+    exec sleep 1000
+fi
+echo asked >>"$TEST_TMP/asked"
+if [ -e "$TEST_TMP/mute" ]; then
+    "$(command -v sbatch)" "\$@" >/dev/null
+    rm "$TEST_TMP/mute"
+    exec sleep 1000
+fi
 [ -e "$TEST_TMP/armed" ] || exec "$(command -v sbatch)" "\$@"
 rm "$TEST_TMP/armed"
 cp -a "$SLURM/state" "$TEST_TMP/state"
@@ -63,6 +74,19 @@ in_submission() {
     slurm_wait 60 "$lost" CANCELLED
     [ "$(grep -c pilot-submitted "$XDG_STATE_HOME/ludwig/ludwigd.log")" = 2 ]
     [ "$(published submission | wc -l)" = 4 ]
+}
+
+unanswered() { # deaf|mute
+    local id
+    : >"$TEST_TMP/asked"
+    touch "$TEST_TMP/$1"
+    id=$(sweep "$1" '{partition: short, extra: ["--begin=now+40"]}')
+    shown_by_why 60 "$id.1" 'Slurm cannot be asked, which is tried again .*: it did not answer in time'
+    wait_until 120 '[ "$(recorded "^start '"$id"'[.]")" = 4 ]'
+    open "$1"
+    all_once "$id"
+    [ "$(wc -l <"$TEST_TMP/asked")" = 1 ]
+    wait_until 60 no_pilots
 }
 
 in_run() {
@@ -238,6 +262,8 @@ many() {
 }
 
 it 'slurmctld forgets the pilot it has just accepted, and gives its id to another job' in_submission
+it 'sbatch hangs, and Slurm has heard nothing of it: it is asked again' 'unanswered deaf'
+it 'sbatch hangs, and Slurm has taken the pilot: it is found, and no other submitted' 'unanswered mute'
 it 'slurmctld is killed while a pilot works: nobody waits for it but what is new' in_run
 it 'ludwigd is killed, and pilots end and begin meanwhile' ludwigd_killed
 it '5,000 short jobs are each done once' many
