@@ -11,8 +11,7 @@ uid=54321
 root=$TEST_TMP/root
 
 bundles() {
-    LUDWIG_TEST_MARK='' make -C "$TEST_ROOT" bundle >said 2>&1 || { cat said; false; }
-    cp "$TEST_ROOT"/build/ludwig-*.tar.gz .
+    make_bundle
     grep -E 'with glibc 2\.[0-9]+ or newer$' said
     # Each file belongs to whoever unpacks it, below one folder.
     tar -tzf ludwig-*.tar.gz | cut -d/ -f1 | sort -u >tops

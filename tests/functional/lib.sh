@@ -44,6 +44,7 @@
 #     kill_hard NAME|PID...      kill -9 by name (see pids_of) or pid, and wait until they are gone
 #     published PROJECT          check a project on the share; prints "JOB TOKEN ATTEMPT FOLDER"
 #                                for each result
+#     make_bundle                `make bundle`, whose words are in the file said; the tar is copied here
 #     nothing_left               no attempt has left anything on scratch or half-made on the share
 set -u
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
@@ -295,6 +296,14 @@ kill_hard() { # NAME|PID...
 
 published() { # PROJECT
     python3 "$TEST_ROOT/tests/functional/published.py" "$SHARE/$1"
+}
+
+# Two of them at once would build into the same folder.
+make_bundle() {
+    # shellcheck disable=SC2016 # for the inner shell
+    LUDWIG_TEST_MARK='' flock "$TEST_ROOT/build/bundle.lock" \
+        sh -c 'make -C "$1" bundle && cp "$1"/build/ludwig-*.tar.gz .' sh "$TEST_ROOT" >said 2>&1 ||
+        { cat said && return 1; }
 }
 
 leftovers() {
