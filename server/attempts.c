@@ -5,9 +5,11 @@
 
 #include <stdlib.h>
 
+#include "server/conn.h"
 #include "server/pilots.h"
 #include "server/recall.h"
 #include "server/retry.h"
+#include "server/turn.h"
 
 /* ---- sweeps: counters gathered over many jobs ---- */
 

@@ -9,6 +9,7 @@
 #ifndef LUDWIG_SERVER_ATTEMPTS_H
 #define LUDWIG_SERVER_ATTEMPTS_H
 
+#include "common/proto.h"
 #include "server/server.h"
 
 /* How a job is cancelled, as its row keeps it: at once, or when what runs has ended. */

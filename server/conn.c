@@ -19,6 +19,7 @@
 #include "server/server.h"
 #include "server/submit.h"
 #include "server/subscribe.h"
+#include "server/turn.h"
 
 struct conns {
     struct server *sv;

@@ -3,6 +3,8 @@
 
 #include "server/datasets.h"
 
+#include "server/turn.h"
+
 static int take(struct server *sv, int64_t project, int64_t sweep, const char *name,
                 const struct dataset *set, struct err *e)
 {

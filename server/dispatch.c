@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "server/conn.h"
 #include "server/errand.h"
+#include "server/turn.h"
 
 enum { ANSWER_MAX_BYTES = FRAME_MAX_BYTES - 1024, FORGET_AT_ONCE = 1000 };
 

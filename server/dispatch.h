@@ -13,7 +13,7 @@
 #ifndef LUDWIG_SERVER_DISPATCH_H
 #define LUDWIG_SERVER_DISPATCH_H
 
-#include "server/server.h"
+#include "server/handler.h"
 
 /* Keeps the arena, and puts a new one in its place, when the handler has more to do. */
 void dispatch_message(struct server *sv, struct conn *c, const struct envelope *m,

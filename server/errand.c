@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "server/conn.h"
+#include "server/turn.h"
 
 struct errand {
     uv_work_t work;

@@ -15,7 +15,7 @@
 #ifndef LUDWIG_SERVER_ERRAND_H
 #define LUDWIG_SERVER_ERRAND_H
 
-#include "server/server.h"
+#include "server/handler.h"
 
 /* On the thread: 0, or -1 with e set. */
 typedef int (*errand_fn)(void *context, struct err *e);

@@ -5,8 +5,12 @@
 
 #include "common/log.h"
 #include "server/attempts.h"
+#include "server/conn.h"
+#include "server/handler.h"
 #include "server/identity.h"
+#include "server/lifecycle.h"
 #include "server/pilots.h"
+#include "server/turn.h"
 
 /* ---- jobs of some targets, a turn's worth at a time ---- */
 

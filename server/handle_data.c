@@ -2,6 +2,8 @@
 /* handle_data.c - which trees there are, who needs them, who holds them */
 #include <string.h>
 
+#include "server/conn.h"
+#include "server/handler.h"
 #include "server/info.h"
 #include "server/project.h"
 

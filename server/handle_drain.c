@@ -5,9 +5,12 @@
 
 #include "common/log.h"
 #include "common/suggest.h"
+#include "server/conn.h"
+#include "server/handler.h"
 #include "server/nodes.h"
 #include "server/pilots.h"
 #include "server/recall.h"
+#include "server/turn.h"
 
 /* A worker that there is, connected or not. */
 struct known {

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/path.h"
+#include "server/handler.h"
 #include "server/pilot.h"
 #include "server/projectdir.h"
 #include "server/server.h"

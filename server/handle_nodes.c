@@ -3,7 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "server/conn.h"
+#include "server/handler.h"
 #include "server/info.h"
+#include "server/turn.h"
 
 enum {
     LOST_SHOWN_MS = 24 * 3600 * 1000, /* a lost worker that holds nothing is shown so long */

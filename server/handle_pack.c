@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/path.h"
+#include "server/handler.h"
 #include "server/identity.h"
 #include "server/passes.h"
 #include "server/project.h"

@@ -7,9 +7,11 @@
 
 #include "common/log.h"
 #include "server/attempts.h"
+#include "server/handler.h"
 #include "server/pilot.h"
 #include "server/pilot_rows.h"
 #include "server/pilots.h"
+#include "server/turn.h"
 
 /* ---- coming ---- */
 

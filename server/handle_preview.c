@@ -4,8 +4,10 @@
 
 #include "common/canon.h"
 #include "common/mp.h"
+#include "server/handler.h"
 #include "server/params.h"
 #include "server/project.h"
+#include "server/turn.h"
 
 /* Where it stands, in ask->progress: configurations looked at, jobs found done. */
 enum { SEEN, REUSED };

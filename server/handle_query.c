@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "common/suggest.h"
+#include "server/handler.h"
 #include "server/info.h"
 #include "server/pilot_rows.h"
 #include "server/pilots.h"
 #include "server/project.h"
+#include "server/turn.h"
 
 enum { SCAN_MAX = 5000 /* jobs looked at for one page, when few are in the states asked for */ };
 

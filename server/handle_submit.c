@@ -9,12 +9,14 @@
 #include "common/log.h"
 #include "common/mp.h"
 #include "server/datasets.h"
+#include "server/handler.h"
 #include "server/nodes.h"
 #include "server/params.h"
 #include "server/pilot_rows.h"
 #include "server/project.h"
 #include "server/submit.h"
 #include "server/submit_check.h"
+#include "server/turn.h"
 #include "server/why.h"
 
 /* ---- begin ---- */

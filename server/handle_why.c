@@ -2,6 +2,7 @@
 /* handle_why.c - why a job is where it is: what keeps it from running, or what became of it */
 #include <inttypes.h>
 
+#include "server/handler.h"
 #include "server/info.h"
 #include "server/project.h"
 #include "server/why.h"

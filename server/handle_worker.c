@@ -7,11 +7,14 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "server/attempts.h"
+#include "server/conn.h"
+#include "server/handler.h"
 #include "server/lease.h"
 #include "server/passes.h"
 #include "server/pilot.h"
 #include "server/recall.h"
 #include "server/subscribe.h"
+#include "server/turn.h"
 
 /* ---- clocks ---- */
 

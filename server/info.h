@@ -7,6 +7,7 @@
 #ifndef LUDWIG_SERVER_INFO_H
 #define LUDWIG_SERVER_INFO_H
 
+#include "common/proto.h"
 #include "server/server.h"
 
 /* A page ends when it holds about this much, so that what waits for a slow reader stays small. */

@@ -7,7 +7,9 @@
 
 #include "common/log.h"
 #include "server/attempts.h"
+#include "server/conn.h"
 #include "server/pilots.h"
+#include "server/turn.h"
 
 /* After ludwigd was held up (a suspended machine), what lies in its sockets is read first. */
 enum { LATE_MS = 1000, SETTLE_MS = 10 * 1000 };

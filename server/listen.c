@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "common/path.h"
+#include "server/conn.h"
 #include "server/identity.h"
 
 enum {

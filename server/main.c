@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "server/conn.h"
+#include "server/lifecycle.h"
 #include "server/pilotkey.h"
-#include "server/server.h"
 #include "server/slurmcall.h"
+#include "server/turn.h"
 
 enum { SIGNALS = 2 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/turn.h"
+
 struct entry {
     int64_t project;
     struct digest digest;

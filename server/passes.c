@@ -8,7 +8,9 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "server/conn.h"
 #include "server/identity.h"
+#include "server/turn.h"
 
 /* A worker that was not seen for so long is not waited for. */
 #define AWAY_AT_MOST_MS (7 * 24 * INT64_C(3600000))

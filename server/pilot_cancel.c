@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "server/conn.h"
 #include "server/pilot_parts.h"
+#include "server/turn.h"
 
 enum { CANCEL_MAX_BYTES = 8 * 1024 };
 

@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 
+#include "server/conn.h"
 #include "server/info.h"
 #include "server/pilot.h"
 #include "server/pilot_parts.h"
+#include "server/turn.h"
 
 void demands_free(struct demands *d)
 {

@@ -11,9 +11,11 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "server/attempts.h"
+#include "server/conn.h"
 #include "server/inbox.h"
 #include "server/lease.h"
 #include "server/pilot_parts.h"
+#include "server/turn.h"
 
 enum { LOOK_AT_ONCE = 500 };
 

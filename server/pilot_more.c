@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "common/units.h"
+#include "server/conn.h"
 #include "server/pilot_parts.h"
+#include "server/turn.h"
 
 enum { ARRAY_MAX = 1000 };
 

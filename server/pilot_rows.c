@@ -10,6 +10,7 @@
 #include "common/utf8.h"
 #include "server/conn.h"
 #include "server/pilots.h"
+#include "server/turn.h"
 
 /* ---- pools ---- */
 

@@ -11,6 +11,8 @@
 #include "server/server.h"
 #include "server/slurmstate.h"
 
+struct conn;
+
 /* Texts are in the arena it was read into. */
 struct pilot_row {
     int64_t id, pool;

@@ -17,6 +17,7 @@
 #include "common/units.h"
 #include "server/inbox.h"
 #include "server/pilot_parts.h"
+#include "server/turn.h"
 
 /* For so long the logs of pilots are kept. */
 #define LOG_DAYS   "14"

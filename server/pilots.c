@@ -9,6 +9,7 @@
 
 #include "common/units.h"
 #include "server/pilot_parts.h"
+#include "server/turn.h"
 
 enum { THINK_EVERY_MS = 200, FORGET_EVERY_MS = 60 * 60 * 1000 };
 

@@ -6,8 +6,8 @@
 
 #include "common/path.h"
 #include "server/errand.h"
+#include "server/handler.h"
 #include "server/identity.h"
-#include "server/pilots.h"
 #include "server/projectdir.h"
 
 int project_check_name(const char *name, struct err *e)
@@ -20,13 +20,6 @@ int project_check_name(const char *name, struct err *e)
                    name);
 }
 
-int project_refuse(const char *name, const char *owner, struct err *e)
-{
-    return err_set(e, ERR_DENIED,
-                   "project '%s' belongs to %s; choose another name with project: NAME", name,
-                   owner);
-}
-
 /* ---- its row ---- */
 
 /* Its id, 0 when there is none, -1 when it is somebody else's. */
@@ -37,7 +30,7 @@ static int64_t find_own(struct server *sv, const struct conn *c, const char *nam
     int64_t id = rc == 1 ? stmt_int(s, 0) : rc;
 
     if (rc == 1 && stmt_int(s, 1) != (int64_t)c->uid)
-        id = project_refuse(name, stmt_text(s, 2), e);
+        id = projectdir_refuse(name, stmt_text(s, 2), e);
     stmt_end(s);
     return id;
 }
@@ -181,19 +174,4 @@ int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struc
     if (l == NULL)
         return begin_access(sv, ask, sweep->project);
     return l->may_read ? 0 : identity_may_see(ask->conn, &owner, sweep->sweep, e);
-}
-
-/* ---- asked for by itself ---- */
-
-int handle_open_project(struct server *sv, struct ask *ask, const void *request, void *reply,
-                        struct err *e)
-{
-    const struct msg_open_project *req = request;
-    struct msg_project_open *rep = reply;
-
-    if (project_check_name(req->project, e) < 0 || identity_may_submit(&sv->conf, ask->conn, e) < 0)
-        return -1;
-    if (req->wants_pilots)
-        pilots_expect(sv);
-    return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
 }

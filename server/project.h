@@ -10,6 +10,8 @@
 #include "server/conn.h"
 #include "server/server.h"
 
+struct ask;
+
 /* A name that every system can show, and that hides nothing. */
 int project_check_name(const char *name, struct err *e);
 
@@ -32,8 +34,5 @@ int project_folder_owner(struct server *sv, struct ask *ask, const char *name, u
  * read the project's folder. */
 int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struct sweep_info *sweep,
                     struct err *e);
-
-/* The error of whoever comes too late. */
-int project_refuse(const char *name, const char *owner, struct err *e);
 
 #endif

@@ -14,7 +14,6 @@
 #include "common/path.h"
 #include "server/identity.h"
 #include "server/place.h"
-#include "server/project.h"
 
 #define NO_GROUP ((gid_t)-1)
 
@@ -43,11 +42,18 @@ static int folder_look(const struct folder *f, struct stat *st, struct err *e)
     return errno == ENOENT ? 0 : err_sys(e, "look at the folder of project '%s'", f->name);
 }
 
+int projectdir_refuse(const char *name, const char *owner, struct err *e)
+{
+    return err_set(e, ERR_DENIED,
+                   "project '%s' belongs to %s; choose another name with project: NAME", name,
+                   owner);
+}
+
 static int refuse_folder(const struct folder *f, const struct stat *st, struct err *e)
 {
     char *owner = identity_user_name(st->st_uid);
 
-    project_refuse(f->name, owner, e);
+    projectdir_refuse(f->name, owner, e);
     free(owner);
     return -1;
 }

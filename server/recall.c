@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 
+#include "server/conn.h"
+#include "server/turn.h"
+
 enum { RECALL_AT_ONCE = 10000 }; /* attempts in one message */
 
 struct order {

@@ -10,6 +10,8 @@
 
 #include "server/server.h"
 
+struct conn;
+
 int recall_of_sweep(struct server *sv, int64_t sweep, struct err *e);
 int recall_of_job(struct server *sv, int64_t job, struct err *e);
 int recall_of_worker(struct server *sv, int64_t worker, struct err *e);

@@ -8,6 +8,7 @@
 
 #include "common/layout.h"
 #include "common/log.h"
+#include "server/conn.h"
 #include "server/identity.h"
 #include "server/info.h"
 #include "server/nodes.h"
@@ -16,6 +17,7 @@
 #include "server/pilots.h"
 #include "server/recall.h"
 #include "server/sched.h"
+#include "server/turn.h"
 
 _Static_assert((int)BATCH_MAX <= (int)HAND_MAX, "a batch fits into a hand");
 

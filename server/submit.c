@@ -3,6 +3,7 @@
 #include "server/submit.h"
 
 #include "common/log.h"
+#include "server/turn.h"
 
 /* Removes some rows: 1 when there may be more, 0, -1. */
 static int clear_some(struct server *sv, enum sql_name name, int64_t sweep, struct err *e)

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "server/conn.h"
+#include "server/handler.h"
 #include "server/info.h"
 #include "server/project.h"
+#include "server/turn.h"
 
 /* ---- pages ---- */
 

@@ -12,6 +12,8 @@
 
 #include "server/server.h"
 
+struct conn;
+
 enum {
     SUBSCRIBE_JOBS_MAX = 200, /* in one message */
     SUBSCRIBE_MAX = 64        /* by one connection */

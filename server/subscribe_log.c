@@ -2,6 +2,7 @@
 /* subscribe_log.c - workers tell how far logs have grown, while somebody follows them */
 #include "common/log.h"
 #include "server/conn.h"
+#include "server/handler.h"
 #include "server/subscription.h"
 
 int followed_look(struct server *sv, struct subscription *sub, struct followed *before,

@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "server/conn.h"
 #include "server/dispatch.h"
 #include "server/effects.h"
 #include "server/schedule.h"

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "common/units.h"
+#include "server/conn.h"
 #include "server/identity.h"
 #include "server/info.h"
 #include "server/nodes.h"
 #include "server/pilot.h"
 #include "server/pilot_rows.h"
 #include "server/sched.h"
+#include "server/turn.h"
 #include "server/why.h"
 
 enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };

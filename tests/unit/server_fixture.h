@@ -26,7 +26,9 @@
 #include "common/log.h"
 #include "common/mp.h"
 #include "common/units.h"
-#include "server/server.h"
+#include "server/conn.h"
+#include "server/lifecycle.h"
+#include "server/turn.h"
 
 enum { FIXTURE_WAIT_MS = 60000 };
 

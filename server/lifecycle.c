@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* server.c - put ludwigd together, run it, take it apart */
-#include "server/server.h"
+/* lifecycle.c - put ludwigd together, run it, take it apart */
+#include "server/lifecycle.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include "common/layout.h"
 #include "common/log.h"
 #include "common/path.h"
+#include "server/conn.h"
 #include "server/inbox.h"
 #include "server/jails.h"
 #include "server/lease.h"
@@ -19,6 +20,7 @@
 #include "server/place.h"
 #include "server/sshd.h"
 #include "server/submit.h"
+#include "server/turn.h"
 
 enum { LAST_CALL_MS = 2000 };
 
