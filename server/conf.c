@@ -7,7 +7,7 @@
 
 #include "common/layout.h"
 #include "common/path.h"
-#include "server/jails.h"
+#include "server/jailpattern.h"
 #include "server/sshdconf.h"
 
 /* Ten minutes: longer than a reboot, shorter than the patience of whoever waits for a job. */
@@ -324,7 +324,7 @@ static int check(struct conf *c, struct err *e)
     sockets = c->sockets.items;
     for (size_t i = 0; i < c->sockets.n; i++)
         if (take_path(c->arena, &sockets[i], "sockets", e) < 0 ||
-            (jails_is_pattern(sockets[i]) && jails_check_pattern(sockets[i], e) < 0))
+            (jailpattern_is(sockets[i]) && jailpattern_check(sockets[i], e) < 0))
             return -1;
     if (c->sshd_listen != NULL && sshdconf_parse_listen(c->sshd_listen, c->arena, &listen, e) < 0)
         return err_wrap(e, "sshd: listen");

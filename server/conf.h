@@ -45,7 +45,7 @@ struct conf {
     const char *state;
     const char *projects;     /* where projects lie below share; NULL: in it */
     const char *share_group;  /* whose members may read projects; NULL: their owners' own */
-    struct list sockets;      /* const char *: paths, and patterns of jails.h */
+    struct list sockets;      /* const char *: paths, and patterns of jailpattern.h */
     bool has_usual_sockets;   /* the key was not there: <share>/.ludwig/server.sock, and root's */
     const char *socket_group; /* sockets are 0660 for it; NULL: 0666 */
     struct list admins;       /* const char * */

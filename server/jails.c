@@ -13,10 +13,9 @@
 #include "common/path.h"
 #include "server/aside.h"
 #include "server/identity.h"
+#include "server/jailpattern.h"
 #include "server/listen.h"
 #include "server/trusted.h"
-
-#define ANY_USER "%u"
 
 enum {
     SETTLE_MS = 100, /* who makes a jail does more than one thing */
@@ -75,26 +74,6 @@ struct jails {
     struct pattern **items;
     size_t n, capacity;
 };
-
-/* ---- patterns ---- */
-
-bool jails_is_pattern(const char *socket)
-{
-    return strchr(socket, '%') != NULL;
-}
-
-int jails_check_pattern(const char *socket, struct err *e)
-{
-    const char *any = strstr(socket, "/" ANY_USER "/");
-
-    if (any != NULL && any != socket && strchr(any + 3, '%') == NULL &&
-        memchr(socket, '%', (size_t)(any - socket)) == NULL && path_is_inside(any + 4))
-        return 0;
-    return err_set(e, ERR_USAGE,
-                   "sockets: '%s': %%u stands for a user's folder, once, as in"
-                   " /srv/sftp/%%u/ludwig/server.sock",
-                   socket);
-}
 
 /* Logs a reason once. */
 static void keep_why(char **kept, const char *what, const char *path, const struct err *why)
@@ -535,12 +514,10 @@ static uv_timer_t *make_timer(struct pattern *p)
 static struct pattern *pattern_create(struct server *sv, const char *text)
 {
     struct pattern *p = mem_alloc(sizeof *p);
-    const char *any = strstr(text, "/" ANY_USER "/");
 
     p->sv = sv;
     p->text = mem_strdup(text);
-    p->dir = mem_strndup(text, (size_t)(any - text));
-    p->below = mem_strdup(any + 4);
+    jailpattern_split(text, &p->dir, &p->below);
     p->lists = true;
     p->watch = mem_alloc(sizeof *p->watch);
     uv_fs_event_init(&sv->loop, p->watch);

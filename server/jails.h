@@ -14,10 +14,6 @@
 
 #include "server/server.h"
 
-/* For all users: "%u" stands for a whole folder's name. */
-bool jails_is_pattern(const char *socket);
-int jails_check_pattern(const char *socket, struct err *e);
-
 /* Makes what sockets there are to be, once the machine has said who the users are, and goes on
  * following.  The folder that holds the jails must be there. */
 int jails_follow(struct server *sv, const char *pattern, struct err *e);

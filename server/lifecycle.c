@@ -10,6 +10,7 @@
 #include "common/path.h"
 #include "server/conn.h"
 #include "server/inbox.h"
+#include "server/jailpattern.h"
 #include "server/jails.h"
 #include "server/lease.h"
 #include "server/listen.h"
@@ -133,7 +134,7 @@ int server_open(struct server *sv, struct err *e)
 
 static int listen_at(struct server *sv, const char *socket, struct err *e)
 {
-    if (jails_is_pattern(socket))
+    if (jailpattern_is(socket))
         return jails_follow(sv, socket, e);
     if (place_socket_dir(sv, socket, e) < 0)
         return -1;

@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "server/inbox.h"
-#include "server/jails.h"
+#include "server/jailpattern.h"
 #include "server/pilot_parts.h"
 #include "server/pilotkey.h"
 
@@ -74,7 +74,7 @@ static const char *plain_socket(const struct conf *conf)
     const char *const *items = conf->sockets.items;
 
     for (size_t i = 0; i < conf->sockets.n; i++)
-        if (!jails_is_pattern(items[i]))
+        if (!jailpattern_is(items[i]))
             return items[i];
     return NULL;
 }
@@ -209,7 +209,7 @@ static void add_all(struct buf *out, const char *scheme, const struct list *text
     const char *const *items = texts->items;
 
     for (size_t i = 0; i < texts->n; i++)
-        if (strcmp(scheme, "unix:") != 0 || !jails_is_pattern(items[i]))
+        if (strcmp(scheme, "unix:") != 0 || !jailpattern_is(items[i]))
             add(out, scheme, items[i]);
 }
 
