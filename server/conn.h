@@ -9,6 +9,7 @@
 
 #include "common/chan.h"
 #include "server/holdings.h"
+#include "server/identity.h"
 
 enum {
     CONN_MAX = 1000,                   /* connections at once; the next is told "busy" and closed */
@@ -20,11 +21,6 @@ enum {
     /* An answer begun below the mark still fits, whatever its size; beyond that a peer is cut off. */
     CONN_QUEUED_MAX = 4 * 1024 * 1024 + FRAME_MAX_BYTES,
     CONN_LINGER_MS = 5000 /* for a peer that was told why it is cut off to read it */
-};
-
-struct groups {
-    gid_t *items;
-    size_t n;
 };
 
 struct server;

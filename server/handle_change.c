@@ -7,8 +7,8 @@
 #include "server/attempts.h"
 #include "server/conn.h"
 #include "server/handler.h"
-#include "server/identity.h"
 #include "server/lifecycle.h"
+#include "server/may.h"
 #include "server/pilots.h"
 #include "server/turn.h"
 
@@ -41,7 +41,7 @@ static int check_target(struct server *sv, const struct conn *c, const struct ta
 
     if (rc == 1) {
         owner = (struct owner){ stmt_int(s, 0), stmt_text(s, 1) };
-        rc = identity_may_change(c, &owner, target->sweep, e);
+        rc = may_change(c, &owner, target->sweep, e);
     } else if (rc == 0) {
         rc = err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, target->sweep);
     }

@@ -5,7 +5,7 @@
 
 #include "common/path.h"
 #include "server/handler.h"
-#include "server/identity.h"
+#include "server/may.h"
 #include "server/passes.h"
 #include "server/project.h"
 
@@ -18,7 +18,7 @@ static int check(struct server *sv, const struct conn *c, const struct msg_pack_
         return err_set(e, ERR_USAGE, "share: '%.80s' is no path below the share", req->path);
     if (project_check_name(req->project, e) < 0)
         return -1;
-    return identity_may_submit(&sv->conf, c, e);
+    return may_submit(&sv->conf, c, e);
 }
 
 /* Packs go into the project's folder, whatever rights who packs has: it must be the asker's. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* handle_project.c - a project is asked for by itself, before there is a sweep */
 #include "server/handler.h"
-#include "server/identity.h"
+#include "server/may.h"
 #include "server/pilots.h"
 #include "server/project.h"
 
@@ -11,7 +11,7 @@ int handle_open_project(struct server *sv, struct ask *ask, const void *request,
     const struct msg_open_project *req = request;
     struct msg_project_open *rep = reply;
 
-    if (project_check_name(req->project, e) < 0 || identity_may_submit(&sv->conf, ask->conn, e) < 0)
+    if (project_check_name(req->project, e) < 0 || may_submit(&sv->conf, ask->conn, e) < 0)
         return -1;
     if (req->wants_pilots)
         pilots_expect(sv);

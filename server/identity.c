@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* identity.c - from a uid to a name and to rights */
+/* identity.c - from a uid to a name, and to groups */
 #include "server/identity.h"
 
 #include <errno.h>
 #include <grp.h>
-#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,7 +117,7 @@ int identity_peer_groups(int fd, gid_t gid, struct groups *groups)
     return 0;
 }
 
-/* ---- rights ---- */
+/* ---- who is special ---- */
 
 static bool is_listed(const struct list *users, const char *user)
 {
@@ -135,9 +134,9 @@ bool identity_is_admin(const struct conf *conf, uid_t uid, const char *user)
     return uid == 0 || uid == geteuid() || is_listed(&conf->admins, user);
 }
 
-bool identity_may_run(const struct server *sv, const struct conn *c, uid_t uid)
+bool identity_is_worker_user(const struct conf *conf, const char *user)
 {
-    return c->uid == uid || (!c->own_jobs_only && is_listed(&sv->conf.worker_users, c->user));
+    return is_listed(&conf->worker_users, user);
 }
 
 static uid_t overflow_uid(void)
@@ -155,34 +154,4 @@ static uid_t overflow_uid(void)
 bool identity_is_known(uid_t uid)
 {
     return uid == geteuid() || uid != overflow_uid();
-}
-
-static bool owns(const struct conn *c, int64_t owner)
-{
-    return c->is_admin || (int64_t)c->uid == owner;
-}
-
-static int refuse(const struct owner *owner, int64_t sweep, const char *what, struct err *e)
-{
-    return err_set(e, ERR_DENIED, "sweep %" PRId64 " belongs to %s; %s", sweep, owner->user, what);
-}
-
-int identity_may_see(const struct conn *c, const struct owner *owner, int64_t sweep, struct err *e)
-{
-    return owns(c, owner->uid) ? 0 : refuse(owner, sweep, "you may see only how far it is", e);
-}
-
-int identity_may_change(const struct conn *c, const struct owner *owner, int64_t sweep,
-                        struct err *e)
-{
-    return owns(c, owner->uid) ? 0 : refuse(owner, sweep, "you may not change it", e);
-}
-
-int identity_may_submit(const struct conf *conf, const struct conn *c, struct err *e)
-{
-    if (c->uid == geteuid() || (int64_t)c->uid >= conf->min_uid)
-        return 0;
-    return err_set(e, ERR_DENIED,
-                   "jobs of %s are not run here: its uid %u is below min_uid (%" PRId64 ")",
-                   c->user, c->uid, conf->min_uid);
 }

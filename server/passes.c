@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "server/conn.h"
-#include "server/identity.h"
+#include "server/may.h"
 #include "server/turn.h"
 
 /* A worker that was not seen for so long is not waited for. */
@@ -160,7 +160,7 @@ static size_t load_of(const struct passes *all, const struct conn *c)
 
 static bool could_run(const struct server *sv, const struct conn *c, const struct pass *p)
 {
-    return c->worker != 0 && identity_may_run(sv, c, p->uid) && conn_refusal(c, p->user) == NULL;
+    return c->worker != 0 && may_run(sv, c, p->uid) && conn_refusal(c, p->user) == NULL;
 }
 
 /* One that does not see the share mounted is own_jobs_only. */
@@ -190,7 +190,7 @@ static int was_only_machine(struct server *sv, const struct pass *p, struct err 
         const struct conn was = { .uid = (uid_t)stmt_int(s, 0),
                                   .user = (char *)(uintptr_t)stmt_text(s, 1) };
 
-        is_only = !identity_may_run(sv, &was, p->uid);
+        is_only = !may_run(sv, &was, p->uid);
     }
     stmt_end(s);
     return rc < 0 ? -1 : is_only;

@@ -8,6 +8,7 @@
 #include "server/errand.h"
 #include "server/handler.h"
 #include "server/identity.h"
+#include "server/may.h"
 #include "server/projectdir.h"
 
 int project_check_name(const char *name, struct err *e)
@@ -169,9 +170,9 @@ int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struc
     const struct owner owner = { uid, sweep->user };
     const struct look *l = errand_context(ask);
 
-    if (identity_may_see(ask->conn, &owner, sweep->sweep, NULL) == 0)
+    if (may_see(ask->conn, &owner, sweep->sweep, NULL) == 0)
         return 0;
     if (l == NULL)
         return begin_access(sv, ask, sweep->project);
-    return l->may_read ? 0 : identity_may_see(ask->conn, &owner, sweep->sweep, e);
+    return l->may_read ? 0 : may_see(ask->conn, &owner, sweep->sweep, e);
 }

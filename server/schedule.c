@@ -9,8 +9,8 @@
 #include "common/layout.h"
 #include "common/log.h"
 #include "server/conn.h"
-#include "server/identity.h"
 #include "server/info.h"
+#include "server/may.h"
 #include "server/nodes.h"
 #include "server/pilot.h"
 #include "server/pilot_rows.h"
@@ -105,8 +105,7 @@ static bool is_meant(const struct pass *p, size_t worker, const struct wanted *w
     if (c->pilot != 0)
         return c->uid == w->uid && sweep_pools_have(pools, c->pool) &&
                pilot_has_time(c, &w->need, turn_now_ms(p->sv));
-    return identity_may_run(p->sv, c, w->uid) &&
-           nodes_match(&p->sv->conf, w->nodes, p->nodes[worker]);
+    return may_run(p->sv, c, w->uid) && nodes_match(&p->sv->conf, w->nodes, p->nodes[worker]);
 }
 
 /* Which workers may run this sweep's jobs: by whose they are, by what the sweep asks for, and by what

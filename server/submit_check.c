@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/path.h"
-#include "server/identity.h"
+#include "server/may.h"
 #include "server/nodes.h"
 #include "server/project.h"
 
@@ -157,7 +157,7 @@ int submit_check(const struct conf *conf, const struct conn *c, const struct msg
 {
     if (req->reps < 1)
         return err_set(e, ERR_USAGE, "reps: at least 1");
-    if (identity_may_submit(conf, c, e) < 0 || project_check_name(req->project, e) < 0 ||
+    if (may_submit(conf, c, e) < 0 || project_check_name(req->project, e) < 0 ||
         check_text(req->name, "name", e) < 0 || check_nodes(conf, req, e) < 0 ||
         check_pools(&req->pools, e) < 0 || check_retry(&req->retry, e) < 0 ||
         check_ranking(&req->ranking, e) < 0)

@@ -6,8 +6,8 @@
 
 #include "common/units.h"
 #include "server/conn.h"
-#include "server/identity.h"
 #include "server/info.h"
+#include "server/may.h"
 #include "server/nodes.h"
 #include "server/pilot.h"
 #include "server/pilot_rows.h"
@@ -128,7 +128,7 @@ static void say_machine(struct why *to, const struct machine *m, const struct wa
 
     if (c == NULL || is_other_pilot(c, w))
         return;
-    if (!identity_may_run(to->sv, c, w->uid))
+    if (!may_run(to->sv, c, w->uid))
         why_say(to, "%s: its worker runs jobs of %s only", m->node, m->user);
     else if (c->is_retiring)
         why_say(to, "%s: its pilot is about to leave", m->node);
@@ -205,7 +205,7 @@ static void say_if_never(struct why *to, const struct machine *m, const struct w
 {
     const struct conn *c = conn_of_worker(to->sv, m->id);
 
-    if (c == NULL || is_other_pilot(c, w) || !identity_may_run(to->sv, c, w->uid))
+    if (c == NULL || is_other_pilot(c, w) || !may_run(to->sv, c, w->uid))
         return;
     if (is_listed(to, c, m, w) && conn_refusal(c, w->user) == NULL && !is_too_small(m, w))
         to->n_could++;

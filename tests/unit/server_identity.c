@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/identity.h"
+#include "server/may.h"
 
 enum { ALICE = 70001, BOB = 70002, NOBODY_HERE = 4000000 };
 
@@ -56,13 +57,13 @@ static void owners_and_admins_see_and_change_others_do_not(void **state)
     struct err e = { 0 };
 
     (void)state;
-    assert_int_equal(identity_may_see(&owner, &bob, 7, &e), 0);
-    assert_int_equal(identity_may_change(&owner, &bob, 7, &e), 0);
-    assert_int_equal(identity_may_see(&admin, &bob, 7, &e), 0);
-    assert_int_equal(identity_may_change(&admin, &bob, 7, &e), 0);
-    assert_int_equal(identity_may_see(&other, &bob, 7, &e), -1);
+    assert_int_equal(may_see(&owner, &bob, 7, &e), 0);
+    assert_int_equal(may_change(&owner, &bob, 7, &e), 0);
+    assert_int_equal(may_see(&admin, &bob, 7, &e), 0);
+    assert_int_equal(may_change(&admin, &bob, 7, &e), 0);
+    assert_int_equal(may_see(&other, &bob, 7, &e), -1);
     assert_int_equal(e.kind, ERR_DENIED);
-    assert_int_equal(identity_may_change(&other, &bob, 7, &e), -1);
+    assert_int_equal(may_change(&other, &bob, 7, &e), -1);
     assert_int_equal(e.kind, ERR_DENIED);
     assert_non_null(strstr(e.text, "sweep 7 belongs to bob"));
 }
@@ -79,12 +80,12 @@ static void a_worker_gets_its_own_accounts_jobs_unless_it_is_trusted(void **stat
     const struct conn without_share = { .uid = NOBODY_HERE, .user = ludwig, .own_jobs_only = true };
 
     (void)state;
-    assert_false(identity_may_run(&sv, &without_share, BOB));
-    assert_true(identity_may_run(&sv, &without_share, NOBODY_HERE));
-    assert_true(identity_may_run(&sv, &own, BOB));
-    assert_false(identity_may_run(&sv, &own, ALICE));
-    assert_true(identity_may_run(&sv, &trusted, BOB));
-    assert_false(identity_may_run(&sv, &admin, BOB)); /* changing jobs is not running them */
+    assert_false(may_run(&sv, &without_share, BOB));
+    assert_true(may_run(&sv, &without_share, NOBODY_HERE));
+    assert_true(may_run(&sv, &own, BOB));
+    assert_false(may_run(&sv, &own, ALICE));
+    assert_true(may_run(&sv, &trusted, BOB));
+    assert_false(may_run(&sv, &admin, BOB)); /* changing jobs is not running them */
 }
 
 static void uids_below_min_uid_may_not_submit_but_ludwigds_own(void **state)
@@ -97,10 +98,10 @@ static void uids_below_min_uid_may_not_submit_but_ludwigds_own(void **state)
     struct err e = { 0 };
 
     (void)state;
-    assert_int_equal(identity_may_submit(&conf, &system, &e), -1);
+    assert_int_equal(may_submit(&conf, &system, &e), -1);
     assert_int_equal(e.kind, ERR_DENIED);
-    assert_int_equal(identity_may_submit(&conf, &person, &e), 0);
-    assert_int_equal(identity_may_submit(&conf, &own, &e), 0);
+    assert_int_equal(may_submit(&conf, &person, &e), 0);
+    assert_int_equal(may_submit(&conf, &own, &e), 0);
 }
 
 static void the_uid_that_stands_for_anybody_is_nobody(void **state)
