@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "server/conn.h"
-#include "server/pilots.h"
 #include "server/recall.h"
 #include "server/retry.h"
+#include "server/subscribe.h"
 #include "server/turn.h"
 
 /* ---- sweeps: counters gathered over many jobs ---- */
@@ -79,8 +79,8 @@ int tally_flush(struct server *sv, struct tally *t, struct err *e)
     if (t->ready > 0)
         turn_want_schedule(sv);
     else if (t->ready < 0)
-        pilots_wake(sv);
-    turn_touch_sweep(sv, sweep);
+        turn_want_pilots(sv);
+    subscribe_touch(sv, sweep);
     *t = (struct tally){ 0 };
     return 0;
 }
@@ -104,7 +104,7 @@ static int sweep_turn(struct server *sv, int64_t sweep, enum sweep_state from, e
                                  (int64_t)to, version);
 
     if (n > 0)
-        turn_touch_sweep(sv, sweep);
+        subscribe_touch(sv, sweep);
     return n;
 }
 
@@ -122,7 +122,7 @@ int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e)
 
     if (rc <= 0)
         return rc;
-    pilots_wake(sv);
+    turn_want_pilots(sv);
     return recall_of_sweep(sv, sweep, e) < 0 ? -1 : sweep_waiting(sv, sweep, e);
 }
 
@@ -333,7 +333,7 @@ void attempt_stop(struct server *sv, int64_t worker, const struct token *token)
     struct msg_stop_attempts order = { { &entry, 1 } };
 
     if (c != NULL)
-        turn_send(sv, c->number, MSG_STOP_ATTEMPTS, &order);
+        conn_send(sv, c->number, MSG_STOP_ATTEMPTS, &order);
 }
 
 /* Orders every live attempt of the job stopped but this one (0: all). */

@@ -9,16 +9,9 @@
 
 #include "common/log.h"
 #include "common/proto.h"
-#include "server/dispatch.h"
-#include "server/inbox.h"
 #include "server/identity.h"
-#include "server/lease.h"
 #include "server/names.h"
-#include "server/passes.h"
-#include "server/pilot.h"
 #include "server/server.h"
-#include "server/submit.h"
-#include "server/subscribe.h"
 #include "server/turn.h"
 
 struct conns {
@@ -29,6 +22,7 @@ struct conns {
     size_t n_dead, dead_capacity;
     int64_t last_number;
     uv_timer_t *linger; /* frees itself when closed */
+    const struct conns_events *events;
 };
 
 /* ---- finding ---- */
@@ -108,7 +102,7 @@ static void on_closed(void *context, struct chan *chan, const struct err *why)
     conn_close(c->sv, c, why->kind == ERR_NONE ? "the end" : why->text);
 }
 
-static const struct chan_events events = { on_readable, on_readable, on_closed };
+static const struct chan_events chan_events = { on_readable, on_readable, on_closed };
 
 /* ---- coming ---- */
 
@@ -169,7 +163,7 @@ static struct conn *add_peer(struct server *sv, int fd, const struct ucred *peer
     struct groups groups = { 0 };
     struct conn *c = conn_add_as(sv, fd, peer->uid, e);
 
-    inbox_meet(sv->inbox, peer->uid);
+    sv->conns->events->met(sv, peer->uid);
     if (c != NULL && identity_peer_groups(fd, peer->gid, &groups) == 0) {
         c->groups = groups;
         c->has_groups = true;
@@ -225,7 +219,7 @@ struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
     if (check_welcome(sv, uid, e) < 0)
         return turn_away(fd, e);
     c = mem_alloc(sizeof *c);
-    chan = chan_create(&sv->loop, fd, &proto, &events, c, CONN_QUEUED_MAX, e);
+    chan = chan_create(&sv->loop, fd, &proto, &chan_events, c, CONN_QUEUED_MAX, e);
     if (chan == NULL) {
         free(c);
         return NULL;
@@ -264,14 +258,7 @@ void conn_close(struct server *sv, struct conn *c, const char *why)
     mem_grow((void **)&l->dead, &l->dead_capacity, l->n_dead, sizeof(struct conn *));
     l->dead[l->n_dead++] = c;
     chan_destroy(c->chan);
-    subscribe_forget(c);
-    dispatch_forget(c);
-    if (c->worker != 0)
-        lease_disconnected(sv, c->worker);
-    passes_left(sv, c);
-    pilot_left(sv, c);
-    if (c->has_submits)
-        turn_add_work(sv->turn, submit_clear_of_conn, c->number);
+    l->events->closed(sv, c);
     turn_wake(sv->turn);
 }
 
@@ -339,13 +326,67 @@ void conns_settle(struct server *sv)
     }
 }
 
+/* ---- what it is told ---- */
+
+struct promised {
+    int64_t conn;
+    int type;
+    int64_t re;
+    struct buf body;
+};
+
+static void drop_promised(void *context)
+{
+    struct promised *m = context;
+
+    buf_free(&m->body);
+    free(m);
+}
+
+static void send_promised(struct server *sv, void *context)
+{
+    const struct promised *m = context;
+    struct conn *c = conn_find(sv, m->conn);
+    struct err e = { 0 };
+
+    if (c != NULL && chan_send_encoded(c->chan, m->type, m->re, buf_bytes(&m->body), &e) < 0) {
+        /* It was promised by what is committed: a peer that missed it has to begin anew. */
+        log_event(LOG_DEBUG, "not-sent", "conn", "%lld", (long long)m->conn, "message", "%s",
+                  proto.messages[m->type].name, "why", "%s", e.text, NULL);
+        conn_end(c);
+    }
+    drop_promised(context);
+}
+
+void conn_answer(struct conn *c, int type, int64_t re, struct buf *body)
+{
+    struct promised *m = mem_alloc(sizeof *m);
+
+    *m = (struct promised){ c->number, type, re, *body };
+    *body = (struct buf){ 0 };
+    c->pending_bytes += m->body.n;
+    turn_after_with(c->sv, send_promised, drop_promised, m);
+}
+
+void conn_send(struct server *sv, int64_t conn, int type, const void *body)
+{
+    struct conn *c = conn_find(sv, conn);
+    struct buf encoded = { 0 };
+
+    if (c == NULL)
+        return;
+    schema_encode(proto.messages[type].schema, body, &encoded);
+    conn_answer(c, type, 0, &encoded);
+}
+
 /* ---- all of them ---- */
 
-struct conns *conns_create(struct server *sv)
+struct conns *conns_create(struct server *sv, const struct conns_events *events)
 {
     struct conns *l = mem_alloc(sizeof *l);
 
     l->sv = sv;
+    l->events = events;
     l->linger = mem_alloc(sizeof *l->linger);
     uv_timer_init(&sv->loop, l->linger);
     l->linger->data = l;

@@ -72,7 +72,14 @@ struct conn {
     struct subscription *subscriptions; /* list: subscribe.c */
 };
 
-struct conns *conns_create(struct server *sv);
+/* What others do when somebody comes or goes. */
+struct conns_events {
+    /* The kernel has said who connects, whether or not there is room. */
+    void (*met)(struct server *sv, uid_t uid);
+    void (*closed)(struct server *sv, struct conn *c);
+};
+
+struct conns *conns_create(struct server *sv, const struct conns_events *events);
 /* What names_create wants: those who waited for that are heard. */
 void conns_named(struct server *sv, uid_t uid, const char *name);
 void conns_destroy(struct conns *l); /* closes what is left; NULL is fine */
@@ -96,6 +103,12 @@ struct msg_register;
 void conn_keep_claims(struct conn *c, const struct msg_register *r);
 /* Why no jobs of this user can run on its machine; NULL: they can, as far as it knows. */
 const char *conn_refusal(const struct conn *c, const char *user);
+
+/* In a turn: a message to a connection (by number, so that one that closed meanwhile does no harm),
+ * once the turn is committed.  The body is encoded at once and need not last. */
+void conn_send(struct server *sv, int64_t conn, int type, const void *body);
+/* The same, as the answer to a message; takes the encoded body over. */
+void conn_answer(struct conn *c, int type, int64_t re, struct buf *body);
 
 /* There is something to do for it, and room for the answer. */
 bool conn_is_ready(const struct conn *c);

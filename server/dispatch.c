@@ -70,32 +70,31 @@ static bool is_answer_kept(const struct call *call)
 
 /* ---- errors ---- */
 
-static void answer_error(struct server *sv, struct conn *c, int64_t re, const struct err *why)
+static void answer_error(struct conn *c, int64_t re, const struct err *why)
 {
     struct msg_error body = { (int)why->kind, why->text };
     struct buf encoded = { 0 };
 
     schema_encode(proto.messages[MSG_ERROR].schema, &body, &encoded);
-    turn_answer(sv, c, MSG_ERROR, re, &encoded);
+    conn_answer(c, MSG_ERROR, re, &encoded);
 }
 
-static void cut_off(struct server *sv, struct conn *c, int64_t re, const struct err *why)
+static void cut_off(struct conn *c, int64_t re, const struct err *why)
 {
     log_event(LOG_WARN, "cut-off", "conn", "%lld", (long long)c->number, "user", "%s", c->user,
               "why", "%s", why->text, NULL);
-    answer_error(sv, c, re, why);
+    answer_error(c, re, why);
     conn_end(c);
 }
 
-void dispatch_refused(struct server *sv, struct conn *c, const struct envelope *m,
-                      const struct err *why)
+void dispatch_refused(struct conn *c, const struct envelope *m, const struct err *why)
 {
     bool is_unknown_type = m->seq > 0 && m->type < 0;
 
     if (is_unknown_type && c->greeted)
-        answer_error(sv, c, m->seq, why);
+        answer_error(c, m->seq, why);
     else
-        cut_off(sv, c, m->seq, why);
+        cut_off(c, m->seq, why);
 }
 
 /* ---- the rules ---- */
@@ -133,7 +132,7 @@ static int answer_again(struct server *sv, const struct call *call, struct err *
         struct buf answer = { 0 };
 
         buf_add(&answer, kept.data, kept.n);
-        turn_answer(sv, call->conn, message_of(call)->reply, m->seq, &answer);
+        conn_answer(call->conn, message_of(call)->reply, m->seq, &answer);
     }
     stmt_end(s);
     return rc;
@@ -170,7 +169,7 @@ static int encode_answer(struct server *sv, const struct call *call, const void 
     if (encoded.n > ANSWER_MAX_BYTES)
         err_set(e, ERR_INTERNAL, "the answer would be larger than a frame; ask for less");
     else if (!is_answer_kept(call) || keep_answer(sv, call, &encoded, e) == 0) {
-        turn_answer(sv, call->conn, message_of(call)->reply, call->envelope.seq, &encoded);
+        conn_answer(call->conn, message_of(call)->reply, call->envelope.seq, &encoded);
         return 0;
     }
     buf_free(&encoded);
@@ -201,9 +200,9 @@ static int step(struct server *sv, struct call *call)
     call->ask.envelope = &call->envelope;
     rc = turn_step(sv, call_handler, call, &e);
     if (rc < 0 && call->envelope.type == MSG_HELLO)
-        cut_off(sv, call->conn, call->envelope.seq, &e);
+        cut_off(call->conn, call->envelope.seq, &e);
     else if (rc < 0)
-        answer_error(sv, call->conn, call->envelope.seq, &e);
+        answer_error(call->conn, call->envelope.seq, &e);
     return rc;
 }
 
@@ -230,7 +229,7 @@ void dispatch_message(struct server *sv, struct conn *c, const struct envelope *
 
     c->heard_ms = uv_now(&sv->loop);
     if (read_request(&call, m, *arena, &e) < 0) {
-        cut_off(sv, c, m->seq, &e);
+        cut_off(c, m->seq, &e);
         return;
     }
     if (step(sv, &call) <= 0) {

@@ -15,14 +15,15 @@
 
 #include "server/handler.h"
 
+enum { REQUESTS_KEPT_MS = 7 * 24 * 3600 * 1000 };
+
 /* Keeps the arena, and puts a new one in its place, when the handler has more to do. */
 void dispatch_message(struct server *sv, struct conn *c, const struct envelope *m,
                       struct arena **arena);
 /* Goes on with the connection's unfinished request; returns its seq. */
 int64_t dispatch_go_on(struct server *sv, struct conn *c);
 /* The channel could not read the message, as far as m tells. */
-void dispatch_refused(struct server *sv, struct conn *c, const struct envelope *m,
-                      const struct err *why);
+void dispatch_refused(struct conn *c, const struct envelope *m, const struct err *why);
 /* Drops the connection's unfinished request. */
 void dispatch_forget(struct conn *c);
 

@@ -11,20 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-
 struct server;
 struct effect;
 
 struct effects {
     struct effect *items;
     size_t n;
+    size_t n_begun; /* of those, while they run: promised anew, one of them runs again */
     size_t capacity;
 };
 
-/* A message whose body was encoded already; takes body over and leaves it empty. */
-void effects_add_send(struct effects *l, int64_t conn, int type, int64_t re, struct buf *body);
-void effects_add_touch(struct effects *l, int64_t sweep);
+/* The same with the same argument, twice in a row, is run once. */
 void effects_add_run(struct effects *l, void (*run)(struct server *sv, int64_t argument),
                      int64_t argument);
 /* Exactly one of the two is called; either takes context over. */

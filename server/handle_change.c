@@ -248,7 +248,7 @@ static void send_workers_away(struct server *sv, uid_t uid)
 
     for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
         if (c->role == FROM_WORKER && c->uid == uid)
-            turn_send(sv, c->number, MSG_LEAVE, &order);
+            conn_send(sv, c->number, MSG_LEAVE, &order);
 }
 
 int handle_shutdown(struct server *sv, struct ask *ask, const void *request, void *reply,

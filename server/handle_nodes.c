@@ -36,7 +36,7 @@ static bool ask_for_load(struct server *sv, struct conn *c, int64_t now_ms)
     if (c->load_asked_ms > c->load_at_ms && now_ms - c->load_asked_ms < LOAD_FRESH_MS)
         return now_ms - c->load_asked_ms < LOAD_ANSWER_MS;
     c->load_asked_ms = now_ms;
-    turn_send(sv, c->number, MSG_ASK_LOAD, &order);
+    conn_send(sv, c->number, MSG_ASK_LOAD, &order);
     return true;
 }
 

@@ -12,10 +12,11 @@
 #include "server/handler.h"
 #include "server/nodes.h"
 #include "server/params.h"
-#include "server/pilot_rows.h"
+#include "server/pilots.h"
 #include "server/project.h"
 #include "server/submit.h"
 #include "server/submit_check.h"
+#include "server/subscribe.h"
 #include "server/turn.h"
 #include "server/why.h"
 
@@ -113,7 +114,7 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
     ask->conn->has_submits = true;
     sweep = sweep_add(sv, ask, req, project, e);
     if (sweep < 0 || datasets_take(sv, project, sweep, &req->work, e) < 0 ||
-        pools_take(sv, ask->conn, sweep, &req->pools, e) < 0)
+        pilots_take_pools(sv, ask->conn, sweep, &req->pools, e) < 0)
         return -1;
     return sweep;
 }
@@ -466,7 +467,7 @@ static int show(struct server *sv, const struct taking *t, struct err *e)
                               (int64_t)(is_done ? SWEEP_DONE : SWEEP_RUNNING), t->now_ms,
                               is_done ? t->now_ms : (int64_t)0, version) < 0)
         return -1;
-    turn_touch_sweep(sv, t->sweep);
+    subscribe_touch(sv, t->sweep);
     if (!is_done)
         turn_want_schedule(sv);
     return 0;

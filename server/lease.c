@@ -8,7 +8,6 @@
 #include "common/log.h"
 #include "server/attempts.h"
 #include "server/conn.h"
-#include "server/pilots.h"
 #include "server/turn.h"
 
 /* After ludwigd was held up (a suspended machine), what lies in its sockets is read first. */
@@ -21,6 +20,7 @@ struct lease {
 
 struct leases {
     struct server *sv;
+    void (*over)(struct server *sv);
     uv_timer_t *timer; /* frees itself when closed */
     struct lease *items;
     size_t n, capacity;
@@ -109,7 +109,7 @@ static int lease_over(struct server *sv, int64_t worker, struct err *e)
     if (!is_registering(sv, worker)) {
         rc = lose_all(sv, worker, e);
         if (rc == 0) {
-            pilots_lost_sight(sv);
+            sv->leases->over(sv);
             return 0;
         }
     }
@@ -148,11 +148,12 @@ static void on_timer(uv_timer_t *timer)
     arm(l);
 }
 
-struct leases *leases_create(struct server *sv)
+struct leases *leases_create(struct server *sv, void (*over)(struct server *sv))
 {
     struct leases *l = mem_alloc(sizeof *l);
 
     l->sv = sv;
+    l->over = over;
     l->timer = mem_alloc(sizeof *l->timer);
     uv_timer_init(&sv->loop, l->timer);
     uv_unref((uv_handle_t *)l->timer);

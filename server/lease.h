@@ -13,7 +13,8 @@
 
 #include "server/server.h"
 
-struct leases *leases_create(struct server *sv);
+/* over: one's was over, and what it had is given out again. */
+struct leases *leases_create(struct server *sv, void (*over)(struct server *sv));
 void leases_destroy(struct leases *l); /* before the loop is closed; NULL is fine */
 
 /* At start: every worker that holds live attempts gets a lease. */

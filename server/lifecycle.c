@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "server/conn.h"
+#include "server/dispatch.h"
 #include "server/inbox.h"
 #include "server/jailpattern.h"
 #include "server/jails.h"
@@ -17,11 +18,14 @@
 #include "server/names.h"
 #include "server/params.h"
 #include "server/passes.h"
+#include "server/pilot.h"
 #include "server/pilots.h"
 #include "server/place.h"
 #include "server/sshd.h"
 #include "server/submit.h"
+#include "server/subscribe.h"
 #include "server/turn.h"
+#include "server/turn_run.h"
 
 enum { LAST_CALL_MS = 2000 };
 
@@ -94,6 +98,25 @@ void server_close(struct server *sv)
     conf_free(&sv->conf);
 }
 
+static void on_met(struct server *sv, uid_t uid)
+{
+    inbox_meet(sv->inbox, uid);
+}
+
+static void on_closed(struct server *sv, struct conn *c)
+{
+    subscribe_forget(c);
+    dispatch_forget(c);
+    if (c->worker != 0)
+        lease_disconnected(sv, c->worker);
+    passes_left(sv, c);
+    pilot_left(sv, c);
+    if (c->has_submits)
+        turn_add_work(sv->turn, submit_clear_of_conn, c->number);
+}
+
+static const struct conns_events conns_events = { on_met, on_closed };
+
 static int open_parts(struct server *sv, struct err *e)
 {
     sv->state_lock_fd = place_state(sv->conf.state, e);
@@ -104,8 +127,8 @@ static int open_parts(struct server *sv, struct err *e)
         return -1;
     sv->passes = passes_create();
     sv->names = names_create(sv, &names_usual, conns_named);
-    sv->conns = conns_create(sv);
-    sv->leases = leases_create(sv);
+    sv->conns = conns_create(sv, &conns_events);
+    sv->leases = leases_create(sv, pilots_lost_sight);
     sv->listeners = listeners_create();
     sv->params = params_create(sv, e);
     sv->pilots = pilots_create(sv, e);

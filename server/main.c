@@ -14,7 +14,7 @@
 #include "server/lifecycle.h"
 #include "server/pilotkey.h"
 #include "server/slurmcall.h"
-#include "server/turn.h"
+#include "server/turn_run.h"
 
 enum { SIGNALS = 2 };
 

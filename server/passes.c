@@ -263,7 +263,7 @@ static int give(struct server *sv, struct pass *p, struct err *e)
     p->is_stuck = false;
     p->conn = c->number;
     p->files = p->bytes = 0;
-    turn_send(sv, c->number, MSG_PACK, &order);
+    conn_send(sv, c->number, MSG_PACK, &order);
     tell(sv, p);
     return 0;
 }

@@ -9,7 +9,6 @@
 
 #include "server/conn.h"
 #include "server/pilot_parts.h"
-#include "server/turn.h"
 
 enum { CANCEL_MAX_BYTES = 8 * 1024 };
 
@@ -72,7 +71,7 @@ void pilots_retire(struct server *sv, struct conn *c, const char *reason)
     if (c->is_retiring)
         return;
     c->is_retiring = true;
-    turn_send(sv, c->number, MSG_RETIRE, &m);
+    conn_send(sv, c->number, MSG_RETIRE, &m);
 }
 
 int retire_unneeded(struct pilots *p, struct err *e)

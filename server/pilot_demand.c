@@ -5,8 +5,8 @@
 
 #include "server/conn.h"
 #include "server/info.h"
-#include "server/pilot.h"
 #include "server/pilot_parts.h"
+#include "server/pilot_time.h"
 #include "server/turn.h"
 
 void demands_free(struct demands *d)

@@ -8,44 +8,10 @@
 #include <string.h>
 
 #include "common/utf8.h"
-#include "server/conn.h"
-#include "server/pilots.h"
+#include "server/subscribe.h"
 #include "server/turn.h"
 
 /* ---- pools ---- */
-
-/* The same entry makes the same bytes, which is how it is known again. */
-static int pool_take(struct server *sv, const struct conn *c, const struct slurm_pool *pool,
-                     int64_t *id, struct err *e)
-{
-    struct buf bytes = { 0 };
-    int rc;
-
-    schema_encode(&slurm_pool_schema, pool, &bytes);
-    rc = db_get_int(sv->db, e, id, SQL_POOL_TAKE, "isb", (int64_t)c->uid, c->user,
-                    buf_bytes(&bytes));
-    buf_free(&bytes);
-    return rc < 0 ? -1 : 0;
-}
-
-int pools_take(struct server *sv, const struct conn *c, int64_t sweep, const struct list *pools,
-               struct err *e)
-{
-    const struct slurm_pool *items = pools->items;
-
-    for (size_t i = 0; i < pools->n; i++) {
-        int64_t id = 0;
-
-        if (pool_take(sv, c, &items[i], &id, e) < 0 ||
-            db_run(sv->db, e, SQL_POOL_TRY_AGAIN, "i", id) < 0 ||
-            db_run(sv->db, e, SQL_SWEEP_POOL_ADD, "ii", sweep, id) < 0)
-            return -1;
-        pilots_try_anew(sv, id);
-    }
-    if (pools->n > 0)
-        pilots_have_pools(sv);
-    return 0;
-}
 
 int sweep_pools_read(struct server *sv, int64_t sweep, struct arena *a, struct sweep_pools *pools,
                      struct err *e)
@@ -84,7 +50,7 @@ int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why,
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1)
-        turn_touch_sweep(sv, stmt_int(s, 0));
+        subscribe_touch(sv, stmt_int(s, 0));
     stmt_end(s);
     free(text);
     return rc;

@@ -11,8 +11,6 @@
 #include "server/server.h"
 #include "server/slurmstate.h"
 
-struct conn;
-
 /* Texts are in the arena it was read into. */
 struct pilot_row {
     int64_t id, pool;
@@ -39,9 +37,6 @@ struct pilot_rows {
     size_t n;
 };
 
-/* The pools of a sweep that is submitted; what Slurm has refused before is tried again. */
-int pools_take(struct server *sv, const struct conn *c, int64_t sweep, const struct list *pools,
-               struct err *e);
 /* Those of a sweep. */
 struct sweep_pools {
     const int64_t *items;

@@ -147,9 +147,37 @@ static void begin_with_pools(struct server *sv, int64_t unused)
     begin_site(sv, unused);
 }
 
-void pilots_have_pools(struct server *sv)
+/* The same entry makes the same bytes, which is how it is known again. */
+static int pool_take(struct server *sv, const struct conn *c, const struct slurm_pool *pool,
+                     int64_t *id, struct err *e)
 {
-    turn_after(sv, begin_with_pools, 0);
+    struct buf bytes = { 0 };
+    int rc;
+
+    schema_encode(&slurm_pool_schema, pool, &bytes);
+    rc = db_get_int(sv->db, e, id, SQL_POOL_TAKE, "isb", (int64_t)c->uid, c->user,
+                    buf_bytes(&bytes));
+    buf_free(&bytes);
+    return rc < 0 ? -1 : 0;
+}
+
+int pilots_take_pools(struct server *sv, const struct conn *c, int64_t sweep,
+                      const struct list *pools, struct err *e)
+{
+    const struct slurm_pool *items = pools->items;
+
+    for (size_t i = 0; i < pools->n; i++) {
+        int64_t id = 0;
+
+        if (pool_take(sv, c, &items[i], &id, e) < 0 ||
+            db_run(sv->db, e, SQL_POOL_TRY_AGAIN, "i", id) < 0 ||
+            db_run(sv->db, e, SQL_SWEEP_POOL_ADD, "ii", sweep, id) < 0)
+            return -1;
+        pilots_try_anew(sv, id);
+    }
+    if (pools->n > 0)
+        turn_after(sv, begin_with_pools, 0);
+    return 0;
 }
 
 static void let_go(struct server *sv, int64_t unused)

@@ -28,8 +28,10 @@ void pilots_destroy(struct pilots *p); /* NULL is fine */
 void pilots_wake(struct server *sv);
 /* A sweep with pools is about to come: Slurm is asked what it has. */
 void pilots_expect(struct server *sv);
-/* A sweep with pools is there: from now on they are looked at. */
-void pilots_have_pools(struct server *sv);
+/* The pools of a sweep that is submitted: from now on they are looked at; what Slurm has refused before
+ * is tried again.  In a turn. */
+int pilots_take_pools(struct server *sv, const struct conn *c, int64_t sweep,
+                      const struct list *pools, struct err *e);
 /* The worker of one is there, or somebody asks for its pool's pilots anew. */
 void pilots_try_anew(struct server *sv, int64_t pool);
 /* Something was cancelled: those whose pools have nothing left at all are sent away.  In a turn. */

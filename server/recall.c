@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "server/conn.h"
-#include "server/turn.h"
 
 enum { RECALL_AT_ONCE = 10000 }; /* attempts in one message */
 
@@ -20,7 +19,7 @@ static void order_send(struct server *sv, const struct conn *c, struct order *o)
     struct msg_recall body = { { o->tokens, o->n } };
 
     if (o->n > 0 && c != NULL)
-        turn_send(sv, c->number, MSG_RECALL, &body);
+        conn_send(sv, c->number, MSG_RECALL, &body);
     o->n = 0;
 }
 

@@ -12,9 +12,8 @@
 #include "server/info.h"
 #include "server/may.h"
 #include "server/nodes.h"
-#include "server/pilot.h"
 #include "server/pilot_rows.h"
-#include "server/pilots.h"
+#include "server/pilot_time.h"
 #include "server/recall.h"
 #include "server/sched.h"
 #include "server/turn.h"
@@ -493,7 +492,7 @@ static void send_hand(struct pass *p, struct conn *c, struct sweep_work *work,
 
     for (size_t i = 0; i < n; i++)
         assignments[i] = queued[i].assignment;
-    turn_send(p->sv, c->number, MSG_HAND, &hand);
+    conn_send(p->sv, c->number, MSG_HAND, &hand);
 }
 
 /* At most HAND_MAX jobs of one sweep to one worker. Returns how many processes, -1 with e set. */
@@ -571,7 +570,7 @@ static int tell_expected(struct pass *p, const struct sched_expectation *x, stru
         return rc;
     c->expected_sweep = sweep;
     m = (struct msg_expect){ work.user, work.project, sets_of(p, &work.work) };
-    turn_send(p->sv, c->number, MSG_EXPECT, &m);
+    conn_send(p->sv, c->number, MSG_EXPECT, &m);
     return 0;
 }
 
@@ -608,7 +607,7 @@ int schedule_run(struct server *sv, struct err *e)
                                          conf->jobs_per_user } },
                 &plan);
     rc = carry_out(&p, &plan, e);
-    pilots_wake(sv);
+    turn_want_pilots(sv);
     if (plan.again_ms > 0)
         turn_want_schedule_in(sv, plan.again_ms);
 out:

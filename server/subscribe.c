@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* subscribe.c - cursors, and pages of what lies beyond them */
-#include "server/subscription.h"
+#include "server/subscribe.h"
 
 #include <stdlib.h>
 
@@ -9,6 +9,7 @@
 #include "server/handler.h"
 #include "server/info.h"
 #include "server/project.h"
+#include "server/subscription.h"
 #include "server/turn.h"
 
 /* ---- pages ---- */
@@ -142,7 +143,7 @@ void subscribe_pump(struct server *sv)
     arena_destroy(a);
 }
 
-void subscribe_touch(struct server *sv, int64_t sweep)
+static void touch(struct server *sv, int64_t sweep)
 {
     struct subscription *sub;
     struct conn *c;
@@ -150,6 +151,11 @@ void subscribe_touch(struct server *sv, int64_t sweep)
     for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
         for (sub = c->subscriptions; sub != NULL; sub = sub->next)
             sub->is_behind |= sub->sweep == sweep;
+}
+
+void subscribe_touch(struct server *sv, int64_t sweep)
+{
+    turn_after(sv, touch, sweep);
 }
 
 /* ---- subscribing ---- */

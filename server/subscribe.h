@@ -19,7 +19,8 @@ enum {
     SUBSCRIBE_MAX = 64        /* by one connection */
 };
 
-/* Something about the sweep was committed. */
+/* In a turn: something about the sweep changes; whoever subscribed to it gets the news after the
+ * commit. */
 void subscribe_touch(struct server *sv, int64_t sweep);
 /* After a commit: one message for each that is behind and has room. */
 void subscribe_pump(struct server *sv);

@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "server/conn.h"
 #include "server/handler.h"
+#include "server/subscribe.h"
 #include "server/subscription.h"
 
 int followed_look(struct server *sv, struct subscription *sub, struct followed *before,

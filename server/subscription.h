@@ -5,7 +5,13 @@
 #ifndef LUDWIG_SERVER_SUBSCRIPTION_H
 #define LUDWIG_SERVER_SUBSCRIPTION_H
 
-#include "server/subscribe.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/digest.h"
+#include "common/err.h"
+
+struct server;
 
 /* The log of a job's newest attempt.  The worker that has it says how long it is on the share as
  * long as anybody follows it; nothing of this is kept. */

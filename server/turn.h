@@ -1,40 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turn.h - ludwigd's turn: messages in, one transaction, effects out
+ * turn.h - what is done inside ludwigd's turn, promised for its end, or left for the next
  *
- * A turn takes messages round-robin over the connections, at most TURN_ROWS_MAX
- * written rows or TURN_MS_MAX of work.  Each handler writes inside a savepoint
- * and appends effects; a handler that fails is rolled back with its effects and
- * its asker is told why.  After the commit the effects run; if the commit fails
- * they are dropped and every asker is told.
- *
- * Nothing outside turn.c begins or commits a transaction.
+ * A turn (turn_run.h) is one transaction.  Each handler writes inside a savepoint and appends
+ * effects; a handler that fails is rolled back with its effects.  After the commit the effects run;
+ * if the commit fails they are dropped.
  */
 #ifndef LUDWIG_SERVER_TURN_H
 #define LUDWIG_SERVER_TURN_H
 
-#include "common/proto.h"
-#include "server/conn.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/err.h"
 
 enum {
     TURN_ROWS_MAX = 20000,
     TURN_MS_MAX = 10,
-    TURN_PAUSE_MS = 1000, /* for ludwigd's own work after a commit failed: the disk may be full */
-    REQUESTS_KEPT_MS = 7 * 24 * 3600 * 1000
+    TURN_PAUSE_MS = 1000 /* for ludwigd's own work after a commit failed: the disk may be full */
 };
 
 struct server;
 struct turn;
-
-struct turn_stats {
-    int64_t turns;
-    int64_t longest_ns; /* of one turn, commit and effects included */
-};
-
-/* NULL with e set when the database cannot be read. */
-struct turn *turn_create(struct server *sv, struct err *e);
-void turn_destroy(struct turn *t); /* NULL is fine */
-struct turn_stats turn_stats(const struct turn *t);
 
 /* Asks for a turn soon: a message came, a timer ran out, a slow job has more to do. */
 void turn_wake(struct turn *t);
@@ -50,12 +37,8 @@ void turn_add_work(struct turn *t, turn_work_fn run, int64_t key);
 
 /* ---- for handlers and work, inside a turn: effects, dropped if they fail ---- */
 
-/* A message to a connection (by number, so that one that closed meanwhile does no harm).  The
- * body is encoded at once and need not last. */
-void turn_send(struct server *sv, int64_t conn, int type, const void *body);
-/* Whoever subscribed to this sweep gets the news after the commit. */
-void turn_touch_sweep(struct server *sv, int64_t sweep);
-/* Runs after the commit; argument must not point into anything that may vanish. */
+/* Runs after the commit; argument must not point into anything that may vanish.  The same twice in a
+ * row is run once. */
 void turn_after(struct server *sv, void (*run)(struct server *sv, int64_t argument),
                 int64_t argument);
 /* The same with a context that either run or drop takes over. */
@@ -65,6 +48,8 @@ void turn_after_with(struct server *sv, void (*run)(struct server *sv, void *con
 void turn_want_schedule(struct server *sv);
 /* Again in so many ms, at the latest. */
 void turn_want_schedule_in(struct server *sv, int64_t ms);
+/* What the queue wants of pilots (pilots.h) may have changed. */
+void turn_want_pilots(struct server *sv);
 
 /* The next number of the counter that all changes share. -1 with e set. */
 int64_t turn_next_version(struct server *sv, struct err *e);
@@ -76,12 +61,8 @@ int64_t turn_now_ms(const struct server *sv);
 /* It has done enough: for what can go on in a later turn. */
 bool turn_is_full(const struct server *sv);
 
-/* ---- for dispatch.c ---- */
-
 /* Runs something in a savepoint; if it answers -1, all it wrote and promised is taken back. */
 typedef int (*turn_step_fn)(struct server *sv, void *context, struct err *e);
 int turn_step(struct server *sv, turn_step_fn run, void *context, struct err *e);
-/* The answer to a message; takes the encoded body over. */
-void turn_answer(struct server *sv, struct conn *c, int type, int64_t re, struct buf *body);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "tests/unit/server_fixture.h"
 
-#include "server/pilot.h"
 #include "server/pilot_parts.h"
+#include "server/pilot_time.h"
 #include "server/slurmstate.h"
 
 #define MINUTE INT64_C(60000)
