@@ -18,13 +18,6 @@
 
 enum { TEXT_MAX_BYTES = 64 * 1024, READ_BYTES = 4096 };
 
-#define X(constant, name, meaning) [constant] = name,
-const char *const way_names[WAY_COUNT] = { WAYS(X) };
-#undef X
-#define X(constant, name, meaning) [constant] = meaning,
-const char *const way_meanings[WAY_COUNT] = { WAYS(X) };
-#undef X
-
 #define X(constant, name) [constant] = name,
 static const char *const what_names[MUX_WHAT_COUNT] = { MUX_WHATS(X) };
 #undef X

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "common/message.h"
-#include "common/mux.h"
+#include "common/mux_facts.h"
 
 /* What may be asked for: constant, name. */
 #define MUX_WHATS(X)        \

@@ -397,7 +397,7 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
 {
     struct mux_server m = { .to = to, .options = o, .arena = arena_create() };
     struct ssh_plan plan = { .to = to,
-                             .connect_ms = o->connect_ms,
+                             .connect_ms = o->connect_ms > 0 ? o->connect_ms : MUX_CONNECT_MS,
                              .watch_fd = control_fd,
                              .ask = ask_caller,
                              .dialed = tell_dialed,

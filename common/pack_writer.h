@@ -11,6 +11,7 @@
 #include "common/pack_path.h"
 #include "common/pack_seen.h"
 #include "common/pack_tree.h"
+#include "common/pack_write.h"
 #include "common/part_write.h"
 
 struct pack_writer {

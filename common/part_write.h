@@ -5,7 +5,7 @@
 #ifndef LUDWIG_COMMON_PART_WRITE_H
 #define LUDWIG_COMMON_PART_WRITE_H
 
-#include "common/pack_write.h"
+#include "common/pack_sink.h"
 
 struct part_writer;
 

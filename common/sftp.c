@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/io.h"
-#include "common/sftp_explain.h"
+#include "common/sftp_conn.h"
 
 enum {
     MODEST_PIECE_BYTES = 32 * 1024, /* what every server takes */

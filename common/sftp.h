@@ -26,6 +26,7 @@
 #include "common/idle.h"
 #include "common/mem.h"
 #include "common/schema.h"
+#include "common/sftp_attrs.h"
 
 /* The largest piece of a file in one request, should the server not say less. */
 enum { SFTP_PIECE_BYTES = 255 * 1024 };
@@ -55,16 +56,6 @@ void sftp_close(struct sftp *s);
 bool sftp_can(const struct sftp *s, enum sftp_extension what);
 /* Nothing can be asked any more. */
 bool sftp_is_broken(const struct sftp *s);
-
-enum sftp_attr { SFTP_SIZE = 1, SFTP_OWNER = 2, SFTP_MODE = 4, SFTP_TIMES = 8 };
-
-struct sftp_attrs {
-    unsigned has; /* enum sftp_attr: which of the others hold */
-    uint64_t size_bytes;
-    uint32_t uid, gid;
-    mode_t mode; /* type and permissions, as in struct stat */
-    uint32_t atime_s, mtime_s;
-};
 
 /* --- one operation at a time ------------------------------------------------ */
 

@@ -16,6 +16,7 @@
 #include <poll.h>
 
 #include "common/idle.h"
+#include "common/sftp.h"
 #include "common/sftp_packet.h"
 
 enum {

@@ -8,7 +8,10 @@
 #ifndef LUDWIG_COMMON_SFTP_PACKET_H
 #define LUDWIG_COMMON_SFTP_PACKET_H
 
-#include "common/sftp.h"
+#include <stdbool.h>
+
+#include "common/buf.h"
+#include "common/sftp_attrs.h"
 
 enum { SFTP_VERSION = 3, SFTP_HANDLE_MAX_BYTES = 256 };
 

@@ -138,11 +138,6 @@ static int configure(struct ssh *s, struct err *e)
     return ssh_hostkey_prepare(s, e);
 }
 
-static int64_t connect_ms_of(const struct ssh *s)
-{
-    return s->plan.connect_ms > 0 ? s->plan.connect_ms : MUX_CONNECT_MS;
-}
-
 static int dial(struct ssh *s, const struct ssh_patience *p, struct err *e)
 {
     socket_t fd;
@@ -159,7 +154,7 @@ static int refuse_exchange(struct ssh *s, const struct err *why, struct err *e)
 
     if (why->kind == ERR_BUSY)
         err_set(e, ERR_UNREACHABLE, "%s: no agreement on keys within %d s; is the network cut?",
-                name, (int)(connect_ms_of(s) / 1000));
+                name, (int)(s->plan.connect_ms / 1000));
     else if (why->kind != ERR_NONE)
         err_set(e, why->kind, "%s", why->text);
     else
@@ -206,7 +201,7 @@ static int watch(struct ssh *s, struct err *e)
 static int begin(struct ssh *s, struct err *e)
 {
     int64_t started_ms = units_monotonic_ms();
-    struct ssh_patience p = { started_ms + connect_ms_of(s), s->plan.watch_fd };
+    struct ssh_patience p = { started_ms + s->plan.connect_ms, s->plan.watch_fd };
 
     if (configure(s, e) < 0 || dial(s, &p, e) < 0)
         return -1;

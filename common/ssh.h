@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "common/buf.h"
-#include "common/mux.h"
+#include "common/mux_facts.h"
 #include "common/ssh_conf.h"
 
 /* How long a step may take, and a descriptor whose closing means that nobody wants it any more. */

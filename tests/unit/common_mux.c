@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/io.h"
+#include "common/mux.h"
 #include "common/mux_proto.h"
 
 struct pair {
