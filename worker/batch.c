@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "worker/attempts.h"
+#include "worker/attempt.h"
 
 struct batch *batch_create(const struct token *token, bool is_shared, struct user *user,
                            int64_t number)

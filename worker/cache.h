@@ -12,21 +12,8 @@
 #define LUDWIG_WORKER_CACHE_H
 
 #include "common/work.h"
-#include "worker/cache_locks.h"
+#include "worker/cache_room.h"
 #include "worker/packs.h"
-
-struct cache {
-    int fd;
-    const struct cache_locks *locks; /* NULL: nobody else is at it */
-    int64_t size_max_bytes;          /* of all trees together; 0: as much as there is room for */
-    bool is_patient; /* what is staged is not urgent: its threads leave processors to jobs */
-    /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then on
-     * nobody may be given it. */
-    bool (*let_go)(void *context, const struct digest *tree);
-    /* Nobody waits for what is being staged. */
-    bool (*is_over)(void *context);
-    void *context;
-};
 
 /* With the lock for working at its tree: brings the dataset, or what is missing or wrong in it.  ERR_NO_SPACE: later, perhaps; ERR_BUSY: somebody
  * changes it at this moment; ERR_NOT_FOUND, ERR_PROTOCOL: it is not on the share, or damaged there. */

@@ -5,7 +5,13 @@
 #ifndef LUDWIG_WORKER_CACHE_ROOM_H
 #define LUDWIG_WORKER_CACHE_ROOM_H
 
-#include "worker/cache.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/digest.h"
+#include "common/err.h"
+#include "worker/cache_locks.h"
 
 /* All trees that are whole, and those that are not (files and bytes 0); the caller frees it. */
 struct cache_tree {
@@ -31,6 +37,19 @@ struct cache_need {
     uint64_t bytes, files; /* of which are missing */
     bool was_full;         /* whatever the file system says (quotas): something has to go */
 };
+struct cache {
+    int fd;
+    const struct cache_locks *locks; /* NULL: nobody else is at it */
+    int64_t size_max_bytes;          /* of all trees together; 0: as much as there is room for */
+    bool is_patient; /* what is staged is not urgent: its threads leave processors to jobs */
+    /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then on
+     * nobody may be given it. */
+    bool (*let_go)(void *context, const struct digest *tree);
+    /* Nobody waits for what is being staged. */
+    bool (*is_over)(void *context);
+    void *context;
+};
+
 /* Removes what was not used for longest and is not in use, until cache_size and the free space allow
  * it.  ERR_NO_SPACE: they do not. */
 int cache_make_room(struct cache *c, const struct cache_need *need, struct err *e);

@@ -8,10 +8,10 @@
 #ifndef LUDWIG_WORKER_CACHE_STAGE_H
 #define LUDWIG_WORKER_CACHE_STAGE_H
 
-#include "worker/cache.h"
 #include "worker/cache_check.h"
 #include "worker/cache_earlier.h"
 #include "worker/cache_fill.h"
+#include "worker/cache_room.h"
 #include "worker/descent.h"
 
 /* What of that which is there counts as whole. */

@@ -8,7 +8,7 @@
 #include "common/layout.h"
 #include "common/log.h"
 #include "worker/crash.h"
-#include "worker/result.h"
+#include "worker/keep.h"
 
 static const char *take_text(struct buf *b, struct arena *a)
 {

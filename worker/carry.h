@@ -14,26 +14,7 @@
 #ifndef LUDWIG_WORKER_CARRY_H
 #define LUDWIG_WORKER_CARRY_H
 
-#include "worker/group.h"
-#include "worker/kept.h"
-#include "worker/keep.h"
-
-enum carry_step {
-    CARRY_NOTHING,
-    CARRY_COPIED, /* whole, under the temporary name */
-    CARRY_KEPT,   /* under its name */
-    CARRY_DROPPED /* the job has a result: it needs none any more */
-};
-
-/* r->carry. */
-struct carry {
-    enum carry_step step;
-    struct group_folder *folder; /* NULL: not opened */
-    const char *temporary;
-    struct kept as;
-};
-
-struct result;
+#include "worker/result.h"
 
 int carry_prepare(struct result *r, struct group *g, struct err *e);
 int carry_fence(struct result *r, struct err *e);

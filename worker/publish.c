@@ -7,7 +7,7 @@
 #include "common/path.h"
 #include "common/units.h"
 #include "worker/crash.h"
-#include "worker/result.h"
+#include "worker/result_steps.h"
 
 /* ---- a group ---- */
 

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * result.h - one attempt's result on its way from scratch to the share
- *
- *   prepare   read order and outcome; ship the log's rest; bring what it saved, with a
- *             job.json, beside the final name; bring its checkpoint, if it came to nothing
- *   (the group is synced)
- *   fence     rename onto the final name; whose token lies there then is the verdict
- *   (the folders are synced)
- *   finish    write the report, move the attempt to published/
- *
- * Each step may have been done before, by a publisher that was killed: what lies on
- * scratch and on the share says so, and nothing else does.
+ * result.h - one attempt's result, as far as it has come on its way from scratch to the share
  */
 #ifndef LUDWIG_WORKER_RESULT_H
 #define LUDWIG_WORKER_RESULT_H
 
-#include "worker/carry.h"
+#include "worker/group.h"
 #include "worker/jobjson.h"
+#include "worker/kept.h"
+
+/* The checkpoint that goes the same way: carry.h. */
+enum carry_step {
+    CARRY_NOTHING,
+    CARRY_COPIED, /* whole, under the temporary name */
+    CARRY_KEPT,   /* under its name */
+    CARRY_DROPPED /* the job has a result: it needs none any more */
+};
+
+struct carry {
+    enum carry_step step;
+    struct group_folder *folder; /* NULL: not opened */
+    const char *temporary;
+    struct kept as;
+};
 
 enum result_step {
     RESULT_NEW,
@@ -43,12 +49,5 @@ struct result {
     struct carry carry;
     struct report report;
 };
-
-int result_prepare(struct result *r, struct group *g, const char *host, struct err *e);
-/* Whether all of it is durable. */
-int result_check_synced(const struct result *r, const struct group *g, struct err *e);
-int result_fence(struct result *r, struct group *g, struct err *e);
-int result_finish(struct result *r, struct group *g, struct err *e);
-void result_free(struct result *r); /* what is not in the group's arena */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* result.c - one attempt's result: what is to be published, the fence, the report */
+/* result_steps.c - one attempt's result: what is to be published, the fence, the report */
 
-#include "worker/result.h"
+#include "worker/result_steps.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "common/layout.h"
 #include "common/path.h"
 #include "common/units.h"
+#include "worker/carry.h"
 #include "worker/crash.h"
 #include "worker/place.h"
 #include "worker/shiplog.h"
