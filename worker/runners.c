@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runners.c - what runners are told, what they say, and which are idle */
 
-#include "worker/runnerlife.h"
+#include "worker/runners_life.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* runnerlife.c - start a runner, find one again, notice that it is gone */
+/* runners_life.c - start a runner, find one again, notice that it is gone */
 
-#include "worker/runnerlife.h"
+#include "worker/runners_life.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runnerlife.h - one runner's folder, process and connection; for runners.c alone
+ * runners_life.h - one runner's folder, process and connection; for runners.c alone
  */
-#ifndef LUDWIG_WORKER_RUNNERLIFE_H
-#define LUDWIG_WORKER_RUNNERLIFE_H
+#ifndef LUDWIG_WORKER_RUNNERS_LIFE_H
+#define LUDWIG_WORKER_RUNNERS_LIFE_H
 
 #include "worker/runners.h"
 
