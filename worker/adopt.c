@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "worker/retire.h"
 
 enum {
     /* A runner that does not say what it runs (stopped, or its disk hangs) is not waited for, */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.h - the event loop of a worker: talks to ludwigd, decides what starts, and keeps
- * runners, stager and publisher at it
+ * agent.h - what the event loop of a worker is made of: it talks to ludwigd, decides what starts, and
+ * keeps runners, stager and publisher at it
  *
  * It never opens the share, a dataset or a scratch folder, and nothing in it waits.  It may be killed at any
  * point: whatever it knows, the next one finds in the registry, in the folders on scratch
@@ -21,11 +21,12 @@
 #include "worker/folders.h"
 #include "worker/options.h"
 #include "worker/registry.h"
-#include "worker/retire.h"
 #include "worker/runners.h"
 #include "worker/share_ask.h"
 #include "worker/slurmjob.h"
-#include "worker/user.h"
+
+struct retire;
+struct user_events;
 
 enum agent_end { AGENT_GOES_ON, AGENT_LEAVES, AGENT_FAILS, AGENT_STARTS_ANEW };
 
@@ -34,7 +35,7 @@ struct agent {
     struct conf conf;
     struct node node;
     struct slurm_job slurm; /* of a pilot */
-    struct retire retire;   /* likewise */
+    struct retire *retire;  /* likewise */
     struct folders folders;
     struct token worker;      /* who we are, over restarts */
     struct token incarnation; /* this process */
@@ -51,6 +52,7 @@ struct agent {
     struct registry *registry;
 
     struct ring users;
+    const struct user_events *user_events;
     struct ring passes; /* see flow_pack.c */
     struct attempts attempts;
     struct slots *slots;
@@ -86,13 +88,11 @@ struct agent {
     uv_timer_t orphan_timer, young_timer, adopt_timer, write_timer;
 };
 
-/* Runs until it is told to leave.  The exit code.  argv: how it was started. */
-int agent_main(const struct options *o, char **argv);
-
-/* agent.c */
+/* agent.c - it comes to an end */
 void agent_fail(struct agent *ag, const struct err *why);
 void agent_stop(struct agent *ag, enum agent_end end);
-/* Tells ludwigd what we are and hold, if it is there and we know. */
+
+/* register.c - tells ludwigd what we are and hold, if it is there and we know */
 void agent_register(struct agent *ag);
 
 /* home.c - the folder of one server: lock, registry, children's locks */
@@ -115,8 +115,7 @@ extern const struct link_events serve_events;
 void serve_share(void *context, bool is_here);
 
 /* gpus.c - which GPUs are offered to jobs */
-void gpus_start(struct agent *ag); /* agent_ready follows */
-void agent_ready(struct agent *ag);
+void gpus_start(struct agent *ag); /* lifecycle_ready follows */
 size_t gpus_offered(const struct agent *ag);
 bool gpus_are_known(const struct agent *ag);
 

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "worker/reap.h"
+#include "worker/retire.h"
 
 static void log_attempt(enum log_level level, const char *event, const struct attempt *a,
                         const char *reason)
@@ -94,7 +95,7 @@ void flow_admit(struct agent *ag, struct attempt *a)
     user_ask(a->user);
     retire_admitted(ag, a);
     if (retire_refuses(ag, a)) {
-        flow_recall(ag, a, ag->retire.reason);
+        flow_recall(ag, a, ag->retire->reason);
     } else if (a->user->state == USER_REFUSED) {
         flow_recall(ag, a, a->user->why);
     } else if (!slots_could_fit(ag->slots, &b->slot.need)) {

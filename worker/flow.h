@@ -6,6 +6,7 @@
 #define LUDWIG_WORKER_FLOW_H
 
 #include "worker/agent.h"
+#include "worker/user.h"
 
 /* What cannot start here for longer than this goes back, so that others get it. */
 enum { FLOW_PATIENCE_MS = 5 * 1000 };
@@ -63,6 +64,9 @@ void flow_expect_none(struct user *u);
 void flow_expect_again(struct user *u);
 /* The stager does nothing more for that order. */
 void flow_take_expected(struct user *u, int64_t order_seq);
+
+/* flow_user.c - what follows for attempts from who their user is */
+extern const struct user_events flow_user_events;
 
 /* flow_guard.c - data that jobs or a cleaner changed are found before the next job starts */
 void flow_begin_guard(struct user *u);

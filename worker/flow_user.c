@@ -15,7 +15,7 @@ static void enqueue_waiting(struct user *u)
     }
 }
 
-void user_known(struct user *u)
+static void on_known(struct user *u)
 {
     struct agent *ag = u->agent;
 
@@ -58,7 +58,7 @@ static void give_up_processes(struct user *u)
     }
 }
 
-void user_refused(struct user *u)
+static void on_refused(struct user *u)
 {
     struct agent *ag = u->agent;
     struct ring *at, *after;
@@ -81,3 +81,15 @@ void user_refused(struct user *u)
     adopt_go_on(ag);
     flow_fill(ag);
 }
+
+const struct user_events flow_user_events = {
+    .made = flow_begin_guard,
+    .known = on_known,
+    .refused = on_refused,
+    .is_busy = flow_has_passes,
+    .gone = flow_expect_none,
+    .stager = &flow_stager_events,
+    .publisher = &flow_publisher_events,
+    .clerk = &flow_clerk_events,
+    .packer = &flow_packer_events,
+};

@@ -6,6 +6,8 @@
 
 #include "common/log.h"
 #include "worker/flow.h"
+#include "worker/lifecycle.h"
+#include "worker/retire.h"
 
 /* While others compute on one of our GPUs; a worker that has all of its own never asks. */
 enum { LOOK_AGAIN_MS = 60 * 1000 };
@@ -154,7 +156,7 @@ static void on_seen(void *context, const struct gpu_list *seen)
     make_slots(ag);
     if (ag->gpus_can_be_asked)
         offer(ag, seen);
-    agent_ready(ag);
+    lifecycle_ready(ag);
 }
 
 void gpus_start(struct agent *ag)

@@ -7,11 +7,11 @@
 
 #include "common/mux.h"
 #include "common/rights.h"
-#include "worker/agent.h"
 #include "worker/children.h"
 #include "worker/child.h"
 #include "worker/clerk.h"
 #include "worker/leftovers.h"
+#include "worker/lifecycle.h"
 #include "worker/lodge.h"
 #include "worker/packer.h"
 #include "worker/pilot.h"
@@ -93,7 +93,7 @@ static int run_agent(char **argv)
     if (wrong != NULL || (options.conf_path == NULL && options.servers == NULL))
         return refuse(wrong);
     prctl(PR_SET_NAME, "ludwig-worker", 0, 0, 0);
-    return agent_main(&options, argv);
+    return lifecycle_run(&options, argv);
 }
 
 static int run_pilot(char **words)

@@ -7,7 +7,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
-#include "worker/flow.h"
+#include "worker/agent.h"
 
 enum {
     /* From the order to end until a job's last process is gone, beside its own time to save, */
@@ -29,7 +29,7 @@ static const char told_reason[] = "its Slurm job was told to end",
 
 bool retire_is_pilot(const struct agent *ag)
 {
-    return ag->retire.pilot.is_one;
+    return ag->retire->pilot.is_one;
 }
 
 static bool is_empty(const struct agent *ag)
@@ -55,12 +55,12 @@ static void ask(struct agent *ag)
 {
     struct msg_alive alive = { true };
 
-    ag->retire.asked_seq = link_send(ag->link, MSG_ALIVE, 0, &alive);
+    ag->retire->asked_seq = link_send(ag->link, MSG_ALIVE, 0, &alive);
 }
 
 static void say(struct agent *ag, bool is_over)
 {
-    struct msg_retiring m = { ag->retire.reason, is_over, ag->retire.state == RETIRE_NOW };
+    struct msg_retiring m = { ag->retire->reason, is_over, ag->retire->state == RETIRE_NOW };
 
     if (!ag->is_registered)
         return;
@@ -70,7 +70,7 @@ static void say(struct agent *ag, bool is_over)
 
 void retire_registered(struct agent *ag)
 {
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
 
     r->has_met = true;
     r->is_heard = r->is_last_word_said = false;
@@ -80,7 +80,7 @@ void retire_registered(struct agent *ag)
 
 void retire_answered(struct agent *ag, int64_t re)
 {
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
 
     if (r->asked_seq <= 0 || re != r->asked_seq)
         return;
@@ -100,7 +100,7 @@ static void on_patience(uv_timer_t *timer)
 /* Who does not answer is not waited for. */
 static void leave_if_over(struct agent *ag)
 {
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
 
     if (!is_empty(ag)) {
         uv_timer_stop(&r->patience_timer);
@@ -120,12 +120,12 @@ static void recall_waiting(struct agent *ag)
     struct ring *at, *after;
 
     for (RING_EACH(&ag->attempts.all, at, after))
-        flow_recall(ag, RING_ITEM(at, struct attempt, ring), ag->retire.reason);
+        ag->retire->events->recall(ag, RING_ITEM(at, struct attempt, ring), ag->retire->reason);
 }
 
 static void begin(struct agent *ag, enum retire_state state, const char *reason)
 {
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
 
     if (state <= r->state)
         return;
@@ -142,7 +142,7 @@ static void begin(struct agent *ag, enum retire_state state, const char *reason)
 /* It has what it was made for. */
 static void take_only(struct agent *ag, const struct batch *b)
 {
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
 
     if (!r->pilot.takes_one || !token_is_zero(&r->only))
         return;
@@ -152,7 +152,7 @@ static void take_only(struct agent *ag, const struct batch *b)
 
 bool retire_refuses(const struct agent *ag, const struct attempt *a)
 {
-    const struct retire *r = &ag->retire;
+    const struct retire *r = ag->retire;
 
     return r->state == RETIRE_NOW ||
            (r->state == RETIRE_WHEN_DONE &&
@@ -181,7 +181,7 @@ static int64_t budget_ms(const struct retire *r)
 static void end_job(struct agent *ag, const struct batch *b)
 {
     if (b->runner != NULL)
-        runner_preempt(b->runner, ag->retire.cause, ag->retire.reason, budget_ms(&ag->retire));
+        runner_preempt(b->runner, ag->retire->cause, ag->retire->reason, budget_ms(ag->retire));
 }
 
 static void end_jobs(struct agent *ag)
@@ -198,7 +198,7 @@ static void end_jobs(struct agent *ag)
 
 void retire_adopted(struct agent *ag, const struct batch *b)
 {
-    if (ag->retire.state == RETIRE_NOW)
+    if (ag->retire->state == RETIRE_NOW)
         end_job(ag, b);
 }
 
@@ -211,7 +211,8 @@ static void give_up(struct agent *ag)
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (a->phase < PHASE_OUTCOME)
-            flow_preempted(ag, a, ag->retire.cause, "its Slurm job ended before it was published");
+            ag->retire->events->preempted(ag, a, ag->retire->cause,
+                                          "its Slurm job ended before it was published");
     }
 }
 
@@ -226,7 +227,7 @@ static void wait_until(struct retire *r, int64_t at_ms)
 
 static void end_now(struct agent *ag, enum cause cause, const char *reason, int64_t deadline_ms)
 {
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
 
     if (r->state != RETIRE_NOW)
         r->cause = cause;
@@ -241,7 +242,7 @@ static void end_now(struct agent *ag, enum cause cause, const char *reason, int6
 /* SIGUSR1 comes early, if the site is kind; SIGTERM is the last word. */
 void retire_told(struct agent *ag, int signal)
 {
-    const struct pilot_options *p = &ag->retire.pilot;
+    const struct pilot_options *p = &ag->retire->pilot;
 
     log_event(LOG_INFO, "told-to-end", "signal", "%d", signal, NULL);
     end_now(ag, CAUSE_PREEMPTED, told_reason,
@@ -261,7 +262,7 @@ static int64_t lead_ms(const struct retire *r)
 static void on_end_timer(uv_timer_t *timer)
 {
     struct agent *ag = timer->data;
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
     int64_t left_ms = r->deadline_ms - units_now_ms();
 
     if (r->state != RETIRE_NOW && left_ms > lead_ms(r)) /* the clock was set back */
@@ -282,7 +283,7 @@ void retire_admitted(struct agent *ag, const struct attempt *a)
 {
     const struct checkpoint *c = &a->order.work.work.checkpoint;
     int64_t lead = TERM_MS + PUBLISH_MS + (c->signal == NULL ? 0 : c->grace_ms);
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
 
     if (!retire_is_pilot(ag))
         return;
@@ -300,7 +301,7 @@ void retire_admitted(struct agent *ag, const struct attempt *a)
 static void on_idle(uv_timer_t *timer)
 {
     struct agent *ag = timer->data;
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
     struct err e = { 0 };
 
     if (ag->is_registered) {
@@ -328,19 +329,19 @@ void retire_denied(struct agent *ag, const struct err *why)
 
 static void watch_idle(struct agent *ag)
 {
-    uv_timer_t *timer = &ag->retire.idle_timer;
+    uv_timer_t *timer = &ag->retire->idle_timer;
 
     if (!is_empty(ag))
         uv_timer_stop(timer);
     else if (!uv_is_active((uv_handle_t *)timer))
-        uv_timer_start(timer, on_idle, (uint64_t)ag->retire.pilot.idle_ms, 0);
+        uv_timer_start(timer, on_idle, (uint64_t)ag->retire->pilot.idle_ms, 0);
 }
 
 void retire_turn(struct agent *ag)
 {
     if (!retire_is_pilot(ag))
         return;
-    if (ag->retire.state == RETIRE_NOT)
+    if (ag->retire->state == RETIRE_NOT)
         watch_idle(ag);
     else if (knows_its_attempts(ag))
         leave_if_over(ag);
@@ -362,15 +363,16 @@ static void unblock(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void retire_init(struct agent *ag)
+void retire_init(struct agent *ag, const struct retire_events *events)
 {
-    struct retire *r = &ag->retire;
+    struct retire *r = ag->retire;
 
     uv_timer_init(&ag->loop, &r->idle_timer);
     uv_timer_init(&ag->loop, &r->end_timer);
     uv_timer_init(&ag->loop, &r->patience_timer);
     uv_signal_init(&ag->loop, &r->sigusr1);
     r->idle_timer.data = r->end_timer.data = r->patience_timer.data = r->sigusr1.data = ag;
+    r->events = events;
     r->started_at_ms = units_now_ms();
     r->deadline_ms = r->pilot.ends_at_ms;
     r->lead_ms = TERM_MS + PUBLISH_MS;

@@ -23,8 +23,17 @@ struct batch;
 
 enum retire_state { RETIRE_NOT, RETIRE_WHEN_DONE, RETIRE_NOW };
 
+/* What becomes of attempts when it does. */
+struct retire_events {
+    /* ludwigd gets back what has not started. */
+    void (*recall)(struct agent *ag, struct attempt *a, const char *reason);
+    /* There is no time to publish it. */
+    void (*preempted)(struct agent *ag, struct attempt *a, enum cause cause, const char *reason);
+};
+
 struct retire {
     struct pilot_options pilot;
+    const struct retire_events *events; /* of a pilot */
     enum retire_state state;
     const char *reason;
     enum cause cause;       /* of the jobs that are ended */
@@ -44,7 +53,7 @@ bool retire_is_pilot(const struct agent *ag);
 /* No attempt is here, nor left by an agent before it. */
 bool retire_has_nothing(const struct agent *ag);
 /* Of a pilot: before anything else happens. */
-void retire_init(struct agent *ag);
+void retire_init(struct agent *ag, const struct retire_events *events);
 
 /* Once in each turn of the loop. */
 void retire_turn(struct agent *ag);

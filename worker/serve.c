@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "worker/flow.h"
+#include "worker/retire.h"
 #include "worker/share.h"
 
 /* ---- welcome ---- */

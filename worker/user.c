@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/account.h"
-#include "worker/flow.h"
+#include "worker/agent.h"
 
 /* Its stager and publisher stay that long, as the next job may come any moment. */
 enum { REST_AFTER_MS = 60 * 1000 };
@@ -35,6 +35,7 @@ static void init_service(struct user *u, struct service *s, const char *name, co
 
 static struct user *create(struct agent *ag, const char *name)
 {
+    const struct user_events *events = ag->user_events;
     struct user *u = mem_alloc(sizeof *u);
 
     u->agent = ag;
@@ -47,16 +48,16 @@ static struct user *create(struct agent *ag, const char *name)
     init_timer(u, &u->pause_timer);
     init_timer(u, &u->clerk_timer);
     init_timer(u, &u->survey_timer);
-    init_service(u, &u->stager, "stager", CHILD_STAGER, &flow_stager_events);
-    init_service(u, &u->publisher, "publisher", CHILD_PUBLISHER, &flow_publisher_events);
+    init_service(u, &u->stager, "stager", CHILD_STAGER, events->stager);
+    init_service(u, &u->publisher, "publisher", CHILD_PUBLISHER, events->publisher);
     u->stager.address = u->publisher.address =
         ag->conf.server.kind == ENDPOINT_SSH && ag->conf.server.keys == NULL
             ? ag->conf.server.text
             : ""; /* a key for messages alone brings no files */
-    flow_begin_guard(u);
+    events->made(u);
     u->stager.extra_fd = u->guard_fd;
-    init_service(u, &u->clerk, "clerk", CHILD_CLERK, &flow_clerk_events);
-    init_service(u, &u->packer, "packer", CHILD_PACKER, &flow_packer_events);
+    init_service(u, &u->clerk, "clerk", CHILD_CLERK, events->clerk);
+    init_service(u, &u->packer, "packer", CHILD_PACKER, events->packer);
     ring_add_last(&ag->users, &u->ring);
     return u;
 }
@@ -153,7 +154,8 @@ static bool has_attempts(const struct user *u)
 static bool is_busy(const struct user *u)
 {
     return u->state != USER_KNOWN || u->is_surveying || u->n_strangers > 0 || u->n_leftovers > 0 ||
-           u->clerk.chan != NULL || has_attempts(u) || flow_has_passes(u) || u->expected.n > 0;
+           u->clerk.chan != NULL || has_attempts(u) || u->agent->user_events->is_busy(u) ||
+           u->expected.n > 0;
 }
 
 /* When it comes again it is asked anew who it is: its groups may have changed. */
@@ -193,7 +195,7 @@ void user_close(struct user *u)
 void user_free(struct user *u)
 {
     ring_remove(&u->ring);
-    flow_expect_none(u);
+    u->agent->user_events->gone(u);
     staging_free(&u->staging);
     cached_free(&u->cached);
     holds_free(&u->holds);

@@ -31,6 +31,18 @@ struct expected {
 
 enum user_state { USER_UNKNOWN, USER_ASKED, USER_KNOWN, USER_REFUSED };
 
+struct user;
+
+/* What happens to one; known to the agent when the first is made. */
+struct user_events {
+    void (*made)(struct user *u); /* before its stager may start */
+    void (*known)(struct user *u);
+    void (*refused)(struct user *u);
+    bool (*is_busy)(const struct user *u); /* with more than what is looked at here */
+    void (*gone)(struct user *u);          /* nothing of it is used after this */
+    const struct service_events *stager, *publisher, *clerk, *packer;
+};
+
 struct user {
     struct ring ring; /* among the agent's */
     struct agent *agent;
@@ -85,13 +97,10 @@ void user_close(struct user *u);
 void user_free(struct user *u);
 
 /* user_ask.c - who it is on this machine */
-/* Asks if that is not known; sooner or later user_known or user_refused follows. */
+/* Asks if that is not known; sooner or later events.known or refused follows. */
 void user_ask(struct user *u);
 bool user_ask_reaped(struct user *u, pid_t pid);
 void user_ask_close(struct user *u);
-/* flow_user.c - what follows from that for its attempts */
-void user_known(struct user *u);
-void user_refused(struct user *u);
 
 /* A child of ours ended; true if it was one of these. */
 bool user_reaped(struct user *u, pid_t pid);

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "worker/agent.h"
 #include "worker/sock.h"
+#include "worker/user.h"
 
 enum {
     ANSWER_MAX_MS = 20 * 1000, /* of a user database that may be far away */
@@ -84,7 +85,7 @@ static void refuse(struct user *u, const char *why, bool is_final)
     u->why = mem_strdup(why);
     u->state = USER_REFUSED;
     u->is_gone = is_final;
-    user_refused(u);
+    u->agent->user_events->refused(u);
 }
 
 static void accept_user(struct user *u, const struct note_account *note)
@@ -99,7 +100,7 @@ static void accept_user(struct user *u, const struct note_account *note)
     u->account_delay_ms = 0;
     u->is_gone = false;
     u->state = USER_KNOWN;
-    user_known(u);
+    u->agent->user_events->known(u);
 }
 
 static void take_note(struct user *u, const struct note_account *note)
