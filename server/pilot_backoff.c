@@ -5,7 +5,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 
 enum {
     AWAY_FIRST_MS = 5 * 1000,

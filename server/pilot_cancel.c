@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "server/conn.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 
 enum { CANCEL_MAX_BYTES = 8 * 1024 };
 

@@ -5,7 +5,7 @@
 
 #include "server/conn.h"
 #include "server/info.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 #include "server/pilot_time.h"
 #include "server/turn.h"
 

@@ -14,7 +14,7 @@
 #include "server/conn.h"
 #include "server/inbox.h"
 #include "server/lease.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 #include "server/turn.h"
 
 enum { LOOK_AT_ONCE = 500 };

@@ -6,7 +6,7 @@
 
 #include "common/units.h"
 #include "server/conn.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 #include "server/turn.h"
 
 enum { ARRAY_MAX = 1000 };

@@ -15,7 +15,7 @@
 #include "common/units.h"
 #include "server/inbox.h"
 #include "server/jailpattern.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 #include "server/pilotkey.h"
 
 enum {

@@ -5,7 +5,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 
 enum {
     /* What is older is asked for again, */

@@ -16,7 +16,7 @@
 #include "common/rights.h"
 #include "common/units.h"
 #include "server/inbox.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 #include "server/turn.h"
 
 /* For so long the logs of pilots are kept. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/units.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 #include "server/turn.h"
 
 enum { THINK_EVERY_MS = 200, FORGET_EVERY_MS = 60 * 60 * 1000 };

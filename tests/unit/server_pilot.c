@@ -3,7 +3,7 @@
 
 #include "tests/unit/server_fixture.h"
 
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 #include "server/pilot_time.h"
 #include "server/slurmstate.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/units.h"
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 
 enum { POOL = 7, SECOND = 1000 };
 

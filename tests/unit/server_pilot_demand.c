@@ -3,7 +3,7 @@
 
 #include "tests/unit/server_player.h"
 
-#include "server/pilot_parts.h"
+#include "server/pilots_parts.h"
 
 enum { JOBS = 4 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pilot_parts.h - between the files of pilots.h alone
+ * pilots_parts.h - between the files of pilots.h alone
  */
-#ifndef LUDWIG_SERVER_PILOT_PARTS_H
-#define LUDWIG_SERVER_PILOT_PARTS_H
+#ifndef LUDWIG_SERVER_PILOTS_PARTS_H
+#define LUDWIG_SERVER_PILOTS_PARTS_H
 
 #include "common/account.h"
 #include "server/aside.h"
