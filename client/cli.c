@@ -6,22 +6,6 @@
 #include "client/cli.h"
 #include "client/out.h"
 
-struct common_options {
-    const char *server;
-    bool help;
-    bool version;
-};
-
-const struct opt cli_options[] = {
-    { "server", 0, OPT_STR, "ADDRESS", offsetof(struct common_options, server), 0, 0,
-      "the server to talk to, as unix:/path/server.sock" },
-    { "help", 'h', OPT_FLAG, NULL, offsetof(struct common_options, help), 0, 0,
-      "say how to use it, and end" },
-    { "version", 0, OPT_FLAG, NULL, offsetof(struct common_options, version), 0, 0,
-      "say which version this is, and end" },
-    { 0 },
-};
-
 static const struct opt no_options[] = { { 0 } };
 
 static int say_help(const struct command *c, struct err *e)
@@ -71,7 +55,7 @@ static int run_command(struct cli *cli, const struct opt_words *words, struct er
     struct common_options common = { 0 };
     void *options = arena_alloc(cli->arena, c->options_size);
     struct opt_group groups[] = { { c->options != NULL ? c->options : no_options, options },
-                                  { cli_options, &common } };
+                                  { common_options, &common } };
 
     if (opt_parse(groups, 2, words, cli->arena, &cli->args, e) < 0)
         return err_wrap(e, "%s", c->name);
@@ -134,7 +118,8 @@ static int refuse_early(const struct opt_words *words, size_t name, struct err *
         const struct command *owner;
         bool is_named;
 
-        if (strncmp(word, "--", 2) != 0 || n == 2 || find_row(cli_options, word + 2, n - 2) != NULL)
+        if (strncmp(word, "--", 2) != 0 || n == 2 ||
+            find_row(common_options, word + 2, n - 2) != NULL)
             continue;
         owner = find_owner(named, word + 2, n - 2, &is_named);
         if (owner != NULL)
@@ -149,7 +134,7 @@ static int run_words(struct cli *cli, const struct opt_words *words, struct err 
     size_t name = find_name(words);
     struct opt_words before = { words->words, name }, rest;
     struct common_options common = { 0 };
-    struct opt_group group = { cli_options, &common };
+    struct opt_group group = { common_options, &common };
 
     if (refuse_early(words, name, e) < 0 || opt_parse(&group, 1, &before, cli->arena, &rest, e) < 0)
         return -1;

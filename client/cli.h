@@ -7,8 +7,6 @@
 
 #include "client/command.h"
 
-extern const struct opt cli_options[]; /* those of every command */
-
 /* Runs the command that words (without the program's name) ask for; says what went wrong. */
 int cli_main(const struct opt_words *words);
 

@@ -2,7 +2,6 @@
 /* command.c - the table of commands, and what help says about them */
 #include <string.h>
 
-#include "client/cli.h"
 #include "client/command.h"
 #include "common/suggest.h"
 
@@ -16,6 +15,16 @@ const struct command *const commands[] = {
     &cmd_report,  &cmd_bridge, &cmd_completion, &cmd_version, &cmd_help,  NULL,
 };
 /* clang-format on */
+
+const struct opt common_options[] = {
+    { "server", 0, OPT_STR, "ADDRESS", offsetof(struct common_options, server), 0, 0,
+      "the server to talk to, as unix:/path/server.sock" },
+    { "help", 'h', OPT_FLAG, NULL, offsetof(struct common_options, help), 0, 0,
+      "say how to use it, and end" },
+    { "version", 0, OPT_FLAG, NULL, offsetof(struct common_options, version), 0, 0,
+      "say which version this is, and end" },
+    { 0 },
+};
 
 /* How `ludwig help` divides them: a heading, and the command it stands before. */
 static const struct {
@@ -80,7 +89,7 @@ void command_add_help(struct buf *out, const struct command *c)
     buf_add_str(out, "\nOptions:\n");
     if (c->options != NULL)
         opt_add_help(out, c->options);
-    opt_add_help(out, cli_options);
+    opt_add_help(out, common_options);
 }
 
 static void add_heading(struct buf *out, const struct command *c)
@@ -100,6 +109,6 @@ void command_add_overview(struct buf *out)
         opt_add_wrapped(out, HELP_COLUMN, HELP_COLUMN, commands[i]->help);
     }
     buf_add_str(out, "\nOptions:\n");
-    opt_add_help(out, cli_options);
+    opt_add_help(out, common_options);
     buf_add_str(out, "\n`ludwig help COMMAND` tells more about a command.\n");
 }

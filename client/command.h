@@ -7,6 +7,8 @@
 #ifndef LUDWIG_CLIENT_COMMAND_H
 #define LUDWIG_CLIENT_COMMAND_H
 
+#include <stdbool.h>
+
 #include "client/opt.h"
 
 /* What one run of the program is about. */
@@ -30,6 +32,14 @@ struct command {
 };
 
 #define ARGS_ANY SIZE_MAX
+
+/* Those of every command. */
+struct common_options {
+    const char *server;
+    bool help;
+    bool version;
+};
+extern const struct opt common_options[];
 
 extern const struct command *const commands[]; /* ended by NULL */
 

@@ -2,7 +2,7 @@
 /* completion_bash.c - the script for bash */
 #include <string.h>
 
-#include "client/cli.h"
+#include "client/command.h"
 #include "client/completion.h"
 
 /*
@@ -176,11 +176,11 @@ static void add_lists(struct buf *out, const char *name,
     for (size_t i = 0; commands[i] != NULL; i++) {
         buf_printf(out, "    %s) echo", commands[i]->name);
         add(out, commands[i]->options);
-        add(out, cli_options);
+        add(out, common_options);
         buf_add_str(out, " ;;\n");
     }
     buf_add_str(out, "    *) echo");
-    add(out, cli_options);
+    add(out, common_options);
     buf_add_str(out, " ;;\n    esac\n}\n");
 }
 

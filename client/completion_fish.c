@@ -2,7 +2,7 @@
 /* completion_fish.c - the script for fish */
 #include <string.h>
 
-#include "client/cli.h"
+#include "client/command.h"
 #include "client/completion.h"
 
 /* fish escapes what it inserts; string match keeps from the terminal what it would obey. */
@@ -198,11 +198,11 @@ static void add_valued_function(struct buf *out)
     for (size_t i = 0; commands[i] != NULL; i++) {
         buf_printf(out, "        case %s\n            string join \\n --", commands[i]->name);
         add_valued(out, commands[i]->options);
-        add_valued(out, cli_options);
+        add_valued(out, common_options);
         buf_add_char(out, '\n');
     }
     buf_add_str(out, "        case '*'\n            string join \\n --");
-    add_valued(out, cli_options);
+    add_valued(out, common_options);
     buf_add_str(out, "\n    end\nend\n");
 }
 
@@ -219,7 +219,7 @@ void completion_add_fish(struct buf *out, struct arena *a)
         add_brief(out, commands[i]->help);
         buf_add_char(out, '\n');
     }
-    add_options(out, NULL, cli_options, a);
+    add_options(out, NULL, common_options, a);
     for (size_t i = 0; commands[i] != NULL; i++) {
         add_options(out, commands[i], commands[i]->options, a);
         add_arguments(out, commands[i], a);

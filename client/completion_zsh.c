@@ -2,7 +2,7 @@
 /* completion_zsh.c - the script for zsh */
 #include <string.h>
 
-#include "client/cli.h"
+#include "client/command.h"
 #include "client/completion.h"
 
 /* compadd quotes what it inserts; grep keeps from the terminal what it would obey. */
@@ -185,7 +185,7 @@ void completion_add_zsh(struct buf *out, struct arena *a)
     add_commands(out);
     buf_add_str(out, "\n_ludwig() {\n    local curcontext=$curcontext state line ret=1\n"
                      "    local -A opt_args\n    _arguments -C");
-    add_options(out, NULL, cli_options, a);
+    add_options(out, NULL, common_options, a);
     buf_add_str(out, " \\\n            '1: :__ludwig_commands' \\\n            '*:: :->arguments' "
                      "&& ret=0\n"
                      "    [[ $state == arguments ]] || return ret\n"
@@ -194,7 +194,7 @@ void completion_add_zsh(struct buf *out, struct arena *a)
     for (size_t i = 0; commands[i] != NULL; i++) {
         buf_printf(out, "    %s)\n        _arguments -s", commands[i]->name);
         add_options(out, commands[i], commands[i]->options, a);
-        add_options(out, NULL, cli_options, a);
+        add_options(out, NULL, common_options, a);
         add_arguments(out, commands[i], a);
         buf_add_str(out, " && ret=0\n        ;;\n");
     }

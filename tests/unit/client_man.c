@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#include "client/cli.h"
+#include "client/command.h"
 #include "client/conf.h"
 #include "client/spec.h"
 #include "common/envvars.h"
@@ -136,7 +136,7 @@ static void options_of_all_commands_are_in_the_manual(void **state)
     char *part = man_part(page, ".Sh OPTIONS", ".Sh ", NULL);
 
     (void)state;
-    must_have(part, "OPTIONS", option_list(cli_options));
+    must_have(part, "OPTIONS", option_list(common_options));
     free(part);
     free(page);
 }
@@ -265,7 +265,7 @@ static int print_all(void)
         free(list);
         free(head);
     }
-    list = option_list(cli_options);
+    list = option_list(common_options);
     printf(".Sh OPTIONS\n%s", list);
     free(list);
     return 0;
