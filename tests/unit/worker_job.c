@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <sched.h>
 
 #include "tests/unit/worker_run.h"
 

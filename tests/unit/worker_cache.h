@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker_cache.h - trees that are packed, and staged into the cache of a site
+ *
+ * Include after cmocka.h.
+ */
+#ifndef LUDWIG_TESTS_UNIT_WORKER_CACHE_H
+#define LUDWIG_TESTS_UNIT_WORKER_CACHE_H
+
+#include "tests/unit/pack_share.h"
+#include "worker/cache.h"
+#include "worker/cache_room.h"
+
+enum { LARGE_BYTES = 2 * PACK_PIECE_BYTES + 1000 };
+
+struct bench {
+    struct site site;
+    struct store store;
+    struct cache cache;
+    struct packs_at at;
+    struct digest kept[4]; /* trees that are in use */
+    size_t n_kept;
+    struct err e;
+};
+
+static inline bool let_go(void *context, const struct digest *tree)
+{
+    struct bench *b = context;
+
+    for (size_t i = 0; i < b->n_kept; i++)
+        if (digest_equal(&b->kept[i], tree))
+            return false;
+    return true;
+}
+
+static inline void open_bench(struct bench *b)
+{
+    *b = (struct bench){ .n_kept = 0 };
+    site_open(&b->site, NULL);
+    b->cache = (struct cache){ .fd = b->site.scratch.cache_fd, .let_go = let_go, .context = b };
+    b->at = (struct packs_at){ { .connect = sftp_server_connect, .context = &b->site.server },
+                               b->site.share,
+                               b->site.share,
+                               "demo" };
+}
+
+static inline void close_bench(struct bench *b)
+{
+    store_free(&b->store);
+    site_close(&b->site);
+}
+
+static inline void stage(struct bench *b, const struct dataset *set)
+{
+    if (cache_stage(&b->cache, &b->at, set, &b->e) < 0)
+        fail_msg("%s", b->e.text);
+}
+
+static inline void stage_fails(struct bench *b, const struct dataset *set, enum err_kind kind)
+{
+    err_clear(&b->e);
+    assert_int_equal(cache_stage(&b->cache, &b->at, set, &b->e), -1);
+    if (b->e.kind != kind)
+        fail_msg("%s: %s", err_kind_name(b->e.kind), b->e.text);
+}
+
+static inline enum cache_state look(struct bench *b, const struct dataset *set, bool is_doubted)
+{
+    struct cache_use use = { .tree = set->tree, .guard_fd = -1, .is_doubted = is_doubted };
+    enum cache_state state = cache_open_tree(b->cache.fd, &use);
+
+    use.is_doubted = false;
+    cache_close_tree(b->cache.fd, &use);
+    return state;
+}
+
+static inline const char *in_cache(struct bench *b, const struct dataset *set, const char *path)
+{
+    char hex[DIGEST_HEX];
+
+    digest_hex(&set->tree, hex);
+    return arena_printf(b->site.arena, "scratch/cache/%s%s%s", hex, path[0] == '\0' ? "" : "/",
+                        path);
+}
+
+static inline uint8_t *large_bytes(uint32_t seed)
+{
+    uint8_t *bytes = mem_alloc(LARGE_BYTES);
+
+    for (size_t i = 0; i < LARGE_BYTES; i++) {
+        seed = seed * 1664525 + 1013904223;
+        bytes[i] = (uint8_t)(seed >> 24);
+    }
+    return bytes;
+}
+
+/* One of each. */
+static inline struct dataset pack_small(struct bench *b)
+{
+    struct packing p;
+
+    packing_begin(&p, &b->site, &b->store);
+    packing_folder(&p, "empty");
+    packing_file(&p, "none", "");
+    packing_folder(&p, "sub");
+    packing_file(&p, "sub/again", "text");
+    packing_file(&p, "sub/file", "text");
+    packing_link(&p, "sub/hard", "sub/file", true);
+    packing_link(&p, "sub/link", "../sub/file", false);
+    packing_bytes(&p, "tool", true, "#!", 2);
+    return packing_end(&p);
+}
+
+#endif
