@@ -19,7 +19,7 @@
 #include "worker/cage.h"
 #include "worker/spawn.h"
 
-enum { TRIES = 1000, N_GRANDCHILDREN = 20 };
+enum { TRIES = 12000, N_GRANDCHILDREN = 20 };
 
 /* Where all of version 2 is mounted; NULL: nowhere. */
 static const char *find_mount(void)

@@ -743,6 +743,17 @@ static void what_fails_in_slurm_without_being_told_has_failed(void **state)
     close_run(&r);
 }
 
+/* Until it was looked at how much it uses now. */
+static void wait_for_look(struct run *r)
+{
+    int64_t until_ms = units_monotonic_ms() + LONGEST_MS, next_ms = r->job.memwatch.next_ms;
+
+    while (r->job.memwatch.next_ms == next_ms) {
+        assert_true(units_monotonic_ms() < until_ms);
+        turn(r);
+    }
+}
+
 /* Inside Slurm, where others would have to go with it. */
 static void who_uses_more_memory_than_it_asked_for_is_ended(void **state)
 {
@@ -750,28 +761,39 @@ static void who_uses_more_memory_than_it_asked_for_is_ended(void **state)
         const char *program;
         bool in_slurm, is_ended;
     } cases[] = {
-        { "x = bytearray(300 << 20); print('ready', flush=True); time.sleep(3)", true, true },
-        { "x = bytearray(300 << 20); print('ready', flush=True)", false, false },
-        /* shared with its children */
-        { "x = bytearray(60 << 20); [os.fork() for i in range(3)]; time.sleep(2)", true, false },
+        { "x = bytearray(300 << 20)", true, true },
+        { "x = bytearray(300 << 20)", false, false },
+        /* shared with its child */
+        { "x = bytearray(100 << 20); r, w = os.pipe(); os.fork() or os.write(w, b'x'); "
+          "os.read(r, 1) and os.write(w, b'x')",
+          true, false },
         /* and files do not count */
         { "f = open('f', 'w+b'); f.truncate(300 << 20); m = mmap.mmap(f.fileno(), 0); "
-          "n = sum(m[i] for i in range(0, 300 << 20, 4096)); time.sleep(2)",
+          "n = sum(m[i] for i in range(0, 300 << 20, 4096))",
           true, false },
     };
     struct run r;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *command =
-            mem_printf("exec python3 -c \"import mmap, os, time; %s\"", cases[i].program);
+        char *command;
         struct order o;
 
         open_run(&r);
+        command =
+            mem_printf("exec python3 -c \"import mmap, os, time; %s; print('ready', flush=True)\n"
+                       "while not os.path.exists('%s/go'): time.sleep(0.01)\"",
+                       cases[i].program, r.site.top);
         o = site_order(&r.site, 'a', command);
         o.in_slurm = cases[i].in_slurm;
         o.work.work.resources.memory_bytes = 150 << 20;
         start_order(&r, &o);
+        if (!cases[i].is_ended) {
+            wait_for(&r, "ready");
+            if (cases[i].in_slurm)
+                wait_for_look(&r);
+            site_write(r.site.top_fd, "go", "");
+        }
         end(&r);
         assert_int_equal(r.job.outcome.event, cases[i].is_ended ? EV_FAIL : EV_DONE);
         if (cases[i].is_ended) {

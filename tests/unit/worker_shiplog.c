@@ -199,19 +199,21 @@ static void who_asks_is_told_what_is_on_the_share(void **state)
     log = create(&s);
     shiplog_set_grew(log, keep_told, &told);
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
-    print(&s, "one\n");
+    /* Of the first of two, somebody would have been told before the second came. */
+    print(&s, "o");
+    (void)wait_for(&s, "o");
+    print(&s, "ne\n");
     (void)wait_for(&s, "one\n");
-    (void)poll(NULL, 0, 400);
-    assert_int_equal(told.n, 0);
     shiplog_tell(log, &token, true); /* all of it is there already */
     assert_int_equal(wait_told(&told, 4), 1);
     shiplog_tell(log, &token, true);
     print(&s, "two\n");
     assert_int_equal(wait_told(&told, 8), 2);
     shiplog_tell(log, &token, false);
-    print(&s, "three\n");
+    print(&s, "th");
+    (void)wait_for(&s, "one\ntwo\nth");
+    print(&s, "ree\n");
     (void)wait_for(&s, "one\ntwo\nthree\n");
-    (void)poll(NULL, 0, 400);
     shiplog_tell(log, &token, true);
     n = wait_told(&told, 14);
     assert_int_equal(n, 3);
@@ -222,8 +224,10 @@ static void who_asks_is_told_what_is_on_the_share(void **state)
 
 static void a_forgotten_log_is_left_alone(void **state)
 {
+    static const char other_shared[] = "share/demo/logs/7/y.log";
+    int64_t until_ms = units_monotonic_ms() + LONGEST_MS;
     struct site s;
-    struct token token;
+    struct token token, other;
     struct shiplog *log;
 
     (void)state;
@@ -234,8 +238,14 @@ static void a_forgotten_log_is_left_alone(void **state)
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
     shiplog_forget(log, &token);
     shiplog_forget(log, &token);
+    other = site_order(&s, 'b', "").assignment.token;
+    shiplog_watch(log, &other, s.share, "demo/logs/7/y.log");
     print(&s, "x\n");
-    (void)poll(NULL, 0, 700);
+    site_write(s.scratch.log_fd, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "y\n");
+    while (!site_has(&s, other_shared) || strcmp(site_read(&s, other_shared), "y\n") != 0) {
+        assert_true(units_monotonic_ms() < until_ms);
+        (void)poll(NULL, 0, 5);
+    }
     assert_false(site_has(&s, SHARED));
     shiplog_destroy(log);
     shiplog_destroy(NULL);

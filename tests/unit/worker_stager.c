@@ -195,6 +195,7 @@ static void what_another_stager_brings_is_waited_for(void **state)
     struct stager_site s;
     struct cache_locks other;
     char *cache, *away;
+    int64_t until_ms = units_monotonic_ms() + CHILD_LONGEST_MS;
 
     (void)state;
     open_stager(&s);
@@ -213,6 +214,7 @@ static void what_another_stager_brings_is_waited_for(void **state)
     ask(&s);
     while (cache_lock_use_alone(&other, &s.set.tree)) { /* until it says that it is to use it */
         cache_unlock_use(&other, &s.set.tree);
+        assert_true(units_monotonic_ms() < until_ms);
         usleep(1000);
     }
     assert_int_equal(rename(away, cache), 0);
