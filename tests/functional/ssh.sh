@@ -200,7 +200,8 @@ it 'a host that is not there' '
     fails 3 "no.such.host.invalid" "not found|looked up" -- ludwig --server ssh://no.such.host.invalid status'
 
 it 'a port where nobody listens' '
-    fails 3 "connection refused; does sshd run there" -- ludwig --server "ssh://127.0.0.1:$(free_port)" status'
+    hold_port nobody
+    fails 3 "connection refused; does sshd run there" -- ludwig --server "ssh://127.0.0.1:$(cat nobody)" status'
 
 deaf() {
     python3 - >port <<'END' &

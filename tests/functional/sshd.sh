@@ -24,8 +24,20 @@ sshd_possible() {
     [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
 }
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+# Nobody else gets it before the test ends, also while its sshd is down.  With SO_REUSEADDR on both,
+# sshd may listen there.
+hold_port() { # FILE: where it is written
+    python3 -c '
+import os, signal, socket, sys
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("127.0.0.1", 0))
+with open(sys.argv[1] + ".new", "w") as f:
+    print(s.getsockname()[1], file=f)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+signal.pause()' "$1" >/dev/null 2>&1 &
+    disown
+    wait_until 10 test -s "$1"
 }
 
 sshd_port() { # NAME
@@ -78,7 +90,7 @@ sshd_up() { # NAME [LINE...]
     shift
     sshd_prepare
     mkdir -p "$SSHD/$name"
-    free_port >"$SSHD/$name/port"
+    hold_port "$SSHD/$name/port"
     ssh-keygen -q -t ed25519 -N '' -f "$SSHD/$name/hostkey"
     cp "$HOME/.ssh/id_ed25519.pub" "$SSHD/$name/authorized_keys"
     {
