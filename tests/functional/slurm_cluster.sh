@@ -118,7 +118,7 @@ grace_time() {
 
 reconfigured() {
     slurm_conf MaxArraySize=7
-    wait_until 30 '[ "$(max_array_size)" = 7 ]'
+    [ "$(max_array_size)" = 7 ]
     slurm_partition overcap GraceTime=15
     [ "$(grace_time)" = 15 ]
 }

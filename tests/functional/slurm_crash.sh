@@ -35,7 +35,7 @@ chmod +x "$TEST_TMP/bin/sbatch"
 sweep() { # NAME SLURM [LINE...]: its number
     write_job "gate $1"
     printf '%s\n' "project: $1" 'command: sh job.sh' 'params: {n: [1, 2, 3, 4]}' \
-        'resources: {cpus: 1, memory: 100MiB, time: 1min}' "slurm: $2" "${@:3}" >"$1.yaml"
+        'resources: {cpus: 1, memory: 100MiB, time: 10min}' "slurm: $2" "${@:3}" >"$1.yaml"
     submit "$1.yaml"
 }
 
@@ -59,6 +59,7 @@ in_submission() {
     touch "$TEST_TMP/armed"
     id=$(PATH=$TEST_TMP/bin:$PATH sweep submission '{partition: short, extra: ["--begin=now+3"]}')
     wait_until 30 [ -e "$TEST_TMP/fired" ]
+    kill -STOP "$(pids_of ludwigd)" # or its next pilot might get the id
     lost=$(cat "$TEST_TMP/answer")
     rm -rf "$SLURM/state"
     cp -a "$TEST_TMP/state" "$SLURM/state"
@@ -66,6 +67,7 @@ in_submission() {
     slurm_ctld start
     # Its id is given to somebody else's job.
     [ "$(sbatch --parsable -p long -J somebody --wrap 'sleep 300')" = "$lost" ]
+    kill -CONT "$(pids_of ludwigd)"
     wait_until 120 '[ "$(recorded "^start '"$id"'[.]")" = 4 ]'
     open submission
     all_once "$id"

@@ -10,7 +10,7 @@ sweep() { # NAME SLURM [LINE...]: its number, in NAME.id as well
     write_job 'gate "$1"'
     printf '%s\n' "project: $1" "command: sh job.sh $1" "slurm: $2" "${@:3}" >"$1.yaml"
     grep -q '^params:' "$1.yaml" || echo 'params: {n: [1, 2]}' >>"$1.yaml"
-    grep -q '^resources:' "$1.yaml" || echo 'resources: {cpus: 1, memory: 100MiB, time: 1min}' >>"$1.yaml"
+    grep -q '^resources:' "$1.yaml" || echo 'resources: {cpus: 1, memory: 100MiB, time: 10min}' >>"$1.yaml"
     submit "$1.yaml" | tee "$1.id"
 }
 
@@ -91,7 +91,7 @@ beside() {
 
 # Each of its jobs would have a pilot of its own.
 gpus_each() { # NAME N SLURM: its number
-    sweep "$1" "$3" "params: {n: [$(seq -s, "$2")]}" 'resources: {cpus: 1, gpus: 1, memory: 100MiB, time: 1min}'
+    sweep "$1" "$3" "params: {n: [$(seq -s, "$2")]}" 'resources: {cpus: 1, gpus: 1, memory: 100MiB, time: 10min}'
 }
 
 # Nobody told ludwigd, which has asked before: Slurm refuses the five of them.

@@ -18,12 +18,16 @@ offers() {
     wait_until 60 node '"up"'
     node 'n["node"] == "node3" and n["kind"] == "slurm" and n["cpus"] == 3 and n["gpus"] == 2'
     node 'n["memory"] == 2000 * 1024 * 1024'
-    printf '%s\n' 'project: gpus' 'command: echo "gpus $CUDA_VISIBLE_DEVICES"; sleep 2' 'source: []' \
+    # Each waits for the other one: they have them at once.
+    mkdir "$TEST_TMP/met"
+    printf '%s\n' "cd $TEST_TMP/met && touch \$LUDWIG_REP" 'until [ -e 0 ] && [ -e 1 ]; do sleep 0.05; done' \
+        'echo "gpus $CUDA_VISIBLE_DEVICES"' >meet.sh
+    printf '%s\n' 'project: gpus' 'command: sh meet.sh' 'source: meet.sh' \
         'reps: 2' 'resources: {gpus: 1}' >one.yaml
     printf '%s\n' 'project: all-gpus' 'command: echo "gpus $CUDA_VISIBLE_DEVICES"' 'source: []' \
         'resources: {gpus: 2}' >two.yaml
-    timeout 60 ludwig submit one.yaml --wait
-    timeout 60 ludwig submit two.yaml --wait
+    timeout 200 ludwig submit one.yaml --wait
+    timeout 200 ludwig submit two.yaml --wait
     [ "$(sed -n 's/^gpus //p' "$SHARE"/gpus/logs/*/* | sort | tr '\n' ' ')" = '0 1 ' ]
     grep -qx 'gpus 0,1' "$SHARE"/all-gpus/logs/*/*
     scancel "$pilot"
@@ -36,7 +40,7 @@ idle() {
     write_job true
     printf '%s\n' 'project: idle' 'command: sh job.sh' 'source: job.sh' 'reps: 5' >idle.yaml
     pilot=$(pilot -p short -c 2 -- --idle 2000)
-    timeout 60 ludwig submit idle.yaml --wait
+    timeout 200 ludwig submit idle.yaml --wait
     slurm_wait 60 "$pilot" COMPLETED
     grep -q 'retire why="nothing to do"' "$TEST_TMP/pilot.$pilot"
     [ -z "$(folders_of "$pilot")" ]
@@ -168,7 +172,7 @@ contained() {
     printf '%s\n' 'project: inside' 'container: image.sif' 'command: sh inside.sh' 'source: inside.sh' \
         'data: [corpus]' "env: {PATH: '$TEST_TMP/tools:/usr/bin:/bin'}" >inside.yaml
     pilot=$(pilot -p short -c 1 -- --idle 2000)
-    timeout 60 ludwig submit inside.yaml --wait || { cat "$SHARE"/inside/logs/*/*; return 1; }
+    timeout 200 ludwig submit inside.yaml --wait || { cat "$SHARE"/inside/logs/*/*; return 1; }
     grep -qx 2000 "$SHARE"/inside/logs/*/*
     not grep -qx outside "$SHARE"/inside/logs/*/*
     [ "$(cat "$SHARE"/inside/runs/param_001/*/kept)" = kept ]
@@ -182,7 +186,7 @@ environment() {
     printf '%s\n' 'project: venv' "setup: . $TEST_TMP/venv/bin/activate" 'source: []' \
         'command: python -c "import sys; print(sys.prefix)"' >venv.yaml
     pilot=$(pilot -p short -c 1 -- --idle 2000)
-    timeout 60 ludwig submit venv.yaml --wait
+    timeout 200 ludwig submit venv.yaml --wait
     grep -qx "$TEST_TMP/venv" "$SHARE"/venv/logs/*/*
     slurm_wait 60 "$pilot" COMPLETED
 }
@@ -215,11 +219,14 @@ unpublished() {
 # Nothing else keeps a job of this Slurm from taking more than it asked for.
 too_large() {
     local pilot id
-    printf '%s\n' 'import sys, time' 'x = bytearray(int(sys.argv[1]) << 20)' 'time.sleep(4)' >large.py
+    printf '%s\n' 'import os, sys, time' 'x = bytearray(int(sys.argv[1]) << 20)' \
+        "while not os.path.exists('$TEST_TMP/gates/large'): time.sleep(0.05)" >large.py
     printf '%s\n' 'project: large' 'command: python3 large.py {mib}' 'source: large.py' \
         'params: {mib: [10, 600]}' 'resources: {cpus: 1, memory: 300MiB}' >large.yaml
     pilot=$(pilot -p short -c 2 -- --idle 2000)
     id=$(submit large.yaml)
+    wait_until 60 '[ "$(jobs_in failed '"$id"')" = 1 ]'
+    open large
     wait_until 60 ended "$id"
     job "$id.1" 'j["state"] == "done"'
     job "$id.2" 'j["state"] == "failed" and j["cause"] == "oom" and " of 300 MiB" in j["reason"]'

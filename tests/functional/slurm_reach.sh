@@ -32,7 +32,7 @@ reached_by() { # MORE OF slurm:
 
 sweep() { # NAME
     printf '%s\n' "project: $1" 'command: sh job.sh' 'params: {n: [1, 2, 3, 4]}' \
-        'resources: {cpus: 1, memory: 100MiB, time: 1min}' 'slurm: {partition: short}' >"$1.yaml"
+        'resources: {cpus: 1, memory: 100MiB, time: 10min}' 'slurm: {partition: short}' >"$1.yaml"
     : >"$TEST_TMP/records"
     write_job 'echo hello' "gate $1"
     submit "$1.yaml"
@@ -89,7 +89,7 @@ by_key() {
 }
 
 with_key() { # COMMAND ARGUMENT...
-    timeout 20 "$1" -F none -i "$(key_folder)/key" -o IdentitiesOnly=yes -o IdentityAgent=none \
+    timeout 100 "$1" -F none -i "$(key_folder)/key" -o IdentitiesOnly=yes -o IdentityAgent=none \
         -o "UserKnownHostsFile=$(key_folder)/known_hosts" -o HostKeyAlias=ludwigd -o BatchMode=yes \
         "${@:2}" </dev/null 2>&1
 }
@@ -107,7 +107,7 @@ nothing_else() {
     not with_key sftp -P "$port" 127.0.0.1
     # The key is good for something.
     printf '\0\0\0\5\1\0\0\0\3' >hello
-    timeout 20 ssh -F none -i "$(key_folder)/key" -o IdentitiesOnly=yes -o IdentityAgent=none -o HostKeyAlias=ludwigd \
+    timeout 100 ssh -F none -i "$(key_folder)/key" -o IdentitiesOnly=yes -o IdentityAgent=none -o HostKeyAlias=ludwigd \
         -o "UserKnownHostsFile=$(key_folder)/known_hosts" -p "$port" 127.0.0.1 <hello >out
     grep -aq '^ludwig bridge' out
 }

@@ -58,17 +58,20 @@ leaves() {
 }
 
 refused() {
-    local sweep
+    local sweep other
     sweep refused '{partition: nope}'
     slurm_rpcs_anew
     sweep=$(submit refused.yaml)
     shown_by_why 30 "$sweep.1" 'nope: .*[Ii]nvalid partition'
     ludwig status "$sweep" | grep -q '^ *Slurm .*[Ii]nvalid partition'
-    sleep 1
-    [ "$(slurm_rpcs REQUEST_SUBMIT_BATCH_JOB)" -le 1 ]
+    # Another one, which Slurm was asked for later.
+    sweep other '{partition: nope-either}'
+    other=$(submit other.yaml)
+    shown_by_why 30 "$other.1" 'nope-either: .*[Ii]nvalid partition'
+    [ "$(slurm_rpcs REQUEST_SUBMIT_BATCH_JOB)" -le 2 ]
     ludwig status --json | json - 'd["slurm_calls"] > 0'
     ludwig status 2>&1 | grep -q '^Slurm: [0-9]* commands in the last hour'
-    ludwig cancel "$sweep"
+    ludwig cancel "$sweep" "$other"
 }
 
 never() {

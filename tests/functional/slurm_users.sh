@@ -38,7 +38,7 @@ until [ -e '$lab'/shared/go ]; do sleep 0.05; done'
 sweep() { # USER NAME SLURM [LINE...]: its number
     printf '%s\n' "$probe" | as "$1" tee "$lab/$1/job.sh" >/dev/null
     printf '%s\n' "project: $2" 'command: sh job.sh' 'source: job.sh' 'params: {n: [1, 2]}' \
-        'resources: {cpus: 1, memory: 100MiB, time: 1min}' "slurm: $3" "${@:4}" | as "$1" tee "$lab/$1/$2.yaml" >/dev/null
+        'resources: {cpus: 1, memory: 100MiB, time: 10min}' "slurm: $3" "${@:4}" | as "$1" tee "$lab/$1/$2.yaml" >/dev/null
     as "$1" ludwig submit "$2.yaml" --json | json - 'str(d["sweep"])'
 }
 
@@ -137,7 +137,7 @@ apart() {
         own $user chmod 700 scratch
         printf '%s\n' "scratch: $lab/$user/scratch" 'slurm: {idle: 2s}' | own $user tee "$lab/$user/.config/ludwig/config.yaml" >/dev/null
         printf '%s\n' 'project: own' 'command: sh job.sh' 'source: job.sh' 'params: {n: [1, 2]}' \
-            'resources: {cpus: 1, memory: 100MiB, time: 1min}' 'slurm: {partition: short}' | own $user tee "$lab/$user/own.yaml" >/dev/null
+            'resources: {cpus: 1, memory: 100MiB, time: 10min}' 'slurm: {partition: short}' | own $user tee "$lab/$user/own.yaml" >/dev/null
         own $user ludwig submit own.yaml --json | json - 'd["sweep"] == 1'
     done
     wait_until 90 '[ "$(own_running alice)$(own_running bob)" = 22 ]'

@@ -113,13 +113,14 @@ find_slurm() {
 
 pick_ports() {
     local n=$((2 + ${#nodes[@]})) i
-    port=$((20000 + $(cksum <<<"$dir" | cut -d' ' -f1) % 10000))
+    # Those that begin at the same time begin elsewhere.
+    port=$((20000 + $$ % 1000 * 10))
     while :; do
         for ((i = 0; i < n; i++)); do
             ! listening $((port + i)) || break
         done
         [ $i != $n ] || break
-        port=$((port + n + 1))
+        port=$((20000 + (port - 20000 + 3770) % 10000))
     done
 }
 
@@ -268,7 +269,7 @@ end() { # NAME SIGNAL
     pid=$(cat "$dir/run/$1.pid" 2>/dev/null)
     if is_ours "$pid"; then
         kill "-$2" "$pid" 2>/dev/null
-        for _ in {1..100}; do
+        for _ in {1..1200}; do
             alive "$pid" || break
             sleep 0.05
         done
@@ -440,13 +441,20 @@ reset() {
     wait_for 60 'idle nodes' all_idle
 }
 
+says_conf() { # KEY=VALUE...
+    local line
+    for line; do
+        [ -z "${line#*=}" ] || scontrol show config | grep -qiE "^${line%%=*} *= ${line#*=}( |\$)" || return
+    done
+}
+
 conf() { # KEY=VALUE...
     local line
     for line; do
         sed -i "/^${line%%=*}=/Id" "$SLURM_CONF"
         [ -z "${line#*=}" ] || sed -i "1i$line" "$SLURM_CONF"
     done
-    scontrol reconfigure
+    scontrol reconfigure && wait_for 30 'slurmctld to read its configuration' says_conf "$@"
 }
 
 # ---- the hub: what all of it runs in ----
