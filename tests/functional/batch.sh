@@ -95,7 +95,7 @@ while_it_runs() {
     write_walk 'if a == 3: gate("on")'
     write_sweep q 4
     id=$(submit q.yaml)
-    wait_until 20 '[ "$(states '"$id"')" = ddrr ]'
+    wait_until 20 '[ "$(states '"$id"')" = ddrr ] && [ "$(recorded "^start ")" = 3 ]'
     pid=$(pid_of "$id.3")
     [ "$(processes)" = 1 ]
     kill -0 "$pid"
@@ -251,15 +251,6 @@ agent_killed() {
 }
 it 'kill -9 of the agent in the middle of batches costs nothing, whoever is left' agent_killed
 
-runner_of() { # PID
-    local pid=$1
-    until tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q -e ' --runner '; do
-        pid=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d' ' -f2)
-        [ "$pid" -gt 1 ]
-    done
-    echo "$pid"
-}
-
 runner_killed() {
     write_walk 'if a == 2 and job["restart"] == 0: subprocess.Popen(["sleep", "600"], start_new_session=True); gate("never")'
     write_sweep runner 4
@@ -281,18 +272,19 @@ runner_killed() {
 }
 it 'kill -9 of the runner loses what was not reported, which runs again' runner_killed
 
+# Whenever a process is at that job its runner is killed, until all is over.
+strike() { # SWEEP JOB
+    local pid
+    ! ended "$1" || return 0
+    pid=$(pid_of "$2")
+    [ -n "$pid" ] && [ -e "/proc/$pid" ] && kill_hard "$(runner_of "$pid")" && wait_until 10 gone "$pid"
+    return 1
+}
 runner_killed_often() {
     write_walk 'if a == 2: gate("never")'
     write_sweep often 4
     id=$(submit often.yaml)
-    until ended "$id"; do
-        pid=$(pid_of "$id.2")
-        if [ -n "$pid" ] && [ -e "/proc/$pid" ]; then
-            kill_hard "$(runner_of "$pid")"
-            wait_until 10 gone "$pid"
-        fi
-        sleep 0.05
-    done
+    wait_until 60 strike "$id" "$id.2"
     [ "$(states "$id")" = dfdd ]
     for job in 1 3 4; do published_as_own often "$id.$job"; done
     nothing_left
@@ -360,7 +352,7 @@ slots() {
     write_sweep slots 12
     id=$(submit slots.yaml)
     wait_until 20 '[ "$(processes)" = 2 ] && [ "$(states '"$id"')" = rrrrrrrrqqqq ]'
-    sleep 0.3
+    ludwig why "$id.9" | grep -q ': it is busy'
     [ "$(processes)" = 2 ]
     open end
     wait_until 30 '[ "$(sweep_state '"$id"')" = done ]'

@@ -53,7 +53,7 @@ by_policy() {
     rm "$TEST_TMP/records"
     write_steps
     sweep policy 'retry: {max: 2, on: [3]}'
-    id=$(timeout 60 ludwig submit policy.yaml --wait)
+    id=$(timeout 100 ludwig submit policy.yaml --wait)
     [ "$(steps_of "$id")" = '1 2 3 ' ]
     job "$id.1" 'j["attempt"] == 3'
     none_kept policy
@@ -128,15 +128,6 @@ it 'one whose time is up is asked to save, and goes on from that' time_is_up
 
 # ---- killed ----
 
-# The runner of a job is the nearest runner above it.
-runner_of() { # PID
-    local pid=$1
-    until tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q -e ' --runner '; do
-        pid=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d' ' -f2)
-        [ "$pid" -gt 1 ]
-    done
-    echo "$pid"
-}
 is_at_least() { # NUMBER PROJECT
     local step
     step=$(kept_file "$2" step | tail -n 1)

@@ -143,7 +143,7 @@ seen = b""
 
 def wait_for(pattern):
     global seen
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (found := re.search(pattern, seen)):
         if time.monotonic() > deadline:
             sys.exit("waited in vain for %r in %r" % (pattern, seen))

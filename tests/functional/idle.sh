@@ -60,7 +60,7 @@ waiting_client() {
     local before
     timeout 200 ludwig logs -f 1.1 >out &
     wait_until 10 '[ -n "$(pids_of ludwig)" ]'
-    wait_until 20 settled "$(pids_of ludwig)"
+    wait_until 20 settled $(pids_of ludwig)
     pids="$(pids_of ludwig) $(pids_of ludwigd)"
     before=$(ticks $pids)
     sleep 3

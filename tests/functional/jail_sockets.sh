@@ -78,23 +78,20 @@ it 'the socket of a jail serves its user alone' alone
 
 comes_and_goes() {
     user_add lab3 2003
-    on fileserver mkdir /srv/sftp/lab3
+    # The folder may be there before the user is.
+    on fileserver mkdir /srv/sftp/lab4 /srv/sftp/lab3
     # ludwigd hears of it, and does not look by chance, which it does every 30 s.
     within 25 is_socket "$(jail lab3)"
     [ "$(on fileserver setpriv --reuid=2003 --clear-groups python3 "$TEST_TMP/who.py" "$(jail lab3)")" = lab3 ]
-    # The folder may be there before the user is.
-    on fileserver mkdir /srv/sftp/lab4
-    sleep 0.5
     not is_socket "$(jail lab4)"
     user_add lab4 2004
     wait_until 20 is_socket "$(jail lab4)"
     on fileserver rm -r /srv/sftp/lab3
     within 25 log_has 'listen-no-more .*lab3'
-    on fileserver rm -r /srv/sftp/lab4/.ludwig
-    within 25 is_socket "$(jail lab4)"
     # Somebody whose jobs would not be taken.
     on fileserver mkdir /srv/sftp/games
-    sleep 0.5
+    on fileserver rm -r /srv/sftp/lab4/.ludwig
+    within 25 is_socket "$(jail lab4)"
     not on fileserver test -e /srv/sftp/games/.ludwig
 }
 it 'users are followed as they come and go' comes_and_goes

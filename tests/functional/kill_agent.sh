@@ -96,6 +96,16 @@ cancelled_meanwhile() {
 }
 it 'jobs cancelled while no agent is there are ended by the next one' cancelled_meanwhile
 
+# Those that wait go on once it was killed twice.
+strike() { # SERVICE
+    local pids
+    [ "$(recorded '^end ')" != 40 ] || return 0
+    pids=$(pids_of "--$1")
+    # shellcheck disable=SC2086 # one word each
+    [ -n "$pids" ] && kill_hard $pids && kills=$((kills + 1))
+    [ $kills -lt 2 ] || open "$1"
+    [ $kills = 5 ]
+}
 services_killed() {
     rm -f "$TEST_TMP/records"
     # Half of the jobs wait until it was killed twice.
@@ -105,14 +115,8 @@ services_killed() {
     echo "# $1" >>job.sh
     head -c 100000 /dev/urandom >data/d
     id=$(submit s.yaml)
-    local pids kills=0
-    until [ "$(recorded '^end ')" = 40 ] || [ $kills = 5 ]; do
-        pids=$(pids_of "--$1")
-        # shellcheck disable=SC2086 # one word each
-        if [ -n "$pids" ] && kill -KILL $pids; then kills=$((kills + 1)); fi
-        [ $kills -lt 2 ] || open "$1"
-        sleep 0.05
-    done
+    local kills=0
+    wait_until 60 strike "$1"
     echo "killed $kills times, $(recorded '^end ') jobs had ended"
     [ $kills -ge 2 ]
     wait_until 40 '[ "$(sweep_state '"$id"')" = done ]'

@@ -16,16 +16,6 @@ if os.fork() == 0:
 os.wait()
 END
 
-# The runner of a job is the nearest runner above it.
-runner_of() { # PID
-    local pid=$1
-    until tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q -e ' --runner '; do
-        pid=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d' ' -f2)
-        [ "$pid" -gt 1 ]
-    done
-    echo "$pid"
-}
-
 killed() {
     write_job 'echo $LUDWIG_RESTART >"$LUDWIG_SAVE_PATH/restart"' \
         "[ \$LUDWIG_RESTART != 0 ] || python3 $TEST_TMP/daemonize.py $TEST_TMP/daemons" \

@@ -77,8 +77,7 @@ pulled() {
     cable out node1
     open go1
     # The others' results come meanwhile; those of node1 wait there.
-    wait_until 30 '[ "$(jobs_in done '"$sweep"')" = 4 ] && [ "$(recorded "^end ")" = 6 ]'
-    sleep 2
+    wait_until 30 '[ "$(jobs_in done '"$sweep"')" = 4 ] && [ "$(published pulled | wc -l)" = 6 ]'
     [ "$(jobs_in done "$sweep")" = 4 ]
     cable in node1
     complete pulled "$sweep" 6

@@ -41,6 +41,7 @@
 #     jobs_in STATE SWEEP        prints how many of its jobs are in that state
 #     job JOB EXPRESSION         prints a Python expression on j, the job as `ludwig jobs` has it
 #     agents                     pids of the workers' agents
+#     runner_of PID              the nearest runner above that process of a job
 #     kill_hard NAME|PID...      kill -9 by name (see pids_of) or pid, and wait until they are gone
 #     published PROJECT          check a project on the share; prints "JOB TOKEN ATTEMPT FOLDER"
 #                                for each result
@@ -266,6 +267,15 @@ agents() {
         *) echo "$pid" ;;
         esac
     done
+}
+
+runner_of() { # PID
+    local pid=$1
+    until tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q -e ' --runner '; do
+        pid=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d' ' -f2)
+        [ "${pid:-0}" -gt 1 ] || return
+    done
+    echo "$pid"
 }
 
 # A zombie has let go of files and locks only when its last thread has.

@@ -164,12 +164,13 @@ it 'retry gives a failed job a new attempt, and keeps the files of the old ones'
 
 done_stays() {
     id=$(cat "$TEST_TMP/one")
-    before=$(recorded '^start ')
+    before=$(recorded "^start $id\.")
     ludwig retry "$id" || true
     ludwig cancel "$id" || true
-    sleep 0.5
+    # One that comes later has run.
+    timeout 100 ludwig submit again.yaml --reuse none --wait
     [ "$(sweep_state "$id")" = done ]
-    [ "$(recorded '^start ')" = "$before" ]
+    [ "$(recorded "^start $id\.")" = "$before" ]
     [ "$(published one | wc -l)" = 6 ]
 }
 it 'what is done stays done, whatever is asked' done_stays
@@ -199,14 +200,17 @@ interrupted() {
     sweep interrupt 'sh job.sh'
     # A background job of a shell ignores SIGINT, so Python sends it.
     cat >interrupt.py <<'END'
-import signal, subprocess, sys, time
+import re, signal, subprocess, sys, time
 p = subprocess.Popen(sys.argv[2:], stdout=open(sys.argv[1], "w"),
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+def catches():
+    caught = re.search(r"SigCgt:\s*(\w+)", open("/proc/%d/status" % p.pid).read())[1]
+    return int(caught, 16) >> signal.SIGINT - 1 & 1
 deadline = time.monotonic() + 60
-while not open(sys.argv[1]).read() and time.monotonic() < deadline:
+while not (open(sys.argv[1]).read() and catches()):
+    assert p.poll() is None, "it ended by itself with %s" % p.returncode
+    assert time.monotonic() < deadline, "it does not wait"
     time.sleep(0.02)
-time.sleep(0.2)
-assert p.poll() is None, "it ended by itself with %s" % p.returncode
 p.send_signal(signal.SIGINT)
 print(p.wait(60))
 END

@@ -85,8 +85,7 @@ rests() { # SECONDS
     [ -n "$before" ] && sleep "$1" && [ "$(switches)" = "$before" ]
 }
 idle() {
-    wait_until 10 rests 1
-    rests 4
+    wait_until 30 rests 4
 }
 it 'while it prints nothing nobody looks' idle
 
@@ -99,7 +98,7 @@ restarted() {
     on fileserver pkill -STOP -f 'ludwig-worker --config'
     service fileserver ludwigd ludwigd --config /etc/ludwig/ludwigd.yaml
     wait_until 10 '[ "$(on fileserver ss -xH state established | grep -c ludwig/server.sock)" -gt 0 ]'
-    sleep 0.5
+    wait_until 10 rests 0.5
     gate 4
     wait_until 10 grep -qx 'line 4' "$SHARE"/demo/logs/1/*.log
     on fileserver pkill -CONT -f 'ludwig-worker --config'

@@ -87,7 +87,7 @@ goes_on() { # POINT PROJECT
         'echo $step >deep/step' 'head -c 100000 /dev/urandom >big' 'say step $step' '[ $step = 3 ] || exit 3'
     printf '%s\n' "project: $2" 'command: sh job.sh' 'source: job.sh' 'retry: {max: 2, on: [3]}' >sweep.yaml
     timeout 100 ludwig up
-    id=$(timeout 60 ludwig submit sweep.yaml --wait)
+    id=$(timeout 100 ludwig submit sweep.yaml --wait)
     [ "$(sweep_state "$id")" = done ]
     [ "$(sed -n 's/^step \([0-9]*\) .*/\1/p' "$TEST_TMP/records" | tr '\n' ' ')" = '1 2 3 ' ]
     [ "$(published "$2" | wc -l)" = 1 ]

@@ -88,7 +88,7 @@ documented() {
     cd documented
     cp "$PYTHON/ludwig.py" .
     awk '/^```$/ { file = "" } file { print >file } /^```python$/ { getline; file = $2 }' "$TEST_ROOT/docs/python.md"
-    timeout 60 python3 desk.py >out
+    timeout 100 python3 desk.py >out
     [ "$(wc -l <out)" = 4 ] && grep -qF "{'lr': 0.1, 'hidden': 16} 0.98" out
     [ "$(find results -name model.txt | wc -l)" = 8 ]
     python3 train.py && [ "$(cat results/model.txt)" = '16 weights' ]
@@ -156,7 +156,7 @@ assert squares == {i: None if i == 5 else i * i for i in range(8)}, squares
 (failed,) = sweep.jobs("failed")
 assert failed["reason"] == "five", failed
 END
-    timeout 60 python3 chunks.py 2>&1
+    timeout 100 python3 chunks.py 2>&1
 }
 it 'batches report each of their jobs' batched
 
@@ -207,7 +207,7 @@ again() {
     grep -q '(8 reused, 0 queued)' err
     python3 -m ludwigcluster -r 2 -e data "${extra[@]}" -n --reuse all >configs 2>err
     [ "$(wc -l <configs)" = 4 ]
-    timeout 60 python3 -m ludwigcluster --minimal -e data "${extra[@]}" --wait >number 2>err
+    timeout 100 python3 -m ludwigcluster --minimal -e data "${extra[@]}" --wait >number 2>err
     ludwig jobs last --json | json - '[(j["params"]["num_epochs"], j["params"]["learning_rate"]) for j in d["jobs"]] == [(2, 0.1)]'
 }
 it 'configurations that ran so often do not run again; --minimal takes param2debug' again
@@ -248,7 +248,7 @@ def main(param2val):
     raise RuntimeError("no line fits")
 END
     status=0
-    timeout 60 python3 -m ludwigcluster --minimal --wait --reuse none 2>../err || status=$?
+    timeout 100 python3 -m ludwigcluster --minimal --wait --reuse none 2>../err || status=$?
     [ $status = 1 ]
     ludwig logs last.1 | grep -q '^RuntimeError: no line fits$'
     [ "$(cat "$SHARE"/FitLine/failed/param_*/*/saves/half)" = done ]

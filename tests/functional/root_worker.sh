@@ -220,13 +220,13 @@ unknown() {
     script lab3 'touch $LUDWIG_SAVE_PATH/out'
     sweep lab3 three '1, 2, 3'
     wait_until 20 'as lab3 ludwig why '"$id"'.1 | grep -F "node1: there is no user lab3 on this machine"'
-    sleep 1
-    [ "$(count lab3 "$id" queued)" = 3 ]
-    # It was given to the node once at most, and not again and again.
-    [ "$(attempts lab3 "$id")" -le 3 ]
-    [ ! -e "$scratch/lab3" ]
+    unknown=$id
     sweep lab1 after '1'
     wait_until 20 '[ "$(state lab1 '"$id"')" = done ]'
+    [ "$(count lab3 "$unknown" queued)" = 3 ]
+    # It was given to the node once at most, and not again and again.
+    [ "$(attempts lab3 "$unknown")" -le 3 ]
+    [ ! -e "$scratch/lab3" ]
 }
 it 'jobs of a user whom the machine does not know wait elsewhere, and why says so' unknown
 

@@ -32,7 +32,7 @@ jobs_run() {
         'for i in $(seq 200); do echo $i >deep/$i; done' 'echo "#!/bin/sh" >run.sh' 'chmod +x run.sh' \
         'touch val:acc' 'sha256sum deep/er/big >sum' 'echo "{\"accuracy\": 0.5}" >>"$LUDWIG_METRICS"' 'echo the log'
     sweep runs 'params: {a: [1, 2, 3]}' 'reps: 2'
-    id=$(timeout 60 ludwig submit runs.yaml --wait)
+    id=$(timeout 100 ludwig submit runs.yaml --wait)
     [ "$(recorded '^start ')" = 6 ]
     published runs >published
     [ "$(wc -l <published)" = 6 ]
@@ -56,7 +56,7 @@ modes_hold() {
     chmod 2770 "$SHARE/grouped"
     write_job 'cd "$LUDWIG_SAVE_PATH"' 'umask 077' 'mkdir folder' 'echo x >folder/file' 'echo x >run.sh' 'chmod 700 run.sh'
     sweep grouped
-    timeout 60 ludwig submit grouped.yaml --wait
+    timeout 100 ludwig submit grouped.yaml --wait
     read -r _ _ _ folder < <(published grouped)
     [ "$(stat -c %a "$folder/folder")" = 2770 ]
     [ "$(stat -c %a "$folder/folder/file")" = 660 ]
@@ -69,7 +69,7 @@ it 'modes are those of the project, whatever the umask there' modes_hold
 fails() {
     write_job 'echo before >"$LUDWIG_SAVE_PATH/before"' 'echo words' 'exit 3'
     sweep fails 'retry: {max: 1, on: [3]}'
-    not timeout 60 ludwig submit fails.yaml --wait
+    not timeout 100 ludwig submit fails.yaml --wait
     [ "$(cat "$SHARE"/fails/failed/param_001/*.a1/before)" = before ]
     [ "$(cat "$SHARE"/fails/failed/param_001/*.a2/before)" = before ]
     json "$(echo "$SHARE"/fails/failed/param_001/*.a2/job.json)" 'd["exit_code"] == 3 and d["attempt"] == 2' >/dev/null
@@ -108,7 +108,7 @@ data_comes() {
     echo '#!/bin/sh' >tool
     chmod +x tool
     printf '%s\n' 'project: data' 'command: sh job.sh' 'source: [job.sh, tool]' 'data: [corpora, single]' >data.yaml
-    timeout 60 ludwig submit data.yaml --wait
+    timeout 100 ludwig submit data.yaml --wait
     read -r _ _ _ folder < <(published data)
     cmp sums "$folder/sums"
     [ "$(cat "$folder/single")" = one ]
@@ -133,7 +133,7 @@ goes_on() {
     new_records
     write_steps
     sweep steps 'retry: {max: 2, on: [3]}'
-    id=$(timeout 60 ludwig submit steps.yaml --wait)
+    id=$(timeout 100 ludwig submit steps.yaml --wait)
     [ "$(steps_of "$id")" = '1 2 3 ' ]
     none_kept steps
     nothing_left
@@ -191,7 +191,7 @@ comes_back() {
     sshd_down srv
     open away
     wait_until 10 '[ "$(recorded "^end ")" = 1 ]'
-    sleep 0.5
+    wait_until 20 "grep -q 'not-published-yet sweep=$id ' $TEST_TMP/far.log"
     [ -z "$(find "$SHARE/away/runs" -name job.json)" ]
     sshd_start srv
     wait_until 60 in_state done "$id"
@@ -347,7 +347,7 @@ kill_one() { # VICTIM
     case $1 in
     agent) kill_agent far && start_worker far ;;
     sshd) sshd_down srv && sshd_start srv ;;
-    *) wait_until 20 '[ -n "$(pids_of '"$1"')" ]' && kill_hard "$1" ;;
+    *) wait_until 20 kill_hard "$1" ;; # what belonged to another agent may just end
     esac
 }
 killed_often() {
@@ -355,8 +355,10 @@ killed_often() {
     write_job 'echo $LUDWIG_ATTEMPT >"$LUDWIG_SAVE_PATH/token"' 'sleep 0.05'
     sweep often 'params: {a: {range: [1, 100]}}'
     id=$(submit often.yaml)
+    ended=0
     for victim in agent --publisher ludwig-ssh sshd agent --publisher ludwig-ssh agent; do
-        sleep 0.2
+        ended=$((ended + 10))
+        wait_until 20 "[ \"\$(recorded '^end ')\" -ge $ended ]"
         kill_one $victim
     done
     wait_until 60 in_state done "$id"
@@ -378,7 +380,9 @@ others() {
     cp "$LUDWIG_BIN/ludwig" "$TEST_TMP/bin"
     id=$(setpriv --reuid=daemon --regid=daemon --clear-groups env -i HOME="$TEST_TMP/theirs" PATH="$TEST_TMP/bin:/usr/bin:/bin" \
         LUDWIG_SERVER="$LUDWIG_SERVER" ludwig submit sweep.yaml)
-    sleep 1
+    # One of its own account that came later has run.
+    sed 's/theirs/ours/' sweep.yaml >ours.yaml
+    timeout 100 ludwig submit ours.yaml --wait
     [ "$(jobs_in queued "$id")" = 1 ]
     ludwig why "$id.1" | grep -q "far: .* jobs of $(id -un) only"
     ludwig cancel "$id" --yes

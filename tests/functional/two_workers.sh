@@ -116,9 +116,13 @@ it 'a list of nodes holds' node_list
 
 tail_stays_even() {
     rm "$TEST_TMP/records"
-    write_job 'sleep 0.4'
+    write_job 'gate even' 'sleep 1'
     printf 'project: even\ncommand: sh job.sh {a}\nsource: job.sh\nparams: {a: [%s]}\n' "$(seq -s, 1 16)" >even.yaml
-    id=$(timeout 100 ludwig submit even.yaml --wait)
+    id=$(submit even.yaml)
+    # All begin to work at once, however long each has taken to come to that.
+    wait_until 20 '[ "$(recorded "^start ")" = 8 ]'
+    open even
+    wait_until 20 ended "$id"
     ludwig jobs "$id" --json | json - 'min(sum(j["node"] == n for j in d["jobs"]) for n in ("hoff", "norman")) >= 5'
 }
 it 'neither worker hoards what the other could run' tail_stays_even

@@ -285,6 +285,13 @@ lap shared
 
 # ---- logs ----
 
+rests() { # PID
+    local before
+    before=$(cat /proc/"$1"/task/*/status | grep ^voluntary)
+    sleep 0.5
+    [ "$(cat /proc/"$1"/task/*/status | grep ^voluntary)" = "$before" ]
+}
+
 # Its log is not there when the first look is taken, which NFS remembers for 30 s.
 follows() {
     sweep lab1 log 'node1' 1 <<'END'
@@ -297,7 +304,7 @@ END
     as lab1 ludwig logs -f "$id.1" >follow 2>&1 &
     pid=$!
     wait_until 20 '[ -n "$(pids_of logs)" ]'
-    sleep 1
+    wait_until 20 rests "$pid" # it has looked
     touch /tmp/gates/first
     within 25 'grep -q "first line" follow'
     touch /tmp/gates/second
@@ -365,7 +372,8 @@ echo "$1" >>/tmp/away
 END
     wait_until 40 '[ -n "$(find $share/away/runs/*_002 -name job.json)" ]'
     wait_until 40 running 2 "$id"
-    sleep 1
+    # Of what has ended nothing is left to be done.
+    wait_until 20 '[ -z "$(find /processing/node1 -regextype posix-extended -regex ".*/(ended|published)/[0-9a-f]{32}")" ]'
     trap 'ip link set lo up' EXIT
     ip link set lo down
     touch /tmp/gates/away
