@@ -20,7 +20,7 @@ enum slurm_failure {
 };
 
 /* The texts, a part of what is said, and what it means.  The first counts; what fits none passes, so
- * that nothing is lost. */
+ * that nothing is lost.  "Unspecified error" is the no of a site's own job_submit plugin. */
 #define SLURM_FAILURES(X)                                                         \
     X("Unable to contact slurm controller", SLURM_AWAY)                           \
     X("Socket timed out on send/recv", SLURM_AWAY)                                \
@@ -65,6 +65,7 @@ enum slurm_failure {
     X("User's group not permitted to use this partition", SLURM_REFUSED)          \
     X("Required partition not available", SLURM_FULL)                             \
     X("Access/permission denied", SLURM_REFUSED)                                  \
+    X("Unspecified error", SLURM_REFUSED)                                         \
     X("Pathname of a file, directory or other parameter too long", SLURM_REFUSED) \
     X("unrecognized option", SLURM_REFUSED)                                       \
     X("option requires an argument", SLURM_REFUSED)                               \

@@ -54,6 +54,9 @@ static const struct {
       "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit "
       "limit, user's size and/or time limits)\n",
       1, SLURM_REFUSED, NULL },
+    { "sbatch: error: say how many GPUs\n"
+      "sbatch: error: Batch job submission failed: Unspecified error\n",
+      1, SLURM_REFUSED, "say how many GPUs; Batch job submission failed: Unspecified error" },
     { "sbatch: error: Invalid --time specification\n", 255, SLURM_REFUSED,
       "Invalid --time specification" },
     { "sbatch: unrecognized option '--error: x'\nTry \"sbatch --help\" for more information\n", 1,
