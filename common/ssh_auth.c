@@ -1,421 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ssh_auth.c - show the server who we are */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "common/io.h"
 #include "common/prompt.h"
-#include "common/ssh_cert.h"
-#include "common/ssh_parts.h"
+#include "common/ssh_login_key.h"
 
-enum {
-    TRIES = 3,       /* of a password or passphrase that is typed */
-    ROUNDS_MAX = 8,  /* a server may want several things, one after the other */
-    AGENT_FIRST = 4, /* servers take six tries; an agent with more keys than this must wait */
-    PUBLIC_MAX_BYTES = 64 * 1024
-};
-
-enum outcome { FAILED = -1, REFUSED, PARTIAL, ACCEPTED };
-
-/* One log-in. */
-struct login {
-    struct ssh *s;
-    struct arena *arena;
-    struct buf tried;     /* "key ~/.ssh/id_rsa (refused), ..." */
-    struct list in_agent; /* struct ssh_agent_key */
-    struct err no_answer; /* the user could not be asked, or did not answer */
-    bool was_asked;       /* for the passphrase of the key at hand */
-    unsigned done;        /* SSH_AUTH_METHOD_... that were tried */
-};
-
-static void note(struct login *l, const char *what, const char *how)
-{
-    if (l->tried.n > 0)
-        buf_add_str(&l->tried, ", ");
-    buf_printf(&l->tried, "%s (%s)", what, how);
-}
-
-static void keep_method(struct login *l, const char *what)
-{
-    struct ssh *s = l->s;
-    char *before = s->authentication;
-
-    s->authentication = before != NULL ? mem_printf("%s, then %s", before, what) : mem_strdup(what);
-    free(before);
-}
-
-/* What the server says must not drive the terminal. */
-static void tidy(char *text)
-{
-    for (char *p = text; *p != '\0'; p++)
-        if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7f)
-            *p = '?';
-}
-
-/* text is freed. */
-static char *ask(struct login *l, char *text, bool echo)
-{
-    char *answer;
-
-    tidy(text);
-    answer = l->s->plan.ask(l->s->plan.context, text, echo, &l->no_answer);
-    free(text);
-    return answer;
-}
-
-/* ---- answers of libssh ---- */
-
-/* A server that does has had enough; one that just is no more may come back.
- * ssh_get_disconnect_message knows of none before our own, and replaces the error. */
-static bool has_said_goodbye(const struct ssh *s)
-{
-    return strstr(ssh_get_error(s->session), "SSH_MSG_DISCONNECT") != NULL;
-}
-
-static enum outcome outcome_of(struct login *l, int rc, const char *what, struct err *e)
-{
-    bool is_broken;
-
-    if (rc == SSH_AUTH_SUCCESS || rc == SSH_AUTH_PARTIAL) {
-        keep_method(l, what);
-        return rc == SSH_AUTH_SUCCESS ? ACCEPTED : PARTIAL;
-    }
-    note(l, what, "refused");
-    is_broken = !ssh_is_connected(l->s->session) ||
-                (rc == SSH_AUTH_ERROR && ssh_get_error_code(l->s->session) == SSH_FATAL);
-    if (!is_broken)
-        return REFUSED;
-    err_set(e, has_said_goodbye(l->s) ? ERR_DENIED : ERR_UNREACHABLE,
-            "the server ended the authentication (%s); tried: %s", ssh_words(l->s),
-            buf_text(&l->tried));
-    return FAILED;
-}
-
-/* libssh's functions say "again" until the server has answered, and still when it has hung up. */
-static bool is_again(struct login *l, int rc, const struct ssh_patience *p, struct err *e)
-{
-    return rc == SSH_AUTH_AGAIN && ssh_is_connected(l->s->session) &&
-           ssh_wait_again(l->s, p, e) == 0;
-}
-
-static enum outcome settle(struct login *l, int rc, const char *what, struct err *e)
-{
-    if (rc != SSH_AUTH_AGAIN)
-        return outcome_of(l, rc, what, e);
-    if (!ssh_is_connected(l->s->session))
-        return outcome_of(l, SSH_AUTH_ERROR, what, e);
-    err_wrap(e, "authentication");
-    if (e != NULL && e->kind == ERR_BUSY)
-        e->kind = ERR_UNREACHABLE;
-    return FAILED;
-}
-
-/* ---- keys in files ---- */
-
-/* What the server takes now, as its last refusal said; 0 before the first one. */
-static unsigned offered(const struct login *l)
-{
-    return (unsigned)ssh_userauth_list(l->s->session, NULL);
-}
-
-/* Whether another key is worth one of the server's tries. */
-static bool is_next_key_due(const struct login *l, enum outcome outcome)
-{
-    return outcome == REFUSED && (offered(l) == 0 || (offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0);
-}
-
-static int give_passphrase(const char *prompt, char *to, size_t n, int echo, int verify,
-                           void *context)
-{
-    struct login *l = context;
-    char *answer = ask(l, mem_strdup(prompt), echo != 0);
-    int rc = answer == NULL || strlen(answer) >= n ? -1 : 0;
-
-    (void)verify;
-    l->was_asked = true;
-    if (rc == 0)
-        memcpy(to, answer, strlen(answer) + 1);
-    prompt_wipe(answer);
-    return rc;
-}
-
-/* libssh's own prompt does not say for which key. */
-struct unlock {
-    struct login *l;
-    const char *file;
-};
-
-static int ask_passphrase(const char *prompt, char *to, size_t n, int echo, int verify,
-                          void *context)
-{
-    struct unlock *u = context;
-    char *text = mem_printf("Passphrase for the key %s: ", u->file);
-    int rc = give_passphrase(text, to, n, echo, verify, u->l);
-
-    (void)prompt;
-    free(text);
-    return rc;
-}
-
-static ssh_key load_private(struct login *l, const char *file)
-{
-    struct unlock u = { l, file };
-
-    for (int i = 0; i < TRIES; i++) {
-        ssh_key key = NULL;
-
-        l->was_asked = false;
-        if (ssh_pki_import_privkey_file(file, NULL, ask_passphrase, &u, &key) == SSH_OK)
-            return key;
-        if (!l->was_asked || l->no_answer.kind != ERR_NONE)
-            break;
-    }
-    return NULL;
-}
-
-static int give_none(const char *prompt, char *to, size_t n, int echo, int verify, void *context)
-{
-    (void)prompt, (void)to, (void)n, (void)echo, (void)verify, (void)context;
-    return -1;
-}
-
-/* NULL: a passphrase would be needed. */
-static ssh_key load_open(const char *file)
-{
-    ssh_key key = NULL;
-
-    return ssh_pki_import_privkey_file(file, NULL, give_none, NULL, &key) == SSH_OK ? key : NULL;
-}
-
-static ssh_key load_public(const char *file, const char *ending)
-{
-    char *path = mem_printf("%s%s", file, ending);
-    ssh_key key = NULL;
-    int rc = access(path, R_OK) < 0 ? SSH_ERROR : ssh_pki_import_pubkey_file(path, &key);
-
-    free(path);
-    return rc == SSH_OK ? key : NULL;
-}
-
-static bool is_in_agent(const struct login *l, ssh_key key)
-{
-    const struct ssh_agent_key *keys = l->in_agent.items;
-    char *blob = NULL;
-    bool is = false;
-
-    if (ssh_pki_export_pubkey_base64(key, &blob) != SSH_OK)
-        return false;
-    for (size_t i = 0; !is && i < l->in_agent.n; i++)
-        is = strcmp(keys[i].blob, blob) == 0;
-    ssh_string_free_char(blob);
-    return is;
-}
-
-static enum outcome offer(struct login *l, ssh_key public, const char *what, struct err *e)
-{
-    struct ssh_patience p = ssh_patience_of(l->s);
-    int rc;
-
-    do
-        rc = ssh_userauth_try_publickey(l->s->session, NULL, public);
-    while (is_again(l, rc, &p, e));
-    /* What looks like a success is the invitation to sign. */
-    return rc == SSH_AUTH_SUCCESS ? ACCEPTED : settle(l, rc, what, e);
-}
-
-static enum outcome sign(struct login *l, ssh_key private, const char *what, struct err *e)
-{
-    struct ssh_patience p = ssh_patience_of(l->s);
-    int rc;
-
-    do
-        rc = ssh_userauth_publickey(l->s->session, NULL, private);
-    while (is_again(l, rc, &p, e));
-    return settle(l, rc, what, e);
-}
-
-static const char *why_locked(const struct login *l)
-{
-    if (!l->was_asked)
-        return "the server takes it, but the file cannot be read";
-    return l->no_answer.kind != ERR_NONE ? "the server takes it, but it needs a passphrase: ssh-add"
-                                         : "wrong passphrase";
-}
-
-/* public: the key, or the certificate of it in that file (otherwise NULL).  Nobody is asked for a
- * passphrase before the server has said that it takes the key; with others that would only be one
- * round trip more. */
-static enum outcome try_pair(struct login *l, const char *file, ssh_key public,
-                             const char *certificate, struct err *e)
-{
-    char *what = certificate != NULL ? mem_printf("certificate %s of key %s", certificate, file)
-                                     : mem_printf("key %s", file);
-    ssh_key secret = load_open(file);
-    enum outcome outcome = secret != NULL ? ACCEPTED : offer(l, public, what, e);
-
-    if (outcome == ACCEPTED) {
-        if (secret == NULL)
-            secret = load_private(l, file);
-        if (secret == NULL ||
-            (certificate != NULL && ssh_pki_copy_cert_to_privkey(public, secret) != SSH_OK)) {
-            note(l, what, why_locked(l));
-            outcome = REFUSED;
-        } else {
-            outcome = sign(l, secret, what, e);
-        }
-    }
-    ssh_key_free(secret);
-    free(what);
-    return outcome;
-}
-
-/* A file without its public half must be opened to know what to offer. */
-static enum outcome try_unknown(struct login *l, const char *file, struct err *e)
-{
-    char *what = mem_printf("key %s", file);
-    ssh_key private = load_private(l, file);
-    enum outcome outcome = REFUSED;
-
-    if (private != NULL)
-        outcome = sign(l, private, what, e);
-    else
-        note(l, what,
-             !l->was_asked                   ? "it cannot be read"
-             : l->no_answer.kind != ERR_NONE ? "it needs a passphrase: ssh-add"
-                                             : "wrong passphrase");
-    ssh_key_free(private);
-    free(what);
-    return outcome;
-}
-
-static enum outcome try_certificate(struct login *l, const char *file, const char *path,
-                                    struct err *e)
-{
-    ssh_key certificate = NULL;
-    enum outcome outcome = REFUSED;
-
-    if (access(path, R_OK) == 0 && ssh_pki_import_cert_file(path, &certificate) == SSH_OK)
-        outcome = try_pair(l, file, certificate, path, e);
-    ssh_key_free(certificate);
-    return outcome;
-}
-
-/* Without the key's public half the server is to say. */
-static bool may_belong(const char *certificate, const char *file)
-{
-    char *path = mem_printf("%s.pub", file);
-    struct buf text = { 0 }, key = { 0 };
-    bool may = io_read_file(certificate, PUBLIC_MAX_BYTES, &text, NULL) == 0;
-
-    if (may && io_read_file(path, PUBLIC_MAX_BYTES, &key, NULL) == 0)
-        may = ssh_cert_is_of(buf_text(&text), buf_text(&key));
-    buf_free(&key);
-    buf_free(&text);
-    free(path);
-    return may;
-}
-
-/* The one beside the key, then those that the configuration names. */
-static enum outcome try_certificates(struct login *l, const char *file, struct err *e)
-{
-    const char *const *named = l->s->conf.certificates.items;
-    char *beside = mem_printf("%s-cert.pub", file);
-    enum outcome outcome = try_certificate(l, file, beside, e);
-
-    for (size_t i = 0; is_next_key_due(l, outcome) && i < l->s->conf.certificates.n; i++)
-        if (strcmp(named[i], beside) != 0 && may_belong(named[i], file))
-            outcome = try_certificate(l, file, named[i], e);
-    free(beside);
-    return outcome;
-}
-
-static enum outcome try_file(struct login *l, const char *file, struct err *e)
-{
-    ssh_key public = load_public(file, ".pub");
-    bool has_private = access(file, F_OK) == 0;
-    enum outcome outcome = REFUSED;
-
-    if (has_private)
-        outcome = try_certificates(l, file, e);
-    if (!has_private || !is_next_key_due(l, outcome))
-        goto out;
-    if (public == NULL)
-        outcome = try_unknown(l, file, e);
-    else if (!is_in_agent(l, public))
-        outcome = try_pair(l, file, public, NULL, e);
-out:
-    ssh_key_free(public);
-    return outcome;
-}
-
-static enum outcome try_files(struct login *l, struct err *e)
-{
-    const char *const *files = l->s->conf.identities.items;
-    enum outcome outcome = REFUSED;
-
-    for (size_t i = 0; is_next_key_due(l, outcome) && i < l->s->conf.identities.n; i++)
-        outcome = try_file(l, files[i], e);
-    return outcome;
-}
-
-/* ---- the agent ---- */
-
-/* With IdentitiesOnly it may be asked for keys that are named; libssh offers all it has. */
-static bool may_use_agent(struct login *l)
-{
-    const char *const *files = l->s->conf.identities.items;
-    bool is = !l->s->conf.identities_only;
-
-    for (size_t i = 0; !is && i < l->s->conf.identities.n; i++) {
-        ssh_key public = load_public(files[i], ".pub");
-
-        is = public != NULL && is_in_agent(l, public);
-        ssh_key_free(public);
-    }
-    return is && l->in_agent.n > 0;
-}
-
-static char *name_agent(const struct login *l)
-{
-    const struct ssh_agent_key *keys = l->in_agent.items;
-    struct buf out = { 0 };
-
-    buf_add_str(&out, "agent with");
-    for (size_t i = 0; i < l->in_agent.n; i++)
-        buf_printf(&out, "%s %s", i == 0 ? "" : ",",
-                   keys[i].name[0] != '\0' ? keys[i].name : "a key without a name");
-    return buf_take(&out);
-}
-
-static enum outcome try_agent(struct login *l, struct err *e)
-{
-    struct ssh_patience p = ssh_patience_of(l->s);
-    enum outcome outcome;
-    char *what;
-    int rc;
-
-    if (!may_use_agent(l))
-        return REFUSED;
-    do
-        rc = ssh_userauth_agent(l->s->session, NULL);
-    while (is_again(l, rc, &p, e));
-    what = name_agent(l);
-    outcome = settle(l, rc, what, e);
-    free(what);
-    return outcome;
-}
-
-static enum outcome try_keys(struct login *l, struct err *e)
-{
-    bool agent_first = l->in_agent.n <= AGENT_FIRST;
-    enum outcome outcome = agent_first ? try_agent(l, e) : try_files(l, e);
-
-    if (!is_next_key_due(l, outcome))
-        return outcome;
-    return agent_first ? try_files(l, e) : try_agent(l, e);
-}
+enum { ROUNDS_MAX = 8 }; /* a server may want several things, one after the other */
 
 /* ---- what is typed, and tickets ---- */
 
@@ -427,19 +17,19 @@ static char *prompt_text(const struct login *l, const char *before, const char *
                       text);
 }
 
-static enum outcome unanswered(struct login *l, const char *what)
+static enum login_outcome unanswered(struct login *l, const char *what)
 {
-    note(l, what, l->no_answer.text);
-    return REFUSED;
+    login_note(l, what, l->no_answer.text);
+    return LOGIN_REFUSED;
 }
 
-static enum outcome try_password(struct login *l, struct err *e)
+static enum login_outcome try_password(struct login *l, struct err *e)
 {
-    enum outcome outcome = REFUSED;
+    enum login_outcome outcome = LOGIN_REFUSED;
 
-    for (int i = 0; outcome == REFUSED && i < TRIES; i++) {
+    for (int i = 0; outcome == LOGIN_REFUSED && i < LOGIN_TRIES; i++) {
         struct ssh_patience p;
-        char *password = ask(l, prompt_text(l, "", "password: "), false);
+        char *password = login_ask(l, prompt_text(l, "", "password: "), false);
         int rc;
 
         if (password == NULL)
@@ -447,9 +37,9 @@ static enum outcome try_password(struct login *l, struct err *e)
         p = ssh_patience_of(l->s);
         do
             rc = ssh_userauth_password(l->s->session, NULL, password);
-        while (is_again(l, rc, &p, e));
+        while (login_is_again(l, rc, &p, e));
         prompt_wipe(password);
-        outcome = settle(l, rc, "password", e);
+        outcome = login_settle(l, rc, "password", e);
     }
     return outcome;
 }
@@ -465,7 +55,7 @@ static int answer_questions(struct login *l)
         char echo = 0;
         const char *text = ssh_userauth_kbdint_getprompt(session, (unsigned)i, &echo);
         char *answer =
-            ask(l, prompt_text(l, i == 0 && before != NULL ? before : "", text), echo != 0);
+            login_ask(l, prompt_text(l, i == 0 && before != NULL ? before : "", text), echo != 0);
         int rc;
 
         if (answer == NULL)
@@ -478,7 +68,7 @@ static int answer_questions(struct login *l)
     return n;
 }
 
-static enum outcome converse(struct login *l, bool *was_asked, struct err *e)
+static enum login_outcome converse(struct login *l, bool *was_asked, struct err *e)
 {
     struct ssh_patience p = ssh_patience_of(l->s);
     int rc;
@@ -495,31 +85,31 @@ static enum outcome converse(struct login *l, bool *was_asked, struct err *e)
             *was_asked = *was_asked || n > 0;
             p = ssh_patience_of(l->s);
         }
-    } while (rc == SSH_AUTH_INFO || is_again(l, rc, &p, e));
-    return settle(l, rc, "keyboard-interactive", e);
+    } while (rc == SSH_AUTH_INFO || login_is_again(l, rc, &p, e));
+    return login_settle(l, rc, "keyboard-interactive", e);
 }
 
-static enum outcome try_kbdint(struct login *l, struct err *e)
+static enum login_outcome try_kbdint(struct login *l, struct err *e)
 {
-    enum outcome outcome = REFUSED;
+    enum login_outcome outcome = LOGIN_REFUSED;
     bool was_asked = true;
 
-    for (int i = 0; outcome == REFUSED && was_asked && i < TRIES; i++) {
+    for (int i = 0; outcome == LOGIN_REFUSED && was_asked && i < LOGIN_TRIES; i++) {
         was_asked = false;
         outcome = converse(l, &was_asked, e);
     }
     return outcome;
 }
 
-static enum outcome try_gssapi(struct login *l, struct err *e)
+static enum login_outcome try_gssapi(struct login *l, struct err *e)
 {
     struct ssh_patience p = ssh_patience_of(l->s);
     int rc;
 
     do
         rc = ssh_userauth_gssapi(l->s->session);
-    while (is_again(l, rc, &p, e));
-    return settle(l, rc, "gssapi-with-mic", e);
+    while (login_is_again(l, rc, &p, e));
+    return login_settle(l, rc, "gssapi-with-mic", e);
 }
 
 /* ---- all of them ---- */
@@ -527,11 +117,11 @@ static enum outcome try_gssapi(struct login *l, struct err *e)
 struct method {
     unsigned bit;
     const char *name;
-    enum outcome (*try)(struct login *l, struct err *e);
+    enum login_outcome (*try)(struct login *l, struct err *e);
 };
 
 static const struct method methods[] = {
-    { SSH_AUTH_METHOD_PUBLICKEY, "publickey", try_keys },
+    { SSH_AUTH_METHOD_PUBLICKEY, "publickey", login_try_keys },
     { SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic", try_gssapi },
     { SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive", try_kbdint },
     { SSH_AUTH_METHOD_PASSWORD, "password", try_password },
@@ -547,18 +137,18 @@ static unsigned allowed(const struct ssh_conf *c)
            (c->may_use_password ? SSH_AUTH_METHOD_PASSWORD : 0);
 }
 
-static enum outcome try_round(struct login *l, struct err *e)
+static enum login_outcome try_round(struct login *l, struct err *e)
 {
-    enum outcome outcome = REFUSED;
+    enum login_outcome outcome = LOGIN_REFUSED;
 
-    for (size_t i = 0; outcome == REFUSED && i < N_METHODS; i++) {
+    for (size_t i = 0; outcome == LOGIN_REFUSED && i < N_METHODS; i++) {
         unsigned bit = methods[i].bit;
 
-        if ((offered(l) & allowed(&l->s->conf) & ~l->done & bit) == 0)
+        if ((login_offered(l) & allowed(&l->s->conf) & ~l->done & bit) == 0)
             continue;
         outcome = methods[i].try(l, e);
         /* After a first key a server may want a second one. */
-        if (outcome != PARTIAL || bit != SSH_AUTH_METHOD_PUBLICKEY)
+        if (outcome != LOGIN_PARTIAL || bit != SSH_AUTH_METHOD_PUBLICKEY)
             l->done |= bit;
     }
     return outcome;
@@ -578,7 +168,7 @@ static char *name_methods(unsigned bits)
 
 static const char *advice(const struct login *l)
 {
-    if ((offered(l) & SSH_AUTH_METHOD_PUBLICKEY) == 0)
+    if ((login_offered(l) & SSH_AUTH_METHOD_PUBLICKEY) == 0)
         return "";
     return l->tried.n > 0 ? "; is the public key in ~/.ssh/authorized_keys there (ssh-copy-id)?"
                           : "; there is no key here yet (ssh-keygen, then ssh-copy-id)";
@@ -587,7 +177,7 @@ static const char *advice(const struct login *l)
 static int refuse(const struct login *l, struct err *e)
 {
     const struct ssh_conf *c = &l->s->conf;
-    char *name = ssh_dial_name(c, l->s->dialed.address), *takes = name_methods(offered(l));
+    char *name = ssh_dial_name(c, l->s->dialed.address), *takes = name_methods(login_offered(l));
 
     err_set(e, ERR_DENIED, "%s lets nobody in as %s: it takes %s; tried: %s%s", name, c->user,
             takes, l->tried.n > 0 ? buf_text(&l->tried) : "nothing", advice(l));
@@ -596,79 +186,47 @@ static int refuse(const struct login *l, struct err *e)
     return -1;
 }
 
-/* Whether it will be shown without anybody being asked for anything. */
-static bool lies_open(const struct login *l, const char *file)
-{
-    ssh_key public = load_public(file, ".pub"), secret = NULL;
-    bool is = public != NULL && is_in_agent(l, public);
-
-    if (!is)
-        secret = load_open(file);
-    is = is || secret != NULL;
-    ssh_key_free(public);
-    ssh_key_free(secret);
-    return is;
-}
-
-/* libssh shows all of an agent's keys or none; a server that takes no keys counts each as a try. */
-static bool all_keys_lie_open(struct login *l)
-{
-    const char *const *files = l->s->conf.identities.items;
-    size_t n = may_use_agent(l) ? l->in_agent.n : 0;
-
-    if (n > 1)
-        return false;
-    for (size_t i = 0; i < l->s->conf.identities.n; i++) {
-        if (access(files[i], F_OK) < 0)
-            continue;
-        if (!lies_open(l, files[i]))
-            return false;
-        n++;
-    }
-    return n > 0;
-}
-
 /* Nearly every server takes keys: it is not asked first what it takes.  One that takes none yet may
  * want one later, after a password. */
-static enum outcome try_keys_at_once(struct login *l, struct err *e)
+static enum login_outcome try_keys_at_once(struct login *l, struct err *e)
 {
-    enum outcome outcome;
+    enum login_outcome outcome;
 
-    if (!l->s->conf.may_use_keys || !all_keys_lie_open(l))
-        return REFUSED;
-    outcome = try_keys(l, e);
-    if (outcome != REFUSED)
+    if (!l->s->conf.may_use_keys || !login_keys_lie_open(l))
+        return LOGIN_REFUSED;
+    outcome = login_try_keys(l, e);
+    if (outcome != LOGIN_REFUSED)
         return outcome;
-    if ((offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0)
+    if ((login_offered(l) & SSH_AUTH_METHOD_PUBLICKEY) != 0)
         l->done |= SSH_AUTH_METHOD_PUBLICKEY;
     else
         buf_clear(&l->tried);
-    return REFUSED;
+    return LOGIN_REFUSED;
 }
 
 /* A server that takes nothing says what it would take. */
-static enum outcome ask_what(struct login *l, struct err *e)
+static enum login_outcome ask_what(struct login *l, struct err *e)
 {
     struct ssh_patience p = ssh_patience_of(l->s);
     int rc;
 
     do
         rc = ssh_userauth_none(l->s->session, NULL);
-    while (is_again(l, rc, &p, e));
-    return rc == SSH_AUTH_DENIED ? PARTIAL : settle(l, rc, "none", e);
+    while (login_is_again(l, rc, &p, e));
+    return rc == SSH_AUTH_DENIED ? LOGIN_PARTIAL : login_settle(l, rc, "none", e);
 }
 
 static int log_in(struct login *l, struct err *e)
 {
-    enum outcome outcome = try_keys_at_once(l, e);
+    enum login_outcome outcome = try_keys_at_once(l, e);
 
-    if (outcome == REFUSED)
-        outcome = offered(l) != 0 ? PARTIAL : ask_what(l, e);
-    for (int i = 0; outcome == PARTIAL && i < ROUNDS_MAX; i++)
+    if (outcome == LOGIN_REFUSED)
+        outcome = login_offered(l) != 0 ? LOGIN_PARTIAL : ask_what(l, e);
+    for (int i = 0; outcome == LOGIN_PARTIAL && i < ROUNDS_MAX; i++)
         outcome = try_round(l, e);
-    if (outcome == ACCEPTED)
+    if (outcome == LOGIN_ACCEPTED)
         return 0;
-    return outcome == FAILED ? -1 : refuse(l, e);
+    return outcome == LOGIN_FAILED ? -1 : refuse(l, e);
 }
 
 int ssh_authenticate(struct ssh *s, struct err *e)
