@@ -253,7 +253,7 @@ static int count_all(struct cargo *c, struct err *e)
         struct tree *t = p->trees[i];
 
         if (!packer_has_counted(p, t) && tree_count(t, c->stock, e) < 0)
-            return err_wrap(e, "%s", t->what);
+            return tree_blame(t, e);
         unknown_bytes += t->unknown_bytes;
     }
     stock_judge(c->stock, (uint64_t)unknown_bytes);

@@ -72,7 +72,7 @@ static int begin_next(struct packer *p, struct err *e)
         return 0;
     p->at = i;
     p->packing = tree_pack_begin(p->trees[i], &p->target, e);
-    return p->packing != NULL ? 1 : err_wrap(e, "%s", p->trees[i]->what);
+    return p->packing != NULL ? 1 : tree_blame(p->trees[i], e);
 }
 
 static int end_tree(struct packer *p, int result, struct err *e)
@@ -82,7 +82,7 @@ static int end_tree(struct packer *p, int result, struct err *e)
     result = tree_pack_end(p->packing, result, e);
     p->packing = NULL;
     t->is_packed = result == 0;
-    return result < 0 ? err_wrap(e, "%s", t->what) : TREE_MORE;
+    return result < 0 ? tree_blame(t, e) : TREE_MORE;
 }
 
 /* TREE_ALL: nothing is left to pack; TREE_LATER: what comes next has more than room_bytes. */

@@ -10,6 +10,7 @@
 #include "client/cache.h"
 #include "client/index.h"
 #include "client/links.h"
+#include "client/text.h"
 #include "client/tree.h"
 #include "common/mem.h"
 #include "common/path.h"
@@ -567,4 +568,16 @@ int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
     while ((rc = tree_pack_next(p, UINT64_MAX, e)) == TREE_MORE)
         ;
     return tree_pack_end(p, rc, e);
+}
+
+int tree_blame(const struct tree *t, struct err *e)
+{
+    struct buf line = { 0 };
+
+    if (e == NULL)
+        return -1;
+    text_add_harmless(&line, e->text, strlen(e->text), "");
+    err_set(e, e->kind, "%s: %s", t->what, buf_text(&line));
+    buf_free(&line);
+    return -1;
 }

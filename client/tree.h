@@ -73,4 +73,7 @@ int tree_deliver(const struct tree_target *to, struct err *e);
 bool tree_is_there(const struct tree_target *to);
 int tree_learn(const struct tree_target *to, struct err *e);
 
+/* Says of an error of this tree whose it is, in one line, whatever names files have; -1. */
+int tree_blame(const struct tree *t, struct err *e);
+
 #endif

@@ -47,6 +47,10 @@ denied() {
     chmod 000 denied/closed
     unreadable "$PWD/denied/closed"
     chmod 755 denied/closed
+    mkdir "$(printf 'denied/new\nline')"
+    chmod 000 denied/new*
+    unreadable "$PWD/denied/new^Jline"
+    chmod 755 denied/new*
     "${as_other[@]}" ludwig submit denied.yaml
     [ "$(files)" -gt 0 ]
 }
@@ -63,6 +67,12 @@ special() {
     refuses pipe 'a pipe'
     python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("special/in/socket")'
     refuses socket 'a socket'
+    mkfifo "$(printf 'special/in/new\nline\033[31m')"
+    before=$(files)
+    not ludwig submit special.yaml 2>err
+    [ "$(wc -l <err)" = 1 ]
+    grep -qF 'special/in/new^Jline^[[31m is a pipe and cannot be sent' err
+    rm special/in/new*
     if mknod special/in/null c 1 3 2>/dev/null; then
         refuses null 'a device'
     fi
