@@ -27,6 +27,7 @@
 #     slurm_rpcs_anew            count from here
 #     slurm_state JOB            its state, also when it has ended (PENDING, RUNNING, ...)
 #     slurm_reason JOB           why it waits, as squeue has it
+#     slurm_begin JOB            one that is to begin later may begin now
 #     slurm_wait SECONDS JOB STATE       wait until it has that state, an extended regular expression
 #     start_node NAME            a worker on a machine that is no part of the cluster
 #     why_says JOB PATTERN       `ludwig why JOB` has it now; JOB is one of ludwig's
@@ -106,6 +107,11 @@ slurm_conf() { # KEY=VALUE...
 slurm_partition() { # NAME KEY=VALUE...
     slurm_changes
     scontrol update "PartitionName=$1" "${@:2}"
+}
+
+# Until slurmdbd has told it a job's number, slurmctld changes none of it: "try again in a bit".
+slurm_begin() { # JOB
+    wait_until 60 scontrol update JobId="$1" StartTime=now
 }
 
 slurm_manage() { # ARGUMENT...

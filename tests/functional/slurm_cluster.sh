@@ -45,7 +45,7 @@ preempted() {
     slurm_wait 60 "$first" PENDING
     scontrol show job "$first" | grep -q 'Restarts=1'
     open first
-    scontrol update JobId="$first" StartTime=now
+    slurm_begin "$first"
     slurm_wait 90 "$first" COMPLETED
 }
 

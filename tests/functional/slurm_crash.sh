@@ -118,7 +118,7 @@ ludwigd_killed() {
     wait_until 60 '[ "$(squeue -h -p long -o %r)" = BeginTime ]'
     kill_hard ludwigd
     scancel "$pilot"
-    scontrol update JobId="$(squeue -h -p long -o %A)" StartTime=now
+    slurm_begin "$(squeue -h -p long -o %A)"
     slurm_wait 60 "$pilot" CANCELLED
     slurm_wait 60 "$(squeue -h -p long -o %A)" RUNNING
     ludwig up
@@ -170,7 +170,7 @@ begun() { # NAME
     rm -rf "$TEST_TMP/then"
     cp -a "$SLURM/state" "$TEST_TMP/then"
     slurm_ctld start
-    scontrol update JobId="$pilot" StartTime=now
+    slurm_begin "$pilot"
     wait_until 60 '[ "$(recorded "^start '"$id"'[.]")" = 4 ]'
 }
 
@@ -207,7 +207,7 @@ outranked() {
     as_it_was_then
     # What ludwigd would cancel if it had not run.
     slurm_partition short MaxTime=1
-    scontrol update JobId="$pilot" StartTime=now
+    slurm_begin "$pilot"
     wait_until 60 '[ "$(slurm_reason '"$pilot"')" = PartitionTimeLimit ]'
     agent=$(agent_of "$pilot")
     kill -STOP "$agent"
@@ -239,7 +239,7 @@ killed_by_slurm() {
     as_it_was_then
     wait_until 60 '[ "$(jobs_in queued '"$id"')" = 4 ]'
     shown_by_why 90 "$id.1" "short: a pilot, Slurm.s job $pilot: .*BeginTime"
-    scontrol update JobId="$pilot" StartTime=now
+    slurm_begin "$pilot"
     wait_until 60 '[ "$(recorded "^start '"$id"'[.]")" = 8 ]'
     open forgotten
     wait_until 60 ended "$id"
