@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* expand_walk.c - from one configuration of a grid or of samples to the next */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "client/expand_walk.h"
@@ -147,6 +148,7 @@ static void seek_wheel(struct expand *x, size_t i, int64_t *index)
     int64_t n = count_from(x, i + 1, INT64_MAX).kept;
 
     if (!w->is_entangled) {
+        assert(n > 0); /* as there is a configuration of that number */
         w->at = (size_t)(*index / n);
         *index %= n;
         return;

@@ -83,7 +83,7 @@ size_t plan_find_position(const struct plan *p, const struct zip_group *group,
                           const struct pins *pins);
 /* How often a group names it. */
 size_t plan_count_name(const struct zip_group *group, const char *name);
-/* How many of a group the pins name. */
-size_t plan_count_pinned(const struct zip_group *group, const struct pins *pins);
+/* How many of a group the entry names. */
+size_t plan_count_pinned(const struct zip_group *group, const struct pins *entry);
 
 #endif

@@ -282,7 +282,7 @@ static int by_name(const void *x, const void *y)
 /* Paths that end in NUL, sorted, each on a line. */
 static char *sorted(struct buf *paths)
 {
-    char *all[64], *at = (char *)paths->bytes;
+    char *all[64] = { NULL }, *at = (char *)paths->bytes;
     struct buf text = { 0 };
     size_t n = 0;
 
