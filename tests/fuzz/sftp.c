@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/sftp.h"
 #include "common/sftp_packet.h"
 
 /*
