@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/packshare.h"
+#include "client/text.h"
 #include "client/tree.h"
 #include "common/fs.h"
 #include "common/io.h"
@@ -141,6 +142,7 @@ int packshare_main(int argc, char **argv)
         err_set(&e, ERR_USAGE, PACKSHARE_OPTION WORDS);
     else if (run(&(struct words){ argv[2], argv[3], argv[4], argv[5], is_only_reader }, &e) == 0)
         return EXIT_WELL;
+    (void)text_make_harmless(&e); /* who reads it takes it line by line */
     fprintf(stderr, "%s\n", e.text);
     return (int)err_exit_code(e.kind);
 }

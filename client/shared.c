@@ -29,7 +29,7 @@ static int pack(struct rpc *rpc, const char *project, const char *path, struct d
 
     for (;;) {
         if (rpc_call(rpc, MSG_PACK_SHARE, &request, &packed, e) < 0)
-            return -1;
+            return text_make_harmless(e);
         if (packed.state == PASS_DONE)
             break;
         if (packed.state != noted && (packed.state == PASS_RUNNING || packed.reason != NULL)) {

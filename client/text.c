@@ -36,6 +36,18 @@ void text_add_harmless(struct buf *out, const char *s, size_t n, const char *kee
     }
 }
 
+int text_make_harmless(struct err *e)
+{
+    struct buf line = { 0 };
+
+    if (e == NULL)
+        return -1;
+    text_add_harmless(&line, e->text, strlen(e->text), "");
+    err_set(e, e->kind, "%s", buf_text(&line));
+    buf_free(&line);
+    return -1;
+}
+
 size_t text_whole(const char *s, size_t n)
 {
     size_t begin = n;

@@ -6,6 +6,7 @@
 #define LUDWIG_CLIENT_TEXT_H
 
 #include "common/buf.h"
+#include "common/err.h"
 
 /*
  * Appends s with what a terminal would obey written out: ESC as ^[, other
@@ -13,6 +14,9 @@
  * Bytes in keep ("\n\t") stay.
  */
 void text_add_harmless(struct buf *out, const char *s, size_t n, const char *keep);
+
+/* Makes an error's text one harmless line, whatever names files in it have; -1. */
+int text_make_harmless(struct err *e);
 
 /* Bytes of s without a character at its end whose last bytes are still missing. */
 size_t text_whole(const char *s, size_t n);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -572,12 +571,6 @@ int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
 
 int tree_blame(const struct tree *t, struct err *e)
 {
-    struct buf line = { 0 };
-
-    if (e == NULL)
-        return -1;
-    text_add_harmless(&line, e->text, strlen(e->text), "");
-    err_set(e, e->kind, "%s: %s", t->what, buf_text(&line));
-    buf_free(&line);
-    return -1;
+    (void)text_make_harmless(e);
+    return err_wrap(e, "%s", t->what);
 }

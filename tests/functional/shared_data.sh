@@ -110,6 +110,22 @@ it 'says what is wrong with it' '
     rm "$CATS/pipe"
 '
 
+refused() { # PATH, as YAML has it; ERROR
+    sed "s,datasets/cats,$1," sweep1.yaml >refused.yaml
+    not ludwig submit refused.yaml >out 2>err
+    cat err
+    grep -v " is being packed on hoff$" err | diff <(echo "ludwig: share: $2") -
+}
+
+# What it says to the worker are lines, too; one of them begins with "done".
+odd_names() {
+    mkfifo "$CATS/$(printf 'a\ndone\033[31m')"
+    refused datasets/cats "datasets/cats, on hoff: $CATS/a^Jdone^[[31m is a pipe and cannot be sent"
+    rm "$CATS"/a*
+    refused '"data\\nsets/cats"' "data^Jsets/cats, on hoff: $SHARE/data^Jsets/cats: No such file or directory"
+}
+it 'does so in one line, whatever names files and folders have' odd_names
+
 it 'goes on after worker and ludwigd were killed in the middle' '
     head -c 3000000000 /dev/zero >"$CATS/larger"
     submit_later fifth sweep1.yaml

@@ -50,6 +50,18 @@ static void what_a_terminal_would_obey_is_written_out(void **state)
     }
 }
 
+static void an_error_becomes_one_harmless_line(void **state)
+{
+    struct err e = { 0 };
+
+    (void)state;
+    err_set(&e, ERR_DENIED, "open a\nb\033[31m: %s", "no");
+    assert_int_equal(text_make_harmless(&e), -1);
+    assert_int_equal(e.kind, ERR_DENIED);
+    assert_string_equal(e.text, "open a^Jb^[[31m: no");
+    assert_int_equal(text_make_harmless(NULL), -1);
+}
+
 static void a_nul_is_written_out_whatever_is_kept(void **state)
 {
     struct buf out = { 0 };
@@ -122,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_terminal_would_obey_is_written_out),
+        cmocka_unit_test(an_error_becomes_one_harmless_line),
         cmocka_unit_test(a_nul_is_written_out_whatever_is_kept),
         cmocka_unit_test(no_bytes_get_through),
         cmocka_unit_test(a_character_that_is_not_whole_yet_waits),
