@@ -419,7 +419,7 @@ static void add_data(struct buf *out, const struct spec_data *data, const struct
         return;
     }
     add_label(out, "data");
-    add_harmless(out, data->name);
+    text_add_harmless(out, data->name, strlen(data->name), "");
     buf_add_str(out, ": on the shared drive, packed when it is submitted\n");
 }
 

@@ -95,7 +95,7 @@ notes() {
 it 'an exclude that matches nothing is noted, and partitions are shown' notes
 
 needs() {
-    sed 's/^resources:.*/resources: {gpus: 2, memory: 4GiB, time: 2h}/' sweep.yaml >needs.yaml
+    sed -e 's/^resources:.*/resources: {gpus: 2, memory: 4GiB, time: 2h}/' -e 's/^data:.*/data: [{share: datasets\/cats}]/' sweep.yaml >needs.yaml
     printf 'nodes: [n1, "@lab"]\nbatch: 8\nretry: {max: 2, on: [oom, 3]}\ncheckpoint: {signal: USR1, every: 10min}\n' >>needs.yaml
     sed -i 's/ {a}$//' needs.yaml
     ludwig submit needs.yaml --dry-run >out
@@ -103,6 +103,7 @@ needs() {
     [ "$(line nodes)" = 'n1, @lab' ]
     [ "$(line batch)" = '8 configurations to a process' ]
     [ "$(line retry)" = 'up to 2 times after oom or 3' ]
+    [ "$(line data)" = 'cats: on the shared drive, packed when it is submitted' ]
     [ "$(line 'to save')" = 'SIGUSR1, then 1 min to end; copied every 10 min' ]
     ludwig submit sweep.yaml --dry-run >out
     [ "$(line 'each job')" = '0.5 CPUs' ]
