@@ -3,12 +3,14 @@
 #
 # On its standard input and output it speaks SFTP, by a real sftp-server that it starts.  At the end
 # it appends a line of JSON to LOG: how many requests there were of each kind, how many bytes of
-# files they wrote, and how many came back.
-"""usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--stall-in BYTES [--until FILE]] [--once FILE]
-                      [--rate BYTES] [--umask MODE] [--uid UID]
+# files they wrote, how many came back, and whether --cut-at-list had cut one before this began.
+"""usage: sftp_server.py LOG [--cut-in BYTES] [--cut-out BYTES] [--stall-in BYTES [--until FILE]]
+                      [--cut-at-list FILE [--for-good]] [--rate BYTES] [--umask MODE] [--uid UID]
 
 --cut-in, --cut-out: the connection ends after so many bytes; --stall-in: no more than those are
-taken, and it stands; --until: until FILE is there.  --once: only while FILE is not there, which is then made.
+taken, and it stands; --until: until FILE is there.
+--cut-at-list: the connection ends when a part's list has its name, no request behind that is obeyed, and
+FILE is made; while FILE is there it does not.  --for-good: while FILE is there none lasts.
 --rate: no more than so many bytes come in within a second."""
 
 import argparse
@@ -34,17 +36,23 @@ class Requests:
         self.counts = {}
         self.written = 0
         self.rest = b""
+        self.list = None  # the first one that is given its name
 
     def feed(self, data):
+        """How many of these bytes there are up to the request that names the first list."""
         self.rest += data
-        at = 0
+        at, wanted = 0, len(data)
         while len(self.rest) - at >= 5:
             n = int.from_bytes(self.rest[at:at + 4], "big")
             if len(self.rest) - at < 4 + n:
                 break
+            had_one = self.list is not None
             self.take(self.rest[at + 4:at + 4 + n])
             at += 4 + n
+            if self.list is not None and not had_one:
+                wanted -= len(self.rest) - at
         self.rest = self.rest[at:]
+        return wanted
 
     def take(self, packet):
         name = NAMES.get(packet[0], "other")
@@ -54,6 +62,9 @@ class Requests:
         if name == "write":
             handle = int.from_bytes(packet[5:9], "big")
             self.written += len(packet) - (5 + 4 + handle + 8 + 4)
+        if name == "rename" and packet.endswith(b".list") and self.list is None:
+            n = int.from_bytes(packet[5:9], "big")
+            self.list = packet[9 + n + 4:]
         self.counts[name] = self.counts.get(name, 0) + 1
 
 
@@ -78,26 +89,25 @@ def pump(child, options, requests):
             data = os.read(fd, 1 << 16)
             if not data:
                 return went
+            to = ends[fd]
             if fd == 0:
                 came += len(data)
-                requests.feed(data)
+                wanted = requests.feed(data)
                 if options.rate is not None:
                     time.sleep(max(0, came / options.rate - (time.monotonic() - began)))
                 if options.cut_in is not None and came >= options.cut_in:
                     return went
+                if options.cut_at_list is not None and requests.list is not None:
+                    data = data[:wanted]
+                    del ends[0]
             else:
                 went += len(data)
                 if options.cut_out is not None and went >= options.cut_out:
                     return went
-            write_all(ends[fd], data)
-
-
-def is_first(path):
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return False
-    return True
+            write_all(to, data)
+            if options.cut_at_list is not None and requests.list is not None and os.path.exists(requests.list):
+                open(options.cut_at_list, "xb").close()
+                return went
 
 
 def main():
@@ -107,14 +117,17 @@ def main():
     parser.add_argument("--cut-out", type=int)
     parser.add_argument("--stall-in", type=int)
     parser.add_argument("--until")
-    parser.add_argument("--once")
+    parser.add_argument("--cut-at-list")
+    parser.add_argument("--for-good", action="store_true")
     parser.add_argument("--rate", type=int)
     parser.add_argument("--uid", type=int)
     parser.add_argument("--umask", type=lambda text: int(text, 8), default=0o22)
     options = parser.parse_args()
     os.umask(options.umask)
-    if options.once is not None and not is_first(options.once):
-        options.cut_in = options.cut_out = options.stall_in = None
+    after_cut = options.cut_at_list is not None and os.path.exists(options.cut_at_list)
+    if after_cut:
+        options.cut_at_list = None
+        options.cut_in = 0 if options.for_good else None
     program = next(p for p in PLACES if os.access(p, os.X_OK))
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     child = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=options.uid)
@@ -126,7 +139,8 @@ def main():
         pass
     child.kill()
     child.wait()
-    line = json.dumps({"requests": requests.counts, "written": requests.written, "sent_back": went})
+    line = json.dumps({"requests": requests.counts, "written": requests.written, "sent_back": went,
+                       "after_cut": after_cut})
     with open(options.log, "a", encoding="utf-8") as log:
         log.write(line + "\n")
 

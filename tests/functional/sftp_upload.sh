@@ -22,9 +22,9 @@ over_sftp() { # COMMAND...
     LUDWIG_TEST_SFTP="$sftp $asked ${server_options-}" timeout 300 "$LUDWIG_HOOKS_BIN/ludwig" "$@"
 }
 
-written() { # bytes of files
+written() { # [after_cut]: bytes of files
     wait_until 5 '[ -z "$(pids_of "$asked")" ]'
-    json - 'str(sum(d))' <<<"[$(sed 's/.*"written": \([0-9]*\).*/\1/' "$asked" | paste -sd,)]"
+    json - "str(sum(x['written'] for x in d ${1:+if x['$1']}))" <<<"[$(paste -sd, "$asked")]"
 }
 
 requests() { # NAME: how many of those there were
@@ -138,10 +138,12 @@ it 'after kill -9 the next submit sends the parts that are missing' killed
 cut_off() {
     rm -rf large/data
     head -c 150000000 /dev/urandom >large/data
-    rm -f "$TEST_TMP/once"
-    server_options="--cut-in 30000000 --once $TEST_TMP/once" over_sftp submit l.yaml 2>err
-    arrived l.yaml
+    server_options="--cut-at-list $TEST_TMP/cut.1" over_sftp submit l.yaml 2>err
     [ "$(grep -vc "^note: " err)" -le 1 ]
+    # All but the first part, of 67 MB.
+    [ "$(written after_cut)" -ge 82000000 ]
+    [ "$(written after_cut)" -le 84000000 ]
+    arrived l.yaml
     # Nothing comes through.
     head -c 1003 /dev/urandom >many/1
     status=0
@@ -156,6 +158,23 @@ cut_off() {
     [ "$(ls "$SHARE/demo/sweeps" | wc -l)" = $((sweeps + 1)) ]
 }
 it 'a connection that breaks is made again, and parts that arrived are not sent again' cut_off
+
+cut_for_good() {
+    rm -rf large/data
+    head -c 150000000 /dev/urandom >large/data
+    before=$(ls "$packs"/parts/*.list | wc -l)
+    status=0
+    server_options="--cut-at-list $TEST_TMP/cut.2 --for-good" over_sftp submit l.yaml 2>err || status=$?
+    [ $status = 3 ]
+    [ "$(grep -vc "^note: " err)" = 1 ]
+    [ "$(ls "$packs"/parts/*.list | wc -l)" = $((before + 1)) ]
+    find "$packs" -name '.tmp*' -delete
+    over_sftp submit l.yaml
+    [ "$(written)" -ge 82000000 ]
+    [ "$(written)" -le 84000000 ]
+    arrived l.yaml
+}
+it 'nor are they by the next submit when none is made again' cut_for_good
 
 # Small: all is read before the first break is noticed, and the sweep is open on the server by then.
 lost_late() {
