@@ -2,6 +2,7 @@
 /* child.c - other programs, started with a list of words and never through a shell */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "common/io.h"
 #include "common/mem.h"
 #include "common/path.h"
+
+enum { READ_BYTES = 64 * 1024 };
 
 /* How a child is started; descriptors are -1 for /dev/null. */
 struct start {
@@ -110,6 +113,58 @@ int child_capture(const char *const *argv, size_t max_bytes, struct buf *out, st
     if (n > 0)
         buf_added(out, (size_t)n);
     return wait_for(pid);
+}
+
+/* What has come, or its end: -1 in fd then. */
+static void read_some(struct pollfd *from, struct buf *to)
+{
+    ssize_t n;
+
+    if (from->revents == 0)
+        return;
+    n = read(from->fd, buf_reserve(to, READ_BYTES), READ_BYTES);
+    if (n > 0)
+        buf_added(to, (size_t)n);
+    else if (n == 0 || errno != EINTR)
+        from->fd = -1;
+}
+
+/* Both at once, as it waits with the one when we don't read the other. */
+static void read_both(int first_fd, struct buf *first, int second_fd, struct buf *second)
+{
+    struct pollfd fds[] = { { first_fd, POLLIN, 0 }, { second_fd, POLLIN, 0 } };
+
+    while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+        if (poll(fds, 2, -1) < 0)
+            continue;
+        read_some(&fds[0], first);
+        read_some(&fds[1], second);
+    }
+}
+
+int child_capture_all(const char *const *argv, struct buf *out, struct buf *errors, struct err *e)
+{
+    struct start s = { .argv = argv };
+    int out_ends[2], error_ends[2];
+    pid_t pid;
+
+    if (make_pipe(out_ends, e) < 0)
+        return -1;
+    if (make_pipe(error_ends, e) < 0) {
+        close(out_ends[0]);
+        close(out_ends[1]);
+        return -1;
+    }
+    s.stdout_fd = out_ends[1];
+    s.stderr_fd = error_ends[1];
+    pid = start(&s, e);
+    close(out_ends[1]);
+    close(error_ends[1]);
+    if (pid >= 0)
+        read_both(out_ends[0], out, error_ends[0], errors);
+    close(out_ends[0]);
+    close(error_ends[0]);
+    return pid < 0 ? -1 : wait_for(pid);
 }
 
 pid_t child_start_daemon(const char *const *argv, const char *log_path, struct err *e)

@@ -17,6 +17,8 @@
  * ended it), -1 with e set when it could not be run.
  */
 int child_capture(const char *const *argv, size_t max_bytes, struct buf *out, struct err *e);
+/* The same with all that it writes to stdout and, for errors, to stderr. */
+int child_capture_all(const char *const *argv, struct buf *out, struct buf *errors, struct err *e);
 
 /* Starts the program at argv[0] in a session of its own, in /, with stdin empty and stdout and
  * stderr appended to the log.  -1 with e set when it could not be started. */
