@@ -186,7 +186,7 @@ static void plan_source(struct cargo *c, const struct spec *s)
     struct walk_plan *plan = &c->source.plan;
 
     plan->top = arena_strdup(c->arena, s->folder);
-    plan->has_rules = true;
+    plan->rules = ignore_create(plan->top);
     plan->everything = takes_everything(s);
     if (plan->everything) {
         plan->leaves_out = leave_out_other;
@@ -373,6 +373,7 @@ void cargo_free(struct cargo *c)
 {
     packer_close(&c->packer);
     close_stock(c);
+    ignore_destroy(c->source.plan.rules);
     arena_destroy(c->arena);
     free(c->left);
     *c = (struct cargo){ 0 };

@@ -258,6 +258,8 @@ void check_programs(struct doctor *d)
     bool has_apptainer = child_is_in_path("apptainer") || child_is_in_path("singularity");
 
     say_program(d, child_is_in_path("python3"), "python3", "jobs in Python fail on this machine");
+    say_program(d, child_is_in_path("git"), "git",
+                "sweeps with a .ludwigignore or .gitignore fail to be submitted");
     say_program(d, has_apptainer, "apptainer or singularity",
                 "sweeps with container: fail on this machine");
     say_slurm(d);

@@ -1,195 +1,313 @@
 /* SPDX-License-Identifier: MIT */
-/* ignore.c - which files of a folder are no part of the program */
-#include <fnmatch.h>
+/* ignore.c - which files of a source tree are no part of the program */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/child.h"
+#include "client/gitrules.h"
 #include "client/ignore.h"
 #include "common/buf.h"
-#include "common/io.h"
 #include "common/layout.h"
 #include "common/mem.h"
 #include "common/path.h"
 
-enum { RULES_MAX_BYTES = 1024 * 1024 };
+#define OWN_RULES ".ludwigignore"
+#define GIT_RULES ".gitignore"
 
-struct rule {
-    char *pattern;
-    size_t n_base; /* bytes of a path up to the folder that the rule stands in, with its / */
-    bool takes_back;
-    bool only_dirs;
-    bool anchored;  /* the whole path below the base; else the last name alone */
-    bool is_plain;  /* nothing in the pattern has a meaning */
-    bool is_ending; /* nothing but a * at its beginning has */
-    bool is_exact;  /* its last name is no pattern, or a built-in one */
-    size_t n_ending;
+struct ignore_scope {
+    struct ignore *of;
+    char *folder;
+    char *top;          /* from there on such files hold */
+    bool is_repository; /* whose rules hold, or in one */
+    char *rules;        /* the first such file that was met; NULL: none was */
+    bool is_read;
+    struct buf text; /* what paths point into */
+    char **paths;    /* ignored: below the folder, sorted */
+    size_t n, capacity;
 };
 
 struct ignore {
-    const char *file_name; /* NULL: read none */
-    struct rule *rules;    /* later ones win; the built-in ones come first */
-    size_t n, capacity, n_built_in;
+    const char *file_name; /* of the rules */
+    bool has_git;          /* is installed */
+    bool is_checked;       /* and can be asked */
+    struct ignore_scope **scopes;
+    size_t n, capacity;
 };
 
+/* ---- what no program needs ---- */
+
+/* With a / they are folders; a * stands for anything. */
 static const char *const built_in[] = {
-    ".git",          ".hg/",
-    ".svn/",         ".gitignore",
-    ".ludwigignore", "__pycache__/",
-    ".mypy_cache/",  ".DS_Store",
-    "._*",           ".pytest_cache/",
-    ".ruff_cache/",  ".nfs*",
-    "*.swp",         ".ipynb_checkpoints/",
+    ".git",         ".hg/",
+    ".svn/",        GIT_RULES,
+    OWN_RULES,      "__pycache__/",
+    ".mypy_cache/", ".DS_Store",
+    "._*",          ".pytest_cache/",
+    ".ruff_cache/", ".nfs*",
+    "*.swp",        ".ipynb_checkpoints/",
     LAYOUT_FETCHED,
 };
 
-/* Ends the line at its spaces, which are not all blanks; "\ " keeps one. */
-static size_t trimmed(const char *line, size_t n)
+static bool matches_built_in(const char *pattern, const char *name, bool is_folder)
 {
-    while (n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\r')) {
-        if (n > 1 && line[n - 2] == '\\')
-            break;
-        n--;
-    }
-    return n;
+    size_t n = strcspn(pattern, "*/"), n_name = strlen(name), n_end;
+
+    if (strncmp(pattern, name, n) != 0)
+        return false;
+    if (pattern[n] != '*')
+        return name[n] == '\0' && (is_folder || pattern[n] == '\0');
+    n_end = strlen(pattern + n + 1);
+    return n_name >= n + n_end && strcmp(name + n_name - n_end, pattern + n + 1) == 0;
 }
 
-static bool is_plain(const char *pattern)
-{
-    return pattern[strcspn(pattern, "*?[\\")] == '\0';
-}
-
-static bool is_exact(const char *name)
+static bool is_built_in(const char *name, bool is_folder)
 {
     for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
-        if (strcmp(built_in[i], name) == 0)
+        if (matches_built_in(built_in[i], name, is_folder))
             return true;
-    return is_plain(name);
+    return false;
 }
 
-static void add_rule(struct ignore *ig, size_t n_base, const char *line, size_t n)
+/* ---- which rules hold in a folder ---- */
+
+static bool has(const char *folder, const char *name)
 {
-    struct rule rule = { .n_base = n_base };
-
-    n = trimmed(line, n);
-    if (n == 0 || line[0] == '#')
-        return;
-    if (line[0] == '!') {
-        rule.takes_back = true;
-        line++;
-        n--;
-    }
-    if (n > 0 && line[n - 1] == '/') {
-        rule.only_dirs = true;
-        n--;
-    }
-    rule.anchored = memchr(line, '/', n) != NULL;
-    if (n > 0 && line[0] == '/') {
-        line++;
-        n--;
-    }
-    if (n == 0)
-        return;
-    rule.pattern = mem_strndup(line, n);
-    rule.is_plain = is_plain(rule.pattern);
-    rule.is_ending = rule.pattern[0] == '*' && is_plain(rule.pattern + 1);
-    rule.is_exact = is_exact(path_basename(rule.pattern));
-    rule.n_ending = strlen(rule.pattern + 1);
-    mem_grow((void **)&ig->rules, &ig->capacity, ig->n, sizeof *ig->rules);
-    ig->rules[ig->n++] = rule;
-}
-
-static void add_rules(struct ignore *ig, size_t n_base, const char *text)
-{
-    while (*text != '\0') {
-        size_t n = strcspn(text, "\n");
-
-        add_rule(ig, n_base, text, n);
-        text += n + (text[n] == '\n');
-    }
-}
-
-static size_t base_of(const char *dir)
-{
-    size_t n = strlen(dir);
-
-    return n > 0 && dir[n - 1] == '/' ? n : n + 1;
-}
-
-int ignore_enter(struct ignore *ig, const char *dir, size_t *mark, struct err *e)
-{
-    struct buf text = { 0 };
-    struct err why = { 0 };
-    char *path;
-
-    *mark = ig->n;
-    if (ig->file_name == NULL)
-        return 0;
-    path = path_join(dir, ig->file_name);
-    if (io_read_file(path, RULES_MAX_BYTES, &text, &why) == 0)
-        add_rules(ig, base_of(dir), buf_text(&text));
-    buf_free(&text);
-    free(path);
-    if (why.kind == ERR_NONE || why.kind == ERR_NOT_FOUND)
-        return 0;
-    return err_set(e, why.kind, "%s", why.text);
-}
-
-void ignore_leave(struct ignore *ig, size_t mark)
-{
-    while (ig->n > mark)
-        free(ig->rules[--ig->n].pattern);
-}
-
-static bool has(const char *dir, const char *name)
-{
-    char *path = path_join(dir, name);
-    bool found = access(path, F_OK) == 0;
+    char *path = path_join(folder, name);
+    struct stat st;
+    bool found = lstat(path, &st) == 0;
 
     free(path);
     return found;
 }
 
-/* The folders above root whose rules hold: from the top of the repository down. */
-static int enter_above(struct ignore *ig, const char *dir, struct err *e)
+/* NULL: there is none.  git only warns of one that it cannot read, and takes everything. */
+static int find_rules(const char *folder, const char *name, char **path, struct err *e)
 {
-    char *parent = path_dirname(dir);
-    int result = 0;
-    size_t mark;
+    struct stat st;
 
-    if (!has(dir, ".git") && strcmp(parent, dir) != 0) {
-        result = enter_above(ig, parent, e);
-        if (result == 0)
-            result = ignore_enter(ig, parent, &mark, e);
+    *path = path_join(folder, name);
+    if (lstat(*path, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        if (S_ISLNK(st.st_mode))
+            return err_set(e, ERR_USAGE, "%s is a link, which git does not follow; copy the file",
+                           *path);
+        return access(*path, R_OK) < 0 ? err_sys(e, "read %s", *path) : 0;
     }
-    free(parent);
+    free(*path);
+    *path = NULL;
+    return 0;
+}
+
+/* In a folder above, up to the top. */
+static int find_rules_above(const char *folder, const char *top, const char *name, char **path,
+                            struct err *e)
+{
+    char *above = path_dirname(folder);
+    int result = 0;
+
+    if (strcmp(folder, top) != 0) {
+        result = find_rules(above, name, path, e);
+        if (result == 0 && *path == NULL)
+            result = find_rules_above(above, top, name, path, e);
+    }
+    free(above);
     return result;
 }
 
-static bool is_in_repository(const char *dir)
+static bool is_link(const char *path)
 {
-    char *parent = path_dirname(dir);
-    bool found = has(dir, ".git") || (strcmp(parent, dir) != 0 && is_in_repository(parent));
+    struct stat st;
 
-    free(parent);
-    return found;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-struct ignore *ignore_create(const char *root, bool own_rules, struct err *e)
+/* Where git itself would not go on. */
+static bool begins_anew(const char *folder)
+{
+    return gitrules_is_top(folder) || is_link(folder);
+}
+
+static struct ignore_scope *find_scope(const struct ignore *ig, const char *folder)
+{
+    for (size_t i = 0; i < ig->n; i++)
+        if (strcmp(ig->scopes[i]->folder, folder) == 0)
+            return ig->scopes[i];
+    return NULL;
+}
+
+/* What holds besides the files that will be met. */
+static int look_at_repository(struct ignore_scope *s, struct err *e)
+{
+    char *real = path_real(s->folder, e), *top;
+    int result = 0;
+
+    if (real == NULL)
+        return -1;
+    top = gitrules_find_top(real);
+    s->is_repository = top != NULL;
+    if (top != NULL && !s->of->has_git)
+        result = find_rules_above(real, top, s->of->file_name, &s->rules, e);
+    free(top);
+    free(real);
+    return result;
+}
+
+static bool is_own(const struct ignore *ig)
+{
+    return strcmp(ig->file_name, OWN_RULES) == 0;
+}
+
+static void free_scope(struct ignore_scope *s)
+{
+    free(s->folder);
+    free(s->top);
+    free(s->rules);
+    buf_free(&s->text);
+    free(s->paths);
+    free(s);
+}
+
+static struct ignore_scope *add_scope(struct ignore *ig, const struct ignore_scope *above,
+                                      const char *folder, struct err *e)
+{
+    struct ignore_scope *s = mem_alloc(sizeof *s);
+
+    s->of = ig;
+    s->folder = mem_strdup(folder);
+    if (above != NULL && is_own(ig) && !is_link(folder)) {
+        s->top = mem_strdup(above->top);
+        s->rules = above->rules != NULL ? mem_strdup(above->rules) : NULL;
+    } else {
+        s->top = mem_strdup(folder);
+    }
+    if (!is_own(ig) && look_at_repository(s, e) < 0) {
+        free_scope(s);
+        return NULL;
+    }
+    mem_grow((void **)&ig->scopes, &ig->capacity, ig->n, sizeof(struct ignore_scope *));
+    ig->scopes[ig->n++] = s;
+    return s;
+}
+
+int ignore_enter(struct ignore *ig, struct ignore_scope *above, const char *folder,
+                 struct ignore_scope **scope, struct err *e)
+{
+    char *rules;
+    int result;
+
+    *scope = above;
+    if (above == NULL || begins_anew(folder))
+        *scope = find_scope(ig, folder);
+    if (*scope == NULL)
+        *scope = add_scope(ig, above, folder, e);
+    if (*scope == NULL)
+        return -1;
+    result = find_rules(folder, ig->file_name, &rules, e);
+    if ((*scope)->rules == NULL && result == 0)
+        (*scope)->rules = rules;
+    else
+        free(rules);
+    return result;
+}
+
+/* ---- what git says ---- */
+
+static int compare(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* git names a folder, too, when all that is in it is ignored, and then that; such a folder stays, as
+ * what the program comes upon would else change with what lies about in it. */
+static bool is_folder_that_stays(const char *path, size_t n, const char *next, const char *end)
+{
+    return path[n - 1] == '/' && next < end && strncmp(path, next, n) == 0;
+}
+
+static void sort_paths(struct ignore_scope *s)
+{
+    char *at = (char *)s->text.bytes, *end = at + s->text.n;
+
+    while (at < end) {
+        size_t n = strlen(at);
+        char *next = at + n + 1;
+
+        if (n > 0 && !is_folder_that_stays(at, n, next, end)) {
+            if (at[n - 1] == '/')
+                at[n - 1] = '\0';
+            mem_grow((void **)&s->paths, &s->capacity, s->n, sizeof *s->paths);
+            s->paths[s->n++] = at;
+        }
+        at = next;
+    }
+    if (s->n > 0)
+        qsort(s->paths, s->n, sizeof *s->paths, compare);
+}
+
+static int ask_git(struct ignore_scope *s, struct err *e)
+{
+    int ignored = 0;
+
+    if (!s->of->has_git)
+        return err_set(e, ERR_FAILED,
+                       "%s says what to leave out, and git, which reads it, is not installed; "
+                       "install git, or take that file away",
+                       s->rules);
+    if (!s->of->is_checked && gitrules_check(e) < 0)
+        return -1;
+    s->of->is_checked = true;
+    if (s->is_repository && !gitrules_is_top(s->folder))
+        ignored = gitrules_ignores(s->folder, e);
+    if (ignored < 0)
+        return -1;
+    if (s->is_repository && !ignored)
+        return gitrules_list(s->folder, &s->text, e);
+    return gitrules_list_by(s->of->file_name, s->top, s->folder, &s->text, e);
+}
+
+static int read_scope(struct ignore_scope *s, struct err *e)
+{
+    bool is_needed = s->rules != NULL || (s->is_repository && s->of->has_git);
+
+    if (s->is_read || !is_needed)
+        return 0;
+    if (ask_git(s, e) < 0)
+        return -1;
+    sort_paths(s);
+    s->is_read = true;
+    return 0;
+}
+
+static const char *path_in(const struct ignore_scope *s, const char *path)
+{
+    path += strlen(s->folder);
+    return path + strspn(path, "/");
+}
+
+int ignore_matches(struct ignore_scope *scope, const char *path, bool is_folder, struct err *e)
+{
+    const char *in;
+
+    if (is_built_in(path_basename(path), is_folder))
+        return 1;
+    if (scope == NULL)
+        return 0;
+    if (read_scope(scope, e) < 0)
+        return -1;
+    in = path_in(scope, path);
+    return scope->n > 0 &&
+           bsearch(&in, scope->paths, scope->n, sizeof *scope->paths, compare) != NULL;
+}
+
+/* ---- beginning and end ---- */
+
+struct ignore *ignore_create(const char *root)
 {
     struct ignore *ig = mem_alloc(sizeof *ig);
 
-    for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
-        add_rule(ig, base_of(root), built_in[i], strlen(built_in[i]));
-    ig->n_built_in = ig->n;
-    if (!own_rules)
-        return ig;
-    ig->file_name = has(root, ".ludwigignore") ? ".ludwigignore" : ".gitignore";
-    if (strcmp(ig->file_name, ".gitignore") == 0 && is_in_repository(root) &&
-        enter_above(ig, root, e) < 0) {
-        ignore_destroy(ig);
-        return NULL;
-    }
+    ig->file_name = has(root, OWN_RULES) ? OWN_RULES : GIT_RULES;
+    ig->has_git = child_is_in_path("git");
     return ig;
 }
 
@@ -197,89 +315,8 @@ void ignore_destroy(struct ignore *ig)
 {
     if (ig == NULL)
         return;
-    ignore_leave(ig, 0);
-    free(ig->rules);
+    for (size_t i = 0; i < ig->n; i++)
+        free_scope(ig->scopes[i]);
+    free(ig->scopes);
     free(ig);
-}
-
-/* One name of a path, without slashes in either. */
-static bool matches_name(const char *pattern, size_t n_pattern, const char *name, size_t n_name)
-{
-    char *p = mem_strndup(pattern, n_pattern), *s = mem_strndup(name, n_name);
-    bool matches = fnmatch(p, s, 0) == 0;
-
-    free(s);
-    free(p);
-    return matches;
-}
-
-static bool matches_path(const char *pattern, const char *path);
-
-/* What is left of pattern behind "**" + "/", against path and each folder's content below. */
-static bool matches_deeper(const char *pattern, const char *path)
-{
-    for (;;) {
-        if (matches_path(pattern, path))
-            return true;
-        path = strchr(path, '/');
-        if (path == NULL)
-            return false;
-        path++;
-    }
-}
-
-static bool matches_path(const char *pattern, const char *path)
-{
-    size_t n = strcspn(pattern, "/"), n_name = strcspn(path, "/");
-
-    if (n == 2 && strncmp(pattern, "**", 2) == 0)
-        return pattern[n] == '\0' || matches_deeper(pattern + n + 1, path);
-    if (!matches_name(pattern, n, path, n_name))
-        return false;
-    if (pattern[n] == '\0' || path[n_name] == '\0')
-        return pattern[n] == path[n_name];
-    return matches_path(pattern + n + 1, path + n_name + 1);
-}
-
-/* As fnmatch, which is slow, and asked about every file. */
-static bool matches(const struct rule *rule, const char *name)
-{
-    size_t n_name;
-
-    if (rule->is_plain)
-        return strcmp(rule->pattern, name) == 0;
-    if (!rule->is_ending)
-        return fnmatch(rule->pattern, name, 0) == 0;
-    n_name = strlen(name);
-    return n_name >= rule->n_ending &&
-           strcmp(name + n_name - rule->n_ending, rule->pattern + 1) == 0;
-}
-
-static bool rule_matches(const struct rule *rule, const char *path, bool is_dir)
-{
-    if (rule->only_dirs && !is_dir)
-        return false;
-    if (rule->anchored)
-        return matches_path(rule->pattern, path + rule->n_base);
-    return matches(rule, path_basename(path));
-}
-
-/* The last of the first n rules that matches; NULL: none. */
-static const struct rule *last_match(const struct ignore *ig, size_t n, const char *path,
-                                     bool is_dir)
-{
-    while (n > 0)
-        if (rule_matches(&ig->rules[--n], path, is_dir))
-            return &ig->rules[n];
-    return NULL;
-}
-
-/* Who takes back all folders, or all that is hidden, does not mean .git. */
-bool ignore_matches(const struct ignore *ig, const char *path, bool is_dir)
-{
-    const struct rule *rule = last_match(ig, ig->n, path, is_dir);
-
-    if (rule != NULL && rule->takes_back && !rule->is_exact)
-        rule = last_match(ig, ig->n_built_in, path, is_dir);
-    return rule != NULL && !rule->takes_back;
 }

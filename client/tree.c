@@ -21,7 +21,7 @@ enum { GLANCE_ENTRIES = 10000 };
 
 static char *index_path(const struct walk_plan *plan)
 {
-    char *key = mem_printf("%s %s", plan->has_rules ? "source" : "data", plan->top);
+    char *key = mem_printf("%s %s", plan->rules != NULL ? "source" : "data", plan->top);
     char *path = cache_path("index", key);
 
     free(key);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/ignore.h"
 #include "client/names.h"
 #include "client/walk.h"
 #include "common/mem.h"
@@ -22,17 +21,15 @@ struct level {
     struct names names;
     int fd; /* -1: deep down */
     size_t n_path, n_from;
-    size_t mark;       /* of its rules */
-    bool takes;        /* what is in it; else only what is named */
-    bool is_named;     /* or it lies in what is */
-    bool is_ignored;   /* by a rule, it or a folder above */
-    bool has_no_rules; /* but the built-in ones */
-    bool is_above;     /* something below is named */
+    struct ignore_scope *rules; /* NULL: those that always hold, or none */
+    bool takes;                 /* what is in it; else only what is named */
+    bool is_named;              /* or it lies in what is */
+    bool is_ignored;            /* by a rule, it or a folder above */
+    bool is_above;              /* something below is named */
 };
 
 struct walk {
     const struct walk_plan *plan;
-    struct ignore *rules, *built_in; /* NULL: the plan has none */
     struct level *levels;
     size_t n, capacity;
     struct buf path, from, target;
@@ -121,7 +118,8 @@ static int fill_level(struct walk *w, struct level *l, struct err *e)
 {
     const char *from = buf_text(&w->from);
 
-    if (w->rules != NULL && ignore_enter(w->rules, from, &l->mark, e) < 0)
+    if (w->plan->rules != NULL && !l->is_ignored &&
+        ignore_enter(w->plan->rules, l->rules, from, &l->rules, e) < 0)
         return -1;
     if ((l->takes && list_folder(l, from, e) < 0) || (l->is_above && add_named(w, l, e) < 0))
         return -1;
@@ -173,8 +171,6 @@ static void leave(struct walk *w)
 {
     struct level *l = &w->levels[--w->n];
 
-    if (w->rules != NULL)
-        ignore_leave(w->rules, l->mark);
     names_free(&l->names);
     if (l->fd >= 0)
         close(l->fd);
@@ -218,28 +214,30 @@ static bool is_left_out(const struct walk *w, const struct level *l, bool is_fol
            plan->leaves_out(plan->context, from, buf_text(&w->path), is_folder);
 }
 
-static bool is_ignored(const struct walk *w, const struct level *l, bool is_folder)
+/* 1, 0, -1.  A file that is named is taken, whatever the rules say. */
+static int is_ignored(const struct walk *w, const struct level *l, const struct standing *s,
+                      bool is_folder, struct err *e)
 {
-    const struct ignore *rules = l->has_no_rules ? w->built_in : w->rules;
-
-    return rules != NULL && ignore_matches(rules, buf_text(&w->from), is_folder);
+    if (w->plan->rules == NULL || (s->is_named && !is_folder))
+        return 0;
+    return ignore_matches(l->is_ignored ? NULL : l->rules, buf_text(&w->from), is_folder, e);
 }
 
-/* Whether it is taken, or something below may be, and how. */
-static bool judge(const struct walk *w, const struct level *above, const struct standing *s,
-                  bool is_folder, struct level *how)
+/* Whether it is taken, or something below may be, and how: 1, 0, -1. */
+static int judge(const struct walk *w, const struct level *above, const struct standing *s,
+                 bool is_folder, struct level *how, struct err *e)
 {
-    bool ignored = is_ignored(w, above, is_folder);
+    int ignored = is_ignored(w, above, s, is_folder, e);
 
+    if (ignored < 0)
+        return -1;
     *how = (struct level){ .takes = true,
+                           .rules = above->rules,
                            .is_named = s->is_named || above->is_named,
                            .is_above = s->is_above,
-                           .is_ignored = ignored || above->is_ignored,
-                           .has_no_rules = above->has_no_rules };
-    if (s->is_named) {
-        how->has_no_rules = how->has_no_rules || how->is_ignored;
-        return true;
-    }
+                           .is_ignored = ignored || above->is_ignored };
+    if (s->is_named)
+        return 1;
     how->takes = above->takes && !ignored && !is_left_out(w, above, is_folder);
     return how->takes || s->is_above;
 }
@@ -249,7 +247,7 @@ static int refuse(const struct walk *w, mode_t mode, struct err *e)
     const char *what = S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 
     return err_set(e, ERR_USAGE, "%s is %s and cannot be sent%s", buf_text(&w->from), what,
-                   w->plan->has_rules ? " (.ludwigignore can leave it out)" : "");
+                   w->plan->rules != NULL ? " (.ludwigignore can leave it out)" : "");
 }
 
 static int read_target(struct walk *w, struct walk_entry *entry, struct err *e)
@@ -306,8 +304,9 @@ static int visit(struct walk *w, const char *name, struct walk_entry *entry, str
     rc = look(w, l, &s, name, &entry->stat, e);
     if (rc <= 0)
         return rc;
-    if (!judge(w, l, &s, S_ISDIR(entry->stat.st_mode), &how))
-        return 0;
+    rc = judge(w, l, &s, S_ISDIR(entry->stat.st_mode), &how, e);
+    if (rc <= 0)
+        return rc;
     return take(w, &how, entry, e);
 }
 
@@ -341,12 +340,6 @@ static int begin(struct walk *w, struct err *e)
 {
     struct level how = { .takes = w->plan->everything, .is_above = w->plan->n_named > 0 };
 
-    if (w->plan->has_rules) {
-        w->rules = ignore_create(w->plan->top, true, e);
-        w->built_in = ignore_create(w->plan->top, false, e);
-        if (w->rules == NULL || w->built_in == NULL)
-            return -1;
-    }
     if (stat(w->plan->top, &w->top) < 0)
         return err_sys(e, "%s", w->plan->top);
     w->is_file = !S_ISDIR(w->top.st_mode);
@@ -371,8 +364,6 @@ void walk_end(struct walk *w)
         return;
     while (w->n > 0)
         leave(w);
-    ignore_destroy(w->rules);
-    ignore_destroy(w->built_in);
     free(w->levels);
     buf_free(&w->path);
     buf_free(&w->from);

@@ -10,6 +10,7 @@
 
 #include <sys/stat.h>
 
+#include "client/ignore.h"
 #include "common/pack.h"
 
 /* What a walk comes upon; all must last as long. */
@@ -20,7 +21,7 @@ struct walk_plan {
      * leave out itself, with all. */
     const char *const *named;
     size_t n_named;
-    bool has_rules; /* see ignore.h */
+    struct ignore *rules; /* NULL: none, not even those that always hold */
     /* Left out unless it is named. */
     const char *const *left_out; /* absolute */
     size_t n_left_out;

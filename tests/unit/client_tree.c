@@ -14,71 +14,9 @@
 #include <unistd.h>
 
 #include "client/cargo.h"
-#include "client/ignore.h"
 #include "common/io.h"
 #include "common/path.h"
-
-static int make_dir(void **state)
-{
-    char dir[] = "/tmp/ludwig-tree-XXXXXX";
-
-    if (mkdtemp(dir) == NULL || setenv("XDG_CACHE_HOME", "/nonexistent", 1) < 0)
-        return -1;
-    *state = mem_strdup(dir);
-    return 0;
-}
-
-static int drop_dir(void **state)
-{
-    int result = io_remove_tree(*state, NULL);
-
-    free(*state);
-    return result;
-}
-
-/* Makes dir/path with the folders above it; a path that ends in / is a folder. */
-static void put(const char *dir, const char *path, const char *text)
-{
-    char *full = path_join(dir, path), *above = path_dirname(full);
-
-    assert_int_equal(io_make_dirs(above, 0755, NULL), 0);
-    if (path[strlen(path) - 1] == '/')
-        assert_int_equal(io_make_dirs(full, 0755, NULL), 0);
-    else
-        assert_int_equal(io_replace_file(full, text, strlen(text), 0644, NULL), 0);
-    free(above);
-    free(full);
-}
-
-static char *below(const char *dir, const char *path)
-{
-    return path_join(dir, path);
-}
-
-/* "d a, f a/b, ..." */
-static char *list(const struct walk_plan *plan)
-{
-    static const char letters[PACK_KIND_COUNT] = "dfxl";
-    struct walk *w = walk_begin(plan, NULL);
-    struct buf text = { 0 };
-    struct walk_entry entry;
-    int rc;
-
-    assert_non_null(w);
-    while ((rc = walk_next(w, &entry, NULL)) == 1)
-        buf_printf(&text, "%s%c %s", text.n > 0 ? ", " : "", letters[entry.kind], entry.path);
-    assert_int_equal(rc, 0);
-    walk_end(w);
-    return text.n > 0 ? buf_take(&text) : mem_strdup("");
-}
-
-static void expect_list(const struct walk_plan *plan, const char *expected)
-{
-    char *found = list(plan);
-
-    assert_string_equal(found, expected);
-    free(found);
-}
+#include "tests/unit/folder.h"
 
 static struct tree all_of(const char *dir)
 {
@@ -209,188 +147,6 @@ static void what_is_not_there_is_named(void **state)
     free(path);
 }
 
-/* ---- ignoring ---- */
-
-static void patterns_mean_what_they_mean_to_git(void **state)
-{
-    static const struct {
-        const char *rules;
-        const char *path;
-        bool is_dir, ignored;
-    } cases[] = {
-        { "*.o", "a.o", false, true },         { "*.o", "x/y/a.o", false, true },
-        { "*.o", "a.obj", false, false },      { "/a", "a", false, true },
-        { "/a", "x/a", false, false },         { "x/a", "x/a", false, true },
-        { "x/a", "y/x/a", false, false },      { "build/", "build", true, true },
-        { "build/", "build", false, false },   { "build/", "x/build", true, true },
-        { "/build/", "x/build", true, false }, { "a/**/b", "a/b", false, true },
-        { "a/**/b", "a/x/y/b", false, true },  { "a/**/b", "x/a/b", false, false },
-        { "**/b", "x/y/b", false, true },      { "a/**", "a/x/y", false, true },
-        { "a/**", "a", true, false },          { "a/*", "a/x", false, true },
-        { "a?c", "abc", false, true },         { "a[bc]d", "acd", false, true },
-        { "*\n!keep", "keep", false, false },  { "*\n!keep", "drop", false, true },
-        { "!keep\n*", "keep", false, true },   { "# a comment\n\nx", "# a comment", false, false },
-        { "\\#x", "#x", false, true },         { "\\!x", "!x", false, true },
-        { "x   ", "x", false, true },          { "x\\ ", "x ", false, true },
-        { "x\r\ny\r\n", "y", false, true },    { "/", "x", false, false },
-        { "", "__pycache__", true, true },     { "", ".git", true, true },
-        { "", "a/.git", false, true },         { "!__pycache__/", "__pycache__", true, false },
-        { "", "x.swp", false, true },          { "!*.swp", "x.swp", false, false },
-        { "!*/", ".git", true, true },         { "!**", "a/.git", false, true },
-        { "!.*", ".git", true, true },         { "x\t", "x", false, false },
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *path = below(*state, cases[i].path);
-        struct ignore *ig;
-        size_t mark;
-
-        put(*state, ".ludwigignore", cases[i].rules);
-        ig = ignore_create(*state, true, NULL);
-        assert_non_null(ig);
-        assert_int_equal(ignore_enter(ig, *state, &mark, NULL), 0);
-        if (ignore_matches(ig, path, cases[i].is_dir) != cases[i].ignored)
-            fail_msg("'%s' and %s", cases[i].rules, cases[i].path);
-        ignore_destroy(ig);
-        free(path);
-    }
-}
-
-/* ---- what git says ---- */
-
-static void git(const char *dir, const char *words, struct buf *out)
-{
-    char *command = mem_printf(
-        "cd '%s' && GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git %s", dir, words);
-    FILE *f = popen(command, "r");
-    size_t n;
-
-    assert_non_null(f);
-    do {
-        n = fread(buf_reserve(out, 4096), 1, 4096, f);
-        buf_added(out, n);
-    } while (n > 0);
-    assert_int_equal(pclose(f), 0);
-    free(command);
-}
-
-static int by_name(const void *x, const void *y)
-{
-    return strcmp(*(char *const *)x, *(char *const *)y);
-}
-
-/* Paths that end in NUL, sorted, each on a line. */
-static char *sorted(struct buf *paths)
-{
-    char *all[64] = { NULL }, *at = (char *)paths->bytes;
-    struct buf text = { 0 };
-    size_t n = 0;
-
-    for (char *end = at + paths->n; at < end; at += strlen(at) + 1) {
-        assert_true(n < sizeof all / sizeof all[0]);
-        all[n++] = at;
-    }
-    qsort(all, n, sizeof *all, by_name);
-    for (size_t i = 0; i < n; i++)
-        buf_printf(&text, "%s\n", all[i]);
-    buf_free(paths);
-    return text.n > 0 ? buf_take(&text) : mem_strdup("");
-}
-
-static char *taken_by_git(const char *dir)
-{
-    struct buf paths = { 0 };
-
-    git(dir, "ls-files -z --others --exclude-per-directory=.gitignore -x .gitignore", &paths);
-    return sorted(&paths);
-}
-
-static char *taken_by_us(const char *dir)
-{
-    struct walk_plan plan = { .top = dir, .everything = true, .has_rules = true };
-    struct walk *w = walk_begin(&plan, NULL);
-    struct walk_entry entry;
-    struct buf paths = { 0 };
-    int rc;
-
-    assert_non_null(w);
-    while ((rc = walk_next(w, &entry, NULL)) == 1)
-        if (entry.kind != PACK_FOLDER)
-            buf_add(&paths, entry.path, strlen(entry.path) + 1);
-    assert_int_equal(rc, 0);
-    walk_end(w);
-    return sorted(&paths);
-}
-
-static void expect_what_git_takes(const char *dir, const char *rules, const char *rules_below)
-{
-    char *expected, *found;
-
-    put(dir, ".gitignore", rules);
-    put(dir, "a/.gitignore", rules_below);
-    expected = taken_by_git(dir);
-    found = taken_by_us(dir);
-    if (strcmp(expected, found) != 0)
-        fail_msg("'%s', and below '%s': git takes\n%swe\n%s", rules, rules_below, expected, found);
-    free(found);
-    free(expected);
-}
-
-/* In form "1" and "2" stand for patterns. */
-static char *rules_of(const char *form, const char *first, const char *second)
-{
-    struct buf text = { 0 };
-
-    for (; *form != '\0'; form++) {
-        if (*form == '1' || *form == '2')
-            buf_add_str(&text, *form == '1' ? first : second);
-        else
-            buf_add_char(&text, *form);
-    }
-    return buf_take(&text);
-}
-
-static void what_git_would_leave_out_is_left_out(void **state)
-{
-    static const char *const paths[] = {
-        "a/a",    "a/b",          "a/b.o",  "a/ab/x.py",    "a/ab/b", "a/.h",
-        "a/x ",   "a/c/a/b/x.py", "ab",     "b/a",          "b/b.o",  "b/foo/a/b",
-        "b/#x",   "b/a*b",        "c.d/ab", "c.d/a/.h",     "foo/!x", "foo/bar",
-        "foo/[a", "foo/a\\b",     "foo/a]", "foo/\xc3\xa9", "x.py",   "\xff",
-    };
-    static const char *const parts[] = {
-        "a",    "b",           "ab",    "foo",    "*",     "**",       "?",      "a*",    "*.o",
-        "*.py", "[ab]",        "[!a]",  "[^a]",   "[a-c]", "\\#x",     "#x",     "\\!x",  "x\\ ",
-        "x  ",  "**b",         "a\\*b", "[[]a",   "[]a]",  "a\\\\b",   "a\\b",   "a]",    "\\",
-        ".*",   "[[:alpha:]]", "c.d",   "x.py\t", "???",   "\xc3\xa9", "[\xff]", "*[!.]", "a\r",
-    };
-    static const char *const forms[] = { "1/2",    "/1/2/",     "1\n!2",          "!1\n2/",
-                                         "1/**/2", "**/1\n!/2", "*\n!*/\n!1\n2/*" };
-    const char *dir = *state;
-    const size_t n = sizeof parts / sizeof parts[0];
-    struct buf nothing = { 0 };
-    uint32_t x = 1;
-
-    if (system("git --version >/dev/null 2>&1") != 0)
-        skip();
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        put(dir, paths[i], "");
-    git(dir, "init -q", &nothing);
-    for (size_t i = 0; i < 300; i++) {
-        char *rules[2];
-
-        for (size_t k = 0; k < 2; k++) {
-            x = x * 1664525 + 1013904223;
-            rules[k] = rules_of(forms[(x >> 8) % (sizeof forms / sizeof forms[0])],
-                                parts[(x >> 12) % n], parts[(x >> 20) % n]);
-        }
-        expect_what_git_takes(dir, rules[0], i % 2 == 0 ? "" : rules[1]);
-        free(rules[0]);
-        free(rules[1]);
-    }
-    buf_free(&nothing);
-}
-
 /* ---- what a sweep takes along ---- */
 
 static struct spec read_spec(const char *dir, const char *yaml, struct arena *a)
@@ -443,20 +199,6 @@ static void without_source_everything_but_the_ignored_goes_along(void **state)
     expect_source(dir, HEAD "source: .\n", "f data.csv, d lm, f lm/a.py, f train.py");
     put(dir, ".ludwigignore", "lm\n");
     expect_source(dir, HEAD, "f data.csv, d out, f out/big, f train.py");
-}
-
-static void rules_of_the_repository_above_hold_too(void **state)
-{
-    char *inner = below(*state, "repo/experiments/one");
-
-    put(*state, ".gitignore", "*\n");
-    put(*state, "repo/.git/HEAD", "");
-    put(*state, "repo/.gitignore", "*.tmp\n/experiments/one/secret\n");
-    put(inner, "a.py", "");
-    put(inner, "b.tmp", "");
-    put(inner, "secret", "");
-    expect_source(inner, HEAD, "f a.py");
-    free(inner);
 }
 
 static void only_what_source_names_goes_along(void **state)
@@ -537,10 +279,7 @@ int main(void)
         TEST(what_cannot_be_sent_is_named),
         TEST(no_link_is_followed_that_somebody_put_in_a_folders_place),
         TEST(what_is_not_there_is_named),
-        TEST(patterns_mean_what_they_mean_to_git),
-        TEST(what_git_would_leave_out_is_left_out),
         TEST(without_source_everything_but_the_ignored_goes_along),
-        TEST(rules_of_the_repository_above_hold_too),
         TEST(only_what_source_names_goes_along),
         TEST(the_share_is_never_taken_along),
         TEST(a_changed_sweep_file_does_not_change_the_source),

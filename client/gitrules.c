@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* gitrules.c - what git leaves out */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/child.h"
+#include "client/gitrules.h"
+#include "common/io.h"
+#include "common/mem.h"
+#include "common/path.h"
+
+/* Which repository it is, the folder says, and not who called us, which may be a hook of git's. */
+#define GIT                                                                                        \
+    "env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_COMMON_DIR", "-u", "GIT_INDEX_FILE", \
+        "-u", "GIT_OBJECT_DIRECTORY", "-u", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "-u",              \
+        "GIT_PREFIX", "-u", "GIT_NAMESPACE", "-u", "GIT_CEILING_DIRECTORIES",                      \
+        "GIT_OPTIONAL_LOCKS=0", "GIT_DEFAULT_HASH=sha1", "LC_ALL=C", "git", "-c",                  \
+        "core.fsmonitor=false", "-c", "core.precomposeUnicode=false"
+#define LIST "ls-files", "-z", "--others", "--ignored", "--directory"
+
+/* In an index it makes git go into that folder, although a repository of its own begins there. */
+#define ENTRY_NAME ".ludwig-goes-in-here"
+#define ENTRY      "100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" /* an empty file */
+
+/* ---- running it ---- */
+
+static int blame(const char *folder, const char *advice, int status, const struct buf *said,
+                 struct err *e)
+{
+    const char *why = strstr(buf_text(said), "fatal: ");
+
+    why = why != NULL ? why + strlen("fatal: ") : buf_text(said);
+    if (*why == '\0')
+        return err_set(e, ERR_FAILED, "git, asked what is ignored in %s, ended with %d; %s", folder,
+                       status, advice);
+    return err_set(e, ERR_FAILED, "git does not say what is ignored in %s: %.*s; %s", folder,
+                   (int)strcspn(why, "\n"), why, advice);
+}
+
+/* Its exit status up to status_max; above that it failed. */
+static int run(const char *const *argv, int status_max, const char *folder, const char *advice,
+               struct buf *out, struct err *e)
+{
+    struct buf said = { 0 };
+    int status = child_capture_all(argv, out, &said, e);
+
+    if (status > status_max) {
+        blame(folder, advice, status, &said, e);
+        status = -1;
+    }
+    buf_free(&said);
+    return status;
+}
+
+static int run_in_repository(const char *const *argv, int status_max, const char *folder,
+                             struct buf *out, struct err *e)
+{
+    char *advice = mem_printf("see `git -C %s status`, or write a .ludwigignore beside the sweep, "
+                              "which holds without a repository",
+                              folder);
+    int status = run(argv, status_max, folder, advice, out, e);
+
+    free(advice);
+    return status;
+}
+
+/* Older ones do not look for what is ignored in folders in which they track nothing. */
+enum { MAJOR_MIN = 2, MINOR_MIN = 32 };
+
+int gitrules_check(struct err *e)
+{
+    const char *const argv[] = { GIT, "version", NULL };
+    struct buf out = { 0 };
+    unsigned major = 0, minor = 0;
+    int status = run(argv, 0, "/", "see what `git version` says", &out, e);
+
+    if (status == 0 && (sscanf(buf_text(&out), "git version %u.%u", &major, &minor) != 2 ||
+                        major < MAJOR_MIN || (major == MAJOR_MIN && minor < MINOR_MIN)))
+        status = err_set(e, ERR_FAILED,
+                         "git does not say all that is ignored before its version %d.%d, and here "
+                         "is %.*s; put a newer one first in PATH",
+                         MAJOR_MIN, MINOR_MIN, (int)strcspn(buf_text(&out), "\n"), buf_text(&out));
+    buf_free(&out);
+    return status;
+}
+
+/* ---- the folder's own repository ---- */
+
+bool gitrules_is_top(const char *folder)
+{
+    char *path = path_join(folder, ".git"), *head = path_join(path, "HEAD");
+    struct stat st;
+    bool is_top = lstat(path, &st) == 0 && (S_ISREG(st.st_mode) || access(head, F_OK) == 0);
+
+    free(head);
+    free(path);
+    return is_top;
+}
+
+static bool is_other_device(const char *folder, const char *above)
+{
+    struct stat x, y;
+
+    return stat(folder, &x) < 0 || stat(above, &y) < 0 || x.st_dev != y.st_dev;
+}
+
+char *gitrules_find_top(const char *folder)
+{
+    bool stays = getenv("GIT_DISCOVERY_ACROSS_FILESYSTEM") == NULL;
+    char *at = mem_strdup(folder);
+
+    while (!gitrules_is_top(at)) {
+        char *above = path_dirname(at);
+        bool is_last = strcmp(above, at) == 0 || (stays && is_other_device(at, above));
+
+        free(at);
+        at = above;
+        if (is_last) {
+            free(at);
+            return NULL;
+        }
+    }
+    return at;
+}
+
+int gitrules_ignores(const char *folder, struct err *e)
+{
+    const char *const argv[] = { GIT, "-C", folder, "check-ignore", "-q", ".", NULL };
+    struct buf nothing = { 0 };
+    int status = run_in_repository(argv, 1, folder, &nothing, e);
+
+    buf_free(&nothing);
+    return status < 0 ? -1 : status == 0;
+}
+
+int gitrules_list(const char *folder, struct buf *out, struct err *e)
+{
+    const char *const argv[] = { GIT, "-C", folder, LIST, "--exclude-standard", NULL };
+
+    return run_in_repository(argv, 0, folder, out, e);
+}
+
+/* ---- a repository of ours, which is empty ---- */
+
+static int run_ours(const char *const *argv, const char *folder, struct buf *out, struct err *e)
+{
+    return run(argv, 0, folder, "see whether `git init` works here", out, e);
+}
+
+static int go_in(const char *repository, const char *top, const char *folder, struct err *e)
+{
+    char *entry = mem_printf("%s,%s/%s", ENTRY, folder + strlen(top) + 1, ENTRY_NAME);
+    const char *const argv[] = { GIT, "--git-dir",    repository, "--work-tree", top,   "-C",
+                                 top, "update-index", "--add",    "--cacheinfo", entry, NULL };
+    struct buf nothing = { 0 };
+    int status = run_ours(argv, folder, &nothing, e);
+
+    buf_free(&nothing);
+    free(entry);
+    return status;
+}
+
+static int list_in(const char *repository, const char *file_name, const char *top,
+                   const char *folder, struct buf *out, struct err *e)
+{
+    char *rules = mem_printf("--exclude-per-directory=%s", file_name);
+    const char *const init[] = { GIT, "init", "-q", "--bare", "--template=", repository, NULL };
+    const char *const argv[] = { GIT,  "--git-dir", repository, "--work-tree", top,
+                                 "-C", folder,      LIST,       rules,         NULL };
+    int result = run_ours(init, folder, out, e);
+
+    if (result == 0 && strcmp(top, folder) != 0)
+        result = go_in(repository, top, folder, e);
+    if (result == 0)
+        result = run_ours(argv, folder, out, e);
+    free(rules);
+    return result;
+}
+
+int gitrules_list_by(const char *file_name, const char *top, const char *folder, struct buf *out,
+                     struct err *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *repository = path_join(tmp != NULL && tmp[0] == '/' ? tmp : "/tmp", "ludwig-XXXXXX");
+    int result;
+
+    if (mkdtemp(repository) == NULL) {
+        err_sys(e, "create %s", repository);
+        free(repository);
+        return -1;
+    }
+    result = list_in(repository, file_name, top, folder, out, e);
+    (void)io_remove_tree(repository, NULL);
+    free(repository);
+    return result;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gitrules.h - what git leaves out
+ *
+ * Lists are of paths below the folder, each with its NUL, in the order of strcmp; those of folders end in /, and
+ * nothing below them follows, unless it is only all that is in them that is left out.  No repository is written to.
+ */
+#ifndef LUDWIG_CLIENT_GITRULES_H
+#define LUDWIG_CLIENT_GITRULES_H
+
+#include <stdbool.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+
+/* Whether git is not too old to be asked. */
+int gitrules_check(struct err *e);
+/* Whether a repository begins there. */
+bool gitrules_is_top(const char *folder);
+/* Where the repository begins that a folder (absolute, without links) lies in, as git looks for it;
+ * NULL: it lies in none.  Caller frees. */
+char *gitrules_find_top(const char *folder);
+/* 1: the folder's repository ignores the folder itself; 0; -1. */
+int gitrules_ignores(const char *folder, struct err *e);
+/* What a folder's repository ignores in it. */
+int gitrules_list(const char *folder, struct buf *out, struct err *e);
+/* What files of that name leave out in a folder, which is top or lies below it; they hold from top on,
+ * and repositories have no part in it. */
+int gitrules_list_by(const char *file_name, const char *top, const char *folder, struct buf *out,
+                     struct err *e);
+
+#endif
