@@ -4,17 +4,6 @@
 
 configure 'resources: {cpus: 2, gpus: 0}'
 
-# Runs a command and writes "SECONDS PEAK_KB CPU_SECONDS" of it to a file.
-cat >measure.py <<'END'
-import os, sys, time
-begin = time.monotonic()
-pid = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
-_, status, usage = os.wait4(pid, 0)
-with open(sys.argv[1], "w") as out:
-    print("%.2f %d %.2f" % (time.monotonic() - begin, usage.ru_maxrss, usage.ru_utime + usage.ru_stime), file=out)
-sys.exit(os.waitstatus_to_exitcode(status))
-END
-
 points() { # A B: a grid of A x B
     printf 'project: big\ncommand: "true"\nsource: []\nnodes: []\nparams:\n  a: [%s]\n  b: [%s]\n' \
         "$(seq -s, 1 "$1")" "$(seq -s, 1 "$2")"
@@ -22,7 +11,7 @@ points() { # A B: a grid of A x B
 
 expands() {
     points 1000 1000 >million.yaml
-    python3 measure.py used ludwig submit million.yaml --dry-run >out
+    measured used ludwig submit million.yaml --dry-run >out
     read -r seconds peak cpu_seconds <used
     echo "1,000,000 points: $seconds s, $peak kB, $cpu_seconds s of processor time"
     grep -q 1000000 out || grep -q '1,000,000' out
@@ -36,7 +25,7 @@ it '--dry-run counts a million points in little memory' expands
 submits() {
     points 250 400 >big.yaml
     ludwig up
-    python3 measure.py used ludwig submit big.yaml --json >"$TEST_TMP/submitted"
+    measured used ludwig submit big.yaml --json >"$TEST_TMP/submitted"
     kill_hard ludwigd
     read -r seconds peak _ <used
     echo "100,000 points: $seconds s, $peak kB"
@@ -56,7 +45,7 @@ durable() {
 it 'they are all there after kill -9 of ludwigd right behind it' durable
 
 all_listed() {
-    python3 measure.py used ludwig jobs 1 --json >jobs
+    measured used ludwig jobs 1 --json >jobs
     read -r seconds peak _ <used
     echo "listed in $seconds s, $peak kB"
     json jobs 'len(d["jobs"]) == 100000 and len({j["job"] for j in d["jobs"]}) == 100000'

@@ -21,6 +21,9 @@
 #                                is shell text
 #     wait_until SECONDS CMD...  the same where the time is not what is tested: a busy machine
 #                                gets a minute in any case
+#     memory_folder KB FILES     print an empty folder for so many files: in memory, if there is
+#                                room, as a disk takes minutes to remove them; one for each test
+#     measured FILE COMMAND...   run it; "SECONDS PEAK_KB CPU_SECONDS" of it go to the file
 #     json FILE|- EXPRESSION     print a Python expression on d, the file's JSON value;
 #                                fails when that is None or False
 #     pids_of NAME               the test's processes of that name, or with those words
@@ -60,6 +63,7 @@ test_cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ludwig-tests
 
 # With the link resolved and the name short: a unix socket's path has 107 bytes at most.
 TEST_TMP=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/lw.XXXXXX")") || exit 1
+test_memory=/dev/shm/${TEST_TMP##*/}
 LUDWIG_TEST_MARK=$TEST_TMP.$$
 
 # Processes carry the mark in the environment they were started with, which this shell
@@ -94,6 +98,7 @@ test_cleanup() {
     else
         chmod -R u+rwX "$TEST_TMP" 2>/dev/null
         rm -rf "$TEST_TMP"
+        [ ! -O "$test_memory" ] || rm -rf "$test_memory"
     fi
 }
 trap test_cleanup EXIT
@@ -175,6 +180,20 @@ within() { # SECONDS COMMAND...
         sleep "$pause"
         pause_ms=$((pause_ms < 200 ? pause_ms + 5 : 200))
     done
+}
+
+memory_folder() { # KB FILES
+    local kb files
+    read -r kb files < <(df --output=avail,iavail /dev/shm 2>/dev/null | tail -n 1)
+    if [ -w /dev/shm ] && [ "$kb" -ge "$1" ] && [ "$files" -ge "$2" ] && mkdir -m 0700 "$test_memory"; then
+        echo "$test_memory"
+    else
+        mktemp -d "$TEST_TMP/many.XXXXXX"
+    fi
+}
+
+measured() { # FILE COMMAND...
+    python3 "$TEST_ROOT/tests/functional/measure.py" "$@"
 }
 
 json() { # FILE|- EXPRESSION
