@@ -12,7 +12,9 @@
 enum {
     RETURNED_BYTES = 128 * 1024, /* what is as large goes back to the system when it is freed */
     PIECES_MAX = 128 * 1024,
-    FILE_BYTES = 48 /* what a file that was packed takes elsewhere, until all are */
+    FILE_BYTES = 48, /* what a file that was packed takes elsewhere, until all are */
+    SPARES_MAX = 8,
+    SPARE_FROM_BYTES = 64 * 1024
 };
 
 enum record_kind { PART_BEGIN, PART_WRITE, PART_END, OBJECT, FILES };
@@ -25,12 +27,14 @@ struct record {
     enum pack_object object;
     struct digest name;
     uint64_t files, file_bytes;
-    size_t n;
+    size_t n, capacity;
     uint8_t bytes[];
 };
 
 struct backlog {
     struct record *first, *last;
+    struct record *spares; /* new memory costs more than what it is filled with */
+    size_t n_spares;
     uint64_t bytes;
     uint64_t n_files; /* ever */
     struct digest *pieces;
@@ -52,35 +56,66 @@ struct backlog *backlog_create(void)
     return mem_alloc(sizeof(struct backlog));
 }
 
-void backlog_destroy(struct backlog *b)
+static void free_all(struct record *r)
 {
     struct record *next;
 
-    if (b == NULL)
-        return;
-    for (struct record *r = b->first; r != NULL; r = next) {
+    for (; r != NULL; r = next) {
         next = r->next;
         free(r);
     }
+}
+
+void backlog_destroy(struct backlog *b)
+{
+    if (b == NULL)
+        return;
+    free_all(b->first);
+    free_all(b->spares);
     free(b->pieces);
     free(b);
 }
 
-uint64_t backlog_room(const struct backlog *b)
+uint64_t backlog_room(const struct backlog *b, uint64_t max_bytes)
 {
     uint64_t taken = b->bytes + b->n_files * FILE_BYTES + b->n_pieces * sizeof *b->pieces;
-    bool is_full = taken >= BACKLOG_MAX_BYTES || b->n_pieces >= PIECES_MAX;
+    bool is_full = taken >= max_bytes || b->n_pieces >= PIECES_MAX;
 
-    return is_full ? 0 : BACKLOG_MAX_BYTES - taken;
+    return is_full ? 0 : max_bytes - taken;
 }
 
 /* ---- in ---- */
 
+static struct record *take_spare(struct backlog *b, size_t n)
+{
+    struct record *r = b->spares;
+
+    if (r == NULL || n < SPARE_FROM_BYTES || n > r->capacity)
+        return NULL;
+    b->spares = r->next;
+    b->n_spares--;
+    return r;
+}
+
+static void give_back(struct backlog *b, struct record *r)
+{
+    if (r->capacity < SPARE_FROM_BYTES || b->n_spares == SPARES_MAX) {
+        free(r);
+        return;
+    }
+    r->next = b->spares;
+    b->spares = r;
+    b->n_spares++;
+}
+
 static struct record *add(struct backlog *b, enum record_kind kind, struct bytes bytes)
 {
-    struct record *r = mem_resize(NULL, 1, sizeof *r + bytes.n);
+    struct record *r = take_spare(b, bytes.n);
+    size_t capacity = r != NULL ? r->capacity : bytes.n;
 
-    *r = (struct record){ .kind = kind, .n = bytes.n };
+    if (r == NULL)
+        r = mem_resize(NULL, 1, sizeof *r + capacity);
+    *r = (struct record){ .kind = kind, .n = bytes.n, .capacity = capacity };
     if (bytes.n > 0)
         memcpy(r->bytes, bytes.data, bytes.n);
     if (b->last != NULL)
@@ -167,7 +202,7 @@ int backlog_deliver(struct backlog *b, const struct backlog_sink *sink, struct e
         struct record *r = take(b);
 
         result = hand_on(r, sink, e);
-        free(r);
+        give_back(b, r);
     }
     return result;
 }

@@ -10,16 +10,16 @@
 #include "common/pack_write.h"
 
 /* So much may wait, and less the more files there are, which take memory elsewhere; what is being
- * compressed comes on top. */
-enum { BACKLOG_MAX_BYTES = 24 * 1024 * 1024 };
+ * compressed comes on top.  Before anything is sent it may be what connections hold later. */
+enum { BACKLOG_MAX_BYTES = 24 * 1024 * 1024, BACKLOG_EARLY_MAX_BYTES = 32 * 1024 * 1024 };
 
 struct backlog;
 
 struct backlog *backlog_create(void);
 void backlog_destroy(struct backlog *b); /* NULL is fine */
 
-/* How many bytes more may be added; 0: it is full. */
-uint64_t backlog_room(const struct backlog *b);
+/* How many bytes more may be added until that many wait; 0: it is full. */
+uint64_t backlog_room(const struct backlog *b, uint64_t max_bytes);
 
 void backlog_part_begin(struct backlog *b, unsigned slot);
 void backlog_part_write(struct backlog *b, unsigned slot, struct bytes bytes);

@@ -186,6 +186,11 @@ static int connect_files(void *context, struct err *e)
     return sftpchild_is_wanted() ? sftpchild_start(e) : session_sftp(context, e);
 }
 
+static const char *conf_said(const struct session *s)
+{
+    return s->rpc.mux != NULL ? mux_conf_said(s->rpc.mux) : NULL;
+}
+
 /* Nothing is asked on the terminal for it: where that would be needed there is one connection, as
  * sshd may shut out who is refused several times. */
 static int begin_lane(struct session *s, struct session_lane *lane, struct err *e)
@@ -193,7 +198,7 @@ static int begin_lane(struct session *s, struct session_lane *lane, struct err *
     if (s->rpc.mux != NULL && mux_has_prompted(s->rpc.mux))
         return err_set(e, ERR_DENIED, "somebody would have to be asked");
     if (lane->mux == NULL)
-        lane->mux = mux_begin(&s->rpc.to, &(struct mux_options){ 0 }, e);
+        lane->mux = mux_begin(&s->rpc.to, &(struct mux_options){ .conf_said = conf_said(s) }, e);
     if (lane->mux == NULL)
         return -1;
     lane->is_held = false;
@@ -248,8 +253,8 @@ static void begin_lanes(struct session *s)
  * once. */
 static void hold_lanes(void *context)
 {
-    const struct mux_options options = { .is_held = true };
     struct session *s = context;
+    const struct mux_options options = { .is_held = true, .conf_said = conf_said(s) };
     size_t n;
 
     s->drive.round_trip_ms = s->rpc.mux != NULL ? mux_round_trip_ms(s->rpc.mux) : SCHEMA_NONE;

@@ -26,6 +26,7 @@ struct mux {
     void *context; /* theirs */
     bool is_ready; /* it has connected */
     int64_t round_trip_ms;
+    char *conf_said;
     bool has_prompted;
     bool is_soon;   /* SFTP was asked for that nobody has taken yet */
     int soon_fd;    /* what came of it; -1: nothing yet */
@@ -59,6 +60,7 @@ void mux_close(struct mux *m)
     while (m->pid > 0 && waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     arena_destroy(m->arena);
+    free(m->conf_said);
     free(m);
 }
 
@@ -70,6 +72,11 @@ bool mux_is_alive(const struct mux *m)
 int64_t mux_round_trip_ms(const struct mux *m)
 {
     return m->round_trip_ms;
+}
+
+const char *mux_conf_said(const struct mux *m)
+{
+    return m->conf_said;
 }
 
 bool mux_has_prompted(const struct mux *m)
@@ -117,24 +124,27 @@ static int note_end(struct mux *m, const struct envelope *got, struct err *e)
     return err_set(e, m->end.kind, "%s", m->end.text);
 }
 
-static void note_round_trip(struct mux *m, const struct envelope *got)
+static void note_connection(struct mux *m, const struct envelope *got)
 {
     struct mux_ready ready;
 
-    if (message_body(&mux_protocol, got, m->arena, &ready, NULL) == 0)
-        m->round_trip_ms = ready.round_trip_ms;
+    if (message_body(&mux_protocol, got, m->arena, &ready, NULL) < 0)
+        return;
+    m->round_trip_ms = ready.round_trip_ms;
+    if (m->conf_said == NULL && ready.conf_said != NULL)
+        m->conf_said = mem_strdup(ready.conf_said);
 }
 
 static void note_dialed(struct mux *m, const struct envelope *got)
 {
-    note_round_trip(m, got);
+    note_connection(m, got);
     if (m->events->dialed != NULL)
         m->events->dialed(m->context);
 }
 
 static void note_ready(struct mux *m, const struct envelope *got)
 {
-    note_round_trip(m, got);
+    note_connection(m, got);
     m->is_ready = true;
 }
 

@@ -38,6 +38,7 @@ struct mux_options {
     const struct idle *idle; /* what the caller does while it waits; lasts as long; NULL: nothing */
     const struct mux_events *events; /* last as long; NULL: none */
     void *context;                   /* theirs */
+    const char *conf_said; /* of another to the same server, see mux_conf_said; NULL: none */
     bool is_held; /* it logs in once something is asked of it, and is connected until then */
 };
 
@@ -78,6 +79,9 @@ int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e);
 bool mux_is_alive(const struct mux *m);
 /* Once it has dialed: how long a round trip took then; SCHEMA_NONE: not known. */
 int64_t mux_round_trip_ms(const struct mux *m);
+/* Once it has dialed or connected: what ssh's configuration says of the server, which another need
+ * not ask for again; lasts as long as the mux.  NULL: not known. */
+const char *mux_conf_said(const struct mux *m);
 /* Somebody was asked something, as for a password: another mux would have to ask, too. */
 bool mux_has_prompted(const struct mux *m);
 

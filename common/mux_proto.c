@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/mux_proto.h"
+#include "common/ssh_conf.h"
 
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0 /* macOS: both ends ignore SIGPIPE, or set SO_NOSIGPIPE */
@@ -32,6 +33,7 @@ static const struct schema nothing_schema = SCHEMA(struct mux_nothing, "nothing"
 
 static const struct field ready_fields[] = {
     FIELD(struct mux_ready, round_trip_ms, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
+    FIELD(struct mux_ready, conf_said, FIELD_STR, 0, SSH_CONF_SAID_MAX_BYTES),
 };
 static const struct schema ready_schema = SCHEMA(struct mux_ready, "ready", ready_fields);
 

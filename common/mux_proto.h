@@ -46,6 +46,7 @@ struct mux_nothing {
 
 struct mux_ready {         /* of MUX_DIALED, too */
     int64_t round_trip_ms; /* see mux_round_trip_ms */
+    const char *conf_said; /* see mux_conf_said */
 };
 
 struct mux_error {

@@ -112,9 +112,14 @@ static char *ask_caller(void *context, const char *text, bool echo, struct err *
     return answer;
 }
 
-static void tell_dialed(void *context, int64_t round_trip_ms)
+static struct mux_ready ready_of(const struct ssh *s)
 {
-    struct mux_ready dialed = { .round_trip_ms = round_trip_ms };
+    return (struct mux_ready){ ssh_round_trip_ms(s), ssh_conf_of(s)->said };
+}
+
+static void tell_dialed(void *context, const struct ssh *s)
+{
+    struct mux_ready dialed = ready_of(s);
 
     say(context, MUX_DIALED, &dialed, -1);
 }
@@ -352,7 +357,7 @@ static int turn(struct mux_server *m, struct err *e)
 static void serve(struct mux_server *m)
 {
     static const struct ways_events events = { adopt };
-    struct mux_ready ready = { .round_trip_ms = ssh_round_trip_ms(m->ssh) };
+    struct mux_ready ready = ready_of(m->ssh);
     struct err e = { 0 };
 
     (void)io_set_nonblocking(m->control.fd, NULL);
@@ -401,6 +406,7 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
                              .watch_fd = control_fd,
                              .ask = ask_caller,
                              .dialed = tell_dialed,
+                             .conf_said = o->conf_said,
                              .is_held = o->is_held,
                              .context = &m };
     struct err e = { 0 };

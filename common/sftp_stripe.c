@@ -297,7 +297,7 @@ struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path,
 
     *st = (struct sftp_stripe){ .lanes = lanes, .path = mem_strdup(path), .mode = mode };
     st->piece_bytes = lanes->all[0]->write_max_bytes;
-    st->piece = mem_resize(NULL, st->piece_bytes, 1);
+    st->piece = mem_resize(NULL, SFTP_PIECE_BYTES, 1);
     for (size_t i = 0; i < lanes->n; i++)
         if (!lanes->all[i]->is_broken)
             ask_open(st, i);
@@ -363,8 +363,12 @@ static int flush(struct sftp_stripe *st, struct err *e)
 int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e)
 {
     while (bytes.n > 0) {
-        size_t room = st->piece_bytes - st->n_piece, n = bytes.n < room ? bytes.n : room;
+        size_t room, n;
 
+        if (st->n_piece == 0) /* the server may have told its limit meanwhile */
+            st->piece_bytes = st->lanes->all[0]->write_max_bytes;
+        room = st->piece_bytes - st->n_piece;
+        n = bytes.n < room ? bytes.n : room;
         memcpy(st->piece + st->n_piece, bytes.data, n);
         st->n_piece += n;
         bytes = (struct bytes){ bytes.data + n, bytes.n - n };

@@ -2,7 +2,11 @@
 /* shareid.c - the file that says whose share this is */
 #include "common/shareid.h"
 
+#include <string.h>
+
 #include "common/json.h"
+
+#define MARK_BEGINNING SHAREID_NAME "-"
 
 static const char *const inbox_names[INBOX_KIND_COUNT] = { "none", "watched", "listed" };
 
@@ -33,4 +37,14 @@ int shareid_decode(struct shareid *id, struct bytes file, struct arena *a, struc
     if (id->v != 1)
         return err_set(e, ERR_PROTOCOL, "the share's id is of another version of ludwig");
     return 0;
+}
+
+char *shareid_mark(const char *server_id)
+{
+    return mem_printf(MARK_BEGINNING "%s", server_id);
+}
+
+bool shareid_is_mark(const char *name)
+{
+    return strncmp(name, MARK_BEGINNING, strlen(MARK_BEGINNING)) == 0;
 }

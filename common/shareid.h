@@ -2,7 +2,9 @@
 /*
  * shareid.h - <share>/.ludwig/id: whose share this is
  *
- * One line of JSON, written by ludwigd when it starts and when it ends.
+ * One line of JSON, written by ludwigd when it starts and when it ends.  Beside it lies the server's
+ * mark, an empty file: over SFTP it takes one question to learn whether that is there, and what is in
+ * a file takes two.
  */
 #ifndef LUDWIG_COMMON_SHAREID_H
 #define LUDWIG_COMMON_SHAREID_H
@@ -33,5 +35,9 @@ struct shareid {
 void shareid_encode(const struct shareid *id, struct buf *out);
 /* Texts live in a. */
 int shareid_decode(struct shareid *id, struct bytes file, struct arena *a, struct err *e);
+
+/* The name of a server's mark: "id-SERVER".  Caller frees. */
+char *shareid_mark(const char *server_id);
+bool shareid_is_mark(const char *name);
 
 #endif

@@ -11,7 +11,7 @@ enum { TOP_MAX = 1000 };
 
 /* A folder that may be the drive, and what it turned out to be. */
 struct candidate {
-    const struct search *search;
+    struct search *search;
     const char *path;
     enum { ABSENT, UNREADABLE, FOREIGN, RIGHT } finding;
     struct err why; /* UNREADABLE */
@@ -21,6 +21,7 @@ struct search {
     const char *server_id;
     struct candidate *candidates; /* the longest path first */
     size_t n;
+    size_t n_due; /* answers */
 };
 
 struct shareroot {
@@ -84,10 +85,20 @@ static bool names_server(struct bytes file, const char *server_id)
     return is_named;
 }
 
+static void on_mark(void *context, const struct sftp_answer *answer)
+{
+    struct candidate *c = context;
+
+    c->search->n_due--;
+    if (answer->error == NULL)
+        c->finding = RIGHT;
+}
+
 static void on_id(void *context, const struct sftp_answer *answer)
 {
     struct candidate *c = context;
 
+    c->search->n_due--;
     if (answer->error == NULL) {
         c->finding = names_server(answer->content, c->search->server_id) ? RIGHT : FOREIGN;
     } else if (answer->error->kind != ERR_NOT_FOUND) {
@@ -96,30 +107,59 @@ static void on_id(void *context, const struct sftp_answer *answer)
     }
 }
 
-static int ask(struct sftp *s, struct candidate *c, struct err *e)
+static int ask(struct sftp *s, struct candidate *c, const char *name, struct sftp_op op,
+               sftp_done *done, struct err *e)
 {
-    char *path = mem_printf("%s/" LAYOUT_SERVER_DIR "/" SHAREID_NAME, c->path);
-    struct sftp_op op = { .kind = SFTP_OP_GET, .path = path, .max_bytes = SHAREID_MAX_BYTES };
-    int result = sftp_start(s, &op, on_id, c, e);
+    char *path = mem_printf("%s/" LAYOUT_SERVER_DIR "/%s", c->path, name);
+    int result;
 
+    op.path = path;
+    c->search->n_due++;
+    result = sftp_start(s, &op, done, c, e);
+    if (result < 0)
+        c->search->n_due--;
     free(path);
     return result;
 }
 
-static int start_all(struct sftp *s, struct search *search, struct err *e)
+static int ask_for_marks(struct sftp *s, struct search *search, struct err *e)
 {
+    char *mark = shareid_mark(search->server_id);
+    int result = 0;
+
+    for (size_t i = 0; i < search->n && result == 0; i++)
+        result = ask(s, &search->candidates[i], mark, (struct sftp_op){ .kind = SFTP_OP_LSTAT },
+                     on_mark, e);
+    free(mark);
+    return result;
+}
+
+static int ask_for_ids(struct sftp *s, struct search *search, struct err *e)
+{
+    const struct sftp_op op = { .kind = SFTP_OP_GET, .max_bytes = SHAREID_MAX_BYTES };
+
     for (size_t i = 0; i < search->n; i++)
-        if (ask(s, &search->candidates[i], e) < 0)
+        if (ask(s, &search->candidates[i], SHAREID_NAME, op, on_id, e) < 0)
             return -1;
     return 0;
 }
 
-static int ask_all(struct sftp *s, struct search *search, struct err *e)
+/* Nobody may be called who finds the search gone. */
+static int wait_for_answers(struct sftp *s, const struct search *search, struct err *e)
 {
-    int result = start_all(s, search, e);
+    int result = 0;
 
-    /* Nobody may be called who finds the search gone. */
-    return sftp_finish(s, result == 0 ? e : NULL) < 0 ? -1 : result;
+    while (search->n_due > 0)
+        result = sftp_wait(s, e);
+    return result;
+}
+
+/* What the marks did not tell. */
+static int read_ids(struct sftp *s, struct search *search, struct err *e)
+{
+    int result = ask_for_ids(s, search, e);
+
+    return wait_for_answers(s, search, result == 0 ? e : NULL) < 0 ? -1 : result;
 }
 
 static const struct candidate *find(const struct search *search, int finding)
@@ -182,7 +222,7 @@ struct shareroot *shareroot_begin(struct sftp *s, const char *share, const char 
                              .usual = { .server_id = arena_strdup(a, server_id) },
                              .share = arena_strdup(a, share) };
     add_all(&r->usual, share, a);
-    if (start_all(s, &r->usual, &r->why) == 0)
+    if (ask_for_marks(s, &r->usual, &r->why) == 0)
         (void)sftp_poll(s, NULL);
     return r;
 }
@@ -198,14 +238,16 @@ static const char *end(struct shareroot *r, struct arena *a, struct err *e)
     struct search top = { .server_id = r->usual.server_id };
     const struct candidate *right;
 
-    if (sftp_finish(r->s, e) < 0)
+    if (wait_for_answers(r->s, &r->usual, e) < 0)
         return NULL;
     if (r->why.kind != ERR_NONE) {
         err_set(e, r->why.kind, "%s", r->why.text);
         return NULL;
     }
     right = find(&r->usual, RIGHT);
-    if (right == NULL && add_top(r->s, &top, a, NULL) == 0 && ask_all(r->s, &top, e) == 0)
+    if (right == NULL && read_ids(r->s, &r->usual, e) == 0)
+        right = find(&r->usual, RIGHT);
+    if (right == NULL && add_top(r->s, &top, a, NULL) == 0 && read_ids(r->s, &top, e) == 0)
         right = find(&top, RIGHT);
     if (right == NULL && sftp_is_broken(r->s))
         return NULL;

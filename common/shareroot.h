@@ -12,8 +12,8 @@
 
 /*
  * share: the drive as ludwigd sees it, an absolute path.  Of it and each of its ends ("" is the
- * last: a jail that is the drive) the longest whose .ludwig/id names server_id, or else a folder at
- * the top.  In a; NULL with e set: ERR_NOT_FOUND when there is none.
+ * last: a jail that is the drive) the longest with the mark of server_id (see shareid.h), else whose
+ * .ludwig/id names it, or else a folder at the top.  In a; NULL with e set: ERR_NOT_FOUND when there is none.
  */
 const char *shareroot_find(struct sftp *s, const char *share, const char *server_id,
                            struct arena *a, struct err *e);

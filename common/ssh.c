@@ -206,12 +206,20 @@ static int begin(struct ssh *s, struct err *e)
     if (configure(s, e) < 0 || dial(s, &p, e) < 0)
         return -1;
     if (s->dialed.proxy == 0)
-        s->plan.dialed(s->plan.context, s->dialed.round_trip_ms);
+        s->plan.dialed(s->plan.context, s);
     if (exchange_keys(s, &p, e) < 0 || hold(s, e) < 0 || ssh_hostkey_check(s, e) < 0 ||
         ssh_authenticate(s, e) < 0 || watch(s, e) < 0)
         return -1;
     s->connect_ms = units_monotonic_ms() - started_ms;
     return 0;
+}
+
+static int read_conf(struct ssh *s, struct err *e)
+{
+    const struct ssh_plan *p = &s->plan;
+
+    return p->conf_said != NULL ? ssh_conf_parse(&s->conf, p->to, p->conf_said, e)
+                                : ssh_conf_read(&s->conf, p->to, SSH_CONF_MAX_MS, e);
 }
 
 struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e)
@@ -223,7 +231,7 @@ struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e)
     s->session = ssh_new();
     if (s->session == NULL)
         err_set(e, ERR_FAILED, "libssh: no session");
-    else if (ssh_conf_read(&s->conf, plan->to, SSH_CONF_MAX_MS, e) == 0) {
+    else if (read_conf(s, e) == 0) {
         ssh_set_blocking(s->session, 0);
         ssh_set_counters(s->session, &s->counter, NULL);
         if (begin(s, e) == 0)

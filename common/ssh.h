@@ -58,17 +58,18 @@ void ssh_agent_keys(const char *socket_path, struct arena *a, struct list *keys)
  * asked. */
 typedef char *(*ssh_ask_fn)(void *context, const char *text, bool echo, struct err *e);
 
+struct ssh; /* a session that can be used */
+
 struct ssh_plan {
     const struct endpoint *to;
     int64_t connect_ms;
     int watch_fd;
     ssh_ask_fn ask;
-    void (*dialed)(void *context, int64_t round_trip_ms); /* an SSH server answers; no proxy's */
-    bool is_held;  /* nothing is shown to the server until watch_fd can be read from */
-    void *context; /* of ask and dialed */
+    void (*dialed)(void *context, const struct ssh *s); /* an SSH server answers; no proxy's */
+    const char *conf_said; /* as struct ssh_conf has it, of an earlier session with it; NULL: ask */
+    bool is_held;          /* nothing is shown to the server until watch_fd can be read from */
+    void *context;         /* of ask and dialed */
 };
-
-struct ssh; /* a session that can be used */
 
 struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e);
 /* Says good-bye, if it can do so at once. */

@@ -535,6 +535,8 @@ int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms,
         rc = ssh_conf_parse(c, to, buf_text(&text), e);
     if (rc == 0 && missing)
         guess(c);
+    else if (rc == 0 && text.n <= SSH_CONF_SAID_MAX_BYTES)
+        c->said = arena_strdup(c->arena, buf_text(&text));
     buf_free(&text);
     return rc;
 }

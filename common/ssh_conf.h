@@ -31,13 +31,14 @@ struct ssh_conf {
     struct list certificates;  /* const char *: files */
     struct list known_hosts;   /* const char *: the user's files, then the machine's */
     const char *kept_in;       /* where ssh keeps a host key that is accepted; NULL: nowhere */
-    bool is_guess;             /* there is no ssh to ask: libssh reads the configuration itself */
+    const char *said; /* what `ssh -G` printed; NULL: it was not asked, or has much to say */
+    bool is_guess;    /* there is no ssh to ask: libssh reads the configuration itself */
     bool identities_only;
     bool may_use_keys, may_use_gssapi, may_use_kbdint, may_use_password;
 };
 
 /* A command that it runs (Match exec) may take that long. */
-enum { SSH_CONF_MAX_MS = 20 * 1000 };
+enum { SSH_CONF_MAX_MS = 20 * 1000, SSH_CONF_SAID_MAX_BYTES = 64 * 1024 };
 
 /* One with keys of its own asks nobody.  -1 with e set: ssh's configuration has an error, or cannot be read within max_ms. */
 int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms, struct err *e);

@@ -2,6 +2,7 @@
 /* place.c - make folders, check whose they are, lock the state */
 #include "server/place.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include "common/layout.h"
 #include "common/log.h"
 #include "common/path.h"
+#include "common/shareid.h"
 #include "server/identity.h"
 #include "server/inbox.h"
 
@@ -217,6 +219,37 @@ static void look_at_old_id(const struct server *sv, const char *path)
     buf_free(&old);
 }
 
+/* The mark of who had the share before goes. */
+static int keep_own_mark(int dir_fd, const char *own, struct err *e)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    if (dir == NULL) {
+        err_sys(e, "list " LAYOUT_SERVER_DIR);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    while ((entry = readdir(dir)) != NULL)
+        if (shareid_is_mark(entry->d_name) && strcmp(entry->d_name, own) != 0)
+            (void)unlinkat(dir_fd, entry->d_name, 0);
+    closedir(dir);
+    return 0;
+}
+
+static int make_mark(const struct server *sv, int dir_fd, struct err *e)
+{
+    char *mark = shareid_mark(sv->server_id);
+    int rc = keep_own_mark(dir_fd, mark, e);
+
+    if (rc == 0)
+        rc = io_write_file_at(dir_fd, mark, "", 0, 0644, e);
+    free(mark);
+    return rc;
+}
+
 static int write_id(const struct server *sv, bool is_running, struct err *e)
 {
     int rc, dir_fd = open_server_dir(sv, e);
@@ -230,6 +263,8 @@ static int write_id(const struct server *sv, bool is_running, struct err *e)
         look_at_old_id(sv, path);
     id_text(sv, is_running, &text);
     rc = io_replace_file(path, text.bytes, text.n, 0644, e);
+    if (rc == 0 && is_running)
+        rc = make_mark(sv, dir_fd, e);
     buf_free(&text);
     free(path);
     close(dir_fd);

@@ -168,7 +168,9 @@ broken() {
 it 'without SFTP there it says so in one line' broken
 
 elsewhere() {
+    [ -f "$SHARE/.ludwig/id-$(json "$SHARE/.ludwig/id" 'd["server"]')" ]
     sed -i 's/"server":"./"server":"x/' "$SHARE/.ludwig/id"
+    rm "$SHARE"/.ludwig/id-*
     not over_sftp logs 1.1 2>err
     grep -q "SFTP shows the shared drive of another server at $SHARE" err
     mv "$SHARE/.ludwig/id" "$TEST_TMP/id"

@@ -54,11 +54,18 @@ wait_for_parts() {
     wait_until 60 "[ \"\$(parts)\" -ge $((parts_before + $1)) ]"
 }
 
+# What ssh's configuration runs tells how often that was read.
 several() {
+    cp "$HOME/.ssh/config" config
+    printf 'Match exec "echo asked >>%s/asked"\n' "$TEST_TMP" >>"$HOME/.ssh/config"
+    ssh -G srv >/dev/null
+    mv "$TEST_TMP/asked" once
     : >"$SSHD/srv/log"
     new_content
     far submit m.yaml
+    mv config "$HOME/.ssh/config"
     [ "$(grep -c 'Accepted publickey' "$SSHD/srv/log")" = 4 ]
+    cmp "$TEST_TMP/asked" once
     arrived
 }
 it 'much is sent over four sessions' several

@@ -267,18 +267,20 @@ static void a_descriptor_that_was_asked_for_is_taken_without_waiting(void **stat
     mux_close(m);
 }
 
-static void how_far_the_server_is_shows_before_it_has_let_us_in(void **state)
+static void what_is_known_of_the_server_shows_before_it_has_let_us_in(void **state)
 {
-    const struct mux_ready dialed = { .round_trip_ms = 75 };
+    const struct mux_ready dialed = { 75, "hostname server" };
     struct pair *p = *state;
     struct mux *m = mux_attach(p->caller.fd);
     int fd = -1;
 
     p->caller.fd = -1;
     assert_int_equal(mux_round_trip_ms(m), SCHEMA_NONE);
+    assert_null(mux_conf_said(m));
     assert_int_equal(mux_link_send(&p->mux, MUX_DIALED, &dialed, -1, NULL), 0);
     assert_int_equal(mux_take(m, &fd, NULL, NULL), 0);
     assert_int_equal(mux_round_trip_ms(m), 75);
+    assert_string_equal(mux_conf_said(m), "hostname server");
     mux_close(m);
 }
 
@@ -323,7 +325,7 @@ int main(void)
         TEST(facts_come_across_whole),
         TEST(an_end_that_is_gone_is_out_of_reach),
         TEST(the_reason_for_an_end_is_told_by_whatever_is_asked_next),
-        TEST(how_far_the_server_is_shows_before_it_has_let_us_in),
+        TEST(what_is_known_of_the_server_shows_before_it_has_let_us_in),
         TEST(nothing_is_sent_in_the_place_of_a_body),
         TEST(a_descriptor_that_was_asked_for_is_taken_without_waiting),
         TEST(a_descriptor_that_comes_right_behind_ready_is_not_waited_for),

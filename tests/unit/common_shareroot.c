@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/shareid.h"
 #include "common/shareroot.h"
 #include "common/io.h"
 
@@ -103,6 +104,17 @@ static void write_id(struct place *p, const char *path, const char *id)
                      0);
 }
 
+static void write_mark(struct place *p, const char *path, const char *server_id)
+{
+    const char *dir = arena_printf(p->a, "%s%s/.ludwig", p->folder, path);
+    char *mark = shareid_mark(server_id);
+
+    assert_int_equal(io_make_dirs(dir, 0755, NULL), 0);
+    assert_int_equal(
+        io_write_file_at(AT_FDCWD, arena_printf(p->a, "%s/%s", dir, mark), "", 0, 0644, NULL), 0);
+    free(mark);
+}
+
 static const char *find(struct place *p, const char *share, struct err *e)
 {
     return shareroot_find(p->s, share, "abc", p->a, e);
@@ -138,6 +150,16 @@ static void of_several_the_right_server_counts(void **state)
     write_id(p, "/data", "\"abc\"");
     write_id(p, arena_printf(p->a, "/x%s", drive), "\"other\"");
     assert_string_equal(find(p, arena_printf(p->a, "%s/x%s", p->folder, drive), &e), drive);
+}
+
+static void a_mark_is_enough_and_anothers_is_none(void **state)
+{
+    struct place *p = here(state);
+    const char *drive = arena_printf(p->a, "%s/data", p->folder);
+
+    write_mark(p, arena_printf(p->a, "/x%s", drive), "abcd");
+    write_mark(p, "/data", "abc");
+    assert_string_equal(find(p, arena_printf(p->a, "%s/x%s", p->folder, drive), NULL), drive);
 }
 
 static void what_is_wrong_is_said(void **state)
@@ -177,8 +199,11 @@ static void an_id_of_nonsense_is_nobodys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HERE(the_whole_path_is_right_without_a_jail), HERE(a_jail_above_the_drive_is_seen_through),
-        HERE(of_several_the_right_server_counts),     HERE(what_is_wrong_is_said),
+        HERE(the_whole_path_is_right_without_a_jail),
+        HERE(a_jail_above_the_drive_is_seen_through),
+        HERE(of_several_the_right_server_counts),
+        HERE(a_mark_is_enough_and_anothers_is_none),
+        HERE(what_is_wrong_is_said),
         HERE(an_id_of_nonsense_is_nobodys),
     };
 
