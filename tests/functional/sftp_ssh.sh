@@ -58,7 +58,7 @@ wait_for_parts() {
 several() {
     cp "$HOME/.ssh/config" config
     printf 'Match exec "echo asked >>%s/asked"\n' "$TEST_TMP" >>"$HOME/.ssh/config"
-    ssh -G srv >/dev/null
+    command ssh -F "$HOME/.ssh/config" -G srv >/dev/null
     mv "$TEST_TMP/asked" once
     : >"$SSHD/srv/log"
     new_content
