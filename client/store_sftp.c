@@ -52,6 +52,7 @@ static struct store *open_store(const struct place *to, struct err *e)
     free(below);
     s->lanes =
         (struct sftp_lanes){ .all = { to->drive->sftp }, .n = 1, .join = open_lanes, .context = s };
+    s->first_lane = (struct sftp_lanes){ .all = { to->drive->sftp }, .n = 1 };
     s->has_lane[0] = true;
     s->wanted_lanes = 1;
     s->end = &s->first;
@@ -137,10 +138,10 @@ static char *temporary_in(const struct sftp_store *s, const char *folder)
     return path;
 }
 
-static void open_slot(struct sftp_store *s, struct slot *slot)
+static void open_slot(struct sftp_store *s, struct slot *slot, struct sftp_lanes *lanes)
 {
     slot->temporary = temporary_in(s, store_folder_names[STORE_PARTS]);
-    slot->stripe = sftp_stripe_open(&s->lanes, slot->temporary, s->modes.file);
+    slot->stripe = sftp_stripe_open(lanes, slot->temporary, s->modes.file);
     slot->bytes = 0;
 }
 
@@ -155,7 +156,14 @@ static void drop_slot(struct slot *slot)
 static void open_spare(struct sftp_store *s, bool is_coming)
 {
     if (is_coming && s->spare.stripe == NULL)
-        open_slot(s, &s->spare);
+        open_slot(s, &s->spare, &s->lanes);
+}
+
+static void open_small(struct sftp_store *s)
+{
+    for (size_t i = 0; i < SMALL_MAX; i++)
+        if (s->small[i].stripe == NULL)
+            open_slot(s, &s->small[i], &s->first_lane);
 }
 
 static int part_begin(struct store *store, unsigned number, struct err *e)
@@ -167,7 +175,8 @@ static int part_begin(struct store *store, unsigned number, struct err *e)
     s->slots[number] = s->spare;
     s->spare = (struct slot){ 0 };
     if (s->slots[number].stripe == NULL)
-        open_slot(s, &s->slots[number]);
+        open_slot(s, &s->slots[number], &s->lanes);
+    open_small(s);
     s->coming_parts -= s->coming_parts > 0;
     open_spare(s, s->coming_parts > 0);
     return 0;
@@ -208,17 +217,48 @@ static void on_part(void *context, const struct err *error)
     sftp_store_whole(context, error);
 }
 
+static struct slot *find_small(struct sftp_store *s)
+{
+    for (size_t i = 0; i < SMALL_MAX; i++)
+        if (s->small[i].stripe != NULL && sftp_stripe_is_open(s->small[i].stripe))
+            return &s->small[i];
+    return NULL;
+}
+
+/* Into a file that is open already. */
+static int fill_small(struct sftp_store *s, const char *path, struct slot *slot, struct bytes bytes,
+                      bool is_last, struct err *e)
+{
+    struct item *it = sftp_store_add(s, path, slot->temporary);
+    struct err why = { 0 };
+
+    it->bytes = bytes.n;
+    it->is_last = is_last;
+    slot->temporary = NULL;
+    s->n_busy++;
+    if (sftp_stripe_write(slot->stripe, bytes, &why) < 0 ||
+        sftp_stripe_end(slot->stripe, on_part, it, &why) < 0) {
+        s->n_busy--;
+        return fail(s, &why, e);
+    }
+    sftp_stripe_hurry(slot->stripe);
+    *slot = (struct slot){ 0 };
+    return sftp_store_check(s, e);
+}
+
 static int start_put(struct sftp_store *s, const char *path, struct bytes bytes, bool is_last,
                      struct err *e)
 {
-    const char *folder = store_folder_names[store_folder_of(path)];
-    struct item *it = sftp_store_add(s, path, temporary_in(s, folder));
-    struct sftp_op op = { .kind = SFTP_OP_PUT,
-                          .path = it->temporary,
-                          .mode = s->modes.file,
-                          .flags = SFTP_EXCLUSIVE,
-                          .sync = true };
+    struct slot *small = find_small(s);
+    struct sftp_op op = {
+        .kind = SFTP_OP_PUT, .mode = s->modes.file, .flags = SFTP_EXCLUSIVE, .sync = true
+    };
+    struct item *it;
 
+    if (small != NULL)
+        return fill_small(s, path, small, bytes, is_last, e);
+    it = sftp_store_add(s, path, temporary_in(s, store_folder_names[store_folder_of(path)]));
+    op.path = it->temporary;
     it->content = mem_copy(bytes.data, bytes.n);
     it->bytes = bytes.n;
     it->is_last = is_last;
@@ -235,9 +275,45 @@ static int put(struct store *store, const char *path, struct bytes bytes, struct
     return start_put(sftp_store_of(store), path, bytes, false, e);
 }
 
+static void on_unused(void *context, const struct err *error)
+{
+    struct sftp_store *s = context;
+
+    (void)error;
+    s->n_busy--;
+}
+
+/* The server removes it when it has closed it, in that order. */
+static void end_small(struct sftp_store *s)
+{
+    for (size_t i = 0; i < SMALL_MAX; i++) {
+        struct slot *slot = &s->small[i];
+
+        if (slot->stripe == NULL || !sftp_stripe_is_open(slot->stripe))
+            continue;
+        s->n_busy++;
+        if (sftp_stripe_end(slot->stripe, on_unused, s, NULL) < 0) {
+            s->n_busy--;
+            continue;
+        }
+        sftp_store_remove_temporary(s, slot->temporary);
+        free(slot->temporary);
+        *slot = (struct slot){ 0 };
+    }
+}
+
+/* The manifest: no part of its tree comes any more. */
 static int put_last(struct store *store, const char *path, struct bytes bytes, struct err *e)
 {
-    return start_put(sftp_store_of(store), path, bytes, true, e);
+    struct sftp_store *s = sftp_store_of(store);
+    int result;
+
+    for (struct item *it = s->first; it != NULL; it = it->next)
+        if (it->ending != NULL)
+            sftp_stripe_hurry(it->ending);
+    result = start_put(s, path, bytes, true, e);
+    end_small(s);
+    return result;
 }
 
 static int part_end(struct store *store, unsigned number, const char *part, const char *list,
@@ -251,7 +327,9 @@ static int part_end(struct store *store, unsigned number, const char *part, cons
     it->bytes = slot->bytes;
     slot->temporary = NULL;
     s->n_busy++;
+    it->ending = slot->stripe;
     if (sftp_stripe_end(slot->stripe, on_part, it, &why) < 0) {
+        it->ending = NULL;
         s->n_busy--;
         return fail(s, &why, e);
     }
@@ -331,6 +409,7 @@ static int settle(struct store *store, struct err *e)
 
     s->is_ending = true;
     end_spare(s);
+    end_small(s);
     sftp_store_advance(s);
     return wait_until_idle(s, e);
 }
@@ -347,6 +426,8 @@ static void end_all(struct sftp_store *s)
     for (size_t i = 0; i < PACK_SLOTS; i++)
         drop_slot(&s->slots[i]);
     drop_slot(&s->spare);
+    for (size_t i = 0; i < SMALL_MAX; i++)
+        drop_slot(&s->small[i]);
     while (s->n_busy > 0)
         sftp_lanes_wait_standing(&s->lanes);
 }

@@ -11,6 +11,8 @@
 #include "common/sftp_folder.h"
 #include "common/sftp_stripe.h"
 
+enum { SMALL_MAX = 4 };
+
 /* A file that has no final name yet. */
 struct item {
     struct sftp_store *store;
@@ -18,12 +20,13 @@ struct item {
     char *temporary, *final; /* on the server */
     uint8_t *content;        /* of a small one */
     uint64_t bytes;
-    bool is_whole; /* and on the server's disk */
+    struct sftp_stripe *ending; /* which brings it; or NULL */
+    bool is_whole;              /* and on the server's disk */
     bool is_last;
     struct item *next;
 };
 
-/* A part that is being written. */
+/* A file that is being written: a part, or something small. */
 struct slot {
     struct sftp_stripe *stripe; /* NULL: none */
     char *temporary;
@@ -40,10 +43,13 @@ struct sftp_store {
     size_t wanted_lanes;
     unsigned coming_parts; /* that are not begun yet, at least */
     struct slot slots[PACK_SLOTS], spare;
-    char *left_over;           /* the spare's file that goes, or NULL */
-    struct item *first, **end; /* in the order of their renames */
-    size_t n_busy;             /* operations, and parts that are ending */
-    size_t n_unsettled;        /* renames, and what is touched */
+    char *left_over;              /* the spare's file that goes, or NULL */
+    struct sftp_lanes first_lane; /* that alone */
+    struct slot small[SMALL_MAX]; /* files for what comes, such as the manifest, so that it need not
+                                     wait for its own */
+    struct item *first, **end;    /* in the order of their renames */
+    size_t n_busy;                /* operations, and parts that are ending */
+    size_t n_unsettled;           /* renames, and what is touched */
     size_t n_syncing;
     size_t n_making;                                 /* folders */
     struct sftp_folder *folders[STORE_FOLDER_COUNT]; /* to be synced; NULL: the server cannot */

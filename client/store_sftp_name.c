@@ -131,6 +131,7 @@ void sftp_store_whole(struct item *it, const struct err *error)
     struct sftp_store *s = it->store;
 
     s->n_busy--;
+    it->ending = NULL;
     free(it->content);
     it->content = NULL;
     it->is_whole = error == NULL;

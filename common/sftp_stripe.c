@@ -17,6 +17,7 @@ struct handle {
     size_t lane;
     enum handle_state state;
     bool follows; /* it was asked for when the first lane had the file */
+    bool has_written;
     uint8_t bytes[SFTP_HANDLE_MAX_BYTES];
     size_t n;
 };
@@ -109,18 +110,23 @@ static const struct sftp *broken_lane(const struct sftp_stripe *st)
     return NULL;
 }
 
-static void ask_sync(struct sftp_stripe *st);
+static void ask_sync(struct handle *h);
 static void ask_close(struct handle *h);
 
-/* At once: the first lane closes its handle behind the sync, as a server obeys in order. */
-static void close_all(struct sftp_stripe *st)
+/* What a server is asked on one lane it does in order: nothing need be waited for. */
+static void close_all(struct sftp_stripe *st, bool each_syncs)
 {
     st->is_closing = true;
-    if (!st->has_failed && st->offset > 0 && sftp_can(st->lanes->all[0], SFTP_CAN_SYNC))
-        ask_sync(st);
-    for (size_t i = 0; i < SFTP_LANES_MAX; i++)
-        if (st->handles[i].state == OPEN)
-            ask_close(&st->handles[i]);
+    for (size_t i = 0; i < SFTP_LANES_MAX; i++) {
+        struct handle *h = &st->handles[i];
+        bool syncs = each_syncs ? h->has_written : i == 0 && st->offset > 0;
+
+        if (h->state != OPEN)
+            continue;
+        if (syncs && !st->has_failed && sftp_can(lane_of(h), SFTP_CAN_SYNC))
+            ask_sync(h);
+        ask_close(h);
+    }
 }
 
 /* All that was asked is answered. */
@@ -131,7 +137,7 @@ static void go_on(struct sftp_stripe *st)
     if (st->is_dropped || !st->has_ended)
         return;
     if (broken == NULL && !st->is_closing)
-        close_all(st);
+        close_all(st, false);
     if (broken != NULL)
         finish(st, &broken->why);
     else if (st->n_waiting > 0)
@@ -208,6 +214,8 @@ static void on_opened(void *context, const struct sftp_reply *r)
         memcpy(h->bytes, r->text.data, r->text.n);
         if (h->lane == 0)
             ask_mode(h);
+        if (h->stripe->is_closing)
+            ask_close(h);
     } else if (is_early(h, r)) {
         h->state = EARLY;
     } else {
@@ -251,6 +259,7 @@ static void send_piece(struct handle *h)
     packet_add_bytes(out, (struct bytes){ st->piece, st->n_piece });
     sftp_end(lane_of(h));
     sftp_push(lane_of(h));
+    h->has_written = true;
     st->lanes->unanswered_bytes[h->lane] += st->n_piece;
     st->offset += st->n_piece;
     st->n_piece = 0;
@@ -264,12 +273,11 @@ static void on_synced(void *context, const struct sftp_reply *r)
     answered(h->stripe);
 }
 
-static void ask_sync(struct sftp_stripe *st)
+static void ask_sync(struct handle *h)
 {
-    struct handle *h = &st->handles[0];
     struct sftp_wait wait = { FXP_STATUS, on_synced, h, 0, 0 };
 
-    st->n_waiting++;
+    h->stripe->n_waiting++;
     add_handle(h, sftp_begin_extended(lane_of(h), "fsync@openssh.com", &wait));
     sftp_end(lane_of(h));
 }
@@ -378,6 +386,11 @@ int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e)
     return 0;
 }
 
+bool sftp_stripe_is_open(const struct sftp_stripe *st)
+{
+    return st->handles[0].state == OPEN;
+}
+
 int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *context, struct err *e)
 {
     if (flush(st, e) < 0)
@@ -393,6 +406,12 @@ int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *contex
     if (st->n_waiting == 0)
         go_on(st);
     return 0;
+}
+
+void sftp_stripe_hurry(struct sftp_stripe *st)
+{
+    if (!st->is_closing)
+        close_all(st, true);
 }
 
 /* Those that stand: of others all has been answered, with nothing. */

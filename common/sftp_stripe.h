@@ -33,10 +33,15 @@ struct sftp_stripe;
 struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path, mode_t mode);
 /* Waits only while too much is on its way; tells of errors before. */
 int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e);
+/* Its file has been made: to end it waits for nothing. */
+bool sftp_stripe_is_open(const struct sftp_stripe *st);
 /* When all of it is there and on the disk, or has failed, done is called, and the file is closed.
  * -1: it was not, and will not be.  A file that failed still lies there. */
 typedef void sftp_stripe_done(void *context, const struct err *error);
 int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *context, struct err *e);
+/* After that, before done: little else will go over the lanes.  Each syncs what it wrote itself, a
+ * round trip sooner than the first can sync all; else the others are free meanwhile. */
+void sftp_stripe_hurry(struct sftp_stripe *st);
 /* Instead: takes it away, if its first lane stands.  NULL is fine. */
 void sftp_stripe_drop(struct sftp_stripe *st);
 

@@ -28,8 +28,9 @@ struct late_server {
     size_t n;
     uint8_t *content;
     size_t wanted, came, came_on[LANES];
-    struct buf held[LANES]; /* answers */
-    size_t refused_at;      /* a write behind this offset fails; 0: none */
+    struct buf held[LANES];     /* answers */
+    size_t refused_at;          /* a write behind this offset fails; 0: none */
+    size_t wanted_syncs, syncs; /* before that it answers no write either; asked for */
     pthread_t thread;
 };
 
@@ -82,16 +83,24 @@ static void answer(struct late_server *s, size_t lane, struct packet *p, struct 
     uint32_t id = packet_u32(p);
 
     if (type == FXP_INIT) {
-        packet_add_u32(out, 5);
+        packet_add_u32(out, 5 + 4 + 17 + 4 + 1);
         buf_add_char(out, FXP_VERSION);
         packet_add_u32(out, SFTP_VERSION);
+        packet_add_str(out, "fsync@openssh.com");
+        packet_add_str(out, "1");
     } else if (type == FXP_OPEN) {
         add_handle(out, id);
     } else if (type == FXP_WRITE) {
         take_write(s, lane, id, p);
     } else {
-        add_status(out, id, FX_OK);
+        s->syncs += type == FXP_EXTENDED;
+        add_status(&s->held[lane], id, FX_OK);
     }
+}
+
+static bool has_all(const struct late_server *s)
+{
+    return s->came == s->wanted && s->syncs >= s->wanted_syncs;
 }
 
 static bool serve_one(struct late_server *s, size_t lane)
@@ -111,7 +120,7 @@ static bool serve_one(struct late_server *s, size_t lane)
     if (goes_on)
         answer(s, lane, &p, &out);
     goes_on = goes_on && say(s->fds[lane], &out);
-    for (size_t i = 0; goes_on && s->came == s->wanted && i < s->n; i++)
+    for (size_t i = 0; goes_on && has_all(s) && i < s->n; i++)
         goes_on = say(s->fds[i], &s->held[i]);
     buf_free(&out);
     free(body);
@@ -194,7 +203,7 @@ static uint8_t *make_noise(size_t n)
 }
 
 /* In pieces that are none of the connection's. */
-static struct ending write_file(struct sftp_lanes *lanes, struct bytes content)
+static struct ending write_file(struct sftp_lanes *lanes, bool hurries, struct bytes content)
 {
     struct sftp_stripe *st = sftp_stripe_open(lanes, "path", 0644);
     struct ending end = { 0 };
@@ -208,6 +217,8 @@ static struct ending write_file(struct sftp_lanes *lanes, struct bytes content)
     }
     if (sftp_stripe_end(st, note_end, &end, &e) < 0)
         fail_msg("%s", e.text);
+    if (hurries)
+        sftp_stripe_hurry(st);
     while (!end.is_there)
         if (sftp_lanes_wait(lanes, &e) < 0)
             fail_msg("%s", e.text);
@@ -225,8 +236,9 @@ static void all_lanes_carry_a_file_and_wait_for_no_answer(void **state)
         uint8_t *content = make_noise(s.wanted);
 
         open_lanes(&s, &lanes);
-        end = write_file(&lanes, (struct bytes){ content, s.wanted });
+        end = write_file(&lanes, false, (struct bytes){ content, s.wanted });
         assert_string_equal(end.why.text, "");
+        assert_int_equal(s.syncs, 1);
         assert_memory_equal(s.content, content, s.wanted);
         for (size_t i = 0; i < n; i++)
             assert_true(s.came_on[i] >= MIB / 2);
@@ -235,26 +247,46 @@ static void all_lanes_carry_a_file_and_wait_for_no_answer(void **state)
     }
 }
 
-static void a_write_that_fails_on_any_lane_is_told(void **state)
+static void each_lane_can_sync_before_a_write_is_answered(void **state)
 {
-    struct late_server s = { .n = 2, .wanted = 2 * MIB, .refused_at = MIB };
+    struct late_server s = { .n = LANES, .wanted = 3 * MIB, .wanted_syncs = LANES };
     struct sftp_lanes lanes;
     struct ending end;
     uint8_t *content = make_noise(s.wanted);
 
     (void)state;
     open_lanes(&s, &lanes);
-    end = write_file(&lanes, (struct bytes){ content, s.wanted });
-    assert_int_equal(end.why.kind, ERR_DENIED);
-    assert_non_null(strstr(end.why.text, "write path"));
+    end = write_file(&lanes, true, (struct bytes){ content, s.wanted });
+    assert_string_equal(end.why.text, "");
+    assert_int_equal(s.syncs, LANES);
+    assert_memory_equal(s.content, content, s.wanted);
     close_lanes(&s, &lanes);
     free(content);
+}
+
+static void a_write_that_fails_on_any_lane_is_told(void **state)
+{
+    (void)state;
+    for (int hurries = 0; hurries <= 1; hurries++) {
+        struct late_server s = { .n = 2, .wanted = 2 * MIB, .refused_at = MIB };
+        struct sftp_lanes lanes;
+        struct ending end;
+        uint8_t *content = make_noise(s.wanted);
+
+        open_lanes(&s, &lanes);
+        end = write_file(&lanes, hurries, (struct bytes){ content, s.wanted });
+        assert_int_equal(end.why.kind, ERR_DENIED);
+        assert_non_null(strstr(end.why.text, "write path"));
+        close_lanes(&s, &lanes);
+        free(content);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_lanes_carry_a_file_and_wait_for_no_answer),
+        cmocka_unit_test(each_lane_can_sync_before_a_write_is_answered),
         cmocka_unit_test(a_write_that_fails_on_any_lane_is_told),
     };
 
