@@ -13,7 +13,8 @@ enum {
     TRIAL_BYTES = 128 * 1024, /* whether it shrinks is tried with so much of a part */
     TRIAL_GAIN = 32,          /* it does, if 1 in so many bytes is saved */
     LEVEL = 1,
-    THREADS = 2, /* that compress while files are read */
+    THREADS = 2,             /* that compress while files are read, */
+    JOB_BYTES = 1024 * 1024, /* each so much at once: of that several are in memory */
     OUT_BYTES = 256 * 1024
 };
 
@@ -137,6 +138,7 @@ static int begin_frame_beside(struct part_writer *w, struct err *e)
     if (begin_frame(w, LEVEL, e) < 0)
         return -1;
     if (ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_nbWorkers, THREADS)) ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_jobSize, JOB_BYTES)) ||
         ZSTD_isError(ZSTD_compressStream2(w->zstd, &out, &nothing, ZSTD_e_continue)))
         return begin_frame(w, LEVEL, e);
     w->n_out = out.pos;
