@@ -11,6 +11,7 @@
 
 #include "client/child.h"
 #include "client/doctor.h"
+#include "client/gitrules.h"
 #include "common/fs.h"
 #include "common/io.h"
 #include "common/mem.h"
@@ -253,13 +254,23 @@ static void say_slurm(struct doctor *d)
     buf_free(&missing);
 }
 
+static void say_git(struct doctor *d)
+{
+    struct err why = { 0 };
+
+    if (gitrules_check(&why) < 0 && why.kind != ERR_NOT_FOUND)
+        doctor_say(d, CHECK_NOTE, why.text, "git is here, and cannot be used");
+    else
+        say_program(d, why.kind == ERR_NONE, "git",
+                    "sweeps with a .ludwigignore or .gitignore fail to be submitted");
+}
+
 void check_programs(struct doctor *d)
 {
     bool has_apptainer = child_is_in_path("apptainer") || child_is_in_path("singularity");
 
     say_program(d, child_is_in_path("python3"), "python3", "jobs in Python fail on this machine");
-    say_program(d, child_is_in_path("git"), "git",
-                "sweeps with a .ludwigignore or .gitignore fail to be submitted");
+    say_git(d);
     say_program(d, has_apptainer, "apptainer or singularity",
                 "sweeps with container: fail on this machine");
     say_slurm(d);

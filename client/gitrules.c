@@ -8,6 +8,7 @@
 
 #include "client/child.h"
 #include "client/gitrules.h"
+#include "client/out.h"
 #include "common/io.h"
 #include "common/mem.h"
 #include "common/path.h"
@@ -16,9 +17,12 @@
 #define GIT                                                                                        \
     "env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_COMMON_DIR", "-u", "GIT_INDEX_FILE", \
         "-u", "GIT_OBJECT_DIRECTORY", "-u", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "-u",              \
-        "GIT_PREFIX", "-u", "GIT_NAMESPACE", "-u", "GIT_CEILING_DIRECTORIES",                      \
-        "GIT_OPTIONAL_LOCKS=0", "GIT_DEFAULT_HASH=sha1", "LC_ALL=C", "git", "-c",                  \
-        "core.fsmonitor=false", "-c", "core.precomposeUnicode=false"
+        "GIT_PREFIX", "-u", "GIT_NAMESPACE", "-u", "GIT_CEILING_DIRECTORIES", "-u",                \
+        "GIT_LITERAL_PATHSPECS", "-u", "GIT_GLOB_PATHSPECS", "-u", "GIT_NOGLOB_PATHSPECS", "-u",   \
+        "GIT_ICASE_PATHSPECS", "GIT_OPTIONAL_LOCKS=0", "GIT_DEFAULT_HASH=sha1",                    \
+        "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes",     \
+        "LC_ALL=C", "git", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", "-c",        \
+        "core.precomposeUnicode=false"
 #define LIST "ls-files", "-z", "--others", "--ignored", "--directory"
 
 /* In an index it makes git go into that folder, although a repository of its own begins there. */
@@ -27,17 +31,30 @@
 
 /* ---- running it ---- */
 
+#define NO_REPOSITORY "not a git repository"
+
 static int blame(const char *folder, const char *advice, int status, const struct buf *said,
                  struct err *e)
 {
     const char *why = strstr(buf_text(said), "fatal: ");
+    enum err_kind kind;
 
     why = why != NULL ? why + strlen("fatal: ") : buf_text(said);
+    kind = strncmp(why, NO_REPOSITORY, strlen(NO_REPOSITORY)) == 0 ? ERR_NOT_FOUND : ERR_FAILED;
     if (*why == '\0')
-        return err_set(e, ERR_FAILED, "git, asked what is ignored in %s, ended with %d; %s", folder,
+        return err_set(e, kind, "git, asked what is ignored in %s, ended with %d; %s", folder,
                        status, advice);
-    return err_set(e, ERR_FAILED, "git does not say what is ignored in %s: %.*s; %s", folder,
+    return err_set(e, kind, "git does not say what is ignored in %s: %.*s; %s", folder,
                    (int)strcspn(why, "\n"), why, advice);
+}
+
+/* git goes on without rules that it cannot read. */
+static void tell_warning(const struct buf *said)
+{
+    const char *warning = strstr(buf_text(said), "warning: unable to access ");
+
+    if (warning != NULL)
+        out_note("note: git, asked what is ignored: %.*s", (int)strcspn(warning, "\n"), warning);
 }
 
 /* Its exit status up to status_max; above that it failed. */
@@ -50,6 +67,8 @@ static int run(const char *const *argv, int status_max, const char *folder, cons
     if (status > status_max) {
         blame(folder, advice, status, &said, e);
         status = -1;
+    } else if (status >= 0) {
+        tell_warning(&said);
     }
     buf_free(&said);
     return status;
@@ -58,9 +77,10 @@ static int run(const char *const *argv, int status_max, const char *folder, cons
 static int run_in_repository(const char *const *argv, int status_max, const char *folder,
                              struct buf *out, struct err *e)
 {
-    char *advice = mem_printf("see `git -C %s status`, or write a .ludwigignore beside the sweep, "
-                              "which holds without a repository",
-                              folder);
+    char *advice =
+        mem_printf("see `git -C '%s' status`, or write a .ludwigignore beside the sweep, "
+                   "which holds without a repository",
+                   folder);
     int status = run(argv, status_max, folder, advice, out, e);
 
     free(advice);
@@ -70,21 +90,35 @@ static int run_in_repository(const char *const *argv, int status_max, const char
 /* Older ones do not look for what is ignored in folders in which they track nothing. */
 enum { MAJOR_MIN = 2, MINOR_MIN = 32 };
 
+static int check_version(const char *said, struct err *e)
+{
+    const char *words = strstr(said, "git version ");
+    unsigned major = 0, minor = 0;
+
+    if (words == NULL || sscanf(words, "git version %u.%u", &major, &minor) != 2)
+        return err_set(e, ERR_FAILED, "git does not work here; see what `git version` says");
+    if (major > MAJOR_MIN || (major == MAJOR_MIN && minor >= MINOR_MIN))
+        return 0;
+    return err_set(e, ERR_FAILED,
+                   "git does not say all that is ignored before its version %d.%d, and here "
+                   "is %u.%u; put a newer one first in PATH",
+                   MAJOR_MIN, MINOR_MIN, major, minor);
+}
+
 int gitrules_check(struct err *e)
 {
     const char *const argv[] = { GIT, "version", NULL };
-    struct buf out = { 0 };
-    unsigned major = 0, minor = 0;
-    int status = run(argv, 0, "/", "see what `git version` says", &out, e);
+    struct buf out = { 0 }, said = { 0 };
+    int result;
 
-    if (status == 0 && (sscanf(buf_text(&out), "git version %u.%u", &major, &minor) != 2 ||
-                        major < MAJOR_MIN || (major == MAJOR_MIN && minor < MINOR_MIN)))
-        status = err_set(e, ERR_FAILED,
-                         "git does not say all that is ignored before its version %d.%d, and here "
-                         "is %.*s; put a newer one first in PATH",
-                         MAJOR_MIN, MINOR_MIN, (int)strcspn(buf_text(&out), "\n"), buf_text(&out));
+    if (!child_is_in_path("git"))
+        return err_set(e, ERR_NOT_FOUND, "git is not installed; install it");
+    result = child_capture_all(argv, &out, &said, e);
+    if (result >= 0)
+        result = check_version(buf_text(&out), e);
+    buf_free(&said);
     buf_free(&out);
-    return status;
+    return result;
 }
 
 /* ---- the folder's own repository ---- */
@@ -126,9 +160,11 @@ char *gitrules_find_top(const char *folder)
     return at;
 }
 
-int gitrules_ignores(const char *folder, struct err *e)
+/* The work tree is told, as a repository's configuration may name another. */
+int gitrules_ignores(const char *top, const char *folder, struct err *e)
 {
-    const char *const argv[] = { GIT, "-C", folder, "check-ignore", "-q", ".", NULL };
+    const char *const argv[] = { GIT,          "--work-tree", top, "-C", folder, "check-ignore",
+                                 "--no-index", "-q",          ".", NULL };
     struct buf nothing = { 0 };
     int status = run_in_repository(argv, 1, folder, &nothing, e);
 
@@ -136,11 +172,30 @@ int gitrules_ignores(const char *folder, struct err *e)
     return status < 0 ? -1 : status == 0;
 }
 
-int gitrules_list(const char *folder, struct buf *out, struct err *e)
+int gitrules_list(const char *top, const char *folder, struct buf *out, struct err *e)
 {
-    const char *const argv[] = { GIT, "-C", folder, LIST, "--exclude-standard", NULL };
+    const char *const argv[] = { GIT,  "--work-tree",        top, "-C", folder,
+                                 LIST, "--exclude-standard", NULL };
 
     return run_in_repository(argv, 0, folder, out, e);
+}
+
+/* "160000 COMMIT 0\tPATH" is one; other files have other modes. */
+int gitrules_list_links(const char *top, struct buf *out, struct err *e)
+{
+    const char *const argv[] = { GIT, "--work-tree", top, "-C", top, "ls-files", "-s", "-z", NULL };
+    struct buf all = { 0 };
+    int result = run_in_repository(argv, 0, top, &all, e);
+    const char *at = buf_text(&all), *end = at + all.n;
+
+    for (; result == 0 && at < end; at += strlen(at) + 1) {
+        const char *path = strchr(at, '\t');
+
+        if (strncmp(at, "160000 ", 7) == 0 && path != NULL)
+            buf_add(out, path + 1, strlen(path + 1) + 1);
+    }
+    buf_free(&all);
+    return result;
 }
 
 /* ---- a repository of ours, which is empty ---- */
@@ -152,7 +207,8 @@ static int run_ours(const char *const *argv, const char *folder, struct buf *out
 
 static int go_in(const char *repository, const char *top, const char *folder, struct err *e)
 {
-    char *entry = mem_printf("%s,%s/%s", ENTRY, folder + strlen(top) + 1, ENTRY_NAME);
+    const char *below = folder + strlen(top);
+    char *entry = mem_printf("%s,%s/%s", ENTRY, below + strspn(below, "/"), ENTRY_NAME);
     const char *const argv[] = { GIT, "--git-dir",    repository, "--work-tree", top,   "-C",
                                  top, "update-index", "--add",    "--cacheinfo", entry, NULL };
     struct buf nothing = { 0 };

@@ -20,7 +20,10 @@ struct ignore_scope {
     struct ignore *of;
     char *folder;
     char *top;          /* from there on such files hold */
-    bool is_repository; /* whose rules hold, or in one */
+    char *repository;   /* whose rules hold: where it begins; NULL: none's do */
+    const char *prefix; /* of the folder in it; lies in real */
+    char *real;         /* the folder's path without links */
+    struct buf links;   /* see gitrules_list_links */
     char *rules;        /* the first such file that was met; NULL: none was */
     bool is_read;
     struct buf text; /* what paths point into */
@@ -30,8 +33,8 @@ struct ignore_scope {
 
 struct ignore {
     const char *file_name; /* of the rules */
-    bool has_git;          /* is installed */
-    bool is_checked;       /* and can be asked */
+    bool is_checked;       /* whether there is a git that can be asked */
+    struct err git_why;    /* ERR_NONE: there is */
     struct ignore_scope **scopes;
     size_t n, capacity;
 };
@@ -90,8 +93,13 @@ static int find_rules(const char *folder, const char *name, char **path, struct 
     *path = path_join(folder, name);
     if (lstat(*path, &st) == 0 && !S_ISDIR(st.st_mode)) {
         if (S_ISLNK(st.st_mode))
-            return err_set(e, ERR_USAGE, "%s is a link, which git does not follow; copy the file",
-                           *path);
+            return err_set(
+                e, ERR_USAGE,
+                "%s is a link, which git does not follow; copy the file, or write a " OWN_RULES
+                " beside the sweep",
+                *path);
+        if (!S_ISREG(st.st_mode))
+            return err_set(e, ERR_USAGE, "%s is no regular file; take it away", *path);
         return access(*path, R_OK) < 0 ? err_sys(e, "read %s", *path) : 0;
     }
     free(*path);
@@ -136,21 +144,76 @@ static struct ignore_scope *find_scope(const struct ignore *ig, const char *fold
     return NULL;
 }
 
+static bool has_git(struct ignore *ig)
+{
+    if (!ig->is_checked)
+        (void)gitrules_check(&ig->git_why);
+    ig->is_checked = true;
+    return ig->git_why.kind == ERR_NONE;
+}
+
+/* ---- submodules without their repository ---- */
+
+static bool is_in_links(const struct ignore_scope *s, const char *path)
+{
+    const char *at = buf_text(&s->links), *end = at + s->links.n;
+
+    for (; at < end; at += strlen(at) + 1) {
+        size_t n = strlen(at);
+
+        if (strncmp(at, path, n) == 0 && (path[n] == '\0' || path[n] == '/'))
+            return true;
+    }
+    return false;
+}
+
+static int find_links(struct ignore_scope *s, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (!has(s->repository, ".gitmodules") ||
+        gitrules_list_links(s->repository, &s->links, &why) == 0 || why.kind == ERR_NOT_FOUND)
+        return 0;
+    return err_set(e, why.kind, "%s", why.text);
+}
+
+/* git does not go into it, and has no rules for what is in it. */
+static bool is_bare_link(const struct ignore_scope *s, const char *folder)
+{
+    char *path;
+    bool is_one;
+
+    if (s->links.n == 0)
+        return false;
+    path = path_join(s->prefix, folder + strlen(s->folder) + (folder[strlen(s->folder)] == '/'));
+    is_one = is_in_links(s, path);
+    free(path);
+    return is_one;
+}
+
+/* ---- scopes ---- */
+
 /* What holds besides the files that will be met. */
 static int look_at_repository(struct ignore_scope *s, struct err *e)
 {
-    char *real = path_real(s->folder, e), *top;
-    int result = 0;
-
-    if (real == NULL)
+    s->real = path_real(s->folder, e);
+    if (s->real == NULL)
         return -1;
-    top = gitrules_find_top(real);
-    s->is_repository = top != NULL;
-    if (top != NULL && !s->of->has_git)
-        result = find_rules_above(real, top, s->of->file_name, &s->rules, e);
-    free(top);
-    free(real);
-    return result;
+    s->repository = gitrules_find_top(s->real);
+    if (s->repository == NULL)
+        return 0;
+    s->prefix = s->real + strlen(s->repository);
+    s->prefix += strspn(s->prefix, "/");
+    if (!has_git(s->of))
+        return find_rules_above(s->real, s->repository, s->of->file_name, &s->rules, e);
+    if (find_links(s, e) < 0)
+        return -1;
+    if (is_in_links(s, s->prefix)) {
+        free(s->repository);
+        s->repository = NULL;
+        buf_free(&s->links);
+    }
+    return 0;
 }
 
 static bool is_own(const struct ignore *ig)
@@ -162,6 +225,9 @@ static void free_scope(struct ignore_scope *s)
 {
     free(s->folder);
     free(s->top);
+    free(s->repository);
+    free(s->real);
+    buf_free(&s->links);
     free(s->rules);
     buf_free(&s->text);
     free(s->paths);
@@ -197,7 +263,7 @@ int ignore_enter(struct ignore *ig, struct ignore_scope *above, const char *fold
     int result;
 
     *scope = above;
-    if (above == NULL || begins_anew(folder))
+    if (above == NULL || begins_anew(folder) || is_bare_link(above, folder))
         *scope = find_scope(ig, folder);
     if (*scope == NULL)
         *scope = add_scope(ig, above, folder, e);
@@ -245,30 +311,49 @@ static void sort_paths(struct ignore_scope *s)
         qsort(s->paths, s->n, sizeof *s->paths, compare);
 }
 
+static int say_no_git(const struct ignore_scope *s, struct err *e)
+{
+    const struct err *why = &s->of->git_why;
+
+    if (why->kind != ERR_NOT_FOUND)
+        return err_set(e, ERR_FAILED, "%s says what to leave out: %s, or take that file away",
+                       s->rules, why->text);
+    return err_set(e, ERR_FAILED,
+                   "%s says what to leave out, and git, which reads it, is not installed; "
+                   "install git, or take that file away",
+                   s->rules);
+}
+
+/* 1; 0: it has no rules for the folder; -1. */
+static int ask_repository(struct ignore_scope *s, struct err *e)
+{
+    struct err why = { 0 };
+    int ignored = 0, result;
+
+    if (!gitrules_is_top(s->folder))
+        ignored = gitrules_ignores(s->repository, s->folder, &why);
+    result = ignored == 0 ? gitrules_list(s->repository, s->folder, &s->text, &why) : -1;
+    if (result == 0)
+        return 1;
+    return ignored > 0 || why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
+}
+
 static int ask_git(struct ignore_scope *s, struct err *e)
 {
-    int ignored = 0;
+    int result = 0;
 
-    if (!s->of->has_git)
-        return err_set(e, ERR_FAILED,
-                       "%s says what to leave out, and git, which reads it, is not installed; "
-                       "install git, or take that file away",
-                       s->rules);
-    if (!s->of->is_checked && gitrules_check(e) < 0)
-        return -1;
-    s->of->is_checked = true;
-    if (s->is_repository && !gitrules_is_top(s->folder))
-        ignored = gitrules_ignores(s->folder, e);
-    if (ignored < 0)
-        return -1;
-    if (s->is_repository && !ignored)
-        return gitrules_list(s->folder, &s->text, e);
+    if (!has_git(s->of))
+        return say_no_git(s, e);
+    if (s->repository != NULL)
+        result = ask_repository(s, e);
+    if (result != 0)
+        return result < 0 ? -1 : 0;
     return gitrules_list_by(s->of->file_name, s->top, s->folder, &s->text, e);
 }
 
 static int read_scope(struct ignore_scope *s, struct err *e)
 {
-    bool is_needed = s->rules != NULL || (s->is_repository && s->of->has_git);
+    bool is_needed = s->rules != NULL || (s->repository != NULL && has_git(s->of));
 
     if (s->is_read || !is_needed)
         return 0;
@@ -307,7 +392,6 @@ struct ignore *ignore_create(const char *root)
     struct ignore *ig = mem_alloc(sizeof *ig);
 
     ig->file_name = has(root, OWN_RULES) ? OWN_RULES : GIT_RULES;
-    ig->has_git = child_is_in_path("git");
     return ig;
 }
 

@@ -378,13 +378,63 @@ static void rules_without_git_are_an_error(void **state)
 
 static void git_s_error_is_told_in_a_line(void **state)
 {
+    char *dir = make_repository(*state, "r");
+
+    put(dir, ".git/index", "no index at all");
+    put(dir, "a", "");
+    expect_error(dir, "index file smaller than expected; see `git -C '");
+    put(dir, ".ludwigignore", "");
+    expect_taken(dir, "f a");
+    free(dir);
+}
+
+/* As a copied submodule, or a work tree whose repository has moved. */
+static void what_is_no_repository_to_git_is_none(void **state)
+{
     char *dir = below(*state, "d");
 
     put(dir, "sub/.git", "gitdir: /nonexistent\n");
+    put(dir, "sub/.gitignore", "*.log\n");
     put(dir, "sub/a", "");
-    expect_error(dir, "/d/sub: not a git repository: /nonexistent; see `git -C ");
-    put(dir, ".ludwigignore", "");
+    put(dir, "sub/a.log", "");
     expect_taken(dir, "d sub, f sub/a");
+    free(dir);
+}
+
+/* What is asked is the folder, wherever the repository's configuration says its files lie. */
+static void a_repository_of_another_folder_s_files_says_what_is_ignored_here(void **state)
+{
+    char *dir = make_repository(*state, "r"), *other = below(*state, "other");
+
+    put(other, ".gitignore", "b\n");
+    put(dir, ".gitignore", "*.log\n");
+    put(dir, "a.log", "");
+    put(dir, "b", "");
+    run(dir, "git config core.worktree ../../other");
+    expect_taken(dir, "f b");
+    run(dir, "git config --unset core.worktree && git config core.bare true");
+    expect_taken(dir, "f b");
+    free(other);
+    free(dir);
+}
+
+/* git does not go into it, as others' files lie there. */
+static void a_submodule_that_lost_its_repository_has_rules_of_its_own(void **state)
+{
+    char *dir = make_repository(*state, "r"), *model = below(dir, "lib/model");
+
+    put(dir, ".gitmodules", "[submodule \"m\"]\npath = lib/model\nurl = x\n");
+    put(dir, "c.log", "");
+    put(model, ".gitignore", "*.log\n");
+    put(model, "a.log", "");
+    put(model, "src/b", "");
+    put(model, "src/b.log", "");
+    run(dir, "git update-index --add --cacheinfo "
+             "160000,0123456789012345678901234567890123456789,lib/model");
+    expect_taken(dir, "f .gitmodules, f c.log, d lib, d lib/model, d lib/model/src, "
+                      "f lib/model/src/b");
+    expect_taken(model, "d src, f src/b");
+    free(model);
     free(dir);
 }
 
@@ -462,7 +512,10 @@ static void a_git_that_is_too_old_is_not_asked(void **state)
          *path = fake_git(*state, "#!/bin/sh\necho 'git version 2.31.8 (x)'\n");
 
     put(dir, "a", "");
-    expect_error(dir, "version 2.32, and here is git version 2.31.8 (x); ");
+    expect_taken(dir, "f a");
+    put(dir, ".gitignore", "");
+    expect_error(dir, "r/.gitignore says what to leave out: git does not say all that is ignored "
+                      "before its version 2.32, and here is 2.31; ");
     put_back(path);
     free(dir);
 }
@@ -509,6 +562,9 @@ int main(void)
         TEST(without_rules_git_is_not_needed),
         TEST(rules_without_git_are_an_error),
         TEST(git_s_error_is_told_in_a_line),
+        TEST(what_is_no_repository_to_git_is_none),
+        TEST(a_repository_of_another_folder_s_files_says_what_is_ignored_here),
+        TEST(a_submodule_that_lost_its_repository_has_rules_of_its_own),
         TEST(somebody_else_s_repository_is_git_s_to_judge),
         TEST(rules_that_git_would_not_read_are_an_error),
         TEST(a_git_that_says_a_lot_does_not_hang),
