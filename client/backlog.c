@@ -14,7 +14,8 @@ enum {
     PIECES_MAX = 128 * 1024,
     FILE_BYTES = 48, /* what a file that was packed takes elsewhere, until all are */
     SPARES_MAX = 8,
-    SPARE_FROM_BYTES = 64 * 1024
+    SPARE_FROM_BYTES = 64 * 1024,
+    SPARE_MAX_BYTES = 256 * 1024 /* what was compressed comes in no more */
 };
 
 enum record_kind { PART_BEGIN, PART_WRITE, PART_END, OBJECT, FILES };
@@ -99,7 +100,8 @@ static struct record *take_spare(struct backlog *b, size_t n)
 
 static void give_back(struct backlog *b, struct record *r)
 {
-    if (r->capacity < SPARE_FROM_BYTES || b->n_spares == SPARES_MAX) {
+    if (r->capacity < SPARE_FROM_BYTES || r->capacity > SPARE_MAX_BYTES ||
+        b->n_spares == SPARES_MAX) {
         free(r);
         return;
     }
@@ -123,7 +125,7 @@ static struct record *add(struct backlog *b, enum record_kind kind, struct bytes
     else
         b->first = r;
     b->last = r;
-    b->bytes += sizeof *r + bytes.n;
+    b->bytes += sizeof *r + capacity;
     return r;
 }
 
@@ -175,7 +177,7 @@ static struct record *take(struct backlog *b)
     b->first = r->next;
     if (b->first == NULL)
         b->last = NULL;
-    b->bytes -= sizeof *r + r->n;
+    b->bytes -= sizeof *r + r->capacity;
     return r;
 }
 

@@ -10,7 +10,10 @@
 #include "common/path.h"
 #include "common/units.h"
 
-enum { SPARE_FROM_BYTES = 16 * 1024 * 1024 /* of a part: then the next one's file is opened */ };
+enum {
+    SPARE_FROM_BYTES = 16 * 1024 * 1024, /* of a part: then the next one's file is opened */
+    SMALL_MAX_BYTES = 1024 * 1024        /* so much is written without a wait */
+};
 
 struct sftp_store *sftp_store_of(struct store *s)
 {
@@ -249,7 +252,7 @@ static int fill_small(struct sftp_store *s, const char *path, struct slot *slot,
 static int start_put(struct sftp_store *s, const char *path, struct bytes bytes, bool is_last,
                      struct err *e)
 {
-    struct slot *small = find_small(s);
+    struct slot *small = bytes.n <= SMALL_MAX_BYTES ? find_small(s) : NULL;
     struct sftp_op op = {
         .kind = SFTP_OP_PUT, .mode = s->modes.file, .flags = SFTP_EXCLUSIVE, .sync = true
     };
@@ -284,22 +287,25 @@ static void on_unused(void *context, const struct err *error)
 }
 
 /* The server removes it when it has closed it, in that order. */
-static void end_small(struct sftp_store *s)
+static void end_one_small(struct sftp_store *s, struct slot *slot)
 {
-    for (size_t i = 0; i < SMALL_MAX; i++) {
-        struct slot *slot = &s->small[i];
-
-        if (slot->stripe == NULL || !sftp_stripe_is_open(slot->stripe))
-            continue;
-        s->n_busy++;
-        if (sftp_stripe_end(slot->stripe, on_unused, s, NULL) < 0) {
-            s->n_busy--;
-            continue;
-        }
-        sftp_store_remove_temporary(s, slot->temporary);
-        free(slot->temporary);
-        *slot = (struct slot){ 0 };
+    s->n_busy++;
+    if (sftp_stripe_end(slot->stripe, on_unused, s, NULL) < 0) {
+        s->n_busy--;
+        return;
     }
+    sftp_stripe_hurry(slot->stripe);
+    sftp_store_remove_temporary(s, slot->temporary);
+    free(slot->temporary);
+    *slot = (struct slot){ 0 };
+}
+
+/* What is open, or all, for which it may wait. */
+static void end_small(struct sftp_store *s, bool waits)
+{
+    for (size_t i = 0; i < SMALL_MAX; i++)
+        if (s->small[i].stripe != NULL && (waits || sftp_stripe_is_open(s->small[i].stripe)))
+            end_one_small(s, &s->small[i]);
 }
 
 /* The manifest: no part of its tree comes any more. */
@@ -312,7 +318,7 @@ static int put_last(struct store *store, const char *path, struct bytes bytes, s
         if (it->ending != NULL)
             sftp_stripe_hurry(it->ending);
     result = start_put(s, path, bytes, true, e);
-    end_small(s);
+    end_small(s, false);
     return result;
 }
 
@@ -409,7 +415,7 @@ static int settle(struct store *store, struct err *e)
 
     s->is_ending = true;
     end_spare(s);
-    end_small(s);
+    end_small(s, true);
     sftp_store_advance(s);
     return wait_until_idle(s, e);
 }
@@ -423,6 +429,8 @@ static void push(struct store *store)
 /* What is under way comes to its end; who is called finds all there. */
 static void end_all(struct sftp_store *s)
 {
+    if (!sftp_is_broken(sftp_store_lane(s)))
+        end_small(s, true);
     for (size_t i = 0; i < PACK_SLOTS; i++)
         drop_slot(&s->slots[i]);
     drop_slot(&s->spare);

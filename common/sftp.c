@@ -12,7 +12,7 @@ enum {
     MODEST_PIECE_BYTES = 32 * 1024, /* what every server takes */
     LEAST_PIECE_BYTES = 4096,
     MODEST_HANDLES = 64,
-    OWN_HANDLES = 8, /* left for files that are open longer */
+    OWN_HANDLES = 12, /* left for files that are open longer */
     MOST_HANDLES = 512
 };
 

@@ -119,7 +119,7 @@ static void close_all(struct sftp_stripe *st, bool each_syncs)
     st->is_closing = true;
     for (size_t i = 0; i < SFTP_LANES_MAX; i++) {
         struct handle *h = &st->handles[i];
-        bool syncs = each_syncs ? h->has_written : i == 0 && st->offset > 0;
+        bool syncs = (each_syncs && h->has_written) || (i == 0 && st->offset > 0);
 
         if (h->state != OPEN)
             continue;
@@ -410,7 +410,7 @@ int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *contex
 
 void sftp_stripe_hurry(struct sftp_stripe *st)
 {
-    if (!st->is_closing)
+    if (!st->is_closing && broken_lane(st) == NULL)
         close_all(st, true);
 }
 

@@ -249,8 +249,10 @@ static const char *end(struct shareroot *r, struct arena *a, struct err *e)
         right = find(&r->usual, RIGHT);
     if (right == NULL && add_top(r->s, &top, a, NULL) == 0 && read_ids(r->s, &top, e) == 0)
         right = find(&top, RIGHT);
-    if (right == NULL && sftp_is_broken(r->s))
+    if (right == NULL && sftp_is_broken(r->s)) {
+        (void)sftp_poll(r->s, e); /* which says why */
         return NULL;
+    }
     if (right == NULL)
         say_not_found(&r->usual, r->share, e);
     return right != NULL ? right->path : NULL;

@@ -233,21 +233,32 @@ static int keep_own_mark(int dir_fd, const char *own, struct err *e)
         return -1;
     }
     while ((entry = readdir(dir)) != NULL)
-        if (shareid_is_mark(entry->d_name) && strcmp(entry->d_name, own) != 0)
-            (void)unlinkat(dir_fd, entry->d_name, 0);
+        if (shareid_is_mark(entry->d_name) && strcmp(entry->d_name, own) != 0 &&
+            unlinkat(dir_fd, entry->d_name, 0) < 0)
+            err_sys(e, "remove another server's mark, %s", entry->d_name);
     closedir(dir);
+    return e->kind == ERR_NONE ? 0 : -1;
+}
+
+static int make_own_mark(int dir_fd, const char *own, struct err *e)
+{
+    int fd = openat(dir_fd, own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+    if (fd < 0)
+        return errno == EEXIST ? 0 : err_sys(e, "make the mark %s", own);
+    close(fd);
     return 0;
 }
 
-static int make_mark(const struct server *sv, int dir_fd, struct err *e)
+/* Without it clients read the id, which takes them longer. */
+static void make_mark(const struct server *sv, int dir_fd)
 {
     char *mark = shareid_mark(sv->server_id);
-    int rc = keep_own_mark(dir_fd, mark, e);
+    struct err e = { 0 };
 
-    if (rc == 0)
-        rc = io_write_file_at(dir_fd, mark, "", 0, 0644, e);
+    if (keep_own_mark(dir_fd, mark, &e) < 0 || make_own_mark(dir_fd, mark, &e) < 0)
+        log_event(LOG_WARN, "mark", "error", "%s", e.text, NULL);
     free(mark);
-    return rc;
 }
 
 static int write_id(const struct server *sv, bool is_running, struct err *e)
@@ -264,7 +275,7 @@ static int write_id(const struct server *sv, bool is_running, struct err *e)
     id_text(sv, is_running, &text);
     rc = io_replace_file(path, text.bytes, text.n, 0644, e);
     if (rc == 0 && is_running)
-        rc = make_mark(sv, dir_fd, e);
+        make_mark(sv, dir_fd);
     buf_free(&text);
     free(path);
     close(dir_fd);
