@@ -172,12 +172,54 @@ int gitrules_ignores(const char *top, const char *folder, struct err *e)
     return status < 0 ? -1 : status == 0;
 }
 
-int gitrules_list(const char *top, const char *folder, struct buf *out, struct err *e)
+/* The path alone, whatever is in its name. */
+static char *pattern_of(const char *path)
+{
+    struct buf pattern = { 0 };
+
+    buf_add_char(&pattern, '/');
+    for (; *path != '\0'; path++) {
+        if (strchr("\\*?[ ", *path) != NULL)
+            buf_add_char(&pattern, '\\');
+        buf_add_char(&pattern, *path);
+    }
+    buf_add_char(&pattern, '/');
+    return buf_take(&pattern);
+}
+
+/* The same with what git need not look into. */
+static const char **skipping(const char *const *argv, const struct list *skipped, struct arena *a)
+{
+    const char *const *paths = skipped->items;
+    size_t n = 0, at;
+    const char **all;
+
+    while (argv[n] != NULL)
+        n++;
+    all = arena_alloc(a, (n + 2 * skipped->n + 1) * sizeof *all);
+    memcpy(all, argv, n * sizeof *all);
+    at = n;
+    for (size_t i = 0; i < skipped->n; i++) {
+        char *pattern = pattern_of(paths[i]);
+
+        all[at++] = "-x";
+        all[at++] = arena_strdup(a, pattern);
+        free(pattern);
+    }
+    all[at] = NULL;
+    return all;
+}
+
+int gitrules_list(const char *top, const char *folder, const struct list *skipped, struct buf *out,
+                  struct err *e)
 {
     const char *const argv[] = { GIT,  "--work-tree",        top, "-C", folder,
                                  LIST, "--exclude-standard", NULL };
+    struct arena *a = arena_create();
+    int result = run_in_repository(skipping(argv, skipped, a), 0, folder, out, e);
 
-    return run_in_repository(argv, 0, folder, out, e);
+    arena_destroy(a);
+    return result;
 }
 
 /* "160000 COMMIT 0\tPATH" is one; other files have other modes. */
@@ -220,24 +262,26 @@ static int go_in(const char *repository, const char *top, const char *folder, st
 }
 
 static int list_in(const char *repository, const char *file_name, const char *top,
-                   const char *folder, struct buf *out, struct err *e)
+                   const char *folder, const struct list *skipped, struct buf *out, struct err *e)
 {
     char *rules = mem_printf("--exclude-per-directory=%s", file_name);
     const char *const init[] = { GIT, "init", "-q", "--bare", "--template=", repository, NULL };
     const char *const argv[] = { GIT,  "--git-dir", repository, "--work-tree", top,
                                  "-C", folder,      LIST,       rules,         NULL };
+    struct arena *a = arena_create();
     int result = run_ours(init, folder, out, e);
 
     if (result == 0 && strcmp(top, folder) != 0)
         result = go_in(repository, top, folder, e);
     if (result == 0)
-        result = run_ours(argv, folder, out, e);
+        result = run_ours(skipping(argv, skipped, a), folder, out, e);
+    arena_destroy(a);
     free(rules);
     return result;
 }
 
-int gitrules_list_by(const char *file_name, const char *top, const char *folder, struct buf *out,
-                     struct err *e)
+int gitrules_list_by(const char *file_name, const char *top, const char *folder,
+                     const struct list *skipped, struct buf *out, struct err *e)
 {
     const char *tmp = getenv("TMPDIR");
     char *repository = path_join(tmp != NULL && tmp[0] == '/' ? tmp : "/tmp", "ludwig-XXXXXX");
@@ -248,7 +292,7 @@ int gitrules_list_by(const char *file_name, const char *top, const char *folder,
         free(repository);
         return -1;
     }
-    result = list_in(repository, file_name, top, folder, out, e);
+    result = list_in(repository, file_name, top, folder, skipped, out, e);
     (void)io_remove_tree(repository, NULL);
     free(repository);
     return result;

@@ -12,6 +12,7 @@
 
 #include "common/buf.h"
 #include "common/err.h"
+#include "common/schema.h"
 
 /* Whether git is installed, and not too old to be asked. */
 int gitrules_check(struct err *e);
@@ -23,13 +24,15 @@ char *gitrules_find_top(const char *folder);
 /* Of the repository that begins at top and has the folder in it; ERR_NOT_FOUND: what begins there is
  * none to git, such as a copied submodule.  1: it ignores the folder itself; 0; -1. */
 int gitrules_ignores(const char *top, const char *folder, struct err *e);
-/* What it ignores in the folder. */
-int gitrules_list(const char *top, const char *folder, struct buf *out, struct err *e);
+/* What it ignores in the folder.  skipped: folders (const char *, below top) that git need not look
+ * into; they may be in the list. */
+int gitrules_list(const char *top, const char *folder, const struct list *skipped, struct buf *out,
+                  struct err *e);
 /* Where it has others' commits (submodules), below top: each path with its NUL, sorted. */
 int gitrules_list_links(const char *top, struct buf *out, struct err *e);
 /* What files of that name leave out in a folder, which is top or lies below it; they hold from top on,
  * and repositories have no part in it. */
-int gitrules_list_by(const char *file_name, const char *top, const char *folder, struct buf *out,
-                     struct err *e);
+int gitrules_list_by(const char *file_name, const char *top, const char *folder,
+                     const struct list *skipped, struct buf *out, struct err *e);
 
 #endif

@@ -35,6 +35,8 @@ struct ignore {
     const char *file_name; /* of the rules */
     bool is_checked;       /* whether there is a git that can be asked */
     struct err git_why;    /* ERR_NONE: there is */
+    char **skipped;        /* folders that nothing is asked about */
+    size_t n_skipped, skipped_capacity;
     struct ignore_scope **scopes;
     size_t n, capacity;
 };
@@ -324,6 +326,45 @@ static int say_no_git(const struct ignore_scope *s, struct err *e)
                    s->rules);
 }
 
+/* What lies in the scope's folder, which is that below where paths begin. */
+static struct list skipped_in(const struct ignore_scope *s, const char *below, struct arena *a)
+{
+    const struct ignore *ig = s->of;
+    const char **paths = arena_alloc(a, ig->n_skipped * sizeof *paths);
+    size_t n = strlen(s->folder), count = 0;
+
+    for (size_t i = 0; i < ig->n_skipped; i++) {
+        const char *path = ig->skipped[i];
+
+        if (strncmp(path, s->folder, n) != 0 || path[n] != '/')
+            continue;
+        paths[count++] = below[0] == '\0' ? arena_strdup(a, path + n + 1)
+                                          : arena_printf(a, "%s%s", below, path + n);
+    }
+    return (struct list){ paths, count };
+}
+
+static int list_ignored(struct ignore_scope *s, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct list skipped = skipped_in(s, s->prefix, a);
+    int result = gitrules_list(s->repository, s->folder, &skipped, &s->text, e);
+
+    arena_destroy(a);
+    return result;
+}
+
+static int list_by_files(struct ignore_scope *s, struct err *e)
+{
+    const char *below = s->folder + strlen(s->top);
+    struct arena *a = arena_create();
+    struct list skipped = skipped_in(s, below + strspn(below, "/"), a);
+    int result = gitrules_list_by(s->of->file_name, s->top, s->folder, &skipped, &s->text, e);
+
+    arena_destroy(a);
+    return result;
+}
+
 /* 1; 0: it has no rules for the folder; -1. */
 static int ask_repository(struct ignore_scope *s, struct err *e)
 {
@@ -332,7 +373,7 @@ static int ask_repository(struct ignore_scope *s, struct err *e)
 
     if (!gitrules_is_top(s->folder))
         ignored = gitrules_ignores(s->repository, s->folder, &why);
-    result = ignored == 0 ? gitrules_list(s->repository, s->folder, &s->text, &why) : -1;
+    result = ignored == 0 ? list_ignored(s, &why) : -1;
     if (result == 0)
         return 1;
     return ignored > 0 || why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
@@ -348,7 +389,7 @@ static int ask_git(struct ignore_scope *s, struct err *e)
         result = ask_repository(s, e);
     if (result != 0)
         return result < 0 ? -1 : 0;
-    return gitrules_list_by(s->of->file_name, s->top, s->folder, &s->text, e);
+    return list_by_files(s, e);
 }
 
 static int read_scope(struct ignore_scope *s, struct err *e)
@@ -395,10 +436,19 @@ struct ignore *ignore_create(const char *root)
     return ig;
 }
 
+void ignore_skip(struct ignore *ig, const char *folder)
+{
+    mem_grow((void **)&ig->skipped, &ig->skipped_capacity, ig->n_skipped, sizeof *ig->skipped);
+    ig->skipped[ig->n_skipped++] = mem_strdup(folder);
+}
+
 void ignore_destroy(struct ignore *ig)
 {
     if (ig == NULL)
         return;
+    for (size_t i = 0; i < ig->n_skipped; i++)
+        free(ig->skipped[i]);
+    free(ig->skipped);
     for (size_t i = 0; i < ig->n; i++)
         free_scope(ig->scopes[i]);
     free(ig->scopes);

@@ -27,6 +27,9 @@ struct ignore_scope;
 /* root: absolute.  What git said is kept for all who walk there meanwhile. */
 struct ignore *ignore_create(const char *root);
 void ignore_destroy(struct ignore *ig); /* NULL is fine */
+/* Nothing is asked about what is in that folder (absolute), so that git need not look into it; before
+ * anything is entered. */
+void ignore_skip(struct ignore *ig, const char *folder);
 
 /* What holds in a folder (absolute) that lies in one where above holds; above NULL: it is the root. */
 int ignore_enter(struct ignore *ig, struct ignore_scope *above, const char *folder,

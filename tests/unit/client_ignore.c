@@ -522,6 +522,34 @@ static void a_git_that_is_too_old_is_not_asked(void **state)
 
 /* ---- asking ---- */
 
+static void expect_skipped(const char *dir, const char *folder, const char *expected)
+{
+    struct walk_plan plan = everything(dir);
+    char *skipped = below(dir, folder);
+
+    ignore_skip(plan.rules, skipped);
+    expect_plan(plan, expected);
+    free(skipped);
+}
+
+/* It is git's, too, to leave such a folder out, which shows that it need not look into it. */
+static void git_is_told_where_it_need_not_look(void **state)
+{
+    char *dir = make_repository(*state, "r"), *inner = below(dir, "in ner");
+
+    put(inner, "a", "");
+    put(inner, "a.log", "");
+    put(inner, "d [1]*\\ /x", "");
+    put(inner, "d 1/x", "");
+    put(dir, ".gitignore", "*.log\n");
+    expect_skipped(inner, "d [1]*\\ ", "f a, d d 1, f d 1/x");
+    expect_skipped(dir, "in ner/d [1]*\\ ", "d in ner, f in ner/a, d in ner/d 1, f in ner/d 1/x");
+    put(inner, ".ludwigignore", "*.log\n");
+    expect_skipped(inner, "d [1]*\\ ", "f a, d d 1, f d 1/x");
+    free(inner);
+    free(dir);
+}
+
 static void git_is_asked_once(void **state)
 {
     char *dir = below(*state, "d"), *tmp = below(*state, "tmp"), *path;
@@ -569,6 +597,7 @@ int main(void)
         TEST(rules_that_git_would_not_read_are_an_error),
         TEST(a_git_that_says_a_lot_does_not_hang),
         TEST(a_git_that_is_too_old_is_not_asked),
+        TEST(git_is_told_where_it_need_not_look),
         TEST(git_is_asked_once),
     };
 
