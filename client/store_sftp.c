@@ -4,11 +4,8 @@
 #include "client/store_sftp.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "common/path.h"
-#include "common/units.h"
 
 enum {
     SPARE_FROM_BYTES = 16 * 1024 * 1024, /* of a part: then the next one's file is opened */
@@ -131,7 +128,7 @@ static void expect(struct store *store, uint64_t bytes, unsigned parts)
 
 /* ---- parts ---- */
 
-static char *temporary_in(const struct sftp_store *s, const char *folder)
+char *sftp_store_temporary(const struct sftp_store *s, const char *folder)
 {
     char *name = upload_temporary_name(), *dir = sftp_store_path(s, folder),
          *path = path_join(dir, name);
@@ -143,7 +140,7 @@ static char *temporary_in(const struct sftp_store *s, const char *folder)
 
 static void open_slot(struct sftp_store *s, struct slot *slot, struct sftp_lanes *lanes)
 {
-    slot->temporary = temporary_in(s, store_folder_names[STORE_PARTS]);
+    slot->temporary = sftp_store_temporary(s, store_folder_names[STORE_PARTS]);
     slot->stripe = sftp_stripe_open(lanes, slot->temporary, s->modes.file);
     slot->bytes = 0;
 }
@@ -260,7 +257,8 @@ static int start_put(struct sftp_store *s, const char *path, struct bytes bytes,
 
     if (small != NULL)
         return fill_small(s, path, small, bytes, is_last, e);
-    it = sftp_store_add(s, path, temporary_in(s, store_folder_names[store_folder_of(path)]));
+    it =
+        sftp_store_add(s, path, sftp_store_temporary(s, store_folder_names[store_folder_of(path)]));
     op.path = it->temporary;
     it->content = mem_copy(bytes.data, bytes.n);
     it->bytes = bytes.n;
@@ -345,7 +343,7 @@ static int part_end(struct store *store, unsigned number, const char *part, cons
 
 /* ---- the end ---- */
 
-static int wait_until_idle(struct sftp_store *s, struct err *e)
+int sftp_store_wait_until_idle(struct sftp_store *s, struct err *e)
 {
     while (s->n_busy > 0 && s->why.kind == ERR_NONE)
         if (sftp_lanes_wait(&s->lanes, e) < 0)
@@ -417,7 +415,7 @@ static int settle(struct store *store, struct err *e)
     end_spare(s);
     end_small(s, true);
     sftp_store_advance(s);
-    return wait_until_idle(s, e);
+    return sftp_store_wait_until_idle(s, e);
 }
 
 /* Errors are told of when it settles. */
@@ -457,167 +455,6 @@ static void close_store(struct store *store)
     free(s);
 }
 
-/* ---- before anything is sent ---- */
-
-static int check_project(const struct sftp_store *s, struct err *e)
-{
-    if (s->project_why.kind != ERR_NONE)
-        return err_set(e, s->project_why.kind, "the project's folder on the share: %s",
-                       s->project_why.text);
-    if ((s->project.has & SFTP_MODE) && S_ISDIR(s->project.mode))
-        return 0;
-    return err_set(e, ERR_DENIED, "the project's folder on the share, %s, is no folder",
-                   s->store.to->project);
-}
-
-static void on_folder(void *context, const struct sftp_answer *a)
-{
-    struct sftp_store *s = context;
-
-    s->n_busy--;
-    s->n_making--;
-    if (a->error != NULL && a->error->kind != ERR_EXISTS)
-        err_keep(&s->why, a->error);
-    if (s->n_making == 0)
-        err_keep(&s->why, &s->later_why);
-}
-
-static int start_folder(struct sftp_store *s, const char *path, struct err *e)
-{
-    struct sftp_op op = { .kind = SFTP_OP_MKDIR, .path = path, .mode = s->modes.folder };
-    int result = sftp_start(sftp_store_lane(s), &op, on_folder, s, e);
-
-    s->n_busy += result == 0;
-    s->n_making += result == 0;
-    return result;
-}
-
-/* All at once, as the server makes one after the other. */
-static int make_folders(struct sftp_store *s, struct err *e)
-{
-    char *above = path_dirname(s->packs);
-    int result = s->is_there[STORE_PACKS] ? 0 : start_folder(s, above, e);
-
-    free(above);
-    for (enum store_folder i = 0; i < STORE_FOLDER_COUNT && result == 0; i++) {
-        char *path = sftp_store_path(s, store_folder_names[i]);
-
-        if (!s->is_there[i])
-            result = start_folder(s, path, e);
-        free(path);
-    }
-    return result;
-}
-
-/* sftp_store_list was called.  What is asked for behind the folders on the same connection finds
- * them. */
-static int prepare(struct store *store, struct err *e)
-{
-    struct sftp_store *s = sftp_store_of(store);
-
-    if (check_project(s, e) < 0)
-        return -1;
-    s->modes = upload_modes_of(s->project.mode);
-    if (make_folders(s, e) < 0 || (s->lanes.n > 1 && wait_until_idle(s, e) < 0))
-        return -1;
-    sftp_store_open_folders(s);
-    return 0;
-}
-
-/* ---- what is there already ---- */
-
-/* Something that is relied on. */
-struct touching {
-    struct sftp_store *store;
-    char *path;
-};
-
-static void end_touching(struct touching *t)
-{
-    free(t->path);
-    free(t);
-}
-
-static void on_touched(void *context, const struct sftp_answer *a)
-{
-    struct touching *t = context;
-    struct sftp_store *s = t->store;
-    enum err_kind kind = a->error != NULL ? a->error->kind : ERR_NONE;
-    struct err gone = { 0 };
-
-    s->n_busy--;
-    s->n_unsettled--;
-    if (kind == ERR_NOT_FOUND) {
-        store_say_gone(t->path, &gone);
-        sftp_store_note(s, &gone);
-    } else if (kind == ERR_UNREACHABLE) {
-        sftp_store_note(s, a->error);
-    }
-    end_touching(t);
-    sftp_store_advance(s);
-}
-
-/* By the clock here: the server's is told by nothing that costs no time. */
-static int touch(struct store *store, const char *path, struct err *e)
-{
-    struct sftp_store *s = sftp_store_of(store);
-    uint32_t now_s = (uint32_t)(units_now_ms() / 1000);
-    char *there = sftp_store_path(s, path);
-    struct sftp_op op = { .kind = SFTP_OP_SETSTAT,
-                          .path = there,
-                          .attrs = { .has = SFTP_TIMES, .atime_s = now_s, .mtime_s = now_s } };
-    struct touching *t = mem_alloc(sizeof *t);
-    int result;
-
-    *t = (struct touching){ s, mem_strdup(path) };
-    s->n_busy++;
-    s->n_unsettled++;
-    result = sftp_start(sftp_store_lane(s), &op, on_touched, t, e);
-    if (result < 0) {
-        s->n_busy--;
-        s->n_unsettled--;
-        end_touching(t);
-    }
-    free(there);
-    return result < 0 ? -1 : sftp_store_check(s, e);
-}
-
-static void on_told(void *context, const struct sftp_answer *a)
-{
-    struct sftp_store *s = context;
-
-    (void)a;
-    s->n_busy--;
-}
-
-/* Of a file that is made and taken away again. */
-static int tell(struct store *store, int64_t *uid, int64_t *now_s)
-{
-    struct sftp_store *s = sftp_store_of(store);
-    unsigned needed = SFTP_OWNER | SFTP_TIMES;
-    struct sftp_op op = { .kind = SFTP_OP_PUT, .flags = SFTP_EXCLUSIVE, .mode = s->modes.file };
-    struct sftp_attrs attrs = { 0 };
-    char *path;
-
-    if (!s->has_told && store->is_prepared) {
-        path = temporary_in(s, "");
-        op.path = path;
-        s->n_busy++;
-        if (sftp_start(sftp_store_lane(s), &op, on_told, s, NULL) < 0)
-            s->n_busy--;
-        if (wait_until_idle(s, NULL) == 0 &&
-            sftp_lstat(sftp_store_lane(s), path, &attrs, NULL) == 0)
-            s->has_told = (attrs.has & needed) == needed;
-        (void)sftp_remove(sftp_store_lane(s), path, NULL);
-        s->uid = (int64_t)attrs.uid;
-        s->now_s = (int64_t)attrs.mtime_s;
-        free(path);
-    }
-    *uid = s->uid;
-    *now_s = s->now_s;
-    return s->has_told ? 0 : -1;
-}
-
 const struct store_way store_sftp = {
     .open = open_store,
     .close = close_store,
@@ -626,8 +463,8 @@ const struct store_way store_sftp = {
     .fetch_all = sftp_store_fetch_all,
     .remove = sftp_store_remove,
     .mtime = sftp_store_mtime,
-    .touch = touch,
-    .prepare = prepare,
+    .touch = sftp_store_touch,
+    .prepare = sftp_store_prepare,
     .part_begin = part_begin,
     .part_write = part_write,
     .part_end = part_end,
@@ -638,5 +475,5 @@ const struct store_way store_sftp = {
     .arrive = arrive,
     .project_mode = project_mode,
     .expect = expect,
-    .tell = tell,
+    .tell = sftp_store_tell,
 };

@@ -2,7 +2,8 @@
 /*
  * store_sftp.h - the packs of a project on an SFTP server, for the files that make that up
  *
- * store_sftp.c sends, store_sftp_name.c gives what was sent its name, store_sftp_look.c reads.
+ * store_sftp_look.c reads, store_sftp_prepare.c makes folders, store_sftp.c sends, and store_sftp_name.c
+ * gives what was sent its name.
  */
 #ifndef LUDWIG_CLIENT_STORE_SFTP_H
 #define LUDWIG_CLIENT_STORE_SFTP_H
@@ -70,6 +71,11 @@ struct sftp *sftp_store_lane(const struct sftp_store *s);
 /* On the server, of what lies below the packs; "" is the packs' folder.  The caller frees it. */
 char *sftp_store_path(const struct sftp_store *s, const char *below);
 
+/* Where something is until it has its name; folder: one of store_folder_names.  The caller frees it. */
+char *sftp_store_temporary(const struct sftp_store *s, const char *folder);
+/* Until nothing is under way; the first error. */
+int sftp_store_wait_until_idle(struct sftp_store *s, struct err *e);
+
 /* The first error of what goes on behind is kept, and told by whatever is called next. */
 void sftp_store_note(struct sftp_store *s, const struct err *error);
 int sftp_store_check(const struct sftp_store *s, struct err *e);
@@ -88,6 +94,13 @@ void sftp_store_remove_temporary(struct sftp_store *s, const char *path);
 void sftp_store_open_folders(struct sftp_store *s);
 /* What has no name yet is removed from the server as far as that is there. */
 void sftp_store_drop_items(struct sftp_store *s);
+
+/* ---- before something is sent: as struct store_way says ---- */
+
+/* sftp_store_list was called. */
+int sftp_store_prepare(struct store *store, struct err *e);
+int sftp_store_touch(struct store *store, const char *path, struct err *e);
+int sftp_store_tell(struct store *store, int64_t *uid, int64_t *now_s);
 
 /* ---- looking: as struct store_way says ---- */
 
