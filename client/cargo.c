@@ -181,20 +181,18 @@ static void leave_out_all(struct cargo *c, const struct spec *s, const char *sha
     free(state);
 }
 
-/* Whether a folder (absolute) is named, or something in it. */
-static bool leads_to_named(const struct walk_plan *plan, const char *folder)
+/* What is left out, unless that or something in it is named. */
+static void skip_left_out(const struct walk_plan *plan)
 {
-    size_t n_top = strlen(plan->top), n;
+    size_t n = strlen(plan->top);
 
-    if (strncmp(folder, plan->top, n_top) != 0 || folder[n_top] != '/')
-        return false;
-    folder += n_top + 1;
-    n = strlen(folder);
-    for (size_t i = 0; i < plan->n_named; i++)
-        if (strncmp(plan->named[i], folder, n) == 0 &&
-            (plan->named[i][n] == '\0' || plan->named[i][n] == '/'))
-            return true;
-    return false;
+    for (size_t i = 0; i < plan->n_left_out; i++) {
+        const char *path = plan->left_out[i];
+
+        if (strncmp(path, plan->top, n) == 0 && path[n] == '/' &&
+            !walk_leads_to_named(plan, path + n + 1))
+            ignore_skip(plan->rules, path);
+    }
 }
 
 static void plan_source(struct cargo *c, const struct spec *s)
@@ -210,9 +208,7 @@ static void plan_source(struct cargo *c, const struct spec *s)
     }
     name_paths(plan, s, c->arena);
     leave_out_all(c, s, c->has_place ? c->to.drive->mount : NULL);
-    for (size_t i = 0; i < plan->n_left_out; i++)
-        if (!leads_to_named(plan, plan->left_out[i]))
-            ignore_skip(plan->rules, plan->left_out[i]);
+    skip_left_out(plan);
 }
 
 uint64_t cargo_glance_paths(const char *const *paths, size_t n)

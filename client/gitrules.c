@@ -67,8 +67,8 @@ static int run(const char *const *argv, int status_max, const char *folder, cons
     if (status > status_max) {
         blame(folder, advice, status, &said, e);
         status = -1;
-    } else if (status >= 0) {
-        tell_warning(&said);
+    } else if (status >= 0 && status_max == 0) {
+        tell_warning(&said); /* a question with two answers is not the last one */
     }
     buf_free(&said);
     return status;

@@ -56,6 +56,13 @@ static struct standing look_up(const struct walk_plan *plan, const char *path)
     return s;
 }
 
+bool walk_leads_to_named(const struct walk_plan *plan, const char *path)
+{
+    struct standing s = look_up(plan, path);
+
+    return s.is_named || s.is_above;
+}
+
 /* ---- folders ---- */
 
 static int add_children(struct names *names, DIR *stream, const char *from, struct err *e)

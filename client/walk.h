@@ -38,6 +38,9 @@ struct walk_entry {
     enum pack_kind kind; /* PACK_HARD_LINK: never; see walk_links.h */
 };
 
+/* Whether a path in the tree is named, or something below it. */
+bool walk_leads_to_named(const struct walk_plan *plan, const char *path);
+
 struct walk;
 
 struct walk *walk_begin(const struct walk_plan *plan, struct err *e);

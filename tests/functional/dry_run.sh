@@ -152,6 +152,19 @@ large_source() {
 }
 it 'a large source is noted' large_source
 
+# As under some supervisors and launchers, where the end of a child would not be told.
+no_sigchld() {
+    mkdir quiet
+    printf 'project: dry\ncommand: a\n' >quiet/sweep.yaml
+    touch quiet/a quiet/b.log
+    echo '*.log' >quiet/.ludwigignore
+    python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execvp(sys.argv[1], sys.argv[1:])' ludwig submit quiet/sweep.yaml --dry-run >out
+    line source | grep -q '^1 file,'
+}
+it 'children that end are heard of, whoever starts ludwig' no_sigchld
+
 compare() { # ARGUMENT...: what it foretells comes true
     ludwig submit sweep.yaml --dry-run --json "$@" >foretold
     timeout 100 ludwig submit sweep.yaml --wait --json "$@" >true
