@@ -27,6 +27,7 @@
 #     slurm_rpcs_anew            count from here
 #     slurm_state JOB            its state, also when it has ended (PENDING, RUNNING, ...)
 #     slurm_reason JOB           why it waits, as squeue has it
+#     slurm_numbered JOB         slurmdbd has told its number: its state may be kept
 #     slurm_begin JOB            one that is to begin later may begin now
 #     slurm_wait SECONDS JOB STATE       wait until it has that state, an extended regular expression
 #     start_node NAME            a worker on a machine that is no part of the cluster
@@ -109,7 +110,13 @@ slurm_partition() { # NAME KEY=VALUE...
     scontrol update "PartitionName=$1" "${@:2}"
 }
 
-# Until slurmdbd has told it a job's number, slurmctld changes none of it: "try again in a bit".
+# While slurmctld waits for slurmdbd to tell a job's number, it changes none of it ("try again in a
+# bit"); one that is stopped then waits for it for good, as its state says so.
+slurm_numbered() { # JOB, which is waiting
+    wait_until 60 '[ "$(sacct -n -P -X -j '"$1"' -o state)" = PENDING ]' &&
+        wait_until 60 scontrol update JobId="$1" Comment=numbered
+}
+
 slurm_begin() { # JOB
     wait_until 60 scontrol update JobId="$1" StartTime=now
 }

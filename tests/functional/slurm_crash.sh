@@ -166,6 +166,7 @@ begun() { # NAME
     id=$(sweep "$1" '{partition: short, extra: ["--begin=now+1hour"]}')
     shown_by_why 60 "$id.1" 'short: a pilot, Slurm.s job [0-9]+: .*BeginTime' || { tail -n 20 "$TEST_TMP/own.log" && return 1; }
     pilot=$(squeue -h -p short -o %A)
+    slurm_numbered "$pilot"
     slurm_ctld stop
     rm -rf "$TEST_TMP/then"
     cp -a "$SLURM/state" "$TEST_TMP/then"
