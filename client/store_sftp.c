@@ -61,30 +61,17 @@ static struct store *open_store(const struct place *to, struct err *e)
 
 /* ---- lanes ---- */
 
-/* 1: it can be used, 0: not yet, which *fd will tell, -1. */
-static int step_lane(struct sftp_store *s, size_t number, int *fd)
+/* 1: it has joined, 0: not yet, which *fd will tell, -1. */
+static int join_lane(struct sftp_store *s, size_t number, int *fd)
 {
     const struct drive *d = s->store.to->drive;
-    struct sftp **lane = &s->opening[number];
-    int rc;
+    int rc = d->lane != NULL ? d->lane(d->context, number, fd, NULL) : -1;
+    struct sftp *lane = rc > 0 ? sftp_open_later(*fd, NULL) : NULL;
 
-    if (*lane == NULL) {
-        rc = d->lane != NULL ? d->lane(d->context, number, fd, NULL) : -1;
-        if (rc <= 0)
-            return rc;
-        *lane = sftp_open_later(*fd, NULL);
-    }
-    rc = *lane != NULL ? sftp_opens(*lane, NULL) : -1;
-    if (rc == 0)
-        *fd = sftp_fd(*lane);
-    return rc;
-}
-
-static void add_lane(struct sftp_store *s, size_t number)
-{
-    s->has_lane[number] = true;
-    s->lanes.all[s->lanes.n++] = s->opening[number];
-    s->opening[number] = NULL;
+    if (rc <= 0 || lane == NULL)
+        return rc <= 0 ? rc : -1;
+    s->lanes.all[s->lanes.n++] = lane;
+    return 1;
 }
 
 /* Those that are wanted are made at once, and join when they are there.  How many are not there yet,
@@ -99,12 +86,11 @@ static size_t open_lanes(void *context, struct pollfd coming[SFTP_LANES_MAX])
 
         if (s->has_lane[i] || s->lacks_lane[i])
             continue;
-        rc = step_lane(s, i, &fd);
+        rc = join_lane(s, i, &fd);
+        s->has_lane[i] = rc > 0;
         s->lacks_lane[i] = rc < 0;
         if (rc == 0)
             coming[n++] = (struct pollfd){ .fd = fd, .events = POLLIN };
-        else if (rc > 0)
-            add_lane(s, i);
     }
     return n;
 }
@@ -448,8 +434,6 @@ static void close_store(struct store *store)
         sftp_folder_close(s->folders[i]);
     for (size_t i = 1; i < s->lanes.n; i++)
         sftp_close(s->lanes.all[i]);
-    for (size_t i = 0; i < DRIVE_LANES_MAX; i++)
-        sftp_close(s->opening[i]);
     free(s->left_over);
     free(s->packs);
     free(s);

@@ -39,7 +39,6 @@ struct sftp_store {
     char *packs; /* on the server */
     struct upload_modes modes;
     struct sftp_lanes lanes;                                     /* the first is the drive's own */
-    struct sftp *opening[DRIVE_LANES_MAX];                       /* lanes that cannot be used yet */
     bool has_lane[DRIVE_LANES_MAX], lacks_lane[DRIVE_LANES_MAX]; /* it is there; it will not be */
     size_t wanted_lanes;
     unsigned coming_parts; /* that are not begun yet, at least */

@@ -69,7 +69,7 @@ int sftp_store_prepare(struct store *store, struct err *e)
     if (check_project(s, e) < 0)
         return -1;
     s->modes = upload_modes_of(s->project.mode);
-    if (make_folders(s, e) < 0 || (s->lanes.n > 1 && sftp_store_wait_until_idle(s, e) < 0))
+    if (make_folders(s, e) < 0)
         return -1;
     sftp_store_open_folders(s);
     return 0;

@@ -42,20 +42,50 @@ struct sftp_stripe {
 
 /* ---- lanes ---- */
 
+/* Whoever is there already carries what it would have carried. */
+static bool never_came(const struct sftp *lane)
+{
+    return lane->is_broken && !lane->is_greeted;
+}
+
+static const struct sftp *broken_lane(const struct sftp_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->n; i++)
+        if (lanes->all[i]->is_broken && !never_came(lanes->all[i]))
+            return lanes->all[i];
+    return NULL;
+}
+
+static int turn(const struct sftp_lanes *lanes, const struct pollfd *others, size_t n_others,
+                int timeout_ms, struct err *e)
+{
+    struct sftp *there[SFTP_LANES_MAX];
+    const struct sftp *broken;
+    size_t n = 0;
+
+    for (size_t i = 0; i < lanes->n; i++)
+        if (!never_came(lanes->all[i]))
+            there[n++] = lanes->all[i];
+    if (sftp_turn_beside(there, n, others, n_others, timeout_ms, NULL) == 0)
+        return 0;
+    broken = broken_lane(lanes);
+    return broken != NULL ? sftp_check(broken, e) : 0;
+}
+
 int sftp_lanes_poll(struct sftp_lanes *lanes, struct err *e)
 {
-    return sftp_turn_any(lanes->all, lanes->n, 0, e);
+    return turn(lanes, NULL, 0, 0, e);
 }
 
 int sftp_lanes_wait(struct sftp_lanes *lanes, struct err *e)
 {
-    return sftp_turn_any(lanes->all, lanes->n, -1, e);
+    return turn(lanes, NULL, 0, -1, e);
 }
 
 static bool has_unsent(const struct sftp_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->n; i++)
-        if (lanes->all[i]->out_at < lanes->all[i]->out.n)
+        if (!lanes->all[i]->is_broken && lanes->all[i]->out_at < lanes->all[i]->out.n)
             return true;
     return false;
 }
@@ -102,14 +132,6 @@ static const struct sftp_deed *name_deed(struct sftp_stripe *st)
     return &st->deed;
 }
 
-static const struct sftp *broken_lane(const struct sftp_stripe *st)
-{
-    for (size_t i = 0; i < st->lanes->n; i++)
-        if (st->lanes->all[i]->is_broken)
-            return st->lanes->all[i];
-    return NULL;
-}
-
 static void ask_sync(struct handle *h);
 static void ask_close(struct handle *h);
 
@@ -132,7 +154,7 @@ static void close_all(struct sftp_stripe *st, bool each_syncs)
 /* All that was asked is answered. */
 static void go_on(struct sftp_stripe *st)
 {
-    const struct sftp *broken = broken_lane(st);
+    const struct sftp *broken = broken_lane(st->lanes);
 
     if (st->is_dropped || !st->has_ended)
         return;
@@ -314,7 +336,7 @@ struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path,
 
 static int check(struct sftp_stripe *st, struct err *e)
 {
-    const struct sftp *broken = broken_lane(st);
+    const struct sftp *broken = broken_lane(st->lanes);
 
     if (broken != NULL)
         return sftp_check(broken, e);
@@ -325,7 +347,8 @@ static bool is_to_be_asked(const struct sftp_stripe *st, size_t lane)
 {
     enum handle_state state = st->handles[lane].state;
 
-    return state == UNASKED || (state == EARLY && st->handles[0].state == OPEN);
+    return !st->lanes->all[lane]->is_broken &&
+           (state == UNASKED || (state == EARLY && st->handles[0].state == OPEN));
 }
 
 /* The one with least to do. */
@@ -350,7 +373,7 @@ static int wait_for_room(struct sftp_lanes *lanes, struct err *e)
     size_t n_before = lanes->n, n = lanes->join != NULL ? lanes->join(lanes->context, coming) : 0;
 
     /* One that has joined has room. */
-    return sftp_turn_beside(lanes->all, lanes->n, coming, n, lanes->n > n_before ? 0 : -1, e);
+    return turn(lanes, coming, n, lanes->n > n_before ? 0 : -1, e);
 }
 
 static int flush(struct sftp_stripe *st, struct err *e)
@@ -410,7 +433,7 @@ int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *contex
 
 void sftp_stripe_hurry(struct sftp_stripe *st)
 {
-    if (!st->is_closing && broken_lane(st) == NULL)
+    if (!st->is_closing && broken_lane(st->lanes) == NULL)
         close_all(st, true);
 }
 

@@ -15,7 +15,9 @@
 
 enum { SFTP_LANES_MAX = 8 };
 
-/* Connections to one server; the first carries everything else, too. */
+/* Connections to one server; the first carries everything else, too, and stands.  Others may not be
+ * greeted yet: they are asked for the file at once, and one that turns out to be no SFTP server is
+ * left out. */
 struct sftp_lanes {
     struct sftp *all[SFTP_LANES_MAX];
     size_t unanswered_bytes[SFTP_LANES_MAX];

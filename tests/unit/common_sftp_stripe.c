@@ -31,6 +31,9 @@ struct late_server {
     struct buf held[LANES];     /* answers */
     size_t refused_at;          /* a write behind this offset fails; 0: none */
     size_t wanted_syncs, syncs; /* before that it answers no write either; asked for */
+    bool is_shy;                /* but on the first lane it greets once it is asked for a file */
+    bool hangs_up, is_gone;     /* on the last lane: instead of greeting; from the start */
+    struct buf greetings[LANES];
     pthread_t thread;
 };
 
@@ -77,18 +80,37 @@ static bool say(int fd, struct buf *out)
     return is_said;
 }
 
+static bool is_absent(const struct late_server *s, size_t lane)
+{
+    return (s->hangs_up || s->is_gone) && lane == s->n - 1;
+}
+
+static void hang_up(struct late_server *s, size_t lane)
+{
+    assert_int_equal(shutdown(s->fds[lane], SHUT_RDWR), 0);
+}
+
+static void greet(struct buf *out)
+{
+    packet_add_u32(out, 5 + 4 + 17 + 4 + 1);
+    buf_add_char(out, FXP_VERSION);
+    packet_add_u32(out, SFTP_VERSION);
+    packet_add_str(out, "fsync@openssh.com");
+    packet_add_str(out, "1");
+}
+
 static void answer(struct late_server *s, size_t lane, struct packet *p, struct buf *out)
 {
     int type = packet_u8(p);
     uint32_t id = packet_u32(p);
 
-    if (type == FXP_INIT) {
-        packet_add_u32(out, 5 + 4 + 17 + 4 + 1);
-        buf_add_char(out, FXP_VERSION);
-        packet_add_u32(out, SFTP_VERSION);
-        packet_add_str(out, "fsync@openssh.com");
-        packet_add_str(out, "1");
+    if (type == FXP_INIT && is_absent(s, lane)) {
+        hang_up(s, lane);
+    } else if (type == FXP_INIT) {
+        greet(s->is_shy && lane > 0 ? &s->greetings[lane] : out);
     } else if (type == FXP_OPEN) {
+        buf_add(out, s->greetings[lane].bytes, s->greetings[lane].n);
+        buf_clear(&s->greetings[lane]);
         add_handle(out, id);
     } else if (type == FXP_WRITE) {
         take_write(s, lane, id, p);
@@ -136,12 +158,19 @@ static void *serve(void *context)
     for (size_t i = 0; i < s->n; i++)
         polled[i] = (struct pollfd){ .fd = s->fds[i], .events = POLLIN };
     while (goes_on && poll(polled, s->n, GIVE_UP_MS) > 0)
-        for (size_t i = 0; i < s->n && goes_on; i++)
-            if (polled[i].revents != 0)
-                goes_on = serve_one(s, i);
+        for (size_t i = 0; i < s->n && goes_on; i++) {
+            if (polled[i].revents == 0)
+                continue;
+            goes_on = serve_one(s, i);
+            if (is_absent(s, i)) {
+                polled[i].fd = -1;
+                goes_on = true;
+            }
+        }
     for (size_t i = 0; i < s->n; i++) {
         close(s->fds[i]);
         buf_free(&s->held[i]);
+        buf_free(&s->greetings[i]);
     }
     return NULL;
 }
@@ -163,7 +192,11 @@ static void open_lanes(struct late_server *s, struct sftp_lanes *lanes)
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
     *lanes = (struct sftp_lanes){ .n = s->n };
     for (size_t i = 0; i < s->n; i++) {
-        lanes->all[i] = sftp_open(ours[i], NULL);
+        bool waits = i == 0 || !(s->is_shy || is_absent(s, i));
+
+        if (s->is_gone && is_absent(s, i))
+            hang_up(s, i);
+        lanes->all[i] = waits ? sftp_open(ours[i], NULL) : sftp_open_later(ours[i], NULL);
         assert_non_null(lanes->all[i]);
     }
 }
@@ -282,12 +315,57 @@ static void a_write_that_fails_on_any_lane_is_told(void **state)
     }
 }
 
+static void a_lane_is_asked_for_the_file_before_it_is_greeted(void **state)
+{
+    struct late_server s = { .n = LANES, .wanted = LANES * 3 * MIB / 2, .is_shy = true };
+    struct sftp_lanes lanes;
+    struct ending end;
+    uint8_t *content = make_noise(s.wanted);
+
+    (void)state;
+    open_lanes(&s, &lanes);
+    end = write_file(&lanes, false, (struct bytes){ content, s.wanted });
+    assert_string_equal(end.why.text, "");
+    assert_memory_equal(s.content, content, s.wanted);
+    for (size_t i = 0; i < s.n; i++)
+        assert_true(s.came_on[i] >= MIB / 2);
+    close_lanes(&s, &lanes);
+    free(content);
+}
+
+static void a_lane_that_is_never_greeted_is_left_out(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        struct late_server s = {
+            .n = LANES, .wanted = 3 * MIB, .hangs_up = round % 2 == 0, .is_gone = round % 2 == 1
+        };
+        bool is_known = round < 2;
+        struct sftp_lanes lanes;
+        struct ending end;
+        uint8_t *content = make_noise(s.wanted);
+
+        open_lanes(&s, &lanes);
+        while (is_known && !sftp_is_broken(lanes.all[LANES - 1]))
+            assert_int_equal(sftp_lanes_wait(&lanes, NULL), 0);
+        end = write_file(&lanes, true, (struct bytes){ content, s.wanted });
+        assert_string_equal(end.why.text, "");
+        assert_memory_equal(s.content, content, s.wanted);
+        assert_int_equal(s.came_on[LANES - 1], 0);
+        sftp_lanes_flush(&lanes);
+        close_lanes(&s, &lanes);
+        free(content);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_lanes_carry_a_file_and_wait_for_no_answer),
         cmocka_unit_test(each_lane_can_sync_before_a_write_is_answered),
         cmocka_unit_test(a_write_that_fails_on_any_lane_is_told),
+        cmocka_unit_test(a_lane_is_asked_for_the_file_before_it_is_greeted),
+        cmocka_unit_test(a_lane_that_is_never_greeted_is_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
