@@ -179,7 +179,7 @@ static void *serve(void *context)
 
 static void open_lanes(struct late_server *s, struct sftp_lanes *lanes)
 {
-    int ours[LANES];
+    int ours[LANES] = { 0 };
 
     for (size_t i = 0; i < s->n; i++) {
         int ends[2];
