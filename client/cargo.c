@@ -518,29 +518,29 @@ static bool can_go_on(const struct err *why)
 }
 
 /* Where it can go on that is said. */
-static int give_up(const struct err *why, uint64_t settled_bytes, struct err *e)
+static int give_up(const struct err *why, bool has_come, struct err *e)
 {
     bool may_pass = can_go_on(why) || why->kind == ERR_NO_SPACE;
 
     return err_set(e, why->kind, "%s%s", why->text,
-                   may_pass && settled_bytes > 0 ? "; the next try goes on where this one stopped"
-                                                 : "");
+                   may_pass && has_come ? "; the next try goes on where this one stopped" : "");
 }
 
 /* After a try that failed; what it settled need not be sent again. */
 static int try_again(struct cargo *c, struct err *why, struct err *e)
 {
-    uint64_t settled_bytes, all_bytes = 0, part_bytes = 0;
+    uint64_t settled_bytes, part_bytes = 0;
+    bool has_come = false;
     int vain = 0;
 
     do {
         settled_bytes = store_settled_bytes(c->store);
-        all_bytes += settled_bytes;
+        has_come = has_come || store_may_have_settled(c->store);
         vain = settled_bytes > 0 ? 0 : vain + 1;
         if (settled_bytes == 0)
             part_bytes = SMALL_PART_BYTES;
         if (!can_go_on(why) || vain == VAIN_TRIES || look_until_done(c, why) < 0)
-            return give_up(why, all_bytes, e);
+            return give_up(why, has_come, e);
     } while (pack_once(c, part_bytes, why) < 0 || settle_once(c, why) < 0);
     return 0;
 }

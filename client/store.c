@@ -205,6 +205,11 @@ uint64_t store_settled_bytes(const struct store *s)
     return s->settled_bytes;
 }
 
+bool store_may_have_settled(const struct store *s)
+{
+    return s->settled_bytes > 0 || s->has_named;
+}
+
 void store_expect(struct store *s, uint64_t bytes, unsigned parts)
 {
     s->way->expect(s, bytes, parts);

@@ -72,6 +72,8 @@ mode_t store_project_mode(const struct store *s);
 void store_push(struct store *s);
 /* What was written before it settles is lost if the connection breaks: so many parts are safe. */
 uint64_t store_settled_bytes(const struct store *s);
+/* Some may be, although the answer that says so is lost. */
+bool store_may_have_settled(const struct store *s);
 
 /* So much is coming, in so many parts or more: connections and files for it may be made ahead. */
 void store_expect(struct store *s, uint64_t bytes, unsigned parts);

@@ -78,6 +78,7 @@ static void rename_first(struct sftp_store *s)
     s->n_busy++;
     s->n_unsettled++;
     s->is_dirty[it->folder] = true;
+    s->store.has_named = true;
     if (sftp_start(sftp_store_lane(s), &op, on_renamed, it, &why) < 0)
         on_renamed(it, &(struct sftp_answer){ .error = &why });
 }

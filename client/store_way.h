@@ -47,6 +47,7 @@ struct store {
     bool is_prepared;
     bool has_details; /* of all files that are listed */
     uint64_t settled_bytes;
+    bool has_named; /* a name was asked for, whether or not that was answered */
 };
 
 extern const struct store_way store_mount, store_sftp;

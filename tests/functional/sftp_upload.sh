@@ -167,6 +167,8 @@ cut_for_good() {
     server_options="--cut-at-list $TEST_TMP/cut.2 --for-good" over_sftp submit l.yaml 2>err || status=$?
     [ $status = 3 ]
     [ "$(grep -vc "^note: " err)" = 1 ]
+    # Whether or not it has heard of that part's name.
+    grep -q 'the next try goes on where this one stopped' err
     [ "$(ls "$packs"/parts/*.list | wc -l)" = $((before + 1)) ]
     find "$packs" -name '.tmp*' -delete
     over_sftp submit l.yaml

@@ -31,7 +31,7 @@ struct late_server {
     struct buf held[LANES];     /* answers */
     size_t refused_at;          /* a write behind this offset fails; 0: none */
     size_t wanted_syncs, syncs; /* before that it answers no write either; asked for */
-    bool is_shy;                /* but on the first lane it greets once it is asked for a file */
+    bool is_shy[LANES];         /* it greets once it is asked for a file */
     bool hangs_up, is_gone;     /* on the last lane: instead of greeting; from the start */
     struct buf greetings[LANES];
     pthread_t thread;
@@ -107,7 +107,7 @@ static void answer(struct late_server *s, size_t lane, struct packet *p, struct 
     if (type == FXP_INIT && is_absent(s, lane)) {
         hang_up(s, lane);
     } else if (type == FXP_INIT) {
-        greet(s->is_shy && lane > 0 ? &s->greetings[lane] : out);
+        greet(s->is_shy[lane] ? &s->greetings[lane] : out);
     } else if (type == FXP_OPEN) {
         buf_add(out, s->greetings[lane].bytes, s->greetings[lane].n);
         buf_clear(&s->greetings[lane]);
@@ -192,7 +192,7 @@ static void open_lanes(struct late_server *s, struct sftp_lanes *lanes)
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
     *lanes = (struct sftp_lanes){ .n = s->n };
     for (size_t i = 0; i < s->n; i++) {
-        bool waits = i == 0 || !(s->is_shy || is_absent(s, i));
+        bool waits = !s->is_shy[i] && !is_absent(s, i);
 
         if (s->is_gone && is_absent(s, i))
             hang_up(s, i);
@@ -317,7 +317,9 @@ static void a_write_that_fails_on_any_lane_is_told(void **state)
 
 static void a_lane_is_asked_for_the_file_before_it_is_greeted(void **state)
 {
-    struct late_server s = { .n = LANES, .wanted = LANES * 3 * MIB / 2, .is_shy = true };
+    struct late_server s = { .n = LANES,
+                             .wanted = LANES * 3 * MIB / 2,
+                             .is_shy = { false, true, true } };
     struct sftp_lanes lanes;
     struct ending end;
     uint8_t *content = make_noise(s.wanted);
