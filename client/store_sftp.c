@@ -53,7 +53,6 @@ static struct store *open_store(const struct place *to, struct err *e)
     s->lanes =
         (struct sftp_lanes){ .all = { to->drive->sftp }, .n = 1, .join = open_lanes, .context = s };
     s->first_lane = (struct sftp_lanes){ .all = { to->drive->sftp }, .n = 1 };
-    s->has_lane[0] = true;
     s->wanted_lanes = 1;
     s->end = &s->first;
     return &s->store;
@@ -84,11 +83,10 @@ static size_t open_lanes(void *context, struct pollfd coming[SFTP_LANES_MAX])
     for (size_t i = 1; i < s->wanted_lanes && s->lanes.n < s->wanted_lanes; i++) {
         int fd = -1, rc;
 
-        if (s->has_lane[i] || s->lacks_lane[i])
+        if (s->is_lane_settled[i])
             continue;
         rc = join_lane(s, i, &fd);
-        s->has_lane[i] = rc > 0;
-        s->lacks_lane[i] = rc < 0;
+        s->is_lane_settled[i] = rc != 0;
         if (rc == 0)
             coming[n++] = (struct pollfd){ .fd = fd, .events = POLLIN };
     }

@@ -173,11 +173,6 @@ void sftp_set_idle(struct sftp *s, const struct idle *idle)
     s->idle = idle;
 }
 
-int sftp_fd(const struct sftp *s)
-{
-    return s->fd;
-}
-
 bool sftp_is_broken(const struct sftp *s)
 {
     return s->is_broken;

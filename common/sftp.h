@@ -203,8 +203,6 @@ bool sftp_has_room(const struct sftp *s, const struct sftp_op *op);
 /* Sends what waits to be sent and waits until a server says something: for those who wait for one of
  * several operations.  -1 when the connection is broken. */
 int sftp_wait(struct sftp *s, struct err *e);
-/* To be polled for reading by those who wait for sftp_opens. */
-int sftp_fd(const struct sftp *s);
 /* Sends what can be sent and takes what has come, without waiting. */
 int sftp_poll(struct sftp *s, struct err *e);
 /* sftp_wait for several at once; -1 when one of them is broken. */

@@ -56,19 +56,26 @@ static const struct sftp *broken_lane(const struct sftp_lanes *lanes)
     return NULL;
 }
 
-static int turn(const struct sftp_lanes *lanes, const struct pollfd *others, size_t n_others,
-                int timeout_ms, struct err *e)
+/* Those that stand: of others all has been answered, with nothing. */
+static size_t find_standing(const struct sftp_lanes *lanes, struct sftp **standing)
 {
-    struct sftp *there[SFTP_LANES_MAX];
-    const struct sftp *broken;
     size_t n = 0;
 
     for (size_t i = 0; i < lanes->n; i++)
-        if (!never_came(lanes->all[i]))
-            there[n++] = lanes->all[i];
-    if (sftp_turn_beside(there, n, others, n_others, timeout_ms, NULL) == 0)
-        return 0;
-    broken = broken_lane(lanes);
+        if (!lanes->all[i]->is_broken)
+            standing[n++] = lanes->all[i];
+    return n;
+}
+
+static int turn(const struct sftp_lanes *lanes, const struct pollfd *others, size_t n_others,
+                int timeout_ms, struct err *e)
+{
+    struct sftp *standing[SFTP_LANES_MAX];
+    size_t n = find_standing(lanes, standing);
+    const struct sftp *broken = broken_lane(lanes);
+
+    if (broken == NULL && sftp_turn_beside(standing, n, others, n_others, timeout_ms, NULL) < 0)
+        broken = broken_lane(lanes);
     return broken != NULL ? sftp_check(broken, e) : 0;
 }
 
@@ -435,17 +442,6 @@ void sftp_stripe_hurry(struct sftp_stripe *st)
 {
     if (!st->is_closing && broken_lane(st->lanes) == NULL)
         close_all(st, true);
-}
-
-/* Those that stand: of others all has been answered, with nothing. */
-static size_t find_standing(const struct sftp_lanes *lanes, struct sftp **standing)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < lanes->n; i++)
-        if (!lanes->all[i]->is_broken)
-            standing[n++] = lanes->all[i];
-    return n;
 }
 
 static void wait_for_answers(const struct sftp_stripe *st)
