@@ -96,8 +96,8 @@ by_streams() { # COUNT: the first line is how long it took
     on laptop as lab1 timeout $limit_s "$TEST_TMP/streams" ssh://lab1@fileserver copy "$1" "$mib"
 }
 
-# A virtual machine may have given memory that nobody used back to its host, and gets it slowly: 1 GiB
-# is written four times as fast to what a file has just left.  So every row finds that much.
+# A virtual machine may have given memory that nobody used back to its host, and gets it slowly: see
+# docs/performance.md.  Every row finds as much that was just freed.
 warm_memory() {
     head -c 1G /dev/zero >"$TEST_TMP/warm" && rm "$TEST_TMP/warm"
 }
