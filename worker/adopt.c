@@ -146,11 +146,13 @@ static struct attempt *find_running(const struct agent *ag, const struct runner 
     return a != NULL && is_of(r, a->user) && a->phase == PHASE_GIVEN ? a : NULL;
 }
 
+/* The agent before us may have died before it told that it runs. */
 static void take_over(struct agent *ag, struct attempt *a, int64_t started_at)
 {
-    (void)ag;
     retire_admitted(ag, a);
     a->started_at = started_at;
+    if (started_at > 0)
+        outbox_hint(&ag->outbox, a, EV_RUN, started_at);
     a->is_named = a->may_be_on_scratch = true;
     if (a->is_stopped)
         runner_stop(a->batch->runner, &a->token);

@@ -79,6 +79,31 @@ both_killed() {
 }
 it 'agent and ludwigd killed together cost nothing either' both_killed
 
+# The first ones are short, so others are sent ahead: one of those begins while ludwigd hears nothing,
+# and the agent that would have told it is killed, too.
+unheard() {
+    rm -f "$TEST_TMP/records"
+    write_job '[ $1 -le 4 ] || gate unheard$1'
+    printf 'project: unheard\ncommand: sh job.sh {a}\nsource: job.sh\nparams: {a: [%s]}\n' "$(seq -s, 1 12)" >unheard.yaml
+    id=$(submit unheard.yaml)
+    wait_until 10 'job '"$id"'.9 "j[\"node\"] is not None"'
+    wait_until 10 '[ "$(jobs_in running '"$id"')" = 4 ]'
+    server=$(pids_of ludwigd)
+    trap 'kill -CONT $server 2>/dev/null || true' EXIT
+    kill -STOP $server
+    open unheard5
+    wait_until 10 '[ "$(recorded "^start ")" = 9 ]'
+    kill_hard ludwigd
+    kill_hard $(agents)
+    timeout 100 ludwig up
+    wait_until 10 '[ "$(jobs_in running '"$id"')" = 4 ]'
+    for gate in {6..12}; do open unheard$gate; done
+    wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
+    once_each unheard "$id" 12
+    on_first_attempt "$id"
+}
+it 'one that began unheard is running as soon as it is adopted' unheard
+
 cancelled_meanwhile() {
     rm -f "$TEST_TMP/records"
     write_job 'gate never'
