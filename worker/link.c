@@ -13,7 +13,7 @@ enum {
     QUEUED_MAX_BYTES = 64 * 1024 * 1024,
     DELAY_AT_FIRST_MS = 100,
     DELAY_AT_MOST_MS = 30 * 1000,
-    DELAY_AT_MOST_LOCAL_MS = 2 * 1000,
+    DELAY_AT_MOST_QUICK_MS = 2 * 1000,
     DELAY_REFUSED_MS =
         60 * 1000 /* servers keep out for long whoever comes with a wrong key often */
 };
@@ -36,15 +36,16 @@ struct link {
     unsigned failures;
     uint64_t welcome_at; /* by the loop's clock */
     bool is_welcome;
+    bool is_kept;    /* ludwigd has taken us in */
     bool is_other;   /* reach leads to the one before */
     bool is_missing; /* there is no socket at all: waiting costs nobody anything */
     bool is_refused; /* sshd or ludwigd does not let us in */
     char *last_why;  /* what was logged last, so that it is not said again and again */
 };
 
-uint64_t link_delay_ms(unsigned failures, bool is_local, double random)
+uint64_t link_delay_ms(unsigned failures, bool is_quick, double random)
 {
-    uint64_t most = is_local ? DELAY_AT_MOST_LOCAL_MS : DELAY_AT_MOST_MS;
+    uint64_t most = is_quick ? DELAY_AT_MOST_QUICK_MS : DELAY_AT_MOST_MS;
     uint64_t delay = failures < 20 ? (uint64_t)DELAY_AT_FIRST_MS << failures : most;
 
     if (delay > most)
@@ -103,6 +104,7 @@ static void on_alive(uv_timer_t *timer)
 
 void link_keep_alive(struct link *l, uint64_t every_ms)
 {
+    l->is_kept = true;
     uv_timer_start(&l->alive, on_alive, every_ms, every_ms);
 }
 
@@ -146,7 +148,9 @@ static uint64_t next_delay_ms(struct link *l)
 {
     double random = random_fraction();
     bool has_failed = !l->is_welcome;
-    uint64_t delay = link_delay_ms(l->failures, is_local(l) && l->is_missing, random), rest;
+    /* One that had taken us in was stopped, and is likely to be back soon. */
+    bool is_quick = is_local(l) && (l->is_missing || l->is_kept);
+    uint64_t delay = link_delay_ms(l->failures, is_quick, random), rest;
 
     if (l->is_refused)
         l->rest_ends[l->at] = uv_now(l->loop) + (uint64_t)(DELAY_REFUSED_MS * (1 + random));
@@ -166,7 +170,7 @@ void link_drop(struct link *l, const char *why)
     chan_destroy(l->chan);
     l->chan = NULL;
     uv_timer_start(&l->retry, on_retry, next_delay_ms(l), 0);
-    l->is_welcome = false;
+    l->is_welcome = l->is_kept = false;
     l->events.down(l->context);
 }
 

@@ -41,7 +41,8 @@ void link_start(struct link *l);
 /* Something was achieved: the next back-off starts from the beginning, as it does after a
  * connection that lasted.  One that is made and breaks again and again is no success. */
 void link_settled(struct link *l);
-/* From now on ludwigd hears something at least that often, as long as this connection lasts. */
+/* ludwigd has taken us in: from now on it hears something at least that often, as long as this
+ * connection lasts. */
 void link_keep_alive(struct link *l, uint64_t every_ms);
 /* Gives the connection up, and makes it again after the back-off. */
 void link_drop(struct link *l, const char *why);
@@ -49,6 +50,6 @@ void link_drop(struct link *l, const char *why);
 int64_t link_send(struct link *l, int type, int64_t re, const void *body);
 
 /* Milliseconds to wait after so many failures in a row; random in 0..1 spreads the workers. */
-uint64_t link_delay_ms(unsigned failures, bool is_local, double random);
+uint64_t link_delay_ms(unsigned failures, bool is_quick, double random);
 
 #endif

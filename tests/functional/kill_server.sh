@@ -143,4 +143,17 @@ during_submit() {
 }
 it 'a submit in progress is there as a whole or not at all' during_submit
 
+# Without work in between, which would count as a success; `up` fails when the worker stays away.
+killed_again() {
+    wait_until 10 '[ "$(agents | wc -w)" = 1 ]'
+    agent=$(agents)
+    for _ in {1..9}; do
+        kill_hard ludwigd
+        timeout 100 ludwig up
+    done
+    # A second one that `up` started leaves when it finds the first.
+    wait_until 10 '[ "$(agents)" = '"$agent"' ]'
+}
+it 'however often it is killed, its worker is soon back' killed_again
+
 done_testing

@@ -327,7 +327,7 @@ static void the_back_off_doubles_up_to_its_limit(void **state)
 {
     static const struct {
         unsigned failures;
-        bool is_local;
+        bool is_quick;
         double random;
         uint64_t ms;
     } cases[] = {
@@ -338,7 +338,7 @@ static void the_back_off_doubles_up_to_its_limit(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(link_delay_ms(cases[i].failures, cases[i].is_local, cases[i].random),
+        assert_int_equal(link_delay_ms(cases[i].failures, cases[i].is_quick, cases[i].random),
                          cases[i].ms);
 }
 
