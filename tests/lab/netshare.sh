@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # bodies are evaluated later
 # netshare.sh - what tests/functional/netshare.sh runs in the guest: NFS and SMB, served and mounted there
 #
-# One folder, /srv/research_data, is what ludwigd sees.  The guest is its own client:
+# One folder, /srv/research_data, is what ludwigd sees.  The guest is its own clients:
 #
-#     /media/node1, /media/node2    NFS 4.2, root_squash, each with caches of its own
+#     /media/node1, /media/node2    NFS 4.2, root_squash, each a client of its own
 #     /media/service                NFS, all_squash: whoever writes is the server's `ludwig`
 #     /media/smb                    SMB, as the server's `ludwig`: every file belongs to one account
 #     /media/lab1                   SMB, as lab1
@@ -76,12 +76,20 @@ serve_smb() {
     smbd -D
 }
 
+# By a client of its own, as an address and a host name make it: one client's writes call no
+# delegations of its own back, and another of its mounts would never see them.
+mount_nfs() { # NUMBER EXPORT NODE
+    unshare --uts sh -ec 'hostname "$3"; mount.nfs4 "127.0.0.$1:/$2" "/media/$3" -o vers=4.2,nosharecache' - "$@"
+}
+
 mount_all() {
     local login='username=lab1,password=secret,vers=3.1.1'
     mkdir -p /media/{node1,node2,service,smb,lab1,careless}
-    mount.nfs4 127.0.0.1:/share /media/node1 -o vers=4.2,nosharecache
-    mount.nfs4 127.0.0.1:/share /media/node2 -o vers=4.2,nosharecache
-    mount.nfs4 127.0.0.1:/service /media/service -o vers=4.2,nosharecache
+    mount_nfs 1 share node1
+    mount_nfs 2 share node2
+    mount_nfs 3 service service
+    ls /proc/fs/nfsd/clients
+    [ "$(ls /proc/fs/nfsd/clients | wc -l)" = 3 ]
     wait_until 20 '(: >/dev/tcp/127.0.0.1/445) 2>/dev/null'
     mount.cifs //127.0.0.1/service /media/smb \
         -o guest,vers=3.1.1,uid=3100,gid=2000,file_mode=0660,dir_mode=02770
