@@ -63,5 +63,6 @@ if build_root; then
         /bin/bash "/repo/$GUEST_SCRIPT" >$root/out/log 2>&1 </dev/null
     echo $? >$root/out/status
 fi
-sync
+# Not all there is: who served a mount may be gone.
+sync -f $root/out/log
 off
