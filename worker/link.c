@@ -36,7 +36,6 @@ struct link {
     unsigned failures;
     uint64_t welcome_at; /* by the loop's clock */
     bool is_welcome;
-    bool is_kept;    /* ludwigd has taken us in */
     bool is_other;   /* reach leads to the one before */
     bool is_missing; /* there is no socket at all: waiting costs nobody anything */
     bool is_refused; /* sshd or ludwigd does not let us in */
@@ -104,7 +103,6 @@ static void on_alive(uv_timer_t *timer)
 
 void link_keep_alive(struct link *l, uint64_t every_ms)
 {
-    l->is_kept = true;
     uv_timer_start(&l->alive, on_alive, every_ms, every_ms);
 }
 
@@ -144,12 +142,18 @@ static bool turn_to_next(struct link *l)
     return next == l->n_servers;
 }
 
+/* ludwigd has taken us in. */
+static bool is_kept(const struct link *l)
+{
+    return uv_is_active((const uv_handle_t *)&l->alive);
+}
+
 static uint64_t next_delay_ms(struct link *l)
 {
     double random = random_fraction();
     bool has_failed = !l->is_welcome;
     /* One that had taken us in was stopped, and is likely to be back soon. */
-    bool is_quick = is_local(l) && (l->is_missing || l->is_kept);
+    bool is_quick = is_local(l) && (l->is_missing || is_kept(l));
     uint64_t delay = link_delay_ms(l->failures, is_quick, random), rest;
 
     if (l->is_refused)
@@ -163,14 +167,14 @@ static uint64_t next_delay_ms(struct link *l)
 
 void link_drop(struct link *l, const char *why)
 {
-    uv_timer_stop(&l->alive);
     if (has_lasted(l))
         link_settled(l);
     log_down(l, why);
     chan_destroy(l->chan);
     l->chan = NULL;
     uv_timer_start(&l->retry, on_retry, next_delay_ms(l), 0);
-    l->is_welcome = l->is_kept = false;
+    uv_timer_stop(&l->alive);
+    l->is_welcome = false;
     l->events.down(l->context);
 }
 

@@ -34,6 +34,7 @@
 #     sshd_log [PATTERN]         print its log
 #     on HOST [as USER] CMD...   run it there, as root or USER, in USER's home and with a clean
 #                                environment; it is killed when `on` is
+#     gone_on HOST PID...        as gone, of processes there
 #     write_on HOST [as USER] FILE   write standard input there, with its folders
 #     service HOST NAME [as USER] CMD...   start it and let it run; started again at each boot;
 #                                its output goes to /var/log/NAME.log
@@ -181,6 +182,10 @@ host_kill() { # HOST
     # Nothing of its dying gets out.
     switch ip link del "v$(lab_index "$1")" &&
         kill -KILL "$pid" && wait_until 10 gone "$pid" && rm "$LAB/$1/pid"
+}
+
+gone_on() { # HOST PID...
+    on "$1" bash -c "$(declare -f gone); gone \"\$@\"" - "${@:2}"
 }
 
 on() { # HOST [as USER] COMMAND...

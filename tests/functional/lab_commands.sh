@@ -70,10 +70,7 @@ do_pids() { # NAME
 }
 
 do_gone() { # PID...
-    local pid
-    for pid; do
-        on node1 sh -c "! grep -s '^State:.[^ZX]' /proc/$pid/status" || return
-    done
+    gone_on node1 "$@"
 }
 
 do_kill() { # NAME|PID...

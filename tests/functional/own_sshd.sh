@@ -209,7 +209,7 @@ kill_ludwigd() {
     local pid
     pid=$(ludwigd_pid)
     on fileserver kill -KILL "$pid"
-    wait_until 10 on fileserver bash -c "$(declare -f gone); gone $pid"
+    wait_until 10 gone_on fileserver "$pid"
 }
 
 orphaned() {
