@@ -111,7 +111,8 @@ limit_is_new() {
 large_array() {
     local id
     id=$(cat arrays.id)
-    wait_until 60 all_have "$id" 5
+    wait_until 60 all_have "$id" 5 ||
+        { squeue -h -r -o '%i %P %T %r %S' && ludwig jobs "$id" && tail -n 20 "$XDG_STATE_HOME/ludwig/ludwigd.log" && return 1; }
     [ "$(squeue -h -r -p overcap -o %i | wc -l)" = 5 ]
     [ "$(squeue -h -r -p overcap -o %F | sort | uniq -c | sort -n | awk '{ printf "%s ", $1 }')" = '1 2 2 ' ]
     open arrays
