@@ -17,7 +17,8 @@
 #include "common/sftp_packet.h"
 #include "common/sftp_stripe.h"
 
-enum { LANES = 3, MIB = 1024 * 1024, GIVE_UP_MS = 30 * 1000 };
+/* FULL_BYTES: more than all lanes but one carry without an answer. */
+enum { LANES = 3, MIB = 1024 * 1024, FULL_BYTES = LANES * 3 * MIB / 2, GIVE_UP_MS = 30 * 1000 };
 
 /*
  * A server that answers no write before all bytes have come: who waits for an answer to one write, or
@@ -282,7 +283,7 @@ static void all_lanes_carry_a_file_and_wait_for_no_answer(void **state)
 
 static void each_lane_can_sync_before_a_write_is_answered(void **state)
 {
-    struct late_server s = { .n = LANES, .wanted = 3 * MIB, .wanted_syncs = LANES };
+    struct late_server s = { .n = LANES, .wanted = FULL_BYTES, .wanted_syncs = LANES };
     struct sftp_lanes lanes;
     struct ending end;
     uint8_t *content = make_noise(s.wanted);
@@ -317,9 +318,7 @@ static void a_write_that_fails_on_any_lane_is_told(void **state)
 
 static void a_lane_is_asked_for_the_file_before_it_is_greeted(void **state)
 {
-    struct late_server s = { .n = LANES,
-                             .wanted = LANES * 3 * MIB / 2,
-                             .is_shy = { false, true, true } };
+    struct late_server s = { .n = LANES, .wanted = FULL_BYTES, .is_shy = { false, true, true } };
     struct sftp_lanes lanes;
     struct ending end;
     uint8_t *content = make_noise(s.wanted);
