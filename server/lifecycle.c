@@ -174,6 +174,17 @@ static void listen_for_system(struct server *sv)
                   why.text, NULL);
 }
 
+static int settle_sshd(struct server *sv, struct err *e)
+{
+    if (sv->conf.sshd_listen == NULL) {
+        sshd_end_left(sv);
+        return 0;
+    }
+    sv->sshd = sshd_create(sv, e);
+    return sv->sshd == NULL ? -1 : 0;
+}
+
+/* Whoever is answered may take it that this ludwigd stays: what can fail comes before. */
 int server_listen(struct server *sv, struct err *e)
 {
     const char *const *sockets = sv->conf.sockets.items;
@@ -181,18 +192,14 @@ int server_listen(struct server *sv, struct err *e)
     if (place_share(sv, e) < 0)
         return -1;
     sv->inbox = inbox_create(sv);
-    if (place_id(sv, e) < 0)
+    if (place_id(sv, e) < 0 || settle_sshd(sv, e) < 0)
         return -1;
     for (size_t i = 0; i < sv->conf.sockets.n; i++)
         if (listen_at(sv, sockets[i], e) < 0)
             return -1;
     if (sv->conf.has_usual_sockets && geteuid() == 0)
         listen_for_system(sv);
-    if (sv->conf.sshd_listen != NULL)
-        sv->sshd = sshd_create(sv, e);
-    else
-        sshd_end_left(sv);
-    return sv->conf.sshd_listen != NULL && sv->sshd == NULL ? -1 : 0;
+    return 0;
 }
 
 /* ---- running ---- */
