@@ -116,9 +116,9 @@ static bool knows_locks(const char *cache)
     return does;
 }
 
-static int link_cache(const struct folders *p, const char *common, struct err *e)
+static int link_cache(const struct folders *p, struct err *e)
 {
-    char *target = mem_printf("../%s/" SCRATCH_CACHE, path_basename(common));
+    char *target = mem_printf("../%s/" SCRATCH_CACHE, path_basename(p->common));
     char *path = path_join(p->scratch, SCRATCH_CACHE);
     int rc = 0;
 
@@ -130,44 +130,40 @@ static int link_cache(const struct folders *p, const char *common, struct err *e
 }
 
 /* One of its own will do as well, but is filled anew by each pilot. */
-static void share_cache(const struct folders *p, const char *common)
+static void share_cache(const struct folders *p)
 {
-    char *cache = path_join(common, SCRATCH_CACHE);
+    char *cache = path_join(p->common, SCRATCH_CACHE);
     struct err e = { 0 };
 
-    if (folders_own(common, &e) == 0 && folders_own(cache, &e) == 0) {
+    if (folders_own(p->common, &e) == 0 && folders_own(cache, &e) == 0) {
         if (!knows_locks(cache))
             err_set(&e, ERR_FAILED, "%s is on a file system without locks", cache);
         else
-            (void)link_cache(p, common, &e);
+            (void)link_cache(p, &e);
     }
     if (e.kind != ERR_NONE)
         log_event(LOG_WARN, "cache-not-shared", "why", "%s", e.text, NULL);
     free(cache);
 }
 
-/* common: of a worker outside Slurm. */
-static int make_scratch(const char *common, const char *job, struct folders *p, struct err *e)
+static int make_scratch(const struct folders *p, struct err *e)
 {
-    p->pilots_scratch = mem_printf("%s-slurm-", common);
-    p->scratch = job == NULL ? mem_strdup(common) : mem_printf("%s%s", p->pilots_scratch, job);
     if (folders_own(p->scratch, e) < 0)
         return -1;
-    if (job != NULL)
-        share_cache(p, common);
+    if (strcmp(p->scratch, p->common) != 0)
+        share_cache(p);
     return 0;
 }
 
-static int find_scratch(const char *host, const char *job, struct folders *p, struct err *e)
+static int name_scratch(const char *host, const char *job, struct folders *p, struct err *e)
 {
     char *user = user_name();
     char *base = folders_replace_user(p->pattern, user);
-    char *common = mem_printf("%s/" FOLDERS_PREFIX "%s-%s", base, user, host);
     int rc = io_make_dirs(base, 0755, e);
 
-    if (rc == 0)
-        rc = make_scratch(common, job, p, e);
-    free(common);
+    p->common = mem_printf("%s/" FOLDERS_PREFIX "%s-%s", base, user, host);
+    p->pilots_scratch = mem_printf("%s-slurm-", p->common);
+    p->scratch = job == NULL ? mem_strdup(p->common) : mem_printf("%s%s", p->pilots_scratch, job);
     free(base);
     free(user);
     return rc;
@@ -224,23 +220,44 @@ static char *find_runtime(const struct conf *c, struct err *e)
 }
 
 /* Below the one that it has to share.  Names of hosts: one that several have is not always known. */
-static int divide_runtime(struct folders *p, const char *host, const char *job, struct err *e)
+static void divide_runtime(struct folders *p, const char *host, const char *job)
 {
     p->pilots_runtime = mem_printf("%s/%s-slurm-", p->runtime, host);
     if (job == NULL)
-        return 0;
+        return;
     free(p->runtime);
     p->runtime = mem_printf("%s%s", p->pilots_runtime, job);
+}
+
+/* ---- both ---- */
+
+int folders_name(const struct conf *c, const char *host, const char *job, bool is_for_many,
+                 struct folders *p, struct err *e)
+{
+    *p = (struct folders){ .scratch = NULL };
+    if (find_pattern(c, p, e) == 0 && (is_for_many || name_scratch(host, job, p, e) == 0))
+        p->runtime = find_runtime(c, e);
+    if (p->runtime == NULL) {
+        folders_free(p);
+        return -1;
+    }
+    divide_runtime(p, host, job);
+    return 0;
+}
+
+static int make(const struct folders *p, struct err *e)
+{
+    if (p->scratch != NULL && make_scratch(p, e) < 0)
+        return -1;
     return folders_own(p->runtime, e);
 }
 
 int folders_find(const struct conf *c, const char *host, const char *job, bool is_for_many,
                  struct folders *p, struct err *e)
 {
-    *p = (struct folders){ .scratch = NULL };
-    if (find_pattern(c, p, e) == 0 && (is_for_many || find_scratch(host, job, p, e) == 0))
-        p->runtime = find_runtime(c, e);
-    if (p->runtime != NULL && divide_runtime(p, host, job, e) == 0)
+    if (folders_name(c, host, job, is_for_many, p, e) < 0)
+        return -1;
+    if (make(p, e) == 0)
         return 0;
     folders_free(p);
     return -1;
@@ -270,6 +287,7 @@ void folders_remove(const struct folders *p)
 void folders_free(struct folders *p)
 {
     free(p->pattern);
+    free(p->common);
     free(p->scratch);
     free(p->runtime);
     free(p->pilots_scratch);

@@ -16,12 +16,16 @@
 struct folders {
     char *pattern; /* of scratch, as configured or chosen */
     char *scratch; /* NULL where each user has one of its own, see lodge.h */
+    char *common;  /* scratch of a worker outside Slurm, or the same; NULL as that */
     char *runtime;
     char *pilots_scratch, *pilots_runtime; /* before the id of a Slurm job: those of a pilot */
 };
 
-/* job: of a worker inside a Slurm job, which has folders of its own beside others of the same user
- * on this host, and shares their cache if it can; else NULL. */
+/* Says where they are, and makes what they lie in.  job: of a worker inside a Slurm job, which has folders
+ * of its own beside others of the same user on this host; else NULL. */
+int folders_name(const struct conf *c, const char *host, const char *job, bool is_for_many,
+                 struct folders *p, struct err *e);
+/* Makes them, too.  A worker inside a Slurm job shares the others' cache if it can. */
 int folders_find(const struct conf *c, const char *host, const char *job, bool is_for_many,
                  struct folders *p, struct err *e);
 /* What a worker of a Slurm job leaves to nobody. */

@@ -40,21 +40,27 @@ static bool is_still(int fd, int dir_fd, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* The lock of a folder that was removed meanwhile is worth nothing: ERR_BUSY, as while somebody looks
- * whether it is held. */
-static int lock_folder(const char *folder, struct err *e)
+/* Of a folder that was removed meanwhile, and may have a successor by its name, a lock is worth nothing:
+ * ERR_BUSY, as while somebody else holds it. */
+static int lock_folder(int folder_fd, int above_fd, const char *name, struct err *e)
 {
-    int dir_fd = io_open_dir(folder, e), fd = -1;
+    int fd = -1;
 
-    if (dir_fd < 0)
+    if (child_lock(folder_fd, PILOT_LOCK, &fd, e) < 0)
         return -1;
-    if (child_lock(dir_fd, PILOT_LOCK, &fd, e) == 0 &&
-        !(is_still(fd, dir_fd, PILOT_LOCK) && is_still(dir_fd, AT_FDCWD, folder))) {
-        err_set(e, ERR_BUSY, "%s was removed", folder);
-        close(fd);
-        fd = -1;
-    }
-    close(dir_fd);
+    if (is_still(fd, folder_fd, PILOT_LOCK) && is_still(folder_fd, above_fd, name))
+        return fd;
+    close(fd);
+    return err_set(e, ERR_BUSY, "%s was removed", name);
+}
+
+static int own_and_lock(const char *folder, struct err *e)
+{
+    int folder_fd = folders_own(folder, e) < 0 ? -1 : io_open_dir(folder, e);
+    int fd = folder_fd < 0 ? -1 : lock_folder(folder_fd, AT_FDCWD, folder, e);
+
+    if (folder_fd >= 0)
+        close(folder_fd);
     return fd;
 }
 
@@ -67,8 +73,7 @@ int leftovers_claim(const char *folder, struct err *e)
         if (i > 0)
             nanosleep(&pause, NULL);
         err_clear(e);
-        if (folders_own(folder, e) == 0)
-            fd = lock_folder(folder, e);
+        fd = own_and_lock(folder, e);
         if (fd < 0 && e->kind != ERR_BUSY && e->kind != ERR_NOT_FOUND)
             return -1;
     }
@@ -139,11 +144,12 @@ static bool is_ours(int fd)
 static void look_at(int dir_fd, const char *name)
 {
     int folder_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int lock_fd = -1;
+    int lock_fd;
 
     if (folder_fd < 0)
         return;
-    if (is_ours(folder_fd) && child_lock(folder_fd, PILOT_LOCK, &lock_fd, NULL) == 0) {
+    lock_fd = is_ours(folder_fd) ? lock_folder(folder_fd, dir_fd, name, NULL) : -1;
+    if (lock_fd >= 0) {
         if (ends_in(name, GONE))
             remove_gone(dir_fd, name);
         else if (!has_lock_held(dir_fd, name, LOCKS_DEPTH))

@@ -248,8 +248,8 @@ static void claim(const char *folder)
         log_event(LOG_WARN, "not-claimed", "folder", "%s", folder, "why", "%s", e.text, NULL);
 }
 
-/* As long as we live, nobody takes them for what somebody has left.  What is wrong with them the agent
- * will say. */
+/* As long as we live, nobody takes them for what somebody has left, which one that is made and not claimed
+ * yet may be taken for.  What is wrong with them the agent will say. */
 static void claim_folders(const struct options *o)
 {
     struct folders folders = { .scratch = NULL };
@@ -259,7 +259,7 @@ static void claim_folders(const struct options *o)
 
     slurm_job_read(&job, slurm_job_env);
     if (conf_read(o->conf_path, o->servers, &conf, NULL) == 0 && node_look(&node, NULL) == 0 &&
-        job.id != NULL && folders_find(&conf, node.host, job.id, false, &folders, NULL) == 0) {
+        job.id != NULL && folders_name(&conf, node.host, job.id, false, &folders, NULL) == 0) {
         claim(folders.runtime);
         claim(folders.scratch);
     }

@@ -127,6 +127,28 @@ leftovers() {
     slurm_wait 60 "$next" COMPLETED
 }
 
+# Each looks for what others have left; here somebody looks all the time.
+at_once() {
+    local first pilots prefixes logs
+    first=$(pilot -p short -w node1 -c 1 -- --idle 600000)
+    wait_until 60 '[ "$(folders_of '"$first"' | wc -l)" = 2 ]'
+    mapfile -t prefixes < <(folders_of "$first" | sed "s/$first\$//")
+    for _ in 1 2 3; do
+        while [ ! -e "$TEST_TMP/gates/at-once" ]; do
+            ludwig-worker --leftovers "${prefixes[@]}"
+        done 2>>looked &
+    done
+    pilots=$(pilot -p short -w node1 -c 1 --array=0-11 -- --idle 300)
+    wait_until 120 '[ -z "$(squeue -h -j '"$pilots"')" ]'
+    open at-once
+    wait
+    scancel "$first"
+    mapfile -t logs < <(grep -l " job=${pilots}_" "$TEST_TMP"/pilot.*)
+    not grep agent-ended "${logs[@]}"
+    [ "$(grep -l 'retire why="nothing to do"' "${logs[@]}" | wc -l)" = 12 ]
+    [ -z "$(folders_of "$pilots")" ]
+}
+
 # Neither apptainer nor singularity is packaged everywhere: one that stands in for it makes a root in
 # which only what its words bind is there, besides the system's programs.
 make_runtime() {
@@ -256,6 +278,7 @@ it 'one that ludwigd does not know leaves at once, and nothing behind' unknown
 it 'its agent may be killed: the job goes on' agent_killed
 it 'pilots beside each other stage data once for all' one_cache
 it 'what a pilot that was killed has left is removed by the next one' leftovers
+it 'pilots that begin at once take nothing of each other' at_once
 if unshare "-$([ "$(id -u)" = 0 ] || echo r)m" true; then
     it 'a job runs in a container, and finds its data there' contained
 else

@@ -176,6 +176,10 @@ static void a_worker_of_a_slurm_job_has_folders_of_its_own(void **state)
     (void)state;
     assert_non_null(mkdtemp(base));
     c.state = state_folder = mem_printf("%s/state", base);
+    assert_int_equal(folders_name(&c, "host9", "17_3", false, &one, &e), 0);
+    assert_int_equal(access(one.scratch, F_OK), -1);
+    assert_int_equal(access(one.runtime, F_OK), -1);
+    folders_free(&one);
     assert_int_equal(folders_find(&c, "host9", "17_3", false, &one, &e), 0);
     assert_int_equal(folders_find(&c, "host9", "18", false, &other, &e), 0);
     assert_string_not_equal(one.scratch, other.scratch);

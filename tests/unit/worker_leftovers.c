@@ -102,28 +102,47 @@ static void where_anything_lives_nothing_is_removed(void **state)
     site_close(&s);
 }
 
-/* Whichever comes first: what was claimed is there. */
+static void start_cleaners(struct site *s, pid_t *pids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0) {
+            clean(s);
+            _exit(0);
+        }
+    }
+}
+
+static void wait_for_cleaners(const pid_t *pids, size_t n)
+{
+    int status;
+
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+}
+
+/* Whichever comes first: what was claimed is there.  Several pilots that begin at once have a process
+ * each that removes, and may look at the same folder. */
 static void a_folder_that_is_claimed_while_it_is_removed_is_there(void **state)
 {
+    enum { CLEANERS = 4, ROUNDS = 200 };
     struct err e = { 0 };
     struct site s;
 
     (void)state;
     site_open(&s, NULL);
-    for (int i = 0; i < 50; i++) {
-        pid_t pid;
+    for (int i = 0; i < ROUNDS; i++) {
+        pid_t pids[CLEANERS];
         int claim;
 
         make(&s, "ludwig-me-here-slurm-1/run/0123/work");
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0) {
-            clean(&s);
-            _exit(0);
-        }
+        start_cleaners(&s, pids, 1 + (size_t)i % CLEANERS);
         claim = leftovers_claim(path_of(&s, "ludwig-me-here-slurm-1"), &e);
         assert_true(claim >= 0);
-        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        wait_for_cleaners(pids, 1 + (size_t)i % CLEANERS);
         assert_true(site_has(&s, "ludwig-me-here-slurm-1/pilot.lock"));
         close(claim);
     }
