@@ -184,7 +184,7 @@ static int settle_sshd(struct server *sv, struct err *e)
     return sv->sshd == NULL ? -1 : 0;
 }
 
-/* Whoever is answered may take it that this ludwigd stays: what can fail comes before. */
+/* Whoever is answered may take it that this ludwigd stays: all else that can fail comes before. */
 int server_listen(struct server *sv, struct err *e)
 {
     const char *const *sockets = sv->conf.sockets.items;

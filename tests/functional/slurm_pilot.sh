@@ -133,10 +133,13 @@ at_once() {
     first=$(pilot -p short -w node1 -c 1 -- --idle 600000)
     wait_until 60 '[ "$(folders_of '"$first"' | wc -l)" = 2 ]'
     mapfile -t prefixes < <(folders_of "$first" | sed "s/$first\$//")
+    mkdir "${prefixes[0]}999" "${prefixes[1]}999"
+    ludwig-worker --leftovers "${prefixes[@]}"
+    [ ! -e "${prefixes[0]}999" ] && [ ! -e "${prefixes[1]}999" ]
     for _ in 1 2 3; do
         while [ ! -e "$TEST_TMP/gates/at-once" ]; do
             ludwig-worker --leftovers "${prefixes[@]}"
-        done 2>>looked &
+        done 2>/dev/null &
     done
     pilots=$(pilot -p short -w node1 -c 1 --array=0-11 -- --idle 300)
     wait_until 120 '[ -z "$(squeue -h -j '"$pilots"')" ]'
