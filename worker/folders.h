@@ -16,8 +16,7 @@
 struct folders {
     char *pattern; /* of scratch, as configured or chosen */
     char *scratch; /* NULL where each user has one of its own, see lodge.h */
-    char *
-        common; /* scratch of a worker outside Slurm, whose cache those inside share; NULL as that */
+    char *common;  /* scratch outside Slurm, whose cache those inside share; NULL as that */
     char *runtime;
     char *pilots_scratch, *pilots_runtime; /* before the id of a Slurm job: those of a pilot */
 };
