@@ -7,12 +7,16 @@
 #endif
 
 #include "client/backlog.h"
+#include "client/spill.h"
 #include "common/mem.h"
 
 enum {
     RETURNED_BYTES = 128 * 1024, /* what is as large goes back to the system when it is freed */
     PIECES_MAX = 128 * 1024,
     FILE_BYTES = 48, /* what a file that was packed takes elsewhere, until all are */
+    RESERVE_BYTES = 4 * 1024 * 1024, /* for what is known of that which is on the disk */
+    RUN_BYTES = 1024 * 1024,         /* so much of that is one record */
+    PIECE_BYTES = 256 * 1024,        /* it is handed on in such pieces */
     SPARES_MAX = 8,
     SPARE_FROM_BYTES = 64 * 1024,
     SPARE_MAX_BYTES = 256 * 1024 /* what was compressed comes in no more */
@@ -27,7 +31,9 @@ struct record {
     struct pack_part part;
     enum pack_object object;
     struct digest name;
-    uint64_t files, file_bytes;
+    uint64_t files, file_bytes; /* these are packed with it */
+    bool is_spilled;
+    uint64_t at; /* in the spill */
     size_t n, capacity;
     uint8_t bytes[];
 };
@@ -36,7 +42,9 @@ struct backlog {
     struct record *first, *last;
     struct record *spares; /* new memory costs more than what it is filled with */
     size_t n_spares;
-    uint64_t bytes;
+    uint64_t bytes; /* in memory */
+    struct spill *spill;
+    uint8_t *piece;   /* of what comes from there */
     uint64_t n_files; /* ever */
     struct digest *pieces;
     size_t n_pieces, capacity;
@@ -53,8 +61,11 @@ static void give_back_what_is_freed(void)
 
 struct backlog *backlog_create(void)
 {
+    struct backlog *b = mem_alloc(sizeof *b);
+
     give_back_what_is_freed();
-    return mem_alloc(sizeof(struct backlog));
+    *b = (struct backlog){ .spill = spill_create(BACKLOG_SPILL_BYTES) };
+    return b;
 }
 
 static void free_all(struct record *r)
@@ -73,16 +84,25 @@ void backlog_destroy(struct backlog *b)
         return;
     free_all(b->first);
     free_all(b->spares);
+    spill_destroy(b->spill);
+    free(b->piece);
     free(b->pieces);
     free(b);
 }
 
-uint64_t backlog_room(const struct backlog *b, uint64_t max_bytes)
+static uint64_t memory_room(const struct backlog *b)
 {
     uint64_t taken = b->bytes + b->n_files * FILE_BYTES + b->n_pieces * sizeof *b->pieces;
-    bool is_full = taken >= max_bytes || b->n_pieces >= PIECES_MAX;
+    bool is_full = taken >= BACKLOG_MAX_BYTES || b->n_pieces >= PIECES_MAX;
 
-    return is_full ? 0 : max_bytes - taken;
+    return is_full ? 0 : BACKLOG_MAX_BYTES - taken;
+}
+
+uint64_t backlog_room(const struct backlog *b)
+{
+    uint64_t room = memory_room(b);
+
+    return room == 0 ? 0 : room + spill_room(b->spill);
 }
 
 /* ---- in ---- */
@@ -110,16 +130,15 @@ static void give_back(struct backlog *b, struct record *r)
     b->n_spares++;
 }
 
-static struct record *add(struct backlog *b, enum record_kind kind, struct bytes bytes)
+static struct record *add_empty(struct backlog *b, enum record_kind kind, size_t capacity)
 {
-    struct record *r = take_spare(b, bytes.n);
-    size_t capacity = r != NULL ? r->capacity : bytes.n;
+    struct record *r = take_spare(b, capacity);
 
-    if (r == NULL)
+    if (r != NULL)
+        capacity = r->capacity;
+    else
         r = mem_resize(NULL, 1, sizeof *r + capacity);
-    *r = (struct record){ .kind = kind, .n = bytes.n, .capacity = capacity };
-    if (bytes.n > 0)
-        memcpy(r->bytes, bytes.data, bytes.n);
+    *r = (struct record){ .kind = kind, .capacity = capacity };
     if (b->last != NULL)
         b->last->next = r;
     else
@@ -129,6 +148,39 @@ static struct record *add(struct backlog *b, enum record_kind kind, struct bytes
     return r;
 }
 
+static struct record *add(struct backlog *b, enum record_kind kind, struct bytes bytes)
+{
+    struct record *r = add_empty(b, kind, bytes.n);
+
+    r->n = bytes.n;
+    if (bytes.n > 0)
+        memcpy(r->bytes, bytes.data, bytes.n);
+    return r;
+}
+
+/* What it keeps lies one behind the other. */
+static bool goes_on(const struct record *r, unsigned slot)
+{
+    return r != NULL && r->is_spilled && r->slot == slot && r->n < RUN_BYTES;
+}
+
+static bool spill(struct backlog *b, unsigned slot, struct bytes bytes)
+{
+    struct record *r = b->last;
+    uint64_t at;
+
+    if (!spill_keep(b->spill, bytes, &at))
+        return false;
+    if (!goes_on(r, slot)) {
+        r = add_empty(b, PART_WRITE, 0);
+        r->slot = slot;
+        r->is_spilled = true;
+        r->at = at;
+    }
+    r->n += bytes.n;
+    return true;
+}
+
 void backlog_part_begin(struct backlog *b, unsigned slot)
 {
     add(b, PART_BEGIN, (struct bytes){ 0 })->slot = slot;
@@ -136,7 +188,8 @@ void backlog_part_begin(struct backlog *b, unsigned slot)
 
 void backlog_part_write(struct backlog *b, unsigned slot, struct bytes bytes)
 {
-    add(b, PART_WRITE, bytes)->slot = slot;
+    if (memory_room(b) >= RESERVE_BYTES + bytes.n || !spill(b, slot, bytes))
+        add(b, PART_WRITE, bytes)->slot = slot;
 }
 
 void backlog_part_end(struct backlog *b, unsigned slot, const struct pack_part *part,
@@ -161,7 +214,7 @@ void backlog_file(struct backlog *b, uint64_t bytes)
 {
     struct record *r = b->last;
 
-    if (r == NULL || r->kind != FILES)
+    if (r == NULL)
         r = add(b, FILES, (struct bytes){ 0 });
     b->n_files++;
     r->files++;
@@ -181,17 +234,35 @@ static struct record *take(struct backlog *b)
     return r;
 }
 
-static int hand_on(const struct record *r, const struct backlog_sink *sink, struct err *e)
+static int hand_on_spilled(struct backlog *b, const struct record *r, const struct pack_sink *to,
+                           struct err *e)
 {
-    const struct pack_sink *to = &sink->to;
+    int result = 0;
+
+    if (b->piece == NULL)
+        b->piece = mem_alloc(PIECE_BYTES);
+    for (size_t done = 0, n; result == 0 && done < r->n; done += n) {
+        n = r->n - done < PIECE_BYTES ? r->n - done : PIECE_BYTES;
+        result = spill_read(b->spill, r->at + done, b->piece, n, e);
+        if (result == 0)
+            result = to->part_write(to->context, r->slot, (struct bytes){ b->piece, n }, e);
+    }
+    return result;
+}
+
+static int hand_on(struct backlog *b, const struct record *r, const struct pack_sink *to,
+                   struct err *e)
+{
     struct bytes bytes = { r->bytes, r->n };
 
+    if (r->is_spilled)
+        return hand_on_spilled(b, r, to, e);
     switch (r->kind) {
     case PART_BEGIN: return to->part_begin(to->context, r->slot, e);
     case PART_WRITE: return to->part_write(to->context, r->slot, bytes, e);
     case PART_END: return to->part_end(to->context, r->slot, &r->part, bytes, e);
     case OBJECT: return to->object(to->context, r->object, &r->name, bytes, e);
-    case FILES: sink->files(to->context, r->files, r->file_bytes); break;
+    case FILES: break;
     }
     return 0;
 }
@@ -203,7 +274,9 @@ int backlog_deliver(struct backlog *b, const struct backlog_sink *sink, struct e
     while (result == 0 && b->first != NULL) {
         struct record *r = take(b);
 
-        result = hand_on(r, sink, e);
+        result = hand_on(b, r, &sink->to, e);
+        if (result == 0 && r->files > 0)
+            sink->files(sink->to.context, r->files, r->file_bytes);
         give_back(b, r);
     }
     return result;

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * backlog.h - what was packed and is not sent yet: a queue, in memory
+ * backlog.h - what was packed and is not sent yet: a queue
  *
- * Takes what a pack_sink is given, in order, and hands it on in that order.
+ * Takes what a pack_sink is given, in order, and hands it on in that order.  It waits in memory; when
+ * that is full, some more waits on the disk (see spill.h), which is for the time until a line is up to
+ * its speed: what is packed then need not be packed later, when the line would wait for it.
  */
 #ifndef LUDWIG_CLIENT_BACKLOG_H
 #define LUDWIG_CLIENT_BACKLOG_H
 
 #include "common/pack_write.h"
 
-/* So much may wait, and less the more files there are, which take memory elsewhere; what is being
- * compressed comes on top.  Before anything is sent it may be what connections hold later. */
-enum { BACKLOG_MAX_BYTES = 24 * 1024 * 1024, BACKLOG_EARLY_MAX_BYTES = 32 * 1024 * 1024 };
+enum {
+    /* In memory, and less the more files there are, which take memory elsewhere; what is being
+     * compressed comes on top. */
+    BACKLOG_MAX_BYTES = 24 * 1024 * 1024,
+    /* On the disk, ever. */
+    BACKLOG_SPILL_BYTES = 128 * 1024 * 1024
+};
 
 struct backlog;
 
 struct backlog *backlog_create(void);
 void backlog_destroy(struct backlog *b); /* NULL is fine */
 
-/* How many bytes more may be added until that many wait; 0: it is full. */
-uint64_t backlog_room(const struct backlog *b, uint64_t max_bytes);
+/* How many bytes more may be added; 0: it is full. */
+uint64_t backlog_room(const struct backlog *b);
 
 void backlog_part_begin(struct backlog *b, unsigned slot);
 void backlog_part_write(struct backlog *b, unsigned slot, struct bytes bytes);

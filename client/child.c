@@ -50,6 +50,7 @@ static void become(const struct start *s)
         dup2(s->stderr_fd >= 0 ? s->stderr_fd : null_fd, STDERR_FILENO) < 0)
         return;
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     if (s->is_daemon && (setsid() < 0 || chdir("/") < 0))
         return;
     execvp(s->argv[0], (char *const *)(uintptr_t)s->argv);

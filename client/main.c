@@ -27,6 +27,8 @@ int main(int argc, char **argv)
 
     /* A pipe or a server that went away is an error of the write, with a word about it. */
     signal(SIGPIPE, SIG_IGN);
+    /* So is a file that may not grow (ulimit -f). */
+    signal(SIGXFSZ, SIG_IGN);
     /* Who starts us may have it ignored, and then no child's end is told. */
     signal(SIGCHLD, SIG_DFL);
     if (fill_standard() < 0)

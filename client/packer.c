@@ -98,14 +98,9 @@ static int pack_step(struct packer *p, uint64_t room_bytes, struct err *e)
 
 /* ---- while somebody waits ---- */
 
-static uint64_t room(const struct packer *p)
-{
-    return backlog_room(p->backlog, p->is_early ? BACKLOG_EARLY_MAX_BYTES : BACKLOG_MAX_BYTES);
-}
-
 static bool step(struct packer *p)
 {
-    uint64_t room_bytes = room(p);
+    uint64_t room_bytes = backlog_room(p->backlog);
 
     if (p->is_early && p->n_counted < p->n)
         return count_step(p, &p->why) > 0;
@@ -163,7 +158,7 @@ static int pack_more(struct packer *p, struct err *e)
     if (p->why.kind != ERR_NONE)
         return err_set(e, p->why.kind, "%s", p->why.text);
     p->is_busy = true;
-    rc = pack_step(p, p->backlog != NULL ? room(p) : UINT64_MAX, e);
+    rc = pack_step(p, p->backlog != NULL ? backlog_room(p->backlog) : UINT64_MAX, e);
     if (rc == TREE_LATER) { /* it goes past the backlog, which is empty */
         p->target.backlog = NULL;
         rc = pack_step(p, UINT64_MAX, e);

@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client/nameless.h"
 #include "client/spool.h"
 #include "common/io.h"
 #include "common/mem.h"
-#include "common/path.h"
 
 enum { PIECE_BYTES = 64 * 1024 };
 
@@ -21,23 +21,6 @@ static int refuse(const char *what, const char *path, struct err *e)
     if (e != NULL)
         e->kind = ERR_USAGE;
     return -1;
-}
-
-static int open_nameless(struct err *e)
-{
-    const char *set = getenv("TMPDIR"), *folder = set != NULL && set[0] != '\0' ? set : "/tmp";
-    char *path = path_join(folder, "ludwig-XXXXXX");
-    int fd = mkostemp(path, O_CLOEXEC);
-
-    if (fd < 0) {
-        err_sys(e, "make a temporary file in %s ($TMPDIR says where)", folder);
-    } else if (unlink(path) < 0) {
-        err_sys(e, "remove %s", path);
-        close(fd);
-        fd = -1;
-    }
-    free(path);
-    return fd;
 }
 
 static int write_piece(int fd, const void *bytes, size_t n, struct err *e)
@@ -91,7 +74,7 @@ int spool_read(struct spool *s, const char *path, struct err *e)
 
     if (from < 0)
         return -1;
-    to = open_nameless(e);
+    to = nameless_open(e);
     if (to >= 0) {
         if (copy(from, to, path, &n, e) == 0)
             result = map(s, to, n, e);

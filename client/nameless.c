@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* nameless.c - a temporary file without a name, which goes with whoever has it open */
+#include "client/nameless.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/path.h"
+
+int nameless_open(struct err *e)
+{
+    const char *set = getenv("TMPDIR"), *folder = set != NULL && set[0] != '\0' ? set : "/tmp";
+    char *path = path_join(folder, "ludwig-XXXXXX");
+    int fd = mkostemp(path, O_CLOEXEC);
+
+    if (fd < 0) {
+        err_sys(e, "make a temporary file in %s ($TMPDIR says where)", folder);
+    } else if (unlink(path) < 0) {
+        err_sys(e, "remove %s", path);
+        close(fd);
+        fd = -1;
+    }
+    free(path);
+    return fd;
+}
