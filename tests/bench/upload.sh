@@ -102,6 +102,11 @@ warm_memory() {
     head -c 1G /dev/zero >"$TEST_TMP/warm" && rm "$TEST_TMP/warm"
 }
 
+# The same goes for what was read and then left alone for some seconds, where DAMON is on.
+read_sources() {
+    find "$home" -type f -exec cat {} + >/dev/null
+}
+
 # A line for each round: LINK, what was sent, NAME, seconds, AMOUNT, UNIT.
 row() { # NAME AMOUNT UNIT COMMAND...
     local name=$1 amount=$2 unit=$3 start seconds status=0
@@ -109,6 +114,7 @@ row() { # NAME AMOUNT UNIT COMMAND...
     rm -rf "${there:?}/copy" "${SHARE:?}"/p[0-9]* "${home:?}/.cache/ludwig"
     on fileserver as lab1 mkdir copy
     sync
+    read_sources
     warm_memory
     start=$(date +%s%N)
     "$@" >"$TEST_TMP/output" 2>&1 || status=$?
