@@ -95,25 +95,60 @@ static int wait_for(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int child_capture(const char *const *argv, size_t max_bytes, struct buf *out, struct err *e)
+int child_begin(struct child_run *run, const char *const *argv, struct err *e)
 {
     struct start s = { .argv = argv, .stderr_fd = -1 };
     int ends[2];
-    ssize_t n;
     pid_t pid;
 
+    *run = (struct child_run){ 0 };
     if (make_pipe(ends, e) < 0)
         return -1;
     s.stdout_fd = ends[1];
     pid = start(&s, e);
     close(ends[1]);
-    n = pid < 0 ? 0 : io_read_all(ends[0], buf_reserve(out, max_bytes), max_bytes);
-    close(ends[0]);
-    if (pid < 0)
+    if (pid < 0) {
+        close(ends[0]);
         return -1;
+    }
+    *run = (struct child_run){ pid, ends[0] };
+    return 0;
+}
+
+static int leave(struct child_run *run)
+{
+    pid_t pid = run->pid;
+
+    close(run->stdout_fd);
+    *run = (struct child_run){ 0 };
+    return wait_for(pid);
+}
+
+int child_end(struct child_run *run, size_t max_bytes, struct buf *out)
+{
+    ssize_t n;
+
+    if (run->pid <= 0)
+        return -1;
+    n = io_read_all(run->stdout_fd, buf_reserve(out, max_bytes), max_bytes);
     if (n > 0)
         buf_added(out, (size_t)n);
-    return wait_for(pid);
+    return leave(run);
+}
+
+void child_stop(struct child_run *run)
+{
+    if (run->pid <= 0)
+        return;
+    (void)kill(run->pid, SIGTERM);
+    (void)leave(run);
+}
+
+int child_capture(const char *const *argv, size_t max_bytes, struct buf *out, struct err *e)
+{
+    struct child_run run;
+
+    return child_begin(&run, argv, e) < 0 ? -1 : child_end(&run, max_bytes, out);
 }
 
 /* What has come, or its end: -1 in fd then. */

@@ -17,6 +17,15 @@
  * ended it), -1 with e set when it could not be run.
  */
 int child_capture(const char *const *argv, size_t max_bytes, struct buf *out, struct err *e);
+/* The same in two: meanwhile it runs.  -1 as well where it was not begun, or has been ended. */
+struct child_run {
+    pid_t pid; /* 0: it does not run */
+    int stdout_fd;
+};
+int child_begin(struct child_run *run, const char *const *argv, struct err *e);
+int child_end(struct child_run *run, size_t max_bytes, struct buf *out);
+/* Instead, for who does not want to know any more; also what does not run. */
+void child_stop(struct child_run *run);
 /* The same with all that it writes to stdout and, for errors, to stderr. */
 int child_capture_all(const char *const *argv, struct buf *out, struct buf *errors, struct err *e);
 

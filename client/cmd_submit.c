@@ -306,11 +306,11 @@ static int pack_cargo(const struct order *o, struct session *s, struct cargo *c,
 
     cargo_note_size(c);
     cargo_note_left_out(c);
-    git_look(o->spec.folder, o->cli->arena, &git);
-    work->git_commit = git.commit;
-    work->git_dirty = git.dirty;
     if (shared_pack(&s->rpc, &o->spec, c, e) < 0 || cargo_pack(c, e) < 0)
         return -1;
+    git = git_end(o->git, o->cli->arena);
+    work->git_commit = git.commit;
+    work->git_dirty = git.dirty;
     cargo_sign(c, &o->spec, o->cli->arena, work);
     return 0;
 }
@@ -412,6 +412,7 @@ static int submit(const struct order *o, const struct options *opts, struct err 
     int result = session_begin(o->cli, &s, e);
 
     if (result == 0) {
+        git_begin(o->git, o->spec.folder);
         ask_project(o, &s, &project);
         s.expects_files = true;
         s.expected_bytes = cargo_glance(&o->spec);
@@ -421,6 +422,7 @@ static int submit(const struct order *o, const struct options *opts, struct err 
     if (result == 0)
         result = upload_and_send(o, &s, &project, &cargo, &done, e);
     s.idle = (struct idle){ 0 };
+    git_stop(o->git);
     cargo_free(&cargo);
     if (result == 0)
         result = say_submitted(&done, opts->json, e);
@@ -433,7 +435,8 @@ static int submit(const struct order *o, const struct options *opts, struct err 
 static int run(struct cli *cli, struct err *e)
 {
     const struct options *opts = cli->options;
-    struct order o = { .cli = cli };
+    struct git_look git = { 0 };
+    struct order o = { .cli = cli, .git = &git };
     int result = read_order(&o, opts, e);
 
     if (result == 0)

@@ -2,7 +2,6 @@
 /* git.c - which commit a folder is at */
 #include <string.h>
 
-#include "client/child.h"
 #include "client/git.h"
 
 enum { COMMIT_MAX_BYTES = 200 };
@@ -12,24 +11,37 @@ static bool is_commit(const char *s, size_t n)
     return n >= 40 && strspn(s, "0123456789abcdef") == n;
 }
 
-void git_look(const char *folder, struct arena *a, struct git_state *g)
+void git_begin(struct git_look *look, const char *folder)
 {
     const char *const head[] = { "git", "-C", folder, "rev-parse", "--verify", "HEAD", NULL };
     const char *const status[] = { "git",    "--no-optional-locks", "-C", folder,
                                    "status", "--porcelain",         "--", ".",
                                    NULL };
-    struct buf out = { 0 };
 
-    *g = (struct git_state){ 0 };
-    if (child_capture(head, COMMIT_MAX_BYTES, &out, NULL) == 0) {
-        size_t n = strcspn(buf_text(&out), "\n");
+    (void)child_begin(&look->head, head, NULL);
+    (void)child_begin(&look->status, status, NULL);
+}
 
-        if (is_commit(buf_text(&out), n))
-            g->commit = arena_strndup(a, buf_text(&out), n);
-    }
-    buf_clear(&out);
+struct git_state git_end(struct git_look *look, struct arena *a)
+{
+    struct git_state state = { 0 };
+    struct buf commit = { 0 }, changes = { 0 };
+    bool is_repository = child_end(&look->head, COMMIT_MAX_BYTES, &commit) == 0;
+    size_t n = strcspn(buf_text(&commit), "\n");
+
     /* One byte is enough to know. */
-    if (g->commit != NULL && child_capture(status, 1, &out, NULL) >= 0)
-        g->dirty = out.n > 0;
-    buf_free(&out);
+    (void)child_end(&look->status, 1, &changes);
+    if (is_repository && is_commit(buf_text(&commit), n)) {
+        state.commit = arena_strndup(a, buf_text(&commit), n);
+        state.dirty = changes.n > 0;
+    }
+    buf_free(&commit);
+    buf_free(&changes);
+    return state;
+}
+
+void git_stop(struct git_look *look)
+{
+    child_stop(&look->head);
+    child_stop(&look->status);
 }

@@ -14,8 +14,9 @@ struct order {
     struct cli *cli;
     struct spec spec;
     struct points points;
-    int reuse;       /* enum reuse */
-    int64_t configs; /* how many of the points are meant: all, or the first */
+    int reuse;            /* enum reuse */
+    int64_t configs;      /* how many of the points are meant: all, or the first */
+    struct git_look *git; /* at the folder, while it is submitted */
 };
 
 /* summary.json: what was made of the file. */
