@@ -297,6 +297,17 @@ git_state() {
 }
 it 'job.json says which commit the source was, and whether it had changes' git_state
 
+slow_git() {
+    command -v ssh >/dev/null || return 0
+    mkdir "$TEST_TMP/slow" && printf '#!/bin/sh\nexec sleep 97\n' >"$TEST_TMP/slow/git"
+    chmod +x "$TEST_TMP/slow/git"
+    ! PATH=$TEST_TMP/slow:$PATH LUDWIG_SERVER=ssh://127.0.0.1:1 timeout 30 ludwig submit sweep.yaml 2>err
+    cat err
+    grep -q 'refused' err
+    [ -z "$(pids_of git)$(pids_of 97)" ]
+}
+it 'a submit that fails does not wait for a slow git, and leaves none behind' slow_git
+
 minimal() {
     cat >dry.yaml <<'END'
 project: dry
