@@ -100,9 +100,11 @@ static uint64_t memory_room(const struct backlog *b)
 
 uint64_t backlog_room(const struct backlog *b)
 {
-    uint64_t room = memory_room(b);
+    uint64_t in_memory = memory_room(b), room = in_memory + spill_room(b->spill);
 
-    return room == 0 ? 0 : room + spill_room(b->spill);
+    if (in_memory == 0)
+        return 0;
+    return room < BACKLOG_MAX_BYTES ? room : BACKLOG_MAX_BYTES;
 }
 
 /* ---- in ---- */

@@ -24,7 +24,8 @@ struct backlog;
 struct backlog *backlog_create(void);
 void backlog_destroy(struct backlog *b); /* NULL is fine */
 
-/* How many bytes more may be added; 0: it is full. */
+/* How many bytes the next file may add; 0: it is full.  What is larger is better sent as it is
+ * read: here it counts when all of it was handed on. */
 uint64_t backlog_room(const struct backlog *b);
 
 void backlog_part_begin(struct backlog *b, unsigned slot);
