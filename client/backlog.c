@@ -44,8 +44,9 @@ struct backlog {
     size_t n_spares;
     uint64_t bytes; /* in memory */
     struct spill *spill;
-    uint8_t *piece;   /* of what comes from there */
-    uint64_t n_files; /* ever */
+    uint64_t spilled_bytes; /* of that what waits */
+    uint8_t *piece;         /* of what comes from there */
+    uint64_t n_files;       /* ever */
     struct digest *pieces;
     size_t n_pieces, capacity;
 };
@@ -180,6 +181,7 @@ static bool spill(struct backlog *b, unsigned slot, struct bytes bytes)
         r->at = at;
     }
     r->n += bytes.n;
+    b->spilled_bytes += bytes.n;
     return true;
 }
 
@@ -249,6 +251,9 @@ static int hand_on_spilled(struct backlog *b, const struct record *r, const stru
         if (result == 0)
             result = to->part_write(to->context, r->slot, (struct bytes){ b->piece, n }, e);
     }
+    b->spilled_bytes -= r->n;
+    if (b->spilled_bytes == 0)
+        spill_clear(b->spill);
     return result;
 }
 

@@ -15,7 +15,7 @@ enum {
     /* In memory, and less the more files there are, which take memory elsewhere; what is being
      * compressed comes on top. */
     BACKLOG_MAX_BYTES = 24 * 1024 * 1024,
-    /* On the disk, ever. */
+    /* On the disk, ever; should it take less than that, the file that is packed then goes to memory. */
     BACKLOG_SPILL_BYTES = 128 * 1024 * 1024
 };
 

@@ -140,7 +140,7 @@ void child_stop(struct child_run *run)
 {
     if (run->pid <= 0)
         return;
-    (void)kill(run->pid, SIGTERM);
+    (void)kill(run->pid, SIGKILL);
     (void)leave(run);
 }
 

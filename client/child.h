@@ -24,7 +24,7 @@ struct child_run {
 };
 int child_begin(struct child_run *run, const char *const *argv, struct err *e);
 int child_end(struct child_run *run, size_t max_bytes, struct buf *out);
-/* Instead, for who does not want to know any more; also what does not run. */
+/* Instead, at once, for who does not want to know any more; also what does not run. */
 void child_stop(struct child_run *run);
 /* The same with all that it writes to stdout and, for errors, to stderr. */
 int child_capture_all(const char *const *argv, struct buf *out, struct buf *errors, struct err *e);

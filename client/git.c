@@ -29,12 +29,13 @@ struct git_state git_end(struct git_look *look, struct arena *a)
     bool is_repository = child_end(&look->head, COMMIT_MAX_BYTES, &commit) == 0;
     size_t n = strcspn(buf_text(&commit), "\n");
 
-    /* One byte is enough to know. */
-    (void)child_end(&look->status, 1, &changes);
     if (is_repository && is_commit(buf_text(&commit), n)) {
         state.commit = arena_strndup(a, buf_text(&commit), n);
+        /* One byte is enough to know. */
+        (void)child_end(&look->status, 1, &changes);
         state.dirty = changes.n > 0;
     }
+    child_stop(&look->status);
     buf_free(&commit);
     buf_free(&changes);
     return state;

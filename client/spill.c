@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client/nameless.h"
+#include "common/fs.h"
 #include "common/io.h"
 #include "common/mem.h"
 
@@ -15,7 +16,7 @@ enum { TAIL_BYTES = 256 * 1024 };
 
 struct spill {
     int fd;
-    uint64_t max_bytes;
+    uint64_t left_bytes;    /* so much may come */
     uint64_t written_bytes; /* to the file; behind them comes the tail */
     uint8_t *tail;          /* what is too little for a write */
     size_t n_tail;
@@ -26,37 +27,49 @@ struct spill *spill_create(uint64_t max_bytes)
 {
     struct spill *s = mem_alloc(sizeof *s);
 
-    *s = (struct spill){ .fd = -1, .max_bytes = max_bytes };
+    *s = (struct spill){ .fd = -1, .left_bytes = max_bytes };
     return s;
+}
+
+void spill_clear(struct spill *s)
+{
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s->tail);
+    s->fd = -1;
+    s->tail = NULL;
+    s->written_bytes = s->n_tail = 0;
 }
 
 void spill_destroy(struct spill *s)
 {
     if (s == NULL)
         return;
-    if (s->fd >= 0)
-        close(s->fd);
-    free(s->tail);
+    spill_clear(s);
     free(s);
-}
-
-static uint64_t size_of(const struct spill *s)
-{
-    return s->written_bytes + s->n_tail;
 }
 
 uint64_t spill_room(const struct spill *s)
 {
-    return s->is_closed ? 0 : s->max_bytes - size_of(s);
+    return s->is_closed ? 0 : s->left_bytes;
+}
+
+static bool is_on_disk(int fd)
+{
+    enum fs_kind kind = fs_type_of_fd(fd).kind;
+
+    return kind != FS_MEMORY && kind != FS_NETWORK;
 }
 
 static bool open_file(struct spill *s)
 {
+    if (s->fd >= 0)
+        return true;
+    s->fd = nameless_open(NULL);
     if (s->fd < 0)
-        s->fd = nameless_open(NULL);
-    if (s->fd >= 0 && s->tail == NULL)
-        s->tail = mem_alloc(TAIL_BYTES);
-    return s->fd >= 0;
+        return false;
+    s->tail = mem_alloc(TAIL_BYTES);
+    return is_on_disk(s->fd);
 }
 
 static bool write_out(struct spill *s, const void *bytes, size_t n)
@@ -86,8 +99,10 @@ bool spill_keep(struct spill *s, struct bytes bytes, uint64_t *at)
 {
     if (bytes.n > spill_room(s))
         return false;
-    *at = size_of(s);
+    *at = s->written_bytes + s->n_tail;
     s->is_closed = !open_file(s) || !add(s, bytes);
+    if (!s->is_closed)
+        s->left_bytes -= bytes.n;
     return !s->is_closed;
 }
 

@@ -2,7 +2,9 @@
 /*
  * spill.h - bytes that are too many for memory, in a temporary file
  *
- * Each is kept behind what was kept before it, until all of them are dropped.
+ * Each is kept behind what was kept before it, until all of them are dropped.  Only a disk of this
+ * machine is used: memory would be no better than memory, and what a network loses after it took it
+ * may be read as zeros.
  */
 #ifndef LUDWIG_CLIENT_SPILL_H
 #define LUDWIG_CLIENT_SPILL_H
@@ -14,7 +16,7 @@
 
 struct spill;
 
-/* The file is made when there is something to keep. */
+/* max_bytes: ever.  The file is made when there is something to keep. */
 struct spill *spill_create(uint64_t max_bytes);
 void spill_destroy(struct spill *s); /* NULL is fine */
 
@@ -25,5 +27,7 @@ uint64_t spill_room(const struct spill *s);
 bool spill_keep(struct spill *s, struct bytes bytes, uint64_t *at);
 /* Bytes that were kept, wherever one spill_keep ended and the next began. */
 int spill_read(const struct spill *s, uint64_t at, void *to, size_t n, struct err *e);
+/* Nothing that was kept is wanted any more. */
+void spill_clear(struct spill *s);
 
 #endif

@@ -301,7 +301,7 @@ slow_git() {
     command -v ssh >/dev/null || return 0
     mkdir "$TEST_TMP/slow" && printf '#!/bin/sh\nexec sleep 97\n' >"$TEST_TMP/slow/git"
     chmod +x "$TEST_TMP/slow/git"
-    ! PATH=$TEST_TMP/slow:$PATH LUDWIG_SERVER=ssh://127.0.0.1:1 timeout 30 ludwig submit sweep.yaml 2>err
+    not env "PATH=$TEST_TMP/slow:$PATH" LUDWIG_SERVER=ssh://127.0.0.1:1 timeout 30 ludwig submit sweep.yaml 2>err
     cat err
     grep -q 'refused' err
     [ -z "$(pids_of git)$(pids_of 97)" ]

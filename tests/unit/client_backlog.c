@@ -9,6 +9,7 @@
 
 #include "client/backlog.h"
 #include "common/mem.h"
+#include "tests/unit/disk.h"
 
 enum { MIB = 1024 * 1024, FILE_BYTES = 8 * 1024 };
 
@@ -19,7 +20,10 @@ struct flow {
     bool is_open[PACK_SLOTS];
     size_t n_ended;
     uint64_t files_in, files_out, file_bytes_out;
-    size_t meanwhile; /* so many files are added while it is delivered */
+    uint64_t meanwhile_from;  /* from that byte of the first part on, */
+    size_t meanwhile;         /* so many files are added while it is delivered, */
+    size_t meanwhile_at_once; /* so many at a time */
+    bool fails;               /* there */
 };
 
 static uint8_t byte_at(unsigned slot, uint64_t at)
@@ -56,7 +60,10 @@ static int on_write(void *context, unsigned slot, struct bytes bytes, struct err
 
     (void)e;
     assert_true(f->is_open[slot]);
-    if (f->meanwhile > 0) {
+    if (f->fails && f->out[0] >= f->meanwhile_from)
+        return -1;
+    for (size_t i = 0;
+         i < f->meanwhile_at_once && f->meanwhile > 0 && f->out[0] >= f->meanwhile_from; i++) {
         f->meanwhile--;
         add_file(f, slot, FILE_BYTES);
     }
@@ -98,12 +105,17 @@ static void end_part(struct flow *f, unsigned slot)
     backlog_part_end(f->b, slot, &part, (struct bytes){ (const uint8_t *)"list", 4 });
 }
 
-static void deliver(struct flow *f)
+static struct backlog_sink sink_of(struct flow *f)
 {
-    const struct backlog_sink sink = {
+    return (struct backlog_sink){
         .to = { .context = f, .part_begin = on_begin, .part_write = on_write, .part_end = on_end },
         .files = on_files
     };
+}
+
+static void deliver(struct flow *f)
+{
+    const struct backlog_sink sink = sink_of(f);
 
     assert_int_equal(backlog_deliver(f->b, &sink, NULL), 0);
     assert_int_equal(f->out[0], f->in[0]);
@@ -140,19 +152,42 @@ static void more_than_memory_may_have_comes_out_in_order(void **state)
     backlog_destroy(f.b);
 }
 
+static void begin_with_much(struct flow *f)
+{
+    backlog_part_begin(f->b, 0);
+    while (f->in[0] < BACKLOG_MAX_BYTES + 10 * MIB)
+        add_file(f, 0, FILE_BYTES);
+}
+
+/* Some of it goes to memory, and some to the disk while what lies there is handed on. */
 static void what_is_added_while_it_is_delivered_comes_last(void **state)
 {
-    struct flow f = { .b = backlog_create(), .meanwhile = 1000 };
+    struct flow f = { .b = backlog_create(),
+                      .meanwhile_from = BACKLOG_MAX_BYTES + 2 * MIB,
+                      .meanwhile = 6000,
+                      .meanwhile_at_once = 4000 };
 
     (void)state;
-    backlog_part_begin(f.b, 0);
-    while (f.in[0] < BACKLOG_MAX_BYTES + 10 * MIB)
-        add_file(&f, 0, FILE_BYTES);
+    begin_with_much(&f);
     deliver(&f);
     assert_int_equal(f.meanwhile, 0);
     end_part(&f, 0);
     deliver(&f);
     assert_int_equal(f.n_ended, 1);
+    backlog_destroy(f.b);
+}
+
+static void an_error_in_the_midst_is_told(void **state)
+{
+    struct flow f = { .b = backlog_create(),
+                      .meanwhile_from = BACKLOG_MAX_BYTES + 2 * MIB,
+                      .fails = true };
+    const struct backlog_sink sink = sink_of(&f);
+
+    (void)state;
+    begin_with_much(&f);
+    assert_int_equal(backlog_deliver(f.b, &sink, NULL), -1);
+    assert_in_range(f.out[0], f.meanwhile_from, f.in[0] - MIB);
     backlog_destroy(f.b);
 }
 
@@ -164,7 +199,7 @@ static void without_a_disk_memory_has_to_do(void **state)
     assert_int_equal(setenv("TMPDIR", "/dev/null", 1), 0);
     f.b = backlog_create();
     fill(&f);
-    assert_int_equal(unsetenv("TMPDIR"), 0);
+    use_disk(NULL);
     assert_in_range(f.in[0] + f.in[1], BACKLOG_MAX_BYTES / 2, BACKLOG_MAX_BYTES + 4 * MIB);
     end_part(&f, 0);
     end_part(&f, 1);
@@ -178,8 +213,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(more_than_memory_may_have_comes_out_in_order),
         cmocka_unit_test(what_is_added_while_it_is_delivered_comes_last),
+        cmocka_unit_test(an_error_in_the_midst_is_told),
         cmocka_unit_test(without_a_disk_memory_has_to_do),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, use_disk, NULL);
 }

@@ -7,11 +7,12 @@
 #include <cmocka.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <sys/resource.h>
 
 #include "client/spill.h"
 #include "common/mem.h"
-#include "tests/unit/folder.h"
+#include "tests/unit/disk.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
@@ -86,16 +87,33 @@ static void no_more_than_was_agreed_on(void **state)
     spill_destroy(s);
 }
 
+static void what_is_kept_after_all_was_dropped_comes_first(void **state)
+{
+    struct spill *s = spill_create(3 * MIB);
+    uint64_t at = 0;
+
+    (void)state;
+    assert_true(keep(s, &at, 2 * MIB));
+    spill_clear(s);
+    assert_int_equal(spill_room(s), MIB);
+    at = 0;
+    assert_true(keep(s, &at, 700 * KIB));
+    assert_int_equal(at, 0);
+    expect(s, 0, 700 * KIB);
+    assert_false(keep(s, &at, 400 * KIB));
+    spill_destroy(s);
+}
+
 static void a_disk_that_takes_no_more_loses_nothing(void **state)
 {
-    const struct rlimit small = { 500 * KIB, RLIM_INFINITY };
-    struct rlimit before;
+    struct rlimit before, small;
     struct spill *s = spill_create(8 * MIB);
     uint64_t at = 0, end = 0;
 
     (void)state;
     (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){ 500 * KIB, before.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     while (keep(s, &at, 30 * KIB))
         at = end += 30 * KIB;
@@ -104,6 +122,23 @@ static void a_disk_that_takes_no_more_loses_nothing(void **state)
     assert_int_equal(spill_room(s), 0);
     assert_false(keep(s, &at, 1));
     expect(s, 0, end);
+    spill_destroy(s);
+}
+
+static void memory_is_no_disk(void **state)
+{
+    struct spill *s = spill_create(MIB);
+    uint64_t at = 0;
+
+    (void)state;
+    if (!fs_is_memory("/dev/shm") || access("/dev/shm", W_OK) < 0) {
+        spill_destroy(s);
+        skip();
+    }
+    assert_int_equal(setenv("TMPDIR", "/dev/shm", 1), 0);
+    assert_false(keep(s, &at, 1));
+    assert_int_equal(spill_room(s), 0);
+    use_disk(NULL);
     spill_destroy(s);
 }
 
@@ -116,7 +151,7 @@ static void without_a_folder_nothing_is_kept(void **state)
     assert_int_equal(setenv("TMPDIR", "/dev/null", 1), 0);
     assert_false(keep(s, &at, 1));
     assert_int_equal(spill_room(s), 0);
-    assert_int_equal(unsetenv("TMPDIR"), 0);
+    use_disk(NULL);
     spill_destroy(s);
 }
 
@@ -125,9 +160,11 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it_is_found_again),
         cmocka_unit_test(no_more_than_was_agreed_on),
+        cmocka_unit_test(what_is_kept_after_all_was_dropped_comes_first),
         cmocka_unit_test(a_disk_that_takes_no_more_loses_nothing),
+        cmocka_unit_test(memory_is_no_disk),
         cmocka_unit_test(without_a_folder_nothing_is_kept),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, use_disk, NULL);
 }
