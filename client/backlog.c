@@ -22,7 +22,7 @@ enum {
     SPARE_MAX_BYTES = 256 * 1024 /* what was compressed comes in no more */
 };
 
-enum record_kind { PART_BEGIN, PART_WRITE, PART_END, OBJECT, FILES };
+enum record_kind { PART_BEGIN, PART_WRITE, PART_SPILLED, PART_END, OBJECT, FILES };
 
 struct record {
     struct record *next;
@@ -32,8 +32,7 @@ struct record {
     enum pack_object object;
     struct digest name;
     uint64_t files, file_bytes; /* these are packed with it */
-    bool is_spilled;
-    uint64_t at; /* in the spill */
+    uint64_t at;                /* PART_SPILLED: in the spill */
     size_t n, capacity;
     uint8_t bytes[];
 };
@@ -164,7 +163,7 @@ static struct record *add(struct backlog *b, enum record_kind kind, struct bytes
 /* What it keeps lies one behind the other. */
 static bool goes_on(const struct record *r, unsigned slot)
 {
-    return r != NULL && r->is_spilled && r->slot == slot && r->n < RUN_BYTES;
+    return r != NULL && r->kind == PART_SPILLED && r->slot == slot && r->n < RUN_BYTES;
 }
 
 static bool spill(struct backlog *b, unsigned slot, struct bytes bytes)
@@ -175,9 +174,8 @@ static bool spill(struct backlog *b, unsigned slot, struct bytes bytes)
     if (!spill_keep(b->spill, bytes, &at))
         return false;
     if (!goes_on(r, slot)) {
-        r = add_empty(b, PART_WRITE, 0);
+        r = add_empty(b, PART_SPILLED, 0);
         r->slot = slot;
-        r->is_spilled = true;
         r->at = at;
     }
     r->n += bytes.n;
@@ -262,11 +260,10 @@ static int hand_on(struct backlog *b, const struct record *r, const struct pack_
 {
     struct bytes bytes = { r->bytes, r->n };
 
-    if (r->is_spilled)
-        return hand_on_spilled(b, r, to, e);
     switch (r->kind) {
     case PART_BEGIN: return to->part_begin(to->context, r->slot, e);
     case PART_WRITE: return to->part_write(to->context, r->slot, bytes, e);
+    case PART_SPILLED: return hand_on_spilled(b, r, to, e);
     case PART_END: return to->part_end(to->context, r->slot, &r->part, bytes, e);
     case OBJECT: return to->object(to->context, r->object, &r->name, bytes, e);
     case FILES: break;

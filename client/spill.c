@@ -2,7 +2,6 @@
 /* spill.c - bytes that are too many for memory, in a temporary file */
 #include "client/spill.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,11 +15,10 @@ enum { TAIL_BYTES = 256 * 1024 };
 
 struct spill {
     int fd;
-    uint64_t left_bytes;    /* so much may come */
+    uint64_t left_bytes;    /* so much may come; 0 where the disk takes no more */
     uint64_t written_bytes; /* to the file; behind them comes the tail */
     uint8_t *tail;          /* what is too little for a write */
     size_t n_tail;
-    bool is_closed; /* it keeps no more */
 };
 
 struct spill *spill_create(uint64_t max_bytes)
@@ -51,7 +49,7 @@ void spill_destroy(struct spill *s)
 
 uint64_t spill_room(const struct spill *s)
 {
-    return s->is_closed ? 0 : s->left_bytes;
+    return s->left_bytes;
 }
 
 static bool is_on_disk(int fd)
@@ -97,30 +95,23 @@ static bool add(struct spill *s, struct bytes bytes)
 
 bool spill_keep(struct spill *s, struct bytes bytes, uint64_t *at)
 {
-    if (bytes.n > spill_room(s))
+    bool is_kept;
+
+    if (bytes.n > s->left_bytes)
         return false;
     *at = s->written_bytes + s->n_tail;
-    s->is_closed = !open_file(s) || !add(s, bytes);
-    if (!s->is_closed)
-        s->left_bytes -= bytes.n;
-    return !s->is_closed;
+    is_kept = open_file(s) && add(s, bytes);
+    s->left_bytes = is_kept ? s->left_bytes - bytes.n : 0;
+    return is_kept;
 }
 
-static int read_file(const struct spill *s, uint64_t at, uint8_t *to, size_t n, struct err *e)
+static int read_file(const struct spill *s, uint64_t at, void *to, size_t n, struct err *e)
 {
-    while (n > 0) {
-        ssize_t got = pread(s->fd, to, n, (off_t)at);
+    ssize_t got = n > 0 ? io_read_all_at(s->fd, to, n, at) : 0;
 
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got < 0 ? err_sys(e, "read a temporary file ($TMPDIR says where)")
-                           : err_set(e, ERR_INTERNAL, "a temporary file has become shorter");
-        to += got;
-        at += (uint64_t)got;
-        n -= (size_t)got;
-    }
-    return 0;
+    if (got < 0)
+        return err_sys(e, "read a temporary file ($TMPDIR says where)");
+    return (size_t)got == n ? 0 : err_set(e, ERR_INTERNAL, "a temporary file has become shorter");
 }
 
 int spill_read(const struct spill *s, uint64_t at, void *to, size_t n, struct err *e)

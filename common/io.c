@@ -52,6 +52,26 @@ static ssize_t read_some(int fd, void *bytes, size_t n)
     return got;
 }
 
+ssize_t io_read_all_at(int fd, void *bytes, size_t n, uint64_t at)
+{
+    char *to = bytes;
+    size_t done = 0;
+
+    while (done < n) {
+        size_t rest = n - done < TRANSFER_MAX_BYTES ? n - done : TRANSFER_MAX_BYTES;
+        ssize_t got = pread(fd, to + done, rest, (off_t)(at + done));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
 ssize_t io_read_all(int fd, void *bytes, size_t n)
 {
     char *to = bytes;

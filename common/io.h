@@ -19,6 +19,8 @@
 int io_write_all(int fd, const void *bytes, size_t n); /* -1 with errno */
 /* Reads until n bytes or end of file; returns what it read, -1 with errno. */
 ssize_t io_read_all(int fd, void *bytes, size_t n);
+/* The same from there on; where the file is read and written otherwise stays as it is. */
+ssize_t io_read_all_at(int fd, void *bytes, size_t n, uint64_t at);
 
 /* Appends the file to out; ERR_USAGE when it is larger than max_bytes. */
 int io_read_file(const char *path, size_t max_bytes, struct buf *out, struct err *e);

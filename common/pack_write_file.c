@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/io.h"
 #include "common/mem.h"
 #include "common/path.h"
 #include "common/pack_writer.h"
@@ -98,19 +99,10 @@ struct input {
 /* As many of n bytes as there are. */
 static int read_at(const struct input *in, uint8_t *bytes, size_t n, size_t *got, struct err *e)
 {
-    *got = 0;
-    while (*got < n) {
-        ssize_t some = pread(in->fd, bytes + *got, n - *got, (off_t)(in->offset + *got));
+    ssize_t some = io_read_all_at(in->fd, bytes, n, in->offset);
 
-        if (some == 0)
-            break;
-        if (some < 0 && errno == EINTR)
-            continue;
-        if (some < 0)
-            return err_sys(e, "read %s", in->path);
-        *got += (size_t)some;
-    }
-    return 0;
+    *got = some < 0 ? 0 : (size_t)some;
+    return some < 0 ? err_sys(e, "read %s", in->path) : 0;
 }
 
 static bool is_zero(const uint8_t *bytes, size_t n)

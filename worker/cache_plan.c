@@ -3,11 +3,10 @@
 
 #include "worker/cache_plan.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "common/io.h"
 #include "common/mem.h"
 #include "common/pack_path.h"
 
@@ -77,18 +76,11 @@ static bool is_zero(const uint8_t *bytes, size_t n)
 
 static int read_piece(int fd, uint64_t at, uint8_t *bytes, size_t n, struct err *e)
 {
-    while (n > 0) {
-        ssize_t got = pread(fd, bytes, n, (off_t)at);
+    ssize_t got = io_read_all_at(fd, bytes, n, at);
 
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got < 0 ? err_sys(e, "read") : err_set(e, ERR_FAILED, "it has shrunk");
-        bytes += got;
-        at += (uint64_t)got;
-        n -= (size_t)got;
-    }
-    return 0;
+    if (got < 0)
+        return err_sys(e, "read");
+    return (size_t)got == n ? 0 : err_set(e, ERR_FAILED, "it has shrunk");
 }
 
 static int content_of_pieces(int fd, uint64_t size, uint8_t *piece, struct hasher *h, struct err *e)

@@ -102,7 +102,7 @@ warm_memory() {
     head -c 1G /dev/zero >"$TEST_TMP/warm" && rm "$TEST_TMP/warm"
 }
 
-# The same goes for what was read and then left alone for some seconds, where DAMON is on.
+# So may the system do with what was read a while ago.
 read_sources() {
     find "$home" -type f -exec cat {} + >/dev/null
 }

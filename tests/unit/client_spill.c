@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "client/spill.h"
 #include "common/mem.h"

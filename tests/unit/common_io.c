@@ -157,6 +157,28 @@ static void all_is_written_and_read_in_spite_of_signals_and_short_transfers(void
     free(got);
 }
 
+static void what_is_read_from_somewhere_leaves_the_place_alone(void **state)
+{
+    FILE *f = tmpfile();
+    char got[10] = "";
+    int fd;
+
+    (void)state;
+    assert_non_null(f);
+    fd = fileno(f);
+    assert_int_equal(io_write_all(fd, "abcdefg", 7), 0);
+    assert_int_equal(lseek(fd, 1, SEEK_SET), 1);
+    assert_int_equal(io_read_all_at(fd, got, 3, 2), 3);
+    assert_string_equal(got, "cde");
+    assert_int_equal(io_read_all_at(fd, got, sizeof got, 5), 2);
+    assert_memory_equal(got, "fg", 2);
+    assert_int_equal(io_read_all_at(fd, got, sizeof got, 7), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 1);
+    assert_int_equal(io_read_all_at(-1, got, 1, 0), -1);
+    assert_int_equal(errno, EBADF);
+    (void)fclose(f);
+}
+
 static void what_cannot_be_transferred_says_why_in_errno(void **state)
 {
     char byte = 'x';
@@ -875,6 +897,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_written_and_read_in_spite_of_signals_and_short_transfers),
+        cmocka_unit_test(what_is_read_from_somewhere_leaves_the_place_alone),
         cmocka_unit_test(what_cannot_be_transferred_says_why_in_errno),
         IN_FOLDER(a_file_is_appended_to_what_the_buffer_holds),
         IN_FOLDER(a_file_of_any_size_is_read_whole_up_to_the_limit),
