@@ -5,7 +5,7 @@
 
 #include "common/err.h"
 
-/* In $TMPDIR, else in /tmp; to read and write.  -1: it cannot be made. */
+/* In $TMPDIR, else in /var/tmp, else in /tmp; to read and write.  -1: it cannot be made. */
 int nameless_open(struct err *e);
 
 #endif
