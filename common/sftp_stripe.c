@@ -6,8 +6,12 @@
 #include "common/sftp_once.h"
 #include "common/sftp_stripe.h"
 
-/* What OpenSSH lets be under way on a channel. */
-enum { WINDOW_BYTES = 2 * 1024 * 1024 };
+enum {
+    WINDOW_BYTES = 2 * 1024 * 1024, /* what OpenSSH lets be under way on a channel */
+    /* On all of them.  What its SFTP servers are behind with waits in its memory, which it copies
+     * whole for each 32 KiB that come to that. */
+    WINDOWS_BYTES = 12 * 1024 * 1024
+};
 
 enum handle_state { UNASKED, ASKED, EARLY, OPEN, CLOSED };
 
@@ -358,16 +362,24 @@ static bool is_to_be_asked(const struct sftp_stripe *st, size_t lane)
            (state == UNASKED || (state == EARLY && st->handles[0].state == OPEN));
 }
 
+static size_t window_bytes(const struct sftp_lanes *lanes)
+{
+    size_t share = WINDOWS_BYTES / lanes->n;
+
+    return share < WINDOW_BYTES ? share : WINDOW_BYTES;
+}
+
 /* The one with least to do. */
 static struct handle *find_lane(struct sftp_stripe *st)
 {
     const size_t *unanswered = st->lanes->unanswered_bytes;
+    size_t most = window_bytes(st->lanes);
     struct handle *best = NULL;
 
     for (size_t i = 0; i < st->lanes->n; i++) {
         if (is_to_be_asked(st, i))
             ask_open(st, i);
-        if (st->handles[i].state == OPEN && unanswered[i] < WINDOW_BYTES &&
+        if (st->handles[i].state == OPEN && unanswered[i] < most &&
             (best == NULL || unanswered[i] < unanswered[best->lane]))
             best = &st->handles[i];
     }
