@@ -6,7 +6,8 @@ enum {
     LANE_BYTES = DRIVE_BYTES_ENOUGH / DRIVE_LANES_MAX, /* so much is worth one more connection */
     NEAR_LANES = 4, /* which carry what two processors can encrypt */
     FAR_MS =
-        30 /* from here on sshd's window of 2 MiB in a round trip is what limits each of them */
+        30, /* from here on sshd's window of 2 MiB in a round trip is what limits each of them */
+    WARMUP_SHARE = 16 /* of the bytes: the most that warming up may cost */
 };
 
 struct sharefs *drive_read(const struct drive *d, struct err *e)
@@ -27,6 +28,14 @@ size_t drive_lanes(const struct drive *d, uint64_t bytes)
     uint64_t worth = 1 + bytes / LANE_BYTES;
 
     return worth < most ? (size_t)worth : most;
+}
+
+/* Where round trips count for little, so does how many there are. */
+uint64_t drive_warmup_bytes(const struct drive *d, uint64_t bytes)
+{
+    uint64_t enough = bytes < DRIVE_BYTES_ENOUGH ? bytes : DRIVE_BYTES_ENOUGH;
+
+    return d->round_trip_ms >= FAR_MS ? enough / WARMUP_SHARE / DRIVE_LANES_MAX : 0;
 }
 
 int drive_mend(struct drive *d, struct err *e)

@@ -191,14 +191,23 @@ static const char *conf_said(const struct session *s)
     return s->rpc.mux != NULL ? mux_conf_said(s->rpc.mux) : NULL;
 }
 
+static struct mux_options lane_options(const struct session *s, bool is_held)
+{
+    return (struct mux_options){ .conf_said = conf_said(s),
+                                 .warmup_bytes = drive_warmup_bytes(&s->drive, s->expected_bytes),
+                                 .is_held = is_held };
+}
+
 /* Nothing is asked on the terminal for it: where that would be needed there is one connection, as
  * sshd may shut out who is refused several times. */
 static int begin_lane(struct session *s, struct session_lane *lane, struct err *e)
 {
+    const struct mux_options options = lane_options(s, false);
+
     if (s->rpc.mux != NULL && mux_has_prompted(s->rpc.mux))
         return err_set(e, ERR_DENIED, "somebody would have to be asked");
     if (lane->mux == NULL)
-        lane->mux = mux_begin(&s->rpc.to, &(struct mux_options){ .conf_said = conf_said(s) }, e);
+        lane->mux = mux_begin(&s->rpc.to, &options, e);
     if (lane->mux == NULL)
         return -1;
     lane->is_held = false;
@@ -254,10 +263,11 @@ static void begin_lanes(struct session *s)
 static void hold_lanes(void *context)
 {
     struct session *s = context;
-    const struct mux_options options = { .is_held = true, .conf_said = conf_said(s) };
+    struct mux_options options;
     size_t n;
 
     s->drive.round_trip_ms = s->rpc.mux != NULL ? mux_round_trip_ms(s->rpc.mux) : SCHEMA_NONE;
+    options = lane_options(s, true);
     n = count_lanes(s);
     for (size_t i = 1; i < n; i++) {
         struct session_lane *lane = &s->lanes[i];

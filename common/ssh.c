@@ -58,6 +58,22 @@ const char *ssh_words(const struct ssh *s)
     return words[0] != '\0' ? words : "no reason given";
 }
 
+/* ---- while an answer is waited for ---- */
+
+void ssh_warm_up(struct ssh *s)
+{
+    char nothing[SSH_WARMUP_FIRST_BYTES + 1];
+    size_t n = ssh_warmup_next(&s->warmup, s->counter.in_bytes, units_monotonic_ms());
+
+    if (n == 0)
+        return;
+    memset(nothing, ' ', SSH_WARMUP_FIRST_BYTES);
+    nothing[SSH_WARMUP_FIRST_BYTES] = '\0';
+    for (size_t done = 0; done < n; done += SSH_WARMUP_FIRST_BYTES)
+        if (ssh_send_ignore(s->session, nothing) != SSH_OK)
+            return; /* whoever waits for the answer learns why */
+}
+
 /* ---- starting ---- */
 
 static bool has_fast_aes(void)
@@ -207,6 +223,7 @@ static int begin(struct ssh *s, struct err *e)
         return -1;
     if (s->dialed.proxy == 0)
         s->plan.dialed(s->plan.context, s);
+    s->warmup = ssh_warmup_of(s->plan.warmup_bytes, s->dialed.round_trip_ms);
     if (exchange_keys(s, &p, e) < 0 || hold(s, e) < 0 || ssh_hostkey_check(s, e) < 0 ||
         ssh_authenticate(s, e) < 0 || watch(s, e) < 0)
         return -1;
@@ -501,6 +518,12 @@ static int request(struct ssh_chan *c)
     return ssh_channel_request_subsystem(c->channel, c->text);
 }
 
+static int wait_for_answer(struct ssh_chan *c)
+{
+    ssh_warm_up(c->s);
+    return 0;
+}
+
 static int take_step(struct ssh_chan *c, struct err *e)
 {
     bool is_session = c->target == SSH_TO_COMMAND || c->target == SSH_TO_SUBSYSTEM;
@@ -509,7 +532,7 @@ static int take_step(struct ssh_chan *c, struct err *e)
     if (c->stage == STAGE_CHANNEL) {
         rc = open_channel(c);
         if (rc == SSH_AGAIN)
-            return 0;
+            return wait_for_answer(c);
         if (rc != SSH_OK)
             return refuse_open(c, e);
         c->stage = is_session ? STAGE_REQUEST : STAGE_OPEN;
@@ -518,7 +541,7 @@ static int take_step(struct ssh_chan *c, struct err *e)
         rc = request(c);
         c->is_requested = true;
         if (rc == SSH_AGAIN)
-            return 0;
+            return wait_for_answer(c);
         if (rc != SSH_OK)
             return err_set(e, ERR_DENIED, "sshd refuses %s '%s'",
                            c->target == SSH_TO_COMMAND ? "the command" : "the subsystem", c->text);

@@ -9,6 +9,7 @@
 #include <libssh/libssh.h>
 
 #include "common/ssh.h"
+#include "common/ssh_warmup.h"
 
 struct ssh {
     ssh_session session;
@@ -17,6 +18,7 @@ struct ssh {
     struct ssh_plan plan;
     struct ssh_dialed dialed;
     struct ssh_counter_struct counter; /* of the socket */
+    struct ssh_warmup warmup;
     uint64_t heard_bytes;
     int64_t heard_ms, keepalive_ms; /* units_monotonic_ms */
     int64_t connect_ms;
@@ -27,6 +29,8 @@ struct ssh {
 
 /* Waits for what a libssh function that said "again" waits for. */
 int ssh_wait_again(struct ssh *s, const struct ssh_patience *p, struct err *e);
+/* An answer is waited for, and keys are agreed upon. */
+void ssh_warm_up(struct ssh *s);
 /* The last error as libssh words it, in one line, without its own prefixes. */
 const char *ssh_words(const struct ssh *s);
 /* A fresh patience for one step. */
