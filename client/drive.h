@@ -37,7 +37,7 @@ struct sharefs *drive_read(const struct drive *d, struct err *e);
 int drive_mend(struct drive *d, struct err *e);
 /* Over how many connections, the first included, so much should go. */
 size_t drive_lanes(const struct drive *d, uint64_t bytes);
-/* How much each of them may send for nothing, to be faster then (see common/ssh_warmup.h). */
+/* How much each of the others may send for nothing, to be faster then (see common/ssh_warmup.h). */
 uint64_t drive_warmup_bytes(const struct drive *d, uint64_t bytes);
 /* One SFTP channel more; the caller closes it. */
 struct sftp *drive_another(const struct drive *d, struct err *e);

@@ -8,9 +8,9 @@
 
 enum {
     WINDOW_BYTES = 2 * 1024 * 1024, /* what OpenSSH lets be under way on a channel */
-    /* On all of them.  What its SFTP servers are behind with waits in its memory, which it copies
-     * whole for each 32 KiB that come to that. */
-    WINDOWS_BYTES = 12 * 1024 * 1024
+    /* More is of no use: what its SFTP servers have not taken yet sshd keeps, and copies all of
+     * that for each 32 KiB that come to it. */
+    ALL_LANES_BYTES = 12 * 1024 * 1024
 };
 
 enum handle_state { UNASKED, ASKED, EARLY, OPEN, CLOSED };
@@ -364,7 +364,7 @@ static bool is_to_be_asked(const struct sftp_stripe *st, size_t lane)
 
 static size_t window_bytes(const struct sftp_lanes *lanes)
 {
-    size_t share = WINDOWS_BYTES / lanes->n;
+    size_t share = ALL_LANES_BYTES / lanes->n;
 
     return share < WINDOW_BYTES ? share : WINDOW_BYTES;
 }

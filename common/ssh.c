@@ -60,18 +60,19 @@ const char *ssh_words(const struct ssh *s)
 
 /* ---- while an answer is waited for ---- */
 
-void ssh_warm_up(struct ssh *s)
+bool ssh_send_nothing(struct ssh *s)
 {
     char nothing[SSH_WARMUP_FIRST_BYTES + 1];
-    size_t n = ssh_warmup_next(&s->warmup, s->counter.in_bytes, units_monotonic_ms());
+    uint64_t heard_bytes = s->counter.in_bytes;
+    size_t n = ssh_warmup_next(&s->warmup, heard_bytes, units_monotonic_ms());
 
     if (n == 0)
-        return;
+        return false;
     memset(nothing, ' ', SSH_WARMUP_FIRST_BYTES);
     nothing[SSH_WARMUP_FIRST_BYTES] = '\0';
-    for (size_t done = 0; done < n; done += SSH_WARMUP_FIRST_BYTES)
-        if (ssh_send_ignore(s->session, nothing) != SSH_OK)
-            return; /* whoever waits for the answer learns why */
+    for (size_t done = 0; done < n && ssh_is_connected(s->session); done += SSH_WARMUP_FIRST_BYTES)
+        (void)ssh_send_ignore(s->session, nothing); /* a connection that ends shows in other ways */
+    return s->counter.in_bytes != heard_bytes || !ssh_is_connected(s->session);
 }
 
 /* ---- starting ---- */
@@ -518,30 +519,28 @@ static int request(struct ssh_chan *c)
     return ssh_channel_request_subsystem(c->channel, c->text);
 }
 
-static int wait_for_answer(struct ssh_chan *c)
-{
-    ssh_warm_up(c->s);
-    return 0;
-}
-
 static int take_step(struct ssh_chan *c, struct err *e)
 {
     bool is_session = c->target == SSH_TO_COMMAND || c->target == SSH_TO_SUBSYSTEM;
     int rc;
 
     if (c->stage == STAGE_CHANNEL) {
-        rc = open_channel(c);
+        do
+            rc = open_channel(c);
+        while (rc == SSH_AGAIN && ssh_send_nothing(c->s));
         if (rc == SSH_AGAIN)
-            return wait_for_answer(c);
+            return 0;
         if (rc != SSH_OK)
             return refuse_open(c, e);
         c->stage = is_session ? STAGE_REQUEST : STAGE_OPEN;
     }
     if (c->stage == STAGE_REQUEST) {
-        rc = request(c);
         c->is_requested = true;
+        do
+            rc = request(c);
+        while (rc == SSH_AGAIN && ssh_send_nothing(c->s));
         if (rc == SSH_AGAIN)
-            return wait_for_answer(c);
+            return 0;
         if (rc != SSH_OK)
             return err_set(e, ERR_DENIED, "sshd refuses %s '%s'",
                            c->target == SSH_TO_COMMAND ? "the command" : "the subsystem", c->text);

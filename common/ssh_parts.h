@@ -29,8 +29,9 @@ struct ssh {
 
 /* Waits for what a libssh function that said "again" waits for. */
 int ssh_wait_again(struct ssh *s, const struct ssh_patience *p, struct err *e);
-/* An answer is waited for, and keys are agreed upon. */
-void ssh_warm_up(struct ssh *s);
+/* Once keys are agreed upon: an answer is waited for, see ssh_warmup.h.  true: libssh, which reads
+ * when it sends, may have it, and no descriptor will tell. */
+bool ssh_send_nothing(struct ssh *s);
 /* The last error as libssh words it, in one line, without its own prefixes. */
 const char *ssh_words(const struct ssh *s);
 /* A fresh patience for one step. */

@@ -36,7 +36,6 @@ nothings() { # packets that it was to ignore
 far_off() {
     delay laptop 40
     upload much 72
-    delay laptop off
     echo "$(logins) connections, $(nothings) packets"
     [ "$(logins)" = 8 ]
     [ "$(nothings)" -ge 7 ]
@@ -47,15 +46,15 @@ it 'much that goes far is sent over eight connections, which were warmed up' far
 little() {
     delay laptop 40
     upload little 1
-    delay laptop off
     [ "$(logins)" = 1 ]
     [ "$(nothings)" = 0 ]
 }
 it 'little is not worth it' little
 
 near() {
+    delay laptop off
     upload near 72
-    [ "$(logins)" = 4 ]
+    [ "$(logins)" -gt 1 ]
     [ "$(nothings)" = 0 ]
 }
 it 'nor is it near by' near

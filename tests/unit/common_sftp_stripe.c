@@ -41,7 +41,7 @@ struct late_server {
     bool is_shy[SFTP_LANES_MAX];     /* it greets once it is asked for a file */
     bool hangs_up, is_gone;          /* on the last lane: instead of greeting; from the start */
     bool is_lazy;                    /* it answers writes in every pause */
-    size_t answered, most_unanswered;
+    size_t answered, most_unanswered, pauses;
     struct buf greetings[SFTP_LANES_MAX];
     pthread_t thread;
 };
@@ -148,10 +148,11 @@ static bool catch_up(struct late_server *s)
 {
     size_t unanswered = s->came - s->answered;
 
+    s->pauses = unanswered > 0 ? 0 : s->pauses + 1;
     if (unanswered > s->most_unanswered)
         s->most_unanswered = unanswered;
     s->answered = s->came;
-    return s->is_lazy && say_held(s);
+    return s->is_lazy && s->pauses < GIVE_UP_MS / PAUSE_MS && say_held(s);
 }
 
 static bool serve_one(struct late_server *s, size_t lane)
