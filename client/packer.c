@@ -29,24 +29,13 @@ static void give_up(struct packer *p)
 
 /* ---- counting early ---- */
 
-enum { COUNTED_AT_ONCE = 32 }; /* to look whether somebody still waits takes as long as one */
-
-static int count_some(struct tree_counting *counting, struct err *e)
-{
-    int rc = 1;
-
-    for (int i = 0; i < COUNTED_AT_ONCE && rc == 1; i++)
-        rc = tree_count_next(counting, e);
-    return rc;
-}
-
 static int count_step(struct packer *p, struct err *e)
 {
     int rc;
 
     if (p->counting == NULL)
         p->counting = tree_count_begin(p->trees[p->n_counted], p->nothing, e);
-    rc = p->counting != NULL ? count_some(p->counting, e) : -1;
+    rc = p->counting != NULL ? tree_count_next(p->counting, e) : -1;
     if (rc == 0) {
         tree_count_end(p->counting);
         p->counting = NULL;

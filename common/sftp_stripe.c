@@ -8,8 +8,8 @@
 
 enum {
     WINDOW_BYTES = 2 * 1024 * 1024, /* what OpenSSH lets be under way on a channel */
-    /* More is of no use: what its SFTP servers have not taken yet sshd keeps, and copies all of
-     * that for each 32 KiB that come to it. */
+    /* More costs small uploads more than it gives large ones: what its SFTP servers have not taken
+     * yet sshd keeps, and copies all of that for each 32 KiB that come to it. */
     ALL_LANES_BYTES = 12 * 1024 * 1024
 };
 

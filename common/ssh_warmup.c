@@ -4,8 +4,6 @@
 
 #include <stdbool.h>
 
-#include "common/schema.h"
-
 enum {
     WORTH_MS = 10,       /* a round trip, at least */
     SLOW_ROUND_TRIPS = 3 /* that an answer takes where the line is slow, or the server is */
@@ -13,9 +11,7 @@ enum {
 
 struct ssh_warmup ssh_warmup_of(uint64_t most_bytes, int64_t round_trip_ms)
 {
-    bool is_worth_it = round_trip_ms != SCHEMA_NONE && round_trip_ms >= WORTH_MS;
-
-    return (struct ssh_warmup){ .left_bytes = is_worth_it ? most_bytes : 0,
+    return (struct ssh_warmup){ .left_bytes = round_trip_ms >= WORTH_MS ? most_bytes : 0,
                                 .round_trip_ms = round_trip_ms };
 }
 

@@ -7,7 +7,7 @@
  * round trip.  While a log-in waits for its answers, lots of bytes that the server ignores
  * (SSH_MSG_IGNORE, RFC 4253) are acknowledged beside them, each lot twice as large as the one
  * before.  On a line that is slow by itself there is nothing to win: there an answer comes late
- * behind a lot, and then no more follow.
+ * behind the lot before it, and then no more follow.
  */
 #ifndef LUDWIG_COMMON_SSH_WARMUP_H
 #define LUDWIG_COMMON_SSH_WARMUP_H

@@ -314,7 +314,7 @@ static void all_lanes_carry_a_file_and_wait_for_no_answer(void **state)
  * again there. */
 static void many_lanes_have_less_on_their_way_each(void **state)
 {
-    struct late_server s = { .n = 8, .wanted = 20 * MIB, .is_lazy = true };
+    struct late_server s = { .n = SFTP_LANES_MAX, .wanted = 20 * MIB, .is_lazy = true };
     struct sftp_lanes lanes;
     struct ending end;
     uint8_t *content = make_noise(s.wanted);
