@@ -384,6 +384,7 @@ static void end_spare(struct sftp_store *s)
     s->n_busy++;
     s->left_over = s->spare.temporary;
     if (sftp_stripe_end(s->spare.stripe, on_spare, s, NULL) == 0) {
+        sftp_stripe_hurry(s->spare.stripe);
         s->spare = (struct slot){ 0 };
         return;
     }
