@@ -92,7 +92,7 @@ int ssh_turn(struct ssh *s, struct err *e);
 /* More may be written: what was written before is on its way. */
 bool ssh_may_write(const struct ssh *s);
 
-/* ---- channels ---- */
+/* ---- ssh_chan.c: channels ---- */
 
 struct ssh_channel_events {
     /* Bytes came; returns how many were taken.  The rest is kept, and shown again with more; or
