@@ -44,6 +44,7 @@ static int make_pipe(int ends[2], struct err *e)
 static void become(const struct start *s)
 {
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    sigset_t none;
 
     if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
         dup2(s->stdout_fd >= 0 ? s->stdout_fd : null_fd, STDOUT_FILENO) < 0 ||
@@ -51,6 +52,8 @@ static void become(const struct start *s)
         return;
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
+    if (sigemptyset(&none) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+        return;
     if (s->is_daemon && (setsid() < 0 || chdir("/") < 0))
         return;
     execvp(s->argv[0], (char *const *)(uintptr_t)s->argv);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* gitrules.c - what git leaves out */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "client/child.h"
 #include "client/gitrules.h"
+#include "client/nameless.h"
 #include "client/out.h"
 #include "common/io.h"
 #include "common/mem.h"
@@ -280,20 +282,39 @@ static int list_in(const char *repository, const char *file_name, const char *to
     return result;
 }
 
+/* Ctrl-C ends git as well; what we made goes before we do. */
+static void hold_interrupts(sigset_t *before)
+{
+    sigset_t held;
+
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &held, before);
+}
+
+static int list_in_new(char *repository, const char *file_name, const char *top, const char *folder,
+                       const struct list *skipped, struct buf *out, struct err *e)
+{
+    int result;
+
+    if (mkdtemp(repository) == NULL)
+        return err_sys(e, "create %s ($TMPDIR says where)", repository);
+    result = list_in(repository, file_name, top, folder, skipped, out, e);
+    (void)io_remove_tree(repository, NULL);
+    return result;
+}
+
 int gitrules_list_by(const char *file_name, const char *top, const char *folder,
                      const struct list *skipped, struct buf *out, struct err *e)
 {
-    const char *tmp = getenv("TMPDIR");
-    char *repository = path_join(tmp != NULL && tmp[0] == '/' ? tmp : "/tmp", "ludwig-XXXXXX");
+    char *repository = path_join(nameless_folder(), "ludwig-XXXXXX");
+    sigset_t before;
     int result;
 
-    if (mkdtemp(repository) == NULL) {
-        err_sys(e, "create %s", repository);
-        free(repository);
-        return -1;
-    }
-    result = list_in(repository, file_name, top, folder, skipped, out, e);
-    (void)io_remove_tree(repository, NULL);
+    hold_interrupts(&before);
+    result = list_in_new(repository, file_name, top, folder, skipped, out, e);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
     free(repository);
     return result;
 }

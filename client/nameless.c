@@ -9,18 +9,18 @@
 #include "common/path.h"
 
 /* What may become large does better on a disk, and /tmp is memory on many machines. */
-static const char *temporary_folder(void)
+const char *nameless_folder(void)
 {
     const char *set = getenv("TMPDIR");
 
-    if (set != NULL && set[0] != '\0')
+    if (set != NULL && set[0] == '/')
         return set;
     return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
 int nameless_open(struct err *e)
 {
-    const char *folder = temporary_folder();
+    const char *folder = nameless_folder();
     char *path = path_join(folder, "ludwig-XXXXXX");
     int fd = mkostemp(path, O_CLOEXEC);
 

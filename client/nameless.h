@@ -5,7 +5,9 @@
 
 #include "common/err.h"
 
-/* In $TMPDIR, else in /var/tmp, else in /tmp; to read and write.  -1: it cannot be made. */
+/* $TMPDIR if that is an absolute path, else /var/tmp, else /tmp. */
+const char *nameless_folder(void);
+/* There; to read and write.  -1: it cannot be made. */
 int nameless_open(struct err *e);
 
 #endif

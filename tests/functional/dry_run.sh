@@ -165,6 +165,22 @@ os.execvp(sys.argv[1], sys.argv[1:])' ludwig submit quiet/sweep.yaml --dry-run >
 }
 it 'children that end are heard of, whoever starts ludwig' no_sigchld
 
+interrupted() {
+    mkdir -p stuck/below places
+    printf 'project: dry\ncommand: a\n' >stuck/sweep.yaml
+    echo '*.log' >stuck/.ludwigignore
+    mkfifo stuck/below/.ludwigignore # git waits for somebody who writes to it
+    TMPDIR=$PWD/places setsid env --default-signal=INT ludwig submit stuck/sweep.yaml --dry-run >out 2>&1 &
+    wait_until 5 pgrep -s $! -f ls-files
+    ls -d places/ludwig-*
+    kill -INT -- -$!
+    status=0
+    wait $! || status=$?
+    [ "$status" = 130 ]
+    [ -z "$(ls -A places)" ]
+}
+it 'Ctrl-C while git is asked leaves nothing behind' interrupted
+
 compare() { # ARGUMENT...: what it foretells comes true
     ludwig submit sweep.yaml --dry-run --json "$@" >foretold
     timeout 100 ludwig submit sweep.yaml --wait --json "$@" >true
