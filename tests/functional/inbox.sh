@@ -100,6 +100,11 @@ couriers_killed() {
 }
 it 'whenever the courier is killed, a submit is executed once' couriers_killed
 
+why_not() {
+    sort tries | uniq -c
+    ls -la "$inbox/2001" "$outbox" | head -n 12
+    service_log fileserver ludwigd | tail -n 20
+}
 ludwigds_killed() {
     local n pid
     for n in {0..11}; do
@@ -109,7 +114,7 @@ ludwigds_killed() {
         on fileserver sleep "$(printf '0.%03d' $((n * 15)))"
         service_kill fileserver ludwigd
         start_ludwigd
-        wait $pid || { cat tries && return 1; }
+        wait $pid || { why_not && return 1; }
         [ "$(sweeps "oncek$n")" = 1 ]
         [ "$(wc -l <once)" = 1 ]
     done
