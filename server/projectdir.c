@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,9 @@
 #include "server/place.h"
 
 #define NO_GROUP ((gid_t)-1)
+
+/* A folder that is not given away yet; nobody else makes one like that. */
+#define UNFINISHED_MODE 01700
 
 /* ---- whose folder it is ---- */
 
@@ -220,7 +224,7 @@ static int make(const struct folder *f, const struct plan *p, struct folder_orde
         leave_to_client(p, order);
         return 0;
     }
-    if (mkdirat(f->parent_fd, f->name, 0700) == 0)
+    if (mkdirat(f->parent_fd, f->name, UNFINISHED_MODE) == 0)
         return finish_made(f, p, e);
     if (errno == EEXIST)
         return 1;
@@ -230,6 +234,33 @@ static int make(const struct folder *f, const struct plan *p, struct folder_orde
         return 0;
     }
     return err_sys(e, "make the folder of project '%s'", f->name);
+}
+
+/* By another thread, or by a ludwigd that was killed meanwhile. */
+static bool is_unfinished(const struct plan *p, const struct stat *st)
+{
+    const mode_t inherited = S_ISGID;
+
+    return p->is_ours && S_ISDIR(st->st_mode) && st->st_uid == geteuid() &&
+           (st->st_mode & 07777 & ~inherited) == UNFINISHED_MODE;
+}
+
+/* As make: one thread at a time, so that what it finds unfinished is nobody's. */
+static int make_alone(const struct folder *f, const struct plan *p, struct folder_order *order,
+                      struct err *e)
+{
+    static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+    struct stat st;
+    int rc;
+
+    pthread_mutex_lock(&alone);
+    rc = folder_look(f, &st, e);
+    if (rc == 0)
+        rc = make(f, p, order, e);
+    else if (rc == 1 && is_unfinished(p, &st))
+        rc = finish_made(f, p, e);
+    pthread_mutex_unlock(&alone);
+    return rc;
 }
 
 int projectdir_prepare(const struct server *sv, const char *name, uid_t uid, bool is_private,
@@ -244,8 +275,8 @@ int projectdir_prepare(const struct server *sv, const char *name, uid_t uid, boo
     if (folder_open(sv, name, &f, e) < 0)
         return -1;
     rc = folder_look(&f, &st, e);
-    if (rc == 0) {
-        rc = make(&f, &p, order, e);
+    if (rc == 0 || (rc == 1 && is_unfinished(&p, &st))) {
+        rc = make_alone(&f, &p, order, e);
         if (rc == 1)
             rc = folder_look(&f, &st, e);
     }

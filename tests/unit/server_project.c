@@ -23,6 +23,19 @@ int mkdirat(int fd, const char *path, mode_t mode)
     return rc;
 }
 
+/* Told of each look at it; NULL: nobody is. */
+static sem_t *looks;
+
+/* In the place of libc's. */
+int fstatat(int fd, const char *restrict path, struct stat *restrict st, int flags)
+{
+    int rc = (int)syscall(SYS_newfstatat, fd, path, st, flags);
+
+    if (looks != NULL && strcmp(path, "demo") == 0 && sem_post(looks) < 0)
+        abort();
+    return rc;
+}
+
 static char *project_path(const struct fixture *f, const char *name)
 {
     return mem_printf("%s/share/%s", f->dir, name);
@@ -111,6 +124,45 @@ static void root_makes_it_and_gives_it_away(void **state)
         assert_int_equal(open_project(p, "demo", false).group, LAB);
         assert_int_equal(open_project(p, "demo", true).mode, 0700);
     }
+    peer_close(p);
+    fixture_close(f);
+}
+
+/* As a ludwigd leaves it that is killed right after mkdir. */
+static void what_was_begun_is_finished(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = geteuid() == 0 ? stranger_connect(f, ALICE) : client_connect(f);
+    uid_t owner = geteuid() == 0 ? ALICE : geteuid();
+
+    (void)state;
+    f->sv.share_gid = geteuid() == 0 ? LAB : getegid();
+    make(f, "demo", 01700, geteuid(), getegid());
+    make(f, "own", 03700, geteuid(), getegid());
+    open_project(p, "demo", false);
+    assert_int_equal(stat_of(f, "demo").st_uid, owner);
+    assert_int_equal(stat_of(f, "demo").st_mode, S_IFDIR | 02750);
+    open_project(p, "own", true);
+    assert_int_equal(stat_of(f, "own").st_mode, S_IFDIR | 0700);
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void what_others_made_is_not_finished(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = stranger_connect(f, ALICE);
+
+    (void)state;
+    only_as_root();
+    f->sv.share_gid = LAB;
+    make(f, "demo", 0700, 0, 0);
+    assert_non_null(strstr(refusal(p, "demo", false, ERR_DENIED), "belongs to"));
+    make(f, "full", 01700, 0, 0);
+    make(f, "full/inside", 0755, 0, 0);
+    assert_non_null(strstr(refusal(p, "full", false, ERR_DENIED), "was exchanged"));
+    assert_int_equal(stat_of(f, "demo").st_uid, 0);
+    assert_int_equal(stat_of(f, "full").st_uid, 0);
     peer_close(p);
     fixture_close(f);
 }
@@ -256,6 +308,37 @@ static void a_share_that_hangs_holds_up_only_who_asked(void **state)
     peer_close(other);
     fixture_close(f);
     set_hanging(false);
+}
+
+static void two_who_ask_at_once_both_have_it(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = stranger_connect(f, ALICE), *other = stranger_connect(f, ALICE);
+    struct msg_open_project request = { "demo", false, false };
+    struct envelope m;
+    sem_t look;
+
+    (void)state;
+    only_as_root();
+    f->sv.share_gid = LAB;
+    set_hanging(true);
+    peer_send(p, MSG_OPEN_PROJECT, &request);
+    wait_for_hanging(f);
+    assert_int_equal(sem_init(&look, 0, 0), 0);
+    looks = &look;
+    peer_send(other, MSG_OPEN_PROJECT, &request);
+    fixture_settle(f);
+    assert_int_equal(sem_wait(&look), 0); /* it finds a folder that is nobody's yet */
+    assert_int_equal(sem_post(&gate), 0);
+    assert_int_equal(peer_receive_any(p, &m), MSG_PROJECT_OPEN);
+    assert_int_equal(peer_receive_any(other, &m), MSG_PROJECT_OPEN);
+    assert_int_equal(stat_of(f, "demo").st_uid, ALICE);
+    peer_close(p);
+    peer_close(other);
+    fixture_close(f);
+    set_hanging(false);
+    looks = NULL;
+    sem_destroy(&look);
 }
 
 static void who_leaves_ludwigd_meanwhile_is_forgotten(void **state)
@@ -460,10 +543,13 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(ones_own_ludwigd_makes_an_open_folder_or_a_private_one),
         cmocka_unit_test(root_makes_it_and_gives_it_away),
+        cmocka_unit_test(what_was_begun_is_finished),
+        cmocka_unit_test(what_others_made_is_not_finished),
         cmocka_unit_test(nobody_is_given_a_folder_whose_group_is_not_known),
         cmocka_unit_test(a_folder_of_somebody_else_is_theirs_whatever_the_database_says),
         cmocka_unit_test(what_is_put_in_its_place_is_not_given_away),
         cmocka_unit_test(a_share_that_hangs_holds_up_only_who_asked),
+        cmocka_unit_test(two_who_ask_at_once_both_have_it),
         cmocka_unit_test(who_leaves_ludwigd_meanwhile_is_forgotten),
         cmocka_unit_test(links_and_files_are_no_folders),
         cmocka_unit_test(a_mode_that_the_owner_set_stays),
