@@ -237,12 +237,26 @@ static int make(const struct folder *f, const struct plan *p, struct folder_orde
 }
 
 /* By another thread, or by a ludwigd that was killed meanwhile. */
-static bool is_unfinished(const struct plan *p, const struct stat *st)
+static bool may_be_unfinished(const struct plan *p, const struct stat *st)
 {
     const mode_t inherited = S_ISGID;
 
     return p->is_ours && S_ISDIR(st->st_mode) && st->st_uid == geteuid() &&
            (st->st_mode & 07777 & ~inherited) == UNFINISHED_MODE;
+}
+
+static bool is_unfinished(const struct folder *f, const struct plan *p, const struct stat *st)
+{
+    int fd;
+    bool is_so;
+
+    if (!may_be_unfinished(p, st))
+        return false;
+    fd = openat(f->parent_fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    is_so = fd >= 0 && is_empty(fd);
+    if (fd >= 0)
+        close(fd);
+    return is_so;
 }
 
 /* As make: one thread at a time, so that what it finds unfinished is nobody's. */
@@ -257,7 +271,7 @@ static int make_alone(const struct folder *f, const struct plan *p, struct folde
     rc = folder_look(f, &st, e);
     if (rc == 0)
         rc = make(f, p, order, e);
-    else if (rc == 1 && is_unfinished(p, &st))
+    else if (rc == 1 && is_unfinished(f, p, &st))
         rc = finish_made(f, p, e);
     pthread_mutex_unlock(&alone);
     return rc;
@@ -275,7 +289,7 @@ int projectdir_prepare(const struct server *sv, const char *name, uid_t uid, boo
     if (folder_open(sv, name, &f, e) < 0)
         return -1;
     rc = folder_look(&f, &st, e);
-    if (rc == 0 || (rc == 1 && is_unfinished(&p, &st))) {
+    if (rc == 0 || (rc == 1 && may_be_unfinished(&p, &st))) {
         rc = make_alone(&f, &p, order, e);
         if (rc == 1)
             rc = folder_look(&f, &st, e);

@@ -114,7 +114,7 @@ ludwigds_killed() {
         on fileserver sleep "$(printf '0.%03d' $((n * 15)))"
         service_kill fileserver ludwigd
         start_ludwigd
-        wait $pid || { why_not && return 1; }
+        wait $pid || { why_not; return 1; }
         [ "$(sweeps "oncek$n")" = 1 ]
         [ "$(wc -l <once)" = 1 ]
     done

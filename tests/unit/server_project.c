@@ -160,9 +160,23 @@ static void what_others_made_is_not_finished(void **state)
     assert_non_null(strstr(refusal(p, "demo", false, ERR_DENIED), "belongs to"));
     make(f, "full", 01700, 0, 0);
     make(f, "full/inside", 0755, 0, 0);
-    assert_non_null(strstr(refusal(p, "full", false, ERR_DENIED), "was exchanged"));
+    assert_non_null(strstr(refusal(p, "full", false, ERR_DENIED), "belongs to"));
     assert_int_equal(stat_of(f, "demo").st_uid, 0);
     assert_int_equal(stat_of(f, "full").st_uid, 0);
+    peer_close(p);
+    fixture_close(f);
+}
+
+static void what_has_something_in_it_is_not_finished(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+
+    (void)state;
+    make(f, "demo", 01700, geteuid(), getegid());
+    make(f, "demo/inside", 0755, geteuid(), getegid());
+    open_project(p, "demo", false);
+    assert_int_equal(stat_of(f, "demo").st_mode, S_IFDIR | 01700);
     peer_close(p);
     fixture_close(f);
 }
@@ -545,6 +559,7 @@ int main(void)
         cmocka_unit_test(root_makes_it_and_gives_it_away),
         cmocka_unit_test(what_was_begun_is_finished),
         cmocka_unit_test(what_others_made_is_not_finished),
+        cmocka_unit_test(what_has_something_in_it_is_not_finished),
         cmocka_unit_test(nobody_is_given_a_folder_whose_group_is_not_known),
         cmocka_unit_test(a_folder_of_somebody_else_is_theirs_whatever_the_database_says),
         cmocka_unit_test(what_is_put_in_its_place_is_not_given_away),
