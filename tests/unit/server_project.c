@@ -27,11 +27,11 @@ int mkdirat(int fd, const char *path, mode_t mode)
 static sem_t *looks;
 
 /* In the place of libc's. */
-int fstatat(int fd, const char *restrict path, struct stat *restrict st, int flags)
+int fstatat(int fd, const char *restrict file, struct stat *restrict buf, int flag)
 {
-    int rc = (int)syscall(SYS_newfstatat, fd, path, st, flags);
+    int rc = (int)syscall(SYS_newfstatat, fd, file, buf, flag);
 
-    if (looks != NULL && strcmp(path, "demo") == 0 && sem_post(looks) < 0)
+    if (looks != NULL && strcmp(file, "demo") == 0 && sem_post(looks) < 0)
         abort();
     return rc;
 }
