@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* ssh.c - one SSH session */
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
