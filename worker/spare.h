@@ -2,10 +2,10 @@
 /*
  * spare.h - folders of earlier attempts, used again
  *
- * Making and removing files is what a short job costs most: ext4 passes over every
- * inode that was freed in the last minutes before it gives out one.  So a folder that
- * is done with is kept for a while, emptied but for the files each attempt has, and the
- * next attempt takes it by a rename and overwrites them.
+ * Making and removing files is what a short job costs most, above all where ext4 has no
+ * journal: before it gives out an inode it passes over every one that was freed in the last
+ * minutes.  So a folder that is done with is kept for a while, emptied but for the files
+ * each attempt has, and the next attempt takes it by a rename and overwrites them.
  *
  *   run/ ─▶ ended/ ─▶ published/ ─discard─▶ spare/ ─next attempt─▶ run/
  *

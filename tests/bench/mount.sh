@@ -30,11 +30,12 @@ begin_mount() {
 }
 end_mount() { service_stop node1 sshfs; }
 
-row() { # NAME COMMAND...: from a mount that remembers nothing, to a folder that is not there
+row() { # NAME COMMAND...: from a mount that remembers nothing, to /processing/out, which is new
     local name=$1 start
     shift
     begin_mount || exit
-    on node1 rm -rf /processing/out
+    # What there was stays till the end, as in stage.sh.
+    [ -z "${!took[*]}" ] || on node1 mv /processing/out "/processing/out.${#took[@]}"
     on node1 install -d -m 0700 /processing/out
     sync
     start=$(date +%s%N)

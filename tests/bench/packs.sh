@@ -2,9 +2,9 @@
 # packs.sh [FILES [ROUNDS]] - packing and unpacking many small files, beside tar and zstd
 #
 # FILES of 2 to 14 KiB, a thousand to a folder, half of each compressible.  Everything lies on one
-# local disk and nothing is synced.  The programs take turns; of each the fewest seconds in ROUNDS, and CPU seconds,
-# which other work on the machine changes less.  Needs
-# some 6 GB for 200,000 files.
+# local disk and nothing is synced while it is timed.  The programs take turns; of each the fewest seconds in ROUNDS, and
+# CPU seconds, which other work on the machine changes less.  Trees stay till the end, as in stage.sh.  Needs some 25 GB
+# for 200,000 files and three rounds.
 set -euo pipefail
 files=${1:-200000} rounds=${2:-3}
 here=$(realpath "$(dirname "$0")")
@@ -20,30 +20,29 @@ declare -A wall cpu
 TIMEFORMAT='%R %U %S'
 row() { # NAME COMMAND: its seconds and CPU seconds, if they are the fewest
     local real user sys
+    sync -f .
     { time sh -c "$2"; } 2>timed
     read -r real user sys < <(tail -n 1 timed)
     wall[$1]=$(python3 -c "print('%.2f' % min(${wall[$1]:-1e9}, $real))")
     cpu[$1]=$(python3 -c "print('%.2f' % min(${cpu[$1]:-1e9}, $user + $sys))")
 }
 
-one_round() {
-    rm -rf t.tar.zst store tree.*
+one_round() { # NUMBER: with folders of that number
+    local out=out.$1
+    rm -rf t.tar.zst store
+    mkdir -p "$out/tar" "$out/tars"
     row 'tar | zstd -1' 'tar cf - tree | zstd -1 -q -o t.tar.zst'
     row 'ludwig packs' "$packs pack tree store >id 2>figures"
-    mkdir tree.tar tree.tars
-    row 'zstd -d | tar' 'zstd -dc t.tar.zst | tar xf - -C tree.tar'
-    rm -rf tree.tar
+    row 'zstd -d | tar' "zstd -dc t.tar.zst | tar xf - -C $out/tar"
     row 'tar --zstd, all parts in turn' \
-        'for p in store/parts/*.tar.zst; do tar --zstd -xf "$p" -C tree.tars; done'
-    rm -rf tree.tars
-    row 'ludwig, 1 thread' "$packs unpack store $(cat id) tree.1 1 2>unpacked"
-    rm -rf tree.1
-    row "ludwig, $(nproc) threads" "$packs unpack store $(cat id) tree.n $(nproc) 2>unpacked"
-    diff -r tree tree.n >/dev/null
+        'for p in store/parts/*.tar.zst; do tar --zstd -xf "$p" -C '"$out/tars; done"
+    row 'ludwig, 1 thread' "$packs unpack store $(cat id) $out/1 1 2>unpacked"
+    row "ludwig, $(nproc) threads" "$packs unpack store $(cat id) $out/n $(nproc) 2>unpacked"
+    diff -r tree "$out/n" >/dev/null
 }
 
 for ((i = 0; i < rounds; i++)); do
-    one_round
+    one_round "$i"
 done
 for name in 'tar | zstd -1' 'ludwig packs' 'zstd -d | tar' 'tar --zstd, all parts in turn' \
     'ludwig, 1 thread' "ludwig, $(nproc) threads"; do

@@ -12,14 +12,15 @@
 #              SSH sessions as ludwig makes, which are made at once, and synced; nothing is hashed
 #              or queued
 #   packed.zst the same through zstd -1
+#   ready      what packed sends of noise, and packed.zst of text, made before: bytes alone
 #   rsync -z   with --compress, which is zstd where both sides have it
 #
 # The small files are noise, and text that zstd -1 makes 0.43 times as large: numbers and words.
 # The large file is noise.  sftp and scp wait for several answers per small file: they get fewer of
 # them, and the rate is what counts.  What takes longer than ten minutes is stopped.
 #
-# "ssh x N" is what the SFTP client of common/ does with a large file's bytes over N SSH sessions
-# at once, syncs included, connecting not: STREAMS, see streams.c.
+# "ssh x N" is what the SFTP client of common/ does with as many bytes as the large file has, or ready, over N SSH
+# sessions at once, syncs included, connecting not: STREAMS, see streams.c.  "log in" is an OpenSSH sftp that does nothing.
 streams=$(realpath "$1") rounds=${2:-3} mib=${3:-1024} files=${4:-20000} links=${5:-- 50ms}
 near_sample=2000 far_sample=100 limit_s=600
 near_sessions=4 far_sessions=8 # see client/drive.c
@@ -78,9 +79,12 @@ for kind in noise text; do
     make_tree "near-$kind" $near_sample "$kind"
     make_tree "far-$kind" $far_sample "$kind"
 done
+tar -C "$home" -cf "$home/noise.ready" noise
+tar -C "$home" -cf - text | if command -v zstd >/dev/null; then zstd -1 -c; else cat; fi >"$home/text.ready"
 chown -R 2001:2001 "$home"
 
-n_sweeps=0
+n_sweeps=0 n_rows=0
+on fileserver as lab1 mkdir copy
 by_ludwig() { # FOLDER: in a project of its own, so that nothing is there
     n_sweeps=$((n_sweeps + 1))
     printf '%s\n' "project: p$n_sweeps" 'command: "true"' 'source: [sweep.yaml]' "data: [$1]" |
@@ -92,8 +96,10 @@ by_other() { # COMMAND...
     on laptop as lab1 timeout $limit_s sh -c "$*"
 }
 
-by_streams() { # COUNT: the first line is how long it took
-    on laptop as lab1 timeout $limit_s "$TEST_TMP/streams" ssh://lab1@fileserver copy "$1" "$mib"
+mib_of() { echo $((($(stat -c %s "$1") + 1048575) / 1048576)); } # FILE
+
+by_streams() { # COUNT MIB: the first line is how long it took
+    on laptop as lab1 timeout $limit_s "$TEST_TMP/streams" ssh://lab1@fileserver copy "$1" "$2"
 }
 
 # A virtual machine may have given memory that nobody used back to its host, and gets it slowly: see
@@ -107,12 +113,21 @@ read_sources() {
     find "$home" -type f -exec cat {} + >/dev/null
 }
 
+# What went before makes room for the next, but files that were many stay till the end: ext4 without a
+# journal passes over inodes freed in the last minutes, and whoever makes many files pays for that.
+make_room() {
+    n_rows=$((n_rows + 1))
+    find "$there/copy" -maxdepth 1 -type f -delete
+    mv "$there/copy" "$there/copy.$n_rows"
+    rm -rf "${SHARE:?}"/p[0-9]* "${home:?}/.cache/ludwig"
+    on fileserver as lab1 mkdir copy
+}
+
 # A line for each round: LINK, what was sent, NAME, seconds, AMOUNT, UNIT.
 row() { # NAME AMOUNT UNIT COMMAND...
     local name=$1 amount=$2 unit=$3 start seconds status=0
     shift 3
-    rm -rf "${there:?}/copy" "${SHARE:?}"/p[0-9]* "${home:?}/.cache/ludwig"
-    on fileserver as lab1 mkdir copy
+    make_room
     sync
     read_sources
     warm_memory
@@ -141,7 +156,7 @@ send_large() {
     [ -z "$rsync" ] || row rsync "$mib" MiB/s by_other "$rsync large/data lab1@fileserver:copy/data"
     row packed "$mib" MiB/s by_other "$packed $sessions - <large/data"
     for n in 1 2 4 8; do
-        row "ssh x $n" "$mib" MiB/s by_streams $n
+        row "ssh x $n" "$mib" MiB/s by_streams $n "$mib"
     done
 }
 
@@ -155,6 +170,9 @@ send_many() { # KIND TREE COUNT: what sftp and scp get
     row packed "$files" files/s by_other "tar -cf - $1 | $packed $sessions -"
     ! command -v zstd >/dev/null ||
         row packed.zst "$files" files/s by_other "tar -cf - $1 | zstd -1 -c | $packed $sessions -"
+    row ready "$files" files/s by_other "$packed $sessions - <$1.ready"
+    row "ssh x $sessions" "$files" files/s by_streams $sessions "$(mib_of "$home/$1.ready")"
+    row 'log in' 1 time/s by_other 'sftp -q -b - lab1@fileserver </dev/null'
     row sftp "$3" files/s by_other "echo put -r $2 copy/ | sftp -q -b - lab1@fileserver"
     row scp "$3" files/s by_other "scp -q -r $2 lab1@fileserver:copy/"
 }
