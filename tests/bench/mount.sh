@@ -35,7 +35,7 @@ row() { # NAME COMMAND...: from a mount that remembers nothing, to /processing/o
     shift
     begin_mount || exit
     # What there was stays till the end, as in stage.sh.
-    [ -z "${!took[*]}" ] || on node1 mv /processing/out "/processing/out.${#took[@]}"
+    [ ${#took[@]} = 0 ] || on node1 mv /processing/out "/processing/out.${#took[@]}"
     on node1 install -d -m 0700 /processing/out
     sync
     start=$(date +%s%N)
@@ -44,7 +44,7 @@ row() { # NAME COMMAND...: from a mount that remembers nothing, to /processing/o
     end_mount
 }
 
-declare -A took
+declare -A took=()
 by_scp() { on node1 as ludwig scp -q -r ludwig@fileserver:/srv/research_data/tree /home/ludwig/copy; }
 
 delay node1 "$ms"

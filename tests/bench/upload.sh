@@ -20,7 +20,8 @@
 # them, and the rate is what counts.  What takes longer than ten minutes is stopped.
 #
 # "ssh x N" is what the SFTP client of common/ does with as many bytes as the large file has, or ready, over N SSH
-# sessions at once, syncs included, connecting not: STREAMS, see streams.c.  "log in" is an OpenSSH sftp that does nothing.
+# sessions at once, syncs included, connecting not: STREAMS, see streams.c.  "log in" is an
+# OpenSSH sftp that sends nothing, and is counted as if it had sent them all.
 streams=$(realpath "$1") rounds=${2:-3} mib=${3:-1024} files=${4:-20000} links=${5:-- 50ms}
 near_sample=2000 far_sample=100 limit_s=600
 near_sessions=4 far_sessions=8 # see client/drive.c
@@ -172,7 +173,7 @@ send_many() { # KIND TREE COUNT: what sftp and scp get
         row packed.zst "$files" files/s by_other "tar -cf - $1 | zstd -1 -c | $packed $sessions -"
     row ready "$files" files/s by_other "$packed $sessions - <$1.ready"
     row "ssh x $sessions" "$files" files/s by_streams $sessions "$(mib_of "$home/$1.ready")"
-    row 'log in' 1 time/s by_other 'sftp -q -b - lab1@fileserver </dev/null'
+    row 'log in' "$files" files/s by_other 'sftp -q -b - lab1@fileserver </dev/null'
     row sftp "$3" files/s by_other "echo put -r $2 copy/ | sftp -q -b - lab1@fileserver"
     row scp "$3" files/s by_other "scp -q -r $2 lab1@fileserver:copy/"
 }
