@@ -28,13 +28,16 @@ program_worker   := $(bin)/ludwig-worker
 programs         := $(foreach r,$(rooms),$(if $(wildcard $r/main.c),$(program_$r)))
 archives         := $(patsubst %,$O/lib%.a,client server worker common)
 
-units            := $(patsubst tests/unit/%.c,$O/unit/%,$(wildcard tests/unit/*.c))
+# The C files of a program: its main.c and those of its rooms.
+sources_of        = $(wildcard $1/*.c $1/*/*.c)
+unit_sources     := $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c)
+units            := $(patsubst tests/unit/%.c,$O/unit/%,$(unit_sources))
 fuzzers          := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 benches          := $(patsubst tests/bench/%.c,build/bench/%,$(wildcard tests/bench/*.c))
 functional       := $(filter-out %/lib.sh %/lab.sh %/sshd.sh %/far.sh %/slurm.sh %/pilot.sh %/guest.sh,$(wildcard tests/functional/*.sh))
 lab_tools        := build/lab/link build/lab/clock.so
-sources          := $(wildcard $(addsuffix /*.c,$(rooms) tests/unit tests/fuzz tests/bench tests/lab))
-headers          := $(wildcard $(addsuffix /*.h,$(rooms) tests/unit tests/fuzz tests/bench))
+sources          := $(foreach r,$(rooms),$(call sources_of,$r)) $(unit_sources) $(wildcard tests/fuzz/*.c tests/bench/*.c tests/lab/*.c)
+headers          := $(wildcard $(addsuffix /*/*.h,$(rooms)) tests/unit/*.h tests/fuzz/*.h tests/bench/*.h)
 
 # --- libraries ----------------------------------------------------------------
 
@@ -109,7 +112,7 @@ $O/%.o: %.c $O/flags
 	$(call say,CC)$(compile) $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP -c -o $@ $<
 
 define room
-$O/lib$1.a: $(patsubst %.c,$O/%.o,$(filter-out $1/main.c,$(wildcard $1/*.c)))
+$O/lib$1.a: $(patsubst %.c,$O/%.o,$(filter-out $1/main.c,$(call sources_of,$1)))
 	@mkdir -p $$(@D) && rm -f $$@
 	$$(call say,AR)ar rcs $$@ $$^
 
@@ -123,15 +126,15 @@ $(eval $(call room,client))
 $(eval $(call room,server))
 $(eval $(call room,worker))
 
-$O/libcommon.a: $(patsubst %.c,$O/%.o,$(wildcard common/*.c))
+$O/libcommon.a: $(patsubst %.c,$O/%.o,$(call sources_of,common))
 	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR)ar rcs $@ $^
 
-# server_conf.c tests server/conf.c: its room comes first, should another have the same names.
-own_room = $(filter $O/lib$(firstword $(subst _, ,$(@F))).a,$(archives))
+# tests/unit/server/base/conf.c tests server/base/conf.c, so it is linked with libserver.a and libcommon.a.
+own_archive = $(filter-out %/libcommon.a,$O/lib$(firstword $(subst /, ,$*)).a)
 $O/unit/%: $O/tests/unit/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $< $(own_room) $(archives) $(call libs_of,$(packages) cmocka) -ldl -lm
+	$(call say,LINK)$(link) -o $@ $< $(own_archive) $O/libcommon.a $(call libs_of,$(packages) cmocka) -ldl -lm
 
 build/bench/%: $O/tests/bench/%.o $(archives)
 	@mkdir -p $(@D)
@@ -149,7 +152,7 @@ build/lab/%.so: tests/lab/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(base_flags) $(warnings) $(CFLAGS) -shared -fPIC -o $@ $<
 
--include $(wildcard $O/*/*.d $O/tests/*/*.d)
+-include $(wildcard $O/*/*.d $O/*/*/*.d $O/tests/*/*.d $O/tests/unit/*/*/*.d)
 .SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: FORCE

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/cli.h"
-#include "client/packshare.h"
+#include "client/cli/cli.h"
+#include "client/pack/packshare.h"
 
 /*
  * One of 0, 1 and 2 that is closed would be given to the next file or socket, and what is printed

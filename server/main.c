@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/log.h"
-#include "server/conn.h"
-#include "server/lifecycle.h"
-#include "server/pilotkey.h"
-#include "server/slurmcall.h"
-#include "server/turn_run.h"
+#include "common/base/log.h"
+#include "server/conn/conn.h"
+#include "server/loop/lifecycle.h"
+#include "server/loop/turn_run.h"
+#include "server/pilot/pilotkey.h"
+#include "server/slurm/slurmcall.h"
 
 enum { SIGNALS = 2 };
 

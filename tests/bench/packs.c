@@ -15,13 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/io.h"
-#include "common/mem.h"
-#include "common/pack_read.h"
-#include "common/pack_seen.h"
-#include "common/pack_write.h"
-#include "common/part_read.h"
-#include "common/path.h"
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
+#include "common/pack/pack_read.h"
+#include "common/pack/pack_seen.h"
+#include "common/pack/pack_write.h"
+#include "common/pack/part_read.h"
 
 /*
  * packs pack FROM STORE       FROM becomes parts and objects below STORE; prints the id

@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/io.h"
-#include "common/mp.h"
-#include "worker/publish.h"
+#include "common/base/io.h"
+#include "common/data/mp.h"
+#include "worker/publisher/publish.h"
 
 static void die(const struct err *e)
 {

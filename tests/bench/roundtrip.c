@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/rpc.h"
+#include "client/session/rpc.h"
 
 /*
  * roundtrip ADDRESS COUNT: connects as a command does, asks for the newest sweeps COUNT times,

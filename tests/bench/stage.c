@@ -12,9 +12,9 @@
 #include <sys/inotify.h>
 #include <time.h>
 
-#include "common/mem.h"
-#include "worker/cache.h"
-#include "worker/scratch.h"
+#include "common/base/mem.h"
+#include "worker/base/scratch.h"
+#include "worker/stager/cache.h"
 
 static double ms(clockid_t clock)
 {

@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/io.h"
-#include "common/mp.h"
-#include "common/path.h"
-#include "common/proto.h"
-#include "common/units.h"
+#include "common/base/io.h"
+#include "common/base/path.h"
+#include "common/base/units.h"
+#include "common/data/mp.h"
+#include "common/proto/proto.h"
 
 /*
  * stall LUDWIGD FOLDER SECONDS: starts ludwigd with its state in FOLDER; one client submits

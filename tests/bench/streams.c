@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/endpoint.h"
-#include "common/mux.h"
-#include "common/sftp_stripe.h"
+#include "common/connect/mux.h"
+#include "common/proto/endpoint.h"
+#include "common/sftp/sftp_stripe.h"
 
 /*
  * streams ADDRESS FOLDER COUNT MIB: makes COUNT SSH sessions, each with a process of its own and an

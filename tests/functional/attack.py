@@ -181,7 +181,7 @@ def claims(path, token, worker):
     assert answer["type"] == "error" and answer["kind"] == "denied", answer
 
 
-# ---- through files: see common/parcel.h ----
+# ---- through files: see common/connect/parcel.h ----
 
 def parcel(share, conn, data, seq=0, ack=0, end="no", **other):
     with open(os.path.join(share, ".ludwig/id")) as f:

@@ -2,8 +2,8 @@
 # slurm_commands.sh - the arguments that ludwigd gives to Slurm's commands do what they are for
 . "$(dirname "$0")/lib.sh"
 . "$TEST_ROOT/tests/functional/slurm.sh"
-args=$TEST_ROOT/build/default/unit/server_slurmargs
-refusal=$TEST_ROOT/build/default/unit/server_slurmrefusal
+args=$TEST_ROOT/build/default/unit/server/slurm/slurmargs
+refusal=$TEST_ROOT/build/default/unit/server/slurm/slurmrefusal
 slurm_possible || { skip "Slurm's commands" "$slurm_lacks" && done_testing; }
 [ -x "$args" ] && [ -x "$refusal" ] || { skip "Slurm's commands" 'takes the unit tests: make units' && done_testing; }
 slurm_up

@@ -2,7 +2,7 @@
 # slurm_records.sh - what this Slurm says is read and judged as it is meant
 #
 # Jobs are brought into the states that there are, each with what is expected of a pilot in that
-# state as its name: PHASE.JOBS.WHAT, in the words of server/slurmstate.h.  What Slurm's commands
+# state as its name: PHASE.JOBS.WHAT, in the words of server/slurm/slurmstate.h.  What Slurm's commands
 # print then is read by the unit tests server_slurmread and server_slurmstate, which hold each row
 # against its name; they do the same with what is kept in tests/slurm/VERSION.  To keep what
 # another version says:
@@ -94,7 +94,7 @@ said_to() { # FILE COMMAND...
 recorded_all() {
     said_to config scontrol show config
     said_to partitions scontrol -o show partition
-    # As server/slurmread.h has them.
+    # As server/slurm/slurmread.h has them.
     said_to nodes sinfo -h -e -o "$(format NODES_FORMAT)"
     said_to jobs squeue -h -t all -o "$(format JOBS_FORMAT)"
     said_to assocs sacctmgr -n -P show assoc cluster=skynet format="$(format ASSOC_FIELDS)"

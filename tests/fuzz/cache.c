@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/index.h"
-#include "client/known.h"
-#include "common/io.h"
-#include "common/mem.h"
+#include "client/pack/index.h"
+#include "client/pack/known.h"
+#include "common/base/io.h"
+#include "common/base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/canon.h"
-#include "common/json.h"
+#include "common/data/canon.h"
+#include "common/data/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/pack_block.h"
-#include "common/pack_block_form.h"
-#include "common/pack_bytes.h"
-#include "common/pack_list.h"
-#include "common/pack_manifest.h"
-#include "common/pack_path.h"
-#include "common/pack_read.h"
+#include "common/pack/pack_block.h"
+#include "common/pack/pack_block_form.h"
+#include "common/pack/pack_bytes.h"
+#include "common/pack/pack_list.h"
+#include "common/pack/pack_manifest.h"
+#include "common/pack/pack_path.h"
+#include "common/pack/pack_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

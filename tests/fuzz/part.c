@@ -6,9 +6,9 @@
 
 #include <zstd.h>
 
-#include "common/mem.h"
-#include "common/pack_tar.h"
-#include "common/part_read.h"
+#include "common/base/mem.h"
+#include "common/pack/pack_tar.h"
+#include "common/pack/part_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

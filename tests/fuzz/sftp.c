@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/sftp.h"
-#include "common/sftp_packet.h"
+#include "common/sftp/sftp.h"
+#include "common/sftp/sftp_packet.h"
 
 /*
  * What the server says to each request in turn: how, a length of two bytes, and so many bytes: the

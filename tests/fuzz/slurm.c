@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/slurmread.h"
-#include "server/slurmstate.h"
+#include "server/slurm/slurmread.h"
+#include "server/slurm/slurmstate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

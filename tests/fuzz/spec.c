@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/expand.h"
-#include "client/expand_notes.h"
-#include "client/opt.h"
-#include "client/order.h"
-#include "client/spec.h"
-#include "common/mp.h"
+#include "client/expand/expand.h"
+#include "client/expand/expand_notes.h"
+#include "client/spec/spec.h"
+#include "client/submit/order.h"
+#include "client/term/opt.h"
+#include "common/data/mp.h"
 
 /* Grids of more points are refused, so that each input takes a moment only. */
 enum { POINTS = 2000, STEPS = 5 };

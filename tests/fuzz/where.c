@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/jobinfo.h"
-#include "client/text.h"
-#include "client/where.h"
-#include "common/json.h"
+#include "client/query/jobinfo.h"
+#include "client/query/where.h"
+#include "client/term/text.h"
+#include "common/data/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/expand.h"
-#include "common/json.h"
-#include "common/mp.h"
+#include "client/expand/expand.h"
+#include "common/data/json.h"
+#include "common/data/mp.h"
 #include "tests/unit/client_plan.h"
 
 static inline struct expand *expand_from(const char *text, struct arena *a)

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "client/params.h"
-#include "common/json.h"
+#include "client/spec/params.h"
+#include "common/data/json.h"
 
 static const struct key params_keys[] = {
     { .name = "params", .type = KEY_CUSTOM, .offset = 0, .read = params_read },

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "client/plan_check.h"
+#include "client/spec/plan_check.h"
 
 static const struct key plan_keys[] = {
     { .name = "params",

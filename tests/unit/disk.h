@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "common/fs.h"
+#include "common/base/fs.h"
 
 static inline bool is_disk(const char *path)
 {

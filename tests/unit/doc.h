@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "common/io.h"
+#include "common/base/io.h"
 
 static inline void doc_must_contain(const char *path, const char *text)
 {

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/walk.h"
-#include "common/io.h"
-#include "common/mem.h"
-#include "common/path.h"
+#include "client/pack/walk.h"
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
 
 static inline int make_dir(void **state)
 {

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/io.h"
-#include "common/keys.h"
+#include "common/base/io.h"
+#include "common/data/keys.h"
 
 /* Tests run from the top of the tree. */
 static inline char *man_read(const char *page)

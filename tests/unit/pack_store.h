@@ -10,11 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/mem.h"
-#include "common/pack_read.h"
-#include "common/pack_seen.h"
-#include "common/pack_write.h"
-#include "common/part_read.h"
+#include "common/base/mem.h"
+#include "common/pack/pack_read.h"
+#include "common/pack/pack_seen.h"
+#include "common/pack/pack_write.h"
+#include "common/pack/part_read.h"
 
 struct stored {
     char *path;

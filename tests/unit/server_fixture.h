@@ -22,13 +22,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/io.h"
-#include "common/log.h"
-#include "common/mp.h"
-#include "common/units.h"
-#include "server/conn.h"
-#include "server/lifecycle.h"
-#include "server/turn.h"
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "common/data/mp.h"
+#include "server/base/turn.h"
+#include "server/conn/conn.h"
+#include "server/loop/lifecycle.h"
 
 enum { FIXTURE_WAIT_MS = 60000 };
 

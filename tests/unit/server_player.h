@@ -7,8 +7,8 @@
 
 #include "tests/unit/server_fixture.h"
 
-#include "server/attempts.h"
-#include "server/lease.h"
+#include "server/queue/attempts.h"
+#include "server/queue/lease.h"
 
 enum { PLAYER_MAX = 1500 };
 

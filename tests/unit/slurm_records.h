@@ -11,9 +11,9 @@
 #include <dirent.h>
 #include <stdlib.h>
 
-#include "common/io.h"
-#include "common/mem.h"
-#include "common/path.h"
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
 
 static inline void records_read(const char *folder, const char *name, struct buf *out)
 {

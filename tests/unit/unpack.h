@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/io.h"
-#include "common/mem.h"
-#include "common/pack_read.h"
-#include "common/part_read.h"
-#include "common/path.h"
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
+#include "common/pack/pack_read.h"
+#include "common/pack/part_read.h"
 
 struct unpacking {
     const char *packs; /* the folder */

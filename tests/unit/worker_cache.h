@@ -8,8 +8,8 @@
 #define LUDWIG_TESTS_UNIT_WORKER_CACHE_H
 
 #include "tests/unit/pack_share.h"
-#include "worker/cache.h"
-#include "worker/cache_room.h"
+#include "worker/stager/cache.h"
+#include "worker/stager/cache_room.h"
 
 enum { LARGE_BYTES = 2 * PACK_PIECE_BYTES + 1000 };
 

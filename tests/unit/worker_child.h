@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "common/units.h"
+#include "common/base/units.h"
 #include "tests/unit/worker_site.h"
-#include "worker/children.h"
+#include "worker/base/children.h"
 
 struct agent {
     struct wire wire;

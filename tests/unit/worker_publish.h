@@ -8,7 +8,7 @@
 #define LUDWIG_TESTS_UNIT_WORKER_PUBLISH_H
 
 #include "tests/unit/worker_site.h"
-#include "worker/publish.h"
+#include "worker/publisher/publish.h"
 
 #define RUNS    "share/demo/runs/param_003"
 #define FINAL   RUNS "/20261121-101500_num0"

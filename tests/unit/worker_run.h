@@ -12,11 +12,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "common/units.h"
+#include "common/base/units.h"
 #include "tests/unit/worker_site.h"
-#include "worker/child.h"
-#include "worker/job.h"
-#include "worker/tree.h"
+#include "worker/base/child.h"
+#include "worker/base/tree.h"
+#include "worker/runner/job.h"
 
 enum { LONGEST_MS = 60 * 1000 };
 

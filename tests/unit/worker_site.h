@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/io.h"
-#include "common/layout.h"
-#include "common/mp.h"
+#include "common/base/io.h"
+#include "common/data/mp.h"
+#include "common/proto/layout.h"
 #include "tests/unit/sftp_server.h"
-#include "worker/scratch.h"
-#include "worker/share.h"
+#include "worker/base/scratch.h"
+#include "worker/share/share.h"
 
 /* What scratch_open makes: all that is left when nothing runs. */
 enum { SITE_FOLDERS = 7 };

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_bridge.c - ludwig bridge */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/session/address.h"
+#include "client/session/sftpserver.h"
+#include "client/term/command.h"
+#include "client/util/choice.h"
+#include "client/util/pump.h"
+#include "client/util/unixsocket.h"
+#include "common/base/io.h"
+#include "common/connect/mux.h"
+#include "common/connect/ways.h"
+
+/* Where an admin's ludwigd may be found without a configuration. */
+#define MACHINE_SOCKET "/run/ludwig/server.sock"
+
+/* A connected server, and what keeps the connection if it is on another host. */
+struct far_end {
+    int fd;
+    struct mux *mux;
+};
+
+static int connect_to(const struct endpoint *to, struct far_end *far, struct err *e)
+{
+    static const struct mux_options options; /* there is nobody to ask */
+
+    if (to->kind == ENDPOINT_UNIX) {
+        far->fd = unixsocket_connect(to->path, e);
+        return far->fd < 0 ? -1 : 0;
+    }
+    far->mux = mux_start(to, &options, e);
+    if (far->mux != NULL)
+        far->fd = mux_server(far->mux, NULL, e);
+    return far->fd < 0 ? -1 : 0;
+}
+
+/* The user's own, then the machine's. */
+static int connect_found(struct cli *cli, struct far_end *far, struct err *e)
+{
+    char *state = conf_state_dir();
+    struct endpoint to = { 0 };
+    struct err why = { 0 };
+    int result = address_read(state, &to, cli->arena, &why);
+
+    free(state);
+    if (result == 0)
+        result = connect_to(&to, far, &why);
+    if (result == 0)
+        return 0;
+    far->fd = unixsocket_connect(MACHINE_SOCKET, NULL);
+    if (far->fd >= 0)
+        return 0;
+    if (why.kind == ERR_NOT_FOUND || to.kind == ENDPOINT_UNIX)
+        return err_set(e, ERR_UNREACHABLE,
+                       "no server of yours is running on this machine, and none is at %s (is "
+                       "server: missing in /etc/ludwig/config.yaml?)",
+                       MACHINE_SOCKET);
+    return err_set(e, why.kind, "%s", why.text);
+}
+
+static int connect_chosen(struct cli *cli, struct far_end *far, struct err *e)
+{
+    struct choice choice;
+    struct endpoint to;
+    struct conf c;
+
+    if (cli->args.n > 0) {
+        const char *text = arena_printf(cli->arena, "unix:%s", cli->args.words[0]);
+
+        return endpoint_parse(&to, text, cli->arena, e) < 0 ? -1 : connect_to(&to, far, e);
+    }
+    if (conf_read(&c, cli->arena, e) < 0 ||
+        choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
+        return -1;
+    return choice.embedded ? connect_found(cli, far, e) : connect_to(&choice.endpoint, far, e);
+}
+
+/*
+ * A mux says hello first, and is answered; others may speak at once.  What was read and is no hello
+ * belongs to the stream.
+ */
+static int greet(struct buf *first, struct err *e)
+{
+    while (first->n < WAYS_HELLO_BYTES && memcmp(buf_text(first), WAYS_HELLO, first->n) == 0) {
+        ssize_t n = io_read_all(STDIN_FILENO, buf_reserve(first, 1), 1);
+
+        if (n < 0)
+            return err_sys(e, "standard input");
+        if (n == 0)
+            return 0;
+        buf_added(first, 1);
+    }
+    if (memcmp(first->bytes, WAYS_HELLO, first->n) != 0)
+        return 0;
+    buf_clear(first);
+    if (io_write_all(STDOUT_FILENO, WAYS_BRIDGE, strlen(WAYS_BRIDGE)) < 0)
+        return err_sys(e, "standard output");
+    return 0;
+}
+
+static int copy(int fd, struct err *e)
+{
+    struct buf first = { 0 };
+    int result = greet(&first, e);
+
+    if (result == 0) {
+        const struct pump_ends ends = { STDIN_FILENO, STDOUT_FILENO, fd, buf_bytes(&first) };
+
+        result = pump_run(&ends, e);
+    }
+    buf_free(&first);
+    return result;
+}
+
+static int bridge(struct cli *cli, struct err *e)
+{
+    struct far_end far = { .fd = -1 };
+    int result = connect_chosen(cli, &far, e);
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (result == 0)
+        result = copy(far.fd, e);
+    if (far.fd >= 0)
+        close(far.fd);
+    mux_close(far.mux);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
+struct options {
+    bool no_sftp;
+};
+
+static const struct opt options[] = {
+    { "no-sftp", 0, OPT_FLAG, NULL, offsetof(struct options, no_sftp), 0, 0,
+      "not for files: messages alone" },
+    { 0 },
+};
+
+/* A key that runs this is asked for files in the same way as one that may run anything. */
+static int serve_files(const struct options *o, struct err *e)
+{
+    if (o->no_sftp)
+        return err_set(e, ERR_DENIED, "this key is for messages to ludwigd, not for files");
+    return sftpserver_become(e);
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    if (sftpserver_is_meant(getenv("SSH_ORIGINAL_COMMAND")))
+        return serve_files(cli->options, e);
+    return bridge(cli, e);
+}
+
+const struct command cmd_bridge = {
+    .name = "bridge",
+    .args = "[SOCKET] [OPTION]...",
+    .help = "copy standard input and output to the server of this machine",
+    .more = "What ssh runs on the server's side where it may not connect to ludwigd's socket\n"
+            "by itself; nobody needs to type it. A key that may do nothing but this, and\n"
+            "SFTP, which it serves too when asked, in ~/.ssh/authorized_keys there:\n"
+            "\n"
+            "  restrict,command=\"ludwig bridge\" ssh-ed25519 AAAA... alice@laptop\n"
+            "\n"
+            "Without SOCKET it is the server of --server, $LUDWIG_SERVER or config.yaml,\n"
+            "else your own, else that of this machine at /run/ludwig/server.sock. A server\n"
+            "of your own that runs on another login node is reached from here.\n",
+    .max_args = 1,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_doctor.c - ludwig doctor */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/doctor/doctor.h"
+#include "client/term/command.h"
+#include "client/term/jsonlist.h"
+#include "client/term/out.h"
+#include "client/term/table.h"
+#include "client/term/text.h"
+
+/* What stands before a line goes on below it. */
+enum { INDENT = 9, WIDTH_MAX = 79 };
+
+struct options {
+    bool json;
+};
+
+static const struct opt options[] = {
+    { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { 0 },
+};
+
+static void add_verdict(struct buf *out, int verdict)
+{
+    static const char *const codes[CHECK_VERDICTS] = { "32", "36", "31" };
+    const char *name = check_verdict_names[verdict];
+
+    if (out_has_colour(STDOUT_FILENO))
+        buf_printf(out, "\033[%sm%s\033[0m", codes[verdict], name);
+    else
+        buf_add_str(out, name);
+    buf_printf(out, "%*s", (int)(INDENT - strlen(name)), "");
+}
+
+/* Long lines are hard to read on a wide terminal too. */
+static size_t width(void)
+{
+    size_t columns = out_columns(STDOUT_FILENO);
+
+    return columns < WIDTH_MAX ? columns : WIDTH_MAX;
+}
+
+static void add_finding(struct buf *out, const struct finding *f)
+{
+    struct buf line = { 0 }, harmless = { 0 };
+
+    buf_printf(&line, "%s: %s", f->check, f->found);
+    if (f->advice != NULL)
+        buf_printf(&line, "; %s", f->advice);
+    text_add_harmless(&harmless, buf_text(&line), line.n, "");
+    add_verdict(out, f->verdict);
+    if (out_is_terminal(STDOUT_FILENO))
+        opt_add_wrapped_to(out, width(), INDENT, INDENT, buf_text(&harmless));
+    else
+        buf_printf(out, "%s\n", buf_text(&harmless));
+    buf_free(&line);
+    buf_free(&harmless);
+}
+
+static int show(const struct doctor *d, bool json, struct err *e)
+{
+    struct buf out = { 0 };
+    struct jsonlist l;
+
+    if (json) {
+        jsonlist_begin(&l, "checks");
+        for (size_t i = 0; i < d->n; i++)
+            jsonlist_add(&l, &finding_schema, &d->findings[i]);
+        return jsonlist_end(&l, e);
+    }
+    for (size_t i = 0; i < d->n; i++)
+        add_finding(&out, &d->findings[i]);
+    return out_write(&out, e);
+}
+
+static bool has_problem(const struct doctor *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->findings[i].verdict == CHECK_PROBLEM)
+            return true;
+    return false;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct doctor d = { .arena = cli->arena, .server_option = cli->server };
+    int result;
+
+    for (const struct doctor_check *c = doctor_checks; c->name != NULL; c++) {
+        d.check = c->name;
+        c->run(&d);
+    }
+    result = show(&d, o->json, e);
+    if (result == 0)
+        result = has_problem(&d) ? EXIT_FAILED : EXIT_WELL;
+    sftp_close(d.sftp);
+    rpc_close(&d.rpc);
+    free(d.findings);
+    return result;
+}
+
+const struct command cmd_doctor = {
+    .name = "doctor",
+    .args = "[OPTION]...",
+    .help = "look for what keeps ludwig from working, and say what to do",
+    .more = "Looks at the configuration, the server, the workers, the shared drive and this\n"
+            "machine. Each line is ok, a note, or a problem; with a problem it exits 1.\n"
+            "Nothing is started or changed, but for a file that is tried on the shared\n"
+            "drive.\n"
+            "\n"
+            "  ludwig doctor\n"
+            "  ludwig --server unix:/srv/lab/.ludwig/server.sock doctor\n",
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_drain.c - ludwig drain, ludwig undrain */
+#include <inttypes.h>
+#include <string.h>
+
+#include "client/session/session.h"
+#include "client/term/out.h"
+#include "common/proto/proto.h"
+
+struct options {
+    bool json, quiet;
+};
+
+static const struct opt options[] = {
+    { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
+      "say nothing when all goes well" },
+    { 0 },
+};
+
+enum { NOT_KNOWN = -1 };
+
+/* What is said of a node or a group. */
+struct outcome {
+    const char *name;
+    bool is_undone;
+    bool is_news;    /* it was not so before */
+    int64_t running; /* or NOT_KNOWN */
+};
+
+static void say(const struct outcome *o)
+{
+    const char *drained = o->is_news ? "drained" : "was drained already";
+
+    if (o->is_undone)
+        out_note("%s: %s", o->name, o->is_news ? "takes jobs again" : "was not drained");
+    else if (o->running == NOT_KNOWN)
+        out_note("%s: %s", o->name, drained);
+    else if (o->running == 0)
+        out_note("%s: %s; nothing runs there", o->name, drained);
+    else if (o->running == 1)
+        out_note("%s: %s; 1 job runs on to its end", o->name, drained);
+    else
+        out_note("%s: %s; %" PRId64 " jobs run on to their end", o->name, drained, o->running);
+}
+
+static int64_t running_on(const struct list *nodes, const char *name)
+{
+    const struct node_info *items = nodes->items;
+    int64_t running = 0;
+
+    for (size_t i = 0; i < nodes->n; i++)
+        if (strcmp(items[i].node, name) == 0)
+            running += items[i].running;
+    return running;
+}
+
+/* The answer counts them all together, so the nodes are asked for; who is in a group only the
+ * server knows. */
+static int say_each(struct cli *cli, struct rpc *rpc, bool undo, struct err *e)
+{
+    struct msg_get_nodes request = { .limit = PAGE_MAX };
+    struct msg_node_page page;
+
+    if (rpc_call(rpc, MSG_GET_NODES, &request, &page, e) < 0)
+        return -1;
+    for (size_t i = 0; i < cli->args.n; i++) {
+        const char *name = cli->args.words[i];
+        int64_t running = name[0] == '@' ? NOT_KNOWN : running_on(&page.nodes, name);
+
+        say(&(struct outcome){ name, undo, true, running });
+    }
+    return 0;
+}
+
+static int tell(struct cli *cli, struct rpc *rpc, const struct msg_drained *all, bool undo,
+                struct err *e)
+{
+    const struct options *o = cli->options;
+    struct buf out = { 0 };
+
+    if (o->json) {
+        out_add_versioned(&out, proto.messages[MSG_DRAINED].schema, all);
+        buf_add_char(&out, '\n');
+        return out_write(&out, e);
+    }
+    if (o->quiet)
+        return 0;
+    if (cli->args.n > 1)
+        return say_each(cli, rpc, undo, e);
+    say(&(struct outcome){ cli->args.words[0], undo, all->nodes > 0, all->running });
+    return 0;
+}
+
+static int change(struct cli *cli, bool undo, struct err *e)
+{
+    struct msg_drain request = { { cli->args.words, cli->args.n }, undo };
+    struct msg_drained reply;
+    struct session s;
+    int result;
+
+    if (cli->args.n > TARGETS_MAX)
+        return err_set(e, ERR_USAGE, "at most %d nodes at once", TARGETS_MAX);
+    if (session_open(cli, &s, e) < 0)
+        return -1;
+    result = rpc_call(&s.rpc, MSG_DRAIN, &request, &reply, e);
+    if (result == 0)
+        result = tell(cli, &s.rpc, &reply, undo, e);
+    session_close(&s);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
+static int run_drain(struct cli *cli, struct err *e)
+{
+    return change(cli, false, e);
+}
+
+static int run_undrain(struct cli *cli, struct err *e)
+{
+    return change(cli, true, e);
+}
+
+const struct command cmd_drain = {
+    .name = "drain",
+    .args = "NODE|@GROUP... [OPTION]...",
+    .help = "give a node no more jobs; those that run there go on",
+    .more = "For the node's own user and admins. `ludwig nodes` lists the names; what was\n"
+            "given to the node and has not started yet runs elsewhere.\n",
+    .min_args = 1,
+    .max_args = ARGS_ANY,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run_drain,
+};
+
+const struct command cmd_undrain = {
+    .name = "undrain",
+    .args = "NODE|@GROUP... [OPTION]...",
+    .help = "give a drained node jobs again",
+    .min_args = 1,
+    .max_args = ARGS_ANY,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run_undrain,
+};

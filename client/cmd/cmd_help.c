@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_help.c - ludwig help */
+#include "client/term/command.h"
+#include "client/term/out.h"
+
+static int run(struct cli *cli, struct err *e)
+{
+    struct buf text = { 0 };
+
+    if (cli->args.n == 0) {
+        command_add_overview(&text);
+    } else {
+        const struct command *c = command_find(cli->args.words[0], e);
+
+        if (c == NULL)
+            return -1;
+        command_add_help(&text, c);
+    }
+    return out_write(&text, e) < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_help = {
+    .name = "help",
+    .args = "[COMMAND]",
+    .help = "say how to use ludwig, or one of its commands",
+    .more = "  ludwig help results\n"
+            "  ludwig results --help\n",
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_jobs.c - ludwig jobs */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "client/query/jobinfo.h"
+#include "client/query/pages.h"
+#include "client/query/selector.h"
+#include "client/query/targets.h"
+#include "client/session/session.h"
+#include "client/term/jsonlist.h"
+#include "client/term/out.h"
+#include "client/term/progress.h"
+#include "client/term/stateopt.h"
+#include "client/term/table.h"
+#include "client/term/text.h"
+#include "common/base/units.h"
+
+struct options {
+    struct list states;
+    const char *where;
+    bool json, quiet;
+};
+
+static const struct opt options[] = {
+    { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
+      "only jobs that are queued, staging, running, publishing, done, failed or cancelled; "
+      "several with commas between" },
+    { "where", 0, OPT_STR, "TEST", offsetof(struct options, where), 0, 0,
+      "only jobs for which TEST holds, as 'lr > 0.01 and state = failed'" },
+    { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
+      "print the jobs' names alone, one a line" },
+    { 0 },
+};
+
+/* ---- which columns and parameters are shown ---- */
+
+enum { JOB, STATE, REP, ATTEMPT, NODE, TIME, CONFIGURATION, PARAMETERS, REASON, N_COLUMNS };
+
+static const struct column columns[N_COLUMNS] = {
+    { "JOB", false, false },           { "STATE", false, false },     { "REP", true, false },
+    { "ATTEMPT", true, false },        { "NODE", false, true },       { "TIME", true, false },
+    { "CONFIGURATION", false, false }, { "PARAMETERS", false, true }, { "REASON", false, true },
+};
+
+/* One of three: JSON, a table, or names alone. */
+struct listing {
+    const struct session *session;
+    struct jsonlist *json;
+    bool has_table;
+    struct table *table; /* made with the first jobs, by what they have */
+    bool has_attempts;   /* the table has that column */
+    bool for_terminal;
+    struct arena *arena;     /* of same */
+    struct arena *row_arena; /* of what is shown of one job */
+    struct value same;       /* parameters that all of the first jobs have alike */
+    bool has_others;         /* and a later one has not */
+    size_t n;
+};
+
+/* Of a column, in the table without those that are not there. */
+static size_t place_of(const struct listing *l, size_t column)
+{
+    return column - (column > ATTEMPT && !l->has_attempts ? 1 : 0);
+}
+
+static struct table *make_table(const struct listing *l)
+{
+    static const size_t may_go[] = { NODE, TIME, CONFIGURATION, REP };
+    struct column shown[N_COLUMNS];
+    struct table *t;
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        if (i != ATTEMPT || l->has_attempts)
+            shown[n++] = columns[i];
+    t = table_for_stdout(shown, n);
+    table_may_leave_out(t, place_of(l, REASON), NEED_ROOM);
+    table_may_leave_out(t, place_of(l, PARAMETERS), NEED_ROOM);
+    for (size_t i = 0; i < sizeof may_go / sizeof may_go[0]; i++)
+        table_may_leave_out(t, place_of(l, may_go[i]), NEED_COMFORT);
+    return t;
+}
+
+static bool all_have(const struct job_info *jobs, size_t n, const struct member *m)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct value *v =
+            jobs[i].params.type == VALUE_MAP ? value_get(&jobs[i].params, m->key.str.s) : NULL;
+
+        if (v == NULL || !value_equal(v, &m->value))
+            return false;
+    }
+    return true;
+}
+
+static struct value find_same(struct arena *a, const struct job_info *jobs, size_t n)
+{
+    struct value kept = value_copy(a, &jobs[0].params);
+    size_t n_same = 0;
+
+    if (kept.type != VALUE_MAP)
+        return value_null();
+    for (size_t i = 0; i < kept.map.n; i++)
+        if (all_have(jobs, n, &kept.map.members[i]))
+            kept.map.members[n_same++] = kept.map.members[i];
+    kept.map.n = n_same;
+    return kept;
+}
+
+/* A listing is printed page by page, so its first jobs decide. */
+static void begin_table(struct listing *l, const struct job_info *jobs, size_t n)
+{
+    l->has_attempts = n == PAGE_MAX;
+    for (size_t i = 0; i < n; i++)
+        l->has_attempts |= jobs[i].attempt > 1;
+    if (l->for_terminal && n > 1)
+        l->same = find_same(l->arena, jobs, n);
+    l->table = make_table(l);
+}
+
+/* ---- a row ---- */
+
+static struct value shorter(struct arena *a, const struct value *v);
+
+static struct value shorter_list(struct arena *a, const struct value *v)
+{
+    struct value list = { .type = VALUE_LIST };
+
+    list.list.items = arena_alloc(a, v->list.n * sizeof *list.list.items);
+    for (; list.list.n < v->list.n; list.list.n++)
+        list.list.items[list.list.n] = shorter(a, &v->list.items[list.list.n]);
+    return list;
+}
+
+static struct value shorter_map(struct arena *a, const struct value *v)
+{
+    struct value map = { .type = VALUE_MAP };
+
+    map.map.members = arena_alloc(a, v->map.n * sizeof *map.map.members);
+    for (; map.map.n < v->map.n; map.map.n++) {
+        const struct member *m = &v->map.members[map.map.n];
+
+        map.map.members[map.map.n] = (struct member){ m->key, shorter(a, &m->value) };
+    }
+    return map;
+}
+
+/* With numbers of six digits.  As deep as values may be. */
+static struct value shorter(struct arena *a, const struct value *v)
+{
+    char digits[40];
+
+    switch (v->type) {
+    case VALUE_LIST: return shorter_list(a, v);
+    case VALUE_MAP: return shorter_map(a, v);
+    case VALUE_FLOAT:
+        snprintf(digits, sizeof digits, "%.6g", v->f);
+        return value_float(strtod(digits, NULL));
+    default: return *v;
+    }
+}
+
+/* Without those that all have alike. */
+static struct value own_params(struct listing *l, const struct value *params)
+{
+    struct value own = shorter(l->row_arena, params);
+    size_t n = 0;
+
+    if (own.type != VALUE_MAP)
+        return own;
+    for (size_t i = 0; i < params->map.n; i++) {
+        const struct value *same = l->same.type == VALUE_MAP
+                                       ? value_get(&l->same, params->map.members[i].key.str.s)
+                                       : NULL;
+
+        if (same != NULL && value_equal(same, &params->map.members[i].value))
+            continue;
+        l->has_others |= same != NULL;
+        own.map.members[n++] = own.map.members[i];
+    }
+    own.map.n = n;
+    return own;
+}
+
+static void add_params(struct listing *l, struct buf *text, const struct value *params)
+{
+    struct value own;
+
+    if (!l->for_terminal) {
+        jobinfo_add_params(text, params);
+        return;
+    }
+    arena_reset(l->row_arena);
+    own = own_params(l, params);
+    jobinfo_add_params(text, &own);
+}
+
+static void add_text(struct table *t, struct buf *text)
+{
+    table_add(t, TONE_PLAIN, buf_text(text));
+    buf_clear(text);
+}
+
+static void add_row(struct listing *l, const struct job_info *j, int64_t now_ms)
+{
+    struct table *t = l->table;
+    struct buf text = { 0 };
+
+    table_add(t, TONE_PLAIN, j->job);
+    table_add(t, jobinfo_tone(j->state), job_state_names[j->state]);
+    table_printf(t, TONE_PLAIN, "%" PRId64, j->rep);
+    if (l->has_attempts)
+        table_printf(t, TONE_PLAIN, "%" PRId64, j->attempt);
+    table_add(t, TONE_PLAIN, j->node);
+    jobinfo_add_time(&text, j, now_ms);
+    add_text(t, &text);
+    table_add(t, TONE_PLAIN, j->param_name);
+    add_params(l, &text, &j->params);
+    add_text(t, &text);
+    jobinfo_add_reason(&text, j);
+    add_text(t, &text);
+    buf_free(&text);
+}
+
+/* ---- the listing ---- */
+
+static void add_json(struct listing *l, const struct job_info *j)
+{
+    struct job_info shown = *j;
+
+    arena_reset(l->row_arena);
+    session_job_paths(l->session, l->row_arena, &shown);
+    jsonlist_add(l->json, &job_info_schema, &shown);
+}
+
+static int show_page(void *context, const struct job_info *jobs, size_t n, struct err *e)
+{
+    struct listing *l = context;
+    int64_t now_ms = units_now_ms();
+    struct buf out = { 0 };
+
+    if (l->has_table && l->table == NULL && n > 0)
+        begin_table(l, jobs, n);
+    for (size_t i = 0; i < n; i++) {
+        if (l->json != NULL)
+            add_json(l, &jobs[i]);
+        else if (l->table != NULL)
+            add_row(l, &jobs[i], now_ms);
+        else
+            buf_printf(&out, "%s\n", jobs[i].job);
+    }
+    l->n += n;
+    if (l->json != NULL)
+        return jsonlist_flush(l->json, e);
+    if (l->table != NULL)
+        table_flush(l->table, &out);
+    return out_write(&out, e);
+}
+
+/* What is not in the column of parameters, as long as the line is. */
+static int say_same(struct listing *l, struct err *e)
+{
+    struct buf params = { 0 }, text = { 0 }, line = { 0 };
+    struct value same = shorter(l->arena, &l->same);
+    size_t width = out_columns(STDOUT_FILENO), n;
+
+    if (same.type != VALUE_MAP || same.map.n == 0)
+        return 0;
+    jobinfo_add_params(&params, &same);
+    buf_add_str(&text, l->has_others ? "where not shown: " : "the same in all: ");
+    text_add_harmless(&text, buf_text(&params), params.n, "");
+    n = text_fitting(buf_text(&text), text.n, width);
+    if (n < text.n)
+        n = text_fitting(buf_text(&text), text.n, width - 1);
+    buf_add(&line, text.bytes, n);
+    buf_add_str(&line, n < text.n ? "…\n" : "\n");
+    buf_free(&params);
+    buf_free(&text);
+    return out_write(&line, e);
+}
+
+static bool is_filtered(const struct job_filter *f)
+{
+    return f->states.n > 0 || f->where != NULL;
+}
+
+/* ---- what the listing does not have ---- */
+
+static void say_none(const struct list *targets)
+{
+    const struct target *items = targets->items;
+    bool is_one = targets->n > 0 && items[0].sweep == items[targets->n - 1].sweep;
+
+    if (targets->n == 0)
+        out_note("none of your sweeps goes on any more (name those that are over)");
+    else if (is_one)
+        out_note("no job of sweep %" PRId64 " matches", items[0].sweep);
+    else
+        out_note("no job of these sweeps matches");
+}
+
+/* Jobs that were done before have no row of their own. */
+static void say_reused(const struct sweep_info *s)
+{
+    if (progress_jobs(&s->jobs) == 0)
+        out_note("sweep %" PRId64 " has no jobs of its own: all %" PRId64
+                 " were done before, in earlier sweeps (ludwig results %" PRId64 " shows them)",
+                 s->sweep, s->reused, s->sweep);
+    else
+        out_note("%" PRId64 " more job%s of sweep %" PRId64
+                 " %s done before, in earlier sweeps (ludwig results %" PRId64 " shows %s)",
+                 s->reused, s->reused == 1 ? "" : "s", s->sweep, s->reused == 1 ? "was" : "were",
+                 s->sweep, s->reused == 1 ? "it" : "them");
+}
+
+static int say_rest(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
+                    size_t n, struct err *e)
+{
+    const struct target *items = targets->items;
+    bool has_reused = false;
+    struct sweep_info info;
+
+    for (size_t i = 0; i < targets->n; i++) {
+        if (!target_is_whole(&items[i]) || (n > 0 && is_filtered(filter)))
+            continue;
+        if (pages_sweep(rpc, items[i].sweep, &info, e) < 0)
+            return -1;
+        if (info.reused > 0 && (!is_filtered(filter) || progress_jobs(&info.jobs) == 0)) {
+            say_reused(&info);
+            has_reused = true;
+        }
+    }
+    if (n == 0 && !has_reused)
+        say_none(targets);
+    return 0;
+}
+
+static int list_jobs(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
+                     struct listing *l, struct err *e)
+{
+    if (pages_jobs(rpc, targets, filter, show_page, l, e) < 0)
+        return -1;
+    if (l->json != NULL)
+        return jsonlist_end(l->json, e);
+    if (!l->has_table)
+        return 0;
+    return say_same(l, e) < 0 ? -1 : say_rest(rpc, targets, filter, l->n, e);
+}
+
+static int show(struct cli *cli, struct session *s, const struct list *targets,
+                const struct job_filter *filter, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct jsonlist json = { 0 };
+    struct listing l = { .session = s,
+                         .json = o->json ? &json : NULL,
+                         .has_table = !o->json && !o->quiet,
+                         .for_terminal = out_is_terminal(STDOUT_FILENO),
+                         .arena = cli->arena,
+                         .row_arena = arena_create() };
+    int result;
+
+    if (o->json)
+        jsonlist_begin(&json, "jobs");
+    result = list_jobs(&s->rpc, targets, filter, &l, e);
+    jsonlist_drop(&json);
+    table_destroy(l.table);
+    arena_destroy(l.row_arena);
+    return result;
+}
+
+static int read_filter(struct cli *cli, const struct options *o, struct job_filter *filter,
+                       struct err *e)
+{
+    unsigned states;
+
+    if (stateopt_read(&stateopt_jobs, &o->states, &states, e) < 0)
+        return -1;
+    *filter =
+        (struct job_filter){ stateopt_names(&stateopt_jobs, states, cli->arena), NULL, o->quiet };
+    if (o->where == NULL)
+        return 0;
+    filter->where = jobinfo_parse_where(o->where, cli->arena, e);
+    return filter->where != NULL ? 0 : -1;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct job_filter filter;
+    struct session s;
+    struct list targets;
+    int result;
+
+    if (read_filter(cli, o, &filter, e) < 0 || selector_check(&cli->args, e) < 0 ||
+        session_open(cli, &s, e) < 0)
+        return -1;
+    result = selector_targets(&s.rpc, &cli->args, cli->arena, &targets, e);
+    if (result == 0)
+        result = selector_check_jobs(&s.rpc, &targets, e);
+    if (result == 0)
+        result = show(cli, &s, &targets, &filter, e);
+    session_close(&s);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_jobs = {
+    .name = "jobs",
+    .args = "SWEEP|JOB... [OPTION]...",
+    .help = "list the jobs of a sweep",
+    .more = SELECTOR_HELP WHERE_HELP,
+    .min_args = 1,
+    .max_args = ARGS_ANY,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_logs.c - ludwig logs */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/query/selector.h"
+#include "client/session/session.h"
+#include "client/session/subscription.h"
+#include "client/share/filewatch.h"
+#include "client/share/logfile.h"
+#include "client/term/out.h"
+#include "common/proto/layout.h"
+
+/* Where nobody tells us that a file grew, or what we were told of cannot be seen yet. */
+enum { LOOK_EVERY_MS = 1000 };
+
+enum { REACH_TRIES = 3 };
+
+struct options {
+    bool follow, raw;
+    int64_t lines, attempt;
+};
+
+static const struct opt options[] = {
+    { "follow", 'f', OPT_FLAG, NULL, offsetof(struct options, follow), 0, 0,
+      "go on until the job has ended; Ctrl-C leaves it running" },
+    { "lines", 'n', OPT_INT, "N", offsetof(struct options, lines), 0, INT64_C(1) << 53,
+      "begin with the last N lines; without it: with the first one" },
+    { "attempt", 0, OPT_INT, "N", offsetof(struct options, attempt), 1, INT64_C(1) << 53,
+      "what attempt N printed; without it: the newest one, and with -f those that follow" },
+    { "raw", 0, OPT_FLAG, NULL, offsetof(struct options, raw), 0, 0,
+      "give a terminal what the job printed as it is: colours, and whatever else it obeys" },
+    { 0 },
+};
+
+/* A job's log as it is shown. */
+struct viewer {
+    struct session *session;
+    struct sharefs *fs;
+    bool is_cut; /* the connection to the drive broke, and is not made again yet */
+    int64_t sweep;
+    const char *job; /* "7.13" */
+    int64_t lines;   /* OPT_UNSET: all; holds for the first file */
+    int64_t attempt; /* only this one; OPT_UNSET: the newest */
+    bool harmless;   /* what a terminal would obey is written out */
+    struct logfile file;
+    int watch_fd;
+    bool is_told;      /* the server says how long the newest attempt's log is, */
+    int64_t log_bytes; /* and that is how long */
+    bool is_newest;    /* that attempt is the one that is shown */
+    char *path;        /* of the attempt's log on the drive, NULL before the first */
+    bool ended;        /* the job, or the attempt that is shown */
+};
+
+static int find_job(struct rpc *rpc, const struct target *t, struct msg_job_page *page,
+                    struct err *e)
+{
+    struct msg_get_jobs request = {
+        .sweep = t->sweep, .after = t->first - 1, .last = t->first, .limit = 1
+    };
+
+    if (rpc_call(rpc, MSG_GET_JOBS, &request, page, e) < 0)
+        return -1;
+    if (page->jobs.n == 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, t->sweep,
+                       t->first);
+    return 0;
+}
+
+static void close_file(struct viewer *v)
+{
+    filewatch_close(v->watch_fd);
+    v->watch_fd = -1;
+    logfile_close(&v->file);
+}
+
+/* There is more than we could see, or there may be. */
+static bool is_short(const struct viewer *v)
+{
+    return v->watch_fd < 0 && (v->ended || v->file.offset < v->log_bytes);
+}
+
+static int copy_all(struct viewer *v, struct err *e)
+{
+    if (v->file.file == NULL)
+        return 0;
+    if (logfile_copy(&v->file, e) < 0)
+        return -1;
+    if (!is_short(v))
+        return 0;
+    if (logfile_reopen(&v->file, v->fs, v->path, e) < 0)
+        return -1;
+    return logfile_copy(&v->file, e);
+}
+
+/* Opens the log once it is there, and copies what is new. */
+static int copy_new(struct viewer *v, struct err *e)
+{
+    if (v->file.file == NULL && v->path != NULL) {
+        int found = logfile_open(&v->file, v->fs, v->path, v->harmless, e);
+
+        if (found <= 0)
+            return found;
+        v->watch_fd = sharefs_watch(v->fs, v->path);
+        if (v->lines != OPT_UNSET && logfile_seek_lines(&v->file, v->lines, e) < 0)
+            return -1;
+        v->lines = OPT_UNSET;
+    }
+    return copy_all(v, e);
+}
+
+/* Over a new connection, from where the last one ended. */
+static int reach_again(struct viewer *v, struct err *e)
+{
+    bool was_open = v->file.file != NULL;
+    const struct drive *drive;
+
+    logfile_pause(&v->file);
+    sharefs_close(v->fs);
+    drive = session_drive(v->session, e);
+    v->fs = drive != NULL ? drive_read(drive, e) : NULL;
+    if (v->fs == NULL)
+        return -1;
+    v->is_cut = false;
+    return was_open ? logfile_reopen(&v->file, v->fs, v->path, e) : 0;
+}
+
+/* The subscription makes a connection that is lost again; until then there is nothing to read. */
+static int copy_or_wait(struct viewer *v, struct err *e)
+{
+    for (int tries = 1;; tries++) {
+        struct err why = { 0 };
+
+        if (v->is_cut && !session_is_connected(v->session))
+            return 0;
+        if ((!v->is_cut || reach_again(v, &why) == 0) && copy_new(v, &why) == 0)
+            return 0;
+        v->is_cut = true;
+        if (why.kind != ERR_UNREACHABLE || tries == REACH_TRIES)
+            return err_set(e, why.kind, "%s", why.text);
+    }
+}
+
+/* Where the log of the attempt that is shown lies; all logs of a job lie in one folder. */
+static char *log_path(const struct viewer *v, const struct job_info *info)
+{
+    const char *rest = strstr(info->log_path, "/logs/"), *next;
+    struct buf path = { 0 };
+    char *project;
+
+    if (v->attempt == OPT_UNSET || rest == NULL)
+        return mem_strdup(info->log_path);
+    while ((next = strstr(rest + 1, "/logs/")) != NULL)
+        rest = next;
+    project = mem_strndup(info->log_path, (size_t)(rest - info->log_path));
+    layout_log(&path, project, v->sweep, info->param_name, info->job_name, v->attempt);
+    free(project);
+    return buf_take(&path);
+}
+
+static bool is_over(const struct viewer *v, const struct job_info *info)
+{
+    bool is_past = v->attempt != OPT_UNSET && info->attempt > v->attempt;
+
+    return is_past || job_is_ended((enum job_state)info->state);
+}
+
+/* What the server says about the job: another attempt has another log. */
+static int take_info(struct viewer *v, const struct job_info *info, struct err *e)
+{
+    char *path;
+
+    v->ended = is_over(v, info);
+    if (info->log_path == NULL || info->log_path[0] == '\0')
+        return 0;
+    path = log_path(v, info);
+    if (v->path != NULL && strcmp(v->path, path) != 0) {
+        int result = copy_or_wait(v, e);
+
+        if (result == 0)
+            result = logfile_finish(&v->file, e);
+        close_file(v);
+        if (result < 0) {
+            free(path);
+            return -1;
+        }
+        out_note("ludwig: attempt %" PRId64 " of job %s", info->attempt, v->job);
+    }
+    free(v->path);
+    v->path = path;
+    return 0;
+}
+
+static int check_attempt(const struct viewer *v, const struct job_info *info, bool follows,
+                         struct err *e)
+{
+    if (v->attempt == OPT_UNSET || v->attempt <= info->attempt)
+        return 0;
+    if (follows && !v->ended)
+        return 0;
+    return err_set(e, ERR_NOT_FOUND, "job %s is %s and has had %" PRId64 " attempt%s", v->job,
+                   job_state_names[info->state], info->attempt, info->attempt == 1 ? "" : "s");
+}
+
+static int say_detached(const struct viewer *v)
+{
+    out_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
+    return EXIT_WELL;
+}
+
+static int take_changes(struct viewer *v, const struct msg_changes *changes, struct err *e)
+{
+    const struct job_info *jobs = changes->jobs.items;
+
+    for (size_t i = 0; i < changes->jobs.n; i++) {
+        if (strcmp(jobs[i].job, v->job) != 0)
+            continue;
+        v->is_newest = v->attempt == OPT_UNSET || v->attempt == jobs[i].attempt;
+        if (take_info(v, &jobs[i], e) < 0)
+            return -1;
+    }
+    v->log_bytes = v->is_newest ? changes->log_bytes : 0;
+    return 0;
+}
+
+static int wait_ms(const struct viewer *v)
+{
+    bool can_wait = v->watch_fd >= 0 || (v->is_told && !is_short(v));
+
+    return can_wait ? -1 : LOOK_EVERY_MS;
+}
+
+static int follow(struct viewer *v, struct subscription *sub, struct err *e)
+{
+    struct msg_changes changes;
+
+    while (!v->ended || v->is_cut) {
+        enum event event;
+
+        sub->other_fd = v->watch_fd;
+        event = subscription_wait(sub, wait_ms(v), &changes, e);
+        if (event == EVENT_ERROR)
+            return -1;
+        if (event == EVENT_INTERRUPT)
+            return say_detached(v);
+        if (event == EVENT_OTHER)
+            filewatch_drain(v->watch_fd);
+        if (event == EVENT_CHANGES && take_changes(v, &changes, e) < 0)
+            return -1;
+        if (copy_or_wait(v, e) < 0)
+            return -1;
+    }
+    return EXIT_WELL;
+}
+
+static int follow_job(struct viewer *v, struct rpc *rpc, const struct target *t, struct err *e)
+{
+    struct msg_subscribe what = { .sweep = t->sweep, .job = t->first, .jobs = true };
+    struct subscription sub;
+    int result;
+
+    if (v->ended)
+        return EXIT_WELL;
+    v->is_told = what.log = v->watch_fd < 0;
+    if (subscription_begin(&sub, rpc, &what, e) < 0)
+        return -1;
+    v->session->is_subscribed = true;
+    result = follow(v, &sub, e);
+    v->session->is_subscribed = false;
+    subscription_end(&sub);
+    return result;
+}
+
+static int say_no_log(const struct viewer *v, const char *state, struct err *e)
+{
+    char *where;
+
+    if (v->path == NULL)
+        return err_set(e, ERR_NOT_FOUND, "job %s is %s and has no log yet (-f waits for it)",
+                       v->job, state);
+    where = sharefs_where(v->fs, v->path);
+    err_set(e, ERR_NOT_FOUND, "job %s is %s; there is no log at %s", v->job, state, where);
+    free(where);
+    return -1;
+}
+
+/* For a person, who may look for why it was tried again. */
+static void say_attempt(const struct viewer *v, const struct job_info *info)
+{
+    if (v->attempt != OPT_UNSET || info->attempt < 2 || v->path == NULL ||
+        !out_is_terminal(STDOUT_FILENO) || !out_is_terminal(STDERR_FILENO))
+        return;
+    out_note("attempt %" PRId64 "; ludwig logs %s --attempt %" PRId64 " shows the one before",
+             info->attempt, v->job, info->attempt - 1);
+}
+
+static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool follows,
+                struct err *e)
+{
+    struct msg_job_page page;
+    const struct job_info *info;
+
+    if (find_job(rpc, t, &page, e) < 0)
+        return -1;
+    info = page.jobs.items;
+    if (take_info(v, info, e) < 0 || check_attempt(v, info, follows, e) < 0)
+        return -1;
+    say_attempt(v, info);
+    if (copy_new(v, e) < 0)
+        return -1;
+    if (v->file.file == NULL && (!follows || v->ended))
+        return say_no_log(v, job_state_names[info->state], e);
+    return follows ? follow_job(v, rpc, t, e) : EXIT_WELL;
+}
+
+static int view_job(struct viewer *v, struct session *s, const struct target *t, bool follows,
+                    struct err *e)
+{
+    const struct drive *drive = session_drive(s, e);
+    int result;
+
+    v->session = s;
+    v->fs = drive != NULL ? drive_read(drive, e) : NULL;
+    if (v->fs == NULL)
+        return -1;
+    result = view(v, &s->rpc, t, follows, e);
+    if (result >= 0 && v->file.file != NULL && logfile_finish(&v->file, e) < 0)
+        result = -1;
+    close_file(v);
+    sharefs_close(v->fs);
+    free(v->path);
+    return result;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct viewer v = { .lines = o->lines,
+                        .attempt = o->attempt,
+                        .harmless = !o->raw && out_is_terminal(STDOUT_FILENO),
+                        .watch_fd = -1 };
+    struct session s;
+    struct target t;
+    int result;
+
+    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
+        return -1;
+    result = selector_job(&s.rpc, cli->args.words[0], &t, e);
+    if (result == 0) {
+        v.sweep = t.sweep;
+        v.job = arena_printf(cli->arena, "%" PRId64 ".%" PRId64, t.sweep, t.first);
+        result = view_job(&v, &s, &t, o->follow, e);
+    }
+    session_close(&s);
+    return result;
+}
+
+const struct command cmd_logs = {
+    .name = "logs",
+    .args = "JOB [OPTION]...",
+    .help = "show what a job printed",
+    .more = "Both what it printed and what it complained about, in that order. On a\n"
+            "terminal escape sequences are written out (^[[31m); a pipe or a file gets\n"
+            "every byte as it is. JOB is written as 7.13 or last.13.\n"
+            "\n"
+            "  ludwig logs 7.13 -f\n"
+            "  ludwig logs 7.13 -n 20\n"
+            "  ludwig logs 7.13 --attempt 1 | less\n",
+    .min_args = 1,
+    .max_args = 1,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

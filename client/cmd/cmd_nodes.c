@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_nodes.c - ludwig nodes */
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <string.h>
+
+#include "client/session/session.h"
+#include "client/term/jsonlist.h"
+#include "client/term/out.h"
+#include "client/term/stateopt.h"
+#include "client/term/table.h"
+#include "client/term/text.h"
+#include "common/base/units.h"
+
+struct options {
+    struct list states;
+    bool json, quiet;
+};
+
+static const struct opt options[] = {
+    { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
+      "only nodes that are up, drained or lost; several with commas between" },
+    { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
+      "print the nodes' names alone, one a line" },
+    { 0 },
+};
+
+enum { NODE, KIND, STATE, CPUS, LOAD, GPUS, MODEL, MEMORY, DATA, USER, RUNNING, JOBS, N_COLUMNS };
+
+static const struct column columns[N_COLUMNS] = {
+    { "NODE", false, true },  { "KIND", false, false },   { "STATE", false, false },
+    { "CPUS", true, false },  { "LOAD", true, false },    { "GPUS", true, false },
+    { "MODEL", false, true }, { "MEMORY", true, false },  { "DATA", true, false },
+    { "USER", false, true },  { "RUNNING", true, false }, { "JOBS", false, true },
+};
+
+/* Workers that were asked how busy they are have answered by then, if they can. */
+enum { ASK_AGAIN_MS = 20, ASK_AT_MOST_MS = 600 };
+
+enum { UP, DRAINED, LOST, N_STATES };
+
+static const char *const state_names[N_STATES] = { "up", "drained", "lost" };
+static const enum tone tones[N_STATES] = { TONE_GOOD, TONE_DIM, TONE_BAD };
+static const struct stateopt node_states = {
+    .names = state_names, .n = N_STATES, .allowed = ~0u, .refusal = "no node is ever"
+};
+
+/* N_STATES for one that this program does not know. */
+static unsigned state_of(const struct node_info *n)
+{
+    unsigned i = 0;
+
+    while (i < N_STATES && (n->state == NULL || strcmp(n->state, state_names[i]) != 0))
+        i++;
+    return i;
+}
+
+static void keep_wanted(struct list *nodes, unsigned states)
+{
+    struct node_info *items = nodes->items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < nodes->n; i++)
+        if (states == 0 || (states >> state_of(&items[i]) & 1) != 0)
+            items[n++] = items[i];
+    nodes->n = n;
+}
+
+static void add_load(struct table *t, const struct node_info *n)
+{
+    if (isnan(n->load))
+        table_add(t, TONE_DIM, "-");
+    else
+        table_printf(t, TONE_PLAIN, "%.1f", n->load);
+}
+
+static void add_gpus(struct table *t, const struct node_info *n)
+{
+    if (n->gpus == 0)
+        table_add(t, TONE_PLAIN, "0");
+    else
+        table_printf(t, TONE_PLAIN, "%" PRId64 " (%g free)", n->gpus, n->gpus_free);
+}
+
+static void add_data(struct table *t, const struct node_info *n)
+{
+    struct buf text = { 0 };
+
+    if (n->held > 0) {
+        units_add_size(&text, n->held_bytes);
+        buf_printf(&text, " (%" PRId64 ")", n->held);
+    }
+    table_add(t, TONE_PLAIN, n->held > 0 ? buf_text(&text) : "-");
+    buf_free(&text);
+}
+
+static bool is_among_first(const char *const *texts, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(texts[k], texts[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Each model once. */
+static void add_models(struct table *t, const struct node_info *n)
+{
+    const char *const *models = n->gpu_models.items;
+    struct buf text = { 0 };
+
+    for (size_t i = 0; i < n->gpu_models.n; i++)
+        if (*models[i] != '\0' && !is_among_first(models, i))
+            buf_printf(&text, "%s%s", text.n > 0 ? ", " : "", models[i]);
+    table_add(t, TONE_PLAIN, buf_text(&text));
+    buf_free(&text);
+}
+
+static void add_jobs(struct table *t, const struct node_info *n)
+{
+    const char *const *jobs = n->jobs.items;
+    struct buf text = { 0 };
+
+    for (size_t i = 0; i < n->jobs.n; i++)
+        buf_printf(&text, "%s%s", i > 0 ? " " : "", jobs[i]);
+    if (n->running > (int64_t)n->jobs.n)
+        buf_printf(&text, " and %" PRId64 " more", n->running - (int64_t)n->jobs.n);
+    table_add(t, TONE_PLAIN, buf_text(&text));
+    buf_free(&text);
+}
+
+static void add_row(struct table *t, const struct node_info *n)
+{
+    unsigned state = state_of(n);
+    struct buf memory = { 0 };
+
+    units_add_size(&memory, n->memory);
+    table_add(t, TONE_PLAIN, n->node);
+    table_add(t, TONE_PLAIN, n->kind);
+    table_add(t, state < N_STATES ? tones[state] : TONE_PLAIN, n->state);
+    table_printf(t, TONE_PLAIN, "%g", n->cpus);
+    add_load(t, n);
+    add_gpus(t, n);
+    add_models(t, n);
+    table_add(t, TONE_PLAIN, buf_text(&memory));
+    add_data(t, n);
+    table_add(t, TONE_PLAIN, n->user);
+    table_printf(t, TONE_PLAIN, "%" PRId64, n->running);
+    add_jobs(t, n);
+    buf_free(&memory);
+}
+
+static int show_json(const struct list *nodes, struct err *e)
+{
+    const struct node_info *items = nodes->items;
+    struct jsonlist l;
+
+    jsonlist_begin(&l, "nodes");
+    for (size_t i = 0; i < nodes->n; i++)
+        jsonlist_add(&l, &node_info_schema, &items[i]);
+    return jsonlist_end(&l, e);
+}
+
+static int show_table(const struct list *nodes, struct err *e)
+{
+    static const size_t may_go[] = { RUNNING, CPUS, GPUS,  LOAD, MEMORY,
+                                     DATA,    JOBS, MODEL, USER, KIND };
+    const struct node_info *items = nodes->items;
+    struct table *t = table_for_stdout(columns, N_COLUMNS);
+    struct buf out = { 0 };
+
+    for (size_t i = 0; i < sizeof may_go / sizeof may_go[0]; i++)
+        table_may_leave_out(t, may_go[i], NEED_COMFORT);
+    for (size_t i = 0; i < nodes->n; i++)
+        add_row(t, &items[i]);
+    table_flush(t, &out);
+    table_destroy(t);
+    return out_write(&out, e);
+}
+
+/* A node on which several people have a worker is listed for each of them, and named once. */
+static bool is_first_of_node(const struct node_info *items, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(items[k].node, items[i].node) == 0)
+            return false;
+    return true;
+}
+
+static int show_names(const struct list *nodes, struct err *e)
+{
+    const struct node_info *items = nodes->items;
+    struct buf out = { 0 };
+
+    for (size_t i = 0; i < nodes->n; i++)
+        if (is_first_of_node(items, i)) {
+            text_add_harmless(&out, items[i].node, strlen(items[i].node), "");
+            buf_add_char(&out, '\n');
+        }
+    return out_write(&out, e);
+}
+
+static int show(const struct list *nodes, const struct options *o, struct err *e)
+{
+    if (o->json)
+        return show_json(nodes, e);
+    return o->quiet ? show_names(nodes, e) : show_table(nodes, e);
+}
+
+/* Names are known at once; how busy the nodes are, they are asked when somebody looks. */
+static int get_nodes(struct rpc *rpc, bool with_load, struct msg_node_page *page, struct err *e)
+{
+    struct msg_get_nodes request = { .limit = PAGE_MAX };
+    int64_t deadline_ms = units_monotonic_ms() + ASK_AT_MOST_MS;
+    int result = rpc_call(rpc, MSG_GET_NODES, &request, page, e);
+
+    while (with_load && result == 0 && page->asked > 0 && units_monotonic_ms() < deadline_ms) {
+        (void)poll(NULL, 0, ASK_AGAIN_MS);
+        result = rpc_call(rpc, MSG_GET_NODES, &request, page, e);
+    }
+    return result;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct msg_node_page page;
+    struct session s;
+    unsigned states;
+    int result;
+
+    if (stateopt_read(&node_states, &o->states, &states, e) < 0 || session_open(cli, &s, e) < 0)
+        return -1;
+    result = get_nodes(&s.rpc, !o->quiet, &page, e);
+    if (result == 0) {
+        keep_wanted(&page.nodes, states);
+        result = show(&page.nodes, o, e);
+    }
+    session_close(&s);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_nodes = {
+    .name = "nodes",
+    .args = "[OPTION]...",
+    .help = "list the machines that run jobs",
+    .more = "LOAD: processes that ran or wanted to, on average of the last minute.\n"
+            "GPUS: those that jobs may use; free is what ludwig's jobs leave.\n"
+            "DATA: what lies in the node's cache of sources and data, and how many trees.\n"
+            "lost: its worker was connected within the last day, and is not now.\n",
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_report.c - ludwig report */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/cmd/chunk.h"
+#include "client/term/command.h"
+#include "common/base/utf8.h"
+#include "common/data/json.h"
+#include "common/proto/envvars.h"
+#include "common/proto/work.h"
+
+struct options {
+    const char *job;
+    const char *failed; /* the reason; NULL: it has not */
+    bool done;
+};
+
+static const struct opt options[] = {
+    { "job", 0, OPT_STR, "JOB", offsetof(struct options, job), 0, 0,
+      "which job of the chunk is meant, as 7.13" },
+    { "done", 0, OPT_FLAG, NULL, offsetof(struct options, done), 0, 0,
+      "this job of the chunk is done" },
+    { "failed", 0, OPT_MAYBE, "REASON", offsetof(struct options, failed), 0, 0,
+      "this job of the chunk has failed" },
+    { 0 },
+};
+
+/* ---- measures ---- */
+
+static bool read_whole(const char *text, struct value *v)
+{
+    char *end;
+
+    errno = 0;
+    *v = value_int(strtoll(text, &end, 10));
+    return end != text && *end == '\0' && errno == 0;
+}
+
+static bool read_decimal(const char *text, struct value *v)
+{
+    char *end;
+
+    *v = value_float(strtod(text, &end));
+    return end != text && *end == '\0';
+}
+
+static int read_number(const char *name, const char *text, struct value *v, struct err *e)
+{
+    bool is_step = strcmp(name, "step") == 0;
+
+    if (read_whole(text, v) && (!is_step || v->i >= 0))
+        return 0;
+    if (is_step)
+        return err_set(e, ERR_USAGE, "step=%s: expected a whole number from 0", text);
+    if (!read_decimal(text, v))
+        return err_set(e, ERR_USAGE, "%s=%s: expected a number", name, text);
+    return 0;
+}
+
+/* What lines say beside measures, where several jobs share a file. */
+static bool is_reserved(const char *name)
+{
+    return strcmp(name, "job") == 0 || strcmp(name, "done") == 0 || strcmp(name, "failed") == 0;
+}
+
+static int add_measure(struct buf *line, const char *word, struct arena *a, struct err *e)
+{
+    size_t n = strcspn(word, "=");
+    char *name = arena_strndup(a, word, n);
+    struct value v;
+
+    if (word[n] != '=' || n == 0)
+        return err_set(e, ERR_USAGE, "expected NAME=VALUE, not '%s'", word);
+    if (n > NAME_MAX_BYTES)
+        return err_set(e, ERR_USAGE, "a name has at most %d bytes", NAME_MAX_BYTES);
+    if (read_number(name, word + n + 1, &v, e) < 0)
+        return -1;
+    if (is_reserved(name))
+        return err_set(e, ERR_USAGE, "'%s' cannot be the name of a measure", name);
+    buf_add_str(line, line->n > 1 ? ", " : "");
+    json_add_str(line, name, n);
+    buf_add_str(line, ": ");
+    json_add_value(line, &v);
+    return 0;
+}
+
+/* One write, so that lines of several processes do not mix. */
+static int append(const char *path, const struct buf *line, struct err *e)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    ssize_t n;
+    int result = 0;
+
+    if (fd < 0)
+        return err_sys(e, "open %s", path);
+    do
+        n = write(fd, line->bytes, line->n);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        result = err_sys(e, "write to %s", path);
+    else if ((size_t)n < line->n)
+        result = err_set(e, ERR_NO_SPACE, "write to %s: only a part could be written", path);
+    close(fd);
+    return result;
+}
+
+/* ---- what is said about a job ---- */
+
+/* "7.13" */
+static bool is_job(const char *text)
+{
+    size_t sweep = strspn(text, "0123456789");
+    size_t job = text[sweep] == '.' ? strspn(text + sweep + 1, "0123456789") : 0;
+
+    return text[0] != '0' && sweep > 0 && sweep <= 16 && job > 0 && job <= 16 &&
+           text[sweep + 1] != '0' && text[sweep + 1 + job] == '\0';
+}
+
+/* A job that has its process to itself is done, or has failed, when that ends. */
+static int check_alone(const struct options *o, struct err *e)
+{
+    const char *own = getenv(job_envvars[ENV_JOB].name);
+
+    if (o->done || o->failed != NULL)
+        return err_set(e, ERR_USAGE,
+                       "--%s is for jobs that share a process (batch: in the sweep); this one is "
+                       "done when it exits with 0, and has failed otherwise",
+                       o->done ? "done" : "failed");
+    if (o->job != NULL && (own == NULL || strcmp(o->job, own) != 0))
+        return err_set(e, ERR_USAGE, "--job: this runs in job %s, not in %s",
+                       own != NULL ? own : "(unknown)", o->job);
+    return 0;
+}
+
+static int check_job(const struct options *o, struct err *e)
+{
+    if (o->job != NULL && !is_job(o->job))
+        return err_set(e, ERR_USAGE, "--job takes the id of a job, as 7.13, not '%s'", o->job);
+    if (o->done && o->failed != NULL)
+        return err_set(e, ERR_USAGE, "a job is either --done or --failed");
+    if (!chunk_is_here())
+        return check_alone(o, e);
+    if (o->job == NULL)
+        return err_set(e, ERR_USAGE,
+                       "this process works through several jobs: --job ID says "
+                       "which one is meant");
+    return chunk_check(o->job, e);
+}
+
+static void begin_line(struct buf *line, const struct options *o)
+{
+    buf_add_char(line, '{');
+    if (o->job == NULL || !chunk_is_here())
+        return;
+    buf_add_str(line, "\"job\": ");
+    json_add_str(line, o->job, strlen(o->job));
+}
+
+/* Cut between characters to what a reason may have. */
+static size_t reason_bytes(const char *reason)
+{
+    size_t n = strlen(reason);
+
+    return n <= REASON_MAX_BYTES ? n : utf8_cut(reason, REASON_MAX_BYTES);
+}
+
+static void add_end(struct buf *lines, const struct options *o, const char *reason)
+{
+    if (!o->done && o->failed == NULL)
+        return;
+    begin_line(lines, o);
+    if (o->done) {
+        buf_add_str(lines, ", \"done\": true}\n");
+        return;
+    }
+    buf_add_str(lines, ", \"failed\": ");
+    json_add_str(lines, reason, reason_bytes(reason));
+    buf_add_str(lines, "}\n");
+}
+
+/* ---- the command ---- */
+
+/* "loss=0.5"; what has blanks in it, or no number, is rather a reason: "loss = nan", "rc=SIGSEGV". */
+static bool is_measure(const char *word)
+{
+    const char *number = strchr(word, '=');
+    struct value v;
+
+    return number != NULL && number > word && word[strcspn(word, " \t\n")] == '\0' &&
+           (read_whole(number + 1, &v) || read_decimal(number + 1, &v));
+}
+
+/* With --failed, a word that is no measure is the reason. */
+static int sort_words(const struct cli *cli, struct opt_words *measures, const char **reason,
+                      struct err *e)
+{
+    const struct options *o = cli->options;
+    size_t n_reasons = 0;
+
+    *reason = o->failed;
+    *measures = (struct opt_words){ arena_alloc(cli->arena, cli->args.n * sizeof(char *)), 0 };
+    for (size_t i = 0; i < cli->args.n; i++) {
+        char *word = cli->args.words[i];
+
+        if (o->failed == NULL || is_measure(word)) {
+            measures->words[measures->n++] = word;
+            continue;
+        }
+        if (o->failed[0] != '\0' || n_reasons++ > 0)
+            return err_set(e, ERR_USAGE,
+                           "'%s' is one reason too many: say --failed='REASON', in quotes", word);
+        *reason = word;
+    }
+    if (measures->n == 0 && !o->done && o->failed == NULL)
+        return err_set(e, ERR_USAGE, "usage: ludwig report %s", cmd_report.args);
+    return 0;
+}
+
+static int add_measures(struct buf *lines, const struct cli *cli, const struct opt_words *measures,
+                        struct err *e)
+{
+    struct buf line = { 0 };
+    int result = 0;
+
+    begin_line(&line, cli->options);
+    for (size_t i = 0; i < measures->n && result == 0; i++)
+        result = add_measure(&line, measures->words[i], cli->arena, e);
+    buf_add_str(&line, "}\n");
+    if (result == 0 && measures->n > 0)
+        buf_add(lines, line.bytes, line.n);
+    buf_free(&line);
+    return result;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const char *path = getenv(job_envvars[ENV_METRICS].name), *reason;
+    struct opt_words measures;
+    struct buf lines = { 0 };
+    int result;
+
+    if (path == NULL || path[0] == '\0')
+        return err_set(e, ERR_USAGE, "report works inside of a job only ($%s is not set)",
+                       job_envvars[ENV_METRICS].name);
+    if (sort_words(cli, &measures, &reason, e) < 0 || check_job(cli->options, e) < 0)
+        return -1;
+    result = add_measures(&lines, cli, &measures, e);
+    add_end(&lines, cli->options, reason);
+    if (result == 0)
+        result = append(path, &lines, e);
+    buf_free(&lines);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_report = {
+    .name = "report",
+    .args = "NAME=VALUE... [step=N] [OPTION]...",
+    .help = "record measures of the job that this runs in",
+    .more = "Every number beside step is a measure; the last value of each is its result.\n"
+            "Where several jobs share a process (batch: in the sweep), --job says which one\n"
+            "is meant, and --done or --failed=REASON that this one is over, whatever comes\n"
+            "of the others. A reason with blanks stands in quotes.\n"
+            "\n"
+            "  ludwig report accuracy=0.93 step=4\n"
+            "  ludwig report --job 7.13 accuracy=0.93 --done\n"
+            "  ludwig report --job 7.13 --failed='loss is not a number'\n",
+    .max_args = ARGS_ANY,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

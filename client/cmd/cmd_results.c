@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_results.c - ludwig results */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/query/pages.h"
+#include "client/query/selector.h"
+#include "client/query/where.h"
+#include "client/results/results_measures.h"
+#include "client/results/results_out.h"
+#include "client/results/results_series.h"
+#include "client/session/session.h"
+#include "client/term/out.h"
+#include "client/term/text.h"
+#include "common/base/path.h"
+
+enum { JOBS_SHOWN = 8 }; /* in a line */
+
+struct options {
+    bool csv, json;
+    struct measures_said measures;
+    const char *series, *where;
+    int64_t top;
+};
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct opt options[] = {
+    { "metric", 'm', OPT_STRS, "METRIC,...", AT(measures.shown), 0, 0,
+      "only these measures, with median, quartiles and the best value each job reported" },
+    { "sort", 's', OPT_STR, "METRIC", AT(measures.sort), 0, 0,
+      "best mean of this measure first; without it: of the one that results: in the sweep names" },
+    { "goal", 0, OPT_STR, "max|min", AT(measures.goal), 0, 0,
+      "whether large or small values of that measure are good" },
+    { "top", 'n', OPT_INT, "N", AT(top), 1, INT64_MAX, "only the best N configurations" },
+    { "where", 0, OPT_STR, "TEST", AT(where), 0, 0,
+      "only configurations for which TEST holds, as 'lr > 0.01 and accuracy >= 0.9'" },
+    { "series", 0, OPT_STR, "METRIC", AT(series), 0, 0,
+      "print every value that each job reported of this measure, as CSV or with --json" },
+    { "csv", 0, OPT_FLAG, NULL, AT(csv), 0, 0, "print CSV" },
+    { "json", 0, OPT_FLAG, NULL, AT(json), 0, 0, "print JSON" },
+    { 0 },
+};
+
+/* One run of the command. */
+struct results {
+    const struct options *options;
+    struct arena *arena;
+    struct session session;
+    int64_t sweep;
+    struct sweep_info info;
+    struct aggregate aggregate;
+    size_t n_configs; /* before any were left out */
+    bool has_own;     /* jobs of this sweep, not only of earlier ones */
+    struct results_view view;
+    struct where *where; /* NULL: all */
+};
+
+/* ---- asking ---- */
+
+static int find_sweep(struct results *r, struct err *e)
+{
+    if (pages_sweep(&r->session.rpc, r->sweep, &r->info, e) < 0)
+        return -1;
+    r->info.name = r->info.user = NULL;
+    r->info.project = arena_strdup(r->arena, r->info.project != NULL ? r->info.project : "");
+    if (r->info.ranking.metric != NULL)
+        r->info.ranking.metric = arena_strdup(r->arena, r->info.ranking.metric);
+    return 0;
+}
+
+/* Whether "7.13" is a job of sweep 7. */
+static bool is_of_sweep(const char *job, int64_t sweep)
+{
+    char *end;
+    long long number = strtoll(job, &end, 10);
+
+    return end > job && *end == '.' && number == sweep;
+}
+
+static int take_results(void *context, const struct job_result *results, size_t n, struct err *e)
+{
+    struct results *r = context;
+
+    (void)e;
+    for (size_t i = 0; i < n; i++) {
+        r->has_own = r->has_own || is_of_sweep(results[i].job, r->sweep);
+        aggregate_add(&r->aggregate, &results[i]);
+    }
+    return 0;
+}
+
+/* ---- what is shown ---- */
+
+/* The means, and how many jobs of the configuration came to what. */
+static bool matches(struct results *r, const struct config_result *c)
+{
+    const struct aggregate *g = &r->aggregate;
+    struct member *fields = mem_resize(NULL, 6 + g->n_metrics, sizeof *fields);
+    struct where_row row = { .fields = fields, .params = &c->params };
+    bool result;
+
+    fields[row.n_fields++] = value_member("param_name", value_str(c->param_name));
+    fields[row.n_fields++] = value_member("n", value_int(c->n_done));
+    fields[row.n_fields++] = value_member("failed", value_int(c->n_failed));
+    fields[row.n_fields++] = value_member("cancelled", value_int(c->n_cancelled));
+    fields[row.n_fields++] = value_member("left", value_int(c->n_left));
+    fields[row.n_fields++] =
+        value_member("reason", c->reason != NULL ? value_str(c->reason) : value_null());
+    for (size_t i = 0; i < g->n_metrics; i++) {
+        const struct measure *m = aggregate_measure(c, i);
+        bool has_mean = m != NULL && !isnan(m->last.mean);
+
+        fields[row.n_fields++] =
+            value_member(g->metrics[i], has_mean ? value_float(m->last.mean) : value_null());
+    }
+    result = where_matches(r->where, &row);
+    free(fields);
+    return result;
+}
+
+static int filter(struct results *r, struct err *e)
+{
+    bool *keep = mem_resize(NULL, r->aggregate.n, sizeof *keep);
+
+    for (size_t i = 0; i < r->aggregate.n; i++)
+        keep[i] = matches(r, &r->aggregate.configs[i]);
+    aggregate_keep(&r->aggregate, keep);
+    free(keep);
+    return where_check_names(r->where, e);
+}
+
+/* Fetches everything, computes, leaves out, sorts. */
+static int prepare(struct results *r, struct err *e)
+{
+    const struct measures_said *said = &r->options->measures;
+    struct results_view *v = &r->view;
+
+    v->aggregate = &r->aggregate;
+    if (pages_results(&r->session.rpc, r->sweep, take_results, r, e) < 0 ||
+        measures_rank(&r->aggregate, said, &r->info.ranking, r->arena, &v->ranked_by, e) < 0)
+        return -1;
+    if (v->ranked_by < 0 && r->options->top != OPT_UNSET && r->aggregate.n_metrics > 0)
+        return err_set(e, ERR_USAGE, "--top: the best by which measure? (--sort names it)");
+    aggregate_finish(&r->aggregate);
+    r->n_configs = r->aggregate.n;
+    v->varying = aggregate_varying(&r->aggregate); /* of all, also when only one is listed */
+    if (measures_choose(v, said, r->arena, e) < 0 || (r->where != NULL && filter(r, e) < 0))
+        return -1;
+    return 0;
+}
+
+/* Only a measure that was named says in which order configurations are listed. */
+static void rank(struct results *r)
+{
+    const struct options *o = r->options;
+    struct results_view *v = &r->view;
+    bool is_named =
+        o->measures.sort != NULL || o->top != OPT_UNSET || r->info.ranking.metric != NULL;
+
+    v->n = r->aggregate.n;
+    v->best = -1;
+    if (o->top != OPT_UNSET && (size_t)o->top < v->n)
+        v->n = (size_t)o->top;
+    if (v->ranked_by < 0) {
+        if (o->top != OPT_UNSET)
+            out_note(
+                "note: no job has reported a measure to rank by; these come first in the sweep");
+        return;
+    }
+    if (is_named)
+        aggregate_sort(&r->aggregate, (size_t)v->ranked_by);
+    v->best = aggregate_best(&r->aggregate, (size_t)v->ranked_by);
+}
+
+/* ---- the table and what stands below it ---- */
+
+static void add_places(struct buf *out, const struct results *r)
+{
+    const char *project = session_shown_path(&r->session, r->session.arena, r->info.project);
+    bool is_here = session_sees_drive(&r->session);
+
+    buf_printf(out, "results  %s/runs/\n", project);
+    if (r->has_own)
+        buf_printf(out, "logs     %s/logs/%" PRId64 "/\n", project, r->sweep);
+    if (r->info.jobs.failed > 0)
+        buf_printf(out, "failed   %s/failed/\n", project);
+    if (!is_here)
+        buf_printf(out,
+                   "These are on the shared drive; `ludwig fetch %" PRId64 "` copies them here.\n",
+                   r->sweep);
+}
+
+static void add_unfinished(struct buf *out, const struct results *r)
+{
+    const struct job_counts *c = &r->info.jobs;
+    int64_t left = c->queued + c->staging + c->running + c->publishing;
+
+    if (left > 0)
+        buf_printf(out, "%" PRId64 " job%s not over yet\n", left, left == 1 ? " is" : "s are");
+    if (c->failed > 0)
+        buf_printf(out, "%" PRId64 " job%s failed (`ludwig jobs %" PRId64 " --state failed`)\n",
+                   c->failed, c->failed == 1 ? "" : "s", r->sweep);
+}
+
+/* "best: jobs 1.7, 1.8 (ludwig logs 1.7)" */
+static void add_best_jobs(struct buf *out, const struct config_result *c)
+{
+    const char *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_jobs; i++) {
+        if (!c->jobs[i].done || n++ >= JOBS_SHOWN)
+            continue;
+        buf_printf(out, "%s%s", first == NULL ? "" : ", ", c->jobs[i].job);
+        first = first == NULL ? c->jobs[i].job : first;
+    }
+    if (n > JOBS_SHOWN)
+        buf_printf(out, " and %zu more", n - JOBS_SHOWN);
+    buf_printf(out, " (ludwig logs %s)\n", first);
+}
+
+static void add_best(struct buf *out, const struct results *r)
+{
+    const struct results_view *v = &r->view;
+    const struct config_result *c = &r->aggregate.configs[v->best];
+
+    buf_printf(out, "* best by mean %s (%s)\n", r->aggregate.metrics[v->ranked_by],
+               aggregate_goal(&r->aggregate, (size_t)v->ranked_by) == GOAL_MIN ? "lowest"
+                                                                               : "highest");
+    buf_printf(out, "best: job%s ", c->n_done == 1 ? "" : "s");
+    add_best_jobs(out, c);
+}
+
+static void add_ranking(struct buf *out, const struct results *r)
+{
+    const struct results_view *v = &r->view;
+    const char *said = r->info.ranking.metric;
+
+    if (said != NULL && aggregate_find_metric(&r->aggregate, said) < 0 &&
+        r->aggregate.n_metrics > 0)
+        buf_printf(out, "no job has reported %s, which results: names\n", said);
+    if (v->best >= 0)
+        add_best(out, r);
+    if (v->n < r->n_configs)
+        buf_printf(out, "%zu of %zu configurations\n", v->n, r->n_configs);
+    if (r->aggregate.n_metrics == 0)
+        buf_add_str(out, "no job has reported a measure (see ludwig help report)\n");
+}
+
+static int show_table(const struct results *r, struct err *e)
+{
+    struct buf out = { 0 }, below = { 0 };
+
+    if (r->view.n > 0)
+        results_add_table(&out, &r->view, out_columns(STDOUT_FILENO),
+                          out_has_colour(STDOUT_FILENO));
+    else
+        buf_printf(&out, "no configuration%s\n", r->where != NULL ? " matches" : "");
+    buf_add_char(&out, '\n');
+    add_ranking(&below, r);
+    add_unfinished(&below, r);
+    add_places(&below, r);
+    text_add_harmless(&out, buf_text(&below), below.n, "\n");
+    buf_free(&below);
+    return out_write(&out, e);
+}
+
+/* ---- the command ---- */
+
+static int show(struct results *r, struct err *e)
+{
+    if (find_sweep(r, e) < 0)
+        return -1;
+    if (r->options->series != NULL)
+        return results_series_show(
+            &r->session, r->sweep,
+            &(struct results_series){ r->options->series, r->where, r->options->json }, e);
+    if (prepare(r, e) < 0)
+        return -1;
+    rank(r);
+    if (r->options->json)
+        return results_write_json(&r->view, e);
+    return r->options->csv ? results_write_csv(&r->view, e) : show_table(r, e);
+}
+
+static int check_options(const struct options *o, struct err *e)
+{
+    if (o->json && o->csv)
+        return err_set(e, ERR_USAGE, "either --json or --csv");
+    if (o->series != NULL &&
+        (o->measures.sort != NULL || o->measures.goal != NULL || o->top != OPT_UNSET))
+        return err_set(e, ERR_USAGE,
+                       "--series prints all jobs in their order: without --sort, "
+                       "--goal and --top");
+    if (o->series != NULL && o->measures.shown.n > 0)
+        return err_set(e, ERR_USAGE, "--series names the measure itself: without --metric");
+    return 0;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    struct results r = { .options = cli->options, .arena = cli->arena };
+    int result;
+
+    if (check_options(r.options, e) < 0 || selector_check(&cli->args, e) < 0)
+        return -1;
+    if (r.options->where != NULL) {
+        r.where = where_parse(r.options->where, cli->arena, e);
+        if (r.where == NULL)
+            return -1;
+    }
+    if (session_open(cli, &r.session, e) < 0)
+        return -1;
+    aggregate_init(&r.aggregate);
+    result = selector_sweep(&r.session.rpc, cli->args.words[0], &r.sweep, e);
+    if (result == 0)
+        result = show(&r, e);
+    aggregate_free(&r.aggregate);
+    session_close(&r.session);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_results = {
+    .name = "results",
+    .args = "SWEEP [OPTION]...",
+    .help = "show what the jobs of a sweep measured, for each configuration",
+    .more = "Of each measure the mean and, from two jobs on, the standard deviation over\n"
+            "the replications, of the last value each job reported; \"best\" is the same of\n"
+            "the best value each reported. Quartiles are interpolated linearly, as numpy's\n"
+            "quantile does. N is how many jobs are done; NOTES tells of the others. Where\n"
+            "the last value of a job is nan or infinite the mean is nan, which ranks last.\n"
+            "SWEEP is a number or last. TEST knows parameters, measures (their means), n,\n"
+            "failed, cancelled, left, reason and param_name; with --series, which lists\n"
+            "jobs, it knows parameters, measures (their last values), job, rep and\n"
+            "param_name only.\n"
+            "\n"
+            "  ludwig results last --sort accuracy --top 5\n"
+            "  ludwig results 7 --metric accuracy,loss --where 'lr < 0.1'\n"
+            "  ludwig results 7 --csv > table.csv\n"
+            "  ludwig results 7 --series accuracy > curves.csv\n",
+    .min_args = 1,
+    .max_args = 1,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

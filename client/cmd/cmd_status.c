@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_status.c - ludwig status */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/query/pages.h"
+#include "client/query/selector.h"
+#include "client/query/sweepview.h"
+#include "client/session/session.h"
+#include "client/term/jsonlist.h"
+#include "client/term/out.h"
+#include "client/term/progress.h"
+#include "client/term/stateopt.h"
+#include "common/base/units.h"
+
+struct options {
+    struct list states;
+    const char *user;
+    bool mine, json, quiet;
+};
+
+static const struct opt options[] = {
+    { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
+      "only sweeps that are running, paused, done, failed or cancelled; several with commas "
+      "between" },
+    { "user", 0, OPT_STR, "USER", offsetof(struct options, user), 0, 0, "only this user's sweeps" },
+    { "mine", 0, OPT_FLAG, NULL, offsetof(struct options, mine), 0, 0, "only your own sweeps" },
+    { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,
+      "print the sweeps' numbers alone, one a line" },
+    { 0 },
+};
+
+/* Sweeps that are over, on a terminal. */
+enum { OVER_SHOWN = 20 };
+
+/* ---- several: JSON, a table, or numbers alone ---- */
+
+struct listing {
+    struct jsonlist *json;
+    struct table *table;
+    struct buf names;
+    int64_t over_max; /* so many that are over are shown; 0: all */
+    int64_t n_over;
+    int64_t slurm_calls; /* SCHEMA_NONE: the server has no pilots */
+};
+
+static void add_sweep(struct listing *l, const struct sweep_info *s)
+{
+    l->n_over += progress_is_over(s);
+    if (l->over_max > 0 && progress_is_over(s) && l->n_over > l->over_max)
+        return;
+    if (l->json != NULL)
+        jsonlist_add(l->json, &sweep_info_schema, s);
+    else if (l->table != NULL)
+        sweepview_add_row(l->table, s, units_now_ms());
+    else
+        buf_printf(&l->names, "%" PRId64 "\n", s->sweep);
+}
+
+static int flush(struct listing *l, struct err *e)
+{
+    struct buf out = { 0 };
+
+    if (l->json != NULL)
+        return jsonlist_flush(l->json, e);
+    if (l->table == NULL)
+        return out_write(&l->names, e);
+    table_flush(l->table, &out);
+    return out_write(&out, e);
+}
+
+static int show_page(void *context, const struct msg_sweep_page *page, struct err *e)
+{
+    const struct sweep_info *sweeps = page->sweeps.items;
+    struct listing *l = context;
+
+    l->slurm_calls = page->slurm_calls;
+    for (size_t i = 0; i < page->sweeps.n; i++)
+        add_sweep(l, &sweeps[i]);
+    return flush(l, e);
+}
+
+static int show_named(struct rpc *rpc, const struct list *targets,
+                      const struct sweep_filter *filter, struct listing *l, struct err *e)
+{
+    const struct target *items = targets->items;
+    struct sweep_info info;
+
+    for (size_t i = 0; i < targets->n; i++) {
+        if (pages_sweep(rpc, items[i].sweep, &info, e) < 0)
+            return -1;
+        if (pages_is_wanted(filter, &info))
+            add_sweep(l, &info);
+    }
+    return flush(l, e);
+}
+
+static int end_json(const struct listing *l, struct err *e)
+{
+    return l->slurm_calls == SCHEMA_NONE
+               ? jsonlist_end(l->json, e)
+               : jsonlist_end_with(l->json, "slurm_calls", l->slurm_calls, e);
+}
+
+static void note_slurm(const struct listing *l)
+{
+    if (l->table != NULL && l->slurm_calls != SCHEMA_NONE)
+        out_note("Slurm: %" PRId64 " command%s in the last hour", l->slurm_calls,
+                 l->slurm_calls == 1 ? "" : "s");
+}
+
+/* targets NULL: all there are. */
+static int show_list(struct rpc *rpc, const struct list *targets, const struct sweep_filter *filter,
+                     const struct options *o, struct err *e)
+{
+    struct jsonlist json = { 0 };
+    struct listing l = { .json = o->json ? &json : NULL, .slurm_calls = SCHEMA_NONE };
+    int result;
+
+    if (o->json)
+        jsonlist_begin(&json, "sweeps");
+    else if (!o->quiet)
+        l.table = sweepview_table(out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
+    if (targets == NULL && l.table != NULL && filter->states == 0 && out_is_terminal(STDOUT_FILENO))
+        l.over_max = OVER_SHOWN;
+    result = targets != NULL ? show_named(rpc, targets, filter, &l, e)
+                             : pages_sweeps(rpc, filter, show_page, &l, e);
+    if (result == 0 && o->json)
+        result = end_json(&l, e);
+    if (result == 0)
+        note_slurm(&l);
+    if (result == 0 && l.over_max > 0 && l.n_over > l.over_max)
+        out_note("%" PRId64 " older ones are over (--state done,failed,cancelled shows them)",
+                 l.n_over - l.over_max);
+    jsonlist_drop(&json);
+    table_destroy(l.table);
+    buf_free(&l.names);
+    return result;
+}
+
+/* ---- one, with all about it ---- */
+
+static int read_view(struct rpc *rpc, int64_t sweep, struct failures *failures, struct queue *queue,
+                     struct sweep_info *info, struct err *e)
+{
+    if (failures_read(rpc, sweep, failures, e) < 0 || pages_sweep(rpc, sweep, info, e) < 0 ||
+        queue_read(rpc, info, queue, e) < 0)
+        return -1;
+    /* Its texts lasted until the next question. */
+    return pages_sweep(rpc, sweep, info, e);
+}
+
+static int show_view(struct rpc *rpc, int64_t sweep, struct err *e)
+{
+    struct failures failures = { 0 };
+    struct queue queue = { 0 };
+    struct sweep_info info;
+    struct buf out = { 0 };
+    int result = read_view(rpc, sweep, &failures, &queue, &info, e);
+
+    if (result == 0) {
+        sweepview_add(&out, &info, &failures, &queue, units_now_ms(), out_columns(STDOUT_FILENO),
+                      out_has_colour(STDOUT_FILENO));
+        result = out_write(&out, e);
+    }
+    failures_free(&failures);
+    queue_free(&queue);
+    return result;
+}
+
+static int show_json(struct rpc *rpc, int64_t sweep, struct err *e)
+{
+    struct sweep_info info;
+    struct buf out = { 0 };
+
+    if (pages_sweep(rpc, sweep, &info, e) < 0)
+        return -1;
+    out_add_versioned(&out, &sweep_info_schema, &info);
+    buf_add_char(&out, '\n');
+    return out_write(&out, e);
+}
+
+/* ---- all of it ---- */
+
+static int read_filter(const struct options *o, struct sweep_filter *filter, struct err *e)
+{
+    *filter = (struct sweep_filter){ .user = o->user };
+    if (o->mine && o->user != NULL)
+        return err_set(e, ERR_USAGE, "--mine and --user do not go together");
+    return stateopt_read(&stateopt_sweeps, &o->states, &filter->states, e);
+}
+
+static int show(struct cli *cli, struct rpc *rpc, const struct sweep_filter *filter, struct err *e)
+{
+    const struct options *o = cli->options;
+    bool is_filtered = filter->states != 0 || filter->user != NULL;
+    struct list targets;
+    int64_t sweep;
+
+    if (cli->args.n == 0)
+        return show_list(rpc, NULL, filter, o, e);
+    if (selector_sweeps(rpc, &cli->args, cli->arena, &targets, e) < 0)
+        return -1;
+    if (targets.n != 1 || cli->args.n != 1 || is_filtered || o->quiet ||
+        strcmp(cli->args.words[0], "all") == 0)
+        return show_list(rpc, &targets, filter, o, e);
+    sweep = ((const struct target *)targets.items)->sweep;
+    return o->json ? show_json(rpc, sweep, e) : show_view(rpc, sweep, e);
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct sweep_filter filter;
+    struct session s;
+    int result;
+
+    if (read_filter(o, &filter, e) < 0 || selector_check(&cli->args, e) < 0 ||
+        session_open(cli, &s, e) < 0)
+        return -1;
+    if (o->mine)
+        filter.user = arena_strdup(cli->arena, s.rpc.welcome.user);
+    result = show(cli, &s.rpc, &filter, e);
+    session_close(&s);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_status = {
+    .name = "status",
+    .args = "[SWEEP]... [OPTION]...",
+    .help = "say how far the sweeps are, newest first, or all about one",
+    .more = "SWEEP is a number, last, or all: those of yours that are not over.\n"
+            "On a terminal the newest 20 that are over are listed; --state lists them all.\n",
+    .max_args = ARGS_ANY,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_submit.c - ludwig submit */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/pack/cargo.h"
+#include "client/pack/git.h"
+#include "client/pack/shared.h"
+#include "client/session/session.h"
+#include "client/session/wait.h"
+#include "client/submit/dryrun.h"
+#include "client/submit/forecast.h"
+#include "client/submit/order.h"
+#include "client/submit/submit.h"
+#include "client/term/excerpt.h"
+#include "client/term/out.h"
+
+/* With --yes there may be as many points as the protocol can count. */
+static const int64_t POINTS_WITH_YES = INT64_C(1) << 40;
+
+struct options {
+    struct spec_overrides over;
+    const char *param2vals, *reuse;
+    bool first_only, dry_run, wait, json, local, yes;
+};
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct opt options[] = {
+    { "set", 0, OPT_STRS, "NAME=VALUE", AT(over.set), 0, 0,
+      "take VALUE (as in the file: 0.5, [1, 2]) for a parameter" },
+    { "param2vals", 0, OPT_STR, "FILE.jsonl", AT(param2vals), 0, 0,
+      "take the configurations from this file, a JSON object on each line, instead of params: "
+      "and what goes with it; - is standard input" },
+    { "reps", 0, OPT_INT, "N", AT(over.reps), 1, REPS_MAX, "replications of each configuration" },
+    { "name", 0, OPT_STR, "NAME", AT(over.name), 0, 0, "what listings call the sweep" },
+    { "minimal", 0, OPT_FLAG, NULL, AT(over.minimal), 0, 0,
+      "one short job: each parameter's first value, and those of debug: in the file" },
+    { "first-only", 0, OPT_FLAG, NULL, AT(first_only), 0, 0,
+      "the first configuration alone, with all of its replications" },
+    { "nodes", 0, OPT_STR, "NAME,@GROUP", AT(over.nodes), 0, 0, "only on these nodes" },
+    { "partition", 0, OPT_STR, "NAME,NAME", AT(over.partitions), 0, 0,
+      "only in these Slurm partitions, as slurm: in the file describes them, if it does" },
+    { "priority", 0, OPT_INT, "N", AT(over.priority), -1000, 1000, "larger goes first" },
+    { "reuse", 0, OPT_STR, "all|params|none", AT(reuse), 0, 0,
+      "which jobs that are done already need not run: those where everything is the same (all, "
+      "without this option), where the parameters are (params), or none" },
+    { "dry-run", 'n', OPT_FLAG, NULL, AT(dry_run), 0, 0,
+      "only show what would run; nothing is sent or started. With --json: all configurations" },
+    { "wait", 'w', OPT_FLAG, NULL, AT(wait), 0, 0,
+      "stay until all jobs are over; Ctrl-C leaves them running" },
+    { "local", 0, OPT_FLAG, NULL, AT(local), 0, 0,
+      "start a worker here even on a login node of a cluster" },
+    { "yes", 'y', OPT_FLAG, NULL, AT(yes), 0, 0, "more than 10 million configurations are meant" },
+    { "json", 0, OPT_FLAG, NULL, AT(json), 0, 0, "print JSON" },
+    { 0 },
+};
+
+static int parse_reuse(const char *word, int *reuse, struct err *e)
+{
+    *reuse = REUSE_ALL;
+    for (int i = 0; word != NULL && i < REUSE_COUNT; i++) {
+        if (strcmp(reuse_names[i], word) == 0) {
+            *reuse = i;
+            return 0;
+        }
+    }
+    if (word == NULL)
+        return 0;
+    return err_set(e, ERR_USAGE, "--reuse takes all, params or none, not '%s'", word);
+}
+
+static void say_notes(const struct points *p)
+{
+    struct buf notes = { 0 };
+
+    points_add_notes(p, &notes);
+    for (const char *line = buf_text(&notes); *line != '\0';) {
+        size_t n = strcspn(line, "\n");
+
+        out_note("note: %.*s", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    buf_free(&notes);
+}
+
+static void count_configs(struct order *o, bool first_only)
+{
+    o->configs = 1;
+    if (first_only)
+        return;
+    o->configs = points_count(&o->points);
+    say_notes(&o->points);
+}
+
+static int64_t points_max(const struct options *opts)
+{
+    return opts->yes ? POINTS_WITH_YES : POINTS_MAX;
+}
+
+static int expand(struct order *o, const struct options *opts, struct err *e)
+{
+    const struct spec *s = &o->spec;
+
+    o->points.expand = opts->first_only ? expand_create_first(&s->plan, s->file, e)
+                                        : expand_create(&s->plan, s->file, points_max(opts), e);
+    if (o->points.expand != NULL)
+        return 0;
+    excerpt_add(e, s->file, (const char *)s->text.data);
+    return -1;
+}
+
+/* What --minimal runs is made from the first one, as if the sweep file had it. */
+static void take_first(struct order *o)
+{
+    o->spec.plan.params = param2vals_first(o->points.list, o->cli->arena);
+    points_free(&o->points);
+}
+
+static int read_list(struct order *o, const struct options *opts, struct err *e)
+{
+    struct param2vals_wanted wanted = { .path = opts->param2vals,
+                                        .command = o->spec.work.command,
+                                        .points_max = points_max(opts) };
+
+    if (opts->param2vals == NULL)
+        return 0;
+    o->points.list = param2vals_read(&wanted, e);
+    if (o->points.list == NULL)
+        return -1;
+    if (opts->over.minimal)
+        take_first(o);
+    return 0;
+}
+
+static int read_order(struct order *o, const struct options *opts, struct err *e)
+{
+    const char *file = o->cli->args.words[0], *list = opts->param2vals;
+    struct arena *a = o->cli->arena;
+
+    if (list != NULL && strcmp(list, "-") == 0 && strcmp(file, "-") == 0)
+        return err_set(e, ERR_USAGE, "only one of the sweep file and --param2vals can be -");
+    if (parse_reuse(opts->reuse, &o->reuse, e) < 0 ||
+        spec_read_listed(file, list, a, &o->spec, e) < 0 || read_list(o, opts, e) < 0 ||
+        spec_override(&o->spec, &opts->over, a, e) < 0)
+        return -1;
+    if (o->points.list == NULL && expand(o, opts, e) < 0)
+        return -1;
+    count_configs(o, opts->first_only);
+    return 0;
+}
+
+/* ---- submitting ---- */
+
+/* What goes on while the server makes the sweep. */
+struct opening {
+    const struct order *order;
+    struct place to;
+    struct cargo *cargo;
+    struct work *work;
+    struct upload_sweep *files; /* on their way; NULL: none */
+    struct buf summary;         /* one of them */
+    bool has_changed;           /* what was read was read again, and is not what the server knows */
+};
+
+static int end_sweep_files(struct opening *o, struct err *e)
+{
+    int result = o->files != NULL ? upload_sweep_end(o->files, e) : 0;
+
+    o->files = NULL;
+    buf_free(&o->summary);
+    return result;
+}
+
+static int begin_sweep_files(struct opening *o, int64_t sweep, struct err *e)
+{
+    const struct order *order = o->order;
+    struct upload_text files[3] = { { "sweep.yaml", order->spec.text } };
+    size_t n = 2;
+
+    order_add_summary(order, o->work, sweep, &o->summary);
+    files[1] = (struct upload_text){ "summary.json", buf_bytes(&o->summary) };
+    if (order->points.list != NULL)
+        files[n++] =
+            (struct upload_text){ "param2vals.jsonl", param2vals_text(order->points.list) };
+    o->files = upload_sweep_begin(&o->to, sweep, files, n, e);
+    return o->files == NULL ? -1 : 0;
+}
+
+static int say_submitted(const struct msg_submitted *done, bool json, struct err *e)
+{
+    struct buf out = { 0 };
+
+    out_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
+             " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
+             done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
+             done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
+    if (done->note != NULL)
+        out_note("note: no worker can run it, so it waits: %s", done->note);
+    if (json) {
+        out_add_versioned(&out, &submitted_schema, done);
+        buf_add_char(&out, '\n');
+    } else if (!out_is_terminal(STDOUT_FILENO)) { /* on one, the line above says it */
+        buf_printf(&out, "%" PRId64 "\n", done->sweep);
+    }
+    return out_write(&out, e);
+}
+
+static void on_begun(void *context)
+{
+    struct opening *o = context;
+
+    cargo_push(o->cargo);
+}
+
+/* The sweep's files may be sent again where the connection broke; the cargo tried that itself. */
+static int check_files(int result, const struct err *why, bool *lost, struct err *e)
+{
+    *lost = result < 0 && why->kind == ERR_UNREACHABLE;
+    return result < 0 ? err_set(e, why->kind, "%s", why->text) : 0;
+}
+
+/* Those of a try before this one are of another sweep.  What has no room on the server leaves none
+ * there. */
+static int on_opened(void *context, int64_t sweep, bool *lost, struct err *e)
+{
+    struct opening *o = context;
+    struct err why = { 0 };
+
+    (void)end_sweep_files(o, NULL);
+    if (cargo_arrive(o->cargo, e) < 0)
+        return -1;
+    if (o->cargo->store != NULL)
+        o->to.mode = store_project_mode(o->cargo->store);
+    return check_files(begin_sweep_files(o, sweep, &why), &why, lost, e);
+}
+
+static bool is_same_set(const struct dataset *x, const struct dataset *y)
+{
+    return memcmp(&x->tree, &y->tree, sizeof x->tree) == 0 &&
+           memcmp(&x->id, &y->id, sizeof x->id) == 0;
+}
+
+static bool is_same_work(const struct work *x, const struct work *y)
+{
+    const struct data_entry *of_x = x->data.items, *of_y = y->data.items;
+    bool is_same = is_same_set(&x->source, &y->source);
+
+    for (size_t i = 0; i < x->data.n && is_same; i++)
+        is_same = is_same_set(&of_x[i].set, &of_y[i].set);
+    return is_same;
+}
+
+/* A connection that broke may have had files read again that had become others. */
+static int check_unchanged(struct opening *o, struct err *e)
+{
+    struct work now = *o->work;
+
+    cargo_sign(o->cargo, &o->order->spec, o->order->cli->arena, &now);
+    if (is_same_work(o->work, &now))
+        return 0;
+    o->has_changed = true;
+    *o->work = now;
+    return err_set(e, ERR_FAILED, "files were changed while they were sent; submit again");
+}
+
+static int on_ending(void *context, bool *lost, struct err *e)
+{
+    struct opening *o = context;
+    struct err why = { 0 };
+    int settled = cargo_settle(o->cargo, e), ended = end_sweep_files(o, &why);
+
+    if (settled < 0 || check_files(ended, &why, lost, e) < 0)
+        return -1;
+    return check_unchanged(o, e);
+}
+
+/* All is packed; what is on its way arrives meanwhile. */
+static int send(struct opening *opening, struct session *s, struct msg_submitted *done,
+                struct err *e)
+{
+    const struct order *o = opening->order;
+    struct msg_submit_begin begin = order_begin(o, opening->work);
+    struct submission submission = { .rpc = &s->rpc,
+                                     .begin = &begin,
+                                     .points = &o->points,
+                                     .configs = o->configs,
+                                     .begun = on_begun,
+                                     .opened = on_opened,
+                                     .ending = on_ending,
+                                     .context = opening };
+    int result;
+
+    opening->has_changed = false;
+    result = submit_send(&submission, done, e);
+    (void)end_sweep_files(opening, NULL);
+    return result;
+}
+
+static int pack_cargo(const struct order *o, struct session *s, struct cargo *c, struct work *work,
+                      struct err *e)
+{
+    struct git_state git;
+
+    cargo_note_size(c);
+    cargo_note_left_out(c);
+    if (shared_pack(&s->rpc, &o->spec, c, e) < 0 || cargo_pack(c, e) < 0)
+        return -1;
+    git = git_end(o->git, o->cli->arena);
+    work->git_commit = git.commit;
+    work->git_dirty = git.dirty;
+    cargo_sign(c, &o->spec, o->cli->arena, work);
+    return 0;
+}
+
+static int send_all(const struct order *o, struct session *s, struct cargo *c,
+                    const struct place *to, struct msg_submitted *done, struct err *e)
+{
+    struct work work = o->spec.work;
+    struct opening opening = { .order = o, .to = *to, .cargo = c, .work = &work };
+    int result = c->arena != NULL ? cargo_meet(c, to, e) : cargo_load(c, &o->spec, to, e);
+
+    if (result == 0)
+        result = pack_cargo(o, s, c, &work, e);
+    if (result == 0)
+        result = send(&opening, s, done, e);
+    /* What is known of the sweep is not what was sent: once more. */
+    if (result < 0 && opening.has_changed && rpc_reopen(&s->rpc, e) == 0)
+        result = send(&opening, s, done, e);
+    return result;
+}
+
+/* What else was done while this was sent is none of these. */
+static void note_done_otherwise(int64_t n_jobs)
+{
+    if (n_jobs > 0)
+        out_note("note: %" PRId64 " of its jobs %s done before with the same parameters, but with "
+                 "another command, source or data: --reuse params takes %s",
+                 n_jobs, n_jobs == 1 ? "was" : "were", n_jobs == 1 ? "it" : "them");
+}
+
+/* The project's folder, of which the server is asked as early as can be. */
+struct opened {
+    struct msg_open_project request;
+    struct msg_project_open answer;
+    struct rpc_ahead ahead;
+};
+
+static void ask_project(const struct order *o, struct session *s, struct opened *p)
+{
+    *p = (struct opened){ .request = { .project = o->spec.project,
+                                       .private_project = o->spec.private_project,
+                                       .wants_pilots = o->spec.pools.n > 0 } };
+    p->ahead =
+        (struct rpc_ahead){ .type = MSG_OPEN_PROJECT, .request = &p->request, .reply = &p->answer };
+    s->rpc.ahead = &p->ahead;
+}
+
+static int take_project(struct session *s, struct opened *p, struct err *e)
+{
+    const struct err *why = &p->ahead.why;
+
+    s->rpc.ahead = NULL;
+    if (!p->ahead.is_answered)
+        return rpc_call(&s->rpc, MSG_OPEN_PROJECT, &p->request, &p->answer, e);
+    return why->kind == ERR_NONE ? 0 : err_set(e, why->kind, "%s", why->text);
+}
+
+/* Before anything is sent to it. */
+static int open_drive(struct session *s, const struct opened *p, struct place *to, struct err *e)
+{
+    to->drive = session_drive(s, e);
+    if (to->drive == NULL)
+        return -1;
+    return p->answer.folder.mode == 0 ? 0 : upload_make_project(to, &p->answer.folder, e);
+}
+
+static int upload_and_send(const struct order *o, struct session *s, struct opened *p,
+                           struct cargo *c, struct msg_submitted *done, struct err *e)
+{
+    struct place to = { .project = o->spec.project };
+    int64_t n_done;
+
+    /* Asked first, so that nothing is read and sent in vain; the drive is looked for meanwhile. */
+    if (take_project(s, p, e) < 0)
+        return -1;
+    session_drive_soon(s, p->answer.folder.mode == 0 ? p->request.project : NULL);
+    if (forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_drive(s, p, &to, e) < 0 ||
+        send_all(o, s, c, &to, done, e) < 0)
+        return -1;
+    note_done_otherwise(n_done - done->reused);
+    return 0;
+}
+
+/* Where files go over SFTP they are packed while the connection is made. */
+static void begin_cargo(const struct order *o, struct session *s, struct cargo *c)
+{
+    if (!session_is_far(s))
+        return;
+    cargo_begin(c, &o->spec);
+    s->idle = cargo_idle(c);
+}
+
+static int submit(const struct order *o, const struct options *opts, struct err *e)
+{
+    struct msg_submitted done = { 0 };
+    struct session s = { 0 };
+    struct opened project;
+    struct cargo cargo = { 0 };
+    int result = session_begin(o->cli, &s, e);
+
+    if (result == 0) {
+        git_begin(o->git, o->spec.folder);
+        ask_project(o, &s, &project);
+        s.expects_files = true;
+        s.expected_bytes = cargo_glance(&o->spec);
+        begin_cargo(o, &s, &cargo);
+        result = session_reach(o->cli, &s, opts->local, e);
+    }
+    if (result == 0)
+        result = upload_and_send(o, &s, &project, &cargo, &done, e);
+    s.idle = (struct idle){ 0 };
+    git_stop(o->git);
+    cargo_free(&cargo);
+    if (result == 0)
+        result = say_submitted(&done, opts->json, e);
+    if (result == 0 && opts->wait)
+        result = wait_for_sweep(&s.rpc, done.sweep, e);
+    session_close(&s);
+    return result;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const struct options *opts = cli->options;
+    struct git_look git = { 0 };
+    struct order o = { .cli = cli, .git = &git };
+    int result = read_order(&o, opts, e);
+
+    if (result == 0)
+        result = opts->dry_run ? dryrun(&o, opts->json, e) : submit(&o, opts, e);
+    points_free(&o.points);
+    return result;
+}
+
+const struct command cmd_submit = {
+    .name = "submit",
+    .args = "SWEEP.yaml [OPTION]...",
+    .help = "run every configuration of a sweep file",
+    .more = "Prints the sweep's number. Without a server configured, one of your own is\n"
+            "started on this machine, and results go to ~/ludwig_data.\n"
+            "\n"
+            "A sweep file says what to run (command:) with which parameters (params:, where\n"
+            "lists are swept):\n"
+            "\n"
+            "    command: python3 train.py --lr {lr} --hidden {hidden}\n"
+            "    params: {lr: [0.1, 0.01], hidden: [64, 128]}\n"
+            "\n"
+            "The files beside it go along, and what a job writes to $LUDWIG_SAVE_PATH is\n"
+            "kept. All that a sweep file can say is in `man ludwig-sweep`; --dry-run shows\n"
+            "what would become of yours. - is standard input: its paths begin in the current\n"
+            "folder.\n",
+    .min_args = 1,
+    .max_args = 1,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

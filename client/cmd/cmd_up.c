@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_up.c - ludwig up */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/session/address.h"
+#include "client/session/embedded.h"
+#include "client/session/invitation.h"
+#include "client/session/ownsshd.h"
+#include "client/session/session.h"
+#include "client/term/out.h"
+
+enum { SSHD_START_MAX_MS = 10 * 1000 };
+
+struct options {
+    bool local;
+    const char *sshd;
+};
+
+static const struct opt options[] = {
+    { "local", 0, OPT_FLAG, NULL, offsetof(struct options, local), 0, 0,
+      "start a worker here even on a login node of a cluster" },
+    { "sshd", 0, OPT_MAYBE, "ADDRESS:PORT", offsetof(struct options, sshd), 0, 0,
+      "let the server run an sshd of its own, now and whenever it starts; off ends that" },
+    { 0 },
+};
+
+/* ---- the sshd of its own ---- */
+
+/* What is to hold from now on, as ownsshd_listen has it; the caller frees it. */
+static char *wanted(const char *option, const char *before)
+{
+    if (strcmp(option, "off") == 0)
+        return NULL;
+    if (option[0] != '\0')
+        return mem_strdup(option);
+    return mem_strdup(before != NULL ? before : "*");
+}
+
+static bool is_same(const char *x, const char *y)
+{
+    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+}
+
+static int stop_and_set(struct cli *cli, const char *state, const char *listen, struct err *e)
+{
+    struct conf c;
+    int stopped = conf_read(&c, cli->arena, e) < 0 ? -1 : embedded_stop_server(&c, e);
+
+    return stopped < 0 || ownsshd_set(state, listen, e) < 0 ? -1 : stopped;
+}
+
+/* The server reads it when it starts; jobs go on meanwhile.  1 when it was stopped for that. */
+static int change_sshd(struct cli *cli, const char *option, const char *state, const char *before,
+                       struct err *e)
+{
+    char *listen = wanted(option, before), *made = address_make_state_dir(e);
+    int result = made == NULL ? -1 : 0;
+
+    if (result == 0 && !is_same(listen, before))
+        result = stop_and_set(cli, state, listen, e);
+    free(made);
+    free(listen);
+    return result;
+}
+
+static int is_own_server(struct cli *cli, struct err *e)
+{
+    struct choice choice;
+    struct conf c;
+
+    if (conf_read(&c, cli->arena, e) < 0 ||
+        choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
+        return -1;
+    if (choice.embedded)
+        return 0;
+    return err_set(e, ERR_USAGE, "--sshd is for a server of your own, but %s names the one at %s",
+                   choice.from, choice.endpoint.text);
+}
+
+static void say_sshd(const struct session *s, const char *state)
+{
+    char *listen = ownsshd_listen(state), *dir = ownsshd_dir(state);
+    int port = listen == NULL ? -1 : invitation_port(dir, NULL);
+    bool is_here = s->rpc.to.kind == ENDPOINT_UNIX;
+
+    if (port > 0 && (!is_here || ownsshd_listens(port, SSHD_START_MAX_MS)))
+        out_note("its sshd listens on port %d; `ludwig invite` lets other machines in", port);
+    else if (port > 0)
+        out_note("its sshd does not listen on port %d, but goes on trying: another program may "
+                 "have that port (--sshd=PORT names another one; %s/ludwigd.log says more)",
+                 port, state);
+    free(listen);
+    free(dir);
+}
+
+/* An sshd that cannot be shall not keep the server from starting, nor end one that ran. */
+static void go_back(struct cli *cli, const char *state, const char *before, bool was_running)
+{
+    struct session s = { 0 };
+
+    if (ownsshd_set(state, before, NULL) == 0 && was_running)
+        (void)session_start(cli, &s, false, NULL);
+    session_close(&s);
+}
+
+static int start_with(struct cli *cli, struct session *s, const char *option, const char *state,
+                      struct err *e)
+{
+    const struct options *o = cli->options;
+    char *before = ownsshd_listen(state);
+    int changed = is_own_server(cli, e) < 0 ? -1 : change_sshd(cli, option, state, before, e);
+    int result = changed < 0 ? -1 : session_start(cli, s, o->local, e);
+
+    if (changed >= 0 && result < 0)
+        go_back(cli, state, before, changed > 0);
+    free(before);
+    return result;
+}
+
+/* `up --sshd ADDRESS:PORT` means what `up --sshd=ADDRESS:PORT` says. */
+static int take_sshd(struct cli *cli, const char **option, struct err *e)
+{
+    const struct options *o = cli->options;
+
+    *option = o->sshd;
+    if (cli->args.n == 0)
+        return 0;
+    if (o->sshd == NULL || o->sshd[0] != '\0')
+        return err_set(e, ERR_USAGE, "up takes no '%s' (see ludwig help up)", cli->args.words[0]);
+    *option = cli->args.words[0];
+    return 0;
+}
+
+static int start(struct cli *cli, struct session *s, const char *state, struct err *e)
+{
+    const struct options *o = cli->options;
+    const char *option;
+
+    if (take_sshd(cli, &option, e) < 0)
+        return -1;
+    return option == NULL ? session_start(cli, s, o->local, e)
+                          : start_with(cli, s, option, state, e);
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    struct session s = { 0 };
+    char *state = conf_state_dir();
+    int result = start(cli, &s, state, e);
+
+    if (result == 0 && s.choice.embedded) {
+        out_note("up; results go to %s", s.share);
+        say_sshd(&s, state);
+    } else if (result == 0) {
+        out_note("%s names the server at %s, which is up", s.choice.from, s.choice.endpoint.text);
+    }
+    session_close(&s);
+    free(state);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_up = {
+    .name = "up",
+    .args = "[OPTION]...",
+    .help = "start a server and a worker of your own on this machine",
+    .more = "`ludwig submit` does so by itself. What config.yaml says of share:, scratch:\n"
+            "and resources: holds for them.\n"
+            "\n"
+            "--sshd is for machines whose own sshd other machines cannot use, say because it\n"
+            "wants a second factor. It listens on a port that is chosen once and kept; only\n"
+            "keys that `ludwig invite` let in may come, for ludwig and files alone.\n"
+            "\n"
+            "  ludwig up\n"
+            "  ludwig up --sshd\n"
+            "  ludwig up --sshd=127.0.0.1:7022\n",
+    .max_args = 1,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

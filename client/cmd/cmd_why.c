@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_why.c - ludwig why */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/query/jobinfo.h"
+#include "client/query/selector.h"
+#include "client/session/session.h"
+#include "client/share/logfile.h"
+#include "client/term/out.h"
+#include "client/term/text.h"
+#include "client/term/when.h"
+#include "common/base/units.h"
+
+enum { LOG_LINES = 10 };
+
+struct options {
+    bool json;
+};
+
+static const struct opt options[] = {
+    { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },
+    { 0 },
+};
+
+static void add_line(struct buf *out, const char *indent, const char *text)
+{
+    buf_add_str(out, indent);
+    text_add_harmless(out, text, strlen(text), "");
+    buf_add_char(out, '\n');
+}
+
+/* Where the share is seen, paths on it are made whole. */
+static void add_place(struct buf *out, const struct session *s, const char *before,
+                      const char *path)
+{
+    struct arena *a = arena_create();
+
+    add_line(out, "  ", arena_printf(a, "%s%s", before, session_shown_path(s, a, path)));
+    arena_destroy(a);
+}
+
+/* How much of a line of the server's answer comes before the path that it ends with; 0: none. */
+static size_t before_path(const struct job_info *j, const char *text)
+{
+    size_t n = strlen(text), n_path = j->run_path != NULL ? strlen(j->run_path) : 0;
+
+    if (n_path == 0 || n <= n_path || strcmp(text + n - n_path, j->run_path) != 0 ||
+        text[n - n_path - 1] != ' ')
+        return 0;
+    return n - n_path;
+}
+
+static void add_told(struct buf *out, const struct session *s, const struct job_info *j,
+                     const char *text)
+{
+    size_t n = before_path(j, text);
+    char *before;
+
+    if (n == 0) {
+        add_line(out, "  ", text);
+        return;
+    }
+    before = mem_strndup(text, n);
+    add_place(out, s, before, j->run_path);
+    free(before);
+}
+
+/* "attempt 2 on hoff: began 5 min ago (2026-11-21 10:15:00), ran for 3m2s" */
+static void add_times(struct buf *out, const struct job_info *j, int64_t now_ms)
+{
+    struct buf line = { 0 };
+
+    if (j->attempt == 0 || j->started_at == 0)
+        return;
+    buf_printf(&line, "attempt %" PRId64, j->attempt);
+    if (j->node != NULL && j->node[0] != '\0')
+        buf_printf(&line, " on %s", j->node);
+    buf_add_str(&line, ": began ");
+    when_add(&line, j->started_at, now_ms);
+    buf_add_str(&line, " (");
+    units_add_time_local(&line, j->started_at);
+    buf_add_str(&line, job_is_ended((enum job_state)j->state) ? "), ran for " : "), has run for ");
+    jobinfo_add_time(&line, j, now_ms);
+    add_line(out, "  ", buf_text(&line));
+    buf_free(&line);
+}
+
+/* Of a job that waits again. */
+static void add_attempt_before(struct buf *out, const struct job_info *j)
+{
+    struct buf line = { 0 };
+
+    if (j->state != JOB_QUEUED || j->attempt == 0 || j->started_at != 0 || j->reason == NULL ||
+        jobinfo_is_paused(j))
+        return;
+    buf_printf(&line, "attempt %" PRId64 " came to nothing: %s", j->attempt, j->reason);
+    add_line(out, "  ", buf_text(&line));
+    buf_free(&line);
+}
+
+static void add_advice(struct buf *out, const struct job_info *j)
+{
+    struct buf words = { 0 };
+
+    if (j->state != JOB_FAILED)
+        return;
+    if (j->exit_code != SCHEMA_NONE && jobinfo_add_exit_words(&words, j->exit_code))
+        add_line(out, "  ", buf_text(&words));
+    buf_free(&words);
+    add_line(out, "  ",
+             "a retry runs the source as submitted; after a change of it, submit again "
+             "(--reuse params keeps what is done)");
+}
+
+static int show_answer(const struct session *s, const struct msg_why *why, struct err *e)
+{
+    const char *const *lines = why->lines.items;
+    const struct job_info *j = &why->job;
+    struct buf out = { 0 }, params = { 0 };
+
+    buf_printf(&out, "job %s: %s\n", j->job, job_state_names[j->state]);
+    jobinfo_add_params(&params, &j->params);
+    if (params.n > 0)
+        add_line(&out, "  ", buf_text(&params));
+    buf_free(&params);
+    for (size_t i = 0; i < why->lines.n; i++)
+        add_told(&out, s, j, lines[i]);
+    add_advice(&out, j);
+    add_times(&out, j, units_now_ms());
+    add_attempt_before(&out, j);
+    if (j->log_path != NULL && j->started_at != 0)
+        add_place(&out, s, "its log: ", j->log_path);
+    return out_write(&out, e);
+}
+
+static int show_tail(struct logfile *log, const char *where, struct err *e)
+{
+    struct buf head = { 0 };
+
+    buf_add_str(&head, "\nThe end of its log (");
+    text_add_harmless(&head, where, strlen(where), "");
+    buf_add_str(&head, "):\n");
+    if (out_write(&head, e) < 0 || logfile_seek_lines(log, LOG_LINES, e) < 0 ||
+        logfile_copy(log, e) < 0)
+        return -1;
+    return logfile_finish(log, e);
+}
+
+static int show_log_of(struct sharefs *fs, const char *path, struct err *e)
+{
+    struct logfile log;
+    char *where;
+    int result;
+
+    if (logfile_open(&log, fs, path, true, NULL) <= 0)
+        return 0;
+    where = sharefs_where(fs, path);
+    result = show_tail(&log, where, e);
+    free(where);
+    logfile_close(&log);
+    return result;
+}
+
+/* Not every machine gets to see the share, and that says nothing about the job. */
+static int show_log(struct session *s, const struct job_info *j, struct err *e)
+{
+    const struct drive *drive;
+    struct sharefs *fs;
+    int result;
+
+    if (j->state != JOB_FAILED || j->log_path == NULL)
+        return 0;
+    drive = session_drive(s, NULL);
+    fs = drive != NULL ? drive_read(drive, NULL) : NULL;
+    if (fs == NULL)
+        return 0;
+    result = show_log_of(fs, j->log_path, e);
+    sharefs_close(fs);
+    return result;
+}
+
+/* With paths as they are below the shared drive. */
+static struct msg_why on_drive(const struct session *s, struct arena *a, const struct msg_why *why)
+{
+    const char **lines = arena_alloc(a, why->lines.n * sizeof *lines);
+    struct msg_why shown = { why->job, { lines, why->lines.n } };
+
+    session_job_paths(s, a, &shown.job);
+    for (size_t i = 0; i < why->lines.n; i++) {
+        const char *line = ((const char *const *)why->lines.items)[i];
+        size_t n = before_path(&why->job, line);
+
+        lines[i] = n == 0 ? line : arena_printf(a, "%.*s%s", (int)n, line, shown.job.run_path);
+    }
+    return shown;
+}
+
+static int show_json(const struct session *s, const struct msg_why *why, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct msg_why shown = on_drive(s, a, why);
+    struct buf out = { 0 };
+
+    out_add_versioned(&out, proto.messages[MSG_WHY].schema, &shown);
+    arena_destroy(a);
+    buf_add_char(&out, '\n');
+    return out_write(&out, e);
+}
+
+static int ask(struct session *s, const char *word, bool json, struct err *e)
+{
+    struct target t;
+    struct msg_ask_why request;
+    struct msg_why why;
+
+    if (selector_job(&s->rpc, word, &t, e) < 0)
+        return -1;
+    request = (struct msg_ask_why){ t.sweep, t.first };
+    if (rpc_call(&s->rpc, MSG_ASK_WHY, &request, &why, e) < 0)
+        return -1;
+    if (json)
+        return show_json(s, &why, e);
+    return show_answer(s, &why, e) < 0 ? -1 : show_log(s, &why.job, e);
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+    const struct options *o = cli->options;
+    struct session s;
+    int result;
+
+    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
+        return -1;
+    result = ask(&s, cli->args.words[0], o->json, e);
+    session_close(&s);
+    return result < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_why = {
+    .name = "why",
+    .args = "JOB [OPTION]...",
+    .help = "say what keeps a job from running, or what became of it",
+    .more = "JOB is written as 7.13 or last.13. Of a failed job the end of its log is shown.\n",
+    .min_args = 1,
+    .max_args = 1,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* expand_make.c - from a plan to slots, wheels and rules */
+#include <string.h>
+
+#include "client/expand/expand_make.h"
+#include "client/spec/conditions.h"
+#include "common/data/mp.h"
+
+static struct slot *find_slot(const struct expand *x, const char *name)
+{
+    const struct param *params = x->plan->params.items;
+
+    return &x->slots[params_find(&x->plan->params, name) - params];
+}
+
+/* What of it is always the same. */
+static void encode_slot(struct expand *x, struct slot *s)
+{
+    struct buf piece = { 0 };
+    uint8_t *bytes;
+
+    mp_add_str(&piece, s->param->name, strlen(s->param->name));
+    s->n_key = piece.n;
+    if (s->param->form == PARAM_FIXED)
+        mp_add_value(&piece, &s->param->values[0]);
+    bytes = arena_alloc(x->arena, piece.n);
+    memcpy(bytes, piece.bytes, piece.n);
+    s->piece = (struct bytes){ bytes, piece.n };
+    buf_free(&piece);
+}
+
+static void make_slots(struct expand *x)
+{
+    const struct param *params = x->plan->params.items;
+
+    x->n_slots = x->n_present = x->plan->params.n;
+    x->slots = arena_alloc(x->arena, x->n_slots * sizeof *x->slots);
+    for (size_t i = 0; i < x->n_slots; i++) {
+        x->slots[i] = (struct slot){ .param = &params[i], .is_present = true };
+        encode_slot(x, &x->slots[i]);
+    }
+}
+
+/* ---- wheels ---- */
+
+static void make_wheel(struct expand *x, struct wheel *w, struct slot *first)
+{
+    w->group = plan_find_group(x->plan, first->param->name);
+    w->slots = arena_alloc(x->arena, (w->group == NULL ? 1 : w->group->names.n) * sizeof first);
+    w->n = first->param->n;
+    for (struct slot *s = first; s < x->slots + x->n_slots; s++) {
+        bool is_one = s == first ||
+                      (w->group != NULL && plan_find_group(x->plan, s->param->name) == w->group);
+
+        if (is_one) {
+            s->wheel = w;
+            w->slots[w->n_slots++] = s;
+        }
+        if (w->group == NULL || w->n_slots == w->group->names.n)
+            break;
+    }
+}
+
+static void make_wheels(struct expand *x, const size_t *order)
+{
+    x->wheels = arena_alloc(x->arena, x->n_slots * sizeof *x->wheels);
+    for (size_t i = 0; i < x->n_slots; i++) {
+        struct slot *s = &x->slots[order[i]];
+
+        if (s->param->form != PARAM_FIXED && s->wheel == NULL)
+            make_wheel(x, &x->wheels[x->n_wheels++], s);
+        if (s->wheel != NULL)
+            s->depth = (size_t)(s->wheel - x->wheels) + 1;
+    }
+    x->turning = arena_alloc(x->arena, x->n_wheels * sizeof *x->turning);
+}
+
+/* In the order of the file: conditions may come and go without changing the dimensions. */
+static void make_samplers(struct expand *x)
+{
+    unsigned dimension = 0;
+
+    for (size_t i = 0; i < x->n_slots; i++) {
+        struct wheel *w = x->slots[i].wheel;
+        const char *name = x->slots[i].param->name;
+
+        if (w == NULL || w->slots[0] != &x->slots[i])
+            continue;
+        if (w->group != NULL)
+            name = *(const char **)w->group->names.items;
+        sampler_init(&w->sampler, x->plan, x->slots[i].param, name, dimension++);
+    }
+}
+
+/* ---- what pins name ---- */
+
+static void name_values(struct expand *x, const struct pins *pins)
+{
+    const struct pin *items = pins->pins.items;
+
+    for (size_t i = 0; i < pins->pins.n; i++)
+        for (size_t k = 0; k < items[i].n; k++)
+            valueset_add(&find_slot(x, items[i].name)->named, &items[i].values[k]);
+}
+
+static void mark_possible(struct slot *s, int number)
+{
+    if (number != VALUESET_NONE)
+        s->is_possible[number] = true;
+}
+
+static void number_values(struct expand *x, struct slot *s)
+{
+    int *numbers = arena_alloc(x->arena, (s->param->n + 1) * sizeof *numbers);
+
+    valueset_sort(&s->named);
+    s->is_possible = arena_alloc(x->arena, s->named.n);
+    for (size_t i = 0; i < s->param->n; i++) {
+        numbers[i] = valueset_find(&s->named, &s->param->values[i]);
+        mark_possible(s, numbers[i]);
+    }
+    if (s->param->n == 0)
+        memset(s->is_possible, true, s->named.n); /* a distribution: who knows */
+    s->numbers = numbers;
+}
+
+static void mark_given(struct expand *x, const struct pins *entry)
+{
+    const struct pin *pins = entry->pins.items;
+
+    for (size_t i = 0; i < entry->pins.n; i++) {
+        struct slot *s = find_slot(x, pins[i].name);
+
+        mark_possible(s, valueset_find(&s->named, &pins[i].values[0]));
+    }
+}
+
+static void name_all_values(struct expand *x)
+{
+    const struct plan *p = x->plan;
+    const struct condition *conditions = p->when.items;
+    const struct pins *exclude = p->exclude.items, *include = p->include.items;
+
+    for (size_t i = 0; i < p->when.n; i++)
+        name_values(x, &conditions[i].pins);
+    for (size_t i = 0; i < p->exclude.n; i++)
+        name_values(x, &exclude[i]);
+    for (size_t i = 0; i < x->n_slots; i++)
+        if (x->slots[i].named.n > 0)
+            number_values(x, &x->slots[i]);
+    for (size_t i = 0; i < p->include.n; i++)
+        mark_given(x, &include[i]);
+}
+
+/* ---- rules ---- */
+
+static void make_test(struct expand *x, struct test *t, const struct pin *pin)
+{
+    const struct slot *s = find_slot(x, pin->name);
+    int *numbers = arena_alloc(x->arena, pin->n * sizeof *numbers);
+
+    for (size_t i = 0; i < pin->n; i++)
+        numbers[i] = valueset_find(&s->named, &pin->values[i]);
+    *t = (struct test){ s, numbers, pin->n };
+    if (s->wheel != NULL)
+        s->wheel->is_entangled = true;
+}
+
+static void make_rule(struct expand *x, struct rule *rule, const struct pins *pins)
+{
+    const struct pin *items = pins->pins.items;
+
+    *rule = (struct rule){ .pins = pins, .n = pins->pins.n };
+    rule->tests = arena_alloc(x->arena, rule->n * sizeof *rule->tests);
+    for (size_t i = 0; i < rule->n; i++) {
+        make_test(x, &rule->tests[i], &items[i]);
+        if (rule->tests[i].slot->depth > rule->depth)
+            rule->depth = rule->tests[i].slot->depth;
+    }
+}
+
+/* The slots that the condition names have their depth already. */
+static void make_condition(struct expand *x, struct slot *s, const struct condition *c)
+{
+    struct rule *rule = arena_alloc(x->arena, sizeof *rule);
+
+    make_rule(x, rule, &c->pins);
+    s->condition = rule;
+    if (s->wheel != NULL)
+        s->wheel->is_entangled = true;
+    if (rule->depth > s->depth)
+        s->depth = rule->depth;
+    x->conditioned[x->n_conditioned++] = s;
+}
+
+static void make_conditions(struct expand *x, const size_t *order)
+{
+    const struct condition *conditions = x->plan->when.items;
+    const struct condition **of_slot = arena_alloc(x->arena, x->n_slots * sizeof *of_slot);
+
+    x->conditioned = arena_alloc(x->arena, x->plan->when.n * sizeof *x->conditioned);
+    for (size_t i = 0; i < x->plan->when.n; i++)
+        of_slot[find_slot(x, conditions[i].name) - x->slots] = &conditions[i];
+    for (size_t i = 0; i < x->n_slots; i++)
+        if (of_slot[order[i]] != NULL)
+            make_condition(x, &x->slots[order[i]], of_slot[order[i]]);
+}
+
+static void make_excludes(struct expand *x)
+{
+    const struct pins *exclude = x->plan->exclude.items;
+
+    x->n_excludes = x->plan->exclude.n;
+    x->excludes = arena_alloc(x->arena, x->n_excludes * sizeof *x->excludes);
+    for (size_t i = 0; i < x->n_excludes; i++)
+        make_rule(x, &x->excludes[i], &exclude[i]);
+}
+
+struct expand *expand_make(const struct plan *plan)
+{
+    struct expand *x = mem_alloc(sizeof *x);
+    size_t *order;
+
+    x->plan = plan;
+    x->arena = arena_create();
+    order = arena_alloc(x->arena, plan->params.n * sizeof *order);
+    conditions_order(plan, order);
+    x->n_parts = 1 + plan->include.n;
+    x->counts = arena_alloc(x->arena, x->n_parts * sizeof *x->counts);
+    make_slots(x);
+    make_wheels(x, order);
+    if (plan->method != METHOD_GRID)
+        make_samplers(x);
+    name_all_values(x);
+    make_conditions(x, order);
+    make_excludes(x);
+    return x;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* param2vals.c - configurations that somebody else made, one JSON object a line */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/expand/param2vals.h"
+#include "client/spec/params.h"
+#include "client/term/excerpt.h"
+#include "client/util/digests.h"
+#include "client/util/spool.h"
+#include "common/base/suggest.h"
+#include "common/base/utf8.h"
+#include "common/data/canon.h"
+#include "common/data/json.h"
+#include "common/data/mp.h"
+#include "common/data/template.h"
+#include "common/proto/work.h"
+
+/* Of every so many configurations the place is kept. */
+enum { STRIDE = 64 };
+enum { SHOWN_ERRORS = 8 };
+
+struct param2vals {
+    struct spool spool;
+    struct arena *arena; /* of one configuration */
+    int64_t count;
+    uint64_t *places; /* of configurations 0, STRIDE, 2 * STRIDE ... */
+    size_t n_places, capacity;
+    size_t at; /* of the line that is next */
+};
+
+/* ---- lines ---- */
+
+struct line {
+    const char *text;
+    size_t n;
+    size_t begin;
+};
+
+static bool is_blank(const struct line *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strchr(" \t\r", l->text[i]) == NULL || l->text[i] == '\0')
+            return false;
+    return true;
+}
+
+/* The line at *at, which then is behind it; false at the end. */
+static bool next_line(struct bytes text, size_t *at, struct line *l)
+{
+    const uint8_t *end;
+
+    if (*at >= text.n)
+        return false;
+    end = memchr(text.data + *at, '\n', text.n - *at);
+    *l = (struct line){ .text = (const char *)text.data + *at, .begin = *at };
+    l->n = end == NULL ? text.n - *at : (size_t)(end - text.data) - *at;
+    *at += l->n + 1;
+    return true;
+}
+
+/* Where the first line begins. */
+static size_t first_place(struct bytes text)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t n = sizeof mark - 1;
+
+    return text.n >= n && memcmp(text.data, mark, n) == 0 ? n : 0;
+}
+
+/* ---- checking ---- */
+
+/* Names of placeholders. */
+struct needed {
+    char **names;
+    size_t n, capacity;
+};
+
+struct check {
+    struct param2vals *list;
+    const char *file;
+    struct needed needed;
+    struct digests *seen;
+    struct keys_reader errors;
+    size_t n_errors;
+    unsigned line; /* that is being looked at */
+};
+
+/* At the line's byte offset; later ones are only counted. */
+static struct yaml_node place(struct check *c, const struct line *l, size_t offset)
+{
+    size_t n = offset < l->n ? offset : l->n;
+
+    return (struct yaml_node){ .line = c->line, .column = 1 + (unsigned)utf8_count(l->text, n) };
+}
+
+static int add_error(struct check *c, struct yaml_node at, char *what)
+{
+    if (c->n_errors++ < SHOWN_ERRORS)
+        keys_error(&c->errors, &at, "%s", what);
+    free(what);
+    return -1;
+}
+
+static int refuse_json(struct check *c, const struct line *l, size_t offset, const struct err *why)
+{
+    bool is_cut = offset >= l->n || l->text[offset] == '\r';
+
+    return add_error(
+        c, place(c, l, offset),
+        mem_printf("%s%s", why->text, is_cut ? "; a configuration stands on one line" : ""));
+}
+
+static int read_line(struct check *c, const struct line *l, struct value *config)
+{
+    struct err why = { 0 };
+    size_t offset;
+
+    arena_reset(c->list->arena);
+    if (l->n > PARAM2VALS_LINE_MAX_BYTES)
+        return add_error(c, place(c, l, 0),
+                         mem_printf("a line of %zu bytes is too long; put large values into a file "
+                                    "of data:",
+                                    l->n));
+    if (json_read_exact(l->text, l->n, c->list->arena, config, &offset, &why) < 0)
+        return refuse_json(c, l, offset, &why);
+    if (config->type == VALUE_MAP)
+        return 0;
+    return add_error(c, place(c, l, 0),
+                     mem_printf("expected an object such as {\"lr\": 0.1}, found %s",
+                                value_type_name(config->type)));
+}
+
+static int check_names(struct check *c, const struct line *l, const struct value *config)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < config->map.n; i++) {
+        const struct value *key = &config->map.members[i].key;
+        char *problem = params_name_problem(key->str.s, key->str.n);
+
+        if (problem != NULL)
+            result = add_error(c, place(c, l, 0), problem);
+    }
+    return result;
+}
+
+static int refuse_missing(struct check *c, const struct line *l, const struct value *config,
+                          const char *name)
+{
+    struct suggest nearest = { .word = name };
+
+    for (size_t i = 0; i < config->map.n; i++)
+        suggest_try(&nearest, config->map.members[i].key.str.s);
+    return add_error(c, place(c, l, 0),
+                     mem_printf("command: needs %s, which is not there%s%s%s", name,
+                                nearest.best != NULL ? " (did you mean '" : "",
+                                nearest.best != NULL ? nearest.best : "",
+                                nearest.best != NULL ? "'?)" : ""));
+}
+
+static int check_needed(struct check *c, const struct line *l, const struct value *config)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < c->needed.n; i++)
+        if (value_get(config, c->needed.names[i]) == NULL)
+            result = refuse_missing(c, l, config, c->needed.names[i]);
+    return result;
+}
+
+static int check_depth(struct check *c, const struct line *l, const struct value *config)
+{
+    if (value_depth(config) <= PARAM2VAL_DEPTH_MAX)
+        return 0;
+    return add_error(
+        c, place(c, l, 0),
+        mem_printf("a configuration may be nested %d deep at most", PARAM2VAL_DEPTH_MAX));
+}
+
+static int check_size(struct check *c, const struct line *l, const struct value *config)
+{
+    struct buf encoded = { 0 };
+    size_t n;
+
+    mp_add_value(&encoded, config);
+    n = encoded.n;
+    buf_free(&encoded);
+    if (n <= PARAM2VAL_MAX_BYTES)
+        return 0;
+    return add_error(c, place(c, l, 0),
+                     mem_printf("one configuration takes more than %d bytes; put large values into "
+                                "a file of data:",
+                                PARAM2VAL_MAX_BYTES));
+}
+
+/* The number of the line before this one with that configuration; 0: there is none. */
+static unsigned find_twin(struct check *c, const struct digest *wanted)
+{
+    struct bytes text = c->list->spool.text;
+    size_t at = first_place(text), offset;
+    struct digest digest;
+    struct value config;
+    struct line l;
+
+    for (unsigned number = 1; number < c->line && next_line(text, &at, &l); number++) {
+        arena_reset(c->list->arena);
+        if (is_blank(&l) ||
+            json_read_exact(l.text, l.n, c->list->arena, &config, &offset, NULL) < 0)
+            continue;
+        canon_digest(&config, &digest);
+        if (memcmp(digest.bytes, wanted->bytes, DIGEST_BYTES) == 0)
+            return number;
+    }
+    return 0;
+}
+
+/* What is seen twice may only look so in 64 bits. */
+static int check_new(struct check *c, const struct line *l, const struct value *config)
+{
+    struct digest digest;
+    unsigned twin;
+
+    canon_digest(config, &digest);
+    if (digests_add(c->seen, &digest))
+        return 0;
+    twin = c->n_errors < SHOWN_ERRORS ? find_twin(c, &digest) : c->line;
+    if (twin == 0)
+        return 0;
+    return add_error(c, place(c, l, 0),
+                     mem_printf("the same configuration as in line %u (1 and 1.0 are the same); "
+                                "--reps runs each several times",
+                                twin));
+}
+
+static int check_line(struct check *c, const struct line *l)
+{
+    struct value config = { 0 };
+
+    if (read_line(c, l, &config) < 0 || check_names(c, l, &config) < 0 ||
+        check_needed(c, l, &config) < 0 || check_depth(c, l, &config) < 0 ||
+        check_size(c, l, &config) < 0)
+        return -1;
+    return check_new(c, l, &config);
+}
+
+static void keep_place(struct param2vals *p, const struct line *l)
+{
+    if (p->count++ % STRIDE != 0)
+        return;
+    mem_grow((void **)&p->places, &p->capacity, p->n_places, sizeof *p->places);
+    p->places[p->n_places++] = l->begin;
+}
+
+/* ---- all of them ---- */
+
+static int take_lines(struct check *c, int64_t points_max, struct err *e)
+{
+    struct param2vals *p = c->list;
+    size_t at = first_place(p->spool.text);
+    struct line l;
+
+    while (next_line(p->spool.text, &at, &l)) {
+        c->line++;
+        if (is_blank(&l))
+            continue;
+        if (p->count == points_max)
+            return err_set(e, ERR_USAGE, "%s: more than %" PRId64 " configurations %s", c->file,
+                           points_max, points_max > POINTS_MAX ? "are too many" : "need --yes");
+        keep_place(p, &l);
+        check_line(c, &l);
+    }
+    return 0;
+}
+
+static int end_check(struct check *c, struct err *e)
+{
+    if (c->n_errors > SHOWN_ERRORS)
+        buf_printf(&c->errors.errors, "\nand %zu more", c->n_errors - SHOWN_ERRORS);
+    if (keys_end(&c->errors, e) < 0) {
+        excerpt_add(e, c->file, (const char *)c->list->spool.text.data);
+        return -1;
+    }
+    if (c->list->count == 0)
+        return err_set(e, ERR_USAGE, "%s: there is no configuration in it", c->file);
+    return 0;
+}
+
+static int need(void *context, const char *name, size_t offset)
+{
+    struct needed *needed = context;
+
+    (void)offset;
+    for (size_t i = 0; i < needed->n; i++)
+        if (strcmp(needed->names[i], name) == 0)
+            return 0;
+    mem_grow((void **)&needed->names, &needed->capacity, needed->n, sizeof *needed->names);
+    needed->names[needed->n++] = mem_strdup(name);
+    return 0;
+}
+
+static int check_all(struct param2vals *p, const struct param2vals_wanted *w, struct err *e)
+{
+    struct check c = { .list = p, .file = spool_name(w->path) };
+    int result;
+
+    c.errors.file = c.file;
+    c.seen = digests_create();
+    if (w->command != NULL)
+        template_each(w->command, need, &c.needed);
+    result = take_lines(&c, w->points_max, e);
+    if (result == 0)
+        result = end_check(&c, e);
+    for (size_t i = 0; i < c.needed.n; i++)
+        free(c.needed.names[i]);
+    free(c.needed.names);
+    buf_free(&c.errors.errors);
+    digests_destroy(c.seen);
+    return result;
+}
+
+struct param2vals *param2vals_read(const struct param2vals_wanted *w, struct err *e)
+{
+    struct param2vals *p = mem_alloc(sizeof *p);
+
+    p->arena = arena_create();
+    if (spool_read(&p->spool, w->path, e) < 0 || check_all(p, w, e) < 0) {
+        param2vals_destroy(p);
+        return NULL;
+    }
+    param2vals_seek(p, 0);
+    return p;
+}
+
+void param2vals_destroy(struct param2vals *p)
+{
+    if (p == NULL)
+        return;
+    spool_free(&p->spool);
+    arena_destroy(p->arena);
+    free(p->places);
+    free(p);
+}
+
+/* ---- one after the other ---- */
+
+int64_t param2vals_count(const struct param2vals *p)
+{
+    return p->count;
+}
+
+struct bytes param2vals_text(const struct param2vals *p)
+{
+    return p->spool.text;
+}
+
+static bool next_filled(struct param2vals *p, struct line *l)
+{
+    while (next_line(p->spool.text, &p->at, l))
+        if (!is_blank(l))
+            return true;
+    return false;
+}
+
+void param2vals_seek(struct param2vals *p, int64_t index)
+{
+    struct line l;
+
+    p->at = p->places[index / STRIDE];
+    for (int64_t i = 0; i < index % STRIDE; i++)
+        next_filled(p, &l);
+}
+
+/* It was read before without an error. */
+static bool next_value(struct param2vals *p, struct arena *a, struct value *config)
+{
+    struct line l;
+    size_t offset;
+
+    return next_filled(p, &l) && json_read_exact(l.text, l.n, a, config, &offset, NULL) == 0;
+}
+
+bool param2vals_next(struct param2vals *p, struct buf *out)
+{
+    struct value config;
+
+    arena_reset(p->arena);
+    if (!next_value(p, p->arena, &config))
+        return false;
+    mp_add_value(out, &config);
+    return true;
+}
+
+struct list param2vals_first(struct param2vals *p, struct arena *a)
+{
+    struct value config = { .type = VALUE_MAP };
+    struct param *params;
+
+    param2vals_seek(p, 0);
+    next_value(p, a, &config);
+    params = arena_alloc(a, config.map.n * sizeof *params);
+    for (size_t i = 0; i < config.map.n; i++)
+        params[i] = (struct param){ .name = config.map.members[i].key.str.s,
+                                    .form = PARAM_FIXED,
+                                    .values = &config.map.members[i].value,
+                                    .n = 1 };
+    return (struct list){ params, config.map.n };
+}

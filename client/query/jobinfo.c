@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* jobinfo.c - what is shown of a job, and what --where asks about it */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "client/query/jobinfo.h"
+#include "client/term/stateopt.h"
+#include "common/base/units.h"
+#include "common/data/json.h"
+
+static struct value text_or_null(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? value_str(text) : value_null();
+}
+
+static struct value number_or_null(int64_t number)
+{
+    return number != SCHEMA_NONE ? value_int(number) : value_null();
+}
+
+void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j)
+{
+    const struct member fields[JOBINFO_FIELDS] = {
+        { value_str("job"), value_str(j->job) },
+        { value_str("param_name"), text_or_null(j->param_name) },
+        { value_str("job_name"), text_or_null(j->job_name) },
+        { value_str("rep"), value_int(j->rep) },
+        { value_str("state"), value_str(job_state_names[j->state]) },
+        { value_str("attempt"), value_int(j->attempt) },
+        { value_str("node"), text_or_null(j->node) },
+        { value_str("partition"), text_or_null(j->partition) },
+        { value_str("exit_code"), number_or_null(j->exit_code) },
+        { value_str("signal"), number_or_null(j->signal) },
+        { value_str("cause"), text_or_null(j->cause) },
+        { value_str("reason"), text_or_null(j->reason) },
+    };
+
+    for (size_t i = 0; i < JOBINFO_FIELDS; i++)
+        row->fields[i] = fields[i];
+    row->row = (struct where_row){ row->fields, JOBINFO_FIELDS, &j->params };
+}
+
+struct where *jobinfo_parse_where(const char *text, struct arena *a, struct err *e)
+{
+    static const struct where_values known[] = {
+        { "state", job_state_names, JOB_STATE_COUNT, "paused", STATEOPT_PAUSED },
+        { "cause", cause_names, CAUSE_COUNT, "none",
+          "where nothing went wrong there is no cause: cause = null" },
+    };
+    struct where *w = where_parse(text, a, e);
+
+    for (size_t i = 0; w != NULL && i < sizeof known / sizeof known[0]; i++)
+        if (where_check_values(w, &known[i], e) < 0)
+            return NULL;
+    return w;
+}
+
+enum tone jobinfo_tone(int state)
+{
+    switch (state) {
+    case JOB_DONE: return TONE_GOOD;
+    case JOB_FAILED: return TONE_BAD;
+    case JOB_QUEUED:
+    case JOB_CANCELLED: return TONE_DIM;
+    default: return TONE_BUSY;
+    }
+}
+
+void jobinfo_add_params(struct buf *out, const struct value *params)
+{
+    for (size_t i = 0; params->type == VALUE_MAP && i < params->map.n; i++) {
+        const struct member *m = &params->map.members[i];
+
+        buf_printf(out, "%s%s=", i > 0 ? " " : "", m->key.str.s);
+        json_add_text(out, &m->value);
+    }
+}
+
+bool jobinfo_is_paused(const struct job_info *j)
+{
+    return j->state == JOB_QUEUED && j->reason != NULL && strcmp(j->reason, "paused") == 0;
+}
+
+void jobinfo_add_reason(struct buf *out, const struct job_info *j)
+{
+    if (jobinfo_is_paused(j))
+        buf_printf(out, "paused (ludwig resume %s)", j->job);
+    else if (j->reason != NULL && j->reason[0] != '\0')
+        buf_add_str(out, j->reason);
+    else if (j->signal != SCHEMA_NONE && j->signal != 0)
+        buf_printf(out, "signal %" PRId64, j->signal);
+    else if (j->exit_code != SCHEMA_NONE && j->exit_code != 0)
+        buf_printf(out, "exit code %" PRId64, j->exit_code);
+}
+
+void jobinfo_add_time(struct buf *out, const struct job_info *j, int64_t now_ms)
+{
+    int64_t end_ms = j->ended_at != 0 ? j->ended_at : now_ms;
+
+    if (j->started_at != 0 && end_ms >= j->started_at)
+        units_add_duration(out, end_ms - j->started_at);
+}
+
+static const char *signal_name(int64_t number)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } signals[] = {
+        { SIGHUP, "HUP" },   { SIGINT, "INT" },   { SIGQUIT, "QUIT" }, { SIGILL, "ILL" },
+        { SIGABRT, "ABRT" }, { SIGBUS, "BUS" },   { SIGFPE, "FPE" },   { SIGKILL, "KILL" },
+        { SIGUSR1, "USR1" }, { SIGSEGV, "SEGV" }, { SIGUSR2, "USR2" }, { SIGPIPE, "PIPE" },
+        { SIGALRM, "ALRM" }, { SIGTERM, "TERM" }, { SIGXCPU, "XCPU" }, { SIGXFSZ, "XFSZ" },
+    };
+
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (signals[i].number == number)
+            return signals[i].name;
+    return NULL;
+}
+
+bool jobinfo_add_exit_words(struct buf *out, int64_t exit_code)
+{
+    const char *name = signal_name(exit_code - 128);
+
+    if (exit_code == 126)
+        buf_add_str(out, "exit code 126: the command was found and could not be executed");
+    else if (exit_code == 127)
+        buf_add_str(out, "exit code 127: the command was not found");
+    else if (name != NULL)
+        buf_printf(out, "exit code %" PRId64 ": as after signal %" PRId64 ", %s", exit_code,
+                   exit_code - 128, name);
+    return exit_code == 126 || exit_code == 127 || name != NULL;
+}

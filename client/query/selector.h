@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * selector.h - the words for sweeps and jobs
+ *
+ *     7   7.13   7.1-40   7.1,5,9-12   a sweep, and jobs of it
+ *     last   last.13                   the newest of one's own sweeps
+ *     all                              all of one's own sweeps that are not over
+ */
+#ifndef LUDWIG_CLIENT_QUERY_SELECTOR_H
+#define LUDWIG_CLIENT_QUERY_SELECTOR_H
+
+#include "client/session/rpc.h"
+#include "client/term/opt.h"
+#include "common/proto/proto.h"
+
+/* In place of a sweep's number, until the server is asked. */
+enum { SELECTOR_LAST = 0, SELECTOR_ALL = -1 };
+
+/* For usage lines and --help. */
+#define SELECTOR_HELP                                                       \
+    "Name sweeps (7, last), jobs (7.13, 7.1-40, 7.1,5,9), or all of your\n" \
+    "sweeps that are not over (all).\n"
+
+/* targets: struct target, at least one; they live in a. */
+int selector_parse(const char *text, struct arena *a, struct list *targets, struct err *e);
+
+/* Whether all words are some, so that mistakes are told before the server is asked. */
+int selector_check(const struct opt_words *words, struct err *e);
+
+/* Parse and, for last and all, ask the server.  One sweep, one job: */
+int selector_sweep(struct rpc *rpc, const char *text, int64_t *sweep, struct err *e);
+int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err *e);
+/* Any; in order, and each job once.  None is left when all are over.  user: whose last and all
+ * mean; NULL: one's own. */
+int selector_targets_of(struct rpc *rpc, const char *user, const struct opt_words *words,
+                        struct arena *a, struct list *targets, struct err *e);
+int selector_targets(struct rpc *rpc, const struct opt_words *words, struct arena *a,
+                     struct list *targets, struct err *e);
+/* The same, but only whole sweeps. */
+int selector_sweeps(struct rpc *rpc, const struct opt_words *words, struct arena *a,
+                    struct list *targets, struct err *e);
+
+/* ERR_NOT_FOUND when a target that names jobs begins behind the last job of its sweep. */
+int selector_check_jobs(struct rpc *rpc, const struct list *targets, struct err *e);
+
+#endif

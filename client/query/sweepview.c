@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/* sweepview.c - what is shown of a sweep */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/query/jobinfo.h"
+#include "client/query/pages.h"
+#include "client/query/sweepview.h"
+#include "client/term/progress.h"
+#include "client/term/when.h"
+#include "common/base/units.h"
+
+enum { FAILURES_LOOKED_AT = 5000, REASONS_KEPT = 200, BAR_NEEDS = 60 };
+
+/* ---- failures ---- */
+
+static void count_failure(struct failures *f, const struct job_info *j)
+{
+    struct buf text = { 0 };
+    size_t i = 0;
+
+    jobinfo_add_reason(&text, j);
+    while (i < f->n && strcmp(f->reasons[i].text, buf_text(&text)) != 0)
+        i++;
+    if (i < f->n) {
+        f->reasons[i].n++;
+    } else if (f->n < REASONS_KEPT) {
+        mem_grow((void **)&f->reasons, &f->capacity, f->n, sizeof *f->reasons);
+        f->reasons[f->n].text = mem_strdup(buf_text(&text));
+        f->reasons[f->n].job = mem_strdup(j->job);
+        f->reasons[f->n++].n = 1;
+    }
+    f->jobs++;
+    buf_free(&text);
+}
+
+static int take_failures(void *context, const struct job_info *jobs, size_t n, struct err *e)
+{
+    struct failures *f = context;
+
+    (void)e;
+    for (size_t i = 0; i < n; i++)
+        count_failure(f, &jobs[i]);
+    f->is_complete = f->jobs < FAILURES_LOOKED_AT;
+    return !f->is_complete;
+}
+
+/* Frequent ones first; of those that are as frequent, the one whose job was met first stays so. */
+static void sort_reasons(struct failures *f)
+{
+    for (size_t i = 1; i < f->n; i++)
+        for (size_t k = i; k > 0 && f->reasons[k].n > f->reasons[k - 1].n; k--) {
+            struct reason other = f->reasons[k];
+
+            f->reasons[k] = f->reasons[k - 1];
+            f->reasons[k - 1] = other;
+        }
+}
+
+int failures_read(struct rpc *rpc, int64_t sweep, struct failures *f, struct err *e)
+{
+    const char *failed = job_state_names[JOB_FAILED];
+    struct target whole = { .sweep = sweep };
+    struct list targets = { &whole, 1 };
+    struct job_filter filter = { .states = { &failed, 1 } };
+    struct err why = { 0 };
+
+    *f = (struct failures){ .is_complete = true };
+    if (pages_jobs(rpc, &targets, &filter, take_failures, f, &why) < 0 && why.kind != ERR_DENIED) {
+        failures_free(f);
+        return err_set(e, why.kind, "%s", why.text);
+    }
+    sort_reasons(f);
+    return 0;
+}
+
+void failures_free(struct failures *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        free(f->reasons[i].text);
+        free(f->reasons[i].job);
+    }
+    free(f->reasons);
+    *f = (struct failures){ 0 };
+}
+
+/* ---- what waits ---- */
+
+static void count_waiting(struct queue *q, const struct job_info *j)
+{
+    bool is_paused = jobinfo_is_paused(j);
+    char **first = is_paused ? &q->paused : &q->first;
+
+    q->n_paused += is_paused;
+    /* What has a node is about to start. */
+    if (*first == NULL && (is_paused || j->node == NULL || j->node[0] == '\0'))
+        *first = mem_strdup(j->job);
+}
+
+int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, struct err *e)
+{
+    const char *queued = job_state_names[JOB_QUEUED];
+    struct msg_get_jobs request = { .sweep = s->sweep,
+                                    .limit = PAGE_MAX,
+                                    .states = { &queued, 1 } };
+    struct msg_job_page page;
+    struct err why = { 0 };
+
+    *q = (struct queue){ .is_complete = true };
+    if (s->jobs.queued == 0)
+        return 0;
+    if (rpc_call(rpc, MSG_GET_JOBS, &request, &page, &why) < 0)
+        return why.kind == ERR_DENIED ? 0 : err_set(e, why.kind, "%s", why.text);
+    for (size_t i = 0; i < page.jobs.n; i++)
+        count_waiting(q, &((const struct job_info *)page.jobs.items)[i]);
+    q->is_complete = page.next == 0;
+    return 0;
+}
+
+void queue_free(struct queue *q)
+{
+    free(q->first);
+    free(q->paused);
+    *q = (struct queue){ 0 };
+}
+
+/* ---- sweeps, a row for each ---- */
+
+enum { SWEEP, PROJECT, NAME, USER, STATE, DONE, RUNNING, QUEUED, FAILED, SUBMITTED, N_COLUMNS };
+
+static const struct column columns[N_COLUMNS] = {
+    { "SWEEP", true, false },      { "PROJECT", false, true }, { "NAME", false, true },
+    { "USER", false, true },       { "STATE", false, false },  { "DONE", true, false },
+    { "RUNNING", true, false },    { "QUEUED", true, false },  { "FAILED", true, false },
+    { "SUBMITTED", false, false },
+};
+
+struct table *sweepview_table(size_t width, bool colour)
+{
+    static const size_t may_go[] = { RUNNING, SUBMITTED, QUEUED, USER, NAME };
+    struct table *t = table_create(columns, N_COLUMNS, width, colour);
+
+    table_may_leave_out(t, FAILED, NEED_ROOM);
+    table_may_leave_out(t, PROJECT, NEED_ROOM);
+    for (size_t i = 0; i < sizeof may_go / sizeof may_go[0]; i++)
+        table_may_leave_out(t, may_go[i], NEED_COMFORT);
+    return t;
+}
+
+enum tone sweepview_tone(int state)
+{
+    switch (state) {
+    case SWEEP_DONE: return TONE_GOOD;
+    case SWEEP_FAILED: return TONE_BAD;
+    case SWEEP_RUNNING: return TONE_BUSY;
+    default: return TONE_DIM;
+    }
+}
+
+static int64_t count_started(const struct job_counts *c)
+{
+    return c->staging + c->running + c->publishing;
+}
+
+void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_ms)
+{
+    const struct job_counts *c = &s->jobs;
+    struct buf time = { 0 };
+
+    table_printf(t, TONE_PLAIN, "%" PRId64, s->sweep);
+    table_add(t, TONE_PLAIN, s->project);
+    table_add(t, TONE_PLAIN, s->name);
+    table_add(t, TONE_PLAIN, s->user);
+    table_add(t, sweepview_tone(s->state), sweep_state_names[s->state]);
+    table_printf(t, TONE_PLAIN, "%" PRId64 "/%" PRId64, c->done + s->reused,
+                 progress_jobs(c) + s->reused);
+    table_printf(t, TONE_PLAIN, "%" PRId64, count_started(c));
+    table_printf(t, TONE_PLAIN, "%" PRId64, c->queued);
+    table_printf(t, c->failed > 0 ? TONE_BAD : TONE_PLAIN, "%" PRId64, c->failed);
+    when_add(&time, s->submitted_at, now_ms);
+    table_add(t, TONE_DIM, buf_text(&time));
+    buf_free(&time);
+}
+
+/* ---- one sweep ---- */
+
+void sweepview_add_counts(struct buf *out, const struct sweep_info *s)
+{
+    const struct job_counts *c = &s->jobs;
+    const struct {
+        int64_t n;
+        const char *what;
+    } counts[] = { { c->running, "running" },       { c->staging, "staging" },
+                   { c->publishing, "publishing" }, { c->queued, "queued" },
+                   { c->failed, "failed" },         { c->cancelled, "cancelled" } };
+
+    buf_printf(out, "%" PRId64 " done", c->done + s->reused);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        if (counts[i].n > 0)
+            buf_printf(out, ", %" PRId64 " %s", counts[i].n, counts[i].what);
+}
+
+int64_t sweepview_left_ms(const struct sweep_info *s)
+{
+    int64_t started = count_started(&s->jobs);
+    double left_ms;
+
+    if (s->state != SWEEP_RUNNING || s->mean_ms == 0 || started == 0)
+        return 0;
+    /* Those that run now are half done on average. */
+    left_ms = (double)s->mean_ms * ((double)s->jobs.queued / (double)started + 0.5);
+    return left_ms > 1e12 ? 0 : left_ms < 1000 ? 1000 : (int64_t)left_ms;
+}
+
+/* A line of the view: a name, or "" below the last one, and its text. */
+static void add_line(struct table *t, const char *name, enum tone tone, struct buf *text)
+{
+    table_add(t, TONE_DIM, name);
+    table_add(t, tone, buf_text(text));
+    buf_clear(text);
+}
+
+static void add_head(struct table *t, const struct sweep_info *s)
+{
+    struct buf text = { 0 };
+
+    buf_printf(&text, "%" PRId64, s->sweep);
+    if (s->name != NULL && s->name[0] != '\0')
+        buf_printf(&text, " %s", s->name);
+    buf_printf(&text, " in project %s, by %s", s->project != NULL ? s->project : "?",
+               s->user != NULL ? s->user : "?");
+    add_line(t, "sweep", TONE_STRONG, &text);
+    buf_add_str(&text, sweep_state_names[s->state]);
+    if (s->state == SWEEP_PAUSED)
+        buf_printf(&text, " (ludwig resume %" PRId64 ")", s->sweep);
+    add_line(t, "state", sweepview_tone(s->state), &text);
+    if (s->refused != NULL) {
+        buf_add_str(&text, s->refused);
+        add_line(t, "Slurm", TONE_BAD, &text);
+    }
+    buf_free(&text);
+}
+
+static void add_times(struct table *t, const struct sweep_info *s, int64_t now_ms)
+{
+    struct buf text = { 0 };
+
+    when_add(&text, s->submitted_at, now_ms);
+    buf_add_str(&text, " (");
+    units_add_time_local(&text, s->submitted_at);
+    buf_add_char(&text, ')');
+    add_line(t, "submitted", TONE_PLAIN, &text);
+    if (s->ended_at != 0) {
+        when_add(&text, s->ended_at, now_ms);
+        buf_add_str(&text, ", after ");
+        units_add_duration(&text, s->ended_at - s->submitted_at);
+        add_line(t, "ended", TONE_PLAIN, &text);
+    }
+    buf_free(&text);
+}
+
+static void add_jobs(struct table *t, const struct sweep_info *s)
+{
+    struct buf text = { 0 };
+
+    buf_printf(&text, "%" PRId64 ": %" PRId64 " configuration%s x %" PRId64,
+               progress_jobs(&s->jobs) + s->reused, s->configs, s->configs == 1 ? "" : "s",
+               s->reps);
+    if (s->reused > 0)
+        buf_printf(&text, ", %" PRId64 " of them done before", s->reused);
+    add_line(t, "jobs", TONE_PLAIN, &text);
+    sweepview_add_counts(&text, s);
+    add_line(t, "", TONE_PLAIN, &text);
+    buf_free(&text);
+}
+
+static void add_progress(struct table *t, const struct sweep_info *s, size_t width)
+{
+    int64_t ended = progress_reached(s), jobs = progress_jobs(&s->jobs) + s->reused;
+    int64_t left_ms = sweepview_left_ms(s);
+    struct buf text = { 0 };
+
+    if (width >= BAR_NEEDS)
+        progress_add_bar(&text, ended, jobs);
+    buf_printf(&text, "%" PRId64 " %%", jobs == 0 ? 100 : 100 * ended / jobs);
+    if (s->state == SWEEP_CANCELLED)
+        buf_add_str(&text, ", then cancelled");
+    if (left_ms > 0) {
+        buf_add_str(&text, ", about ");
+        units_add_duration(&text, left_ms / 1000 * 1000);
+        buf_add_str(&text, " left");
+    }
+    add_line(t, "progress", TONE_PLAIN, &text);
+    buf_free(&text);
+}
+
+static void add_reasons(struct table *t, const struct failures *f)
+{
+    struct buf text = { 0 };
+    int64_t others = f->jobs;
+
+    for (size_t i = 0; i < f->n && i < REASONS_SHOWN; i++) {
+        const struct reason *r = &f->reasons[i];
+
+        buf_printf(&text, "%" PRId64 " x %s (%s%s)", r->n,
+                   r->text[0] != '\0' ? r->text : "for no reason that is known",
+                   r->n > 1 ? "first: " : "", r->job);
+        add_line(t, i == 0 ? "failed" : "", TONE_BAD, &text);
+        others -= r->n;
+    }
+    if (others > 0)
+        buf_printf(&text, "%" PRId64 " x something else", others);
+    if (!f->is_complete)
+        buf_printf(&text, "%sof the first %" PRId64 " that failed", text.n > 0 ? "; all this " : "",
+                   f->jobs);
+    if (text.n > 0)
+        add_line(t, "", TONE_BAD, &text);
+    buf_free(&text);
+}
+
+static void add_failures(struct table *t, const struct sweep_info *s, const struct failures *f)
+{
+    struct buf text = { 0 };
+
+    if (f->n == 0)
+        return;
+    add_reasons(t, f);
+    buf_printf(&text,
+               "`ludwig why %s` tells more, `ludwig jobs %" PRId64 " --state failed` lists "
+               "them",
+               f->reasons[0].job, s->sweep);
+    add_line(t, "", TONE_DIM, &text);
+    buf_free(&text);
+}
+
+static void add_paused(struct table *t, const struct sweep_info *s, const struct queue *q)
+{
+    struct buf text = { 0 };
+
+    if (q->n_paused == 0 || s->state == SWEEP_PAUSED)
+        return;
+    buf_printf(&text, "%s%" PRId64 " of the jobs that wait ", q->is_complete ? "" : "at least ",
+               q->n_paused);
+    if (q->n_paused == 1 && q->is_complete)
+        buf_printf(&text, "(ludwig resume %s)", q->paused);
+    else
+        buf_printf(&text, "(ludwig resume %" PRId64 ")", s->sweep);
+    add_line(t, "paused", TONE_PLAIN, &text);
+    buf_free(&text);
+}
+
+static void add_waiting(struct table *t, const struct sweep_info *s, const struct queue *q)
+{
+    struct buf text = { 0 };
+
+    if (s->state != SWEEP_RUNNING || q->first == NULL || count_started(&s->jobs) > 0)
+        return;
+    buf_printf(&text, "`ludwig why %s` says what for", q->first);
+    add_line(t, "waiting", TONE_PLAIN, &text);
+    buf_free(&text);
+}
+
+void sweepview_add(struct buf *out, const struct sweep_info *s, const struct failures *f,
+                   const struct queue *q, int64_t now_ms, size_t width, bool colour)
+{
+    static const struct column lines[] = { { "", false, false }, { "", false, true } };
+    struct table *t = table_create(lines, 2, width, colour);
+
+    add_head(t, s);
+    add_times(t, s, now_ms);
+    add_jobs(t, s);
+    add_progress(t, s, width);
+    if (q != NULL) {
+        add_paused(t, s, q);
+        add_waiting(t, s, q);
+    }
+    if (f != NULL)
+        add_failures(t, s, f);
+    table_flush(t, out);
+    table_destroy(t);
+}

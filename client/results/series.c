@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* series.c - all values of a measure that a job reported */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/results/series.h"
+#include "common/base/path.h"
+#include "common/data/json.h"
+#include "common/proto/layout.h"
+#include "common/proto/work.h"
+
+enum { LINE_MAX_BYTES = 64 * 1024 };
+
+static const struct field series_row_fields[] = {
+    FIELD(struct series_row, job, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct series_row, param_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct series_row, rep, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct series_row, params, FIELD_VALUE, 0, 0),
+    FIELD(struct series_row, step, FIELD_VALUE, 0, 0),
+    FIELD(struct series_row, value, FIELD_VALUE, 0, 0),
+};
+const struct schema series_row_schema = SCHEMA(struct series_row, "series_row", series_row_fields);
+
+/* ---- lines, in bounded memory ---- */
+
+struct lines {
+    struct sharefs_file *file;
+    size_t begin, end; /* what is not handed out yet */
+    bool at_end;
+    bool in_long_line; /* the rest of a line that was too long comes next */
+    char bytes[LINE_MAX_BYTES + 1];
+};
+
+static int fill(struct lines *l, struct err *e)
+{
+    ssize_t n;
+
+    memmove(l->bytes, l->bytes + l->begin, l->end - l->begin);
+    l->end -= l->begin;
+    l->begin = 0;
+    n = sharefs_file_read(l->file, l->bytes + l->end, LINE_MAX_BYTES - l->end, e);
+    if (n < 0)
+        return -1;
+    l->at_end = (size_t)n < LINE_MAX_BYTES - l->end;
+    l->end += (size_t)n;
+    return 0;
+}
+
+/* A piece that ends with a line, the file, or the memory: 1, or 0 at the end, or -1. */
+static int next_piece(struct lines *l, char **piece, bool *ends_line, struct err *e)
+{
+    char *newline = memchr(l->bytes + l->begin, '\n', l->end - l->begin);
+
+    if (newline == NULL && !l->at_end) {
+        if (fill(l, e) < 0)
+            return -1;
+        newline = memchr(l->bytes, '\n', l->end);
+    }
+    if (newline == NULL && l->begin == l->end)
+        return 0;
+    *piece = l->bytes + l->begin;
+    *ends_line = newline != NULL || l->at_end;
+    if (newline == NULL)
+        newline = l->bytes + l->end;
+    l->begin = (size_t)(newline - l->bytes) + (newline < l->bytes + l->end);
+    *newline = '\0';
+    return 1;
+}
+
+/* The next line without its end; those that are too long are left out. */
+static int lines_next(struct lines *l, char **line, struct err *e)
+{
+    bool ends_line;
+    int got;
+
+    while ((got = next_piece(l, line, &ends_line, e)) > 0) {
+        bool is_whole = ends_line && !l->in_long_line;
+        size_t n = strlen(*line);
+
+        l->in_long_line = !ends_line;
+        if (!is_whole)
+            continue;
+        if (n > 0 && (*line)[n - 1] == '\r')
+            (*line)[n - 1] = '\0';
+        return 1;
+    }
+    return got;
+}
+
+/* ---- what is read, and for whom ---- */
+
+struct reader {
+    struct lines *lines;
+    const char *metric;
+    series_fn take;
+    void *context;
+    struct arena *arena; /* of one line */
+    bool found;
+};
+
+static int give(struct reader *r, struct value step, struct value value, struct err *e)
+{
+    struct series_point point = { step, value };
+
+    r->found = true;
+    return r->take(r->context, &point, e);
+}
+
+static bool is_number(const struct value *v)
+{
+    return v != NULL && (v->type == VALUE_INT || v->type == VALUE_FLOAT);
+}
+
+static int take_json_line(struct reader *r, const char *line, struct err *e)
+{
+    const struct value *value, *step;
+    struct value map;
+
+    if (json_read(line, strlen(line), r->arena, &map, NULL) < 0 || map.type != VALUE_MAP)
+        return 0;
+    value = value_get(&map, r->metric);
+    step = value_get(&map, "step");
+    if (!is_number(value))
+        return 0;
+    return give(r, is_number(step) ? *step : value_null(), *value, e);
+}
+
+static int read_json_lines(struct reader *r, struct err *e)
+{
+    char *line;
+    int got;
+
+    while ((got = lines_next(r->lines, &line, e)) > 0) {
+        if (take_json_line(r, line, e) < 0)
+            return -1;
+        arena_reset(r->arena);
+    }
+    return got;
+}
+
+/* ---- CSV ---- */
+
+/* Takes the quotes away, in place; returns what follows the field. */
+static char *unquote(char *field)
+{
+    char *from = field + 1, *to = field;
+
+    for (; *from != '\0' && (from[0] != '"' || from[1] == '"'); from++) {
+        from += *from == '"';
+        *to++ = *from;
+    }
+    from += *from == '"';
+    *to = '\0';
+    return from;
+}
+
+/* Ends the first field and returns the second; NULL unless there are two. */
+static char *split_row(char *row)
+{
+    char *at = row[0] == '"' ? unquote(row) : row + strcspn(row, ",");
+
+    if (*at != ',')
+        return NULL;
+    *at = '\0';
+    return strpbrk(at + 1, ",\"") == NULL ? at + 1 : NULL;
+}
+
+static bool read_number(const char *text, struct value *v)
+{
+    char *end;
+
+    errno = 0;
+    *v = value_int(strtoll(text, &end, 10));
+    if (end > text && *end == '\0' && errno == 0)
+        return true;
+    *v = value_float(strtod(text, &end));
+    return end > text && *end == '\0';
+}
+
+/* Nothing at all is how pandas writes a nan. */
+static bool read_value(const char *text, struct value *v)
+{
+    if (text[0] != '\0')
+        return read_number(text, v);
+    *v = value_float((double)NAN);
+    return true;
+}
+
+/* An index or a series without a name heads its column with nothing. */
+static int read_csv(struct reader *r, struct err *e)
+{
+    bool is_first = true;
+    char *row;
+    int got;
+
+    while ((got = lines_next(r->lines, &row, e)) > 0) {
+        char *text = split_row(row);
+        struct value step, value;
+        bool is_head = is_first && text != NULL && (row[0] == '\0' || text[0] == '\0');
+
+        is_first = false;
+        if (text == NULL || is_head || !read_value(text, &value))
+            continue;
+        if (!read_number(row, &step))
+            step = value_str(row);
+        if (give(r, step, value, e) < 0)
+            return -1;
+    }
+    return got;
+}
+
+/* ---- files ---- */
+
+/* 0 also when there is no such file, and with e set when it cannot be opened. */
+static int read_file(struct reader *r, struct sharefs *fs, const char *path,
+                     int (*read)(struct reader *, struct err *), struct err *e)
+{
+    struct err why = { 0 };
+    struct sharefs_file *f = sharefs_file_open(fs, path, &why);
+    int result;
+
+    if (f == NULL) {
+        if (why.kind != ERR_NOT_FOUND)
+            err_set(e, why.kind, "%s", why.text);
+        return 0;
+    }
+    r->lines->file = f;
+    r->lines->begin = r->lines->end = 0;
+    r->lines->at_end = r->lines->in_long_line = false;
+    result = read(r, e);
+    sharefs_file_close(f);
+    return result;
+}
+
+static char *lines_path(const char *run_path)
+{
+    return path_join(run_path, LAYOUT_METRICS);
+}
+
+/* NULL: no file can have that name. */
+static char *csv_path(const char *run_path, const char *metric)
+{
+    return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
+}
+
+static int read_files(struct reader *r, struct sharefs *fs, const char *lines, const char *csv,
+                      struct err *e)
+{
+    int result = read_file(r, fs, lines, read_json_lines, e);
+
+    if (result == 0 && !r->found && csv != NULL)
+        result = read_file(r, fs, csv, read_csv, e);
+    else if (csv != NULL)
+        sharefs_forget(fs, csv);
+    return result;
+}
+
+void series_ahead(struct sharefs *fs, const char *run_path, const char *metric)
+{
+    char *lines = lines_path(run_path), *csv = csv_path(run_path, metric);
+
+    sharefs_ahead(fs, lines, NULL, NULL);
+    if (csv != NULL)
+        sharefs_ahead(fs, csv, NULL, NULL);
+    free(csv);
+    free(lines);
+}
+
+int series_read(struct sharefs *fs, const char *run_path, const char *metric, series_fn take,
+                void *context, struct err *e)
+{
+    struct reader r = { .lines = mem_resize(NULL, 1, sizeof *r.lines),
+                        .metric = metric,
+                        .take = take,
+                        .context = context,
+                        .arena = arena_create() };
+    char *lines = lines_path(run_path), *csv = csv_path(run_path, metric);
+    int result = read_files(&r, fs, lines, csv, e);
+
+    free(csv);
+    free(lines);
+    arena_destroy(r.arena);
+    free(r.lines);
+    return result < 0 ? -1 : r.found;
+}

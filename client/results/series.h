@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * series.h - all values of a measure that a job reported, from the files of its run
+ *
+ * They lie in metrics.jsonl ({"accuracy": 0.9, "step": 3}) or, for a job that saved a series of
+ * its own, in accuracy.csv (index, value, as pandas writes them).  Read in bounded memory.
+ */
+#ifndef LUDWIG_CLIENT_RESULTS_SERIES_H
+#define LUDWIG_CLIENT_RESULTS_SERIES_H
+
+#include <stdbool.h>
+
+#include "client/share/sharefs.h"
+#include "common/data/value.h"
+
+struct series_point {
+    struct value step;  /* a number, a text of the CSV's index, or null */
+    struct value value; /* a number */
+};
+
+/* Takes a point, which lasts for this call; -1 with e set ends the reading. */
+typedef int (*series_fn)(void *context, const struct series_point *point, struct err *e);
+
+/*
+ * All points of a measure in a run's folder, in their order.  Returns 1; 0 when neither file has
+ * the measure, with e set when one of them could not be opened; or -1.
+ */
+int series_read(struct sharefs *fs, const char *run_path, const char *metric, series_fn take,
+                void *context, struct err *e);
+
+/* They will be read soon: see sharefs_ahead. */
+void series_ahead(struct sharefs *fs, const char *run_path, const char *metric);
+
+/* A point with the job it belongs to, as `results --series --json` prints it (docs/json.md). */
+struct series_row {
+    const char *job;
+    const char *param_name;
+    int64_t rep;
+    struct value params;
+    struct value step;
+    struct value value;
+};
+extern const struct schema series_row_schema;
+
+#endif

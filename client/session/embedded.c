@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/* embedded.c - a ludwigd and a worker of the user's own, on this machine */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/session/address.h"
+#include "client/session/embedded.h"
+#include "client/session/ownsshd.h"
+#include "client/term/out.h"
+#include "client/util/child.h"
+#include "common/base/io.h"
+#include "common/base/path.h"
+#include "common/base/units.h"
+
+enum {
+    START_MAX_MS = 30 * 1000, /* a large queue after a crash takes a while to open */
+    STOP_MAX_MS = 20 * 1000,
+    LOCK_MAX_MS = 60 * 1000,
+    LOOK_EVERY_MS = 10,
+    LOG_TAIL_BYTES = 64 * 1024
+};
+
+static int not_running(struct err *e)
+{
+    return err_set(e, ERR_UNREACHABLE,
+                   "no server of yours is running here (`ludwig up` starts one, and so does "
+                   "`ludwig submit`)");
+}
+
+static int not_answering(const struct endpoint *to, const struct err *why, struct err *e)
+{
+    return err_set(e, why->kind,
+                   "your server was started on %s and is not reached from here: %s (`ludwig up` "
+                   "there starts it again)",
+                   to->host, why->text);
+}
+
+int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e)
+{
+    struct err why = { 0 };
+    struct arena *a = arena_create();
+    char *state = conf_state_dir();
+    struct endpoint to = { 0 };
+    int result = address_read(state, &to, a, &why);
+
+    free(state);
+    if (result == 0)
+        result = rpc_open(rpc, &to, c->user, &why);
+    if (result < 0 && to.kind == ENDPOINT_SSH)
+        not_answering(&to, &why, e);
+    else if (why.kind == ERR_NOT_FOUND || why.kind == ERR_UNREACHABLE)
+        not_running(e);
+    else if (result < 0)
+        err_set(e, why.kind, "%s", why.text);
+    arena_destroy(a);
+    return result;
+}
+
+/* ---- starting ---- */
+
+static int write_conf(const char *state, const char *name, struct member *members, size_t n,
+                      struct err *e)
+{
+    struct value map = { .type = VALUE_MAP, .map = { members, n } };
+    char *path = path_join(state, name);
+    struct buf text = { 0 };
+    int result;
+
+    buf_add_str(&text, "# Written by `ludwig up`.\n");
+    yaml_add_value(&text, &map);
+    result = io_replace_file(path, text.bytes, text.n, 0600, e);
+    buf_free(&text);
+    free(path);
+    return result;
+}
+
+static int write_server_conf(const char *state, const struct conf *c, const char *share,
+                             const char *socket_path, struct err *e)
+{
+    char *server_state = path_join(state, "server");
+    struct value path = value_str(socket_path);
+    char *listen = ownsshd_listen(state);
+    struct member sshd = value_member("listen", value_str(listen != NULL ? listen : ""));
+    struct member members[5] = {
+        value_member("share", value_str(share)),
+        value_member("state", value_str(server_state)),
+        value_member("sockets", (struct value){ .type = VALUE_LIST, .list = { &path, 1 } }),
+    };
+    size_t n = 3;
+    int result;
+
+    if (listen != NULL)
+        members[n++] =
+            value_member("sshd", (struct value){ .type = VALUE_MAP, .map = { &sshd, 1 } });
+    if (c->slurm.type == VALUE_MAP)
+        members[n++] = value_member("slurm", c->slurm);
+    result = write_conf(state, "ludwigd.yaml", members, n, e);
+    free(listen);
+    free(server_state);
+    return result;
+}
+
+static int write_worker_conf(const char *state, const struct conf *c, const char *share,
+                             const char *socket_path, struct err *e)
+{
+    char *worker_state = path_join(state, "worker");
+    char *server = mem_printf("unix:%s", socket_path);
+    struct member members[7] = {
+        value_member("server", value_str(server)),
+        value_member("share", value_str(share)),
+        value_member("state", value_str(worker_state)),
+        value_member("kind", value_str(node_kind_names[NODE_LOCAL])),
+    };
+    size_t n = 4;
+    int result;
+
+    if (c->scratch != NULL)
+        members[n++] = value_member("scratch", value_str(c->scratch));
+    if (c->cache_size_bytes > 0)
+        members[n++] = value_member("cache_size", value_int(c->cache_size_bytes));
+    if (c->resources.type == VALUE_MAP)
+        members[n++] = value_member("resources", c->resources);
+    result = write_conf(state, "worker.yaml", members, n, e);
+    free(server);
+    free(worker_state);
+    return result;
+}
+
+/* "PROGRAM --config STATE/CONF", its output behind STATE/LOG. */
+static pid_t start_program(const char *state, const char *program, const char *conf_name,
+                           const char *log_name, struct err *e)
+{
+    char *path = child_beside_us(program, e);
+    char *conf = path_join(state, conf_name), *log = path_join(state, log_name);
+    const char *argv[] = { path, "--config", conf, NULL };
+    pid_t pid = path == NULL ? -1 : child_start_daemon(argv, log, e);
+
+    free(log);
+    free(conf);
+    free(path);
+    return pid;
+}
+
+/* The last line of a log, or "". */
+static char *last_line(const char *path)
+{
+    struct buf text = { 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+    off_t begin = size > LOG_TAIL_BYTES ? size - LOG_TAIL_BYTES : 0;
+    char *line;
+    size_t n;
+
+    if (fd >= 0 && lseek(fd, begin, SEEK_SET) == begin) {
+        ssize_t got = io_read_all(fd, buf_reserve(&text, LOG_TAIL_BYTES), LOG_TAIL_BYTES);
+
+        buf_added(&text, got > 0 ? (size_t)got : 0);
+    }
+    if (fd >= 0)
+        close(fd);
+    n = text.n;
+    while (n > 0 && text.bytes[n - 1] == '\n')
+        n--;
+    begin = (off_t)n;
+    while (begin > 0 && text.bytes[begin - 1] != '\n')
+        begin--;
+    line = mem_strndup(buf_text(&text) + begin, n - (size_t)begin);
+    buf_free(&text);
+    return line;
+}
+
+static int say_why_it_ended(const char *state, const char *program, const char *log_name,
+                            struct err *e)
+{
+    char *log = path_join(state, log_name), *line = last_line(log);
+
+    err_set(e, ERR_FAILED, "%s ended at once: %s (its log: %s)", program,
+            line[0] != '\0' ? line : "without a word", log);
+    free(line);
+    free(log);
+    return -1;
+}
+
+static void rest(int ms)
+{
+    (void)poll(NULL, 0, ms);
+}
+
+/* Waits while another command of this user starts or stops the same. */
+static int lock(const char *state, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + LOCK_MAX_MS;
+    char *path = path_join(state, "up.lock");
+    struct err why = { 0 };
+    int fd;
+
+    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
+           units_monotonic_ms() < deadline_ms)
+        rest(LOOK_EVERY_MS);
+    if (fd < 0)
+        err_set(e, why.kind, "%s", why.text);
+    free(path);
+    return fd;
+}
+
+/* A ludwigd that stops lets go of its state last of all: then the next one may start. */
+static int wait_until_free(const char *state, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + STOP_MAX_MS;
+    char *server_state = path_join(state, "server"), *path = path_join(server_state, "lock");
+    struct err why = { 0 };
+    int fd;
+
+    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
+           units_monotonic_ms() < deadline_ms)
+        rest(LOOK_EVERY_MS);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    free(server_state);
+    if (fd < 0 && why.kind == ERR_BUSY)
+        return err_set(e, ERR_BUSY, "an old ludwigd still uses %s after %d s", state,
+                       STOP_MAX_MS / 1000);
+    return 0;
+}
+
+static int wait_for_server(const char *state, pid_t pid, const char *socket_path, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + START_MAX_MS;
+
+    while (!rpc_is_answered(socket_path)) {
+        if (child_has_ended(pid))
+            return say_why_it_ended(state, "ludwigd", "ludwigd.log", e);
+        if (units_monotonic_ms() >= deadline_ms)
+            return err_set(e, ERR_UNREACHABLE, "ludwigd did not answer within %d s (its log: %s)",
+                           START_MAX_MS / 1000, state);
+        rest(LOOK_EVERY_MS);
+    }
+    return 0;
+}
+
+static int start_server(const char *state, const struct conf *c, const char *socket_path,
+                        struct err *e)
+{
+    char *share = conf_embedded_share(c);
+    pid_t pid = -1;
+
+    if (io_make_dirs(share, 0755, e) == 0 &&
+        write_server_conf(state, c, share, socket_path, e) == 0 &&
+        address_write(state, socket_path, e) == 0)
+        pid = start_program(state, "ludwigd", "ludwigd.yaml", "ludwigd.log", e);
+    free(share);
+    return pid < 0 ? -1 : wait_for_server(state, pid, socket_path, e);
+}
+
+/* 1 when a worker of this machine is connected. */
+static int has_worker(struct rpc *rpc, struct err *e)
+{
+    struct msg_get_nodes request = { .limit = PAGE_MAX };
+    struct msg_node_page page;
+    const struct node_info *nodes;
+
+    if (rpc_call(rpc, MSG_GET_NODES, &request, &page, e) < 0)
+        return -1;
+    nodes = page.nodes.items;
+    for (size_t i = 0; i < page.nodes.n; i++)
+        if (strcmp(nodes[i].kind, node_kind_names[NODE_LOCAL]) == 0 &&
+            strcmp(nodes[i].state, "lost") != 0)
+            return 1;
+    return 0;
+}
+
+static int wait_for_worker(struct rpc *rpc, const char *state, pid_t pid, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + START_MAX_MS;
+    bool ended = false;
+    int found;
+
+    while ((found = has_worker(rpc, e)) == 0) {
+        /* One that was running already makes the new one end, and is back in a moment. */
+        if (!ended && child_has_ended(pid)) {
+            ended = true;
+            deadline_ms = units_monotonic_ms() + 3000;
+        }
+        if (ended && units_monotonic_ms() >= deadline_ms)
+            return say_why_it_ended(state, "ludwig-worker", "worker.log", e);
+        if (units_monotonic_ms() >= deadline_ms)
+            return err_set(e, ERR_FAILED, "ludwig-worker did not report within %d s (its log: %s)",
+                           START_MAX_MS / 1000, state);
+        rest(LOOK_EVERY_MS);
+    }
+    return found < 0 ? -1 : 0;
+}
+
+static int start_worker(struct rpc *rpc, const char *state, const struct conf *c, struct err *e)
+{
+    int found = has_worker(rpc, e);
+    pid_t pid;
+
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    if (write_worker_conf(state, c, rpc->welcome.share, rpc->to.path, e) < 0)
+        return -1;
+    pid = start_program(state, "ludwig-worker", "worker.yaml", "worker.log", e);
+    return pid < 0 ? -1 : wait_for_worker(rpc, state, pid, e);
+}
+
+/* The address that is in use, as long as it is answered; else the best one.  Never while the
+ * same state is served on another host. */
+static int find_server(const char *state, struct endpoint *to, bool *running, struct arena *a,
+                       struct err *e)
+{
+    int found = address_read(state, to, a, NULL);
+    char *socket_path;
+
+    *running = found == 0 && (to->kind == ENDPOINT_SSH || rpc_is_answered(to->path));
+    if (*running)
+        return 0;
+    socket_path = address_choose_socket(state, e);
+    if (socket_path == NULL)
+        return -1;
+    *to = (struct endpoint){ .kind = ENDPOINT_UNIX, .path = arena_strdup(a, socket_path) };
+    to->text = to->path;
+    free(socket_path);
+    return 0;
+}
+
+static void note_share(const struct rpc *rpc, const struct conf *c)
+{
+    if (c->share != NULL && strcmp(c->share, rpc->welcome.share) != 0)
+        out_note("note: the server that is running uses the share %s; %s is used after "
+                 "`ludwig down` and `ludwig up`",
+                 rpc->welcome.share, c->share);
+}
+
+static int connect_or_start(struct rpc *rpc, const char *state, const struct conf *c, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct endpoint to;
+    struct err why = { 0 };
+    bool running;
+    int result = find_server(state, &to, &running, a, e);
+
+    if (result == 0 && !running)
+        result = start_server(state, c, to.path, e);
+    if (result == 0 && rpc_open(rpc, &to, c->user, &why) < 0)
+        result = to.kind == ENDPOINT_SSH ? not_answering(&to, &why, e)
+                                         : err_set(e, why.kind, "%s", why.text);
+    arena_destroy(a);
+    return result;
+}
+
+static int start_all(struct rpc *rpc, const char *state, const struct conf *c, bool wants_worker,
+                     struct err *e)
+{
+    if (connect_or_start(rpc, state, c, e) < 0)
+        return -1;
+    note_share(rpc, c);
+    if (rpc->to.kind == ENDPOINT_SSH) {
+        out_note("your server runs on %s", rpc->to.host);
+        return 0;
+    }
+    if (!wants_worker && child_is_in_path("sbatch")) {
+        if (has_worker(rpc, NULL) == 0)
+            out_note("no worker was started here, as this looks like a login node of a cluster "
+                     "(sbatch is here); --local starts one");
+        return 0;
+    }
+    if (start_worker(rpc, state, c, e) == 0)
+        return 0;
+    rpc_close(rpc);
+    return -1;
+}
+
+int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, struct err *e)
+{
+    char *state = address_make_state_dir(e);
+    int lock_fd, result;
+
+    if (state == NULL)
+        return -1;
+    lock_fd = lock(state, e);
+    result = lock_fd < 0 ? -1 : start_all(rpc, state, c, wants_worker, e);
+    if (lock_fd >= 0)
+        close(lock_fd);
+    free(state);
+    return result;
+}
+
+/* ---- stopping ---- */
+
+static int64_t count_running(struct rpc *rpc)
+{
+    struct msg_get_nodes request = { .limit = PAGE_MAX };
+    struct msg_node_page page;
+    const struct node_info *nodes;
+    int64_t n = 0;
+
+    if (rpc_call(rpc, MSG_GET_NODES, &request, &page, NULL) < 0)
+        return 0;
+    nodes = page.nodes.items;
+    for (size_t i = 0; i < page.nodes.n; i++)
+        n += nodes[i].running;
+    return n;
+}
+
+/* What Slurm has of ours; an older server does not say. */
+static void count_pilots(struct rpc *rpc, int64_t *waiting, int64_t *running)
+{
+    struct msg_get_sweeps request = { .limit = 1 };
+    struct msg_sweep_page page;
+
+    *waiting = *running = 0;
+    if (rpc_call(rpc, MSG_GET_SWEEPS, &request, &page, NULL) < 0)
+        return;
+    *waiting = page.pilots_waiting;
+    *running = page.pilots_running;
+}
+
+static void note_pilots(int64_t waiting, int64_t running)
+{
+    if (waiting + running == 0)
+        return;
+    out_note("Slurm still has pilots, %" PRId64 " wait%s and %" PRId64
+             " run%s: the next `ludwig up` takes them up; else they end when they find nothing to "
+             "do (scancel ends them now)",
+             waiting, waiting == 1 ? "s" : "", running, running == 1 ? "s" : "");
+}
+
+static int ask_to_stop(struct rpc *rpc, bool workers, struct err *e)
+{
+    struct msg_shutdown request = { .workers = workers };
+    struct msg_ok reply;
+    bool lost = false;
+
+    if (rpc_send(rpc, MSG_SHUTDOWN, NULL, &request, &lost, e) >= 0 &&
+        rpc_receive(rpc, MSG_OK, &reply, &lost, e) == 0)
+        return 0;
+    /* It may be gone before its answer is here. */
+    return lost ? 0 : -1;
+}
+
+/* No other command may start the server anew while we wait for its end. */
+static int wait_until_gone(struct err *e)
+{
+    char *state = conf_state_dir();
+    int lock_fd = lock(state, e), result = -1;
+
+    if (lock_fd >= 0) {
+        result = wait_until_free(state, e);
+        close(lock_fd);
+    }
+    free(state);
+    return result;
+}
+
+int embedded_down(const struct conf *c, struct err *e)
+{
+    struct rpc rpc = { 0 };
+    int64_t n_running, pilots_waiting, pilots_running;
+    int result;
+
+    if (embedded_connect(&rpc, c, e) < 0)
+        return -1;
+    n_running = count_running(&rpc);
+    count_pilots(&rpc, &pilots_waiting, &pilots_running);
+    result = ask_to_stop(&rpc, true, e);
+    rpc_close(&rpc);
+    if (result == 0)
+        result = wait_until_gone(e);
+    if (result == 0 && n_running > 0)
+        out_note("stopped; %" PRId64 " running %s on, and the next `ludwig up` takes %s up again",
+                 n_running, n_running == 1 ? "job goes" : "jobs go",
+                 n_running == 1 ? "it" : "them");
+    else if (result == 0)
+        out_note("stopped");
+    if (result == 0)
+        note_pilots(pilots_waiting, pilots_running);
+    return result;
+}
+
+int embedded_stop_server(const struct conf *c, struct err *e)
+{
+    struct rpc rpc = { 0 };
+    struct err why = { 0 };
+    int result;
+
+    if (embedded_connect(&rpc, c, &why) < 0)
+        return why.kind == ERR_UNREACHABLE ? 0 : err_set(e, why.kind, "%s", why.text);
+    if (rpc.to.kind == ENDPOINT_SSH)
+        result = err_set(e, ERR_USAGE, "your server runs on %s: do that there", rpc.to.host);
+    else
+        result = ask_to_stop(&rpc, false, e);
+    rpc_close(&rpc);
+    return result < 0 || wait_until_gone(e) < 0 ? -1 : 1;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * embedded.h - a ludwigd and a worker of the user's own, on this machine
+ *
+ * $XDG_STATE_HOME/ludwig/ (0700) holds their configuration, state and logs, and
+ * "address": where ludwigd listens, and the host that is on.
+ */
+#ifndef LUDWIG_CLIENT_SESSION_EMBEDDED_H
+#define LUDWIG_CLIENT_SESSION_EMBEDDED_H
+
+#include <stdbool.h>
+
+#include "client/session/rpc.h"
+#include "client/util/conf.h"
+
+/* Connects; a server that is not running is an error that says how to start it. */
+int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e);
+
+/*
+ * Starts what is not running yet and connects.  Where Slurm's sbatch is found no
+ * worker is started unless wants_worker: people may not compute there.
+ */
+int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, struct err *e);
+
+/* Stops the server alone: its workers wait for the next one.  1, 0 when it does not run. */
+int embedded_stop_server(const struct conf *c, struct err *e);
+
+/* Stops the server and its workers here; jobs that run go on. */
+int embedded_down(const struct conf *c, struct err *e);
+
+#endif

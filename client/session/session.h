@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - what a command needs to talk to the server
+ */
+#ifndef LUDWIG_CLIENT_SESSION_SESSION_H
+#define LUDWIG_CLIENT_SESSION_SESSION_H
+
+#include "client/session/rpc.h"
+#include "client/share/drive.h"
+#include "client/term/command.h"
+#include "client/util/choice.h"
+
+/* A further connection for files. */
+struct session_lane {
+    struct mux *mux;
+    bool is_held;  /* it has not logged in, as nothing was asked of it */
+    bool is_asked; /* for a channel */
+};
+
+struct session {
+    struct conf conf;
+    struct choice choice;
+    struct rpc rpc;
+    const char *share;    /* where projects lie on the shared drive, as this machine sees it */
+    const char *projects; /* the same below the shared drive; "": it is the drive's own folder */
+    struct arena *arena;  /* lasts until the program ends */
+    struct drive drive;   /* see session_drive */
+    struct session_lane lanes[DRIVE_LANES_MAX];
+    struct sftp *opening;     /* of the drive, until it is asked for */
+    struct shareroot *search; /* for the drive, which goes on */
+    bool
+        expects_files; /* set before session_reach: files will be sent, for which connections are */
+    struct idle idle; /* what may be done while the server is waited for; set after session_begin */
+    uint64_t expected_bytes; /* begun early, and not waited for; so many, as far as is known */
+    bool is_subscribed; /* somebody waits on the connection, and makes it anew when it is lost */
+};
+
+/* Connects to the server that the command line and the configuration name. */
+int session_open(struct cli *cli, struct session *s, struct err *e);
+/* The same, but one of the user's own is started if need be; wants_worker: see embedded_up. */
+int session_start(struct cli *cli, struct session *s, bool wants_worker, struct err *e);
+/* The same in pieces, for those who have something to look at meanwhile: what can be begun without
+ * waiting, and the rest. */
+int session_begin(struct cli *cli, struct session *s, struct err *e);
+int session_reach(struct cli *cli, struct session *s, bool wants_worker, struct err *e);
+void session_close(struct session *s);
+
+/* An SFTP server's descriptor (see mux_sftp), through the connection that the questions go through;
+ * made anew if that is lost, unless somebody else does that.  For servers over SSH only. */
+int session_sftp(struct session *s, struct err *e);
+
+/* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
+ * the session; NULL with e set. */
+struct drive *session_drive(struct session *s, struct err *e);
+/* Begins to look for it, and waits for nothing; what is wrong shows with
+ * session_drive.  project: it is there, and its packs will be wanted; or NULL. */
+void session_drive_soon(struct session *s, const char *project);
+/* Whether the connection stands, as far as is known. */
+bool session_is_connected(const struct session *s);
+
+/* The server's paths begin at the folder of projects, those shown to others at the shared drive's
+ * own.  What this makes of a path, or of a job's, lives in a. */
+const char *session_drive_path(const struct session *s, struct arena *a, const char *path);
+/* A path of the server's for people: the whole one where this machine sees the drive, else as it is
+ * on it. */
+const char *session_shown_path(const struct session *s, struct arena *a, const char *path);
+bool session_sees_drive(const struct session *s);
+/* After session_begin: files will go over SFTP. */
+bool session_is_far(const struct session *s);
+void session_job_paths(const struct session *s, struct arena *a, struct job_info *j);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* subscription.c - told what changes, without asking again and again */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include "client/session/subscription.h"
+#include "client/term/interrupt.h"
+
+static int ask(struct subscription *s, bool *lost, struct err *e)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (rpc_send(s->rpc, MSG_SUBSCRIBE, NULL, &s->requests[i], lost, e) < 0)
+            return -1;
+    return 0;
+}
+
+/* Over a new connection, from where the last one ended. */
+static int ask_again(struct subscription *s, struct err *e)
+{
+    bool lost = true;
+
+    while (lost) {
+        if (rpc_reopen(s->rpc, e) < 0)
+            return -1;
+        if (ask(s, &lost, e) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+int subscription_begin(struct subscription *s, struct rpc *rpc, const struct msg_subscribe *what,
+                       struct err *e)
+{
+    return subscription_begin_all(s, rpc, what, 1, e);
+}
+
+int subscription_begin_all(struct subscription *s, struct rpc *rpc,
+                           const struct msg_subscribe *what, size_t n, struct err *e)
+{
+    bool lost = false;
+    int fd = interrupt_open(e);
+
+    if (fd < 0)
+        return -1;
+    *s = (struct subscription){ .rpc = rpc,
+                                .requests = mem_copy(what, n * sizeof *what),
+                                .n = n,
+                                .interrupt_fd = fd,
+                                .other_fd = -1 };
+    rpc->interrupt_fd = s->interrupt_fd;
+    rpc->patience_ms = SUBSCRIPTION_PATIENCE_MS;
+    if (ask(s, &lost, e) == 0 || (lost && ask_again(s, e) == 0))
+        return 0;
+    subscription_end(s);
+    return -1;
+}
+
+void subscription_end(struct subscription *s)
+{
+    interrupt_close(s->interrupt_fd);
+    free(s->requests);
+    s->rpc->interrupt_fd = -1;
+    s->rpc->patience_ms = RPC_PATIENCE_MS;
+}
+
+static bool is_readable(int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    return poll(&p, 1, 0) > 0;
+}
+
+static void move_on(struct subscription *s, const struct msg_changes *changes)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->requests[i].sweep == changes->sweep.sweep)
+            s->requests[i].cursor = changes->cursor;
+}
+
+/* What the connection has: changes, nothing whole yet (EVENT_TIMEOUT), or it was made anew. */
+static enum event take(struct subscription *s, struct msg_changes *changes, struct err *e)
+{
+    struct err why = { 0 };
+    struct envelope m;
+    int got = wire_poll(&s->rpc->wire, &m, &why);
+
+    if (got == 2)
+        return EVENT_TIMEOUT;
+    if (got == 0 || (got < 0 && why.kind == ERR_UNREACHABLE)) {
+        if (ask_again(s, e) == 0)
+            return EVENT_TIMEOUT;
+        return is_readable(s->interrupt_fd) ? EVENT_INTERRUPT : EVENT_ERROR;
+    }
+    if (got < 0) {
+        err_set(e, why.kind, "%s", why.text);
+        return EVENT_ERROR;
+    }
+    if (rpc_read(s->rpc, &m, MSG_CHANGES, changes, e) < 0)
+        return EVENT_ERROR;
+    move_on(s, changes);
+    return EVENT_CHANGES;
+}
+
+/* EVENT_CHANGES says here only that the connection may be read. */
+static enum event wait_for_any(const struct subscription *s, int timeout_ms, struct err *e)
+{
+    struct pollfd fds[] = { { .fd = s->rpc->wire.fd, .events = POLLIN },
+                            { .fd = s->other_fd, .events = POLLIN },
+                            { .fd = s->interrupt_fd, .events = POLLIN } };
+    int n;
+
+    n = poll(fds, 3, timeout_ms);
+    if (n < 0 && errno != EINTR)
+        return (enum event)err_sys(e, "poll");
+    if (fds[2].revents != 0 || (n < 0 && is_readable(s->interrupt_fd)))
+        return EVENT_INTERRUPT;
+    if (n <= 0)
+        return EVENT_TIMEOUT;
+    return fds[0].revents != 0 ? EVENT_CHANGES : EVENT_OTHER;
+}
+
+enum event subscription_wait(struct subscription *s, int timeout_ms, struct msg_changes *changes,
+                             struct err *e)
+{
+    enum event event = EVENT_CHANGES;
+
+    if (!wire_is_ready(&s->rpc->wire))
+        event = wait_for_any(s, timeout_ms, e);
+    return event == EVENT_CHANGES ? take(s, changes, e) : event;
+}

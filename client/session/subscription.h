@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * subscription.h - told what changes, without asking again and again
+ *
+ * Survives a server that is restarted: it goes on from the last cursor.
+ */
+#ifndef LUDWIG_CLIENT_SESSION_SUBSCRIPTION_H
+#define LUDWIG_CLIENT_SESSION_SUBSCRIPTION_H
+
+#include "client/session/rpc.h"
+
+/* A server that is restarted or upgraded is waited for this long. */
+enum { SUBSCRIPTION_PATIENCE_MS = 60 * 1000 };
+
+struct subscription {
+    struct rpc *rpc;
+    struct msg_subscribe *requests; /* each of another sweep; their cursors move on */
+    size_t n;
+    int interrupt_fd;
+    int other_fd; /* also waited for; -1: none */
+};
+
+enum event {
+    EVENT_ERROR = -1,
+    EVENT_TIMEOUT,
+    EVENT_CHANGES,  /* *changes is filled, until the next call */
+    EVENT_OTHER,    /* other_fd is readable */
+    EVENT_INTERRUPT /* the user pressed Ctrl-C */
+};
+
+/* The rpc belongs to the subscription until subscription_end. */
+int subscription_begin(struct subscription *s, struct rpc *rpc, const struct msg_subscribe *what,
+                       struct err *e);
+/* To n sweeps at once; changes->sweep.sweep tells which one changed. */
+int subscription_begin_all(struct subscription *s, struct rpc *rpc,
+                           const struct msg_subscribe *what, size_t n, struct err *e);
+/* timeout_ms -1: none. */
+enum event subscription_wait(struct subscription *s, int timeout_ms, struct msg_changes *changes,
+                             struct err *e);
+void subscription_end(struct subscription *s);
+
+#endif

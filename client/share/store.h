@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store.h - a project's packs on the shared drive, to be looked at and added to
+ *
+ * Paths are relative to that folder, as pack_object_path gives them.  What is added gets its final
+ * name when it is whole and on the disk, and after all that was added before it.  Functions may
+ * return before that; then a later one tells of an error.  store_settle waits for all.
+ */
+#ifndef LUDWIG_CLIENT_SHARE_STORE_H
+#define LUDWIG_CLIENT_SHARE_STORE_H
+
+#include "client/share/upload.h"
+#include "common/pack/pack_write.h"
+
+struct store;
+
+struct store_entry {
+    const char *name;
+    /* Of manifests and temporary files only, unless store_want_details was called; else 0. */
+    int64_t size;    /* bytes */
+    int64_t mtime_s; /* since 1970 */
+    int64_t uid;     /* of its owner */
+};
+
+/* "unix /srv/share p" or "SERVER-ID p": the same for the same packs, whenever.  Caller frees. */
+char *store_key(const struct place *to);
+/* Nothing is made there before something is written. */
+struct store *store_open(const struct place *to, struct err *e);
+/* What is not whole is taken away, as far as the drive can be reached.  NULL is fine. */
+void store_close(struct store *s);
+
+/* Over SFTP: looks at the project's packs before it is known where the drive lies, at each of the
+ * roots (const char *) where it may lie; the first store_list of the drive whose ahead this is takes
+ * what was found at the right one.  Waits for nothing.  NULL is fine at its end, which waits unless
+ * the connection was closed. */
+struct store_ahead;
+struct store_ahead *store_ahead_begin(struct sftp *s, const struct list *roots,
+                                      const struct place *to);
+void store_ahead_end(struct store_ahead *a);
+
+enum store_folder { STORE_PACKS, STORE_PARTS, STORE_BLOCKS, STORE_FOLDER_COUNT };
+
+/* What is in the folders, in the arena, in no order; nothing where they are not. */
+void store_want_details(struct store *s);
+int store_list(struct store *s, struct arena *a,
+               struct list entries[STORE_FOLDER_COUNT] /* struct store_entry */, struct err *e);
+/* A small file; got is called with it, or with what went wrong, by store_fetch_all at the latest. */
+typedef void store_got(void *context, const struct err *error, struct bytes content);
+int store_fetch(struct store *s, const char *path, size_t max_bytes, store_got *got, void *context,
+                struct err *e);
+int store_fetch_all(struct store *s, struct err *e);
+/* One that is not there is fine. */
+int store_remove(struct store *s, const char *path, struct err *e);
+int store_mtime(struct store *s, const char *path, int64_t *mtime_s, struct err *e);
+/* Its time becomes now, which tells those who tidy up that somebody relies on it.  ERR_BUSY, by
+ * store_settle at the latest: it is gone; then no manifest gets its name that is added later. */
+int store_touch(struct store *s, const char *path, struct err *e);
+
+/* As struct pack_sink has them. */
+int store_part_begin(struct store *s, unsigned slot, struct err *e);
+int store_part_write(struct store *s, unsigned slot, struct bytes bytes, struct err *e);
+int store_part_end(struct store *s, unsigned slot, const struct pack_part *part, struct bytes list,
+                   struct err *e);
+int store_object(struct store *s, enum pack_object kind, const struct digest *name,
+                 struct bytes bytes, struct err *e);
+int store_settle(struct store *s, struct err *e);
+/* Before: until all that was added is on the disk, be it without its name. */
+int store_arrive(struct store *s, struct err *e);
+/* Of the project's folder; 0: not known. */
+mode_t store_project_mode(const struct store *s);
+/* What was written leaves this program, so that it may do something else for a while. */
+void store_push(struct store *s);
+/* What was written before it settles is lost if the connection breaks: so many parts are safe. */
+uint64_t store_settled_bytes(const struct store *s);
+/* Some may be, although the answer that says so is lost. */
+bool store_may_have_settled(const struct store *s);
+
+/* So much is coming, in so many parts or more: connections and files for it may be made ahead. */
+void store_expect(struct store *s, uint64_t bytes, unsigned parts);
+
+/* Removes what tries of this user left that ended long ago; entries: of that folder. */
+void store_sweep(struct store *s, enum store_folder folder, const struct list *entries);
+
+#endif

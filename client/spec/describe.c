@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* describe.c - what was understood of a sweep file, in words */
+#include <inttypes.h>
+
+#include "client/spec/describe.h"
+#include "common/base/units.h"
+
+static const double MS_PER_HOUR = 3600.0 * 1000.0;
+
+static void add_list(struct buf *out, const struct list *texts, const char *last)
+{
+    const char *const *items = texts->items;
+
+    for (size_t i = 0; i < texts->n; i++)
+        buf_printf(out, "%s%s", i == 0 ? "" : i + 1 == texts->n ? last : ", ", items[i]);
+}
+
+static void add_amount(struct buf *out, int64_t milli, const char *of)
+{
+    units_add_milli(out, milli);
+    buf_printf(out, " %s%s", of, milli == 1000 ? "" : "s");
+}
+
+void describe_resources(struct buf *out, const struct resources *r)
+{
+    add_amount(out, r->cpus_milli, "CPU");
+    if (r->gpus_milli > 0) {
+        buf_add_str(out, ", ");
+        add_amount(out, r->gpus_milli, "GPU");
+    }
+    if (r->memory_bytes > 0) {
+        buf_add_str(out, ", ");
+        units_add_size(out, r->memory_bytes);
+        buf_add_str(out, " of memory");
+    }
+    if (r->time_ms > 0) {
+        buf_add_str(out, ", at most ");
+        units_add_duration(out, r->time_ms);
+    }
+}
+
+void describe_nodes(struct buf *out, const struct spec *s)
+{
+    if (s->has_nodes && s->nodes.n == 0)
+        buf_add_str(out, "none");
+    else
+        add_list(out, &s->nodes, ", ");
+}
+
+static void add_wish(struct buf *out, bool *is_first, const char *name, const char *text)
+{
+    if (text == NULL)
+        return;
+    buf_printf(out, "%s%s %s", *is_first ? " (" : ", ", name, text);
+    *is_first = false;
+}
+
+static void add_pool(struct buf *out, const struct slurm_pool *pool)
+{
+    bool is_first = true;
+
+    buf_add_str(out, pool->partition);
+    add_wish(out, &is_first, "account", pool->account);
+    add_wish(out, &is_first, "qos", pool->qos);
+    add_wish(out, &is_first, "constraint", pool->constraint);
+    add_wish(out, &is_first, "gres", pool->gres);
+    add_wish(out, &is_first, "pilots of", pool->pilot_jobs == 1 ? "one job each" : NULL);
+    buf_add_str(out, is_first ? "" : ")");
+}
+
+void describe_pools(struct buf *out, const struct spec *s)
+{
+    const struct slurm_pool *pools = s->pools.items;
+
+    for (size_t i = 0; i < s->pools.n; i++) {
+        buf_add_str(out, i > 0 ? ", " : "");
+        add_pool(out, &pools[i]);
+    }
+}
+
+void describe_batch(struct buf *out, const struct work *w)
+{
+    if (w->batch > 1)
+        buf_printf(out, "%" PRId64 " configurations to a process", w->batch);
+}
+
+void describe_retry(struct buf *out, const struct retry *r)
+{
+    if (r->max == 0)
+        return;
+    if (r->max == 1)
+        buf_add_str(out, "once after ");
+    else
+        buf_printf(out, "up to %" PRId64 " times after ", r->max);
+    add_list(out, &r->on, " or ");
+}
+
+void describe_checkpoint(struct buf *out, const struct checkpoint *c)
+{
+    if (c->signal != NULL) {
+        buf_printf(out, "%s, then ", c->signal);
+        units_add_duration(out, c->grace_ms);
+        buf_add_str(out, " to end");
+    }
+    if (c->every_ms > 0) {
+        buf_printf(out, "%scopied every ", c->signal != NULL ? "; " : "");
+        units_add_duration(out, c->every_ms);
+    }
+}
+
+void describe_time(struct buf *out, double hours, const char *of)
+{
+    static const double sensible = 0.001; /* fewer hours than that say nothing */
+
+    if (hours >= 100) {
+        buf_printf(out, "about %.0f %s-hours", hours, of);
+    } else if (hours >= 1) {
+        buf_printf(out, "about %.1f %s-hours", hours, of);
+    } else {
+        buf_add_str(out, "about ");
+        units_add_duration(out, (int64_t)(hours * MS_PER_HOUR + 0.5));
+        buf_printf(out, " of %s time", of);
+        if (hours >= sensible)
+            buf_printf(out, " (%.2g %s-hours)", hours, of);
+    }
+}

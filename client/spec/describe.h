@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * describe.h - what was understood of a sweep file, in words
+ *
+ * What a file does not say adds nothing.
+ */
+#ifndef LUDWIG_CLIENT_SPEC_DESCRIBE_H
+#define LUDWIG_CLIENT_SPEC_DESCRIBE_H
+
+#include "client/spec/spec.h"
+#include "common/base/buf.h"
+
+/* "2 CPUs, 1 GPU, 4 GiB of memory, at most 2 h" */
+void describe_resources(struct buf *out, const struct resources *r);
+/* "node1, @lab" or "none" */
+void describe_nodes(struct buf *out, const struct spec *s);
+/* "short, long (account lab)" */
+void describe_pools(struct buf *out, const struct spec *s);
+/* "8 configurations to a process" */
+void describe_batch(struct buf *out, const struct work *w);
+/* "up to 2 times after failed or oom" */
+void describe_retry(struct buf *out, const struct retry *r);
+/* "SIGUSR1, then 1 min to end; copied every 10 min" */
+void describe_checkpoint(struct buf *out, const struct checkpoint *c);
+
+/* "about 40 s of CPU time (0.011 CPU-hours)", from an hour on "about 12.5 CPU-hours": of = "CPU". */
+void describe_time(struct buf *out, double hours, const char *of);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * param_form.h - what a parameter's values are written as: a list, a range, a distribution
+ */
+#ifndef LUDWIG_CLIENT_SPEC_PARAM_FORM_H
+#define LUDWIG_CLIENT_SPEC_PARAM_FORM_H
+
+#include <stdbool.h>
+
+#include "common/data/keys.h"
+
+/* Computed lists of one parameter, and a whole grid without --yes, have at most this many. */
+enum { POINTS_MAX = 10 * 1000 * 1000 };
+
+enum { PARAM_SHOWN_MAX_BYTES = 60 }; /* of what was written, in a message */
+
+/* PARAM_LIST and those before it can be swept; all can be sampled from. */
+enum param_form {
+    PARAM_FIXED,   /* one value; never drawn */
+    PARAM_LIST,    /* [..], values, range, linspace, logspace: values[0..n-1] */
+    PARAM_CHOICE,  /* choice: values[0..n-1], with method random or sobol only, as those below */
+    PARAM_UNIFORM, /* between low and high */
+    PARAM_LOG_UNIFORM, /* its logarithm is uniform; 0 < low */
+    PARAM_INT_UNIFORM, /* whole numbers from first to last, both included */
+    PARAM_NORMAL       /* mean low, standard deviation high */
+};
+
+struct param {
+    const char *name;
+    enum param_form form;
+    struct value *values; /* FIXED, LIST, CHOICE: at least one */
+    size_t n;
+    double low, high;
+    int64_t first, last;
+    unsigned line, column; /* of its name in the file; 0: from the command line */
+    bool was_refused;      /* what stands there, so that only its name is known */
+};
+
+/* Reads what stands behind a parameter's name, a value, a list or {FORM: ...}, into to, whose name is set
+ * and all else zero.  Errors begin with that name, unless is_named: the reader's file names it already.
+ * -1: they were added to r, and to is to be forgotten. */
+int param_form_read(struct keys_reader *r, const struct yaml_node *node, bool is_named,
+                    struct param *to);
+/* The same, but every value stands for itself: a list is one value.  There are no errors. */
+int param_form_read_fixed(struct keys_reader *r, const struct yaml_node *node, struct param *to);
+
+/* Adds the error "WHERE: expected WHAT, found 'what stands there'".  Always -1. */
+int param_form_expected(struct keys_reader *r, const struct yaml_node *at, const char *where,
+                        const char *what);
+
+/* The long forms, for the manual, the JSON schema and "did you mean": ended by one without a name. */
+struct param_form_help {
+    const char *name;     /* "linspace" */
+    const char *argument; /* "[FIRST, LAST, N]" */
+    const char *help;     /* one line */
+};
+extern const struct param_form_help param_forms[];
+
+const char *param_form_name(enum param_form form); /* "uniform" */
+
+#endif

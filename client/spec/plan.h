@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.h - how parameters make configurations: method, zip, when, exclude, include
+ *
+ * Read from a sweep file with its places kept, so that what the command line makes
+ * wrong later still has a line to be told with.
+ *
+ * A value matches that of a pin when a configuration would be the same with either
+ * (common/data/canon.h): 1 matches 1.0.  A pin on a parameter that is absent does not match.
+ * Parameters of a zip group have no condition, so that they are there together.
+ */
+#ifndef LUDWIG_CLIENT_SPEC_PLAN_H
+#define LUDWIG_CLIENT_SPEC_PLAN_H
+
+#include "client/spec/params.h"
+
+enum method { METHOD_GRID, METHOD_RANDOM, METHOD_SOBOL, METHOD_COUNT };
+extern const char *const method_names[METHOD_COUNT];
+
+struct spot {
+    unsigned line, column; /* of the file */
+};
+
+/* One parameter and the values that count as a match (when, exclude), or its one value (include):
+ * at least one, unless what stands there was refused. */
+struct pin {
+    const char *name;
+    struct value *values;
+    size_t n;
+    struct spot at;
+};
+
+/* All of these together: {optimizer: sgd, lr: [0.1, 0.2]} */
+struct pins {
+    struct list pins; /* struct pin */
+    struct spot at;
+};
+
+/* These move together. */
+struct zip_group {
+    struct list names; /* const char * */
+    struct spot at;
+};
+
+/* The parameter is there only where all pins match. */
+struct condition {
+    const char *name;
+    struct pins pins;
+    struct spot at;
+};
+
+struct plan {
+    struct list params;                           /* struct param, in the order of the file */
+    int method;                                   /* enum method */
+    int64_t samples;                              /* random, sobol: how many; 0: not said */
+    int64_t seed;                                 /* 0 unless said */
+    struct list zip;                              /* struct zip_group */
+    struct list when;                             /* struct condition */
+    struct list exclude;                          /* struct pins */
+    struct list include;                          /* struct pins */
+    struct spot params_at, method_at, samples_at; /* 0: not in the file */
+};
+
+/* For KEY_CUSTOM rows of spec_keys. */
+int plan_read_method(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                     void *to); /* int */
+int plan_read_zip(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                  void *to); /* struct list of struct zip_group */
+int plan_read_when(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                   void *to); /* struct list of struct condition */
+int plan_read_exclude(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                      void *to); /* struct list of struct pins */
+int plan_read_include(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                      void *to); /* struct list of struct pins, one value each */
+
+const struct param *plan_find_param(const struct plan *p, const char *name); /* NULL: unknown */
+/* NULL when it is in none. */
+const struct zip_group *plan_find_group(const struct plan *p, const char *name);
+const struct pin *plan_find_pin(const struct pins *pins, const char *name);
+/* The first place in the group's lists where all members that pins name have the value it gives
+ * them; SIZE_MAX when there is none. */
+size_t plan_find_position(const struct plan *p, const struct zip_group *group,
+                          const struct pins *pins);
+/* How often a group names it. */
+size_t plan_count_name(const struct zip_group *group, const char *name);
+/* How many of a group the entry names. */
+size_t plan_count_pinned(const struct zip_group *group, const struct pins *entry);
+
+#endif

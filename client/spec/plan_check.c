@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* plan_check.c - whether method, zip, when, exclude and include fit to the parameters and each other */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/draw/sobol.h"
+#include "client/spec/conditions.h"
+#include "client/spec/plan_check.h"
+
+static struct yaml_node node_at(struct spot at)
+{
+    return (struct yaml_node){ .line = at.line > 0 ? at.line : 1,
+                               .column = at.column > 0 ? at.column : 1 };
+}
+
+/* An error of one thing that was read: WHERE: WHAT */
+static void add_error(struct keys_reader *r, struct spot at, const char *where, char *what)
+{
+    struct yaml_node node = node_at(at);
+
+    keys_error(r, &node, "%s: %s", where, what);
+    free(what);
+}
+
+static void check_method(const struct plan *p, struct keys_reader *r)
+{
+    bool is_sampled = p->method != METHOD_GRID;
+    bool has_samples = p->samples != 0 || p->samples_at.line > 0;
+
+    if (has_samples && !is_sampled)
+        add_error(r, p->samples_at, "samples", mem_strdup("needs method: random or sobol"));
+    else if (has_samples && p->samples < 1)
+        add_error(r, p->samples_at, "samples", mem_strdup("expected at least 1"));
+    else if (is_sampled && !has_samples)
+        add_error(r, p->method_at, "method",
+                  mem_printf("%s needs samples: N, how many", method_names[p->method]));
+}
+
+/* Those from the command line have no place in the file. */
+static void refuse_sampled(struct keys_reader *r, const struct param *param)
+{
+    struct yaml_node at = { .line = param->line, .column = param->column };
+    const char *file = r->file, *form = param_form_name(param->form);
+
+    if (param->line > 0) {
+        keys_error(r, &at, "%s: %s needs method: random or sobol", param->name, form);
+        return;
+    }
+    r->file = arena_printf(r->arena, "--set %s", param->name);
+    keys_error(r, NULL, "%s needs method: random or sobol", form);
+    r->file = file;
+}
+
+static void check_forms(const struct plan *p, struct keys_reader *r)
+{
+    const struct param *params = p->params.items;
+
+    for (size_t i = 0; p->method == METHOD_GRID && i < p->params.n; i++)
+        if (params[i].form > PARAM_LIST)
+            refuse_sampled(r, &params[i]);
+}
+
+static void check_dimensions(const struct plan *p, struct keys_reader *r)
+{
+    const struct param *params = p->params.items;
+    const struct zip_group *groups = p->zip.items;
+    size_t n = 0;
+
+    if (p->method != METHOD_SOBOL)
+        return;
+    for (size_t i = 0; i < p->params.n; i++)
+        n += params[i].form != PARAM_FIXED;
+    for (size_t i = 0; i < p->zip.n; i++)
+        n -= groups[i].names.n - 1;
+    if (n > SOBOL_DIMENSIONS)
+        add_error(r, p->method_at, "method",
+                  mem_printf("sobol samples at most %d parameters, and here are %zu",
+                             SOBOL_DIMENSIONS, n));
+    if (p->samples > SOBOL_POINTS - (int64_t)p->include.n)
+        add_error(r, p->samples_at, "samples", mem_strdup("sobol has at most 2^32 points"));
+}
+
+/* ---- names ---- */
+
+/* Whether it is a parameter; else that is an error. */
+static bool check_known(const struct plan *p, struct keys_reader *r, struct spot at,
+                        const char *where, const char *name)
+{
+    if (plan_find_param(p, name) != NULL)
+        return true;
+    add_error(r, at, where, params_unknown(&p->params, name));
+    return false;
+}
+
+static bool check_pins(const struct plan *p, struct keys_reader *r, const char *where,
+                       const struct pins *pins)
+{
+    const struct pin *items = pins->pins.items;
+    bool is_well = true;
+
+    for (size_t i = 0; i < pins->pins.n; i++)
+        if (!check_known(p, r, items[i].at, where, items[i].name))
+            is_well = false;
+    return is_well;
+}
+
+/* ---- zip ---- */
+
+static bool stands_before(const struct plan *p, const struct zip_group *group, const char *name)
+{
+    for (const struct zip_group *g = p->zip.items; g < group; g++)
+        if (plan_count_name(g, name) > 0)
+            return true;
+    return false;
+}
+
+static bool check_member(const struct plan *p, struct keys_reader *r, const struct zip_group *group,
+                         const char *name)
+{
+    if (!check_known(p, r, group->at, "zip", name) || plan_find_param(p, name)->was_refused)
+        return false;
+    if (plan_find_param(p, name)->form != PARAM_LIST)
+        add_error(r, group->at, "zip", mem_printf("%s has no list of values", name));
+    else if (plan_count_name(group, name) > 1)
+        add_error(r, group->at, "zip", mem_printf("%s stands twice in a group", name));
+    else if (stands_before(p, group, name))
+        add_error(r, group->at, "zip", mem_printf("%s stands in two groups", name));
+    else
+        return true;
+    return false;
+}
+
+static bool check_lengths(const struct plan *p, struct keys_reader *r,
+                          const struct zip_group *group)
+{
+    const char *const *names = group->names.items;
+    size_t n = plan_find_param(p, names[0])->n;
+    bool is_well = true;
+
+    for (size_t i = 1; i < group->names.n; i++) {
+        size_t other = plan_find_param(p, names[i])->n;
+
+        if (other == n)
+            continue;
+        add_error(r, group->at, "zip",
+                  mem_printf("%s has %zu values, but %s has %zu", names[0], n, names[i], other));
+        is_well = false;
+    }
+    return is_well;
+}
+
+static bool check_zip(const struct plan *p, struct keys_reader *r)
+{
+    const struct zip_group *groups = p->zip.items;
+    bool is_well = true;
+
+    for (size_t i = 0; i < p->zip.n; i++) {
+        const char *const *names = groups[i].names.items;
+        bool has_members = true;
+
+        for (size_t k = 0; k < groups[i].names.n; k++)
+            if (!check_member(p, r, &groups[i], names[k]))
+                has_members = false;
+        if (!has_members || !check_lengths(p, r, &groups[i]))
+            is_well = false;
+    }
+    return is_well;
+}
+
+/* ---- when ---- */
+
+static bool check_condition(const struct plan *p, struct keys_reader *r, const struct condition *c)
+{
+    bool is_well = check_known(p, r, c->at, "when", c->name);
+
+    if (!check_pins(p, r, arena_printf(r->arena, "when: %s", c->name), &c->pins))
+        is_well = false;
+    if (plan_find_pin(&c->pins, c->name) != NULL) {
+        add_error(r, c->at, "when", mem_printf("%s depends on itself", c->name));
+        is_well = false;
+    }
+    if (plan_find_group(p, c->name) != NULL) {
+        add_error(r, c->at, "when",
+                  mem_printf("%s stands in a zip group, and so cannot have a condition", c->name));
+        is_well = false;
+    }
+    return is_well;
+}
+
+static void tell_circle(void *context, const struct condition *first, char *way)
+{
+    add_error(context, first->at, "when", way);
+}
+
+/* Whether it is known who depends on whom. */
+static bool check_when(const struct plan *p, struct keys_reader *r)
+{
+    const struct condition *conditions = p->when.items;
+    bool is_well = true;
+
+    for (size_t i = 0; i < p->when.n; i++)
+        if (!check_condition(p, r, &conditions[i]))
+            is_well = false;
+    if (is_well && p->when.n > 0) {
+        size_t n_errors = r->n_errors;
+
+        conditions_each_circle(p, tell_circle, r);
+        is_well = r->n_errors == n_errors;
+    }
+    return is_well;
+}
+
+/* ---- exclude and include ---- */
+
+static void refuse_half_group(struct keys_reader *r, const struct zip_group *group,
+                              const struct pins *entry)
+{
+    const char *const *names = group->names.items;
+    const char *named = names[0], *missing = names[0];
+
+    for (size_t i = 0; i < group->names.n; i++)
+        *(plan_find_pin(entry, names[i]) != NULL ? &named : &missing) = names[i];
+    add_error(
+        r, plan_find_pin(entry, named)->at, "include",
+        mem_printf("%s is zipped, and this is no value of its list: name %s, too", named, missing));
+}
+
+static void check_included_groups(const struct plan *p, struct keys_reader *r,
+                                  const struct pins *entry)
+{
+    const struct zip_group *groups = p->zip.items;
+
+    for (size_t i = 0; i < p->zip.n; i++) {
+        size_t n = plan_count_pinned(&groups[i], entry);
+
+        if (n > 0 && n < groups[i].names.n && plan_find_position(p, &groups[i], entry) == SIZE_MAX)
+            refuse_half_group(r, &groups[i], entry);
+    }
+}
+
+static void check_included_conditions(const struct plan *p, struct keys_reader *r,
+                                      const struct pins *entry)
+{
+    const struct param *params = p->params.items;
+    const struct pin *pins = entry->pins.items;
+    enum presence *presence = mem_alloc(p->params.n * sizeof *presence);
+
+    conditions_find_presence(p, entry, presence);
+    for (size_t i = 0; i < entry->pins.n; i++)
+        if (presence[plan_find_param(p, pins[i].name) - params] == PRESENCE_NEVER)
+            add_error(r, pins[i].at, "include",
+                      mem_printf("with the other values here, when: leaves %s out", pins[i].name));
+    free(presence);
+}
+
+static void check_entries(const struct plan *p, struct keys_reader *r, bool is_zip_well,
+                          bool is_when_well)
+{
+    const struct pins *exclude = p->exclude.items, *include = p->include.items;
+
+    for (size_t i = 0; i < p->exclude.n; i++)
+        check_pins(p, r, "exclude", &exclude[i]);
+    for (size_t i = 0; i < p->include.n; i++)
+        if (check_pins(p, r, "include", &include[i]) && is_zip_well) {
+            check_included_groups(p, r, &include[i]);
+            if (is_when_well && p->when.n > 0)
+                check_included_conditions(p, r, &include[i]);
+        }
+}
+
+/* ---- all of it ---- */
+
+int plan_check_rest(const struct plan *p, unsigned refused, struct keys_reader *r)
+{
+    size_t n_errors = r->n_errors;
+    bool is_zip_well, is_when_well;
+
+    if (refused == 0)
+        check_method(p, r);
+    if ((refused & PLAN_METHOD) == 0)
+        check_forms(p, r);
+    is_zip_well = check_zip(p, r);
+    if (is_zip_well)
+        check_dimensions(p, r);
+    is_when_well = check_when(p, r);
+    check_entries(p, r, is_zip_well, is_when_well);
+    return r->n_errors > n_errors ? -1 : 0;
+}
+
+int plan_check(const struct plan *p, struct keys_reader *r)
+{
+    return plan_check_rest(p, 0, r);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* spec_work.c - the keys of a sweep file that say how its jobs run */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/spec/spec_parts.h"
+#include "common/base/suggest.h"
+
+enum { MEMORY_MIN_BYTES = 1024 * 1024, GIB_MEANT_MAX = 1024 };
+enum { ENV_MAX = 1000, GRACE_MS = 60 * 1000, EVERY_MIN_MS = 1000 };
+
+static const int64_t AMOUNT_MAX = INT64_C(1) << 53;
+
+/* ---- env ---- */
+
+static bool is_variable_name(const char *name)
+{
+    if (!isalpha((unsigned char)*name) && *name != '_')
+        return false;
+    while (isalnum((unsigned char)*name) || *name == '_')
+        name++;
+    return *name == '\0';
+}
+
+static int read_env_item(struct keys_reader *r, const struct key *key, const struct yaml_member *m,
+                         struct env_entry *to)
+{
+    struct yaml_node at = spec_key_at(m);
+
+    *to = (struct env_entry){ m->key, m->node.text };
+    if (!is_variable_name(m->key) || strlen(m->key) > NAME_MAX_BYTES)
+        return keys_error(r, &at, "%s: '%s' is no name for a variable", key->name, m->key);
+    if (spec_starts_with(m->key, "LUDWIG_"))
+        return keys_error(r, &at, "%s: %s: names that begin with LUDWIG_ are ludwig's own",
+                          key->name, m->key);
+    if (m->node.text == NULL || m->node.type == VALUE_NULL)
+        return keys_error(r, &m->node, "%s: %s: expected text, found %s", key->name, m->key,
+                          value_type_name(m->node.type));
+    if (m->node.type == VALUE_STR && strlen(m->node.text) != m->node.scalar.str.n)
+        return keys_error(r, &m->node, "%s: %s: a NUL character", key->name, m->key);
+    if (strlen(m->node.text) > COMMAND_MAX_BYTES)
+        return keys_error(r, &m->node, "%s: %s: more than %d bytes", key->name, m->key,
+                          COMMAND_MAX_BYTES);
+    return 0;
+}
+
+int spec_read_env(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                  void *to)
+{
+    struct env_entry *items;
+    int answer = 0;
+
+    if (node->type == VALUE_NULL)
+        return 0;
+    if (node->type != VALUE_MAP)
+        return keys_error(r, node, "%s: expected 'NAME: value' lines, found %s", key->name,
+                          value_type_name(node->type));
+    if (node->n > ENV_MAX)
+        return keys_error(r, node, "%s: more than %d entries", key->name, ENV_MAX);
+    items = arena_alloc(r->arena, node->n * sizeof *items);
+    for (size_t i = 0; i < node->n; i++)
+        if (read_env_item(r, key, &node->members[i], &items[i]) < 0)
+            answer = -1;
+    *(struct list *)to = (struct list){ items, node->n };
+    return answer;
+}
+
+/* ---- resources ---- */
+
+const struct key spec_resources_keys[] = {
+    { .name = "cpus",
+      .type = KEY_MILLI,
+      .offset = offsetof(struct resources, cpus_milli),
+      .min = 1,
+      .max = 1000000000,
+      .help = "processors, may be a fraction; without it: 1" },
+    { .name = "gpus",
+      .type = KEY_MILLI,
+      .offset = offsetof(struct resources, gpus_milli),
+      .max = 10000000,
+      .help = "GPUs, may be a fraction below 1; without it: 0",
+      .schema = "\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 10000}, "
+                "{\"type\": \"number\", \"minimum\": 0, \"exclusiveMaximum\": 1}, "
+                "{\"type\": \"string\", \"pattern\": \"^([0-9]+|0?\\\\.[0-9]+)$\"}]" },
+    { .name = "memory",
+      .type = KEY_SIZE,
+      .offset = offsetof(struct resources, memory_bytes),
+      .max = AMOUNT_MAX,
+      .help = "main memory, as 2GiB",
+      .schema = "\"anyOf\": [{\"enum\": [0]}, {\"type\": \"number\", \"minimum\": 1048576}, "
+                "{\"type\": \"string\", \"pattern\": "
+                "\"^([0-9]+|[0-9]*\\\\.[0-9]+) *([kKmMgGtTpPeE]i?)?[bB]?$\"}]" },
+    { .name = "time",
+      .type = KEY_DURATION,
+      .offset = offsetof(struct resources, time_ms),
+      .max = AMOUNT_MAX,
+      .help = "the longest it may run, as 2h; without it: no limit" },
+    { .name = NULL },
+};
+
+/* Who forgets the unit thinks of GiB. */
+static void refuse_memory(struct keys_reader *r, const struct yaml_node *node, int64_t bytes)
+{
+    bool has_no_unit = node->text[strspn(node->text, "0123456789")] == '\0';
+
+    if (has_no_unit && bytes <= GIB_MEANT_MAX)
+        keys_error(r, node, "memory: %" PRId64 " byte%s too little for any process; write %sGiB?",
+                   bytes, bytes == 1 ? " is" : "s is", node->text);
+    else
+        keys_error(r, node,
+                   "memory: %" PRId64 " bytes is too little for any process; write it as 2GiB",
+                   bytes);
+}
+
+static void check_resources(struct keys_reader *r, const struct yaml_node *node)
+{
+    const struct resources *resources = &spec_of(r)->work.resources;
+
+    if (resources->gpus_milli > 1000 && resources->gpus_milli % 1000 != 0)
+        keys_error(r, yaml_get(node, "gpus"),
+                   "gpus: expected a whole number, or a fraction below 1");
+    if (resources->memory_bytes > 0 && resources->memory_bytes < MEMORY_MIN_BYTES)
+        refuse_memory(r, yaml_get(node, "memory"), resources->memory_bytes);
+}
+
+/* ---- checkpoint ---- */
+
+const struct key spec_checkpoint_keys[] = {
+    { .name = "signal",
+      .type = KEY_STR,
+      .offset = offsetof(struct checkpoint, signal),
+      .help = "what a job gets when it is to save its state and end, as SIGUSR1" },
+    { .name = "grace",
+      .type = KEY_DURATION,
+      .offset = offsetof(struct checkpoint, grace_ms),
+      .max = AMOUNT_MAX,
+      .help = "how long it then has; without it: 60s" },
+    { .name = "every",
+      .type = KEY_DURATION,
+      .offset = offsetof(struct checkpoint, every_ms),
+      .min = EVERY_MIN_MS,
+      .max = AMOUNT_MAX,
+      .help = "how often $LUDWIG_CHECKPOINT is copied to the shared drive; without it: when the "
+              "job ends" },
+    { .name = NULL },
+};
+
+/* Jobs run on Linux, whose numbers these are. */
+static const struct {
+    const char *name;
+    const char *number;
+    bool can_be_caught;
+} signals[] = {
+    { "HUP", "1", true },   { "INT", "2", true },     { "QUIT", "3", true },
+    { "ABRT", "6", true },  { "KILL", "9", false },   { "USR1", "10", true },
+    { "USR2", "12", true }, { "ALRM", "14", true },   { "TERM", "15", true },
+    { "CONT", "18", true }, { "STOP", "19", false },  { "TSTP", "20", true },
+    { "XCPU", "24", true }, { "VTALRM", "26", true }, { "WINCH", "28", true },
+    { "IO", "29", true },   { "PWR", "30", true },
+};
+
+static const char *canonical_signal(struct keys_reader *r, const struct yaml_node *node,
+                                    const char *text)
+{
+    const char *name = spec_starts_with(text, "SIG") ? text + 3 : text;
+    struct suggest nearest = { .word = name };
+
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        if (signals[i].can_be_caught)
+            suggest_try(&nearest, signals[i].name);
+        if (strcmp(name, signals[i].name) != 0 && strcmp(text, signals[i].number) != 0)
+            continue;
+        if (!signals[i].can_be_caught)
+            keys_error(r, node, "signal: no process can catch SIG%s (SIGUSR1 is common here)",
+                       signals[i].name);
+        return arena_printf(r->arena, "SIG%s", signals[i].name);
+    }
+    if (nearest.best != NULL)
+        keys_error(r, node, "signal: there is no signal '%s' (did you mean 'SIG%s'?)", text,
+                   nearest.best);
+    else
+        keys_error(r, node, "signal: there is no signal '%s'", text);
+    return NULL;
+}
+
+static void check_checkpoint(struct keys_reader *r, const struct yaml_node *node)
+{
+    struct checkpoint *c = &spec_of(r)->work.checkpoint;
+    const struct yaml_node *signal = yaml_get(node, "signal"), *grace = yaml_get(node, "grace");
+
+    if (grace != NULL && signal == NULL)
+        keys_error(r, grace, "grace: it needs a 'signal:', after which it is given");
+    if (c->signal != NULL)
+        c->signal = canonical_signal(r, signal, c->signal);
+    if (c->signal != NULL && grace == NULL)
+        c->grace_ms = GRACE_MS;
+}
+
+/* ---- retry ---- */
+
+const struct key spec_retry_keys[] = {
+    { .name = "max",
+      .type = KEY_INT,
+      .offset = offsetof(struct retry, max),
+      .max = RETRIES_MAX,
+      .help = "how often a job is tried again; without it: 1" },
+    { .name = "on",
+      .type = KEY_STRS,
+      .offset = offsetof(struct retry, on),
+      .max = 300,
+      .help = "after which ends: failed, signal, timeout, oom, node-lost, preempted, walltime, or "
+              "exit codes; without it: failed",
+      .schema = "\"anyOf\": [{\"$ref\": \"#/$defs/end\"}, "
+                "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/end\"}, \"minItems\": 1, "
+                "\"maxItems\": 300}]" },
+    { .name = NULL },
+};
+
+/* A number from 1 to 255 without zeroes in front; 137 is the same as signal 9. */
+static bool is_exit_code(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > 0 && n <= 3 && strspn(text, "0123456789") == n && text[0] != '0' &&
+           atoi(text) <= 255;
+}
+
+static void check_end(struct keys_reader *r, const struct yaml_node *node, const char *text)
+{
+    struct suggest nearest = { .word = text };
+
+    if (is_exit_code(text))
+        return;
+    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
+        if (strcmp(text, cause_names[i]) == 0)
+            return;
+        suggest_try(&nearest, cause_names[i]);
+    }
+    if (nearest.best != NULL)
+        keys_error(r, node, "on: unknown cause '%s' (did you mean '%s'?)", text, nearest.best);
+    else
+        keys_error(r, node,
+                   "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
+                   "preempted, walltime, and exit codes from 1 to 255)",
+                   text);
+}
+
+static void check_retry(struct keys_reader *r, const struct yaml_node *node)
+{
+    struct retry *retry = &spec_of(r)->retry;
+    const struct yaml_node *on = yaml_get(node, "on");
+    const char *const *ends = retry->on.items;
+
+    if (on != NULL && on->type == VALUE_LIST && on->n == 0)
+        keys_error(r, on,
+                   "on: an empty list leaves nothing to try again; leave out retry: instead");
+    for (size_t i = 0; on != NULL && i < retry->on.n; i++)
+        if (ends[i] != NULL)
+            check_end(r, spec_item_at(on, i), ends[i]);
+    if (on != NULL && yaml_get(node, "max") == NULL)
+        retry->max = 1;
+    if (on == NULL && retry->max > 0)
+        retry->on = (struct list){ (void *)&cause_names[CAUSE_FAILED], 1 };
+}
+
+/* ---- results ---- */
+
+static int read_goal(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                     void *to)
+{
+    for (int i = 0; i < GOAL_COUNT; i++)
+        if (node->type == VALUE_STR && strcmp(node->text, goal_names[i]) == 0) {
+            *(int *)to = i;
+            return 0;
+        }
+    return keys_error(r, node, "%s: expected max or min, found %s%s%s", key->name,
+                      node->type == VALUE_STR ? "'" : "",
+                      node->type == VALUE_STR ? node->text : value_type_name(node->type),
+                      node->type == VALUE_STR ? "'" : "");
+}
+
+const struct key spec_results_keys[] = {
+    { .name = "metric",
+      .type = KEY_STR,
+      .offset = offsetof(struct ranking, metric),
+      .help = "the measure that configurations are ranked by" },
+    { .name = "goal",
+      .type = KEY_CUSTOM,
+      .offset = offsetof(struct ranking, goal),
+      .read = read_goal,
+      .help = "which values of it are best: max or min; without it: max",
+      .schema = "\"enum\": [\"max\", \"min\"]" },
+    { .name = NULL },
+};
+
+static void check_results(struct keys_reader *r, const struct yaml_node *node)
+{
+    const char *metric = spec_of(r)->ranking.metric;
+    const struct yaml_node *at = yaml_get(node, "metric");
+
+    if (at == NULL && yaml_get(node, "goal") != NULL)
+        keys_error(r, node, "results: there is no 'metric:' to rank by");
+    if (metric != NULL &&
+        (metric[0] == '\0' || spec_has_control(metric) || strlen(metric) > NAME_MAX_BYTES))
+        keys_error(r, at, "metric: expected the name of a measure");
+}
+
+void spec_check_work(struct keys_reader *r, const struct yaml_node *root)
+{
+    static const struct {
+        const char *key;
+        void (*check)(struct keys_reader *r, const struct yaml_node *node);
+    } checks[] = {
+        { "resources", check_resources },
+        { "checkpoint", check_checkpoint },
+        { "retry", check_retry },
+        { "results", check_results },
+    };
+
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        const struct yaml_node *node = yaml_get(root, checks[i].key);
+
+        if (node != NULL)
+            checks[i].check(r, node);
+    }
+}

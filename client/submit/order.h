@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * order.h - what is to be submitted, read and checked
+ */
+#ifndef LUDWIG_CLIENT_SUBMIT_ORDER_H
+#define LUDWIG_CLIENT_SUBMIT_ORDER_H
+
+#include "client/expand/points.h"
+#include "client/spec/spec.h"
+#include "client/term/command.h"
+#include "common/proto/proto.h"
+
+struct order {
+    struct cli *cli;
+    struct spec spec;
+    struct points points;
+    int reuse;            /* enum reuse */
+    int64_t configs;      /* how many of the points are meant: all, or the first */
+    struct git_look *git; /* at the folder, while it is submitted */
+};
+
+/* summary.json: what was made of the file. */
+void order_add_summary(const struct order *o, const struct work *w, int64_t sweep,
+                       struct buf *json);
+
+/* What ludwigd is told first. */
+struct msg_submit_begin order_begin(const struct order *o, const struct work *w);
+
+#endif

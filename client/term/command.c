@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* command.c - the table of commands, and what help says about them */
+#include <string.h>
+
+#include "client/term/command.h"
+#include "common/base/suggest.h"
+
+enum { HELP_COLUMN = 14 };
+
+/* clang-format off: a line is a group */
+const struct command *const commands[] = {
+    &cmd_submit,  &cmd_status, &cmd_watch,      &cmd_jobs,    &cmd_why,   &cmd_logs,   &cmd_results,
+    &cmd_fetch,   &cmd_cancel, &cmd_pause,      &cmd_resume,  &cmd_retry, &cmd_nodes,  &cmd_drain,
+    &cmd_undrain, &cmd_usage,  &cmd_data,       &cmd_up,      &cmd_down,  &cmd_invite, &cmd_doctor,
+    &cmd_report,  &cmd_bridge, &cmd_completion, &cmd_version, &cmd_help,  NULL,
+};
+/* clang-format on */
+
+const struct opt common_options[] = {
+    { "server", 0, OPT_STR, "ADDRESS", offsetof(struct common_options, server), 0, 0,
+      "the server to talk to, as unix:/path/server.sock" },
+    { "help", 'h', OPT_FLAG, NULL, offsetof(struct common_options, help), 0, 0,
+      "say how to use it, and end" },
+    { "version", 0, OPT_FLAG, NULL, offsetof(struct common_options, version), 0, 0,
+      "say which version this is, and end" },
+    { 0 },
+};
+
+/* How `ludwig help` divides them: a heading, and the command it stands before. */
+static const struct {
+    const char *heading;
+    const struct command *first;
+} groups[] = {
+    { "Run", &cmd_submit },     { "Look", &cmd_status }, { "Change", &cmd_cancel },
+    { "Machines", &cmd_nodes }, { "More", &cmd_report },
+};
+
+/* What people type who know other programs. */
+static const struct {
+    const char *word, *meant;
+} habits[] = {
+    { "run", "submit" },
+    { "start", "submit" },
+    { "list", "status' or 'jobs" },
+    { "ls", "status' or 'jobs" },
+    { "ps", "status' or 'jobs" },
+    { "stop", "cancel" },
+    { "kill", "cancel" },
+    { "log", "logs" },
+};
+
+static const char *meant_by(const char *name)
+{
+    struct suggest nearest = { .word = name };
+
+    for (size_t i = 0; i < sizeof habits / sizeof habits[0]; i++)
+        if (strcmp(habits[i].word, name) == 0)
+            return habits[i].meant;
+    for (size_t i = 0; commands[i] != NULL; i++)
+        suggest_try(&nearest, commands[i]->name);
+    return nearest.best;
+}
+
+const struct command *command_find(const char *name, struct err *e)
+{
+    const char *meant;
+
+    for (size_t i = 0; commands[i] != NULL; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    meant = meant_by(name);
+    if (meant != NULL)
+        err_set(e, ERR_USAGE, "there is no command '%s' (did you mean '%s'?)", name, meant);
+    else
+        err_set(e, ERR_USAGE, "there is no command '%s' (see ludwig help)", name);
+    return NULL;
+}
+
+void command_add_help(struct buf *out, const struct command *c)
+{
+    buf_printf(out, "usage: ludwig %s ", c->name);
+    opt_add_wrapped(out, out->n, strlen("usage: ludwig "), c->args);
+    buf_add_char(out, '\n');
+    opt_add_wrapped(out, 0, 0, c->help);
+    if (c->more != NULL) {
+        buf_add_char(out, '\n');
+        buf_add_str(out, c->more);
+    }
+    buf_add_str(out, "\nOptions:\n");
+    if (c->options != NULL)
+        opt_add_help(out, c->options);
+    opt_add_help(out, common_options);
+}
+
+static void add_heading(struct buf *out, const struct command *c)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if (groups[i].first == c)
+            buf_printf(out, "\n%s:\n", groups[i].heading);
+}
+
+void command_add_overview(struct buf *out)
+{
+    buf_add_str(out, "usage: ludwig COMMAND [OPTION]... [ARGUMENT]...\n\n"
+                     "Runs parameter sweeps on whatever machines there are.\n");
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        add_heading(out, commands[i]);
+        buf_printf(out, "  %-*s", HELP_COLUMN - 2, commands[i]->name);
+        opt_add_wrapped(out, HELP_COLUMN, HELP_COLUMN, commands[i]->help);
+    }
+    buf_add_str(out, "\nOptions:\n");
+    opt_add_help(out, common_options);
+    buf_add_str(out, "\n`ludwig help COMMAND` tells more about a command.\n");
+}

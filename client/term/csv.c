@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* csv.c - comma-separated values */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/term/csv.h"
+#include "client/term/out.h"
+#include "client/term/text.h"
+#include "common/base/mem.h"
+#include "common/data/json.h"
+
+void csv_add(struct buf *out, const char *text)
+{
+    if (text[strcspn(text, ",\"\r\n")] == '\0') {
+        buf_add_str(out, text);
+        return;
+    }
+    buf_add_char(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            buf_add_char(out, '"');
+        buf_add_char(out, *text);
+    }
+    buf_add_char(out, '"');
+}
+
+void csv_next(struct buf *out, const char *text)
+{
+    buf_add_char(out, ',');
+    csv_add(out, text);
+}
+
+void csv_next_number(struct buf *out, double x)
+{
+    buf_add_char(out, ',');
+    if (!isnan(x))
+        value_add_float(out, x);
+}
+
+void csv_next_value(struct buf *out, const struct value *v)
+{
+    struct buf text = { 0 };
+
+    if (v != NULL)
+        json_add_text(&text, v);
+    csv_next(out, buf_text(&text));
+    buf_free(&text);
+}
+
+void csv_next_param(struct buf *out, const char *name)
+{
+    static const char *const taken[] = { "param_name", "n",      "failed", "cancelled",
+                                         "left",       "reason", "jobs",   "job",
+                                         "rep",        "step",   "value" };
+    char *longer = mem_printf("params.%s", name);
+
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        if (strcmp(name, taken[i]) == 0)
+            name = longer;
+    csv_next(out, name);
+    free(longer);
+}
+
+int csv_write(struct buf *out, struct err *e)
+{
+    struct buf harmless = { 0 };
+
+    if (!out_is_terminal(STDOUT_FILENO))
+        return out_write(out, e);
+    text_add_harmless(&harmless, buf_text(out), out->n, "\n");
+    buf_free(out);
+    return out_write(&harmless, e);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* excerpt.c - the line of a file that an error is about */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/term/excerpt.h"
+#include "client/term/text.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+
+enum { SHOWN_COLUMNS = 100 };
+
+struct place {
+    unsigned line, column;
+};
+
+/* Whether an error begins with "FILE:LINE:COLUMN: ". */
+static bool read_place(const char *error, const char *file, struct place *at)
+{
+    size_t n = strlen(file);
+
+    return strncmp(error, file, n) == 0 &&
+           sscanf(error + n, ":%9u:%9u: ", &at->line, &at->column) == 2 && at->line > 0 &&
+           at->column > 0;
+}
+
+/* ---- in the order of the file ---- */
+
+struct error {
+    const char *text;
+    size_t n;
+    struct place at;
+    size_t number; /* equal places stay as they were */
+};
+
+static int compare(unsigned long x, unsigned long y)
+{
+    return (x > y) - (x < y);
+}
+
+static int compare_errors(const void *left, const void *right)
+{
+    const struct error *x = left, *y = right;
+    int order = compare(x->at.line, y->at.line);
+
+    if (order == 0)
+        order = compare(x->at.column, y->at.column);
+    return order != 0 ? order : compare(x->number, y->number);
+}
+
+static struct error read_error(const char *text, const char *file, size_t number)
+{
+    struct error error = { .text = text, .n = strcspn(text, "\n"), .number = number };
+
+    if (!read_place(text, file, &error.at))
+        error.at = (struct place){ (unsigned)-1, (unsigned)-1 };
+    return error;
+}
+
+void excerpt_sort(struct buf *errors, const char *file)
+{
+    struct error *lines = NULL;
+    size_t n = 0, capacity = 0;
+    struct buf sorted = { 0 };
+
+    for (const char *at = buf_text(errors); *at != '\0';) {
+        mem_grow((void **)&lines, &capacity, n, sizeof *lines);
+        lines[n] = read_error(at, file, n);
+        at += lines[n].n + (at[lines[n].n] == '\n');
+        n++;
+    }
+    if (n > 1)
+        qsort(lines, n, sizeof *lines, compare_errors);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&sorted, "%s%.*s", i > 0 ? "\n" : "", (int)lines[i].n, lines[i].text);
+    free(lines);
+    buf_free(errors);
+    *errors = sorted;
+}
+
+/* ---- with their lines ---- */
+
+/* Line number line of text, without its end; NULL when there is none. */
+static const char *find_line(const char *text, unsigned line, size_t *n)
+{
+    for (; line > 1; line--) {
+        text = strchr(text, '\n');
+        if (text == NULL)
+            return NULL;
+        text++;
+    }
+    *n = strcspn(text, "\r\n");
+    return text;
+}
+
+static void add_excerpt(struct buf *out, const char *text, struct place at)
+{
+    size_t n;
+    const char *shown = find_line(text, at.line, &n);
+    struct buf number = { 0 };
+
+    if (shown == NULL || n == 0 || at.column > SHOWN_COLUMNS)
+        return;
+    buf_printf(&number, "%5u", at.line);
+    buf_printf(out, "%s | ", buf_text(&number));
+    text_add_harmless(out, shown, text_fitting(shown, n, SHOWN_COLUMNS), "\t");
+    buf_printf(out, "\n%*s | ", (int)number.n, "");
+    /* A tab takes as many columns in both lines. */
+    for (size_t i = 0; i < text_fitting(shown, n, at.column - 1); i++)
+        if (utf8_begins(shown[i]))
+            buf_add_char(out, shown[i] == '\t' ? '\t' : ' ');
+    buf_add_str(out, "^\n");
+    buf_free(&number);
+}
+
+/* All mistakes matter more than the lines they are in. */
+static void add_if_it_fits(struct buf *out, const struct buf *excerpt, size_t n_behind)
+{
+    if (out->n + excerpt->n + n_behind < ERR_TEXT_BYTES)
+        buf_add(out, excerpt->bytes, excerpt->n);
+}
+
+void excerpt_add(struct err *e, const char *file, const char *text)
+{
+    struct buf out = { 0 }, excerpt = { 0 };
+    const char *line = e != NULL ? e->text : "";
+    struct place at;
+
+    while (*line != '\0') {
+        size_t n = strcspn(line, "\n");
+
+        buf_printf(&out, "%.*s\n", (int)n, line);
+        buf_clear(&excerpt);
+        if (read_place(line, file, &at))
+            add_excerpt(&excerpt, text, at);
+        line += n + (line[n] == '\n');
+        add_if_it_fits(&out, &excerpt, strlen(line));
+    }
+    if (out.n > 0)
+        err_set(e, e->kind, "%.*s", (int)(out.n - 1), buf_text(&out));
+    buf_free(&excerpt);
+    buf_free(&out);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* jsonlist.c - {"v":1,"NAME":[...]} on stdout, however long */
+#include <inttypes.h>
+
+#include "client/term/jsonlist.h"
+#include "client/term/out.h"
+
+void jsonlist_begin(struct jsonlist *l, const char *name)
+{
+    *l = (struct jsonlist){ 0 };
+    buf_printf(&l->out, "{\"v\":1,\"%s\":[", name);
+}
+
+struct buf *jsonlist_next(struct jsonlist *l)
+{
+    buf_add_str(&l->out, l->n++ == 0 ? "\n" : ",\n");
+    return &l->out;
+}
+
+void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item)
+{
+    schema_add_json(s, item, jsonlist_next(l));
+}
+
+int jsonlist_flush(struct jsonlist *l, struct err *e)
+{
+    return out_write(&l->out, e);
+}
+
+int jsonlist_end(struct jsonlist *l, struct err *e)
+{
+    buf_add_str(&l->out, l->n > 0 ? "\n]}\n" : "]}\n");
+    return out_write(&l->out, e);
+}
+
+int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e)
+{
+    buf_printf(&l->out, "%s],\"%s\":%" PRId64 "}\n", l->n > 0 ? "\n" : "", name, number);
+    return out_write(&l->out, e);
+}
+
+void jsonlist_drop(struct jsonlist *l)
+{
+    buf_free(&l->out);
+}

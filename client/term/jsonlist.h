@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jsonlist.h - {"v":1,"NAME":[...]} on stdout, however long
+ */
+#ifndef LUDWIG_CLIENT_TERM_JSONLIST_H
+#define LUDWIG_CLIENT_TERM_JSONLIST_H
+
+#include "common/data/schema.h"
+
+struct jsonlist {
+    struct buf out;
+    size_t n;
+};
+
+void jsonlist_begin(struct jsonlist *l, const char *name);
+/* Where the next item's JSON goes. */
+struct buf *jsonlist_next(struct jsonlist *l);
+void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item);
+/* Writes what has piled up; a listing calls it once a page. */
+int jsonlist_flush(struct jsonlist *l, struct err *e);
+int jsonlist_end(struct jsonlist *l, struct err *e);
+/* The same with a number beside the list. */
+int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e);
+/* Frees what an error has left; also after jsonlist_end, and zero-initialised. */
+void jsonlist_drop(struct jsonlist *l);
+
+#endif

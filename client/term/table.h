@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table.h - aligned columns for people
+ *
+ * Text in cells is made harmless.  On a terminal the columns that may be left out
+ * are when there is too little room, and those that may shrink do so until a line
+ * fits; elsewhere nothing is cut.  A long listing is printed in parts: columns stay
+ * at least as wide as they were, and what was left out of the first part stays out.
+ */
+#ifndef LUDWIG_CLIENT_TERM_TABLE_H
+#define LUDWIG_CLIENT_TERM_TABLE_H
+
+#include <stdbool.h>
+
+#include "common/base/buf.h"
+
+enum tone { TONE_PLAIN, TONE_STRONG, TONE_GOOD, TONE_BAD, TONE_BUSY, TONE_DIM };
+
+struct column {
+    const char *head;
+    bool right;   /* aligned */
+    bool shrinks; /* may be cut so that a line fits */
+};
+
+struct table;
+
+/* columns are copied; lines fit into width columns (SIZE_MAX: any).  No head is printed if none of
+ * them has one. */
+struct table *table_create(const struct column *columns, size_t n, size_t width, bool colour);
+/* The same for stdout as it is. */
+struct table *table_for_stdout(const struct column *columns, size_t n);
+/* When there is too little room for a column: if a line does not fit although the others have shrunk
+ * to what is comfortable to read, or as far as they can. */
+enum table_need { NEED_COMFORT, NEED_ROOM };
+/* The column may be left out; of several the one named last is the first to go. */
+void table_may_leave_out(struct table *t, size_t column, enum table_need need);
+void table_destroy(struct table *t); /* NULL is fine */
+
+/* Fills the next cell; after the last one of a row comes the first of the next. */
+void table_add(struct table *t, enum tone tone, const char *text); /* NULL: "" */
+void table_printf(struct table *t, enum tone tone, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+size_t table_rows(const struct table *t);
+
+/* Appends the rows there are, with the head the first time, and forgets them. */
+void table_flush(struct table *t, struct buf *out);
+
+#endif

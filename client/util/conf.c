@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* conf.c - the client's configuration */
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/util/conf.h"
+#include "common/base/path.h"
+
+#define AT(member) offsetof(struct conf, member)
+
+static int read_folder(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                       void *to)
+{
+    char *path;
+
+    if (node->type != VALUE_STR)
+        return keys_error(r, node, "%s: expected a path, found %s", key->name,
+                          value_type_name(node->type));
+    path = path_expand_home(node->text);
+    *(const char **)to = arena_strdup(r->arena, path);
+    free(path);
+    if ((*(const char **)to)[0] != '/')
+        return keys_error(r, node, "%s: expected a path that begins with / or ~, found '%s'",
+                          key->name, node->text);
+    return 0;
+}
+
+static int read_map(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+                    void *to)
+{
+    if (node->type != VALUE_MAP)
+        return keys_error(r, node, "%s: expected a map, found %s", key->name,
+                          value_type_name(node->type));
+    *(struct value *)to = yaml_value(node, r->arena);
+    return 0;
+}
+
+const struct key conf_keys[] = {
+    { .name = "server",
+      .type = KEY_STR,
+      .offset = AT(server),
+      .help =
+          "address of the server, unix:/path/server.sock or ssh://host; without it: one of your own" },
+    { .name = "share",
+      .type = KEY_CUSTOM,
+      .offset = AT(share),
+      .read = read_folder,
+      .help = "the shared drive as this machine sees it; without it: ~/ludwig_data, or SFTP" },
+    { .name = "user",
+      .type = KEY_STR,
+      .offset = AT(user),
+      .help = "who you are where people share an account: sweeps show it; grants nothing" },
+    { .name = "scratch",
+      .type = KEY_STR,
+      .offset = AT(scratch),
+      .help = "where jobs run on this machine; without it: $TMPDIR or /tmp" },
+    { .name = "cache_size",
+      .type = KEY_SIZE,
+      .offset = AT(cache_size_bytes),
+      .help = "how large the cache of data on this machine may grow" },
+    { .name = "resources",
+      .type = KEY_CUSTOM,
+      .offset = AT(resources),
+      .read = read_map,
+      .help = "what jobs may use of this machine: {cpus: 4, gpus: 0, memory: 8GiB}" },
+    { .name = "slurm",
+      .type = KEY_CUSTOM,
+      .offset = AT(slurm),
+      .read = read_map,
+      .help = "pilots of one's own server: what ludwigd.yaml has under this key" },
+    { .name = NULL },
+};
+
+/* A missing file leaves everything as it is. */
+int conf_read_file(const char *path, struct conf *c, struct arena *a, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (keys_read_file(path, conf_keys, a, c, &why) == 0 || why.kind == ERR_NOT_FOUND)
+        return 0;
+    return err_set(e, why.kind, "%s", why.text);
+}
+
+char *conf_home(void)
+{
+    const char *home = getenv("HOME");
+    const struct passwd *user;
+
+    if (home != NULL && home[0] == '/')
+        return mem_strdup(home);
+    user = getpwuid(geteuid());
+    return mem_strdup(user != NULL && user->pw_dir != NULL ? user->pw_dir : "/");
+}
+
+/* $variable/ludwig, or below the home folder when that is not set to an absolute path. */
+static char *xdg_dir(const char *variable, const char *below_home)
+{
+    const char *dir = getenv(variable);
+    char *home, *path;
+
+    if (dir != NULL && dir[0] == '/')
+        return path_join(dir, "ludwig");
+    home = conf_home();
+    path = mem_printf("%s/%s/ludwig", strcmp(home, "/") == 0 ? "" : home, below_home);
+    free(home);
+    return path;
+}
+
+char *conf_state_dir(void)
+{
+    return xdg_dir("XDG_STATE_HOME", ".local/state");
+}
+
+char *conf_cache_dir(void)
+{
+    return xdg_dir("XDG_CACHE_HOME", ".cache");
+}
+
+char *conf_embedded_share(const struct conf *c)
+{
+    char *home, *share;
+
+    if (c->share != NULL)
+        return mem_strdup(c->share);
+    home = conf_home();
+    share = path_join(home, "ludwig_data");
+    free(home);
+    return share;
+}
+
+int conf_read(struct conf *c, struct arena *a, struct err *e)
+{
+    char *dir = xdg_dir("XDG_CONFIG_HOME", ".config");
+    char *path = path_join(dir, "config.yaml");
+    int result = -1;
+
+    *c = (struct conf){ 0 };
+    if (conf_read_file("/etc/ludwig/config.yaml", c, a, e) == 0 &&
+        conf_read_file(path, c, a, e) == 0)
+        result = 0;
+    free(path);
+    free(dir);
+    return result;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conf.h - the client's configuration
+ *
+ * /etc/ludwig/config.yaml, then $XDG_CONFIG_HOME/ludwig/config.yaml over it.
+ */
+#ifndef LUDWIG_CLIENT_UTIL_CONF_H
+#define LUDWIG_CLIENT_UTIL_CONF_H
+
+#include "common/data/keys.h"
+
+struct conf {
+    const char *server;       /* address, or NULL */
+    const char *share;        /* the shared drive as this machine sees it, or NULL */
+    const char *user;         /* label where people share an account, or NULL */
+    const char *scratch;      /* of the worker that runs here, or NULL */
+    int64_t cache_size_bytes; /* of the same worker; 0: not limited */
+    struct value resources;   /* the same worker's; VALUE_NULL: as the machine has */
+    struct value slurm; /* of the user's own server, as ludwigd.yaml has it; VALUE_NULL: none */
+};
+
+extern const struct key conf_keys[];
+
+int conf_read(struct conf *c, struct arena *a, struct err *e);
+int conf_read_file(const char *path, struct conf *c, struct arena *a, struct err *e);
+
+/* Callers free these. */
+char *conf_home(void);
+char *conf_state_dir(void); /* $XDG_STATE_HOME/ludwig */
+char *conf_cache_dir(void); /* $XDG_CACHE_HOME/ludwig */
+/* Where results go without a server elsewhere. */
+char *conf_embedded_share(const struct conf *c);
+
+#endif

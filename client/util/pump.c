@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* pump.c - copy between two pairs of descriptors, both ways at once */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client/util/pump.h"
+#include "common/base/io.h"
+
+enum {
+    PIECE_BYTES = 256 * 1024,
+    FAREWELL_MS = 5000 /* for what was said to somebody who listens no more */
+};
+
+/* One way. */
+struct flow {
+    int from, to;
+    struct buf held; /* read and not written yet */
+    bool has_ended;  /* nothing more will be read */
+    bool is_done;    /* and all of it was written, or nobody takes it any more */
+    struct err why;  /* it ended before its time; kind ERR_NONE: it did not */
+};
+
+static bool is_passing(int number)
+{
+    return number == EAGAIN || number == EWOULDBLOCK || number == EINTR;
+}
+
+static int fill(struct flow *f, struct err *e)
+{
+    ssize_t n = read(f->from, buf_reserve(&f->held, PIECE_BYTES), PIECE_BYTES);
+
+    if (n > 0)
+        buf_added(&f->held, (size_t)n);
+    else if (n == 0)
+        f->has_ended = true;
+    else if (!is_passing(errno))
+        return err_set(e, ERR_UNREACHABLE, "the connection broke: %s", strerror(errno));
+    return 0;
+}
+
+static int drain(struct flow *f, struct err *e)
+{
+    ssize_t n = f->held.n == 0 ? 0 : write(f->to, f->held.bytes, f->held.n);
+
+    if (n < 0 && !is_passing(errno))
+        return err_set(e, ERR_UNREACHABLE, "the connection broke: %s", strerror(errno));
+    if (n > 0)
+        buf_drop_front(&f->held, (size_t)n);
+    f->is_done = f->has_ended && f->held.n == 0;
+    return 0;
+}
+
+static struct pollfd awaited(const struct flow *f)
+{
+    if (f->is_done)
+        return (struct pollfd){ .fd = -1 };
+    if (f->held.n > 0)
+        return (struct pollfd){ .fd = f->to, .events = POLLOUT };
+    return (struct pollfd){ .fd = f->from, .events = POLLIN };
+}
+
+/* What the other way has to say is said all the same. */
+static void give_up(struct flow *f)
+{
+    buf_clear(&f->held);
+    f->has_ended = f->is_done = true;
+}
+
+/* Before the descriptor says it is ready, nothing is tried: it may be one that waits. */
+static void step(struct flow *f, const struct pollfd *p)
+{
+    if (p->revents == 0)
+        return;
+    if (f->held.n == 0 && fill(f, &f->why) < 0)
+        f->has_ended = true;
+    if (drain(f, f->why.kind == ERR_NONE ? &f->why : NULL) < 0)
+        give_up(f);
+}
+
+static int wait_for(struct pollfd *fds, nfds_t n, int timeout_ms, struct err *e)
+{
+    int rc = poll(fds, n, timeout_ms);
+
+    if (rc >= 0)
+        return rc;
+    memset(fds, 0, n * sizeof *fds);
+    return errno == EINTR ? (int)n : err_sys(e, "poll");
+}
+
+/* Nobody hears us any more, but what was said to us already is passed on. */
+static void pass_on_the_rest(struct flow *out)
+{
+    while (!out->is_done) {
+        struct pollfd p = awaited(out);
+
+        if (wait_for(&p, 1, out->held.n > 0 ? FAREWELL_MS : 0, NULL) <= 0)
+            return;
+        step(out, &p);
+    }
+}
+
+/* The peer ends the connection; until then it may have something to say, even if it does not listen. */
+static int pump(struct flow *out, struct flow *back, struct err *e)
+{
+    bool was_told = false;
+
+    while (!back->is_done) {
+        struct pollfd fds[] = { awaited(out), awaited(back) };
+
+        if (wait_for(fds, 2, -1, e) < 0)
+            return -1;
+        step(out, &fds[0]);
+        step(back, &fds[1]);
+        if (out->is_done && !was_told) {
+            was_told = true;
+            (void)shutdown(out->to, SHUT_WR); /* if it is closed, we are about to hear of that */
+        }
+    }
+    if (back->why.kind == ERR_NONE)
+        return 0;
+    pass_on_the_rest(out);
+    *e = back->why;
+    return -1;
+}
+
+static int set_nonblocking(int fd, struct err *e)
+{
+    return isatty(fd) ? 0 : io_set_nonblocking(fd, e);
+}
+
+int pump_run(const struct pump_ends *ends, struct err *e)
+{
+    struct flow out = { .from = ends->in_fd, .to = ends->socket_fd };
+    struct flow back = { .from = ends->socket_fd, .to = ends->out_fd };
+    int result = -1;
+
+    buf_add(&out.held, ends->first.data, ends->first.n);
+    if (set_nonblocking(ends->in_fd, e) == 0 && set_nonblocking(ends->out_fd, e) == 0 &&
+        set_nonblocking(ends->socket_fd, e) == 0)
+        result = pump(&out, &back, e);
+    buf_free(&out.held);
+    buf_free(&back.held);
+    return result;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unixsocket.h - sockets of this machine
+ */
+#ifndef LUDWIG_CLIENT_UTIL_UNIXSOCKET_H
+#define LUDWIG_CLIENT_UTIL_UNIXSOCKET_H
+
+#include "common/base/err.h"
+
+/* A connected descriptor; ERR_UNREACHABLE when nobody listens there. */
+int unixsocket_connect(const char *path, struct err *e);
+/* Longest path that a socket can have. */
+size_t unixsocket_path_max(void);
+/* This machine's name; the caller frees it. */
+char *unixsocket_host(void);
+
+#endif

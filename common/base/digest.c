@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* digest.c - SHA-256 of content, and random identities */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+
+#include "common/base/digest.h"
+#include "common/base/mem.h"
+
+struct hasher {
+    EVP_MD_CTX *context;
+};
+
+/* libcrypto without SHA-256, or a kernel without random numbers: nothing can go on. */
+static void need(bool ok, const char *what)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "ludwig: %s does not work here\n", what);
+    abort();
+}
+
+struct hasher *hasher_create(void)
+{
+    struct hasher *h = mem_alloc(sizeof *h);
+
+    h->context = EVP_MD_CTX_new();
+    need(h->context != NULL && EVP_DigestInit_ex(h->context, EVP_sha256(), NULL), "SHA-256");
+    return h;
+}
+
+void hasher_destroy(struct hasher *h)
+{
+    if (h == NULL)
+        return;
+    EVP_MD_CTX_free(h->context);
+    free(h);
+}
+
+void hasher_add(struct hasher *h, const void *bytes, size_t n)
+{
+    need(EVP_DigestUpdate(h->context, bytes, n), "SHA-256");
+}
+
+void hasher_end(struct hasher *h, struct digest *d)
+{
+    need(EVP_DigestFinal_ex(h->context, d->bytes, NULL) &&
+             EVP_DigestInit_ex(h->context, NULL, NULL),
+         "SHA-256");
+}
+
+void digest_of(const void *bytes, size_t n, struct digest *d)
+{
+    need(EVP_Digest(bytes, n, d->bytes, NULL, EVP_sha256(), NULL), "SHA-256");
+}
+
+int digest_of_fd(int fd, struct digest *d, uint64_t *size_bytes, struct err *e)
+{
+    enum { PIECE_BYTES = 256 * 1024 };
+    struct hasher *h = hasher_create();
+    uint8_t *piece = mem_resize(NULL, PIECE_BYTES, 1);
+    uint64_t size = 0;
+    ssize_t n;
+
+    while ((n = read(fd, piece, PIECE_BYTES)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        hasher_add(h, piece, (size_t)n);
+        size += (uint64_t)n;
+    }
+    if (n < 0) {
+        err_sys(e, "read");
+    } else {
+        hasher_end(h, d);
+        if (size_bytes != NULL)
+            *size_bytes = size;
+    }
+    free(piece);
+    hasher_destroy(h);
+    return n < 0 ? -1 : 0;
+}
+
+static void hex_write(const uint8_t *bytes, size_t n, char *hex)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < n; i++) {
+        *hex++ = digits[bytes[i] >> 4];
+        *hex++ = digits[bytes[i] & 15];
+    }
+    *hex = '\0';
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+/* Capitals are refused: what names a file or a row is written in one way only. */
+static int hex_read(const char *hex, uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int high = hex_digit(hex[2 * i]);
+        int low = high < 0 ? -1 : hex_digit(hex[2 * i + 1]);
+
+        if (low < 0)
+            return -1;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return hex[2 * n] == '\0' ? 0 : -1;
+}
+
+void digest_hex(const struct digest *d, char hex[DIGEST_HEX])
+{
+    hex_write(d->bytes, sizeof d->bytes, hex);
+}
+
+int digest_parse(const char *hex, struct digest *d)
+{
+    struct digest parsed = { 0 };
+
+    if (hex_read(hex, parsed.bytes, sizeof parsed.bytes) < 0)
+        return -1;
+    *d = parsed;
+    return 0;
+}
+
+void token_make(struct token *t)
+{
+    need(getentropy(t->bytes, sizeof t->bytes) == 0, "getrandom");
+}
+
+void token_hex(const struct token *t, char hex[TOKEN_HEX])
+{
+    hex_write(t->bytes, sizeof t->bytes, hex);
+}
+
+int token_parse(const char *hex, struct token *t)
+{
+    struct token parsed = { 0 };
+
+    if (hex_read(hex, parsed.bytes, sizeof parsed.bytes) < 0)
+        return -1;
+    *t = parsed;
+    return 0;
+}
+
+bool digest_equal(const struct digest *x, const struct digest *y)
+{
+    return memcmp(x, y, sizeof *x) == 0;
+}
+
+bool digest_is_zero(const struct digest *d)
+{
+    static const struct digest zero;
+
+    return digest_equal(d, &zero);
+}
+
+bool token_equal(const struct token *x, const struct token *y)
+{
+    return memcmp(x->bytes, y->bytes, sizeof x->bytes) == 0;
+}
+
+bool token_is_zero(const struct token *t)
+{
+    return token_equal(t, &(struct token){ 0 });
+}

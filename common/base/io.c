@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* io.c - whole reads and writes, and files */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#endif
+
+#include "common/base/digest.h"
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
+
+/* One call never asks for more: some kernels refuse 2 GiB. */
+enum { TRANSFER_MAX_BYTES = 1 << 30, PIECE_BYTES = 256 * 1024 };
+
+int io_write_all(int fd, const void *bytes, size_t n)
+{
+    const char *from = bytes;
+
+    while (n > 0) {
+        ssize_t wrote = write(fd, from, n < TRANSFER_MAX_BYTES ? n : TRANSFER_MAX_BYTES);
+
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote == 0)
+            errno = EIO;
+        if (wrote <= 0)
+            return -1;
+        from += wrote;
+        n -= (size_t)wrote;
+    }
+    return 0;
+}
+
+/* read, begun again when a signal came. */
+static ssize_t read_some(int fd, void *bytes, size_t n)
+{
+    ssize_t got;
+
+    do
+        got = read(fd, bytes, n < TRANSFER_MAX_BYTES ? n : TRANSFER_MAX_BYTES);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+ssize_t io_read_all_at(int fd, void *bytes, size_t n, uint64_t at)
+{
+    char *to = bytes;
+    size_t done = 0;
+
+    while (done < n) {
+        size_t rest = n - done < TRANSFER_MAX_BYTES ? n - done : TRANSFER_MAX_BYTES;
+        ssize_t got = pread(fd, to + done, rest, (off_t)(at + done));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+ssize_t io_read_all(int fd, void *bytes, size_t n)
+{
+    char *to = bytes;
+    size_t done = 0;
+
+    while (done < n) {
+        ssize_t got = read_some(fd, to + done, n - done);
+
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* Appends the rest of fd, but never asks for more than one byte too many. */
+static int read_rest(int fd, const char *name, size_t max_bytes, struct buf *out, struct err *e)
+{
+    size_t begin = out->n;
+
+    for (size_t piece = 4096;; piece = piece < PIECE_BYTES ? 2 * piece : piece) {
+        size_t left = max_bytes - (out->n - begin);
+        size_t want = left < piece ? left + 1 : piece;
+        ssize_t got = read_some(fd, buf_reserve(out, want), want);
+
+        if (got < 0)
+            return err_sys(e, "read %s", name);
+        if (got == 0)
+            return 0;
+        if ((size_t)got > left)
+            return err_set(e, ERR_USAGE, "%s is larger than %zu bytes", name, max_bytes);
+        buf_added(out, (size_t)got);
+    }
+}
+
+int io_read_file_at(int dir_fd, const char *name, size_t max_bytes, struct buf *out, struct err *e)
+{
+    size_t begin = out->n;
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    int result;
+
+    if (fd < 0)
+        return err_sys(e, "open %s", name);
+    result = read_rest(fd, name, max_bytes, out, e);
+    if (result < 0 && out->bytes != NULL) {
+        out->n = begin;
+        out->bytes[begin] = '\0';
+    }
+    close(fd);
+    return result;
+}
+
+int io_read_file(const char *path, size_t max_bytes, struct buf *out, struct err *e)
+{
+    return io_read_file_at(AT_FDCWD, path, max_bytes, out, e);
+}
+
+/* Closes fd in any case.  What a full disk or a lost server says may only come with the close. */
+static int write_and_close(int fd, const char *name, const void *bytes, size_t n, bool sync,
+                           struct err *e)
+{
+    int number = 0;
+
+    if (io_write_all(fd, bytes, n) < 0 || (sync && fsync(fd) < 0))
+        number = errno;
+    if (close(fd) < 0 && number == 0 && errno != EINTR)
+        number = errno;
+    if (number == 0)
+        return 0;
+    errno = number;
+    return err_sys(e, "write %s", name);
+}
+
+int io_write_file_at(int dir_fd, const char *name, const void *bytes, size_t n, mode_t mode,
+                     struct err *e)
+{
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+
+    if (fd < 0)
+        return err_sys(e, "create %s", name);
+    return write_and_close(fd, name, bytes, n, false, e);
+}
+
+/* Some file systems cannot sync folders, and need not. */
+static int sync_dir(int fd, const char *path, struct err *e)
+{
+    if (fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+        return err_sys(e, "sync %s", path);
+    return 0;
+}
+
+static int replace_at(int dir_fd, const char *path, const void *bytes, size_t n, mode_t mode,
+                      struct err *e)
+{
+    struct token token;
+    char hex[TOKEN_HEX], temporary[sizeof ".tmp-" + TOKEN_HEX];
+    int fd;
+
+    token_make(&token);
+    token_hex(&token, hex);
+    snprintf(temporary, sizeof temporary, ".tmp-%s", hex);
+    fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (fd < 0)
+        return err_sys(e, "create %s", path);
+    if (write_and_close(fd, path, bytes, n, true, e) < 0)
+        goto fail;
+    if (renameat(dir_fd, temporary, dir_fd, path_basename(path)) < 0) {
+        err_sys(e, "replace %s", path);
+        goto fail;
+    }
+    return sync_dir(dir_fd, path, e);
+fail:
+    unlinkat(dir_fd, temporary, 0);
+    return -1;
+}
+
+int io_replace_file(const char *path, const void *bytes, size_t n, mode_t mode, struct err *e)
+{
+    char *dir = path_dirname(path);
+    int dir_fd = io_open_dir(dir, e);
+    int result = -1;
+
+    if (dir_fd >= 0) {
+        result = replace_at(dir_fd, path, bytes, n, mode, e);
+        close(dir_fd);
+    }
+    free(dir);
+    return result;
+}
+
+/* Whatever mkdir says of a folder that exists (EROFS, EISDIR, ...), it exists. */
+static int make_dir(int dir_fd, const char *path, mode_t mode, struct err *e)
+{
+    struct stat st;
+    int number;
+
+    if (mkdirat(dir_fd, path, mode) == 0)
+        return 0;
+    number = errno;
+    if (fstatat(dir_fd, path, &st, 0) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    errno = number;
+    return err_sys(e, "create %s", path);
+}
+
+int io_make_dirs_at(int dir_fd, const char *path, mode_t mode, struct err *e)
+{
+    char *prefix = mem_strdup(path);
+    char *end = prefix;
+    int result;
+
+    do {
+        char rest;
+
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        rest = *end;
+        *end = '\0';
+        result = make_dir(dir_fd, prefix, mode, e);
+        *end = rest;
+    } while (result == 0 && end[strspn(end, "/")] != '\0');
+    free(prefix);
+    return result;
+}
+
+int io_make_dirs(const char *path, mode_t mode, struct err *e)
+{
+    return io_make_dirs_at(AT_FDCWD, path, mode, e);
+}
+
+int io_open_dir_at(int dir_fd, const char *name, struct err *e)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? err_sys(e, "open %s", name) : fd;
+}
+
+int io_open_dir(const char *path, struct err *e)
+{
+    return io_open_dir_at(AT_FDCWD, path, e);
+}
+
+static size_t at_most(uint64_t n, size_t most)
+{
+    return n < most ? (size_t)n : most;
+}
+
+#ifdef __linux__
+/* Reflinks a whole file into an empty one; true when both now stand at the end. */
+static bool clone_file(int in_fd, int out_fd, uint64_t *copied_bytes)
+{
+    struct stat st;
+    off_t size;
+
+    if (fstat(out_fd, &st) < 0 || st.st_size != 0)
+        return false;
+    if (lseek(in_fd, 0, SEEK_CUR) != 0 || lseek(out_fd, 0, SEEK_CUR) != 0)
+        return false;
+    if (ioctl(out_fd, FICLONE, in_fd) < 0)
+        return false;
+    size = lseek(out_fd, 0, SEEK_END);
+    if (size < 0 || lseek(in_fd, size, SEEK_SET) < 0)
+        return false;
+    *copied_bytes = (uint64_t)size;
+    return true;
+}
+
+/*
+ * Lets the kernel copy as far as it can.  Why it stopped does not matter: if it
+ * was the end or a true error, reading and writing will find the same.
+ */
+static void copy_in_kernel(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes)
+{
+    ssize_t n = 0;
+
+    while (*copied_bytes < max_bytes && (n >= 0 || errno == EINTR)) {
+        n = copy_file_range(in_fd, NULL, out_fd, NULL,
+                            at_most(max_bytes - *copied_bytes, TRANSFER_MAX_BYTES), 0);
+        if (n == 0)
+            break;
+        if (n > 0)
+            *copied_bytes += (uint64_t)n;
+    }
+}
+#else
+static bool clone_file(int in_fd, int out_fd, uint64_t *copied_bytes)
+{
+    (void)in_fd, (void)out_fd, (void)copied_bytes;
+    return false;
+}
+
+static void copy_in_kernel(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes)
+{
+    (void)in_fd, (void)out_fd, (void)max_bytes, (void)copied_bytes;
+}
+#endif
+
+static int copy_by_hand(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes,
+                        struct err *e)
+{
+    char *piece = mem_resize(NULL, PIECE_BYTES, 1);
+    int result = 0;
+
+    while (result == 0 && *copied_bytes < max_bytes) {
+        ssize_t n = read_some(in_fd, piece, at_most(max_bytes - *copied_bytes, PIECE_BYTES));
+
+        if (n == 0)
+            break;
+        if (n < 0)
+            result = err_sys(e, "read");
+        else if (io_write_all(out_fd, piece, (size_t)n) < 0)
+            result = err_sys(e, "write");
+        else
+            *copied_bytes += (uint64_t)n;
+    }
+    free(piece);
+    return result;
+}
+
+int io_copy_some(int in_fd, int out_fd, uint64_t max_bytes, uint64_t *copied_bytes, struct err *e)
+{
+    *copied_bytes = 0;
+    if (clone_file(in_fd, out_fd, copied_bytes))
+        return 0;
+    copy_in_kernel(in_fd, out_fd, max_bytes, copied_bytes);
+    return copy_by_hand(in_fd, out_fd, max_bytes, copied_bytes, e);
+}
+
+int io_copy_fd(int in_fd, int out_fd, uint64_t *copied_bytes, struct err *e)
+{
+    uint64_t ignored;
+
+    return io_copy_some(in_fd, out_fd, UINT64_MAX, copied_bytes ? copied_bytes : &ignored, e);
+}
+
+int io_set_nonblocking(int fd, struct err *e)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return err_sys(e, "make a descriptor non-blocking");
+    return 0;
+}
+
+int io_lock_file(const char *path, struct err *e)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return err_sys(e, "open %s", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    if (errno == EWOULDBLOCK)
+        err_set(e, ERR_BUSY, "%s is locked by another process", path);
+    else
+        err_sys(e, "lock %s", path);
+    close(fd);
+    return -1;
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* mux.c - start a mux, and ask it for descriptors */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/fds.h"
+#include "common/base/io.h"
+#include "common/connect/mux_proto.h"
+#include "common/connect/mux_run.h"
+#include "common/ssh/prompt.h"
+
+struct mux {
+    struct mux_link link;
+    struct arena *arena;
+    pid_t pid; /* 0: somebody else's child */
+    int interrupt_fd;
+    const struct idle *idle;
+    const struct mux_events *events;
+    void *context; /* theirs */
+    bool is_ready; /* it has connected */
+    int64_t round_trip_ms;
+    char *conf_said;
+    bool has_prompted;
+    bool is_soon;   /* SFTP was asked for that nobody has taken yet */
+    int soon_fd;    /* what came of it; -1: nothing yet */
+    struct err end; /* why it ended */
+    bool has_ended;
+};
+
+static const struct mux_events no_events;
+
+static struct mux *create(int control_fd)
+{
+    struct mux *m = mem_alloc(sizeof *m);
+
+    m->events = &no_events;
+    mux_link_init(&m->link, control_fd);
+    m->arena = arena_create();
+    m->interrupt_fd = m->soon_fd = -1;
+    m->round_trip_ms = SCHEMA_NONE;
+    return m;
+}
+
+void mux_close(struct mux *m)
+{
+    if (m == NULL)
+        return;
+    if (m->soon_fd >= 0)
+        close(m->soon_fd);
+    mux_link_close(&m->link);
+    if (m->pid > 0 && !m->is_ready)
+        (void)kill(m->pid, SIGTERM); /* it may be looking up a name, and nobody waits for that */
+    while (m->pid > 0 && waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    arena_destroy(m->arena);
+    free(m->conf_said);
+    free(m);
+}
+
+bool mux_is_alive(const struct mux *m)
+{
+    return !m->has_ended;
+}
+
+int64_t mux_round_trip_ms(const struct mux *m)
+{
+    return m->round_trip_ms;
+}
+
+const char *mux_conf_said(const struct mux *m)
+{
+    return m->conf_said;
+}
+
+bool mux_has_prompted(const struct mux *m)
+{
+    return m->has_prompted;
+}
+
+/* ---- what it says ---- */
+
+static int answer_question(struct mux *m, const struct envelope *got, struct err *e)
+{
+    struct mux_question question;
+    struct mux_answer answer = { 0 };
+    struct err why = { 0 };
+    char *text;
+    int rc;
+
+    if (message_body(&mux_protocol, got, m->arena, &question, e) < 0)
+        return -1;
+    m->has_prompted = true;
+    if (m->events->asks != NULL)
+        m->events->asks(m->context);
+    text = prompt_ask(question.text, question.echo, &why);
+    if (text != NULL)
+        answer.text = (struct bytes){ (const uint8_t *)text, strlen(text) };
+    answer.error = (struct mux_error){ (int)why.kind, why.text };
+    rc = mux_link_send(&m->link, MUX_ANSWER, &answer, -1, e);
+    prompt_wipe(text);
+    return rc;
+}
+
+static int take_error(struct mux *m, const struct envelope *got, struct err *e)
+{
+    struct mux_error error;
+
+    if (message_body(&mux_protocol, got, m->arena, &error, e) < 0)
+        return -1;
+    return err_set(e, (enum err_kind)error.kind, "%s", error.text);
+}
+
+static int note_end(struct mux *m, const struct envelope *got, struct err *e)
+{
+    m->has_ended = true;
+    (void)take_error(m, got, &m->end);
+    return err_set(e, m->end.kind, "%s", m->end.text);
+}
+
+static void note_connection(struct mux *m, const struct envelope *got)
+{
+    struct mux_ready ready;
+
+    if (message_body(&mux_protocol, got, m->arena, &ready, NULL) < 0)
+        return;
+    m->round_trip_ms = ready.round_trip_ms;
+    if (m->conf_said == NULL && ready.conf_said != NULL)
+        m->conf_said = mem_strdup(ready.conf_said);
+}
+
+static void note_dialed(struct mux *m, const struct envelope *got)
+{
+    note_connection(m, got);
+    if (m->events->dialed != NULL)
+        m->events->dialed(m->context);
+}
+
+static void note_ready(struct mux *m, const struct envelope *got)
+{
+    note_connection(m, got);
+    m->is_ready = true;
+}
+
+static int receive(struct mux *m, struct envelope *got, struct err *e)
+{
+    int rc;
+
+    if (m->has_ended)
+        return err_set(e, m->end.kind, "%s", m->end.text);
+    arena_reset(m->arena);
+    rc = mux_link_receive(&m->link, m->arena, got, e);
+    if (rc < 0) {
+        m->has_ended = true;
+        err_set(&m->end, ERR_UNREACHABLE, "the connection's process is gone");
+    }
+    return rc;
+}
+
+/* 1 with a message that answers something, 0: nothing yet, -1 with e set.  Behind one that answers
+ * nothing there may be another, of which no descriptor tells any more. */
+static int next_message(struct mux *m, struct envelope *got, struct err *e)
+{
+    int rc;
+
+    while ((rc = receive(m, got, e)) > 0) {
+        if (got->type == MUX_ENDED)
+            return note_end(m, got, e);
+        if (got->type == MUX_READY)
+            note_ready(m, got);
+        else if (got->type == MUX_DIALED)
+            note_dialed(m, got);
+        else if (got->type != MUX_QUESTION)
+            return 1;
+        else if (answer_question(m, got, e) < 0)
+            return -1;
+    }
+    return rc;
+}
+
+/* ---- waiting for it ---- */
+
+static int wait_for_message(struct mux *m, struct err *e)
+{
+    struct pollfd fds[] = { { .fd = m->link.fd, .events = POLLIN },
+                            { .fd = m->interrupt_fd, .events = POLLIN } };
+
+    idle_before(m->idle, fds, 2);
+    while (poll(fds, 2, -1) < 0)
+        if (errno != EINTR)
+            return err_sys(e, "poll");
+    if (fds[1].revents != 0 && fds[0].revents == 0)
+        return err_set(e, ERR_UNREACHABLE, "interrupted");
+    return 0;
+}
+
+/* Of that type; a refusal is an error. */
+static int await(struct mux *m, enum mux_type type, struct envelope *got, struct err *e)
+{
+    int rc;
+
+    while ((rc = next_message(m, got, e)) == 0) {
+        if (type == MUX_READY && m->is_ready)
+            return 0;
+        if (wait_for_message(m, e) < 0)
+            return -1;
+    }
+    if (rc < 0)
+        return -1;
+    if (got->type == MUX_REFUSED)
+        return take_error(m, got, e);
+    return got->type == (int)type ? 0 : err_set(e, ERR_PROTOCOL, "the mux answers out of turn");
+}
+
+/* ---- starting one ---- */
+
+_Noreturn static void be_mux(int control_fd, const struct endpoint *to, const struct mux_options *o)
+{
+    fds_close_all_but(&control_fd, 1);
+    fds_detach();
+    mux_run(control_fd, to, o);
+    _exit(0);
+}
+
+static int make_pair(int ends[2], struct err *e)
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+        return err_sys(e, "socket pair");
+    for (int i = 0; i < 2; i++) {
+        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+#ifdef SO_NOSIGPIPE
+        (void)setsockopt(ends[i], SOL_SOCKET, SO_NOSIGPIPE, &(int){ 1 }, sizeof(int));
+#endif
+    }
+    return io_set_nonblocking(ends[0], e);
+}
+
+struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, struct err *e)
+{
+    struct mux *m;
+    int ends[2];
+    pid_t pid;
+
+    if (make_pair(ends, e) < 0)
+        return NULL;
+    pid = fork();
+    if (pid == 0)
+        be_mux(ends[1], to, o);
+    close(ends[1]);
+    m = create(ends[0]);
+    m->pid = pid;
+    m->interrupt_fd = o->interrupt_fd > 0 ? o->interrupt_fd : -1;
+    m->idle = o->idle;
+    m->events = o->events != NULL ? o->events : &no_events;
+    m->context = o->context;
+    if (pid > 0)
+        return m;
+    err_sys(e, "fork");
+    mux_close(m);
+    return NULL;
+}
+
+int mux_wait(struct mux *m, struct err *e)
+{
+    struct envelope got;
+
+    return m->is_ready ? 0 : await(m, MUX_READY, &got, e);
+}
+
+struct mux *mux_start(const struct endpoint *to, const struct mux_options *o, struct err *e)
+{
+    struct mux *m = mux_begin(to, o, e);
+
+    if (m == NULL || mux_wait(m, e) == 0)
+        return m;
+    m->is_ready = false;
+    mux_close(m);
+    return NULL;
+}
+
+/* ---- asking ---- */
+
+/* One that is gone has said why, and that lies here unread. */
+static int say(struct mux *m, enum mux_type type, const void *body, struct err *e)
+{
+    struct envelope got;
+
+    if (!m->has_ended && mux_link_send(&m->link, type, body, -1, NULL) == 0)
+        return 0;
+    while (!m->has_ended)
+        (void)next_message(m, &got, NULL);
+    return err_set(e, m->end.kind, "%s", m->end.text);
+}
+
+static int ask(struct mux *m, enum mux_what what, const char *command, struct err *e)
+{
+    struct mux_ask body = { .what = (int)what, .command = command };
+
+    return say(m, MUX_ASK, &body, e);
+}
+
+/* -1: none came along. */
+static int take_given(struct mux *m, const struct envelope *got, enum way *way, struct err *e)
+{
+    struct mux_given given;
+    int fd = mux_link_take_fd(&m->link);
+
+    if (message_body(&mux_protocol, got, m->arena, &given, e) < 0 || fd < 0) {
+        if (fd >= 0)
+            close(fd);
+        return err_set(e, ERR_PROTOCOL, "no descriptor came along; are too many files open here?");
+    }
+    if (way != NULL)
+        *way = (enum way)given.way;
+    return fd;
+}
+
+static int await_given(struct mux *m, enum way *way, struct err *e)
+{
+    struct envelope got;
+
+    return await(m, MUX_GIVEN, &got, e) < 0 ? -1 : take_given(m, &got, way, e);
+}
+
+/* Answers come in the order of the questions. */
+static void await_soon(struct mux *m, struct err *e)
+{
+    if (!m->is_soon || m->soon_fd >= 0)
+        return;
+    m->soon_fd = await_given(m, NULL, e);
+    m->is_soon = m->soon_fd >= 0;
+}
+
+static int get(struct mux *m, enum mux_what what, const char *command, enum way *way, struct err *e)
+{
+    await_soon(m, NULL);
+    return ask(m, what, command, e) < 0 ? -1 : await_given(m, way, e);
+}
+
+int mux_server(struct mux *m, enum way *way, struct err *e)
+{
+    return get(m, MUX_SERVER, NULL, way, e);
+}
+
+void mux_sftp_soon(struct mux *m)
+{
+    if (!m->is_soon)
+        m->is_soon = ask(m, MUX_SFTP, NULL, NULL) == 0;
+}
+
+int mux_server_and_sftp(struct mux *m, enum way *way, struct err *e)
+{
+    await_soon(m, NULL);
+    if (ask(m, MUX_SERVER, NULL, e) < 0)
+        return -1;
+    mux_sftp_soon(m);
+    return await_given(m, way, e);
+}
+
+int mux_sftp(struct mux *m, struct err *e)
+{
+    bool was_soon = m->is_soon;
+    int fd;
+
+    await_soon(m, e);
+    fd = m->soon_fd;
+    m->is_soon = false;
+    m->soon_fd = -1;
+    return was_soon ? fd : get(m, MUX_SFTP, NULL, NULL, e);
+}
+
+int mux_command(struct mux *m, const char *command, struct err *e)
+{
+    return get(m, MUX_COMMAND, command, NULL, e);
+}
+
+static void own_texts(struct mux_facts *f, struct arena *a)
+{
+    const char **texts[] = { &f->user,
+                             &f->host,
+                             &f->address,
+                             &f->proxy,
+                             &f->server_software,
+                             &f->host_key_type,
+                             &f->host_key_digest,
+                             &f->authentication,
+                             &f->cipher,
+                             &f->way,
+                             &f->server_path };
+    struct mux_refusal *refusals = arena_alloc(a, f->refusals.n * sizeof *refusals);
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        *texts[i] = arena_strdup(a, *texts[i]);
+    for (size_t i = 0; i < f->refusals.n; i++) {
+        const struct mux_refusal *r = (const struct mux_refusal *)f->refusals.items + i;
+
+        refusals[i] = (struct mux_refusal){ arena_strdup(a, r->way), arena_strdup(a, r->why),
+                                            r->remedy == NULL ? NULL : arena_strdup(a, r->remedy) };
+    }
+    f->refusals.items = refusals;
+}
+
+int mux_facts(struct mux *m, struct mux_facts *facts, struct arena *a, struct err *e)
+{
+    struct envelope got;
+
+    await_soon(m, NULL);
+    if (say(m, MUX_ASK_FACTS, NULL, e) < 0 || await(m, MUX_FACTS, &got, e) < 0 ||
+        message_body(&mux_protocol, &got, m->arena, facts, e) < 0)
+        return -1;
+    own_texts(facts, a);
+    return 0;
+}
+
+/* ---- for event loops ---- */
+
+int mux_main(int control_fd, const char *address)
+{
+    struct mux_options options = { 0 };
+    struct arena *a = arena_create();
+    struct endpoint to;
+    struct err e = { 0 };
+    int rc = endpoint_parse(&to, address, a, &e);
+
+    fds_close_all_but(&control_fd, 1);
+    fds_detach();
+    if (rc == 0 && to.keys != NULL)
+        options.ways = 1u << WAY_BRIDGE; /* nothing else is allowed, and sshd logs who tries */
+    if (rc == 0 && to.kind == ENDPOINT_SHARE)
+        mux_run_share(control_fd, to.path);
+    else if (rc == 0)
+        mux_run(control_fd, &to, &options);
+    arena_destroy(a);
+    return rc < 0 ? (int)err_exit_code(e.kind) : 0;
+}
+
+struct mux *mux_attach(int control_fd)
+{
+    (void)io_set_nonblocking(control_fd, NULL);
+    return create(control_fd);
+}
+
+int mux_control_fd(const struct mux *m)
+{
+    return m->link.fd;
+}
+
+int mux_ask_server(struct mux *m, struct err *e)
+{
+    return ask(m, MUX_SERVER, NULL, e);
+}
+
+int mux_ask_sftp(struct mux *m, struct err *e)
+{
+    return ask(m, MUX_SFTP, NULL, e);
+}
+
+int mux_take(struct mux *m, int *fd, enum way *way, struct err *e)
+{
+    struct envelope got;
+    int rc = next_message(m, &got, e);
+
+    if (rc <= 0)
+        return rc;
+    if (got.type == MUX_REFUSED)
+        return take_error(m, &got, e);
+    *fd = take_given(m, &got, way, e);
+    return *fd < 0 || io_set_nonblocking(*fd, e) < 0 ? -1 : 1;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mux_proto.h - what a mux and its caller say to each other over the control socket
+ *
+ * For common/mux*.c alone; both ends are the same build.  A descriptor travels beside the
+ * message that speaks of it.
+ */
+#ifndef LUDWIG_COMMON_CONNECT_MUX_PROTO_H
+#define LUDWIG_COMMON_CONNECT_MUX_PROTO_H
+
+#include <stdbool.h>
+
+#include "common/proto/message.h"
+#include "common/ssh/mux_facts.h"
+
+/* What may be asked for: constant, name. */
+#define MUX_WHATS(X)        \
+    X(MUX_SERVER, "server") \
+    X(MUX_SFTP, "sftp")     \
+    X(MUX_COMMAND, "command")
+
+enum mux_what {
+#define X(constant, name) constant,
+    MUX_WHATS(X)
+#undef X
+        MUX_WHAT_COUNT
+};
+
+enum mux_type {
+    MUX_DIALED,   /* to the caller: an SSH server answers; not through a proxy */
+    MUX_READY,    /* to the caller: connected and authenticated */
+    MUX_ENDED,    /* to the caller: it could not be, or is no more */
+    MUX_QUESTION, /* to the caller: for the user */
+    MUX_ANSWER,
+    MUX_ASK, /* answered in order by given or refused */
+    MUX_GIVEN,
+    MUX_REFUSED,
+    MUX_ASK_FACTS,
+    MUX_FACTS,
+    MUX_TYPE_COUNT
+};
+
+struct mux_nothing {
+    bool unused;
+};
+
+struct mux_ready {         /* of MUX_DIALED, too */
+    int64_t round_trip_ms; /* see mux_round_trip_ms */
+    const char *conf_said; /* see mux_conf_said */
+};
+
+struct mux_error {
+    int kind; /* enum err_kind */
+    const char *text;
+};
+
+struct mux_question {
+    const char *text;
+    bool echo;
+};
+
+struct mux_answer {
+    struct bytes text;
+    struct mux_error error; /* kind ERR_NONE: it was answered */
+};
+
+struct mux_ask {
+    int what; /* enum mux_what */
+    const char *command;
+};
+
+struct mux_given {
+    int way; /* enum way */
+};
+
+extern const struct protocol mux_protocol;
+
+enum { MUX_FDS_MAX = 8 };
+
+/* One end.  Zero-initialised but for fd is a valid start. */
+struct mux_link {
+    int fd;
+    struct frame_reader reader;
+    int fds[MUX_FDS_MAX]; /* that came and were not taken yet; -1: it was lost on the way */
+    size_t n_fds;
+    int64_t seq;
+};
+
+void mux_link_init(struct mux_link *l, int fd); /* owns fd */
+void mux_link_close(struct mux_link *l);
+
+/* give: a descriptor that travels along, or -1; it stays the caller's.  Waits while the other end
+ * does not read. */
+int mux_link_send(struct mux_link *l, enum mux_type type, const void *body, int give,
+                  struct err *e);
+/* 1 with a message; 0 when no whole one has come and fd does not wait; -1 with e set, which is
+ * ERR_UNREACHABLE when the other end is gone.  The message lives in a. */
+int mux_link_receive(struct mux_link *l, struct arena *a, struct envelope *m, struct err *e);
+/* The oldest descriptor that came; -1 when none did, or when it was lost, as too many files are open
+ * here. */
+int mux_link_take_fd(struct mux_link *l);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* mux_run.c - the process that keeps an SSH session */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/units.h"
+#include "common/connect/mux_proto.h"
+#include "common/connect/mux_run.h"
+#include "common/connect/ways.h"
+#include "common/ssh/lane.h"
+
+enum {
+    FAREWELL_MS = 5000, /* for what was written before the caller left */
+    FIXED_FDS = 3       /* the control socket, the session, a child of ways */
+};
+
+struct ask {
+    enum mux_what what;
+    char *command;
+    bool is_begun, is_done;
+    struct lane *lane; /* that is being opened for it; NULL: ways does that, or it is done */
+    int fd;            /* what came of it; -1: nothing, for the reason in why */
+    enum way way;
+    struct err why;
+};
+
+struct mux_server {
+    struct mux_link control;
+    const struct endpoint *to;
+    const struct mux_options *options;
+    struct arena *arena; /* of one message */
+    struct ssh *ssh;
+    struct ways *ways;
+    struct lane **lanes;
+    size_t n_lanes, lanes_capacity;
+    struct ask *asks; /* answered in this order */
+    size_t n_asks, asks_capacity;
+    struct pollfd *fds;
+    size_t fds_capacity;
+    bool is_leaving;
+    int64_t leave_ms;
+    struct err end;
+};
+
+/* ---- saying things ---- */
+
+static void leave(struct mux_server *m)
+{
+    if (m->is_leaving)
+        return;
+    m->is_leaving = true;
+    m->leave_ms = units_monotonic_ms() + FAREWELL_MS;
+}
+
+static void say(struct mux_server *m, enum mux_type type, const void *body, int give)
+{
+    if (!m->is_leaving && mux_link_send(&m->control, type, body, give, NULL) < 0)
+        leave(m);
+}
+
+static void say_error(struct mux_server *m, enum mux_type type, const struct err *e)
+{
+    struct mux_error error = { .kind = (int)e->kind, .text = e->text };
+
+    say(m, type, &error, -1);
+}
+
+/* ---- questions for the user, while the session is being made ---- */
+
+static char *take_answer(struct mux_server *m, const struct envelope *got, struct err *e)
+{
+    struct mux_answer answer;
+    char *text;
+
+    if (got->type != MUX_ANSWER || message_body(&mux_protocol, got, m->arena, &answer, e) < 0) {
+        err_set(e, ERR_PROTOCOL, "no answer to a question");
+        return NULL;
+    }
+    if (answer.error.kind != ERR_NONE) {
+        err_set(e, (enum err_kind)answer.error.kind, "%s", answer.error.text);
+        return NULL;
+    }
+    text = mem_copy(answer.text.data, answer.text.n);
+    memset((void *)(uintptr_t)answer.text.data, 0, answer.text.n);
+    return text;
+}
+
+static char *ask_caller(void *context, const char *text, bool echo, struct err *e)
+{
+    struct mux_server *m = context;
+    struct mux_question question = { .text = text, .echo = echo };
+    struct envelope got;
+    char *answer = NULL;
+    int rc;
+
+    if (!m->options->may_prompt) {
+        err_set(e, ERR_DENIED, "nobody can be asked");
+        return NULL;
+    }
+    if (mux_link_send(&m->control, MUX_QUESTION, &question, -1, e) < 0)
+        return NULL;
+    do
+        rc = mux_link_receive(&m->control, m->arena, &got, e);
+    while (rc == 0);
+    if (rc > 0)
+        answer = take_answer(m, &got, e);
+    arena_reset(m->arena);
+    return answer;
+}
+
+static struct mux_ready ready_of(const struct ssh *s)
+{
+    return (struct mux_ready){ ssh_round_trip_ms(s), ssh_conf_of(s)->said };
+}
+
+static void tell_dialed(void *context, const struct ssh *s)
+{
+    struct mux_ready dialed = ready_of(s);
+
+    say(context, MUX_DIALED, &dialed, -1);
+}
+
+/* ---- lanes ---- */
+
+static void adopt(void *context, struct lane *l)
+{
+    struct mux_server *m = context;
+
+    mem_grow((void **)&m->lanes, &m->lanes_capacity, m->n_lanes, sizeof(struct lane *));
+    m->lanes[m->n_lanes++] = l;
+}
+
+/* Those at the front come first at a session that is full: each in turn. */
+static void rotate(struct mux_server *m)
+{
+    struct lane *first;
+
+    if (m->n_lanes < 2)
+        return;
+    first = m->lanes[0];
+    memmove(m->lanes, m->lanes + 1, (m->n_lanes - 1) * sizeof(struct lane *));
+    m->lanes[m->n_lanes - 1] = first;
+}
+
+static void sweep(struct mux_server *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n_lanes; i++)
+        if (lane_is_over(m->lanes[i]))
+            lane_close(m->lanes[i]);
+        else
+            m->lanes[n++] = m->lanes[i];
+    m->n_lanes = n;
+}
+
+/* ---- what the caller asks for ---- */
+
+static void drop_ask(struct ask *ask)
+{
+    lane_close(ask->lane);
+    if (ask->fd >= 0)
+        close(ask->fd);
+    free(ask->command);
+}
+
+static void end_ask(struct mux_server *m)
+{
+    drop_ask(&m->asks[0]);
+    memmove(m->asks, m->asks + 1, --m->n_asks * sizeof *m->asks);
+}
+
+static int begin_ask(struct mux_server *m, struct ask *ask)
+{
+    ask->is_begun = true;
+    switch (ask->what) {
+    case MUX_SERVER: ways_begin(m->ways); return 0;
+    case MUX_SFTP: ask->lane = lane_open(m->ssh, SSH_TO_SUBSYSTEM, "sftp", &ask->why); break;
+    default: ask->lane = lane_open(m->ssh, SSH_TO_COMMAND, ask->command, &ask->why); break;
+    }
+    return ask->lane != NULL ? 0 : -1;
+}
+
+/* Whoever waits for an SFTP server has much to say, and may begin before sshd has started it. */
+static int step_lane(struct mux_server *m, struct ask *ask)
+{
+    int rc = lane_step(ask->lane, &ask->why);
+
+    if (rc < 0)
+        return err_wrap(&ask->why, "%s", ask->what == MUX_SFTP ? "SFTP" : "command");
+    if (rc == 0 && (ask->what != MUX_SFTP || !lane_is_asked(ask->lane)))
+        return 0;
+    ask->fd = lane_connect(ask->lane, &ask->why);
+    if (ask->fd < 0)
+        return -1;
+    adopt(m, ask->lane);
+    ask->lane = NULL;
+    return 1;
+}
+
+static void work_at(struct mux_server *m, struct ask *ask)
+{
+    int rc = 0;
+
+    if (!ask->is_begun)
+        rc = begin_ask(m, ask);
+    if (rc == 0)
+        rc = ask->what == MUX_SERVER ? ways_step(m->ways, &ask->fd, &ask->way, &ask->why)
+                                     : step_lane(m, ask);
+    ask->is_done = rc != 0;
+    if (rc < 0)
+        ask->fd = -1;
+}
+
+static void answer_first(struct mux_server *m)
+{
+    const struct ask *ask = &m->asks[0];
+    struct mux_given given = { .way = (int)ask->way };
+
+    if (ask->fd >= 0)
+        say(m, MUX_GIVEN, &given, ask->fd);
+    else
+        say_error(m, MUX_REFUSED, &ask->why);
+    end_ask(m);
+}
+
+/* At once, but for a second way to the server. */
+static void work_at_asks(struct mux_server *m)
+{
+    bool is_looking = false;
+
+    for (size_t i = 0; i < m->n_asks; i++) {
+        struct ask *ask = &m->asks[i];
+
+        if (ask->is_done || (is_looking && ask->what == MUX_SERVER))
+            continue;
+        work_at(m, ask);
+        is_looking = is_looking || (ask->what == MUX_SERVER && !ask->is_done);
+    }
+    while (m->n_asks > 0 && m->asks[0].is_done)
+        answer_first(m);
+}
+
+static void take_ask(struct mux_server *m, const struct mux_ask *ask)
+{
+    mem_grow((void **)&m->asks, &m->asks_capacity, m->n_asks, sizeof *m->asks);
+    m->asks[m->n_asks++] =
+        (struct ask){ .what = (enum mux_what)ask->what,
+                      .command = mem_strdup(ask->command != NULL ? ask->command : ""),
+                      .fd = -1,
+                      .way = WAY_UNIX };
+}
+
+static void tell_facts(struct mux_server *m)
+{
+    struct mux_facts facts = { 0 };
+
+    ssh_tell(m->ssh, m->arena, &facts);
+    ways_tell(m->ways, &facts);
+    say(m, MUX_FACTS, &facts, -1);
+}
+
+static int take_message(struct mux_server *m, const struct envelope *got, struct err *e)
+{
+    struct mux_ask ask;
+
+    if (got->type == MUX_ASK_FACTS) {
+        tell_facts(m);
+        return 0;
+    }
+    if (got->type != MUX_ASK || message_body(&mux_protocol, got, m->arena, &ask, e) < 0)
+        return err_set(e, ERR_PROTOCOL, "unexpected message");
+    take_ask(m, &ask);
+    return 0;
+}
+
+static void read_control(struct mux_server *m)
+{
+    struct envelope got;
+    int rc;
+
+    while ((rc = mux_link_receive(&m->control, m->arena, &got, NULL)) > 0) {
+        rc = take_message(m, &got, NULL);
+        arena_reset(m->arena);
+        if (rc < 0)
+            break;
+    }
+    if (rc < 0)
+        leave(m);
+}
+
+/* ---- the loop ---- */
+
+static size_t list_fds(struct mux_server *m)
+{
+    size_t n = FIXED_FDS + m->n_lanes;
+
+    if (n > m->fds_capacity) {
+        m->fds_capacity = n * 2;
+        m->fds = mem_resize(m->fds, m->fds_capacity, sizeof *m->fds);
+    }
+    m->fds[0] = (struct pollfd){ .fd = m->is_leaving ? -1 : m->control.fd, .events = POLLIN };
+    m->fds[1] = (struct pollfd){ .fd = ssh_fd(m->ssh), .events = ssh_poll_events(m->ssh) };
+    m->fds[2] = ways_poll(m->ways);
+    for (size_t i = 0; i < m->n_lanes; i++)
+        m->fds[FIXED_FDS + i] = lane_poll(m->lanes[i]);
+    return n;
+}
+
+static int timeout_ms(const struct mux_server *m)
+{
+    int64_t until_ms = ssh_next_turn_ms(m->ssh), left_ms;
+
+    if (m->n_asks > 0 && ways_deadline_ms(m->ways) < until_ms)
+        until_ms = ways_deadline_ms(m->ways);
+    if (m->is_leaving && m->leave_ms < until_ms)
+        until_ms = m->leave_ms;
+    left_ms = until_ms - units_monotonic_ms();
+    return left_ms > 0 ? (int)left_ms : 0;
+}
+
+static bool has_left(const struct mux_server *m)
+{
+    return m->is_leaving && (m->n_lanes == 0 || units_monotonic_ms() >= m->leave_ms);
+}
+
+static int wait_for_something(struct mux_server *m, size_t n, struct err *e)
+{
+    if (poll(m->fds, (nfds_t)n, timeout_ms(m)) >= 0)
+        return 0;
+    memset(m->fds, 0, n * sizeof *m->fds);
+    return errno == EINTR ? 0 : err_sys(e, "poll");
+}
+
+static int turn(struct mux_server *m, struct err *e)
+{
+    size_t n = list_fds(m), n_polled = m->n_lanes;
+
+    if (wait_for_something(m, n, e) < 0)
+        return -1;
+    if (m->fds[0].revents != 0)
+        read_control(m);
+    if (ssh_turn(m->ssh, e) < 0)
+        return -1;
+    for (size_t i = 0; i < n_polled; i++)
+        lane_pump(m->lanes[i], m->fds[FIXED_FDS + i].revents);
+    work_at_asks(m);
+    sweep(m);
+    rotate(m);
+    return 0;
+}
+
+static void serve(struct mux_server *m)
+{
+    static const struct ways_events events = { adopt };
+    struct mux_ready ready = ready_of(m->ssh);
+    struct err e = { 0 };
+
+    (void)io_set_nonblocking(m->control.fd, NULL);
+    (void)signal(SIGCHLD, SIG_IGN); /* nobody waits for children from here on */
+    m->ways = ways_create(m->ssh, m->to->path, m->options->ways, &events, m);
+    say(m, MUX_READY, &ready, -1);
+    while (!has_left(m) && turn(m, &e) == 0)
+        ;
+    if (e.kind != ERR_NONE)
+        say_error(m, MUX_ENDED, &e);
+}
+
+static void free_all(struct mux_server *m)
+{
+    for (size_t i = 0; i < m->n_lanes; i++)
+        lane_close(m->lanes[i]);
+    for (size_t i = 0; i < m->n_asks; i++)
+        drop_ask(&m->asks[i]);
+    ways_destroy(m->ways);
+    if (m->ssh != NULL)
+        ssh_stop(m->ssh);
+    free(m->asks);
+    free(m->lanes);
+    free(m->fds);
+    mux_link_close(&m->control);
+    arena_destroy(m->arena);
+}
+
+/* Ctrl-C is for our caller, who sits at the same terminal and closes us down when it leaves; so is
+ * it for a ProxyCommand, which inherits this. */
+static void ignore_signals(void)
+{
+    static const int ignored[] = { SIGINT, SIGQUIT, SIGPIPE };
+
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+        (void)signal(ignored[i], SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+}
+
+void mux_run(int control_fd, const struct endpoint *to, const struct mux_options *o)
+{
+    struct mux_server m = { .to = to, .options = o, .arena = arena_create() };
+    struct ssh_plan plan = { .to = to,
+                             .connect_ms = o->connect_ms > 0 ? o->connect_ms : MUX_CONNECT_MS,
+                             .watch_fd = control_fd,
+                             .ask = ask_caller,
+                             .dialed = tell_dialed,
+                             .conf_said = o->conf_said,
+                             .warmup_bytes = o->warmup_bytes,
+                             .is_held = o->is_held,
+                             .context = &m };
+    struct err e = { 0 };
+
+    ignore_signals();
+    mux_link_init(&m.control, control_fd);
+    m.ssh = ssh_start(&plan, &e);
+    if (m.ssh != NULL)
+        serve(&m);
+    else
+        say_error(&m, MUX_ENDED, &e);
+    free_all(&m);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h - JSON text to and from values (json-c reads, we write)
+ */
+#ifndef LUDWIG_COMMON_DATA_JSON_H
+#define LUDWIG_COMMON_DATA_JSON_H
+
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/data/value.h"
+
+/* Compact, one line, UTF-8 kept as it is; floats as value_add_float, except that
+ * nan and infinities become NaN, Infinity, -Infinity (as Python writes and reads them).
+ * Bytes that are no UTF-8 become U+FFFD; BIN is written in hex. */
+void json_add_value(struct buf *out, const struct value *v);
+/* The same over several lines, indented by two spaces: for files people open. */
+void json_add_pretty(struct buf *out, const struct value *v);
+void json_add_str(struct buf *out, const char *s, size_t n); /* with quotes */
+
+/* As text for a person or a placeholder: strings bare, the rest as JSON. */
+void json_add_text(struct buf *out, const struct value *v);
+
+/* Reads one JSON text.  Also takes NaN and Infinity.  Depth at most 32. */
+int json_read(const char *text, size_t n, struct arena *a, struct value *v, struct err *e);
+/*
+ * The same for text whose values must be those that were written: refuses what json_read changes,
+ * which are numbers that are too large, and names that stand twice in an object or have a NUL.  e says what is wrong
+ * but not where: that is *offset, in bytes.
+ */
+int json_read_exact(const char *text, size_t n, struct arena *a, struct value *v, size_t *offset,
+                    struct err *e);
+
+#endif

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+/* yaml.c - YAML text to a tree that remembers where everything stood */
+#include <stdlib.h>
+#include <string.h>
+
+#include <yaml.h>
+
+#include "common/base/io.h"
+#include "common/data/yaml.h"
+#include "common/data/yaml_problem.h"
+#include "common/data/yaml_scalar.h"
+
+struct anchor {
+    const char *name;
+    struct yaml_node node;
+    bool open; /* its end was not seen yet */
+};
+
+struct parser {
+    yaml_parser_t yaml;
+    const char *name;
+    const char *text;
+    size_t n;
+    struct arena *arena;
+    struct err *e;
+    struct anchor *anchors;
+    size_t n_anchors;
+    size_t anchors_capacity;
+    size_t n_nodes;
+};
+
+/* ---- errors ---- */
+
+int yaml_error(struct err *e, const char *name, const struct yaml_node *at, const char *format, ...)
+{
+    va_list ap;
+    char *text;
+
+    va_start(ap, format);
+    text = mem_vprintf(format, ap);
+    va_end(ap);
+    /* What the file says may stand in the words, but an error stays one line. */
+    for (char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    err_set(e, ERR_USAGE, "%s:%u:%u: %s", name, at->line, at->column, text);
+    free(text);
+    return -1;
+}
+
+static struct yaml_node node_at(yaml_mark_t mark)
+{
+    return (struct yaml_node){ .line = (unsigned)mark.line + 1,
+                               .column = (unsigned)mark.column + 1 };
+}
+
+static int refuse(struct parser *p, const struct yaml_node *at, const char *what)
+{
+    yaml_error(p->e, p->name, at, "%s", what);
+    return -1;
+}
+
+static int refuse_problem(struct parser *p, struct yaml_problem problem)
+{
+    struct yaml_node at = { .line = problem.line, .column = problem.column };
+
+    refuse(p, &at, problem.what);
+    free(problem.what);
+    return -1;
+}
+
+static int next_event(struct parser *p, yaml_event_t *event)
+{
+    if (yaml_parser_parse(&p->yaml, event))
+        return 0;
+    if (p->yaml.error == YAML_MEMORY_ERROR)
+        return err_set(p->e, ERR_INTERNAL, "%s: libyaml is out of memory", p->name);
+    return refuse_problem(p, yaml_problem_of(&p->yaml, p->text, p->n));
+}
+
+/* ---- scalars ---- */
+
+static const struct {
+    const char *tag;
+    enum value_type type;
+} tags[] = {
+    { YAML_STR_TAG, VALUE_STR },   { "!", VALUE_STR },
+    { YAML_INT_TAG, VALUE_INT },   { YAML_FLOAT_TAG, VALUE_FLOAT },
+    { YAML_BOOL_TAG, VALUE_BOOL }, { YAML_NULL_TAG, VALUE_NULL },
+    { YAML_SEQ_TAG, VALUE_LIST },  { YAML_MAP_TAG, VALUE_MAP },
+};
+
+static int refuse_tag(struct parser *p, const struct yaml_node *at, const char *tag)
+{
+    return yaml_error(p->e, p->name, at, "the tag %s cannot be used here", tag);
+}
+
+/* A tag asks for a type: the value has it already, or is refused.  1 is a float, too. */
+static int check_tag(struct parser *p, struct yaml_node *node, const char *tag)
+{
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        if (strcmp(tags[i].tag, tag) != 0)
+            continue;
+        if (tags[i].type == VALUE_STR && node->text != NULL)
+            node->scalar = value_str(node->text);
+        if (tags[i].type == VALUE_FLOAT && node->type == VALUE_INT)
+            node->scalar = value_float((double)node->scalar.i);
+        if (node->text != NULL)
+            node->type = node->scalar.type;
+        if (tags[i].type == node->type)
+            return 0;
+    }
+    return refuse_tag(p, node, tag);
+}
+
+static int compose_scalar(struct parser *p, const yaml_event_t *event, struct yaml_node *node)
+{
+    const char *tag = (const char *)event->data.scalar.tag;
+    size_t n = event->data.scalar.length;
+    char *text = arena_strndup(p->arena, (const char *)event->data.scalar.value, n);
+
+    node->text = text;
+    node->scalar = value_strn(text, n);
+    if (tag == NULL && !event->data.scalar.plain_implicit) {
+        node->type = VALUE_STR;
+        return 0;
+    }
+    if ((tag == NULL || strcmp(tag, YAML_STR_TAG) != 0) && strlen(text) == n &&
+        !yaml_scalar_read(text, n, &node->scalar))
+        return yaml_error(p->e, p->name, node,
+                          "%s is too large for a number (quote it to keep it "
+                          "as text)",
+                          text);
+    node->type = node->scalar.type;
+    return tag == NULL ? 0 : check_tag(p, node, tag);
+}
+
+/* ---- anchors and aliases ---- */
+
+static int too_large(struct parser *p, const struct yaml_node *at)
+{
+    return yaml_error(p->e, p->name, at, "more than %d values", YAML_NODES_MAX);
+}
+
+/* What an alias repeats counts as if it had been written there. */
+static int count_nodes(struct parser *p, const struct yaml_node *at, const struct yaml_node *node,
+                       int depth)
+{
+    if (++p->n_nodes > YAML_NODES_MAX)
+        return too_large(p, at);
+    if (depth > YAML_DEPTH_MAX)
+        return yaml_error(p->e, p->name, at, "nested more than %d deep", YAML_DEPTH_MAX);
+    for (size_t i = 0; i < node->n; i++) {
+        const struct yaml_node *child =
+            node->type == VALUE_LIST ? &node->items[i] : &node->members[i].node;
+        bool deeper = child->type == VALUE_LIST || child->type == VALUE_MAP;
+
+        if (count_nodes(p, at, child, depth + deeper) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int compose_alias(struct parser *p, const char *name, int depth, struct yaml_node *node)
+{
+    struct yaml_node at = *node;
+
+    for (size_t i = p->n_anchors; i-- > 0;) {
+        const struct anchor *anchor = &p->anchors[i];
+
+        if (strcmp(anchor->name, name) != 0)
+            continue;
+        if (anchor->open)
+            return yaml_error(p->e, p->name, &at, "*%s stands inside of &%s itself", name, name);
+        *node = anchor->node;
+        node->line = at.line;
+        node->column = at.column;
+        return count_nodes(p, &at, node,
+                           depth + (node->type == VALUE_LIST || node->type == VALUE_MAP));
+    }
+    return yaml_error(p->e, p->name, &at, "*%s: there is no &%s above", name, name);
+}
+
+static int open_anchor(struct parser *p, const yaml_char_t *name, const struct yaml_node *at)
+{
+    if (p->n_anchors == YAML_ANCHORS_MAX)
+        return yaml_error(p->e, p->name, at, "more than %d anchors", YAML_ANCHORS_MAX);
+    mem_grow((void **)&p->anchors, &p->anchors_capacity, p->n_anchors, sizeof *p->anchors);
+    p->anchors[p->n_anchors++] =
+        (struct anchor){ .name = arena_strdup(p->arena, (const char *)name), .open = true };
+    return 0;
+}
+
+/* ---- lists and maps ---- */
+
+static int compose(struct parser *p, const yaml_event_t *event, int depth, struct yaml_node *node);
+
+static void *move_to_arena(struct arena *a, void *items, size_t bytes)
+{
+    void *moved = bytes == 0 ? NULL : memcpy(arena_alloc(a, bytes), items, bytes);
+
+    free(items);
+    return moved;
+}
+
+/* The value that follows. */
+static int compose_next(struct parser *p, int depth, struct yaml_node *node)
+{
+    yaml_event_t event;
+    int answer;
+
+    if (next_event(p, &event) < 0)
+        return -1;
+    answer = compose(p, &event, depth, node);
+    yaml_event_delete(&event);
+    return answer;
+}
+
+static int compose_list(struct parser *p, int depth, struct yaml_node *node)
+{
+    struct yaml_node *items = NULL;
+    size_t n = 0, capacity = 0;
+    yaml_event_t event;
+    int answer = 0;
+
+    node->type = VALUE_LIST;
+    while ((answer = next_event(p, &event)) == 0 && event.type != YAML_SEQUENCE_END_EVENT) {
+        mem_grow((void **)&items, &capacity, n, sizeof *items);
+        answer = compose(p, &event, depth, &items[n++]);
+        yaml_event_delete(&event);
+        if (answer < 0)
+            break;
+    }
+    node->n = n;
+    node->items = move_to_arena(p->arena, items, n * sizeof *items);
+    return answer;
+}
+
+struct members {
+    struct yaml_member *items;
+    size_t n;
+    size_t capacity;
+    struct yaml_node *merged; /* what stood behind << */
+    size_t n_merged;
+    size_t merged_capacity;
+};
+
+static struct bytes member_key(const void *items, size_t i)
+{
+    const struct yaml_member *m = items;
+
+    return (struct bytes){ (const uint8_t *)m[i].key, strlen(m[i].key) };
+}
+
+static const struct yaml_member *find_member(const struct yaml_member *m, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(m[i].key, key) == 0)
+            return &m[i];
+    return NULL;
+}
+
+static struct yaml_node node_of_key(const struct yaml_member *m)
+{
+    return (struct yaml_node){ .line = m->line, .column = m->column };
+}
+
+static int refuse_repeated(struct parser *p, const struct members *m)
+{
+    size_t i = value_find_repeated(m->items, m->n, member_key);
+    struct yaml_node at;
+
+    if (i >= m->n)
+        return 0;
+    at = node_of_key(&m->items[i]);
+    return yaml_error(p->e, p->name, &at, "'%s' appears a second time (first in line %u)",
+                      m->items[i].key, find_member(m->items, i, m->items[i].key)->line);
+}
+
+static void add_member(struct members *m, const struct yaml_member *member)
+{
+    mem_grow((void **)&m->items, &m->capacity, m->n, sizeof *m->items);
+    m->items[m->n++] = *member;
+}
+
+static int add_merged(struct parser *p, struct members *m, const struct yaml_node *from)
+{
+    if (from->type != VALUE_MAP)
+        return refuse(p, from, "'<<' takes a map or a list of maps");
+    for (size_t i = 0; i < from->n; i++)
+        if (find_member(m->items, m->n, from->members[i].key) == NULL)
+            add_member(m, &from->members[i]);
+    return 0;
+}
+
+/* Keys that were written win over merged ones, and of those the earlier win. */
+static int merge(struct parser *p, struct members *m)
+{
+    for (size_t i = 0; i < m->n_merged; i++) {
+        const struct yaml_node *from = &m->merged[i];
+        bool is_list = from->type == VALUE_LIST;
+
+        for (size_t k = 0; k < (is_list ? from->n : 1); k++)
+            if (add_merged(p, m, is_list ? &from->items[k] : from) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int read_key(struct parser *p, const yaml_event_t *event, struct yaml_member *member)
+{
+    struct yaml_node at = node_at(event->start_mark);
+    size_t n;
+
+    if (event->type != YAML_SCALAR_EVENT)
+        return refuse(p, &at, "a key must be text (a '{' that begins a value must be quoted)");
+    n = event->data.scalar.length;
+    *member = (struct yaml_member){ .line = at.line, .column = at.column };
+    member->key = arena_strndup(p->arena, (const char *)event->data.scalar.value, n);
+    if (strlen(member->key) != n)
+        return refuse(p, &at, "a key with a NUL character");
+    return 0;
+}
+
+static int compose_member(struct parser *p, const yaml_event_t *event, int depth, struct members *m)
+{
+    struct yaml_member member = { 0 };
+
+    if (read_key(p, event, &member) < 0 || compose_next(p, depth, &member.node) < 0)
+        return -1;
+    if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strcmp(member.key, "<<") == 0) {
+        mem_grow((void **)&m->merged, &m->merged_capacity, m->n_merged, sizeof *m->merged);
+        m->merged[m->n_merged++] = member.node;
+    } else {
+        add_member(m, &member);
+    }
+    return 0;
+}
+
+static int compose_map(struct parser *p, int depth, struct yaml_node *node)
+{
+    struct members m = { 0 };
+    yaml_event_t event;
+    int answer = 0;
+
+    node->type = VALUE_MAP;
+    while ((answer = next_event(p, &event)) == 0 && event.type != YAML_MAPPING_END_EVENT) {
+        answer = compose_member(p, &event, depth, &m);
+        yaml_event_delete(&event);
+        if (answer < 0)
+            break;
+    }
+    if (answer == 0)
+        answer = refuse_repeated(p, &m);
+    if (answer == 0)
+        answer = merge(p, &m);
+    node->n = m.n;
+    node->members = move_to_arena(p->arena, m.items, m.n * sizeof *m.items);
+    free(m.merged);
+    return answer;
+}
+
+static int compose_container(struct parser *p, const yaml_event_t *event, int depth,
+                             struct yaml_node *node)
+{
+    bool is_list = event->type == YAML_SEQUENCE_START_EVENT;
+    const yaml_char_t *tag =
+        is_list ? event->data.sequence_start.tag : event->data.mapping_start.tag;
+
+    if (depth >= YAML_DEPTH_MAX)
+        return yaml_error(p->e, p->name, node, "nested more than %d deep", YAML_DEPTH_MAX);
+    if ((is_list ? compose_list : compose_map)(p, depth + 1, node) < 0)
+        return -1;
+    return tag == NULL ? 0 : check_tag(p, node, (const char *)tag);
+}
+
+static const yaml_char_t *anchor_of(const yaml_event_t *event)
+{
+    return event->type == YAML_SCALAR_EVENT           ? event->data.scalar.anchor
+           : event->type == YAML_SEQUENCE_START_EVENT ? event->data.sequence_start.anchor
+                                                      : event->data.mapping_start.anchor;
+}
+
+static int compose(struct parser *p, const yaml_event_t *event, int depth, struct yaml_node *node)
+{
+    size_t i = p->n_anchors;
+    const yaml_char_t *anchor;
+
+    *node = node_at(event->start_mark);
+    if (event->type == YAML_ALIAS_EVENT)
+        return compose_alias(p, (const char *)event->data.alias.anchor, depth, node);
+    if (++p->n_nodes > YAML_NODES_MAX)
+        return too_large(p, node);
+    anchor = anchor_of(event);
+    if (anchor != NULL && open_anchor(p, anchor, node) < 0)
+        return -1;
+    if ((event->type == YAML_SCALAR_EVENT ? compose_scalar(p, event, node)
+                                          : compose_container(p, event, depth, node)) < 0)
+        return -1;
+    if (anchor != NULL) {
+        p->anchors[i].node = *node;
+        p->anchors[i].open = false;
+    }
+    return 0;
+}
+
+/* ---- whole texts ---- */
+
+/* Stream start, one document or none, stream end. */
+static int compose_stream(struct parser *p, struct yaml_node *root)
+{
+    static const yaml_event_type_t before[] = { YAML_STREAM_START_EVENT,
+                                                YAML_DOCUMENT_START_EVENT };
+    yaml_event_type_t type;
+    yaml_event_t event;
+
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        if (next_event(p, &event) < 0)
+            return -1;
+        type = event.type;
+        yaml_event_delete(&event);
+        if (type != before[i])
+            return 0; /* nothing in it */
+    }
+    if (compose_next(p, 0, root) < 0)
+        return -1;
+    do {
+        struct yaml_node at;
+
+        if (next_event(p, &event) < 0)
+            return -1;
+        type = event.type;
+        at = node_at(event.start_mark);
+        yaml_event_delete(&event);
+        if (type == YAML_DOCUMENT_START_EVENT)
+            return refuse(p, &at, "a second document begins here");
+    } while (type != YAML_STREAM_END_EVENT);
+    return 0;
+}
+
+/* Editors on Windows begin a file with it, and libyaml would count it as a column. */
+static void skip_byte_order_mark(struct parser *p)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+
+    if (p->n >= sizeof mark - 1 && memcmp(p->text, mark, sizeof mark - 1) == 0) {
+        p->text += sizeof mark - 1;
+        p->n -= sizeof mark - 1;
+    }
+}
+
+static int parse(struct parser *p, struct yaml_node *root)
+{
+    const char *nul;
+    int answer;
+
+    skip_byte_order_mark(p);
+    nul = p->n == 0 ? NULL : memchr(p->text, '\0', p->n);
+
+    if (nul != NULL)
+        return refuse_problem(p, yaml_problem_at(p->text, p->n, (size_t)(nul - p->text),
+                                                 "a NUL byte (is this a text file?)"));
+    if (!yaml_parser_initialize(&p->yaml))
+        return err_set(p->e, ERR_INTERNAL, "%s: libyaml is out of memory", p->name);
+    yaml_parser_set_encoding(&p->yaml, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&p->yaml, (const unsigned char *)p->text, p->n);
+    answer = compose_stream(p, root);
+    yaml_parser_delete(&p->yaml);
+    free(p->anchors);
+    return answer;
+}
+
+struct yaml_node *yaml_parse(const char *name, const char *text, size_t n, struct arena *a,
+                             struct err *e)
+{
+    struct parser p = { .name = name, .text = text, .n = n, .arena = a, .e = e };
+    struct yaml_node *root = arena_alloc(a, sizeof *root);
+
+    if (n > YAML_BYTES_MAX) {
+        err_set(e, ERR_USAGE, "%s: larger than %d MiB", name, YAML_BYTES_MAX >> 20);
+        return NULL;
+    }
+    *root = (struct yaml_node){ .line = 1, .column = 1, .text = "" };
+    return parse(&p, root) < 0 ? NULL : root;
+}
+
+struct yaml_node *yaml_parse_file(const char *path, struct arena *a, struct err *e)
+{
+    struct buf text = { 0 };
+    struct yaml_node *root = NULL;
+
+    if (io_read_file(path, YAML_BYTES_MAX, &text, e) == 0)
+        root = yaml_parse(path, buf_text(&text), text.n, a, e);
+    buf_free(&text);
+    return root;
+}
+
+const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key)
+{
+    const struct yaml_member *m =
+        map->type == VALUE_MAP ? find_member(map->members, map->n, key) : NULL;
+
+    return m == NULL ? NULL : &m->node;
+}
+
+static struct value list_value(const struct yaml_node *node, struct arena *a)
+{
+    struct value v = { .type = VALUE_LIST, .list = { .n = node->n } };
+
+    v.list.items = arena_alloc(a, node->n * sizeof(struct value));
+    for (size_t i = 0; i < node->n; i++)
+        v.list.items[i] = yaml_value(&node->items[i], a);
+    return v;
+}
+
+static struct value map_value(const struct yaml_node *node, struct arena *a)
+{
+    struct value v = { .type = VALUE_MAP, .map = { .n = node->n } };
+
+    v.map.members = arena_alloc(a, node->n * sizeof(struct member));
+    for (size_t i = 0; i < node->n; i++) {
+        v.map.members[i].key = value_str(node->members[i].key);
+        v.map.members[i].value = yaml_value(&node->members[i].node, a);
+    }
+    return v;
+}
+
+struct value yaml_value(const struct yaml_node *node, struct arena *a)
+{
+    if (node->type == VALUE_LIST)
+        return list_value(node, a);
+    if (node->type == VALUE_MAP)
+        return map_value(node, a);
+    return node->scalar;
+}

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* envvars.c - the table of environment variables */
-
-#include "common/envvars.h"
-
-#define X(constant, name, meaning) [constant] = { name, meaning },
-const struct envvar job_envvars[JOB_ENVVAR_COUNT] = { JOB_ENVVARS(X) };
-const struct envvar user_envvars[USER_ENVVAR_COUNT] = { USER_ENVVARS(X) };
-#undef X

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pack.h - trees as they travel: what a dataset consists of on the share
+ *
+ * Content is cut into pieces of PACK_PIECE_BYTES (only a file's last is smaller), known by their
+ * SHA-256.  A part is a file of pieces; its list says which.  Blocks name the entries of a tree
+ * and where their pieces lie; the manifest names the blocks and the parts, and its digest is the
+ * dataset's id.  docs/packs.md specifies all of it.
+ *
+ * Writing: pack_write.h.  Reading: pack_read.h for the entries, part_read.h for their content.
+ */
+#ifndef LUDWIG_COMMON_PACK_PACK_H
+#define LUDWIG_COMMON_PACK_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/buf.h"
+#include "common/base/digest.h"
+#include "common/base/err.h"
+
+enum {
+    PACK_VERSION = 1,
+    PACK_PIECE_BYTES = 8 * 1024 * 1024,
+    PACK_PART_BYTES = 64 * 1024 * 1024, /* of a part before compression, tar's headers included */
+    PACK_STORED_BYTES_MAX = PACK_PART_BYTES + PACK_PART_BYTES / 128, /* zstd may add a little */
+    PACK_PIECES_MAX = 64 * 1024,                                     /* in a part */
+    PACK_PARTS_MAX = 512 * 1024,                                     /* in a manifest */
+    PACK_BLOCKS_MAX = 128 * 1024,
+    PACK_PATH_MAX = 4095,
+    PACK_NAME_MAX = 255, /* between two slashes */
+    /* The largest objects that are read, as they are stored. */
+    PACK_LIST_BYTES_MAX = 4 * 1024 * 1024,
+    PACK_BLOCK_BYTES_MAX = 8 * 1024 * 1024,
+    PACK_MANIFEST_BYTES_MAX = 64 * 1024 * 1024
+};
+
+#define PACK_BYTES_MAX      ((uint64_t)1 << 60) /* of a tree */
+#define PACK_FILE_BYTES_MAX ((uint64_t)1 << 42)
+
+/* ---- what lies on the share ---- */
+
+/* form, its name in lists and (of what is stored) what a part's file name ends in */
+#define PACK_FORMS(X)                                                                 \
+    X(PACK_TAR, "tar.zst")       /* pieces as files of a tar, compressed */           \
+    X(PACK_ZST, "zst")           /* pieces one behind the other, compressed */        \
+    X(PACK_RAW, "raw")           /* pieces one behind the other */                    \
+    X(PACK_IN_PLACE, "in-place") /* somebody's own file on the share, never copied */ \
+    X(PACK_FILES, "files")       /* the same of many files of one piece each, below a folder */
+
+enum pack_form {
+#define X(name, text) name,
+    PACK_FORMS(X)
+#undef X
+        PACK_FORM_COUNT
+};
+
+/* Small files whose name is the SHA-256 of their bytes. */
+enum pack_object { PACK_MANIFEST, PACK_BLOCK, PACK_LIST, PACK_OBJECT_COUNT };
+
+/* A part, as manifests name it. */
+struct pack_part {
+    struct digest list;    /* of its list: names both */
+    uint64_t stored_bytes; /* of what is not stored: of its pieces */
+    enum pack_form form;
+};
+
+struct pack_piece {
+    struct digest digest;
+    uint32_t size;
+};
+
+/* Paths below the packs folder (layout_packs): "ID.manifest", "blocks/DIGEST.block",
+ * "parts/DIGEST.list" and "parts/DIGEST.tar.zst". */
+void pack_object_path(struct buf *out, enum pack_object kind, const struct digest *name);
+/* Whether a part of that form is a file among the packs; else it is what somebody has on the share. */
+bool pack_is_stored(enum pack_form form);
+/* Of a part that is stored. */
+void pack_part_path(struct buf *out, const struct pack_part *part);
+/* The other way round, of a name without its folder: how "DIGEST.ENDING" ends, from the dot on; NULL if
+ * it is no such name. */
+const char *pack_name_ending(const char *name, struct digest *d);
+bool pack_ending_is_of(const char *ending, enum pack_object kind);
+bool pack_ending_is_part(const char *ending);
+size_t pack_object_max(enum pack_object kind); /* bytes */
+extern const char *const pack_form_names[PACK_FORM_COUNT];
+
+/* ---- what a tree consists of ---- */
+
+enum pack_kind {
+    PACK_FOLDER,
+    PACK_FILE,
+    PACK_PROGRAM, /* a file that may be executed */
+    PACK_SYMLINK,
+    PACK_HARD_LINK,
+    PACK_KIND_COUNT
+};
+
+/* Counts of a tree. */
+struct pack_totals {
+    int64_t folders, files, links; /* files: hard links, too; links: symlinks */
+    int64_t bytes;                 /* of all files; hard links add nothing */
+    int64_t hole_bytes;            /* of these; they take no space */
+};
+
+enum { PACK_HOLE = UINT32_MAX };
+
+/* Pieces that lie one behind the other in a part, or a hole. */
+struct pack_run {
+    uint32_t part; /* which of the manifest's, or PACK_HOLE */
+    uint32_t first;
+    uint32_t n;
+    uint64_t bytes;
+};
+
+struct pack_entry {
+    const char *path;   /* "" if the tree is one file */
+    const char *target; /* of links */
+    const struct pack_run *runs;
+    size_t n_runs;
+    uint64_t size;
+    enum pack_kind kind;
+};
+
+#endif

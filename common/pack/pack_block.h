@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pack_block.h - some thousand entries of a tree, to and from bytes
+ *
+ * A block refers to parts.  While it is written they have numbers, as some of them are not whole
+ * yet; their lists' digests are put in when they are.  In one that was read, runs name its own
+ * parts, and how many bytes a run has is known of holes only.
+ */
+#ifndef LUDWIG_COMMON_PACK_PACK_BLOCK_H
+#define LUDWIG_COMMON_PACK_PACK_BLOCK_H
+
+#include "common/base/mem.h"
+#include "common/data/value.h"
+#include "common/pack/pack.h"
+
+/* ---- writing ---- */
+
+struct block_writer;
+
+struct block_writer *block_writer_create(void);
+void block_writer_destroy(struct block_writer *b); /* NULL is fine */
+
+size_t block_writer_count(const struct block_writer *b); /* entries */
+/* Whether this entry begins a new block. */
+bool block_writer_is_cut_before(const struct block_writer *b, const char *path,
+                                enum pack_kind kind);
+/* -1 when there are too many runs. */
+int block_writer_add(struct block_writer *b, const struct pack_entry *entry, struct err *e);
+
+/* A block that has ended: parts are numbers still. */
+struct block_closed {
+    struct buf body; /* compressed */
+    size_t body_bytes;
+    uint32_t *parts;
+    size_t n_parts;
+    char *first;
+    size_t n;
+};
+
+/* And starts anew. */
+void block_writer_end(struct block_writer *b, struct block_closed *closed);
+void block_closed_free(struct block_closed *c);
+/* Appends what is stored.  lists: n_parts digests. */
+int block_encode(const struct block_closed *c, struct bytes lists, struct buf *out, struct err *e);
+
+/* ---- reading ---- */
+
+/* Zero-initialised is one that has ended. */
+struct block_reader {
+    struct arena *arena;
+    const struct digest *lists;
+    size_t n_lists;
+    size_t n; /* entries */
+    const struct value *items;
+    size_t next;
+    struct buf path;
+    struct pack_run *runs;
+    size_t capacity;
+    bool has_named; /* a piece: the one behind it is next_piece of part */
+    uint32_t part, next_piece;
+};
+
+int block_open(struct block_reader *b, const struct digest *name, struct bytes stored,
+               struct err *e);
+/* 1 with an entry, valid until the next call; 0; -1. */
+int block_next(struct block_reader *b, struct pack_entry *entry, struct err *e);
+void block_close(struct block_reader *b);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* pack_read.c - the entries of a packed tree, each checked */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+#include "common/pack/pack_block.h"
+#include "common/pack/pack_manifest.h"
+#include "common/pack/pack_path.h"
+#include "common/pack/pack_read.h"
+#include "common/pack/pack_seen.h"
+#include "common/pack/pack_tree.h"
+
+struct pack_reader {
+    struct pack_source source;
+    struct arena *arena;
+    struct pack_manifest manifest;
+    struct pack_seen *by_list; /* which of the parts has that list */
+    struct pack_list **lists;  /* by part; NULL: not read yet */
+    size_t next_block;
+    struct block_reader block;
+    uint32_t *parts; /* which of the manifest's parts those of the block are */
+    struct pack_order order;
+    struct pack_totals totals; /* so far */
+    struct pack_tree *tree;
+    struct buf stored;
+};
+
+static int fetch(struct pack_reader *r, enum pack_object kind, const struct digest *name,
+                 struct err *e)
+{
+    buf_clear(&r->stored);
+    return r->source.fetch(r->source.context, kind, name, pack_object_max(kind), &r->stored, e);
+}
+
+static int open_manifest(struct pack_reader *r, const struct digest *id, struct err *e)
+{
+    struct pack_manifest *m = &r->manifest;
+
+    if (fetch(r, PACK_MANIFEST, id, e) < 0 ||
+        manifest_decode(id, buf_bytes(&r->stored), r->arena, m, e) < 0)
+        return -1;
+    for (size_t i = 0; i < m->n_parts; i++)
+        pack_seen_add(r->by_list, &m->parts[i].list, (uint32_t)i);
+    r->lists = mem_alloc(m->n_parts * sizeof(struct pack_list *));
+    return 0;
+}
+
+struct pack_reader *pack_open(const struct pack_source *source, const struct digest *id,
+                              struct err *e)
+{
+    struct pack_reader *r = mem_alloc(sizeof *r);
+
+    r->source = *source;
+    r->arena = arena_create();
+    r->by_list = pack_seen_create(PACK_PARTS_MAX);
+    r->tree = pack_tree_create();
+    if (open_manifest(r, id, e) == 0)
+        return r;
+    pack_close(r);
+    return NULL;
+}
+
+void pack_close(struct pack_reader *r)
+{
+    if (r == NULL)
+        return;
+    if (r->lists != NULL)
+        for (size_t i = 0; i < r->manifest.n_parts; i++)
+            pack_list_destroy(r->lists[i]);
+    free(r->lists);
+    free(r->parts);
+    block_close(&r->block);
+    pack_order_free(&r->order);
+    pack_tree_destroy(r->tree);
+    pack_seen_destroy(r->by_list);
+    buf_free(&r->stored);
+    arena_destroy(r->arena);
+    free(r);
+}
+
+const struct pack_totals *pack_totals(const struct pack_reader *r)
+{
+    return &r->manifest.totals;
+}
+
+const struct digest *pack_tree(const struct pack_reader *r)
+{
+    return &r->manifest.tree;
+}
+
+const struct pack_part *pack_parts(const struct pack_reader *r, size_t *n)
+{
+    *n = r->manifest.n_parts;
+    return r->manifest.parts;
+}
+
+/* ---- lists ---- */
+
+static bool same_part(const struct pack_part *x, const struct pack_part *y)
+{
+    return x->stored_bytes == y->stored_bytes && x->form == y->form;
+}
+
+const struct pack_list *pack_list_of(struct pack_reader *r, size_t part, struct err *e)
+{
+    const struct pack_part *p = &r->manifest.parts[part];
+    struct pack_list *l;
+
+    if (r->lists[part] != NULL)
+        return r->lists[part];
+    if (fetch(r, PACK_LIST, &p->list, e) < 0)
+        return NULL;
+    l = pack_list_decode(&p->list, buf_bytes(&r->stored), e);
+    if (l != NULL && !same_part(p, &l->part)) {
+        err_set(e, ERR_PROTOCOL, "a list is not that of its part");
+        pack_list_destroy(l);
+        return NULL;
+    }
+    r->lists[part] = l;
+    return l;
+}
+
+/* ---- blocks ---- */
+
+static int map_parts(struct pack_reader *r, struct err *e)
+{
+    const struct pack_part *parts = r->manifest.parts;
+    size_t n = r->block.n_lists;
+
+    r->parts = mem_resize(r->parts, n, sizeof *r->parts);
+    for (size_t i = 0; i < n; i++)
+        if (!pack_seen_find(r->by_list, &r->block.lists[i], &r->parts[i]) ||
+            !digest_equal(&parts[r->parts[i]].list, &r->block.lists[i]))
+            return err_set(e, ERR_PROTOCOL, "a block refers to a part that the manifest has not");
+    return 0;
+}
+
+static int enter_block(struct pack_reader *r, struct err *e)
+{
+    const struct manifest_block *row = &r->manifest.blocks[r->next_block];
+
+    if (fetch(r, PACK_BLOCK, &row->name, e) < 0 ||
+        block_open(&r->block, &row->name, buf_bytes(&r->stored), e) < 0 || map_parts(r, e) < 0)
+        return -1;
+    if (r->block.n == 0 || r->block.n != (uint64_t)row->entries)
+        return err_set(e, ERR_PROTOCOL, "a block has not as many entries as were declared");
+    r->next_block++;
+    return 0;
+}
+
+static int check_first(const struct pack_reader *r, const struct pack_entry *entry, struct err *e)
+{
+    const struct bytes *first = &r->manifest.blocks[r->next_block - 1].first;
+
+    if (r->block.next != 1 ||
+        (first->n == strlen(entry->path) && memcmp(first->data, entry->path, first->n) == 0))
+        return 0;
+    return err_set(e, ERR_PROTOCOL, "a block begins with another path than was declared");
+}
+
+/* ---- entries ---- */
+
+/* What its pieces have, and that no hole or piece is in it that does not end where one may. */
+static int resolve_run(struct pack_reader *r, struct pack_run *run, bool is_last, bool is_all,
+                       struct err *e)
+{
+    const struct pack_list *l;
+    uint64_t pieces_end = 0;
+
+    if (run->part == PACK_HOLE) {
+        pack_tree_hole(r->tree, run->bytes / PACK_PIECE_BYTES);
+        return 0;
+    }
+    run->part = r->parts[run->part];
+    l = pack_list_of(r, run->part, e);
+    if (l == NULL)
+        return -1;
+    if (l->part.form == PACK_FILES && (run->n != 1 || !is_all))
+        return err_set(e, ERR_PROTOCOL, "what is a file of its own is not all of it");
+    if (run->first >= l->n || run->n > l->n - run->first)
+        return err_set(e, ERR_PROTOCOL, "it lies behind the end of a part");
+    for (uint32_t i = 0; i < run->n; i++) {
+        const struct pack_piece *piece = &l->pieces[run->first + i];
+
+        if (piece->size != PACK_PIECE_BYTES && (!is_last || i + 1 < run->n))
+            return err_set(e, ERR_PROTOCOL, "a piece in the middle is too small");
+        pack_tree_piece(r->tree, &piece->digest);
+        pieces_end += piece->size;
+    }
+    run->bytes = pieces_end;
+    return 0;
+}
+
+static int resolve_runs(struct pack_reader *r, struct pack_entry *entry, struct err *e)
+{
+    /* They are the block's, and it gives them anew with the next entry. */
+    struct pack_run *runs = r->block.runs;
+
+    for (size_t i = 0; i < entry->n_runs; i++) {
+        if (resolve_run(r, &runs[i], i + 1 == entry->n_runs, entry->n_runs == 1, e) < 0)
+            return -1;
+        entry->size += runs[i].bytes;
+        if (entry->size > PACK_FILE_BYTES_MAX)
+            return err_set(e, ERR_PROTOCOL, "it is larger than any file may be");
+        if (runs[i].part == PACK_HOLE)
+            r->totals.hole_bytes += (int64_t)runs[i].bytes;
+    }
+    return 0;
+}
+
+static bool is_beyond(const struct pack_totals *so_far, const struct pack_totals *all)
+{
+    return so_far->folders > all->folders || so_far->files > all->files ||
+           so_far->links > all->links || so_far->bytes > all->bytes ||
+           so_far->bytes - so_far->hole_bytes > all->bytes - all->hole_bytes;
+}
+
+static int count(struct pack_reader *r, const struct pack_entry *entry, struct err *e)
+{
+    switch (entry->kind) {
+    case PACK_FOLDER: r->totals.folders++; break;
+    case PACK_SYMLINK: r->totals.links++; break;
+    default: r->totals.files++; break;
+    }
+    r->totals.bytes += (int64_t)entry->size;
+    if (is_beyond(&r->totals, &r->manifest.totals))
+        return err_set(e, ERR_PROTOCOL, "with it there is more than was declared");
+    return 0;
+}
+
+static int check_target(const struct pack_entry *entry, struct err *e)
+{
+    if (entry->kind != PACK_HARD_LINK)
+        return 0;
+    if (pack_path_check(entry->target, strlen(entry->target), e) < 0)
+        return -1;
+    if (pack_path_compare(entry->target, entry->path) >= 0)
+        return err_set(e, ERR_PROTOCOL, "a hard link to what did not come before");
+    return 0;
+}
+
+static int take(struct pack_reader *r, struct pack_entry *entry, struct err *e)
+{
+    if (check_first(r, entry, e) < 0 || pack_order_take(&r->order, entry->path, entry->kind, e) < 0)
+        return -1;
+    if (resolve_runs(r, entry, e) < 0 || check_target(entry, e) < 0 || count(r, entry, e) < 0)
+        return err_wrap(e, "%s", entry->path);
+    pack_tree_entry(r->tree, entry);
+    return 0;
+}
+
+static int finish(struct pack_reader *r, struct err *e)
+{
+    struct digest tree;
+
+    if (memcmp(&r->totals, &r->manifest.totals, sizeof r->totals) != 0)
+        return err_set(e, ERR_PROTOCOL, "there is less than was declared");
+    pack_tree_end(r->tree, &tree);
+    if (!digest_equal(&tree, &r->manifest.tree))
+        return err_set(e, ERR_PROTOCOL, "what is in the tree is not what was declared");
+    return 0;
+}
+
+/* 1; 0 at the end. */
+static int next_entry(struct pack_reader *r, struct pack_entry *entry, struct err *e)
+{
+    int got;
+
+    while ((got = block_next(&r->block, entry, e)) == 0) {
+        if (r->next_block == r->manifest.n_blocks)
+            return finish(r, e);
+        if (enter_block(r, e) < 0)
+            return -1;
+    }
+    if (got == 1 && take(r, entry, e) < 0)
+        return -1;
+    return got;
+}
+
+int pack_next(struct pack_reader *r, struct pack_entry *entry, struct err *e)
+{
+    int got = next_entry(r, entry, e);
+
+    return got < 0 ? err_wrap(e, "dataset") : got;
+}

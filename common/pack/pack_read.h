@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pack_read.h - the entries of a packed tree, each checked
+ *
+ * Whoever wrote it is not trusted.  What pack_next hands out keeps the rules of pack_path.h:
+ * nothing leads out of the tree, comes twice, or lies below what is no folder.  At the end the
+ * totals and the tree's digest were right; an entry that goes beyond the totals is refused when it
+ * comes.  Who makes the tree makes its symlinks last, and never opens a path through one.
+ *
+ * In memory are one block and the lists of the parts met so far, 36 bytes a piece.
+ */
+#ifndef LUDWIG_COMMON_PACK_PACK_READ_H
+#define LUDWIG_COMMON_PACK_PACK_READ_H
+
+#include "common/pack/pack.h"
+#include "common/pack/pack_list.h"
+
+/* Reads an object (pack_object_path) of at most max_bytes into out.  Its digest is checked by the
+ * caller. */
+struct pack_source {
+    void *context;
+    int (*fetch)(void *context, enum pack_object kind, const struct digest *name, size_t max_bytes,
+                 struct buf *out, struct err *e);
+};
+
+struct pack_reader;
+
+/* NULL with e set; ERR_PROTOCOL: it is there, but not as it should be. */
+struct pack_reader *pack_open(const struct pack_source *source, const struct digest *id,
+                              struct err *e);
+void pack_close(struct pack_reader *r); /* NULL is fine */
+
+const struct pack_totals *pack_totals(const struct pack_reader *r);
+const struct digest *pack_tree(const struct pack_reader *r);
+const struct pack_part *pack_parts(const struct pack_reader *r, size_t *n);
+
+/* 1 with the next entry, in order, valid until the next call; 0 when all came; -1.  */
+int pack_next(struct pack_reader *r, struct pack_entry *entry, struct err *e);
+
+/* The list of a part, read if need be, kept until pack_close. */
+const struct pack_list *pack_list_of(struct pack_reader *r, size_t part, struct err *e);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pack_tree.h - the digest of what is in a tree, wherever it is stored (docs/packs.md)
+ */
+#ifndef LUDWIG_COMMON_PACK_PACK_TREE_H
+#define LUDWIG_COMMON_PACK_PACK_TREE_H
+
+#include "common/pack/pack.h"
+
+struct pack_tree;
+
+struct pack_tree *pack_tree_create(void);
+void pack_tree_destroy(struct pack_tree *t); /* NULL is fine */
+
+/* Of the file that comes next, in order.  Two holes never follow each other. */
+void pack_tree_piece(struct pack_tree *t, const struct digest *piece);
+void pack_tree_hole(struct pack_tree *t, uint64_t n_pieces);
+/* The entry; of its runs nothing is looked at. */
+void pack_tree_entry(struct pack_tree *t, const struct pack_entry *entry);
+void pack_tree_end(struct pack_tree *t, struct digest *tree);
+
+#endif

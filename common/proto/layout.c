@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* layout.c - names on the shared drive */
+
+#include "common/proto/layout.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void layout_param_name(struct buf *out, int64_t param_no)
+{
+    buf_printf(out, "param_%03" PRId64, param_no);
+}
+
+void layout_packs(struct buf *out, const char *project)
+{
+    buf_printf(out, "%s/.ludwig/packs", project);
+}
+
+void layout_pack(struct buf *out, const char *project, const struct digest *tree)
+{
+    char hex[DIGEST_HEX];
+
+    digest_hex(tree, hex);
+    layout_packs(out, project);
+    buf_printf(out, "/%s", hex);
+}
+
+void layout_sweep(struct buf *out, const char *project, int64_t sweep)
+{
+    buf_printf(out, "%s/sweeps/%" PRId64, project, sweep);
+}
+
+void layout_log(struct buf *out, const char *project, int64_t sweep, const char *param_name,
+                const char *job_name, int64_t attempt)
+{
+    buf_printf(out, "%s/logs/%" PRId64 "/%s_%s", project, sweep, param_name, job_name);
+    if (attempt > 1)
+        buf_printf(out, ".a%" PRId64, attempt);
+    buf_add_str(out, ".log");
+}
+
+void layout_runs(struct buf *out, const char *project, const char *param_name)
+{
+    buf_printf(out, "%s/runs/%s", project, param_name);
+}
+
+void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name)
+{
+    layout_runs(out, project, param_name);
+    buf_printf(out, "/%s", job_name);
+}
+
+void layout_failed(struct buf *out, const char *project, const char *param_name,
+                   const char *job_name, int64_t attempt)
+{
+    buf_printf(out, "%s/failed/%s/%s.a%" PRId64, project, param_name, job_name, attempt);
+}
+
+void layout_checkpoints(struct buf *out, const char *project, const char *param_name)
+{
+    buf_printf(out, "%s/.ludwig/checkpoints/%s", project, param_name);
+}
+
+void layout_checkpoint(struct buf *out, const char *project, const char *param_name,
+                       const char *job_name, int64_t attempt)
+{
+    layout_checkpoints(out, project, param_name);
+    buf_printf(out, "/%s.a%" PRId64, job_name, attempt);
+}
+
+void layout_temporary(struct buf *out, const char *final_path, const struct token *token)
+{
+    const char *slash = strrchr(final_path, '/');
+    const char *name = slash == NULL ? final_path : slash + 1;
+    char hex[TOKEN_HEX];
+
+    token_hex(token, hex);
+    buf_printf(out, "%.*s.%s.%s", (int)(name - final_path), final_path, name, hex);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.h - where things lie on the shared drive, said once
+ *
+ * Every function appends a path relative to the share, without a leading slash.
+ *
+ *   .ludwig/                                    ludwigd's own
+ *   PROJECT/.ludwig/packs/DIGEST/               a source or data tree (client writes)
+ *   PROJECT/.ludwig/checkpoints/param_003/JOBNAME.a2/
+ *   PROJECT/sweeps/7/                           sweep.yaml as submitted, summary.json
+ *   PROJECT/logs/7/param_003_JOBNAME.log        .a2.log for the second attempt
+ *   PROJECT/runs/param_003/param2val.yaml
+ *   PROJECT/runs/param_003/JOBNAME/             what the job saved, and job.json
+ *   PROJECT/failed/param_003/JOBNAME.a2/
+ */
+#ifndef LUDWIG_COMMON_PROTO_LAYOUT_H
+#define LUDWIG_COMMON_PROTO_LAYOUT_H
+
+#include <stdint.h>
+
+#include "common/base/buf.h"
+#include "common/base/digest.h"
+
+#define LAYOUT_SERVER_DIR ".ludwig"
+#define LAYOUT_JOB_JSON   "job.json"
+#define LAYOUT_PARAM2VAL  "param2val.yaml"
+#define LAYOUT_METRICS    "metrics.jsonl" /* in a run's folder: all that the job reported */
+/* In a folder that results were fetched to: no part of anybody's source. */
+#define LAYOUT_FETCHED ".ludwig-results"
+/* Not on the share: where the ludwigd of a whole system listens, too. */
+#define LAYOUT_SYSTEM_SOCKET "/run/ludwig/server.sock"
+/* In ~/.ssh/authorized_keys: at the end of a line that ludwigd has written there, before its id. */
+#define LAYOUT_PILOT_KEY "ludwig-pilots:"
+
+void layout_param_name(struct buf *out, int64_t param_no); /* "param_003", growing beyond 999 */
+void layout_packs(struct buf *out, const char *project);   /* the folder of all trees */
+void layout_pack(struct buf *out, const char *project, const struct digest *tree);
+void layout_sweep(struct buf *out, const char *project, int64_t sweep);
+void layout_log(struct buf *out, const char *project, int64_t sweep, const char *param_name,
+                const char *job_name, int64_t attempt);
+void layout_runs(struct buf *out, const char *project, const char *param_name);
+void layout_run(struct buf *out, const char *project, const char *param_name, const char *job_name);
+void layout_failed(struct buf *out, const char *project, const char *param_name,
+                   const char *job_name, int64_t attempt);
+/* The folder of all checkpoints of a configuration, and what one attempt of a job left there. */
+void layout_checkpoints(struct buf *out, const char *project, const char *param_name);
+void layout_checkpoint(struct buf *out, const char *project, const char *param_name,
+                       const char *job_name, int64_t attempt);
+/* Beside the final name: ".JOBNAME.TOKEN". */
+void layout_temporary(struct buf *out, const char *final_path, const struct token *token);
+
+#endif

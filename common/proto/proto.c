@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: MIT */
+/* proto.c - the field tables of all messages */
+
+#include "common/proto/proto.h"
+
+#include <string.h>
+
+#define COUNT_MAX   (INT64_C(1) << 53)
+#define TIME_MAX_MS (INT64_C(1) << 53)
+#define JOBS_MAX    (INT64_C(1) << 40)
+
+enum { GPU_MODELS_MAX = 10000, SHARE_PATH_MAX = 4000 };
+
+const char *const reuse_names[REUSE_COUNT] = { "all", "params", "none" };
+
+const char *const node_kind_names[NODE_KIND_COUNT] = { "local", "node", "slurm" };
+
+int node_kind_parse(const char *name)
+{
+    for (int kind = 0; kind < NODE_KIND_COUNT; kind++)
+        if (strcmp(node_kind_names[kind], name) == 0)
+            return kind;
+    return -1;
+}
+
+#define X(name, wire, exit) wire,
+static const char *const error_names[ERR_KIND_COUNT] = { ERR_KINDS(X) };
+#undef X
+
+/* ---- parts ---- */
+
+static const struct field job_counts_fields[] = {
+    FIELD(struct job_counts, queued, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct job_counts, staging, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct job_counts, running, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct job_counts, publishing, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct job_counts, done, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct job_counts, failed, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct job_counts, cancelled, FIELD_INT, 0, COUNT_MAX),
+};
+const struct schema job_counts_schema = SCHEMA(struct job_counts, "job_counts", job_counts_fields);
+
+static const struct field sweep_info_fields[] = {
+    FIELD(struct sweep_info, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct sweep_info, project, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct sweep_info, name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct sweep_info, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD_NAMED(struct sweep_info, state, 0, sweep_state_names, SWEEP_STATE_COUNT),
+    FIELD(struct sweep_info, priority, FIELD_INT, FIELD_SIGNED, 1000),
+    FIELD(struct sweep_info, configs, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct sweep_info, reps, FIELD_INT, 0, REPS_MAX),
+    FIELD(struct sweep_info, reused, FIELD_INT, 0, COUNT_MAX),
+    FIELD_OF(struct sweep_info, jobs, FIELD_STRUCT, 0, 0, &job_counts_schema),
+    FIELD(struct sweep_info, submitted_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct sweep_info, ended_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct sweep_info, mean_ms, FIELD_INT, 0, TIME_MAX_MS),
+    FIELD_OF(struct sweep_info, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
+    FIELD(struct sweep_info, refused, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+const struct schema sweep_info_schema = SCHEMA(struct sweep_info, "sweep_info", sweep_info_fields);
+
+static const struct field job_info_fields[] = {
+    FIELD(struct job_info, job, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct job_info, param_name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct job_info, job_name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct job_info, rep, FIELD_INT, 0, REPS_MAX),
+    FIELD_NAMED(struct job_info, state, FIELD_REQUIRED, job_state_names, JOB_STATE_COUNT),
+    FIELD(struct job_info, attempt, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct job_info, node, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct job_info, partition, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct job_info, exit_code, FIELD_INT, FIELD_NULLABLE, 255),
+    FIELD(struct job_info, signal, FIELD_INT, FIELD_NULLABLE, 255),
+    FIELD(struct job_info, cause, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct job_info, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct job_info, queued_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct job_info, started_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct job_info, ended_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct job_info, params, FIELD_VALUE, 0, 0),
+    FIELD(struct job_info, run_path, FIELD_STR, 0, 4096),
+    FIELD(struct job_info, log_path, FIELD_STR, 0, 4096),
+};
+const struct schema job_info_schema = SCHEMA(struct job_info, "job_info", job_info_fields);
+
+static const struct field job_result_fields[] = {
+    FIELD(struct job_result, job, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct job_result, param_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct job_result, rep, FIELD_INT, 0, REPS_MAX),
+    FIELD_NAMED(struct job_result, state, FIELD_REQUIRED, job_state_names, JOB_STATE_COUNT),
+    FIELD(struct job_result, params, FIELD_VALUE, 0, 0),
+    FIELD_OF(struct job_result, metrics, FIELD_LIST, 0, METRICS_MAX, &metric_schema),
+    FIELD(struct job_result, run_path, FIELD_STR, 0, 4096),
+    FIELD(struct job_result, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+const struct schema job_result_schema = SCHEMA(struct job_result, "job_result", job_result_fields);
+
+static const struct field held_tree_fields[] = {
+    FIELD(struct held_tree, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct held_tree, bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct held_tree, user, FIELD_STR, 0, NAME_MAX_BYTES),
+};
+const struct schema held_tree_schema = SCHEMA(struct held_tree, "held_tree", held_tree_fields);
+
+static const struct field digest_entry_fields[] = {
+    FIELD(struct digest_entry, digest, FIELD_DIGEST, FIELD_REQUIRED, 0),
+};
+const struct schema digest_entry_schema =
+    SCHEMA(struct digest_entry, "digest_entry", digest_entry_fields);
+
+static const struct field dataset_info_fields[] = {
+    FIELD(struct dataset_info, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct dataset_info, owner, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct dataset_info, name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD_OF(struct dataset_info, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
+    FIELD(struct dataset_info, added_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct dataset_info, used_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct dataset_info, sweep, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct dataset_info, unfinished, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct dataset_info, nodes, FIELD_STRS, 0, HOLDS_MAX),
+};
+const struct schema dataset_info_schema =
+    SCHEMA(struct dataset_info, "dataset_info", dataset_info_fields);
+
+static const struct field node_info_fields[] = {
+    FIELD(struct node_info, node, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct node_info, kind, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct node_info, state, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct node_info, cpus, FIELD_FLOAT, 0, 0),
+    FIELD(struct node_info, gpus, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct node_info, gpus_free, FIELD_FLOAT, 0, 0),
+    FIELD(struct node_info, gpu_models, FIELD_STRS, 0, GPU_MODELS_MAX),
+    FIELD(struct node_info, memory, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct node_info, load, FIELD_FLOAT, FIELD_NULLABLE, 0),
+    FIELD(struct node_info, running, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct node_info, jobs, FIELD_STRS, 0, COUNT_MAX),
+    FIELD(struct node_info, users, FIELD_STRS, 0, COUNT_MAX),
+    FIELD(struct node_info, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct node_info, held_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct node_info, held, FIELD_INT, 0, COUNT_MAX),
+    FIELD_OF(struct node_info, holds, FIELD_LIST, 0, HOLDS_MAX, &held_tree_schema),
+};
+const struct schema node_info_schema = SCHEMA(struct node_info, "node_info", node_info_fields);
+
+static const struct field usage_info_fields[] = {
+    FIELD(struct usage_info, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct usage_info, project, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct usage_info, name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct usage_info, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct usage_info, submitted_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct usage_info, attempts, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct usage_info, hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, cpu_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, gpu_hours, FIELD_FLOAT, 0, 0),
+    FIELD(struct usage_info, busy_cpu_hours, FIELD_FLOAT, 0, 0),
+};
+const struct schema usage_info_schema = SCHEMA(struct usage_info, "usage_info", usage_info_fields);
+
+static const struct field target_fields[] = {
+    FIELD(struct target, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct target, first, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct target, last, FIELD_INT, 0, COUNT_MAX),
+};
+const struct schema target_schema = SCHEMA(struct target, "target", target_fields);
+
+static const struct field held_fields[] = {
+    FIELD(struct held, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_NAMED(struct held, state, FIELD_REQUIRED, attempt_state_names, ATTEMPT_STATE_COUNT),
+    FIELD(struct held, started_at, FIELD_INT, 0, TIME_MAX_MS),
+};
+const struct schema held_schema = SCHEMA(struct held, "held", held_fields);
+
+static const struct field refusal_fields[] = {
+    FIELD(struct refusal, user, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct refusal, reason, FIELD_STR, FIELD_REQUIRED, ERR_TEXT_BYTES),
+};
+const struct schema refusal_schema = SCHEMA(struct refusal, "refusal", refusal_fields);
+
+static const struct field token_entry_fields[] = {
+    FIELD(struct token_entry, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+const struct schema token_entry_schema =
+    SCHEMA(struct token_entry, "token_entry", token_entry_fields);
+
+static const struct field assignment_fields[] = {
+    FIELD(struct assignment, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct assignment, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct assignment, job, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct assignment, attempt, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct assignment, param_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct assignment, job_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct assignment, rep, FIELD_INT, 0, REPS_MAX),
+    FIELD(struct assignment, seed, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct assignment, restart, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct assignment, params, FIELD_BYTES, FIELD_REQUIRED, PARAM2VAL_MAX_BYTES),
+    FIELD(struct assignment, batch, FIELD_TOKEN, 0, 0),
+};
+const struct schema assignment_schema = SCHEMA(struct assignment, "assignment", assignment_fields);
+
+static const struct field sweep_work_fields[] = {
+    FIELD(struct sweep_work, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct sweep_work, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct sweep_work, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD_OF(struct sweep_work, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
+};
+const struct schema sweep_work_schema = SCHEMA(struct sweep_work, "sweep_work", sweep_work_fields);
+
+static const struct field report_fields[] = {
+    FIELD(struct report, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct report, seq, FIELD_INT, 0, COUNT_MAX),
+    FIELD_NAMED(struct report, event, FIELD_REQUIRED, attempt_event_names, ATTEMPT_EVENT_COUNT),
+    FIELD(struct report, at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct report, started_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct report, ended_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+    FIELD(struct report, exit_code, FIELD_INT, FIELD_NULLABLE, 255),
+    FIELD(struct report, signal, FIELD_INT, FIELD_NULLABLE, 255),
+    FIELD(struct report, max_rss_bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct report, cpu_ms, FIELD_INT, 0, COUNT_MAX),
+    FIELD_NAMED(struct report, cause, 0, cause_names, CAUSE_COUNT),
+    FIELD(struct report, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct report, run_path, FIELD_STR, 0, 4096),
+    FIELD(struct report, winner, FIELD_TOKEN, 0, 0),
+    FIELD_OF(struct report, metrics, FIELD_LIST, 0, METRICS_MAX, &metric_schema),
+};
+const struct schema report_schema = SCHEMA(struct report, "report", report_fields);
+
+static const struct field verdict_entry_fields[] = {
+    FIELD(struct verdict_entry, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct verdict_entry, seq, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_NAMED(struct verdict_entry, verdict, FIELD_REQUIRED, verdict_names, VERDICT_COUNT),
+};
+const struct schema verdict_entry_schema =
+    SCHEMA(struct verdict_entry, "verdict_entry", verdict_entry_fields);
+
+static const struct field folder_order_fields[] = {
+    FIELD(struct folder_order, mode, FIELD_INT, 0, 07777),
+    FIELD(struct folder_order, group, FIELD_INT, FIELD_NULLABLE, UINT32_MAX),
+};
+const struct schema folder_order_schema =
+    SCHEMA(struct folder_order, "folder_order", folder_order_fields);
+
+/* ---- messages, in the order of MESSAGES ---- */
+
+static const struct field ok_fields[] = {
+    FIELD(struct msg_ok, well, FIELD_BOOL, FIELD_REQUIRED, 0),
+};
+
+static const struct field error_fields[] = {
+    FIELD_NAMED(struct msg_error, kind, FIELD_REQUIRED, error_names, ERR_KIND_COUNT),
+    FIELD(struct msg_error, text, FIELD_STR, FIELD_REQUIRED, ERR_TEXT_BYTES),
+};
+
+static const struct field pilot_claim_fields[] = {
+    FIELD(struct pilot_claim, token, FIELD_TOKEN, 0, 0),
+    FIELD(struct pilot_claim, slurm_job, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct pilot_claim, ends_at_ms, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+};
+const struct schema pilot_claim_schema =
+    SCHEMA(struct pilot_claim, "pilot_claim", pilot_claim_fields);
+
+static const struct field hello_fields[] = {
+    FIELD(struct msg_hello, version, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_hello, program, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_hello, host, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_hello, user_label, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD_OF(struct msg_hello, pilot, FIELD_STRUCT, 0, 0, &pilot_claim_schema),
+};
+
+static const struct field welcome_fields[] = {
+    FIELD(struct msg_welcome, version, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_welcome, server_id, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_welcome, server_version, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_welcome, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_welcome, uid, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_welcome, admin, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_welcome, share, FIELD_STR, 0, 4096),
+    FIELD(struct msg_welcome, projects, FIELD_STR, 0, 4096),
+    FIELD(struct msg_welcome, makes_projects, FIELD_BOOL, 0, 0),
+};
+
+static const struct field open_project_fields[] = {
+    FIELD(struct msg_open_project, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_open_project, private_project, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_open_project, wants_pilots, FIELD_BOOL, 0, 0),
+};
+
+static const struct field project_open_fields[] = {
+    FIELD_OF(struct msg_project_open, folder, FIELD_STRUCT, 0, 0, &folder_order_schema),
+};
+
+static const struct field submit_begin_fields[] = {
+    FIELD(struct msg_submit_begin, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_submit_begin, private_project, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_submit_begin, name, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_submit_begin, reps, FIELD_INT, FIELD_REQUIRED, REPS_MAX),
+    FIELD(struct msg_submit_begin, priority, FIELD_INT, FIELD_SIGNED, 1000),
+    FIELD_NAMED(struct msg_submit_begin, reuse, 0, reuse_names, REUSE_COUNT),
+    FIELD(struct msg_submit_begin, nodes, FIELD_STRS, 0, 1000),
+    FIELD(struct msg_submit_begin, no_nodes, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct msg_submit_begin, pools, FIELD_LIST, 0, POOLS_MAX, &slurm_pool_schema),
+    FIELD_OF(struct msg_submit_begin, retry, FIELD_STRUCT, 0, 0, &retry_schema),
+    FIELD_OF(struct msg_submit_begin, ranking, FIELD_STRUCT, 0, 0, &ranking_schema),
+    FIELD_OF(struct msg_submit_begin, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &work_schema),
+};
+
+static const struct field submit_open_fields[] = {
+    FIELD(struct msg_submit_open, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_OF(struct msg_submit_open, folder, FIELD_STRUCT, 0, 0, &folder_order_schema),
+};
+
+static const struct field submit_chunk_fields[] = {
+    FIELD(struct msg_submit_chunk, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_submit_chunk, index, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_submit_chunk, configs, FIELD_BYTES, FIELD_REQUIRED, FRAME_MAX_BYTES),
+};
+
+static const struct field submit_taken_fields[] = {
+    FIELD(struct msg_submit_taken, index, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+};
+
+static const struct field submit_end_fields[] = {
+    FIELD(struct msg_submit_end, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_submit_end, configs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+    FIELD(struct msg_submit_end, chain, FIELD_DIGEST, FIELD_REQUIRED, 0),
+};
+
+static const struct field submitted_fields[] = {
+    FIELD(struct msg_submitted, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_submitted, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_submitted, configs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+    FIELD(struct msg_submitted, reps, FIELD_INT, FIELD_REQUIRED, REPS_MAX),
+    FIELD(struct msg_submitted, jobs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+    FIELD(struct msg_submitted, reused, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+    FIELD(struct msg_submitted, queued, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+    FIELD(struct msg_submitted, note, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+const struct schema submitted_schema = SCHEMA(struct msg_submitted, "submitted", submitted_fields);
+
+static const struct field cancel_fields[] = {
+    FIELD_OF(struct msg_cancel, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
+    FIELD(struct msg_cancel, drain, FIELD_BOOL, 0, 0),
+};
+
+static const struct field retry_fields[] = {
+    FIELD_OF(struct msg_retry, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
+    FIELD(struct msg_retry, states, FIELD_STRS, 0, JOB_STATE_COUNT),
+};
+
+static const struct field pause_fields[] = {
+    FIELD_OF(struct msg_pause, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
+};
+
+static const struct field resume_fields[] = {
+    FIELD_OF(struct msg_resume, targets, FIELD_LIST, FIELD_REQUIRED, TARGETS_MAX, &target_schema),
+};
+
+static const struct field changed_fields[] = {
+    FIELD(struct msg_changed, jobs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+};
+
+static const struct field drain_fields[] = {
+    FIELD(struct msg_drain, nodes, FIELD_STRS, FIELD_REQUIRED, TARGETS_MAX),
+    FIELD(struct msg_drain, undo, FIELD_BOOL, 0, 0),
+};
+
+static const struct field drained_fields[] = {
+    FIELD(struct msg_drained, nodes, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_drained, running, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field preview_fields[] = {
+    FIELD(struct msg_preview, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_preview, reps, FIELD_INT, FIELD_REQUIRED, REPS_MAX),
+    FIELD_NAMED(struct msg_preview, reuse, 0, reuse_names, REUSE_COUNT),
+    FIELD(struct msg_preview, work, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct msg_preview, configs, FIELD_BYTES, FIELD_REQUIRED, FRAME_MAX_BYTES),
+};
+
+static const struct field previewed_fields[] = {
+    FIELD(struct msg_previewed, owner, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_previewed, is_own, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_previewed, reused, FIELD_INT, 0, JOBS_MAX),
+    FIELD(struct msg_previewed, ran_jobs, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_previewed, ran_ms, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field get_sweeps_fields[] = {
+    FIELD(struct msg_get_sweeps, sweep, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_get_sweeps, before, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_get_sweeps, limit, FIELD_INT, 0, PAGE_MAX),
+};
+
+static const struct field sweep_page_fields[] = {
+    FIELD_OF(struct msg_sweep_page, sweeps, FIELD_LIST, 0, PAGE_MAX, &sweep_info_schema),
+    FIELD(struct msg_sweep_page, more, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_sweep_page, slurm_calls, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+    FIELD(struct msg_sweep_page, pilots_waiting, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_sweep_page, pilots_running, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field get_jobs_fields[] = {
+    FIELD(struct msg_get_jobs, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_get_jobs, after, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_get_jobs, last, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_get_jobs, limit, FIELD_INT, 0, PAGE_MAX),
+    FIELD(struct msg_get_jobs, states, FIELD_STRS, 0, JOB_STATE_COUNT),
+};
+
+static const struct field job_page_fields[] = {
+    FIELD_OF(struct msg_job_page, jobs, FIELD_LIST, 0, PAGE_MAX, &job_info_schema),
+    FIELD(struct msg_job_page, next, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field get_results_fields[] = {
+    FIELD(struct msg_get_results, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_get_results, after, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_get_results, limit, FIELD_INT, 0, PAGE_MAX),
+};
+
+static const struct field result_page_fields[] = {
+    FIELD_OF(struct msg_result_page, results, FIELD_LIST, 0, PAGE_MAX, &job_result_schema),
+    FIELD(struct msg_result_page, next, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field get_nodes_fields[] = {
+    FIELD(struct msg_get_nodes, limit, FIELD_INT, 0, PAGE_MAX),
+};
+
+static const struct field node_page_fields[] = {
+    FIELD_OF(struct msg_node_page, nodes, FIELD_LIST, 0, PAGE_MAX, &node_info_schema),
+    FIELD(struct msg_node_page, asked, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field get_data_fields[] = {
+    FIELD(struct msg_get_data, project, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_get_data, after, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_get_data, limit, FIELD_INT, 0, PAGE_MAX),
+};
+
+static const struct field data_page_fields[] = {
+    FIELD_OF(struct msg_data_page, data, FIELD_LIST, 0, PAGE_MAX, &dataset_info_schema),
+    FIELD(struct msg_data_page, next, FIELD_INT, 0, COUNT_MAX),
+};
+
+const char *const pass_state_names[PASS_STATE_COUNT] = { "waiting", "running", "done" };
+
+static const struct field pack_share_fields[] = {
+    FIELD(struct msg_pack_share, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_pack_share, path, FIELD_STR, FIELD_REQUIRED, SHARE_PATH_MAX),
+    FIELD(struct msg_pack_share, pass, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_pack_share, seen, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field share_packed_fields[] = {
+    FIELD(struct msg_share_packed, pass, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_share_packed, seen, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_NAMED(struct msg_share_packed, state, FIELD_REQUIRED, pass_state_names, PASS_STATE_COUNT),
+    FIELD(struct msg_share_packed, node, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_share_packed, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct msg_share_packed, files, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_share_packed, bytes, FIELD_INT, 0, INT64_C(1) << 60),
+    FIELD_OF(struct msg_share_packed, set, FIELD_STRUCT, 0, 0, &dataset_schema),
+};
+
+static const struct field get_usage_fields[] = {
+    FIELD(struct msg_get_usage, before, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_get_usage, since, FIELD_INT, 0, TIME_MAX_MS),
+    FIELD(struct msg_get_usage, limit, FIELD_INT, 0, PAGE_MAX),
+};
+
+static const struct field usage_page_fields[] = {
+    FIELD_OF(struct msg_usage_page, rows, FIELD_LIST, 0, PAGE_MAX, &usage_info_schema),
+    FIELD(struct msg_usage_page, more, FIELD_BOOL, 0, 0),
+};
+
+static const struct field ask_why_fields[] = {
+    FIELD(struct msg_ask_why, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_ask_why, job, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+};
+
+static const struct field why_fields[] = {
+    FIELD_OF(struct msg_why, job, FIELD_STRUCT, FIELD_REQUIRED, 0, &job_info_schema),
+    FIELD(struct msg_why, lines, FIELD_STRS, 0, 1000),
+};
+
+static const struct field subscribe_fields[] = {
+    FIELD(struct msg_subscribe, sweep, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_subscribe, job, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_subscribe, cursor, FIELD_INT, FIELD_SIGNED, COUNT_MAX),
+    FIELD(struct msg_subscribe, jobs, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_subscribe, log, FIELD_BOOL, 0, 0),
+};
+
+static const struct field changes_fields[] = {
+    FIELD(struct msg_changes, cursor, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD(struct msg_changes, more, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct msg_changes, sweep, FIELD_STRUCT, FIELD_REQUIRED, 0, &sweep_info_schema),
+    FIELD_OF(struct msg_changes, jobs, FIELD_LIST, 0, PAGE_MAX, &job_info_schema),
+    FIELD(struct msg_changes, log_bytes, FIELD_INT, 0, COUNT_MAX),
+};
+
+static const struct field shutdown_fields[] = {
+    FIELD(struct msg_shutdown, workers, FIELD_BOOL, 0, 0),
+};
+
+static const struct field register_fields[] = {
+    FIELD(struct msg_register, worker, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_register, incarnation, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_register, boot_id, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_register, node, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_register, kind, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_register, cpus_milli, FIELD_INT, FIELD_REQUIRED, 1000000000),
+    FIELD(struct msg_register, gpus, FIELD_INT, 0, 10000),
+    FIELD(struct msg_register, gpu_models, FIELD_STRS, 0, GPU_MODELS_MAX),
+    FIELD(struct msg_register, memory_bytes, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_register, own_jobs_only, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct msg_register, attempts, FIELD_LIST, 0, 100000, &held_schema),
+    FIELD_OF(struct msg_register, refused, FIELD_LIST, 0, REFUSED_MAX, &refusal_schema),
+    FIELD(struct msg_register, said_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+};
+
+static const struct field registered_fields[] = {
+    FIELD(struct msg_registered, lease_ms, FIELD_INT, FIELD_REQUIRED, TIME_MAX_MS),
+    FIELD_OF(struct msg_registered, stop, FIELD_LIST, 0, 100000, &token_entry_schema),
+};
+
+static const struct field hand_fields[] = {
+    FIELD(struct msg_hand, hand, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+    FIELD_OF(struct msg_hand, sweeps, FIELD_LIST, FIELD_REQUIRED, HAND_MAX, &sweep_work_schema),
+    FIELD_OF(struct msg_hand, assignments, FIELD_LIST, FIELD_REQUIRED, HAND_MAX,
+             &assignment_schema),
+};
+
+static const struct field took_fields[] = {
+    FIELD(struct msg_took, hand, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+};
+
+static const struct field report_message_fields[] = {
+    FIELD_OF(struct msg_report, reports, FIELD_LIST, FIELD_REQUIRED, REPORTS_MAX, &report_schema),
+    FIELD(struct msg_report, said_at, FIELD_INT, FIELD_TIME_MS, TIME_MAX_MS),
+};
+
+static const struct field verdicts_fields[] = {
+    FIELD_OF(struct msg_verdicts, verdicts, FIELD_LIST, FIELD_REQUIRED, REPORTS_MAX,
+             &verdict_entry_schema),
+};
+
+static const struct field stop_attempts_fields[] = {
+    FIELD_OF(struct msg_stop_attempts, tokens, FIELD_LIST, FIELD_REQUIRED, 100000,
+             &token_entry_schema),
+};
+
+static const struct field recall_fields[] = {
+    FIELD_OF(struct msg_recall, tokens, FIELD_LIST, FIELD_REQUIRED, 100000, &token_entry_schema),
+};
+
+static const struct field follow_log_fields[] = {
+    FIELD(struct msg_follow_log, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_follow_log, on, FIELD_BOOL, 0, 0),
+};
+
+static const struct field log_grew_fields[] = {
+    FIELD(struct msg_log_grew, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_log_grew, size_bytes, FIELD_INT, FIELD_REQUIRED, COUNT_MAX),
+};
+
+static const struct field ask_load_fields[] = {
+    FIELD(struct msg_ask_load, now, FIELD_BOOL, FIELD_REQUIRED, 0),
+};
+
+static const struct field load_fields[] = {
+    FIELD(struct msg_load, load_milli, FIELD_INT, FIELD_NULLABLE, COUNT_MAX),
+};
+
+static const struct field holds_fields[] = {
+    FIELD(struct msg_holds, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct msg_holds, all, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct msg_holds, trees, FIELD_LIST, 0, HOLDS_MAX, &held_tree_schema),
+    FIELD_OF(struct msg_holds, gone, FIELD_LIST, 0, HOLDS_MAX, &digest_entry_schema),
+};
+
+static const struct field expect_fields[] = {
+    FIELD(struct msg_expect, user, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_expect, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD_OF(struct msg_expect, sets, FIELD_LIST, 0, EXPECTED_MAX, &dataset_schema),
+};
+
+static const struct field pack_fields[] = {
+    FIELD(struct msg_pack, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_pack, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_pack, path, FIELD_STR, FIELD_REQUIRED, SHARE_PATH_MAX),
+    FIELD(struct msg_pack, user, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct msg_pack, only_here, FIELD_BOOL, 0, 0),
+};
+
+static const struct field packed_fields[] = {
+    FIELD(struct msg_packed, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct msg_packed, is_over, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_packed, files, FIELD_INT, 0, COUNT_MAX),
+    FIELD(struct msg_packed, bytes, FIELD_INT, 0, INT64_C(1) << 60),
+    FIELD_OF(struct msg_packed, set, FIELD_STRUCT, 0, 0, &dataset_schema),
+    FIELD(struct msg_packed, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+};
+
+static const struct field leave_fields[] = {
+    FIELD(struct msg_leave, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+
+static const struct field retire_fields[] = {
+    FIELD(struct msg_retire, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+
+static const struct field retiring_fields[] = {
+    FIELD(struct msg_retiring, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct msg_retiring, is_over, FIELD_BOOL, 0, 0),
+    FIELD(struct msg_retiring, gives_back, FIELD_BOOL, 0, 0),
+};
+
+static const struct field alive_fields[] = {
+    FIELD(struct msg_alive, well, FIELD_BOOL, FIELD_REQUIRED, 0),
+};
+
+#define report_fields report_message_fields
+#define X(constant, name, flags, reply)              \
+    static const struct schema msg_##name##_schema = \
+        SCHEMA(struct msg_##name, #name, name##_fields);
+MESSAGES(X)
+#undef X
+
+static const struct message messages[MSG_COUNT] = {
+#define X(constant, name, flags, reply) [constant] = { #name, &msg_##name##_schema, flags, reply },
+    MESSAGES(X)
+#undef X
+};
+
+const struct protocol proto = { messages, MSG_COUNT };

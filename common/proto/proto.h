@@ -1,0 +1,711 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proto.h - every message between clients, ludwigd and workers
+ *
+ * One row a message: its constant, name, struct, who sends it, its answer.
+ * docs/protocol.md describes the same rows for people; a test compares them.
+ */
+#ifndef LUDWIG_COMMON_PROTO_PROTO_H
+#define LUDWIG_COMMON_PROTO_PROTO_H
+
+#include "common/proto/message.h"
+#include "common/proto/states.h"
+#include "common/proto/work.h"
+
+enum {
+    PROTO_VERSION = 1,
+    PAGE_MAX = 500,
+    REPORTS_MAX = 512,
+    HAND_MAX = 512,
+    TARGETS_MAX = 1000,
+    REFUSED_MAX = 1000,
+    HOLDS_MAX = 1000,
+    EXPECTED_MAX = 1001 /* a source and the data of a sweep */
+};
+
+enum proto_flags {
+    FROM_CLIENT = 1,
+    FROM_WORKER = 2,
+    FROM_SERVER = 4,
+    CHANGES = 8 /* carries a request id; its first answer is kept */
+};
+
+/* constant, name, who sends it, the answer */
+#define MESSAGES(X)                                                           \
+    X(MSG_OK, ok, FROM_SERVER, -1)                                            \
+    X(MSG_ERROR, error, FROM_SERVER, -1)                                      \
+    X(MSG_HELLO, hello, FROM_CLIENT | FROM_WORKER, MSG_WELCOME)               \
+    X(MSG_WELCOME, welcome, FROM_SERVER, -1)                                  \
+    X(MSG_OPEN_PROJECT, open_project, FROM_CLIENT, MSG_PROJECT_OPEN)          \
+    X(MSG_PROJECT_OPEN, project_open, FROM_SERVER, -1)                        \
+    X(MSG_SUBMIT_BEGIN, submit_begin, FROM_CLIENT | CHANGES, MSG_SUBMIT_OPEN) \
+    X(MSG_SUBMIT_OPEN, submit_open, FROM_SERVER, -1)                          \
+    X(MSG_SUBMIT_CHUNK, submit_chunk, FROM_CLIENT, MSG_SUBMIT_TAKEN)          \
+    X(MSG_SUBMIT_TAKEN, submit_taken, FROM_SERVER, -1)                        \
+    X(MSG_SUBMIT_END, submit_end, FROM_CLIENT | CHANGES, MSG_SUBMITTED)       \
+    X(MSG_SUBMITTED, submitted, FROM_SERVER, -1)                              \
+    X(MSG_CANCEL, cancel, FROM_CLIENT | CHANGES, MSG_CHANGED)                 \
+    X(MSG_RETRY, retry, FROM_CLIENT | CHANGES, MSG_CHANGED)                   \
+    X(MSG_PAUSE, pause, FROM_CLIENT | CHANGES, MSG_CHANGED)                   \
+    X(MSG_RESUME, resume, FROM_CLIENT | CHANGES, MSG_CHANGED)                 \
+    X(MSG_CHANGED, changed, FROM_SERVER, -1)                                  \
+    X(MSG_DRAIN, drain, FROM_CLIENT | CHANGES, MSG_DRAINED)                   \
+    X(MSG_DRAINED, drained, FROM_SERVER, -1)                                  \
+    X(MSG_PREVIEW, preview, FROM_CLIENT, MSG_PREVIEWED)                       \
+    X(MSG_PREVIEWED, previewed, FROM_SERVER, -1)                              \
+    X(MSG_GET_SWEEPS, get_sweeps, FROM_CLIENT, MSG_SWEEP_PAGE)                \
+    X(MSG_SWEEP_PAGE, sweep_page, FROM_SERVER, -1)                            \
+    X(MSG_GET_JOBS, get_jobs, FROM_CLIENT, MSG_JOB_PAGE)                      \
+    X(MSG_JOB_PAGE, job_page, FROM_SERVER, -1)                                \
+    X(MSG_GET_RESULTS, get_results, FROM_CLIENT, MSG_RESULT_PAGE)             \
+    X(MSG_RESULT_PAGE, result_page, FROM_SERVER, -1)                          \
+    X(MSG_GET_NODES, get_nodes, FROM_CLIENT, MSG_NODE_PAGE)                   \
+    X(MSG_NODE_PAGE, node_page, FROM_SERVER, -1)                              \
+    X(MSG_GET_USAGE, get_usage, FROM_CLIENT, MSG_USAGE_PAGE)                  \
+    X(MSG_USAGE_PAGE, usage_page, FROM_SERVER, -1)                            \
+    X(MSG_GET_DATA, get_data, FROM_CLIENT, MSG_DATA_PAGE)                     \
+    X(MSG_DATA_PAGE, data_page, FROM_SERVER, -1)                              \
+    X(MSG_PACK_SHARE, pack_share, FROM_CLIENT, MSG_SHARE_PACKED)              \
+    X(MSG_SHARE_PACKED, share_packed, FROM_SERVER, -1)                        \
+    X(MSG_ASK_WHY, ask_why, FROM_CLIENT, MSG_WHY)                             \
+    X(MSG_WHY, why, FROM_SERVER, -1)                                          \
+    X(MSG_SUBSCRIBE, subscribe, FROM_CLIENT, MSG_CHANGES)                     \
+    X(MSG_CHANGES, changes, FROM_SERVER, -1)                                  \
+    X(MSG_SHUTDOWN, shutdown, FROM_CLIENT, MSG_OK)                            \
+    X(MSG_REGISTER, register, FROM_WORKER, MSG_REGISTERED)                    \
+    X(MSG_REGISTERED, registered, FROM_SERVER, -1)                            \
+    X(MSG_HAND, hand, FROM_SERVER, MSG_TOOK)                                  \
+    X(MSG_TOOK, took, FROM_WORKER, -1)                                        \
+    X(MSG_REPORT, report, FROM_WORKER, MSG_VERDICTS)                          \
+    X(MSG_VERDICTS, verdicts, FROM_SERVER, -1)                                \
+    X(MSG_STOP_ATTEMPTS, stop_attempts, FROM_SERVER, -1)                      \
+    X(MSG_RECALL, recall, FROM_SERVER, -1)                                    \
+    X(MSG_FOLLOW_LOG, follow_log, FROM_SERVER, -1)                            \
+    X(MSG_LOG_GREW, log_grew, FROM_WORKER, -1)                                \
+    X(MSG_ASK_LOAD, ask_load, FROM_SERVER, -1)                                \
+    X(MSG_LOAD, load, FROM_WORKER, -1)                                        \
+    X(MSG_HOLDS, holds, FROM_WORKER, -1)                                      \
+    X(MSG_EXPECT, expect, FROM_SERVER, -1)                                    \
+    X(MSG_PACK, pack, FROM_SERVER, -1)                                        \
+    X(MSG_PACKED, packed, FROM_WORKER, -1)                                    \
+    X(MSG_LEAVE, leave, FROM_SERVER, -1)                                      \
+    X(MSG_RETIRE, retire, FROM_SERVER, -1)                                    \
+    X(MSG_RETIRING, retiring, FROM_WORKER, -1)                                \
+    X(MSG_ALIVE, alive, FROM_WORKER, MSG_OK)
+
+enum msg_type {
+#define X(constant, name, flags, reply) constant,
+    MESSAGES(X)
+#undef X
+        MSG_COUNT
+};
+
+extern const struct protocol proto; /* messages[MSG_COUNT] */
+
+struct msg_ok {
+    bool well; /* always true */
+};
+
+struct msg_error {
+    int kind; /* enum err_kind */
+    const char *text;
+};
+
+/* What a pilot's worker says of the Slurm job it runs in. */
+struct pilot_claim {
+    struct token token;    /* that ludwigd submitted it with; zero: it is no pilot */
+    const char *slurm_job; /* "17"; of an array "17_3" */
+    int64_t ends_at_ms;    /* the end of its time, by the worker's clock; 0: not known */
+};
+
+struct msg_hello {
+    int64_t version;     /* PROTO_VERSION of the sender */
+    const char *program; /* "ludwig", "ludwig-worker" */
+    const char *host;
+    const char *user_label; /* where people share an account; grants nothing */
+    struct pilot_claim pilot;
+};
+
+struct msg_welcome {
+    int64_t version;
+    const char *server_id;
+    const char *server_version;
+    const char *user; /* who the kernel says the peer is */
+    int64_t uid;
+    bool admin;
+    const char *share; /* the share as ludwigd sees it */
+    const char
+        *projects;       /* where projects lie below it, and what paths are relative to; NULL: it */
+    bool makes_projects; /* ludwigd makes the folder of a new project; else the client has to */
+};
+
+enum reuse { REUSE_ALL, REUSE_PARAMS, REUSE_NONE, REUSE_COUNT };
+extern const char *const reuse_names[REUSE_COUNT];
+
+/* Makes the project's folder for the first of its sweeps, before anything is uploaded to it.  May be
+ * asked again. */
+struct msg_open_project {
+    const char *project;
+    bool private_project; /* only its owner may read it */
+    bool wants_pilots;    /* a sweep comes that names partitions: Slurm may be asked what it has */
+};
+
+/* What ludwigd cannot make itself, and leaves to the client. */
+struct folder_order {
+    int64_t mode;  /* 0: nothing, the folder is there */
+    int64_t group; /* a gid; SCHEMA_NONE: whichever it gets */
+};
+
+struct msg_project_open {
+    struct folder_order folder;
+};
+
+struct msg_submit_begin {
+    const char *project;
+    bool private_project;
+    const char *name; /* of the sweep; may be NULL */
+    int64_t reps;
+    int64_t priority;  /* -1000..1000, larger first */
+    int reuse;         /* enum reuse */
+    struct list nodes; /* const char *: node names and @groups; empty: any */
+    bool no_nodes;     /* nodes: [] */
+    struct list pools; /* struct slurm_pool; empty: no Slurm */
+    struct retry retry;
+    struct ranking ranking;
+    struct work work;
+};
+
+struct msg_submit_open {
+    int64_t sweep;
+    struct folder_order folder; /* to be made before submit_end */
+};
+
+/* chain: SHA-256 over the chain before it (zeroes at first) and the chunk's bytes */
+struct msg_submit_chunk {
+    int64_t sweep;
+    int64_t index;        /* 0, 1, 2, ... */
+    struct bytes configs; /* msgpack array of param2vals (maps) */
+};
+
+struct msg_submit_taken {
+    int64_t index;
+};
+
+struct msg_submit_end {
+    int64_t sweep;
+    int64_t configs;     /* how many were sent */
+    struct digest chain; /* after the last chunk */
+};
+
+struct msg_submitted {
+    int64_t sweep;
+    const char *project;
+    int64_t configs;
+    int64_t reps;
+    int64_t jobs;     /* configs x reps, duplicates taken once */
+    int64_t reused;   /* of these done already */
+    int64_t queued;   /* of these new */
+    const char *note; /* NULL, or why none of the workers that are connected can run them */
+};
+
+/* Jobs first..last of a sweep; 0, 0: all. */
+struct target {
+    int64_t sweep;
+    int64_t first;
+    int64_t last;
+};
+
+struct msg_cancel {
+    struct list targets; /* struct target */
+    bool drain;          /* what runs already may finish; it is not tried again */
+};
+
+/* Queues jobs again that failed or were cancelled. */
+struct msg_retry {
+    struct list targets;
+    struct list states; /* const char *: of "failed", "cancelled"; empty: both */
+};
+
+/* Jobs that wait are not handed out until they are resumed; running ones go on.  A target that is
+ * a whole sweep pauses the sweep, with what may be retried later. */
+struct msg_pause {
+    struct list targets;
+};
+
+/* A target that is a whole sweep resumes the sweep and all of its jobs. */
+struct msg_resume {
+    struct list targets;
+};
+
+struct msg_changed {
+    int64_t jobs; /* how many were changed */
+};
+
+/* A drained node gets no more jobs; running ones finish.  Only its own user and admins may. */
+struct msg_drain {
+    struct list nodes; /* const char *: names and @groups */
+    bool undo;         /* undrain */
+};
+
+struct msg_drained {
+    int64_t nodes;   /* how many were changed */
+    int64_t running; /* jobs that still run there */
+};
+
+/* What a submit of these would find; nothing is changed.  Asked once for each chunk. */
+struct msg_preview {
+    const char *project;
+    int64_t reps;
+    int reuse;            /* enum reuse */
+    struct digest work;   /* work_digest */
+    struct bytes configs; /* msgpack array of param2vals */
+};
+
+struct msg_previewed {
+    const char *owner; /* of the project; NULL: there is none yet */
+    bool is_own;       /* the asker may submit to it */
+    int64_t reused;    /* jobs of these configurations that are done already */
+    int64_t ran_jobs;  /* of this project, all sweeps: how many have ended well, */
+    int64_t ran_ms;    /* and how long they took altogether */
+};
+
+struct job_counts {
+    int64_t queued, staging, running, publishing, done, failed, cancelled;
+};
+
+struct sweep_info {
+    int64_t sweep;
+    const char *project;
+    const char *name;
+    const char *user;
+    int state; /* enum sweep_state */
+    int64_t priority;
+    int64_t configs;
+    int64_t reps;
+    int64_t reused;
+    struct job_counts jobs;
+    int64_t submitted_at; /* ms since 1970, as all moments */
+    int64_t ended_at;
+    int64_t mean_ms; /* of its jobs that are done; 0: not known */
+    struct ranking ranking;
+    const char *refused; /* why some machines will not have it: Slurm's own words; NULL: they do */
+};
+
+struct msg_get_sweeps {
+    int64_t sweep;  /* this one only; 0: all, newest first */
+    int64_t before; /* 0: from the newest */
+    int64_t limit;
+};
+
+struct msg_sweep_page {
+    struct list sweeps; /* struct sweep_info */
+    bool more;
+    int64_t slurm_calls; /* of its commands, in the last hour; nullable: there are no pilots */
+    int64_t pilots_waiting, pilots_running; /* that Slurm has */
+};
+
+struct job_info {
+    const char *job; /* "7.13" */
+    const char *param_name;
+    const char *job_name;
+    int64_t rep;
+    int state; /* enum job_state */
+    int64_t attempt;
+    const char *node;
+    const char *partition;
+    int64_t exit_code; /* nullable */
+    int64_t signal;    /* nullable */
+    const char *cause; /* of cause_names; NULL: nothing went wrong */
+    const char *reason;
+    int64_t queued_at;
+    int64_t started_at;
+    int64_t ended_at;
+    struct value params;
+    const char *run_path; /* relative to the share */
+    const char *log_path;
+};
+
+struct msg_get_jobs {
+    int64_t sweep;
+    int64_t after; /* job number within the sweep; 0: from the first */
+    int64_t last;  /* up to this one; 0: no end */
+    int64_t limit;
+    struct list states; /* const char *; empty: all */
+};
+
+struct msg_job_page {
+    struct list jobs; /* struct job_info */
+    int64_t next;     /* "after" for the next page; 0: that was all */
+};
+
+struct job_result {
+    const char *job;
+    const char *param_name;
+    int64_t rep;
+    int state;
+    struct value params;
+    struct list metrics;  /* struct metric */
+    const char *run_path; /* relative to the share; NULL: not done */
+    const char *reason;   /* why it failed */
+};
+
+/* Jobs of the sweep, and those of earlier ones that it reused. */
+struct msg_get_results {
+    int64_t sweep;
+    int64_t after; /* opaque; 0: from the first */
+    int64_t limit;
+};
+
+struct msg_result_page {
+    struct list results; /* struct job_result */
+    int64_t next;
+};
+
+/* What a worker may call its machine: one's own, a node of the lab, inside a Slurm job. */
+enum node_kind { NODE_LOCAL, NODE_PLAIN, NODE_SLURM, NODE_KIND_COUNT };
+extern const char *const node_kind_names[NODE_KIND_COUNT];
+/* -1 for a name that is none. */
+int node_kind_parse(const char *name);
+
+/* A tree in the cache of a worker, as far as it has told. */
+struct held_tree {
+    struct digest tree;
+    int64_t bytes;
+    const char *user; /* whose jobs see it; NULL: everybody's that run there */
+};
+
+struct node_info {
+    const char *node;
+    const char *kind;  /* of node_kind_names */
+    const char *state; /* "up", "drained", "lost" */
+    double cpus;
+    int64_t gpus;
+    double gpus_free;       /* of these, as far as ludwig's jobs go */
+    struct list gpu_models; /* const char *: of each, where it is known */
+    int64_t memory;         /* bytes */
+    double load;            /* of the last minute: processes that run or want to; nullable */
+    int64_t running;
+    struct list jobs;  /* const char *: "7.13", the first of those that run there */
+    struct list users; /* const char *: whose they are */
+    const char *user;
+    int64_t held_bytes; /* in its cache */
+    int64_t held;       /* how many trees that is */
+    struct list holds;  /* struct held_tree: the largest of them */
+};
+
+struct msg_get_nodes {
+    int64_t limit;
+};
+
+struct msg_node_page {
+    struct list nodes;
+    int64_t asked; /* workers that are about to say how busy they are: ask again in a moment */
+};
+
+/* A tree that sweeps of the project have named. */
+struct dataset_info {
+    const char *project;
+    const char *owner; /* of the project */
+    const char *name;  /* as the newest of these sweeps calls it; NULL: its source */
+    struct dataset set;
+    int64_t added_at;   /* by the first submit that named it */
+    int64_t used_at;    /* by the newest, */
+    int64_t sweep;      /* which is this one */
+    int64_t unfinished; /* sweeps that need it and are not over, open submits included */
+    struct list nodes;  /* const char *: that hold it, as far as they have told */
+};
+
+/* Of projects that are the asker's, or all for admins; of one project: of whoever may read that. */
+struct msg_get_data {
+    const char *project; /* NULL: all */
+    int64_t after;       /* opaque; 0: from the first */
+    int64_t limit;
+};
+
+struct msg_data_page {
+    struct list data; /* struct dataset_info */
+    int64_t next;     /* "after" for the next page; 0: that was all */
+};
+
+/* Packs what lies on the share already, for sweeps of the project.  Who asks for the same meanwhile
+ * waits for the same pass. */
+struct msg_pack_share {
+    const char *project;
+    const char *path; /* of a folder or a file, relative to the shared drive */
+    int64_t pass;     /* as the answer before said; 0: the one there is, or a new one */
+    int64_t seen;     /* the same; it is answered when there is more to say; 0: at once */
+};
+
+enum pass_state { PASS_WAITING, PASS_RUNNING, PASS_DONE, PASS_STATE_COUNT };
+extern const char *const pass_state_names[PASS_STATE_COUNT];
+
+struct msg_share_packed {
+    int64_t pass;
+    int64_t seen;
+    int state;          /* enum pass_state; one that failed is answered by an error */
+    const char *node;   /* that packs it */
+    const char *reason; /* WAITING: what keeps it; NULL: it is about to be given to a worker */
+    int64_t files;      /* RUNNING: it has been through so many, */
+    int64_t bytes;      /* and so much */
+    struct dataset set; /* DONE */
+};
+
+/* What a sweep's attempts have taken so far, those included that came to nothing. */
+struct usage_info {
+    int64_t sweep;
+    const char *project;
+    const char *name;
+    const char *user;
+    int64_t submitted_at;
+    int64_t attempts; /* that ran and have ended */
+    double hours;     /* that they ran, added up */
+    double cpu_hours; /* hours x processors they had */
+    double gpu_hours;
+    double busy_cpu_hours; /* what the processors really did */
+};
+
+struct msg_get_usage {
+    int64_t before; /* 0: from the newest sweep */
+    int64_t since;  /* only sweeps submitted at this moment or later; 0: all */
+    int64_t limit;
+};
+
+struct msg_usage_page {
+    struct list rows; /* struct usage_info, newest first */
+    bool more;
+};
+
+struct msg_ask_why {
+    int64_t sweep;
+    int64_t job;
+};
+
+struct msg_why {
+    struct job_info job;
+    struct list lines; /* const char *: what keeps it from running, or what became of it */
+};
+
+/* Pushes the sweep's summary and every job that changed after the cursor, now and later. */
+struct msg_subscribe {
+    int64_t sweep;
+    int64_t job;    /* only this job of it; 0: all */
+    int64_t cursor; /* 0: from the beginning; -1: from now on */
+    bool jobs;      /* false: summaries only */
+    bool log;       /* with a job: how long its log is on the share, too */
+};
+
+struct msg_changes {
+    int64_t cursor; /* seen up to here */
+    bool more;      /* another page follows at once */
+    struct sweep_info sweep;
+    struct list jobs;  /* struct job_info */
+    int64_t log_bytes; /* of the newest attempt's log, on the share; 0: not known, or empty */
+};
+
+struct msg_shutdown {
+    bool workers; /* the workers of this user on this machine leave too */
+};
+
+/* An attempt that a worker holds. */
+struct held {
+    struct token token;
+    int state; /* enum attempt_state */
+    int64_t started_at;
+};
+
+/* None of this user's jobs can run there, for now. */
+struct refusal {
+    const char *user;
+    const char *reason;
+};
+
+struct msg_register {
+    struct token worker; /* persistent */
+    struct token incarnation;
+    const char *boot_id;
+    const char *node;
+    const char *kind;
+    int64_t cpus_milli;
+    int64_t gpus;
+    struct list gpu_models; /* const char *: of each there is, "" where it does not say */
+    int64_t memory_bytes;
+    bool own_jobs_only;   /* it can publish as its own account alone: no share is mounted there */
+    struct list attempts; /* struct held: all of them */
+    struct list refused;  /* struct refusal */
+    int64_t said_at;      /* by the worker's clock, to which its times are to be compared */
+};
+
+struct msg_registered {
+    int64_t lease_ms;
+    struct list stop; /* struct token_entry: held attempts that do not count any more */
+};
+
+struct token_entry {
+    struct token token;
+};
+
+struct assignment {
+    struct token token;
+    int64_t sweep;
+    int64_t job;     /* number within the sweep */
+    int64_t attempt; /* from 1 */
+    const char *param_name;
+    const char *job_name;
+    int64_t rep;
+    int64_t seed;
+    int64_t restart;     /* LUDWIG_RESTART */
+    struct bytes params; /* msgpack map */
+    struct token batch;  /* whose process works through this one too; zero: it has its own */
+};
+
+struct sweep_work {
+    int64_t sweep;
+    const char *project;
+    const char *user; /* whose job it is */
+    struct work work;
+};
+
+struct msg_hand {
+    int64_t hand;
+    struct list sweeps;      /* struct sweep_work: every one that the assignments name */
+    struct list assignments; /* struct assignment */
+};
+
+/* The hand has been recorded. */
+struct msg_took {
+    int64_t hand;
+};
+
+struct report {
+    struct token token;
+    int64_t seq; /* per attempt, from 1 */
+    int event;   /* enum attempt_event */
+    int64_t at;  /* when it happened */
+    int64_t started_at;
+    int64_t ended_at;
+    int64_t exit_code; /* nullable */
+    int64_t signal;    /* nullable */
+    int64_t max_rss_bytes;
+    int64_t cpu_ms;
+    int cause; /* enum cause; with fail and lose */
+    const char *reason;
+    const char *run_path; /* where its files lie, relative to the share */
+    struct token winner;  /* with supersede: whose result lies there */
+    struct list metrics;  /* struct metric */
+};
+
+struct msg_report {
+    struct list reports; /* struct report */
+    int64_t said_at;     /* by the worker's clock, as its times are */
+};
+
+struct verdict_entry {
+    struct token token;
+    int64_t seq;
+    int verdict; /* enum verdict */
+};
+
+struct msg_verdicts {
+    struct list verdicts; /* struct verdict_entry */
+};
+
+struct msg_stop_attempts {
+    struct list tokens; /* struct token_entry: end them, leave nothing of them */
+};
+
+/* Gives back assigned attempts that have not started; each is answered by a report. */
+struct msg_recall {
+    struct list tokens;
+};
+
+/* Somebody wants to know how busy the machine is. */
+struct msg_ask_load {
+    bool now; /* always true */
+};
+
+struct msg_load {
+    int64_t load_milli; /* the load average of the last minute; nullable: it cannot be read */
+};
+
+/* Somebody follows what this attempt prints: tell how long its log is on the share, now and each
+ * time it has grown there; or nobody does any more. */
+struct msg_follow_log {
+    struct token token;
+    bool on;
+};
+
+struct msg_log_grew {
+    struct token token;
+    int64_t size_bytes;
+};
+
+struct digest_entry {
+    struct digest digest;
+};
+
+/* Which trees lie whole in a cache of the worker: all of them after it has registered, then what
+ * has changed.  Nobody waits for it, and a tree that is named wrongly costs time and nothing else. */
+struct msg_holds {
+    const char *user;  /* whose cache it is; NULL: it serves everybody's jobs */
+    bool all;          /* what was told of this cache before is over */
+    struct list trees; /* struct held_tree: there now; each one's user is not looked at */
+    struct list gone;  /* struct digest_entry: not there any more */
+};
+
+/* A job that needs these is likely to come next: what is missing may be brought meanwhile.  Nobody waits
+ * for that; what was expected before is not any more. */
+struct msg_expect {
+    const char *user;
+    const char *project;
+    struct list sets; /* struct dataset */
+};
+
+/* Pack this for its owner; answered by packed, several times. */
+struct msg_pack {
+    struct token token;
+    const char *project;
+    const char *path; /* relative to the shared drive */
+    const char *user;
+    bool
+        only_here; /* no worker of another machine may run the user's jobs: where the drive is local, files may stay where
+                       they are */
+};
+
+struct msg_packed {
+    struct token token;
+    bool is_over;
+    int64_t files; /* so far */
+    int64_t bytes;
+    struct dataset set; /* when it is over, unless */
+    const char *error;  /* it failed: why */
+};
+
+/* The worker ends its agent; jobs that run go on and are adopted by the next one. */
+struct msg_leave {
+    const char *reason;
+};
+
+/* A pilot takes nothing more, and leaves when all it has is published. */
+struct msg_retire {
+    const char *reason;
+};
+
+/* A pilot takes nothing more: it is idle, its time ends, Slurm wants its place, or it was told so. */
+struct msg_retiring {
+    const char *reason;
+    bool is_over;    /* it has nothing left, and goes */
+    bool gives_back; /* its jobs are ended, too: what is not done by then comes back */
+};
+
+/* Said when there is nothing else to say, so that a connection which died unnoticed is known. */
+struct msg_alive {
+    bool well;
+};
+
+extern const struct schema folder_order_schema, sweep_info_schema, job_info_schema,
+    job_result_schema, node_info_schema, held_schema, token_entry_schema, assignment_schema,
+    sweep_work_schema, report_schema, verdict_entry_schema, target_schema, job_counts_schema,
+    submitted_schema, usage_info_schema, held_tree_schema, dataset_info_schema, digest_entry_schema,
+    pilot_claim_schema;
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sftp_explain.h - what a failed request means, in words
+ */
+#ifndef LUDWIG_COMMON_SFTP_SFTP_EXPLAIN_H
+#define LUDWIG_COMMON_SFTP_SFTP_EXPLAIN_H
+
+#include "common/sftp/sftp_conn.h"
+
+enum sftp_deed_flag {
+    DEED_CLAIMS = 1,  /* fails where the path is there already */
+    DEED_MAKES = 2,   /* needs space */
+    DEED_OF_FILE = 4, /* fails on a folder */
+    DEED_EMPTIES = 8  /* fails on a folder that is not empty */
+};
+
+/* What was tried. */
+struct sftp_deed {
+    const char *verb; /* "make folder" */
+    const char *path;
+    const char *to;      /* "rename PATH to TO": then this is what was to be made; or NULL */
+    unsigned flags;      /* enum sftp_deed_flag */
+    size_t needed_bytes; /* of space */
+};
+
+/* What the server said to it. */
+struct sftp_failure {
+    uint32_t status; /* enum sftp_status */
+    char text[160];  /* printable */
+};
+
+void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r);
+
+/* Calls done with the words, at once or when the server has answered what they need.  The
+ * strings of the deed must last until then. */
+typedef void sftp_explained(void *context, const struct err *why);
+void sftp_explain(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
+                  sftp_explained *done, void *context);
+
+/* Of a reply to statvfs@openssh.com; false when it is damaged. */
+bool sftp_read_space(struct packet body, struct sftp_space *space);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* prompt.c - ask the user on the terminal */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "common/ssh/prompt.h"
+
+enum { ANSWER_MAX_BYTES = 4096 };
+
+/* Those that end or stop a process that sits at a terminal. */
+static const int watched[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU };
+enum { N_WATCHED = sizeof watched / sizeof watched[0] };
+
+static volatile sig_atomic_t caught; /* a handler has no other place to write to */
+
+static void on_signal(int number)
+{
+    caught = number;
+}
+
+static void catch_signals(struct sigaction *before)
+{
+    struct sigaction action = { .sa_handler = on_signal }; /* no SA_RESTART: read(2) ends */
+
+    caught = 0;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < N_WATCHED; i++) {
+        sigaction(watched[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(watched[i], &action, NULL);
+    }
+}
+
+static void release_signals(const struct sigaction *before)
+{
+    for (size_t i = 0; i < N_WATCHED; i++)
+        sigaction(watched[i], &before[i], NULL);
+}
+
+/* A signal that comes just before it waits ends the waiting, too.  false: one was caught. */
+static bool wait_for_key(int fd)
+{
+    sigset_t watched_set, before;
+    fd_set fds;
+
+    sigemptyset(&watched_set);
+    for (size_t i = 0; i < N_WATCHED; i++)
+        sigaddset(&watched_set, watched[i]);
+    FD_ZERO(&fds);
+    FD_SET(fd, &fds);
+    if (sigprocmask(SIG_BLOCK, &watched_set, &before) < 0)
+        return true;
+    if (caught == 0)
+        (void)pselect(fd + 1, &fds, NULL, NULL, NULL, &before);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return caught == 0;
+}
+
+/* Up to the end of the line, which is dropped.  Number of bytes; -1: interrupted or at the end. */
+static ssize_t read_line(int fd, char *line)
+{
+    size_t n = 0;
+
+    for (;;) {
+        char c;
+        ssize_t got = wait_for_key(fd) ? read(fd, &c, 1) : -1;
+
+        if (got == 1 && (c == '\n' || c == '\r'))
+            return (ssize_t)n;
+        if (got == 1 && n < ANSWER_MAX_BYTES)
+            line[n++] = c;
+        else if (got == 0 || caught != 0 || (got < 0 && errno != EINTR))
+            return -1;
+    }
+}
+
+static ssize_t ask_once(int fd, const char *text, bool echo, char *line)
+{
+    struct sigaction before[N_WATCHED];
+    struct termios plain, quiet;
+    ssize_t n = -1;
+
+    if (tcgetattr(fd, &plain) < 0)
+        return -1;
+    quiet = plain;
+    quiet.c_lflag |= ICANON | ISIG;
+    if (!echo)
+        quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
+    catch_signals(before);
+    if (tcsetattr(fd, TCSAFLUSH, &quiet) == 0 && io_write_all(fd, text, strlen(text)) == 0) {
+        n = read_line(fd, line);
+        if (!echo)
+            (void)io_write_all(fd, "\n", 1);
+    }
+    while (tcsetattr(fd, TCSAFLUSH, &plain) < 0 && errno == EINTR && caught != SIGTTOU)
+        ;
+    release_signals(before);
+    return n;
+}
+
+static int open_terminal(struct err *e)
+{
+    int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    return fd < 0 ? err_set(e, ERR_DENIED, "there is no terminal to ask on") : fd;
+}
+
+/* A process that was stopped asks again when it goes on. */
+static bool was_stopped(int number)
+{
+    return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+char *prompt_ask(const char *text, bool echo, struct err *e)
+{
+    int fd = open_terminal(e), number;
+    char *line;
+    ssize_t n;
+
+    if (fd < 0)
+        return NULL;
+    line = mem_alloc(ANSWER_MAX_BYTES + 1);
+    do {
+        n = ask_once(fd, text, echo, line);
+        number = caught;
+        if (number != 0)
+            (void)raise(number);
+    } while (n < 0 && was_stopped(number));
+    close(fd);
+    if (n >= 0) {
+        line[n] = '\0';
+        return line;
+    }
+    prompt_wipe(line);
+    err_set(e, ERR_DENIED, "the question on the terminal was not answered");
+    return NULL;
+}
+
+bool prompt_is_welcome(void)
+{
+    return isatty(STDIN_FILENO) || isatty(STDERR_FILENO);
+}
+
+void prompt_wipe(char *secret)
+{
+    if (secret == NULL)
+        return;
+    for (volatile char *p = secret; *p != '\0'; p++)
+        *p = '\0';
+    free(secret);
+}

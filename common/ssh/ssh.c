@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/* ssh.c - one SSH session */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/auxv.h>
+#endif
+
+#include <libssh/server.h> /* ssh_send_keepalive */
+
+#include "common/base/io.h"
+#include "common/base/units.h"
+#include "common/ssh/ssh_parts.h"
+
+enum {
+    STEP_MAX_MS =
+        60 * 1000, /* of authentication: servers may ask others, and may rest after an error */
+    SILENCE_MS = 20 * 1000, /* then the server is asked whether it is there, */
+    DEAD_MS = 60 * 1000,    /* and then it is not */
+    PACKETS_MAX = 256       /* read in a turn, before others come to their right */
+};
+
+/* ---- waiting ---- */
+
+struct ssh_patience ssh_patience_of(const struct ssh *s)
+{
+    return (struct ssh_patience){ units_monotonic_ms() + STEP_MAX_MS, s->plan.watch_fd };
+}
+
+short ssh_poll_events(const struct ssh *s)
+{
+    bool has_more = (ssh_get_poll_flags(s->session) & SSH_WRITE_PENDING) != 0;
+
+    return (short)(has_more ? POLLIN | POLLOUT : POLLIN);
+}
+
+int ssh_wait_again(struct ssh *s, const struct ssh_patience *p, struct err *e)
+{
+    return ssh_wait(ssh_get_fd(s->session), ssh_poll_events(s), p, e);
+}
+
+const char *ssh_words(const struct ssh *s)
+{
+    const char *words = ssh_get_error(s->session), *colon;
+
+    /* "Received SSH_MSG_DISCONNECT: 2:Too many authentication failures" */
+    colon = strstr(words, "SSH_MSG_DISCONNECT: ");
+    if (colon != NULL && (colon = strchr(colon + 20, ':')) != NULL)
+        words = colon + 1;
+    return words[0] != '\0' ? words : "no reason given";
+}
+
+/* ---- while an answer is waited for ---- */
+
+bool ssh_send_nothing(struct ssh *s)
+{
+    char nothing[SSH_WARMUP_FIRST_BYTES + 1];
+    uint64_t heard_bytes = s->counter.in_bytes;
+    size_t n = ssh_warmup_next(&s->warmup, heard_bytes, units_monotonic_ms());
+
+    if (n == 0)
+        return false;
+    memset(nothing, ' ', SSH_WARMUP_FIRST_BYTES);
+    nothing[SSH_WARMUP_FIRST_BYTES] = '\0';
+    for (size_t done = 0; done < n && ssh_is_connected(s->session); done += SSH_WARMUP_FIRST_BYTES)
+        (void)ssh_send_ignore(s->session, nothing); /* a connection that ends shows in other ways */
+    return s->counter.in_bytes != heard_bytes || !ssh_is_connected(s->session);
+}
+
+/* ---- starting ---- */
+
+static bool has_fast_aes(void)
+{
+#if defined __x86_64__ || defined __i386__
+    return __builtin_cpu_supports("aes") != 0;
+#elif defined __linux__ && defined __aarch64__
+    return (getauxval(AT_HWCAP) & (1ul << 3)) != 0;
+#else
+    return true;
+#endif
+}
+
+static int set(struct ssh *s, enum ssh_options_e option, const void *value, struct err *e)
+{
+    if (ssh_options_set(s->session, option, value) == 0)
+        return 0;
+    return err_set(e, ERR_FAILED, "libssh: %s", ssh_words(s));
+}
+
+static const char *ciphers(void)
+{
+#define GCM "aes128-gcm@openssh.com,aes256-gcm@openssh.com"
+#define CTR "aes128-ctr,aes256-ctr,aes192-ctr"
+    return has_fast_aes() ? GCM ",chacha20-poly1305@openssh.com," CTR
+                          : "chacha20-poly1305@openssh.com," GCM "," CTR;
+}
+
+/* Without OpenSSH's program: what libssh makes of the files. */
+static int read_files(struct ssh *s, struct err *e)
+{
+    struct ssh_conf *c = &s->conf;
+    const struct {
+        enum ssh_options_e option;
+        const char **to;
+    } texts[] = {
+        { SSH_OPTIONS_HOST, &c->host },
+        { SSH_OPTIONS_USER, &c->user },
+        { SSH_OPTIONS_PROXYCOMMAND, &c->proxy_command },
+    };
+    unsigned port = 0;
+
+    setenv("OPENSSH_PROXYJUMP", "1", 1); /* as a ProxyCommand */
+    if (ssh_options_parse_config(s->session, NULL) < 0)
+        return err_set(e, ERR_USAGE, "ssh's configuration cannot be read: %s", ssh_words(s));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char *value = NULL;
+
+        if (ssh_options_get(s->session, texts[i].option, &value) == 0 && value != NULL)
+            *texts[i].to = arena_strdup(c->arena, value);
+        ssh_string_free_char(value);
+    }
+    if (s->plan.to->port == 0 && ssh_options_get_port(s->session, &port) == 0 && port != 0)
+        c->port = (int)port;
+    if (s->plan.to->user != NULL)
+        c->user = s->plan.to->user;
+    return 0;
+}
+
+static int configure(struct ssh *s, struct err *e)
+{
+    const bool process = false;
+
+    if (set(s, SSH_OPTIONS_HOST, s->conf.host, e) < 0 ||
+        set(s, SSH_OPTIONS_PORT, &s->conf.port, e) < 0 ||
+        set(s, SSH_OPTIONS_USER, s->conf.user, e) < 0 ||
+        (s->conf.is_guess && read_files(s, e) < 0) ||
+        set(s, SSH_OPTIONS_PROCESS_CONFIG, &process, e) < 0 ||
+        set(s, SSH_OPTIONS_USER, s->conf.user, e) < 0 ||
+        set(s, SSH_OPTIONS_CIPHERS_C_S, ciphers(), e) < 0 ||
+        set(s, SSH_OPTIONS_CIPHERS_S_C, ciphers(), e) < 0)
+        return -1;
+    /* The one way to name the agent that all versions of libssh know. */
+    if (s->conf.agent != NULL)
+        setenv("SSH_AUTH_SOCK", s->conf.agent, 1);
+    else
+        unsetenv("SSH_AUTH_SOCK");
+    return ssh_hostkey_prepare(s, e);
+}
+
+static int dial(struct ssh *s, const struct ssh_patience *p, struct err *e)
+{
+    socket_t fd;
+
+    if (ssh_dial(&s->conf, p, &s->dialed, e) < 0)
+        return -1;
+    fd = s->dialed.fd;
+    return set(s, SSH_OPTIONS_FD, &fd, e);
+}
+
+static int refuse_exchange(struct ssh *s, const struct err *why, struct err *e)
+{
+    char *name = ssh_dial_name(&s->conf, s->dialed.address);
+
+    if (why->kind == ERR_BUSY)
+        err_set(e, ERR_UNREACHABLE, "%s: no agreement on keys within %d s; is the network cut?",
+                name, (int)(s->plan.connect_ms / 1000));
+    else if (why->kind != ERR_NONE)
+        err_set(e, why->kind, "%s", why->text);
+    else
+        err_set(e, ERR_UNREACHABLE, "%s: key exchange failed: %s", name, ssh_words(s));
+    free(name);
+    return -1;
+}
+
+static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err *e)
+{
+    struct err why = { 0 };
+    int rc;
+
+    while ((rc = ssh_connect(s->session)) == SSH_AGAIN)
+        if (ssh_wait_again(s, p, &why) < 0)
+            break;
+    if (rc != SSH_OK)
+        return refuse_exchange(s, &why, e);
+    /* libssh has made it wait, but writes only what poll(2) has room for. */
+    return io_set_nonblocking(ssh_get_fd(s->session), e);
+}
+
+/* The server closes what nobody logs in to, which shows then. */
+static int hold(const struct ssh *s, struct err *e)
+{
+    struct ssh_patience p = { units_monotonic_ms() + STEP_MAX_MS, -1 };
+    struct err why = { 0 };
+
+    if (!s->plan.is_held || ssh_wait(s->plan.watch_fd, POLLIN, &p, &why) == 0)
+        return 0;
+    return err_set(e, why.kind == ERR_BUSY ? ERR_UNREACHABLE : why.kind,
+                   "a connection that nobody needed yet: %s", why.text);
+}
+
+static int watch(struct ssh *s, struct err *e)
+{
+    s->event = ssh_event_new();
+    if (s->event == NULL || ssh_event_add_session(s->event, s->session) != SSH_OK)
+        return err_set(e, ERR_FAILED, "libssh: no event loop");
+    s->heard_ms = s->keepalive_ms = units_monotonic_ms();
+    return 0;
+}
+
+static int begin(struct ssh *s, struct err *e)
+{
+    int64_t started_ms = units_monotonic_ms();
+    struct ssh_patience p = { started_ms + s->plan.connect_ms, s->plan.watch_fd };
+
+    if (configure(s, e) < 0 || dial(s, &p, e) < 0)
+        return -1;
+    if (s->dialed.proxy == 0)
+        s->plan.dialed(s->plan.context, s);
+    s->warmup = ssh_warmup_of(s->plan.warmup_bytes, s->dialed.round_trip_ms);
+    if (exchange_keys(s, &p, e) < 0 || hold(s, e) < 0 || ssh_hostkey_check(s, e) < 0 ||
+        ssh_authenticate(s, e) < 0 || watch(s, e) < 0)
+        return -1;
+    s->connect_ms = units_monotonic_ms() - started_ms;
+    return 0;
+}
+
+static int read_conf(struct ssh *s, struct err *e)
+{
+    const struct ssh_plan *p = &s->plan;
+
+    return p->conf_said != NULL ? ssh_conf_parse(&s->conf, p->to, p->conf_said, e)
+                                : ssh_conf_read(&s->conf, p->to, SSH_CONF_MAX_MS, e);
+}
+
+struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e)
+{
+    struct ssh *s = mem_alloc(sizeof *s);
+
+    s->plan = *plan;
+    s->dialed.fd = -1;
+    s->session = ssh_new();
+    if (s->session == NULL)
+        err_set(e, ERR_FAILED, "libssh: no session");
+    else if (read_conf(s, e) == 0) {
+        ssh_set_blocking(s->session, 0);
+        ssh_set_counters(s->session, &s->counter, NULL);
+        if (begin(s, e) == 0)
+            return s;
+    }
+    ssh_stop(s);
+    return NULL;
+}
+
+void ssh_stop(struct ssh *s)
+{
+    if (s->event != NULL) {
+        ssh_event_remove_session(s->event, s->session);
+        ssh_event_free(s->event);
+    }
+    if (s->session != NULL) {
+        ssh_disconnect(s->session);
+        ssh_free(s->session);
+    }
+    if (s->dialed.proxy > 0)
+        (void)kill(s->dialed.proxy, SIGHUP); /* as ssh does: some do not see that we have gone */
+    if (s->conf.arena != NULL)
+        ssh_conf_free(&s->conf);
+    free(s->dialed.address);
+    free(s->host_key_type);
+    free(s->host_key_digest);
+    free(s->authentication);
+    free(s);
+}
+
+/* ---- telling ---- */
+
+static const char *copy(struct arena *a, const char *text)
+{
+    return arena_strdup(a, text != NULL ? text : "");
+}
+
+void ssh_tell(const struct ssh *s, struct arena *a, struct mux_facts *f)
+{
+    f->user = copy(a, s->conf.user);
+    f->host = copy(a, s->conf.host);
+    f->port = s->conf.port;
+    f->address = copy(a, s->dialed.address);
+    f->proxy = copy(a, s->conf.proxy_command);
+    f->server_software = copy(a, ssh_get_serverbanner(s->session));
+    f->host_key_type = copy(a, s->host_key_type);
+    f->host_key_digest = copy(a, s->host_key_digest);
+    f->authentication = copy(a, s->authentication);
+    f->cipher = copy(a, ssh_get_cipher_out(s->session));
+    f->connect_ms = s->connect_ms;
+}
+
+const struct ssh_conf *ssh_conf_of(const struct ssh *s)
+{
+    return &s->conf;
+}
+
+/* ---- turns ---- */
+
+int64_t ssh_round_trip_ms(const struct ssh *s)
+{
+    return s->dialed.round_trip_ms;
+}
+
+int ssh_fd(const struct ssh *s)
+{
+    return ssh_get_fd(s->session);
+}
+
+bool ssh_may_write(const struct ssh *s)
+{
+    return (ssh_get_poll_flags(s->session) & SSH_WRITE_PENDING) == 0;
+}
+
+/* What ssh's configuration says may make it shorter, and not longer. */
+static int64_t silence_ms_of(const struct ssh *s)
+{
+    int64_t said_ms = s->conf.silence_ms;
+
+    return said_ms > 0 && said_ms < SILENCE_MS ? said_ms : SILENCE_MS;
+}
+
+static int64_t dead_ms_of(const struct ssh *s)
+{
+    int64_t said_ms = s->conf.silence_ms * (s->conf.n_questions + 1);
+
+    return said_ms > 0 && said_ms < DEAD_MS ? said_ms : DEAD_MS;
+}
+
+int64_t ssh_next_turn_ms(const struct ssh *s)
+{
+    return s->keepalive_ms + silence_ms_of(s);
+}
+
+/*
+ * A server that has more to say often waits until what it said before is acknowledged, which this
+ * side's kernel would put off for 40 ms.
+ */
+static void acknowledge_at_once(const struct ssh *s)
+{
+#ifdef TCP_QUICKACK
+    const int yes = 1;
+
+    (void)setsockopt(ssh_get_fd(s->session), IPPROTO_TCP, TCP_QUICKACK, &yes, sizeof yes);
+#else
+    (void)s;
+#endif
+}
+
+static int read_packets(struct ssh *s, struct err *e)
+{
+    int rc = SSH_OK;
+
+    if (s->n_opening > 0)
+        acknowledge_at_once(s);
+    for (int i = 0; rc == SSH_OK && i < PACKETS_MAX; i++)
+        rc = ssh_event_dopoll(s->event, 0);
+    if (rc == SSH_ERROR || !ssh_is_connected(s->session))
+        return err_set(e, ERR_UNREACHABLE, "the connection to %s was lost: %s", s->conf.alias,
+                       ssh_words(s));
+    return 0;
+}
+
+/* Asks a server that has been silent whether it is there; any answer will do. */
+static int check_silence(struct ssh *s, struct err *e)
+{
+    int64_t now_ms = units_monotonic_ms();
+
+    if (s->counter.in_bytes != s->heard_bytes) {
+        s->heard_bytes = s->counter.in_bytes;
+        s->heard_ms = s->keepalive_ms = now_ms;
+    }
+    if (now_ms - s->heard_ms >= dead_ms_of(s))
+        return err_set(e, ERR_UNREACHABLE, "the connection to %s was lost: no answer for %d s",
+                       s->conf.alias, (int)(dead_ms_of(s) / 1000));
+    if (now_ms - s->keepalive_ms < silence_ms_of(s))
+        return 0;
+    s->keepalive_ms = now_ms;
+    (void)ssh_send_keepalive(s->session); /* if that fails, so does the next turn */
+    return 0;
+}
+
+int ssh_turn(struct ssh *s, struct err *e)
+{
+    return read_packets(s, e) < 0 ? -1 : check_silence(s, e);
+}

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/* ssh_conf.c - what ssh's own configuration says of a host */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/buf.h"
+#include "common/base/io.h"
+#include "common/base/path.h"
+#include "common/base/units.h"
+#include "common/ssh/ssh_conf.h"
+
+enum {
+    OUTPUT_MAX_BYTES = 1024 * 1024,
+    READ_BYTES = 4096,
+    LIST_MAX = 100,
+    SSH_PORT = 22,
+    OWN_CONNECT_MS = 10 * 1000, /* there are other ways to try */
+    PORT_BYTES = 12
+};
+
+#ifndef __linux__
+extern char **environ;
+#endif
+
+/* ---- words and lists ---- */
+
+static bool is(const char *word, const char *other)
+{
+    return strcasecmp(word, other) == 0;
+}
+
+static bool is_yes(const char *word)
+{
+    return is(word, "yes") || is(word, "true");
+}
+
+static void add(struct list *list, struct arena *a, const char *text)
+{
+    const char **items = list->items;
+
+    if (items == NULL)
+        list->items = items = arena_alloc(a, LIST_MAX * sizeof *items);
+    if (list->n < LIST_MAX)
+        items[list->n++] = text;
+}
+
+static char *account_home(void)
+{
+    const struct passwd *user = getpwuid(geteuid());
+
+    return mem_strdup(user != NULL && user->pw_dir != NULL ? user->pw_dir : "/");
+}
+
+char *ssh_conf_home(void)
+{
+    const char *home = getenv("HOME");
+
+    return home != NULL && home[0] == '/' ? mem_strdup(home) : account_home();
+}
+
+char *ssh_conf_host_port(const char *host, int port)
+{
+    return port == SSH_PORT ? mem_strdup(host) : mem_printf("[%s]:%d", host, port);
+}
+
+/* ---- tokens: %h, ~ ---- */
+
+static void add_token(struct buf *out, const struct ssh_conf *c, char token)
+{
+    char *home = ssh_conf_home();
+    const struct passwd *me = getpwuid(geteuid());
+    char here[NI_MAXHOST] = "";
+    const char *dot;
+
+    (void)gethostname(here, sizeof here - 1);
+    dot = strchr(here, '.');
+    switch (token) {
+    case '%': buf_add_char(out, '%'); break;
+    case 'd': buf_add_str(out, home); break;
+    case 'h': buf_add_str(out, c->host); break;
+    case 'i': buf_printf(out, "%u", (unsigned)geteuid()); break;
+    case 'k': buf_add_str(out, c->known_as != NULL ? c->known_as : c->alias); break;
+    case 'l': buf_add_str(out, here); break;
+    case 'L': buf_add(out, here, dot != NULL ? (size_t)(dot - here) : strlen(here)); break;
+    case 'n': buf_add_str(out, c->alias); break;
+    case 'p': buf_printf(out, "%d", c->port); break;
+    case 'r': buf_add_str(out, c->user); break;
+    case 'u': buf_add_str(out, me != NULL ? me->pw_name : ""); break;
+    default: buf_printf(out, "%%%c", token); break;
+    }
+    free(home);
+}
+
+static const char *expand_tokens(struct ssh_conf *c, const char *text)
+{
+    struct buf out = { 0 };
+    const char *expanded;
+
+    for (const char *p = text; *p != '\0'; p++)
+        if (p[0] == '%' && p[1] != '\0')
+            add_token(&out, c, *++p);
+        else
+            buf_add_char(&out, *p);
+    expanded = arena_strdup(c->arena, buf_text(&out));
+    buf_free(&out);
+    return expanded;
+}
+
+/* ssh itself knows the account's home only, and has put that there already. */
+static const char *expand_file(struct ssh_conf *c, const char *text)
+{
+    const char *path = expand_tokens(c, text);
+    char *home = ssh_conf_home(), *account = account_home();
+    size_t n = strlen(account);
+
+    if (strncmp(path, "~/", 2) == 0)
+        path = arena_printf(c->arena, "%s%s", home, path + 1);
+    else if (strncmp(path, account, n) == 0 && strncmp(path + n, "/.ssh/", 6) == 0)
+        path = arena_printf(c->arena, "%s%s", home, path + n);
+    free(account);
+    free(home);
+    return path;
+}
+
+static void add_files(struct ssh_conf *c, struct list *list, char *words)
+{
+    char *save = NULL;
+
+    for (char *w = strtok_r(words, " ", &save); w != NULL; w = strtok_r(NULL, " ", &save))
+        if (!is(w, "none"))
+            add(list, c->arena, w);
+}
+
+static void expand_list(struct ssh_conf *c, struct list *list)
+{
+    const char **items = list->items;
+
+    for (size_t i = 0; i < list->n; i++)
+        items[i] = expand_file(c, items[i]);
+}
+
+/* ---- reading what ssh -G prints: "key value" in each line ---- */
+
+struct raw {
+    const char *proxy_command, *proxy_jump, *agent;
+    struct list global_known_hosts;
+};
+
+static int family_of(const char *value)
+{
+    return is(value, "inet") ? AF_INET : is(value, "inet6") ? AF_INET6 : AF_UNSPEC;
+}
+
+static const char *unless_none(const char *value)
+{
+    return is(value, "none") ? NULL : value;
+}
+
+static bool take_setting(struct ssh_conf *c, struct raw *raw, const char *key, char *value)
+{
+    const struct {
+        const char *key;
+        const char **text;
+    } texts[] = {
+        { "hostname", &c->host },          { "user", &c->user },
+        { "hostkeyalias", &c->known_as },  { "proxycommand", &raw->proxy_command },
+        { "proxyjump", &raw->proxy_jump }, { "identityagent", &raw->agent },
+    };
+    const struct {
+        const char *key;
+        bool *flag;
+    } flags[] = {
+        { "identitiesonly", &c->identities_only },
+        { "pubkeyauthentication", &c->may_use_keys },
+        { "gssapiauthentication", &c->may_use_gssapi },
+        { "kbdinteractiveauthentication", &c->may_use_kbdint },
+        { "challengeresponseauthentication", &c->may_use_kbdint },
+        { "passwordauthentication", &c->may_use_password },
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (is(key, texts[i].key)) {
+            *texts[i].text = value;
+            return true;
+        }
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (is(key, flags[i].key)) {
+            *flags[i].flag = is_yes(value) || is(value, "unbound") || is(value, "host-bound");
+            return true;
+        }
+    return false;
+}
+
+static void take_other(struct ssh_conf *c, struct raw *raw, const char *key, char *value)
+{
+    if (is(key, "port"))
+        c->port = atoi(value);
+    else if (is(key, "addressfamily"))
+        c->family = family_of(value);
+    else if (is(key, "connecttimeout"))
+        c->connect_ms = (int64_t)atoi(value) * 1000;
+    else if (is(key, "serveraliveinterval"))
+        c->silence_ms = (int64_t)atoi(value) * 1000;
+    else if (is(key, "serveralivecountmax"))
+        c->n_questions = atoi(value);
+    else if (is(key, "identityfile") && !is(value, "none"))
+        add(&c->identities, c->arena, value);
+    else if (is(key, "certificatefile") && !is(value, "none"))
+        add(&c->certificates, c->arena, value);
+    else if (is(key, "userknownhostsfile"))
+        add_files(c, &c->known_hosts, value);
+    else if (is(key, "globalknownhostsfile"))
+        add_files(c, &raw->global_known_hosts, value);
+}
+
+/*
+ * As ssh does it: through the last hop, and to that through those before it.  Where $HOME has an
+ * ssh configuration of its own, ssh is told of it.
+ */
+static const char *jump_command(struct ssh_conf *c, const char *jump, const char *file)
+{
+    const char *comma = strrchr(jump, ','), *last = comma != NULL ? comma + 1 : jump;
+    const char *before = "", *own = "", *at, *host, *user = "", *port = "", *colon;
+
+    if (strncmp(last, "ssh://", 6) == 0)
+        last += 6;
+    if (comma != NULL)
+        before = arena_printf(c->arena, " -J '%.*s'", (int)(comma - jump), jump);
+    if (file != NULL)
+        own = arena_printf(c->arena, " -F '%s'", file);
+    at = strrchr(last, '@');
+    host = at != NULL ? at + 1 : last;
+    if (at != NULL)
+        user = arena_printf(c->arena, " -l '%.*s'", (int)(at - last), last);
+    colon = strrchr(host, ':');
+    if (colon != NULL && (host[0] != '[' || colon[-1] == ']')) {
+        port = arena_printf(c->arena, " -p '%s'", colon + 1);
+        host = arena_strndup(c->arena, host, (size_t)(colon - host));
+    }
+    if (host[0] == '[')
+        host = arena_strndup(c->arena, host + 1, strlen(host) - 2);
+    return arena_printf(c->arena, "ssh%s%s%s%s -W '[%s]:%d' -- '%s'", own, before, user, port,
+                        c->host, c->port, host);
+}
+
+/* The configuration below $HOME where ssh would look elsewhere; caller frees.  NULL: ssh's own. */
+static char *own_file(void)
+{
+    char *home = ssh_conf_home(), *account = account_home(), *file = NULL;
+
+    if (strcmp(home, account) != 0) {
+        file = mem_printf("%s/.ssh/config", home);
+        if (access(file, R_OK) < 0) {
+            free(file);
+            file = mem_strdup(access("/etc/ssh/ssh_config", R_OK) == 0 ? "/etc/ssh/ssh_config"
+                                                                       : "none");
+        }
+    }
+    free(account);
+    free(home);
+    return file;
+}
+
+/* Quotes within quotes would be somebody's command. */
+static int check_jump(const char *jump, struct err *e)
+{
+    if (jump[0] == '-' || strpbrk(jump, "'\"\\$`;&|<>() \t\n") != NULL)
+        return err_set(e, ERR_USAGE, "ssh's configuration: '%s' is no ProxyJump", jump);
+    return 0;
+}
+
+static void find_agent(struct ssh_conf *c, const char *setting)
+{
+    const char *variable = setting == NULL || is(setting, "SSH_AUTH_SOCK") ? "SSH_AUTH_SOCK" : NULL;
+
+    if (setting != NULL && setting[0] == '$')
+        variable = setting + 1;
+    if (variable != NULL)
+        c->agent = getenv(variable);
+    else if (!is(setting, "none"))
+        c->agent = expand_file(c, setting);
+    if (c->agent != NULL)
+        c->agent = c->agent[0] == '\0' ? NULL : arena_strdup(c->arena, c->agent);
+}
+
+static int settle(struct ssh_conf *c, struct raw *raw, struct err *e)
+{
+    const char *command = raw->proxy_command == NULL ? NULL : unless_none(raw->proxy_command);
+    const char *jump = raw->proxy_jump == NULL ? NULL : unless_none(raw->proxy_jump);
+    const char *const *global = raw->global_known_hosts.items, *const * own;
+    bool has_own = c->known_hosts.n > 0;
+
+    if (c->known_as != NULL)
+        c->known_as = unless_none(c->known_as);
+    if (command != NULL) {
+        c->proxy_command = expand_tokens(c, command);
+    } else if (jump != NULL) {
+        char *file = own_file();
+        int rc = check_jump(jump, e);
+
+        if (rc == 0)
+            c->proxy_command = jump_command(c, jump, file);
+        free(file);
+        if (rc < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < raw->global_known_hosts.n; i++)
+        add(&c->known_hosts, c->arena, global[i]);
+    expand_list(c, &c->identities);
+    expand_list(c, &c->certificates);
+    expand_list(c, &c->known_hosts);
+    own = c->known_hosts.items;
+    if (has_own && strcmp(own[0], "/dev/null") != 0)
+        c->kept_in = own[0];
+    find_agent(c, raw->agent);
+    return 0;
+}
+
+static void set_defaults(struct ssh_conf *c, const struct endpoint *to)
+{
+    const struct passwd *me = getpwuid(geteuid());
+
+    *c = (struct ssh_conf){ .arena = arena_create(),
+                            .port = to->port != 0 ? to->port : SSH_PORT,
+                            .may_use_keys = true,
+                            .may_use_kbdint = true,
+                            .may_use_password = true };
+    c->alias = c->host = arena_strdup(c->arena, to->host);
+    c->user = to->user != NULL                    ? arena_strdup(c->arena, to->user)
+              : me != NULL && me->pw_name != NULL ? arena_strdup(c->arena, me->pw_name)
+                                                  : "";
+}
+
+int ssh_conf_parse(struct ssh_conf *c, const struct endpoint *to, const char *said, struct err *e)
+{
+    struct raw raw = { 0 };
+    char *save = NULL, *text;
+
+    set_defaults(c, to);
+    text = arena_strdup(c->arena, said);
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char *value = strchr(line, ' ');
+
+        if (value == NULL)
+            continue;
+        *value++ = '\0';
+        if (!take_setting(c, &raw, line, value))
+            take_other(c, &raw, line, value);
+    }
+    if (settle(c, &raw, e) == 0)
+        return 0;
+    ssh_conf_free(c);
+    return -1;
+}
+
+/* ---- running it ---- */
+
+static int plan_files(posix_spawn_file_actions_t *files, int out)
+{
+    int rc = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
+    return rc == 0 ? posix_spawn_file_actions_adddup2(files, out, STDERR_FILENO) : rc;
+}
+
+/* 0, or the number of an error: ENOENT when there is no such program. */
+static int spawn(const char *const *argv, int out, pid_t *pid)
+{
+    posix_spawn_file_actions_t files;
+    int rc = posix_spawn_file_actions_init(&files);
+
+    if (rc != 0)
+        return rc;
+    rc = plan_files(&files, out);
+    if (rc == 0)
+        rc = posix_spawnp(pid, argv[0], &files, NULL, (char *const *)(uintptr_t)argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    return rc;
+}
+
+static int exit_status(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Up to its end: 0, or -1 when that does not come in time. */
+static int read_all(int fd, struct buf *out, int64_t until_ms)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    while (out->n < OUTPUT_MAX_BYTES) {
+        int64_t left_ms = until_ms - units_monotonic_ms();
+        int rc = poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
+        ssize_t n;
+
+        if (rc == 0)
+            return -1;
+        if (rc < 0 && errno == EINTR)
+            continue;
+        n = read(fd, buf_reserve(out, READ_BYTES), READ_BYTES);
+        if (n <= 0)
+            return 0;
+        buf_added(out, (size_t)n);
+    }
+    return 0;
+}
+
+static int refuse(const struct buf *said, struct err *e)
+{
+    char *text = mem_strdup(buf_text(said)), *save = NULL;
+    struct buf line = { 0 };
+
+    for (char *l = strtok_r(text, "\r\n", &save); l != NULL; l = strtok_r(NULL, "\r\n", &save))
+        buf_printf(&line, "%s%s", line.n > 0 ? "; " : "", l);
+    err_set(e, ERR_USAGE, "ssh's configuration cannot be read: %s",
+            line.n > 0 ? buf_text(&line) : "ssh -G failed");
+    buf_free(&line);
+    free(text);
+    return -1;
+}
+
+static int refuse_late(int64_t max_ms, struct err *e)
+{
+    return err_set(e, ERR_FAILED,
+                   "ssh -G has not said within %g s what ssh's configuration is: see whether a "
+                   "command in it (Match exec) or a name that it looks up hangs",
+                   (double)max_ms / 1000);
+}
+
+/* Appends what it says.  1: there is no ssh here. */
+static int run_ssh(const char *const *argv, struct buf *out, int64_t max_ms, struct err *e)
+{
+    int64_t until_ms = units_monotonic_ms() + max_ms;
+    int ends[2], number, rc = 0;
+    pid_t pid = -1;
+
+    if (pipe(ends) < 0)
+        return err_sys(e, "pipe");
+    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    number = spawn(argv, ends[1], &pid);
+    close(ends[1]);
+    if (number == 0)
+        rc = read_all(ends[0], out, until_ms);
+    close(ends[0]);
+    if (number != 0)
+        return 1;
+    if (rc < 0)
+        (void)kill(pid, SIGKILL);
+    if (exit_status(pid) == 0 && rc == 0)
+        return 0;
+    return rc == 0 ? refuse(out, e) : refuse_late(max_ms, e);
+}
+
+static int ask_ssh(const struct endpoint *to, struct buf *out, int64_t max_ms, struct err *e)
+{
+    char port[PORT_BYTES], *file = own_file();
+    const char *argv[12] = { "ssh", "-G" };
+    int n = 2, rc;
+
+    if (file != NULL) {
+        argv[n++] = "-F";
+        argv[n++] = file;
+    }
+    if (to->port != 0) {
+        snprintf(port, sizeof port, "%d", to->port);
+        argv[n++] = "-p";
+        argv[n++] = port;
+    }
+    if (to->user != NULL) {
+        argv[n++] = "-l";
+        argv[n++] = to->user;
+    }
+    argv[n++] = "--";
+    argv[n++] = to->host;
+    rc = run_ssh(argv, out, max_ms, e);
+    free(file);
+    return rc;
+}
+
+/* Where ssh would look without being told. */
+static void guess(struct ssh_conf *c)
+{
+    static const char *const keys[] = { "~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa" };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        add(&c->identities, c->arena, expand_file(c, keys[i]));
+    c->kept_in = expand_file(c, "~/.ssh/known_hosts");
+    add(&c->known_hosts, c->arena, c->kept_in);
+    add(&c->known_hosts, c->arena, "/etc/ssh/ssh_known_hosts");
+    c->is_guess = true;
+}
+
+/* A key that was made for this server alone. */
+static void take_own_keys(struct ssh_conf *c, const struct endpoint *to)
+{
+    set_defaults(c, to);
+    add(&c->identities, c->arena, arena_printf(c->arena, "%s/key", to->keys));
+    add(&c->known_hosts, c->arena, arena_printf(c->arena, "%s/known_hosts", to->keys));
+    c->known_as = ENDPOINT_KNOWN_AS;
+    c->connect_ms = OWN_CONNECT_MS;
+    c->identities_only = true;
+    c->may_use_kbdint = c->may_use_password = false;
+}
+
+int ssh_conf_read(struct ssh_conf *c, const struct endpoint *to, int64_t max_ms, struct err *e)
+{
+    struct buf text = { 0 };
+    int missing, rc = -1;
+
+    if (to->keys != NULL) {
+        take_own_keys(c, to);
+        return 0;
+    }
+    missing = ask_ssh(to, &text, max_ms, e);
+    if (missing >= 0)
+        rc = ssh_conf_parse(c, to, buf_text(&text), e);
+    if (rc == 0 && missing)
+        guess(c);
+    else if (rc == 0 && text.n <= SSH_CONF_SAID_MAX_BYTES)
+        c->said = arena_strdup(c->arena, buf_text(&text));
+    buf_free(&text);
+    return rc;
+}
+
+void ssh_conf_free(struct ssh_conf *c)
+{
+    arena_destroy(c->arena);
+    *c = (struct ssh_conf){ .arena = NULL };
+}

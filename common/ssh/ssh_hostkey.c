@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* ssh_hostkey.c - is it the host it should be? */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ssh/known_hosts.h"
+#include "common/ssh/ssh_parts.h"
+
+/* All that libssh knows, the usual ones first. */
+#define KEY_TYPES \
+    "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256"
+
+/* The name by which the host's key is known; the caller frees it. */
+static char *known_name(const struct ssh *s)
+{
+    if (s->conf.known_as != NULL)
+        return mem_strdup(s->conf.known_as);
+    return ssh_conf_host_port(s->conf.host, s->conf.port);
+}
+
+/* "ssh-rsa" is a kind of key, and how it signs is another matter. */
+static void add_signatures(struct buf *out, char *types)
+{
+    char *save = NULL;
+
+    for (char *t = strtok_r(types, ",", &save); t != NULL; t = strtok_r(NULL, ",", &save))
+        buf_printf(out, "%s,", strcmp(t, "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256" : t);
+}
+
+/* The server is asked for a key of a type that is known, if one is.  libssh is to look into no
+ * files itself: it gives up at the first line that it does not understand. */
+int ssh_hostkey_prepare(struct ssh *s, struct err *e)
+{
+    char *name = known_name(s), *known;
+    struct buf types = { 0 }, wanted = { 0 };
+    int rc;
+
+    known_hosts_types(&s->conf.known_hosts, name, &types);
+    known = buf_take(&types);
+    add_signatures(&wanted, known);
+    buf_add_str(&wanted, KEY_TYPES);
+    if (ssh_options_set(s->session, SSH_OPTIONS_HOSTKEYS, buf_text(&wanted)) < 0 ||
+        ssh_options_set(s->session, SSH_OPTIONS_KNOWNHOSTS, "/dev/null") < 0 ||
+        ssh_options_set(s->session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null") < 0)
+        rc = err_set(e, ERR_INTERNAL, "libssh: %s", ssh_words(s));
+    else
+        rc = 0;
+    buf_free(&wanted);
+    free(known);
+    free(name);
+    return rc;
+}
+
+static int note_key(struct ssh *s, ssh_key key, struct err *e)
+{
+    unsigned char *hash = NULL;
+    size_t n;
+    char *digest;
+
+    if (ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &n) < 0)
+        return err_set(e, ERR_FAILED, "the host key has no fingerprint");
+    digest = ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, n);
+    ssh_clean_pubkey_hash(&hash);
+    if (digest == NULL)
+        return err_set(e, ERR_FAILED, "the host key has no fingerprint");
+    s->host_key_digest = mem_strdup(digest);
+    s->host_key_type = mem_strdup(ssh_key_type_to_char(ssh_key_type(key)));
+    ssh_string_free_char(digest);
+    return 0;
+}
+
+/* The ssh command line that leads to the same host; the caller frees it. */
+static char *ssh_command(const struct ssh *s)
+{
+    const struct endpoint *to = s->plan.to;
+    struct buf out = { 0 };
+
+    buf_add_str(&out, "ssh ");
+    if (to->port != 0)
+        buf_printf(&out, "-p %d ", to->port);
+    if (to->user != NULL)
+        buf_printf(&out, "%s@", to->user);
+    buf_add_str(&out, to->host);
+    return buf_take(&out);
+}
+
+static int refuse_unknown(const struct ssh *s, const char *name, struct err *e)
+{
+    char *command = ssh_command(s);
+    /* What ssh accepts is forgotten there. */
+    const char *first = s->conf.kept_in != NULL
+                            ? ""
+                            : "ssh's configuration keeps no host keys of it: name a file as its "
+                              "UserKnownHostsFile, such as ~/.ssh/known_hosts; then, ";
+
+    err_set(e, ERR_DENIED,
+            "%s: its host key is not known here: %s %s; %sif that is the fingerprint its admin "
+            "tells you, accept it, once, with: %s",
+            name, s->host_key_type, s->host_key_digest, first, command);
+    free(command);
+    return -1;
+}
+
+static int refuse_changed(const struct ssh *s, const char *name, const struct known_answer *known,
+                          struct err *e)
+{
+    char *entry = known_name(s), *command = ssh_command(s);
+
+    err_set(e, ERR_DENIED,
+            "%s: its host key is %s %s, but %s knows %s: somebody may be listening in, or the host "
+            "was set up anew; if its admin confirms the fingerprint: ssh-keygen -f '%s' -R '%s', "
+            "then %s",
+            name, s->host_key_type, s->host_key_digest, known->file,
+            known->verdict == KNOWN_OTHER_TYPE ? "a key of another type" : "another one",
+            known->file, entry, command);
+    free(command);
+    free(entry);
+    return -1;
+}
+
+/* As ssh does it, a host that is known without its port is known. */
+static struct known_answer look_up(const struct ssh *s, const char *blob)
+{
+    char *name = known_name(s);
+    struct known_key key = { name, s->host_key_type, blob };
+    struct known_answer known = known_hosts_ask(&s->conf.known_hosts, &key), plain;
+
+    if (known.verdict == KNOWN_NOT) {
+        key.host = s->conf.host;
+        plain = known_hosts_ask(&s->conf.known_hosts, &key);
+        if (plain.verdict == KNOWN_YES)
+            known = plain;
+    }
+    free(name);
+    return known;
+}
+
+/*
+ * ssh's StrictHostKeyChecking is not asked: neither "no" nor "accept-new" makes an unknown host one
+ * that may be given jobs and data.
+ */
+static int judge(struct ssh *s, const char *blob, struct err *e)
+{
+    char *name = ssh_dial_name(&s->conf, s->dialed.address);
+    struct known_answer known = look_up(s, blob);
+    int rc = 0;
+
+    switch (known.verdict) {
+    case KNOWN_YES: break;
+    case KNOWN_NOT: rc = refuse_unknown(s, name, e); break;
+    case KNOWN_OTHER_TYPE:
+    case KNOWN_CHANGED: rc = refuse_changed(s, name, &known, e); break;
+    case KNOWN_REVOKED:
+        rc = err_set(e, ERR_DENIED, "%s: its host key %s %s is marked as revoked in %s", name,
+                     s->host_key_type, s->host_key_digest, known.file);
+        break;
+    }
+    free(name);
+    return rc;
+}
+
+int ssh_hostkey_check(struct ssh *s, struct err *e)
+{
+    ssh_key key = NULL;
+    char *blob = NULL;
+    int rc;
+
+    if (ssh_get_server_publickey(s->session, &key) != SSH_OK ||
+        ssh_pki_export_pubkey_base64(key, &blob) != SSH_OK) {
+        ssh_key_free(key);
+        return err_set(e, ERR_FAILED, "the server has shown no host key: %s", ssh_words(s));
+    }
+    rc = note_key(s, key, e);
+    if (rc == 0)
+        rc = judge(s, blob, e);
+    ssh_string_free_char(blob);
+    ssh_key_free(key);
+    return rc;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conf.h - ludwigd.yaml
+ */
+#ifndef LUDWIG_SERVER_BASE_CONF_H
+#define LUDWIG_SERVER_BASE_CONF_H
+
+#include "common/data/keys.h"
+#include "common/proto/endpoint.h"
+#include "common/proto/work.h"
+
+enum { PILOT_IDLE_MS = 60 * 1000, PILOT_CPUS_MAX = 1000 * 1000 };
+
+struct node_group {
+    const char *name;
+    struct list nodes; /* const char * */
+};
+
+/* How pilots of a partition are made, where a sweep does not say. */
+struct slurm_site {
+    const char *partition;
+    const char *account; /* NULL: Slurm's default, as qos */
+    const char *qos;
+    int64_t max_pilots; /* of each user; 0: as many as Slurm lets them have */
+    int64_t idle_ms;    /* 0: slurm: idle */
+    int64_t pilot_jobs; /* as in struct slurm_pool */
+    int64_t pilot_cpus; /* of a pilot that several jobs share, at most; 0: as pilot_plan.h has it */
+    int64_t pilot_gpus; /* the same */
+    int64_t pilot_time_ms; /* unless its jobs need more; 0: the partition's default */
+};
+
+struct slurm_conf {
+    struct list endpoints;  /* const char *: where pilots find ludwigd; empty: see pilot_reach.c */
+    bool has_login_key;     /* pilots may have a key for this machine's sshd */
+    const char *login_host; /* as it was written; NULL: this machine's names */
+    struct endpoint login;  /* the same; host NULL, port 0: not said */
+    const char *worker;     /* their program, as nodes see it; NULL: beside ludwigd */
+    int64_t idle_ms;        /* how long one stays without work */
+    struct list sites;      /* struct slurm_site */
+};
+
+struct conf {
+    struct arena *arena;
+    const char *share; /* absolute, as the other paths; ~ is filled in */
+    const char *state;
+    const char *projects;     /* where projects lie below share; NULL: in it */
+    const char *share_group;  /* whose members may read projects; NULL: their owners' own */
+    struct list sockets;      /* const char *: paths, and patterns of jailpattern.h */
+    bool has_usual_sockets;   /* the key was not there: <share>/.ludwig/server.sock, and root's */
+    const char *socket_group; /* sockets are 0660 for it; NULL: 0666 */
+    struct list admins;       /* const char * */
+    struct list worker_users; /* const char * */
+    struct list groups;       /* struct node_group */
+    int64_t lease_ms;
+    int64_t min_uid;
+    const char *sshd_listen;     /* an sshd of our own, see sshdconf.h; NULL: none */
+    int64_t gpus_per_user_milli; /* limits; 0: none */
+    int64_t cpus_per_user_milli;
+    int64_t jobs_per_user;
+    struct slurm_conf slurm;
+};
+
+extern const struct key conf_keys[]; /* ended by one without a name */
+
+/* Reads and checks; -1 leaves nothing to free. */
+int conf_read(const char *path, struct conf *c, struct err *e);
+/* NULL: nothing is said of it. */
+const struct slurm_site *conf_slurm_site(const struct conf *c, const char *partition);
+/* Its pilots take one job, and leave. */
+bool conf_has_one_job_each(const struct conf *c, const struct slurm_pool *pool);
+void conf_free(struct conf *c);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.h - what ludwigd is made of; passed everywhere, global nowhere
+ */
+#ifndef LUDWIG_SERVER_BASE_SERVER_H
+#define LUDWIG_SERVER_BASE_SERVER_H
+
+#include <uv.h>
+
+#include "server/base/conf.h"
+#include "server/db/db.h"
+
+struct conns;
+struct inbox;
+struct jails;
+struct leases;
+struct listeners;
+struct names;
+struct params;
+struct passes;
+struct pilots;
+struct sshd;
+struct turn;
+
+struct server {
+    uv_loop_t loop;
+    struct conf conf;
+    struct db *db;
+    struct turn *turn;
+    struct conns *conns;
+    struct leases *leases;
+    struct params *params;
+    struct passes *passes;
+    struct pilots *pilots;
+    struct listeners *listeners;
+    struct names *names;
+    struct jails *jails; /* NULL: none are followed */
+    struct inbox *inbox;
+    struct sshd *sshd;        /* NULL: none */
+    uv_timer_t *last_call;    /* while leaving: when it goes although somebody does not read */
+    char *server_id;          /* made with the database, 16 hex digits */
+    struct token incarnation; /* made at each start */
+    gid_t share_gid;          /* of share_group; (gid_t)-1: none */
+    int state_lock_fd;
+    bool is_leaving;
+};
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* turn.c - what is promised to a turn, and what it is asked */
+#include "server/base/turn.h"
+
+#include "common/base/mem.h"
+#include "server/base/server.h"
+#include "server/base/turn_parts.h"
+
+/* ---- its beginning ---- */
+
+static void on_idle(uv_idle_t *idle)
+{
+    (void)idle;
+}
+
+void turn_wake(struct turn *t)
+{
+    t->is_awake = true;
+    uv_idle_start(&t->idle, on_idle);
+}
+
+/* ---- what handlers use ---- */
+
+static void act_unless_running(struct turn *t)
+{
+    if (t->is_running)
+        return;
+    t->is_running = true;
+    effects_run(&t->effects, t->sv);
+    t->is_running = false;
+}
+
+void turn_after(struct server *sv, void (*run)(struct server *sv, int64_t argument),
+                int64_t argument)
+{
+    effects_add_run(&sv->turn->effects, run, argument);
+    act_unless_running(sv->turn);
+}
+
+void turn_after_with(struct server *sv, void (*run)(struct server *sv, void *context),
+                     void (*drop)(void *context), void *context)
+{
+    effects_add_give(&sv->turn->effects, run, drop, context);
+    act_unless_running(sv->turn);
+}
+
+void turn_want_schedule(struct server *sv)
+{
+    sv->turn->wants_schedule = true;
+    turn_wake(sv->turn);
+}
+
+static void on_later(uv_timer_t *timer)
+{
+    struct turn *t = timer->data;
+
+    turn_want_schedule(t->sv);
+}
+
+void turn_want_schedule_in(struct server *sv, int64_t ms)
+{
+    uv_timer_t *timer = &sv->turn->later;
+    uint64_t in_ms = ms > 0 ? (uint64_t)ms : 0;
+
+    if (!uv_is_active((const uv_handle_t *)timer) || uv_timer_get_due_in(timer) > in_ms)
+        uv_timer_start(timer, on_later, in_ms, 0);
+}
+
+void turn_want_pilots(struct server *sv)
+{
+    sv->turn->wants_pilots = true;
+}
+
+int64_t turn_next_version(struct server *sv, struct err *e)
+{
+    (void)e;
+    return ++sv->turn->version;
+}
+
+int64_t turn_version(const struct server *sv)
+{
+    return sv->turn->version;
+}
+
+int64_t turn_now_ms(const struct server *sv)
+{
+    return sv->turn->now_ms;
+}
+
+bool turn_is_full(const struct server *sv)
+{
+    const struct turn *t = sv->turn;
+
+    return t->is_lost || db_changes(sv->db) - t->changes_before >= TURN_ROWS_MAX ||
+           uv_hrtime() - t->began_ns >= (uint64_t)TURN_MS_MAX * TURN_NS_PER_MS;
+}
+
+int turn_step(struct server *sv, turn_step_fn run, void *context, struct err *e)
+{
+    struct turn *t = sv->turn;
+    size_t mark = t->effects.n;
+    int rc;
+
+    if (db_savepoint(sv->db, e) < 0)
+        return -1;
+    rc = run(sv, context, e);
+    if (rc >= 0 && db_release(sv->db, e) < 0)
+        rc = -1;
+    if (rc >= 0)
+        return rc;
+    db_rollback_to(sv->db);
+    effects_drop(&t->effects, mark);
+    if (!db_is_in_transaction(sv->db) && !t->is_lost) {
+        t->is_lost = true;
+        t->why_lost = *e;
+    }
+    return -1;
+}
+
+/* ---- ludwigd's own work ---- */
+
+void turn_add_work(struct turn *t, turn_work_fn run, int64_t key)
+{
+    turn_wake(t);
+    for (size_t i = 0; i < t->n_chores; i++)
+        if (t->chores[i].run == run && t->chores[i].key == key) {
+            t->chores[i].is_done = false;
+            return;
+        }
+    mem_grow((void **)&t->chores, &t->chores_capacity, t->n_chores, sizeof *t->chores);
+    t->chores[t->n_chores++] = (struct chore){ .run = run, .key = key };
+}

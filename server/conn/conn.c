@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT */
+/* conn.c - connections, in the order of their numbers */
+#include "server/conn/conn.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/log.h"
+#include "common/proto/proto.h"
+#include "server/base/identity.h"
+#include "server/base/server.h"
+#include "server/base/turn.h"
+#include "server/conn/names.h"
+
+struct conns {
+    struct server *sv;
+    struct conn **items; /* by number, which only grows */
+    size_t n, capacity;
+    struct conn **dead; /* closed, but somebody up the stack may still look at them */
+    size_t n_dead, dead_capacity;
+    int64_t last_number;
+    uv_timer_t *linger; /* frees itself when closed */
+    const struct conns_events *events;
+};
+
+/* ---- finding ---- */
+
+/* The first whose number is larger. */
+static size_t index_after(const struct conns *l, int64_t number)
+{
+    size_t low = 0;
+    size_t high = l->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (l->items[middle]->number > number)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+struct conn *conn_after(struct server *sv, int64_t number)
+{
+    size_t i = index_after(sv->conns, number);
+
+    return i < sv->conns->n ? sv->conns->items[i] : NULL;
+}
+
+struct conn *conn_find(struct server *sv, int64_t number)
+{
+    struct conn *c = conn_after(sv, number - 1);
+
+    return c != NULL && c->number == number ? c : NULL;
+}
+
+struct conn *conn_of_worker(struct server *sv, int64_t worker)
+{
+    struct conns *l = sv->conns;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (l->items[i]->worker == worker && worker != 0)
+            return l->items[i];
+    return NULL;
+}
+
+size_t conn_count(struct server *sv)
+{
+    return sv->conns->n;
+}
+
+bool conn_has_room(const struct conn *c)
+{
+    return !c->is_ending && chan_queued_bytes(c->chan) + c->pending_bytes <= CONN_PUSH_MARK;
+}
+
+bool conn_is_ready(const struct conn *c)
+{
+    return c->user != NULL && !c->is_waiting && (c->unfinished != NULL || chan_has_next(c->chan)) &&
+           conn_has_room(c);
+}
+
+/* ---- what the channels tell ---- */
+
+static void on_readable(void *context, struct chan *chan)
+{
+    struct conn *c = context;
+
+    (void)chan;
+    turn_wake(c->sv->turn);
+}
+
+static void on_closed(void *context, struct chan *chan, const struct err *why)
+{
+    struct conn *c = context;
+
+    (void)chan;
+    conn_close(c->sv, c, why->kind == ERR_NONE ? "the end" : why->text);
+}
+
+static const struct chan_events chan_events = { on_readable, on_readable, on_closed };
+
+/* ---- coming ---- */
+
+static size_t count_of(const struct conns *l, uid_t uid)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        count += l->items[i]->uid == uid;
+    return count;
+}
+
+static int ask_kernel(int fd, struct ucred *peer, struct err *e)
+{
+    socklen_t n = sizeof *peer;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &n) < 0)
+        return err_sys(e, "ask the kernel who connected");
+    return 0;
+}
+
+static int check_welcome(struct server *sv, uid_t uid, struct err *e)
+{
+    if (!identity_is_known(uid))
+        return err_set(e, ERR_DENIED, "the kernel cannot say who you are (uid %u)", uid);
+    if (sv->is_leaving)
+        return err_set(e, ERR_UNREACHABLE, "ludwigd is being stopped");
+    if (sv->conns->n >= CONN_MAX)
+        return err_set(e, ERR_BUSY, "ludwigd has %d connections already; try later", CONN_MAX);
+    if (count_of(sv->conns, uid) >= CONN_PER_UID_MAX)
+        return err_set(e, ERR_BUSY, "you have %d connections already", CONN_PER_UID_MAX);
+    return 0;
+}
+
+/* A peer that is not let in is told why, if its socket takes it at once; NULL. */
+static struct conn *turn_away(int fd, const struct err *why)
+{
+    struct msg_error refusal = { (int)why->kind, why->text };
+    struct buf out = { 0 };
+
+    if (message_add(&out, &proto, MSG_ERROR, 1, 0, NULL, &refusal, NULL) == 0 &&
+        send(fd, out.bytes, out.n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        log_event(LOG_DEBUG, "not-told", "why", "%s", why->text, NULL);
+    buf_free(&out);
+    close(fd);
+    return NULL;
+}
+
+static void append(struct conns *l, struct conn *c)
+{
+    mem_grow((void **)&l->items, &l->capacity, l->n, sizeof(struct conn *));
+    c->number = ++l->last_number;
+    l->items[l->n++] = c;
+}
+
+static struct conn *add_peer(struct server *sv, int fd, const struct ucred *peer, struct err *e)
+{
+    struct groups groups = { 0 };
+    struct conn *c = conn_add_as(sv, fd, peer->uid, e);
+
+    sv->conns->events->met(sv, peer->uid);
+    if (c != NULL && identity_peer_groups(fd, peer->gid, &groups) == 0) {
+        c->groups = groups;
+        c->has_groups = true;
+    }
+    return c;
+}
+
+struct conn *conn_add(struct server *sv, int fd, struct err *e)
+{
+    struct ucred peer = { 0 };
+
+    return ask_kernel(fd, &peer, e) < 0 ? turn_away(fd, e) : add_peer(sv, fd, &peer, e);
+}
+
+static int check_only(uid_t uid, uid_t only, const char *name, struct err *e)
+{
+    return uid == only ? 0 : err_set(e, ERR_DENIED, "this socket is for %s alone", name);
+}
+
+struct conn *conn_add_of(struct server *sv, int fd, uid_t only, const char *name, struct err *e)
+{
+    struct ucred peer = { 0 };
+
+    if (ask_kernel(fd, &peer, e) < 0 || check_only(peer.uid, only, name, e) < 0)
+        return turn_away(fd, e);
+    return add_peer(sv, fd, &peer, e);
+}
+
+static void set_name(struct conn *c, const char *name)
+{
+    c->user = mem_strdup(name);
+    c->is_admin = identity_is_admin(&c->sv->conf, c->uid, name);
+    log_event(LOG_DEBUG, "connected", "conn", "%lld", (long long)c->number, "user", "%s", name,
+              NULL);
+}
+
+void conns_named(struct server *sv, uid_t uid, const char *name)
+{
+    struct conns *l = sv->conns;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (l->items[i]->user == NULL && l->items[i]->uid == uid)
+            set_name(l->items[i], name);
+    turn_wake(sv->turn);
+}
+
+struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
+{
+    const char *name;
+    struct chan *chan;
+    struct conn *c;
+
+    if (check_welcome(sv, uid, e) < 0)
+        return turn_away(fd, e);
+    c = mem_alloc(sizeof *c);
+    chan = chan_create(&sv->loop, fd, &proto, &chan_events, c, CONN_QUEUED_MAX, e);
+    if (chan == NULL) {
+        free(c);
+        return NULL;
+    }
+    chan_limit_frames(chan, CONN_HELLO_MAX);
+    c->sv = sv;
+    c->chan = chan;
+    c->uid = uid;
+    append(sv->conns, c);
+    name = names_get(sv->names, uid);
+    if (name != NULL)
+        set_name(c, name);
+    return c;
+}
+
+/* ---- going ---- */
+
+static void take_out(struct conns *l, const struct conn *c)
+{
+    size_t i = index_after(l, c->number) - 1;
+
+    l->n--;
+    for (; i < l->n; i++)
+        l->items[i] = l->items[i + 1];
+}
+
+void conn_close(struct server *sv, struct conn *c, const char *why)
+{
+    struct conns *l = sv->conns;
+
+    if (conn_find(sv, c->number) != c)
+        return;
+    log_event(LOG_DEBUG, "closed", "conn", "%lld", (long long)c->number, "user", "%s", c->user,
+              "why", "%s", why, NULL);
+    take_out(l, c);
+    mem_grow((void **)&l->dead, &l->dead_capacity, l->n_dead, sizeof(struct conn *));
+    l->dead[l->n_dead++] = c;
+    chan_destroy(c->chan);
+    l->events->closed(sv, c);
+    turn_wake(sv->turn);
+}
+
+void conns_bury(struct server *sv)
+{
+    struct conns *l = sv->conns;
+
+    while (l->n_dead > 0) {
+        struct conn *c = l->dead[--l->n_dead];
+
+        free(c->known_as);
+        free(c->groups.items);
+        free(c->user);
+        arena_destroy(c->claims);
+        holdings_free(&c->holdings);
+        free(c);
+    }
+}
+
+void conn_end(struct conn *c)
+{
+    c->is_ending = true;
+    turn_wake(c->sv->turn);
+}
+
+void conn_end_all(struct server *sv)
+{
+    for (size_t i = 0; i < sv->conns->n; i++)
+        conn_end(sv->conns->items[i]);
+}
+
+static void on_linger(uv_timer_t *timer)
+{
+    struct conns *l = timer->data;
+    uint64_t now = uv_now(&l->sv->loop);
+    bool any_left = false;
+    struct conn *c;
+
+    for (c = conn_after(l->sv, 0); c != NULL; c = conn_after(l->sv, c->number)) {
+        if (c->is_finished && c->ends_ms <= now)
+            conn_close(l->sv, c, "it does not read");
+        else if (c->is_finished)
+            any_left = true;
+    }
+    if (!any_left)
+        uv_timer_stop(timer);
+}
+
+void conns_settle(struct server *sv)
+{
+    enum { LOOK_EVERY_MS = 500 };
+    struct conns *l = sv->conns;
+
+    for (size_t i = 0; i < l->n; i++) {
+        struct conn *c = l->items[i];
+
+        c->pending_bytes = 0;
+        if (!c->is_ending || c->is_finished)
+            continue;
+        c->is_finished = true;
+        c->ends_ms = uv_now(&sv->loop) + CONN_LINGER_MS;
+        chan_finish(c->chan);
+        if (!uv_is_active((uv_handle_t *)l->linger))
+            uv_timer_start(l->linger, on_linger, LOOK_EVERY_MS, LOOK_EVERY_MS);
+    }
+}
+
+/* ---- what it is told ---- */
+
+struct promised {
+    int64_t conn;
+    int type;
+    int64_t re;
+    struct buf body;
+};
+
+static void drop_promised(void *context)
+{
+    struct promised *m = context;
+
+    buf_free(&m->body);
+    free(m);
+}
+
+static void send_promised(struct server *sv, void *context)
+{
+    const struct promised *m = context;
+    struct conn *c = conn_find(sv, m->conn);
+    struct err e = { 0 };
+
+    if (c != NULL && chan_send_encoded(c->chan, m->type, m->re, buf_bytes(&m->body), &e) < 0) {
+        /* It was promised by what is committed: a peer that missed it has to begin anew. */
+        log_event(LOG_DEBUG, "not-sent", "conn", "%lld", (long long)m->conn, "message", "%s",
+                  proto.messages[m->type].name, "why", "%s", e.text, NULL);
+        conn_end(c);
+    }
+    drop_promised(context);
+}
+
+void conn_answer(struct conn *c, int type, int64_t re, struct buf *body)
+{
+    struct promised *m = mem_alloc(sizeof *m);
+
+    *m = (struct promised){ c->number, type, re, *body };
+    *body = (struct buf){ 0 };
+    c->pending_bytes += m->body.n;
+    turn_after_with(c->sv, send_promised, drop_promised, m);
+}
+
+void conn_send(struct server *sv, int64_t conn, int type, const void *body)
+{
+    struct conn *c = conn_find(sv, conn);
+    struct buf encoded = { 0 };
+
+    if (c == NULL)
+        return;
+    schema_encode(proto.messages[type].schema, body, &encoded);
+    conn_answer(c, type, 0, &encoded);
+}
+
+/* ---- all of them ---- */
+
+struct conns *conns_create(struct server *sv, const struct conns_events *events)
+{
+    struct conns *l = mem_alloc(sizeof *l);
+
+    l->sv = sv;
+    l->events = events;
+    l->linger = mem_alloc(sizeof *l->linger);
+    uv_timer_init(&sv->loop, l->linger);
+    l->linger->data = l;
+    return l;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+void conns_destroy(struct conns *l)
+{
+    if (l == NULL)
+        return;
+    while (l->n > 0)
+        conn_close(l->sv, l->items[l->n - 1], "ludwigd ends");
+    conns_bury(l->sv);
+    uv_close((uv_handle_t *)l->linger, free_handle);
+    free(l->items);
+    free(l->dead);
+    free(l);
+}
+
+/* ---- what a worker says of itself ---- */
+
+static struct list copy_refused(struct arena *a, const struct list *from)
+{
+    const struct refusal *items = from->items;
+    struct refusal *to = arena_alloc(a, from->n * sizeof *to);
+
+    for (size_t i = 0; i < from->n; i++)
+        to[i] =
+            (struct refusal){ arena_strdup(a, items[i].user), arena_strdup(a, items[i].reason) };
+    return (struct list){ to, from->n };
+}
+
+static struct list copy_strings(struct arena *a, const struct list *from)
+{
+    const char *const *items = from->items;
+    const char **to = arena_alloc(a, from->n * sizeof *to);
+
+    for (size_t i = 0; i < from->n; i++)
+        to[i] = arena_strdup(a, items[i]);
+    return (struct list){ to, from->n };
+}
+
+void conn_keep_claims(struct conn *c, const struct msg_register *r)
+{
+    arena_destroy(c->claims);
+    c->claims = arena_create();
+    c->refused = copy_refused(c->claims, &r->refused);
+    c->gpu_models = copy_strings(c->claims, &r->gpu_models);
+    c->boot_id = arena_strdup(c->claims, r->boot_id);
+}
+
+const char *conn_refusal(const struct conn *c, const char *user)
+{
+    const struct refusal *all = c->refused.items;
+
+    for (size_t i = 0; i < c->refused.n; i++)
+        if (strcmp(all[i].user, user) == 0)
+            return all[i].reason;
+    return NULL;
+}

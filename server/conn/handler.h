@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handler.h - what a handler of messages gets and answers, and which there are
+ */
+#ifndef LUDWIG_SERVER_CONN_HANDLER_H
+#define LUDWIG_SERVER_CONN_HANDLER_H
+
+#include "common/proto/proto.h"
+#include "server/base/server.h"
+
+struct conn;
+struct errand;
+
+/* What handlers get beside request and reply. */
+struct ask {
+    struct conn *conn;
+    const struct envelope *envelope;
+    struct arena *arena;   /* request and reply live here */
+    int64_t progress[3];   /* zero at first; kept while the handler answers 1 */
+    struct errand *errand; /* errand.h; NULL: none was begun */
+};
+
+enum { HANDLER_GOES_ON = 1, HANDLER_WAITS = 2 };
+
+/*
+ * Returns 0 with *reply filled, -1 with e set.  Reply types are as in the table of messages;
+ * a message whose reply is -1 gets reply == NULL.  1: there is more to do; what was written
+ * stays, and it is called again in a later turn, with the same request and progress (nothing else of
+ * that connection is taken meanwhile).  2: the same, once its errand is done.  What it reads of its
+ * peer's it must check each time.
+ */
+typedef int (*handler_fn)(struct server *sv, struct ask *ask, const void *request, void *reply,
+                          struct err *e);
+
+#define HANDLER(name)                                                                       \
+    int handle_##name(struct server *sv, struct ask *ask, const void *request, void *reply, \
+                      struct err *e)
+
+/* handle_hello.c */
+HANDLER(hello);
+/* handle_project.c */
+HANDLER(open_project);
+/* handle_submit.c */
+HANDLER(submit_begin);
+HANDLER(submit_chunk);
+HANDLER(submit_end);
+/* handle_change.c */
+HANDLER(cancel);
+HANDLER(retry);
+HANDLER(pause);
+HANDLER(resume);
+HANDLER(shutdown);
+/* handle_drain.c */
+HANDLER(drain);
+/* handle_preview.c */
+HANDLER(preview);
+/* handle_why.c */
+HANDLER(ask_why);
+/* handle_query.c */
+HANDLER(get_sweeps);
+HANDLER(get_jobs);
+HANDLER(get_results);
+HANDLER(get_usage);
+/* handle_data.c */
+HANDLER(get_data);
+/* handle_pack.c */
+HANDLER(pack_share);
+HANDLER(packed);
+/* handle_nodes.c */
+HANDLER(get_nodes);
+/* subscribe.c */
+HANDLER(subscribe);
+/* subscribe_log.c */
+HANDLER(log_grew);
+/* handle_worker.c */
+HANDLER(register);
+HANDLER(took);
+HANDLER(alive);
+HANDLER(report);
+HANDLER(load);
+HANDLER(holds);
+/* handle_pilot.c */
+HANDLER(retiring);
+
+#endif

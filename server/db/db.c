@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* db.c - the queue's database: statements by name, one transaction at a time */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+#include "common/data/schema.h"
+#include "server/db/db.h"
+#include "server/db/db_migrate.h"
+
+struct stmt {
+    struct db *db;
+    sqlite3_stmt *handle; /* prepared when first asked for */
+    enum sql_name name;
+    int error; /* of asking, told by the first step */
+    bool is_in_use;
+};
+
+struct db {
+    sqlite3 *handle;
+    struct stmt stmts[SQL_COUNT];
+};
+
+static const struct {
+    const char *name;
+    const char *text;
+} sql[SQL_COUNT] = {
+#define X(name, text) [name] = { #name, text },
+    SQL_ALL(X)
+#undef X
+};
+
+/* ---- opening ---- */
+
+/* EXCLUSIVE comes before WAL: then there is no shared memory file, and nobody else gets in. */
+static const char *const pragmas[] = {
+    "PRAGMA locking_mode = EXCLUSIVE",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = OFF",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cache_size = -4000", /* KiB; a bigger one is memory an idle ludwigd would sit on */
+    "PRAGMA journal_size_limit = 67108864",
+};
+
+static int set_pragmas(sqlite3 *handle, struct err *e)
+{
+    for (size_t i = 0; i < sizeof pragmas / sizeof pragmas[0]; i++)
+        if (sqlite3_exec(handle, pragmas[i], NULL, NULL, NULL) != SQLITE_OK)
+            return db_error(handle, e, pragmas[i]);
+    return 0;
+}
+
+static int is_wal(sqlite3 *handle, struct err *e)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(handle, "PRAGMA journal_mode", -1, &s, NULL);
+    const char *mode = NULL;
+
+    if (rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+        mode = (const char *)sqlite3_column_text(s, 0);
+    rc = mode != NULL && strcmp(mode, "wal") == 0
+             ? 0
+             : err_set(e, ERR_FAILED, "database: write-ahead logging does not work here (%s)",
+                       mode == NULL ? "?" : mode);
+    sqlite3_finalize(s);
+    return rc;
+}
+
+struct db *db_open(const char *path, struct err *e)
+{
+    int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+    struct db *db = mem_alloc(sizeof *db);
+
+    for (int i = 0; i < SQL_COUNT; i++)
+        db->stmts[i] = (struct stmt){ .db = db, .name = (enum sql_name)i };
+    if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK) {
+        db_error(db->handle, e, "open");
+        goto fail;
+    }
+    if (set_pragmas(db->handle, e) < 0 || is_wal(db->handle, e) < 0 ||
+        db_migrate(db->handle, e) < 0)
+        goto fail;
+    return db;
+fail:
+    err_wrap(e, "%s", path);
+    if (e != NULL && e->kind == ERR_BUSY)
+        err_wrap(e, "another process uses it");
+    db_close(db);
+    return NULL;
+}
+
+void db_close(struct db *db)
+{
+    if (db == NULL)
+        return;
+    for (int i = 0; i < SQL_COUNT; i++)
+        sqlite3_finalize(db->stmts[i].handle);
+    sqlite3_close(db->handle);
+    free(db);
+}
+
+/* ---- asking ---- */
+
+static int bind_bytes(sqlite3_stmt *h, int i, struct bytes b)
+{
+    if (b.data == NULL)
+        return sqlite3_bind_null(h, i);
+    return sqlite3_bind_blob64(h, i, b.data, b.n, SQLITE_STATIC);
+}
+
+static int bind_nullable(sqlite3_stmt *h, int i, int64_t number)
+{
+    return number == SCHEMA_NONE ? sqlite3_bind_null(h, i) : sqlite3_bind_int64(h, i, number);
+}
+
+static int bind_one(sqlite3_stmt *h, int i, char letter, va_list *ap)
+{
+    switch (letter) {
+    case 'i': return sqlite3_bind_int64(h, i, va_arg(*ap, int64_t));
+    case 'I': return bind_nullable(h, i, va_arg(*ap, int64_t));
+    case 'f': return sqlite3_bind_double(h, i, va_arg(*ap, double));
+    case 's': return sqlite3_bind_text(h, i, va_arg(*ap, const char *), -1, SQLITE_STATIC);
+    case 'b': return bind_bytes(h, i, va_arg(*ap, struct bytes));
+    case 't':
+        return sqlite3_bind_blob(h, i, va_arg(*ap, const struct token *), TOKEN_BYTES,
+                                 SQLITE_STATIC);
+    case 'd':
+        return sqlite3_bind_blob(h, i, va_arg(*ap, const struct digest *), DIGEST_BYTES,
+                                 SQLITE_STATIC);
+    default: return SQLITE_MISUSE;
+    }
+}
+
+static int bind_all(struct stmt *s, const char *format, va_list *ap)
+{
+    int n = (int)strlen(format);
+
+    if (sqlite3_bind_parameter_count(s->handle) != n)
+        return SQLITE_RANGE;
+    for (int i = 0; i < n; i++) {
+        int rc = bind_one(s->handle, i + 1, format[i], ap);
+
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    return SQLITE_OK;
+}
+
+static int prepare(struct stmt *s)
+{
+    if (s->handle != NULL)
+        return SQLITE_OK;
+    return sqlite3_prepare_v3(s->db->handle, sql[s->name].text, -1, SQLITE_PREPARE_PERSISTENT,
+                              &s->handle, NULL);
+}
+
+static struct stmt *ask(struct db *db, enum sql_name name, const char *format, va_list *ap)
+{
+    struct stmt *s = &db->stmts[name];
+
+    if (s->is_in_use) {
+        s->error = SQLITE_MISUSE;
+        return s;
+    }
+    s->is_in_use = true;
+    s->error = prepare(s);
+    if (s->error == SQLITE_OK)
+        s->error = bind_all(s, format, ap);
+    return s;
+}
+
+struct stmt *db_ask(struct db *db, enum sql_name name, const char *format, ...)
+{
+    struct stmt *s;
+    va_list ap;
+
+    va_start(ap, format);
+    s = ask(db, name, format, &ap);
+    va_end(ap);
+    return s;
+}
+
+static int asked_wrongly(struct stmt *s, struct err *e)
+{
+    const char *name = sql[s->name].name;
+
+    switch (s->error) {
+    case SQLITE_MISUSE: return err_set(e, ERR_INTERNAL, "database: %s is in use", name);
+    case SQLITE_RANGE: return err_set(e, ERR_INTERNAL, "database: %s was bound wrongly", name);
+    default: return db_error(s->db->handle, e, name);
+    }
+}
+
+int stmt_step(struct stmt *s, struct err *e)
+{
+    int rc;
+
+    if (s->error != SQLITE_OK) {
+        asked_wrongly(s, e);
+        stmt_end(s);
+        return -1;
+    }
+    errno = 0; /* what went wrong below SQLite is looked for there */
+    rc = sqlite3_step(s->handle);
+    if (rc == SQLITE_ROW)
+        return 1;
+    if (rc != SQLITE_DONE)
+        db_error(s->db->handle, e, sql[s->name].name);
+    stmt_end(s);
+    return rc == SQLITE_DONE ? 0 : -1;
+}
+
+void stmt_end(struct stmt *s)
+{
+    if (s->handle != NULL)
+        sqlite3_reset(s->handle);
+    s->error = SQLITE_OK;
+    s->is_in_use = false;
+}
+
+bool stmt_is_null(struct stmt *s, int column)
+{
+    return sqlite3_column_type(s->handle, column) == SQLITE_NULL;
+}
+
+int64_t stmt_int(struct stmt *s, int column)
+{
+    return stmt_is_null(s, column) ? SCHEMA_NONE : sqlite3_column_int64(s->handle, column);
+}
+
+double stmt_float(struct stmt *s, int column)
+{
+    return sqlite3_column_double(s->handle, column);
+}
+
+const char *stmt_text(struct stmt *s, int column)
+{
+    return (const char *)sqlite3_column_text(s->handle, column);
+}
+
+struct bytes stmt_bytes(struct stmt *s, int column)
+{
+    const void *data = sqlite3_column_blob(s->handle, column);
+
+    return (struct bytes){ data, (size_t)sqlite3_column_bytes(s->handle, column) };
+}
+
+/* A column of another length is no such thing: zeroes. */
+static void copy_exact(struct stmt *s, int column, void *to, size_t n)
+{
+    struct bytes b = stmt_bytes(s, column);
+
+    if (b.n == n)
+        memcpy(to, b.data, n);
+    else
+        memset(to, 0, n);
+}
+
+void stmt_token(struct stmt *s, int column, struct token *t)
+{
+    copy_exact(s, column, t->bytes, TOKEN_BYTES);
+}
+
+void stmt_digest(struct stmt *s, int column, struct digest *d)
+{
+    copy_exact(s, column, d->bytes, DIGEST_BYTES);
+}
+
+int db_run(struct db *db, struct err *e, enum sql_name name, const char *format, ...)
+{
+    struct stmt *s;
+    va_list ap;
+    int rc;
+
+    va_start(ap, format);
+    s = ask(db, name, format, &ap);
+    va_end(ap);
+    while ((rc = stmt_step(s, e)) == 1)
+        ;
+    return rc < 0 ? -1 : sqlite3_changes(db->handle);
+}
+
+int db_get_int(struct db *db, struct err *e, int64_t *out, enum sql_name name, const char *format,
+               ...)
+{
+    struct stmt *s;
+    va_list ap;
+    int rc;
+
+    va_start(ap, format);
+    s = ask(db, name, format, &ap);
+    va_end(ap);
+    rc = stmt_step(s, e);
+    if (rc == 1) {
+        *out = stmt_int(s, 0);
+        stmt_end(s);
+    }
+    return rc;
+}
+
+int64_t db_last_id(struct db *db)
+{
+    return sqlite3_last_insert_rowid(db->handle);
+}
+
+int64_t db_changes(struct db *db)
+{
+    return sqlite3_total_changes64(db->handle);
+}
+
+/* ---- transactions ---- */
+
+/* What a failed handler left half-read must not stand in the way of the next one. */
+static void end_all(struct db *db)
+{
+    for (int i = 0; i < SQL_COUNT; i++)
+        if (db->stmts[i].is_in_use)
+            stmt_end(&db->stmts[i]);
+}
+
+bool db_is_in_transaction(struct db *db)
+{
+    return sqlite3_get_autocommit(db->handle) == 0;
+}
+
+int db_begin(struct db *db, struct err *e)
+{
+    return db_run(db, e, SQL_BEGIN, "") < 0 ? -1 : 0;
+}
+
+int db_commit(struct db *db, struct err *e)
+{
+    end_all(db);
+    return db_run(db, e, SQL_COMMIT, "") < 0 ? -1 : 0;
+}
+
+void db_rollback(struct db *db)
+{
+    end_all(db);
+    if (db_is_in_transaction(db))
+        db_run(db, NULL, SQL_ROLLBACK, "");
+}
+
+int db_savepoint(struct db *db, struct err *e)
+{
+    return db_run(db, e, SQL_SAVEPOINT, "") < 0 ? -1 : 0;
+}
+
+int db_release(struct db *db, struct err *e)
+{
+    return db_run(db, e, SQL_RELEASE, "") < 0 ? -1 : 0;
+}
+
+void db_rollback_to(struct db *db)
+{
+    end_all(db);
+    if (!db_is_in_transaction(db))
+        return;
+    db_run(db, NULL, SQL_ROLLBACK_TO, "");
+    db_run(db, NULL, SQL_RELEASE, "");
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * db.h - the queue's database: SQLite, opened for one process only
+ *
+ * locking_mode=EXCLUSIVE before WAL (no shared memory file), synchronous=FULL.
+ * All SQL is in server/db/sql.h; a statement is asked for by its name, prepared
+ * once and bound by a format:
+ *
+ *   struct stmt *s = db_ask(db, SQL_JOB, "ii", sweep, no);
+ *   while ((rc = stmt_step(s, e)) == 1)
+ *       use(stmt_int(s, 0));
+ *
+ * Formats: i int64_t, I int64_t that is NULL when SCHEMA_NONE, s const char * (NULL is NULL),
+ * b struct bytes (without data: NULL), t const struct token *, d const struct digest *, f double.
+ * What is bound is not copied: it must last until the statement has ended.
+ * A statement in use may not be asked for again before it has ended or stmt_end was called; that,
+ * as a wrong format, is an error of the first stmt_step.
+ */
+#ifndef LUDWIG_SERVER_DB_DB_H
+#define LUDWIG_SERVER_DB_DB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/buf.h"
+#include "common/base/digest.h"
+#include "common/base/err.h"
+#include "server/db/sql.h"
+
+struct db;
+struct stmt;
+
+/* Opens or creates it and brings its schema up to date (numbered migrations, each in a
+ * transaction).  ERR_BUSY when another process holds it; a database of a newer ludwigd is refused. */
+struct db *db_open(const char *path, struct err *e);
+void db_close(struct db *db);
+
+/* Binds; errors of binding come out of the first stmt_step. */
+struct stmt *db_ask(struct db *db, enum sql_name name, const char *format, ...);
+int stmt_step(struct stmt *s, struct err *e); /* 1 a row, 0 the end, -1 */
+void stmt_end(struct stmt *s);                /* before the end was reached */
+int64_t stmt_int(struct stmt *s, int column); /* NULL: SCHEMA_NONE */
+double stmt_float(struct stmt *s, int column);
+const char *stmt_text(struct stmt *s, int column);   /* NULL for NULL; until the next step */
+struct bytes stmt_bytes(struct stmt *s, int column); /* until the next step */
+void stmt_token(struct stmt *s, int column, struct token *t);
+void stmt_digest(struct stmt *s, int column, struct digest *d);
+bool stmt_is_null(struct stmt *s, int column);
+
+/* Runs a statement that returns nothing; returns how many rows it changed, -1 with e set. */
+int db_run(struct db *db, struct err *e, enum sql_name name, const char *format, ...);
+/* Runs a statement and reads its first column: 1, or 0 when there is no row, -1. */
+int db_get_int(struct db *db, struct err *e, int64_t *out, enum sql_name name, const char *format,
+               ...);
+int64_t db_last_id(struct db *db);
+int64_t db_changes(struct db *db); /* rows written since it was opened: for bounding a turn */
+
+/* Savepoints nest.  Commits and whatever goes back also end every statement in use. */
+int db_begin(struct db *db, struct err *e);
+int db_commit(struct db *db, struct err *e);
+void db_rollback(struct db *db);
+int db_savepoint(struct db *db, struct err *e);
+int db_release(struct db *db, struct err *e);
+void db_rollback_to(struct db *db); /* and release */
+/* Some failures (a full disk) end the whole transaction, not just the statement. */
+bool db_is_in_transaction(struct db *db);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * migrations.h - the database's schema, as the numbered steps that lead to it
+ *
+ * Step N brings user_version from N-1 to N.  A step that was released is never changed again.
+ *
+ * Changes get their number ("version") from meta.version, one counter for everything, so that
+ * a subscriber's cursor is one number and "what changed since" is an index scan.
+ */
+#ifndef LUDWIG_SERVER_DB_MIGRATIONS_H
+#define LUDWIG_SERVER_DB_MIGRATIONS_H
+
+/* It would move the comments behind the lines before. */
+/* clang-format off */
+#define MIGRATION_1                                                                                \
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"                               \
+    /* a project belongs to who first used it */                                                   \
+    "CREATE TABLE project(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"                      \
+    " uid INTEGER NOT NULL, user TEXT NOT NULL, params INTEGER NOT NULL DEFAULT 0);"               \
+    /* a configuration keeps its number for good */                                                \
+    "CREATE TABLE param(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, no INTEGER NOT NULL,"    \
+    " digest BLOB NOT NULL, value BLOB NOT NULL);"                                                 \
+    /* configurations by digest, up to row meta.indexed: see params.h */                           \
+    "CREATE TABLE digest(project INTEGER NOT NULL, digest BLOB NOT NULL, param INTEGER NOT NULL,"  \
+    " PRIMARY KEY(project, digest)) WITHOUT ROWID;"                                                \
+    "CREATE TABLE sweep(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, uid INTEGER NOT NULL,"   \
+    " user TEXT NOT NULL, name TEXT, state INTEGER NOT NULL, priority INTEGER NOT NULL,"           \
+    " reps INTEGER NOT NULL, reuse INTEGER NOT NULL, nodes BLOB, work BLOB NOT NULL,"              \
+    " work_digest BLOB NOT NULL, cpus_milli INTEGER NOT NULL, gpus_milli INTEGER NOT NULL,"        \
+    " memory_bytes INTEGER NOT NULL, time_ms INTEGER NOT NULL,"                                    \
+    /* while it is open: by which connection, under which request id, what has come so far */      \
+    " opened_by INTEGER NOT NULL, begin_id BLOB NOT NULL,"                                         \
+    " chain BLOB NOT NULL, chunks INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL DEFAULT 0,"    \
+    " configs INTEGER NOT NULL DEFAULT 0, reused INTEGER NOT NULL DEFAULT 0,"                      \
+    " n_queued INTEGER NOT NULL DEFAULT 0, n_staging INTEGER NOT NULL DEFAULT 0,"                  \
+    " n_running INTEGER NOT NULL DEFAULT 0, n_publishing INTEGER NOT NULL DEFAULT 0,"              \
+    " n_done INTEGER NOT NULL DEFAULT 0, n_failed INTEGER NOT NULL DEFAULT 0,"                     \
+    " n_cancelled INTEGER NOT NULL DEFAULT 0,"                                                     \
+    /* queued and without a live attempt: what the scheduler may hand out */                       \
+    " n_ready INTEGER NOT NULL DEFAULT 0,"                                                         \
+    /* run times of its ended jobs, for sizing hands */                                            \
+    " ran_jobs INTEGER NOT NULL DEFAULT 0, ran_ms INTEGER NOT NULL DEFAULT 0,"                     \
+    " jobs INTEGER NOT NULL DEFAULT 0, stamp TEXT NOT NULL,"                                       \
+    " submitted_at INTEGER NOT NULL, ended_at INTEGER NOT NULL DEFAULT 0,"                         \
+    " handed_at INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 0);"                  \
+    "CREATE INDEX sweep_ready ON sweep(state) WHERE n_ready > 0;"                                  \
+    "CREATE INDEX sweep_open ON sweep(opened_by, id) WHERE state = 0;"                             \
+    /* the configurations of a sweep: each is taken once */                                        \
+    "CREATE TABLE config(sweep INTEGER NOT NULL, param INTEGER NOT NULL,"                          \
+    " PRIMARY KEY(sweep, param)) WITHOUT ROWID;"                                                   \
+    "CREATE TABLE job(id INTEGER PRIMARY KEY, sweep INTEGER NOT NULL, no INTEGER NOT NULL,"        \
+    " param INTEGER NOT NULL, rep INTEGER NOT NULL, name TEXT NOT NULL,"                           \
+    " work_digest BLOB NOT NULL, state INTEGER NOT NULL, queue_order INTEGER,"                     \
+    " cancelled INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,"                  \
+    " losses INTEGER NOT NULL DEFAULT 0, forgiven INTEGER NOT NULL DEFAULT 0,"                     \
+    " attempt INTEGER, reason TEXT,"                                                               \
+    " queued_at INTEGER NOT NULL, ended_at INTEGER NOT NULL DEFAULT 0,"                            \
+    " version INTEGER NOT NULL);"                                                                  \
+    "CREATE UNIQUE INDEX job_no ON job(sweep, no);"                                                \
+    "CREATE UNIQUE INDEX job_name ON job(param, name);"                                            \
+    "CREATE INDEX job_version ON job(sweep, version);"                                             \
+    /* what --reuse looks for: the jobs that are done */                                           \
+    "CREATE INDEX job_done ON job(param, rep) WHERE state = 4;"                                    \
+    /* ready jobs only: queue_order is NULL for all others */                                      \
+    "CREATE INDEX job_queue ON job(sweep, queue_order) WHERE queue_order IS NOT NULL;"             \
+    /* jobs of earlier sweeps that this one did not need to run again */                           \
+    "CREATE TABLE reused(sweep INTEGER NOT NULL, job INTEGER NOT NULL,"                            \
+    " PRIMARY KEY(sweep, job)) WITHOUT ROWID;"                                                     \
+    "CREATE TABLE attempt(id INTEGER PRIMARY KEY, job INTEGER NOT NULL, sweep INTEGER NOT NULL,"   \
+    " no INTEGER NOT NULL, recalled INTEGER NOT NULL DEFAULT 0,"                                   \
+    " token BLOB NOT NULL, worker INTEGER NOT NULL, state INTEGER NOT NULL,"                       \
+    " seq INTEGER NOT NULL DEFAULT 0, assigned_at INTEGER NOT NULL,"                               \
+    " started_at INTEGER NOT NULL DEFAULT 0, ended_at INTEGER NOT NULL DEFAULT 0,"                 \
+    " exit_code INTEGER, signal INTEGER, reason TEXT, run_path TEXT, winner BLOB,"                 \
+    " max_rss_bytes INTEGER NOT NULL DEFAULT 0, cpu_ms INTEGER NOT NULL DEFAULT 0);"               \
+    "CREATE UNIQUE INDEX attempt_token ON attempt(token);"                                         \
+    "CREATE INDEX attempt_job ON attempt(job, no);"                                                \
+    /* states 0..3 are the live ones: see ATTEMPT_STATES */                                        \
+    "CREATE INDEX attempt_live ON attempt(worker, sweep, state, recalled) WHERE state <= 3;"       \
+    "CREATE TABLE metric(attempt INTEGER NOT NULL, name TEXT NOT NULL, value REAL, step INTEGER,"  \
+    " PRIMARY KEY(attempt, name)) WITHOUT ROWID;"                                                  \
+    "CREATE TABLE worker(id INTEGER PRIMARY KEY, token BLOB NOT NULL UNIQUE,"                      \
+    " uid INTEGER NOT NULL, user TEXT NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL,"           \
+    " boot_id TEXT NOT NULL, incarnation BLOB NOT NULL, cpus_milli INTEGER NOT NULL,"              \
+    " gpus INTEGER NOT NULL, memory_bytes INTEGER NOT NULL, drained INTEGER NOT NULL DEFAULT 0,"   \
+    " seen_at INTEGER NOT NULL);"                                                                  \
+    /* first answers of changing requests, so that asking twice is safe */                         \
+    "CREATE TABLE request(id BLOB NOT NULL, uid INTEGER NOT NULL, at INTEGER NOT NULL,"            \
+    " type INTEGER NOT NULL, answer BLOB NOT NULL, PRIMARY KEY(id, uid)) WITHOUT ROWID;"           \
+    "CREATE INDEX request_at ON request(at);"                                                      \
+    "INSERT INTO meta VALUES('version', 0);"
+
+/* pause, drain, retry by cause, batches, usage, ranges of measures */
+#define MIGRATION_2                                                                                \
+    "ALTER TABLE job ADD COLUMN held INTEGER NOT NULL DEFAULT 0;" /* paused by itself */           \
+    "CREATE INDEX job_held ON job(sweep, no) WHERE held <> 0;"                                     \
+    "ALTER TABLE job DROP COLUMN losses;" /* counted from its attempts */                          \
+    /* enum cause; the attempt whose process works through this one too, NULL: it has its own */   \
+    "ALTER TABLE attempt ADD COLUMN cause INTEGER NOT NULL DEFAULT 0;"                             \
+    "ALTER TABLE attempt ADD COLUMN batch INTEGER;"                                                \
+    /* failed ones by a signal or by themselves, lost ones with their node */                      \
+    "UPDATE attempt SET cause = CASE WHEN state = 8 THEN 5 WHEN signal IS NOT NULL THEN 2 ELSE 1 END" \
+    " WHERE state IN (5, 8);"                                                                      \
+    "DROP INDEX attempt_live;"                                                                     \
+    "CREATE INDEX attempt_live ON attempt(worker, sweep, state, recalled, batch)"                  \
+    " WHERE state <= 3;"                                                                           \
+    "ALTER TABLE metric ADD COLUMN least REAL;"                                                    \
+    "ALTER TABLE metric ADD COLUMN most REAL;"                                                     \
+    "ALTER TABLE metric ADD COLUMN n INTEGER NOT NULL DEFAULT 0;"                                  \
+    /* jobs to one process; struct retry and list of struct slurm_pool, NULL: none */              \
+    "ALTER TABLE sweep ADD COLUMN batch INTEGER NOT NULL DEFAULT 1;"                               \
+    "ALTER TABLE sweep ADD COLUMN retry BLOB;"                                                     \
+    "ALTER TABLE sweep ADD COLUMN pools BLOB;"                                                     \
+    /* what results are ranked by */                                                               \
+    "ALTER TABLE sweep ADD COLUMN metric TEXT;"                                                    \
+    "ALTER TABLE sweep ADD COLUMN goal INTEGER NOT NULL DEFAULT 0;"                                \
+    /* of all attempts that ran and have ended, whatever came of them */                           \
+    "ALTER TABLE sweep ADD COLUMN spent_attempts INTEGER NOT NULL DEFAULT 0;"                      \
+    "ALTER TABLE sweep ADD COLUMN spent_ms INTEGER NOT NULL DEFAULT 0;"                            \
+    "ALTER TABLE sweep ADD COLUMN spent_cpu_ms INTEGER NOT NULL DEFAULT 0;"                        \
+    "UPDATE sweep SET spent_attempts = a.n, spent_ms = a.ms, spent_cpu_ms = a.cpu_ms FROM"         \
+    " (SELECT sweep, count(*) AS n, sum(max(0, ended_at - started_at)) AS ms,"                     \
+    " sum(cpu_ms) AS cpu_ms FROM attempt WHERE state > 3 AND state <> 9 AND started_at > 0"        \
+    " GROUP BY sweep) a WHERE a.sweep = sweep.id;"                                                 \
+    "CREATE INDEX sweep_project ON sweep(project);"
+
+/* people who share an account */
+#define MIGRATION_3                                                                                \
+    /* "lab/alice"; NULL: the account's own name */                                                \
+    "ALTER TABLE sweep ADD COLUMN known_as TEXT;"
+
+/* packs */
+#define MIGRATION_4                                                                                \
+    /* why none of its jobs can be handed out by this ludwigd; NULL: they can */                   \
+    "ALTER TABLE sweep ADD COLUMN refused TEXT;"                                                   \
+    /* trees that sweeps have named; manifest: struct dataset's id; name "": the source */         \
+    "CREATE TABLE dataset(id INTEGER PRIMARY KEY, project INTEGER NOT NULL, tree BLOB NOT NULL,"   \
+    " manifest BLOB NOT NULL, name TEXT NOT NULL, files INTEGER NOT NULL, bytes INTEGER NOT NULL," \
+    " added_at INTEGER NOT NULL, used_at INTEGER NOT NULL);"                                       \
+    "CREATE UNIQUE INDEX dataset_in ON dataset(project, tree, manifest);"                          \
+    "CREATE TABLE sweep_dataset(sweep INTEGER NOT NULL, dataset INTEGER NOT NULL,"                 \
+    " PRIMARY KEY(sweep, dataset)) WITHOUT ROWID;"                                                 \
+    "CREATE INDEX dataset_sweep ON sweep_dataset(dataset, sweep);"
+
+/* pilots */
+#define MIGRATION_5                                                                                \
+    /* pool: struct slurm_pool */                                                                  \
+    "CREATE TABLE pool(id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, user TEXT NOT NULL,"          \
+    " pool BLOB NOT NULL);"                                                                        \
+    "CREATE UNIQUE INDEX pool_of ON pool(uid, pool);"                                              \
+    /* refused: why Slurm will not have pilots there for such jobs; NULL: it does */               \
+    "CREATE TABLE sweep_pool(sweep INTEGER NOT NULL, pool INTEGER NOT NULL, refused TEXT,"         \
+    " PRIMARY KEY(sweep, pool)) WITHOUT ROWID;"                                                    \
+    "CREATE INDEX sweep_pool_refused ON sweep_pool(pool) WHERE refused IS NOT NULL;"               \
+    /* Those of one sbatch share a token: an array has tasks 0 to tasks - 1, tasks 1 is none.      \
+     * asked: sbatch was begun; slurm_id 0: its answer did not come; phase: enum pilot_phase */    \
+    "CREATE TABLE pilot(id INTEGER PRIMARY KEY, pool INTEGER NOT NULL, token BLOB NOT NULL,"       \
+    " sweep INTEGER NOT NULL," /* that it was made for; it takes jobs of others as well */         \
+    " task INTEGER NOT NULL, tasks INTEGER NOT NULL, name TEXT NOT NULL, comment TEXT NOT NULL,"   \
+    " project TEXT NOT NULL, cpus INTEGER NOT NULL, gpus INTEGER NOT NULL,"                        \
+    " memory_bytes INTEGER NOT NULL, time_ms INTEGER NOT NULL, phase INTEGER NOT NULL,"            \
+    " words TEXT, asked INTEGER NOT NULL DEFAULT 0, slurm_id INTEGER NOT NULL DEFAULT 0,"          \
+    " submitted_s INTEGER NOT NULL DEFAULT 0, worker INTEGER NOT NULL DEFAULT 0,"                  \
+    " created_at INTEGER NOT NULL, started_at INTEGER NOT NULL DEFAULT 0,"                         \
+    " ended_at INTEGER NOT NULL DEFAULT 0);"                                                       \
+    "CREATE UNIQUE INDEX pilot_token ON pilot(token, task);"                                       \
+    "CREATE INDEX pilot_ended ON pilot(ended_at);"                                                 \
+    "CREATE INDEX pilot_worker ON pilot(worker) WHERE ended_at = 0;"                               \
+    "ALTER TABLE worker ADD COLUMN partition TEXT;" /* of the pilot it is; NULL: it is none */
+
+/* sweeps that are not over, of which there are few */
+#define MIGRATION_6 "CREATE INDEX sweep_live ON sweep(state) WHERE state IN (1, 2);"
+
+/* clang-format on */
+
+/* n-th: n */
+#define MIGRATIONS(X) \
+    X(MIGRATION_1) X(MIGRATION_2) X(MIGRATION_3) X(MIGRATION_4) X(MIGRATION_5) X(MIGRATION_6)
+
+#endif

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+/* handle_submit.c - a sweep comes in chunks, and becomes visible with the last */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/log.h"
+#include "common/data/canon.h"
+#include "common/data/mp.h"
+#include "server/base/nodes.h"
+#include "server/base/turn.h"
+#include "server/conn/handler.h"
+#include "server/handle/submit_check.h"
+#include "server/handle/why.h"
+#include "server/pilot/pilots.h"
+#include "server/queue/datasets.h"
+#include "server/queue/params.h"
+#include "server/queue/submit.h"
+#include "server/queue/subscribe.h"
+#include "server/share/project.h"
+
+/* ---- begin ---- */
+
+/* Without bytes for any node. */
+static struct bytes encode_nodes(const struct msg_submit_begin *req, struct buf *out)
+{
+    if (req->nodes.n > 0 || req->no_nodes)
+        nodes_encode(&req->nodes, out);
+    return buf_bytes(out);
+}
+
+/* Without bytes when there are none; the same for a policy that names nothing. */
+static struct bytes encode_pools(const struct list *pools, struct buf *out)
+{
+    const struct slurm_pool *p = pools->items;
+
+    if (pools->n > 0)
+        mp_add_list(out, pools->n);
+    for (size_t i = 0; i < pools->n; i++)
+        schema_encode(&slurm_pool_schema, &p[i], out);
+    return buf_bytes(out);
+}
+
+static struct bytes encode_retry(const struct retry *r, struct buf *out)
+{
+    if (r->on.n > 0)
+        schema_encode(&retry_schema, r, out);
+    return buf_bytes(out);
+}
+
+static char *stamp_of(int64_t ms, struct arena *a)
+{
+    time_t seconds = (time_t)(ms / 1000);
+    char text[sizeof "20261121-101500"] = "";
+    struct tm local;
+
+    if (localtime_r(&seconds, &local) == NULL ||
+        strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local) == 0)
+        return arena_printf(a, "%lld", (long long)seconds);
+    return arena_strdup(a, text);
+}
+
+/* What is kept of it as bytes. */
+struct encoded {
+    struct buf nodes, work, pools, retry;
+};
+
+static void encoded_free(struct encoded *b)
+{
+    buf_free(&b->nodes);
+    buf_free(&b->work);
+    buf_free(&b->pools);
+    buf_free(&b->retry);
+}
+
+static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
+                         int64_t project, struct err *e)
+{
+    const struct resources *r = &req->work.resources;
+    const struct conn *c = ask->conn;
+    struct digest digest, chain = { { 0 } };
+    struct encoded b = { 0 };
+    int rc;
+
+    work_digest(&req->work, &digest);
+    schema_encode(&work_schema, &req->work, &b.work);
+    rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsis", project, (int64_t)c->uid,
+                c->user, req->name, req->priority, req->reps, (int64_t)req->reuse,
+                encode_nodes(req, &b.nodes), buf_bytes(&b.work), &digest, r->cpus_milli,
+                r->gpus_milli, r->memory_bytes, r->time_ms,
+                req->work.batch > 1 ? req->work.batch : (int64_t)1,
+                encode_pools(&req->pools, &b.pools), encode_retry(&req->retry, &b.retry),
+                req->ranking.metric, (int64_t)req->ranking.goal, c->number, &ask->envelope->id,
+                &chain, stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv), c->known_as);
+    encoded_free(&b);
+    return rc < 0 ? -1 : db_last_id(sv->db);
+}
+
+/* The sweep's number. */
+static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
+                          struct err *e)
+{
+    int64_t n_open = 0;
+    int64_t project, sweep;
+
+    if (db_get_int(sv->db, e, &n_open, SQL_OPEN_COUNT, "i", ask->conn->number) < 0)
+        return -1;
+    if (n_open >= SUBMITS_OPEN_MAX)
+        return err_set(e, ERR_BUSY, "%d submits are open on this connection", SUBMITS_OPEN_MAX);
+    project = project_take(sv, ask->conn, req->project, e);
+    if (project < 0)
+        return -1;
+    ask->conn->has_submits = true;
+    sweep = sweep_add(sv, ask, req, project, e);
+    if (sweep < 0 || datasets_take(sv, project, sweep, &req->work, e) < 0 ||
+        pilots_take_pools(sv, ask->conn, sweep, &req->pools, e) < 0)
+        return -1;
+    return sweep;
+}
+
+/* Before anything is done for it. */
+static int prepare(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
+                   struct msg_submit_open *rep, struct err *e)
+{
+    if (submit_check(&sv->conf, ask->conn, req, e) < 0)
+        return -1;
+    return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
+}
+
+int handle_submit_begin(struct server *sv, struct ask *ask, const void *request, void *reply,
+                        struct err *e)
+{
+    const struct msg_submit_begin *req = request;
+    struct msg_submit_open *rep = reply;
+    int rc = prepare(sv, ask, req, rep, e);
+
+    if (rc != 0)
+        return rc;
+    rc = db_get_int(sv->db, e, &rep->sweep, SQL_OPEN_BEGUN, "it", ask->conn->number,
+                    &ask->envelope->id);
+    if (rc == 0)
+        rep->sweep = open_sweep(sv, ask, req, e);
+    return rc < 0 || rep->sweep < 0 ? -1 : 0;
+}
+
+/* ---- chunks ---- */
+
+/* An open sweep, and what the chunk in hand has added to it. */
+struct taking {
+    struct server *sv;
+    struct arena *arena; /* of one configuration */
+    struct buf name;
+    int64_t sweep;
+    int64_t project;
+    int64_t reps;
+    enum reuse reuse;
+    struct digest work;
+    char *stamp;
+    struct digest chain;
+    int64_t chunks;
+    int64_t sent, configs, jobs, reused;
+    int64_t params; /* the project's highest number */
+    int64_t now_ms;
+};
+
+static int open_load(struct taking *t, const struct conn *c, int64_t sweep, struct err *e)
+{
+    struct stmt *s = db_ask(t->sv->db, SQL_OPEN_GET, "ii", sweep, c->number);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        t->sweep = sweep;
+        t->project = stmt_int(s, 0);
+        t->reps = stmt_int(s, 1);
+        t->reuse = (enum reuse)stmt_int(s, 2);
+        stmt_digest(s, 3, &t->work);
+        t->stamp = mem_strdup(stmt_text(s, 4));
+        stmt_digest(s, 5, &t->chain);
+        t->chunks = stmt_int(s, 6);
+        t->sent = stmt_int(s, 7);
+        t->configs = stmt_int(s, 8);
+        t->jobs = stmt_int(s, 9);
+        t->reused = stmt_int(s, 10);
+    }
+    stmt_end(s);
+    if (rc == 0)
+        return err_set(e, ERR_NOT_FOUND, "no submit of sweep %" PRId64 " is open here", sweep);
+    return rc < 0 ? -1 : 0;
+}
+
+static int taking_begin(struct taking *t, struct server *sv, const struct conn *c, int64_t sweep,
+                        struct err *e)
+{
+    *t = (struct taking){ .sv = sv, .now_ms = turn_now_ms(sv) };
+    if (open_load(t, c, sweep, e) < 0)
+        return -1;
+    t->arena = arena_create();
+    return 0;
+}
+
+static void taking_end(struct taking *t)
+{
+    arena_destroy(t->arena);
+    buf_free(&t->name);
+    free(t->stamp);
+}
+
+/* The configuration's row, 1 when it is new to the project, 0, -1. */
+static int param_take(struct taking *t, const struct value *config, struct bytes encoded,
+                      int64_t *param, struct err *e)
+{
+    struct digest digest;
+    int rc;
+
+    canon_digest(config, &digest);
+    rc = params_find(t->sv, t->project, &digest, param, e);
+    if (rc != 0)
+        return rc < 0 ? -1 : 0;
+    return params_add(t->sv, t->project, ++t->params, &digest, encoded, param, e) < 0 ? -1 : 1;
+}
+
+/* A done job that makes this one unnecessary: 1, 0, -1. */
+static int find_done(struct taking *t, int64_t param, int64_t rep, int64_t *job, struct err *e)
+{
+    switch (t->reuse) {
+    case REUSE_ALL:
+        return db_get_int(t->sv->db, e, job, SQL_DONE_SAME_WORK, "iid", param, rep, &t->work);
+    case REUSE_PARAMS: return db_get_int(t->sv->db, e, job, SQL_DONE_ANY_WORK, "ii", param, rep);
+    default: return 0;
+    }
+}
+
+static void make_name(struct taking *t, int64_t k)
+{
+    buf_clear(&t->name);
+    buf_printf(&t->name, "%s_num%" PRId64, t->stamp, k);
+}
+
+/* A configuration's jobs of one second may come from several submits. */
+static int find_name(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
+{
+    int rc = is_new ? 0 : 1;
+
+    make_name(t, rep);
+    for (int64_t k = rep; rc == 1; k++) {
+        int64_t one;
+
+        make_name(t, k);
+        rc = db_get_int(t->sv->db, e, &one, SQL_JOB_NAME_TAKEN, "is", param, buf_text(&t->name));
+    }
+    return rc;
+}
+
+static int job_add(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
+{
+    int64_t version = turn_next_version(t->sv, e);
+
+    if (version < 0 || find_name(t, param, rep, is_new, e) < 0)
+        return -1;
+    return db_run(t->sv->db, e, SQL_JOB_ADD, "iiiisdii", t->sweep, ++t->jobs, param, rep,
+                  buf_text(&t->name), &t->work, t->now_ms, version);
+}
+
+static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
+{
+    int64_t done;
+    int rc = is_new ? 0 : find_done(t, param, rep, &done, e);
+
+    if (rc == 0)
+        return job_add(t, param, rep, is_new, e);
+    if (rc < 0)
+        return -1;
+    t->reused++;
+    return db_run(t->sv->db, e, SQL_REUSED_ADD, "ii", t->sweep, done);
+}
+
+static int check_config(const struct value *config, struct bytes encoded, struct err *e)
+{
+    if (config->type != VALUE_MAP)
+        return err_set(e, ERR_PROTOCOL, "a configuration must be a map, found %s",
+                       value_type_name(config->type));
+    if (encoded.n > PARAM2VAL_MAX_BYTES)
+        return err_set(e, ERR_USAGE, "a configuration is larger than %d bytes",
+                       PARAM2VAL_MAX_BYTES);
+    if (value_depth(config) > PARAM2VAL_DEPTH_MAX)
+        return err_set(e, ERR_USAGE, "a configuration is nested deeper than %d",
+                       PARAM2VAL_DEPTH_MAX);
+    return 0;
+}
+
+static int check_chunk_room(const struct taking *t, int64_t n_in_chunk, struct err *e)
+{
+    if (n_in_chunk > CONFIGS_PER_CHUNK_MAX ||
+        (n_in_chunk > 1 && n_in_chunk * t->reps > JOBS_PER_CHUNK_MAX))
+        return err_set(e, ERR_PROTOCOL, "a chunk of more than %d configurations or %d jobs",
+                       CONFIGS_PER_CHUNK_MAX, JOBS_PER_CHUNK_MAX);
+    return 0;
+}
+
+/* One that the sweep has already is taken once. */
+static int config_take(struct taking *t, const struct value *config, struct bytes encoded,
+                       struct err *e)
+{
+    int64_t param = 0;
+    int is_new = param_take(t, config, encoded, &param, e);
+    int n = is_new < 0 ? -1 : db_run(t->sv->db, e, SQL_CONFIG_ADD, "ii", t->sweep, param);
+
+    if (n <= 0)
+        return n;
+    t->configs++;
+    for (int64_t rep = 0; rep < t->reps; rep++)
+        if (rep_take(t, param, rep, is_new == 1, e) < 0)
+            return -1;
+    return 0;
+}
+
+struct chunk_walk {
+    struct taking *taking;
+    int64_t n;
+};
+
+static int item_take(void *context, struct bytes item, struct err *e)
+{
+    struct chunk_walk *walk = context;
+    struct taking *t = walk->taking;
+    struct value config;
+
+    t->sent++;
+    arena_reset(t->arena);
+    if (check_chunk_room(t, ++walk->n, e) < 0 ||
+        mp_read(item.data, item.n, t->arena, &config, e) < 0 || check_config(&config, item, e) < 0)
+        return -1;
+    return config_take(t, &config, item, e);
+}
+
+static void chain_on(struct digest *chain, struct bytes chunk)
+{
+    struct hasher *h = hasher_create();
+
+    hasher_add(h, chain->bytes, DIGEST_BYTES);
+    hasher_add(h, chunk.data, chunk.n);
+    hasher_end(h, chain);
+    hasher_destroy(h);
+}
+
+static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, struct err *e)
+{
+    struct chunk_walk walk = { .taking = t };
+    struct db *db = t->sv->db;
+    int64_t params_before;
+
+    if (req->index != t->chunks)
+        return err_set(e, ERR_PROTOCOL, "chunk %" PRId64 " came where %" PRId64 " was due",
+                       req->index, t->chunks);
+    if (db_get_int(db, e, &params_before, SQL_PROJECT_PARAMS, "i", t->project) < 0)
+        return -1;
+    t->params = params_before;
+    params_begin(t->sv);
+    if (mp_each_item(req->configs.data, req->configs.n, item_take, &walk, e) < 0)
+        return err_wrap(e, "chunk %" PRId64, req->index);
+    chain_on(&t->chain, req->configs);
+    if (params_end(t->sv, e) < 0 ||
+        (t->params != params_before &&
+         db_run(db, e, SQL_PROJECT_SET_PARAMS, "ii", t->project, t->params) < 0))
+        return -1;
+    return db_run(db, e, SQL_OPEN_TAKEN, "idiiii", t->sweep, &t->chain, t->sent, t->configs,
+                  t->jobs, t->reused);
+}
+
+int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request, void *reply,
+                        struct err *e)
+{
+    const struct msg_submit_chunk *req = request;
+    struct msg_submit_taken *rep = reply;
+    struct taking t;
+    int rc;
+
+    if (taking_begin(&t, sv, ask->conn, req->sweep, e) < 0)
+        return -1;
+    rc = chunk_take(&t, req, e);
+    taking_end(&t);
+    rep->index = req->index;
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- end ---- */
+
+static int check_whole(const struct taking *t, const struct msg_submit_end *req, struct err *e)
+{
+    if (req->configs != t->sent)
+        return err_set(e, ERR_PROTOCOL, "%" PRId64 " configurations came of %" PRId64, t->sent,
+                       req->configs);
+    if (memcmp(req->chain.bytes, t->chain.bytes, DIGEST_BYTES) != 0)
+        return err_set(e, ERR_PROTOCOL, "the chunks are not those that were sent");
+    if (t->configs == 0)
+        return err_set(e, ERR_USAGE, "a sweep without configurations");
+    return 0;
+}
+
+struct submit_event {
+    int64_t sweep;
+    char *user;
+    char *project;
+    int64_t queued, reused;
+};
+
+static void submit_event_free(void *context)
+{
+    struct submit_event *event = context;
+
+    free(event->user);
+    free(event->project);
+    free(event);
+}
+
+static void log_submit(struct server *sv, void *context)
+{
+    const struct submit_event *event = context;
+
+    (void)sv;
+    log_event(LOG_INFO, "submit", "sweep", "%lld", (long long)event->sweep, "user", "%s",
+              event->user, "project", "%s", event->project, "queued", "%lld",
+              (long long)event->queued, "reused", "%lld", (long long)event->reused, NULL);
+    submit_event_free(context);
+}
+
+static void promise_log(struct server *sv, const struct conn *c, const struct msg_submitted *rep)
+{
+    struct submit_event *event = mem_alloc(sizeof *event);
+
+    *event = (struct submit_event){ rep->sweep, mem_strdup(c->user), mem_strdup(rep->project),
+                                    rep->queued, rep->reused };
+    turn_after_with(sv, log_submit, submit_event_free, event);
+}
+
+static int read_submitted(struct server *sv, int64_t sweep, struct arena *a,
+                          struct msg_submitted *rep, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_SUBMITTED, "i", sweep);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        rep->sweep = sweep;
+        rep->project = arena_strdup(a, stmt_text(s, 0));
+        rep->configs = stmt_int(s, 1);
+        rep->reps = stmt_int(s, 2);
+        rep->queued = stmt_int(s, 3);
+        rep->reused = stmt_int(s, 4);
+        rep->jobs = rep->queued + rep->reused;
+    }
+    stmt_end(s);
+    return rc == 1 ? 0 : -1;
+}
+
+static int note_nobody(struct server *sv, struct arena *a, struct msg_submitted *rep, struct err *e)
+{
+    return rep->queued == 0 ? 0 : why_nobody(sv, rep->sweep, a, &rep->note, e);
+}
+
+static int show(struct server *sv, const struct taking *t, struct err *e)
+{
+    bool is_done = t->jobs == 0;
+    int64_t version = turn_next_version(sv, e);
+
+    if (version < 0 || db_run(sv->db, e, SQL_SWEEP_SHOW, "iiiii", t->sweep,
+                              (int64_t)(is_done ? SWEEP_DONE : SWEEP_RUNNING), t->now_ms,
+                              is_done ? t->now_ms : (int64_t)0, version) < 0)
+        return -1;
+    subscribe_touch(sv, t->sweep);
+    if (!is_done)
+        turn_want_schedule(sv);
+    return 0;
+}
+
+/* All of it has come. */
+static int end_well(const struct taking *t, struct ask *ask, struct msg_submitted *rep,
+                    struct err *e)
+{
+    struct server *sv = t->sv;
+    int rc = read_submitted(sv, t->sweep, ask->arena, rep, e);
+
+    if (rc == 0)
+        rc = project_check_folder(sv, ask, rep->project, e);
+    if (rc != 0)
+        return rc;
+    if (show(sv, t, e) < 0 || note_nobody(sv, ask->arena, rep, e) < 0)
+        return -1;
+    promise_log(sv, ask->conn, rep);
+    return 0;
+}
+
+int handle_submit_end(struct server *sv, struct ask *ask, const void *request, void *reply,
+                      struct err *e)
+{
+    const struct msg_submit_end *req = request;
+    struct taking t;
+    int rc;
+
+    if (taking_begin(&t, sv, ask->conn, req->sweep, e) < 0)
+        return -1;
+    rc = check_whole(&t, req, e);
+    if (rc < 0)
+        turn_add_work(sv->turn, submit_clear, req->sweep);
+    else
+        rc = end_well(&t, ask, reply, e);
+    taking_end(&t);
+    return rc;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* handle_worker.c - a worker registers, takes hands, reports */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/path.h"
+#include "server/base/turn.h"
+#include "server/conn/conn.h"
+#include "server/conn/handler.h"
+#include "server/queue/attempts.h"
+#include "server/queue/lease.h"
+#include "server/queue/passes.h"
+#include "server/queue/pilot.h"
+#include "server/queue/recall.h"
+#include "server/queue/subscribe.h"
+
+/* ---- clocks ---- */
+
+/* So much may be the way of the message. */
+enum { CLOCKS_DIFFER_MS = 2000 };
+
+/* By how much the clock of who said this at that time is ahead of ludwigd's. */
+static int64_t clock_ahead_ms(const struct server *sv, int64_t said_at)
+{
+    int64_t ahead_ms = said_at - turn_now_ms(sv);
+
+    if (said_at == 0 || (ahead_ms < CLOCKS_DIFFER_MS && ahead_ms > -CLOCKS_DIFFER_MS))
+        return 0;
+    return ahead_ms;
+}
+
+static int64_t by_our_clock(int64_t at, int64_t ahead_ms)
+{
+    return at > 0 && at > ahead_ms ? at - ahead_ms : at;
+}
+
+static struct report report_by_our_clock(const struct report *r, int64_t ahead_ms)
+{
+    struct report ours = *r;
+
+    ours.at = by_our_clock(r->at, ahead_ms);
+    ours.started_at = by_our_clock(r->started_at, ahead_ms);
+    ours.ended_at = by_our_clock(r->ended_at, ahead_ms);
+    return ours;
+}
+
+/* ---- register ---- */
+
+static int check_claims(const struct msg_register *r, struct err *e)
+{
+    if (!path_is_portable_name(r->node))
+        return err_set(e, ERR_USAGE, "a node cannot be called '%.80s'", r->node);
+    if (node_kind_parse(r->kind) < 0)
+        return err_set(e, ERR_USAGE, "node %s: a worker cannot be a '%.80s'", r->node, r->kind);
+    if (token_is_zero(&r->worker) || token_is_zero(&r->incarnation) || r->boot_id[0] == '\0')
+        return err_set(e, ERR_USAGE, "node %s: its identity is missing", r->node);
+    return 0;
+}
+
+/* The worker's row, made or brought up to date: its id, -1 with e set. */
+static int64_t worker_save(struct server *sv, const struct conn *c, const struct msg_register *r,
+                           struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_WORKER_BY_TOKEN, "t", &r->worker);
+    int rc = stmt_step(s, e);
+    int64_t id = rc == 1 ? stmt_int(s, 0) : 0;
+    int64_t uid = rc == 1 ? stmt_int(s, 1) : (int64_t)c->uid;
+    int64_t now_ms = turn_now_ms(sv);
+
+    stmt_end(s);
+    if (rc < 0)
+        return -1;
+    if (uid != (int64_t)c->uid)
+        return err_set(e, ERR_DENIED, "worker %s on %s belongs to another account", r->kind,
+                       r->node);
+    if (rc == 1)
+        return db_run(sv->db, e, SQL_WORKER_UPDATE, "isssstiiii", id, c->user, r->node, r->kind,
+                      r->boot_id, &r->incarnation, r->cpus_milli, r->gpus, r->memory_bytes,
+                      now_ms) < 0
+                   ? -1
+                   : id;
+    if (db_run(sv->db, e, SQL_WORKER_INSERT, "tisssstiiii", &r->worker, (int64_t)c->uid, c->user,
+               r->node, r->kind, r->boot_id, &r->incarnation, r->cpus_milli, r->gpus,
+               r->memory_bytes, now_ms) < 0)
+        return -1;
+    return db_last_id(sv->db);
+}
+
+static int compare_tokens(const void *x, const void *y)
+{
+    return memcmp(x, y, TOKEN_BYTES);
+}
+
+/* held[] begins with its token, so a sorted copy can be searched by token. */
+static struct held *sorted_by_token(struct arena *a, const struct list *attempts)
+{
+    struct held *held = arena_alloc(a, attempts->n * sizeof *held);
+
+    if (attempts->n > 0)
+        memcpy(held, attempts->items, attempts->n * sizeof *held);
+    qsort(held, attempts->n, sizeof *held, compare_tokens);
+    return held;
+}
+
+struct live {
+    int64_t id;
+    struct token token;
+    enum attempt_state state;
+};
+
+static int live_of(struct server *sv, int64_t worker, struct arena *a, struct live **live,
+                   size_t *n, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_LIVE_OF_WORKER, "i", worker);
+    size_t capacity = 0;
+    int rc;
+
+    *live = NULL;
+    *n = 0;
+    while ((rc = stmt_step(s, e)) == 1) {
+        if (*n == capacity) {
+            struct live *more = arena_alloc(a, (2 * capacity + 64) * sizeof *more);
+
+            if (*n > 0)
+                memcpy(more, *live, *n * sizeof *more);
+            capacity = 2 * capacity + 64;
+            *live = more;
+        }
+        (*live)[*n].id = stmt_int(s, 0);
+        stmt_token(s, 1, &(*live)[*n].token);
+        (*live)[(*n)++].state = (enum attempt_state)stmt_int(s, 2);
+    }
+    return rc;
+}
+
+/* What we gave it and it does not hold never arrived, or it has forgotten it. */
+static int find_missing(struct server *sv, int64_t worker, const struct held *held, size_t n_held,
+                        struct arena *a, struct tally *t, struct err *e)
+{
+    struct live *live;
+    size_t n;
+
+    if (live_of(sv, worker, a, &live, &n, e) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        bool is_unstarted = live[i].state == ATTEMPT_ASSIGNED;
+
+        if (n_held > 0 &&
+            bsearch(&live[i].token, held, n_held, sizeof *held, compare_tokens) != NULL)
+            continue;
+        if (attempt_find(sv, live[i].id, is_unstarted ? EV_RECALL : EV_LOSE,
+                         is_unstarted ? "it never arrived" : "its worker has forgotten it", t,
+                         e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct registering {
+    struct server *sv;
+    int64_t worker;
+    struct token_entry *stop; /* answered with the registration */
+    size_t n_stop;
+    struct tally tally;
+};
+
+static void stop_it(struct registering *r, const struct token *token)
+{
+    r->stop[r->n_stop++].token = *token;
+}
+
+/* A lost attempt is back.  Of it and those started since, the one that has run longest stays. */
+static int settle_returned(struct registering *r, const struct held *h, int64_t attempt,
+                           int64_t job, struct err *e)
+{
+    struct stmt *s = db_ask(r->sv->db, SQL_RIVALS, "ii", job, attempt);
+    bool is_longest = h->started_at > 0;
+    bool has_rivals = false;
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        int64_t started_at = stmt_int(s, 3);
+
+        has_rivals = true;
+        if (h->started_at == 0 || (started_at > 0 && started_at < h->started_at))
+            is_longest = false;
+    }
+    if (rc < 0)
+        return -1;
+    if (has_rivals && !is_longest) {
+        stop_it(r, &h->token);
+        return 0;
+    }
+    if (attempt_find(r->sv, attempt, EV_RETURN, NULL, &r->tally, e) < 0)
+        return -1;
+    s = db_ask(r->sv->db, SQL_RIVALS, "ii", job, attempt);
+    while ((rc = stmt_step(s, e)) == 1) {
+        struct token token;
+
+        stmt_token(s, 1, &token);
+        attempt_stop(r->sv, stmt_int(s, 2), &token);
+    }
+    return rc;
+}
+
+static int settle_held(struct registering *r, const struct held *h, struct err *e)
+{
+    struct stmt *s = db_ask(r->sv->db, SQL_HELD, "t", &h->token);
+    int rc = stmt_step(s, e);
+    int64_t attempt = rc == 1 ? stmt_int(s, 0) : 0;
+    int64_t job = rc == 1 ? stmt_int(s, 1) : 0;
+    enum attempt_state state = rc == 1 ? (enum attempt_state)stmt_int(s, 2) : ATTEMPT_NO;
+    bool is_ours = rc == 1 && stmt_int(s, 3) == r->worker;
+    enum job_state job_state = rc == 1 ? (enum job_state)stmt_int(s, 4) : JOB_QUEUED;
+
+    stmt_end(s);
+    if (rc < 0)
+        return -1;
+    /* What has ended there is told by its own report, and answered by a verdict. */
+    if (!attempt_is_live((enum attempt_state)h->state) || h->state == ATTEMPT_PUBLISHING)
+        return 0;
+    if (is_ours && state == ATTEMPT_LOST && !job_is_ended(job_state))
+        return settle_returned(r, h, attempt, job, e);
+    if (!is_ours || !attempt_is_live(state) || job_is_ended(job_state))
+        stop_it(r, &h->token);
+    return 0;
+}
+
+/* Work for a turn: a cancel in the turn of the registration found no connection to tell it on. */
+static int stop_unwanted(struct server *sv, int64_t worker, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_UNWANTED_LIVE, "i", worker);
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        struct token token;
+
+        stmt_token(s, 0, &token);
+        attempt_stop(sv, worker, &token);
+    }
+    return rc;
+}
+
+/*
+ * After the commit: from here on the connection stands for the worker.  Another one of the
+ * same worker is a dead one that was not noticed yet.  A worker that registered twice within the
+ * turn is here twice.
+ */
+static void take_over(struct server *sv, int64_t conn)
+{
+    struct conn *c = conn_find(sv, conn);
+    struct conn *old = c == NULL ? NULL : conn_of_worker(sv, c->registering);
+
+    if (c == NULL || c->registering == 0)
+        return;
+    if (old != NULL && old != c) {
+        old->worker = old->registering = 0;
+        conn_close(sv, old, "the worker has connected anew");
+    }
+    c->worker = c->registering;
+    c->registering = 0;
+    lease_connected(sv, c->worker);
+    turn_add_work(sv->turn, recall_unwanted, c->worker);
+    turn_add_work(sv->turn, stop_unwanted, c->worker);
+    turn_add_work(sv->turn, passes_give, 0);
+    subscribe_registered(sv, c->worker);
+    turn_want_schedule(sv);
+}
+
+int handle_register(struct server *sv, struct ask *ask, const void *request, void *reply,
+                    struct err *e)
+{
+    const struct msg_register *req = request;
+    struct msg_registered *rep = reply;
+    const struct held *held = req->attempts.items;
+    struct registering r = { .sv = sv };
+    int64_t ahead_ms = clock_ahead_ms(sv, req->said_at);
+
+    if (check_claims(req, e) < 0)
+        return -1;
+    r.worker = worker_save(sv, ask->conn, req, e);
+    if (r.worker < 0 || pilot_registered(sv, ask->conn, r.worker, e) < 0)
+        return -1;
+    r.stop = arena_alloc(ask->arena, req->attempts.n * sizeof *r.stop);
+    /* On a connection that has registered before, a hand may still be on its way. */
+    if (ask->conn->worker != r.worker &&
+        find_missing(sv, r.worker, sorted_by_token(ask->arena, &req->attempts), req->attempts.n,
+                     ask->arena, &r.tally, e) < 0)
+        return -1;
+    for (size_t i = 0; i < req->attempts.n; i++) {
+        struct held h = held[i];
+
+        h.started_at = by_our_clock(h.started_at, ahead_ms);
+        if (settle_held(&r, &h, e) < 0)
+            return -1;
+    }
+    if (tally_flush(sv, &r.tally, e) < 0 || recall_at_registration(sv, ask->conn, r.worker, e) < 0)
+        return -1;
+    ask->conn->registering = r.worker;
+    ask->conn->own_jobs_only = req->own_jobs_only;
+    conn_keep_claims(ask->conn, req);
+    turn_after(sv, take_over, ask->conn->number);
+    rep->lease_ms = sv->conf.lease_ms;
+    rep->stop = (struct list){ r.stop, r.n_stop };
+    log_event(LOG_INFO, "register", "worker", "%lld", (long long)r.worker, "node", "%s", req->node,
+              "user", "%s", ask->conn->user, "cpus_milli", "%lld", (long long)req->cpus_milli,
+              "gpus", "%lld", (long long)req->gpus, "holds", "%zu", req->attempts.n, NULL);
+    return 0;
+}
+
+/* ---- took, alive, report ---- */
+
+static int must_be_registered(const struct ask *ask, struct err *e)
+{
+    if (ask->conn->worker == 0)
+        return err_set(e, ERR_PROTOCOL, "register first");
+    return 0;
+}
+
+int handle_took(struct server *sv, struct ask *ask, const void *request, void *reply, struct err *e)
+{
+    (void)sv, (void)request, (void)reply;
+    return must_be_registered(ask, e);
+}
+
+int handle_alive(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    struct msg_ok *rep = reply;
+
+    (void)sv, (void)request;
+    rep->well = true;
+    return must_be_registered(ask, e);
+}
+
+int handle_load(struct server *sv, struct ask *ask, const void *request, void *reply, struct err *e)
+{
+    const struct msg_load *req = request;
+
+    (void)reply;
+    if (must_be_registered(ask, e) < 0)
+        return -1;
+    ask->conn->load_milli = req->load_milli;
+    ask->conn->load_at_ms = turn_now_ms(sv);
+    return 0;
+}
+
+int handle_holds(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    (void)reply;
+    if (must_be_registered(ask, e) < 0)
+        return -1;
+    holdings_take(&ask->conn->holdings, request);
+    turn_want_schedule(sv);
+    return 0;
+}
+
+int handle_report(struct server *sv, struct ask *ask, const void *request, void *reply,
+                  struct err *e)
+{
+    const struct msg_report *req = request;
+    const struct report *reports = req->reports.items;
+    struct msg_verdicts *rep = reply;
+    struct verdict_entry *verdicts = arena_alloc(ask->arena, req->reports.n * sizeof *verdicts);
+    int64_t ahead_ms = clock_ahead_ms(sv, req->said_at);
+    struct tally tally = { 0 };
+
+    if (must_be_registered(ask, e) < 0)
+        return -1;
+    for (size_t i = 0; i < req->reports.n; i++) {
+        struct report r = report_by_our_clock(&reports[i], ahead_ms);
+        enum verdict verdict;
+
+        if (attempt_report(sv, ask->conn->worker, &r, &verdict, &tally, e) < 0)
+            return -1;
+        verdicts[i] = (struct verdict_entry){ r.token, r.seq, (int)verdict };
+    }
+    rep->verdicts = (struct list){ verdicts, req->reports.n };
+    return tally_flush(sv, &tally, e);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inbox.h - connections that are made of files (parcel.h), for those who may do nothing but SFTP
+ *
+ * <share>/.ludwig/inbox/<uid>/ belongs to that user, and what it brings is taken in the user's
+ * name; <share>/.ludwig/outbox/ holds the answers.  The dispatcher sees connections like others:
+ * a socket pair each, whose uid is the folder's.
+ *
+ * Files are opened, read, written and removed by one thread of libuv's pool at a time, as the
+ * share may be slow or hang; it works for one user after the other, and a bounded time for each.
+ */
+#ifndef LUDWIG_SERVER_INBOX_INBOX_H
+#define LUDWIG_SERVER_INBOX_INBOX_H
+
+#include "common/proto/shareid.h"
+#include "server/base/server.h"
+
+struct inbox;
+
+/* Makes inbox and outbox on the share and begins to look.  Never fails: where it cannot be
+ * trusted, nothing is taken and inbox_kind says INBOX_NONE. */
+struct inbox *inbox_create(struct server *sv);
+/* Takes nothing any more, and waits for work under way.  NULL is fine. */
+void inbox_stop(struct inbox *in);
+/* After that, and after the connections were closed: tells all what they were answered last, and
+ * that it was.  NULL is fine. */
+void inbox_destroy(struct inbox *in);
+
+enum inbox_kind inbox_kind(const struct inbox *in);
+const char *inbox_why_none(const struct inbox *in); /* NULL: it is open */
+
+/* A user has connected in another way: one that no list of users tells gets a folder too. */
+void inbox_meet(struct inbox *in, uid_t uid);
+/* Somebody may come by files soon: where nothing tells of that, it is looked often for a while. */
+void inbox_expect(struct inbox *in);
+
+#endif

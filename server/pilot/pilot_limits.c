@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* pilot_limits.c - what accounts and QOS allow a user's pilots: a pure function */
+
+#include "server/pilot/pilot_limits.h"
+
+#include <string.h>
+
+enum { DEPTH_MAX = 32 };
+
+static bool is_same(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+/* ---- which ---- */
+
+static const char *default_account(const struct slurm_accounts *all, const char *user)
+{
+    for (size_t i = 0; i < all->users.n; i++)
+        if (is_same(all->users.users[i].name, user))
+            return all->users.users[i].account;
+    return NULL;
+}
+
+/* user "": the account's own */
+static const struct slurm_assoc *find_assoc(const struct slurm_accounts *all, const char *account,
+                                            const char *user, const char *partition)
+{
+    const struct slurm_assoc *found = NULL;
+
+    for (size_t i = 0; account != NULL && i < all->assocs.n; i++) {
+        const struct slurm_assoc *assoc = &all->assocs.assocs[i];
+
+        if (!is_same(assoc->account, account) || !is_same(assoc->user, user))
+            continue;
+        if (is_same(assoc->partition, partition))
+            return assoc;
+        if (assoc->partition == NULL)
+            found = assoc;
+    }
+    return found;
+}
+
+static const struct slurm_qos *find_qos(const struct slurm_accounts *all, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < all->qos.n; i++)
+        if (is_same(all->qos.qos[i].name, name))
+            return &all->qos.qos[i];
+    return NULL;
+}
+
+/* ---- one limit after the other ---- */
+
+static bool is_less(int64_t limit, int64_t than)
+{
+    return limit != SLURM_NONE && (than == SLURM_NONE || limit < than);
+}
+
+/* The first one that there is counts. */
+static void take_first(int64_t *to, const char **what, int64_t limit, const char *said)
+{
+    if (*to != SLURM_NONE || limit == SLURM_NONE)
+        return;
+    *to = limit;
+    *what = said;
+}
+
+static void take_least(int64_t *to, const char **what, int64_t limit, const char *said)
+{
+    if (!is_less(limit, *to))
+        return;
+    *to = limit;
+    *what = said;
+}
+
+static void narrow(int64_t *to, int64_t limit)
+{
+    if (limit > 0 && (*to == 0 || limit < *to))
+        *to = limit;
+}
+
+/* "mem=64G"; without a letter it is MB. */
+static int64_t memory_of(const char *tres)
+{
+    int64_t bytes = slurm_tres(tres, "mem");
+
+    return bytes > 0 && bytes < 1 << 20 ? bytes << 20 : bytes;
+}
+
+static void take_tres(struct plan_size *size, const char *tres)
+{
+    int64_t cpus = slurm_tres(tres, "cpu"), gpus = slurm_tres(tres, "gres/gpu");
+
+    narrow(&size->cpus_milli, cpus == SLURM_NONE ? 0 : 1000 * cpus);
+    narrow(&size->gpus_milli, gpus == SLURM_NONE ? 0 : 1000 * gpus);
+    narrow(&size->memory_bytes, memory_of(tres));
+}
+
+static void take_group_tres(struct pilot_limits *to, const char *tres)
+{
+    int64_t cpus = slurm_tres(tres, "cpu");
+
+    take_tres(&to->size, tres);
+    narrow(&to->group_cpus, cpus == SLURM_NONE ? 0 : cpus);
+}
+
+static void take_time(struct pilot_limits *to, int64_t max_time_ms)
+{
+    if (is_less(max_time_ms, to->max_time_ms))
+        to->max_time_ms = max_time_ms;
+}
+
+/* ---- all of them ---- */
+
+static void take_qos(struct pilot_limits *to, const struct slurm_qos *qos, struct arena *a)
+{
+    if (qos == NULL)
+        return;
+    take_first(&to->submit, &to->submit_what, qos->max_submit_per_user,
+               arena_printf(a, "MaxSubmitJobsPerUser of QOS %s", qos->name));
+    take_first(&to->run, &to->run_what, qos->max_jobs_per_user,
+               arena_printf(a, "MaxJobsPerUser of QOS %s", qos->name));
+    take_tres(&to->size, qos->max_tres_per_job);
+    take_group_tres(to, qos->max_tres_per_user);
+    take_time(to, qos->max_time_ms);
+}
+
+static void take_qos_group(struct pilot_limits *to, const struct slurm_qos *qos, struct arena *a)
+{
+    if (qos == NULL)
+        return;
+    take_least(&to->submit, &to->submit_what, qos->group_submit,
+               arena_printf(a, "GrpSubmitJobs of QOS %s", qos->name));
+    take_least(&to->run, &to->run_what, qos->group_jobs,
+               arena_printf(a, "GrpJobs of QOS %s", qos->name));
+    take_group_tres(to, qos->group_tres);
+}
+
+/* The user's own; sacctmgr shows there what is inherited. */
+static void take_assoc(struct pilot_limits *to, const struct slurm_assoc *assoc, struct arena *a)
+{
+    if (assoc == NULL)
+        return;
+    take_first(&to->submit, &to->submit_what, assoc->max_submit,
+               arena_printf(a, "MaxSubmitJobs of account %s", assoc->account));
+    take_first(&to->run, &to->run_what, assoc->max_jobs,
+               arena_printf(a, "MaxJobs of account %s", assoc->account));
+    take_tres(&to->size, assoc->max_tres_per_job);
+    take_time(to, assoc->max_time_ms);
+}
+
+static void take_assoc_group(struct pilot_limits *to, const struct slurm_assoc *assoc,
+                             struct arena *a)
+{
+    take_least(&to->submit, &to->submit_what, assoc->group_submit,
+               arena_printf(a, "GrpSubmitJobs of account %s", assoc->account));
+    take_least(&to->run, &to->run_what, assoc->group_jobs,
+               arena_printf(a, "GrpJobs of account %s", assoc->account));
+    take_group_tres(to, assoc->group_tres);
+}
+
+/* The user's, its account's, and that of each account above. */
+static void take_groups(struct pilot_limits *to, const struct slurm_accounts *all,
+                        const struct slurm_assoc *assoc, struct arena *a)
+{
+    const char *account;
+
+    if (assoc == NULL)
+        return;
+    take_assoc_group(to, assoc, a);
+    account = assoc->account;
+    for (int depth = 0; depth < DEPTH_MAX && account != NULL; depth++) {
+        assoc = find_assoc(all, account, "", NULL);
+        if (assoc == NULL)
+            return;
+        take_assoc_group(to, assoc, a);
+        account = assoc->parent;
+    }
+}
+
+struct pilot_limits pilot_limits(const struct slurm_accounts *all, const struct limits_of *of,
+                                 struct arena *a)
+{
+    struct pilot_limits to = { .submit = SLURM_NONE, .run = SLURM_NONE, .max_time_ms = SLURM_NONE };
+    const char *account = of->account != NULL ? of->account : default_account(all, of->user);
+    const struct slurm_assoc *assoc = find_assoc(all, account, of->user, of->partition);
+    const char *own = assoc != NULL && assoc->default_qos != NULL ? assoc->default_qos : "normal";
+    const struct slurm_qos *qos = find_qos(all, of->qos != NULL ? of->qos : own);
+    const struct slurm_qos *partition_qos = find_qos(all, of->partition_qos);
+
+    take_qos(&to, partition_qos, a);
+    take_qos(&to, qos, a);
+    take_assoc(&to, assoc, a);
+    take_qos_group(&to, partition_qos, a);
+    take_qos_group(&to, qos, a);
+    take_groups(&to, all, assoc, a);
+    return to;
+}
+
+static bool has_tres(const char *tres)
+{
+    return tres != NULL && *tres != '\0';
+}
+
+static bool has_limits(const struct slurm_qos *q)
+{
+    return q->max_jobs_per_user != SLURM_NONE || q->max_submit_per_user != SLURM_NONE ||
+           q->group_jobs != SLURM_NONE || q->group_submit != SLURM_NONE ||
+           q->max_time_ms != SLURM_NONE || has_tres(q->group_tres) ||
+           has_tres(q->max_tres_per_user) || has_tres(q->max_tres_per_job);
+}
+
+bool limits_any_qos(const struct slurm_accounts *all)
+{
+    for (size_t i = 0; i < all->qos.n; i++)
+        if (has_limits(&all->qos.qos[i]))
+            return true;
+    return false;
+}
+
+void limits_narrow(const struct pilot_limits *limits, struct plan_partition *partition)
+{
+    narrow(&partition->node.cpus_milli, limits->size.cpus_milli);
+    narrow(&partition->node.gpus_milli, limits->size.gpus_milli);
+    narrow(&partition->node.memory_bytes, limits->size.memory_bytes);
+    narrow(&partition->total_cpus, limits->group_cpus);
+    if (limits->max_time_ms == SLURM_NONE)
+        return;
+    narrow(&partition->max_time_ms, limits->max_time_ms);
+    /* Without a time Slurm would give it one that its QOS forbids. */
+    if (partition->default_time_ms == 0 || partition->default_time_ms > limits->max_time_ms)
+        partition->default_time_ms = limits->max_time_ms;
+    partition->is_time_needed = true;
+}

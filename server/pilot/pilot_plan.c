@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* pilot_plan.c - how many pilots of which size and time a pool gets: a pure function */
+
+#include "server/pilot/pilot_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
+int64_t plan_fits(const struct plan_size *there, const struct plan_size *each)
+{
+    int64_t n = INT32_MAX;
+
+    if (each->cpus_milli > 0)
+        n = smaller(n, there->cpus_milli / each->cpus_milli);
+    if (each->gpus_milli > 0)
+        n = smaller(n, there->gpus_milli / each->gpus_milli);
+    if (each->memory_bytes > 0 && there->memory_bytes > 0)
+        n = smaller(n, there->memory_bytes / each->memory_bytes);
+    return n;
+}
+
+static void take(struct plan_size *from, const struct plan_size *each, int64_t n)
+{
+    from->cpus_milli -= n * each->cpus_milli;
+    from->gpus_milli -= n * each->gpus_milli;
+    if (from->memory_bytes > 0)
+        from->memory_bytes = larger(1, from->memory_bytes - n * each->memory_bytes);
+}
+
+/* One of a single job has no room for any other. */
+static void take_all(struct plan_pilot *p, int64_t *n)
+{
+    *n = 1;
+    p->size = (struct plan_size){ 0 };
+}
+
+/* ---- how many slots ---- */
+
+/* So short that a slot is meant to work through many of them. */
+static bool is_short(const struct plan_demand *d)
+{
+    return d->takes_ms < PLAN_SLOT_MS;
+}
+
+static int64_t slots_wanted(const struct plan_demand *d, bool has_one_job_each)
+{
+    if (has_one_job_each)
+        return d->jobs;
+    if (d->takes_ms == 0)
+        return smaller(d->jobs, PLAN_UNKNOWN_SLOTS);
+    if (!is_short(d))
+        return d->jobs;
+    return smaller(d->jobs,
+                   larger(1, divide_up(smaller(d->jobs, INT32_MAX) * d->takes_ms, PLAN_SLOT_MS)));
+}
+
+/* One that works already has no room for another job, unless its own are soon over. */
+static bool has_slots(const struct plan_pilot *p, const struct plan_demand *d)
+{
+    return p->is_waiting ? !p->is_elsewhere || !p->is_late : is_short(d);
+}
+
+/* Of those that are wanted, how many are there or have been asked for; these are taken. */
+static int64_t slots_had(struct plan_pilot *pilots, size_t n_pilots, const struct plan_demand *d,
+                         int64_t wanted)
+{
+    int64_t had = 0;
+
+    for (size_t i = 0; i < n_pilots && had < wanted; i++) {
+        int64_t n;
+
+        if ((d->may_use != NULL && !d->may_use[i]) || !has_slots(&pilots[i], d))
+            continue;
+        n = smaller(wanted - had, plan_fits(&pilots[i].size, &d->size));
+        if (pilots[i].takes_one && n > 0)
+            take_all(&pilots[i], &n);
+        else
+            take(&pilots[i].size, &d->size, n);
+        had += n;
+    }
+    return had;
+}
+
+/* ---- of which size ---- */
+
+/* A job that needs more gets it, or is left for Slurm to judge. */
+static int64_t most_of(int64_t node_milli, int64_t pilot_milli, int64_t job_milli)
+{
+    int64_t most_milli = node_milli > 0 ? smaller(node_milli, pilot_milli) : pilot_milli;
+
+    return larger(most_milli, job_milli);
+}
+
+/* What a pilot may have at most.  GPUs are what everybody waits for: one that is free is enough to begin
+ * with. */
+static struct plan_size size_max(const struct plan_partition *p, const struct plan_demand *d)
+{
+    int64_t cpus_milli = p->pilot.cpus_milli > 0 ? p->pilot.cpus_milli : 1000 * PLAN_CPUS_MAX;
+    int64_t gpus_milli = p->pilot.gpus_milli > 0 ? p->pilot.gpus_milli : 1000;
+
+    return (struct plan_size){ most_of(p->node.cpus_milli, cpus_milli, d->size.cpus_milli),
+                               most_of(p->node.gpus_milli, gpus_milli, d->size.gpus_milli),
+                               p->node.memory_bytes };
+}
+
+static int64_t jobs_per_pilot(const struct plan_pool *pool, const struct plan_demand *d,
+                              int64_t wanted)
+{
+    struct plan_size max = size_max(&pool->partition, d);
+
+    if (pool->has_one_job_each)
+        return 1;
+    return larger(1, smaller(wanted, plan_fits(&max, &d->size)));
+}
+
+static struct plan_size size_of(const struct plan_demand *d, int64_t jobs)
+{
+    return (struct plan_size){ jobs * d->size.cpus_milli, jobs * d->size.gpus_milli,
+                               jobs * d->size.memory_bytes };
+}
+
+static int64_t count_own(const struct plan_pool *pool)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < pool->n_pilots; i++)
+        n += !pool->pilots[i].is_elsewhere;
+    return n;
+}
+
+/* No more than the partition can hold at once. */
+static int64_t cap(const struct plan_pool *pool, const struct plan_size *size, int64_t n)
+{
+    int64_t total_milli = 1000 * pool->partition.total_cpus;
+
+    if (total_milli > 0 && size->cpus_milli > 0)
+        n = smaller(n, larger(1, total_milli / size->cpus_milli) - count_own(pool));
+    return larger(0, smaller(n, pool->most));
+}
+
+/* ---- for how long ---- */
+
+/* Enough for the jobs that each slot gets, as long as that is no longer than usual there.  slots 0: one
+ * each. */
+static int64_t time_of(const struct plan_partition *p, const struct plan_demand *d, int64_t slots)
+{
+    int64_t usual_ms = p->default_time_ms > 0 ? p->default_time_ms : PLAN_TIME_USUAL_MS;
+    int64_t rounds = slots > 0 ? divide_up(smaller(d->jobs, INT32_MAX), slots) : 1;
+    int64_t wanted_ms;
+
+    if (d->need_ms == 0)
+        return p->is_time_needed ? divide_up(p->default_time_ms, 60000) * 60000 : 0;
+    wanted_ms = d->need_ms + (rounds - 1) * smaller(d->takes_ms, usual_ms);
+    wanted_ms = larger(wanted_ms, PLAN_TIME_MIN_MS);
+    wanted_ms = larger(d->need_ms, smaller(wanted_ms, usual_ms));
+    if (p->max_time_ms > 0)
+        wanted_ms = larger(d->need_ms, smaller(wanted_ms, p->max_time_ms));
+    return divide_up(wanted_ms, 60000) * 60000;
+}
+
+/* ---- all of it ---- */
+
+static struct plan_order order_for(const struct plan_pool *pool, const struct plan_demand *d,
+                                   int64_t missing, int64_t had)
+{
+    int64_t jobs = jobs_per_pilot(pool, d, missing);
+    struct plan_order order = { .sweep = d->sweep, .size = size_of(d, jobs) };
+
+    order.n = cap(pool, &order.size, divide_up(missing, jobs));
+    if (order.n > 0)
+        order.time_ms =
+            time_of(&pool->partition, d, pool->has_one_job_each ? 0 : had + order.n * jobs);
+    return order;
+}
+
+struct plan_order pilot_plan(const struct plan_pool *pool)
+{
+    struct plan_pilot *pilots = mem_alloc(pool->n_pilots * sizeof *pilots);
+    struct plan_order order = { .n = 0 };
+
+    if (pool->n_pilots > 0)
+        memcpy(pilots, pool->pilots, pool->n_pilots * sizeof *pilots);
+    for (size_t i = 0; i < pool->n_demands && order.n == 0; i++) {
+        const struct plan_demand *d = &pool->demands[i];
+        int64_t wanted = slots_wanted(d, pool->has_one_job_each);
+        int64_t had = slots_had(pilots, pool->n_pilots, d, wanted);
+
+        if (had < wanted)
+            order = order_for(pool, d, divide_up(wanted - had, larger(1, d->n_sharing)), had);
+    }
+    free(pilots);
+    return order;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pilot_plan.h - how many pilots of which size and time a pool gets: a pure function
+ *
+ * In: what waits for the pool, the pilots there are, the partition as Slurm describes it, all as of
+ * now.  Out: pilots to be submitted.
+ *
+ * A pilot holds several small jobs, up to PLAN_CPUS_MAX processors if the site does not say, and never
+ * more than fit on a node.  Where jobs are short, there are only so many slots that each has PLAN_SLOT_MS of work:
+ * a pilot that is there sooner does more than one that has to be waited for.  As long as nobody
+ * knows how long jobs take there are PLAN_UNKNOWN_SLOTS at most; that they run for long already is
+ * known, too.
+ *
+ * Pools of one sweep share what it wants: each gets an even part, and what one of them cannot have is
+ * left for the others.  One that Slurm lets wait for PLAN_LATE_MS is not counted on elsewhere.
+ */
+#ifndef LUDWIG_SERVER_PILOT_PILOT_PLAN_H
+#define LUDWIG_SERVER_PILOT_PILOT_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PLAN_CPUS_MAX = 16,
+    PLAN_SLOT_MS = 60 * 1000,
+    PLAN_UNKNOWN_SLOTS = 64,
+    PLAN_LATE_MS = 2 * 60 * 1000,
+    PLAN_TIME_MIN_MS = 10 * 60 * 1000,
+    PLAN_TIME_USUAL_MS = 60 * 60 * 1000 /* where the partition names none */
+};
+
+/* Of a machine, a pilot or a job.  0: none, or, of a partition, that it is not known. */
+struct plan_size {
+    int64_t cpus_milli, gpus_milli, memory_bytes;
+};
+
+/* Jobs of a sweep that wait; a job is what one process works through. */
+struct plan_demand {
+    int64_t jobs;
+    struct plan_size size; /* of one */
+    int64_t need_ms;       /* that one may take, its results included; 0: nobody knows */
+    int64_t takes_ms;      /* that one takes usually, or has taken so far at least; 0: the same */
+    int64_t sweep;         /* theirs */
+    int64_t n_sharing;     /* pools that share it, this one among them, and are still to be asked */
+    const bool *may_use;   /* per pilot: the sweep names its pool; NULL: all of them */
+};
+
+struct plan_pilot {
+    struct plan_size size;
+    bool is_waiting;   /* it did not begin yet */
+    bool is_elsewhere; /* in another pool */
+    bool is_late;      /* it waits for long already, or nobody can say for what */
+    bool takes_one;    /* a job is all that it does */
+};
+
+struct plan_partition {
+    struct plan_size node; /* of the largest kind */
+    int64_t total_cpus;
+    int64_t max_time_ms, default_time_ms; /* 0: none, or not known */
+    bool is_time_needed;                  /* Slurm's default is not this one */
+    struct plan_size pilot; /* that several jobs share, at most; 0: PLAN_CPUS_MAX, and one GPU */
+};
+
+struct plan_pool {
+    const struct plan_demand *demands; /* the most urgent first */
+    size_t n_demands;
+    const struct plan_pilot *pilots;
+    size_t n_pilots;
+    struct plan_partition partition;
+    bool has_one_job_each; /* pilots for one job */
+    int64_t most;          /* pilots that may be added; 0: none */
+};
+
+struct plan_order {
+    struct plan_size size;
+    int64_t time_ms; /* 0: the partition's default */
+    int64_t n;
+    int64_t sweep; /* whose jobs have none yet */
+};
+
+/* The next one for the pool: n is 0 when it has enough. */
+struct plan_order pilot_plan(const struct plan_pool *pool);
+
+/* How many of these fit there at once. */
+int64_t plan_fits(const struct plan_size *there, const struct plan_size *each);
+
+#endif

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/* pilot_submit.c - sbatch is run by a child with the owner's rights */
+/*
+ * Who the owner is here is asked on a thread; the folder of the log is made by the owner; then Slurm
+ * is asked, and what it said is written down.
+ */
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/account.h"
+#include "common/base/log.h"
+#include "common/base/rights.h"
+#include "common/base/units.h"
+#include "server/base/turn.h"
+#include "server/inbox/inbox.h"
+#include "server/pilot/pilots_parts.h"
+
+/* For so long the logs of pilots are kept. */
+#define LOG_DAYS   "14"
+#define USUAL_PATH "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+struct submission {
+    struct pilots *p; /* for the loop alone */
+    struct arena *arena;
+    const struct pilot_row *row; /* the first */
+    struct account account;
+    struct err why; /* of a failure */
+    char *path;     /* of sbatch, if the owner is another user; else NULL */
+    char *folder;   /* of the log */
+    /* What came of it. */
+    enum slurm_failure failure;
+    const char *words;
+    int64_t slurm_id;
+    bool was_run; /* sbatch */
+};
+
+static void submission_free(struct submission *s)
+{
+    account_free(&s->account);
+    arena_destroy(s->arena);
+    free(s->path);
+    free(s->folder);
+    free(s);
+}
+
+/* ---- what came of it, in a turn ---- */
+
+static int take_refusal(struct pilots *p, const struct submission *s, struct err *e)
+{
+    const struct pilot_row *row = s->row;
+
+    log_event(LOG_WARN, "pilot-refused", "user", "%s", row->user, "partition", "%s",
+              row->spec.partition, "why", "%s", s->words, NULL);
+    if (s->failure == SLURM_AWAY && s->was_run)
+        return 0; /* it may be there nevertheless: it is looked for by its name */
+    if (db_run(p->sv->db, e, SQL_PILOTS_DROP, "t", &row->token) < 0)
+        return -1;
+    return s->failure == SLURM_REFUSED ? pool_refuse(p->sv, row->pool, row->sweep, s->words, e) : 0;
+}
+
+static int take_outcome(struct server *sv, int64_t unused, struct err *e)
+{
+    struct pilots *p = sv->pilots;
+    struct submission *s = p->submission;
+    int rc;
+
+    (void)unused;
+    if (s == NULL)
+        return 0;
+    if (s->failure == SLURM_WELL)
+        rc = db_run(sv->db, e, SQL_PILOTS_SUBMITTED, "ti", &s->row->token, s->slurm_id);
+    else
+        rc = take_refusal(p, s, e);
+    return rc < 0 ? -1 : 0;
+}
+
+/* What failed before Slurm was asked is the owner's trouble, and not everybody's. */
+static void fail(struct pilots *p, const struct submission *s)
+{
+    if (s->was_run)
+        pilots_away(p, s->words);
+    else
+        pilots_rest(p, s->row->pool, false,
+                    arena_printf(s->arena, "could not be submitted: %s", s->words));
+}
+
+/* After the turn, whatever came of that: what is not written down is found by its name. */
+static void settle(struct server *sv, int64_t unused)
+{
+    struct pilots *p = sv->pilots;
+    struct submission *s = p->submission;
+
+    (void)unused;
+    if (s == NULL)
+        return;
+    p->submission = NULL;
+    switch (s->failure) {
+    case SLURM_WELL:
+        pilots_away(p, NULL);
+        pilots_submitted(p, s->row->pool);
+        pilots_look_in(p, PILOTS_LOOK_FIRST_MS);
+        inbox_expect(p->sv->inbox);
+        break;
+    case SLURM_REFUSED: break;
+    case SLURM_FULL:
+        pilots_full(p, s->row, arena_printf(s->arena, "was not taken: %s", s->words));
+        break;
+    default: fail(p, s); break;
+    }
+    submission_free(s);
+    pilots_next(p);
+}
+
+static int settle_only(struct server *sv, int64_t unused, struct err *e)
+{
+    (void)e;
+    turn_after(sv, settle, unused);
+    return 0;
+}
+
+/* What cannot be written down keeps no other pilot from being submitted. */
+static int write_outcome(struct server *sv, int64_t unused, struct err *e)
+{
+    if (take_outcome(sv, unused, e) == 0)
+        return settle_only(sv, unused, e);
+    turn_add_work(sv->turn, settle_only, unused);
+    return -1;
+}
+
+static void end(struct submission *s, enum slurm_failure failure, const char *words)
+{
+    s->failure = failure;
+    s->words = words == NULL ? "" : arena_strdup(s->arena, words);
+    turn_add_work(s->p->sv->turn, write_outcome, 0);
+}
+
+/* ---- sbatch ---- */
+
+static void on_submitted(void *context, struct slurm_result *result)
+{
+    struct submission *s = context;
+    enum slurm_failure failure = slurm_failure_of(result);
+
+    s->p->call = NULL;
+    s->was_run = true;
+    if (failure == SLURM_WELL &&
+        slurm_read_submitted(buf_text(&result->out), result->out.n, &s->slurm_id, &s->why) < 0) {
+        end(s, SLURM_AWAY, s->why.text);
+        return;
+    }
+    if (failure == SLURM_WELL)
+        log_event(LOG_INFO, "pilot-submitted", "job", "%lld", (long long)s->slurm_id, "n", "%lld",
+                  (long long)s->row->tasks, "user", "%s", s->row->user, "partition", "%s",
+                  s->row->spec.partition, NULL);
+    end(s, failure, failure == SLURM_WELL ? NULL : slurm_failure_words(result, s->arena));
+}
+
+/* ludwig-worker, beside this ludwigd. */
+static const char *worker_program(const struct conf *conf, struct arena *a)
+{
+    char self[PATH_MAX];
+    size_t n = sizeof self;
+    char *slash;
+
+    if (conf->slurm.worker != NULL)
+        return conf->slurm.worker;
+    if (uv_exepath(self, &n) < 0 || (slash = strrchr(self, '/')) == NULL)
+        return "ludwig-worker";
+    return arena_printf(a, "%.*s/ludwig-worker", (int)(slash - self), self);
+}
+
+static int64_t idle_ms(const struct conf *conf, const char *partition)
+{
+    const struct slurm_site *site = conf_slurm_site(conf, partition);
+
+    return site != NULL && site->idle_ms > 0 ? site->idle_ms : conf->slurm.idle_ms;
+}
+
+/* Where nobody knows how long it takes, the partition's default is asked for by name: so it is what the
+ * pilot gets, whatever a site does with jobs that ask for none.  0: what the user's own options say, or Slurm. */
+static int64_t time_of(const struct submission *s)
+{
+    const struct pilot_row *row = s->row;
+
+    if (row->time_ms > 0 || row->spec.extra.n > 0 || !site_is_fresh(s->p))
+        return row->time_ms;
+    return pilots_default_time_ms(s->p->sv, row->user, &row->spec);
+}
+
+/* When a pilot starts soon, its end is known by these to a few seconds, and it asks nobody. */
+static void add_time(const struct submission *s, const char **program)
+{
+    int64_t time_ms = time_of(s);
+
+    if (time_ms <= 0 || s->row->spec.extra.n > 0)
+        return;
+    program[0] = "--time";
+    program[1] = arena_printf(s->arena, "%" PRId64, time_ms);
+    program[2] = "--submitted";
+    program[3] = arena_printf(s->arena, "%" PRId64, units_now_ms());
+}
+
+static void add_script(const struct submission *s, struct buf *out)
+{
+    const struct conf *conf = &s->p->sv->conf;
+    char token[TOKEN_HEX];
+    const char *program[20] = { 0 };
+    size_t n = 0;
+
+    token_hex(&s->row->token, token);
+    program[n++] = worker_program(conf, s->arena);
+    program[n++] = "pilot";
+    program[n++] = "--server";
+    program[n++] = reach_endpoints(s->p, s->account.uid, s->arena);
+    program[n++] = "--pilot";
+    program[n++] = token;
+    program[n++] = "--idle";
+    program[n++] = arena_printf(s->arena, "%" PRId64, idle_ms(conf, s->row->spec.partition));
+    if (s->p->site.config.kill_wait_s != SLURM_NONE) {
+        program[n++] = "--kill-wait";
+        program[n++] = arena_printf(s->arena, "%" PRId64, 1000 * s->p->site.config.kill_wait_s);
+    }
+    if (conf_has_one_job_each(conf, &s->row->spec))
+        program[n++] = "--one-job";
+    add_time(s, program + n);
+    slurm_add_script(out, program);
+}
+
+static char **sbatch_args(struct submission *s, struct err *e)
+{
+    const struct pilot_row *row = s->row;
+    struct slurm_pool spec = site_spec(&s->p->sv->conf, &row->spec);
+    struct pilot_request r = { .pool = &spec,
+                               .name = row->name,
+                               .comment = row->comment,
+                               .folder = s->folder,
+                               .cpus = row->cpus,
+                               .memory_bytes = row->memory_bytes,
+                               .time_ms = time_of(s),
+                               .gpus = row->gpus,
+                               .n = row->tasks };
+
+    /* Elsewhere it would come at the end of the time alone, which the pilot knows itself. */
+    if (s->p->site.config.warns_of_preemption)
+        r.signal = "B:USR1@60";
+
+    r.log = arena_printf(s->arena, "%s/%s.log", s->folder, row->name);
+    return slurm_sbatch_args(&r, s->arena, e);
+}
+
+/* NULL: ludwigd's own. */
+static char *rights_of(const struct submission *s)
+{
+    return s->account.uid == geteuid() ? NULL : rights_text(&s->account);
+}
+
+static struct slurm_user user_of(const struct submission *s)
+{
+    return (struct slurm_user){ s->account.name, s->account.home, s->account.shell };
+}
+
+static void run_sbatch(struct submission *s)
+{
+    struct slurm_user user = user_of(s);
+    char **env = s->path == NULL ? pilots_env(&user, s->arena)
+                                 : slurm_env(&user, s->path, getenv("SLURM_CONF"), s->arena);
+    char **args = sbatch_args(s, &s->why);
+    char *rights = rights_of(s);
+    struct buf script = { 0 };
+
+    add_script(s, &script);
+    if (args == NULL)
+        end(s, SLURM_REFUSED, s->why.text);
+    else if (pilots_call(s->p, &(struct pilots_command){ args, env, rights, buf_text(&script), 0 },
+                         on_submitted, s, &s->why) < 0)
+        end(s, SLURM_AWAY, s->why.text);
+    buf_free(&script);
+    free(rights);
+}
+
+/* ---- the way back to us ---- */
+
+static void on_reach(void *context)
+{
+    run_sbatch(context);
+}
+
+/* Without a key there are other ways. */
+static void find_reach(struct submission *s)
+{
+    const struct reach_asker asker = { .done = on_reach, .context = s };
+    struct err e = { 0 };
+    char *rights;
+
+    if (reach_is_known(s->p, s->account.uid)) {
+        run_sbatch(s);
+        return;
+    }
+    rights = rights_of(s);
+    if (reach_ask(s->p, &s->account, rights, &asker, &e) < 0) {
+        log_event(LOG_WARN, "no-pilot-key", "user", "%s", s->account.name, "why", "%s", e.text,
+                  NULL);
+        run_sbatch(s);
+    }
+    free(rights);
+}
+
+/* ---- the folder of its log ---- */
+
+static void on_folder(void *context, struct slurm_result *result)
+{
+    struct submission *s = context;
+
+    s->p->call = NULL;
+    if (result->exit_code == 0 && !result->is_late)
+        find_reach(s);
+    else
+        end(s, SLURM_AWAY,
+            arena_printf(s->arena, "no folder for the pilots' logs: %s",
+                         result->is_late ? "the share does not answer"
+                                         : slurm_failure_words(result, s->arena)));
+}
+
+/* Old ones go; nobody waits for that. */
+static void make_folder(struct submission *s)
+{
+    static const char script[] =
+        "mkdir -p -m 0750 -- \"$1\" || exit\n"
+        "find \"$1\" -maxdepth 1 -type f -name 'ludwig-*.log' -mtime +" LOG_DAYS
+        " -delete >/dev/null 2>&1 </dev/null &";
+    char *const args[] = { "sh", "-c", (char *)script, "sh", s->folder, NULL };
+    struct slurm_user user = user_of(s);
+    char *rights = rights_of(s);
+    const struct slurm_command command = { .args = args,
+                                           .env = pilots_env(&user, s->arena),
+                                           .rights = rights,
+                                           .timeout_ms = PILOTS_CALL_MS,
+                                           .output_max_bytes = 4096 };
+
+    s->p->call = slurm_call_begin(&s->p->sv->loop, &command, on_folder, s, &s->why);
+    if (s->p->call == NULL)
+        end(s, SLURM_AWAY, s->why.text);
+    free(rights);
+}
+
+/* ---- whose ---- */
+
+/* What a thread knows, and finds out. */
+struct question {
+    struct submission *s;  /* for the loop alone */
+    char *user, *own_path; /* own_path: ludwigd's */
+    struct account account;
+    char *path; /* for the user, who is another one; else NULL */
+    struct err why;
+};
+
+/* That of ludwigd is of no use to others: the folder of it that has sbatch is. */
+static char *path_of_others(const char *path)
+{
+    char *found = NULL;
+
+    while (*path != '\0' && found == NULL) {
+        size_t n = strcspn(path, ":");
+        char *folder = mem_strndup(path, n), *sbatch = mem_printf("%s/sbatch", folder);
+        char *as_listed = mem_printf(":%s:", folder);
+
+        if (access(sbatch, X_OK) == 0)
+            found = strstr(":" USUAL_PATH ":", as_listed) != NULL
+                        ? mem_strdup(USUAL_PATH)
+                        : mem_printf("%s:" USUAL_PATH, folder);
+        free(as_listed);
+        free(sbatch);
+        free(folder);
+        path += n + (path[n] == ':');
+    }
+    return found != NULL ? found : mem_strdup(USUAL_PATH);
+}
+
+static void on_thread(void *context)
+{
+    struct question *q = context;
+
+    if (account_find(q->user, 0, &q->account, &q->why) == 0 && q->account.uid != geteuid())
+        q->path = path_of_others(q->own_path);
+}
+
+static void free_question(void *context)
+{
+    struct question *q = context;
+
+    account_free(&q->account);
+    free(q->path);
+    free(q->own_path);
+    free(q->user);
+    free(q);
+}
+
+static void check_owner(struct submission *s)
+{
+    if (s->why.kind != ERR_NONE)
+        return;
+    if (s->account.uid != s->row->uid)
+        err_set(&s->why, ERR_DENIED, "%s is another user here now", s->row->user);
+    else if (s->account.uid != geteuid() && geteuid() != 0)
+        err_set(&s->why, ERR_DENIED, "this ludwigd is not root, and starts no pilots of %s's",
+                s->row->user);
+}
+
+static void on_account(void *context)
+{
+    struct question *q = context;
+    struct submission *s = q->s;
+
+    s->p->aside = NULL;
+    s->account = q->account;
+    s->why = q->why;
+    s->path = q->path;
+    q->account = (struct account){ 0 };
+    q->path = NULL;
+    check_owner(s);
+    if (s->why.kind == ERR_DENIED || s->why.kind == ERR_NOT_FOUND)
+        end(s, SLURM_REFUSED, s->why.text);
+    else if (s->why.kind != ERR_NONE)
+        end(s, SLURM_AWAY, s->why.text);
+    else
+        make_folder(s);
+}
+
+static char *folder_of(const struct conf *conf, const char *project)
+{
+    return conf->projects == NULL
+               ? mem_printf("%s/%s/pilots", conf->share, project)
+               : mem_printf("%s/%s/%s/pilots", conf->share, conf->projects, project);
+}
+
+void submission_begin(struct pilots *p, const struct pilot_row *row)
+{
+    struct submission *s = mem_alloc(sizeof *s);
+    struct question *q = mem_alloc(sizeof *q);
+    struct aside_task task = { on_thread, on_account, free_question, q };
+    const char *path = getenv("PATH");
+
+    q->s = s;
+    q->user = mem_strdup(row->user);
+    q->own_path = mem_strdup(path != NULL ? path : "");
+    s->p = p;
+    s->arena = arena_create();
+    s->row = row;
+    s->folder = folder_of(&p->sv->conf, row->project);
+    p->submission = s;
+    p->aside = aside_begin(&p->sv->loop, &task);
+}
+
+void submission_drop(struct pilots *p)
+{
+    if (p->submission != NULL)
+        submission_free(p->submission);
+    p->submission = NULL;
+}

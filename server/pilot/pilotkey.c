@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/* pilotkey.c - the key by which a user's pilots reach ludwigd through this machine's sshd */
+
+#include "server/pilot/pilotkey.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/path.h"
+#include "common/base/units.h"
+#include "common/data/template.h"
+#include "common/proto/endpoint.h"
+#include "common/proto/layout.h"
+
+enum {
+    KEYS_MAX_BYTES = 4 * 1024 * 1024,
+    SCAN_MAX_BYTES = 256 * 1024,
+    LOCK_MAX_MS = 10 * 1000,
+    LOOK_EVERY_MS = 20,
+    HOST_BYTES = 256
+};
+
+struct pilotkey {
+    const char *server_id, *socket_path, *host, *port;
+    char *ssh_dir, *dir; /* ~/.ssh and the key's */
+    char *mark;          /* of its line */
+    char own_name[HOST_BYTES];
+};
+
+/* ---- lines ---- */
+
+static bool ends_with(const char *line, size_t n, const char *mark)
+{
+    size_t n_mark = strlen(mark);
+
+    while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == ' '))
+        n--;
+    return n > n_mark && line[n - n_mark - 1] == ' ' &&
+           memcmp(line + n - n_mark, mark, n_mark) == 0;
+}
+
+static void add_line(struct buf *out, const char *line)
+{
+    if (out->n > 0 && out->bytes[out->n - 1] != '\n')
+        buf_add_char(out, '\n');
+    buf_printf(out, "%s\n", line);
+}
+
+void pilotkey_replace(const char *text, const char *mark, const char *line, struct buf *out)
+{
+    while (*text != '\0') {
+        size_t n = strcspn(text, "\n"), whole = n + (text[n] == '\n');
+
+        if (!ends_with(text, n, mark)) {
+            buf_add(out, text, whole);
+        } else if (line != NULL) {
+            add_line(out, line);
+            line = NULL;
+        }
+        text += whole;
+    }
+    if (line != NULL)
+        add_line(out, line);
+}
+
+/* Within the quotes of an option. */
+static void add_escaped(struct buf *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        buf_printf(out, "%s%c", *text == '"' ? "\\" : "", *text);
+}
+
+static bool is_plain(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == '\\')
+            return false;
+    return true;
+}
+
+int pilotkey_line(const char *ludwig, const char *socket_path, const char *key, const char *mark,
+                  struct buf *out, struct err *e)
+{
+    struct buf command = { 0 };
+    size_t type = strcspn(key, " "), blob = strcspn(key + type + (key[type] == ' '), " \r\n");
+
+    if (!is_plain(ludwig) || !is_plain(socket_path))
+        return err_set(e, ERR_USAGE, "'%s' and '%s' cannot stand in authorized_keys", ludwig,
+                       socket_path);
+    if (key[type] != ' ' || blob == 0)
+        return err_set(e, ERR_FAILED, "ssh-keygen has made no key");
+    template_add_quoted(&command, ludwig, strlen(ludwig));
+    buf_add_str(&command, " bridge --no-sftp ");
+    template_add_quoted(&command, socket_path, strlen(socket_path));
+    buf_add_str(out, "restrict,command=\"");
+    add_escaped(out, buf_text(&command));
+    buf_printf(out, "\" %.*s %s", (int)(type + 1 + blob), key, mark);
+    buf_free(&command);
+    return 0;
+}
+
+void pilotkey_known_hosts(const char *scanned, struct buf *out)
+{
+    while (*scanned != '\0') {
+        size_t n = strcspn(scanned, "\n"), name = strcspn(scanned, " \n");
+
+        if (scanned[0] != '#' && name > 0 && name < n)
+            buf_printf(out, "%s%.*s\n", ENDPOINT_KNOWN_AS, (int)(n - name), scanned + name);
+        scanned += n + (scanned[n] == '\n');
+    }
+}
+
+/* ---- programs ---- */
+
+static void become(const char *const *words, int out_fd)
+{
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null_fd >= 0 && dup2(null_fd, 0) >= 0 && dup2(out_fd, 1) >= 0)
+        execvp(words[0], (char *const *)(uintptr_t)words);
+    _exit(127);
+}
+
+static int status_of(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Appends what it prints.  Its exit code; -1 with e set when there is none. */
+static int run(const char *const *words, struct buf *out, struct err *e)
+{
+    int ends[2], status;
+    ssize_t n;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_sys(e, "pipe");
+    pid = fork();
+    if (pid == 0)
+        become(words, ends[1]);
+    close(ends[1]);
+    n = io_read_all(ends[0], buf_reserve(out, SCAN_MAX_BYTES), SCAN_MAX_BYTES);
+    buf_added(out, n > 0 ? (size_t)n : 0);
+    close(ends[0]);
+    if (pid < 0)
+        return err_sys(e, "fork");
+    status = status_of(pid);
+    if (status == 127 || status < 0)
+        return err_set(e, ERR_FAILED, "%s: it cannot be run here", words[0]);
+    return status;
+}
+
+/* ---- the host and its keys ---- */
+
+static int find_host(struct pilotkey *k, struct err *e)
+{
+    if (k->host[0] != '\0')
+        return 0;
+    if (gethostname(k->own_name, sizeof k->own_name - 1) < 0)
+        return err_sys(e, "name of this machine");
+    k->host = k->own_name;
+    return 0;
+}
+
+static int scan(const struct pilotkey *k, struct buf *known, struct err *e)
+{
+    const char *const words[] = { "ssh-keyscan", "-T", "5", "-p", k->port, "--", k->host, NULL };
+    struct buf said = { 0 };
+    int rc = run(words, &said, e);
+
+    if (rc >= 0)
+        pilotkey_known_hosts(buf_text(&said), known);
+    buf_free(&said);
+    if (rc >= 0 && known->n == 0)
+        rc = err_set(e, ERR_UNREACHABLE, "no sshd answers at %s port %s", k->host, k->port);
+    return rc < 0 ? -1 : 0;
+}
+
+/* The name of this machine may be a short one, which nodes of another domain do not know. */
+static void print_names(const struct pilotkey *k)
+{
+    struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM }, *found = NULL;
+
+    printf("%s\n%s\n", k->dir, k->host);
+    if (k->host == k->own_name && getaddrinfo(k->host, NULL, &hints, &found) == 0 &&
+        found->ai_canonname != NULL && strcmp(found->ai_canonname, k->host) != 0 &&
+        strchr(found->ai_canonname, '.') != NULL)
+        printf("%s\n", found->ai_canonname);
+    if (found != NULL)
+        freeaddrinfo(found);
+}
+
+/* ---- the key ---- */
+
+static int put(const char *dir, const char *from, const char *to, struct err *e)
+{
+    char *old = path_join(dir, from), *path = path_join(dir, to);
+    int rc = rename(old, path) < 0 ? err_sys(e, "make %s", path) : 0;
+
+    free(path);
+    free(old);
+    return rc;
+}
+
+/* The public half first: where there is a key, there are both. */
+static int generate(const struct pilotkey *k, struct err *e)
+{
+    char *fresh = path_join(k->dir, "new"), *public_half = path_join(k->dir, "new.pub");
+    const char *const words[] = { "ssh-keygen", "-q",    "-t", "ed25519", "-N", "",
+                                  "-C",         k->mark, "-f", fresh,     NULL };
+    struct buf said = { 0 };
+    int rc;
+
+    (void)unlink(fresh); /* of one who died over it: ssh-keygen would ask */
+    (void)unlink(public_half);
+    rc = run(words, &said, e);
+    if (rc > 0)
+        rc = err_set(e, ERR_FAILED, "ssh-keygen has failed (exit code %d)", rc);
+    if (rc == 0 && (put(k->dir, "new.pub", "key.pub", e) < 0 || put(k->dir, "new", "key", e) < 0))
+        rc = -1;
+    buf_free(&said);
+    free(public_half);
+    free(fresh);
+    return rc;
+}
+
+static int make_key(const struct pilotkey *k, struct buf *public_half, struct err *e)
+{
+    char *path = path_join(k->dir, "key"), *public_path = path_join(k->dir, "key.pub");
+    int rc = access(path, F_OK) == 0 && access(public_path, F_OK) == 0 ? 0 : generate(k, e);
+
+    if (rc == 0)
+        rc = io_read_file(public_path, KEYS_MAX_BYTES, public_half, e);
+    free(public_path);
+    free(path);
+    return rc;
+}
+
+static int keep_known_hosts(const struct pilotkey *k, const struct buf *known, struct err *e)
+{
+    char *path = path_join(k->dir, "known_hosts");
+    int rc = io_replace_file(path, known->bytes, known->n, 0600, e);
+
+    free(path);
+    return rc;
+}
+
+/* ---- authorized_keys ---- */
+
+/* It may be a link to where somebody keeps such files. */
+static char *authorized_keys(const struct pilotkey *k)
+{
+    char *path = path_join(k->ssh_dir, "authorized_keys"), *real = path_real(path, NULL);
+
+    if (real == NULL)
+        return path;
+    free(path);
+    return real;
+}
+
+static int read_if_there(const char *path, struct buf *text, mode_t *mode, struct err *e)
+{
+    struct err why = { 0 };
+    struct stat st;
+
+    *mode = stat(path, &st) == 0 ? st.st_mode & 0777 : 0600;
+    if (io_read_file(path, KEYS_MAX_BYTES, text, &why) == 0 || why.kind == ERR_NOT_FOUND)
+        return 0;
+    return err_set(e, why.kind, "%s", why.text);
+}
+
+/* line NULL: it is taken away. */
+static int authorize(const struct pilotkey *k, const char *line, struct err *e)
+{
+    char *path = authorized_keys(k);
+    struct buf before = { 0 }, after = { 0 };
+    mode_t mode;
+    int rc = read_if_there(path, &before, &mode, e);
+
+    if (rc == 0 && strlen(buf_text(&before)) != before.n)
+        rc = err_set(e, ERR_FAILED, "%s: it is no text", path);
+    if (rc == 0) {
+        pilotkey_replace(buf_text(&before), k->mark, line, &after);
+        if (strcmp(buf_text(&before), buf_text(&after)) != 0)
+            rc = io_replace_file(path, after.bytes, after.n, mode, e);
+    }
+    buf_free(&after);
+    buf_free(&before);
+    free(path);
+    return rc;
+}
+
+/* ludwig, beside this ludwigd. */
+static char *ludwig_program(struct err *e)
+{
+    char *self = path_real("/proc/self/exe", e), *dir, *path;
+
+    if (self == NULL)
+        return NULL;
+    dir = path_dirname(self);
+    path = path_join(dir, "ludwig");
+    free(dir);
+    free(self);
+    return path;
+}
+
+static int let_in(const struct pilotkey *k, const struct buf *public_half, struct err *e)
+{
+    char *ludwig = ludwig_program(e);
+    struct buf line = { 0 };
+    int rc = ludwig == NULL
+                 ? -1
+                 : pilotkey_line(ludwig, k->socket_path, buf_text(public_half), k->mark, &line, e);
+
+    if (rc == 0)
+        rc = io_make_dirs(k->ssh_dir, 0700, e);
+    if (rc == 0)
+        rc = authorize(k, buf_text(&line), e);
+    buf_free(&line);
+    free(ludwig);
+    return rc;
+}
+
+/* ---- all of it ---- */
+
+static int make_all(struct pilotkey *k, struct err *e)
+{
+    struct buf known = { 0 }, public_half = { 0 };
+    int rc = find_host(k, e);
+
+    if (rc == 0)
+        rc = scan(k, &known, e);
+    if (rc == 0)
+        rc = make_key(k, &public_half, e);
+    if (rc == 0)
+        rc = keep_known_hosts(k, &known, e);
+    if (rc == 0)
+        rc = let_in(k, &public_half, e);
+    if (rc == 0)
+        print_names(k);
+    buf_free(&public_half);
+    buf_free(&known);
+    return rc;
+}
+
+static int take_away(const struct pilotkey *k, struct err *e)
+{
+    return authorize(k, NULL, e) < 0 ? -1 : io_remove_tree(k->dir, e);
+}
+
+/* Two servers of one user may be at it. */
+static int lock(const char *all, struct err *e)
+{
+    int64_t deadline_ms = units_monotonic_ms() + LOCK_MAX_MS;
+    char *path = path_join(all, "lock");
+    struct err why = { 0 };
+    int fd;
+
+    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
+           units_monotonic_ms() < deadline_ms)
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
+    if (fd < 0)
+        err_set(e, why.kind, "%s", why.text);
+    free(path);
+    return fd;
+}
+
+static int work(struct pilotkey *k, const char *all, struct err *e)
+{
+    bool is_wanted = k->socket_path[0] != '\0';
+    int fd, rc;
+
+    if (!is_wanted && access(k->dir, F_OK) < 0)
+        return 0;
+    if (io_make_dirs(is_wanted ? k->dir : all, 0700, e) < 0)
+        return -1;
+    fd = lock(all, e);
+    if (fd < 0)
+        return -1;
+    rc = is_wanted ? make_all(k, e) : take_away(k, e);
+    close(fd);
+    return rc;
+}
+
+int pilotkey_main(char **words)
+{
+    const char *home = getenv("HOME");
+    struct pilotkey k = { words[0], words[1], words[2], words[3], NULL, NULL, NULL, "" };
+    char *all = mem_printf("%s/.local/state/ludwig/pilots", home != NULL ? home : "");
+    struct err e = { 0 };
+    int rc;
+
+    umask(077);
+    k.ssh_dir = mem_printf("%s/.ssh", home != NULL ? home : "");
+    k.dir = path_join(all, k.server_id);
+    k.mark = mem_printf(LAYOUT_PILOT_KEY "%s", k.server_id);
+    if (home == NULL || home[0] != '/')
+        rc = err_set(&e, ERR_FAILED, "the account has no home");
+    else
+        rc = work(&k, all, &e);
+    if (rc < 0)
+        fprintf(stderr, "%s\n", e.text);
+    free(k.mark);
+    free(k.dir);
+    free(k.ssh_dir);
+    free(all);
+    return rc < 0 ? (int)err_exit_code(e.kind) : EXIT_WELL;
+}

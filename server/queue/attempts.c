@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: MIT */
+/* attempts.c - transitions of attempts, and the jobs and sweeps that follow from them */
+
+#include "server/queue/attempts.h"
+
+#include <stdlib.h>
+
+#include "server/base/turn.h"
+#include "server/conn/conn.h"
+#include "server/queue/recall.h"
+#include "server/queue/retry.h"
+#include "server/queue/subscribe.h"
+
+/* ---- sweeps: counters gathered over many jobs ---- */
+
+struct sweep_row {
+    enum sweep_state state;
+    int64_t by_state[JOB_STATE_COUNT];
+    int64_t ended_at;
+};
+
+static int sweep_load(struct server *sv, int64_t sweep, struct sweep_row *row, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_SWEEP_COUNTS, "i", sweep);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        row->state = (enum sweep_state)stmt_int(s, 0);
+        for (int i = 0; i < JOB_STATE_COUNT; i++)
+            row->by_state[i] = stmt_int(s, 1 + i);
+        row->ended_at = stmt_int(s, 8);
+    }
+    stmt_end(s);
+    return rc == 0 ? err_set(e, ERR_INTERNAL, "sweep %lld is not in the database", (long long)sweep)
+                   : rc;
+}
+
+/* Open and paused are said by people; the rest follows from the counts. */
+static void sweep_derive(struct sweep_row *row, int64_t now_ms)
+{
+    const int64_t *n = row->by_state;
+    bool is_over = n[JOB_QUEUED] + n[JOB_STAGING] + n[JOB_RUNNING] + n[JOB_PUBLISHING] == 0;
+
+    if (row->state == SWEEP_OPEN || (row->state == SWEEP_PAUSED && !is_over))
+        return;
+    if (!is_over)
+        row->state = SWEEP_RUNNING;
+    else if (n[JOB_FAILED] > 0)
+        row->state = SWEEP_FAILED;
+    else
+        row->state = n[JOB_CANCELLED] > 0 ? SWEEP_CANCELLED : SWEEP_DONE;
+    if (!is_over)
+        row->ended_at = 0;
+    else if (row->ended_at == 0)
+        row->ended_at = now_ms;
+}
+
+int tally_flush(struct server *sv, struct tally *t, struct err *e)
+{
+    struct sweep_row row = { 0 };
+    const int64_t *n = row.by_state;
+    int64_t sweep = t->sweep;
+    int64_t version;
+    int rc;
+
+    if (sweep == 0)
+        return 0;
+    if (sweep_load(sv, sweep, &row, e) < 0 || (version = turn_next_version(sv, e)) < 0)
+        return -1;
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        row.by_state[i] += t->by_state[i];
+    sweep_derive(&row, turn_now_ms(sv));
+    rc = db_run(sv->db, e, SQL_SWEEP_UPDATE, "iiiiiiiiiiiiiiiii", sweep, n[JOB_QUEUED],
+                n[JOB_STAGING], n[JOB_RUNNING], n[JOB_PUBLISHING], n[JOB_DONE], n[JOB_FAILED],
+                n[JOB_CANCELLED], (int64_t)row.state, row.ended_at, t->ready, t->ran_jobs,
+                t->ran_ms, t->spent_attempts, t->spent_ms, t->spent_cpu_ms, version);
+    if (rc < 0)
+        return -1;
+    if (t->ready > 0)
+        turn_want_schedule(sv);
+    else if (t->ready < 0)
+        turn_want_pilots(sv);
+    subscribe_touch(sv, sweep);
+    *t = (struct tally){ 0 };
+    return 0;
+}
+
+/* The tally for this sweep; another one's is written first. */
+static int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, struct err *e)
+{
+    if (t->sweep != sweep && tally_flush(sv, t, e) < 0)
+        return -1;
+    t->sweep = sweep;
+    return 0;
+}
+
+/* 1, or 0 when it was in another state than from, -1. */
+static int sweep_turn(struct server *sv, int64_t sweep, enum sweep_state from, enum sweep_state to,
+                      struct err *e)
+{
+    int64_t version = turn_next_version(sv, e);
+    int n = version < 0 ? -1
+                        : db_run(sv->db, e, SQL_SWEEP_TURN, "iiii", sweep, (int64_t)from,
+                                 (int64_t)to, version);
+
+    if (n > 0)
+        subscribe_touch(sv, sweep);
+    return n;
+}
+
+/* Its queued jobs that are not paused by themselves. */
+static int64_t sweep_waiting(struct server *sv, int64_t sweep, struct err *e)
+{
+    int64_t n = 0;
+
+    return db_get_int(sv->db, e, &n, SQL_SWEEP_WAITING, "i", sweep) < 0 ? -1 : n;
+}
+
+int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e)
+{
+    int rc = sweep_turn(sv, sweep, SWEEP_RUNNING, SWEEP_PAUSED, e);
+
+    if (rc <= 0)
+        return rc;
+    turn_want_pilots(sv);
+    return recall_of_sweep(sv, sweep, e) < 0 ? -1 : sweep_waiting(sv, sweep, e);
+}
+
+int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e)
+{
+    int rc = sweep_turn(sv, sweep, SWEEP_PAUSED, SWEEP_RUNNING, e);
+
+    if (rc <= 0)
+        return rc;
+    turn_want_schedule(sv);
+    return sweep_waiting(sv, sweep, e);
+}
+
+/* ---- jobs ---- */
+
+struct job_row {
+    int64_t id;
+    int64_t sweep;
+    int64_t no;
+    enum job_state state;
+    unsigned cancelled; /* enum job_cancelling; 0: it is not */
+    bool is_held;
+    int64_t forgiven; /* attempts up to this one do not count any more */
+    bool is_ready;    /* it stands in the queue */
+    int64_t attempt;  /* the newest, or the one that published, or that made it fail */
+};
+
+static int job_load(struct server *sv, int64_t id, struct job_row *job, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_JOB_LOAD, "i", id);
+    int rc = stmt_step(s, e);
+
+    if (rc > 0)
+        *job = (struct job_row){ .id = id,
+                                 .sweep = stmt_int(s, 0),
+                                 .no = stmt_int(s, 1),
+                                 .state = (enum job_state)stmt_int(s, 2),
+                                 .cancelled = (unsigned)stmt_int(s, 3),
+                                 .is_held = stmt_int(s, 4) != 0,
+                                 .forgiven = stmt_int(s, 5),
+                                 .is_ready = stmt_int(s, 6) != 0,
+                                 .attempt = stmt_int(s, 7) };
+    stmt_end(s);
+    return rc == 0 ? err_set(e, ERR_INTERNAL, "job %lld is not in the database", (long long)id)
+                   : rc;
+}
+
+/* What a job's attempts have come to. */
+struct history {
+    struct job_evidence evidence;
+    struct arena *arena; /* of what is tried; NULL while that is nothing */
+    struct tried *tried; /* those that went wrong, since the job was last forgiven */
+    size_t n, capacity;
+    enum attempt_state last; /* of those that have ended since then; ATTEMPT_NO: none */
+};
+
+static void history_free(struct history *h)
+{
+    free(h->tried);
+    arena_destroy(h->arena);
+}
+
+static void history_add(struct history *h, struct stmt *s, enum attempt_state state)
+{
+    const char *reason = stmt_text(s, 6);
+    struct tried tried = { .attempt = stmt_int(s, 2),
+                           .state = state,
+                           .cause = (enum cause)stmt_int(s, 3),
+                           .exit_code = stmt_int(s, 4),
+                           .signal = stmt_int(s, 5) };
+
+    if (h->arena == NULL)
+        h->arena = arena_create();
+    if (reason != NULL)
+        tried.reason = arena_strdup(h->arena, reason);
+    mem_grow((void **)&h->tried, &h->capacity, h->n, sizeof *h->tried);
+    h->tried[h->n++] = tried;
+}
+
+static void history_add_live(struct job_evidence *evidence, enum attempt_state state)
+{
+    if (!evidence->any_live || state > evidence->live)
+        evidence->live = state;
+    evidence->any_live = true;
+}
+
+/*
+ * Looks at all attempts of the job; the one that published is the one that counts.  Of a batch
+ * that was lost only the first that had not ended pays: the others had not begun.
+ */
+static int job_gather(struct server *sv, struct job_row *job, struct history *h, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_JOB_ATTEMPTS, "i", job->id);
+    int rc;
+
+    h->last = ATTEMPT_NO;
+    h->evidence = (struct job_evidence){ .cancelled = job->cancelled == CANCEL_NOW,
+                                         .drained = job->cancelled == CANCEL_DRAIN };
+    while ((rc = stmt_step(s, e)) == 1) {
+        enum attempt_state state = (enum attempt_state)stmt_int(s, 0);
+
+        if (state == ATTEMPT_DONE) {
+            h->evidence.any_done = true;
+            job->attempt = stmt_int(s, 2);
+        } else if (attempt_is_live(state)) {
+            history_add_live(&h->evidence, state);
+        } else if (stmt_int(s, 1) > job->forgiven) {
+            h->last = state;
+            if ((state == ATTEMPT_FAILED || state == ATTEMPT_LOST || state == ATTEMPT_SUPERSEDED) &&
+                stmt_int(s, 7) == 0)
+                history_add(h, s, state);
+        }
+    }
+    return rc;
+}
+
+static int policy_load(struct server *sv, int64_t sweep, struct arena *a, struct retry *policy,
+                       bool *has_time, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_SWEEP_RETRY, "i", sweep);
+    int rc = stmt_step(s, e);
+
+    *policy = (struct retry){ 0 };
+    *has_time = rc == 1 && stmt_int(s, 1) > 0;
+    if (rc == 1 && !stmt_is_null(s, 0)) {
+        struct bytes kept = stmt_bytes(s, 0);
+        const char *copy = arena_strndup(a, (const char *)kept.data, kept.n);
+
+        rc = schema_read(&retry_schema, (struct bytes){ (const uint8_t *)copy, kept.n }, a, policy,
+                         e);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Something went wrong, and nothing else decides what the job is: is it tried again? */
+static int job_judge(struct server *sv, struct job_row *job, struct history *h, struct buf *reason,
+                     struct err *e)
+{
+    struct retry_verdict v;
+    struct retry policy;
+    bool has_time;
+
+    if (policy_load(sv, job->sweep, h->arena, &policy, &has_time, e) < 0)
+        return -1;
+    v = retry_judge(&policy, has_time, h->tried, h->n);
+    h->evidence.failed = v.answer > RETRY_AGAIN;
+    if (h->evidence.failed)
+        job->attempt = v.by->attempt;
+    retry_add_reason(&v, reason);
+    return 0;
+}
+
+static int job_weigh(struct server *sv, struct job_row *job, struct history *h, struct buf *reason,
+                     struct err *e)
+{
+    const struct job_evidence *evidence = &h->evidence;
+
+    if (h->n == 0 || evidence->cancelled || evidence->any_done || evidence->any_live)
+        return 0;
+    if (!evidence->drained)
+        return job_judge(sv, job, h, reason, e);
+    h->evidence.failed = h->last == ATTEMPT_FAILED;
+    if (h->evidence.failed)
+        job->attempt = h->tried[h->n - 1].attempt;
+    return 0;
+}
+
+static int job_save(struct server *sv, const struct job_row *job, const struct history *h,
+                    const struct buf *reason, struct tally *t, struct err *e)
+{
+    enum job_state state = job_state_of(&h->evidence);
+    bool is_ready = state == JOB_QUEUED && !h->evidence.any_live && !job->is_held;
+    int64_t version;
+
+    if (tally_turn_to(sv, t, job->sweep, e) < 0 || (version = turn_next_version(sv, e)) < 0)
+        return -1;
+    t->by_state[job->state]--;
+    t->by_state[state]++;
+    t->ready += is_ready - job->is_ready;
+    return db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIs", job->id, (int64_t)state,
+                  is_ready ? job->no : SCHEMA_NONE, version,
+                  job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job->attempt,
+                  reason->n > 0 ? buf_text(reason) : NULL) < 0
+               ? -1
+               : 0;
+}
+
+int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
+{
+    struct history h = { 0 };
+    struct buf reason = { 0 };
+    struct job_row job;
+    int rc = -1;
+
+    if (job_load(sv, id, &job, e) >= 0 && job_gather(sv, &job, &h, e) >= 0 &&
+        job_weigh(sv, &job, &h, &reason, e) >= 0)
+        rc = job_save(sv, &job, &h, &reason, t, e);
+    buf_free(&reason);
+    history_free(&h);
+    return rc;
+}
+
+void attempt_stop(struct server *sv, int64_t worker, const struct token *token)
+{
+    struct conn *c = conn_of_worker(sv, worker);
+    struct token_entry entry = { *token };
+    struct msg_stop_attempts order = { { &entry, 1 } };
+
+    if (c != NULL)
+        conn_send(sv, c->number, MSG_STOP_ATTEMPTS, &order);
+}
+
+/* Orders every live attempt of the job stopped but this one (0: all). */
+static int stop_rivals(struct server *sv, int64_t job, int64_t except, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_RIVALS, "ii", job, except);
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        struct token token;
+
+        stmt_token(s, 1, &token);
+        attempt_stop(sv, stmt_int(s, 2), &token);
+    }
+    return rc;
+}
+
+int job_cancel(struct server *sv, int64_t id, unsigned how, struct tally *t, struct err *e)
+{
+    struct job_row job;
+    bool is_left;
+
+    if (job_load(sv, id, &job, e) < 0)
+        return -1;
+    is_left = how == CANCEL_DRAIN && (job.state == JOB_RUNNING || job.state == JOB_PUBLISHING);
+    if (job_is_ended(job.state) || (is_left && job.cancelled == CANCEL_DRAIN))
+        return 0;
+    if (db_run(sv->db, e, SQL_JOB_CANCEL, "ii", id,
+               (int64_t)(is_left ? CANCEL_DRAIN : CANCEL_NOW)) < 0 ||
+        (!is_left && stop_rivals(sv, id, 0, e) < 0) || job_refresh(sv, id, t, e) < 0)
+        return -1;
+    return 1;
+}
+
+int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *t, struct err *e)
+{
+    struct job_row job;
+
+    if (job_load(sv, id, &job, e) < 0)
+        return -1;
+    if ((job.state != JOB_FAILED && job.state != JOB_CANCELLED) || (states >> job.state & 1) == 0)
+        return 0;
+    if (db_run(sv->db, e, SQL_JOB_FORGIVE, "i", id) < 0 || job_refresh(sv, id, t, e) < 0)
+        return -1;
+    return 1;
+}
+
+int job_hold(struct server *sv, int64_t id, unsigned is_held, struct tally *t, struct err *e)
+{
+    struct job_row job;
+    bool is_over;
+
+    if (job_load(sv, id, &job, e) < 0)
+        return -1;
+    is_over = job_is_ended(job.state);
+    if (job.is_held == (is_held != 0) || (is_over && is_held != 0))
+        return 0;
+    if (db_run(sv->db, e, SQL_JOB_HOLD, "ii", id, (int64_t)is_held) < 0)
+        return -1;
+    if (is_over)
+        return 0;
+    if ((is_held != 0 && recall_of_job(sv, id, e) < 0) || job_refresh(sv, id, t, e) < 0)
+        return -1;
+    return 1;
+}
+
+/* ---- attempts ---- */
+
+struct attempt_row {
+    int64_t id;
+    int64_t job;
+    int64_t no;
+    enum attempt_state state;
+    int64_t seq;
+    int64_t worker;
+    bool is_proven;     /* known to be done by what lies on the share, not by its worker */
+    bool job_cancelled; /* at once: what it published has to go again */
+    int64_t sweep;
+    int64_t started_at;
+    int64_t ended_at;
+    int64_t cpu_ms;
+};
+
+/* 1, or 0 when there is no such attempt. */
+static int attempt_row(struct stmt *s, struct attempt_row *a, struct err *e)
+{
+    int rc = stmt_step(s, e);
+
+    if (rc > 0)
+        *a =
+            (struct attempt_row){ .id = stmt_int(s, 0),
+                                  .job = stmt_int(s, 1),
+                                  .no = stmt_int(s, 2),
+                                  .state = (enum attempt_state)stmt_int(s, 3),
+                                  .seq = stmt_int(s, 4),
+                                  .worker = stmt_int(s, 5),
+                                  .is_proven = stmt_int(s, 3) == ATTEMPT_DONE && stmt_is_null(s, 6),
+                                  .job_cancelled = stmt_int(s, 7) == CANCEL_NOW,
+                                  .sweep = stmt_int(s, 8),
+                                  .started_at = stmt_int(s, 9),
+                                  .ended_at = stmt_int(s, 10),
+                                  .cpu_ms = stmt_int(s, 11) };
+    stmt_end(s);
+    return rc;
+}
+
+/* The row once the event is taken.  An outcome that is told later does not undo what was known. */
+static struct attempt_row attempt_after(const struct server *sv, const struct attempt_row *a,
+                                        enum attempt_state state, const struct report *r)
+{
+    struct attempt_row after = *a;
+
+    after.state = state;
+    if (r->started_at > a->started_at)
+        after.started_at = r->started_at;
+    if (r->cpu_ms > a->cpu_ms)
+        after.cpu_ms = r->cpu_ms;
+    if (r->ended_at != 0)
+        after.ended_at = r->ended_at;
+    else if (attempt_is_live(a->state))
+        after.ended_at = turn_now_ms(sv);
+    return after;
+}
+
+static enum cause cause_of(const struct report *r)
+{
+    if (r->event != EV_FAIL && r->event != EV_LOSE)
+        return CAUSE_NONE;
+    if (r->cause != CAUSE_NONE)
+        return (enum cause)r->cause;
+    if (r->event == EV_LOSE)
+        return CAUSE_NODE_LOST;
+    return r->signal != SCHEMA_NONE ? CAUSE_SIGNAL : CAUSE_FAILED;
+}
+
+static int metrics_save(struct server *sv, int64_t attempt, const struct list *metrics,
+                        struct err *e)
+{
+    const struct metric *m = metrics->items;
+
+    for (size_t i = 0; i < metrics->n; i++)
+        if (db_run(sv->db, e, SQL_METRIC_SET, "isfIffi", attempt, m[i].name, m[i].value, m[i].step,
+                   m[i].min, m[i].max, m[i].n) < 0)
+            return -1;
+    return 0;
+}
+
+/* Writes the new state, and with an outcome all that is known about it. */
+static int attempt_save(struct server *sv, const struct attempt_row *after, const struct report *r,
+                        struct err *e)
+{
+    int64_t state = after->state;
+
+    if (attempt_is_live(after->state))
+        return db_run(sv->db, e, SQL_ATTEMPT_STATE, "iiii", after->id, state, r->seq,
+                      r->event == EV_RUN ? r->at : r->started_at);
+    if (db_run(sv->db, e, SQL_ATTEMPT_END, "iiiiiIIssiii", after->id, state, r->seq,
+               after->started_at, after->ended_at, r->exit_code, r->signal, r->reason, r->run_path,
+               r->max_rss_bytes, after->cpu_ms, (int64_t)cause_of(r)) < 0)
+        return -1;
+    return metrics_save(sv, after->id, &r->metrics, e);
+}
+
+/* What the attempt took, as its row tells it, goes to the sweep's account, or is taken from there.
+ * One that lives, or was given back, has taken nothing. */
+static void tally_spent(struct tally *t, const struct attempt_row *a, int sign)
+{
+    if (attempt_is_live(a->state) || a->state == ATTEMPT_RECALLED || a->started_at == 0)
+        return;
+    t->spent_attempts += sign;
+    if (a->ended_at > a->started_at)
+        t->spent_ms += sign * (a->ended_at - a->started_at);
+    t->spent_cpu_ms += sign * a->cpu_ms;
+}
+
+/* The verdict when the table does not list the event for the attempt's state. */
+static enum verdict verdict_of_refused(const struct attempt_row *a)
+{
+    bool counts = attempt_is_live(a->state) || a->state == ATTEMPT_DONE ||
+                  a->state == ATTEMPT_FAILED || a->state == ATTEMPT_WITHDRAWN;
+
+    return counts ? VERDICT_KNOWN : VERDICT_SUPERSEDED;
+}
+
+/* What else follows from an event that was accepted. */
+static int attempt_follow(struct server *sv, const struct attempt_row *a, const struct report *r,
+                          struct tally *t, struct err *e)
+{
+    enum attempt_state next = attempt_next(a->state, (enum attempt_event)r->event);
+
+    switch ((enum attempt_event)r->event) {
+    case EV_DONE:
+        if (r->exit_code != SCHEMA_NONE) {
+            t->ran_jobs++;
+            t->ran_ms += r->ended_at > r->started_at ? r->ended_at - r->started_at : 1;
+        }
+        turn_want_schedule(sv);
+        return stop_rivals(sv, a->job, a->id, e);
+    default:
+        if (!attempt_is_live(next) || next == ATTEMPT_PUBLISHING)
+            turn_want_schedule(sv);
+        return 0;
+    }
+}
+
+static int attempt_accept(struct server *sv, const struct attempt_row *a, const struct report *r,
+                          enum attempt_state next, struct tally *t, struct err *e)
+{
+    struct attempt_row after = attempt_after(sv, a, next, r);
+
+    if (attempt_save(sv, &after, r, e) < 0 || tally_turn_to(sv, t, a->sweep, e) < 0)
+        return -1;
+    tally_spent(t, a, -1);
+    tally_spent(t, &after, 1);
+    if (attempt_follow(sv, a, r, t, e) < 0)
+        return -1;
+    return job_refresh(sv, a->job, t, e);
+}
+
+/*
+ * A report that names who published before it proves that one done, should it never say so.
+ * 1: so it was; 0: it proves nothing about an attempt that is known here; -1.
+ */
+static int winner_found(struct server *sv, const struct attempt_row *loser, const struct report *r,
+                        struct tally *t, struct err *e)
+{
+    struct report proof = {
+        .event = EV_DONE, .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE, .run_path = r->run_path
+    };
+    struct attempt_row winner;
+    enum attempt_state next;
+    int rc = attempt_row(db_ask(sv->db, SQL_ATTEMPT_BY_TOKEN, "t", &r->winner), &winner, e);
+
+    if (rc <= 0 || winner.job != loser->job)
+        return rc < 0 ? -1 : 0;
+    next = attempt_next(winner.state, EV_DONE);
+    if (next != ATTEMPT_NO && !winner.job_cancelled &&
+        attempt_accept(sv, &winner, &proof, next, t, e) < 0)
+        return -1;
+    return 1;
+}
+
+/*
+ * Another attempt had published.  If nobody here knows that one (the database is older than the
+ * share), the result that lies there is this job's all the same.
+ */
+static int supersede(struct server *sv, const struct attempt_row *a, const struct report *r,
+                     enum attempt_state next, struct tally *t, struct err *e)
+{
+    struct report found = *r;
+    int rc = token_is_zero(&r->winner) ? 1 : winner_found(sv, a, r, t, e);
+
+    if (rc < 0)
+        return -1;
+    if (rc > 0)
+        return attempt_accept(sv, a, r, next, t, e);
+    found.event = EV_DONE;
+    found.reason = "its result lay there already, from an attempt that this server does not know";
+    return attempt_accept(sv, a, &found, ATTEMPT_DONE, t, e);
+}
+
+/* It published although its job had been cancelled: the result has to go again. */
+static int withdraw(struct server *sv, const struct attempt_row *a, const struct report *r,
+                    struct tally *t, enum verdict *verdict, struct err *e)
+{
+    *verdict = VERDICT_WITHDRAW;
+    if (!attempt_is_live(a->state))
+        return 0;
+    return attempt_accept(sv, a, r, ATTEMPT_CANCELLED, t, e);
+}
+
+int attempt_report(struct server *sv, int64_t worker, const struct report *r, enum verdict *verdict,
+                   struct tally *t, struct err *e)
+{
+    enum attempt_event event = (enum attempt_event)r->event;
+    struct attempt_row a;
+    enum attempt_state next;
+    int rc = attempt_row(db_ask(sv->db, SQL_ATTEMPT_BY_TOKEN, "t", &r->token), &a, e);
+
+    if (rc < 0)
+        return -1;
+    *verdict = VERDICT_SUPERSEDED;
+    if (rc == 0 || a.worker != worker)
+        return 0;
+    if (event == EV_DONE && a.job_cancelled && a.state != ATTEMPT_WITHDRAWN)
+        return withdraw(sv, &a, r, t, verdict, e);
+    if (event == EV_DONE && a.is_proven && r->exit_code != SCHEMA_NONE) {
+        *verdict = VERDICT_TAKEN;
+        return attempt_accept(sv, &a, r, ATTEMPT_DONE, t, e);
+    }
+    *verdict = VERDICT_KNOWN;
+    if (attempt_was_made(a.state, event))
+        return 0;
+    next = attempt_next(a.state, event);
+    if (next == ATTEMPT_NO || event == EV_RETURN) {
+        *verdict = verdict_of_refused(&a);
+        return 0;
+    }
+    *verdict = VERDICT_TAKEN;
+    if (event == EV_SUPERSEDE)
+        return supersede(sv, &a, r, next, t, e);
+    return attempt_accept(sv, &a, r, next, t, e);
+}
+
+static int find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,
+                const char *reason, struct tally *t, struct err *e)
+{
+    struct report found = { .event = (int)event,
+                            .at = turn_now_ms(sv),
+                            .exit_code = SCHEMA_NONE,
+                            .signal = SCHEMA_NONE,
+                            .cause = (int)cause,
+                            .reason = reason };
+    struct attempt_row a;
+    enum attempt_state next;
+    int rc = attempt_row(db_ask(sv->db, SQL_ATTEMPT_BY_ID, "i", attempt), &a, e);
+
+    if (rc <= 0)
+        return rc;
+    next = attempt_next(a.state, event);
+    if (next == ATTEMPT_NO)
+        return err_set(e, ERR_INTERNAL, "an attempt that is %s cannot %s",
+                       attempt_state_names[a.state], attempt_event_names[event]);
+    return attempt_accept(sv, &a, &found, next, t, e);
+}
+
+int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, const char *reason,
+                 struct tally *t, struct err *e)
+{
+    return find(sv, attempt, event, CAUSE_NONE, reason, t, e);
+}
+
+/* The next live one of the worker: 1, 0, -1. */
+static int next_live(struct server *sv, int64_t worker, int64_t *attempt, bool *is_unstarted,
+                     struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_LIVE_OF_WORKER, "i", worker);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        *attempt = stmt_int(s, 0);
+        *is_unstarted = stmt_int(s, 2) == ATTEMPT_ASSIGNED;
+    }
+    stmt_end(s);
+    return rc;
+}
+
+int attempts_lose_all(struct server *sv, int64_t worker, enum cause cause, const char *reason,
+                      struct err *e)
+{
+    struct tally t = { 0 };
+    bool is_unstarted = false;
+    int64_t attempt = 0;
+    int rc;
+
+    while ((rc = next_live(sv, worker, &attempt, &is_unstarted, e)) == 1)
+        if (find(sv, attempt, is_unstarted ? EV_RECALL : EV_LOSE, is_unstarted ? CAUSE_NONE : cause,
+                 reason, &t, e) < 0)
+            return -1;
+    return rc < 0 ? -1 : tally_flush(sv, &t, e);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* pilot_rows.c - pools and their pilots, as the database has them */
+
+#include "server/queue/pilot_rows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/utf8.h"
+#include "server/base/turn.h"
+#include "server/queue/subscribe.h"
+
+/* ---- pools ---- */
+
+int sweep_pools_read(struct server *sv, int64_t sweep, struct arena *a, struct sweep_pools *pools,
+                     struct err *e)
+{
+    int64_t *items = arena_alloc(a, POOLS_MAX * sizeof *items);
+    struct stmt *s = db_ask(sv->db, SQL_SWEEP_POOLS, "i", sweep);
+    int rc = 0;
+
+    *pools = (struct sweep_pools){ items, 0 };
+    while (pools->n < POOLS_MAX && (rc = stmt_step(s, e)) == 1)
+        items[pools->n++] = stmt_int(s, 0);
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+bool sweep_pools_have(const struct sweep_pools *pools, int64_t pool)
+{
+    for (size_t i = 0; i < pools->n; i++)
+        if (pools->items[i] == pool)
+            return true;
+    return false;
+}
+
+int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, struct err *e)
+{
+    const uint8_t *copy = (const uint8_t *)arena_strndup(a, (const char *)bytes.data, bytes.n);
+
+    return schema_read(&slurm_pool_schema, (struct bytes){ copy, bytes.n }, a, pool, e);
+}
+
+int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e)
+{
+    /* As long as a reason may be. */
+    char *text = mem_strndup(why, utf8_cut(why, strnlen(why, REASON_MAX_BYTES)));
+    struct stmt *s = db_ask(sv->db, SQL_POOL_REFUSE, "iis", pool, sweep, text);
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1)
+        subscribe_touch(sv, stmt_int(s, 0));
+    stmt_end(s);
+    free(text);
+    return rc;
+}
+
+/* ---- pilots ---- */
+
+static const char *text_of(struct stmt *s, int column, struct arena *a)
+{
+    return stmt_is_null(s, column) ? NULL : arena_strdup(a, stmt_text(s, column));
+}
+
+static int row_read(struct stmt *s, struct arena *a, struct pilot_row *row, struct err *e)
+{
+    *row = (struct pilot_row){ .id = stmt_int(s, 0),
+                               .pool = stmt_int(s, 1),
+                               .sweep = stmt_int(s, 23),
+                               .task = stmt_int(s, 3),
+                               .tasks = stmt_int(s, 4),
+                               .name = text_of(s, 5, a),
+                               .comment = text_of(s, 6, a),
+                               .project = text_of(s, 7, a),
+                               .cpus = stmt_int(s, 8),
+                               .gpus = stmt_int(s, 9),
+                               .memory_bytes = stmt_int(s, 10),
+                               .time_ms = stmt_int(s, 11),
+                               .phase = (enum pilot_phase)stmt_int(s, 12),
+                               .words = text_of(s, 13, a),
+                               .was_asked = stmt_int(s, 14) != 0,
+                               .slurm_id = stmt_int(s, 15),
+                               .submitted_s = stmt_int(s, 16),
+                               .worker = stmt_int(s, 17),
+                               .created_at = stmt_int(s, 18),
+                               .started_at = stmt_int(s, 22),
+                               .uid = (uid_t)stmt_int(s, 19),
+                               .user = text_of(s, 20, a) };
+    stmt_token(s, 2, &row->token);
+    return pool_read(stmt_bytes(s, 21), a, &row->spec, e);
+}
+
+int pilots_count(struct server *sv, int64_t *waiting, int64_t *running, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_PILOTS_COUNT, "");
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        *waiting = stmt_int(s, 0);
+        *running = stmt_int(s, 1);
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int pilot_rows_live(struct server *sv, struct arena *a, struct pilot_rows *rows, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_PILOTS_LIVE, "");
+    struct pilot_row *items = NULL;
+    size_t n = 0, capacity = 0;
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        mem_grow((void **)&items, &capacity, n, sizeof *items);
+        rc = row_read(s, a, &items[n++], e);
+        if (rc < 0)
+            break;
+    }
+    stmt_end(s);
+    rows->n = n;
+    rows->items = arena_alloc(a, (n + 1) * sizeof *items);
+    if (n > 0)
+        memcpy(rows->items, items, n * sizeof *items);
+    free(items);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Ends the statement. */
+static int one_row(struct stmt *s, struct arena *a, struct pilot_row *row, struct err *e)
+{
+    int rc = stmt_step(s, e);
+
+    if (rc == 1 && row_read(s, a, row, e) < 0)
+        rc = -1;
+    stmt_end(s);
+    return rc;
+}
+
+int pilot_row_by_token(struct server *sv, const struct token *token, int64_t task, struct arena *a,
+                       struct pilot_row *row, struct err *e)
+{
+    return one_row(db_ask(sv->db, SQL_PILOT_BY_TOKEN, "ti", token, task), a, row, e);
+}
+
+int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, struct pilot_row *row,
+                        struct err *e)
+{
+    return one_row(db_ask(sv->db, SQL_PILOT_OF_WORKER, "i", worker), a, row, e);
+}
+
+int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct err *e)
+{
+    return db_run(sv->db, e, SQL_PILOT_END, "iisi", pilot, (int64_t)PILOT_ENDED, words,
+                  turn_now_ms(sv)) < 0
+               ? -1
+               : 0;
+}
+
+const char *pilot_row_log(const struct pilot_row *row, struct arena *a)
+{
+    if (row->tasks > 1)
+        return arena_printf(a, "%s/pilots/%s_%" PRId64 ".log", row->project, row->name, row->task);
+    return arena_printf(a, "%s/pilots/%s.log", row->project, row->name);
+}
+
+const char *pilot_row_job(const struct pilot_row *row, struct arena *a)
+{
+    if (row->tasks > 1)
+        return arena_printf(a, "%" PRId64 "_%" PRId64, row->slurm_id, row->task);
+    return arena_printf(a, "%" PRId64, row->slurm_id);
+}

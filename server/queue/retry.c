@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* retry.c - the policy of retries, and how it is told */
+
+#include "server/queue/retry.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/base/utf8.h"
+
+/* ---- judging ---- */
+
+static bool went_wrong(const struct tried *t)
+{
+    return t->state == ATTEMPT_FAILED || t->state == ATTEMPT_LOST || t->state == ATTEMPT_SUPERSEDED;
+}
+
+/* How the process of a lost attempt ended, if it did, is not why it was lost. */
+static bool is_listed(const struct retry *policy, const struct tried *t)
+{
+    if (policy == NULL || t->state == ATTEMPT_SUPERSEDED)
+        return false;
+    if (t->state == ATTEMPT_LOST)
+        return retry_lists(policy, t->cause, SCHEMA_NONE, SCHEMA_NONE);
+    return retry_lists(policy, t->cause, t->exit_code, t->signal);
+}
+
+struct counts {
+    int64_t listed;
+    int64_t lost;
+    int64_t cut;
+};
+
+/* Where retry: names it, as its jobs go on from their checkpoints, that counts. */
+static bool is_cut(const struct retry *policy, bool has_time, const struct tried *t)
+{
+    return !has_time && t->state == ATTEMPT_LOST && t->cause == CAUSE_WALLTIME &&
+           (policy == NULL || !retry_names(policy, CAUSE_WALLTIME));
+}
+
+static void weigh(const struct retry *policy, bool has_time, const struct tried *t,
+                  struct counts *counts, struct retry_verdict *v)
+{
+    v->by = t;
+    v->tries++;
+    if (is_cut(policy, has_time, t) && ++counts->cut >= JOB_CUTS_MAX) {
+        v->answer = RETRY_CUT;
+    } else if (is_listed(policy, t)) {
+        v->n = ++counts->listed;
+        v->max = policy->max;
+        v->answer = v->n > v->max ? RETRY_SPENT : RETRY_AGAIN;
+    } else if (t->state == ATTEMPT_FAILED) {
+        v->answer = RETRY_UNLISTED;
+    } else {
+        v->n = ++counts->lost;
+        v->max = JOB_LOSSES_MAX;
+        v->answer = v->n > v->max ? RETRY_LOST : RETRY_AGAIN;
+    }
+}
+
+struct retry_verdict retry_judge(const struct retry *policy, bool has_time,
+                                 const struct tried *tried, size_t n)
+{
+    struct retry_verdict v = { .answer = RETRY_NOTHING };
+    struct counts counts = { 0 };
+
+    for (size_t i = 0; i < n && v.answer <= RETRY_AGAIN; i++)
+        if (went_wrong(&tried[i]))
+            weigh(policy, has_time, &tried[i], &counts, &v);
+    return v;
+}
+
+/* ---- telling ---- */
+
+/* With room left for the words around it; not cut within a character. */
+static void add_cut(const char *text, struct buf *out)
+{
+    size_t n = strnlen(text, REASON_MAX_BYTES - 100);
+
+    buf_add(out, text, utf8_cut(text, n));
+}
+
+static void add_why(const struct tried *t, struct buf *out)
+{
+    if (t->reason != NULL)
+        add_cut(t->reason, out);
+    else if (t->state == ATTEMPT_SUPERSEDED)
+        buf_add_str(out, "another attempt had published");
+    else if (t->state == ATTEMPT_FAILED && t->signal != SCHEMA_NONE)
+        buf_printf(out, "signal %" PRId64, t->signal);
+    else if (t->state == ATTEMPT_FAILED && t->exit_code != SCHEMA_NONE)
+        buf_printf(out, "exit code %" PRId64, t->exit_code);
+    else
+        buf_add_str(out, cause_names[t->cause]);
+}
+
+void retry_add_reason(const struct retry_verdict *v, struct buf *out)
+{
+    if (v->answer == RETRY_AGAIN) {
+        buf_printf(out, "%s before: ", attempt_state_names[v->by->state]);
+        add_why(v->by, out);
+        buf_printf(out, "; tried again (%" PRId64 " of %" PRId64 ")", v->n, v->max);
+    } else if (v->answer == RETRY_SPENT && v->tries > 1) {
+        add_why(v->by, out);
+        buf_printf(out, ", after %" PRId64 " tries", v->tries);
+    } else if (v->answer == RETRY_LOST) {
+        buf_add_str(out, "its attempts were lost too often: does it take its node along?"
+                         " The last time: ");
+        add_why(v->by, out);
+    } else if (v->answer == RETRY_CUT) {
+        buf_printf(
+            out,
+            "the time of its pilot was over before it ended, %d times: give time: (resources: {time: 2h})"
+            " in the sweep, so that it gets a pilot that has enough of it",
+            JOB_CUTS_MAX);
+    }
+}

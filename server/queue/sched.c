@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/* sched.c - splits what is queued over who is there: fair, then full, then ahead */
+
+#include "server/queue/sched.h"
+
+#include <stdlib.h>
+
+#include "common/base/mem.h"
+
+static const double ahead_ms = SCHED_AHEAD_MS;
+
+struct user {
+    uid_t uid;
+    int64_t cpus_milli, gpus_milli, jobs; /* held */
+};
+
+struct room { /* what is left of a worker; negative when work was sent ahead */
+    int64_t cpus_milli, gpus_milli, memory_bytes;
+    double work_ms; /* how long what it holds keeps it busy, as far as is known */
+    bool is_reserved;
+    bool has_next; /* one job is expected to come here when there is room */
+};
+
+struct waiting { /* a sweep while it is being split */
+    int64_t ready;
+    double held; /* share of the machines its live jobs hold */
+    size_t user;
+    bool is_blocked; /* nothing fits at present */
+};
+
+struct split {
+    const struct sched_input *in;
+    struct room *rooms;
+    struct waiting *sweeps;
+    struct user *users;
+    size_t n_users;
+    double cpus_milli, gpus_milli; /* of all workers */
+    struct sched_plan *plan;
+    size_t hands_capacity, recalls_capacity, expectations_capacity;
+};
+
+static size_t user_of(struct split *s, uid_t uid)
+{
+    for (size_t i = 0; i < s->n_users; i++)
+        if (s->users[i].uid == uid)
+            return i;
+    s->users[s->n_users] = (struct user){ .uid = uid };
+    return s->n_users++;
+}
+
+double sched_share(int64_t cpus_milli, int64_t gpus_milli, double all_cpus_milli,
+                   double all_gpus_milli)
+{
+    double cpus = all_cpus_milli > 0 ? (double)cpus_milli / all_cpus_milli : 0;
+    double gpus = all_gpus_milli > 0 ? (double)gpus_milli / all_gpus_milli : 0;
+
+    return cpus > gpus ? cpus : gpus;
+}
+
+static double share(const struct split *s, int64_t cpus_milli, int64_t gpus_milli)
+{
+    return sched_share(cpus_milli, gpus_milli, s->cpus_milli, s->gpus_milli);
+}
+
+/* How much of a worker one job takes, 0..1. */
+static double part_of(const struct sched_worker *w, int64_t cpus_milli, int64_t gpus_milli)
+{
+    double cpus = w->cpus_milli > 0 ? (double)cpus_milli / (double)w->cpus_milli : 0;
+    double gpus = w->gpus_milli > 0 ? (double)gpus_milli / (double)w->gpus_milli : 0;
+
+    return cpus > gpus ? cpus : gpus;
+}
+
+static double work_of(const struct sched_worker *w, int64_t cpus_milli, int64_t gpus_milli,
+                      int64_t mean_ms)
+{
+    return part_of(w, cpus_milli, gpus_milli) * (double)(mean_ms > 0 ? mean_ms : SCHED_AHEAD_MS);
+}
+
+static void count_worker(struct split *s, size_t i)
+{
+    const struct sched_worker *w = &s->in->workers[i];
+
+    s->rooms[i] = (struct room){ w->cpus_milli, w->gpus_milli, w->memory_bytes, 0, false, false };
+    s->cpus_milli += (double)w->cpus_milli;
+    s->gpus_milli += (double)w->gpus_milli;
+}
+
+static void count_load(struct split *s, const struct sched_load *l)
+{
+    struct user *u = &s->users[user_of(s, l->uid)];
+    struct room *r = &s->rooms[l->worker];
+
+    u->cpus_milli += l->jobs * l->cpus_milli;
+    u->gpus_milli += l->jobs * l->gpus_milli;
+    u->jobs += l->jobs;
+    r->cpus_milli -= l->jobs * l->cpus_milli;
+    r->gpus_milli -= l->jobs * l->gpus_milli;
+    r->memory_bytes -= l->jobs * l->memory_bytes;
+    r->is_reserved |= s->in->workers[l->worker].takes_one;
+    r->work_ms += (double)l->jobs *
+                  work_of(&s->in->workers[l->worker], l->cpus_milli, l->gpus_milli, l->mean_ms);
+    if (l->sweep != SIZE_MAX)
+        s->sweeps[l->sweep].held += share(s, l->jobs * l->cpus_milli, l->jobs * l->gpus_milli);
+}
+
+static void split_begin(struct split *s, const struct sched_input *in, struct sched_plan *plan)
+{
+    *s = (struct split){ .in = in, .plan = plan };
+    s->rooms = mem_alloc(in->n_workers * sizeof *s->rooms);
+    s->sweeps = mem_alloc(in->n_sweeps * sizeof *s->sweeps);
+    s->users = mem_alloc((in->n_sweeps + in->n_loads) * sizeof *s->users);
+    for (size_t i = 0; i < in->n_workers; i++)
+        count_worker(s, i);
+    for (size_t i = 0; i < in->n_sweeps; i++) {
+        s->sweeps[i].ready = in->sweeps[i].ready;
+        s->sweeps[i].user = user_of(s, in->sweeps[i].uid);
+    }
+    for (size_t i = 0; i < in->n_loads; i++)
+        count_load(s, &in->loads[i]);
+}
+
+static void split_end(struct split *s)
+{
+    free(s->rooms);
+    free(s->sweeps);
+    free(s->users);
+}
+
+static bool is_within_limits(const struct split *s, size_t sweep)
+{
+    const struct sched_limits *l = &s->in->limits;
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    const struct user *u = &s->users[s->sweeps[sweep].user];
+
+    return (l->cpus_per_user_milli == 0 ||
+            u->cpus_milli + need->cpus_milli <= l->cpus_per_user_milli) &&
+           (l->gpus_per_user_milli == 0 ||
+            u->gpus_milli + need->gpus_milli <= l->gpus_per_user_milli) &&
+           (l->jobs_per_user == 0 || u->jobs + 1 <= l->jobs_per_user);
+}
+
+/* Does sweep x go before y? */
+static bool goes_before(const struct split *s, size_t x, size_t y)
+{
+    const struct waiting *wx = &s->sweeps[x], *wy = &s->sweeps[y];
+
+    if (wx->user != wy->user) {
+        const struct user *ux = &s->users[wx->user], *uy = &s->users[wy->user];
+        double sx = share(s, ux->cpus_milli, ux->gpus_milli);
+        double sy = share(s, uy->cpus_milli, uy->gpus_milli);
+
+        if (sx < sy || sx > sy)
+            return sx < sy;
+    } else if (s->in->sweeps[x].priority != s->in->sweeps[y].priority) {
+        return s->in->sweeps[x].priority > s->in->sweeps[y].priority;
+    } else if (wx->held < wy->held || wx->held > wy->held) {
+        return wx->held < wy->held;
+    }
+    return s->in->sweeps[x].id < s->in->sweeps[y].id;
+}
+
+static size_t next_sweep(const struct split *s)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < s->in->n_sweeps; i++)
+        if (!s->sweeps[i].is_blocked && s->sweeps[i].ready > 0 &&
+            (best == SIZE_MAX || goes_before(s, i, best)))
+            best = i;
+    return best;
+}
+
+/* Could the worker run such a job at all? */
+static bool could_hold(const struct split *s, const struct sched_sweep *need, size_t worker)
+{
+    const struct sched_worker *w = &s->in->workers[worker];
+
+    return need->may_use[worker] && need->cpus_milli <= w->cpus_milli &&
+           need->gpus_milli <= w->gpus_milli && need->memory_bytes <= w->memory_bytes;
+}
+
+static bool fits_now(const struct split *s, const struct sched_sweep *need, size_t worker)
+{
+    const struct room *r = &s->rooms[worker];
+
+    return could_hold(s, need, worker) && need->cpus_milli <= r->cpus_milli &&
+           need->gpus_milli <= r->gpus_milli && need->memory_bytes <= r->memory_bytes;
+}
+
+static int64_t stage_ms(const int64_t *per_worker, size_t worker)
+{
+    return per_worker == NULL ? 0 : per_worker[worker];
+}
+
+/* Of the workers it fits on the one with most of its data, then the emptiest, so that work
+ * spreads. */
+static size_t best_worker(const struct split *s, size_t sweep,
+                          bool (*fits)(const struct split *, const struct sched_sweep *, size_t))
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    size_t best = SIZE_MAX;
+    int64_t least_ms = 0;
+    double most = 0;
+
+    for (size_t i = 0; i < s->in->n_workers; i++) {
+        double left = part_of(&s->in->workers[i], s->rooms[i].cpus_milli, s->rooms[i].gpus_milli);
+        int64_t takes_ms = stage_ms(need->stage_ms, i);
+
+        if (s->rooms[i].is_reserved || !fits(s, need, i) ||
+            (best != SIZE_MAX && (takes_ms > least_ms || (takes_ms == least_ms && left <= most))))
+            continue;
+        best = i;
+        most = left;
+        least_ms = takes_ms;
+    }
+    return best;
+}
+
+static struct sched_hand *hand_for(struct split *s, size_t worker, size_t sweep)
+{
+    struct sched_plan *p = s->plan;
+
+    for (size_t i = 0; i < p->n_hands; i++)
+        if (p->hands[i].worker == worker && p->hands[i].sweep == sweep)
+            return &p->hands[i];
+    mem_grow((void **)&p->hands, &s->hands_capacity, p->n_hands, sizeof *p->hands);
+    p->hands[p->n_hands] = (struct sched_hand){ worker, sweep, 0 };
+    return &p->hands[p->n_hands++];
+}
+
+/* They are not in the queue any more, and count among what their user holds. */
+static void take(struct split *s, size_t sweep, int64_t jobs)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    struct user *u = &s->users[s->sweeps[sweep].user];
+
+    s->sweeps[sweep].ready -= jobs;
+    s->sweeps[sweep].held += share(s, jobs * need->cpus_milli, jobs * need->gpus_milli);
+    u->cpus_milli += jobs * need->cpus_milli;
+    u->gpus_milli += jobs * need->gpus_milli;
+    u->jobs += jobs;
+}
+
+static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    struct room *r = &s->rooms[worker];
+
+    hand_for(s, worker, sweep)->jobs += jobs;
+    take(s, sweep, jobs);
+    r->cpus_milli -= jobs * need->cpus_milli;
+    r->gpus_milli -= jobs * need->gpus_milli;
+    r->memory_bytes -= jobs * need->memory_bytes;
+    r->is_reserved |= s->in->workers[worker].takes_one;
+    r->work_ms += (double)jobs * work_of(&s->in->workers[worker], need->cpus_milli,
+                                         need->gpus_milli, need->mean_ms);
+}
+
+static void block(struct split *s, size_t sweep)
+{
+    size_t worker;
+
+    s->sweeps[sweep].is_blocked = true;
+    if (s->in->sweeps[sweep].waited_ms < SCHED_PATIENCE_MS || !is_within_limits(s, sweep))
+        return;
+    worker = best_worker(s, sweep, could_hold);
+    if (worker != SIZE_MAX)
+        s->rooms[worker].is_reserved = true;
+}
+
+/* ---- data ---- */
+
+/*
+ * How long those need for the sweep's queue that have its data, or at least half of what is missing
+ * where that takes so long; negative: there are none.  0 if nobody knows how long its jobs take.
+ */
+static double queued_ms(const struct split *s, size_t sweep, int64_t takes_ms)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    double at_once = 0, first_ms = -1, mean_ms = (double)need->mean_ms;
+
+    for (size_t i = 0; i < s->in->n_workers; i++) {
+        double part = part_of(&s->in->workers[i], need->cpus_milli, need->gpus_milli);
+        double busy_ms = s->rooms[i].work_ms;
+
+        if (s->rooms[i].is_reserved || !could_hold(s, need, i) || part <= 0 ||
+            stage_ms(need->stage_ms, i) > takes_ms / 2)
+            continue;
+        at_once += 1 / part;
+        if (first_ms < 0 || busy_ms < first_ms)
+            first_ms = busy_ms;
+    }
+    if (at_once <= 0 || need->mean_ms == 0)
+        return at_once <= 0 ? -1 : 0;
+    return first_ms + (double)s->sweeps[sweep].ready * mean_ms / at_once;
+}
+
+/* Those who have its data are through with its queue before they were brought. */
+static bool is_sooner_elsewhere(const struct split *s, size_t sweep, int64_t takes_ms)
+{
+    double other_ms = queued_ms(s, sweep, takes_ms);
+
+    return other_ms >= 0 && other_ms <= (double)takes_ms;
+}
+
+/* Is it better off waiting for a worker that has its data than going to this one? */
+static bool waits_for_data(struct split *s, size_t sweep, size_t worker)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    int64_t takes_ms = stage_ms(need->stage_ms, worker);
+    int64_t left_ms =
+        (takes_ms < SCHED_DATA_PATIENCE_MS ? takes_ms : SCHED_DATA_PATIENCE_MS) - need->waited_ms;
+
+    if (takes_ms < SCHED_STAGE_MIN_MS || left_ms <= 0 || !is_sooner_elsewhere(s, sweep, takes_ms))
+        return false;
+    if (s->plan->again_ms == 0 || left_ms < s->plan->again_ms)
+        s->plan->again_ms = left_ms;
+    return true;
+}
+
+/* ---- splitting ---- */
+
+/* A job at a time, so that shares stay even while they fill up. */
+static void fill_slots(struct split *s)
+{
+    size_t sweep;
+
+    while ((sweep = next_sweep(s)) != SIZE_MAX) {
+        size_t worker = is_within_limits(s, sweep) ? best_worker(s, sweep, fits_now) : SIZE_MAX;
+
+        if (worker == SIZE_MAX)
+            block(s, sweep);
+        else if (waits_for_data(s, sweep, worker))
+            s->sweeps[sweep].is_blocked = true;
+        else
+            give(s, worker, sweep, 1);
+    }
+}
+
+/* Half of an even share of what is left. */
+static int64_t tail_share(const struct split *s, size_t sweep, size_t worker)
+{
+    double all = 0;
+
+    for (size_t i = 0; i < s->in->n_workers; i++)
+        if (could_hold(s, &s->in->sweeps[sweep], i))
+            all += (double)s->in->workers[i].cpus_milli;
+    if (all <= 0)
+        return 0;
+    return (int64_t)((double)s->sweeps[sweep].ready * (double)s->in->workers[worker].cpus_milli /
+                     all / 2);
+}
+
+static void send_ahead_to(struct split *s, size_t sweep, size_t worker)
+{
+    const struct sched_sweep *need = &s->in->sweeps[sweep];
+    double each_ms =
+        work_of(&s->in->workers[worker], need->cpus_milli, need->gpus_milli, need->mean_ms);
+    int64_t jobs =
+        each_ms > 0 ? (int64_t)((ahead_ms - s->rooms[worker].work_ms) / each_ms) : SCHED_HAND_MAX;
+    int64_t tail = tail_share(s, sweep, worker);
+
+    if (jobs > tail)
+        jobs = tail;
+    if (jobs > SCHED_HAND_MAX)
+        jobs = SCHED_HAND_MAX;
+    for (; jobs > 0 && is_within_limits(s, sweep); jobs--)
+        give(s, worker, sweep, 1);
+}
+
+/* Topped up when half is used up, so that hands stay large. */
+static bool runs_low(const struct split *s, size_t worker)
+{
+    return !s->rooms[worker].is_reserved && s->rooms[worker].work_ms < ahead_ms / 2;
+}
+
+static void send_ahead(struct split *s)
+{
+    size_t sweep;
+
+    for (size_t i = 0; i < s->in->n_sweeps; i++)
+        s->sweeps[i].is_blocked =
+            s->in->sweeps[i].mean_ms == 0 || s->in->sweeps[i].mean_ms >= SCHED_AHEAD_MS;
+    while ((sweep = next_sweep(s)) != SIZE_MAX) {
+        s->sweeps[sweep].is_blocked = true;
+        for (size_t w = 0; w < s->in->n_workers; w++)
+            if (could_hold(s, &s->in->sweeps[sweep], w) && runs_low(s, w) &&
+                !waits_for_data(s, sweep, w))
+                send_ahead_to(s, sweep, w);
+    }
+}
+
+/* Bringing its data there takes longer than what lies before it where it is. */
+static bool is_slower_to_move(const struct split *s, const struct sched_load *l, size_t to)
+{
+    int64_t takes_ms = stage_ms(l->stage_ms, to);
+
+    return takes_ms >= SCHED_STAGE_MIN_MS && (double)takes_ms >= s->rooms[l->worker].work_ms;
+}
+
+/* Is anybody else free to run one of these at once? */
+static bool is_wanted_elsewhere(const struct split *s, const struct sched_load *l)
+{
+    for (size_t i = 0; i < s->in->n_workers; i++)
+        if (i != l->worker && l->may_use[i] && s->rooms[i].work_ms <= 0 &&
+            s->in->workers[i].cpus_milli >= l->cpus_milli &&
+            s->in->workers[i].gpus_milli >= l->gpus_milli &&
+            s->in->workers[i].memory_bytes >= l->memory_bytes && !is_slower_to_move(s, l, i))
+            return true;
+    return false;
+}
+
+/* Work sent ahead that takes longer than it was thought to goes back when others stand idle. */
+static void recall_surplus(struct split *s)
+{
+    struct sched_plan *p = s->plan;
+
+    for (size_t i = 0; i < s->in->n_loads; i++) {
+        const struct sched_load *l = &s->in->loads[i];
+
+        if (l->sweep != SIZE_MAX || l->unstarted < 2 || s->rooms[l->worker].cpus_milli >= 0 ||
+            !is_wanted_elsewhere(s, l))
+            continue;
+        mem_grow((void **)&p->recalls, &s->recalls_capacity, p->n_recalls, sizeof *p->recalls);
+        p->recalls[p->n_recalls++] = (struct sched_recall){ i, l->unstarted / 2 };
+    }
+}
+
+/* ---- what comes next ---- */
+
+/* One more of this user's jobs may run there, at the latest when one of theirs has ended. */
+static bool may_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
+{
+    if (is_within_limits(s, (size_t)(need - s->in->sweeps)))
+        return true;
+    for (size_t i = 0; i < s->in->n_loads; i++)
+        if (s->in->loads[i].worker == worker && s->in->loads[i].uid == need->uid)
+            return true;
+    return false;
+}
+
+/* What has room for it was not given it: there is a reason. */
+static bool could_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
+{
+    return !s->in->workers[worker].takes_one && !s->rooms[worker].has_next &&
+           could_hold(s, need, worker) && !fits_now(s, need, worker) && may_follow(s, need, worker);
+}
+
+static void expect(struct split *s, size_t worker, size_t sweep)
+{
+    struct sched_plan *p = s->plan;
+
+    s->rooms[worker].has_next = true;
+    take(s, sweep, 1);
+    if (stage_ms(s->in->sweeps[sweep].stage_ms, worker) == 0)
+        return;
+    mem_grow((void **)&p->expectations, &s->expectations_capacity, p->n_expectations,
+             sizeof *p->expectations);
+    p->expectations[p->n_expectations++] = (struct sched_expectation){ worker, sweep };
+}
+
+static bool is_any_data_missing(const struct split *s)
+{
+    for (size_t i = 0; i < s->in->n_sweeps; i++)
+        for (size_t w = 0; s->in->sweeps[i].stage_ms != NULL && w < s->in->n_workers; w++)
+            if (s->sweeps[i].ready > 0 && s->in->sweeps[i].stage_ms[w] > 0)
+                return true;
+    return false;
+}
+
+/* Nobody knows which job ends next: each worker's next one is as likely as any other's. */
+static void look_ahead(struct split *s)
+{
+    size_t sweep;
+
+    if (!is_any_data_missing(s))
+        return;
+    for (size_t i = 0; i < s->in->n_sweeps; i++)
+        s->sweeps[i].is_blocked = false;
+    for (size_t i = 0; i < s->in->n_workers; i++)
+        s->rooms[i].is_reserved = false;
+    while ((sweep = next_sweep(s)) != SIZE_MAX) {
+        const struct sched_sweep *need = &s->in->sweeps[sweep];
+        size_t worker = best_worker(s, sweep, could_follow);
+
+        if (worker == SIZE_MAX ||
+            (need->mean_ms > 0 && is_sooner_elsewhere(s, sweep, stage_ms(need->stage_ms, worker))))
+            s->sweeps[sweep].is_blocked = true;
+        else
+            expect(s, worker, sweep);
+    }
+}
+
+void sched_split(const struct sched_input *in, struct sched_plan *plan)
+{
+    struct split s;
+
+    *plan = (struct sched_plan){ 0 };
+    split_begin(&s, in, plan);
+    fill_slots(&s);
+    send_ahead(&s);
+    recall_surplus(&s);
+    look_ahead(&s);
+    split_end(&s);
+}
+
+void sched_plan_free(struct sched_plan *plan)
+{
+    free(plan->hands);
+    free(plan->recalls);
+    free(plan->expectations);
+    *plan = (struct sched_plan){ 0 };
+}

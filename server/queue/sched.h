@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched.h - who gets what next: a pure function
+ *
+ * In: each sweep's summary, the workers, what they hold, the caps, all as of now.
+ * Out: hands, "so many jobs from the head of that sweep's queue to that worker",
+ * recalls, "so many that have not started back from that worker", and expectations, "that worker's
+ * next job is likely to be of that sweep, whose data it has not".  A job here is what
+ * one process works through: with batch: several jobs of the sweep.
+ *
+ * Users share fairly by what their live jobs hold of the machines (the larger of
+ * their share of processors and of GPUs: dominant resource fairness, Ghodsi et al.
+ * 2011); within a user the higher priority goes first, then the sweep that holds
+ * least, then the older one.  Slots are filled first.  Then, of sweeps whose jobs are known
+ * to be short, about AHEAD_MS of work is sent ahead; of a tail no worker gets more
+ * than half an even share (guided self-scheduling, Polychronopoulos and Kuck 1987).
+ * A sweep whose big jobs find no room for PATIENCE_MS gets the next room that is large
+ * enough: until then nobody below it is put on the machine with the most of it.
+ *
+ * A job goes where its sweep's data lie, or where the least of them has to be brought.  When
+ * those workers are full and another one is free, it waits for them only if that is likely to be
+ * shorter than bringing the data: if they will be through with the sweep's queue before, and at
+ * most for as long as bringing the data would have taken, or DATA_PATIENCE_MS (delay scheduling,
+ * Zaharia et al. 2010).  So waiting at most doubles what data cost, and the free worker is
+ * everybody else's meanwhile.  What takes less than STAGE_MIN_MS is brought at once.
+ *
+ * Work that is sent ahead has its data brought with it.  Where it is not, each worker without room is
+ * expected to go on with one job of those that are left, in the same order, first where its data lie;
+ * where they do not they are brought while the slots are busy.  It binds nobody: whoever has room first
+ * gets the job.
+ */
+#ifndef LUDWIG_SERVER_QUEUE_SCHED_H
+#define LUDWIG_SERVER_QUEUE_SCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    SCHED_AHEAD_MS = 1000,
+    SCHED_HAND_MAX = 512,
+    SCHED_PATIENCE_MS = 60 * 1000,
+    SCHED_STAGE_MIN_MS = 200,
+    SCHED_DATA_PATIENCE_MS = 30 * 1000
+};
+
+struct sched_sweep {
+    int64_t id;
+    uid_t uid;
+    int64_t priority;
+    int64_t ready; /* jobs that may be handed out */
+    int64_t cpus_milli;
+    int64_t gpus_milli;
+    int64_t memory_bytes;
+    int64_t mean_ms;         /* of its ended jobs; 0: not known */
+    int64_t waited_ms;       /* since one of its jobs was last handed out */
+    const bool *may_use;     /* per worker: node list, group, identity allow it */
+    const int64_t *stage_ms; /* per worker: to bring its data there, about; NULL: no time */
+};
+
+/* Live attempts of one sweep on one worker. */
+struct sched_load {
+    size_t worker; /* index */
+    size_t sweep;  /* index; SIZE_MAX for a sweep without ready jobs, not in the list */
+    int64_t sweep_id;
+    uid_t uid;
+    int64_t jobs;
+    int64_t unstarted;       /* of these assigned only, and not being recalled */
+    const bool *may_use;     /* per worker, as in sched_sweep */
+    const int64_t *stage_ms; /* the same; only of those without ready jobs */
+    int64_t cpus_milli, gpus_milli, memory_bytes; /* of one job */
+    int64_t mean_ms;
+};
+
+struct sched_worker {
+    int64_t id;
+    int64_t cpus_milli;
+    int64_t gpus_milli;
+    int64_t memory_bytes;
+    bool takes_one; /* a single job, whatever else there is room for */
+};
+
+struct sched_limits { /* 0: none */
+    int64_t gpus_per_user_milli;
+    int64_t cpus_per_user_milli;
+    int64_t jobs_per_user;
+};
+
+struct sched_hand {
+    size_t worker;
+    size_t sweep;
+    int64_t jobs;
+};
+
+struct sched_recall {
+    size_t load; /* index into loads */
+    int64_t jobs;
+};
+
+struct sched_expectation {
+    size_t worker;
+    size_t sweep;
+};
+
+struct sched_plan {
+    struct sched_hand *hands;
+    size_t n_hands;
+    struct sched_recall *recalls;
+    size_t n_recalls;
+    struct sched_expectation *expectations; /* at most one of a worker */
+    size_t n_expectations;
+    int64_t again_ms; /* after so long it would decide differently, if nothing happens; 0: never */
+};
+
+struct sched_input {
+    const struct sched_sweep *sweeps;
+    size_t n_sweeps;
+    const struct sched_worker *workers;
+    size_t n_workers;
+    const struct sched_load *loads;
+    size_t n_loads;
+    struct sched_limits limits;
+};
+
+void sched_split(const struct sched_input *in, struct sched_plan *plan);
+
+/* How much of all machines these are, 0 to 1: what users are compared by. */
+double sched_share(int64_t cpus_milli, int64_t gpus_milli, double all_cpus_milli,
+                   double all_gpus_milli);
+void sched_plan_free(struct sched_plan *plan);
+
+#endif

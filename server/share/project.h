@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * project.h - whose a project is, and who may look into it
+ *
+ * A project belongs to who first used it, by the database and by its folder's owner alike.
+ */
+#ifndef LUDWIG_SERVER_SHARE_PROJECT_H
+#define LUDWIG_SERVER_SHARE_PROJECT_H
+
+#include "server/base/server.h"
+#include "server/conn/conn.h"
+
+struct ask;
+
+/* A name that every system can show, and that hides nothing. */
+int project_check_name(const char *name, struct err *e);
+
+/* Its row, made if there is none; -1 when it is somebody else's. */
+int64_t project_take(struct server *sv, const struct conn *c, const char *name, struct err *e);
+
+/*
+ * What projectdir.h does, for the asker of a request.  The share may be slow: these answer
+ * HANDLER_WAITS first, which the handler answers too, to be called again; then 0 or -1.  One of
+ * them for one request.
+ */
+int project_prepare(struct server *sv, struct ask *ask, const char *name, bool is_private,
+                    struct folder_order *order, struct err *e);
+int project_check_folder(struct server *sv, struct ask *ask, const char *name, struct err *e);
+/* *owner: its name, in the asker's arena; NULL: there is no folder. */
+int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
+                         const char **owner, struct err *e);
+
+/* May the asker look into that sweep of uid's?  Owners and admins may at once, and whoever could
+ * read the project's folder. */
+int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struct sweep_info *sweep,
+                    struct err *e);
+
+#endif

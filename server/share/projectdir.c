@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* projectdir.c - make folders of projects, check whose they are and who may read them */
+#include "server/share/projectdir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/fs.h"
+#include "common/base/path.h"
+#include "server/base/identity.h"
+#include "server/share/place.h"
+
+#define NO_GROUP ((gid_t)-1)
+
+/* A folder that is not given away yet; nobody else makes one like that. */
+#define UNFINISHED_MODE 01700
+
+/* ---- whose folder it is ---- */
+
+struct folder {
+    int parent_fd;
+    bool has_owners; /* else the file system calls everything somebody's */
+    const char *name;
+};
+
+static int folder_open(const struct server *sv, const char *name, struct folder *f, struct err *e)
+{
+    *f = (struct folder){ .name = name, .parent_fd = place_open_projects(sv, e) };
+    if (f->parent_fd < 0)
+        return -1;
+    f->has_owners = fs_type_of_fd(f->parent_fd).keeps_owners;
+    return 0;
+}
+
+/* What lies there: 1, 0 when nothing does, -1. */
+static int folder_look(const struct folder *f, struct stat *st, struct err *e)
+{
+    if (fstatat(f->parent_fd, f->name, st, AT_SYMLINK_NOFOLLOW) == 0)
+        return 1;
+    return errno == ENOENT ? 0 : err_sys(e, "look at the folder of project '%s'", f->name);
+}
+
+int projectdir_refuse(const char *name, const char *owner, struct err *e)
+{
+    return err_set(e, ERR_DENIED,
+                   "project '%s' belongs to %s; choose another name with project: NAME", name,
+                   owner);
+}
+
+static int refuse_folder(const struct folder *f, const struct stat *st, struct err *e)
+{
+    char *owner = identity_user_name(st->st_uid);
+
+    projectdir_refuse(f->name, owner, e);
+    free(owner);
+    return -1;
+}
+
+static int check_folder(const struct folder *f, const struct stat *st, uid_t uid, struct err *e)
+{
+    if (!S_ISDIR(st->st_mode))
+        return err_set(e, ERR_DENIED,
+                       "project '%s': what has that name on the share is no folder%s; choose"
+                       " another with project: NAME",
+                       f->name, S_ISLNK(st->st_mode) ? " but a link" : "");
+    return f->has_owners && st->st_uid != uid ? refuse_folder(f, st, e) : 0;
+}
+
+static int check_private(const struct folder *f, const struct stat *st, struct err *e)
+{
+    if (!f->has_owners || (st->st_mode & 077) == 0)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "private: the folder of project '%s' is there already and open to others (mode"
+                   " %04o); close it with chmod 700, or leave private: out",
+                   f->name, st->st_mode & 07777u);
+}
+
+int projectdir_check(const struct server *sv, const char *name, uid_t uid, struct err *e)
+{
+    struct folder f;
+    struct stat st;
+    int rc;
+
+    if (folder_open(sv, name, &f, e) < 0)
+        return -1;
+    rc = folder_look(&f, &st, e);
+    if (rc == 1)
+        rc = check_folder(&f, &st, uid, e);
+    else if (rc == 0)
+        rc = err_set(e, ERR_FAILED, "the folder of project '%s' is not on the share", name);
+    close(f.parent_fd);
+    return rc;
+}
+
+int projectdir_owner(const struct server *sv, const char *name, uid_t *uid, struct err *e)
+{
+    struct folder f;
+    struct stat st;
+    int rc;
+
+    if (folder_open(sv, name, &f, e) < 0)
+        return -1;
+    rc = f.has_owners ? folder_look(&f, &st, e) : 0;
+    if (rc == 1)
+        *uid = st.st_uid;
+    close(f.parent_fd);
+    return rc;
+}
+
+/* ---- making it ---- */
+
+struct plan {
+    uid_t owner;
+    gid_t group;
+    mode_t mode;
+    bool is_ours; /* to make */
+};
+
+bool projectdir_is_made_here(uid_t uid)
+{
+    return geteuid() == 0 || uid == geteuid();
+}
+
+/* Workers of a service account write into projects through the group. */
+static struct plan plan_of(const struct server *sv, uid_t uid, bool is_private)
+{
+    bool is_own = uid == geteuid();
+    struct plan p = { .owner = uid,
+                      .group = sv->share_gid,
+                      .is_ours = projectdir_is_made_here(uid) };
+
+    if (is_private)
+        p.mode = 0700;
+    else if (p.is_ours)
+        p.mode = is_own && p.group == NO_GROUP ? 0755 : 02750;
+    else
+        p.mode = p.group == NO_GROUP ? 0755 : 02770;
+    return p;
+}
+
+static bool is_empty(int fd)
+{
+    int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = again < 0 ? NULL : fdopendir(again);
+    int n = 0;
+
+    if (dir == NULL) {
+        if (again >= 0)
+            close(again);
+        return false;
+    }
+    while (n <= 2 && readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n <= 2; /* "." and ".." */
+}
+
+/* Whoever may write beside it could have put another in its place. */
+static int open_made(const struct folder *f, struct err *e)
+{
+    int fd = openat(f->parent_fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 && errno != ENOTDIR && errno != ELOOP && errno != ENOENT)
+        return err_sys(e, "open the folder of project '%s'", f->name);
+    if (fd >= 0 && fstat(fd, &st) == 0 && (!f->has_owners || st.st_uid == geteuid()) &&
+        is_empty(fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return err_set(e, ERR_DENIED, "the folder of project '%s' was exchanged while it was made",
+                   f->name);
+}
+
+static int give_away(const struct folder *f, int fd, const struct plan *p, struct err *e)
+{
+    uid_t owner = p->owner == geteuid() ? (uid_t)-1 : p->owner;
+    gid_t group = p->group;
+
+    if (owner != (uid_t)-1 && group == NO_GROUP && identity_primary_group(owner, &group, e) < 0)
+        return -1;
+    if (f->has_owners && (owner != (uid_t)-1 || group != NO_GROUP) && fchown(fd, owner, group) < 0)
+        return err_sys(e, "give the folder of project '%s' to uid %u and group %d", f->name,
+                       p->owner, (int)group);
+    if (fchmod(fd, p->mode) < 0 && f->has_owners)
+        return err_sys(e, "set the mode of the folder of project '%s'", f->name);
+    return 0;
+}
+
+static int finish_made(const struct folder *f, const struct plan *p, struct err *e)
+{
+    int fd = open_made(f, e);
+    int rc;
+
+    if (fd < 0)
+        return -1;
+    rc = give_away(f, fd, p, e);
+    close(fd);
+    if (rc < 0)
+        (void)unlinkat(f->parent_fd, f->name, AT_REMOVEDIR); /* goes only while it is empty */
+    else if (fsync(f->parent_fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+        rc = err_sys(e, "sync the folder of projects");
+    return rc;
+}
+
+static void leave_to_client(const struct plan *p, struct folder_order *order)
+{
+    order->mode = (int64_t)p->mode;
+    order->group = p->group == NO_GROUP ? SCHEMA_NONE : (int64_t)p->group;
+}
+
+/* 0, or 1 when somebody was faster. */
+static int make(const struct folder *f, const struct plan *p, struct folder_order *order,
+                struct err *e)
+{
+    if (!p->is_ours) {
+        leave_to_client(p, order);
+        return 0;
+    }
+    if (mkdirat(f->parent_fd, f->name, UNFINISHED_MODE) == 0)
+        return finish_made(f, p, e);
+    if (errno == EEXIST)
+        return 1;
+    /* Root on a share where root is nobody. */
+    if (geteuid() == 0 && (errno == EACCES || errno == EPERM)) {
+        leave_to_client(p, order);
+        return 0;
+    }
+    return err_sys(e, "make the folder of project '%s'", f->name);
+}
+
+/* By another thread, or by a ludwigd that was killed meanwhile. */
+static bool may_be_unfinished(const struct plan *p, const struct stat *st)
+{
+    const mode_t inherited = S_ISGID;
+
+    return p->is_ours && S_ISDIR(st->st_mode) && st->st_uid == geteuid() &&
+           (st->st_mode & 07777 & ~inherited) == UNFINISHED_MODE;
+}
+
+static bool is_unfinished(const struct folder *f, const struct plan *p, const struct stat *st)
+{
+    int fd;
+    bool is_so;
+
+    if (!may_be_unfinished(p, st))
+        return false;
+    fd = openat(f->parent_fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    is_so = fd >= 0 && is_empty(fd);
+    if (fd >= 0)
+        close(fd);
+    return is_so;
+}
+
+/* As make: one thread at a time, so that what it finds unfinished is nobody's. */
+static int make_alone(const struct folder *f, const struct plan *p, struct folder_order *order,
+                      struct err *e)
+{
+    static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+    struct stat st;
+    int rc;
+
+    pthread_mutex_lock(&alone);
+    rc = folder_look(f, &st, e);
+    if (rc == 0)
+        rc = make(f, p, order, e);
+    else if (rc == 1 && is_unfinished(f, p, &st))
+        rc = finish_made(f, p, e);
+    pthread_mutex_unlock(&alone);
+    return rc;
+}
+
+int projectdir_prepare(const struct server *sv, const char *name, uid_t uid, bool is_private,
+                       struct folder_order *order, struct err *e)
+{
+    struct plan p = plan_of(sv, uid, is_private);
+    struct folder f;
+    struct stat st;
+    int rc;
+
+    *order = (struct folder_order){ .group = SCHEMA_NONE };
+    if (folder_open(sv, name, &f, e) < 0)
+        return -1;
+    rc = folder_look(&f, &st, e);
+    if (rc == 0 || (rc == 1 && may_be_unfinished(&p, &st))) {
+        rc = make_alone(&f, &p, order, e);
+        if (rc == 1)
+            rc = folder_look(&f, &st, e);
+    }
+    if (rc == 1)
+        rc = check_folder(&f, &st, uid, e) < 0 || (is_private && check_private(&f, &st, e) < 0) ? -1
+                                                                                                : 0;
+    close(f.parent_fd);
+    return rc;
+}
+
+/* ---- who may read it ---- */
+
+static bool is_in_group(const struct reader *r, gid_t group)
+{
+    for (size_t i = 0; i < r->groups.n; i++)
+        if (r->groups.items[i] == group)
+            return true;
+    return false;
+}
+
+/* bits: of 4, 2, 1. */
+static bool has_access(const struct reader *r, const struct stat *st, mode_t bits)
+{
+    int shift = st->st_uid == r->uid ? 6 : is_in_group(r, st->st_gid) ? 3 : 0;
+
+    return (st->st_mode >> shift & bits) == bits;
+}
+
+/* Every folder on the way to it, and itself. */
+static bool may_enter(const struct reader *r, const char *path)
+{
+    struct stat st;
+    char *parent;
+    bool may;
+
+    if (stat(path, &st) < 0 || !has_access(r, &st, 1))
+        return false;
+    if (strcmp(path, "/") == 0)
+        return true;
+    parent = path_dirname(path);
+    may = may_enter(r, parent);
+    free(parent);
+    return may;
+}
+
+bool projectdir_may_read(const struct server *sv, const char *name, const struct reader *r)
+{
+    char *projects = place_projects(sv);
+    char *real = path_real(projects, NULL);
+    struct folder f;
+    struct stat st;
+    bool may = false;
+
+    if (real != NULL && folder_open(sv, name, &f, NULL) == 0) {
+        may = f.has_owners && folder_look(&f, &st, NULL) == 1 && S_ISDIR(st.st_mode) &&
+              has_access(r, &st, 5) && may_enter(r, real);
+        close(f.parent_fd);
+    }
+    free(real);
+    free(projects);
+    return may;
+}

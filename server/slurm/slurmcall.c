@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* slurmcall.c - a command of Slurm's, run as its user, while the loop goes on */
+
+#include "server/slurm/slurmcall.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/mem.h"
+#include "common/base/rights.h"
+
+enum { IN, OUT, SAID, PIPES, NO_COMMAND = 127, DIES_MS = 1000 };
+
+struct slurm_call {
+    uv_process_t process;
+    uv_pipe_t pipes[PIPES];
+    uv_timer_t timer;
+    uv_write_t write;
+    char *input;
+    slurm_done_fn done; /* NULL: nobody wants it any more */
+    void *context;
+    size_t output_max_bytes;
+    int pid;       /* 0: it has ended */
+    int n_awaited; /* its end, and that of its two outputs */
+    int n_open;    /* handles */
+    bool is_finished;
+    struct slurm_result result;
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct slurm_call *c = handle->data;
+
+    if (--c->n_open > 0)
+        return;
+    buf_free(&c->result.out);
+    buf_free(&c->result.said);
+    free(c->input);
+    free(c);
+}
+
+static void close_handle(void *handle)
+{
+    if (!uv_is_closing(handle))
+        uv_close(handle, on_closed);
+}
+
+/* It and what it started, which has its process group. */
+static void kill_it(struct slurm_call *c)
+{
+    if (c->pid > 0)
+        kill(-c->pid, SIGKILL);
+}
+
+static void close_last(struct slurm_call *c)
+{
+    close_handle(&c->timer);
+    close_handle(&c->process);
+}
+
+/* Where a file system hangs, what was killed stays for as long as that does: the loop may end
+ * before. */
+static void on_stays(uv_timer_t *timer)
+{
+    struct slurm_call *c = timer->data;
+
+    uv_unref((uv_handle_t *)timer);
+    uv_unref((uv_handle_t *)&c->process);
+}
+
+static void finish(struct slurm_call *c)
+{
+    slurm_done_fn done = c->done;
+
+    if (c->is_finished)
+        return;
+    c->is_finished = true;
+    c->done = NULL;
+    if (done != NULL)
+        done(c->context, &c->result);
+    for (int i = 0; i < PIPES; i++)
+        close_handle(&c->pipes[i]);
+    if (c->pid == 0)
+        close_last(c);
+    else
+        uv_timer_start(&c->timer, on_stays, DIES_MS, 0);
+}
+
+static void one_less(struct slurm_call *c)
+{
+    if (--c->n_awaited == 0)
+        finish(c);
+}
+
+static void on_exit_of(uv_process_t *process, int64_t status, int sig)
+{
+    struct slurm_call *c = process->data;
+
+    c->result.exit_code = sig != 0 ? -1 : (int)status;
+    c->pid = 0;
+    if (c->is_finished)
+        close_last(c);
+    else
+        one_less(c);
+}
+
+/* What still holds the outputs of one that has ended is not waited for. */
+static void on_timeout(uv_timer_t *timer)
+{
+    struct slurm_call *c = timer->data;
+
+    c->result.is_late = c->pid > 0;
+    kill_it(c);
+    finish(c);
+}
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *room)
+{
+    struct slurm_call *c = handle->data;
+    struct buf *b = handle == (uv_handle_t *)&c->pipes[OUT] ? &c->result.out : &c->result.said;
+
+    *room = uv_buf_init((char *)buf_reserve(b, suggested), (unsigned)suggested);
+}
+
+/* The text ends where it did when there is no more, or too much. */
+static void add_read(struct buf *b, ssize_t n, size_t max)
+{
+    buf_added(b, n > 0 && b->n + (size_t)n <= max ? (size_t)n : 0);
+}
+
+static void on_output(uv_stream_t *stream, ssize_t n, const uv_buf_t *room)
+{
+    struct slurm_call *c = stream->data;
+
+    (void)room;
+    c->result.is_too_long = n > 0 && c->result.out.n + (size_t)n > c->output_max_bytes;
+    add_read(&c->result.out, n, c->output_max_bytes);
+    if (c->result.is_too_long) {
+        kill_it(c);
+        finish(c);
+    } else if (n < 0) {
+        uv_read_stop(stream);
+        one_less(c);
+    }
+}
+
+static void on_said(uv_stream_t *stream, ssize_t n, const uv_buf_t *room)
+{
+    struct slurm_call *c = stream->data;
+
+    (void)room;
+    add_read(&c->result.said, n, SLURM_CALL_SAYS_MAX_BYTES);
+    if (n < 0) {
+        uv_read_stop(stream);
+        one_less(c);
+    }
+}
+
+/* What does not want it has said why on standard error. */
+static void on_written(uv_write_t *write, int status)
+{
+    struct slurm_call *c = write->data;
+
+    (void)status;
+    close_handle(&c->pipes[IN]);
+}
+
+static void give_input(struct slurm_call *c, const struct slurm_command *command)
+{
+    uv_buf_t bytes;
+
+    if (command->input != NULL) {
+        c->input = mem_copy(command->input, command->input_n);
+        bytes = uv_buf_init(c->input, (unsigned)command->input_n);
+        c->write.data = c;
+        if (uv_write(&c->write, (uv_stream_t *)&c->pipes[IN], &bytes, 1, on_written) == 0)
+            return;
+    }
+    close_handle(&c->pipes[IN]);
+}
+
+/* ludwigd --as RIGHTS COMMAND... */
+static char **words_of(const struct slurm_command *command)
+{
+    size_t n = 0, k = 0;
+    char **words;
+
+    while (command->args[n] != NULL)
+        n++;
+    words = mem_alloc((n + 4) * sizeof *words);
+    if (command->rights != NULL) {
+        words[k++] = "ludwigd";
+        words[k++] = SLURM_CALL_AS;
+        words[k++] = (char *)(uintptr_t)command->rights;
+    }
+    memcpy(words + k, command->args, n * sizeof *words);
+    return words;
+}
+
+static int spawn(struct slurm_call *c, uv_loop_t *loop, const struct slurm_command *command)
+{
+    uv_stdio_container_t stdio[PIPES] = { { .flags = UV_CREATE_PIPE | UV_READABLE_PIPE },
+                                          { .flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE },
+                                          { .flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE } };
+    char **words = words_of(command);
+    uv_process_options_t options = {
+        .exit_cb = on_exit_of,
+        .file = command->rights != NULL ? "/proc/self/exe" : words[0],
+        .args = words,
+        .env = (char **)(uintptr_t)command->env,
+        .cwd = "/",
+        .flags = UV_PROCESS_DETACHED,
+        .stdio_count = PIPES,
+        .stdio = stdio,
+    };
+    int rc;
+
+    for (int i = 0; i < PIPES; i++)
+        stdio[i].data.stream = (uv_stream_t *)&c->pipes[i];
+    rc = uv_spawn(loop, &c->process, &options);
+    free(words);
+    return rc;
+}
+
+static struct slurm_call *make(uv_loop_t *loop)
+{
+    struct slurm_call *c = mem_alloc(sizeof *c);
+
+    uv_timer_init(loop, &c->timer);
+    for (int i = 0; i < PIPES; i++) {
+        uv_pipe_init(loop, &c->pipes[i], 0);
+        c->pipes[i].data = c;
+    }
+    c->timer.data = c->process.data = c;
+    c->n_open = PIPES + 2;
+    c->result.exit_code = -1;
+    return c;
+}
+
+struct slurm_call *slurm_call_begin(uv_loop_t *loop, const struct slurm_command *command,
+                                    slurm_done_fn done, void *context, struct err *e)
+{
+    struct slurm_call *c = make(loop);
+    int rc = spawn(c, loop, command);
+
+    if (rc < 0) {
+        finish(c); /* of a process that did not start the handle is there nevertheless */
+        err_set(e, rc == UV_ENOENT ? ERR_NOT_FOUND : ERR_FAILED, "start %s: %s", command->args[0],
+                uv_strerror(rc));
+        return NULL;
+    }
+    c->done = done;
+    c->context = context;
+    c->output_max_bytes = command->output_max_bytes;
+    c->pid = c->process.pid;
+    c->n_awaited = 3;
+    uv_timer_start(&c->timer, on_timeout, command->timeout_ms, 0);
+    uv_read_start((uv_stream_t *)&c->pipes[OUT], on_room, on_output);
+    uv_read_start((uv_stream_t *)&c->pipes[SAID], on_room, on_said);
+    give_input(c, command);
+    return c;
+}
+
+void slurm_call_drop(struct slurm_call *c)
+{
+    c->done = NULL;
+    kill_it(c);
+    finish(c);
+}
+
+int slurm_call_become(char **argv)
+{
+    struct err e = { 0 };
+
+    if (rights_take(argv[0], &e) == 0) {
+        execvp(argv[1], argv + 1);
+        err_sys(&e, "%s", argv[1]);
+    }
+    fprintf(stderr, "%s\n", e.text);
+    return NO_COMMAND;
+}

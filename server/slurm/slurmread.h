@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slurmread.h - what Slurm's commands print, as values
+ *
+ * Rows in formats of our own (-o, -P) and `scontrol -o show`, which are the same from Slurm 21.08
+ * to 25; what --json prints is another with each release.  The commands run with LC_ALL=C,
+ * SLURM_TIME_FORMAT=%s and SLURM_BITSTR_LEN=0, so that times are seconds since 1970 and no set of
+ * array tasks is cut short, and without the variables by which users change formats.
+ *
+ * Rows that are not of the form are passed over and counted: a job's name may have line breaks and
+ * separators in it, and its own row is then lost.  A row that names one of our jobs may have been
+ * written by somebody: it is compared with what we know of that job, and is a hint even then.
+ * All texts lie in the arena.  Numbers are SLURM_NONE where there is none or no limit.
+ */
+#ifndef LUDWIG_SERVER_SLURM_SLURMREAD_H
+#define LUDWIG_SERVER_SLURM_SLURMREAD_H
+
+#include "common/base/err.h"
+#include "server/slurm/slurmtext.h"
+
+/* More is refused: of 10,000 jobs there are 2 MB. */
+enum { SLURM_OUTPUT_MAX_BYTES = 1 << 26, SLURM_ROWS_MAX = 1 << 18 };
+
+/* squeue -h -o FORMAT */
+#define SLURM_JOBS_FORMAT \
+    "%A\x1f%F\x1f%K\x1f%T\x1f%P\x1f%V\x1f%S\x1f%e\x1f%N\x1f%u\x1f%r\x1f%j\x1f%k"
+
+/* A job or, of an array, one that runs or all that wait. */
+struct slurm_job {
+    int64_t id;        /* of an array's last one the array's own */
+    int64_t array_id;  /* the job itself where there is no array */
+    const char *tasks; /* "3", "4-9%2"; NULL: no array */
+    const char *state; /* as slurm_state_parse takes it */
+    const char *partition;
+    int64_t submitted_s, starts_s, ends_s;
+    const char *nodes, *user, *reason, *name;
+    const char *comment; /* NULL: none */
+};
+
+/* sacct -n -P -X -D --delimiter=SEPARATOR -o FIELDS: a job that was requeued has a row for each time. */
+#define SLURM_SEPARATOR "\x1f"
+#define SLURM_ENDED_FIELDS \
+    "jobidraw,jobid,state,exitcode,partition,submit,start,end,nodelist,user,jobname"
+
+struct slurm_ended {
+    int64_t id, array_id;
+    const char *tasks;
+    const char *state; /* "CANCELLED by 1000" */
+    int64_t exit_code, signal;
+    const char *partition;
+    int64_t submitted_s, started_s, ended_s;
+    const char *nodes, *user, *name;
+};
+
+/* sinfo -h -e -o FORMAT: nodes of a partition that are alike, and in the same state */
+#define SLURM_NODES_FORMAT "%R\x1f%a\x1f%T\x1f%D\x1f%c\x1f%m\x1f%b\x1f%G\x1f%l\x1f%L"
+
+struct slurm_nodes {
+    const char *partition;
+    bool is_up;        /* the partition */
+    bool is_usable;    /* they take jobs, now or when others have ended */
+    const char *state; /* "idle", "mixed*", "drained" */
+    int64_t n, cpus, memory_mb, gpus;
+    const char *features; /* "a40,nvlink"; "" */
+    const char *gres;
+    int64_t max_time_ms, default_time_ms; /* of the partition */
+};
+
+/* scontrol -o show partition; what else partitions are like, sinfo says of their nodes */
+struct slurm_partition {
+    const char *name;
+    const char *qos; /* NULL: none */
+};
+
+/* sacctmgr -n -P show assoc cluster=CLUSTER format=FIELDS */
+#define SLURM_ASSOC_FIELDS                                                                       \
+    "cluster,account,user,partition,qos,defaultqos,maxjobs,maxsubmit,grpjobs,grpsubmit,maxwall," \
+    "parentname,grptres,maxtres"
+
+struct slurm_assoc {
+    const char *cluster, *account;
+    const char *user;      /* "": the account's own */
+    const char *partition; /* NULL: all */
+    const char *parent;    /* of an account's own; NULL: it is a user's, or the first */
+    const char *group_tres, *max_tres_per_job;
+    const char *qos, *default_qos;
+    int64_t max_jobs, max_submit, group_jobs, group_submit, max_time_ms;
+};
+
+/* sacctmgr -n -P show qos format=FIELDS */
+#define SLURM_QOS_FIELDS                                                            \
+    "name,maxjobspu,maxsubmitpu,grpjobs,grpsubmit,maxwall,gracetime,preempt,flags," \
+    "grptres,maxtrespu,maxtres"
+
+struct slurm_qos {
+    const char *name;
+    int64_t max_jobs_per_user, max_submit_per_user, group_jobs, group_submit, max_time_ms, grace_s;
+    const char *preempts; /* list */
+    const char *group_tres, *max_tres_per_user, *max_tres_per_job;
+    bool denies_on_limit; /* sbatch refuses what is over a limit, instead of letting it wait */
+};
+
+/* sacctmgr -n -P show user format=FIELDS */
+#define SLURM_USER_FIELDS "user,defaultaccount"
+
+struct slurm_account_user {
+    const char *name;
+    const char *account; /* by default; NULL: none */
+};
+
+/* scontrol show config */
+struct slurm_config {
+    const char *version; /* "22.05.8" */
+    int major, minor;    /* 22, 5 */
+    const char *cluster;
+    int64_t max_array_size, max_jobs, min_job_age_s, kill_wait_s, slurmd_timeout_s,
+        message_timeout_s;
+    int64_t max_script_bytes;
+    bool has_accounting;    /* slurmdbd is there: sacct and sacctmgr know something */
+    bool needs_association; /* users without one may not submit */
+    bool refuses_at_once;   /* EnforcePartLimits: sbatch refuses what can never run */
+    bool requeues;
+    bool warns_of_preemption; /* B:SIGNAL comes before preemption, too */
+    /* What slurmctld allows each user: calls at once, and more with time; 0: as many as they like. */
+    int64_t rpc_bucket, rpc_refill, rpc_refill_period_s;
+};
+
+struct slurm_answer {
+    size_t n;
+    size_t n_passed_over;
+    union {
+        struct slurm_job *jobs;
+        struct slurm_ended *ended;
+        struct slurm_nodes *nodes;
+        struct slurm_partition *partitions;
+        struct slurm_assoc *assocs;
+        struct slurm_qos *qos;
+        struct slurm_account_user *users;
+    };
+};
+
+/* -1 where there is more than anybody reads; otherwise what can be understood is. */
+int slurm_read_jobs(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                    struct err *e);
+int slurm_read_ended(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                     struct err *e);
+int slurm_read_nodes(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                     struct err *e);
+int slurm_read_partitions(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                          struct err *e);
+int slurm_read_assocs(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                      struct err *e);
+int slurm_read_qos(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                   struct err *e);
+int slurm_read_users(const char *text, size_t n, struct arena *a, struct slurm_answer *out,
+                     struct err *e);
+/* -1 as well where it has no version. */
+int slurm_read_config(const char *text, size_t n, struct arena *a, struct slurm_config *out,
+                      struct err *e);
+
+/* What sbatch --parsable prints, "17" or "17;cluster": -1 when it is anything else. */
+int slurm_read_submitted(const char *text, size_t n, int64_t *id, struct err *e);
+
+#endif

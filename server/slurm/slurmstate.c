@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* slurmstate.c - what Slurm says of a pilot, and what that means for it and its jobs */
+
+#include "server/slurm/slurmstate.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+
+struct row {
+    const char *name;
+    enum pilot_phase phase;
+    enum pilot_jobs jobs;
+    enum cause cause;
+    enum pilot_next next;
+    const char *words;
+};
+
+static const struct row rows[SLURM_STATE_COUNT] = {
+#define X(state, name, phase, jobs, cause, next, words) \
+    [state] = { name, phase, jobs, cause, next, words },
+    SLURM_STATES(X) SLURM_ABSENCES(X)
+#undef X
+};
+
+static const struct reason {
+    const char *pattern;
+    enum pilot_phase phase;
+    const char *words;
+} reasons[] = {
+#define X(pattern, phase, words) { pattern, phase, words },
+    SLURM_REASONS(X)
+#undef X
+};
+
+#define X(value, name, ...) [value] = name,
+static const char *const phase_names[] = { PILOT_PHASES(X) };
+static const char *const jobs_names[] = { PILOT_JOBS(X) };
+static const char *const next_names[] = { PILOT_NEXTS(X) };
+#undef X
+
+const char *pilot_phase_name(enum pilot_phase phase)
+{
+    return phase_names[phase];
+}
+
+const char *pilot_jobs_name(enum pilot_jobs jobs)
+{
+    return jobs_names[jobs];
+}
+
+const char *pilot_next_name(enum pilot_next next)
+{
+    return next_names[next];
+}
+
+const char *slurm_state_name(enum slurm_state state)
+{
+    return rows[state].name;
+}
+
+/* sacct adds who cancelled it, and a '+' where it has cut a name short. */
+enum slurm_state slurm_state_parse(const char *text)
+{
+    size_t n = text == NULL ? 0 : strcspn(text, " +");
+
+    for (int s = 0; n > 0 && s < SLURM_UNKNOWN_JOB; s++)
+        if (strlen(rows[s].name) == n && strncmp(text, rows[s].name, n) == 0)
+            return (enum slurm_state)s;
+    return SLURM_NEW_STATE;
+}
+
+/* squeue shows blanks where scontrol has '_'. */
+static bool is_same_letter(char a, char b)
+{
+    return a == b || (a == ' ' && b == '_');
+}
+
+/* Without going back further than to the last '*': no text takes long. */
+static bool matches(const char *pattern, const char *text)
+{
+    const char *star = NULL, *from = text;
+
+    while (*text != '\0') {
+        if (*pattern == '*') {
+            star = pattern++;
+            from = text;
+        } else if (is_same_letter(*pattern, *text)) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "*")] == '\0';
+}
+
+static const struct reason *find_reason(const char *text)
+{
+    static const struct reason unknown = { "", PILOT_WAITS,
+                                           "waits, and only Slurm knows what for" };
+
+    for (size_t i = 0; text != NULL && i < sizeof reasons / sizeof *reasons; i++)
+        if (matches(reasons[i].pattern, text))
+            return &reasons[i];
+    return &unknown;
+}
+
+/* Accounting lags: what runs there may have ended, but what has ended there has. */
+static enum slurm_state state_of_ended(const struct slurm_seen *seen, enum slurm_state otherwise)
+{
+    enum slurm_state state;
+
+    if (seen->sacct != SLURM_SAYS || seen->is_other_ended)
+        return otherwise;
+    state = slurm_state_parse(seen->ended);
+    return rows[state].phase == PILOT_ENDED ? state : otherwise;
+}
+
+static enum slurm_state state_of(const struct slurm_seen *seen)
+{
+    if (seen->squeue == SLURM_SAYS && !seen->is_other)
+        return slurm_state_parse(seen->state);
+    if (seen->squeue == SLURM_SAID_NOTHING)
+        return state_of_ended(seen, SLURM_NO_ANSWER);
+    if (!seen->has_accounting)
+        return seen->squeue == SLURM_SAYS ? SLURM_OTHER_JOB : SLURM_NO_ACCOUNTING;
+    return state_of_ended(seen, seen->squeue == SLURM_SAYS ? SLURM_OTHER_JOB : SLURM_UNKNOWN_JOB);
+}
+
+/* A reason says more of one that waits, and nothing of the others. */
+static void add_reason(struct slurm_meaning *m, const char *text)
+{
+    const struct reason *reason;
+
+    if (m->state != SLURM_PENDING)
+        return;
+    reason = find_reason(text);
+    m->phase = reason->phase;
+    m->words = reason->words;
+    if (m->phase == PILOT_STUCK)
+        m->next = NEXT_LATER;
+}
+
+static void keep_jobs(struct slurm_meaning *m, enum pilot_jobs jobs)
+{
+    m->jobs = jobs;
+    m->cause = CAUSE_NONE;
+}
+
+/* What it says itself outranks Slurm, which may have it stopped or be ending it nevertheless. */
+static void hear_worker(struct slurm_meaning *m)
+{
+    keep_jobs(m, JOBS_STAY);
+    m->next = NEXT_NONE;
+    if (m->phase == PILOT_STOPPED || m->phase == PILOT_ENDS)
+        return;
+    m->phase = PILOT_RUNS;
+    m->words = rows[SLURM_RUNNING].words;
+}
+
+/*
+ * What waits although it has run: slurmctld was restarted with an older state, and knows nothing of
+ * the run.  Pilots are not requeued, unless an admin does it, who leaves them held.
+ */
+static void forget_older_state(struct slurm_meaning *m)
+{
+    m->phase = PILOT_UNCLEAR;
+    m->next = NEXT_NONE;
+    m->words = "has run, and Slurm shows an older state of it";
+}
+
+static void miss_worker(struct slurm_meaning *m, const char *reason)
+{
+    bool was_requeued = reason != NULL && matches("job requeued in held state", reason);
+
+    if (m->state == SLURM_PENDING && was_requeued) {
+        m->jobs = JOBS_BACK;
+        m->cause = CAUSE_PREEMPTED;
+        return;
+    }
+    if (m->jobs == JOBS_STAY)
+        m->jobs = JOBS_LEASE;
+    if (m->state == SLURM_PENDING)
+        forget_older_state(m);
+}
+
+static void worker_left(struct slurm_meaning *m)
+{
+    keep_jobs(m, JOBS_STAY);
+    if (m->phase == PILOT_RUNS || m->phase == PILOT_STARTS)
+        m->phase = PILOT_ENDS;
+}
+
+/* Its first process ends by itself, whatever is sent to it but SIGKILL.  squeue does not say which signal
+ * it was; that it has failed by an exit code it does. */
+static bool was_killed(const struct slurm_seen *seen)
+{
+    if (seen->worker != WORKER_AWAY)
+        return false;
+    if (seen->squeue == SLURM_SAYS && !seen->is_other)
+        return seen->reason != NULL && (matches("JobLaunchFailure", seen->reason) ||
+                                        matches("RaisedSignal*", seen->reason));
+    return seen->signal == SIGKILL;
+}
+
+struct slurm_meaning slurm_judge(const struct slurm_seen *seen)
+{
+    enum slurm_state found = state_of(seen);
+    enum slurm_state state = found == SLURM_FAILED && was_killed(seen) ? SLURM_KILLED : found;
+    const struct row *row = &rows[state];
+    struct slurm_meaning m = { .state = state,
+                               .phase = row->phase,
+                               .jobs = row->jobs,
+                               .cause = row->cause,
+                               .next = row->next,
+                               .words = row->words };
+
+    add_reason(&m, seen->reason);
+    if (seen->worker == WORKER_THERE)
+        hear_worker(&m);
+    else if (seen->worker == WORKER_AWAY)
+        miss_worker(&m, seen->reason);
+    else if (seen->worker == WORKER_LEFT)
+        worker_left(&m);
+    return m;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* sshd.c - the life of ludwigd's own sshd: started, started again, ended */
+#include "server/sshd/sshd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "server/sshd/sshd_parts.h"
+
+enum {
+    FIRST_PAUSE_MS = 500,
+    LONGEST_PAUSE_MS = 60 * 1000,
+    LIVED_MS = 60 * 1000, /* who lived so long is started again at once */
+    END_MAX_MS = 3000,
+    LINE_MAX_BYTES = 4096
+};
+
+struct sshd {
+    struct server *sv;
+    struct sshd_files files;
+    pid_t pid; /* 0: it does not run */
+    uint64_t started_ms, pause_ms;
+    uv_signal_t ended; /* SIGCHLD */
+    uv_timer_t again;
+    uv_pipe_t words; /* what it says */
+    int words_fd;    /* where it says that */
+    struct buf line;
+    char input[LINE_MAX_BYTES];
+    int n_handles;
+};
+
+/* ---- one that was left ---- */
+
+/* Its title still tells whose configuration it has. */
+static bool is_ours(pid_t pid, const struct sshd_files *f)
+{
+    char *path = mem_printf("/proc/%ld/cmdline", (long)pid);
+    struct buf words = { 0 };
+    struct stat st;
+    bool is_it = false;
+
+    if (stat(path, &st) == 0 && st.st_uid == geteuid() &&
+        io_read_file(path, LINE_MAX_BYTES, &words, NULL) == 0)
+        is_it = memmem(words.bytes, words.n, f->config, strlen(f->config)) != NULL;
+    buf_free(&words);
+    free(path);
+    return is_it;
+}
+
+static void end_old(const struct sshd_files *f)
+{
+    int64_t until_ms = units_monotonic_ms() + END_MAX_MS;
+    struct buf text = { 0 };
+    pid_t pid = 0;
+
+    if (io_read_file(f->pid, 64, &text, NULL) == 0)
+        pid = (pid_t)strtol(buf_text(&text), NULL, 10);
+    buf_free(&text);
+    if (pid <= 1 || !is_ours(pid, f))
+        return;
+    log_event(LOG_INFO, "sshd-left", "pid", "%lld", (long long)pid, NULL);
+    (void)kill(pid, SIGTERM);
+    while (is_ours(pid, f) && units_monotonic_ms() < until_ms)
+        (void)usleep(10 * 1000);
+    if (is_ours(pid, f))
+        (void)kill(pid, SIGKILL);
+}
+
+void sshd_end_left(const struct server *sv)
+{
+    struct sshd_files f = { 0 };
+
+    sshd_files_name(sv, &f);
+    end_old(&f);
+    sshd_files_free(&f);
+}
+
+/* ---- what it says ---- */
+
+/* It goes on with the addresses it got, IPv6 for example: those who come by the other wait in vain. */
+static void look_at(struct sshd *s, const char *line)
+{
+    if (strncmp(line, "Bind to port ", 13) == 0 && strstr(line, "already in use") != NULL &&
+        s->pid > 0)
+        (void)kill(s->pid, SIGTERM);
+}
+
+static void say_lines(struct sshd *s)
+{
+    uint8_t *end;
+
+    while (s->line.n > 0 && (end = memchr(s->line.bytes, '\n', s->line.n)) != NULL) {
+        size_t n = (size_t)(end - s->line.bytes);
+        char *text = mem_strndup((const char *)s->line.bytes, n);
+
+        text[strcspn(text, "\r")] = '\0';
+        log_event(LOG_INFO, "sshd", "says", "%s", text, NULL);
+        look_at(s, text);
+        free(text);
+        buf_drop_front(&s->line, n + 1);
+    }
+    if (s->line.n > LINE_MAX_BYTES)
+        buf_clear(&s->line);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *b)
+{
+    struct sshd *s = handle->data;
+
+    (void)suggested;
+    *b = uv_buf_init(s->input, sizeof s->input);
+}
+
+static void on_words(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
+{
+    struct sshd *s = stream->data;
+
+    if (n < 0)
+        uv_read_stop(stream);
+    if (n <= 0)
+        return;
+    buf_add(&s->line, b->base, (size_t)n);
+    say_lines(s);
+}
+
+/* Sessions go on to write into the pipe of the sshd they came from: it is the same for all. */
+static int open_words(struct sshd *s, struct err *e)
+{
+    int ends[2], rc;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_sys(e, "pipe");
+    s->words_fd = ends[1];
+    rc = uv_pipe_open(&s->words, ends[0]);
+    if (rc < 0)
+        close(ends[0]);
+    else
+        rc = uv_read_start((uv_stream_t *)&s->words, on_alloc, on_words);
+    return rc < 0 ? err_set(e, ERR_FAILED, "sshd's log: %s", uv_strerror(rc)) : 0;
+}
+
+/* ---- starting ---- */
+
+/* In the child: nothing but system calls until the program runs. */
+static void become(const char *const *words, int log_fd, pid_t parent)
+{
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    sigset_t none;
+
+    sigemptyset(&none);
+    if (null_fd < 0 || dup2(null_fd, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 ||
+        getppid() != parent || dup2(log_fd, 2) < 0 || dup2(log_fd, 1) < 0 || setsid() < 0 ||
+        signal(SIGPIPE, SIG_DFL) == SIG_ERR || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+        _exit(126);
+    execv(words[0], (char *const *)(uintptr_t)words);
+    _exit(127);
+}
+
+static void start(struct sshd *s);
+
+static void on_again(uv_timer_t *timer)
+{
+    start(timer->data);
+}
+
+static void start_later(struct sshd *s)
+{
+    bool has_lived = uv_now(&s->sv->loop) - s->started_ms >= LIVED_MS;
+
+    s->pause_ms = has_lived || s->pause_ms == 0 ? FIRST_PAUSE_MS : 2 * s->pause_ms;
+    if (s->pause_ms > LONGEST_PAUSE_MS)
+        s->pause_ms = LONGEST_PAUSE_MS;
+    uv_timer_start(&s->again, on_again, s->pause_ms, 0);
+}
+
+static void start(struct sshd *s)
+{
+    const char *const words[] = { s->files.program, "-D", "-e", "-f", s->files.config, NULL };
+    pid_t parent = getpid();
+
+    s->started_ms = uv_now(&s->sv->loop);
+    s->pid = fork();
+    if (s->pid == 0)
+        become(words, s->words_fd, parent);
+    if (s->pid > 0) {
+        log_event(LOG_INFO, "sshd-start", "pid", "%lld", (long long)s->pid, "port", "%d",
+                  s->files.port, NULL);
+        return;
+    }
+    s->pid = 0;
+    log_event(LOG_ERROR, "sshd", "error", "%s", strerror(errno), NULL);
+    start_later(s);
+}
+
+static void on_child(uv_signal_t *handle, int number)
+{
+    struct sshd *s = handle->data;
+    int status = 0;
+
+    (void)number;
+    if (s->pid == 0 || waitpid(s->pid, &status, WNOHANG) != s->pid)
+        return;
+    s->pid = 0;
+    log_event(LOG_WARN, "sshd-ended", WIFSIGNALED(status) ? "signal" : "status", "%d",
+              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), NULL);
+    start_later(s);
+}
+
+/* ---- beginning and end ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct sshd *s = handle->data;
+
+    if (--s->n_handles > 0)
+        return;
+    if (s->words_fd >= 0)
+        close(s->words_fd);
+    sshd_files_free(&s->files);
+    buf_free(&s->line);
+    free(s);
+}
+
+static struct sshd *create(struct server *sv)
+{
+    struct sshd *s = mem_alloc(sizeof *s);
+
+    s->sv = sv;
+    s->words_fd = -1;
+    s->n_handles = 3;
+    uv_signal_init(&sv->loop, &s->ended);
+    uv_timer_init(&sv->loop, &s->again);
+    uv_pipe_init(&sv->loop, &s->words, 0);
+    s->ended.data = s->again.data = s->words.data = s;
+    return s;
+}
+
+struct sshd *sshd_create(struct server *sv, struct err *e)
+{
+    struct err why = { 0 };
+    struct sshd *s;
+
+    if (geteuid() == 0) {
+        err_set(e, ERR_USAGE,
+                "sshd: it is for a ludwigd without root; as root use the machine's own");
+        return NULL;
+    }
+    s = create(sv);
+    if (sshd_prepare(sv, &s->files, &why) < 0 || open_words(s, &why) < 0) {
+        sshd_destroy(s);
+        err_set(e, why.kind, "%s; `ludwig up --sshd=off` does without it", why.text);
+        return NULL;
+    }
+    end_old(&s->files);
+    uv_signal_start(&s->ended, on_child, SIGCHLD);
+    start(s);
+    return s;
+}
+
+/* Until it is gone: the next ludwigd wants its port. */
+static void end_it(struct sshd *s)
+{
+    int64_t until_ms = units_monotonic_ms() + END_MAX_MS;
+
+    (void)kill(s->pid, SIGTERM);
+    while (waitpid(s->pid, NULL, WNOHANG) == 0) {
+        if (units_monotonic_ms() >= until_ms)
+            (void)kill(s->pid, SIGKILL);
+        (void)usleep(10 * 1000);
+    }
+    s->pid = 0;
+}
+
+void sshd_destroy(struct sshd *s)
+{
+    if (s == NULL)
+        return;
+    if (s->pid > 0)
+        end_it(s);
+    uv_close((uv_handle_t *)&s->ended, on_closed);
+    uv_close((uv_handle_t *)&s->again, on_closed);
+    uv_close((uv_handle_t *)&s->words, on_closed);
+}

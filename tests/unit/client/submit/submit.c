@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* submit.c - tests of chunks, and of what is done again when a sweep breaks on its way */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/submit/submit.h"
+#include "common/base/io.h"
+#include "common/base/path.h"
+#include "common/data/mp.h"
+#include "tests/unit/client_expand.h"
+
+enum { ALWAYS = 99 };
+
+/* A server that takes each sweep, and what is done meanwhile. */
+struct scene {
+    char folder[32];
+    char *socket, *list;
+    pid_t server;
+    struct rpc rpc;
+    struct points points;
+    bool fails_at_end; /* of the two callbacks */
+    int fails;         /* so often */
+    bool sets_lost;
+    int n_opened, n_ended;
+    int64_t sweep; /* the newest */
+};
+
+/* ---- the server ---- */
+
+static void answer(struct wire *w, const struct envelope *m, int64_t *sweep, int64_t *chunk)
+{
+    struct msg_welcome welcome = { .version = PROTO_VERSION, .server_id = "id" };
+    struct msg_submit_open open = { .sweep = *sweep + 1 };
+    struct msg_submit_taken taken = { .index = *chunk };
+    struct msg_submitted done = { .sweep = *sweep, .project = "p", .configs = *chunk };
+    int type = proto.messages[m->type].reply;
+
+    *chunk = m->type == MSG_SUBMIT_BEGIN ? 0 : *chunk + (m->type == MSG_SUBMIT_CHUNK);
+    *sweep += m->type == MSG_SUBMIT_BEGIN;
+    if (type == MSG_WELCOME)
+        (void)wire_send(w, type, m->seq, NULL, &welcome, NULL);
+    else if (type == MSG_SUBMIT_OPEN)
+        (void)wire_send(w, type, m->seq, NULL, &open, NULL);
+    else if (type == MSG_SUBMIT_TAKEN)
+        (void)wire_send(w, type, m->seq, NULL, &taken, NULL);
+    else
+        (void)wire_send(w, type, m->seq, NULL, &done, NULL);
+}
+
+/* One connection after the other, until it is killed. */
+static _Noreturn void serve(int listening)
+{
+    int64_t sweep = 0, chunk = 0;
+
+    for (;;) {
+        struct envelope m;
+        struct wire w;
+
+        wire_init(&w, accept(listening, NULL, NULL), &proto);
+        while (wire_receive(&w, &m, NULL) == 1)
+            answer(&w, &m, &sweep, &chunk);
+        wire_close(&w);
+    }
+}
+
+static int listen_at(const char *path)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    if (fd < 0 || bind(fd, (struct sockaddr *)(void *)&at, sizeof at) < 0 || listen(fd, 8) < 0)
+        return -1;
+    return fd;
+}
+
+static int begin(void **state)
+{
+    static const char list[] = "{\"a\": 1}\n";
+    struct scene *s = mem_alloc(sizeof *s);
+    struct param2vals_wanted wanted = { .points_max = 9 };
+    int fd;
+
+    signal(SIGPIPE, SIG_IGN);
+    *state = s;
+    strcpy(s->folder, "/tmp/submit-XXXXXX");
+    if (mkdtemp(s->folder) == NULL)
+        return -1;
+    s->socket = path_join(s->folder, "socket");
+    s->list = path_join(s->folder, "list");
+    fd = listen_at(s->socket);
+    if (fd < 0 || io_replace_file(s->list, list, strlen(list), 0600, NULL) < 0)
+        return -1;
+    s->server = fork();
+    if (s->server == 0)
+        serve(fd);
+    close(fd);
+    wanted.path = s->list;
+    s->points.list = param2vals_read(&wanted, NULL);
+    return s->server < 0 || s->points.list == NULL ? -1
+                                                   : rpc_open_path(&s->rpc, s->socket, NULL, NULL);
+}
+
+static int end(void **state)
+{
+    struct scene *s = *state;
+    int result;
+
+    rpc_close(&s->rpc);
+    kill(s->server, SIGKILL);
+    waitpid(s->server, NULL, 0);
+    points_free(&s->points);
+    result = io_remove_tree(s->folder, NULL);
+    free(s->socket);
+    free(s->list);
+    free(s);
+    return result;
+}
+
+/* ---- the client ---- */
+
+static int fail_maybe(struct scene *s, bool is_end, bool *lost, struct err *e)
+{
+    assert_false(*lost);
+    if (is_end != s->fails_at_end || s->fails == 0)
+        return 0;
+    s->fails--;
+    *lost = s->sets_lost;
+    return err_set(e, ERR_UNREACHABLE, "the files did not arrive");
+}
+
+static int on_opened(void *context, int64_t sweep, bool *lost, struct err *e)
+{
+    struct scene *s = context;
+
+    s->n_opened++;
+    s->sweep = sweep;
+    return fail_maybe(s, false, lost, e);
+}
+
+static int on_ending(void *context, bool *lost, struct err *e)
+{
+    struct scene *s = context;
+
+    s->n_ended++;
+    return fail_maybe(s, true, lost, e);
+}
+
+static int submit(struct scene *s, struct msg_submitted *done, struct err *e)
+{
+    struct msg_submit_begin begin = { .project = "p", .reps = 1, .work.command = "x" };
+    struct submission submission = { .rpc = &s->rpc,
+                                     .begin = &begin,
+                                     .points = &s->points,
+                                     .configs = 1,
+                                     .opened = on_opened,
+                                     .ending = on_ending,
+                                     .context = s };
+
+    s->n_opened = s->n_ended = 0;
+    return submit_send(&submission, done, e);
+}
+
+static void files_that_were_given_up_end_it(void **state)
+{
+    struct scene *s = *state;
+
+    for (int at_end = 0; at_end < 2; at_end++) {
+        struct msg_submitted done;
+        struct err e = { 0 };
+
+        s->fails_at_end = at_end;
+        s->fails = 1;
+        assert_int_equal(submit(s, &done, &e), -1);
+        assert_int_equal(e.kind, ERR_UNREACHABLE);
+        assert_string_equal(e.text, "the files did not arrive");
+        assert_int_equal(s->n_opened, 1);
+        assert_int_equal(s->n_ended, at_end);
+        /* Another submit takes a connection of its own. */
+        assert_int_equal(s->rpc.n_opened, 1 + at_end);
+        if (rpc_reopen(&s->rpc, &e) < 0)
+            fail_msg("%s", e.text);
+    }
+}
+
+static void what_was_lost_is_done_again_as_another_sweep(void **state)
+{
+    struct scene *s = *state;
+
+    for (int at_end = 0; at_end < 2; at_end++) {
+        int64_t before = s->sweep;
+        struct msg_submitted done;
+        struct err e = { 0 };
+
+        s->sets_lost = true;
+        s->fails_at_end = at_end;
+        s->fails = 1;
+        if (submit(s, &done, &e) < 0)
+            fail_msg("%s", e.text);
+        assert_int_equal(s->n_opened, 2);
+        assert_int_equal(s->n_ended, 1 + at_end);
+        assert_int_equal(s->sweep, before + 2);
+        assert_int_equal(done.sweep, s->sweep);
+        assert_int_equal(done.configs, 1);
+    }
+}
+
+static void what_is_lost_each_time_is_given_up(void **state)
+{
+    struct scene *s = *state;
+    struct msg_submitted done;
+    struct err e = { 0 };
+
+    s->sets_lost = true;
+    s->fails = ALWAYS;
+    assert_int_equal(submit(s, &done, &e), -1);
+    assert_string_equal(e.text, "the files did not arrive");
+    assert_int_equal(s->n_opened, SUBMIT_TRIES);
+    assert_int_equal(s->n_ended, 0);
+}
+
+/* ---- chunks ---- */
+
+static int count_item(void *context, struct bytes item, struct err *e)
+{
+    (void)e;
+    assert_true(item.n > 0);
+    ++*(int64_t *)context;
+    return 0;
+}
+
+static void chunks_hold_every_configuration_once(void **state)
+{
+    struct arena *a = arena_create();
+    struct points points = { .expand =
+                                 expand_from("params: {p: {range: [1, 3000]}, q: [0, 1, 2]}", a) };
+    struct buf left_over = { 0 }, chunk = { 0 };
+    int64_t n, total = 0;
+
+    (void)state;
+    while ((n = submit_fill_chunk(&points, 1024, &left_over, &chunk)) > 0) {
+        int64_t items = 0;
+
+        assert_int_equal(mp_each_item(chunk.bytes, chunk.n, count_item, &items, NULL), 0);
+        assert_int_equal(items, n);
+        assert_in_range(n, 1, 1024);
+        total += n;
+    }
+    assert_int_equal(total, 9000);
+    assert_int_equal(chunk.n, 0);
+    buf_free(&chunk);
+    buf_free(&left_over);
+    points_free(&points);
+    arena_destroy(a);
+}
+
+static void large_configurations_make_chunks_shorter(void **state)
+{
+    char *text = mem_alloc(100 * 1024);
+    struct value values[7];
+    struct param one = { .name = "p", .form = PARAM_LIST, .values = values, .n = 7 };
+    struct plan plan = { .params = { &one, 1 } };
+    struct buf left_over = { 0 }, chunk = { 0 };
+    struct points points = { 0 };
+
+    (void)state;
+    memset(text, 'x', 100 * 1024);
+    for (int i = 0; i < 7; i++)
+        values[i] = value_strn(text, i == 6 ? 1 : 100 * 1024);
+    points.expand = expand_create(&plan, "f", POINTS_MAX, NULL);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_in_range(chunk.n, 1, SUBMIT_CHUNK_BYTES + 16);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_int_equal(submit_fill_chunk(&points, 1, &left_over, &chunk), 1);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 0);
+    buf_free(&chunk);
+    buf_free(&left_over);
+    points_free(&points);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files_that_were_given_up_end_it, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_lost_is_done_again_as_another_sweep, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_lost_each_time_is_given_up, begin, end),
+        cmocka_unit_test(chunks_hold_every_configuration_once),
+        cmocka_unit_test(large_configurations_make_chunks_shorter),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

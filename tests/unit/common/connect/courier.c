@@ -1,0 +1,739 @@
+/* SPDX-License-Identifier: MIT */
+/* courier.c - a stream as files: in order, once, and with an end */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/connect/courier.h"
+#include "common/connect/parcel.h"
+#include "common/proto/shareid.h"
+
+enum { WAIT_MS = 60000, SPEED = 100 };
+
+/* In the place of libc's: the courier's clock can run faster or be put forward, so that nobody has
+ * to wait for half a minute.  The courier is another process. */
+static int speed = 1;
+static _Atomic int64_t *ahead_ms;
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    int rc = (int)syscall(SYS_clock_gettime, id, now);
+
+    if (id == CLOCK_MONOTONIC && speed > 1) {
+        int64_t ns = ((int64_t)now->tv_sec % 1000000 * 1000000000 + now->tv_nsec) * speed;
+
+        now->tv_sec = (time_t)(ns / 1000000000);
+        now->tv_nsec = (long)(ns % 1000000000);
+    }
+    if (id == CLOCK_MONOTONIC && ahead_ms != NULL)
+        now->tv_sec += (time_t)(*ahead_ms / 1000);
+    return rc;
+}
+
+static int share_clock(void **state)
+{
+    void *at =
+        mmap(NULL, sizeof *ahead_ms, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    if (at == MAP_FAILED)
+        return -1;
+    ahead_ms = at;
+    return 0;
+}
+
+static int64_t real_ms(void)
+{
+    struct timespec now;
+
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- a share, and what ludwigd does there, by hand ---- */
+
+struct desk {
+    char *share, *inbox, *outbox;
+    struct shareid id;
+    struct token incarnation, conn;
+    char hex[TOKEN_HEX];
+    int64_t taken, put;
+    struct arena *arena;
+    int fd; /* the courier's stream */
+};
+
+static void write_id(struct desk *d)
+{
+    char *path = mem_printf("%s/.ludwig/id", d->share);
+    struct buf text = { 0 };
+
+    if (d->id.incarnation != NULL)
+        d->id.incarnation = d->hex;
+    shareid_encode(&d->id, &text);
+    assert_int_equal(io_replace_file(path, text.bytes, text.n, 0644, NULL), 0);
+    buf_free(&text);
+    free(path);
+}
+
+static void renew(struct desk *d)
+{
+    token_make(&d->incarnation);
+    token_hex(&d->incarnation, d->hex);
+    d->id.incarnation = d->hex;
+    write_id(d);
+}
+
+static struct desk desk_open(void)
+{
+    char template[] = "/tmp/ludwig-unit-XXXXXX";
+    struct desk d = { .id = { .v = 1,
+                              .server = "0011223344556677",
+                              .host = "fileserver",
+                              .inbox = INBOX_WATCHED },
+                      .fd = -1 };
+
+    speed = 1;
+    signal(SIGPIPE, SIG_IGN);
+    assert_non_null(mkdtemp(template));
+    d.share = mem_strdup(template);
+    d.inbox = mem_printf("%s/.ludwig/inbox/%u", d.share, geteuid());
+    d.outbox = mem_printf("%s/.ludwig/outbox", d.share);
+    d.arena = arena_create();
+    assert_int_equal(io_make_dirs(d.inbox, 0700, NULL), 0);
+    assert_int_equal(io_make_dirs(d.outbox, 0700, NULL), 0);
+    renew(&d);
+    return d;
+}
+
+static void desk_close(struct desk *d)
+{
+    if (d->fd >= 0)
+        close(d->fd);
+    /* A courier that ends may still be at it. */
+    for (int64_t until_ms = real_ms() + WAIT_MS; io_remove_tree(d->share, NULL) < 0;)
+        assert_true(real_ms() < until_ms);
+    arena_destroy(d->arena);
+    free(d->share);
+    free(d->inbox);
+    free(d->outbox);
+}
+
+static void begin(struct desk *d)
+{
+    struct err e = { 0 };
+    struct courier *c = courier_over_folder(d->share, &e);
+
+    d->fd = c == NULL ? -1 : courier_start(c, &e);
+    if (d->fd < 0)
+        fail_msg("%s", e.text);
+}
+
+/* A name in the inbox that this accepts; the caller frees it. */
+static char *find(const struct desk *d, bool (*accepts)(const char *name))
+{
+    DIR *dir = opendir(d->inbox);
+    const struct dirent *entry;
+    char *found = NULL;
+
+    assert_non_null(dir);
+    while (found == NULL && (entry = readdir(dir)) != NULL)
+        if (accepts(entry->d_name))
+            found = mem_strdup(entry->d_name);
+    closedir(dir);
+    return found;
+}
+
+static bool is_any(const char *name)
+{
+    return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool is_first(const char *name)
+{
+    struct token conn;
+    int64_t seq;
+
+    return parcel_parse_inbox_name(name, &conn, &seq, NULL) == 0 && seq == 0;
+}
+
+static size_t count_parcels(const struct desk *d)
+{
+    DIR *dir = opendir(d->inbox);
+    const struct dirent *entry;
+    struct token conn;
+    int64_t seq;
+    size_t n = 0;
+
+    while ((entry = readdir(dir)) != NULL)
+        n += parcel_parse_inbox_name(entry->d_name, &conn, &seq, NULL) == 0;
+    closedir(dir);
+    return n;
+}
+
+static void rest(int64_t until_ms, const char *what)
+{
+    if (real_ms() > until_ms)
+        fail_msg("waited in vain for %s", what);
+    (void)poll(NULL, 0, 1);
+}
+
+/* Which connection it is. */
+static void meet(struct desk *d)
+{
+    int64_t until_ms = real_ms() + WAIT_MS, seq;
+    char *name;
+
+    while ((name = find(d, is_first)) == NULL)
+        rest(until_ms, "the first parcel");
+    assert_int_equal(parcel_parse_inbox_name(name, &d->conn, &seq, NULL), 0);
+    free(name);
+}
+
+/* The next parcel of the courier. */
+static struct parcel take(struct desk *d)
+{
+    int64_t until_ms = real_ms() + WAIT_MS;
+    char name[PARCEL_NAME_BYTES], *path;
+    struct buf file = { 0 };
+    struct parcel p;
+    struct err e = { 0 };
+
+    if (d->taken == 0)
+        meet(d);
+    parcel_inbox_name(name, &d->conn, d->taken);
+    path = mem_printf("%s/%s", d->inbox, name);
+    while (access(path, F_OK) < 0)
+        rest(until_ms, path);
+    assert_int_equal(io_read_file(path, PARCEL_MAX_BYTES, &file, NULL), 0);
+    if (parcel_decode(&p, buf_bytes(&file), d->arena, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(p.seq, d->taken);
+    assert_true(token_equal(&p.incarnation, &d->incarnation));
+    d->taken++;
+    buf_free(&file);
+    free(path);
+    return p;
+}
+
+static void put(struct desk *d, int64_t seq, struct bytes data, int end)
+{
+    struct parcel p = { .v = PARCEL_VERSION,
+                        .server = d->id.server,
+                        .incarnation = d->incarnation,
+                        .conn = d->conn,
+                        .seq = seq < 0 ? 0 : seq,
+                        .ack = d->taken,
+                        .data = data,
+                        .end = end };
+    char name[PARCEL_NAME_BYTES], *path;
+    struct buf file = { 0 };
+
+    parcel_outbox_name(name, geteuid(), &d->conn, seq);
+    path = mem_printf("%s/%s", d->outbox, name);
+    parcel_encode(&p, &file);
+    assert_int_equal(io_replace_file(path, file.bytes, file.n, 0600, NULL), 0);
+    buf_free(&file);
+    free(path);
+}
+
+static void answer(struct desk *d, const char *text)
+{
+    put(d, d->put++, (struct bytes){ (const uint8_t *)text, strlen(text) }, PARCEL_GOES_ON);
+}
+
+static void acknowledge(struct desk *d)
+{
+    answer(d, "");
+}
+
+static void must_hear(const struct desk *d, const char *text)
+{
+    struct pollfd fd = { .fd = d->fd, .events = POLLIN };
+    size_t n = strlen(text);
+    char got[64] = "";
+
+    for (size_t at = 0; at < n;) {
+        ssize_t more;
+
+        assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
+        more = read(d->fd, got + at, n - at);
+        assert_true(more > 0);
+        at += (size_t)more;
+    }
+    assert_string_equal(got, text);
+}
+
+static void must_end(const struct desk *d)
+{
+    struct pollfd fd = { .fd = d->fd, .events = POLLIN };
+    char byte;
+
+    assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
+    assert_int_equal(read(d->fd, &byte, 1), 0);
+}
+
+static void wait_until_empty(const struct desk *d)
+{
+    int64_t until_ms = real_ms() + WAIT_MS;
+    char *name;
+
+    while ((name = find(d, is_any)) != NULL) {
+        rest(until_ms, name);
+        free(name);
+    }
+}
+
+static void say(const struct desk *d, const char *text)
+{
+    assert_int_equal(io_write_all(d->fd, text, strlen(text)), 0);
+}
+
+/* ---- before the first byte ---- */
+
+static void without_id(struct desk *d)
+{
+    char *path = mem_printf("%s/.ludwig/id", d->share);
+
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+static void with_garbage_for_id(struct desk *d)
+{
+    d->id.server = NULL;
+    write_id(d);
+}
+
+static void stopped(struct desk *d)
+{
+    d->id.incarnation = NULL;
+    write_id(d);
+}
+
+static void without_inbox(struct desk *d)
+{
+    d->id.inbox = INBOX_NONE;
+    d->id.why = "it is on a file system of fools";
+    write_id(d);
+}
+
+static void without_folder(struct desk *d)
+{
+    assert_int_equal(rmdir(d->inbox), 0);
+}
+
+static void with_an_open_folder(struct desk *d)
+{
+    assert_int_equal(chmod(d->inbox, 0770), 0);
+}
+
+static void with_anothers_folder(struct desk *d)
+{
+    if (chown(d->inbox, 12345, (gid_t)-1) < 0)
+        with_an_open_folder(d); /* only root can */
+}
+
+static const struct {
+    void (*spoil)(struct desk *d);
+    enum err_kind kind;
+    const char *words;
+} obstacles[] = {
+    { without_id, ERR_NOT_FOUND, "no ludwigd has made this folder its share" },
+    { with_garbage_for_id, ERR_PROTOCOL, "id" },
+    { stopped, ERR_UNREACHABLE, "ludwigd on fileserver was stopped" },
+    { without_inbox, ERR_DENIED, "a file system of fools" },
+    { without_folder, ERR_NOT_FOUND, "install -d" },
+    { with_an_open_folder, ERR_DENIED, "chmod go-w" },
+    { with_anothers_folder, ERR_DENIED, "ludwigd takes nothing" },
+};
+
+static void what_is_in_the_way_is_said_at_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof obstacles / sizeof obstacles[0]; i++) {
+        struct desk d = desk_open();
+        struct err e = { 0 };
+
+        obstacles[i].spoil(&d);
+        assert_null(courier_over_folder(d.share, &e));
+        assert_int_equal(e.kind, obstacles[i].kind);
+        if (strstr(e.text, obstacles[i].words) == NULL)
+            fail_msg("'%s' lacks '%s'", e.text, obstacles[i].words);
+        desk_close(&d);
+    }
+}
+
+/* ---- the stream ---- */
+
+static void what_is_written_comes_as_a_parcel_and_an_answer_as_bytes(void **state)
+{
+    struct desk d = desk_open();
+    struct parcel p;
+
+    (void)state;
+    begin(&d);
+    say(&d, "hello");
+    p = take(&d);
+    assert_int_equal(p.data.n, 5);
+    assert_memory_equal(p.data.data, "hello", 5);
+    assert_int_equal(p.ack, 0);
+    answer(&d, "welcome");
+    must_hear(&d, "welcome");
+    say(&d, "more");
+    p = take(&d);
+    assert_memory_equal(p.data.data, "more", 4);
+    assert_int_equal(p.ack, 1);
+    desk_close(&d);
+}
+
+static void answers_are_given_in_their_order(void **state)
+{
+    struct desk d = desk_open();
+
+    (void)state;
+    begin(&d);
+    say(&d, "hello");
+    (void)take(&d);
+    for (int64_t seq = 5; seq >= 0; seq--) {
+        char letter = (char)('a' + seq);
+
+        put(&d, seq, (struct bytes){ (const uint8_t *)&letter, 1 }, PARCEL_GOES_ON);
+    }
+    must_hear(&d, "abcdef");
+    desk_close(&d);
+}
+
+static void what_was_got_is_acknowledged_though_nothing_is_said(void **state)
+{
+    struct desk d = desk_open();
+    struct parcel p;
+
+    (void)state;
+    begin(&d);
+    say(&d, "hello");
+    (void)take(&d);
+    answer(&d, "welcome");
+    p = take(&d);
+    assert_int_equal(p.data.n, 0);
+    assert_int_equal(p.ack, 1);
+    assert_int_equal(p.end, PARCEL_GOES_ON);
+    desk_close(&d);
+}
+
+static void acknowledged_parcels_are_removed(void **state)
+{
+    struct desk d = desk_open();
+
+    (void)state;
+    begin(&d);
+    say(&d, "hello");
+    (void)take(&d);
+    assert_int_equal(count_parcels(&d), 1);
+    acknowledge(&d);
+    wait_until_empty(&d);
+    desk_close(&d);
+}
+
+/* A writer that does not wait for answers; its pid. */
+static pid_t write_much(const struct desk *d, size_t n)
+{
+    pid_t pid = fork();
+    char piece[4096];
+
+    if (pid != 0)
+        return pid;
+    memset(piece, 'x', sizeof piece);
+    for (size_t at = 0; at < n; at += sizeof piece)
+        if (io_write_all(d->fd, piece, sizeof piece) < 0)
+            _exit(1);
+    _exit(0);
+}
+
+static void the_window_is_kept_and_all_arrives(void **state)
+{
+    const size_t all = 12 * 1024 * 1024;
+    struct desk d = desk_open();
+    size_t got = 0, n_parcels = 0;
+    int status = 0;
+    pid_t pid;
+
+    (void)state;
+    begin(&d);
+    pid = write_much(&d, all);
+    /* It stops when the window is full. */
+    meet(&d);
+    for (size_t before = 0; before != n_parcels || n_parcels < 10; n_parcels = count_parcels(&d)) {
+        before = n_parcels;
+        (void)poll(NULL, 0, 200);
+    }
+    assert_true(n_parcels <= PARCEL_WINDOW - PARCEL_RESERVE);
+    while (got < all) {
+        got += take(&d).data.n;
+        if (d.taken % 4 == 0)
+            acknowledge(&d);
+        assert_true(count_parcels(&d) <= PARCEL_WINDOW);
+    }
+    assert_int_equal(got, all);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    desk_close(&d);
+}
+
+/* ---- the end ---- */
+
+static void closing_the_descriptor_says_an_end_and_leaves_nothing(void **state)
+{
+    struct desk d = desk_open();
+    struct parcel p;
+
+    (void)state;
+    begin(&d);
+    say(&d, "last words");
+    close(d.fd);
+    d.fd = -1;
+    p = take(&d);
+    assert_int_equal(p.data.n, 10);
+    if (p.end != PARCEL_END)
+        p = take(&d);
+    assert_int_equal(p.end, PARCEL_END);
+    acknowledge(&d);
+    wait_until_empty(&d);
+    desk_close(&d);
+}
+
+static void who_says_nothing_leaves_nothing(void **state)
+{
+    struct desk d = desk_open();
+
+    (void)state;
+    begin(&d);
+    close(d.fd);
+    d.fd = -1;
+    (void)poll(NULL, 0, 50);
+    wait_until_empty(&d);
+    desk_close(&d);
+}
+
+static void an_answer_is_read_after_the_own_end(void **state)
+{
+    struct desk d = desk_open();
+
+    (void)state;
+    begin(&d);
+    say(&d, "question");
+    assert_int_equal(shutdown(d.fd, SHUT_WR), 0);
+    while (take(&d).end != PARCEL_END)
+        ;
+    put(&d, d.put++, (struct bytes){ (const uint8_t *)"answer", 6 }, PARCEL_END);
+    must_hear(&d, "answer");
+    must_end(&d);
+    wait_until_empty(&d);
+    desk_close(&d);
+}
+
+static void end_by_end(struct desk *d)
+{
+    put(d, d->put, (struct bytes){ 0 }, PARCEL_END);
+}
+
+static void end_by_reset(struct desk *d)
+{
+    put(d, -1, (struct bytes){ 0 }, PARCEL_RESET);
+}
+
+static void end_by_restart(struct desk *d)
+{
+    renew(d);
+}
+
+static void end_by_stop(struct desk *d)
+{
+    stopped(d);
+}
+
+static void end_by_another_connections_parcel(struct desk *d)
+{
+    struct token mine = d->conn;
+    char from[PARCEL_NAME_BYTES], to[PARCEL_NAME_BYTES], *path, *target;
+
+    token_make(&d->conn);
+    put(d, 0, (struct bytes){ 0 }, PARCEL_GOES_ON);
+    parcel_outbox_name(from, geteuid(), &d->conn, 0);
+    parcel_outbox_name(to, geteuid(), &mine, 0);
+    path = mem_printf("%s/%s", d->outbox, from);
+    target = mem_printf("%s/%s", d->outbox, to);
+    assert_int_equal(rename(path, target), 0);
+    d->conn = mine;
+    free(path);
+    free(target);
+}
+
+static void end_by_garbage(struct desk *d)
+{
+    char name[PARCEL_NAME_BYTES], *path;
+
+    parcel_outbox_name(name, geteuid(), &d->conn, 0);
+    path = mem_printf("%s/%s", d->outbox, name);
+    assert_int_equal(io_replace_file(path, "garbage", 7, 0600, NULL), 0);
+    free(path);
+}
+
+static void end_by_impossible_acknowledgement(struct desk *d)
+{
+    d->taken += 10;
+    acknowledge(d);
+}
+
+static void end_by_losing_the_share(struct desk *d)
+{
+    char *away = mem_printf("%s/away", d->share);
+
+    assert_int_equal(rename(d->outbox, away), 0);
+    free(away);
+}
+
+static void whatever_ends_it_ends_the_stream_and_leaves_nothing(void **state)
+{
+    static void (*const ends[])(struct desk *) = {
+        end_by_end,
+        end_by_reset,
+        end_by_restart,
+        end_by_stop,
+        end_by_another_connections_parcel,
+        end_by_garbage,
+        end_by_impossible_acknowledgement,
+        end_by_losing_the_share,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct desk d = desk_open();
+
+        speed = 10;
+        begin(&d);
+        say(&d, "hello");
+        (void)take(&d);
+        ends[i](&d);
+        must_end(&d);
+        wait_until_empty(&d);
+        desk_close(&d);
+    }
+}
+
+/* ---- the clock ---- */
+
+static void a_silent_courier_says_that_it_lives(void **state)
+{
+    struct desk d = desk_open();
+    struct parcel p;
+
+    (void)state;
+    begin(&d);
+    say(&d, "hello");
+    (void)take(&d);
+    for (int i = 0; i < 3; i++) {
+        acknowledge(&d);
+        wait_until_empty(&d);
+        *ahead_ms += PARCEL_ALIVE_EVERY_MS / 2;
+        (void)poll(NULL, 0, 100); /* it looks more often at first */
+        assert_int_equal(count_parcels(&d), 0);
+        *ahead_ms += PARCEL_ALIVE_EVERY_MS / 2;
+        p = take(&d);
+        assert_int_equal(p.data.n, 0);
+        assert_int_equal(p.end, PARCEL_GOES_ON);
+    }
+    desk_close(&d);
+}
+
+static void a_ludwigd_that_takes_nothing_is_given_up(void **state)
+{
+    struct desk d = desk_open();
+
+    (void)state;
+    speed = SPEED;
+    begin(&d);
+    say(&d, "hello");
+    must_end(&d);
+    wait_until_empty(&d);
+    desk_close(&d);
+}
+
+/* ---- leftovers ---- */
+
+static char *leave(const struct desk *d, int64_t age_ms)
+{
+    struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+                                 { .tv_sec = time(NULL) - age_ms / 1000 } };
+    char name[PARCEL_NAME_BYTES], *path;
+    struct token conn;
+    int fd;
+
+    token_make(&conn);
+    parcel_inbox_name(name, &conn, 3);
+    path = mem_printf("%s/%s", d->inbox, name);
+    fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+    return path;
+}
+
+static void files_of_the_dead_are_removed_and_those_of_the_living_are_not(void **state)
+{
+    struct desk d = desk_open();
+    char *dead = leave(&d, 2 * PARCEL_STALE_MS), *living = leave(&d, PARCEL_STALE_MS / 2);
+    int64_t until_ms = real_ms() + WAIT_MS;
+
+    (void)state;
+    begin(&d);
+    say(&d, "hello");
+    (void)take(&d);
+    acknowledge(&d);
+    while (access(dead, F_OK) == 0)
+        rest(until_ms, "an old file to go");
+    assert_int_equal(access(living, F_OK), 0);
+    free(dead);
+    free(living);
+    desk_close(&d);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_in_the_way_is_said_at_once),
+        cmocka_unit_test(what_is_written_comes_as_a_parcel_and_an_answer_as_bytes),
+        cmocka_unit_test(answers_are_given_in_their_order),
+        cmocka_unit_test(what_was_got_is_acknowledged_though_nothing_is_said),
+        cmocka_unit_test(acknowledged_parcels_are_removed),
+        cmocka_unit_test(the_window_is_kept_and_all_arrives),
+        cmocka_unit_test(closing_the_descriptor_says_an_end_and_leaves_nothing),
+        cmocka_unit_test(who_says_nothing_leaves_nothing),
+        cmocka_unit_test(an_answer_is_read_after_the_own_end),
+        cmocka_unit_test(whatever_ends_it_ends_the_stream_and_leaves_nothing),
+        cmocka_unit_test(a_silent_courier_says_that_it_lives),
+        cmocka_unit_test(a_ludwigd_that_takes_nothing_is_given_up),
+        cmocka_unit_test(files_of_the_dead_are_removed_and_those_of_the_living_are_not),
+    };
+
+    return cmocka_run_group_tests(tests, share_clock, NULL);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* db.c - statements by name, savepoints, and who may open the file */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "common/data/schema.h"
+#include "server/db/db.h"
+
+struct fixture {
+    char *dir;
+    char *path;
+    struct db *db;
+};
+
+static struct db *open_db(const char *path)
+{
+    struct err e = { 0 };
+    struct db *db = db_open(path, &e);
+
+    if (db == NULL)
+        fail_msg("%s", e.text);
+    return db;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = mem_alloc(sizeof *f);
+    char template[] = "/tmp/ludwig-unit-XXXXXX";
+
+    assert_non_null(mkdtemp(template));
+    f->dir = mem_strdup(template);
+    f->path = mem_printf("%s/ludwig.db", template);
+    f->db = open_db(f->path);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    db_close(f->db);
+    assert_int_equal(io_remove_tree(f->dir, NULL), 0);
+    free(f->path);
+    free(f->dir);
+    free(f);
+    return 0;
+}
+
+static int64_t get_meta(struct db *db, const char *name)
+{
+    int64_t value = -1;
+
+    assert_true(db_get_int(db, NULL, &value, SQL_META_GET, "s", name) >= 0);
+    return value;
+}
+
+static void set_meta(struct db *db, const char *name, int64_t value)
+{
+    assert_int_equal(db_run(db, NULL, SQL_META_SET, "si", name, value), 1);
+}
+
+static void what_was_written_is_there_when_it_is_opened_again(void **state)
+{
+    struct fixture *f = *state;
+
+    set_meta(f->db, "x", INT64_MIN + 1);
+    db_close(f->db);
+    f->db = open_db(f->path);
+    assert_true(get_meta(f->db, "x") == INT64_MIN + 1);
+    assert_int_equal(get_meta(f->db, "no such"), -1);
+}
+
+static void values_come_back_as_they_were_bound(void **state)
+{
+    struct fixture *f = *state;
+    struct bytes answer = { (const uint8_t *)"a\0b", 3 };
+    struct token id;
+    struct stmt *s;
+
+    token_make(&id);
+    assert_int_equal(db_run(f->db, NULL, SQL_REQUEST_KEEP, "tiiib", &id, (int64_t)5, (int64_t)6,
+                            (int64_t)7, answer),
+                     1);
+    s = db_ask(f->db, SQL_REQUEST_GET, "ti", &id, (int64_t)5);
+    assert_int_equal(stmt_step(s, NULL), 1);
+    assert_int_equal(stmt_int(s, 0), 7);
+    assert_int_equal(stmt_bytes(s, 1).n, 3);
+    assert_memory_equal(stmt_bytes(s, 1).data, "a\0b", 3);
+    assert_int_equal(stmt_step(s, NULL), 0);
+    s = db_ask(f->db, SQL_REQUEST_GET, "ti", &id, (int64_t)6);
+    assert_int_equal(stmt_step(s, NULL), 0);
+}
+
+static void no_number_and_no_text_are_null(void **state)
+{
+    struct fixture *f = *state;
+    struct stmt *s;
+
+    assert_int_equal(db_run(f->db, NULL, SQL_METRIC_SET, "isfIffi", (int64_t)1, "loss", 0.25,
+                            SCHEMA_NONE, 0.25, (double)NAN, (int64_t)1),
+                     1);
+    s = db_ask(f->db, SQL_JOB_METRICS, "ii", (int64_t)1, (int64_t)10);
+    assert_int_equal(stmt_step(s, NULL), 1);
+    assert_string_equal(stmt_text(s, 0), "loss");
+    assert_true(stmt_float(s, 1) == 0.25);
+    assert_true(stmt_is_null(s, 2));
+    assert_true(stmt_int(s, 2) == SCHEMA_NONE);
+    stmt_end(s);
+}
+
+static void a_statement_in_use_is_not_given_out_again(void **state)
+{
+    struct fixture *f = *state;
+    struct err e = { 0 };
+    struct stmt *s = db_ask(f->db, SQL_META_GET, "s", "version");
+    int64_t value;
+
+    assert_int_equal(stmt_step(s, NULL), 1);
+    assert_int_equal(db_get_int(f->db, &e, &value, SQL_META_GET, "s", "version"), -1);
+    assert_int_equal(e.kind, ERR_INTERNAL);
+    assert_non_null(strstr(e.text, "SQL_META_GET is in use"));
+    assert_int_equal(get_meta(f->db, "version"), 0);
+}
+
+static void a_wrong_format_is_an_error_and_no_crash(void **state)
+{
+    struct fixture *f = *state;
+    struct err e = { 0 };
+
+    assert_int_equal(db_run(f->db, &e, SQL_META_SET, "s", "x"), -1);
+    assert_non_null(strstr(e.text, "SQL_META_SET was bound wrongly"));
+    assert_int_equal(db_run(f->db, &e, SQL_META_SET, "s?", "x", (int64_t)1), -1);
+}
+
+/* The compiler cannot see that the table of statements is in order; SQLite can. */
+static void every_statement_can_be_prepared(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < SQL_COUNT; i++) {
+        struct err e = { 0 };
+        struct stmt *s = db_ask(f->db, (enum sql_name)i, "x");
+
+        /* "x" is no letter: what SQLite has against the text would come first. */
+        if (stmt_step(s, &e) == -1 && strstr(e.text, "was bound wrongly") == NULL &&
+            strstr(e.text, "is in use") == NULL)
+            fail_msg("%s", e.text);
+    }
+}
+
+static void savepoints_go_back_one_by_one(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(db_begin(f->db, NULL), 0);
+    set_meta(f->db, "x", 1);
+    assert_int_equal(db_savepoint(f->db, NULL), 0);
+    set_meta(f->db, "x", 2);
+    assert_int_equal(db_savepoint(f->db, NULL), 0);
+    set_meta(f->db, "x", 3);
+    db_rollback_to(f->db);
+    assert_int_equal(get_meta(f->db, "x"), 2);
+    assert_int_equal(db_release(f->db, NULL), 0);
+    assert_int_equal(db_commit(f->db, NULL), 0);
+    assert_int_equal(get_meta(f->db, "x"), 2);
+}
+
+static void going_back_ends_what_was_left_half_read(void **state)
+{
+    struct fixture *f = *state;
+    struct stmt *s;
+
+    assert_int_equal(db_begin(f->db, NULL), 0);
+    assert_int_equal(db_savepoint(f->db, NULL), 0);
+    s = db_ask(f->db, SQL_META_GET, "s", "version");
+    assert_int_equal(stmt_step(s, NULL), 1);
+    db_rollback_to(f->db);
+    assert_int_equal(get_meta(f->db, "version"), 0);
+    db_rollback(f->db);
+}
+
+static void a_rollback_leaves_everything_as_it_was(void **state)
+{
+    struct fixture *f = *state;
+    int64_t before;
+
+    set_meta(f->db, "x", 1);
+    before = db_changes(f->db);
+    assert_int_equal(db_begin(f->db, NULL), 0);
+    set_meta(f->db, "x", 2);
+    assert_int_equal(db_changes(f->db), before + 1);
+    db_rollback(f->db);
+    assert_false(db_is_in_transaction(f->db));
+    assert_int_equal(get_meta(f->db, "x"), 1);
+}
+
+static void a_commit_that_fails_leaves_it_usable(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit limit;
+    struct err e = { 0 };
+
+    set_meta(f->db, "x", 1);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = 512; /* as on a full disk: no file may grow any more */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(db_begin(f->db, NULL), 0);
+    set_meta(f->db, "x", 2);
+    assert_int_equal(db_commit(f->db, &e), -1);
+    db_rollback(f->db);
+    limit.rlim_cur = limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(e.kind, ERR_NO_SPACE);
+    assert_int_equal(get_meta(f->db, "x"), 1);
+    assert_int_equal(db_begin(f->db, NULL), 0);
+    set_meta(f->db, "x", 3);
+    assert_int_equal(db_commit(f->db, NULL), 0);
+    db_close(f->db);
+    f->db = open_db(f->path);
+    assert_int_equal(get_meta(f->db, "x"), 3);
+}
+
+static void a_second_one_is_kept_out(void **state)
+{
+    struct fixture *f = *state;
+    struct err e = { 0 };
+
+    assert_null(db_open(f->path, &e));
+    assert_int_equal(e.kind, ERR_BUSY);
+}
+
+static void write_at(const char *path, off_t offset, const void *bytes, size_t n)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, n, offset), n);
+    close(fd);
+}
+
+static void a_newer_schema_is_refused_and_left_alone(void **state)
+{
+    enum { USER_VERSION_OFFSET = 60 }; /* in the file's header, four bytes */
+    struct fixture *f = *state;
+    struct err e = { 0 };
+
+    db_close(f->db);
+    write_at(f->path, USER_VERSION_OFFSET, "\0\0\3\347", 4);
+    f->db = db_open(f->path, &e);
+    assert_null(f->db);
+    assert_non_null(strstr(e.text, "newer ludwigd"));
+    assert_non_null(strstr(e.text, "999"));
+}
+
+static void what_is_no_database_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    char *path = mem_printf("%s/notes.txt", f->dir);
+    char text[4096];
+    struct err e = { 0 };
+
+    memset(text, 'x', sizeof text);
+    write_at(path, 0, text, sizeof text);
+    assert_null(db_open(path, &e));
+    assert_non_null(strstr(e.text, "not a database"));
+    free(path);
+}
+
+static const char *const texts[] = {
+#define X(name, text) [name] = text,
+    SQL_ALL(X)
+#undef X
+};
+
+static bool is_scan(sqlite3 *db, enum sql_name name)
+{
+    char *text = mem_printf("EXPLAIN QUERY PLAN %s", texts[name]);
+    bool is_one = false;
+    sqlite3_stmt *s;
+
+    assert_int_equal(sqlite3_prepare_v2(db, text, -1, &s, NULL), SQLITE_OK);
+    while (sqlite3_step(s) == SQLITE_ROW)
+        is_one |= strncmp((const char *)sqlite3_column_text(s, 3), "SCAN", 4) == 0;
+    sqlite3_finalize(s);
+    free(text);
+    return is_one;
+}
+
+/* Pilots that ended are kept for a week, sweeps for good, and there may be many. */
+static void pilots_and_sweeps_that_ended_slow_nobody_down(void **state)
+{
+    static const enum sql_name often[] = {
+        SQL_PILOTS_LIVE, SQL_PILOTS_FORGET, SQL_PILOT_BY_TOKEN, SQL_PILOT_OF_WORKER, SQL_WHY_PILOTS,
+        SQL_POOL_DEMAND, SQL_POOL_REFUSE,   SQL_POOL_OPEN,      SQL_PILOTS_COUNT
+    };
+    struct fixture *f = *state;
+    sqlite3 *db;
+
+    db_close(f->db);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof often / sizeof *often; i++)
+        if (is_scan(db, often[i]))
+            fail_msg("reads all rows: %s", texts[often[i]]);
+    sqlite3_close(db);
+    f->db = open_db(f->path);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        TEST(what_was_written_is_there_when_it_is_opened_again),
+        TEST(values_come_back_as_they_were_bound),
+        TEST(no_number_and_no_text_are_null),
+        TEST(a_statement_in_use_is_not_given_out_again),
+        TEST(a_wrong_format_is_an_error_and_no_crash),
+        TEST(every_statement_can_be_prepared),
+        TEST(savepoints_go_back_one_by_one),
+        TEST(going_back_ends_what_was_left_half_read),
+        TEST(a_rollback_leaves_everything_as_it_was),
+        TEST(a_commit_that_fails_leaves_it_usable),
+        TEST(a_second_one_is_kept_out),
+        TEST(a_newer_schema_is_refused_and_left_alone),
+        TEST(what_is_no_database_is_refused),
+        TEST(pilots_and_sweeps_that_ended_slow_nobody_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* worker.c - who is a worker, and whose jobs it is given */
+#include "tests/unit/server_fixture.h"
+
+enum { SERVICE = 4000000 }; /* without a name, so that it is called by its number */
+
+static const char *const worker_users[] = { "#4000000" };
+
+static struct fixture *fixture_with_service(void)
+{
+    struct fixture *f = fixture_open();
+
+    f->sv.conf.worker_users = (struct list){ (void *)(uintptr_t)worker_users, 1 };
+    return f;
+}
+
+/* Whether a hand comes before all is quiet. */
+static bool is_given_work(struct peer *p)
+{
+    struct envelope m;
+
+    fixture_settle(p->f);
+    return peer_look(p, &m) == 1 && m.type == MSG_HAND;
+}
+
+static void a_trusted_account_is_given_everybodys_jobs(void **state)
+{
+    struct fixture *f = fixture_with_service();
+    struct peer *client = client_connect(f), *worker = worker_connect_as(f, SERVICE, false);
+
+    (void)state;
+    submit_all(client, submit_of("demo", 1), 1, 1);
+    assert_true(is_given_work(worker));
+    peer_close(client);
+    peer_close(worker);
+    fixture_close(f);
+}
+
+static void who_can_publish_its_own_alone_is_given_its_own_alone(void **state)
+{
+    struct fixture *f = fixture_with_service();
+    struct peer *client = client_connect(f), *worker = worker_connect_as(f, SERVICE, true);
+    struct msg_ask_why request = { .job = 1 };
+    struct peer *own;
+    struct msg_why why;
+
+    (void)state;
+    request.sweep = submit_all(client, submit_of("demo", 1), 1, 1).sweep;
+    assert_false(is_given_work(worker));
+    peer_ask(client, MSG_ASK_WHY, &request, &why);
+    assert_non_null(strstr(((const char *const *)why.lines.items)[0],
+                           "n1: its worker runs jobs of #4000000 only"));
+    own = worker_connect_as(f, geteuid(), true);
+    assert_true(is_given_work(own));
+    peer_close(own);
+    peer_close(client);
+    peer_close(worker);
+    fixture_close(f);
+}
+
+/* As one does that finds out more about its machine while it registers. */
+static void a_worker_that_registers_twice_within_a_turn_is_one(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct msg_register reg = { .boot_id = "boot", .node = "n1", .kind = "node" };
+    struct msg_alive alive = { 0 };
+    struct peer *p = peer_connect(f);
+
+    (void)state;
+    token_make(&reg.worker);
+    token_make(&reg.incarnation);
+    reg.cpus_milli = 1000;
+    peer_hello(p, "ludwig-worker");
+    peer_send(p, MSG_REGISTER, &reg);
+    peer_send(p, MSG_REGISTER, &reg);
+    peer_expect(p, MSG_REGISTERED, NULL);
+    peer_expect(p, MSG_REGISTERED, NULL);
+    peer_ask(p, MSG_ALIVE, &alive, NULL);
+    peer_close(p);
+    fixture_close(f);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trusted_account_is_given_everybodys_jobs),
+        cmocka_unit_test(who_can_publish_its_own_alone_is_given_its_own_alone),
+        cmocka_unit_test(a_worker_that_registers_twice_within_a_turn_is_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* shiplog.c - tests of logs on their way to the share */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "common/base/units.h"
+#include "tests/unit/worker_site.h"
+#include "worker/publisher/shiplog.h"
+
+#define HEX    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define SHARED "share/demo/logs/7/x.log"
+
+enum { LONGEST_MS = 60 * 1000 };
+
+static struct shiplog *create(struct site *s)
+{
+    const struct share_source source = { .connect = sftp_server_connect, .context = &s->server };
+    struct err e = { 0 };
+    struct shiplog *log = shiplog_create(s->scratch.log_fd, &source, &e);
+
+    if (log == NULL)
+        fail_msg("%s", e.text);
+    return log;
+}
+
+/* A job prints. */
+static void print(struct site *s, const char *text)
+{
+    int fd = openat(s->scratch.log_fd, HEX, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(io_write_all(fd, text, strlen(text)), 0);
+    close(fd);
+}
+
+/* Returns how long it took. */
+static int64_t wait_for(struct site *s, const char *text)
+{
+    int64_t begin_ms = units_monotonic_ms();
+
+    while (!site_has(s, SHARED) || strcmp(site_read(s, SHARED), text) != 0) {
+        if (units_monotonic_ms() - begin_ms > LONGEST_MS)
+            fail_msg("waited in vain for: %s", text);
+        (void)poll(NULL, 0, 5);
+    }
+    return units_monotonic_ms() - begin_ms;
+}
+
+/* On a machine that has time: once of some times at least. */
+static void what_a_job_prints_is_there_within_a_second(void **state)
+{
+    static const struct {
+        const char *says, *then;
+    } cases[] = {
+        { "before anybody asked\n", "before anybody asked\n" },
+        { "more\n", "before anybody asked\nmore\n" },
+        { "and\nmore\n", "before anybody asked\nmore\nand\nmore\n" },
+        { "!\n", "before anybody asked\nmore\nand\nmore\n!\n" },
+    };
+    int64_t least_ms = INT64_MAX;
+    struct site s;
+    struct token token;
+    struct shiplog *log;
+
+    (void)state;
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    log = create(&s);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t took_ms;
+
+        print(&s, cases[i].says);
+        if (i == 0)
+            shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+        took_ms = wait_for(&s, cases[i].then);
+        least_ms = took_ms < least_ms ? took_ms : least_ms;
+    }
+    assert_true(least_ms < 1000);
+    shiplog_destroy(log);
+    site_close(&s);
+}
+
+/* How often a thread of this process went to sleep, which is after it was woken. */
+static long count_waits(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_nvcsw;
+}
+
+static long waits_in_a_second(void)
+{
+    long before = count_waits();
+
+    (void)poll(NULL, 0, 1000);
+    return count_waits() - before;
+}
+
+static void a_log_nobody_writes_to_costs_nothing(void **state)
+{
+    int64_t until_ms = units_monotonic_ms() + LONGEST_MS;
+    struct site s;
+    struct token token;
+    struct shiplog *log;
+
+    (void)state;
+#ifdef __SANITIZE_THREAD__ /* it has a thread of its own, which wakes ten times a second */
+    skip();
+#endif
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    log = create(&s);
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    print(&s, "x\n");
+    (void)wait_for(&s, "x\n");
+    /* What it had to do ends some time; one is the poll's here. */
+    while (waits_in_a_second() > 3)
+        assert_true(units_monotonic_ms() < until_ms);
+    shiplog_destroy(log);
+    site_close(&s);
+}
+
+static void a_share_that_was_away_gets_all_of_it(void **state)
+{
+    struct site s;
+    struct token token;
+    struct shiplog *log;
+
+    (void)state;
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    log = create(&s);
+    assert_int_equal(renameat(s.top_fd, "share/demo", s.top_fd, "away"), 0);
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    print(&s, "one\n");
+    (void)poll(NULL, 0, 500);
+    print(&s, "two\n");
+    assert_int_equal(renameat(s.top_fd, "away", s.top_fd, "share/demo"), 0);
+    (void)wait_for(&s, "one\ntwo\n");
+    shiplog_destroy(log);
+    site_close(&s);
+}
+
+/* What it says on its thread. */
+struct told {
+    pthread_mutex_t lock;
+    int64_t size_bytes;
+    int n;
+    bool is_longer; /* than what is on the share */
+    struct site *site;
+};
+
+static void keep_told(void *context, const struct token *token, int64_t size_bytes)
+{
+    struct told *t = context;
+    struct stat st;
+
+    (void)token;
+    pthread_mutex_lock(&t->lock);
+    t->n++;
+    t->size_bytes = size_bytes;
+    t->is_longer |= fstatat(t->site->top_fd, SHARED, &st, 0) < 0 || st.st_size < size_bytes;
+    pthread_mutex_unlock(&t->lock);
+}
+
+static int wait_told(struct told *t, int64_t size_bytes)
+{
+    int64_t until_ms = units_monotonic_ms() + LONGEST_MS;
+    int64_t now = -1;
+    int n = 0;
+
+    while (now != size_bytes) {
+        assert_true(units_monotonic_ms() < until_ms);
+        (void)poll(NULL, 0, 5);
+        pthread_mutex_lock(&t->lock);
+        now = t->size_bytes;
+        n = t->n;
+        pthread_mutex_unlock(&t->lock);
+    }
+    return n;
+}
+
+static void who_asks_is_told_what_is_on_the_share(void **state)
+{
+    struct told told = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct site s;
+    struct token token;
+    struct shiplog *log;
+    int n;
+
+    (void)state;
+    site_open(&s, NULL);
+    told.site = &s;
+    token = site_order(&s, 'a', "").assignment.token;
+    log = create(&s);
+    shiplog_set_grew(log, keep_told, &told);
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    /* Of the first of two, somebody would have been told before the second came. */
+    print(&s, "o");
+    (void)wait_for(&s, "o");
+    print(&s, "ne\n");
+    (void)wait_for(&s, "one\n");
+    shiplog_tell(log, &token, true); /* all of it is there already */
+    assert_int_equal(wait_told(&told, 4), 1);
+    shiplog_tell(log, &token, true);
+    print(&s, "two\n");
+    assert_int_equal(wait_told(&told, 8), 2);
+    shiplog_tell(log, &token, false);
+    print(&s, "th");
+    (void)wait_for(&s, "one\ntwo\nth");
+    print(&s, "ree\n");
+    (void)wait_for(&s, "one\ntwo\nthree\n");
+    shiplog_tell(log, &token, true);
+    n = wait_told(&told, 14);
+    assert_int_equal(n, 3);
+    assert_false(told.is_longer);
+    shiplog_destroy(log);
+    site_close(&s);
+}
+
+static void a_forgotten_log_is_left_alone(void **state)
+{
+    static const char other_shared[] = "share/demo/logs/7/y.log";
+    int64_t until_ms = units_monotonic_ms() + LONGEST_MS;
+    struct site s;
+    struct token token, other;
+    struct shiplog *log;
+
+    (void)state;
+    site_open(&s, NULL);
+    token = site_order(&s, 'a', "").assignment.token;
+    log = create(&s);
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
+    shiplog_forget(log, &token);
+    shiplog_forget(log, &token);
+    other = site_order(&s, 'b', "").assignment.token;
+    shiplog_watch(log, &other, s.share, "demo/logs/7/y.log");
+    print(&s, "x\n");
+    site_write(s.scratch.log_fd, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "y\n");
+    while (!site_has(&s, other_shared) || strcmp(site_read(&s, other_shared), "y\n") != 0) {
+        assert_true(units_monotonic_ms() < until_ms);
+        (void)poll(NULL, 0, 5);
+    }
+    assert_false(site_has(&s, SHARED));
+    shiplog_destroy(log);
+    shiplog_destroy(NULL);
+    site_close(&s);
+}
+
+static void the_rest_goes_behind_what_is_there(void **state)
+{
+    static const struct {
+        const char *local, *shared;
+    } cases[] = {
+        { "all of it\n", "" },
+        { "all of it\n", "all of" },
+        { "all of it\n", "all of it\n" },
+    };
+    struct site s;
+    struct err e = { 0 };
+
+    (void)state;
+    site_open(&s, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        site_write(s.top_fd, "local", cases[i].local);
+        site_write(s.top_fd, "shared", cases[i].shared);
+        assert_int_equal(shiplog_ship(s.top_fd, "local", s.dir, "shared", 0600, &e), 0);
+        assert_string_equal(site_read(&s, "shared"), "all of it\n");
+    }
+    assert_int_equal(shiplog_ship(s.top_fd, "nothing", s.dir, "empty", 0600, &e), 0);
+    assert_string_equal(site_read(&s, "empty"), "");
+    site_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_job_prints_is_there_within_a_second),
+        cmocka_unit_test(a_log_nobody_writes_to_costs_nothing),
+        cmocka_unit_test(a_share_that_was_away_gets_all_of_it),
+        cmocka_unit_test(who_asks_is_told_what_is_on_the_share),
+        cmocka_unit_test(a_forgotten_log_is_left_alone),
+        cmocka_unit_test(the_rest_goes_behind_what_is_there),
+    };
+
+    return SITE_EITHER_WAY(tests);
+}

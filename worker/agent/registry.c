@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* registry.c - the journal of assignments */
+
+#include "worker/agent/registry.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+
+enum {
+    BOOT_ID_MAX_BYTES = 200,
+    GONE_MAX = HAND_MAX * 4,
+    FILE_MAX_BYTES = 1024 * 1024 * 1024,
+    WASTEFUL_BYTES = 4 * 1024 * 1024
+};
+
+enum record { RECORD_BOOT, RECORD_ASSIGNED, RECORD_GONE, RECORD_GIVEN, RECORD_COUNT };
+
+struct boot {
+    const char *id;
+};
+struct assigned {
+    struct order order;
+    bool is_stale;
+};
+struct gone {
+    struct list tokens; /* struct token_entry */
+};
+
+static const struct field boot_fields[] = {
+    FIELD(struct boot, id, FIELD_STR, FIELD_REQUIRED, BOOT_ID_MAX_BYTES),
+};
+static const struct field assigned_fields[] = {
+    FIELD_OF(struct assigned, order, FIELD_STRUCT, FIELD_REQUIRED, 0, &order_schema),
+    FIELD(struct assigned, is_stale, FIELD_BOOL, 0, 0),
+};
+static const struct field given_fields[] = {
+    FIELD(struct given, process, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct given, is_shared, FIELD_BOOL, 0, 0),
+    FIELD(struct given, user, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct given, cpus_milli, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct given, gpus_milli, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct given, memory_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD_OF(struct given, cpus, FIELD_LIST, 0, ORDER_CPUS_MAX, &number_schema),
+    FIELD_OF(struct given, gpus, FIELD_LIST, 0, ORDER_GPUS_MAX, &gpu_entry_schema),
+    FIELD(struct given, in_slurm, FIELD_BOOL, 0, 0),
+};
+static const struct field gone_fields[] = {
+    FIELD_OF(struct gone, tokens, FIELD_LIST, FIELD_REQUIRED, GONE_MAX, &token_entry_schema),
+};
+static const struct schema boot_schema = SCHEMA(struct boot, "boot", boot_fields);
+static const struct schema assigned_schema = SCHEMA(struct assigned, "assigned", assigned_fields);
+static const struct schema given_schema = SCHEMA(struct given, "given", given_fields);
+static const struct schema gone_schema = SCHEMA(struct gone, "gone", gone_fields);
+
+static const struct message messages[RECORD_COUNT] = {
+    [RECORD_BOOT] = { "boot", &boot_schema, 0, -1 },
+    [RECORD_ASSIGNED] = { "assigned", &assigned_schema, 0, -1 },
+    [RECORD_GONE] = { "gone", &gone_schema, 0, -1 },
+    [RECORD_GIVEN] = { "given", &given_schema, 0, -1 },
+};
+static const struct protocol records = { messages, RECORD_COUNT };
+
+struct registry {
+    char *path;
+    int fd;
+    off_t size;
+    struct buf added;
+    size_t n_assigned, n_gone; /* since the file was written anew */
+    size_t n_added_assigned, n_added_gone;
+};
+
+static int add_record(struct registry *r, enum record type, const void *body, struct err *e)
+{
+    return message_add(&r->added, &records, (int)type, 1, 0, NULL, body, e);
+}
+
+int registry_assigned(struct registry *r, const struct order *order, bool is_stale, struct err *e)
+{
+    struct assigned body = { *order, is_stale };
+
+    if (add_record(r, RECORD_ASSIGNED, &body, e) < 0)
+        return -1;
+    r->n_added_assigned++;
+    return 0;
+}
+
+int registry_given(struct registry *r, const struct given *g, struct err *e)
+{
+    return add_record(r, RECORD_GIVEN, g, e);
+}
+
+int registry_gone(struct registry *r, const struct token *tokens, size_t n, struct err *e)
+{
+    struct token_entry entries[64];
+
+    for (size_t done = 0; done < n;) {
+        size_t some = n - done < 64 ? n - done : 64;
+        struct gone body = { { entries, some } };
+
+        for (size_t i = 0; i < some; i++)
+            entries[i].token = tokens[done + i];
+        if (add_record(r, RECORD_GONE, &body, e) < 0)
+            return -1;
+        done += some;
+        r->n_added_gone += some;
+    }
+    return 0;
+}
+
+void registry_drop(struct registry *r)
+{
+    r->n_added_assigned = r->n_added_gone = 0;
+    buf_clear(&r->added);
+}
+
+/* A part of it that got through must not stay: the next record would follow a torn one. */
+int registry_flush(struct registry *r, struct err *e)
+{
+    if (r->added.n == 0)
+        return 0;
+    if (io_write_all(r->fd, r->added.bytes, r->added.n) < 0) {
+        err_sys(e, "write %s", r->path);
+        return ftruncate(r->fd, r->size) < 0 ? err_sys(e, "truncate %s", r->path) : -1;
+    }
+    r->size += (off_t)r->added.n;
+    r->n_assigned += r->n_added_assigned;
+    r->n_gone += r->n_added_gone;
+    registry_drop(r);
+    return 0;
+}
+
+bool registry_is_wasteful(const struct registry *r)
+{
+    return r->size > WASTEFUL_BYTES && r->n_gone * 2 > r->n_assigned;
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    const struct registry_events *events;
+    void *context;
+    size_t n_assigned, n_gone;
+};
+
+static int read_assigned(struct reading *in, const struct envelope *m, struct arena *a,
+                         struct err *e)
+{
+    struct assigned body;
+
+    if (message_body(&records, m, a, &body, e) < 0)
+        return -1;
+    in->n_assigned++;
+    in->events->assigned(in->context, a, &body.order, body.is_stale);
+    return 1;
+}
+
+static int read_gone(struct reading *in, const struct envelope *m, struct arena *a, struct err *e)
+{
+    const struct token_entry *entries;
+    struct gone body;
+
+    if (message_body(&records, m, a, &body, e) < 0)
+        return -1;
+    entries = body.tokens.items;
+    for (size_t i = 0; i < body.tokens.n; i++)
+        in->events->gone(in->context, &entries[i].token);
+    in->n_gone += body.tokens.n;
+    return 0;
+}
+
+static int read_given(struct reading *in, const struct envelope *m, struct arena *a, struct err *e)
+{
+    struct given body;
+
+    if (message_body(&records, m, a, &body, e) < 0)
+        return -1;
+    in->events->given(in->context, &body);
+    return 0;
+}
+
+static int read_boot(struct reading *in, const struct envelope *m, struct arena *a, struct err *e)
+{
+    struct boot body;
+
+    if (message_body(&records, m, a, &body, e) < 0)
+        return -1;
+    in->events->boot(in->context, body.id);
+    return 0;
+}
+
+/* Returns 1 when the arena was handed over. */
+static int read_record(struct reading *in, struct bytes frame, struct arena *a, struct err *e)
+{
+    struct envelope m;
+
+    if (message_read(frame, &records, a, &m, e) < 0)
+        return -1;
+    switch ((enum record)m.type) {
+    case RECORD_BOOT: return read_boot(in, &m, a, e);
+    case RECORD_ASSIGNED: return read_assigned(in, &m, a, e);
+    case RECORD_GONE: return read_gone(in, &m, a, e);
+    case RECORD_GIVEN: return read_given(in, &m, a, e);
+    case RECORD_COUNT: break;
+    }
+    return -1;
+}
+
+/* How many bytes at the front are whole, sound records. */
+static size_t read_records(struct reading *in, const struct buf *text)
+{
+    struct frame_reader frames = { .used = 0 };
+    struct bytes frame;
+    size_t good = 0;
+    int rc = 0;
+
+    frame_feed(&frames, text->bytes, text->n);
+    while (rc >= 0 && frame_next(&frames, &frame, NULL) == 1) {
+        struct arena *a = arena_create();
+        size_t n = FRAME_HEAD_BYTES + frame.n;
+
+        rc = read_record(in, frame, a, NULL);
+        if (rc != 1)
+            arena_destroy(a);
+        if (rc >= 0)
+            good += n;
+    }
+    frame_reader_free(&frames);
+    return good;
+}
+
+static int read_all(struct registry *r, struct reading *in, struct err *e)
+{
+    struct buf text = { 0 };
+    int rc = io_read_file(r->path, FILE_MAX_BYTES, &text, e);
+
+    if (rc == 0) {
+        r->size = (off_t)read_records(in, &text);
+        r->n_assigned = in->n_assigned;
+        r->n_gone = in->n_gone;
+        if ((size_t)r->size < text.n && ftruncate(r->fd, r->size) < 0)
+            rc = err_sys(e, "truncate %s", r->path);
+    }
+    buf_free(&text);
+    return rc;
+}
+
+int registry_scan(const char *path, const struct registry_events *events, void *context,
+                  struct err *e)
+{
+    struct reading in = { .events = events, .context = context };
+    struct buf text = { 0 };
+    int rc = io_read_file(path, FILE_MAX_BYTES, &text, e);
+
+    if (rc == 0)
+        (void)read_records(&in, &text);
+    buf_free(&text);
+    return rc;
+}
+
+struct registry *registry_open(const char *path, const struct registry_events *events,
+                               void *context, struct err *e)
+{
+    struct registry *r = mem_alloc(sizeof *r);
+    struct reading in = { .events = events, .context = context };
+
+    r->path = mem_strdup(path);
+    r->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (r->fd < 0)
+        err_sys(e, "open %s", path);
+    if (r->fd < 0 || read_all(r, &in, e) < 0) {
+        registry_close(r);
+        return NULL;
+    }
+    return r;
+}
+
+void registry_close(struct registry *r)
+{
+    if (r == NULL)
+        return;
+    if (r->fd >= 0)
+        close(r->fd);
+    buf_free(&r->added);
+    free(r->path);
+    free(r);
+}
+
+/* ---- writing anew ---- */
+
+static int add_boot(struct registry *r, const char *boot_id, struct err *e)
+{
+    struct boot boot = { boot_id };
+
+    return add_record(r, RECORD_BOOT, &boot, e);
+}
+
+/* The new file takes the old one's place only when it is whole. */
+static int replace(struct registry *r, struct err *e)
+{
+    char *temporary = mem_printf("%s.new", r->path);
+    int fd = open(temporary, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int rc = -1;
+
+    if (fd < 0)
+        err_sys(e, "open %s", temporary);
+    else if (io_write_all(fd, r->added.bytes, r->added.n) < 0)
+        err_sys(e, "write %s", temporary);
+    else if (rename(temporary, r->path) < 0)
+        err_sys(e, "rename %s", temporary);
+    else
+        rc = 0;
+    if (rc == 0) {
+        close(r->fd);
+        r->fd = fd;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    free(temporary);
+    return rc;
+}
+
+int registry_rewrite(struct registry *r, const char *boot_id,
+                     int (*add)(void *context, struct registry *r, struct err *e), void *context,
+                     struct err *e)
+{
+    int rc;
+
+    if (registry_flush(r, e) < 0)
+        return -1;
+    rc = add_boot(r, boot_id, e);
+    if (rc == 0)
+        rc = add(context, r, e);
+    if (rc == 0)
+        rc = replace(r, e);
+    if (rc == 0) {
+        r->size = (off_t)r->added.n;
+        r->n_assigned = r->n_added_assigned;
+        r->n_gone = 0;
+    }
+    registry_drop(r);
+    return rc;
+}

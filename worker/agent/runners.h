@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runners.h - the processes that run jobs, ours and those an earlier agent left
+ *
+ * Each has a folder runner.N with a lock, which its process holds as long as it
+ * lives, and a socket by which a later agent can reach it.  Whether it lives is
+ * asked of the lock alone, never of a pid.
+ */
+#ifndef LUDWIG_WORKER_AGENT_RUNNERS_H
+#define LUDWIG_WORKER_AGENT_RUNNERS_H
+
+#include <uv.h>
+
+#include "common/proto/chan.h"
+#include "worker/agent/attempts.h"
+#include "worker/base/children.h"
+
+/* An idle runner is told to leave after this long: its next start takes a millisecond. */
+enum { RUNNER_IDLE_MS = 10 * 1000 };
+/* A job that is to stop gets this long between SIGTERM and SIGKILL. */
+enum { RUNNER_GRACE_MS = 10 * 1000 };
+
+struct runner;
+
+struct runner_events {
+    /* One that an earlier agent left says what it runs (zero: nothing, it leaves). */
+    void (*adopted)(void *context, struct runner *r, const struct note_hello *hello);
+    void (*started)(void *context, struct runner *r, const struct note_started *note);
+    /* An attempt, or a batch's process; unless others of the batch go on, it is idle already when
+     * this is called. trouble: why it could not be started here, or NULL. */
+    void (*ended)(void *context, struct runner *r, const struct token *token, const char *trouble);
+    /* Its process is gone: the folders on scratch say all there will ever be. b: what it had,
+     * NULL: nothing, or not known. */
+    void (*lost)(void *context, struct batch *b);
+};
+
+struct runners {
+    uv_loop_t *loop;
+    struct runner_events events;
+    void *context;
+    int dir_fd; /* of the runner.N */
+    struct ring all;
+    struct ring idle; /* used last, first */
+    uv_timer_t idle_timer;
+    struct arena *arena;
+    unsigned next_number;
+    size_t n_unknown; /* adopted ones that have not said yet what they run */
+};
+
+/* dir_fd stays the caller's. */
+void runners_init(struct runners *rs, uv_loop_t *loop, int dir_fd,
+                  const struct runner_events *events, void *context);
+/* Lets go of all: idle ones leave, the others finish their jobs. */
+void runners_close(struct runners *rs);
+
+/* Finds those that an earlier agent left; each will be adopted or lost. */
+int runners_adopt(struct runners *rs, struct err *e);
+
+/* Gives it to an idle runner of this owner, or to a new one. */
+int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, struct err *e);
+/* Ends this attempt, which the runner has. */
+void runner_stop(struct runner *r, const struct token *token);
+/* Ends what it runs, which may go on elsewhere; budget_ms: until it is gone, SCHEMA_NONE: not
+ * limited. */
+void runner_preempt(struct runner *r, enum cause cause, const char *reason, int64_t budget_ms);
+/* Whose jobs it runs, as in struct owner. */
+const char *runner_user(const struct runner *r);
+/* What it runs; NULL: nothing, or it is not known. */
+struct batch *runner_batch(const struct runner *r);
+/* Says what it runs, after adoption. */
+void runner_assign(struct runner *r, struct batch *b);
+
+/* A child of ours ended. */
+void runners_reaped(struct runners *rs, pid_t pid);
+
+#endif

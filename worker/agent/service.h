@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * service.h - a child that does one kind of work for all attempts: stager, publisher
+ *
+ * Started when it is needed, and again, later each time, when it dies; never
+ * two at once, also not with one that an earlier agent left and that hangs.
+ */
+#ifndef LUDWIG_WORKER_AGENT_SERVICE_H
+#define LUDWIG_WORKER_AGENT_SERVICE_H
+
+#include <uv.h>
+
+#include "common/proto/chan.h"
+#include "worker/base/children.h"
+
+struct service_events {
+    /* It runs: send what is to be done, all of it again. */
+    void (*up)(void *context);
+    void (*note)(void *context, const struct envelope *m, struct arena *a, struct err *e);
+};
+
+struct service {
+    const char *name;          /* "stager": for the log and its lock */
+    const char *mode;          /* CHILD_STAGER */
+    const struct owner *owner; /* for whom it works; the caller's */
+    const char *address;       /* of ludwigd, for sftplink.h; NULL: it needs none */
+    int extra_fd;              /* it finds at CHILD_LISTEN_FD; -1: nothing; the caller's */
+    int dir_fd;                /* where its lock lies; the caller's */
+    uv_loop_t *loop;
+    struct service_events events;
+    void *context;
+    struct chan *chan; /* NULL: not there */
+    pid_t pid;         /* 0: none */
+    uv_timer_t retry;
+    uint64_t delay_ms;
+    struct arena *arena;
+    bool is_needed;
+    bool is_resting; /* it was told to leave */
+    bool is_closed;
+};
+
+void service_init(struct service *s, uv_loop_t *loop);
+void service_close(struct service *s);
+/* Starts it if it is not there; events.up follows, perhaps before this returns. */
+void service_need(struct service *s);
+/* Its owner is known now: starts it if it is needed. */
+void service_go_on(struct service *s);
+/* Sends if it is there, and returns the message's number; else starts it, what is to be done is sent by
+ * events.up, and -1 is returned. */
+int64_t service_send(struct service *s, int type, const void *body);
+/* There is nothing more for it to do: it leaves. */
+void service_rest(struct service *s);
+/* A child of ours ended; true if it was this one. */
+bool service_reaped(struct service *s, pid_t pid);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* slots.c - first fit in order, with a bound on being passed by */
+
+#include "worker/agent/slots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+
+enum { WHOLE = 1000 };
+
+struct cpu {
+    unsigned number;
+    bool is_taken;
+};
+
+struct gpu {
+    int64_t used_milli;
+    bool is_offered;
+};
+
+struct slots {
+    struct ring waiting;
+    struct cpu *cpus;
+    size_t n_cpus;
+    struct gpu *gpus;
+    size_t n_gpus;
+    int64_t cpus_milli, used_cpus_milli;
+    int64_t memory_bytes, used_memory_bytes;
+    int64_t least_cpus_milli; /* nothing that waits needs less */
+};
+
+struct slots *slots_create(const struct slots_size *size)
+{
+    struct slots *s = mem_alloc(sizeof *s);
+
+    ring_init(&s->waiting);
+    s->n_cpus = size->n_cpus;
+    s->cpus = mem_alloc(size->n_cpus * sizeof *s->cpus);
+    for (size_t i = 0; i < size->n_cpus; i++)
+        s->cpus[i].number = size->cpus[i];
+    s->n_gpus = size->n_gpus;
+    s->gpus = mem_alloc(size->n_gpus * sizeof *s->gpus);
+    for (size_t i = 0; i < size->n_gpus; i++)
+        s->gpus[i].is_offered = true;
+    s->cpus_milli = size->cpus_milli;
+    s->memory_bytes = size->memory_bytes;
+    s->least_cpus_milli = INT64_MAX;
+    return s;
+}
+
+void slots_destroy(struct slots *s)
+{
+    if (s == NULL)
+        return;
+    free(s->cpus);
+    free(s->gpus);
+    free(s);
+}
+
+void slot_item_init(struct slot_item *item)
+{
+    *item = (struct slot_item){ .passed = 0 };
+    ring_init(&item->ring);
+}
+
+static int64_t whole_gpus(const struct slot_need *need)
+{
+    return need->gpus_milli / WHOLE;
+}
+
+static int64_t gpu_share(const struct slot_need *need)
+{
+    return need->gpus_milli % WHOLE;
+}
+
+static bool memory_fits(const struct slots *s, const struct slot_need *need, int64_t used)
+{
+    return s->memory_bytes == 0 || need->memory_bytes == 0 ||
+           need->memory_bytes <= s->memory_bytes - used;
+}
+
+bool slots_could_fit(const struct slots *s, const struct slot_need *need)
+{
+    int64_t gpus = whole_gpus(need) + (gpu_share(need) > 0);
+
+    return need->cpus_milli <= s->cpus_milli && memory_fits(s, need, 0) &&
+           gpus <= (int64_t)slots_gpus_offered(s);
+}
+
+void slots_add(struct slots *s, struct slot_item *item)
+{
+    struct ring *before = s->waiting.prev;
+
+    while (before != &s->waiting &&
+           RING_ITEM(before, struct slot_item, ring)->number > item->number)
+        before = before->prev;
+    ring_insert(before, &item->ring);
+    item->is_waiting = true;
+    if (item->need.cpus_milli < s->least_cpus_milli)
+        s->least_cpus_milli = item->need.cpus_milli;
+}
+
+void slots_drop(struct slots *s, struct slot_item *item)
+{
+    (void)s;
+    if (!item->is_waiting)
+        return;
+    ring_remove(&item->ring);
+    item->is_waiting = false;
+}
+
+/* ---- GPUs ---- */
+
+static bool gpu_is_free(const struct gpu *g)
+{
+    return g->is_offered && g->used_milli == 0;
+}
+
+/* The fullest of those in use that the share fits on; SIZE_MAX when there is none. */
+static size_t find_shared_gpu(const struct slots *s, int64_t share)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < s->n_gpus; i++) {
+        const struct gpu *g = &s->gpus[i];
+
+        if (g->used_milli > 0 && g->used_milli + share <= WHOLE && g->is_offered &&
+            (best == SIZE_MAX || g->used_milli > s->gpus[best].used_milli))
+            best = i;
+    }
+    return best;
+}
+
+static int64_t count_free_gpus(const struct slots *s)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < s->n_gpus; i++)
+        n += gpu_is_free(&s->gpus[i]);
+    return n;
+}
+
+/* How many GPUs that none of ours uses it would take. */
+static int64_t fresh_gpus(const struct slots *s, const struct slot_need *need)
+{
+    int64_t share = gpu_share(need);
+
+    return whole_gpus(need) + (share > 0 && find_shared_gpu(s, share) == SIZE_MAX);
+}
+
+static void use_gpu(struct slots *s, struct slot_item *item, size_t gpu, int64_t milli)
+{
+    item->gpus = mem_resize(item->gpus, item->n_gpus + 1, sizeof *item->gpus);
+    item->gpus[item->n_gpus++] = (unsigned)gpu;
+    s->gpus[gpu].used_milli += milli;
+}
+
+static size_t find_free_gpu(const struct slots *s)
+{
+    size_t i = 0;
+
+    while (i < s->n_gpus && !gpu_is_free(&s->gpus[i]))
+        i++;
+    return i;
+}
+
+static void give_gpus(struct slots *s, struct slot_item *item)
+{
+    int64_t share = gpu_share(&item->need);
+    size_t shared;
+
+    for (int64_t i = 0; i < whole_gpus(&item->need); i++)
+        use_gpu(s, item, find_free_gpu(s), WHOLE);
+    if (share == 0)
+        return;
+    shared = find_shared_gpu(s, share);
+    use_gpu(s, item, shared == SIZE_MAX ? find_free_gpu(s) : shared, share);
+}
+
+/* ---- processors ---- */
+
+static size_t count_free_cpus(const struct slots *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_cpus; i++)
+        n += !s->cpus[i].is_taken;
+    return n;
+}
+
+/* Where more may be used than there are, some go without processors of their own. */
+static void give_cpus(struct slots *s, struct slot_item *item)
+{
+    size_t n = (size_t)(item->need.cpus_milli / WHOLE);
+
+    if (item->need.cpus_milli % WHOLE != 0 || n == 0 || n > count_free_cpus(s))
+        return;
+    item->cpus = mem_resize(NULL, n, sizeof *item->cpus);
+    for (size_t i = 0; item->n_cpus < n; i++) {
+        if (s->cpus[i].is_taken)
+            continue;
+        s->cpus[i].is_taken = true;
+        item->cpus[item->n_cpus++] = s->cpus[i].number;
+    }
+}
+
+static void mark_cpu(struct slots *s, unsigned number, bool is_taken)
+{
+    for (size_t i = 0; i < s->n_cpus; i++)
+        if (s->cpus[i].number == number)
+            s->cpus[i].is_taken = is_taken;
+}
+
+/* ---- choosing ---- */
+
+enum fit { FITS, FITS_NOT, FITS_NEVER, FITS_IF_GPUS_ARE_FREE };
+
+static enum fit try_item(const struct slots *s, const struct slot_need *need, bool gpus_are_known)
+{
+    int64_t fresh;
+
+    if (need->cpus_milli > s->cpus_milli - s->used_cpus_milli ||
+        !memory_fits(s, need, s->used_memory_bytes))
+        return slots_could_fit(s, need) ? FITS_NOT : FITS_NEVER;
+    if (need->gpus_milli == 0)
+        return FITS;
+    fresh = fresh_gpus(s, need);
+    if (fresh > count_free_gpus(s))
+        return slots_could_fit(s, need) ? FITS_NOT : FITS_NEVER;
+    return fresh == 0 || gpus_are_known ? FITS : FITS_IF_GPUS_ARE_FREE;
+}
+
+static void start(struct slots *s, struct slot_item *item)
+{
+    ring_remove(&item->ring);
+    item->is_waiting = false;
+    item->is_running = true;
+    item->passed = 0;
+    s->used_cpus_milli += item->need.cpus_milli;
+    s->used_memory_bytes += item->need.memory_bytes;
+    give_cpus(s, item);
+    give_gpus(s, item);
+}
+
+static void count_passed(struct slots *s, const struct slot_item *started)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&s->waiting, at, after)) {
+        struct slot_item *item = RING_ITEM(at, struct slot_item, ring);
+
+        if (item->number > started->number)
+            return;
+        item->passed++;
+    }
+}
+
+static enum fit look_at(const struct slots *s, const struct slot_item *item,
+                        const struct slots_asking *asking)
+{
+    if (asking->may_start != NULL && !asking->may_start(item))
+        return FITS_NEVER;
+    return try_item(s, &item->need, asking->gpus_are_known);
+}
+
+struct slot_item *slots_next(struct slots *s, struct slots_asking *asking)
+{
+    int64_t least = INT64_MAX;
+    struct ring *at, *after;
+
+    if (s->least_cpus_milli > s->cpus_milli - s->used_cpus_milli)
+        return NULL;
+    for (RING_EACH(&s->waiting, at, after)) {
+        struct slot_item *item = RING_ITEM(at, struct slot_item, ring);
+        enum fit fit = look_at(s, item, asking);
+
+        if (fit == FITS) {
+            start(s, item);
+            count_passed(s, item);
+            return item;
+        }
+        if (fit == FITS_IF_GPUS_ARE_FREE)
+            asking->gpus_are_wanted = true;
+        else if (fit == FITS_NOT && item->passed >= SLOTS_PASSED_MAX)
+            return NULL;
+        if (item->need.cpus_milli < least)
+            least = item->need.cpus_milli;
+    }
+    s->least_cpus_milli = least;
+    return NULL;
+}
+
+void slots_list_gpus(const struct slots *s, struct slot_item *item)
+{
+    size_t n = (size_t)(whole_gpus(&item->need) + (gpu_share(&item->need) > 0));
+
+    if (n > s->n_gpus)
+        n = s->n_gpus;
+    item->gpus = mem_resize(item->gpus, n, sizeof *item->gpus);
+    for (item->n_gpus = 0; item->n_gpus < n; item->n_gpus++)
+        item->gpus[item->n_gpus] = (unsigned)item->n_gpus;
+}
+
+void slots_take(struct slots *s, struct slot_item *item)
+{
+    item->is_running = true;
+    s->used_cpus_milli += item->need.cpus_milli;
+    s->used_memory_bytes += item->need.memory_bytes;
+    for (size_t i = 0; i < item->n_cpus; i++)
+        mark_cpu(s, item->cpus[i], true);
+    for (size_t i = 0; i < item->n_gpus; i++)
+        if (item->gpus[i] < s->n_gpus)
+            s->gpus[item->gpus[i]].used_milli +=
+                (int64_t)i < whole_gpus(&item->need) ? WHOLE : gpu_share(&item->need);
+}
+
+static void stop(struct slots *s, struct slot_item *item)
+{
+    item->is_running = false;
+    s->used_cpus_milli -= item->need.cpus_milli;
+    s->used_memory_bytes -= item->need.memory_bytes;
+    for (size_t i = 0; i < item->n_cpus; i++)
+        mark_cpu(s, item->cpus[i], false);
+    for (size_t i = 0; i < item->n_gpus; i++)
+        if (item->gpus[i] < s->n_gpus)
+            s->gpus[item->gpus[i]].used_milli -=
+                (int64_t)i < whole_gpus(&item->need) ? WHOLE : gpu_share(&item->need);
+}
+
+void slots_release(struct slots *s, struct slot_item *item)
+{
+    if (item->is_running)
+        stop(s, item);
+    free(item->cpus);
+    free(item->gpus);
+    item->cpus = item->gpus = NULL;
+    item->n_cpus = item->n_gpus = 0;
+}
+
+void slots_offer_gpu(struct slots *s, size_t gpu, bool is_offered)
+{
+    if (gpu < s->n_gpus)
+        s->gpus[gpu].is_offered = is_offered;
+}
+
+size_t slots_gpus_offered(const struct slots *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_gpus; i++)
+        n += s->gpus[i].is_offered;
+    return n;
+}
+
+bool slots_gpu_is_idle(const struct slots *s, size_t gpu)
+{
+    return gpu < s->n_gpus && s->gpus[gpu].used_milli == 0;
+}

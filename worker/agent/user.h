@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * user.h - those whose jobs this agent runs, and what it keeps for each of them
+ *
+ * Each has children, a scratch folder, a cache and worries of its own, so that one whose
+ * share hangs or whose scratch is full keeps nobody else waiting.  A worker that runs jobs as
+ * itself has one user for them all.
+ *
+ *   unknown ─▶ asked ─▶ known ─nothing to do─▶ unknown
+ *                └─────▶ refused ─asked again, later─▶ known
+ */
+#ifndef LUDWIG_WORKER_AGENT_USER_H
+#define LUDWIG_WORKER_AGENT_USER_H
+
+#include "worker/agent/attempts.h"
+#include "worker/agent/cached.h"
+#include "worker/agent/holds.h"
+#include "worker/agent/service.h"
+#include "worker/base/children.h"
+#include "worker/base/staging.h"
+
+struct agent;
+
+/* Datasets of a job that is likely to come, which the stager brings when it has time. */
+struct expected {
+    char *project;
+    struct dataset *sets;
+    size_t n;    /* 0: nothing is expected, or it is over */
+    int64_t seq; /* of the order; 0: the stager is not there yet */
+};
+
+enum user_state { USER_UNKNOWN, USER_ASKED, USER_KNOWN, USER_REFUSED };
+
+struct user;
+
+/* What happens to one; known to the agent when the first is made. */
+struct user_events {
+    void (*made)(struct user *u); /* before its stager may start */
+    void (*known)(struct user *u);
+    void (*refused)(struct user *u);
+    bool (*is_busy)(const struct user *u); /* with more than what is looked at here */
+    void (*gone)(struct user *u);          /* nothing of it is used after this */
+    const struct service_events *stager, *publisher, *clerk, *packer;
+};
+
+struct user {
+    struct ring ring; /* among the agent's */
+    struct agent *agent;
+    char *name; /* as ludwigd says; NULL: anybody, and the jobs run as ourselves */
+    enum user_state state;
+    char *why;            /* REFUSED: none of its jobs can run here */
+    bool is_gone;         /* REFUSED: and nobody can look after those that did, either */
+    struct owner owner;   /* with whose rights its children run, and where */
+    struct chan *account; /* of the child that is asked who it is; NULL: none is */
+    pid_t account_pid;
+    struct arena *account_arena;
+    uv_timer_t account_timer; /* the child's time limit, or when to ask again */
+    uint64_t account_delay_ms;
+    uv_timer_t rest_timer;
+
+    struct service stager;
+    struct service publisher;
+    struct service clerk;
+    struct service packer;
+    struct staging staging;
+    uv_timer_t staging_timer;
+    struct expected expected;
+    struct cached cached;
+    struct holds holds; /* what ludwigd is to be told of that */
+    int guard_fd;       /* inotify: what is changed in trees that jobs use; -1: there is none */
+    uv_poll_t guard;
+
+    uint64_t pause_ms; /* the last attempts could not be started: the pause since; or 0 */
+    char *pause_why;
+    uv_timer_t pause_timer;
+
+    bool is_surveying;      /* what lies on its scratch is being listed */
+    bool is_surveyed;       /* it was */
+    size_t n_strangers;     /* that the list has named so far */
+    uv_timer_t clerk_timer; /* the clerk leaves when there is nothing more to ask */
+    uv_timer_t survey_timer;
+
+    struct token *leftovers; /* nobody's any more, still on scratch: to be discarded */
+    size_t n_leftovers, n_leftovers_sent, leftovers_capacity;
+};
+
+/* Whose children run as ourselves, with this scratch folder. */
+struct user *user_create_self(struct agent *ag, const char *scratch);
+/* The user of this name, NULL: not said; made when there is none. */
+struct user *user_of(struct agent *ag, const char *name);
+/* Those that earlier agents ran jobs for: they may have left something. */
+void user_recall_all(struct agent *ag);
+/* It may have nothing to do any more: then its children leave after a while. */
+void user_may_rest(struct user *u);
+/* Closes what it has on the loop; its memory lasts until user_free. */
+void user_close(struct user *u);
+void user_free(struct user *u);
+
+/* user_ask.c - who it is on this machine */
+/* Asks if that is not known; sooner or later events.known or refused follows. */
+void user_ask(struct user *u);
+bool user_ask_reaped(struct user *u, pid_t pid);
+void user_ask_close(struct user *u);
+
+/* A child of ours ended; true if it was one of these. */
+bool user_reaped(struct user *u, pid_t pid);
+
+#endif

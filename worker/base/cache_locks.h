@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache_locks.h - who works at which tree of a cache that several stagers share
+ *
+ * The workers and pilots of one user on one machine have one cache.  Each has a stager of its own;
+ * they keep out of each other's way by locks on single bytes of cache/.locks, two for each tree,
+ * which the kernel takes from a process that dies.  Nothing here waits.
+ *
+ * Where the file system knows no locks, or l is NULL, nobody else counts.
+ */
+#ifndef LUDWIG_WORKER_BASE_CACHE_LOCKS_H
+#define LUDWIG_WORKER_BASE_CACHE_LOCKS_H
+
+#include <stdbool.h>
+
+#include "common/base/digest.h"
+
+struct cache_locks {
+    int use_fd;  /* for who uses a tree, */
+    int work_fd; /* and for who brings or removes one: two, as one and the same may do either */
+};
+
+/* false: there are no locks on this file system. */
+bool cache_locks_open(struct cache_locks *l, int cache_fd);
+void cache_locks_close(struct cache_locks *l);
+
+/* Nobody removes it from now on; false: somebody is removing it at this moment. */
+bool cache_lock_use(const struct cache_locks *l, const struct digest *tree);
+/* Whether nobody else uses it; nobody else begins to until it is unlocked. */
+bool cache_lock_use_alone(const struct cache_locks *l, const struct digest *tree);
+void cache_unlock_use(const struct cache_locks *l, const struct digest *tree);
+
+/* Nobody else brings or removes it; false: somebody does. */
+bool cache_lock_work(const struct cache_locks *l, const struct digest *tree);
+/* The same, and nobody uses it, ourselves included. */
+bool cache_lock_removal(const struct cache_locks *l, const struct digest *tree);
+/* After either. */
+void cache_unlock_work(const struct cache_locks *l, const struct digest *tree);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conf.h - worker.yaml
+ */
+#ifndef LUDWIG_WORKER_BASE_CONF_H
+#define LUDWIG_WORKER_BASE_CONF_H
+
+#include "common/data/keys.h"
+#include "common/proto/endpoint.h"
+
+enum { CONF_AUTO = -1 };
+
+struct conf_resources {
+    int64_t cpus_milli;   /* CONF_AUTO: what the affinity mask and control group allow */
+    int64_t gpus;         /* CONF_AUTO: all there are */
+    int64_t memory_bytes; /* CONF_AUTO: likewise */
+};
+
+struct conf {
+    struct arena *arena;
+    struct endpoint server;   /* the one that is in use, of: */
+    struct endpoint *servers; /* to be tried in this order */
+    size_t n_servers;
+    const char *share;        /* its mount here; NULL: where ludwigd says */
+    const char *scratch;      /* NULL: chosen */
+    const char *name;         /* NULL: the host's */
+    const char *kind;         /* local, node, slurm */
+    const char *state;        /* NULL: by XDG */
+    int64_t min_uid;          /* of a root worker: no jobs of users below it */
+    int64_t cache_size_bytes; /* 0: not limited */
+    struct conf_resources resources;
+};
+
+extern const struct key conf_keys[]; /* ended by one without a name */
+
+/* Text is what stands in the file called name. */
+int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e);
+/* servers: addresses, with commas between, that go before the file's, or NULL; with one, path may be
+ * NULL. */
+int conf_read(const char *path, const char *servers, struct conf *c, struct err *e);
+void conf_free(struct conf *c);
+
+#endif

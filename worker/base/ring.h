@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.h - items in a doubly linked ring, the link inside the item
+ *
+ * A ring's head and its items are linked alike; an item in no ring is linked to itself.
+ */
+#ifndef LUDWIG_WORKER_BASE_RING_H
+#define LUDWIG_WORKER_BASE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ring {
+    struct ring *prev;
+    struct ring *next;
+};
+
+/* The structure that the link is a member of. */
+#define RING_ITEM(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+/* for (RING_EACH(head, at, after)): the body may remove the item it is at, but no other. */
+#define RING_EACH(head, at, after)             \
+    (at) = (head)->next, (after) = (at)->next; \
+    (at) != (head);                            \
+    (at) = (after), (after) = (at)->next
+
+static inline void ring_init(struct ring *r)
+{
+    r->prev = r->next = r;
+}
+
+static inline bool ring_is_empty(const struct ring *r)
+{
+    return r->next == r;
+}
+
+/* After item, which may be the head: then it is the first. */
+static inline void ring_insert(struct ring *item, struct ring *r)
+{
+    r->prev = item;
+    r->next = item->next;
+    item->next->prev = r;
+    item->next = r;
+}
+
+static inline void ring_add_last(struct ring *head, struct ring *r)
+{
+    ring_insert(head->prev, r);
+}
+
+static inline void ring_remove(struct ring *r)
+{
+    r->prev->next = r->next;
+    r->next->prev = r->prev;
+    ring_init(r);
+}
+
+#endif

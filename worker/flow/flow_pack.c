@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* flow_pack.c - what lies on the share already is packed for its owner, when ludwigd says so */
+
+#include "worker/flow/flow.h"
+
+#include <stdlib.h>
+
+#include "common/base/log.h"
+#include "worker/share/share.h"
+
+/* What ludwigd was told to have packed, and is not over. */
+struct pass {
+    struct ring ring;
+    struct token token;
+    struct user *user;
+    char *project, *path, *share, *drive;
+    bool only_here;
+};
+
+static struct pass *find(const struct agent *ag, const struct token *token)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->passes, at, after)) {
+        struct pass *p = RING_ITEM(at, struct pass, ring);
+
+        if (token_equal(&p->token, token))
+            return p;
+    }
+    return NULL;
+}
+
+static void forget(struct pass *p)
+{
+    ring_remove(&p->ring);
+    free(p->project);
+    free(p->path);
+    free(p->share);
+    free(p->drive);
+    free(p);
+}
+
+bool flow_has_passes(const struct user *u)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&u->agent->passes, at, after))
+        if (RING_ITEM(at, struct pass, ring)->user == u)
+            return true;
+    return false;
+}
+
+/* Where nobody hears it, it will be asked for again. */
+static void tell(struct agent *ag, const struct msg_packed *m)
+{
+    if (ag->is_registered)
+        link_send(ag->link, MSG_PACKED, 0, m);
+}
+
+static void tell_failed(struct agent *ag, const struct token *token, const char *why)
+{
+    tell(ag, &(struct msg_packed){ .token = *token, .is_over = true, .error = why });
+}
+
+/* ---- orders ---- */
+
+static void order(const struct pass *p)
+{
+    struct order_pack x = { p->token, p->share, p->drive, p->project, p->path, p->only_here };
+
+    service_send(&p->user->packer, ORDER_PACK, &x);
+}
+
+void flow_pack(struct agent *ag, const struct msg_pack *m)
+{
+    struct user *u = user_of(ag, m->user);
+    struct pass *p;
+
+    if (find(ag, &m->token) != NULL)
+        return;
+    user_ask(u);
+    if (!share_is_mounted(ag->share) || u->state == USER_REFUSED) {
+        tell_failed(ag, &m->token, u->state == USER_REFUSED ? u->why : "no share is mounted here");
+        return;
+    }
+    p = mem_alloc(sizeof *p);
+    *p = (struct pass){ .token = m->token,
+                        .user = u,
+                        .project = mem_strdup(m->project),
+                        .path = mem_strdup(m->path),
+                        .share = mem_strdup(ag->share),
+                        .drive = mem_strdup(ag->drive),
+                        .only_here = m->only_here };
+    ring_add_last(&ag->passes, &p->ring);
+    order(p);
+}
+
+void flow_refuse_passes(struct user *u)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&u->agent->passes, at, after)) {
+        struct pass *p = RING_ITEM(at, struct pass, ring);
+
+        if (p->user != u)
+            continue;
+        tell_failed(u->agent, &p->token, u->why);
+        forget(p);
+    }
+}
+
+void flow_free_passes(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->passes, at, after))
+        forget(RING_ITEM(at, struct pass, ring));
+}
+
+/* ---- answers ---- */
+
+static void end(struct pass *p, const struct note_packed *note)
+{
+    struct user *u = p->user;
+
+    log_event(note->error == NULL ? LOG_INFO : LOG_WARN, "packed", "project", "%s", p->project,
+              "path", "%s", p->path, "why", "%s", note->error == NULL ? "" : note->error, NULL);
+    forget(p);
+    if (flow_has_passes(u))
+        return;
+    service_rest(&u->packer);
+    user_may_rest(u);
+}
+
+static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
+{
+    struct user *u = context;
+    struct note_packed note;
+    struct pass *p;
+
+    if (m->type != NOTE_PACKED) {
+        err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
+        return;
+    }
+    if (message_body(&orders, m, a, &note, e) < 0)
+        return;
+    p = find(u->agent, &note.token);
+    if (p == NULL || p->user != u)
+        return;
+    tell(u->agent, &(struct msg_packed){ note.token, note.is_over, note.files, note.bytes, note.set,
+                                         note.error });
+    if (note.is_over)
+        end(p, &note);
+}
+
+static void on_up(void *context)
+{
+    struct user *u = context;
+    struct ring *at, *after;
+
+    for (RING_EACH(&u->agent->passes, at, after))
+        if (RING_ITEM(at, struct pass, ring)->user == u)
+            order(RING_ITEM(at, struct pass, ring));
+}
+
+const struct service_events flow_packer_events = { on_up, on_note };

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* pilot.c - starts the agent, again whenever it dies, and hands on signals */
+
+#include "worker/loop/pilot.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/units.h"
+#include "worker/base/tree.h"
+#include "worker/node/cage.h"
+#include "worker/node/leftovers.h"
+#include "worker/node/node.h"
+#include "worker/node/slurmjob.h"
+
+enum {
+    DELAY_AT_FIRST_MS = 100,
+    DELAY_AT_MOST_MS = 10 * 1000,
+    LASTED_MS = 60 * 1000, /* one that lived so long had no trouble to begin */
+    REFUSALS_MAX = 3 /* an agent that says that it cannot work, so often in a row, is believed */
+};
+
+struct pilot {
+    char **args; /* of the agent */
+    pid_t agent; /* 0: there is none at the moment */
+    int told_by; /* the last signal that says to end; 0: none has */
+    unsigned failures, refusals;
+    int64_t started_ms; /* monotonic, as */
+    int64_t start_at_ms;
+    bool is_over;
+    int code;
+};
+
+static const int handed_on[] = { SIGTERM, SIGUSR1, SIGINT, SIGHUP };
+
+/* ---- the agent ---- */
+
+/* Signals stay blocked until it can take them. */
+static void start_agent(struct pilot *p)
+{
+    struct err e = { 0 };
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execv("/proc/self/exe", p->args);
+        _exit(EXIT_FAILED);
+    }
+    p->started_ms = units_monotonic_ms();
+    if (pid < 0) {
+        err_sys(&e, "start the agent");
+        log_event(LOG_ERROR, "pilot", "error", "%s", e.text, NULL);
+        p->start_at_ms = p->started_ms + DELAY_AT_MOST_MS;
+        return;
+    }
+    p->agent = pid;
+    if (p->told_by != 0)
+        (void)kill(pid, p->told_by);
+}
+
+static int64_t delay_ms(struct pilot *p)
+{
+    int64_t delay = p->failures < 10 ? (int64_t)DELAY_AT_FIRST_MS << p->failures : DELAY_AT_MOST_MS;
+
+    p->failures++;
+    return delay < DELAY_AT_MOST_MS ? delay : DELAY_AT_MOST_MS;
+}
+
+static void end(struct pilot *p, int code)
+{
+    p->is_over = true;
+    p->code = code;
+}
+
+static void log_end(int status)
+{
+    bool has_exited = WIFEXITED(status);
+
+    log_event(LOG_WARN, "agent-ended", has_exited ? "code" : "signal", "%d",
+              has_exited ? WEXITSTATUS(status) : WTERMSIG(status), NULL);
+}
+
+/* It has nothing to do, or has waited for ludwigd long enough and has no job either. */
+static bool is_last_word(int status)
+{
+    return WIFEXITED(status) &&
+           (WEXITSTATUS(status) == EXIT_WELL || WEXITSTATUS(status) == EXIT_UNREACHABLE);
+}
+
+static void agent_ended(struct pilot *p, int status)
+{
+    int64_t now_ms = units_monotonic_ms();
+
+    p->agent = 0;
+    if (is_last_word(status)) {
+        end(p, WEXITSTATUS(status));
+        return;
+    }
+    if (now_ms - p->started_ms >= LASTED_MS)
+        p->failures = p->refusals = 0;
+    p->refusals = WIFEXITED(status) ? p->refusals + 1 : 0;
+    if (p->refusals == REFUSALS_MAX) {
+        end(p, WEXITSTATUS(status));
+        return;
+    }
+    p->start_at_ms = now_ms + (p->told_by == 0 ? delay_ms(p) : 0);
+    log_end(status);
+}
+
+/* Also what became ours when its parent died. */
+static void reap(struct pilot *p)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (pid == p->agent)
+            agent_ended(p, status);
+}
+
+/* ---- signals ---- */
+
+static void take_signal(struct pilot *p, int number)
+{
+    if (number == SIGCHLD) {
+        reap(p);
+        return;
+    }
+    log_event(LOG_INFO, "signal", "number", "%d", number, NULL);
+    p->told_by = number == SIGUSR1 ? SIGUSR1 : SIGTERM;
+    p->start_at_ms = 0;
+    if (p->agent > 0)
+        (void)kill(p->agent, p->told_by);
+}
+
+/* 0: the time is over. wait_ms < 0: without end. */
+static int next_signal(const sigset_t *set, int64_t wait_ms)
+{
+    struct timespec wait = { (time_t)(wait_ms / 1000), (long)(wait_ms % 1000) * 1000 * 1000 };
+    int number = wait_ms < 0 ? sigwaitinfo(set, NULL) : sigtimedwait(set, NULL, &wait);
+
+    return number < 0 ? 0 : number;
+}
+
+static void turn(struct pilot *p, const sigset_t *set)
+{
+    int64_t wait_ms = -1;
+    int number;
+
+    if (p->agent == 0) {
+        wait_ms = p->start_at_ms - units_monotonic_ms();
+        if (wait_ms <= 0) {
+            start_agent(p);
+            wait_ms = p->agent == 0 ? DELAY_AT_FIRST_MS : -1;
+        }
+    }
+    number = next_signal(set, wait_ms);
+    if (number > 0)
+        take_signal(p, number);
+}
+
+static int block_signals(sigset_t *set, struct err *e)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    for (size_t i = 0; i < sizeof handed_on / sizeof handed_on[0]; i++)
+        sigaddset(set, handed_on[i]);
+    return sigprocmask(SIG_SETMASK, set, NULL) < 0 ? err_sys(e, "block signals") : 0;
+}
+
+/* ---- what the agent is told ---- */
+
+static char *hex_of(const struct token *token)
+{
+    char hex[TOKEN_HEX];
+
+    token_hex(token, hex);
+    return mem_strdup(hex);
+}
+
+static char **args_of(const struct options *o)
+{
+    enum { ARGS_MAX = 16 };
+    char **args = mem_alloc(ARGS_MAX * sizeof *args);
+    size_t n = 0;
+
+    args[n++] = mem_strdup("ludwig-worker");
+    args[n++] = mem_strdup(PILOT_AGENT);
+    if (o->conf_path != NULL)
+        args[n++] = mem_printf("--config=%s", o->conf_path);
+    if (o->servers != NULL)
+        args[n++] = mem_printf("--server=%s", o->servers);
+    if (!token_is_zero(&o->pilot.token)) {
+        args[n++] = mem_strdup("--pilot");
+        args[n++] = hex_of(&o->pilot.token);
+    }
+    args[n++] = mem_printf("--idle=%lld", (long long)o->pilot.idle_ms);
+    args[n++] = mem_printf("--kill-wait=%lld", (long long)o->pilot.kill_wait_ms);
+    if (o->pilot.takes_one)
+        args[n++] = mem_strdup("--one-job");
+    args[n++] = mem_printf("--ends=%lld", (long long)o->pilot.ends_at_ms);
+    return args;
+}
+
+static void free_args(char **args)
+{
+    for (char **at = args; *at != NULL; at++)
+        free(*at);
+    free(args);
+}
+
+/* The one thing that Slurm may not have said yet. */
+static int64_t find_end(const struct pilot_options *o)
+{
+    struct slurm_job job;
+    int64_t ends_at_ms = o->ends_at_ms;
+
+    slurm_job_read(&job, slurm_job_env);
+    if (ends_at_ms == 0 && job.ends_at_ms == 0)
+        job.ends_at_ms = slurm_job_soonest_end(o->submitted_at_ms, o->time_ms, units_now_ms());
+    if (ends_at_ms == 0) {
+        slurm_job_ask_end(&job);
+        ends_at_ms = job.ends_at_ms;
+    }
+    log_event(LOG_INFO, "pilot", "job", "%s", job.id == NULL ? "" : job.id, "cpus", "%lld",
+              (long long)job.cpus, "gpus", "%zu", job.n_gpus, "ends_at_ms", "%lld",
+              (long long)ends_at_ms, NULL);
+    slurm_job_free(&job);
+    return ends_at_ms;
+}
+
+/* ---- its folders ---- */
+
+static void claim(const char *folder)
+{
+    struct err e = { 0 };
+
+    if (leftovers_claim(folder, &e) < 0)
+        log_event(LOG_WARN, "not-claimed", "folder", "%s", folder, "why", "%s", e.text, NULL);
+}
+
+/* As long as we live, nobody takes them for what somebody has left, which one that is made and not claimed
+ * yet may be taken for.  What is wrong with them the agent will say. */
+static void claim_folders(const struct options *o)
+{
+    struct folders folders = { .scratch = NULL };
+    struct conf conf = { .name = NULL };
+    struct node node = { .host = NULL };
+    struct slurm_job job;
+
+    slurm_job_read(&job, slurm_job_env);
+    if (conf_read(o->conf_path, o->servers, &conf, NULL) == 0 && node_look(&node, NULL) == 0 &&
+        job.id != NULL && folders_name(&conf, node.host, job.id, false, &folders, NULL) == 0) {
+        claim(folders.runtime);
+        claim(folders.scratch);
+    }
+    folders_free(&folders);
+    slurm_job_free(&job);
+    node_free(&node);
+    conf_free(&conf);
+}
+
+int pilot_main(const struct options *o)
+{
+    struct pilot p = { .agent = 0 };
+    struct options agent = *o;
+    struct err e = { 0 };
+    char *divided;
+    sigset_t set;
+
+    prctl(PR_SET_NAME, "ludwig-pilot", 0, 0, 0);
+    if (block_signals(&set, &e) < 0 || tree_become_reaper(&e) < 0) {
+        fprintf(stderr, "ludwig-worker: %s\n", e.text);
+        return (int)err_exit_code(e.kind);
+    }
+    claim_folders(o);
+    divided = cage_divide_own();
+    agent.pilot.ends_at_ms = find_end(&o->pilot);
+    p.args = args_of(&agent);
+    while (!p.is_over)
+        turn(&p, &set);
+    free_args(p.args);
+    if (divided != NULL)
+        cage_undivide(divided);
+    free(divided);
+    return p.code;
+}

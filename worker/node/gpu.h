@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpu.h - which GPUs there are, and which of them somebody computes on
+ *
+ * Asking a driver may take seconds or hang, so a child asks (gpu_print) and
+ * prints; the agent reads what it printed (gpu_parse):
+ *
+ *   gpu 0 GPU-5f2a... NVIDIA A40   one line for each, in order of its PCI bus id; its model last
+ *   busy 0 4711                    a process computes there (which, or 0, is for people)
+ *
+ * Indices are those of CUDA_DEVICE_ORDER=PCI_BUS_ID.
+ */
+#ifndef LUDWIG_WORKER_NODE_GPU_H
+#define LUDWIG_WORKER_NODE_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/base/buf.h"
+#include "common/base/err.h"
+
+enum { GPUS_MAX = 256 };
+
+struct gpu_info {
+    char *id; /* what CUDA_VISIBLE_DEVICES calls it */
+    char *uuid;
+    char *model; /* "" where it does not say */
+    bool is_busy;
+};
+
+struct gpu_list {
+    struct gpu_info *gpus;
+    size_t n;
+};
+
+/* By NVML, else by nvidia-smi; prints nothing when neither is there. */
+int gpu_print(void);
+
+int gpu_parse(const char *text, struct gpu_list *l, struct err *e);
+void gpu_list_free(struct gpu_list *l);
+
+/* Keeps those that visible (a CUDA_VISIBLE_DEVICES: indices or UUIDs) names, under these names
+ * and in this order; up to the first it does not know, as CUDA does. */
+void gpu_list_restrict(struct gpu_list *l, const char *visible);
+
+/* Another one for the end of the list. */
+void gpu_list_add(struct gpu_list *l, const char *id, const char *uuid, const char *model,
+                  bool is_busy);
+
+/* What the two questions to nvidia-smi were answered (index, uuid, name; uuid, pid), as our lines. */
+void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out);
+
+#endif

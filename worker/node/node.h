@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node.h - what this machine, or the container we are in, lets us use
+ */
+#ifndef LUDWIG_WORKER_NODE_NODE_H
+#define LUDWIG_WORKER_NODE_NODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/err.h"
+
+struct node {
+    char *host;
+    char *boot_id;
+    unsigned *cpus; /* processors of the affinity mask */
+    size_t n_cpus;
+    int64_t cpus_milli;   /* of the mask, or what the control group allows if less */
+    int64_t memory_bytes; /* of the machine, or what the control group allows if less */
+};
+
+/* What a control group and those above it allow; INT64_MAX: no limit. */
+struct node_limits {
+    int64_t cpus_milli;
+    int64_t memory_bytes;
+};
+
+int node_look(struct node *n, struct err *e);
+void node_free(struct node *n);
+
+/* groups: text of /proc/self/cgroup; root: /sys/fs/cgroup, of version 1, 2 or both. */
+void node_read_limits(const char *groups, const char *root, struct node_limits *limits);
+/* "MemTotal" of the text of /proc/meminfo; 0 when it is not there. */
+int64_t node_parse_meminfo(const char *text);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* slurmjob.c - what Slurm has given the job that we run in */
+
+#include "worker/node/slurmjob.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/buf.h"
+#include "common/base/mem.h"
+#include "worker/node/gpu.h"
+
+enum { MIB = 1024 * 1024 };
+
+static bool is_number(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+
+    return n > 0 && n < 10 && text[n] == '\0';
+}
+
+/* The number that it begins with, as in "16(x2)"; 0: there is none. */
+static int64_t number_of(slurm_get_fn get, const char *name)
+{
+    const char *text = get(name);
+    long long number = text == NULL ? 0 : strtoll(text, NULL, 10);
+
+    return number > 0 && number < INT64_MAX / MIB ? number : 0;
+}
+
+static char *read_id(slurm_get_fn get)
+{
+    const char *id = get("SLURM_JOB_ID");
+    const char *array = get("SLURM_ARRAY_JOB_ID"), *element = get("SLURM_ARRAY_TASK_ID");
+
+    if (array != NULL && element != NULL && is_number(array) && is_number(element))
+        return mem_printf("%s_%s", array, element);
+    return id != NULL && is_number(id) ? mem_strdup(id) : NULL;
+}
+
+static int64_t read_memory(slurm_get_fn get, const struct slurm_job *j)
+{
+    int64_t mib = number_of(get, "SLURM_MEM_PER_NODE");
+
+    if (mib == 0)
+        mib = number_of(get, "SLURM_MEM_PER_CPU") * j->cpus;
+    if (mib == 0)
+        mib = number_of(get, "SLURM_MEM_PER_GPU") * (int64_t)j->n_gpus;
+    return mib * MIB;
+}
+
+/* ---- GPUs ---- */
+
+static void add_gpu(struct slurm_job *j, const char *id, size_t n)
+{
+    if (n == 0 || j->n_gpus == GPUS_MAX)
+        return;
+    if (j->gpus == NULL)
+        j->gpus = mem_alloc(GPUS_MAX * sizeof *j->gpus);
+    j->gpus[j->n_gpus++] = mem_strndup(id, n);
+}
+
+static void add_listed(struct slurm_job *j, const char *list)
+{
+    while (*list != '\0') {
+        size_t n = strcspn(list, ",");
+
+        add_gpu(j, list, n);
+        list += n;
+        list += *list == ',';
+    }
+}
+
+static void add_counted(struct slurm_job *j, int64_t n)
+{
+    for (int64_t i = 0; i < n && i < GPUS_MAX; i++) {
+        char *id = mem_printf("%lld", (long long)i);
+
+        add_gpu(j, id, strlen(id));
+        free(id);
+    }
+}
+
+/* A CUDA_VISIBLE_DEVICES of the user's own says nothing: only jobs with GPUs have the others. */
+static void read_gpus(struct slurm_job *j, slurm_get_fn get)
+{
+    int64_t n = number_of(get, "SLURM_GPUS_ON_NODE");
+    const char *given = get("SLURM_JOB_GPUS"), *visible = get("CUDA_VISIBLE_DEVICES");
+
+    if (n == 0 && given == NULL)
+        return;
+    if (visible != NULL && *visible != '\0')
+        add_listed(j, visible);
+    else if (given != NULL && *given != '\0')
+        add_listed(j, given);
+    else
+        add_counted(j, n);
+}
+
+/* ---- all of it ---- */
+
+const char *slurm_job_env(const char *name)
+{
+    return getenv(name);
+}
+
+void slurm_job_read(struct slurm_job *j, slurm_get_fn get)
+{
+    const char *node = get("SLURMD_NODENAME");
+
+    *j = (struct slurm_job){ .id = read_id(get) };
+    j->node = node == NULL || *node == '\0' ? NULL : mem_strdup(node);
+    j->cpus = number_of(get, "SLURM_CPUS_ON_NODE");
+    if (j->cpus == 0)
+        j->cpus = number_of(get, "SLURM_JOB_CPUS_PER_NODE");
+    read_gpus(j, get);
+    j->memory_bytes = read_memory(get, j);
+    j->ends_at_ms = number_of(get, "SLURM_JOB_END_TIME") * 1000;
+}
+
+void slurm_job_free(struct slurm_job *j)
+{
+    for (size_t i = 0; i < j->n_gpus; i++)
+        free(j->gpus[i]);
+    free(j->gpus);
+    free(j->id);
+    free(j->node);
+    *j = (struct slurm_job){ .id = NULL };
+}
+
+/* ---- the end of its time ---- */
+
+/* Of a pilot's time so much may be lost, to ask nobody. */
+enum { LOST_PARTS = 50 };
+
+int64_t slurm_job_soonest_end(int64_t submitted_at_ms, int64_t time_ms, int64_t now_ms)
+{
+    int64_t waited_ms = now_ms - submitted_at_ms;
+
+    if (submitted_at_ms == 0 || time_ms == 0 || waited_ms < 0 || waited_ms > time_ms / LOST_PARTS)
+        return 0;
+    return submitted_at_ms + time_ms;
+}
+
+int64_t slurm_job_parse_end(const char *text)
+{
+    static const char key[] = " EndTime=";
+    const char *at = strstr(text, key);
+    struct tm t = { .tm_isdst = -1 };
+    time_t end;
+
+    if (at == NULL || strptime(at + sizeof key - 1, "%Y-%m-%dT%H:%M:%S", &t) == NULL)
+        return 0;
+    end = mktime(&t);
+    return end > 0 ? (int64_t)end * 1000 : 0;
+}
+
+static int64_t ask(const char *id)
+{
+    char *command =
+        mem_printf("exec timeout -k 1 20 scontrol --local -o show job %s 2>/dev/null", id);
+    FILE *pipe = popen(command, "re"); /* the id is digits and '_' alone */
+    struct buf text = { 0 };
+    char part[4096];
+    int64_t ends_at_ms;
+    size_t n;
+
+    free(command);
+    if (pipe == NULL)
+        return 0;
+    while ((n = fread(part, 1, sizeof part, pipe)) > 0)
+        buf_add(&text, part, n);
+    ends_at_ms = pclose(pipe) == 0 ? slurm_job_parse_end(buf_text(&text)) : 0;
+    buf_free(&text);
+    return ends_at_ms;
+}
+
+void slurm_job_ask_end(struct slurm_job *j)
+{
+    if (j->id != NULL && j->ends_at_ms == 0)
+        j->ends_at_ms = ask(j->id);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keep.h - a checkpoint folder on its way to the share, piece by piece
+ *
+ * The job may go on writing meanwhile.  When all is copied the folder is looked at again,
+ * and what changed is copied again, until one look finds what the look before had found:
+ * then the copy is the folder as it was at that moment, provided that files are not
+ * rewritten in place faster than their times change.
+ */
+#ifndef LUDWIG_WORKER_PUBLISHER_KEEP_H
+#define LUDWIG_WORKER_PUBLISHER_KEEP_H
+
+#include "worker/saved/snapshot.h"
+#include "worker/share/shared.h"
+
+struct keep {
+    int from_fd;            /* the job's folder */
+    struct snapshot now;    /* what is to be copied */
+    struct snapshot before; /* what was copied in the round before */
+    struct share_dir *to;   /* the copy; NULL: not begun */
+    char *temporary;        /* its name */
+    struct shared_modes modes;
+    unsigned round;
+    size_t at;              /* the next of now */
+    int in_fd;              /* the file being copied; -1: none */
+    struct share_file *out; /* the same on the share; NULL: none */
+    int64_t copied_bytes;
+};
+
+/* Looks at <token>/checkpoint in run_fd (or ended/): 1 with *k to be closed; 0 when nothing lies
+ * there, -1 with e set. */
+int keep_open(struct keep *k, int run_fd, const char *token_hex, struct err *e);
+void keep_close(struct keep *k);
+
+/* The same digest: the same folder.  That of a copy is read from its index. */
+int keep_digest(const struct keep *k, struct digest *d, struct err *e);
+int keep_digest_of(const struct share_dir *at, const char *copy, struct digest *d, struct err *e);
+
+/* Begins the copy at/temporary, in place of what lies there. */
+int keep_begin(struct keep *k, const struct share_dir *at, const char *temporary,
+               const struct shared_modes *modes, struct err *e);
+/* Copies a piece: 1 when there is more to do, 0 when it is whole, -1 with e set (ERR_BUSY: the job
+ * does not stop changing it). */
+int keep_go_on(struct keep *k, struct err *e);
+/* Each path, below the folder where the copy lies, that must be durable before the copy gets its name. */
+void keep_each_path(const struct keep *k, void (*each)(void *context, const char *path),
+                    void *context);
+
+#endif

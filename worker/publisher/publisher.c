@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* publisher.c - ships logs, publishes results and keeps checkpoints, for one user */
+
+#include "worker/publisher/publisher.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "worker/base/child.h"
+#include "worker/base/crash.h"
+#include "worker/base/spare.h"
+#include "worker/publisher/keeper.h"
+#include "worker/publisher/publish.h"
+#include "worker/publisher/shiplog.h"
+#include "worker/share/sftplink.h"
+
+/* Between tries while the share is away: doubled each time. */
+#define RETRY_MS     1000
+#define RETRY_MAX_MS 30000
+
+/* Folders that no attempt has come for in this time are removed. */
+#define SPARES_KEPT_MS 1000
+
+/* An attempt that is to be published or withdrawn. */
+struct task {
+    struct token token;
+    bool is_withdrawal;
+    int64_t not_before_ms;
+    int64_t pause_ms; /* after the last failure; 0: not tried yet */
+    char *error;      /* what the agent was told last, or NULL */
+};
+
+struct publisher {
+    struct scratch scratch;
+    struct sftplink *sftp;
+    struct shares *access;
+    struct wire wire;
+    struct shiplog *shiplog;
+    struct keeper *keeper;
+    struct arena *arena;    /* of a group */
+    size_t n_spares;        /* at most */
+    int64_t spares_kept_ms; /* until then */
+    struct buf notes;       /* not sent yet */
+    pthread_mutex_t sending;
+    int64_t grew_seq; /* of the thread that ships logs */
+    struct task *tasks;
+    size_t n_tasks;
+    size_t capacity;
+    char host[HOST_NAME_MAX + 1];
+};
+
+/* ---- notes ---- */
+
+static void note(struct publisher *p, int type, const void *body)
+{
+    struct err e = { 0 };
+
+    if (message_add(&p->notes, &orders, type, ++p->wire.seq, 0, NULL, body, &e) < 0)
+        log_event(LOG_ERROR, "note-not-sent", "error", "%s", e.text, NULL);
+}
+
+/* When the agent is gone the connection says so next. */
+static void send_now(struct publisher *p, struct buf *frames)
+{
+    pthread_mutex_lock(&p->sending);
+    if (frames->n > 0)
+        (void)io_write_all(p->wire.fd, frames->bytes, frames->n);
+    pthread_mutex_unlock(&p->sending);
+    buf_clear(frames);
+}
+
+/* On the thread that ships logs: a large result that is being published holds nothing up. */
+static void on_grew(void *context, const struct token *token, int64_t size_bytes)
+{
+    struct note_grew grew = { *token, size_bytes };
+    struct publisher *p = context;
+    struct buf frame = { 0 };
+
+    if (message_add(&frame, &orders, NOTE_GREW, ++p->grew_seq, 0, NULL, &grew, NULL) == 0)
+        send_now(p, &frame);
+    buf_free(&frame);
+}
+
+/* ---- tasks ---- */
+
+static struct task *find_task(struct publisher *p, const struct token *token)
+{
+    for (size_t i = 0; i < p->n_tasks; i++)
+        if (token_equal(&p->tasks[i].token, token))
+            return &p->tasks[i];
+    return NULL;
+}
+
+static void remove_task(struct publisher *p, struct task *t)
+{
+    free(t->error);
+    p->n_tasks--;
+    memmove(t, t + 1, (size_t)(p->tasks + p->n_tasks - t) * sizeof *t);
+}
+
+/* One that waits for the share is tried again now. */
+static void add_task(struct publisher *p, const struct token *token, bool is_withdrawal)
+{
+    struct task *t = find_task(p, token);
+
+    if (t == NULL) {
+        mem_grow((void **)&p->tasks, &p->capacity, p->n_tasks, sizeof *p->tasks);
+        t = &p->tasks[p->n_tasks++];
+        *t = (struct task){ .token = *token };
+    }
+    t->is_withdrawal = is_withdrawal;
+    t->not_before_ms = 0;
+}
+
+/* Returns whether the agent does not know this error yet. */
+static bool put_off(struct task *t, const struct err *e)
+{
+    bool is_new = t->error == NULL || strcmp(t->error, e->text) != 0;
+
+    t->pause_ms = t->pause_ms == 0                 ? RETRY_MS
+                  : 2 * t->pause_ms > RETRY_MAX_MS ? RETRY_MAX_MS
+                                                   : 2 * t->pause_ms;
+    t->not_before_ms = units_monotonic_ms() + t->pause_ms;
+    if (is_new) {
+        free(t->error);
+        t->error = mem_strdup(e->text);
+    }
+    return is_new;
+}
+
+/* ---- publishing ---- */
+
+static void note_result(struct publisher *p, const struct publish_item *item)
+{
+    struct task *t = find_task(p, &item->token);
+    struct note_published published = { .report = item->report };
+
+    if (item->error.kind == ERR_NONE) {
+        shiplog_forget(p->shiplog, &item->token);
+        note(p, NOTE_PUBLISHED, &published);
+        remove_task(p, t);
+    } else if (put_off(t, &item->error)) {
+        published.report = (struct report){ .token = item->token, .event = EV_END };
+        published.report.exit_code = published.report.signal = SCHEMA_NONE;
+        published.error = item->error.text;
+        note(p, NOTE_PUBLISHED, &published);
+    }
+}
+
+static size_t collect_group(const struct publisher *p, struct token *tokens)
+{
+    int64_t now_ms = units_monotonic_ms();
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_tasks && n < PUBLISH_GROUP_MAX; i++)
+        if (!p->tasks[i].is_withdrawal && p->tasks[i].not_before_ms <= now_ms)
+            tokens[n++] = p->tasks[i].token;
+    return n;
+}
+
+static void publish_due(struct publisher *p)
+{
+    struct token tokens[PUBLISH_GROUP_MAX];
+    size_t n = collect_group(p, tokens);
+    struct publish_item *items;
+
+    if (n == 0)
+        return;
+    items = arena_alloc(p->arena, n * sizeof *items);
+    for (size_t i = 0; i < n; i++)
+        items[i].token = tokens[i];
+    publish_group(&p->scratch, p->access, p->host, items, n, p->arena);
+    for (size_t i = 0; i < n; i++)
+        note_result(p, &items[i]);
+}
+
+static void withdraw(struct publisher *p, struct task *t)
+{
+    struct note_withdrawn withdrawn = { .token = t->token };
+    struct err e = { 0 };
+
+    if (publish_withdraw(&p->scratch, p->access, &t->token, p->arena, &e) == 0) {
+        note(p, NOTE_WITHDRAWN, &withdrawn);
+        remove_task(p, t);
+    } else if (put_off(t, &e)) {
+        log_event(LOG_WARN, "not-withdrawn", "error", "%s", e.text, NULL);
+    }
+}
+
+static void withdraw_due(struct publisher *p)
+{
+    int64_t now_ms = units_monotonic_ms();
+
+    for (size_t i = p->n_tasks; i-- > 0;)
+        if (p->tasks[i].is_withdrawal && p->tasks[i].not_before_ms <= now_ms)
+            withdraw(p, &p->tasks[i]);
+}
+
+/* ---- orders ---- */
+
+static void take_watch(struct publisher *p, const struct order_watch *x)
+{
+    shiplog_watch(p->shiplog, &x->token, x->share, x->log_path);
+    shiplog_tell(p->shiplog, &x->token, x->tells);
+    keeper_watch(p->keeper, &x->token, x->every_ms);
+}
+
+static void take_publish(struct publisher *p, const struct token *token)
+{
+    keeper_forget(p->keeper, token);
+    add_task(p, token, false);
+}
+
+/* What cannot be removed is wiped by the site one day; nobody waits for it. */
+static void take_discard(struct publisher *p, const struct token *token)
+{
+    struct note_discarded discarded = { .token = *token };
+    struct task *t = find_task(p, token);
+    char hex[TOKEN_HEX];
+    struct err e = { 0 };
+
+    if (t != NULL)
+        remove_task(p, t);
+    shiplog_forget(p->shiplog, token);
+    keeper_forget(p->keeper, token);
+    token_hex(token, hex);
+    if (spare_give(&p->scratch, hex, &p->n_spares)
+            ? scratch_discard_checkpoint(&p->scratch, token, &e) < 0
+            : scratch_discard(&p->scratch, token, &e) < 0)
+        log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
+    CRASH_POINT(discard_ended);
+    note(p, NOTE_DISCARDED, &discarded);
+}
+
+static int take_order(struct publisher *p, const struct envelope *m, struct err *e)
+{
+    union {
+        struct order_watch watch;
+        struct order_publish publish;
+        struct order_withdraw withdraw;
+        struct order_discard discard;
+    } body;
+
+    if (m->type != ORDER_WATCH && m->type != ORDER_PUBLISH && m->type != ORDER_WITHDRAW &&
+        m->type != ORDER_DISCARD)
+        return err_set(e, ERR_PROTOCOL, "order %s is not for a publisher",
+                       orders.messages[m->type].name);
+    if (message_body(&orders, m, p->wire.arena, &body, e) < 0)
+        return -1;
+    if (m->type == ORDER_WATCH)
+        take_watch(p, &body.watch);
+    else if (m->type == ORDER_PUBLISH)
+        take_publish(p, &body.publish.token);
+    else if (m->type == ORDER_WITHDRAW)
+        add_task(p, &body.withdraw.token, true);
+    else
+        take_discard(p, &body.discard.token);
+    return 0;
+}
+
+/* -1 is never. */
+static int64_t sooner(int64_t x_ms, int64_t y_ms)
+{
+    return x_ms < 0 || (y_ms >= 0 && y_ms < x_ms) ? y_ms : x_ms;
+}
+
+static int64_t left_ms(int64_t due_ms, int64_t now_ms)
+{
+    return due_ms > now_ms ? due_ms - now_ms : 0;
+}
+
+/* Until something is due: -1 nothing is, 0: at once. */
+static int wait_ms(const struct publisher *p)
+{
+    int64_t now_ms = units_monotonic_ms();
+    int64_t first_ms = sooner(keeper_wait_ms(p->keeper), shares_rest_ms(p->access));
+
+    if (p->n_spares > 0)
+        first_ms = sooner(first_ms, left_ms(p->spares_kept_ms, now_ms));
+    for (size_t i = 0; i < p->n_tasks; i++)
+        first_ms = sooner(first_ms, left_ms(p->tasks[i].not_before_ms, now_ms));
+    return first_ms > INT_MAX ? INT_MAX : (int)first_ms;
+}
+
+/* Takes all that can be read without waiting: 1, or 0 at the end, -1 with e set. */
+static int read_orders(struct publisher *p, struct err *e)
+{
+    struct pollfd fd = { p->wire.fd, POLLIN, 0 };
+    int timeout_ms = wait_ms(p);
+
+    while (wire_is_ready(&p->wire) || poll(&fd, 1, timeout_ms) > 0) {
+        struct envelope m;
+        int rc = wire_poll(&p->wire, &m, e);
+
+        if (rc <= 0)
+            return rc;
+        if (rc == 1 && take_order(p, &m, e) < 0)
+            return -1;
+        timeout_ms = 0;
+        p->spares_kept_ms = units_monotonic_ms() + SPARES_KEPT_MS;
+    }
+    return 1;
+}
+
+static void clear_spares(struct publisher *p)
+{
+    if (p->n_spares > 0 && units_monotonic_ms() >= p->spares_kept_ms)
+        spare_clear(&p->scratch, &p->n_spares);
+}
+
+static int set_up(struct publisher *p, const char *scratch, const char *address, struct err *e)
+{
+    struct share_source source;
+
+    umask(0); /* all modes are said */
+    if (child_begin(e) < 0)
+        return -1;
+    pthread_mutex_init(&p->sending, NULL);
+    wire_init(&p->wire, CHILD_CHANNEL_FD, &orders);
+    p->arena = arena_create();
+    p->sftp = sftplink_create(address);
+    source = sftplink_source(p->sftp);
+    p->access = shares_create(&source);
+    if (gethostname(p->host, sizeof p->host - 1) < 0)
+        return err_sys(e, "host name");
+    if (scratch_open(&p->scratch, scratch, e) < 0)
+        return -1;
+    scratch_sweep(&p->scratch);
+    spare_clear(&p->scratch, &p->n_spares);
+    p->keeper = keeper_create(&p->scratch, p->access);
+    p->shiplog = shiplog_create(p->scratch.log_fd, &source, e);
+    if (p->shiplog == NULL)
+        return -1;
+    shiplog_set_grew(p->shiplog, on_grew, p);
+    return 0;
+}
+
+static void tear_down(struct publisher *p)
+{
+    spare_clear(&p->scratch, &p->n_spares);
+    shiplog_destroy(p->shiplog);
+    keeper_destroy(p->keeper);
+    shares_destroy(p->access);
+    sftplink_destroy(p->sftp);
+    wire_close(&p->wire);
+    scratch_close(&p->scratch);
+    arena_destroy(p->arena);
+    buf_free(&p->notes);
+    pthread_mutex_destroy(&p->sending);
+    free(p->tasks);
+}
+
+int publisher_main(int argc, char **argv)
+{
+    struct publisher p = { 0 };
+    struct err e = { 0 };
+    int rc;
+
+    if (argc != 3 || argv[1][0] != '/') {
+        err_set(&e, ERR_USAGE, "--publisher SCRATCH ADDRESS");
+        return child_fail("publisher", &e);
+    }
+    if (set_up(&p, argv[1], argv[2], &e) < 0)
+        return child_fail("publisher", &e);
+    while ((rc = read_orders(&p, &e)) > 0) {
+        publish_due(&p);
+        withdraw_due(&p);
+        arena_reset(p.arena);
+        send_now(&p, &p.notes);
+        keeper_turn(p.keeper);
+        clear_spares(&p);
+        shares_rest(p.access);
+    }
+    tear_down(&p);
+    return rc < 0 ? child_fail("publisher", &e) : 0;
+}

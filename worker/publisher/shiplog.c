@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* shiplog.c - what jobs print, on the share within a second */
+
+#include "worker/publisher/shiplog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
+#include "common/base/units.h"
+#include "worker/share/shared.h"
+
+/* However often a job writes, its log is shipped a few times a second. */
+#define PAUSE_MS 300
+/* After the share refused: doubled each time. */
+#define RETRY_MS     1000
+#define RETRY_MAX_MS 30000
+
+struct watch {
+    struct token token;
+    char name[TOKEN_HEX];
+    char *share;
+    char *path;
+    bool is_due;      /* it grew */
+    int64_t retry_ms; /* the pause after the last failure; 0: it went well */
+    int64_t not_before_ms;
+    bool tells;
+    int64_t told_bytes;
+};
+
+struct shiplog {
+    int log_fd;
+    struct shares *access; /* the thread's */
+    shiplog_grew_fn grew;
+    void *context;
+    int inotify_fd;
+    int wake_fd;
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* for what follows */
+    struct watch *watches;
+    size_t n;
+    size_t capacity;
+    bool is_ending;
+};
+
+/* ---- shipping one ---- */
+
+int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const char *to_name,
+                 mode_t mode, struct err *e)
+{
+    int from = openat(log_fd, name, O_RDONLY | O_CLOEXEC);
+    int result;
+
+    if (from < 0 && errno != ENOENT)
+        return err_sys(e, "open log %s", name);
+    result = share_ship(to, to_name, mode, from, e);
+    if (from >= 0)
+        close(from);
+    return result < 0 ? err_wrap(e, "ship a log") : 0;
+}
+
+static int ship_watched(const struct shiplog *s, const struct watch *w, struct err *e)
+{
+    char *folder = path_dirname(w->path);
+    struct shared_modes modes;
+    struct share_dir *share = share_open(s->access, w->share, e);
+    struct share_dir *to = share == NULL ? NULL : shared_open_folder(share, folder, &modes, e);
+    int result = -1;
+
+    if (to != NULL)
+        result = shiplog_ship(s->log_fd, w->name, to, path_basename(w->path), modes.file, e);
+    share_close(to);
+    share_close(share);
+    free(folder);
+    return result;
+}
+
+/* ---- the table of watches, under the lock ---- */
+
+static struct watch *find(struct shiplog *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->watches[i].name, name) == 0)
+            return &s->watches[i];
+    return NULL;
+}
+
+static void free_watch(struct watch *w)
+{
+    free(w->share);
+    free(w->path);
+}
+
+static void set_due(struct shiplog *s, const char *name)
+{
+    struct watch *w = find(s, name);
+
+    if (w != NULL)
+        w->is_due = true;
+}
+
+static void wake(const struct shiplog *s)
+{
+    const uint64_t one = 1;
+
+    (void)!write(s->wake_fd, &one, sizeof one);
+}
+
+void shiplog_watch(struct shiplog *s, const struct token *token, const char *share,
+                   const char *path)
+{
+    char name[TOKEN_HEX];
+    struct watch *w;
+    struct stat st;
+    bool has_begun;
+
+    token_hex(token, name);
+    pthread_mutex_lock(&s->lock);
+    w = find(s, name);
+    if (w == NULL) {
+        mem_grow((void **)&s->watches, &s->capacity, s->n, sizeof *s->watches);
+        w = &s->watches[s->n++];
+        *w =
+            (struct watch){ .token = *token, .share = mem_strdup(share), .path = mem_strdup(path) };
+        memcpy(w->name, name, sizeof name);
+    }
+    /* What was written before is in no event any more. */
+    has_begun = fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
+    w->is_due |= has_begun;
+    pthread_mutex_unlock(&s->lock);
+    if (has_begun)
+        wake(s);
+}
+
+void shiplog_tell(struct shiplog *s, const struct token *token, bool on)
+{
+    char name[TOKEN_HEX];
+    struct watch *w;
+    bool begins;
+
+    token_hex(token, name);
+    pthread_mutex_lock(&s->lock);
+    w = find(s, name);
+    begins = w != NULL && on && !w->tells;
+    if (w != NULL)
+        w->tells = on;
+    if (begins) {
+        w->told_bytes = 0;
+        w->is_due = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (begins)
+        wake(s);
+}
+
+void shiplog_forget(struct shiplog *s, const struct token *token)
+{
+    char name[TOKEN_HEX];
+    struct watch *w;
+
+    token_hex(token, name);
+    pthread_mutex_lock(&s->lock);
+    w = find(s, name);
+    if (w != NULL) {
+        free_watch(w);
+        *w = s->watches[--s->n];
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the thread ---- */
+
+/* Takes one that is due, as a copy; false when there is none. */
+static bool take_due(struct shiplog *s, int64_t now_ms, struct watch *copy)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n && !found; i++) {
+        struct watch *w = &s->watches[i];
+
+        if (!w->is_due || w->not_before_ms > now_ms)
+            continue;
+        w->is_due = false;
+        *copy = *w;
+        copy->share = mem_strdup(w->share);
+        copy->path = mem_strdup(w->path);
+        found = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+/* Notes how it went, for one that is still wanted; whether somebody is to be told. */
+static bool note_end(struct shiplog *s, const char *name, bool well, int64_t size_bytes)
+{
+    bool is_news = false;
+    struct watch *w;
+
+    pthread_mutex_lock(&s->lock);
+    w = find(s, name);
+    if (w != NULL && well) {
+        w->retry_ms = 0;
+        w->not_before_ms = 0;
+        is_news = w->tells && size_bytes > w->told_bytes;
+        w->told_bytes = size_bytes;
+    } else if (w != NULL) {
+        w->retry_ms = w->retry_ms == 0                 ? RETRY_MS
+                      : 2 * w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS
+                                                       : 2 * w->retry_ms;
+        w->not_before_ms = units_monotonic_ms() + w->retry_ms;
+        w->is_due = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return is_news;
+}
+
+/* What is written from here on may not be shipped with it. */
+static int64_t size_of(const struct shiplog *s, const char *name)
+{
+    struct stat st;
+
+    return fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
+}
+
+static void ship_due(struct shiplog *s)
+{
+    int64_t now_ms = units_monotonic_ms();
+    struct watch w;
+
+    while (take_due(s, now_ms, &w)) {
+        int64_t size_bytes = size_of(s, w.name);
+        struct err e = { 0 };
+        bool well = ship_watched(s, &w, &e) == 0;
+
+        if (!well && w.retry_ms == 0)
+            log_event(LOG_WARN, "log-not-shipped", "attempt", "%s", w.name, "error", "%s", e.text,
+                      NULL);
+        if (note_end(s, w.name, well, size_bytes) && s->grew != NULL)
+            s->grew(s->context, &w.token, size_bytes);
+        free_watch(&w);
+    }
+}
+
+/* Until something is due: 0 now, -1 nothing is. */
+static int wait_ms(struct shiplog *s)
+{
+    int64_t now_ms = units_monotonic_ms();
+    int64_t first_ms = shares_rest_ms(s->access);
+
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct watch *w = &s->watches[i];
+        int64_t left_ms = w->not_before_ms > now_ms ? w->not_before_ms - now_ms : 0;
+
+        if (w->is_due && (first_ms < 0 || left_ms < first_ms))
+            first_ms = left_ms;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return (int)first_ms;
+}
+
+static void set_all_due(struct shiplog *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        s->watches[i].is_due = true;
+}
+
+static void take_event(struct shiplog *s, const struct inotify_event *event)
+{
+    if ((event->mask & IN_Q_OVERFLOW) != 0)
+        set_all_due(s);
+    else if (event->len > 0)
+        set_due(s, event->name);
+}
+
+static void take_events(struct shiplog *s)
+{
+    _Alignas(struct inotify_event) char bytes[16 * 1024];
+    ssize_t n;
+
+    pthread_mutex_lock(&s->lock);
+    while ((n = read(s->inotify_fd, bytes, sizeof bytes)) > 0)
+        for (char *at = bytes; at < bytes + n;) {
+            const struct inotify_event *event = (const void *)at;
+
+            take_event(s, event);
+            at += sizeof *event + event->len;
+        }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static bool is_ending(struct shiplog *s)
+{
+    bool ending;
+
+    pthread_mutex_lock(&s->lock);
+    ending = s->is_ending;
+    pthread_mutex_unlock(&s->lock);
+    return ending;
+}
+
+/* After shipping it does not look for a while, so that events pile up into one. */
+static void *run(void *context)
+{
+    struct shiplog *s = context;
+
+    while (!is_ending(s)) {
+        struct pollfd p[2] = { { s->wake_fd, POLLIN, 0 }, { s->inotify_fd, POLLIN, 0 } };
+        uint64_t count;
+
+        (void)poll(p, 2, wait_ms(s));
+        if (p[1].revents != 0)
+            (void)poll(p, 1, PAUSE_MS);
+        (void)!read(s->wake_fd, &count, sizeof count);
+        take_events(s);
+        ship_due(s);
+        shares_rest(s->access);
+    }
+    return NULL;
+}
+
+/* ---- its life ---- */
+
+static int open_watch(struct shiplog *s, struct err *e)
+{
+    char path[sizeof "/proc/self/fd/-2147483648"];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", s->log_fd);
+    s->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (s->inotify_fd < 0 || inotify_add_watch(s->inotify_fd, path, IN_MODIFY) < 0)
+        return err_sys(e, "watch the logs");
+    s->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return s->wake_fd < 0 ? err_sys(e, "eventfd") : 0;
+}
+
+struct shiplog *shiplog_create(int log_fd, const struct share_source *source, struct err *e)
+{
+    struct shiplog *s = mem_alloc(sizeof *s);
+    int number;
+
+    s->log_fd = log_fd;
+    s->access = shares_create(source);
+    s->inotify_fd = s->wake_fd = -1;
+    pthread_mutex_init(&s->lock, NULL);
+    if (open_watch(s, e) < 0)
+        goto fail;
+    number = pthread_create(&s->thread, NULL, run, s);
+    if (number != 0) {
+        errno = number;
+        err_sys(e, "start a thread");
+        goto fail;
+    }
+    s->has_thread = true;
+    return s;
+fail:
+    shiplog_destroy(s);
+    return NULL;
+}
+
+void shiplog_set_grew(struct shiplog *s, shiplog_grew_fn grew, void *context)
+{
+    s->grew = grew;
+    s->context = context;
+}
+
+void shiplog_destroy(struct shiplog *s)
+{
+    if (s == NULL)
+        return;
+    if (s->has_thread) {
+        pthread_mutex_lock(&s->lock);
+        s->is_ending = true;
+        pthread_mutex_unlock(&s->lock);
+        wake(s);
+        (void)pthread_join(s->thread, NULL);
+    }
+    for (size_t i = 0; i < s->n; i++)
+        free_watch(&s->watches[i]);
+    free(s->watches);
+    if (s->inotify_fd >= 0)
+        close(s->inotify_fd);
+    if (s->wake_fd >= 0)
+        close(s->wake_fd);
+    pthread_mutex_destroy(&s->lock);
+    shares_destroy(s->access);
+    free(s);
+}

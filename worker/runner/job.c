@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+/* job.c - one attempt from its start to the outcome on scratch */
+
+#include "worker/runner/job.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "common/data/mp.h"
+#include "worker/base/crash.h"
+#include "worker/base/tree.h"
+#include "worker/runner/jobdir.h"
+#include "worker/runner/jobplan.h"
+#include "worker/runner/signals.h"
+
+/* What a job left behind in the background may finish its last write. */
+#define LEFTOVERS_MS 2000
+/* From SIGTERM to SIGKILL where no order says how long: enough to write a model to disk. */
+#define GRACE_MS 10000
+/* Slurm tells a pilot's processes to end one after the other: of a job that has died of that its
+ * runner hears before it is told itself. */
+#define TOLD_LATE_MS      500
+#define KILL_PAUSE_MS     10
+#define KILL_PAUSE_MAX_MS 1000
+
+/* ---- what becomes of it ---- */
+
+static void set_reason(struct job *j, const char *text)
+{
+    size_t n = strnlen(text, REASON_MAX_BYTES);
+
+    memcpy(j->reason, text, n);
+    j->reason[n] = '\0';
+    j->outcome.reason = j->reason;
+}
+
+static void end_without_start(struct job *j, int event, const struct err *why)
+{
+    j->outcome.event = event;
+    j->outcome.cause = event == EV_FAIL ? CAUSE_FAILED : CAUSE_NONE;
+    j->outcome.ended_at = units_now_ms();
+    set_reason(j, why->text);
+    j->phase = PHASE_OVER;
+    j->deadline_ms = -1;
+}
+
+static void say_time_is_up(struct job *j)
+{
+    struct buf text = { 0 };
+
+    buf_add_str(&text, "time limit of ");
+    units_add_duration(&text, j->time_ms);
+    buf_add_str(&text, " reached");
+    set_reason(j, buf_text(&text));
+    buf_free(&text);
+}
+
+/* Whether the kernel ended a process here, of this job or another, while it ran. */
+static bool saw_kills(const struct job *j)
+{
+    return j->oom != NULL && j->kills >= 0 && oom_kills(j->oom) > j->kills;
+}
+
+static bool was_out_of_memory(struct job *j, bool has_kills)
+{
+    struct oom_evidence x = { .status = j->status,
+                              .has_kills = has_kills,
+                              .has_own_limit = j->is_limited && oom_hits(j->oom) > j->hits,
+                              .max_rss_bytes = j->outcome.max_rss_bytes,
+                              .memory_bytes = j->memory_bytes,
+                              .limit_bytes = j->oom == NULL ? 0 : oom_limit_bytes(j->oom) };
+    struct buf reason = { 0 };
+    bool was = oom_judge(&x, &reason);
+
+    if (was)
+        set_reason(j, buf_text(&reason));
+    buf_free(&reason);
+    return was;
+}
+
+static void say_signal(struct job *j, int signal)
+{
+    j->outcome.cause = CAUSE_SIGNAL;
+    snprintf(j->reason, sizeof j->reason, "killed by signal %d (%s)", signal, strsignal(signal));
+    j->outcome.reason = j->reason;
+}
+
+static void say_code(struct job *j, int code, bool has_kills)
+{
+    j->outcome.cause = CAUSE_FAILED;
+    snprintf(j->reason, sizeof j->reason, "exit code %d%s", code,
+             has_kills ? "; memory ran out meanwhile, and the kernel ended a process of this job "
+                         "or of another one here"
+                       : "");
+    j->outcome.reason = j->reason;
+}
+
+static bool has_come_to_its_end(const struct job *j)
+{
+    return WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
+}
+
+static void judge_exit(struct job *j)
+{
+    bool has_kills;
+
+    if (has_come_to_its_end(j)) {
+        j->outcome.event = EV_DONE;
+        return;
+    }
+    has_kills = saw_kills(j);
+    j->outcome.event = EV_FAIL;
+    if (was_out_of_memory(j, has_kills))
+        j->outcome.cause = CAUSE_OOM;
+    else if (WIFSIGNALED(j->status))
+        say_signal(j, WTERMSIG(j->status));
+    else
+        say_code(j, WEXITSTATUS(j->status), has_kills);
+}
+
+/* Who was asked to save may call that well done.  In a batch those that are done have said so. */
+static bool may_have_saved_only(const struct job *j)
+{
+    return j->was_asked && (j->is_batch || asked_has_saved(&j->asked, j->scratch, j->hex));
+}
+
+static void judge_preempted(struct job *j)
+{
+    if (has_come_to_its_end(j) && !may_have_saved_only(j)) {
+        j->outcome.event = EV_DONE;
+        return;
+    }
+    j->outcome.event = EV_LOSE;
+    j->outcome.cause = (int)j->preempted_by;
+    if (j->outcome.reason == NULL)
+        set_reason(j, "preempted");
+}
+
+static void judge(struct job *j)
+{
+    if (WIFSIGNALED(j->status))
+        j->outcome.signal = WTERMSIG(j->status);
+    else
+        j->outcome.exit_code = WEXITSTATUS(j->status);
+    j->outcome.ended_at = units_now_ms();
+    switch (j->stop) {
+    case JOB_IS_CANCELLED:
+        j->outcome.event = EV_CANCEL;
+        set_reason(j, "cancelled");
+        break;
+    case JOB_TIME_IS_UP:
+        j->outcome.event = EV_FAIL;
+        j->outcome.cause = CAUSE_TIMEOUT;
+        say_time_is_up(j);
+        break;
+    case JOB_IS_TOO_LARGE: /* its reason says how large */
+        j->outcome.event = EV_FAIL;
+        j->outcome.cause = CAUSE_OOM;
+        break;
+    case JOB_IS_PREEMPTED: judge_preempted(j); break;
+    default: judge_exit(j);
+    }
+    asked_free(&j->asked);
+    j->phase = PHASE_OVER;
+    j->deadline_ms = -1;
+}
+
+/* ---- its start ---- */
+
+static int read_params(const struct order *o, struct value *params, struct arena *a, struct err *e)
+{
+    const struct bytes packed = o->assignment.params;
+
+    if (mp_read(packed.data, packed.n, a, params, e) < 0)
+        return err_wrap(e, "parameters");
+    return params->type == VALUE_MAP ? 0 : err_set(e, ERR_PROTOCOL, "the parameters are no map");
+}
+
+/* By the kernel where it can, else by looking at it. */
+static void limit_memory(struct job *j, const struct job_site *site)
+{
+    j->is_limited = site->limit != NULL && memlimit_set(site->limit, j->memory_bytes);
+    j->oom = j->is_limited ? &site->limit->oom : site->oom;
+    j->kills = j->oom == NULL ? -1 : oom_kills(j->oom);
+    j->hits = j->oom == NULL ? -1 : oom_hits(j->oom);
+    if (j->in_slurm && !j->is_limited)
+        memwatch_begin(&j->memwatch, j->memory_bytes);
+}
+
+static void begin(struct job *j, const struct job_site *site, const struct order *o)
+{
+    const struct work *w = &o->work.work;
+
+    *j = (struct job){ .phase = PHASE_RUNNING,
+                       .token = o->assignment.token,
+                       .deadline_ms = -1,
+                       .time_ms = w->resources.time_ms,
+                       .save_grace_ms = w->checkpoint.grace_ms,
+                       .end_grace_ms = GRACE_MS,
+                       .in_slurm = o->in_slurm,
+                       .scratch = site->scratch,
+                       .is_batch = site->chunk != NULL,
+                       .has_container = w->container != NULL,
+                       .memory_bytes = w->resources.memory_bytes,
+                       .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
+    limit_memory(j, site);
+    if (w->checkpoint.signal != NULL)
+        j->save_signal = signals_number(w->checkpoint.signal);
+    token_hex(&j->token, j->hex);
+}
+
+/* false: that cannot be, and it is over. */
+static bool prepare(struct job *j, const struct job_site *site, const struct order *o,
+                    struct arena *a, struct spawn *p, struct jobdir *dir)
+{
+    struct value params;
+    struct err e = { 0 };
+
+    if (read_params(o, &params, a, &e) < 0) {
+        end_without_start(j, EV_FAIL, &e);
+        return false;
+    }
+    if (jobdir_make(dir, site->scratch, site->spares, o,
+                    site->chunk != NULL ? site->chunk : &params, &e) < 0) {
+        end_without_start(j, EV_LOSE, &e);
+        return false;
+    }
+    /* Not before: with its folder, also what could not be planned is published as failed. */
+    if (jobplan_make(p, o, &params, site->scratch->path, site->user, a, &e) < 0) {
+        jobdir_close(dir);
+        end_without_start(j, EV_FAIL, &e);
+        return false;
+    }
+    p->work_fd = dir->work_fd;
+    p->in_fd = site->null_fd;
+    p->log_fd = dir->log_fd;
+    p->cpus = &o->cpus;
+    p->has_group = j->is_limited;
+    p->group_fd = j->is_limited ? site->limit->group_fd : -1;
+    return true;
+}
+
+void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a)
+{
+    struct spawn p = { 0 };
+    struct jobdir dir;
+    struct err e = { 0 };
+    bool is_jobs_fault = false;
+
+    begin(j, site, o);
+    if (!prepare(j, site, o, a, &p, &dir))
+        return;
+    j->outcome.started_at = units_now_ms();
+    if (j->time_ms > 0)
+        j->deadline_ms = units_monotonic_ms() + j->time_ms;
+    j->pid = spawn_job(&p, &is_jobs_fault, &e);
+    jobdir_close(&dir);
+    if (j->pid < 0) {
+        j->pid = 0;
+        end_without_start(j, is_jobs_fault ? EV_FAIL : EV_LOSE, &e);
+    }
+}
+
+/* ---- its end ---- */
+
+static void end_all(struct job *j, int64_t grace_ms)
+{
+    (void)tree_signal(SIGTERM);
+    j->phase = PHASE_ENDING;
+    j->deadline_ms = units_monotonic_ms() + grace_ms;
+}
+
+/*
+ * It is asked to save its state first, if it can be: in a container the runtime is not, which
+ * would pass the signal on to the shell inside.
+ */
+static void end_gently(struct job *j, enum job_stop stop)
+{
+    j->stop = stop;
+    if (j->save_signal != 0)
+        asked_begin(&j->asked, j->scratch, j->hex);
+    if (j->save_signal == 0 || signals_ask(j->save_signal, j->has_container ? j->pid : 0) == 0) {
+        end_all(j, j->end_grace_ms);
+        return;
+    }
+    j->was_asked = true;
+    j->phase = PHASE_CHECKPOINT;
+    j->deadline_ms = units_monotonic_ms() + j->save_grace_ms;
+}
+
+static void kill_all(struct job *j)
+{
+    if (j->phase != PHASE_KILLING)
+        j->kill_pause_ms = KILL_PAUSE_MS;
+    else if (j->kill_pause_ms < KILL_PAUSE_MAX_MS)
+        j->kill_pause_ms *= 2;
+    (void)tree_signal(SIGKILL);
+    j->phase = PHASE_KILLING;
+    j->deadline_ms = units_monotonic_ms() + j->kill_pause_ms;
+}
+
+void job_cancel(struct job *j, int64_t grace_ms)
+{
+    int64_t deadline_ms = units_monotonic_ms() + grace_ms;
+
+    if (j->phase == PHASE_NONE || j->phase == PHASE_OVER)
+        return;
+    j->stop = JOB_IS_CANCELLED;
+    if (j->phase == PHASE_UNCLEAR)
+        judge(j);
+    else if (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT ||
+             j->phase == PHASE_LEFTOVERS)
+        end_all(j, grace_ms);
+    else if (j->phase == PHASE_ENDING && deadline_ms < j->deadline_ms)
+        j->deadline_ms = deadline_ms;
+}
+
+/* A third of it is for those that do not listen. */
+static void limit_graces(struct job *j, int64_t budget_ms)
+{
+    int64_t end_ms = budget_ms / 3 < GRACE_MS ? budget_ms / 3 : GRACE_MS;
+
+    if (end_ms < j->end_grace_ms)
+        j->end_grace_ms = end_ms;
+    if (budget_ms - end_ms < j->save_grace_ms)
+        j->save_grace_ms = budget_ms - end_ms;
+}
+
+static void hurry(struct job *j, int64_t grace_ms)
+{
+    int64_t deadline_ms = units_monotonic_ms() + grace_ms;
+
+    if (deadline_ms < j->deadline_ms)
+        j->deadline_ms = deadline_ms;
+}
+
+static void begin_preemption(struct job *j, enum cause cause, const char *reason)
+{
+    j->stop = JOB_IS_PREEMPTED;
+    j->preempted_by = cause;
+    if (reason != NULL)
+        set_reason(j, reason);
+}
+
+/* One that has ended by itself, or is being ended already, keeps its outcome. */
+void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms)
+{
+    if (budget_ms != SCHEMA_NONE)
+        limit_graces(j, budget_ms);
+    switch (j->phase) {
+    case PHASE_RUNNING:
+        begin_preemption(j, cause, reason);
+        end_gently(j, JOB_IS_PREEMPTED);
+        break;
+    case PHASE_UNCLEAR:
+        begin_preemption(j, cause, reason);
+        judge(j);
+        break;
+    case PHASE_CHECKPOINT: hurry(j, j->save_grace_ms); break;
+    case PHASE_ENDING: hurry(j, j->end_grace_ms); break;
+    case PHASE_LEFTOVERS:
+        if (j->in_slurm && !has_come_to_its_end(j))
+            begin_preemption(j, cause, reason);
+        end_all(j, j->end_grace_ms);
+        break;
+    default: break;
+    }
+}
+
+/* It gets no time to save: others would have to go with it. */
+static void end_if_too_large(struct job *j)
+{
+    int64_t bytes;
+    struct buf text = { 0 };
+
+    if (j->phase == PHASE_NONE || j->phase >= PHASE_KILLING)
+        return;
+    bytes = memwatch_look(&j->memwatch);
+    if (bytes == 0)
+        return;
+    buf_add_str(&text, "out of memory: it used ");
+    units_add_size(&text, bytes);
+    buf_add_str(&text, " of ");
+    units_add_size(&text, j->memory_bytes);
+    set_reason(j, buf_text(&text));
+    buf_free(&text);
+    j->stop = JOB_IS_TOO_LARGE;
+    kill_all(j);
+}
+
+static int sooner_ms(int one_ms, int other_ms)
+{
+    return one_ms < 0 || (other_ms >= 0 && other_ms < one_ms) ? other_ms : one_ms;
+}
+
+void job_tick(struct job *j)
+{
+    end_if_too_large(j);
+    if (j->deadline_ms < 0 || units_monotonic_ms() < j->deadline_ms)
+        return;
+    switch (j->phase) {
+    case PHASE_RUNNING: end_gently(j, JOB_TIME_IS_UP); break;
+    case PHASE_CHECKPOINT:
+    case PHASE_LEFTOVERS: end_all(j, j->end_grace_ms); break;
+    case PHASE_UNCLEAR: judge(j); break;
+    case PHASE_ENDING:
+    case PHASE_KILLING: kill_all(j); break;
+    default: break;
+    }
+}
+
+int job_wait_ms(const struct job *j)
+{
+    int watch_ms =
+        j->phase == PHASE_NONE || j->phase >= PHASE_KILLING ? -1 : memwatch_wait_ms(&j->memwatch);
+    int64_t wait_ms;
+
+    if (j->deadline_ms < 0)
+        return watch_ms;
+    wait_ms = j->deadline_ms - units_monotonic_ms();
+    return sooner_ms(wait_ms < 0 ? 0 : wait_ms > INT_MAX ? INT_MAX : (int)wait_ms, watch_ms);
+}
+
+static int64_t ms_of(const struct timeval *t)
+{
+    return (int64_t)t->tv_sec * 1000 + t->tv_usec / 1000;
+}
+
+/* What a process used, with those it waited for itself: all of the job but what nobody waited
+ * for.  The memory is that of the largest one. */
+static void add_usage(struct job *j, const struct rusage *used)
+{
+    int64_t max_rss_bytes = (int64_t)used->ru_maxrss * 1024;
+
+    if (max_rss_bytes > j->outcome.max_rss_bytes)
+        j->outcome.max_rss_bytes = max_rss_bytes;
+    j->outcome.cpu_ms += ms_of(&used->ru_utime) + ms_of(&used->ru_stime);
+}
+
+static void wait_for_leftovers(struct job *j)
+{
+    int64_t until_ms = units_monotonic_ms() + LEFTOVERS_MS;
+
+    if (j->phase == PHASE_RUNNING || until_ms < j->deadline_ms)
+        j->deadline_ms = until_ms;
+    j->phase = PHASE_LEFTOVERS;
+}
+
+static void end_or_wait(struct job *j)
+{
+    if (!j->in_slurm || j->stop != JOB_NOT_STOPPED || has_come_to_its_end(j)) {
+        judge(j);
+        return;
+    }
+    j->phase = PHASE_UNCLEAR;
+    j->deadline_ms = units_monotonic_ms() + TOLD_LATE_MS;
+}
+
+void job_reap(struct job *j)
+{
+    struct rusage used;
+    int status;
+    pid_t pid;
+
+    while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
+        if (j->phase != PHASE_NONE && j->phase != PHASE_OVER)
+            add_usage(j, &used);
+        if (pid == j->pid) {
+            j->pid = 0;
+            j->status = status;
+        }
+    }
+    if (j->phase == PHASE_NONE || j->phase == PHASE_OVER || j->phase == PHASE_UNCLEAR)
+        return;
+    if (pid < 0 && errno == ECHILD)
+        end_or_wait(j);
+    else if (j->pid == 0 && (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT))
+        wait_for_leftovers(j);
+}
+
+static int write_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,
+                         struct err *e)
+{
+    char *path = mem_printf("%s/%s", hex, JOB_OUTCOME);
+    char *fresh = mem_printf("%s.new", path);
+    int result = scratch_write(s->run_fd, fresh, &outcome_schema, outcome, e);
+
+    CRASH_POINT(outcome_begun);
+    if (result == 0 && renameat(s->run_fd, fresh, s->run_fd, path) < 0)
+        result = err_sys(e, "replace %s", path);
+    free(path);
+    free(fresh);
+    return result;
+}
+
+int job_save_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,
+                     struct err *e)
+{
+    /* What could not even be started, or was wiped, still has its outcome. */
+    if (write_outcome(s, hex, outcome, NULL) < 0) {
+        (void)mkdirat(s->run_fd, hex, 0700);
+        if (write_outcome(s, hex, outcome, e) < 0)
+            return -1;
+    }
+    CRASH_POINT(outcome_written);
+    if (renameat(s->run_fd, hex, s->ended_fd, hex) < 0)
+        return err_sys(e, "move %s to %s", hex, SCRATCH_ENDED);
+    CRASH_POINT(ended_moved);
+    return 0;
+}
+
+int job_save(struct job *j, struct scratch *s, struct err *e)
+{
+    struct err why = { 0 };
+
+    CRASH_POINT(job_exited);
+    /* First, as a full scratch may have no room for the outcome. */
+    if (jobdir_shed(s, j->hex, &why) < 0)
+        log_event(LOG_WARN, "not-shed", "attempt", "%s", j->hex, "error", "%s", why.text, NULL);
+    if (job_save_outcome(s, j->hex, &j->outcome, e) < 0)
+        return -1;
+    j->phase = PHASE_NONE;
+    return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job.h - one attempt from its start to the outcome on scratch
+ *
+ *      ┌──── its main process ended ────┐
+ *      │                                ▼
+ *   running ─▶ checkpoint ─ended─▶ leftovers ─2 s─▶ ending ─grace─▶ killing ─▶ over
+ *      │           └────────── its own grace ─────────▲
+ *      └── cancelled; time limit, or preempted, and nobody to ask ──┘
+ *
+ * Inside Slurm one that has failed is unclear for a moment before it is over.
+ *
+ * Who may go on elsewhere (its time is up, or its place is taken away) and said by what
+ * signal is first asked to save its state (checkpoint:); who is cancelled is not.
+ * It is over, from wherever it was, when no child of this process is left.
+ */
+#ifndef LUDWIG_WORKER_RUNNER_JOB_H
+#define LUDWIG_WORKER_RUNNER_JOB_H
+
+#include <sys/types.h>
+
+#include "worker/base/spare.h"
+#include "worker/runner/asked.h"
+#include "worker/runner/jobenv.h"
+#include "worker/runner/memlimit.h"
+#include "worker/runner/memwatch.h"
+#include "worker/runner/oom.h"
+
+enum job_phase {
+    PHASE_NONE,
+    PHASE_RUNNING,
+    PHASE_CHECKPOINT, /* it was asked to save its state */
+    PHASE_LEFTOVERS,
+    PHASE_ENDING,
+    PHASE_KILLING,
+    PHASE_UNCLEAR, /* nothing is left of it; whether it was told to end will be known in a moment */
+    PHASE_OVER
+};
+
+/* Why it was told to end. */
+enum job_stop {
+    JOB_NOT_STOPPED,
+    JOB_TIME_IS_UP,
+    JOB_IS_TOO_LARGE,
+    JOB_IS_PREEMPTED,
+    JOB_IS_CANCELLED
+};
+
+struct job {
+    enum job_phase phase;
+    enum job_stop stop;
+    struct token token;
+    char hex[TOKEN_HEX];
+    pid_t pid;           /* of the main process; 0: it has ended */
+    int status;          /* its wait status then */
+    int64_t deadline_ms; /* monotonic: when the phase ends; -1: never */
+    int64_t time_ms;     /* its limit; 0: none */
+    int64_t kill_pause_ms;
+    int save_signal; /* by which it is asked to save its state; 0: by none */
+    bool was_asked;  /* and was */
+    struct asked asked;
+    const struct scratch *scratch;
+    bool is_batch;
+    enum cause preempted_by;
+    int64_t save_grace_ms;
+    int64_t end_grace_ms; /* from SIGTERM to SIGKILL */
+    bool in_slurm;        /* which tells all processes of a pilot to end, its jobs' as well */
+    bool has_container;
+    bool is_limited; /* to memory_bytes, by the kernel */
+    const struct oom *oom;
+    int64_t kills, hits; /* oom_kills and oom_hits when it began */
+    int64_t memory_bytes;
+    struct memwatch memwatch; /* inside Slurm, where it is not */
+    struct outcome outcome;
+    char reason[REASON_MAX_BYTES + 1];
+};
+
+struct job_site {
+    struct scratch *scratch;
+    struct spares *spares;
+    const struct jobenv_user *user;
+    int null_fd;               /* /dev/null */
+    const struct oom *oom;     /* NULL: nobody looks */
+    struct memlimit *limit;    /* NULL, or closed: jobs have none */
+    const struct value *chunk; /* of the process of a batch; NULL: of a job */
+};
+
+/* Starts it.  What cannot be started is over at once, and its outcome says why. */
+void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a);
+/* SIGTERM to all of it, SIGKILL after grace_ms. */
+void job_cancel(struct job *j, int64_t grace_ms);
+/* Its place is taken away: the same after it was asked to save its state.  Unless it
+ * comes to its end meanwhile with exit code 0, and has not saved when it was asked to, the outcome says
+ * event lose, and this cause.  reason: NULL, or why;
+ * budget_ms: until all of it is gone, SCHEMA_NONE: as long as it may take.  Said again, only a
+ * budget that is over sooner counts. */
+void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms);
+/* Collects children that ended; call it when SIGCHLD came. */
+void job_reap(struct job *j);
+/* Does what is due. */
+void job_tick(struct job *j);
+/* For poll(2): until something is due, -1 for never. */
+int job_wait_ms(const struct job *j);
+
+/* Writes the outcome of what is over and moves the folder to ended/. */
+int job_save(struct job *j, struct scratch *s, struct err *e);
+/* The same for the folder run/<hex> and this outcome. */
+int job_save_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,
+                     struct err *e);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* jobenv.c - a job's environment, made from nothing */
+
+#include "worker/runner/jobenv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/proto/envvars.h"
+#include "worker/base/scratch.h"
+#include "worker/share/share.h"
+
+/* Where nothing else is said. */
+static const char default_path[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+
+/* What a job is given of the agent's own environment. */
+static const char *const inherited[] = { "LANG", "LC_*", "TZ" };
+static const char *const inherited_in_slurm[] = { "SLURM_*", "CUDA_*" };
+
+static const char *const thread_counts[] = { "OMP_NUM_THREADS", "MKL_NUM_THREADS",
+                                             "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS" };
+
+#define COUNT_OF(items) (sizeof(items) / sizeof((items)[0]))
+
+/* ---- the user ---- */
+
+static bool is_own_folder(const char *path)
+{
+    struct stat st;
+
+    return path != NULL && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+           st.st_uid == geteuid();
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return path != NULL && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* An agent that changed its user still has another's HOME. */
+static const char *find_home(const struct passwd *account)
+{
+    const char *home = getenv("HOME");
+
+    if (is_own_folder(home))
+        return home;
+    if (account != NULL && is_folder(account->pw_dir) && strcmp(account->pw_dir, "/") != 0)
+        return account->pw_dir;
+    return NULL;
+}
+
+/* A uid may have several names: the one we were started under counts, if it is ours. */
+static const struct passwd *find_account(void)
+{
+    const char *name = getenv("LOGNAME");
+    const struct passwd *account = name == NULL ? NULL : getpwnam(name);
+
+    return account != NULL && account->pw_uid == geteuid() ? account : getpwuid(geteuid());
+}
+
+void jobenv_find_user(const char *scratch, struct arena *a, struct jobenv_user *user)
+{
+    const struct passwd *account = find_account();
+    const char *home = find_home(account);
+    const char *path = getenv("PATH");
+
+    if (path == NULL || path[0] == '\0')
+        path = default_path;
+    user->name = account != NULL ? arena_strdup(a, account->pw_name)
+                                 : arena_printf(a, "%lld", (long long)geteuid());
+    user->home = home != NULL ? arena_strdup(a, home) : NULL;
+    user->shell = arena_strdup(a, account != NULL && account->pw_shell[0] == '/' ? account->pw_shell
+                                                                                 : "/bin/sh");
+    user->path = arena_printf(a, "%s/%s:%s", scratch, SCRATCH_BIN, path);
+}
+
+/* ---- the list ---- */
+
+struct list_of_env {
+    struct arena *arena;
+    char **entries;
+    size_t n;
+    size_t capacity;
+};
+
+static bool is_of(const char *entry, const char *name, size_t n)
+{
+    return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+static void put(struct list_of_env *l, size_t at, char *entry)
+{
+    if (at == l->n && l->n + 1 == l->capacity) {
+        char **larger = arena_alloc(l->arena, 2 * l->capacity * sizeof *larger);
+
+        memcpy(larger, l->entries, l->n * sizeof *larger);
+        l->entries = larger;
+        l->capacity *= 2;
+    }
+    l->entries[at] = entry;
+    l->n += at == l->n;
+    l->entries[l->n] = NULL;
+}
+
+/* What comes later counts. */
+static void put_entry(struct list_of_env *l, char *entry)
+{
+    size_t n = strcspn(entry, "=");
+    size_t at = 0;
+
+    while (at < l->n && !is_of(l->entries[at], entry, n))
+        at++;
+    put(l, at, entry);
+}
+
+static void set(struct list_of_env *l, const char *name, const char *value)
+{
+    put_entry(l, arena_printf(l->arena, "%s=%s", name, value));
+}
+
+static void set_number(struct list_of_env *l, const char *name, int64_t number)
+{
+    put_entry(l, arena_printf(l->arena, "%s=%" PRId64, name, number));
+}
+
+static void set_path(struct list_of_env *l, const char *name, const char *dir, const char *below)
+{
+    put_entry(l, arena_printf(l->arena, "%s=%s/%s", name, dir, below));
+}
+
+/* pattern: a name, or the beginning of one and a star */
+static bool matches(const char *entry, const char *pattern)
+{
+    size_t n = strlen(pattern);
+
+    if (pattern[n - 1] == '*')
+        return strncmp(entry, pattern, n - 1) == 0;
+    return is_of(entry, pattern, n);
+}
+
+static void inherit(struct list_of_env *l, const char *const *patterns, size_t n)
+{
+    for (char **entry = environ; *entry != NULL; entry++)
+        for (size_t i = 0; i < n; i++)
+            if (matches(*entry, patterns[i]))
+                put_entry(l, arena_strdup(l->arena, *entry));
+}
+
+/* ---- what is in it ---- */
+
+static void set_user(struct list_of_env *l, const struct jobenv_user *user, const char *job_path)
+{
+    set(l, "PATH", user->path);
+    set(l, "HOME", user->home != NULL ? user->home : job_path);
+    set(l, "USER", user->name);
+    set(l, "LOGNAME", user->name);
+    set(l, "SHELL", user->shell);
+    set_path(l, "TMPDIR", job_path, JOB_TMP);
+    set_path(l, "PWD", job_path, JOB_WORK);
+    set(l, "PYTHONUNBUFFERED", "1");
+}
+
+/* What the process of a batch finds in its chunk instead, for each of its jobs. */
+static void set_job(struct list_of_env *l, const struct order *o, const char *job_path)
+{
+    const struct assignment *x = &o->assignment;
+
+    set(l, job_envvars[ENV_JOB].name,
+        arena_printf(l->arena, "%" PRId64 ".%" PRId64, x->sweep, x->job));
+    set(l, job_envvars[ENV_PARAM_NAME].name, x->param_name);
+    set(l, job_envvars[ENV_JOB_NAME].name, x->job_name);
+    set_number(l, job_envvars[ENV_REP].name, x->rep);
+    set_number(l, job_envvars[ENV_SEED].name, x->seed);
+    set_number(l, job_envvars[ENV_RESTART].name, x->restart);
+    set_path(l, job_envvars[ENV_PARAM2VAL].name, job_path, JOB_PARAM2VAL ".json");
+    set_path(l, job_envvars[ENV_SAVE_PATH].name, job_path, JOB_SAVE);
+    set_path(l, job_envvars[ENV_CHECKPOINT].name, job_path, JOB_CHECKPOINT);
+}
+
+static void set_ludwig(struct list_of_env *l, const struct order *o, const char *job_path)
+{
+    char hex[TOKEN_HEX];
+
+    token_hex(&o->assignment.token, hex);
+    set(l, job_envvars[ENV_ATTEMPT].name, hex);
+    set_number(l, job_envvars[ENV_SWEEP].name, o->assignment.sweep);
+    set(l, job_envvars[ENV_PROJECT].name, o->work.project);
+    set_path(l, job_envvars[ENV_DATA].name, job_path, JOB_DATA);
+    if (share_is_mounted(o->share))
+        set_path(l, job_envvars[ENV_PROJECT_PATH].name, o->share, o->work.project);
+    set_path(l, job_envvars[ENV_METRICS].name, job_path, JOB_METRICS);
+    if (order_is_process(o))
+        set_path(l, job_envvars[ENV_CHUNK].name, job_path, JOB_CHUNK ".msgpack");
+    else
+        set_job(l, o, job_path);
+}
+
+static void set_threads(struct list_of_env *l, int64_t cpus_milli)
+{
+    int64_t threads = cpus_milli >= 2000 ? cpus_milli / 1000 : 1;
+
+    for (size_t i = 0; i < COUNT_OF(thread_counts); i++)
+        set_number(l, thread_counts[i], threads);
+}
+
+/* Inside Slurm its own choice stays, unless several jobs share what it gave. */
+static void set_gpus(struct list_of_env *l, const struct order *o)
+{
+    const struct gpu_entry *gpus = o->gpus.items;
+    struct buf ids = { 0 };
+
+    if (o->in_slurm)
+        inherit(l, inherited_in_slurm, COUNT_OF(inherited_in_slurm));
+    if (o->in_slurm && o->gpus.n == 0)
+        return;
+    for (size_t i = 0; i < o->gpus.n; i++)
+        buf_printf(&ids, "%s%s", i > 0 ? "," : "", gpus[i].id);
+    set(l, "CUDA_VISIBLE_DEVICES", buf_text(&ids));
+    if (o->gpus.n > 0)
+        set(l, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    buf_free(&ids);
+}
+
+char **jobenv_make(const struct order *o, const struct jobenv_user *user, const char *job_path,
+                   struct arena *a)
+{
+    const struct env_entry *own = o->work.work.env.items;
+    struct list_of_env l = { .arena = a, .capacity = 64 };
+
+    l.entries = arena_alloc(a, l.capacity * sizeof *l.entries);
+    set_user(&l, user, job_path);
+    inherit(&l, inherited, COUNT_OF(inherited));
+    set_threads(&l, o->work.work.resources.cpus_milli);
+    set_gpus(&l, o);
+    set_ludwig(&l, o, job_path);
+    for (size_t i = 0; i < o->work.work.env.n; i++)
+        set(&l, own[i].name, own[i].value);
+    return l.entries;
+}
+
+const char *jobenv_get(char *const *env, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (; *env != NULL; env++)
+        if (is_of(*env, name, n))
+            return *env + n + 1;
+    return NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * oom.h - did a job end because memory ran out?
+ *
+ * The kernel counts the processes that it ended for lack of memory, per control group
+ * (version 2: memory.events, which counts those of groups below ours too; version 1:
+ * memory.oom_control).  Jobs that share a group share the counter, so that it says
+ * something about a job only with the job's own SIGKILL.  Where nobody counts, a SIGKILL
+ * that came when the job had nearly all the memory it may have is called likely.
+ */
+#ifndef LUDWIG_WORKER_RUNNER_OOM_H
+#define LUDWIG_WORKER_RUNNER_OOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/buf.h"
+#include "worker/node/cgroup.h"
+
+struct oom {
+    char *root;
+    struct cgroup group;
+    int kills_fd; /* -1: nobody counts */
+};
+
+/* What is not known of this machine is simply not known.  root: what lies below / , "" but
+ * for tests. */
+void oom_open(struct oom *o, const char *root);
+/* The same of another group, of version 2, that this process is not in. */
+void oom_open_group(struct oom *o, const char *folder);
+void oom_close(struct oom *o);
+
+/* How many processes the kernel ended here so far; -1: not known. */
+int64_t oom_kills(const struct oom *o);
+/* How often the group itself had as much as it may have, whoever was ended for that; -1: not known. */
+int64_t oom_hits(const struct oom *o);
+/* What stays in the group when nobody is in it: files in memory. */
+int64_t oom_left_bytes(const struct oom *o);
+/* What all processes here may have together: the group's limit, or the machine's memory; 0: not
+ * known. */
+int64_t oom_limit_bytes(const struct oom *o);
+
+/* What is known about an end that nobody here asked for. */
+struct oom_evidence {
+    int status;            /* of the main process, as wait(2) tells it */
+    bool has_kills;        /* the counter rose while the job ran */
+    bool has_own_limit;    /* and it was the job's own that was reached, in a group of its own */
+    int64_t max_rss_bytes; /* of its largest process, among those that were waited for */
+    int64_t memory_bytes;  /* what the job said it needs; 0: nothing */
+    int64_t limit_bytes;   /* see oom_limit_bytes */
+};
+
+/* Appends what happened, in words, when memory ran out, or that is likely. */
+bool oom_judge(const struct oom_evidence *x, struct buf *reason);
+
+#endif

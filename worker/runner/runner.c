@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/* runner.c - runs one job after the other, and outlives its agent */
+
+#include "worker/runner/runner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/path.h"
+#include "worker/base/child.h"
+#include "worker/base/tree.h"
+#include "worker/runner/job.h"
+#include "worker/runner/mates.h"
+
+/* An outcome that could not be written (scratch is full) is tried again after this. */
+#define SAVE_PAUSE_MS 1000
+/* What a dead agent sent lies in the socket already; this long for one that is just dying. */
+#define DRAIN_MS 1000
+/* From SIGTERM, which Slurm sends to all processes of a pilot, until the job should be gone, unless the
+ * agent says less: Slurm kills what is left after KillWait, which is 30 s at most sites. */
+#define TOLD_BUDGET_MS (20 * 1000)
+
+struct runner {
+    struct scratch scratch;
+    struct spares spares;
+    struct arena *arena; /* of the job being started */
+    struct arena *user_arena;
+    struct jobenv_user user;
+    struct wire wire; /* to the agent; fd -1: there is none */
+    bool is_deaf;     /* it cannot be told anything any more, but may have said something */
+    int signal_fd;
+    int null_fd;
+    struct oom oom;
+    struct memlimit limit;
+    struct job job;     /* what runs: an attempt's process, or that of the mates */
+    struct mates mates; /* of a batch */
+    int64_t grace_ms;   /* for its process, once none of them is wanted */
+};
+
+/* ---- words to the agent ---- */
+
+static void lose_agent(struct runner *r)
+{
+    wire_close(&r->wire);
+    r->is_deaf = false;
+}
+
+static void tell(struct runner *r, int type, const void *body)
+{
+    if (r->wire.fd >= 0 && !r->is_deaf && wire_send(&r->wire, type, 0, NULL, body, NULL) < 0)
+        r->is_deaf = true;
+}
+
+static bool has_batch(const struct runner *r)
+{
+    return r->mates.n > 0;
+}
+
+static bool is_busy(const struct runner *r)
+{
+    return has_batch(r) || r->job.phase != PHASE_NONE;
+}
+
+static void tell_hello(struct runner *r)
+{
+    struct token_entry *mates = mem_alloc(r->mates.n * sizeof *mates);
+    struct note_hello hello = { .pid = getpid(), .mates = { mates, 0 } };
+
+    if (is_busy(r)) {
+        hello.token = has_batch(r) ? r->mates.token : r->job.token;
+        hello.started_at = r->job.outcome.started_at;
+        hello.mates.n = mates_list(&r->mates, mates);
+    }
+    tell(r, NOTE_HELLO, &hello);
+    free(mates);
+}
+
+/* ---- the job ---- */
+
+/* Starting it elsewhere may help: this machine is at fault. */
+static const char *trouble_of(const struct outcome *x)
+{
+    return x->event == EV_LOSE && x->started_at == 0 ? x->reason == NULL ? "" : x->reason : NULL;
+}
+
+static void save_job(struct runner *r)
+{
+    struct note_ended ended = { .token = r->job.token, .trouble = trouble_of(&r->job.outcome) };
+    struct err e = { 0 };
+
+    if (job_save(&r->job, &r->scratch, &e) == 0) {
+        tell(r, NOTE_ENDED, &ended);
+        return;
+    }
+    log_event(LOG_ERROR, "outcome-not-written", "attempt", "%s", r->job.hex, "error", "%s", e.text,
+              NULL);
+    (void)scratch_reopen(&r->scratch, NULL);
+}
+
+/* false: it could not be started, and its outcome says why. */
+static bool start_process(struct runner *r, const struct order *o, const struct value *chunk)
+{
+    struct job_site site = { &r->scratch, &r->spares, &r->user, r->null_fd,
+                             &r->oom,     &r->limit,  chunk };
+    struct note_started started = { .token = o->assignment.token };
+
+    /* Not before: by now the agent has put us where we are to be. */
+    if (r->oom.root == NULL)
+        oom_open(&r->oom, "");
+    job_start(&r->job, &site, o, r->arena);
+    if (r->job.phase == PHASE_OVER)
+        return false;
+    started.at = r->job.outcome.started_at;
+    tell(r, NOTE_STARTED, &started);
+    return true;
+}
+
+static void start_job(struct runner *r, const struct order *o)
+{
+    if (!start_process(r, o, NULL))
+        save_job(r);
+}
+
+/* ---- a batch ---- */
+
+/* All of them have their outcome: it is over when its process is, too. */
+static void end_batch(struct runner *r)
+{
+    struct note_ended ended = { .token = r->mates.token };
+
+    if (r->job.phase != PHASE_NONE || !mates_are_saved(&r->mates))
+        return;
+    mates_free(&r->mates);
+    tell(r, NOTE_ENDED, &ended);
+}
+
+static void save_mates(struct runner *r)
+{
+    struct err e = { 0 };
+    struct mate *mate;
+
+    while ((mate = mates_due(&r->mates)) != NULL) {
+        struct note_ended ended = { .token = mate->token, .trouble = trouble_of(&mate->outcome) };
+
+        if (mates_save(&r->mates, mate, &e) == 0) {
+            tell(r, NOTE_ENDED, &ended);
+            continue;
+        }
+        log_event(LOG_ERROR, "outcome-not-written", "attempt", "%s", mate->hex, "error", "%s",
+                  e.text, NULL);
+        (void)scratch_reopen(&r->scratch, NULL);
+    }
+    end_batch(r);
+}
+
+static void refuse_batch(struct runner *r, int event, const char *reason)
+{
+    mates_refuse(&r->mates, event, reason);
+    r->job.phase = PHASE_NONE;
+    save_mates(r);
+}
+
+static void start_batch(struct runner *r, const struct order_run *run)
+{
+    struct order process;
+    struct value chunk;
+    struct err e = { 0 };
+    char *run_path = mem_printf("%s/%s", r->scratch.path, SCRATCH_RUN);
+
+    mates_begin(&r->mates, &r->scratch, run, &process);
+    if (chunk_make(run, run_path, r->arena, &chunk, &e) < 0)
+        refuse_batch(r, EV_LOSE, e.text);
+    else if (mates_make_folders(&r->mates, &r->spares, run, &chunk, &e) < 0)
+        refuse_batch(r, EV_LOSE, e.text);
+    else if (chunk_check_command(run->order.work.work.command, &chunk, &e) < 0)
+        refuse_batch(r, EV_FAIL, e.text); /* with their folders, to be published as failed */
+    else if (!start_process(r, &process, &chunk))
+        refuse_batch(r, r->job.outcome.event, r->job.outcome.reason);
+    else
+        mates_follow(&r->mates, r->job.outcome.started_at);
+    free(run_path);
+}
+
+/* What its process reported, and what follows from that. */
+static void look_at_mates(struct runner *r)
+{
+    if (r->job.phase == PHASE_OVER) {
+        mates_over(&r->mates, &r->job.outcome);
+        r->job.phase = PHASE_NONE;
+    } else if (r->job.phase != PHASE_NONE) {
+        mates_look(&r->mates, r->job.outcome.cpu_ms);
+        if (mates_are_unwanted(&r->mates))
+            job_cancel(&r->job, r->grace_ms);
+    }
+    save_mates(r);
+}
+
+/* ---- orders ---- */
+
+static int take_run(struct runner *r, const struct envelope *m, struct err *e)
+{
+    struct order_run body;
+
+    if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
+        return -1;
+    if (is_busy(r))
+        return err_set(e, ERR_PROTOCOL, "was told to run a job while it runs %s", r->job.hex);
+    if (order_is_mate(&body.order))
+        start_batch(r, &body);
+    else
+        start_job(r, &body.order);
+    arena_reset(r->arena);
+    return 0;
+}
+
+static int take_stop(struct runner *r, const struct envelope *m, struct err *e)
+{
+    struct order_stop body;
+
+    if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
+        return -1;
+    r->grace_ms = body.grace_ms;
+    mates_stop(&r->mates, &body.token);
+    /* Another one has ended already, and the agent will hear of it. */
+    if (token_equal(&body.token, &r->job.token) || mates_are_unwanted(&r->mates))
+        job_cancel(&r->job, body.grace_ms);
+    return 0;
+}
+
+static int take_preempt(struct runner *r, const struct envelope *m, struct err *e)
+{
+    struct order_preempt body;
+
+    if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
+        return -1;
+    if (token_equal(&body.token, &r->job.token))
+        job_preempt(&r->job, (enum cause)body.cause, body.reason, body.budget_ms);
+    return 0;
+}
+
+static int take_order(struct runner *r, const struct envelope *m, struct err *e)
+{
+    switch (m->type) {
+    case ORDER_RUN: return take_run(r, m, e);
+    case ORDER_STOP: return take_stop(r, m, e);
+    case ORDER_PREEMPT: return take_preempt(r, m, e);
+    default:
+        return err_set(e, ERR_PROTOCOL, "order %s is not for a runner",
+                       orders.messages[m->type].name);
+    }
+}
+
+/* Takes what can be read now: 1 there may be more, 0 it was the end, or the agent talked nonsense. */
+static int read_orders(struct runner *r)
+{
+    struct envelope m;
+    struct err e = { 0 };
+    int rc;
+
+    do {
+        rc = wire_poll(&r->wire, &m, &e);
+        if (rc == 1 && take_order(r, &m, &e) < 0)
+            rc = -1;
+    } while (rc == 1 && wire_is_ready(&r->wire));
+    if (rc < 0)
+        log_event(LOG_ERROR, "agent-connection", "error", "%s", e.text, NULL);
+    if (rc <= 0) {
+        lose_agent(r);
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- agents that come and go ---- */
+
+static bool is_ours(int fd)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* The agent before is dead, but an order of its may still lie here. */
+static void drain_agent(struct runner *r)
+{
+    struct pollfd p = { .fd = r->wire.fd, .events = POLLIN };
+
+    while (r->wire.fd >= 0 && poll(&p, 1, DRAIN_MS) > 0)
+        if (read_orders(r) == 0)
+            return;
+    lose_agent(r);
+}
+
+/* Returns whether a new agent came. */
+static bool take_agent(struct runner *r)
+{
+    int fd = accept4(CHILD_LISTEN_FD, NULL, NULL, SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    if (!is_ours(fd)) {
+        close(fd);
+        return false;
+    }
+    drain_agent(r);
+    wire_init(&r->wire, fd, &orders);
+    tell_hello(r);
+    return true;
+}
+
+/* ---- the loop ---- */
+
+/* Elsewhere it means nothing to a runner. */
+static void take_terminate(struct runner *r)
+{
+    if (r->job.phase != PHASE_NONE && r->job.in_slurm)
+        job_preempt(&r->job, CAUSE_PREEMPTED, "its Slurm job was told to end", TOLD_BUDGET_MS);
+}
+
+static void take_signals(struct runner *r)
+{
+    struct signalfd_siginfo info;
+    ssize_t n;
+
+    while ((n = read(r->signal_fd, &info, sizeof info)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0 && info.ssi_signo == SIGTERM)
+            take_terminate(r);
+    job_reap(&r->job);
+}
+
+static int wait_ms(const struct runner *r)
+{
+    int job_ms = r->job.phase == PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
+    int mates_ms = mates_wait_ms(&r->mates);
+
+    return job_ms < 0 || (mates_ms >= 0 && mates_ms < job_ms) ? mates_ms : job_ms;
+}
+
+static void turn(struct runner *r, struct err *e)
+{
+    struct pollfd p[4] = { { r->signal_fd, POLLIN, 0 },
+                           { r->wire.fd, POLLIN, 0 },
+                           { CHILD_LISTEN_FD, POLLIN, 0 },
+                           { mates_fd(&r->mates), POLLIN, 0 } };
+    int n = poll(p, 4, wait_ms(r));
+
+    if (n < 0 && errno != EINTR) {
+        err_sys(e, "poll");
+        return;
+    }
+    /* Orders first: one that was sent before a process ended counts as such. */
+    if (n > 0 && p[1].revents != 0)
+        (void)read_orders(r);
+    if (n > 0 && p[0].revents != 0)
+        take_signals(r);
+    job_tick(&r->job);
+    if (has_batch(r))
+        look_at_mates(r);
+    else if (r->job.phase == PHASE_OVER)
+        save_job(r);
+    if (n > 0 && p[2].revents != 0)
+        (void)take_agent(r);
+}
+
+/* Idle and without an agent there is nothing left to do, unless a new one is at the door. */
+static bool is_wanted(struct runner *r)
+{
+    return is_busy(r) || r->wire.fd >= 0 || take_agent(r);
+}
+
+static int open_signals(struct err *e)
+{
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd < 0 ? err_sys(e, "signalfd") : fd;
+}
+
+static int open_null(struct err *e)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? err_sys(e, "open /dev/null") : fd;
+}
+
+static int set_up(struct runner *r, const char *scratch, struct err *e)
+{
+    umask(027); /* the jobs' as well */
+    if (child_begin(e) < 0 || tree_become_reaper(e) < 0)
+        return -1;
+    wire_init(&r->wire, CHILD_CHANNEL_FD, &orders);
+    if (scratch_open(&r->scratch, scratch, e) < 0)
+        return -1;
+    r->arena = arena_create();
+    r->user_arena = arena_create();
+    jobenv_find_user(scratch, r->user_arena, &r->user);
+    memlimit_open(&r->limit, CHILD_LIMIT_FD);
+    r->signal_fd = open_signals(e);
+    r->null_fd = r->signal_fd < 0 ? -1 : open_null(e);
+    return r->null_fd < 0 ? -1 : 0;
+}
+
+static void tear_down(struct runner *r)
+{
+    spares_free(&r->spares);
+    oom_close(&r->oom);
+    memlimit_close(&r->limit);
+    wire_close(&r->wire);
+    scratch_close(&r->scratch);
+    arena_destroy(r->arena);
+    arena_destroy(r->user_arena);
+}
+
+int runner_main(int argc, char **argv)
+{
+    struct runner r = { .oom = { .kills_fd = -1 }, .job = { .deadline_ms = -1 } };
+    struct err e = { 0 };
+
+    if (argc != 2 || argv[1][0] != '/') {
+        err_set(&e, ERR_USAGE, "--runner SCRATCH, absolute");
+        return child_fail("runner", &e);
+    }
+    if (set_up(&r, argv[1], &e) < 0)
+        return child_fail("runner", &e);
+    tell_hello(&r);
+    while (e.kind == ERR_NONE && is_wanted(&r))
+        turn(&r, &e);
+    if (e.kind != ERR_NONE)
+        return child_fail("runner", &e);
+    tear_down(&r);
+    return 0; /* the lock goes with the process */
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* kept.c - the checkpoints of a job that lie on the share */
+
+#include "worker/saved/kept.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+#include "common/proto/layout.h"
+
+/* ---- names ---- */
+
+void kept_add_name(struct buf *out, const char *job_name, const struct kept *k)
+{
+    buf_printf(out, "%s.a%" PRId64, job_name, k->attempt);
+    if (k->number != KEPT_AT_END)
+        buf_printf(out, ".%" PRId64, k->number);
+}
+
+void kept_add_temporary(struct buf *out, const char *job_name, int64_t attempt,
+                        const struct token *token)
+{
+    const struct kept last = { attempt, KEPT_AT_END };
+    struct buf name = { 0 };
+
+    kept_add_name(&name, job_name, &last);
+    layout_temporary(out, buf_text(&name), token);
+    buf_free(&name);
+}
+
+int kept_compare(const struct kept *x, const struct kept *y)
+{
+    if (x->attempt != y->attempt)
+        return x->attempt < y->attempt ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Digits only: returns where they end, NULL unless there are some. */
+static const char *read_number(const char *at, int64_t *number)
+{
+    const char *end = at + strspn(at, "0123456789");
+
+    if (end == at || end - at > 18)
+        return NULL;
+    *number = strtoll(at, NULL, 10);
+    return end;
+}
+
+/* "NAME.a2.5": returns what comes behind, NULL when it is no such name. */
+static const char *read_name(const char *name, const char *job_name, struct kept *k)
+{
+    size_t n = strlen(job_name);
+    const char *at, *end;
+
+    if (strncmp(name, job_name, n) != 0 || strncmp(name + n, ".a", 2) != 0)
+        return NULL;
+    at = read_number(name + n + 2, &k->attempt);
+    if (at == NULL)
+        return NULL;
+    k->number = KEPT_AT_END;
+    /* A token may begin with digits as well. */
+    if (*at == '.' && (end = read_number(at + 1, &k->number)) != NULL &&
+        (*end == '\0' || *end == '.'))
+        return end;
+    k->number = KEPT_AT_END;
+    return at;
+}
+
+static bool read_kept(const char *name, const char *job_name, struct kept *k)
+{
+    const char *rest = read_name(name, job_name, k);
+
+    return rest != NULL && *rest == '\0';
+}
+
+/* On its way, or being removed. */
+static bool read_hidden(const char *name, const char *job_name, struct kept *k)
+{
+    const char *rest = name[0] == '.' ? read_name(name + 1, job_name, k) : NULL;
+    struct token token;
+
+    return rest != NULL && *rest == '.' && token_parse(rest + 1, &token) == 0;
+}
+
+/* ---- looking through the folder ---- */
+
+struct looking {
+    const char *job_name;
+    const struct kept *up_to;
+    struct kept *newest;
+    int found;
+};
+
+static void look_at(void *context, const char *name)
+{
+    struct looking *l = context;
+    struct kept k;
+
+    if (read_kept(name, l->job_name, &k) && kept_compare(&k, l->up_to) <= 0 &&
+        (l->found == 0 || kept_compare(&k, l->newest) > 0)) {
+        *l->newest = k;
+        l->found = 1;
+    }
+}
+
+int kept_newest(const struct share_dir *d, const char *job_name, const struct kept *up_to,
+                struct kept *newest, struct err *e)
+{
+    struct looking l = { job_name, up_to, newest, 0 };
+
+    if (share_list(d, look_at, &l, e) < 0)
+        return err_wrap(e, "the checkpoints");
+    return l.found;
+}
+
+/* ---- removing ---- */
+
+/* It loses its name first, so that nobody takes half of it for the whole. */
+static int remove_kept(const struct share_dir *d, const char *job_name, const struct kept *k,
+                       const char *token_hex, struct err *e)
+{
+    struct buf name = { 0 };
+    struct err why = { 0 };
+    char *doomed;
+    int result = 0;
+
+    kept_add_name(&name, job_name, k);
+    doomed = mem_printf(".%s.a%" PRId64 ".%" PRId64 ".%s", job_name, k->attempt,
+                        k->number == KEPT_AT_END ? 0 : k->number, token_hex);
+    if (share_remove_tree(d, doomed, e) < 0)
+        result = -1;
+    else if (share_rename(d, buf_text(&name), d, doomed, &why) == 0)
+        result = share_remove_tree(d, doomed, e);
+    else if (why.kind != ERR_NOT_FOUND)
+        result = err_set(e, why.kind, "%s", why.text);
+    buf_free(&name);
+    free(doomed);
+    return result;
+}
+
+/* What is to go. */
+struct doom {
+    const struct share_dir *dir;
+    const char *job_name;
+    const struct kept *older_than; /* NULL: all */
+    int64_t attempt;               /* what those up to this one left half-made */
+    const char *token_hex;
+    struct err *e;
+    int result;
+};
+
+static int remove_entry(const struct doom *d, const char *name)
+{
+    struct kept k;
+
+    if (read_kept(name, d->job_name, &k))
+        return d->older_than == NULL || kept_compare(&k, d->older_than) < 0
+                   ? remove_kept(d->dir, d->job_name, &k, d->token_hex, d->e)
+                   : 0;
+    if (read_hidden(name, d->job_name, &k) && k.attempt <= d->attempt)
+        return share_remove_tree(d->dir, name, d->e);
+    return 0;
+}
+
+static void remove_some(void *context, const char *name)
+{
+    struct doom *d = context;
+
+    if (remove_entry(d, name) < 0)
+        d->result = -1;
+}
+
+int kept_remove_older(const struct share_dir *d, const char *job_name, const struct kept *than,
+                      int64_t attempt, const char *token_hex, struct err *e)
+{
+    struct doom doom = { d, job_name, than, attempt, token_hex, e, 0 };
+
+    return share_list(d, remove_some, &doom, e) < 0 ? -1 : doom.result;
+}
+
+int kept_remove_all(const struct share_dir *d, const char *job_name, const char *token_hex,
+                    struct err *e)
+{
+    struct doom doom = { d, job_name, NULL, INT64_MAX, token_hex, e, 0 };
+
+    return share_list(d, remove_some, &doom, e) < 0 ? -1 : doom.result;
+}
+
+/* ---- naming ---- */
+
+int kept_name(const struct share_dir *d, const char *temporary, const char *job_name,
+              const struct kept *as, const char *token_hex, struct err *e)
+{
+    struct buf name = { 0 };
+    struct err why = { 0 };
+    int result;
+
+    kept_add_name(&name, job_name, as);
+    result = share_rename(d, temporary, d, buf_text(&name), &why);
+    if (result < 0 && why.kind != ERR_EXISTS)
+        err_set(e, why.kind, "%s", why.text);
+    else if (result < 0 && remove_kept(d, job_name, as, token_hex, e) == 0)
+        result = share_rename(d, temporary, d, buf_text(&name), e);
+    buf_free(&name);
+    return result;
+}

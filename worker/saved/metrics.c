@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* metrics.c - the last, least and largest value of each measure that a job reported */
+
+#include "worker/saved/metrics.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/data/json.h"
+
+enum { LINE_MAX_BYTES = 64 * 1024 };
+
+static const char series_suffix[] = ".csv";
+
+/* ---- lines of a file, in bounded memory ---- */
+
+struct lines {
+    int fd;
+    size_t begin, end; /* what is not handed out yet */
+    bool at_end;
+    char bytes[LINE_MAX_BYTES + 1];
+};
+
+/* Opens regular files only: a fifo would wait for a writer. */
+static struct lines *lines_open(int dir_fd, const char *name)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    struct lines *l;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return NULL;
+    }
+    l = mem_resize(NULL, 1, sizeof *l);
+    *l = (struct lines){ .fd = fd };
+    return l;
+}
+
+static void lines_close(struct lines *l)
+{
+    close(l->fd);
+    free(l);
+}
+
+static void fill(struct lines *l)
+{
+    ssize_t n;
+
+    memmove(l->bytes, l->bytes + l->begin, l->end - l->begin);
+    l->end -= l->begin;
+    l->begin = 0;
+    n = io_read_all(l->fd, l->bytes + l->end, LINE_MAX_BYTES - l->end);
+    if (n <= 0)
+        l->at_end = true;
+    else
+        l->end += (size_t)n;
+}
+
+/* The next line without its end, NUL behind it; a longer one comes in useless pieces. */
+static char *lines_next(struct lines *l, size_t *n)
+{
+    char *line, *newline;
+
+    newline = memchr(l->bytes + l->begin, '\n', l->end - l->begin);
+    if (newline == NULL && !l->at_end) {
+        fill(l);
+        newline = memchr(l->bytes, '\n', l->end);
+    }
+    if (newline == NULL && l->begin == l->end)
+        return NULL;
+    line = l->bytes + l->begin;
+    if (newline == NULL)
+        newline = l->bytes + l->end;
+    *n = (size_t)(newline - line);
+    l->begin += *n + (newline < l->bytes + l->end);
+    *newline = '\0';
+    if (*n > 0 && line[*n - 1] == '\r')
+        line[--*n] = '\0';
+    return line;
+}
+
+/* ---- measures ---- */
+
+static struct metric *find(struct metrics *m, const char *name, size_t n)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (strlen(m->items[i].name) == n && memcmp(m->items[i].name, name, n) == 0)
+            return &m->items[i];
+    if (m->n == METRICS_MAX || n == 0 || n > NAME_MAX_BYTES || memchr(name, '\0', n) != NULL)
+        return NULL;
+    m->items[m->n] = (struct metric){ .name = arena_strndup(m->arena, name, n),
+                                      .min = (double)NAN,
+                                      .max = (double)NAN };
+    return &m->items[m->n++];
+}
+
+static void set(struct metrics *m, const char *name, size_t n, double value, int64_t step)
+{
+    struct metric *metric = find(m, name, n);
+
+    if (metric == NULL)
+        return;
+    metric->value = value;
+    metric->step = step;
+    if (!isfinite(value))
+        return;
+    metric->min = fmin(metric->min, value);
+    metric->max = fmax(metric->max, value);
+    metric->n++;
+}
+
+/* What says which step, and in a batch which job, a line is about. */
+static bool is_reserved(const struct value *key)
+{
+    static const char *const names[] = { "step", "job", "done", "failed" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (key->str.n == strlen(names[i]) && memcmp(key->str.s, names[i], key->str.n) == 0)
+            return true;
+    return false;
+}
+
+/* A step the wire cannot carry is none. */
+static int64_t checked_step(int64_t step)
+{
+    return step < 0 || step > INT64_C(1) << 53 ? SCHEMA_NONE : step;
+}
+
+static int64_t step_of(const struct value *map)
+{
+    const struct value *step = value_get(map, "step");
+
+    if (step == NULL)
+        return SCHEMA_NONE;
+    if (step->type == VALUE_INT)
+        return checked_step(step->i);
+    if (step->type == VALUE_FLOAT && step->f == floor(step->f) && fabs(step->f) < 0x1p53)
+        return checked_step((int64_t)step->f);
+    return SCHEMA_NONE;
+}
+
+static void set_all(struct metrics *m, const struct value *map)
+{
+    int64_t step = step_of(map);
+
+    for (size_t i = 0; i < map->map.n; i++) {
+        const struct value *key = &map->map.members[i].key;
+        const struct value *v = &map->map.members[i].value;
+
+        if (is_reserved(key))
+            continue;
+        if (v->type == VALUE_INT)
+            set(m, key->str.s, key->str.n, (double)v->i, step);
+        else if (v->type == VALUE_FLOAT)
+            set(m, key->str.s, key->str.n, v->f, step);
+    }
+}
+
+void metrics_read_lines(struct metrics *m, int dir_fd, const char *name)
+{
+    struct lines *l = lines_open(dir_fd, name);
+    struct arena *a;
+    char *line;
+    size_t n;
+
+    if (l == NULL)
+        return;
+    a = arena_create();
+    while ((line = lines_next(l, &n)) != NULL) {
+        struct value v;
+
+        if (json_read(line, n, a, &v, NULL) == 0 && v.type == VALUE_MAP)
+            set_all(m, &v);
+        arena_reset(a);
+    }
+    arena_destroy(a);
+    lines_close(l);
+}
+
+/* ---- series ---- */
+
+/* Ends the first field, which may be quoted, and returns the second; NULL unless there are two. */
+static char *split_row(char *row)
+{
+    char *at = row;
+    char *value;
+
+    if (*at == '"') {
+        for (at++; *at != '\0' && (at[0] != '"' || at[1] == '"'); at++)
+            at += at[0] == '"';
+        at += *at == '"';
+    }
+    at += strcspn(at, ",");
+    if (*at != ',')
+        return NULL;
+    *at = '\0';
+    value = at + 1;
+    return strpbrk(value, ",\"") == NULL ? value : NULL;
+}
+
+/* A field without anything in it is how pandas writes a nan. */
+static bool read_number(const char *text, double *number)
+{
+    char *end;
+
+    if (*text == '\0') {
+        *number = (double)NAN;
+        return true;
+    }
+    *number = strtod(text, &end);
+    return end > text && *end == '\0';
+}
+
+static int64_t index_of(const char *text)
+{
+    char *end;
+    long long step;
+
+    errno = 0;
+    step = strtoll(text, &end, 10);
+    return end == text || *end != '\0' || errno != 0 ? SCHEMA_NONE : checked_step(step);
+}
+
+/* An index and a series have no names unless they were given some. */
+static bool is_head(const char *index, const char *text)
+{
+    return index[0] == '\0' || text[0] == '\0';
+}
+
+void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
+{
+    struct lines *l = lines_open(dir_fd, name);
+    size_t n_name = strlen(name) - strlen(series_suffix);
+    bool is_first = true;
+    char *row;
+    size_t n;
+
+    if (l == NULL)
+        return;
+    while ((row = lines_next(l, &n)) != NULL) {
+        char *text = split_row(row);
+        double value;
+
+        if (text != NULL && read_number(text, &value) && !(is_first && is_head(row, text)))
+            set(m, name, n_name, value, index_of(row));
+        is_first = false;
+    }
+    lines_close(l);
+}
+
+static int compare_names(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+bool metrics_is_series(const char *path)
+{
+    size_t n = strlen(path), n_suffix = strlen(series_suffix);
+
+    return n > n_suffix && strcmp(path + n - n_suffix, series_suffix) == 0 &&
+           strchr(path, '/') == NULL;
+}
+
+void metrics_read_folder(struct metrics *m, int dir_fd)
+{
+    int fd = io_open_dir_at(dir_fd, ".", NULL);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    char **names = NULL;
+    size_t n = 0, capacity = 0;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL)
+        if (metrics_is_series(entry->d_name)) {
+            mem_grow((void **)&names, &capacity, n, sizeof *names);
+            names[n++] = mem_strdup(entry->d_name);
+        }
+    closedir(dir);
+    if (n > 0)
+        qsort(names, n, sizeof *names, compare_names);
+    for (size_t i = 0; i < n; i++) {
+        metrics_read_series(m, dir_fd, names[i]);
+        free(names[i]);
+    }
+    free(names);
+}

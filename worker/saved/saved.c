@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* saved.c - scans what a job saved and makes it fit for the share */
+
+#include "worker/saved/saved.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/proto/layout.h"
+#include "worker/base/crash.h"
+#include "worker/base/scratch.h"
+#include "worker/saved/portable.h"
+
+enum { PATH_BYTES = 1024 * 1024, RENAMES_MAX = 1000 * 1000 };
+
+/* ---- the record of changed names ---- */
+
+struct record {
+    struct list renames;
+};
+
+static const struct field rename_fields[] = {
+    FIELD(struct saved_rename, folder, FIELD_STR, FIELD_REQUIRED, PATH_BYTES),
+    FIELD(struct saved_rename, from, FIELD_STR, FIELD_REQUIRED, PATH_BYTES),
+    FIELD(struct saved_rename, to, FIELD_STR, FIELD_REQUIRED, PATH_BYTES),
+    FIELD(struct saved_rename, path, FIELD_STR, FIELD_REQUIRED, PATH_BYTES),
+};
+static const struct schema rename_schema =
+    SCHEMA(struct saved_rename, "saved_rename", rename_fields);
+
+static const struct field record_fields[] = {
+    FIELD_OF(struct record, renames, FIELD_LIST, FIELD_REQUIRED, RENAMES_MAX, &rename_schema),
+};
+static const struct schema record_schema = SCHEMA(struct record, "record", record_fields);
+
+static void add_rename(struct saved *s, const struct saved_rename *r)
+{
+    mem_grow((void **)&s->renames, &s->renames_capacity, s->n_renames, sizeof *s->renames);
+    s->renames[s->n_renames++] = *r;
+}
+
+static int load_record(struct saved *s, int record_fd, const char *path, struct err *e)
+{
+    struct record record;
+    struct err why = { 0 };
+
+    if (scratch_read(record_fd, path, &record_schema, s->arena, &record, &why) < 0) {
+        if (why.kind == ERR_NOT_FOUND)
+            return 0;
+        return err_set(e, why.kind, "%s", why.text);
+    }
+    for (size_t i = 0; i < record.renames.n; i++)
+        add_rename(s, (const struct saved_rename *)record.renames.items + i);
+    return 0;
+}
+
+static int save_record(const struct saved *s, int record_fd, const char *path, struct err *e)
+{
+    struct record record = { { s->renames, s->n_renames } };
+
+    return scratch_replace(record_fd, path, &record_schema, &record, e);
+}
+
+/* ---- what is not ours ---- */
+
+void saved_leave_out(struct saved *s, const char *path)
+{
+    mem_grow((void **)&s->left_out, &s->left_out_capacity, s->n_left_out, sizeof *s->left_out);
+    s->left_out[s->n_left_out++] = path;
+}
+
+bool saved_is_foreign(int error)
+{
+    return error == EACCES || error == EPERM || error == ENOTCONN || error == ENAMETOOLONG ||
+           error == ELOOP;
+}
+
+static bool is_at_or_below(const char *path, const char *top)
+{
+    size_t n = strlen(top);
+
+    return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+/* One that was scanned, with all that is in it. */
+static void take_out(struct saved *s, const char *path)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (!is_at_or_below(s->entries[i].path, path))
+            s->entries[kept++] = s->entries[i];
+    if (kept < s->n)
+        saved_leave_out(s, path);
+    s->n = kept;
+}
+
+/* Before the scan it takes out nothing: the scan finds it again. */
+static void keep_old_name(struct saved *s, size_t i)
+{
+    take_out(s, s->renames[i].path);
+    s->n_renames--;
+    memmove(&s->renames[i], &s->renames[i + 1], (s->n_renames - i) * sizeof *s->renames);
+}
+
+/* From the last to the first: what is in a folder before the folder, whose old name it needs. */
+static int apply_renames(struct saved *s, int root_fd, size_t first, struct err *e)
+{
+    for (size_t i = s->n_renames; i-- > first;) {
+        const struct saved_rename *r = &s->renames[i];
+        const char *slash = r->folder[0] != '\0' ? "/" : "";
+        char *from = mem_printf("%s%s%s", r->folder, slash, r->from);
+        char *to = mem_printf("%s%s%s", r->folder, slash, r->to);
+        int result = 0;
+
+        /* One that is gone was renamed before this was broken off. */
+        if (renameat(root_fd, from, root_fd, to) < 0 && errno != ENOENT) {
+            if (saved_is_foreign(errno))
+                keep_old_name(s, i);
+            else
+                result = err_sys(e, "rename %s to %s", from, to);
+        }
+        free(from);
+        free(to);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- the scan ---- */
+
+/* Folders still to be looked at. */
+struct todo {
+    const char *old_path, *path;
+};
+
+struct scan {
+    struct saved *saved;
+    const struct shared_modes *modes;
+    int root_fd;
+    struct todo *todo;
+    size_t n_todo;
+    size_t capacity;
+};
+
+static const char *join(struct arena *a, const char *folder, const char *name)
+{
+    return folder[0] == '\0' ? arena_strdup(a, name) : arena_printf(a, "%s/%s", folder, name);
+}
+
+static void add_entry(struct saved *s, const struct saved_entry *entry)
+{
+    mem_grow((void **)&s->entries, &s->capacity, s->n, sizeof *s->entries);
+    s->entries[s->n++] = *entry;
+}
+
+/* What belongs to somebody else stays as it is. */
+static void set_modes(const struct scan *x, int fd, const struct stat *st, mode_t mode)
+{
+    if (x->modes->group != (gid_t)-1 && st->st_gid != x->modes->group &&
+        fchown(fd, (uid_t)-1, x->modes->group) < 0)
+        return;
+    if ((st->st_mode & 07777) != mode)
+        (void)fchmod(fd, mode);
+}
+
+/* Opens what is ours even where the job took away our rights. */
+static int open_own(int dir_fd, const char *name, int flags)
+{
+    int fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0 || errno != EACCES || fchmodat(dir_fd, name, 0700, 0) < 0)
+        return fd;
+    return openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int scan_file(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
+{
+    struct saved_entry entry = { .type = SAVED_FILE, .path = path };
+    int fd = open_own(dir_fd, name, O_RDONLY | O_NONBLOCK);
+    struct stat st;
+    int result = -1;
+
+    if (fd < 0 && saved_is_foreign(errno)) {
+        saved_leave_out(x->saved, path);
+        return 0;
+    }
+    if (fd < 0)
+        return err_sys(e, "open %s", path);
+    if (fstat(fd, &st) < 0) {
+        err_sys(e, "look at %s", path);
+    } else if (digest_of_fd(fd, &entry.digest, &entry.size_bytes, e) == 0) {
+        entry.mode = shared_file_mode(x->modes, st.st_mode);
+        set_modes(x, fd, &st, entry.mode);
+        add_entry(x->saved, &entry);
+        result = 0;
+    }
+    close(fd);
+    return result;
+}
+
+static void scan_folder(struct scan *x, const char *old_path, const char *path)
+{
+    add_entry(x->saved,
+              &(struct saved_entry){ .type = SAVED_FOLDER, .path = path, .mode = x->modes->dir });
+    mem_grow((void **)&x->todo, &x->capacity, x->n_todo, sizeof *x->todo);
+    x->todo[x->n_todo++] = (struct todo){ old_path, path };
+}
+
+static int scan_other(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
+{
+    if (unlinkat(dir_fd, name, 0) < 0 && !saved_is_foreign(errno))
+        return err_sys(e, "remove %s", path);
+    saved_leave_out(x->saved, path);
+    return 0;
+}
+
+static int scan_entry(struct scan *x, int dir_fd, const struct todo *in,
+                      const struct portable_name *name, struct err *e)
+{
+    struct arena *a = x->saved->arena;
+    const char *path = join(a, in->path, name->to);
+    struct stat st;
+
+    if (fstatat(dir_fd, name->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (!saved_is_foreign(errno))
+            return err_sys(e, "look at %s", path);
+        saved_leave_out(x->saved, path);
+        return 0;
+    }
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
+        return scan_other(x, dir_fd, name->name, path, e);
+    if (name->to != name->name)
+        add_rename(x->saved, &(struct saved_rename){ in->old_path, name->name, name->to, path });
+    if (S_ISREG(st.st_mode))
+        return scan_file(x, dir_fd, name->name, path, e);
+    if (S_ISDIR(st.st_mode))
+        scan_folder(x, join(a, in->old_path, name->name), path);
+    else
+        add_entry(x->saved, &(struct saved_entry){ .type = SAVED_LINK, .path = path });
+    return 0;
+}
+
+static int scan_open_folder(struct scan *x, DIR *dir, const struct todo *in, struct err *e)
+{
+    size_t n;
+    struct portable_name *names = portable_list(dir, &n, x->saved->arena);
+    int result = errno != 0 ? err_sys(e, "list %s", in->old_path) : 0;
+
+    if (result == 0 && n > 0)
+        portable_names(names, n, in->path[0] == '\0' ? LAYOUT_JOB_JSON : NULL, x->saved->arena);
+    for (size_t i = 0; result == 0 && i < n; i++)
+        result = scan_entry(x, dirfd(dir), in, &names[i], e);
+    free(names);
+    return result;
+}
+
+static int scan_next(struct scan *x, const struct todo *in, struct err *e)
+{
+    int fd =
+        open_own(x->root_fd, in->old_path[0] == '\0' ? "." : in->old_path, O_RDONLY | O_DIRECTORY);
+    struct stat st;
+    DIR *dir;
+    int result;
+
+    if (fd < 0 && saved_is_foreign(errno)) {
+        take_out(x->saved, in->path);
+        return 0;
+    }
+    if (fd < 0)
+        return err_sys(e, "open %s", in->old_path);
+    if (fstat(fd, &st) == 0)
+        set_modes(x, fd, &st, x->modes->dir);
+    dir = fdopendir(fd);
+    if (dir == NULL) {
+        close(fd);
+        return err_sys(e, "list %s", in->old_path);
+    }
+    result = scan_open_folder(x, dir, in, e);
+    closedir(dir);
+    return result;
+}
+
+static int scan_tree(struct saved *s, int root_fd, const struct shared_modes *modes, struct err *e)
+{
+    struct scan x = { .saved = s, .modes = modes, .root_fd = root_fd };
+    struct todo at = { "", "" };
+    int result;
+
+    while ((result = scan_next(&x, &at, e)) == 0 && x.n_todo > 0)
+        at = x.todo[--x.n_todo];
+    free(x.todo);
+    return result;
+}
+
+int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, const char *record,
+               const struct shared_modes *modes, struct err *e)
+{
+    int root_fd = open_own(dir_fd, name, O_RDONLY | O_DIRECTORY);
+    size_t n_before;
+    int result = -1;
+
+    if (root_fd < 0)
+        return err_sys(e, "open %s", name);
+    if (load_record(s, record_fd, record, e) < 0 || apply_renames(s, root_fd, 0, e) < 0)
+        goto out;
+    n_before = s->n_renames;
+    if (scan_tree(s, root_fd, modes, e) < 0)
+        goto out;
+    if (s->n_renames > n_before && save_record(s, record_fd, record, e) < 0)
+        goto out;
+    result = apply_renames(s, root_fd, n_before, e);
+    CRASH_POINT(saved_scanned);
+out:
+    close(root_fd);
+    return result;
+}
+
+void saved_free(struct saved *s)
+{
+    free(s->entries);
+    free(s->renames);
+    free(s->left_out);
+    *s = (struct saved){ 0 };
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* sftplink.c - how a child of the agent gets at files of ludwigd's machine */
+
+#include "worker/share/sftplink.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/units.h"
+#include "common/connect/mux.h"
+#include "worker/base/children.h"
+#include "worker/node/sock.h"
+
+/* After a failure: doubled each time. */
+#define PAUSE_MS     1000
+#define PAUSE_MAX_MS 30000
+/* Servers shut out whoever is refused again and again. */
+#define REFUSED_PAUSE_MS 60000
+
+struct sftplink {
+    char *address;
+    pthread_mutex_t lock; /* for what follows */
+    struct mux *mux;      /* NULL: there is none */
+    size_t n_users;       /* of connections it gave out */
+    struct err why;       /* of the last failure */
+    int64_t pause_ms;     /* since then; 0: it went well */
+    int64_t not_before_ms;
+};
+
+/* Nobody waits for the process of a connection: it ends when it has passed on what was written. */
+struct sftplink *sftplink_create(const char *address)
+{
+    struct sftplink *l = mem_alloc(sizeof *l);
+
+    l->address = mem_strdup(address);
+    pthread_mutex_init(&l->lock, NULL);
+    signal(SIGCHLD, SIG_IGN);
+    return l;
+}
+
+void sftplink_destroy(struct sftplink *l)
+{
+    if (l == NULL)
+        return;
+    mux_close(l->mux);
+    pthread_mutex_destroy(&l->lock);
+    free(l->address);
+    free(l);
+}
+
+/* ---- its process ---- */
+
+static void drop_mux(struct sftplink *l)
+{
+    mux_close(l->mux);
+    l->mux = NULL;
+}
+
+static int start_mux(struct sftplink *l, struct err *e)
+{
+    struct child child = {
+        .args = { CHILD_MUX, l->address }, .stdout_fd = -1, .lock_fd = -1, .listen_fd = -1
+    };
+    pid_t pid;
+    int ours, rc;
+
+    if (sock_pair(&ours, &child.channel_fd, e) < 0)
+        return -1;
+    rc = child_start(&child, &pid, e);
+    close(child.channel_fd);
+    if (rc < 0)
+        close(ours);
+    else
+        l->mux = mux_attach(ours);
+    return rc;
+}
+
+/* ---- connections ---- */
+
+static int ask(struct sftplink *l, struct err *e)
+{
+    if (l->mux != NULL && !mux_is_alive(l->mux))
+        drop_mux(l);
+    if (l->mux == NULL && start_mux(l, e) < 0)
+        return -1;
+    return mux_sftp(l->mux, e);
+}
+
+static void note_failure(struct sftplink *l)
+{
+    if (l->pause_ms == 0)
+        log_event(LOG_WARN, "not-connected", "server", "%s", l->address, "why", "%s", l->why.text,
+                  NULL);
+    l->pause_ms = l->why.kind == ERR_DENIED        ? REFUSED_PAUSE_MS
+                  : l->pause_ms == 0               ? PAUSE_MS
+                  : 2 * l->pause_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS
+                                                   : 2 * l->pause_ms;
+    l->not_before_ms = units_monotonic_ms() + l->pause_ms;
+    if (l->mux != NULL && (l->n_users == 0 || !mux_is_alive(l->mux)))
+        drop_mux(l);
+}
+
+static int try_to_connect(struct sftplink *l)
+{
+    int fd = -1;
+
+    if (units_monotonic_ms() < l->not_before_ms)
+        return -1;
+    err_clear(&l->why);
+    fd = ask(l, &l->why);
+    if (fd < 0) {
+        note_failure(l);
+    } else {
+        l->n_users++;
+        l->pause_ms = l->not_before_ms = 0;
+    }
+    return fd;
+}
+
+static int connect_sftp(void *context, struct err *e)
+{
+    struct sftplink *l = context;
+    int fd;
+
+    if (l->address[0] == '\0')
+        return err_set(e, ERR_UNREACHABLE, "ludwigd is reached without SSH, and so without SFTP");
+    pthread_mutex_lock(&l->lock);
+    fd = try_to_connect(l);
+    if (fd < 0)
+        err_set(e, l->why.kind, "%s", l->why.text);
+    pthread_mutex_unlock(&l->lock);
+    return fd;
+}
+
+static void leave(void *context)
+{
+    struct sftplink *l = context;
+
+    pthread_mutex_lock(&l->lock);
+    if (--l->n_users == 0)
+        drop_mux(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+struct share_source sftplink_source(struct sftplink *l)
+{
+    return (struct share_source){ .connect = connect_sftp, .leave = leave, .context = l };
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sftplink.h - how a child of the agent gets at files of ludwigd's machine
+ *
+ * Over an SSH connection of its own, which a process keeps (common/connect/mux.h): it is made when it is
+ * first needed, again when it breaks, and ended when nobody uses it.  Where it cannot be made,
+ * nobody waits for another try before a pause is over, however many ask.
+ */
+#ifndef LUDWIG_WORKER_SHARE_SFTPLINK_H
+#define LUDWIG_WORKER_SHARE_SFTPLINK_H
+
+#include "worker/share/share.h"
+
+struct sftplink;
+
+/* address: of ludwigd, "ssh://..."; "": this machine's, to which there is no connection. */
+struct sftplink *sftplink_create(const char *address);
+void sftplink_destroy(struct sftplink *l); /* NULL is fine */
+
+/* For any thread. */
+struct share_source sftplink_source(struct sftplink *l);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* cache_room.c - what the cache holds, and which of it goes when there is no room */
+
+#include "worker/stager/cache_room.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/units.h"
+#include "worker/stager/cache_record.h"
+
+/* So much of the file system stays free for what jobs write. */
+enum { FLOOR_FRACTION = 20 };
+#define FLOOR_MAX_BYTES ((uint64_t)10 << 30)
+/* A dataset of more files than the file system has room for is refused before it is begun. */
+#define FLOOR_FILES 1000
+
+/* ---- what is there ---- */
+
+struct listing {
+    struct cache_tree *trees;
+    size_t n, capacity;
+};
+
+/* "DIGEST" or ".DIGEST.suffix"; false: none of ours. */
+static bool parse_name(const char *name, struct digest *tree)
+{
+    char hex[DIGEST_HEX];
+    size_t skip = name[0] == '.';
+
+    if (strlen(name) < skip + DIGEST_HEX - 1)
+        return false;
+    memcpy(hex, name + skip, DIGEST_HEX - 1);
+    hex[DIGEST_HEX - 1] = '\0';
+    return digest_parse(hex, tree) == 0 && (skip == 1) == (name[skip + DIGEST_HEX - 1] == '.');
+}
+
+static struct cache_tree *find(struct listing *l, const struct digest *tree)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (digest_equal(&l->trees[i].tree, tree))
+            return &l->trees[i];
+    mem_grow((void **)&l->trees, &l->capacity, l->n, sizeof *l->trees);
+    l->trees[l->n] = (struct cache_tree){ .tree = *tree };
+    return &l->trees[l->n++];
+}
+
+static int64_t mtime_ms(int cache_fd, const char *name)
+{
+    struct stat st;
+
+    if (fstatat(cache_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    return stat_mtime_ns(&st) / 1000000;
+}
+
+/* The record's time says when it was used, its head what it is; the tree must be there, too. */
+static void fill_in(int cache_fd, struct cache_tree *t)
+{
+    char name[CACHE_NAME_BYTES], record_name[CACHE_NAME_BYTES];
+    struct record r;
+
+    cache_name(&t->tree, "", name);
+    cache_name(&t->tree, CACHE_RECORD, record_name);
+    if (faccessat(cache_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+        record_open(&r, cache_fd, &t->tree)) {
+        t->is_whole = true;
+        t->files = r.head->files;
+        t->bytes = r.head->bytes;
+        t->last_use_ms = mtime_ms(cache_fd, record_name);
+        record_close(&r);
+    }
+}
+
+struct cache_tree *cache_list(int cache_fd, size_t *n)
+{
+    struct listing l = { 0 };
+    int fd = io_open_dir_at(cache_fd, ".", NULL);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    struct digest tree;
+
+    if (dir == NULL && fd >= 0)
+        close(fd);
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (parse_name(entry->d_name, &tree))
+            (void)find(&l, &tree);
+    if (dir != NULL)
+        closedir(dir);
+    for (size_t i = 0; i < l.n; i++)
+        fill_in(cache_fd, &l.trees[i]);
+    *n = l.n;
+    return l.trees;
+}
+
+void cache_touch(int cache_fd, const struct digest *tree)
+{
+    char name[CACHE_NAME_BYTES];
+
+    cache_name(tree, CACHE_RECORD, name);
+    (void)utimensat(cache_fd, name, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+/* ---- removing ---- */
+
+static bool ends_in(const char *name, const char *end)
+{
+    return strlen(name) > strlen(end) && strcmp(name + strlen(name) - strlen(end), end) == 0;
+}
+
+/* Of a tree that has its name already. */
+static bool is_begun_no_more(int cache_fd, const char *name, const struct digest *tree)
+{
+    char new[CACHE_NAME_BYTES];
+
+    cache_name(tree, CACHE_NEW, new);
+    return ends_in(name, CACHE_BEGUN) && faccessat(cache_fd, new, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+static bool is_left_over(int cache_fd, const char *name, struct digest *tree)
+{
+    return name[0] == '.' && parse_name(name, tree) &&
+           (ends_in(name, CACHE_GONE) || ends_in(name, CACHE_FIX) || ends_in(name, CACHE_DRAFT) ||
+            is_begun_no_more(cache_fd, name, tree));
+}
+
+/* What it was when we looked may have become something else, until we have the lock. */
+static void sweep_one(int cache_fd, const char *name, const struct cache_locks *locks)
+{
+    struct digest tree;
+
+    if (!is_left_over(cache_fd, name, &tree) || !cache_lock_work(locks, &tree))
+        return;
+    if (is_left_over(cache_fd, name, &tree))
+        (void)io_remove_tree_at(cache_fd, name, NULL);
+    cache_unlock_work(locks, &tree);
+}
+
+void cache_sweep(int cache_fd, const struct cache_locks *locks)
+{
+    int fd = io_open_dir_at(cache_fd, ".", NULL);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    if (dir == NULL && fd >= 0)
+        close(fd);
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        sweep_one(cache_fd, entry->d_name, locks);
+    if (dir != NULL)
+        closedir(dir);
+}
+
+/* Its name goes first: what is half removed is never taken for whole. */
+int cache_remove(int cache_fd, const struct digest *tree, struct err *e)
+{
+    static const char *const beside[] = { CACHE_GONE, CACHE_NEW, CACHE_FIX, CACHE_BEGUN,
+                                          CACHE_DRAFT };
+    char name[CACHE_NAME_BYTES], gone[CACHE_NAME_BYTES];
+    int result = 0;
+
+    cache_name(tree, CACHE_GONE, gone);
+    if (io_remove_tree_at(cache_fd, gone, e) < 0)
+        return -1;
+    cache_name(tree, "", name);
+    if (renameat(cache_fd, name, cache_fd, gone) < 0 && errno != ENOENT)
+        return err_sys(e, "remove %s from the cache", name);
+    cache_name(tree, CACHE_RECORD, name);
+    if (unlinkat(cache_fd, name, 0) < 0 && errno != ENOENT)
+        result = err_sys(e, "remove %s", name);
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        cache_name(tree, beside[i], name);
+        if (io_remove_tree_at(cache_fd, name, e) < 0)
+            result = -1;
+    }
+    return result;
+}
+
+static int by_last_use(const void *x, const void *y)
+{
+    const struct cache_tree *a = x, *b = y;
+
+    return a->last_use_ms == b->last_use_ms ? 0 : a->last_use_ms < b->last_use_ms ? -1 : 1;
+}
+
+static bool remove_locked(const struct cache *c, const struct cache_tree *t)
+{
+    char hex[DIGEST_HEX];
+    struct err why = { 0 };
+
+    digest_hex(&t->tree, hex);
+    if (cache_remove(c->fd, &t->tree, &why) < 0) {
+        log_event(LOG_WARN, "not-evicted", "tree", "%s", hex, "why", "%s", why.text, NULL);
+        return false;
+    }
+    log_event(LOG_INFO, "evict", "tree", "%s", hex, "bytes", "%lld", (long long)t->bytes, NULL);
+    return true;
+}
+
+/* Unless somebody uses it, here or in another process. */
+static bool remove_one(const struct cache *c, const struct cache_tree *t)
+{
+    bool is_gone;
+
+    if (!cache_lock_removal(c->locks, &t->tree))
+        return false;
+    is_gone = c->let_go(c->context, &t->tree) && remove_locked(c, t);
+    cache_unlock_work(c->locks, &t->tree);
+    return is_gone;
+}
+
+/* ---- room ---- */
+
+struct making {
+    struct cache *cache;
+    const struct cache_need *need;
+    uint64_t held_bytes; /* of all other trees */
+    bool was_full;
+};
+
+static uint64_t floor_bytes(const struct statvfs *fs)
+{
+    uint64_t part = (uint64_t)fs->f_blocks * fs->f_frsize / FLOOR_FRACTION;
+
+    return part < FLOOR_MAX_BYTES ? part : FLOOR_MAX_BYTES;
+}
+
+static void add_size(struct buf *text, const char *before, uint64_t bytes)
+{
+    buf_add_str(text, before);
+    units_add_size(text, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
+}
+
+static int refuse(const struct making *m, const struct statvfs *fs, struct err *e)
+{
+    struct buf text = { 0 };
+
+    if (fs == NULL) {
+        add_size(&text, "the cache has no room for a dataset of ", m->need->tree_bytes);
+        add_size(&text, ": cache_size is ", (uint64_t)m->cache->size_max_bytes);
+        add_size(&text, ", of which what is in use takes ", m->held_bytes);
+    } else {
+        add_size(&text, "scratch has no room for ", m->need->bytes);
+        buf_printf(&text, " in %" PRIu64 " files", m->need->files);
+        add_size(&text, ": it has ", (uint64_t)fs->f_bavail * fs->f_frsize);
+        add_size(&text, " free, of which ", floor_bytes(fs));
+        buf_printf(&text, " stay free%s, and all that it holds is in use",
+                   m->need->was_full ? ", and is full" : "");
+    }
+    err_set(e, ERR_NO_SPACE, "%s", buf_text(&text));
+    buf_free(&text);
+    return -1;
+}
+
+static bool is_within_size(const struct making *m)
+{
+    uint64_t most = (uint64_t)m->cache->size_max_bytes;
+
+    return most == 0 || (m->held_bytes <= most && m->need->tree_bytes <= most - m->held_bytes);
+}
+
+static bool is_within_space(const struct cache_need *n, const struct statvfs *fs)
+{
+    uint64_t free_bytes = (uint64_t)fs->f_bavail * fs->f_frsize;
+    uint64_t floor = floor_bytes(fs);
+
+    if (fs->f_files > 0 && n->files > 0 &&
+        (fs->f_favail < FLOOR_FILES || fs->f_favail - FLOOR_FILES < n->files))
+        return false;
+    return n->bytes == 0 || (free_bytes >= floor && n->bytes <= free_bytes - floor);
+}
+
+/* 1: there is room. */
+static int look(const struct making *m, struct statvfs *fs, struct err *e)
+{
+    if (fstatvfs(m->cache->fd, fs) < 0)
+        return err_sys(e, "look how much room scratch has");
+    return !m->was_full && is_within_size(m) && is_within_space(m->need, fs);
+}
+
+static bool may_ever_fit(const struct making *m)
+{
+    return m->cache->size_max_bytes == 0 ||
+           m->need->tree_bytes <= (uint64_t)m->cache->size_max_bytes;
+}
+
+static int make_room(struct making *m, const struct cache_tree *trees, size_t n, struct err *e)
+{
+    struct statvfs fs;
+    int rc = may_ever_fit(m) ? look(m, &fs, e) : refuse(m, NULL, e);
+
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        if (digest_equal(&trees[i].tree, &m->need->tree) || !remove_one(m->cache, &trees[i]))
+            continue;
+        m->held_bytes -= (uint64_t)trees[i].bytes;
+        m->was_full = false;
+        rc = look(m, &fs, e);
+    }
+    if (rc != 0)
+        return rc < 0 ? -1 : 0;
+    return refuse(m, is_within_size(m) ? &fs : NULL, e);
+}
+
+int cache_make_room(struct cache *c, const struct cache_need *need, struct err *e)
+{
+    struct making m = { .cache = c, .need = need, .was_full = need->was_full };
+    size_t n;
+    struct cache_tree *trees = cache_list(c->fd, &n);
+    int rc;
+
+    for (size_t i = 0; i < n; i++)
+        if (!digest_equal(&trees[i].tree, &need->tree))
+            m.held_bytes += (uint64_t)trees[i].bytes;
+    if (n > 0)
+        qsort(trees, n, sizeof *trees, by_last_use);
+    rc = make_room(&m, trees, n, e);
+    free(trees);
+    return rc;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache_room.h - what the cache holds, and which of it goes when there is no room
+ */
+#ifndef LUDWIG_WORKER_STAGER_CACHE_ROOM_H
+#define LUDWIG_WORKER_STAGER_CACHE_ROOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/digest.h"
+#include "common/base/err.h"
+#include "worker/base/cache_locks.h"
+
+/* All trees that are whole, and those that are not (files and bytes 0); the caller frees it. */
+struct cache_tree {
+    struct digest tree;
+    int64_t files, bytes;
+    int64_t last_use_ms;
+    bool is_whole;
+};
+struct cache_tree *cache_list(int cache_fd, size_t *n);
+
+/* It was used a moment ago. */
+void cache_touch(int cache_fd, const struct digest *tree);
+/* All there is of it. */
+int cache_remove(int cache_fd, const struct digest *tree, struct err *e);
+
+/* Removes what a process that was killed left half removed. */
+void cache_sweep(int cache_fd, const struct cache_locks *locks);
+
+/* What is to come. */
+struct cache_need {
+    struct digest tree;
+    uint64_t tree_bytes;   /* of all of it */
+    uint64_t bytes, files; /* of which are missing */
+    bool was_full;         /* whatever the file system says (quotas): something has to go */
+};
+struct cache {
+    int fd;
+    const struct cache_locks *locks; /* NULL: nobody else is at it */
+    int64_t size_max_bytes;          /* of all trees together; 0: as much as there is room for */
+    bool is_patient; /* what is staged is not urgent: its threads leave processors to jobs */
+    /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then on
+     * nobody may be given it. */
+    bool (*let_go)(void *context, const struct digest *tree);
+    /* Nobody waits for what is being staged. */
+    bool (*is_over)(void *context);
+    void *context;
+};
+
+/* Removes what was not used for longest and is not in use, until cache_size and the free space allow
+ * it.  ERR_NO_SPACE: they do not. */
+int cache_make_room(struct cache *c, const struct cache_need *need, struct err *e);
+
+#endif
