@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "client/cli/cli.h"
-#include "client/pack/packshare.h"
+#include "client/pack/share_pack.h"
 
 /*
  * One of 0, 1 and 2 that is closed would be given to the next file or socket, and what is printed
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     signal(SIGCHLD, SIG_DFL);
     if (fill_standard() < 0)
         return EXIT_FAILED;
-    if (argc > 1 && strcmp(argv[1], PACKSHARE_OPTION) == 0)
-        return packshare_main(argc, argv);
+    if (argc > 1 && strcmp(argv[1], SHARE_PACK_OPTION) == 0)
+        return share_pack_main(argc, argv);
     return cli_main(&words);
 }

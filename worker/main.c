@@ -5,19 +5,19 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "common/base/rights.h"
+#include "common/base/privileges.h"
 #include "common/connect/mux.h"
-#include "worker/agent/share_ask.h"
-#include "worker/base/child.h"
-#include "worker/base/children.h"
-#include "worker/clerk/clerk.h"
-#include "worker/clerk/lodge.h"
+#include "worker/agent/share_probe.h"
+#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
+#include "worker/clerk/janitor.h"
+#include "worker/clerk/user_scratch.h"
 #include "worker/loop/lifecycle.h"
 #include "worker/loop/pilot.h"
-#include "worker/node/leftovers.h"
+#include "worker/node/pilot_cleanup.h"
 #include "worker/publisher/publisher.h"
 #include "worker/runner/runner.h"
-#include "worker/stager/packer.h"
+#include "worker/stager/share_packer.h"
 #include "worker/stager/stager.h"
 
 static const char usage[] =
@@ -57,12 +57,12 @@ static const struct part {
     { CHILD_RUNNER, "ludwig-runner", 1, runner_main },
     { CHILD_STAGER, "ludwig-stager", 2, stager_main },
     { CHILD_PUBLISHER, "ludwig-publish", 2, publisher_main },
-    { CHILD_CLERK, "ludwig-clerk", 1, clerk_main },
-    { CHILD_PACKER, "ludwig-packer", 1, packer_main },
-    { CHILD_ACCOUNT, "ludwig-account", 4, lodge_main },
+    { CHILD_CLERK, "ludwig-clerk", 1, janitor_main },
+    { CHILD_PACKER, "ludwig-packer", 1, share_packer_main },
+    { CHILD_ACCOUNT, "ludwig-account", 4, user_scratch_main },
     { CHILD_GPUS, "ludwig-gpus", 0, gpus_main },
-    { CHILD_SHARE, "ludwig-share", 2, share_ask_main },
-    { CHILD_LEFTOVERS, "ludwig-leftover", 2, leftovers_main },
+    { CHILD_SHARE, "ludwig-share", 2, share_probe_main },
+    { CHILD_LEFTOVERS, "ludwig-leftover", 2, pilot_cleanup_main },
     { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },
 };
 
@@ -120,8 +120,8 @@ static int run_part_as(int argc, char **argv)
 
     if (part == NULL)
         return refuse(CHILD_AS);
-    if (rights_take(argv[2], &e) < 0)
-        return child_fail(part->process_name, &e);
+    if (privileges_take(argv[2], &e) < 0)
+        return child_main_fail(part->process_name, &e);
     return run_part(part, argc - 2, argv + 2);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "client/cli/cli.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 
 static const struct opt no_options[] = { { 0 } };
 
@@ -16,7 +16,7 @@ static int say_help(const struct command *c, struct err *e)
         command_add_help(&text, c);
     else
         command_add_overview(&text);
-    return out_write(&text, e) < 0 ? -1 : EXIT_WELL;
+    return output_write(&text, e) < 0 ? -1 : EXIT_WELL;
 }
 
 /* What is asked for an argument that is missing, by what usage calls the first one. */
@@ -163,6 +163,6 @@ int cli_main(const struct opt_words *words)
     arena_destroy(cli.arena);
     if (code >= 0)
         return code;
-    out_error(&e);
+    output_error(&e);
     return (int)err_exit_code(e.kind);
 }

@@ -6,14 +6,14 @@
 #include <unistd.h>
 
 #include "client/session/address.h"
-#include "client/session/sftpserver.h"
+#include "client/session/sftp_server_exec.h"
 #include "client/term/command.h"
-#include "client/util/choice.h"
 #include "client/util/pump.h"
+#include "client/util/server_choice.h"
 #include "client/util/unixsocket.h"
 #include "common/base/io.h"
 #include "common/connect/mux.h"
-#include "common/connect/ways.h"
+#include "common/connect/routes.h"
 
 /* Where an admin's ludwigd may be found without a configuration. */
 #define MACHINE_SOCKET "/run/ludwig/server.sock"
@@ -64,7 +64,7 @@ static int connect_found(struct cli *cli, struct far_end *far, struct err *e)
 
 static int connect_chosen(struct cli *cli, struct far_end *far, struct err *e)
 {
-    struct choice choice;
+    struct server_choice choice;
     struct endpoint to;
     struct conf c;
 
@@ -74,7 +74,7 @@ static int connect_chosen(struct cli *cli, struct far_end *far, struct err *e)
         return endpoint_parse(&to, text, cli->arena, e) < 0 ? -1 : connect_to(&to, far, e);
     }
     if (conf_read(&c, cli->arena, e) < 0 ||
-        choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
+        server_choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
         return -1;
     return choice.embedded ? connect_found(cli, far, e) : connect_to(&choice.endpoint, far, e);
 }
@@ -85,7 +85,7 @@ static int connect_chosen(struct cli *cli, struct far_end *far, struct err *e)
  */
 static int greet(struct buf *first, struct err *e)
 {
-    while (first->n < WAYS_HELLO_BYTES && memcmp(buf_text(first), WAYS_HELLO, first->n) == 0) {
+    while (first->n < ROUTES_HELLO_BYTES && memcmp(buf_text(first), ROUTES_HELLO, first->n) == 0) {
         ssize_t n = io_read_all(STDIN_FILENO, buf_reserve(first, 1), 1);
 
         if (n < 0)
@@ -94,10 +94,10 @@ static int greet(struct buf *first, struct err *e)
             return 0;
         buf_added(first, 1);
     }
-    if (memcmp(first->bytes, WAYS_HELLO, first->n) != 0)
+    if (memcmp(first->bytes, ROUTES_HELLO, first->n) != 0)
         return 0;
     buf_clear(first);
-    if (io_write_all(STDOUT_FILENO, WAYS_BRIDGE, strlen(WAYS_BRIDGE)) < 0)
+    if (io_write_all(STDOUT_FILENO, ROUTES_BRIDGE, strlen(ROUTES_BRIDGE)) < 0)
         return err_sys(e, "standard output");
     return 0;
 }
@@ -145,12 +145,12 @@ static int serve_files(const struct options *o, struct err *e)
 {
     if (o->no_sftp)
         return err_set(e, ERR_DENIED, "this key is for messages to ludwigd, not for files");
-    return sftpserver_become(e);
+    return sftp_server_exec_become(e);
 }
 
 static int run(struct cli *cli, struct err *e)
 {
-    if (sftpserver_is_meant(getenv("SSH_ORIGINAL_COMMAND")))
+    if (sftp_server_exec_is_meant(getenv("SSH_ORIGINAL_COMMAND")))
         return serve_files(cli->options, e);
     return bridge(cli, e);
 }

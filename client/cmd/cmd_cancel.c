@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_cancel.c - ludwig cancel */
-#include "client/cmd/change.h"
+#include "client/cmd/job_change.h"
 #include "client/query/selector.h"
 #include "client/query/where.h"
 
 struct options {
-    struct change_options change;
+    struct job_change_options change;
     bool drain;
 };
 
 static const struct opt options[] = {
     { "drain", 0, OPT_FLAG, NULL, offsetof(struct options, drain), 0, 0,
       "what runs already may finish, and is not tried again if it fails" },
-    CHANGE_OPTIONS(struct options),
+    JOB_CHANGE_OPTIONS(struct options),
     { 0 },
 };
 

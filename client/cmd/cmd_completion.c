@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "client/cli/completion.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 
 static const struct completion_shell *find_shell(const char *name, struct err *e)
 {
@@ -22,7 +22,7 @@ static int run(struct cli *cli, struct err *e)
     if (shell == NULL)
         return -1;
     shell->add(&out, cli->arena);
-    return out_write(&out, e) < 0 ? -1 : EXIT_WELL;
+    return output_write(&out, e) < 0 ? -1 : EXIT_WELL;
 }
 
 const struct command cmd_completion = {

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/pack/cargo.h"
-#include "client/pack/datatidy.h"
+#include "client/pack/datasets_prune.h"
+#include "client/pack/inputs.h"
 #include "client/term/jsonlist.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 #include "client/term/table.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
@@ -45,12 +45,12 @@ struct data {
     const struct options *options;
     struct session session;
     struct datasets sets;
-    struct cargo cargo; /* of push */
+    struct inputs cargo; /* of push */
 };
 
 /* ---- ls ---- */
 
-static bool is_there(const struct packstore *p, const struct digest *id)
+static bool is_there(const struct datasets_stored *p, const struct digest *id)
 {
     for (size_t i = 0; i < p->n_sets; i++)
         if (digest_equal(&p->sets[i].id, id))
@@ -59,7 +59,7 @@ static bool is_there(const struct packstore *p, const struct digest *id)
 }
 
 /* What was removed is listed only while a sweep needs it all the same. */
-static void drop_removed(struct datasets *d, const char *project, const struct packstore *p)
+static void drop_removed(struct datasets *d, const char *project, const struct datasets_stored *p)
 {
     size_t n = 0;
 
@@ -79,7 +79,7 @@ static bool is_listed(const struct datasets *d, const char *project, const struc
 }
 
 /* Sent ahead, and no sweep has named it yet. */
-static void add_unnamed(struct datasets *d, const char *project, const struct packstore *p)
+static void add_unnamed(struct datasets *d, const char *project, const struct datasets_stored *p)
 {
     for (size_t i = 0; i < p->n_sets; i++) {
         const struct packed *set = &p->sets[i];
@@ -100,15 +100,15 @@ static int look_at_project(struct data *d, const char *project, struct err *e)
 {
     struct place to = { .drive = session_drive(&d->session, e), .project = project };
     struct err why = { 0 };
-    struct packstore p;
+    struct datasets_stored p;
 
     if (to.drive == NULL)
         return -1;
-    if (packstore_open(&p, &to, &why) < 0)
+    if (datasets_stored_open(&p, &to, &why) < 0)
         return why.kind == ERR_DENIED ? 0 : err_set(e, why.kind, "%s", why.text);
     drop_removed(&d->sets, project, &p);
     add_unnamed(&d->sets, project, &p);
-    packstore_close(&p);
+    datasets_stored_close(&p);
     return 0;
 }
 
@@ -174,7 +174,7 @@ static int show_rows(const struct data *d, struct err *e)
     }
     if (!d->options->json)
         table_flush(t, &out);
-    result = d->options->json ? jsonlist_end(&list, e) : out_write(&out, e);
+    result = d->options->json ? jsonlist_end(&list, e) : output_write(&out, e);
     jsonlist_drop(&list);
     table_destroy(t);
     return result;
@@ -233,7 +233,7 @@ static int open_project(struct data *d, const struct place *to, struct err *e)
     return answer.folder.mode == 0 ? 0 : upload_make_project(to, &answer.folder, e);
 }
 
-static void say_pushed(const struct cargo *c, const struct place *to)
+static void say_pushed(const struct inputs *c, const struct place *to)
 {
     for (size_t i = 0; i < c->n_data; i++) {
         const struct tree *t = &c->data[i];
@@ -241,9 +241,9 @@ static void say_pushed(const struct cargo *c, const struct place *to)
 
         units_add_size(&size, t->set.bytes);
         units_add_size(&new_size, t->new_bytes);
-        out_note("%s: %" PRId64 " file%s, %s, in project %s; %s were new",
-                 path_basename(t->plan.top), t->set.files, t->set.files == 1 ? "" : "s",
-                 buf_text(&size), to->project, t->new_bytes > 0 ? buf_text(&new_size) : "none");
+        output_note("%s: %" PRId64 " file%s, %s, in project %s; %s were new",
+                    path_basename(t->plan.top), t->set.files, t->set.files == 1 ? "" : "s",
+                    buf_text(&size), to->project, t->new_bytes > 0 ? buf_text(&new_size) : "none");
         buf_free(&size);
         buf_free(&new_size);
     }
@@ -252,8 +252,8 @@ static void say_pushed(const struct cargo *c, const struct place *to)
 static int load(struct data *d, const char *const *paths, const struct place *to, struct err *e)
 {
     if (d->cargo.arena != NULL)
-        return cargo_meet(&d->cargo, to, e);
-    return cargo_load_paths(&d->cargo, paths, d->cli->args.n - 1, to, e);
+        return inputs_meet(&d->cargo, to, e);
+    return inputs_load_paths(&d->cargo, paths, d->cli->args.n - 1, to, e);
 }
 
 static int run_push(struct data *d, struct err *e)
@@ -265,7 +265,7 @@ static int run_push(struct data *d, struct err *e)
         return -1;
     to.drive = session_drive(&d->session, e);
     if (to.drive == NULL || open_project(d, &to, e) < 0 || load(d, paths, &to, e) < 0 ||
-        cargo_send(&d->cargo, e) < 0)
+        inputs_send(&d->cargo, e) < 0)
         return -1;
     say_pushed(&d->cargo, &to);
     return 0;
@@ -277,12 +277,12 @@ static int run_rm(struct data *d, struct err *e)
 {
     const char *const *words = (const char *const *)d->cli->args.words;
 
-    return datatidy_remove(&d->sets, words + 1, d->cli->args.n - 1, e);
+    return datasets_prune_remove(&d->sets, words + 1, d->cli->args.n - 1, e);
 }
 
 static int run_gc(struct data *d, struct err *e)
 {
-    return datatidy_collect(&d->sets, d->options->yes, e);
+    return datasets_prune_collect(&d->sets, d->options->yes, e);
 }
 
 /* ---- the command ---- */
@@ -309,10 +309,10 @@ static int start_pushing(struct data *d, struct err *e)
         return -1;
     paths = real_paths(d, n, NULL);
     d->session.expects_files = true;
-    d->session.expected_bytes = paths != NULL ? cargo_glance_paths(paths, n) : 0;
+    d->session.expected_bytes = paths != NULL ? inputs_glance_paths(paths, n) : 0;
     if (paths != NULL && session_is_far(&d->session)) {
-        cargo_begin_paths(&d->cargo, paths, n);
-        d->session.idle = cargo_idle(&d->cargo);
+        inputs_begin_paths(&d->cargo, paths, n);
+        d->session.idle = inputs_idle(&d->cargo);
     }
     return session_reach(d->cli, &d->session, false, e);
 }
@@ -338,7 +338,7 @@ static int run(struct cli *cli, struct err *e)
     if (result == 0)
         result = deeds[i].run(&d, e);
     d.session.idle = (struct idle){ 0 };
-    cargo_free(&d.cargo);
+    inputs_free(&d.cargo);
     datasets_free(&d.sets);
     session_close(&d.session);
     return result < 0 ? -1 : EXIT_WELL;

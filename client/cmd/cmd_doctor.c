@@ -7,9 +7,9 @@
 #include "client/doctor/doctor.h"
 #include "client/term/command.h"
 #include "client/term/jsonlist.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
+#include "client/term/safe_text.h"
 #include "client/term/table.h"
-#include "client/term/text.h"
 
 /* What stands before a line goes on below it. */
 enum { INDENT = 9, WIDTH_MAX = 79 };
@@ -28,7 +28,7 @@ static void add_verdict(struct buf *out, int verdict)
     static const char *const codes[CHECK_VERDICTS] = { "32", "36", "31" };
     const char *name = check_verdict_names[verdict];
 
-    if (out_has_colour(STDOUT_FILENO))
+    if (output_has_colour(STDOUT_FILENO))
         buf_printf(out, "\033[%sm%s\033[0m", codes[verdict], name);
     else
         buf_add_str(out, name);
@@ -38,7 +38,7 @@ static void add_verdict(struct buf *out, int verdict)
 /* Long lines are hard to read on a wide terminal too. */
 static size_t width(void)
 {
-    size_t columns = out_columns(STDOUT_FILENO);
+    size_t columns = output_columns(STDOUT_FILENO);
 
     return columns < WIDTH_MAX ? columns : WIDTH_MAX;
 }
@@ -50,9 +50,9 @@ static void add_finding(struct buf *out, const struct finding *f)
     buf_printf(&line, "%s: %s", f->check, f->found);
     if (f->advice != NULL)
         buf_printf(&line, "; %s", f->advice);
-    text_add_harmless(&harmless, buf_text(&line), line.n, "");
+    safe_text_add_harmless(&harmless, buf_text(&line), line.n, "");
     add_verdict(out, f->verdict);
-    if (out_is_terminal(STDOUT_FILENO))
+    if (output_is_terminal(STDOUT_FILENO))
         opt_add_wrapped_to(out, width(), INDENT, INDENT, buf_text(&harmless));
     else
         buf_printf(out, "%s\n", buf_text(&harmless));
@@ -73,7 +73,7 @@ static int show(const struct doctor *d, bool json, struct err *e)
     }
     for (size_t i = 0; i < d->n; i++)
         add_finding(&out, &d->findings[i]);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static bool has_problem(const struct doctor *d)

@@ -2,15 +2,15 @@
 /* cmd_down.c - ludwig down */
 #include "client/session/embedded.h"
 #include "client/term/command.h"
-#include "client/util/choice.h"
+#include "client/util/server_choice.h"
 
 static int run(struct cli *cli, struct err *e)
 {
-    struct choice choice;
+    struct server_choice choice;
     struct conf c;
 
     if (conf_read(&c, cli->arena, e) < 0 ||
-        choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
+        server_choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
         return -1;
     if (!choice.embedded)
         return err_set(e, ERR_USAGE, "down stops a server of your own, but %s names the one at %s",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "client/session/session.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 #include "common/proto/proto.h"
 
 struct options {
@@ -33,15 +33,15 @@ static void say(const struct outcome *o)
     const char *drained = o->is_news ? "drained" : "was drained already";
 
     if (o->is_undone)
-        out_note("%s: %s", o->name, o->is_news ? "takes jobs again" : "was not drained");
+        output_note("%s: %s", o->name, o->is_news ? "takes jobs again" : "was not drained");
     else if (o->running == NOT_KNOWN)
-        out_note("%s: %s", o->name, drained);
+        output_note("%s: %s", o->name, drained);
     else if (o->running == 0)
-        out_note("%s: %s; nothing runs there", o->name, drained);
+        output_note("%s: %s; nothing runs there", o->name, drained);
     else if (o->running == 1)
-        out_note("%s: %s; 1 job runs on to its end", o->name, drained);
+        output_note("%s: %s; 1 job runs on to its end", o->name, drained);
     else
-        out_note("%s: %s; %" PRId64 " jobs run on to their end", o->name, drained, o->running);
+        output_note("%s: %s; %" PRId64 " jobs run on to their end", o->name, drained, o->running);
 }
 
 static int64_t running_on(const struct list *nodes, const char *name)
@@ -80,9 +80,9 @@ static int tell(struct cli *cli, struct rpc *rpc, const struct msg_drained *all,
     struct buf out = { 0 };
 
     if (o->json) {
-        out_add_versioned(&out, proto.messages[MSG_DRAINED].schema, all);
+        output_add_versioned(&out, proto.messages[MSG_DRAINED].schema, all);
         buf_add_char(&out, '\n');
-        return out_write(&out, e);
+        return output_write(&out, e);
     }
     if (o->quiet)
         return 0;

@@ -8,9 +8,9 @@
 #include "client/query/pages.h"
 #include "client/query/selector.h"
 #include "client/session/session.h"
-#include "client/share/copy.h"
-#include "client/term/out.h"
-#include "client/term/text.h"
+#include "client/share/download.h"
+#include "client/term/output.h"
+#include "client/term/safe_text.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
@@ -40,7 +40,7 @@ struct fetch {
     char *project;
     size_t n_prefix; /* bytes of "PROJECT/" before what is kept of a path */
     const char *to;
-    struct copy *copy;
+    struct download *copy;
     char *param2val;       /* the last one that was copied */
     char *param2val_ahead; /* the last one that was sent for */
     struct target *reused; /* jobs of earlier sweeps whose results this one took over */
@@ -69,8 +69,8 @@ static void show_progress(void *context)
     f->shown_at_ms = now_ms;
     f->has_line = true;
     buf_printf(&line, "fetch: %" PRId64 " of %" PRId64 " jobs, ", f->n_jobs, f->n_expected);
-    units_add_size(&line, copy_counts(f->copy)->bytes);
-    line.n = text_fitting(buf_text(&line), line.n, out_columns(STDERR_FILENO) - 1);
+    units_add_size(&line, download_counts(f->copy)->bytes);
+    line.n = safe_text_fitting(buf_text(&line), line.n, output_columns(STDERR_FILENO) - 1);
     buf_add_str(&line, "\033[K\r");
     write_line(&line);
 }
@@ -98,13 +98,13 @@ static int copy_own(struct fetch *f, const char *path, struct err *e)
 {
     if (!is_own(f, path))
         return err_set(e, ERR_PROTOCOL, "%s is not below the project %s", path, f->project);
-    return copy_path(f->copy, path, f->n_prefix, e);
+    return download_path(f->copy, path, f->n_prefix, e);
 }
 
 static void bring(struct fetch *f, const char *path)
 {
     if (is_own(f, path))
-        copy_ahead(f->copy, path, f->n_prefix);
+        download_ahead(f->copy, path, f->n_prefix);
 }
 
 static char *param2val_path(const char *run_path)
@@ -144,7 +144,7 @@ static int copy_param2val(struct fetch *f, const char *run_path, struct err *e)
 static void note_unread(void *context, const struct err *why)
 {
     clear_progress(context);
-    out_note("note: not copied: %s", why->text);
+    output_note("note: not copied: %s", why->text);
 }
 
 static void note_missing(struct fetch *f, const char *job, const char *path)
@@ -152,7 +152,7 @@ static void note_missing(struct fetch *f, const char *job, const char *path)
     if (f->n_missing++ > 0)
         return;
     clear_progress(f);
-    out_note("note: the results of job %s are not at %s any more", job, path);
+    output_note("note: the results of job %s are not at %s any more", job, path);
 }
 
 /* For their logs, which lie with those of their own sweep. */
@@ -172,7 +172,7 @@ static void keep_reused(struct fetch *f, const char *job)
 
 static int take_result(struct fetch *f, const struct job_result *r, struct err *e)
 {
-    int64_t n_unread = copy_counts(f->copy)->unread;
+    int64_t n_unread = download_counts(f->copy)->unread;
     int found;
 
     if (r->state != JOB_DONE || r->run_path == NULL)
@@ -182,7 +182,7 @@ static int take_result(struct fetch *f, const struct job_result *r, struct err *
         return -1;
     if (found == 0)
         note_missing(f, r->job, r->run_path);
-    else if (copy_counts(f->copy)->unread == n_unread)
+    else if (download_counts(f->copy)->unread == n_unread)
         f->n_jobs++;
     keep_reused(f, r->job);
     show_progress(f);
@@ -333,7 +333,7 @@ static int find_sweep(struct fetch *f, struct err *e)
 
 static int say_end(struct fetch *f, struct err *e)
 {
-    const struct copy_counts *c = copy_counts(f->copy);
+    const struct download_counts *c = download_counts(f->copy);
     struct buf out = { 0 }, harmless = { 0 };
 
     buf_printf(&out, "%" PRId64 " job%s in %s: %" PRId64 " file%s copied (", f->n_jobs,
@@ -346,10 +346,10 @@ static int say_end(struct fetch *f, struct err *e)
         buf_printf(&out, ", %" PRId64 " could not be read", c->unread);
     if (f->n_missing > 0)
         buf_printf(&out, ", %" PRId64 " job%s missing", f->n_missing, f->n_missing == 1 ? "" : "s");
-    text_add_harmless(&harmless, buf_text(&out), out.n, "");
+    safe_text_add_harmless(&harmless, buf_text(&out), out.n, "");
     buf_free(&out);
     buf_add_char(&harmless, '\n');
-    return out_write(&harmless, e);
+    return output_write(&harmless, e);
 }
 
 static int copy_all(struct fetch *f, struct err *e)
@@ -372,12 +372,12 @@ static int mark(struct fetch *f, struct err *e)
     static const char *const own[] = { "runs", "logs", "failed", NULL };
     static const char text[] = "Results that `ludwig fetch` copied: no part of a sweep's source.\n";
 
-    return copy_mark(f->copy, LAYOUT_FETCHED, text, own, e);
+    return download_mark(f->copy, LAYOUT_FETCHED, text, own, e);
 }
 
 static int fetch(struct fetch *f, const char *to, struct err *e)
 {
-    const struct drive *drive;
+    const struct share_connection *drive;
     struct sharefs *fs;
     char *usual;
     int result = -1;
@@ -389,16 +389,16 @@ static int fetch(struct fetch *f, const char *to, struct err *e)
         return -1;
     usual = mem_printf("%s-%" PRId64, path_basename(f->project), f->sweep);
     f->to = to != NULL ? to : usual;
-    fs = drive_read(drive, e);
+    fs = share_connection_read(drive, e);
     if (fs != NULL)
-        f->copy = copy_open(fs, f->to, e);
+        f->copy = download_open(fs, f->to, e);
     if (f->copy != NULL) {
-        copy_on_tick(f->copy, show_progress, f);
-        copy_on_unread(f->copy, note_unread, f);
+        download_on_tick(f->copy, show_progress, f);
+        download_on_unread(f->copy, note_unread, f);
         result = mark(f, e) < 0 ? -1 : copy_all(f, e);
     }
-    f->n_unread = f->copy == NULL ? 0 : copy_counts(f->copy)->unread;
-    copy_close(f->copy);
+    f->n_unread = f->copy == NULL ? 0 : download_counts(f->copy)->unread;
+    download_close(f->copy);
     sharefs_close(fs);
     free(usual);
     return result;
@@ -410,7 +410,7 @@ static int run(struct cli *cli, struct err *e)
     struct fetch f = { .options = cli->options,
                        .session = &s,
                        .arena = cli->arena,
-                       .shows_progress = out_is_terminal(STDERR_FILENO) };
+                       .shows_progress = output_is_terminal(STDERR_FILENO) };
     struct opt_words selector = { cli->args.words, 1 };
     int result;
 

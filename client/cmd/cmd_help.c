@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_help.c - ludwig help */
 #include "client/term/command.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 
 static int run(struct cli *cli, struct err *e)
 {
@@ -16,7 +16,7 @@ static int run(struct cli *cli, struct err *e)
             return -1;
         command_add_help(&text, c);
     }
-    return out_write(&text, e) < 0 ? -1 : EXIT_WELL;
+    return output_write(&text, e) < 0 ? -1 : EXIT_WELL;
 }
 
 const struct command cmd_help = {

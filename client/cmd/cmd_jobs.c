@@ -11,11 +11,11 @@
 #include "client/query/targets.h"
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
-#include "client/term/out.h"
+#include "client/term/opt_state.h"
+#include "client/term/output.h"
 #include "client/term/progress.h"
-#include "client/term/stateopt.h"
+#include "client/term/safe_text.h"
 #include "client/term/table.h"
-#include "client/term/text.h"
 #include "common/base/units.h"
 
 struct options {
@@ -258,7 +258,7 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
         return jsonlist_flush(l->json, e);
     if (l->table != NULL)
         table_flush(l->table, &out);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 /* What is not in the column of parameters, as long as the line is. */
@@ -266,21 +266,21 @@ static int say_same(struct listing *l, struct err *e)
 {
     struct buf params = { 0 }, text = { 0 }, line = { 0 };
     struct value same = shorter(l->arena, &l->same);
-    size_t width = out_columns(STDOUT_FILENO), n;
+    size_t width = output_columns(STDOUT_FILENO), n;
 
     if (same.type != VALUE_MAP || same.map.n == 0)
         return 0;
     jobinfo_add_params(&params, &same);
     buf_add_str(&text, l->has_others ? "where not shown: " : "the same in all: ");
-    text_add_harmless(&text, buf_text(&params), params.n, "");
-    n = text_fitting(buf_text(&text), text.n, width);
+    safe_text_add_harmless(&text, buf_text(&params), params.n, "");
+    n = safe_text_fitting(buf_text(&text), text.n, width);
     if (n < text.n)
-        n = text_fitting(buf_text(&text), text.n, width - 1);
+        n = safe_text_fitting(buf_text(&text), text.n, width - 1);
     buf_add(&line, text.bytes, n);
     buf_add_str(&line, n < text.n ? "…\n" : "\n");
     buf_free(&params);
     buf_free(&text);
-    return out_write(&line, e);
+    return output_write(&line, e);
 }
 
 static bool is_filtered(const struct job_filter *f)
@@ -296,25 +296,25 @@ static void say_none(const struct list *targets)
     bool is_one = targets->n > 0 && items[0].sweep == items[targets->n - 1].sweep;
 
     if (targets->n == 0)
-        out_note("none of your sweeps goes on any more (name those that are over)");
+        output_note("none of your sweeps goes on any more (name those that are over)");
     else if (is_one)
-        out_note("no job of sweep %" PRId64 " matches", items[0].sweep);
+        output_note("no job of sweep %" PRId64 " matches", items[0].sweep);
     else
-        out_note("no job of these sweeps matches");
+        output_note("no job of these sweeps matches");
 }
 
 /* Jobs that were done before have no row of their own. */
 static void say_reused(const struct sweep_info *s)
 {
     if (progress_jobs(&s->jobs) == 0)
-        out_note("sweep %" PRId64 " has no jobs of its own: all %" PRId64
-                 " were done before, in earlier sweeps (ludwig results %" PRId64 " shows them)",
-                 s->sweep, s->reused, s->sweep);
+        output_note("sweep %" PRId64 " has no jobs of its own: all %" PRId64
+                    " were done before, in earlier sweeps (ludwig results %" PRId64 " shows them)",
+                    s->sweep, s->reused, s->sweep);
     else
-        out_note("%" PRId64 " more job%s of sweep %" PRId64
-                 " %s done before, in earlier sweeps (ludwig results %" PRId64 " shows %s)",
-                 s->reused, s->reused == 1 ? "" : "s", s->sweep, s->reused == 1 ? "was" : "were",
-                 s->sweep, s->reused == 1 ? "it" : "them");
+        output_note("%" PRId64 " more job%s of sweep %" PRId64
+                    " %s done before, in earlier sweeps (ludwig results %" PRId64 " shows %s)",
+                    s->reused, s->reused == 1 ? "" : "s", s->sweep, s->reused == 1 ? "was" : "were",
+                    s->sweep, s->reused == 1 ? "it" : "them");
 }
 
 static int say_rest(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
@@ -359,7 +359,7 @@ static int show(struct cli *cli, struct session *s, const struct list *targets,
     struct listing l = { .session = s,
                          .json = o->json ? &json : NULL,
                          .has_table = !o->json && !o->quiet,
-                         .for_terminal = out_is_terminal(STDOUT_FILENO),
+                         .for_terminal = output_is_terminal(STDOUT_FILENO),
                          .arena = cli->arena,
                          .row_arena = arena_create() };
     int result;
@@ -378,10 +378,10 @@ static int read_filter(struct cli *cli, const struct options *o, struct job_filt
 {
     unsigned states;
 
-    if (stateopt_read(&stateopt_jobs, &o->states, &states, e) < 0)
+    if (opt_state_read(&stateopt_jobs, &o->states, &states, e) < 0)
         return -1;
     *filter =
-        (struct job_filter){ stateopt_names(&stateopt_jobs, states, cli->arena), NULL, o->quiet };
+        (struct job_filter){ opt_state_names(&stateopt_jobs, states, cli->arena), NULL, o->quiet };
     if (o->where == NULL)
         return 0;
     filter->where = jobinfo_parse_where(o->where, cli->arena, e);

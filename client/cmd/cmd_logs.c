@@ -10,7 +10,7 @@
 #include "client/session/subscription.h"
 #include "client/share/filewatch.h"
 #include "client/share/logfile.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 #include "common/proto/layout.h"
 
 /* Where nobody tells us that a file grew, or what we were told of cannot be seen yet. */
@@ -115,12 +115,12 @@ static int copy_new(struct viewer *v, struct err *e)
 static int reach_again(struct viewer *v, struct err *e)
 {
     bool was_open = v->file.file != NULL;
-    const struct drive *drive;
+    const struct share_connection *drive;
 
     logfile_pause(&v->file);
     sharefs_close(v->fs);
     drive = session_drive(v->session, e);
-    v->fs = drive != NULL ? drive_read(drive, e) : NULL;
+    v->fs = drive != NULL ? share_connection_read(drive, e) : NULL;
     if (v->fs == NULL)
         return -1;
     v->is_cut = false;
@@ -186,7 +186,7 @@ static int take_info(struct viewer *v, const struct job_info *info, struct err *
             free(path);
             return -1;
         }
-        out_note("ludwig: attempt %" PRId64 " of job %s", info->attempt, v->job);
+        output_note("ludwig: attempt %" PRId64 " of job %s", info->attempt, v->job);
     }
     free(v->path);
     v->path = path;
@@ -206,7 +206,7 @@ static int check_attempt(const struct viewer *v, const struct job_info *info, bo
 
 static int say_detached(const struct viewer *v)
 {
-    out_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
+    output_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
     return EXIT_WELL;
 }
 
@@ -290,10 +290,10 @@ static int say_no_log(const struct viewer *v, const char *state, struct err *e)
 static void say_attempt(const struct viewer *v, const struct job_info *info)
 {
     if (v->attempt != OPT_UNSET || info->attempt < 2 || v->path == NULL ||
-        !out_is_terminal(STDOUT_FILENO) || !out_is_terminal(STDERR_FILENO))
+        !output_is_terminal(STDOUT_FILENO) || !output_is_terminal(STDERR_FILENO))
         return;
-    out_note("attempt %" PRId64 "; ludwig logs %s --attempt %" PRId64 " shows the one before",
-             info->attempt, v->job, info->attempt - 1);
+    output_note("attempt %" PRId64 "; ludwig logs %s --attempt %" PRId64 " shows the one before",
+                info->attempt, v->job, info->attempt - 1);
 }
 
 static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool follows,
@@ -318,11 +318,11 @@ static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool 
 static int view_job(struct viewer *v, struct session *s, const struct target *t, bool follows,
                     struct err *e)
 {
-    const struct drive *drive = session_drive(s, e);
+    const struct share_connection *drive = session_drive(s, e);
     int result;
 
     v->session = s;
-    v->fs = drive != NULL ? drive_read(drive, e) : NULL;
+    v->fs = drive != NULL ? share_connection_read(drive, e) : NULL;
     if (v->fs == NULL)
         return -1;
     result = view(v, &s->rpc, t, follows, e);
@@ -339,7 +339,7 @@ static int run(struct cli *cli, struct err *e)
     const struct options *o = cli->options;
     struct viewer v = { .lines = o->lines,
                         .attempt = o->attempt,
-                        .harmless = !o->raw && out_is_terminal(STDOUT_FILENO),
+                        .harmless = !o->raw && output_is_terminal(STDOUT_FILENO),
                         .watch_fd = -1 };
     struct session s;
     struct target t;

@@ -7,10 +7,10 @@
 
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
-#include "client/term/out.h"
-#include "client/term/stateopt.h"
+#include "client/term/opt_state.h"
+#include "client/term/output.h"
+#include "client/term/safe_text.h"
 #include "client/term/table.h"
-#include "client/term/text.h"
 #include "common/base/units.h"
 
 struct options {
@@ -43,7 +43,7 @@ enum { UP, DRAINED, LOST, N_STATES };
 
 static const char *const state_names[N_STATES] = { "up", "drained", "lost" };
 static const enum tone tones[N_STATES] = { TONE_GOOD, TONE_DIM, TONE_BAD };
-static const struct stateopt node_states = {
+static const struct opt_state node_states = {
     .names = state_names, .n = N_STATES, .allowed = ~0u, .refusal = "no node is ever"
 };
 
@@ -176,7 +176,7 @@ static int show_table(const struct list *nodes, struct err *e)
         add_row(t, &items[i]);
     table_flush(t, &out);
     table_destroy(t);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 /* A node on which several people have a worker is listed for each of them, and named once. */
@@ -195,10 +195,10 @@ static int show_names(const struct list *nodes, struct err *e)
 
     for (size_t i = 0; i < nodes->n; i++)
         if (is_first_of_node(items, i)) {
-            text_add_harmless(&out, items[i].node, strlen(items[i].node), "");
+            safe_text_add_harmless(&out, items[i].node, strlen(items[i].node), "");
             buf_add_char(&out, '\n');
         }
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static int show(const struct list *nodes, const struct options *o, struct err *e)
@@ -230,7 +230,7 @@ static int run(struct cli *cli, struct err *e)
     unsigned states;
     int result;
 
-    if (stateopt_read(&node_states, &o->states, &states, e) < 0 || session_open(cli, &s, e) < 0)
+    if (opt_state_read(&node_states, &o->states, &states, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     result = get_nodes(&s.rpc, !o->quiet, &page, e);
     if (result == 0) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_pause.c - ludwig pause */
-#include "client/cmd/change.h"
+#include "client/cmd/job_change.h"
 #include "client/query/selector.h"
 #include "client/query/where.h"
 
 struct options {
-    struct change_options change;
+    struct job_change_options change;
 };
 
 static const struct opt options[] = {
-    CHANGE_OPTIONS(struct options),
+    JOB_CHANGE_OPTIONS(struct options),
     { 0 },
 };
 

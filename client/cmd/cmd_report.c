@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/cmd/chunk.h"
+#include "client/cmd/batch_chunk.h"
 #include "client/term/command.h"
 #include "common/base/utf8.h"
 #include "common/data/json.h"
 #include "common/proto/envvars.h"
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 
 struct options {
     const char *job;
@@ -143,19 +143,19 @@ static int check_job(const struct options *o, struct err *e)
         return err_set(e, ERR_USAGE, "--job takes the id of a job, as 7.13, not '%s'", o->job);
     if (o->done && o->failed != NULL)
         return err_set(e, ERR_USAGE, "a job is either --done or --failed");
-    if (!chunk_is_here())
+    if (!batch_chunk_is_here())
         return check_alone(o, e);
     if (o->job == NULL)
         return err_set(e, ERR_USAGE,
                        "this process works through several jobs: --job ID says "
                        "which one is meant");
-    return chunk_check(o->job, e);
+    return batch_chunk_check(o->job, e);
 }
 
 static void begin_line(struct buf *line, const struct options *o)
 {
     buf_add_char(line, '{');
-    if (o->job == NULL || !chunk_is_here())
+    if (o->job == NULL || !batch_chunk_is_here())
         return;
     buf_add_str(line, "\"job\": ");
     json_add_str(line, o->job, strlen(o->job));

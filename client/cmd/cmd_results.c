@@ -13,8 +13,8 @@
 #include "client/results/results_out.h"
 #include "client/results/results_series.h"
 #include "client/session/session.h"
-#include "client/term/out.h"
-#include "client/term/text.h"
+#include "client/term/output.h"
+#include "client/term/safe_text.h"
 #include "common/base/path.h"
 
 enum { JOBS_SHOWN = 8 }; /* in a line */
@@ -167,7 +167,7 @@ static void rank(struct results *r)
         v->n = (size_t)o->top;
     if (v->ranked_by < 0) {
         if (o->top != OPT_UNSET)
-            out_note(
+            output_note(
                 "note: no job has reported a measure to rank by; these come first in the sweep");
         return;
     }
@@ -256,17 +256,17 @@ static int show_table(const struct results *r, struct err *e)
     struct buf out = { 0 }, below = { 0 };
 
     if (r->view.n > 0)
-        results_add_table(&out, &r->view, out_columns(STDOUT_FILENO),
-                          out_has_colour(STDOUT_FILENO));
+        results_add_table(&out, &r->view, output_columns(STDOUT_FILENO),
+                          output_has_colour(STDOUT_FILENO));
     else
         buf_printf(&out, "no configuration%s\n", r->where != NULL ? " matches" : "");
     buf_add_char(&out, '\n');
     add_ranking(&below, r);
     add_unfinished(&below, r);
     add_places(&below, r);
-    text_add_harmless(&out, buf_text(&below), below.n, "\n");
+    safe_text_add_harmless(&out, buf_text(&below), below.n, "\n");
     buf_free(&below);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 /* ---- the command ---- */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_retry.c - ludwig retry */
-#include "client/cmd/change.h"
+#include "client/cmd/job_change.h"
 #include "client/query/selector.h"
 #include "client/query/where.h"
-#include "client/term/stateopt.h"
+#include "client/term/opt_state.h"
 
 struct options {
-    struct change_options change;
+    struct job_change_options change;
     bool failed;
     struct list states;
 };
@@ -16,7 +16,7 @@ static const struct opt options[] = {
       "only those that failed" },
     { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
       "only those that are failed or cancelled" },
-    CHANGE_OPTIONS(struct options),
+    JOB_CHANGE_OPTIONS(struct options),
     { 0 },
 };
 
@@ -24,12 +24,12 @@ enum { FAILED = 1 << JOB_FAILED, CANCELLED = 1 << JOB_CANCELLED };
 
 static int read_states(const struct options *o, unsigned *states, struct err *e)
 {
-    struct stateopt retried = stateopt_jobs;
+    struct opt_state retried = stateopt_jobs;
 
     retried.allowed = FAILED | CANCELLED;
     retried.refusal = "retry takes no jobs that are";
     retried.mistaken = NULL;
-    if (stateopt_read(&retried, &o->states, states, e) < 0)
+    if (opt_state_read(&retried, &o->states, states, e) < 0)
         return -1;
     if (o->failed)
         *states |= FAILED;
@@ -54,7 +54,7 @@ static int run(struct cli *cli, struct err *e)
     if (read_states(o, &retry.states, e) < 0)
         return -1;
     retry.idle = idle_of(retry.states);
-    request.states = stateopt_names(&stateopt_jobs, retry.states, cli->arena);
+    request.states = opt_state_names(&stateopt_jobs, retry.states, cli->arena);
     return change_jobs(cli, &o->change, &retry, e);
 }
 

@@ -9,9 +9,9 @@
 #include "client/query/sweepview.h"
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
-#include "client/term/out.h"
+#include "client/term/opt_state.h"
+#include "client/term/output.h"
 #include "client/term/progress.h"
-#include "client/term/stateopt.h"
 #include "common/base/units.h"
 
 struct options {
@@ -66,9 +66,9 @@ static int flush(struct listing *l, struct err *e)
     if (l->json != NULL)
         return jsonlist_flush(l->json, e);
     if (l->table == NULL)
-        return out_write(&l->names, e);
+        return output_write(&l->names, e);
     table_flush(l->table, &out);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static int show_page(void *context, const struct msg_sweep_page *page, struct err *e)
@@ -107,8 +107,8 @@ static int end_json(const struct listing *l, struct err *e)
 static void note_slurm(const struct listing *l)
 {
     if (l->table != NULL && l->slurm_calls != SCHEMA_NONE)
-        out_note("Slurm: %" PRId64 " command%s in the last hour", l->slurm_calls,
-                 l->slurm_calls == 1 ? "" : "s");
+        output_note("Slurm: %" PRId64 " command%s in the last hour", l->slurm_calls,
+                    l->slurm_calls == 1 ? "" : "s");
 }
 
 /* targets NULL: all there are. */
@@ -122,8 +122,9 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
     if (o->json)
         jsonlist_begin(&json, "sweeps");
     else if (!o->quiet)
-        l.table = sweepview_table(out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
-    if (targets == NULL && l.table != NULL && filter->states == 0 && out_is_terminal(STDOUT_FILENO))
+        l.table = sweepview_table(output_columns(STDOUT_FILENO), output_has_colour(STDOUT_FILENO));
+    if (targets == NULL && l.table != NULL && filter->states == 0 &&
+        output_is_terminal(STDOUT_FILENO))
         l.over_max = OVER_SHOWN;
     result = targets != NULL ? show_named(rpc, targets, filter, &l, e)
                              : pages_sweeps(rpc, filter, show_page, &l, e);
@@ -132,8 +133,8 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
     if (result == 0)
         note_slurm(&l);
     if (result == 0 && l.over_max > 0 && l.n_over > l.over_max)
-        out_note("%" PRId64 " older ones are over (--state done,failed,cancelled shows them)",
-                 l.n_over - l.over_max);
+        output_note("%" PRId64 " older ones are over (--state done,failed,cancelled shows them)",
+                    l.n_over - l.over_max);
     jsonlist_drop(&json);
     table_destroy(l.table);
     buf_free(&l.names);
@@ -161,9 +162,9 @@ static int show_view(struct rpc *rpc, int64_t sweep, struct err *e)
     int result = read_view(rpc, sweep, &failures, &queue, &info, e);
 
     if (result == 0) {
-        sweepview_add(&out, &info, &failures, &queue, units_now_ms(), out_columns(STDOUT_FILENO),
-                      out_has_colour(STDOUT_FILENO));
-        result = out_write(&out, e);
+        sweepview_add(&out, &info, &failures, &queue, units_now_ms(), output_columns(STDOUT_FILENO),
+                      output_has_colour(STDOUT_FILENO));
+        result = output_write(&out, e);
     }
     failures_free(&failures);
     queue_free(&queue);
@@ -177,9 +178,9 @@ static int show_json(struct rpc *rpc, int64_t sweep, struct err *e)
 
     if (pages_sweep(rpc, sweep, &info, e) < 0)
         return -1;
-    out_add_versioned(&out, &sweep_info_schema, &info);
+    output_add_versioned(&out, &sweep_info_schema, &info);
     buf_add_char(&out, '\n');
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 /* ---- all of it ---- */
@@ -189,7 +190,7 @@ static int read_filter(const struct options *o, struct sweep_filter *filter, str
     *filter = (struct sweep_filter){ .user = o->user };
     if (o->mine && o->user != NULL)
         return err_set(e, ERR_USAGE, "--mine and --user do not go together");
-    return stateopt_read(&stateopt_sweeps, &o->states, &filter->states, e);
+    return opt_state_read(&stateopt_sweeps, &o->states, &filter->states, e);
 }
 
 static int show(struct cli *cli, struct rpc *rpc, const struct sweep_filter *filter, struct err *e)

@@ -5,17 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/pack/cargo.h"
 #include "client/pack/git.h"
-#include "client/pack/shared.h"
+#include "client/pack/inputs.h"
+#include "client/pack/share_data.h"
 #include "client/session/session.h"
-#include "client/session/wait.h"
+#include "client/session/sweep_wait.h"
 #include "client/submit/dryrun.h"
-#include "client/submit/forecast.h"
-#include "client/submit/order.h"
+#include "client/submit/preview.h"
 #include "client/submit/submit.h"
+#include "client/submit/submit_request.h"
 #include "client/term/excerpt.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 
 /* With --yes there may be as many points as the protocol can count. */
 static const int64_t POINTS_WITH_YES = INT64_C(1) << 40;
@@ -80,13 +80,13 @@ static void say_notes(const struct points *p)
     for (const char *line = buf_text(&notes); *line != '\0';) {
         size_t n = strcspn(line, "\n");
 
-        out_note("note: %.*s", (int)n, line);
+        output_note("note: %.*s", (int)n, line);
         line += n + (line[n] == '\n');
     }
     buf_free(&notes);
 }
 
-static void count_configs(struct order *o, bool first_only)
+static void count_configs(struct submit_request *o, bool first_only)
 {
     o->configs = 1;
     if (first_only)
@@ -100,7 +100,7 @@ static int64_t points_max(const struct options *opts)
     return opts->yes ? POINTS_WITH_YES : POINTS_MAX;
 }
 
-static int expand(struct order *o, const struct options *opts, struct err *e)
+static int expand(struct submit_request *o, const struct options *opts, struct err *e)
 {
     const struct spec *s = &o->spec;
 
@@ -113,13 +113,13 @@ static int expand(struct order *o, const struct options *opts, struct err *e)
 }
 
 /* What --minimal runs is made from the first one, as if the sweep file had it. */
-static void take_first(struct order *o)
+static void take_first(struct submit_request *o)
 {
     o->spec.plan.params = param2vals_first(o->points.list, o->cli->arena);
     points_free(&o->points);
 }
 
-static int read_list(struct order *o, const struct options *opts, struct err *e)
+static int read_list(struct submit_request *o, const struct options *opts, struct err *e)
 {
     struct param2vals_wanted wanted = { .path = opts->param2vals,
                                         .command = o->spec.work.command,
@@ -135,7 +135,7 @@ static int read_list(struct order *o, const struct options *opts, struct err *e)
     return 0;
 }
 
-static int read_order(struct order *o, const struct options *opts, struct err *e)
+static int read_order(struct submit_request *o, const struct options *opts, struct err *e)
 {
     const char *file = o->cli->args.words[0], *list = opts->param2vals;
     struct arena *a = o->cli->arena;
@@ -156,10 +156,10 @@ static int read_order(struct order *o, const struct options *opts, struct err *e
 
 /* What goes on while the server makes the sweep. */
 struct opening {
-    const struct order *order;
+    const struct submit_request *order;
     struct place to;
-    struct cargo *cargo;
-    struct work *work;
+    struct inputs *cargo;
+    struct jobspec *work;
     struct upload_sweep *files; /* on their way; NULL: none */
     struct buf summary;         /* one of them */
     bool has_changed;           /* what was read was read again, and is not what the server knows */
@@ -176,11 +176,11 @@ static int end_sweep_files(struct opening *o, struct err *e)
 
 static int begin_sweep_files(struct opening *o, int64_t sweep, struct err *e)
 {
-    const struct order *order = o->order;
+    const struct submit_request *order = o->order;
     struct upload_text files[3] = { { "sweep.yaml", order->spec.text } };
     size_t n = 2;
 
-    order_add_summary(order, o->work, sweep, &o->summary);
+    submit_request_add_summary(order, o->work, sweep, &o->summary);
     files[1] = (struct upload_text){ "summary.json", buf_bytes(&o->summary) };
     if (order->points.list != NULL)
         files[n++] =
@@ -193,26 +193,26 @@ static int say_submitted(const struct msg_submitted *done, bool json, struct err
 {
     struct buf out = { 0 };
 
-    out_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
-             " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
-             done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
-             done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
+    output_note("sweep %" PRId64 ": %" PRId64 " configuration%s x %" PRId64 " = %" PRId64
+                " job%s (%" PRId64 " reused, %" PRId64 " queued) in project %s",
+                done->sweep, done->configs, done->configs == 1 ? "" : "s", done->reps, done->jobs,
+                done->jobs == 1 ? "" : "s", done->reused, done->queued, done->project);
     if (done->note != NULL)
-        out_note("note: no worker can run it, so it waits: %s", done->note);
+        output_note("note: no worker can run it, so it waits: %s", done->note);
     if (json) {
-        out_add_versioned(&out, &submitted_schema, done);
+        output_add_versioned(&out, &submitted_schema, done);
         buf_add_char(&out, '\n');
-    } else if (!out_is_terminal(STDOUT_FILENO)) { /* on one, the line above says it */
+    } else if (!output_is_terminal(STDOUT_FILENO)) { /* on one, the line above says it */
         buf_printf(&out, "%" PRId64 "\n", done->sweep);
     }
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static void on_begun(void *context)
 {
     struct opening *o = context;
 
-    cargo_push(o->cargo);
+    inputs_push(o->cargo);
 }
 
 /* The sweep's files may be sent again where the connection broke; the cargo tried that itself. */
@@ -230,7 +230,7 @@ static int on_opened(void *context, int64_t sweep, bool *lost, struct err *e)
     struct err why = { 0 };
 
     (void)end_sweep_files(o, NULL);
-    if (cargo_arrive(o->cargo, e) < 0)
+    if (inputs_arrive(o->cargo, e) < 0)
         return -1;
     if (o->cargo->store != NULL)
         o->to.mode = store_project_mode(o->cargo->store);
@@ -243,7 +243,7 @@ static bool is_same_set(const struct dataset *x, const struct dataset *y)
            memcmp(&x->id, &y->id, sizeof x->id) == 0;
 }
 
-static bool is_same_work(const struct work *x, const struct work *y)
+static bool is_same_work(const struct jobspec *x, const struct jobspec *y)
 {
     const struct data_entry *of_x = x->data.items, *of_y = y->data.items;
     bool is_same = is_same_set(&x->source, &y->source);
@@ -256,9 +256,9 @@ static bool is_same_work(const struct work *x, const struct work *y)
 /* A connection that broke may have had files read again that had become others. */
 static int check_unchanged(struct opening *o, struct err *e)
 {
-    struct work now = *o->work;
+    struct jobspec now = *o->work;
 
-    cargo_sign(o->cargo, &o->order->spec, o->order->cli->arena, &now);
+    inputs_sign(o->cargo, &o->order->spec, o->order->cli->arena, &now);
     if (is_same_work(o->work, &now))
         return 0;
     o->has_changed = true;
@@ -270,7 +270,7 @@ static int on_ending(void *context, bool *lost, struct err *e)
 {
     struct opening *o = context;
     struct err why = { 0 };
-    int settled = cargo_settle(o->cargo, e), ended = end_sweep_files(o, &why);
+    int settled = inputs_settle(o->cargo, e), ended = end_sweep_files(o, &why);
 
     if (settled < 0 || check_files(ended, &why, lost, e) < 0)
         return -1;
@@ -281,8 +281,8 @@ static int on_ending(void *context, bool *lost, struct err *e)
 static int send(struct opening *opening, struct session *s, struct msg_submitted *done,
                 struct err *e)
 {
-    const struct order *o = opening->order;
-    struct msg_submit_begin begin = order_begin(o, opening->work);
+    const struct submit_request *o = opening->order;
+    struct msg_submit_begin begin = submit_request_begin(o, opening->work);
     struct submission submission = { .rpc = &s->rpc,
                                      .begin = &begin,
                                      .points = &o->points,
@@ -299,28 +299,28 @@ static int send(struct opening *opening, struct session *s, struct msg_submitted
     return result;
 }
 
-static int pack_cargo(const struct order *o, struct session *s, struct cargo *c, struct work *work,
-                      struct err *e)
+static int pack_cargo(const struct submit_request *o, struct session *s, struct inputs *c,
+                      struct jobspec *work, struct err *e)
 {
     struct git_state git;
 
-    cargo_note_size(c);
-    cargo_note_left_out(c);
-    if (shared_pack(&s->rpc, &o->spec, c, e) < 0 || cargo_pack(c, e) < 0)
+    inputs_note_size(c);
+    inputs_note_left_out(c);
+    if (share_data_pack(&s->rpc, &o->spec, c, e) < 0 || inputs_pack(c, e) < 0)
         return -1;
     git = git_end(o->git, o->cli->arena);
     work->git_commit = git.commit;
     work->git_dirty = git.dirty;
-    cargo_sign(c, &o->spec, o->cli->arena, work);
+    inputs_sign(c, &o->spec, o->cli->arena, work);
     return 0;
 }
 
-static int send_all(const struct order *o, struct session *s, struct cargo *c,
+static int send_all(const struct submit_request *o, struct session *s, struct inputs *c,
                     const struct place *to, struct msg_submitted *done, struct err *e)
 {
-    struct work work = o->spec.work;
+    struct jobspec work = o->spec.work;
     struct opening opening = { .order = o, .to = *to, .cargo = c, .work = &work };
-    int result = c->arena != NULL ? cargo_meet(c, to, e) : cargo_load(c, &o->spec, to, e);
+    int result = c->arena != NULL ? inputs_meet(c, to, e) : inputs_load(c, &o->spec, to, e);
 
     if (result == 0)
         result = pack_cargo(o, s, c, &work, e);
@@ -336,9 +336,10 @@ static int send_all(const struct order *o, struct session *s, struct cargo *c,
 static void note_done_otherwise(int64_t n_jobs)
 {
     if (n_jobs > 0)
-        out_note("note: %" PRId64 " of its jobs %s done before with the same parameters, but with "
-                 "another command, source or data: --reuse params takes %s",
-                 n_jobs, n_jobs == 1 ? "was" : "were", n_jobs == 1 ? "it" : "them");
+        output_note("note: %" PRId64
+                    " of its jobs %s done before with the same parameters, but with "
+                    "another command, source or data: --reuse params takes %s",
+                    n_jobs, n_jobs == 1 ? "was" : "were", n_jobs == 1 ? "it" : "them");
 }
 
 /* The project's folder, of which the server is asked as early as can be. */
@@ -348,7 +349,7 @@ struct opened {
     struct rpc_ahead ahead;
 };
 
-static void ask_project(const struct order *o, struct session *s, struct opened *p)
+static void ask_project(const struct submit_request *o, struct session *s, struct opened *p)
 {
     *p = (struct opened){ .request = { .project = o->spec.project,
                                        .private_project = o->spec.private_project,
@@ -377,8 +378,8 @@ static int open_drive(struct session *s, const struct opened *p, struct place *t
     return p->answer.folder.mode == 0 ? 0 : upload_make_project(to, &p->answer.folder, e);
 }
 
-static int upload_and_send(const struct order *o, struct session *s, struct opened *p,
-                           struct cargo *c, struct msg_submitted *done, struct err *e)
+static int upload_and_send(const struct submit_request *o, struct session *s, struct opened *p,
+                           struct inputs *c, struct msg_submitted *done, struct err *e)
 {
     struct place to = { .project = o->spec.project };
     int64_t n_done;
@@ -387,7 +388,7 @@ static int upload_and_send(const struct order *o, struct session *s, struct open
     if (take_project(s, p, e) < 0)
         return -1;
     session_drive_soon(s, p->answer.folder.mode == 0 ? p->request.project : NULL);
-    if (forecast_count_done(o, &s->rpc, &n_done, e) < 0 || open_drive(s, p, &to, e) < 0 ||
+    if (preview_count_done(o, &s->rpc, &n_done, e) < 0 || open_drive(s, p, &to, e) < 0 ||
         send_all(o, s, c, &to, done, e) < 0)
         return -1;
     note_done_otherwise(n_done - done->reused);
@@ -395,27 +396,27 @@ static int upload_and_send(const struct order *o, struct session *s, struct open
 }
 
 /* Where files go over SFTP they are packed while the connection is made. */
-static void begin_cargo(const struct order *o, struct session *s, struct cargo *c)
+static void begin_cargo(const struct submit_request *o, struct session *s, struct inputs *c)
 {
     if (!session_is_far(s))
         return;
-    cargo_begin(c, &o->spec);
-    s->idle = cargo_idle(c);
+    inputs_begin(c, &o->spec);
+    s->idle = inputs_idle(c);
 }
 
-static int submit(const struct order *o, const struct options *opts, struct err *e)
+static int submit(const struct submit_request *o, const struct options *opts, struct err *e)
 {
     struct msg_submitted done = { 0 };
     struct session s = { 0 };
     struct opened project;
-    struct cargo cargo = { 0 };
+    struct inputs cargo = { 0 };
     int result = session_begin(o->cli, &s, e);
 
     if (result == 0) {
         git_begin(o->git, o->spec.folder);
         ask_project(o, &s, &project);
         s.expects_files = true;
-        s.expected_bytes = cargo_glance(&o->spec);
+        s.expected_bytes = inputs_glance(&o->spec);
         begin_cargo(o, &s, &cargo);
         result = session_reach(o->cli, &s, opts->local, e);
     }
@@ -423,11 +424,11 @@ static int submit(const struct order *o, const struct options *opts, struct err 
         result = upload_and_send(o, &s, &project, &cargo, &done, e);
     s.idle = (struct idle){ 0 };
     git_stop(o->git);
-    cargo_free(&cargo);
+    inputs_free(&cargo);
     if (result == 0)
         result = say_submitted(&done, opts->json, e);
     if (result == 0 && opts->wait)
-        result = wait_for_sweep(&s.rpc, done.sweep, e);
+        result = sweep_wait(&s.rpc, done.sweep, e);
     session_close(&s);
     return result;
 }
@@ -436,7 +437,7 @@ static int run(struct cli *cli, struct err *e)
 {
     const struct options *opts = cli->options;
     struct git_look git = { 0 };
-    struct order o = { .cli = cli, .git = &git };
+    struct submit_request o = { .cli = cli, .git = &git };
     int result = read_order(&o, opts, e);
 
     if (result == 0)

@@ -6,9 +6,9 @@
 #include "client/session/address.h"
 #include "client/session/embedded.h"
 #include "client/session/invitation.h"
-#include "client/session/ownsshd.h"
 #include "client/session/session.h"
-#include "client/term/out.h"
+#include "client/session/sshd_address.h"
+#include "client/term/output.h"
 
 enum { SSHD_START_MAX_MS = 10 * 1000 };
 
@@ -27,7 +27,7 @@ static const struct opt options[] = {
 
 /* ---- the sshd of its own ---- */
 
-/* What is to hold from now on, as ownsshd_listen has it; the caller frees it. */
+/* What is to hold from now on, as sshd_address_listen has it; the caller frees it. */
 static char *wanted(const char *option, const char *before)
 {
     if (strcmp(option, "off") == 0)
@@ -47,7 +47,7 @@ static int stop_and_set(struct cli *cli, const char *state, const char *listen, 
     struct conf c;
     int stopped = conf_read(&c, cli->arena, e) < 0 ? -1 : embedded_stop_server(&c, e);
 
-    return stopped < 0 || ownsshd_set(state, listen, e) < 0 ? -1 : stopped;
+    return stopped < 0 || sshd_address_set(state, listen, e) < 0 ? -1 : stopped;
 }
 
 /* The server reads it when it starts; jobs go on meanwhile.  1 when it was stopped for that. */
@@ -66,11 +66,11 @@ static int change_sshd(struct cli *cli, const char *option, const char *state, c
 
 static int is_own_server(struct cli *cli, struct err *e)
 {
-    struct choice choice;
+    struct server_choice choice;
     struct conf c;
 
     if (conf_read(&c, cli->arena, e) < 0 ||
-        choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
+        server_choice_make(&choice, cli->server, &c, cli->arena, e) < 0)
         return -1;
     if (choice.embedded)
         return 0;
@@ -80,16 +80,16 @@ static int is_own_server(struct cli *cli, struct err *e)
 
 static void say_sshd(const struct session *s, const char *state)
 {
-    char *listen = ownsshd_listen(state), *dir = ownsshd_dir(state);
+    char *listen = sshd_address_listen(state), *dir = sshd_address_dir(state);
     int port = listen == NULL ? -1 : invitation_port(dir, NULL);
     bool is_here = s->rpc.to.kind == ENDPOINT_UNIX;
 
-    if (port > 0 && (!is_here || ownsshd_listens(port, SSHD_START_MAX_MS)))
-        out_note("its sshd listens on port %d; `ludwig invite` lets other machines in", port);
+    if (port > 0 && (!is_here || sshd_address_listens(port, SSHD_START_MAX_MS)))
+        output_note("its sshd listens on port %d; `ludwig invite` lets other machines in", port);
     else if (port > 0)
-        out_note("its sshd does not listen on port %d, but goes on trying: another program may "
-                 "have that port (--sshd=PORT names another one; %s/ludwigd.log says more)",
-                 port, state);
+        output_note("its sshd does not listen on port %d, but goes on trying: another program may "
+                    "have that port (--sshd=PORT names another one; %s/ludwigd.log says more)",
+                    port, state);
     free(listen);
     free(dir);
 }
@@ -99,7 +99,7 @@ static void go_back(struct cli *cli, const char *state, const char *before, bool
 {
     struct session s = { 0 };
 
-    if (ownsshd_set(state, before, NULL) == 0 && was_running)
+    if (sshd_address_set(state, before, NULL) == 0 && was_running)
         (void)session_start(cli, &s, false, NULL);
     session_close(&s);
 }
@@ -108,7 +108,7 @@ static int start_with(struct cli *cli, struct session *s, const char *option, co
                       struct err *e)
 {
     const struct options *o = cli->options;
-    char *before = ownsshd_listen(state);
+    char *before = sshd_address_listen(state);
     int changed = is_own_server(cli, e) < 0 ? -1 : change_sshd(cli, option, state, before, e);
     int result = changed < 0 ? -1 : session_start(cli, s, o->local, e);
 
@@ -150,10 +150,11 @@ static int run(struct cli *cli, struct err *e)
     int result = start(cli, &s, state, e);
 
     if (result == 0 && s.choice.embedded) {
-        out_note("up; results go to %s", s.share);
+        output_note("up; results go to %s", s.share);
         say_sshd(&s, state);
     } else if (result == 0) {
-        out_note("%s names the server at %s, which is up", s.choice.from, s.choice.endpoint.text);
+        output_note("%s names the server at %s, which is up", s.choice.from,
+                    s.choice.endpoint.text);
     }
     session_close(&s);
     free(state);

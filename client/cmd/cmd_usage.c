@@ -7,7 +7,7 @@
 #include "client/query/usage.h"
 #include "client/session/session.h"
 #include "client/term/jsonlist.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 #include "client/term/table.h"
 #include "common/base/units.h"
 
@@ -64,7 +64,7 @@ static void add_duration(struct table *t, enum tone tone, double hours)
 
 static void add_number(struct table *t, enum tone tone, double hours)
 {
-    if (hours > 0 && hours < 1 && out_is_terminal(STDOUT_FILENO))
+    if (hours > 0 && hours < 1 && output_is_terminal(STDOUT_FILENO))
         add_duration(t, tone, hours);
     else if (hours > 0 && hours < 0.01)
         table_add(t, tone, "<0.01");
@@ -125,7 +125,7 @@ static int flush_page(struct usage *u, struct err *e)
     if (u->json != NULL)
         return jsonlist_flush(u->json, e);
     table_flush(u->table, &out);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static int fetch(struct usage *u, struct rpc *rpc, struct err *e)
@@ -176,13 +176,13 @@ static int show_table(struct usage *u, struct rpc *rpc, struct err *e)
     }
     add_total(u);
     table_flush(u->table, &out);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static struct table *make_table(bool by_sweep)
 {
-    size_t columns = out_columns(STDOUT_FILENO);
-    bool colour = out_has_colour(STDOUT_FILENO);
+    size_t columns = output_columns(STDOUT_FILENO);
+    bool colour = output_has_colour(STDOUT_FILENO);
 
     if (by_sweep)
         return table_create(sweep_columns, sizeof sweep_columns / sizeof sweep_columns[0], columns,
@@ -204,7 +204,7 @@ static int show_json(struct usage *u, struct rpc *rpc, struct err *e)
     buf_add_str(&u->json->out, "\n],\"total\":");
     schema_add_json(&usage_sum_schema, &u->sums.total, &u->json->out);
     buf_add_str(&u->json->out, "}\n");
-    return out_write(&u->json->out, e);
+    return output_write(&u->json->out, e);
 }
 
 /* ---- the command ---- */

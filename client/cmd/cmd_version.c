@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_version.c - ludwig version */
 #include "client/term/command.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 
 static int run(struct cli *cli, struct err *e)
 {
@@ -9,7 +9,7 @@ static int run(struct cli *cli, struct err *e)
 
     (void)cli;
     buf_add_str(&text, "ludwig " LUDWIG_VERSION "\n");
-    return out_write(&text, e) < 0 ? -1 : EXIT_WELL;
+    return output_write(&text, e) < 0 ? -1 : EXIT_WELL;
 }
 
 const struct command cmd_version = {

@@ -11,11 +11,11 @@
 #include "client/query/sweepview.h"
 #include "client/session/session.h"
 #include "client/session/subscription.h"
-#include "client/session/wait.h"
-#include "client/term/out.h"
+#include "client/session/sweep_wait.h"
+#include "client/term/output.h"
 #include "client/term/progress.h"
+#include "client/term/safe_text.h"
 #include "client/term/screen.h"
-#include "client/term/text.h"
 #include "common/base/units.h"
 
 enum {
@@ -118,7 +118,7 @@ static char *line_of(const struct job_info *j)
         buf_add_str(&text, ": ");
         jobinfo_add_reason(&text, j);
     }
-    text_add_harmless(&harmless, buf_text(&text), text.n, "");
+    safe_text_add_harmless(&harmless, buf_text(&text), text.n, "");
     buf_free(&text);
     return buf_take(&harmless);
 }
@@ -211,7 +211,7 @@ static void add_runs(struct buf *out, const struct runs *r, int64_t now_ms)
         buf_add_str(&text, " for ");
         units_add_duration(&text, (now_ms - r->started_at) / 1000 * 1000);
     }
-    text_add_harmless(out, buf_text(&text), text.n, "");
+    safe_text_add_harmless(out, buf_text(&text), text.n, "");
     buf_free(&text);
 }
 
@@ -221,7 +221,7 @@ static void add_all_running(struct buf *out, const struct watch *w, size_t colum
         struct buf line = { 0 };
 
         add_runs(&line, &w->running[i], units_now_ms());
-        buf_add(out, line.bytes, text_fitting(buf_text(&line), line.n, columns));
+        buf_add(out, line.bytes, safe_text_fitting(buf_text(&line), line.n, columns));
         buf_add_char(out, '\n');
         buf_free(&line);
     }
@@ -245,15 +245,15 @@ static void add_recent(struct buf *out, const struct recent *r, size_t columns)
     for (size_t i = 0; i < r->n; i++) {
         size_t n = strlen(r->lines[i]);
 
-        buf_add(out, r->lines[i], text_fitting(r->lines[i], n, columns));
+        buf_add(out, r->lines[i], safe_text_fitting(r->lines[i], n, columns));
         buf_add_char(out, '\n');
     }
 }
 
 static void add_view(const struct watch *w, struct buf *out, const struct failures *f)
 {
-    size_t columns = out_columns(STDOUT_FILENO);
-    bool colour = out_has_colour(STDOUT_FILENO);
+    size_t columns = output_columns(STDOUT_FILENO);
+    bool colour = output_has_colour(STDOUT_FILENO);
     struct table *t;
 
     if (w->n == 1) {
@@ -275,9 +275,9 @@ static int paint(struct watch *w, const struct failures *f, struct err *e)
 
     add_view(w, &text, f);
     if (f == NULL)
-        add_all_running(&text, w, out_columns(STDOUT_FILENO));
+        add_all_running(&text, w, output_columns(STDOUT_FILENO));
     if (f == NULL)
-        add_recent(&text, &w->recent, out_columns(STDOUT_FILENO));
+        add_recent(&text, &w->recent, output_columns(STDOUT_FILENO));
     result = screen_paint(&w->screen, &text, e);
     buf_free(&text);
     w->is_stale = false;
@@ -314,7 +314,7 @@ static int print_sweep(struct watched *watched, struct err *e)
     }
     buf_clear(&watched->line);
     buf_add(&watched->line, line.bytes, line.n);
-    return out_write(&line, e);
+    return output_write(&line, e);
 }
 
 /* ---- changes ---- */
@@ -336,7 +336,7 @@ static int take_job(struct watch *w, const struct job_info *j, struct err *e)
     }
     buf_printf(&out, "%s\n", line);
     free(line);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static int take_changes(struct watch *w, const struct msg_changes *changes, struct err *e)
@@ -398,7 +398,7 @@ static int show_end(struct watch *w, struct err *e)
     if (w->has_screen && paint_end(w, e) < 0)
         return -1;
     for (size_t i = 0; i < w->n; i++)
-        if (wait_say_end(&w->sweeps[i].info) != EXIT_WELL)
+        if (sweep_wait_say_end(&w->sweeps[i].info) != EXIT_WELL)
             code = EXIT_FAILED;
     return code;
 }
@@ -437,7 +437,7 @@ static int watch(struct watch *w, struct err *e)
         return -1;
     if (result > 0)
         return show_end(w, e);
-    out_note("the jobs go on");
+    output_note("the jobs go on");
     return EXIT_FAILED;
 }
 
@@ -484,7 +484,7 @@ static int run(struct cli *cli, struct err *e)
     w.rpc = &s.rpc;
     result = choose(&w, &cli->args, e);
     if (result == 0 && w.n == 0)
-        out_note("none of your sweeps goes on any more");
+        output_note("none of your sweeps goes on any more");
     else if (result == 0)
         result = watch(&w, e);
     forget(&w);

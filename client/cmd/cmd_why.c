@@ -8,9 +8,9 @@
 #include "client/query/selector.h"
 #include "client/session/session.h"
 #include "client/share/logfile.h"
-#include "client/term/out.h"
-#include "client/term/text.h"
-#include "client/term/when.h"
+#include "client/term/output.h"
+#include "client/term/relative_time.h"
+#include "client/term/safe_text.h"
 #include "common/base/units.h"
 
 enum { LOG_LINES = 10 };
@@ -27,7 +27,7 @@ static const struct opt options[] = {
 static void add_line(struct buf *out, const char *indent, const char *text)
 {
     buf_add_str(out, indent);
-    text_add_harmless(out, text, strlen(text), "");
+    safe_text_add_harmless(out, text, strlen(text), "");
     buf_add_char(out, '\n');
 }
 
@@ -78,7 +78,7 @@ static void add_times(struct buf *out, const struct job_info *j, int64_t now_ms)
     if (j->node != NULL && j->node[0] != '\0')
         buf_printf(&line, " on %s", j->node);
     buf_add_str(&line, ": began ");
-    when_add(&line, j->started_at, now_ms);
+    relative_time_add(&line, j->started_at, now_ms);
     buf_add_str(&line, " (");
     units_add_time_local(&line, j->started_at);
     buf_add_str(&line, job_is_ended((enum job_state)j->state) ? "), ran for " : "), has run for ");
@@ -132,7 +132,7 @@ static int show_answer(const struct session *s, const struct msg_why *why, struc
     add_attempt_before(&out, j);
     if (j->log_path != NULL && j->started_at != 0)
         add_place(&out, s, "its log: ", j->log_path);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static int show_tail(struct logfile *log, const char *where, struct err *e)
@@ -140,9 +140,9 @@ static int show_tail(struct logfile *log, const char *where, struct err *e)
     struct buf head = { 0 };
 
     buf_add_str(&head, "\nThe end of its log (");
-    text_add_harmless(&head, where, strlen(where), "");
+    safe_text_add_harmless(&head, where, strlen(where), "");
     buf_add_str(&head, "):\n");
-    if (out_write(&head, e) < 0 || logfile_seek_lines(log, LOG_LINES, e) < 0 ||
+    if (output_write(&head, e) < 0 || logfile_seek_lines(log, LOG_LINES, e) < 0 ||
         logfile_copy(log, e) < 0)
         return -1;
     return logfile_finish(log, e);
@@ -166,14 +166,14 @@ static int show_log_of(struct sharefs *fs, const char *path, struct err *e)
 /* Not every machine gets to see the share, and that says nothing about the job. */
 static int show_log(struct session *s, const struct job_info *j, struct err *e)
 {
-    const struct drive *drive;
+    const struct share_connection *drive;
     struct sharefs *fs;
     int result;
 
     if (j->state != JOB_FAILED || j->log_path == NULL)
         return 0;
     drive = session_drive(s, NULL);
-    fs = drive != NULL ? drive_read(drive, NULL) : NULL;
+    fs = drive != NULL ? share_connection_read(drive, NULL) : NULL;
     if (fs == NULL)
         return 0;
     result = show_log_of(fs, j->log_path, e);
@@ -203,10 +203,10 @@ static int show_json(const struct session *s, const struct msg_why *why, struct 
     struct msg_why shown = on_drive(s, a, why);
     struct buf out = { 0 };
 
-    out_add_versioned(&out, proto.messages[MSG_WHY].schema, &shown);
+    output_add_versioned(&out, proto.messages[MSG_WHY].schema, &shown);
     arena_destroy(a);
     buf_add_char(&out, '\n');
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static int ask(struct session *s, const char *word, bool json, struct err *e)

@@ -9,7 +9,7 @@
 #define LUDWIG_CLIENT_DOCTOR_DOCTOR_H
 
 #include "client/session/rpc.h"
-#include "client/util/choice.h"
+#include "client/util/server_choice.h"
 #include "common/sftp/sftp.h"
 
 enum verdict_of_check { CHECK_OK, CHECK_NOTE, CHECK_PROBLEM, CHECK_VERDICTS };
@@ -33,7 +33,7 @@ struct doctor {
     size_t n, capacity;
 
     struct conf conf;
-    struct choice choice;
+    struct server_choice choice;
     struct rpc rpc;
     struct list nodes;    /* struct node_info, when connected */
     const char *share;    /* as this machine sees it, when it is known */

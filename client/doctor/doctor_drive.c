@@ -14,7 +14,7 @@
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "common/proto/layout.h"
-#include "common/sftp/shareroot.h"
+#include "common/sftp/sftp_root.h"
 
 enum { PROJECTS_LOOKED_AT_MAX = 20 };
 
@@ -39,7 +39,7 @@ static bool find_root(struct doctor *d)
     const struct msg_welcome *w = &d->rpc.welcome;
     struct err e = { 0 };
 
-    d->root = shareroot_find(d->sftp, w->share, w->server_id, d->arena, &e);
+    d->root = sftp_root_find(d->sftp, w->share, w->server_id, d->arena, &e);
     if (d->root == NULL)
         doctor_say(d, CHECK_PROBLEM,
                    "its admin: the folder that users are jailed to must be the share, or one above",

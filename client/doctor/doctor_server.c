@@ -82,7 +82,7 @@ static void connect_own(struct doctor *d)
 
 static void connect_named(struct doctor *d)
 {
-    const struct choice *c = &d->choice;
+    const struct server_choice *c = &d->choice;
     struct err e = { 0 };
 
     d->is_connected = rpc_open(&d->rpc, &c->endpoint, d->conf.user, &e) == 0;
@@ -100,7 +100,7 @@ void check_server(struct doctor *d)
 {
     struct err e = { 0 };
 
-    d->has_choice = choice_make(&d->choice, d->server_option, &d->conf, d->arena, &e) == 0;
+    d->has_choice = server_choice_make(&d->choice, d->server_option, &d->conf, d->arena, &e) == 0;
     if (!d->has_choice)
         doctor_say(d, CHECK_PROBLEM, NULL, "%s", e.text);
     else if (d->choice.embedded)

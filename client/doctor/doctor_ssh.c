@@ -5,7 +5,7 @@
 
 #include "client/doctor/doctor.h"
 
-static bool get_facts(struct doctor *d, struct mux_facts *facts)
+static bool get_facts(struct doctor *d, struct connect_facts *facts)
 {
     struct err e = { 0 };
 
@@ -17,7 +17,7 @@ static bool get_facts(struct doctor *d, struct mux_facts *facts)
     return false;
 }
 
-static const char *name_host(struct doctor *d, const struct mux_facts *f)
+static const char *name_host(struct doctor *d, const struct connect_facts *f)
 {
     if (f->proxy[0] != '\0')
         return arena_printf(d->arena, "%s port %" PRId64 " through `%s`", f->host, f->port,
@@ -29,7 +29,7 @@ static const char *name_host(struct doctor *d, const struct mux_facts *f)
 
 void check_ssh(struct doctor *d)
 {
-    struct mux_facts f;
+    struct connect_facts f;
 
     if (!get_facts(d, &f))
         return;
@@ -41,7 +41,7 @@ void check_ssh(struct doctor *d)
 }
 
 /* What would allow a faster way; NULL: it is as fast as it gets. */
-static const char *advise(struct doctor *d, const struct mux_facts *f)
+static const char *advise(struct doctor *d, const struct connect_facts *f)
 {
     const struct mux_refusal *refusals = f->refusals.items;
     bool has_path = d->rpc.to.path != NULL;
@@ -61,7 +61,7 @@ static const char *advise(struct doctor *d, const struct mux_facts *f)
 void check_way(struct doctor *d)
 {
     enum way way = d->rpc.way;
-    struct mux_facts f;
+    struct connect_facts f;
     struct buf text = { 0 };
 
     if (!get_facts(d, &f))

@@ -5,8 +5,8 @@
 
 #include "client/expand/expand.h"
 #include "client/expand/expand_walk.h"
-#include "common/data/mp.h"
-#include "common/proto/work.h"
+#include "common/data/msgpack.h"
+#include "common/proto/jobspec.h"
 
 static const struct value *value_now(const struct slot *s)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "client/expand/expand_make.h"
-#include "client/spec/conditions.h"
-#include "common/data/mp.h"
+#include "client/spec/spec_when.h"
+#include "common/data/msgpack.h"
 
 static struct slot *find_slot(const struct expand *x, const char *name)
 {
@@ -224,7 +224,7 @@ struct expand *expand_make(const struct plan *plan)
     x->plan = plan;
     x->arena = arena_create();
     order = arena_alloc(x->arena, plan->params.n * sizeof *order);
-    conditions_order(plan, order);
+    spec_when_order(plan, order);
     x->n_parts = 1 + plan->include.n;
     x->counts = arena_alloc(x->arena, x->n_parts * sizeof *x->counts);
     make_slots(x);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "client/expand/expand_notes.h"
-#include "client/spec/conditions.h"
+#include "client/spec/spec_when.h"
 #include "common/data/json.h"
 
 /* One line, whatever is in the text. */
@@ -79,7 +79,7 @@ static void add_dropped(const struct plan *p, struct buf *out)
         return;
     presence = mem_alloc(p->params.n * sizeof *presence);
     for (size_t i = 0; i < p->include.n; i++) {
-        conditions_find_presence(p, &include[i], presence);
+        spec_when_find_presence(p, &include[i], presence);
         add_included(p, &include[i], presence, out);
     }
     free(presence);

@@ -7,15 +7,15 @@
 #include "client/expand/param2vals.h"
 #include "client/spec/params.h"
 #include "client/term/excerpt.h"
-#include "client/util/digests.h"
+#include "client/util/digest_table.h"
 #include "client/util/spool.h"
 #include "common/base/suggest.h"
 #include "common/base/utf8.h"
-#include "common/data/canon.h"
 #include "common/data/json.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
+#include "common/data/param_digest.h"
 #include "common/data/template.h"
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 
 /* Of every so many configurations the place is kept. */
 enum { STRIDE = 64 };
@@ -81,8 +81,8 @@ struct check {
     struct param2vals *list;
     const char *file;
     struct needed needed;
-    struct digests *seen;
-    struct keys_reader errors;
+    struct digest_table *seen;
+    struct yaml_keys_reader errors;
     size_t n_errors;
     unsigned line; /* that is being looked at */
 };
@@ -98,7 +98,7 @@ static struct yaml_node place(struct check *c, const struct line *l, size_t offs
 static int add_error(struct check *c, struct yaml_node at, char *what)
 {
     if (c->n_errors++ < SHOWN_ERRORS)
-        keys_error(&c->errors, &at, "%s", what);
+        yaml_keys_error(&c->errors, &at, "%s", what);
     free(what);
     return -1;
 }
@@ -209,7 +209,7 @@ static unsigned find_twin(struct check *c, const struct digest *wanted)
         if (is_blank(&l) ||
             json_read_exact(l.text, l.n, c->list->arena, &config, &offset, NULL) < 0)
             continue;
-        canon_digest(&config, &digest);
+        param_digest(&config, &digest);
         if (memcmp(digest.bytes, wanted->bytes, DIGEST_BYTES) == 0)
             return number;
     }
@@ -222,8 +222,8 @@ static int check_new(struct check *c, const struct line *l, const struct value *
     struct digest digest;
     unsigned twin;
 
-    canon_digest(config, &digest);
-    if (digests_add(c->seen, &digest))
+    param_digest(config, &digest);
+    if (digest_table_add(c->seen, &digest))
         return 0;
     twin = c->n_errors < SHOWN_ERRORS ? find_twin(c, &digest) : c->line;
     if (twin == 0)
@@ -278,7 +278,7 @@ static int end_check(struct check *c, struct err *e)
 {
     if (c->n_errors > SHOWN_ERRORS)
         buf_printf(&c->errors.errors, "\nand %zu more", c->n_errors - SHOWN_ERRORS);
-    if (keys_end(&c->errors, e) < 0) {
+    if (yaml_keys_end(&c->errors, e) < 0) {
         excerpt_add(e, c->file, (const char *)c->list->spool.text.data);
         return -1;
     }
@@ -306,7 +306,7 @@ static int check_all(struct param2vals *p, const struct param2vals_wanted *w, st
     int result;
 
     c.errors.file = c.file;
-    c.seen = digests_create();
+    c.seen = digest_table_create();
     if (w->command != NULL)
         template_each(w->command, need, &c.needed);
     result = take_lines(&c, w->points_max, e);
@@ -316,7 +316,7 @@ static int check_all(struct param2vals *p, const struct param2vals_wanted *w, st
         free(c.needed.names[i]);
     free(c.needed.names);
     buf_free(&c.errors.errors);
-    digests_destroy(c.seen);
+    digest_table_destroy(c.seen);
     return result;
 }
 

@@ -8,7 +8,7 @@
 #ifndef LUDWIG_CLIENT_PACK_DATASETS_H
 #define LUDWIG_CLIENT_PACK_DATASETS_H
 
-#include "client/pack/packstore.h"
+#include "client/pack/datasets_stored.h"
 #include "client/session/session.h"
 
 struct datasets {

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "client/pack/gitrules.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 #include "client/util/child.h"
-#include "client/util/nameless.h"
+#include "client/util/temp_file.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
@@ -56,7 +56,7 @@ static void tell_warning(const struct buf *said)
     const char *warning = strstr(buf_text(said), "warning: unable to access ");
 
     if (warning != NULL)
-        out_note("note: git, asked what is ignored: %.*s", (int)strcspn(warning, "\n"), warning);
+        output_note("note: git, asked what is ignored: %.*s", (int)strcspn(warning, "\n"), warning);
 }
 
 /* Its exit status up to status_max; above that it failed. */
@@ -308,7 +308,7 @@ static int list_in_new(char *repository, const char *file_name, const char *top,
 int gitrules_list_by(const char *file_name, const char *top, const char *folder,
                      const struct list *skipped, struct buf *out, struct err *e)
 {
-    char *repository = path_join(nameless_folder(), "ludwig-XXXXXX");
+    char *repository = path_join(temp_file_folder(), "ludwig-XXXXXX");
     sigset_t before;
     int result;
 

@@ -23,8 +23,8 @@ static void give_up(struct packer *p)
         p->trees[i]->is_packed = false;
     if (p->backlog == NULL)
         return;
-    backlog_destroy(p->backlog);
-    p->target.backlog = p->backlog = backlog_create();
+    send_queue_destroy(p->backlog);
+    p->target.backlog = p->backlog = send_queue_create();
 }
 
 /* ---- counting early ---- */
@@ -100,7 +100,7 @@ static int pack_step(struct packer *p, uint64_t room_bytes, struct err *e)
 
 static bool step(struct packer *p)
 {
-    uint64_t room_bytes = backlog_room(p->backlog);
+    uint64_t room_bytes = send_queue_room(p->backlog);
 
     if (p->is_early && p->n_counted < p->n)
         return count_step(p, &p->why) > 0;
@@ -126,13 +126,13 @@ struct idle packer_idle(struct packer *p)
 
 void packer_begin_early(struct packer *p)
 {
-    p->nothing = stock_open(NULL, NULL);
-    p->backlog = backlog_create();
+    p->nothing = pack_inventory_open(NULL, NULL);
+    p->backlog = send_queue_create();
     p->target = (struct tree_target){ .stock = p->nothing, .backlog = p->backlog };
     p->is_on = p->is_early = true;
 }
 
-bool packer_meet(struct packer *p, struct stock *stock, struct store *store)
+bool packer_meet(struct packer *p, struct pack_inventory *stock, struct store *store)
 {
     bool was_early = p->is_early;
 
@@ -158,7 +158,7 @@ static int pack_more(struct packer *p, struct err *e)
     if (p->why.kind != ERR_NONE)
         return err_set(e, p->why.kind, "%s", p->why.text);
     p->is_busy = true;
-    rc = pack_step(p, p->backlog != NULL ? backlog_room(p->backlog) : UINT64_MAX, e);
+    rc = pack_step(p, p->backlog != NULL ? send_queue_room(p->backlog) : UINT64_MAX, e);
     if (rc == TREE_LATER) { /* it goes past the backlog, which is empty */
         p->target.backlog = NULL;
         rc = pack_step(p, UINT64_MAX, e);
@@ -188,7 +188,7 @@ int packer_pack_all(struct packer *p, struct err *e)
 void packer_close(struct packer *p)
 {
     give_up(p);
-    backlog_destroy(p->backlog);
-    stock_close(p->nothing);
+    send_queue_destroy(p->backlog);
+    pack_inventory_close(p->nothing);
     *p = (struct packer){ 0 };
 }

@@ -24,14 +24,14 @@ struct packer {
     bool is_early;
     size_t n_counted;
     struct tree_counting *counting;
-    struct stock *nothing; /* known */
+    struct pack_inventory *nothing; /* known */
 
     size_t at; /* the tree that is packed */
     struct tree_packing *packing;
-    struct backlog *backlog; /* NULL: none, all goes to the store at once */
-    bool is_on;              /* something may be packed by whoever waits */
-    bool is_busy;            /* somebody packs */
-    struct err why;          /* the error of one who waited */
+    struct send_queue *backlog; /* NULL: none, all goes to the store at once */
+    bool is_on;                 /* something may be packed by whoever waits */
+    bool is_busy;               /* somebody packs */
+    struct err why;             /* the error of one who waited */
 };
 
 void packer_begin_early(struct packer *p);
@@ -43,7 +43,7 @@ void packer_rest(struct packer *p);
 bool packer_has_counted(const struct packer *p, const struct tree *t);
 /* Where it goes; stock: of which all that is wanted is known.  false: what was packed was given up,
  * and all is to be counted anew. */
-bool packer_meet(struct packer *p, struct stock *stock, struct store *store);
+bool packer_meet(struct packer *p, struct pack_inventory *stock, struct store *store);
 
 /* Packs them all, or what is left; target.bar and target.part_bytes are set. */
 int packer_pack_all(struct packer *p, struct err *e);

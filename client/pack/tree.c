@@ -6,11 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/pack/index.h"
-#include "client/pack/links.h"
+#include "client/pack/file_index.h"
+#include "client/pack/hardlinks.h"
 #include "client/pack/tree.h"
-#include "client/term/text.h"
-#include "client/util/cache.h"
+#include "client/term/safe_text.h"
+#include "client/util/cache_dir.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
 
@@ -22,7 +22,7 @@ enum { GLANCE_ENTRIES = 10000 };
 static char *index_path(const struct walk_plan *plan)
 {
     char *key = mem_printf("%s %s", plan->rules != NULL ? "source" : "data", plan->top);
-    char *path = cache_path("index", key);
+    char *path = cache_dir_path("index", key);
 
     free(key);
     return path;
@@ -30,19 +30,19 @@ static char *index_path(const struct walk_plan *plan)
 
 struct tree_counting {
     struct tree *tree;
-    struct stock *stock;
-    struct index_reader *index; /* NULL: none */
+    struct pack_inventory *stock;
+    struct file_index_reader *index; /* NULL: none */
     struct walk *walk;
     int64_t n_found;
 };
 
 /* Whether all of it is on the share. */
-static bool want(struct stock *stock, const struct pack_added *file)
+static bool want(struct pack_inventory *stock, const struct pack_added *file)
 {
     bool all = true;
 
     for (size_t i = 0; i < file->n_pieces; i++)
-        if (!digest_is_zero(&file->pieces[i]) && !stock_want(stock, &file->pieces[i]))
+        if (!digest_is_zero(&file->pieces[i]) && !pack_inventory_want(stock, &file->pieces[i]))
             all = false;
     return all;
 }
@@ -55,7 +55,7 @@ static bool stays_in_place(const struct tree *t, const struct walk_entry *entry)
 static void count_file(struct tree_counting *c, const struct walk_entry *entry)
 {
     struct pack_added file;
-    bool found = c->index != NULL && index_find(c->index, entry->path, &entry->stat, &file);
+    bool found = c->index != NULL && file_index_find(c->index, entry->path, &entry->stat, &file);
 
     c->tree->totals.files++;
     c->tree->totals.bytes += entry->stat.st_size;
@@ -76,7 +76,7 @@ static void count(struct tree_counting *c, const struct walk_entry *entry)
     }
 }
 
-struct tree_counting *tree_count_begin(struct tree *t, struct stock *stock, struct err *e)
+struct tree_counting *tree_count_begin(struct tree *t, struct pack_inventory *stock, struct err *e)
 {
     struct walk *w = walk_begin(&t->plan, e);
     struct tree_counting *c;
@@ -89,7 +89,7 @@ struct tree_counting *tree_count_begin(struct tree *t, struct stock *stock, stru
     t->is_unchanged = true;
     path = index_path(&t->plan);
     c = mem_alloc(sizeof *c);
-    *c = (struct tree_counting){ t, stock, index_open(path), w, 0 };
+    *c = (struct tree_counting){ t, stock, file_index_open(path), w, 0 };
     free(path);
     return c;
 }
@@ -97,7 +97,7 @@ struct tree_counting *tree_count_begin(struct tree *t, struct stock *stock, stru
 /* All were counted. */
 static void judge(const struct tree_counting *c)
 {
-    if (c->index == NULL || index_count(c->index) != c->n_found)
+    if (c->index == NULL || file_index_count(c->index) != c->n_found)
         c->tree->is_unchanged = false;
     c->tree->is_new = c->n_found == 0;
 }
@@ -118,12 +118,12 @@ void tree_count_end(struct tree_counting *c)
 {
     if (c == NULL)
         return;
-    index_close(c->index);
+    file_index_close(c->index);
     walk_end(c->walk);
     free(c);
 }
 
-int tree_count(struct tree *t, struct stock *stock, struct err *e)
+int tree_count(struct tree *t, struct pack_inventory *stock, struct err *e)
 {
     struct tree_counting *c = tree_count_begin(t, stock, e);
     int rc = -1;
@@ -134,11 +134,11 @@ int tree_count(struct tree *t, struct stock *stock, struct err *e)
     return rc;
 }
 
-static bool is_known(struct index_reader *index, const struct walk_entry *entry)
+static bool is_known(struct file_index_reader *index, const struct walk_entry *entry)
 {
     struct pack_added file;
 
-    return index != NULL && index_find(index, entry->path, &entry->stat, &file);
+    return index != NULL && file_index_find(index, entry->path, &entry->stat, &file);
 }
 
 uint64_t tree_glance(const char *path, uint64_t enough_bytes)
@@ -146,7 +146,7 @@ uint64_t tree_glance(const char *path, uint64_t enough_bytes)
     struct walk_plan plan = { .top = path, .everything = true };
     struct walk *w = walk_begin(&plan, NULL);
     char *name = index_path(&plan);
-    struct index_reader *index = index_open(name);
+    struct file_index_reader *index = file_index_open(name);
     struct walk_entry entry;
     uint64_t bytes = 0;
 
@@ -156,7 +156,7 @@ uint64_t tree_glance(const char *path, uint64_t enough_bytes)
         if (S_ISREG(entry.stat.st_mode) && !is_known(index, &entry))
             bytes += (uint64_t)entry.stat.st_size;
     }
-    index_close(index);
+    file_index_close(index);
     walk_end(w);
     free(name);
     return bytes;
@@ -200,7 +200,7 @@ static int part_end(void *context, unsigned slot, const struct pack_part *part, 
         return 0;
     if (store_part_end(to->store, slot, part, list, e) < 0)
         return -1;
-    stock_keep_list(to->stock, &part->list, list);
+    pack_inventory_keep_list(to->stock, &part->list, list);
     return 0;
 }
 
@@ -209,8 +209,8 @@ static int rely(const struct tree_target *to, enum pack_object kind, const struc
                 struct err *e)
 {
     if (kind == PACK_MANIFEST)
-        return stock_hold_manifest(to->stock, name, e);
-    stock_rely(to->stock, kind, name);
+        return pack_inventory_hold_manifest(to->stock, name, e);
+    pack_inventory_rely(to->stock, kind, name);
     return 0;
 }
 
@@ -221,13 +221,13 @@ static int object(void *context, enum pack_object kind, const struct digest *nam
 
     if (to->store == NULL)
         return 0;
-    if (stock_has(to->stock, kind, name))
+    if (pack_inventory_has(to->stock, kind, name))
         return rely(to, kind, name, e);
-    if (kind == PACK_MANIFEST && stock_hold(to->stock, e) < 0)
+    if (kind == PACK_MANIFEST && pack_inventory_hold(to->stock, e) < 0)
         return -1;
     if (store_object(to->store, kind, name, bytes, e) < 0)
         return -1;
-    stock_add(to->stock, kind, name);
+    pack_inventory_add(to->stock, kind, name);
     return 0;
 }
 
@@ -240,14 +240,14 @@ static void files(void *context, uint64_t n, uint64_t bytes)
 
 int tree_deliver(const struct tree_target *to, struct err *e)
 {
-    struct backlog_sink sink = { .to = { .context = (void *)(uintptr_t)to,
-                                         .part_begin = part_begin,
-                                         .part_write = part_write,
-                                         .part_end = part_end,
-                                         .object = object },
-                                 .files = files };
+    struct send_queue_sink sink = { .to = { .context = (void *)(uintptr_t)to,
+                                            .part_begin = part_begin,
+                                            .part_write = part_write,
+                                            .part_end = part_end,
+                                            .object = object },
+                                    .files = files };
 
-    return backlog_deliver(to->backlog, &sink, e);
+    return send_queue_deliver(to->backlog, &sink, e);
 }
 
 /* ---- what arises ---- */
@@ -259,10 +259,10 @@ struct tree_packing {
     struct walk_entry entry;
     bool has_entry; /* which was not added */
     struct pack_writer *writer;
-    struct links *links;
-    struct index_reader *before; /* NULL: none */
-    struct index_writer *after;  /* NULL: none */
-    bool has_new;                /* the file at hand has content that was not on the share */
+    struct hardlinks *links;
+    struct file_index_reader *before; /* NULL: none */
+    struct file_index_writer *after;  /* NULL: none */
+    bool has_new;                     /* the file at hand has content that was not on the share */
 };
 
 static int on_part_begin(void *context, unsigned slot, struct err *e)
@@ -271,7 +271,7 @@ static int on_part_begin(void *context, unsigned slot, struct err *e)
 
     if (p->to->backlog == NULL)
         return part_begin((void *)(uintptr_t)p->to, slot, e);
-    backlog_part_begin(p->to->backlog, slot);
+    send_queue_part_begin(p->to->backlog, slot);
     return 0;
 }
 
@@ -281,7 +281,7 @@ static int on_part_write(void *context, unsigned slot, struct bytes bytes, struc
 
     if (p->to->backlog == NULL)
         return part_write((void *)(uintptr_t)p->to, slot, bytes, e);
-    backlog_part_write(p->to->backlog, slot, bytes);
+    send_queue_part_write(p->to->backlog, slot, bytes);
     return 0;
 }
 
@@ -291,10 +291,10 @@ static int on_part_end(void *context, unsigned slot, const struct pack_part *par
     const struct tree_packing *p = context;
 
     if (p->to->backlog != NULL)
-        backlog_part_end(p->to->backlog, slot, part, list);
+        send_queue_part_end(p->to->backlog, slot, part, list);
     else if (part_end((void *)(uintptr_t)p->to, slot, part, list, e) < 0)
         return -1;
-    return stock_learn(p->to->stock, part, list, e);
+    return pack_inventory_learn(p->to->stock, part, list, e);
 }
 
 static int on_object(void *context, enum pack_object kind, const struct digest *name,
@@ -304,7 +304,7 @@ static int on_object(void *context, enum pack_object kind, const struct digest *
 
     if (p->to->backlog == NULL)
         return object((void *)(uintptr_t)p->to, kind, name, bytes, e);
-    backlog_object(p->to->backlog, kind, name, bytes);
+    send_queue_object(p->to->backlog, kind, name, bytes);
     return 0;
 }
 
@@ -314,10 +314,10 @@ static bool known(void *context, const struct digest *piece, struct pack_place *
 
     if (p->to->backlog == NULL)
         uploadbar_read(p->to->bar, PACK_PIECE_BYTES);
-    if (stock_find(p->to->stock, piece, p->tree->is_unchanged, where))
+    if (pack_inventory_find(p->to->stock, piece, p->tree->is_unchanged, where))
         return true;
     if (p->to->backlog != NULL && p->to->store == NULL)
-        backlog_note_piece(p->to->backlog, piece);
+        send_queue_note_piece(p->to->backlog, piece);
     p->has_new = true;
     return false;
 }
@@ -328,23 +328,23 @@ bool tree_is_there(const struct tree_target *to)
 {
     struct pack_place where;
     size_t n;
-    const struct digest *pieces = backlog_pieces(to->backlog, &n);
+    const struct digest *pieces = send_queue_pieces(to->backlog, &n);
 
     for (size_t i = 0; i < n; i++)
-        if (stock_find(to->stock, &pieces[i], false, &where))
+        if (pack_inventory_find(to->stock, &pieces[i], false, &where))
             return true;
     return false;
 }
 
 static int learn(void *context, const struct pack_part *part, struct bytes list, struct err *e)
 {
-    return stock_learn(context, part, list, e);
+    return pack_inventory_learn(context, part, list, e);
 }
 
 int tree_learn(const struct tree_target *to, struct err *e)
 {
-    backlog_forget_pieces(to->backlog);
-    return backlog_each_list(to->backlog, learn, to->stock, e);
+    send_queue_forget_pieces(to->backlog);
+    return send_queue_each_list(to->backlog, learn, to->stock, e);
 }
 
 /* ---- entries ---- */
@@ -416,7 +416,7 @@ static int read_file(struct tree_packing *p, const struct walk_entry *entry, int
     if (added.size != (uint64_t)entry->stat.st_size)
         return say_changed(entry->from, e);
     if (p->after != NULL)
-        index_add(p->after, entry->path, &entry->stat, &added, &began_at);
+        file_index_add(p->after, entry->path, &entry->stat, &added, &began_at);
     return 0;
 }
 
@@ -431,7 +431,7 @@ static void end_file(const struct tree_packing *p, const struct walk_entry *entr
     if (p->to->backlog == NULL)
         uploadbar_end_file(p->to->bar);
     else
-        backlog_file(p->to->backlog, (uint64_t)entry->stat.st_size);
+        send_queue_file(p->to->backlog, (uint64_t)entry->stat.st_size);
 }
 
 static int open_and_read(struct tree_packing *p, const struct walk_entry *entry, struct err *e)
@@ -454,12 +454,12 @@ static int add_file(struct tree_packing *p, const struct walk_entry *entry, stru
     struct pack_added file;
     int rc = 0;
 
-    if (p->before != NULL && index_find(p->before, entry->path, &entry->stat, &file))
+    if (p->before != NULL && file_index_find(p->before, entry->path, &entry->stat, &file))
         rc = add_unread(p, entry, &file, e);
     if (rc == 0)
         return open_and_read(p, entry, e);
     if (rc > 0 && p->after != NULL)
-        index_add(p->after, entry->path, &entry->stat, &file, NULL);
+        file_index_add(p->after, entry->path, &entry->stat, &file, NULL);
     return rc < 0 ? -1 : 0;
 }
 
@@ -468,7 +468,7 @@ static int add_file_or_link(struct tree_packing *p, const struct walk_entry *ent
     const char *before = NULL;
 
     if (entry->stat.st_nlink > 1)
-        before = links_find_or_add(p->links, &entry->stat, entry->path);
+        before = hardlinks_find_or_add(p->links, &entry->stat, entry->path);
     if (before == NULL)
         return add_file(p, entry, e);
     return pack_add_hard_link(p->writer, entry->path, before, e);
@@ -510,11 +510,11 @@ struct tree_packing *tree_pack_begin(struct tree *t, const struct tree_target *t
         return NULL;
     p = sink.context = mem_alloc(sizeof *p);
     path = index_path(&t->plan);
-    *p = (struct tree_packing){ .to = to, .tree = t, .walk = w, .links = links_create() };
+    *p = (struct tree_packing){ .to = to, .tree = t, .walk = w, .links = hardlinks_create() };
     t->new_files = 0;
-    p->before = index_open(path);
+    p->before = file_index_open(path);
     if (!t->is_unchanged)
-        p->after = index_create(path);
+        p->after = file_index_create(path);
     p->writer = pack_writer_create(&sink);
     free(path);
     return p;
@@ -548,10 +548,10 @@ int tree_pack_end(struct tree_packing *p, int result, struct err *e)
         result = pack_end(p->writer, &summary, e);
     if (result == 0)
         note_set(p->tree, &summary);
-    index_commit(p->after, result < 0 ? p->before : NULL);
-    index_close(p->before);
+    file_index_commit(p->after, result < 0 ? p->before : NULL);
+    file_index_close(p->before);
     pack_writer_destroy(p->writer);
-    links_destroy(p->links);
+    hardlinks_destroy(p->links);
     walk_end(p->walk);
     free(p);
     return result;
@@ -571,6 +571,6 @@ int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
 
 int tree_blame(const struct tree *t, struct err *e)
 {
-    (void)text_make_harmless(e);
+    (void)safe_text_make_harmless(e);
     return err_wrap(e, "%s", t->what);
 }

@@ -5,11 +5,11 @@
 #ifndef LUDWIG_CLIENT_PACK_TREE_H
 #define LUDWIG_CLIENT_PACK_TREE_H
 
-#include "client/pack/backlog.h"
-#include "client/pack/stock.h"
+#include "client/pack/pack_inventory.h"
+#include "client/pack/send_queue.h"
 #include "client/pack/walk.h"
 #include "client/term/uploadbar.h"
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 
 struct tree {
     struct walk_plan plan;
@@ -30,11 +30,11 @@ struct tree {
 
 /* Counts what is in it, finds what cannot be sent, and says in the stock what is wanted of it.  Reads
  * no file. */
-int tree_count(struct tree *t, struct stock *stock, struct err *e);
+int tree_count(struct tree *t, struct pack_inventory *stock, struct err *e);
 
 /* The same entry by entry, of a tree that may be new: 1, 0 when all were counted, -1. */
 struct tree_counting;
-struct tree_counting *tree_count_begin(struct tree *t, struct stock *stock, struct err *e);
+struct tree_counting *tree_count_begin(struct tree *t, struct pack_inventory *stock, struct err *e);
 int tree_count_next(struct tree_counting *c, struct err *e);
 void tree_count_end(struct tree_counting *c); /* NULL is fine */
 
@@ -44,11 +44,11 @@ uint64_t tree_glance(const char *path, uint64_t enough_bytes);
 
 /* Where it goes. */
 struct tree_target {
-    struct stock *stock;
+    struct pack_inventory *stock;
     struct store *store; /* NULL: nowhere, as only the figures are wanted */
     /* Where it waits until tree_deliver; or NULL.  While there is no store, the pieces that the stock
      * did not know are noted there. */
-    struct backlog *backlog;
+    struct send_queue *backlog;
     struct uploadbar *bar;
     uint64_t part_bytes; /* as struct pack_sink has it */
 };

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "client/pack/walk.h"
-#include "client/util/names.h"
+#include "client/util/dir_names.h"
 #include "common/base/mem.h"
 
 enum {
@@ -18,7 +18,7 @@ enum {
 
 /* A folder that is open. */
 struct level {
-    struct names names;
+    struct dir_names names;
     int fd; /* -1: deep down */
     size_t n_path, n_from;
     struct ignore_scope *rules; /* NULL: those that always hold, or none */
@@ -65,7 +65,7 @@ bool walk_leads_to_named(const struct walk_plan *plan, const char *path)
 
 /* ---- folders ---- */
 
-static int add_children(struct names *names, DIR *stream, const char *from, struct err *e)
+static int add_children(struct dir_names *names, DIR *stream, const char *from, struct err *e)
 {
     for (;;) {
         const struct dirent *child;
@@ -75,7 +75,7 @@ static int add_children(struct names *names, DIR *stream, const char *from, stru
         if (child == NULL)
             return errno == 0 ? 0 : err_sys(e, "read folder %s", from);
         if (strcmp(child->d_name, ".") != 0 && strcmp(child->d_name, "..") != 0 &&
-            names_add(names, child->d_name, e) < 0)
+            dir_names_add(names, child->d_name, e) < 0)
             return -1;
     }
 }
@@ -113,7 +113,7 @@ static int add_named(const struct walk *w, struct level *l, struct err *e)
         if (n > 0 && (strncmp(named, path, n) != 0 || named[n] != '/'))
             continue;
         name = mem_strndup(rest, strcspn(rest, "/"));
-        result = names_add(&l->names, name, e);
+        result = dir_names_add(&l->names, name, e);
         free(name);
         if (result < 0)
             return -1;
@@ -130,7 +130,7 @@ static int fill_level(struct walk *w, struct level *l, struct err *e)
         return -1;
     if ((l->takes && list_folder(l, from, e) < 0) || (l->is_above && add_named(w, l, e) < 0))
         return -1;
-    return names_sort(&l->names, e);
+    return dir_names_sort(&l->names, e);
 }
 
 /* Where somebody meanwhile put a link to another folder, that is not taken for this one. */
@@ -178,7 +178,7 @@ static void leave(struct walk *w)
 {
     struct level *l = &w->levels[--w->n];
 
-    names_free(&l->names);
+    dir_names_free(&l->names);
     if (l->fd >= 0)
         close(l->fd);
 }
@@ -327,7 +327,7 @@ int walk_next(struct walk *w, struct walk_entry *entry, struct err *e)
     }
     while (w->n > 0) {
         const char *name;
-        int rc = names_next(&w->levels[w->n - 1].names, &name, e);
+        int rc = dir_names_next(&w->levels[w->n - 1].names, &name, e);
 
         if (rc == 0) {
             leave(w);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "client/query/jobinfo.h"
-#include "client/term/stateopt.h"
+#include "client/term/opt_state.h"
 #include "common/base/units.h"
 #include "common/data/json.h"
 
@@ -44,7 +44,7 @@ void jobinfo_fill_row(struct jobinfo_row *row, const struct job_info *j)
 struct where *jobinfo_parse_where(const char *text, struct arena *a, struct err *e)
 {
     static const struct where_values known[] = {
-        { "state", job_state_names, JOB_STATE_COUNT, "paused", STATEOPT_PAUSED },
+        { "state", job_state_names, JOB_STATE_COUNT, "paused", OPT_STATE_PAUSED },
         { "cause", cause_names, CAUSE_COUNT, "none",
           "where nothing went wrong there is no cause: cause = null" },
     };

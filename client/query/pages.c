@@ -5,7 +5,7 @@
 
 #include "client/query/jobinfo.h"
 #include "client/query/pages.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 
 /* One job knows most names already. */
 enum { NAMES_PAGE = 20 };
@@ -153,7 +153,7 @@ static int check_names(struct rpc *rpc, const struct list *targets, const struct
         return -1;
     both = where_shadowing(where);
     if (both != NULL && !filter->is_quiet)
-        out_note("--where: %s is the job's field; params.%s is the parameter", both, both);
+        output_note("--where: %s is the job's field; params.%s is the parameter", both, both);
     return 0;
 }
 

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "client/query/where_tree.h"
-#include "client/term/text.h"
+#include "client/term/safe_text.h"
 #include "common/data/json.h"
 #include "common/data/yaml.h"
 
@@ -70,7 +70,7 @@ static int fail_at(struct parser *p, size_t at, const char *format, ...)
     va_start(ap, format);
     buf_vprintf(&what, format, ap);
     va_end(ap);
-    err_set(p->e, ERR_USAGE, "--where: column %zu: %s", text_width(p->text, at) + 1,
+    err_set(p->e, ERR_USAGE, "--where: column %zu: %s", safe_text_width(p->text, at) + 1,
             buf_text(&what));
     buf_free(&what);
     return -1;

@@ -84,8 +84,8 @@ static int write_all(struct session *session, int64_t sweep, const struct result
 int results_series_show(struct session *session, int64_t sweep, const struct results_series *s,
                         struct err *e)
 {
-    const struct drive *drive = session_drive(session, e);
-    struct sharefs *fs = drive != NULL ? drive_read(drive, e) : NULL;
+    const struct share_connection *drive = session_drive(session, e);
+    struct sharefs *fs = drive != NULL ? share_connection_read(drive, e) : NULL;
     struct aggregate g;
     int result;
 

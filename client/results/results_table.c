@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "client/results/results_out.h"
+#include "client/term/safe_text.h"
 #include "client/term/table.h"
-#include "client/term/text.h"
 #include "common/base/mem.h"
 #include "common/data/json.h"
 
@@ -93,8 +93,8 @@ static void measure_cell(struct sheet *s, const char *text)
     struct buf harmless = { 0 };
     size_t width;
 
-    text_add_harmless(&harmless, text, strlen(text), "");
-    width = text_width(buf_text(&harmless), harmless.n);
+    safe_text_add_harmless(&harmless, text, strlen(text), "");
+    width = safe_text_width(buf_text(&harmless), harmless.n);
     if (width > p->width)
         p->width = width;
     buf_free(&harmless);
@@ -238,7 +238,7 @@ static const char *head_of(struct sheet *s, const char *name)
     struct buf head = { 0 };
     const char *copy;
 
-    text_add_harmless(&head, name, strlen(name), "");
+    safe_text_add_harmless(&head, name, strlen(name), "");
     copy = arena_strdup(s->view->aggregate->arena, buf_text(&head));
     buf_free(&head);
     return copy;
@@ -249,15 +249,15 @@ static const char *short_name(struct sheet *s, const char *name, size_t width)
 {
     size_t n = strlen(name);
 
-    if (width == SIZE_MAX || text_width(name, n) <= NAME_COLUMNS)
+    if (width == SIZE_MAX || safe_text_width(name, n) <= NAME_COLUMNS)
         return name;
-    n = text_fitting(name, n, NAME_COLUMNS - 1);
+    n = safe_text_fitting(name, n, NAME_COLUMNS - 1);
     return arena_printf(s->view->aggregate->arena, "%.*s…", (int)n, name);
 }
 
 static void add_place(struct sheet *s, enum part part, size_t index, struct column column)
 {
-    size_t width = text_width(column.head, strlen(column.head));
+    size_t width = safe_text_width(column.head, strlen(column.head));
 
     s->places[s->n_places++] = (struct place){ column, part, index, width };
 }

@@ -8,8 +8,8 @@
 #include "client/results/series.h"
 #include "common/base/path.h"
 #include "common/data/json.h"
+#include "common/proto/jobspec.h"
 #include "common/proto/layout.h"
-#include "common/proto/work.h"
 
 enum { LINE_MAX_BYTES = 64 * 1024 };
 

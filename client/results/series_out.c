@@ -7,7 +7,7 @@
 #include "client/results/series_out.h"
 #include "client/term/csv.h"
 #include "client/term/jsonlist.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 
 enum { FLUSH_BYTES = 64 * 1024 };
 
@@ -135,11 +135,11 @@ int series_out_end(struct series_out *o, struct err *e)
     int result = o->json ? jsonlist_end(&o->list, e) : csv_write(&o->csv, e);
 
     if (result == 0 && o->n_missing > 1)
-        out_note("note: %s, nor ha%s %" PRId64 " other%s of the %" PRId64 " jobs that are done",
-                 o->missing, o->n_missing == 2 ? "s" : "ve", o->n_missing - 1,
-                 o->n_missing == 2 ? "" : "s", o->n_jobs);
+        output_note("note: %s, nor ha%s %" PRId64 " other%s of the %" PRId64 " jobs that are done",
+                    o->missing, o->n_missing == 2 ? "s" : "ve", o->n_missing - 1,
+                    o->n_missing == 2 ? "" : "s", o->n_jobs);
     else if (result == 0 && o->n_missing == 1)
-        out_note("note: %s", o->missing);
+        output_note("note: %s", o->missing);
     return result;
 }
 

@@ -15,7 +15,7 @@
 #include "common/base/digest.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"
-#include "common/base/look.h"
+#include "common/base/nfs_lookup.h"
 #include "common/base/path.h"
 
 enum {
@@ -164,7 +164,7 @@ int address_read(const char *state, struct endpoint *to, struct arena *a, struct
     int result;
 
     /* It may have been started on another login node a moment ago. */
-    (void)look_stat(AT_FDCWD, path, &st);
+    (void)nfs_lookup_stat(AT_FDCWD, path, &st);
     result = io_read_file(path, ADDRESS_MAX_BYTES, &text, e);
     if (result == 0)
         result = parse(path, buf_text(&text), to, a, e);

@@ -9,8 +9,8 @@
 
 #include "client/session/address.h"
 #include "client/session/embedded.h"
-#include "client/session/ownsshd.h"
-#include "client/term/out.h"
+#include "client/session/sshd_address.h"
+#include "client/term/output.h"
 #include "client/util/child.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
@@ -83,7 +83,7 @@ static int write_server_conf(const char *state, const struct conf *c, const char
 {
     char *server_state = path_join(state, "server");
     struct value path = value_str(socket_path);
-    char *listen = ownsshd_listen(state);
+    char *listen = sshd_address_listen(state);
     struct member sshd = value_member("listen", value_str(listen != NULL ? listen : ""));
     struct member members[5] = {
         value_member("share", value_str(share)),
@@ -332,9 +332,9 @@ static int find_server(const char *state, struct endpoint *to, bool *running, st
 static void note_share(const struct rpc *rpc, const struct conf *c)
 {
     if (c->share != NULL && strcmp(c->share, rpc->welcome.share) != 0)
-        out_note("note: the server that is running uses the share %s; %s is used after "
-                 "`ludwig down` and `ludwig up`",
-                 rpc->welcome.share, c->share);
+        output_note("note: the server that is running uses the share %s; %s is used after "
+                    "`ludwig down` and `ludwig up`",
+                    rpc->welcome.share, c->share);
 }
 
 static int connect_or_start(struct rpc *rpc, const char *state, const struct conf *c, struct err *e)
@@ -361,13 +361,13 @@ static int start_all(struct rpc *rpc, const char *state, const struct conf *c, b
         return -1;
     note_share(rpc, c);
     if (rpc->to.kind == ENDPOINT_SSH) {
-        out_note("your server runs on %s", rpc->to.host);
+        output_note("your server runs on %s", rpc->to.host);
         return 0;
     }
     if (!wants_worker && child_is_in_path("sbatch")) {
         if (has_worker(rpc, NULL) == 0)
-            out_note("no worker was started here, as this looks like a login node of a cluster "
-                     "(sbatch is here); --local starts one");
+            output_note("no worker was started here, as this looks like a login node of a cluster "
+                        "(sbatch is here); --local starts one");
         return 0;
     }
     if (start_worker(rpc, state, c, e) == 0)
@@ -425,10 +425,11 @@ static void note_pilots(int64_t waiting, int64_t running)
 {
     if (waiting + running == 0)
         return;
-    out_note("Slurm still has pilots, %" PRId64 " wait%s and %" PRId64
-             " run%s: the next `ludwig up` takes them up; else they end when they find nothing to "
-             "do (scancel ends them now)",
-             waiting, waiting == 1 ? "s" : "", running, running == 1 ? "s" : "");
+    output_note(
+        "Slurm still has pilots, %" PRId64 " wait%s and %" PRId64
+        " run%s: the next `ludwig up` takes them up; else they end when they find nothing to "
+        "do (scancel ends them now)",
+        waiting, waiting == 1 ? "s" : "", running, running == 1 ? "s" : "");
 }
 
 static int ask_to_stop(struct rpc *rpc, bool workers, struct err *e)
@@ -473,11 +474,11 @@ int embedded_down(const struct conf *c, struct err *e)
     if (result == 0)
         result = wait_until_gone(e);
     if (result == 0 && n_running > 0)
-        out_note("stopped; %" PRId64 " running %s on, and the next `ludwig up` takes %s up again",
-                 n_running, n_running == 1 ? "job goes" : "jobs go",
-                 n_running == 1 ? "it" : "them");
+        output_note(
+            "stopped; %" PRId64 " running %s on, and the next `ludwig up` takes %s up again",
+            n_running, n_running == 1 ? "job goes" : "jobs go", n_running == 1 ? "it" : "them");
     else if (result == 0)
-        out_note("stopped");
+        output_note("stopped");
     if (result == 0)
         note_pilots(pilots_waiting, pilots_running);
     return result;

@@ -6,17 +6,17 @@
 #include <unistd.h>
 
 #include "client/session/embedded.h"
-#include "client/session/sftpchild.h"
+#include "client/session/sftp_test_child.h"
 #include "client/share/store.h"
 #include "common/base/path.h"
-#include "common/sftp/shareroot.h"
+#include "common/sftp/sftp_root.h"
 
 static int find_server(struct cli *cli, struct session *s, struct err *e)
 {
     *s = (struct session){ .arena = cli->arena };
     if (conf_read(&s->conf, cli->arena, e) < 0)
         return -1;
-    return choice_make(&s->choice, cli->server, &s->conf, cli->arena, e);
+    return server_choice_make(&s->choice, cli->server, &s->conf, cli->arena, e);
 }
 
 /* An embedded server's share is its own; elsewhere this machine may see another path. */
@@ -72,7 +72,7 @@ static int reach(struct session *s, struct err *e)
     if (s->rpc.mux != NULL)
         s->drive.round_trip_ms = mux_round_trip_ms(s->rpc.mux);
     begin_lanes(s);
-    s->rpc.wants_sftp = s->expects_files && !is_mounted(s) && !sftpchild_is_wanted();
+    s->rpc.wants_sftp = s->expects_files && !is_mounted(s) && !sftp_test_child_is_wanted();
     if (s->rpc.wants_sftp && s->rpc.mux != NULL)
         s->rpc.greeting = open_files;
     if (rpc_greet(&s->rpc, e) < 0)
@@ -162,7 +162,7 @@ static bool is_mounted(const struct session *s)
 {
     bool is_here = s->choice.embedded || s->choice.endpoint.kind == ENDPOINT_UNIX;
 
-    return !sftpchild_is_wanted() && (is_here || s->conf.share != NULL);
+    return !sftp_test_child_is_wanted() && (is_here || s->conf.share != NULL);
 }
 
 bool session_is_far(const struct session *s)
@@ -183,7 +183,7 @@ const char *session_shown_path(const struct session *s, struct arena *a, const c
 
 static int connect_files(void *context, struct err *e)
 {
-    return sftpchild_is_wanted() ? sftpchild_start(e) : session_sftp(context, e);
+    return sftp_test_child_is_wanted() ? sftp_test_child_start(e) : session_sftp(context, e);
 }
 
 static const char *conf_said(const struct session *s)
@@ -194,7 +194,8 @@ static const char *conf_said(const struct session *s)
 static struct mux_options lane_options(const struct session *s, bool is_held)
 {
     return (struct mux_options){ .conf_said = conf_said(s),
-                                 .warmup_bytes = drive_warmup_bytes(&s->drive, s->expected_bytes),
+                                 .warmup_bytes =
+                                     share_connection_warmup_bytes(&s->drive, s->expected_bytes),
                                  .is_held = is_held };
 }
 
@@ -221,10 +222,10 @@ static int connect_lane(void *context, size_t number, int *fd, struct err *e)
     struct session_lane *lane = &s->lanes[number];
     int rc;
 
-    if (number >= DRIVE_LANES_MAX)
+    if (number >= SHARE_CONNECTION_LANES_MAX)
         return err_set(e, ERR_INTERNAL, "no more connections");
-    if (sftpchild_is_wanted()) {
-        *fd = sftpchild_start(e);
+    if (sftp_test_child_is_wanted()) {
+        *fd = sftp_test_child_start(e);
         return *fd < 0 ? -1 : 1;
     }
     rc = lane->is_asked ? mux_take(lane->mux, fd, NULL, e) : begin_lane(s, lane, e);
@@ -243,9 +244,9 @@ static int connect_lane(void *context, size_t number, int *fd, struct err *e)
 /* So many are likely to be wanted, the first connection included. */
 static size_t count_lanes(const struct session *s)
 {
-    if (!s->expects_files || is_mounted(s) || s->rpc.mux == NULL || sftpchild_is_wanted())
+    if (!s->expects_files || is_mounted(s) || s->rpc.mux == NULL || sftp_test_child_is_wanted())
         return 0;
-    return drive_lanes(&s->drive, s->expected_bytes);
+    return share_connection_lanes(&s->drive, s->expected_bytes);
 }
 
 /* Those that are not asked for anything yet. */
@@ -284,28 +285,28 @@ static void drop_held_lanes(void *context)
 {
     struct session *s = context;
 
-    for (size_t i = 0; i < DRIVE_LANES_MAX; i++)
+    for (size_t i = 0; i < SHARE_CONNECTION_LANES_MAX; i++)
         if (s->lanes[i].is_held) {
             mux_close(s->lanes[i].mux);
             s->lanes[i] = (struct session_lane){ 0 };
         }
 }
 
-static struct shareroot *search_root(struct session *s)
+static struct sftp_root *search_root(struct session *s)
 {
     const struct msg_welcome *w = &s->rpc.welcome;
 
-    return shareroot_begin(s->drive.sftp, w->share, w->server_id, s->arena);
+    return sftp_root_begin(s->drive.sftp, w->share, w->server_id, s->arena);
 }
 
 static int find_root(struct session *s, struct err *e)
 {
     const struct msg_welcome *w = &s->rpc.welcome;
-    struct shareroot *search = s->search != NULL ? s->search : search_root(s);
+    struct sftp_root *search = s->search != NULL ? s->search : search_root(s);
     const char *root;
 
     s->search = NULL;
-    root = shareroot_end(search, s->arena, e);
+    root = sftp_root_end(search, s->arena, e);
     if (root == NULL)
         return -1;
     s->drive.server_id = arena_strdup(s->arena, w->server_id);
@@ -329,7 +330,7 @@ static void take_opening(struct session *s)
 /* Where projects lie, should the drive lie at one of these. */
 static struct list project_roots(struct session *s)
 {
-    struct list roots = shareroot_candidates(s->rpc.welcome.share, s->arena);
+    struct list roots = sftp_root_candidates(s->rpc.welcome.share, s->arena);
     const char **paths = roots.items;
 
     for (size_t i = 0; i < roots.n && s->projects[0] != '\0'; i++)
@@ -355,7 +356,7 @@ void session_drive_soon(struct session *s, const char *project)
 static void drop_search(struct session *s)
 {
     store_ahead_end(s->drive.ahead);
-    shareroot_drop(s->search);
+    sftp_root_drop(s->search);
     s->drive.ahead = NULL;
     s->search = NULL;
 }
@@ -365,12 +366,12 @@ static int mend(struct session *s, struct err *e)
 {
     if (s->drive.sftp != NULL && sftp_is_broken(s->drive.sftp))
         drop_search(s);
-    return drive_mend(&s->drive, e);
+    return share_connection_mend(&s->drive, e);
 }
 
-struct drive *session_drive(struct session *s, struct err *e)
+struct share_connection *session_drive(struct session *s, struct err *e)
 {
-    struct drive *d = &s->drive;
+    struct share_connection *d = &s->drive;
     struct err why = { 0 };
 
     if (d->mount == NULL && d->connect == NULL && is_mounted(s))
@@ -405,7 +406,7 @@ void session_close(struct session *s)
     sftp_close(s->opening);
     sftp_close(s->drive.sftp);
     drop_search(s);
-    for (size_t i = 0; i < DRIVE_LANES_MAX; i++)
+    for (size_t i = 0; i < SHARE_CONNECTION_LANES_MAX; i++)
         mux_close(s->lanes[i].mux);
     rpc_close(&s->rpc);
 }

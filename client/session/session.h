@@ -6,9 +6,9 @@
 #define LUDWIG_CLIENT_SESSION_SESSION_H
 
 #include "client/session/rpc.h"
-#include "client/share/drive.h"
+#include "client/share/share_connection.h"
 #include "client/term/command.h"
-#include "client/util/choice.h"
+#include "client/util/server_choice.h"
 
 /* A further connection for files. */
 struct session_lane {
@@ -19,15 +19,15 @@ struct session_lane {
 
 struct session {
     struct conf conf;
-    struct choice choice;
+    struct server_choice choice;
     struct rpc rpc;
     const char *share;    /* where projects lie on the shared drive, as this machine sees it */
     const char *projects; /* the same below the shared drive; "": it is the drive's own folder */
     struct arena *arena;  /* lasts until the program ends */
-    struct drive drive;   /* see session_drive */
-    struct session_lane lanes[DRIVE_LANES_MAX];
+    struct share_connection drive; /* see session_drive */
+    struct session_lane lanes[SHARE_CONNECTION_LANES_MAX];
     struct sftp *opening;     /* of the drive, until it is asked for */
-    struct shareroot *search; /* for the drive, which goes on */
+    struct sftp_root *search; /* for the drive, which goes on */
     bool
         expects_files; /* set before session_reach: files will be sent, for which connections are */
     struct idle idle; /* what may be done while the server is waited for; set after session_begin */
@@ -51,7 +51,7 @@ int session_sftp(struct session *s, struct err *e);
 
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
-struct drive *session_drive(struct session *s, struct err *e);
+struct share_connection *session_drive(struct session *s, struct err *e);
 /* Begins to look for it, and waits for nothing; what is wrong shows with
  * session_drive.  project: it is there, and its packs will be wanted; or NULL. */
 void session_drive_soon(struct session *s, const char *project);

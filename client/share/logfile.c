@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* logfile.c - a job's log on its way to stdout */
 #include "client/share/logfile.h"
-#include "client/term/out.h"
-#include "client/term/text.h"
+#include "client/term/output.h"
+#include "client/term/safe_text.h"
 
 enum { PIECE_BYTES = 64 * 1024 };
 
@@ -97,9 +97,9 @@ static int write_harmless(struct logfile *l, size_t whole, struct err *e)
 {
     struct buf out = { 0 };
 
-    text_add_harmless(&out, buf_text(&l->rest), whole, "\n\t\r");
+    safe_text_add_harmless(&out, buf_text(&l->rest), whole, "\n\t\r");
     buf_drop_front(&l->rest, whole);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 static int write_piece(struct logfile *l, const char *bytes, size_t n, struct err *e)
@@ -108,10 +108,10 @@ static int write_piece(struct logfile *l, const char *bytes, size_t n, struct er
 
     if (l->harmless) {
         buf_add(&l->rest, bytes, n);
-        return write_harmless(l, text_whole(buf_text(&l->rest), l->rest.n), e);
+        return write_harmless(l, safe_text_whole(buf_text(&l->rest), l->rest.n), e);
     }
     buf_add(&out, bytes, n);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 int logfile_copy(struct logfile *l, struct err *e)

@@ -11,7 +11,7 @@
 #include "client/share/filewatch.h"
 #include "client/share/sharefs_way.h"
 #include "common/base/io.h"
-#include "common/base/look.h"
+#include "common/base/nfs_lookup.h"
 #include "common/base/path.h"
 
 enum { LINK_MAX_BYTES = 4096 };
@@ -66,7 +66,7 @@ static char *mount_where(const struct sharefs *fs, const char *path)
 
 static int open_at(const struct mount *m, const char *path, int flags, struct err *e)
 {
-    int fd = look_open(m->fd, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
+    int fd = nfs_lookup_open(m->fd, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
 
     return fd < 0 ? err_sys(e, "open %s/%s", m->root, path) : fd;
 }
@@ -86,7 +86,7 @@ static int mount_stat(struct sharefs *fs, const char *path, struct sharefs_entry
     const struct mount *m = mount_of(fs);
     struct stat st;
 
-    if (look_stat(m->fd, path, &st) < 0)
+    if (nfs_lookup_stat(m->fd, path, &st) < 0)
         return err_sys(e, "%s/%s", m->root, path);
     *entry = entry_of(path_basename(path), &st);
     return 0;

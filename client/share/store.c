@@ -21,7 +21,7 @@ struct store *store_open(const struct place *to, struct err *e)
 
 char *store_key(const struct place *to)
 {
-    const struct drive *d = to->drive;
+    const struct share_connection *d = to->drive;
 
     if (d->mount != NULL)
         return mem_printf("mount %s %s", d->mount, to->project);

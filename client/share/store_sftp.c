@@ -44,7 +44,7 @@ static struct store *open_store(const struct place *to, struct err *e)
     struct sftp_store *s;
     char *below;
 
-    if (drive_mend(to->drive, e) < 0)
+    if (share_connection_mend(to->drive, e) < 0)
         return NULL;
     s = mem_alloc(sizeof *s);
     below = store_path(to, "");
@@ -63,7 +63,7 @@ static struct store *open_store(const struct place *to, struct err *e)
 /* 1: it has joined, 0: not yet, which *fd will tell, -1. */
 static int join_lane(struct sftp_store *s, size_t number, int *fd)
 {
-    const struct drive *d = s->store.to->drive;
+    const struct share_connection *d = s->store.to->drive;
     int rc = d->lane != NULL ? d->lane(d->context, number, fd, NULL) : -1;
     struct sftp *lane = rc > 0 ? sftp_open_later(*fd, NULL) : NULL;
 
@@ -106,7 +106,7 @@ static void expect(struct store *store, uint64_t bytes, unsigned parts)
     struct sftp_store *s = sftp_store_of(store);
 
     s->coming_parts = parts;
-    s->wanted_lanes = drive_lanes(store->to->drive, bytes);
+    s->wanted_lanes = share_connection_lanes(store->to->drive, bytes);
     look_for_lanes(s);
 }
 

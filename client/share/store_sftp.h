@@ -38,8 +38,8 @@ struct sftp_store {
     struct store store;
     char *packs; /* on the server */
     struct upload_modes modes;
-    struct sftp_lanes lanes;               /* the first is the drive's own */
-    bool is_lane_settled[DRIVE_LANES_MAX]; /* it has joined, or will not */
+    struct sftp_lanes lanes;                          /* the first is the drive's own */
+    bool is_lane_settled[SHARE_CONNECTION_LANES_MAX]; /* it has joined, or will not */
     size_t wanted_lanes;
     unsigned coming_parts; /* that are not begun yet, at least */
     struct slot slots[PACK_SLOTS], spare;

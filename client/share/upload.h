@@ -8,12 +8,12 @@
 #ifndef LUDWIG_CLIENT_SHARE_UPLOAD_H
 #define LUDWIG_CLIENT_SHARE_UPLOAD_H
 
-#include "client/share/drive.h"
+#include "client/share/share_connection.h"
 #include "common/proto/proto.h"
 
 /* Where files go. */
 struct place {
-    struct drive *drive;
+    struct share_connection *drive;
     const char *project;
     mode_t mode; /* of the project's folder; 0: not known */
 };

@@ -67,7 +67,7 @@ static int make_project(const struct place *to, const struct folder_order *order
 {
     char *path = path_on(to, to->project);
     struct err why = { 0 };
-    int result = drive_mend(to->drive, e);
+    int result = share_connection_mend(to->drive, e);
 
     if (result == 0 && sftp_mkdir(to->drive->sftp, path, 0700, &why) < 0 && why.kind != ERR_EXISTS)
         result = err_set(e, why.kind,
@@ -168,7 +168,7 @@ static struct upload_sweep *sweep_begin(const struct place *to, int64_t number,
     struct buf below = { 0 };
     char *project;
 
-    if (drive_mend(to->drive, e) < 0) {
+    if (share_connection_mend(to->drive, e) < 0) {
         err_wrap(e, "files of the sweep");
         return NULL;
     }

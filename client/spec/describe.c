@@ -78,7 +78,7 @@ void describe_pools(struct buf *out, const struct spec *s)
     }
 }
 
-void describe_batch(struct buf *out, const struct work *w)
+void describe_batch(struct buf *out, const struct jobspec *w)
 {
     if (w->batch > 1)
         buf_printf(out, "%" PRId64 " configurations to a process", w->batch);

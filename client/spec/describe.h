@@ -17,7 +17,7 @@ void describe_nodes(struct buf *out, const struct spec *s);
 /* "short, long (account lab)" */
 void describe_pools(struct buf *out, const struct spec *s);
 /* "8 configurations to a process" */
-void describe_batch(struct buf *out, const struct work *w);
+void describe_batch(struct buf *out, const struct jobspec *w);
 /* "up to 2 times after failed or oom" */
 void describe_retry(struct buf *out, const struct retry *r);
 /* "SIGUSR1, then 1 min to end; copied every 10 min" */

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/draw/real.h"
+#include "client/draw/portable_math.h"
 #include "client/spec/param_form.h"
 #include "common/base/suggest.h"
 
 /* A parameter on its way from the file. */
 struct reading {
-    struct keys_reader *r;
+    struct yaml_keys_reader *r;
     bool is_named;                      /* what errors begin with names it already */
     const struct param_form_help *help; /* of the form that is read; NULL: the short one */
     struct param *to;
@@ -29,10 +29,10 @@ static const char *shown(struct arena *a, const struct yaml_node *node)
     return arena_printf(a, "'%s'", node->text);
 }
 
-int param_form_expected(struct keys_reader *r, const struct yaml_node *at, const char *where,
+int param_form_expected(struct yaml_keys_reader *r, const struct yaml_node *at, const char *where,
                         const char *what)
 {
-    return keys_error(r, at, "%s: expected %s, found %s", where, what, shown(r->arena, at));
+    return yaml_keys_error(r, at, "%s: expected %s, found %s", where, what, shown(r->arena, at));
 }
 
 /* "lr: range: ": what errors begin with. */
@@ -45,13 +45,13 @@ static const char *place_of(const struct reading *rd)
 
 static int expected(const struct reading *rd, const struct yaml_node *node, const char *what)
 {
-    return keys_error(rd->r, node, "%sexpected %s, found %s", place_of(rd), what,
-                      shown(rd->r->arena, node));
+    return yaml_keys_error(rd->r, node, "%sexpected %s, found %s", place_of(rd), what,
+                           shown(rd->r->arena, node));
 }
 
 static int too_many(const struct reading *rd, const struct yaml_node *node)
 {
-    return keys_error(rd->r, node, "%smore than %d values", place_of(rd), POINTS_MAX);
+    return yaml_keys_error(rd->r, node, "%smore than %d values", place_of(rd), POINTS_MAX);
 }
 
 /* ---- values as they stand ---- */
@@ -72,7 +72,7 @@ static int read_items(struct reading *rd, const struct yaml_node *node)
     if (node->type != VALUE_LIST)
         return expected(rd, node, "a list");
     if (node->n == 0)
-        return keys_error(rd->r, node, "%san empty list leaves nothing to run", place_of(rd));
+        return yaml_keys_error(rd->r, node, "%san empty list leaves nothing to run", place_of(rd));
     to->values = arena_alloc(rd->r->arena, node->n * sizeof *to->values);
     to->n = node->n;
     for (size_t i = 0; i < node->n; i++)
@@ -99,8 +99,8 @@ static int check_length(struct reading *rd, const struct yaml_node *node, size_t
     if (node->type != VALUE_LIST)
         return expected(rd, node, rd->help->argument);
     if (node->n < min || node->n > max)
-        return keys_error(rd->r, node, "%sexpected %s, found a list of %zu", place_of(rd),
-                          rd->help->argument, node->n);
+        return yaml_keys_error(rd->r, node, "%sexpected %s, found a list of %zu", place_of(rd),
+                               rd->help->argument, node->n);
     return 0;
 }
 
@@ -156,12 +156,14 @@ static int check_values(struct reading *rd, const struct yaml_node *node)
 
     for (size_t i = 0; i < rd->to->n; i++) {
         if (!isfinite(v[i].f))
-            return keys_error(rd->r, node, "%sits values are too large for a number", place_of(rd));
+            return yaml_keys_error(rd->r, node, "%sits values are too large for a number",
+                                   place_of(rd));
         if (i > 0 && v[i].f == v[i - 1].f)
-            return keys_error(rd->r, node,
-                              "%sits values lie too close together: 15 digits do not tell them "
-                              "apart",
-                              place_of(rd));
+            return yaml_keys_error(
+                rd->r, node,
+                "%sits values lie too close together: 15 digits do not tell them "
+                "apart",
+                place_of(rd));
     }
     return 0;
 }
@@ -174,9 +176,9 @@ static int refuse_step(struct reading *rd, const struct yaml_node *node, bool is
     const struct yaml_node *at = node->n == 3 ? &item[2] : node;
 
     if (is_zero)
-        return keys_error(rd->r, at, "%sa step of 0 leads nowhere", place_of(rd));
-    return keys_error(rd->r, at, "%sa step of %s does not lead from %s to %s", place_of(rd),
-                      node->n == 3 ? item[2].text : "1", item[0].text, item[1].text);
+        return yaml_keys_error(rd->r, at, "%sa step of 0 leads nowhere", place_of(rd));
+    return yaml_keys_error(rd->r, at, "%sa step of %s does not lead from %s to %s", place_of(rd),
+                           node->n == 3 ? item[2].text : "1", item[0].text, item[1].text);
 }
 
 static int read_whole_range(struct reading *rd, const struct yaml_node *node)
@@ -200,7 +202,7 @@ static int read_whole_range(struct reading *rd, const struct yaml_node *node)
 /* Of a difference no more digits are known than of what it was made from. */
 static double sum(double x, double y)
 {
-    return real_round_beside(x + y, fabs(x) > fabs(y) ? x : y);
+    return portable_round_beside(x + y, fabs(x) > fabs(y) ? x : y);
 }
 
 /* Of a step; below a half, so that the last value stays at the right end of its step. */
@@ -298,8 +300,8 @@ static int check_power(struct reading *rd, const struct yaml_node *exponent, dou
 {
     if (isfinite(power) && power > 0)
         return 0;
-    return keys_error(rd->r, exponent, "%s10^%s is too %s for a number", place_of(rd),
-                      exponent->text, power > 0 ? "large" : "small");
+    return yaml_keys_error(rd->r, exponent, "%s10^%s is too %s for a number", place_of(rd),
+                           exponent->text, power > 0 ? "large" : "small");
 }
 
 static void keep_float(void *values, size_t i, double x)
@@ -316,7 +318,7 @@ static int read_logspace(struct reading *rd, const struct yaml_node *node)
         return -1;
     make_list(rd, s.n);
     v = rd->to->values;
-    real_logspace(s.first, s.last, s.n, keep_float, rd->to->values);
+    portable_logspace(s.first, s.last, s.n, keep_float, rd->to->values);
     if (check_power(rd, &node->items[0], v[0].f) < 0 ||
         check_power(rd, &node->items[1], v[s.n - 1].f) < 0)
         return -1;
@@ -327,8 +329,8 @@ static int read_logspace(struct reading *rd, const struct yaml_node *node)
 
 static int refuse_order(struct reading *rd, const struct yaml_node *node)
 {
-    return keys_error(rd->r, node, "%s%s is above %s", place_of(rd), node->items[0].text,
-                      node->items[1].text);
+    return yaml_keys_error(rd->r, node, "%s%s is above %s", place_of(rd), node->items[0].text,
+                           node->items[1].text);
 }
 
 static int read_bounds(struct reading *rd, const struct yaml_node *node, enum param_form form)
@@ -380,8 +382,8 @@ static int read_normal(struct reading *rd, const struct yaml_node *node)
     if (to->high <= 0)
         return expected(rd, &node->items[1], "a standard deviation above 0");
     if (!isfinite(to->low - reach * to->high) || !isfinite(to->low + reach * to->high))
-        return keys_error(rd->r, node, "%sit would draw numbers too large for a number",
-                          place_of(rd));
+        return yaml_keys_error(rd->r, node, "%sit would draw numbers too large for a number",
+                               place_of(rd));
     return 0;
 }
 
@@ -441,17 +443,17 @@ static int refuse_form(struct reading *rd, const struct yaml_member *m)
     for (size_t i = 0; param_forms[i].name != NULL; i++)
         suggest_try(&nearest, param_forms[i].name);
     if (nearest.best != NULL)
-        return keys_error(rd->r, &at, "%sunknown form '%s' (did you mean '%s'?)", place_of(rd),
-                          m->key, nearest.best);
-    return keys_error(rd->r, &at, "%sunknown form '%s' (a map as a value: %s: {value: {...}})",
-                      place_of(rd), m->key, rd->to->name);
+        return yaml_keys_error(rd->r, &at, "%sunknown form '%s' (did you mean '%s'?)", place_of(rd),
+                               m->key, nearest.best);
+    return yaml_keys_error(rd->r, &at, "%sunknown form '%s' (a map as a value: %s: {value: {...}})",
+                           place_of(rd), m->key, rd->to->name);
 }
 
 static int read_form(struct reading *rd, const struct yaml_node *node)
 {
     if (node->n != 1)
-        return keys_error(rd->r, node, "%sexpected one form such as {values: [1, 2]}",
-                          place_of(rd));
+        return yaml_keys_error(rd->r, node, "%sexpected one form such as {values: [1, 2]}",
+                               place_of(rd));
     for (size_t i = 0; param_forms[i].name != NULL; i++)
         if (strcmp(param_forms[i].name, node->members[0].key) == 0) {
             rd->help = &param_forms[i];
@@ -469,7 +471,7 @@ static int read_swept(struct reading *rd, const struct yaml_node *node)
     return read_fixed(rd, node);
 }
 
-int param_form_read(struct keys_reader *r, const struct yaml_node *node, bool is_named,
+int param_form_read(struct yaml_keys_reader *r, const struct yaml_node *node, bool is_named,
                     struct param *to)
 {
     struct reading rd = { .r = r, .is_named = is_named, .to = to };
@@ -477,7 +479,8 @@ int param_form_read(struct keys_reader *r, const struct yaml_node *node, bool is
     return read_swept(&rd, node);
 }
 
-int param_form_read_fixed(struct keys_reader *r, const struct yaml_node *node, struct param *to)
+int param_form_read_fixed(struct yaml_keys_reader *r, const struct yaml_node *node,
+                          struct param *to)
 {
     struct reading rd = { .r = r, .to = to };
 

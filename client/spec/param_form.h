@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "common/data/keys.h"
+#include "common/data/yaml_keys.h"
 
 /* Computed lists of one parameter, and a whole grid without --yes, have at most this many. */
 enum { POINTS_MAX = 10 * 1000 * 1000 };
@@ -39,13 +39,14 @@ struct param {
 /* Reads what stands behind a parameter's name, a value, a list or {FORM: ...}, into to, whose name is set
  * and all else zero.  Errors begin with that name, unless is_named: the reader's file names it already.
  * -1: they were added to r, and to is to be forgotten. */
-int param_form_read(struct keys_reader *r, const struct yaml_node *node, bool is_named,
+int param_form_read(struct yaml_keys_reader *r, const struct yaml_node *node, bool is_named,
                     struct param *to);
 /* The same, but every value stands for itself: a list is one value.  There are no errors. */
-int param_form_read_fixed(struct keys_reader *r, const struct yaml_node *node, struct param *to);
+int param_form_read_fixed(struct yaml_keys_reader *r, const struct yaml_node *node,
+                          struct param *to);
 
 /* Adds the error "WHERE: expected WHAT, found 'what stands there'".  Always -1. */
-int param_form_expected(struct keys_reader *r, const struct yaml_node *at, const char *where,
+int param_form_expected(struct yaml_keys_reader *r, const struct yaml_node *at, const char *where,
                         const char *what);
 
 /* The long forms, for the manual, the JSON schema and "did you mean": ended by one without a name. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "client/spec/params.h"
-#include "client/term/text.h"
+#include "client/term/safe_text.h"
 #include "common/base/suggest.h"
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 
 enum { LISTED_MAX = 8 }; /* names in a message */
 
@@ -30,22 +30,22 @@ char *params_name_problem(const char *name, size_t n)
     return NULL;
 }
 
-static int check_name(struct keys_reader *r, const struct yaml_member *m)
+static int check_name(struct yaml_keys_reader *r, const struct yaml_member *m)
 {
     struct yaml_node at = { .line = m->line, .column = m->column };
     char *problem = params_name_problem(m->key, strlen(m->key));
 
     if (problem == NULL)
         return 0;
-    keys_error(r, &at, "%s", problem);
+    yaml_keys_error(r, &at, "%s", problem);
     free(problem);
     return -1;
 }
 
-typedef int (*read_fn)(struct keys_reader *r, const struct yaml_node *node, struct param *to);
+typedef int (*read_fn)(struct yaml_keys_reader *r, const struct yaml_node *node, struct param *to);
 
-static int read_params(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                       read_fn read_values, struct list *to)
+static int read_params(struct yaml_keys_reader *r, const struct key *key,
+                       const struct yaml_node *node, read_fn read_values, struct list *to)
 {
     struct param *params;
     int answer = 0;
@@ -53,8 +53,8 @@ static int read_params(struct keys_reader *r, const struct key *key, const struc
     if (node->type == VALUE_NULL)
         return 0;
     if (node->type != VALUE_MAP)
-        return keys_error(r, node, "%s: expected 'name: value' lines, found %s", key->name,
-                          value_type_name(node->type));
+        return yaml_keys_error(r, node, "%s: expected 'name: value' lines, found %s", key->name,
+                               value_type_name(node->type));
     params = arena_alloc(r->arena, node->n * sizeof *params);
     for (size_t i = 0; i < node->n; i++) {
         const struct yaml_member *m = &node->members[i];
@@ -71,19 +71,19 @@ static int read_params(struct keys_reader *r, const struct key *key, const struc
     return answer;
 }
 
-static int read_swept(struct keys_reader *r, const struct yaml_node *node, struct param *to)
+static int read_swept(struct yaml_keys_reader *r, const struct yaml_node *node, struct param *to)
 {
     return param_form_read(r, node, false, to);
 }
 
-int params_read(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int params_read(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                 void *to)
 {
     return read_params(r, key, node, read_swept, to);
 }
 
-int params_read_fixed(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                      void *to)
+int params_read_fixed(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, void *to)
 {
     return read_params(r, key, node, param_form_read_fixed, to);
 }
@@ -168,11 +168,11 @@ static void drop_places(struct err *e, const char *prefix)
 /* What is no YAML is shown as the shell handed it over. */
 static void show_value(struct err *e, const char *text)
 {
-    size_t n = text_fitting(text, strlen(text), PARAM_SHOWN_MAX_BYTES);
+    size_t n = safe_text_fitting(text, strlen(text), PARAM_SHOWN_MAX_BYTES);
     struct buf why = { 0 };
 
     buf_printf(&why, "%s, in '", e->text);
-    text_add_harmless(&why, text, n, "");
+    safe_text_add_harmless(&why, text, n, "");
     buf_printf(&why, "%s'", text[n] != '\0' ? "..." : "");
     err_set(e, e->kind, "%s", buf_text(&why));
     buf_free(&why);
@@ -183,14 +183,14 @@ static int read_text(const char *text, struct param *to, struct arena *a, struct
 {
     struct param param = { .name = to->name };
     char *file = arena_printf(a, "--set %s", to->name);
-    struct keys_reader r = { .file = file, .arena = a };
+    struct yaml_keys_reader r = { .file = file, .arena = a };
     const struct yaml_node *node = yaml_parse(file, text, strlen(text), a, e);
 
     if (node == NULL && e != NULL)
         show_value(e, text);
     if (node != NULL) {
         param_form_read(&r, node, true, &param);
-        if (keys_end(&r, e) == 0) {
+        if (yaml_keys_end(&r, e) == 0) {
             *to = param;
             return 0;
         }

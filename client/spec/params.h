@@ -8,11 +8,11 @@
 #include "client/spec/param_form.h"
 
 /* For KEY_CUSTOM: to is a struct list of struct param, read from params: of a sweep file. */
-int params_read(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int params_read(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                 void *to);
 /* The same, but every value stands for itself: a list is one value (debug:). */
-int params_read_fixed(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                      void *to);
+int params_read_fixed(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, void *to);
 
 /* What is wrong with a name of n bytes, which the caller frees; NULL: nothing. */
 char *params_name_problem(const char *name, size_t n);

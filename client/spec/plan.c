@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "client/spec/plan.h"
-#include "common/data/canon.h"
+#include "common/data/param_digest.h"
 
 const char *const method_names[METHOD_COUNT] = { "grid", "random", "sobol" };
 
@@ -61,7 +61,7 @@ static bool stand_at(const struct plan *p, const struct zip_group *group, const 
         const struct pin *pin = plan_find_pin(pins, names[i]);
 
         if (pin != NULL && pin->n > 0 &&
-            !canon_equal(&plan_find_param(p, names[i])->values[position], &pin->values[0]))
+            !param_equal(&plan_find_param(p, names[i])->values[position], &pin->values[0]))
             return false;
     }
     return true;

@@ -6,7 +6,7 @@
  * wrong later still has a line to be told with.
  *
  * A value matches that of a pin when a configuration would be the same with either
- * (common/data/canon.h): 1 matches 1.0.  A pin on a parameter that is absent does not match.
+ * (common/data/param_digest.h): 1 matches 1.0.  A pin on a parameter that is absent does not match.
  * Parameters of a zip group have no condition, so that they are there together.
  */
 #ifndef LUDWIG_CLIENT_SPEC_PLAN_H
@@ -62,15 +62,16 @@ struct plan {
 };
 
 /* For KEY_CUSTOM rows of spec_keys. */
-int plan_read_method(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to); /* int */
-int plan_read_zip(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int plan_read_method(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to); /* int */
+int plan_read_zip(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                   void *to); /* struct list of struct zip_group */
-int plan_read_when(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int plan_read_when(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                    void *to); /* struct list of struct condition */
-int plan_read_exclude(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                      void *to); /* struct list of struct pins */
-int plan_read_include(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int plan_read_exclude(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, void *to); /* struct list of struct pins */
+int plan_read_include(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node,
                       void *to); /* struct list of struct pins, one value each */
 
 const struct param *plan_find_param(const struct plan *p, const char *name); /* NULL: unknown */

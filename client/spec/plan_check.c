@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "client/draw/sobol.h"
-#include "client/spec/conditions.h"
 #include "client/spec/plan_check.h"
+#include "client/spec/spec_when.h"
 
 static struct yaml_node node_at(struct spot at)
 {
@@ -14,15 +14,15 @@ static struct yaml_node node_at(struct spot at)
 }
 
 /* An error of one thing that was read: WHERE: WHAT */
-static void add_error(struct keys_reader *r, struct spot at, const char *where, char *what)
+static void add_error(struct yaml_keys_reader *r, struct spot at, const char *where, char *what)
 {
     struct yaml_node node = node_at(at);
 
-    keys_error(r, &node, "%s: %s", where, what);
+    yaml_keys_error(r, &node, "%s: %s", where, what);
     free(what);
 }
 
-static void check_method(const struct plan *p, struct keys_reader *r)
+static void check_method(const struct plan *p, struct yaml_keys_reader *r)
 {
     bool is_sampled = p->method != METHOD_GRID;
     bool has_samples = p->samples != 0 || p->samples_at.line > 0;
@@ -37,21 +37,21 @@ static void check_method(const struct plan *p, struct keys_reader *r)
 }
 
 /* Those from the command line have no place in the file. */
-static void refuse_sampled(struct keys_reader *r, const struct param *param)
+static void refuse_sampled(struct yaml_keys_reader *r, const struct param *param)
 {
     struct yaml_node at = { .line = param->line, .column = param->column };
     const char *file = r->file, *form = param_form_name(param->form);
 
     if (param->line > 0) {
-        keys_error(r, &at, "%s: %s needs method: random or sobol", param->name, form);
+        yaml_keys_error(r, &at, "%s: %s needs method: random or sobol", param->name, form);
         return;
     }
     r->file = arena_printf(r->arena, "--set %s", param->name);
-    keys_error(r, NULL, "%s needs method: random or sobol", form);
+    yaml_keys_error(r, NULL, "%s needs method: random or sobol", form);
     r->file = file;
 }
 
-static void check_forms(const struct plan *p, struct keys_reader *r)
+static void check_forms(const struct plan *p, struct yaml_keys_reader *r)
 {
     const struct param *params = p->params.items;
 
@@ -60,7 +60,7 @@ static void check_forms(const struct plan *p, struct keys_reader *r)
             refuse_sampled(r, &params[i]);
 }
 
-static void check_dimensions(const struct plan *p, struct keys_reader *r)
+static void check_dimensions(const struct plan *p, struct yaml_keys_reader *r)
 {
     const struct param *params = p->params.items;
     const struct zip_group *groups = p->zip.items;
@@ -83,7 +83,7 @@ static void check_dimensions(const struct plan *p, struct keys_reader *r)
 /* ---- names ---- */
 
 /* Whether it is a parameter; else that is an error. */
-static bool check_known(const struct plan *p, struct keys_reader *r, struct spot at,
+static bool check_known(const struct plan *p, struct yaml_keys_reader *r, struct spot at,
                         const char *where, const char *name)
 {
     if (plan_find_param(p, name) != NULL)
@@ -92,7 +92,7 @@ static bool check_known(const struct plan *p, struct keys_reader *r, struct spot
     return false;
 }
 
-static bool check_pins(const struct plan *p, struct keys_reader *r, const char *where,
+static bool check_pins(const struct plan *p, struct yaml_keys_reader *r, const char *where,
                        const struct pins *pins)
 {
     const struct pin *items = pins->pins.items;
@@ -114,8 +114,8 @@ static bool stands_before(const struct plan *p, const struct zip_group *group, c
     return false;
 }
 
-static bool check_member(const struct plan *p, struct keys_reader *r, const struct zip_group *group,
-                         const char *name)
+static bool check_member(const struct plan *p, struct yaml_keys_reader *r,
+                         const struct zip_group *group, const char *name)
 {
     if (!check_known(p, r, group->at, "zip", name) || plan_find_param(p, name)->was_refused)
         return false;
@@ -130,7 +130,7 @@ static bool check_member(const struct plan *p, struct keys_reader *r, const stru
     return false;
 }
 
-static bool check_lengths(const struct plan *p, struct keys_reader *r,
+static bool check_lengths(const struct plan *p, struct yaml_keys_reader *r,
                           const struct zip_group *group)
 {
     const char *const *names = group->names.items;
@@ -149,7 +149,7 @@ static bool check_lengths(const struct plan *p, struct keys_reader *r,
     return is_well;
 }
 
-static bool check_zip(const struct plan *p, struct keys_reader *r)
+static bool check_zip(const struct plan *p, struct yaml_keys_reader *r)
 {
     const struct zip_group *groups = p->zip.items;
     bool is_well = true;
@@ -169,7 +169,8 @@ static bool check_zip(const struct plan *p, struct keys_reader *r)
 
 /* ---- when ---- */
 
-static bool check_condition(const struct plan *p, struct keys_reader *r, const struct condition *c)
+static bool check_condition(const struct plan *p, struct yaml_keys_reader *r,
+                            const struct condition *c)
 {
     bool is_well = check_known(p, r, c->at, "when", c->name);
 
@@ -193,7 +194,7 @@ static void tell_circle(void *context, const struct condition *first, char *way)
 }
 
 /* Whether it is known who depends on whom. */
-static bool check_when(const struct plan *p, struct keys_reader *r)
+static bool check_when(const struct plan *p, struct yaml_keys_reader *r)
 {
     const struct condition *conditions = p->when.items;
     bool is_well = true;
@@ -204,7 +205,7 @@ static bool check_when(const struct plan *p, struct keys_reader *r)
     if (is_well && p->when.n > 0) {
         size_t n_errors = r->n_errors;
 
-        conditions_each_circle(p, tell_circle, r);
+        spec_when_each_circle(p, tell_circle, r);
         is_well = r->n_errors == n_errors;
     }
     return is_well;
@@ -212,7 +213,7 @@ static bool check_when(const struct plan *p, struct keys_reader *r)
 
 /* ---- exclude and include ---- */
 
-static void refuse_half_group(struct keys_reader *r, const struct zip_group *group,
+static void refuse_half_group(struct yaml_keys_reader *r, const struct zip_group *group,
                               const struct pins *entry)
 {
     const char *const *names = group->names.items;
@@ -225,7 +226,7 @@ static void refuse_half_group(struct keys_reader *r, const struct zip_group *gro
         mem_printf("%s is zipped, and this is no value of its list: name %s, too", named, missing));
 }
 
-static void check_included_groups(const struct plan *p, struct keys_reader *r,
+static void check_included_groups(const struct plan *p, struct yaml_keys_reader *r,
                                   const struct pins *entry)
 {
     const struct zip_group *groups = p->zip.items;
@@ -238,14 +239,14 @@ static void check_included_groups(const struct plan *p, struct keys_reader *r,
     }
 }
 
-static void check_included_conditions(const struct plan *p, struct keys_reader *r,
+static void check_included_conditions(const struct plan *p, struct yaml_keys_reader *r,
                                       const struct pins *entry)
 {
     const struct param *params = p->params.items;
     const struct pin *pins = entry->pins.items;
     enum presence *presence = mem_alloc(p->params.n * sizeof *presence);
 
-    conditions_find_presence(p, entry, presence);
+    spec_when_find_presence(p, entry, presence);
     for (size_t i = 0; i < entry->pins.n; i++)
         if (presence[plan_find_param(p, pins[i].name) - params] == PRESENCE_NEVER)
             add_error(r, pins[i].at, "include",
@@ -253,7 +254,7 @@ static void check_included_conditions(const struct plan *p, struct keys_reader *
     free(presence);
 }
 
-static void check_entries(const struct plan *p, struct keys_reader *r, bool is_zip_well,
+static void check_entries(const struct plan *p, struct yaml_keys_reader *r, bool is_zip_well,
                           bool is_when_well)
 {
     const struct pins *exclude = p->exclude.items, *include = p->include.items;
@@ -270,7 +271,7 @@ static void check_entries(const struct plan *p, struct keys_reader *r, bool is_z
 
 /* ---- all of it ---- */
 
-int plan_check_rest(const struct plan *p, unsigned refused, struct keys_reader *r)
+int plan_check_rest(const struct plan *p, unsigned refused, struct yaml_keys_reader *r)
 {
     size_t n_errors = r->n_errors;
     bool is_zip_well, is_when_well;
@@ -287,7 +288,7 @@ int plan_check_rest(const struct plan *p, unsigned refused, struct keys_reader *
     return r->n_errors > n_errors ? -1 : 0;
 }
 
-int plan_check(const struct plan *p, struct keys_reader *r)
+int plan_check(const struct plan *p, struct yaml_keys_reader *r)
 {
     return plan_check_rest(p, 0, r);
 }

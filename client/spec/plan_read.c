@@ -15,8 +15,8 @@ static struct spot spot_of_key(const struct yaml_member *m)
     return (struct spot){ m->line, m->column };
 }
 
-int plan_read_method(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to)
+int plan_read_method(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
 {
     struct suggest nearest = { .word = node->text };
 
@@ -30,24 +30,24 @@ int plan_read_method(struct keys_reader *r, const struct key *key, const struct 
         }
     }
     if (nearest.best != NULL)
-        return keys_error(r, node, "%s: unknown method '%s' (did you mean '%s'?)", key->name,
-                          node->text, nearest.best);
+        return yaml_keys_error(r, node, "%s: unknown method '%s' (did you mean '%s'?)", key->name,
+                               node->text, nearest.best);
     return param_form_expected(r, node, key->name, "grid, random or sobol");
 }
 
-static int read_name(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     const char **name)
+static int read_name(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, const char **name)
 {
     if (node->type == VALUE_LIST || node->type == VALUE_MAP)
         return param_form_expected(r, node, key->name, "the name of a parameter");
     if (node->type == VALUE_STR && strlen(node->text) != node->scalar.str.n)
-        return keys_error(r, node, "%s: a NUL character", key->name);
+        return yaml_keys_error(r, node, "%s: a NUL character", key->name);
     *name = node->text;
     return 0;
 }
 
-static int read_group(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                      struct zip_group *to)
+static int read_group(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, struct zip_group *to)
 {
     const char **names;
     int answer = 0;
@@ -55,7 +55,7 @@ static int read_group(struct keys_reader *r, const struct key *key, const struct
     if (node->type != VALUE_LIST)
         return param_form_expected(r, node, key->name, "a list of groups such as [[lr, hidden]]");
     if (node->n < 2)
-        return keys_error(r, node, "%s: a group has at least two parameters", key->name);
+        return yaml_keys_error(r, node, "%s: a group has at least two parameters", key->name);
     names = arena_alloc(r->arena, node->n * sizeof *names);
     for (size_t i = 0; i < node->n; i++)
         if (read_name(r, key, &node->items[i], &names[i]) < 0)
@@ -64,7 +64,7 @@ static int read_group(struct keys_reader *r, const struct key *key, const struct
     return answer;
 }
 
-int plan_read_zip(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int plan_read_zip(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                   void *to)
 {
     struct zip_group *groups;
@@ -86,17 +86,17 @@ int plan_read_zip(struct keys_reader *r, const struct key *key, const struct yam
 }
 
 /* How the values of a pin are read; where is what errors begin with. */
-typedef int (*read_pin_fn)(struct keys_reader *r, const char *where, const struct yaml_node *node,
-                           struct pin *to);
+typedef int (*read_pin_fn)(struct yaml_keys_reader *r, const char *where,
+                           const struct yaml_node *node, struct pin *to);
 
-static int read_one(struct keys_reader *r, const char *where, const struct yaml_node *node,
+static int read_one(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
                     struct pin *to)
 {
     bool is_form =
         node->type == VALUE_MAP && node->n == 1 && strcmp(node->members[0].key, "value") == 0;
 
     if (node->type == VALUE_MAP && !is_form)
-        return keys_error(r, node, "%s: a map as a value is written {value: {...}}", where);
+        return yaml_keys_error(r, node, "%s: a map as a value is written {value: {...}}", where);
     to->values = arena_alloc(r->arena, sizeof *to->values);
     to->values[0] = yaml_value(is_form ? &node->members[0].node : node, r->arena);
     to->n = 1;
@@ -104,23 +104,23 @@ static int read_one(struct keys_reader *r, const char *where, const struct yaml_
 }
 
 /* include: gives a parameter one value. */
-static int read_value(struct keys_reader *r, const char *where, const struct yaml_node *node,
+static int read_value(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
                       struct pin *to)
 {
     if (node->type == VALUE_LIST)
-        return keys_error(
+        return yaml_keys_error(
             r, node, "%s: one value is expected here (one that is a list: {value: [...]})", where);
     return read_one(r, where, node, to);
 }
 
 /* Each of a list is a match. */
-static int read_values(struct keys_reader *r, const char *where, const struct yaml_node *node,
+static int read_values(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
                        struct pin *to)
 {
     if (node->type != VALUE_LIST)
         return read_one(r, where, node, to);
     if (node->n == 0)
-        return keys_error(r, node, "%s: an empty list matches nothing", where);
+        return yaml_keys_error(r, node, "%s: an empty list matches nothing", where);
     to->values = arena_alloc(r->arena, node->n * sizeof *to->values);
     to->n = node->n;
     for (size_t i = 0; i < node->n; i++)
@@ -128,16 +128,16 @@ static int read_values(struct keys_reader *r, const char *where, const struct ya
     return 0;
 }
 
-static int read_pins(struct keys_reader *r, const char *where, const struct yaml_node *node,
+static int read_pins(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
                      read_pin_fn read, struct pins *to)
 {
     struct pin *pins;
     int answer = 0;
 
     if (node->type != VALUE_MAP || node->n == 0)
-        return keys_error(r, node, "%s: expected values of parameters such as {lr: 0.1}, found %s",
-                          where,
-                          node->type == VALUE_MAP ? "an empty map" : value_type_name(node->type));
+        return yaml_keys_error(
+            r, node, "%s: expected values of parameters such as {lr: 0.1}, found %s", where,
+            node->type == VALUE_MAP ? "an empty map" : value_type_name(node->type));
     pins = arena_alloc(r->arena, node->n * sizeof *pins);
     for (size_t i = 0; i < node->n; i++) {
         const struct yaml_member *m = &node->members[i];
@@ -150,7 +150,7 @@ static int read_pins(struct keys_reader *r, const char *where, const struct yaml
     return answer;
 }
 
-int plan_read_when(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int plan_read_when(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                    void *to)
 {
     struct condition *conditions;
@@ -159,8 +159,8 @@ int plan_read_when(struct keys_reader *r, const struct key *key, const struct ya
     if (node->type == VALUE_NULL)
         return 0;
     if (node->type != VALUE_MAP)
-        return keys_error(r, node, "%s: expected 'name: {other: value}' lines, found %s", key->name,
-                          value_type_name(node->type));
+        return yaml_keys_error(r, node, "%s: expected 'name: {other: value}' lines, found %s",
+                               key->name, value_type_name(node->type));
     conditions = arena_alloc(r->arena, node->n * sizeof *conditions);
     for (size_t i = 0; i < node->n; i++) {
         const struct yaml_member *m = &node->members[i];
@@ -174,8 +174,8 @@ int plan_read_when(struct keys_reader *r, const struct key *key, const struct ya
     return answer;
 }
 
-static int read_entries(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                        read_pin_fn read, struct list *to)
+static int read_entries(struct yaml_keys_reader *r, const struct key *key,
+                        const struct yaml_node *node, read_pin_fn read, struct list *to)
 {
     struct pins *entries;
     int answer = 0;
@@ -192,14 +192,14 @@ static int read_entries(struct keys_reader *r, const struct key *key, const stru
     return answer;
 }
 
-int plan_read_exclude(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                      void *to)
+int plan_read_exclude(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, void *to)
 {
     return read_entries(r, key, node, read_values, to);
 }
 
-int plan_read_include(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                      void *to)
+int plan_read_include(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, void *to)
 {
     return read_entries(r, key, node, read_value, to);
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "client/draw/real.h"
+#include "client/draw/portable_math.h"
 #include "client/spec/sample.h"
 #include "common/base/digest.h"
 
@@ -32,8 +32,8 @@ void sampler_init(struct sampler *s, const struct plan *plan, const struct param
         s->shift = (uint32_t)(philox_bits(&s->philox, NO_INDEX, 0) >> 32);
     }
     if (param->form == PARAM_LOG_UNIFORM) {
-        s->log_low = real_log(param->low);
-        s->log_high = real_log(param->high);
+        s->log_low = portable_log(param->low);
+        s->log_high = portable_log(param->high);
     }
 }
 
@@ -133,7 +133,7 @@ double sample_normal(double p)
 
     if (q >= -0.425 && q <= 0.425)
         return normal_centre(q);
-    r = sqrt(-real_log(q < 0 ? p : 1 - p));
+    r = sqrt(-portable_log(q < 0 ? p : 1 - p));
     x = r <= 5.0 ? normal_flank(r) : normal_tail(r);
     return q < 0 ? -x : x;
 }
@@ -146,7 +146,7 @@ static double between(double low, double high, double unit)
 /* Rounding must not lead out of the range. */
 static struct value clamped(const struct param *p, double x)
 {
-    double rounded = real_round(x);
+    double rounded = portable_round(x);
 
     return value_float(rounded < p->low ? p->low : rounded > p->high ? p->high : rounded);
 }
@@ -165,9 +165,9 @@ struct value sampler_draw(const struct sampler *s, uint64_t index)
 
     switch (p->form) {
     case PARAM_UNIFORM: return clamped(p, between(p->low, p->high, unit));
-    case PARAM_LOG_UNIFORM: return clamped(p, real_exp(between(s->log_low, s->log_high, unit)));
+    case PARAM_LOG_UNIFORM: return clamped(p, portable_exp(between(s->log_low, s->log_high, unit)));
     case PARAM_INT_UNIFORM: return draw_whole(p, s, index);
-    case PARAM_NORMAL: return value_float(real_round(p->low + p->high * sample_normal(unit)));
+    case PARAM_NORMAL: return value_float(portable_round(p->low + p->high * sample_normal(unit)));
     default: return p->values[sampler_below(s, index, p->n)];
     }
 }
@@ -182,7 +182,7 @@ struct value sample_middle(const struct param *p)
     case PARAM_INT_UNIFORM:
         span = (uint64_t)p->last - (uint64_t)p->first;
         return value_int((int64_t)((uint64_t)p->first + span / 2));
-    case PARAM_NORMAL: return value_float(real_round(p->low));
+    case PARAM_NORMAL: return value_float(portable_round(p->low));
     default: return p->values[0];
     }
 }

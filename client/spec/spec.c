@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "client/spec/spec_parts.h"
+#include "client/spec/spec_internal.h"
 #include "client/term/excerpt.h"
 #include "client/util/spool.h"
 #include "common/base/io.h"
@@ -13,7 +13,7 @@
 
 enum { PRIORITY_MAX = 1000, NODES_MAX = 1000, SPEC_MAX_BYTES = 16 * 1024 * 1024 };
 
-struct spec *spec_of(struct keys_reader *r)
+struct spec *spec_of(struct yaml_keys_reader *r)
 {
     return ((struct spec_reading *)r->context)->spec;
 }
@@ -41,19 +41,19 @@ const struct yaml_node *spec_item_at(const struct yaml_node *node, size_t i)
     return node->type == VALUE_LIST ? &node->items[i] : node;
 }
 
-static int read_priority(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                         void *to)
+static int read_priority(struct yaml_keys_reader *r, const struct key *key,
+                         const struct yaml_node *node, void *to)
 {
     if (node->type != VALUE_INT || node->scalar.i < -PRIORITY_MAX || node->scalar.i > PRIORITY_MAX)
-        return keys_error(r, node, "%s: expected a whole number from -%d to %d", key->name,
-                          PRIORITY_MAX, PRIORITY_MAX);
+        return yaml_keys_error(r, node, "%s: expected a whole number from -%d to %d", key->name,
+                               PRIORITY_MAX, PRIORITY_MAX);
     *(int64_t *)to = node->scalar.i;
     return 0;
 }
 
 /* What plan.h and params.h read, and whether it went well. */
-static int read_plan(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to)
+static int read_plan(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
 {
     static const struct {
         const char *name;
@@ -251,7 +251,7 @@ const struct key spec_keys[] = {
 static int parse(struct arena *a, struct spec *s, struct err *e)
 {
     struct spec_reading reading = { .spec = s };
-    struct keys_reader r = { .file = s->file, .arena = a, .context = &reading };
+    struct yaml_keys_reader r = { .file = s->file, .arena = a, .context = &reading };
     const struct yaml_node *root = yaml_parse(s->file, (const char *)s->text.data, s->text.n, a, e);
 
     if (root == NULL)
@@ -261,7 +261,7 @@ static int parse(struct arena *a, struct spec *s, struct err *e)
     s->work.batch = 1;
     if (root->type == VALUE_NULL)
         return yaml_error(e, s->file, root, "the file is empty");
-    keys_read(&r, spec_keys, root, s);
+    yaml_keys_read(&r, spec_keys, root, s);
     if (root->type == VALUE_MAP)
         spec_check(&r, root);
     return spec_end(&r, false, e);

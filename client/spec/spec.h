@@ -10,8 +10,8 @@
 #define LUDWIG_CLIENT_SPEC_SPEC_H
 
 #include "client/spec/plan.h"
-#include "common/data/keys.h"
-#include "common/proto/work.h"
+#include "common/data/yaml_keys.h"
+#include "common/proto/jobspec.h"
 
 /* Something of data, or the container: where it lies, and its name below $LUDWIG_DATA. */
 struct spec_data {
@@ -41,7 +41,7 @@ struct spec {
     struct list pools; /* struct slurm_pool */
     struct retry retry;
     struct ranking ranking;
-    struct work work; /* without digests and git's state */
+    struct jobspec work; /* without digests and git's state */
 };
 
 /* What the command line says over the file. */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "client/spec/plan_check.h"
-#include "client/spec/spec_parts.h"
+#include "client/spec/spec_internal.h"
 #include "client/term/excerpt.h"
-#include "client/term/text.h"
+#include "client/term/safe_text.h"
 #include "common/base/path.h"
 #include "common/base/suggest.h"
 #include "common/base/utf8.h"
@@ -43,7 +43,7 @@ static struct yaml_node find_text(const struct spec *s, const struct yaml_node *
 }
 
 struct placeholders {
-    struct keys_reader *reader;
+    struct yaml_keys_reader *reader;
     const struct yaml_node *node;
     struct buf seen;  /* their names, each between newlines */
     bool was_refused; /* one for all that batch: makes impossible */
@@ -80,10 +80,10 @@ static void refuse_conditional(const struct placeholders *p, const struct yaml_n
         buf_add_str(&where, i > 0 ? " and " : "");
         add_pin(&where, &pins[i]);
     }
-    keys_error(p->reader, at,
-               "command: %s exists only where %s; the program can read it from the file that "
-               "$LUDWIG_PARAM2VAL names",
-               condition->name, where.n > 0 ? buf_text(&where) : "when: says so");
+    yaml_keys_error(p->reader, at,
+                    "command: %s exists only where %s; the program can read it from the file that "
+                    "$LUDWIG_PARAM2VAL names",
+                    condition->name, where.n > 0 ? buf_text(&where) : "when: says so");
     buf_free(&where);
 }
 
@@ -92,17 +92,17 @@ static void refuse_unknown(const struct placeholders *p, const struct yaml_node 
 {
     char *unknown = params_unknown(&spec_of(p->reader)->plan.params, name);
 
-    keys_error(p->reader, at, "command: %s", unknown);
+    yaml_keys_error(p->reader, at, "command: %s", unknown);
     free(unknown);
 }
 
 static void refuse_batched(struct placeholders *p, const struct yaml_node *at, const char *name)
 {
     if (!p->was_refused)
-        keys_error(p->reader, at,
-                   "command: {%s} cannot be filled in, as with batch: a process gets several "
-                   "configurations; it finds them in the file that $LUDWIG_CHUNK names",
-                   name);
+        yaml_keys_error(p->reader, at,
+                        "command: {%s} cannot be filled in, as with batch: a process gets several "
+                        "configurations; it finds them in the file that $LUDWIG_CHUNK names",
+                        name);
     p->was_refused = true;
 }
 
@@ -155,7 +155,7 @@ static bool has_misspelt(const struct yaml_node *root, const char *name)
     return false;
 }
 
-static void check_command(struct keys_reader *r, const struct yaml_node *root)
+static void check_command(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     const struct spec *s = spec_of(r);
     const struct yaml_node *node = yaml_get(root, "command");
@@ -164,19 +164,19 @@ static void check_command(struct keys_reader *r, const struct yaml_node *root)
     if (node == NULL && has_misspelt(root, "command"))
         return;
     if (node == NULL)
-        keys_error(r, root, "there is no 'command:', so there is nothing to run");
+        yaml_keys_error(r, root, "there is no 'command:', so there is nothing to run");
     else if (s->work.command == NULL)
         return;
     else if (s->work.command[strspn(s->work.command, " \t\n")] == '\0')
-        keys_error(r, node, "command: it is empty");
+        yaml_keys_error(r, node, "command: it is empty");
     else if (strlen(s->work.command) > COMMAND_MAX_BYTES)
-        keys_error(r, node, "command: more than %d bytes", COMMAND_MAX_BYTES);
+        yaml_keys_error(r, node, "command: more than %d bytes", COMMAND_MAX_BYTES);
     else
         template_each(s->work.command, check_placeholder, &p);
     buf_free(&p.seen);
 }
 
-static void check_setup(struct keys_reader *r, const struct yaml_node *root)
+static void check_setup(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     struct spec *s = spec_of(r);
     const char *const *lines = s->setup.items;
@@ -186,7 +186,7 @@ static void check_setup(struct keys_reader *r, const struct yaml_node *root)
         if (lines[i] != NULL) /* else it was refused */
             buf_printf(&text, "%s%s", i > 0 ? "\n" : "", lines[i]);
     if (text.n > COMMAND_MAX_BYTES)
-        keys_error(r, yaml_get(root, "setup"), "setup: more than %d bytes", COMMAND_MAX_BYTES);
+        yaml_keys_error(r, yaml_get(root, "setup"), "setup: more than %d bytes", COMMAND_MAX_BYTES);
     if (text.n > 0)
         s->work.setup = arena_strndup(r->arena, buf_text(&text), text.n);
     buf_free(&text);
@@ -195,7 +195,7 @@ static void check_setup(struct keys_reader *r, const struct yaml_node *root)
 /* ---- names ---- */
 
 /* Without project: the name of the folder. */
-static void check_project(struct keys_reader *r, const struct yaml_node *root)
+static void check_project(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     struct spec *s = spec_of(r);
     const struct yaml_node *node = yaml_get(root, "project");
@@ -204,22 +204,22 @@ static void check_project(struct keys_reader *r, const struct yaml_node *root)
         s->project = path_basename(s->folder);
     if (s->project == NULL) {
         if (node == NULL)
-            keys_error(r, root, "there is no 'project:'");
+            yaml_keys_error(r, root, "there is no 'project:'");
     } else if (!path_is_portable_name(s->project) || s->project[0] == '.') {
-        keys_error(r, node != NULL ? node : root,
-                   "project: '%s' cannot be a folder on every system%s", s->project,
-                   node != NULL ? "" : "; name it with 'project:'");
+        yaml_keys_error(r, node != NULL ? node : root,
+                        "project: '%s' cannot be a folder on every system%s", s->project,
+                        node != NULL ? "" : "; name it with 'project:'");
     }
 }
 
-static void check_name(struct keys_reader *r, const struct yaml_node *root)
+static void check_name(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     const char *name = spec_of(r)->name;
 
     if (name != NULL && strlen(name) > NAME_MAX_BYTES)
-        keys_error(r, yaml_get(root, "name"), "name: more than %d bytes", NAME_MAX_BYTES);
+        yaml_keys_error(r, yaml_get(root, "name"), "name: more than %d bytes", NAME_MAX_BYTES);
     if (name != NULL && spec_has_control(name))
-        keys_error(r, yaml_get(root, "name"), "name: a control character");
+        yaml_keys_error(r, yaml_get(root, "name"), "name: a control character");
 }
 
 bool spec_is_node_name(const char *name)
@@ -233,7 +233,7 @@ bool spec_is_node_name(const char *name)
            strspn(name, chars) == n;
 }
 
-static void check_nodes(struct keys_reader *r, const struct yaml_node *root)
+static void check_nodes(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     struct spec *s = spec_of(r);
     const struct yaml_node *node = yaml_get(root, "nodes");
@@ -242,13 +242,13 @@ static void check_nodes(struct keys_reader *r, const struct yaml_node *root)
     s->has_nodes = node != NULL;
     for (size_t i = 0; s->has_nodes && i < s->nodes.n; i++)
         if (names[i] != NULL && !spec_is_node_name(names[i]))
-            keys_error(r, spec_item_at(node, i), "nodes: '%s' is no name of a node or @group",
-                       names[i]);
+            yaml_keys_error(r, spec_item_at(node, i), "nodes: '%s' is no name of a node or @group",
+                            names[i]);
 }
 
 /* ---- parameters ---- */
 
-void spec_check_debug(struct keys_reader *r)
+void spec_check_debug(struct yaml_keys_reader *r)
 {
     const struct spec *s = spec_of(r);
     const struct param *debug = s->debug.items;
@@ -260,13 +260,13 @@ void spec_check_debug(struct keys_reader *r)
         if (params_find(&s->plan.params, debug[i].name) != NULL)
             continue;
         unknown = params_unknown(&s->plan.params, debug[i].name);
-        keys_error(r, &at, "debug: %s", unknown);
+        yaml_keys_error(r, &at, "debug: %s", unknown);
         free(unknown);
     }
 }
 
 /* Of those that say what the configurations are. */
-static void check_listed(struct keys_reader *r, const struct yaml_node *root)
+static void check_listed(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     static const char *const keys[] = { "params", "method", "samples", "seed",
                                         "zip",    "when",   "exclude", "include" };
@@ -276,8 +276,8 @@ static void check_listed(struct keys_reader *r, const struct yaml_node *root)
             struct yaml_node at = spec_key_at(&root->members[i]);
 
             if (strcmp(root->members[i].key, keys[k]) == 0)
-                keys_error(r, &at, "%s: leave it out: --param2vals has the configurations",
-                           keys[k]);
+                yaml_keys_error(r, &at, "%s: leave it out: --param2vals has the configurations",
+                                keys[k]);
         }
 }
 
@@ -296,7 +296,7 @@ static struct spot spot_of_key(const struct yaml_node *root, const char *name)
 
 /* What goes with the parameters is told now when the file is refused anyway; else it waits for
  * what the command line says. */
-static void check_plan(struct keys_reader *r, const struct yaml_node *root)
+static void check_plan(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     const struct spec_reading *reading = r->context;
     struct plan *plan = &reading->spec->plan;
@@ -311,7 +311,7 @@ static void check_plan(struct keys_reader *r, const struct yaml_node *root)
         plan_check_rest(plan, refused, r);
 }
 
-void spec_check(struct keys_reader *r, const struct yaml_node *root)
+void spec_check(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     check_command(r, root);
     check_setup(r, root);
@@ -334,7 +334,7 @@ static size_t fitting_lines(const struct buf *text, size_t max)
 
     while (n > 0 && text->bytes[n] != '\n')
         n--;
-    return n > 0 ? n : text_whole(buf_text(text), max);
+    return n > 0 ? n : safe_text_whole(buf_text(text), max);
 }
 
 /* To what fits into a struct err, with the number of those that do not. */
@@ -356,13 +356,13 @@ static void cut_errors(struct buf *errors)
         buf_printf(errors, "\nand %zu more", n_more);
 }
 
-int spec_end(struct keys_reader *r, bool with_excerpts, struct err *e)
+int spec_end(struct yaml_keys_reader *r, bool with_excerpts, struct err *e)
 {
     const struct spec *s = spec_of(r);
 
     excerpt_sort(&r->errors, r->file);
     cut_errors(&r->errors);
-    if (keys_end(r, e) == 0)
+    if (yaml_keys_end(r, e) == 0)
         return 0;
     if (with_excerpts)
         excerpt_add(e, s->file, (const char *)s->text.data);

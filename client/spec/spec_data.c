@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "client/spec/spec_parts.h"
+#include "client/spec/spec_internal.h"
 #include "common/base/path.h"
 
 enum { ENTRIES_MAX = 1000 };
@@ -22,20 +22,20 @@ static const char *plain_path(struct arena *a, const char *path)
     return n == 0 ? "." : arena_strndup(a, path, n);
 }
 
-static const char *folder_of(struct keys_reader *r)
+static const char *folder_of(struct yaml_keys_reader *r)
 {
     const char *folder = spec_of(r)->folder;
 
     return folder != NULL ? folder : "";
 }
 
-static int check_exists(struct keys_reader *r, const char *key, const struct yaml_node *node,
+static int check_exists(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
                         const char *path)
 {
     struct stat st;
 
     if (spec_of(r)->folder != NULL && stat(path, &st) < 0)
-        return keys_error(r, node, "%s: there is no file or folder %s", key, path);
+        return yaml_keys_error(r, node, "%s: there is no file or folder %s", key, path);
     return 0;
 }
 
@@ -47,27 +47,27 @@ static bool is_path(const struct yaml_node *node)
 
 /* ---- source ---- */
 
-static int read_source_item(struct keys_reader *r, const struct key *key,
+static int read_source_item(struct yaml_keys_reader *r, const struct key *key,
                             const struct yaml_node *node, const char **to)
 {
     char *path;
     int answer;
 
     if (!is_path(node))
-        return keys_error(r, node, "%s: expected a path or a list of paths, found %s", key->name,
-                          value_type_name(node->type));
+        return yaml_keys_error(r, node, "%s: expected a path or a list of paths, found %s",
+                               key->name, value_type_name(node->type));
     *to = plain_path(r->arena, node->text);
     if (strcmp(*to, ".") != 0 && !path_is_inside(*to))
-        return keys_error(r, node, "%s: '%s' does not lie below the sweep file's folder", key->name,
-                          node->text);
+        return yaml_keys_error(r, node, "%s: '%s' does not lie below the sweep file's folder",
+                               key->name, node->text);
     path = path_join(folder_of(r), *to);
     answer = check_exists(r, key->name, node, path);
     free(path);
     return answer;
 }
 
-int spec_read_source(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to)
+int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
 {
     bool is_list = node->type == VALUE_LIST;
     size_t n = is_list ? node->n : 1;
@@ -96,7 +96,7 @@ static char *absolute_path(const char *folder, const char *path)
 }
 
 /* A path that lies here, and its name on the node. */
-static int read_local(struct keys_reader *r, const char *key, const struct yaml_node *node,
+static int read_local(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
                       const char *text, struct spec_data *to)
 {
     char *path = absolute_path(folder_of(r), plain_path(r->arena, text));
@@ -106,46 +106,47 @@ static int read_local(struct keys_reader *r, const char *key, const struct yaml_
     to->share = NULL;
     free(path);
     if (!path_is_portable_name(to->name))
-        return keys_error(r, node, "%s: '%s' does not end in a name that every system can show",
-                          key, text);
+        return yaml_keys_error(
+            r, node, "%s: '%s' does not end in a name that every system can show", key, text);
     return check_exists(r, key, node, to->path);
 }
 
 /* Something that lies on the share already. */
-static int read_shared(struct keys_reader *r, const char *key, const struct yaml_node *node,
+static int read_shared(struct yaml_keys_reader *r, const char *key, const struct yaml_node *node,
                        struct spec_data *to)
 {
     const struct yaml_node *share = yaml_get(node, "share");
 
     if (node->n > 1)
-        return keys_error(r, node, "%s: beside share: nothing is expected", key);
+        return yaml_keys_error(r, node, "%s: beside share: nothing is expected", key);
     if (!is_path(share))
-        return keys_error(r, share, "%s: share: expected a path, found %s", key,
-                          value_type_name(share->type));
+        return yaml_keys_error(r, share, "%s: share: expected a path, found %s", key,
+                               value_type_name(share->type));
     to->path = NULL;
     to->share = plain_path(r->arena, share->text);
     to->name = path_basename(to->share);
     if (!path_is_inside(to->share))
-        return keys_error(r, share, "%s: share: '%s' is no path below the shared drive", key,
-                          share->text);
+        return yaml_keys_error(r, share, "%s: share: '%s' is no path below the shared drive", key,
+                               share->text);
     if (!path_is_portable_name(to->name))
-        return keys_error(r, share, "%s: '%s' does not end in a name that every system can show",
-                          key, share->text);
+        return yaml_keys_error(r, share,
+                               "%s: '%s' does not end in a name that every system can show", key,
+                               share->text);
     return 0;
 }
 
-static int read_data_item(struct keys_reader *r, const struct key *key,
+static int read_data_item(struct yaml_keys_reader *r, const struct key *key,
                           const struct yaml_node *node, struct spec_data *to)
 {
     if (node->type == VALUE_MAP && yaml_get(node, "share") != NULL)
         return read_shared(r, key->name, node, to);
     if (!is_path(node))
-        return keys_error(r, node, "%s: expected a path, found %s", key->name,
-                          value_type_name(node->type));
+        return yaml_keys_error(r, node, "%s: expected a path, found %s", key->name,
+                               value_type_name(node->type));
     return read_local(r, key->name, node, node->text, to);
 }
 
-static int check_data_names(struct keys_reader *r, const struct key *key,
+static int check_data_names(struct yaml_keys_reader *r, const struct key *key,
                             const struct yaml_node *node, const struct list *data)
 {
     const struct spec_data *items = data->items;
@@ -154,14 +155,14 @@ static int check_data_names(struct keys_reader *r, const struct key *key,
     for (size_t i = 1; i < data->n; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(items[i].name, items[k].name) == 0) {
-                answer = keys_error(r, &node->items[i], "%s: two entries would both be %s",
-                                    key->name, items[i].name);
+                answer = yaml_keys_error(r, &node->items[i], "%s: two entries would both be %s",
+                                         key->name, items[i].name);
                 break;
             }
     return answer;
 }
 
-int spec_read_data(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                    void *to)
 {
     bool is_list = node->type == VALUE_LIST;
@@ -171,7 +172,7 @@ int spec_read_data(struct keys_reader *r, const struct key *key, const struct ya
     int answer = 0;
 
     if (n > ENTRIES_MAX)
-        return keys_error(r, node, "%s: more than %d entries", key->name, ENTRIES_MAX);
+        return yaml_keys_error(r, node, "%s: more than %d entries", key->name, ENTRIES_MAX);
     for (size_t i = 0; i < n; i++)
         if (read_data_item(r, key, is_list ? &node->items[i] : node, &items[i]) < 0)
             answer = -1;
@@ -203,7 +204,7 @@ static void append_data(struct spec *s, struct arena *a, const struct spec_data 
     s->data.items = items;
 }
 
-static void add_container(struct keys_reader *r, const struct yaml_node *node)
+static void add_container(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     struct spec *s = spec_of(r);
     const struct spec_data *same;
@@ -215,11 +216,11 @@ static void add_container(struct keys_reader *r, const struct yaml_node *node)
     if (same == NULL)
         append_data(s, r->arena, &image);
     else if (same->path == NULL || strcmp(same->path, image.path) != 0)
-        keys_error(r, node, "container: data: has another %s", image.name);
+        yaml_keys_error(r, node, "container: data: has another %s", image.name);
     s->work.container = image.name;
 }
 
-void spec_check_container(struct keys_reader *r, const struct yaml_node *root)
+void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     const struct yaml_node *node = yaml_get(root, "container");
     const char *image = spec_of(r)->work.container;
@@ -227,9 +228,9 @@ void spec_check_container(struct keys_reader *r, const struct yaml_node *root)
     if (image == NULL)
         return;
     if (image[0] == '\0' || spec_has_control(image) || strlen(image) > 4096)
-        keys_error(r, node,
-                   "container: expected the path of an image, or one such as "
-                   "docker://python:3.11");
+        yaml_keys_error(r, node,
+                        "container: expected the path of an image, or one such as "
+                        "docker://python:3.11");
     else if (image[0] != '/' && strstr(image, "://") == NULL)
         add_container(r, node);
 }

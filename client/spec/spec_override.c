@@ -5,7 +5,7 @@
 
 #include "client/spec/minimal.h"
 #include "client/spec/plan_check.h"
-#include "client/spec/spec_parts.h"
+#include "client/spec/spec_internal.h"
 #include "client/term/opt.h"
 #include "common/proto/sbatch.h"
 
@@ -147,7 +147,7 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e)
 {
     struct spec_reading reading = { .spec = s };
-    struct keys_reader r = { .file = s->file, .arena = a, .context = &reading };
+    struct yaml_keys_reader r = { .file = s->file, .arena = a, .context = &reading };
 
     if (s->list != NULL && o->minimal)
         spec_check_debug(&r);

@@ -2,7 +2,7 @@
 /* spec_slurm.c - slurm: of a sweep file, pools of pilots as sbatch takes them */
 #include <string.h>
 
-#include "client/spec/spec_parts.h"
+#include "client/spec/spec_internal.h"
 #include "common/proto/sbatch.h"
 
 #define AT(member) offsetof(struct slurm_pool, member)
@@ -52,42 +52,44 @@ const struct key spec_slurm_keys[] = {
     { .name = NULL },
 };
 
-static int check_option(struct keys_reader *r, const struct yaml_node *at, const char *option)
+static int check_option(struct yaml_keys_reader *r, const struct yaml_node *at, const char *option)
 {
     struct err e = { 0 };
 
     if (sbatch_check_extra(option, &e) < 0)
-        return keys_error(r, at, "extra: %s", e.text);
+        return yaml_keys_error(r, at, "extra: %s", e.text);
     return 0;
 }
 
-static void check_partition(struct keys_reader *r, const struct yaml_node *map, const char *name)
+static void check_partition(struct yaml_keys_reader *r, const struct yaml_node *map,
+                            const char *name)
 {
     const struct yaml_node *node = yaml_get(map, "partition");
 
     if (node == NULL)
-        keys_error(r, map, "slurm: there is no 'partition:'");
+        yaml_keys_error(r, map, "slurm: there is no 'partition:'");
     else if (name != NULL && !sbatch_is_partition(name))
-        keys_error(r, node, "partition: '%s' is no name of a partition%s", name,
-                   strchr(name, ',') != NULL ? " (slurm: takes a list, an entry for each)" : "");
+        yaml_keys_error(r, node, "partition: '%s' is no name of a partition%s", name,
+                        strchr(name, ',') != NULL ? " (slurm: takes a list, an entry for each)"
+                                                  : "");
 }
 
-static void check_text(struct keys_reader *r, const struct yaml_node *node, const char *key,
+static void check_text(struct yaml_keys_reader *r, const struct yaml_node *node, const char *key,
                        const char *text, size_t max)
 {
     if (text == NULL)
         return;
     if (text[0] == '\0')
-        keys_error(r, node, "%s: it is empty", key);
+        yaml_keys_error(r, node, "%s: it is empty", key);
     else if (spec_has_control(text))
-        keys_error(r, node, "%s: a control character", key);
+        yaml_keys_error(r, node, "%s: a control character", key);
     else if (text[0] == '-' && strcmp(key, "extra") != 0)
-        keys_error(r, node, "%s: '%s' begins with a dash", key, text);
+        yaml_keys_error(r, node, "%s: '%s' begins with a dash", key, text);
     else if (strlen(text) > max)
-        keys_error(r, node, "%s: more than %zu bytes", key, max);
+        yaml_keys_error(r, node, "%s: more than %zu bytes", key, max);
 }
 
-static void check_lists(struct keys_reader *r, const struct yaml_node *map,
+static void check_lists(struct yaml_keys_reader *r, const struct yaml_node *map,
                         const struct slurm_pool *pool)
 {
     const struct yaml_node *exclude = yaml_get(map, "exclude"), *extra = yaml_get(map, "extra");
@@ -102,14 +104,15 @@ static void check_lists(struct keys_reader *r, const struct yaml_node *map,
     }
 }
 
-static int read_pool(struct keys_reader *r, const struct yaml_node *map, struct slurm_pool *pool)
+static int read_pool(struct yaml_keys_reader *r, const struct yaml_node *map,
+                     struct slurm_pool *pool)
 {
     size_t n_errors = r->n_errors;
 
     if (map->type != VALUE_MAP)
-        return keys_error(r, map, "slurm: expected a map such as {partition: NAME}, found %s",
-                          value_type_name(map->type));
-    if (keys_read(r, spec_slurm_keys, map, pool) < 0)
+        return yaml_keys_error(r, map, "slurm: expected a map such as {partition: NAME}, found %s",
+                               value_type_name(map->type));
+    if (yaml_keys_read(r, spec_slurm_keys, map, pool) < 0)
         return -1;
     check_partition(r, map, pool->partition);
     check_text(r, yaml_get(map, "account"), "account", pool->account, NAME_MAX_BYTES);
@@ -120,7 +123,7 @@ static int read_pool(struct keys_reader *r, const struct yaml_node *map, struct 
     return r->n_errors > n_errors ? -1 : 0;
 }
 
-int spec_read_slurm(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to)
 {
     bool is_list = node->type == VALUE_LIST;
@@ -131,7 +134,7 @@ int spec_read_slurm(struct keys_reader *r, const struct key *key, const struct y
     if (node->type == VALUE_NULL)
         return 0;
     if (n > POOLS_MAX)
-        return keys_error(r, node, "%s: more than %d entries", key->name, POOLS_MAX);
+        return yaml_keys_error(r, node, "%s: more than %d entries", key->name, POOLS_MAX);
     for (size_t i = 0; i < n; i++)
         if (read_pool(r, spec_item_at(node, i), &pools[i]) < 0)
             answer = -1;

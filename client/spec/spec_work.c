@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/spec/spec_parts.h"
+#include "client/spec/spec_internal.h"
 #include "common/base/suggest.h"
 
 enum { MEMORY_MIN_BYTES = 1024 * 1024, GIB_MEANT_MAX = 1024 };
@@ -24,29 +24,29 @@ static bool is_variable_name(const char *name)
     return *name == '\0';
 }
 
-static int read_env_item(struct keys_reader *r, const struct key *key, const struct yaml_member *m,
-                         struct env_entry *to)
+static int read_env_item(struct yaml_keys_reader *r, const struct key *key,
+                         const struct yaml_member *m, struct env_entry *to)
 {
     struct yaml_node at = spec_key_at(m);
 
     *to = (struct env_entry){ m->key, m->node.text };
     if (!is_variable_name(m->key) || strlen(m->key) > NAME_MAX_BYTES)
-        return keys_error(r, &at, "%s: '%s' is no name for a variable", key->name, m->key);
+        return yaml_keys_error(r, &at, "%s: '%s' is no name for a variable", key->name, m->key);
     if (spec_starts_with(m->key, "LUDWIG_"))
-        return keys_error(r, &at, "%s: %s: names that begin with LUDWIG_ are ludwig's own",
-                          key->name, m->key);
+        return yaml_keys_error(r, &at, "%s: %s: names that begin with LUDWIG_ are ludwig's own",
+                               key->name, m->key);
     if (m->node.text == NULL || m->node.type == VALUE_NULL)
-        return keys_error(r, &m->node, "%s: %s: expected text, found %s", key->name, m->key,
-                          value_type_name(m->node.type));
+        return yaml_keys_error(r, &m->node, "%s: %s: expected text, found %s", key->name, m->key,
+                               value_type_name(m->node.type));
     if (m->node.type == VALUE_STR && strlen(m->node.text) != m->node.scalar.str.n)
-        return keys_error(r, &m->node, "%s: %s: a NUL character", key->name, m->key);
+        return yaml_keys_error(r, &m->node, "%s: %s: a NUL character", key->name, m->key);
     if (strlen(m->node.text) > COMMAND_MAX_BYTES)
-        return keys_error(r, &m->node, "%s: %s: more than %d bytes", key->name, m->key,
-                          COMMAND_MAX_BYTES);
+        return yaml_keys_error(r, &m->node, "%s: %s: more than %d bytes", key->name, m->key,
+                               COMMAND_MAX_BYTES);
     return 0;
 }
 
-int spec_read_env(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                   void *to)
 {
     struct env_entry *items;
@@ -55,10 +55,10 @@ int spec_read_env(struct keys_reader *r, const struct key *key, const struct yam
     if (node->type == VALUE_NULL)
         return 0;
     if (node->type != VALUE_MAP)
-        return keys_error(r, node, "%s: expected 'NAME: value' lines, found %s", key->name,
-                          value_type_name(node->type));
+        return yaml_keys_error(r, node, "%s: expected 'NAME: value' lines, found %s", key->name,
+                               value_type_name(node->type));
     if (node->n > ENV_MAX)
-        return keys_error(r, node, "%s: more than %d entries", key->name, ENV_MAX);
+        return yaml_keys_error(r, node, "%s: more than %d entries", key->name, ENV_MAX);
     items = arena_alloc(r->arena, node->n * sizeof *items);
     for (size_t i = 0; i < node->n; i++)
         if (read_env_item(r, key, &node->members[i], &items[i]) < 0)
@@ -101,26 +101,27 @@ const struct key spec_resources_keys[] = {
 };
 
 /* Who forgets the unit thinks of GiB. */
-static void refuse_memory(struct keys_reader *r, const struct yaml_node *node, int64_t bytes)
+static void refuse_memory(struct yaml_keys_reader *r, const struct yaml_node *node, int64_t bytes)
 {
     bool has_no_unit = node->text[strspn(node->text, "0123456789")] == '\0';
 
     if (has_no_unit && bytes <= GIB_MEANT_MAX)
-        keys_error(r, node, "memory: %" PRId64 " byte%s too little for any process; write %sGiB?",
-                   bytes, bytes == 1 ? " is" : "s is", node->text);
+        yaml_keys_error(r, node,
+                        "memory: %" PRId64 " byte%s too little for any process; write %sGiB?",
+                        bytes, bytes == 1 ? " is" : "s is", node->text);
     else
-        keys_error(r, node,
-                   "memory: %" PRId64 " bytes is too little for any process; write it as 2GiB",
-                   bytes);
+        yaml_keys_error(r, node,
+                        "memory: %" PRId64 " bytes is too little for any process; write it as 2GiB",
+                        bytes);
 }
 
-static void check_resources(struct keys_reader *r, const struct yaml_node *node)
+static void check_resources(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     const struct resources *resources = &spec_of(r)->work.resources;
 
     if (resources->gpus_milli > 1000 && resources->gpus_milli % 1000 != 0)
-        keys_error(r, yaml_get(node, "gpus"),
-                   "gpus: expected a whole number, or a fraction below 1");
+        yaml_keys_error(r, yaml_get(node, "gpus"),
+                        "gpus: expected a whole number, or a fraction below 1");
     if (resources->memory_bytes > 0 && resources->memory_bytes < MEMORY_MIN_BYTES)
         refuse_memory(r, yaml_get(node, "memory"), resources->memory_bytes);
 }
@@ -161,7 +162,7 @@ static const struct {
     { "IO", "29", true },   { "PWR", "30", true },
 };
 
-static const char *canonical_signal(struct keys_reader *r, const struct yaml_node *node,
+static const char *canonical_signal(struct yaml_keys_reader *r, const struct yaml_node *node,
                                     const char *text)
 {
     const char *name = spec_starts_with(text, "SIG") ? text + 3 : text;
@@ -173,25 +174,25 @@ static const char *canonical_signal(struct keys_reader *r, const struct yaml_nod
         if (strcmp(name, signals[i].name) != 0 && strcmp(text, signals[i].number) != 0)
             continue;
         if (!signals[i].can_be_caught)
-            keys_error(r, node, "signal: no process can catch SIG%s (SIGUSR1 is common here)",
-                       signals[i].name);
+            yaml_keys_error(r, node, "signal: no process can catch SIG%s (SIGUSR1 is common here)",
+                            signals[i].name);
         return arena_printf(r->arena, "SIG%s", signals[i].name);
     }
     if (nearest.best != NULL)
-        keys_error(r, node, "signal: there is no signal '%s' (did you mean 'SIG%s'?)", text,
-                   nearest.best);
+        yaml_keys_error(r, node, "signal: there is no signal '%s' (did you mean 'SIG%s'?)", text,
+                        nearest.best);
     else
-        keys_error(r, node, "signal: there is no signal '%s'", text);
+        yaml_keys_error(r, node, "signal: there is no signal '%s'", text);
     return NULL;
 }
 
-static void check_checkpoint(struct keys_reader *r, const struct yaml_node *node)
+static void check_checkpoint(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     struct checkpoint *c = &spec_of(r)->work.checkpoint;
     const struct yaml_node *signal = yaml_get(node, "signal"), *grace = yaml_get(node, "grace");
 
     if (grace != NULL && signal == NULL)
-        keys_error(r, grace, "grace: it needs a 'signal:', after which it is given");
+        yaml_keys_error(r, grace, "grace: it needs a 'signal:', after which it is given");
     if (c->signal != NULL)
         c->signal = canonical_signal(r, signal, c->signal);
     if (c->signal != NULL && grace == NULL)
@@ -227,7 +228,7 @@ static bool is_exit_code(const char *text)
            atoi(text) <= 255;
 }
 
-static void check_end(struct keys_reader *r, const struct yaml_node *node, const char *text)
+static void check_end(struct yaml_keys_reader *r, const struct yaml_node *node, const char *text)
 {
     struct suggest nearest = { .word = text };
 
@@ -239,23 +240,24 @@ static void check_end(struct keys_reader *r, const struct yaml_node *node, const
         suggest_try(&nearest, cause_names[i]);
     }
     if (nearest.best != NULL)
-        keys_error(r, node, "on: unknown cause '%s' (did you mean '%s'?)", text, nearest.best);
+        yaml_keys_error(r, node, "on: unknown cause '%s' (did you mean '%s'?)", text, nearest.best);
     else
-        keys_error(r, node,
-                   "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
-                   "preempted, walltime, and exit codes from 1 to 255)",
-                   text);
+        yaml_keys_error(
+            r, node,
+            "on: unknown cause '%s' (there are failed, signal, timeout, oom, node-lost, "
+            "preempted, walltime, and exit codes from 1 to 255)",
+            text);
 }
 
-static void check_retry(struct keys_reader *r, const struct yaml_node *node)
+static void check_retry(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     struct retry *retry = &spec_of(r)->retry;
     const struct yaml_node *on = yaml_get(node, "on");
     const char *const *ends = retry->on.items;
 
     if (on != NULL && on->type == VALUE_LIST && on->n == 0)
-        keys_error(r, on,
-                   "on: an empty list leaves nothing to try again; leave out retry: instead");
+        yaml_keys_error(r, on,
+                        "on: an empty list leaves nothing to try again; leave out retry: instead");
     for (size_t i = 0; on != NULL && i < retry->on.n; i++)
         if (ends[i] != NULL)
             check_end(r, spec_item_at(on, i), ends[i]);
@@ -267,18 +269,18 @@ static void check_retry(struct keys_reader *r, const struct yaml_node *node)
 
 /* ---- results ---- */
 
-static int read_goal(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to)
+static int read_goal(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
 {
     for (int i = 0; i < GOAL_COUNT; i++)
         if (node->type == VALUE_STR && strcmp(node->text, goal_names[i]) == 0) {
             *(int *)to = i;
             return 0;
         }
-    return keys_error(r, node, "%s: expected max or min, found %s%s%s", key->name,
-                      node->type == VALUE_STR ? "'" : "",
-                      node->type == VALUE_STR ? node->text : value_type_name(node->type),
-                      node->type == VALUE_STR ? "'" : "");
+    return yaml_keys_error(r, node, "%s: expected max or min, found %s%s%s", key->name,
+                           node->type == VALUE_STR ? "'" : "",
+                           node->type == VALUE_STR ? node->text : value_type_name(node->type),
+                           node->type == VALUE_STR ? "'" : "");
 }
 
 const struct key spec_results_keys[] = {
@@ -295,23 +297,23 @@ const struct key spec_results_keys[] = {
     { .name = NULL },
 };
 
-static void check_results(struct keys_reader *r, const struct yaml_node *node)
+static void check_results(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     const char *metric = spec_of(r)->ranking.metric;
     const struct yaml_node *at = yaml_get(node, "metric");
 
     if (at == NULL && yaml_get(node, "goal") != NULL)
-        keys_error(r, node, "results: there is no 'metric:' to rank by");
+        yaml_keys_error(r, node, "results: there is no 'metric:' to rank by");
     if (metric != NULL &&
         (metric[0] == '\0' || spec_has_control(metric) || strlen(metric) > NAME_MAX_BYTES))
-        keys_error(r, at, "metric: expected the name of a measure");
+        yaml_keys_error(r, at, "metric: expected the name of a measure");
 }
 
-void spec_check_work(struct keys_reader *r, const struct yaml_node *root)
+void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root)
 {
     static const struct {
         const char *key;
-        void (*check)(struct keys_reader *r, const struct yaml_node *node);
+        void (*check)(struct yaml_keys_reader *r, const struct yaml_node *node);
     } checks[] = {
         { "resources", check_resources },
         { "checkpoint", check_checkpoint },

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "client/spec/valueset.h"
-#include "common/data/canon.h"
+#include "common/data/param_digest.h"
 
 void valueset_free(struct valueset *s)
 {
@@ -18,7 +18,7 @@ void valueset_add(struct valueset *s, const struct value *v)
 {
     struct buf text = { 0 };
 
-    canon_add(&text, v);
+    param_digest_add(&text, v);
     mem_grow((void **)&s->texts, &s->capacity, s->n, sizeof *s->texts);
     s->texts[s->n++] = buf_take(&text);
 }
@@ -51,7 +51,7 @@ int valueset_find(const struct valueset *s, const struct value *v)
 
     if (s->n == 0)
         return VALUESET_NONE;
-    canon_add(&buf, v);
+    param_digest_add(&buf, v);
     text = buf_text(&buf);
     found = bsearch(&text, s->texts, s->n, sizeof *s->texts, compare_texts);
     buf_free(&buf);

@@ -2,7 +2,7 @@
 /*
  * valueset.h - a few values, numbered, and which of them another one is
  *
- * Two values are the same when they make the same configuration (common/data/canon.h): 1 and 1.0.
+ * Two values are the same when they make the same configuration (common/data/param_digest.h): 1 and 1.0.
  * Add all, call valueset_sort, then find.  Zero-initialised is empty.
  */
 #ifndef LUDWIG_CLIENT_SPEC_VALUESET_H

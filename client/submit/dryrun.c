@@ -5,30 +5,30 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/pack/cargo.h"
+#include "client/pack/inputs.h"
 #include "client/spec/describe.h"
 #include "client/submit/dryrun.h"
-#include "client/submit/forecast.h"
-#include "client/term/out.h"
-#include "client/term/text.h"
-#include "client/util/digests.h"
+#include "client/submit/preview.h"
+#include "client/term/output.h"
+#include "client/term/safe_text.h"
+#include "client/util/digest_table.h"
 #include "common/base/units.h"
-#include "common/data/canon.h"
 #include "common/data/json.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
+#include "common/data/param_digest.h"
 
 enum { SHOWN_AT_AN_END = 3, PIECE_BYTES = 64 * 1024 };
 
 static const double MS_PER_HOUR = 3600.0 * 1000.0;
 
 struct dryrun {
-    const struct order *order;
+    const struct submit_request *order;
     struct session session;
-    struct err offline;   /* why no server was asked; ERR_NONE: one was */
-    struct drive *drive;  /* NULL: it cannot be seen */
-    struct drive mounted; /* without a server */
-    struct cargo cargo;
-    struct forecast forecast;
+    struct err offline;              /* why no server was asked; ERR_NONE: one was */
+    struct share_connection *drive;  /* NULL: it cannot be seen */
+    struct share_connection mounted; /* without a server */
+    struct inputs cargo;
+    struct preview forecast;
     int64_t upload_files, upload_bytes;
     struct arena *arena; /* of one configuration */
 };
@@ -55,9 +55,9 @@ static const char *find_mount(const struct dryrun *d)
     return path;
 }
 
-static struct drive *find_drive(struct dryrun *d)
+static struct share_connection *find_drive(struct dryrun *d)
 {
-    struct drive *drive = &d->mounted;
+    struct share_connection *drive = &d->mounted;
 
     if (is_asked(d))
         drive = session_drive(&d->session, NULL);
@@ -85,8 +85,8 @@ static int connect_if_possible(struct dryrun *d, struct err *e)
 
 static int find_out(struct dryrun *d, struct err *e)
 {
-    const struct order *o = d->order;
-    struct work work = o->spec.work;
+    const struct submit_request *o = d->order;
+    struct jobspec work = o->spec.work;
     struct digest digest;
     struct place to;
 
@@ -94,15 +94,15 @@ static int find_out(struct dryrun *d, struct err *e)
         return -1;
     d->drive = find_drive(d);
     to = (struct place){ .drive = d->drive, .project = o->spec.project };
-    if (cargo_load(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL, e) < 0)
+    if (inputs_load(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL, e) < 0)
         return -1;
-    cargo_note_size(&d->cargo);
-    if (cargo_look(&d->cargo, e) < 0)
+    inputs_note_size(&d->cargo);
+    if (inputs_look(&d->cargo, e) < 0)
         return -1;
-    cargo_count_new(&d->cargo, &d->upload_files, &d->upload_bytes);
-    cargo_sign(&d->cargo, &o->spec, o->cli->arena, &work);
-    work_digest(&work, &digest);
-    return forecast_make(&d->forecast, o, is_asked(d) ? &d->session.rpc : NULL, &digest, e);
+    inputs_count_new(&d->cargo, &d->upload_files, &d->upload_bytes);
+    inputs_sign(&d->cargo, &o->spec, o->cli->arena, &work);
+    jobspec_digest(&work, &digest);
+    return preview_make(&d->forecast, o, is_asked(d) ? &d->session.rpc : NULL, &digest, e);
 }
 
 static int64_t count_jobs(const struct dryrun *d)
@@ -120,7 +120,7 @@ static int64_t count_queued(const struct dryrun *d)
 /* How long all would run, one behind the other; negative: not known. */
 static double estimate_hours(const struct dryrun *d)
 {
-    const struct forecast *f = &d->forecast;
+    const struct preview *f = &d->forecast;
 
     if (f->ran_jobs == 0)
         return -1;
@@ -132,7 +132,7 @@ static double estimate_hours(const struct dryrun *d)
 /* Those from one on.  Where the duplicates were counted they are passed over. */
 struct passing {
     struct dryrun *dryrun;
-    struct digests *seen; /* NULL: all are shown */
+    struct digest_table *seen; /* NULL: all are shown */
     int64_t left;
 };
 
@@ -140,13 +140,15 @@ static void passing_begin(struct passing *w, struct dryrun *d, int64_t first, in
 {
     bool is_repeated = d->forecast.configs < d->order->configs;
 
-    *w = (struct passing){ .dryrun = d, .left = n, .seen = is_repeated ? digests_create() : NULL };
+    *w = (struct passing){ .dryrun = d,
+                           .left = n,
+                           .seen = is_repeated ? digest_table_create() : NULL };
     points_seek(&d->order->points, first);
 }
 
 static void passing_end(struct passing *w)
 {
-    digests_destroy(w->seen);
+    digest_table_destroy(w->seen);
 }
 
 static bool is_new(const struct passing *w, const struct value *config)
@@ -155,8 +157,8 @@ static bool is_new(const struct passing *w, const struct value *config)
 
     if (w->seen == NULL)
         return true;
-    canon_digest(config, &digest);
-    return digests_add(w->seen, &digest);
+    param_digest(config, &digest);
+    return digest_table_add(w->seen, &digest);
 }
 
 /* Appends the next one as JSON; false when that was all. */
@@ -207,7 +209,7 @@ static void add_estimate(struct buf *out, const struct dryrun *d)
 
 static void add_json_head(struct buf *out, const struct dryrun *d)
 {
-    const struct order *o = d->order;
+    const struct submit_request *o = d->order;
 
     buf_add_str(out, "{\"v\":1,\"project\":");
     json_add_str(out, o->spec.project, strlen(o->spec.project));
@@ -235,7 +237,7 @@ static int write_configs(struct dryrun *d, struct buf *out, struct err *e)
         buf_clear(&config);
         before = ",\n";
         if (out->n >= PIECE_BYTES)
-            result = out_write(out, e);
+            result = output_write(out, e);
     }
     passing_end(&w);
     buf_free(&config);
@@ -254,7 +256,7 @@ static int write_json(struct dryrun *d, struct err *e)
         return -1;
     }
     buf_add_str(&out, "]}\n");
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
 /* ---- for people ---- */
@@ -266,7 +268,7 @@ static void add_label(struct buf *out, const char *label)
 
 static void add_harmless(struct buf *out, const char *text)
 {
-    text_add_harmless(out, text, strlen(text), "");
+    safe_text_add_harmless(out, text, strlen(text), "");
     buf_add_char(out, '\n');
 }
 
@@ -332,7 +334,7 @@ static void add_ends(struct dryrun *d, struct buf *out)
 
 static void add_jobs(const struct dryrun *d, struct buf *out)
 {
-    const struct forecast *f = &d->forecast;
+    const struct preview *f = &d->forecast;
     int64_t repeated = d->order->configs - f->configs;
 
     add_label(out, "jobs");
@@ -409,7 +411,7 @@ static void add_tree(struct buf *out, const char *label, const char *name, const
 {
     add_label(out, label);
     buf_printf(out, "%s%s", name, name[0] != '\0' ? ": " : "");
-    add_files(out, cargo_count_files(t), t->totals.bytes);
+    add_files(out, inputs_count_files(t), t->totals.bytes);
 }
 
 static void add_data(struct buf *out, const struct spec_data *data, const struct tree *t)
@@ -419,24 +421,24 @@ static void add_data(struct buf *out, const struct spec_data *data, const struct
         return;
     }
     add_label(out, "data");
-    text_add_harmless(out, data->name, strlen(data->name), "");
+    safe_text_add_harmless(out, data->name, strlen(data->name), "");
     buf_add_str(out, ": on the shared drive, packed when it is submitted\n");
 }
 
-static void add_left_out(struct buf *out, const struct cargo *c)
+static void add_left_out(struct buf *out, const struct inputs *c)
 {
     struct buf line = { 0 };
 
-    cargo_add_left_out(c, &line);
+    inputs_add_left_out(c, &line);
     add_line(out, "left out", &line);
 }
 
-static bool has_files(const struct cargo *c)
+static bool has_files(const struct inputs *c)
 {
-    int64_t n = cargo_count_files(&c->source);
+    int64_t n = inputs_count_files(&c->source);
 
     for (size_t i = 0; i < c->n_data; i++)
-        n += cargo_count_files(&c->data[i]);
+        n += inputs_count_files(&c->data[i]);
     return n > 0;
 }
 
@@ -493,17 +495,17 @@ static int write_text(struct dryrun *d, struct err *e)
         add_data(&out, &data[i], &d->cargo.data[i]);
     add_upload(d, &out);
     add_time(d, &out);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }
 
-int dryrun(const struct order *o, bool json, struct err *e)
+int dryrun(const struct submit_request *o, bool json, struct err *e)
 {
     struct dryrun d = { .order = o, .arena = arena_create() };
     int result = find_out(&d, e);
 
     if (result == 0)
         result = json ? write_json(&d, e) : write_text(&d, e);
-    cargo_free(&d.cargo);
+    inputs_free(&d.cargo);
     session_close(&d.session);
     arena_destroy(d.arena);
     return result;

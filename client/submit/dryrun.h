@@ -8,9 +8,9 @@
 #ifndef LUDWIG_CLIENT_SUBMIT_DRYRUN_H
 #define LUDWIG_CLIENT_SUBMIT_DRYRUN_H
 
-#include "client/submit/order.h"
+#include "client/submit/submit_request.h"
 
 /* For people; json: all configurations, too.  ERR_DENIED: submit would be refused. */
-int dryrun(const struct order *o, bool json, struct err *e);
+int dryrun(const struct submit_request *o, bool json, struct err *e);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "client/submit/submit.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 
 /* One try to send it all. */
 struct sending {

@@ -5,14 +5,14 @@
 #include <unistd.h>
 
 #include "client/term/confirm.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 #include "common/base/io.h"
 
 enum { ANSWER_BYTES = 80 };
 
 bool confirm_is_possible(void)
 {
-    return out_is_terminal(STDIN_FILENO) && out_is_terminal(STDERR_FILENO);
+    return output_is_terminal(STDIN_FILENO) && output_is_terminal(STDERR_FILENO);
 }
 
 /* What was typed up to the end of the line; what does not fit is dropped. */

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "client/term/csv.h"
-#include "client/term/out.h"
-#include "client/term/text.h"
+#include "client/term/output.h"
+#include "client/term/safe_text.h"
 #include "common/base/mem.h"
 #include "common/data/json.h"
 
@@ -67,9 +67,9 @@ int csv_write(struct buf *out, struct err *e)
 {
     struct buf harmless = { 0 };
 
-    if (!out_is_terminal(STDOUT_FILENO))
-        return out_write(out, e);
-    text_add_harmless(&harmless, buf_text(out), out->n, "\n");
+    if (!output_is_terminal(STDOUT_FILENO))
+        return output_write(out, e);
+    safe_text_add_harmless(&harmless, buf_text(out), out->n, "\n");
     buf_free(out);
-    return out_write(&harmless, e);
+    return output_write(&harmless, e);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "client/term/excerpt.h"
-#include "client/term/text.h"
+#include "client/term/safe_text.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 
@@ -105,10 +105,10 @@ static void add_excerpt(struct buf *out, const char *text, struct place at)
         return;
     buf_printf(&number, "%5u", at.line);
     buf_printf(out, "%s | ", buf_text(&number));
-    text_add_harmless(out, shown, text_fitting(shown, n, SHOWN_COLUMNS), "\t");
+    safe_text_add_harmless(out, shown, safe_text_fitting(shown, n, SHOWN_COLUMNS), "\t");
     buf_printf(out, "\n%*s | ", (int)number.n, "");
     /* A tab takes as many columns in both lines. */
-    for (size_t i = 0; i < text_fitting(shown, n, at.column - 1); i++)
+    for (size_t i = 0; i < safe_text_fitting(shown, n, at.column - 1); i++)
         if (utf8_begins(shown[i]))
             buf_add_char(out, shown[i] == '\t' ? '\t' : ' ');
     buf_add_str(out, "^\n");

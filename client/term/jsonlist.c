@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "client/term/jsonlist.h"
-#include "client/term/out.h"
+#include "client/term/output.h"
 
 void jsonlist_begin(struct jsonlist *l, const char *name)
 {
@@ -24,19 +24,19 @@ void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item)
 
 int jsonlist_flush(struct jsonlist *l, struct err *e)
 {
-    return out_write(&l->out, e);
+    return output_write(&l->out, e);
 }
 
 int jsonlist_end(struct jsonlist *l, struct err *e)
 {
     buf_add_str(&l->out, l->n > 0 ? "\n]}\n" : "]}\n");
-    return out_write(&l->out, e);
+    return output_write(&l->out, e);
 }
 
 int jsonlist_end_with(struct jsonlist *l, const char *name, int64_t number, struct err *e)
 {
     buf_printf(&l->out, "%s],\"%s\":%" PRId64 "}\n", l->n > 0 ? "\n" : "", name, number);
-    return out_write(&l->out, e);
+    return output_write(&l->out, e);
 }
 
 void jsonlist_drop(struct jsonlist *l)

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "client/term/out.h"
+#include "client/term/output.h"
 #include "client/term/progress.h"
-#include "client/term/text.h"
+#include "client/term/safe_text.h"
 #include "common/base/io.h"
 #include "common/base/units.h"
 
@@ -34,7 +34,7 @@ bool progress_is_over(const struct sweep_info *s)
 
 void progress_init(struct progress *p)
 {
-    *p = (struct progress){ .shown = out_is_terminal(STDERR_FILENO), .ended_before = -1 };
+    *p = (struct progress){ .shown = output_is_terminal(STDERR_FILENO), .ended_before = -1 };
 }
 
 void progress_add_bar(struct buf *out, int64_t ended, int64_t jobs)
@@ -90,7 +90,7 @@ void progress_add_line(struct buf *out, const struct progress *p, const struct s
         buf_add_str(out, ", paused");
     else
         add_time_left(out, p, c, now_ms);
-    out->n = begin + text_fitting((const char *)out->bytes + begin, out->n - begin, columns);
+    out->n = begin + safe_text_fitting((const char *)out->bytes + begin, out->n - begin, columns);
     out->bytes[out->n] = '\0';
 }
 
@@ -112,7 +112,7 @@ void progress_show(struct progress *p, const struct sweep_info *s, int64_t now_m
         return;
     buf_add_str(&line, "\r");
     /* A full last column would begin a new line. */
-    progress_add_line(&line, p, s, now_ms, out_columns(STDERR_FILENO) - 1);
+    progress_add_line(&line, p, s, now_ms, output_columns(STDERR_FILENO) - 1);
     buf_add_str(&line, "\033[K");
     p->has_line = true;
     write_line(&line);

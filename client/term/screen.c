@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "client/term/out.h"
+#include "client/term/output.h"
 #include "client/term/screen.h"
 
 enum { ROWS_USUAL = 24 };
@@ -14,7 +14,7 @@ bool screen_is_there(void)
 {
     const char *term = getenv("TERM");
 
-    return out_is_terminal(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+    return output_is_terminal(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
 static size_t count_rows(void)
@@ -44,5 +44,5 @@ int screen_paint(struct screen *s, struct buf *text, struct err *e)
     buf_add_str(&out, "\033[J");
     s->n_lines = n;
     buf_clear(text);
-    return out_write(&out, e);
+    return output_write(&out, e);
 }

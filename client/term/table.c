@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/term/out.h"
+#include "client/term/output.h"
+#include "client/term/safe_text.h"
 #include "client/term/table.h"
-#include "client/term/text.h"
 #include "common/base/mem.h"
 
 enum { GAP = 2, SHRUNK_MIN = 8, COMFORTABLE = 16 };
@@ -52,14 +52,15 @@ struct table *table_create(const struct column *columns, size_t n, size_t width,
     for (size_t i = 0; i < n; i++) {
         t->columns[i] = columns[i];
         t->columns[i].head = mem_strdup(columns[i].head);
-        t->widths[i] = text_width(columns[i].head, strlen(columns[i].head));
+        t->widths[i] = safe_text_width(columns[i].head, strlen(columns[i].head));
     }
     return t;
 }
 
 struct table *table_for_stdout(const struct column *columns, size_t n)
 {
-    return table_create(columns, n, out_columns(STDOUT_FILENO), out_has_colour(STDOUT_FILENO));
+    return table_create(columns, n, output_columns(STDOUT_FILENO),
+                        output_has_colour(STDOUT_FILENO));
 }
 
 void table_may_leave_out(struct table *t, size_t column, enum table_need need)
@@ -95,7 +96,8 @@ void table_add(struct table *t, enum tone tone, const char *text)
     struct buf harmless = { 0 };
     struct cell cell = { .tone = tone };
 
-    text_add_harmless(&harmless, text != NULL ? text : "", text != NULL ? strlen(text) : 0, "");
+    safe_text_add_harmless(&harmless, text != NULL ? text : "", text != NULL ? strlen(text) : 0,
+                           "");
     cell.n = harmless.n;
     cell.text = mem_strdup(buf_text(&harmless));
     buf_free(&harmless);
@@ -152,7 +154,7 @@ static size_t widest(const struct table *t)
 static void fit_widths(struct table *t)
 {
     for (size_t i = 0; i < t->n_cells; i++) {
-        size_t width = text_width(t->cells[i].text, t->cells[i].n);
+        size_t width = safe_text_width(t->cells[i].text, t->cells[i].n);
 
         if (width > t->widths[i % t->n])
             t->widths[i % t->n] = width;
@@ -191,13 +193,13 @@ static void add_toned(const struct table *t, struct buf *out, enum tone tone, co
 static size_t add_cut(const struct table *t, struct buf *out, enum tone tone, const char *text,
                       size_t n, size_t width)
 {
-    size_t taken = text_width(text, n);
+    size_t taken = safe_text_width(text, n);
 
     if (taken <= width) {
         add_toned(t, out, tone, text, n);
         return width - taken;
     }
-    add_toned(t, out, tone, text, text_fitting(text, n, width - 1));
+    add_toned(t, out, tone, text, safe_text_fitting(text, n, width - 1));
     buf_add_str(out, "…");
     return 0;
 }
@@ -206,7 +208,7 @@ static void add_cell(const struct table *t, struct buf *out, size_t column, enum
                      const char *text, size_t n)
 {
     size_t width = t->widths[column];
-    size_t taken = text_width(text, n);
+    size_t taken = safe_text_width(text, n);
 
     if (t->is_out[column])
         return;

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "client/term/out.h"
+#include "client/term/output.h"
 #include "client/term/progress.h"
-#include "client/term/text.h"
+#include "client/term/safe_text.h"
 #include "client/term/uploadbar.h"
 #include "common/base/io.h"
 #include "common/base/units.h"
@@ -45,7 +45,7 @@ void uploadbar_add_line(struct buf *out, const struct uploadbar *b, int64_t now_
     add_rate(out, b, now_ms);
     if (b->all_files > 1)
         buf_printf(out, ", %" PRIu64 " of %" PRIu64 " files", b->files, b->all_files);
-    out->n = begin + text_fitting((const char *)out->bytes + begin, out->n - begin, columns);
+    out->n = begin + safe_text_fitting((const char *)out->bytes + begin, out->n - begin, columns);
     out->bytes[out->n] = '\0';
 }
 
@@ -81,7 +81,7 @@ static void show(struct uploadbar *b)
     b->has_line = true;
     buf_add_str(&line, "\r");
     /* A full last column would begin a new line. */
-    uploadbar_add_line(&line, b, now_ms, out_columns(STDERR_FILENO) - 1);
+    uploadbar_add_line(&line, b, now_ms, output_columns(STDERR_FILENO) - 1);
     buf_add_str(&line, "\033[K");
     write_line(&line);
 }
@@ -91,7 +91,7 @@ void uploadbar_begin(struct uploadbar *b, uint64_t files, uint64_t bytes)
     int64_t now_ms = units_monotonic_ms();
 
     if (b != NULL)
-        *b = (struct uploadbar){ .shown = out_is_terminal(STDERR_FILENO),
+        *b = (struct uploadbar){ .shown = output_is_terminal(STDERR_FILENO),
                                  .all_bytes = bytes,
                                  .all_files = files,
                                  .began_at_ms = now_ms,

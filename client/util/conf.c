@@ -10,29 +10,29 @@
 
 #define AT(member) offsetof(struct conf, member)
 
-static int read_folder(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                       void *to)
+static int read_folder(struct yaml_keys_reader *r, const struct key *key,
+                       const struct yaml_node *node, void *to)
 {
     char *path;
 
     if (node->type != VALUE_STR)
-        return keys_error(r, node, "%s: expected a path, found %s", key->name,
-                          value_type_name(node->type));
+        return yaml_keys_error(r, node, "%s: expected a path, found %s", key->name,
+                               value_type_name(node->type));
     path = path_expand_home(node->text);
     *(const char **)to = arena_strdup(r->arena, path);
     free(path);
     if ((*(const char **)to)[0] != '/')
-        return keys_error(r, node, "%s: expected a path that begins with / or ~, found '%s'",
-                          key->name, node->text);
+        return yaml_keys_error(r, node, "%s: expected a path that begins with / or ~, found '%s'",
+                               key->name, node->text);
     return 0;
 }
 
-static int read_map(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
+static int read_map(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to)
 {
     if (node->type != VALUE_MAP)
-        return keys_error(r, node, "%s: expected a map, found %s", key->name,
-                          value_type_name(node->type));
+        return yaml_keys_error(r, node, "%s: expected a map, found %s", key->name,
+                               value_type_name(node->type));
     *(struct value *)to = yaml_value(node, r->arena);
     return 0;
 }
@@ -78,7 +78,7 @@ int conf_read_file(const char *path, struct conf *c, struct arena *a, struct err
 {
     struct err why = { 0 };
 
-    if (keys_read_file(path, conf_keys, a, c, &why) == 0 || why.kind == ERR_NOT_FOUND)
+    if (yaml_keys_read_file(path, conf_keys, a, c, &why) == 0 || why.kind == ERR_NOT_FOUND)
         return 0;
     return err_set(e, why.kind, "%s", why.text);
 }

@@ -7,7 +7,7 @@
 #ifndef LUDWIG_CLIENT_UTIL_CONF_H
 #define LUDWIG_CLIENT_UTIL_CONF_H
 
-#include "common/data/keys.h"
+#include "common/data/yaml_keys.h"
 
 struct conf {
     const char *server;       /* address, or NULL */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/util/nameless.h"
+#include "client/util/temp_file.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
@@ -63,7 +63,7 @@ static bool open_file(struct spill *s)
 {
     if (s->fd >= 0)
         return true;
-    s->fd = nameless_open(NULL);
+    s->fd = temp_file_open(NULL);
     if (s->fd < 0)
         return false;
     s->tail = mem_alloc(TAIL_BYTES);

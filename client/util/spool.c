@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "client/util/nameless.h"
 #include "client/util/spool.h"
+#include "client/util/temp_file.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
 
@@ -74,7 +74,7 @@ int spool_read(struct spool *s, const char *path, struct err *e)
 
     if (from < 0)
         return -1;
-    to = nameless_open(e);
+    to = temp_file_open(e);
     if (to >= 0) {
         if (copy(from, to, path, &n, e) == 0)
             result = map(s, to, n, e);

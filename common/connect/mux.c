@@ -380,7 +380,7 @@ int mux_command(struct mux *m, const char *command, struct err *e)
     return get(m, MUX_COMMAND, command, NULL, e);
 }
 
-static void own_texts(struct mux_facts *f, struct arena *a)
+static void own_texts(struct connect_facts *f, struct arena *a)
 {
     const char **texts[] = { &f->user,
                              &f->host,
@@ -406,7 +406,7 @@ static void own_texts(struct mux_facts *f, struct arena *a)
     f->refusals.items = refusals;
 }
 
-int mux_facts(struct mux *m, struct mux_facts *facts, struct arena *a, struct err *e)
+int mux_facts(struct mux *m, struct connect_facts *facts, struct arena *a, struct err *e)
 {
     struct envelope got;
 

@@ -21,7 +21,7 @@
 #include "common/base/idle.h"
 #include "common/data/schema.h"
 #include "common/proto/endpoint.h"
-#include "common/ssh/mux_facts.h"
+#include "common/ssh/connect_facts.h"
 
 /* What its caller hears of while it waits for the mux; any may be NULL. */
 struct mux_events {
@@ -88,7 +88,7 @@ const char *mux_conf_said(const struct mux *m);
 bool mux_has_prompted(const struct mux *m);
 
 /* What is known of the connection. */
-int mux_facts(struct mux *m, struct mux_facts *facts, struct arena *a, struct err *e);
+int mux_facts(struct mux *m, struct connect_facts *facts, struct arena *a, struct err *e);
 
 /* ---- for event loops, which may neither wait nor fork ---- */
 

@@ -75,22 +75,22 @@ static const struct field refusal_fields[] = {
 static const struct schema refusal_schema = SCHEMA(struct mux_refusal, "refusal", refusal_fields);
 
 static const struct field facts_fields[] = {
-    FIELD(struct mux_facts, user, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, host, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, port, FIELD_INT, FIELD_REQUIRED, 65535),
-    FIELD(struct mux_facts, address, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, proxy, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, server_software, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, host_key_type, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, host_key_digest, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, authentication, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, cipher, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, connect_ms, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
-    FIELD(struct mux_facts, way, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD(struct mux_facts, server_path, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
-    FIELD_OF(struct mux_facts, refusals, FIELD_LIST, 0, 64, &refusal_schema),
+    FIELD(struct connect_facts, user, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, host, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, port, FIELD_INT, FIELD_REQUIRED, 65535),
+    FIELD(struct connect_facts, address, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, proxy, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, server_software, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, host_key_type, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, host_key_digest, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, authentication, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, cipher, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, connect_ms, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+    FIELD(struct connect_facts, way, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD(struct connect_facts, server_path, FIELD_STR, FIELD_REQUIRED, TEXT_MAX_BYTES),
+    FIELD_OF(struct connect_facts, refusals, FIELD_LIST, 0, 64, &refusal_schema),
 };
-static const struct schema facts_schema = SCHEMA(struct mux_facts, "facts", facts_fields);
+static const struct schema facts_schema = SCHEMA(struct connect_facts, "facts", facts_fields);
 
 static const struct message messages[MUX_TYPE_COUNT] = {
     [MUX_DIALED] = { "dialed", &ready_schema, 0, -1 },

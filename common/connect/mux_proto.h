@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "common/proto/message.h"
-#include "common/ssh/mux_facts.h"
+#include "common/ssh/connect_facts.h"
 
 /* What may be asked for: constant, name. */
 #define MUX_WHATS(X)        \

@@ -10,8 +10,8 @@
 #include "common/base/units.h"
 #include "common/connect/mux_proto.h"
 #include "common/connect/mux_run.h"
-#include "common/connect/ways.h"
-#include "common/ssh/lane.h"
+#include "common/connect/routes.h"
+#include "common/ssh/ssh_pump.h"
 
 enum {
     FAREWELL_MS = 5000, /* for what was written before the caller left */
@@ -22,8 +22,8 @@ struct ask {
     enum mux_what what;
     char *command;
     bool is_begun, is_done;
-    struct lane *lane; /* that is being opened for it; NULL: ways does that, or it is done */
-    int fd;            /* what came of it; -1: nothing, for the reason in why */
+    struct ssh_pump *lane; /* that is being opened for it; NULL: ways does that, or it is done */
+    int fd;                /* what came of it; -1: nothing, for the reason in why */
     enum way way;
     struct err why;
 };
@@ -34,8 +34,8 @@ struct mux_server {
     const struct mux_options *options;
     struct arena *arena; /* of one message */
     struct ssh *ssh;
-    struct ways *ways;
-    struct lane **lanes;
+    struct routes *ways;
+    struct ssh_pump **lanes;
     size_t n_lanes, lanes_capacity;
     struct ask *asks; /* answered in this order */
     size_t n_asks, asks_capacity;
@@ -126,23 +126,23 @@ static void tell_dialed(void *context, const struct ssh *s)
 
 /* ---- lanes ---- */
 
-static void adopt(void *context, struct lane *l)
+static void adopt(void *context, struct ssh_pump *l)
 {
     struct mux_server *m = context;
 
-    mem_grow((void **)&m->lanes, &m->lanes_capacity, m->n_lanes, sizeof(struct lane *));
+    mem_grow((void **)&m->lanes, &m->lanes_capacity, m->n_lanes, sizeof(struct ssh_pump *));
     m->lanes[m->n_lanes++] = l;
 }
 
 /* Those at the front come first at a session that is full: each in turn. */
 static void rotate(struct mux_server *m)
 {
-    struct lane *first;
+    struct ssh_pump *first;
 
     if (m->n_lanes < 2)
         return;
     first = m->lanes[0];
-    memmove(m->lanes, m->lanes + 1, (m->n_lanes - 1) * sizeof(struct lane *));
+    memmove(m->lanes, m->lanes + 1, (m->n_lanes - 1) * sizeof(struct ssh_pump *));
     m->lanes[m->n_lanes - 1] = first;
 }
 
@@ -151,8 +151,8 @@ static void sweep(struct mux_server *m)
     size_t n = 0;
 
     for (size_t i = 0; i < m->n_lanes; i++)
-        if (lane_is_over(m->lanes[i]))
-            lane_close(m->lanes[i]);
+        if (ssh_pump_is_over(m->lanes[i]))
+            ssh_pump_close(m->lanes[i]);
         else
             m->lanes[n++] = m->lanes[i];
     m->n_lanes = n;
@@ -162,7 +162,7 @@ static void sweep(struct mux_server *m)
 
 static void drop_ask(struct ask *ask)
 {
-    lane_close(ask->lane);
+    ssh_pump_close(ask->lane);
     if (ask->fd >= 0)
         close(ask->fd);
     free(ask->command);
@@ -178,9 +178,9 @@ static int begin_ask(struct mux_server *m, struct ask *ask)
 {
     ask->is_begun = true;
     switch (ask->what) {
-    case MUX_SERVER: ways_begin(m->ways); return 0;
-    case MUX_SFTP: ask->lane = lane_open(m->ssh, SSH_TO_SUBSYSTEM, "sftp", &ask->why); break;
-    default: ask->lane = lane_open(m->ssh, SSH_TO_COMMAND, ask->command, &ask->why); break;
+    case MUX_SERVER: routes_begin(m->ways); return 0;
+    case MUX_SFTP: ask->lane = ssh_pump_open(m->ssh, SSH_TO_SUBSYSTEM, "sftp", &ask->why); break;
+    default: ask->lane = ssh_pump_open(m->ssh, SSH_TO_COMMAND, ask->command, &ask->why); break;
     }
     return ask->lane != NULL ? 0 : -1;
 }
@@ -188,13 +188,13 @@ static int begin_ask(struct mux_server *m, struct ask *ask)
 /* Whoever waits for an SFTP server has much to say, and may begin before sshd has started it. */
 static int step_lane(struct mux_server *m, struct ask *ask)
 {
-    int rc = lane_step(ask->lane, &ask->why);
+    int rc = ssh_pump_step(ask->lane, &ask->why);
 
     if (rc < 0)
         return err_wrap(&ask->why, "%s", ask->what == MUX_SFTP ? "SFTP" : "command");
-    if (rc == 0 && (ask->what != MUX_SFTP || !lane_is_asked(ask->lane)))
+    if (rc == 0 && (ask->what != MUX_SFTP || !ssh_pump_is_asked(ask->lane)))
         return 0;
-    ask->fd = lane_connect(ask->lane, &ask->why);
+    ask->fd = ssh_pump_connect(ask->lane, &ask->why);
     if (ask->fd < 0)
         return -1;
     adopt(m, ask->lane);
@@ -209,7 +209,7 @@ static void work_at(struct mux_server *m, struct ask *ask)
     if (!ask->is_begun)
         rc = begin_ask(m, ask);
     if (rc == 0)
-        rc = ask->what == MUX_SERVER ? ways_step(m->ways, &ask->fd, &ask->way, &ask->why)
+        rc = ask->what == MUX_SERVER ? routes_step(m->ways, &ask->fd, &ask->way, &ask->why)
                                      : step_lane(m, ask);
     ask->is_done = rc != 0;
     if (rc < 0)
@@ -257,10 +257,10 @@ static void take_ask(struct mux_server *m, const struct mux_ask *ask)
 
 static void tell_facts(struct mux_server *m)
 {
-    struct mux_facts facts = { 0 };
+    struct connect_facts facts = { 0 };
 
     ssh_tell(m->ssh, m->arena, &facts);
-    ways_tell(m->ways, &facts);
+    routes_tell(m->ways, &facts);
     say(m, MUX_FACTS, &facts, -1);
 }
 
@@ -305,9 +305,9 @@ static size_t list_fds(struct mux_server *m)
     }
     m->fds[0] = (struct pollfd){ .fd = m->is_leaving ? -1 : m->control.fd, .events = POLLIN };
     m->fds[1] = (struct pollfd){ .fd = ssh_fd(m->ssh), .events = ssh_poll_events(m->ssh) };
-    m->fds[2] = ways_poll(m->ways);
+    m->fds[2] = routes_poll(m->ways);
     for (size_t i = 0; i < m->n_lanes; i++)
-        m->fds[FIXED_FDS + i] = lane_poll(m->lanes[i]);
+        m->fds[FIXED_FDS + i] = ssh_pump_poll(m->lanes[i]);
     return n;
 }
 
@@ -315,8 +315,8 @@ static int timeout_ms(const struct mux_server *m)
 {
     int64_t until_ms = ssh_next_turn_ms(m->ssh), left_ms;
 
-    if (m->n_asks > 0 && ways_deadline_ms(m->ways) < until_ms)
-        until_ms = ways_deadline_ms(m->ways);
+    if (m->n_asks > 0 && routes_deadline_ms(m->ways) < until_ms)
+        until_ms = routes_deadline_ms(m->ways);
     if (m->is_leaving && m->leave_ms < until_ms)
         until_ms = m->leave_ms;
     left_ms = until_ms - units_monotonic_ms();
@@ -347,7 +347,7 @@ static int turn(struct mux_server *m, struct err *e)
     if (ssh_turn(m->ssh, e) < 0)
         return -1;
     for (size_t i = 0; i < n_polled; i++)
-        lane_pump(m->lanes[i], m->fds[FIXED_FDS + i].revents);
+        ssh_pump_pump(m->lanes[i], m->fds[FIXED_FDS + i].revents);
     work_at_asks(m);
     sweep(m);
     rotate(m);
@@ -356,13 +356,13 @@ static int turn(struct mux_server *m, struct err *e)
 
 static void serve(struct mux_server *m)
 {
-    static const struct ways_events events = { adopt };
+    static const struct routes_events events = { adopt };
     struct mux_ready ready = ready_of(m->ssh);
     struct err e = { 0 };
 
     (void)io_set_nonblocking(m->control.fd, NULL);
     (void)signal(SIGCHLD, SIG_IGN); /* nobody waits for children from here on */
-    m->ways = ways_create(m->ssh, m->to->path, m->options->ways, &events, m);
+    m->ways = routes_create(m->ssh, m->to->path, m->options->ways, &events, m);
     say(m, MUX_READY, &ready, -1);
     while (!has_left(m) && turn(m, &e) == 0)
         ;
@@ -373,10 +373,10 @@ static void serve(struct mux_server *m)
 static void free_all(struct mux_server *m)
 {
     for (size_t i = 0; i < m->n_lanes; i++)
-        lane_close(m->lanes[i]);
+        ssh_pump_close(m->lanes[i]);
     for (size_t i = 0; i < m->n_asks; i++)
         drop_ask(&m->asks[i]);
-    ways_destroy(m->ways);
+    routes_destroy(m->ways);
     if (m->ssh != NULL)
         ssh_stop(m->ssh);
     free(m->asks);

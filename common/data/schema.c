@@ -6,7 +6,7 @@
 
 #include "common/base/units.h"
 #include "common/data/json.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "common/data/schema.h"
 
 enum { STRS_ITEM_MAX_BYTES = 4096 };

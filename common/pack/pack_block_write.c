@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "common/pack/pack_block.h"
 #include "common/pack/pack_block_form.h"
 #include "common/pack/pack_bytes.h"

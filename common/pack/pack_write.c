@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/mem.h"
-#include "common/pack/pack_writer.h"
+#include "common/pack/pack_write_internal.h"
 
 enum {
     SMALL, /* slot of parts with whole files */

@@ -9,7 +9,7 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
-#include "common/pack/pack_writer.h"
+#include "common/pack/pack_write_internal.h"
 
 /* ---- what the file at hand consists of ---- */
 

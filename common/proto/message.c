@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 
 static void add_key(struct buf *out, const char *key)
 {

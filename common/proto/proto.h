@@ -8,9 +8,9 @@
 #ifndef LUDWIG_COMMON_PROTO_PROTO_H
 #define LUDWIG_COMMON_PROTO_PROTO_H
 
+#include "common/proto/jobspec.h"
 #include "common/proto/message.h"
 #include "common/proto/states.h"
-#include "common/proto/work.h"
 
 enum {
     PROTO_VERSION = 1,
@@ -172,7 +172,7 @@ struct msg_submit_begin {
     struct list pools; /* struct slurm_pool; empty: no Slurm */
     struct retry retry;
     struct ranking ranking;
-    struct work work;
+    struct jobspec work;
 };
 
 struct msg_submit_open {
@@ -257,7 +257,7 @@ struct msg_preview {
     const char *project;
     int64_t reps;
     int reuse;            /* enum reuse */
-    struct digest work;   /* work_digest */
+    struct digest work;   /* jobspec_digest */
     struct bytes configs; /* msgpack array of param2vals */
 };
 
@@ -562,7 +562,7 @@ struct sweep_work {
     int64_t sweep;
     const char *project;
     const char *user; /* whose job it is */
-    struct work work;
+    struct jobspec work;
 };
 
 struct msg_hand {

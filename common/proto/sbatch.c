@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 
 enum { VALUE_MAX_BYTES = 4096 };
 

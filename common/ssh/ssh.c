@@ -16,7 +16,7 @@
 
 #include "common/base/io.h"
 #include "common/base/units.h"
-#include "common/ssh/ssh_parts.h"
+#include "common/ssh/ssh_internal.h"
 
 enum {
     STEP_MAX_MS =
@@ -285,7 +285,7 @@ static const char *copy(struct arena *a, const char *text)
     return arena_strdup(a, text != NULL ? text : "");
 }
 
-void ssh_tell(const struct ssh *s, struct arena *a, struct mux_facts *f)
+void ssh_tell(const struct ssh *s, struct arena *a, struct connect_facts *f)
 {
     f->user = copy(a, s->conf.user);
     f->host = copy(a, s->conf.host);

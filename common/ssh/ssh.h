@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "common/base/buf.h"
-#include "common/ssh/mux_facts.h"
+#include "common/ssh/connect_facts.h"
 #include "common/ssh/ssh_conf.h"
 
 /* How long a step may take, and a descriptor whose closing means that nobody wants it any more. */
@@ -77,7 +77,7 @@ struct ssh *ssh_start(const struct ssh_plan *plan, struct err *e);
 void ssh_stop(struct ssh *s);
 
 /* Fills what is known of the connection itself; texts are copied to a. */
-void ssh_tell(const struct ssh *s, struct arena *a, struct mux_facts *facts);
+void ssh_tell(const struct ssh *s, struct arena *a, struct connect_facts *facts);
 const struct ssh_conf *ssh_conf_of(const struct ssh *s);
 
 /* As struct ssh_dialed has it. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
-#include "common/ssh/ssh_parts.h"
+#include "common/ssh/ssh_internal.h"
 
 enum { OPEN_MAX_MS = 30 * 1000 };
 

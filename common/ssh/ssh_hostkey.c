@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/ssh/known_hosts.h"
-#include "common/ssh/ssh_parts.h"
+#include "common/ssh/ssh_internal.h"
 
 /* All that libssh knows, the usual ones first. */
 #define KEY_TYPES \

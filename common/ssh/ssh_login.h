@@ -5,7 +5,7 @@
 #ifndef LUDWIG_COMMON_SSH_SSH_LOGIN_H
 #define LUDWIG_COMMON_SSH_SSH_LOGIN_H
 
-#include "common/ssh/ssh_parts.h"
+#include "common/ssh/ssh_internal.h"
 
 enum { LOGIN_TRIES = 3 }; /* of a password or passphrase that is typed */
 

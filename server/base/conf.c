@@ -15,16 +15,17 @@
 /* Debian's and Fedora's first uid of a person. */
 #define MIN_UID 1000
 
-static int read_groups(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                       void *to)
+static int read_groups(struct yaml_keys_reader *r, const struct key *key,
+                       const struct yaml_node *node, void *to)
 {
     struct list *groups = to;
     struct node_group *items;
     int answer = 0;
 
     if (node->type != VALUE_MAP)
-        return keys_error(r, node, "%s: expected lines such as 'half1: [hoff, norman]', found %s",
-                          key->name, value_type_name(node->type));
+        return yaml_keys_error(r, node,
+                               "%s: expected lines such as 'half1: [hoff, norman]', found %s",
+                               key->name, value_type_name(node->type));
     items = arena_alloc(r->arena, node->n * sizeof *items);
     for (size_t i = 0; i < node->n; i++) {
         const struct yaml_member *m = &node->members[i];
@@ -32,7 +33,7 @@ static int read_groups(struct keys_reader *r, const struct key *key, const struc
         struct yaml_node line = { .type = VALUE_MAP, .members = &node->members[i], .n = 1 };
 
         items[i].name = m->key;
-        if (keys_read(r, nodes, &line, &items[i].nodes) < 0)
+        if (yaml_keys_read(r, nodes, &line, &items[i].nodes) < 0)
             answer = -1;
     }
     *groups = (struct list){ items, node->n };
@@ -91,21 +92,21 @@ static const struct key site_keys[] = {
     { 0 },
 };
 
-static int read_sites(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                      void *to)
+static int read_sites(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, void *to)
 {
     struct list *sites = to;
     struct slurm_site *items;
     int answer = 0;
 
     if (node->type != VALUE_MAP)
-        return keys_error(r, node,
-                          "%s: expected lines such as 'overcap: {max_pilots: 20}', found %s",
-                          key->name, value_type_name(node->type));
+        return yaml_keys_error(r, node,
+                               "%s: expected lines such as 'overcap: {max_pilots: 20}', found %s",
+                               key->name, value_type_name(node->type));
     items = arena_alloc(r->arena, node->n * sizeof *items);
     for (size_t i = 0; i < node->n; i++) {
         items[i].partition = node->members[i].key;
-        if (keys_read(r, site_keys, &node->members[i].node, &items[i]) < 0)
+        if (yaml_keys_read(r, site_keys, &node->members[i].node, &items[i]) < 0)
             answer = -1;
     }
     *sites = (struct list){ items, node->n };
@@ -340,7 +341,7 @@ int conf_read(const char *path, struct conf *c, struct err *e)
     *c = (struct conf){ .arena = arena_create(), .lease_ms = LEASE_MS, .min_uid = MIN_UID };
     c->slurm.idle_ms = PILOT_IDLE_MS;
     c->slurm.has_login_key = true;
-    if (keys_read_file(path, conf_keys, c->arena, c, e) == 0) {
+    if (yaml_keys_read_file(path, conf_keys, c->arena, c, e) == 0) {
         if (check(c, e) == 0)
             return 0;
         err_wrap(e, "%s", path);

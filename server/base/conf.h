@@ -5,9 +5,9 @@
 #ifndef LUDWIG_SERVER_BASE_CONF_H
 #define LUDWIG_SERVER_BASE_CONF_H
 
-#include "common/data/keys.h"
+#include "common/data/yaml_keys.h"
 #include "common/proto/endpoint.h"
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 
 enum { PILOT_IDLE_MS = 60 * 1000, PILOT_CPUS_MAX = 1000 * 1000 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/base/suggest.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 
 void nodes_encode(const struct list *names, struct buf *out)
 {

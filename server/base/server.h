@@ -15,9 +15,9 @@ struct inbox;
 struct jails;
 struct leases;
 struct listeners;
-struct names;
-struct params;
-struct passes;
+struct user_names;
+struct param_index;
+struct share_packs;
 struct pilots;
 struct sshd;
 struct turn;
@@ -29,11 +29,11 @@ struct server {
     struct turn *turn;
     struct conns *conns;
     struct leases *leases;
-    struct params *params;
-    struct passes *passes;
+    struct param_index *params;
+    struct share_packs *passes;
     struct pilots *pilots;
     struct listeners *listeners;
-    struct names *names;
+    struct user_names *names;
     struct jails *jails; /* NULL: none are followed */
     struct inbox *inbox;
     struct sshd *sshd;        /* NULL: none */

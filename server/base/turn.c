@@ -4,7 +4,7 @@
 
 #include "common/base/mem.h"
 #include "server/base/server.h"
-#include "server/base/turn_parts.h"
+#include "server/base/turn_internal.h"
 
 /* ---- its beginning ---- */
 

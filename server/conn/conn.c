@@ -12,7 +12,7 @@
 #include "server/base/identity.h"
 #include "server/base/server.h"
 #include "server/base/turn.h"
-#include "server/conn/names.h"
+#include "server/conn/user_names.h"
 
 struct conns {
     struct server *sv;
@@ -229,7 +229,7 @@ struct conn *conn_add_as(struct server *sv, int fd, uid_t uid, struct err *e)
     c->chan = chan;
     c->uid = uid;
     append(sv->conns, c);
-    name = names_get(sv->names, uid);
+    name = user_names_get(sv->names, uid);
     if (name != NULL)
         set_name(c, name);
     return c;
@@ -273,7 +273,7 @@ void conns_bury(struct server *sv)
         free(c->groups.items);
         free(c->user);
         arena_destroy(c->claims);
-        holdings_free(&c->holdings);
+        cached_trees_free(&c->holdings);
         free(c);
     }
 }

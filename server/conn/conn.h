@@ -9,7 +9,7 @@
 
 #include "common/proto/chan.h"
 #include "server/base/identity.h"
-#include "server/conn/holdings.h"
+#include "server/conn/cached_trees.h"
 
 enum {
     CONN_MAX = 1000,                   /* connections at once; the next is told "busy" and closed */
@@ -51,23 +51,23 @@ struct conn {
     int64_t pilot_time_ms;    /* that it had from the beginning; 0: not known */
     int64_t pilot_ends_at_ms; /* by our clock; 0: not known */
     int64_t hand_seq;
-    uint64_t heard_ms;        /* of the loop's clock: when its last message was taken */
-    struct arena *claims;     /* of a worker, what it said when it registered; NULL: nothing */
-    struct list refused;      /* struct refusal: users whose jobs cannot run there */
-    struct list gpu_models;   /* const char * */
-    const char *boot_id;      /* of the machine it runs on */
-    struct holdings holdings; /* which trees it has told it holds */
-    int64_t expected_sweep;   /* whose data it was told to expect last; 0: none */
-    int64_t load_milli;       /* of its machine; SCHEMA_NONE: it does not know */
-    int64_t load_at_ms;       /* when it said so; 0: never */
-    int64_t load_asked_ms;    /* when it was asked last; 0: never */
-    bool has_submits;         /* it may have opened sweeps that it did not end */
-    int64_t awaited_pass;     /* it waits for news of this one; 0: of none */
-    bool is_waiting;          /* its unfinished request, for something that is done elsewhere */
-    bool is_ending;           /* nothing is taken from it any more; closed once it has read all */
-    bool is_finished;         /* the channel was told so */
-    uint64_t ends_ms;         /* of the loop's clock: when a finished one is closed all the same */
-    size_t pending_bytes;     /* answers of this turn, not yet given to the channel */
+    uint64_t heard_ms;            /* of the loop's clock: when its last message was taken */
+    struct arena *claims;         /* of a worker, what it said when it registered; NULL: nothing */
+    struct list refused;          /* struct refusal: users whose jobs cannot run there */
+    struct list gpu_models;       /* const char * */
+    const char *boot_id;          /* of the machine it runs on */
+    struct cached_trees holdings; /* which trees it has told it holds */
+    int64_t expected_sweep;       /* whose data it was told to expect last; 0: none */
+    int64_t load_milli;           /* of its machine; SCHEMA_NONE: it does not know */
+    int64_t load_at_ms;           /* when it said so; 0: never */
+    int64_t load_asked_ms;        /* when it was asked last; 0: never */
+    bool has_submits;             /* it may have opened sweeps that it did not end */
+    int64_t awaited_pass;         /* it waits for news of this one; 0: of none */
+    bool is_waiting;              /* its unfinished request, for something that is done elsewhere */
+    bool is_ending;       /* nothing is taken from it any more; closed once it has read all */
+    bool is_finished;     /* the channel was told so */
+    uint64_t ends_ms;     /* of the loop's clock: when a finished one is closed all the same */
+    size_t pending_bytes; /* answers of this turn, not yet given to the channel */
     struct unfinished *unfinished;      /* its request that goes on in later turns: dispatch.c */
     struct subscription *subscriptions; /* list: subscribe.c */
 };
@@ -80,7 +80,7 @@ struct conns_events {
 };
 
 struct conns *conns_create(struct server *sv, const struct conns_events *events);
-/* What names_create wants: those who waited for that are heard. */
+/* What user_names_create wants: those who waited for that are heard. */
 void conns_named(struct server *sv, uid_t uid, const char *name);
 void conns_destroy(struct conns *l); /* closes what is left; NULL is fine */
 

@@ -9,15 +9,15 @@
 #include "server/base/server.h"
 
 struct conn;
-struct errand;
+struct request_task;
 
 /* What handlers get beside request and reply. */
 struct ask {
     struct conn *conn;
     const struct envelope *envelope;
-    struct arena *arena;   /* request and reply live here */
-    int64_t progress[3];   /* zero at first; kept while the handler answers 1 */
-    struct errand *errand; /* errand.h; NULL: none was begun */
+    struct arena *arena;         /* request and reply live here */
+    int64_t progress[3];         /* zero at first; kept while the handler answers 1 */
+    struct request_task *errand; /* errand.h; NULL: none was begun */
 };
 
 enum { HANDLER_GOES_ON = 1, HANDLER_WAITS = 2 };

@@ -11,11 +11,11 @@
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/base/path.h"
-#include "server/base/aside.h"
 #include "server/base/identity.h"
 #include "server/base/jailpattern.h"
+#include "server/base/thread_task.h"
 #include "server/conn/listen.h"
-#include "server/conn/trusted.h"
+#include "server/conn/trusted_dir.h"
 
 enum {
     SETTLE_MS = 100, /* who makes a jail does more than one thing */
@@ -63,7 +63,7 @@ struct pattern {
     bool polls;               /* nobody tells */
     struct accounts *wanted;  /* of the folders that were found now */
     struct accounts *answers; /* to what was wanted when they were listed before; NULL: none */
-    struct aside *asked;
+    struct thread_task *asked;
     int n_tries;
     bool looks_again; /* as something failed that may pass */
     int again_ms;     /* what it waited last */
@@ -128,13 +128,13 @@ static int walk(const struct jail *j, char **path, struct err *e)
 {
     const char *rest = j->of->below;
     char *step = mem_strdup(j->user);
-    int fd = trusted_open(j->of->dir, e);
+    int fd = trusted_dir_open(j->of->dir, e);
     bool makes = false;
 
     *path = mem_strdup(j->of->dir);
     while (fd >= 0 && step != NULL) {
         char *next = path_join(*path, step);
-        int below = trusted_step(fd, step, next, makes, e);
+        int below = trusted_dir_step(fd, step, next, makes, e);
         size_t n = strcspn(rest, "/");
 
         close(fd);
@@ -328,7 +328,7 @@ static void drop_unseen(struct pattern *p)
 
 static DIR *open_jails(const struct pattern *p, struct err *e)
 {
-    int fd = trusted_open(p->dir, e);
+    int fd = trusted_dir_open(p->dir, e);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
     if (dir == NULL && fd >= 0) {
@@ -440,10 +440,10 @@ static void after_find(void *context)
 /* One at a time: once that is answered they are listed again. */
 static void ask_for_wanted(struct pattern *p)
 {
-    struct aside_task task = { find_all, after_find, accounts_free, p->wanted };
+    struct thread_job task = { find_all, after_find, accounts_free, p->wanted };
 
     if (p->wanted->n > 0 && p->asked == NULL)
-        p->asked = aside_begin(&p->sv->loop, &task);
+        p->asked = thread_task_begin(&p->sv->loop, &task);
     else
         accounts_free(p->wanted);
     p->wanted = NULL;
@@ -532,7 +532,7 @@ static void pattern_destroy(struct pattern *p)
     for (size_t i = 0; i < p->n; i++)
         jail_drop(p->jails[i]);
     if (p->asked != NULL)
-        aside_drop(p->asked);
+        thread_task_drop(p->asked);
     accounts_free(p->answers);
     uv_close((uv_handle_t *)p->watch, free_handle);
     uv_close((uv_handle_t *)p->settle, free_handle);

@@ -5,7 +5,7 @@
 #ifndef LUDWIG_SERVER_DB_SQL_QUERY_H
 #define LUDWIG_SERVER_DB_SQL_QUERY_H
 
-/* as info_sweep_row reads them */
+/* as row_sweep_row reads them */
 #define SWEEP_COLUMNS                                                                                               \
     "s.id, p.name, s.name, coalesce(s.known_as, s.user), s.state, s.priority, s.configs,"                           \
     " s.reps, s.reused, s.n_queued, s.n_staging, s.n_running, s.n_publishing, s.n_done, s.n_failed, s.n_cancelled," \

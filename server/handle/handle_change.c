@@ -7,7 +7,7 @@
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
-#include "server/conn/may.h"
+#include "server/conn/permission.h"
 #include "server/loop/lifecycle.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"

@@ -4,7 +4,7 @@
 
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
-#include "server/queue/info.h"
+#include "server/queue/rows.h"
 #include "server/share/project.h"
 
 /* Nodes with several workers, one for each user, are named once. */
@@ -48,7 +48,7 @@ static struct list nodes_with(const struct holders *h, const struct digest *tree
     size_t n = 0;
 
     for (size_t i = 0; i < h->n && n < HOLDS_MAX; i++)
-        if (holdings_has_any(&h->items[i].conn->holdings, tree) &&
+        if (cached_trees_has_any(&h->items[i].conn->holdings, tree) &&
             !is_listed(nodes, n, h->items[i].node))
             nodes[n++] = h->items[i].node;
     return (struct list){ nodes, n };
@@ -96,7 +96,7 @@ static int fill_page(struct server *sv, struct arena *a, const struct msg_get_da
     if (find_holders(sv, a, &holders, e) < 0)
         return -1;
     s = db_ask(sv->db, SQL_DATASET_PAGE, "isIi", req->after, req->project, uid, (int64_t)limit + 1);
-    while ((rc = stmt_step(s, e)) == 1 && n < limit && size_bytes < INFO_PAGE_BYTES) {
+    while ((rc = stmt_step(s, e)) == 1 && n < limit && size_bytes < ROWS_PAGE_BYTES) {
         read_row(s, &holders, a, &items[n]);
         size_bytes += size_of(&items[n++]);
         rep->next = stmt_int(s, 0);

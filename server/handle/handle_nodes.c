@@ -6,7 +6,7 @@
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
-#include "server/queue/info.h"
+#include "server/queue/rows.h"
 
 enum {
     LOST_SHOWN_MS = 24 * 3600 * 1000, /* a lost worker that holds nothing is shown so long */
@@ -115,7 +115,7 @@ static void fill_node(struct server *sv, struct stmt *s, const struct conn *c, s
         return;
     info->gpu_models = c->gpu_models;
     info->held = (int64_t)c->holdings.n;
-    info->holds = holdings_list(&c->holdings, HELD_SHOWN, a, &info->held_bytes);
+    info->holds = cached_trees_list(&c->holdings, HELD_SHOWN, a, &info->held_bytes);
     take_load(c, turn_now_ms(sv), info);
 }
 

@@ -5,8 +5,8 @@
 
 #include "common/base/path.h"
 #include "server/conn/handler.h"
-#include "server/conn/may.h"
-#include "server/queue/passes.h"
+#include "server/conn/permission.h"
+#include "server/queue/share_packs.h"
 #include "server/share/project.h"
 
 /* ---- asking ---- */
@@ -37,13 +37,13 @@ static struct pass *find(struct server *sv, struct ask *ask, const struct msg_pa
                          struct err *e)
 {
     int64_t number = ask->progress[0] != 0 ? ask->progress[0] : req->pass;
-    struct pass *p = number == 0 ? NULL : passes_find(sv->passes, number);
+    struct pass *p = number == 0 ? NULL : share_packs_find(sv->passes, number);
 
     /* After a restart it may be another's. */
     if (p != NULL && (p->uid != ask->conn->uid || strcmp(p->project, req->project) != 0 ||
                       strcmp(p->path, req->path) != 0))
         p = NULL;
-    return p != NULL ? p : passes_join(sv, ask->conn, req->project, req->path, e);
+    return p != NULL ? p : share_packs_join(sv, ask->conn, req->project, req->path, e);
 }
 
 static void fill(const struct pass *p, struct arena *a, struct msg_share_packed *rep)
@@ -96,6 +96,6 @@ int handle_packed(struct server *sv, struct ask *ask, const void *request, void 
     (void)reply;
     if (ask->conn->worker == 0)
         return err_set(e, ERR_PROTOCOL, "register first");
-    passes_take(sv, ask->conn, request);
+    share_packs_take(sv, ask->conn, request);
     return 0;
 }

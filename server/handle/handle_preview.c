@@ -2,11 +2,11 @@
 /* handle_preview.c - what a submit would find; nothing is changed */
 #include <stdlib.h>
 
-#include "common/data/canon.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
+#include "common/data/param_digest.h"
 #include "server/base/turn.h"
 #include "server/conn/handler.h"
-#include "server/queue/params.h"
+#include "server/queue/param_index.h"
 #include "server/share/project.h"
 
 /* Where it stands, in ask->progress: configurations looked at, jobs found done. */
@@ -103,7 +103,7 @@ static int look_at(void *context, struct bytes item, struct err *e)
     if (config.type != VALUE_MAP || item.n > PARAM2VAL_MAX_BYTES)
         return err_set(e, ERR_PROTOCOL, "a configuration must be a map of at most %d bytes",
                        PARAM2VAL_MAX_BYTES);
-    canon_digest(&config, &digest);
+    param_digest(&config, &digest);
     rc = params_find(l->sv, l->project, &digest, &param, e);
     return rc <= 0 ? rc : count_done(l, param, e);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* handle_project.c - a project is asked for by itself, before there is a sweep */
 #include "server/conn/handler.h"
-#include "server/conn/may.h"
+#include "server/conn/permission.h"
 #include "server/pilot/pilots.h"
 #include "server/share/project.h"
 

@@ -7,8 +7,8 @@
 #include "server/base/turn.h"
 #include "server/conn/handler.h"
 #include "server/pilot/pilots.h"
-#include "server/queue/info.h"
 #include "server/queue/pilot_rows.h"
+#include "server/queue/rows.h"
 #include "server/share/project.h"
 
 enum { SCAN_MAX = 5000 /* jobs looked at for one page, when few are in the states asked for */ };
@@ -29,7 +29,7 @@ static int one_sweep(struct server *sv, struct ask *ask, int64_t sweep, struct m
     struct sweep_info *info = arena_alloc(ask->arena, sizeof *info);
     int64_t owner;
 
-    if (info_sweep(sv, sweep, ask->arena, info, &owner, e) < 0)
+    if (row_sweep(sv, sweep, ask->arena, info, &owner, e) < 0)
         return -1;
     rep->sweeps = (struct list){ info, 1 };
     return 0;
@@ -57,7 +57,7 @@ int handle_get_sweeps(struct server *sv, struct ask *ask, const void *request, v
     items = arena_alloc(ask->arena, limit * sizeof *items);
     s = db_ask(sv->db, SQL_SWEEP_PAGE, "ii", before, (int64_t)limit + 1);
     while ((rc = stmt_step(s, e)) == 1 && n < limit)
-        info_sweep_row(s, ask->arena, &items[n++], &owner);
+        row_sweep_row(s, ask->arena, &items[n++], &owner);
     rep->more = rc == 1;
     stmt_end(s);
     rep->sweeps = (struct list){ items, n };
@@ -69,7 +69,7 @@ static int see_sweep(struct server *sv, struct ask *ask, int64_t sweep, struct s
 {
     int64_t owner;
 
-    if (info_sweep(sv, sweep, ask->arena, info, &owner, e) < 0)
+    if (row_sweep(sv, sweep, ask->arena, info, &owner, e) < 0)
         return -1;
     return project_may_see(sv, ask, owner, info, e);
 }
@@ -117,12 +117,12 @@ static int fill_jobs(struct server *sv, struct ask *ask, const struct msg_get_jo
     size_t n = 0;
     int rc;
 
-    while ((rc = stmt_step(s, e)) == 1 && n < limit && size_bytes < INFO_PAGE_BYTES) {
+    while ((rc = stmt_step(s, e)) == 1 && n < limit && size_bytes < ROWS_PAGE_BYTES) {
         seen++;
         rep->next = stmt_int(s, 1);
         if ((mask >> stmt_int(s, 2) & 1) == 0)
             continue;
-        if (info_job(sv, project, stmt_int(s, 0), ask->arena, &items[n++], &size_bytes, e) < 0) {
+        if (row_job(sv, project, stmt_int(s, 0), ask->arena, &items[n++], &size_bytes, e) < 0) {
             rc = -1;
             break;
         }
@@ -169,10 +169,10 @@ static int take_results(struct result_page *page, struct stmt *s, int place_colu
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1 && page->n < page->limit &&
-           page->size_bytes < INFO_PAGE_BYTES) {
+           page->size_bytes < ROWS_PAGE_BYTES) {
         page->next = offset + stmt_int(s, place_column);
-        if (info_result(page->sv, page->project, stmt_int(s, 0), page->arena,
-                        &page->items[page->n++], &page->size_bytes, e) < 0) {
+        if (row_result(page->sv, page->project, stmt_int(s, 0), page->arena,
+                       &page->items[page->n++], &page->size_bytes, e) < 0) {
             rc = -1;
             break;
         }

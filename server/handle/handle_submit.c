@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "common/base/log.h"
-#include "common/data/canon.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
+#include "common/data/param_digest.h"
 #include "server/base/nodes.h"
 #include "server/base/turn.h"
 #include "server/conn/handler.h"
@@ -15,8 +15,8 @@
 #include "server/handle/why.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/datasets.h"
-#include "server/queue/params.h"
-#include "server/queue/submit.h"
+#include "server/queue/param_index.h"
+#include "server/queue/submit_cleanup.h"
 #include "server/queue/subscribe.h"
 #include "server/share/project.h"
 
@@ -83,7 +83,7 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
     struct encoded b = { 0 };
     int rc;
 
-    work_digest(&req->work, &digest);
+    jobspec_digest(&req->work, &digest);
     schema_encode(&work_schema, &req->work, &b.work);
     rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsis", project, (int64_t)c->uid,
                 c->user, req->name, req->priority, req->reps, (int64_t)req->reuse,
@@ -213,11 +213,11 @@ static int param_take(struct taking *t, const struct value *config, struct bytes
     struct digest digest;
     int rc;
 
-    canon_digest(config, &digest);
+    param_digest(config, &digest);
     rc = params_find(t->sv, t->project, &digest, param, e);
     if (rc != 0)
         return rc < 0 ? -1 : 0;
-    return params_add(t->sv, t->project, ++t->params, &digest, encoded, param, e) < 0 ? -1 : 1;
+    return param_index_add(t->sv, t->project, ++t->params, &digest, encoded, param, e) < 0 ? -1 : 1;
 }
 
 /* A done job that makes this one unnecessary: 1, 0, -1. */
@@ -356,11 +356,11 @@ static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, stru
     if (db_get_int(db, e, &params_before, SQL_PROJECT_PARAMS, "i", t->project) < 0)
         return -1;
     t->params = params_before;
-    params_begin(t->sv);
+    param_index_begin(t->sv);
     if (mp_each_item(req->configs.data, req->configs.n, item_take, &walk, e) < 0)
         return err_wrap(e, "chunk %" PRId64, req->index);
     chain_on(&t->chain, req->configs);
-    if (params_end(t->sv, e) < 0 ||
+    if (param_index_end(t->sv, e) < 0 ||
         (t->params != params_before &&
          db_run(db, e, SQL_PROJECT_SET_PARAMS, "ii", t->project, t->params) < 0))
         return -1;

@@ -4,7 +4,7 @@
 
 #include "server/conn/handler.h"
 #include "server/handle/why.h"
-#include "server/queue/info.h"
+#include "server/queue/rows.h"
 #include "server/share/project.h"
 
 static int say_all(struct why *to, const struct msg_ask_why *req, const struct job_info *job,
@@ -66,14 +66,14 @@ int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void
     size_t size_bytes = 0;
     bool is_held = false;
     int64_t owner, job = 0;
-    int rc = info_sweep(sv, req->sweep, ask->arena, &info, &owner, e);
+    int rc = row_sweep(sv, req->sweep, ask->arena, &info, &owner, e);
 
     if (rc == 0)
         rc = project_may_see(sv, ask, owner, &info, e);
     if (rc != 0)
         return rc;
     if (find_job(sv, req, &job, &is_held, e) < 0 ||
-        info_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
+        row_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
         say_all(&to, req, &rep->job, is_held, e) < 0)
         return -1;
     if (is_waiting((enum job_state)rep->job.state) && why_last_try(&to, job, e) < 0)

@@ -11,9 +11,9 @@
 #include "server/conn/handler.h"
 #include "server/queue/attempts.h"
 #include "server/queue/lease.h"
-#include "server/queue/passes.h"
 #include "server/queue/pilot.h"
 #include "server/queue/recall.h"
+#include "server/queue/share_packs.h"
 #include "server/queue/subscribe.h"
 
 /* ---- clocks ---- */
@@ -264,7 +264,7 @@ static void take_over(struct server *sv, int64_t conn)
     lease_connected(sv, c->worker);
     turn_add_work(sv->turn, recall_unwanted, c->worker);
     turn_add_work(sv->turn, stop_unwanted, c->worker);
-    turn_add_work(sv->turn, passes_give, 0);
+    turn_add_work(sv->turn, share_packs_give, 0);
     subscribe_registered(sv, c->worker);
     turn_want_schedule(sv);
 }
@@ -353,7 +353,7 @@ int handle_holds(struct server *sv, struct ask *ask, const void *request, void *
     (void)reply;
     if (must_be_registered(ask, e) < 0)
         return -1;
-    holdings_take(&ask->conn->holdings, request);
+    cached_trees_take(&ask->conn->holdings, request);
     turn_want_schedule(sv);
     return 0;
 }

@@ -8,7 +8,7 @@
 
 #include "common/base/path.h"
 #include "server/base/nodes.h"
-#include "server/conn/may.h"
+#include "server/conn/permission.h"
 #include "server/share/project.h"
 
 static int check_text(const char *text, const char *what, struct err *e)
@@ -59,7 +59,7 @@ static bool is_variable_name(const char *s)
     return true;
 }
 
-static int check_work(const struct work *w, struct err *e)
+static int check_work(const struct jobspec *w, struct err *e)
 {
     const struct env_entry *env = w->env.items;
     const struct data_entry *data = w->data.items;

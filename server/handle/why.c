@@ -8,11 +8,11 @@
 #include "server/base/nodes.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
-#include "server/conn/may.h"
+#include "server/conn/permission.h"
 #include "server/handle/why.h"
-#include "server/queue/info.h"
 #include "server/queue/pilot_rows.h"
 #include "server/queue/pilot_time.h"
+#include "server/queue/rows.h"
 #include "server/queue/sched.h"
 
 enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };
@@ -369,7 +369,7 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
                               .priority = stmt_int(s, 7),
                               .need = { stmt_int(s, 9),
                                         stmt_int(s, 10) *
-                                            info_mean_ms(stmt_int(s, 11), stmt_int(s, 12)) } };
+                                            row_mean_ms(stmt_int(s, 11), stmt_int(s, 12)) } };
         if (!stmt_is_null(s, 8))
             w->refused = arena_strdup(to->arena, stmt_text(s, 8));
         w->nodes.data =

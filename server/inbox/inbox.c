@@ -7,7 +7,7 @@
 
 #include "common/base/log.h"
 #include "common/proto/layout.h"
-#include "server/inbox/inbox_parts.h"
+#include "server/inbox/inbox_internal.h"
 
 enum { SCAN_EVERY_MS = 500, STRANGE_MS = 1000 };
 
@@ -117,7 +117,7 @@ static struct box *take_from_queue(struct inbox *in, uint64_t *next)
 
 /* ---- work elsewhere ---- */
 
-struct errand {
+struct inbox_errand {
     uv_work_t work;
     struct inbox *in; /* NULL: it does not wait for it any more */
     void (*run)(struct inbox *in);
@@ -126,7 +126,7 @@ struct errand {
 
 static void do_errand(uv_work_t *work)
 {
-    struct errand *errand = work->data;
+    struct inbox_errand *errand = work->data;
     struct inbox *in = errand->in;
 
     errand->run(in);
@@ -135,7 +135,7 @@ static void do_errand(uv_work_t *work)
 
 static void after_errand(uv_work_t *work, int status)
 {
-    struct errand *errand = work->data;
+    struct inbox_errand *errand = work->data;
     struct inbox *in = errand->in;
 
     (void)status; /* nobody cancels it */
@@ -153,7 +153,7 @@ static void send_errand(struct inbox *in, void (*run)(struct inbox *in),
                         void (*after)(struct inbox *in))
 {
     in->errand = mem_alloc(sizeof *in->errand);
-    *in->errand = (struct errand){ .in = in, .run = run, .after = after };
+    *in->errand = (struct inbox_errand){ .in = in, .run = run, .after = after };
     in->errand->work.data = in->errand;
     (void)uv_queue_work(&in->sv->loop, &in->errand->work, do_errand, after_errand);
 }
@@ -167,10 +167,10 @@ static void fill_round(struct box *b)
     r->uid = b->uid;
     r->lists = b->wants_list;
     b->wants_list = false;
-    for (struct vconn *v = b->vconns; v != NULL; v = vconn_next(v)) {
-        vconn_fill(v, r);
+    for (struct file_conn *v = b->vconns; v != NULL; v = file_conn_next(v)) {
+        file_conn_fill(v, r);
         if (r->lists)
-            vconn_make_known(v, r);
+            file_conn_make_known(v, r);
     }
     for (size_t i = 0; r->lists && i < b->n_dead && i < INBOX_DEAD_MAX; i++)
         round_add_known(r, &b->dead[i]);
@@ -223,7 +223,7 @@ static void look_at_stranger(struct box *b, const struct token *token, const str
         if (token_equal(&old[i].token, token))
             since = old[i].since_ms;
     if (now - since >= STRANGE_MS)
-        vconn_refuse(b, token);
+        file_conn_refuse(b, token);
     else
         b->strangers[b->n_strangers++] = (struct stranger){ *token, since };
 }
@@ -244,16 +244,16 @@ static void take_strangers(struct box *b, const struct round *r)
 /* True when there is more to say to its client than that it is not known. */
 static bool take_conn(struct box *b, struct round_conn *c)
 {
-    struct vconn *v = c->owner;
+    struct file_conn *v = c->owner;
 
     if (v == NULL && c->n_got == 0) {
         if (c->is_bad && c->why.kind == ERR_PROTOCOL)
-            vconn_refuse(b, &c->token);
+            file_conn_refuse(b, &c->token);
         return false;
     }
     if (v == NULL)
-        v = vconn_open(b, &c->token);
-    vconn_take(v, c);
+        v = file_conn_open(b, &c->token);
+    file_conn_take(v, c);
     return c->n_got > 0;
 }
 
@@ -266,12 +266,12 @@ static void take_round(struct box *b)
     if (r->put_error.kind != ERR_NONE)
         log_event(LOG_ERROR, "outbox", "error", "%s", r->put_error.text, NULL);
     for (size_t i = 0; i < r->n_puts; i++)
-        vconn_took_put(r->puts[i].owner, &r->puts[i]);
+        file_conn_took_put(r->puts[i].owner, &r->puts[i]);
     for (size_t i = 0; i < r->n_conns; i++)
         was_of_use |= take_conn(b, &r->conns[i]);
     if (r->lists)
         take_strangers(b, r);
-    vconn_bury(b);
+    file_conn_bury(b);
     b->pause_ms = was_of_use ? 0 : b->pause_ms == 0 ? 1 : 2 * b->pause_ms;
     if (b->pause_ms > INBOX_REST_MAX_MS)
         b->pause_ms = INBOX_REST_MAX_MS;
@@ -302,7 +302,7 @@ static void visit(struct inbox *in, struct box *b)
 
 static void do_scan(struct inbox *in)
 {
-    inboxscan_run(&in->scan);
+    inbox_scan_run(&in->scan);
 }
 
 static void meet_box(struct inbox *in, uid_t uid)
@@ -312,7 +312,7 @@ static void meet_box(struct inbox *in, uid_t uid)
     if (b == NULL)
         b = inbox_add_box(in, uid);
     if (b->wd < 0 && in->watch != NULL)
-        inboxwatch_add(in->watch, b);
+        inbox_watch_add(in->watch, b);
     b->wants_list = true; /* what came before we watched */
     inbox_queue(b);
 }
@@ -332,7 +332,7 @@ static bool may_list_users(const struct inbox *in)
 /* Folders that are watched, or visited in any case, are known. */
 static void start_scan(struct inbox *in)
 {
-    struct inboxscan *s = &in->scan;
+    struct inbox_scan *s = &in->scan;
 
     s->n_known = 0;
     for (size_t i = 0; i < in->n_boxes; i++)
@@ -401,8 +401,8 @@ static uint64_t tick_boxes(struct inbox *in)
             *at = b->next_active;
             continue;
         }
-        for (struct vconn *v = b->vconns; v != NULL; v = vconn_next(v)) {
-            uint64_t due = vconn_tick(v);
+        for (struct file_conn *v = b->vconns; v != NULL; v = file_conn_next(v)) {
+            uint64_t due = file_conn_tick(v);
 
             if (due > now)
                 sooner(&next, due);
@@ -539,7 +539,7 @@ static void decide(struct inbox *in)
 {
     struct err e = { 0 };
 
-    if (inboxdir_open(&in->dirs, in->sv->conf.share, &e) < 0) {
+    if (inbox_dir_open(&in->dirs, in->sv->conf.share, &e) < 0) {
         in->kind = INBOX_NONE;
         in->why_none = mem_strdup(e.text);
         log_event(LOG_WARN, "no-inbox", "why", "%s", e.text, NULL);
@@ -547,7 +547,7 @@ static void decide(struct inbox *in)
     }
     in->kind = INBOX_LISTED;
     if (!in->dirs.is_network)
-        in->watch = inboxwatch_create(in, &e);
+        in->watch = inbox_watch_create(in, &e);
     if (in->watch != NULL)
         in->kind = INBOX_WATCHED;
     else if (!in->dirs.is_network)
@@ -567,7 +567,7 @@ struct inbox *inbox_create(struct server *sv)
     decide(in);
     if (in->kind == INBOX_NONE)
         return in;
-    inboxdir_clear_outbox(&in->dirs);
+    inbox_dir_clear_outbox(&in->dirs);
     in->round.dirs = in->scan.dirs = &in->dirs;
     in->round.server_id = sv->server_id;
     in->round.incarnation = sv->incarnation;
@@ -581,10 +581,10 @@ struct inbox *inbox_create(struct server *sv)
 static void free_box(struct box *b)
 {
     while (b->vconns != NULL) {
-        struct vconn *v = b->vconns;
+        struct file_conn *v = b->vconns;
 
-        b->vconns = vconn_next(v);
-        vconn_part(v);
+        b->vconns = file_conn_next(v);
+        file_conn_part(v);
     }
     free(b->dead);
     free(b);
@@ -608,12 +608,12 @@ void inbox_destroy(struct inbox *in)
         return;
     for (size_t i = 0; i < in->n_boxes; i++)
         free_box(in->boxes[i]);
-    inboxwatch_destroy(in->watch);
+    inbox_watch_destroy(in->watch);
     uv_close((uv_handle_t *)in->timer, free_handle);
-    inboxdir_close(&in->dirs);
+    inbox_dir_close(&in->dirs);
     uv_sem_destroy(&in->done);
     round_free(&in->round);
-    inboxscan_free(&in->scan);
+    inbox_scan_free(&in->scan);
     free(in->met);
     free(in->boxes);
     free(in->why_none);

@@ -7,7 +7,7 @@
 #include "common/base/log.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
-#include "server/conn/errand.h"
+#include "server/conn/request_task.h"
 
 enum { ANSWER_MAX_BYTES = FRAME_MAX_BYTES - 1024, FORGET_AT_ONCE = 1000 };
 
@@ -216,7 +216,7 @@ static int read_request(struct call *call, const struct envelope *m, struct aren
 
 static void give_up(struct call *call)
 {
-    errand_drop(call->ask.errand);
+    request_task_drop(call->ask.errand);
     call->ask.errand = NULL;
     call->conn->is_waiting = false;
 }

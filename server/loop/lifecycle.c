@@ -13,18 +13,18 @@
 #include "server/conn/conn.h"
 #include "server/conn/jails.h"
 #include "server/conn/listen.h"
-#include "server/conn/names.h"
+#include "server/conn/user_names.h"
 #include "server/inbox/inbox.h"
 #include "server/loop/dispatch.h"
 #include "server/loop/turn_run.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/lease.h"
-#include "server/queue/params.h"
-#include "server/queue/passes.h"
+#include "server/queue/param_index.h"
 #include "server/queue/pilot.h"
-#include "server/queue/submit.h"
+#include "server/queue/share_packs.h"
+#include "server/queue/submit_cleanup.h"
 #include "server/queue/subscribe.h"
-#include "server/share/place.h"
+#include "server/share/server_dirs.h"
 #include "server/sshd/sshd.h"
 
 enum { LAST_CALL_MS = 2000 };
@@ -79,14 +79,14 @@ void server_close(struct server *sv)
     inbox_stop(sv->inbox);
     conns_destroy(sv->conns);
     pilots_destroy(sv->pilots);
-    names_destroy(sv->names);
+    user_names_destroy(sv->names);
     if (sv->inbox != NULL)
-        place_take_id_back(sv);
+        server_dirs_take_id_back(sv);
     inbox_destroy(sv->inbox);
     leases_destroy(sv->leases);
     turn_destroy(sv->turn);
-    params_destroy(sv->params);
-    passes_destroy(sv->passes);
+    param_index_destroy(sv->params);
+    share_packs_destroy(sv->passes);
     uv_close((uv_handle_t *)sv->last_call, free_handle);
     uv_run(&sv->loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&sv->loop) < 0)
@@ -109,7 +109,7 @@ static void on_closed(struct server *sv, struct conn *c)
     dispatch_forget(c);
     if (c->worker != 0)
         lease_disconnected(sv, c->worker);
-    passes_left(sv, c);
+    share_packs_left(sv, c);
     pilot_left(sv, c);
     if (c->has_submits)
         turn_add_work(sv->turn, submit_clear_of_conn, c->number);
@@ -119,18 +119,18 @@ static const struct conns_events conns_events = { on_met, on_closed };
 
 static int open_parts(struct server *sv, struct err *e)
 {
-    sv->state_lock_fd = place_state(sv->conf.state, e);
+    sv->state_lock_fd = server_dirs_state(sv->conf.state, e);
     if (sv->state_lock_fd < 0 || open_database(sv, e) < 0)
         return -1;
     sv->turn = turn_create(sv, e);
     if (sv->turn == NULL)
         return -1;
-    sv->passes = passes_create();
-    sv->names = names_create(sv, &names_usual, conns_named);
+    sv->passes = share_packs_create();
+    sv->names = user_names_create(sv, &names_usual, conns_named);
     sv->conns = conns_create(sv, &conns_events);
     sv->leases = leases_create(sv, pilots_lost_sight);
     sv->listeners = listeners_create();
-    sv->params = params_create(sv, e);
+    sv->params = param_index_create(sv, e);
     sv->pilots = pilots_create(sv, e);
     if (sv->params == NULL || sv->pilots == NULL || leases_load(sv, e) < 0)
         return -1;
@@ -159,7 +159,7 @@ static int listen_at(struct server *sv, const char *socket, struct err *e)
 {
     if (jailpattern_is(socket))
         return jails_follow(sv, socket, e);
-    if (place_socket_dir(sv, socket, e) < 0)
+    if (server_dirs_socket_dir(sv, socket, e) < 0)
         return -1;
     return listen_on(sv, socket, sv->conf.socket_group, e);
 }
@@ -189,10 +189,10 @@ int server_listen(struct server *sv, struct err *e)
 {
     const char *const *sockets = sv->conf.sockets.items;
 
-    if (place_share(sv, e) < 0)
+    if (server_dirs_share(sv, e) < 0)
         return -1;
     sv->inbox = inbox_create(sv);
-    if (place_id(sv, e) < 0 || settle_sshd(sv, e) < 0)
+    if (server_dirs_id(sv, e) < 0 || settle_sshd(sv, e) < 0)
         return -1;
     for (size_t i = 0; i < sv->conf.sockets.n; i++)
         if (listen_at(sv, sockets[i], e) < 0)

@@ -7,11 +7,11 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "server/base/server.h"
-#include "server/base/turn_parts.h"
+#include "server/base/turn_internal.h"
 #include "server/conn/conn.h"
 #include "server/loop/dispatch.h"
 #include "server/pilot/pilots.h"
-#include "server/queue/schedule.h"
+#include "server/queue/assign.h"
 #include "server/queue/subscribe.h"
 
 enum {
@@ -75,7 +75,7 @@ static void settle_chores(struct turn *t, bool is_committed)
 static int run_schedule(struct server *sv, void *context, struct err *e)
 {
     (void)context;
-    return schedule_run(sv, e);
+    return assign_run(sv, e);
 }
 
 static void schedule(struct turn *t)

@@ -5,7 +5,7 @@
 
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "server/pilot/pilots_parts.h"
+#include "server/pilot/pilots_internal.h"
 
 enum {
     AWAY_FIRST_MS = 5 * 1000,

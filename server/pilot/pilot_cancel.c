@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "server/conn/conn.h"
-#include "server/pilot/pilots_parts.h"
+#include "server/pilot/pilots_internal.h"
 
 enum { CANCEL_MAX_BYTES = 8 * 1024 };
 

@@ -5,9 +5,9 @@
 
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
-#include "server/pilot/pilots_parts.h"
-#include "server/queue/info.h"
+#include "server/pilot/pilots_internal.h"
 #include "server/queue/pilot_time.h"
+#include "server/queue/rows.h"
 
 void demands_free(struct demands *d)
 {
@@ -67,7 +67,7 @@ static struct plan_demand demand_of(struct stmt *s, int64_t returning, int64_t n
 {
     int64_t batch = at_least(stmt_int(s, 7), 1), runs_since = stmt_int(s, 14);
     struct pilot_need need = { stmt_int(s, 11),
-                               batch * info_mean_ms(stmt_int(s, 12), stmt_int(s, 13)) };
+                               batch * row_mean_ms(stmt_int(s, 12), stmt_int(s, 13)) };
 
     return (struct plan_demand){
         .sweep = stmt_int(s, 4),

@@ -13,11 +13,11 @@
 
 #include "common/base/account.h"
 #include "common/base/log.h"
-#include "common/base/rights.h"
+#include "common/base/privileges.h"
 #include "common/base/units.h"
 #include "server/base/turn.h"
 #include "server/inbox/inbox.h"
-#include "server/pilot/pilots_parts.h"
+#include "server/pilot/pilots_internal.h"
 
 /* For so long the logs of pilots are kept. */
 #define LOG_DAYS   "14"
@@ -255,7 +255,7 @@ static char **sbatch_args(struct submission *s, struct err *e)
 /* NULL: ludwigd's own. */
 static char *rights_of(const struct submission *s)
 {
-    return s->account.uid == geteuid() ? NULL : rights_text(&s->account);
+    return s->account.uid == geteuid() ? NULL : privileges_text(&s->account);
 }
 
 static struct slurm_user user_of(const struct submission *s)
@@ -441,7 +441,7 @@ void submission_begin(struct pilots *p, const struct pilot_row *row)
 {
     struct submission *s = mem_alloc(sizeof *s);
     struct question *q = mem_alloc(sizeof *q);
-    struct aside_task task = { on_thread, on_account, free_question, q };
+    struct thread_job task = { on_thread, on_account, free_question, q };
     const char *path = getenv("PATH");
 
     q->s = s;
@@ -452,7 +452,7 @@ void submission_begin(struct pilots *p, const struct pilot_row *row)
     s->row = row;
     s->folder = folder_of(&p->sv->conf, row->project);
     p->submission = s;
-    p->aside = aside_begin(&p->sv->loop, &task);
+    p->aside = thread_task_begin(&p->sv->loop, &task);
 }
 
 void submission_drop(struct pilots *p)

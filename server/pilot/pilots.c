@@ -9,7 +9,7 @@
 
 #include "common/base/units.h"
 #include "server/base/turn.h"
-#include "server/pilot/pilots_parts.h"
+#include "server/pilot/pilots_internal.h"
 
 enum { THINK_EVERY_MS = 200, FORGET_EVERY_MS = 60 * 60 * 1000 };
 
@@ -450,7 +450,7 @@ void pilots_destroy(struct pilots *p)
     if (p->call != NULL)
         slurm_call_drop(p->call);
     if (p->aside != NULL)
-        aside_drop(p->aside);
+        thread_task_drop(p->aside);
     submission_drop(p);
     look_drop(p);
     reach_forget(p);

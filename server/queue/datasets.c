@@ -18,7 +18,7 @@ static int take(struct server *sv, int64_t project, int64_t sweep, const char *n
     return db_run(sv->db, e, SQL_SWEEP_DATASET_ADD, "ii", sweep, dataset) < 0 ? -1 : 0;
 }
 
-int datasets_take(struct server *sv, int64_t project, int64_t sweep, const struct work *w,
+int datasets_take(struct server *sv, int64_t project, int64_t sweep, const struct jobspec *w,
                   struct err *e)
 {
     const struct data_entry *data = w->data.items;

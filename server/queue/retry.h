@@ -11,7 +11,7 @@
 #ifndef LUDWIG_SERVER_QUEUE_RETRY_H
 #define LUDWIG_SERVER_QUEUE_RETRY_H
 
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 
 /* A job whose attempts were lost more often is taken for the cause, and fails. */
 enum { JOB_LOSSES_MAX = 5 };

@@ -8,7 +8,7 @@
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
-#include "server/queue/info.h"
+#include "server/queue/rows.h"
 #include "server/queue/subscription.h"
 #include "server/share/project.h"
 
@@ -33,9 +33,9 @@ static int add_jobs(struct server *sv, const struct subscription *sub, struct ar
     size_t n = 0;
     int rc;
 
-    while ((rc = stmt_step(s, e)) == 1 && n < SUBSCRIBE_JOBS_MAX && size_bytes < INFO_PAGE_BYTES) {
+    while ((rc = stmt_step(s, e)) == 1 && n < SUBSCRIBE_JOBS_MAX && size_bytes < ROWS_PAGE_BYTES) {
         cursor = stmt_int(s, 1);
-        if (info_job(sv, page->sweep.project, stmt_int(s, 0), a, &items[n++], &size_bytes, e) < 0) {
+        if (row_job(sv, page->sweep.project, stmt_int(s, 0), a, &items[n++], &size_bytes, e) < 0) {
             rc = -1;
             break;
         }
@@ -53,7 +53,7 @@ static int fill_page(struct server *sv, const struct subscription *sub, struct a
 {
     page->cursor = turn_version(sv);
     page->log_bytes = sub->log.size_bytes;
-    if (info_sweep(sv, sub->sweep, a, &page->sweep, owner, e) < 0)
+    if (row_sweep(sv, sub->sweep, a, &page->sweep, owner, e) < 0)
         return -1;
     return sub->has_jobs ? add_jobs(sv, sub, a, page, e) : 0;
 }

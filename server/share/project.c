@@ -6,9 +6,9 @@
 
 #include "common/base/path.h"
 #include "server/base/identity.h"
-#include "server/conn/errand.h"
 #include "server/conn/handler.h"
-#include "server/conn/may.h"
+#include "server/conn/permission.h"
+#include "server/conn/request_task.h"
 #include "server/share/projectdir.h"
 
 int project_check_name(const char *name, struct err *e)
@@ -92,17 +92,17 @@ static int prepare(void *context, struct err *e)
 int project_prepare(struct server *sv, struct ask *ask, const char *name, bool is_private,
                     struct folder_order *order, struct err *e)
 {
-    struct look *l = errand_context(ask);
+    struct look *l = request_task_context(ask);
 
     if (l == NULL) {
         if (find_own(sv, ask->conn, name, e) < 0)
             return -1;
         l = look_at(sv, ask->conn, name);
         l->is_private = is_private;
-        return errand_begin(sv, ask, prepare, look_free, l);
+        return request_task_begin(sv, ask, prepare, look_free, l);
     }
     *order = l->order;
-    return errand_end(ask, e);
+    return request_task_end(ask, e);
 }
 
 static int check(void *context, struct err *e)
@@ -114,9 +114,9 @@ static int check(void *context, struct err *e)
 
 int project_check_folder(struct server *sv, struct ask *ask, const char *name, struct err *e)
 {
-    if (errand_context(ask) == NULL)
-        return errand_begin(sv, ask, check, look_free, look_at(sv, ask->conn, name));
-    return errand_end(ask, e);
+    if (request_task_context(ask) == NULL)
+        return request_task_begin(sv, ask, check, look_free, look_at(sv, ask->conn, name));
+    return request_task_end(ask, e);
 }
 
 static int find_owner(void *context, struct err *e)
@@ -132,13 +132,13 @@ static int find_owner(void *context, struct err *e)
 int project_folder_owner(struct server *sv, struct ask *ask, const char *name, uid_t *uid,
                          const char **owner, struct err *e)
 {
-    struct look *l = errand_context(ask);
+    struct look *l = request_task_context(ask);
 
     if (l == NULL)
-        return errand_begin(sv, ask, find_owner, look_free, look_at(sv, ask->conn, name));
+        return request_task_begin(sv, ask, find_owner, look_free, look_at(sv, ask->conn, name));
     *uid = l->owner;
     *owner = l->owner_name == NULL ? NULL : arena_strdup(ask->arena, l->owner_name);
-    return errand_end(ask, e);
+    return request_task_end(ask, e);
 }
 
 static int find_access(void *context, struct err *e)
@@ -161,14 +161,14 @@ static int begin_access(struct server *sv, struct ask *ask, const char *name)
     if (c->groups.n > 0)
         l->asker.groups =
             (struct groups){ mem_copy(c->groups.items, c->groups.n * sizeof(gid_t)), c->groups.n };
-    return errand_begin(sv, ask, find_access, look_free, l);
+    return request_task_begin(sv, ask, find_access, look_free, l);
 }
 
 int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struct sweep_info *sweep,
                     struct err *e)
 {
     const struct owner owner = { uid, sweep->user };
-    const struct look *l = errand_context(ask);
+    const struct look *l = request_task_context(ask);
 
     if (may_see(ask->conn, &owner, sweep->sweep, NULL) == 0)
         return 0;

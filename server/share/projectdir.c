@@ -14,7 +14,7 @@
 #include "common/base/fs.h"
 #include "common/base/path.h"
 #include "server/base/identity.h"
-#include "server/share/place.h"
+#include "server/share/server_dirs.h"
 
 #define NO_GROUP ((gid_t)-1)
 
@@ -31,7 +31,7 @@ struct folder {
 
 static int folder_open(const struct server *sv, const char *name, struct folder *f, struct err *e)
 {
-    *f = (struct folder){ .name = name, .parent_fd = place_open_projects(sv, e) };
+    *f = (struct folder){ .name = name, .parent_fd = server_dirs_open_projects(sv, e) };
     if (f->parent_fd < 0)
         return -1;
     f->has_owners = fs_type_of_fd(f->parent_fd).keeps_owners;
@@ -338,7 +338,7 @@ static bool may_enter(const struct reader *r, const char *path)
 
 bool projectdir_may_read(const struct server *sv, const char *name, const struct reader *r)
 {
-    char *projects = place_projects(sv);
+    char *projects = server_dirs_projects(sv);
     char *real = path_real(projects, NULL);
     struct folder f;
     struct stat st;

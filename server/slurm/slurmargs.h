@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "common/base/mem.h"
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 
 /* Pilots of one pool, to be submitted at once. */
 struct pilot_request {

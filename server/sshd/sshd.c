@@ -16,7 +16,7 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "server/sshd/sshd_parts.h"
+#include "server/sshd/sshd_internal.h"
 
 enum {
     FIRST_PAUSE_MS = 500,

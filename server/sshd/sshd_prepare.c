@@ -17,7 +17,7 @@
 #include "common/base/path.h"
 #include "server/base/identity.h"
 #include "server/base/sshdconf.h"
-#include "server/sshd/sshd_parts.h"
+#include "server/sshd/sshd_internal.h"
 
 /* ---- programs ---- */
 

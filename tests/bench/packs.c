@@ -18,10 +18,10 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
+#include "common/pack/pack_part_read.h"
 #include "common/pack/pack_read.h"
 #include "common/pack/pack_seen.h"
 #include "common/pack/pack_write.h"
-#include "common/pack/part_read.h"
 
 /*
  * packs pack FROM STORE       FROM becomes parts and objects below STORE; prints the id

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "worker/publisher/publish.h"
 
 static void die(const struct err *e)

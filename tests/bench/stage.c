@@ -43,7 +43,7 @@ static enum cache_state look(struct scratch *s, const struct digest *tree, int g
     double wall = ms(CLOCK_MONOTONIC), cpu = ms(CLOCK_PROCESS_CPUTIME_ID);
     char *path = mem_printf("%s/" SCRATCH_CACHE, s->path);
     struct cache_use use = {
-        .tree = *tree, .cache_path = path, .guard_fd = guard_fd, .is_doubted = is_doubted
+        .tree = *tree, .cache_dir_path = path, .guard_fd = guard_fd, .is_doubted = is_doubted
     };
     enum cache_state state = cache_open_tree(s->cache_fd, &use);
 
@@ -60,7 +60,7 @@ static void stage(struct scratch *s, const char *share, const char *project,
                   const struct dataset *set)
 {
     double wall = ms(CLOCK_MONOTONIC), cpu = ms(CLOCK_PROCESS_CPUTIME_ID);
-    const struct packs_at at = { .share = share, .drive = share, .project = project };
+    const struct pack_source_at at = { .share = share, .drive = share, .project = project };
     struct cache cache = { .fd = s->cache_fd, .let_go = let_go };
     struct err e = { 0 };
 
@@ -72,21 +72,21 @@ static void stage(struct scratch *s, const char *share, const char *project,
 /* As the order from ludwigd would say. */
 static void find_tree(const char *share, const char *project, struct dataset *set)
 {
-    const struct packs_at at = { .share = share, .drive = share, .project = project };
+    const struct pack_source_at at = { .share = share, .drive = share, .project = project };
     struct pack_source source;
     struct pack_reader *reader;
     struct packs packs;
     struct err e = { 0 };
 
-    if (packs_open(&packs, &at, &e) < 0)
+    if (pack_source_open(&packs, &at, &e) < 0)
         die(&e);
-    source = packs_source(&packs);
+    source = pack_source_source(&packs);
     reader = pack_open(&source, &set->id, &e);
     if (reader == NULL)
         die(&e);
     set->tree = *pack_tree(reader);
     pack_close(reader);
-    packs_close(&packs);
+    pack_source_close(&packs);
 }
 
 int main(int argc, char **argv)

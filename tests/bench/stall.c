@@ -16,7 +16,7 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "common/proto/proto.h"
 
 /*

@@ -24,7 +24,7 @@
 # OpenSSH sftp that sends nothing, and is counted as if it had sent them all.
 streams=$(realpath "$1") rounds=${2:-3} mib=${3:-1024} files=${4:-20000} links=${5:-- 50ms}
 near_sample=2000 far_sample=100 limit_s=600
-near_sessions=4 far_sessions=8 # see client/share/drive.c
+near_sessions=4 far_sessions=8 # see client/share/share_connection.c
 . "$(dirname "$0")/../functional/lib.sh"
 . "$TEST_ROOT/tests/functional/lab.sh"
 

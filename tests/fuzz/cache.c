@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/pack/index.h"
-#include "client/pack/known.h"
+#include "client/pack/file_index.h"
+#include "client/pack/piece_index.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
 
@@ -53,14 +53,14 @@ static void write_sound(struct buf *content)
 /* ---- the index ---- */
 
 /* How many of these it has. */
-static size_t ask_index(struct index_reader *r, const struct stat *st)
+static size_t ask_index(struct file_index_reader *r, const struct stat *st)
 {
     static const char *const paths[] = { "", "a", "a/b", "a/b/c", "a.", "b", "c/d", "\xff" };
     struct pack_added file;
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        if (!index_find(r, paths[i], st, &file))
+        if (!file_index_find(r, paths[i], st, &file))
             continue;
         need(file.size == (uint64_t)st->st_size);
         need(file.n_pieces == (file.size + PACK_PIECE_BYTES - 1) / PACK_PIECE_BYTES);
@@ -75,21 +75,21 @@ static void try_index(const uint8_t *data, size_t size)
 {
     const struct stat st = { .st_size = 0x41, .st_ino = 0x41 };
     struct buf content = { 0 };
-    struct index_reader *r;
+    struct file_index_reader *r;
 
     buf_add_str(&content, "ludwig index 1\n");
     buf_add(&content, data, size);
     write_sound(&content);
-    r = index_open(path);
+    r = file_index_open(path);
     if (r != NULL)
         (void)ask_index(r, &st);
-    index_close(r);
-    r = index_open(path);
-    index_commit(index_create(copy), r);
-    index_close(r);
-    r = index_open(copy);
-    need(r != NULL && index_count(r) >= 0);
-    index_close(r);
+    file_index_close(r);
+    r = file_index_open(path);
+    file_index_commit(file_index_create(copy), r);
+    file_index_close(r);
+    r = file_index_open(copy);
+    need(r != NULL && file_index_count(r) >= 0);
+    file_index_close(r);
     buf_free(&content);
 }
 
@@ -117,10 +117,10 @@ static void add_fans(struct buf *out, const uint8_t *records, size_t n, const ui
     free(fans);
 }
 
-static void ask_known(struct known *k, const uint8_t *records, size_t n)
+static void ask_known(struct piece_index *k, const uint8_t *records, size_t n)
 {
     size_t n_parts;
-    struct known_part *parts = known_parts(k, &n_parts);
+    struct piece_index_part *parts = piece_index_parts(k, &n_parts);
 
     for (size_t i = 0; i < n_parts; i++)
         parts[i].is_there = parts[i].is_good = i != 1;
@@ -129,22 +129,22 @@ static void ask_known(struct known *k, const uint8_t *records, size_t n)
         struct pack_place where = { 0 };
 
         memcpy(piece.bytes, records + i * RECORD_BYTES, KEY_BYTES);
-        (void)known_want(k, &piece);
-        if (known_find(k, &piece, i % 2 == 0, &where))
+        (void)piece_index_want(k, &piece);
+        if (piece_index_find(k, &piece, i % 2 == 0, &where))
             need(where.part == &parts[0].part || where.part == &parts[2].part);
     }
 }
 
-static void learn(struct known *k)
+static void learn(struct piece_index *k)
 {
     struct pack_piece piece = { .size = 1 };
     struct pack_list l = { .pieces = &piece, .n = 1 };
-    struct known_update *u = known_update_begin(copy, k);
-    struct known *learned;
+    struct piece_index_update *u = piece_index_update_begin(copy, k);
+    struct piece_index *learned;
 
-    known_update_add(u, &l);
-    learned = known_update_end(u);
-    known_close(learned != NULL ? learned : k);
+    piece_index_update_add(u, &l);
+    learned = piece_index_update_end(u);
+    piece_index_close(learned != NULL ? learned : k);
 }
 
 static void try_known(const uint8_t *data, size_t size)
@@ -152,7 +152,7 @@ static void try_known(const uint8_t *data, size_t size)
     const uint8_t *records = data + 4;
     size_t n = (size - 4) / RECORD_BYTES, n_parts = 3;
     struct buf content = { 0 };
-    struct known *k;
+    struct piece_index *k;
 
     buf_add_str(&content, "ludwig known 01\n");
     buf_add(&content, records, n * RECORD_BYTES);
@@ -165,7 +165,7 @@ static void try_known(const uint8_t *data, size_t size)
     add_number(&content, n + (data[0] >> 4), 8);
     add_number(&content, n_parts, 8);
     write_sound(&content);
-    k = known_open(path);
+    k = piece_index_open(path);
     ask_known(k, records, n);
     learn(k);
     buf_free(&content);

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/data/canon.h"
 #include "common/data/json.h"
+#include "common/data/param_digest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,10 +26,10 @@ static void check_canon(struct arena *a, const struct value *v)
     struct buf once = { 0 }, twice = { 0 };
     struct value again;
 
-    canon_add(&once, v);
+    param_digest_add(&once, v);
     if (json_read(buf_text(&once), once.n, a, &again, NULL) < 0)
         abort();
-    canon_add(&twice, &again);
+    param_digest_add(&twice, &again);
     if (once.n != twice.n || value_compare_keys(buf_bytes(&once), buf_bytes(&twice)) != 0)
         abort();
     buf_free(&once);

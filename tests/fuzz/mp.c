@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

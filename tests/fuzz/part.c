@@ -7,8 +7,8 @@
 #include <zstd.h>
 
 #include "common/base/mem.h"
+#include "common/pack/pack_part_read.h"
 #include "common/pack/pack_tar.h"
-#include "common/pack/part_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,9 +10,9 @@
 #include "client/expand/expand.h"
 #include "client/expand/expand_notes.h"
 #include "client/spec/spec.h"
-#include "client/submit/order.h"
+#include "client/submit/submit_request.h"
 #include "client/term/opt.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 
 /* Grids of more points are refused, so that each input takes a moment only. */
 enum { POINTS = 2000, STEPS = 5 };
@@ -102,10 +102,10 @@ static void check_expand(const struct spec *s, struct arena *a)
 
 static void check_order(const struct spec *s)
 {
-    struct order o = { .spec = *s, .configs = 1 };
+    struct submit_request o = { .spec = *s, .configs = 1 };
     struct buf summary = { 0 };
 
-    order_add_summary(&o, &s->work, 1, &summary);
+    submit_request_add_summary(&o, &s->work, 1, &summary);
     buf_free(&summary);
 }
 

@@ -7,7 +7,7 @@
 
 #include "client/query/jobinfo.h"
 #include "client/query/where.h"
-#include "client/term/text.h"
+#include "client/term/safe_text.h"
 #include "common/data/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,7 +24,7 @@ static void check_error(const char *text, const struct err *e)
     if (e->kind != ERR_USAGE || strncmp(e->text, "--where: ", strlen("--where: ")) != 0)
         abort();
     if (sscanf(e->text, "--where: column %zu: ", &column) == 1 &&
-        (column == 0 || column > text_width(text, strlen(text)) + 1)) {
+        (column == 0 || column > safe_text_width(text, strlen(text)) + 1)) {
         fprintf(stderr, "%s\n", e->text);
         abort();
     }

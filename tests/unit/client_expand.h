@@ -12,7 +12,7 @@
 
 #include "client/expand/expand.h"
 #include "common/data/json.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "tests/unit/client_plan.h"
 
 static inline struct expand *expand_from(const char *text, struct arena *a)

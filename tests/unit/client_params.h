@@ -22,14 +22,14 @@ static const struct key params_keys[] = {
 static inline int params_parse(const char *text, struct arena *a, struct list *params,
                                struct err *e)
 {
-    struct keys_reader r = { .file = "f", .arena = a };
+    struct yaml_keys_reader r = { .file = "f", .arena = a };
     const struct yaml_node *root = yaml_parse("f", text, strlen(text), a, e);
 
     *params = (struct list){ 0 };
     if (root == NULL)
         return -1;
-    keys_read(&r, params_keys, root, params);
-    return keys_end(&r, e);
+    yaml_keys_read(&r, params_keys, root, params);
+    return yaml_keys_end(&r, e);
 }
 
 /* Of its values, as a list; the caller frees it. */

@@ -61,19 +61,19 @@ static inline struct spot plan_spot_of_key(const struct yaml_node *root, const c
 /* Reads it and, when that went well, checks it; errors call the file "f". */
 static inline int plan_parse(const char *text, struct arena *a, struct plan *p, struct err *e)
 {
-    struct keys_reader r = { .file = "f", .arena = a };
+    struct yaml_keys_reader r = { .file = "f", .arena = a };
     const struct yaml_node *root = yaml_parse("f", text, strlen(text), a, e);
 
     *p = (struct plan){ 0 };
     if (root == NULL)
         return -1;
-    if (keys_read(&r, plan_keys, root, p) == 0) {
+    if (yaml_keys_read(&r, plan_keys, root, p) == 0) {
         p->params_at = plan_spot_of_key(root, "params");
         p->method_at = plan_spot(yaml_get(root, "method"));
         p->samples_at = plan_spot(yaml_get(root, "samples"));
         plan_check(p, &r);
     }
-    return keys_end(&r, e);
+    return yaml_keys_end(&r, e);
 }
 
 /* One that must be without errors. */

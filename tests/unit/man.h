@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "common/base/io.h"
-#include "common/data/keys.h"
+#include "common/data/yaml_keys.h"
 
 /* Tests run from the top of the tree. */
 static inline char *man_read(const char *page)

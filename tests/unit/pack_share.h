@@ -5,7 +5,7 @@
 #ifndef LUDWIG_TESTS_UNIT_PACK_SHARE_H
 #define LUDWIG_TESTS_UNIT_PACK_SHARE_H
 
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 #include "tests/unit/pack_store.h"
 #include "tests/unit/worker_site.h"
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "common/base/mem.h"
+#include "common/pack/pack_part_read.h"
 #include "common/pack/pack_read.h"
 #include "common/pack/pack_seen.h"
 #include "common/pack/pack_write.h"
-#include "common/pack/part_read.h"
 
 struct stored {
     char *path;

@@ -25,7 +25,7 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/loop/lifecycle.h"

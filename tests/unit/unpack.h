@@ -14,8 +14,8 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
+#include "common/pack/pack_part_read.h"
 #include "common/pack/pack_read.h"
-#include "common/pack/part_read.h"
 
 struct unpacking {
     const char *packs; /* the folder */

@@ -17,7 +17,7 @@ struct bench {
     struct site site;
     struct store store;
     struct cache cache;
-    struct packs_at at;
+    struct pack_source_at at;
     struct digest kept[4]; /* trees that are in use */
     size_t n_kept;
     struct err e;
@@ -38,10 +38,10 @@ static inline void open_bench(struct bench *b)
     *b = (struct bench){ .n_kept = 0 };
     site_open(&b->site, NULL);
     b->cache = (struct cache){ .fd = b->site.scratch.cache_fd, .let_go = let_go, .context = b };
-    b->at = (struct packs_at){ { .connect = sftp_server_connect, .context = &b->site.server },
-                               b->site.share,
-                               b->site.share,
-                               "demo" };
+    b->at = (struct pack_source_at){ { .connect = sftp_server_connect, .context = &b->site.server },
+                                     b->site.share,
+                                     b->site.share,
+                                     "demo" };
 }
 
 static inline void close_bench(struct bench *b)

@@ -12,7 +12,7 @@
 
 #include "common/base/units.h"
 #include "tests/unit/worker_site.h"
-#include "worker/base/children.h"
+#include "worker/base/child_start.h"
 
 struct agent {
     struct wire wire;

@@ -14,8 +14,8 @@
 
 #include "common/base/units.h"
 #include "tests/unit/worker_site.h"
-#include "worker/base/child.h"
-#include "worker/base/tree.h"
+#include "worker/base/child_main.h"
+#include "worker/base/process_tree.h"
 #include "worker/runner/job.h"
 
 enum { LONGEST_MS = 60 * 1000 };
@@ -104,7 +104,7 @@ static inline void run_command(struct run *r, const char *command)
 static inline int run_begin(void)
 {
     umask(027);
-    return child_begin(NULL) < 0 || tree_become_reaper(NULL) < 0 ? -1 : 0;
+    return child_begin(NULL) < 0 || process_tree_become_reaper(NULL) < 0 ? -1 : 0;
 }
 
 #endif

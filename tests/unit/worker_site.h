@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "common/proto/layout.h"
 #include "tests/unit/sftp_server.h"
 #include "worker/base/scratch.h"

@@ -13,19 +13,19 @@
 #include <uv.h>
 
 #include "worker/agent/attempts.h"
-#include "worker/agent/gpuwatch.h"
-#include "worker/agent/link.h"
+#include "worker/agent/gpu_poll.h"
 #include "worker/agent/outbox.h"
 #include "worker/agent/registry.h"
 #include "worker/agent/runners.h"
-#include "worker/agent/share_ask.h"
+#include "worker/agent/server_link.h"
+#include "worker/agent/share_probe.h"
 #include "worker/base/conf.h"
 #include "worker/base/folders.h"
 #include "worker/base/options.h"
 #include "worker/node/node.h"
 #include "worker/node/slurmjob.h"
 
-struct retire;
+struct pilot_end;
 struct user_events;
 
 enum agent_end { AGENT_GOES_ON, AGENT_LEAVES, AGENT_FAILS, AGENT_STARTS_ANEW };
@@ -34,8 +34,8 @@ struct agent {
     uv_loop_t loop;
     struct conf conf;
     struct node node;
-    struct slurm_job slurm; /* of a pilot */
-    struct retire *retire;  /* likewise */
+    struct slurm_job slurm;   /* of a pilot */
+    struct pilot_end *retire; /* likewise */
     struct folders folders;
     struct token worker;      /* who we are, over restarts */
     struct token incarnation; /* this process */
@@ -59,9 +59,9 @@ struct agent {
     struct gpu_list gpus;
     struct outbox outbox;
     struct runners runners;
-    struct gpuwatch gpuwatch;
-    struct link *link;
-    struct share_ask share_ask;
+    struct gpu_poll gpuwatch;
+    struct server_link *link;
+    struct share_probe share_ask;
     char *told_user, *told_server, *told_share, *told_projects; /* by the last welcome */
 
     bool changes_uid; /* each job runs as its owner */
@@ -96,23 +96,23 @@ void agent_stop(struct agent *ag, enum agent_end end);
 void agent_register(struct agent *ag);
 
 /* home.c - the folder of one server: lock, registry, children's locks */
-int home_settle(struct agent *ag, const char *server_id, struct err *e);
+int runtime_dir_settle(struct agent *ag, const char *server_id, struct err *e);
 /* The id of the server that was last met at this address; NULL when none was. Caller frees. */
-char *home_last_server(const struct agent *ag);
-int home_remember_server(const struct agent *ag, struct err *e);
+char *runtime_dir_last_server(const struct agent *ag);
+int runtime_dir_remember_server(const struct agent *ag, struct err *e);
 /* Of a server that no address leads to any more, and that no agent works for. */
-bool home_is_abandoned(const struct agent *ag, const char *server_id);
+bool runtime_dir_is_abandoned(const struct agent *ag, const char *server_id);
 /* One of its runners lives. */
-bool home_has_runner(const struct agent *ag, const char *server_id);
+bool runtime_dir_has_runner(const struct agent *ag, const char *server_id);
 /* What that server's registry says the process was given; the lists become the slot's. */
-bool home_find_given(const struct agent *ag, const char *server_id, const struct token *process,
-                     struct slot_item *slot);
-int home_read_worker_id(struct agent *ag, struct err *e);
-int home_compact(struct agent *ag, struct err *e);
+bool runtime_dir_find_given(const struct agent *ag, const char *server_id,
+                            const struct token *process, struct slot_item *slot);
+int runtime_dir_read_worker_id(struct agent *ag, struct err *e);
+int runtime_dir_compact(struct agent *ag, struct err *e);
 
 /* serve.c - what ludwigd says */
-extern const struct link_events serve_events;
-void serve_share(void *context, bool is_here);
+extern const struct server_link_events serve_events;
+void server_messages_share(void *context, bool is_here);
 
 /* gpus.c - which GPUs are offered to jobs */
 void gpus_start(struct agent *ag); /* lifecycle_ready follows */

@@ -9,7 +9,7 @@
 #ifndef LUDWIG_WORKER_AGENT_ATTEMPT_H
 #define LUDWIG_WORKER_AGENT_ATTEMPT_H
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 #include "worker/base/ring.h"
 
 struct batch;

@@ -10,7 +10,7 @@
 #define LUDWIG_WORKER_AGENT_BATCH_H
 
 #include "worker/agent/slots.h"
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 #include "worker/base/ring.h"
 
 struct attempt;

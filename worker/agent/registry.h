@@ -11,7 +11,7 @@
 #ifndef LUDWIG_WORKER_AGENT_REGISTRY_H
 #define LUDWIG_WORKER_AGENT_REGISTRY_H
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 
 struct registry;
 

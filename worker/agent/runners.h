@@ -13,7 +13,7 @@
 
 #include "common/proto/chan.h"
 #include "worker/agent/attempts.h"
-#include "worker/base/children.h"
+#include "worker/base/child_start.h"
 
 /* An idle runner is told to leave after this long: its next start takes a millisecond. */
 enum { RUNNER_IDLE_MS = 10 * 1000 };

@@ -14,9 +14,9 @@
 
 #include "common/base/io.h"
 #include "common/base/log.h"
-#include "worker/base/children.h"
-#include "worker/node/cage.h"
-#include "worker/node/sock.h"
+#include "worker/base/child_start.h"
+#include "worker/node/job_cgroup.h"
+#include "worker/node/unix_socket.h"
 
 /* In its folder, beside lock and sock. */
 #define USER_FILE "user"
@@ -124,12 +124,12 @@ void runner_look_for(struct runner *r)
     int fd;
 
     if (is_gone(r)) {
-        if (r->cage == NULL || cage_end(r->cage)) {
+        if (r->cage == NULL || job_cgroup_end(r->cage)) {
             on_gone(r);
             return;
         }
     } else if (!r->is_leaving) {
-        fd = sock_connect_at(r->dir_fd, "sock", &e);
+        fd = unix_socket_connect_at(r->dir_fd, "sock", &e);
         if (fd >= 0 && connect_chan(r, fd, &e) == 0) {
             if (!r->is_unknown)
                 r->all->n_unknown++;
@@ -190,7 +190,7 @@ static uid_t uid_of(const struct owner *owner)
 static void drop_cage(struct runner *r)
 {
     if (r->cage != NULL)
-        (void)cage_end(r->cage);
+        (void)job_cgroup_end(r->cage);
     free(r->cage);
     r->cage = NULL;
 }
@@ -201,19 +201,19 @@ static void make_cage(struct runner *r, const struct owner *owner, int *limit_fd
     struct err e = { 0 };
 
     *limit_fd = -1;
-    r->cage = cage_name();
+    r->cage = job_cgroup_name();
     if (r->cage == NULL)
         return;
     if (io_write_file_at(r->dir_fd, CAGE_FILE, r->cage, strlen(r->cage), 0600, &e) < 0)
         log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
-    if (!cage_make(r->cage, uid_of(owner), limit_fd))
+    if (!job_cgroup_make(r->cage, uid_of(owner), limit_fd))
         drop_cage(r);
 }
 
 /* Before it is told to start anything. */
 static void enter_cage(struct runner *r)
 {
-    if (r->cage != NULL && !cage_put(r->cage, r->pid))
+    if (r->cage != NULL && !job_cgroup_put(r->cage, r->pid))
         drop_cage(r);
 }
 
@@ -227,7 +227,7 @@ static int start_process(struct runner *r, const struct owner *owner, int fds[3]
                            .limit_fd = fds[2] };
     int ours, rc;
 
-    if (sock_pair(&ours, &child.channel_fd, e) < 0)
+    if (unix_socket_pair(&ours, &child.channel_fd, e) < 0)
         return -1;
     rc = child_start(&child, &r->pid, e);
     close(child.channel_fd);
@@ -244,7 +244,7 @@ static int start_in_folder(struct runner *r, const struct owner *owner, struct e
     int rc = child_lock(r->dir_fd, "lock", &fds[0], e);
 
     if (rc == 0)
-        rc = fds[1] = sock_listen_at(r->dir_fd, "sock", e);
+        rc = fds[1] = unix_socket_listen_at(r->dir_fd, "sock", e);
     if (rc >= 0) {
         make_cage(r, owner, &fds[2]);
         rc = start_process(r, owner, fds, e);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
-#include "worker/base/orders.h"
-#include "worker/node/sock.h"
+#include "worker/base/child_protocol.h"
+#include "worker/node/unix_socket.h"
 
 enum {
     /* One that hangs on a share that is away must not stop the agent: what it is sent waits. */
@@ -85,7 +85,7 @@ static int spawn(struct service *s, int lock_fd, struct err *e)
                            .listen_fd = s->extra_fd };
     int ours, rc;
 
-    if (sock_pair(&ours, &child.channel_fd, e) < 0)
+    if (unix_socket_pair(&ours, &child.channel_fd, e) < 0)
         return -1;
     rc = child_start(&child, &s->pid, e);
     close(child.channel_fd);

@@ -11,7 +11,7 @@
 #include <uv.h>
 
 #include "common/proto/chan.h"
-#include "worker/base/children.h"
+#include "worker/base/child_start.h"
 
 struct service_events {
     /* It runs: send what is to be done, all of it again. */

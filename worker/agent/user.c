@@ -132,7 +132,7 @@ void user_recall_all(struct agent *ag)
         char *name = name_of_lock(entry->d_name);
 
         if (name != NULL)
-            user_ask(user_of(ag, name));
+            user_lookup(user_of(ag, name));
         free(name);
     }
     if (d != NULL)
@@ -170,7 +170,7 @@ static void on_rest(uv_timer_t *timer)
     }
     service_rest(&u->stager);
     service_rest(&u->publisher);
-    staging_free(&u->staging);
+    tree_states_free(&u->staging);
     owner_clear(&u->owner);
     u->state = USER_UNKNOWN;
 }
@@ -185,7 +185,7 @@ void user_may_rest(struct user *u)
 
 void user_close(struct user *u)
 {
-    user_ask_close(u);
+    user_lookup_close(u);
     service_close(&u->stager);
     service_close(&u->publisher);
     service_close(&u->clerk);
@@ -196,9 +196,9 @@ void user_free(struct user *u)
 {
     ring_remove(&u->ring);
     u->agent->user_events->gone(u);
-    staging_free(&u->staging);
-    cached_free(&u->cached);
-    holds_free(&u->holds);
+    tree_states_free(&u->staging);
+    cache_trees_free(&u->cached);
+    cache_news_free(&u->holds);
     if (u->guard_fd >= 0)
         close(u->guard_fd);
     owner_clear(&u->owner);
@@ -212,7 +212,7 @@ void user_free(struct user *u)
 
 bool user_reaped(struct user *u, pid_t pid)
 {
-    return user_ask_reaped(u, pid) || service_reaped(&u->stager, pid) ||
+    return user_lookup_reaped(u, pid) || service_reaped(&u->stager, pid) ||
            service_reaped(&u->publisher, pid) || service_reaped(&u->clerk, pid) ||
            service_reaped(&u->packer, pid);
 }

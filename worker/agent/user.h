@@ -13,11 +13,11 @@
 #define LUDWIG_WORKER_AGENT_USER_H
 
 #include "worker/agent/attempts.h"
-#include "worker/agent/cached.h"
-#include "worker/agent/holds.h"
+#include "worker/agent/cache_news.h"
+#include "worker/agent/cache_trees.h"
 #include "worker/agent/service.h"
-#include "worker/base/children.h"
-#include "worker/base/staging.h"
+#include "worker/base/child_start.h"
+#include "worker/base/tree_states.h"
 
 struct agent;
 
@@ -62,12 +62,12 @@ struct user {
     struct service publisher;
     struct service clerk;
     struct service packer;
-    struct staging staging;
+    struct tree_states staging;
     uv_timer_t staging_timer;
     struct expected expected;
-    struct cached cached;
-    struct holds holds; /* what ludwigd is to be told of that */
-    int guard_fd;       /* inotify: what is changed in trees that jobs use; -1: there is none */
+    struct cache_trees cached;
+    struct cache_news holds; /* what ludwigd is to be told of that */
+    int guard_fd; /* inotify: what is changed in trees that jobs use; -1: there is none */
     uv_poll_t guard;
 
     uint64_t pause_ms; /* the last attempts could not be started: the pause since; or 0 */
@@ -96,11 +96,11 @@ void user_may_rest(struct user *u);
 void user_close(struct user *u);
 void user_free(struct user *u);
 
-/* user_ask.c - who it is on this machine */
+/* user_lookup.c - who it is on this machine */
 /* Asks if that is not known; sooner or later events.known or refused follows. */
-void user_ask(struct user *u);
-bool user_ask_reaped(struct user *u, pid_t pid);
-void user_ask_close(struct user *u);
+void user_lookup(struct user *u);
+bool user_lookup_reaped(struct user *u, pid_t pid);
+void user_lookup_close(struct user *u);
 
 /* A child of ours ended; true if it was one of these. */
 bool user_reaped(struct user *u, pid_t pid);

@@ -19,54 +19,54 @@ static const char *text_of(const struct yaml_node *node)
     return node->text == NULL ? "" : node->text;
 }
 
-static int read_server(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                       void *to)
+static int read_server(struct yaml_keys_reader *r, const struct key *key,
+                       const struct yaml_node *node, void *to)
 {
     struct err e = { 0 };
 
     if (endpoint_parse(to, text_of(node), r->arena, &e) < 0)
-        return keys_error(r, node, "%s: %s", key->name, e.text);
+        return yaml_keys_error(r, node, "%s: %s", key->name, e.text);
     return 0;
 }
 
-static int read_path(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to)
+static int read_path(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
 {
     char *path = path_expand_home(text_of(node));
 
     *(const char **)to = arena_strdup(r->arena, path);
     free(path);
     if (**(const char **)to != '/')
-        return keys_error(r, node, "%s: expected an absolute path", key->name);
+        return yaml_keys_error(r, node, "%s: expected an absolute path", key->name);
     return 0;
 }
 
-static int read_name(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to)
+static int read_name(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
 {
     const char *text = text_of(node);
 
     if (!path_is_portable_name(text))
-        return keys_error(r, node, "%s: '%s' cannot be the name of a node", key->name, text);
+        return yaml_keys_error(r, node, "%s: '%s' cannot be the name of a node", key->name, text);
     *(const char **)to = text;
     return 0;
 }
 
-static int read_kind(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to)
+static int read_kind(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
 {
     int kind = node_kind_parse(text_of(node));
 
     if (kind < 0)
-        return keys_error(r, node, "%s: expected local, node or slurm", key->name);
+        return yaml_keys_error(r, node, "%s: expected local, node or slurm", key->name);
     *(const char **)to = node_kind_names[kind];
     return 0;
 }
 
 typedef int (*parse_amount_fn)(const char *text, int64_t *amount, struct err *e);
 
-static int read_amount(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                       parse_amount_fn parse, int64_t *to)
+static int read_amount(struct yaml_keys_reader *r, const struct key *key,
+                       const struct yaml_node *node, parse_amount_fn parse, int64_t *to)
 {
     const char *text = text_of(node);
     struct err e = { 0 };
@@ -76,7 +76,7 @@ static int read_amount(struct keys_reader *r, const struct key *key, const struc
         return 0;
     }
     if (parse(text, to, &e) < 0)
-        return keys_error(r, node, "%s: expected auto, or %s", key->name, e.text);
+        return yaml_keys_error(r, node, "%s: expected auto, or %s", key->name, e.text);
     return 0;
 }
 
@@ -105,20 +105,20 @@ static int parse_memory(const char *text, int64_t *bytes, struct err *e)
     return 0;
 }
 
-static int read_cpus(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to)
+static int read_cpus(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
 {
     return read_amount(r, key, node, parse_cpus, to);
 }
 
-static int read_gpus(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                     void *to)
+static int read_gpus(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
 {
     return read_amount(r, key, node, parse_gpus, to);
 }
 
-static int read_memory(struct keys_reader *r, const struct key *key, const struct yaml_node *node,
-                       void *to)
+static int read_memory(struct yaml_keys_reader *r, const struct key *key,
+                       const struct yaml_node *node, void *to)
 {
     return read_amount(r, key, node, parse_memory, to);
 }
@@ -167,13 +167,13 @@ const struct key conf_keys[] = {
 
 static int read_root(const char *name, const struct yaml_node *root, struct conf *c, struct err *e)
 {
-    struct keys_reader r = { .file = name, .arena = c->arena };
+    struct yaml_keys_reader r = { .file = name, .arena = c->arena };
 
     if (root->type == VALUE_MAP)
-        keys_read(&r, conf_keys, root, c);
+        yaml_keys_read(&r, conf_keys, root, c);
     else if (root->type != VALUE_NULL)
-        keys_error(&r, root, "expected a map of settings");
-    return keys_end(&r, e);
+        yaml_keys_error(&r, root, "expected a map of settings");
+    return yaml_keys_end(&r, e);
 }
 
 static int parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)

@@ -5,7 +5,7 @@
 #ifndef LUDWIG_WORKER_BASE_CONF_H
 #define LUDWIG_WORKER_BASE_CONF_H
 
-#include "common/data/keys.h"
+#include "common/data/yaml_keys.h"
 #include "common/proto/endpoint.h"
 
 enum { CONF_AUTO = -1 };

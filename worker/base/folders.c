@@ -18,7 +18,7 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "worker/base/cache_locks.h"
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 
 int folders_own(const char *path, struct err *e)
 {

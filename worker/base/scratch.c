@@ -17,7 +17,7 @@
 
 #include "common/base/io.h"
 #include "common/base/log.h"
-#include "worker/base/crash.h"
+#include "worker/base/crash_point.h"
 
 enum { RECORD_MAX_BYTES = FRAME_MAX_BYTES };
 
@@ -261,7 +261,7 @@ static int remove_published(int published_fd, const char *name, struct err *e)
     if (dir_fd < 0)
         return errno == ENOENT ? 0 : err_sys(e, "open %s", name);
     (void)unlinkat(dir_fd, JOB_REPORT, 0);
-    CRASH_POINT(discard_begun);
+    CRASH_POINT_POINT(discard_begun);
     remove_usual(dir_fd);
     close(dir_fd);
     if (unlinkat(published_fd, name, AT_REMOVEDIR) == 0)

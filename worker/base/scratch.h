@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 
 /* beside the names in orders.h */
 #define JOB_TMP       "tmp"     /* TMPDIR */

@@ -8,7 +8,7 @@
 
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "worker/agent/retire.h"
+#include "worker/agent/pilot_end.h"
 
 enum {
     /* A runner that does not say what it runs (stopped, or its disk hangs) is not waited for, */
@@ -56,7 +56,7 @@ static void resolve_all(struct agent *ag)
 
     ag->is_resolving = true;
     while ((b = next_unresolved(ag)) != NULL)
-        flow_settle(ag, b);
+        flow_recover(ag, b);
     end_empty_batches(ag);
     for (RING_EACH(&ag->users, at, after))
         if (RING_ITEM(at, struct user, ring)->state == USER_KNOWN)
@@ -71,7 +71,7 @@ static void look_for_ended(struct agent *ag)
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_unresolved(a) && !a->is_asked)
-            flow_settle_mute(ag, a->batch);
+            flow_recover_mute(ag, a->batch);
     }
 }
 
@@ -114,7 +114,7 @@ void adopt_begin(struct agent *ag)
     for (RING_EACH(&ag->attempts.all, at, after))
         RING_ITEM(at, struct attempt, ring)->phase = PHASE_GIVEN;
     for (RING_EACH(&ag->users, at, after))
-        user_ask(RING_ITEM(at, struct user, ring));
+        user_lookup(RING_ITEM(at, struct user, ring));
     if (ag->changes_uid)
         user_recall_all(ag);
     uv_timer_start(&ag->adopt_timer, adopt_on_timer, MUTE_MAX_MS, 0);
@@ -149,7 +149,7 @@ static struct attempt *find_running(const struct agent *ag, const struct runner 
 /* The agent before us may have died before it told that it runs. */
 static void take_over(struct agent *ag, struct attempt *a, int64_t started_at)
 {
-    retire_admitted(ag, a);
+    pilot_end_admitted(ag, a);
     a->started_at = started_at;
     if (started_at > 0)
         outbox_hint(&ag->outbox, a, EV_RUN, started_at);
@@ -164,7 +164,7 @@ static void adopt_single(struct agent *ag, struct runner *r, struct attempt *a, 
     runner_assign(r, a->batch);
     adopt_take_slots(ag, a->batch);
     take_over(ag, a, started_at);
-    retire_adopted(ag, a->batch);
+    pilot_end_adopted(ag, a->batch);
 }
 
 static void adopt_batch(struct agent *ag, struct runner *r, struct batch *b,
@@ -183,8 +183,8 @@ static void adopt_batch(struct agent *ag, struct runner *r, struct batch *b,
             take_over(ag, a, hello->started_at);
     }
     adopt_take_slots(ag, b);
-    retire_adopted(ag, b);
-    flow_settle_unnamed(ag, b);
+    pilot_end_adopted(ag, b);
+    flow_recover_unnamed(ag, b);
 }
 
 /* What the registry does not know was never ours, or was settled long ago. */
@@ -247,7 +247,7 @@ static void end_process(struct agent *ag, struct batch *b)
     struct user *u = b->user;
     struct token token = b->token;
 
-    flow_settle_ended(ag, b);
+    flow_recover_ended(ag, b);
     flow_add_leftover(u, &token);
     flow_discard_leftovers(u);
     flow_fill(ag);
@@ -276,7 +276,7 @@ static void on_lost(void *context, struct batch *b)
 
     if (b != NULL && (ag->is_resolving || ag->is_adopted || batch_first(b) == NULL)) {
         b->has_lost_runner = true;
-        flow_settle(ag, b);
+        flow_recover(ag, b);
     }
     adopt_go_on(ag);
     flow_fill(ag);

@@ -9,7 +9,7 @@
 
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "worker/agent/retire.h"
+#include "worker/agent/pilot_end.h"
 #include "worker/base/reap.h"
 
 static void log_attempt(enum log_level level, const char *event, const struct attempt *a,
@@ -92,9 +92,9 @@ void flow_admit(struct agent *ag, struct attempt *a)
     struct batch *b = a->batch;
 
     a->phase = PHASE_QUEUED;
-    user_ask(a->user);
-    retire_admitted(ag, a);
-    if (retire_refuses(ag, a)) {
+    user_lookup(a->user);
+    pilot_end_admitted(ag, a);
+    if (pilot_end_refuses(ag, a)) {
         flow_recall(ag, a, ag->retire->reason);
     } else if (a->user->state == USER_REFUSED) {
         flow_recall(ag, a, a->user->why);
@@ -199,11 +199,11 @@ void flow_fill(struct agent *ag)
     if (!ag->is_adopted || !ag->may_start)
         return;
     for (RING_EACH(&ag->users, at, after))
-        flow_guard(RING_ITEM(at, struct user, ring));
+        flow_data_watch(RING_ITEM(at, struct user, ring));
     while ((item = slots_next(ag->slots, &asking)) != NULL)
         give(ag, batch_of(item));
     if (asking.gpus_are_wanted)
-        gpuwatch_ask(&ag->gpuwatch);
+        gpu_poll_ask(&ag->gpuwatch);
 }
 
 /* ---- ended ---- */
@@ -346,7 +346,7 @@ static int64_t send_batch(void *context, const struct msg_report *m)
     struct msg_report said = *m;
 
     said.said_at = units_now_ms();
-    return link_send(ag->link, MSG_REPORT, 0, &said);
+    return server_link_send(ag->link, MSG_REPORT, 0, &said);
 }
 
 const struct outbox_events flow_outbox_events = { send_batch, on_settled, on_unwanted };

@@ -57,21 +57,21 @@ void flow_order_tree(struct user *u, struct tree *t);
 /* Somebody waits for it, or runs with it. */
 bool flow_is_leased(const struct user *u, const struct digest *tree);
 
-/* flow_expect.c - data of jobs that may come next, which are brought while the slots are busy */
-void flow_expect(struct agent *ag, const struct msg_expect *m);
-void flow_expect_none(struct user *u);
+/* flow_prefetch.c - data of jobs that may come next, which are brought while the slots are busy */
+void flow_prefetch(struct agent *ag, const struct msg_expect *m);
+void flow_prefetch_none(struct user *u);
 /* To a new stager. */
-void flow_expect_again(struct user *u);
+void flow_prefetch_again(struct user *u);
 /* The stager does nothing more for that order. */
 void flow_take_expected(struct user *u, int64_t order_seq);
 
 /* flow_user.c - what follows for attempts from who their user is */
 extern const struct user_events flow_user_events;
 
-/* flow_guard.c - data that jobs or a cleaner changed are found before the next job starts */
+/* flow_data_watch.c - data that jobs or a cleaner changed are found before the next job starts */
 void flow_begin_guard(struct user *u);
 /* Takes notice of what was changed until now. */
-void flow_guard(struct user *u);
+void flow_data_watch(struct user *u);
 /* Whatever lies in the cache may have been changed; the data of this one may. */
 void flow_doubt(struct user *u);
 void flow_doubt_data(const struct attempt *a);
@@ -107,15 +107,15 @@ void flow_refuse_passes(struct user *u);
 void flow_free_passes(struct agent *ag);
 extern const struct service_events flow_packer_events;
 
-/* flow_settle.c - attempts that no runner has, and what else lies on scratch */
+/* flow_recover.c - attempts that no runner has, and what else lies on scratch */
 /* Asks what became of the batch's attempts, and of its process. */
-void flow_settle(struct agent *ag, struct batch *b);
+void flow_recover(struct agent *ag, struct batch *b);
 /* The same where its process is known to have ended, */
-void flow_settle_ended(struct agent *ag, struct batch *b);
+void flow_recover_ended(struct agent *ag, struct batch *b);
 /* and for those that its runner did not name: their process has started. */
-void flow_settle_unnamed(struct agent *ag, struct batch *b);
+void flow_recover_unnamed(struct agent *ag, struct batch *b);
 /* Unless they have ended, their runner may be alive: it has not said anything yet. */
-void flow_settle_mute(struct agent *ag, struct batch *b);
+void flow_recover_mute(struct agent *ag, struct batch *b);
 /* Its processes are killed, then it is reported lost. */
 void flow_orphaned(struct agent *ag, struct attempt *a);
 void flow_on_orphan_timer(uv_timer_t *timer);
@@ -133,13 +133,13 @@ bool flow_is_closed(const struct user *u);
 
 /* strangers.c - what agents left that worked for a ludwigd that is gone */
 /* One of theirs, as the survey of the user's scratch lists it. */
-void strangers_take(struct user *u, const struct note_remains *note);
+void foreign_attempts_take(struct user *u, const struct note_remains *note);
 /* One that no runner has, as was asked.  False: it is none of them. */
-bool strangers_settled(struct user *u, const struct note_settled *note);
+bool foreign_attempts_settled(struct user *u, const struct note_settled *note);
 /* The survey begins; it is over. */
-void strangers_begin(struct user *u);
-void strangers_end(struct user *u);
-void strangers_free(struct agent *ag);
+void foreign_attempts_begin(struct user *u);
+void foreign_attempts_end(struct user *u);
+void foreign_attempts_free(struct agent *ag);
 
 /* adopt.c - what an earlier agent left */
 void adopt_begin(struct agent *ag);

@@ -54,7 +54,7 @@ bool flow_has_passes(const struct user *u)
 static void tell(struct agent *ag, const struct msg_packed *m)
 {
     if (ag->is_registered)
-        link_send(ag->link, MSG_PACKED, 0, m);
+        server_link_send(ag->link, MSG_PACKED, 0, m);
 }
 
 static void tell_failed(struct agent *ag, const struct token *token, const char *why)
@@ -78,7 +78,7 @@ void flow_pack(struct agent *ag, const struct msg_pack *m)
 
     if (find(ag, &m->token) != NULL)
         return;
-    user_ask(u);
+    user_lookup(u);
     if (!share_is_mounted(ag->share) || u->state == USER_REFUSED) {
         tell_failed(ag, &m->token, u->state == USER_REFUSED ? u->why : "no share is mounted here");
         return;

@@ -167,7 +167,7 @@ static void take_grew(struct user *u, const struct note_grew *note)
 
     /* Of this connection: that it is registered may be heard only after that it is to tell. */
     if (a != NULL && a->user == u && a->is_followed)
-        link_send(u->agent->link, MSG_LOG_GREW, 0, &grew);
+        server_link_send(u->agent->link, MSG_LOG_GREW, 0, &grew);
 }
 
 static void take_published(struct user *u, const struct note_published *note)

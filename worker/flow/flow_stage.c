@@ -35,7 +35,7 @@ void flow_order_tree(struct user *u, struct tree *t)
 static void ask_for_tree(void *context, const struct dataset *set)
 {
     struct attempt *a = context;
-    struct tree *t = staging_find(&a->user->staging, &set->tree);
+    struct tree *t = tree_states_find(&a->user->staging, &set->tree);
 
     if (t->state == TREE_THERE)
         return;
@@ -85,7 +85,7 @@ void flow_stage(struct agent *ag, struct attempt *a)
     a->is_restored = a->order.assignment.attempt <= 1;
     if (!a->is_restored)
         order_restore(a);
-    staging_each_tree(&a->order.work.work, ask_for_tree, a);
+    tree_states_each_tree(&a->order.work.work, ask_for_tree, a);
     if (a->is_staging && !was_staging)
         outbox_hint(&ag->outbox, a, EV_STAGE, units_now_ms());
 }
@@ -101,7 +101,7 @@ bool flow_is_staged(const struct batch *b)
         if (!a->is_looked_at || !a->is_restored)
             return false;
     }
-    return staging_has_all(&b->user->staging, &batch_first(b)->order.work.work);
+    return tree_states_has_all(&b->user->staging, &batch_first(b)->order.work.work);
 }
 
 /* ---- answers ---- */
@@ -127,7 +127,7 @@ static bool needs_tree(const struct attempt *a, const struct digest *tree)
 {
     struct needing n = { tree, false };
 
-    staging_each_tree(&a->order.work.work, compare_tree, &n);
+    tree_states_each_tree(&a->order.work.work, compare_tree, &n);
     return n.is_found;
 }
 
@@ -176,7 +176,7 @@ static bool needs_packs(const struct attempt *a, const struct tree *t)
 {
     struct coming c = { a, t, false };
 
-    staging_each_tree(&a->order.work.work, compare_packs, &c);
+    tree_states_each_tree(&a->order.work.work, compare_packs, &c);
     return c.is_found;
 }
 
@@ -210,14 +210,14 @@ static void lose_all(struct user *u, struct tree *t, const char *why)
         if (!is_waiting(u, a) || !needs_tree(a, &t->set.tree))
             continue;
         t->state = TREE_UNKNOWN;
-        staging_each_tree(&a->order.work.work, ask_for_tree, a);
+        tree_states_each_tree(&a->order.work.work, ask_for_tree, a);
         return;
     }
 }
 
 static uint64_t first_due(struct user *u)
 {
-    const struct tree *t = staging_next_due(&u->staging);
+    const struct tree *t = tree_states_next_due(&u->staging);
     uint64_t first = t == NULL ? UINT64_MAX : t->due_at;
     struct ring *at, *after;
 
@@ -274,7 +274,8 @@ static void on_timer(uv_timer_t *timer)
     struct user *u = timer->data;
     struct tree *t;
 
-    while ((t = staging_next_due(&u->staging)) != NULL && t->due_at <= uv_now(&u->agent->loop)) {
+    while ((t = tree_states_next_due(&u->staging)) != NULL &&
+           t->due_at <= uv_now(&u->agent->loop)) {
         if (!is_needed(u, &t->set.tree)) {
             t->state = TREE_UNKNOWN;
             continue;
@@ -289,7 +290,7 @@ static void on_timer(uv_timer_t *timer)
  * asked for again says nothing. */
 static void take_staged(struct user *u, const struct note_staged *note, int64_t order_seq)
 {
-    struct tree *t = staging_find(&u->staging, &note->tree);
+    struct tree *t = tree_states_find(&u->staging, &note->tree);
 
     if (t->state != TREE_ASKED || t->order_seq != order_seq)
         return;
@@ -359,8 +360,8 @@ static void take_found(struct user *u, const struct note_found *note)
 
 static void take_cached(struct user *u, const struct note_cached *note)
 {
-    if (cached_take(&u->cached, note))
-        holds_add(&u->holds, note);
+    if (cache_trees_take(&u->cached, note))
+        cache_news_add(&u->holds, note);
 }
 
 static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
@@ -399,7 +400,7 @@ void flow_tell_cached(struct user *u)
 {
     if (u->state == USER_KNOWN && u->stager.chan == NULL && u->cached.n == 0)
         service_need(&u->stager);
-    holds_begin(&u->holds, &u->cached);
+    cache_news_begin(&u->holds, &u->cached);
 }
 
 void flow_tell_all_cached(struct agent *ag)
@@ -414,9 +415,9 @@ static void send_news(struct agent *ag, struct user *u)
 {
     struct msg_holds m;
 
-    while (holds_next(&u->holds, &m)) {
+    while (cache_news_next(&u->holds, &m)) {
         m.user = u->name;
-        link_send(ag->link, MSG_HOLDS, 0, &m);
+        server_link_send(ag->link, MSG_HOLDS, 0, &m);
     }
 }
 
@@ -436,8 +437,8 @@ static void on_up(void *context)
     struct user *u = context;
     struct ring *at, *after;
 
-    cached_free(&u->cached);
-    holds_begin(&u->holds, &u->cached);
+    cache_trees_free(&u->cached);
+    cache_news_begin(&u->holds, &u->cached);
     for (size_t i = 0; i < u->staging.n; i++) {
         struct tree *t = &u->staging.trees[i];
 
@@ -453,7 +454,7 @@ static void on_up(void *context)
         if (is_waiting(u, a) && !a->is_restored)
             order_restore(a);
     }
-    flow_expect_again(u);
+    flow_prefetch_again(u);
 }
 
 const struct service_events flow_stager_events = { on_up, on_note };

@@ -65,7 +65,7 @@ static void on_refused(struct user *u)
 
     agent_register(ag); /* first, so that it is given no more */
     flow_refuse_passes(u);
-    flow_expect_none(u);
+    flow_prefetch_none(u);
     for (RING_EACH(&ag->attempts.all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
@@ -87,7 +87,7 @@ const struct user_events flow_user_events = {
     .known = on_known,
     .refused = on_refused,
     .is_busy = flow_has_passes,
-    .gone = flow_expect_none,
+    .gone = flow_prefetch_none,
     .stager = &flow_stager_events,
     .publisher = &flow_publisher_events,
     .clerk = &flow_clerk_events,

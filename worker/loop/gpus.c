@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "worker/agent/retire.h"
+#include "worker/agent/pilot_end.h"
 #include "worker/flow/flow.h"
 #include "worker/loop/lifecycle.h"
 
@@ -14,7 +14,7 @@ enum { LOOK_AGAIN_MS = 60 * 1000 };
 
 bool gpus_are_known(const struct agent *ag)
 {
-    return !ag->gpus_can_be_asked || gpuwatch_is_fresh(&ag->gpuwatch);
+    return !ag->gpus_can_be_asked || gpu_poll_is_fresh(&ag->gpuwatch);
 }
 
 size_t gpus_offered(const struct agent *ag)
@@ -65,7 +65,7 @@ static void choose(struct agent *ag, const struct gpu_list *found)
 
     ag->gpus_can_be_asked = found->n > 0;
     copy_first(&all, found, found->n);
-    if (retire_is_pilot(ag)) {
+    if (pilot_end_is_pilot(ag)) {
         take_given(ag, &all);
         gpu_list_free(&all);
         return;
@@ -99,7 +99,7 @@ static void offer(struct agent *ag, const struct gpu_list *seen)
             slots_offer_gpu(ag->slots, i, !is_busy(seen, ag->gpus.gpus[i].uuid));
     all_offered = slots_gpus_offered(ag->slots) == ag->gpus.n;
     if (!all_offered)
-        gpuwatch_ask_later(&ag->gpuwatch, LOOK_AGAIN_MS);
+        gpu_poll_ask_later(&ag->gpuwatch, LOOK_AGAIN_MS);
 }
 
 /* Others may have room for what no longer fits here. */
@@ -163,9 +163,9 @@ void gpus_start(struct agent *ag)
 {
     const struct gpu_list none = { .n = 0 };
 
-    gpuwatch_init(&ag->gpuwatch, &ag->loop, on_seen, ag);
+    gpu_poll_init(&ag->gpuwatch, &ag->loop, on_seen, ag);
     if (ag->conf.resources.gpus == 0)
         on_seen(ag, &none);
     else
-        gpuwatch_ask(&ag->gpuwatch);
+        gpu_poll_ask(&ag->gpuwatch);
 }

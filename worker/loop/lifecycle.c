@@ -15,10 +15,10 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "worker/agent/retire.h"
+#include "worker/agent/pilot_end.h"
 #include "worker/base/scratch.h"
 #include "worker/flow/flow.h"
-#include "worker/node/leftovers.h"
+#include "worker/node/pilot_cleanup.h"
 #include "worker/share/share.h"
 
 enum { WRITE_AGAIN_MS = 1000 };
@@ -42,8 +42,8 @@ static void on_child(uv_signal_t *handle, int number)
 
     (void)number;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-        if (!users_reaped(ag, pid) && !gpuwatch_reaped(&ag->gpuwatch, pid) &&
-            !share_ask_reaped(&ag->share_ask, pid) && ag->runners.loop != NULL)
+        if (!users_reaped(ag, pid) && !gpu_poll_reaped(&ag->gpuwatch, pid) &&
+            !share_probe_reaped(&ag->share_ask, pid) && ag->runners.loop != NULL)
             runners_reaped(&ag->runners, pid);
 }
 
@@ -51,8 +51,8 @@ static void on_terminate(uv_signal_t *handle, int number)
 {
     struct agent *ag = handle->data;
 
-    if (retire_is_pilot(ag)) {
-        retire_told(ag, number);
+    if (pilot_end_is_pilot(ag)) {
+        pilot_end_told(ag, number);
         return;
     }
     log_event(LOG_INFO, "stop", "signal", "%d", number, NULL);
@@ -62,7 +62,7 @@ static void on_terminate(uv_signal_t *handle, int number)
 static int write_registry(struct agent *ag)
 {
     struct err e = { 0 };
-    int rc = registry_is_wasteful(ag->registry) ? home_compact(ag, &e)
+    int rc = registry_is_wasteful(ag->registry) ? runtime_dir_compact(ag, &e)
                                                 : registry_flush(ag->registry, &e);
 
     if (rc < 0 && !ag->is_registry_stuck)
@@ -82,7 +82,7 @@ static void on_prepare(uv_prepare_t *handle)
 {
     struct agent *ag = handle->data;
 
-    retire_turn(ag);
+    pilot_end_turn(ag);
     flow_send_news(ag);
     if (ag->registry == NULL || uv_is_active((uv_handle_t *)&ag->write_timer))
         return;
@@ -96,13 +96,13 @@ static void on_prepare(uv_prepare_t *handle)
 
 void lifecycle_ready(struct agent *ag)
 {
-    char *last = home_last_server(ag);
+    char *last = runtime_dir_last_server(ag);
     struct err e = { 0 };
 
-    if (last != NULL && home_settle(ag, last, &e) < 0)
+    if (last != NULL && runtime_dir_settle(ag, last, &e) < 0)
         agent_fail(ag, &e);
     else
-        link_start(ag->link);
+        server_link_start(ag->link);
     free(last);
 }
 
@@ -133,7 +133,7 @@ static void init_loop(struct agent *ag)
     init_timer(ag, &ag->young_timer);
     init_timer(ag, &ag->adopt_timer);
     init_timer(ag, &ag->write_timer);
-    share_ask_init(&ag->share_ask, &ag->loop, serve_share, ag);
+    share_probe_init(&ag->share_ask, &ag->loop, server_messages_share, ag);
     outbox_init(&ag->outbox, &ag->loop, &flow_outbox_events, ag);
 }
 
@@ -177,7 +177,7 @@ static int look_around(struct agent *ag, const struct options *o, struct err *e)
     if (conf_read(o->conf_path, o->servers, &ag->conf, e) < 0 || node_look(&ag->node, e) < 0)
         return -1;
     ag->retire->pilot = o->pilot;
-    if (retire_is_pilot(ag))
+    if (pilot_end_is_pilot(ag))
         look_at_slurm(ag);
     ag->changes_uid = may_change_uid(&ag->conf);
     if (folders_find(&ag->conf, ag->node.host, ag->slurm.id, ag->changes_uid, &ag->folders, e) <
@@ -185,21 +185,22 @@ static int look_around(struct agent *ag, const struct options *o, struct err *e)
         (!ag->changes_uid && prepare_scratch(ag->folders.scratch, e) < 0))
         return -1;
     if (!ag->changes_uid)
-        leftovers_start(&ag->folders);
-    return home_read_worker_id(ag, e);
+        pilot_cleanup_start(&ag->folders);
+    return runtime_dir_read_worker_id(ag, e);
 }
 
-static struct link *make_link(struct agent *ag)
+static struct server_link *make_link(struct agent *ag)
 {
-    struct link_self self = { .host = ag->node.host,
-                              .pilot = { .token = ag->retire->pilot.token,
-                                         .slurm_job = ag->slurm.id,
-                                         .ends_at_ms = ag->retire->pilot.ends_at_ms } };
+    struct server_link_self self = { .host = ag->node.host,
+                                     .pilot = { .token = ag->retire->pilot.token,
+                                                .slurm_job = ag->slurm.id,
+                                                .ends_at_ms = ag->retire->pilot.ends_at_ms } };
 
-    return link_create(&ag->loop, ag->conf.servers, ag->conf.n_servers, &self, &serve_events, ag);
+    return server_link_create(&ag->loop, ag->conf.servers, ag->conf.n_servers, &self, &serve_events,
+                              ag);
 }
 
-static const struct retire_events retire_events = { flow_recall, flow_preempted };
+static const struct pilot_end_events retire_events = { flow_recall, flow_preempted };
 
 static int agent_start(struct agent *ag, const struct options *o, struct err *e)
 {
@@ -209,8 +210,8 @@ static int agent_start(struct agent *ag, const struct options *o, struct err *e)
         return err_sys(e, "become the reaper of orphaned processes");
     token_make(&ag->incarnation);
     init_loop(ag);
-    if (retire_is_pilot(ag))
-        retire_init(ag, &retire_events);
+    if (pilot_end_is_pilot(ag))
+        pilot_end_init(ag, &retire_events);
     ag->link = make_link(ag);
     log_event(LOG_INFO, "start", "version", "%s", LUDWIG_VERSION, "server", "%s",
               ag->conf.server.text, "scratch", "%s", ag->folders.pattern, "runtime", "%s",
@@ -234,12 +235,12 @@ static void close_loop(struct agent *ag)
 
     if (ag->registry != NULL)
         registry_flush(ag->registry, NULL);
-    link_destroy(ag->link);
+    server_link_destroy(ag->link);
     runners_close(&ag->runners);
     for (RING_EACH(&ag->users, at, after))
         user_close(RING_ITEM(at, struct user, ring));
-    gpuwatch_close(&ag->gpuwatch);
-    share_ask_close(&ag->share_ask);
+    gpu_poll_close(&ag->gpuwatch);
+    share_probe_close(&ag->share_ask);
     outbox_close(&ag->outbox);
     uv_walk(&ag->loop, close_rest, NULL);
     while (uv_run(&ag->loop, UV_RUN_DEFAULT) != 0)
@@ -257,7 +258,7 @@ static void close_fd(int fd)
 static bool leaves_nothing(const struct agent *ag)
 {
     return ag->slurm.id != NULL &&
-           (ag->end == AGENT_LEAVES || (ag->end == AGENT_FAILS && retire_has_nothing(ag)));
+           (ag->end == AGENT_LEAVES || (ag->end == AGENT_FAILS && pilot_end_has_nothing(ag)));
 }
 
 static void agent_free(struct agent *ag)
@@ -268,7 +269,7 @@ static void agent_free(struct agent *ag)
     close_loop(ag);
     registry_close(ag->registry);
     attempts_free(&ag->attempts);
-    strangers_free(ag);
+    foreign_attempts_free(ag);
     flow_free_passes(ag);
     for (RING_EACH(&ag->users, at, after))
         user_free(RING_ITEM(at, struct user, ring));
@@ -298,7 +299,7 @@ static void agent_free(struct agent *ag)
 /* Another ludwigd answers at this address: the one before keeps its folder and its runners. */
 static int start_anew(struct agent *ag, char **argv, struct err *e)
 {
-    if (home_remember_server(ag, e) < 0)
+    if (runtime_dir_remember_server(ag, e) < 0)
         return -1;
     execv("/proc/self/exe", argv);
     return err_sys(e, "start anew");

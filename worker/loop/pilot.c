@@ -17,10 +17,10 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/units.h"
-#include "worker/base/tree.h"
-#include "worker/node/cage.h"
-#include "worker/node/leftovers.h"
+#include "worker/base/process_tree.h"
+#include "worker/node/job_cgroup.h"
 #include "worker/node/node.h"
+#include "worker/node/pilot_cleanup.h"
 #include "worker/node/slurmjob.h"
 
 enum {
@@ -244,7 +244,7 @@ static void claim(const char *folder)
 {
     struct err e = { 0 };
 
-    if (leftovers_claim(folder, &e) < 0)
+    if (pilot_cleanup_claim(folder, &e) < 0)
         log_event(LOG_WARN, "not-claimed", "folder", "%s", folder, "why", "%s", e.text, NULL);
 }
 
@@ -278,19 +278,19 @@ int pilot_main(const struct options *o)
     sigset_t set;
 
     prctl(PR_SET_NAME, "ludwig-pilot", 0, 0, 0);
-    if (block_signals(&set, &e) < 0 || tree_become_reaper(&e) < 0) {
+    if (block_signals(&set, &e) < 0 || process_tree_become_reaper(&e) < 0) {
         fprintf(stderr, "ludwig-worker: %s\n", e.text);
         return (int)err_exit_code(e.kind);
     }
     claim_folders(o);
-    divided = cage_divide_own();
+    divided = job_cgroup_divide_own();
     agent.pilot.ends_at_ms = find_end(&o->pilot);
     p.args = args_of(&agent);
     while (!p.is_over)
         turn(&p, &set);
     free_args(p.args);
     if (divided != NULL)
-        cage_undivide(divided);
+        job_cgroup_undivide(divided);
     free(divided);
     return p.code;
 }

@@ -85,7 +85,7 @@ void agent_register(struct agent *ag)
     m.refused = list_refused(ag);
     m.said_at = units_now_ms();
     m.gpu_models = list_models(&ag->gpus);
-    link_send(ag->link, MSG_REGISTER, 0, &m);
+    server_link_send(ag->link, MSG_REGISTER, 0, &m);
     free(m.gpu_models.items);
     free(m.refused.items);
     free(held);

@@ -6,8 +6,8 @@
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "common/proto/layout.h"
-#include "worker/base/crash.h"
-#include "worker/publisher/result_steps.h"
+#include "worker/base/crash_point.h"
+#include "worker/publisher/result_publish.h"
 
 /* ---- a group ---- */
 
@@ -17,7 +17,7 @@ static bool went_well(const struct publish_item *item)
 }
 
 static void prepare_all(struct result *results, struct publish_item *items, size_t n,
-                        struct group *g, const char *host)
+                        struct publish_group *g, const char *host)
 {
     for (size_t i = 0; i < n; i++) {
         char hex[TOKEN_HEX];
@@ -38,7 +38,8 @@ static bool any_is_placed(const struct result *results, const struct publish_ite
     return false;
 }
 
-static void fence_all(struct result *results, struct publish_item *items, size_t n, struct group *g)
+static void fence_all(struct result *results, struct publish_item *items, size_t n,
+                      struct publish_group *g)
 {
     for (size_t i = 0; i < n; i++)
         if (went_well(&items[i]) && result_check_synced(&results[i], g, &items[i].error) == 0)
@@ -46,7 +47,7 @@ static void fence_all(struct result *results, struct publish_item *items, size_t
 }
 
 static void finish_all(struct result *results, struct publish_item *items, size_t n,
-                       struct group *g)
+                       struct publish_group *g)
 {
     for (size_t i = 0; i < n; i++) {
         if (went_well(&items[i]) && result_finish(&results[i], g, &items[i].error) == 0)
@@ -58,16 +59,16 @@ static void finish_all(struct result *results, struct publish_item *items, size_
 void publish_group(struct scratch *s, struct shares *access, const char *host,
                    struct publish_item *items, size_t n, struct arena *a)
 {
-    struct group g = { .scratch = s, .access = access, .arena = a };
+    struct publish_group g = { .scratch = s, .access = access, .arena = a };
     struct result *results = arena_alloc(a, n * sizeof *results);
 
     prepare_all(results, items, n, &g, host);
     if (any_is_placed(results, items, n)) {
-        group_sync(&g);
-        CRASH_POINT(group_synced);
+        publish_group_sync(&g);
+        CRASH_POINT_POINT(group_synced);
     }
     fence_all(results, items, n, &g);
-    group_sync_folders(&g);
+    publish_group_sync_folders(&g);
     finish_all(results, items, n, &g);
     group_end(&g);
 }
@@ -87,8 +88,9 @@ static const char *run_path_of(const struct order *o, struct arena *a)
 }
 
 /* Renamed first, so that no half-removed result is ever seen. */
-static int withdraw_from(struct group *g, const struct group_folder *f, const char *final,
-                         const char *temporary, const struct token *token, struct err *e)
+static int withdraw_from(struct publish_group *g, const struct publish_group_folder *f,
+                         const char *final, const char *temporary, const struct token *token,
+                         struct err *e)
 {
     const char *path = arena_printf(g->arena, "%s/%s", f->path, temporary);
     struct token owner;
@@ -99,20 +101,21 @@ static int withdraw_from(struct group *g, const struct group_folder *f, const ch
     if (rc == 1 && token_equal(&owner, token) &&
         share_rename(f->dir, final, f->dir, temporary, e) < 0)
         return err_wrap(e, "withdraw %s", final);
-    CRASH_POINT(withdraw_renamed);
-    if (group_remove(g, f->share->name, path, e) < 0 || share_sync_dir(f->dir, f->path, e) < 0)
+    CRASH_POINT_POINT(withdraw_renamed);
+    if (publish_group_remove(g, f->share->name, path, e) < 0 ||
+        share_sync_dir(f->dir, f->path, e) < 0)
         return -1;
-    CRASH_POINT(withdraw_removed);
+    CRASH_POINT_POINT(withdraw_removed);
     return 0;
 }
 
-static int withdraw_order(struct group *g, const struct order *o, const struct token *token,
+static int withdraw_order(struct publish_group *g, const struct order *o, const struct token *token,
                           struct err *e)
 {
     const char *path = run_path_of(o, g->arena);
     const char *name = path_basename(path);
     const char *folder = arena_strndup(g->arena, path, (size_t)(name - path) - 1);
-    struct group_folder *f = group_folder(g, o->share, folder, e);
+    struct publish_group_folder *f = publish_group_folder(g, o->share, folder, e);
     struct buf temporary = { 0 };
     int result;
 
@@ -140,7 +143,7 @@ static int report_withdrawn(const struct scratch *s, const struct token *token, 
     r.metrics = (struct list){ 0 };
     if (scratch_replace(s->published_fd, path, &report_schema, &r, e) < 0)
         return -1;
-    CRASH_POINT(withdraw_reported);
+    CRASH_POINT_POINT(withdraw_reported);
     return 0;
 }
 
@@ -148,7 +151,7 @@ static int report_withdrawn(const struct scratch *s, const struct token *token, 
 int publish_withdraw(struct scratch *s, struct shares *access, const struct token *token,
                      struct arena *a, struct err *e)
 {
-    struct group g = { .scratch = s, .access = access, .arena = a };
+    struct publish_group g = { .scratch = s, .access = access, .arena = a };
     char hex[TOKEN_HEX];
     struct order order;
     struct err why = { 0 };

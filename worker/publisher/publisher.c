@@ -15,10 +15,10 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "worker/base/child.h"
-#include "worker/base/crash.h"
-#include "worker/base/spare.h"
-#include "worker/publisher/keeper.h"
+#include "worker/base/child_main.h"
+#include "worker/base/crash_point.h"
+#include "worker/base/jobdir_pool.h"
+#include "worker/publisher/checkpoint_sync.h"
 #include "worker/publisher/publish.h"
 #include "worker/publisher/shiplog.h"
 #include "worker/share/sftplink.h"
@@ -45,7 +45,7 @@ struct publisher {
     struct shares *access;
     struct wire wire;
     struct shiplog *shiplog;
-    struct keeper *keeper;
+    struct checkpoint_sync *keeper;
     struct arena *arena;    /* of a group */
     size_t n_spares;        /* at most */
     int64_t spares_kept_ms; /* until then */
@@ -211,12 +211,12 @@ static void take_watch(struct publisher *p, const struct order_watch *x)
 {
     shiplog_watch(p->shiplog, &x->token, x->share, x->log_path);
     shiplog_tell(p->shiplog, &x->token, x->tells);
-    keeper_watch(p->keeper, &x->token, x->every_ms);
+    checkpoint_sync_watch(p->keeper, &x->token, x->every_ms);
 }
 
 static void take_publish(struct publisher *p, const struct token *token)
 {
-    keeper_forget(p->keeper, token);
+    checkpoint_sync_forget(p->keeper, token);
     add_task(p, token, false);
 }
 
@@ -231,13 +231,13 @@ static void take_discard(struct publisher *p, const struct token *token)
     if (t != NULL)
         remove_task(p, t);
     shiplog_forget(p->shiplog, token);
-    keeper_forget(p->keeper, token);
+    checkpoint_sync_forget(p->keeper, token);
     token_hex(token, hex);
-    if (spare_give(&p->scratch, hex, &p->n_spares)
+    if (jobdir_pool_give(&p->scratch, hex, &p->n_spares)
             ? scratch_discard_checkpoint(&p->scratch, token, &e) < 0
             : scratch_discard(&p->scratch, token, &e) < 0)
         log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
-    CRASH_POINT(discard_ended);
+    CRASH_POINT_POINT(discard_ended);
     note(p, NOTE_DISCARDED, &discarded);
 }
 
@@ -282,7 +282,7 @@ static int64_t left_ms(int64_t due_ms, int64_t now_ms)
 static int wait_ms(const struct publisher *p)
 {
     int64_t now_ms = units_monotonic_ms();
-    int64_t first_ms = sooner(keeper_wait_ms(p->keeper), shares_rest_ms(p->access));
+    int64_t first_ms = sooner(checkpoint_sync_wait_ms(p->keeper), shares_rest_ms(p->access));
 
     if (p->n_spares > 0)
         first_ms = sooner(first_ms, left_ms(p->spares_kept_ms, now_ms));
@@ -314,7 +314,7 @@ static int read_orders(struct publisher *p, struct err *e)
 static void clear_spares(struct publisher *p)
 {
     if (p->n_spares > 0 && units_monotonic_ms() >= p->spares_kept_ms)
-        spare_clear(&p->scratch, &p->n_spares);
+        jobdir_pool_clear(&p->scratch, &p->n_spares);
 }
 
 static int set_up(struct publisher *p, const char *scratch, const char *address, struct err *e)
@@ -335,8 +335,8 @@ static int set_up(struct publisher *p, const char *scratch, const char *address,
     if (scratch_open(&p->scratch, scratch, e) < 0)
         return -1;
     scratch_sweep(&p->scratch);
-    spare_clear(&p->scratch, &p->n_spares);
-    p->keeper = keeper_create(&p->scratch, p->access);
+    jobdir_pool_clear(&p->scratch, &p->n_spares);
+    p->keeper = checkpoint_sync_create(&p->scratch, p->access);
     p->shiplog = shiplog_create(p->scratch.log_fd, &source, e);
     if (p->shiplog == NULL)
         return -1;
@@ -346,9 +346,9 @@ static int set_up(struct publisher *p, const char *scratch, const char *address,
 
 static void tear_down(struct publisher *p)
 {
-    spare_clear(&p->scratch, &p->n_spares);
+    jobdir_pool_clear(&p->scratch, &p->n_spares);
     shiplog_destroy(p->shiplog);
-    keeper_destroy(p->keeper);
+    checkpoint_sync_destroy(p->keeper);
     shares_destroy(p->access);
     sftplink_destroy(p->sftp);
     wire_close(&p->wire);
@@ -367,19 +367,19 @@ int publisher_main(int argc, char **argv)
 
     if (argc != 3 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--publisher SCRATCH ADDRESS");
-        return child_fail("publisher", &e);
+        return child_main_fail("publisher", &e);
     }
     if (set_up(&p, argv[1], argv[2], &e) < 0)
-        return child_fail("publisher", &e);
+        return child_main_fail("publisher", &e);
     while ((rc = read_orders(&p, &e)) > 0) {
         publish_due(&p);
         withdraw_due(&p);
         arena_reset(p.arena);
         send_now(&p, &p.notes);
-        keeper_turn(p.keeper);
+        checkpoint_sync_turn(p.keeper);
         clear_spares(&p);
         shares_rest(p.access);
     }
     tear_down(&p);
-    return rc < 0 ? child_fail("publisher", &e) : 0;
+    return rc < 0 ? child_main_fail("publisher", &e) : 0;
 }

@@ -5,9 +5,9 @@
 #ifndef LUDWIG_WORKER_PUBLISHER_RESULT_H
 #define LUDWIG_WORKER_PUBLISHER_RESULT_H
 
-#include "worker/publisher/group.h"
+#include "worker/publisher/publish_group.h"
+#include "worker/saved/checkpoint_list.h"
 #include "worker/saved/jobjson.h"
-#include "worker/saved/kept.h"
 
 /* The checkpoint that goes the same way: carry.h. */
 enum carry_step {
@@ -19,9 +19,9 @@ enum carry_step {
 
 struct carry {
     enum carry_step step;
-    struct group_folder *folder; /* NULL: not opened */
+    struct publish_group_folder *folder; /* NULL: not opened */
     const char *temporary;
-    struct kept as;
+    struct checkpoint_list as;
 };
 
 enum result_step {
@@ -41,7 +41,7 @@ struct result {
     const char *final_path; /* relative to the share; NULL: nothing is published */
     const char *final;      /* names in folder */
     const char *temporary;
-    struct group_folder *folder;
+    struct publish_group_folder *folder;
     size_t first_file, n_files; /* its own among the group's files */
     struct metrics *metrics;
     struct saved saved;

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "common/data/template.h"
 
 size_t chunk_count(const struct order_run *run)

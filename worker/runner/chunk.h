@@ -8,7 +8,7 @@
 #ifndef LUDWIG_WORKER_RUNNER_CHUNK_H
 #define LUDWIG_WORKER_RUNNER_CHUNK_H
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 
 size_t chunk_count(const struct order_run *run);
 /* The first is that of run->order. */

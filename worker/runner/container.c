@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/path.h"
-#include "worker/base/words.h"
+#include "worker/base/shell_words.h"
 #include "worker/runner/jobenv.h"
 
 /* Where ludwig lies inside: its folder outside may be one that the image has as well. */
@@ -33,7 +33,7 @@ static int find_runtime(struct container *c, const char *path, struct arena *a, 
     char host[HOST_NAME_MAX + 1] = "this machine";
 
     for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++) {
-        c->program = words_program(runtimes[i].name, path, a);
+        c->program = shell_words_program(runtimes[i].name, path, a);
         c->prefix = runtimes[i].prefix;
         if (c->program != NULL)
             return 0;
@@ -44,7 +44,7 @@ static int find_runtime(struct container *c, const char *path, struct arena *a, 
 }
 
 /* One of data, or a file below one. */
-static int find_image(struct container *c, const struct work *w, struct arena *a, struct err *e)
+static int find_image(struct container *c, const struct jobspec *w, struct arena *a, struct err *e)
 {
     const struct data_entry *entries = w->data.items;
 
@@ -81,7 +81,7 @@ static const char *find_ludwig(const char *scratch, struct arena *a)
 int container_find(struct container *c, const struct order *o, char *const *env,
                    const char *scratch, struct arena *a, struct err *e)
 {
-    const struct work *w = &o->work.work;
+    const struct jobspec *w = &o->work.work;
     char hex[TOKEN_HEX];
 
     token_hex(&o->assignment.token, hex);

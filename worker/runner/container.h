@@ -12,7 +12,7 @@
 #ifndef LUDWIG_WORKER_RUNNER_CONTAINER_H
 #define LUDWIG_WORKER_RUNNER_CONTAINER_H
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 
 struct container {
     const char *program; /* path of apptainer or singularity */

@@ -15,7 +15,7 @@
 
 #include "common/base/log.h"
 #include "common/data/json.h"
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 
 enum { LINE_MAX_BYTES = 64 * 1024, BLOCK_BYTES = 64 * 1024, LOOK_MAX_BYTES = 1024 * 1024 };
 

@@ -16,12 +16,12 @@
 
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "common/data/mp.h"
-#include "worker/base/crash.h"
-#include "worker/base/tree.h"
+#include "common/data/msgpack.h"
+#include "worker/base/crash_point.h"
+#include "worker/base/process_tree.h"
+#include "worker/runner/checkpoint_signal.h"
 #include "worker/runner/jobdir.h"
 #include "worker/runner/jobplan.h"
-#include "worker/runner/signals.h"
 
 /* What a job left behind in the background may finish its last write. */
 #define LEFTOVERS_MS 2000
@@ -131,7 +131,8 @@ static void judge_exit(struct job *j)
 /* Who was asked to save may call that well done.  In a batch those that are done have said so. */
 static bool may_have_saved_only(const struct job *j)
 {
-    return j->was_asked && (j->is_batch || asked_has_saved(&j->asked, j->scratch, j->hex));
+    return j->was_asked &&
+           (j->is_batch || checkpoint_saved_has_saved(&j->asked, j->scratch, j->hex));
 }
 
 static void judge_preempted(struct job *j)
@@ -170,7 +171,7 @@ static void judge(struct job *j)
     case JOB_IS_PREEMPTED: judge_preempted(j); break;
     default: judge_exit(j);
     }
-    asked_free(&j->asked);
+    checkpoint_saved_free(&j->asked);
     j->phase = PHASE_OVER;
     j->deadline_ms = -1;
 }
@@ -199,7 +200,7 @@ static void limit_memory(struct job *j, const struct job_site *site)
 
 static void begin(struct job *j, const struct job_site *site, const struct order *o)
 {
-    const struct work *w = &o->work.work;
+    const struct jobspec *w = &o->work.work;
 
     *j = (struct job){ .phase = PHASE_RUNNING,
                        .token = o->assignment.token,
@@ -215,13 +216,13 @@ static void begin(struct job *j, const struct job_site *site, const struct order
                        .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
     limit_memory(j, site);
     if (w->checkpoint.signal != NULL)
-        j->save_signal = signals_number(w->checkpoint.signal);
+        j->save_signal = checkpoint_signal_number(w->checkpoint.signal);
     token_hex(&j->token, j->hex);
 }
 
 /* false: that cannot be, and it is over. */
 static bool prepare(struct job *j, const struct job_site *site, const struct order *o,
-                    struct arena *a, struct spawn *p, struct jobdir *dir)
+                    struct arena *a, struct job_spawn *p, struct jobdir *dir)
 {
     struct value params;
     struct err e = { 0 };
@@ -252,7 +253,7 @@ static bool prepare(struct job *j, const struct job_site *site, const struct ord
 
 void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a)
 {
-    struct spawn p = { 0 };
+    struct job_spawn p = { 0 };
     struct jobdir dir;
     struct err e = { 0 };
     bool is_jobs_fault = false;
@@ -263,7 +264,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
     j->outcome.started_at = units_now_ms();
     if (j->time_ms > 0)
         j->deadline_ms = units_monotonic_ms() + j->time_ms;
-    j->pid = spawn_job(&p, &is_jobs_fault, &e);
+    j->pid = job_spawn(&p, &is_jobs_fault, &e);
     jobdir_close(&dir);
     if (j->pid < 0) {
         j->pid = 0;
@@ -275,7 +276,7 @@ void job_start(struct job *j, const struct job_site *site, const struct order *o
 
 static void end_all(struct job *j, int64_t grace_ms)
 {
-    (void)tree_signal(SIGTERM);
+    (void)process_tree_signal(SIGTERM);
     j->phase = PHASE_ENDING;
     j->deadline_ms = units_monotonic_ms() + grace_ms;
 }
@@ -288,8 +289,9 @@ static void end_gently(struct job *j, enum job_stop stop)
 {
     j->stop = stop;
     if (j->save_signal != 0)
-        asked_begin(&j->asked, j->scratch, j->hex);
-    if (j->save_signal == 0 || signals_ask(j->save_signal, j->has_container ? j->pid : 0) == 0) {
+        checkpoint_saved_begin(&j->asked, j->scratch, j->hex);
+    if (j->save_signal == 0 ||
+        checkpoint_signal_ask(j->save_signal, j->has_container ? j->pid : 0) == 0) {
         end_all(j, j->end_grace_ms);
         return;
     }
@@ -304,7 +306,7 @@ static void kill_all(struct job *j)
         j->kill_pause_ms = KILL_PAUSE_MS;
     else if (j->kill_pause_ms < KILL_PAUSE_MAX_MS)
         j->kill_pause_ms *= 2;
-    (void)tree_signal(SIGKILL);
+    (void)process_tree_signal(SIGKILL);
     j->phase = PHASE_KILLING;
     j->deadline_ms = units_monotonic_ms() + j->kill_pause_ms;
 }
@@ -495,7 +497,7 @@ static int write_outcome(const struct scratch *s, const char *hex, const struct 
     char *fresh = mem_printf("%s.new", path);
     int result = scratch_write(s->run_fd, fresh, &outcome_schema, outcome, e);
 
-    CRASH_POINT(outcome_begun);
+    CRASH_POINT_POINT(outcome_begun);
     if (result == 0 && renameat(s->run_fd, fresh, s->run_fd, path) < 0)
         result = err_sys(e, "replace %s", path);
     free(path);
@@ -512,10 +514,10 @@ int job_save_outcome(const struct scratch *s, const char *hex, const struct outc
         if (write_outcome(s, hex, outcome, e) < 0)
             return -1;
     }
-    CRASH_POINT(outcome_written);
+    CRASH_POINT_POINT(outcome_written);
     if (renameat(s->run_fd, hex, s->ended_fd, hex) < 0)
         return err_sys(e, "move %s to %s", hex, SCRATCH_ENDED);
-    CRASH_POINT(ended_moved);
+    CRASH_POINT_POINT(ended_moved);
     return 0;
 }
 
@@ -523,7 +525,7 @@ int job_save(struct job *j, struct scratch *s, struct err *e)
 {
     struct err why = { 0 };
 
-    CRASH_POINT(job_exited);
+    CRASH_POINT_POINT(job_exited);
     /* First, as a full scratch may have no room for the outcome. */
     if (jobdir_shed(s, j->hex, &why) < 0)
         log_event(LOG_WARN, "not-shed", "attempt", "%s", j->hex, "error", "%s", why.text, NULL);

@@ -13,7 +13,7 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/data/json.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "common/data/yaml.h"
 
 enum { FILE_MODE = 0640, LOG_MODE = 0600 };
@@ -176,7 +176,7 @@ static int make_of_spare(struct jobdir *d, const struct scratch *s, struct spare
     char name[TOKEN_HEX + 1];
 
     snprintf(name, sizeof name, ".%s", hex);
-    if (!spare_take(spares, s, name))
+    if (!jobdir_pool_take(spares, s, name))
         return -1;
     if (make_in(d, s, s->spare_fd, name, o, params, NULL) == 0) {
         (void)renameat(d->fd, JOB_LOG, s->log_fd, hex);
@@ -239,7 +239,7 @@ void jobdir_close(struct jobdir *d)
 static int shed(const struct scratch *s, const char *token_hex, const char *name, struct err *e)
 {
     char *path = mem_printf("%s/%s", token_hex, name);
-    int result = spare_is_fresh(s->run_fd, path) ? 0 : io_remove_tree_at(s->run_fd, path, e);
+    int result = jobdir_pool_is_fresh(s->run_fd, path) ? 0 : io_remove_tree_at(s->run_fd, path, e);
 
     free(path);
     return result;

@@ -9,7 +9,7 @@
 #ifndef LUDWIG_WORKER_RUNNER_JOBENV_H
 #define LUDWIG_WORKER_RUNNER_JOBENV_H
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 
 /* Who runs the jobs here: the same for all of a runner. */
 struct jobenv_user {

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "common/data/template.h"
-#include "worker/base/words.h"
+#include "worker/base/shell_words.h"
 #include "worker/runner/container.h"
 
 /* With its placeholders filled in, in a; NULL with e set. */
-static const char *expand_command(const struct work *w, const struct value *params, struct arena *a,
-                                  struct err *e)
+static const char *expand_command(const struct jobspec *w, const struct value *params,
+                                  struct arena *a, struct err *e)
 {
     struct buf command = { 0 };
     const char *text = NULL;
@@ -32,29 +32,30 @@ static const char *expand_command(const struct work *w, const struct value *para
  * that fails does not stop the command: many scripts that are sourced there, conda's for one, do
  * not work under set -e.  Whoever wants that writes it as the first line.
  */
-static const char *with_setup(const struct work *w, const char *command, struct arena *a)
+static const char *with_setup(const struct jobspec *w, const char *command, struct arena *a)
 {
     return w->setup == NULL ? command : arena_printf(a, "%s\n%s", w->setup, command);
 }
 
-static void plan_plain(struct spawn *p, const struct work *w, const char *command, struct arena *a)
+static void plan_plain(struct job_spawn *p, const struct jobspec *w, const char *command,
+                       struct arena *a)
 {
     char **shell_words = arena_alloc(a, 4 * sizeof *shell_words);
 
     p->shell = "/bin/sh";
     if (w->setup == NULL)
-        p->words = words_split(command, a);
+        p->words = shell_words_split(command, a);
     else if (access("/bin/bash", X_OK) == 0)
         p->shell = "/bin/bash"; /* what people write there ("source", conda) is meant for it */
     if (p->words != NULL)
-        p->program = words_program(p->words[0], jobenv_get(p->env, "PATH"), a);
+        p->program = shell_words_program(p->words[0], jobenv_get(p->env, "PATH"), a);
     shell_words[0] = arena_strdup(a, p->shell + strlen("/bin/"));
     shell_words[1] = arena_strdup(a, "-c");
     shell_words[2] = arena_strdup(a, with_setup(w, command, a));
     p->shell_words = shell_words;
 }
 
-static int plan_container(struct spawn *p, const struct order *o, const char *command,
+static int plan_container(struct job_spawn *p, const struct order *o, const char *command,
                           const char *scratch, struct arena *a, struct err *e)
 {
     struct container c;
@@ -68,11 +69,11 @@ static int plan_container(struct spawn *p, const struct order *o, const char *co
     return 0;
 }
 
-int jobplan_make(struct spawn *p, const struct order *o, const struct value *params,
+int jobplan_make(struct job_spawn *p, const struct order *o, const struct value *params,
                  const char *scratch, const struct jobenv_user *user, struct arena *a,
                  struct err *e)
 {
-    const struct work *w = &o->work.work;
+    const struct jobspec *w = &o->work.work;
     const char *command = expand_command(w, params, a, e);
     char hex[TOKEN_HEX];
 

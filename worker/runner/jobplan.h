@@ -6,12 +6,12 @@
 #define LUDWIG_WORKER_RUNNER_JOBPLAN_H
 
 #include "common/data/value.h"
-#include "worker/base/spawn.h"
+#include "worker/base/job_spawn.h"
 #include "worker/runner/jobenv.h"
 
 /* Fills in program, words, shell and env; all of it is in a. Failures are the job's own fault, or
  * its machine lacks what runs containers. */
-int jobplan_make(struct spawn *p, const struct order *o, const struct value *params,
+int jobplan_make(struct job_spawn *p, const struct order *o, const struct value *params,
                  const char *scratch, const struct jobenv_user *user, struct arena *a,
                  struct err *e);
 

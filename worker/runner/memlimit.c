@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/mem.h"
-#include "worker/base/spawn.h"
+#include "worker/base/job_spawn.h"
 
 static bool is_of_cgroup2(int fd)
 {
@@ -33,7 +33,7 @@ static char *find_folder(int fd)
 
 void memlimit_open(struct memlimit *m, int fd)
 {
-    char *folder = is_of_cgroup2(fd) && spawn_knows_groups() ? find_folder(fd) : NULL;
+    char *folder = is_of_cgroup2(fd) && job_spawn_knows_groups() ? find_folder(fd) : NULL;
 
     *m = (struct memlimit){ .max_fd = -1, .group_fd = -1, .oom = { .kills_fd = -1 } };
     if (folder == NULL)

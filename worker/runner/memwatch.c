@@ -10,7 +10,7 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/units.h"
-#include "worker/base/tree.h"
+#include "worker/base/process_tree.h"
 
 enum {
     EVERY_MS = 1000,
@@ -85,7 +85,8 @@ static int64_t part_of(pid_t pid)
     return bytes < 0 ? most_of(pid) : bytes;
 }
 
-static int64_t add_up(const struct tree_process *list, size_t n, int64_t (*bytes_of)(pid_t pid))
+static int64_t add_up(const struct process_tree_process *list, size_t n,
+                      int64_t (*bytes_of)(pid_t pid))
 {
     int64_t bytes = 0;
 
@@ -106,12 +107,12 @@ int memwatch_pause_ms(int64_t bytes, int64_t before_bytes, int64_t limit_bytes)
 int64_t memwatch_look(struct memwatch *w)
 {
     int64_t now_ms = units_monotonic_ms(), most, bytes = 0;
-    struct tree_process *list;
+    struct process_tree_process *list;
     size_t n;
 
     if (w->limit_bytes == 0 || now_ms < w->next_ms)
         return 0;
-    list = tree_list(&n);
+    list = process_tree_list(&n);
     most = add_up(list, n, most_of);
     if (most > w->limit_bytes)
         most = bytes = add_up(list, n, part_of);

@@ -71,21 +71,21 @@ static int open_kills(const struct oom *o)
 void oom_open(struct oom *o, const char *root)
 {
     *o = (struct oom){ .root = mem_strdup(root), .kills_fd = -1 };
-    cgroup_find(&o->group, root, CGROUP_OF_MEMORY);
+    own_cgroup_find(&o->group, root, OWN_CGROUP_OF_MEMORY);
     if (o->group.folder != NULL)
         o->kills_fd = open_kills(o);
 }
 
 void oom_open_group(struct oom *o, const char *folder)
 {
-    struct cgroup own;
+    struct own_cgroup own;
 
-    cgroup_find(&own, "", CGROUP_V2);
+    own_cgroup_find(&own, "", OWN_CGROUP_V2);
     *o = (struct oom){ .root = mem_strdup(""),
                        .group = { .folder = mem_strdup(folder),
                                   .top = own.folder == NULL ? strlen(folder) : own.top,
                                   .is_v2 = true } };
-    cgroup_free(&own);
+    own_cgroup_free(&own);
     o->kills_fd = open_kills(o);
 }
 
@@ -94,7 +94,7 @@ void oom_close(struct oom *o)
     if (o->kills_fd >= 0)
         close(o->kills_fd);
     free(o->root);
-    cgroup_free(&o->group);
+    own_cgroup_free(&o->group);
     *o = (struct oom){ .kills_fd = -1 };
 }
 

@@ -15,11 +15,11 @@
 #include <stdint.h>
 
 #include "common/base/buf.h"
-#include "worker/node/cgroup.h"
+#include "worker/node/own_cgroup.h"
 
 struct oom {
     char *root;
-    struct cgroup group;
+    struct own_cgroup group;
     int kills_fd; /* -1: nobody counts */
 };
 

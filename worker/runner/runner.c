@@ -19,10 +19,10 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/path.h"
-#include "worker/base/child.h"
-#include "worker/base/tree.h"
+#include "worker/base/child_main.h"
+#include "worker/base/process_tree.h"
+#include "worker/runner/batch_jobs.h"
 #include "worker/runner/job.h"
-#include "worker/runner/mates.h"
 
 /* An outcome that could not be written (scratch is full) is tried again after this. */
 #define SAVE_PAUSE_MS 1000
@@ -44,9 +44,9 @@ struct runner {
     int null_fd;
     struct oom oom;
     struct memlimit limit;
-    struct job job;     /* what runs: an attempt's process, or that of the mates */
-    struct mates mates; /* of a batch */
-    int64_t grace_ms;   /* for its process, once none of them is wanted */
+    struct job job;          /* what runs: an attempt's process, or that of the mates */
+    struct batch_jobs mates; /* of a batch */
+    int64_t grace_ms;        /* for its process, once none of them is wanted */
 };
 
 /* ---- words to the agent ---- */
@@ -81,7 +81,7 @@ static void tell_hello(struct runner *r)
     if (is_busy(r)) {
         hello.token = has_batch(r) ? r->mates.token : r->job.token;
         hello.started_at = r->job.outcome.started_at;
-        hello.mates.n = mates_list(&r->mates, mates);
+        hello.mates.n = batch_jobs_list(&r->mates, mates);
     }
     tell(r, NOTE_HELLO, &hello);
     free(mates);
@@ -140,9 +140,9 @@ static void end_batch(struct runner *r)
 {
     struct note_ended ended = { .token = r->mates.token };
 
-    if (r->job.phase != PHASE_NONE || !mates_are_saved(&r->mates))
+    if (r->job.phase != PHASE_NONE || !batch_jobs_are_saved(&r->mates))
         return;
-    mates_free(&r->mates);
+    batch_jobs_free(&r->mates);
     tell(r, NOTE_ENDED, &ended);
 }
 
@@ -151,10 +151,10 @@ static void save_mates(struct runner *r)
     struct err e = { 0 };
     struct mate *mate;
 
-    while ((mate = mates_due(&r->mates)) != NULL) {
+    while ((mate = batch_jobs_due(&r->mates)) != NULL) {
         struct note_ended ended = { .token = mate->token, .trouble = trouble_of(&mate->outcome) };
 
-        if (mates_save(&r->mates, mate, &e) == 0) {
+        if (batch_jobs_save(&r->mates, mate, &e) == 0) {
             tell(r, NOTE_ENDED, &ended);
             continue;
         }
@@ -167,7 +167,7 @@ static void save_mates(struct runner *r)
 
 static void refuse_batch(struct runner *r, int event, const char *reason)
 {
-    mates_refuse(&r->mates, event, reason);
+    batch_jobs_refuse(&r->mates, event, reason);
     r->job.phase = PHASE_NONE;
     save_mates(r);
 }
@@ -179,17 +179,17 @@ static void start_batch(struct runner *r, const struct order_run *run)
     struct err e = { 0 };
     char *run_path = mem_printf("%s/%s", r->scratch.path, SCRATCH_RUN);
 
-    mates_begin(&r->mates, &r->scratch, run, &process);
+    batch_jobs_begin(&r->mates, &r->scratch, run, &process);
     if (chunk_make(run, run_path, r->arena, &chunk, &e) < 0)
         refuse_batch(r, EV_LOSE, e.text);
-    else if (mates_make_folders(&r->mates, &r->spares, run, &chunk, &e) < 0)
+    else if (batch_jobs_make_folders(&r->mates, &r->spares, run, &chunk, &e) < 0)
         refuse_batch(r, EV_LOSE, e.text);
     else if (chunk_check_command(run->order.work.work.command, &chunk, &e) < 0)
         refuse_batch(r, EV_FAIL, e.text); /* with their folders, to be published as failed */
     else if (!start_process(r, &process, &chunk))
         refuse_batch(r, r->job.outcome.event, r->job.outcome.reason);
     else
-        mates_follow(&r->mates, r->job.outcome.started_at);
+        batch_jobs_follow(&r->mates, r->job.outcome.started_at);
     free(run_path);
 }
 
@@ -197,11 +197,11 @@ static void start_batch(struct runner *r, const struct order_run *run)
 static void look_at_mates(struct runner *r)
 {
     if (r->job.phase == PHASE_OVER) {
-        mates_over(&r->mates, &r->job.outcome);
+        batch_jobs_over(&r->mates, &r->job.outcome);
         r->job.phase = PHASE_NONE;
     } else if (r->job.phase != PHASE_NONE) {
-        mates_look(&r->mates, r->job.outcome.cpu_ms);
-        if (mates_are_unwanted(&r->mates))
+        batch_jobs_look(&r->mates, r->job.outcome.cpu_ms);
+        if (batch_jobs_are_unwanted(&r->mates))
             job_cancel(&r->job, r->grace_ms);
     }
     save_mates(r);
@@ -232,9 +232,9 @@ static int take_stop(struct runner *r, const struct envelope *m, struct err *e)
     if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
         return -1;
     r->grace_ms = body.grace_ms;
-    mates_stop(&r->mates, &body.token);
+    batch_jobs_stop(&r->mates, &body.token);
     /* Another one has ended already, and the agent will hear of it. */
-    if (token_equal(&body.token, &r->job.token) || mates_are_unwanted(&r->mates))
+    if (token_equal(&body.token, &r->job.token) || batch_jobs_are_unwanted(&r->mates))
         job_cancel(&r->job, body.grace_ms);
     return 0;
 }
@@ -345,7 +345,7 @@ static void take_signals(struct runner *r)
 static int wait_ms(const struct runner *r)
 {
     int job_ms = r->job.phase == PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
-    int mates_ms = mates_wait_ms(&r->mates);
+    int mates_ms = batch_jobs_wait_ms(&r->mates);
 
     return job_ms < 0 || (mates_ms >= 0 && mates_ms < job_ms) ? mates_ms : job_ms;
 }
@@ -355,7 +355,7 @@ static void turn(struct runner *r, struct err *e)
     struct pollfd p[4] = { { r->signal_fd, POLLIN, 0 },
                            { r->wire.fd, POLLIN, 0 },
                            { CHILD_LISTEN_FD, POLLIN, 0 },
-                           { mates_fd(&r->mates), POLLIN, 0 } };
+                           { batch_jobs_fd(&r->mates), POLLIN, 0 } };
     int n = poll(p, 4, wait_ms(r));
 
     if (n < 0 && errno != EINTR) {
@@ -404,7 +404,7 @@ static int open_null(struct err *e)
 static int set_up(struct runner *r, const char *scratch, struct err *e)
 {
     umask(027); /* the jobs' as well */
-    if (child_begin(e) < 0 || tree_become_reaper(e) < 0)
+    if (child_begin(e) < 0 || process_tree_become_reaper(e) < 0)
         return -1;
     wire_init(&r->wire, CHILD_CHANNEL_FD, &orders);
     if (scratch_open(&r->scratch, scratch, e) < 0)
@@ -436,15 +436,15 @@ int runner_main(int argc, char **argv)
 
     if (argc != 2 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--runner SCRATCH, absolute");
-        return child_fail("runner", &e);
+        return child_main_fail("runner", &e);
     }
     if (set_up(&r, argv[1], &e) < 0)
-        return child_fail("runner", &e);
+        return child_main_fail("runner", &e);
     tell_hello(&r);
     while (e.kind == ERR_NONE && is_wanted(&r))
         turn(&r, &e);
     if (e.kind != ERR_NONE)
-        return child_fail("runner", &e);
+        return child_main_fail("runner", &e);
     tear_down(&r);
     return 0; /* the lock goes with the process */
 }

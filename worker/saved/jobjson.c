@@ -10,7 +10,7 @@
 
 #include "common/base/units.h"
 #include "common/data/json.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "common/data/template.h"
 #include "common/proto/layout.h"
 
@@ -81,7 +81,7 @@ static const char *command_of(const struct order *o, const struct value *params,
     return command;
 }
 
-static struct value git_of(const struct work *w, struct arena *a)
+static struct value git_of(const struct jobspec *w, struct arena *a)
 {
     struct map m = { .n = 0 };
 

@@ -7,7 +7,7 @@
 #ifndef LUDWIG_WORKER_SAVED_JOBJSON_H
 #define LUDWIG_WORKER_SAVED_JOBJSON_H
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 #include "worker/saved/metrics.h"
 #include "worker/saved/saved.h"
 

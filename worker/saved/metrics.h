@@ -11,7 +11,7 @@
 #ifndef LUDWIG_WORKER_SAVED_METRICS_H
 #define LUDWIG_WORKER_SAVED_METRICS_H
 
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 
 struct metrics {
     struct arena *arena; /* holds the names */

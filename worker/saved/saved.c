@@ -14,9 +14,9 @@
 
 #include "common/base/io.h"
 #include "common/proto/layout.h"
-#include "worker/base/crash.h"
+#include "worker/base/crash_point.h"
 #include "worker/base/scratch.h"
-#include "worker/saved/portable.h"
+#include "worker/saved/portable_names.h"
 
 enum { PATH_BYTES = 1024 * 1024, RENAMES_MAX = 1000 * 1000 };
 
@@ -144,7 +144,7 @@ struct todo {
 
 struct scan {
     struct saved *saved;
-    const struct shared_modes *modes;
+    const struct share_modes_modes *modes;
     int root_fd;
     struct todo *todo;
     size_t n_todo;
@@ -198,7 +198,7 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
     if (fstat(fd, &st) < 0) {
         err_sys(e, "look at %s", path);
     } else if (digest_of_fd(fd, &entry.digest, &entry.size_bytes, e) == 0) {
-        entry.mode = shared_file_mode(x->modes, st.st_mode);
+        entry.mode = share_modes_file_mode(x->modes, st.st_mode);
         set_modes(x, fd, &st, entry.mode);
         add_entry(x->saved, &entry);
         result = 0;
@@ -224,7 +224,7 @@ static int scan_other(struct scan *x, int dir_fd, const char *name, const char *
 }
 
 static int scan_entry(struct scan *x, int dir_fd, const struct todo *in,
-                      const struct portable_name *name, struct err *e)
+                      const struct portable_names_name *name, struct err *e)
 {
     struct arena *a = x->saved->arena;
     const char *path = join(a, in->path, name->to);
@@ -252,11 +252,12 @@ static int scan_entry(struct scan *x, int dir_fd, const struct todo *in,
 static int scan_open_folder(struct scan *x, DIR *dir, const struct todo *in, struct err *e)
 {
     size_t n;
-    struct portable_name *names = portable_list(dir, &n, x->saved->arena);
+    struct portable_names_name *names = portable_names_list(dir, &n, x->saved->arena);
     int result = errno != 0 ? err_sys(e, "list %s", in->old_path) : 0;
 
     if (result == 0 && n > 0)
-        portable_names(names, n, in->path[0] == '\0' ? LAYOUT_JOB_JSON : NULL, x->saved->arena);
+        portable_names_names(names, n, in->path[0] == '\0' ? LAYOUT_JOB_JSON : NULL,
+                             x->saved->arena);
     for (size_t i = 0; result == 0 && i < n; i++)
         result = scan_entry(x, dirfd(dir), in, &names[i], e);
     free(names);
@@ -289,7 +290,8 @@ static int scan_next(struct scan *x, const struct todo *in, struct err *e)
     return result;
 }
 
-static int scan_tree(struct saved *s, int root_fd, const struct shared_modes *modes, struct err *e)
+static int scan_tree(struct saved *s, int root_fd, const struct share_modes_modes *modes,
+                     struct err *e)
 {
     struct scan x = { .saved = s, .modes = modes, .root_fd = root_fd };
     struct todo at = { "", "" };
@@ -302,7 +304,7 @@ static int scan_tree(struct saved *s, int root_fd, const struct shared_modes *mo
 }
 
 int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, const char *record,
-               const struct shared_modes *modes, struct err *e)
+               const struct share_modes_modes *modes, struct err *e)
 {
     int root_fd = open_own(dir_fd, name, O_RDONLY | O_DIRECTORY);
     size_t n_before;
@@ -318,7 +320,7 @@ int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, con
     if (s->n_renames > n_before && save_record(s, record_fd, record, e) < 0)
         goto out;
     result = apply_renames(s, root_fd, n_before, e);
-    CRASH_POINT(saved_scanned);
+    CRASH_POINT_POINT(saved_scanned);
 out:
     close(root_fd);
     return result;

@@ -12,7 +12,7 @@
 #define LUDWIG_WORKER_SAVED_SAVED_H
 
 #include "common/data/schema.h"
-#include "worker/share/shared.h"
+#include "worker/share/share_modes.h"
 
 enum saved_type { SAVED_FILE, SAVED_FOLDER, SAVED_LINK };
 
@@ -50,7 +50,7 @@ struct saved {
  * only when there are any.  *s must hold an arena and else be zero; saved_free when done.
  */
 int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, const char *record,
-               const struct shared_modes *modes, struct err *e);
+               const struct share_modes_modes *modes, struct err *e);
 void saved_free(struct saved *s);
 
 /* What an error says of something that a container left: it belongs to somebody else, or is a

@@ -12,8 +12,8 @@
 #include "common/base/mem.h"
 #include "common/base/units.h"
 #include "common/connect/mux.h"
-#include "worker/base/children.h"
-#include "worker/node/sock.h"
+#include "worker/base/child_start.h"
+#include "worker/node/unix_socket.h"
 
 /* After a failure: doubled each time. */
 #define PAUSE_MS     1000
@@ -68,7 +68,7 @@ static int start_mux(struct sftplink *l, struct err *e)
     pid_t pid;
     int ours, rc;
 
-    if (sock_pair(&ours, &child.channel_fd, e) < 0)
+    if (unix_socket_pair(&ours, &child.channel_fd, e) < 0)
         return -1;
     rc = child_start(&child, &pid, e);
     close(child.channel_fd);

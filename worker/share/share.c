@@ -37,7 +37,7 @@ void shares_destroy(struct shares *s)
 {
     if (s == NULL)
         return;
-    share_line_leave(s->line);
+    share_connection_leave(s->line);
     free(s);
 }
 
@@ -47,7 +47,7 @@ int64_t shares_rest_ms(const struct shares *s)
 {
     int64_t left_ms;
 
-    if (s->line == NULL || !share_line_is_free(s->line))
+    if (s->line == NULL || !share_connection_is_free(s->line))
         return -1;
     left_ms = s->used_at_ms + s->source.rest_ms - units_monotonic_ms();
     return left_ms > 0 ? left_ms : 0;
@@ -57,25 +57,26 @@ void shares_rest(struct shares *s)
 {
     if (shares_rest_ms(s) != 0)
         return;
-    share_line_leave(s->line);
+    share_connection_leave(s->line);
     s->line = NULL;
 }
 
 static bool is_usable(const struct shares *s, const char *name)
 {
-    if (s->line == NULL || !share_line_is_of(s->line, name))
+    if (s->line == NULL || !share_connection_is_of(s->line, name))
         return false;
-    return units_monotonic_ms() - s->used_at_ms <= TRUSTED_MS || !share_line_is_broken(s->line);
+    return units_monotonic_ms() - s->used_at_ms <= TRUSTED_MS ||
+           !share_connection_is_broken(s->line);
 }
 
 static struct share_dir *open_over_line(struct shares *s, const char *name, struct err *e)
 {
     if (!is_usable(s, name)) {
-        share_line_leave(s->line);
-        s->line = share_line_open(&s->source, name, e);
+        share_connection_leave(s->line);
+        s->line = share_connection_open(&s->source, name, e);
     }
     s->used_at_ms = units_monotonic_ms();
-    return s->line == NULL ? NULL : share_line_dir(s->line);
+    return s->line == NULL ? NULL : share_connection_dir(s->line);
 }
 
 /* ---- folders ---- */

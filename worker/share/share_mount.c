@@ -12,9 +12,9 @@
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "worker/base/descent.h"
+#include "worker/base/dir_walk.h"
+#include "worker/share/share_sync.h"
 #include "worker/share/share_way.h"
-#include "worker/share/sync.h"
 
 enum { WAITED_FOR_BYTES = 1024 * 1024 };
 
@@ -279,19 +279,19 @@ static int mount_end(struct share_file *file, struct err *e)
 
 static int open_plain(int at_fd, const char *path, struct err *e)
 {
-    struct descent d;
+    struct dir_walk d;
     struct stat st;
     const char *name;
     int fd = -1, dir_fd;
 
-    descent_begin(&d, at_fd, NULL);
-    dir_fd = descent_to(&d, path, &name, e);
+    dir_walk_begin(&d, at_fd, NULL);
+    dir_fd = dir_walk_to(&d, path, &name, e);
     if (dir_fd >= 0) {
         fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0)
             err_sys(e, "open %s", path);
     }
-    descent_end(&d);
+    dir_walk_end(&d);
     if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
         err_set(e, ERR_USAGE, "read %s: it is no file", path);
         close(fd);
@@ -339,17 +339,17 @@ static void mount_close_input(struct share_input *in)
 
 static bool mount_is_synced_whole(const struct share_dir *d)
 {
-    return sync_is_by_system(mount_fd(d));
+    return share_sync_is_by_system(mount_fd(d));
 }
 
 static int mount_sync(const struct share_dir *d, struct err *e)
 {
-    return sync_system(mount_fd(d), e);
+    return share_sync_system(mount_fd(d), e);
 }
 
 static int mount_sync_dir(const struct share_dir *d, const char *name, struct err *e)
 {
-    return sync_folder(mount_fd(d), name, e);
+    return share_sync_folder(mount_fd(d), name, e);
 }
 
 static const struct share_way mount_way = {
@@ -376,6 +376,6 @@ static const struct share_way mount_way = {
     .close_input = mount_close_input,
     .is_synced_whole = mount_is_synced_whole,
     .sync = mount_sync,
-    .sync_each = sync_files,
+    .sync_each = share_sync_files,
     .sync_dir = mount_sync_dir,
 };

@@ -12,11 +12,11 @@
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "worker/base/crash.h"
+#include "worker/base/crash_point.h"
+#include "worker/saved/checkpoint_snapshot.h"
 #include "worker/saved/saved.h"
-#include "worker/saved/snapshot.h"
+#include "worker/share/share_sync.h"
 #include "worker/share/share_way.h"
-#include "worker/share/sync.h"
 
 enum {
     THREADS = 8,       /* each waits for a network, not for a processor */
@@ -109,7 +109,7 @@ static int copy_content(struct copier *c, int in, int out, const struct share_it
 
 static int sync_file(const struct copying *a, int fd, const struct share_item *x, struct err *e)
 {
-    if (!a->syncs || (errno = sync_fd(fd)) == 0)
+    if (!a->syncs || (errno = share_sync_fd(fd)) == 0)
         return 0;
     return err_sys(e, "sync %s", x->to);
 }
@@ -207,7 +207,7 @@ static void *copy_some(void *context)
                 continue;
             if (copy_item(&c, &a->items[i], &why) < 0)
                 fail(a, &why);
-            CRASH_POINT(copy_begun);
+            CRASH_POINT_POINT(copy_begun);
         }
     hasher_destroy(c.hasher);
     free(c.piece);
@@ -274,7 +274,7 @@ static int damaged(const struct share_item *x, struct err *e)
 
 static int open_out(int from_fd, const struct share_item *x, struct err *e)
 {
-    int fd = snapshot_open(from_fd, x->from, O_RDONLY | O_NONBLOCK);
+    int fd = checkpoint_snapshot_open(from_fd, x->from, O_RDONLY | O_NONBLOCK);
     struct stat st;
 
     if (fd < 0)

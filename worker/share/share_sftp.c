@@ -72,7 +72,7 @@ static void over_close(struct share_dir *d)
 {
     struct sftp_dir *own = (struct sftp_dir *)d;
 
-    share_line_leave(own->line);
+    share_connection_leave(own->line);
     free(own->path);
     free(own);
 }

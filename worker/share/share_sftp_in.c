@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "worker/base/crash.h"
+#include "worker/base/crash_point.h"
 #include "worker/saved/saved.h"
-#include "worker/share/share_trip.h"
+#include "worker/share/share_sftp_batch.h"
 
 static size_t depth_of(const char *path)
 {
@@ -61,7 +61,7 @@ static void on_put(void *context, const struct sftp_answer *answer)
         trip_fail(f->trip, answer->error);
     buf_free(&f->content);
     free(f);
-    CRASH_POINT(copy_begun);
+    CRASH_POINT_POINT(copy_begun);
 }
 
 static int changed(const struct share_item *x, struct err *e)
@@ -125,7 +125,7 @@ static int put_large(struct trip *t, const struct share_item *x, int in_fd, stru
     if (result == 0 && ((int64_t)n_bytes != x->size_bytes || !is_it(x, &d)))
         result = changed(x, why);
     free(full);
-    CRASH_POINT(copy_begun);
+    CRASH_POINT_POINT(copy_begun);
     return result;
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "worker/share/share_trip.h"
+#include "worker/share/share_sftp_batch.h"
 
 /* What answers may bring at once. */
 enum { ASKED_MAX_BYTES = 32 * 1024 * 1024 };

@@ -74,15 +74,15 @@ int share_mount_copy_out(const struct share_dir *from, int to_fd, const struct s
 /* share_line.c */
 struct share_line;
 /* Connects, and finds the share of that name.  NULL with e set, ERR_UNREACHABLE whatever it was. */
-struct share_line *share_line_open(const struct share_source *source, const char *name,
-                                   struct err *e);
-void share_line_leave(struct share_line *line); /* NULL is fine */
+struct share_line *share_connection_open(const struct share_source *source, const char *name,
+                                         struct err *e);
+void share_connection_leave(struct share_line *line); /* NULL is fine */
 /* The share's own folder. */
-struct share_dir *share_line_dir(struct share_line *line);
-bool share_line_is_of(const struct share_line *line, const char *name);
+struct share_dir *share_connection_dir(struct share_line *line);
+bool share_connection_is_of(const struct share_line *line, const char *name);
 /* Nobody has a folder of it open. */
-bool share_line_is_free(const struct share_line *line);
+bool share_connection_is_free(const struct share_line *line);
 /* Nothing can be asked any more; asks the server whether that is so. */
-bool share_line_is_broken(struct share_line *line);
+bool share_connection_is_broken(struct share_line *line);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "worker/base/crash.h"
+#include "worker/base/crash_point.h"
 #include "worker/stager/cache_room.h"
 #include "worker/stager/cache_stage.h"
 
@@ -77,7 +77,7 @@ enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
         return CACHE_ABSENT;
     if (!record_open(&r, cache_fd, &use->tree))
         return CACHE_DAMAGED;
-    use->is_guarded = check_watch(&r, use->cache_path, use->guard_fd);
+    use->is_guarded = check_watch(&r, use->cache_dir_path, use->guard_fd);
     if (is_what_it_was(&r, cache_fd,
                        use->is_doubted ||
                            (r.head->is_shared && meet_others(cache_fd, &use->tree, false)))) {
@@ -106,7 +106,7 @@ void cache_close_tree(int cache_fd, const struct cache_use *use)
 
     if (record_open(&r, cache_fd, &use->tree)) {
         close_record(&r, use);
-        check_unwatch(&r, use->cache_path, use->guard_fd);
+        check_unwatch(&r, use->cache_dir_path, use->guard_fd);
         record_close(&r);
     }
     cache_touch(cache_fd, &use->tree);
@@ -209,7 +209,7 @@ static int begin_new(struct stage *s, struct err *e)
     s->trust = trust_in_new(s, begun);
     if (s->trust == TRUST_NOTHING && make_new(s, begun, e) < 0)
         return -1;
-    CRASH_POINT(stage_begun);
+    CRASH_POINT_POINT(stage_begun);
     return 0;
 }
 
@@ -239,12 +239,12 @@ static int name_it(struct stage *s, struct err *e)
     cache_name(&s->plan.set.tree, "", name);
     if (renameat(s->cache->fd, s->name, s->cache->fd, name) < 0)
         return err_sys(e, "name %s", name);
-    CRASH_POINT(stage_named);
+    CRASH_POINT_POINT(stage_named);
     if (is_single_file(&s->plan))
         s->plan.entries[0].has_stat = false; /* it has another ctime now */
-    descent_end(&s->descent);
+    dir_walk_end(&s->descent);
     memcpy(s->name, name, sizeof name);
-    descent_begin(&s->descent, s->cache->fd, s->name);
+    dir_walk_begin(&s->descent, s->cache->fd, s->name);
     return 0;
 }
 
@@ -267,7 +267,7 @@ static int record_it(struct stage *s, struct err *e)
     draft.top_mtime_ns = stat_mtime_ns(&st);
     if (record_write(s->cache->fd, &draft, e) < 0)
         return -1;
-    CRASH_POINT(stage_recorded);
+    CRASH_POINT_POINT(stage_recorded);
     cache_name(&s->plan.set.tree, s->is_live ? CACHE_FIX : CACHE_BEGUN, name);
     return io_remove_tree_at(s->cache->fd, name, e);
 }
@@ -313,16 +313,16 @@ static int stage_plan(struct stage *s, struct err *e)
 {
     if (begin(s, e) < 0)
         return -1;
-    descent_begin(&s->descent, s->cache->fd, s->name);
-    descent_begin(&s->other, s->cache->fd, s->name);
+    dir_walk_begin(&s->descent, s->cache->fd, s->name);
+    dir_walk_begin(&s->other, s->cache->fd, s->name);
     if (stage_survey(s, e) < 0)
         return fill_was_disturbed(e);
     if (fill_as_there_is_room(s, e) < 0)
         return -1;
-    CRASH_POINT(stage_filled);
+    CRASH_POINT_POINT(stage_filled);
     if (stage_links(s, e) < 0)
         return fill_was_disturbed(e);
-    CRASH_POINT(stage_linked);
+    CRASH_POINT_POINT(stage_linked);
     if (name_it(s, e) < 0 || stage_take_rows(s, e) < 0 || record_it(s, e) < 0)
         return fill_was_disturbed(e);
     return 0;
@@ -339,7 +339,7 @@ static void make_way(struct stage *s)
     (void)io_remove_tree_at(s->cache->fd, name, NULL);
 }
 
-int cache_stage(struct cache *c, const struct packs_at *at, const struct dataset *set,
+int cache_stage(struct cache *c, const struct pack_source_at *at, const struct dataset *set,
                 struct err *e)
 {
     struct stage s = { .cache = c, .packs = *at, .fix_fd = -1 };
@@ -347,9 +347,9 @@ int cache_stage(struct cache *c, const struct packs_at *at, const struct dataset
     struct packs packs;
     int result;
 
-    if (packs_open(&packs, at, e) < 0)
+    if (pack_source_open(&packs, at, e) < 0)
         return -1;
-    source = packs_source(&packs);
+    source = pack_source_source(&packs);
     result = plan_open(&s.plan, &source, set, e);
     if (result == 0) {
         mode_t mask = umask(022); /* modes are given as they shall be */
@@ -358,12 +358,12 @@ int cache_stage(struct cache *c, const struct packs_at *at, const struct dataset
         umask(mask);
         if (result < 0 && e->kind == ERR_NO_SPACE)
             make_way(&s);
-        descent_end(&s.descent);
-        descent_end(&s.other);
+        dir_walk_end(&s.descent);
+        dir_walk_end(&s.other);
         if (s.fix_fd >= 0)
             close(s.fix_fd);
     }
     plan_close(&s.plan);
-    packs_close(&packs);
+    pack_source_close(&packs);
     return result;
 }

@@ -11,13 +11,13 @@
 #ifndef LUDWIG_WORKER_STAGER_CACHE_H
 #define LUDWIG_WORKER_STAGER_CACHE_H
 
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 #include "worker/stager/cache_room.h"
-#include "worker/stager/packs.h"
+#include "worker/stager/pack_source.h"
 
 /* With the lock for working at its tree: brings the dataset, or what is missing or wrong in it.  ERR_NO_SPACE: later, perhaps; ERR_BUSY: somebody
  * changes it at this moment; ERR_NOT_FOUND, ERR_PROTOCOL: it is not on the share, or damaged there. */
-int cache_stage(struct cache *c, const struct packs_at *at, const struct dataset *set,
+int cache_stage(struct cache *c, const struct pack_source_at *at, const struct dataset *set,
                 struct err *e);
 
 enum cache_state { CACHE_ABSENT, CACHE_DAMAGED, CACHE_WHOLE };
@@ -25,7 +25,7 @@ enum cache_state { CACHE_ABSENT, CACHE_DAMAGED, CACHE_WHOLE };
 /* A tree that jobs are to use. */
 struct cache_use {
     struct digest tree;
-    const char *cache_path;
+    const char *cache_dir_path;
     int guard_fd; /* is told what they change in it, see check_watch; -1: there is none */
     bool
         is_doubted; /* it may have been changed, and every file is to be looked at; so it is after a

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/mem.h"
-#include "worker/base/descent.h"
+#include "worker/base/dir_walk.h"
 #include "worker/stager/cache_fill.h"
 
 enum {
@@ -27,10 +27,10 @@ void damage_free(struct damage *d)
 
 /* ---- folders ---- */
 
-static int look_at(struct descent *d, const char *path, struct stat *st)
+static int look_at(struct dir_walk *d, const char *path, struct stat *st)
 {
     const char *name;
-    int dir_fd = descent_to(d, path, &name, NULL);
+    int dir_fd = dir_walk_to(d, path, &name, NULL);
 
     return dir_fd < 0 ? -1 : fstatat(dir_fd, name, st, AT_SYMLINK_NOFOLLOW);
 }
@@ -45,12 +45,12 @@ static bool top_is(const struct record *r, const struct stat *st)
 bool check_folders(const struct record *r, int cache_fd)
 {
     char name[CACHE_NAME_BYTES];
-    struct descent d;
+    struct dir_walk d;
     struct stat st;
     bool is_same;
 
     cache_name(&r->head->tree, "", name);
-    descent_begin(&d, cache_fd, name);
+    dir_walk_begin(&d, cache_fd, name);
     is_same = look_at(&d, "", &st) == 0 && top_is(r, &st);
     for (uint64_t i = 0; is_same && i < r->head->n_folders; i++) {
         size_t row = r->folders[i];
@@ -58,7 +58,7 @@ bool check_folders(const struct record *r, int cache_fd)
         is_same = row < r->head->n_rows && look_at(&d, record_path(r, row), &st) == 0 &&
                   S_ISDIR(st.st_mode) && stat_mtime_ns(&st) == r->rows[row].mtime_ns;
     }
-    descent_end(&d);
+    dir_walk_end(&d);
     return is_same;
 }
 
@@ -87,12 +87,12 @@ static void take_touched(struct cache_row *row, int fd, const struct stat *befor
 }
 
 /* What is not a job's to write to is not its to leave so. */
-static bool has_content(struct descent *d, struct cache_row *row, const char *path)
+static bool has_content(struct dir_walk *d, struct cache_row *row, const char *path)
 {
     struct digest content;
     struct stat st;
     const char *name;
-    int dir_fd = descent_to(d, path, &name, NULL);
+    int dir_fd = dir_walk_to(d, path, &name, NULL);
     int fd = dir_fd < 0 ? -1 : openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     bool is_same = false;
 
@@ -114,7 +114,7 @@ static bool is_file(const struct cache_row *row)
     return row->kind == PACK_FILE || row->kind == PACK_PROGRAM;
 }
 
-static bool is_what_it_was(struct checking *c, struct descent *d, size_t i)
+static bool is_what_it_was(struct checking *c, struct dir_walk *d, size_t i)
 {
     struct cache_row *row = &c->record->rows[i];
     const char *path = record_path(c->record, i);
@@ -141,13 +141,13 @@ static void *check_some(void *context)
 {
     struct checking *c = context;
     struct damage *damage = &c->damage;
-    struct descent d;
+    struct dir_walk d;
 
-    descent_begin(&d, c->cache_fd, c->tree);
+    dir_walk_begin(&d, c->cache_fd, c->tree);
     for (size_t i = c->begin; i < c->end; i++)
         if (c->record->rows[i].kind != PACK_HARD_LINK && !is_what_it_was(c, &d, i))
             add_damage(damage, i);
-    descent_end(&d);
+    dir_walk_end(&d);
     return NULL;
 }
 
@@ -155,16 +155,16 @@ static void *check_some(void *context)
 static void check_hard_links(const struct checking *c, struct damage *damage)
 {
     const struct record *r = c->record;
-    struct descent d;
+    struct dir_walk d;
     struct stat st;
 
-    descent_begin(&d, c->cache_fd, c->tree);
+    dir_walk_begin(&d, c->cache_fd, c->tree);
     for (size_t i = 0; i < r->head->n_rows; i++)
         if (r->rows[i].kind == PACK_HARD_LINK &&
             (look_at(&d, record_path(r, i), &st) < 0 || !S_ISREG(st.st_mode) ||
              r->rows[i].target >= r->head->n_rows || r->rows[r->rows[i].target].inode != st.st_ino))
             add_damage(damage, i);
-    descent_end(&d);
+    dir_walk_end(&d);
 }
 
 static void gather(struct damage *to, struct damage *from)
@@ -242,7 +242,7 @@ static bool unwatch(const char *path, int guard_fd)
     return true;
 }
 
-static bool each_folder(const struct record *r, const char *cache_path, int guard_fd,
+static bool each_folder(const struct record *r, const char *cache_dir_path, int guard_fd,
                         bool (*each)(const char *path, int guard_fd))
 {
     char name[CACHE_NAME_BYTES];
@@ -251,7 +251,7 @@ static bool each_folder(const struct record *r, const char *cache_path, int guar
     bool goes_on;
 
     cache_name(&r->head->tree, "", name);
-    buf_printf(&path, "%s/%s", cache_path, name);
+    buf_printf(&path, "%s/%s", cache_dir_path, name);
     top_n = path.n;
     goes_on = each(buf_text(&path), guard_fd);
     for (uint64_t i = 0; goes_on && i < r->head->n_folders; i++) {
@@ -264,14 +264,14 @@ static bool each_folder(const struct record *r, const char *cache_path, int guar
     return goes_on;
 }
 
-bool check_watch(const struct record *r, const char *cache_path, int guard_fd)
+bool check_watch(const struct record *r, const char *cache_dir_path, int guard_fd)
 {
     return guard_fd >= 0 && r->head->n_folders <= WATCHES_MAX &&
-           each_folder(r, cache_path, guard_fd, watch);
+           each_folder(r, cache_dir_path, guard_fd, watch);
 }
 
-void check_unwatch(const struct record *r, const char *cache_path, int guard_fd)
+void check_unwatch(const struct record *r, const char *cache_dir_path, int guard_fd)
 {
     if (guard_fd >= 0 && r->head->n_folders <= WATCHES_MAX)
-        (void)each_folder(r, cache_path, guard_fd, unwatch);
+        (void)each_folder(r, cache_dir_path, guard_fd, unwatch);
 }

@@ -27,8 +27,8 @@ bool check_folders(const struct record *r, int cache_fd);
 void check_files(struct record *r, int cache_fd, struct damage *damage);
 
 /* Tells guard_fd (inotify) of all that is changed in the tree from now on; false: it cannot. */
-bool check_watch(const struct record *r, const char *cache_path, int guard_fd);
+bool check_watch(const struct record *r, const char *cache_dir_path, int guard_fd);
 /* Not any more. */
-void check_unwatch(const struct record *r, const char *cache_path, int guard_fd);
+void check_unwatch(const struct record *r, const char *cache_dir_path, int guard_fd);
 
 #endif

@@ -14,9 +14,9 @@
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "common/pack/part_read.h"
-#include "worker/base/crash.h"
-#include "worker/base/descent.h"
+#include "common/pack/pack_part_read.h"
+#include "worker/base/crash_point.h"
+#include "worker/base/dir_walk.h"
 
 enum {
     THREADS_MAX = 16,
@@ -42,7 +42,7 @@ struct filler {
     struct part_reader *reader;
     struct share_input *in;
     bool share_failed; /* as against: what it holds is wrong */
-    struct descent descent;
+    struct dir_walk descent;
 };
 
 mode_t fill_mode_of(const struct plan *p, size_t i)
@@ -67,18 +67,18 @@ unsigned fill_threads(void)
 
 /* ---- where a file is made ---- */
 
-static int place_of(const struct fill *f, struct descent *d, size_t i, char number[NUMBER_BYTES],
+static int place_of(const struct fill *f, struct dir_walk *d, size_t i, char number[NUMBER_BYTES],
                     const char **name, struct err *e)
 {
     if (f->fix_fd < 0)
-        return descent_to(d, plan_path(f->plan, i), name, e);
+        return dir_walk_to(d, plan_path(f->plan, i), name, e);
     snprintf(number, NUMBER_BYTES, "%zu", i);
     *name = number;
     return f->fix_fd;
 }
 
 /* Whatever is there already is not what it should be. */
-static int create(const struct fill *f, struct descent *d, size_t i, mode_t mode, struct err *e)
+static int create(const struct fill *f, struct dir_walk *d, size_t i, mode_t mode, struct err *e)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     char number[NUMBER_BYTES];
@@ -97,11 +97,11 @@ static int create(const struct fill *f, struct descent *d, size_t i, mode_t mode
     return fd < 0 ? err_sys(e, "create %s", plan_path(f->plan, i)) : fd;
 }
 
-static int move_into_tree(const struct fill *f, struct descent *d, size_t i, struct err *e)
+static int move_into_tree(const struct fill *f, struct dir_walk *d, size_t i, struct err *e)
 {
     char number[NUMBER_BYTES];
     const char *name;
-    int dir_fd = descent_to(d, plan_path(f->plan, i), &name, e);
+    int dir_fd = dir_walk_to(d, plan_path(f->plan, i), &name, e);
 
     if (dir_fd < 0)
         return -1;
@@ -116,7 +116,7 @@ static int move_into_tree(const struct fill *f, struct descent *d, size_t i, str
 }
 
 /* All of it was written. */
-static int close_whole(const struct fill *f, struct descent *d, size_t i, int fd, struct err *e)
+static int close_whole(const struct fill *f, struct dir_walk *d, size_t i, int fd, struct err *e)
 {
     struct plan_entry *entry = &f->plan->entries[i];
     struct stat st;
@@ -150,7 +150,7 @@ static int write_whole(struct filler *w, size_t i, struct bytes content, struct 
 
     if (fd < 0)
         return -1;
-    CRASH_POINT(stage_created);
+    CRASH_POINT_POINT(stage_created);
     if (io_write_all(fd, content.data, content.n) < 0) {
         err_sys(e, "write %s", plan_path(f->plan, i));
         close(fd);
@@ -189,7 +189,7 @@ static int write_at(int fd, const uint8_t *bytes, size_t n, uint64_t at)
     return 0;
 }
 
-static int finish_unfinished(const struct fill *f, struct descent *d, size_t i, int fd,
+static int finish_unfinished(const struct fill *f, struct dir_walk *d, size_t i, int fd,
                              struct err *e)
 {
     if (fchmod(fd, fill_mode_of(f->plan, i)) == 0)
@@ -211,7 +211,7 @@ static int write_piece(struct filler *w, const struct want *x, struct bytes cont
         close(fd);
         return -1;
     }
-    CRASH_POINT(stage_piece);
+    CRASH_POINT_POINT(stage_piece);
     if (atomic_fetch_sub(&f->plan->entries[x->entry].left, 1) == 1)
         return finish_unfinished(f, &w->descent, x->entry, fd, e);
     if (close(fd) < 0 && errno != EINTR)
@@ -291,7 +291,7 @@ static int fill_file(struct filler *w, const struct pack_list *l, const struct w
     const struct pack_piece *piece = &l->pieces[x->piece];
     int result;
 
-    w->in = packs_open_file(&w->packs, l, path, e);
+    w->in = pack_source_open_file(&w->packs, l, path, e);
     if (w->in == NULL)
         return -1;
     result = read_file(w, content, piece->size, e);
@@ -331,13 +331,13 @@ static int fill_from_part(struct filler *w, const struct pack_list *l, size_t be
     for (int i = 0; i < 2 && result < 0 && is_damaged; i++) {
         is_damaged = w->share_failed = false;
         err_clear(e);
-        w->in = packs_open_part(&w->packs, l, e);
+        w->in = pack_source_open_part(&w->packs, l, e);
         if (w->in == NULL)
             return -1;
         result = read_part(w, l, &begin, end, &is_damaged, e);
         share_close_input(w->in);
     }
-    return result < 0 && is_damaged ? packs_set_part_aside(&w->packs, &l->part, e) : result;
+    return result < 0 && is_damaged ? pack_source_set_part_aside(&w->packs, &l->part, e) : result;
 }
 
 static int fill_from(struct filler *w, size_t begin, size_t end, struct err *e)
@@ -381,19 +381,19 @@ static int fill_some(struct filling *a, struct err *e)
 {
     struct filler w = { .all = a };
     size_t begin, end;
-    int rc = packs_open(&w.packs, &a->fill->packs, e);
+    int rc = pack_source_open(&w.packs, &a->fill->packs, e);
 
     if (rc < 0)
         return -1;
-    descent_begin(&w.descent, a->fill->cache_fd, a->fill->tree);
+    dir_walk_begin(&w.descent, a->fill->cache_fd, a->fill->tree);
     w.reader = part_reader_create();
     while (rc == 0 && take_part(a, &begin, &end))
         rc = fill_from(&w, begin, end, e);
     if (rc < 0)
         fail(a, e);
     part_reader_destroy(w.reader);
-    descent_end(&w.descent);
-    packs_close(&w.packs);
+    dir_walk_end(&w.descent);
+    pack_source_close(&w.packs);
     return 0;
 }
 
@@ -454,7 +454,7 @@ static void run(struct filling *a)
 
 struct unfinished {
     const struct fill *fill;
-    struct descent descent;
+    struct dir_walk descent;
     size_t entry; /* which of them fd is */
     int fd;       /* -1: none that may have pieces already */
     uint8_t *piece;
@@ -466,7 +466,7 @@ static int open_earlier(struct unfinished *u, size_t i)
     const struct plan *p = u->fill->plan;
     const char *name;
     struct stat st;
-    int dir_fd = descent_to(&u->descent, plan_path(p, i), &name, NULL);
+    int dir_fd = dir_walk_to(&u->descent, plan_path(p, i), &name, NULL);
     int fd = dir_fd < 0 ? -1 : openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0)
@@ -504,7 +504,7 @@ static bool has_piece(void *context, const struct want *w)
 }
 
 /* Made with its size, so that what is not written is a hole. */
-static int make_unfinished(const struct fill *f, struct descent *d, size_t i, struct err *e)
+static int make_unfinished(const struct fill *f, struct dir_walk *d, size_t i, struct err *e)
 {
     unsigned left = atomic_load(&f->plan->entries[i].left);
     int fd = create(f, d, i, CACHE_UNFINISHED, e);
@@ -554,13 +554,13 @@ int fill_files(const struct fill *f, struct err *e)
     struct unfinished u = { .fill = f, .entry = SIZE_MAX, .fd = -1 };
     int result;
 
-    descent_begin(&u.descent, f->cache_fd, f->tree);
+    dir_walk_begin(&u.descent, f->cache_fd, f->tree);
     a.wants = plan_wants(f->plan, &a.n, has_piece, &u);
     if (u.fd >= 0)
         close(u.fd);
     free(u.piece);
     result = begin_files(&u, e);
-    descent_end(&u.descent);
+    dir_walk_end(&u.descent);
     if (result == 0) {
         pthread_mutex_init(&a.lock, NULL);
         run(&a);

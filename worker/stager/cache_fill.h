@@ -10,13 +10,13 @@
 #define LUDWIG_WORKER_STAGER_CACHE_FILL_H
 
 #include "worker/stager/cache_plan.h"
-#include "worker/stager/packs.h"
+#include "worker/stager/pack_source.h"
 
 enum { CACHE_FILE = 0444, CACHE_PROGRAM = 0555, CACHE_UNFINISHED = 0600, CACHE_FOLDER = 0755 };
 
 struct fill {
     struct plan *plan;
-    struct packs_at packs;
+    struct pack_source_at packs;
     int cache_fd;
     const char *tree; /* its name there; its folders have been made */
     int fix_fd;       /* jobs may be at it: files are made here, and renamed; -1: they are not */

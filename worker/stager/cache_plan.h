@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "common/pack/pack_read.h"
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 #include "worker/stager/cache_record.h"
 
 /* Beside each row. */

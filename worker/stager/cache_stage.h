@@ -8,10 +8,10 @@
 #ifndef LUDWIG_WORKER_STAGER_CACHE_STAGE_H
 #define LUDWIG_WORKER_STAGER_CACHE_STAGE_H
 
-#include "worker/base/descent.h"
+#include "worker/base/dir_walk.h"
 #include "worker/stager/cache_check.h"
-#include "worker/stager/cache_earlier.h"
 #include "worker/stager/cache_fill.h"
+#include "worker/stager/cache_reuse.h"
 #include "worker/stager/cache_room.h"
 
 /* What of that which is there counts as whole. */
@@ -24,14 +24,14 @@ enum stage_trust {
 
 struct stage {
     struct cache *cache;
-    struct packs_at packs;
+    struct pack_source_at packs;
     struct plan plan;
     enum stage_trust trust;
     char name[CACHE_NAME_BYTES]; /* of what is worked on */
     bool is_live;                /* that is the tree itself, and jobs may be at it */
     int fix_fd;                  /* is_live */
     bool is_shared;              /* some of its files are other trees', too */
-    struct descent descent, other;
+    struct dir_walk descent, other;
 };
 
 /* What is wanted is known after this: all folders are there. */

@@ -22,7 +22,7 @@ static int fail(const struct stage *s, size_t i, const char *what, struct err *e
 static int make_folder(struct stage *s, size_t i, struct err *e)
 {
     const char *name;
-    int dir_fd = descent_to(&s->descent, plan_path(&s->plan, i), &name, e);
+    int dir_fd = dir_walk_to(&s->descent, plan_path(&s->plan, i), &name, e);
     struct stat st;
 
     if (dir_fd < 0)
@@ -72,7 +72,7 @@ static int survey_file(struct stage *s, struct earlier *earlier, size_t i, struc
 {
     struct plan_entry *entry = &s->plan.entries[i];
     const char *name;
-    int dir_fd = descent_to(&s->descent, plan_path(&s->plan, i), &name, e);
+    int dir_fd = dir_walk_to(&s->descent, plan_path(&s->plan, i), &name, e);
 
     if (dir_fd < 0)
         return -1;
@@ -109,10 +109,10 @@ int stage_survey(struct stage *s, struct err *e)
 
 /* ---- links ---- */
 
-static int look_at(struct descent *d, const char *path, struct stat *st, struct err *e)
+static int look_at(struct dir_walk *d, const char *path, struct stat *st, struct err *e)
 {
     const char *name;
-    int dir_fd = descent_to(d, path, &name, e);
+    int dir_fd = dir_walk_to(d, path, &name, e);
 
     if (dir_fd < 0)
         return -1;
@@ -148,8 +148,8 @@ static int replace_link(const struct stage *s, size_t i, int from_fd, const char
 static int link_to(struct stage *s, size_t i, size_t target, struct err *e)
 {
     const char *name, *from;
-    int dir_fd = descent_to(&s->descent, plan_path(&s->plan, i), &name, e);
-    int from_fd = descent_to(&s->other, plan_path(&s->plan, target), &from, e);
+    int dir_fd = dir_walk_to(&s->descent, plan_path(&s->plan, i), &name, e);
+    int from_fd = dir_walk_to(&s->other, plan_path(&s->plan, target), &from, e);
 
     if (dir_fd < 0 || from_fd < 0)
         return -1;
@@ -191,7 +191,7 @@ static bool has_target(int dir_fd, const char *name, const char *target)
 static int make_symlink(struct stage *s, size_t i, struct err *e)
 {
     const char *target = plan_target(&s->plan, i), *name;
-    int dir_fd = descent_to(&s->descent, plan_path(&s->plan, i), &name, e);
+    int dir_fd = dir_walk_to(&s->descent, plan_path(&s->plan, i), &name, e);
 
     if (dir_fd < 0)
         return -1;

@@ -7,7 +7,7 @@
 #ifndef LUDWIG_WORKER_STAGER_STAGE_NOTES_H
 #define LUDWIG_WORKER_STAGER_STAGE_NOTES_H
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 #include "worker/stager/cache_room.h"
 
 /* A note of type NOTE_STAGED, NOTE_CACHED or NOTE_EXPECTED that is to be sent on; the strings are freed

@@ -24,7 +24,7 @@ enum { TRIES = 3, PAUSE_NS = 100 * 1000 * 1000 };
 struct stage_queue {
     struct scratch *scratch;
     struct share_source source;
-    char *cache_path;
+    char *cache_dir_path;
     int guard_fd;
     struct cache_locks locks;
     pthread_t thread;
@@ -165,7 +165,7 @@ static struct cache_use use_of(const struct stage_queue *q, const struct digest 
                                bool is_doubted)
 {
     return (struct cache_use){ .tree = *tree,
-                               .cache_path = q->cache_path,
+                               .cache_dir_path = q->cache_dir_path,
                                .guard_fd = q->guard_fd,
                                .is_doubted = is_doubted };
 }
@@ -205,7 +205,7 @@ static void log_staged(const struct stage_task *t, int64_t took_ms)
 }
 
 /* A job that changes its data has ended soon, or something else gets them. */
-static int stage(struct cache *c, const struct packs_at *at, const struct dataset *set,
+static int stage(struct cache *c, const struct pack_source_at *at, const struct dataset *set,
                  struct err *why)
 {
     int result = -1;
@@ -227,7 +227,7 @@ static int stage_task(struct stage_queue *q, const struct stage_task *t, struct 
                            .let_go = let_go,
                            .is_over = is_over,
                            .context = q };
-    const struct packs_at at = { q->source, t->share, t->drive, t->project };
+    const struct pack_source_at at = { q->source, t->share, t->drive, t->project };
 
     if (stage(&cache, &at, &t->wanted.set, why) < 0)
         return -1;
@@ -444,16 +444,16 @@ struct stage_queue *stage_queue_create(struct scratch *scratch, const struct sha
 
     *q = (struct stage_queue){ .scratch = scratch,
                                .source = *source,
-                               .cache_path = mem_printf("%s/" SCRATCH_CACHE, scratch->path),
+                               .cache_dir_path = mem_printf("%s/" SCRATCH_CACHE, scratch->path),
                                .guard_fd = guard_fd };
     if (!cache_locks_open(&q->locks, scratch->cache_fd))
-        log_event(LOG_WARN, "cache-not-locked", "cache", "%s", q->cache_path, NULL);
+        log_event(LOG_WARN, "cache-not-locked", "cache", "%s", q->cache_dir_path, NULL);
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
     if (begin(q, e) == 0)
         return q;
     cache_locks_close(&q->locks);
-    free(q->cache_path);
+    free(q->cache_dir_path);
     free(q);
     return NULL;
 }
@@ -466,7 +466,7 @@ static void free_all(struct stage_queue *q)
     digest_set_free(&q->used);
     digest_set_free(&q->going);
     cache_locks_close(&q->locks);
-    free(q->cache_path);
+    free(q->cache_dir_path);
     pthread_cond_destroy(&q->changed);
     pthread_mutex_destroy(&q->lock);
     free(q);

@@ -8,7 +8,7 @@
 #ifndef LUDWIG_WORKER_STAGER_STAGE_QUEUE_H
 #define LUDWIG_WORKER_STAGER_STAGE_QUEUE_H
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 #include "worker/base/scratch.h"
 #include "worker/stager/cache.h"
 #include "worker/stager/stage_notes.h"

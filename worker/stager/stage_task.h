@@ -5,7 +5,7 @@
 #ifndef LUDWIG_WORKER_STAGER_STAGE_TASK_H
 #define LUDWIG_WORKER_STAGER_STAGE_TASK_H
 
-#include "worker/base/orders.h"
+#include "worker/base/child_protocol.h"
 
 struct stage_wanted {
     struct dataset set;

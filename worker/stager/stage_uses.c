@@ -13,7 +13,7 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "worker/base/folders.h"
-#include "worker/base/staging.h"
+#include "worker/base/tree_states.h"
 
 struct looking {
     const struct digest *tree;
@@ -35,7 +35,7 @@ static bool order_uses(int dir_fd, const char *name, const struct digest *tree)
     struct order o;
 
     if (scratch_read(dir_fd, path, &order_schema, a, &o, NULL) == 0)
-        staging_each_tree(&o.work.work, compare, &l);
+        tree_states_each_tree(&o.work.work, compare, &l);
     free(path);
     arena_destroy(a);
     return l.is_found;

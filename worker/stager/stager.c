@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "worker/base/child.h"
+#include "worker/base/child_main.h"
 #include "worker/base/scratch.h"
 #include "worker/saved/jobjson.h"
 #include "worker/share/sftplink.h"
-#include "worker/stager/restore.h"
+#include "worker/stager/checkpoint_restore.h"
 #include "worker/stager/stage_queue.h"
 
 struct stager {
@@ -88,7 +88,7 @@ static int take_restore(struct stager *s, const struct envelope *m, struct err *
     if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
         return -1;
     restored.token = x.token;
-    if (restore_checkpoint(&s->scratch, s->access, &x, &why) < 0)
+    if (checkpoint_restore_checkpoint(&s->scratch, s->access, &x, &why) < 0)
         restored.error = why.text;
     return wire_send(&s->wire, NOTE_RESTORED, m->seq, NULL, &restored, e) < 0 ? -1 : 0;
 }
@@ -193,11 +193,11 @@ int stager_main(int argc, char **argv)
 
     if (argc != 3 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--stager SCRATCH ADDRESS");
-        return child_fail("stager", &e);
+        return child_main_fail("stager", &e);
     }
     umask(077);
     if (child_begin(&e) < 0 || scratch_open(&s.scratch, argv[1], &e) < 0)
-        return child_fail("stager", &e);
+        return child_main_fail("stager", &e);
     wire_init(&s.wire, CHILD_CHANNEL_FD, &orders);
     sftp = sftplink_create(argv[2]);
     source = sftplink_source(sftp);
@@ -205,7 +205,7 @@ int stager_main(int argc, char **argv)
     s.queue = stage_queue_create(&s.scratch, &source, guard, &e);
     if (s.queue != NULL)
         rc = serve(&s, &e);
-    code = rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("stager", &e) : 0;
+    code = rc < 0 && e.kind != ERR_UNREACHABLE ? child_main_fail("stager", &e) : 0;
     end(&s, sftp, code);
     return code;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/proto/work.h"
+#include "common/proto/jobspec.h"
 #include "tests/unit/client_expand.h"
 
 static void maps_of_more_than_fifteen_keys_change_their_size(void **state)

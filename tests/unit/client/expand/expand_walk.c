@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "client/spec/sample.h"
-#include "common/data/canon.h"
+#include "common/data/param_digest.h"
 #include "tests/unit/client_expand.h"
 
 static void check_points(const char *text, const char *points)

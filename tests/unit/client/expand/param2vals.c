@@ -13,8 +13,8 @@
 #include "client/spec/params.h"
 #include "common/base/io.h"
 #include "common/data/json.h"
-#include "common/data/mp.h"
-#include "common/proto/work.h"
+#include "common/data/msgpack.h"
+#include "common/proto/jobspec.h"
 
 /* ---- a file for each text ---- */
 

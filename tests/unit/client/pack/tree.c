@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/pack/cargo.h"
+#include "client/pack/inputs.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "tests/unit/folder.h"
@@ -25,13 +25,13 @@ static struct tree all_of(const char *dir)
 
 static struct digest digest_of_dir(const char *dir)
 {
-    struct tree_target nowhere = { .stock = stock_open(NULL, NULL) };
+    struct tree_target nowhere = { .stock = pack_inventory_open(NULL, NULL) };
     struct tree t = all_of(dir);
     struct err e = { 0 };
 
     if (tree_pack(&t, &nowhere, &e) < 0)
         fail_msg("%s", e.text);
-    stock_close(nowhere.stock);
+    pack_inventory_close(nowhere.stock);
     return t.set.tree;
 }
 
@@ -52,7 +52,7 @@ static void a_tree_lists_everything_by_path(void **state)
     assert_int_equal(chmod(run, 0755), 0);
     assert_int_equal(symlink("b/run.sh", link), 0);
     assert_int_equal(tree_count(&t, NULL, NULL), 0);
-    assert_int_equal(cargo_count_files(&t), 4);
+    assert_int_equal(inputs_count_files(&t), 4);
     assert_int_equal(t.totals.folders, 3);
     assert_int_equal(t.totals.bytes, 5 + 10);
     expect_list(&t.plan, "f .hidden, d a, d a/empty, d b, x b/run.sh, f b.txt, l link");
@@ -161,24 +161,24 @@ static struct spec read_spec(const char *dir, const char *yaml, struct arena *a)
     return s;
 }
 
-static void load(struct cargo *c, const char *dir, const char *yaml)
+static void load(struct inputs *c, const char *dir, const char *yaml)
 {
     struct arena *a = arena_create();
     struct spec s = read_spec(dir, yaml, a);
     struct err e = { 0 };
 
-    if (cargo_load(c, &s, NULL, &e) < 0)
+    if (inputs_load(c, &s, NULL, &e) < 0)
         fail_msg("%s", e.text);
     arena_destroy(a);
 }
 
 static void expect_source(const char *dir, const char *yaml, const char *expected)
 {
-    struct cargo c;
+    struct inputs c;
 
     load(&c, dir, yaml);
     expect_list(&c.source.plan, expected);
-    cargo_free(&c);
+    inputs_free(&c);
 }
 
 #define HEAD "project: p\ncommand: x\n"
@@ -226,37 +226,37 @@ static void the_share_is_never_taken_along(void **state)
 {
     struct arena *a = arena_create();
     char *share = below(*state, "results");
-    struct drive drive = { .mount = share };
+    struct share_connection drive = { .mount = share };
     struct place to = { .drive = &drive, .project = "p" };
     struct spec s = read_spec(*state, HEAD, a);
-    struct cargo c;
+    struct inputs c;
 
     put(*state, "results/p/runs/x", "");
     put(*state, "a.py", "");
-    assert_int_equal(cargo_load(&c, &s, &to, NULL), 0);
+    assert_int_equal(inputs_load(&c, &s, &to, NULL), 0);
     expect_list(&c.source.plan, "f a.py");
-    cargo_free(&c);
+    inputs_free(&c);
     free(share);
     arena_destroy(a);
 }
 
 static void a_changed_sweep_file_does_not_change_the_source(void **state)
 {
-    struct cargo first, second;
+    struct inputs first, second;
 
     put(*state, "a.py", "x");
     load(&first, *state, HEAD);
-    assert_int_equal(cargo_look(&first, NULL), 0);
+    assert_int_equal(inputs_look(&first, NULL), 0);
     load(&second, *state, HEAD "reps: 2\n");
-    assert_int_equal(cargo_look(&second, NULL), 0);
+    assert_int_equal(inputs_look(&second, NULL), 0);
     expect_digests(&first.source.set.tree, &second.source.set.tree, true);
-    cargo_free(&first);
-    cargo_free(&second);
+    inputs_free(&first);
+    inputs_free(&second);
 }
 
 static void data_are_a_file_or_what_is_in_a_folder(void **state)
 {
-    struct cargo c;
+    struct inputs c;
 
     put(*state, "corpora/b/x.txt", "xx");
     put(*state, "corpora/__pycache__/y", "y");
@@ -266,7 +266,7 @@ static void data_are_a_file_or_what_is_in_a_folder(void **state)
     expect_list(&c.data[0].plan, "d __pycache__, f __pycache__/y, d b, f b/x.txt");
     expect_list(&c.data[1].plan, "f ");
     assert_int_equal(c.data[1].totals.bytes, 5);
-    cargo_free(&c);
+    inputs_free(&c);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, drop_dir)

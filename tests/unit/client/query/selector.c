@@ -9,7 +9,7 @@
 
 #include "client/query/selector.h"
 #include "client/query/targets.h"
-#include "client/term/stateopt.h"
+#include "client/term/opt_state.h"
 #include "common/proto/states.h"
 
 /* "7.1-5 7.9-9", a whole sweep as "7", last as "0", all as "-1" */
@@ -163,11 +163,11 @@ static void many_targets_stay_in_order(void **state)
 
 /* ---- --state ---- */
 
-static int read_states(const struct stateopt *o, const char *text, unsigned *states, struct err *e)
+static int read_states(const struct opt_state *o, const char *text, unsigned *states, struct err *e)
 {
     struct list words = { &text, 1 };
 
-    return stateopt_read(o, &words, states, e);
+    return opt_state_read(o, &words, states, e);
 }
 
 static void states_stand_with_commas_or_one_at_a_time(void **state)
@@ -179,15 +179,15 @@ static void states_stand_with_commas_or_one_at_a_time(void **state)
     unsigned states;
 
     (void)state;
-    assert_int_equal(stateopt_read(&stateopt_jobs, &words, &states, NULL), 0);
+    assert_int_equal(opt_state_read(&stateopt_jobs, &words, &states, NULL), 0);
     assert_int_equal(states, 1u << JOB_FAILED | 1u << JOB_DONE | 1u << JOB_RUNNING);
-    names = stateopt_names(&stateopt_jobs, states, a);
+    names = opt_state_names(&stateopt_jobs, states, a);
     assert_int_equal(names.n, 3);
     assert_string_equal(((const char **)names.items)[0], "running");
     assert_string_equal(((const char **)names.items)[2], "failed");
-    assert_int_equal(stateopt_read(&stateopt_jobs, &(struct list){ 0 }, &states, NULL), 0);
+    assert_int_equal(opt_state_read(&stateopt_jobs, &(struct list){ 0 }, &states, NULL), 0);
     assert_int_equal(states, 0);
-    assert_int_equal(stateopt_names(&stateopt_jobs, 0, a).n, 0);
+    assert_int_equal(opt_state_names(&stateopt_jobs, 0, a).n, 0);
     arena_destroy(a);
 }
 
@@ -226,9 +226,9 @@ static void paused_is_told_to_be_no_state_of_a_job(void **state)
     unsigned states;
 
     (void)state;
-    assert_int_equal(stateopt_read(&stateopt_jobs, &words, &states, &e), -1);
-    assert_string_equal(e.text, "--state: " STATEOPT_PAUSED);
-    assert_int_equal(stateopt_read(&stateopt_sweeps, &words, &states, &e), 0);
+    assert_int_equal(opt_state_read(&stateopt_jobs, &words, &states, &e), -1);
+    assert_string_equal(e.text, "--state: " OPT_STATE_PAUSED);
+    assert_int_equal(opt_state_read(&stateopt_sweeps, &words, &states, &e), 0);
     assert_int_equal(states, 1u << SWEEP_PAUSED);
 }
 

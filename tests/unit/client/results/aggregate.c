@@ -11,7 +11,7 @@
 
 #include "client/results/aggregate.h"
 #include "client/results/results_out.h"
-#include "client/term/text.h"
+#include "client/term/safe_text.h"
 #include "common/data/json.h"
 
 #define NONE ((double)NAN)
@@ -380,7 +380,7 @@ static size_t longest_line(const char *text)
     size_t longest = 0;
 
     for (; *text != '(' && *text != '\0'; text += strcspn(text, "\n") + 1) {
-        size_t width = text_width(text, strcspn(text, "\n"));
+        size_t width = safe_text_width(text, strcspn(text, "\n"));
 
         longest = width > longest ? width : longest;
     }

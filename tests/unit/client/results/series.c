@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "client/results/series.h"
-#include "client/share/copy.h"
+#include "client/share/download.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/data/json.h"
@@ -255,13 +255,13 @@ static void listings_are_sorted_and_tell_kinds(void **state)
 
 /* ---- copies ---- */
 
-static struct copy *open_copy(const struct place *p, char **to)
+static struct download *open_copy(const struct place *p, char **to)
 {
     struct err e = { 0 };
-    struct copy *c;
+    struct download *c;
 
     *to = path_join(p->root, "to");
-    c = copy_open(p->fs, *to, &e);
+    c = download_open(p->fs, *to, &e);
     if (c == NULL)
         fail_msg("%s", e.text);
     return c;
@@ -273,7 +273,7 @@ static void a_copy_is_the_same_tree_and_is_made_once(void **state)
     struct buf text = { 0 };
     struct err e = { 0 };
     struct stat from, st;
-    struct copy *c;
+    struct download *c;
     char *to, *path = path_join(p->root, "demo/runs/p/link"),
               *script = path_join(p->root, "demo/runs/p/run.sh");
 
@@ -283,9 +283,9 @@ static void a_copy_is_the_same_tree_and_is_made_once(void **state)
     assert_int_equal(chmod(script, 0700), 0);
     assert_int_equal(symlink("nowhere/at/all", path), 0);
     c = open_copy(p, &to);
-    assert_int_equal(copy_path(c, "demo/runs/p", strlen("demo/"), &e), 1);
-    assert_int_equal(copy_counts(c)->copied, 4);
-    assert_int_equal(copy_counts(c)->bytes, strlen("content") + strlen("more") + 9);
+    assert_int_equal(download_path(c, "demo/runs/p", strlen("demo/"), &e), 1);
+    assert_int_equal(download_counts(c)->copied, 4);
+    assert_int_equal(download_counts(c)->bytes, strlen("content") + strlen("more") + 9);
     get(p, "to/runs/p/file", &text);
     assert_string_equal(buf_text(&text), "content");
     get(p, "to/runs/p/deep/er/file", &text);
@@ -296,11 +296,11 @@ static void a_copy_is_the_same_tree_and_is_made_once(void **state)
     assert_int_equal(stat(script, &from), 0);
     assert_true((st.st_mode & S_IXUSR) != 0);
     assert_int_equal(st.st_mtime, from.st_mtime);
-    assert_int_equal(copy_path(c, "demo/runs/p", strlen("demo/"), &e), 1);
-    assert_int_equal(copy_counts(c)->copied, 4);
-    assert_int_equal(copy_counts(c)->there, 4);
-    assert_int_equal(copy_path(c, "demo/runs/none", strlen("demo/"), &e), 0);
-    copy_close(c);
+    assert_int_equal(download_path(c, "demo/runs/p", strlen("demo/"), &e), 1);
+    assert_int_equal(download_counts(c)->copied, 4);
+    assert_int_equal(download_counts(c)->there, 4);
+    assert_int_equal(download_path(c, "demo/runs/none", strlen("demo/"), &e), 0);
+    download_close(c);
     buf_free(&text);
     free(script);
     free(path);
@@ -312,18 +312,18 @@ static void what_has_changed_is_copied_again(void **state)
     struct place *p = *state;
     struct buf text = { 0 };
     struct err e = { 0 };
-    struct copy *c;
+    struct download *c;
     char *to;
 
     put(p, "demo/log", "first");
     c = open_copy(p, &to);
-    assert_int_equal(copy_path(c, "demo/log", 5, &e), 1);
+    assert_int_equal(download_path(c, "demo/log", 5, &e), 1);
     put(p, "demo/log", "first and second");
-    assert_int_equal(copy_path(c, "demo/log", 5, &e), 1);
-    assert_int_equal(copy_counts(c)->copied, 2);
+    assert_int_equal(download_path(c, "demo/log", 5, &e), 1);
+    assert_int_equal(download_counts(c)->copied, 2);
     get(p, "to/log", &text);
     assert_string_equal(buf_text(&text), "first and second");
-    copy_close(c);
+    download_close(c);
     buf_free(&text);
     free(to);
 }
@@ -334,7 +334,7 @@ static void links_at_the_target_are_not_followed(void **state)
     struct place *p = *state;
     struct buf text = { 0 };
     struct err e = { 0 };
-    struct copy *c;
+    struct download *c;
     char *to, *link;
 
     put(p, "victim/file", "precious");
@@ -342,7 +342,7 @@ static void links_at_the_target_are_not_followed(void **state)
     c = open_copy(p, &to);
     link = path_join(to, "x");
     assert_int_equal(symlink("../victim", link), 0);
-    assert_int_equal(copy_path(c, "demo/x", 5, &e), -1);
+    assert_int_equal(download_path(c, "demo/x", 5, &e), -1);
     get(p, "victim/file", &text);
     assert_string_equal(buf_text(&text), "precious");
     assert_int_equal(unlink(link), 0);
@@ -350,12 +350,12 @@ static void links_at_the_target_are_not_followed(void **state)
     free(link);
     link = path_join(to, "x/file");
     assert_int_equal(symlink("../../victim/file", link), 0);
-    assert_int_equal(copy_path(c, "demo/x", 5, &e), 1);
+    assert_int_equal(download_path(c, "demo/x", 5, &e), 1);
     get(p, "victim/file", &text);
     assert_string_equal(buf_text(&text), "precious");
     get(p, "to/x/file", &text);
     assert_string_equal(buf_text(&text), "evil");
-    copy_close(c);
+    download_close(c);
     buf_free(&text);
     free(link);
     free(to);
@@ -365,16 +365,16 @@ static void what_an_interrupted_copy_left_is_replaced(void **state)
 {
     struct place *p = *state;
     struct err e = { 0 };
-    struct copy *c;
+    struct download *c;
     char *to, *part;
 
     put(p, "demo/file", "whole");
     put(p, "to/.ludwig-fetch.0123456789abcdef0123456789abcdef.part", "hal");
     c = open_copy(p, &to);
-    assert_int_equal(copy_path(c, "demo/file", 5, &e), 1);
+    assert_int_equal(download_path(c, "demo/file", 5, &e), 1);
     part = path_join(to, ".ludwig-fetch.0123456789abcdef0123456789abcdef.part");
     assert_int_equal(access(part, F_OK), -1);
-    copy_close(c);
+    download_close(c);
     free(part);
     free(to);
 }
@@ -384,17 +384,17 @@ static void a_saved_file_may_have_any_name(void **state)
     struct place *p = *state;
     struct err e = { 0 };
     struct buf text = { 0 };
-    struct copy *c;
+    struct download *c;
     char *to;
 
     put(p, "demo/x/.ludwig-fetch.part", "saved");
     put(p, "demo/x/other", "too");
     c = open_copy(p, &to);
-    assert_int_equal(copy_path(c, "demo/x", 5, &e), 1);
-    assert_int_equal(copy_counts(c)->copied, 2);
+    assert_int_equal(download_path(c, "demo/x", 5, &e), 1);
+    assert_int_equal(download_counts(c)->copied, 2);
     get(p, "to/x/.ludwig-fetch.part", &text);
     assert_string_equal(buf_text(&text), "saved");
-    copy_close(c);
+    download_close(c);
     buf_free(&text);
     free(to);
 }
@@ -409,7 +409,7 @@ static void what_cannot_be_read_is_told_and_the_rest_is_copied(void **state)
     struct place *p = *state;
     struct buf deep = { 0 };
     struct err e = { 0 };
-    struct copy *c;
+    struct download *c;
     char *to;
     int n_unread = 0;
 
@@ -421,12 +421,12 @@ static void what_cannot_be_read_is_told_and_the_rest_is_copied(void **state)
     put(p, "demo/x/a/file", "one");
     put(p, "demo/x/z", "two");
     c = open_copy(p, &to);
-    copy_on_unread(c, count_unread, &n_unread);
-    assert_int_equal(copy_path(c, "demo/x", 5, &e), 1);
+    download_on_unread(c, count_unread, &n_unread);
+    assert_int_equal(download_path(c, "demo/x", 5, &e), 1);
     assert_int_equal(n_unread, 1);
-    assert_int_equal(copy_counts(c)->unread, 1);
-    assert_int_equal(copy_counts(c)->copied, 2);
-    copy_close(c);
+    assert_int_equal(download_counts(c)->unread, 1);
+    assert_int_equal(download_counts(c)->copied, 2);
+    download_close(c);
     buf_free(&deep);
     free(to);
 }
@@ -435,16 +435,16 @@ static void two_copies_into_one_folder_are_one_too_many(void **state)
 {
     struct place *p = *state;
     struct err e = { 0 };
-    struct copy *c;
+    struct download *c;
     char *to;
 
     c = open_copy(p, &to);
-    assert_null(copy_open(p->fs, to, &e));
+    assert_null(download_open(p->fs, to, &e));
     assert_int_equal(e.kind, ERR_BUSY);
-    copy_close(c);
-    c = copy_open(p->fs, to, &e);
+    download_close(c);
+    c = download_open(p->fs, to, &e);
     assert_non_null(c);
-    copy_close(c);
+    download_close(c);
     free(to);
 }
 

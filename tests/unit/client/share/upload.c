@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/pack/cargo.h"
-#include "client/pack/packstore.h"
+#include "client/pack/datasets_stored.h"
+#include "client/pack/inputs.h"
 #include "tests/unit/unpack.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -25,7 +25,7 @@
 struct site {
     char folder[64];
     struct arena *a;
-    struct drive drive;
+    struct share_connection drive;
     struct place to;
     mode_t server_umask;
     int fd;       /* of the newest connection */
@@ -156,15 +156,15 @@ static void must(struct site *s, int result)
 static int send_tree(struct site *s, const char *path, struct dataset *set)
 {
     const char *whole = below(s, path);
-    struct cargo c;
-    int result = cargo_load_paths(&c, &whole, 1, &s->to, &s->e);
+    struct inputs c;
+    int result = inputs_load_paths(&c, &whole, 1, &s->to, &s->e);
 
     *set = (struct dataset){ 0 };
     if (result == 0)
-        result = cargo_send(&c, &s->e);
+        result = inputs_send(&c, &s->e);
     if (result == 0)
         *set = c.data[0].set;
-    cargo_free(&c);
+    inputs_free(&c);
     return result;
 }
 
@@ -172,12 +172,12 @@ static int send_tree(struct site *s, const char *path, struct dataset *set)
 static struct digest tree_of(const char *path)
 {
     struct tree tree = { .plan = { .top = path, .everything = true } };
-    struct tree_target nowhere = { .stock = stock_open(NULL, NULL) };
+    struct tree_target nowhere = { .stock = pack_inventory_open(NULL, NULL) };
     struct err e = { 0 };
 
     if (tree_pack(&tree, &nowhere, &e) < 0)
         fail_msg("%s", e.text);
-    stock_close(nowhere.stock);
+    pack_inventory_close(nowhere.stock);
     return tree.set.tree;
 }
 
@@ -541,13 +541,13 @@ static void what_is_relied_on_gets_young(void **state)
 static void send_while_it_goes(struct site *s, const char *words, struct dataset *set)
 {
     const char *whole = below(s, "from");
-    struct cargo c;
+    struct inputs c;
 
-    must(s, cargo_load_paths(&c, &whole, 1, &s->to, &s->e));
+    must(s, inputs_load_paths(&c, &whole, 1, &s->to, &s->e));
     assert_true(for_packs(s, words, take_away) > 0);
-    must(s, cargo_send(&c, &s->e));
+    must(s, inputs_send(&c, &s->e));
     *set = c.data[0].set;
-    cargo_free(&c);
+    inputs_free(&c);
 }
 
 static void what_goes_meanwhile_is_sent_again(void **state)
@@ -572,53 +572,53 @@ static void what_somebody_relies_on_is_not_removed(void **state)
 {
     struct site *s = here(state);
     struct dataset set, more;
-    struct packstore p;
+    struct datasets_stored p;
 
     make_source(s);
     must(s, send_tree(s, "from", &set));
     for_packs(s, ".", make_old);
-    must(s, packstore_open(&p, &s->to, &s->e));
-    packstore_find_waste(&p, time(NULL));
+    must(s, datasets_stored_open(&p, &s->to, &s->e));
+    datasets_stored_find_waste(&p, time(NULL));
     assert_int_equal(p.n_waste, 4);
     must(s, send_tree(s, "from", &set));
-    must(s, packstore_remove_waste(&p, time(NULL), &s->e));
+    must(s, datasets_stored_remove_waste(&p, time(NULL), &s->e));
     assert_int_equal(p.n_waste, 0);
-    packstore_close(&p);
+    datasets_stored_close(&p);
     assert_arrived(s, "from", &set);
     for_packs(s, ".", make_old);
-    must(s, packstore_open(&p, &s->to, &s->e));
-    packstore_find_waste(&p, time(NULL));
+    must(s, datasets_stored_open(&p, &s->to, &s->e));
+    datasets_stored_find_waste(&p, time(NULL));
     put(s, "from/d", "new", 0644);
     must(s, send_tree(s, "from", &more));
-    must(s, packstore_remove_waste(&p, time(NULL), &s->e));
+    must(s, datasets_stored_remove_waste(&p, time(NULL), &s->e));
     assert_int_equal(p.n_waste, 2); /* the manifest, and a block */
-    packstore_close(&p);
+    datasets_stored_close(&p);
     assert_arrived(s, "from", &more);
 }
 
 /* ---- what is packed while the server is waited for ---- */
 
-static void use_time(struct cargo *c)
+static void use_time(struct inputs *c)
 {
-    struct idle idle = cargo_idle(c);
+    struct idle idle = inputs_idle(c);
 
     idle_before(&idle, NULL, 0);
 }
 
-static void begin_early(struct site *s, struct cargo *c)
+static void begin_early(struct site *s, struct inputs *c)
 {
     const char *whole = below(s, "from");
 
-    cargo_begin_paths(c, &whole, 1);
+    inputs_begin_paths(c, &whole, 1);
     use_time(c);
 }
 
-static void meet_and_send(struct site *s, struct cargo *c, struct dataset *set)
+static void meet_and_send(struct site *s, struct inputs *c, struct dataset *set)
 {
-    must(s, cargo_meet(c, &s->to, &s->e));
-    must(s, cargo_send(c, &s->e));
+    must(s, inputs_meet(c, &s->to, &s->e));
+    must(s, inputs_send(c, &s->e));
     *set = c->data[0].set;
-    cargo_free(c);
+    inputs_free(c);
 }
 
 static void put_noise(const struct site *s, const char *path, size_t n)
@@ -638,7 +638,7 @@ static void what_was_packed_early_arrives(void **state)
 {
     struct site *s = here(state);
     struct dataset set, again;
-    struct cargo c;
+    struct inputs c;
 
     make_source(s);
     put_noise(s, "from/noise", 3000000);
@@ -655,7 +655,7 @@ static void what_was_packed_early_and_is_there_is_not_sent(void **state)
 {
     struct site *s = here(state);
     struct dataset set, again;
-    struct cargo c;
+    struct inputs c;
 
     make_source(s);
     must(s, send_tree(s, "from", &set));
@@ -675,11 +675,11 @@ static void what_is_larger_than_memory_waits_for_its_turn(void **state)
 {
     struct site *s = here(state);
     struct dataset set;
-    struct cargo c;
+    struct inputs c;
 
     make_source(s);
     put_noise(s, "from/before", 20000000);
-    put_noise(s, "from/c", BACKLOG_MAX_BYTES + 1);
+    put_noise(s, "from/c", SEND_QUEUE_MAX_BYTES + 1);
     put_noise(s, "from/d", 10000000);
     begin_early(s, &c);
     use_time(&c);
@@ -691,14 +691,14 @@ static void what_went_wrong_early_is_told_in_its_turn(void **state)
 {
     struct site *s = here(state);
     struct dataset set;
-    struct cargo c;
+    struct inputs c;
 
     make_source(s);
     assert_int_equal(mkfifo(below(s, "from/pipe"), 0600), 0);
     begin_early(s, &c);
-    assert_int_equal(cargo_meet(&c, &s->to, &s->e), -1);
+    assert_int_equal(inputs_meet(&c, &s->to, &s->e), -1);
     assert_non_null(strstr(s->e.text, "from/pipe is a pipe"));
-    cargo_free(&c);
+    inputs_free(&c);
     begin_early(s, &c);
     assert_int_equal(unlink(below(s, "from/pipe")), 0);
     meet_and_send(s, &c, &set);
@@ -709,45 +709,45 @@ static void what_is_the_same_in_two_folders_is_packed_once(void **state)
 {
     struct site *s = here(state);
     const char *both[2] = { below(s, "one"), below(s, "two") };
-    struct cargo c;
+    struct inputs c;
 
     put(s, "one/a", "the same", 0644);
     put(s, "two/b", "the same", 0644);
-    cargo_begin_paths(&c, both, 2);
+    inputs_begin_paths(&c, both, 2);
     use_time(&c);
-    must(s, cargo_meet(&c, &s->to, &s->e));
-    must(s, cargo_send(&c, &s->e));
+    must(s, inputs_meet(&c, &s->to, &s->e));
+    must(s, inputs_send(&c, &s->e));
     assert_arrived(s, "one", &c.data[0].set);
     assert_arrived(s, "two", &c.data[1].set);
     assert_int_equal(count(s, PACKS "/parts", ".tar.zst"), 1);
-    cargo_free(&c);
+    inputs_free(&c);
 }
 
 static void what_was_packed_early_outlives_a_connection(void **state)
 {
     struct site *s = here(state);
     struct dataset set;
-    struct cargo c;
+    struct inputs c;
 
     make_source(s);
     put_noise(s, "from/noise", 10000000);
     begin_early(s, &c);
-    must(s, cargo_meet(&c, &s->to, &s->e));
+    must(s, inputs_meet(&c, &s->to, &s->e));
     assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
-    must(s, cargo_send(&c, &s->e));
+    must(s, inputs_send(&c, &s->e));
     set = c.data[0].set;
-    cargo_free(&c);
+    inputs_free(&c);
     assert_arrived(s, "from", &set);
 }
 
 /* ---- connections that break ---- */
 
-static void pack_source(struct site *s, struct cargo *c)
+static void pack_source(struct site *s, struct inputs *c)
 {
     const char *whole = below(s, "from");
 
-    must(s, cargo_load_paths(c, &whole, 1, &s->to, &s->e));
-    must(s, cargo_pack(c, &s->e));
+    must(s, inputs_load_paths(c, &whole, 1, &s->to, &s->e));
+    must(s, inputs_pack(c, &s->e));
 }
 
 static void expect_failure(struct site *s, int result)
@@ -764,20 +764,20 @@ static void what_was_given_up_does_not_count_as_sent(void **state)
 
     make_source(s);
     for (int arrives = 0; arrives < 2; arrives++) {
-        struct cargo c;
+        struct inputs c;
 
         s->is_away = false;
         put(s, "from/more", arrives ? "more" : "less", 0644);
         pack_source(s, &c);
         if (arrives)
-            must(s, cargo_arrive(&c, &s->e));
+            must(s, inputs_arrive(&c, &s->e));
         assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
         s->is_away = true;
-        expect_failure(s, arrives ? cargo_settle(&c, &s->e) : cargo_arrive(&c, &s->e));
+        expect_failure(s, arrives ? inputs_settle(&c, &s->e) : inputs_arrive(&c, &s->e));
         s->is_away = false;
-        expect_failure(s, cargo_arrive(&c, &s->e));
-        expect_failure(s, cargo_settle(&c, &s->e));
-        cargo_free(&c);
+        expect_failure(s, inputs_arrive(&c, &s->e));
+        expect_failure(s, inputs_settle(&c, &s->e));
+        inputs_free(&c);
         assert_int_equal(count(s, PACKS, ".manifest"), 0);
     }
 }
@@ -788,20 +788,20 @@ static void what_arrived_over_a_connection_that_broke_is_sent_again(void **state
     static const struct upload_text file = { "sweep.yaml", { (const unsigned char *)"x", 1 } };
     struct site *s = here(state);
     struct sftp_attrs attrs;
-    struct cargo c;
+    struct inputs c;
 
     make_source(s);
     pack_source(s, &c);
-    must(s, cargo_arrive(&c, &s->e));
+    must(s, inputs_arrive(&c, &s->e));
     for (int64_t sweep = 1; sweep < 4; sweep++) {
         assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
         assert_int_equal(sftp_lstat(s->drive.sftp, "/", &attrs, NULL), -1);
-        must(s, cargo_arrive(&c, &s->e));
+        must(s, inputs_arrive(&c, &s->e));
         must(s, upload_sweep_files(&s->to, sweep, &file, 1, &s->e));
-        must(s, cargo_settle(&c, &s->e));
+        must(s, inputs_settle(&c, &s->e));
         assert_arrived(s, "from", &c.data[0].set);
     }
-    cargo_free(&c);
+    inputs_free(&c);
 }
 
 #define SFTP(name) cmocka_unit_test_prestate_setup_teardown(name, begin_sftp, end, NULL)

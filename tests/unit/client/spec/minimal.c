@@ -30,7 +30,7 @@ static void the_first_of_each_is_left_and_the_conditions(void **state)
                                "include: [{f: other}]\n";
     static const char *const values[] = { "1", "x", "0.25", "0.01", "4", "3.0", "q", "fixed" };
     struct arena *a = arena_create();
-    struct keys_reader r = { .file = "f", .arena = a };
+    struct yaml_keys_reader r = { .file = "f", .arena = a };
     struct plan *p = plan_from(text, a);
     const struct param *params = p->params.items;
 

@@ -130,20 +130,20 @@ static void what_set_made_wrong_is_told_as_such(void **state)
 {
     struct arena *a = arena_create();
     struct plan *p = plan_from("params:\n  lr: [1, 2]\n  b: [3, 4]\nzip: [[lr, b]]\n", a);
-    struct keys_reader r = { .file = "f", .arena = a };
+    struct yaml_keys_reader r = { .file = "f", .arena = a };
     struct err e = { 0 };
 
     (void)state;
     assert_int_equal(params_set(&p->params, "lr={uniform: [0, 1]}", a, &e), 0);
     assert_int_equal(plan_check(p, &r), -1);
-    assert_int_equal(keys_end(&r, &e), -1);
+    assert_int_equal(yaml_keys_end(&r, &e), -1);
     assert_string_equal(e.text, "--set lr: uniform needs method: random or sobol\n"
                                 "f:4:7: zip: lr has no list of values");
     assert_int_equal(params_set(&p->params, "lr=[5, 6]", a, &e), 0);
     assert_int_equal(plan_check(p, &r), 0);
     assert_int_equal(params_set(&p->params, "lr=[5, 6, 7]", a, &e), 0);
     assert_int_equal(plan_check(p, &r), -1);
-    keys_end(&r, &e);
+    yaml_keys_end(&r, &e);
     assert_string_equal(e.text, "f:4:7: zip: lr has 3 values, but b has 2");
     arena_destroy(a);
 }

@@ -16,7 +16,7 @@
 #include "client/submit/submit.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "tests/unit/client_expand.h"
 
 enum { ALWAYS = 99 };

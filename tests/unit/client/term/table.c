@@ -10,9 +10,9 @@
 
 #include "client/query/sweepview.h"
 #include "client/term/progress.h"
+#include "client/term/relative_time.h"
+#include "client/term/safe_text.h"
 #include "client/term/table.h"
-#include "client/term/text.h"
-#include "client/term/when.h"
 
 static const struct column columns[] = { { "N", true, false },
                                          { "NAME", false, true },
@@ -111,7 +111,7 @@ static void what_may_be_left_out_is_before_columns_get_narrow(void **state)
         assert_memory_equal(buf_text(&out), cases[i].head, strlen(cases[i].head));
         assert_int_equal(buf_text(&out)[strlen(cases[i].head)], '\n');
         for (const char *line = buf_text(&out); *line != '\0'; line = strchr(line, '\n') + 1)
-            assert_true(text_width(line, strcspn(line, "\n")) <= cases[i].width);
+            assert_true(safe_text_width(line, strcspn(line, "\n")) <= cases[i].width);
         table_destroy(t);
         buf_free(&out);
     }
@@ -215,14 +215,14 @@ static void text_of_others_is_made_harmless(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct buf out = { 0 };
 
-        text_add_harmless(&out, cases[i].text, strlen(cases[i].text), cases[i].keep);
+        safe_text_add_harmless(&out, cases[i].text, strlen(cases[i].text), cases[i].keep);
         assert_string_equal(buf_text(&out), cases[i].harmless);
         buf_free(&out);
     }
     {
         struct buf out = { 0 };
 
-        text_add_harmless(&out, "a\0b", 3, "\n");
+        safe_text_add_harmless(&out, "a\0b", 3, "\n");
         assert_string_equal(buf_text(&out), "a^@b");
         buf_free(&out);
     }
@@ -241,11 +241,11 @@ static void a_character_is_not_torn_apart(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(text_whole(cases[i].text, strlen(cases[i].text)), cases[i].whole);
-    assert_int_equal(text_width("n\xc3\xa9\xe2\x82\xac", 6), 3);
-    assert_int_equal(text_fitting("n\xc3\xa9\xe2\x82\xac", 6, 2), 3);
-    assert_int_equal(text_fitting("abc", 3, 0), 0);
-    assert_int_equal(text_fitting("abc", 3, 9), 3);
+        assert_int_equal(safe_text_whole(cases[i].text, strlen(cases[i].text)), cases[i].whole);
+    assert_int_equal(safe_text_width("n\xc3\xa9\xe2\x82\xac", 6), 3);
+    assert_int_equal(safe_text_fitting("n\xc3\xa9\xe2\x82\xac", 6, 2), 3);
+    assert_int_equal(safe_text_fitting("abc", 3, 0), 0);
+    assert_int_equal(safe_text_fitting("abc", 3, 9), 3);
 }
 
 static void the_progress_line_tells_how_far_it_is(void **state)
@@ -299,11 +299,11 @@ static void moments_are_told_by_how_long_they_are_ago(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         buf_clear(&out);
-        when_add(&out, now_ms - cases[i].ago_ms, now_ms);
+        relative_time_add(&out, now_ms - cases[i].ago_ms, now_ms);
         assert_string_equal(buf_text(&out), cases[i].text);
     }
     buf_clear(&out);
-    when_add(&out, now_ms - INT64_C(8) * 86400000, now_ms);
+    relative_time_add(&out, now_ms - INT64_C(8) * 86400000, now_ms);
     assert_int_equal(out.n, strlen("2026-11-13"));
     assert_memory_equal(buf_text(&out), "2026-11-1", 9);
     buf_free(&out);
@@ -424,7 +424,7 @@ static void a_view_of_a_sweep_fits_into_narrow_terminals(void **state)
 
         sweepview_add(&out, &running, &f, NULL, running.submitted_at + 1000, width, false);
         for (const char *line = buf_text(&out); *line != '\0'; line = strchr(line, '\n') + 1)
-            assert_true(text_width(line, strcspn(line, "\n")) <= width);
+            assert_true(safe_text_width(line, strcspn(line, "\n")) <= width);
         buf_free(&out);
     }
 }
@@ -441,7 +441,7 @@ static void a_row_of_a_sweep_fits_into_narrow_terminals(void **state)
         sweepview_add_row(t, &running, running.submitted_at + 1000);
         table_flush(t, &out);
         for (const char *line = buf_text(&out); *line != '\0'; line = strchr(line, '\n') + 1)
-            assert_true(text_width(line, strcspn(line, "\n")) <= widths[i]);
+            assert_true(safe_text_width(line, strcspn(line, "\n")) <= widths[i]);
         assert_non_null(strstr(buf_text(&out), "16/32"));
         assert_non_null(strstr(buf_text(&out), "FAILED"));
         table_destroy(t);

@@ -179,21 +179,21 @@ static void facts_come_across_whole(void **state)
     struct pair *p = *state;
     struct mux_refusal refusals[] = { { "stream-local", "sshd forbids it", "AllowTcpForwarding" },
                                       { "bridge", "no shell", NULL } };
-    struct mux_facts sent = { .user = "alice",
-                              .host = "server",
-                              .port = 22,
-                              .address = "10.0.0.1",
-                              .proxy = "",
-                              .server_software = "",
-                              .host_key_type = "",
-                              .host_key_digest = "SHA256:x",
-                              .authentication = "key",
-                              .cipher = "",
-                              .connect_ms = 7,
-                              .way = "",
-                              .server_path = "",
-                              .refusals = { refusals, 2 } };
-    struct mux_facts got = { 0 };
+    struct connect_facts sent = { .user = "alice",
+                                  .host = "server",
+                                  .port = 22,
+                                  .address = "10.0.0.1",
+                                  .proxy = "",
+                                  .server_software = "",
+                                  .host_key_type = "",
+                                  .host_key_digest = "SHA256:x",
+                                  .authentication = "key",
+                                  .cipher = "",
+                                  .connect_ms = 7,
+                                  .way = "",
+                                  .server_path = "",
+                                  .refusals = { refusals, 2 } };
+    struct connect_facts got = { 0 };
     struct envelope m;
     struct err e = { 0 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/data/json.h"
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "common/data/schema.h"
 
 enum color { RED, GREEN, BLUE, COLORS };

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/data/mp.h"
+#include "common/data/msgpack.h"
 #include "common/pack/pack_block.h"
 #include "common/pack/pack_block_form.h"
 #include "common/pack/pack_bytes.h"

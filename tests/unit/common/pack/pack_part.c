@@ -16,8 +16,8 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/pack/pack_list.h"
+#include "common/pack/pack_part_write.h"
 #include "common/pack/pack_tar.h"
-#include "common/pack/part_write.h"
 #include "tests/unit/pack_store.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "server/base/identity.h"
-#include "server/conn/may.h"
+#include "server/conn/permission.h"
 
 enum { ALICE = 70001, BOB = 70002, NOBODY_HERE = 4000000 };
 

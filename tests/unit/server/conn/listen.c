@@ -6,8 +6,8 @@
 #include <sys/un.h>
 
 #include "server/conn/listen.h"
-#include "server/conn/names.h"
-#include "server/share/place.h"
+#include "server/conn/user_names.h"
+#include "server/share/server_dirs.h"
 
 static char *below(const struct fixture *f, const char *name)
 {
@@ -41,7 +41,7 @@ static void whoever_connects_to_the_socket_is_greeted(void **state)
     struct peer p = { .f = f };
 
     (void)state;
-    assert_int_equal(place_socket_dir(&f->sv, path, NULL), 0);
+    assert_int_equal(server_dirs_socket_dir(&f->sv, path, NULL), 0);
     assert_int_equal(listen_on(&f->sv, path, NULL, NULL), 0);
     assert_int_equal(mode_of(path) & 0777, 0666);
     wire_init(&p.wire, connect_to(path), &proto);
@@ -94,15 +94,15 @@ static void connect_unnamed(struct fixture *f, struct peer *p, uid_t uid)
 
 static void a_name_that_does_not_come_holds_up_its_user_alone(void **state)
 {
-    const struct names_how how = { find_slowly, 60 * 1000, 0 };
+    const struct user_names_how how = { find_slowly, 60 * 1000, 0 };
     const struct msg_hello hello = { .version = PROTO_VERSION, .program = "ludwig" };
     struct fixture *f = fixture_open();
     struct peer one, other;
     struct msg_welcome welcome;
 
     (void)state;
-    names_destroy(f->sv.names);
-    f->sv.names = names_create(&f->sv, &how, conns_named);
+    user_names_destroy(f->sv.names);
+    f->sv.names = user_names_create(&f->sv, &how, conns_named);
     pthread_mutex_lock(&service);
     connect_unnamed(f, &one, HANGS);
     connect_unnamed(f, &other, HANGS + 1);
@@ -263,7 +263,7 @@ static void the_state_folder_is_ours_alone(void **state)
     assert_int_equal(mode_of(path) & 07777, 0700);
     assert_int_equal(mkdir(other, 0700), 0);
     assert_int_equal(chmod(other, 0750), 0);
-    assert_int_equal(place_state(other, &e), -1);
+    assert_int_equal(server_dirs_state(other, &e), -1);
     assert_int_equal(e.kind, ERR_DENIED);
     assert_non_null(strstr(e.text, "chmod 700"));
     free(path);

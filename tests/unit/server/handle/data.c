@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "server/conn/holdings.h"
+#include "server/conn/cached_trees.h"
 
 static struct digest digest_named(const char *name)
 {
@@ -88,52 +88,52 @@ static void who_is_no_worker_holds_nothing(void **state)
 
 /* ---- holdings by themselves ---- */
 
-static void take(struct holdings *h, const char *user, struct held_tree *trees, size_t n)
+static void take(struct cached_trees *h, const char *user, struct held_tree *trees, size_t n)
 {
     struct msg_holds m = { .user = user, .trees = { trees, n } };
 
-    holdings_take(h, &m);
+    cached_trees_take(h, &m);
 }
 
 static void each_user_sees_their_own_and_what_is_everybodys(void **state)
 {
-    struct holdings h = { 0 };
+    struct cached_trees h = { 0 };
     struct held_tree a = { digest_named("a"), 1, NULL }, b = { digest_named("b"), 2, NULL };
 
     (void)state;
-    assert_false(holdings_has(&h, "ann", &a.tree));
+    assert_false(cached_trees_has(&h, "ann", &a.tree));
     take(&h, NULL, &a, 1);
     take(&h, "ann", &b, 1);
-    assert_true(holdings_has(&h, "ann", &a.tree));
-    assert_true(holdings_has(&h, "bob", &a.tree));
-    assert_true(holdings_has(&h, "ann", &b.tree));
-    assert_false(holdings_has(&h, "bob", &b.tree));
-    assert_true(holdings_has_any(&h, &b.tree));
-    holdings_free(&h);
+    assert_true(cached_trees_has(&h, "ann", &a.tree));
+    assert_true(cached_trees_has(&h, "bob", &a.tree));
+    assert_true(cached_trees_has(&h, "ann", &b.tree));
+    assert_false(cached_trees_has(&h, "bob", &b.tree));
+    assert_true(cached_trees_has_any(&h, &b.tree));
+    cached_trees_free(&h);
 }
 
 static void what_is_said_twice_counts_once(void **state)
 {
     struct held_tree twice[] = { { digest_named("a"), 1, NULL }, { digest_named("a"), 1, NULL } };
-    struct holdings h = { 0 };
+    struct cached_trees h = { 0 };
 
     (void)state;
     take(&h, NULL, twice, 2);
     take(&h, NULL, twice, 2);
     assert_int_equal(h.n, 1);
-    holdings_free(&h);
+    cached_trees_free(&h);
 }
 
 static void one_that_says_very_much_is_remembered_in_part(void **state)
 {
     struct held_tree trees[HOLDS_MAX];
-    struct holdings h = { 0 };
+    struct cached_trees h = { 0 };
     struct list list;
     int64_t bytes;
     struct arena *a = arena_create();
 
     (void)state;
-    for (int64_t i = 0; i < HOLDINGS_MAX / HOLDS_MAX + 2; i++) {
+    for (int64_t i = 0; i < CACHED_TREES_MAX / HOLDS_MAX + 2; i++) {
         for (int64_t k = 0; k < HOLDS_MAX; k++) {
             int64_t number = i * HOLDS_MAX + k;
 
@@ -142,18 +142,18 @@ static void one_that_says_very_much_is_remembered_in_part(void **state)
         }
         take(&h, NULL, trees, HOLDS_MAX);
     }
-    assert_int_equal(h.n, HOLDINGS_MAX);
-    list = holdings_list(&h, 5, a, &bytes);
+    assert_int_equal(h.n, CACHED_TREES_MAX);
+    list = cached_trees_list(&h, 5, a, &bytes);
     assert_int_equal(list.n, 5);
     assert_true(bytes == INT64_MAX); /* more than that, in fact */
-    for (int i = 0; i < 2 * HOLDINGS_USERS_MAX; i++) {
+    for (int i = 0; i < 2 * CACHED_TREES_USERS_MAX; i++) {
         char name[16];
 
         snprintf(name, sizeof name, "user%d", i);
         take(&h, name, trees, 0);
     }
-    assert_int_equal(h.n_users, HOLDINGS_USERS_MAX);
-    holdings_free(&h);
+    assert_int_equal(h.n_users, CACHED_TREES_USERS_MAX);
+    cached_trees_free(&h);
     arena_destroy(a);
 }
 

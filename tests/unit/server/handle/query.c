@@ -427,7 +427,7 @@ static void a_preview_counts_what_is_done_and_changes_nothing(void **state)
     submit_all(p, s, 1, 4);
     for (size_t n = 0; n < 8;)
         n += worker_do_hand(w, report_done());
-    work_digest(&s.begin.work, &ask.work);
+    jobspec_digest(&s.begin.work, &ask.work);
     found = preview(p, ask, 3, 9);
     assert_int_equal(found.reused, 4);
     assert_true(found.is_own);

@@ -11,7 +11,7 @@
 #include "common/base/units.h"
 #include "common/connect/courier.h"
 #include "common/connect/parcel.h"
-#include "server/inbox/inbox_parts.h"
+#include "server/inbox/inbox_internal.h"
 
 /* ---- in the place of the libraries' ---- */
 
@@ -481,7 +481,7 @@ static void a_connection_that_was_is_not_begun_again(void **state)
 /* A visit's files are there before the loop has heard of them, and so before their time begins. */
 static void wait_for_visit(struct fixture *f)
 {
-    const struct errand *visit = f->sv.inbox->errand;
+    const struct request_task *visit = f->sv.inbox->errand;
     int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
 
     while (visit != NULL && f->sv.inbox->errand == visit) {

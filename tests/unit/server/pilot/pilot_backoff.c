@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/base/units.h"
-#include "server/pilot/pilots_parts.h"
+#include "server/pilot/pilots_internal.h"
 
 enum { POOL = 7, SECOND = 1000 };
 

@@ -3,7 +3,7 @@
 
 #include "tests/unit/server_player.h"
 
-#include "server/pilot/pilots_parts.h"
+#include "server/pilot/pilots_internal.h"
 
 enum { JOBS = 4 };
 

@@ -3,7 +3,7 @@
 
 #include "tests/unit/server_fixture.h"
 
-#include "server/pilot/pilots_parts.h"
+#include "server/pilot/pilots_internal.h"
 #include "server/queue/pilot_time.h"
 #include "server/slurm/slurmstate.h"
 

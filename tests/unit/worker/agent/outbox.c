@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "worker/agent/link.h"
 #include "worker/agent/outbox.h"
+#include "worker/agent/server_link.h"
 
 struct world {
     uv_loop_t loop;
@@ -338,8 +338,9 @@ static void the_back_off_doubles_up_to_its_limit(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(link_delay_ms(cases[i].failures, cases[i].is_quick, cases[i].random),
-                         cases[i].ms);
+        assert_int_equal(
+            server_link_delay_ms(cases[i].failures, cases[i].is_quick, cases[i].random),
+            cases[i].ms);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

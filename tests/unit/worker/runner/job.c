@@ -937,7 +937,8 @@ static void what_cannot_be_removed_does_not_keep_back_the_outcome(void **state)
         assert_int_equal(
             renameat(r.site.scratch.ended_fd, r.job.hex, r.site.scratch.published_fd, r.job.hex),
             0);
-        assert_false(spare_give(&r.site.scratch, r.job.hex, &count)); /* another job would see it */
+        assert_false(
+            jobdir_pool_give(&r.site.scratch, r.job.hex, &count)); /* another job would see it */
         site_become_root();
         close_run(&r);
     }

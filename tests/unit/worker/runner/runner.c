@@ -10,7 +10,7 @@
 #include <sys/un.h>
 
 #include "tests/unit/worker_child.h"
-#include "worker/node/sock.h"
+#include "worker/node/unix_socket.h"
 #include "worker/runner/runner.h"
 
 #define HEX_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -46,7 +46,7 @@ static void open_runner(struct runner_site *r, const char *folder_name)
     argv[0] = mem_strdup(CHILD_RUNNER);
     argv[1] = r->site.scratch.path;
     dir_fd = io_open_dir(r->folder, &e);
-    listen_fd = sock_listen_at(dir_fd, "sock", &e);
+    listen_fd = unix_socket_listen_at(dir_fd, "sock", &e);
     assert_true(listen_fd >= 0);
     r->agent = agent_start(runner_main, 2, argv, lock_fd, listen_fd);
     free(argv[0]);

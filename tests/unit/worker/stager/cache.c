@@ -521,7 +521,7 @@ static void a_guard_is_told_of_changes(void **state)
     set = pack_small(&b);
     stage(&b, &set);
     use = (struct cache_use){ .tree = set.tree,
-                              .cache_path =
+                              .cache_dir_path =
                                   arena_printf(b.site.arena, "%s/cache", b.site.scratch.path),
                               .guard_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
     for (int round = 0; round < 2; round++) {

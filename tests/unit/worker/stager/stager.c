@@ -9,7 +9,7 @@
 #include "tests/unit/pack_share.h"
 #include "tests/unit/worker_child.h"
 #include "worker/base/cache_locks.h"
-#include "worker/saved/snapshot.h"
+#include "worker/saved/checkpoint_snapshot.h"
 #include "worker/stager/stager.h"
 
 struct stager_site {
@@ -465,7 +465,7 @@ static struct note_restored restore(struct stager_site *s)
 static void a_checkpoint_is_brought(void **state)
 {
     static const char path[] = "share/demo/.ludwig/checkpoints/param_003/n.a1";
-    struct snapshot none = { .n = 0 };
+    struct checkpoint_snapshot none = { .n = 0 };
     struct buf index = { 0 };
     struct stager_site s;
     struct err e = { 0 };
@@ -477,11 +477,12 @@ static void a_checkpoint_is_brought(void **state)
     assert_false(site_has(&s.site, "scratch/checkpoints/0123456789abcdef0123456789abcdef"));
     kept = mem_printf("%s/%s", s.site.top, path);
     assert_int_equal(io_make_dirs(kept, 0755, &e), 0);
-    assert_int_equal(snapshot_add_index(&index, &none, &e), 0);
-    assert_int_equal(io_write_file_at(s.site.top_fd,
-                                      arena_printf(s.site.arena, "%s/" SNAPSHOT_INDEX, path),
-                                      index.bytes, index.n, 0644, &e),
-                     0);
+    assert_int_equal(checkpoint_snapshot_add_index(&index, &none, &e), 0);
+    assert_int_equal(
+        io_write_file_at(s.site.top_fd,
+                         arena_printf(s.site.arena, "%s/" CHECKPOINT_SNAPSHOT_INDEX, path),
+                         index.bytes, index.n, 0644, &e),
+        0);
     assert_int_equal(renameat(s.site.top_fd, "share/demo", s.site.top_fd, "away"), 0);
     assert_non_null(restore(&s).error);
     assert_int_equal(renameat(s.site.top_fd, "away", s.site.top_fd, "share/demo"), 0);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * share_pack.h - packs what lies on the share already, for a worker
+ *
+ *     ludwig --pack-share PROJECTS PROJECT DRIVE PATH [only-here]
+ *
+ * DRIVE is where the shared drive is mounted, PATH relative to it, PROJECTS the folder on it where
+ * projects lie.  Files as large as a part stay where they are; with only-here (no other machine
+ * reads them) all files do, if they lie on a file system of this machine.
+ * On stdout, a line each second while that changes, then the last one:
+ *
+ *     at FILES BYTES
+ *     done TREE ID FILES BYTES
+ */
+#ifndef LUDWIG_CLIENT_PACK_SHARE_PACK_H
+#define LUDWIG_CLIENT_PACK_SHARE_PACK_H
+
+#define SHARE_PACK_OPTION "--pack-share"
+
+/* Its exit code; argv[1] is the option. */
+int share_pack_main(int argc, char **argv);
+
+#endif

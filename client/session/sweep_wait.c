@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* sweep_wait.c - until a sweep is over */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/session/subscription.h"
+#include "client/session/sweep_wait.h"
+#include "client/term/output.h"
+#include "client/term/progress.h"
+#include "common/base/units.h"
+
+enum { SHOW_EVERY_MS = 1000 };
+
+static int say_detached(int64_t sweep)
+{
+    output_note("sweep %" PRId64 " goes on; `ludwig status %" PRId64
+                "` says how far it is, `ludwig "
+                "cancel %" PRId64 "` ends it",
+                sweep, sweep, sweep);
+    return EXIT_FAILED;
+}
+
+int sweep_wait_say_end(const struct sweep_info *s)
+{
+    const struct job_counts *c = &s->jobs;
+    struct buf text = { 0 };
+
+    buf_printf(&text, "sweep %" PRId64 ": ", s->sweep);
+    if (c->failed == 0 && c->cancelled == 0)
+        buf_add_str(&text, "all ");
+    buf_printf(&text, "%" PRId64 " done", c->done + s->reused);
+    if (s->reused > 0)
+        buf_printf(&text, " (%" PRId64 " of them before)", s->reused);
+    if (c->cancelled > 0)
+        buf_printf(&text, ", %" PRId64 " cancelled", c->cancelled);
+    if (c->failed > 0)
+        buf_printf(&text,
+                   ", %" PRId64 " failed (`ludwig jobs %" PRId64 " --state failed` lists "
+                   "them)",
+                   c->failed, s->sweep);
+    output_note("%s", buf_text(&text));
+    buf_free(&text);
+    return s->state == SWEEP_DONE && c->failed == 0 ? EXIT_WELL : EXIT_FAILED;
+}
+
+/* The numbers of the last change; its texts are gone with the next message. */
+static void keep(struct sweep_info *kept, const struct sweep_info *s)
+{
+    *kept = *s;
+    kept->project = kept->name = kept->user = kept->refused = kept->ranking.metric = NULL;
+}
+
+/* Some machines will not have it, which has to be changed by somebody; said once. */
+static void say_refused(struct progress *p, char **said, const struct sweep_info *s)
+{
+    if (s->refused == NULL || (*said != NULL && strcmp(*said, s->refused) == 0))
+        return;
+    free(*said);
+    *said = mem_strdup(s->refused);
+    progress_clear(p);
+    output_note("no pilots: %s (`ludwig why %" PRId64 ".1` says more)", s->refused, s->sweep);
+}
+
+static int follow(struct subscription *sub, struct progress *p, char **refused, struct err *e)
+{
+    struct sweep_info last = { 0 };
+    struct msg_changes changes;
+
+    for (;;) {
+        int timeout_ms = p->shown && last.sweep != 0 ? SHOW_EVERY_MS : -1;
+        enum event event = subscription_wait(sub, timeout_ms, &changes, e);
+
+        if (event == EVENT_ERROR)
+            return -1;
+        if (event == EVENT_INTERRUPT) {
+            progress_clear(p);
+            return say_detached(sub->requests[0].sweep);
+        }
+        if (event == EVENT_CHANGES) {
+            say_refused(p, refused, &changes.sweep);
+            keep(&last, &changes.sweep);
+        }
+        if (last.sweep == 0)
+            continue;
+        progress_show(p, &last, units_monotonic_ms());
+        if (progress_is_over(&last)) {
+            progress_clear(p);
+            return sweep_wait_say_end(&last);
+        }
+    }
+}
+
+int sweep_wait(struct rpc *rpc, int64_t sweep, struct err *e)
+{
+    struct msg_subscribe what = { .sweep = sweep };
+    struct subscription sub;
+    struct progress p;
+    char *refused = NULL;
+    int result;
+
+    progress_init(&p);
+    if (subscription_begin(&sub, rpc, &what, e) < 0)
+        return -1;
+    result = follow(&sub, &p, &refused, e);
+    progress_clear(&p);
+    free(refused);
+    subscription_end(&sub);
+    return result;
+}

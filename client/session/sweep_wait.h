@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sweep_wait.h - until a sweep is over
+ */
+#ifndef LUDWIG_CLIENT_SESSION_SWEEP_WAIT_H
+#define LUDWIG_CLIENT_SESSION_SWEEP_WAIT_H
+
+#include "client/session/rpc.h"
+
+/* Says what came of a sweep that is over, on stderr.  EXIT_WELL when all jobs are done, else
+ * EXIT_FAILED. */
+int sweep_wait_say_end(const struct sweep_info *s);
+
+/* Shows the progress on a terminal.  Returns EXIT_WELL when all jobs are done, EXIT_FAILED when
+ * one failed or was cancelled or the user pressed Ctrl-C, -1 with e set. */
+int sweep_wait(struct rpc *rpc, int64_t sweep, struct err *e);
+
+#endif

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/* download.c - files and folders from the shared drive to this machine */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/share/download.h"
+#include "common/base/digest.h"
+#include "common/base/io.h"
+#include "common/base/path.h"
+
+enum { PIECE_BYTES = 256 * 1024, DEPTH_MAX = 200 };
+
+/* Of a file until it is whole: between them stands a token, so that no saved file has that name. */
+static const char part_begin[] = ".ludwig-fetch.", part_end[] = ".part";
+
+struct download {
+    struct sharefs *fs;
+    int fd; /* the folder that is copied to */
+    struct download_counts counts;
+    download_tick_fn tick;
+    void *context;
+    download_unread_fn on_unread;
+    void *unread_context;
+    char *part_name;
+    char *tidied; /* the folder to copy to that was last rid of what others left half-done */
+    char *piece;
+    size_t n_ahead; /* of download_ahead */
+};
+
+static bool is_part(const char *name)
+{
+    size_t n = strlen(part_begin), digits;
+
+    if (strncmp(name, part_begin, n) != 0)
+        return false;
+    digits = strspn(name + n, "0123456789abcdef");
+    return digits == TOKEN_HEX - 1 && strcmp(name + n + digits, part_end) == 0;
+}
+
+static char *make_part_name(void)
+{
+    char hex[TOKEN_HEX];
+    struct token token;
+
+    token_make(&token);
+    token_hex(&token, hex);
+    return mem_printf("%s%s%s", part_begin, hex, part_end);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+struct download *download_open(struct sharefs *fs, const char *to, struct err *e)
+{
+    struct download *c;
+    int fd = -1;
+
+    if (is_file(to)) {
+        err_set(e, ERR_USAGE, "%s is a file; DIR must be a folder", to);
+        return NULL;
+    }
+    if (io_make_dirs(to, 0777, e) == 0)
+        fd = io_open_dir(to, e);
+    if (fd < 0)
+        return NULL;
+    /* Where folders cannot be locked, as on NFS, people keep their fetches apart themselves. */
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+        err_set(e, ERR_BUSY, "another fetch writes into %s", to);
+        close(fd);
+        return NULL;
+    }
+    c = mem_alloc(sizeof *c);
+    *c = (struct download){
+        .fs = fs, .fd = fd, .piece = mem_alloc(PIECE_BYTES), .part_name = make_part_name()
+    };
+    return c;
+}
+
+void download_close(struct download *c)
+{
+    if (c == NULL)
+        return;
+    close(c->fd);
+    free(c->piece);
+    free(c->part_name);
+    free(c->tidied);
+    free(c);
+}
+
+void download_on_tick(struct download *c, download_tick_fn tick, void *context)
+{
+    c->tick = tick;
+    c->context = context;
+}
+
+void download_on_unread(struct download *c, download_unread_fn on_unread, void *context)
+{
+    c->on_unread = on_unread;
+    c->unread_context = context;
+}
+
+/* Of what the share does not let one read nothing is copied; the rest is, unless nothing can be
+ * read any more. */
+static int skip(struct download *c, const struct err *why, struct err *e)
+{
+    if (why->kind == ERR_UNREACHABLE)
+        return err_set(e, why->kind, "%s; the next one goes on where this one stopped", why->text);
+    c->counts.unread++;
+    if (c->on_unread != NULL)
+        c->on_unread(c->unread_context, why);
+    return 0;
+}
+
+const struct download_counts *download_counts(const struct download *c)
+{
+    return &c->counts;
+}
+
+/* ---- what the folder is ---- */
+
+static bool is_named(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the folder has nothing but those names in it; 1, 0 or -1. */
+static int holds_only(int dir_fd, const char *mark, const char *const *own, struct err *e)
+{
+    int fd = io_open_dir_at(dir_fd, ".", e);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    int result = 1;
+
+    if (dir == NULL) {
+        if (fd >= 0) {
+            err_sys(e, "read the folder to copy to");
+            close(fd);
+        }
+        return -1;
+    }
+    while (result == 1 && (errno = 0, entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+
+        result = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, mark) == 0 ||
+                 is_part(name) || is_named(name, own);
+    }
+    if (result == 1 && errno != 0)
+        result = err_sys(e, "read the folder to copy to");
+    closedir(dir);
+    return result;
+}
+
+int download_mark(struct download *c, const char *name, const char *text, const char *const *own,
+                  struct err *e)
+{
+    int is_own = holds_only(c->fd, name, own, e);
+    struct stat st;
+
+    if (is_own <= 0)
+        return is_own;
+    if (fstatat(c->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    return io_write_file_at(c->fd, name, text, strlen(text), 0666, e);
+}
+
+/* ---- one file ---- */
+
+/* Something on the share, and where it goes. */
+struct item {
+    const char *path; /* on the share */
+    const struct sharefs_entry *entry;
+    int to_fd; /* folder */
+    const char *to;
+};
+
+static bool is_there(const struct item *it)
+{
+    struct stat st;
+
+    return fstatat(it->to_fd, it->to, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size == it->entry->size && st.st_mtime == it->entry->mtime_s;
+}
+
+/* 0; 1 with why set when the original cannot be read; -1. */
+static int download_bytes(struct download *c, struct sharefs_file *from, int to, const char *path,
+                          struct err *why, struct err *e)
+{
+    ssize_t n;
+
+    while ((n = sharefs_file_read(from, c->piece, PIECE_BYTES, why)) > 0) {
+        if (io_write_all(to, c->piece, (size_t)n) < 0)
+            return err_sys(e, "write the copy of %s", path);
+        c->counts.bytes += n;
+        if (c->tick != NULL)
+            c->tick(c->context);
+    }
+    return n < 0 ? 1 : 0;
+}
+
+/* With the time of the original, by which the next fetch knows it. */
+static int finish_file(struct download *c, const struct item *it, int fd, struct err *e)
+{
+    const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
+                                       { .tv_sec = (time_t)it->entry->mtime_s } };
+
+    if (futimens(fd, times) < 0 || renameat(it->to_fd, c->part_name, it->to_fd, it->to) < 0)
+        return err_sys(e, "make the copy of %s", it->path);
+    return 0;
+}
+
+static int write_file(struct download *c, const struct item *it, struct sharefs_file *from,
+                      struct err *why, struct err *e)
+{
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    mode_t mode = it->entry->executable ? 0777 : 0666;
+    int fd, result;
+
+    fd = openat(it->to_fd, c->part_name, flags, mode);
+    if (fd < 0)
+        return err_sys(e, "make the copy of %s", it->path);
+    result = download_bytes(c, from, fd, it->path, why, e);
+    if (result == 0)
+        result = finish_file(c, it, fd, e);
+    if (close(fd) < 0 && result == 0)
+        result = err_sys(e, "write the copy of %s", it->path);
+    if (result != 0)
+        (void)unlinkat(it->to_fd, c->part_name, 0);
+    return result;
+}
+
+static int copy_file(struct download *c, const struct item *it, struct err *e)
+{
+    struct sharefs_file *from;
+    struct err why = { 0 };
+    int result;
+
+    if (is_there(it)) {
+        c->counts.there++;
+        return 0;
+    }
+    from = sharefs_file_open(c->fs, it->path, &why);
+    if (from == NULL)
+        return skip(c, &why, e);
+    result = write_file(c, it, from, &why, e);
+    sharefs_file_close(from);
+    if (result > 0)
+        return skip(c, &why, e);
+    c->counts.copied += result == 0;
+    return result;
+}
+
+/* ---- links and folders ---- */
+
+static bool is_same_link(const struct item *it, const char *target)
+{
+    size_t n = strlen(target);
+    char *there = mem_alloc(n + 2);
+    bool same =
+        readlinkat(it->to_fd, it->to, there, n + 1) == (ssize_t)n && memcmp(there, target, n) == 0;
+
+    free(there);
+    return same;
+}
+
+static int make_link(struct download *c, const struct item *it, const char *target, struct err *e)
+{
+    if (symlinkat(target, it->to_fd, c->part_name) < 0)
+        return err_sys(e, "make the link of %s", it->path);
+    if (renameat(it->to_fd, c->part_name, it->to_fd, it->to) < 0) {
+        err_sys(e, "make the link of %s", it->path);
+        (void)unlinkat(it->to_fd, c->part_name, 0);
+        return -1;
+    }
+    c->counts.copied++;
+    return 0;
+}
+
+static int copy_link(struct download *c, const struct item *it, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct err why = { 0 };
+    const char *target = sharefs_read_link(c->fs, it->path, a, &why);
+    int result = 0;
+
+    if (target == NULL)
+        result = skip(c, &why, e);
+    else if (is_same_link(it, target))
+        c->counts.there++;
+    else
+        result = make_link(c, it, target, e);
+    arena_destroy(a);
+    return result;
+}
+
+static int copy_item(struct download *c, const struct item *it, int depth, struct err *e);
+
+/* Opens a folder to copy into; one that is a link is refused. */
+static int make_folder(int to_fd, const char *name, struct err *e)
+{
+    int fd;
+
+    if (mkdirat(to_fd, name, 0777) < 0 && errno != EEXIST)
+        return err_sys(e, "make folder %s", name);
+    fd = openat(to_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? err_sys(e, "open folder %s", name) : fd;
+}
+
+/* Takes away what a copy that was killed had begun in the folder. */
+static void tidy(int folder_fd)
+{
+    struct err e = { 0 };
+    int fd = io_open_dir_at(folder_fd, ".", &e);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL)
+        if (is_part(entry->d_name))
+            (void)unlinkat(folder_fd, entry->d_name, 0);
+    closedir(dir);
+}
+
+static int copy_entries(struct download *c, const char *path, const struct list *entries, int to_fd,
+                        int depth, struct err *e)
+{
+    const struct sharefs_entry *items = entries->items;
+
+    for (size_t i = 0; i < entries->n; i++) {
+        char *below = path_join(path, items[i].name);
+        struct item it = { below, &items[i], to_fd, items[i].name };
+        int result = copy_item(c, &it, depth, e);
+
+        free(below);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int fill_folder(struct download *c, const struct item *it, const struct list *entries,
+                       int depth, struct err *e)
+{
+    int to_fd = make_folder(it->to_fd, it->to, e), result;
+
+    if (to_fd < 0)
+        return -1;
+    tidy(to_fd);
+    result = copy_entries(c, it->path, entries, to_fd, depth, e);
+    close(to_fd);
+    return result;
+}
+
+static int copy_folder(struct download *c, const struct item *it, int depth, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct err why = { 0 };
+    struct list entries;
+    int result;
+
+    if (depth > DEPTH_MAX)
+        result = err_set(&why, ERR_FAILED, "%s: more than %d folders deep", it->path, DEPTH_MAX);
+    else
+        result = sharefs_list(c->fs, it->path, a, &entries, &why);
+    result = result < 0 ? skip(c, &why, e) : fill_folder(c, it, &entries, depth, e);
+    arena_destroy(a);
+    return result;
+}
+
+static int copy_item(struct download *c, const struct item *it, int depth, struct err *e)
+{
+    switch (it->entry->kind) {
+    case SHAREFS_FILE: return copy_file(c, it, e);
+    case SHAREFS_FOLDER: return copy_folder(c, it, depth + 1, e);
+    case SHAREFS_LINK: return copy_link(c, it, e);
+    case SHAREFS_OTHER: c->counts.odd++;
+    }
+    return 0;
+}
+
+/* ---- a path ---- */
+
+/* Makes and opens the folder that the last name of the path lies in. */
+static int open_parent(struct download *c, const char *path, struct err *e)
+{
+    int fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
+    size_t n;
+
+    if (fd < 0)
+        return err_sys(e, "open the folder to copy to");
+    for (; path[n = strcspn(path, "/")] == '/'; path += n + 1) {
+        char *name = mem_strndup(path, n);
+        int next = make_folder(fd, name, e);
+
+        free(name);
+        close(fd);
+        if (next < 0)
+            return -1;
+        fd = next;
+    }
+    return fd;
+}
+
+/* Once for all that comes into it in a row. */
+static void tidy_parent(struct download *c, const char *path, int fd)
+{
+    char *parent = path_dirname(path);
+
+    if (c->tidied == NULL || strcmp(c->tidied, parent) != 0)
+        tidy(fd);
+    free(c->tidied);
+    c->tidied = parent;
+}
+
+static bool is_missing(void *context, const char *path, const struct sharefs_entry *entry)
+{
+    const struct download *c = context;
+
+    return !is_there(
+        &(struct item){ .path = path, .entry = entry, .to_fd = c->fd, .to = path + c->n_ahead });
+}
+
+void download_ahead(struct download *c, const char *path, size_t n)
+{
+    c->n_ahead = n;
+    sharefs_ahead(c->fs, path, is_missing, c);
+}
+
+static int download_found(struct download *c, const char *path, size_t n,
+                          const struct sharefs_entry *entry, struct err *e)
+{
+    struct item it = { .path = path, .entry = entry, .to = path_basename(path) };
+    int result;
+
+    it.to_fd = open_parent(c, path + n, e);
+    if (it.to_fd < 0)
+        return -1;
+    if (entry->kind != SHAREFS_FOLDER)
+        tidy_parent(c, path, it.to_fd);
+    result = copy_item(c, &it, 0, e);
+    close(it.to_fd);
+    return result;
+}
+
+int download_path(struct download *c, const char *path, size_t n, struct err *e)
+{
+    struct sharefs_entry entry;
+    struct err why = { 0 };
+    int result;
+
+    if (sharefs_stat(c->fs, path, &entry, &why) < 0)
+        return why.kind == ERR_NOT_FOUND ? 0 : skip(c, &why, e) < 0 ? -1 : 1;
+    result = download_found(c, path, n, &entry, e);
+    sharefs_forget(c->fs, path);
+    return result < 0 ? -1 : 1;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* share_connection.c - the shared drive, as this machine reaches it */
+#include "client/share/share_connection.h"
+
+enum {
+    LANE_BYTES = SHARE_CONNECTION_BYTES_ENOUGH /
+                 SHARE_CONNECTION_LANES_MAX, /* so much is worth one more connection */
+    NEAR_LANES = 4,                          /* which carry what two processors can encrypt */
+    FAR_MS =
+        30, /* from here on sshd's window of 2 MiB in a round trip is what limits each of them */
+    WARMUP_SHARE = 16 /* of the bytes: the most that warming up may cost */
+};
+
+struct sharefs *share_connection_read(const struct share_connection *d, struct err *e)
+{
+    return d->mount != NULL ? sharefs_open(d->mount, e) : sharefs_open_sftp(d->sftp, d->root);
+}
+
+struct sftp *share_connection_another(const struct share_connection *d, struct err *e)
+{
+    int fd = d->connect(d->context, e);
+
+    return fd < 0 ? NULL : sftp_open(fd, e);
+}
+
+size_t share_connection_lanes(const struct share_connection *d, uint64_t bytes)
+{
+    size_t most = d->round_trip_ms >= FAR_MS ? SHARE_CONNECTION_LANES_MAX : NEAR_LANES;
+    uint64_t worth = 1 + bytes / LANE_BYTES;
+
+    return worth < most ? (size_t)worth : most;
+}
+
+/* Where round trips count for little, so does how many there are. */
+uint64_t share_connection_warmup_bytes(const struct share_connection *d, uint64_t bytes)
+{
+    uint64_t enough = bytes < SHARE_CONNECTION_BYTES_ENOUGH ? bytes : SHARE_CONNECTION_BYTES_ENOUGH;
+
+    return d->round_trip_ms >= FAR_MS ? enough / WARMUP_SHARE / SHARE_CONNECTION_LANES_MAX : 0;
+}
+
+int share_connection_mend(struct share_connection *d, struct err *e)
+{
+    struct sftp *another;
+
+    if (d->sftp != NULL && !sftp_is_broken(d->sftp))
+        return 0;
+    another = share_connection_another(d, e);
+    if (another == NULL)
+        return -1;
+    sftp_close(d->sftp);
+    sftp_set_idle(another, d->idle);
+    d->sftp = another;
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spec_internal.h - the parts of the reader of sweep files, for each other only
+ *
+ * Readers are for rows of spec_keys; checks look at what was read, once all of the
+ * file was, and add what is wrong to the reader.
+ */
+#ifndef LUDWIG_CLIENT_SPEC_SPEC_INTERNAL_H
+#define LUDWIG_CLIENT_SPEC_SPEC_INTERNAL_H
+
+#include "client/spec/spec.h"
+
+/* The context of the keys_reader. */
+struct spec_reading {
+    struct spec *spec;
+    bool has_no_params; /* params: is no map, which was told: no name can be checked */
+    bool method_was_refused;
+};
+
+struct spec *spec_of(struct yaml_keys_reader *r);
+bool spec_starts_with(const char *s, const char *prefix);
+/* Where a key of the map stands, for yaml_keys_error. */
+struct yaml_node spec_key_at(const struct yaml_member *m);
+bool spec_has_control(const char *text);
+/* Where the i-th text of a KEY_STRS stands: one text alone is the list. */
+const struct yaml_node *spec_item_at(const struct yaml_node *node, size_t i);
+
+/* spec_data.c */
+int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to);
+int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                   void *to);
+/* A container that lies here goes along with the data. */
+void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *root);
+
+/* spec_work.c */
+extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_retry_keys[],
+    spec_results_keys[];
+int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                  void *to);
+void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root);
+
+/* spec_slurm.c */
+extern const struct key spec_slurm_keys[];
+int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                    void *to);
+
+/* spec_check.c */
+/* Of a node, or of a group with its @. */
+bool spec_is_node_name(const char *name);
+void spec_check(struct yaml_keys_reader *r, const struct yaml_node *root);
+/* Whether all names of debug: are parameters; of a list, once its first configuration is in the plan. */
+void spec_check_debug(struct yaml_keys_reader *r);
+/* Sets e to all errors of r, in the order of the file, with its lines when excerpts. */
+int spec_end(struct yaml_keys_reader *r, bool with_excerpts, struct err *e);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* spec_when.c - when: who depends on whom, and what that makes of include: */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/spec/spec_when.h"
+#include "common/data/param_digest.h"
+
+/* ---- in which order ---- */
+
+/* Parameters being put in order. */
+struct ordering {
+    const struct plan *plan;
+    const struct condition **conditions; /* of each parameter; NULL: none */
+    const struct zip_group **groups;     /* the same */
+    bool *is_awaited;                    /* a condition names it */
+    bool *is_placed;
+    size_t *order;
+    size_t n;
+};
+
+/* n when there is none of that name. */
+static size_t number_of(const struct plan *p, const char *name)
+{
+    const struct param *param = plan_find_param(p, name);
+
+    return param == NULL ? p->params.n : (size_t)(param - (const struct param *)p->params.items);
+}
+
+/* The number of a parameter that the condition of this one waits for; n when it waits for none. */
+static size_t find_missing(const struct ordering *o, size_t number)
+{
+    const struct condition *condition = o->conditions[number];
+    size_t n = o->plan->params.n;
+
+    for (size_t i = 0; condition != NULL && i < condition->pins.pins.n; i++) {
+        size_t other = number_of(o->plan, ((struct pin *)condition->pins.pins.items)[i].name);
+
+        if (other < n && !o->is_placed[other])
+            return other;
+    }
+    return n;
+}
+
+static bool is_ready(const struct ordering *o, size_t number)
+{
+    return !o->is_placed[number] && find_missing(o, number) == o->plan->params.n;
+}
+
+static void place_one(struct ordering *o, size_t number)
+{
+    if (number == o->plan->params.n || o->is_placed[number])
+        return;
+    o->is_placed[number] = true;
+    o->order[o->n++] = number;
+}
+
+/* With the others of its group; whether a condition may have waited for it. */
+static bool place(struct ordering *o, size_t number)
+{
+    const struct zip_group *group = o->groups[number];
+
+    place_one(o, number);
+    for (size_t i = 0; group != NULL && i < group->names.n; i++)
+        place_one(o, number_of(o->plan, ((const char **)group->names.items)[i]));
+    return group != NULL || o->is_awaited[number];
+}
+
+/* The first of those before that waits no longer; before when there is none. */
+static size_t find_freed(const struct ordering *o, size_t before)
+{
+    size_t i = 0;
+
+    while (i < before && !(o->conditions[i] != NULL && is_ready(o, i)))
+        i++;
+    return i;
+}
+
+static void place_all(struct ordering *o)
+{
+    for (size_t i = 0; i < o->plan->params.n; i++) {
+        bool may_free = is_ready(o, i) && place(o, i);
+
+        while (may_free && o->plan->when.n > 0) {
+            size_t freed = find_freed(o, i);
+
+            may_free = freed < i;
+            if (may_free)
+                place(o, freed);
+        }
+    }
+}
+
+static void find_links(struct ordering *o)
+{
+    const struct plan *p = o->plan;
+    struct condition *conditions = p->when.items;
+    struct zip_group *groups = p->zip.items;
+
+    for (size_t i = 0; i < p->when.n; i++) {
+        const struct pin *pins = conditions[i].pins.pins.items;
+
+        o->conditions[number_of(p, conditions[i].name)] = &conditions[i];
+        for (size_t k = 0; k < conditions[i].pins.pins.n; k++)
+            o->is_awaited[number_of(p, pins[k].name)] = true;
+    }
+    for (size_t i = 0; i < p->zip.n; i++)
+        for (size_t k = 0; k < groups[i].names.n; k++)
+            o->groups[number_of(p, ((const char **)groups[i].names.items)[k])] = &groups[i];
+}
+
+static void ordering_begin(struct ordering *o, const struct plan *p)
+{
+    size_t n = p->params.n + 1; /* the last one takes what names no parameter */
+
+    *o = (struct ordering){ .plan = p,
+                            .conditions = mem_alloc(n * sizeof *o->conditions),
+                            .groups = mem_alloc(n * sizeof *o->groups),
+                            .is_awaited = mem_alloc(n),
+                            .is_placed = mem_alloc(n),
+                            .order = mem_alloc(n * sizeof *o->order) };
+    find_links(o);
+    place_all(o);
+}
+
+static void ordering_end(struct ordering *o)
+{
+    free(o->conditions);
+    free(o->groups);
+    free(o->is_awaited);
+    free(o->is_placed);
+    free(o->order);
+}
+
+size_t spec_when_order(const struct plan *p, size_t *order)
+{
+    struct ordering o;
+    size_t n;
+
+    ordering_begin(&o, p);
+    n = o.n;
+    memcpy(order, o.order, n * sizeof *order);
+    ordering_end(&o);
+    return n;
+}
+
+/* ---- circles ---- */
+
+static char *name_circle(const struct ordering *o, size_t begin)
+{
+    const struct param *params = o->plan->params.items;
+    struct buf way = { 0 };
+    size_t at = begin;
+
+    do {
+        buf_printf(&way, "%s depends on ", params[at].name);
+        at = find_missing(o, at);
+    } while (at != begin);
+    buf_add_str(&way, params[begin].name);
+    return buf_take(&way);
+}
+
+/* Who was not placed waits for another: following that leads into a circle.  Each is told once. */
+void spec_when_each_circle(const struct plan *p, spec_when_on_circle *tell, void *context)
+{
+    size_t *walks = mem_alloc(p->params.n * sizeof *walks); /* which came by here; 0: none */
+    struct ordering o;
+
+    ordering_begin(&o, p);
+    for (size_t i = 0; i < p->params.n; i++) {
+        size_t at = i;
+
+        while (!o.is_placed[at] && walks[at] == 0) {
+            walks[at] = i + 1;
+            at = find_missing(&o, at);
+        }
+        if (!o.is_placed[at] && walks[at] == i + 1)
+            tell(context, o.conditions[at], name_circle(&o, at));
+    }
+    ordering_end(&o);
+    free(walks);
+}
+
+/* ---- what include makes of conditions ---- */
+
+/* The one value that the entry makes it have; NULL when it does not say. */
+static const struct value *value_given(const struct plan *p, const struct pins *entry,
+                                       const struct param *param)
+{
+    const struct pin *pin = plan_find_pin(entry, param->name);
+    const struct zip_group *group = plan_find_group(p, param->name);
+    size_t position;
+
+    if (pin != NULL)
+        return pin->n > 0 ? &pin->values[0] : NULL;
+    if (group == NULL || plan_count_pinned(group, entry) == 0)
+        return NULL;
+    position = plan_find_position(p, group, entry);
+    return position < param->n ? &param->values[position] : NULL;
+}
+
+static bool matches(const struct pin *pin, const struct value *v)
+{
+    for (size_t i = 0; i < pin->n; i++)
+        if (param_equal(&pin->values[i], v))
+            return true;
+    return false;
+}
+
+static enum presence presence_by(const struct plan *p, const struct pins *entry,
+                                 const struct pin *pin, const struct param *param)
+{
+    const struct value *given = value_given(p, entry, param);
+
+    if (given != NULL)
+        return matches(pin, given) ? PRESENCE_ALWAYS : PRESENCE_NEVER;
+    for (size_t i = 0; i < param->n; i++)
+        if (!matches(pin, &param->values[i]))
+            return PRESENCE_VARIES;
+    return param->n > 0 ? PRESENCE_ALWAYS : PRESENCE_VARIES;
+}
+
+static enum presence worse(enum presence x, enum presence y)
+{
+    return x > y ? x : y;
+}
+
+/* Those it depends on were looked at before. */
+static enum presence find_presence_of(const struct plan *p, const struct pins *entry,
+                                      const struct condition *c, const enum presence *presence)
+{
+    const struct pin *pins = c->pins.pins.items;
+    enum presence found = PRESENCE_ALWAYS;
+
+    for (size_t i = 0; i < c->pins.pins.n; i++) {
+        const struct param *other = plan_find_param(p, pins[i].name);
+
+        found = worse(found, presence[other - (const struct param *)p->params.items]);
+        found = worse(found, presence_by(p, entry, &pins[i], other));
+    }
+    return found;
+}
+
+void spec_when_find_presence(const struct plan *p, const struct pins *entry,
+                             enum presence *presence)
+{
+    const struct condition *conditions = p->when.items;
+    const struct param *params = p->params.items;
+    size_t *order = mem_alloc(p->params.n * sizeof *order);
+    size_t n = spec_when_order(p, order);
+
+    for (size_t i = 0; i < p->params.n; i++)
+        presence[i] = PRESENCE_ALWAYS;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < p->when.n; k++)
+            if (strcmp(conditions[k].name, params[order[i]].name) == 0)
+                presence[order[i]] = find_presence_of(p, entry, &conditions[k], presence);
+    free(order);
+}

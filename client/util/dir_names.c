@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* dir_names.c - the names in a folder, sorted, however many there are */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/util/dir_names.h"
+#include "common/base/mem.h"
+
+/* ---- in memory ---- */
+
+static int compare(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+static const char *name_at(const struct dir_names *l, size_t i)
+{
+    return (const char *)l->text.bytes + l->begins[i];
+}
+
+static void sort(struct dir_names *l)
+{
+    const char **all = mem_resize(NULL, l->n, sizeof *all);
+
+    for (size_t i = 0; i < l->n; i++)
+        all[i] = name_at(l, i);
+    qsort(all, l->n, sizeof *all, compare);
+    for (size_t i = 0; i < l->n; i++)
+        l->begins[i] = (size_t)(all[i] - (const char *)l->text.bytes);
+    free(all);
+}
+
+/* ---- in files ---- */
+
+static int write_names(const struct dir_names *l, FILE *file)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (fputs(name_at(l, i), file) < 0 || putc('\0', file) == EOF)
+            return -1;
+    return fflush(file) == 0 && fseek(file, 0, SEEK_SET) == 0 ? 0 : -1;
+}
+
+/* What was added so far becomes a run. */
+static int spill(struct dir_names *l, struct err *e)
+{
+    FILE *file = tmpfile();
+
+    if (file == NULL)
+        return err_sys(e, "a temporary file for the names of a large folder");
+    mem_grow((void **)&l->runs, &l->runs_capacity, l->n_runs, sizeof *l->runs);
+    l->runs[l->n_runs++] = (struct dir_names_run){ .file = file };
+    sort(l);
+    if (fcntl(fileno(file), F_SETFD, FD_CLOEXEC) < 0 || write_names(l, file) < 0)
+        return err_sys(e, "write a temporary file for the names of a large folder");
+    l->n = 0;
+    buf_clear(&l->text);
+    return 0;
+}
+
+static int advance(struct dir_names_run *r, struct err *e)
+{
+    ssize_t n = getdelim(&r->next, &r->capacity, '\0', r->file);
+
+    if (n >= 0)
+        return 0;
+    free(r->next);
+    r->next = NULL;
+    return ferror(r->file) ? err_sys(e, "read a temporary file with names of a large folder") : 0;
+}
+
+/* ---- all of them ---- */
+
+int dir_names_add(struct dir_names *l, const char *name, struct err *e)
+{
+    size_t most = l->run_bytes > 0 ? l->run_bytes : DIR_NAMES_BYTES;
+
+    if (l->n > 0 && l->text.n + l->n * sizeof *l->begins > most && spill(l, e) < 0)
+        return -1;
+    mem_grow((void **)&l->begins, &l->capacity, l->n, sizeof *l->begins);
+    l->begins[l->n++] = l->text.n;
+    buf_add(&l->text, name, strlen(name) + 1);
+    return 0;
+}
+
+int dir_names_sort(struct dir_names *l, struct err *e)
+{
+    sort(l);
+    for (size_t i = 0; i < l->n_runs; i++)
+        if (advance(&l->runs[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+/* Where the least name comes from: a run, or n_runs for memory. */
+static size_t find_least(const struct dir_names *l, const char **least)
+{
+    size_t from = l->n_runs;
+
+    *least = l->at < l->n ? name_at(l, l->at) : NULL;
+    for (size_t i = 0; i < l->n_runs; i++) {
+        const char *next = l->runs[i].next;
+
+        if (next != NULL && (*least == NULL || strcmp(next, *least) < 0)) {
+            *least = next;
+            from = i;
+        }
+    }
+    return from;
+}
+
+static bool is_last(const struct dir_names *l, const char *name)
+{
+    return l->last.n > 0 && strcmp(buf_text(&l->last), name) == 0;
+}
+
+int dir_names_next(struct dir_names *l, const char **name, struct err *e)
+{
+    bool again;
+
+    do {
+        const char *least;
+        size_t from = find_least(l, &least);
+
+        if (least == NULL)
+            return 0;
+        again = is_last(l, least);
+        if (!again) {
+            buf_clear(&l->last);
+            buf_add_str(&l->last, least);
+        }
+        if (from == l->n_runs)
+            l->at++;
+        else if (advance(&l->runs[from], e) < 0)
+            return -1;
+    } while (again);
+    *name = buf_text(&l->last);
+    return 1;
+}
+
+void dir_names_free(struct dir_names *l)
+{
+    for (size_t i = 0; i < l->n_runs; i++) {
+        free(l->runs[i].next);
+        fclose(l->runs[i].file);
+    }
+    free(l->runs);
+    free(l->begins);
+    buf_free(&l->text);
+    buf_free(&l->last);
+    *l = (struct dir_names){ 0 };
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT */
+/* routes.c - from an SSH session to ludwigd */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/units.h"
+#include "common/connect/route_child.h"
+#include "common/connect/routes.h"
+#include "common/proto/layout.h"
+
+enum {
+    TRIES_MAX = 8,
+    REFUSALS_MAX = 16,
+    BRIDGE_MAX_MS = 30 * 1000, /* of a login shell on a machine that is busy */
+    CHILD_MAX_MS = 60 * 1000
+};
+
+/* Where ludwigd usually listens, for those whom nobody told: in a jail, then on a whole machine. */
+static const char *const usual_paths[] = { "/.ludwig/server.sock", LAYOUT_SYSTEM_SOCKET };
+
+#define SOCKET_BELOW_SHARE "/.ludwig/server.sock"
+
+/* Commands often get a shorter PATH than people do. */
+#define LONGER_PATH \
+    "sh -c 'PATH=\"$PATH:/usr/local/bin:/opt/ludwig/bin:$HOME/.local/bin:$HOME/bin\"; exec %s'"
+
+/* What a port is asked for that nobody uses: whether sshd forwards at all. */
+#define UNUSED_PORT "1"
+
+enum phase { IDLE, OPENING, GREETING, PROBING, OPENING_SFTP, CHILD };
+
+struct attempt {
+    enum way way;
+    const char *text;       /* path or command */
+    struct ssh_pump *ahead; /* opened before it is known whether it is needed */
+};
+
+struct routes {
+    struct ssh *s;
+    struct arena *arena;
+    struct routes_events events;
+    void *context;
+    struct attempt tries[TRIES_MAX];
+    size_t n;
+    size_t at;
+    int good; /* the one that led there; -1: none yet */
+    enum phase phase;
+    unsigned n_moves;      /* from phase to phase */
+    struct ssh_pump *lane; /* of this phase */
+    struct route_child child;
+    int stream_fd; /* OPENING_SFTP, CHILD for WAY_INBOX: what will be handed out */
+    int64_t deadline_ms;
+    bool is_explaining; /* not looking any more, but for why */
+    struct mux_refusal refusals[REFUSALS_MAX];
+    size_t n_refusals;
+};
+
+/* ---- what there is to try ---- */
+
+static void add(struct routes *w, unsigned allowed, enum way way, const char *text)
+{
+    if ((allowed & 1u << way) != 0 && w->n < TRIES_MAX)
+        w->tries[w->n++] = (struct attempt){ .way = way, .text = text };
+}
+
+/* 'it'\''s' */
+static const char *quoted(struct arena *a, const char *text)
+{
+    struct buf out = { 0 };
+    const char *copy;
+
+    buf_add_char(&out, '\'');
+    for (const char *p = text; *p != '\0'; p++)
+        if (*p == '\'')
+            buf_add_str(&out, "'\\''");
+        else
+            buf_add_char(&out, *p);
+    buf_add_char(&out, '\'');
+    copy = arena_strdup(a, buf_text(&out));
+    buf_free(&out);
+    return copy;
+}
+
+/* Within the quotes of LONGER_PATH a path needs a second layer of them. */
+static void add_bridges(struct routes *w, const char *path, unsigned allowed)
+{
+    const char *plain = "ludwig bridge", *longer;
+
+    if (path != NULL)
+        plain = arena_printf(w->arena, "ludwig bridge %s", quoted(w->arena, path));
+    longer = quoted(w->arena, plain);
+    longer = arena_strndup(w->arena, longer + 1, strlen(longer) - 2);
+    add(w, allowed, WAY_BRIDGE, plain);
+    add(w, allowed, WAY_BRIDGE, arena_printf(w->arena, LONGER_PATH, longer));
+}
+
+/* The share around a socket's path; "/" is that of a jail. */
+static const char *share_of(struct routes *w, const char *path)
+{
+    size_t n = path != NULL ? strlen(path) : 0, tail = strlen(SOCKET_BELOW_SHARE);
+
+    if (n > tail && strcmp(path + n - tail, SOCKET_BELOW_SHARE) == 0)
+        return arena_strndup(w->arena, path, n - tail);
+    return "/";
+}
+
+struct routes *routes_create(struct ssh *s, const char *path, unsigned allowed,
+                             const struct routes_events *events, void *context)
+{
+    struct routes *w = mem_alloc(sizeof *w);
+
+    w->s = s;
+    w->arena = arena_create();
+    w->events = *events;
+    w->context = context;
+    w->good = w->child.verdict_fd = w->stream_fd = -1;
+    if (allowed == 0)
+        allowed = ~0u;
+    if (path != NULL)
+        add(w, allowed, WAY_STREAM_LOCAL, arena_strdup(w->arena, path));
+    for (size_t i = 0; path == NULL && i < sizeof usual_paths / sizeof usual_paths[0]; i++)
+        add(w, allowed, WAY_STREAM_LOCAL, usual_paths[i]);
+    add_bridges(w, path, allowed);
+    add(w, allowed, WAY_INBOX, share_of(w, path));
+    return w;
+}
+
+static void drop_phase(struct routes *w)
+{
+    ssh_pump_close(w->lane);
+    w->lane = NULL;
+    route_child_close(&w->child);
+    if (w->stream_fd >= 0)
+        close(w->stream_fd);
+    w->stream_fd = -1;
+    w->phase = IDLE;
+}
+
+static void drop_ahead(struct routes *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        ssh_pump_close(w->tries[i].ahead);
+        w->tries[i].ahead = NULL;
+    }
+}
+
+void routes_destroy(struct routes *w)
+{
+    if (w == NULL)
+        return;
+    drop_phase(w);
+    drop_ahead(w);
+    arena_destroy(w->arena);
+    free(w);
+}
+
+/* ---- refusals ---- */
+
+static void refuse(struct routes *w, enum way way, const char *why, const char *remedy)
+{
+    if (w->n_refusals < REFUSALS_MAX)
+        w->refusals[w->n_refusals++] =
+            (struct mux_refusal){ way_names[way], arena_strdup(w->arena, why), remedy };
+}
+
+static struct mux_refusal *refusal_of(struct routes *w, enum way way)
+{
+    for (size_t i = 0; i < w->n_refusals; i++)
+        if (strcmp(w->refusals[i].way, way_names[way]) == 0)
+            return &w->refusals[i];
+    return NULL;
+}
+
+static int fail(struct routes *w, struct err *e)
+{
+    struct buf out = { 0 };
+
+    for (size_t i = 0; i < w->n_refusals; i++) {
+        const struct mux_refusal *r = &w->refusals[i];
+
+        buf_printf(&out, "%s%s: %s", i == 0 ? "" : "; ", r->way, r->why);
+        if (r->remedy != NULL)
+            buf_printf(&out, " (%s)", r->remedy);
+    }
+    err_set(e, ERR_UNREACHABLE, "ludwigd on %s is out of reach: %s", ssh_conf_of(w->s)->alias,
+            out.n > 0 ? buf_text(&out) : "no way to it may be tried");
+    buf_free(&out);
+    return -1;
+}
+
+/* ---- one try after the other ---- */
+
+static int give_up_on(struct routes *w, const char *why, struct err *e);
+
+static void move_to(struct routes *w, enum phase phase)
+{
+    w->phase = phase;
+    w->n_moves++;
+    w->deadline_ms = units_monotonic_ms() + CHILD_MAX_MS;
+}
+
+static int start_lane(struct routes *w, enum phase phase, enum ssh_target target, const char *text,
+                      struct err *e)
+{
+    struct err why = { 0 };
+
+    move_to(w, phase);
+    w->lane = ssh_pump_open(w->s, target, text, &why);
+    return w->lane != NULL ? 0 : give_up_on(w, why.text, e);
+}
+
+static int start_path(struct routes *w, struct attempt *t, struct err *e)
+{
+    if (t->ahead == NULL)
+        return start_lane(w, OPENING, SSH_TO_PATH, t->text, e);
+    move_to(w, OPENING);
+    w->lane = t->ahead;
+    t->ahead = NULL;
+    return 0;
+}
+
+/* As long as none is known to lead there, all paths are asked for at once. */
+static void start_ahead(struct routes *w)
+{
+    for (size_t i = 0; w->good < 0 && i < w->n; i++) {
+        struct attempt *t = &w->tries[i];
+
+        if (t->way != WAY_STREAM_LOCAL || t->ahead != NULL)
+            continue;
+        t->ahead = ssh_pump_open(w->s, SSH_TO_PATH, t->text, NULL);
+        if (t->ahead != NULL)
+            (void)ssh_pump_step(t->ahead, NULL);
+    }
+}
+
+static int start_try(struct routes *w, struct err *e)
+{
+    struct attempt *t = &w->tries[w->at];
+
+    switch (t->way) {
+    case WAY_STREAM_LOCAL: return start_path(w, t, e);
+    case WAY_BRIDGE: return start_lane(w, OPENING, SSH_TO_COMMAND, t->text, e);
+    default: return start_lane(w, OPENING_SFTP, SSH_TO_SUBSYSTEM, "sftp", e);
+    }
+}
+
+static bool is_last_path(const struct routes *w)
+{
+    return w->tries[w->at].way == WAY_STREAM_LOCAL &&
+           (w->at + 1 == w->n || w->tries[w->at + 1].way != WAY_STREAM_LOCAL);
+}
+
+/* Why did no path lead there?  SFTP can tell, where it is allowed. */
+static int start_explaining(struct routes *w, struct err *e)
+{
+    const struct mux_refusal *r = refusal_of(w, WAY_STREAM_LOCAL);
+
+    if (w->is_explaining || r == NULL || r->remedy != NULL)
+        return fail(w, e);
+    w->is_explaining = true;
+    return start_lane(w, OPENING_SFTP, SSH_TO_SUBSYSTEM, "sftp", e);
+}
+
+static int next_try(struct routes *w, struct err *e)
+{
+    w->at++;
+    return w->at < w->n ? start_try(w, e) : start_explaining(w, e);
+}
+
+/* The bridge in a longer PATH is no way of its own. */
+static bool is_second_bridge(const struct routes *w)
+{
+    return w->tries[w->at].way == WAY_BRIDGE && w->at > 0 && w->tries[w->at - 1].way == WAY_BRIDGE;
+}
+
+static int give_up_on(struct routes *w, const char *why, struct err *e)
+{
+    const struct attempt *t = &w->tries[w->at];
+
+    why = arena_strdup(w->arena, why);
+    drop_phase(w);
+    if (w->is_explaining)
+        return fail(w, e);
+    if (w->good >= 0)
+        return err_set(e, ERR_UNREACHABLE, "ludwigd on %s is out of reach: %s: %s",
+                       ssh_conf_of(w->s)->alias, way_names[t->way], why);
+    if (t->way == WAY_STREAM_LOCAL && is_last_path(w))
+        return start_lane(w, PROBING, SSH_TO_PORT, UNUSED_PORT, e);
+    if (t->way == WAY_STREAM_LOCAL || is_second_bridge(w))
+        return next_try(w, e);
+    refuse(w, t->way, why, NULL);
+    return next_try(w, e);
+}
+
+static int found(struct routes *w, int *fd, enum way *way, struct err *e)
+{
+    const struct attempt *t = &w->tries[w->at];
+
+    *fd = ssh_pump_connect(w->lane, e);
+    if (*fd < 0) {
+        drop_phase(w);
+        return -1;
+    }
+    *way = t->way;
+    w->events.adopt(w->context, w->lane);
+    w->lane = NULL;
+    w->phase = IDLE;
+    w->good = (int)w->at;
+    drop_ahead(w);
+    return 1;
+}
+
+/* ---- the bridge ---- */
+
+static const char *last_line(struct routes *w, const char *text)
+{
+    const char *end = text + strlen(text), *begin;
+
+    while (end > text && (end[-1] == '\n' || end[-1] == '\r'))
+        end--;
+    begin = end;
+    while (begin > text && begin[-1] != '\n' && begin[-1] != '\r')
+        begin--;
+    return arena_strndup(w->arena, begin, (size_t)(end - begin));
+}
+
+/* "\0\0\0n\2": the version that an SFTP server answers. */
+static bool is_sftp(struct bytes b)
+{
+    return b.n >= 5 && b.data[0] == 0 && b.data[1] == 0 && b.data[4] == 2;
+}
+
+/* What sshd says where only its own SFTP server may be run. */
+#define SFTP_ONLY "allows sftp connections only"
+
+static const uint8_t *find(struct bytes in, const char *what)
+{
+    size_t n = strlen(what);
+
+    for (size_t i = 0; i + n <= in.n; i++)
+        if (memcmp(in.data + i, what, n) == 0)
+            return in.data + i;
+    return NULL;
+}
+
+static const char *why_no_bridge(struct routes *w)
+{
+    struct bytes heard = ssh_pump_heard(w->lane);
+    const char *said = last_line(w, ssh_pump_complaints(w->lane));
+    int status = ssh_pump_exit_status(w->lane);
+
+    if (is_sftp(heard) || strstr(ssh_pump_complaints(w->lane), SFTP_ONLY) != NULL ||
+        find(heard, SFTP_ONLY) != NULL)
+        return "the account may only transfer files (ForceCommand internal-sftp)";
+    if (status == 127 || strstr(said, "not found") != NULL)
+        return "there is no `ludwig` in the PATH that commands get there; install it, or let "
+               "authorized_keys say command=\"/path/to/ludwig bridge\"";
+    if (said[0] != '\0')
+        return strncmp(said, "ludwig: ", 8) == 0 ? said + 8 : said;
+    if (heard.n > 0)
+        return last_line(w, arena_strndup(w->arena, (const char *)heard.data, heard.n));
+    return arena_printf(w->arena, "`ludwig bridge` ended at once (exit status %d)", status);
+}
+
+/* What a login script has printed before it is no part of the stream. */
+static int await_bridge(struct routes *w, int *fd, enum way *way, struct err *e)
+{
+    struct bytes heard = ssh_pump_heard(w->lane);
+    const uint8_t *hello = find(heard, ROUTES_BRIDGE);
+
+    if (hello != NULL) {
+        ssh_pump_forget(w->lane, (size_t)(hello - heard.data) + strlen(ROUTES_BRIDGE));
+        return found(w, fd, way, e);
+    }
+    if (is_sftp(heard) || ssh_pump_has_ended(w->lane))
+        return give_up_on(w, why_no_bridge(w), e);
+    if (units_monotonic_ms() >= w->deadline_ms)
+        return give_up_on(w, "`ludwig bridge` does not answer", e);
+    return 0;
+}
+
+static int greet_bridge(struct routes *w, struct err *e)
+{
+    const struct bytes hello = { (const uint8_t *)ROUTES_HELLO, ROUTES_HELLO_BYTES };
+    struct err why = { 0 };
+
+    w->phase = GREETING;
+    w->n_moves++;
+    w->deadline_ms = units_monotonic_ms() + BRIDGE_MAX_MS;
+    if (ssh_pump_say(w->lane, hello, &why) == 0)
+        return 0;
+    /* Who is quick has said why, and has gone. */
+    return give_up_on(w, ssh_pump_has_ended(w->lane) ? why_no_bridge(w) : why.text, e);
+}
+
+/* ---- phases ---- */
+
+static int open_step(struct routes *w, int *fd, enum way *way, struct err *e)
+{
+    struct err why = { 0 };
+    int rc = ssh_pump_step(w->lane, &why);
+
+    if (rc == 0)
+        return 0;
+    if (rc < 0)
+        return give_up_on(w, why.text, e);
+    if (w->tries[w->at].way == WAY_BRIDGE)
+        return greet_bridge(w, e);
+    return found(w, fd, way, e);
+}
+
+/* sshd says the same of a path that it may not and of one that it cannot connect to. */
+static int probe_step(struct routes *w, struct err *e)
+{
+    struct err why = { 0 };
+    int rc = ssh_pump_step(w->lane, &why);
+
+    if (rc == 0)
+        return 0;
+    drop_phase(w);
+    if (rc < 0 && why.kind == ERR_DENIED)
+        refuse(
+            w, WAY_STREAM_LOCAL, "sshd forbids it for this account",
+            "AllowTcpForwarding local and AllowStreamLocalForwarding local in sshd_config, or no "
+            "`restrict` on the key, would allow it");
+    else
+        refuse(w, WAY_STREAM_LOCAL, "sshd could not connect to ludwigd's socket", NULL);
+    return next_try(w, e);
+}
+
+static int start_child(struct routes *w, int sftp_fd, struct err *e)
+{
+    const char *paths[TRIES_MAX];
+    struct list list = { paths, 0 };
+
+    if (!w->is_explaining)
+        return route_child_courier(&w->child, sftp_fd, w->tries[w->at].text,
+                                   ssh_conf_of(w->s)->user, &w->stream_fd, e);
+    for (size_t i = 0; i < w->n; i++)
+        if (w->tries[i].way == WAY_STREAM_LOCAL)
+            paths[list.n++] = w->tries[i].text;
+    return route_child_explain(&w->child, sftp_fd, &list, e);
+}
+
+static int sftp_step(struct routes *w, struct err *e)
+{
+    struct err why = { 0 };
+    int rc = ssh_pump_step(w->lane, &why), fd;
+
+    if (rc == 0)
+        return 0;
+    if (rc < 0)
+        return give_up_on(w, arena_printf(w->arena, "no SFTP: %s", why.text), e);
+    fd = ssh_pump_connect(w->lane, &why);
+    if (fd < 0)
+        return give_up_on(w, why.text, e);
+    w->events.adopt(w->context, w->lane);
+    w->lane = NULL;
+    w->phase = CHILD;
+    w->deadline_ms = units_monotonic_ms() + CHILD_MAX_MS;
+    rc = start_child(w, fd, &why);
+    close(fd);
+    return rc < 0 ? give_up_on(w, why.text, e) : 0;
+}
+
+static int end_explaining(struct routes *w, int rc, struct err *e)
+{
+    struct mux_refusal *r = refusal_of(w, WAY_STREAM_LOCAL);
+
+    if (rc > 0 && r != NULL)
+        r->why = arena_strdup(w->arena, route_child_words(&w->child));
+    drop_phase(w);
+    return fail(w, e);
+}
+
+static int child_step(struct routes *w, int *fd, enum way *way, struct err *e)
+{
+    int rc = route_child_step(&w->child);
+
+    if (rc == 0 && units_monotonic_ms() < w->deadline_ms)
+        return 0;
+    if (w->is_explaining)
+        return end_explaining(w, rc, e);
+    if (rc <= 0)
+        return give_up_on(w, rc == 0 ? "no answer" : route_child_words(&w->child), e);
+    *fd = w->stream_fd;
+    *way = WAY_INBOX;
+    w->stream_fd = -1;
+    w->good = (int)w->at;
+    drop_phase(w);
+    return 1;
+}
+
+/* ---- for the mux ---- */
+
+void routes_begin(struct routes *w)
+{
+    drop_phase(w);
+    w->is_explaining = false;
+    if (w->good < 0) {
+        w->n_refusals = 0;
+        w->at = 0;
+    }
+    w->phase = OPENING;
+    w->lane = NULL; /* the first step begins it */
+}
+
+static int phase_step(struct routes *w, int *fd, enum way *way, struct err *e)
+{
+    switch (w->phase) {
+    case IDLE: break;
+    case OPENING: return open_step(w, fd, way, e);
+    case GREETING: return await_bridge(w, fd, way, e);
+    case PROBING: return probe_step(w, e);
+    case OPENING_SFTP: return sftp_step(w, e);
+    case CHILD: return child_step(w, fd, way, e);
+    }
+    return err_set(e, ERR_INTERNAL, "no way is looked for");
+}
+
+int routes_step(struct routes *w, int *fd, enum way *way, struct err *e)
+{
+    unsigned before;
+    int rc;
+
+    if (w->phase == OPENING && w->lane == NULL) {
+        if (w->n == 0)
+            return fail(w, e);
+        start_ahead(w);
+        if (start_try(w, e) < 0)
+            return -1;
+    }
+    do {
+        before = w->n_moves;
+        rc = phase_step(w, fd, way, e);
+    } while (rc == 0 && w->n_moves != before);
+    return rc;
+}
+
+struct pollfd routes_poll(const struct routes *w)
+{
+    return (struct pollfd){ .fd = w->phase == CHILD ? w->child.verdict_fd : -1, .events = POLLIN };
+}
+
+int64_t routes_deadline_ms(const struct routes *w)
+{
+    return w->phase == IDLE ? INT64_MAX : w->deadline_ms;
+}
+
+void routes_tell(const struct routes *w, struct connect_facts *facts)
+{
+    const struct attempt *good = w->good >= 0 ? &w->tries[w->good] : NULL;
+
+    facts->way = good != NULL ? way_names[good->way] : "";
+    facts->server_path = good != NULL && good->way == WAY_STREAM_LOCAL ? good->text : "";
+    facts->refusals = (struct list){ (void *)(uintptr_t)w->refusals, w->n_refusals };
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * msgpack.h - msgpack, the only door to msgpack-c
+ *
+ * Reading is strict: string map keys, each once, at most MP_DEPTH_MAX deep, no
+ * ext types, nothing behind the value; integers beyond int64 are refused.
+ */
+#ifndef LUDWIG_COMMON_DATA_MSGPACK_H
+#define LUDWIG_COMMON_DATA_MSGPACK_H
+
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/data/value.h"
+
+enum {
+    MP_DEPTH_MAX = 32,
+    MP_VALUES_MAX = 1000 * 1000 /* in one message: a few bytes of it must not become hundreds */
+};
+
+void mp_add_value(struct buf *out, const struct value *v);
+
+void mp_add_null(struct buf *out);
+void mp_add_bool(struct buf *out, bool b);
+void mp_add_int(struct buf *out, int64_t i);
+void mp_add_float(struct buf *out, double f);
+void mp_add_str(struct buf *out, const char *s, size_t n);
+void mp_add_bin(struct buf *out, const void *bytes, size_t n);
+void mp_add_list(struct buf *out, size_t n); /* n values must follow */
+void mp_add_map(struct buf *out, size_t n);  /* n times key, value must follow */
+
+/* Decodes one value that fills the bytes exactly.  Strings are copied into a. */
+int mp_read(const void *bytes, size_t n, struct arena *a, struct value *v, struct err *e);
+
+/*
+ * Finds where the items of a msgpack array begin and end, without decoding them:
+ * calls each(item bytes) in order, stops with its answer if that is not 0.
+ */
+int mp_each_item(const void *bytes, size_t n,
+                 int (*each)(void *context, struct bytes item, struct err *e), void *context,
+                 struct err *e);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* pack_part_read.c - the pieces of a part, each checked before anybody sees it */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zstd.h>
+
+#include "common/base/mem.h"
+#include "common/pack/pack_part_read.h"
+#include "common/pack/pack_tar.h"
+
+enum { IN_BYTES = 256 * 1024, WINDOW_LOG_MAX = 23 };
+
+struct part_reader {
+    const struct pack_list *list;
+    part_read_fn read;
+    void *context;
+    uint32_t next;       /* piece */
+    uint64_t taken;      /* bytes of what is stored */
+    uint8_t *in;         /* of what is stored, IN_BYTES */
+    ZSTD_inBuffer stock; /* what of in was not unpacked yet */
+    ZSTD_DCtx *zstd;
+    bool frame_ended;
+    struct buf piece;
+};
+
+struct part_reader *part_reader_create(void)
+{
+    struct part_reader *r = mem_alloc(sizeof *r);
+
+    r->in = mem_resize(NULL, IN_BYTES, 1);
+    return r;
+}
+
+void part_reader_destroy(struct part_reader *r)
+{
+    if (r == NULL)
+        return;
+    free(r->in);
+    ZSTD_freeDCtx(r->zstd);
+    buf_free(&r->piece);
+    free(r);
+}
+
+void part_begin(struct part_reader *r, const struct pack_list *list, part_read_fn read,
+                void *context)
+{
+    *r = (struct part_reader){ .list = list,
+                               .read = read,
+                               .context = context,
+                               .in = r->in,
+                               .stock = { r->in, 0, 0 },
+                               .zstd = r->zstd,
+                               .piece = r->piece };
+    if (r->zstd != NULL)
+        ZSTD_DCtx_reset(r->zstd, ZSTD_reset_session_only);
+}
+
+/* Names the part; -1. */
+static int refuse(const struct part_reader *r, struct err *e, const char *what)
+{
+    char hex[DIGEST_HEX];
+
+    digest_hex(&r->list->part.list, hex);
+    if (r->list->part.form == PACK_IN_PLACE)
+        return err_set(e, ERR_PROTOCOL, "%s, piece %" PRIu32 ": %s", r->list->path, r->next, what);
+    return err_set(e, ERR_PROTOCOL, "part %s.%s is damaged, at piece %" PRIu32 ": %s", hex,
+                   pack_form_names[r->list->part.form], r->next, what);
+}
+
+/* ---- bytes as they are stored ---- */
+
+/* How many of n bytes there are; less than 1 at the end, or -1.  Not more than are declared, but for
+ * one, by which a longer part shows. */
+static ssize_t take_stored(struct part_reader *r, void *bytes, size_t n, struct err *e)
+{
+    uint64_t left = r->list->part.stored_bytes - r->taken;
+    ssize_t got;
+
+    if (r->list->part.form == PACK_IN_PLACE && left < n)
+        n = (size_t)left; /* the file may go on */
+    else if (left + 1 < n)
+        n = (size_t)left + 1;
+    if (n == 0)
+        return 0;
+    got = r->read(r->context, bytes, n, e);
+    if (got < 0)
+        return -1;
+    if ((uint64_t)got > left)
+        return refuse(r, e, "more bytes than were declared");
+    r->taken += (uint64_t)got;
+    return got;
+}
+
+static int read_plain(struct part_reader *r, uint8_t *bytes, size_t n, struct err *e)
+{
+    while (n > 0) {
+        ssize_t got = take_stored(r, bytes, n, e);
+
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            return refuse(r, e, "it ends too early");
+        bytes += got;
+        n -= (size_t)got;
+    }
+    return 0;
+}
+
+/* ---- bytes unpacked ---- */
+
+static int begin_zstd(struct part_reader *r, struct err *e)
+{
+    if (r->zstd != NULL)
+        return 0;
+    r->zstd = ZSTD_createDCtx();
+    if (r->zstd == NULL ||
+        ZSTD_isError(ZSTD_DCtx_setParameter(r->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
+        return err_set(e, ERR_INTERNAL, "zstd does not work here");
+    return 0;
+}
+
+/* 1; 0 when there are no more. */
+static int fill_stock(struct part_reader *r, struct err *e)
+{
+    ssize_t got;
+
+    if (r->stock.pos < r->stock.size)
+        return 1;
+    got = take_stored(r, r->in, IN_BYTES, e);
+    if (got <= 0)
+        return (int)got;
+    r->stock = (ZSTD_inBuffer){ r->in, (size_t)got, 0 };
+    return 1;
+}
+
+/* Unpacks until out is full, or the frame has ended. */
+static int unpack(struct part_reader *r, ZSTD_outBuffer *out, struct err *e)
+{
+    while (!r->frame_ended && out->pos < out->size) {
+        size_t before = out->pos, left;
+        int more = fill_stock(r, e);
+
+        if (more < 0)
+            return -1;
+        /* What it has still in its own buffer needs no more bytes. */
+        left = ZSTD_decompressStream(r->zstd, out, &r->stock);
+        if (ZSTD_isError(left))
+            return refuse(r, e, ZSTD_getErrorName(left));
+        r->frame_ended = left == 0;
+        if (more == 0 && out->pos == before && !r->frame_ended)
+            return refuse(r, e, "it ends too early");
+    }
+    return 0;
+}
+
+static bool is_packed(const struct part_reader *r)
+{
+    return r->list->part.form == PACK_TAR || r->list->part.form == PACK_ZST;
+}
+
+static int read_bytes(struct part_reader *r, uint8_t *bytes, size_t n, struct err *e)
+{
+    ZSTD_outBuffer out = { bytes, n, 0 };
+
+    if (!is_packed(r))
+        return read_plain(r, bytes, n, e);
+    if (begin_zstd(r, e) < 0 || unpack(r, &out, e) < 0)
+        return -1;
+    return out.pos == n ? 0 : refuse(r, e, "it unpacks to too few bytes");
+}
+
+/* ---- tar ---- */
+
+static int read_zeros(struct part_reader *r, size_t n, struct err *e)
+{
+    static const uint8_t zeros[TAR_END_BYTES];
+    uint8_t bytes[TAR_END_BYTES];
+
+    if (n > 0 && read_bytes(r, bytes, n, e) < 0)
+        return -1;
+    return memcmp(bytes, zeros, n) == 0 ? 0 : refuse(r, e, "no zeros where they belong");
+}
+
+static int read_header(struct part_reader *r, char *type, uint64_t *size, struct err *e)
+{
+    uint8_t header[TAR_BLOCK_BYTES];
+    struct err why = { 0 };
+
+    if (read_bytes(r, header, sizeof header, e) < 0)
+        return -1;
+    return tar_read_header(header, type, size, &why) < 0 ? refuse(r, e, why.text) : 0;
+}
+
+static int skip_long_name(struct part_reader *r, uint64_t size, struct err *e)
+{
+    uint8_t bytes[TAR_LONG_NAME_MAX];
+
+    if (size > sizeof bytes)
+        return refuse(r, e, "a name that is too long");
+    if (read_bytes(r, bytes, (size_t)size, e) < 0)
+        return -1;
+    return read_zeros(r, tar_padding(size), e);
+}
+
+static int enter_tar_entry(struct part_reader *r, uint32_t piece_size, struct err *e)
+{
+    uint64_t size;
+    char type;
+
+    if (read_header(r, &type, &size, e) < 0)
+        return -1;
+    if (type == 'x' && (skip_long_name(r, size, e) < 0 || read_header(r, &type, &size, e) < 0))
+        return -1;
+    if (type != '0' || size != piece_size)
+        return refuse(r, e, "its header is not that of such a piece");
+    return 0;
+}
+
+/* ---- pieces ---- */
+
+static int check_piece(struct part_reader *r, const struct pack_piece *piece, struct err *e)
+{
+    struct digest digest;
+
+    digest_of(r->piece.bytes, piece->size, &digest);
+    if (!digest_equal(&digest, &piece->digest))
+        return refuse(r, e, "its content is not what it was");
+    return 0;
+}
+
+static int read_piece(struct part_reader *r, const struct pack_piece *piece, struct err *e)
+{
+    bool is_tar = r->list->part.form == PACK_TAR;
+
+    if (is_tar && enter_tar_entry(r, piece->size, e) < 0)
+        return -1;
+    buf_clear(&r->piece);
+    if (read_bytes(r, buf_reserve(&r->piece, piece->size), piece->size, e) < 0)
+        return -1;
+    buf_added(&r->piece, piece->size);
+    return is_tar ? read_zeros(r, tar_padding(piece->size), e) : 0;
+}
+
+/* The frame ends with a checksum, which comes after the last byte was unpacked. */
+static int end_frame(struct part_reader *r, struct err *e)
+{
+    uint8_t byte;
+    ZSTD_outBuffer out = { &byte, 1, 0 };
+
+    if (unpack(r, &out, e) < 0)
+        return -1;
+    if (out.pos > 0 || r->stock.pos < r->stock.size)
+        return refuse(r, e, "something follows its end");
+    return 0;
+}
+
+static int read_end(struct part_reader *r, struct err *e)
+{
+    uint8_t byte;
+    ssize_t got;
+
+    if (r->list->part.form == PACK_TAR && read_zeros(r, TAR_END_BYTES, e) < 0)
+        return -1;
+    if (is_packed(r) && (begin_zstd(r, e) < 0 || end_frame(r, e) < 0))
+        return -1;
+    got = take_stored(r, &byte, 1, e);
+    if (got != 0)
+        return got < 0 ? -1 : refuse(r, e, "something follows its end");
+    if (r->taken != r->list->part.stored_bytes)
+        return refuse(r, e, "fewer bytes than were declared");
+    return 0;
+}
+
+int part_next(struct part_reader *r, struct bytes *content, struct err *e)
+{
+    const struct pack_piece *piece;
+
+    if (r->next == r->list->n)
+        return read_end(r, e);
+    piece = &r->list->pieces[r->next];
+    if (read_piece(r, piece, e) < 0)
+        return -1;
+    if (content != NULL) {
+        if (check_piece(r, piece, e) < 0)
+            return -1;
+        *content = buf_bytes(&r->piece);
+    }
+    r->next++;
+    return 1;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* jobspec.c - field tables of a sweep's work, and what makes two jobs the same */
+
+#include "common/proto/jobspec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+
+static const struct field env_entry_fields[] = {
+    FIELD(struct env_entry, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct env_entry, value, FIELD_STR, FIELD_REQUIRED, COMMAND_MAX_BYTES),
+};
+const struct schema env_entry_schema = SCHEMA(struct env_entry, "env_entry", env_entry_fields);
+
+static const struct field dataset_fields[] = {
+    FIELD(struct dataset, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct dataset, id, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct dataset, files, FIELD_INT, 0, INT64_C(1) << 60),
+    FIELD(struct dataset, bytes, FIELD_INT, 0, INT64_C(1) << 60),
+};
+const struct schema dataset_schema = SCHEMA(struct dataset, "dataset", dataset_fields);
+
+static const struct field data_entry_fields[] = {
+    FIELD(struct data_entry, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD_OF(struct data_entry, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
+};
+const struct schema data_entry_schema = SCHEMA(struct data_entry, "data_entry", data_entry_fields);
+
+static const struct field resources_fields[] = {
+    FIELD(struct resources, cpus_milli, FIELD_INT, 0, 1000000000),
+    FIELD(struct resources, gpus_milli, FIELD_INT, 0, 10000000),
+    FIELD(struct resources, memory_bytes, FIELD_INT, 0, INT64_C(1) << 53),
+    FIELD(struct resources, time_ms, FIELD_INT, 0, INT64_C(1) << 53),
+};
+const struct schema resources_schema = SCHEMA(struct resources, "resources", resources_fields);
+
+static const struct field checkpoint_fields[] = {
+    FIELD(struct checkpoint, signal, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct checkpoint, grace_ms, FIELD_INT, 0, INT64_C(1) << 53),
+    FIELD(struct checkpoint, every_ms, FIELD_INT, 0, INT64_C(1) << 53),
+};
+const struct schema checkpoint_schema = SCHEMA(struct checkpoint, "checkpoint", checkpoint_fields);
+
+static const struct field work_fields[] = {
+    FIELD(struct jobspec, command, FIELD_STR, FIELD_REQUIRED, COMMAND_MAX_BYTES),
+    FIELD(struct jobspec, setup, FIELD_STR, 0, COMMAND_MAX_BYTES),
+    FIELD(struct jobspec, container, FIELD_STR, 0, 4096),
+    FIELD_OF(struct jobspec, env, FIELD_LIST, 0, 1000, &env_entry_schema),
+    FIELD_OF(struct jobspec, resources, FIELD_STRUCT, FIELD_REQUIRED, 0, &resources_schema),
+    FIELD_OF(struct jobspec, checkpoint, FIELD_STRUCT, 0, 0, &checkpoint_schema),
+    FIELD(struct jobspec, batch, FIELD_INT, 0, BATCH_MAX),
+    FIELD_OF(struct jobspec, source, FIELD_STRUCT, 0, 0, &dataset_schema),
+    FIELD_OF(struct jobspec, data, FIELD_LIST, 0, 1000, &data_entry_schema),
+    FIELD(struct jobspec, git_commit, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct jobspec, git_dirty, FIELD_BOOL, 0, 0),
+};
+const struct schema work_schema = SCHEMA(struct jobspec, "work", work_fields);
+
+static const struct field metric_fields[] = {
+    FIELD(struct metric, name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct metric, value, FIELD_FLOAT, FIELD_REQUIRED, 0),
+    FIELD(struct metric, step, FIELD_INT, FIELD_NULLABLE, INT64_C(1) << 53),
+    FIELD(struct metric, min, FIELD_FLOAT, FIELD_NULLABLE, 0),
+    FIELD(struct metric, max, FIELD_FLOAT, FIELD_NULLABLE, 0),
+    FIELD(struct metric, n, FIELD_INT, 0, INT64_C(1) << 53),
+};
+const struct schema metric_schema = SCHEMA(struct metric, "metric", metric_fields);
+
+static const struct field retry_fields[] = {
+    FIELD(struct retry, max, FIELD_INT, 0, RETRIES_MAX),
+    FIELD(struct retry, on, FIELD_STRS, 0, 300),
+};
+const struct schema retry_schema = SCHEMA(struct retry, "retry", retry_fields);
+
+static const struct field slurm_pool_fields[] = {
+    FIELD(struct slurm_pool, partition, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct slurm_pool, account, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct slurm_pool, qos, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct slurm_pool, constraint, FIELD_STR, 0, 4096),
+    FIELD(struct slurm_pool, gres, FIELD_STR, 0, 4096),
+    FIELD(struct slurm_pool, exclude, FIELD_STRS, 0, 1000),
+    FIELD(struct slurm_pool, extra, FIELD_STRS, 0, 100),
+    FIELD(struct slurm_pool, pilot_jobs, FIELD_INT, 0, 1),
+};
+const struct schema slurm_pool_schema = SCHEMA(struct slurm_pool, "slurm_pool", slurm_pool_fields);
+
+const char *const goal_names[GOAL_COUNT] = { "max", "min" };
+
+static const struct field ranking_fields[] = {
+    FIELD(struct ranking, metric, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD_NAMED(struct ranking, goal, 0, goal_names, GOAL_COUNT),
+};
+const struct schema ranking_schema = SCHEMA(struct ranking, "ranking", ranking_fields);
+
+static bool is_code(const char *text, int64_t code)
+{
+    char number[24];
+
+    snprintf(number, sizeof number, "%lld", (long long)code);
+    return strcmp(text, number) == 0;
+}
+
+static bool is_cause(const char *text, enum cause cause)
+{
+    return strcmp(text, cause_names[cause]) == 0 ||
+           (cause_is_preemption(cause) && strcmp(text, cause_names[CAUSE_PREEMPTED]) == 0);
+}
+
+bool retry_names(const struct retry *r, enum cause cause)
+{
+    const char *const *on = r->on.items;
+
+    for (size_t i = 0; i < r->on.n; i++)
+        if (strcmp(on[i], cause_names[cause]) == 0)
+            return true;
+    return false;
+}
+
+bool retry_lists(const struct retry *r, enum cause cause, int64_t exit_code, int64_t signal)
+{
+    const char *const *on = r->on.items;
+
+    for (size_t i = 0; i < r->on.n; i++)
+        if (is_cause(on[i], cause) || (exit_code != SCHEMA_NONE && is_code(on[i], exit_code)) ||
+            (signal != SCHEMA_NONE && is_code(on[i], 128 + signal)))
+            return true;
+    return false;
+}
+
+static struct dataset only_tree(const struct dataset *set)
+{
+    return (struct dataset){ .tree = set->tree };
+}
+
+void jobspec_digest(const struct jobspec *w, struct digest *d)
+{
+    const struct data_entry *data = w->data.items;
+    struct data_entry *same_data = mem_alloc(w->data.n * sizeof *same_data);
+    struct jobspec same = *w;
+    struct buf text = { 0 };
+
+    for (size_t i = 0; i < w->data.n; i++)
+        same_data[i] = (struct data_entry){ data[i].name, only_tree(&data[i].set) };
+    same.data.items = same_data;
+    same.source = only_tree(&w->source);
+
+    same.resources = (struct resources){ 0 };
+    same.checkpoint = (struct checkpoint){ 0 };
+    same.batch = 0;
+    same.git_commit = NULL;
+    same.git_dirty = false;
+    buf_add_str(&text, "ludwig work 2\n");
+    schema_encode(&work_schema, &same, &text);
+    digest_of(text.bytes, text.n, d);
+    buf_free(&text);
+    free(same_data);
+}

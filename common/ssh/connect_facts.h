@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * connect_facts.h - the ways to ludwigd, and what is known of a connection that took one
+ */
+#ifndef LUDWIG_COMMON_SSH_CONNECT_FACTS_H
+#define LUDWIG_COMMON_SSH_CONNECT_FACTS_H
+
+#include <stdint.h>
+
+#include "common/data/schema.h"
+
+/* How ludwigd is reached, the fastest first: constant, name, meaning. */
+#define WAYS(X)                                                              \
+    X(WAY_UNIX, "unix", "a socket of this machine")                          \
+    X(WAY_STREAM_LOCAL, "stream-local", "sshd connects to ludwigd's socket") \
+    X(WAY_BRIDGE, "bridge", "`ludwig bridge` runs on the other side")        \
+    X(WAY_INBOX, "store-and-forward", "requests and answers are files on the shared drive")
+
+enum way {
+#define X(constant, name, meaning) constant,
+    WAYS(X)
+#undef X
+        WAY_COUNT
+};
+
+extern const char *const way_names[WAY_COUNT];
+extern const char *const way_meanings[WAY_COUNT];
+
+/* One way that was tried without success. */
+struct mux_refusal {
+    const char *way;    /* of way_names */
+    const char *why;    /* in words */
+    const char *remedy; /* what would allow it, as a line of sshd_config; NULL: nothing known */
+};
+
+/* What is known of the connection; texts that are not known are "". */
+struct connect_facts {
+    const char *user, *host; /* after ssh's configuration */
+    int64_t port;
+    const char *address;         /* the IP address; "" behind a ProxyCommand */
+    const char *proxy;           /* the ProxyCommand */
+    const char *server_software; /* "SSH-2.0-OpenSSH_9.2p1" */
+    const char *host_key_type;   /* "ssh-ed25519" */
+    const char *host_key_digest; /* "SHA256:..." */
+    const char *authentication;  /* "publickey (agent)" */
+    const char *cipher;          /* "aes128-gcm@openssh.com" */
+    int64_t connect_ms;          /* from the start until authenticated, prompts included */
+    const char *way;             /* in use; "": none was asked for or none works */
+    const char *server_path;     /* of ludwigd's socket, by stream-local */
+    struct list refusals;        /* struct mux_refusal, of the faster ways */
+};
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ssh_internal.h - what the files that see libssh share
+ */
+#ifndef LUDWIG_COMMON_SSH_SSH_INTERNAL_H
+#define LUDWIG_COMMON_SSH_SSH_INTERNAL_H
+
+#include <libssh/callbacks.h>
+#include <libssh/libssh.h>
+
+#include "common/ssh/ssh.h"
+#include "common/ssh/ssh_warmup.h"
+
+struct ssh {
+    ssh_session session;
+    ssh_event event;
+    struct ssh_conf conf;
+    struct ssh_plan plan;
+    struct ssh_dialed dialed;
+    struct ssh_counter_struct counter; /* of the socket */
+    struct ssh_warmup warmup;
+    uint64_t heard_bytes;
+    int64_t heard_ms, keepalive_ms; /* units_monotonic_ms */
+    int64_t connect_ms;
+    size_t n_opening; /* channels */
+    char *host_key_type, *host_key_digest;
+    char *authentication; /* how it succeeded */
+};
+
+/* Waits for what a libssh function that said "again" waits for. */
+int ssh_wait_again(struct ssh *s, const struct ssh_patience *p, struct err *e);
+/* Once keys are agreed upon: an answer is waited for, see ssh_warmup.h.  true: libssh, which reads
+ * when it sends, may have it, and no descriptor will tell. */
+bool ssh_send_nothing(struct ssh *s);
+/* The last error as libssh words it, in one line, without its own prefixes. */
+const char *ssh_words(const struct ssh *s);
+/* A fresh patience for one step. */
+struct ssh_patience ssh_patience_of(const struct ssh *s);
+
+/* ssh_hostkey.c: is it the host it should be?  ERR_DENIED with what to do. */
+int ssh_hostkey_check(struct ssh *s, struct err *e);
+/* Before the key exchange: where the key is looked for, and so which kind of key is wanted. */
+int ssh_hostkey_prepare(struct ssh *s, struct err *e);
+
+/* ssh_auth.c: ERR_DENIED with what was tried. */
+int ssh_authenticate(struct ssh *s, struct err *e);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* thread_task.c - a thread for what may hang, of which the loop is told when it is done */
+#include "server/base/thread_task.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "common/base/mem.h"
+
+struct thread_task {
+    struct thread_job task;
+    uv_async_t done;
+    pthread_mutex_t lock;
+    int n_users; /* the thread and the loop */
+    bool is_done;
+    bool is_dropped; /* the loop does not want to hear of it */
+};
+
+/* The last one puts out the light. */
+static void leave(struct thread_task *a)
+{
+    int n_left;
+
+    pthread_mutex_lock(&a->lock);
+    n_left = --a->n_users;
+    pthread_mutex_unlock(&a->lock);
+    if (n_left > 0)
+        return;
+    pthread_mutex_destroy(&a->lock);
+    a->task.destroy(a->task.context);
+    free(a);
+}
+
+static void *on_thread(void *context)
+{
+    struct thread_task *a = context;
+
+    a->task.run(a->task.context);
+    pthread_mutex_lock(&a->lock);
+    a->is_done = true;
+    if (!a->is_dropped)
+        uv_async_send(&a->done);
+    pthread_mutex_unlock(&a->lock);
+    leave(a);
+    return NULL;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    leave(handle->data);
+}
+
+void thread_task_drop(struct thread_task *a)
+{
+    pthread_mutex_lock(&a->lock);
+    a->is_dropped = true;
+    pthread_mutex_unlock(&a->lock);
+    uv_close((uv_handle_t *)&a->done, on_closed);
+}
+
+static void on_done(uv_async_t *handle)
+{
+    struct thread_task *a = handle->data;
+    bool is_done;
+
+    pthread_mutex_lock(&a->lock);
+    is_done = a->is_done;
+    pthread_mutex_unlock(&a->lock);
+    if (!is_done)
+        return;
+    a->task.after(a->task.context);
+    thread_task_drop(a);
+}
+
+/* Nobody joins it. */
+static int start_thread(struct thread_task *a)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int rc;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return -1;
+    rc = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    if (rc == 0)
+        rc = pthread_create(&thread, &attributes, on_thread, a);
+    pthread_attr_destroy(&attributes);
+    return rc == 0 ? 0 : -1;
+}
+
+struct thread_task *thread_task_begin(uv_loop_t *loop, const struct thread_job *task)
+{
+    struct thread_task *a = mem_alloc(sizeof *a);
+
+    a->task = *task;
+    a->n_users = 2;
+    pthread_mutex_init(&a->lock, NULL);
+    uv_async_init(loop, &a->done, on_done);
+    a->done.data = a;
+    if (start_thread(a) < 0)
+        (void)on_thread(a);
+    return a; // NOLINT(*unix.Malloc): the loop has not left it
+}

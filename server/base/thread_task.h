@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread_task.h - what may hang for as long as it likes: done on a thread of its own
+ *
+ * The thread pool of the loop is for work that ends.  A name service that does not answer would
+ * fill it, and keep ludwigd from ending.
+ */
+#ifndef LUDWIG_SERVER_BASE_THREAD_TASK_H
+#define LUDWIG_SERVER_BASE_THREAD_TASK_H
+
+#include <uv.h>
+
+struct thread_task;
+
+struct thread_job {
+    void (*run)(void *context);   /* on the thread: nothing but context is its own */
+    void (*after)(void *context); /* on the loop, unless it was dropped */
+    void (*destroy)(void *context);
+    void *context;
+};
+
+/* Owns the context from now on, which is destroyed after `after`.  When there is no thread to be
+ * had, it is run at once. */
+struct thread_task *thread_task_begin(uv_loop_t *loop, const struct thread_job *task);
+/* On the loop, and not once `after` was called: nobody waits for it any more. */
+void thread_task_drop(struct thread_task *a);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * turn_internal.h - the turn, between turn.c and turn_run.c alone
+ */
+#ifndef LUDWIG_SERVER_BASE_TURN_INTERNAL_H
+#define LUDWIG_SERVER_BASE_TURN_INTERNAL_H
+
+#include <uv.h>
+
+#include "server/base/effects.h"
+#include "server/base/turn.h"
+
+enum { TURN_NS_PER_MS = 1000000 };
+
+struct chore {
+    turn_work_fn run;
+    int64_t key;
+    bool has_run; /* in this turn */
+    bool is_done;
+};
+
+struct turn {
+    struct server *sv;
+    uv_idle_t idle;   /* keeps the loop from sleeping while there is something to do */
+    uv_check_t check; /* runs the turn when all that came was read */
+    uv_timer_t pause;
+    uv_timer_t hourly;
+    uv_timer_t later; /* when the scheduler has something to do though nothing came */
+    int n_handles;
+    struct arena *arena; /* of the message being handled */
+    struct effects effects;
+    struct asker *askers;
+    size_t n_askers, askers_capacity;
+    struct chore *chores;
+    size_t n_chores, chores_capacity;
+    int64_t last_served; /* connection */
+    int64_t version, saved_version;
+    int64_t now_ms;
+    uint64_t began_ns;
+    int64_t changes_before;
+    int64_t turns, longest_ns; /* as in struct turn_stats */
+    bool is_awake;
+    bool is_running; /* what is promised waits for the commit */
+    bool is_lost;    /* the transaction was undone under a handler */
+    bool wants_schedule;
+    bool had_schedule; /* in this turn */
+    bool wants_pilots;
+    struct err why_lost;
+};
+
+#endif

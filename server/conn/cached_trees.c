@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* cached_trees.c - a sorted array of trees and whose they are */
+
+#include "server/conn/cached_trees.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+
+void cached_trees_free(struct cached_trees *h)
+{
+    for (size_t i = 1; i < h->n_users; i++)
+        free(h->users[i]);
+    free(h->users);
+    free(h->items);
+    *h = (struct cached_trees){ 0 };
+}
+
+static int compare_trees(const void *x, const void *y)
+{
+    const struct holding *hx = x, *hy = y;
+
+    return memcmp(hx->tree.bytes, hy->tree.bytes, DIGEST_BYTES);
+}
+
+static int compare(const void *x, const void *y)
+{
+    const struct holding *hx = x, *hy = y;
+    int order = compare_trees(x, y);
+
+    return order != 0 ? order : (hx->user > hy->user) - (hx->user < hy->user);
+}
+
+static struct holding *find(const struct cached_trees *h, size_t n, size_t user,
+                            const struct digest *tree)
+{
+    struct holding wanted = { .tree = *tree, .user = user };
+
+    return n == 0 ? NULL : bsearch(&wanted, h->items, n, sizeof wanted, compare);
+}
+
+/* SIZE_MAX: not known. */
+static size_t find_user(const struct cached_trees *h, const char *name)
+{
+    if (name == NULL)
+        return 0;
+    for (size_t i = 1; i < h->n_users; i++)
+        if (strcmp(h->users[i], name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+static size_t take_user(struct cached_trees *h, const char *name)
+{
+    size_t user = find_user(h, name);
+
+    if (user != SIZE_MAX || h->n_users == CACHED_TREES_USERS_MAX)
+        return user;
+    h->n_users += h->n_users == 0;
+    mem_grow((void **)&h->users, &h->users_capacity, h->n_users, sizeof *h->users);
+    h->users[h->n_users] = mem_strdup(name);
+    return h->n_users++;
+}
+
+enum { GONE = -1 };
+
+static void mark_gone(struct cached_trees *h, size_t user, const struct msg_holds *m)
+{
+    const struct digest_entry *gone = m->gone.items;
+
+    for (size_t i = 0; m->all && i < h->n; i++)
+        if (h->items[i].user == user)
+            h->items[i].bytes = GONE;
+    for (size_t i = 0; i < m->gone.n; i++) {
+        struct holding *found = find(h, h->n, user, &gone[i].digest);
+
+        if (found != NULL)
+            found->bytes = GONE;
+    }
+}
+
+/* Those that are new come behind the sorted ones. */
+static void add(struct cached_trees *h, size_t user, const struct list *list)
+{
+    const struct held_tree *trees = list->items;
+    size_t n_sorted = h->n;
+
+    for (size_t i = 0; i < list->n; i++) {
+        struct holding *known = find(h, n_sorted, user, &trees[i].tree);
+
+        if (known != NULL) {
+            known->bytes = trees[i].bytes;
+        } else if (h->n < CACHED_TREES_MAX) {
+            mem_grow((void **)&h->items, &h->capacity, h->n, sizeof *h->items);
+            h->items[h->n++] = (struct holding){ trees[i].tree, user, trees[i].bytes };
+        }
+    }
+}
+
+/* Sorts, and removes what is gone or comes twice. */
+static void tidy(struct cached_trees *h)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < h->n; i++)
+        if (h->items[i].bytes != GONE)
+            h->items[n++] = h->items[i];
+    h->n = n;
+    if (n > 0)
+        qsort(h->items, n, sizeof *h->items, compare);
+    n = 0;
+    for (size_t i = 0; i < h->n; i++)
+        if (n == 0 || compare(&h->items[n - 1], &h->items[i]) != 0)
+            h->items[n++] = h->items[i];
+    h->n = n;
+}
+
+void cached_trees_take(struct cached_trees *h, const struct msg_holds *m)
+{
+    size_t user = take_user(h, m->user);
+
+    if (user == SIZE_MAX)
+        return;
+    mark_gone(h, user, m);
+    add(h, user, &m->trees);
+    tidy(h);
+}
+
+bool cached_trees_has(const struct cached_trees *h, const char *user, const struct digest *tree)
+{
+    size_t known = find_user(h, user);
+
+    return find(h, h->n, 0, tree) != NULL ||
+           (known != SIZE_MAX && find(h, h->n, known, tree) != NULL);
+}
+
+bool cached_trees_has_any(const struct cached_trees *h, const struct digest *tree)
+{
+    const struct holding wanted = { .tree = *tree };
+
+    return h->n > 0 && bsearch(&wanted, h->items, h->n, sizeof wanted, compare_trees) != NULL;
+}
+
+static int compare_sizes(const void *x, const void *y)
+{
+    const struct held_tree *tx = x, *ty = y;
+
+    return (tx->bytes < ty->bytes) - (tx->bytes > ty->bytes);
+}
+
+struct list cached_trees_list(const struct cached_trees *h, size_t max, struct arena *a,
+                              int64_t *bytes)
+{
+    struct held_tree *trees = arena_alloc(a, h->n * sizeof *trees);
+
+    *bytes = 0;
+    for (size_t i = 0; i < h->n; i++) {
+        const struct holding *is = &h->items[i];
+
+        trees[i] =
+            (struct held_tree){ is->tree, is->bytes, is->user == 0 ? NULL : h->users[is->user] };
+        *bytes += is->bytes < INT64_MAX - *bytes ? is->bytes : INT64_MAX - *bytes;
+    }
+    if (h->n > 0)
+        qsort(trees, h->n, sizeof *trees, compare_sizes);
+    return (struct list){ trees, h->n < max ? h->n : max };
+}

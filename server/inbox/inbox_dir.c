@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* inbox_dir.c - open what others have made without being fooled, write what others read */
+#include "server/inbox/inbox_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/base/fs.h"
+#include "common/base/io.h"
+#include "common/base/units.h"
+#include "common/connect/post.h"
+#include "common/proto/layout.h"
+
+/* Who may write into what we are to believe. */
+static const mode_t others_write = S_IWGRP | S_IWOTH;
+
+/* ---- opening ---- */
+
+/* Stays on this file system: a user may have mounted one of his own (FUSE), which lies and waits. */
+static int open_beneath(int dir_fd, const char *name, int flags)
+{
+    const int all = flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    struct open_how how = { .flags = (unsigned)all,
+                            .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
+    int fd = (int)syscall(SYS_openat2, dir_fd, name, &how, sizeof how);
+
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* before Linux 5.6, or filtered out */
+        fd = openat(dir_fd, name, all);
+    return fd;
+}
+
+static int check_ours(int fd, const char *path, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(e, "%s", path);
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return err_set(e, ERR_DENIED, "%s belongs to uid %u, not to ludwigd", path, st.st_uid);
+    if ((st.st_mode & others_write) != 0)
+        return err_set(e, ERR_DENIED, "others may write into %s (mode %04o)", path,
+                       st.st_mode & 07777u);
+    return 0;
+}
+
+static int open_ours(int dir_fd, const char *path, const char *name, struct err *e)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_sys(e, "open %s", path);
+    if (check_ours(fd, path, e) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int make_ours(int dir_fd, const char *parent, const char *name, mode_t mode, struct err *e)
+{
+    char *path = mem_printf("%s/%s", parent, name);
+    bool is_new = mkdirat(dir_fd, name, mode) == 0;
+    int fd = open_ours(dir_fd, path, name, e);
+
+    if (fd >= 0 && is_new && fchmod(fd, mode) < 0) {
+        err_sys(e, "chmod %s", path);
+        close(fd);
+        fd = -1;
+    }
+    free(path);
+    return fd;
+}
+
+static int check_file_system(int fd, const char *path, struct err *e)
+{
+    struct fs_type type = fs_type_of_fd(fd);
+
+    if (type.keeps_owners)
+        return 0;
+    return err_set(e, ERR_DENIED, "%s is on %s, which does not record who has made a file", path,
+                   type.name[0] != '\0' ? type.name : "a file system ludwig does not know");
+}
+
+/* Others may write there without our kernel's knowing. */
+static bool is_network(int fd)
+{
+#ifdef LUDWIG_TEST_HOOKS
+    if (getenv("LUDWIG_INBOX_LISTED") != NULL)
+        return true;
+#endif
+    return fs_type_of_fd(fd).kind == FS_NETWORK;
+}
+
+int inbox_dir_open(struct inbox_dir *d, const char *share, struct err *e)
+{
+    char *path = mem_printf("%s/%s", share, LAYOUT_SERVER_DIR);
+    int fd = open_ours(AT_FDCWD, path, path, e);
+
+    *d = (struct inbox_dir){ .in_fd = -1, .out_fd = -1, .self = geteuid() };
+    d->is_root = d->self == 0;
+    d->is_network = fd >= 0 && is_network(fd);
+    if (fd >= 0 && check_file_system(fd, path, e) == 0) {
+        /* Users pass through both; the names of answers are not for everybody. */
+        d->in_fd = make_ours(fd, path, "inbox", 0755, e);
+        d->out_fd = d->in_fd < 0 ? -1 : make_ours(fd, path, "outbox", 0711, e);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    if (d->out_fd >= 0)
+        return 0;
+    inbox_dir_close(d);
+    return -1;
+}
+
+void inbox_dir_close(struct inbox_dir *d)
+{
+    if (d->in_fd >= 0)
+        close(d->in_fd);
+    if (d->out_fd >= 0)
+        close(d->out_fd);
+    d->in_fd = d->out_fd = -1;
+}
+
+/* ---- a user's ---- */
+
+static int check_box(int fd, uid_t uid, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(e, "inbox/%u", uid);
+    if (st.st_uid != uid)
+        return err_set(e, ERR_DENIED, "inbox/%u belongs to uid %u", uid, st.st_uid);
+    if ((st.st_mode & others_write) != 0)
+        return err_set(e, ERR_DENIED, "others may write into inbox/%u (mode %04o)", uid,
+                       st.st_mode & 07777u);
+    return check_file_system(fd, "inbox", e);
+}
+
+int inbox_dir_open_box(const struct inbox_dir *d, uid_t uid, struct err *e)
+{
+    char name[16];
+    int fd;
+
+    (void)snprintf(name, sizeof name, "%u", uid);
+    fd = open_beneath(d->in_fd, name, O_RDONLY | O_DIRECTORY);
+    if (fd < 0 && (errno == ELOOP || errno == EXDEV || errno == ENOTDIR))
+        return err_set(e, ERR_DENIED, "inbox/%u is no folder of the share itself", uid);
+    if (fd < 0)
+        return err_sys(e, "inbox/%u", uid);
+    if (check_box(fd, uid, e) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int check_file(int fd, uid_t uid, const char *name, struct err *e)
+{
+    struct stat st;
+    const char *what = NULL;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(e, "inbox/%u/%s", uid, name);
+    if (!S_ISREG(st.st_mode))
+        what = "is no regular file";
+    else if (st.st_uid != uid)
+        what = "belongs to somebody else";
+    else if (st.st_nlink != 1)
+        what = "has more than one name";
+    else if ((st.st_mode & others_write) != 0)
+        what = "may be written by others";
+    else if (st.st_size > PARCEL_MAX_BYTES)
+        what = "is larger than a parcel";
+    return what == NULL ? 0 : err_set(e, ERR_DENIED, "inbox/%u/%s %s", uid, name, what);
+}
+
+static int read_parcel(int fd, struct buf *out, struct err *e)
+{
+    ssize_t n = io_read_all(fd, buf_reserve(out, PARCEL_MAX_BYTES + 1), PARCEL_MAX_BYTES + 1);
+
+    if (n < 0)
+        return err_sys(e, "read a parcel");
+    buf_added(out, (size_t)n);
+    return 1;
+}
+
+int inbox_dir_read(int box_fd, uid_t uid, const char *name, struct buf *out, struct err *e)
+{
+    int fd = open_beneath(box_fd, name, O_RDONLY | O_NOCTTY);
+    int rc;
+
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0)
+        return err_sys(e, "inbox/%u/%s", uid, name);
+    rc = check_file(fd, uid, name, e);
+    if (rc == 0)
+        rc = read_parcel(fd, out, e);
+    close(fd);
+    return rc;
+}
+
+bool inbox_dir_may_remove(const struct inbox_dir *d, uid_t uid)
+{
+    return d->is_root || uid == d->self;
+}
+
+/* ---- the outbox ---- */
+
+/* As a service account we cannot give files away; then the name that nobody can guess protects
+ * what is in them. */
+static mode_t reply_mode(const struct inbox_dir *d, uid_t uid)
+{
+    return d->is_root || uid == d->self ? 0600 : 0644;
+}
+
+static int write_reply(const struct inbox_dir *d, uid_t uid, int fd, struct bytes content)
+{
+    if (io_write_all(fd, content.data, content.n) < 0 || fchmod(fd, reply_mode(d, uid)) < 0)
+        return -1;
+    return d->is_root && uid != d->self ? fchown(fd, uid, (gid_t)-1) : 0;
+}
+
+int inbox_dir_put(const struct inbox_dir *d, uid_t uid, const char *name, struct bytes content,
+                  struct err *e)
+{
+    char *temporary = mem_printf(PARCEL_TEMPORARY "%s", name);
+    int fd =
+        openat(d->out_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int rc = 0;
+
+    if (fd < 0) {
+        err_sys(e, "outbox/%s", temporary);
+        free(temporary);
+        return -1;
+    }
+    if (write_reply(d, uid, fd, content) < 0)
+        rc = err_sys(e, "outbox/%s", name);
+    if (close(fd) < 0 && rc == 0)
+        rc = err_sys(e, "outbox/%s", name);
+    if (rc == 0 && renameat(d->out_fd, temporary, d->out_fd, name) < 0)
+        rc = err_sys(e, "outbox/%s", name);
+    if (rc < 0)
+        (void)unlinkat(d->out_fd, temporary, 0);
+    free(temporary);
+    return rc;
+}
+
+void inbox_dir_drop(const struct inbox_dir *d, const char *name)
+{
+    (void)unlinkat(d->out_fd, name, 0);
+}
+
+int64_t inbox_dir_now_ms(const struct inbox_dir *d)
+{
+    static const char name[] = ".clock";
+    struct stat st;
+    int64_t now_ms = units_now_ms();
+    int fd;
+
+    if (!d->is_network)
+        return now_ms;
+    fd = openat(d->out_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return now_ms;
+    if (futimens(fd, NULL) == 0 && fstat(fd, &st) == 0)
+        now_ms = (int64_t)st.st_mtime * 1000;
+    close(fd);
+    return now_ms;
+}
+
+/* A descriptor of its own, as reading moves it. */
+static DIR *open_to_list(int dir_fd)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (fd >= 0 && dir == NULL)
+        close(fd);
+    return dir;
+}
+
+void inbox_dir_clear_outbox(const struct inbox_dir *d)
+{
+    DIR *dir = open_to_list(d->out_fd);
+    const struct dirent *entry;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        (void)unlinkat(d->out_fd, entry->d_name, 0); /* no folder, so not "." nor ".." */
+    if (dir != NULL)
+        closedir(dir);
+}
+
+/* ---- making them ---- */
+
+static void give_box(const struct inbox_dir *d, const char *name, uid_t uid, gid_t gid)
+{
+    int fd = openat(d->in_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    /* The mode first: then it is the user's, who may change it. */
+    if (fd >= 0 && (fchmod(fd, 0700) < 0 || (uid != d->self && fchown(fd, uid, gid) < 0)))
+        (void)unlinkat(d->in_fd, name, AT_REMOVEDIR);
+    if (fd >= 0)
+        close(fd);
+}
+
+void inbox_dir_make_box(const struct inbox_dir *d, uid_t uid, gid_t gid, const char *user)
+{
+    char name[16];
+    char *link = mem_printf(POST_OF_USER "%s", user);
+
+    (void)snprintf(name, sizeof name, "%u", uid);
+    if ((d->is_root || uid == d->self) && mkdirat(d->in_fd, name, 0700) == 0)
+        give_box(d, name, uid, gid);
+    if (strchr(user, '/') == NULL && faccessat(d->in_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        (void)!symlinkat(name, d->in_fd, link); /* there already: as it was */
+    free(link);
+}
+
+int inbox_dir_each_box(const struct inbox_dir *d, void (*each)(void *context, uid_t uid),
+                       void *context, struct err *e)
+{
+    DIR *dir = open_to_list(d->in_fd);
+    const struct dirent *entry;
+
+    if (dir == NULL)
+        return err_sys(e, "list inbox");
+    while ((entry = readdir(dir)) != NULL) {
+        char *end;
+        unsigned long uid = strtoul(entry->d_name, &end, 10);
+
+        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && *end == '\0' && uid < UINT32_MAX)
+            each(context, (uid_t)uid);
+    }
+    closedir(dir);
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inbox_dir.h - the folders of inbox and outbox, and what may be believed of them
+ *
+ * All of this may block, and runs where that does no harm.
+ */
+#ifndef LUDWIG_SERVER_INBOX_INBOX_DIR_H
+#define LUDWIG_SERVER_INBOX_INBOX_DIR_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/connect/parcel.h"
+
+struct inbox_dir {
+    int in_fd, out_fd;
+    bool is_root;
+    bool is_network; /* its clock may not be ours */
+    uid_t self;
+};
+
+/* Makes them below share/.ludwig where they are missing.  -1 with e set when others could change
+ * them, or the file system does not record who made a file. */
+int inbox_dir_open(struct inbox_dir *d, const char *share, struct err *e);
+void inbox_dir_close(struct inbox_dir *d);
+
+/* A user's folder: its descriptor; -1 with ERR_NOT_FOUND, or ERR_DENIED for one that may not be
+ * believed.  Nothing behind a link or on another file system is opened. */
+int inbox_dir_open_box(const struct inbox_dir *d, uid_t uid, struct err *e);
+/* Appends a file of that folder: 1; 0 when there is none of that name; -1 with e set when it may
+ * not be believed to be the user's, or is larger than a parcel. */
+int inbox_dir_read(int box_fd, uid_t uid, const char *name, struct buf *out, struct err *e);
+/* ludwigd may remove files there. */
+bool inbox_dir_may_remove(const struct inbox_dir *d, uid_t uid);
+
+/* Writes a file into the outbox that this user can read. */
+int inbox_dir_put(const struct inbox_dir *d, uid_t uid, const char *name, struct bytes content,
+                  struct err *e);
+void inbox_dir_drop(const struct inbox_dir *d, const char *name);
+/* The clock that files there are dated by. */
+int64_t inbox_dir_now_ms(const struct inbox_dir *d);
+/* All that an earlier ludwigd has left in the outbox. */
+void inbox_dir_clear_outbox(const struct inbox_dir *d);
+
+/* Makes the folder of a user, if we may, and a link to it by the user's name. */
+void inbox_dir_make_box(const struct inbox_dir *d, uid_t uid, gid_t gid, const char *user);
+/* Calls each(context, uid) for all folders of users there are. */
+int inbox_dir_each_box(const struct inbox_dir *d, void (*each)(void *context, uid_t uid),
+                       void *context, struct err *e);
+
+#endif

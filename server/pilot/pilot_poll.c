@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/* pilot_poll.c - what Slurm says of pilots whose workers are not here: read, judged, written down */
+/*
+ * One squeue for all of them, and one sacct for those that it does not know any more.
+ */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "server/base/turn.h"
+#include "server/conn/conn.h"
+#include "server/inbox/inbox.h"
+#include "server/pilot/pilots_internal.h"
+#include "server/queue/attempts.h"
+#include "server/queue/lease.h"
+
+enum { LOOK_AT_ONCE = 500 };
+
+struct look {
+    struct pilots *p;
+    struct arena *arena;
+    const struct pilot_row **rows; /* that are looked at */
+    size_t n;
+    bool is_by_name; /* they have no id yet */
+    bool has_answer;
+    enum slurm_said squeue, sacct;
+    struct slurm_answer jobs, ended;
+    bool has_changed; /* one of them is not as it was */
+};
+
+static void look_free(struct look *l)
+{
+    arena_destroy(l->arena);
+    free(l);
+}
+
+void look_drop(struct pilots *p)
+{
+    if (p->look != NULL)
+        look_free(p->look);
+    p->look = NULL;
+}
+
+/* ---- which ---- */
+
+static bool is_here(struct server *sv, const struct pilot_row *row)
+{
+    return row->worker != 0 && conn_of_worker(sv, row->worker) != NULL;
+}
+
+bool look_is_wanted(struct pilots *p, const struct pilot_row *row)
+{
+    return row->was_asked && !is_here(p->sv, row);
+}
+
+/* Those with ids in this range, as long as there is room. */
+static void choose_between(struct look *l, int64_t above, int64_t up_to)
+{
+    const struct pilot_rows *all = &l->p->rows;
+
+    for (size_t i = 0; i < all->n && l->n < LOOK_AT_ONCE; i++) {
+        const struct pilot_row *row = &all->items[i];
+
+        if (row->id > above && row->id <= up_to && look_is_wanted(l->p, row) &&
+            (row->slurm_id == 0) == l->is_by_name)
+            l->rows[l->n++] = row;
+    }
+}
+
+/* Those whose submission was not answered come first, by themselves.  Where there are too many for
+ * one look, the next one goes on where this one ended. */
+static void choose(struct look *l)
+{
+    struct pilots *p = l->p;
+
+    l->rows = arena_alloc(l->arena, LOOK_AT_ONCE * sizeof(struct pilot_row *));
+    for (size_t i = 0; i < p->rows.n; i++)
+        l->is_by_name |= look_is_wanted(p, &p->rows.items[i]) && p->rows.items[i].slurm_id == 0;
+    choose_between(l, p->looked_to, INT64_MAX);
+    choose_between(l, 0, p->looked_to);
+    p->looked_to = l->n == LOOK_AT_ONCE ? l->rows[l->n - 1]->id : 0;
+}
+
+/* Each name or base id once. */
+static const char **words_of(const struct look *l, size_t *n)
+{
+    const char **words = arena_alloc(l->arena, (l->n + 1) * sizeof *words);
+
+    *n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (i == 0 || !token_equal(&l->rows[i]->token, &l->rows[i - 1]->token))
+            words[(*n)++] = l->is_by_name
+                                ? l->rows[i]->name
+                                : arena_printf(l->arena, "%" PRId64, l->rows[i]->slurm_id);
+    return words;
+}
+
+/* ---- which row of Slurm's is it? ---- */
+
+static bool is_task(const struct pilot_row *row, const char *tasks)
+{
+    return row->tasks <= 1 || (tasks != NULL && slurm_set_has(tasks, row->task));
+}
+
+static const struct slurm_job *job_of(const struct look *l, const struct pilot_row *row)
+{
+    for (size_t i = 0; i < l->jobs.n; i++) {
+        const struct slurm_job *job = &l->jobs.jobs[i];
+
+        if (is_task(row, job->tasks) && job->array_id == row->slurm_id)
+            return job;
+    }
+    return NULL;
+}
+
+/* The last one: of a job that was requeued there are several. */
+static const struct slurm_ended *ended_of(const struct look *l, const struct pilot_row *row)
+{
+    const struct slurm_ended *last = NULL;
+
+    for (size_t i = 0; i < l->ended.n; i++)
+        if (l->ended.ended[i].array_id == row->slurm_id && is_task(row, l->ended.ended[i].tasks))
+            last = &l->ended.ended[i];
+    return last;
+}
+
+/* Sites write comments of their own into jobs: that says nothing of whose it is. */
+static bool is_other_comment(const char *comment, const char *ours)
+{
+    return comment != NULL && strncmp(comment, ours, strcspn(ours, " ") + 1) == 0 &&
+           strcmp(comment, ours) != 0;
+}
+
+bool look_is_other(const struct pilot_row *row, const struct slurm_job *job)
+{
+    return strcmp(job->name, row->name) != 0 || is_other_comment(job->comment, row->comment) ||
+           (row->submitted_s > 0 && job->submitted_s > 0 && job->submitted_s != row->submitted_s);
+}
+
+const struct slurm_job *look_for_submitted(const struct slurm_answer *jobs,
+                                           const struct pilot_row *row)
+{
+    for (size_t i = 0; i < jobs->n; i++)
+        if (!look_is_other(row, &jobs->jobs[i]) && strcmp(jobs->jobs[i].user, row->user) == 0)
+            return &jobs->jobs[i];
+    return NULL;
+}
+
+static bool is_other_ended(const struct pilot_row *row, const struct slurm_ended *ended)
+{
+    return strcmp(ended->name, row->name) != 0 || (row->submitted_s > 0 && ended->submitted_s > 0 &&
+                                                   ended->submitted_s != row->submitted_s);
+}
+
+static enum pilot_worker worker_of(struct server *sv, const struct pilot_row *row)
+{
+    if (row->worker != 0 && is_here(sv, row))
+        return WORKER_THERE;
+    return row->worker != 0 && lease_is_running(sv, row->worker) ? WORKER_AWAY : WORKER_NEVER;
+}
+
+static struct slurm_seen seen_of(const struct look *l, const struct pilot_row *row,
+                                 const struct slurm_job **job)
+{
+    const struct slurm_ended *ended = ended_of(l, row);
+    struct slurm_seen seen = { .squeue = l->squeue,
+                               .sacct = l->sacct,
+                               .has_accounting = l->p->site.config.has_accounting };
+
+    *job = job_of(l, row);
+    seen.worker = worker_of(l->p->sv, row);
+    if (*job != NULL) {
+        seen.squeue = SLURM_SAYS;
+        seen.state = (*job)->state;
+        seen.reason = (*job)->reason;
+        seen.is_other = look_is_other(row, *job);
+    }
+    if (ended != NULL) {
+        seen.sacct = SLURM_SAYS;
+        seen.ended = ended->state;
+        seen.signal = ended->signal;
+        seen.is_other_ended = is_other_ended(row, ended);
+    }
+    return seen;
+}
+
+/* ---- what it means, in a turn ---- */
+
+static const char *cut_of(const char *text, struct arena *a)
+{
+    return arena_strndup(a, text, strnlen(text, REASON_MAX_BYTES - 200));
+}
+
+/* "waits for resources: others come first (Priority)" */
+static const char *words_for(const struct slurm_meaning *m, const struct slurm_job *job,
+                             struct arena *a)
+{
+    if (job == NULL || job->reason == NULL || m->state != SLURM_PENDING)
+        return m->words;
+    return arena_printf(a, "%s (%s)", m->words, cut_of(job->reason, a));
+}
+
+/* Of one that died before its worker came. */
+static const char *say_where(const struct look *l, const struct pilot_row *row, const char *words)
+{
+    return arena_printf(l->arena,
+                        "%s (Slurm's job %s; its log: %s on the share, if its node "
+                        "sees that)",
+                        words, pilot_row_job(row, l->arena), pilot_row_log(row, l->arena));
+}
+
+static int end_pilot(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,
+                     const char *words, struct err *e)
+{
+    struct pilots *p = l->p;
+    const char *why = arena_printf(l->arena, "its pilot, Slurm's job %s, %s",
+                                   pilot_row_job(row, l->arena), words);
+
+    log_event(LOG_INFO, "pilot-ended", "job", "%s", pilot_row_job(row, l->arena), "user", "%s",
+              row->user, "slurm", "%s", slurm_state_name(m->state), NULL);
+    if (pilot_row_end(p->sv, row->id, words, e) < 0)
+        return -1;
+    if (row->worker != 0 && m->jobs == JOBS_BACK &&
+        attempts_lose_all(p->sv, row->worker, m->cause, why, e) < 0)
+        return -1;
+    if (m->next == NEXT_LATER || row->worker == 0)
+        pilots_rest(p, row->pool, true, row->worker == 0 ? say_where(l, row, words) : words);
+    return 0;
+}
+
+/* It cannot begin as it is. */
+static int refuse(struct look *l, const struct pilot_row *row, const char *words, struct err *e)
+{
+    pilots_cancel(l->p, pilot_row_job(row, l->arena));
+    if (pool_refuse(l->p->sv, row->pool, row->sweep,
+                    arena_printf(l->arena, "Slurm has taken job %s, and will not start it: %s",
+                                 pilot_row_job(row, l->arena), words),
+                    e) < 0)
+        return -1;
+    return pilot_row_end(l->p->sv, row->id, words, e);
+}
+
+/* One that has run and waits: of that run nothing is left, or the lease would still run. */
+static int keep(struct look *l, const struct pilot_row *row, const struct slurm_meaning *m,
+                const struct slurm_job *job, const char *words, struct err *e)
+{
+    int64_t submitted_s = job == NULL ? row->submitted_s : job->submitted_s;
+
+    if (m->phase == PILOT_STARTS || m->phase == PILOT_RUNS)
+        inbox_expect(l->p->sv->inbox);
+    l->has_changed |= m->phase != row->phase;
+    if (row->worker != 0 && m->state == SLURM_PENDING &&
+        db_run(l->p->sv->db, e, SQL_PILOT_WAITS_AGAIN, "i", row->id) < 0)
+        return -1;
+    return db_run(l->p->sv->db, e, SQL_PILOT_SEEN, "iisi", row->id, (int64_t)m->phase, words,
+                  submitted_s) < 0
+               ? -1
+               : 0;
+}
+
+/* Submitted without an answer: now there is one.  It is about all of its array: those of it that
+ * squeue does not know any more are looked at again, by their id. */
+static int find_submitted(struct look *l, const struct pilot_row *row, struct err *e)
+{
+    const struct slurm_job *job = look_for_submitted(&l->jobs, row);
+
+    l->has_changed = true;
+    if (job == NULL) {
+        log_event(LOG_WARN, "pilot-not-submitted", "name", "%s", row->name, NULL);
+        return db_run(l->p->sv->db, e, SQL_PILOTS_DROP, "t", &row->token) < 0 ? -1 : 0;
+    }
+    log_event(LOG_INFO, "pilot-found", "name", "%s", row->name, "job", "%lld",
+              (long long)job->array_id, NULL);
+    return db_run(l->p->sv->db, e, SQL_PILOTS_SUBMITTED, "ti", &row->token, job->array_id) < 0 ? -1
+                                                                                               : 0;
+}
+
+static int take_one(struct look *l, const struct pilot_row *row, struct err *e)
+{
+    const struct slurm_job *job;
+    struct slurm_seen seen;
+    struct slurm_meaning m;
+    const char *words;
+
+    if (l->is_by_name)
+        return find_submitted(l, row, e);
+    seen = seen_of(l, row, &job);
+    m = slurm_judge(&seen);
+    words = words_for(&m, job, l->arena);
+    if (seen.worker == WORKER_THERE)
+        return 0;
+    switch (m.phase) {
+    case PILOT_UNCLEAR: return 0;
+    case PILOT_ENDED: return end_pilot(l, row, &m, words, e);
+    case PILOT_NEVER: return refuse(l, row, words, e);
+    case PILOT_STUCK:
+        pilots_cancel(l->p, pilot_row_job(row, l->arena));
+        return end_pilot(l, row, &m, words, e);
+    default: return keep(l, row, &m, job, words, e);
+    }
+}
+
+static void settle(struct server *sv, int64_t unused)
+{
+    struct pilots *p = sv->pilots;
+    struct look *l = p->look;
+
+    (void)unused;
+    if (l == NULL)
+        return;
+    p->look = NULL;
+    p->look_at_ms = 0;
+    if (l->has_changed)
+        p->look_every_ms = 0;
+    if (l->is_by_name && l->has_answer)
+        pilots_look_in(p, 0);
+    if (l->has_answer)
+        pilots_away(p, NULL);
+    turn_want_schedule(sv);
+    look_free(l);
+    pilots_next(p);
+}
+
+static int settle_only(struct server *sv, int64_t unused, struct err *e)
+{
+    (void)e;
+    turn_after(sv, settle, unused);
+    return 0;
+}
+
+/* One may have ended since it was looked at: then nothing of it is changed.  What cannot be written
+ * down is seen again at the next look. */
+static int take_all(struct server *sv, int64_t unused, struct err *e)
+{
+    struct look *l = sv->pilots->look;
+
+    if (l == NULL)
+        return 0;
+    for (size_t i = 0; i < l->n && l->has_answer; i++)
+        if (take_one(l, l->rows[i], e) < 0) {
+            turn_add_work(sv->turn, settle_only, unused);
+            return -1;
+        }
+    return settle_only(sv, unused, e);
+}
+
+static void take(struct look *l)
+{
+    turn_add_work(l->p->sv->turn, take_all, 0);
+}
+
+/* ---- asking ---- */
+
+static void on_ended(void *context, struct slurm_result *result)
+{
+    struct look *l = context;
+    struct err e = { 0 };
+
+    l->p->call = NULL;
+    if (slurm_failure_of(result) == SLURM_WELL &&
+        slurm_read_ended(buf_text(&result->out), result->out.n, l->arena, &l->ended, &e) == 0)
+        l->sacct = SLURM_HAS_NONE;
+    take(l);
+}
+
+/* Those that squeue does not know any more. */
+static size_t count_gone(const struct look *l, const char **jobs)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const struct slurm_job *job = job_of(l, l->rows[i]);
+
+        if (job == NULL || look_is_other(l->rows[i], job))
+            jobs[n++] = pilot_row_job(l->rows[i], l->arena);
+    }
+    return n;
+}
+
+static void ask_accounting(struct look *l)
+{
+    const char **jobs = arena_alloc(l->arena, (l->n + 1) * sizeof *jobs);
+    size_t n = l->p->site.config.has_accounting && !l->is_by_name ? count_gone(l, jobs) : 0;
+    const struct pilots_command c = { .args = slurm_sacct_args(jobs, n, l->arena),
+                                      .env = pilots_env(NULL, l->arena) };
+    struct err e = { 0 };
+
+    if (n == 0 || pilots_call(l->p, &c, on_ended, l, &e) < 0)
+        take(l);
+}
+
+static void on_jobs(void *context, struct slurm_result *result)
+{
+    struct look *l = context;
+    enum slurm_failure failure = slurm_failure_of(result);
+    struct err e = { 0 };
+
+    l->p->call = NULL;
+    l->p->looked_at_ms = units_monotonic_ms();
+    if (failure == SLURM_NO_SUCH_JOB)
+        l->squeue = SLURM_HAS_NONE;
+    else if (failure == SLURM_WELL &&
+             slurm_read_jobs(buf_text(&result->out), result->out.n, l->arena, &l->jobs, &e) == 0)
+        l->squeue = SLURM_HAS_NONE;
+    l->has_answer = l->squeue != SLURM_SAID_NOTHING;
+    if (l->has_answer) {
+        ask_accounting(l);
+        return;
+    }
+    pilots_away(l->p, e.kind != ERR_NONE ? e.text : slurm_failure_words(result, l->arena));
+    pilots_look_in(l->p, PILOTS_LOOK_EVERY_MS);
+    take(l);
+}
+
+void look_begin(struct pilots *p)
+{
+    struct look *l = mem_alloc(sizeof *l);
+    struct pilots_command c = { 0 };
+    struct err e = { 0 };
+    const char **words;
+    size_t n;
+
+    l->p = p;
+    l->arena = arena_create();
+    p->look = l;
+    choose(l);
+    words = words_of(l, &n);
+    c.args =
+        l->is_by_name ? slurm_find_args(words, n, l->arena) : slurm_squeue_args(words, n, l->arena);
+    c.env = pilots_env(NULL, l->arena);
+    if (n > 0 && pilots_call(p, &c, on_jobs, l, &e) == 0)
+        return;
+    if (n > 0)
+        pilots_away(p, e.text);
+    take(l);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* rows.c - read rows of sweeps, jobs and results for those who ask */
+#include "server/queue/rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/data/msgpack.h"
+#include "common/proto/layout.h"
+
+/* What a job takes in a message beside its parameters. */
+enum { JOB_ABOUT_BYTES = 300, METRIC_ABOUT_BYTES = 40 };
+
+static const char *copy_text(struct arena *a, struct stmt *s, int column)
+{
+    const char *text = stmt_text(s, column);
+
+    return text == NULL ? NULL : arena_strdup(a, text);
+}
+
+static const char *take_text(struct arena *a, struct buf *b)
+{
+    const char *text = arena_strdup(a, buf_text(b));
+
+    buf_clear(b);
+    return text;
+}
+
+/* ---- sweeps ---- */
+
+int64_t row_mean_ms(int64_t ran_jobs, int64_t ran_ms)
+{
+    if (ran_jobs == 0)
+        return 0;
+    return ran_ms < ran_jobs ? 1 : ran_ms / ran_jobs;
+}
+
+void row_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int64_t *owner)
+{
+    struct job_counts *jobs = &info->jobs;
+    int64_t *const counts[] = { &jobs->queued, &jobs->staging, &jobs->running,  &jobs->publishing,
+                                &jobs->done,   &jobs->failed,  &jobs->cancelled };
+
+    info->sweep = stmt_int(s, 0);
+    info->project = copy_text(a, s, 1);
+    info->name = copy_text(a, s, 2);
+    info->user = copy_text(a, s, 3);
+    info->state = (int)stmt_int(s, 4);
+    info->priority = stmt_int(s, 5);
+    info->configs = stmt_int(s, 6);
+    info->reps = stmt_int(s, 7);
+    info->reused = stmt_int(s, 8);
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        *counts[i] = stmt_int(s, 9 + i);
+    info->submitted_at = stmt_int(s, 16);
+    info->ended_at = stmt_int(s, 17);
+    *owner = stmt_int(s, 18);
+    info->mean_ms = row_mean_ms(stmt_int(s, 19), stmt_int(s, 20));
+    info->ranking = (struct ranking){ copy_text(a, s, 21), (int)stmt_int(s, 22) };
+    info->refused = copy_text(a, s, 23);
+}
+
+int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,
+              int64_t *owner, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_SWEEP_INFO, "i", sweep);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1)
+        row_sweep_row(s, a, info, owner);
+    stmt_end(s);
+    if (rc == 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, sweep);
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- jobs ---- */
+
+static const char *param_name(struct arena *a, int64_t no)
+{
+    struct buf name = { 0 };
+    const char *text;
+
+    layout_param_name(&name, no);
+    text = take_text(a, &name);
+    buf_free(&name);
+    return text;
+}
+
+/* The configuration; it was checked when it came. */
+static int read_params(struct stmt *s, int column, struct arena *a, struct value *params,
+                       size_t *size_bytes, struct err *e)
+{
+    struct bytes b = stmt_bytes(s, column);
+
+    *size_bytes += JOB_ABOUT_BYTES + b.n;
+    return mp_read(b.data, b.n, a, params, e);
+}
+
+/* Where its log and what it left lie, as far as there can be any. */
+static void add_paths(const char *project, int64_t sweep, struct arena *a, struct job_info *info)
+{
+    struct buf path = { 0 };
+
+    if (info->attempt > 0) {
+        layout_log(&path, project, sweep, info->param_name, info->job_name, info->attempt);
+        info->log_path = take_text(a, &path);
+    }
+    if (info->state == JOB_DONE) {
+        layout_run(&path, project, info->param_name, info->job_name);
+        info->run_path = take_text(a, &path);
+    }
+    buf_free(&path);
+}
+
+static void add_failed_path(const char *project, struct arena *a, struct job_info *info)
+{
+    struct buf path = { 0 };
+
+    layout_failed(&path, project, info->param_name, info->job_name, info->attempt);
+    info->run_path = take_text(a, &path);
+    buf_free(&path);
+}
+
+/* Of a job that waits again, only the reason of the attempt before is told. */
+static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
+{
+    enum attempt_state state;
+
+    info->exit_code = info->signal = SCHEMA_NONE;
+    if (info->state == JOB_QUEUED && stmt_int(s, 18) != 0)
+        info->reason = "paused";
+    if (stmt_is_null(s, 10))
+        return;
+    state = (enum attempt_state)stmt_int(s, 11);
+    info->attempt = stmt_int(s, 10);
+    if (stmt_int(s, 17) > CAUSE_NONE && stmt_int(s, 17) < CAUSE_COUNT)
+        info->cause = cause_names[stmt_int(s, 17)];
+    if (info->reason == NULL)
+        info->reason = copy_text(a, s, 14);
+    if (info->state == JOB_QUEUED && !attempt_is_live(state))
+        return;
+    info->exit_code = stmt_int(s, 12);
+    info->signal = stmt_int(s, 13);
+    info->started_at = stmt_int(s, 15);
+    info->node = copy_text(a, s, 16);
+    info->partition = copy_text(a, s, 19);
+}
+
+static int job_row(struct stmt *s, const char *project, struct arena *a, struct job_info *info,
+                   size_t *size_bytes, struct err *e)
+{
+    int64_t sweep = stmt_int(s, 0);
+
+    *info = (struct job_info){ 0 };
+    info->job = arena_printf(a, "%" PRId64 ".%" PRId64, sweep, stmt_int(s, 1));
+    info->param_name = param_name(a, stmt_int(s, 2));
+    info->job_name = copy_text(a, s, 3);
+    info->rep = stmt_int(s, 4);
+    info->state = (int)stmt_int(s, 5);
+    info->reason = copy_text(a, s, 6);
+    info->queued_at = stmt_int(s, 7);
+    info->ended_at = stmt_int(s, 8);
+    add_attempt(s, a, info);
+    add_paths(project, sweep, a, info);
+    if (info->state == JOB_FAILED && !stmt_is_null(s, 11) && stmt_int(s, 11) == ATTEMPT_FAILED)
+        add_failed_path(project, a, info);
+    return read_params(s, 9, a, &info->params, size_bytes, e);
+}
+
+static int ended_well(struct stmt *s, int rc, int64_t job, struct err *e)
+{
+    stmt_end(s);
+    if (rc == 1)
+        return 0;
+    return rc < 0 ? -1 : err_set(e, ERR_INTERNAL, "job %" PRId64 " is not in the database", job);
+}
+
+int row_job(struct server *sv, const char *project, int64_t job, struct arena *a,
+            struct job_info *info, size_t *size_bytes, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_JOB_INFO, "i", job);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1 && job_row(s, project, a, info, size_bytes, e) < 0)
+        rc = -1;
+    return ended_well(s, rc, job, e);
+}
+
+/* ---- results ---- */
+
+/* SQLite keeps a NaN as NULL. */
+static double float_or_nan(struct stmt *s, int column)
+{
+    return stmt_is_null(s, column) ? (double)NAN : stmt_float(s, column);
+}
+
+static int read_metrics(struct server *sv, int64_t attempt, struct arena *a, struct list *metrics,
+                        size_t *size_bytes, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_JOB_METRICS, "ii", attempt, (int64_t)METRICS_MAX);
+    struct metric *items = arena_alloc(a, METRICS_MAX * sizeof *items);
+    size_t n = 0;
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        items[n] = (struct metric){ .name = copy_text(a, s, 0),
+                                    .value = float_or_nan(s, 1),
+                                    .step = stmt_int(s, 2),
+                                    .min = float_or_nan(s, 3),
+                                    .max = float_or_nan(s, 4),
+                                    .n = stmt_int(s, 5) };
+        n++;
+        *size_bytes += METRIC_ABOUT_BYTES;
+    }
+    *metrics = (struct list){ items, n };
+    return rc;
+}
+
+/* Where its files lie, or why there are none. */
+static void add_end(struct stmt *s, const char *project, struct arena *a, struct job_result *result)
+{
+    struct buf path = { 0 };
+
+    if (result->state == JOB_DONE) {
+        layout_run(&path, project, result->param_name, stmt_text(s, 7));
+        result->run_path = take_text(a, &path);
+        buf_free(&path);
+    } else if (result->state == JOB_FAILED) {
+        result->reason = copy_text(a, s, stmt_is_null(s, 8) ? 9 : 8);
+    }
+}
+
+int row_result(struct server *sv, const char *project, int64_t job, struct arena *a,
+               struct job_result *result, size_t *size_bytes, struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_JOB_RESULT, "i", job);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        *result = (struct job_result){ .rep = stmt_int(s, 3), .state = (int)stmt_int(s, 4) };
+        result->job = arena_printf(a, "%" PRId64 ".%" PRId64, stmt_int(s, 0), stmt_int(s, 1));
+        result->param_name = param_name(a, stmt_int(s, 2));
+        add_end(s, project, a, result);
+        if (read_params(s, 5, a, &result->params, size_bytes, e) < 0 ||
+            (!stmt_is_null(s, 6) &&
+             read_metrics(sv, stmt_int(s, 6), a, &result->metrics, size_bytes, e) < 0))
+            rc = -1;
+    }
+    return ended_well(s, rc, job, e);
+}

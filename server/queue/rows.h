@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows.h - what is told about sweeps and jobs: rows to structs of messages
+ *
+ * All text and values are in the arena.
+ */
+#ifndef LUDWIG_SERVER_QUEUE_ROWS_H
+#define LUDWIG_SERVER_QUEUE_ROWS_H
+
+#include "common/proto/proto.h"
+#include "server/base/server.h"
+
+/* A page ends when it holds about this much, so that what waits for a slow reader stays small. */
+enum { ROWS_PAGE_BYTES = 192 * 1024 };
+
+/* A row of SWEEP_COLUMNS. */
+void row_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int64_t *owner);
+/* ERR_NOT_FOUND for a sweep that is not there, or open. */
+int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,
+              int64_t *owner, struct err *e);
+
+/* Adds about as many bytes to *size_bytes as the message will take for it. */
+int row_job(struct server *sv, const char *project, int64_t job, struct arena *a,
+            struct job_info *info, size_t *size_bytes, struct err *e);
+int row_result(struct server *sv, const char *project, int64_t job, struct arena *a,
+               struct job_result *result, size_t *size_bytes, struct err *e);
+
+/* 0 when none has ended. */
+int64_t row_mean_ms(int64_t ran_jobs, int64_t ran_ms);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * share_packs.h - the packing of what lies on the share already: who does it, who waits for it
+ *
+ * In memory only; docs/states.md has the states.
+ */
+#ifndef LUDWIG_SERVER_QUEUE_SHARE_PACKS_H
+#define LUDWIG_SERVER_QUEUE_SHARE_PACKS_H
+
+#include "server/base/server.h"
+#include "server/conn/conn.h"
+
+/* Those that are over are kept for whoever is yet to hear of it. */
+enum { SHARE_PACKS_KEPT_MAX = 100, SHARE_PACKS_OF_USER_MAX = 100 };
+
+struct pass {
+    int64_t number;
+    int64_t version; /* of what is told of it */
+    struct token token;
+    uid_t uid;
+    char *user, *project, *path;
+    enum pass_state state;
+    bool is_stuck;   /* WAITING: nobody could do it */
+    bool has_failed; /* DONE: why */
+    char *why;
+    int64_t conn; /* RUNNING: of the worker */
+    char *node;
+    int64_t files, bytes;
+    struct dataset set;
+};
+
+struct share_packs *share_packs_create(void);
+void share_packs_destroy(struct share_packs *all); /* NULL is fine */
+
+/* NULL when it is over and forgotten, or was never there. */
+struct pass *share_packs_find(struct share_packs *all, int64_t number);
+/* The asker's pass over that path that is not over, or a new one; NULL with e set. */
+struct pass *share_packs_join(struct server *sv, const struct conn *c, const char *project,
+                              const char *path, struct err *e);
+/* Work for a turn: gives waiting passes to workers. */
+int share_packs_give(struct server *sv, int64_t unused, struct err *e);
+/* What a worker says of one; others than its own are not looked at. */
+void share_packs_take(struct server *sv, const struct conn *c, const struct msg_packed *m);
+/* The connection of a worker is gone: others do what it did. */
+void share_packs_left(struct server *sv, const struct conn *c);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* submit_cleanup.c - clearing away submits that were not ended */
+#include "server/queue/submit_cleanup.h"
+
+#include "common/base/log.h"
+#include "server/base/turn.h"
+
+/* Removes some rows: 1 when there may be more, 0, -1. */
+static int clear_some(struct server *sv, enum sql_name name, int64_t sweep, struct err *e)
+{
+    int n = db_run(sv->db, e, name, "ii", sweep, (int64_t)CLEAR_AT_ONCE);
+
+    return n < 0 ? -1 : n == CLEAR_AT_ONCE;
+}
+
+int submit_clear(struct server *sv, int64_t sweep, struct err *e)
+{
+    static const enum sql_name parts[] = { SQL_CLEAR_JOBS, SQL_CLEAR_CONFIGS, SQL_CLEAR_REUSED,
+                                           SQL_CLEAR_DATASETS, SQL_CLEAR_POOLS };
+    int n = db_run(sv->db, e, SQL_CLEAR_CLOSE, "i", sweep);
+
+    if (n <= 0)
+        return n;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        int rc = clear_some(sv, parts[i], sweep, e);
+
+        if (rc != 0)
+            return rc;
+    }
+    log_event(LOG_INFO, "submit-abandoned", "sweep", "%lld", (long long)sweep, NULL);
+    return db_run(sv->db, e, SQL_CLEAR_SWEEP, "i", sweep) < 0 ? -1 : 0;
+}
+
+static int clear_found(struct server *sv, struct stmt *found, struct err *e)
+{
+    int rc;
+
+    while ((rc = stmt_step(found, e)) == 1)
+        turn_add_work(sv->turn, submit_clear, stmt_int(found, 0));
+    return rc;
+}
+
+int submit_clear_of_conn(struct server *sv, int64_t conn, struct err *e)
+{
+    return clear_found(sv, db_ask(sv->db, SQL_OPEN_OF_CONN, "i", conn), e);
+}
+
+int submit_clear_all(struct server *sv, struct err *e)
+{
+    return clear_found(sv, db_ask(sv->db, SQL_OPEN_ALL, ""), e);
+}

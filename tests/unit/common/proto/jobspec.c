@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* jobspec.c - tests of what makes two jobs the same, and of names on the share */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "common/proto/jobspec.h"
+#include "common/proto/layout.h"
+
+static bool same(const struct jobspec *x, const struct jobspec *y)
+{
+    struct digest dx, dy;
+
+    jobspec_digest(x, &dx);
+    jobspec_digest(y, &dy);
+    return memcmp(&dx, &dy, sizeof dx) == 0;
+}
+
+static void test_command_setup_env_source_and_data_make_a_job_another_one(void **state)
+{
+    struct env_entry env = { "A", "1" };
+    struct data_entry data = { "corpora", { .tree = { { 7 } } } };
+    const struct jobspec base = { .command = "python3 train.py" };
+    struct jobspec other;
+
+    (void)state;
+    other = base;
+    assert_true(same(&base, &other));
+    other.command = "python3 train.py ";
+    assert_false(same(&base, &other));
+    other = base;
+    other.setup = "true";
+    assert_false(same(&base, &other));
+    other = base;
+    other.env = (struct list){ &env, 1 };
+    assert_false(same(&base, &other));
+    other = base;
+    other.source.tree.bytes[0] = 1;
+    assert_false(same(&base, &other));
+    other = base;
+    other.data = (struct list){ &data, 1 };
+    assert_false(same(&base, &other));
+}
+
+static void test_where_its_source_and_data_lie_makes_no_difference(void **state)
+{
+    struct data_entry here = { "corpora", { { { 7 } }, { { 1 } }, 3, 9 } };
+    struct data_entry there = { "corpora", { { { 7 } }, { { 2 } }, 3, 9 } };
+    const struct jobspec base = { .command = "x",
+                                  .source = { { { 5 } }, { { 1 } }, 1, 2 },
+                                  .data = { &here, 1 } };
+    struct jobspec other = base;
+
+    (void)state;
+    other.source.id.bytes[0] = 2;
+    other.data.items = &there;
+    assert_true(same(&base, &other));
+    there.set.tree.bytes[0] = 8;
+    assert_false(same(&base, &other));
+}
+
+static void test_a_container_makes_a_job_another_one(void **state)
+{
+    const struct jobspec base = { .command = "x", .container = "image.sif" };
+    struct jobspec other = base;
+
+    (void)state;
+    other.container = "image2.sif";
+    assert_false(same(&base, &other));
+    other.container = NULL;
+    assert_false(same(&base, &other));
+}
+
+static void test_resources_checkpoints_batches_and_gits_names_do_not(void **state)
+{
+    const struct jobspec base = { .command = "x" };
+    struct jobspec other = base;
+
+    (void)state;
+    other.resources = (struct resources){ 2000, 1000, 1 << 30, 3600000 };
+    other.checkpoint = (struct checkpoint){ "SIGUSR1", 60000, 600000 };
+    other.batch = 16;
+    other.git_commit = "0123456789";
+    other.git_dirty = true;
+    assert_true(same(&base, &other));
+}
+
+static void test_retry_lists_causes_exit_codes_and_signals(void **state)
+{
+    static const struct {
+        const char *on;
+        enum cause cause;
+        int64_t exit_code, signal;
+        bool is_listed;
+    } cases[] = {
+        { "failed", CAUSE_FAILED, 3, SCHEMA_NONE, true },
+        { "failed", CAUSE_OOM, SCHEMA_NONE, 9, false },
+        { "oom", CAUSE_OOM, SCHEMA_NONE, 9, true },
+        { "137", CAUSE_OOM, SCHEMA_NONE, 9, true },
+        { "137", CAUSE_FAILED, 137, SCHEMA_NONE, true },
+        { "137", CAUSE_FAILED, 9, SCHEMA_NONE, false },
+        { "9", CAUSE_SIGNAL, SCHEMA_NONE, 9, false },
+        { "3", CAUSE_FAILED, 33, SCHEMA_NONE, false },
+        { "node-lost", CAUSE_NODE_LOST, SCHEMA_NONE, SCHEMA_NONE, true },
+        { "node-lost", CAUSE_PREEMPTED, SCHEMA_NONE, SCHEMA_NONE, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *on[] = { "timeout", cases[i].on };
+        struct retry r = { 1, { on, 2 } };
+
+        if (retry_lists(&r, cases[i].cause, cases[i].exit_code, cases[i].signal) !=
+            cases[i].is_listed)
+            fail_msg("case %zu", i);
+        r.on.n = 1;
+        assert_false(retry_lists(&r, cases[i].cause, cases[i].exit_code, cases[i].signal));
+    }
+}
+
+static void test_names_on_the_share(void **state)
+{
+    struct token token = { { 0xab, 0xcd } };
+    struct buf b = { 0 };
+
+    (void)state;
+    layout_param_name(&b, 3);
+    assert_string_equal(buf_text(&b), "param_003");
+    buf_clear(&b);
+    layout_param_name(&b, 12345);
+    assert_string_equal(buf_text(&b), "param_12345");
+    buf_clear(&b);
+    layout_log(&b, "p", 7, "param_001", "x_num0", 1);
+    assert_string_equal(buf_text(&b), "p/logs/7/param_001_x_num0.log");
+    buf_clear(&b);
+    layout_log(&b, "p", 7, "param_001", "x_num0", 2);
+    assert_string_equal(buf_text(&b), "p/logs/7/param_001_x_num0.a2.log");
+    buf_clear(&b);
+    layout_failed(&b, "p", "param_001", "x_num0", 2);
+    assert_string_equal(buf_text(&b), "p/failed/param_001/x_num0.a2");
+    buf_clear(&b);
+    layout_checkpoint(&b, "p", "param_001", "x_num0", 2);
+    assert_string_equal(buf_text(&b), "p/.ludwig/checkpoints/param_001/x_num0.a2");
+    buf_clear(&b);
+    layout_temporary(&b, "p/runs/param_001/x_num0", &token);
+    assert_string_equal(buf_text(&b), "p/runs/param_001/.x_num0.abcd0000000000000000000000000000");
+    buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_command_setup_env_source_and_data_make_a_job_another_one),
+        cmocka_unit_test(test_where_its_source_and_data_lie_makes_no_difference),
+        cmocka_unit_test(test_a_container_makes_a_job_another_one),
+        cmocka_unit_test(test_resources_checkpoints_batches_and_gits_names_do_not),
+        cmocka_unit_test(test_retry_lists_causes_exit_codes_and_signals),
+        cmocka_unit_test(test_names_on_the_share),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* pilot_end.c - how the agent of a pilot comes to its end */
+
+#include "worker/agent/pilot_end.h"
+
+#include <signal.h>
+
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "worker/agent/agent.h"
+
+enum {
+    /* From the order to end until a job's last process is gone, beside its own time to save, */
+    TERM_MS = 10 * 1000,
+    /* and from there until all of it is published and reported. */
+    PUBLISH_MS = 20 * 1000,
+    /* Before Slurm kills us: what is not published is reported lost, */
+    GIVE_UP_MS = 4 * 1000,
+    /* and nothing is waited for any more. */
+    LEAVE_MS = 1000,
+    /* How long a ludwigd that is away, or silent, is waited for when there is nothing to do. */
+    AWAY_MAX_MS = 60 * 1000,
+    PATIENCE_MS = 5 * 1000
+};
+
+static const char told_reason[] = "its Slurm job was told to end",
+                  time_reason[] = "the time of its Slurm job was over",
+                  idle_reason[] = "nothing to do", only_reason[] = "it was made for one job";
+
+bool pilot_end_is_pilot(const struct agent *ag)
+{
+    return ag->retire->pilot.is_one;
+}
+
+static bool is_empty(const struct agent *ag)
+{
+    return ag->attempts.n == 0 && ring_is_empty(&ag->passes);
+}
+
+/* Those of an agent before it as well. */
+static bool knows_its_attempts(const struct agent *ag)
+{
+    return ag->is_adopted || ag->server_id == NULL;
+}
+
+bool pilot_end_has_nothing(const struct agent *ag)
+{
+    return is_empty(ag) && knows_its_attempts(ag);
+}
+
+/* ---- words with ludwigd ---- */
+
+/* It answers in turn, so the answer says that what it sent before has come. */
+static void ask(struct agent *ag)
+{
+    struct msg_alive alive = { true };
+
+    ag->retire->asked_seq = server_link_send(ag->link, MSG_ALIVE, 0, &alive);
+}
+
+static void say(struct agent *ag, bool is_over)
+{
+    struct msg_retiring m = { ag->retire->reason, is_over, ag->retire->state == PILOT_END_NOW };
+
+    if (!ag->is_registered)
+        return;
+    server_link_send(ag->link, MSG_RETIRING, 0, &m);
+    ask(ag);
+}
+
+void pilot_end_registered(struct agent *ag)
+{
+    struct pilot_end *r = ag->retire;
+
+    r->has_met = true;
+    r->is_heard = r->is_last_word_said = false;
+    if (r->state != PILOT_END_NOT)
+        say(ag, false);
+}
+
+void pilot_end_answered(struct agent *ag, int64_t re)
+{
+    struct pilot_end *r = ag->retire;
+
+    if (r->asked_seq <= 0 || re != r->asked_seq)
+        return;
+    r->asked_seq = 0;
+    if (r->is_last_word_said && is_empty(ag))
+        agent_stop(ag, AGENT_LEAVES);
+    r->is_heard = true;
+}
+
+/* ---- leaving ---- */
+
+static void on_patience(uv_timer_t *timer)
+{
+    agent_stop(timer->data, AGENT_LEAVES);
+}
+
+/* Who does not answer is not waited for. */
+static void leave_if_over(struct agent *ag)
+{
+    struct pilot_end *r = ag->retire;
+
+    if (!is_empty(ag)) {
+        uv_timer_stop(&r->patience_timer);
+        r->is_last_word_said = false;
+        return;
+    }
+    if (!uv_is_active((uv_handle_t *)&r->patience_timer))
+        uv_timer_start(&r->patience_timer, on_patience, PATIENCE_MS, 0);
+    if (r->is_heard && !r->is_last_word_said) {
+        r->is_last_word_said = true;
+        say(ag, true);
+    }
+}
+
+static void recall_waiting(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->attempts.all, at, after))
+        ag->retire->events->recall(ag, RING_ITEM(at, struct attempt, ring), ag->retire->reason);
+}
+
+static void begin(struct agent *ag, enum pilot_end_state state, const char *reason)
+{
+    struct pilot_end *r = ag->retire;
+
+    if (state <= r->state)
+        return;
+    r->state = state;
+    r->reason = reason;
+    r->is_heard = r->is_last_word_said = false;
+    log_event(LOG_INFO, "retire", "why", "%s", reason, "attempts", "%zu", ag->attempts.n, NULL);
+    uv_timer_stop(&r->idle_timer);
+    say(ag, false);
+    if (ag->is_adopted && reason != only_reason)
+        recall_waiting(ag);
+}
+
+/* It has what it was made for. */
+static void take_only(struct agent *ag, const struct batch *b)
+{
+    struct pilot_end *r = ag->retire;
+
+    if (!r->pilot.takes_one || !token_is_zero(&r->only))
+        return;
+    r->only = b->token;
+    begin(ag, PILOT_END_WHEN_DONE, only_reason);
+}
+
+bool pilot_end_refuses(const struct agent *ag, const struct attempt *a)
+{
+    const struct pilot_end *r = ag->retire;
+
+    return r->state == PILOT_END_NOW ||
+           (r->state == PILOT_END_WHEN_DONE &&
+            (token_is_zero(&r->only) || !token_equal(&r->only, &a->batch->token)));
+}
+
+void pilot_end_when_done(struct agent *ag, const char *reason)
+{
+    if (pilot_end_is_pilot(ag))
+        begin(ag, PILOT_END_WHEN_DONE, reason);
+}
+
+/* ---- ending now ---- */
+
+/* What a job may take until its last process is gone; SCHEMA_NONE: as long as it needs. */
+static int64_t budget_ms(const struct pilot_end *r)
+{
+    int64_t left_ms = r->deadline_ms - units_now_ms();
+
+    if (r->deadline_ms == 0)
+        return SCHEMA_NONE;
+    left_ms -= left_ms > 2 * PUBLISH_MS ? PUBLISH_MS : left_ms / 3;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+static void end_job(struct agent *ag, const struct batch *b)
+{
+    if (b->runner != NULL)
+        runner_preempt(b->runner, ag->retire->cause, ag->retire->reason, budget_ms(ag->retire));
+}
+
+static void end_jobs(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->attempts.all, at, after)) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (a->phase == PHASE_GIVEN && batch_first(a->batch) == a)
+            end_job(ag, a->batch);
+    }
+}
+
+void pilot_end_adopted(struct agent *ag, const struct batch *b)
+{
+    if (ag->retire->state == PILOT_END_NOW)
+        end_job(ag, b);
+}
+
+/* Its files may be published after all: then the next attempt finds them. */
+static void give_up(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->attempts.all, at, after)) {
+        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (a->phase < PHASE_OUTCOME)
+            ag->retire->events->preempted(ag, a, ag->retire->cause,
+                                          "its Slurm job ended before it was published");
+    }
+}
+
+static void on_end_timer(uv_timer_t *timer);
+
+static void wait_until(struct pilot_end *r, int64_t at_ms)
+{
+    int64_t wait_ms = at_ms - units_now_ms();
+
+    uv_timer_start(&r->end_timer, on_end_timer, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0);
+}
+
+static void end_now(struct agent *ag, enum cause cause, const char *reason, int64_t deadline_ms)
+{
+    struct pilot_end *r = ag->retire;
+
+    if (r->state != PILOT_END_NOW)
+        r->cause = cause;
+    if (r->deadline_ms == 0 || (deadline_ms > 0 && deadline_ms < r->deadline_ms))
+        r->deadline_ms = deadline_ms;
+    begin(ag, PILOT_END_NOW, reason);
+    end_jobs(ag);
+    if (r->deadline_ms > 0)
+        wait_until(r, r->deadline_ms - GIVE_UP_MS);
+}
+
+/* SIGUSR1 comes early, if the site is kind; SIGTERM is the last word. */
+void pilot_end_told(struct agent *ag, int signal)
+{
+    const struct pilot_options *p = &ag->retire->pilot;
+
+    log_event(LOG_INFO, "told-to-end", "signal", "%d", signal, NULL);
+    end_now(ag, CAUSE_PREEMPTED, told_reason,
+            signal == SIGUSR1 ? 0 : units_now_ms() + p->kill_wait_ms);
+}
+
+/* ---- the end of its time ---- */
+
+/* Of a short one, half its time at most is for its end. */
+static int64_t lead_ms(const struct pilot_end *r)
+{
+    int64_t half_ms = (r->deadline_ms - r->started_at_ms) / 2;
+
+    return r->lead_ms < half_ms ? r->lead_ms : half_ms;
+}
+
+static void on_end_timer(uv_timer_t *timer)
+{
+    struct agent *ag = timer->data;
+    struct pilot_end *r = ag->retire;
+    int64_t left_ms = r->deadline_ms - units_now_ms();
+
+    if (r->state != PILOT_END_NOW && left_ms > lead_ms(r)) /* the clock was set back */
+        wait_until(r, r->deadline_ms - lead_ms(r));
+    else if (r->state != PILOT_END_NOW)
+        end_now(ag, CAUSE_WALLTIME, time_reason, r->deadline_ms);
+    else if (left_ms > GIVE_UP_MS)
+        wait_until(r, r->deadline_ms - GIVE_UP_MS);
+    else if (left_ms > LEAVE_MS) {
+        give_up(ag);
+        wait_until(r, r->deadline_ms - LEAVE_MS);
+    } else {
+        agent_stop(ag, AGENT_LEAVES);
+    }
+}
+
+void pilot_end_admitted(struct agent *ag, const struct attempt *a)
+{
+    const struct checkpoint *c = &a->order.work.work.checkpoint;
+    int64_t lead = TERM_MS + PUBLISH_MS + (c->signal == NULL ? 0 : c->grace_ms);
+    struct pilot_end *r = ag->retire;
+
+    if (!pilot_end_is_pilot(ag))
+        return;
+    if (a->batch != NULL)
+        take_only(ag, a->batch);
+    if (lead <= r->lead_ms)
+        return;
+    r->lead_ms = lead;
+    if (r->state != PILOT_END_NOW && r->deadline_ms > 0)
+        wait_until(r, r->deadline_ms - lead_ms(r));
+}
+
+/* ---- nothing to do ---- */
+
+static void on_idle(uv_timer_t *timer)
+{
+    struct agent *ag = timer->data;
+    struct pilot_end *r = ag->retire;
+    struct err e = { 0 };
+
+    if (ag->is_registered) {
+        begin(ag, PILOT_END_WHEN_DONE, idle_reason);
+    } else if (uv_timer_get_repeat(timer) == 0) { /* ludwigd is away: for a while it may be */
+        uv_timer_start(timer, on_idle, AWAY_MAX_MS, AWAY_MAX_MS);
+    } else if (r->has_met) {
+        begin(ag, PILOT_END_WHEN_DONE, "ludwigd is away, and nothing to do");
+    } else {
+        err_set(&e, ERR_UNREACHABLE, "ludwigd was not reached: the log says why");
+        agent_fail(ag, &e);
+    }
+}
+
+/* Such as one whose sbatch was carried out after ludwigd had given it up. */
+void pilot_end_denied(struct agent *ag, const struct err *why)
+{
+    struct err e = { 0 };
+
+    if (!pilot_end_is_pilot(ag) || !pilot_end_has_nothing(ag))
+        return;
+    err_set(&e, ERR_UNREACHABLE, "ludwigd has no work for this pilot: %s", why->text);
+    agent_fail(ag, &e);
+}
+
+static void watch_idle(struct agent *ag)
+{
+    uv_timer_t *timer = &ag->retire->idle_timer;
+
+    if (!is_empty(ag))
+        uv_timer_stop(timer);
+    else if (!uv_is_active((uv_handle_t *)timer))
+        uv_timer_start(timer, on_idle, (uint64_t)ag->retire->pilot.idle_ms, 0);
+}
+
+void pilot_end_turn(struct agent *ag)
+{
+    if (!pilot_end_is_pilot(ag))
+        return;
+    if (ag->retire->state == PILOT_END_NOT)
+        watch_idle(ag);
+    else if (knows_its_attempts(ag))
+        leave_if_over(ag);
+}
+
+/* ---- start ---- */
+
+static void on_sigusr1(uv_signal_t *handle, int number)
+{
+    pilot_end_told(handle->data, number);
+}
+
+/* The pilot has blocked what it hands on until here. */
+static void unblock(void)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void pilot_end_init(struct agent *ag, const struct pilot_end_events *events)
+{
+    struct pilot_end *r = ag->retire;
+
+    uv_timer_init(&ag->loop, &r->idle_timer);
+    uv_timer_init(&ag->loop, &r->end_timer);
+    uv_timer_init(&ag->loop, &r->patience_timer);
+    uv_signal_init(&ag->loop, &r->sigusr1);
+    r->idle_timer.data = r->end_timer.data = r->patience_timer.data = r->sigusr1.data = ag;
+    r->events = events;
+    r->started_at_ms = units_now_ms();
+    r->deadline_ms = r->pilot.ends_at_ms;
+    r->lead_ms = TERM_MS + PUBLISH_MS;
+    uv_signal_start(&r->sigusr1, on_sigusr1, SIGUSR1);
+    if (r->deadline_ms > 0)
+        wait_until(r, r->deadline_ms - lead_ms(r));
+    unblock();
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* server_link.c - connect, say hello, hand on messages, connect again */
+
+#include "worker/agent/server_link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "worker/agent/server_connect.h"
+
+enum {
+    QUEUED_MAX_BYTES = 64 * 1024 * 1024,
+    DELAY_AT_FIRST_MS = 100,
+    DELAY_AT_MOST_MS = 30 * 1000,
+    DELAY_AT_MOST_QUICK_MS = 2 * 1000,
+    DELAY_REFUSED_MS =
+        60 * 1000 /* servers keep out for long whoever comes with a wrong key often */
+};
+
+struct server_link {
+    uv_loop_t *loop;
+    const struct endpoint *servers;
+    size_t n_servers;
+    size_t at;           /* which of them is tried, or has let us in */
+    uint64_t *rest_ends; /* of each: it is not tried before, by the loop's clock */
+    struct server_link_self self;
+    struct server_connect *reach;
+    struct server_link_events events;
+    void *context;
+    struct chan *chan; /* NULL: not connected */
+    struct arena *arena;
+    uv_timer_t retry;
+    uv_timer_t alive;
+    int n_timers; /* not closed yet */
+    unsigned failures;
+    uint64_t welcome_at; /* by the loop's clock */
+    bool is_welcome;
+    bool is_other;   /* reach leads to the one before */
+    bool is_missing; /* there is no socket at all: waiting costs nobody anything */
+    bool is_refused; /* sshd or ludwigd does not let us in */
+    char *last_why;  /* what was logged last, so that it is not said again and again */
+};
+
+uint64_t server_link_delay_ms(unsigned failures, bool is_quick, double random)
+{
+    uint64_t most = is_quick ? DELAY_AT_MOST_QUICK_MS : DELAY_AT_MOST_MS;
+    uint64_t delay = failures < 20 ? (uint64_t)DELAY_AT_FIRST_MS << failures : most;
+
+    if (delay > most)
+        delay = most;
+    return (uint64_t)((double)delay * (0.5 + random / 2));
+}
+
+static bool is_local(const struct server_link *l)
+{
+    return l->servers[l->at].kind == ENDPOINT_UNIX;
+}
+
+static double random_fraction(void)
+{
+    struct token t;
+    uint32_t bits;
+
+    token_make(&t);
+    memcpy(&bits, t.bytes, sizeof bits);
+    return (double)bits / (double)UINT32_MAX;
+}
+
+static void log_down(struct server_link *l, const char *why)
+{
+    if (l->last_why != NULL && strcmp(l->last_why, why) == 0)
+        return;
+    free(l->last_why);
+    l->last_why = mem_strdup(why);
+    log_event(LOG_WARN, "disconnected", "server", "%s", server_link_server(l)->text, "why", "%s",
+              why, NULL);
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+    server_link_start(timer->data);
+}
+
+void server_link_settled(struct server_link *l)
+{
+    l->failures = 0;
+    free(l->last_why);
+    l->last_why = NULL;
+}
+
+static bool has_lasted(const struct server_link *l)
+{
+    return l->is_welcome && uv_now(l->loop) - l->welcome_at > DELAY_AT_MOST_MS;
+}
+
+static void on_alive(uv_timer_t *timer)
+{
+    struct msg_alive alive = { true };
+
+    server_link_send(timer->data, MSG_ALIVE, 0, &alive);
+}
+
+void server_link_keep_alive(struct server_link *l, uint64_t every_ms)
+{
+    uv_timer_start(&l->alive, on_alive, every_ms, every_ms);
+}
+
+const struct endpoint *server_link_server(const struct server_link *l)
+{
+    return &l->servers[l->at];
+}
+
+static uint64_t rest_left_ms(const struct server_link *l, size_t i)
+{
+    uint64_t now = uv_now(l->loop);
+
+    return l->rest_ends[i] > now ? l->rest_ends[i] - now : 0;
+}
+
+/* Behind the last one comes the first that does not rest; if they all do, the one whose rest ends
+ * first. */
+static size_t first_server(const struct server_link *l)
+{
+    size_t first = 0;
+
+    for (size_t i = 1; i < l->n_servers && rest_left_ms(l, first) > 0; i++)
+        if (rest_left_ms(l, i) < rest_left_ms(l, first))
+            first = i;
+    return first;
+}
+
+/* Not yet, as we may have been called by the one there is.  True: all of them were tried. */
+static bool turn_to_next(struct server_link *l)
+{
+    size_t next = l->at + 1;
+
+    while (next < l->n_servers && rest_left_ms(l, next) > 0)
+        next++;
+    l->at = next < l->n_servers ? next : first_server(l);
+    l->is_other = l->n_servers > 1;
+    return next == l->n_servers;
+}
+
+/* ludwigd has taken us in. */
+static bool is_kept(const struct server_link *l)
+{
+    return uv_is_active((const uv_handle_t *)&l->alive);
+}
+
+static uint64_t next_delay_ms(struct server_link *l)
+{
+    double random = random_fraction();
+    bool has_failed = !l->is_welcome;
+    /* One that had taken us in was stopped, and is likely to be back soon. */
+    bool is_quick = is_local(l) && (l->is_missing || is_kept(l));
+    uint64_t delay = server_link_delay_ms(l->failures, is_quick, random), rest;
+
+    if (l->is_refused)
+        l->rest_ends[l->at] = uv_now(l->loop) + (uint64_t)(DELAY_REFUSED_MS * (1 + random));
+    if (has_failed && !turn_to_next(l))
+        return 0;
+    l->failures++;
+    rest = rest_left_ms(l, l->at);
+    return rest > delay ? rest : delay;
+}
+
+void server_link_drop(struct server_link *l, const char *why)
+{
+    if (has_lasted(l))
+        server_link_settled(l);
+    log_down(l, why);
+    chan_destroy(l->chan);
+    l->chan = NULL;
+    uv_timer_start(&l->retry, on_retry, next_delay_ms(l), 0);
+    uv_timer_stop(&l->alive);
+    l->is_welcome = false;
+    l->events.down(l->context);
+}
+
+static void take_error(struct server_link *l, const struct msg_error *error, struct err *e)
+{
+    if (l->is_welcome) {
+        log_event(LOG_WARN, "refused", "why", "%s", error->text, NULL);
+        return;
+    }
+    err_set(e, ERR_DENIED, "refused: %s", error->text);
+    if (error->kind == ERR_DENIED)
+        l->events.denied(l->context, e);
+}
+
+static void take_message(struct server_link *l, const struct envelope *m, struct err *e)
+{
+    struct msg_welcome welcome;
+    struct msg_error error;
+
+    if (m->type == MSG_WELCOME && !l->is_welcome) {
+        if (message_body(&proto, m, l->arena, &welcome, e) < 0)
+            return;
+        l->is_welcome = true;
+        l->welcome_at = uv_now(l->loop);
+        l->events.welcome(l->context, &welcome);
+        return;
+    }
+    if (m->type == MSG_ERROR) {
+        if (message_body(&proto, m, l->arena, &error, e) < 0)
+            return;
+        take_error(l, &error, e);
+    }
+    if (e->kind == ERR_NONE)
+        l->events.message(l->context, m, l->arena, e);
+}
+
+static void on_readable(void *context, struct chan *c)
+{
+    struct server_link *l = context;
+    struct err e = { 0 };
+    struct envelope m;
+    int rc;
+
+    while (l->chan == c && (rc = chan_next(c, l->arena, &m, &e)) != 0) {
+        if (rc == 1)
+            take_message(l, &m, &e);
+        arena_reset(l->arena);
+        if (e.kind != ERR_NONE) {
+            if (l->chan == c)
+                server_link_drop(l, e.text);
+            return;
+        }
+    }
+}
+
+static void on_closed(void *context, struct chan *c, const struct err *why)
+{
+    struct server_link *l = context;
+    struct err lost = { 0 };
+
+    (void)c;
+    if (server_connect_why_lost(l->reach, &lost) == 0)
+        server_link_drop(l, lost.text);
+    else
+        server_link_drop(l, why->kind == ERR_NONE ? "ludwigd closed the connection" : why->text);
+}
+
+static void say_hello(struct server_link *l)
+{
+    struct msg_hello hello = { .version = PROTO_VERSION,
+                               .program = "ludwig-worker",
+                               .host = l->self.host,
+                               .pilot = l->self.pilot };
+
+    server_link_send(l, MSG_HELLO, 0, &hello);
+}
+
+static void on_reached(void *context, int fd, enum way way, const struct err *why)
+{
+    static const struct chan_events events = { on_readable, NULL, on_closed };
+    struct server_link *l = context;
+    struct err e = *why;
+
+    l->is_missing = fd < 0;
+    l->is_refused = fd < 0 && why->kind == ERR_DENIED && !is_local(l);
+    if (fd >= 0)
+        l->chan = chan_create(l->loop, fd, &proto, &events, l, QUEUED_MAX_BYTES, &e);
+    if (l->chan == NULL) {
+        server_link_drop(l, e.text);
+        return;
+    }
+    if (!is_local(l))
+        log_event(LOG_INFO, "connected", "server", "%s", server_link_server(l)->text, "way", "%s",
+                  way_names[way], NULL);
+    say_hello(l);
+}
+
+void server_link_start(struct server_link *l)
+{
+    if (l->chan != NULL)
+        return;
+    if (l->is_other) {
+        server_connect_destroy(l->reach);
+        l->reach = server_connect_create(l->loop, server_link_server(l), on_reached, l);
+        l->is_other = false;
+    }
+    server_connect_begin(l->reach);
+}
+
+int64_t server_link_send(struct server_link *l, int type, int64_t re, const void *body)
+{
+    struct err e = { 0 };
+    int64_t seq;
+
+    if (l->chan == NULL)
+        return -1;
+    seq = chan_send(l->chan, type, re, NULL, body, &e);
+    if (seq < 0)
+        log_event(LOG_ERROR, "not-sent", "message", "%s", proto.messages[type].name, "why", "%s",
+                  e.text, NULL);
+    return seq;
+}
+
+struct server_link *server_link_create(uv_loop_t *loop, const struct endpoint *servers,
+                                       size_t n_servers, const struct server_link_self *self,
+                                       const struct server_link_events *events, void *context)
+{
+    struct server_link *l = mem_alloc(sizeof *l);
+
+    l->loop = loop;
+    l->servers = servers;
+    l->n_servers = n_servers;
+    l->rest_ends = mem_alloc(n_servers * sizeof *l->rest_ends);
+    l->self = *self;
+    l->reach = server_connect_create(loop, server_link_server(l), on_reached, l);
+    l->events = *events;
+    l->context = context;
+    l->arena = arena_create();
+    uv_timer_init(loop, &l->retry);
+    uv_timer_init(loop, &l->alive);
+    l->retry.data = l->alive.data = l;
+    l->n_timers = 2;
+    return l;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct server_link *l = handle->data;
+
+    if (--l->n_timers > 0)
+        return;
+    arena_destroy(l->arena);
+    free(l->rest_ends);
+    free(l->last_why);
+    free(l);
+}
+
+void server_link_destroy(struct server_link *l)
+{
+    if (l == NULL)
+        return;
+    chan_destroy(l->chan);
+    l->chan = NULL;
+    server_connect_destroy(l->reach);
+    uv_close((uv_handle_t *)&l->retry, on_timer_closed);
+    uv_close((uv_handle_t *)&l->alive, on_timer_closed);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* child_protocol.c - the tables of what the agent and its children tell each other */
+
+#include "worker/base/child_protocol.h"
+
+enum {
+    PATH_MAX_BYTES = 4096,
+    GPU_ID_MAX_BYTES = 200,
+    RIGHTS_MAX_BYTES = 100 * 1024 /* as an argument of a program; that is some 9,000 groups */
+};
+
+static const struct field number_fields[] = {
+    FIELD(struct number, number, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+};
+const struct schema number_schema = SCHEMA(struct number, "number", number_fields);
+
+static const struct field gpu_entry_fields[] = {
+    FIELD(struct gpu_entry, id, FIELD_STR, FIELD_REQUIRED, GPU_ID_MAX_BYTES),
+};
+const struct schema gpu_entry_schema = SCHEMA(struct gpu_entry, "gpu_entry", gpu_entry_fields);
+
+static const struct field order_fields[] = {
+    FIELD_OF(struct order, assignment, FIELD_STRUCT, FIELD_REQUIRED, 0, &assignment_schema),
+    FIELD_OF(struct order, work, FIELD_STRUCT, FIELD_REQUIRED, 0, &sweep_work_schema),
+    FIELD(struct order, server_id, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD_OF(struct order, cpus, FIELD_LIST, 0, ORDER_CPUS_MAX, &number_schema),
+    FIELD_OF(struct order, gpus, FIELD_LIST, 0, ORDER_GPUS_MAX, &gpu_entry_schema),
+    FIELD(struct order, in_slurm, FIELD_BOOL, 0, 0),
+    FIELD(struct order, for_another, FIELD_BOOL, 0, 0),
+};
+const struct schema order_schema = SCHEMA(struct order, "order", order_fields);
+
+static bool is_of_batch(const struct order *o)
+{
+    return !token_is_zero(&o->assignment.batch);
+}
+
+bool order_is_process(const struct order *o)
+{
+    return is_of_batch(o) && token_equal(&o->assignment.token, &o->assignment.batch);
+}
+
+bool order_is_mate(const struct order *o)
+{
+    return is_of_batch(o) && !order_is_process(o);
+}
+
+static const struct field run_fields[] = {
+    FIELD_OF(struct order_run, order, FIELD_STRUCT, FIELD_REQUIRED, 0, &order_schema),
+    FIELD_OF(struct order_run, mates, FIELD_LIST, 0, HAND_MAX, &assignment_schema),
+};
+
+static const struct field stop_fields[] = {
+    FIELD(struct order_stop, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_stop, grace_ms, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field preempt_fields[] = {
+    FIELD(struct order_preempt, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_NAMED(struct order_preempt, cause, 0, cause_names, CAUSE_COUNT),
+    FIELD(struct order_preempt, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct order_preempt, budget_ms, FIELD_INT, FIELD_NULLABLE, INT64_MAX),
+};
+
+static const struct field hello_fields[] = {
+    FIELD(struct note_hello, pid, FIELD_INT, FIELD_REQUIRED, INT32_MAX),
+    FIELD(struct note_hello, token, FIELD_TOKEN, 0, 0),
+    FIELD(struct note_hello, started_at, FIELD_INT, 0, INT64_MAX),
+    FIELD_OF(struct note_hello, mates, FIELD_LIST, 0, HAND_MAX, &token_entry_schema),
+};
+
+static const struct field started_fields[] = {
+    FIELD(struct note_started, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_started, at, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+};
+
+static const struct field ended_fields[] = {
+    FIELD(struct note_ended, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_ended, trouble, FIELD_STR, 0, REASON_MAX_BYTES),
+};
+
+static const struct field stage_fields[] = {
+    FIELD_OF(struct order_stage, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
+    FIELD(struct order_stage, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_stage, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_stage, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_stage, cache_size_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct order_stage, is_doubted, FIELD_BOOL, 0, 0),
+};
+
+static const struct field staged_fields[] = {
+    FIELD(struct note_staged, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct note_staged, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+    FIELD(struct note_staged, retry, FIELD_BOOL, 0, 0),
+    FIELD(struct note_staged, is_guarded, FIELD_BOOL, 0, 0),
+};
+
+static const struct field release_fields[] = {
+    FIELD(struct order_release, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct order_release, is_doubted, FIELD_BOOL, 0, 0),
+};
+
+static const struct field cached_fields[] = {
+    FIELD(struct note_cached, tree, FIELD_DIGEST, FIELD_REQUIRED, 0),
+    FIELD(struct note_cached, files, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct note_cached, bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct note_cached, used_at, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct note_cached, is_gone, FIELD_BOOL, 0, 0),
+};
+
+static const struct field expect_fields[] = {
+    FIELD_OF(struct order_expect, sets, FIELD_LIST, 0, EXPECTED_MAX, &dataset_schema),
+    FIELD(struct order_expect, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_expect, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_expect, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_expect, cache_size_bytes, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field expected_fields[] = {
+    FIELD(struct note_expected, all, FIELD_BOOL, 0, 0),
+};
+
+static const struct field restore_fields[] = {
+    FIELD(struct order_restore, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_restore, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_restore, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_restore, param_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_restore, job_name, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_restore, attempt, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+};
+
+static const struct field restored_fields[] = {
+    FIELD(struct note_restored, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_restored, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+};
+
+static const struct field look_fields[] = {
+    FIELD(struct order_look, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_look, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_look, run_path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+};
+
+static const struct field found_fields[] = {
+    FIELD(struct note_found, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_found, found, FIELD_BOOL, FIELD_REQUIRED, 0),
+    FIELD(struct note_found, winner, FIELD_TOKEN, 0, 0),
+};
+
+static const struct field watch_fields[] = {
+    FIELD(struct order_watch, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_watch, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_watch, log_path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_watch, every_ms, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct order_watch, tells, FIELD_BOOL, 0, 0),
+};
+
+static const struct field grew_fields[] = {
+    FIELD(struct note_grew, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_grew, size_bytes, FIELD_INT, FIELD_REQUIRED, INT64_MAX),
+};
+
+static const struct field publish_fields[] = {
+    FIELD(struct order_publish, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field published_fields[] = {
+    FIELD_OF(struct note_published, report, FIELD_STRUCT, FIELD_REQUIRED, 0, &report_schema),
+    FIELD(struct note_published, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+};
+
+static const struct field withdraw_fields[] = {
+    FIELD(struct order_withdraw, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field withdrawn_fields[] = {
+    FIELD(struct note_withdrawn, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field discard_fields[] = {
+    FIELD(struct order_discard, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field discarded_fields[] = {
+    FIELD(struct note_discarded, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const char *const place_names[PLACE_COUNT] = { "nowhere", "run", "ended", "published" };
+
+static const struct field settle_fields[] = {
+    FIELD(struct order_settle, process, FIELD_TOKEN, 0, 0),
+    FIELD_OF(struct order_settle, tokens, FIELD_LIST, 0, HAND_MAX, &token_entry_schema),
+    FIELD(struct order_settle, is_stale, FIELD_BOOL, 0, 0),
+    FIELD(struct order_settle, only_look, FIELD_BOOL, 0, 0),
+};
+
+static const struct field settled_fields[] = {
+    FIELD(struct note_settled, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_NAMED(struct note_settled, place, FIELD_REQUIRED, place_names, PLACE_COUNT),
+    FIELD(struct note_settled, has_begun, FIELD_BOOL, 0, 0),
+    FIELD_OF(struct note_settled, reports, FIELD_LIST, 0, 1, &report_schema),
+};
+
+static const struct field reap_fields[] = {
+    FIELD(struct order_reap, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+};
+
+static const struct field reaped_fields[] = {
+    FIELD(struct note_reaped, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_reaped, left, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field finish_fields[] = {
+    FIELD(struct order_finish, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_NAMED(struct order_finish, event, FIELD_REQUIRED, attempt_event_names,
+                ATTEMPT_EVENT_COUNT),
+    FIELD(struct order_finish, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct order_finish, started_at, FIELD_INT, 0, INT64_MAX),
+};
+
+static const struct field finished_fields[] = {
+    FIELD(struct note_finished, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_finished, has_ended, FIELD_BOOL, 0, 0),
+};
+
+static const struct field survey_fields[] = {
+    FIELD(struct order_survey, all, FIELD_BOOL, 0, 0),
+};
+
+static const struct field remains_fields[] = {
+    FIELD(struct note_remains, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD_NAMED(struct note_remains, place, FIELD_REQUIRED, place_names, PLACE_COUNT),
+    FIELD(struct note_remains, server_id, FIELD_STR, 0, NAME_MAX_BYTES),
+    FIELD(struct note_remains, is_old, FIELD_BOOL, 0, 0),
+};
+
+static const struct field surveyed_fields[] = {
+    FIELD(struct note_surveyed, all, FIELD_BOOL, 0, 0),
+};
+
+static const struct field pack_fields[] = {
+    FIELD(struct order_pack, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct order_pack, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_pack, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_pack, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
+    FIELD(struct order_pack, path, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
+    FIELD(struct order_pack, only_here, FIELD_BOOL, 0, 0),
+};
+
+static const struct field packed_fields[] = {
+    FIELD(struct note_packed, token, FIELD_TOKEN, FIELD_REQUIRED, 0),
+    FIELD(struct note_packed, is_over, FIELD_BOOL, 0, 0),
+    FIELD(struct note_packed, files, FIELD_INT, 0, INT64_C(1) << 53),
+    FIELD(struct note_packed, bytes, FIELD_INT, 0, INT64_C(1) << 60),
+    FIELD_OF(struct note_packed, set, FIELD_STRUCT, 0, 0, &dataset_schema),
+    FIELD(struct note_packed, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+};
+
+static const struct field share_fields[] = {
+    FIELD(struct note_share, is_here, FIELD_BOOL, FIELD_REQUIRED, 0),
+};
+
+static const struct field account_fields[] = {
+    FIELD(struct note_account, error, FIELD_STR, 0, ERR_TEXT_BYTES),
+    FIELD(struct note_account, is_final, FIELD_BOOL, 0, 0),
+    FIELD(struct note_account, rights, FIELD_STR, 0, RIGHTS_MAX_BYTES),
+    FIELD(struct note_account, uid, FIELD_INT, 0, UINT32_MAX),
+    FIELD(struct note_account, home, FIELD_STR, 0, PATH_MAX_BYTES),
+    FIELD(struct note_account, shell, FIELD_STR, 0, PATH_MAX_BYTES),
+    FIELD(struct note_account, scratch, FIELD_STR, 0, PATH_MAX_BYTES),
+};
+
+/* ORDER_RUN is of struct order_run, NOTE_HELLO of struct note_hello, ... */
+#define STRUCT_OF_1(name) struct order_##name
+#define STRUCT_OF_2(name) struct note_##name
+#define X(constant, name, direction)           \
+    static const struct schema name##_schema = \
+        SCHEMA(STRUCT_OF_##direction(name), #name, name##_fields);
+ORDERS(X)
+#undef X
+
+static const struct message messages[ORDER_COUNT] = {
+#define X(constant, name, direction) [constant] = { #name, &name##_schema, direction, -1 },
+    ORDERS(X)
+#undef X
+};
+
+const struct protocol orders = { messages, ORDER_COUNT };
+
+static const struct field outcome_fields[] = {
+    FIELD_NAMED(struct outcome, event, FIELD_REQUIRED, attempt_event_names, ATTEMPT_EVENT_COUNT),
+    FIELD_NAMED(struct outcome, cause, 0, cause_names, CAUSE_COUNT),
+    FIELD(struct outcome, exit_code, FIELD_INT, FIELD_NULLABLE, INT32_MAX),
+    FIELD(struct outcome, signal, FIELD_INT, FIELD_NULLABLE, INT32_MAX),
+    FIELD(struct outcome, reason, FIELD_STR, 0, REASON_MAX_BYTES),
+    FIELD(struct outcome, started_at, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, ended_at, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, max_rss_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD(struct outcome, cpu_ms, FIELD_INT, 0, INT64_MAX),
+};
+const struct schema outcome_schema = SCHEMA(struct outcome, "outcome", outcome_fields);

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child_protocol.h - what the agent tells its children, and what they tell it
+ *
+ * The same frames and tables as between machines (common/proto/message.h), over a
+ * socket pair or, for a runner that outlived its agent, the socket in its folder.
+ *
+ *   agent ──run, stop, preempt──▶ runner
+ *                                      ──started, ended──▶ agent
+ *   agent ──stage, release, expect, restore, look──▶ stager
+ *                                      ──staged, cached, expected, restored, found──▶ agent
+ *   agent ──watch, publish, withdraw, discard──▶ publisher
+ *                                      ──grew, published, withdrawn, discarded──▶ agent
+ *   agent ──pack──▶ packer             ──packed──▶ agent
+ *                    a child that is asked nothing ──account──▶ agent
+ *   agent ──settle, reap, finish, survey──▶ clerk
+ *                                      ──settled, reaped, finished, remains, surveyed──▶ agent
+ *
+ * A child ends when its connection to the agent ends; a runner first lets its job finish.
+ */
+#ifndef LUDWIG_WORKER_BASE_CHILD_PROTOCOL_H
+#define LUDWIG_WORKER_BASE_CHILD_PROTOCOL_H
+
+#include "common/proto/proto.h"
+
+/* constant, name, direction: 1 to a child, 2 to the agent */
+#define ORDERS(X)                   \
+    X(ORDER_RUN, run, 1)            \
+    X(ORDER_STOP, stop, 1)          \
+    X(ORDER_PREEMPT, preempt, 1)    \
+    X(NOTE_HELLO, hello, 2)         \
+    X(NOTE_STARTED, started, 2)     \
+    X(NOTE_ENDED, ended, 2)         \
+    X(ORDER_STAGE, stage, 1)        \
+    X(NOTE_STAGED, staged, 2)       \
+    X(ORDER_RELEASE, release, 1)    \
+    X(NOTE_CACHED, cached, 2)       \
+    X(ORDER_EXPECT, expect, 1)      \
+    X(NOTE_EXPECTED, expected, 2)   \
+    X(ORDER_RESTORE, restore, 1)    \
+    X(NOTE_RESTORED, restored, 2)   \
+    X(ORDER_LOOK, look, 1)          \
+    X(NOTE_FOUND, found, 2)         \
+    X(ORDER_WATCH, watch, 1)        \
+    X(ORDER_PUBLISH, publish, 1)    \
+    X(NOTE_GREW, grew, 2)           \
+    X(NOTE_PUBLISHED, published, 2) \
+    X(ORDER_WITHDRAW, withdraw, 1)  \
+    X(NOTE_WITHDRAWN, withdrawn, 2) \
+    X(ORDER_DISCARD, discard, 1)    \
+    X(NOTE_DISCARDED, discarded, 2) \
+    X(ORDER_SETTLE, settle, 1)      \
+    X(NOTE_SETTLED, settled, 2)     \
+    X(ORDER_REAP, reap, 1)          \
+    X(NOTE_REAPED, reaped, 2)       \
+    X(ORDER_FINISH, finish, 1)      \
+    X(NOTE_FINISHED, finished, 2)   \
+    X(ORDER_SURVEY, survey, 1)      \
+    X(NOTE_REMAINS, remains, 2)     \
+    X(NOTE_SURVEYED, surveyed, 2)   \
+    X(ORDER_PACK, pack, 1)          \
+    X(NOTE_PACKED, packed, 2)       \
+    X(NOTE_SHARE, share, 2)         \
+    X(NOTE_ACCOUNT, account, 2)
+
+enum order_type {
+#define X(constant, name, direction) constant,
+    ORDERS(X)
+#undef X
+        ORDER_COUNT
+};
+
+extern const struct protocol orders;
+
+/*
+ * Everything about one attempt: in ORDER_RUN, in the registry, and as the file
+ * "order" in its job folder, so that any later process can go on with it.
+ */
+struct order {
+    struct assignment assignment;
+    struct sweep_work work;
+    const char *server_id;
+    const char *share; /* the share as this machine sees it */
+    struct list cpus;  /* struct number: its processors; empty: not pinned */
+    struct list gpus;  /* struct gpu_entry: what CUDA_VISIBLE_DEVICES names */
+    bool in_slurm;     /* leave CUDA_VISIBLE_DEVICES alone unless gpus says otherwise */
+    bool for_another;  /* our account runs it for its owner, who reaches files by their group */
+};
+
+struct number {
+    int64_t number;
+};
+
+struct gpu_entry {
+    const char *id; /* index or UUID */
+};
+
+/*
+ * With batch: a process runs under an order of its own, that of its first job with the batch's
+ * token, in the folder run/<batch>.  Each of its jobs has order and folder of its own as well.
+ */
+bool order_is_process(const struct order *o); /* of a process for several jobs */
+bool order_is_mate(const struct order *o);    /* of a job that shares its process */
+
+/* The job is started in scratch run/<token>/; everything it needs is in the cache. */
+struct order_run {
+    struct order order;
+    struct list mates; /* struct assignment: the others that its process works through */
+};
+
+/* End the attempt: SIGTERM, grace, SIGKILL to all it started; the outcome says event cancel.
+ * Where it shares its process, that ends when nothing else is left for it to do. */
+struct order_stop {
+    struct token token;
+    int64_t grace_ms;
+};
+
+/* Its place is taken away: ask it to save its state, then end it. */
+struct order_preempt {
+    struct token token; /* of the process */
+    int cause;          /* enum cause */
+    const char *reason;
+    int64_t budget_ms; /* until its last process is gone; nullable: as long as it may take */
+};
+
+/* First word of a runner on every connection: what it is running, if anything. */
+struct note_hello {
+    int64_t pid;
+    struct token token; /* of the process: an attempt's, or a batch's; zero: idle */
+    int64_t started_at;
+    struct list mates; /* struct token_entry: a batch's attempts that have not ended */
+};
+
+/* token: of the process */
+struct note_started {
+    struct token token;
+    int64_t at;
+};
+
+/* The outcome lies in ended/<token>/outcome; of a batch's token, after those of its attempts:
+ * its process has ended. */
+struct note_ended {
+    struct token token;
+    const char *trouble; /* it could not be started, and that is this machine's fault: why */
+};
+
+/* Bring this dataset of the project into the cache, or look whether it is there as it should be.
+ * It stays there until it is released. */
+struct order_stage {
+    struct dataset set;
+    const char *project;
+    const char *share;        /* where projects lie, */
+    const char *drive;        /* and all of the drive: see share.h */
+    int64_t cache_size_bytes; /* 0: not limited */
+    bool is_doubted;          /* something in it may have been changed: look at every file */
+};
+
+struct note_staged {
+    struct digest tree;
+    const char *error; /* NULL: it is there; else one line */
+    bool retry;        /* the share was away: ask again later */
+    bool is_guarded;   /* what is changed in it shows at the descriptor CHILD_GUARD_FD */
+};
+
+/* No job uses it any more: it may go when there is no room. */
+struct order_release {
+    struct digest tree;
+    bool is_doubted; /* one may have changed it */
+};
+
+/* A tree in the cache. */
+struct note_cached {
+    struct digest tree;
+    int64_t files, bytes;
+    int64_t used_at; /* the last time */
+    bool is_gone;    /* it is no more */
+};
+
+/* Bring these when there is nothing else to bring, as a job that needs them is likely to come.  What
+ * was expected before is not any more. */
+struct order_expect {
+    struct list sets; /* struct dataset */
+    const char *project;
+    const char *share; /* as in order_stage */
+    const char *drive;
+    int64_t cache_size_bytes; /* 0: not limited */
+};
+
+/* Nothing more is done for it. */
+struct note_expected {
+    bool all; /* always true */
+};
+
+/* Bring what earlier attempts of this job left in their checkpoint folder to
+ * checkpoints/<token> on scratch. */
+struct order_restore {
+    struct token token;
+    const char *share;
+    const char *project;
+    const char *param_name;
+    const char *job_name;
+    int64_t attempt; /* only of those before it */
+};
+
+struct note_restored {
+    struct token token;
+    const char *error; /* NULL: it is there, or there is none; else ask again later */
+};
+
+/* Has an attempt of this job published already? */
+struct order_look {
+    struct token token; /* who asks */
+    const char *share;
+    const char *run_path; /* relative to the share */
+};
+
+struct note_found {
+    struct token token;
+    bool found;
+    struct token winner;
+};
+
+/* The attempt is starting: ship its log (log/<token> on scratch) from now on. */
+struct order_watch {
+    struct token token;
+    const char *share;
+    const char *log_path; /* relative to the share */
+    int64_t every_ms;     /* copy its checkpoint to the share this often; 0: only at its end */
+    bool tells;           /* how long its log is on the share, whenever that has changed */
+};
+
+struct note_grew {
+    struct token token;
+    int64_t size_bytes;
+};
+
+/* ended/<token> is complete: publish it. */
+struct order_publish {
+    struct token token;
+};
+
+/* published/<token>/report holds the report for ludwigd, so that it can be sent again. */
+struct note_published {
+    struct report report;
+    const char *error; /* NULL: published.  Else it could not be yet and will be tried again */
+};
+
+/* Take what this attempt published out of runs/ again; its report then says so. */
+struct order_withdraw {
+    struct token token;
+};
+
+struct note_withdrawn {
+    struct token token;
+};
+
+/* ludwigd has the outcome: remove all that is left on scratch. */
+struct order_discard {
+    struct token token;
+};
+
+struct note_discarded {
+    struct token token;
+};
+
+/* Where an attempt lies on scratch. */
+enum place { PLACE_NOWHERE, PLACE_RUN, PLACE_ENDED, PLACE_PUBLISHED, PLACE_COUNT };
+
+/* No runner has these: what became of them?  Of those in run/ the ones with an outcome are moved
+ * to ended/ first. */
+struct order_settle {
+    struct token process; /* of a batch; zero: of none */
+    struct list tokens;   /* struct token_entry: its attempts */
+    bool is_stale;        /* of a time before the machine was restarted: nothing may have ended */
+    bool only_look;       /* a runner may have them after all: nothing is moved */
+};
+
+/* One for the process, if there is one, then one for each attempt. */
+struct note_settled {
+    struct token token;
+    int place;           /* enum place */
+    bool has_begun;      /* the process, or one of those asked about, has left something */
+    struct list reports; /* struct report: that of a published one, if it could be read */
+};
+
+/* Kill every process of this attempt or batch. */
+struct order_reap {
+    struct token token;
+};
+
+struct note_reaped {
+    struct token token;
+    int64_t left; /* killed, but perhaps not gone yet: ask again */
+};
+
+/* End it as its runner would have, if it left a checkpoint. */
+struct order_finish {
+    struct token token;
+    int event; /* enum attempt_event */
+    const char *reason;
+    int64_t started_at;
+};
+
+struct note_finished {
+    struct token token;
+    bool has_ended; /* it lies in ended/ */
+};
+
+/* List all that lies on scratch and belongs to an attempt. */
+struct order_survey {
+    bool all; /* always true */
+};
+
+struct note_remains {
+    struct token token;
+    int place;             /* NOWHERE: only a log or a checkpoint */
+    const char *server_id; /* NULL: it does not say */
+    bool is_old;           /* long untouched: whatever does not say is nobody's by now */
+};
+
+struct note_surveyed {
+    bool all;
+};
+
+/* Pack what lies there on the shared drive, into the project's packs. */
+struct order_pack {
+    struct token token;
+    const char *share; /* where projects lie, and */
+    const char *drive; /* all of the drive: both mounted */
+    const char *project;
+    const char *path; /* relative to the drive */
+    bool only_here;   /* no other machine will read it */
+};
+
+struct note_packed {
+    struct token token;
+    bool is_over;
+    int64_t files, bytes; /* so far */
+    struct dataset set;   /* when it is over, unless */
+    const char *error;    /* it failed: why */
+};
+
+/* Whether ludwigd's share is to be seen here, under the same path. */
+struct note_share {
+    bool is_here;
+};
+
+/* Who a user is on this machine, and where their scratch folder lies. */
+struct note_account {
+    const char *error;  /* NULL, or why none of their jobs can run here */
+    bool is_final;      /* that will be so for a while; else ask again soon */
+    const char *rights; /* whom its children become, see rights.h */
+    int64_t uid;
+    const char *home;
+    const char *shell;
+    const char *scratch;
+};
+
+/* The file "outcome" in ended/<token>/, written by the runner. */
+struct outcome {
+    int event;          /* EV_DONE (exit 0), EV_FAIL, EV_CANCEL, EV_LOSE */
+    int cause;          /* enum cause; of EV_LOSE only preemptions are known here */
+    int64_t exit_code;  /* nullable */
+    int64_t signal;     /* nullable */
+    const char *reason; /* NULL, or in words: "time limit of 2 h reached" */
+    int64_t started_at;
+    int64_t ended_at;
+    int64_t max_rss_bytes;
+    int64_t cpu_ms;
+};
+
+extern const struct schema order_schema, outcome_schema, number_schema, gpu_entry_schema;
+enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024 };
+
+/* File names on scratch, said once.  <scratch>/{run,ended,published}/<token>/... */
+#define SCRATCH_RUN         "run"
+#define SCRATCH_ENDED       "ended"
+#define SCRATCH_PUBLISHED   "published"
+#define SCRATCH_LOG         "log"         /* <scratch>/log/<token>: what the job prints */
+#define SCRATCH_CACHE       "cache"       /* <scratch>/cache/<digest>: staged trees, read-only */
+#define SCRATCH_BIN         "bin"         /* in the jobs' PATH: ludwig */
+#define SCRATCH_PACKING     "packing"     /* what ludwig has found out about folders of the share */
+#define SCRATCH_CHECKPOINTS "checkpoints" /* .../<token>: what an earlier attempt left it */
+#define JOB_ORDER           "order"
+#define JOB_OUTCOME         "outcome"
+#define JOB_REPORT          "report"
+#define JOB_WORK            "work"
+#define JOB_SAVE            "save"
+#define JOB_DATA            "data"
+#define JOB_METRICS         "metrics"
+#define JOB_CHECKPOINT      "checkpoint"
+#define JOB_PARAM2VAL       "param2val" /* .json .yaml .msgpack */
+#define JOB_CHUNK           "chunk"     /* .json .msgpack: in a batch's folder */
+
+#endif

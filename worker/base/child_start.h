@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child_start.h - start our own program again, as one of its other parts
+ */
+#ifndef LUDWIG_WORKER_BASE_CHILD_START_H
+#define LUDWIG_WORKER_BASE_CHILD_START_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/base/err.h"
+
+/* How the parts of ludwig-worker are called; main.c dispatches on the same names. */
+#define CHILD_RUNNER    "--runner"    /* SCRATCH */
+#define CHILD_STAGER    "--stager"    /* SCRATCH ADDRESS */
+#define CHILD_PUBLISHER "--publisher" /* SCRATCH ADDRESS */
+#define CHILD_CLERK     "--clerk"     /* SCRATCH */
+#define CHILD_PACKER    "--packer"    /* SCRATCH */
+#define CHILD_ACCOUNT   "--account"   /* NAME MIN_UID PATTERN HOST */
+#define CHILD_GPUS      "--gpus"      /* prints what there is; see gpu.h */
+#define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see share_ask.h */
+#define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME: see leftovers.h */
+#define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
+
+/* Before its name: the child takes these rights first, see rights.h. */
+#define CHILD_AS "--as"
+
+/* Who a child works for. */
+struct owner {
+    char *name;    /* NULL: whoever we are */
+    char *rights;  /* that the child takes; NULL: it keeps ours */
+    char **env;    /* its environment, ended by NULL; NULL: ours */
+    char *scratch; /* absolute; NULL: not known yet */
+};
+
+bool owner_is(const struct owner *o, const char *name);
+/* Frees all but the name. */
+void owner_clear(struct owner *o);
+
+/* What the child finds at which descriptor. */
+enum {
+    CHILD_CHANNEL_FD = 3,
+    CHILD_LOCK_FD = 4,
+    CHILD_LISTEN_FD = 5,
+    CHILD_GUARD_FD = 5, /* of a stager: see flow_data_watch.c */
+    CHILD_LIMIT_FD = 6  /* of a runner: see memlimit.h */
+};
+
+struct child {
+    const struct owner *owner; /* NULL: ourselves */
+    const char *args[6];       /* behind the program's name; NULL ends */
+    int stdout_fd;             /* -1: ours */
+    int channel_fd;            /* -1: none */
+    int lock_fd;               /* -1: none */
+    int listen_fd;             /* or what else is at that descriptor; -1: none */
+    int limit_fd;              /* 0 or -1: none */
+};
+
+/*
+ * Runs the very file this process runs, whatever lies under its name by now, in a
+ * session of its own, stdin /dev/null, stderr ours, nothing else inherited.  One with its
+ * owner's rights begins as root, so that it needs no right to the file; and nobody of that user
+ * meets it, or its parent's memory, before it has taken them.
+ * The descriptors stay the caller's to close.
+ */
+int child_start(const struct child *c, pid_t *pid, struct err *e);
+
+/* 0, or -1 with ERR_BUSY while another process holds the lock, which is a file in dir_fd. */
+int child_lock(int dir_fd, const char *name, int *lock_fd, struct err *e);
+/* By some process; takes it for a moment to find that out. */
+bool child_lock_is_held(int dir_fd, const char *name);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* dir_walk.c - from path to path of a tree, never through a symlink */
+
+#include "worker/base/dir_walk.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/mem.h"
+
+struct dir_walk_level {
+    size_t end; /* of its path */
+    int fd;
+};
+
+void dir_walk_begin(struct dir_walk *d, int base_fd, const char *tree)
+{
+    *d = (struct dir_walk){ .base_fd = base_fd, .tree = tree };
+}
+
+static void close_from(struct dir_walk *d, size_t keep)
+{
+    while (d->n > keep)
+        close(d->levels[--d->n].fd);
+}
+
+void dir_walk_end(struct dir_walk *d)
+{
+    close_from(d, 0);
+    free(d->levels);
+    buf_free(&d->path);
+}
+
+static int current_fd(const struct dir_walk *d)
+{
+    return d->n > 0 ? d->levels[d->n - 1].fd : d->base_fd;
+}
+
+static int enter(struct dir_walk *d, const char *name, size_t end)
+{
+    int fd = openat(current_fd(d), name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return -1;
+    mem_grow((void **)&d->levels, &d->capacity, d->n, sizeof *d->levels);
+    d->levels[d->n++] = (struct dir_walk_level){ end, fd };
+    return 0;
+}
+
+/* How many of the open folders lead to this one, too. */
+static size_t count_common(const struct dir_walk *d, const char *path, size_t folder_n)
+{
+    size_t n = 0;
+
+    while (n < d->n && d->levels[n].end <= folder_n &&
+           (d->levels[n].end == 0 ||
+            (memcmp(path, d->path.bytes, d->levels[n].end) == 0 && path[d->levels[n].end] == '/')))
+        n++;
+    return n;
+}
+
+static int enter_rest(struct dir_walk *d, const char *path, size_t folder_n)
+{
+    size_t at = d->n > 0 ? d->levels[d->n - 1].end : 0;
+
+    while (at < folder_n) {
+        size_t n;
+        char *name;
+        int rc;
+
+        at += path[at] == '/';
+        n = strcspn(path + at, "/");
+        name = mem_strndup(path + at, n);
+        at += n;
+        rc = enter(d, name, at);
+        free(name);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int dir_walk_to(struct dir_walk *d, const char *path, const char **name, struct err *e)
+{
+    const char *slash = strrchr(path, '/');
+    size_t folder_n = slash == NULL ? 0 : (size_t)(slash - path);
+
+    if (path[0] == '\0') {
+        *name = d->tree;
+        return d->base_fd;
+    }
+    *name = slash == NULL ? path : slash + 1;
+    close_from(d, count_common(d, path, folder_n));
+    if (d->n == 0 && d->tree != NULL && enter(d, d->tree, 0) < 0)
+        return err_sys(e, "enter %s", d->tree);
+    if (enter_rest(d, path, folder_n) < 0)
+        return err_sys(e, "enter the folder of %s", path);
+    buf_clear(&d->path);
+    buf_add(&d->path, path, folder_n);
+    return current_fd(d);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process_tree.h - every process that descends from this one
+ *
+ * A runner is its jobs' subreaper: whatever a job daemonizes becomes the runner's
+ * own child, so the descendants of the runner are exactly what is left of the job.
+ */
+#ifndef LUDWIG_WORKER_BASE_PROCESS_TREE_H
+#define LUDWIG_WORKER_BASE_PROCESS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/base/err.h"
+
+struct process_tree_process {
+    pid_t pid;
+    pid_t parent;
+};
+
+/* From now on orphans among the descendants become children of this process. */
+int process_tree_become_reaper(struct err *e);
+
+/* All descendants, parents before their children; the caller frees it. */
+struct process_tree_process *process_tree_list(size_t *n);
+
+/* false: it is gone, or not ours.  A stopped process is made to go on, to take notice. */
+bool process_tree_signal_one(pid_t pid, int signal);
+
+/* Sends the signal to all descendants and returns how many there were.  Processes
+ * born meanwhile may be missed: ask again until none is left. */
+size_t process_tree_signal(int signal);
+
+#endif

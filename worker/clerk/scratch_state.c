@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* scratch_state.c - what became of attempts that no runner has, by their folders on scratch */
+
+#include "worker/clerk/scratch_state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "worker/base/jobdir_pool.h"
+
+enum {
+    /* A folder that does not say whose it is: by now, nobody's. */
+    NAMELESS_MAX_S = 60 * 60,
+    /* A checkpoint never says, and another server's job may have to wait for its turn. */
+    CHECKPOINT_MAX_S = 24 * 60 * 60
+};
+
+static bool is_in(int dir_fd, const char *name)
+{
+    return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* ---- one attempt ---- */
+
+static bool is_on_scratch(const struct scratch *s, const struct token *token)
+{
+    char hex[TOKEN_HEX];
+
+    token_hex(token, hex);
+    return is_in(s->run_fd, hex) || is_in(s->ended_fd, hex) || is_in(s->published_fd, hex);
+}
+
+bool scratch_state_has_begun(const struct scratch *s, const struct order_settle *x)
+{
+    const struct token_entry *tokens = x->tokens.items;
+
+    if (!token_is_zero(&x->process) && is_on_scratch(s, &x->process))
+        return true;
+    for (size_t i = 0; i < x->tokens.n; i++)
+        if (is_on_scratch(s, &tokens[i].token))
+            return true;
+    return false;
+}
+
+/* A runner that died between writing the outcome and moving the folder had nothing else to do. */
+static bool move_to_ended(const struct scratch *s, const char *hex)
+{
+    char *path = mem_printf("%s/" JOB_OUTCOME, hex);
+    bool is_there = is_in(s->run_fd, path);
+
+    free(path);
+    return is_there && renameat(s->run_fd, hex, s->ended_fd, hex) == 0;
+}
+
+static void read_report(const struct scratch *s, const char *hex, struct arena *a,
+                        struct note_settled *note)
+{
+    char *path = mem_printf("%s/" JOB_REPORT, hex);
+    struct report *report = arena_alloc(a, sizeof *report);
+    struct err e = { 0 };
+
+    if (scratch_read(s->published_fd, path, &report_schema, a, report, &e) == 0)
+        note->reports = (struct list){ report, 1 };
+    else
+        log_event(LOG_ERROR, "settle", "why", "%s", e.text, NULL);
+    free(path);
+}
+
+/* In the direction in which folders move: the publisher of the agent before us may still be at
+ * work, and what it moves meanwhile must be seen somewhere. */
+void scratch_state_settle(const struct scratch *s, const struct order_settle *x,
+                          const struct token *token, struct arena *a, struct note_settled *note)
+{
+    bool may_end = !x->is_stale && !x->only_look;
+    char hex[TOKEN_HEX];
+
+    token_hex(token, hex);
+    *note = (struct note_settled){ .token = *token, .place = PLACE_NOWHERE };
+    if (is_in(s->run_fd, hex))
+        note->place = may_end && move_to_ended(s, hex) ? PLACE_ENDED : PLACE_RUN;
+    else if (is_in(s->ended_fd, hex))
+        note->place = PLACE_ENDED;
+    else if (is_in(s->published_fd, hex))
+        note->place = PLACE_PUBLISHED;
+    if (note->place == PLACE_PUBLISHED)
+        read_report(s, hex, a, note);
+}
+
+bool scratch_state_finish(const struct scratch *s, const struct order_finish *x)
+{
+    const struct outcome outcome = { .event = x->event,
+                                     .exit_code = SCHEMA_NONE,
+                                     .signal = SCHEMA_NONE,
+                                     .reason = x->reason,
+                                     .started_at = x->started_at,
+                                     .ended_at = units_now_ms() };
+    char hex[TOKEN_HEX];
+    char *checkpoint, *path;
+    bool has_ended;
+
+    token_hex(&x->token, hex);
+    checkpoint = mem_printf("%s/" JOB_CHECKPOINT, hex);
+    path = mem_printf("%s/" JOB_OUTCOME, hex);
+    has_ended = is_in(s->run_fd, checkpoint) && !jobdir_pool_is_fresh(s->run_fd, checkpoint) &&
+                scratch_replace(s->run_fd, path, &outcome_schema, &outcome, NULL) == 0 &&
+                move_to_ended(s, hex);
+    free(checkpoint);
+    free(path);
+    return has_ended;
+}
+
+/* ---- all there is ---- */
+
+struct survey {
+    const struct scratch *scratch;
+    void (*each)(void *context, const struct note_remains *note);
+    void *context;
+    int dir_fd;
+    enum place place;
+};
+
+static bool is_old(int dir_fd, const char *name, time_t max_s)
+{
+    struct stat st;
+
+    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime + max_s < time(NULL);
+}
+
+static bool is_known_elsewhere(const struct survey *v, const char *hex)
+{
+    const int fds[] = { v->scratch->run_fd, v->scratch->ended_fd, v->scratch->published_fd };
+
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+        if (fds[i] != v->dir_fd && is_in(fds[i], hex))
+            return true;
+    return false;
+}
+
+static void tell_one(struct survey *v, const char *hex)
+{
+    struct note_remains note = { .place = (int)v->place };
+    char *path = mem_printf("%s/" JOB_ORDER, hex);
+    struct arena *a = arena_create();
+    struct order order;
+
+    if (token_parse(hex, &note.token) == 0 && !is_known_elsewhere(v, hex)) {
+        if (v->place != PLACE_NOWHERE &&
+            scratch_read(v->dir_fd, path, &order_schema, a, &order, NULL) == 0)
+            note.server_id = order.server_id;
+        note.is_old =
+            is_old(v->dir_fd, hex,
+                   v->dir_fd == v->scratch->checkpoints_fd ? CHECKPOINT_MAX_S : NAMELESS_MAX_S);
+        v->each(v->context, &note);
+    }
+    arena_destroy(a);
+    free(path);
+}
+
+static void tell_folder(struct survey *v, int dir_fd, enum place place)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    v->dir_fd = dir_fd;
+    v->place = place;
+    if (d == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    while ((entry = readdir(d)) != NULL)
+        tell_one(v, entry->d_name);
+    closedir(d);
+}
+
+/* From the last folder to the first, so that nothing is given two orders at once. */
+void scratch_state_survey(const struct scratch *s,
+                          void (*each)(void *context, const struct note_remains *note),
+                          void *context)
+{
+    struct survey v = { .scratch = s, .each = each, .context = context };
+
+    tell_folder(&v, s->published_fd, PLACE_PUBLISHED);
+    tell_folder(&v, s->ended_fd, PLACE_ENDED);
+    tell_folder(&v, s->run_fd, PLACE_RUN);
+    tell_folder(&v, s->log_fd, PLACE_NOWHERE);
+    tell_folder(&v, s->checkpoints_fd, PLACE_NOWHERE);
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime_dir.c - the folder of one server: who else is here, and what was held */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/path.h"
+#include "worker/base/child_start.h"
+#include "worker/flow/flow.h"
+
+#define AGENT_LOCK "agent.lock"
+
+enum {
+    ID_MAX_BYTES = 256,
+    /* An agent that was killed a moment ago may still be going. */
+    LOCK_TRIES = 100,
+    LOCK_PAUSE_NS = 20 * 1000 * 1000
+};
+
+/* ---- small files ---- */
+
+/* The server's id by the address it was met at: one worker may have several configurations. */
+static char *last_server_path(const struct agent *ag)
+{
+    const struct endpoint *server = &ag->conf.server;
+    const char *address = server->kind == ENDPOINT_UNIX ? server->path : server->text;
+    struct digest d;
+    char hex[DIGEST_HEX];
+
+    digest_of(address, strlen(address), &d);
+    digest_hex(&d, hex);
+    return mem_printf("%s/server-%.16s", ag->folders.runtime, hex);
+}
+
+static char *read_id(const char *path)
+{
+    struct buf text = { 0 };
+    char *id;
+
+    if (io_read_file(path, ID_MAX_BYTES, &text, NULL) < 0 || text.n == 0) {
+        buf_free(&text);
+        return NULL;
+    }
+    id = buf_take(&text);
+    id[strcspn(id, "\n")] = '\0';
+    return id;
+}
+
+char *runtime_dir_last_server(const struct agent *ag)
+{
+    char *path = last_server_path(ag);
+    char *id = read_id(path);
+
+    free(path);
+    return id;
+}
+
+int runtime_dir_remember_server(const struct agent *ag, struct err *e)
+{
+    char *path = last_server_path(ag);
+    char *old = read_id(path);
+    int rc = 0;
+
+    if (old == NULL || strcmp(old, ag->server_id) != 0)
+        rc = io_replace_file(path, ag->server_id, strlen(ag->server_id), 0600, e);
+    free(old);
+    free(path);
+    return rc;
+}
+
+int runtime_dir_read_worker_id(struct agent *ag, struct err *e)
+{
+    char *path = path_join(ag->folders.runtime, "id");
+    char *text = read_id(path);
+    char hex[TOKEN_HEX];
+    int rc = 0;
+
+    if (text == NULL || token_parse(text, &ag->worker) < 0) {
+        token_make(&ag->worker);
+        token_hex(&ag->worker, hex);
+        rc = io_replace_file(path, hex, strlen(hex), 0600, e);
+    }
+    free(text);
+    free(path);
+    return rc;
+}
+
+/* ---- lock ---- */
+
+static int open_home(struct agent *ag, struct err *e)
+{
+    char *path;
+    int rc;
+
+    if (!path_is_portable_name(ag->server_id))
+        return err_set(e, ERR_PROTOCOL, "'%s' cannot be a server's id", ag->server_id);
+    path = path_join(ag->folders.runtime, ag->server_id);
+    rc = folders_own(path, e);
+    if (rc == 0)
+        ag->home_fd = io_open_dir(path, e);
+    free(path);
+    return rc < 0 || ag->home_fd < 0 ? -1 : 0;
+}
+
+static int lock_patiently(int dir_fd, const char *name, int *lock_fd, struct err *e)
+{
+    const struct timespec pause = { 0, LOCK_PAUSE_NS };
+
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (child_lock(dir_fd, name, lock_fd, e) == 0)
+            return 0;
+        if (e->kind != ERR_BUSY)
+            return -1;
+        nanosleep(&pause, NULL);
+    }
+    return -1;
+}
+
+static int lock_home(struct agent *ag, struct err *e)
+{
+    if (lock_patiently(ag->home_fd, AGENT_LOCK, &ag->lock_fd, e) == 0)
+        return 0;
+    if (e->kind != ERR_BUSY)
+        return -1;
+    return err_set(e, ERR_BUSY,
+                   "another ludwig-worker of this user works for server %s on this machine",
+                   ag->server_id);
+}
+
+/* What comes before the users' names in the pattern.  In a folder that others may write, anybody
+ * could hold a lock. */
+static int open_common_scratch(const struct agent *ag, struct err *e)
+{
+    const char *pattern = ag->folders.pattern, *user = strstr(pattern, FOLDERS_USER);
+    char *folder;
+    struct stat st;
+    int fd;
+
+    while (user != NULL && user > pattern && *user != '/')
+        user--;
+    folder =
+        user == NULL ? mem_strdup(pattern) : mem_printf("%.*s/", (int)(user - pattern), pattern);
+    fd = io_make_dirs(folder, 0755, e) < 0 ? -1 : io_open_dir(folder, e);
+    free(folder);
+    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022) != 0)) {
+        close(fd);
+        return -2;
+    }
+    return fd;
+}
+
+static int refuse_scratch(const struct agent *ag, struct err *e)
+{
+    return err_set(e, ERR_BUSY,
+                   "another ludwig-worker works for server %s on the scratch folder %s, with "
+                   "another state folder than %s: stop one of them, or give it a scratch of "
+                   "its own",
+                   ag->server_id, ag->changes_uid ? ag->folders.pattern : ag->folders.scratch,
+                   ag->folders.runtime);
+}
+
+/* An agent with another runtime folder would take our jobs for remains, and kill them. A scratch
+ * that is full, or whose file system knows no locks, must not keep us from working. */
+static int lock_scratch(struct agent *ag, struct err *e)
+{
+    char *name = mem_printf("%s.lock", ag->server_id);
+    struct err why = { 0 };
+    int dir_fd =
+        ag->changes_uid ? open_common_scratch(ag, &why) : io_open_dir(ag->folders.scratch, &why);
+    int rc = dir_fd < 0 ? -1 : lock_patiently(dir_fd, name, &ag->scratch_lock_fd, &why);
+
+    if (dir_fd >= 0)
+        close(dir_fd);
+    free(name);
+    if (rc < 0 && why.kind == ERR_BUSY)
+        return refuse_scratch(ag, e);
+    if (rc < 0 && why.kind != ERR_NONE)
+        log_event(LOG_WARN, "scratch-not-locked", "why", "%s", why.text, NULL);
+    return 0;
+}
+
+/* ---- servers before this one ---- */
+
+/* Of what lies in the folder under such a name, is there one of which the test is true? */
+static bool any_entry(const char *path, const char *prefix,
+                      bool (*test)(const char *path, const char *id), const char *id)
+{
+    DIR *d = opendir(path);
+    const struct dirent *entry;
+    bool found = false;
+
+    while (d != NULL && !found && (entry = readdir(d)) != NULL) {
+        char *inner = path_join(path, entry->d_name);
+
+        found = strncmp(entry->d_name, prefix, strlen(prefix)) == 0 && test(inner, id);
+        free(inner);
+    }
+    if (d != NULL)
+        closedir(d);
+    return found;
+}
+
+static bool leads_to(const char *path, const char *id)
+{
+    char *there = read_id(path);
+    bool is_it = there != NULL && strcmp(there, id) == 0;
+
+    free(there);
+    return is_it;
+}
+
+static bool is_locked(const char *folder, const char *name)
+{
+    int dir_fd = io_open_dir(folder, NULL);
+    bool is_held;
+
+    if (dir_fd < 0)
+        return false;
+    is_held = child_lock_is_held(dir_fd, name);
+    close(dir_fd);
+    return is_held;
+}
+
+static bool lives(const char *path, const char *id)
+{
+    (void)id;
+    return is_locked(path, "lock");
+}
+
+bool runtime_dir_is_abandoned(const struct agent *ag, const char *server_id)
+{
+    char *home = path_join(ag->folders.runtime, server_id);
+    bool is = path_is_portable_name(server_id) && access(home, F_OK) == 0 &&
+              !is_locked(home, AGENT_LOCK) &&
+              !any_entry(ag->folders.runtime, "server-", leads_to, server_id);
+
+    free(home);
+    return is;
+}
+
+bool runtime_dir_has_runner(const struct agent *ag, const char *server_id)
+{
+    char *home = path_join(ag->folders.runtime, server_id);
+    bool has = any_entry(home, "runner.", lives, NULL);
+
+    free(home);
+    return has;
+}
+
+/* ---- registry ---- */
+
+static size_t find_gpu(const struct gpu_list *l, const char *id)
+{
+    size_t i = 0;
+
+    while (i < l->n && strcmp(l->gpus[i].id, id) != 0)
+        i++;
+    return i;
+}
+
+/* GPUs that are not here any more are passed over. */
+static void fill_slot(const struct agent *ag, const struct given *g, struct slot_item *slot)
+{
+    const struct number *cpus = g->cpus.items;
+    const struct gpu_entry *gpus = g->gpus.items;
+
+    slots_release(ag->slots, slot);
+    slot->need = (struct slot_need){ g->cpus_milli, g->gpus_milli, g->memory_bytes };
+    slot->cpus = mem_alloc(g->cpus.n * sizeof *slot->cpus);
+    for (size_t i = 0; i < g->cpus.n; i++)
+        slot->cpus[slot->n_cpus++] = (unsigned)cpus[i].number;
+    slot->gpus = mem_alloc(g->gpus.n * sizeof *slot->gpus);
+    for (size_t i = 0; i < g->gpus.n; i++) {
+        size_t gpu = find_gpu(&ag->gpus, gpus[i].id);
+
+        if (gpu < ag->gpus.n)
+            slot->gpus[slot->n_gpus++] = (unsigned)gpu;
+    }
+    if (g->in_slurm && g->gpus.n == 0) /* all that Slurm gave, see flow.c */
+        slots_list_gpus(ag->slots, slot);
+}
+
+struct opening {
+    struct agent *ag;
+    bool is_stale;
+};
+
+static void on_boot(void *context, const char *boot_id)
+{
+    struct opening *o = context;
+
+    o->is_stale = strcmp(boot_id, o->ag->node.boot_id) != 0;
+}
+
+static void on_assigned(void *context, struct arena *arena, const struct order *order,
+                        bool is_stale)
+{
+    struct opening *o = context;
+    struct user *u = user_of(o->ag, order->work.user);
+    struct attempt *a = attempts_add(&o->ag->attempts, arena, order, u);
+
+    if (a != NULL)
+        a->is_stale = is_stale || o->is_stale;
+}
+
+static void on_given(void *context, const struct given *g)
+{
+    struct opening *o = context;
+    struct attempts *all = &o->ag->attempts;
+    struct batch *b = g->is_shared ? attempts_batch(all, &g->process, user_of(o->ag, g->user))
+                                   : attempts_find_process(all, &g->process);
+
+    if (b == NULL || b->slot.is_running)
+        return;
+    fill_slot(o->ag, g, &b->slot);
+    b->is_given = true;
+}
+
+static void forget_process(struct agent *ag, struct batch *b)
+{
+    slots_release(ag->slots, &b->slot);
+    b->is_given = false;
+    if (batch_is_over(b))
+        batch_destroy(b);
+}
+
+static void on_gone(void *context, const struct token *token)
+{
+    struct opening *o = context;
+    struct attempt *a = attempts_find(&o->ag->attempts, token);
+    struct batch *b = attempts_find_batch(&o->ag->attempts, token);
+
+    if (a != NULL)
+        attempts_remove(&o->ag->attempts, a);
+    if (b != NULL)
+        forget_process(o->ag, b);
+}
+
+/* What is settled, or was told without having started, is not in the registry any more. */
+static bool is_registered(const struct attempt *a)
+{
+    return a->phase != PHASE_DISCARDING && (a->phase != PHASE_OUTCOME || a->may_be_on_scratch);
+}
+
+static int add_given(struct agent *ag, const struct batch *b, struct registry *r, struct err *e)
+{
+    struct arena *arena = arena_create();
+    struct given g;
+    int rc;
+
+    flow_describe(ag, b, arena, &g);
+    rc = registry_given(r, &g, e);
+    arena_destroy(arena);
+    return rc;
+}
+
+static bool is_single_given(const struct attempt *a)
+{
+    return a->batch != NULL && !a->batch->is_shared && a->batch->is_given;
+}
+
+static int add_all(void *context, struct registry *r, struct err *e)
+{
+    struct agent *ag = context;
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->attempts.all, at, after)) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
+
+        if (is_registered(a) && (registry_assigned(r, &a->order, a->is_stale, e) < 0 ||
+                                 (is_single_given(a) && add_given(ag, a->batch, r, e) < 0)))
+            return -1;
+    }
+    for (RING_EACH(&ag->attempts.batches, at, after)) {
+        const struct batch *b = RING_ITEM(at, struct batch, ring);
+
+        if (b->is_given && add_given(ag, b, r, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int runtime_dir_compact(struct agent *ag, struct err *e)
+{
+    return registry_rewrite(ag->registry, ag->node.boot_id, add_all, ag, e);
+}
+
+static int open_registry(struct agent *ag, struct err *e)
+{
+    static const struct registry_events events = { on_boot, on_assigned, on_given, on_gone };
+    char *path = mem_printf("%s/%s/registry", ag->folders.runtime, ag->server_id);
+    struct opening o = { ag, false };
+
+    ag->registry = registry_open(path, &events, &o, e);
+    free(path);
+    return ag->registry == NULL ? -1 : runtime_dir_compact(ag, e);
+}
+
+/* ---- another server's ---- */
+
+struct finding {
+    const struct agent *ag;
+    const struct token *process;
+    struct slot_item *slot;
+    bool is_found;
+};
+
+static void pass_boot(void *context, const char *boot_id)
+{
+    (void)context, (void)boot_id;
+}
+
+static void pass_assigned(void *context, struct arena *arena, const struct order *order,
+                          bool is_stale)
+{
+    (void)context, (void)order, (void)is_stale;
+    arena_destroy(arena);
+}
+
+static void look_at_given(void *context, const struct given *g)
+{
+    struct finding *f = context;
+
+    if (!token_equal(&g->process, f->process))
+        return;
+    fill_slot(f->ag, g, f->slot);
+    f->is_found = true;
+}
+
+static void look_at_gone(void *context, const struct token *token)
+{
+    struct finding *f = context;
+
+    f->is_found &= !token_equal(token, f->process);
+}
+
+bool runtime_dir_find_given(const struct agent *ag, const char *server_id,
+                            const struct token *process, struct slot_item *slot)
+{
+    static const struct registry_events events = { pass_boot, pass_assigned, look_at_given,
+                                                   look_at_gone };
+    char *path = mem_printf("%s/%s/registry", ag->folders.runtime, server_id);
+    struct finding f = { ag, process, slot, false };
+
+    registry_scan(path, &events, &f, NULL);
+    free(path);
+    return f.is_found;
+}
+
+/* ---- all of it ---- */
+
+int runtime_dir_settle(struct agent *ag, const char *server_id, struct err *e)
+{
+    ag->server_id = mem_strdup(server_id);
+    if (open_home(ag, e) < 0 || lock_home(ag, e) < 0 || lock_scratch(ag, e) < 0)
+        return -1;
+    if (!ag->changes_uid)
+        service_need(&user_create_self(ag, ag->folders.scratch)->stager);
+    if (open_registry(ag, e) < 0 || runtime_dir_remember_server(ag, e) < 0)
+        return -1;
+    runners_init(&ag->runners, &ag->loop, ag->home_fd, &adopt_runner_events, ag);
+    adopt_begin(ag);
+    return 0;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* job_cgroup.c - a control group for a runner and all that it starts */
+
+#include "worker/node/job_cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "common/base/digest.h"
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
+#include "worker/node/own_cgroup.h"
+
+/* Groups in a cage, where there is a limit: of the runner itself, and of its jobs. */
+#define RUNNER_GROUP "runner"
+#define JOBS_GROUP   "jobs"
+/* Where a pilot goes that has divided the group it was started in. */
+#define PREFIX      "ludwig-"
+#define PILOT_GROUP PREFIX "pilot"
+/* systemd's mark of what it leaves to others: from there on it changes nothing. */
+#define DELEGATED "user.delegate"
+
+enum { FILE_MAX_BYTES = 64 * 1024, TRIES = 200, TRY_EVERY_MS = 10 };
+
+/* ---- files of groups ---- */
+
+static int open_in(const char *folder, const char *name)
+{
+    char *path = path_join(folder, name);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    free(path);
+    return fd;
+}
+
+static int write_to(const char *folder, const char *name, const char *text)
+{
+    int fd = open_in(folder, name), rc = -1;
+
+    if (fd >= 0) {
+        rc = io_write_all(fd, text, strlen(text));
+        close(fd);
+    }
+    return rc;
+}
+
+static bool can_kill(const char *folder)
+{
+    char *path = path_join(folder, "cgroup.kill");
+    bool can = access(path, W_OK) == 0;
+
+    free(path);
+    return can;
+}
+
+static char *read_from(const char *folder, const char *name)
+{
+    char *path = path_join(folder, name);
+    struct buf text = { 0 };
+
+    if (io_read_file(path, FILE_MAX_BYTES, &text, NULL) < 0)
+        buf_free(&text);
+    free(path);
+    return buf_take(&text);
+}
+
+static bool has_memory(const char *folder)
+{
+    char *controllers = read_from(folder, "cgroup.controllers"), *rest;
+    bool has = false;
+
+    for (char *word = controllers == NULL ? NULL : strtok_r(controllers, " \n", &rest);
+         word != NULL; word = strtok_r(NULL, " \n", &rest))
+        has |= strcmp(word, "memory") == 0;
+    free(controllers);
+    return has;
+}
+
+/* Of groups that have no processes themselves alone. */
+static bool divide_memory(const char *folder)
+{
+    return has_memory(folder) && write_to(folder, "cgroup.subtree_control", "+memory") == 0;
+}
+
+static bool is_delegated(const char *folder)
+{
+    char mark[2];
+
+    return getxattr(folder, DELEGATED, mark, sizeof mark) == 1 && mark[0] == '1';
+}
+
+static char *add_group(const char *folder, const char *name)
+{
+    char *path = path_join(folder, name);
+
+    if (mkdir(path, 0755) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static void remove_group(const char *folder, const char *name)
+{
+    char *path = path_join(folder, name);
+
+    (void)rmdir(path);
+    free(path);
+}
+
+/* ---- which one is ours ---- */
+
+/* NULL: that is everybody's. */
+static char *find_own(size_t *top)
+{
+    struct own_cgroup own;
+    char *folder;
+
+    own_cgroup_find(&own, "", OWN_CGROUP_V2);
+    *top = own.top;
+    folder = own.folder != NULL && strlen(own.folder) > own.top ? mem_strdup(own.folder) : NULL;
+    own_cgroup_free(&own);
+    return folder;
+}
+
+/* Groups in which there are processes cannot give limits to those below.  Where we were put into a
+ * group below one that is left to us (systemd's DelegateSubgroup=), that is divided; to leave the one
+ * that we were put into would keep systemd from starting another agent there while jobs run. */
+static char *find_ground(void)
+{
+    size_t top;
+    char *own = find_own(&top), *above = own == NULL ? NULL : mem_strdup(own);
+
+    if (own == NULL)
+        return NULL;
+    *strrchr(above, '/') = '\0';
+    if (strlen(above) > top && is_delegated(above) && divide_memory(above)) {
+        free(own);
+        return above;
+    }
+    free(above);
+    return own;
+}
+
+char *job_cgroup_name(void)
+{
+    char hex[TOKEN_HEX], *ground = find_ground(), *path;
+    struct token name;
+
+    if (ground == NULL)
+        return NULL;
+    token_make(&name);
+    token_hex(&name, hex);
+    path = mem_printf("%s/" PREFIX "%s", ground, hex);
+    free(ground);
+    return path;
+}
+
+/* ---- making one ---- */
+
+/* Who runs the jobs starts them there, and cannot take them out again. */
+static bool let_start(const char *folder, uid_t uid)
+{
+    char *path = path_join(folder, "cgroup.procs");
+    bool may = uid == geteuid() || chown(path, uid, (gid_t)-1) == 0;
+
+    free(path);
+    return may;
+}
+
+/* Without memory.oom.group the kernel would end one process of a job, and not the others. */
+static int open_limit(const char *jobs)
+{
+    if (write_to(jobs, "memory.oom.group", "1") < 0)
+        return -1;
+    (void)write_to(jobs, "memory.swap.max", "0"); /* where there is no swap there is no file */
+    return open_in(jobs, "memory.max");
+}
+
+static void remove_groups(const char *path)
+{
+    remove_group(path, JOBS_GROUP);
+    remove_group(path, RUNNER_GROUP);
+}
+
+static int make_groups(const char *path, uid_t uid)
+{
+    char *runner, *jobs;
+    int limit_fd = -1;
+
+    if (!divide_memory(path))
+        return -1;
+    runner = add_group(path, RUNNER_GROUP);
+    jobs = add_group(path, JOBS_GROUP);
+    if (runner != NULL && jobs != NULL && let_start(path, uid) && let_start(jobs, uid))
+        limit_fd = open_limit(jobs);
+    if (limit_fd < 0) {
+        remove_groups(path);
+        (void)write_to(path, "cgroup.subtree_control", "-memory");
+    }
+    free(runner);
+    free(jobs);
+    return limit_fd;
+}
+
+bool job_cgroup_make(const char *path, uid_t uid, int *limit_fd)
+{
+    *limit_fd = -1;
+    if (mkdir(path, 0755) < 0)
+        return false;
+    if (!can_kill(path)) {
+        (void)rmdir(path);
+        return false;
+    }
+    *limit_fd = make_groups(path, uid);
+    return true;
+}
+
+bool job_cgroup_put(const char *path, pid_t pid)
+{
+    char *number = mem_printf("%lld", (long long)pid), *runner = path_join(path, RUNNER_GROUP);
+    bool is_in = write_to(access(runner, F_OK) == 0 ? runner : path, "cgroup.procs", number) == 0;
+
+    free(runner);
+    free(number);
+    return is_in;
+}
+
+static bool is_removed(const char *path)
+{
+    remove_groups(path);
+    return rmdir(path) == 0 || errno != EBUSY;
+}
+
+bool job_cgroup_end(const char *path)
+{
+    if (is_removed(path))
+        return true;
+    (void)write_to(path, "cgroup.kill", "1");
+    return is_removed(path);
+}
+
+/* ---- a pilot's ---- */
+
+static bool is_alone(const char *folder)
+{
+    char *pids = read_from(folder, "cgroup.procs");
+    char *ours = mem_printf("%lld\n", (long long)getpid());
+    bool is = pids != NULL && strcmp(pids, ours) == 0;
+
+    free(ours);
+    free(pids);
+    return is;
+}
+
+static bool leave_for(const char *folder, const char *leaf)
+{
+    if (write_to(leaf, "cgroup.procs", "0") == 0 && setxattr(folder, DELEGATED, "1", 1, 0) == 0 &&
+        divide_memory(folder))
+        return true;
+    (void)removexattr(folder, DELEGATED);
+    (void)write_to(folder, "cgroup.procs", "0");
+    return false;
+}
+
+char *job_cgroup_divide_own(void)
+{
+    size_t top;
+    char *own = find_own(&top), *leaf = NULL;
+
+    if (own != NULL && !is_delegated(own) && has_memory(own) && is_alone(own))
+        leaf = add_group(own, PILOT_GROUP);
+    if (leaf != NULL && leave_for(own, leaf)) {
+        free(leaf);
+        return own;
+    }
+    if (leaf != NULL)
+        (void)rmdir(leaf);
+    free(leaf);
+    free(own);
+    return NULL;
+}
+
+/* true: no cage is left there. */
+static bool end_cages(const char *folder)
+{
+    DIR *d = opendir(folder);
+    const struct dirent *entry;
+    bool are_gone = true;
+
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        char *path = path_join(folder, entry->d_name);
+
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 &&
+            strcmp(entry->d_name, PILOT_GROUP) != 0)
+            are_gone &= job_cgroup_end(path);
+        free(path);
+    }
+    if (d != NULL)
+        closedir(d);
+    return are_gone;
+}
+
+/* true: all of it is as it was. */
+static bool undivide(const char *folder)
+{
+    char *leaf = path_join(folder, PILOT_GROUP);
+    bool is_undivided =
+        end_cages(folder) && write_to(folder, "cgroup.subtree_control", "-memory") == 0 &&
+        write_to(folder, "cgroup.procs", "0") == 0 && (rmdir(leaf) == 0 || errno != EBUSY);
+
+    free(leaf);
+    return is_undivided;
+}
+
+void job_cgroup_undivide(const char *folder)
+{
+    /* Runners and others that we have started may be about to leave. */
+    for (int i = 0; i < TRIES && !undivide(folder); i++)
+        (void)poll(NULL, 0, TRY_EVERY_MS);
+    (void)removexattr(folder, DELEGATED);
+}

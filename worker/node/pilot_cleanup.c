@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* pilot_cleanup.c - what pilots that were killed have left on this machine */
+
+#include "worker/node/pilot_cleanup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/path.h"
+#include "worker/base/child_main.h"
+
+#define PILOT_LOCK "pilot.lock"
+/* One that is being removed. */
+#define GONE ".gone"
+
+enum {
+    LOCKS_DEPTH = 2, /* SERVER/runner.N/lock */
+    CLAIM_TRIES = 100,
+    CLAIM_PAUSE_NS = 20 * 1000 * 1000,
+    NICE = 10
+};
+
+/* ---- claims ---- */
+
+static bool is_still(int fd, int dir_fd, const char *path)
+{
+    struct stat ours, there;
+
+    return fstat(fd, &ours) == 0 && fstatat(dir_fd, path, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* Of a folder that was removed meanwhile, and may have a successor by its name, a lock is worth nothing:
+ * ERR_BUSY, as while somebody else holds it. */
+static int lock_folder(int folder_fd, int above_fd, const char *name, struct err *e)
+{
+    int fd = -1;
+
+    if (child_lock(folder_fd, PILOT_LOCK, &fd, e) < 0)
+        return -1;
+    if (is_still(fd, folder_fd, PILOT_LOCK) && is_still(folder_fd, above_fd, name))
+        return fd;
+    close(fd);
+    return err_set(e, ERR_BUSY, "%s was removed", name);
+}
+
+static int own_and_lock(const char *folder, struct err *e)
+{
+    int folder_fd = folders_own(folder, e) < 0 ? -1 : io_open_dir(folder, e);
+    int fd = folder_fd < 0 ? -1 : lock_folder(folder_fd, AT_FDCWD, folder, e);
+
+    if (folder_fd >= 0)
+        close(folder_fd);
+    return fd;
+}
+
+int pilot_cleanup_claim(const char *folder, struct err *e)
+{
+    const struct timespec pause = { 0, CLAIM_PAUSE_NS };
+    int fd = -1;
+
+    for (int i = 0; i < CLAIM_TRIES && fd < 0; i++) {
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        err_clear(e);
+        fd = own_and_lock(folder, e);
+        if (fd < 0 && e->kind != ERR_BUSY && e->kind != ERR_NOT_FOUND)
+            return -1;
+    }
+    return fd;
+}
+
+/* ---- does anybody live there? ---- */
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), n_end = strlen(end);
+
+    return n >= n_end && strcmp(name + n - n_end, end) == 0;
+}
+
+/* Is there one but the pilot's, which is ours at the moment? */
+static bool has_lock_held(int above_fd, const char *name, int depth)
+{
+    int fd = openat(above_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    bool is_held = false;
+
+    if (dir == NULL && fd >= 0)
+        close(fd);
+    while (dir != NULL && !is_held && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, PILOT_LOCK) == 0)
+            continue;
+        is_held = ends_in(entry->d_name, "lock")
+                      ? child_lock_is_held(fd, entry->d_name)
+                      : depth > 0 && has_lock_held(fd, entry->d_name, depth - 1);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return is_held;
+}
+
+/* ---- removing ---- */
+
+static void remove_gone(int dir_fd, const char *name)
+{
+    struct err e = { 0 };
+
+    if (io_remove_tree_at(dir_fd, name, &e) < 0)
+        log_event(LOG_WARN, "not-removed", "error", "%s", e.text, NULL);
+}
+
+/* Its name goes first: a pilot of the same job may come, and finds none of what is being removed. */
+static void remove_claimed(int dir_fd, const char *name)
+{
+    char *gone = mem_printf("%s" GONE, name);
+
+    (void)io_remove_tree_at(dir_fd, gone, NULL);
+    if (renameat(dir_fd, name, dir_fd, gone) == 0) {
+        log_event(LOG_INFO, "leftover", "folder", "%s", name, NULL);
+        remove_gone(dir_fd, gone);
+    }
+    free(gone);
+}
+
+static bool is_ours(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && st.st_uid == geteuid();
+}
+
+static void look_at(int dir_fd, const char *name)
+{
+    int folder_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int lock_fd;
+
+    if (folder_fd < 0)
+        return;
+    lock_fd = is_ours(folder_fd) ? lock_folder(folder_fd, dir_fd, name, NULL) : -1;
+    if (lock_fd >= 0) {
+        if (ends_in(name, GONE))
+            remove_gone(dir_fd, name);
+        else if (!has_lock_held(dir_fd, name, LOCKS_DEPTH))
+            remove_claimed(dir_fd, name);
+        close(lock_fd);
+    }
+    close(folder_fd);
+}
+
+/* "17", "17_3", and the same being removed. */
+static bool is_of_job(const char *name, const char *prefix)
+{
+    size_t n = strlen(prefix), n_id;
+
+    if (strncmp(name, prefix, n) != 0)
+        return false;
+    n_id = strspn(name + n, "0123456789_");
+    return n_id > 0 && (name[n + n_id] == '\0' || strcmp(name + n + n_id, GONE) == 0);
+}
+
+void pilot_cleanup_remove(const char *prefix)
+{
+    char *base = path_dirname(prefix);
+    DIR *dir = opendir(base);
+    const struct dirent *entry;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (is_of_job(entry->d_name, path_basename(prefix)))
+            look_at(dirfd(dir), entry->d_name);
+    if (dir != NULL)
+        closedir(dir);
+    free(base);
+}
+
+/* ---- the process ---- */
+
+void pilot_cleanup_start(const struct folders *p)
+{
+    struct child child = { .args = { CHILD_LEFTOVERS, p->pilots_scratch, p->pilots_runtime },
+                           .stdout_fd = -1,
+                           .channel_fd = -1,
+                           .lock_fd = -1,
+                           .listen_fd = -1 };
+    struct err e = { 0 };
+    pid_t pid;
+
+    if (child_start(&child, &pid, &e) < 0)
+        log_event(LOG_WARN, "child-start", "child", "leftovers", "why", "%s", e.text, NULL);
+}
+
+int pilot_cleanup_main(int argc, char **argv)
+{
+    struct err e = { 0 };
+
+    if (argc != 3 || argv[1][0] != '/' || argv[2][0] != '/') {
+        err_set(&e, ERR_USAGE, "--leftovers SCRATCH RUNTIME, absolute");
+        return child_main_fail("leftovers", &e);
+    }
+    if (child_begin(&e) < 0)
+        return child_main_fail("leftovers", &e);
+    (void)setpriority(PRIO_PROCESS, 0, NICE);
+    pilot_cleanup_remove(argv[1]);
+    pilot_cleanup_remove(argv[2]);
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checkpoint_copy.h - a checkpoint folder on its way to the share, piece by piece
+ *
+ * The job may go on writing meanwhile.  When all is copied the folder is looked at again,
+ * and what changed is copied again, until one look finds what the look before had found:
+ * then the copy is the folder as it was at that moment, provided that files are not
+ * rewritten in place faster than their times change.
+ */
+#ifndef LUDWIG_WORKER_PUBLISHER_CHECKPOINT_COPY_H
+#define LUDWIG_WORKER_PUBLISHER_CHECKPOINT_COPY_H
+
+#include "worker/saved/checkpoint_snapshot.h"
+#include "worker/share/share_modes.h"
+
+struct checkpoint_copy {
+    int from_fd;                       /* the job's folder */
+    struct checkpoint_snapshot now;    /* what is to be copied */
+    struct checkpoint_snapshot before; /* what was copied in the round before */
+    struct share_dir *to;              /* the copy; NULL: not begun */
+    char *temporary;                   /* its name */
+    struct share_modes_modes modes;
+    unsigned round;
+    size_t at;              /* the next of now */
+    int in_fd;              /* the file being copied; -1: none */
+    struct share_file *out; /* the same on the share; NULL: none */
+    int64_t copied_bytes;
+};
+
+/* Looks at <token>/checkpoint in run_fd (or ended/): 1 with *k to be closed; 0 when nothing lies
+ * there, -1 with e set. */
+int checkpoint_copy_open(struct checkpoint_copy *k, int run_fd, const char *token_hex,
+                         struct err *e);
+void checkpoint_copy_close(struct checkpoint_copy *k);
+
+/* The same digest: the same folder.  That of a copy is read from its index. */
+int checkpoint_copy_digest(const struct checkpoint_copy *k, struct digest *d, struct err *e);
+int checkpoint_copy_digest_of(const struct share_dir *at, const char *copy, struct digest *d,
+                              struct err *e);
+
+/* Begins the copy at/temporary, in place of what lies there. */
+int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
+                          const char *temporary, const struct share_modes_modes *modes,
+                          struct err *e);
+/* Copies a piece: 1 when there is more to do, 0 when it is whole, -1 with e set (ERR_BUSY: the job
+ * does not stop changing it). */
+int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e);
+/* Each path, below the folder where the copy lies, that must be durable before the copy gets its name. */
+void checkpoint_copy_each_path(const struct checkpoint_copy *k,
+                               void (*each)(void *context, const char *path), void *context);
+
+#endif

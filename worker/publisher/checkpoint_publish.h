@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checkpoint_publish.h - what an attempt leaves for the next one goes the way of its result
+ *
+ *   prepare   copy its checkpoint folder to the share, under a temporary name
+ *   (the group is synced)
+ *   fence     it gets its name
+ *   (the folders are synced)
+ *   finish    older ones are removed; all of them, when the job has a result
+ *
+ * Of attempts that came to nothing, for whatever reason, cancelled ones too.  Where the
+ * newest one on the share is the same already, there is nothing to copy.
+ */
+#ifndef LUDWIG_WORKER_PUBLISHER_CHECKPOINT_PUBLISH_H
+#define LUDWIG_WORKER_PUBLISHER_CHECKPOINT_PUBLISH_H
+
+#include "worker/publisher/result.h"
+
+int checkpoint_publish_prepare(struct result *r, struct publish_group *g, struct err *e);
+int checkpoint_publish_fence(struct result *r, struct err *e);
+/* What cannot be removed holds up nobody. */
+void checkpoint_publish_finish(struct result *r, struct publish_group *g);
+
+#endif

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/* batch_jobs.c - the jobs that one process works through, as its runner keeps them */
+
+#include "worker/runner/batch_jobs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "worker/base/process_usage.h"
+#include "worker/runner/job.h"
+#include "worker/runner/jobdir.h"
+
+enum {
+    /* An outcome that could not be written (scratch is full) is tried again after this. */
+    SAVE_PAUSE_MS = 1000,
+    /* What the process prints at its end belongs to the last one, which waits so long for it. */
+    LAST_WAIT_MS = 1000,
+    /* Between looks, where nothing tells that there is something new. */
+    LOOK_PAUSE_MS = 1000,
+    LOG_MODE = 0600,
+    METRICS_MODE = 0640,
+    BLOCK_BYTES = 64 * 1024
+};
+
+/* ---- from the order to its process ---- */
+
+static void fill_mate(struct mate *mate, const struct assignment *x)
+{
+    mate->token = x->token;
+    token_hex(&x->token, mate->hex);
+    mate->job = x->job;
+}
+
+/* As if each had its own time, which nobody but they can tell apart; an order takes 2^53 ms. */
+static int64_t time_of_all(int64_t time_ms, size_t n)
+{
+    int64_t all_ms = time_ms * (int64_t)n;
+
+    return all_ms < INT64_C(1) << 53 ? all_ms : INT64_C(1) << 53;
+}
+
+void batch_jobs_begin(struct batch_jobs *m, const struct scratch *s, const struct order_run *run,
+                      struct order *process)
+{
+    *m = (struct batch_jobs){ .n = chunk_count(run),
+                              .scratch = s,
+                              .token = run->order.assignment.batch,
+                              .sweep = run->order.assignment.sweep };
+    token_hex(&m->token, m->hex);
+    m->items = mem_alloc(m->n * sizeof *m->items);
+    for (size_t i = 0; i < m->n; i++)
+        fill_mate(&m->items[i], chunk_at(run, i));
+    *process = run->order;
+    process->assignment.token = m->token;
+    process->work.work.resources.time_ms =
+        time_of_all(run->order.work.work.resources.time_ms, m->n);
+}
+
+int batch_jobs_make_folders(const struct batch_jobs *m, struct spares *spares,
+                            const struct order_run *run, const struct value *chunk, struct err *e)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        struct order order = run->order;
+        struct jobdir dir;
+
+        order.assignment = *chunk_at(run, i);
+        if (jobdir_make(&dir, m->scratch, spares, &order,
+                        value_get(&chunk->list.items[i], "params"), e) < 0)
+            return -1;
+        jobdir_close(&dir);
+    }
+    return 0;
+}
+
+void batch_jobs_free(struct batch_jobs *m)
+{
+    follow_close(&m->follow);
+    for (size_t i = 0; i < m->n; i++)
+        free(m->items[i].reason);
+    free(m->items);
+    *m = (struct batch_jobs){ .n = 0 };
+}
+
+size_t batch_jobs_list(const struct batch_jobs *m, struct token_entry *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (m->items[i].state != MATE_SAVED)
+            list[n++].token = m->items[i].token;
+    return n;
+}
+
+static struct mate *first_open(const struct batch_jobs *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->items[i].state == MATE_OPEN)
+            return &m->items[i];
+    return NULL;
+}
+
+/* ---- logs ---- */
+
+static int copy_range(int from, int64_t begin, int64_t end, int to, struct err *e)
+{
+    char block[BLOCK_BYTES];
+
+    while (begin < end) {
+        size_t most = end - begin < BLOCK_BYTES ? (size_t)(end - begin) : BLOCK_BYTES;
+        ssize_t n = pread(from, block, most, begin);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? err_sys(e, "read") : 0;
+        if (io_write_all(to, block, (size_t)n) < 0)
+            return err_sys(e, "write");
+        begin += n;
+    }
+    return 0;
+}
+
+static int append_to_log(const struct batch_jobs *m, int from, int64_t end, const char *hex,
+                         struct err *e)
+{
+    int to = openat(m->scratch->log_fd, hex, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                    LOG_MODE);
+    int result;
+
+    if (to < 0)
+        return err_sys(e, "open");
+    result = copy_range(from, m->log_offset, end, to, e);
+    close(to);
+    return result;
+}
+
+/* What could not be copied is lost, rather than in another job's log. */
+static void cut_log(struct batch_jobs *m, const struct mate *mate)
+{
+    int from = openat(m->scratch->log_fd, m->hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct err e = { 0 };
+    struct stat st;
+
+    if (from < 0)
+        return;
+    if (fstat(from, &st) == 0 && st.st_size > m->log_offset) {
+        if (append_to_log(m, from, st.st_size, mate->hex, &e) < 0)
+            log_event(LOG_WARN, "log-not-cut", "attempt", "%s", mate->hex, "error", "%s", e.text,
+                      NULL);
+        m->log_offset = st.st_size;
+    }
+    close(from);
+}
+
+/* ---- one ends ---- */
+
+static void set_reason(struct mate *mate, const char *reason)
+{
+    free(mate->reason);
+    mate->reason = reason == NULL ? NULL : mem_strndup(reason, strnlen(reason, REASON_MAX_BYTES));
+    mate->outcome.reason = mate->reason;
+}
+
+static void end_mate(struct mate *mate, int event, const char *reason)
+{
+    mate->outcome = (struct outcome){
+        .event = event, .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE, .ended_at = units_now_ms()
+    };
+    set_reason(mate, reason);
+    mate->state = MATE_ENDED;
+}
+
+static void cancel_mate(struct mate *mate)
+{
+    end_mate(mate, EV_CANCEL, "cancelled");
+}
+
+/* What was used since the one before was reported. */
+static void add_usage(struct batch_jobs *m, struct mate *mate, int64_t used_cpu_ms)
+{
+    struct process_usage now;
+
+    process_usage_look(&now);
+    now.cpu_ms += used_cpu_ms;
+    if (now.cpu_ms > m->cpu_ms) {
+        mate->outcome.cpu_ms = now.cpu_ms - m->cpu_ms;
+        m->cpu_ms = now.cpu_ms;
+    }
+    mate->outcome.max_rss_bytes = now.max_rss_bytes;
+}
+
+/* Its log and its share of what was used are those since the one before. */
+static void report_mate(struct batch_jobs *m, struct mate *mate, const struct follow_report *r)
+{
+    if (mate->is_stopped) {
+        cancel_mate(mate);
+    } else if (r->has_failed) {
+        end_mate(mate, EV_FAIL, r->reason == NULL ? "its process reported it failed" : r->reason);
+        mate->outcome.cause = CAUSE_FAILED;
+    } else {
+        end_mate(mate, EV_DONE, NULL);
+        mate->outcome.exit_code = 0;
+    }
+    mate->outcome.started_at = m->since_ms;
+    m->since_ms = mate->outcome.ended_at;
+    m->last = mate;
+    cut_log(m, mate);
+    add_usage(m, mate, m->used_cpu_ms);
+    if (first_open(m) == NULL)
+        mate->not_before_ms = units_monotonic_ms() + LAST_WAIT_MS;
+}
+
+static void add_measures(const struct batch_jobs *m, const struct mate *mate, struct bytes line)
+{
+    char *path = mem_printf("%s/%s", mate->hex, JOB_METRICS);
+    int fd =
+        openat(m->scratch->run_fd, path,
+               O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, METRICS_MODE);
+
+    if (fd < 0 || io_write_all(fd, line.data, line.n) < 0)
+        log_event(LOG_WARN, "measure-not-kept", "attempt", "%s", mate->hex, "error", "%s",
+                  strerror(errno), NULL);
+    if (fd >= 0)
+        close(fd);
+    free(path);
+}
+
+static struct mate *find_open(const struct batch_jobs *m, const struct follow_report *r)
+{
+    for (size_t i = 0; i < m->n && r->sweep == m->sweep; i++)
+        if (m->items[i].job == r->job && m->items[i].state == MATE_OPEN)
+            return &m->items[i];
+    return NULL;
+}
+
+static void on_report(void *context, const struct follow_report *r)
+{
+    struct batch_jobs *m = context;
+    struct mate *mate = find_open(m, r);
+
+    if (mate == NULL)
+        return;
+    if (r->measures.n > 0)
+        add_measures(m, mate, r->measures);
+    if (r->is_done || r->has_failed)
+        report_mate(m, mate, r);
+}
+
+/* ---- while the process runs ---- */
+
+void batch_jobs_follow(struct batch_jobs *m, int64_t started_at)
+{
+    struct err e = { 0 };
+    int dir_fd = io_open_dir_at(m->scratch->run_fd, m->hex, &e);
+
+    if (dir_fd < 0)
+        log_event(LOG_ERROR, "not-followed", "attempt", "%s", m->hex, "error", "%s", e.text, NULL);
+    m->since_ms = started_at;
+    m->is_running = true;
+    follow_open(&m->follow, dir_fd, on_report, m);
+    batch_jobs_look(m, 0); /* what it has said already */
+}
+
+void batch_jobs_look(struct batch_jobs *m, int64_t used_cpu_ms)
+{
+    if (!m->is_running)
+        return;
+    m->used_cpu_ms = used_cpu_ms;
+    m->has_more = follow_look(&m->follow);
+}
+
+int batch_jobs_fd(const struct batch_jobs *m)
+{
+    return m->is_running ? m->follow.inotify_fd : -1;
+}
+
+static int64_t sooner(int64_t wait_ms, int64_t other_ms)
+{
+    return wait_ms < 0 || other_ms < wait_ms ? other_ms : wait_ms;
+}
+
+int batch_jobs_wait_ms(const struct batch_jobs *m)
+{
+    int64_t now_ms = units_monotonic_ms();
+    int64_t wait_ms = -1;
+
+    if (m->is_running && m->has_more)
+        return 0;
+    if (m->is_running && m->follow.inotify_fd < 0)
+        wait_ms = LOOK_PAUSE_MS;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct mate *mate = &m->items[i];
+
+        if (mate->state == MATE_ENDED)
+            wait_ms =
+                sooner(wait_ms, mate->not_before_ms > now_ms ? mate->not_before_ms - now_ms : 0);
+    }
+    return (int)wait_ms;
+}
+
+void batch_jobs_stop(struct batch_jobs *m, const struct token *token)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (token_equal(&m->items[i].token, token))
+            m->items[i].is_stopped = true;
+}
+
+bool batch_jobs_are_unwanted(const struct batch_jobs *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->items[i].state == MATE_OPEN && !m->items[i].is_stopped)
+            return false;
+    return first_open(m) != NULL;
+}
+
+/* ---- the end of the process ---- */
+
+void batch_jobs_refuse(struct batch_jobs *m, int event, const char *reason)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        end_mate(&m->items[i], event, reason);
+        if (event == EV_FAIL)
+            m->items[i].outcome.cause = CAUSE_FAILED;
+    }
+}
+
+/* It was at this one. */
+static void blame(struct batch_jobs *m, struct mate *mate, const struct outcome *process)
+{
+    end_mate(mate, process->event, process->reason);
+    mate->outcome = *process;
+    mate->outcome.reason = mate->reason;
+    mate->outcome.started_at = m->since_ms;
+    mate->outcome.cpu_ms = process->cpu_ms > m->cpu_ms ? process->cpu_ms - m->cpu_ms : 0;
+    if (process->event != EV_DONE)
+        return;
+    mate->outcome.event = EV_FAIL;
+    mate->outcome.cause = CAUSE_FAILED;
+    set_reason(mate, "the process ended without reporting this job");
+}
+
+static void end_open(struct batch_jobs *m, struct mate *mate, const struct outcome *process,
+                     bool is_first)
+{
+    if (mate->is_stopped) {
+        cancel_mate(mate);
+        mate->outcome.started_at = is_first ? m->since_ms : mate->outcome.ended_at;
+    } else if (is_first) {
+        blame(m, mate, process);
+    } else {
+        end_mate(mate, EV_RECALL, "its process ended before it came to this job");
+    }
+}
+
+/* It went well, but does not know that it should report. */
+static void end_unreported(struct mate *mate)
+{
+    if (mate->is_stopped)
+        return;
+    mate->outcome.event = EV_FAIL;
+    mate->outcome.cause = CAUSE_FAILED;
+    mate->outcome.exit_code = 0;
+    if (mate->outcome.started_at == 0) /* the first has all the time */
+        mate->outcome.started_at = mate->outcome.ended_at;
+    set_reason(mate, "the process ended without reporting any job: call "
+                     "`ludwig report --job JOB --done`");
+}
+
+static void read_rest(struct batch_jobs *m, int64_t used_cpu_ms)
+{
+    do
+        batch_jobs_look(m, used_cpu_ms);
+    while (m->has_more);
+    follow_end(&m->follow);
+}
+
+static void shed(const struct batch_jobs *m)
+{
+    struct err e = { 0 };
+
+    if (jobdir_shed(m->scratch, m->hex, &e) < 0)
+        log_event(LOG_WARN, "not-shed", "attempt", "%s", m->hex, "error", "%s", e.text, NULL);
+}
+
+void batch_jobs_over(struct batch_jobs *m, const struct outcome *process)
+{
+    struct mate *first;
+    bool is_silent;
+
+    read_rest(m, process->cpu_ms);
+    is_silent = m->last == NULL && process->event == EV_DONE;
+    m->is_running = false;
+    shed(m); /* before outcomes are written: scratch may be full */
+    first = first_open(m);
+    if (first != NULL)
+        cut_log(m, first);
+    else if (m->last != NULL && m->last->state == MATE_ENDED)
+        cut_log(m, m->last);
+    for (size_t i = 0; i < m->n; i++) {
+        if (m->items[i].state == MATE_OPEN)
+            end_open(m, &m->items[i], process, &m->items[i] == first);
+        if (is_silent)
+            end_unreported(&m->items[i]);
+        m->items[i].not_before_ms = 0;
+    }
+}
+
+/* ---- saving ---- */
+
+struct mate *batch_jobs_due(struct batch_jobs *m)
+{
+    int64_t now_ms = units_monotonic_ms();
+
+    for (size_t i = 0; i < m->n; i++)
+        if (m->items[i].state == MATE_ENDED && m->items[i].not_before_ms <= now_ms)
+            return &m->items[i];
+    return NULL;
+}
+
+int batch_jobs_save(struct batch_jobs *m, struct mate *mate, struct err *e)
+{
+    if (mate == m->last && m->is_running && first_open(m) == NULL)
+        cut_log(m, mate);
+    if (job_save_outcome(m->scratch, mate->hex, &mate->outcome, e) < 0) {
+        mate->not_before_ms = units_monotonic_ms() + SAVE_PAUSE_MS;
+        return -1;
+    }
+    mate->state = MATE_SAVED;
+    return 0;
+}
+
+bool batch_jobs_are_saved(const struct batch_jobs *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->items[i].state != MATE_SAVED)
+            return false;
+    return true;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * batch_jobs.h - the jobs that one process works through, as its runner keeps them
+ *
+ *   open ─reported, or its process ended─▶ ended ─outcome written─▶ saved
+ *
+ * A mate is published as soon as it is reported, while the process goes on with the
+ * others.  What the process printed until then, since the report before, is its log.
+ * With the process end those that it did not report: the first one is what it was at,
+ * and has its outcome; the others never began, and are given back.  So every process
+ * ends at least one job.
+ */
+#ifndef LUDWIG_WORKER_RUNNER_BATCH_JOBS_H
+#define LUDWIG_WORKER_RUNNER_BATCH_JOBS_H
+
+#include "worker/base/jobdir_pool.h"
+#include "worker/runner/chunk.h"
+#include "worker/runner/follow.h"
+
+enum mate_state { MATE_OPEN, MATE_ENDED, MATE_SAVED };
+
+struct mate {
+    struct token token;
+    char hex[TOKEN_HEX];
+    int64_t job;
+    enum mate_state state;
+    bool is_stopped; /* nobody wants it any more */
+    struct outcome outcome;
+    char *reason;          /* the outcome's, or NULL */
+    int64_t not_before_ms; /* ENDED: it is saved then, by the monotonic clock */
+};
+
+struct batch_jobs {
+    struct mate *items;
+    size_t n; /* 0: there is no batch */
+    const struct scratch *scratch;
+    struct token token; /* of the process */
+    char hex[TOKEN_HEX];
+    int64_t sweep;
+    struct mate *last;   /* the one reported last; NULL: none was */
+    int64_t since_ms;    /* when that was, or the process started */
+    int64_t log_offset;  /* up to here its log is in the mates' logs */
+    int64_t cpu_ms;      /* that are in the mates' outcomes */
+    int64_t used_cpu_ms; /* by processes that were waited for, at the last look */
+    bool is_running;
+    bool has_more; /* to be read at once */
+    struct follow follow;
+};
+
+/* From here to batch_jobs_free there is a batch; s must live as long. *process is the order of its
+ * process. */
+void batch_jobs_begin(struct batch_jobs *m, const struct scratch *s, const struct order_run *run,
+                      struct order *process);
+/* Their folders in run/; the batch's own is made with the process. */
+int batch_jobs_make_folders(const struct batch_jobs *m, struct spares *spares,
+                            const struct order_run *run, const struct value *chunk, struct err *e);
+/* The process runs: follows what it reports. */
+void batch_jobs_follow(struct batch_jobs *m, int64_t started_at);
+void batch_jobs_free(struct batch_jobs *m);
+
+/* Those that are not saved; room for all in list.  Returns how many. */
+size_t batch_jobs_list(const struct batch_jobs *m, struct token_entry *list);
+
+/* That one is wanted no more. */
+void batch_jobs_stop(struct batch_jobs *m, const struct token *token);
+/* None of those that are open is wanted: the process is to end. */
+bool batch_jobs_are_unwanted(const struct batch_jobs *m);
+
+/* For poll(2), -1: none. */
+int batch_jobs_fd(const struct batch_jobs *m);
+/* Until something is to be looked at or saved; -1 for never. */
+int batch_jobs_wait_ms(const struct batch_jobs *m);
+/* Takes in what the process reported; call it when batch_jobs_fd is readable, or the wait is over.
+ * used_cpu_ms: by those of its processes that were waited for. */
+void batch_jobs_look(struct batch_jobs *m, int64_t used_cpu_ms);
+
+/* They all end without having begun, for the same reason. */
+void batch_jobs_refuse(struct batch_jobs *m, int event, const char *reason);
+/* The process has ended like this: what becomes of those that are open. */
+void batch_jobs_over(struct batch_jobs *m, const struct outcome *process);
+
+/* The next one to be saved, NULL: none now. */
+struct mate *batch_jobs_due(struct batch_jobs *m);
+/* Writes its outcome and moves its folder to ended/. */
+int batch_jobs_save(struct batch_jobs *m, struct mate *mate, struct err *e);
+bool batch_jobs_are_saved(const struct batch_jobs *m);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* checkpoint_signal.c - asking a job to save its state, by the signal that it chose */
+
+#include "worker/runner/checkpoint_signal.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/io.h"
+#include "common/base/mem.h"
+#include "worker/base/process_tree.h"
+
+enum { STATUS_MAX_BYTES = 64 * 1024, CMDLINE_MAX_BYTES = 4 * 1024 * 1024 };
+
+static const struct {
+    const char *name;
+    int number;
+} names[] = {
+    { "HUP", SIGHUP },   { "INT", SIGINT },     { "QUIT", SIGQUIT }, { "ABRT", SIGABRT },
+    { "KILL", SIGKILL }, { "USR1", SIGUSR1 },   { "USR2", SIGUSR2 }, { "PIPE", SIGPIPE },
+    { "ALRM", SIGALRM }, { "TERM", SIGTERM },   { "CHLD", SIGCHLD }, { "CONT", SIGCONT },
+    { "STOP", SIGSTOP }, { "TSTP", SIGTSTP },   { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU },
+    { "URG", SIGURG },   { "XCPU", SIGXCPU },   { "XFSZ", SIGXFSZ }, { "VTALRM", SIGVTALRM },
+    { "PROF", SIGPROF }, { "WINCH", SIGWINCH }, { "IO", SIGIO },     { "PWR", SIGPWR },
+};
+
+int checkpoint_signal_number(const char *name)
+{
+    if (strncmp(name, "SIG", 3) == 0)
+        name += 3;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i].name) == 0)
+            return names[i].number;
+    return 0;
+}
+
+bool checkpoint_signal_catches(const char *status, int signal)
+{
+    static const char mask[] = "\nSigCgt:";
+    const char *at = strstr(status, mask);
+
+    return at != NULL && (strtoull(at + strlen(mask), NULL, 16) >> (signal - 1) & 1) != 0;
+}
+
+/* ---- the processes ---- */
+
+static void read_of(pid_t pid, const char *file, size_t max_bytes, struct buf *text)
+{
+    char *path = mem_printf("/proc/%ld/%s", (long)pid, file);
+
+    if (io_read_file(path, max_bytes, text, NULL) < 0)
+        buf_free(text);
+    free(path);
+}
+
+static bool catches(pid_t pid, int signal)
+{
+    struct buf status = { 0 };
+    bool does;
+
+    read_of(pid, "status", STATUS_MAX_BYTES, &status);
+    does = checkpoint_signal_catches(buf_text(&status), signal);
+    buf_free(&status);
+    return does;
+}
+
+static bool run_the_same(pid_t x, pid_t y)
+{
+    struct buf of_x = { 0 }, of_y = { 0 };
+    bool same;
+
+    read_of(x, "cmdline", CMDLINE_MAX_BYTES, &of_x);
+    read_of(y, "cmdline", CMDLINE_MAX_BYTES, &of_y);
+    same = of_x.n > 0 && of_x.n == of_y.n && memcmp(of_x.bytes, of_y.bytes, of_x.n) == 0;
+    buf_free(&of_x);
+    buf_free(&of_y);
+    return same;
+}
+
+/* Parents come before their children: is its own among the first n, and does it catch it? */
+static bool parent_catches(const struct process_tree_process *all, const bool *catching, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i].pid == all[n].parent)
+            return catching[i];
+    return false;
+}
+
+size_t checkpoint_signal_ask(int signal, pid_t except)
+{
+    size_t n, asked = 0;
+    struct process_tree_process *all = process_tree_list(&n);
+    bool *catching = mem_alloc(n * sizeof *catching), *heirs = mem_alloc(n * sizeof *heirs);
+
+    /* All are looked at first: who is asked may end at once. */
+    for (size_t i = 0; i < n; i++) {
+        catching[i] = all[i].pid != except && catches(all[i].pid, signal);
+        heirs[i] = catching[i] && parent_catches(all, catching, i) &&
+                   run_the_same(all[i].pid, all[i].parent);
+    }
+    for (size_t i = 0; i < n; i++)
+        asked += catching[i] && !heirs[i] && process_tree_signal_one(all[i].pid, signal);
+    free(all);
+    free(catching);
+    free(heirs);
+    return asked;
+}

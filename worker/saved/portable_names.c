@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* portable_names_names.c - names that every system on the share can show */
+
+#include "worker/saved/portable_names.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/base/buf.h"
+#include "common/base/digest.h"
+#include "common/base/path.h"
+#include "common/base/utf8.h"
+
+enum { NAME_BYTES = 200, DIGEST_DIGITS = 16 };
+
+static bool is_portable(const char *name)
+{
+    return path_is_portable_name(name) && utf8_valid(name, strlen(name)) == strlen(name);
+}
+
+static bool is_forbidden(unsigned char c)
+{
+    return c < 0x20 || c == 0x7f || strchr("/\\:*?\"<>|%", c) != NULL;
+}
+
+static void add_encoded(struct buf *out, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < n;) {
+        unsigned char c = (unsigned char)name[i];
+        size_t length = utf8_next(name + i, n - i, NULL);
+        bool is_edge = ((i == 0 || i == n - 1) && c == ' ') || (i == n - 1 && c == '.');
+
+        if (length == 0 || is_edge || is_forbidden(c)) {
+            buf_printf(out, "%%%02X", c);
+            i++;
+        } else {
+            buf_add(out, name + i, length);
+            i += length;
+        }
+    }
+}
+
+/* A device's name ("con", "nul.txt") has no byte that is wrong: its first one is encoded. */
+static void encode_first(struct buf *out)
+{
+    char *rest = buf_take(out);
+
+    buf_printf(out, "%%%02X%s", (unsigned char)rest[0], rest + 1);
+    free(rest);
+}
+
+static void shorten(struct buf *out, const char *name, size_t max_bytes)
+{
+    struct digest d;
+    char hex[DIGEST_HEX];
+    size_t n = max_bytes - DIGEST_DIGITS - 1;
+
+    if (out->n <= max_bytes)
+        return;
+    digest_of(name, strlen(name), &d);
+    digest_hex(&d, hex);
+    out->n = utf8_cut(buf_text(out), n);
+    buf_printf(out, "~%.*s", DIGEST_DIGITS, hex);
+}
+
+static const char *encode(const char *name, struct arena *a)
+{
+    struct buf out = { 0 };
+    const char *encoded;
+
+    add_encoded(&out, name);
+    shorten(&out, name, NAME_BYTES);
+    if (!is_portable(buf_text(&out)))
+        encode_first(&out);
+    encoded = arena_strndup(a, buf_text(&out), out.n);
+    buf_free(&out);
+    return encoded;
+}
+
+/* ---- equal but for case ---- */
+
+/* Places in a table of the names given out, by their lower case; 0 is empty. */
+struct taken {
+    const char **names;
+    size_t mask;
+};
+
+static size_t hash_of(const char *name)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)tolower((unsigned char)*name)) * UINT64_C(1099511628211);
+    return (size_t)(hash ^ hash >> 32);
+}
+
+/* Returns whether the name was free; it is taken now. */
+static bool take(struct taken *t, const char *name)
+{
+    size_t at = hash_of(name) & t->mask;
+
+    while (t->names[at] != NULL && strcasecmp(t->names[at], name) != 0)
+        at = (at + 1) & t->mask;
+    if (t->names[at] != NULL)
+        return false;
+    t->names[at] = name;
+    return true;
+}
+
+/* "model.pt" becomes "model~2.pt", so that it still opens as what it is. */
+static const char *numbered(const char *name, unsigned number, struct arena *a)
+{
+    const char *dot = strrchr(name, '.');
+    size_t n = dot == NULL || dot == name ? strlen(name) : (size_t)(dot - name);
+    struct buf out = { 0 };
+    const char *result;
+
+    buf_printf(&out, "%.*s~%u%s", (int)n, name, number, name + n);
+    shorten(&out, buf_text(&out), NAME_BYTES);
+    result = arena_strndup(a, buf_text(&out), out.n);
+    buf_free(&out);
+    return result;
+}
+
+static const char *take_some(struct taken *t, const char *wanted, struct arena *a)
+{
+    const char *name = wanted;
+
+    for (unsigned number = 2; !take(t, name); number++)
+        name = numbered(wanted, number, a);
+    return name;
+}
+
+static int compare(const void *x, const void *y)
+{
+    return strcmp(((const struct portable_names_name *)x)->name,
+                  ((const struct portable_names_name *)y)->name);
+}
+
+/* Names that may stay come first, so that nothing takes theirs away. */
+void portable_names_names(struct portable_names_name *names, size_t n, const char *taken,
+                          struct arena *a)
+{
+    struct taken t = { .mask = 1 };
+
+    while (t.mask + 1 < 2 * (n + 2))
+        t.mask = 2 * t.mask + 1;
+    t.names = mem_alloc((t.mask + 1) * sizeof *t.names);
+    if (taken != NULL)
+        (void)take(&t, taken);
+    if (n > 0)
+        qsort(names, n, sizeof *names, compare);
+    for (size_t i = 0; i < n; i++)
+        names[i].to = is_portable(names[i].name) && take(&t, names[i].name) ? names[i].name : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (names[i].to == NULL) {
+            const char *name = names[i].name;
+
+            names[i].to = take_some(&t, is_portable(name) ? name : encode(name, a), a);
+        }
+    free(t.names);
+}
+
+struct portable_names_name *portable_names_list(DIR *dir, size_t *n, struct arena *a)
+{
+    struct portable_names_name *names = NULL;
+    size_t capacity = 0;
+    struct dirent *entry;
+
+    for (*n = 0; (errno = 0, entry = readdir(dir)) != NULL;) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        mem_grow((void **)&names, &capacity, *n, sizeof *names);
+        names[(*n)++].name = arena_strdup(a, entry->d_name);
+    }
+    return names;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* share_modes.c - folders on the shared drive, with the modes of their project */
+
+#include "worker/share/share_modes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/base/mem.h"
+
+mode_t share_modes_file_mode(const struct share_modes_modes *m, mode_t now)
+{
+    return m->file | ((now & S_IXUSR) != 0 ? m->dir & 0111 : 0);
+}
+
+static void take_modes(struct share_modes_modes *m, const struct share_stat *project)
+{
+    mode_t bits = project->mode & 0777;
+
+    m->dir = bits | 0700 | (project->mode & S_ISGID);
+    m->file = (bits & 0666) | 0600;
+    m->group = (project->mode & S_ISGID) != 0 ? project->group : (gid_t)-1;
+}
+
+struct share_dir *share_modes_open_project(const struct share_dir *share, const char *path,
+                                           struct share_modes_modes *modes, struct err *e)
+{
+    char *name = mem_strndup(path, strcspn(path, "/"));
+    struct share_dir *d = share_open_dir(share, name, e);
+    struct share_stat st;
+
+    if (d != NULL && share_stat(d, "", &st, e) == 0) {
+        take_modes(modes, &st);
+    } else {
+        err_wrap(e, "the project's folder %s on the share", name);
+        share_close(d);
+        d = NULL;
+    }
+    free(name);
+    return d;
+}
+
+static int make_dirs(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
+{
+    size_t n = 0;
+    int result = 0;
+
+    while (result == 0 && path[n] != '\0') {
+        struct err why = { 0 };
+        char *above;
+
+        n += strspn(path + n, "/");
+        n += strcspn(path + n, "/");
+        above = mem_strndup(path, n);
+        if (share_make_dir(at, above, mode, &why) < 0 && why.kind != ERR_EXISTS)
+            result = err_set(e, why.kind, "%s", why.text);
+        free(above);
+    }
+    return result;
+}
+
+struct share_dir *share_modes_open_folder(const struct share_dir *share, const char *path,
+                                          struct share_modes_modes *modes, struct err *e)
+{
+    const char *below = strchr(path, '/');
+    struct share_dir *project = share_modes_open_project(share, path, modes, e);
+    struct share_dir *d;
+    struct err why = { 0 };
+
+    if (project == NULL || below == NULL)
+        return project;
+    below++;
+    d = share_open_dir(project, below, &why);
+    if (d == NULL && why.kind != ERR_NOT_FOUND)
+        err_set(e, why.kind, "%s", why.text);
+    else if (d == NULL && make_dirs(project, below, modes->dir, e) == 0)
+        d = share_open_dir(project, below, e);
+    share_close(project);
+    return d;
+}
+
+struct wanted {
+    const char *name;
+    bool is_found;
+};
+
+static void compare(void *context, const char *name)
+{
+    struct wanted *w = context;
+
+    w->is_found |= strcmp(name, w->name) == 0;
+}
+
+bool share_modes_is_listed(const struct share_dir *at, const char *path, const char *name)
+{
+    struct share_dir *d = share_open_dir(at, path, NULL);
+    struct wanted w = { name, false };
+
+    if (d == NULL)
+        return false;
+    if (share_list(d, compare, &w, NULL) < 0)
+        w.is_found = false;
+    share_close(d);
+    return w.is_found;
+}

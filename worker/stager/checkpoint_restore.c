@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* checkpoint_restore.c - brings the checkpoint that an attempt goes on from to scratch */
+
+#include "worker/stager/checkpoint_restore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/proto/layout.h"
+#include "worker/base/jobdir_pool.h"
+#include "worker/saved/checkpoint_list.h"
+#include "worker/saved/checkpoint_snapshot.h"
+#include "worker/share/share_modes.h"
+
+/* One that is copied while its attempt still runs may be replaced under us, but not for ever. */
+enum { TRIES_MAX = 10, INDEX_MAX_BYTES = 1 << 30 };
+
+/* ---- one copy ---- */
+
+/* Closed to others until all is there. */
+static struct share_item item_of(const struct checkpoint_snapshot_entry *entry)
+{
+    bool is_file = entry->type == CHECKPOINT_SNAPSHOT_FILE;
+
+    return (struct share_item){ .type = is_file ? SHARE_FILE : SHARE_FOLDER,
+                                .from = checkpoint_snapshot_stored(entry),
+                                .to = entry->path,
+                                .mode = is_file ? 0600 : 0700,
+                                .size_bytes = entry->size_bytes };
+}
+
+static int checkpoint_restore_content(const struct checkpoint_snapshot *s,
+                                      const struct share_dir *from, int to_fd, struct err *e)
+{
+    struct share_item *items = mem_alloc(s->n * sizeof *items);
+    size_t n = 0;
+    int result;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->entries[i].type != CHECKPOINT_SNAPSHOT_LINK)
+            items[n++] = item_of(&s->entries[i]);
+    result = share_copy_out(from, to_fd, items, n, e);
+    free(items);
+    return result;
+}
+
+static int checkpoint_restore_times(const struct checkpoint_snapshot_entry *entry, int to_fd,
+                                    struct err *e)
+{
+    const struct timespec changed = { .tv_sec = entry->changed_ns / 1000000000,
+                                      .tv_nsec = entry->changed_ns % 1000000000 };
+    const struct timespec times[2] = { changed, changed };
+
+    return utimensat(to_fd, entry->path, times, AT_SYMLINK_NOFOLLOW) < 0
+               ? err_sys(e, "restore %s", entry->path)
+               : 0;
+}
+
+/* Last, so that nothing is written through one. */
+static int checkpoint_restore_links(const struct checkpoint_snapshot *s, int to_fd, struct err *e)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->entries[i].type == CHECKPOINT_SNAPSHOT_LINK &&
+            symlinkat(s->entries[i].target, to_fd, s->entries[i].path) < 0)
+            return err_sys(e, "create %s", s->entries[i].path);
+    return 0;
+}
+
+/* What is in a folder before the folder, which may close it. */
+static int checkpoint_restore_modes(const struct checkpoint_snapshot *s, int to_fd, struct err *e)
+{
+    for (size_t i = s->n; i-- > 0;) {
+        const struct checkpoint_snapshot_entry *entry = &s->entries[i];
+
+        if (entry->type == CHECKPOINT_SNAPSHOT_FILE &&
+            checkpoint_restore_times(entry, to_fd, e) < 0)
+            return -1;
+        if (entry->type != CHECKPOINT_SNAPSHOT_LINK &&
+            fchmodat(to_fd, entry->path, (mode_t)entry->mode, 0) < 0)
+            return err_sys(e, "restore %s", entry->path);
+    }
+    return fchmod(to_fd, JOB_DIR_MODE) < 0 ? err_sys(e, "restore it") : 0;
+}
+
+static int read_index(const struct share_dir *from, struct checkpoint_snapshot *s, struct err *e)
+{
+    struct buf index = { 0 };
+    int result = share_read(from, CHECKPOINT_SNAPSHOT_INDEX, INDEX_MAX_BYTES, &index, e);
+
+    if (result == 0)
+        result = checkpoint_snapshot_read_index(s, buf_bytes(&index), e);
+    buf_free(&index);
+    return result;
+}
+
+static int fill(const struct share_dir *from, int to_fd, struct err *e)
+{
+    struct checkpoint_snapshot s = { .n = 0 };
+    int result = read_index(from, &s, e);
+
+    if (result == 0)
+        result = checkpoint_restore_content(&s, from, to_fd, e);
+    if (result == 0)
+        result = checkpoint_restore_links(&s, to_fd, e);
+    if (result == 0)
+        result = checkpoint_restore_modes(&s, to_fd, e);
+    checkpoint_snapshot_free(&s);
+    return result;
+}
+
+/* It gets its name when it is whole. */
+static int checkpoint_restore_as(const struct scratch *s, const struct share_dir *from,
+                                 const char *hex, struct err *e)
+{
+    char hidden[TOKEN_HEX + 1];
+    int to_fd, result;
+
+    snprintf(hidden, sizeof hidden, ".%s", hex);
+    if (io_remove_tree_at(s->checkpoints_fd, hidden, e) < 0)
+        return -1;
+    if (mkdirat(s->checkpoints_fd, hidden, 0700) < 0)
+        return err_sys(e, "create %s", SCRATCH_CHECKPOINTS);
+    to_fd = io_open_dir_at(s->checkpoints_fd, hidden, e);
+    if (to_fd < 0)
+        return -1;
+    result = fill(from, to_fd, e);
+    close(to_fd);
+    if (result == 0 && renameat(s->checkpoints_fd, hidden, s->checkpoints_fd, hex) < 0)
+        result = err_sys(e, "name a checkpoint");
+    /* What did not fit must not stay in the way of what would. */
+    if (result < 0)
+        (void)io_remove_tree_at(s->checkpoints_fd, hidden, NULL);
+    return result;
+}
+
+/* ---- the newest ---- */
+
+/* What will be no better the next time. */
+static bool is_final(const struct err *e)
+{
+    return e->kind == ERR_NOT_FOUND || e->kind == ERR_PROTOCOL || e->kind == ERR_EXISTS ||
+           e->kind == ERR_DENIED || e->kind == ERR_USAGE;
+}
+
+/* No symlink. */
+static struct share_dir *open_kept(const struct share_dir *d, const char *name, struct err *e)
+{
+    struct share_stat st;
+
+    if (share_stat(d, name, &st, e) < 0)
+        return NULL;
+    if (st.type == SHARE_FOLDER)
+        return share_open_dir(d, name, e);
+    err_set(e, ERR_USAGE, "%s is no folder", name);
+    return NULL;
+}
+
+static bool is_missing(const struct share_dir *d, const char *name)
+{
+    struct share_stat st;
+    struct err why = { 0 };
+
+    return share_stat(d, name, &st, &why) < 0 && why.kind == ERR_NOT_FOUND;
+}
+
+/* 1 when it is there, 0 when it has gone or is damaged: *is_gone says which. */
+static int checkpoint_restore_kept(const struct scratch *s, const struct share_dir *d,
+                                   const char *hex, const char *name, bool *is_gone, struct err *e)
+{
+    struct err why = { 0 };
+    struct share_dir *from = open_kept(d, name, &why);
+    int result = from == NULL ? -1 : checkpoint_restore_as(s, from, hex, &why);
+
+    share_close(from);
+    if (result == 0)
+        return 1;
+    if (!is_final(&why))
+        return err_set(e, why.kind, "checkpoint %s: %s", name, why.text);
+    *is_gone = is_missing(d, name);
+    if (!*is_gone)
+        log_event(LOG_WARN, "checkpoint-damaged", "name", "%s", name, "why", "%s", why.text, NULL);
+    return 0;
+}
+
+static int checkpoint_restore_newest(const struct scratch *s, const struct share_dir *d,
+                                     const struct order_restore *x, const char *hex, struct err *e)
+{
+    const struct checkpoint_list before = { x->attempt - 1, CHECKPOINT_LIST_AT_END };
+    struct checkpoint_list up_to = before, newest;
+    int rc = 0;
+
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        struct buf name = { 0 };
+        bool is_gone = false;
+
+        rc = checkpoint_list_newest(d, x->job_name, &up_to, &newest, e);
+        if (rc <= 0)
+            return rc;
+        checkpoint_list_add_name(&name, x->job_name, &newest);
+        rc = checkpoint_restore_kept(s, d, hex, buf_text(&name), &is_gone, e);
+        buf_free(&name);
+        if (rc != 0)
+            return rc < 0 ? -1 : 0;
+        up_to = is_gone ? before : (struct checkpoint_list){ newest.attempt, newest.number - 1 };
+    }
+    return err_set(e, ERR_BUSY, "the checkpoints of %s do not stop changing", x->job_name);
+}
+
+/* ---- where they lie ---- */
+
+static bool are_listed(const struct share_dir *project, const char *param_name)
+{
+    return share_modes_is_listed(project, LAYOUT_SERVER_DIR, "checkpoints") &&
+           share_modes_is_listed(project, LAYOUT_SERVER_DIR "/checkpoints", param_name);
+}
+
+/* The folder of the configuration's checkpoints: 1; 0 when there is none. */
+static int open_checkpoints(const struct share_dir *share, const struct order_restore *x,
+                            struct share_dir **d, struct err *e)
+{
+    struct buf path = { 0 };
+    struct share_modes_modes modes;
+    struct share_dir *project = share_modes_open_project(share, x->project, &modes, e);
+    struct err why = { 0 };
+    int result = -1;
+
+    if (project == NULL)
+        return -1;
+    layout_checkpoints(&path, x->project, x->param_name);
+    *d = share_open_dir(share, buf_text(&path), &why);
+    if (*d != NULL)
+        result = 1;
+    else if (why.kind == ERR_NOT_FOUND && !are_listed(project, x->param_name))
+        result = 0;
+    else
+        err_set(e, why.kind, "%s", why.text);
+    share_close(project);
+    buf_free(&path);
+    return result;
+}
+
+static int checkpoint_restore_from(const struct scratch *s, const struct share_dir *share,
+                                   const struct order_restore *x, const char *hex, struct err *e)
+{
+    struct share_dir *d;
+    int rc = open_checkpoints(share, x, &d, e);
+
+    if (rc == 1) {
+        rc = checkpoint_restore_newest(s, d, x, hex, e);
+        share_close(d);
+    }
+    return rc;
+}
+
+/* What we may not read is not waited for. */
+int checkpoint_restore_checkpoint(const struct scratch *s, struct shares *access,
+                                  const struct order_restore *x, struct err *e)
+{
+    struct err why = { 0 };
+    struct share_dir *share;
+    char hex[TOKEN_HEX];
+    int rc;
+
+    token_hex(&x->token, hex);
+    if (faccessat(s->checkpoints_fd, hex, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    share = share_open(access, x->share, e);
+    if (share == NULL)
+        return -1;
+    rc = checkpoint_restore_from(s, share, x, hex, &why);
+    share_close(share);
+    if (rc == 0)
+        return 0;
+    if (why.kind != ERR_DENIED)
+        return err_set(e, why.kind, "%s", why.text);
+    log_event(LOG_WARN, "checkpoint-not-read", "why", "%s", why.text, NULL);
+    return 0;
+}

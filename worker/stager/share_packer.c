@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* share_packer.c - packs what lies on the share already, for one user */
+
+#include "worker/stager/share_packer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/path.h"
+#include "worker/base/child_main.h"
+#include "worker/base/child_protocol.h"
+
+/* Of one line. */
+enum { LINE_MAX_BYTES = ERR_TEXT_BYTES };
+
+struct share_packer {
+    const char *scratch;
+    struct wire wire;
+};
+
+/* A pass. */
+struct doing {
+    struct share_packer *packer;
+    struct note_packed note;
+    struct buf said;    /* of a line that has not ended yet */
+    struct buf trouble; /* the last line that is none of those that it is to say */
+};
+
+/* ---- what it says ---- */
+
+static int tell(struct doing *d, struct err *e)
+{
+    return wire_send(&d->packer->wire, NOTE_PACKED, 0, NULL, &d->note, e) < 0 ? -1 : 0;
+}
+
+static bool parse_done(const char *line, struct dataset *set)
+{
+    char tree[DIGEST_HEX], id[DIGEST_HEX];
+    long long files, bytes;
+
+    if (sscanf(line, "done %64[0-9a-f] %64[0-9a-f] %lld %lld", tree, id, &files, &bytes) != 4 ||
+        digest_parse(tree, &set->tree) < 0 || digest_parse(id, &set->id) < 0 || files < 0 ||
+        bytes < 0)
+        return false;
+    set->files = files;
+    set->bytes = bytes;
+    return true;
+}
+
+static int take_line(struct doing *d, const char *line, struct err *e)
+{
+    long long files, bytes;
+
+    if (sscanf(line, "at %lld %lld", &files, &bytes) == 2 && files >= 0 && bytes >= 0) {
+        d->note.files = files;
+        d->note.bytes = bytes;
+        return tell(d, e);
+    }
+    if (!parse_done(line, &d->note.set)) {
+        buf_clear(&d->trouble);
+        buf_add_str(&d->trouble, line);
+    }
+    return 0;
+}
+
+static int take_bytes(struct doing *d, const char *bytes, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] != '\n' && bytes[i] != '\0') {
+            if (d->said.n < LINE_MAX_BYTES - 1)
+                buf_add_char(&d->said, bytes[i]);
+            continue;
+        }
+        if (d->said.n > 0 && take_line(d, buf_text(&d->said), e) < 0)
+            return -1;
+        buf_clear(&d->said);
+    }
+    return 0;
+}
+
+/* Until it has ended; -1: nobody wants to know any more. */
+static int listen_to(struct doing *d, int fd, struct err *e)
+{
+    char bytes[4096];
+
+    for (;;) {
+        struct pollfd fds[] = { { fd, POLLIN, 0 }, { d->packer->wire.fd, 0, 0 } };
+        ssize_t n;
+
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return err_sys(e, "wait for ludwig");
+        if (fds[1].revents != 0)
+            return err_set(e, ERR_UNREACHABLE, "the agent is gone");
+        if (fds[0].revents == 0)
+            continue;
+        n = read(fd, bytes, sizeof bytes);
+        if (n < 0 && errno != EINTR)
+            return err_sys(e, "listen to ludwig");
+        if (n == 0)
+            return take_bytes(d, "\n", 1, e);
+        if (n > 0 && take_bytes(d, bytes, (size_t)n, e) < 0)
+            return -1;
+    }
+}
+
+/* ---- ludwig ---- */
+
+/* Only what may be called between fork and exec. */
+static void become(const char *program, char **argv, int out)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
+        _exit(127);
+    execv(program, argv);
+    dprintf(STDERR_FILENO, "%s cannot be run\n", program);
+    _exit(127);
+}
+
+static pid_t start(const struct share_packer *p, const struct order_pack *x, int *fd, struct err *e)
+{
+    char *program = mem_printf("%s/" SCRATCH_BIN "/ludwig", p->scratch);
+    const char *argv[] = { "ludwig",
+                           "--pack-share",
+                           x->share,
+                           x->project,
+                           x->drive,
+                           x->path,
+                           x->only_here ? "only-here" : NULL,
+                           NULL };
+    int ends[2] = { -1, -1 };
+    pid_t pid = -1;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        err_sys(e, "make a pipe");
+    else if ((pid = fork()) < 0)
+        err_sys(e, "start ludwig");
+    else if (pid == 0)
+        become(program, (char **)(uintptr_t)argv, ends[1]);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (pid < 0 && ends[0] >= 0)
+        close(ends[0]);
+    *fd = ends[0];
+    free(program);
+    return pid;
+}
+
+/* Its exit status as wait has it. */
+static int end(pid_t pid)
+{
+    int status = -1;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+/* -1: nobody wants to know any more.  What went wrong else is in the note. */
+static int run(struct doing *d, const struct order_pack *x, struct err *e)
+{
+    struct err why = { 0 };
+    int fd, rc, status;
+    pid_t pid = start(d->packer, x, &fd, &why);
+
+    if (pid < 0) {
+        buf_add_str(&d->trouble, why.text);
+        return 0;
+    }
+    rc = listen_to(d, fd, e);
+    close(fd);
+    if (rc < 0)
+        kill(pid, SIGKILL);
+    status = end(pid);
+    if (status != 0 && d->trouble.n == 0)
+        buf_printf(&d->trouble, "it ended with status %d", status);
+    if (status == 0)
+        buf_clear(&d->trouble);
+    return rc;
+}
+
+/* ---- the loop ---- */
+
+static int take_pack(struct share_packer *p, const struct envelope *m, struct err *e)
+{
+    struct doing d = { .packer = p };
+    struct order_pack x;
+    int rc;
+
+    if (message_body(&orders, m, p->wire.arena, &x, e) < 0)
+        return -1;
+    d.note.token = x.token;
+    rc = run(&d, &x, e);
+    d.note.is_over = true;
+    if (d.trouble.n > 0)
+        d.note.error = buf_text(&d.trouble);
+    if (rc == 0)
+        rc = tell(&d, e);
+    buf_free(&d.said);
+    buf_free(&d.trouble);
+    return rc;
+}
+
+static int serve(struct share_packer *p, struct err *e)
+{
+    struct envelope m;
+    int rc;
+
+    while ((rc = wire_receive(&p->wire, &m, e)) == 1) {
+        if (m.type != ORDER_PACK)
+            return err_set(e, ERR_PROTOCOL, "order %s is not for a packer",
+                           orders.messages[m.type].name);
+        if (take_pack(p, &m, e) < 0)
+            return -1;
+    }
+    return rc;
+}
+
+/* Where ludwig keeps what it found out. */
+static int prepare(const char *scratch, struct err *e)
+{
+    char *cache = path_join(scratch, SCRATCH_PACKING);
+    int rc = io_make_dirs(cache, 0700, e);
+
+    if (rc == 0 && setenv("XDG_CACHE_HOME", cache, 1) < 0)
+        rc = err_sys(e, "set XDG_CACHE_HOME");
+    free(cache);
+    return rc;
+}
+
+int share_packer_main(int argc, char **argv)
+{
+    struct share_packer p = { 0 };
+    struct err e = { 0 };
+    int rc;
+
+    if (argc != 2 || argv[1][0] != '/') {
+        err_set(&e, ERR_USAGE, "--packer SCRATCH");
+        return child_main_fail("packer", &e);
+    }
+    p.scratch = argv[1];
+    if (child_begin(&e) < 0 || prepare(p.scratch, &e) < 0)
+        return child_main_fail("packer", &e);
+    wire_init(&p.wire, CHILD_CHANNEL_FD, &orders);
+    rc = serve(&p, &e);
+    wire_close(&p.wire);
+    return rc < 0 && e.kind != ERR_UNREACHABLE ? child_main_fail("packer", &e) : 0;
+}
