@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* portable_names_names.c - names that every system on the share can show */
+/* portable_names.c - names that every system on the share can show */
 
 #include "worker/saved/portable_names.h"
 
