@@ -318,7 +318,10 @@ tidy_analyzer  := $(patsubst %,--extra-arg=%,-Xclang -analyzer-config -Xclang ma
 # Tests run under the sanitizers instead.
 tidy_tests     := --checks=-clang-analyzer-*
 
-.PHONY: lint format help
+.PHONY: house lint format help
+house: all              ## the house in figures: files, lines and functions of each room, circles, places to touch
+	@.ci/check-rooms --objects $O --print
+
 lint:                   ## clang-format, clang-tidy, cppcheck, mandoc, and who may include whom
 	@clang-format --dry-run -Werror $(sources) $(headers)
 	@.ci/check-rooms

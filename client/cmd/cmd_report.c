@@ -9,6 +9,7 @@
 
 #include "client/cmd/batch_chunk.h"
 #include "client/term/command.h"
+#include "common/base/quote.h"
 #include "common/base/utf8.h"
 #include "common/data/json.h"
 #include "common/proto/envvars.h"
@@ -83,7 +84,7 @@ static int add_measure(struct buf *line, const char *word, struct arena *a, stru
     if (is_reserved(name))
         return err_set(e, ERR_USAGE, "'%s' cannot be the name of a measure", name);
     buf_add_str(line, line->n > 1 ? ", " : "");
-    json_add_str(line, name, n);
+    quote_add(line, name, n);
     buf_add_str(line, ": ");
     json_add_value(line, &v);
     return 0;
@@ -158,7 +159,7 @@ static void begin_line(struct buf *line, const struct options *o)
     if (o->job == NULL || !batch_chunk_is_here())
         return;
     buf_add_str(line, "\"job\": ");
-    json_add_str(line, o->job, strlen(o->job));
+    quote_add(line, o->job, strlen(o->job));
 }
 
 /* Cut between characters to what a reason may have. */
@@ -179,7 +180,7 @@ static void add_end(struct buf *lines, const struct options *o, const char *reas
         return;
     }
     buf_add_str(lines, ", \"failed\": ");
-    json_add_str(lines, reason, reason_bytes(reason));
+    quote_add(lines, reason, reason_bytes(reason));
     buf_add_str(lines, "}\n");
 }
 

@@ -12,6 +12,7 @@
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
 #include "client/util/digest_table.h"
+#include "common/base/quote.h"
 #include "common/base/units.h"
 #include "common/data/json.h"
 #include "common/data/msgpack.h"
@@ -212,7 +213,7 @@ static void add_json_head(struct buf *out, const struct dryrun *d)
     const struct submit_request *o = d->order;
 
     buf_add_str(out, "{\"v\":1,\"project\":");
-    json_add_str(out, o->spec.project, strlen(o->spec.project));
+    quote_add(out, o->spec.project, strlen(o->spec.project));
     buf_printf(out, ",\"configs\":%" PRId64 ",\"reps\":%" PRId64 ",\"jobs\":%" PRId64,
                d->forecast.configs, o->spec.reps, count_jobs(d));
     add_number_or_null(out, "reused", is_asked(d), (uint64_t)d->forecast.reused);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/submit/submit_request.h"
+#include "common/base/quote.h"
 #include "common/data/json.h"
 
 /* Longer lists are not written out: they were computed. */
@@ -32,7 +33,7 @@ struct msg_submit_begin submit_request_begin(const struct submit_request *o,
 
 static void add_str(struct buf *json, const char *text)
 {
-    json_add_str(json, text, strlen(text));
+    quote_add(json, text, strlen(text));
 }
 
 static void add_values(struct buf *json, const struct param *p)

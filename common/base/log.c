@@ -10,7 +10,7 @@
 #include "common/base/buf.h"
 #include "common/base/io.h"
 #include "common/base/log.h"
-#include "common/data/json.h"
+#include "common/base/quote.h"
 
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
 enum { N_LEVELS = sizeof level_names / sizeof level_names[0] };
@@ -60,7 +60,7 @@ static void add_str(struct buf *line, const char *s)
     if (is_bare(s))
         buf_add_str(line, s);
     else
-        json_add_str(line, s, strlen(s));
+        quote_add(line, s, strlen(s));
 }
 
 /* Adds "KEY=VALUE" for each; a format nobody knows ends the line, since its argument has no size. */

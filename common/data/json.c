@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "common/base/mem.h"
+#include "common/base/quote.h"
 #include "common/base/utf8.h"
 #include "common/data/json.h"
 #include "common/data/json_exact.h"
@@ -18,47 +19,6 @@
 enum { JSON_DEPTH_MAX = 32 };
 
 /* ---- out ---- */
-
-/* Characters that nobody sees, or that YAML or a terminal takes for something else. */
-static bool is_escaped(uint32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
-           c == 0xfffe || c == 0xffff;
-}
-
-static void add_escaped(struct buf *out, uint32_t c)
-{
-    static const char letters[] = "\bb\ff\nn\rr\tt\"\"\\\\";
-
-    for (const char *l = letters; *l != '\0'; l += 2)
-        if (c == (uint32_t)*l) {
-            buf_add_char(out, '\\');
-            buf_add_char(out, l[1]);
-            return;
-        }
-    buf_printf(out, "\\u%04" PRIx32, c);
-}
-
-void json_add_str(struct buf *out, const char *s, size_t n)
-{
-    const uint8_t *at = (const uint8_t *)s;
-    const uint8_t *end = at + n;
-
-    buf_add_char(out, '"');
-    while (at < end) {
-        uint32_t c;
-        size_t n_bytes = utf8_next(at, (size_t)(end - at), &c);
-
-        if (n_bytes == 0)
-            buf_add_str(out, "\xef\xbf\xbd");
-        else if (is_escaped(c) || c == '"' || c == '\\')
-            add_escaped(out, c);
-        else
-            buf_add(out, at, n_bytes);
-        at += n_bytes == 0 ? 1 : n_bytes;
-    }
-    buf_add_char(out, '"');
-}
 
 static void add_hex(struct buf *out, const struct value *v)
 {
@@ -118,7 +78,7 @@ static void add_map(struct buf *out, const struct value *v, int indent)
         if (i > 0)
             buf_add_char(out, ',');
         add_break(out, deeper(indent));
-        json_add_str(out, m->key.str.s, m->key.str.n);
+        quote_add(out, m->key.str.s, m->key.str.n);
         buf_add_str(out, indent < 0 ? ":" : ": ");
         add_value(out, &m->value, deeper(indent));
     }
@@ -134,7 +94,7 @@ static void add_value(struct buf *out, const struct value *v, int indent)
     case VALUE_BOOL: buf_add_str(out, v->b ? "true" : "false"); break;
     case VALUE_INT: buf_printf(out, "%" PRId64, v->i); break;
     case VALUE_FLOAT: add_float(out, v->f); break;
-    case VALUE_STR: json_add_str(out, v->str.s, v->str.n); break;
+    case VALUE_STR: quote_add(out, v->str.s, v->str.n); break;
     case VALUE_BIN: add_hex(out, v); break;
     case VALUE_LIST: add_list(out, v, indent); break;
     case VALUE_MAP: add_map(out, v, indent); break;

@@ -15,7 +15,6 @@
 void json_add_value(struct buf *out, const struct value *v);
 /* The same over several lines, indented by two spaces: for files people open. */
 void json_add_pretty(struct buf *out, const struct value *v);
-void json_add_str(struct buf *out, const char *s, size_t n); /* with quotes */
 
 /* As text for a person or a placeholder: strings bare, the rest as JSON. */
 void json_add_text(struct buf *out, const struct value *v);

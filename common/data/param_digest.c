@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/quote.h"
 #include "common/data/json.h"
 #include "common/data/param_digest.h"
 
@@ -54,7 +55,7 @@ static void add_map(struct buf *out, const struct value *v)
     for (size_t i = 0; i < v->map.n; i++) {
         if (i > 0)
             buf_add_char(out, ',');
-        json_add_str(out, sorted[i]->key.str.s, sorted[i]->key.str.n);
+        quote_add(out, sorted[i]->key.str.s, sorted[i]->key.str.n);
         buf_add_char(out, ':');
         param_digest_add(out, &sorted[i]->value);
     }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/base/quote.h"
 #include "common/base/units.h"
 #include "common/data/json.h"
 #include "common/data/msgpack.h"
@@ -321,7 +322,7 @@ static int refuse_unknown(const struct value *key, struct err *e)
 {
     struct buf name = { 0 };
 
-    json_add_str(&name, key->str.s, key->str.n < 64 ? key->str.n : 64);
+    quote_add(&name, key->str.s, key->str.n < 64 ? key->str.n : 64);
     err_set(e, ERR_PROTOCOL, "unknown field %s, which a reader must know", buf_text(&name));
     buf_free(&name);
     return -1;
@@ -382,7 +383,7 @@ static void add_json_str(struct buf *out, const char *s)
     if (s == NULL)
         buf_add_str(out, "null");
     else
-        json_add_str(out, s, strlen(s));
+        quote_add(out, s, strlen(s));
 }
 
 static void add_json_bytes(struct buf *out, const void *bytes, size_t n)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/quote.h"
 #include "common/data/json.h"
 #include "common/data/yaml.h"
 
@@ -38,7 +39,7 @@ static void add_str(struct buf *out, const char *s, size_t n)
     if (is_plain(s, n))
         buf_add(out, s, n);
     else
-        json_add_str(out, s, n);
+        quote_add(out, s, n);
 }
 
 /* YAML 1.1 takes 1e-05 for text and 1.0e-05 for a number. */

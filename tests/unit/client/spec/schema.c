@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "client/spec/spec.h"
+#include "common/base/quote.h"
 #include "common/data/json.h"
 #include "tests/unit/doc.h"
 
@@ -85,9 +86,9 @@ static void add_type(struct buf *out, const struct key *key)
 
 static void add_key(struct buf *out, const struct key *key)
 {
-    json_add_str(out, key->name, strlen(key->name));
+    quote_add(out, key->name, strlen(key->name));
     buf_add_str(out, ": {\"description\": ");
-    json_add_str(out, key->help, strlen(key->help));
+    quote_add(out, key->help, strlen(key->help));
     buf_add_str(out, ", ");
     add_type(out, key);
     buf_add_char(out, '}');
@@ -111,7 +112,7 @@ static void add_map(struct buf *out, const struct key *rows, const char *require
 
 static void add_form(struct buf *out, const struct param_form_help *form)
 {
-    json_add_str(out, form->name, strlen(form->name));
+    quote_add(out, form->name, strlen(form->name));
     buf_add_str(out, ": {\"description\": ");
     buf_add_char(out, '"');
     buf_printf(out, "%s: %s\"", form->argument, form->help);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/quote.h"
 #include "common/data/json.h"
 
 struct text_case {
@@ -258,7 +259,7 @@ static void strings_are_one_line_of_utf8_whatever_they_held(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         buf_clear(&b);
-        json_add_str(&b, cases[i].s, cases[i].n);
+        quote_add(&b, cases[i].s, cases[i].n);
         assert_string_equal(buf_text(&b), cases[i].json);
     }
     buf_free(&b);
