@@ -5,7 +5,7 @@
  * Content is cut into pieces of PACK_PIECE_BYTES (only a file's last is smaller), known by their
  * SHA-256.  A part is a file of pieces; its list says which.  Blocks name the entries of a tree
  * and where their pieces lie; the manifest names the blocks and the parts, and its digest is the
- * dataset's id.  docs/packs.md specifies all of it.
+ * dataset's id.  docs/internals/packs.md specifies all of it.
  *
  * Writing: pack_write.h.  Reading: pack_read.h for the entries, part_read.h for their content.
  */

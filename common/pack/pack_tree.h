@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack_tree.h - the digest of what is in a tree, wherever it is stored (docs/packs.md)
+ * pack_tree.h - the digest of what is in a tree, wherever it is stored (docs/internals/packs.md)
  */
 #ifndef LUDWIG_COMMON_PACK_PACK_TREE_H
 #define LUDWIG_COMMON_PACK_PACK_TREE_H

@@ -30,7 +30,7 @@ struct env_entry {
     const char *value;
 };
 
-/* A tree that was packed (docs/packs.md). */
+/* A tree that was packed (docs/internals/packs.md). */
 struct dataset {
     struct digest tree; /* what is in it, which says whether two are the same; zero: no dataset */
     struct digest id;   /* of the manifest, which says where it lies */

@@ -3,7 +3,7 @@
  * proto.h - every message between clients, ludwigd and workers
  *
  * One row a message: its constant, name, struct, who sends it, its answer.
- * docs/protocol.md describes the same rows for people; a test compares them.
+ * docs/internals/protocol.md describes the same rows for people; a test compares them.
  */
 #ifndef LUDWIG_COMMON_PROTO_PROTO_H
 #define LUDWIG_COMMON_PROTO_PROTO_H

@@ -3,7 +3,7 @@
  * states.h - the life of an attempt, and what it makes of its job
  *
  * One table says which event leads from which state to which; whatever it does
- * not list is refused.  docs/states.md is held against it by a test.
+ * not list is refused.  docs/internals/states.md is held against it by a test.
  */
 #ifndef LUDWIG_COMMON_PROTO_STATES_H
 #define LUDWIG_COMMON_PROTO_STATES_H

@@ -2,7 +2,7 @@
 /*
  * share_packs.h - the packing of what lies on the share already: who does it, who waits for it
  *
- * In memory only; docs/states.md has the states.
+ * In memory only; docs/internals/states.md has the states.
  */
 #ifndef LUDWIG_SERVER_QUEUE_SHARE_PACKS_H
 #define LUDWIG_SERVER_QUEUE_SHARE_PACKS_H

@@ -236,7 +236,7 @@ def many_connections():
         except (Ended, AssertionError, OSError):
             refused += 1
     print(f"{len(peers)} connections, {refused} refused")
-    assert 100 <= len(peers) <= 250, "docs/protocol.md says 250 of one user"
+    assert 100 <= len(peers) <= 250, "docs/internals/protocol.md says 250 of one user"
     assert rss_bytes(PID) - before < 64 * MIB
     # Those that are connected are served.
     assert peers[0].ask("get_sweeps", {"limit": 1})["type"] == "sweep_page"

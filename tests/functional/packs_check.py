@@ -1,6 +1,6 @@
 # packs_check.py <PATHS - which manifests, blocks, lists and parts are not what their names say
 #
-# A part holds the pieces that its list names, as docs/packs.md has it.
+# A part holds the pieces that its list names, as docs/internals/packs.md has it.
 import hashlib
 import io
 import os

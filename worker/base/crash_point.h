@@ -6,7 +6,7 @@
  * CRASH_POINT_POINT(job_exited) is nothing in normal builds.  With LUDWIG_TEST_HOOKS it
  * kills the process when $LUDWIG_CRASH_AT is the point's name and the file
  * $LUDWIG_CRASH_ONCE does not exist yet; the file is created first, so that each
- * test kills once.  docs/publishing.md walks the same rows; a test compares them.
+ * test kills once.  docs/internals/publishing.md walks the same rows; a test compares them.
  */
 #ifndef LUDWIG_WORKER_BASE_CRASH_POINT_H
 #define LUDWIG_WORKER_BASE_CRASH_POINT_H

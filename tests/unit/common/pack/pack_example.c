@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_example.c - the example of docs/packs.md is what is written */
+/* pack_example.c - the example of docs/internals/packs.md is what is written */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "tests/unit/doc.h"
 #include "tests/unit/pack_store.h"
 
-static const char page[] = "docs/packs.md";
+static const char page[] = "docs/internals/packs.md";
 
 static struct pack_summary make(struct store *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* proto.c - tests of the table of messages, and of docs/protocol.md against it */
+/* proto.c - tests of the table of messages, and of docs/internals/protocol.md against it */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,11 +56,11 @@ static void check_section(const char *heading, const struct schema *s)
     struct buf text = { 0 };
 
     buf_printf(&text, "%s\n", heading);
-    doc_must_contain("docs/protocol.md", buf_text(&text));
+    doc_must_contain("docs/internals/protocol.md", buf_text(&text));
     buf_clear(&text);
     buf_add_str(&text, head);
     add_section(&text, s);
-    doc_must_contain("docs/protocol.md", buf_text(&text));
+    doc_must_contain("docs/internals/protocol.md", buf_text(&text));
     buf_free(&text);
 }
 
@@ -88,7 +88,7 @@ static void test_the_document_has_every_message_with_its_fields(void **state)
             struct buf reply = { 0 };
 
             buf_printf(&reply, "Answer: `%s`", proto.messages[m->reply].name);
-            doc_must_contain("docs/protocol.md", buf_text(&reply));
+            doc_must_contain("docs/internals/protocol.md", buf_text(&reply));
             buf_free(&reply);
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* states.c - tests of the life of an attempt, and of docs/states.md against the table */
+/* states.c - tests of the life of an attempt, and of docs/internals/states.md against the table */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,17 +109,17 @@ static void test_the_document_shows_the_table(void **state)
     for (int s = 0; s < ATTEMPT_STATE_COUNT; s++) {
         buf_clear(&row);
         add_row(&row, (enum attempt_state)s);
-        doc_must_contain("docs/states.md", buf_text(&row));
+        doc_must_contain("docs/internals/states.md", buf_text(&row));
     }
     buf_free(&row);
 }
 
 static void test_the_document_names_every_state_event_cause_and_verdict(void **state)
 {
-#define X(name, text, live) doc_must_contain("docs/states.md", "`" text "`");
+#define X(name, text, live) doc_must_contain("docs/internals/states.md", "`" text "`");
     ATTEMPT_STATES(X)
 #undef X
-#define X(name, text, meaning) doc_must_contain("docs/states.md", "| `" text "` | " meaning " |\n");
+#define X(name, text, meaning) doc_must_contain("docs/internals/states.md", "| `" text "` | " meaning " |\n");
     ATTEMPT_EVENTS(X)
     VERDICTS(X)
     CAUSES(X)
@@ -129,7 +129,7 @@ static void test_the_document_names_every_state_event_cause_and_verdict(void **s
         struct buf name = { 0 };
 
         buf_printf(&name, "| `%s` |", job_state_names[s]);
-        doc_must_contain("docs/states.md", buf_text(&name));
+        doc_must_contain("docs/internals/states.md", buf_text(&name));
         buf_free(&name);
     }
 }

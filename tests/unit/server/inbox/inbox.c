@@ -481,7 +481,7 @@ static void a_connection_that_was_is_not_begun_again(void **state)
 /* A visit's files are there before the loop has heard of them, and so before their time begins. */
 static void wait_for_visit(struct fixture *f)
 {
-    const struct request_task *visit = f->sv.inbox->errand;
+    const struct inbox_errand *visit = f->sv.inbox->errand;
     int64_t until_ms = units_monotonic_ms() + FIXTURE_WAIT_MS;
 
     while (visit != NULL && f->sv.inbox->errand == visit) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* crash_point.c - docs/publishing.md and the table of crash points are the same list */
+/* crash_point.c - docs/internals/publishing.md and the table of crash points are the same list */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "tests/unit/doc.h"
 #include "worker/base/crash_point.h"
 
-static const char document[] = "docs/publishing.md";
+static const char document[] = "docs/internals/publishing.md";
 
 static const struct {
     const char *name, *who, *next;
