@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/cli/cli.h"
+#include "client/cli/complete.h"
 #include "client/term/output.h"
 
 static const struct opt no_options[] = { { 0 } };
@@ -129,6 +130,16 @@ static int refuse_early(const struct opt_words *words, size_t name, struct err *
     return 0;
 }
 
+/* The hidden command for the shells' scripts: "complete -- WORD...". */
+static int print_completions(const struct opt_words *words, struct err *e)
+{
+    struct opt_words line = { words->words + 2, words->n - 2 };
+    struct buf out = { 0 };
+
+    complete_add_answers(&out, &line);
+    return output_write(&out, e) < 0 ? -1 : EXIT_WELL;
+}
+
 static int run_words(struct cli *cli, const struct opt_words *words, struct err *e)
 {
     size_t name = find_name(words);
@@ -136,6 +147,9 @@ static int run_words(struct cli *cli, const struct opt_words *words, struct err 
     struct common_options common = { 0 };
     struct opt_group group = { common_options, &common };
 
+    if (words->n >= 2 && strcmp(words->words[0], "complete") == 0 &&
+        strcmp(words->words[1], "--") == 0)
+        return print_completions(words, e);
     if (refuse_early(words, name, e) < 0 || opt_parse(&group, 1, &before, cli->arena, &rest, e) < 0)
         return -1;
     cli->server = common.server;

@@ -62,7 +62,8 @@ for shell in bash fish; do
         offers $shell 'completion ' bash fish zsh
         offers $shell 'results --s' --series --server --sort
         offers $shell 'submit --reuse ' all params none
-        offers $shell 'submit --reuse=p' $([ $shell = fish ] && echo --reuse=params || echo)
+        offers $shell 'submit --reuse=p' --reuse=params
+        [ $shell = fish ] || offers $shell 'submit --reuse = p' params
         offers $shell 'usage --by ' user sweep
         offers $shell 'results 7 --goal m' max min
         offers $shell 'jobs 7 --state ca' cancelled
@@ -121,7 +122,7 @@ hostile_names() {
     cat >"$TEST_TMP/stub/ludwig" <<END
 #!/bin/sh
 case \$1 in
-completion) exec $LUDWIG_BIN/ludwig "\$@" ;;
+complete | completion) exec $LUDWIG_BIN/ludwig "\$@" ;;
 nodes) printf '%s\n' 'good-1' '\$(touch $TEST_TMP/ran)' '\`touch $TEST_TMP/ran\`' ';touch $TEST_TMP/ran' 'a b' '*' \\
     "\$(printf '\033]0;x\007')" ;;
 esac

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* complete.c - which words may come next on a command line */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/cli/complete.h"
+#include "common/proto/states.h"
+
+enum { LINES_MAX = 2000 }; /* of an answer of the server */
+
+#define LETTERS_AND_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+struct answer {
+    struct buf *out;
+    const char *current; /* the word at the cursor, or the value attached to its option */
+    const char *before;  /* what stands before each answer in the word at the cursor, ... */
+    size_t n_before;     /* ... and its length */
+};
+
+static void add_word(struct answer *a, const char *word)
+{
+    buf_add(a->out, a->before, a->n_before);
+    buf_printf(a->out, "%s\n", word);
+}
+
+/* Adds the first clause of a help text as the meaning of the word. */
+static void add_explained(struct answer *a, const char *word, const char *help)
+{
+    buf_printf(a->out, "%s\t%.*s\n", word, (int)strcspn(help, ";"), help);
+}
+
+static void add_commands(struct answer *a)
+{
+    for (size_t i = 0; commands[i] != NULL; i++)
+        add_explained(a, commands[i]->name, commands[i]->help);
+}
+
+/* Only the last of several words with commas between is completed. */
+static void enter_list(struct answer *a)
+{
+    const char *comma = strrchr(a->current, ',');
+
+    if (comma != NULL) {
+        a->n_before += (size_t)(comma + 1 - a->current);
+        a->current = comma + 1;
+    }
+}
+
+/* ---- what the server knows ---- */
+
+/*
+ * Adds the lines that `ludwig COMMAND [SWEEP] --quiet` prints, with suffix.  For jobs ("7.1")
+ * what stands before the point becomes prefix.  A name that a shell would run when it is
+ * accepted, or that a terminal would obey, is left out, as a server may be somebody else's.
+ */
+static void add_live(struct answer *a, const char *command, const char *sweep, const char *prefix,
+                     const char *suffix)
+{
+    char *line = mem_printf("ludwig %s %s --quiet 2>/dev/null </dev/null", command, sweep);
+    FILE *f = popen(line, "re");
+    size_t capacity = 0;
+
+    free(line);
+    line = NULL;
+    for (int i = 0; f != NULL && i < LINES_MAX && getline(&line, &capacity, f) > 0; i++) {
+        size_t n = strcspn(line, "\n");
+        const char *name = line;
+
+        line[n] = '\0';
+        if (n == 0 || strspn(line, LETTERS_AND_DIGITS "@._+-") != n)
+            continue;
+        if (prefix != NULL && strchr(line, '.') != NULL)
+            name = strchr(line, '.') + 1;
+        buf_add(a->out, a->before, a->n_before);
+        buf_printf(a->out, "%s%s%s\n", prefix != NULL ? prefix : "", name, suffix);
+    }
+    free(line);
+    if (f != NULL)
+        (void)pclose(f);
+}
+
+static void add_sweeps(struct answer *a, const char *suffix)
+{
+    buf_add(a->out, a->before, a->n_before);
+    buf_printf(a->out, "last%s\n", suffix);
+    add_live(a, "status", "", NULL, suffix);
+}
+
+/* "7.": the jobs of that sweep; "7.1,5-": more of them by their numbers. */
+static void add_jobs(struct answer *a, bool is_several)
+{
+    size_t n = strcspn(a->current, ".");
+    const char *last = a->current + strlen(a->current);
+    char *sweep, *prefix;
+
+    if (a->current[n] == '\0') {
+        add_sweeps(a, ".");
+        return;
+    }
+    if (n == 0 || strspn(a->current, LETTERS_AND_DIGITS) != n)
+        return;
+    while (last[-1] != ',' && last[-1] != '-' && last[-1] != '.')
+        last--;
+    if (!is_several)
+        last = a->current + n + 1;
+    sweep = mem_strndup(a->current, n);
+    prefix = mem_strndup(a->current, (size_t)(last - a->current));
+    add_live(a, "jobs", sweep, prefix, "");
+    free(prefix);
+    free(sweep);
+}
+
+/* ---- what an option's value or an argument may be ---- */
+
+static void add_sweep_numbers(struct answer *a)
+{
+    add_sweeps(a, "");
+}
+
+static void add_job_numbers(struct answer *a)
+{
+    add_jobs(a, false);
+}
+
+static void add_targets(struct answer *a)
+{
+    if (strchr(a->current, '.') != NULL) {
+        add_jobs(a, true);
+        return;
+    }
+    add_word(a, "all");
+    add_sweeps(a, "");
+}
+
+static void add_nodes(struct answer *a)
+{
+    add_live(a, "nodes", "", NULL, "");
+}
+
+static void add_node_list(struct answer *a)
+{
+    enter_list(a);
+    add_nodes(a);
+}
+
+static void ask_for_files(struct answer *a)
+{
+    buf_add_str(a->out, ":files\n");
+}
+
+static void ask_for_folders(struct answer *a)
+{
+    buf_add_str(a->out, ":folders\n");
+}
+
+static void ask_for_yaml(struct answer *a)
+{
+    buf_add_str(a->out, ":yaml\n");
+}
+
+static void add_job_states(struct answer *a)
+{
+    enter_list(a);
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        add_word(a, job_state_names[i]);
+}
+
+/* What an argument in a usage line or of an option may be; the first row that fits counts. */
+static const struct {
+    const char *command; /* NULL: any */
+    const char *argument;
+    const char *words; /* "a|b": these, of which several may be given with commas between; or */
+    void (*add)(struct answer *a);
+} rules[] = {
+    { "status", "STATE", "running|paused|done|failed|cancelled", NULL },
+    { "retry", "STATE", "failed|cancelled", NULL },
+    { "nodes", "STATE", "up|drained|lost", NULL },
+    { NULL, "STATE", NULL, add_job_states },
+    { NULL, "SHELL", "bash|zsh|fish", NULL },
+    { NULL, "COMMAND", NULL, add_commands },
+    { NULL, "SWEEP.yaml", NULL, ask_for_yaml },
+    { NULL, "FILE.jsonl", NULL, ask_for_files },
+    { NULL, "FILE.pub|KEY", NULL, ask_for_files },
+    { NULL, "DIR", NULL, ask_for_folders },
+    { NULL, "PATH|NAME", NULL, ask_for_files },
+    { NULL, "SOCKET", NULL, ask_for_files },
+    { NULL, "SWEEP", NULL, add_sweep_numbers },
+    { NULL, "JOB", NULL, add_job_numbers },
+    { NULL, "SWEEP|JOB", NULL, add_targets },
+    { NULL, "NODE", NULL, add_nodes },
+    { NULL, "NODE|@GROUP", NULL, add_nodes },
+    { NULL, "NAME,@GROUP", NULL, add_node_list },
+};
+
+/* Adds the words of a list "all|params|none" of n bytes. */
+static void add_alternatives(struct answer *a, const char *text, size_t n)
+{
+    while (n > 0) {
+        size_t length = 0;
+
+        while (length < n && text[length] != '|')
+            length++;
+        buf_add(a->out, a->before, a->n_before);
+        buf_printf(a->out, "%.*s\n", (int)length, text);
+        length += length < n;
+        text += length;
+        n -= length;
+    }
+}
+
+static void add_what_fits(struct answer *a, const struct command *c, const char *text, size_t n)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (strlen(rules[i].argument) != n || strncmp(rules[i].argument, text, n) != 0 ||
+            (rules[i].command != NULL && (c == NULL || strcmp(rules[i].command, c->name) != 0)))
+            continue;
+        if (rules[i].add != NULL) {
+            rules[i].add(a);
+            return;
+        }
+        enter_list(a);
+        add_alternatives(a, rules[i].words, strlen(rules[i].words));
+        return;
+    }
+    if (strspn(text, "abcdefghijklmnopqrstuvwxyz-|") >= n && memchr(text, '|', n) != NULL)
+        add_alternatives(a, text, n);
+}
+
+/* Of argument i, from 0, by the words of the usage line without "[OPTION]..." and brackets. */
+static void add_argument(struct answer *a, const struct command *c, size_t i)
+{
+    const char *word = c->args;
+
+    for (size_t n; n = strcspn(word, " "), n > 0; word += n + (word[n] == ' ')) {
+        bool repeats = n > 3 && strncmp(word + n - 3, "...", 3) == 0;
+        size_t n_name = n - (repeats ? 3 : 0);
+
+        if (strncmp(word, "[OPTION]...", n) == 0)
+            continue;
+        if (i == 0 || repeats) {
+            add_what_fits(a, c, word + (word[0] == '['), n_name - (word[0] == '[' ? 2 : 0));
+            return;
+        }
+        i--;
+    }
+}
+
+/* ---- where the cursor stands ---- */
+
+static void add_options(struct answer *a, const struct opt *rows)
+{
+    for (; rows != NULL && rows->name != NULL; rows++) {
+        buf_add_str(a->out, "--");
+        add_explained(a, rows->name, rows->help);
+    }
+}
+
+/* The option of the command, or of all commands, that is meant by "--name", "--name=..." or "-n". */
+static const struct opt *find_option(const struct command *c, const char *word)
+{
+    const struct opt *groups[] = { c != NULL ? c->options : NULL, common_options };
+    size_t n = strcspn(word, "=");
+
+    for (size_t i = 0; i < 2; i++)
+        for (const struct opt *row = groups[i]; row != NULL && row->name != NULL; row++) {
+            if (strncmp(word, "--", 2) == 0 && strlen(row->name) == n - 2 &&
+                strncmp(word + 2, row->name, n - 2) == 0)
+                return row;
+            if (word[0] == '-' && n == 2 && row->letter == word[1])
+                return row;
+        }
+    return NULL;
+}
+
+void complete_add_answers(struct buf *out, const struct opt_words *words)
+{
+    char *const *word = words->words;
+    struct answer a = { out, words->n > 0 ? word[words->n - 1] : "", "", 0 };
+    const struct command *c = NULL;
+    const struct opt *valued = NULL; /* the option whose value stands at the cursor */
+    size_t n_args = 0;
+    bool has_command = false;
+
+    for (size_t i = 0; i + 1 < words->n && valued == NULL; i++) {
+        const struct opt *row = find_option(c, word[i]);
+
+        if (row != NULL && strchr(word[i], '=') == NULL && row->type != OPT_FLAG &&
+            (row->type != OPT_MAYBE || strcmp(word[i + 1], "=") == 0)) {
+            /* bash hands "--state=done" over as three words. */
+            i += i + 2 < words->n && strcmp(word[i + 1], "=") == 0 ? 2 : 1;
+            if (i + 1 >= words->n)
+                valued = row;
+        } else if (word[i][0] != '-') {
+            if (has_command)
+                n_args++;
+            for (size_t k = 0; !has_command && commands[k] != NULL; k++)
+                if (strcmp(commands[k]->name, word[i]) == 0)
+                    c = commands[k];
+            has_command = true;
+        }
+    }
+    if (valued != NULL && strcmp(a.current, "=") == 0)
+        a.current = "";
+    a.before = a.current;
+    if (valued == NULL && strncmp(a.current, "--", 2) == 0 && strchr(a.current, '=') != NULL) {
+        valued = find_option(c, a.current);
+        a.n_before = strcspn(a.current, "=") + 1;
+        a.current += a.n_before;
+        if (valued == NULL)
+            return;
+    }
+    if (valued != NULL && valued->type != OPT_FLAG) {
+        add_what_fits(&a, c, valued->argument, strlen(valued->argument));
+    } else if (a.current[0] == '-') {
+        add_options(&a, c != NULL ? c->options : NULL);
+        add_options(&a, common_options);
+    } else if (!has_command) {
+        add_commands(&a);
+    } else if (c != NULL) {
+        add_argument(&a, c, n_args);
+    }
+}
