@@ -10,8 +10,26 @@
 #define LUDWIG_COMMON_PACK_PACK_BLOCK_H
 
 #include "common/base/mem.h"
+#include "common/data/schema.h"
 #include "common/data/value.h"
 #include "common/pack/pack.h"
+
+/* ---- as it is stored ---- */
+
+enum {
+    BLOCK_BODY_BYTES_MAX = 4 * 1024 * 1024,
+    BLOCK_PARTS_MAX = 96 * 1024,
+    BLOCK_RUNS_MAX = 96 * 1024 /* of one entry */
+};
+
+struct stored_block {
+    int64_t v;
+    struct bytes lists;
+    int64_t body_bytes;
+    struct bytes body;
+};
+
+extern const struct schema block_schema;
 
 /* ---- writing ---- */
 

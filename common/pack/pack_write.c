@@ -1,10 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 /* pack_write.c - a tree becomes parts, lists, blocks and a manifest, in one pass */
+
+#include "common/pack/pack_write.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "common/base/io.h"
 #include "common/base/mem.h"
-#include "common/pack/pack_write_internal.h"
+#include "common/base/path.h"
+#include "common/pack/pack_block.h"
+#include "common/pack/pack_list.h"
+#include "common/pack/pack_manifest.h"
+#include "common/pack/pack_part_write.h"
+#include "common/pack/pack_path.h"
+#include "common/pack/pack_seen.h"
+#include "common/pack/pack_tree.h"
+
+struct pack_writer {
+    struct pack_sink sink;
+    struct pack_order order;
+    struct pack_tree *tree;
+    struct pack_summary summary; /* so far */
+
+    /* The manifest's parts; of those that are not whole yet nothing is known. */
+    struct pack_part *parts;
+    bool *part_done;
+    size_t n_parts, parts_capacity;
+    struct pack_seen *by_list; /* which of them has that list */
+    struct pack_seen *seen;    /* where pieces went that this tree had already */
+    struct part_writer *slots[PACK_SLOTS];
+    uint32_t open[PACK_SLOTS]; /* which part a slot writes */
+    struct pack_list files; /* PACK_FILES: those that stay where they are, and are not listed yet */
+    size_t files_capacity;
+    uint32_t files_part;
+
+    /* Blocks that ended and wait for the parts they refer to. */
+    struct block_writer *block;
+    struct block_closed *pending;
+    size_t n_pending, pending_capacity, pending_bytes;
+    struct manifest_block *blocks; /* those that were written */
+    size_t n_blocks, blocks_capacity;
+
+    /* The file at hand. */
+    struct pack_run *runs;
+    size_t n_runs, runs_capacity;
+    struct digest *digests;
+    size_t n_digests, digests_capacity;
+    struct hasher *hasher; /* of pieces */
+    uint8_t *piece;
+};
 
 enum {
     SMALL, /* slot of parts with whole files */
@@ -62,7 +110,7 @@ void pack_writer_destroy(struct pack_writer *w)
 
 /* ---- parts ---- */
 
-int pack_new_part(struct pack_writer *w, uint32_t *part, struct err *e)
+static int new_part(struct pack_writer *w, uint32_t *part, struct err *e)
 {
     size_t capacity = w->parts_capacity;
 
@@ -76,7 +124,7 @@ int pack_new_part(struct pack_writer *w, uint32_t *part, struct err *e)
     return 0;
 }
 
-void pack_part_is_done(struct pack_writer *w, uint32_t part, const struct pack_part *what)
+static void part_is_done(struct pack_writer *w, uint32_t part, const struct pack_part *what)
 {
     w->parts[part] = *what;
     w->part_done[part] = true;
@@ -84,6 +132,7 @@ void pack_part_is_done(struct pack_writer *w, uint32_t part, const struct pack_p
 }
 
 static int flush_blocks(struct pack_writer *w, struct err *e);
+static int end_files(struct pack_writer *w, struct err *e);
 
 static int end_part(struct pack_writer *w, unsigned slot, struct err *e)
 {
@@ -96,12 +145,12 @@ static int end_part(struct pack_writer *w, unsigned slot, struct err *e)
         return -1;
     w->summary.stored_bytes += (int64_t)part.stored_bytes;
     w->summary.manifest_bytes += (int64_t)list_bytes;
-    pack_part_is_done(w, w->open[slot], &part);
+    part_is_done(w, w->open[slot], &part);
     return flush_blocks(w, e);
 }
 
-int pack_store_piece(struct pack_writer *w, bool is_whole_file, const struct part_piece *piece,
-                     struct pack_run *run, struct err *e)
+static int store_piece(struct pack_writer *w, bool is_whole_file, const struct part_piece *piece,
+                       struct pack_run *run, struct err *e)
 {
     unsigned slot = is_whole_file ? SMALL : LARGE;
     struct part_writer *to = w->slots[slot];
@@ -109,7 +158,7 @@ int pack_store_piece(struct pack_writer *w, bool is_whole_file, const struct par
     if (part_writer_count(to) > 0 && !part_writer_has_room(to, piece->content.n) &&
         end_part(w, slot, e) < 0)
         return -1;
-    if (part_writer_count(to) == 0 && pack_new_part(w, &w->open[slot], e) < 0)
+    if (part_writer_count(to) == 0 && new_part(w, &w->open[slot], e) < 0)
         return -1;
     *run = (struct pack_run){ w->open[slot], part_writer_count(to), 1, piece->content.n };
     if (part_writer_add(to, piece, e) < 0)
@@ -126,14 +175,14 @@ int pack_store_piece(struct pack_writer *w, bool is_whole_file, const struct par
 static bool use_part(struct pack_writer *w, const struct pack_part *part, uint32_t *number)
 {
     if (!pack_seen_find(w->by_list, &part->list, number)) {
-        if (pack_new_part(w, number, NULL) < 0)
+        if (new_part(w, number, NULL) < 0)
             return false;
-        pack_part_is_done(w, *number, part);
+        part_is_done(w, *number, part);
     }
     return digest_equal(&w->parts[*number].list, &part->list);
 }
 
-bool pack_find_piece(struct pack_writer *w, const struct digest *piece, struct pack_run *run)
+static bool find_piece(struct pack_writer *w, const struct digest *piece, struct pack_run *run)
 {
     struct pack_place where;
     uint32_t seen, part;
@@ -219,7 +268,7 @@ static int end_parts(struct pack_writer *w, struct err *e)
     for (unsigned slot = 0; slot < PACK_SLOTS; slot++)
         if (end_part(w, slot, e) < 0)
             return -1;
-    return pack_end_files(w, e) < 0 ? -1 : flush_blocks(w, e);
+    return end_files(w, e) < 0 ? -1 : flush_blocks(w, e);
 }
 
 /* A part that is not full yet is ended rather than that ever more blocks wait for it. */
@@ -251,7 +300,7 @@ static void count(struct pack_totals *t, const struct pack_entry *entry)
             t->hole_bytes += (int64_t)entry->runs[i].bytes;
 }
 
-int pack_add_entry(struct pack_writer *w, const struct pack_entry *entry, struct err *e)
+static int add_entry(struct pack_writer *w, const struct pack_entry *entry, struct err *e)
 {
     if (block_writer_is_cut_before(w->block, entry->path, entry->kind) && end_block(w, e) < 0)
         return -1;
@@ -268,7 +317,7 @@ int pack_add_folder(struct pack_writer *w, const char *path, struct err *e)
 
     if (pack_order_take(&w->order, path, entry.kind, e) < 0)
         return -1;
-    return pack_add_entry(w, &entry, e);
+    return add_entry(w, &entry, e);
 }
 
 int pack_add_symlink(struct pack_writer *w, const char *path, const char *target, struct err *e)
@@ -280,7 +329,7 @@ int pack_add_symlink(struct pack_writer *w, const char *path, const char *target
         return err_set(e, ERR_FAILED, "%s points to what is no path", path);
     if (pack_order_take(&w->order, path, entry.kind, e) < 0)
         return -1;
-    return pack_add_entry(w, &entry, e);
+    return add_entry(w, &entry, e);
 }
 
 int pack_add_hard_link(struct pack_writer *w, const char *path, const char *target, struct err *e)
@@ -292,7 +341,7 @@ int pack_add_hard_link(struct pack_writer *w, const char *path, const char *targ
         return -1;
     if (pack_path_compare(target, path) >= 0)
         return err_set(e, ERR_PROTOCOL, "%s is linked to what did not come before", path);
-    return pack_add_entry(w, &entry, e);
+    return add_entry(w, &entry, e);
 }
 
 int pack_end(struct pack_writer *w, struct pack_summary *summary, struct err *e)
@@ -316,5 +365,396 @@ int pack_end(struct pack_writer *w, struct pack_summary *summary, struct err *e)
             w->sink.object(w->sink.context, PACK_MANIFEST, &w->summary.id, buf_bytes(&stored), e);
     *summary = w->summary;
     buf_free(&stored);
+    return result;
+}
+
+/* ---- what the file at hand consists of ---- */
+
+static void begin_file(struct pack_writer *w)
+{
+    w->n_runs = w->n_digests = 0;
+}
+
+static bool continues(const struct pack_run *last, const struct pack_run *run)
+{
+    return last->part == run->part &&
+           (run->part == PACK_HOLE || last->first + last->n == run->first);
+}
+
+static void add_run(struct pack_writer *w, const struct pack_run *run)
+{
+    struct pack_run *last = w->n_runs > 0 ? &w->runs[w->n_runs - 1] : NULL;
+
+    if (last != NULL && continues(last, run)) {
+        last->n += run->n;
+        last->bytes += run->bytes;
+        return;
+    }
+    mem_grow((void **)&w->runs, &w->runs_capacity, w->n_runs, sizeof *w->runs);
+    w->runs[w->n_runs++] = *run;
+}
+
+static void add_piece(struct pack_writer *w, const struct digest *digest,
+                      const struct pack_run *run)
+{
+    mem_grow((void **)&w->digests, &w->digests_capacity, w->n_digests, sizeof *w->digests);
+    w->digests[w->n_digests++] = *digest;
+    add_run(w, run);
+}
+
+static void add_hole(struct pack_writer *w)
+{
+    add_piece(w, &(struct digest){ 0 },
+              &(struct pack_run){ .part = PACK_HOLE, .bytes = PACK_PIECE_BYTES });
+}
+
+static void sign_file(struct pack_writer *w)
+{
+    const struct digest *digest = w->digests;
+
+    for (size_t i = 0; i < w->n_runs; i++) {
+        const struct pack_run *run = &w->runs[i];
+
+        if (run->part == PACK_HOLE) {
+            pack_tree_hole(w->tree, run->bytes / PACK_PIECE_BYTES);
+            digest += run->bytes / PACK_PIECE_BYTES;
+            continue;
+        }
+        for (uint32_t k = 0; k < run->n; k++)
+            pack_tree_piece(w->tree, digest++);
+    }
+}
+
+static int end_file(struct pack_writer *w, const char *path, bool executable, uint64_t size,
+                    struct err *e)
+{
+    struct pack_entry entry = { .path = path,
+                                .runs = w->runs,
+                                .n_runs = w->n_runs,
+                                .size = size,
+                                .kind = executable ? PACK_PROGRAM : PACK_FILE };
+
+    sign_file(w);
+    return add_entry(w, &entry, e);
+}
+
+/* ---- reading ---- */
+
+struct input {
+    struct pack_writer *w;
+    const char *path;
+    bool executable;
+    int fd;
+    uint64_t offset;
+    const char
+        *top; /* of a file that stays where it is: where on the share its tree lies; or NULL */
+    struct pack_list in_place; /* what is not listed yet of one of several pieces */
+    size_t in_place_capacity;
+    uint32_t in_place_part;
+};
+
+/* As many of n bytes as there are. */
+static int read_at(const struct input *in, uint8_t *bytes, size_t n, size_t *got, struct err *e)
+{
+    ssize_t some = io_read_all_at(in->fd, bytes, n, in->offset);
+
+    *got = some < 0 ? 0 : (size_t)some;
+    return some < 0 ? err_sys(e, "read %s", in->path) : 0;
+}
+
+static bool is_zero(const uint8_t *bytes, size_t n)
+{
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0;
+}
+
+/* How many whole pieces from here on need not be read, as nothing was ever written there. */
+static uint64_t hole_pieces(const struct input *in)
+{
+#ifdef SEEK_DATA
+    struct stat st;
+    off_t data, from = (off_t)in->offset;
+
+    if (fstat(in->fd, &st) < 0 || st.st_blocks >= st.st_size / 512 || from >= st.st_size)
+        return 0;
+    data = lseek(in->fd, from, SEEK_DATA);
+    if (data < 0)
+        data = errno == ENXIO ? st.st_size : from;
+    if (data > st.st_size)
+        data = st.st_size;
+    return data > from ? (uint64_t)(data - from) / PACK_PIECE_BYTES : 0;
+#else
+    (void)in;
+    return 0;
+#endif
+}
+
+/* ---- files that stay where they are ---- */
+
+static int end_list(struct pack_writer *w, struct pack_list *l, uint32_t part, struct err *e)
+{
+    struct buf stored = { 0 };
+    int result;
+
+    pack_list_encode(l, &stored);
+    part_is_done(w, part, &l->part);
+    w->summary.manifest_bytes += (int64_t)stored.n;
+    result = w->sink.object(w->sink.context, PACK_LIST, &l->part.list, buf_bytes(&stored), e);
+    l->n = 0;
+    buf_free(&stored);
+    return result;
+}
+
+static int end_in_place(struct input *in, struct err *e)
+{
+    struct pack_list *l = &in->in_place;
+
+    return l->n == 0 ? 0 : end_list(in->w, l, in->in_place_part, e);
+}
+
+static char *path_on_share(const struct input *in)
+{
+    return in->path[0] == '\0' ? mem_strdup(in->top) : path_join(in->top, in->path);
+}
+
+static void list_piece(struct pack_list *l, size_t *capacity, const struct pack_piece *piece)
+{
+    mem_grow((void **)&l->pieces, capacity, l->n, sizeof *l->pieces);
+    l->pieces[l->n++] = *piece;
+    l->part.stored_bytes += piece->size;
+}
+
+static int add_in_place(struct input *in, const struct pack_piece *piece, struct pack_run *run,
+                        struct err *e)
+{
+    struct pack_list *l = &in->in_place;
+
+    if (l->n == PACK_PIECES_MAX && end_in_place(in, e) < 0)
+        return -1;
+    if (l->n == 0) {
+        if (new_part(in->w, &in->in_place_part, e) < 0)
+            return -1;
+        l->part = (struct pack_part){ .form = PACK_IN_PLACE };
+        l->offset = in->offset;
+        if (l->path == NULL)
+            l->path = path_on_share(in);
+    }
+    list_piece(l, &in->in_place_capacity, piece);
+    *run = (struct pack_run){ in->in_place_part, l->n - 1, 1, piece->size };
+    return 0;
+}
+
+static int end_files(struct pack_writer *w, struct err *e)
+{
+    return w->files.n == 0 ? 0 : end_list(w, &w->files, w->files_part, e);
+}
+
+/* One piece is all of it. */
+static int add_to_files(const struct input *in, const struct pack_piece *piece,
+                        struct pack_run *run, struct err *e)
+{
+    struct pack_writer *w = in->w;
+    struct pack_list *l = &w->files;
+
+    if ((l->n == PACK_PIECES_MAX || l->part.stored_bytes + piece->size > PACK_PART_BYTES) &&
+        end_files(w, e) < 0)
+        return -1;
+    if (l->n == 0) {
+        if (new_part(w, &w->files_part, e) < 0)
+            return -1;
+        l->part = (struct pack_part){ .form = PACK_FILES };
+        if (l->path == NULL)
+            l->path = mem_strdup(in->top);
+    }
+    list_piece(l, &w->files_capacity, piece);
+    *run = (struct pack_run){ w->files_part, l->n - 1, 1, piece->size };
+    return 0;
+}
+
+static int refer_to(struct input *in, const struct pack_piece *piece, bool is_whole_file,
+                    struct pack_run *run, struct err *e)
+{
+    return is_whole_file ? add_to_files(in, piece, run, e) : add_in_place(in, piece, run, e);
+}
+
+/* ---- piece by piece ---- */
+
+static int take_piece(struct input *in, size_t n, bool is_whole_file, struct err *e)
+{
+    struct pack_writer *w = in->w;
+    struct part_piece piece = { .path = in->path,
+                                .executable = in->executable,
+                                .content = { w->piece, n } };
+    struct pack_run run;
+    int result = 0;
+
+    hasher_add(w->hasher, w->piece, n);
+    hasher_end(w->hasher, &piece.digest);
+    if (in->top != NULL)
+        result =
+            refer_to(in, &(struct pack_piece){ piece.digest, (uint32_t)n }, is_whole_file, &run, e);
+    else if (!find_piece(w, &piece.digest, &run))
+        result = store_piece(w, is_whole_file, &piece, &run, e);
+    if (result == 0)
+        add_piece(w, &piece.digest, &run);
+    in->offset += n;
+    return result;
+}
+
+static int take_holes(struct input *in, uint64_t n, struct err *e)
+{
+    /* What follows does not lie behind what came before. */
+    if (end_in_place(in, e) < 0)
+        return -1;
+    for (uint64_t i = 0; i < n; i++)
+        add_hole(in->w);
+    in->offset += n * PACK_PIECE_BYTES;
+    return 0;
+}
+
+static int say_too_large(const struct input *in, struct err *e)
+{
+    return err_set(e, ERR_FAILED, "%s is larger than 4 TiB, which cannot be packed", in->path);
+}
+
+/* 1; 0 at the end of the file. */
+static int take_next(struct input *in, struct err *e)
+{
+    uint64_t holes = in->offset > 0 ? hole_pieces(in) : 0;
+    uint8_t *bytes = in->w->piece;
+    size_t got, n;
+
+    if (in->offset + holes * PACK_PIECE_BYTES > PACK_FILE_BYTES_MAX)
+        return say_too_large(in, e);
+    if (holes > 0)
+        return take_holes(in, holes, e) < 0 ? -1 : 1;
+    /* One more byte tells whether something follows. */
+    if (read_at(in, bytes, PACK_PIECE_BYTES + 1, &got, e) < 0)
+        return -1;
+    n = got < PACK_PIECE_BYTES ? got : PACK_PIECE_BYTES;
+    if (n == 0)
+        return 0;
+    if (n == PACK_PIECE_BYTES && is_zero(bytes, n)) {
+        if (take_holes(in, 1, e) < 0)
+            return -1;
+    } else if (take_piece(in, n, in->offset == 0 && got == n, e) < 0) {
+        return -1;
+    }
+    return got > n;
+}
+
+static int take_file(struct input *in, struct pack_added *added, struct err *e)
+{
+    struct pack_writer *w = in->w;
+    int more;
+
+    if (pack_order_take(&w->order, in->path, in->executable ? PACK_PROGRAM : PACK_FILE, e) < 0)
+        return -1;
+    if (w->piece == NULL)
+        w->piece = mem_resize(NULL, PACK_PIECE_BYTES + 1, 1);
+    begin_file(w);
+    while ((more = take_next(in, e)) == 1)
+        ;
+    if (more < 0 || end_in_place(in, e) < 0)
+        return -1;
+    if (in->offset > PACK_FILE_BYTES_MAX)
+        return say_too_large(in, e);
+    *added = (struct pack_added){ w->digests, w->n_digests, in->offset };
+    return end_file(w, in->path, in->executable, in->offset, e);
+}
+
+int pack_add_file(struct pack_writer *w, const char *path, bool executable, int fd,
+                  struct pack_added *added, struct err *e)
+{
+    struct input in = { .w = w, .path = path, .executable = executable, .fd = fd };
+
+    return take_file(&in, added, e);
+}
+
+static int check_on_share(const struct input *in, struct err *e)
+{
+    char *path = path_on_share(in);
+    int result = pack_path_check(path, strlen(path), e);
+
+    free(path);
+    return result;
+}
+
+static void free_in_place(struct input *in)
+{
+    free(in->in_place.pieces);
+    free((void *)(uintptr_t)in->in_place.path);
+}
+
+int pack_add_in_place(struct pack_writer *w, const char *path, bool executable, int fd,
+                      const char *top, struct pack_added *added, struct err *e)
+{
+    struct input in = { .w = w, .path = path, .executable = executable, .fd = fd, .top = top };
+    int result = -1;
+
+    if (check_on_share(&in, e) == 0)
+        result = take_file(&in, added, e);
+    free_in_place(&in);
+    return result;
+}
+
+/* ---- not reading ---- */
+
+int pack_add_unread(struct pack_writer *w, const char *path, bool executable,
+                    const struct pack_added *file, struct err *e)
+{
+    struct pack_run run;
+
+    if (file->n_pieces != (file->size + PACK_PIECE_BYTES - 1) / PACK_PIECE_BYTES)
+        return 0;
+    begin_file(w);
+    for (size_t i = 0; i < file->n_pieces; i++) {
+        if (digest_is_zero(&file->pieces[i])) { /* a hole */
+            add_hole(w);
+            continue;
+        }
+        if (!find_piece(w, &file->pieces[i], &run))
+            return 0;
+        add_piece(w, &file->pieces[i], &run);
+    }
+    if (pack_order_take(&w->order, path, executable ? PACK_PROGRAM : PACK_FILE, e) < 0)
+        return -1;
+    return end_file(w, path, executable, file->size, e) < 0 ? -1 : 1;
+}
+
+static int refer_unread(struct input *in, const struct pack_added *file, struct err *e)
+{
+    for (size_t i = 0; i < file->n_pieces; i++) {
+        uint64_t left = file->size - in->offset;
+        struct pack_piece piece = { file->pieces[i],
+                                    left < PACK_PIECE_BYTES ? (uint32_t)left : PACK_PIECE_BYTES };
+        struct pack_run run;
+
+        if (digest_is_zero(&piece.digest)) {
+            if (take_holes(in, 1, e) < 0)
+                return -1;
+            continue;
+        }
+        if (refer_to(in, &piece, file->n_pieces == 1, &run, e) < 0)
+            return -1;
+        add_piece(in->w, &piece.digest, &run);
+        in->offset += piece.size;
+    }
+    return end_in_place(in, e);
+}
+
+int pack_add_in_place_unread(struct pack_writer *w, const char *path, bool executable,
+                             const char *top, const struct pack_added *file, struct err *e)
+{
+    struct input in = { .w = w, .path = path, .executable = executable, .fd = -1, .top = top };
+    int result = -1;
+
+    if (file->n_pieces != (file->size + PACK_PIECE_BYTES - 1) / PACK_PIECE_BYTES)
+        return 0;
+    begin_file(w);
+    if (check_on_share(&in, e) == 0 &&
+        pack_order_take(&w->order, path, executable ? PACK_PROGRAM : PACK_FILE, e) == 0 &&
+        refer_unread(&in, file, e) == 0)
+        result = end_file(w, path, executable, file->size, e) < 0 ? -1 : 1;
+    free_in_place(&in);
     return result;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/pack/pack_block.h"
-#include "common/pack/pack_block_form.h"
 #include "common/pack/pack_bytes.h"
 #include "common/pack/pack_list.h"
 #include "common/pack/pack_manifest.h"

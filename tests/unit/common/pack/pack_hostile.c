@@ -11,7 +11,6 @@
 
 #include "common/data/msgpack.h"
 #include "common/pack/pack_block.h"
-#include "common/pack/pack_block_form.h"
 #include "common/pack/pack_bytes.h"
 #include "common/pack/pack_list.h"
 #include "common/pack/pack_manifest.h"
