@@ -322,6 +322,65 @@ static void pilots_and_sweeps_that_ended_slow_nobody_down(void **state)
     f->db = open_db(f->path);
 }
 
+/* ---- docs/internals/database.md ---- */
+
+/* The tables and columns of the schema, a line each, as the page begins their lines. */
+static void add_schema(sqlite3 *db, struct buf *out)
+{
+    static const char sql[] = "SELECT m.name, c.name, c.cid FROM sqlite_master m,"
+                              " pragma_table_info(m.name) c WHERE m.type = 'table'"
+                              " ORDER BY m.rowid, c.cid";
+    sqlite3_stmt *s;
+
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+    while (sqlite3_step(s) == SQLITE_ROW) {
+        if (sqlite3_column_int(s, 2) == 0)
+            buf_printf(out, "### `%s`\n", sqlite3_column_text(s, 0));
+        buf_printf(out, "| `%s` |\n", sqlite3_column_text(s, 1));
+    }
+    sqlite3_finalize(s);
+}
+
+/* What the page names, in the same form. */
+static void add_page(const char *path, struct buf *out)
+{
+    struct buf page = { 0 };
+    struct err e = { 0 };
+
+    if (io_read_file(path, 1 << 20, &page, &e) < 0)
+        fail_msg("%s", e.text);
+    for (const char *line = buf_text(&page), *end; *line != '\0'; line = end + 1) {
+        const char *name = strchr(line, '`');
+
+        end = line + strcspn(line, "\n");
+        if (strncmp(line, "### `", 5) == 0)
+            buf_printf(out, "%.*s\n", (int)(end - line), line);
+        else if (strncmp(line, "| `", 3) == 0)
+            buf_printf(out, "%.*s |\n", (int)(strchr(name + 1, '`') + 1 - line), line);
+        if (*end == '\0')
+            break;
+    }
+    buf_free(&page);
+}
+
+static void the_page_lists_every_table_and_column(void **state)
+{
+    struct fixture *f = *state;
+    struct buf schema = { 0 }, page = { 0 };
+    sqlite3 *db;
+
+    db_close(f->db);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    add_schema(db, &schema);
+    sqlite3_close(db);
+    f->db = open_db(f->path);
+    add_page("docs/internals/database.md", &page);
+    assert_true(schema.n > 0);
+    assert_string_equal(buf_text(&page), buf_text(&schema));
+    buf_free(&schema);
+    buf_free(&page);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -340,6 +399,7 @@ int main(void)
         TEST(a_newer_schema_is_refused_and_left_alone),
         TEST(what_is_no_database_is_refused),
         TEST(pilots_and_sweeps_that_ended_slow_nobody_down),
+        TEST(the_page_lists_every_table_and_column),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
