@@ -42,6 +42,11 @@ int io_remove_tree(const char *path, struct err *e);
 int io_open_dir(const char *path, struct err *e);
 int io_open_dir_at(int dir_fd, const char *name, struct err *e);
 
+/* As openat(2), but through no symlink on the whole way below dir_fd. */
+int io_open_no_links(int dir_fd, const char *path, int flags);
+/* Where the symlink points, however long that is; the caller frees it.  NULL with e set. */
+char *io_read_link_at(int dir_fd, const char *path, struct err *e);
+
 /* Copies the rest of in to out: reflink, copy_file_range, read/write, whichever works. */
 int io_copy_fd(int in_fd, int out_fd, uint64_t *copied_bytes, struct err *e);
 /* The same piece by piece: copies max_bytes of the rest or, where a reflink costs nothing, all of

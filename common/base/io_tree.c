@@ -16,6 +16,13 @@
 /* Folders nearest the root that a removal keeps open; deeper ones are opened again through "..". */
 enum { OPEN_DIRS_MAX = 32 };
 
+/* A folder that is only passed through: where possible its names suffice. */
+#ifdef O_PATH
+#define ENTERED (O_PATH | O_DIRECTORY)
+#else
+#define ENTERED (O_RDONLY | O_DIRECTORY)
+#endif
+
 /* --- what our own modes keep us from ------------------------------------- */
 
 #ifdef __linux__
@@ -286,25 +293,57 @@ out:
     return result;
 }
 
-static int copy_link(const struct entry *x, struct err *e)
+int io_open_no_links(int dir_fd, const char *path, int flags)
+{
+    int fd = dir_fd;
+
+    for (;;) {
+        size_t n = strcspn(path, "/");
+        bool is_last = path[n] == '\0';
+        char *name = mem_strndup(path, n);
+        int next = openat(fd, name, (is_last ? flags : ENTERED) | O_NOFOLLOW | O_CLOEXEC);
+        int number = errno;
+
+        free(name);
+        if (fd != dir_fd)
+            close(fd);
+        errno = number;
+        if (next < 0 || is_last)
+            return next;
+        fd = next;
+        path += n + 1;
+    }
+}
+
+char *io_read_link_at(int dir_fd, const char *path, struct err *e)
 {
     size_t room = 256;
     char *target = NULL;
     ssize_t n;
-    int result = 0;
 
     do {
         room *= 2;
         target = mem_resize(target, room, 1);
-        n = readlinkat(x->from_fd, x->from_name, target, room);
+        n = readlinkat(dir_fd, path, target, room);
     } while (n >= 0 && (size_t)n == room);
     if (n < 0) {
-        result = err_sys(e, "read %s", x->from_path);
-    } else {
-        target[n] = '\0';
-        if (symlinkat(target, x->to_fd, x->to_name) < 0)
-            result = err_sys(e, "create %s", x->to_path);
+        err_sys(e, "read %s", path);
+        free(target);
+        return NULL;
     }
+    target[n] = '\0';
+    return target;
+}
+
+static int copy_link(const struct entry *x, struct err *e)
+{
+    char *target = io_read_link_at(x->from_fd, x->from_name, e);
+    int result = 0;
+
+    if (target == NULL)
+        return err_wrap(e, "copy %s", x->from_path);
+    if (symlinkat(target, x->to_fd, x->to_name) < 0)
+        result = err_sys(e, "create %s", x->to_path);
     free(target);
     return result;
 }

@@ -9,7 +9,7 @@ fi
 PATH=$LUDWIG_HOOKS_BIN:$PATH
 
 # The table in the code is the list; docs/internals/publishing.md is held against it elsewhere.
-all_points=$(sed -n 's/^ *X(\([a-z_]*\), \(runner\|publisher\), .*/\1/p' "$TEST_ROOT/worker/base/crash_point.h")
+all_points=$(sed -n 's/^ *X(\([a-z_]*\), \(runner\|publisher\), .*/\1/p' "$TEST_ROOT/common/base/crash_point.h")
 # No plain sweep comes by a result that lost, one that is withdrawn, or a checkpoint.
 points=$(echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint')
 it 'the crash points are known' '[ "$(echo "$points" | wc -w)" -ge 10 ]'

@@ -16,7 +16,7 @@ PATH=$LUDWIG_HOOKS_BIN:$PATH
 far_up
 
 # The table in the code is the list.  What the runner does has nothing to do with the share.
-all_points=$(sed -n 's/^ *X(\([a-z_]*\), publisher, .*/\1/p' "$TEST_ROOT/worker/base/crash_point.h")
+all_points=$(sed -n 's/^ *X(\([a-z_]*\), publisher, .*/\1/p' "$TEST_ROOT/common/base/crash_point.h")
 points_of() { # checkpoint|withdraw|loser|plain
     case $1 in
     plain) echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint' ;;

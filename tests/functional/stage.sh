@@ -133,7 +133,7 @@ if [ ! -x "$LUDWIG_HOOKS_BIN/ludwig-worker" ]; then
     done_testing
 fi
 PATH=$LUDWIG_HOOKS_BIN:$PATH
-points=$(sed -n 's/^ *X(\([a-z_]*\), stager, .*/\1/p' "$TEST_ROOT/worker/base/crash_point.h")
+points=$(sed -n 's/^ *X(\([a-z_]*\), stager, .*/\1/p' "$TEST_ROOT/common/base/crash_point.h")
 it 'the points of staging are known' '[ "$(echo "$points" | wc -w)" = 7 ]'
 
 write_job 'set -e' "$verify"

@@ -1,116 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * worker_site.h - a share and a scratch in a temporary folder, and an order to go with them
- *
- * SITE_EITHER_WAY runs a program's tests twice: with the share mounted, and over SFTP.
  */
 #ifndef LUDWIG_TESTS_UNIT_WORKER_SITE_H
 #define LUDWIG_TESTS_UNIT_WORKER_SITE_H
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#define SITE_HAS_SCRATCH
 
-#include "common/base/io.h"
 #include "common/data/msgpack.h"
-#include "common/proto/layout.h"
-#include "tests/unit/sftp_server.h"
-#include "worker/base/scratch.h"
-#include "worker/share/share.h"
-
-/* What scratch_open makes: all that is left when nothing runs. */
-enum { SITE_FOLDERS = 7 };
-
-/* How sites reach their share from now on. */
-static bool site_is_over_sftp;
-
-struct site {
-    char *top;
-    char *share; /* its name */
-    char *share_path;
-    int top_fd;
-    struct scratch scratch;
-    struct sftp_server server;
-    struct shares *access;
-    struct share_dir *root; /* the share */
-    struct share_dir *dir;  /* top, as if it were a share */
-    struct arena *arena;
-    struct buf params;
-};
-
-static inline void site_open_share(struct site *s)
-{
-    const struct share_source source = { .connect = sftp_server_connect, .context = &s->server };
-    struct err e = { 0 };
-
-    s->access = shares_create(&source);
-    s->root = share_open(s->access, s->share, &e);
-    if (s->root == NULL)
-        fail_msg("%s", e.text);
-    s->dir = share_open_dir(s->root, "..", &e);
-    assert_non_null(s->dir);
-}
-
-static inline void site_make_share(struct site *s)
-{
-    static const char id[] = "{\"v\":1,\"server\":\"server\",\"host\":\"h\"}\n";
-    char *project = mem_printf("%s/demo", s->share_path);
-    char *own = mem_printf("%s/" LAYOUT_SERVER_DIR, s->share_path);
-    char *path = mem_printf("%s/id", own);
-    struct err e = { 0 };
-
-    assert_int_equal(io_make_dirs(project, 0755, &e), 0);
-    assert_int_equal(chmod(project, 0755), 0);
-    assert_int_equal(io_make_dirs(own, 0755, &e), 0);
-    assert_int_equal(io_replace_file(path, id, strlen(id), 0644, &e), 0);
-    free(path);
-    free(own);
-    free(project);
-}
-
-/* scratch_base: where scratch lies, NULL beside the share. */
-static inline void site_open(struct site *s, const char *scratch_base)
-{
-    char template[] = "/tmp/ludwig.XXXXXX";
-    char *scratch;
-    struct err e = { 0 };
-
-    assert_non_null(mkdtemp(template));
-    *s = (struct site){ .top = mem_strdup(template), .arena = arena_create() };
-    s->share_path = mem_printf("%s/share", s->top);
-    s->share = site_is_over_sftp ? share_sftp_name("server", "", s->share_path)
-                                 : mem_strdup(s->share_path);
-    site_make_share(s);
-    scratch = scratch_base == NULL ? mem_printf("%s/scratch", s->top)
-                                   : mem_printf("%s/%s", scratch_base, s->top + 5);
-    if (scratch_open(&s->scratch, scratch, &e) < 0)
-        fail_msg("%s", e.text);
-    s->top_fd = io_open_dir(s->top, &e);
-    site_open_share(s);
-    free(scratch);
-}
-
-static inline void site_close(struct site *s)
-{
-    struct err e = { 0 };
-
-    close(s->top_fd);
-    share_close(s->dir);
-    share_close(s->root);
-    shares_destroy(s->access);
-    sftp_server_kill(&s->server);
-    assert_int_equal(io_remove_tree(s->scratch.path, &e), 0);
-    assert_int_equal(io_remove_tree(s->top, &e), 0);
-    scratch_close(&s->scratch);
-    arena_destroy(s->arena);
-    buf_free(&s->params);
-    free(s->share);
-    free(s->share_path);
-    free(s->top);
-}
+#include "tests/unit/share_site.h"
 
 /* Attempt of the first job, {lr: 0.1}; token: 32 times this digit. */
 static inline struct order site_order(struct site *s, char digit, const char *command)
@@ -139,88 +37,5 @@ static inline struct order site_order(struct site *s, char digit, const char *co
     o.work.work.resources.cpus_milli = 2500;
     return o;
 }
-
-static inline void site_write(int dir_fd, const char *path, const char *text)
-{
-    struct err e = { 0 };
-
-    if (io_write_file_at(dir_fd, path, text, strlen(text), 0644, &e) < 0)
-        fail_msg("%s", e.text);
-}
-
-/* The file's text, in the site's arena; path is below the top folder. */
-static inline const char *site_read(struct site *s, const char *path)
-{
-    struct buf text = { 0 };
-    struct err e = { 0 };
-    const char *copy;
-
-    if (io_read_file_at(s->top_fd, path, 1 << 20, &text, &e) < 0)
-        fail_msg("%s", e.text);
-    copy = arena_strndup(s->arena, buf_text(&text), text.n);
-    buf_free(&text);
-    return copy;
-}
-
-static inline bool site_has(const struct site *s, const char *path)
-{
-    struct stat st;
-
-    return fstatat(s->top_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* Until site_become_root the test is not root, so that root's folders are somebody else's. */
-static inline void site_become_nobody(void)
-{
-    if (geteuid() != 0)
-        skip();
-    assert_int_equal(seteuid(65534), 0);
-}
-
-static inline void site_become_root(void)
-{
-    assert_int_equal(seteuid(0), 0);
-}
-
-/* What a container leaves: root's folder, with a file in it. */
-static inline void site_add_foreign(int dir_fd, const char *folder, mode_t mode, const char *file)
-{
-    char *path = mem_printf("%s/%s", folder, file);
-
-    site_become_root();
-    assert_int_equal(mkdirat(dir_fd, folder, 0700), 0);
-    assert_int_equal(fchmodat(dir_fd, folder, mode, 0), 0);
-    site_write(dir_fd, path, "root's");
-    assert_int_equal(seteuid(65534), 0);
-    free(path);
-}
-
-static inline int site_count(const char *folder)
-{
-    char *command = mem_printf("find %s -mindepth 1 | wc -l", folder);
-    FILE *f = popen(command, "r");
-    int n = -1;
-
-    assert_non_null(f);
-    assert_int_equal(fscanf(f, "%d", &n), 1);
-    pclose(f);
-    free(command);
-    return n;
-}
-
-static inline int site_goes_over_sftp(void **state)
-{
-    (void)state;
-    site_is_over_sftp = true;
-    return 0;
-}
-
-/* Both are the exit code. */
-#define SITE_OVER_SFTP(tests)      \
-    (sftp_server_program() == NULL \
-         ? 0                       \
-         : cmocka_run_group_tests_name("over SFTP", tests, site_goes_over_sftp, NULL))
-#define SITE_EITHER_WAY(tests) \
-    (cmocka_run_group_tests_name("mounted", tests, NULL, NULL) + SITE_OVER_SFTP(tests))
 
 #endif

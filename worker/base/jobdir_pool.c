@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 
 /* More than wait for their publication in a burst of short jobs. */
 enum { SPARES_MAX = 256 };

@@ -17,7 +17,7 @@
 
 #include "common/base/io.h"
 #include "common/base/log.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 
 enum { RECORD_MAX_BYTES = FRAME_MAX_BYTES };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 /* What ludwigd was told to have packed, and is not over. */
 struct pass {

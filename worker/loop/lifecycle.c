@@ -19,7 +19,7 @@
 #include "worker/base/scratch.h"
 #include "worker/flow/flow.h"
 #include "worker/node/pilot_cleanup.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 enum { WRITE_AGAIN_MS = 1000 };
 

@@ -5,7 +5,7 @@
 
 #include "common/base/units.h"
 #include "worker/flow/flow.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 static size_t list_held(const struct agent *ag, struct held *held)
 {

@@ -8,7 +8,7 @@
 #include "common/base/path.h"
 #include "worker/agent/pilot_end.h"
 #include "worker/flow/flow.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 /* ---- welcome ---- */
 

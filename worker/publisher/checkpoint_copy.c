@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/io.h"
 #include "worker/base/child_protocol.h"
 #include "worker/saved/saved.h"
 
@@ -34,7 +35,7 @@ static int open_folder(int run_fd, const char *token_hex, int *fd, struct err *e
     char *path = mem_printf("%s/%s", token_hex, JOB_CHECKPOINT);
     int result = 1;
 
-    *fd = checkpoint_snapshot_open(run_fd, path, O_RDONLY | O_DIRECTORY);
+    *fd = io_open_no_links(run_fd, path, O_RDONLY | O_DIRECTORY);
     if (*fd < 0)
         result = is_not_there(errno) || saved_is_foreign(errno) ? 0 : err_sys(e, "open %s", path);
     free(path);
@@ -98,8 +99,7 @@ int checkpoint_copy_digest_of(const struct share_dir *at, const char *copy, stru
 /* ---- copying ---- */
 
 int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
-                          const char *temporary, const struct share_modes_modes *modes,
-                          struct err *e)
+                          const char *temporary, const struct share_modes *modes, struct err *e)
 {
     k->temporary = mem_strdup(temporary);
     k->modes = *modes;
@@ -132,7 +132,7 @@ static int begin_file(struct checkpoint_copy *k, struct checkpoint_snapshot_entr
 {
     struct stat st;
 
-    k->in_fd = checkpoint_snapshot_open(k->from_fd, entry->path, O_RDONLY | O_NONBLOCK);
+    k->in_fd = io_open_no_links(k->from_fd, entry->path, O_RDONLY | O_NONBLOCK);
     if (k->in_fd < 0 && !is_not_there(errno) && !saved_is_foreign(errno))
         return err_sys(e, "open %s", entry->path);
     if (k->in_fd < 0 || fstat(k->in_fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -142,7 +142,7 @@ static int begin_file(struct checkpoint_copy *k, struct checkpoint_snapshot_entr
     }
     k->copied_bytes = 0;
     k->out = share_create(k->to, checkpoint_snapshot_stored(entry),
-                          share_modes_file_mode(&k->modes, (mode_t)entry->mode), e);
+                          share_project_file_mode(&k->modes, (mode_t)entry->mode), e);
     return k->out == NULL ? -1 : 0;
 }
 

@@ -11,7 +11,7 @@
 #define LUDWIG_WORKER_PUBLISHER_CHECKPOINT_COPY_H
 
 #include "worker/saved/checkpoint_snapshot.h"
-#include "worker/share/share_modes.h"
+#include "common/share/share_project.h"
 
 struct checkpoint_copy {
     int from_fd;                       /* the job's folder */
@@ -19,7 +19,7 @@ struct checkpoint_copy {
     struct checkpoint_snapshot before; /* what was copied in the round before */
     struct share_dir *to;              /* the copy; NULL: not begun */
     char *temporary;                   /* its name */
-    struct share_modes_modes modes;
+    struct share_modes modes;
     unsigned round;
     size_t at;              /* the next of now */
     int in_fd;              /* the file being copied; -1: none */
@@ -40,7 +40,7 @@ int checkpoint_copy_digest_of(const struct share_dir *at, const char *copy, stru
 
 /* Begins the copy at/temporary, in place of what lies there. */
 int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
-                          const char *temporary, const struct share_modes_modes *modes,
+                          const char *temporary, const struct share_modes *modes,
                           struct err *e);
 /* Copies a piece: 1 when there is more to do, 0 when it is whole, -1 with e set (ERR_BUSY: the job
  * does not stop changing it). */

@@ -7,7 +7,7 @@
 
 #include "common/base/log.h"
 #include "common/proto/layout.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 #include "worker/publisher/checkpoint_copy.h"
 
 static const char *take_text(struct buf *b, struct arena *a)

@@ -12,7 +12,7 @@
 #include "common/proto/layout.h"
 #include "worker/publisher/checkpoint_copy.h"
 #include "worker/saved/checkpoint_list.h"
-#include "worker/share/share_modes.h"
+#include "common/share/share_project.h"
 
 enum {
     /* How long orders and results wait for a piece; what a sync takes is longer. */
@@ -158,7 +158,7 @@ static void note_failure(const struct checkpoint_sync *k, struct watched *w, con
 
 /* ---- a copy ---- */
 
-static int open_folder(struct checkpoint_sync *k, struct share_modes_modes *modes, struct err *e)
+static int open_folder(struct checkpoint_sync *k, struct share_modes *modes, struct err *e)
 {
     struct buf path = { 0 };
     struct share_dir *share = share_open(k->access, k->order.share, e);
@@ -166,7 +166,7 @@ static int open_folder(struct checkpoint_sync *k, struct share_modes_modes *mode
     if (share == NULL)
         return -1;
     layout_checkpoints(&path, k->order.work.project, k->order.assignment.param_name);
-    k->dir = share_modes_open_folder(share, buf_text(&path), modes, e);
+    k->dir = share_project_open_folder(share, buf_text(&path), modes, e);
     buf_free(&path);
     share_close(share);
     return k->dir == NULL ? -1 : 0;
@@ -201,8 +201,7 @@ static bool is_unchanged(const struct checkpoint_sync *k, const struct watched *
     return w->is_known && memcmp(&w->kept, &k->digest, sizeof k->digest) == 0;
 }
 
-static int begin_keep(struct checkpoint_sync *k, const struct share_modes_modes *modes,
-                      struct err *e)
+static int begin_keep(struct checkpoint_sync *k, const struct share_modes *modes, struct err *e)
 {
     const struct assignment *x = &k->order.assignment;
     struct buf temporary = { 0 };
@@ -217,7 +216,7 @@ static int begin_keep(struct checkpoint_sync *k, const struct share_modes_modes 
 /* 1: there is something to copy. */
 static int compare(struct checkpoint_sync *k, struct watched *w, struct err *e)
 {
-    struct share_modes_modes modes;
+    struct share_modes modes;
     int rc = checkpoint_copy_open(&k->keep, k->scratch->run_fd, k->hex, e);
 
     k->is_copying = rc == 1;

@@ -10,7 +10,7 @@
 #define LUDWIG_WORKER_PUBLISHER_CHECKPOINT_SYNC_H
 
 #include "worker/base/scratch.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 struct checkpoint_sync;
 

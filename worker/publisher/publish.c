@@ -6,7 +6,7 @@
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "common/proto/layout.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 #include "worker/publisher/result_publish.h"
 
 /* ---- a group ---- */

@@ -6,7 +6,7 @@
 #define LUDWIG_WORKER_PUBLISHER_PUBLISH_H
 
 #include "worker/base/scratch.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 enum { PUBLISH_GROUP_MAX = 256 };
 

@@ -57,7 +57,7 @@ struct publish_group_folder *publish_group_folder(struct publish_group *g, const
             return f;
     f = arena_alloc(g->arena, sizeof *f);
     *f = (struct publish_group_folder){ .share = s, .path = path };
-    f->dir = share_modes_open_folder(s->dir, path, &f->modes, e);
+    f->dir = share_project_open_folder(s->dir, path, &f->modes, e);
     if (f->dir == NULL)
         return NULL;
     f->next = g->folders;

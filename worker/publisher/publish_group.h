@@ -9,7 +9,7 @@
 
 #include "common/data/value.h"
 #include "worker/base/scratch.h"
-#include "worker/share/share_modes.h"
+#include "common/share/share_project.h"
 
 struct publish_group_share {
     struct publish_group_share *next;
@@ -25,7 +25,7 @@ struct publish_group_folder {
     struct publish_group_share *share;
     const char *path;
     struct share_dir *dir;
-    struct share_modes_modes modes;
+    struct share_modes modes;
     bool has_params;  /* param2val.yaml is there */
     bool has_changed; /* a result was renamed in it */
     bool has_failed;  /* syncing it */

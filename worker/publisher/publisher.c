@@ -16,7 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "worker/base/child_main.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 #include "worker/base/jobdir_pool.h"
 #include "worker/publisher/checkpoint_sync.h"
 #include "worker/publisher/publish.h"

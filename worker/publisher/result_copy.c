@@ -12,7 +12,7 @@
 #include "common/base/io.h"
 #include "common/data/msgpack.h"
 #include "common/proto/layout.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 
 static const char *on_scratch(const struct result *r, const struct publish_group *g,
                               const char *name)

@@ -11,7 +11,7 @@
 #include "common/base/path.h"
 #include "common/base/units.h"
 #include "common/proto/layout.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 #include "worker/publisher/checkpoint_publish.h"
 #include "worker/publisher/result_copy.h"
 #include "worker/publisher/shiplog.h"

@@ -19,7 +19,7 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
-#include "worker/share/share_modes.h"
+#include "common/share/share_project.h"
 
 /* However often a job writes, its log is shipped a few times a second. */
 #define PAUSE_MS 300
@@ -74,9 +74,10 @@ int shiplog_ship(int log_fd, const char *name, const struct share_dir *to, const
 static int ship_watched(const struct shiplog *s, const struct watch *w, struct err *e)
 {
     char *folder = path_dirname(w->path);
-    struct share_modes_modes modes;
+    struct share_modes modes;
     struct share_dir *share = share_open(s->access, w->share, e);
-    struct share_dir *to = share == NULL ? NULL : share_modes_open_folder(share, folder, &modes, e);
+    struct share_dir *to =
+        share == NULL ? NULL : share_project_open_folder(share, folder, &modes, e);
     int result = -1;
 
     if (to != NULL)

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "common/base/digest.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 struct shiplog;
 

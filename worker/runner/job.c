@@ -17,7 +17,7 @@
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "common/data/msgpack.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 #include "worker/base/process_tree.h"
 #include "worker/runner/checkpoint_signal.h"
 #include "worker/runner/jobdir.h"

@@ -13,7 +13,7 @@
 
 #include "common/proto/envvars.h"
 #include "worker/base/scratch.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 /* Where nothing else is said. */
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";

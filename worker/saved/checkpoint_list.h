@@ -18,7 +18,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/digest.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 #define CHECKPOINT_LIST_AT_END INT64_MAX
 

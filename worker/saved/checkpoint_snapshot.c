@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/proto/frame.h"
 #include "worker/saved/portable_names.h"
@@ -17,31 +18,6 @@
 
 /* Longer ones could not be opened by their path. */
 enum { PATH_MAX_BYTES = 4000, VERSION = 1 };
-
-/* ---- opening ---- */
-
-int checkpoint_snapshot_open(int root_fd, const char *path, int flags)
-{
-    int fd = root_fd;
-
-    for (;;) {
-        size_t n = strcspn(path, "/");
-        bool is_last = path[n] == '\0';
-        char *name = mem_strndup(path, n);
-        int next =
-            openat(fd, name, (is_last ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
-        int number = errno;
-
-        free(name);
-        if (fd != root_fd)
-            close(fd);
-        errno = number;
-        if (next < 0 || is_last)
-            return next;
-        fd = next;
-        path += n + 1;
-    }
-}
 
 /* ---- taking ---- */
 
@@ -100,7 +76,7 @@ static void take_file(struct taking *t, int dir_fd, const char *name,
 static void take_link(struct taking *t, int dir_fd, const char *name,
                       struct checkpoint_snapshot_entry *entry)
 {
-    char *target = saved_read_link(dir_fd, name, NULL);
+    char *target = io_read_link_at(dir_fd, name, NULL);
 
     if (target == NULL)
         return;
@@ -162,7 +138,7 @@ static int take_open_folder(struct taking *t, DIR *dir, const struct todo *in, s
 static int take_next(struct taking *t, const struct todo *in, struct err *e)
 {
     const char *path = in->path[0] == '\0' ? "." : in->path;
-    int fd = checkpoint_snapshot_open(t->root_fd, path, O_RDONLY | O_DIRECTORY);
+    int fd = io_open_no_links(t->root_fd, path, O_RDONLY | O_DIRECTORY);
     DIR *dir;
     int result;
 

@@ -66,7 +66,4 @@ int checkpoint_snapshot_add_index(struct buf *out, const struct checkpoint_snaps
 int checkpoint_snapshot_read_index(struct checkpoint_snapshot *s, struct bytes index,
                                    struct err *e);
 
-/* Like openat, but meets no symlink anywhere in the path. */
-int checkpoint_snapshot_open(int root_fd, const char *path, int flags);
-
 #endif

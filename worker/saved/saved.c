@@ -14,7 +14,7 @@
 
 #include "common/base/io.h"
 #include "common/proto/layout.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 #include "worker/base/scratch.h"
 #include "worker/saved/portable_names.h"
 
@@ -144,7 +144,7 @@ struct todo {
 
 struct scan {
     struct saved *saved;
-    const struct share_modes_modes *modes;
+    const struct share_modes *modes;
     int root_fd;
     struct todo *todo;
     size_t n_todo;
@@ -198,7 +198,7 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
     if (fstat(fd, &st) < 0) {
         err_sys(e, "look at %s", path);
     } else if (digest_of_fd(fd, &entry.digest, &entry.size_bytes, e) == 0) {
-        entry.mode = share_modes_file_mode(x->modes, st.st_mode);
+        entry.mode = share_project_file_mode(x->modes, st.st_mode);
         set_modes(x, fd, &st, entry.mode);
         add_entry(x->saved, &entry);
         result = 0;
@@ -290,8 +290,7 @@ static int scan_next(struct scan *x, const struct todo *in, struct err *e)
     return result;
 }
 
-static int scan_tree(struct saved *s, int root_fd, const struct share_modes_modes *modes,
-                     struct err *e)
+static int scan_tree(struct saved *s, int root_fd, const struct share_modes *modes, struct err *e)
 {
     struct scan x = { .saved = s, .modes = modes, .root_fd = root_fd };
     struct todo at = { "", "" };
@@ -304,7 +303,7 @@ static int scan_tree(struct saved *s, int root_fd, const struct share_modes_mode
 }
 
 int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, const char *record,
-               const struct share_modes_modes *modes, struct err *e)
+               const struct share_modes *modes, struct err *e)
 {
     int root_fd = open_own(dir_fd, name, O_RDONLY | O_DIRECTORY);
     size_t n_before;

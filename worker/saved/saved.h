@@ -12,7 +12,7 @@
 #define LUDWIG_WORKER_SAVED_SAVED_H
 
 #include "common/data/schema.h"
-#include "worker/share/share_modes.h"
+#include "common/share/share_project.h"
 
 enum saved_type { SAVED_FILE, SAVED_FOLDER, SAVED_LINK };
 
@@ -50,15 +50,12 @@ struct saved {
  * only when there are any.  *s must hold an arena and else be zero; saved_free when done.
  */
 int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, const char *record,
-               const struct share_modes_modes *modes, struct err *e);
+               const struct share_modes *modes, struct err *e);
 void saved_free(struct saved *s);
 
 /* What an error says of something that a container left: it belongs to somebody else, or is a
  * mount that died with it. */
 bool saved_is_foreign(int error);
-
-/* Where a symlink leads to; the caller frees it.  NULL with e set. */
-char *saved_read_link(int dir_fd, const char *path, struct err *e);
 
 /* Adds a path that could not be kept. */
 void saved_leave_out(struct saved *s, const char *path);

@@ -6,26 +6,6 @@
 
 #include "worker/saved/saved.h"
 
-char *saved_read_link(int dir_fd, const char *path, struct err *e)
-{
-    size_t room = 256;
-    char *target = NULL;
-    ssize_t n;
-
-    do {
-        room *= 2;
-        target = mem_resize(target, room, 1);
-        n = readlinkat(dir_fd, path, target, room);
-    } while (n >= 0 && (size_t)n == room);
-    if (n < 0) {
-        err_sys(e, "read %s", path);
-        free(target);
-        return NULL;
-    }
-    target[n] = '\0';
-    return target;
-}
-
 static struct share_item item_of(const struct saved_entry *x)
 {
     static const enum share_type types[] = {

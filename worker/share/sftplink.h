@@ -9,7 +9,7 @@
 #ifndef LUDWIG_WORKER_SHARE_SFTPLINK_H
 #define LUDWIG_WORKER_SHARE_SFTPLINK_H
 
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 struct sftplink;
 

@@ -13,7 +13,7 @@
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 #include "worker/stager/cache_room.h"
 #include "worker/stager/cache_stage.h"
 

@@ -15,7 +15,7 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/pack/pack_part_read.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 #include "worker/base/dir_walk.h"
 
 enum {

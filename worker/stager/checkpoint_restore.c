@@ -16,7 +16,7 @@
 #include "worker/base/jobdir_pool.h"
 #include "worker/saved/checkpoint_list.h"
 #include "worker/saved/checkpoint_snapshot.h"
-#include "worker/share/share_modes.h"
+#include "common/share/share_project.h"
 
 /* One that is copied while its attempt still runs may be replaced under us, but not for ever. */
 enum { TRIES_MAX = 10, INDEX_MAX_BYTES = 1 << 30 };
@@ -216,8 +216,8 @@ static int checkpoint_restore_newest(const struct scratch *s, const struct share
 
 static bool are_listed(const struct share_dir *project, const char *param_name)
 {
-    return share_modes_is_listed(project, LAYOUT_SERVER_DIR, "checkpoints") &&
-           share_modes_is_listed(project, LAYOUT_SERVER_DIR "/checkpoints", param_name);
+    return share_project_is_listed(project, LAYOUT_SERVER_DIR, "checkpoints") &&
+           share_project_is_listed(project, LAYOUT_SERVER_DIR "/checkpoints", param_name);
 }
 
 /* The folder of the configuration's checkpoints: 1; 0 when there is none. */
@@ -225,8 +225,8 @@ static int open_checkpoints(const struct share_dir *share, const struct order_re
                             struct share_dir **d, struct err *e)
 {
     struct buf path = { 0 };
-    struct share_modes_modes modes;
-    struct share_dir *project = share_modes_open_project(share, x->project, &modes, e);
+    struct share_modes modes;
+    struct share_dir *project = share_project_open_project(share, x->project, &modes, e);
     struct err why = { 0 };
     int result = -1;
 

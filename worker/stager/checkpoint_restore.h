@@ -6,7 +6,7 @@
 #define LUDWIG_WORKER_STAGER_CHECKPOINT_RESTORE_H
 
 #include "worker/base/scratch.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 /*
  * Copies the newest checkpoint of the attempts before this one to checkpoints/<token>, as the job

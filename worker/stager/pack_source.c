@@ -10,7 +10,7 @@
 #include "common/base/path.h"
 #include "common/pack/pack_bytes.h"
 #include "common/proto/layout.h"
-#include "worker/share/share_modes.h"
+#include "common/share/share_project.h"
 
 #define ASIDE ".bad"
 
@@ -20,12 +20,12 @@
 static struct share_dir *open_project(struct packs *p, struct err *e)
 {
     struct share_dir *share, *project = NULL;
-    struct share_modes_modes modes;
+    struct share_modes modes;
     struct err why = { 0 };
 
     share = share_open(p->access, p->at.share, &why);
     if (share != NULL)
-        project = share_modes_open_project(share, p->at.project, &modes, &why);
+        project = share_project_open_project(share, p->at.project, &modes, &why);
     share_close(share);
     if (project == NULL)
         err_set(e, why.kind == ERR_NOT_FOUND ? ERR_UNREACHABLE : why.kind, "%s", why.text);
@@ -44,7 +44,7 @@ static struct share_dir *open_dir(const struct packs *p, const struct share_dir 
     below = strchr(buf_text(&path), '/') + 1;
     d = share_open_dir(project, below, &why);
     if (d == NULL && why.kind == ERR_NOT_FOUND &&
-        !share_modes_is_listed(project, LAYOUT_SERVER_DIR, path_basename(below)))
+        !share_project_is_listed(project, LAYOUT_SERVER_DIR, path_basename(below)))
         err_set(e, ERR_NOT_FOUND, "nothing was ever sent to project %s: there is no %s",
                 p->at.project, buf_text(&path));
     else if (d == NULL)
@@ -112,7 +112,7 @@ static bool is_listed(const struct packs *p, const char *path, const char *suffi
 {
     char *folder = path_dirname(path);
     char *name = mem_printf("%s%s", path_basename(path), suffix);
-    bool is = share_modes_is_listed(p->dir, folder, name);
+    bool is = share_project_is_listed(p->dir, folder, name);
 
     free(name);
     free(folder);

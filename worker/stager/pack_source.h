@@ -6,7 +6,7 @@
 #define LUDWIG_WORKER_STAGER_PACK_SOURCE_H
 
 #include "common/pack/pack_read.h"
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 /* Where they lie. */
 struct pack_source_at {

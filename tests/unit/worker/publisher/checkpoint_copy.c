@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
+#include "common/base/io.h"
 #include "common/proto/layout.h"
 #include "tests/unit/worker_site.h"
 #include "worker/publisher/checkpoint_copy.h"
@@ -19,7 +20,7 @@
 #define KEPT  "share/demo/.ludwig/checkpoints/param_003"
 #define ROOM  HEX_A "/checkpoint/" /* the job's folder, in run/ */
 
-static const struct share_modes_modes modes = { 0755, 0644, (gid_t)-1 };
+static const struct share_modes modes = { 0755, 0644, (gid_t)-1 };
 
 struct keep_site {
     struct site site;
@@ -263,9 +264,9 @@ static void no_symlink_leads_out_of_the_folder(void **state)
     assert_int_equal(mkdirat(s.run_fd, ROOM "real", 0700), 0);
     assert_int_equal(symlinkat("../..", s.run_fd, ROOM "real/out"), 0);
     assert_true(faccessat(s.run_fd, ROOM "real/out/../secret", F_OK, 0) == 0);
-    fd = checkpoint_snapshot_open(s.run_fd, ROOM "real/out/secret", O_RDONLY);
+    fd = io_open_no_links(s.run_fd, ROOM "real/out/secret", O_RDONLY);
     assert_true(fd < 0 && errno == ENOTDIR);
-    fd = checkpoint_snapshot_open(s.run_fd, ROOM "real/out", O_RDONLY);
+    fd = io_open_no_links(s.run_fd, ROOM "real/out", O_RDONLY);
     assert_true(fd < 0 && errno == ELOOP);
     keep_as(&s, JOB ".a1");
     assert_false(faccessat(s.kept_fd, JOB ".a1/real/out", F_OK, AT_SYMLINK_NOFOLLOW) == 0);

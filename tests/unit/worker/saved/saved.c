@@ -9,7 +9,7 @@
 #include "tests/unit/worker_site.h"
 #include "worker/saved/saved.h"
 
-static const struct share_modes_modes modes = { 02750, 0640, (gid_t)-1 };
+static const struct share_modes modes = { 02750, 0640, (gid_t)-1 };
 
 static void must_scan(struct site *s, struct saved *saved)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "tests/unit/doc.h"
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 
 static const char document[] = "docs/internals/publishing.md";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* crash_point.c - dies where a test wants it */
 
-#include "worker/base/crash_point.h"
+#include "common/base/crash_point.h"
 
 #ifdef LUDWIG_TEST_HOOKS
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* share_sftp.c - a share that is reached over SFTP: folders, names, and what is durable */
 
-#include "worker/share/share_sftp.h"
+#include "common/share/share_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_modes.c - tests of the modes and groups that publishers give what they make in a project */
+/* share_project.c - tests of the modes and groups that publishers give what they make in a project */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
-#include "tests/unit/worker_site.h"
-#include "worker/share/share_modes.h"
+#include "tests/unit/share_site.h"
+#include "common/share/share_project.h"
 
 enum { GID = 54322 }; /* nobody's */
 
@@ -47,7 +47,7 @@ static void what_is_made_is_as_open_as_its_project(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct share_modes_modes m;
+        struct share_modes m;
         struct err e = { 0 };
         struct share_dir *d;
         struct site s;
@@ -55,14 +55,14 @@ static void what_is_made_is_as_open_as_its_project(void **state)
         if (rows[i].project == 0550 && geteuid() != 0)
             continue;
         open_project(&s, rows[i].project);
-        d = share_modes_open_folder(s.root, "demo/runs/param_001", &m, &e);
+        d = share_project_open_folder(s.root, "demo/runs/param_001", &m, &e);
         if (d == NULL)
             fail_msg("%s: %s", rows[i].what, e.text);
         share_close(d);
         assert_int_equal(m.dir, rows[i].dir);
         assert_int_equal(m.file, rows[i].file);
-        assert_int_equal(share_modes_file_mode(&m, 0644), rows[i].file);
-        assert_int_equal(share_modes_file_mode(&m, 0755), rows[i].program);
+        assert_int_equal(share_project_file_mode(&m, 0644), rows[i].file);
+        assert_int_equal(share_project_file_mode(&m, 0755), rows[i].program);
         assert_int_equal(stat_of(&s, "share/demo/runs").st_mode & 07777, rows[i].dir);
         assert_int_equal(stat_of(&s, "share/demo/runs/param_001").st_mode & 07777, rows[i].dir);
         site_close(&s);
@@ -80,14 +80,14 @@ static void and_of_its_group_where_that_is_handed_on(void **state)
     if (geteuid() != 0)
         skip();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct share_modes_modes m;
+        struct share_modes m;
         struct err e = { 0 };
         struct share_dir *d;
         struct site s;
         bool is_handed_on = cases[i].group == GID;
 
         open_project(&s, cases[i].project);
-        d = share_modes_open_folder(s.root, "demo/logs/7", &m, &e);
+        d = share_project_open_folder(s.root, "demo/logs/7", &m, &e);
         assert_non_null(d);
         share_close(d);
         assert_int_equal(m.group, cases[i].group);
@@ -98,7 +98,7 @@ static void and_of_its_group_where_that_is_handed_on(void **state)
 
 static void what_lies_there_keeps_its_mode(void **state)
 {
-    struct share_modes_modes m;
+    struct share_modes m;
     struct err e = { 0 };
     struct share_dir *d;
     struct site s;
@@ -106,7 +106,7 @@ static void what_lies_there_keeps_its_mode(void **state)
     (void)state;
     open_project(&s, 02750);
     assert_int_equal(mkdirat(s.top_fd, "share/demo/runs", 0755), 0);
-    d = share_modes_open_folder(s.root, "demo/runs", &m, &e);
+    d = share_project_open_folder(s.root, "demo/runs", &m, &e);
     assert_non_null(d);
     share_close(d);
     assert_int_equal(stat_of(&s, "share/demo/runs").st_mode & 0777, 0755);
@@ -115,13 +115,13 @@ static void what_lies_there_keeps_its_mode(void **state)
 
 static void a_project_that_is_not_there_is_not_made(void **state)
 {
-    struct share_modes_modes m;
+    struct share_modes m;
     struct err e = { 0 };
     struct site s;
 
     (void)state;
     open_project(&s, 02750);
-    assert_null(share_modes_open_folder(s.root, "other/runs/param_001", &m, &e));
+    assert_null(share_project_open_folder(s.root, "other/runs/param_001", &m, &e));
     assert_int_equal(e.kind, ERR_NOT_FOUND);
     assert_false(site_has(&s, "share/other"));
     site_close(&s);

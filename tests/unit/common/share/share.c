@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "common/base/units.h"
-#include "tests/unit/worker_site.h"
-#include "worker/share/share.h"
+#include "tests/unit/share_site.h"
+#include "common/share/share.h"
 
 enum { LARGE_BYTES = 3 * 1024 * 1024 + 7, MANY = 300 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* share_modes.c - folders on the shared drive, with the modes of their project */
+/* share_project.c - folders on the shared drive, with the modes of their project */
 
-#include "worker/share/share_modes.h"
+#include "common/share/share_project.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 
 #include "common/base/mem.h"
 
-mode_t share_modes_file_mode(const struct share_modes_modes *m, mode_t now)
+mode_t share_project_file_mode(const struct share_modes *m, mode_t now)
 {
     return m->file | ((now & S_IXUSR) != 0 ? m->dir & 0111 : 0);
 }
 
-static void take_modes(struct share_modes_modes *m, const struct share_stat *project)
+static void take_modes(struct share_modes *m, const struct share_stat *project)
 {
     mode_t bits = project->mode & 0777;
 
@@ -23,8 +23,8 @@ static void take_modes(struct share_modes_modes *m, const struct share_stat *pro
     m->group = (project->mode & S_ISGID) != 0 ? project->group : (gid_t)-1;
 }
 
-struct share_dir *share_modes_open_project(const struct share_dir *share, const char *path,
-                                           struct share_modes_modes *modes, struct err *e)
+struct share_dir *share_project_open_project(const struct share_dir *share, const char *path,
+                                             struct share_modes *modes, struct err *e)
 {
     char *name = mem_strndup(path, strcspn(path, "/"));
     struct share_dir *d = share_open_dir(share, name, e);
@@ -60,11 +60,11 @@ static int make_dirs(const struct share_dir *at, const char *path, mode_t mode, 
     return result;
 }
 
-struct share_dir *share_modes_open_folder(const struct share_dir *share, const char *path,
-                                          struct share_modes_modes *modes, struct err *e)
+struct share_dir *share_project_open_folder(const struct share_dir *share, const char *path,
+                                            struct share_modes *modes, struct err *e)
 {
     const char *below = strchr(path, '/');
-    struct share_dir *project = share_modes_open_project(share, path, modes, e);
+    struct share_dir *project = share_project_open_project(share, path, modes, e);
     struct share_dir *d;
     struct err why = { 0 };
 
@@ -92,7 +92,7 @@ static void compare(void *context, const char *name)
     w->is_found |= strcmp(name, w->name) == 0;
 }
 
-bool share_modes_is_listed(const struct share_dir *at, const char *path, const char *name)
+bool share_project_is_listed(const struct share_dir *at, const char *path, const char *name)
 {
     struct share_dir *d = share_open_dir(at, path, NULL);
     struct wanted w = { name, false };

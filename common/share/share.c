@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* share.c - the shared drive, however it is reached */
 
-#include "worker/share/share.h"
+#include "common/share/share.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/mem.h"
 #include "common/base/units.h"
-#include "worker/share/share_way.h"
+#include "common/share/share_internal.h"
+#include "common/sftp/sftp_root.h"
+
+#define SCHEME "sftp:"
 
 enum {
     /* A connection costs the server memory and processes. */
@@ -15,6 +19,111 @@ enum {
     /* One that was not used for longer may have died unnoticed. */
     TRUSTED_MS = 2 * 1000
 };
+
+/* ---- names ---- */
+
+char *share_sftp_name(const char *server_id, const char *projects, const char *path)
+{
+    return mem_printf(SCHEME "%s:%s:%s", server_id, projects, path);
+}
+
+bool share_is_mounted(const char *name)
+{
+    return strncmp(name, SCHEME, strlen(SCHEME)) != 0;
+}
+
+/* Up to the next colon; NULL when there is none. */
+static char *take_part(const char **at)
+{
+    size_t n = strcspn(*at, ":");
+    char *part;
+
+    if ((*at)[n] == '\0')
+        return NULL;
+    part = mem_strndup(*at, n);
+    *at += n + 1;
+    return part;
+}
+
+/* ---- connecting ---- */
+
+/* Of the folder where projects lie. */
+static char *find_root(struct sftp *s, const char *name, struct err *e)
+{
+    const char *path = name + strlen(SCHEME);
+    char *server_id = take_part(&path);
+    char *projects = server_id == NULL ? NULL : take_part(&path);
+    struct arena *a = arena_create();
+    const char *share = NULL;
+    char *root = NULL;
+
+    if (projects == NULL)
+        err_set(e, ERR_USAGE, "'%s' is no name of a share", name);
+    else
+        share = sftp_root_find(s, path, server_id, a, e);
+    if (share != NULL)
+        root = mem_printf("%s/%s", share, projects);
+    arena_destroy(a);
+    free(projects);
+    free(server_id);
+    return root;
+}
+
+static int fill_line(struct share_line *line, struct err *e)
+{
+    int fd = line->source.connect(line->source.context, e);
+
+    if (fd < 0)
+        return -1;
+    line->is_connected = true;
+    line->sftp = sftp_open(fd, e);
+    if (line->sftp != NULL)
+        line->root = find_root(line->sftp, line->name, e);
+    return line->root == NULL ? -1 : 0;
+}
+
+static struct share_line *open_line(const struct share_source *source, const char *name,
+                                    struct err *e)
+{
+    struct share_line *line;
+
+    if (source->connect == NULL) {
+        err_set(e, ERR_FAILED, "there is no way to ludwigd's machine");
+        return NULL;
+    }
+    line = mem_alloc(sizeof *line);
+    *line = (struct share_line){ .source = *source, .name = mem_strdup(name), .n_users = 1 };
+    if (fill_line(line, e) == 0)
+        return line;
+    share_connection_leave(line);
+    return NULL;
+}
+
+/* A refused login is no missing right to a file, for which callers would take it. */
+static struct share_line *connect_line(const struct share_source *source, const char *name,
+                                       struct err *e)
+{
+    struct err why = { 0 };
+    struct share_line *line = open_line(source, name, &why);
+
+    if (line == NULL)
+        err_set(e, ERR_UNREACHABLE, "the share, over SFTP: %s", why.text);
+    return line;
+}
+
+void share_connection_leave(struct share_line *line)
+{
+    if (line == NULL || --line->n_users > 0)
+        return;
+    sftp_close(line->sftp);
+    if (line->is_connected && line->source.leave != NULL)
+        line->source.leave(line->source.context);
+    free(line->name);
+    free(line->root);
+    free(line);
+}
+
+/* ---- the connection that a thread keeps ---- */
 
 struct shares {
     struct share_source source;
@@ -41,13 +150,11 @@ void shares_destroy(struct shares *s)
     free(s);
 }
 
-/* ---- connections ---- */
-
 int64_t shares_rest_ms(const struct shares *s)
 {
     int64_t left_ms;
 
-    if (s->line == NULL || !share_connection_is_free(s->line))
+    if (s->line == NULL || s->line->n_users > 1)
         return -1;
     left_ms = s->used_at_ms + s->source.rest_ms - units_monotonic_ms();
     return left_ms > 0 ? left_ms : 0;
@@ -63,27 +170,27 @@ void shares_rest(struct shares *s)
 
 static bool is_usable(const struct shares *s, const char *name)
 {
-    if (s->line == NULL || !share_connection_is_of(s->line, name))
-        return false;
-    return units_monotonic_ms() - s->used_at_ms <= TRUSTED_MS ||
-           !share_connection_is_broken(s->line);
-}
+    struct sftp_attrs attrs;
 
-static struct share_dir *open_over_line(struct shares *s, const char *name, struct err *e)
-{
-    if (!is_usable(s, name)) {
-        share_connection_leave(s->line);
-        s->line = share_connection_open(&s->source, name, e);
-    }
-    s->used_at_ms = units_monotonic_ms();
-    return s->line == NULL ? NULL : share_connection_dir(s->line);
+    if (s->line == NULL || strcmp(s->line->name, name) != 0)
+        return false;
+    if (units_monotonic_ms() - s->used_at_ms > TRUSTED_MS)
+        (void)sftp_stat(s->line->sftp, s->line->root, &attrs, NULL);
+    return !sftp_is_broken(s->line->sftp);
 }
 
 /* ---- folders ---- */
 
 struct share_dir *share_open(struct shares *s, const char *name, struct err *e)
 {
-    return share_is_mounted(name) ? share_mount_open(name, e) : open_over_line(s, name, e);
+    if (share_is_mounted(name))
+        return share_mount_open(name, e);
+    if (!is_usable(s, name)) {
+        share_connection_leave(s->line);
+        s->line = connect_line(&s->source, name, e);
+    }
+    s->used_at_ms = units_monotonic_ms();
+    return s->line == NULL ? NULL : share_sftp_dir(s->line, mem_strdup(s->line->root));
 }
 
 struct share_dir *share_open_dir(const struct share_dir *at, const char *path, struct err *e)

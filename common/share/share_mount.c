@@ -4,17 +4,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "worker/base/dir_walk.h"
-#include "worker/share/share_sync.h"
-#include "worker/share/share_way.h"
+#include "common/share/share_internal.h"
 
 enum { WAITED_FOR_BYTES = 1024 * 1024 };
 
@@ -90,7 +92,8 @@ static int mount_stat(const struct share_dir *at, const char *path, struct share
 {
     struct stat st;
 
-    if (fstatat(mount_fd(at), path, &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
+    if ((path[0] == '\0' ? fstat(mount_fd(at), &st)
+                         : fstatat(mount_fd(at), path, &st, AT_SYMLINK_NOFOLLOW)) < 0)
         return err_sys(e, "look at %s", path);
     *to = (struct share_stat){ type_of(st.st_mode), st.st_mode & 07777, st.st_gid, st.st_size };
     return 0;
@@ -238,15 +241,25 @@ static struct share_file *mount_create(const struct share_dir *at, const char *p
     return &f->file;
 }
 
-/* Who syncs the share for a small result must not wait for all of a large file. */
-static int wait_for_disk(const struct mount_file *f, uint64_t n_bytes, struct err *e)
+/* Who syncs the share for a small result must not wait for all of a large file: the disk writes one
+ * piece while the next is copied, and what came before is waited for. */
+static int hand_to_disk(const struct mount_file *f, uint64_t waited_bytes, struct err *e)
 {
+#ifdef __linux__
     const unsigned all =
         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
 
-    if (n_bytes >= WAITED_FOR_BYTES && sync_file_range(f->fd, 0, (off_t)n_bytes, all) < 0 &&
+    if (f->n_bytes > waited_bytes)
+        (void)sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    if (waited_bytes >= WAITED_FOR_BYTES &&
+        sync_file_range(f->fd, 0, (off_t)waited_bytes, all) < 0 &&
         (errno == EIO || errno == ENOSPC || errno == EDQUOT))
         return err_sys(e, "write %s", f->name); /* it is said only once */
+#else
+    (void)f;
+    (void)waited_bytes;
+    (void)e;
+#endif
     return 0;
 }
 
@@ -259,12 +272,8 @@ static int mount_put(struct share_file *file, int from_fd, uint64_t max_bytes, u
     *n_bytes = 0;
     if (max_bytes > 0 && io_copy_some(from_fd, f->fd, max_bytes, n_bytes, e) < 0)
         return err_wrap(e, "copy %s", f->name);
-    if (*n_bytes > 0) {
-        f->n_bytes += *n_bytes;
-        /* The disk is at one piece while the next is copied. */
-        (void)sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-    }
-    return wait_for_disk(f, had_bytes, e);
+    f->n_bytes += *n_bytes;
+    return hand_to_disk(f, had_bytes, e);
 }
 
 static int mount_end(struct share_file *file, struct err *e)
@@ -279,25 +288,15 @@ static int mount_end(struct share_file *file, struct err *e)
 
 static int open_plain(int at_fd, const char *path, struct err *e)
 {
-    struct dir_walk d;
+    int fd = io_open_no_links(at_fd, path, O_RDONLY | O_NONBLOCK);
     struct stat st;
-    const char *name;
-    int fd = -1, dir_fd;
 
-    dir_walk_begin(&d, at_fd, NULL);
-    dir_fd = dir_walk_to(&d, path, &name, e);
-    if (dir_fd >= 0) {
-        fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0)
-            err_sys(e, "open %s", path);
-    }
-    dir_walk_end(&d);
-    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-        err_set(e, ERR_USAGE, "read %s: it is no file", path);
-        close(fd);
-        fd = -1;
-    }
-    return fd;
+    if (fd < 0)
+        return err_sys(e, "open %s", path);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    close(fd);
+    return err_set(e, ERR_USAGE, "read %s: it is no file", path);
 }
 
 static struct share_input *mount_open_input(const struct share_dir *at, const char *path,
@@ -313,7 +312,9 @@ static struct share_input *mount_open_input(const struct share_dir *at, const ch
         close(fd);
         return NULL;
     }
+#ifdef POSIX_FADV_SEQUENTIAL
     (void)posix_fadvise(fd, (off_t)offset, 0, POSIX_FADV_SEQUENTIAL);
+#endif
     in = mem_alloc(sizeof *in);
     *in = (struct mount_input){ { &mount_way }, fd };
     return &in->input;
@@ -337,19 +338,107 @@ static void mount_close_input(struct share_input *in)
 
 /* ---- making it durable ---- */
 
+/* Each waits for a disk or a network, not for a processor. */
+enum { SYNC_THREADS = 8, SYNC_ALONE_MAX = 4 };
+
+static bool is_local(int fd)
+{
+    enum fs_kind kind = fs_type_of_fd(fd).kind;
+
+    return kind == FS_LOCAL || kind == FS_MEMORY;
+}
+
+/* Before 5.8 syncfs kept quiet about what could not be written. */
+static bool is_honest(void)
+{
+#ifdef __linux__
+    struct utsname name;
+    int major, minor;
+
+    return uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+           (major > 5 || (major == 5 && minor >= 8));
+#else
+    return false;
+#endif
+}
+
+static bool is_synced_by_system(int fd)
+{
+    return is_local(fd) && is_honest();
+}
+
+static bool cannot_sync(int error)
+{
+    return error == EINVAL || error == ENOTSUP || error == EROFS;
+}
+
+int share_mount_sync_fd(int fd)
+{
+    return fsync(fd) < 0 && !cannot_sync(errno) ? errno : 0;
+}
+
+static int sync_one(const struct share_sync *f)
+{
+    int fd = openat(share_fd(f->dir), f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int error;
+
+    if (fd < 0)
+        return errno;
+    error = share_mount_sync_fd(fd);
+    close(fd);
+    return error;
+}
+
+struct syncing {
+    struct share_sync *files;
+    size_t n;
+    atomic_size_t next;
+};
+
+static void *sync_some(void *context)
+{
+    struct syncing *w = context;
+    size_t i;
+
+    while ((i = atomic_fetch_add(&w->next, 1)) < w->n)
+        w->files[i].error = sync_one(&w->files[i]);
+    return NULL;
+}
+
+/* Threads that cannot be had are done without. */
+static void sync_files(struct share_sync *files, size_t n)
+{
+    struct syncing w = { .files = files, .n = n };
+    pthread_t threads[SYNC_THREADS];
+    size_t started = 0;
+
+    while (n > SYNC_ALONE_MAX && started < SYNC_THREADS - 1 &&
+           pthread_create(&threads[started], NULL, sync_some, &w) == 0)
+        started++;
+    sync_some(&w);
+    while (started > 0)
+        (void)pthread_join(threads[--started], NULL);
+}
+
 static bool mount_is_synced_whole(const struct share_dir *d)
 {
-    return share_sync_is_by_system(mount_fd(d));
+    return is_synced_by_system(mount_fd(d));
 }
 
 static int mount_sync(const struct share_dir *d, struct err *e)
 {
-    return share_sync_system(mount_fd(d), e);
+#ifdef __linux__
+    return syncfs(mount_fd(d)) < 0 ? err_sys(e, "sync the share") : 0;
+#else
+    (void)d;
+    return err_set(e, ERR_INTERNAL, "a file system cannot be synced as a whole here");
+#endif
 }
 
 static int mount_sync_dir(const struct share_dir *d, const char *name, struct err *e)
 {
-    return share_sync_folder(mount_fd(d), name, e);
+    errno = share_mount_sync_fd(mount_fd(d));
+    return errno != 0 ? err_sys(e, "sync folder %s", name) : 0;
 }
 
 static const struct share_way mount_way = {
@@ -376,6 +465,6 @@ static const struct share_way mount_way = {
     .close_input = mount_close_input,
     .is_synced_whole = mount_is_synced_whole,
     .sync = mount_sync,
-    .sync_each = share_sync_files,
+    .sync_each = sync_files,
     .sync_dir = mount_sync_dir,
 };

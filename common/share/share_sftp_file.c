@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
-#include "worker/share/share_sftp.h"
+#include "common/share/share_internal.h"
 
 enum {
     PIECE_BYTES = SFTP_PIECE_BYTES,

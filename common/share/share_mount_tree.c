@@ -12,11 +12,8 @@
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "worker/base/crash_point.h"
-#include "worker/saved/checkpoint_snapshot.h"
-#include "worker/saved/saved.h"
-#include "worker/share/share_sync.h"
-#include "worker/share/share_way.h"
+#include "common/base/crash_point.h"
+#include "common/share/share_internal.h"
 
 enum {
     THREADS = 8,       /* each waits for a network, not for a processor */
@@ -109,7 +106,7 @@ static int copy_content(struct copier *c, int in, int out, const struct share_it
 
 static int sync_file(const struct copying *a, int fd, const struct share_item *x, struct err *e)
 {
-    if (!a->syncs || (errno = share_sync_fd(fd)) == 0)
+    if (!a->syncs || (errno = share_mount_sync_fd(fd)) == 0)
         return 0;
     return err_sys(e, "sync %s", x->to);
 }
@@ -139,7 +136,7 @@ static bool has_no_links(int error)
 
 static int copy_link(const struct copying *a, struct share_item *x, struct err *e)
 {
-    char *target = saved_read_link(a->from_fd, x->from, e);
+    char *target = io_read_link_at(a->from_fd, x->from, e);
 
     if (target == NULL)
         return -1;
@@ -274,7 +271,7 @@ static int damaged(const struct share_item *x, struct err *e)
 
 static int open_out(int from_fd, const struct share_item *x, struct err *e)
 {
-    int fd = checkpoint_snapshot_open(from_fd, x->from, O_RDONLY | O_NONBLOCK);
+    int fd = io_open_no_links(from_fd, x->from, O_RDONLY | O_NONBLOCK);
     struct stat st;
 
     if (fd < 0)
