@@ -404,6 +404,18 @@ static void begin_cargo(const struct submit_request *o, struct session *s, struc
     s->idle = inputs_idle(c);
 }
 
+/* Before anything is sent: who waits would wait for ever. */
+static int check_wait(const struct submit_request *o, const struct session *s, struct err *e)
+{
+    if (!s->has_no_worker || o->spec.pools.n > 0)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "nothing was submitted, as --wait would wait for ever: no worker is connected, "
+                   "and the sweep names no partition of Slurm. --local starts a worker on this "
+                   "login node; --partition NAME, or slurm: in the sweep's file, has Slurm run the "
+                   "jobs. Without --wait the sweep waits for a worker");
+}
+
 static int submit(const struct submit_request *o, const struct options *opts, struct err *e)
 {
     struct msg_submitted done = { 0 };
@@ -420,6 +432,8 @@ static int submit(const struct submit_request *o, const struct options *opts, st
         begin_cargo(o, &s, &cargo);
         result = session_reach(o->cli, &s, opts->local, e);
     }
+    if (result == 0 && opts->wait)
+        result = check_wait(o, &s, e);
     if (result == 0)
         result = upload_and_send(o, &s, &project, &cargo, &done, e);
     s.idle = (struct idle){ 0 };

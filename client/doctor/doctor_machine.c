@@ -12,6 +12,7 @@
 #include "client/doctor/doctor.h"
 #include "client/pack/gitrules.h"
 #include "client/util/child.h"
+#include "client/util/login_node.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
@@ -245,10 +246,12 @@ static void say_slurm(struct doctor *d)
     else if (missing.n > 0)
         doctor_say(d, CHECK_PROBLEM, "install Slurm's other commands, too",
                    "sbatch is here (%s), but not %s", buf_text(&version), buf_text(&missing));
+    else if (!login_node_is_here())
+        doctor_say(d, CHECK_NOTE, "see what `scontrol ping` says",
+                   "Slurm's commands are here (%s), and no Slurm answers them", buf_text(&version));
     else
         doctor_say(d, d->choice.embedded ? CHECK_NOTE : CHECK_OK, NULL,
-                   "Slurm's commands are here (%s), so this may be a login node%s",
-                   buf_text(&version),
+                   "Slurm answers (%s), so this is a login node%s", buf_text(&version),
                    d->choice.embedded ? ", where no worker is started without --local" : "");
     buf_free(&version);
     buf_free(&missing);

@@ -8,7 +8,7 @@
 
 #include "client/doctor/doctor.h"
 #include "client/session/address.h"
-#include "client/util/child.h"
+#include "client/util/login_node.h"
 #include "common/base/path.h"
 
 /* ---- configuration ---- */
@@ -196,7 +196,7 @@ static size_t say_nodes(struct doctor *d, enum verdict_of_check verdict, const c
 void check_workers(struct doctor *d)
 {
     struct msg_get_nodes request = { .limit = PAGE_MAX };
-    bool on_login_node = d->choice.embedded && child_is_in_path("sbatch");
+    bool on_login_node = d->choice.embedded && login_node_is_here();
     struct msg_node_page page;
     struct err e = { 0 };
 

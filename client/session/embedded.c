@@ -12,6 +12,7 @@
 #include "client/session/sshd_address.h"
 #include "client/term/output.h"
 #include "client/util/child.h"
+#include "client/util/login_node.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
@@ -257,8 +258,12 @@ static int start_server(const char *state, const struct conf *c, const char *soc
     return pid < 0 ? -1 : wait_for_server(state, pid, socket_path, e);
 }
 
-/* 1 when a worker of this machine is connected. */
-static int has_worker(struct rpc *rpc, struct err *e)
+/* How many workers there are, pilots left out; those that are lost may come back. */
+struct worker_counts {
+    size_t local, others, lost;
+};
+
+static int count_workers(struct rpc *rpc, struct worker_counts *counts, struct err *e)
 {
     struct msg_get_nodes request = { .limit = PAGE_MAX };
     struct msg_node_page page;
@@ -267,20 +272,31 @@ static int has_worker(struct rpc *rpc, struct err *e)
     if (rpc_call(rpc, MSG_GET_NODES, &request, &page, e) < 0)
         return -1;
     nodes = page.nodes.items;
-    for (size_t i = 0; i < page.nodes.n; i++)
-        if (strcmp(nodes[i].kind, node_kind_names[NODE_LOCAL]) == 0 &&
-            strcmp(nodes[i].state, "lost") != 0)
-            return 1;
+    *counts = (struct worker_counts){ 0 };
+    for (size_t i = 0; i < page.nodes.n; i++) {
+        if (strcmp(nodes[i].kind, node_kind_names[NODE_SLURM]) == 0)
+            continue;
+        if (strcmp(nodes[i].state, "lost") == 0)
+            counts->lost++;
+        else if (strcmp(nodes[i].kind, node_kind_names[NODE_LOCAL]) == 0)
+            counts->local++;
+        else
+            counts->others++;
+    }
     return 0;
 }
 
 static int wait_for_worker(struct rpc *rpc, const char *state, pid_t pid, struct err *e)
 {
     int64_t deadline_ms = units_monotonic_ms() + START_MAX_MS;
+    struct worker_counts counts;
     bool ended = false;
-    int found;
 
-    while ((found = has_worker(rpc, e)) == 0) {
+    for (;;) {
+        if (count_workers(rpc, &counts, e) < 0)
+            return -1;
+        if (counts.local > 0)
+            return 0;
         /* One that was running already makes the new one end, and is back in a moment. */
         if (!ended && child_has_ended(pid)) {
             ended = true;
@@ -293,16 +309,12 @@ static int wait_for_worker(struct rpc *rpc, const char *state, pid_t pid, struct
                            START_MAX_MS / 1000, state);
         rest(LOOK_EVERY_MS);
     }
-    return found < 0 ? -1 : 0;
 }
 
 static int start_worker(struct rpc *rpc, const char *state, const struct conf *c, struct err *e)
 {
-    int found = has_worker(rpc, e);
     pid_t pid;
 
-    if (found != 0)
-        return found < 0 ? -1 : 0;
     if (write_worker_conf(state, c, rpc->welcome.share, rpc->to.path, e) < 0)
         return -1;
     pid = start_program(state, "ludwig-worker", "worker.yaml", "worker.log", e);
@@ -337,15 +349,15 @@ static void note_share(const struct rpc *rpc, const struct conf *c)
                     rpc->welcome.share, c->share);
 }
 
-static int connect_or_start(struct rpc *rpc, const char *state, const struct conf *c, struct err *e)
+static int connect_or_start(struct rpc *rpc, const char *state, const struct conf *c, bool *running,
+                            struct err *e)
 {
     struct arena *a = arena_create();
     struct endpoint to;
     struct err why = { 0 };
-    bool running;
-    int result = find_server(state, &to, &running, a, e);
+    int result = find_server(state, &to, running, a, e);
 
-    if (result == 0 && !running)
+    if (result == 0 && !*running)
         result = start_server(state, c, to.path, e);
     if (result == 0 && rpc_open(rpc, &to, c->user, &why) < 0)
         result = to.kind == ENDPOINT_SSH ? not_answering(&to, &why, e)
@@ -354,37 +366,56 @@ static int connect_or_start(struct rpc *rpc, const char *state, const struct con
     return result;
 }
 
-static int start_all(struct rpc *rpc, const char *state, const struct conf *c, bool wants_worker,
-                     struct err *e)
+/* People may not compute on a login node unless they say so. */
+static int start_worker_unless_login_node(struct rpc *rpc, const char *state, const struct conf *c,
+                                          bool was_running, bool wants_worker, bool *has_no_worker,
+                                          struct err *e)
 {
-    if (connect_or_start(rpc, state, c, e) < 0)
+    struct worker_counts counts;
+
+    if (count_workers(rpc, &counts, e) < 0)
+        return -1;
+    if (counts.local > 0)
+        return 0;
+    if (wants_worker || !login_node_is_here())
+        return start_worker(rpc, state, c, e);
+    output_note("no worker was started here, as this is a login node of a cluster (Slurm "
+                "answers); --local starts one");
+    /* Workers that are connected come back within seconds after a server has started. */
+    *has_no_worker = counts.others == 0 && (was_running || counts.lost == 0);
+    return 0;
+}
+
+static int start_all(struct rpc *rpc, const char *state, const struct conf *c, bool wants_worker,
+                     bool *has_no_worker, struct err *e)
+{
+    bool was_running;
+
+    if (connect_or_start(rpc, state, c, &was_running, e) < 0)
         return -1;
     note_share(rpc, c);
     if (rpc->to.kind == ENDPOINT_SSH) {
         output_note("your server runs on %s", rpc->to.host);
         return 0;
     }
-    if (!wants_worker && child_is_in_path("sbatch")) {
-        if (has_worker(rpc, NULL) == 0)
-            output_note("no worker was started here, as this looks like a login node of a cluster "
-                        "(sbatch is here); --local starts one");
-        return 0;
-    }
-    if (start_worker(rpc, state, c, e) == 0)
+    if (start_worker_unless_login_node(rpc, state, c, was_running, wants_worker, has_no_worker,
+                                       e) == 0)
         return 0;
     rpc_close(rpc);
     return -1;
 }
 
-int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, struct err *e)
+int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *has_no_worker,
+                struct err *e)
 {
     char *state = address_make_state_dir(e);
     int lock_fd, result;
 
+    *has_no_worker = false;
     if (state == NULL)
         return -1;
     lock_fd = lock(state, e);
-    result = lock_fd < 0 ? -1 : start_all(rpc, state, c, wants_worker, e);
+    result = lock_fd < 0 ? -1 : start_all(rpc, state, c, wants_worker, has_no_worker, e);
     if (lock_fd >= 0)
         close(lock_fd);
     free(state);

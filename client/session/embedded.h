@@ -17,10 +17,12 @@
 int embedded_connect(struct rpc *rpc, const struct conf *c, struct err *e);
 
 /*
- * Starts what is not running yet and connects.  Where Slurm's sbatch is found no
- * worker is started unless wants_worker: people may not compute there.
+ * Starts the server and a worker unless they run, and connects.  On a login node (login_node.h) no
+ * worker is started unless wants_worker: people may not compute there.  *has_no_worker: so it was,
+ * and there is no other worker either, pilots left out.
  */
-int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, struct err *e);
+int embedded_up(struct rpc *rpc, const struct conf *c, bool wants_worker, bool *has_no_worker,
+                struct err *e);
 
 /* Stops the server alone: its workers wait for the next one.  1, 0 when it does not run. */
 int embedded_stop_server(const struct conf *c, struct err *e);

@@ -105,8 +105,9 @@ int session_open(struct cli *cli, struct session *s, struct err *e)
 
 int session_reach(struct cli *cli, struct session *s, bool wants_worker, struct err *e)
 {
-    int result =
-        s->choice.embedded ? embedded_up(&s->rpc, &s->conf, wants_worker, e) : reach_named(s, e);
+    int result = s->choice.embedded
+                     ? embedded_up(&s->rpc, &s->conf, wants_worker, &s->has_no_worker, e)
+                     : reach_named(s, e);
 
     if (result == 0)
         keep_share(cli, s);

@@ -32,6 +32,7 @@ struct session {
         expects_files; /* set before session_reach: files will be sent, for which connections are */
     struct idle idle; /* what may be done while the server is waited for; set after session_begin */
     uint64_t expected_bytes; /* begun early, and not waited for; so many, as far as is known */
+    bool has_no_worker; /* a server of the user's own on a login node: see embedded_up */
     bool is_subscribed; /* somebody waits on the connection, and makes it anew when it is lost */
 };
 

@@ -63,18 +63,46 @@ followed() {
 }
 it '--wait goes on over a new connection' followed
 
-login_node() {
+# The programs of a Slurm in a folder of their own, which scontrol finds as these lines say.
+slurm_that() { # LINES
     mkdir -p bin
     printf '#!/bin/sh\nexit 1\n' >bin/sbatch
-    chmod +x bin/sbatch
+    printf '#!/bin/sh\n%s\n' "$1" >bin/scontrol
+    chmod +x bin/sbatch bin/scontrol
+}
+
+login_node() {
+    slurm_that 'echo "Slurmctld(primary) at head is UP"'
     ludwig down
     PATH=$PWD/bin:$PATH timeout 100 ludwig up 2>err
     grep -q -e --local err
     [ -z "$(pids_of ludwig-worker)" ]
-    PATH=$PWD/bin:$PATH timeout 100 ludwig up --local
-    [ -n "$(pids_of ludwig-worker)" ]
 }
-it 'where sbatch is found no worker is started, unless told' login_node
+it 'where a Slurm answers no worker is started, unless told' login_node
+
+nobody_would() {
+    status=0
+    PATH=$PWD/bin:$PATH timeout 60 ludwig submit short.yaml --name never --wait >out 2>err || status=$?
+    [ $status = 2 ]
+    [ ! -s out ]
+    grep -q -e '--local starts a worker on this login node; --partition NAME, or slurm:' err
+    not grep -q never <(ludwig status)
+    PATH=$PWD/bin:$PATH timeout 60 ludwig submit short.yaml --name later --reuse none >id
+    PATH=$PWD/bin:$PATH timeout 100 ludwig submit short.yaml --name told --reuse none --wait --local
+    [ -n "$(pids_of ludwig-worker)" ]
+    wait_until 30 ended "$(cat id)"
+}
+it '--wait does not wait where nothing could run the jobs, and says what could' nobody_would
+
+no_login_node() { # LINES OF scontrol
+    slurm_that "$1"
+    ludwig down
+    PATH=$PWD/bin:$PATH timeout 100 ludwig submit short.yaml --reuse none --wait
+}
+it 'Slurm that is down is no reason not to run here' \
+    "no_login_node 'echo Slurmctld\\(primary\\) at head is DOWN; exit 1'"
+it 'Slurm that hangs is no reason not to run here' "no_login_node 'exec sleep 1000'"
+it 'sbatch alone is no reason not to run here' "rm bin/scontrol; no_login_node 'exit 127'"
 
 closed_early() {
     ludwig jobs 1 | head -n 1 >out

@@ -194,7 +194,10 @@ slurm() {
         cp "$TEST_TMP/slurm/sbatch" "$TEST_TMP/slurm/$command"
     done
     PATH=$TEST_TMP/slurm:$LUDWIG_BIN:/usr/bin:/bin diagnose 0
-    said programs note "Slurm's commands are here (slurm 22.05.8)"
+    said programs note "Slurm's commands are here (slurm 22.05.8), and no Slurm answers them"
+    printf '#!/bin/sh\necho "Slurmctld(primary) at head is UP"\n' >"$TEST_TMP/slurm/scontrol"
+    PATH=$TEST_TMP/slurm:$LUDWIG_BIN:/usr/bin:/bin diagnose 0
+    said programs note 'Slurm answers (slurm 22.05.8), so this is a login node'
     echo 'exit 1' >"$TEST_TMP/slurm/sbatch"
     PATH=$TEST_TMP/slurm:$LUDWIG_BIN:/usr/bin:/bin diagnose 1
     said programs problem 'does not say its version'

@@ -39,6 +39,15 @@ unasked() {
     [ "$(slurm_rpcs REQUEST_BUILD_INFO)" = 0 ]
 }
 
+not_here() {
+    local status=0
+    ludwig submit plain.yaml --wait >out 2>err || status=$?
+    [ $status = 2 ]
+    [ ! -s out ]
+    grep -q -e '--local starts a worker on this login node; --partition NAME' err
+    [ -z "$(agents)" ]
+}
+
 jobs_are_done() {
     local sweep
     sweep first '{partition: short}' 'nodes: []'
@@ -257,6 +266,7 @@ stopped() {
 }
 
 it 'Slurm is asked nothing as long as no sweep names a partition' unasked
+it 'nobody waits for jobs that nothing could run' not_here
 it 'all of its jobs are done, in that partition' jobs_are_done
 it 'its pilots leave when there is nothing left' leaves
 it 'a partition that is not there is shown in words of Slurm, and not tried again' refused
