@@ -194,10 +194,7 @@ static const char *conf_said(const struct session *s)
 
 static struct mux_options lane_options(const struct session *s, bool is_held)
 {
-    return (struct mux_options){ .conf_said = conf_said(s),
-                                 .warmup_bytes =
-                                     share_connection_warmup_bytes(&s->drive, s->expected_bytes),
-                                 .is_held = is_held };
+    return (struct mux_options){ .conf_said = conf_said(s), .is_held = is_held };
 }
 
 /* Nothing is asked on the terminal for it: where that would be needed there is one connection, as

@@ -7,8 +7,7 @@ enum {
                  SHARE_CONNECTION_LANES_MAX, /* so much is worth one more connection */
     NEAR_LANES = 4,                          /* which carry what two processors can encrypt */
     FAR_MS =
-        30, /* from here on sshd's window of 2 MiB in a round trip is what limits each of them */
-    WARMUP_SHARE = 16 /* of the bytes: the most that warming up may cost */
+        30 /* from here on sshd's window of 2 MiB in a round trip is what limits each of them */
 };
 
 struct sharefs *share_connection_read(const struct share_connection *d, struct err *e)
@@ -29,14 +28,6 @@ size_t share_connection_lanes(const struct share_connection *d, uint64_t bytes)
     uint64_t worth = 1 + bytes / LANE_BYTES;
 
     return worth < most ? (size_t)worth : most;
-}
-
-/* Where round trips count for little, so does how many there are. */
-uint64_t share_connection_warmup_bytes(const struct share_connection *d, uint64_t bytes)
-{
-    uint64_t enough = bytes < SHARE_CONNECTION_BYTES_ENOUGH ? bytes : SHARE_CONNECTION_BYTES_ENOUGH;
-
-    return d->round_trip_ms >= FAR_MS ? enough / WARMUP_SHARE / SHARE_CONNECTION_LANES_MAX : 0;
 }
 
 int share_connection_mend(struct share_connection *d, struct err *e)

@@ -37,8 +37,6 @@ struct sharefs *share_connection_read(const struct share_connection *d, struct e
 int share_connection_mend(struct share_connection *d, struct err *e);
 /* Over how many connections, the first included, so much should go. */
 size_t share_connection_lanes(const struct share_connection *d, uint64_t bytes);
-/* How much each of the others may send for nothing, to be faster then (see common/ssh/ssh_warmup.h). */
-uint64_t share_connection_warmup_bytes(const struct share_connection *d, uint64_t bytes);
 /* One SFTP channel more; the caller closes it. */
 struct sftp *share_connection_another(const struct share_connection *d, struct err *e);
 

@@ -39,8 +39,6 @@ struct mux_options {
     const struct mux_events *events; /* last as long; NULL: none */
     void *context;                   /* theirs */
     const char *conf_said; /* of another to the same server, see mux_conf_said; NULL: none */
-    uint64_t warmup_bytes; /* so many, that mean nothing, may be sent so that many others will go
-                              fast; see ssh_warmup.h */
     bool is_held; /* it logs in once something is asked of it, and is connected until then */
 };
 

@@ -407,7 +407,6 @@ void mux_run(int control_fd, const struct endpoint *to, const struct mux_options
                              .ask = ask_caller,
                              .dialed = tell_dialed,
                              .conf_said = o->conf_said,
-                             .warmup_bytes = o->warmup_bytes,
                              .is_held = o->is_held,
                              .context = &m };
     struct err e = { 0 };

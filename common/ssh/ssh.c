@@ -56,23 +56,6 @@ const char *ssh_words(const struct ssh *s)
     return words[0] != '\0' ? words : "no reason given";
 }
 
-/* ---- while an answer is waited for ---- */
-
-bool ssh_send_nothing(struct ssh *s)
-{
-    char nothing[SSH_WARMUP_FIRST_BYTES + 1];
-    uint64_t heard_bytes = s->counter.in_bytes;
-    size_t n = ssh_warmup_next(&s->warmup, heard_bytes, units_monotonic_ms());
-
-    if (n == 0)
-        return false;
-    memset(nothing, ' ', SSH_WARMUP_FIRST_BYTES);
-    nothing[SSH_WARMUP_FIRST_BYTES] = '\0';
-    for (size_t done = 0; done < n && ssh_is_connected(s->session); done += SSH_WARMUP_FIRST_BYTES)
-        (void)ssh_send_ignore(s->session, nothing); /* a connection that ends shows in other ways */
-    return s->counter.in_bytes != heard_bytes || !ssh_is_connected(s->session);
-}
-
 /* ---- starting ---- */
 
 static bool has_fast_aes(void)
@@ -222,7 +205,6 @@ static int begin(struct ssh *s, struct err *e)
         return -1;
     if (s->dialed.proxy == 0)
         s->plan.dialed(s->plan.context, s);
-    s->warmup = ssh_warmup_of(s->plan.warmup_bytes, s->dialed.round_trip_ms);
     if (exchange_keys(s, &p, e) < 0 || hold(s, e) < 0 || ssh_hostkey_check(s, e) < 0 ||
         ssh_authenticate(s, e) < 0 || watch(s, e) < 0)
         return -1;

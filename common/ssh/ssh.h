@@ -67,7 +67,6 @@ struct ssh_plan {
     ssh_ask_fn ask;
     void (*dialed)(void *context, const struct ssh *s); /* an SSH server answers; no proxy's */
     const char *conf_said; /* as struct ssh_conf has it, of an earlier session with it; NULL: ask */
-    uint64_t warmup_bytes; /* see ssh_warmup.h; 0: none */
     bool is_held;          /* nothing is shown to the server until watch_fd can be read from */
     void *context;         /* of ask and dialed */
 };

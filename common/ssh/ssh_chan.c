@@ -134,9 +134,7 @@ static int take_step(struct ssh_chan *c, struct err *e)
     int rc;
 
     if (c->stage == STAGE_CHANNEL) {
-        do
-            rc = open_channel(c);
-        while (rc == SSH_AGAIN && ssh_send_nothing(c->s));
+        rc = open_channel(c);
         if (rc == SSH_AGAIN)
             return 0;
         if (rc != SSH_OK)
@@ -145,9 +143,7 @@ static int take_step(struct ssh_chan *c, struct err *e)
     }
     if (c->stage == STAGE_REQUEST) {
         c->is_requested = true;
-        do
-            rc = request(c);
-        while (rc == SSH_AGAIN && ssh_send_nothing(c->s));
+        rc = request(c);
         if (rc == SSH_AGAIN)
             return 0;
         if (rc != SSH_OK)

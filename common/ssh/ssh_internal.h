@@ -9,7 +9,6 @@
 #include <libssh/libssh.h>
 
 #include "common/ssh/ssh.h"
-#include "common/ssh/ssh_warmup.h"
 
 struct ssh {
     ssh_session session;
@@ -18,7 +17,6 @@ struct ssh {
     struct ssh_plan plan;
     struct ssh_dialed dialed;
     struct ssh_counter_struct counter; /* of the socket */
-    struct ssh_warmup warmup;
     uint64_t heard_bytes;
     int64_t heard_ms, keepalive_ms; /* units_monotonic_ms */
     int64_t connect_ms;
@@ -29,9 +27,6 @@ struct ssh {
 
 /* Waits for what a libssh function that said "again" waits for. */
 int ssh_wait_again(struct ssh *s, const struct ssh_patience *p, struct err *e);
-/* Once keys are agreed upon: an answer is waited for, see ssh_warmup.h.  true: libssh, which reads
- * when it sends, may have it, and no descriptor will tell. */
-bool ssh_send_nothing(struct ssh *s);
 /* The last error as libssh words it, in one line, without its own prefixes. */
 const char *ssh_words(const struct ssh *s);
 /* A fresh patience for one step. */

@@ -70,7 +70,7 @@ bool login_is_again(struct login *l, int rc, const struct ssh_patience *p, struc
 {
     if (rc != SSH_AUTH_AGAIN || !ssh_is_connected(l->s->session))
         return false;
-    return ssh_send_nothing(l->s) || ssh_wait_again(l->s, p, e) == 0;
+    return ssh_wait_again(l->s, p, e) == 0;
 }
 
 enum login_outcome login_settle(struct login *l, int rc, const char *what, struct err *e)
