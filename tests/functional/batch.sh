@@ -136,10 +136,7 @@ END
     ludwig results "$id" --json | json - 'len({r["metrics"]["seed"]["mean"] for r in d["results"]}) == 3'
     nothing_left
 }
-python=$(for python in python3 /usr/bin/python3; do
-    "$python" -c 'import msgpack' 2>/dev/null && echo "$python" && break
-done)
-if [ -n "$python" ]; then
+if python=$(python_with msgpack); then
     it 'a process may read msgpack, and report by lines of its own' msgpack
 else
     skip 'a process may read msgpack, and report by lines of its own' 'no python3 here has msgpack'

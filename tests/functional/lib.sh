@@ -24,6 +24,7 @@
 #     memory_folder KB FILES     print an empty folder for so many files: in memory, if there is
 #                                room, as a disk takes minutes to remove them; one for each test
 #     measured FILE COMMAND...   run it; "SECONDS PEAK_KB CPU_SECONDS" of it go to the file
+#     python_with MODULE...      print the first python3 that has these; fails when none has
 #     json FILE|- EXPRESSION     print a Python expression on d, the file's JSON value;
 #                                fails when that is None or False
 #     pids_of NAME               the test's processes of that name, or with those words
@@ -194,6 +195,14 @@ memory_folder() { # KB FILES
 
 measured() { # FILE COMMAND...
     python3 "$TEST_ROOT/tests/functional/measure.py" "$@"
+}
+
+python_with() { # MODULE...
+    local python
+    for python in python3 /usr/bin/python3; do
+        ! "$python" -c "import $(IFS=, && echo "$*")" 2>/dev/null || { echo "$python" && return; }
+    done
+    false
 }
 
 json() { # FILE|- EXPRESSION

@@ -164,9 +164,7 @@ END
 it 'what a login script prints before the bridge does no harm' noise
 
 raw_bridge() {
-    local python=python3
-    python3 -c 'import msgpack' 2>/dev/null || python=/usr/bin/python3
-    $python - "$socket" <<'END'
+    "$python" - "$socket" <<'END'
 import msgpack, struct, subprocess, sys
 hello = msgpack.packb({"type": "hello", "seq": 1, "body": {"version": 1, "program": "ludwig", "host": "x"}})
 out = subprocess.run(["ludwig", "bridge", sys.argv[1]], input=struct.pack(">I", len(hello)) + hello,
@@ -175,7 +173,12 @@ reply = msgpack.unpackb(out[4:])
 assert reply["type"] == "welcome", reply
 END
 }
-it 'the bridge passes on a stream that begins at once, and ends with it' raw_bridge
+passes='the bridge passes on a stream that begins at once, and ends with it'
+if python=$(python_with msgpack); then
+    it "$passes" raw_bridge
+else
+    skip "$passes" 'no python3 here has msgpack'
+fi
 
 it 'a bridge without a server says so' '
     fails 3 "connect to /nowhere" -- ludwig bridge /nowhere

@@ -18,6 +18,7 @@
 #include "common/proto/layout.h"
 #include "common/share/share.h"
 #include "tests/unit/sftp_server.h"
+#include "tests/unit/skip.h"
 #ifdef SITE_HAS_SCRATCH
 #include "worker/base/scratch.h"
 #endif
@@ -163,7 +164,7 @@ static inline bool site_has(const struct site *s, const char *path)
 static inline void site_become_nobody(void)
 {
     if (geteuid() != 0)
-        skip();
+        skip_because("takes root");
     assert_int_equal(seteuid(65534), 0);
 }
 

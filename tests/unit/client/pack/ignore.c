@@ -11,6 +11,7 @@
 
 #include "client/pack/ignore.h"
 #include "tests/unit/folder.h"
+#include "tests/unit/skip.h"
 
 enum { NOBODY = 65534 };
 
@@ -444,7 +445,7 @@ static void somebody_else_s_repository_is_git_s_to_judge(void **state)
 
     put(dir, "a", "");
     if (geteuid() != 0)
-        skip();
+        skip_because("takes root");
     assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
     expect_error(dir, "dubious ownership");
     assert_int_equal(setenv("SUDO_UID", "65534", 1), 0);

@@ -18,6 +18,7 @@
 #include "client/session/sshd_address.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
+#include "tests/unit/skip.h"
 
 static const char blob[] = "AAAAC3NzaC1lZDI1NTE5AAAAIFuHgX+MjMNKhIGPdU1IhYh1CX0OFHqfC2Ck4Wj0aJ5e";
 static const char other_blob[] =
@@ -141,7 +142,7 @@ static struct public_key key_of(const char *text)
 static void skip_without_ssh_keygen(void)
 {
     if (access("/usr/bin/ssh-keygen", X_OK) < 0)
-        skip();
+        skip_because("takes ssh-keygen");
 }
 
 static void a_key_is_added_with_restrict_and_its_name(void **state)

@@ -17,6 +17,7 @@
 
 #include "client/pack/datasets_stored.h"
 #include "client/pack/inputs.h"
+#include "tests/unit/skip.h"
 #include "tests/unit/unpack.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -141,7 +142,7 @@ static struct site *here(void **state)
     struct site *s = *state;
 
     if (s->drive.mount == NULL && server_program() == NULL)
-        skip();
+        skip_because("takes sftp-server");
     err_clear(&s->e);
     return s;
 }
@@ -414,7 +415,7 @@ static void a_project_gets_its_group(void **state)
     struct stat st;
 
     if (geteuid() != 0)
-        skip();
+        skip_because("takes root");
     must(s, upload_make_project(&s->to, &order, &s->e));
     assert_int_equal(lstat(below(s, "share/p"), &st), 0);
     assert_int_equal(st.st_gid, 12345);

@@ -28,6 +28,7 @@
 #endif
 
 #include "common/base/io.h"
+#include "tests/unit/skip.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -269,7 +270,7 @@ static void a_full_disk_is_told_apart(void **state)
 
     (void)state;
     if (access("/dev/full", W_OK) < 0)
-        skip();
+        skip_because("takes /dev/full");
     assert_int_equal(io_write_file_at(AT_FDCWD, "/dev/full", "x", 1, 0600, &e), -1);
     assert_int_equal(e.kind, ERR_NO_SPACE);
     assert_non_null(strstr(e.text, "/dev/full"));
@@ -554,7 +555,7 @@ static void what_belongs_to_others_is_refused_by_name(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip();
+        skip_because("takes root");
     assert_int_equal(io_make_dirs("foreign/a", 0755, NULL), 0);
     make_file("foreign/a/f", "x", 0600);
     assert_works_without_root(be_refused);

@@ -19,6 +19,7 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/sftp/sftp_folder.h"
+#include "tests/unit/skip.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -94,7 +95,7 @@ static struct session *real(void **state)
     struct session *t = *state;
 
     if (t->s == NULL)
-        skip();
+        skip_because("takes sftp-server");
     err_clear(&t->e);
     return t;
 }
@@ -225,7 +226,7 @@ static void a_folder_keeps_the_group_of_the_one_above(void **state)
     pid_t pid;
 
     if (geteuid() != 0)
-        skip();
+        skip_because("takes root");
     assert_int_equal(chown(t->folder, 65534, 4242), 0);
     assert_int_equal(chmod(t->folder, 02770), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -321,11 +322,11 @@ static void a_full_disk_is_called_full(void **state)
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
     if (fd < 0)
-        skip();
+        skip_because("takes /dev/full");
     close(fd);
     f = sftp_file_open(t->s, "/dev/full", SFTP_WRITE, 0, &t->e);
     if (f == NULL)
-        skip();
+        skip_because("the server refuses to open /dev/full");
     /* The device is full while the disk is not: that it failed is all there is to say. */
     (void)sftp_file_write(f, big, "x", 1, &t->e);
     assert_fails(t, sftp_file_sync(f, &t->e), ERR_FAILED, "/dev/full");
@@ -338,7 +339,7 @@ static void permission_is_told_from_absence(void **state)
     struct sftp_attrs a;
 
     if (geteuid() == 0)
-        skip();
+        skip_because("root may do it");
     must(t, sftp_mkdir(t->s, "closed", 0, &t->e));
     assert_fails(t, sftp_stat(t->s, "closed/file", &a, &t->e), ERR_DENIED, "permission denied");
     assert_fails(t, sftp_mkdir(t->s, "closed/file", 0700, &t->e), ERR_DENIED, "make folder");

@@ -9,6 +9,7 @@
 
 #include "tests/unit/share_site.h"
 #include "common/share/share_project.h"
+#include "tests/unit/skip.h"
 
 enum { GID = 54322 }; /* nobody's */
 
@@ -78,7 +79,7 @@ static void and_of_its_group_where_that_is_handed_on(void **state)
 
     (void)state;
     if (geteuid() != 0)
-        skip();
+        skip_because("takes root");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct share_modes m;
         struct err e = { 0 };

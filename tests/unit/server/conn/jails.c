@@ -9,6 +9,7 @@
 
 #include "server/base/identity.h"
 #include "server/conn/jails.h"
+#include "tests/unit/skip.h"
 
 enum {
     SETTLE_MS = 300,  /* what has changed has been looked at by then */
@@ -39,7 +40,7 @@ static struct site site_open(void)
     struct site s = { 0 };
 
     if (getpwuid(geteuid()) == NULL)
-        skip();
+        skip_because("takes a user who has a name");
     s.f = fixture_open();
     s.user = identity_user_name(geteuid());
     s.jails = mem_printf("%s/jails", s.f->dir);
@@ -301,7 +302,7 @@ static void a_jail_of_the_users_own_is_not_entered(void **state)
 
     (void)state;
     if (geteuid() != 0 || daemon == NULL)
-        skip();
+        skip_because("takes root and the user daemon");
     make_jail(&s, "daemon");
     assert_int_equal(chown(path, daemon->pw_uid, daemon->pw_gid), 0);
     assert_int_equal(follow(&s, NULL), 0);
@@ -352,7 +353,7 @@ static void a_jails_socket_serves_its_user_alone(void **state)
 
     (void)state;
     if (getpwnam("daemon") == NULL || strcmp(s.user, "daemon") == 0)
-        skip();
+        skip_because("takes the user daemon, and another one");
     make_jail(&s, "daemon");
     assert_int_equal(follow(&s, NULL), 0);
     wait_for(&s, "daemon", true);
@@ -372,7 +373,7 @@ static void users_whose_jobs_are_not_taken_get_none(void **state)
 
     (void)state;
     if (strcmp(s.user, "daemon") == 0)
-        skip();
+        skip_because("takes another user than daemon");
     s.f->sv.conf.min_uid = 1000;
     make_jail(&s, "daemon");
     make_jail(&s, s.user);

@@ -8,6 +8,7 @@
 #include "server/conn/listen.h"
 #include "server/conn/user_names.h"
 #include "server/share/server_dirs.h"
+#include "tests/unit/skip.h"
 
 static char *below(const struct fixture *f, const char *name)
 {
@@ -128,7 +129,7 @@ static void whom_the_kernel_cannot_name_is_turned_away(void **state)
 
     (void)state;
     if (geteuid() == overflow)
-        skip();
+        skip_because("takes a user who is not the overflow one");
     assert_null(p->conn);
     peer_expect(p, MSG_ERROR, &why);
     assert_int_equal(why.kind, ERR_DENIED);

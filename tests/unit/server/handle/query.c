@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* query.c - what is told of sweeps, jobs, results and nodes, and to whom */
 #include "tests/unit/server_fixture.h"
+#include "tests/unit/skip.h"
 
 #include <math.h>
 
@@ -598,7 +599,7 @@ static void a_job_whose_user_has_more_than_another_is_told_so(void **state)
 
     (void)state;
     if (geteuid() != 0)
-        skip(); /* the other one's project cannot be made */
+        skip_because("takes root"); /* the other one's project cannot be made */
     f = fixture_open();
     p = client_connect(f);
     w = worker_connect(f);

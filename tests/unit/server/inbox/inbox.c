@@ -12,6 +12,7 @@
 #include "common/connect/courier.h"
 #include "common/connect/parcel.h"
 #include "server/inbox/inbox_internal.h"
+#include "tests/unit/skip.h"
 
 /* ---- in the place of the libraries' ---- */
 
@@ -834,7 +835,7 @@ static void all_who_come_before_there_is_a_look_get_a_folder(void **state)
 
     (void)state;
     if (geteuid() != 0 || getpwuid(DAEMON) == NULL || getpwuid(BIN) == NULL)
-        skip();
+        skip_because("takes root and the users daemon and bin");
     f = fixture_open();
     settle_scan(f);
     f->sv.conf.min_uid = f->sv.inbox->scan.min_uid = 1;

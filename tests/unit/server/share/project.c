@@ -7,6 +7,7 @@
 
 #include "server/conn/conn.h"
 #include "server/share/project.h"
+#include "tests/unit/skip.h"
 
 enum { ALICE = 70001, BOB = 70002, LAB = 70100 };
 
@@ -64,7 +65,7 @@ static void make(const struct fixture *f, const char *name, mode_t mode, uid_t u
 static void only_as_root(void)
 {
     if (geteuid() != 0)
-        skip();
+        skip_because("takes root");
 }
 
 static struct folder_order open_project(struct peer *p, const char *name, bool is_private)

@@ -20,6 +20,7 @@
 #include "common/base/path.h"
 #include "common/base/privileges.h"
 #include "server/slurm/slurmcall.h"
+#include "tests/unit/skip.h"
 
 struct heard {
     int n, exit_code;
@@ -260,7 +261,7 @@ static void test_it_runs_as_its_user(void **state)
     (void)state;
     /* /proc/self/exe is another program under valgrind. */
     if (geteuid() != 0 || (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL))
-        skip();
+        skip_because("takes root, and no valgrind");
     rights = privileges_text(&a);
     h = run_shell("id -u; id -g; id -G; cat /proc/self/status | grep CapEff", NULL, rights, 60000);
     assert_string_equal(h.said, "");

@@ -20,6 +20,7 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/privileges.h"
+#include "tests/unit/skip.h"
 #include "worker/clerk/user_scratch.h"
 
 /* Nobody's. */
@@ -28,7 +29,7 @@ enum { UID = 54321, GID = 54322, OTHER_GID = 54323 };
 static void must_be_root(void)
 {
     if (geteuid() != 0)
-        skip();
+        skip_because("takes root");
 }
 
 /* ---- who ---- */
@@ -41,7 +42,7 @@ static void a_user_is_found_by_name_with_all_groups(void **state)
 
     (void)state;
     if (p == NULL)
-        skip();
+        skip_because("takes a user who has a name");
     assert_int_equal(account_find(p->pw_name, 0, &a, &e), 0);
     assert_int_equal(a.uid, geteuid());
     assert_string_equal(a.home, p->pw_dir);

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 
+#include "tests/unit/skip.h"
 #include "tests/unit/worker_cache.h"
 
 static struct dataset pack_of(struct bench *b, char digit, size_t n)
@@ -128,7 +129,7 @@ static void give_small_disk(struct bench *b)
         mount("disk", at, "tmpfs", 0, "size=4m") < 0) {
         free(at);
         site_close(&b->site);
-        skip();
+        skip_because("takes root or a mount namespace");
         return;
     }
     close(b->site.scratch.cache_fd);
