@@ -23,37 +23,26 @@ static const struct opt options[] = {
     { 0 },
 };
 
-static void add_verdict(struct buf *out, int verdict)
-{
-    static const char *const codes[CHECK_VERDICTS] = { "32", "36", "31" };
-    const char *name = check_verdict_names[verdict];
-
-    if (output_has_colour(STDOUT_FILENO))
-        buf_printf(out, "\033[%sm%s\033[0m", codes[verdict], name);
-    else
-        buf_add_str(out, name);
-    buf_printf(out, "%*s", (int)(INDENT - strlen(name)), "");
-}
-
-/* Long lines are hard to read on a wide terminal too. */
-static size_t width(void)
-{
-    size_t columns = output_columns(STDOUT_FILENO);
-
-    return columns < WIDTH_MAX ? columns : WIDTH_MAX;
-}
-
 static void add_finding(struct buf *out, const struct finding *f)
 {
+    static const char *const colours[CHECK_VERDICTS] = { "32", "36", "31" };
+    const char *verdict = check_verdict_names[f->verdict];
+    size_t columns = output_columns(STDOUT_FILENO);
     struct buf line = { 0 }, harmless = { 0 };
 
     buf_printf(&line, "%s: %s", f->check, f->found);
     if (f->advice != NULL)
         buf_printf(&line, "; %s", f->advice);
     safe_text_add_harmless(&harmless, buf_text(&line), line.n, "");
-    add_verdict(out, f->verdict);
+    if (output_has_colour(STDOUT_FILENO))
+        buf_printf(out, "\033[%sm%s\033[0m", colours[f->verdict], verdict);
+    else
+        buf_add_str(out, verdict);
+    buf_printf(out, "%*s", (int)(INDENT - strlen(verdict)), "");
+    /* Long lines are hard to read on a wide terminal too. */
     if (output_is_terminal(STDOUT_FILENO))
-        opt_add_wrapped_to(out, width(), INDENT, INDENT, buf_text(&harmless));
+        opt_add_wrapped_to(out, columns < WIDTH_MAX ? columns : WIDTH_MAX, INDENT, INDENT,
+                           buf_text(&harmless));
     else
         buf_printf(out, "%s\n", buf_text(&harmless));
     buf_free(&line);
@@ -76,27 +65,17 @@ static int show(const struct doctor *d, bool json, struct err *e)
     return output_write(&out, e);
 }
 
-static bool has_problem(const struct doctor *d)
-{
-    for (size_t i = 0; i < d->n; i++)
-        if (d->findings[i].verdict == CHECK_PROBLEM)
-            return true;
-    return false;
-}
-
-static int run(struct cli *cli, struct err *e)
+static int diagnose(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
     struct doctor d = { .arena = cli->arena, .server_option = cli->server };
     int result;
 
-    for (const struct doctor_check *c = doctor_checks; c->name != NULL; c++) {
-        d.check = c->name;
-        c->run(&d);
-    }
+    doctor_run(&d);
     result = show(&d, o->json, e);
-    if (result == 0)
-        result = has_problem(&d) ? EXIT_FAILED : EXIT_WELL;
+    for (size_t i = 0; i < d.n && result == EXIT_WELL; i++)
+        if (d.findings[i].verdict == CHECK_PROBLEM)
+            result = EXIT_FAILED;
     sftp_close(d.sftp);
     rpc_close(&d.rpc);
     free(d.findings);
@@ -116,5 +95,5 @@ const struct command cmd_doctor = {
             "  ludwig --server unix:/srv/lab/.ludwig/server.sock doctor\n",
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = diagnose,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_server.c - checks of the configuration and of the server */
+/* doctor_server.c - checks of the configuration, of the server and of its workers */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,15 @@
 
 #include "client/doctor/doctor.h"
 #include "client/session/address.h"
+#include "client/session/authorized_keys.h"
+#include "client/session/invitation.h"
+#include "client/session/sshd_address.h"
 #include "client/util/login_node.h"
+#include "common/base/io.h"
 #include "common/base/path.h"
+#include "common/proto/layout.h"
+
+enum { KEYS_MAX_BYTES = 4 * 1024 * 1024, NAMES_SHOWN_MAX = 10 };
 
 /* ---- configuration ---- */
 
@@ -51,13 +58,6 @@ void check_config(struct doctor *d)
 
 /* ---- the server ---- */
 
-static void not_running(struct doctor *d)
-{
-    doctor_say(d, CHECK_NOTE, "`ludwig submit` and `ludwig up` start it",
-               "no --server, $LUDWIG_SERVER or server: in config.yaml, so one of your own on this "
-               "machine, which is not running");
-}
-
 static void connect_own(struct doctor *d)
 {
     char *state = conf_state_dir();
@@ -74,40 +74,179 @@ static void connect_own(struct doctor *d)
                    way_names[d->rpc.way]);
     else if (to.kind == ENDPOINT_UNIX &&
              (found < 0 ? e.kind == ERR_NOT_FOUND : e.kind == ERR_UNREACHABLE))
-        not_running(d);
+        doctor_say(d, CHECK_NOTE, "`ludwig submit` and `ludwig up` start it",
+                   "no --server, $LUDWIG_SERVER or server: in config.yaml, so one of your own on "
+                   "this machine, which is not running");
     else
         doctor_say(d, CHECK_PROBLEM, NULL, "%s", e.text);
     free(state);
 }
 
-static void connect_named(struct doctor *d)
+void check_server(struct doctor *d)
 {
     const struct server_choice *c = &d->choice;
     struct err e = { 0 };
 
+    d->has_choice = server_choice_make(&d->choice, d->server_option, &d->conf, d->arena, &e) == 0;
+    if (!d->has_choice) {
+        doctor_say(d, CHECK_PROBLEM, NULL, "%s", e.text);
+        return;
+    }
+    if (d->choice.embedded) {
+        connect_own(d);
+        return;
+    }
     d->is_connected = rpc_open(&d->rpc, &c->endpoint, d->conf.user, &e) == 0;
     if (d->is_connected)
         doctor_say(d, CHECK_OK, NULL, "%s names %s, which answers", c->from, c->endpoint.text);
-    else if (e.kind == ERR_DENIED)
-        doctor_say(d, CHECK_PROBLEM, "ask the server's admin for access to its socket",
-                   "%s names %s: %s", c->from, c->endpoint.text, e.text);
     else
-        doctor_say(d, CHECK_PROBLEM, "see that ludwigd runs there and that the address is right",
+        doctor_say(d, CHECK_PROBLEM,
+                   e.kind == ERR_DENIED
+                       ? "ask the server's admin for access to its socket"
+                       : "see that ludwigd runs there and that the address is right",
                    "%s names %s: %s", c->from, c->endpoint.text, e.text);
 }
 
-void check_server(struct doctor *d)
+/* ---- the connection to a server on another machine ---- */
+
+static bool get_facts(struct doctor *d, struct connect_facts *facts)
 {
     struct err e = { 0 };
 
-    d->has_choice = server_choice_make(&d->choice, d->server_option, &d->conf, d->arena, &e) == 0;
-    if (!d->has_choice)
-        doctor_say(d, CHECK_PROBLEM, NULL, "%s", e.text);
-    else if (d->choice.embedded)
-        connect_own(d);
-    else
-        connect_named(d);
+    if (!d->is_connected || d->rpc.mux == NULL)
+        return false;
+    if (mux_facts(d->rpc.mux, facts, d->arena, &e) == 0)
+        return true;
+    doctor_say(d, CHECK_PROBLEM, NULL, "%s", e.text);
+    return false;
 }
+
+void check_ssh(struct doctor *d)
+{
+    struct connect_facts f;
+    struct buf host = { 0 };
+
+    if (!get_facts(d, &f))
+        return;
+    buf_add_str(&host, f.host);
+    if (f.proxy[0] == '\0' && strcmp(f.host, f.address) != 0)
+        buf_printf(&host, " (%s)", f.address);
+    buf_printf(&host, " port %" PRId64, f.port);
+    if (f.proxy[0] != '\0')
+        buf_printf(&host, " through `%s`", f.proxy);
+    doctor_say(d, CHECK_OK, NULL, "%s answers, as %s", buf_text(&host), f.server_software);
+    buf_free(&host);
+    doctor_say(d, CHECK_OK, NULL, "its host key is known: %s %s", f.host_key_type,
+               f.host_key_digest);
+    doctor_say(d, CHECK_OK, NULL, "it lets you in as %s by %s, in %" PRId64 " ms; cipher %s",
+               f.user, f.authentication, f.connect_ms, f.cipher);
+}
+
+/* What would allow a faster way; NULL: it is as fast as it gets. */
+static const char *advise_way(struct doctor *d, const struct connect_facts *f)
+{
+    const struct mux_refusal *refusals = f->refusals.items;
+    bool has_path = d->rpc.to.path != NULL;
+
+    for (size_t i = 0; i < f->refusals.n; i++)
+        if (refusals[i].remedy != NULL)
+            return refusals[i].remedy;
+    if (f->refusals.n == 0)
+        return NULL;
+    return has_path ? "see that AllowStreamLocalForwarding is not `no` in its sshd_config"
+                    : arena_printf(d->arena,
+                                   "with its socket in the address, as in "
+                                   "%s/path/server.sock, sshd could connect to it by itself",
+                                   d->rpc.to.text);
+}
+
+void check_way(struct doctor *d)
+{
+    enum way way = d->rpc.way;
+    struct connect_facts f;
+    struct buf text = { 0 };
+
+    if (!get_facts(d, &f))
+        return;
+    buf_printf(&text, "%s: %s", way_names[way], way_meanings[way]);
+    for (size_t i = 0; i < f.refusals.n; i++) {
+        const struct mux_refusal *r = (const struct mux_refusal *)f.refusals.items + i;
+
+        buf_printf(&text, "; not %s: %s", r->way, r->why);
+    }
+    doctor_say(d, f.refusals.n == 0 ? CHECK_OK : CHECK_NOTE, advise_way(d, &f), "%s",
+               buf_text(&text));
+    buf_free(&text);
+}
+
+/* ---- the sshd of the user's own server, and pilots' keys ---- */
+
+static void say_guests(struct doctor *d, const char *dir, int port)
+{
+    struct list guests = { 0 };
+    struct err e = { 0 };
+
+    if (authorized_keys_read(dir, d->arena, &guests, &e) < 0)
+        doctor_say(d, CHECK_PROBLEM, "see its owner and mode", "%s", e.text);
+    else if (guests.n == 0)
+        doctor_say(d, CHECK_NOTE, "`ludwig invite` lets another machine's key in",
+                   "your server's own listens on port %d, but nobody is invited", port);
+    else
+        doctor_say(d, CHECK_OK, NULL,
+                   "your server's own listens on port %d for %zu key%s (ludwig invite --list)",
+                   port, guests.n, guests.n == 1 ? "" : "s");
+}
+
+static void check_own_sshd(struct doctor *d, const char *state)
+{
+    char *dir = sshd_address_dir(state);
+    struct err e = { 0 };
+    int port = invitation_port(dir, &e);
+
+    if (port < 0)
+        doctor_say(d, CHECK_PROBLEM, "`ludwig down` and `ludwig up --sshd` make it anew", "%s",
+                   e.text);
+    else if (d->rpc.to.kind != ENDPOINT_UNIX || sshd_address_listens(port, 0))
+        say_guests(d, dir, port);
+    else
+        doctor_say(d, CHECK_PROBLEM, "`ludwig up --sshd=PORT` names another port",
+                   "your server's own does not listen on port %d, which another program may have; "
+                   "%s/ludwigd.log says more",
+                   port, state);
+    free(dir);
+}
+
+void check_sshd(struct doctor *d)
+{
+    char *state = conf_state_dir();
+    char *listen = sshd_address_listen(state);
+
+    if (d->is_connected && d->choice.embedded && listen != NULL)
+        check_own_sshd(d, state);
+    free(listen);
+    free(state);
+}
+
+void check_pilots(struct doctor *d)
+{
+    char *path = path_expand_home("~/.ssh/authorized_keys");
+    struct buf text = { 0 };
+    size_t n = 0;
+
+    if (io_read_file(path, KEYS_MAX_BYTES, &text, NULL) == 0)
+        for (const char *at = buf_text(&text); (at = strstr(at, " " LAYOUT_PILOT_KEY)) != NULL;
+             at++)
+            n++;
+    if (n > 0)
+        doctor_say(d, CHECK_OK, NULL,
+                   "%zu key%s of pilots in Slurm may come in here, for `ludwig bridge` alone (%s, "
+                   "lines with " LAYOUT_PILOT_KEY "; slurm: login_key)",
+                   n, n == 1 ? "" : "s", path);
+    buf_free(&text);
+    free(path);
+}
+
+/* ---- what the server says of itself ---- */
 
 void check_version(struct doctor *d)
 {
@@ -136,56 +275,19 @@ void check_identity(struct doctor *d)
 
 /* ---- workers ---- */
 
-static void keep_nodes(struct doctor *d, const struct list *nodes)
+/* The names of the nodes of the page in that state; says and returns how many there are. */
+static size_t say_nodes(struct doctor *d, const struct list *page, const char *state,
+                        enum verdict_of_check verdict, const char *advice)
 {
-    struct node_info *copies = arena_alloc(d->arena, nodes->n * sizeof *copies);
-    const struct node_info *items = nodes->items;
-
-    for (size_t i = 0; i < nodes->n; i++) {
-        copies[i] = items[i];
-        copies[i].node = arena_strdup(d->arena, items[i].node != NULL ? items[i].node : "");
-        copies[i].kind = arena_strdup(d->arena, items[i].kind != NULL ? items[i].kind : "");
-        copies[i].state = arena_strdup(d->arena, items[i].state != NULL ? items[i].state : "");
-        copies[i].user = NULL;
-    }
-    d->nodes = (struct list){ copies, nodes->n };
-    d->has_all_nodes = nodes->n < PAGE_MAX;
-}
-
-/* The names of nodes in that state; how many there are. */
-static size_t add_names(const struct doctor *d, const char *state, struct buf *names)
-{
-    const struct node_info *nodes = d->nodes.items;
+    const struct node_info *nodes = page->items;
+    struct buf names = { 0 };
     size_t n = 0;
 
-    for (size_t i = 0; i < d->nodes.n; i++) {
-        if (strcmp(nodes[i].state, state) != 0)
-            continue;
-        if (n < 10)
-            buf_printf(names, "%s%s", n > 0 ? ", " : "", nodes[i].node);
-        n++;
-    }
-    if (n > 10)
-        buf_printf(names, " and %zu more", n - 10);
-    return n;
-}
-
-static bool has_node(const struct doctor *d, const char *state)
-{
-    const struct node_info *nodes = d->nodes.items;
-
-    for (size_t i = 0; i < d->nodes.n; i++)
-        if (strcmp(nodes[i].state, state) == 0)
-            return true;
-    return false;
-}
-
-static size_t say_nodes(struct doctor *d, enum verdict_of_check verdict, const char *state,
-                        const char *advice)
-{
-    struct buf names = { 0 };
-    size_t n = add_names(d, state, &names);
-
+    for (size_t i = 0; i < page->n; i++)
+        if (nodes[i].state != NULL && strcmp(nodes[i].state, state) == 0 && ++n <= NAMES_SHOWN_MAX)
+            buf_printf(&names, "%s%s", n > 1 ? ", " : "", nodes[i].node);
+    if (n > NAMES_SHOWN_MAX)
+        buf_printf(&names, " and %zu more", n - NAMES_SHOWN_MAX);
     if (n > 0)
         doctor_say(d, verdict, advice, "%s%zu %s: %s", d->has_all_nodes ? "" : "at least ", n,
                    state, buf_text(&names));
@@ -206,47 +308,42 @@ void check_workers(struct doctor *d)
         doctor_say(d, CHECK_PROBLEM, NULL, "%s", e.text);
         return;
     }
-    keep_nodes(d, &page.nodes);
-    say_nodes(d, CHECK_OK, "up", NULL);
-    if (!has_node(d, "up") && !d->has_all_nodes)
-        doctor_say(d, CHECK_NOTE, NULL, "none of the first %zu is up", d->nodes.n);
-    else if (!has_node(d, "up"))
+    d->has_all_nodes = page.nodes.n < PAGE_MAX;
+    for (size_t i = 0; i < page.nodes.n; i++) {
+        const struct node_info *node = (const struct node_info *)page.nodes.items + i;
+        bool is_local = node->kind != NULL && strcmp(node->kind, node_kind_names[NODE_LOCAL]) == 0;
+
+        if (node->state == NULL || strcmp(node->state, "up") != 0)
+            continue;
+        d->n_gpus += node->gpus;
+        d->n_local_gpus += is_local ? node->gpus : 0;
+        d->n_local_workers += is_local;
+    }
+    if (say_nodes(d, &page.nodes, "up", CHECK_OK, NULL) > 0)
+        ;
+    else if (!d->has_all_nodes)
+        doctor_say(d, CHECK_NOTE, NULL, "none of the first %zu is up", page.nodes.n);
+    else
         doctor_say(d, on_login_node ? CHECK_NOTE : CHECK_PROBLEM,
                    d->choice.embedded ? "`ludwig up --local` starts one here"
                                       : "start ludwig-worker on a node",
                    "none is up, so that jobs wait");
-    say_nodes(d, CHECK_NOTE, "drained", "`ludwig undrain NODE` gives it jobs again");
-    say_nodes(d, CHECK_NOTE, "lost", "see whether the machine and its ludwig-worker run");
-}
-
-/* What the driver shows of this machine. */
-static bool has_gpu_here(void)
-{
-    struct stat st;
-
-    return stat("/dev/nvidia0", &st) == 0 && S_ISCHR(st.st_mode);
+    say_nodes(d, &page.nodes, "drained", CHECK_NOTE, "`ludwig undrain NODE` gives it jobs again");
+    say_nodes(d, &page.nodes, "lost", CHECK_NOTE,
+              "see whether the machine and its ludwig-worker run");
 }
 
 void check_gpus(struct doctor *d)
 {
-    const struct node_info *nodes = d->nodes.items;
-    int64_t n = 0, n_local = 0, n_workers = 0;
+    struct stat st;
+    bool has_gpu_here = stat("/dev/nvidia0", &st) == 0 && S_ISCHR(st.st_mode);
 
-    for (size_t i = 0; i < d->nodes.n; i++) {
-        bool is_local = strcmp(nodes[i].kind, node_kind_names[NODE_LOCAL]) == 0;
-
-        if (strcmp(nodes[i].state, "up") != 0)
-            continue;
-        n += nodes[i].gpus;
-        n_local += is_local ? nodes[i].gpus : 0;
-        n_workers += is_local;
-    }
     if (d->is_connected)
         doctor_say(d, CHECK_OK, NULL, "%s%" PRId64 " with the workers that are up",
-                   d->has_all_nodes ? "" : "at least ", n);
-    if (d->choice.embedded && has_gpu_here() && n_workers > 0 && n_local == 0)
+                   d->has_all_nodes ? "" : "at least ", d->n_gpus);
+    if (d->choice.embedded && has_gpu_here && d->n_local_workers > 0 && d->n_local_gpus == 0)
         doctor_say(d, CHECK_NOTE, "see `nvidia-smi`, and resources: in config.yaml",
                    "this machine has one that its worker does not offer");
     else if (!d->is_connected)
-        doctor_say(d, CHECK_OK, NULL, "this machine has %s", has_gpu_here() ? "one" : "none");
+        doctor_say(d, CHECK_OK, NULL, "this machine has %s", has_gpu_here ? "one" : "none");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_share.c - checks of the shared drive */
+/* doctor_share.c - checks of the shared drive, over SFTP and mounted, and of what lies there */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
-#include "common/base/units.h"
 #include "common/proto/layout.h"
+#include "common/sftp/sftp_root.h"
 
 enum {
     PROJECTS_TRIED_MAX = 20,
@@ -26,73 +26,75 @@ enum {
     LEFTOVER_AGE_S = 24 * 3600
 };
 
-static const int64_t FREE_LOW_BYTES = INT64_C(1) << 30, FREE_BAD_BYTES = INT64_C(100) << 20;
+/* ---- over SFTP ---- */
 
-/* ---- the share ---- */
-
-static void find_share(struct doctor *d)
+void check_sftp(struct doctor *d)
 {
-    char *own;
+    const struct msg_welcome *w = &d->rpc.welcome;
+    struct err e = { 0 };
+    struct sftp_space space;
+    const char *where;
+    bool known;
+    int fd;
 
-    if (d->is_connected && d->rpc.mux != NULL) {
-        d->share = d->conf.share;
-    } else if (d->is_connected) {
-        d->share =
-            d->conf.share != NULL && !d->choice.embedded ? d->conf.share : d->rpc.welcome.share;
-    } else if (d->has_choice && d->choice.embedded) {
-        own = conf_embedded_share(&d->conf);
-        d->share = arena_strdup(d->arena, own);
-        free(own);
-    } else {
-        d->share = d->conf.share;
-    }
-}
-
-static void find_projects(struct doctor *d)
-{
-    bool are_below = d->is_connected && d->rpc.welcome.projects[0] != '\0';
-
-    d->projects =
-        are_below ? arena_printf(d->arena, "%s/%s", d->share, d->rpc.welcome.projects) : d->share;
-}
-
-static void say_missing(struct doctor *d, int number)
-{
-    if (number == ENOENT && !d->is_connected && d->choice.embedded)
-        doctor_say(d, CHECK_OK, NULL, "%s, which is made when the server starts", d->share);
-    else
-        doctor_say(d, CHECK_PROBLEM,
-                   "mount it, or say in config.yaml (share:) where it is on this machine", "%s: %s",
-                   d->share, strerror(number));
-}
-
-static enum verdict_of_check verdict_of_space(int64_t free_bytes)
-{
-    if (free_bytes < FREE_BAD_BYTES)
-        return CHECK_PROBLEM;
-    return free_bytes < FREE_LOW_BYTES ? CHECK_NOTE : CHECK_OK;
-}
-
-static void say_space(struct doctor *d)
-{
-    struct statvfs fs;
-    struct buf size = { 0 };
-    int64_t free_bytes;
-
-    if (statvfs(d->share, &fs) < 0) {
-        doctor_say(d, CHECK_PROBLEM, NULL, "%s: %s", d->share, strerror(errno));
+    if (!d->is_connected || d->rpc.mux == NULL)
+        return;
+    fd = mux_sftp(d->rpc.mux, &e);
+    d->sftp = fd < 0 ? NULL : sftp_open(fd, &e);
+    if (d->sftp == NULL) {
+        doctor_say(d, CHECK_PROBLEM, "see its sshd_config", "files cannot be sent or fetched: %s",
+                   e.text);
         return;
     }
-    free_bytes = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
-    units_add_size(&size, free_bytes);
-    doctor_say(d, verdict_of_space(free_bytes),
-               free_bytes < FREE_LOW_BYTES ? "make room there" : NULL, "%s, %s free%s", d->share,
-               buf_text(&size), fs_is_network(d->share) ? ", a network file system" : "");
-    buf_free(&size);
+    d->root = sftp_root_find(d->sftp, w->share, w->server_id, d->arena, &e);
+    if (d->root == NULL) {
+        doctor_say(d, CHECK_PROBLEM,
+                   "its admin: the folder that users are jailed to must be the share, or one above",
+                   "%s", e.text);
+        return;
+    }
+    where = d->root[0] == '\0' ? "the folder you are jailed to" : d->root;
+    known = sftp_space(d->sftp, d->root[0] == '\0' ? "/" : d->root, &space, &e) == 0;
+    if (known && space.read_only)
+        doctor_say(d, CHECK_PROBLEM, "mount it for writing there",
+                   "the shared drive, %s, is read-only on the server", where);
+    else if (known)
+        doctor_say_space(d, arena_printf(d->arena, "the shared drive is %s", where),
+                         (int64_t)space.free_bytes, "");
+    else
+        doctor_say(d, CHECK_OK, NULL, "the shared drive is %s", where);
+    if (!sftp_can(d->sftp, SFTP_CAN_SYNC))
+        doctor_say(d, CHECK_NOTE, NULL,
+                   "its SFTP server cannot sync files: an upload may be lost with its power");
 }
 
+/* A project of this user, below the drive as SFTP shows it; NULL: there is none.  In the arena. */
+static const char *find_own_project(struct doctor *d)
+{
+    const char *projects = d->rpc.welcome.projects;
+    char *folder = mem_printf("%s/%s", d->root, projects != NULL ? projects : "");
+    const char *found = NULL;
+    struct list entries = { 0 };
+    const struct sftp_entry *items;
+
+    if (sftp_list(d->sftp, folder, d->arena, &entries, NULL) < 0)
+        entries.n = 0;
+    items = entries.items;
+    for (size_t i = 0; i < entries.n && found == NULL; i++)
+        if (items[i].name[0] != '.' && S_ISDIR(items[i].attrs.mode) &&
+            (items[i].attrs.has & SFTP_OWNER) != 0 &&
+            items[i].attrs.uid == (uint32_t)d->rpc.welcome.uid)
+            found = projects != NULL && projects[0] != '\0'
+                        ? arena_printf(d->arena, "%s/%s", projects, items[i].name)
+                        : items[i].name;
+    free(folder);
+    return found;
+}
+
+/* ---- mounted here ---- */
+
 /* The server leaves its id there: a mount of something else would lack it. */
-static void check_id(struct doctor *d)
+static void check_server_id(struct doctor *d)
 {
     char *path = mem_printf("%s/%s/id", d->share, LAYOUT_SERVER_DIR);
     struct buf text = { 0 };
@@ -110,9 +112,30 @@ static void check_id(struct doctor *d)
     free(path);
 }
 
+/* Where the share and its projects are on this machine. */
+static void find_share(struct doctor *d)
+{
+    char *own;
+
+    if (d->is_connected && d->rpc.mux == NULL && (d->conf.share == NULL || d->choice.embedded)) {
+        d->share = d->rpc.welcome.share;
+    } else if (!d->is_connected && d->has_choice && d->choice.embedded) {
+        own = conf_embedded_share(&d->conf);
+        d->share = arena_strdup(d->arena, own);
+        free(own);
+    } else {
+        d->share = d->conf.share;
+    }
+    d->projects = d->share;
+    if (d->share != NULL && d->is_connected && d->rpc.welcome.projects[0] != '\0')
+        d->projects = arena_printf(d->arena, "%s/%s", d->share, d->rpc.welcome.projects);
+}
+
 void check_share(struct doctor *d)
 {
+    struct statvfs fs;
     struct stat st;
+    int number;
 
     find_share(d);
     if (d->share == NULL && d->root != NULL) {
@@ -124,15 +147,21 @@ void check_share(struct doctor *d)
                    "where it is on this machine is not known without the server");
         return;
     }
-    find_projects(d);
-    d->has_share = stat(d->share, &st) == 0 && S_ISDIR(st.st_mode);
-    if (!d->has_share) {
-        say_missing(d, stat(d->share, &st) < 0 ? errno : ENOTDIR);
-        return;
-    }
-    say_space(d);
-    if (d->is_connected)
-        check_id(d);
+    number = stat(d->share, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+    d->has_share = number == 0;
+    if (number == ENOENT && !d->is_connected && d->choice.embedded)
+        doctor_say(d, CHECK_OK, NULL, "%s, which is made when the server starts", d->share);
+    else if (number != 0)
+        doctor_say(d, CHECK_PROBLEM,
+                   "mount it, or say in config.yaml (share:) where it is on this machine", "%s: %s",
+                   d->share, strerror(number));
+    else if (statvfs(d->share, &fs) < 0)
+        doctor_say(d, CHECK_PROBLEM, NULL, "%s: %s", d->share, strerror(errno));
+    else
+        doctor_say_space(d, d->share, (int64_t)fs.f_bavail * (int64_t)fs.f_frsize,
+                         fs_is_network(d->share) ? ", a network file system" : "");
+    if (d->has_share && d->is_connected)
+        check_server_id(d);
 }
 
 /* ---- projects ---- */
@@ -161,32 +190,12 @@ static size_t each_project(struct doctor *d, void (*take)(struct doctor *d, cons
     return n;
 }
 
-/* A file that is gone at once: its time by the clock of the drive, or -1 with errno. */
-static int64_t try_to_write(const char *folder)
-{
-    char *path = mem_printf("%s/.ludwig-doctor.%ld", folder, (long)getpid());
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int64_t mtime_s = -1;
-    struct stat st;
-    int number = errno;
-
-    if (fd >= 0) {
-        if (io_write_all(fd, "x", 1) == 0 && fsync(fd) == 0 && fstat(fd, &st) == 0)
-            mtime_s = st.st_mtime;
-        number = errno;
-        close(fd);
-        (void)unlink(path);
-    }
-    free(path);
-    errno = number;
-    return mtime_s;
-}
-
 static void check_project(struct doctor *d, const char *path)
 {
+    struct tried_file tried;
     struct stat st;
 
-    if (try_to_write(path) < 0)
+    if (doctor_try_file(path, &tried) < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner and mode, and whether the drive is read-only",
                    "you cannot write into %s: %s", path, strerror(errno));
     else if (stat(path, &st) == 0 && (st.st_mode & S_IWOTH) != 0)
@@ -195,70 +204,193 @@ static void check_project(struct doctor *d, const char *path)
         doctor_say(d, CHECK_OK, NULL, "%s is yours, and you can write into it", path);
 }
 
-/* A folder that is gone at once. */
-static int try_to_make_here(const struct doctor *d, const char *name, struct err *e)
+/* Tries to make a folder for a project on the mounted share, or else over SFTP. */
+static int try_to_make_project(struct doctor *d, struct err *e)
 {
-    char *path = path_join(d->projects, name);
-    int rc = mkdir(path, 0700);
+    char *name = mem_printf(".ludwig-doctor.%ld", (long)getpid()), *path;
+    int rc;
 
-    if (rc < 0)
-        err_sys(e, "%s", d->projects);
-    else
-        (void)rmdir(path);
+    if (d->has_share) {
+        path = path_join(d->projects, name);
+        rc = mkdir(path, 0700) < 0 ? err_sys(e, "%s", d->projects) : 0;
+        if (rc == 0)
+            (void)rmdir(path);
+    } else {
+        path = mem_printf("%s/%s/%s", d->root,
+                          d->rpc.welcome.projects != NULL ? d->rpc.welcome.projects : "", name);
+        rc = sftp_mkdir(d->sftp, path, 0700, e);
+        if (rc == 0)
+            (void)sftp_rmdir(d->sftp, path, NULL);
+    }
     free(path);
-    return rc;
-}
-
-static int try_to_make_there(const struct doctor *d, const char *name, struct err *e)
-{
-    const char *below = d->rpc.welcome.projects;
-    char *path = mem_printf("%s/%s/%s", d->root, below != NULL ? below : "", name);
-    int rc = sftp_mkdir(d->sftp, path, 0700, e);
-
-    if (rc == 0)
-        (void)sftp_rmdir(d->sftp, path, NULL);
-    free(path);
+    free(name);
     return rc;
 }
 
 /* Where ludwigd cannot make a project's folder, the first submit has to. */
-static void try_to_make(struct doctor *d)
+void check_projects(struct doctor *d)
 {
-    char *name = mem_printf(".ludwig-doctor.%ld", (long)getpid());
+    bool is_there = !d->has_share && d->share == NULL && d->root != NULL;
+    bool is_known = d->is_connected || d->choice.embedded;
+    const char *own = is_there && is_known ? find_own_project(d) : NULL;
     struct err e = { 0 };
 
-    if (d->is_connected && d->rpc.welcome.makes_projects)
+    if (each_project(d, check_project) > 0 || !is_known || !(d->has_share || is_there))
+        return;
+    if (own != NULL)
+        doctor_say(d, CHECK_OK, NULL, "%s is yours", own);
+    else if (d->is_connected && d->rpc.welcome.makes_projects)
         doctor_say(d, CHECK_OK, NULL, "none of yours yet; the server makes the first one's folder");
-    else if ((d->has_share ? try_to_make_here(d, name, &e) : try_to_make_there(d, name, &e)) < 0)
+    else if (try_to_make_project(d, &e) < 0)
         doctor_say(d, CHECK_PROBLEM,
                    "let its admin name a folder that you can write into (projects: in "
                    "ludwigd.yaml), or make one for you",
                    "none of yours yet, and neither you nor the server can make one: %s", e.text);
     else
         doctor_say(d, CHECK_OK, NULL, "none of yours yet; you can make the first one's folder");
-    free(name);
 }
 
-void check_projects(struct doctor *d)
-{
-    bool is_there = !d->has_share && d->share == NULL && d->root != NULL;
-    bool is_known = d->is_connected || d->choice.embedded;
-    const char *own = is_there && is_known ? doctor_own_project(d) : NULL;
+/* ---- owners of files ---- */
 
-    if (each_project(d, check_project) > 0 || !is_known || !(d->has_share || is_there))
-        return;
-    if (own != NULL)
-        doctor_say(d, CHECK_OK, NULL, "%s is yours", own);
+/* Whose the server says it is; -1: it cannot be asked. */
+static int64_t owner_there(struct doctor *d, const char *path, struct err *e)
+{
+    char *full = mem_printf("%s/%s", d->root, path);
+    struct sftp_attrs attrs;
+    int64_t uid = -1;
+
+    if (sftp_lstat(d->sftp, full, &attrs, e) == 0)
+        uid = (attrs.has & SFTP_OWNER) != 0 ? (int64_t)attrs.uid : -1;
+    free(full);
+    return uid;
+}
+
+static void say_owner(struct doctor *d, const char *how, const char *folder, int64_t uid)
+{
+    if (uid == d->rpc.welcome.uid)
+        doctor_say(d, CHECK_OK, NULL, "files made %s are yours on the server", how);
     else
-        try_to_make(d);
+        doctor_say(
+            d, CHECK_PROBLEM,
+            "see root_squash, id mapping (NFS) or uid= (CIFS) of that mount, and the uids of "
+            "both machines; until then results made here are not yours, and others may have "
+            "your rights there",
+            "a file made %s in %s belongs to uid %" PRId64
+            " on the server, and you are uid %" PRId64 " there",
+            how, folder, uid, d->rpc.welcome.uid);
 }
 
-/* ---- clocks ---- */
-
-static void say_clock(struct doctor *d, int64_t ahead_s)
+static void try_sftp(struct doctor *d, const char *folder, const char *name)
 {
-    int64_t off_s = ahead_s < 0 ? -ahead_s : ahead_s;
+    char *path = mem_printf("%s/%s", d->root, name);
+    const struct bytes content = { (const uint8_t *)"x", 1 };
+    struct err e = { 0 };
+    int64_t uid;
 
+    if (sftp_replace_file(d->sftp, path, content, 0600, &e) < 0) {
+        doctor_say(d, CHECK_PROBLEM, "see its owner and mode, and whether there is room",
+                   "you cannot write into %s: %s", folder, e.text);
+    } else {
+        uid = owner_there(d, name, &e);
+        if (uid >= 0)
+            say_owner(d, "over SFTP", folder, uid);
+        (void)sftp_remove(d->sftp, path, NULL);
+    }
+    free(path);
+}
+
+static void try_mount(struct doctor *d, const char *folder, const char *name)
+{
+    char *path = path_join(d->share, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int number = errno;
+    struct err e = { 0 };
+    struct stat st;
+    int64_t uid;
+
+    if (fd < 0 && number == EACCES && geteuid() == 0 && fs_is_network(d->share))
+        /* NFS has no rights for root unless it is told to; workers write as the jobs' owners. */
+        doctor_say(
+            d, CHECK_NOTE,
+            "as root workers write as the jobs' owners, that is as it should be: run this as "
+            "one of them to see whose their files become",
+            "through the mount at %s root cannot write into %s: its server takes root for "
+            "nobody (NFS: root_squash)",
+            d->share, folder);
+    else if (fd < 0)
+        doctor_say(d, CHECK_PROBLEM,
+                   "see whether the uids of both machines agree, and how the drive is mounted",
+                   "through the mount at %s you cannot write into %s: %s", d->share, folder,
+                   strerror(number));
+    if (fd < 0)
+        goto out;
+    if (fstat(fd, &st) == 0 && st.st_uid != geteuid())
+        doctor_say(d, CHECK_NOTE,
+                   "a mount of each user's own (CIFS: multiuser), or a service account for all "
+                   "jobs, whose files these then are",
+                   "on this %s mount every file belongs to uid %u, whoever makes it",
+                   fs_type_of_fd(fd).name, (unsigned)st.st_uid);
+    uid = owner_there(d, name, &e);
+    if (uid >= 0)
+        say_owner(d, "through the mount", folder, uid);
+    else
+        doctor_say(d, CHECK_PROBLEM, "see that both are the same folder",
+                   "a file made through the mount at %s is not seen on the server: %s", d->share,
+                   e.text);
+    close(fd);
+    (void)unlink(path);
+out:
+    free(path);
+}
+
+/* The user's folder of the inbox, below the drive; NULL: there is none yet.  In the arena. */
+static const char *find_own_inbox(struct doctor *d)
+{
+    const char *path =
+        arena_printf(d->arena, LAYOUT_SERVER_DIR "/inbox/%" PRId64, d->rpc.welcome.uid);
+    char *full = path_join(d->root[0] == '\0' ? "/" : d->root, path);
+    struct sftp_attrs attrs;
+    bool is_own = sftp_lstat(d->sftp, full, &attrs, NULL) == 0 && S_ISDIR(attrs.mode) &&
+                  attrs.uid == (uint32_t)d->rpc.welcome.uid;
+
+    free(full);
+    return is_own ? path : NULL;
+}
+
+void check_owners(struct doctor *d)
+{
+    const char *folder, *name;
+
+    if (d->root == NULL)
+        return;
+    folder = find_own_project(d);
+    if (folder == NULL)
+        folder = find_own_inbox(d);
+    if (folder == NULL) {
+        doctor_say(d, CHECK_NOTE, NULL,
+                   "nothing there is yours yet, so nothing was tried; your first submit makes a "
+                   "project");
+        return;
+    }
+    name = arena_printf(d->arena, "%s/.ludwig-doctor.%ld", folder, (long)getpid());
+    try_sftp(d, folder, name);
+    if (d->has_share && d->conf.share != NULL)
+        try_mount(d, folder, name);
+}
+
+/* ---- the clock ---- */
+
+/* A file that is written to the drive gets the drive's time; one project is enough. */
+static void compare_clocks(struct doctor *d, const char *path)
+{
+    bool is_said = d->n > 0 && d->findings[d->n - 1].check == d->check;
+    struct tried_file tried;
+    int64_t ahead_s, off_s;
+
+    if (is_said || doctor_try_file(path, &tried) < 0)
+        return;
+    ahead_s = tried.mtime_s - (int64_t)time(NULL);
+    off_s = ahead_s < 0 ? -ahead_s : ahead_s;
     if (off_s < CLOCK_NOTE_S)
         doctor_say(d, CHECK_OK, NULL, "the shared drive's and this machine's agree");
     else
@@ -268,17 +400,6 @@ static void say_clock(struct doctor *d, int64_t ahead_s)
                    ahead_s < 0 ? "behind" : "before");
 }
 
-/* One project is enough. */
-static void compare_clocks(struct doctor *d, const char *path)
-{
-    bool is_said = d->n > 0 && d->findings[d->n - 1].check == d->check;
-    int64_t theirs_s = is_said ? -1 : try_to_write(path);
-
-    if (theirs_s >= 0)
-        say_clock(d, theirs_s - (int64_t)time(NULL));
-}
-
-/* What is written to the drive gets the drive's time. */
 void check_clock(struct doctor *d)
 {
     (void)each_project(d, compare_clocks);
@@ -287,7 +408,7 @@ void check_clock(struct doctor *d)
 /* ---- leftovers ---- */
 
 /* ".JOBNAME.TOKEN", a result that was not published, for a day now. */
-static bool is_leftover(int dir_fd, const char *name)
+static bool is_half_made(int dir_fd, const char *name)
 {
     const char *dot = strrchr(name, '.');
     struct stat st;
@@ -305,7 +426,7 @@ static size_t count_leftovers_in(const char *path)
     size_t n = 0;
 
     while (dir != NULL && (entry = readdir(dir)) != NULL)
-        n += is_leftover(dirfd(dir), entry->d_name);
+        n += is_half_made(dirfd(dir), entry->d_name);
     if (dir != NULL)
         closedir(dir);
     return n;
