@@ -43,7 +43,7 @@ headers          := $(wildcard $(addsuffix /*/*.h,$(rooms)) tests/unit/*.h tests
 
 msgpack          := $(shell pkg-config --exists msgpack 2>/dev/null && echo msgpack || echo msgpack-c)
 packages_common  := yaml-0.1 libcrypto json-c libzstd $(msgpack)
-packages_client  := $(packages_common) mpfr libssh
+packages_client  := $(packages_common) libssh
 packages_server  := $(packages_common) libuv sqlite3
 packages_worker  := $(packages_common) libuv libssh
 packages         := $(sort $(packages_client) $(packages_server) $(packages_worker))
