@@ -1,14 +1,239 @@
 /* SPDX-License-Identifier: MIT */
 /* yaml.c - YAML text to a tree that remembers where everything stood */
+
+#include "common/data/yaml.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <yaml.h>
 
 #include "common/base/io.h"
-#include "common/data/yaml.h"
-#include "common/data/yaml_problem.h"
-#include "common/data/yaml_scalar.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/data/value.h"
+
+/* ---- unquoted text, by the core schema of YAML 1.2 ---- */
+
+static bool is_one_of(const char *s, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strcmp(s, *words) == 0)
+            return true;
+    return false;
+}
+
+static const char *skip_sign(const char *s)
+{
+    return *s == '+' || *s == '-' ? s + 1 : s;
+}
+
+static const char *skip_digits(const char *s)
+{
+    return s + strspn(s, "0123456789");
+}
+
+static bool is_decimal(const char *s)
+{
+    const char *digits = skip_sign(s);
+    const char *end = skip_digits(digits);
+
+    return end > digits && *end == '\0';
+}
+
+static bool is_based(const char *s, const char *prefix, const char *digits)
+{
+    return strncmp(s, prefix, 2) == 0 && s[2] != '\0' && s[2 + strspn(s + 2, digits)] == '\0';
+}
+
+static bool is_float(const char *s)
+{
+    const char *whole = skip_sign(s);
+    const char *at = skip_digits(whole);
+    bool has_digits = at > whole;
+
+    if (*at == '.') {
+        const char *fraction = at + 1;
+
+        at = skip_digits(fraction);
+        has_digits = has_digits || at > fraction;
+    }
+    if (*at == 'e' || *at == 'E') {
+        const char *exponent = skip_sign(at + 1);
+
+        at = skip_digits(exponent);
+        has_digits = has_digits && at > exponent;
+    }
+    return has_digits && *at == '\0';
+}
+
+enum number { NO_NUMBER, NUMBER, NUMBER_TOO_LARGE };
+
+static enum number read_int(const char *s, int base, struct value *v)
+{
+    char *end;
+
+    errno = 0;
+    *v = value_int(strtoll(s, &end, base));
+    return errno == ERANGE ? NUMBER_TOO_LARGE : NUMBER;
+}
+
+static enum number read_float(const char *s, struct value *v)
+{
+    *v = value_float(strtod(s, NULL));
+    return isinf(v->f) ? NUMBER_TOO_LARGE : NUMBER;
+}
+
+static enum number read_special(const char *s, struct value *v)
+{
+    static const char *const infinities[] = { ".inf", ".Inf", ".INF", NULL };
+    static const char *const nans[] = { ".nan", ".NaN", ".NAN", NULL };
+
+    if (is_one_of(skip_sign(s), infinities))
+        *v = value_float(*s == '-' ? (double)-INFINITY : (double)INFINITY);
+    else if (is_one_of(s, nans))
+        *v = value_float((double)NAN);
+    else
+        return NO_NUMBER;
+    return NUMBER;
+}
+
+static enum number read_number(const char *s, struct value *v)
+{
+    if (is_decimal(s))
+        return read_int(s, 10, v);
+    if (is_based(s, "0o", "01234567"))
+        return read_int(s + 2, 8, v);
+    if (is_based(s, "0x", "0123456789abcdefABCDEF"))
+        return read_int(s + 2, 16, v);
+    if (is_float(s))
+        return read_float(s, v);
+    return read_special(s, v);
+}
+
+/* Of the n bytes of s, behind which stands a NUL; text is not copied.  false: a number that is too
+ * large to be one. */
+static bool read_scalar(const char *s, size_t n, struct value *v)
+{
+    static const char *const nulls[] = { "", "~", "null", "Null", "NULL", NULL };
+    static const char *const truths[] = { "true", "True", "TRUE", NULL };
+    static const char *const lies[] = { "false", "False", "FALSE", NULL };
+
+    if (is_one_of(s, nulls))
+        *v = value_null();
+    else if (is_one_of(s, truths))
+        *v = value_bool(true);
+    else if (is_one_of(s, lies))
+        *v = value_bool(false);
+    else {
+        enum number number = read_number(s, v);
+
+        if (number != NO_NUMBER)
+            return number != NUMBER_TOO_LARGE;
+        *v = value_strn(s, n);
+    }
+    return true;
+}
+
+/* ---- what libyaml could not read, in words for people ---- */
+
+struct problem {
+    unsigned line, column; /* from 1 */
+    char *what;            /* the caller frees it */
+};
+
+/* The place of the byte at offset, and a copy of what. */
+static struct problem problem_at(const char *text, size_t n, size_t offset, const char *what)
+{
+    struct problem at = { 1, 1, mem_strdup(what) };
+
+    for (size_t i = 0; i < offset && i < n; i++) {
+        if (text[i] == '\n') {
+            at.line++;
+            at.column = 1;
+        } else if (utf8_begins(text[i])) {
+            at.column++;
+        }
+    }
+    return at;
+}
+
+/* What libyaml says, what we say instead, and whether the place where it began tells more. */
+static const struct {
+    const char *problem;
+    const char *words;
+    bool at_beginning;
+} problems[] = {
+    { "mapping values are not allowed in this context",
+      "a ':' cannot stand here (quote values that contain one)", false },
+    { "could not find expected ':'", "expected 'key: value'", true },
+    { "did not find expected key", "expected a key, indented as those above", false },
+    { "did not find expected '-' indicator", "expected '- ', indented as those above", false },
+    { "found unexpected end of stream", "this quoted text does not end", true },
+    { "found unexpected document indicator", "this quoted text does not end", true },
+    { "did not find expected ',' or ']'", "expected ',' or ']'", false },
+    { "did not find expected ',' or '}'", "expected ',' or '}'", false },
+    { "block sequence entries are not allowed in this context", "a '- ' cannot stand here", false },
+    { "block mapping entries are not allowed in this context", "a 'key: value' cannot stand here",
+      false },
+    { "did not find expected <document start>", "more than one value in the file", false },
+    { "found unknown escape character",
+      "an unknown escape in a text in \" (text in ' takes \\ as it is)", false },
+};
+
+/* The byte at which the character of that number begins; NULL at the end of the text. */
+static const char *find_character(const char *text, size_t n_text, size_t n)
+{
+    for (const char *at = text; at < text + n_text; at++)
+        if (utf8_begins(*at) && n-- == 0)
+            return at;
+    return NULL;
+}
+
+static char *word_start(const char *c)
+{
+    if (c == NULL)
+        return mem_strdup("the text ends where a value was expected");
+    if (*c == '\t')
+        return mem_strdup("a tab cannot indent (use blanks)");
+    return mem_printf("a value cannot begin with '%c' (quote it)", *c);
+}
+
+static struct problem problem_of_mark(yaml_mark_t mark, char *what)
+{
+    return (struct problem){ (unsigned)mark.line + 1, (unsigned)mark.column + 1, what };
+}
+
+static struct problem problem_of_reader(const yaml_parser_t *yaml, const char *text, size_t n)
+{
+    return problem_at(text, n, yaml->problem_offset,
+                      strstr(yaml->problem, "control") != NULL
+                          ? "a control character cannot stand here"
+                          : "this is no UTF-8 text");
+}
+
+/* Of a parser that has failed, and not for want of memory, while it read the n bytes of text. */
+static struct problem problem_of(const yaml_parser_t *yaml, const char *text, size_t n)
+{
+    const char *c;
+
+    if (yaml->error == YAML_READER_ERROR)
+        return problem_of_reader(yaml, text, n);
+    c = find_character(text, n, yaml->problem_mark.index);
+    if (strcmp(yaml->problem, "found character that cannot start any token") == 0 ||
+        strcmp(yaml->problem, "did not find expected node content") == 0)
+        return problem_of_mark(yaml->problem_mark, word_start(c));
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
+        if (strcmp(yaml->problem, problems[i].problem) == 0)
+            return problem_of_mark(problems[i].at_beginning || c == NULL ? yaml->context_mark
+                                                                         : yaml->problem_mark,
+                                   mem_strdup(problems[i].words));
+    return problem_of_mark(yaml->problem_mark, mem_strdup(yaml->problem));
+}
 
 struct anchor {
     const char *name;
@@ -60,7 +285,7 @@ static int refuse(struct parser *p, const struct yaml_node *at, const char *what
     return -1;
 }
 
-static int refuse_problem(struct parser *p, struct yaml_problem problem)
+static int refuse_problem(struct parser *p, struct problem problem)
 {
     struct yaml_node at = { .line = problem.line, .column = problem.column };
 
@@ -75,7 +300,7 @@ static int next_event(struct parser *p, yaml_event_t *event)
         return 0;
     if (p->yaml.error == YAML_MEMORY_ERROR)
         return err_set(p->e, ERR_INTERNAL, "%s: libyaml is out of memory", p->name);
-    return refuse_problem(p, yaml_problem_of(&p->yaml, p->text, p->n));
+    return refuse_problem(p, problem_of(&p->yaml, p->text, p->n));
 }
 
 /* ---- scalars ---- */
@@ -126,7 +351,7 @@ static int compose_scalar(struct parser *p, const yaml_event_t *event, struct ya
         return 0;
     }
     if ((tag == NULL || strcmp(tag, YAML_STR_TAG) != 0) && strlen(text) == n &&
-        !yaml_scalar_read(text, n, &node->scalar))
+        !read_scalar(text, n, &node->scalar))
         return yaml_error(p->e, p->name, node,
                           "%s is too large for a number (quote it to keep it "
                           "as text)",
@@ -458,8 +683,8 @@ static int parse(struct parser *p, struct yaml_node *root)
     nul = p->n == 0 ? NULL : memchr(p->text, '\0', p->n);
 
     if (nul != NULL)
-        return refuse_problem(p, yaml_problem_at(p->text, p->n, (size_t)(nul - p->text),
-                                                 "a NUL byte (is this a text file?)"));
+        return refuse_problem(p, problem_at(p->text, p->n, (size_t)(nul - p->text),
+                                            "a NUL byte (is this a text file?)"));
     if (!yaml_parser_initialize(&p->yaml))
         return err_set(p->e, ERR_INTERNAL, "%s: libyaml is out of memory", p->name);
     yaml_parser_set_encoding(&p->yaml, YAML_UTF8_ENCODING);

@@ -15,7 +15,7 @@
 #include "common/pack/pack_block.h"
 #include "common/pack/pack_list.h"
 #include "common/pack/pack_manifest.h"
-#include "common/pack/pack_part_write.h"
+#include "common/pack/pack_part.h"
 #include "common/pack/pack_path.h"
 #include "common/pack/pack_seen.h"
 #include "common/pack/pack_tree.h"

@@ -7,7 +7,7 @@
 #include <zstd.h>
 
 #include "common/base/mem.h"
-#include "common/pack/pack_part_read.h"
+#include "common/pack/pack_part.h"
 #include "common/pack/pack_tar.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/mem.h"
-#include "common/pack/pack_part_read.h"
+#include "common/pack/pack_part.h"
 #include "common/pack/pack_read.h"
 #include "common/pack/pack_seen.h"
 #include "common/pack/pack_write.h"

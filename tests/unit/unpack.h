@@ -14,7 +14,7 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
-#include "common/pack/pack_part_read.h"
+#include "common/pack/pack_part.h"
 #include "common/pack/pack_read.h"
 
 struct unpacking {

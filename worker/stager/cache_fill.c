@@ -14,7 +14,7 @@
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
-#include "common/pack/pack_part_read.h"
+#include "common/pack/pack_part.h"
 #include "common/base/crash_point.h"
 #include "worker/base/dir_walk.h"
 

@@ -16,7 +16,6 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/pack/pack_list.h"
-#include "common/pack/pack_part_write.h"
 #include "common/pack/pack_tar.h"
 #include "tests/unit/pack_store.h"
 
