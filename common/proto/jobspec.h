@@ -91,7 +91,7 @@ struct slurm_pool {
 };
 
 /* What results are ranked by. */
-enum goal { GOAL_MAX, GOAL_MIN, GOAL_COUNT };
+enum goal { GOAL_MAX = 0, GOAL_MIN = 1, GOAL_COUNT }; /* numbers lie in databases (sweep.goal) */
 extern const char *const goal_names[GOAL_COUNT];
 
 struct ranking {

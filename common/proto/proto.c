@@ -30,13 +30,9 @@ static const char *const error_names[ERR_KIND_COUNT] = { ERR_KINDS(X) };
 /* ---- parts ---- */
 
 static const struct field job_counts_fields[] = {
-    FIELD(struct job_counts, queued, FIELD_INT, 0, COUNT_MAX),
-    FIELD(struct job_counts, staging, FIELD_INT, 0, COUNT_MAX),
-    FIELD(struct job_counts, running, FIELD_INT, 0, COUNT_MAX),
-    FIELD(struct job_counts, publishing, FIELD_INT, 0, COUNT_MAX),
-    FIELD(struct job_counts, done, FIELD_INT, 0, COUNT_MAX),
-    FIELD(struct job_counts, failed, FIELD_INT, 0, COUNT_MAX),
-    FIELD(struct job_counts, cancelled, FIELD_INT, 0, COUNT_MAX),
+#define X(constant, number, name, ...) FIELD(struct job_counts, name, FIELD_INT, 0, COUNT_MAX),
+    JOB_STATES(X)
+#undef X
 };
 const struct schema job_counts_schema = SCHEMA(struct job_counts, "job_counts", job_counts_fields);
 
@@ -619,14 +615,15 @@ static const struct field alive_fields[] = {
 };
 
 #define report_fields report_message_fields
-#define X(constant, name, flags, reply)              \
+#define X(constant, number, name, flags, reply)      \
     static const struct schema msg_##name##_schema = \
         SCHEMA(struct msg_##name, #name, name##_fields);
 MESSAGES(X)
 #undef X
 
 static const struct message messages[MSG_COUNT] = {
-#define X(constant, name, flags, reply) [constant] = { #name, &msg_##name##_schema, flags, reply },
+#define X(constant, number, name, flags, reply) \
+    [constant] = { #name, &msg_##name##_schema, flags, reply },
     MESSAGES(X)
 #undef X
 };

@@ -30,74 +30,86 @@ enum proto_flags {
     CHANGES = 8 /* carries a request id; its first answer is kept */
 };
 
-/* constant, name, who sends it, the answer */
-#define MESSAGES(X)                                                           \
-    X(MSG_OK, ok, FROM_SERVER, -1)                                            \
-    X(MSG_ERROR, error, FROM_SERVER, -1)                                      \
-    X(MSG_HELLO, hello, FROM_CLIENT | FROM_WORKER, MSG_WELCOME)               \
-    X(MSG_WELCOME, welcome, FROM_SERVER, -1)                                  \
-    X(MSG_OPEN_PROJECT, open_project, FROM_CLIENT, MSG_PROJECT_OPEN)          \
-    X(MSG_PROJECT_OPEN, project_open, FROM_SERVER, -1)                        \
-    X(MSG_SUBMIT_BEGIN, submit_begin, FROM_CLIENT | CHANGES, MSG_SUBMIT_OPEN) \
-    X(MSG_SUBMIT_OPEN, submit_open, FROM_SERVER, -1)                          \
-    X(MSG_SUBMIT_CHUNK, submit_chunk, FROM_CLIENT, MSG_SUBMIT_TAKEN)          \
-    X(MSG_SUBMIT_TAKEN, submit_taken, FROM_SERVER, -1)                        \
-    X(MSG_SUBMIT_END, submit_end, FROM_CLIENT | CHANGES, MSG_SUBMITTED)       \
-    X(MSG_SUBMITTED, submitted, FROM_SERVER, -1)                              \
-    X(MSG_CANCEL, cancel, FROM_CLIENT | CHANGES, MSG_CHANGED)                 \
-    X(MSG_RETRY, retry, FROM_CLIENT | CHANGES, MSG_CHANGED)                   \
-    X(MSG_PAUSE, pause, FROM_CLIENT | CHANGES, MSG_CHANGED)                   \
-    X(MSG_RESUME, resume, FROM_CLIENT | CHANGES, MSG_CHANGED)                 \
-    X(MSG_CHANGED, changed, FROM_SERVER, -1)                                  \
-    X(MSG_DRAIN, drain, FROM_CLIENT | CHANGES, MSG_DRAINED)                   \
-    X(MSG_DRAINED, drained, FROM_SERVER, -1)                                  \
-    X(MSG_PREVIEW, preview, FROM_CLIENT, MSG_PREVIEWED)                       \
-    X(MSG_PREVIEWED, previewed, FROM_SERVER, -1)                              \
-    X(MSG_GET_SWEEPS, get_sweeps, FROM_CLIENT, MSG_SWEEP_PAGE)                \
-    X(MSG_SWEEP_PAGE, sweep_page, FROM_SERVER, -1)                            \
-    X(MSG_GET_JOBS, get_jobs, FROM_CLIENT, MSG_JOB_PAGE)                      \
-    X(MSG_JOB_PAGE, job_page, FROM_SERVER, -1)                                \
-    X(MSG_GET_RESULTS, get_results, FROM_CLIENT, MSG_RESULT_PAGE)             \
-    X(MSG_RESULT_PAGE, result_page, FROM_SERVER, -1)                          \
-    X(MSG_GET_NODES, get_nodes, FROM_CLIENT, MSG_NODE_PAGE)                   \
-    X(MSG_NODE_PAGE, node_page, FROM_SERVER, -1)                              \
-    X(MSG_GET_USAGE, get_usage, FROM_CLIENT, MSG_USAGE_PAGE)                  \
-    X(MSG_USAGE_PAGE, usage_page, FROM_SERVER, -1)                            \
-    X(MSG_GET_DATA, get_data, FROM_CLIENT, MSG_DATA_PAGE)                     \
-    X(MSG_DATA_PAGE, data_page, FROM_SERVER, -1)                              \
-    X(MSG_PACK_SHARE, pack_share, FROM_CLIENT, MSG_SHARE_PACKED)              \
-    X(MSG_SHARE_PACKED, share_packed, FROM_SERVER, -1)                        \
-    X(MSG_ASK_WHY, ask_why, FROM_CLIENT, MSG_WHY)                             \
-    X(MSG_WHY, why, FROM_SERVER, -1)                                          \
-    X(MSG_SUBSCRIBE, subscribe, FROM_CLIENT, MSG_CHANGES)                     \
-    X(MSG_CHANGES, changes, FROM_SERVER, -1)                                  \
-    X(MSG_SHUTDOWN, shutdown, FROM_CLIENT, MSG_OK)                            \
-    X(MSG_REGISTER, register, FROM_WORKER, MSG_REGISTERED)                    \
-    X(MSG_REGISTERED, registered, FROM_SERVER, -1)                            \
-    X(MSG_HAND, hand, FROM_SERVER, MSG_TOOK)                                  \
-    X(MSG_TOOK, took, FROM_WORKER, -1)                                        \
-    X(MSG_REPORT, report, FROM_WORKER, MSG_VERDICTS)                          \
-    X(MSG_VERDICTS, verdicts, FROM_SERVER, -1)                                \
-    X(MSG_STOP_ATTEMPTS, stop_attempts, FROM_SERVER, -1)                      \
-    X(MSG_RECALL, recall, FROM_SERVER, -1)                                    \
-    X(MSG_FOLLOW_LOG, follow_log, FROM_SERVER, -1)                            \
-    X(MSG_LOG_GREW, log_grew, FROM_WORKER, -1)                                \
-    X(MSG_ASK_LOAD, ask_load, FROM_SERVER, -1)                                \
-    X(MSG_LOAD, load, FROM_WORKER, -1)                                        \
-    X(MSG_HOLDS, holds, FROM_WORKER, -1)                                      \
-    X(MSG_EXPECT, expect, FROM_SERVER, -1)                                    \
-    X(MSG_PACK, pack, FROM_SERVER, -1)                                        \
-    X(MSG_PACKED, packed, FROM_WORKER, -1)                                    \
-    X(MSG_LEAVE, leave, FROM_SERVER, -1)                                      \
-    X(MSG_RETIRE, retire, FROM_SERVER, -1)                                    \
-    X(MSG_RETIRING, retiring, FROM_WORKER, -1)                                \
-    X(MSG_ALIVE, alive, FROM_WORKER, MSG_OK)
+/*
+ * constant, number, name, who sends it, the answer.  The numbers lie in databases (request.type): a
+ * number keeps its meaning for good, and a new row takes the next one.
+ */
+
+/* To ludwigd: handle_NAME (server/conn/handler.h) takes it. */
+#define MESSAGES_TO_SERVER(X)                                                    \
+    X(MSG_HELLO, 2, hello, FROM_CLIENT | FROM_WORKER, MSG_WELCOME)               \
+    X(MSG_OPEN_PROJECT, 4, open_project, FROM_CLIENT, MSG_PROJECT_OPEN)          \
+    X(MSG_SUBMIT_BEGIN, 6, submit_begin, FROM_CLIENT | CHANGES, MSG_SUBMIT_OPEN) \
+    X(MSG_SUBMIT_CHUNK, 8, submit_chunk, FROM_CLIENT, MSG_SUBMIT_TAKEN)          \
+    X(MSG_SUBMIT_END, 10, submit_end, FROM_CLIENT | CHANGES, MSG_SUBMITTED)      \
+    X(MSG_CANCEL, 12, cancel, FROM_CLIENT | CHANGES, MSG_CHANGED)                \
+    X(MSG_RETRY, 13, retry, FROM_CLIENT | CHANGES, MSG_CHANGED)                  \
+    X(MSG_PAUSE, 14, pause, FROM_CLIENT | CHANGES, MSG_CHANGED)                  \
+    X(MSG_RESUME, 15, resume, FROM_CLIENT | CHANGES, MSG_CHANGED)                \
+    X(MSG_DRAIN, 17, drain, FROM_CLIENT | CHANGES, MSG_DRAINED)                  \
+    X(MSG_PREVIEW, 19, preview, FROM_CLIENT, MSG_PREVIEWED)                      \
+    X(MSG_GET_SWEEPS, 21, get_sweeps, FROM_CLIENT, MSG_SWEEP_PAGE)               \
+    X(MSG_GET_JOBS, 23, get_jobs, FROM_CLIENT, MSG_JOB_PAGE)                     \
+    X(MSG_GET_RESULTS, 25, get_results, FROM_CLIENT, MSG_RESULT_PAGE)            \
+    X(MSG_GET_NODES, 27, get_nodes, FROM_CLIENT, MSG_NODE_PAGE)                  \
+    X(MSG_GET_USAGE, 29, get_usage, FROM_CLIENT, MSG_USAGE_PAGE)                 \
+    X(MSG_GET_DATA, 31, get_data, FROM_CLIENT, MSG_DATA_PAGE)                    \
+    X(MSG_PACK_SHARE, 33, pack_share, FROM_CLIENT, MSG_SHARE_PACKED)             \
+    X(MSG_ASK_WHY, 35, ask_why, FROM_CLIENT, MSG_WHY)                            \
+    X(MSG_SUBSCRIBE, 37, subscribe, FROM_CLIENT, MSG_CHANGES)                    \
+    X(MSG_SHUTDOWN, 39, shutdown, FROM_CLIENT, MSG_OK)                           \
+    X(MSG_REGISTER, 40, register, FROM_WORKER, MSG_REGISTERED)                   \
+    X(MSG_TOOK, 43, took, FROM_WORKER, -1)                                       \
+    X(MSG_REPORT, 44, report, FROM_WORKER, MSG_VERDICTS)                         \
+    X(MSG_LOG_GREW, 49, log_grew, FROM_WORKER, -1)                               \
+    X(MSG_LOAD, 51, load, FROM_WORKER, -1)                                       \
+    X(MSG_HOLDS, 52, holds, FROM_WORKER, -1)                                     \
+    X(MSG_PACKED, 55, packed, FROM_WORKER, -1)                                   \
+    X(MSG_RETIRING, 58, retiring, FROM_WORKER, -1)                               \
+    X(MSG_ALIVE, 59, alive, FROM_WORKER, MSG_OK)
+
+/* From ludwigd. */
+#define MESSAGES_FROM_SERVER(X)                              \
+    X(MSG_OK, 0, ok, FROM_SERVER, -1)                        \
+    X(MSG_ERROR, 1, error, FROM_SERVER, -1)                  \
+    X(MSG_WELCOME, 3, welcome, FROM_SERVER, -1)              \
+    X(MSG_PROJECT_OPEN, 5, project_open, FROM_SERVER, -1)    \
+    X(MSG_SUBMIT_OPEN, 7, submit_open, FROM_SERVER, -1)      \
+    X(MSG_SUBMIT_TAKEN, 9, submit_taken, FROM_SERVER, -1)    \
+    X(MSG_SUBMITTED, 11, submitted, FROM_SERVER, -1)         \
+    X(MSG_CHANGED, 16, changed, FROM_SERVER, -1)             \
+    X(MSG_DRAINED, 18, drained, FROM_SERVER, -1)             \
+    X(MSG_PREVIEWED, 20, previewed, FROM_SERVER, -1)         \
+    X(MSG_SWEEP_PAGE, 22, sweep_page, FROM_SERVER, -1)       \
+    X(MSG_JOB_PAGE, 24, job_page, FROM_SERVER, -1)           \
+    X(MSG_RESULT_PAGE, 26, result_page, FROM_SERVER, -1)     \
+    X(MSG_NODE_PAGE, 28, node_page, FROM_SERVER, -1)         \
+    X(MSG_USAGE_PAGE, 30, usage_page, FROM_SERVER, -1)       \
+    X(MSG_DATA_PAGE, 32, data_page, FROM_SERVER, -1)         \
+    X(MSG_SHARE_PACKED, 34, share_packed, FROM_SERVER, -1)   \
+    X(MSG_WHY, 36, why, FROM_SERVER, -1)                     \
+    X(MSG_CHANGES, 38, changes, FROM_SERVER, -1)             \
+    X(MSG_REGISTERED, 41, registered, FROM_SERVER, -1)       \
+    X(MSG_HAND, 42, hand, FROM_SERVER, MSG_TOOK)             \
+    X(MSG_VERDICTS, 45, verdicts, FROM_SERVER, -1)           \
+    X(MSG_STOP_ATTEMPTS, 46, stop_attempts, FROM_SERVER, -1) \
+    X(MSG_RECALL, 47, recall, FROM_SERVER, -1)               \
+    X(MSG_FOLLOW_LOG, 48, follow_log, FROM_SERVER, -1)       \
+    X(MSG_ASK_LOAD, 50, ask_load, FROM_SERVER, -1)           \
+    X(MSG_EXPECT, 53, expect, FROM_SERVER, -1)               \
+    X(MSG_PACK, 54, pack, FROM_SERVER, -1)                   \
+    X(MSG_LEAVE, 56, leave, FROM_SERVER, -1)                 \
+    X(MSG_RETIRE, 57, retire, FROM_SERVER, -1)
+
+#define MESSAGES(X) MESSAGES_TO_SERVER(X) MESSAGES_FROM_SERVER(X)
 
 enum msg_type {
-#define X(constant, name, flags, reply) constant,
+#define X(constant, number, ...) constant = (number),
     MESSAGES(X)
 #undef X
-        MSG_COUNT
+#define X(...) +1
+        MSG_COUNT = MESSAGES(X)
+#undef X
 };
 
 extern const struct protocol proto; /* messages[MSG_COUNT] */
@@ -139,7 +151,8 @@ struct msg_welcome {
     bool makes_projects; /* ludwigd makes the folder of a new project; else the client has to */
 };
 
-enum reuse { REUSE_ALL, REUSE_PARAMS, REUSE_NONE, REUSE_COUNT };
+/* Its numbers lie in databases (sweep.reuse). */
+enum reuse { REUSE_ALL = 0, REUSE_PARAMS = 1, REUSE_NONE = 2, REUSE_COUNT };
 extern const char *const reuse_names[REUSE_COUNT];
 
 /* Makes the project's folder for the first of its sweeps, before anything is uploaded to it.  May be
@@ -267,10 +280,6 @@ struct msg_previewed {
     int64_t reused;    /* jobs of these configurations that are done already */
     int64_t ran_jobs;  /* of this project, all sweeps: how many have ended well, */
     int64_t ran_ms;    /* and how long they took altogether */
-};
-
-struct job_counts {
-    int64_t queued, staging, running, publishing, done, failed, cancelled;
 };
 
 struct sweep_info {

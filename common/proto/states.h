@@ -2,27 +2,44 @@
 /*
  * states.h - the life of an attempt, and what it makes of its job
  *
- * One table says which event leads from which state to which; whatever it does
- * not list is refused.  docs/internals/states.md is held against it by a test.
+ * Each state stands in one row here.  SQL (server/db/sql_names.h), counters, listings, messages and
+ * manuals are made from the rows; CONTRIBUTING.md ("A job state") lists what else a new one needs.
+ * One table (states.c) says which event leads from which state to which; whatever it does not list
+ * is refused.  docs/internals/states.md is held against both by a test.
+ *
+ * The numbers lie in databases: a number keeps its meaning for good, and a new row takes the next
+ * one.  tests/unit/common/proto/numbers.c pins them.
  */
 #ifndef LUDWIG_COMMON_PROTO_STATES_H
 #define LUDWIG_COMMON_PROTO_STATES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* state, its name, is it live (its worker still holds it and it counts against capacity) */
-#define ATTEMPT_STATES(X)                      \
-    X(ATTEMPT_ASSIGNED, "assigned", true)      \
-    X(ATTEMPT_STAGING, "staging", true)        \
-    X(ATTEMPT_RUNNING, "running", true)        \
-    X(ATTEMPT_PUBLISHING, "publishing", true)  \
-    X(ATTEMPT_DONE, "done", false)             \
-    X(ATTEMPT_FAILED, "failed", false)         \
-    X(ATTEMPT_CANCELLED, "cancelled", false)   \
-    X(ATTEMPT_SUPERSEDED, "superseded", false) \
-    X(ATTEMPT_LOST, "lost", false)             \
-    X(ATTEMPT_RECALLED, "recalled", false)     \
-    X(ATTEMPT_WITHDRAWN, "withdrawn", false)
+enum attempt_flags {
+    ATTEMPT_IS_LIVE = 1,      /* its worker still holds it, and it counts against capacity */
+    ATTEMPT_HAS_PUBLISHED = 2 /* its results lie under runs/: it decides what its job is */
+};
+
+/*
+ * constant, number, name, flags, the event that leads there, the state of a job whose furthest
+ * live, or publishing, attempt is in it.  The live states are the first ones: an index of the
+ * database is made for "state <= ATTEMPT_LAST_LIVE".
+ */
+#define ATTEMPT_STATES(X)                                                           \
+    X(ATTEMPT_ASSIGNED, 0, "assigned", ATTEMPT_IS_LIVE, EV_NONE, JOB_QUEUED)        \
+    X(ATTEMPT_STAGING, 1, "staging", ATTEMPT_IS_LIVE, EV_STAGE, JOB_STAGING)        \
+    X(ATTEMPT_RUNNING, 2, "running", ATTEMPT_IS_LIVE, EV_RUN, JOB_RUNNING)          \
+    X(ATTEMPT_PUBLISHING, 3, "publishing", ATTEMPT_IS_LIVE, EV_END, JOB_PUBLISHING) \
+    X(ATTEMPT_DONE, 4, "done", ATTEMPT_HAS_PUBLISHED, EV_DONE, JOB_DONE)            \
+    X(ATTEMPT_FAILED, 5, "failed", 0, EV_FAIL, JOB_QUEUED)                          \
+    X(ATTEMPT_CANCELLED, 6, "cancelled", 0, EV_CANCEL, JOB_QUEUED)                  \
+    X(ATTEMPT_SUPERSEDED, 7, "superseded", 0, EV_SUPERSEDE, JOB_QUEUED)             \
+    X(ATTEMPT_LOST, 8, "lost", 0, EV_LOSE, JOB_QUEUED)                              \
+    X(ATTEMPT_RECALLED, 9, "recalled", 0, EV_RECALL, JOB_QUEUED)                    \
+    X(ATTEMPT_WITHDRAWN, 10, "withdrawn", 0, EV_WITHDRAW, JOB_QUEUED)
+
+#define ATTEMPT_LAST_LIVE ATTEMPT_PUBLISHING
 
 /* event, its name on the wire, what it says */
 #define ATTEMPT_EVENTS(X)                                                   \
@@ -38,34 +55,55 @@
     X(EV_RETURN, "return", "a worker thought lost still holds it")          \
     X(EV_WITHDRAW, "withdraw", "its published result was taken out of runs/ again")
 
-#define JOB_STATES(X)               \
-    X(JOB_QUEUED, "queued")         \
-    X(JOB_STAGING, "staging")       \
-    X(JOB_RUNNING, "running")       \
-    X(JOB_PUBLISHING, "publishing") \
-    X(JOB_DONE, "done")             \
-    X(JOB_FAILED, "failed")         \
-    X(JOB_CANCELLED, "cancelled")
+enum job_flags {
+    JOB_IS_OVER = 1,
+    JOB_HAS_PUBLISHED = 2, /* its files lie under runs/ */
+    JOB_RUNS_AGAIN = 4     /* after ludwig retry */
+};
 
-/* state of a sweep as people see it; OPEN ones are invisible */
-#define SWEEP_STATES(X)         \
-    X(SWEEP_OPEN, "open")       \
-    X(SWEEP_RUNNING, "running") \
-    X(SWEEP_PAUSED, "paused")   \
-    X(SWEEP_DONE, "done")       \
-    X(SWEEP_FAILED, "failed")   \
-    X(SWEEP_CANCELLED, "cancelled")
+/* How a listing shows a state. */
+enum job_look { JOB_LOOKS_PLAIN, JOB_LOOKS_DIM, JOB_LOOKS_GOOD, JOB_LOOKS_BAD };
 
-/* why an attempt came to nothing: the name that retry: takes, what it says */
-#define CAUSES(X)                                                                     \
-    X(CAUSE_NONE, "none", "nothing went wrong")                                       \
-    X(CAUSE_FAILED, "failed", "its process exited with another code than 0")          \
-    X(CAUSE_SIGNAL, "signal", "a signal ended its process")                           \
-    X(CAUSE_TIMEOUT, "timeout", "it ran for longer than resources: time: allows")     \
-    X(CAUSE_OOM, "oom", "it ran out of memory")                                       \
-    X(CAUSE_NODE_LOST, "node-lost", "its worker, or the machine, was gone too long")  \
-    X(CAUSE_PREEMPTED, "preempted", "its place was taken away, by Slurm or an admin") \
-    X(CAUSE_WALLTIME, "walltime", "it was preempted, as the time of its pilot was over")
+/*
+ * constant, number, name (in JSON and messages, and with "n_" the sweep's column that counts such
+ * jobs), flags, look, when a job is in it
+ */
+#define JOB_STATES(X)                                                                          \
+    X(JOB_QUEUED, 0, queued, 0, JOB_LOOKS_DIM,                                                 \
+      "no attempt is live, or one is assigned and has not begun; it waits, or is paused")      \
+    X(JOB_STAGING, 1, staging, 0, JOB_LOOKS_PLAIN, "the furthest live attempt is staging")     \
+    X(JOB_RUNNING, 2, running, 0, JOB_LOOKS_PLAIN, "the furthest live attempt is running")     \
+    X(JOB_PUBLISHING, 3, publishing, 0, JOB_LOOKS_PLAIN,                                       \
+      "the furthest live attempt is publishing")                                               \
+    X(JOB_DONE, 4, done, JOB_IS_OVER | JOB_HAS_PUBLISHED, JOB_LOOKS_GOOD,                      \
+      "an attempt has published")                                                              \
+    X(JOB_FAILED, 5, failed, JOB_IS_OVER | JOB_RUNS_AGAIN, JOB_LOOKS_BAD,                      \
+      "none has, none is live, and one failed or was lost as is not tried again (see causes)") \
+    X(JOB_CANCELLED, 6, cancelled, JOB_IS_OVER | JOB_RUNS_AGAIN, JOB_LOOKS_DIM,                \
+      "its owner said so, and has not retried it since")
+
+/* How a job was cancelled, as its row keeps it: at once, or when what runs has ended; 0: not. */
+enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
+
+/* The state of a sweep as people see it; open ones are invisible. */
+#define SWEEP_STATES(X)            \
+    X(SWEEP_OPEN, 0, "open")       \
+    X(SWEEP_RUNNING, 1, "running") \
+    X(SWEEP_PAUSED, 2, "paused")   \
+    X(SWEEP_DONE, 3, "done")       \
+    X(SWEEP_FAILED, 4, "failed")   \
+    X(SWEEP_CANCELLED, 5, "cancelled")
+
+/* why an attempt came to nothing: number, the name that retry: takes, what it says */
+#define CAUSES(X)                                                                        \
+    X(CAUSE_NONE, 0, "none", "nothing went wrong")                                       \
+    X(CAUSE_FAILED, 1, "failed", "its process exited with another code than 0")          \
+    X(CAUSE_SIGNAL, 2, "signal", "a signal ended its process")                           \
+    X(CAUSE_TIMEOUT, 3, "timeout", "it ran for longer than resources: time: allows")     \
+    X(CAUSE_OOM, 4, "oom", "it ran out of memory")                                       \
+    X(CAUSE_NODE_LOST, 5, "node-lost", "its worker, or the machine, was gone too long")  \
+    X(CAUSE_PREEMPTED, 6, "preempted", "its place was taken away, by Slurm or an admin") \
+    X(CAUSE_WALLTIME, 7, "walltime", "it was preempted, as the time of its pilot was over")
 
 /* what ludwigd answers to a report */
 #define VERDICTS(X)                                                              \
@@ -74,14 +112,16 @@
     X(VERDICT_SUPERSEDED, "superseded", "another attempt counts; drop this one") \
     X(VERDICT_WITHDRAW, "withdraw", "the job was cancelled: take the result out of runs/")
 
-#define X1(name, ...) name,
-enum attempt_state { ATTEMPT_STATES(X1) ATTEMPT_STATE_COUNT, ATTEMPT_NO = -1 };
-enum attempt_event { ATTEMPT_EVENTS(X1) ATTEMPT_EVENT_COUNT };
-enum job_state { JOB_STATES(X1) JOB_STATE_COUNT };
-enum sweep_state { SWEEP_STATES(X1) SWEEP_STATE_COUNT };
-enum cause { CAUSES(X1) CAUSE_COUNT };
-enum verdict { VERDICTS(X1) VERDICT_COUNT };
-#undef X1
+#define X(name, number, ...) name = (number),
+enum attempt_state { ATTEMPT_STATES(X) ATTEMPT_STATE_COUNT, ATTEMPT_NO = -1 };
+enum job_state { JOB_STATES(X) JOB_STATE_COUNT };
+enum sweep_state { SWEEP_STATES(X) SWEEP_STATE_COUNT };
+enum cause { CAUSES(X) CAUSE_COUNT };
+#undef X
+#define X(name, ...) name,
+enum attempt_event { ATTEMPT_EVENTS(X) ATTEMPT_EVENT_COUNT, EV_NONE = -1 };
+enum verdict { VERDICTS(X) VERDICT_COUNT };
+#undef X
 
 extern const char *const attempt_state_names[ATTEMPT_STATE_COUNT];
 extern const char *const attempt_event_names[ATTEMPT_EVENT_COUNT];
@@ -90,6 +130,18 @@ extern const char *const sweep_state_names[SWEEP_STATE_COUNT];
 extern const char *const cause_names[CAUSE_COUNT];
 extern const char *const verdict_names[VERDICT_COUNT];
 
+/* Jobs by their state: as members of their names, or of[state]. */
+struct job_counts {
+    union {
+        struct {
+#define X(constant, number, name, ...) int64_t name;
+            JOB_STATES(X)
+#undef X
+        };
+        int64_t of[JOB_STATE_COUNT];
+    };
+};
+
 /* Its place was taken away, for whatever reason: retry: preempted means these. */
 bool cause_is_preemption(enum cause cause);
 /* ATTEMPT_NO when the table does not list it. */
@@ -97,15 +149,22 @@ enum attempt_state attempt_next(enum attempt_state state, enum attempt_event eve
 bool attempt_is_live(enum attempt_state state);
 /* The event that the state came from is the same as this one: it was made already. */
 bool attempt_was_made(enum attempt_state state, enum attempt_event event);
+/* The state of a job whose furthest live, or publishing, attempt is in that one. */
+enum job_state attempt_job_state(enum attempt_state state);
+bool attempt_has_published(enum attempt_state state);
+
 bool job_is_ended(enum job_state state);
+bool job_has_published(enum job_state state);
+bool job_runs_again(enum job_state state); /* after ludwig retry */
+enum job_look job_look(enum job_state state);
 
 /* What a job's attempts say about it. */
 struct job_evidence {
     bool cancelled; /* its owner said so, and nobody retried since */
     bool drained;   /* the same, but what ran already may end; it is not tried again */
-    bool any_done;  /* an attempt published */
+    bool any_done;  /* an attempt published: done is its state */
     bool any_live;  /* live is then the furthest state among them */
-    enum attempt_state live;
+    enum attempt_state done, live;
     bool failed; /* the last ended attempt failed and no retry is due */
 };
 enum job_state job_state_of(const struct job_evidence *evidence);

@@ -36,50 +36,9 @@ typedef int (*handler_fn)(struct server *sv, struct ask *ask, const void *reques
     int handle_##name(struct server *sv, struct ask *ask, const void *request, void *reply, \
                       struct err *e)
 
-/* handle_hello.c */
-HANDLER(hello);
-/* handle_project.c */
-HANDLER(open_project);
-/* handle_submit.c */
-HANDLER(submit_begin);
-HANDLER(submit_chunk);
-HANDLER(submit_end);
-/* handle_change.c */
-HANDLER(cancel);
-HANDLER(retry);
-HANDLER(pause);
-HANDLER(resume);
-HANDLER(shutdown);
-/* handle_drain.c */
-HANDLER(drain);
-/* handle_preview.c */
-HANDLER(preview);
-/* handle_why.c */
-HANDLER(ask_why);
-/* handle_query.c */
-HANDLER(get_sweeps);
-HANDLER(get_jobs);
-HANDLER(get_results);
-HANDLER(get_usage);
-/* handle_data.c */
-HANDLER(get_data);
-/* handle_pack.c */
-HANDLER(pack_share);
-HANDLER(packed);
-/* handle_nodes.c */
-HANDLER(get_nodes);
-/* subscribe.c */
-HANDLER(subscribe);
-/* subscribe_log.c */
-HANDLER(log_grew);
-/* handle_worker.c */
-HANDLER(register);
-HANDLER(took);
-HANDLER(alive);
-HANDLER(report);
-HANDLER(load);
-HANDLER(holds);
-/* handle_pilot.c */
-HANDLER(retiring);
+/* Those of each message that ludwigd takes: dispatch.c's table is made from the same rows. */
+#define X(constant, number, name, ...) HANDLER(name);
+MESSAGES_TO_SERVER(X)
+#undef X
 
 #endif

@@ -8,8 +8,10 @@
 
 #include "common/base/mem.h"
 #include "common/data/schema.h"
+#include "common/proto/states.h"
 #include "server/db/db.h"
 #include "server/db/db_migrate.h"
+#include "server/db/sql_text.h"
 
 struct stmt {
     struct db *db;
@@ -21,6 +23,7 @@ struct stmt {
 
 struct db {
     sqlite3 *handle;
+    struct err unknown; /* a number was read that no table has */
     struct stmt stmts[SQL_COUNT];
 };
 
@@ -139,25 +142,30 @@ static int bind_one(sqlite3_stmt *h, int i, char letter, va_list *ap)
 
 static int bind_all(struct stmt *s, const char *format, va_list *ap)
 {
-    int n = (int)strlen(format);
+    int n = 0, rc = SQLITE_OK;
 
-    if (sqlite3_bind_parameter_count(s->handle) != n)
-        return SQLITE_RANGE;
-    for (int i = 0; i < n; i++) {
-        int rc = bind_one(s->handle, i + 1, format[i], ap);
+    for (; *format != '\0' && rc == SQLITE_OK; format++) {
+        const int64_t *counts = *format == 'c' ? va_arg(*ap, const int64_t *) : NULL;
 
-        if (rc != SQLITE_OK)
-            return rc;
+        if (counts == NULL)
+            rc = bind_one(s->handle, ++n, *format, ap);
+        for (int i = 0; counts != NULL && i < JOB_STATE_COUNT && rc == SQLITE_OK; i++)
+            rc = sqlite3_bind_int64(s->handle, ++n, counts[i]);
     }
-    return SQLITE_OK;
+    return rc == SQLITE_OK && sqlite3_bind_parameter_count(s->handle) != n ? SQLITE_RANGE : rc;
 }
 
 static int prepare(struct stmt *s)
 {
+    char *text;
+    int rc;
+
     if (s->handle != NULL)
         return SQLITE_OK;
-    return sqlite3_prepare_v3(s->db->handle, sql[s->name].text, -1, SQLITE_PREPARE_PERSISTENT,
-                              &s->handle, NULL);
+    text = sql_text(sql[s->name].text);
+    rc = sqlite3_prepare_v3(s->db->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &s->handle, NULL);
+    free(text);
+    return rc;
 }
 
 static struct stmt *ask(struct db *db, enum sql_name name, const char *format, va_list *ap)
@@ -232,6 +240,18 @@ bool stmt_is_null(struct stmt *s, int column)
 int64_t stmt_int(struct stmt *s, int column)
 {
     return stmt_is_null(s, column) ? SCHEMA_NONE : sqlite3_column_int64(s->handle, column);
+}
+
+int stmt_enum(struct stmt *s, int column, int count)
+{
+    int64_t number = stmt_int(s, column);
+
+    if (number >= 0 && number < count)
+        return (int)number;
+    err_set(&s->db->unknown, ERR_INTERNAL,
+            "database: %s, column %d: %lld is not known here: a newer ludwigd wrote it",
+            sql[s->name].name, column, (long long)number);
+    return 0;
 }
 
 double stmt_float(struct stmt *s, int column)
@@ -331,6 +351,7 @@ bool db_is_in_transaction(struct db *db)
 
 int db_begin(struct db *db, struct err *e)
 {
+    db->unknown = (struct err){ 0 };
     return db_run(db, e, SQL_BEGIN, "") < 0 ? -1 : 0;
 }
 
@@ -354,12 +375,15 @@ int db_savepoint(struct db *db, struct err *e)
 
 int db_release(struct db *db, struct err *e)
 {
+    if (db->unknown.kind != ERR_NONE)
+        return err_set(e, db->unknown.kind, "%s", db->unknown.text);
     return db_run(db, e, SQL_RELEASE, "") < 0 ? -1 : 0;
 }
 
 void db_rollback_to(struct db *db)
 {
     end_all(db);
+    db->unknown = (struct err){ 0 };
     if (!db_is_in_transaction(db))
         return;
     db_run(db, NULL, SQL_ROLLBACK_TO, "");

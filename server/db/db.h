@@ -11,7 +11,8 @@
  *       use(stmt_int(s, 0));
  *
  * Formats: i int64_t, I int64_t that is NULL when SCHEMA_NONE, s const char * (NULL is NULL),
- * b struct bytes (without data: NULL), t const struct token *, d const struct digest *, f double.
+ * b struct bytes (without data: NULL), t const struct token *, d const struct digest *, f double,
+ * c const int64_t [JOB_STATE_COUNT], which JOB_COUNTERS_SET (sql_text.h) wants.
  * What is bound is not copied: it must last until the statement has ended.
  * A statement in use may not be asked for again before it has ended or stmt_end was called; that,
  * as a wrong format, is an error of the first stmt_step.
@@ -40,6 +41,9 @@ struct stmt *db_ask(struct db *db, enum sql_name name, const char *format, ...);
 int stmt_step(struct stmt *s, struct err *e); /* 1 a row, 0 the end, -1 */
 void stmt_end(struct stmt *s);                /* before the end was reached */
 int64_t stmt_int(struct stmt *s, int column); /* NULL: SCHEMA_NONE */
+/* A number below count; a larger one, which a newer ludwigd wrote, is read as 0, and the savepoint
+ * that read it cannot be released. */
+int stmt_enum(struct stmt *s, int column, int count);
 double stmt_float(struct stmt *s, int column);
 const char *stmt_text(struct stmt *s, int column);   /* NULL for NULL; until the next step */
 struct bytes stmt_bytes(struct stmt *s, int column); /* until the next step */

@@ -173,7 +173,7 @@ static int open_load(struct taking *t, const struct conn *c, int64_t sweep, stru
         t->sweep = sweep;
         t->project = stmt_int(s, 0);
         t->reps = stmt_int(s, 1);
-        t->reuse = (enum reuse)stmt_int(s, 2);
+        t->reuse = (enum reuse)stmt_enum(s, 2, REUSE_COUNT);
         stmt_digest(s, 3, &t->work);
         t->stamp = mem_strdup(stmt_text(s, 4));
         stmt_digest(s, 5, &t->chain);

@@ -130,7 +130,7 @@ static int live_of(struct server *sv, int64_t worker, struct arena *a, struct li
         }
         (*live)[*n].id = stmt_int(s, 0);
         stmt_token(s, 1, &(*live)[*n].token);
-        (*live)[(*n)++].state = (enum attempt_state)stmt_int(s, 2);
+        (*live)[(*n)++].state = (enum attempt_state)stmt_enum(s, 2, ATTEMPT_STATE_COUNT);
     }
     return rc;
 }
@@ -211,9 +211,11 @@ static int settle_held(struct registering *r, const struct held *h, struct err *
     int rc = stmt_step(s, e);
     int64_t attempt = rc == 1 ? stmt_int(s, 0) : 0;
     int64_t job = rc == 1 ? stmt_int(s, 1) : 0;
-    enum attempt_state state = rc == 1 ? (enum attempt_state)stmt_int(s, 2) : ATTEMPT_NO;
+    enum attempt_state state =
+        rc == 1 ? (enum attempt_state)stmt_enum(s, 2, ATTEMPT_STATE_COUNT) : ATTEMPT_NO;
     bool is_ours = rc == 1 && stmt_int(s, 3) == r->worker;
-    enum job_state job_state = rc == 1 ? (enum job_state)stmt_int(s, 4) : JOB_QUEUED;
+    enum job_state job_state =
+        rc == 1 ? (enum job_state)stmt_enum(s, 4, JOB_STATE_COUNT) : JOB_QUEUED;
 
     stmt_end(s);
     if (rc < 0)

@@ -361,7 +361,7 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
 
         *w = (struct wanted){ .sweep = sweep,
                               .uid = (uid_t)stmt_int(s, 0),
-                              .state = (enum sweep_state)stmt_int(s, 1),
+                              .state = (enum sweep_state)stmt_enum(s, 1, SWEEP_STATE_COUNT),
                               .cpus_milli = stmt_int(s, 2),
                               .gpus_milli = stmt_int(s, 3),
                               .memory_bytes = stmt_int(s, 4),

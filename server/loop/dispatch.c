@@ -12,36 +12,9 @@
 enum { ANSWER_MAX_BYTES = FRAME_MAX_BYTES - 1024, FORGET_AT_ONCE = 1000 };
 
 static const handler_fn handlers[MSG_COUNT] = {
-    [MSG_HELLO] = handle_hello,
-    [MSG_OPEN_PROJECT] = handle_open_project,
-    [MSG_SUBMIT_BEGIN] = handle_submit_begin,
-    [MSG_SUBMIT_CHUNK] = handle_submit_chunk,
-    [MSG_SUBMIT_END] = handle_submit_end,
-    [MSG_CANCEL] = handle_cancel,
-    [MSG_RETRY] = handle_retry,
-    [MSG_PAUSE] = handle_pause,
-    [MSG_RESUME] = handle_resume,
-    [MSG_DRAIN] = handle_drain,
-    [MSG_PREVIEW] = handle_preview,
-    [MSG_GET_SWEEPS] = handle_get_sweeps,
-    [MSG_GET_JOBS] = handle_get_jobs,
-    [MSG_GET_RESULTS] = handle_get_results,
-    [MSG_GET_DATA] = handle_get_data,
-    [MSG_PACK_SHARE] = handle_pack_share,
-    [MSG_GET_NODES] = handle_get_nodes,
-    [MSG_GET_USAGE] = handle_get_usage,
-    [MSG_ASK_WHY] = handle_ask_why,
-    [MSG_SUBSCRIBE] = handle_subscribe,
-    [MSG_LOG_GREW] = handle_log_grew,
-    [MSG_SHUTDOWN] = handle_shutdown,
-    [MSG_REGISTER] = handle_register,
-    [MSG_TOOK] = handle_took,
-    [MSG_REPORT] = handle_report,
-    [MSG_ALIVE] = handle_alive,
-    [MSG_LOAD] = handle_load,
-    [MSG_RETIRING] = handle_retiring,
-    [MSG_HOLDS] = handle_holds,
-    [MSG_PACKED] = handle_packed,
+#define X(constant, number, name, ...) [constant] = handle_##name,
+    MESSAGES_TO_SERVER(X)
+#undef X
 };
 
 /* A request, for as long as it takes. */
@@ -125,8 +98,11 @@ static int answer_again(struct server *sv, const struct call *call, struct err *
     int rc = stmt_step(s, e);
 
     if (rc == 1 && stmt_int(s, 0) != m->type) {
+        int64_t type = stmt_int(s, 0); /* a newer ludwigd knows more types */
+
         rc = err_set(e, ERR_PROTOCOL, "this request id was used for a %s",
-                     proto.messages[stmt_int(s, 0)].name);
+                     type >= 0 && type < MSG_COUNT ? proto.messages[type].name
+                                                   : "message of a newer ludwigd");
     } else if (rc == 1) {
         struct bytes kept = stmt_bytes(s, 1);
         struct buf answer = { 0 };

@@ -25,10 +25,10 @@ static int sweep_load(struct server *sv, int64_t sweep, struct sweep_row *row, s
     int rc = stmt_step(s, e);
 
     if (rc == 1) {
-        row->state = (enum sweep_state)stmt_int(s, 0);
+        row->state = (enum sweep_state)stmt_enum(s, 0, SWEEP_STATE_COUNT);
+        row->ended_at = stmt_int(s, 1);
         for (int i = 0; i < JOB_STATE_COUNT; i++)
-            row->by_state[i] = stmt_int(s, 1 + i);
-        row->ended_at = stmt_int(s, 8);
+            row->by_state[i] = stmt_int(s, 2 + i);
     }
     stmt_end(s);
     return rc == 0 ? err_set(e, ERR_INTERNAL, "sweep %lld is not in the database", (long long)sweep)
@@ -39,8 +39,10 @@ static int sweep_load(struct server *sv, int64_t sweep, struct sweep_row *row, s
 static void sweep_derive(struct sweep_row *row, int64_t now_ms)
 {
     const int64_t *n = row->by_state;
-    bool is_over = n[JOB_QUEUED] + n[JOB_STAGING] + n[JOB_RUNNING] + n[JOB_PUBLISHING] == 0;
+    bool is_over = true;
 
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        is_over = is_over && (n[i] == 0 || job_is_ended((enum job_state)i));
     if (row->state == SWEEP_OPEN || (row->state == SWEEP_PAUSED && !is_over))
         return;
     if (!is_over)
@@ -58,7 +60,6 @@ static void sweep_derive(struct sweep_row *row, int64_t now_ms)
 int tally_flush(struct server *sv, struct tally *t, struct err *e)
 {
     struct sweep_row row = { 0 };
-    const int64_t *n = row.by_state;
     int64_t sweep = t->sweep;
     int64_t version;
     int rc;
@@ -70,10 +71,9 @@ int tally_flush(struct server *sv, struct tally *t, struct err *e)
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         row.by_state[i] += t->by_state[i];
     sweep_derive(&row, turn_now_ms(sv));
-    rc = db_run(sv->db, e, SQL_SWEEP_UPDATE, "iiiiiiiiiiiiiiiii", sweep, n[JOB_QUEUED],
-                n[JOB_STAGING], n[JOB_RUNNING], n[JOB_PUBLISHING], n[JOB_DONE], n[JOB_FAILED],
-                n[JOB_CANCELLED], (int64_t)row.state, row.ended_at, t->ready, t->ran_jobs,
-                t->ran_ms, t->spent_attempts, t->spent_ms, t->spent_cpu_ms, version);
+    rc = db_run(sv->db, e, SQL_SWEEP_UPDATE, "iiiiiiiiiic", sweep, (int64_t)row.state, row.ended_at,
+                t->ready, t->ran_jobs, t->ran_ms, t->spent_attempts, t->spent_ms, t->spent_cpu_ms,
+                version, row.by_state);
     if (rc < 0)
         return -1;
     if (t->ready > 0)
@@ -159,7 +159,7 @@ static int job_load(struct server *sv, int64_t id, struct job_row *job, struct e
         *job = (struct job_row){ .id = id,
                                  .sweep = stmt_int(s, 0),
                                  .no = stmt_int(s, 1),
-                                 .state = (enum job_state)stmt_int(s, 2),
+                                 .state = (enum job_state)stmt_enum(s, 2, JOB_STATE_COUNT),
                                  .cancelled = (unsigned)stmt_int(s, 3),
                                  .is_held = stmt_int(s, 4) != 0,
                                  .forgiven = stmt_int(s, 5),
@@ -190,7 +190,7 @@ static void history_add(struct history *h, struct stmt *s, enum attempt_state st
     const char *reason = stmt_text(s, 6);
     struct tried tried = { .attempt = stmt_int(s, 2),
                            .state = state,
-                           .cause = (enum cause)stmt_int(s, 3),
+                           .cause = (enum cause)stmt_enum(s, 3, CAUSE_COUNT),
                            .exit_code = stmt_int(s, 4),
                            .signal = stmt_int(s, 5) };
 
@@ -222,10 +222,11 @@ static int job_gather(struct server *sv, struct job_row *job, struct history *h,
     h->evidence = (struct job_evidence){ .cancelled = job->cancelled == CANCEL_NOW,
                                          .drained = job->cancelled == CANCEL_DRAIN };
     while ((rc = stmt_step(s, e)) == 1) {
-        enum attempt_state state = (enum attempt_state)stmt_int(s, 0);
+        enum attempt_state state = (enum attempt_state)stmt_enum(s, 0, ATTEMPT_STATE_COUNT);
 
-        if (state == ATTEMPT_DONE) {
+        if (attempt_has_published(state)) {
             h->evidence.any_done = true;
+            h->evidence.done = state;
             job->attempt = stmt_int(s, 2);
         } else if (attempt_is_live(state)) {
             history_add_live(&h->evidence, state);
@@ -374,7 +375,7 @@ int job_retry(struct server *sv, int64_t id, unsigned states, struct tally *t, s
 
     if (job_load(sv, id, &job, e) < 0)
         return -1;
-    if ((job.state != JOB_FAILED && job.state != JOB_CANCELLED) || (states >> job.state & 1) == 0)
+    if (!job_runs_again(job.state) || (states >> job.state & 1) == 0)
         return 0;
     if (db_run(sv->db, e, SQL_JOB_FORGIVE, "i", id) < 0 || job_refresh(sv, id, t, e) < 0)
         return -1;
@@ -423,19 +424,20 @@ static int attempt_row(struct stmt *s, struct attempt_row *a, struct err *e)
     int rc = stmt_step(s, e);
 
     if (rc > 0)
-        *a =
-            (struct attempt_row){ .id = stmt_int(s, 0),
-                                  .job = stmt_int(s, 1),
-                                  .no = stmt_int(s, 2),
-                                  .state = (enum attempt_state)stmt_int(s, 3),
-                                  .seq = stmt_int(s, 4),
-                                  .worker = stmt_int(s, 5),
-                                  .is_proven = stmt_int(s, 3) == ATTEMPT_DONE && stmt_is_null(s, 6),
-                                  .job_cancelled = stmt_int(s, 7) == CANCEL_NOW,
-                                  .sweep = stmt_int(s, 8),
-                                  .started_at = stmt_int(s, 9),
-                                  .ended_at = stmt_int(s, 10),
-                                  .cpu_ms = stmt_int(s, 11) };
+        *a = (struct attempt_row){
+            .id = stmt_int(s, 0),
+            .job = stmt_int(s, 1),
+            .no = stmt_int(s, 2),
+            .state = (enum attempt_state)stmt_enum(s, 3, ATTEMPT_STATE_COUNT),
+            .seq = stmt_int(s, 4),
+            .worker = stmt_int(s, 5),
+            .is_proven = stmt_enum(s, 3, ATTEMPT_STATE_COUNT) == ATTEMPT_DONE && stmt_is_null(s, 6),
+            .job_cancelled = stmt_int(s, 7) == CANCEL_NOW,
+            .sweep = stmt_int(s, 8),
+            .started_at = stmt_int(s, 9),
+            .ended_at = stmt_int(s, 10),
+            .cpu_ms = stmt_int(s, 11)
+        };
     stmt_end(s);
     return rc;
 }
@@ -512,7 +514,7 @@ static void tally_spent(struct tally *t, const struct attempt_row *a, int sign)
 /* The verdict when the table does not list the event for the attempt's state. */
 static enum verdict verdict_of_refused(const struct attempt_row *a)
 {
-    bool counts = attempt_is_live(a->state) || a->state == ATTEMPT_DONE ||
+    bool counts = attempt_is_live(a->state) || attempt_has_published(a->state) ||
                   a->state == ATTEMPT_FAILED || a->state == ATTEMPT_WITHDRAWN;
 
     return counts ? VERDICT_KNOWN : VERDICT_SUPERSEDED;

@@ -12,9 +12,6 @@
 #include "common/proto/proto.h"
 #include "server/base/server.h"
 
-/* How a job is cancelled, as its row keeps it: at once, or when what runs has ended. */
-enum job_cancelling { CANCEL_NOW = 1, CANCEL_DRAIN = 2 };
-
 /* Changes of one sweep's counters, gathered over many jobs and written once. */
 struct tally {
     int64_t sweep; /* 0: empty */

@@ -77,7 +77,7 @@ static int row_read(struct stmt *s, struct arena *a, struct pilot_row *row, stru
                                .gpus = stmt_int(s, 9),
                                .memory_bytes = stmt_int(s, 10),
                                .time_ms = stmt_int(s, 11),
-                               .phase = (enum pilot_phase)stmt_int(s, 12),
+                               .phase = (enum pilot_phase)stmt_enum(s, 12, PILOT_PHASE_COUNT),
                                .words = text_of(s, 13, a),
                                .was_asked = stmt_int(s, 14) != 0,
                                .slurm_id = stmt_int(s, 15),

@@ -37,27 +37,23 @@ int64_t row_mean_ms(int64_t ran_jobs, int64_t ran_ms)
 
 void row_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int64_t *owner)
 {
-    struct job_counts *jobs = &info->jobs;
-    int64_t *const counts[] = { &jobs->queued, &jobs->staging, &jobs->running,  &jobs->publishing,
-                                &jobs->done,   &jobs->failed,  &jobs->cancelled };
-
     info->sweep = stmt_int(s, 0);
     info->project = copy_text(a, s, 1);
     info->name = copy_text(a, s, 2);
     info->user = copy_text(a, s, 3);
-    info->state = (int)stmt_int(s, 4);
+    info->state = stmt_enum(s, 4, SWEEP_STATE_COUNT);
     info->priority = stmt_int(s, 5);
     info->configs = stmt_int(s, 6);
     info->reps = stmt_int(s, 7);
     info->reused = stmt_int(s, 8);
+    info->submitted_at = stmt_int(s, 9);
+    info->ended_at = stmt_int(s, 10);
+    *owner = stmt_int(s, 11);
+    info->mean_ms = row_mean_ms(stmt_int(s, 12), stmt_int(s, 13));
+    info->ranking = (struct ranking){ copy_text(a, s, 14), stmt_enum(s, 15, GOAL_COUNT) };
+    info->refused = copy_text(a, s, 16);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        *counts[i] = stmt_int(s, 9 + i);
-    info->submitted_at = stmt_int(s, 16);
-    info->ended_at = stmt_int(s, 17);
-    *owner = stmt_int(s, 18);
-    info->mean_ms = row_mean_ms(stmt_int(s, 19), stmt_int(s, 20));
-    info->ranking = (struct ranking){ copy_text(a, s, 21), (int)stmt_int(s, 22) };
-    info->refused = copy_text(a, s, 23);
+        info->jobs.of[i] = stmt_int(s, 17 + i);
 }
 
 int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_info *info,
@@ -106,7 +102,7 @@ static void add_paths(const char *project, int64_t sweep, struct arena *a, struc
         layout_log(&path, project, sweep, info->param_name, info->job_name, info->attempt);
         info->log_path = take_text(a, &path);
     }
-    if (info->state == JOB_DONE) {
+    if (job_has_published((enum job_state)info->state)) {
         layout_run(&path, project, info->param_name, info->job_name);
         info->run_path = take_text(a, &path);
     }
@@ -132,10 +128,10 @@ static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
         info->reason = "paused";
     if (stmt_is_null(s, 10))
         return;
-    state = (enum attempt_state)stmt_int(s, 11);
+    state = (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT);
     info->attempt = stmt_int(s, 10);
-    if (stmt_int(s, 17) > CAUSE_NONE && stmt_int(s, 17) < CAUSE_COUNT)
-        info->cause = cause_names[stmt_int(s, 17)];
+    if (stmt_enum(s, 17, CAUSE_COUNT) != CAUSE_NONE)
+        info->cause = cause_names[stmt_enum(s, 17, CAUSE_COUNT)];
     if (info->reason == NULL)
         info->reason = copy_text(a, s, 14);
     if (info->state == JOB_QUEUED && !attempt_is_live(state))
@@ -157,7 +153,7 @@ static int job_row(struct stmt *s, const char *project, struct arena *a, struct 
     info->param_name = param_name(a, stmt_int(s, 2));
     info->job_name = copy_text(a, s, 3);
     info->rep = stmt_int(s, 4);
-    info->state = (int)stmt_int(s, 5);
+    info->state = stmt_enum(s, 5, JOB_STATE_COUNT);
     info->reason = copy_text(a, s, 6);
     info->queued_at = stmt_int(s, 7);
     info->ended_at = stmt_int(s, 8);
@@ -222,7 +218,7 @@ static void add_end(struct stmt *s, const char *project, struct arena *a, struct
 {
     struct buf path = { 0 };
 
-    if (result->state == JOB_DONE) {
+    if (job_has_published((enum job_state)result->state)) {
         layout_run(&path, project, result->param_name, stmt_text(s, 7));
         result->run_path = take_text(a, &path);
         buf_free(&path);
@@ -238,7 +234,8 @@ int row_result(struct server *sv, const char *project, int64_t job, struct arena
     int rc = stmt_step(s, e);
 
     if (rc == 1) {
-        *result = (struct job_result){ .rep = stmt_int(s, 3), .state = (int)stmt_int(s, 4) };
+        *result =
+            (struct job_result){ .rep = stmt_int(s, 3), .state = stmt_enum(s, 4, JOB_STATE_COUNT) };
         result->job = arena_printf(a, "%" PRId64 ".%" PRId64, stmt_int(s, 0), stmt_int(s, 1));
         result->param_name = param_name(a, stmt_int(s, 2));
         add_end(s, project, a, result);

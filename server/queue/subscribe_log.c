@@ -18,7 +18,7 @@ int followed_look(struct server *sv, struct subscription *sub, struct followed *
     if (rc == 1) {
         stmt_token(s, 0, &now.token);
         now.worker = stmt_int(s, 1);
-        now.is_live = attempt_is_live((enum attempt_state)stmt_int(s, 2));
+        now.is_live = attempt_is_live((enum attempt_state)stmt_enum(s, 2, ATTEMPT_STATE_COUNT));
     }
     stmt_end(s);
     if (rc < 0)

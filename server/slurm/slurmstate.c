@@ -33,8 +33,10 @@ static const struct reason {
 #undef X
 };
 
-#define X(value, name, ...) [value] = name,
+#define X(value, number, name, ...) [value] = name,
 static const char *const phase_names[] = { PILOT_PHASES(X) };
+#undef X
+#define X(value, name, ...) [value] = name,
 static const char *const jobs_names[] = { PILOT_JOBS(X) };
 static const char *const next_names[] = { PILOT_NEXTS(X) };
 #undef X

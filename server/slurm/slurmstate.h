@@ -15,19 +15,20 @@
 
 #include "common/proto/states.h"
 
-/* phase of a pilot, its name, what it is */
-#define PILOT_PHASES(X)                                                                            \
-    X(PILOT_UNCLEAR, "unclear", "nobody says: asked again, and nothing is decided")                \
-    X(PILOT_WAITS, "waits", "it begins by itself")                                                 \
-    X(PILOT_LIMITED, "limited", "it begins when others of the user or account have ended")         \
-    X(PILOT_HELD, "held", "somebody holds it, and has to release it")                              \
-    X(PILOT_STUCK, "stuck", "Slurm holds it after a failure: it is cancelled")                     \
-    X(PILOT_NEVER, "never", "it cannot begin as it is: it is cancelled, and the user is told why") \
-    X(PILOT_STARTS, "starts", "it has its nodes")                                                  \
-    X(PILOT_RUNS, "runs", "its worker can take jobs")                                              \
-    X(PILOT_STOPPED, "stopped", "its processes stand still")                                       \
-    X(PILOT_ENDS, "ends", "its processes are being ended")                                         \
-    X(PILOT_ENDED, "ended", "there is nothing of it any more")
+/* phase of a pilot, its number in the database (kept for good), its name, what it is */
+#define PILOT_PHASES(X)                                                                       \
+    X(PILOT_UNCLEAR, 0, "unclear", "nobody says: asked again, and nothing is decided")        \
+    X(PILOT_WAITS, 1, "waits", "it begins by itself")                                         \
+    X(PILOT_LIMITED, 2, "limited", "it begins when others of the user or account have ended") \
+    X(PILOT_HELD, 3, "held", "somebody holds it, and has to release it")                      \
+    X(PILOT_STUCK, 4, "stuck", "Slurm holds it after a failure: it is cancelled")             \
+    X(PILOT_NEVER, 5, "never",                                                                \
+      "it cannot begin as it is: it is cancelled, and the user is told why")                  \
+    X(PILOT_STARTS, 6, "starts", "it has its nodes")                                          \
+    X(PILOT_RUNS, 7, "runs", "its worker can take jobs")                                      \
+    X(PILOT_STOPPED, 8, "stopped", "its processes stand still")                               \
+    X(PILOT_ENDS, 9, "ends", "its processes are being ended")                                 \
+    X(PILOT_ENDED, 10, "ended", "there is nothing of it any more")
 
 /* what becomes of the jobs that it has and did not report: the word, what it says */
 #define PILOT_JOBS(X)                                                      \
@@ -186,9 +187,10 @@
     X("QOS*Limit", PILOT_LIMITED, "a limit of its QOS is reached")
 
 enum pilot_phase {
-#define X(name, ...) name,
+#define X(name, number, ...) name = (number),
     PILOT_PHASES(X)
 #undef X
+        PILOT_PHASE_COUNT
 };
 
 enum pilot_jobs {

@@ -273,6 +273,50 @@ static void a_request_id_is_for_one_kind_of_request(void **state)
     fixture_close(f);
 }
 
+static struct token newer_id;
+
+/* As a newer ludwigd may have left them: a kept answer and a job of kinds that are not known here. */
+static int make_newer(struct server *sv, int64_t job, struct err *e)
+{
+    struct bytes answer = { (const uint8_t *)"x", 1 };
+
+    token_make(&newer_id);
+    return db_run(sv->db, e, SQL_REQUEST_KEEP, "tiiib", &newer_id, (int64_t)geteuid(),
+                  turn_now_ms(sv), (int64_t)100000000, answer) < 0 ||
+                   db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIs", job, (int64_t)100000000,
+                          SCHEMA_NONE, (int64_t)1, (int64_t)0, (int64_t)0, NULL) < 0
+               ? -1
+               : 0;
+}
+
+static void numbers_of_a_newer_ludwigd_are_refused(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct msg_submitted done = submit_all(p, submit_of("demo", 1), 1, 5);
+    struct target target = { .sweep = done.sweep };
+    struct msg_retry retry = { .targets = { &target, 1 } };
+    struct msg_get_jobs get = { .sweep = done.sweep };
+    struct msg_get_sweeps sweeps = { 0 };
+    struct msg_sweep_page page;
+    struct msg_error error;
+
+    (void)state;
+    turn_add_work(f->sv.turn, make_newer, 1);
+    peer_ask(p, MSG_GET_SWEEPS, &sweeps, &page);
+    peer_ask(p, MSG_GET_SWEEPS, &sweeps, &page);
+    peer_send_as(p, MSG_RETRY, &newer_id, &retry);
+    peer_expect(p, MSG_ERROR, &error);
+    assert_int_equal(error.kind, ERR_PROTOCOL);
+    assert_non_null(strstr(error.text, "newer ludwigd"));
+    assert_non_null(strstr(peer_refused(p, MSG_GET_JOBS, &get, ERR_INTERNAL), "newer ludwigd"));
+    assert_non_null(strstr(peer_refused(p, MSG_RETRY, &retry, ERR_INTERNAL), "newer ludwigd"));
+    peer_ask(p, MSG_GET_SWEEPS, &sweeps, &page);
+    assert_int_equal(page.sweeps.n, 1);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static int make_old(struct server *sv, int64_t n, struct err *e)
 {
     struct bytes answer = { (const uint8_t *)"x", 1 };
@@ -679,6 +723,7 @@ int main(void)
         cmocka_unit_test(an_answer_survives_ludwigd),
         cmocka_unit_test(anothers_request_id_is_nobodys_business),
         cmocka_unit_test(a_request_id_is_for_one_kind_of_request),
+        cmocka_unit_test(numbers_of_a_newer_ludwigd_are_refused),
         cmocka_unit_test(old_answers_are_forgotten_and_new_ones_kept),
         cmocka_unit_test(what_fails_leaves_nothing_and_the_others_go_through),
         cmocka_unit_test(work_runs_once_with_its_effects),

@@ -20,6 +20,7 @@
 #include "common/base/mem.h"
 #include "common/data/schema.h"
 #include "server/db/db.h"
+#include "server/db/sql_text.h"
 
 struct fixture {
     char *dir;
@@ -136,6 +137,22 @@ static void a_statement_in_use_is_not_given_out_again(void **state)
     assert_int_equal(e.kind, ERR_INTERNAL);
     assert_non_null(strstr(e.text, "SQL_META_GET is in use"));
     assert_int_equal(get_meta(f->db, "version"), 0);
+}
+
+static void states_stand_in_statements_by_name(void **state)
+{
+    char *text = sql_text("state <= ATTEMPT_LAST_LIVE AND state = ATTEMPT_RUNNING OR j.state IN"
+                          " (JOB_IS_OVER) OR s.state = SWEEP_PAUSED AND ATTEMPT_NONE");
+
+    (void)state;
+    assert_string_equal(text, "state <= 3 AND state = 2 OR j.state IN (4, 5, 6)"
+                              " OR s.state = 2 AND ATTEMPT_NONE");
+    free(text);
+    text = sql_text("SELECT JOB_COUNTERS; JOB_COUNTERS_SET");
+    assert_string_equal(text, "SELECT n_queued, n_staging, n_running, n_publishing, n_done,"
+                              " n_failed, n_cancelled; n_queued = ?, n_staging = ?, n_running = ?,"
+                              " n_publishing = ?, n_done = ?, n_failed = ?, n_cancelled = ?");
+    free(text);
 }
 
 static void a_wrong_format_is_an_error_and_no_crash(void **state)
@@ -291,7 +308,8 @@ static const char *const texts[] = {
 
 static bool is_scan(sqlite3 *db, enum sql_name name)
 {
-    char *text = mem_printf("EXPLAIN QUERY PLAN %s", texts[name]);
+    char *plain = sql_text(texts[name]);
+    char *text = mem_printf("EXPLAIN QUERY PLAN %s", plain);
     bool is_one = false;
     sqlite3_stmt *s;
 
@@ -300,6 +318,7 @@ static bool is_scan(sqlite3 *db, enum sql_name name)
         is_one |= strncmp((const char *)sqlite3_column_text(s, 3), "SCAN", 4) == 0;
     sqlite3_finalize(s);
     free(text);
+    free(plain);
     return is_one;
 }
 
@@ -389,6 +408,7 @@ int main(void)
         TEST(values_come_back_as_they_were_bound),
         TEST(no_number_and_no_text_are_null),
         TEST(a_statement_in_use_is_not_given_out_again),
+        TEST(states_stand_in_statements_by_name),
         TEST(a_wrong_format_is_an_error_and_no_crash),
         TEST(every_statement_can_be_prepared),
         TEST(savepoints_go_back_one_by_one),

@@ -372,13 +372,34 @@ static void test_no_reason_takes_long(void **state)
     free(text);
 }
 
+/* They lie in databases (pilot.phase): a line here is never changed. */
+static void phases_keep_their_numbers(void **state)
+{
+    static const char *const frozen[] = { "PILOT_UNCLEAR", "PILOT_WAITS", "PILOT_LIMITED",
+                                          "PILOT_HELD",    "PILOT_STUCK", "PILOT_NEVER",
+                                          "PILOT_STARTS",  "PILOT_RUNS",  "PILOT_STOPPED",
+                                          "PILOT_ENDS",    "PILOT_ENDED" };
+    static const char *const now[] = {
+#define X(constant, number, ...) [number] = #constant,
+        PILOT_PHASES(X)
+#undef X
+    };
+
+    (void)state;
+    assert_int_equal(sizeof now, sizeof frozen);
+    for (size_t i = 0; i < sizeof now / sizeof now[0]; i++)
+        assert_string_equal(now[i], frozen[i]);
+}
+
 /* ---- docs/slurm.md ---- */
 
 static void add_words(struct buf *out)
 {
     buf_add_str(out, "| phase | meaning |\n|---|---|\n");
-#define X(value, name, words) buf_printf(out, "| %s | %s |\n", name, words);
+#define X(value, number, name, words) buf_printf(out, "| %s | %s |\n", name, words);
     PILOT_PHASES(X)
+#undef X
+#define X(value, name, words) buf_printf(out, "| %s | %s |\n", name, words);
     buf_add_str(out, "\n| its jobs | meaning |\n|---|---|\n");
     PILOT_JOBS(X)
     buf_add_str(out, "\n| another one | meaning |\n|---|---|\n");
@@ -439,6 +460,7 @@ static int print_tables(void)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phases_keep_their_numbers),
         cmocka_unit_test(test_what_slurm_says_means),
         cmocka_unit_test(test_reasons_of_those_that_wait),
         cmocka_unit_test(test_no_connected_worker_loses_its_jobs),
