@@ -88,23 +88,29 @@ static int look_at_log(struct server *sv, struct subscription *sub, struct err *
     return 0;
 }
 
-static void push(struct server *sv, struct conn *c, struct subscription *sub, struct arena *a)
+/* A subscriber that misses a page would wait for ever: its connection ends, and it asks anew. */
+static void end_subscriber(struct conn *c, const struct subscription *sub, const struct err *why)
+{
+    log_event(LOG_ERROR, "push-failed", "conn", "%lld", (long long)c->number, "sweep", "%lld",
+              (long long)sub->sweep, "error", "%s", why->text, NULL);
+    conn_end(c);
+}
+
+/* 0, or -1 when the connection was ended. */
+static int push(struct server *sv, struct conn *c, struct subscription *sub, struct arena *a)
 {
     struct msg_changes page = { 0 };
     struct err e = { 0 };
     int64_t owner;
 
     arena_reset(a);
-    if (look_at_log(sv, sub, &e) < 0 || fill_page(sv, sub, a, &page, &owner, &e) < 0) {
-        log_event(LOG_ERROR, "push-failed", "sweep", "%lld", (long long)sub->sweep, "error", "%s",
-                  e.text, NULL);
-        sub->is_behind = false;
-        return;
+    if (look_at_log(sv, sub, &e) < 0 || fill_page(sv, sub, a, &page, &owner, &e) < 0 ||
+        (is_news(sub, &page) && chan_send(c->chan, MSG_CHANGES, sub->re, NULL, &page, &e) < 0)) {
+        end_subscriber(c, sub, &e);
+        return -1;
     }
-    if (is_news(sub, &page) && chan_send(c->chan, MSG_CHANGES, sub->re, NULL, &page, &e) < 0)
-        log_event(LOG_DEBUG, "not-pushed", "conn", "%lld", (long long)c->number, "error", "%s",
-                  e.text, NULL);
     advance(sub, &page);
+    return 0;
 }
 
 static bool is_any_behind(const struct conn *c)
@@ -122,8 +128,8 @@ static void pump_conn(struct server *sv, struct conn *c, struct arena *a)
     struct subscription *sub;
 
     for (sub = c->subscriptions; sub != NULL && conn_has_room(c); sub = sub->next)
-        if (sub->is_behind)
-            push(sv, c, sub, a);
+        if (sub->is_behind && push(sv, c, sub, a) < 0)
+            return;
     if (is_any_behind(c) && conn_has_room(c))
         turn_wake(sv->turn);
 }

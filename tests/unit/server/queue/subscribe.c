@@ -58,6 +58,33 @@ static void the_first_answer_comes_at_once(void **state)
     fixture_close(f);
 }
 
+/* A job whose configuration is not there, as in a database that is damaged. */
+static int damage(struct server *sv, int64_t sweep, struct err *e)
+{
+    struct digest work = { 0 };
+
+    subscribe_touch(sv, sweep);
+    return db_run(sv->db, e, SQL_JOB_ADD, "iiiisdii", sweep, INT64_C(1000), INT64_C(1000),
+                  INT64_C(0), "x", &work, INT64_C(0), turn_next_version(sv, e)) < 0
+               ? -1
+               : 0;
+}
+
+static void a_subscriber_that_would_miss_a_page_is_cut_off(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct peer *p = client_connect(f);
+    struct msg_submitted done = submit_all(p, submit_of("demo", 1), 1, 3);
+    struct envelope m;
+
+    (void)state;
+    subscribe(p, (struct msg_subscribe){ .sweep = done.sweep, .jobs = true });
+    turn_add_work(f->sv.turn, damage, done.sweep);
+    assert_int_equal(peer_receive_any(p, &m), -1);
+    peer_close(p);
+    fixture_close(f);
+}
+
 static void everything_is_told_in_pages_and_then_only_what_is_new(void **state)
 {
     enum { N = 3 * SUBSCRIBE_JOBS_MAX + 7 };
@@ -250,6 +277,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_answer_comes_at_once),
+        cmocka_unit_test(a_subscriber_that_would_miss_a_page_is_cut_off),
         cmocka_unit_test(everything_is_told_in_pages_and_then_only_what_is_new),
         cmocka_unit_test(a_cursor_of_now_tells_only_what_comes),
         cmocka_unit_test(who_comes_back_with_a_cursor_misses_nothing),
