@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/mem.h"
 
@@ -15,9 +16,10 @@ struct thread_task {
     int n_users; /* the thread and the loop */
     bool is_done;
     bool is_dropped; /* the loop does not want to hear of it */
+    struct err why;  /* there was no thread */
 };
 
-/* The last one puts out the light. */
+/* Called by the thread and by the loop; the last of the two frees the task. */
 static void leave(struct thread_task *a)
 {
     int n_left;
@@ -32,17 +34,22 @@ static void leave(struct thread_task *a)
     free(a);
 }
 
-static void *on_thread(void *context)
+static void tell_loop(struct thread_task *a)
 {
-    struct thread_task *a = context;
-
-    a->task.run(a->task.context);
     pthread_mutex_lock(&a->lock);
     a->is_done = true;
     if (!a->is_dropped)
         uv_async_send(&a->done);
     pthread_mutex_unlock(&a->lock);
     leave(a);
+}
+
+static void *on_thread(void *context)
+{
+    struct thread_task *a = context;
+
+    a->task.run(a->task.context);
+    tell_loop(a);
     return NULL;
 }
 
@@ -69,36 +76,41 @@ static void on_done(uv_async_t *handle)
     pthread_mutex_unlock(&a->lock);
     if (!is_done)
         return;
-    a->task.after(a->task.context);
+    a->task.after(a->task.context, a->why.kind == ERR_NONE ? NULL : &a->why);
     thread_task_drop(a);
 }
 
-/* Nobody joins it. */
+/* 0 or an errno.  The thread is detached: a task that hangs must not keep ludwigd from ending. */
 static int start_thread(struct thread_task *a)
 {
     pthread_attr_t attributes;
     pthread_t thread;
     int rc;
 
-    if (pthread_attr_init(&attributes) != 0)
-        return -1;
+    rc = pthread_attr_init(&attributes);
+    if (rc != 0)
+        return rc;
     rc = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     if (rc == 0)
         rc = pthread_create(&thread, &attributes, on_thread, a);
     pthread_attr_destroy(&attributes);
-    return rc == 0 ? 0 : -1;
+    return rc;
 }
 
 struct thread_task *thread_task_begin(uv_loop_t *loop, const struct thread_job *task)
 {
     struct thread_task *a = mem_alloc(sizeof *a);
+    int rc;
 
     a->task = *task;
     a->n_users = 2;
     pthread_mutex_init(&a->lock, NULL);
     uv_async_init(loop, &a->done, on_done);
     a->done.data = a;
-    if (start_thread(a) < 0)
-        (void)on_thread(a);
+    rc = start_thread(a);
+    if (rc != 0) {
+        err_set(&a->why, ERR_BUSY, "no thread can be started: %s", strerror(rc));
+        tell_loop(a);
+    }
     return a; // NOLINT(*unix.Malloc): the loop has not left it
 }

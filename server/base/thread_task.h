@@ -10,17 +10,19 @@
 
 #include <uv.h>
 
+#include "common/base/err.h"
+
 struct thread_task;
 
 struct thread_job {
-    void (*run)(void *context);   /* on the thread: nothing but context is its own */
-    void (*after)(void *context); /* on the loop, unless it was dropped */
+    void (*run)(void *context); /* on the thread: nothing but context is its own */
+    /* On the loop, unless it was dropped.  why: NULL, or there was no thread, and run was not called. */
+    void (*after)(void *context, const struct err *why);
     void (*destroy)(void *context);
     void *context;
 };
 
-/* Owns the context from now on, which is destroyed after `after`.  When there is no thread to be
- * had, it is run at once. */
+/* Owns the context from now on, which is destroyed after `after`. */
 struct thread_task *thread_task_begin(uv_loop_t *loop, const struct thread_job *task);
 /* On the loop, and not once `after` was called: nobody waits for it any more. */
 void thread_task_drop(struct thread_task *a);

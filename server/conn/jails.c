@@ -424,11 +424,17 @@ static void watch_dir(struct pattern *p)
 
 static void on_settled(uv_timer_t *timer);
 
-static void after_find(void *context)
+static void after_find(void *context, const struct err *why)
 {
     struct accounts *all = context;
     struct pattern *p = all->of;
 
+    if (why != NULL) {
+        p->asked = NULL;
+        p->lists = true;
+        uv_timer_start(p->settle, on_settled, AGAIN_FIRST_MS, 0);
+        return;
+    }
     p->answers = accounts_create(p);
     *p->answers = *all;
     *all = (struct accounts){ 0 };

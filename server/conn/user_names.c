@@ -107,7 +107,7 @@ static void keep(struct user_names *n, struct entry *e, const char *name)
     e->answered_ms = uv_now(&n->sv->loop);
 }
 
-static void on_answer(void *context)
+static void on_answer(void *context, const struct err *why)
 {
     struct question *q = context;
     struct user_names *n = q->names;
@@ -115,6 +115,8 @@ static void on_answer(void *context)
 
     e->aside = NULL;
     n->n_asked--;
+    if (why != NULL)
+        q->name = mem_printf("#%lld", (long long)q->uid); /* as for a user without a name */
     keep(n, e, q->name);
     n->answered(n->sv, q->uid, q->name);
     ask_wanted(n);

@@ -410,14 +410,14 @@ static void check_owner(struct submission *s)
                 s->row->user);
 }
 
-static void on_account(void *context)
+static void on_account(void *context, const struct err *why)
 {
     struct question *q = context;
     struct submission *s = q->s;
 
     s->p->aside = NULL;
     s->account = q->account;
-    s->why = q->why;
+    s->why = why != NULL ? *why : q->why;
     s->path = q->path;
     q->account = (struct account){ 0 };
     q->path = NULL;
