@@ -450,7 +450,9 @@ static int read_submitted(struct server *sv, int64_t sweep, struct arena *a,
         rep->jobs = rep->queued + rep->reused;
     }
     stmt_end(s);
-    return rc == 1 ? 0 : -1;
+    if (rc == 0)
+        return err_set(e, ERR_INTERNAL, "sweep %" PRId64 " has no project", sweep);
+    return rc < 0 ? -1 : 0;
 }
 
 static int note_nobody(struct server *sv, struct arena *a, struct msg_submitted *rep, struct err *e)
