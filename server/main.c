@@ -102,16 +102,24 @@ static void on_signal(uv_signal_t *handle, int number)
     server_leave(handle->data, number == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
-static void watch_signals(struct server *sv, uv_signal_t handles[SIGNALS])
+/* Returns how many of the handles have to be closed; e is set when not all signals are watched. */
+static int watch_signals(struct server *sv, uv_signal_t handles[SIGNALS], struct err *e)
 {
     static const int numbers[SIGNALS] = { SIGTERM, SIGINT };
+    int n = 0, rc = 0;
 
     signal(SIGPIPE, SIG_IGN);
-    for (int i = 0; i < SIGNALS; i++) {
-        uv_signal_init(&sv->loop, &handles[i]);
-        handles[i].data = sv;
-        uv_signal_start(&handles[i], on_signal, numbers[i]);
+    while (n < SIGNALS && rc == 0) {
+        rc = uv_signal_init(&sv->loop, &handles[n]);
+        if (rc < 0)
+            break;
+        handles[n].data = sv;
+        rc = uv_signal_start(&handles[n], on_signal, numbers[n]);
+        n++;
     }
+    if (rc < 0)
+        err_set(e, ERR_INTERNAL, "signals cannot be watched: %s", uv_strerror(rc));
+    return n;
 }
 
 static void log_start(const struct server *sv)
@@ -132,18 +140,18 @@ static void log_stop(const struct server *sv)
 static int serve(struct server *sv, struct err *e)
 {
     uv_signal_t signals[SIGNALS];
-    int rc;
+    int n_signals, rc;
 
     if (server_open(sv, e) < 0)
         return -1;
     log_start(sv);
-    watch_signals(sv, signals);
-    rc = server_listen(sv, e);
+    n_signals = watch_signals(sv, signals, e);
+    rc = e->kind != ERR_NONE ? -1 : server_listen(sv, e);
     if (rc == 0) {
         server_run(sv);
         log_stop(sv);
     }
-    for (int i = 0; i < SIGNALS; i++)
+    for (int i = 0; i < n_signals; i++)
         uv_close((uv_handle_t *)&signals[i], NULL);
     server_close(sv);
     return rc;
