@@ -245,30 +245,88 @@ static int stop_unwanted(struct server *sv, int64_t worker, struct err *e)
     return rc;
 }
 
+/* A registration, which counts once it is committed. */
+struct registration {
+    struct server *sv;
+    int64_t conn, worker;
+    struct arena *arena;
+    struct msg_register said; /* without its attempts */
+    size_t n_attempts;
+};
+
+static void registration_drop(void *context)
+{
+    struct registration *n = context;
+    struct conn *c = conn_find(n->sv, n->conn);
+
+    if (c != NULL)
+        c->registering = 0;
+    arena_destroy(n->arena);
+    free(n);
+}
+
 /*
  * After the commit: from here on the connection stands for the worker.  Another one of the
  * same worker is a dead one that was not noticed yet.  A worker that registered twice within the
  * turn is here twice.
  */
-static void take_over(struct server *sv, int64_t conn)
+static void take_over(struct server *sv, void *context)
 {
-    struct conn *c = conn_find(sv, conn);
-    struct conn *old = c == NULL ? NULL : conn_of_worker(sv, c->registering);
+    struct registration *n = context;
+    const struct msg_register *said = &n->said;
+    struct conn *c = conn_find(sv, n->conn);
+    struct conn *old = c == NULL ? NULL : conn_of_worker(sv, n->worker);
 
-    if (c == NULL || c->registering == 0)
+    if (c == NULL) {
+        registration_drop(n);
         return;
+    }
+    c->own_jobs_only = said->own_jobs_only;
+    conn_keep_claims(c, said);
+    log_event(LOG_INFO, "register", "worker", "%lld", (long long)n->worker, "node", "%s",
+              said->node, "user", "%s", c->user, "cpus_milli", "%lld", (long long)said->cpus_milli,
+              "gpus", "%lld", (long long)said->gpus, "holds", "%zu", n->n_attempts, NULL);
     if (old != NULL && old != c) {
         old->worker = old->registering = 0;
         conn_close(sv, old, "the worker has connected anew");
     }
-    c->worker = c->registering;
-    c->registering = 0;
+    c->worker = n->worker;
     lease_connected(sv, c->worker);
     turn_add_work(sv->turn, recall_unwanted, c->worker);
     turn_add_work(sv->turn, stop_unwanted, c->worker);
     turn_add_work(sv->turn, share_packs_give, 0);
     subscribe_registered(sv, c->worker);
     turn_want_schedule(sv);
+    registration_drop(n);
+}
+
+static int promise_registration(struct server *sv, struct conn *c, int64_t worker,
+                                const struct msg_register *req, struct err *e)
+{
+    const struct schema *schema = proto.messages[MSG_REGISTER].schema;
+    struct registration *n = mem_alloc(sizeof *n);
+    struct msg_register said = *req;
+    struct buf copy = { 0 };
+    const char *kept;
+
+    said.attempts = (struct list){ 0 };
+    schema_encode(schema, &said, &copy);
+    n->sv = sv;
+    n->conn = c->number;
+    n->worker = worker;
+    n->n_attempts = req->attempts.n;
+    n->arena = arena_create();
+    kept = arena_strndup(n->arena, buf_text(&copy), copy.n);
+    if (schema_read(schema, (struct bytes){ (const uint8_t *)kept, copy.n }, n->arena, &n->said,
+                    e) < 0) {
+        buf_free(&copy);
+        registration_drop(n);
+        return -1;
+    }
+    buf_free(&copy);
+    c->registering = worker; /* at once: its lease must not run out within this turn (lease.c) */
+    turn_after_with(sv, take_over, registration_drop, n);
+    return 0;
 }
 
 int handle_register(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -300,15 +358,10 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     }
     if (tally_flush(sv, &r.tally, e) < 0 || recall_at_registration(sv, ask->conn, r.worker, e) < 0)
         return -1;
-    ask->conn->registering = r.worker;
-    ask->conn->own_jobs_only = req->own_jobs_only;
-    conn_keep_claims(ask->conn, req);
-    turn_after(sv, take_over, ask->conn->number);
+    if (promise_registration(sv, ask->conn, r.worker, req, e) < 0)
+        return -1;
     rep->lease_ms = sv->conf.lease_ms;
     rep->stop = (struct list){ r.stop, r.n_stop };
-    log_event(LOG_INFO, "register", "worker", "%lld", (long long)r.worker, "node", "%s", req->node,
-              "user", "%s", ask->conn->user, "cpus_milli", "%lld", (long long)req->cpus_milli,
-              "gpus", "%lld", (long long)req->gpus, "holds", "%zu", req->attempts.n, NULL);
     return 0;
 }
 

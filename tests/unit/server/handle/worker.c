@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* worker.c - who is a worker, and whose jobs it is given */
-#include "tests/unit/server_fixture.h"
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "tests/unit/server_player.h"
 
 enum { SERVICE = 4000000 }; /* without a name, so that it is called by its number */
 
@@ -80,9 +83,42 @@ static void a_worker_that_registers_twice_within_a_turn_is_one(void **state)
     fixture_close(f);
 }
 
+/* As on a full disk: no file may grow any more. */
+static void set_disk_full(bool is_full)
+{
+    struct rlimit limit;
+
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = is_full ? 512 : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void a_registration_that_is_not_committed_changes_nothing(void **state)
+{
+    struct fixture *f = fixture_open();
+    struct player w = { 0 };
+    struct msg_register again;
+
+    (void)state;
+    join(f, &w, "n1", 4);
+    again = w.reg;
+    again.own_jobs_only = true;
+    again.boot_id = "another";
+    set_disk_full(true);
+    peer_refused(w.peer, MSG_REGISTER, &again, ERR_NO_SPACE);
+    set_disk_full(false);
+    assert_false(w.peer->conn->own_jobs_only);
+    assert_string_equal(w.peer->conn->boot_id, "boot");
+    assert_int_equal(w.peer->conn->registering, 0);
+    peer_close(w.peer);
+    fixture_close(f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_registration_that_is_not_committed_changes_nothing),
         cmocka_unit_test(a_trusted_account_is_given_everybodys_jobs),
         cmocka_unit_test(who_can_publish_its_own_alone_is_given_its_own_alone),
         cmocka_unit_test(a_worker_that_registers_twice_within_a_turn_is_one),
