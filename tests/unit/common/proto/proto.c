@@ -13,56 +13,7 @@
 #include "common/proto/proto.h"
 #include "tests/unit/doc.h"
 
-static const char *type_name(const struct field *f)
-{
-    switch (f->type) {
-    case FIELD_BOOL: return "boolean";
-    case FIELD_INT: return (f->flags & FIELD_TIME_MS) != 0 ? "time" : "integer";
-    case FIELD_FLOAT: return "number";
-    case FIELD_STR: return "string";
-    case FIELD_BYTES: return "bytes";
-    case FIELD_TOKEN: return "token";
-    case FIELD_DIGEST: return "digest";
-    case FIELD_ENUM: return "word";
-    case FIELD_VALUE: return "any";
-    case FIELD_STRUCT: return "map";
-    case FIELD_LIST: return "list";
-    case FIELD_STRS: return "strings";
-    }
-    return "?";
-}
-
-/* "| `sweep` | integer | yes |", the beginning of the field's line in the document. */
-static void add_field_row(struct buf *out, const struct field *f)
-{
-    buf_printf(out, "| `%s` | %s", f->name, type_name(f));
-    if (f->of != NULL)
-        buf_printf(out, " of %s", f->of->name);
-    buf_printf(out, " | %s |", (f->flags & FIELD_REQUIRED) != 0 ? "yes" : "");
-}
-
-/* The heading and all rows must stand there, one after the other. */
-static void add_section(struct buf *out, const struct schema *s)
-{
-    for (size_t i = 0; i < s->n_fields; i++) {
-        add_field_row(out, &s->fields[i]);
-        buf_add_char(out, '\n');
-    }
-}
-
-static void check_section(const char *heading, const struct schema *s)
-{
-    static const char head[] = "| field | type | required |\n|---|---|---|\n";
-    struct buf text = { 0 };
-
-    buf_printf(&text, "%s\n", heading);
-    doc_must_contain("docs/internals/protocol.md", buf_text(&text));
-    buf_clear(&text);
-    buf_add_str(&text, head);
-    add_section(&text, s);
-    doc_must_contain("docs/internals/protocol.md", buf_text(&text));
-    buf_free(&text);
-}
+static const char page[] = "docs/internals/protocol.md";
 
 static const struct schema *const parts[] = {
     &work_schema,       &env_entry_schema,    &dataset_schema,      &data_entry_schema,
@@ -82,13 +33,13 @@ static void test_the_document_has_every_message_with_its_fields(void **state)
         struct buf heading = { 0 };
 
         buf_printf(&heading, "### %s", m->name);
-        check_section(buf_text(&heading), m->schema);
+        doc_must_describe(page, buf_text(&heading), m->schema);
         buf_free(&heading);
         if (m->reply >= 0) {
             struct buf reply = { 0 };
 
             buf_printf(&reply, "Answer: `%s`", proto.messages[m->reply].name);
-            doc_must_contain("docs/internals/protocol.md", buf_text(&reply));
+            doc_must_contain(page, buf_text(&reply));
             buf_free(&reply);
         }
     }
@@ -101,7 +52,7 @@ static void test_the_document_has_every_part_with_its_fields(void **state)
         struct buf heading = { 0 };
 
         buf_printf(&heading, "### %s", parts[i]->name);
-        check_section(buf_text(&heading), parts[i]);
+        doc_must_describe(page, buf_text(&heading), parts[i]);
         buf_free(&heading);
     }
 }
@@ -207,7 +158,7 @@ static int print_document(void)
         const struct schema *s = i < proto.n ? proto.messages[i].schema : parts[i - proto.n];
         struct buf text = { 0 };
 
-        add_section(&text, s);
+        doc_add_rows(&text, s);
         printf("### %s\n%s\n", s->name, buf_text(&text));
         buf_free(&text);
     }
