@@ -185,14 +185,6 @@ enum { JSON_DEPTH_MAX = 32 };
 
 /* ---- out ---- */
 
-static void add_hex(struct buf *out, const struct value *v)
-{
-    buf_add_char(out, '"');
-    for (size_t i = 0; i < v->str.n; i++)
-        buf_printf(out, "%02x", (unsigned)(uint8_t)v->str.s[i]);
-    buf_add_char(out, '"');
-}
-
 static void add_float(struct buf *out, double f)
 {
     if (isnan(f))
@@ -203,67 +195,49 @@ static void add_float(struct buf *out, double f)
         value_add_float(out, f);
 }
 
-/* indent < 0: all on one line */
+/* A new line; indent < 0: all stays on one line. */
 static void add_break(struct buf *out, int indent)
 {
-    if (indent < 0)
-        return;
-    buf_add_char(out, '\n');
-    for (int i = 0; i < indent; i++)
-        buf_add_char(out, ' ');
+    if (indent >= 0)
+        buf_printf(out, "\n%*s", indent, "");
 }
 
-static void add_value(struct buf *out, const struct value *v, int indent);
-
-static int deeper(int indent)
-{
-    return indent < 0 ? indent : indent + 2;
-}
-
-static void add_list(struct buf *out, const struct value *v, int indent)
-{
-    buf_add_char(out, '[');
-    for (size_t i = 0; i < v->list.n; i++) {
-        if (i > 0)
-            buf_add_char(out, ',');
-        add_break(out, deeper(indent));
-        add_value(out, &v->list.items[i], deeper(indent));
-    }
-    if (v->list.n > 0)
-        add_break(out, indent);
-    buf_add_char(out, ']');
-}
-
-static void add_map(struct buf *out, const struct value *v, int indent)
-{
-    buf_add_char(out, '{');
-    for (size_t i = 0; i < v->map.n; i++) {
-        const struct member *m = &v->map.members[i];
-
-        if (i > 0)
-            buf_add_char(out, ',');
-        add_break(out, deeper(indent));
-        quote_add(out, m->key.str.s, m->key.str.n);
-        buf_add_str(out, indent < 0 ? ":" : ": ");
-        add_value(out, &m->value, deeper(indent));
-    }
-    if (v->map.n > 0)
-        add_break(out, indent);
-    buf_add_char(out, '}');
-}
-
+/* A list, or a map: that has names before its values. */
 static void add_value(struct buf *out, const struct value *v, int indent)
 {
+    bool is_map = v->type == VALUE_MAP;
+    size_t n = is_map ? v->map.n : v->list.n;
+    int deeper = indent < 0 ? indent : indent + 2;
+
     switch (v->type) {
-    case VALUE_NULL: buf_add_str(out, "null"); break;
-    case VALUE_BOOL: buf_add_str(out, v->b ? "true" : "false"); break;
-    case VALUE_INT: buf_printf(out, "%" PRId64, v->i); break;
-    case VALUE_FLOAT: add_float(out, v->f); break;
-    case VALUE_STR: quote_add(out, v->str.s, v->str.n); break;
-    case VALUE_BIN: add_hex(out, v); break;
-    case VALUE_LIST: add_list(out, v, indent); break;
-    case VALUE_MAP: add_map(out, v, indent); break;
+    case VALUE_NULL: buf_add_str(out, "null"); return;
+    case VALUE_BOOL: buf_add_str(out, v->b ? "true" : "false"); return;
+    case VALUE_INT: buf_printf(out, "%" PRId64, v->i); return;
+    case VALUE_FLOAT: add_float(out, v->f); return;
+    case VALUE_STR: quote_add(out, v->str.s, v->str.n); return;
+    case VALUE_BIN:
+        buf_add_char(out, '"');
+        for (size_t i = 0; i < v->str.n; i++)
+            buf_printf(out, "%02x", (unsigned)(uint8_t)v->str.s[i]);
+        buf_add_char(out, '"');
+        return;
+    case VALUE_LIST:
+    case VALUE_MAP: break;
     }
+    buf_add_char(out, is_map ? '{' : '[');
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        add_break(out, deeper);
+        if (is_map) {
+            quote_add(out, v->map.members[i].key.str.s, v->map.members[i].key.str.n);
+            buf_add_str(out, indent < 0 ? ":" : ": ");
+        }
+        add_value(out, is_map ? &v->map.members[i].value : &v->list.items[i], deeper);
+    }
+    if (n > 0)
+        add_break(out, indent);
+    buf_add_char(out, is_map ? '}' : ']');
 }
 
 void json_add_value(struct buf *out, const struct value *v)
@@ -281,21 +255,6 @@ void json_add_pretty(struct buf *out, const struct value *v)
 
 static int convert(struct json_object *from, int depth, struct arena *a, struct value *v,
                    struct err *e);
-
-/* json-c keeps what int64 cannot hold as an unsigned integer. */
-static struct value convert_int(struct json_object *from)
-{
-    uint64_t u = json_object_get_uint64(from);
-
-    return u > INT64_MAX ? value_float((double)u) : value_int(json_object_get_int64(from));
-}
-
-static struct value convert_str(struct json_object *from, struct arena *a)
-{
-    size_t n = (size_t)json_object_get_string_len(from);
-
-    return value_strn(arena_strndup(a, json_object_get_string(from), n), n);
-}
 
 static int convert_list(struct json_object *from, int depth, struct arena *a, struct value *v,
                         struct err *e)
@@ -331,15 +290,23 @@ static int convert(struct json_object *from, int depth, struct arena *a, struct 
                    struct err *e)
 {
     enum json_type type = json_object_get_type(from);
+    uint64_t u;
+    size_t n;
 
     if ((type == json_type_array || type == json_type_object) && depth >= JSON_DEPTH_MAX)
         return err_set(e, ERR_USAGE, "nested too deep");
     switch (type) {
     case json_type_null: *v = value_null(); return 0;
     case json_type_boolean: *v = value_bool(json_object_get_boolean(from)); return 0;
-    case json_type_int: *v = convert_int(from); return 0;
+    case json_type_int: /* json-c keeps what int64 cannot hold as an unsigned integer */
+        u = json_object_get_uint64(from);
+        *v = u > INT64_MAX ? value_float((double)u) : value_int(json_object_get_int64(from));
+        return 0;
     case json_type_double: *v = value_float(json_object_get_double(from)); return 0;
-    case json_type_string: *v = convert_str(from, a); return 0;
+    case json_type_string:
+        n = (size_t)json_object_get_string_len(from);
+        *v = value_strn(arena_strndup(a, json_object_get_string(from), n), n);
+        return 0;
     case json_type_array: return convert_list(from, depth + 1, a, v, e);
     case json_type_object: return convert_map(from, depth + 1, a, v, e);
     }
