@@ -21,6 +21,7 @@ struct share_packs;
 struct pilots;
 struct sshd;
 struct turn;
+struct works;
 
 struct server {
     uv_loop_t loop;
@@ -31,6 +32,7 @@ struct server {
     struct leases *leases;
     struct param_index *params;
     struct share_packs *passes;
+    struct works *works; /* of assign.c; NULL: none were kept */
     struct pilots *pilots;
     struct listeners *listeners;
     struct user_names *names;

@@ -18,6 +18,7 @@
 #include "server/loop/dispatch.h"
 #include "server/loop/turn_run.h"
 #include "server/pilot/pilots.h"
+#include "server/queue/assign.h"
 #include "server/queue/lease.h"
 #include "server/queue/param_index.h"
 #include "server/queue/pilot.h"
@@ -85,6 +86,7 @@ void server_close(struct server *sv)
     inbox_destroy(sv->inbox);
     leases_destroy(sv->leases);
     turn_destroy(sv->turn);
+    assign_forget(sv);
     param_index_destroy(sv->params);
     share_packs_destroy(sv->passes);
     uv_close((uv_handle_t *)sv->last_call, free_handle);

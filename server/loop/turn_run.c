@@ -192,6 +192,7 @@ static void undo(struct turn *t, struct err *why)
 {
     db_rollback(t->sv->db);
     effects_drop(&t->effects, 0);
+    assign_forget(t->sv);
     err_wrap(why, "nothing was saved");
     log_event(LOG_ERROR, "turn-failed", "error", "%s", why->text, "askers", "%zu", t->n_askers,
               NULL);

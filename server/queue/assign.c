@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/proto/layout.h"
 #include "server/base/nodes.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
@@ -309,17 +308,6 @@ static int64_t seed_of(const struct digest *config, int64_t rep)
     return (int64_t)(d.bytes[0] & 0x7f) << 24 | d.bytes[1] << 16 | d.bytes[2] << 8 | d.bytes[3];
 }
 
-static const char *param_name_of(struct arena *a, int64_t param_no)
-{
-    struct buf name = { 0 };
-    const char *copy;
-
-    layout_param_name(&name, param_no);
-    copy = arena_strdup(a, buf_text(&name));
-    buf_free(&name);
-    return copy;
-}
-
 struct queued {
     int64_t job;
     int64_t attempts;
@@ -350,7 +338,7 @@ static int take_head(struct pass *p, int64_t sweep, size_t n, struct queued *que
             (struct assignment){ .sweep = sweep,
                                  .job = stmt_int(s, 1),
                                  .attempt = q->attempts + 1,
-                                 .param_name = param_name_of(p->arena, stmt_int(s, 5)),
+                                 .param_name = row_param_name(p->arena, stmt_int(s, 5)),
                                  .job_name = arena_strdup(p->arena, stmt_text(s, 3)),
                                  .rep = stmt_int(s, 2),
                                  .seed = seed_of(&digest, stmt_int(s, 2)),
@@ -456,39 +444,87 @@ static int set_aside(struct pass *p, int64_t sweep, const struct err *why, struc
     return n < 0 ? -1 : 0;
 }
 
-/* 1, 0 when it cannot be read any more, -1 with e set. */
-static int sweep_work_read(struct pass *p, int64_t sweep, struct sweep_work *w, struct err *why,
+/* ---- descriptions of sweeps, kept as they were decoded ---- */
+
+enum { WORKS_MAX = 16, WORK_MAX_BYTES = 256 * 1024 /* a larger one is read each time */ };
+
+struct works {
+    struct {
+        struct arena *arena;
+        struct sweep_work work; /* sweep 0: none */
+    } items[WORKS_MAX];
+    size_t next; /* to be replaced */
+};
+
+void assign_forget(struct server *sv)
+{
+    for (size_t i = 0; sv->works != NULL && i < WORKS_MAX; i++)
+        arena_destroy(sv->works->items[i].arena);
+    free(sv->works);
+    sv->works = NULL;
+}
+
+static const struct sweep_work *find_work(const struct works *works, int64_t sweep)
+{
+    for (size_t i = 0; works != NULL && i < WORKS_MAX; i++)
+        if (works->items[i].work.sweep == sweep)
+            return &works->items[i].work;
+    return NULL;
+}
+
+static const struct sweep_work *keep_work(struct server *sv, struct arena *a,
+                                          const struct sweep_work *work)
+{
+    size_t i;
+
+    if (sv->works == NULL)
+        sv->works = mem_alloc(sizeof *sv->works);
+    i = sv->works->next++ % WORKS_MAX;
+    arena_destroy(sv->works->items[i].arena);
+    sv->works->items[i].arena = a;
+    sv->works->items[i].work = *work;
+    return &sv->works->items[i].work;
+}
+
+/* 1 with *work, which lasts until the next one is loaded; 0 when the sweep was set aside; -1. */
+static int sweep_work_load(struct pass *p, int64_t sweep, const struct sweep_work **work,
                            struct err *e)
 {
-    struct stmt *s = db_ask(p->sv->db, SQL_SWEEP_WORK, "i", sweep);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        w->sweep = sweep;
-        w->project = arena_strdup(p->arena, stmt_text(s, 0));
-        w->user = arena_strdup(p->arena, stmt_text(s, 1));
-        rc = schema_read(&work_schema, stmt_bytes(s, 2), p->arena, &w->work, why) == 0;
-    } else if (rc == 0) {
-        rc = err_set(e, ERR_INTERNAL, "sweep %lld is not in the database", (long long)sweep);
-    }
-    stmt_end(s);
-    return rc;
-}
-
-/* 1, 0 when it was set aside, -1 with e set. */
-static int sweep_work_load(struct pass *p, int64_t sweep, struct sweep_work *w, struct err *e)
-{
+    struct sweep_work *w;
     struct err why = { 0 };
-    int rc = sweep_work_read(p, sweep, w, &why, e);
+    struct arena *a = p->arena;
+    struct stmt *s;
+    int rc;
 
-    return rc == 0 ? set_aside(p, sweep, &why, e) : rc;
+    *work = find_work(p->sv->works, sweep);
+    if (*work != NULL)
+        return 1;
+    s = db_ask(p->sv->db, SQL_SWEEP_WORK, "i", sweep);
+    rc = stmt_step(s, e);
+    if (rc == 0)
+        return err_set(e, ERR_INTERNAL, "sweep %lld is not in the database", (long long)sweep);
+    if (rc < 0)
+        return -1;
+    if (stmt_bytes(s, 2).n <= WORK_MAX_BYTES)
+        a = arena_create();
+    w = arena_alloc(a, sizeof *w);
+    *w = (struct sweep_work){ .sweep = sweep,
+                              .project = arena_strdup(a, stmt_text(s, 0)),
+                              .user = arena_strdup(a, stmt_text(s, 1)) };
+    rc = schema_read(&work_schema, stmt_bytes(s, 2), a, &w->work, &why);
+    stmt_end(s);
+    if (rc == 0)
+        *work = a == p->arena ? w : keep_work(p->sv, a, w);
+    else if (a != p->arena)
+        arena_destroy(a);
+    return rc == 0 ? 1 : set_aside(p, sweep, &why, e);
 }
 
-static void send_hand(struct pass *p, struct conn *c, struct sweep_work *work,
+static void send_hand(struct pass *p, struct conn *c, const struct sweep_work *work,
                       const struct queued *queued, size_t n)
 {
     struct assignment *assignments = arena_alloc(p->arena, n * sizeof *assignments);
-    struct msg_hand hand = { ++c->hand_seq, { work, 1 }, { assignments, n } };
+    struct msg_hand hand = { ++c->hand_seq, { (void *)(uintptr_t)work, 1 }, { assignments, n } };
 
     for (size_t i = 0; i < n; i++)
         assignments[i] = queued[i].assignment;
@@ -504,7 +540,7 @@ static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processe
     int64_t most = processes < HAND_MAX / batch ? processes : HAND_MAX / batch;
     size_t max = (size_t)(most * batch);
     struct queued *queued = arena_alloc(p->arena, max * sizeof *queued);
-    struct sweep_work work = { 0 };
+    const struct sweep_work *work;
     size_t taken = 0, n;
     int rc = sweep_work_load(p, sweep, &work, e);
 
@@ -517,7 +553,7 @@ static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processe
     if (assign_all(p, c->worker, queued, n, (size_t)batch, e) < 0 ||
         db_run(p->sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(p->sv)) < 0)
         return -1;
-    send_hand(p, c, &work, queued, n);
+    send_hand(p, c, work, queued, n);
     return most;
 }
 
@@ -559,7 +595,7 @@ static int tell_expected(struct pass *p, const struct sched_expectation *x, stru
 {
     struct conn *c = p->conns[x->worker]; // NOLINT(*NullDereference): it is of a worker
     int64_t sweep = p->sweeps[x->sweep].id;
-    struct sweep_work work = { 0 };
+    const struct sweep_work *work;
     struct msg_expect m;
     int rc;
 
@@ -569,7 +605,7 @@ static int tell_expected(struct pass *p, const struct sched_expectation *x, stru
     if (rc <= 0)
         return rc;
     c->expected_sweep = sweep;
-    m = (struct msg_expect){ work.user, work.project, sets_of(p, &work.work) };
+    m = (struct msg_expect){ work->user, work->project, sets_of(p, &work->work) };
     conn_send(p->sv, c->number, MSG_EXPECT, &m);
     return 0;
 }

@@ -72,7 +72,7 @@ int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_in
 
 /* ---- jobs ---- */
 
-static const char *param_name(struct arena *a, int64_t no)
+const char *row_param_name(struct arena *a, int64_t no)
 {
     struct buf name = { 0 };
     const char *text;
@@ -150,7 +150,7 @@ static int job_row(struct stmt *s, const char *project, struct arena *a, struct 
 
     *info = (struct job_info){ 0 };
     info->job = arena_printf(a, "%" PRId64 ".%" PRId64, sweep, stmt_int(s, 1));
-    info->param_name = param_name(a, stmt_int(s, 2));
+    info->param_name = row_param_name(a, stmt_int(s, 2));
     info->job_name = copy_text(a, s, 3);
     info->rep = stmt_int(s, 4);
     info->state = stmt_enum(s, 5, JOB_STATE_COUNT);
@@ -237,7 +237,7 @@ int row_result(struct server *sv, const char *project, int64_t job, struct arena
         *result =
             (struct job_result){ .rep = stmt_int(s, 3), .state = stmt_enum(s, 4, JOB_STATE_COUNT) };
         result->job = arena_printf(a, "%" PRId64 ".%" PRId64, stmt_int(s, 0), stmt_int(s, 1));
-        result->param_name = param_name(a, stmt_int(s, 2));
+        result->param_name = row_param_name(a, stmt_int(s, 2));
         add_end(s, project, a, result);
         if (read_params(s, 5, a, &result->params, size_bytes, e) < 0 ||
             (!stmt_is_null(s, 6) &&

@@ -25,6 +25,8 @@ int row_job(struct server *sv, const char *project, int64_t job, struct arena *a
 int row_result(struct server *sv, const char *project, int64_t job, struct arena *a,
                struct job_result *result, size_t *size_bytes, struct err *e);
 
+/* Of the project's configuration with this number, in the arena. */
+const char *row_param_name(struct arena *a, int64_t no);
 /* 0 when none has ended. */
 int64_t row_mean_ms(int64_t ran_jobs, int64_t ran_ms);
 
