@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_help.c - ludwig help */
+/* cmd_help.c - ludwig help, ludwig version */
 #include "client/term/command.h"
 #include "client/term/output.h"
 
-static int run(struct cli *cli, struct err *e)
+static int print_help(struct cli *cli, struct err *e)
 {
     struct buf text = { 0 };
 
@@ -26,5 +26,21 @@ const struct command cmd_help = {
     .more = "  ludwig help results\n"
             "  ludwig results --help\n",
     .max_args = 1,
-    .run = run,
+    .run = print_help,
+};
+
+static int print_version(struct cli *cli, struct err *e)
+{
+    struct buf text = { 0 };
+
+    (void)cli;
+    buf_add_str(&text, "ludwig " LUDWIG_VERSION "\n");
+    return output_write(&text, e) < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_version = {
+    .name = "version",
+    .args = "",
+    .help = "say which version this is",
+    .run = print_version,
 };

@@ -399,7 +399,7 @@ static int run(struct cli *cli, struct err *e)
     if (read_filter(cli, o, &filter, e) < 0 || selector_check(&cli->args, e) < 0 ||
         session_open(cli, &s, e) < 0)
         return -1;
-    result = selector_targets(&s.rpc, &cli->args, cli->arena, &targets, e);
+    result = selector_targets(&s.rpc, NULL, &cli->args, cli->arena, &targets, e);
     if (result == 0)
         result = selector_check_jobs(&s.rpc, &targets, e);
     if (result == 0)

@@ -93,21 +93,17 @@ static const char *read_targets(const char *text, struct targets *targets)
     return NULL;
 }
 
-static int refuse(const char *text, const char *wrong, struct err *e)
-{
-    return err_set(e, ERR_USAGE,
-                   "'%s' names no sweep or job: %s (write 7, 7.13, 7.1-40, 7.1,5,9, last or all)",
-                   text, wrong);
-}
-
 int selector_parse(const char *text, struct arena *a, struct list *targets, struct err *e)
 {
     struct targets found = { .arena = a };
     const char *wrong = read_targets(text, &found);
 
     if (wrong != NULL)
-        return refuse(text, wrong, e);
-    *targets = targets_list(&found);
+        return err_set(e, ERR_USAGE,
+                       "'%s' names no sweep or job: %s (write 7, 7.13, 7.1-40, 7.1,5,9, last or "
+                       "all)",
+                       text, wrong);
+    *targets = (struct list){ found.items, found.n };
     return 0;
 }
 
@@ -161,18 +157,12 @@ static int take_all(void *context, const struct msg_sweep_page *page, struct err
     return 0;
 }
 
-static int find_all(struct rpc *rpc, const char *user, struct targets *targets, struct err *e)
-{
-    struct sweep_filter filter = { .user = user,
-                                   .states = 1u << SWEEP_RUNNING | 1u << SWEEP_PAUSED };
-
-    return pages_sweeps(rpc, &filter, take_all, targets, e);
-}
-
 /* Adds what a word stands for. */
-static int resolve(struct rpc *rpc, const char *user, const char *text, struct targets *targets,
-                   struct err *e)
+static int add_meant(struct rpc *rpc, const char *user, const char *text, struct targets *targets,
+                     struct err *e)
 {
+    struct sweep_filter not_over = { .user = user,
+                                     .states = 1u << SWEEP_RUNNING | 1u << SWEEP_PAUSED };
     struct list parsed;
     struct target *items;
     int64_t last = 0;
@@ -181,7 +171,7 @@ static int resolve(struct rpc *rpc, const char *user, const char *text, struct t
         return -1;
     items = parsed.items;
     if (items[0].sweep == SELECTOR_ALL)
-        return find_all(rpc, user, targets, e);
+        return pages_sweeps(rpc, &not_over, take_all, targets, e);
     if (items[0].sweep == SELECTOR_LAST && find_last(rpc, user, &last, e) < 0)
         return -1;
     for (size_t i = 0; i < parsed.n; i++) {
@@ -191,25 +181,19 @@ static int resolve(struct rpc *rpc, const char *user, const char *text, struct t
     return 0;
 }
 
-int selector_targets_of(struct rpc *rpc, const char *user, const struct opt_words *words,
-                        struct arena *a, struct list *targets, struct err *e)
+int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *words,
+                     struct arena *a, struct list *targets, struct err *e)
 {
     struct targets found = { .arena = a };
 
     /* The welcome, where the name stands, may come anew with the next question. */
     user = arena_strdup(a, user != NULL ? user : rpc->welcome.user);
     for (size_t i = 0; i < words->n; i++)
-        if (resolve(rpc, user, words->words[i], &found, e) < 0)
+        if (add_meant(rpc, user, words->words[i], &found, e) < 0)
             return -1;
     targets_merge(&found);
-    *targets = targets_list(&found);
+    *targets = (struct list){ found.items, found.n };
     return 0;
-}
-
-int selector_targets(struct rpc *rpc, const struct opt_words *words, struct arena *a,
-                     struct list *targets, struct err *e)
-{
-    return selector_targets_of(rpc, NULL, words, a, targets, e);
 }
 
 /* ---- one alone ---- */
@@ -220,10 +204,14 @@ static int refuse_jobs(const char *text, const struct target *t, struct err *e)
                    t->sweep);
 }
 
-static int check_whole(const struct opt_words *words, const struct list *targets, struct err *e)
+int selector_sweeps(struct rpc *rpc, const struct opt_words *words, struct arena *a,
+                    struct list *targets, struct err *e)
 {
-    const struct target *items = targets->items;
+    const struct target *items;
 
+    if (selector_targets(rpc, NULL, words, a, targets, e) < 0)
+        return -1;
+    items = targets->items;
     for (size_t i = 0; i < targets->n; i++)
         for (size_t k = 0; !target_is_whole(&items[i]) && k < words->n; k++)
             if (strchr(words->words[k], '.') != NULL)
@@ -231,43 +219,20 @@ static int check_whole(const struct opt_words *words, const struct list *targets
     return 0;
 }
 
-int selector_sweeps(struct rpc *rpc, const struct opt_words *words, struct arena *a,
-                    struct list *targets, struct err *e)
-{
-    if (selector_targets(rpc, words, a, targets, e) < 0)
-        return -1;
-    return check_whole(words, targets, e);
-}
-
-/* The one target of a word that names one sweep or jobs of it. */
-static int parse_one(const char *text, const char *wanted, struct target *t, struct err *e)
+/* The target of a word that names one sweep or jobs of it. */
+static int read_target(struct rpc *rpc, const char *text, const char *wanted, struct target *t,
+                       struct err *e)
 {
     struct arena *a = arena_create();
     struct list parsed = { 0 };
     int result = selector_parse(text, a, &parsed, e);
 
-    if (result == 0 && parsed.n == 1)
-        *t = *(const struct target *)parsed.items;
+    *t = result == 0 ? *(const struct target *)parsed.items : (struct target){ 0 };
     if (result == 0 && (parsed.n != 1 || t->sweep == SELECTOR_ALL))
         result = err_set(e, ERR_USAGE, "'%s' is more than one; this takes %s", text, wanted);
+    if (result == 0 && t->sweep == SELECTOR_LAST)
+        result = find_last(rpc, arena_strdup(a, rpc->welcome.user), &t->sweep, e);
     arena_destroy(a);
-    return result;
-}
-
-static int read_target(struct rpc *rpc, const char *text, const char *wanted, struct target *t,
-                       struct err *e)
-{
-    char *user;
-    int result;
-
-    *t = (struct target){ 0 };
-    if (parse_one(text, wanted, t, e) < 0)
-        return -1;
-    if (t->sweep != SELECTOR_LAST)
-        return 0;
-    user = mem_strdup(rpc->welcome.user);
-    result = find_last(rpc, user, &t->sweep, e);
-    free(user);
     return result;
 }
 
@@ -294,36 +259,33 @@ int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err
 
 /* ---- jobs that are not there ---- */
 
-/* What was done before has no number in this sweep. */
-static int refuse_missing(const struct target *t, const struct sweep_info *s, struct err *e)
-{
-    int64_t jobs = progress_jobs(&s->jobs);
-
-    if (jobs == 0 && s->reused > 0)
-        return err_set(e, ERR_NOT_FOUND,
-                       "there is no job %" PRId64 ".%" PRId64 ": all %" PRId64
-                       " were done before, in earlier sweeps (ludwig results %" PRId64
-                       " shows them)",
-                       t->sweep, t->first, s->reused, t->sweep);
-    return err_set(e, ERR_NOT_FOUND,
-                   "there is no job %" PRId64 ".%" PRId64 ": sweep %" PRId64 " has %" PRId64
-                   " job%s%s",
-                   t->sweep, t->first, t->sweep, jobs, jobs == 1 ? "" : "s",
-                   s->reused > 0 ? " of its own" : "");
-}
-
 int selector_check_jobs(struct rpc *rpc, const struct list *targets, struct err *e)
 {
-    const struct target *items = targets->items;
-    struct sweep_info info = { 0 };
+    struct sweep_info s = { 0 };
 
     for (size_t i = 0; i < targets->n; i++) {
-        if (target_is_whole(&items[i]))
+        const struct target *t = (const struct target *)targets->items + i;
+        int64_t jobs;
+
+        if (target_is_whole(t))
             continue;
-        if (info.sweep != items[i].sweep && pages_sweep(rpc, items[i].sweep, &info, e) < 0)
+        if (s.sweep != t->sweep && pages_sweep(rpc, t->sweep, &s, e) < 0)
             return -1;
-        if (items[i].first > progress_jobs(&info.jobs))
-            return refuse_missing(&items[i], &info, e);
+        jobs = progress_jobs(&s.jobs);
+        if (t->first <= jobs)
+            continue;
+        /* A job that was done before has no number in this sweep. */
+        if (jobs == 0 && s.reused > 0)
+            return err_set(e, ERR_NOT_FOUND,
+                           "there is no job %" PRId64 ".%" PRId64 ": all %" PRId64
+                           " were done before, in earlier sweeps (ludwig results %" PRId64
+                           " shows them)",
+                           t->sweep, t->first, s.reused, t->sweep);
+        return err_set(e, ERR_NOT_FOUND,
+                       "there is no job %" PRId64 ".%" PRId64 ": sweep %" PRId64 " has %" PRId64
+                       " job%s%s",
+                       t->sweep, t->first, t->sweep, jobs, jobs == 1 ? "" : "s",
+                       s.reused > 0 ? " of its own" : "");
     }
     return 0;
 }

@@ -32,11 +32,9 @@ int selector_sweep(struct rpc *rpc, const char *text, int64_t *sweep, struct err
 int selector_job(struct rpc *rpc, const char *text, struct target *t, struct err *e);
 /* Any; in order, and each job once.  None is left when all are over.  user: whose last and all
  * mean; NULL: one's own. */
-int selector_targets_of(struct rpc *rpc, const char *user, const struct opt_words *words,
-                        struct arena *a, struct list *targets, struct err *e);
-int selector_targets(struct rpc *rpc, const struct opt_words *words, struct arena *a,
-                     struct list *targets, struct err *e);
-/* The same, but only whole sweeps. */
+int selector_targets(struct rpc *rpc, const char *user, const struct opt_words *words,
+                     struct arena *a, struct list *targets, struct err *e);
+/* The same of one's own, but only whole sweeps. */
 int selector_sweeps(struct rpc *rpc, const struct opt_words *words, struct arena *a,
                     struct list *targets, struct err *e);
 

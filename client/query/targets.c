@@ -5,17 +5,6 @@
 
 #include "client/query/targets.h"
 
-static void grow(struct targets *t)
-{
-    size_t capacity = t->capacity == 0 ? 16 : 2 * t->capacity;
-    struct target *items = arena_alloc(t->arena, capacity * sizeof *items);
-
-    if (t->items != NULL)
-        memcpy(items, t->items, t->n * sizeof *items);
-    t->items = items;
-    t->capacity = capacity;
-}
-
 /* Whether next, which does not begin before t, could be taken in by it. */
 static bool touches(const struct target *t, const struct target *next)
 {
@@ -37,8 +26,15 @@ void targets_add(struct targets *t, const struct target *more)
         take_in(last, more);
         return;
     }
-    if (t->items == NULL || t->n == t->capacity)
-        grow(t);
+    if (t->items == NULL || t->n == t->capacity) {
+        size_t capacity = t->capacity == 0 ? 16 : 2 * t->capacity;
+        struct target *items = arena_alloc(t->arena, capacity * sizeof *items);
+
+        if (t->items != NULL)
+            memcpy(items, t->items, t->n * sizeof *items);
+        t->items = items;
+        t->capacity = capacity;
+    }
     t->items[t->n++] = *more;
 }
 
@@ -66,9 +62,4 @@ void targets_merge(struct targets *t)
             t->items[++n] = t->items[i];
     }
     t->n = n + 1;
-}
-
-struct list targets_list(const struct targets *t)
-{
-    return (struct list){ t->items, t->n };
 }

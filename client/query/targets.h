@@ -23,6 +23,5 @@ static inline bool target_is_whole(const struct target *t)
 void targets_add(struct targets *t, const struct target *more);
 /* In order; those that overlap or touch become one, and a whole sweep takes in its jobs. */
 void targets_merge(struct targets *t);
-struct list targets_list(const struct targets *t);
 
 #endif

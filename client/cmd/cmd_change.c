@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_change.c - ludwig cancel, pause, resume and retry
+ *
+ * They change jobs and say how many.  Many jobs are changed only after a question, if there is
+ * somebody to be asked.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/query/jobinfo.h"
+#include "client/query/pages.h"
+#include "client/query/selector.h"
+#include "client/query/targets.h"
+#include "client/session/session.h"
+#include "client/term/confirm.h"
+#include "client/term/opt_state.h"
+#include "client/term/output.h"
+#include "client/term/progress.h"
+
+/* Of how many sweeps it is said why nothing was changed. */
+enum { SWEEPS_EXPLAINED = 5 };
+
+/* All four have the common options; drain is cancel's, failed and states are retry's. */
+struct options {
+    const char *where;
+    const char *user;
+    bool yes, json, quiet;
+    bool drain;
+    bool failed;
+    struct list states;
+};
+
+struct change {
+    enum msg_type type;
+    unsigned states;  /* bits: 1 << enum job_state of the jobs that it changes */
+    const char *verb; /* "cancel" */
+    const char *done; /* what was done to the jobs: "cancelled" */
+    const char *idle; /* what no job does when there is nothing to change: "waits or runs" */
+};
+
+/* Each of the messages begins with its targets. */
+union change_request {
+    struct list targets;
+    struct msg_cancel cancel;
+    struct msg_pause pause;
+    struct msg_resume resume;
+    struct msg_retry retry;
+};
+static_assert(offsetof(struct msg_cancel, targets) == 0 &&
+                  offsetof(struct msg_retry, targets) == 0 &&
+                  offsetof(struct msg_pause, targets) == 0 &&
+                  offsetof(struct msg_resume, targets) == 0,
+              "send_targets fills in the targets of all four");
+
+struct changing {
+    const struct options *options;
+    struct change change;
+    union change_request request;
+    struct rpc *rpc;
+    struct arena *arena;
+    struct where *where; /* NULL: all */
+    struct list targets; /* struct target, in order */
+    int64_t matched;     /* with where: jobs in targets */
+};
+
+/* ---- which jobs ---- */
+
+static struct job_filter filter_of(const struct changing *c)
+{
+    return (struct job_filter){ opt_state_names(&stateopt_jobs, c->change.states, c->arena),
+                                c->where, c->options->quiet };
+}
+
+static int take_matches(void *context, const struct job_info *jobs, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *point;
+        struct target t = { .sweep = strtoll(jobs[i].job, &point, 10) };
+
+        if (*point != '.')
+            return err_set(e, ERR_PROTOCOL, "the server has a job '%s'", jobs[i].job);
+        t.first = t.last = strtoll(point + 1, NULL, 10);
+        targets_add(context, &t);
+    }
+    return 0;
+}
+
+static int find_targets(struct changing *c, const struct opt_words *words, struct err *e)
+{
+    struct targets found = { .arena = c->arena };
+    struct job_filter filter = filter_of(c);
+
+    if (selector_targets(c->rpc, c->options->user, words, c->arena, &c->targets, e) < 0 ||
+        selector_check_jobs(c->rpc, &c->targets, e) < 0)
+        return -1;
+    if (c->where == NULL || c->targets.n == 0)
+        return 0;
+    if (pages_jobs(c->rpc, &c->targets, &filter, take_matches, &found, e) < 0)
+        return -1;
+    c->targets = (struct list){ found.items, found.n };
+    for (size_t i = 0; i < found.n; i++)
+        c->matched += found.items[i].last - found.items[i].first + 1;
+    return 0;
+}
+
+/* ---- how many: only where there may be so many that a question is asked ---- */
+
+static int64_t count_states(const struct job_counts *c, unsigned states)
+{
+    const int64_t counts[] = {
+        [JOB_QUEUED] = c->queued,         [JOB_STAGING] = c->staging, [JOB_RUNNING] = c->running,
+        [JOB_PUBLISHING] = c->publishing, [JOB_DONE] = c->done,       [JOB_FAILED] = c->failed,
+        [JOB_CANCELLED] = c->cancelled
+    };
+    int64_t n = 0;
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        n += (states >> i & 1) != 0 ? counts[i] : 0;
+    return n;
+}
+
+static int take_count(void *context, const struct job_info *jobs, size_t n, struct err *e)
+{
+    (void)jobs;
+    (void)e;
+    *(int64_t *)context += (int64_t)n;
+    return 0;
+}
+
+static int count_one(const struct changing *c, const struct target *t, int64_t *n, struct err *e)
+{
+    const struct list one = { (void *)t, 1 };
+    struct job_filter filter = filter_of(c);
+    struct sweep_info info;
+    int64_t most;
+
+    if (pages_sweep(c->rpc, t->sweep, &info, e) < 0)
+        return -1;
+    most = count_states(&info.jobs, c->change.states);
+    if (target_is_whole(t) || most == 0) {
+        *n += most;
+        return 0;
+    }
+    if (t->last - t->first < CONFIRM_ABOVE) {
+        *n += most <= t->last - t->first ? most : t->last - t->first + 1;
+        return 0;
+    }
+    return pages_jobs(c->rpc, &one, &filter, take_count, n, e);
+}
+
+/* 1 to go on, 0 when the answer was no, -1. */
+static int confirm(const struct changing *c, struct err *e)
+{
+    const struct target *items = c->targets.items;
+    int64_t n_sweeps = 0, n_jobs = c->matched;
+    struct buf question = { 0 };
+    bool yes;
+
+    if (c->options->yes || !confirm_is_possible())
+        return 1;
+    for (size_t i = 0; i < c->targets.n; i++) {
+        n_sweeps += i == 0 || items[i].sweep != items[i - 1].sweep;
+        if (c->where == NULL && count_one(c, &items[i], &n_jobs, e) < 0)
+            return -1;
+    }
+    if (n_jobs <= CONFIRM_ABOVE)
+        return 1;
+    buf_printf(&question, "%s %" PRId64 " jobs of ", c->change.verb, n_jobs);
+    if (n_sweeps == 1)
+        buf_printf(&question, "sweep %" PRId64 "?", items[0].sweep);
+    else
+        buf_printf(&question, "%" PRId64 " sweeps?", n_sweeps);
+    yes = confirm_ask(buf_text(&question));
+    buf_free(&question);
+    if (!yes)
+        output_note("nothing was changed");
+    return yes;
+}
+
+/* ---- changing ---- */
+
+/* As many requests as it takes, each with an id of its own. */
+static int send_targets(struct changing *c, int64_t *jobs, struct err *e)
+{
+    struct target *items = c->targets.items;
+
+    for (size_t sent = 0; sent < c->targets.n;) {
+        size_t left = c->targets.n - sent, n = left < TARGETS_MAX ? left : TARGETS_MAX;
+        struct msg_changed reply;
+
+        c->request.targets = (struct list){ &items[sent], n };
+        if (rpc_call(c->rpc, c->change.type, &c->request, &reply, e) < 0)
+            return sent == 0 ? -1 : err_wrap(e, "after %" PRId64 " jobs were changed", *jobs);
+        *jobs += reply.jobs;
+        sent += n;
+    }
+    return 0;
+}
+
+/* ---- what is said ---- */
+
+/* Jobs of a sweep that is paused wait for the sweep, whatever is done to them. */
+static bool is_held_back(const struct changing *c, const struct target *t,
+                         const struct sweep_info *info)
+{
+    return c->change.type == MSG_RESUME && info->state == SWEEP_PAUSED && !target_is_whole(t);
+}
+
+static void explain_sweep(const struct changing *c, const struct target *t,
+                          const struct sweep_info *info)
+{
+    const struct change *what = &c->change;
+    const char *whose = target_is_whole(t) ? "no job" : "none of these jobs";
+
+    if (progress_is_over(info) && what->type != MSG_RETRY)
+        output_note("sweep %" PRId64 " is over: nothing to %s", t->sweep, what->verb);
+    else if (info->state == SWEEP_PAUSED && what->type == MSG_PAUSE && target_is_whole(t))
+        output_note("sweep %" PRId64 " is paused: there is no further job to keep back", t->sweep);
+    else if (is_held_back(c, t, info))
+        output_note("sweep %" PRId64 " is paused as a whole: ludwig resume %" PRId64, t->sweep,
+                    t->sweep);
+    else
+        output_note("sweep %" PRId64 ": %s %s: nothing to %s", t->sweep, whose, what->idle,
+                    what->verb);
+}
+
+static int explain(const struct changing *c, struct err *e)
+{
+    const struct target *items = c->targets.items;
+    struct sweep_info info;
+    int n = 0;
+
+    if (c->where != NULL && c->matched == 0) {
+        output_note("no job that %s is one that --where asks for: nothing to %s", c->change.idle,
+                    c->change.verb);
+        return 0;
+    }
+    if (c->targets.n == 0)
+        output_note("none of %s sweeps goes on any more: nothing to %s (name those that are over)",
+                    c->options->user != NULL ? "these" : "your", c->change.verb);
+    for (size_t i = 0; i < c->targets.n && n < SWEEPS_EXPLAINED; i++) {
+        if (i > 0 && items[i].sweep == items[i - 1].sweep)
+            continue;
+        if (pages_sweep(c->rpc, items[i].sweep, &info, e) < 0)
+            return -1;
+        explain_sweep(c, &items[i], &info);
+        n++;
+    }
+    return 0;
+}
+
+/* Some jobs were changed, and yet may not run. */
+static int say_held_back(const struct changing *c, struct err *e)
+{
+    const struct target *items = c->targets.items;
+    struct sweep_info info;
+    int n = 0;
+
+    for (size_t i = 0; c->change.type == MSG_RESUME && i < c->targets.n; i++) {
+        if (target_is_whole(&items[i]) || (i > 0 && items[i].sweep == items[i - 1].sweep))
+            continue;
+        if (n++ == SWEEPS_EXPLAINED)
+            break;
+        if (pages_sweep(c->rpc, items[i].sweep, &info, e) < 0)
+            return -1;
+        if (is_held_back(c, &items[i], &info))
+            explain_sweep(c, &items[i], &info);
+    }
+    return 0;
+}
+
+static int say_changes(const struct changing *c, int64_t jobs, struct err *e)
+{
+    const struct msg_changed changed = { jobs };
+    struct buf out = { 0 };
+    int result = 0;
+
+    if (!c->options->quiet && jobs == 0) {
+        result = explain(c, e);
+    } else if (!c->options->quiet) {
+        output_note("%" PRId64 " job%s %s", jobs, jobs == 1 ? "" : "s", c->change.done);
+        result = say_held_back(c, e);
+    }
+    if (result < 0 || !c->options->json)
+        return result;
+    output_add_versioned(&out, proto.messages[MSG_CHANGED].schema, &changed);
+    buf_add_char(&out, '\n');
+    return output_write(&out, e);
+}
+
+/* Does to the jobs that the arguments name what c says. */
+static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
+{
+    struct session s;
+    int64_t jobs = 0;
+    int result;
+
+    c->arena = cli->arena;
+    if (selector_check(&cli->args, e) < 0)
+        return -1;
+    if (c->options->where != NULL) {
+        c->where = jobinfo_parse_where(c->options->where, cli->arena, e);
+        if (c->where == NULL)
+            return -1;
+    }
+    if (session_open(cli, &s, e) < 0)
+        return -1;
+    c->rpc = &s.rpc;
+    result = find_targets(c, &cli->args, e) < 0 ? -1 : confirm(c, e);
+    if (result == 0)
+        result = EXIT_FAILED;
+    else if (result > 0)
+        result = send_targets(c, &jobs, e) < 0 || say_changes(c, jobs, e) < 0 ? -1 : EXIT_WELL;
+    session_close(&s);
+    return result;
+}
+
+/* ---- the commands ---- */
+
+enum {
+    WAITS = 1 << JOB_QUEUED | 1 << JOB_STAGING,
+    NOT_OVER = WAITS | 1 << JOB_RUNNING | 1 << JOB_PUBLISHING,
+    FAILED = 1 << JOB_FAILED,
+    CANCELLED = 1 << JOB_CANCELLED
+};
+
+static int cancel_jobs(struct cli *cli, struct err *e)
+{
+    struct changing c = { .options = cli->options,
+                          .change = { MSG_CANCEL, NOT_OVER, "cancel", "cancelled",
+                                      "waits or runs" } };
+
+    c.request.cancel.drain = c.options->drain;
+    if (c.options->drain) {
+        c.change.done = "drained: what waited is cancelled, what runs may finish";
+        c.change.idle = "waits";
+    }
+    return change_jobs(cli, &c, e);
+}
+
+static int pause_jobs(struct cli *cli, struct err *e)
+{
+    struct changing c = { .options = cli->options,
+                          .change = { MSG_PAUSE, WAITS, "pause", "paused", "waits" } };
+
+    return change_jobs(cli, &c, e);
+}
+
+static int resume_jobs(struct cli *cli, struct err *e)
+{
+    struct changing c = { .options = cli->options,
+                          .change = { MSG_RESUME, 1 << JOB_QUEUED, "resume", "resumed",
+                                      "is paused" } };
+
+    return change_jobs(cli, &c, e);
+}
+
+static int retry_jobs(struct cli *cli, struct err *e)
+{
+    struct changing c = { .options = cli->options,
+                          .change = { MSG_RETRY, 0, "retry", "queued again",
+                                      "failed or was cancelled" } };
+    struct opt_state retried = stateopt_jobs;
+
+    retried.allowed = FAILED | CANCELLED;
+    retried.refusal = "retry takes no jobs that are";
+    retried.mistaken = NULL;
+    if (opt_state_read(&retried, &c.options->states, &c.change.states, e) < 0)
+        return -1;
+    if (c.options->failed)
+        c.change.states |= FAILED;
+    if (c.change.states == 0)
+        c.change.states = FAILED | CANCELLED;
+    else if (c.change.states != (FAILED | CANCELLED))
+        c.change.idle = c.change.states == FAILED ? "failed" : "was cancelled";
+    c.request.retry.states = opt_state_names(&stateopt_jobs, c.change.states, cli->arena);
+    return change_jobs(cli, &c, e);
+}
+
+/* clang-format off */
+#define COMMON_OPTIONS                                                                      \
+    { "where", 0, OPT_STR, "TEST", offsetof(struct options, where), 0, 0,                   \
+      "only jobs for which TEST holds, as 'lr > 0.01 and state = failed'" },                \
+    { "user", 0, OPT_STR, "USER", offsetof(struct options, user), 0, 0,                     \
+      "with last and all: this user's sweeps (for admins)" },                               \
+    { "yes", 'y', OPT_FLAG, NULL, offsetof(struct options, yes), 0, 0,                      \
+      "do not ask, however many jobs there are" },                                          \
+    { "json", 0, OPT_FLAG, NULL, offsetof(struct options, json), 0, 0, "print JSON" },      \
+    { "quiet", 'q', OPT_FLAG, NULL, offsetof(struct options, quiet), 0, 0,                  \
+      "say nothing when all goes well" },                                                   \
+    { 0 }
+
+static const struct opt common[] = { COMMON_OPTIONS };
+static const struct opt cancel_options[] = {
+    { "drain", 0, OPT_FLAG, NULL, offsetof(struct options, drain), 0, 0,
+      "what runs already may finish, and is not tried again if it fails" },
+    COMMON_OPTIONS
+};
+static const struct opt retry_options[] = {
+    { "failed", 0, OPT_FLAG, NULL, offsetof(struct options, failed), 0, 0,
+      "only those that failed" },
+    { "state", 0, OPT_STRS, "STATE", offsetof(struct options, states), 0, 0,
+      "only those that are failed or cancelled" },
+    COMMON_OPTIONS
+};
+
+#define CHANGE(word, its_options, its_help, its_more)                                    \
+    const struct command cmd_##word = {                                                  \
+        .name = #word,                                                                   \
+        .args = "SWEEP|JOB... [OPTION]...",                                                 \
+        .help = its_help,                                                                   \
+        .more = SELECTOR_HELP its_more WHERE_HELP,                                          \
+        .min_args = 1,                                                                      \
+        .max_args = ARGS_ANY,                                                               \
+        .options = its_options,                                                             \
+        .options_size = sizeof(struct options),                                             \
+        .run = word##_jobs,                                                              \
+    }
+/* clang-format on */
+
+CHANGE(cancel, cancel_options, "end jobs, those that run too; nothing of them is left",
+       "What was cancelled runs again after `ludwig retry`.\n");
+CHANGE(pause, common, "start no more of these jobs for now; those that run go on",
+       "A paused sweep also keeps back what is retried later.\n");
+CHANGE(resume, common, "go on with what was paused",
+       "With a sweep, jobs of it that were paused one by one go on too.\n");
+CHANGE(retry, retry_options, "run jobs again that failed or were cancelled",
+       "The files and the log of the attempt before stay where they are. A retry runs\n"
+       "the source as it was submitted: after a change of the program submit the file\n"
+       "again, with --reuse params if what is done already shall count.\n");
