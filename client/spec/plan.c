@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c - how parameters make configurations: looking up what was read */
+/* plan.c - method, zip, when, exclude and include as they stand in a sweep file, and looked up */
 #include <string.h>
 
 #include "client/spec/plan.h"
+#include "common/base/suggest.h"
 #include "common/data/param_digest.h"
 
 const char *const method_names[METHOD_COUNT] = { "grid", "random", "sobol" };
+
+/* ---- looked up ---- */
 
 const struct param *plan_find_param(const struct plan *p, const char *name)
 {
@@ -76,4 +79,205 @@ size_t plan_find_position(const struct plan *p, const struct zip_group *group,
         if (stand_at(p, group, pins, i))
             return i;
     return SIZE_MAX;
+}
+
+/* ---- read ---- */
+
+static struct spot spot_of(const struct yaml_node *node)
+{
+    return (struct spot){ node->line, node->column };
+}
+
+static struct spot spot_of_key(const struct yaml_member *m)
+{
+    return (struct spot){ m->line, m->column };
+}
+
+int plan_read_method(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, void *to)
+{
+    struct suggest nearest = { .word = node->text };
+
+    if (node->type != VALUE_STR)
+        return param_form_expected(r, node, key->name, "grid, random or sobol");
+    for (int i = 0; i < METHOD_COUNT; i++) {
+        suggest_try(&nearest, method_names[i]);
+        if (strcmp(node->text, method_names[i]) == 0) {
+            *(int *)to = i;
+            return 0;
+        }
+    }
+    if (nearest.best != NULL)
+        return yaml_keys_error(r, node, "%s: unknown method '%s' (did you mean '%s'?)", key->name,
+                               node->text, nearest.best);
+    return param_form_expected(r, node, key->name, "grid, random or sobol");
+}
+
+static int read_name(struct yaml_keys_reader *r, const struct key *key,
+                     const struct yaml_node *node, const char **name)
+{
+    if (node->type == VALUE_LIST || node->type == VALUE_MAP)
+        return param_form_expected(r, node, key->name, "the name of a parameter");
+    if (node->type == VALUE_STR && strlen(node->text) != node->scalar.str.n)
+        return yaml_keys_error(r, node, "%s: a NUL character", key->name);
+    *name = node->text;
+    return 0;
+}
+
+static int read_group(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, struct zip_group *to)
+{
+    const char **names;
+    int answer = 0;
+
+    if (node->type != VALUE_LIST)
+        return param_form_expected(r, node, key->name, "a list of groups such as [[lr, hidden]]");
+    if (node->n < 2)
+        return yaml_keys_error(r, node, "%s: a group has at least two parameters", key->name);
+    names = arena_alloc(r->arena, node->n * sizeof *names);
+    for (size_t i = 0; i < node->n; i++)
+        if (read_name(r, key, &node->items[i], &names[i]) < 0)
+            answer = -1;
+    *to = (struct zip_group){ .names = { names, node->n }, .at = spot_of(node) };
+    return answer;
+}
+
+int plan_read_zip(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                  void *to)
+{
+    struct zip_group *groups;
+    size_t n = 0;
+    int answer = 0;
+
+    if (node->type == VALUE_NULL)
+        return 0;
+    if (node->type != VALUE_LIST)
+        return param_form_expected(r, node, key->name, "a list of groups such as [[lr, hidden]]");
+    groups = arena_alloc(r->arena, node->n * sizeof *groups);
+    for (size_t i = 0; i < node->n; i++)
+        if (read_group(r, key, &node->items[i], &groups[n]) == 0)
+            n++;
+        else
+            answer = -1;
+    *(struct list *)to = (struct list){ groups, n };
+    return answer;
+}
+
+/* How the values of a pin are read; where is what errors begin with. */
+typedef int (*read_pin_fn)(struct yaml_keys_reader *r, const char *where,
+                           const struct yaml_node *node, struct pin *to);
+
+static int read_one(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
+                    struct pin *to)
+{
+    bool is_form =
+        node->type == VALUE_MAP && node->n == 1 && strcmp(node->members[0].key, "value") == 0;
+
+    if (node->type == VALUE_MAP && !is_form)
+        return yaml_keys_error(r, node, "%s: a map as a value is written {value: {...}}", where);
+    to->values = arena_alloc(r->arena, sizeof *to->values);
+    to->values[0] = yaml_value(is_form ? &node->members[0].node : node, r->arena);
+    to->n = 1;
+    return 0;
+}
+
+/* include: gives a parameter one value. */
+static int read_value(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
+                      struct pin *to)
+{
+    if (node->type == VALUE_LIST)
+        return yaml_keys_error(
+            r, node, "%s: one value is expected here (one that is a list: {value: [...]})", where);
+    return read_one(r, where, node, to);
+}
+
+/* Each of a list is a match. */
+static int read_values(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
+                       struct pin *to)
+{
+    if (node->type != VALUE_LIST)
+        return read_one(r, where, node, to);
+    if (node->n == 0)
+        return yaml_keys_error(r, node, "%s: an empty list matches nothing", where);
+    to->values = arena_alloc(r->arena, node->n * sizeof *to->values);
+    to->n = node->n;
+    for (size_t i = 0; i < node->n; i++)
+        to->values[i] = yaml_value(&node->items[i], r->arena);
+    return 0;
+}
+
+static int read_pins(struct yaml_keys_reader *r, const char *where, const struct yaml_node *node,
+                     read_pin_fn read, struct pins *to)
+{
+    struct pin *pins;
+    int answer = 0;
+
+    if (node->type != VALUE_MAP || node->n == 0)
+        return yaml_keys_error(
+            r, node, "%s: expected values of parameters such as {lr: 0.1}, found %s", where,
+            node->type == VALUE_MAP ? "an empty map" : value_type_name(node->type));
+    pins = arena_alloc(r->arena, node->n * sizeof *pins);
+    for (size_t i = 0; i < node->n; i++) {
+        const struct yaml_member *m = &node->members[i];
+
+        pins[i] = (struct pin){ .name = m->key, .at = spot_of_key(m) };
+        if (read(r, arena_printf(r->arena, "%s: %s", where, m->key), &m->node, &pins[i]) < 0)
+            answer = -1;
+    }
+    *to = (struct pins){ .pins = { pins, node->n }, .at = spot_of(node) };
+    return answer;
+}
+
+int plan_read_when(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                   void *to)
+{
+    struct condition *conditions;
+    int answer = 0;
+
+    if (node->type == VALUE_NULL)
+        return 0;
+    if (node->type != VALUE_MAP)
+        return yaml_keys_error(r, node, "%s: expected 'name: {other: value}' lines, found %s",
+                               key->name, value_type_name(node->type));
+    conditions = arena_alloc(r->arena, node->n * sizeof *conditions);
+    for (size_t i = 0; i < node->n; i++) {
+        const struct yaml_member *m = &node->members[i];
+        const char *where = arena_printf(r->arena, "%s: %s", key->name, m->key);
+
+        conditions[i] = (struct condition){ .name = m->key, .at = spot_of_key(m) };
+        if (read_pins(r, where, &m->node, read_values, &conditions[i].pins) < 0)
+            answer = -1;
+    }
+    *(struct list *)to = (struct list){ conditions, node->n };
+    return answer;
+}
+
+static int read_entries(struct yaml_keys_reader *r, const struct key *key,
+                        const struct yaml_node *node, read_pin_fn read, struct list *to)
+{
+    struct pins *entries;
+    int answer = 0;
+
+    if (node->type == VALUE_NULL)
+        return 0;
+    if (node->type != VALUE_LIST)
+        return param_form_expected(r, node, key->name, "a list such as [{lr: 0.1}]");
+    entries = arena_alloc(r->arena, node->n * sizeof *entries);
+    for (size_t i = 0; i < node->n; i++)
+        if (read_pins(r, key->name, &node->items[i], read, &entries[i]) < 0)
+            answer = -1;
+    *to = (struct list){ entries, node->n };
+    return answer;
+}
+
+int plan_read_exclude(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, void *to)
+{
+    return read_entries(r, key, node, read_values, to);
+}
+
+int plan_read_include(struct yaml_keys_reader *r, const struct key *key,
+                      const struct yaml_node *node, void *to)
+{
+    return read_entries(r, key, node, read_value, to);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* spec.c - a sweep file, read and checked */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,34 +11,6 @@
 #include "common/base/path.h"
 
 enum { PRIORITY_MAX = 1000, NODES_MAX = 1000, SPEC_MAX_BYTES = 16 * 1024 * 1024 };
-
-struct spec *spec_of(struct yaml_keys_reader *r)
-{
-    return ((struct spec_reading *)r->context)->spec;
-}
-
-bool spec_starts_with(const char *s, const char *prefix)
-{
-    return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-struct yaml_node spec_key_at(const struct yaml_member *m)
-{
-    return (struct yaml_node){ .line = m->line, .column = m->column };
-}
-
-bool spec_has_control(const char *text)
-{
-    for (; *text != '\0'; text++)
-        if (iscntrl((unsigned char)*text))
-            return true;
-    return false;
-}
-
-const struct yaml_node *spec_item_at(const struct yaml_node *node, size_t i)
-{
-    return node->type == VALUE_LIST ? &node->items[i] : node;
-}
 
 static int read_priority(struct yaml_keys_reader *r, const struct key *key,
                          const struct yaml_node *node, void *to)
@@ -250,7 +221,7 @@ const struct key spec_keys[] = {
 /* s has nothing yet but file, folder, text and list. */
 static int parse(struct arena *a, struct spec *s, struct err *e)
 {
-    struct spec_reading reading = { .spec = s };
+    struct spec_reading reading = { .spec = s, .keys = spec_keys };
     struct yaml_keys_reader r = { .file = s->file, .arena = a, .context = &reading };
     const struct yaml_node *root = yaml_parse(s->file, (const char *)s->text.data, s->text.n, a, e);
 
@@ -276,32 +247,27 @@ int spec_parse(const char *file, const char *folder, const char *text, size_t n,
 
 /* ---- files ---- */
 
-static int read_stdin(struct buf *text, struct err *e)
-{
-    struct spool s = { 0 };
-    int result = spool_read(&s, "-", e);
-
-    if (result == 0 && s.text.n > SPEC_MAX_BYTES)
-        result = err_set(e, ERR_USAGE, SPOOL_STDIN " is larger than %d bytes", SPEC_MAX_BYTES);
-    else if (result == 0)
-        buf_add(text, s.text.data, s.text.n);
-    spool_free(&s);
-    return result;
-}
-
 static int read_text(const char *path, struct buf *text, struct err *e)
 {
+    struct spool spool = { 0 };
     struct stat st;
+    int result;
 
-    if (strcmp(path, "-") == 0)
-        return read_stdin(text, e);
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return err_set(e, ERR_USAGE, "%s is a folder; name the sweep file in it", path);
-    if (io_read_file(path, SPEC_MAX_BYTES, text, e) == 0)
-        return 0;
-    if (e != NULL)
-        e->kind = ERR_USAGE;
-    return -1;
+    if (strcmp(path, "-") != 0) {
+        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            return err_set(e, ERR_USAGE, "%s is a folder; name the sweep file in it", path);
+        result = io_read_file(path, SPEC_MAX_BYTES, text, e);
+        if (result < 0 && e != NULL)
+            e->kind = ERR_USAGE;
+        return result;
+    }
+    result = spool_read(&spool, "-", e);
+    if (result == 0 && spool.text.n > SPEC_MAX_BYTES)
+        result = err_set(e, ERR_USAGE, SPOOL_STDIN " is larger than %d bytes", SPEC_MAX_BYTES);
+    else if (result == 0)
+        buf_add(text, spool.text.data, spool.text.n);
+    spool_free(&spool);
+    return result;
 }
 
 int spec_read_listed(const char *path, const char *list, struct arena *a, struct spec *s,

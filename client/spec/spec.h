@@ -68,5 +68,8 @@ int spec_read_listed(const char *path, const char *list, struct arena *a, struct
 /* Puts the command line over the file, and checks what only then can be checked (plan_check): every
  * submit calls it, after spec_read. */
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e);
+/* What --minimal leaves of a plan: the first value of each parameter (of sampled ones, the middle),
+ * and of the rest only what the conditions say. */
+void spec_take_first(struct plan *p, struct arena *a);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* spec_check.c - what the rows of a sweep file's keys cannot say */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,17 +58,7 @@ static const struct condition *find_condition(const struct plan *plan, const cha
     return NULL;
 }
 
-/* "optimizer is sgd or adam" */
-static void add_pin(struct buf *out, const struct pin *pin)
-{
-    buf_printf(out, "%s is %s", pin->name, pin->n == 0 ? "so" : "");
-    for (size_t i = 0; i < pin->n && i < SHOWN_VALUES; i++) {
-        buf_add_str(out, i > 0 ? " or " : "");
-        json_add_text(out, &pin->values[i]);
-    }
-    buf_add_str(out, pin->n > SHOWN_VALUES ? " or ..." : "");
-}
-
+/* "exists only where optimizer is sgd or adam" */
 static void refuse_conditional(const struct placeholders *p, const struct yaml_node *at,
                                const struct condition *condition)
 {
@@ -77,8 +66,13 @@ static void refuse_conditional(const struct placeholders *p, const struct yaml_n
     struct buf where = { 0 };
 
     for (size_t i = 0; i < condition->pins.pins.n; i++) {
-        buf_add_str(&where, i > 0 ? " and " : "");
-        add_pin(&where, &pins[i]);
+        buf_printf(&where, "%s%s is %s", i > 0 ? " and " : "", pins[i].name,
+                   pins[i].n == 0 ? "so" : "");
+        for (size_t k = 0; k < pins[i].n && k < SHOWN_VALUES; k++) {
+            buf_add_str(&where, k > 0 ? " or " : "");
+            json_add_text(&where, &pins[i].values[k]);
+        }
+        buf_add_str(&where, pins[i].n > SHOWN_VALUES ? " or ..." : "");
     }
     yaml_keys_error(p->reader, at,
                     "command: %s exists only where %s; the program can read it from the file that "
@@ -87,67 +81,51 @@ static void refuse_conditional(const struct placeholders *p, const struct yaml_n
     buf_free(&where);
 }
 
-static void refuse_unknown(const struct placeholders *p, const struct yaml_node *at,
-                           const char *name)
-{
-    char *unknown = params_unknown(&spec_of(p->reader)->plan.params, name);
-
-    yaml_keys_error(p->reader, at, "command: %s", unknown);
-    free(unknown);
-}
-
-static void refuse_batched(struct placeholders *p, const struct yaml_node *at, const char *name)
-{
-    if (!p->was_refused)
-        yaml_keys_error(p->reader, at,
-                        "command: {%s} cannot be filled in, as with batch: a process gets several "
-                        "configurations; it finds them in the file that $LUDWIG_CHUNK names",
-                        name);
-    p->was_refused = true;
-}
-
-/* Whether it stood there before, where it was told. */
-static bool was_seen(struct placeholders *p, const char *name)
-{
-    char *line = mem_printf("\n%s\n", name);
-    bool seen = strstr(buf_text(&p->seen), line) != NULL;
-
-    if (!seen)
-        buf_add_str(&p->seen, line);
-    free(line);
-    return seen;
-}
-
+/* Each name is told once, where it stands first. */
 static int check_placeholder(void *context, const char *name, size_t offset)
 {
     struct placeholders *p = context;
     const struct spec *s = spec_of(p->reader);
     const struct condition *condition = find_condition(&s->plan, name);
-    char *braced = mem_printf("{%s}", name);
+    char *braced = mem_printf("{%s}", name), *line = mem_printf("\n%s\n", name);
     struct yaml_node at = find_text(s, p->node, braced);
+    bool was_seen = strstr(buf_text(&p->seen), line) != NULL;
 
     (void)offset;
+    if (!was_seen)
+        buf_add_str(&p->seen, line);
+    free(line);
     free(braced);
-    if (was_seen(p, name))
+    if (was_seen)
         return 0;
-    if (s->list == NULL && params_find(&s->plan.params, name) == NULL)
-        refuse_unknown(p, &at, name);
-    else if (s->work.batch > 1)
-        refuse_batched(p, &at, name);
-    else if (condition != NULL)
+    if (s->list == NULL && params_find(&s->plan.params, name) == NULL) {
+        char *unknown = params_unknown(&s->plan.params, name);
+
+        yaml_keys_error(p->reader, &at, "command: %s", unknown);
+        free(unknown);
+    } else if (s->work.batch > 1) {
+        if (!p->was_refused)
+            yaml_keys_error(p->reader, &at,
+                            "command: {%s} cannot be filled in, as with batch: a process gets "
+                            "several configurations; it finds them in the file that $LUDWIG_CHUNK "
+                            "names",
+                            name);
+        p->was_refused = true;
+    } else if (condition != NULL) {
         refuse_conditional(p, &at, condition);
+    }
     return 0;
 }
 
 /* Whether an unknown key was told to mean this one. */
-static bool has_misspelt(const struct yaml_node *root, const char *name)
+static bool has_misspelt(const struct key *keys, const struct yaml_node *root, const char *name)
 {
     for (size_t i = 0; i < root->n; i++) {
         struct suggest nearest = { .word = root->members[i].key };
 
         if (spec_starts_with(nearest.word, "x-"))
             continue;
-        for (const struct key *key = spec_keys; key->name != NULL; key++)
+        for (const struct key *key = keys; key->name != NULL; key++)
             suggest_try(&nearest, key->name);
         if (nearest.best != NULL && strcmp(nearest.best, name) == 0)
             return true;
@@ -161,7 +139,8 @@ static void check_command(struct yaml_keys_reader *r, const struct yaml_node *ro
     const struct yaml_node *node = yaml_get(root, "command");
     struct placeholders p = { .reader = r, .node = node };
 
-    if (node == NULL && has_misspelt(root, "command"))
+    if (node == NULL &&
+        has_misspelt(((const struct spec_reading *)r->context)->keys, root, "command"))
         return;
     if (node == NULL)
         yaml_keys_error(r, root, "there is no 'command:', so there is nothing to run");
@@ -273,7 +252,8 @@ static void check_listed(struct yaml_keys_reader *r, const struct yaml_node *roo
 
     for (size_t i = 0; i < root->n; i++)
         for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-            struct yaml_node at = spec_key_at(&root->members[i]);
+            struct yaml_node at = { .line = root->members[i].line,
+                                    .column = root->members[i].column };
 
             if (strcmp(root->members[i].key, keys[k]) == 0)
                 yaml_keys_error(r, &at, "%s: leave it out: --param2vals has the configurations",
@@ -327,26 +307,20 @@ void spec_check(struct yaml_keys_reader *r, const struct yaml_node *root)
     check_plan(r, root);
 }
 
-/* Bytes of a text with as many whole lines as fit; of the first one at least what does. */
-static size_t fitting_lines(const struct buf *text, size_t max)
-{
-    size_t n = max;
-
-    while (n > 0 && text->bytes[n] != '\n')
-        n--;
-    return n > 0 ? n : safe_text_whole(buf_text(text), max);
-}
-
-/* To what fits into a struct err, with the number of those that do not. */
+/* Cuts errors to whole lines that fit into a struct err, with the number of those that do not; of
+ * the first line at least what fits. */
 static void cut_errors(struct buf *errors)
 {
     static const size_t behind = sizeof "...\nand 18446744073709551615 more";
-    size_t n, n_more = 0;
+    size_t n = ERR_TEXT_BYTES - behind, n_more = 0;
     bool is_cut;
 
     if (errors->n < ERR_TEXT_BYTES)
         return;
-    n = fitting_lines(errors, ERR_TEXT_BYTES - behind);
+    while (n > 0 && errors->bytes[n] != '\n')
+        n--;
+    if (n == 0)
+        n = safe_text_whole(buf_text(errors), ERR_TEXT_BYTES - behind);
     for (size_t i = n; i < errors->n; i++)
         n_more += errors->bytes[i] == '\n';
     is_cut = errors->bytes[n] != '\n';

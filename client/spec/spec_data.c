@@ -69,13 +69,12 @@ static int read_source_item(struct yaml_keys_reader *r, const struct key *key,
 int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
                      const struct yaml_node *node, void *to)
 {
-    bool is_list = node->type == VALUE_LIST;
-    size_t n = is_list ? node->n : 1;
+    size_t n = node->type == VALUE_LIST ? node->n : 1;
     const char **items = arena_alloc(r->arena, n * sizeof *items);
     int answer = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (read_source_item(r, key, is_list ? &node->items[i] : node, &items[i]) < 0)
+        if (read_source_item(r, key, spec_item_at(node, i), &items[i]) < 0)
             answer = -1;
     *(struct list *)to = (struct list){ items, n };
     spec_of(r)->has_source = true;
@@ -165,8 +164,7 @@ static int check_data_names(struct yaml_keys_reader *r, const struct key *key,
 int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                    void *to)
 {
-    bool is_list = node->type == VALUE_LIST;
-    size_t n = is_list ? node->n : 1;
+    size_t n = node->type == VALUE_LIST ? node->n : 1;
     struct spec_data *items = arena_alloc(r->arena, n * sizeof *items);
     struct list *list = to;
     int answer = 0;
@@ -174,7 +172,7 @@ int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const stru
     if (n > ENTRIES_MAX)
         return yaml_keys_error(r, node, "%s: more than %d entries", key->name, ENTRIES_MAX);
     for (size_t i = 0; i < n; i++)
-        if (read_data_item(r, key, is_list ? &node->items[i] : node, &items[i]) < 0)
+        if (read_data_item(r, key, spec_item_at(node, i), &items[i]) < 0)
             answer = -1;
     if (answer < 0)
         return -1;
@@ -184,40 +182,27 @@ int spec_read_data(struct yaml_keys_reader *r, const struct key *key, const stru
 
 /* ---- container ---- */
 
-static const struct spec_data *find_data(const struct spec *s, const char *name)
-{
-    const struct spec_data *items = s->data.items;
-
-    for (size_t i = 0; i < s->data.n; i++)
-        if (strcmp(items[i].name, name) == 0)
-            return &items[i];
-    return NULL;
-}
-
-static void append_data(struct spec *s, struct arena *a, const struct spec_data *entry)
-{
-    struct spec_data *items = arena_alloc(a, (s->data.n + 1) * sizeof *items);
-
-    if (s->data.n > 0)
-        memcpy(items, s->data.items, s->data.n * sizeof *items);
-    items[s->data.n++] = *entry;
-    s->data.items = items;
-}
-
+/* An image that lies here is one of data:, once. */
 static void add_container(struct yaml_keys_reader *r, const struct yaml_node *node)
 {
     struct spec *s = spec_of(r);
-    const struct spec_data *same;
-    struct spec_data image;
+    struct spec_data image, *items;
 
     if (read_local(r, "container", node, s->work.container, &image) < 0)
         return;
-    same = find_data(s, image.name);
-    if (same == NULL)
-        append_data(s, r->arena, &image);
-    else if (same->path == NULL || strcmp(same->path, image.path) != 0)
-        yaml_keys_error(r, node, "container: data: has another %s", image.name);
     s->work.container = image.name;
+    items = s->data.items;
+    for (size_t i = 0; i < s->data.n; i++)
+        if (strcmp(items[i].name, image.name) == 0) {
+            if (items[i].path == NULL || strcmp(items[i].path, image.path) != 0)
+                yaml_keys_error(r, node, "container: data: has another %s", image.name);
+            return;
+        }
+    items = arena_alloc(r->arena, (s->data.n + 1) * sizeof *items);
+    if (s->data.n > 0)
+        memcpy(items, s->data.items, s->data.n * sizeof *items);
+    items[s->data.n++] = image;
+    s->data.items = items;
 }
 
 void spec_check_container(struct yaml_keys_reader *r, const struct yaml_node *root)

@@ -2,28 +2,49 @@
 /*
  * spec_internal.h - the parts of the reader of sweep files, for each other only
  *
+ * spec.c has the table of keys and calls the others; these call nothing of spec.c.
+ *
  * Readers are for rows of spec_keys; checks look at what was read, once all of the
  * file was, and add what is wrong to the reader.
  */
 #ifndef LUDWIG_CLIENT_SPEC_SPEC_INTERNAL_H
 #define LUDWIG_CLIENT_SPEC_SPEC_INTERNAL_H
 
+#include <ctype.h>
+#include <string.h>
+
 #include "client/spec/spec.h"
 
 /* The context of the keys_reader. */
 struct spec_reading {
     struct spec *spec;
-    bool has_no_params; /* params: is no map, which was told: no name can be checked */
+    const struct key *keys; /* of the file */
+    bool has_no_params;     /* params: is no map, which was told: no name can be checked */
     bool method_was_refused;
 };
 
-struct spec *spec_of(struct yaml_keys_reader *r);
-bool spec_starts_with(const char *s, const char *prefix);
-/* Where a key of the map stands, for yaml_keys_error. */
-struct yaml_node spec_key_at(const struct yaml_member *m);
-bool spec_has_control(const char *text);
+static inline struct spec *spec_of(struct yaml_keys_reader *r)
+{
+    return ((struct spec_reading *)r->context)->spec;
+}
+
+static inline bool spec_starts_with(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static inline bool spec_has_control(const char *text)
+{
+    while (*text != '\0' && !iscntrl((unsigned char)*text))
+        text++;
+    return *text != '\0';
+}
+
 /* Where the i-th text of a KEY_STRS stands: one text alone is the list. */
-const struct yaml_node *spec_item_at(const struct yaml_node *node, size_t i);
+static inline const struct yaml_node *spec_item_at(const struct yaml_node *node, size_t i)
+{
+    return node->type == VALUE_LIST ? &node->items[i] : node;
+}
 
 /* spec_data.c */
 int spec_read_source(struct yaml_keys_reader *r, const struct key *key,
@@ -39,8 +60,6 @@ extern const struct key spec_resources_keys[], spec_checkpoint_keys[], spec_retr
 int spec_read_env(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                   void *to);
 void spec_check_work(struct yaml_keys_reader *r, const struct yaml_node *root);
-
-/* spec_slurm.c */
 extern const struct key spec_slurm_keys[];
 int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
                     void *to);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/spec/minimal.h"
 #include "client/spec/plan_check.h"
+#include "client/spec/sample.h"
 #include "client/spec/spec_internal.h"
 #include "client/term/opt.h"
 #include "common/proto/sbatch.h"
@@ -48,15 +48,19 @@ static int refuse_key(const struct list *params, const char *name, struct err *e
     return -1;
 }
 
-static int set_param(struct spec *s, const char *text, struct arena *a, struct err *e)
+void spec_take_first(struct plan *p, struct arena *a)
 {
-    size_t n = strcspn(text, "=");
+    struct param *params = p->params.items;
 
-    for (const struct key *key = spec_keys; key->name != NULL && text[n] == '='; key++)
-        if (strlen(key->name) == n && strncmp(key->name, text, n) == 0 &&
-            params_find(&s->plan.params, key->name) == NULL)
-            return refuse_key(&s->plan.params, key->name, e);
-    return params_set(&s->plan.params, text, a, e);
+    for (size_t i = 0; i < p->params.n; i++) {
+        struct value *first = arena_alloc(a, sizeof *first);
+
+        *first = sample_middle(&params[i]);
+        params[i].form = PARAM_FIXED;
+        params[i].values = first;
+        params[i].n = 1;
+    }
+    *p = (struct plan){ .params = p->params, .seed = p->seed, .when = p->when };
 }
 
 static int override_params(struct spec *s, const struct spec_overrides *o, struct arena *a,
@@ -69,11 +73,18 @@ static int override_params(struct spec *s, const struct spec_overrides *o, struc
                        "--set %s: --param2vals has the configurations; change them there", set[0]);
     if (o->minimal)
         params_overlay(&s->plan.params, &s->debug);
-    for (size_t i = 0; i < o->set.n; i++)
-        if (set_param(s, set[i], a, e) < 0)
+    for (size_t i = 0; i < o->set.n; i++) {
+        size_t n = strcspn(set[i], "=");
+
+        for (const struct key *key = spec_keys; key->name != NULL && set[i][n] == '='; key++)
+            if (strlen(key->name) == n && strncmp(key->name, set[i], n) == 0 &&
+                params_find(&s->plan.params, key->name) == NULL)
+                return refuse_key(&s->plan.params, key->name, e);
+        if (params_set(&s->plan.params, set[i], a, e) < 0)
             return -1;
+    }
     if (o->minimal)
-        minimal_take_first(&s->plan, a);
+        spec_take_first(&s->plan, a);
     return 0;
 }
 
@@ -89,33 +100,13 @@ static int override_name(struct spec *s, const char *name, struct err *e)
     return 0;
 }
 
-/* Adds the file's pools of that partition, or else one without further wishes. */
-static size_t add_pools(const struct list *from, const char *partition, struct slurm_pool *to)
-{
-    const struct slurm_pool *pools = from->items;
-    size_t n = 0;
-
-    for (size_t i = 0; i < from->n; i++)
-        if (strcmp(pools[i].partition, partition) == 0)
-            to[n++] = pools[i];
-    if (n == 0)
-        to[n++] = (struct slurm_pool){ .partition = partition };
-    return n;
-}
-
-/* An unset variable of the shell makes one. */
-static int refuse_empty(const char *option, const char *what, struct err *e)
-{
-    return err_set(e, ERR_USAGE, "%s: expected names of %s, found nothing", option, what);
-}
-
 static int override_nodes(struct spec *s, const char *nodes, struct arena *a, struct err *e)
 {
     struct list names = split(a, nodes);
     const char *const *name = names.items;
 
     if (names.n == 0)
-        return refuse_empty("--nodes", "nodes and @groups", e);
+        return err_set(e, ERR_USAGE, "--nodes: expected names of nodes and @groups, found nothing");
     for (size_t i = 0; i < names.n; i++)
         if (!spec_is_node_name(name[i]))
             return err_set(e, ERR_USAGE, "--nodes: '%s' is no name of a node or @group", name[i]);
@@ -128,15 +119,23 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
 {
     struct list names = split(a, partitions);
     const char *const *name = names.items;
+    const struct slurm_pool *before = s->pools.items;
     struct slurm_pool *pools = arena_alloc(a, (names.n * (s->pools.n + 1)) * sizeof *pools);
-    size_t n = 0;
+    size_t n = 0, n_before;
 
     if (names.n == 0)
-        return refuse_empty("--partition", "Slurm partitions", e);
+        return err_set(e, ERR_USAGE,
+                       "--partition: expected names of Slurm partitions, found nothing");
     for (size_t i = 0; i < names.n; i++) {
         if (!sbatch_is_partition(name[i]))
             return err_set(e, ERR_USAGE, "--partition: '%s' is no name of a partition", name[i]);
-        n += add_pools(&s->pools, name[i], pools + n);
+        /* The file's pools of that partition, or else one without further wishes. */
+        n_before = n;
+        for (size_t k = 0; k < s->pools.n; k++)
+            if (strcmp(before[k].partition, name[i]) == 0)
+                pools[n++] = before[k];
+        if (n == n_before)
+            pools[n++] = (struct slurm_pool){ .partition = name[i] };
     }
     if (n > POOLS_MAX)
         return err_set(e, ERR_USAGE, "--partition: more than %d pools", POOLS_MAX);
@@ -146,7 +145,7 @@ static int override_pools(struct spec *s, const char *partitions, struct arena *
 
 int spec_override(struct spec *s, const struct spec_overrides *o, struct arena *a, struct err *e)
 {
-    struct spec_reading reading = { .spec = s };
+    struct spec_reading reading = { .spec = s, .keys = spec_keys };
     struct yaml_keys_reader r = { .file = s->file, .arena = a, .context = &reading };
 
     if (s->list != NULL && o->minimal)

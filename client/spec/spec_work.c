@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_work.c - the keys of a sweep file that say how its jobs run */
-#include <ctype.h>
+/* spec_work.c - the keys of a sweep file that say how and where its jobs run */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/spec/spec_internal.h"
 #include "common/base/suggest.h"
+#include "common/proto/sbatch.h"
 
 enum { MEMORY_MIN_BYTES = 1024 * 1024, GIB_MEANT_MAX = 1024 };
 enum { ENV_MAX = 1000, GRACE_MS = 60 * 1000, EVERY_MIN_MS = 1000 };
@@ -27,7 +27,7 @@ static bool is_variable_name(const char *name)
 static int read_env_item(struct yaml_keys_reader *r, const struct key *key,
                          const struct yaml_member *m, struct env_entry *to)
 {
-    struct yaml_node at = spec_key_at(m);
+    struct yaml_node at = { .line = m->line, .column = m->column };
 
     *to = (struct env_entry){ m->key, m->node.text };
     if (!is_variable_name(m->key) || strlen(m->key) > NAME_MAX_BYTES)
@@ -265,6 +265,134 @@ static void check_retry(struct yaml_keys_reader *r, const struct yaml_node *node
         retry->max = 1;
     if (on == NULL && retry->max > 0)
         retry->on = (struct list){ (void *)&cause_names[CAUSE_FAILED], 1 };
+}
+
+/* ---- slurm: pools of pilots as sbatch takes them ---- */
+
+#define AT(member) offsetof(struct slurm_pool, member)
+
+static const struct key spec_pilot_keys[] = {
+    { .name = "jobs",
+      .type = KEY_INT,
+      .offset = AT(pilot_jobs),
+      .min = 1,
+      .max = 1,
+      .help = "1: each job gets a Slurm job of its own; without it: a pilot works through many" },
+    { .name = NULL },
+};
+
+const struct key spec_slurm_keys[] = {
+    { .name = "partition",
+      .type = KEY_STR,
+      .offset = AT(partition),
+      .help = "the partition that pilots are started in; needed" },
+    { .name = "account",
+      .type = KEY_STR,
+      .offset = AT(account),
+      .help = "whom the time is charged to; without it: your default account" },
+    { .name = "qos", .type = KEY_STR, .offset = AT(qos), .help = "the quality of service" },
+    { .name = "constraint",
+      .type = KEY_STR,
+      .offset = AT(constraint),
+      .help = "features a node must have, as \"a40|rtx_6000\"" },
+    { .name = "gres",
+      .type = KEY_STR,
+      .offset = AT(gres),
+      .help = "generic resources of a pilot, as gpu:a40:2; without it: what resources: asks for" },
+    { .name = "exclude",
+      .type = KEY_STRS,
+      .offset = AT(exclude),
+      .max = 1000,
+      .help = "names of nodes that are not used" },
+    { .name = "extra",
+      .type = KEY_STRS,
+      .offset = AT(extra),
+      .max = 100,
+      .help = "further options of sbatch, as --reservation=lab" },
+    { .name = "pilot",
+      .type = KEY_MAP,
+      .of = spec_pilot_keys,
+      .help = "how pilots are made: {jobs: 1}" },
+    { .name = NULL },
+};
+
+static void check_partition(struct yaml_keys_reader *r, const struct yaml_node *map,
+                            const char *name)
+{
+    const struct yaml_node *node = yaml_get(map, "partition");
+
+    if (node == NULL)
+        yaml_keys_error(r, map, "slurm: there is no 'partition:'");
+    else if (name != NULL && !sbatch_is_partition(name))
+        yaml_keys_error(r, node, "partition: '%s' is no name of a partition%s", name,
+                        strchr(name, ',') != NULL ? " (slurm: takes a list, an entry for each)"
+                                                  : "");
+}
+
+static void check_text(struct yaml_keys_reader *r, const struct yaml_node *node, const char *key,
+                       const char *text, size_t max)
+{
+    if (text == NULL)
+        return;
+    if (text[0] == '\0')
+        yaml_keys_error(r, node, "%s: it is empty", key);
+    else if (spec_has_control(text))
+        yaml_keys_error(r, node, "%s: a control character", key);
+    else if (text[0] == '-' && strcmp(key, "extra") != 0)
+        yaml_keys_error(r, node, "%s: '%s' begins with a dash", key, text);
+    else if (strlen(text) > max)
+        yaml_keys_error(r, node, "%s: more than %zu bytes", key, max);
+}
+
+static int read_pool(struct yaml_keys_reader *r, const struct yaml_node *map,
+                     struct slurm_pool *pool)
+{
+    const struct yaml_node *exclude, *extra;
+    size_t n_errors = r->n_errors;
+
+    if (map->type != VALUE_MAP)
+        return yaml_keys_error(r, map, "slurm: expected a map such as {partition: NAME}, found %s",
+                               value_type_name(map->type));
+    if (yaml_keys_read(r, spec_slurm_keys, map, pool) < 0)
+        return -1;
+    check_partition(r, map, pool->partition);
+    check_text(r, yaml_get(map, "account"), "account", pool->account, NAME_MAX_BYTES);
+    check_text(r, yaml_get(map, "qos"), "qos", pool->qos, NAME_MAX_BYTES);
+    check_text(r, yaml_get(map, "constraint"), "constraint", pool->constraint, 4096);
+    check_text(r, yaml_get(map, "gres"), "gres", pool->gres, 4096);
+    exclude = yaml_get(map, "exclude");
+    for (size_t i = 0; i < pool->exclude.n; i++)
+        check_text(r, spec_item_at(exclude, i), "exclude",
+                   ((const char *const *)pool->exclude.items)[i], 4096);
+    extra = yaml_get(map, "extra");
+    for (size_t i = 0; i < pool->extra.n; i++) {
+        const char *option = ((const char *const *)pool->extra.items)[i];
+        struct err e = { 0 };
+
+        check_text(r, spec_item_at(extra, i), "extra", option, 4096);
+        if (option[0] != '\0' && sbatch_check_extra(option, &e) < 0)
+            yaml_keys_error(r, spec_item_at(extra, i), "extra: %s", e.text);
+    }
+    return r->n_errors > n_errors ? -1 : 0;
+}
+
+int spec_read_slurm(struct yaml_keys_reader *r, const struct key *key, const struct yaml_node *node,
+                    void *to)
+{
+    bool is_list = node->type == VALUE_LIST;
+    size_t n = is_list ? node->n : 1;
+    struct slurm_pool *pools = arena_alloc(r->arena, n * sizeof *pools);
+    int answer = 0;
+
+    if (node->type == VALUE_NULL)
+        return 0;
+    if (n > POOLS_MAX)
+        return yaml_keys_error(r, node, "%s: more than %d entries", key->name, POOLS_MAX);
+    for (size_t i = 0; i < n; i++)
+        if (read_pool(r, spec_item_at(node, i), &pools[i]) < 0)
+            answer = -1;
+    *(struct list *)to = (struct list){ pools, n };
+    return answer;
 }
 
 /* ---- results ---- */

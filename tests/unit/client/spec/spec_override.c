@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* minimal.c - tests of what --minimal leaves of a plan */
+/* spec_override.c - tests of what --minimal leaves of a plan */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client/spec/minimal.h"
+#include "client/spec/spec.h"
 #include "common/data/json.h"
 #include "tests/unit/client_plan.h"
 
@@ -35,7 +35,7 @@ static void the_first_of_each_is_left_and_the_conditions(void **state)
     const struct param *params = p->params.items;
 
     (void)state;
-    minimal_take_first(p, a);
+    spec_take_first(p, a);
     for (size_t i = 0; i < p->params.n; i++) {
         struct buf value = { 0 };
 
