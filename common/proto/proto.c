@@ -326,6 +326,7 @@ static const struct field submitted_fields[] = {
     FIELD(struct msg_submitted, jobs, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
     FIELD(struct msg_submitted, reused, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
     FIELD(struct msg_submitted, queued, FIELD_INT, FIELD_REQUIRED, JOBS_MAX),
+    FIELD(struct msg_submitted, done_otherwise, FIELD_INT, 0, JOBS_MAX),
     FIELD(struct msg_submitted, note, FIELD_STR, 0, REASON_MAX_BYTES),
 };
 const struct schema submitted_schema = SCHEMA(struct msg_submitted, "submitted", submitted_fields);

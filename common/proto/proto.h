@@ -20,7 +20,8 @@ enum {
     TARGETS_MAX = 1000,
     REFUSED_MAX = 1000,
     HOLDS_MAX = 1000,
-    EXPECTED_MAX = 1001 /* a source and the data of a sweep */
+    DONE_OTHERWISE_MAX = 100000, /* of so many jobs it is said in submitted */
+    EXPECTED_MAX = 1001          /* a source and the data of a sweep */
 };
 
 enum proto_flags {
@@ -215,10 +216,12 @@ struct msg_submitted {
     const char *project;
     int64_t configs;
     int64_t reps;
-    int64_t jobs;     /* configs x reps, duplicates taken once */
-    int64_t reused;   /* of these done already */
-    int64_t queued;   /* of these new */
-    const char *note; /* NULL, or why none of the workers that are connected can run them */
+    int64_t jobs;   /* configs x reps, duplicates taken once */
+    int64_t reused; /* of these done already */
+    int64_t queued; /* of these new */
+    int64_t
+        done_otherwise; /* of the first new ones: done before, with other work (DONE_OTHERWISE_MAX) */
+    const char *note;   /* NULL, or why none of the workers that are connected can run them */
 };
 
 /* Jobs first..last of a sweep; 0, 0: all. */

@@ -40,6 +40,10 @@
                    " queued_at, version) VALUES(?1, ?2, ?2, ?3, ?4, ?5, ?6, JOB_QUEUED, ?7, ?8)")       \
     X(SQL_SWEEP_SHOW, "UPDATE sweep SET state = ?2, submitted_at = ?3, ended_at = ?4,"                  \
                       " version = ?5, opened_by = 0 WHERE id = ?1")                                     \
+    X(SQL_DONE_OTHERWISE,                                                                               \
+      "SELECT count(*) FROM job n WHERE n.sweep = ?1 AND n.no > ?2"                                     \
+      " AND n.no <= ?3 AND EXISTS(SELECT 1 FROM job d WHERE d.state = JOB_DONE"                         \
+      " AND d.param = n.param AND d.rep = n.rep)")                                                      \
     X(SQL_SUBMITTED, "SELECT p.name, s.configs, s.reps, s.jobs, s.reused FROM sweep s"                  \
                      " JOIN project p ON p.id = s.project WHERE s.id = ?")                              \
     X(SQL_CLEAR_CLOSE, "UPDATE sweep SET opened_by = -1 WHERE id = ? AND state = SWEEP_OPEN")           \

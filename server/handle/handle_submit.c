@@ -460,6 +460,33 @@ static int note_nobody(struct server *sv, struct arena *a, struct msg_submitted 
     return rep->queued == 0 ? 0 : why_nobody(sv, rep->sweep, a, &rep->note, e);
 }
 
+/* In ask->progress, while the answer to submit_end is made: jobs looked at, those done otherwise. */
+enum { LOOKED_AT, DONE_OTHERWISE, LOOK_AT_ONCE = 1000 };
+
+/* Of the jobs that are new: how many are done with another command, source or data.  1 when the turn
+ * was over before the end, 0, -1. */
+static int count_done_otherwise(const struct taking *t, struct ask *ask, struct err *e)
+{
+    int64_t most = t->reuse == REUSE_ALL ? t->jobs : 0; /* else they are reused, or nobody asks */
+    int64_t *progress = ask->progress;
+
+    if (most > DONE_OTHERWISE_MAX)
+        most = DONE_OTHERWISE_MAX;
+    for (bool is_first = true; progress[LOOKED_AT] < most; is_first = false) {
+        int64_t n = 0;
+
+        /* Always one step, so that each turn comes further. */
+        if (!is_first && turn_is_full(t->sv))
+            return 1;
+        if (db_get_int(t->sv->db, e, &n, SQL_DONE_OTHERWISE, "iii", t->sweep, progress[LOOKED_AT],
+                       progress[LOOKED_AT] + LOOK_AT_ONCE) < 0)
+            return -1;
+        progress[LOOKED_AT] += LOOK_AT_ONCE;
+        progress[DONE_OTHERWISE] += n;
+    }
+    return 0;
+}
+
 static int show(struct server *sv, const struct taking *t, struct err *e)
 {
     bool is_done = t->jobs == 0;
@@ -484,8 +511,11 @@ static int end_well(const struct taking *t, struct ask *ask, struct msg_submitte
 
     if (rc == 0)
         rc = project_check_folder(sv, ask, rep->project, e);
+    if (rc == 0)
+        rc = count_done_otherwise(t, ask, e);
     if (rc != 0)
         return rc;
+    rep->done_otherwise = ask->progress[DONE_OTHERWISE];
     if (show(sv, t, e) < 0 || note_nobody(sv, ask->arena, rep, e) < 0)
         return -1;
     promise_log(sv, ask->conn, rep);

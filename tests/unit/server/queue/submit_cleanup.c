@@ -175,14 +175,14 @@ static const struct {
     enum reuse reuse;
     const char *command;
     int64_t reps;
-    int64_t reused, queued;
+    int64_t reused, queued, otherwise;
 } reuse_cases[] = {
-    { "the same again needs nothing", REUSE_ALL, "true", 2, 6, 0 },
-    { "more reps are topped up", REUSE_ALL, "true", 4, 6, 6 },
-    { "fewer reps reuse as many", REUSE_ALL, "true", 1, 3, 0 },
-    { "another command runs again", REUSE_ALL, "false", 2, 0, 6 },
-    { "unless only params count", REUSE_PARAMS, "false", 3, 6, 3 },
-    { "none runs all", REUSE_NONE, "true", 2, 0, 6 },
+    { "the same again needs nothing", REUSE_ALL, "true", 2, 6, 0, 0 },
+    { "more reps are topped up", REUSE_ALL, "true", 4, 6, 6, 0 },
+    { "fewer reps reuse as many", REUSE_ALL, "true", 1, 3, 0, 0 },
+    { "another command runs again", REUSE_ALL, "false", 2, 0, 6, 6 },
+    { "unless only params count", REUSE_PARAMS, "false", 3, 6, 3, 0 },
+    { "none runs all", REUSE_NONE, "true", 2, 0, 6, 0 },
 };
 
 static void what_is_done_is_reused_as_asked(void **state)
@@ -204,6 +204,7 @@ static void what_is_done_is_reused_as_asked(void **state)
         if (done.reused != reuse_cases[i].reused || done.queued != reuse_cases[i].queued)
             fail_msg("%s: %d reused, %d queued", reuse_cases[i].what, (int)done.reused,
                      (int)done.queued);
+        assert_int_equal(done.done_otherwise, reuse_cases[i].otherwise);
         assert_int_equal(done.jobs, 3 * reuse_cases[i].reps);
         peer_close(w);
         peer_close(p);
