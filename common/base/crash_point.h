@@ -18,6 +18,8 @@
     X(outcome_written, runner, "the agent moves the folder to ended/ and has it published")       \
     X(ended_moved, runner, "the agent finds it in ended/ and has it published")                   \
     X(publish_begun, publisher, "published from the beginning")                                   \
+    X(save_aside, publisher, "what the job put in the place of save/ gets a folder around it")    \
+    X(save_replaced, publisher, "the same: save/ is there, but empty")                            \
     X(series_added, publisher, "published from the beginning; the series lies there already")     \
     X(saved_scanned, publisher, "published from the beginning; names made portable stay so")      \
     X(copy_begun, publisher, "the half-made copy is removed and made again")                      \

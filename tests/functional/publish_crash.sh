@@ -10,8 +10,8 @@ PATH=$LUDWIG_HOOKS_BIN:$PATH
 
 # The table in the code is the list; docs/internals/publishing.md is held against it elsewhere.
 all_points=$(sed -n 's/^ *X(\([a-z_]*\), \(runner\|publisher\), .*/\1/p' "$TEST_ROOT/common/base/crash_point.h")
-# No plain sweep comes by a result that lost, one that is withdrawn, or a checkpoint.
-points=$(echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint')
+# No plain sweep comes by a result that lost, one that is withdrawn, a checkpoint, or a file in the place of save/.
+points=$(echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint\|^save_')
 it 'the crash points are known' '[ "$(echo "$points" | wc -w)" -ge 10 ]'
 
 # Lies on another file system than $TEST_TMP; removed at the end whatever happens.
@@ -99,6 +99,25 @@ goes_on() { # POINT PROJECT
 }
 for point in $(echo "$all_points" | grep '^checkpoint'); do
     it "killed at $point, a job goes on from its checkpoint" "goes_on $point goes_on_$point"
+done
+
+# ---- of a job that put a file in the place of its folder ----
+
+wraps() { # POINT PROJECT
+    export LUDWIG_CRASH_AT=$1 LUDWIG_CRASH_ONCE=$TEST_TMP/crashed.$2
+    write_job 'rmdir "$LUDWIG_SAVE_PATH"' 'echo the model >"$LUDWIG_SAVE_PATH"'
+    printf '%s\n' "project: $2" 'command: sh job.sh' 'source: job.sh' >sweep.yaml
+    timeout 100 ludwig up
+    id=$(timeout 100 ludwig submit sweep.yaml --wait)
+    [ "$(sweep_state "$id")" = done ]
+    [ "$(cat "$SHARE/$2"/runs/*/*/save)" = 'the model' ]
+    nothing_left
+    ludwig down
+    wait_until 10 '[ -z "$(pids_of ludwigd)$(pids_of ludwig-worker)" ]'
+    [ -e "$LUDWIG_CRASH_ONCE" ]
+}
+for point in $(echo "$all_points" | grep '^save_'); do
+    it "killed at $point, a file in the place of save/ is published" "wraps $point wraps_$point"
 done
 
 # ---- with ludwigd out of reach meanwhile ----

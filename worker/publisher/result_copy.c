@@ -220,18 +220,59 @@ static int bring_saved(struct result *r, const struct publish_group *g, struct e
     return move_saved(r, g, e);
 }
 
+/* ---- a job that put something else in the place of its folder saved that ---- */
+
+/* The second half of wrapping, from wherever the first was killed: save/ is missing or empty, and what
+ * the job saved lies aside.  1: it is in save/ now; 0: nothing lies aside. */
+static int end_wrapping(const struct result *r, const struct publish_group *g, struct err *e)
+{
+    const char *aside = on_scratch(r, g, JOB_SAVE ".aside");
+    const char *save = on_scratch(r, g, JOB_SAVE);
+    int fd = g->scratch->ended_fd;
+    struct stat st;
+
+    /* A folder is none of ours; nor is anything beside a save/ that has something in it. */
+    if (fstatat(fd, aside, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
+        return 0;
+    if (unlinkat(fd, save, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return errno == ENOTEMPTY || errno == EEXIST ? 0 : err_sys(e, "remove %s", save);
+    if (mkdirat(fd, save, 0700) < 0)
+        return err_sys(e, "create %s", save);
+    CRASH_POINT_POINT(save_replaced);
+    return renameat(fd, aside, fd, on_scratch(r, g, JOB_SAVE "/" JOB_SAVE)) < 0
+               ? err_sys(e, "make a folder of %s", save)
+               : 1;
+}
+
+static int wrap(const struct result *r, const struct publish_group *g, struct err *e)
+{
+    const char *aside = on_scratch(r, g, JOB_SAVE ".aside");
+    int fd = g->scratch->ended_fd;
+
+    if (io_remove_tree_at(fd, aside, e) < 0)
+        return -1;
+    if (renameat(fd, on_scratch(r, g, JOB_SAVE), fd, aside) < 0)
+        return err_sys(e, "make a folder of what it saved");
+    CRASH_POINT_POINT(save_aside);
+    return end_wrapping(r, g, e);
+}
+
 /* ---- going on where a publisher was killed ---- */
 
-/* Nothing lies on the share, so it was the job that removed its folder. */
+/* Nothing lies on the share: a publisher was killed while it wrapped what the job saved, or it was the
+ * job that removed its folder. */
 static int bring_again(struct result *r, const struct publish_group *g, struct err *e)
 {
+    int rc;
+
     if (look_at_final(r, g, e) < 0)
         return -1;
     if (r->step == RESULT_DECIDED)
         return 0;
-    if (mkdirat(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), 0700) < 0)
+    rc = end_wrapping(r, g, e);
+    if (rc == 0 && mkdirat(g->scratch->ended_fd, on_scratch(r, g, JOB_SAVE), 0700) < 0)
         return err_sys(e, "create %s", JOB_SAVE);
-    return bring_saved(r, g, e);
+    return rc < 0 ? -1 : bring_saved(r, g, e);
 }
 
 /* save/ was renamed already, or the job removed it, as nothing is renamed to a share that is not
@@ -298,20 +339,6 @@ static void add_files(struct result *r, struct publish_group *g)
     publish_group_add_file(g, r->folder, r->temporary);
 }
 
-/* A job that put something else in the place of its folder saved that. */
-static int wrap(const struct result *r, const struct publish_group *g, const char *save,
-                struct err *e)
-{
-    const char *aside = on_scratch(r, g, JOB_SAVE ".aside");
-    const char *inside = on_scratch(r, g, JOB_SAVE "/" JOB_SAVE);
-    int fd = g->scratch->ended_fd;
-
-    if (renameat(fd, save, fd, aside) < 0 || mkdirat(fd, save, 0700) < 0 ||
-        renameat(fd, aside, fd, inside) < 0)
-        return err_sys(e, "make a folder of %s", save);
-    return 0;
-}
-
 static int bring(struct result *r, const struct publish_group *g, struct err *e)
 {
     const char *save = on_scratch(r, g, JOB_SAVE);
@@ -319,7 +346,7 @@ static int bring(struct result *r, const struct publish_group *g, struct err *e)
 
     if (fstatat(g->scratch->ended_fd, save, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? go_on(r, g, e) : err_sys(e, "look at %s", save);
-    if (!S_ISDIR(st.st_mode) && wrap(r, g, save, e) < 0)
+    if ((S_ISDIR(st.st_mode) ? end_wrapping(r, g, e) : wrap(r, g, e)) < 0)
         return -1;
     return bring_saved(r, g, e);
 }

@@ -245,6 +245,47 @@ static void a_killed_publisher_is_gone_on_from(void **state)
         }
 }
 
+static void put_a_file_for_save(struct site *s)
+{
+    int fd = s->scratch.ended_fd;
+    struct err e = { 0 };
+
+    assert_int_equal(io_remove_tree_at(fd, HEX_A "/" JOB_SAVE, &e), 0);
+    site_write(fd, HEX_A "/" JOB_SAVE, "the model");
+}
+
+static void it_was_put_aside(struct site *s)
+{
+    int fd = s->scratch.ended_fd;
+
+    put_a_file_for_save(s);
+    assert_int_equal(renameat(fd, HEX_A "/" JOB_SAVE, fd, HEX_A "/" JOB_SAVE ".aside"), 0);
+}
+
+static void its_folder_was_made(struct site *s)
+{
+    it_was_put_aside(s);
+    assert_int_equal(mkdirat(s->scratch.ended_fd, HEX_A "/" JOB_SAVE, 0700), 0);
+}
+
+static void a_file_in_the_place_of_the_folder_is_published(void **state)
+{
+    static void (*const befores[])(struct site *) = { put_a_file_for_save, it_was_put_aside,
+                                                      its_folder_was_made };
+    struct site s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof befores / sizeof befores[0]; i++) {
+        site_open(&s, NULL);
+        end_attempt(&s, 'a', EV_DONE);
+        befores[i](&s);
+        (void)must_publish(&s, 'a');
+        assert_true(site_has(&s, FINAL "/" JOB_SAVE));
+        must_have_moved(&s, HEX_A);
+        site_close(&s);
+    }
+}
+
 static void a_loser_that_removed_its_copy_still_knows_it_lost(void **state)
 {
     struct site s;
@@ -609,6 +650,7 @@ int main(void)
         cmocka_unit_test(the_second_attempt_is_superseded),
         cmocka_unit_test(two_in_one_group_leave_one_result),
         cmocka_unit_test(a_killed_publisher_is_gone_on_from),
+        cmocka_unit_test(a_file_in_the_place_of_the_folder_is_published),
         cmocka_unit_test(a_loser_that_removed_its_copy_still_knows_it_lost),
         cmocka_unit_test(a_share_that_is_away_costs_nothing),
         cmocka_unit_test(one_that_fails_does_not_hold_up_the_others),
