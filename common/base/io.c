@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* io.c - whole reads and writes, and files */
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,6 +37,27 @@ int io_write_all(int fd, const void *bytes, size_t n)
         if (wrote <= 0)
             return -1;
         from += wrote;
+        n -= (size_t)wrote;
+    }
+    return 0;
+}
+
+int io_write_all_at(int fd, const void *bytes, size_t n, uint64_t at)
+{
+    const char *from = bytes;
+
+    while (n > 0) {
+        ssize_t wrote =
+            pwrite(fd, from, n < TRANSFER_MAX_BYTES ? n : TRANSFER_MAX_BYTES, (off_t)at);
+
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote == 0)
+            errno = EIO;
+        if (wrote <= 0)
+            return -1;
+        from += wrote;
+        at += (uint64_t)wrote;
         n -= (size_t)wrote;
     }
     return 0;
@@ -249,6 +271,18 @@ int io_open_dir_at(int dir_fd, const char *name, struct err *e)
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     return fd < 0 ? err_sys(e, "open %s", name) : fd;
+}
+
+DIR *io_list_dir_at(int dir_fd, const char *name, struct err *e)
+{
+    int fd = io_open_dir_at(dir_fd, name, e);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (dir == NULL && fd >= 0) {
+        err_sys(e, "list %s", name);
+        close(fd);
+    }
+    return dir;
 }
 
 int io_open_dir(const char *path, struct err *e)

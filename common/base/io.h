@@ -8,6 +8,7 @@
 #ifndef LUDWIG_COMMON_BASE_IO_H
 #define LUDWIG_COMMON_BASE_IO_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,8 @@
 #include "common/base/err.h"
 
 int io_write_all(int fd, const void *bytes, size_t n); /* -1 with errno */
+/* The same from there on, wherever the file is written otherwise. */
+int io_write_all_at(int fd, const void *bytes, size_t n, uint64_t at);
 /* Reads until n bytes or end of file; returns what it read, -1 with errno. */
 ssize_t io_read_all(int fd, void *bytes, size_t n);
 /* The same from there on; where the file is read and written otherwise stays as it is. */
@@ -41,6 +44,8 @@ int io_remove_tree(const char *path, struct err *e);
 /* Opens a folder (O_DIRECTORY | O_CLOEXEC); -1 with e set. */
 int io_open_dir(const char *path, struct err *e);
 int io_open_dir_at(int dir_fd, const char *name, struct err *e);
+/* The same for readdir(3); the caller closes it.  NULL with e set. */
+DIR *io_list_dir_at(int dir_fd, const char *name, struct err *e);
 
 /* As openat(2), but through no symlink on the whole way below dir_fd. */
 int io_open_no_links(int dir_fd, const char *path, int flags);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pack_read.c - the entries of a packed tree, each checked */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,12 @@ const struct pack_list *pack_list_of(struct pack_reader *r, size_t part, struct 
     }
     r->lists[part] = l;
     return l;
+}
+
+const struct pack_list *pack_list_read(const struct pack_reader *r, size_t part)
+{
+    assert(r->lists[part] != NULL);
+    return r->lists[part];
 }
 
 /* ---- blocks ---- */

@@ -39,5 +39,8 @@ int pack_next(struct pack_reader *r, struct pack_entry *entry, struct err *e);
 
 /* The list of a part, read if need be, kept until pack_close. */
 const struct pack_list *pack_list_of(struct pack_reader *r, size_t part, struct err *e);
+/* The same of a part that an entry of pack_next has named, whose list was read then: never NULL, and
+ * several threads may ask at once. */
+const struct pack_list *pack_list_read(const struct pack_reader *r, size_t part);
 
 #endif

@@ -173,22 +173,6 @@ static int open_unfinished(struct filler *w, size_t i, struct err *e)
     return fd < 0 ? err_sys(e, "open %s", plan_path(f->plan, i)) : fd;
 }
 
-static int write_at(int fd, const uint8_t *bytes, size_t n, uint64_t at)
-{
-    while (n > 0) {
-        ssize_t written = pwrite(fd, bytes, n, (off_t)at);
-
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -1;
-        bytes += written;
-        at += (uint64_t)written;
-        n -= (size_t)written;
-    }
-    return 0;
-}
-
 static int finish_unfinished(const struct fill *f, struct dir_walk *d, size_t i, int fd,
                              struct err *e)
 {
@@ -206,7 +190,7 @@ static int write_piece(struct filler *w, const struct want *x, struct bytes cont
 
     if (fd < 0)
         return -1;
-    if (write_at(fd, content.data, content.n, x->offset) < 0) {
+    if (io_write_all_at(fd, content.data, content.n, x->offset) < 0) {
         err_sys(e, "write %s", plan_path(f->plan, x->entry));
         close(fd);
         return -1;
@@ -343,7 +327,7 @@ static int fill_from_part(struct filler *w, const struct pack_list *l, size_t be
 static int fill_from(struct filler *w, size_t begin, size_t end, struct err *e)
 {
     const struct pack_list *l =
-        pack_list_of(w->all->fill->plan->reader, w->all->wants[begin].part, e);
+        pack_list_read(w->all->fill->plan->reader, w->all->wants[begin].part);
 
     return l->part.form == PACK_FILES ? fill_from_files(w, l, begin, end, e)
                                       : fill_from_part(w, l, begin, end, e);

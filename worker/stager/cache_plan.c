@@ -48,8 +48,7 @@ static void content_of_runs(struct plan *p, const struct pack_entry *entry, stru
     if (entry->n_runs == 0)
         return;
     if (entry->n_runs == 1 && entry->runs->n == 1 && entry->runs->part != PACK_HOLE) {
-        *content =
-            pack_list_of(p->reader, entry->runs->part, NULL)->pieces[entry->runs->first].digest;
+        *content = pack_list_read(p->reader, entry->runs->part)->pieces[entry->runs->first].digest;
         return;
     }
     h = hasher_create();
@@ -61,7 +60,7 @@ static void content_of_runs(struct plan *p, const struct pack_entry *entry, stru
             add_hole(h, run->bytes / PACK_PIECE_BYTES);
             continue;
         }
-        l = pack_list_of(p->reader, run->part, NULL);
+        l = pack_list_read(p->reader, run->part);
         for (uint32_t k = 0; k < run->n; k++)
             hasher_add(h, &l->pieces[run->first + k].digest, DIGEST_BYTES);
     }
@@ -327,5 +326,5 @@ struct want *plan_wants(struct plan *p, size_t *n,
 
 const struct pack_piece *plan_piece(const struct plan *p, const struct want *w)
 {
-    return &pack_list_of(p->reader, w->part, NULL)->pieces[w->piece];
+    return &pack_list_read(p->reader, w->part)->pieces[w->piece];
 }

@@ -180,6 +180,35 @@ static void what_is_read_from_somewhere_leaves_the_place_alone(void **state)
     (void)fclose(f);
 }
 
+/* In the place of the C library's: a disk that takes nothing and calls that no error. */
+static bool disk_takes_nothing;
+
+ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
+{
+    return disk_takes_nothing ? 0 : (ssize_t)syscall(SYS_pwrite64, fd, bytes, n, at);
+}
+
+static void what_is_written_somewhere_leaves_the_place_alone(void **state)
+{
+    FILE *f = tmpfile();
+    char got[10] = "";
+    int fd;
+
+    (void)state;
+    assert_non_null(f);
+    fd = fileno(f);
+    assert_int_equal(io_write_all_at(fd, "cdefg", 5, 2), 0);
+    assert_int_equal(io_write_all_at(fd, "ab", 2, 0), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
+    assert_int_equal(io_read_all(fd, got, sizeof got), 7);
+    assert_string_equal(got, "abcdefg");
+    disk_takes_nothing = true;
+    assert_int_equal(io_write_all_at(fd, "x", 1, 0), -1);
+    disk_takes_nothing = false;
+    assert_int_equal(errno, EIO);
+    (void)fclose(f);
+}
+
 static void what_cannot_be_transferred_says_why_in_errno(void **state)
 {
     char byte = 'x';
@@ -899,6 +928,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_written_and_read_in_spite_of_signals_and_short_transfers),
         cmocka_unit_test(what_is_read_from_somewhere_leaves_the_place_alone),
+        cmocka_unit_test(what_is_written_somewhere_leaves_the_place_alone),
         cmocka_unit_test(what_cannot_be_transferred_says_why_in_errno),
         IN_FOLDER(a_file_is_appended_to_what_the_buffer_holds),
         IN_FOLDER(a_file_of_any_size_is_read_whole_up_to_the_limit),
