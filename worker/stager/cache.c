@@ -14,32 +14,12 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/crash_point.h"
-#include "worker/stager/cache_room.h"
+#include "worker/stager/cache_reuse.h"
 #include "worker/stager/cache_stage.h"
 
 enum { SPACE_TRIES = 3 };
 
 /* ---- using ---- */
-
-static bool is_what_it_was(struct record *r, int cache_fd, bool is_doubted)
-{
-    struct damage damage;
-    bool is_whole;
-
-    if (!record_is_of_this_boot(r))
-        return false;
-    if (!is_doubted && r->head->use == RECORD_CLOSED && check_folders(r, cache_fd))
-        return true;
-    check_files(r, cache_fd, &damage);
-    is_whole = !damage.top && damage.n == 0;
-    damage_free(&damage);
-    return is_whole;
-}
-
-static bool is_sharing(const struct record *r, const struct digest *with)
-{
-    return r->head->is_shared && !digest_equal(&r->head->tree, with);
-}
 
 /* Who changes a file that trees share changes it in all of them, and only one is watched for that.
  * Whether any of the others is in use; doubts: look at them file by file next time. */
@@ -53,7 +33,7 @@ static bool meet_others(int cache_fd, const struct digest *tree, bool doubts)
     for (size_t i = 0; i < n; i++) {
         if (!trees[i].is_whole || !record_open(&r, cache_fd, &trees[i].tree))
             continue;
-        if (is_sharing(&r, tree)) {
+        if (r.head->is_shared && !digest_equal(&r.head->tree, tree)) {
             are_in_use |= r.head->use != RECORD_CLOSED;
             if (doubts)
                 r.head->use = RECORD_DOUBTED;
@@ -68,7 +48,8 @@ static bool meet_others(int cache_fd, const struct digest *tree, bool doubts)
 enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
 {
     char name[CACHE_NAME_BYTES];
-    enum cache_state state = CACHE_DAMAGED;
+    bool is_doubted, is_whole = false;
+    struct damage damage;
     struct record r;
 
     use->is_guarded = false;
@@ -77,27 +58,24 @@ enum cache_state cache_open_tree(int cache_fd, struct cache_use *use)
         return CACHE_ABSENT;
     if (!record_open(&r, cache_fd, &use->tree))
         return CACHE_DAMAGED;
-    use->is_guarded = check_watch(&r, use->cache_dir_path, use->guard_fd);
-    if (is_what_it_was(&r, cache_fd,
-                       use->is_doubted ||
-                           (r.head->is_shared && meet_others(cache_fd, &use->tree, false)))) {
-        r.head->use = RECORD_OPEN;
-        state = CACHE_WHOLE;
-    } else if (r.head->is_shared) {
-        (void)meet_others(cache_fd, &use->tree, true);
+    use->is_guarded = record_watch(&r, use->cache_dir_path, use->guard_fd);
+    is_doubted = use->is_doubted || (r.head->is_shared && meet_others(cache_fd, &use->tree, false));
+    if (!record_is_of_this_boot(&r)) {
+        is_whole = false;
+    } else if (!is_doubted && r.head->use == RECORD_CLOSED && record_check_folders(&r, cache_fd)) {
+        is_whole = true;
+    } else {
+        record_check_files(&r, cache_fd, &damage);
+        is_whole = !damage.top && damage.n == 0;
+        free(damage.rows);
     }
+    if (is_whole)
+        r.head->use = RECORD_OPEN;
+    else if (r.head->is_shared)
+        (void)meet_others(cache_fd, &use->tree, true);
     record_close(&r);
     cache_touch(cache_fd, &use->tree);
-    return state;
-}
-
-/* What others use stays open, as they may be told of changes that nobody has looked at yet. */
-static void close_record(struct record *r, const struct cache_use *use)
-{
-    if (use->is_doubted)
-        r->head->use = RECORD_DOUBTED;
-    else if (r->head->use != RECORD_DOUBTED && !use->is_used_by_others)
-        r->head->use = RECORD_CLOSED;
+    return is_whole ? CACHE_WHOLE : CACHE_DAMAGED;
 }
 
 void cache_close_tree(int cache_fd, const struct cache_use *use)
@@ -105,8 +83,12 @@ void cache_close_tree(int cache_fd, const struct cache_use *use)
     struct record r;
 
     if (record_open(&r, cache_fd, &use->tree)) {
-        close_record(&r, use);
-        check_unwatch(&r, use->cache_dir_path, use->guard_fd);
+        /* What others use stays open, as they may be told of changes that nobody has looked at yet. */
+        if (use->is_doubted)
+            r.head->use = RECORD_DOUBTED;
+        else if (r.head->use != RECORD_DOUBTED && !use->is_used_by_others)
+            r.head->use = RECORD_CLOSED;
+        record_unwatch(&r, use->cache_dir_path, use->guard_fd);
         record_close(&r);
     }
     cache_touch(cache_fd, &use->tree);
@@ -124,7 +106,7 @@ static void trust_record(struct stage *s)
     if (!record_open(&r, s->cache->fd, &s->plan.set.tree))
         return;
     if (record_is_of_this_boot(&r) && r.head->n_rows == s->plan.n) {
-        check_files(&r, s->cache->fd, &damage);
+        record_check_files(&r, s->cache->fd, &damage);
         if (!damage.top)
             s->trust = TRUST_RECORD;
     }
@@ -141,16 +123,58 @@ static void trust_record(struct stage *s)
         s->plan.entries[damage.rows[i]].is_wanted = true;
         s->plan.entries[damage.rows[i]].has_stat = false;
     }
-    damage_free(&damage);
+    free(damage.rows);
     record_close(&r);
 }
 
-static int begin_live(struct stage *s, struct err *e)
+static bool is_single_file(const struct plan *p)
 {
-    char fix[CACHE_NAME_BYTES];
+    return p->n == 1 && plan_path(p, 0)[0] == '\0';
+}
 
+/* What was made in this boot of the machine can be told by its modes. */
+static int begin_new(struct stage *s, struct err *e)
+{
+    char begun[CACHE_NAME_BYTES], id[BOOT_BYTES];
+    struct buf earlier = { 0 };
+    struct stat st;
+
+    cache_name(&s->plan.set.tree, CACHE_NEW, s->name);
+    cache_name(&s->plan.set.tree, CACHE_BEGUN, begun);
+    boot_id(id);
+    if (fstatat(s->cache->fd, s->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISDIR(st.st_mode) != is_single_file(&s->plan)) {
+        (void)io_read_file_at(s->cache->fd, begun, BOOT_BYTES, &earlier, NULL);
+        s->trust =
+            id[0] != '\0' && earlier.n == BOOT_BYTES && memcmp(earlier.bytes, id, BOOT_BYTES) == 0
+                ? TRUST_MODES
+                : TRUST_CONTENT;
+        buf_free(&earlier);
+    } else {
+        s->trust = TRUST_NOTHING;
+        if (io_remove_tree_at(s->cache->fd, s->name, e) < 0 ||
+            io_write_file_at(s->cache->fd, begun, id, BOOT_BYTES, 0600, e) < 0)
+            return -1;
+        if (!is_single_file(&s->plan) && mkdirat(s->cache->fd, s->name, CACHE_FOLDER) < 0)
+            return err_sys(e, "create %s", s->name);
+    }
+    CRASH_POINT_POINT(stage_begun);
+    return 0;
+}
+
+/* Chooses what is worked on: the tree itself if it has its name already, else one on its way. */
+static int begin(struct stage *s, struct err *e)
+{
+    char name[CACHE_NAME_BYTES], fix[CACHE_NAME_BYTES];
+    struct stat st;
+
+    cache_name(&s->plan.set.tree, "", name);
+    if (fstatat(s->cache->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? begin_new(s, e) : err_sys(e, "look at %s", name);
+    if (S_ISDIR(st.st_mode) == is_single_file(&s->plan))
+        return io_remove_tree_at(s->cache->fd, name, e) < 0 ? -1 : begin_new(s, e);
     s->is_live = true;
-    cache_name(&s->plan.set.tree, "", s->name);
+    memcpy(s->name, name, sizeof name);
     cache_name(&s->plan.set.tree, CACHE_FIX, fix);
     if (io_remove_tree_at(s->cache->fd, fix, e) < 0)
         return -1;
@@ -163,107 +187,227 @@ static int begin_live(struct stage *s, struct err *e)
     return 0;
 }
 
-static bool is_single_file(const struct plan *p)
+/* ---- what of it is there already ---- */
+
+static int make_folder(struct stage *s, size_t i, struct err *e)
 {
-    return p->n == 1 && plan_path(p, 0)[0] == '\0';
+    const char *name;
+    int dir_fd = dir_walk_to(&s->walk, plan_path(&s->plan, i), &name, e);
+    struct stat st;
+
+    if (dir_fd < 0)
+        return -1;
+    if (mkdirat(dir_fd, name, CACHE_FOLDER) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return err_sys(e, "create %s", plan_path(&s->plan, i));
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    if (io_remove_tree_at(dir_fd, name, e) < 0)
+        return -1;
+    return mkdirat(dir_fd, name, CACHE_FOLDER) < 0 ? err_sys(e, "create %s", plan_path(&s->plan, i))
+                                                   : 0;
 }
 
-/* What was made in this boot of the machine can be told by its modes. */
-static enum stage_trust trust_in_new(const struct stage *s, const char *begun)
+static bool has_content(const struct stage *s, size_t i, int dir_fd, const char *name)
 {
-    char id[BOOT_BYTES];
-    struct buf earlier = { 0 };
-    struct stat st;
+    const struct cache_row *row = &s->plan.rows[i];
+    int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct digest content;
     bool is_same;
 
-    if (fstatat(s->cache->fd, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        S_ISDIR(st.st_mode) == is_single_file(&s->plan))
-        return TRUST_NOTHING;
-    boot_id(id);
-    (void)io_read_file_at(s->cache->fd, begun, BOOT_BYTES, &earlier, NULL);
-    is_same =
-        id[0] != '\0' && earlier.n == BOOT_BYTES && memcmp(earlier.bytes, id, BOOT_BYTES) == 0;
-    buf_free(&earlier);
-    return is_same ? TRUST_MODES : TRUST_CONTENT;
+    if (fd < 0)
+        return false;
+    is_same = plan_content_of(fd, row->size, &content, NULL) == 0 &&
+              digest_equal(&content, &row->content) && fchmod(fd, stage_mode_of(s, i)) == 0;
+    close(fd);
+    return is_same;
 }
 
-static int make_new(struct stage *s, const char *begun, struct err *e)
+static bool file_is_whole(const struct stage *s, size_t i, int dir_fd, const char *name)
 {
-    char id[BOOT_BYTES];
+    struct stat st;
 
-    boot_id(id);
-    if (io_remove_tree_at(s->cache->fd, s->name, e) < 0 ||
-        io_write_file_at(s->cache->fd, begun, id, BOOT_BYTES, 0600, e) < 0)
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+        (uint64_t)st.st_size != s->plan.rows[i].size)
+        return false;
+    if (s->trust == TRUST_MODES)
+        return (st.st_mode & 07777) == stage_mode_of(s, i);
+    return has_content(s, i, dir_fd, name);
+}
+
+/* Says what is wanted; all folders are there then.  Of a live tree nothing is linked: what its files are
+ * to be replaced by is made elsewhere. */
+static int survey(struct stage *s, struct err *e)
+{
+    struct earlier *earlier = earlier_open(s->cache->fd, &s->plan.set.tree);
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < s->plan.n; i++) {
+        struct plan_entry *entry = &s->plan.entries[i];
+        const char *name;
+        int dir_fd;
+
+        if (!entry->is_wanted)
+            continue;
+        if (s->plan.rows[i].kind == PACK_FOLDER) {
+            entry->is_wanted = false;
+            result = make_folder(s, i, e);
+        } else if (plan_is_file(&s->plan, i)) {
+            dir_fd = dir_walk_to(&s->walk, plan_path(&s->plan, i), &name, e);
+            if (dir_fd < 0)
+                result = -1;
+            else
+                entry->is_wanted =
+                    (s->trust == TRUST_NOTHING || !file_is_whole(s, i, dir_fd, name)) &&
+                    (s->is_live || !earlier_link(earlier, &s->plan.rows[i], dir_fd, name));
+        }
+    }
+    earlier_close(earlier);
+    return result;
+}
+
+/* ---- links ---- */
+
+static int look_at_entry(struct dir_walk *d, const char *path, struct stat *st, struct err *e)
+{
+    const char *name;
+    int dir_fd = dir_walk_to(d, path, &name, e);
+
+    if (dir_fd < 0)
         return -1;
-    if (is_single_file(&s->plan) || mkdirat(s->cache->fd, s->name, CACHE_FOLDER) == 0)
+    return fstatat(dir_fd, name, st, AT_SYMLINK_NOFOLLOW) < 0 ? err_sys(e, "look at %s", path) : 0;
+}
+
+static int make_hard_link(struct stage *s, size_t i, struct err *e)
+{
+    struct plan *p = &s->plan;
+    size_t target = plan_find(p, plan_target(p, i));
+    const char *name, *from;
+    struct stat is, should_be;
+    int dir_fd, from_fd;
+
+    if (target == SIZE_MAX || (!plan_is_file(p, target) && p->rows[target].kind != PACK_HARD_LINK))
+        return err_set(e, ERR_PROTOCOL, "dataset: %s is a hard link to %s, which is no file",
+                       plan_path(p, i), plan_target(p, i));
+    if (look_at_entry(&s->other, plan_path(p, target), &should_be, e) < 0)
+        return -1;
+    p->rows[i].target = (uint32_t)target;
+    if (look_at_entry(&s->walk, plan_path(p, i), &is, NULL) == 0 && is.st_ino == should_be.st_ino &&
+        is.st_dev == should_be.st_dev)
         return 0;
-    return err_sys(e, "create %s", s->name);
+    p->entries[i].has_stat = p->entries[target].has_stat = false;
+    dir_fd = dir_walk_to(&s->walk, plan_path(p, i), &name, e);
+    from_fd = dir_walk_to(&s->other, plan_path(p, target), &from, e);
+    if (dir_fd < 0 || from_fd < 0)
+        return -1;
+    if (s->is_live) { /* never half there: what was in its place lasts until the link is made */
+        char number[24];
+
+        snprintf(number, sizeof number, "%zu", i);
+        if (linkat(from_fd, from, s->fix_fd, number, 0) < 0)
+            return err_sys(e, "link %s", plan_path(p, i));
+        return stage_replace(s, &s->walk, i, e);
+    }
+    if (io_remove_tree_at(dir_fd, name, e) < 0)
+        return -1;
+    return linkat(from_fd, from, dir_fd, name, 0) < 0 ? err_sys(e, "link %s", plan_path(p, i)) : 0;
 }
 
-static int begin_new(struct stage *s, struct err *e)
+static int make_symlink(struct stage *s, size_t i, struct err *e)
 {
-    char begun[CACHE_NAME_BYTES];
+    const char *target = plan_target(&s->plan, i), *name;
+    int dir_fd = dir_walk_to(&s->walk, plan_path(&s->plan, i), &name, e);
+    char *there;
+    bool is_same;
 
-    cache_name(&s->plan.set.tree, CACHE_NEW, s->name);
-    cache_name(&s->plan.set.tree, CACHE_BEGUN, begun);
-    s->trust = trust_in_new(s, begun);
-    if (s->trust == TRUST_NOTHING && make_new(s, begun, e) < 0)
+    if (dir_fd < 0)
         return -1;
-    CRASH_POINT_POINT(stage_begun);
+    there = io_read_link_at(dir_fd, name, NULL);
+    is_same = there != NULL && strcmp(there, target) == 0;
+    free(there);
+    s->plan.entries[i].is_wanted = false;
+    if (is_same)
+        return 0;
+    s->plan.entries[i].has_stat = false;
+    if (io_remove_tree_at(dir_fd, name, e) < 0)
+        return -1;
+    return symlinkat(target, dir_fd, name) < 0 ? err_sys(e, "create %s", plan_path(&s->plan, i))
+                                               : 0;
+}
+
+/* Hard links, then symlinks. */
+static int make_links(struct stage *s, struct err *e)
+{
+    const struct cache_row *rows = s->plan.rows;
+
+    for (size_t i = 0; i < s->plan.n; i++)
+        if (rows[i].kind == PACK_HARD_LINK && make_hard_link(s, i, e) < 0)
+            return -1;
+    for (size_t i = 0; i < s->plan.n; i++)
+        if (rows[i].kind == PACK_SYMLINK && make_symlink(s, i, e) < 0)
+            return -1;
     return 0;
 }
 
-static int begin(struct stage *s, struct err *e)
-{
-    char name[CACHE_NAME_BYTES];
-    struct stat st;
+/* ---- what it is now ---- */
 
-    cache_name(&s->plan.set.tree, "", name);
-    if (fstatat(s->cache->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? begin_new(s, e) : err_sys(e, "look at %s", name);
-    if (S_ISDIR(st.st_mode) != is_single_file(&s->plan))
-        return begin_live(s, e);
-    if (io_remove_tree_at(s->cache->fd, name, e) < 0)
-        return -1;
-    return begin_new(s, e);
+/* Writes down what all of the tree is now.  A file that was put into a tree which jobs are at, and was
+ * changed since, is not taken for what it should be. */
+static int take_rows(struct stage *s, struct err *e)
+{
+    for (size_t i = 0; i < s->plan.n; i++) {
+        struct plan_entry *entry = &s->plan.entries[i];
+        struct cache_row *row = &s->plan.rows[i];
+        bool is_file = plan_is_file(&s->plan, i);
+        struct stat st;
+
+        if (entry->has_stat && row->kind != PACK_FOLDER)
+            continue;
+        if (look_at_entry(&s->walk, plan_path(&s->plan, i), &st, e) < 0)
+            return -1;
+        s->is_shared |= is_file && st.st_nlink > 1;
+        if (!(s->is_live && is_file && row->mtime_ns != 0 &&
+              (row->mtime_ns != stat_mtime_ns(&st) || row->inode != st.st_ino ||
+               row->size != (uint64_t)st.st_size)))
+            row_take(row, &st);
+        entry->has_stat = true;
+    }
+    return 0;
 }
 
 /* ---- its end ---- */
 
-static int name_it(struct stage *s, struct err *e)
-{
-    char name[CACHE_NAME_BYTES];
-
-    if (s->is_live)
-        return 0;
-    cache_name(&s->plan.set.tree, "", name);
-    if (renameat(s->cache->fd, s->name, s->cache->fd, name) < 0)
-        return err_sys(e, "name %s", name);
-    CRASH_POINT_POINT(stage_named);
-    if (is_single_file(&s->plan))
-        s->plan.entries[0].has_stat = false; /* it has another ctime now */
-    dir_walk_end(&s->descent);
-    memcpy(s->name, name, sizeof name);
-    dir_walk_begin(&s->descent, s->cache->fd, s->name);
-    return 0;
-}
-
-static int record_it(struct stage *s, struct err *e)
+/* The tree gets its name, then its record. */
+static int end(struct stage *s, struct err *e)
 {
     const struct pack_totals *totals = pack_totals(s->plan.reader);
     struct record_draft draft = { .tree = s->plan.set.tree,
                                   .id = s->plan.set.id,
                                   .files = totals->files,
                                   .bytes = totals->bytes - totals->hole_bytes,
-                                  .is_shared = s->is_shared,
                                   .rows = s->plan.rows,
                                   .n_rows = s->plan.n,
                                   .names = buf_bytes(&s->plan.names) };
     char name[CACHE_NAME_BYTES];
     struct stat st;
 
+    if (!s->is_live) {
+        cache_name(&s->plan.set.tree, "", name);
+        if (renameat(s->cache->fd, s->name, s->cache->fd, name) < 0)
+            return err_sys(e, "name %s", name);
+        CRASH_POINT_POINT(stage_named);
+        if (is_single_file(&s->plan))
+            s->plan.entries[0].has_stat = false; /* it has another ctime now */
+        dir_walk_end(&s->walk);
+        memcpy(s->name, name, sizeof name);
+        dir_walk_begin(&s->walk, s->cache->fd, s->name);
+    }
+    if (take_rows(s, e) < 0)
+        return -1;
     if (fstatat(s->cache->fd, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return err_sys(e, "look at %s", s->name);
+    draft.is_shared = s->is_shared;
     draft.top_mtime_ns = stat_mtime_ns(&st);
     if (record_write(s->cache->fd, &draft, e) < 0)
         return -1;
@@ -274,35 +418,19 @@ static int record_it(struct stage *s, struct err *e)
 
 /* ---- all of it ---- */
 
-static int fill(struct stage *s, bool was_full, struct err *e)
-{
-    const struct pack_totals *totals = pack_totals(s->plan.reader);
-    const struct fill f = { .plan = &s->plan,
-                            .packs = s->packs,
-                            .cache_fd = s->cache->fd,
-                            .tree = s->name,
-                            .fix_fd = s->is_live ? s->fix_fd : -1,
-                            .is_patient = s->cache->is_patient,
-                            .is_over = s->cache->is_over,
-                            .context = s->cache->context };
-    struct cache_need need = { .tree = s->plan.set.tree,
-                               .tree_bytes = (uint64_t)(totals->bytes - totals->hole_bytes),
-                               .was_full = was_full };
-
-    need.bytes = plan_wanted_bytes(&s->plan, &need.files);
-    if (cache_make_room(s->cache, &need, e) < 0)
-        return -1;
-    return fill_files(&f, e);
-}
-
 /* What was brought before the disk was full is not brought again. */
 static int fill_as_there_is_room(struct stage *s, struct err *e)
 {
+    const struct pack_totals *totals = pack_totals(s->plan.reader);
+    struct cache_need need = { .tree = s->plan.set.tree,
+                               .tree_bytes = (uint64_t)(totals->bytes - totals->hole_bytes) };
     int result = -1;
 
     for (int i = 0; i < SPACE_TRIES && result < 0; i++) {
         err_clear(e);
-        result = fill(s, i > 0, e);
+        need.was_full = i > 0;
+        need.bytes = plan_wanted_bytes(&s->plan, &need.files);
+        result = cache_make_room(s->cache, &need, e) < 0 ? -1 : stage_fill(s, e);
         if (result < 0 && e->kind != ERR_NO_SPACE)
             break;
     }
@@ -313,36 +441,24 @@ static int stage_plan(struct stage *s, struct err *e)
 {
     if (begin(s, e) < 0)
         return -1;
-    dir_walk_begin(&s->descent, s->cache->fd, s->name);
+    dir_walk_begin(&s->walk, s->cache->fd, s->name);
     dir_walk_begin(&s->other, s->cache->fd, s->name);
-    if (stage_survey(s, e) < 0)
-        return fill_was_disturbed(e);
+    if (survey(s, e) < 0)
+        return stage_was_disturbed(e);
     if (fill_as_there_is_room(s, e) < 0)
         return -1;
     CRASH_POINT_POINT(stage_filled);
-    if (stage_links(s, e) < 0)
-        return fill_was_disturbed(e);
+    if (make_links(s, e) < 0)
+        return stage_was_disturbed(e);
     CRASH_POINT_POINT(stage_linked);
-    if (name_it(s, e) < 0 || stage_take_rows(s, e) < 0 || record_it(s, e) < 0)
-        return fill_was_disturbed(e);
-    return 0;
-}
-
-/* What does not fit must not stay in the way of what does. */
-static void make_way(struct stage *s)
-{
-    char name[CACHE_NAME_BYTES];
-
-    cache_name(&s->plan.set.tree, s->is_live ? CACHE_FIX : CACHE_NEW, name);
-    (void)io_remove_tree_at(s->cache->fd, name, NULL);
-    cache_name(&s->plan.set.tree, CACHE_BEGUN, name);
-    (void)io_remove_tree_at(s->cache->fd, name, NULL);
+    return end(s, e) < 0 ? stage_was_disturbed(e) : 0;
 }
 
 int cache_stage(struct cache *c, const struct pack_source_at *at, const struct dataset *set,
                 struct err *e)
 {
     struct stage s = { .cache = c, .packs = *at, .fix_fd = -1 };
+    char name[CACHE_NAME_BYTES];
     struct pack_source source;
     struct packs packs;
     int result;
@@ -356,9 +472,14 @@ int cache_stage(struct cache *c, const struct pack_source_at *at, const struct d
 
         result = stage_plan(&s, e);
         umask(mask);
-        if (result < 0 && e->kind == ERR_NO_SPACE)
-            make_way(&s);
-        dir_walk_end(&s.descent);
+        /* What does not fit must not stay in the way of what does. */
+        if (result < 0 && e->kind == ERR_NO_SPACE) {
+            cache_name(&set->tree, s.is_live ? CACHE_FIX : CACHE_NEW, name);
+            (void)io_remove_tree_at(c->fd, name, NULL);
+            cache_name(&set->tree, CACHE_BEGUN, name);
+            (void)io_remove_tree_at(c->fd, name, NULL);
+        }
+        dir_walk_end(&s.walk);
         dir_walk_end(&s.other);
         if (s.fix_fd >= 0)
             close(s.fix_fd);

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* cache_fill.c - the files of a tree, straight from its packs, by a thread per core */
 
-#include "worker/stager/cache_fill.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/base/crash_point.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/pack/pack_part.h"
-#include "common/base/crash_point.h"
-#include "worker/base/dir_walk.h"
+#include "worker/stager/cache_stage.h"
 
 enum {
-    THREADS_MAX = 16,
     SFTP_THREADS_MAX = 4, /* each has a connection */
     PATIENT_NICE = 10,    /* a tenth of a processor that a job keeps busy */
     NUMBER_BYTES = 24
@@ -27,7 +23,7 @@ enum {
 
 /* What the threads share. */
 struct filling {
-    const struct fill *fill;
+    struct stage *stage;
     struct want *wants;
     size_t n;
     pthread_mutex_t lock; /* for what follows */
@@ -36,54 +32,50 @@ struct filling {
     struct err why; /* the first time */
 };
 
+/* A thread. */
 struct filler {
     struct filling *all;
     struct packs packs;
     struct part_reader *reader;
     struct share_input *in;
     bool share_failed; /* as against: what it holds is wrong */
-    struct dir_walk descent;
+    struct dir_walk walk;
 };
 
-mode_t fill_mode_of(const struct plan *p, size_t i)
+mode_t stage_mode_of(const struct stage *s, size_t i)
 {
-    return p->rows[i].kind == PACK_PROGRAM ? CACHE_PROGRAM : CACHE_FILE;
+    return s->plan.rows[i].kind == PACK_PROGRAM ? CACHE_PROGRAM : CACHE_FILE;
 }
 
-int fill_was_disturbed(struct err *e)
+int stage_was_disturbed(struct err *e)
 {
     if (e->kind == ERR_NOT_FOUND)
         e->kind = ERR_BUSY;
     return -1;
 }
 
-unsigned fill_threads(void)
-{
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+/* ---- one file ---- */
 
-    return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
-}
-
-/* ---- where a file is made ---- */
-
-static int place_of(const struct fill *f, struct dir_walk *d, size_t i, char number[NUMBER_BYTES],
+/* The folder in which a file is made, and its name there: among a live tree's replacements, or in the
+ * tree itself. */
+static int place_of(const struct stage *s, struct dir_walk *d, size_t i, char number[NUMBER_BYTES],
                     const char **name, struct err *e)
 {
-    if (f->fix_fd < 0)
-        return dir_walk_to(d, plan_path(f->plan, i), name, e);
+    if (!s->is_live)
+        return dir_walk_to(d, plan_path(&s->plan, i), name, e);
     snprintf(number, NUMBER_BYTES, "%zu", i);
     *name = number;
-    return f->fix_fd;
+    return s->fix_fd;
 }
 
 /* Whatever is there already is not what it should be. */
-static int create(const struct fill *f, struct dir_walk *d, size_t i, mode_t mode, struct err *e)
+static int create_file(const struct stage *s, struct dir_walk *d, size_t i, mode_t mode,
+                       struct err *e)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     char number[NUMBER_BYTES];
     const char *name;
-    int dir_fd = place_of(f, d, i, number, &name, e);
+    int dir_fd = place_of(s, d, i, number, &name, e);
     int fd;
 
     if (dir_fd < 0)
@@ -94,46 +86,51 @@ static int create(const struct fill *f, struct dir_walk *d, size_t i, mode_t mod
             return -1;
         fd = openat(dir_fd, name, flags, mode);
     }
-    return fd < 0 ? err_sys(e, "create %s", plan_path(f->plan, i)) : fd;
+    return fd < 0 ? err_sys(e, "create %s", plan_path(&s->plan, i)) : fd;
 }
 
-static int move_into_tree(const struct fill *f, struct dir_walk *d, size_t i, struct err *e)
+int stage_replace(const struct stage *s, struct dir_walk *d, size_t i, struct err *e)
 {
     char number[NUMBER_BYTES];
     const char *name;
-    int dir_fd = dir_walk_to(d, plan_path(f->plan, i), &name, e);
+    int dir_fd = dir_walk_to(d, plan_path(&s->plan, i), &name, e);
 
     if (dir_fd < 0)
         return -1;
     snprintf(number, sizeof number, "%zu", i);
-    if (renameat(f->fix_fd, number, dir_fd, name) == 0)
+    if (renameat(s->fix_fd, number, dir_fd, name) == 0)
         return 0;
     if (errno == EISDIR && io_remove_tree_at(dir_fd, name, e) < 0)
         return -1;
-    if (renameat(f->fix_fd, number, dir_fd, name) < 0)
-        return err_sys(e, "replace %s", plan_path(f->plan, i));
+    if (renameat(s->fix_fd, number, dir_fd, name) < 0)
+        return err_sys(e, "replace %s", plan_path(&s->plan, i));
     return 0;
 }
 
-/* All of it was written. */
-static int close_whole(const struct fill *f, struct dir_walk *d, size_t i, int fd, struct err *e)
+/* All of the file was written.  mode: what it gets to say so; 0: it has that. */
+static int close_whole(struct stage *s, struct dir_walk *d, size_t i, int fd, mode_t mode,
+                       struct err *e)
 {
-    struct plan_entry *entry = &f->plan->entries[i];
+    struct plan_entry *entry = &s->plan.entries[i];
     struct stat st;
-    bool is_known = fstat(fd, &st) == 0;
+    bool is_known;
 
+    if (mode != 0 && fchmod(fd, mode) < 0) {
+        err_sys(e, "protect %s", plan_path(&s->plan, i));
+        close(fd);
+        return -1;
+    }
+    is_known = fstat(fd, &st) == 0;
     if (is_known)
-        row_take(&f->plan->rows[i], &st);
-    entry->has_stat = is_known && f->fix_fd < 0;
+        row_take(&s->plan.rows[i], &st);
+    entry->has_stat = is_known && !s->is_live;
     if (close(fd) < 0 && errno != EINTR)
-        return err_sys(e, "write %s", plan_path(f->plan, i));
-    if (f->fix_fd >= 0 && move_into_tree(f, d, i, e) < 0)
+        return err_sys(e, "write %s", plan_path(&s->plan, i));
+    if (s->is_live && stage_replace(s, d, i, e) < 0)
         return -1;
     entry->is_wanted = false;
     return 0;
 }
-
-/* ---- pieces ---- */
 
 static bool is_of_one_piece(const struct plan *p, size_t i)
 {
@@ -145,65 +142,48 @@ static bool is_of_one_piece(const struct plan *p, size_t i)
 
 static int write_whole(struct filler *w, size_t i, struct bytes content, struct err *e)
 {
-    const struct fill *f = w->all->fill;
-    int fd = create(f, &w->descent, i, fill_mode_of(f->plan, i), e);
+    struct stage *s = w->all->stage;
+    int fd = create_file(s, &w->walk, i, stage_mode_of(s, i), e);
 
     if (fd < 0)
         return -1;
     CRASH_POINT_POINT(stage_created);
     if (io_write_all(fd, content.data, content.n) < 0) {
-        err_sys(e, "write %s", plan_path(f->plan, i));
+        err_sys(e, "write %s", plan_path(&s->plan, i));
         close(fd);
         return -1;
     }
-    return close_whole(f, &w->descent, i, fd, e);
+    return close_whole(s, &w->walk, i, fd, 0, e);
 }
 
-static int open_unfinished(struct filler *w, size_t i, struct err *e)
+/* Into a file of many pieces, which is there already; the last piece to come makes it whole. */
+static int write_piece(struct filler *w, const struct want *x, struct bytes content, struct err *e)
 {
-    const struct fill *f = w->all->fill;
+    struct stage *s = w->all->stage;
+    const char *path = plan_path(&s->plan, x->entry), *name;
     char number[NUMBER_BYTES];
-    const char *name;
-    int dir_fd = place_of(f, &w->descent, i, number, &name, e);
+    int dir_fd = place_of(s, &w->walk, x->entry, number, &name, e);
     int fd;
 
     if (dir_fd < 0)
         return -1;
     fd = openat(dir_fd, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? err_sys(e, "open %s", plan_path(f->plan, i)) : fd;
-}
-
-static int finish_unfinished(const struct fill *f, struct dir_walk *d, size_t i, int fd,
-                             struct err *e)
-{
-    if (fchmod(fd, fill_mode_of(f->plan, i)) == 0)
-        return close_whole(f, d, i, fd, e);
-    err_sys(e, "protect %s", plan_path(f->plan, i));
-    close(fd);
-    return -1;
-}
-
-static int write_piece(struct filler *w, const struct want *x, struct bytes content, struct err *e)
-{
-    const struct fill *f = w->all->fill;
-    int fd = open_unfinished(w, x->entry, e);
-
     if (fd < 0)
-        return -1;
+        return err_sys(e, "open %s", path);
     if (io_write_all_at(fd, content.data, content.n, x->offset) < 0) {
-        err_sys(e, "write %s", plan_path(f->plan, x->entry));
+        err_sys(e, "write %s", path);
         close(fd);
         return -1;
     }
     CRASH_POINT_POINT(stage_piece);
-    if (atomic_fetch_sub(&f->plan->entries[x->entry].left, 1) == 1)
-        return finish_unfinished(f, &w->descent, x->entry, fd, e);
+    if (atomic_fetch_sub(&s->plan.entries[x->entry].left, 1) == 1)
+        return close_whole(s, &w->walk, x->entry, fd, stage_mode_of(s, x->entry), e);
     if (close(fd) < 0 && errno != EINTR)
-        return err_sys(e, "write %s", plan_path(f->plan, x->entry));
+        return err_sys(e, "write %s", path);
     return 0;
 }
 
-/* ---- parts ---- */
+/* ---- one part ---- */
 
 static ssize_t read_stored(void *context, void *bytes, size_t n, struct err *e)
 {
@@ -216,7 +196,7 @@ static ssize_t read_stored(void *context, void *bytes, size_t n, struct err *e)
     return got;
 }
 
-/* *begin: what is not written yet.  *is_damaged: -1 because it is not what it should be. */
+/* *begin: the first that is not written yet.  *is_damaged: -1 because the part is not what it should be. */
 static int read_part(struct filler *w, const struct pack_list *l, size_t *begin, size_t end,
                      bool *is_damaged, struct err *e)
 {
@@ -232,80 +212,15 @@ static int read_part(struct filler *w, const struct pack_list *l, size_t *begin,
             return -1;
         }
         for (; *begin < end && wants[*begin].piece == piece; ++*begin)
-            if ((is_of_one_piece(w->all->fill->plan, wants[*begin].entry)
+            if ((is_of_one_piece(&w->all->stage->plan, wants[*begin].entry)
                      ? write_whole(w, wants[*begin].entry, content, e)
                      : write_piece(w, &wants[*begin], content, e)) < 0)
-                return fill_was_disturbed(e);
+                return stage_was_disturbed(e);
     }
     return 0;
 }
 
-/* ---- files that stay where they are ---- */
-
-/* One more byte, if there is one, tells that the file has grown. */
-static int read_file(struct filler *w, struct buf *content, size_t size, struct err *e)
-{
-    ssize_t got = 1;
-
-    buf_clear(content);
-    while (got > 0 && content->n <= size) {
-        size_t n = size + 1 - content->n;
-
-        got = read_stored(w, buf_reserve(content, n), n, e);
-        if (got > 0)
-            buf_added(content, (size_t)got);
-    }
-    return got < 0 ? -1 : 0;
-}
-
-static bool is_piece(const struct buf *content, const struct pack_piece *piece)
-{
-    struct digest d;
-
-    if (content->n != piece->size)
-        return false;
-    digest_of(content->bytes, content->n, &d);
-    return digest_equal(&d, &piece->digest);
-}
-
-static int fill_file(struct filler *w, const struct pack_list *l, const struct want *x,
-                     struct buf *content, struct err *e)
-{
-    const char *path = plan_path(w->all->fill->plan, x->entry);
-    const struct pack_piece *piece = &l->pieces[x->piece];
-    int result;
-
-    w->in = pack_source_open_file(&w->packs, l, path, e);
-    if (w->in == NULL)
-        return -1;
-    result = read_file(w, content, piece->size, e);
-    share_close_input(w->in);
-    if (result < 0)
-        return -1;
-    if (!is_piece(content, piece))
-        return err_set(e, ERR_PROTOCOL,
-                       "%s/%s is not what it was when the sweep was submitted; submit again",
-                       l->path, path);
-    if (write_whole(w, x->entry, buf_bytes(content), e) < 0)
-        return fill_was_disturbed(e);
-    return 0;
-}
-
-static int fill_from_files(struct filler *w, const struct pack_list *l, size_t begin, size_t end,
-                           struct err *e)
-{
-    struct buf content = { 0 };
-    int result = 0;
-
-    for (size_t i = begin; i < end && result == 0; i++)
-        result = fill_file(w, l, &w->all->wants[i], &content, e);
-    buf_free(&content);
-    return result;
-}
-
-/* ---- all forms ---- */
-
-/* What was damaged on its way may come well the second time. */
+/* A part that was damaged on its way may come well the second time. */
 static int fill_from_part(struct filler *w, const struct pack_list *l, size_t begin, size_t end,
                           struct err *e)
 {
@@ -324,20 +239,58 @@ static int fill_from_part(struct filler *w, const struct pack_list *l, size_t be
     return result < 0 && is_damaged ? pack_source_set_part_aside(&w->packs, &l->part, e) : result;
 }
 
+/* A file that stays where its owner has it on the shared drive. */
+static int fill_from_file(struct filler *w, const struct pack_list *l, const struct want *x,
+                          struct buf *content, struct err *e)
+{
+    const char *path = plan_path(&w->all->stage->plan, x->entry);
+    const struct pack_piece *piece = &l->pieces[x->piece];
+    struct digest d;
+    ssize_t got = 1;
+
+    w->in = pack_source_open_file(&w->packs, l, path, e);
+    if (w->in == NULL)
+        return -1;
+    buf_clear(content);
+    while (got > 0 && content->n <= piece->size) { /* one more byte would say that it has grown */
+        size_t n = piece->size + 1 - content->n;
+
+        got = read_stored(w, buf_reserve(content, n), n, e);
+        if (got > 0)
+            buf_added(content, (size_t)got);
+    }
+    share_close_input(w->in);
+    if (got < 0)
+        return -1;
+    digest_of(content->bytes, content->n, &d);
+    if (content->n != piece->size || !digest_equal(&d, &piece->digest))
+        return err_set(e, ERR_PROTOCOL,
+                       "%s/%s is not what it was when the sweep was submitted; submit again",
+                       l->path, path);
+    return write_whole(w, x->entry, buf_bytes(content), e) < 0 ? stage_was_disturbed(e) : 0;
+}
+
 static int fill_from(struct filler *w, size_t begin, size_t end, struct err *e)
 {
-    const struct pack_list *l =
-        pack_list_read(w->all->fill->plan->reader, w->all->wants[begin].part);
+    const struct want *wants = w->all->wants;
+    const struct pack_list *l = pack_list_read(w->all->stage->plan.reader, wants[begin].part);
+    struct buf content = { 0 };
+    int result = 0;
 
-    return l->part.form == PACK_FILES ? fill_from_files(w, l, begin, end, e)
-                                      : fill_from_part(w, l, begin, end, e);
+    if (l->part.form != PACK_FILES)
+        return fill_from_part(w, l, begin, end, e);
+    for (size_t i = begin; i < end && result == 0; i++)
+        result = fill_from_file(w, l, &wants[i], &content, e);
+    buf_free(&content);
+    return result;
 }
 
 /* ---- the threads ---- */
 
 static bool take_part(struct filling *a, size_t *begin, size_t *end)
 {
-    bool is_over = a->fill->is_over != NULL && a->fill->is_over(a->fill->context);
+    bool is_over =
+        a->stage->cache->is_over != NULL && a->stage->cache->is_over(a->stage->cache->context);
 
     pthread_mutex_lock(&a->lock);
     if (is_over && !a->has_failed && a->next < a->n) {
@@ -352,7 +305,7 @@ static bool take_part(struct filling *a, size_t *begin, size_t *end)
     return *begin < *end;
 }
 
-static void fail(struct filling *a, const struct err *why)
+static void note_failure(struct filling *a, const struct err *why)
 {
     pthread_mutex_lock(&a->lock);
     if (!a->has_failed)
@@ -361,28 +314,29 @@ static void fail(struct filling *a, const struct err *why)
     pthread_mutex_unlock(&a->lock);
 }
 
+/* Brings parts until none is left; -1: it got no connection. */
 static int fill_some(struct filling *a, struct err *e)
 {
     struct filler w = { .all = a };
     size_t begin, end;
-    int rc = pack_source_open(&w.packs, &a->fill->packs, e);
+    int rc = pack_source_open(&w.packs, &a->stage->packs, e);
 
     if (rc < 0)
         return -1;
-    dir_walk_begin(&w.descent, a->fill->cache_fd, a->fill->tree);
+    dir_walk_begin(&w.walk, a->stage->cache->fd, a->stage->name);
     w.reader = part_reader_create();
     while (rc == 0 && take_part(a, &begin, &end))
         rc = fill_from(&w, begin, end, e);
     if (rc < 0)
-        fail(a, e);
+        note_failure(a, e);
     part_reader_destroy(w.reader);
-    dir_walk_end(&w.descent);
+    dir_walk_end(&w.walk);
     pack_source_close(&w.packs);
     return 0;
 }
 
-/* Where it gets no connection the others do without it. */
-static void *help(void *context)
+/* Where a helper gets no connection the others do without it. */
+static void *help_filling(void *context)
 {
     struct err why = { 0 };
 
@@ -390,67 +344,50 @@ static void *help(void *context)
     return NULL;
 }
 
-static size_t count_parts(const struct filling *a)
+static void run_fillers(struct filling *a)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < a->n; i++)
-        n += i == 0 || a->wants[i].part != a->wants[i - 1].part;
-    return n;
-}
-
-static void run_threads(struct filling *a)
-{
-    pthread_t threads[THREADS_MAX];
-    size_t parts = count_parts(a), most = fill_threads(), n = 0;
+    pthread_t threads[CACHE_THREADS_MAX];
+    size_t parts = 0, most = cache_threads(), n = 0;
     struct err why = { 0 };
 
-    if (!share_is_mounted(a->fill->packs.share) && most > SFTP_THREADS_MAX)
+    for (size_t i = 0; i < a->n; i++)
+        parts += i == 0 || a->wants[i].part != a->wants[i - 1].part;
+    if (!share_is_mounted(a->stage->packs.share) && most > SFTP_THREADS_MAX)
         most = SFTP_THREADS_MAX;
-    while (n + 1 < most && n + 1 < parts && pthread_create(&threads[n], NULL, help, a) == 0)
+    while (n + 1 < most && n + 1 < parts && pthread_create(&threads[n], NULL, help_filling, a) == 0)
         n++;
     if (parts > 0 && fill_some(a, &why) < 0)
-        fail(a, &why);
+        note_failure(a, &why);
     while (n > 0)
         pthread_join(threads[--n], NULL);
 }
 
-/* Threads inherit how urgent they are, and may not become more urgent again: so all of it is done by
- * others than ours. */
+/* Threads inherit how urgent they are, and may not become more urgent again: so all of the work is
+ * done by threads other than the caller's. */
 static void *run_patiently(void *context)
 {
     (void)setpriority(PRIO_PROCESS, 0, PATIENT_NICE); /* on Linux of the thread alone */
-    run_threads(context);
+    run_fillers(context);
     return NULL;
-}
-
-static void run(struct filling *a)
-{
-    pthread_t thread;
-
-    if (!a->fill->is_patient || pthread_create(&thread, NULL, run_patiently, a) != 0)
-        run_threads(a);
-    else
-        pthread_join(thread, NULL);
 }
 
 /* ---- files of no or of many pieces ---- */
 
 struct unfinished {
-    const struct fill *fill;
-    struct dir_walk descent;
+    struct stage *stage;
+    struct dir_walk walk;
     size_t entry; /* which of them fd is */
     int fd;       /* -1: none that may have pieces already */
     uint8_t *piece;
 };
 
-/* An unfinished file of an earlier time, of the right size. */
+/* An unfinished file of an earlier time, of the right size; -1: there is none. */
 static int open_earlier(struct unfinished *u, size_t i)
 {
-    const struct plan *p = u->fill->plan;
+    const struct plan *p = &u->stage->plan;
     const char *name;
     struct stat st;
-    int dir_fd = dir_walk_to(&u->descent, plan_path(p, i), &name, NULL);
+    int dir_fd = u->stage->is_live ? -1 : dir_walk_to(&u->walk, plan_path(p, i), &name, NULL);
     int fd = dir_fd < 0 ? -1 : openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0)
@@ -468,7 +405,7 @@ static bool has_piece(void *context, const struct want *w)
     const struct pack_piece *piece;
     struct digest d;
 
-    if (is_of_one_piece(u->fill->plan, w->entry) || u->fill->fix_fd >= 0)
+    if (is_of_one_piece(&u->stage->plan, w->entry))
         return false;
     if (u->entry != w->entry) {
         if (u->fd >= 0)
@@ -480,7 +417,7 @@ static bool has_piece(void *context, const struct want *w)
         return false;
     if (u->piece == NULL)
         u->piece = mem_resize(NULL, PACK_PIECE_BYTES, 1);
-    piece = plan_piece(u->fill->plan, w);
+    piece = &pack_list_read(u->stage->plan.reader, w->part)->pieces[w->piece];
     if (pread(u->fd, u->piece, piece->size, (off_t)w->offset) != (ssize_t)piece->size)
         return false;
     digest_of(u->piece, piece->size, &d);
@@ -488,66 +425,50 @@ static bool has_piece(void *context, const struct want *w)
 }
 
 /* Made with its size, so that what is not written is a hole. */
-static int make_unfinished(const struct fill *f, struct dir_walk *d, size_t i, struct err *e)
-{
-    unsigned left = atomic_load(&f->plan->entries[i].left);
-    int fd = create(f, d, i, CACHE_UNFINISHED, e);
-
-    if (fd < 0)
-        return -1;
-    if (ftruncate(fd, (off_t)f->plan->rows[i].size) < 0) {
-        err_sys(e, "make %s", plan_path(f->plan, i));
-        close(fd);
-        return -1;
-    }
-    if (left == 0)
-        return finish_unfinished(f, d, i, fd, e);
-    close(fd);
-    return 0;
-}
-
 static int begin_file(struct unfinished *u, size_t i, struct err *e)
 {
-    const struct fill *f = u->fill;
-    int fd = f->fix_fd < 0 ? open_earlier(u, i) : -1;
+    struct stage *s = u->stage;
+    int fd = open_earlier(u, i);
 
-    if (fd < 0)
-        return make_unfinished(f, &u->descent, i, e);
-    if (atomic_load(&f->plan->entries[i].left) == 0)
-        return finish_unfinished(f, &u->descent, i, fd, e);
+    if (fd < 0) {
+        fd = create_file(s, &u->walk, i, CACHE_UNFINISHED, e);
+        if (fd < 0)
+            return -1;
+        if (ftruncate(fd, (off_t)s->plan.rows[i].size) < 0) {
+            err_sys(e, "make %s", plan_path(&s->plan, i));
+            close(fd);
+            return -1;
+        }
+    }
+    if (atomic_load(&s->plan.entries[i].left) == 0)
+        return close_whole(s, &u->walk, i, fd, stage_mode_of(s, i), e);
     close(fd);
     return 0;
 }
 
-static int begin_files(struct unfinished *u, struct err *e)
+int stage_fill(struct stage *s, struct err *e)
 {
-    const struct plan *p = u->fill->plan;
+    struct filling a = { .stage = s };
+    struct unfinished u = { .stage = s, .entry = SIZE_MAX, .fd = -1 };
+    const struct plan *p = &s->plan;
+    pthread_t thread;
+    int result = 0;
 
-    for (size_t i = 0; i < p->n; i++)
-        if (p->entries[i].is_wanted && plan_is_file(p, i) && !is_of_one_piece(p, i) &&
-            begin_file(u, i, e) < 0)
-            return -1;
-    return 0;
-}
-
-/* ---- all ---- */
-
-int fill_files(const struct fill *f, struct err *e)
-{
-    struct filling a = { .fill = f };
-    struct unfinished u = { .fill = f, .entry = SIZE_MAX, .fd = -1 };
-    int result;
-
-    dir_walk_begin(&u.descent, f->cache_fd, f->tree);
-    a.wants = plan_wants(f->plan, &a.n, has_piece, &u);
+    dir_walk_begin(&u.walk, s->cache->fd, s->name);
+    a.wants = plan_wants(&s->plan, &a.n, has_piece, &u);
     if (u.fd >= 0)
         close(u.fd);
     free(u.piece);
-    result = begin_files(&u, e);
-    dir_walk_end(&u.descent);
+    for (size_t i = 0; i < p->n && result == 0; i++)
+        if (p->entries[i].is_wanted && plan_is_file(p, i) && !is_of_one_piece(p, i))
+            result = begin_file(&u, i, e);
+    dir_walk_end(&u.walk);
     if (result == 0) {
         pthread_mutex_init(&a.lock, NULL);
-        run(&a);
+        if (s->cache->is_patient && pthread_create(&thread, NULL, run_patiently, &a) == 0)
+            pthread_join(thread, NULL);
+        else
+            run_fillers(&a);
         pthread_mutex_destroy(&a.lock);
         if (a.has_failed)
             result = err_set(e, a.why.kind, "%s", a.why.text);

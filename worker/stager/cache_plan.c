@@ -22,6 +22,11 @@ const char *plan_target(const struct plan *p, size_t i)
     return (const char *)p->targets.bytes + p->entries[i].target_at;
 }
 
+static bool is_zero(const uint8_t *bytes, size_t n)
+{
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0;
+}
+
 bool plan_is_file(const struct plan *p, size_t i)
 {
     return p->rows[i].kind == PACK_FILE || p->rows[i].kind == PACK_PROGRAM;
@@ -66,11 +71,6 @@ static void content_of_runs(struct plan *p, const struct pack_entry *entry, stru
     }
     hasher_end(h, content);
     hasher_destroy(h);
-}
-
-static bool is_zero(const uint8_t *bytes, size_t n)
-{
-    return bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0;
 }
 
 static int read_piece(int fd, uint64_t at, uint8_t *bytes, size_t n, struct err *e)
@@ -136,28 +136,13 @@ int plan_content_of(int fd, uint64_t size, struct digest *content, struct err *e
 
 /* ---- reading it ---- */
 
-static void grow(struct plan *p)
-{
-    mem_grow((void **)&p->rows, &p->rows_capacity, p->n, sizeof *p->rows);
-    mem_grow((void **)&p->entries, &p->entries_capacity, p->n, sizeof *p->entries);
-}
-
-static void add_runs(struct plan *p, const struct pack_entry *entry, struct plan_entry *to)
-{
-    to->first_run = p->n_runs;
-    to->n_runs = (uint32_t)entry->n_runs;
-    for (size_t i = 0; i < entry->n_runs; i++) {
-        mem_grow((void **)&p->runs, &p->runs_capacity, p->n_runs, sizeof *p->runs);
-        p->runs[p->n_runs++] = entry->runs[i];
-    }
-}
-
 static void add_entry(struct plan *p, const struct pack_entry *entry)
 {
     struct plan_entry *to;
     struct cache_row *row;
 
-    grow(p);
+    mem_grow((void **)&p->rows, &p->rows_capacity, p->n, sizeof *p->rows);
+    mem_grow((void **)&p->entries, &p->entries_capacity, p->n, sizeof *p->entries);
     to = &p->entries[p->n];
     row = &p->rows[p->n++];
     *to = (struct plan_entry){ .is_wanted = true };
@@ -170,35 +155,36 @@ static void add_entry(struct plan *p, const struct pack_entry *entry)
         buf_add(&p->targets, entry->target, strlen(entry->target) + 1);
     }
     if (entry->kind == PACK_FILE || entry->kind == PACK_PROGRAM) {
-        add_runs(p, entry, to);
+        to->first_run = p->n_runs;
+        to->n_runs = (uint32_t)entry->n_runs;
+        for (size_t i = 0; i < entry->n_runs; i++) {
+            mem_grow((void **)&p->runs, &p->runs_capacity, p->n_runs, sizeof *p->runs);
+            p->runs[p->n_runs++] = entry->runs[i];
+        }
         content_of_runs(p, entry, &row->content);
     }
-}
-
-static int add_entries(struct plan *p, struct err *e)
-{
-    struct pack_entry entry;
-    int got;
-
-    while ((got = pack_next(p->reader, &entry, e)) == 1) {
-        if (p->n == ENTRIES_MAX)
-            return err_set(e, ERR_PROTOCOL, "dataset: more than %d files and folders", ENTRIES_MAX);
-        add_entry(p, &entry);
-    }
-    return got;
 }
 
 int plan_open(struct plan *p, const struct pack_source *source, const struct dataset *set,
               struct err *e)
 {
+    struct pack_entry entry;
+    int got;
+
     *p = (struct plan){ .set = *set };
     p->reader = pack_open(source, &set->id, e);
     if (p->reader == NULL)
         return -1;
-    if (!digest_equal(pack_tree(p->reader), &set->tree))
+    if (!digest_equal(pack_tree(p->reader), &set->tree)) {
         err_set(e, ERR_PROTOCOL, "dataset: its manifest is that of another tree");
-    else if (add_entries(p, e) == 0)
-        return 0;
+    } else {
+        while ((got = pack_next(p->reader, &entry, e)) == 1 && p->n < ENTRIES_MAX)
+            add_entry(p, &entry);
+        if (got == 0)
+            return 0;
+        if (got == 1)
+            err_set(e, ERR_PROTOCOL, "dataset: more than %d files and folders", ENTRIES_MAX);
+    }
     plan_close(p);
     return -1;
 }
@@ -234,31 +220,22 @@ size_t plan_find(const struct plan *p, const char *path)
 
 /* ---- what is wanted ---- */
 
-static uint64_t blocks_of(uint64_t bytes)
-{
-    return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
-}
-
-static uint64_t stored_bytes(const struct plan *p, size_t i)
-{
-    const struct plan_entry *entry = &p->entries[i];
-    uint64_t bytes = 0;
-
-    for (uint32_t k = 0; k < entry->n_runs; k++)
-        if (p->runs[entry->first_run + k].part != PACK_HOLE)
-            bytes += p->runs[entry->first_run + k].bytes;
-    return blocks_of(bytes);
-}
-
+/* In whole blocks, as files take them. */
 uint64_t plan_wanted_bytes(const struct plan *p, uint64_t *n_files)
 {
     uint64_t bytes = 0;
 
     *n_files = 0;
     for (size_t i = 0; i < p->n; i++) {
-        if (!p->entries[i].is_wanted)
+        const struct plan_entry *entry = &p->entries[i];
+        uint64_t stored = p->rows[i].kind == PACK_FOLDER ? BLOCK_BYTES : 0;
+
+        if (!entry->is_wanted)
             continue;
-        bytes += p->rows[i].kind == PACK_FOLDER ? BLOCK_BYTES : stored_bytes(p, i);
+        for (uint32_t k = 0; k < entry->n_runs; k++)
+            if (p->runs[entry->first_run + k].part != PACK_HOLE)
+                stored += p->runs[entry->first_run + k].bytes;
+        bytes += (stored + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
         *n_files += p->rows[i].kind != PACK_HARD_LINK;
     }
     return bytes;
@@ -295,36 +272,28 @@ static void gather_run(struct gathering *g, size_t i, const struct pack_run *run
     }
 }
 
-static void gather_file(struct gathering *g, size_t i)
-{
-    const struct plan_entry *entry = &g->plan->entries[i];
-    uint64_t offset = 0;
-
-    atomic_store(&g->plan->entries[i].left, 0);
-    for (uint32_t k = 0; k < entry->n_runs; k++) {
-        const struct pack_run *run = &g->plan->runs[entry->first_run + k];
-
-        if (run->part != PACK_HOLE)
-            gather_run(g, i, run, offset);
-        offset += run->bytes;
-    }
-}
-
 struct want *plan_wants(struct plan *p, size_t *n,
                         bool (*is_there)(void *context, const struct want *w), void *context)
 {
     struct gathering g = { .plan = p, .is_there = is_there, .context = context };
 
-    for (size_t i = 0; i < p->n; i++)
-        if (p->entries[i].is_wanted && plan_is_file(p, i))
-            gather_file(&g, i);
+    for (size_t i = 0; i < p->n; i++) {
+        struct plan_entry *entry = &p->entries[i];
+        uint64_t offset = 0;
+
+        if (!entry->is_wanted || !plan_is_file(p, i))
+            continue;
+        atomic_store(&entry->left, 0);
+        for (uint32_t k = 0; k < entry->n_runs; k++) {
+            const struct pack_run *run = &p->runs[entry->first_run + k];
+
+            if (run->part != PACK_HOLE)
+                gather_run(&g, i, run, offset);
+            offset += run->bytes;
+        }
+    }
     if (g.n > 0)
         qsort(g.wants, g.n, sizeof *g.wants, compare_wants);
     *n = g.n;
     return g.wants;
-}
-
-const struct pack_piece *plan_piece(const struct plan *p, const struct want *w)
-{
-    return &pack_list_read(p->reader, w->part)->pieces[w->piece];
 }

@@ -61,6 +61,5 @@ struct want {
  * its file already. */
 struct want *plan_wants(struct plan *p, size_t *n,
                         bool (*is_there)(void *context, const struct want *w), void *context);
-const struct pack_piece *plan_piece(const struct plan *p, const struct want *w);
 
 #endif

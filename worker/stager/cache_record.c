@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_record.c - what a staged tree was when it was staged */
+/* cache_record.c - what a staged tree was when it was staged, and whether it still is */
 
 #include "worker/stager/cache_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,9 +18,16 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/units.h"
+#include "worker/base/dir_walk.h"
+#include "worker/stager/cache_plan.h"
 
 /* Of the times of files: the kernel's tick is 10 ms at most. */
 #define STEP_NS ((int64_t)25 * 1000 * 1000)
+
+enum {
+    ROWS_PER_THREAD = 4096, /* fewer are not worth one */
+    WATCHES_MAX = 16 * 1024 /* folders: each costs the kernel a kilobyte */
+};
 
 static const char magic[8] = "ludwig2";
 
@@ -27,6 +37,14 @@ void cache_name(const struct digest *tree, const char *suffix, char name[CACHE_N
 
     digest_hex(tree, hex);
     snprintf(name, CACHE_NAME_BYTES, "%s%s%s", suffix[0] == '\0' ? "" : ".", hex, suffix);
+}
+
+unsigned cache_threads(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+
+    return n < 1 ? 1 : n > CACHE_THREADS_MAX ? CACHE_THREADS_MAX : (unsigned)n;
 }
 
 /* ---- boots ---- */
@@ -53,36 +71,10 @@ bool record_is_of_this_boot(const struct record *r)
 
 /* ---- reading ---- */
 
-static bool has_room_for(const struct record_head *h, size_t bytes)
-{
-    const uint64_t most = UINT32_MAX;
-
-    if (h->n_rows > most || h->n_folders > h->n_rows || h->names_bytes > most * 64)
-        return false;
-    return bytes == sizeof *h + h->n_rows * sizeof(struct cache_row) +
-                        h->n_folders * sizeof(uint32_t) + h->names_bytes;
-}
-
-/* Rows lie first, as they are aligned most. */
-static void point_into(struct record *r)
-{
-    r->rows = (struct cache_row *)(r->head + 1);
-    r->folders = (uint32_t *)(r->rows + r->head->n_rows);
-    r->names = (const char *)(r->folders + r->head->n_folders);
-}
-
-static bool is_sound(const struct record *r, const struct digest *tree)
-{
-    const struct record_head *h = r->head;
-
-    if (r->map_bytes < sizeof *h || memcmp(h->magic, magic, sizeof magic) != 0 ||
-        !digest_equal(&h->tree, tree) || !has_room_for(h, r->map_bytes))
-        return false;
-    return h->names_bytes == 0 || ((const char *)r->head)[r->map_bytes - 1] == '\0';
-}
-
 bool record_open(struct record *r, int cache_fd, const struct digest *tree)
 {
+    const uint64_t most = UINT32_MAX;
+    const struct record_head *h;
     char name[CACHE_NAME_BYTES];
     struct stat st;
     int fd;
@@ -99,12 +91,20 @@ bool record_open(struct record *r, int cache_fd, const struct digest *tree)
         r->map_bytes = (size_t)st.st_size;
     }
     close(fd);
-    if (r->head != NULL && is_sound(r, tree)) {
-        point_into(r);
-        return true;
+    h = r->head;
+    if (h == NULL || memcmp(h->magic, magic, sizeof magic) != 0 || !digest_equal(&h->tree, tree) ||
+        h->n_rows > most || h->n_folders > h->n_rows || h->names_bytes > most * 64 ||
+        r->map_bytes != sizeof *h + h->n_rows * sizeof(struct cache_row) +
+                            h->n_folders * sizeof(uint32_t) + h->names_bytes ||
+        (h->names_bytes > 0 && ((const char *)h)[r->map_bytes - 1] != '\0')) {
+        record_close(r);
+        return false;
     }
-    record_close(r);
-    return false;
+    /* Rows lie first, as they are aligned most. */
+    r->rows = (struct cache_row *)(r->head + 1);
+    r->folders = (uint32_t *)(r->rows + h->n_rows);
+    r->names = (const char *)(r->folders + h->n_folders);
+    return true;
 }
 
 void record_close(struct record *r)
@@ -124,31 +124,9 @@ const char *record_path(const struct record *r, size_t row)
 
 /* ---- writing ---- */
 
-static void add_folders(const struct record_draft *d, struct buf *out, uint64_t *n)
+int record_write(int cache_fd, const struct record_draft *d, struct err *e)
 {
-    *n = 0;
-    for (size_t i = 0; i < d->n_rows; i++)
-        if (d->rows[i].kind == PACK_FOLDER) {
-            uint32_t row = (uint32_t)i;
-
-            buf_add(out, &row, sizeof row);
-            ++*n;
-        }
-}
-
-static int write_all(int fd, const struct record_draft *d, const struct record_head *head,
-                     const struct buf *folders)
-{
-    if (io_write_all(fd, head, sizeof *head) < 0 ||
-        io_write_all(fd, d->rows, d->n_rows * sizeof *d->rows) < 0 ||
-        io_write_all(fd, folders->bytes, folders->n) < 0 ||
-        io_write_all(fd, d->names.data, d->names.n) < 0)
-        return -1;
-    return 0;
-}
-
-static int write_to(int cache_fd, const char *name, const struct record_draft *d, struct err *e)
-{
+    char name[CACHE_NAME_BYTES], temporary[CACHE_NAME_BYTES];
     struct record_head head = { .tree = d->tree,
                                 .id = d->id,
                                 .files = d->files,
@@ -159,34 +137,32 @@ static int write_to(int cache_fd, const char *name, const struct record_draft *d
                                 .n_rows = d->n_rows,
                                 .names_bytes = d->names.n };
     struct buf folders = { 0 };
-    int fd = openat(cache_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int result = 0;
+    int fd, result = 0;
 
+    cache_name(&d->tree, CACHE_RECORD, name);
+    cache_name(&d->tree, CACHE_DRAFT, temporary);
+    fd = openat(cache_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return err_sys(e, "create %s", name);
+        return err_sys(e, "create %s", temporary);
     memcpy(head.magic, magic, sizeof magic);
     boot_id(head.boot);
-    add_folders(d, &folders, &head.n_folders);
-    if (write_all(fd, d, &head, &folders) < 0)
-        result = err_sys(e, "write %s", name);
+    for (uint32_t i = 0; i < d->n_rows; i++)
+        if (d->rows[i].kind == PACK_FOLDER) {
+            buf_add(&folders, &i, sizeof i);
+            head.n_folders++;
+        }
+    if (io_write_all(fd, &head, sizeof head) < 0 ||
+        io_write_all(fd, d->rows, d->n_rows * sizeof *d->rows) < 0 ||
+        io_write_all(fd, folders.bytes, folders.n) < 0 ||
+        io_write_all(fd, d->names.data, d->names.n) < 0)
+        result = err_sys(e, "write %s", temporary);
     if (close(fd) < 0 && result == 0 && errno != EINTR)
-        result = err_sys(e, "write %s", name);
-    buf_free(&folders);
-    return result;
-}
-
-int record_write(int cache_fd, const struct record_draft *draft, struct err *e)
-{
-    char name[CACHE_NAME_BYTES], temporary[CACHE_NAME_BYTES];
-    int result;
-
-    cache_name(&draft->tree, CACHE_RECORD, name);
-    cache_name(&draft->tree, CACHE_DRAFT, temporary);
-    result = write_to(cache_fd, temporary, draft, e);
+        result = err_sys(e, "write %s", temporary);
     if (result == 0 && renameat(cache_fd, temporary, cache_fd, name) < 0)
         result = err_sys(e, "name %s", name);
     if (result < 0)
         (void)unlinkat(cache_fd, temporary, 0);
+    buf_free(&folders);
     return result;
 }
 
@@ -222,23 +198,220 @@ void row_take(struct cache_row *row, const struct stat *st)
     row->ctime_ns = stat_ctime_ns(st);
 }
 
-static bool is_of_kind(enum pack_kind kind, mode_t mode)
-{
-    switch (kind) {
-    case PACK_FOLDER: return S_ISDIR(mode);
-    case PACK_SYMLINK: return S_ISLNK(mode);
-    default: return S_ISREG(mode);
-    }
-}
-
 bool row_is(const struct cache_row *row, const struct stat *st)
 {
-    if (!is_of_kind(row->kind, st->st_mode))
-        return false;
-    if (row->kind == PACK_FOLDER)
-        return true;
-    if (row->kind != PACK_SYMLINK && row->size != (uint64_t)st->st_size)
-        return false;
+    switch (row->kind) {
+    case PACK_FOLDER: return S_ISDIR(st->st_mode);
+    case PACK_SYMLINK:
+        if (!S_ISLNK(st->st_mode))
+            return false;
+        break;
+    default:
+        if (!S_ISREG(st->st_mode) || row->size != (uint64_t)st->st_size)
+            return false;
+    }
     return row->inode == st->st_ino && row->mtime_ns == stat_mtime_ns(st) &&
            row->ctime_ns == stat_ctime_ns(st);
+}
+
+/* ---- is it still what it was? ---- */
+
+static int look_at_entry(struct dir_walk *d, const char *path, struct stat *st)
+{
+    const char *name;
+    int dir_fd = dir_walk_to(d, path, &name, NULL);
+
+    return dir_fd < 0 ? -1 : fstatat(dir_fd, name, st, AT_SYMLINK_NOFOLLOW);
+}
+
+bool record_check_folders(const struct record *r, int cache_fd)
+{
+    char name[CACHE_NAME_BYTES];
+    struct dir_walk d;
+    struct stat st;
+    bool is_same;
+
+    cache_name(&r->head->tree, "", name);
+    dir_walk_begin(&d, cache_fd, name);
+    is_same = look_at_entry(&d, "", &st) == 0 &&
+              (r->head->n_rows == 1 && record_path(r, 0)[0] == '\0'
+                   ? row_is(&r->rows[0], &st)
+                   : S_ISDIR(st.st_mode) && stat_mtime_ns(&st) == r->head->top_mtime_ns);
+    for (uint64_t i = 0; is_same && i < r->head->n_folders; i++) {
+        size_t row = r->folders[i];
+
+        is_same = row < r->head->n_rows && look_at_entry(&d, record_path(r, row), &st) == 0 &&
+                  S_ISDIR(st.st_mode) && stat_mtime_ns(&st) == r->rows[row].mtime_ns;
+    }
+    dir_walk_end(&d);
+    return is_same;
+}
+
+struct checking {
+    struct record *record;
+    int cache_fd;
+    const char *tree;
+    size_t begin, end;
+    struct damage damage;
+    pthread_t thread;
+};
+
+/* A file that was only touched becomes what it is now, unless it may be changing at this moment; what is
+ * not a job's to write to is not its to leave so. */
+static bool has_content(struct dir_walk *d, struct cache_row *row, const char *path)
+{
+    mode_t mode = row->kind == PACK_PROGRAM ? CACHE_PROGRAM : CACHE_FILE;
+    struct digest content;
+    struct stat st, after;
+    const char *name;
+    int dir_fd = dir_walk_to(d, path, &name, NULL);
+    int fd = dir_fd < 0 ? -1 : openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool is_same = false;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == row->size &&
+        plan_content_of(fd, row->size, &content, NULL) == 0 &&
+        digest_equal(&content, &row->content)) {
+        is_same = true;
+        if (!row_is(row, &st) && ((st.st_mode & 07777) == mode || fchmod(fd, mode) == 0) &&
+            !is_recent(stat_ctime_ns(&st), now_ns()) && fstat(fd, &after) == 0 &&
+            after.st_size == st.st_size && stat_mtime_ns(&after) == stat_mtime_ns(&st))
+            row_take(row, &after);
+    }
+    close(fd);
+    return is_same;
+}
+
+static bool is_what_it_was(struct checking *c, struct dir_walk *d, size_t i)
+{
+    struct cache_row *row = &c->record->rows[i];
+    bool is_file = row->kind == PACK_FILE || row->kind == PACK_PROGRAM;
+    const char *path = record_path(c->record, i);
+    struct stat st;
+
+    if (look_at_entry(d, path, &st) < 0)
+        return false;
+    if (row->kind == PACK_FOLDER && S_ISDIR(st.st_mode))
+        row_take(row, &st);
+    if (row_is(row, &st) && !(is_file && is_recent(row->ctime_ns, c->record->head->written_ns)))
+        return true;
+    return is_file && S_ISREG(st.st_mode) && (uint64_t)st.st_size == row->size &&
+           has_content(d, row, path);
+}
+
+static void add_damage(struct damage *d, size_t row)
+{
+    mem_grow((void **)&d->rows, &d->capacity, d->n, sizeof *d->rows);
+    d->rows[d->n++] = (uint32_t)row;
+}
+
+static void *check_some(void *context)
+{
+    struct checking *c = context;
+    struct damage *damage = &c->damage;
+    struct dir_walk d;
+
+    dir_walk_begin(&d, c->cache_fd, c->tree);
+    for (size_t i = c->begin; i < c->end; i++)
+        if (c->record->rows[i].kind != PACK_HARD_LINK && !is_what_it_was(c, &d, i))
+            add_damage(damage, i);
+    dir_walk_end(&d);
+    return NULL;
+}
+
+/* They are what they were as long as they share their file, whatever became of that. */
+static void check_hard_links(const struct checking *c, struct damage *damage)
+{
+    const struct record *r = c->record;
+    struct dir_walk d;
+    struct stat st;
+
+    dir_walk_begin(&d, c->cache_fd, c->tree);
+    for (size_t i = 0; i < r->head->n_rows; i++)
+        if (r->rows[i].kind == PACK_HARD_LINK &&
+            (look_at_entry(&d, record_path(r, i), &st) < 0 || !S_ISREG(st.st_mode) ||
+             r->rows[i].target >= r->head->n_rows || r->rows[r->rows[i].target].inode != st.st_ino))
+            add_damage(damage, i);
+    dir_walk_end(&d);
+}
+
+void record_check_files(struct record *r, int cache_fd, struct damage *damage)
+{
+    char name[CACHE_NAME_BYTES];
+    struct checking some[CACHE_THREADS_MAX];
+    bool runs[CACHE_THREADS_MAX] = { false };
+    size_t n_rows = r->head->n_rows, n = cache_threads();
+    struct stat st;
+
+    *damage = (struct damage){ .top = true };
+    cache_name(&r->head->tree, "", name);
+    if (fstatat(cache_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return;
+    damage->top = false;
+    if (n > n_rows / ROWS_PER_THREAD)
+        n = n_rows < ROWS_PER_THREAD ? 1 : n_rows / ROWS_PER_THREAD;
+    for (size_t i = 0; i < n; i++) {
+        some[i] = (struct checking){ .record = r,
+                                     .cache_fd = cache_fd,
+                                     .tree = name,
+                                     .begin = n_rows * i / n,
+                                     .end = n_rows * (i + 1) / n };
+        runs[i] = i > 0 && pthread_create(&some[i].thread, NULL, check_some, &some[i]) == 0;
+        if (i > 0 && !runs[i])
+            check_some(&some[i]);
+    }
+    check_some(&some[0]);
+    for (size_t i = 0; i < n; i++) {
+        if (runs[i])
+            pthread_join(some[i].thread, NULL);
+        for (size_t row = 0; row < some[i].damage.n; row++)
+            add_damage(damage, some[i].damage.rows[row]);
+        free(some[i].damage.rows);
+    }
+    check_hard_links(&some[0], damage);
+    if (damage->n == 0 && S_ISDIR(st.st_mode))
+        r->head->top_mtime_ns = stat_mtime_ns(&st);
+}
+
+/* ---- watching ---- */
+
+/* Begins or ends watching each folder of the tree; false: one of them cannot be. */
+static bool watch_folders(const struct record *r, const char *cache_dir_path, int guard_fd, bool on)
+{
+    const uint32_t mask = IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
+                          IN_DELETE_SELF | IN_MOVE_SELF | IN_DONT_FOLLOW;
+    char name[CACHE_NAME_BYTES];
+    struct buf path = { 0 };
+    size_t top_n;
+    bool goes_on = guard_fd >= 0 && r->head->n_folders <= WATCHES_MAX;
+
+    cache_name(&r->head->tree, "", name);
+    buf_printf(&path, "%s/%s", cache_dir_path, name);
+    top_n = path.n;
+    for (uint64_t i = 0; goes_on && i <= r->head->n_folders; i++) { /* the tree's own first */
+        /* The kernel says which watch it is when it is asked for again. */
+        int id =
+            inotify_add_watch(guard_fd, buf_text(&path), on ? mask : IN_MOVE_SELF | IN_DONT_FOLLOW);
+
+        if (!on && id >= 0)
+            (void)inotify_rm_watch(guard_fd, id);
+        goes_on = !on || id >= 0;
+        path.n = top_n;
+        if (i < r->head->n_folders)
+            buf_printf(&path, "/%s",
+                       r->folders[i] < r->head->n_rows ? record_path(r, r->folders[i]) : "");
+    }
+    buf_free(&path);
+    return goes_on;
+}
+
+bool record_watch(const struct record *r, const char *cache_dir_path, int guard_fd)
+{
+    return watch_folders(r, cache_dir_path, guard_fd, true);
+}
+
+void record_unwatch(const struct record *r, const char *cache_dir_path, int guard_fd)
+{
+    (void)watch_folders(r, cache_dir_path, guard_fd, false);
 }

@@ -13,7 +13,13 @@
 
 #include "common/pack/pack.h"
 
-enum { CACHE_NAME_BYTES = DIGEST_HEX + 16, BOOT_BYTES = 36 };
+enum { CACHE_NAME_BYTES = DIGEST_HEX + 16, BOOT_BYTES = 36, CACHE_THREADS_MAX = 16 };
+
+/* Modes of what is in the cache. */
+enum { CACHE_FILE = 0444, CACHE_PROGRAM = 0555, CACHE_UNFINISHED = 0600, CACHE_FOLDER = 0755 };
+
+/* As many as there are processors for us. */
+unsigned cache_threads(void);
 
 /* cache/DIGEST and what lies beside it, ".DIGEST" and one of these */
 #define CACHE_NEW    ".new"   /* a tree on its way */
@@ -73,6 +79,30 @@ bool record_is_of_this_boot(const struct record *r);
 bool record_open(struct record *r, int cache_fd, const struct digest *tree);
 void record_close(struct record *r);
 const char *record_path(const struct record *r, size_t row);
+
+/*
+ * Whether the tree is still what the record says.  A site's cleaner takes files away, which shows in
+ * their folders' times; a job of the same user can change one, which shows in its own size and times
+ * only.  So while jobs are at a tree its folders are watched (inotify), by which nothing that was
+ * changed goes unnoticed, and nothing need be looked at before a job starts.  What was not watched
+ * while jobs were at it is looked at file by file.
+ */
+/* Which rows are not what they were; the caller frees the list. */
+struct damage {
+    uint32_t *rows;
+    size_t n, capacity;
+    bool top; /* all of them: there is no such tree */
+};
+/* Only as far as its folders show; true: it is what it was. */
+bool record_check_folders(const struct record *r, int cache_fd);
+/* Every file, by several threads.  What was only touched, and has the content that it had, becomes what
+ * it was; the times of folders are taken down anew. */
+void record_check_files(struct record *r, int cache_fd, struct damage *damage);
+
+/* Tells guard_fd (inotify) of all that is changed in the tree from now on; false: it cannot. */
+bool record_watch(const struct record *r, const char *cache_dir_path, int guard_fd);
+/* Not any more. */
+void record_unwatch(const struct record *r, const char *cache_dir_path, int guard_fd);
 
 /* What there is to be written. */
 struct record_draft {

@@ -18,7 +18,7 @@ enum { ROWS_MAX = 32 * 1024 * 1024 };
 
 struct earlier_tree {
     struct record record;
-    struct dir_walk descent;
+    struct dir_walk walk;
     char name[CACHE_NAME_BYTES];
 };
 
@@ -38,14 +38,6 @@ struct earlier {
 
 /* ---- the table ---- */
 
-static uint64_t hash_of(const struct digest *d)
-{
-    uint64_t h;
-
-    memcpy(&h, d->bytes, sizeof h);
-    return h;
-}
-
 static bool is_file(const struct cache_row *row)
 {
     return (row->kind == PACK_FILE || row->kind == PACK_PROGRAM) && row->size > 0;
@@ -56,34 +48,20 @@ static const struct cache_row *row_of(const struct earlier *l, const struct plac
     return &l->trees[p->tree - 1].record.rows[p->row];
 }
 
-static bool is_same(const struct cache_row *x, const struct cache_row *y)
-{
-    return x->kind == y->kind && x->size == y->size && digest_equal(&x->content, &y->content);
-}
-
 /* Where it is in the table, or belongs. */
-static struct place *find(const struct earlier *l, const struct cache_row *row)
+static struct place *find_place(const struct earlier *l, const struct cache_row *row)
 {
-    size_t at = hash_of(&row->content) & l->mask;
+    uint64_t at;
 
-    while (l->table[at].tree != 0 && !is_same(row_of(l, &l->table[at]), row))
-        at = (at + 1) & l->mask;
-    return &l->table[at];
-}
+    memcpy(&at, row->content.bytes, sizeof at);
+    for (at &= l->mask; l->table[at].tree != 0; at = (at + 1) & l->mask) {
+        const struct cache_row *other = row_of(l, &l->table[at]);
 
-static void add_rows(struct earlier *l, size_t tree)
-{
-    const struct record *r = &l->trees[tree].record;
-
-    for (size_t i = 0; i < r->head->n_rows; i++) {
-        struct place *p;
-
-        if (!is_file(&r->rows[i]))
-            continue;
-        p = find(l, &r->rows[i]);
-        if (p->tree == 0)
-            *p = (struct place){ (uint32_t)tree + 1, (uint32_t)i };
+        if (other->kind == row->kind && other->size == row->size &&
+            digest_equal(&other->content, &row->content))
+            break;
     }
+    return &l->table[at];
 }
 
 static size_t table_size(size_t n)
@@ -93,16 +71,6 @@ static size_t table_size(size_t n)
     while (size < 2 * n)
         size *= 2;
     return size;
-}
-
-static void make_table(struct earlier *l, size_t n_rows)
-{
-    size_t size = table_size(n_rows);
-
-    l->mask = size - 1;
-    l->table = mem_alloc(size * sizeof *l->table);
-    for (size_t i = 0; i < l->n; i++)
-        add_rows(l, i);
 }
 
 struct earlier *earlier_open(int cache_fd, const struct digest *but)
@@ -124,11 +92,22 @@ struct earlier *earlier_open(int cache_fd, const struct digest *but)
         }
         n_rows += t->record.head->n_rows;
         cache_name(&trees[i].tree, "", t->name);
-        dir_walk_begin(&t->descent, cache_fd, t->name);
+        dir_walk_begin(&t->walk, cache_fd, t->name);
         l->n++;
     }
     free(trees);
-    make_table(l, n_rows);
+    l->mask = table_size(n_rows) - 1;
+    l->table = mem_alloc((l->mask + 1) * sizeof *l->table);
+    for (size_t k = 0; k < l->n; k++) {
+        const struct record *r = &l->trees[k].record;
+
+        for (size_t i = 0; i < r->head->n_rows; i++) {
+            struct place *p = is_file(&r->rows[i]) ? find_place(l, &r->rows[i]) : NULL;
+
+            if (p != NULL && p->tree == 0)
+                *p = (struct place){ (uint32_t)k + 1, (uint32_t)i };
+        }
+    }
     return l;
 }
 
@@ -146,7 +125,7 @@ static bool add_to_set(uint64_t *set, size_t mask, uint64_t inode)
     return true;
 }
 
-static void remember(struct earlier *l, uint64_t inode)
+static void remember_inode(struct earlier *l, uint64_t inode)
 {
     size_t size = table_size(l->n_inodes + 1);
 
@@ -182,58 +161,51 @@ static bool is_still(const struct earlier *l, const struct cache_row *row, const
            row->mtime_ns == stat_mtime_ns(st);
 }
 
-static bool link_row(struct earlier *l, const struct place *from, int dir_fd, const char *name)
+bool earlier_link(struct earlier *l, const struct cache_row *row, int dir_fd, const char *name)
 {
-    struct earlier_tree *t = &l->trees[from->tree - 1];
+    const struct place *from = row->size > 0 ? find_place(l, row) : NULL;
+    struct earlier_tree *t;
     const char *old;
     struct stat st;
-    int old_fd = dir_walk_to(&t->descent, record_path(&t->record, from->row), &old, NULL);
+    int old_fd;
 
+    if (from == NULL || from->tree == 0)
+        return false;
+    t = &l->trees[from->tree - 1];
+    old_fd = dir_walk_to(&t->walk, record_path(&t->record, from->row), &old, NULL);
     if (old_fd < 0 || fstatat(old_fd, old, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
         !is_still(l, row_of(l, from), &st))
         return false;
     t->record.head->is_shared = true; /* before it is, as we may be killed */
     if (linkat(old_fd, old, dir_fd, name, 0) < 0)
         return false;
-    remember(l, st.st_ino);
+    remember_inode(l, st.st_ino);
     return true;
-}
-
-bool earlier_link(struct earlier *l, const struct cache_row *row, int dir_fd, const char *name)
-{
-    const struct place *p = row->size > 0 ? find(l, row) : NULL;
-
-    return p != NULL && p->tree != 0 && link_row(l, p, dir_fd, name);
-}
-
-/* ---- their new times ---- */
-
-static void take_times(struct earlier *l, struct earlier_tree *t)
-{
-    for (size_t i = 0; i < t->record.head->n_rows; i++) {
-        struct cache_row *row = &t->record.rows[i];
-        const char *name;
-        struct stat st;
-        int dir_fd;
-
-        if (!is_file(row) || !was_linked(l, row->inode))
-            continue;
-        dir_fd = dir_walk_to(&t->descent, record_path(&t->record, i), &name, NULL);
-        if (dir_fd >= 0 && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            is_still(l, row, &st))
-            row_take(row, &st);
-    }
 }
 
 void earlier_close(struct earlier *l)
 {
     if (l == NULL)
         return;
-    for (size_t i = 0; i < l->n; i++) {
-        if (l->n_inodes > 0)
-            take_times(l, &l->trees[i]);
-        dir_walk_end(&l->trees[i].descent);
-        record_close(&l->trees[i].record);
+    for (size_t k = 0; k < l->n; k++) {
+        struct earlier_tree *t = &l->trees[k];
+
+        /* Files that were linked have new times. */
+        for (size_t i = 0; l->n_inodes > 0 && i < t->record.head->n_rows; i++) {
+            struct cache_row *row = &t->record.rows[i];
+            const char *name;
+            struct stat st;
+            int dir_fd;
+
+            if (!is_file(row) || !was_linked(l, row->inode))
+                continue;
+            dir_fd = dir_walk_to(&t->walk, record_path(&t->record, i), &name, NULL);
+            if (dir_fd >= 0 && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                is_still(l, row, &st))
+                row_take(row, &st);
+        }
+        dir_walk_end(&t->walk);
+        record_close(&t->record);
     }
     free(l->trees);
     free(l->table);

@@ -27,11 +27,6 @@ enum { FLOOR_FRACTION = 20 };
 
 /* ---- what is there ---- */
 
-struct listing {
-    struct cache_tree *trees;
-    size_t n, capacity;
-};
-
 /* "DIGEST" or ".DIGEST.suffix"; false: none of ours. */
 static bool parse_name(const char *name, struct digest *tree)
 {
@@ -45,62 +40,53 @@ static bool parse_name(const char *name, struct digest *tree)
     return digest_parse(hex, tree) == 0 && (skip == 1) == (name[skip + DIGEST_HEX - 1] == '.');
 }
 
-static struct cache_tree *find(struct listing *l, const struct digest *tree)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (digest_equal(&l->trees[i].tree, tree))
-            return &l->trees[i];
-    mem_grow((void **)&l->trees, &l->capacity, l->n, sizeof *l->trees);
-    l->trees[l->n] = (struct cache_tree){ .tree = *tree };
-    return &l->trees[l->n++];
-}
-
-static int64_t mtime_ms(int cache_fd, const char *name)
-{
-    struct stat st;
-
-    if (fstatat(cache_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return 0;
-    return stat_mtime_ns(&st) / 1000000;
-}
-
-/* The record's time says when it was used, its head what it is; the tree must be there, too. */
-static void fill_in(int cache_fd, struct cache_tree *t)
+/* The record's time says when the tree was used, its head what it is; the tree must be there, too. */
+bool cache_look(int cache_fd, struct cache_tree *t)
 {
     char name[CACHE_NAME_BYTES], record_name[CACHE_NAME_BYTES];
     struct record r;
+    struct stat st;
 
     cache_name(&t->tree, "", name);
     cache_name(&t->tree, CACHE_RECORD, record_name);
-    if (faccessat(cache_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-        record_open(&r, cache_fd, &t->tree)) {
-        t->is_whole = true;
+    t->is_whole = faccessat(cache_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+                  record_open(&r, cache_fd, &t->tree);
+    if (t->is_whole) {
         t->files = r.head->files;
         t->bytes = r.head->bytes;
-        t->last_use_ms = mtime_ms(cache_fd, record_name);
+        t->last_use_ms = fstatat(cache_fd, record_name, &st, AT_SYMLINK_NOFOLLOW) < 0
+                             ? 0
+                             : stat_mtime_ns(&st) / 1000000;
         record_close(&r);
     }
+    return t->is_whole;
 }
 
 struct cache_tree *cache_list(int cache_fd, size_t *n)
 {
-    struct listing l = { 0 };
-    int fd = io_open_dir_at(cache_fd, ".", NULL);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *dir = io_list_dir_at(cache_fd, ".", NULL);
+    struct cache_tree *trees = NULL;
     const struct dirent *entry;
+    size_t capacity = 0;
     struct digest tree;
 
-    if (dir == NULL && fd >= 0)
-        close(fd);
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (parse_name(entry->d_name, &tree))
-            (void)find(&l, &tree);
+    *n = 0;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        size_t i = 0;
+
+        if (!parse_name(entry->d_name, &tree))
+            continue;
+        while (i < *n && !digest_equal(&trees[i].tree, &tree))
+            i++;
+        if (i < *n)
+            continue;
+        mem_grow((void **)&trees, &capacity, *n, sizeof *trees);
+        trees[*n] = (struct cache_tree){ .tree = tree };
+        (void)cache_look(cache_fd, &trees[(*n)++]);
+    }
     if (dir != NULL)
         closedir(dir);
-    for (size_t i = 0; i < l.n; i++)
-        fill_in(cache_fd, &l.trees[i]);
-    *n = l.n;
-    return l.trees;
+    return trees;
 }
 
 void cache_touch(int cache_fd, const struct digest *tree)
@@ -118,44 +104,34 @@ static bool ends_in(const char *name, const char *end)
     return strlen(name) > strlen(end) && strcmp(name + strlen(name) - strlen(end), end) == 0;
 }
 
-/* Of a tree that has its name already. */
-static bool is_begun_no_more(int cache_fd, const char *name, const struct digest *tree)
+/* What a process that was killed left, but for a tree on its way. */
+static bool is_left_over(int cache_fd, const char *name, struct digest *tree)
 {
     char new[CACHE_NAME_BYTES];
 
+    if (name[0] != '.' || !parse_name(name, tree))
+        return false;
     cache_name(tree, CACHE_NEW, new);
-    return ends_in(name, CACHE_BEGUN) && faccessat(cache_fd, new, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
-}
-
-static bool is_left_over(int cache_fd, const char *name, struct digest *tree)
-{
-    return name[0] == '.' && parse_name(name, tree) &&
-           (ends_in(name, CACHE_GONE) || ends_in(name, CACHE_FIX) || ends_in(name, CACHE_DRAFT) ||
-            is_begun_no_more(cache_fd, name, tree));
-}
-
-/* What it was when we looked may have become something else, until we have the lock. */
-static void sweep_one(int cache_fd, const char *name, const struct cache_locks *locks)
-{
-    struct digest tree;
-
-    if (!is_left_over(cache_fd, name, &tree) || !cache_lock_work(locks, &tree))
-        return;
-    if (is_left_over(cache_fd, name, &tree))
-        (void)io_remove_tree_at(cache_fd, name, NULL);
-    cache_unlock_work(locks, &tree);
+    return ends_in(name, CACHE_GONE) || ends_in(name, CACHE_FIX) || ends_in(name, CACHE_DRAFT) ||
+           (ends_in(name, CACHE_BEGUN) && faccessat(cache_fd, new, F_OK, AT_SYMLINK_NOFOLLOW) < 0);
 }
 
 void cache_sweep(int cache_fd, const struct cache_locks *locks)
 {
-    int fd = io_open_dir_at(cache_fd, ".", NULL);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *dir = io_list_dir_at(cache_fd, ".", NULL);
     const struct dirent *entry;
+    struct digest tree;
 
-    if (dir == NULL && fd >= 0)
-        close(fd);
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        sweep_one(cache_fd, entry->d_name, locks);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+
+        if (!is_left_over(cache_fd, name, &tree) || !cache_lock_work(locks, &tree))
+            continue;
+        /* What it was when we looked may have become something else, until we had the lock. */
+        if (is_left_over(cache_fd, name, &tree))
+            (void)io_remove_tree_at(cache_fd, name, NULL);
+        cache_unlock_work(locks, &tree);
+    }
     if (dir != NULL)
         closedir(dir);
 }
@@ -192,28 +168,24 @@ static int by_last_use(const void *x, const void *y)
     return a->last_use_ms == b->last_use_ms ? 0 : a->last_use_ms < b->last_use_ms ? -1 : 1;
 }
 
-static bool remove_locked(const struct cache *c, const struct cache_tree *t)
+/* Unless somebody uses it, here or in another process. */
+static bool evict(const struct cache *c, const struct cache_tree *t)
 {
     char hex[DIGEST_HEX];
     struct err why = { 0 };
-
-    digest_hex(&t->tree, hex);
-    if (cache_remove(c->fd, &t->tree, &why) < 0) {
-        log_event(LOG_WARN, "not-evicted", "tree", "%s", hex, "why", "%s", why.text, NULL);
-        return false;
-    }
-    log_event(LOG_INFO, "evict", "tree", "%s", hex, "bytes", "%lld", (long long)t->bytes, NULL);
-    return true;
-}
-
-/* Unless somebody uses it, here or in another process. */
-static bool remove_one(const struct cache *c, const struct cache_tree *t)
-{
-    bool is_gone;
+    bool is_gone = false;
 
     if (!cache_lock_removal(c->locks, &t->tree))
         return false;
-    is_gone = c->let_go(c->context, &t->tree) && remove_locked(c, t);
+    digest_hex(&t->tree, hex);
+    if (c->let_go(c->context, &t->tree)) {
+        is_gone = cache_remove(c->fd, &t->tree, &why) == 0;
+        if (is_gone)
+            log_event(LOG_INFO, "evict", "tree", "%s", hex, "bytes", "%lld", (long long)t->bytes,
+                      NULL);
+        else
+            log_event(LOG_WARN, "not-evicted", "tree", "%s", hex, "why", "%s", why.text, NULL);
+    }
     cache_unlock_work(c->locks, &t->tree);
     return is_gone;
 }
@@ -240,7 +212,7 @@ static void add_size(struct buf *text, const char *before, uint64_t bytes)
     units_add_size(text, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
 }
 
-static int refuse(const struct making *m, const struct statvfs *fs, struct err *e)
+static int refuse_room(const struct making *m, const struct statvfs *fs, struct err *e)
 {
     struct buf text = { 0 };
 
@@ -261,58 +233,35 @@ static int refuse(const struct making *m, const struct statvfs *fs, struct err *
     return -1;
 }
 
-static bool is_within_size(const struct making *m)
+static bool is_within_size(const struct making *m, uint64_t held_bytes)
 {
     uint64_t most = (uint64_t)m->cache->size_max_bytes;
 
-    return most == 0 || (m->held_bytes <= most && m->need->tree_bytes <= most - m->held_bytes);
+    return most == 0 || (held_bytes <= most && m->need->tree_bytes <= most - held_bytes);
 }
 
-static bool is_within_space(const struct cache_need *n, const struct statvfs *fs)
+/* 1: there is room; -1 with e set. */
+static int has_room(const struct making *m, struct statvfs *fs, struct err *e)
 {
-    uint64_t free_bytes = (uint64_t)fs->f_bavail * fs->f_frsize;
-    uint64_t floor = floor_bytes(fs);
+    const struct cache_need *n = m->need;
+    uint64_t free_bytes, floor;
 
-    if (fs->f_files > 0 && n->files > 0 &&
-        (fs->f_favail < FLOOR_FILES || fs->f_favail - FLOOR_FILES < n->files))
-        return false;
-    return n->bytes == 0 || (free_bytes >= floor && n->bytes <= free_bytes - floor);
-}
-
-/* 1: there is room. */
-static int look(const struct making *m, struct statvfs *fs, struct err *e)
-{
     if (fstatvfs(m->cache->fd, fs) < 0)
         return err_sys(e, "look how much room scratch has");
-    return !m->was_full && is_within_size(m) && is_within_space(m->need, fs);
-}
-
-static bool may_ever_fit(const struct making *m)
-{
-    return m->cache->size_max_bytes == 0 ||
-           m->need->tree_bytes <= (uint64_t)m->cache->size_max_bytes;
-}
-
-static int make_room(struct making *m, const struct cache_tree *trees, size_t n, struct err *e)
-{
-    struct statvfs fs;
-    int rc = may_ever_fit(m) ? look(m, &fs, e) : refuse(m, NULL, e);
-
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        if (digest_equal(&trees[i].tree, &m->need->tree) || !remove_one(m->cache, &trees[i]))
-            continue;
-        m->held_bytes -= (uint64_t)trees[i].bytes;
-        m->was_full = false;
-        rc = look(m, &fs, e);
-    }
-    if (rc != 0)
-        return rc < 0 ? -1 : 0;
-    return refuse(m, is_within_size(m) ? &fs : NULL, e);
+    free_bytes = (uint64_t)fs->f_bavail * fs->f_frsize;
+    floor = floor_bytes(fs);
+    if (m->was_full || !is_within_size(m, m->held_bytes))
+        return 0;
+    if (fs->f_files > 0 && n->files > 0 &&
+        (fs->f_favail < FLOOR_FILES || fs->f_favail - FLOOR_FILES < n->files))
+        return 0;
+    return n->bytes == 0 || (free_bytes >= floor && n->bytes <= free_bytes - floor);
 }
 
 int cache_make_room(struct cache *c, const struct cache_need *need, struct err *e)
 {
     struct making m = { .cache = c, .need = need, .was_full = need->was_full };
+    struct statvfs fs;
     size_t n;
     struct cache_tree *trees = cache_list(c->fd, &n);
     int rc;
@@ -322,7 +271,16 @@ int cache_make_room(struct cache *c, const struct cache_need *need, struct err *
             m.held_bytes += (uint64_t)trees[i].bytes;
     if (n > 0)
         qsort(trees, n, sizeof *trees, by_last_use);
-    rc = make_room(&m, trees, n, e);
+    rc = is_within_size(&m, 0) ? has_room(&m, &fs, e) : refuse_room(&m, NULL, e);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        if (digest_equal(&trees[i].tree, &need->tree) || !evict(c, &trees[i]))
+            continue;
+        m.held_bytes -= (uint64_t)trees[i].bytes;
+        m.was_full = false;
+        rc = has_room(&m, &fs, e);
+    }
     free(trees);
-    return rc;
+    if (rc == 0)
+        rc = refuse_room(&m, is_within_size(&m, m.held_bytes) ? &fs : NULL, e);
+    return rc < 0 ? -1 : 0;
 }

@@ -13,14 +13,17 @@
 #include "common/base/err.h"
 #include "worker/base/cache_locks.h"
 
-/* All trees that are whole, and those that are not (files and bytes 0); the caller frees it. */
 struct cache_tree {
     struct digest tree;
     int64_t files, bytes;
     int64_t last_use_ms;
     bool is_whole;
 };
+/* All trees that are whole, and those that are not (files and bytes 0); the caller frees it. */
 struct cache_tree *cache_list(int cache_fd, size_t *n);
+
+/* Fills in all but the tree's digest; whether it is whole. */
+bool cache_look(int cache_fd, struct cache_tree *t);
 
 /* It was used a moment ago. */
 void cache_touch(int cache_fd, const struct digest *tree);

@@ -23,101 +23,56 @@ enum { TRIES_MAX = 10, INDEX_MAX_BYTES = 1 << 30 };
 
 /* ---- one copy ---- */
 
-/* Closed to others until all is there. */
-static struct share_item item_of(const struct checkpoint_snapshot_entry *entry)
-{
-    bool is_file = entry->type == CHECKPOINT_SNAPSHOT_FILE;
-
-    return (struct share_item){ .type = is_file ? SHARE_FILE : SHARE_FOLDER,
-                                .from = checkpoint_snapshot_stored(entry),
-                                .to = entry->path,
-                                .mode = is_file ? 0600 : 0700,
-                                .size_bytes = entry->size_bytes };
-}
-
-static int checkpoint_restore_content(const struct checkpoint_snapshot *s,
-                                      const struct share_dir *from, int to_fd, struct err *e)
+/* The copy as the job left it.  Closed to others until all is there. */
+static int fill_restored(const struct share_dir *from, const struct checkpoint_snapshot *s,
+                         int to_fd, struct err *e)
 {
     struct share_item *items = mem_alloc(s->n * sizeof *items);
     size_t n = 0;
     int result;
 
-    for (size_t i = 0; i < s->n; i++)
-        if (s->entries[i].type != CHECKPOINT_SNAPSHOT_LINK)
-            items[n++] = item_of(&s->entries[i]);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct checkpoint_snapshot_entry *x = &s->entries[i];
+        bool is_file = x->type == CHECKPOINT_SNAPSHOT_FILE;
+
+        if (x->type != CHECKPOINT_SNAPSHOT_LINK)
+            items[n++] = (struct share_item){ .type = is_file ? SHARE_FILE : SHARE_FOLDER,
+                                              .from = checkpoint_snapshot_stored(x),
+                                              .to = x->path,
+                                              .mode = is_file ? 0600 : 0700,
+                                              .size_bytes = x->size_bytes };
+    }
     result = share_copy_out(from, to_fd, items, n, e);
     free(items);
-    return result;
-}
-
-static int checkpoint_restore_times(const struct checkpoint_snapshot_entry *entry, int to_fd,
-                                    struct err *e)
-{
-    const struct timespec changed = { .tv_sec = entry->changed_ns / 1000000000,
-                                      .tv_nsec = entry->changed_ns % 1000000000 };
-    const struct timespec times[2] = { changed, changed };
-
-    return utimensat(to_fd, entry->path, times, AT_SYMLINK_NOFOLLOW) < 0
-               ? err_sys(e, "restore %s", entry->path)
-               : 0;
-}
-
-/* Last, so that nothing is written through one. */
-static int checkpoint_restore_links(const struct checkpoint_snapshot *s, int to_fd, struct err *e)
-{
-    for (size_t i = 0; i < s->n; i++)
+    /* Symlinks last, so that nothing is written through one. */
+    for (size_t i = 0; i < s->n && result == 0; i++)
         if (s->entries[i].type == CHECKPOINT_SNAPSHOT_LINK &&
             symlinkat(s->entries[i].target, to_fd, s->entries[i].path) < 0)
-            return err_sys(e, "create %s", s->entries[i].path);
-    return 0;
-}
+            result = err_sys(e, "create %s", s->entries[i].path);
+    /* Modes of what is in a folder before that of the folder, which may close it. */
+    for (size_t i = s->n; i-- > 0 && result == 0;) {
+        const struct checkpoint_snapshot_entry *x = &s->entries[i];
+        const struct timespec changed = { .tv_sec = x->changed_ns / 1000000000,
+                                          .tv_nsec = x->changed_ns % 1000000000 };
+        const struct timespec times[2] = { changed, changed };
 
-/* What is in a folder before the folder, which may close it. */
-static int checkpoint_restore_modes(const struct checkpoint_snapshot *s, int to_fd, struct err *e)
-{
-    for (size_t i = s->n; i-- > 0;) {
-        const struct checkpoint_snapshot_entry *entry = &s->entries[i];
-
-        if (entry->type == CHECKPOINT_SNAPSHOT_FILE &&
-            checkpoint_restore_times(entry, to_fd, e) < 0)
-            return -1;
-        if (entry->type != CHECKPOINT_SNAPSHOT_LINK &&
-            fchmodat(to_fd, entry->path, (mode_t)entry->mode, 0) < 0)
-            return err_sys(e, "restore %s", entry->path);
+        if ((x->type == CHECKPOINT_SNAPSHOT_FILE &&
+             utimensat(to_fd, x->path, times, AT_SYMLINK_NOFOLLOW) < 0) ||
+            (x->type != CHECKPOINT_SNAPSHOT_LINK &&
+             fchmodat(to_fd, x->path, (mode_t)x->mode, 0) < 0))
+            result = err_sys(e, "restore %s", x->path);
     }
-    return fchmod(to_fd, JOB_DIR_MODE) < 0 ? err_sys(e, "restore it") : 0;
-}
-
-static int read_index(const struct share_dir *from, struct checkpoint_snapshot *s, struct err *e)
-{
-    struct buf index = { 0 };
-    int result = share_read(from, CHECKPOINT_SNAPSHOT_INDEX, INDEX_MAX_BYTES, &index, e);
-
-    if (result == 0)
-        result = checkpoint_snapshot_read_index(s, buf_bytes(&index), e);
-    buf_free(&index);
-    return result;
-}
-
-static int fill(const struct share_dir *from, int to_fd, struct err *e)
-{
-    struct checkpoint_snapshot s = { .n = 0 };
-    int result = read_index(from, &s, e);
-
-    if (result == 0)
-        result = checkpoint_restore_content(&s, from, to_fd, e);
-    if (result == 0)
-        result = checkpoint_restore_links(&s, to_fd, e);
-    if (result == 0)
-        result = checkpoint_restore_modes(&s, to_fd, e);
-    checkpoint_snapshot_free(&s);
+    if (result == 0 && fchmod(to_fd, JOB_DIR_MODE) < 0)
+        result = err_sys(e, "restore a checkpoint");
     return result;
 }
 
 /* It gets its name when it is whole. */
-static int checkpoint_restore_as(const struct scratch *s, const struct share_dir *from,
-                                 const char *hex, struct err *e)
+static int restore_as(const struct scratch *s, const struct share_dir *from, const char *hex,
+                      struct err *e)
 {
+    struct checkpoint_snapshot snapshot = { .n = 0 };
+    struct buf index = { 0 };
     char hidden[TOKEN_HEX + 1];
     int to_fd, result;
 
@@ -129,7 +84,13 @@ static int checkpoint_restore_as(const struct scratch *s, const struct share_dir
     to_fd = io_open_dir_at(s->checkpoints_fd, hidden, e);
     if (to_fd < 0)
         return -1;
-    result = fill(from, to_fd, e);
+    result = share_read(from, CHECKPOINT_SNAPSHOT_INDEX, INDEX_MAX_BYTES, &index, e);
+    if (result == 0)
+        result = checkpoint_snapshot_read_index(&snapshot, buf_bytes(&index), e);
+    if (result == 0)
+        result = fill_restored(from, &snapshot, to_fd, e);
+    checkpoint_snapshot_free(&snapshot);
+    buf_free(&index);
     close(to_fd);
     if (result == 0 && renameat(s->checkpoints_fd, hidden, s->checkpoints_fd, hex) < 0)
         result = err_sys(e, "name a checkpoint");
@@ -141,55 +102,42 @@ static int checkpoint_restore_as(const struct scratch *s, const struct share_dir
 
 /* ---- the newest ---- */
 
-/* What will be no better the next time. */
-static bool is_final(const struct err *e)
-{
-    return e->kind == ERR_NOT_FOUND || e->kind == ERR_PROTOCOL || e->kind == ERR_EXISTS ||
-           e->kind == ERR_DENIED || e->kind == ERR_USAGE;
-}
-
-/* No symlink. */
-static struct share_dir *open_kept(const struct share_dir *d, const char *name, struct err *e)
-{
-    struct share_stat st;
-
-    if (share_stat(d, name, &st, e) < 0)
-        return NULL;
-    if (st.type == SHARE_FOLDER)
-        return share_open_dir(d, name, e);
-    err_set(e, ERR_USAGE, "%s is no folder", name);
-    return NULL;
-}
-
-static bool is_missing(const struct share_dir *d, const char *name)
-{
-    struct share_stat st;
-    struct err why = { 0 };
-
-    return share_stat(d, name, &st, &why) < 0 && why.kind == ERR_NOT_FOUND;
-}
-
 /* 1 when it is there, 0 when it has gone or is damaged: *is_gone says which. */
-static int checkpoint_restore_kept(const struct scratch *s, const struct share_dir *d,
-                                   const char *hex, const char *name, bool *is_gone, struct err *e)
+static int restore_kept(const struct scratch *s, const struct share_dir *d, const char *hex,
+                        const char *name, bool *is_gone, struct err *e)
 {
     struct err why = { 0 };
-    struct share_dir *from = open_kept(d, name, &why);
-    int result = from == NULL ? -1 : checkpoint_restore_as(s, from, hex, &why);
+    struct share_stat st;
+    struct share_dir *from = NULL;
+    int result = -1;
 
+    if (share_stat(d, name, &st, &why) == 0 && st.type != SHARE_FOLDER) /* nor a symlink */
+        err_set(&why, ERR_USAGE, "%s is no folder", name);
+    else if (why.kind == ERR_NONE)
+        from = share_open_dir(d, name, &why);
+    if (from != NULL)
+        result = restore_as(s, from, hex, &why);
     share_close(from);
     if (result == 0)
         return 1;
-    if (!is_final(&why))
-        return err_set(e, why.kind, "checkpoint %s: %s", name, why.text);
-    *is_gone = is_missing(d, name);
+    switch (why.kind) {
+    case ERR_NOT_FOUND:
+    case ERR_PROTOCOL:
+    case ERR_EXISTS:
+    case ERR_DENIED:
+    case ERR_USAGE: break; /* it will be no better the next time */
+    default: return err_set(e, why.kind, "checkpoint %s: %s", name, why.text);
+    }
+    err_clear(e);
+    *is_gone = share_stat(d, name, &st, e) < 0 && e->kind == ERR_NOT_FOUND;
+    err_clear(e);
     if (!*is_gone)
         log_event(LOG_WARN, "checkpoint-damaged", "name", "%s", name, "why", "%s", why.text, NULL);
     return 0;
 }
 
-static int checkpoint_restore_newest(const struct scratch *s, const struct share_dir *d,
-                                     const struct order_restore *x, const char *hex, struct err *e)
+static int restore_newest(const struct scratch *s, const struct share_dir *d,
+                          const struct order_restore *x, const char *hex, struct err *e)
 {
     const struct checkpoint_list before = { x->attempt - 1, CHECKPOINT_LIST_AT_END };
     struct checkpoint_list up_to = before, newest;
@@ -203,21 +151,13 @@ static int checkpoint_restore_newest(const struct scratch *s, const struct share
         if (rc <= 0)
             return rc;
         checkpoint_list_add_name(&name, x->job_name, &newest);
-        rc = checkpoint_restore_kept(s, d, hex, buf_text(&name), &is_gone, e);
+        rc = restore_kept(s, d, hex, buf_text(&name), &is_gone, e);
         buf_free(&name);
         if (rc != 0)
             return rc < 0 ? -1 : 0;
         up_to = is_gone ? before : (struct checkpoint_list){ newest.attempt, newest.number - 1 };
     }
     return err_set(e, ERR_BUSY, "the checkpoints of %s do not stop changing", x->job_name);
-}
-
-/* ---- where they lie ---- */
-
-static bool are_listed(const struct share_dir *project, const char *param_name)
-{
-    return share_project_is_listed(project, LAYOUT_SERVER_DIR, "checkpoints") &&
-           share_project_is_listed(project, LAYOUT_SERVER_DIR "/checkpoints", param_name);
 }
 
 /* The folder of the configuration's checkpoints: 1; 0 when there is none. */
@@ -236,7 +176,9 @@ static int open_checkpoints(const struct share_dir *share, const struct order_re
     *d = share_open_dir(share, buf_text(&path), &why);
     if (*d != NULL)
         result = 1;
-    else if (why.kind == ERR_NOT_FOUND && !are_listed(project, x->param_name))
+    else if (why.kind == ERR_NOT_FOUND &&
+             !(share_project_is_listed(project, LAYOUT_SERVER_DIR, "checkpoints") &&
+               share_project_is_listed(project, LAYOUT_SERVER_DIR "/checkpoints", x->param_name)))
         result = 0;
     else
         err_set(e, why.kind, "%s", why.text);
@@ -245,25 +187,12 @@ static int open_checkpoints(const struct share_dir *share, const struct order_re
     return result;
 }
 
-static int checkpoint_restore_from(const struct scratch *s, const struct share_dir *share,
-                                   const struct order_restore *x, const char *hex, struct err *e)
-{
-    struct share_dir *d;
-    int rc = open_checkpoints(share, x, &d, e);
-
-    if (rc == 1) {
-        rc = checkpoint_restore_newest(s, d, x, hex, e);
-        share_close(d);
-    }
-    return rc;
-}
-
 /* What we may not read is not waited for. */
-int checkpoint_restore_checkpoint(const struct scratch *s, struct shares *access,
-                                  const struct order_restore *x, struct err *e)
+int checkpoint_restore(const struct scratch *s, struct shares *access,
+                       const struct order_restore *x, struct err *e)
 {
     struct err why = { 0 };
-    struct share_dir *share;
+    struct share_dir *share, *d;
     char hex[TOKEN_HEX];
     int rc;
 
@@ -273,7 +202,11 @@ int checkpoint_restore_checkpoint(const struct scratch *s, struct shares *access
     share = share_open(access, x->share, e);
     if (share == NULL)
         return -1;
-    rc = checkpoint_restore_from(s, share, x, hex, &why);
+    rc = open_checkpoints(share, x, &d, &why);
+    if (rc == 1) {
+        rc = restore_newest(s, d, x, hex, &why);
+        share_close(d);
+    }
     share_close(share);
     if (rc == 0)
         return 0;

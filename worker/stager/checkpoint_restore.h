@@ -13,7 +13,7 @@
  * left it: its names, modes, times and symlinks.  0 as well when there is none, or it is there
  * already.  One that is damaged is passed over for the one before it.
  */
-int checkpoint_restore_checkpoint(const struct scratch *s, struct shares *access,
-                                  const struct order_restore *x, struct err *e);
+int checkpoint_restore(const struct scratch *s, struct shares *access,
+                       const struct order_restore *x, struct err *e);
 
 #endif

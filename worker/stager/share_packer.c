@@ -37,38 +37,27 @@ struct doing {
 
 /* ---- what it says ---- */
 
-static int tell(struct doing *d, struct err *e)
-{
-    return wire_send(&d->packer->wire, NOTE_PACKED, 0, NULL, &d->note, e) < 0 ? -1 : 0;
-}
-
-static bool parse_done(const char *line, struct dataset *set)
-{
-    char tree[DIGEST_HEX], id[DIGEST_HEX];
-    long long files, bytes;
-
-    if (sscanf(line, "done %64[0-9a-f] %64[0-9a-f] %lld %lld", tree, id, &files, &bytes) != 4 ||
-        digest_parse(tree, &set->tree) < 0 || digest_parse(id, &set->id) < 0 || files < 0 ||
-        bytes < 0)
-        return false;
-    set->files = files;
-    set->bytes = bytes;
-    return true;
-}
-
+/* "at FILES BYTES", "done TREE ID FILES BYTES", or trouble. */
 static int take_line(struct doing *d, const char *line, struct err *e)
 {
+    struct dataset *set = &d->note.set;
+    char tree[DIGEST_HEX], id[DIGEST_HEX];
     long long files, bytes;
 
     if (sscanf(line, "at %lld %lld", &files, &bytes) == 2 && files >= 0 && bytes >= 0) {
         d->note.files = files;
         d->note.bytes = bytes;
-        return tell(d, e);
+        return wire_send(&d->packer->wire, NOTE_PACKED, 0, NULL, &d->note, e) < 0 ? -1 : 0;
     }
-    if (!parse_done(line, &d->note.set)) {
-        buf_clear(&d->trouble);
-        buf_add_str(&d->trouble, line);
+    if (sscanf(line, "done %64[0-9a-f] %64[0-9a-f] %lld %lld", tree, id, &files, &bytes) == 4 &&
+        digest_parse(tree, &set->tree) == 0 && digest_parse(id, &set->id) == 0 && files >= 0 &&
+        bytes >= 0) {
+        set->files = files;
+        set->bytes = bytes;
+        return 0;
     }
+    buf_clear(&d->trouble);
+    buf_add_str(&d->trouble, line);
     return 0;
 }
 
@@ -129,7 +118,8 @@ static void become(const char *program, char **argv, int out)
     _exit(127);
 }
 
-static pid_t start(const struct share_packer *p, const struct order_pack *x, int *fd, struct err *e)
+static pid_t start_ludwig(const struct share_packer *p, const struct order_pack *x, int *fd,
+                          struct err *e)
 {
     char *program = mem_printf("%s/" SCRATCH_BIN "/ludwig", p->scratch);
     const char *argv[] = { "ludwig",
@@ -158,22 +148,12 @@ static pid_t start(const struct share_packer *p, const struct order_pack *x, int
     return pid;
 }
 
-/* Its exit status as wait has it. */
-static int end(pid_t pid)
-{
-    int status = -1;
-
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
-}
-
 /* -1: nobody wants to know any more.  What went wrong else is in the note. */
-static int run(struct doing *d, const struct order_pack *x, struct err *e)
+static int run_ludwig(struct doing *d, const struct order_pack *x, struct err *e)
 {
     struct err why = { 0 };
-    int fd, rc, status;
-    pid_t pid = start(d->packer, x, &fd, &why);
+    int fd, rc, status = -1;
+    pid_t pid = start_ludwig(d->packer, x, &fd, &why);
 
     if (pid < 0) {
         buf_add_str(&d->trouble, why.text);
@@ -183,7 +163,8 @@ static int run(struct doing *d, const struct order_pack *x, struct err *e)
     close(fd);
     if (rc < 0)
         kill(pid, SIGKILL);
-    status = end(pid);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
     if (status != 0 && d->trouble.n == 0)
         buf_printf(&d->trouble, "it ended with status %d", status);
     if (status == 0)
@@ -193,50 +174,32 @@ static int run(struct doing *d, const struct order_pack *x, struct err *e)
 
 /* ---- the loop ---- */
 
-static int take_pack(struct share_packer *p, const struct envelope *m, struct err *e)
-{
-    struct doing d = { .packer = p };
-    struct order_pack x;
-    int rc;
-
-    if (message_body(&orders, m, p->wire.arena, &x, e) < 0)
-        return -1;
-    d.note.token = x.token;
-    rc = run(&d, &x, e);
-    d.note.is_over = true;
-    if (d.trouble.n > 0)
-        d.note.error = buf_text(&d.trouble);
-    if (rc == 0)
-        rc = tell(&d, e);
-    buf_free(&d.said);
-    buf_free(&d.trouble);
-    return rc;
-}
-
 static int serve(struct share_packer *p, struct err *e)
 {
     struct envelope m;
     int rc;
 
     while ((rc = wire_receive(&p->wire, &m, e)) == 1) {
+        struct doing d = { .packer = p };
+        struct order_pack x;
+
         if (m.type != ORDER_PACK)
             return err_set(e, ERR_PROTOCOL, "order %s is not for a packer",
                            orders.messages[m.type].name);
-        if (take_pack(p, &m, e) < 0)
+        if (message_body(&orders, &m, p->wire.arena, &x, e) < 0)
+            return -1;
+        d.note.token = x.token;
+        rc = run_ludwig(&d, &x, e);
+        d.note.is_over = true;
+        if (d.trouble.n > 0)
+            d.note.error = buf_text(&d.trouble);
+        if (rc == 0 && wire_send(&p->wire, NOTE_PACKED, 0, NULL, &d.note, e) < 0)
+            rc = -1;
+        buf_free(&d.said);
+        buf_free(&d.trouble);
+        if (rc < 0)
             return -1;
     }
-    return rc;
-}
-
-/* Where ludwig keeps what it found out. */
-static int prepare(const char *scratch, struct err *e)
-{
-    char *cache = path_join(scratch, SCRATCH_PACKING);
-    int rc = io_make_dirs(cache, 0700, e);
-
-    if (rc == 0 && setenv("XDG_CACHE_HOME", cache, 1) < 0)
-        rc = err_sys(e, "set XDG_CACHE_HOME");
-    free(cache);
     return rc;
 }
 
@@ -244,6 +207,7 @@ int share_packer_main(int argc, char **argv)
 {
     struct share_packer p = { 0 };
     struct err e = { 0 };
+    char *cache;
     int rc;
 
     if (argc != 2 || argv[1][0] != '/') {
@@ -251,7 +215,14 @@ int share_packer_main(int argc, char **argv)
         return child_main_fail("packer", &e);
     }
     p.scratch = argv[1];
-    if (child_begin(&e) < 0 || prepare(p.scratch, &e) < 0)
+    cache = path_join(p.scratch, SCRATCH_PACKING); /* where ludwig keeps what it found out */
+    rc = child_begin(&e);
+    if (rc == 0)
+        rc = io_make_dirs(cache, 0700, &e);
+    if (rc == 0 && setenv("XDG_CACHE_HOME", cache, 1) < 0)
+        rc = err_sys(&e, "set XDG_CACHE_HOME");
+    free(cache);
+    if (rc < 0)
         return child_main_fail("packer", &e);
     wire_init(&p.wire, CHILD_CHANNEL_FD, &orders);
     rc = serve(&p, &e);

@@ -3,23 +3,50 @@
 
 #include "worker/stager/stage_queue.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/base/digest_set.h"
+#include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/path.h"
 #include "common/base/units.h"
+#include "worker/base/folders.h"
+#include "worker/base/tree_states.h"
 #include "worker/stager/cache_room.h"
-#include "worker/stager/stage_task.h"
-#include "worker/stager/stage_uses.h"
 
 enum { TRIES = 3, PAUSE_NS = 100 * 1000 * 1000 };
+
+/* Datasets that are to be brought. */
+struct stage_wanted {
+    struct dataset set;
+    bool is_doubted;
+    int64_t seq; /* of the order */
+};
+
+struct stage_task {
+    struct stage_task *next;
+    struct stage_wanted wanted;
+    bool is_expected; /* no job waits for it yet */
+    int64_t cache_size_bytes;
+    char *project, *share, *drive;
+};
+
+/* What is to be sent on. */
+struct stage_notes {
+    struct stage_note *first, **last;
+    int event_fd; /* readable when there are some */
+};
 
 struct stage_queue {
     struct scratch *scratch;
@@ -42,7 +69,132 @@ struct stage_queue {
     bool is_over;
 };
 
-/* ---- notes ---- */
+/* ---- tasks ---- */
+
+static struct stage_task *make_task(const struct order_stage *x, int64_t seq)
+{
+    struct stage_task *t = mem_alloc(sizeof *t);
+
+    *t = (struct stage_task){ .wanted = { x->set, x->is_doubted, seq },
+                              .cache_size_bytes = x->cache_size_bytes,
+                              .project = mem_strdup(x->project),
+                              .share = mem_strdup(x->share),
+                              .drive = mem_strdup(x->drive) };
+    return t;
+}
+
+static struct stage_task *make_expected_task(const struct order_expect *x,
+                                             const struct dataset *set, int64_t seq)
+{
+    const struct order_stage as = {
+        *set, x->project, x->share, x->drive, x->cache_size_bytes, false
+    };
+    struct stage_task *t = make_task(&as, seq);
+
+    t->is_expected = true;
+    return t;
+}
+
+static void free_task(struct stage_task *t)
+{
+    free(t->project);
+    free(t->share);
+    free(t->drive);
+    free(t);
+}
+
+static void free_tasks(struct stage_task **tasks)
+{
+    while (*tasks != NULL) {
+        struct stage_task *t = *tasks;
+
+        *tasks = t->next;
+        free_task(t);
+    }
+}
+
+/* What it is to be brought from may be other packs by now. */
+static void renew_task(struct stage_task *t, const struct order_stage *x, int64_t seq)
+{
+    struct stage_task *newer = make_task(x, seq), older = *t;
+
+    newer->wanted.is_doubted |= older.wanted.is_doubted;
+    newer->next = older.next;
+    *t = *newer;
+    *newer = older;
+    free_task(newer);
+}
+
+static struct stage_task *find_task(struct stage_task *t, const struct digest *tree)
+{
+    while (t != NULL && !digest_equal(&t->wanted.set.tree, tree))
+        t = t->next;
+    return t;
+}
+
+/* ---- notes, under the lock ---- */
+
+static void add_note(struct stage_notes *n, struct stage_note *note)
+{
+    const uint64_t one = 1;
+
+    *n->last = note;
+    n->last = &note->next;
+    (void)!write(n->event_fd, &one, sizeof one);
+}
+
+static void note_staged(struct stage_notes *n, const struct digest *tree, int64_t seq,
+                        bool is_guarded, const struct err *why, bool retry)
+{
+    struct stage_note *note = mem_alloc(sizeof *note);
+
+    note->type = NOTE_STAGED;
+    note->re = seq;
+    note->body.staged = (struct note_staged){ .tree = *tree, .is_guarded = is_guarded };
+    if (why != NULL) {
+        note->why = *why;
+        note->body.staged.error = note->why.text;
+        note->body.staged.retry = retry;
+    }
+    add_note(n, note);
+}
+
+static void note_cached(struct stage_notes *n, const struct cache_tree *t, bool is_gone)
+{
+    struct stage_note *note = mem_alloc(sizeof *note);
+
+    note->type = NOTE_CACHED;
+    note->body.cached = (struct note_cached){ .tree = t->tree,
+                                              .files = t->files,
+                                              .bytes = t->bytes,
+                                              .used_at = t->last_use_ms,
+                                              .is_gone = is_gone };
+    add_note(n, note);
+}
+
+static void note_expected(struct stage_notes *n, int64_t seq)
+{
+    struct stage_note *note = mem_alloc(sizeof *note);
+
+    note->type = NOTE_EXPECTED;
+    note->re = seq;
+    note->body.expected.all = true;
+    add_note(n, note);
+}
+
+static struct stage_note *next_note(struct stage_notes *n)
+{
+    struct stage_note *note = n->first;
+    uint64_t count;
+
+    if (note != NULL)
+        n->first = note->next;
+    else
+        (void)!read(n->event_fd, &count, sizeof count);
+    if (n->first == NULL)
+        n->last = &n->first;
+    return note;
+}
 
 int stage_queue_fd(const struct stage_queue *q)
 {
@@ -54,7 +206,7 @@ struct stage_note *stage_queue_next(struct stage_queue *q)
     struct stage_note *note;
 
     pthread_mutex_lock(&q->lock);
-    note = stage_notes_next(&q->notes);
+    note = next_note(&q->notes);
     pthread_mutex_unlock(&q->lock);
     return note;
 }
@@ -67,9 +219,86 @@ void stage_queue_list(struct stage_queue *q)
     pthread_mutex_lock(&q->lock);
     for (size_t i = 0; i < n; i++)
         if (trees[i].is_whole)
-            stage_note_cached(&q->notes, &trees[i], false);
+            note_cached(&q->notes, &trees[i], false);
     pthread_mutex_unlock(&q->lock);
     free(trees);
+}
+
+/* ---- which trees the jobs on scratch use, as their orders say ---- */
+
+struct tree_search {
+    const struct digest *tree;
+    bool is_found;
+};
+
+static void compare_tree(void *context, const struct dataset *set)
+{
+    struct tree_search *l = context;
+
+    l->is_found |= digest_equal(l->tree, &set->tree);
+}
+
+static bool order_uses(int dir_fd, const char *name, const struct digest *tree)
+{
+    struct tree_search l = { tree, false };
+    struct arena *a = arena_create();
+    char *path = mem_printf("%s/" JOB_ORDER, name);
+    struct order o;
+
+    if (scratch_read(dir_fd, path, &order_schema, a, &o, NULL) == 0)
+        tree_states_each_tree(&o.work.work, compare_tree, &l);
+    free(path);
+    arena_destroy(a);
+    return l.is_found;
+}
+
+static bool is_used_below(int dir_fd, const struct digest *tree)
+{
+    DIR *dir = dir_fd < 0 ? NULL : io_list_dir_at(dir_fd, ".", NULL);
+    const struct dirent *entry;
+    bool is_used = false;
+
+    while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL)
+        is_used = order_uses(dir_fd, entry->d_name, tree);
+    if (dir != NULL)
+        closedir(dir);
+    return is_used;
+}
+
+static bool is_used_on(const struct scratch *s, const struct digest *tree)
+{
+    return is_used_below(s->run_fd, tree) || is_used_below(s->spare_fd, tree);
+}
+
+/* Also a job of an agent before ours, of which ours may know nothing, or of a pilot beside ours, whose
+ * cache is the same folder. */
+static bool is_used_by_jobs(const struct scratch *s, const struct digest *tree)
+{
+    char *base = path_dirname(s->path);
+    DIR *dir = opendir(base);
+    const struct dirent *entry;
+    bool is_used = is_used_on(s, tree);
+
+    while (dir != NULL && !is_used && (entry = readdir(dir)) != NULL) {
+        char *path = path_join(base, entry->d_name);
+
+        if (strncmp(entry->d_name, FOLDERS_PREFIX, strlen(FOLDERS_PREFIX)) == 0 &&
+            strcmp(path, s->path) != 0) {
+            struct scratch other;
+            struct stat ours, theirs;
+
+            scratch_look(&other, path);
+            is_used = other.cache_fd >= 0 && fstat(other.cache_fd, &theirs) == 0 &&
+                      fstat(s->cache_fd, &ours) == 0 && ours.st_dev == theirs.st_dev &&
+                      ours.st_ino == theirs.st_ino && is_used_on(&other, tree);
+            scratch_close(&other);
+        }
+        free(path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    free(base);
+    return is_used;
 }
 
 /* ---- what is in use ---- */
@@ -78,32 +307,28 @@ static bool let_go(void *context, const struct digest *tree)
 {
     struct stage_queue *q = context;
     struct cache_tree gone = { .tree = *tree };
-    bool may_go = !stage_is_used(q->scratch, tree);
+    bool may_go = !is_used_by_jobs(q->scratch, tree);
 
     pthread_mutex_lock(&q->lock);
     may_go = may_go && !digest_set_has(&q->used, tree);
     if (may_go) {
         digest_set_add(&q->going, tree);
-        stage_note_cached(&q->notes, &gone, true);
+        note_cached(&q->notes, &gone, true);
     }
     pthread_mutex_unlock(&q->lock);
     return may_go;
 }
 
-/* A job waits, perhaps for this very one, which is then urgent; or something else is expected by now. */
-static bool is_in_the_way(const struct stage_queue *q, const struct stage_task *t)
-{
-    return q->tasks != NULL || t->wanted.seq != q->expect_seq;
-}
-
-static bool is_over(void *context)
+static bool is_given_up(void *context)
 {
     struct stage_queue *q = context;
     bool over;
 
     pthread_mutex_lock(&q->lock);
-    over = q->is_over || (q->at->is_expected ? is_in_the_way(q, q->at)
-                                             : !digest_set_has(&q->used, &q->at->wanted.set.tree));
+    /* A job waits, perhaps for this very tree, which is then urgent; or something else is expected. */
+    over =
+        q->is_over || (q->at->is_expected ? q->tasks != NULL || q->at->wanted.seq != q->expect_seq
+                                          : !digest_set_has(&q->used, &q->at->wanted.set.tree));
     q->has_given_up |= over;
     pthread_mutex_unlock(&q->lock);
     return over;
@@ -112,7 +337,7 @@ static bool is_over(void *context)
 /* ---- others at the same cache ---- */
 
 /* For as long as jobs of ours use it; what is only expected may go. */
-static bool hold(struct stage_queue *q, const struct digest *tree)
+static bool hold_tree(struct stage_queue *q, const struct digest *tree)
 {
     bool is_held;
 
@@ -128,8 +353,8 @@ static bool begin_work(struct stage_queue *q, const struct digest *tree)
 {
     const struct timespec pause = { 0, PAUSE_NS };
 
-    while (!hold(q, tree) || !cache_lock_work(&q->locks, tree)) {
-        if (is_over(q))
+    while (!hold_tree(q, tree) || !cache_lock_work(&q->locks, tree)) {
+        if (is_given_up(q))
             return false;
         nanosleep(&pause, NULL);
     }
@@ -138,27 +363,12 @@ static bool begin_work(struct stage_queue *q, const struct digest *tree)
 
 /* ---- looking ---- */
 
-static bool find_cached(const struct stage_queue *q, const struct digest *tree,
-                        struct cache_tree *found)
-{
-    size_t n;
-    struct cache_tree *trees = cache_list(q->scratch->cache_fd, &n);
-    bool is_found = false;
-
-    for (size_t i = 0; i < n && !is_found; i++) {
-        is_found = trees[i].is_whole && digest_equal(&trees[i].tree, tree);
-        *found = trees[i];
-    }
-    free(trees);
-    return is_found;
-}
-
 static void tell_cached(struct stage_queue *q, const struct digest *tree)
 {
-    struct cache_tree found;
+    struct cache_tree found = { .tree = *tree };
 
-    if (find_cached(q, tree, &found))
-        stage_note_cached(&q->notes, &found, false);
+    if (cache_look(q->scratch->cache_fd, &found))
+        note_cached(&q->notes, &found, false);
 }
 
 static struct cache_use use_of(const struct stage_queue *q, const struct digest *tree,
@@ -179,7 +389,7 @@ static enum cache_state use_cached(struct stage_queue *q, const struct stage_wan
     if (state == CACHE_WHOLE) {
         pthread_mutex_lock(&q->lock);
         tell_cached(q, &w->set.tree);
-        stage_note_staged(&q->notes, &w->set.tree, w->seq, use.is_guarded, NULL, false);
+        note_staged(&q->notes, &w->set.tree, w->seq, use.is_guarded, NULL, false);
         pthread_mutex_unlock(&q->lock);
     }
     return state;
@@ -194,44 +404,33 @@ static bool is_final(const struct err *e)
            e->kind == ERR_PROTOCOL;
 }
 
-static void log_staged(const struct stage_task *t, int64_t took_ms)
-{
-    char hex[DIGEST_HEX];
-
-    digest_hex(&t->wanted.set.tree, hex);
-    log_event(LOG_INFO, t->is_expected ? "staged-ahead" : "staged", "project", "%s", t->project,
-              "tree", "%s", hex, "files", "%lld", (long long)t->wanted.set.files, "bytes", "%lld",
-              (long long)t->wanted.set.bytes, "ms", "%lld", (long long)took_ms, NULL);
-}
-
-/* A job that changes its data has ended soon, or something else gets them. */
-static int stage(struct cache *c, const struct pack_source_at *at, const struct dataset *set,
-                 struct err *why)
-{
-    int result = -1;
-
-    for (int i = 0; i < TRIES && result < 0 && (i == 0 || why->kind == ERR_BUSY); i++) {
-        err_clear(why);
-        result = cache_stage(c, at, set, why);
-    }
-    return result;
-}
-
+/* A job that changes its data has ended soon, or something else gets them: ERR_BUSY is tried again. */
 static int stage_task(struct stage_queue *q, const struct stage_task *t, struct err *why)
 {
     const int64_t begun_ms = units_monotonic_ms();
+    const struct dataset *set = &t->wanted.set;
     struct cache cache = { .fd = q->scratch->cache_fd,
                            .locks = &q->locks,
                            .size_max_bytes = t->cache_size_bytes,
                            .is_patient = t->is_expected,
                            .let_go = let_go,
-                           .is_over = is_over,
+                           .is_over = is_given_up,
                            .context = q };
     const struct pack_source_at at = { q->source, t->share, t->drive, t->project };
+    char hex[DIGEST_HEX];
+    int result = -1;
 
-    if (stage(&cache, &at, &t->wanted.set, why) < 0)
+    for (int i = 0; i < TRIES && result < 0 && (i == 0 || why->kind == ERR_BUSY); i++) {
+        err_clear(why);
+        result = cache_stage(&cache, &at, set, why);
+    }
+    if (result < 0)
         return -1;
-    log_staged(t, units_monotonic_ms() - begun_ms);
+    digest_hex(&set->tree, hex);
+    log_event(LOG_INFO, t->is_expected ? "staged-ahead" : "staged", "project", "%s", t->project,
+              "tree", "%s", hex, "files", "%lld", (long long)set->files, "bytes", "%lld",
+              (long long)set->bytes, "ms", "%lld", (long long)(units_monotonic_ms() - begun_ms),
+              NULL);
     return 0;
 }
 
@@ -253,7 +452,7 @@ static void bring(struct stage_queue *q, const struct stage_task *t)
     /* Who wants it again meanwhile has asked again. */
     pthread_mutex_lock(&q->lock);
     if (!q->has_given_up)
-        stage_note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, !is_final(&why));
+        note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, !is_final(&why));
     pthread_mutex_unlock(&q->lock);
 }
 
@@ -261,10 +460,10 @@ static void bring(struct stage_queue *q, const struct stage_task *t)
 static int bring_expected(struct stage_queue *q, const struct stage_task *t)
 {
     struct err why = { 0 };
-    struct cache_tree found;
+    struct cache_tree found = { .tree = t->wanted.set.tree };
     int result;
 
-    if (find_cached(q, &t->wanted.set.tree, &found))
+    if (cache_look(q->scratch->cache_fd, &found))
         return 0;
     result = stage_task(q, t, &why);
     pthread_mutex_lock(&q->lock);
@@ -309,44 +508,36 @@ static bool end_expected(struct stage_queue *q, struct stage_task *t, int result
         q->later = t;
         goes_on = true;
     } else if (result < 0) {
-        stage_tasks_free(&q->later);
+        free_tasks(&q->later);
     }
     if (q->later == NULL)
-        stage_note_expected(&q->notes, q->expect_seq);
+        note_expected(&q->notes, q->expect_seq);
     return goes_on;
-}
-
-static int work_alone(struct stage_queue *q, const struct stage_task *t)
-{
-    const struct digest *tree = &t->wanted.set.tree;
-    int result = 0;
-
-    if (!begin_work(q, tree))
-        return -1;
-    if (t->is_expected)
-        result = bring_expected(q, t);
-    else
-        bring(q, t);
-    cache_unlock_work(&q->locks, tree);
-    return result;
 }
 
 static void work_at(struct stage_queue *q, struct stage_task *t)
 {
+    const struct digest *tree = &t->wanted.set.tree;
     bool goes_on = false;
-    int result = work_alone(q, t);
+    int result = -1;
 
+    if (begin_work(q, tree)) {
+        result = t->is_expected ? bring_expected(q, t) : 0;
+        if (!t->is_expected)
+            bring(q, t);
+        cache_unlock_work(&q->locks, tree);
+    }
     pthread_mutex_lock(&q->lock);
     q->at = NULL;
     if (t->is_expected)
         goes_on = end_expected(q, t, result);
     pthread_mutex_unlock(&q->lock);
     if (!goes_on)
-        stage_task_free(t);
+        free_task(t);
 }
 
 /* Its umask is its own: what it makes gets modes as they are given. */
-static void *run(void *context)
+static void *run_stage_queue(void *context)
 {
     struct stage_queue *q = context;
     struct stage_task *t;
@@ -363,15 +554,15 @@ static void *run(void *context)
 
 static void add_task(struct stage_queue *q, const struct order_stage *x, int64_t seq)
 {
-    struct stage_task *waits = stage_task_find(q->tasks, &x->set.tree), **last = &q->tasks;
+    struct stage_task *waits = find_task(q->tasks, &x->set.tree), **last = &q->tasks;
 
     if (waits != NULL) {
-        stage_task_renew(waits, x, seq);
+        renew_task(waits, x, seq);
         return;
     }
     while (*last != NULL)
         last = &(*last)->next;
-    *last = stage_task_make(x, seq);
+    *last = make_task(x, seq);
     pthread_cond_signal(&q->changed);
 }
 
@@ -383,10 +574,10 @@ void stage_queue_stage(struct stage_queue *q, const struct order_stage *x, int64
     pthread_mutex_lock(&q->lock);
     digest_set_add(&q->used, &x->set.tree);
     is_busy = digest_set_has(&q->going, &x->set.tree) ||
-              stage_task_find(q->tasks, &x->set.tree) != NULL ||
+              find_task(q->tasks, &x->set.tree) != NULL ||
               (q->at != NULL && digest_equal(&q->at->wanted.set.tree, &x->set.tree));
     pthread_mutex_unlock(&q->lock);
-    if (hold(q, &x->set.tree) && !is_busy && use_cached(q, &wanted) == CACHE_WHOLE)
+    if (hold_tree(q, &x->set.tree) && !is_busy && use_cached(q, &wanted) == CACHE_WHOLE)
         return;
     pthread_mutex_lock(&q->lock);
     add_task(q, x, seq);
@@ -399,14 +590,14 @@ void stage_queue_expect(struct stage_queue *q, const struct order_expect *x, int
     struct stage_task **last = &q->later;
 
     pthread_mutex_lock(&q->lock);
-    stage_tasks_free(&q->later);
+    free_tasks(&q->later);
     q->expect_seq = seq;
     for (size_t i = 0; i < x->sets.n; i++) {
-        *last = stage_task_make_expected(x, &sets[i], seq);
+        *last = make_expected_task(x, &sets[i], seq);
         last = &(*last)->next;
     }
     if (q->later == NULL)
-        stage_note_expected(&q->notes, seq);
+        note_expected(&q->notes, seq);
     pthread_cond_signal(&q->changed);
     pthread_mutex_unlock(&q->lock);
 }
@@ -425,22 +616,11 @@ void stage_queue_release(struct stage_queue *q, const struct order_release *x)
 
 /* ---- its life ---- */
 
-static int begin(struct stage_queue *q, struct err *e)
-{
-    int rc;
-
-    if (stage_notes_open(&q->notes, e) < 0)
-        return -1;
-    rc = pthread_create(&q->thread, NULL, run, q);
-    if (rc != 0)
-        return err_set(e, ERR_FAILED, "start a thread: error %d", rc);
-    return 0;
-}
-
 struct stage_queue *stage_queue_create(struct scratch *scratch, const struct share_source *source,
                                        int guard_fd, struct err *e)
 {
     struct stage_queue *q = mem_alloc(sizeof *q);
+    int rc;
 
     *q = (struct stage_queue){ .scratch = scratch,
                                .source = *source,
@@ -450,30 +630,24 @@ struct stage_queue *stage_queue_create(struct scratch *scratch, const struct sha
         log_event(LOG_WARN, "cache-not-locked", "cache", "%s", q->cache_dir_path, NULL);
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
-    if (begin(q, e) == 0)
+    q->notes.last = &q->notes.first;
+    q->notes.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rc = q->notes.event_fd < 0 ? errno : pthread_create(&q->thread, NULL, run_stage_queue, q);
+    if (rc == 0)
         return q;
+    errno = rc;
+    err_sys(e, "start a thread");
+    if (q->notes.event_fd >= 0)
+        close(q->notes.event_fd);
     cache_locks_close(&q->locks);
     free(q->cache_dir_path);
     free(q);
     return NULL;
 }
 
-static void free_all(struct stage_queue *q)
-{
-    stage_tasks_free(&q->tasks);
-    stage_tasks_free(&q->later);
-    stage_notes_close(&q->notes);
-    digest_set_free(&q->used);
-    digest_set_free(&q->going);
-    cache_locks_close(&q->locks);
-    free(q->cache_dir_path);
-    pthread_cond_destroy(&q->changed);
-    pthread_mutex_destroy(&q->lock);
-    free(q);
-}
-
 bool stage_queue_destroy(struct stage_queue *q)
 {
+    struct stage_note *note;
     bool is_idle;
 
     pthread_mutex_lock(&q->lock);
@@ -486,6 +660,17 @@ bool stage_queue_destroy(struct stage_queue *q)
         return false;
     }
     pthread_join(q->thread, NULL);
-    free_all(q);
+    free_tasks(&q->tasks);
+    free_tasks(&q->later);
+    while ((note = next_note(&q->notes)) != NULL)
+        free(note);
+    close(q->notes.event_fd);
+    digest_set_free(&q->used);
+    digest_set_free(&q->going);
+    cache_locks_close(&q->locks);
+    free(q->cache_dir_path);
+    pthread_cond_destroy(&q->changed);
+    pthread_mutex_destroy(&q->lock);
+    free(q);
     return true;
 }

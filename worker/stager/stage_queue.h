@@ -11,9 +11,22 @@
 #include "worker/base/child_protocol.h"
 #include "worker/base/scratch.h"
 #include "worker/stager/cache.h"
-#include "worker/stager/stage_notes.h"
 
 struct stage_queue;
+
+/* A note of type NOTE_STAGED, NOTE_CACHED or NOTE_EXPECTED that is to be sent on; its strings are freed
+ * with it. */
+struct stage_note {
+    struct stage_note *next;
+    int64_t re; /* the number of the order; NOTE_CACHED: none */
+    int type;
+    union {
+        struct note_staged staged;
+        struct note_cached cached;
+        struct note_expected expected;
+    } body;
+    struct err why;
+};
 
 /* scratch must live as long; its folders are only read from the thread.  NULL with e set. */
 struct stage_queue *stage_queue_create(struct scratch *scratch, const struct share_source *source,

@@ -24,123 +24,72 @@ struct stager {
     struct stage_queue *queue;
 };
 
-/* ---- staging ---- */
+/* ---- the loop ---- */
 
-static int take_stage(struct stager *s, const struct envelope *m, struct err *e)
+/* The newest checkpoint of the attempts before comes to scratch. */
+static int restore(struct stager *s, const struct order_restore *x, int64_t seq, struct err *e)
 {
-    struct order_stage x;
-
-    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
-        return -1;
-    stage_queue_stage(s->queue, &x, m->seq);
-    return 0;
-}
-
-static int take_release(struct stager *s, const struct envelope *m, struct err *e)
-{
-    struct order_release x;
-
-    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
-        return -1;
-    stage_queue_release(s->queue, &x);
-    return 0;
-}
-
-static int take_expect(struct stager *s, const struct envelope *m, struct err *e)
-{
-    struct order_expect x;
-
-    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
-        return -1;
-    stage_queue_expect(s->queue, &x, m->seq);
-    return 0;
-}
-
-static const void *body_of(const struct stage_note *note)
-{
-    switch (note->type) {
-    case NOTE_STAGED: return &note->staged;
-    case NOTE_CACHED: return &note->cached;
-    default: return &note->expected;
-    }
-}
-
-static int send_notes(struct stager *s, struct err *e)
-{
-    struct stage_note *note;
-    int64_t sent = 0;
-
-    while (sent >= 0 && (note = stage_queue_next(s->queue)) != NULL) {
-        sent = wire_send(&s->wire, note->type, note->re, NULL, body_of(note), e);
-        free(note);
-    }
-    return sent < 0 ? -1 : 0;
-}
-
-/* ---- checkpoints ---- */
-
-static int take_restore(struct stager *s, const struct envelope *m, struct err *e)
-{
-    struct order_restore x;
-    struct note_restored restored = { .error = NULL };
+    struct note_restored restored = { .token = x->token };
     struct err why = { 0 };
 
-    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
-        return -1;
-    restored.token = x.token;
-    if (checkpoint_restore_checkpoint(&s->scratch, s->access, &x, &why) < 0)
+    if (checkpoint_restore(&s->scratch, s->access, x, &why) < 0)
         restored.error = why.text;
-    return wire_send(&s->wire, NOTE_RESTORED, m->seq, NULL, &restored, e) < 0 ? -1 : 0;
+    return wire_send(&s->wire, NOTE_RESTORED, seq, NULL, &restored, e) < 0 ? -1 : 0;
 }
 
-/* ---- looking ---- */
-
-/* What cannot be read now is found out when its own result meets it. */
-static bool look(struct stager *s, const struct order_look *x, struct token *winner)
+/* Has an attempt of this job published?  What cannot be read now is found out when its own result meets
+ * it. */
+static int look_for_result(struct stager *s, const struct order_look *x, int64_t seq, struct err *e)
 {
+    struct note_found found = { .token = x->token };
     struct share_dir *share = share_open(s->access, x->share, NULL);
-    bool found = share != NULL && jobjson_read_token(share, x->run_path, winner, NULL) == 1;
 
+    found.found = share != NULL && jobjson_read_token(share, x->run_path, &found.winner, NULL) == 1;
     share_close(share);
-    return found;
+    return wire_send(&s->wire, NOTE_FOUND, seq, NULL, &found, e) < 0 ? -1 : 0;
 }
-
-static int take_look(struct stager *s, const struct envelope *m, struct err *e)
-{
-    struct order_look x;
-    struct note_found found = { .found = false };
-
-    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
-        return -1;
-    found.token = x.token;
-    found.found = look(s, &x, &found.winner);
-    return wire_send(&s->wire, NOTE_FOUND, m->seq, NULL, &found, e) < 0 ? -1 : 0;
-}
-
-/* ---- the loop ---- */
 
 static int take_order(struct stager *s, const struct envelope *m, struct err *e)
 {
-    switch (m->type) {
-    case ORDER_STAGE: return take_stage(s, m, e);
-    case ORDER_RELEASE: return take_release(s, m, e);
-    case ORDER_EXPECT: return take_expect(s, m, e);
-    case ORDER_RESTORE: return take_restore(s, m, e);
-    case ORDER_LOOK: return take_look(s, m, e);
-    default:
+    union {
+        struct order_stage stage;
+        struct order_release release;
+        struct order_expect expect;
+        struct order_restore restore;
+        struct order_look look;
+    } x;
+
+    if (m->type != ORDER_STAGE && m->type != ORDER_RELEASE && m->type != ORDER_EXPECT &&
+        m->type != ORDER_RESTORE && m->type != ORDER_LOOK)
         return err_set(e, ERR_PROTOCOL, "order %s is not for a stager",
                        orders.messages[m->type].name);
+    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
+        return -1;
+    switch (m->type) {
+    case ORDER_STAGE: stage_queue_stage(s->queue, &x.stage, m->seq); return 0;
+    case ORDER_RELEASE: stage_queue_release(s->queue, &x.release); return 0;
+    case ORDER_EXPECT: stage_queue_expect(s->queue, &x.expect, m->seq); return 0;
+    case ORDER_RESTORE: return restore(s, &x.restore, m->seq, e);
+    default: return look_for_result(s, &x.look, m->seq, e);
     }
 }
 
 /* Until there is an order, or the agent is gone; notes are sent meanwhile. */
-static int rest(struct stager *s, struct err *e)
+static int wait_for_order(struct stager *s, struct err *e)
 {
     struct pollfd fds[] = { { s->wire.fd, POLLIN, 0 }, { stage_queue_fd(s->queue), POLLIN, 0 } };
 
-    while (send_notes(s, e) == 0) {
-        int64_t left_ms = shares_rest_ms(s->access);
+    for (;;) {
+        int64_t left_ms, sent = 0;
+        struct stage_note *note;
 
+        while (sent >= 0 && (note = stage_queue_next(s->queue)) != NULL) {
+            sent = wire_send(&s->wire, note->type, note->re, NULL, &note->body, e);
+            free(note);
+        }
+        if (sent < 0)
+            return -1;
+        left_ms = shares_rest_ms(s->access);
         if (wire_is_ready(&s->wire))
             return 0;
         if (poll(fds, 2, left_ms > INT_MAX ? INT_MAX : (int)left_ms) == 0)
@@ -148,7 +97,6 @@ static int rest(struct stager *s, struct err *e)
         else if (fds[0].revents != 0)
             return 0;
     }
-    return -1;
 }
 
 static int serve(struct stager *s, struct err *e)
@@ -158,7 +106,7 @@ static int serve(struct stager *s, struct err *e)
 
     stage_queue_list(s->queue);
     do {
-        rc = rest(s, e);
+        rc = wait_for_order(s, e);
         if (rc == 0)
             rc = wire_receive(&s->wire, &m, e);
         if (rc == 1 && take_order(s, &m, e) < 0)
@@ -167,29 +115,14 @@ static int serve(struct stager *s, struct err *e)
     return rc;
 }
 
-static int guard_fd(void)
-{
-    return fcntl(CHILD_GUARD_FD, F_GETFD) < 0 ? -1 : CHILD_GUARD_FD;
-}
-
-/* What is being staged ends with the process, wherever it is: the next one goes on with it. */
-static void end(struct stager *s, struct sftplink *sftp, int code)
-{
-    if (s->queue != NULL && !stage_queue_destroy(s->queue))
-        _exit(code);
-    shares_destroy(s->access);
-    sftplink_destroy(sftp);
-    wire_close(&s->wire);
-    scratch_close(&s->scratch);
-}
-
 int stager_main(int argc, char **argv)
 {
     struct stager s;
     struct share_source source;
     struct sftplink *sftp;
     struct err e = { 0 };
-    int guard = guard_fd(), rc = -1, code;
+    int guard_fd = fcntl(CHILD_GUARD_FD, F_GETFD) < 0 ? -1 : CHILD_GUARD_FD;
+    int rc = -1, code;
 
     if (argc != 3 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--stager SCRATCH ADDRESS");
@@ -202,10 +135,16 @@ int stager_main(int argc, char **argv)
     sftp = sftplink_create(argv[2]);
     source = sftplink_source(sftp);
     s.access = shares_create(&source);
-    s.queue = stage_queue_create(&s.scratch, &source, guard, &e);
+    s.queue = stage_queue_create(&s.scratch, &source, guard_fd, &e);
     if (s.queue != NULL)
         rc = serve(&s, &e);
     code = rc < 0 && e.kind != ERR_UNREACHABLE ? child_main_fail("stager", &e) : 0;
-    end(&s, sftp, code);
+    /* What is being staged ends with the process, wherever it is: the next one goes on with it. */
+    if (s.queue != NULL && !stage_queue_destroy(s.queue))
+        _exit(code);
+    shares_destroy(s.access);
+    sftplink_destroy(sftp);
+    wire_close(&s.wire);
+    scratch_close(&s.scratch);
     return code;
 }

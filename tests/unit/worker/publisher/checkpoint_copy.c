@@ -84,7 +84,7 @@ static int restore(struct keep_site *s, int64_t attempt, struct err *e)
                                .attempt = attempt };
 
     assert_int_equal(token_parse(HEX_B, &x.token), 0);
-    return checkpoint_restore_checkpoint(&s->site.scratch, s->site.access, &x, e);
+    return checkpoint_restore(&s->site.scratch, s->site.access, &x, e);
 }
 
 static void must_restore(struct keep_site *s, int64_t attempt)

@@ -10,7 +10,6 @@
 #include <sys/inotify.h>
 
 #include "tests/unit/worker_cache.h"
-#include "worker/stager/cache_fill.h"
 #include "worker/stager/cache_record.h"
 
 static struct stat stat_in(struct bench *b, const struct dataset *set, const char *path)
@@ -154,7 +153,7 @@ static void each_processor_has_a_thread(void **state)
 {
     struct meeting m = { .lock = PTHREAD_MUTEX_INITIALIZER,
                          .all_are_there = PTHREAD_COND_INITIALIZER,
-                         .wanted = fill_threads() < SEVERAL ? fill_threads() : SEVERAL };
+                         .wanted = cache_threads() < SEVERAL ? cache_threads() : SEVERAL };
     struct bench b;
     struct dataset set = { .files = 0 };
     cpu_set_t ours;
