@@ -123,6 +123,14 @@ char *buf_take(struct buf *b)
     return text;
 }
 
+char *buf_to_arena(struct buf *b, struct arena *a)
+{
+    char *text = arena_strndup(a, buf_text(b), b->n);
+
+    buf_free(b);
+    return text;
+}
+
 struct bytes buf_bytes(const struct buf *b)
 {
     return (struct bytes){ b->bytes, b->n };

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdarg.h>
 
+struct arena;
+
 struct buf {
     uint8_t *bytes;
     size_t n;
@@ -39,6 +41,8 @@ void buf_drop_front(struct buf *b, size_t n);
 const char *buf_text(const struct buf *b);
 /* Hands the text over to the caller, who frees it; b is empty afterwards. */
 char *buf_take(struct buf *b);
+/* The text as a string in the arena; the buf is freed. */
+char *buf_to_arena(struct buf *b, struct arena *a);
 struct bytes buf_bytes(const struct buf *b);
 
 #endif

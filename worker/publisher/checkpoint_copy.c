@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* checkpoint_copy.c - a checkpoint folder on its way to the share, piece by piece */
+/* checkpoint_copy.c - copies checkpoints to the share, those of running attempts every so often */
 
 #include "worker/publisher/checkpoint_copy.h"
 
@@ -11,7 +11,12 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
+#include "common/proto/layout.h"
+#include "common/share/share_project.h"
 #include "worker/base/child_protocol.h"
+#include "worker/saved/checkpoint.h"
 #include "worker/saved/saved.h"
 
 enum { PIECE_BYTES = 8 * 1024 * 1024, INDEX_MAX_BYTES = 1 << 30, ROUNDS_MAX = 5, VANISHED = -1 };
@@ -30,27 +35,19 @@ static void close_file(int *fd)
     *fd = -1;
 }
 
-static int open_folder(int run_fd, const char *token_hex, int *fd, struct err *e)
-{
-    char *path = mem_printf("%s/%s", token_hex, JOB_CHECKPOINT);
-    int result = 1;
-
-    *fd = io_open_no_links(run_fd, path, O_RDONLY | O_DIRECTORY);
-    if (*fd < 0)
-        result = is_not_there(errno) || saved_is_foreign(errno) ? 0 : err_sys(e, "open %s", path);
-    free(path);
-    return result;
-}
-
 int checkpoint_copy_open(struct checkpoint_copy *k, int run_fd, const char *token_hex,
                          struct err *e)
 {
+    char *path = mem_printf("%s/%s", token_hex, JOB_CHECKPOINT);
     int result;
 
     *k = (struct checkpoint_copy){ .in_fd = -1 };
-    result = open_folder(run_fd, token_hex, &k->from_fd, e);
-    if (result == 1)
+    k->from_fd = io_open_no_links(run_fd, path, O_RDONLY | O_DIRECTORY);
+    if (k->from_fd >= 0)
         result = checkpoint_snapshot_take(&k->now, k->from_fd, e) < 0 ? -1 : k->now.n > 0;
+    else
+        result = is_not_there(errno) || saved_is_foreign(errno) ? 0 : err_sys(e, "open %s", path);
+    free(path);
     if (result != 1)
         checkpoint_copy_close(k);
     return result;
@@ -85,7 +82,7 @@ int checkpoint_copy_digest(const struct checkpoint_copy *k, struct digest *d, st
 int checkpoint_copy_digest_of(const struct share_dir *at, const char *copy, struct digest *d,
                               struct err *e)
 {
-    char *path = mem_printf("%s/%s", copy, CHECKPOINT_SNAPSHOT_INDEX);
+    char *path = mem_printf("%s/%s", copy, CHECKPOINT_INDEX);
     struct buf index = { 0 };
     int result = share_read(at, path, INDEX_MAX_BYTES, &index, e);
 
@@ -110,74 +107,65 @@ int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
 }
 
 /* Equal as far as the copy has it. */
-static bool is_copied_as(const struct checkpoint_snapshot_entry *x,
-                         const struct checkpoint_snapshot_entry *y)
+static bool is_copied_as(const struct checkpoint_entry *x, const struct checkpoint_entry *y)
 {
     if (x == NULL || y == NULL || x->type != y->type)
         return false;
-    return x->type != CHECKPOINT_SNAPSHOT_FILE ||
+    return x->type != CHECKPOINT_FILE ||
            (strcmp(x->path, y->path) == 0 && x->size_bytes == y->size_bytes &&
             x->changed_ns == y->changed_ns && x->inode == y->inode &&
             ((x->mode ^ y->mode) & S_IXUSR) == 0);
 }
 
-static void skip(struct checkpoint_copy *k, struct checkpoint_snapshot_entry *entry)
+/* What is in a folder before the folder. */
+static int remove_stale(struct checkpoint_copy *k, struct err *e)
 {
-    entry->size_bytes = VANISHED; /* not what the next look finds, if it finds it */
-    k->at++;
+    for (size_t i = k->before.n; i-- > 0;) {
+        const struct checkpoint_entry *was = &k->before.entries[i];
+        const char *stored = checkpoint_stored(was);
+
+        if (was->type == CHECKPOINT_LINK || was->size_bytes == VANISHED ||
+            is_copied_as(was, checkpoint_snapshot_find(&k->now, stored)))
+            continue;
+        if ((was->type == CHECKPOINT_FOLDER ? share_remove_dir : share_remove_file)(k->to, stored,
+                                                                                    e) < 0)
+            return -1;
+    }
+    return 0;
 }
 
-static int begin_file(struct checkpoint_copy *k, struct checkpoint_snapshot_entry *entry,
-                      struct err *e)
+/* Begins the next entry of the snapshot, if it is not there as it should be already. */
+static int begin_entry(struct checkpoint_copy *k, struct err *e)
 {
+    struct checkpoint_entry *entry = &k->now.entries[k->at];
+    const char *stored = checkpoint_stored(entry);
     struct stat st;
 
+    if (entry->type == CHECKPOINT_LINK ||
+        is_copied_as(entry, checkpoint_snapshot_find(&k->before, stored))) {
+        k->at++;
+        return 0;
+    }
+    if (entry->type == CHECKPOINT_FOLDER) {
+        k->at++;
+        return share_make_dir(k->to, stored, k->modes.dir, e);
+    }
     k->in_fd = io_open_no_links(k->from_fd, entry->path, O_RDONLY | O_NONBLOCK);
     if (k->in_fd < 0 && !is_not_there(errno) && !saved_is_foreign(errno))
         return err_sys(e, "open %s", entry->path);
     if (k->in_fd < 0 || fstat(k->in_fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close_file(&k->in_fd);
-        skip(k, entry);
-        return 0;
-    }
-    k->copied_bytes = 0;
-    k->out = share_create(k->to, checkpoint_snapshot_stored(entry),
-                          share_project_file_mode(&k->modes, (mode_t)entry->mode), e);
-    return k->out == NULL ? -1 : 0;
-}
-
-static int begin_folder(struct checkpoint_copy *k, const struct checkpoint_snapshot_entry *entry,
-                        struct err *e)
-{
-    k->at++;
-    return share_make_dir(k->to, checkpoint_snapshot_stored(entry), k->modes.dir, e);
-}
-
-static int begin_entry(struct checkpoint_copy *k, struct err *e)
-{
-    struct checkpoint_snapshot_entry *entry = &k->now.entries[k->at];
-
-    if (entry->type == CHECKPOINT_SNAPSHOT_LINK ||
-        is_copied_as(entry,
-                     checkpoint_snapshot_find(&k->before, checkpoint_snapshot_stored(entry)))) {
+        entry->size_bytes = VANISHED; /* not what the next look finds, if it finds it */
         k->at++;
         return 0;
     }
-    return entry->type == CHECKPOINT_SNAPSHOT_FILE ? begin_file(k, entry, e)
-                                                   : begin_folder(k, entry, e);
+    k->copied_bytes = 0;
+    k->out =
+        share_create(k->to, stored, share_project_file_mode(&k->modes, (mode_t)entry->mode), e);
+    return k->out == NULL ? -1 : 0;
 }
 
-static int end_file(struct checkpoint_copy *k, struct err *e)
-{
-    struct share_file *out = k->out;
-
-    k->out = NULL;
-    close_file(&k->in_fd);
-    k->now.entries[k->at++].size_bytes = k->copied_bytes;
-    return share_end(out, e);
-}
-
-/* What was written to it meanwhile is for the next round: it may never end. */
+/* What was written to the file meanwhile is for the next round: it may never end. */
 static int copy_piece(struct checkpoint_copy *k, struct err *e)
 {
     int64_t left_bytes = k->now.entries[k->at].size_bytes - k->copied_bytes;
@@ -185,67 +173,45 @@ static int copy_piece(struct checkpoint_copy *k, struct err *e)
                          : left_bytes < PIECE_BYTES ? (uint64_t)left_bytes
                                                     : PIECE_BYTES;
     uint64_t copied_bytes;
+    struct share_file *out = k->out;
 
-    if (share_put(k->out, k->in_fd, max_bytes, &copied_bytes, e) < 0)
+    if (share_put(out, k->in_fd, max_bytes, &copied_bytes, e) < 0)
         return -1;
     k->copied_bytes += (int64_t)copied_bytes;
-    return copied_bytes == 0 ? end_file(k, e) : 0;
+    if (copied_bytes > 0)
+        return 0;
+    k->out = NULL;
+    close_file(&k->in_fd);
+    k->now.entries[k->at++].size_bytes = k->copied_bytes;
+    return share_end(out, e);
 }
 
-/* ---- rounds ---- */
-
-/* What is in a folder before the folder. */
-static int remove_stale(struct checkpoint_copy *k, struct err *e)
-{
-    for (size_t i = k->before.n; i-- > 0;) {
-        const struct checkpoint_snapshot_entry *was = &k->before.entries[i];
-        const char *stored = checkpoint_snapshot_stored(was);
-
-        if (was->type == CHECKPOINT_SNAPSHOT_LINK || was->size_bytes == VANISHED ||
-            is_copied_as(was, checkpoint_snapshot_find(&k->now, stored)))
-            continue;
-        if ((was->type == CHECKPOINT_SNAPSHOT_FOLDER ? share_remove_dir
-                                                     : share_remove_file)(k->to, stored, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int begin_round(struct checkpoint_copy *k, struct checkpoint_snapshot *seen, struct err *e)
-{
-    if (++k->round == ROUNDS_MAX || seen->n == 0) {
-        checkpoint_snapshot_free(seen);
-        return err_set(e, ERR_BUSY, "the job does not stop changing its checkpoint");
-    }
-    checkpoint_snapshot_free(&k->before);
-    k->before = k->now;
-    k->now = *seen;
-    k->at = 0;
-    return remove_stale(k, e) < 0 ? -1 : 1;
-}
-
-static int write_index(struct checkpoint_copy *k, struct err *e)
-{
-    struct buf index = { 0 };
-    int result = checkpoint_snapshot_add_index(&index, &k->now, e);
-
-    if (result == 0)
-        result =
-            share_write(k->to, CHECKPOINT_SNAPSHOT_INDEX, index.bytes, index.n, k->modes.file, e);
-    buf_free(&index);
-    return result;
-}
-
+/* All was copied once: 0 when nothing has changed meanwhile, else what has is copied again. */
 static int end_round(struct checkpoint_copy *k, struct err *e)
 {
     struct checkpoint_snapshot seen;
+    struct buf index = { 0 };
+    int result;
 
     if (checkpoint_snapshot_take(&seen, k->from_fd, e) < 0)
         return -1;
-    if (!checkpoint_snapshot_is_untouched(&seen, &k->now))
-        return begin_round(k, &seen, e);
+    if (!checkpoint_snapshot_is_untouched(&seen, &k->now)) {
+        if (++k->round == ROUNDS_MAX || seen.n == 0) {
+            checkpoint_snapshot_free(&seen);
+            return err_set(e, ERR_BUSY, "the job does not stop changing its checkpoint");
+        }
+        checkpoint_snapshot_free(&k->before);
+        k->before = k->now;
+        k->now = seen;
+        k->at = 0;
+        return remove_stale(k, e) < 0 ? -1 : 1;
+    }
     checkpoint_snapshot_free(&seen);
-    return write_index(k, e);
+    result = checkpoint_snapshot_add_index(&index, &k->now, e);
+    if (result == 0)
+        result = share_write(k->to, CHECKPOINT_INDEX, index.bytes, index.n, k->modes.file, e);
+    buf_free(&index);
+    return result;
 }
 
 int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e)
@@ -259,21 +225,313 @@ int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e)
 
 /* ---- what must be durable ---- */
 
-static void call(const struct checkpoint_copy *k, const char *name,
-                 void (*each)(void *context, const char *path), void *context)
-{
-    char *path = mem_printf("%s/%s", k->temporary, name);
-
-    each(context, path);
-    free(path);
-}
-
 void checkpoint_copy_each_path(const struct checkpoint_copy *k,
                                void (*each)(void *context, const char *path), void *context)
 {
-    for (size_t i = 0; i < k->now.n; i++)
-        if (k->now.entries[i].type != CHECKPOINT_SNAPSHOT_LINK)
-            call(k, checkpoint_snapshot_stored(&k->now.entries[i]), each, context);
-    call(k, CHECKPOINT_SNAPSHOT_INDEX, each, context);
+    for (size_t i = 0; i <= k->now.n; i++) {
+        const char *name = i < k->now.n ? checkpoint_stored(&k->now.entries[i]) : CHECKPOINT_INDEX;
+        char *path = mem_printf("%s/%s", k->temporary, name);
+
+        if (i == k->now.n || k->now.entries[i].type != CHECKPOINT_LINK)
+            each(context, path);
+        free(path);
+    }
     each(context, k->temporary);
+}
+
+enum {
+    /* How long orders and results wait for a piece; what a sync takes is longer. */
+    MOMENT_MS = 20,
+    /* After a failure: doubled each time. */
+    RETRY_MS = 1000,
+    RETRY_MAX_MS = 30 * 1000
+};
+
+struct watched {
+    struct token token;
+    int64_t every_ms;
+    int64_t due_ms;
+    int64_t retry_ms;   /* the pause after the last failure; 0: it went well */
+    bool is_known;      /* what lies on the share: */
+    struct digest kept; /* of its index */
+};
+
+struct checkpoint_copies {
+    const struct scratch *scratch;
+    struct shares *access;
+    struct watched *watched;
+    size_t n;
+    size_t capacity;
+
+    /* of the one being copied */
+    bool is_copying;
+    struct token token;
+    struct arena *arena;
+    struct order order;
+    struct checkpoint_copy keep;
+    struct digest digest;
+    struct share_dir *dir;
+    char hex[TOKEN_HEX];
+};
+
+struct checkpoint_copies *checkpoint_copies_create(const struct scratch *s, struct shares *access)
+{
+    struct checkpoint_copies *k = mem_alloc(sizeof *k);
+
+    k->scratch = s;
+    k->access = access;
+    k->arena = arena_create();
+    return k;
+}
+
+/* ---- every so often: which attempts ---- */
+
+static struct watched *find_watched(struct checkpoint_copies *k, const struct token *token)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (token_equal(&k->watched[i].token, token))
+            return &k->watched[i];
+    return NULL;
+}
+
+void checkpoint_copies_watch(struct checkpoint_copies *k, const struct token *token,
+                             int64_t every_ms)
+{
+    if (every_ms <= 0 || find_watched(k, token) != NULL)
+        return;
+    mem_grow((void **)&k->watched, &k->capacity, k->n, sizeof *k->watched);
+    k->watched[k->n++] = (struct watched){ .token = *token,
+                                           .every_ms = every_ms,
+                                           .due_ms = units_monotonic_ms() + every_ms };
+}
+
+static struct watched *first_due(const struct checkpoint_copies *k)
+{
+    struct watched *first = NULL;
+
+    for (size_t i = 0; i < k->n; i++)
+        if (first == NULL || k->watched[i].due_ms < first->due_ms)
+            first = &k->watched[i];
+    return first;
+}
+
+int64_t checkpoint_copies_wait_ms(const struct checkpoint_copies *k)
+{
+    const struct watched *w = first_due(k);
+    int64_t left_ms;
+
+    if (k->is_copying || w == NULL)
+        return k->is_copying ? 0 : -1;
+    left_ms = w->due_ms - units_monotonic_ms();
+    return left_ms < 0 ? 0 : left_ms;
+}
+
+/* ---- the end of a copy ---- */
+
+static void end_copy(struct checkpoint_copies *k)
+{
+    if (!k->is_copying)
+        return;
+    if (k->keep.temporary != NULL)
+        (void)share_remove_tree(k->dir, k->keep.temporary, NULL);
+    checkpoint_copy_close(&k->keep);
+    share_close(k->dir);
+    k->dir = NULL;
+    arena_reset(k->arena);
+    k->is_copying = false;
+}
+
+void checkpoint_copies_forget(struct checkpoint_copies *k, const struct token *token)
+{
+    struct watched *w = find_watched(k, token);
+
+    if (k->is_copying && token_equal(&k->token, token))
+        end_copy(k);
+    if (w != NULL)
+        *w = k->watched[--k->n];
+}
+
+void checkpoint_copies_destroy(struct checkpoint_copies *k)
+{
+    if (k == NULL)
+        return;
+    end_copy(k);
+    arena_destroy(k->arena);
+    free(k->watched);
+    free(k);
+}
+
+/* Sets when the attempt is due again.  A failure is said once, until it goes well again. */
+static void note_end(const struct checkpoint_copies *k, struct watched *w, int rc,
+                     const struct err *e)
+{
+    int64_t pause_ms = w->every_ms;
+
+    if (rc < 0 && w->retry_ms == 0)
+        log_event(LOG_WARN, "checkpoint-not-copied", "attempt", "%s", k->hex, "error", "%s",
+                  e->text, NULL);
+    w->retry_ms = rc == 0                          ? 0
+                  : w->retry_ms == 0               ? RETRY_MS
+                  : 2 * w->retry_ms > RETRY_MAX_MS ? RETRY_MAX_MS
+                                                   : 2 * w->retry_ms;
+    /* A job that writes all the time would make us copy all the time. */
+    if (rc < 0 && e->kind != ERR_BUSY)
+        pause_ms = w->retry_ms;
+    w->due_ms = units_monotonic_ms() + pause_ms;
+}
+
+static int find_newest(const struct checkpoint_copies *k, struct checkpoint_name *newest,
+                       struct err *e)
+{
+    const struct assignment *x = &k->order.assignment;
+    const struct checkpoint_name up_to = { x->attempt, CHECKPOINT_AT_END };
+
+    return checkpoint_find_newest(k->dir, x->job_name, &up_to, newest, e);
+}
+
+/* 1: something has changed since the copy before, and its copy was begun. */
+static int begin_if_changed(struct checkpoint_copies *k, struct watched *w, struct err *e)
+{
+    const struct assignment *x = &k->order.assignment;
+    struct share_modes modes;
+    struct checkpoint_name newest;
+    struct share_dir *share;
+    struct buf text = { 0 };
+    int rc = checkpoint_copy_open(&k->keep, k->scratch->run_fd, k->hex, e);
+
+    k->is_copying = rc == 1;
+    if (rc <= 0 || checkpoint_copy_digest(&k->keep, &k->digest, e) < 0)
+        return rc <= 0 ? rc : -1;
+    if (w->is_known && digest_equal(&w->kept, &k->digest))
+        return 0;
+    share = share_open(k->access, k->order.share, e);
+    if (share == NULL)
+        return -1;
+    layout_checkpoints(&text, k->order.work.project, x->param_name);
+    k->dir = share_project_open_folder(share, buf_text(&text), &modes, e);
+    share_close(share);
+    if (k->dir == NULL)
+        rc = -1;
+    /* It may be what lies there: copied by a publisher before us, or what the job was given. */
+    else if (!w->is_known && (rc = find_newest(k, &newest, e)) == 1) {
+        buf_clear(&text);
+        checkpoint_add_name(&text, x->job_name, &newest);
+        w->is_known = checkpoint_copy_digest_of(k->dir, buf_text(&text), &w->kept, NULL) == 0;
+    }
+    if (rc >= 0 && w->is_known && digest_equal(&w->kept, &k->digest)) {
+        rc = 0;
+    } else if (rc >= 0) {
+        buf_clear(&text);
+        checkpoint_add_temporary(&text, x->job_name, x->attempt, &k->token);
+        rc = checkpoint_copy_begin(&k->keep, k->dir, buf_text(&text), &modes, e) < 0 ? -1 : 1;
+    }
+    buf_free(&text);
+    return rc;
+}
+
+static void begin_copy(struct checkpoint_copies *k, struct watched *w)
+{
+    char *path;
+    struct err e = { 0 };
+    int rc;
+
+    k->token = w->token;
+    k->dir = NULL;
+    token_hex(&k->token, k->hex);
+    path = mem_printf("%s/%s", k->hex, JOB_ORDER);
+    rc = scratch_read(k->scratch->run_fd, path, &order_schema, k->arena, &k->order, &e);
+    free(path);
+    if (rc < 0 && e.kind == ERR_NOT_FOUND) { /* it has ended, and we shall hear of it */
+        checkpoint_copies_forget(k, &w->token);
+        return;
+    }
+    if (rc == 0)
+        rc = begin_if_changed(k, w, &e);
+    if (rc == 1)
+        return;
+    end_copy(k);
+    arena_reset(k->arena);
+    note_end(k, w, rc, &e);
+}
+
+/* ---- the end of a copy that is whole ---- */
+
+struct paths {
+    struct share_sync *files;
+    size_t n, capacity;
+    const struct share_dir *dir;
+};
+
+static void add_path(void *context, const char *path)
+{
+    struct paths *p = context;
+
+    mem_grow((void **)&p->files, &p->capacity, p->n, sizeof *p->files);
+    p->files[p->n++] = (struct share_sync){ p->dir, mem_strdup(path), 0 };
+}
+
+static int make_durable(const struct checkpoint_copies *k, struct err *e)
+{
+    struct paths p = { .dir = k->dir };
+    int result = 0;
+
+    if (share_is_synced_whole(k->dir))
+        return share_sync(k->dir, e);
+    checkpoint_copy_each_path(&k->keep, add_path, &p);
+    share_sync_each(p.files, p.n);
+    for (size_t i = 0; i < p.n; i++) {
+        if (p.files[i].error != 0 && result == 0) {
+            errno = p.files[i].error;
+            result = err_sys(e, "sync %s", p.files[i].path);
+        }
+        free((char *)p.files[i].path);
+    }
+    free(p.files);
+    return result;
+}
+
+/* The copy gets the next number; the one before stays until this one is there to stay. */
+static int finish_copy(struct checkpoint_copies *k, struct watched *w, struct err *e)
+{
+    const struct assignment *x = &k->order.assignment;
+    struct checkpoint_name newest = { 0, 0 }, as = { x->attempt, 1 };
+    struct err why = { 0 };
+
+    w->is_known = false;
+    if (checkpoint_copy_digest(&k->keep, &w->kept, e) < 0 || make_durable(k, e) < 0 ||
+        find_newest(k, &newest, e) < 0)
+        return -1;
+    if (newest.attempt == x->attempt)
+        as.number = newest.number == CHECKPOINT_AT_END ? CHECKPOINT_AT_END : newest.number + 1;
+    if (checkpoint_give_name(k->dir, k->keep.temporary, x->job_name, &as, k->hex, e) < 0 ||
+        share_sync_dir(k->dir, "of checkpoints", e) < 0)
+        return -1;
+    w->is_known = true;
+    if (checkpoint_remove_older(k->dir, x->job_name, &as, x->attempt, k->hex, &why) < 0)
+        log_event(LOG_WARN, "checkpoints-not-removed", "attempt", "%s", k->hex, "error", "%s",
+                  why.text, NULL);
+    return 0;
+}
+
+void checkpoint_copies_turn(struct checkpoint_copies *k)
+{
+    int64_t until_ms = units_monotonic_ms() + MOMENT_MS;
+    struct watched *w = find_watched(k, &k->token);
+    struct err e = { 0 };
+    int rc;
+
+    if (!k->is_copying) {
+        if (checkpoint_copies_wait_ms(k) == 0)
+            begin_copy(k, first_due(k));
+        return;
+    }
+    do
+        rc = checkpoint_copy_go_on(&k->keep, &e);
+    while (rc == 1 && units_monotonic_ms() < until_ms);
+    if (rc == 1)
+        return;
+    if (rc == 0)
+        rc = finish_copy(k, w, &e);
+    end_copy(k);
+    note_end(k, w, rc, &e);
 }

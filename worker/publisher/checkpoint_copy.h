@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checkpoint_copy.h - a checkpoint folder on its way to the share, piece by piece
+ * checkpoint_copy.h - copies checkpoints to the share, those of running attempts every so often
  *
  * The job may go on writing meanwhile.  When all is copied the folder is looked at again,
  * and what changed is copied again, until one look finds what the look before had found:
@@ -10,8 +10,11 @@
 #ifndef LUDWIG_WORKER_PUBLISHER_CHECKPOINT_COPY_H
 #define LUDWIG_WORKER_PUBLISHER_CHECKPOINT_COPY_H
 
-#include "worker/saved/checkpoint_snapshot.h"
 #include "common/share/share_project.h"
+#include "worker/base/scratch.h"
+#include "worker/saved/checkpoint.h"
+
+/* ---- a copy ---- */
 
 struct checkpoint_copy {
     int from_fd;                       /* the job's folder */
@@ -40,13 +43,37 @@ int checkpoint_copy_digest_of(const struct share_dir *at, const char *copy, stru
 
 /* Begins the copy at/temporary, in place of what lies there. */
 int checkpoint_copy_begin(struct checkpoint_copy *k, const struct share_dir *at,
-                          const char *temporary, const struct share_modes *modes,
-                          struct err *e);
+                          const char *temporary, const struct share_modes *modes, struct err *e);
 /* Copies a piece: 1 when there is more to do, 0 when it is whole, -1 with e set (ERR_BUSY: the job
  * does not stop changing it). */
 int checkpoint_copy_go_on(struct checkpoint_copy *k, struct err *e);
 /* Each path, below the folder where the copy lies, that must be durable before the copy gets its name. */
 void checkpoint_copy_each_path(const struct checkpoint_copy *k,
                                void (*each)(void *context, const char *path), void *context);
+
+/*
+ * ---- of attempts that run ----
+ *
+ * One at a time and piece by piece, between the other work of the publisher, and only
+ * when something changed since the copy before.  What a lost node had not copied yet is
+ * lost with it.
+ */
+
+struct checkpoint_copies;
+
+/* Both stay the caller's. */
+struct checkpoint_copies *checkpoint_copies_create(const struct scratch *s, struct shares *access);
+void checkpoint_copies_destroy(struct checkpoint_copies *k); /* NULL is fine */
+
+/* From now on, for the first time after every_ms.  Asking twice is fine. */
+void checkpoint_copies_watch(struct checkpoint_copies *k, const struct token *token,
+                             int64_t every_ms);
+/* It has ended; a copy that was begun is dropped. */
+void checkpoint_copies_forget(struct checkpoint_copies *k, const struct token *token);
+
+/* Until there is something to do: 0 at once, -1 nothing will. */
+int64_t checkpoint_copies_wait_ms(const struct checkpoint_copies *k);
+/* Does a moment's work, if there is any. */
+void checkpoint_copies_turn(struct checkpoint_copies *k);
 
 #endif

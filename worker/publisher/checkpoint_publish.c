@@ -10,22 +10,6 @@
 #include "common/base/crash_point.h"
 #include "worker/publisher/checkpoint_copy.h"
 
-static const char *take_text(struct buf *b, struct arena *a)
-{
-    const char *text = arena_strndup(a, buf_text(b), b->n);
-
-    buf_free(b);
-    return text;
-}
-
-static const char *folder_path(const struct order *o, struct arena *a)
-{
-    struct buf path = { 0 };
-
-    layout_checkpoints(&path, o->work.project, o->assignment.param_name);
-    return take_text(&path, a);
-}
-
 static void warn(const struct result *r, const char *event, const struct err *why)
 {
     log_event(LOG_WARN, event, "attempt", "%s", r->hex, "error", "%s", why->text, NULL);
@@ -33,44 +17,25 @@ static void warn(const struct result *r, const char *event, const struct err *wh
 
 /* ---- prepare ---- */
 
-static int job_has_result(const struct result *r, const struct publish_group *g, struct err *e)
-{
-    const struct assignment *x = &r->order.assignment;
-    struct buf path = { 0 };
-    struct token winner;
-
-    layout_run(&path, r->order.work.project, x->param_name, x->job_name);
-    return jobjson_read_token(r->carry.folder->share->dir, take_text(&path, g->arena), &winner, e);
-}
-
-static int find_newest(struct result *r, struct checkpoint_list *newest, struct err *e)
-{
-    const struct assignment *x = &r->order.assignment;
-    const struct checkpoint_list up_to = { x->attempt, CHECKPOINT_LIST_AT_END };
-
-    return checkpoint_list_newest(r->carry.folder->dir, x->job_name, &up_to, newest, e);
-}
-
 /* The newest one is the same: copied while the job ran, by a publisher that was killed, or what it
  * was given and did not change. */
 static int is_kept(struct result *r, const struct publish_group *g, const struct checkpoint_copy *k,
                    struct err *e)
 {
+    const struct assignment *x = &r->order.assignment;
+    const struct checkpoint_name up_to = { x->attempt, CHECKPOINT_AT_END };
     struct digest ours, theirs;
     struct buf name = { 0 };
-    int rc = find_newest(r, &r->carry.as, e);
+    int rc = checkpoint_find_newest(r->carry.folder->dir, x->job_name, &up_to, &r->carry.as, e);
 
     if (rc <= 0)
         return rc;
-    checkpoint_list_add_name(&name, r->order.assignment.job_name, &r->carry.as);
     if (checkpoint_copy_digest(k, &ours, e) < 0)
-        rc = -1;
-    else
-        rc = checkpoint_copy_digest_of(r->carry.folder->dir, take_text(&name, g->arena), &theirs,
-                                       NULL) == 0 &&
-             memcmp(&ours, &theirs, sizeof ours) == 0;
-    buf_free(&name);
-    return rc;
+        return -1;
+    checkpoint_add_name(&name, x->job_name, &r->carry.as);
+    return checkpoint_copy_digest_of(r->carry.folder->dir, buf_to_arena(&name, g->arena), &theirs,
+                                     NULL) == 0 &&
+           digest_equal(&ours, &theirs);
 }
 
 struct adding {
@@ -85,17 +50,17 @@ static void add_path(void *context, const char *path)
     publish_group_add_file(in->group, in->folder, arena_strdup(in->group->arena, path));
 }
 
-static int copy(struct result *r, struct publish_group *g, struct checkpoint_copy *k, struct err *e)
+static int copy_checkpoint(struct result *r, struct publish_group *g, struct checkpoint_copy *k,
+                           struct err *e)
 {
     struct publish_group_folder *f = r->carry.folder;
     struct adding in = { g, f };
     struct buf name = { 0 };
     int rc;
 
-    r->carry.as = (struct checkpoint_list){ r->order.assignment.attempt, CHECKPOINT_LIST_AT_END };
-    checkpoint_list_add_temporary(&name, r->order.assignment.job_name, r->carry.as.attempt,
-                                  &r->token);
-    r->carry.temporary = take_text(&name, g->arena);
+    r->carry.as = (struct checkpoint_name){ r->order.assignment.attempt, CHECKPOINT_AT_END };
+    checkpoint_add_temporary(&name, r->order.assignment.job_name, r->carry.as.attempt, &r->token);
+    r->carry.temporary = buf_to_arena(&name, g->arena);
     if (checkpoint_copy_begin(k, f->dir, r->carry.temporary, &f->modes, e) < 0)
         return -1;
     while ((rc = checkpoint_copy_go_on(k, e)) == 1)
@@ -109,18 +74,23 @@ static int copy(struct result *r, struct publish_group *g, struct checkpoint_cop
     return 0;
 }
 
-static int carry(struct result *r, struct publish_group *g, struct checkpoint_copy *k,
-                 struct err *e)
+static int prepare_copy(struct result *r, struct publish_group *g, struct checkpoint_copy *k,
+                        struct err *e)
 {
+    const struct assignment *x = &r->order.assignment;
     struct carry *c = &r->carry;
+    struct buf path = { 0 };
+    struct token winner;
     int rc;
 
-    c->folder = publish_group_folder(g, r->order.share, folder_path(&r->order, g->arena), e);
+    layout_checkpoints(&path, r->order.work.project, x->param_name);
+    c->folder = publish_group_folder(g, r->order.share, buf_to_arena(&path, g->arena), e);
     if (c->folder == NULL)
         return -1;
-    rc = job_has_result(r, g, e);
+    layout_run(&path, r->order.work.project, x->param_name, x->job_name);
+    rc = jobjson_read_token(c->folder->share->dir, buf_to_arena(&path, g->arena), &winner, e);
     if (rc == 1)
-        c->step = CARRY_DROPPED;
+        c->step = CARRY_DROPPED; /* the job has a result */
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     rc = is_kept(r, g, k, e);
@@ -128,7 +98,7 @@ static int carry(struct result *r, struct publish_group *g, struct checkpoint_co
         c->step = CARRY_KEPT;
         c->folder->has_changed = true; /* perhaps it was killed before it synced that */
     }
-    return rc != 0 ? (rc < 0 ? -1 : 0) : copy(r, g, k, e);
+    return rc != 0 ? (rc < 0 ? -1 : 0) : copy_checkpoint(r, g, k, e);
 }
 
 /* Where we may not write it, the job begins anew. */
@@ -146,7 +116,7 @@ int checkpoint_publish_prepare(struct result *r, struct publish_group *g, struct
     if (k.now.n_left_out > 0)
         log_event(LOG_WARN, "checkpoint-incomplete", "attempt", "%s", r->hex, "left_out", "%zu",
                   k.now.n_left_out, NULL);
-    rc = carry(r, g, &k, &why);
+    rc = prepare_copy(r, g, &k, &why);
     checkpoint_copy_close(&k);
     if (rc == 0)
         return 0;
@@ -165,7 +135,7 @@ int checkpoint_publish_fence(struct result *r, struct err *e)
 
     if (c->step != CARRY_COPIED)
         return 0;
-    if (checkpoint_list_name(c->folder->dir, c->temporary, r->order.assignment.job_name, &c->as,
+    if (checkpoint_give_name(c->folder->dir, c->temporary, r->order.assignment.job_name, &c->as,
                              r->hex, e) < 0)
         return -1;
     CRASH_POINT_POINT(checkpoint_renamed);
@@ -176,65 +146,50 @@ int checkpoint_publish_fence(struct result *r, struct err *e)
 
 /* ---- finish ---- */
 
-/* Without it there was none before, and no copy while it ran. */
-static bool may_have_some(const struct order *o)
-{
-    return o->assignment.attempt > 1 || o->assignment.restart > 0 ||
-           o->work.work.checkpoint.every_ms > 0;
-}
-
-/* Nothing is made where there is none. */
-static struct share_dir *open_folder(const struct result *r, struct publish_group *g,
-                                     const char *path)
-{
-    const struct publish_group_share *share = publish_group_share(g, r->order.share, NULL);
-
-    return share == NULL ? NULL : share_open_dir(share->dir, path, NULL);
-}
-
-static void drop_all(const struct result *r, struct publish_group *g)
-{
-    const char *path = folder_path(&r->order, g->arena);
-    struct share_dir *d = open_folder(r, g, path);
-    struct err why = { 0 };
-
-    if (d == NULL)
-        return;
-    if (checkpoint_list_remove_all(d, r->order.assignment.job_name, r->hex, &why) < 0)
-        warn(r, "checkpoints-not-removed", &why);
-    share_close(d);
-    /* Others of this configuration may have theirs in it. */
-    (void)share_remove_dir(publish_group_share(g, r->order.share, NULL)->dir, path, NULL);
-    CRASH_POINT_POINT(checkpoints_dropped);
-}
-
-/* Also what a publisher that was killed left half-made. */
-static void drop_older(const struct result *r, struct publish_group *g,
-                       const struct checkpoint_list *than)
+/* Removes those older than this, and what a publisher that was killed left half-made; NULL: all, also the
+ * folder, unless others of this configuration have theirs in it.  Nothing is made where there is none. */
+static void remove_older(const struct result *r, struct publish_group *g,
+                         const struct checkpoint_name *than)
 {
     const struct assignment *x = &r->order.assignment;
-    struct share_dir *d = open_folder(r, g, folder_path(&r->order, g->arena));
+    const struct publish_group_share *share = publish_group_share(g, r->order.share, NULL);
+    struct buf text = { 0 };
     struct err why = { 0 };
+    struct share_dir *d;
+    const char *path;
 
+    layout_checkpoints(&text, r->order.work.project, x->param_name);
+    path = buf_to_arena(&text, g->arena);
+    d = share == NULL ? NULL : share_open_dir(share->dir, path, NULL);
     if (d == NULL)
         return;
-    if (checkpoint_list_remove_older(d, x->job_name, than, x->attempt, r->hex, &why) < 0)
+    if (checkpoint_remove_older(d, x->job_name, than, than == NULL ? INT64_MAX : x->attempt, r->hex,
+                                &why) < 0)
         warn(r, "checkpoints-not-removed", &why);
     share_close(d);
-    CRASH_POINT_POINT(checkpoint_alone);
+    if (than == NULL) {
+        (void)share_remove_dir(share->dir, path, NULL);
+        CRASH_POINT_POINT(checkpoints_dropped);
+    } else {
+        CRASH_POINT_POINT(checkpoint_alone);
+    }
 }
 
 void checkpoint_publish_finish(struct result *r, struct publish_group *g)
 {
-    static const struct checkpoint_list none = { 0, 0 };
+    static const struct checkpoint_name none = { 0, 0 };
+    const struct order *o = &r->order;
     bool has_result = r->outcome.event == EV_DONE || r->outcome.event == EV_SUPERSEDE;
+    /* Else there was none before, and no copy while it ran. */
+    bool may_have_some = o->assignment.attempt > 1 || o->assignment.restart > 0 ||
+                         o->work.work.checkpoint.every_ms > 0;
 
     if (!r->has_order)
         return;
-    if (r->carry.step == CARRY_DROPPED || (has_result && may_have_some(&r->order)))
-        drop_all(r, g);
+    if (r->carry.step == CARRY_DROPPED || (has_result && may_have_some))
+        remove_older(r, g, NULL);
     else if (r->carry.step == CARRY_KEPT)
-        drop_older(r, g, &r->carry.as);
-    else if (!has_result && r->order.work.work.checkpoint.every_ms > 0)
-        drop_older(r, g, &none);
+        remove_older(r, g, &r->carry.as);
+    else if (!has_result && o->work.work.checkpoint.every_ms > 0)
+        remove_older(r, g, &none);
 }

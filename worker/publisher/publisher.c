@@ -18,7 +18,7 @@
 #include "worker/base/child_main.h"
 #include "common/base/crash_point.h"
 #include "worker/base/jobdir_pool.h"
-#include "worker/publisher/checkpoint_sync.h"
+#include "worker/publisher/checkpoint_copy.h"
 #include "worker/publisher/publish.h"
 #include "worker/publisher/shiplog.h"
 #include "worker/share/sftplink.h"
@@ -45,7 +45,7 @@ struct publisher {
     struct shares *access;
     struct wire wire;
     struct shiplog *shiplog;
-    struct checkpoint_sync *keeper;
+    struct checkpoint_copies *keeper;
     struct arena *arena;    /* of a group */
     size_t n_spares;        /* at most */
     int64_t spares_kept_ms; /* until then */
@@ -211,12 +211,12 @@ static void take_watch(struct publisher *p, const struct order_watch *x)
 {
     shiplog_watch(p->shiplog, &x->token, x->share, x->log_path);
     shiplog_tell(p->shiplog, &x->token, x->tells);
-    checkpoint_sync_watch(p->keeper, &x->token, x->every_ms);
+    checkpoint_copies_watch(p->keeper, &x->token, x->every_ms);
 }
 
 static void take_publish(struct publisher *p, const struct token *token)
 {
-    checkpoint_sync_forget(p->keeper, token);
+    checkpoint_copies_forget(p->keeper, token);
     add_task(p, token, false);
 }
 
@@ -231,7 +231,7 @@ static void take_discard(struct publisher *p, const struct token *token)
     if (t != NULL)
         remove_task(p, t);
     shiplog_forget(p->shiplog, token);
-    checkpoint_sync_forget(p->keeper, token);
+    checkpoint_copies_forget(p->keeper, token);
     token_hex(token, hex);
     if (jobdir_pool_give(&p->scratch, hex, &p->n_spares)
             ? scratch_discard_checkpoint(&p->scratch, token, &e) < 0
@@ -282,7 +282,7 @@ static int64_t left_ms(int64_t due_ms, int64_t now_ms)
 static int wait_ms(const struct publisher *p)
 {
     int64_t now_ms = units_monotonic_ms();
-    int64_t first_ms = sooner(checkpoint_sync_wait_ms(p->keeper), shares_rest_ms(p->access));
+    int64_t first_ms = sooner(checkpoint_copies_wait_ms(p->keeper), shares_rest_ms(p->access));
 
     if (p->n_spares > 0)
         first_ms = sooner(first_ms, left_ms(p->spares_kept_ms, now_ms));
@@ -336,7 +336,7 @@ static int set_up(struct publisher *p, const char *scratch, const char *address,
         return -1;
     scratch_sweep(&p->scratch);
     jobdir_pool_clear(&p->scratch, &p->n_spares);
-    p->keeper = checkpoint_sync_create(&p->scratch, p->access);
+    p->keeper = checkpoint_copies_create(&p->scratch, p->access);
     p->shiplog = shiplog_create(p->scratch.log_fd, &source, e);
     if (p->shiplog == NULL)
         return -1;
@@ -348,7 +348,7 @@ static void tear_down(struct publisher *p)
 {
     jobdir_pool_clear(&p->scratch, &p->n_spares);
     shiplog_destroy(p->shiplog);
-    checkpoint_sync_destroy(p->keeper);
+    checkpoint_copies_destroy(p->keeper);
     shares_destroy(p->access);
     sftplink_destroy(p->sftp);
     wire_close(&p->wire);
@@ -376,7 +376,7 @@ int publisher_main(int argc, char **argv)
         withdraw_due(&p);
         arena_reset(p.arena);
         send_now(&p, &p.notes);
-        checkpoint_sync_turn(p.keeper);
+        checkpoint_copies_turn(p.keeper);
         clear_spares(&p);
         shares_rest(p.access);
     }

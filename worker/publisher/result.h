@@ -6,7 +6,7 @@
 #define LUDWIG_WORKER_PUBLISHER_RESULT_H
 
 #include "worker/publisher/publish_group.h"
-#include "worker/saved/checkpoint_list.h"
+#include "worker/saved/checkpoint.h"
 #include "worker/saved/jobjson.h"
 
 /* The checkpoint that goes the same way: carry.h. */
@@ -21,7 +21,7 @@ struct carry {
     enum carry_step step;
     struct publish_group_folder *folder; /* NULL: not opened */
     const char *temporary;
-    struct checkpoint_list as;
+    struct checkpoint_name as;
 };
 
 enum result_step {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* checkpoint_signal.c - asking a job to save its state, by the signal that it chose */
+/* checkpoint_signal.c - asking a job to save its state, and whether it has done so */
 
 #include "worker/runner/checkpoint_signal.h"
 
@@ -7,9 +7,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
+#include "common/base/units.h"
 #include "worker/base/process_tree.h"
 
 enum { STATUS_MAX_BYTES = 64 * 1024, CMDLINE_MAX_BYTES = 4 * 1024 * 1024 };
@@ -106,4 +108,51 @@ size_t checkpoint_signal_ask(int signal, pid_t except)
     free(catching);
     free(heirs);
     return asked;
+}
+
+enum { SHORTLY_MS = 1000, NS_PER_MS = 1000 * 1000 };
+
+static bool take_snapshot(struct checkpoint_snapshot *s, const struct scratch *scratch,
+                          const char *hex)
+{
+    char *path = mem_printf("%s/" JOB_CHECKPOINT, hex);
+    int fd = io_open_dir_at(scratch->run_fd, path, NULL);
+    bool is_taken;
+
+    *s = (struct checkpoint_snapshot){ .n = 0 };
+    is_taken = fd >= 0 && checkpoint_snapshot_take(s, fd, NULL) == 0;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return is_taken;
+}
+
+void checkpoint_signal_begin(struct checkpoint_request *a, const struct scratch *s, const char *hex)
+{
+    checkpoint_signal_free(a);
+    a->at_ms = units_now_ms();
+    a->is_known = take_snapshot(&a->before, s, hex);
+}
+
+bool checkpoint_signal_was_obeyed(const struct checkpoint_request *a, const struct scratch *s,
+                                  const char *hex)
+{
+    struct checkpoint_snapshot now;
+    bool has, is_known = a->is_known && take_snapshot(&now, s, hex);
+
+    if (!is_known)
+        return true;
+    has = !checkpoint_snapshot_is_untouched(&a->before, &now);
+    for (size_t i = 0; i < now.n; i++)
+        has |= now.entries[i].type == CHECKPOINT_FILE &&
+               now.entries[i].changed_ns / NS_PER_MS >= a->at_ms - SHORTLY_MS;
+    checkpoint_snapshot_free(&now);
+    return has;
+}
+
+void checkpoint_signal_free(struct checkpoint_request *a)
+{
+    if (a->is_known)
+        checkpoint_snapshot_free(&a->before);
+    *a = (struct checkpoint_request){ .is_known = false };
 }

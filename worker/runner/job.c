@@ -19,7 +19,6 @@
 #include "common/data/msgpack.h"
 #include "common/base/crash_point.h"
 #include "worker/base/process_tree.h"
-#include "worker/runner/checkpoint_signal.h"
 #include "worker/runner/jobdir.h"
 #include "worker/runner/jobplan.h"
 
@@ -132,7 +131,7 @@ static void judge_exit(struct job *j)
 static bool may_have_saved_only(const struct job *j)
 {
     return j->was_asked &&
-           (j->is_batch || checkpoint_saved_has_saved(&j->asked, j->scratch, j->hex));
+           (j->is_batch || checkpoint_signal_was_obeyed(&j->asked, j->scratch, j->hex));
 }
 
 static void judge_preempted(struct job *j)
@@ -171,7 +170,7 @@ static void judge(struct job *j)
     case JOB_IS_PREEMPTED: judge_preempted(j); break;
     default: judge_exit(j);
     }
-    checkpoint_saved_free(&j->asked);
+    checkpoint_signal_free(&j->asked);
     j->phase = PHASE_OVER;
     j->deadline_ms = -1;
 }
@@ -289,7 +288,7 @@ static void end_gently(struct job *j, enum job_stop stop)
 {
     j->stop = stop;
     if (j->save_signal != 0)
-        checkpoint_saved_begin(&j->asked, j->scratch, j->hex);
+        checkpoint_signal_begin(&j->asked, j->scratch, j->hex);
     if (j->save_signal == 0 ||
         checkpoint_signal_ask(j->save_signal, j->has_container ? j->pid : 0) == 0) {
         end_all(j, j->end_grace_ms);

@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 #include "worker/base/jobdir_pool.h"
-#include "worker/runner/checkpoint_saved.h"
+#include "worker/runner/checkpoint_signal.h"
 #include "worker/runner/jobenv.h"
 #include "worker/runner/memlimit.h"
 #include "worker/runner/memwatch.h"
@@ -58,7 +58,7 @@ struct job {
     int64_t kill_pause_ms;
     int save_signal; /* by which it is asked to save its state; 0: by none */
     bool was_asked;  /* and was */
-    struct checkpoint_saved asked;
+    struct checkpoint_request asked;
     const struct scratch *scratch;
     bool is_batch;
     enum cause preempted_by;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* saved.c - scans what a job saved and makes it fit for the share */
+/* saved.c - scans what a job saved, makes it fit for the share, and copies it there */
 
 #include "worker/saved/saved.h"
 
@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/crash_point.h"
 #include "common/base/io.h"
 #include "common/proto/layout.h"
-#include "common/base/crash_point.h"
 #include "worker/base/scratch.h"
 #include "worker/saved/portable_names.h"
 
@@ -61,16 +61,9 @@ static int load_record(struct saved *s, int record_fd, const char *path, struct 
     return 0;
 }
 
-static int save_record(const struct saved *s, int record_fd, const char *path, struct err *e)
-{
-    struct record record = { { s->renames, s->n_renames } };
-
-    return scratch_replace(record_fd, path, &record_schema, &record, e);
-}
-
 /* ---- what is not ours ---- */
 
-void saved_leave_out(struct saved *s, const char *path)
+static void leave_out(struct saved *s, const char *path)
 {
     mem_grow((void **)&s->left_out, &s->left_out_capacity, s->n_left_out, sizeof *s->left_out);
     s->left_out[s->n_left_out++] = path;
@@ -82,32 +75,20 @@ bool saved_is_foreign(int error)
            error == ELOOP;
 }
 
-static bool is_at_or_below(const char *path, const char *top)
-{
-    size_t n = strlen(top);
-
-    return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
 /* One that was scanned, with all that is in it. */
-static void take_out(struct saved *s, const char *path)
+static void take_out(struct saved *s, const char *top)
 {
-    size_t kept = 0;
+    size_t kept = 0, n = strlen(top);
 
-    for (size_t i = 0; i < s->n; i++)
-        if (!is_at_or_below(s->entries[i].path, path))
+    for (size_t i = 0; i < s->n; i++) {
+        const char *path = s->entries[i].path;
+
+        if (strncmp(path, top, n) != 0 || (path[n] != '\0' && path[n] != '/'))
             s->entries[kept++] = s->entries[i];
+    }
     if (kept < s->n)
-        saved_leave_out(s, path);
+        leave_out(s, top);
     s->n = kept;
-}
-
-/* Before the scan it takes out nothing: the scan finds it again. */
-static void keep_old_name(struct saved *s, size_t i)
-{
-    take_out(s, s->renames[i].path);
-    s->n_renames--;
-    memmove(&s->renames[i], &s->renames[i + 1], (s->n_renames - i) * sizeof *s->renames);
 }
 
 /* From the last to the first: what is in a folder before the folder, whose old name it needs. */
@@ -122,10 +103,14 @@ static int apply_renames(struct saved *s, int root_fd, size_t first, struct err 
 
         /* One that is gone was renamed before this was broken off. */
         if (renameat(root_fd, from, root_fd, to) < 0 && errno != ENOENT) {
-            if (saved_is_foreign(errno))
-                keep_old_name(s, i);
-            else
+            if (!saved_is_foreign(errno)) {
                 result = err_sys(e, "rename %s to %s", from, to);
+            } else { /* before the scan it takes out nothing: the scan finds it again */
+                take_out(s, r->path);
+                s->n_renames--;
+                memmove(&s->renames[i], &s->renames[i + 1],
+                        (s->n_renames - i) * sizeof *s->renames);
+            }
         }
         free(from);
         free(to);
@@ -190,7 +175,7 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
     int result = -1;
 
     if (fd < 0 && saved_is_foreign(errno)) {
-        saved_leave_out(x->saved, path);
+        leave_out(x->saved, path);
         return 0;
     }
     if (fd < 0)
@@ -207,22 +192,6 @@ static int scan_file(struct scan *x, int dir_fd, const char *name, const char *p
     return result;
 }
 
-static void scan_folder(struct scan *x, const char *old_path, const char *path)
-{
-    add_entry(x->saved,
-              &(struct saved_entry){ .type = SAVED_FOLDER, .path = path, .mode = x->modes->dir });
-    mem_grow((void **)&x->todo, &x->capacity, x->n_todo, sizeof *x->todo);
-    x->todo[x->n_todo++] = (struct todo){ old_path, path };
-}
-
-static int scan_other(struct scan *x, int dir_fd, const char *name, const char *path, struct err *e)
-{
-    if (unlinkat(dir_fd, name, 0) < 0 && !saved_is_foreign(errno))
-        return err_sys(e, "remove %s", path);
-    saved_leave_out(x->saved, path);
-    return 0;
-}
-
 static int scan_entry(struct scan *x, int dir_fd, const struct todo *in,
                       const struct portable_names_name *name, struct err *e)
 {
@@ -233,43 +202,38 @@ static int scan_entry(struct scan *x, int dir_fd, const struct todo *in,
     if (fstatat(dir_fd, name->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         if (!saved_is_foreign(errno))
             return err_sys(e, "look at %s", path);
-        saved_leave_out(x->saved, path);
+        leave_out(x->saved, path);
         return 0;
     }
-    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
-        return scan_other(x, dir_fd, name->name, path, e);
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode)) {
+        if (unlinkat(dir_fd, name->name, 0) < 0 && !saved_is_foreign(errno))
+            return err_sys(e, "remove %s", path);
+        leave_out(x->saved, path);
+        return 0;
+    }
     if (name->to != name->name)
         add_rename(x->saved, &(struct saved_rename){ in->old_path, name->name, name->to, path });
     if (S_ISREG(st.st_mode))
         return scan_file(x, dir_fd, name->name, path, e);
-    if (S_ISDIR(st.st_mode))
-        scan_folder(x, join(a, in->old_path, name->name), path);
-    else
-        add_entry(x->saved, &(struct saved_entry){ .type = SAVED_LINK, .path = path });
+    add_entry(x->saved,
+              &(struct saved_entry){ .type = S_ISDIR(st.st_mode) ? SAVED_FOLDER : SAVED_LINK,
+                                     .path = path,
+                                     .mode = S_ISDIR(st.st_mode) ? x->modes->dir : 0 });
+    if (S_ISDIR(st.st_mode)) {
+        mem_grow((void **)&x->todo, &x->capacity, x->n_todo, sizeof *x->todo);
+        x->todo[x->n_todo++] = (struct todo){ join(a, in->old_path, name->name), path };
+    }
     return 0;
 }
 
-static int scan_open_folder(struct scan *x, DIR *dir, const struct todo *in, struct err *e)
-{
-    size_t n;
-    struct portable_names_name *names = portable_names_list(dir, &n, x->saved->arena);
-    int result = errno != 0 ? err_sys(e, "list %s", in->old_path) : 0;
-
-    if (result == 0 && n > 0)
-        portable_names_names(names, n, in->path[0] == '\0' ? LAYOUT_JOB_JSON : NULL,
-                             x->saved->arena);
-    for (size_t i = 0; result == 0 && i < n; i++)
-        result = scan_entry(x, dirfd(dir), in, &names[i], e);
-    free(names);
-    return result;
-}
-
-static int scan_next(struct scan *x, const struct todo *in, struct err *e)
+static int scan_folder(struct scan *x, const struct todo *in, struct err *e)
 {
     int fd =
         open_own(x->root_fd, in->old_path[0] == '\0' ? "." : in->old_path, O_RDONLY | O_DIRECTORY);
+    struct portable_names_name *names;
     struct stat st;
     DIR *dir;
+    size_t n;
     int result;
 
     if (fd < 0 && saved_is_foreign(errno)) {
@@ -285,43 +249,46 @@ static int scan_next(struct scan *x, const struct todo *in, struct err *e)
         close(fd);
         return err_sys(e, "list %s", in->old_path);
     }
-    result = scan_open_folder(x, dir, in, e);
+    names = portable_names_list(dir, &n, x->saved->arena);
+    result = errno != 0 ? err_sys(e, "list %s", in->old_path) : 0;
+    if (result == 0 && n > 0)
+        portable_names_names(names, n, in->path[0] == '\0' ? LAYOUT_JOB_JSON : NULL,
+                             x->saved->arena);
+    for (size_t i = 0; result == 0 && i < n; i++)
+        result = scan_entry(x, fd, in, &names[i], e);
+    free(names);
     closedir(dir);
-    return result;
-}
-
-static int scan_tree(struct saved *s, int root_fd, const struct share_modes *modes, struct err *e)
-{
-    struct scan x = { .saved = s, .modes = modes, .root_fd = root_fd };
-    struct todo at = { "", "" };
-    int result;
-
-    while ((result = scan_next(&x, &at, e)) == 0 && x.n_todo > 0)
-        at = x.todo[--x.n_todo];
-    free(x.todo);
     return result;
 }
 
 int saved_scan(struct saved *s, int dir_fd, const char *name, int record_fd, const char *record,
                const struct share_modes *modes, struct err *e)
 {
-    int root_fd = open_own(dir_fd, name, O_RDONLY | O_DIRECTORY);
+    struct scan x = { .saved = s,
+                      .modes = modes,
+                      .root_fd = open_own(dir_fd, name, O_RDONLY | O_DIRECTORY) };
+    struct todo at = { "", "" };
     size_t n_before;
     int result = -1;
 
-    if (root_fd < 0)
+    if (x.root_fd < 0)
         return err_sys(e, "open %s", name);
-    if (load_record(s, record_fd, record, e) < 0 || apply_renames(s, root_fd, 0, e) < 0)
+    if (load_record(s, record_fd, record, e) < 0 || apply_renames(s, x.root_fd, 0, e) < 0)
         goto out;
     n_before = s->n_renames;
-    if (scan_tree(s, root_fd, modes, e) < 0)
-        goto out;
-    if (s->n_renames > n_before && save_record(s, record_fd, record, e) < 0)
-        goto out;
-    result = apply_renames(s, root_fd, n_before, e);
+    while ((result = scan_folder(&x, &at, e)) == 0 && x.n_todo > 0)
+        at = x.todo[--x.n_todo];
+    free(x.todo);
+    if (result == 0 && s->n_renames > n_before) {
+        struct record changed = { { s->renames, s->n_renames } };
+
+        result = scratch_replace(record_fd, record, &record_schema, &changed, e);
+    }
+    if (result == 0)
+        result = apply_renames(s, x.root_fd, n_before, e);
     CRASH_POINT_POINT(saved_scanned);
 out:
-    close(root_fd);
+    close(x.root_fd);
     return result;
 }
 
@@ -331,4 +298,33 @@ void saved_free(struct saved *s)
     free(s->renames);
     free(s->left_out);
     *s = (struct saved){ 0 };
+}
+
+int saved_copy(struct saved *s, int from_fd, const struct share_dir *to, struct err *e)
+{
+    static const enum share_type types[] = {
+        [SAVED_FILE] = SHARE_FILE, [SAVED_FOLDER] = SHARE_FOLDER, [SAVED_LINK] = SHARE_LINK
+    };
+    struct share_item *items = mem_alloc(s->n * sizeof *items);
+    int result;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct saved_entry *x = &s->entries[i];
+
+        items[i] = (struct share_item){ .type = types[x->type],
+                                        .from = x->path,
+                                        .to = x->path,
+                                        .mode = x->mode,
+                                        .size_bytes = (int64_t)x->size_bytes,
+                                        .digest = x->type == SAVED_FILE ? &x->digest : NULL };
+    }
+    result = share_copy_in(to, from_fd, items, s->n, e);
+    /* Where the share has no symlinks, each is listed as left out, with what it led to. */
+    for (size_t i = 0; i < s->n; i++)
+        if (items[i].target != NULL) {
+            leave_out(s, arena_printf(s->arena, "%s -> %s", items[i].to, items[i].target));
+            free((char *)items[i].target);
+        }
+    free(items);
+    return result;
 }

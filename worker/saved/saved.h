@@ -57,9 +57,6 @@ void saved_free(struct saved *s);
  * mount that died with it. */
 bool saved_is_foreign(int error);
 
-/* Adds a path that could not be kept. */
-void saved_leave_out(struct saved *s, const char *path);
-
 /* Copies what was scanned in from_fd to an empty folder, see share_copy_in; ERR_FAILED: it has changed
  * since. */
 int saved_copy(struct saved *s, int from_fd, const struct share_dir *to, struct err *e);

@@ -14,8 +14,7 @@
 #include "common/base/log.h"
 #include "common/proto/layout.h"
 #include "worker/base/jobdir_pool.h"
-#include "worker/saved/checkpoint_list.h"
-#include "worker/saved/checkpoint_snapshot.h"
+#include "worker/saved/checkpoint.h"
 #include "common/share/share_project.h"
 
 /* One that is copied while its attempt still runs may be replaced under us, but not for ever. */
@@ -32,12 +31,12 @@ static int fill_restored(const struct share_dir *from, const struct checkpoint_s
     int result;
 
     for (size_t i = 0; i < s->n; i++) {
-        const struct checkpoint_snapshot_entry *x = &s->entries[i];
-        bool is_file = x->type == CHECKPOINT_SNAPSHOT_FILE;
+        const struct checkpoint_entry *x = &s->entries[i];
+        bool is_file = x->type == CHECKPOINT_FILE;
 
-        if (x->type != CHECKPOINT_SNAPSHOT_LINK)
+        if (x->type != CHECKPOINT_LINK)
             items[n++] = (struct share_item){ .type = is_file ? SHARE_FILE : SHARE_FOLDER,
-                                              .from = checkpoint_snapshot_stored(x),
+                                              .from = checkpoint_stored(x),
                                               .to = x->path,
                                               .mode = is_file ? 0600 : 0700,
                                               .size_bytes = x->size_bytes };
@@ -46,20 +45,19 @@ static int fill_restored(const struct share_dir *from, const struct checkpoint_s
     free(items);
     /* Symlinks last, so that nothing is written through one. */
     for (size_t i = 0; i < s->n && result == 0; i++)
-        if (s->entries[i].type == CHECKPOINT_SNAPSHOT_LINK &&
+        if (s->entries[i].type == CHECKPOINT_LINK &&
             symlinkat(s->entries[i].target, to_fd, s->entries[i].path) < 0)
             result = err_sys(e, "create %s", s->entries[i].path);
     /* Modes of what is in a folder before that of the folder, which may close it. */
     for (size_t i = s->n; i-- > 0 && result == 0;) {
-        const struct checkpoint_snapshot_entry *x = &s->entries[i];
+        const struct checkpoint_entry *x = &s->entries[i];
         const struct timespec changed = { .tv_sec = x->changed_ns / 1000000000,
                                           .tv_nsec = x->changed_ns % 1000000000 };
         const struct timespec times[2] = { changed, changed };
 
-        if ((x->type == CHECKPOINT_SNAPSHOT_FILE &&
+        if ((x->type == CHECKPOINT_FILE &&
              utimensat(to_fd, x->path, times, AT_SYMLINK_NOFOLLOW) < 0) ||
-            (x->type != CHECKPOINT_SNAPSHOT_LINK &&
-             fchmodat(to_fd, x->path, (mode_t)x->mode, 0) < 0))
+            (x->type != CHECKPOINT_LINK && fchmodat(to_fd, x->path, (mode_t)x->mode, 0) < 0))
             result = err_sys(e, "restore %s", x->path);
     }
     if (result == 0 && fchmod(to_fd, JOB_DIR_MODE) < 0)
@@ -84,7 +82,7 @@ static int restore_as(const struct scratch *s, const struct share_dir *from, con
     to_fd = io_open_dir_at(s->checkpoints_fd, hidden, e);
     if (to_fd < 0)
         return -1;
-    result = share_read(from, CHECKPOINT_SNAPSHOT_INDEX, INDEX_MAX_BYTES, &index, e);
+    result = share_read(from, CHECKPOINT_INDEX, INDEX_MAX_BYTES, &index, e);
     if (result == 0)
         result = checkpoint_snapshot_read_index(&snapshot, buf_bytes(&index), e);
     if (result == 0)
@@ -139,23 +137,23 @@ static int restore_kept(const struct scratch *s, const struct share_dir *d, cons
 static int restore_newest(const struct scratch *s, const struct share_dir *d,
                           const struct order_restore *x, const char *hex, struct err *e)
 {
-    const struct checkpoint_list before = { x->attempt - 1, CHECKPOINT_LIST_AT_END };
-    struct checkpoint_list up_to = before, newest;
+    const struct checkpoint_name before = { x->attempt - 1, CHECKPOINT_AT_END };
+    struct checkpoint_name up_to = before, newest;
     int rc = 0;
 
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         struct buf name = { 0 };
         bool is_gone = false;
 
-        rc = checkpoint_list_newest(d, x->job_name, &up_to, &newest, e);
+        rc = checkpoint_find_newest(d, x->job_name, &up_to, &newest, e);
         if (rc <= 0)
             return rc;
-        checkpoint_list_add_name(&name, x->job_name, &newest);
+        checkpoint_add_name(&name, x->job_name, &newest);
         rc = restore_kept(s, d, hex, buf_text(&name), &is_gone, e);
         buf_free(&name);
         if (rc != 0)
             return rc < 0 ? -1 : 0;
-        up_to = is_gone ? before : (struct checkpoint_list){ newest.attempt, newest.number - 1 };
+        up_to = is_gone ? before : (struct checkpoint_name){ newest.attempt, newest.number - 1 };
     }
     return err_set(e, ERR_BUSY, "the checkpoints of %s do not stop changing", x->job_name);
 }

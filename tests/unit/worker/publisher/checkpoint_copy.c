@@ -11,7 +11,7 @@
 #include "common/proto/layout.h"
 #include "tests/unit/worker_site.h"
 #include "worker/publisher/checkpoint_copy.h"
-#include "worker/saved/checkpoint_list.h"
+#include "worker/saved/checkpoint.h"
 #include "worker/stager/checkpoint_restore.h"
 
 #define HEX_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -456,15 +456,15 @@ static void the_newest_is_found_by_its_name(void **state)
                                          JOB ".a3x",    JOB ".a4.5x", "." JOB ".a5." HEX_A,
                                          "x" JOB ".a6", JOB ".a3.",   JOB ".a8.1.2" };
     static const struct {
-        struct checkpoint_list up_to;
+        struct checkpoint_name up_to;
         const char *newest;
     } cases[] = {
-        { { 9, CHECKPOINT_LIST_AT_END }, JOB ".a2.10" },
-        { { 2, CHECKPOINT_LIST_AT_END }, JOB ".a2.10" },
+        { { 9, CHECKPOINT_AT_END }, JOB ".a2.10" },
+        { { 2, CHECKPOINT_AT_END }, JOB ".a2.10" },
         { { 2, 9 }, JOB ".a2.3" },
         { { 2, 2 }, JOB ".a1" },
-        { { 1, CHECKPOINT_LIST_AT_END }, JOB ".a1" },
-        { { 0, CHECKPOINT_LIST_AT_END }, NULL },
+        { { 1, CHECKPOINT_AT_END }, JOB ".a1" },
+        { { 0, CHECKPOINT_AT_END }, NULL },
     };
     struct keep_site s;
     struct err e = { 0 };
@@ -475,19 +475,19 @@ static void the_newest_is_found_by_its_name(void **state)
         make_kept(&s, names[i]);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct buf name = { 0 };
-        struct checkpoint_list k;
+        struct checkpoint_name k;
 
-        assert_int_equal(checkpoint_list_newest(s.kept, JOB, &cases[i].up_to, &k, &e),
+        assert_int_equal(checkpoint_find_newest(s.kept, JOB, &cases[i].up_to, &k, &e),
                          cases[i].newest != NULL);
         if (cases[i].newest == NULL)
             continue;
-        checkpoint_list_add_name(&name, JOB, &k);
+        checkpoint_add_name(&name, JOB, &k);
         assert_string_equal(buf_text(&name), cases[i].newest);
         buf_free(&name);
     }
     make_kept(&s, JOB ".a2"); /* what it left at its end */
     assert_int_equal(
-        checkpoint_list_newest(s.kept, JOB, &cases[0].up_to, &(struct checkpoint_list){ 0 }, &e),
+        checkpoint_find_newest(s.kept, JOB, &cases[0].up_to, &(struct checkpoint_name){ 0 }, &e),
         1);
     close_keep(&s);
 }
@@ -510,7 +510,7 @@ static void older_ones_go_and_newer_ones_stay(void **state)
         { "." JOB "1.a1." HEX_B, true },
         { "something else", true },
     };
-    const struct checkpoint_list than = { 2, 2 };
+    const struct checkpoint_name than = { 2, 2 };
     struct keep_site s;
     struct err e = { 0 };
 
@@ -518,11 +518,11 @@ static void older_ones_go_and_newer_ones_stay(void **state)
     open_keep(&s);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         make_kept(&s, cases[i].name);
-    must(checkpoint_list_remove_older(s.kept, JOB, &than, 2, HEX_A, &e), &e);
+    must(checkpoint_remove_older(s.kept, JOB, &than, 2, HEX_A, &e), &e);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if ((faccessat(s.kept_fd, cases[i].name, F_OK, 0) == 0) != cases[i].stays)
             fail_msg("%s", cases[i].name);
-    must(checkpoint_list_remove_all(s.kept, JOB, HEX_A, &e), &e);
+    must(checkpoint_remove_older(s.kept, JOB, NULL, INT64_MAX, HEX_A, &e), &e);
     assert_int_equal(site_count(arena_printf(s.site.arena, "%s/" KEPT, s.site.top)), 3);
     close_keep(&s);
 }
@@ -573,7 +573,7 @@ static void has_a_link_in_it(struct keep_site *s)
 
 static void lacks_its_index(struct keep_site *s)
 {
-    assert_int_equal(unlinkat(s->kept_fd, JOB ".a2/" CHECKPOINT_SNAPSHOT_INDEX, 0), 0);
+    assert_int_equal(unlinkat(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, 0), 0);
 }
 
 static void has_half_an_index(struct keep_site *s)
@@ -581,22 +581,22 @@ static void has_half_an_index(struct keep_site *s)
     struct buf index = { 0 };
     struct err e = { 0 };
 
-    must(io_read_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_SNAPSHOT_INDEX, 1 << 20, &index, &e),
+    must(io_read_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, 1 << 20, &index, &e),
          &e);
-    must(io_write_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_SNAPSHOT_INDEX, index.bytes,
+    must(io_write_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, index.bytes,
                           index.n - 1, 0644, &e),
          &e);
     buf_free(&index);
 }
 
-static void write_index(struct keep_site *s, struct checkpoint_snapshot_entry *entries, size_t n)
+static void write_index(struct keep_site *s, struct checkpoint_entry *entries, size_t n)
 {
     struct checkpoint_snapshot forged = { .entries = entries, .n = n };
     struct buf index = { 0 };
     struct err e = { 0 };
 
     must(checkpoint_snapshot_add_index(&index, &forged, &e), &e);
-    must(io_write_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_SNAPSHOT_INDEX, index.bytes, index.n,
+    must(io_write_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, index.bytes, index.n,
                           0644, &e),
          &e);
     buf_free(&index);
@@ -605,7 +605,7 @@ static void write_index(struct keep_site *s, struct checkpoint_snapshot_entry *e
 static void climbs_out(struct keep_site *s)
 {
     write_index(s,
-                (struct checkpoint_snapshot_entry[]){ { .type = CHECKPOINT_SNAPSHOT_FILE,
+                (struct checkpoint_entry[]){ { .type = CHECKPOINT_FILE,
                                                         .path = "../../evil",
                                                         .stored = "state",
                                                         .mode = 0600,
@@ -616,7 +616,7 @@ static void climbs_out(struct keep_site *s)
 static void reads_from_elsewhere(struct keep_site *s)
 {
     write_index(s,
-                (struct checkpoint_snapshot_entry[]){ { .type = CHECKPOINT_SNAPSHOT_FILE,
+                (struct checkpoint_entry[]){ { .type = CHECKPOINT_FILE,
                                                         .path = "state",
                                                         .stored = "../" JOB ".a1/state",
                                                         .mode = 0600,
@@ -627,9 +627,9 @@ static void reads_from_elsewhere(struct keep_site *s)
 static void writes_through_a_link(struct keep_site *s)
 {
     write_index(s,
-                (struct checkpoint_snapshot_entry[]){
-                    { .type = CHECKPOINT_SNAPSHOT_LINK, .path = "out", .target = s->site.top },
-                    { .type = CHECKPOINT_SNAPSHOT_FILE,
+                (struct checkpoint_entry[]){
+                    { .type = CHECKPOINT_LINK, .path = "out", .target = s->site.top },
+                    { .type = CHECKPOINT_FILE,
                       .path = "out/evil",
                       .stored = "state",
                       .mode = 0600,

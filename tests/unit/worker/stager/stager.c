@@ -9,7 +9,7 @@
 #include "tests/unit/pack_share.h"
 #include "tests/unit/worker_child.h"
 #include "worker/base/cache_locks.h"
-#include "worker/saved/checkpoint_snapshot.h"
+#include "worker/saved/checkpoint.h"
 #include "worker/stager/stager.h"
 
 struct stager_site {
@@ -480,7 +480,7 @@ static void a_checkpoint_is_brought(void **state)
     assert_int_equal(checkpoint_snapshot_add_index(&index, &none, &e), 0);
     assert_int_equal(
         io_write_file_at(s.site.top_fd,
-                         arena_printf(s.site.arena, "%s/" CHECKPOINT_SNAPSHOT_INDEX, path),
+                         arena_printf(s.site.arena, "%s/" CHECKPOINT_INDEX, path),
                          index.bytes, index.n, 0644, &e),
         0);
     assert_int_equal(renameat(s.site.top_fd, "share/demo", s.site.top_fd, "away"), 0);
