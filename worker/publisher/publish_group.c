@@ -33,17 +33,6 @@ struct publish_group_share *publish_group_share(struct publish_group *g, const c
     return s;
 }
 
-/* Folders above it that may be new, up to the project's. */
-static void add_parents(struct publish_group *g, struct publish_group_folder *f)
-{
-    for (size_t n = strlen(f->path); n > 0; n--)
-        if (f->path[n] == '/') {
-            mem_grow((void **)&g->files, &g->capacity, g->n_files, sizeof *g->files);
-            g->files[g->n_files++] =
-                (struct share_sync){ f->share->dir, arena_strndup(g->arena, f->path, n), 0 };
-        }
-}
-
 struct publish_group_folder *publish_group_folder(struct publish_group *g, const char *share,
                                                   const char *path, struct err *e)
 {
@@ -62,8 +51,13 @@ struct publish_group_folder *publish_group_folder(struct publish_group *g, const
         return NULL;
     f->next = g->folders;
     g->folders = f;
-    if (!s->is_synced_whole)
-        add_parents(g, f);
+    /* Folders above it may be new, up to the project's. */
+    for (size_t n = s->is_synced_whole ? 0 : strlen(path); n > 0; n--)
+        if (path[n] == '/') {
+            mem_grow((void **)&g->files, &g->capacity, g->n_files, sizeof *g->files);
+            g->files[g->n_files++] =
+                (struct share_sync){ s->dir, arena_strndup(g->arena, path, n), 0 };
+        }
     return f;
 }
 
@@ -125,37 +119,28 @@ void publish_group_sync(struct publish_group *g)
     share_sync_each(g->files, g->n_files);
 }
 
-static size_t count_changed(const struct publish_group *g, const struct publish_group_share *s)
-{
-    size_t n = 0;
-
-    for (const struct publish_group_folder *f = g->folders; f != NULL; f = f->next)
-        n += f->share == s && f->has_changed;
-    return n;
-}
-
 /* Each folder by itself has the disk empty its cache once: many are synced as the files were. */
-static void sync_folders_of(struct publish_group *g, const struct publish_group_share *s)
+void publish_group_sync_folders(struct publish_group *g)
 {
-    bool are_many = s->is_synced_whole && count_changed(g, s) > FOLDERS_EACH_MAX;
-    struct err why = { 0 };
-    bool has_failed = are_many && share_sync(s->dir, &why) < 0;
+    for (const struct publish_group_share *s = g->shares; s != NULL; s = s->next) {
+        struct err why = { 0 };
+        bool are_many, has_failed;
+        size_t n = 0;
 
-    for (struct publish_group_folder *f = g->folders; f != NULL; f = f->next) {
-        if (f->share != s || !f->has_changed)
-            continue;
-        f->why = why;
-        f->has_failed = are_many ? has_failed : share_sync_dir(f->dir, f->path, &f->why) < 0;
+        for (const struct publish_group_folder *f = g->folders; f != NULL; f = f->next)
+            n += f->share == s && f->has_changed;
+        are_many = s->is_synced_whole && n > FOLDERS_EACH_MAX;
+        has_failed = are_many && share_sync(s->dir, &why) < 0;
+        for (struct publish_group_folder *f = g->folders; f != NULL; f = f->next) {
+            if (f->share != s || !f->has_changed)
+                continue;
+            f->why = why;
+            f->has_failed = are_many ? has_failed : share_sync_dir(f->dir, f->path, &f->why) < 0;
+        }
     }
 }
 
-void publish_group_sync_folders(struct publish_group *g)
-{
-    for (const struct publish_group_share *s = g->shares; s != NULL; s = s->next)
-        sync_folders_of(g, s);
-}
-
-void group_end(struct publish_group *g)
+void publish_group_end(struct publish_group *g)
 {
     for (struct publish_group_folder *f = g->folders; f != NULL; f = f->next)
         share_close(f->dir);

@@ -68,6 +68,6 @@ void publish_group_sync(struct publish_group *g);
 /* After the renames: the folders they were made in. */
 void publish_group_sync_folders(struct publish_group *g);
 
-void group_end(struct publish_group *g);
+void publish_group_end(struct publish_group *g);
 
 #endif

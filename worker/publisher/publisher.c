@@ -156,69 +156,48 @@ static void note_result(struct publisher *p, const struct publish_item *item)
     }
 }
 
-static size_t collect_group(const struct publisher *p, struct token *tokens)
+static bool is_due(const struct task *t, bool is_withdrawal)
 {
-    int64_t now_ms = units_monotonic_ms();
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->n_tasks && n < PUBLISH_GROUP_MAX; i++)
-        if (!p->tasks[i].is_withdrawal && p->tasks[i].not_before_ms <= now_ms)
-            tokens[n++] = p->tasks[i].token;
-    return n;
+    return t->is_withdrawal == is_withdrawal && t->not_before_ms <= units_monotonic_ms();
 }
 
 static void publish_due(struct publisher *p)
 {
-    struct token tokens[PUBLISH_GROUP_MAX];
-    size_t n = collect_group(p, tokens);
-    struct publish_item *items;
+    struct publish_item *items = NULL;
+    size_t n = 0;
 
+    for (size_t i = 0; i < p->n_tasks && n < PUBLISH_GROUP_MAX; i++)
+        if (is_due(&p->tasks[i], false)) {
+            if (items == NULL)
+                items = arena_alloc(p->arena, PUBLISH_GROUP_MAX * sizeof *items);
+            items[n++].token = p->tasks[i].token;
+        }
     if (n == 0)
         return;
-    items = arena_alloc(p->arena, n * sizeof *items);
-    for (size_t i = 0; i < n; i++)
-        items[i].token = tokens[i];
     publish_group(&p->scratch, p->access, p->host, items, n, p->arena);
     for (size_t i = 0; i < n; i++)
         note_result(p, &items[i]);
 }
 
-static void withdraw(struct publisher *p, struct task *t)
+static void withdraw_due(struct publisher *p)
 {
-    struct note_withdrawn withdrawn = { .token = t->token };
-    struct err e = { 0 };
+    for (size_t i = p->n_tasks; i-- > 0;) {
+        struct task *t = &p->tasks[i];
+        struct note_withdrawn withdrawn = { .token = t->token };
+        struct err e = { 0 };
 
-    if (publish_withdraw(&p->scratch, p->access, &t->token, p->arena, &e) == 0) {
-        note(p, NOTE_WITHDRAWN, &withdrawn);
-        remove_task(p, t);
-    } else if (put_off(t, &e)) {
-        log_event(LOG_WARN, "not-withdrawn", "error", "%s", e.text, NULL);
+        if (!is_due(t, true))
+            continue;
+        if (publish_withdraw(&p->scratch, p->access, &t->token, p->arena, &e) == 0) {
+            note(p, NOTE_WITHDRAWN, &withdrawn);
+            remove_task(p, t);
+        } else if (put_off(t, &e)) {
+            log_event(LOG_WARN, "not-withdrawn", "error", "%s", e.text, NULL);
+        }
     }
 }
 
-static void withdraw_due(struct publisher *p)
-{
-    int64_t now_ms = units_monotonic_ms();
-
-    for (size_t i = p->n_tasks; i-- > 0;)
-        if (p->tasks[i].is_withdrawal && p->tasks[i].not_before_ms <= now_ms)
-            withdraw(p, &p->tasks[i]);
-}
-
 /* ---- orders ---- */
-
-static void take_watch(struct publisher *p, const struct order_watch *x)
-{
-    shiplog_watch(p->shiplog, &x->token, x->share, x->log_path);
-    shiplog_tell(p->shiplog, &x->token, x->tells);
-    checkpoint_copies_watch(p->keeper, &x->token, x->every_ms);
-}
-
-static void take_publish(struct publisher *p, const struct token *token)
-{
-    checkpoint_copies_forget(p->keeper, token);
-    add_task(p, token, false);
-}
 
 /* What cannot be removed is wiped by the site one day; nobody waits for it. */
 static void take_discard(struct publisher *p, const struct token *token)
@@ -256,38 +235,36 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
                        orders.messages[m->type].name);
     if (message_body(&orders, m, p->wire.arena, &body, e) < 0)
         return -1;
-    if (m->type == ORDER_WATCH)
-        take_watch(p, &body.watch);
-    else if (m->type == ORDER_PUBLISH)
-        take_publish(p, &body.publish.token);
-    else if (m->type == ORDER_WITHDRAW)
+    if (m->type == ORDER_WATCH) {
+        shiplog_watch(p->shiplog, &body.watch.token, body.watch.share, body.watch.log_path);
+        shiplog_tell(p->shiplog, &body.watch.token, body.watch.tells);
+        checkpoint_copies_watch(p->keeper, &body.watch.token, body.watch.every_ms);
+    } else if (m->type == ORDER_PUBLISH) {
+        checkpoint_copies_forget(p->keeper, &body.publish.token);
+        add_task(p, &body.publish.token, false);
+    } else if (m->type == ORDER_WITHDRAW) {
         add_task(p, &body.withdraw.token, true);
-    else
+    } else {
         take_discard(p, &body.discard.token);
+    }
     return 0;
-}
-
-/* -1 is never. */
-static int64_t sooner(int64_t x_ms, int64_t y_ms)
-{
-    return x_ms < 0 || (y_ms >= 0 && y_ms < x_ms) ? y_ms : x_ms;
-}
-
-static int64_t left_ms(int64_t due_ms, int64_t now_ms)
-{
-    return due_ms > now_ms ? due_ms - now_ms : 0;
 }
 
 /* Until something is due: -1 nothing is, 0: at once. */
 static int wait_ms(const struct publisher *p)
 {
     int64_t now_ms = units_monotonic_ms();
-    int64_t first_ms = sooner(checkpoint_copies_wait_ms(p->keeper), shares_rest_ms(p->access));
+    int64_t first_ms = checkpoint_copies_wait_ms(p->keeper), rest_ms = shares_rest_ms(p->access);
 
-    if (p->n_spares > 0)
-        first_ms = sooner(first_ms, left_ms(p->spares_kept_ms, now_ms));
-    for (size_t i = 0; i < p->n_tasks; i++)
-        first_ms = sooner(first_ms, left_ms(p->tasks[i].not_before_ms, now_ms));
+    if (rest_ms >= 0 && (first_ms < 0 || rest_ms < first_ms))
+        first_ms = rest_ms;
+    for (size_t i = 0; i <= p->n_tasks; i++) {
+        int64_t due_ms = i < p->n_tasks ? p->tasks[i].not_before_ms : p->spares_kept_ms;
+        int64_t left_ms = due_ms > now_ms ? due_ms - now_ms : 0;
+
+        if ((i < p->n_tasks || p->n_spares > 0) && (first_ms < 0 || left_ms < first_ms))
+            first_ms = left_ms;
+    }
     return first_ms > INT_MAX ? INT_MAX : (int)first_ms;
 }
 
@@ -311,12 +288,6 @@ static int read_orders(struct publisher *p, struct err *e)
     return 1;
 }
 
-static void clear_spares(struct publisher *p)
-{
-    if (p->n_spares > 0 && units_monotonic_ms() >= p->spares_kept_ms)
-        jobdir_pool_clear(&p->scratch, &p->n_spares);
-}
-
 static int set_up(struct publisher *p, const char *scratch, const char *address, struct err *e)
 {
     struct share_source source;
@@ -337,26 +308,10 @@ static int set_up(struct publisher *p, const char *scratch, const char *address,
     scratch_sweep(&p->scratch);
     jobdir_pool_clear(&p->scratch, &p->n_spares);
     p->keeper = checkpoint_copies_create(&p->scratch, p->access);
-    p->shiplog = shiplog_create(p->scratch.log_fd, &source, e);
+    p->shiplog = shiplog_create(p->scratch.log_fd, &source, on_grew, p, e);
     if (p->shiplog == NULL)
         return -1;
-    shiplog_set_grew(p->shiplog, on_grew, p);
     return 0;
-}
-
-static void tear_down(struct publisher *p)
-{
-    jobdir_pool_clear(&p->scratch, &p->n_spares);
-    shiplog_destroy(p->shiplog);
-    checkpoint_copies_destroy(p->keeper);
-    shares_destroy(p->access);
-    sftplink_destroy(p->sftp);
-    wire_close(&p->wire);
-    scratch_close(&p->scratch);
-    arena_destroy(p->arena);
-    buf_free(&p->notes);
-    pthread_mutex_destroy(&p->sending);
-    free(p->tasks);
 }
 
 int publisher_main(int argc, char **argv)
@@ -377,9 +332,20 @@ int publisher_main(int argc, char **argv)
         arena_reset(p.arena);
         send_now(&p, &p.notes);
         checkpoint_copies_turn(p.keeper);
-        clear_spares(&p);
+        if (p.n_spares > 0 && units_monotonic_ms() >= p.spares_kept_ms)
+            jobdir_pool_clear(&p.scratch, &p.n_spares);
         shares_rest(p.access);
     }
-    tear_down(&p);
+    jobdir_pool_clear(&p.scratch, &p.n_spares);
+    shiplog_destroy(p.shiplog);
+    checkpoint_copies_destroy(p.keeper);
+    shares_destroy(p.access);
+    sftplink_destroy(p.sftp);
+    wire_close(&p.wire);
+    scratch_close(&p.scratch);
+    arena_destroy(p.arena);
+    buf_free(&p.notes);
+    pthread_mutex_destroy(&p.sending);
+    free(p.tasks);
     return rc < 0 ? child_main_fail("publisher", &e) : 0;
 }

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * result.h - one attempt's result, as far as it has come on its way from scratch to the share
+ * result.h - one attempt's result on its way from scratch to the share
+ *
+ *   prepare   read order and outcome; ship the log's rest; bring what it saved, with a
+ *             job.json, beside the final name; bring its checkpoint, if it came to nothing
+ *   (the group is synced)
+ *   fence     rename onto the final name; whose token lies there then is the verdict
+ *   (the folders are synced)
+ *   finish    write the report, move the attempt to published/
+ *
+ * Each step may have been done before, by a publisher that was killed: what lies on
+ * scratch and on the share says so, and nothing else does.  What it saved comes by a rename where
+ * scratch and share are one file system, else by a copy, also over SFTP; in both cases save/ on
+ * scratch is scanned first, where that is cheap (saved.h).
  */
 #ifndef LUDWIG_WORKER_PUBLISHER_RESULT_H
 #define LUDWIG_WORKER_PUBLISHER_RESULT_H
@@ -9,7 +21,7 @@
 #include "worker/saved/checkpoint.h"
 #include "worker/saved/jobjson.h"
 
-/* The checkpoint that goes the same way: carry.h. */
+/* The checkpoint that goes the same way, see checkpoint_publish.h. */
 enum carry_step {
     CARRY_NOTHING,
     CARRY_COPIED, /* whole, under the temporary name */
@@ -49,5 +61,13 @@ struct result {
     struct carry carry;
     struct report report;
 };
+
+/* saved_free(&r->saved) when done; all else is in the arena of the group. */
+int result_prepare(struct result *r, struct publish_group *g, const char *host, struct err *e);
+/* Whether all of it is durable. */
+int result_check_synced(const struct result *r, const struct publish_group *g, struct err *e);
+int result_fence(struct result *r, struct publish_group *g, struct err *e);
+int result_finish(struct result *r, struct publish_group *g, struct err *e);
+void result_free(struct result *r); /* what is not in the group's arena */
 
 #endif

@@ -90,7 +90,7 @@ static int ship_watched(const struct shiplog *s, const struct watch *w, struct e
 
 /* ---- the table of watches, under the lock ---- */
 
-static struct watch *find(struct shiplog *s, const char *name)
+static struct watch *find_watch(struct shiplog *s, const char *name)
 {
     for (size_t i = 0; i < s->n; i++)
         if (strcmp(s->watches[i].name, name) == 0)
@@ -102,14 +102,6 @@ static void free_watch(struct watch *w)
 {
     free(w->share);
     free(w->path);
-}
-
-static void set_due(struct shiplog *s, const char *name)
-{
-    struct watch *w = find(s, name);
-
-    if (w != NULL)
-        w->is_due = true;
 }
 
 static void wake(const struct shiplog *s)
@@ -129,7 +121,7 @@ void shiplog_watch(struct shiplog *s, const struct token *token, const char *sha
 
     token_hex(token, name);
     pthread_mutex_lock(&s->lock);
-    w = find(s, name);
+    w = find_watch(s, name);
     if (w == NULL) {
         mem_grow((void **)&s->watches, &s->capacity, s->n, sizeof *s->watches);
         w = &s->watches[s->n++];
@@ -153,7 +145,7 @@ void shiplog_tell(struct shiplog *s, const struct token *token, bool on)
 
     token_hex(token, name);
     pthread_mutex_lock(&s->lock);
-    w = find(s, name);
+    w = find_watch(s, name);
     begins = w != NULL && on && !w->tells;
     if (w != NULL)
         w->tells = on;
@@ -173,7 +165,7 @@ void shiplog_forget(struct shiplog *s, const struct token *token)
 
     token_hex(token, name);
     pthread_mutex_lock(&s->lock);
-    w = find(s, name);
+    w = find_watch(s, name);
     if (w != NULL) {
         free_watch(w);
         *w = s->watches[--s->n];
@@ -211,7 +203,7 @@ static bool note_end(struct shiplog *s, const char *name, bool well, int64_t siz
     struct watch *w;
 
     pthread_mutex_lock(&s->lock);
-    w = find(s, name);
+    w = find_watch(s, name);
     if (w != NULL && well) {
         w->retry_ms = 0;
         w->not_before_ms = 0;
@@ -228,21 +220,16 @@ static bool note_end(struct shiplog *s, const char *name, bool well, int64_t siz
     return is_news;
 }
 
-/* What is written from here on may not be shipped with it. */
-static int64_t size_of(const struct shiplog *s, const char *name)
-{
-    struct stat st;
-
-    return fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
-}
-
 static void ship_due(struct shiplog *s)
 {
     int64_t now_ms = units_monotonic_ms();
     struct watch w;
 
     while (take_due(s, now_ms, &w)) {
-        int64_t size_bytes = size_of(s, w.name);
+        struct stat st;
+        /* What is written from here on may not be shipped with it. */
+        int64_t size_bytes =
+            fstatat(s->log_fd, w.name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
         struct err e = { 0 };
         bool well = ship_watched(s, &w, &e) == 0;
 
@@ -273,20 +260,6 @@ static int wait_ms(struct shiplog *s)
     return (int)first_ms;
 }
 
-static void set_all_due(struct shiplog *s)
-{
-    for (size_t i = 0; i < s->n; i++)
-        s->watches[i].is_due = true;
-}
-
-static void take_event(struct shiplog *s, const struct inotify_event *event)
-{
-    if ((event->mask & IN_Q_OVERFLOW) != 0)
-        set_all_due(s);
-    else if (event->len > 0)
-        set_due(s, event->name);
-}
-
 static void take_events(struct shiplog *s)
 {
     _Alignas(struct inotify_event) char bytes[16 * 1024];
@@ -297,31 +270,30 @@ static void take_events(struct shiplog *s)
         for (char *at = bytes; at < bytes + n;) {
             const struct inotify_event *event = (const void *)at;
 
-            take_event(s, event);
+            for (size_t i = 0; i < s->n; i++)
+                s->watches[i].is_due |=
+                    (event->mask & IN_Q_OVERFLOW) != 0 ||
+                    (event->len > 0 && strcmp(s->watches[i].name, event->name) == 0);
             at += sizeof *event + event->len;
         }
     pthread_mutex_unlock(&s->lock);
 }
 
-static bool is_ending(struct shiplog *s)
-{
-    bool ending;
-
-    pthread_mutex_lock(&s->lock);
-    ending = s->is_ending;
-    pthread_mutex_unlock(&s->lock);
-    return ending;
-}
-
 /* After shipping it does not look for a while, so that events pile up into one. */
-static void *run(void *context)
+static void *run_shiplog(void *context)
 {
     struct shiplog *s = context;
 
-    while (!is_ending(s)) {
+    for (;;) {
+        bool is_ending;
         struct pollfd p[2] = { { s->wake_fd, POLLIN, 0 }, { s->inotify_fd, POLLIN, 0 } };
         uint64_t count;
 
+        pthread_mutex_lock(&s->lock);
+        is_ending = s->is_ending;
+        pthread_mutex_unlock(&s->lock);
+        if (is_ending)
+            return NULL;
         (void)poll(p, 2, wait_ms(s));
         if (p[1].revents != 0)
             (void)poll(p, 1, PAUSE_MS);
@@ -330,35 +302,32 @@ static void *run(void *context)
         ship_due(s);
         shares_rest(s->access);
     }
-    return NULL;
 }
 
 /* ---- its life ---- */
 
-static int open_watch(struct shiplog *s, struct err *e)
+struct shiplog *shiplog_create(int log_fd, const struct share_source *source, shiplog_grew_fn grew,
+                               void *context, struct err *e)
 {
     char path[sizeof "/proc/self/fd/-2147483648"];
-
-    snprintf(path, sizeof path, "/proc/self/fd/%d", s->log_fd);
-    s->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (s->inotify_fd < 0 || inotify_add_watch(s->inotify_fd, path, IN_MODIFY) < 0)
-        return err_sys(e, "watch the logs");
-    s->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return s->wake_fd < 0 ? err_sys(e, "eventfd") : 0;
-}
-
-struct shiplog *shiplog_create(int log_fd, const struct share_source *source, struct err *e)
-{
     struct shiplog *s = mem_alloc(sizeof *s);
     int number;
 
     s->log_fd = log_fd;
+    s->grew = grew;
+    s->context = context;
     s->access = shares_create(source);
     s->inotify_fd = s->wake_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
-    if (open_watch(s, e) < 0)
+    snprintf(path, sizeof path, "/proc/self/fd/%d", s->log_fd);
+    s->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    s->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (s->inotify_fd < 0 || s->wake_fd < 0 ||
+        inotify_add_watch(s->inotify_fd, path, IN_MODIFY) < 0) {
+        err_sys(e, "watch the logs");
         goto fail;
-    number = pthread_create(&s->thread, NULL, run, s);
+    }
+    number = pthread_create(&s->thread, NULL, run_shiplog, s);
     if (number != 0) {
         errno = number;
         err_sys(e, "start a thread");
@@ -369,12 +338,6 @@ struct shiplog *shiplog_create(int log_fd, const struct share_source *source, st
 fail:
     shiplog_destroy(s);
     return NULL;
-}
-
-void shiplog_set_grew(struct shiplog *s, shiplog_grew_fn grew, void *context)
-{
-    s->grew = grew;
-    s->context = context;
 }
 
 void shiplog_destroy(struct shiplog *s)

@@ -16,14 +16,14 @@
 
 struct shiplog;
 
-/* log_fd: the folder with the logs, log/ on scratch; it stays the caller's.  source is asked from
- * a thread of its own. */
-struct shiplog *shiplog_create(int log_fd, const struct share_source *source, struct err *e);
-void shiplog_destroy(struct shiplog *s); /* NULL is fine */
-
-/* Is told how long logs are on the share, on the thread that ships them.  To be set first. */
+/* Is told how long logs are on the share, on the thread that ships them. */
 typedef void (*shiplog_grew_fn)(void *context, const struct token *token, int64_t size_bytes);
-void shiplog_set_grew(struct shiplog *s, shiplog_grew_fn grew, void *context);
+
+/* log_fd: the folder with the logs, log/ on scratch; it stays the caller's.  source is asked from
+ * a thread of its own; grew may be NULL. */
+struct shiplog *shiplog_create(int log_fd, const struct share_source *source, shiplog_grew_fn grew,
+                               void *context, struct err *e);
+void shiplog_destroy(struct shiplog *s); /* NULL is fine */
 
 /* From now on; path is relative to the share. Asking twice is fine. */
 void shiplog_watch(struct shiplog *s, const struct token *token, const char *share,

@@ -19,15 +19,20 @@
 
 enum { LONGEST_MS = 60 * 1000 };
 
-static struct shiplog *create(struct site *s)
+static struct shiplog *create_told(struct site *s, shiplog_grew_fn grew, void *context)
 {
     const struct share_source source = { .connect = sftp_server_connect, .context = &s->server };
     struct err e = { 0 };
-    struct shiplog *log = shiplog_create(s->scratch.log_fd, &source, &e);
+    struct shiplog *log = shiplog_create(s->scratch.log_fd, &source, grew, context, &e);
 
     if (log == NULL)
         fail_msg("%s", e.text);
     return log;
+}
+
+static struct shiplog *create(struct site *s)
+{
+    return create_told(s, NULL, NULL);
 }
 
 /* A job prints. */
@@ -200,8 +205,7 @@ static void who_asks_is_told_what_is_on_the_share(void **state)
     site_open(&s, NULL);
     told.site = &s;
     token = site_order(&s, 'a', "").assignment.token;
-    log = create(&s);
-    shiplog_set_grew(log, keep_told, &told);
+    log = create_told(&s, keep_told, &told);
     shiplog_watch(log, &token, s.share, "demo/logs/7/x.log");
     /* Of the first of two, somebody would have been told before the second came. */
     print(&s, "o");
