@@ -32,36 +32,29 @@ enum {
 
 /* ---- from the order to its process ---- */
 
-static void fill_mate(struct mate *mate, const struct assignment *x)
-{
-    mate->token = x->token;
-    token_hex(&x->token, mate->hex);
-    mate->job = x->job;
-}
-
-/* As if each had its own time, which nobody but they can tell apart; an order takes 2^53 ms. */
-static int64_t time_of_all(int64_t time_ms, size_t n)
-{
-    int64_t all_ms = time_ms * (int64_t)n;
-
-    return all_ms < INT64_C(1) << 53 ? all_ms : INT64_C(1) << 53;
-}
-
 void batch_jobs_begin(struct batch_jobs *m, const struct scratch *s, const struct order_run *run,
                       struct order *process)
 {
+    int64_t all_ms;
+
     *m = (struct batch_jobs){ .n = chunk_count(run),
                               .scratch = s,
                               .token = run->order.assignment.batch,
                               .sweep = run->order.assignment.sweep };
     token_hex(&m->token, m->hex);
     m->items = mem_alloc(m->n * sizeof *m->items);
-    for (size_t i = 0; i < m->n; i++)
-        fill_mate(&m->items[i], chunk_at(run, i));
+    for (size_t i = 0; i < m->n; i++) {
+        const struct assignment *x = chunk_at(run, i);
+
+        m->items[i].token = x->token;
+        token_hex(&x->token, m->items[i].hex);
+        m->items[i].job = x->job;
+    }
     *process = run->order;
     process->assignment.token = m->token;
-    process->work.work.resources.time_ms =
-        time_of_all(run->order.work.work.resources.time_ms, m->n);
+    /* As if each had its own time, which nobody but they can tell apart; an order takes 2^53 ms. */
+    all_ms = run->order.work.work.resources.time_ms * (int64_t)m->n;
+    process->work.work.resources.time_ms = all_ms < INT64_C(1) << 53 ? all_ms : INT64_C(1) << 53;
 }
 
 int batch_jobs_make_folders(const struct batch_jobs *m, struct spares *spares,
@@ -109,52 +102,34 @@ static struct mate *first_open(const struct batch_jobs *m)
 
 /* ---- logs ---- */
 
-static int copy_range(int from, int64_t begin, int64_t end, int to, struct err *e)
-{
-    char block[BLOCK_BYTES];
-
-    while (begin < end) {
-        size_t most = end - begin < BLOCK_BYTES ? (size_t)(end - begin) : BLOCK_BYTES;
-        ssize_t n = pread(from, block, most, begin);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? err_sys(e, "read") : 0;
-        if (io_write_all(to, block, (size_t)n) < 0)
-            return err_sys(e, "write");
-        begin += n;
-    }
-    return 0;
-}
-
-static int append_to_log(const struct batch_jobs *m, int from, int64_t end, const char *hex,
-                         struct err *e)
-{
-    int to = openat(m->scratch->log_fd, hex, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                    LOG_MODE);
-    int result;
-
-    if (to < 0)
-        return err_sys(e, "open");
-    result = copy_range(from, m->log_offset, end, to, e);
-    close(to);
-    return result;
-}
-
-/* What could not be copied is lost, rather than in another job's log. */
+/* What the process has printed since the last cut goes to this job's log.  What could not be copied is
+ * lost, rather than in another job's log. */
 static void cut_log(struct batch_jobs *m, const struct mate *mate)
 {
-    int from = openat(m->scratch->log_fd, m->hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    struct err e = { 0 };
+    int log_fd = m->scratch->log_fd;
+    int from = openat(log_fd, m->hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char block[BLOCK_BYTES];
     struct stat st;
+    ssize_t n = 1;
+    int to;
 
     if (from < 0)
         return;
     if (fstat(from, &st) == 0 && st.st_size > m->log_offset) {
-        if (append_to_log(m, from, st.st_size, mate->hex, &e) < 0)
-            log_event(LOG_WARN, "log-not-cut", "attempt", "%s", mate->hex, "error", "%s", e.text,
-                      NULL);
+        to = openat(log_fd, mate->hex, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                    LOG_MODE);
+        for (int64_t at = m->log_offset; to >= 0 && n > 0 && at < st.st_size; at += n) {
+            size_t most = st.st_size - at < BLOCK_BYTES ? (size_t)(st.st_size - at) : BLOCK_BYTES;
+
+            n = io_read_all_at(from, block, most, (uint64_t)at);
+            if (n > 0 && io_write_all(to, block, (size_t)n) < 0)
+                n = -1;
+        }
+        if (to < 0 || n < 0)
+            log_event(LOG_WARN, "log-not-cut", "attempt", "%s", mate->hex, "error", "%s",
+                      strerror(errno), NULL);
+        if (to >= 0)
+            close(to);
         m->log_offset = st.st_size;
     }
     close(from);
@@ -178,30 +153,13 @@ static void end_mate(struct mate *mate, int event, const char *reason)
     mate->state = MATE_ENDED;
 }
 
-static void cancel_mate(struct mate *mate)
-{
-    end_mate(mate, EV_CANCEL, "cancelled");
-}
-
-/* What was used since the one before was reported. */
-static void add_usage(struct batch_jobs *m, struct mate *mate, int64_t used_cpu_ms)
+/* One is done or has failed.  Its log and its part of what was used are those since the one before. */
+static void end_reported(struct batch_jobs *m, struct mate *mate, const struct follow_report *r)
 {
     struct process_usage now;
 
-    process_usage_look(&now);
-    now.cpu_ms += used_cpu_ms;
-    if (now.cpu_ms > m->cpu_ms) {
-        mate->outcome.cpu_ms = now.cpu_ms - m->cpu_ms;
-        m->cpu_ms = now.cpu_ms;
-    }
-    mate->outcome.max_rss_bytes = now.max_rss_bytes;
-}
-
-/* Its log and its share of what was used are those since the one before. */
-static void report_mate(struct batch_jobs *m, struct mate *mate, const struct follow_report *r)
-{
     if (mate->is_stopped) {
-        cancel_mate(mate);
+        end_mate(mate, EV_CANCEL, "cancelled");
     } else if (r->has_failed) {
         end_mate(mate, EV_FAIL, r->reason == NULL ? "its process reported it failed" : r->reason);
         mate->outcome.cause = CAUSE_FAILED;
@@ -213,45 +171,40 @@ static void report_mate(struct batch_jobs *m, struct mate *mate, const struct fo
     m->since_ms = mate->outcome.ended_at;
     m->last = mate;
     cut_log(m, mate);
-    add_usage(m, mate, m->used_cpu_ms);
+    process_usage_look(&now);
+    now.cpu_ms += m->used_cpu_ms;
+    if (now.cpu_ms > m->cpu_ms) {
+        mate->outcome.cpu_ms = now.cpu_ms - m->cpu_ms;
+        m->cpu_ms = now.cpu_ms;
+    }
+    mate->outcome.max_rss_bytes = now.max_rss_bytes;
     if (first_open(m) == NULL)
         mate->not_before_ms = units_monotonic_ms() + LAST_WAIT_MS;
 }
 
-static void add_measures(const struct batch_jobs *m, const struct mate *mate, struct bytes line)
-{
-    char *path = mem_printf("%s/%s", mate->hex, JOB_METRICS);
-    int fd =
-        openat(m->scratch->run_fd, path,
-               O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, METRICS_MODE);
-
-    if (fd < 0 || io_write_all(fd, line.data, line.n) < 0)
-        log_event(LOG_WARN, "measure-not-kept", "attempt", "%s", mate->hex, "error", "%s",
-                  strerror(errno), NULL);
-    if (fd >= 0)
-        close(fd);
-    free(path);
-}
-
-static struct mate *find_open(const struct batch_jobs *m, const struct follow_report *r)
-{
-    for (size_t i = 0; i < m->n && r->sweep == m->sweep; i++)
-        if (m->items[i].job == r->job && m->items[i].state == MATE_OPEN)
-            return &m->items[i];
-    return NULL;
-}
-
 static void on_report(void *context, const struct follow_report *r)
 {
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     struct batch_jobs *m = context;
-    struct mate *mate = find_open(m, r);
+    size_t i = 0;
 
-    if (mate == NULL)
+    while (i < m->n && (m->items[i].job != r->job || m->items[i].state != MATE_OPEN))
+        i++;
+    if (i == m->n || r->sweep != m->sweep)
         return;
-    if (r->measures.n > 0)
-        add_measures(m, mate, r->measures);
+    if (r->measures.n > 0) {
+        char *path = mem_printf("%s/%s", m->items[i].hex, JOB_METRICS);
+        int fd = openat(m->scratch->run_fd, path, flags, METRICS_MODE);
+
+        if (fd < 0 || io_write_all(fd, r->measures.data, r->measures.n) < 0)
+            log_event(LOG_WARN, "measure-not-kept", "attempt", "%s", m->items[i].hex, "error", "%s",
+                      strerror(errno), NULL);
+        if (fd >= 0)
+            close(fd);
+        free(path);
+    }
     if (r->is_done || r->has_failed)
-        report_mate(m, mate, r);
+        end_reported(m, &m->items[i], r);
 }
 
 /* ---- while the process runs ---- */
@@ -282,26 +235,21 @@ int batch_jobs_fd(const struct batch_jobs *m)
     return m->is_running ? m->follow.inotify_fd : -1;
 }
 
-static int64_t sooner(int64_t wait_ms, int64_t other_ms)
-{
-    return wait_ms < 0 || other_ms < wait_ms ? other_ms : wait_ms;
-}
-
 int batch_jobs_wait_ms(const struct batch_jobs *m)
 {
     int64_t now_ms = units_monotonic_ms();
-    int64_t wait_ms = -1;
+    int64_t wait_ms = m->is_running && m->follow.inotify_fd < 0 ? LOOK_PAUSE_MS : -1;
 
     if (m->is_running && m->has_more)
         return 0;
-    if (m->is_running && m->follow.inotify_fd < 0)
-        wait_ms = LOOK_PAUSE_MS;
     for (size_t i = 0; i < m->n; i++) {
-        const struct mate *mate = &m->items[i];
+        int64_t left_ms = m->items[i].not_before_ms - now_ms;
 
-        if (mate->state == MATE_ENDED)
-            wait_ms =
-                sooner(wait_ms, mate->not_before_ms > now_ms ? mate->not_before_ms - now_ms : 0);
+        if (m->items[i].state != MATE_ENDED)
+            continue;
+        left_ms = left_ms < 0 ? 0 : left_ms;
+        if (wait_ms < 0 || left_ms < wait_ms)
+            wait_ms = left_ms;
     }
     return (int)wait_ms;
 }
@@ -333,7 +281,7 @@ void batch_jobs_refuse(struct batch_jobs *m, int event, const char *reason)
 }
 
 /* It was at this one. */
-static void blame(struct batch_jobs *m, struct mate *mate, const struct outcome *process)
+static void blame_process(struct batch_jobs *m, struct mate *mate, const struct outcome *process)
 {
     end_mate(mate, process->event, process->reason);
     mate->outcome = *process;
@@ -347,69 +295,48 @@ static void blame(struct batch_jobs *m, struct mate *mate, const struct outcome 
     set_reason(mate, "the process ended without reporting this job");
 }
 
-static void end_open(struct batch_jobs *m, struct mate *mate, const struct outcome *process,
-                     bool is_first)
-{
-    if (mate->is_stopped) {
-        cancel_mate(mate);
-        mate->outcome.started_at = is_first ? m->since_ms : mate->outcome.ended_at;
-    } else if (is_first) {
-        blame(m, mate, process);
-    } else {
-        end_mate(mate, EV_RECALL, "its process ended before it came to this job");
-    }
-}
-
-/* It went well, but does not know that it should report. */
-static void end_unreported(struct mate *mate)
-{
-    if (mate->is_stopped)
-        return;
-    mate->outcome.event = EV_FAIL;
-    mate->outcome.cause = CAUSE_FAILED;
-    mate->outcome.exit_code = 0;
-    if (mate->outcome.started_at == 0) /* the first has all the time */
-        mate->outcome.started_at = mate->outcome.ended_at;
-    set_reason(mate, "the process ended without reporting any job: call "
-                     "`ludwig report --job JOB --done`");
-}
-
-static void read_rest(struct batch_jobs *m, int64_t used_cpu_ms)
-{
-    do
-        batch_jobs_look(m, used_cpu_ms);
-    while (m->has_more);
-    follow_end(&m->follow);
-}
-
-static void shed(const struct batch_jobs *m)
-{
-    struct err e = { 0 };
-
-    if (jobdir_shed(m->scratch, m->hex, &e) < 0)
-        log_event(LOG_WARN, "not-shed", "attempt", "%s", m->hex, "error", "%s", e.text, NULL);
-}
-
 void batch_jobs_over(struct batch_jobs *m, const struct outcome *process)
 {
+    struct err e = { 0 };
     struct mate *first;
     bool is_silent;
 
-    read_rest(m, process->cpu_ms);
+    do
+        batch_jobs_look(m, process->cpu_ms);
+    while (m->has_more);
+    follow_end(&m->follow);
     is_silent = m->last == NULL && process->event == EV_DONE;
     m->is_running = false;
-    shed(m); /* before outcomes are written: scratch may be full */
+    if (jobdir_shed(m->scratch, m->hex, &e) <
+        0) /* before outcomes are written: scratch may be full */
+        log_event(LOG_WARN, "not-shed", "attempt", "%s", m->hex, "error", "%s", e.text, NULL);
     first = first_open(m);
     if (first != NULL)
         cut_log(m, first);
     else if (m->last != NULL && m->last->state == MATE_ENDED)
         cut_log(m, m->last);
     for (size_t i = 0; i < m->n; i++) {
-        if (m->items[i].state == MATE_OPEN)
-            end_open(m, &m->items[i], process, &m->items[i] == first);
-        if (is_silent)
-            end_unreported(&m->items[i]);
-        m->items[i].not_before_ms = 0;
+        struct mate *mate = &m->items[i];
+
+        if (mate->state == MATE_OPEN && mate->is_stopped) {
+            end_mate(mate, EV_CANCEL, "cancelled");
+            mate->outcome.started_at = mate == first ? m->since_ms : mate->outcome.ended_at;
+        } else if (mate->state == MATE_OPEN && mate == first) {
+            blame_process(m, mate, process);
+        } else if (mate->state == MATE_OPEN) {
+            end_mate(mate, EV_RECALL, "its process ended before it came to this job");
+        }
+        if (is_silent &&
+            !mate->is_stopped) { /* it went well, but does not know that it should report */
+            mate->outcome.event = EV_FAIL;
+            mate->outcome.cause = CAUSE_FAILED;
+            mate->outcome.exit_code = 0;
+            if (mate->outcome.started_at == 0) /* the first has all the time */
+                mate->outcome.started_at = mate->outcome.ended_at;
+            set_reason(mate, "the process ended without reporting any job: call "
+                             "`ludwig report --job JOB --done`");
+        }
+        mate->not_before_ms = 0;
     }
 }
 

@@ -64,34 +64,7 @@ static struct value describe(const struct assignment *x, const struct value *par
     return map;
 }
 
-static int read_params(const struct assignment *x, struct arena *a, struct value *params,
-                       struct err *e)
-{
-    if (mp_read(x->params.data, x->params.n, a, params, e) < 0)
-        return err_wrap(e, "parameters of job %" PRId64, x->job);
-    if (params->type != VALUE_MAP)
-        return err_set(e, ERR_PROTOCOL, "the parameters of job %" PRId64 " are no map", x->job);
-    return 0;
-}
-
 /* ---- all of them ---- */
-
-/* first is what the command is for the first job, if it is filled. */
-static int compare_command(const char *command, const struct value *params, struct buf *first,
-                           struct err *e)
-{
-    struct buf own = { 0 };
-    int result = template_expand(command, params, &own, e);
-
-    if (result == 0 && first->n > 0 && strcmp(buf_text(first), buf_text(&own)) != 0)
-        result = err_set(e, ERR_USAGE,
-                         "the command is another one for each job of a batch, but they have one "
-                         "process: take the {placeholders} out, and read $LUDWIG_CHUNK");
-    if (result == 0 && first->n == 0)
-        buf_add(first, own.bytes, own.n);
-    buf_free(&own);
-    return result;
-}
 
 int chunk_make(const struct order_run *run, const char *run_path, struct arena *a,
                struct value *chunk, struct err *e)
@@ -103,8 +76,10 @@ int chunk_make(const struct order_run *run, const char *run_path, struct arena *
         const struct assignment *x = chunk_at(run, i);
         struct value params;
 
-        if (read_params(x, a, &params, e) < 0)
-            return -1;
+        if (mp_read(x->params.data, x->params.n, a, &params, e) < 0)
+            return err_wrap(e, "parameters of job %" PRId64, x->job);
+        if (params.type != VALUE_MAP)
+            return err_set(e, ERR_PROTOCOL, "the parameters of job %" PRId64 " are no map", x->job);
         items[i] = describe(x, &params, run_path, a);
     }
     *chunk = (struct value){ .type = VALUE_LIST };
@@ -118,8 +93,19 @@ int chunk_check_command(const char *command, const struct value *chunk, struct e
     struct buf first = { 0 };
     int result = 0;
 
-    for (size_t i = 0; result == 0 && i < chunk->list.n; i++)
-        result = compare_command(command, value_get(&chunk->list.items[i], "params"), &first, e);
+    for (size_t i = 0; result == 0 && i < chunk->list.n; i++) {
+        struct buf own = { 0 };
+
+        result = template_expand(command, value_get(&chunk->list.items[i], "params"), &own, e);
+        if (result == 0 && i == 0)
+            buf_add(&first, own.bytes, own.n);
+        else if (result == 0 && strcmp(buf_text(&first), buf_text(&own)) != 0)
+            result =
+                err_set(e, ERR_USAGE,
+                        "the command is another one for each job of a batch, but they have one "
+                        "process: take the {placeholders} out, and read $LUDWIG_CHUNK");
+        buf_free(&own);
+    }
     buf_free(&first);
     return result;
 }

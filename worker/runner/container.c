@@ -28,21 +28,6 @@ static const struct {
 
 /* ---- what is here ---- */
 
-static int find_runtime(struct container *c, const char *path, struct arena *a, struct err *e)
-{
-    char host[HOST_NAME_MAX + 1] = "this machine";
-
-    for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++) {
-        c->program = shell_words_program(runtimes[i].name, path, a);
-        c->prefix = runtimes[i].prefix;
-        if (c->program != NULL)
-            return 0;
-    }
-    (void)gethostname(host, sizeof host - 1);
-    return err_set(e, ERR_NOT_FOUND,
-                   "container: neither apptainer nor singularity is in PATH on %s", host);
-}
-
 /* One of data, or a file below one. */
 static int find_image(struct container *c, const struct jobspec *w, struct arena *a, struct err *e)
 {
@@ -67,33 +52,31 @@ static int find_image(struct container *c, const struct jobspec *w, struct arena
                    w->container);
 }
 
-static const char *find_ludwig(const char *scratch, struct arena *a)
-{
-    char *link = mem_printf("%s/" SCRATCH_BIN "/ludwig", scratch);
-    char *real = path_real(link, NULL);
-    const char *found = real != NULL ? arena_strdup(a, real) : NULL;
-
-    free(link);
-    free(real);
-    return found;
-}
-
 int container_find(struct container *c, const struct order *o, char *const *env,
                    const char *scratch, struct arena *a, struct err *e)
 {
     const struct jobspec *w = &o->work.work;
-    char hex[TOKEN_HEX];
+    char hex[TOKEN_HEX], host[HOST_NAME_MAX + 1] = "this machine";
+    char *link = mem_printf("%s/" SCRATCH_BIN "/ludwig", scratch), *ludwig = path_real(link, NULL);
 
     token_hex(&o->assignment.token, hex);
     *c = (struct container){ .scratch = scratch,
                              .work_path =
                                  arena_printf(a, "%s/" SCRATCH_RUN "/%s/" JOB_WORK, scratch, hex),
-                             .ludwig = find_ludwig(scratch, a),
+                             .ludwig = ludwig == NULL ? NULL : arena_strdup(a, ludwig),
                              .own = &w->env,
                              .has_gpus = o->gpus.n > 0 || w->resources.gpus_milli > 0 };
-    if (find_runtime(c, jobenv_get(env, "PATH"), a, e) < 0)
-        return -1;
-    return find_image(c, w, a, e);
+    free(link);
+    free(ludwig);
+    for (size_t i = 0; c->program == NULL && i < sizeof runtimes / sizeof runtimes[0]; i++) {
+        c->program = shell_words_program(runtimes[i].name, jobenv_get(env, "PATH"), a);
+        c->prefix = runtimes[i].prefix;
+    }
+    if (c->program != NULL)
+        return find_image(c, w, a, e);
+    (void)gethostname(host, sizeof host - 1);
+    return err_set(e, ERR_NOT_FOUND,
+                   "container: neither apptainer nor singularity is in PATH on %s", host);
 }
 
 /* ---- what is bound ---- */
@@ -110,14 +93,6 @@ static void add_csv(struct buf *out, const char *key, const char *path)
     buf_add_char(out, '"');
 }
 
-/* Paths that --bind cannot say; older runtimes do not know --mount. */
-static bool is_odd(const char *path)
-{
-    size_t n = strlen(path);
-
-    return strpbrk(path, ":,\\\"\n") != NULL || path[n - 1] == ' ';
-}
-
 struct binding {
     const char *from;
     const char *to;
@@ -128,9 +103,12 @@ struct binding {
 
 static void word_binding(struct binding *b, struct arena *a)
 {
+    static const char odd[] =
+        ":,\\\"\n"; /* --bind cannot say them; older runtimes do not know --mount */
     struct buf text = { 0 };
 
-    if (is_odd(b->from) || is_odd(b->to)) {
+    if (strpbrk(b->from, odd) != NULL || b->from[strlen(b->from) - 1] == ' ' ||
+        strpbrk(b->to, odd) != NULL || b->to[strlen(b->to) - 1] == ' ') {
         b->option = "--mount";
         buf_add_str(&text, "type=bind");
         add_csv(&text, "src", b->from);
@@ -140,8 +118,7 @@ static void word_binding(struct binding *b, struct arena *a)
         b->option = "--bind";
         buf_printf(&text, "%s:%s%s", b->from, b->to, b->is_read_only ? ":ro" : "");
     }
-    b->text = arena_strdup(a, buf_text(&text));
-    buf_free(&text);
+    b->text = buf_to_arena(&text, a);
 }
 
 /* ---- the words ---- */
@@ -152,7 +129,7 @@ struct words {
     struct arena *arena;
 };
 
-static void add(struct words *w, const char *word)
+static void add_word(struct words *w, const char *word)
 {
     w->items[w->n++] = arena_strdup(w->arena, word);
 }
@@ -162,36 +139,30 @@ static void add_bound(struct words *w, const char *from, const char *to, bool is
     struct binding b = { from, to, is_read_only, NULL, NULL };
 
     word_binding(&b, w->arena);
-    add(w, b.option);
-    add(w, b.text);
-}
-
-static void add_bindings(struct words *w, const struct container *c)
-{
-    const char *run = arena_printf(w->arena, "%s/" SCRATCH_RUN, c->scratch);
-    const char *cache = arena_printf(w->arena, "%s/" SCRATCH_CACHE, c->scratch);
-
-    add_bound(w, run, run, false);
-    add_bound(w, cache, cache, true);
-    if (c->ludwig != NULL)
-        add_bound(w, c->ludwig, INNER_BIN "/ludwig", true);
+    add_word(w, b.option);
+    add_word(w, b.text);
 }
 
 char **container_words(const struct container *c, struct arena *a)
 {
+    const char *run = arena_printf(a, "%s/" SCRATCH_RUN, c->scratch);
+    const char *cache = arena_printf(a, "%s/" SCRATCH_CACHE, c->scratch);
     struct words w = { arena_alloc(a, WORDS_MAX * sizeof *w.items), 0, a };
 
-    add(&w, c->program);
-    add(&w, "exec");
+    add_word(&w, c->program);
+    add_word(&w, "exec");
     if (c->has_gpus)
-        add(&w, "--nv");
-    add_bindings(&w, c);
-    add(&w, "--pwd");
-    add(&w, c->work_path);
-    add(&w, c->image);
-    add(&w, "/bin/sh");
-    add(&w, "-c");
-    add(&w, c->text);
+        add_word(&w, "--nv");
+    add_bound(&w, run, run, false);
+    add_bound(&w, cache, cache, true);
+    if (c->ludwig != NULL)
+        add_bound(&w, c->ludwig, INNER_BIN "/ludwig", true);
+    add_word(&w, "--pwd");
+    add_word(&w, c->work_path);
+    add_word(&w, c->image);
+    add_word(&w, "/bin/sh");
+    add_word(&w, "-c");
+    add_word(&w, c->text);
     return w.items;
 }
 
@@ -205,15 +176,15 @@ char **container_guard(char *const *words, const struct order *o, struct arena *
     struct words w = { arena_alloc(a, (WORDS_MAX + 8) * sizeof *w.items), 0, a };
 
     word_binding(&b, a);
-    add(&w, "sh");
-    add(&w, "-c");
-    add(&w, script);
-    add(&w, "ludwig");
-    add(&w, project);
-    add(&w, b.option);
-    add(&w, b.text);
+    add_word(&w, "sh");
+    add_word(&w, "-c");
+    add_word(&w, script);
+    add_word(&w, "ludwig");
+    add_word(&w, project);
+    add_word(&w, b.option);
+    add_word(&w, b.text);
     for (; *words != NULL; words++)
-        add(&w, *words);
+        add_word(&w, *words);
     return w.items;
 }
 
@@ -225,82 +196,52 @@ static const char *const ours[] = {
     "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "PYTHONUNBUFFERED", "TMPDIR",
 };
 
-static bool is_one_of(const char *const *names, size_t count, const char *entry, size_t n)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strlen(names[i]) == n && memcmp(names[i], entry, n) == 0)
-            return true;
-    return false;
-}
-
-static bool is_own(const struct list *own, const char *entry, size_t n)
-{
-    const struct env_entry *entries = own->items;
-
-    for (size_t i = 0; i < own->n; i++)
-        if (strlen(entries[i].name) == n && memcmp(entries[i].name, entry, n) == 0)
-            return true;
-    return false;
-}
-
-/* The runtime's shell would expand such a value; without the prefix it comes through as it is,
- * unless the image has the variable too. */
-static bool is_expanded(const char *value)
-{
-    return strpbrk(value, "$`\\") != NULL;
-}
-
+/* Variables of the sweep's own and those that an image must not decide count inside.  The runtime's shell
+ * would expand some values; without the prefix these come through as they are, unless the image has the
+ * variable too. */
 static bool counts_inside(const struct container *c, const char *entry)
 {
-    static const char *const images[] = { "PATH", "HOME", "PWD" };
-    static const char *const runtimes_own[] = { "APPTAINER", "SINGULARITY" };
+    static const char *const never[] = { "PATH=", "HOME=", "PWD=", "APPTAINER", "SINGULARITY" };
+    const struct env_entry *own = c->own->items;
     size_t n = strcspn(entry, "=");
+    bool counts = false;
 
-    for (size_t i = 0; i < sizeof runtimes_own / sizeof runtimes_own[0]; i++)
-        if (strncmp(entry, runtimes_own[i], strlen(runtimes_own[i])) == 0)
+    for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
+        if (strncmp(entry, never[i], strlen(never[i])) == 0)
             return false;
-    return entry[n] == '=' && !is_one_of(images, sizeof images / sizeof images[0], entry, n) &&
-           (is_one_of(ours, sizeof ours / sizeof ours[0], entry, n) || is_own(c->own, entry, n)) &&
-           !is_expanded(entry + n + 1);
+    if (entry[n] != '=' || strpbrk(entry + n + 1, "$`\\") != NULL)
+        return false;
+    for (size_t i = 0; !counts && i < sizeof ours / sizeof ours[0]; i++)
+        counts = strlen(ours[i]) == n && memcmp(ours[i], entry, n) == 0;
+    for (size_t i = 0; !counts && i < c->own->n; i++)
+        counts = strlen(own[i].name) == n && memcmp(own[i].name, entry, n) == 0;
+    return counts;
 }
 
-/* ludwig first, then what the sweep puts there itself. */
-static void prepend_path(struct words *w, const struct container *c, char *const *env)
-{
-    const char *name = arena_printf(w->arena, "%sPREPEND_PATH", c->prefix);
-    const char *own = jobenv_get(env, name);
-
-    if (c->ludwig != NULL)
-        w->items[w->n++] = arena_printf(w->arena, "%s=" INNER_BIN "%s%s", name,
-                                        own != NULL ? ":" : "", own != NULL ? own : "");
-}
-
-static bool has_entry(const struct words *w, const char *entry)
+/* What comes first stays. */
+static void add_entry(struct words *w, char *entry)
 {
     size_t n = strcspn(entry, "=") + 1;
 
     for (size_t i = 0; i < w->n; i++)
         if (strncmp(w->items[i], entry, n) == 0)
-            return true;
-    return false;
-}
-
-static void add_entry(struct words *w, char *entry)
-{
-    if (!has_entry(w, entry))
-        w->items[w->n++] = entry;
+            return;
+    w->items[w->n++] = entry;
 }
 
 char **container_env(const struct container *c, char *const *env, struct arena *a)
 {
+    const char *path_name = arena_printf(a, "%sPREPEND_PATH", c->prefix);
+    const char *own = jobenv_get(env, path_name);
     size_t n = 0;
     struct words w = { .arena = a };
 
     while (env[n] != NULL)
         n++;
     w.items = arena_alloc(a, (2 * n + 2) * sizeof *w.items);
-    /* What comes first stays. */
-    prepend_path(&w, c, env);
+    if (c->ludwig != NULL) /* first, then what the sweep puts there itself */
+        w.items[w.n++] = arena_printf(a, "%s=" INNER_BIN "%s%s", path_name, own != NULL ? ":" : "",
+                                      own != NULL ? own : "");
     for (size_t i = 0; i < n; i++)
         add_entry(&w, env[i]);
     for (size_t i = 0; i < n; i++)

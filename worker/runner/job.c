@@ -53,25 +53,16 @@ static void end_without_start(struct job *j, int event, const struct err *why)
     j->deadline_ms = -1;
 }
 
-static void say_time_is_up(struct job *j)
+static bool has_come_to_its_end(const struct job *j)
 {
-    struct buf text = { 0 };
-
-    buf_add_str(&text, "time limit of ");
-    units_add_duration(&text, j->time_ms);
-    buf_add_str(&text, " reached");
-    set_reason(j, buf_text(&text));
-    buf_free(&text);
+    return WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
 }
 
-/* Whether the kernel ended a process here, of this job or another, while it ran. */
-static bool saw_kills(const struct job *j)
+/* It ended by itself, and not well: memory ran out, a signal, or a code. */
+static void judge_failure(struct job *j)
 {
-    return j->oom != NULL && j->kills >= 0 && oom_kills(j->oom) > j->kills;
-}
-
-static bool was_out_of_memory(struct job *j, bool has_kills)
-{
+    /* Whether the kernel ended a process here, of this job or another, while it ran. */
+    bool has_kills = j->oom != NULL && j->kills >= 0 && oom_kills(j->oom) > j->kills;
     struct oom_evidence x = { .status = j->status,
                               .has_kills = has_kills,
                               .has_own_limit = j->is_limited && oom_hits(j->oom) > j->hits,
@@ -79,75 +70,30 @@ static bool was_out_of_memory(struct job *j, bool has_kills)
                               .memory_bytes = j->memory_bytes,
                               .limit_bytes = j->oom == NULL ? 0 : oom_limit_bytes(j->oom) };
     struct buf reason = { 0 };
-    bool was = oom_judge(&x, &reason);
 
-    if (was)
-        set_reason(j, buf_text(&reason));
-    buf_free(&reason);
-    return was;
-}
-
-static void say_signal(struct job *j, int signal)
-{
-    j->outcome.cause = CAUSE_SIGNAL;
-    snprintf(j->reason, sizeof j->reason, "killed by signal %d (%s)", signal, strsignal(signal));
-    j->outcome.reason = j->reason;
-}
-
-static void say_code(struct job *j, int code, bool has_kills)
-{
-    j->outcome.cause = CAUSE_FAILED;
-    snprintf(j->reason, sizeof j->reason, "exit code %d%s", code,
-             has_kills ? "; memory ran out meanwhile, and the kernel ended a process of this job "
-                         "or of another one here"
-                       : "");
-    j->outcome.reason = j->reason;
-}
-
-static bool has_come_to_its_end(const struct job *j)
-{
-    return WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
-}
-
-static void judge_exit(struct job *j)
-{
-    bool has_kills;
-
-    if (has_come_to_its_end(j)) {
-        j->outcome.event = EV_DONE;
-        return;
-    }
-    has_kills = saw_kills(j);
     j->outcome.event = EV_FAIL;
-    if (was_out_of_memory(j, has_kills))
+    if (oom_judge(&x, &reason)) {
         j->outcome.cause = CAUSE_OOM;
-    else if (WIFSIGNALED(j->status))
-        say_signal(j, WTERMSIG(j->status));
-    else
-        say_code(j, WEXITSTATUS(j->status), has_kills);
-}
-
-/* Who was asked to save may call that well done.  In a batch those that are done have said so. */
-static bool may_have_saved_only(const struct job *j)
-{
-    return j->was_asked &&
-           (j->is_batch || checkpoint_signal_was_obeyed(&j->asked, j->scratch, j->hex));
-}
-
-static void judge_preempted(struct job *j)
-{
-    if (has_come_to_its_end(j) && !may_have_saved_only(j)) {
-        j->outcome.event = EV_DONE;
-        return;
+    } else if (WIFSIGNALED(j->status)) {
+        j->outcome.cause = CAUSE_SIGNAL;
+        buf_printf(&reason, "killed by signal %d (%s)", WTERMSIG(j->status),
+                   strsignal(WTERMSIG(j->status)));
+    } else {
+        j->outcome.cause = CAUSE_FAILED;
+        buf_printf(&reason, "exit code %d%s", WEXITSTATUS(j->status),
+                   has_kills ? "; memory ran out meanwhile, and the kernel ended a process of this "
+                               "job or of another one here"
+                             : "");
     }
-    j->outcome.event = EV_LOSE;
-    j->outcome.cause = (int)j->preempted_by;
-    if (j->outcome.reason == NULL)
-        set_reason(j, "preempted");
+    set_reason(j, buf_text(&reason));
+    buf_free(&reason);
 }
 
 static void judge(struct job *j)
 {
+    bool is_well = has_come_to_its_end(j);
+    struct buf text = { 0 };
+
     if (WIFSIGNALED(j->status))
         j->outcome.signal = WTERMSIG(j->status);
     else
@@ -161,14 +107,33 @@ static void judge(struct job *j)
     case JOB_TIME_IS_UP:
         j->outcome.event = EV_FAIL;
         j->outcome.cause = CAUSE_TIMEOUT;
-        say_time_is_up(j);
+        buf_add_str(&text, "time limit of ");
+        units_add_duration(&text, j->time_ms);
+        buf_add_str(&text, " reached");
+        set_reason(j, buf_text(&text));
+        buf_free(&text);
         break;
     case JOB_IS_TOO_LARGE: /* its reason says how large */
         j->outcome.event = EV_FAIL;
         j->outcome.cause = CAUSE_OOM;
         break;
-    case JOB_IS_PREEMPTED: judge_preempted(j); break;
-    default: judge_exit(j);
+    case JOB_IS_PREEMPTED:
+        /* A job that was asked to save may call that well done.  In a batch those that are done have
+         * said so. */
+        is_well = is_well &&
+                  !(j->was_asked &&
+                    (j->is_batch || checkpoint_signal_was_obeyed(&j->asked, j->scratch, j->hex)));
+        j->outcome.event = is_well ? EV_DONE : EV_LOSE;
+        if (is_well)
+            break;
+        j->outcome.cause = (int)j->preempted_by;
+        if (j->outcome.reason == NULL)
+            set_reason(j, "preempted");
+        break;
+    default:
+        j->outcome.event = EV_DONE;
+        if (!is_well)
+            judge_failure(j);
     }
     checkpoint_signal_free(&j->asked);
     j->phase = PHASE_OVER;
@@ -177,27 +142,8 @@ static void judge(struct job *j)
 
 /* ---- its start ---- */
 
-static int read_params(const struct order *o, struct value *params, struct arena *a, struct err *e)
-{
-    const struct bytes packed = o->assignment.params;
-
-    if (mp_read(packed.data, packed.n, a, params, e) < 0)
-        return err_wrap(e, "parameters");
-    return params->type == VALUE_MAP ? 0 : err_set(e, ERR_PROTOCOL, "the parameters are no map");
-}
-
-/* By the kernel where it can, else by looking at it. */
-static void limit_memory(struct job *j, const struct job_site *site)
-{
-    j->is_limited = site->limit != NULL && memlimit_set(site->limit, j->memory_bytes);
-    j->oom = j->is_limited ? &site->limit->oom : site->oom;
-    j->kills = j->oom == NULL ? -1 : oom_kills(j->oom);
-    j->hits = j->oom == NULL ? -1 : oom_hits(j->oom);
-    if (j->in_slurm && !j->is_limited)
-        memwatch_begin(&j->memwatch, j->memory_bytes);
-}
-
-static void begin(struct job *j, const struct job_site *site, const struct order *o)
+/* Memory is limited by the kernel where it can, else by looking at it. */
+static void begin_job(struct job *j, const struct job_site *site, const struct order *o)
 {
     const struct jobspec *w = &o->work.work;
 
@@ -213,53 +159,52 @@ static void begin(struct job *j, const struct job_site *site, const struct order
                        .has_container = w->container != NULL,
                        .memory_bytes = w->resources.memory_bytes,
                        .outcome = { .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE } };
-    limit_memory(j, site);
+    j->is_limited = site->limit != NULL && memlimit_set(site->limit, j->memory_bytes);
+    j->oom = j->is_limited ? &site->limit->oom : site->oom;
+    j->kills = j->oom == NULL ? -1 : oom_kills(j->oom);
+    j->hits = j->oom == NULL ? -1 : oom_hits(j->oom);
+    if (j->in_slurm && !j->is_limited)
+        memwatch_begin(&j->memwatch, j->memory_bytes);
     if (w->checkpoint.signal != NULL)
         j->save_signal = checkpoint_signal_number(w->checkpoint.signal);
     token_hex(&j->token, j->hex);
 }
 
-/* false: that cannot be, and it is over. */
-static bool prepare(struct job *j, const struct job_site *site, const struct order *o,
-                    struct arena *a, struct job_spawn *p, struct jobdir *dir)
-{
-    struct value params;
-    struct err e = { 0 };
-
-    if (read_params(o, &params, a, &e) < 0) {
-        end_without_start(j, EV_FAIL, &e);
-        return false;
-    }
-    if (jobdir_make(dir, site->scratch, site->spares, o,
-                    site->chunk != NULL ? site->chunk : &params, &e) < 0) {
-        end_without_start(j, EV_LOSE, &e);
-        return false;
-    }
-    /* Not before: with its folder, also what could not be planned is published as failed. */
-    if (jobplan_make(p, o, &params, site->scratch->path, site->user, a, &e) < 0) {
-        jobdir_close(dir);
-        end_without_start(j, EV_FAIL, &e);
-        return false;
-    }
-    p->work_fd = dir->work_fd;
-    p->in_fd = site->null_fd;
-    p->log_fd = dir->log_fd;
-    p->cpus = &o->cpus;
-    p->has_group = j->is_limited;
-    p->group_fd = j->is_limited ? site->limit->group_fd : -1;
-    return true;
-}
-
 void job_start(struct job *j, const struct job_site *site, const struct order *o, struct arena *a)
 {
+    const struct bytes packed = o->assignment.params;
     struct job_spawn p = { 0 };
+    struct value params;
     struct jobdir dir;
     struct err e = { 0 };
     bool is_jobs_fault = false;
 
-    begin(j, site, o);
-    if (!prepare(j, site, o, a, &p, &dir))
+    begin_job(j, site, o);
+    if (mp_read(packed.data, packed.n, a, &params, &e) < 0)
+        err_wrap(&e, "parameters");
+    else if (params.type != VALUE_MAP)
+        err_set(&e, ERR_PROTOCOL, "the parameters are no map");
+    if (e.kind != ERR_NONE) {
+        end_without_start(j, EV_FAIL, &e);
         return;
+    }
+    if (jobdir_make(&dir, site->scratch, site->spares, o,
+                    site->chunk != NULL ? site->chunk : &params, &e) < 0) {
+        end_without_start(j, EV_LOSE, &e);
+        return;
+    }
+    /* Not before: with its folder, also what could not be planned is published as failed. */
+    if (jobplan_make(&p, o, &params, site->scratch->path, site->user, a, &e) < 0) {
+        jobdir_close(&dir);
+        end_without_start(j, EV_FAIL, &e);
+        return;
+    }
+    p.work_fd = dir.work_fd;
+    p.in_fd = site->null_fd;
+    p.log_fd = dir.log_fd;
+    p.cpus = &o->cpus;
+    p.has_group = j->is_limited;
+    p.group_fd = j->is_limited ? site->limit->group_fd : -1;
     j->outcome.started_at = units_now_ms();
     if (j->time_ms > 0)
         j->deadline_ms = units_monotonic_ms() + j->time_ms;
@@ -326,17 +271,6 @@ void job_cancel(struct job *j, int64_t grace_ms)
         j->deadline_ms = deadline_ms;
 }
 
-/* A third of it is for those that do not listen. */
-static void limit_graces(struct job *j, int64_t budget_ms)
-{
-    int64_t end_ms = budget_ms / 3 < GRACE_MS ? budget_ms / 3 : GRACE_MS;
-
-    if (end_ms < j->end_grace_ms)
-        j->end_grace_ms = end_ms;
-    if (budget_ms - end_ms < j->save_grace_ms)
-        j->save_grace_ms = budget_ms - end_ms;
-}
-
 static void hurry(struct job *j, int64_t grace_ms)
 {
     int64_t deadline_ms = units_monotonic_ms() + grace_ms;
@@ -356,8 +290,14 @@ static void begin_preemption(struct job *j, enum cause cause, const char *reason
 /* One that has ended by itself, or is being ended already, keeps its outcome. */
 void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms)
 {
-    if (budget_ms != SCHEMA_NONE)
-        limit_graces(j, budget_ms);
+    if (budget_ms != SCHEMA_NONE) { /* a third of it is for those that do not listen */
+        int64_t end_ms = budget_ms / 3 < GRACE_MS ? budget_ms / 3 : GRACE_MS;
+
+        if (end_ms < j->end_grace_ms)
+            j->end_grace_ms = end_ms;
+        if (budget_ms - end_ms < j->save_grace_ms)
+            j->save_grace_ms = budget_ms - end_ms;
+    }
     switch (j->phase) {
     case PHASE_RUNNING:
         begin_preemption(j, cause, reason);
@@ -378,35 +318,22 @@ void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t bu
     }
 }
 
-/* It gets no time to save: others would have to go with it. */
-static void end_if_too_large(struct job *j)
-{
-    int64_t bytes;
-    struct buf text = { 0 };
-
-    if (j->phase == PHASE_NONE || j->phase >= PHASE_KILLING)
-        return;
-    bytes = memwatch_look(&j->memwatch);
-    if (bytes == 0)
-        return;
-    buf_add_str(&text, "out of memory: it used ");
-    units_add_size(&text, bytes);
-    buf_add_str(&text, " of ");
-    units_add_size(&text, j->memory_bytes);
-    set_reason(j, buf_text(&text));
-    buf_free(&text);
-    j->stop = JOB_IS_TOO_LARGE;
-    kill_all(j);
-}
-
-static int sooner_ms(int one_ms, int other_ms)
-{
-    return one_ms < 0 || (other_ms >= 0 && other_ms < one_ms) ? other_ms : one_ms;
-}
-
 void job_tick(struct job *j)
 {
-    end_if_too_large(j);
+    int64_t bytes =
+        j->phase == PHASE_NONE || j->phase >= PHASE_KILLING ? 0 : memwatch_look(&j->memwatch);
+    struct buf text = { 0 };
+
+    if (bytes > 0) { /* it gets no time to save: others would have to go with it */
+        buf_add_str(&text, "out of memory: it used ");
+        units_add_size(&text, bytes);
+        buf_add_str(&text, " of ");
+        units_add_size(&text, j->memory_bytes);
+        set_reason(j, buf_text(&text));
+        buf_free(&text);
+        j->stop = JOB_IS_TOO_LARGE;
+        kill_all(j);
+    }
     if (j->deadline_ms < 0 || units_monotonic_ms() < j->deadline_ms)
         return;
     switch (j->phase) {
@@ -429,53 +356,28 @@ int job_wait_ms(const struct job *j)
     if (j->deadline_ms < 0)
         return watch_ms;
     wait_ms = j->deadline_ms - units_monotonic_ms();
-    return sooner_ms(wait_ms < 0 ? 0 : wait_ms > INT_MAX ? INT_MAX : (int)wait_ms, watch_ms);
+    wait_ms = wait_ms < 0 ? 0 : wait_ms > INT_MAX ? INT_MAX : wait_ms;
+    return watch_ms >= 0 && watch_ms < wait_ms ? watch_ms : (int)wait_ms;
 }
 
-static int64_t ms_of(const struct timeval *t)
-{
-    return (int64_t)t->tv_sec * 1000 + t->tv_usec / 1000;
-}
-
-/* What a process used, with those it waited for itself: all of the job but what nobody waited
+/* What a process used counts with those it waited for itself: all of the job but what nobody waited
  * for.  The memory is that of the largest one. */
-static void add_usage(struct job *j, const struct rusage *used)
-{
-    int64_t max_rss_bytes = (int64_t)used->ru_maxrss * 1024;
-
-    if (max_rss_bytes > j->outcome.max_rss_bytes)
-        j->outcome.max_rss_bytes = max_rss_bytes;
-    j->outcome.cpu_ms += ms_of(&used->ru_utime) + ms_of(&used->ru_stime);
-}
-
-static void wait_for_leftovers(struct job *j)
-{
-    int64_t until_ms = units_monotonic_ms() + LEFTOVERS_MS;
-
-    if (j->phase == PHASE_RUNNING || until_ms < j->deadline_ms)
-        j->deadline_ms = until_ms;
-    j->phase = PHASE_LEFTOVERS;
-}
-
-static void end_or_wait(struct job *j)
-{
-    if (!j->in_slurm || j->stop != JOB_NOT_STOPPED || has_come_to_its_end(j)) {
-        judge(j);
-        return;
-    }
-    j->phase = PHASE_UNCLEAR;
-    j->deadline_ms = units_monotonic_ms() + TOLD_LATE_MS;
-}
-
 void job_reap(struct job *j)
 {
     struct rusage used;
+    int64_t until_ms = units_monotonic_ms() + LEFTOVERS_MS;
     int status;
     pid_t pid;
 
     while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
-        if (j->phase != PHASE_NONE && j->phase != PHASE_OVER)
-            add_usage(j, &used);
+        int64_t max_rss_bytes = (int64_t)used.ru_maxrss * 1024;
+
+        if (j->phase != PHASE_NONE && j->phase != PHASE_OVER) {
+            if (max_rss_bytes > j->outcome.max_rss_bytes)
+                j->outcome.max_rss_bytes = max_rss_bytes;
+            j->outcome.cpu_ms += (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+                                 used.ru_utime.tv_usec / 1000 + used.ru_stime.tv_usec / 1000;
+        }
         if (pid == j->pid) {
             j->pid = 0;
             j->status = status;
@@ -483,10 +385,18 @@ void job_reap(struct job *j)
     }
     if (j->phase == PHASE_NONE || j->phase == PHASE_OVER || j->phase == PHASE_UNCLEAR)
         return;
-    if (pid < 0 && errno == ECHILD)
-        end_or_wait(j);
-    else if (j->pid == 0 && (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT))
-        wait_for_leftovers(j);
+    if (pid < 0 && errno == ECHILD) { /* nothing is left of it */
+        if (!j->in_slurm || j->stop != JOB_NOT_STOPPED || has_come_to_its_end(j)) {
+            judge(j);
+        } else {
+            j->phase = PHASE_UNCLEAR;
+            j->deadline_ms = units_monotonic_ms() + TOLD_LATE_MS;
+        }
+    } else if (j->pid == 0 && (j->phase == PHASE_RUNNING || j->phase == PHASE_CHECKPOINT)) {
+        if (j->phase == PHASE_RUNNING || until_ms < j->deadline_ms)
+            j->deadline_ms = until_ms;
+        j->phase = PHASE_LEFTOVERS;
+    }
 }
 
 static int write_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,

@@ -22,7 +22,6 @@
 #include "worker/base/jobdir_pool.h"
 #include "worker/runner/checkpoint_signal.h"
 #include "worker/runner/jobenv.h"
-#include "worker/runner/memlimit.h"
 #include "worker/runner/memwatch.h"
 #include "worker/runner/oom.h"
 

@@ -29,48 +29,28 @@ static const char *const thread_counts[] = { "OMP_NUM_THREADS", "MKL_NUM_THREADS
 
 /* ---- the user ---- */
 
-static bool is_own_folder(const char *path)
+static bool is_folder(const char *path, bool must_be_ours)
 {
     struct stat st;
 
     return path != NULL && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-           st.st_uid == geteuid();
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat st;
-
-    return path != NULL && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* An agent that changed its user still has another's HOME. */
-static const char *find_home(const struct passwd *account)
-{
-    const char *home = getenv("HOME");
-
-    if (is_own_folder(home))
-        return home;
-    if (account != NULL && is_folder(account->pw_dir) && strcmp(account->pw_dir, "/") != 0)
-        return account->pw_dir;
-    return NULL;
-}
-
-/* A uid may have several names: the one we were started under counts, if it is ours. */
-static const struct passwd *find_account(void)
-{
-    const char *name = getenv("LOGNAME");
-    const struct passwd *account = name == NULL ? NULL : getpwnam(name);
-
-    return account != NULL && account->pw_uid == geteuid() ? account : getpwuid(geteuid());
+           (!must_be_ours || st.st_uid == geteuid());
 }
 
 void jobenv_find_user(const char *scratch, struct arena *a, struct jobenv_user *user)
 {
-    const struct passwd *account = find_account();
-    const char *home = find_home(account);
-    const char *path = getenv("PATH");
+    /* A uid may have several names: the one we were started under counts, if it is ours. */
+    const char *name = getenv("LOGNAME"), *home = getenv("HOME"), *path = getenv("PATH");
+    const struct passwd *account = name == NULL ? NULL : getpwnam(name);
 
+    if (account == NULL || account->pw_uid != geteuid())
+        account = getpwuid(geteuid());
+    /* An agent that changed its user still has another's HOME. */
+    if (!is_folder(home, true))
+        home = account != NULL && is_folder(account->pw_dir, false) &&
+                       strcmp(account->pw_dir, "/") != 0
+                   ? account->pw_dir
+                   : NULL;
     if (path == NULL || path[0] == '\0')
         path = default_path;
     user->name = account != NULL ? arena_strdup(a, account->pw_name)
@@ -95,8 +75,14 @@ static bool is_of(const char *entry, const char *name, size_t n)
     return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
-static void put(struct list_of_env *l, size_t at, char *entry)
+/* What comes later counts. */
+static void put_entry(struct list_of_env *l, char *entry)
 {
+    size_t n = strcspn(entry, "=");
+    size_t at = 0;
+
+    while (at < l->n && !is_of(l->entries[at], entry, n))
+        at++;
     if (at == l->n && l->n + 1 == l->capacity) {
         char **larger = arena_alloc(l->arena, 2 * l->capacity * sizeof *larger);
 
@@ -109,18 +95,7 @@ static void put(struct list_of_env *l, size_t at, char *entry)
     l->entries[l->n] = NULL;
 }
 
-/* What comes later counts. */
-static void put_entry(struct list_of_env *l, char *entry)
-{
-    size_t n = strcspn(entry, "=");
-    size_t at = 0;
-
-    while (at < l->n && !is_of(l->entries[at], entry, n))
-        at++;
-    put(l, at, entry);
-}
-
-static void set(struct list_of_env *l, const char *name, const char *value)
+static void set_text(struct list_of_env *l, const char *name, const char *value)
 {
     put_entry(l, arena_printf(l->arena, "%s=%s", name, value));
 }
@@ -157,14 +132,14 @@ static void inherit(struct list_of_env *l, const char *const *patterns, size_t n
 
 static void set_user(struct list_of_env *l, const struct jobenv_user *user, const char *job_path)
 {
-    set(l, "PATH", user->path);
-    set(l, "HOME", user->home != NULL ? user->home : job_path);
-    set(l, "USER", user->name);
-    set(l, "LOGNAME", user->name);
-    set(l, "SHELL", user->shell);
+    set_text(l, "PATH", user->path);
+    set_text(l, "HOME", user->home != NULL ? user->home : job_path);
+    set_text(l, "USER", user->name);
+    set_text(l, "LOGNAME", user->name);
+    set_text(l, "SHELL", user->shell);
     set_path(l, "TMPDIR", job_path, JOB_TMP);
     set_path(l, "PWD", job_path, JOB_WORK);
-    set(l, "PYTHONUNBUFFERED", "1");
+    set_text(l, "PYTHONUNBUFFERED", "1");
 }
 
 /* What the process of a batch finds in its chunk instead, for each of its jobs. */
@@ -172,10 +147,10 @@ static void set_job(struct list_of_env *l, const struct order *o, const char *jo
 {
     const struct assignment *x = &o->assignment;
 
-    set(l, job_envvars[ENV_JOB].name,
-        arena_printf(l->arena, "%" PRId64 ".%" PRId64, x->sweep, x->job));
-    set(l, job_envvars[ENV_PARAM_NAME].name, x->param_name);
-    set(l, job_envvars[ENV_JOB_NAME].name, x->job_name);
+    set_text(l, job_envvars[ENV_JOB].name,
+             arena_printf(l->arena, "%" PRId64 ".%" PRId64, x->sweep, x->job));
+    set_text(l, job_envvars[ENV_PARAM_NAME].name, x->param_name);
+    set_text(l, job_envvars[ENV_JOB_NAME].name, x->job_name);
     set_number(l, job_envvars[ENV_REP].name, x->rep);
     set_number(l, job_envvars[ENV_SEED].name, x->seed);
     set_number(l, job_envvars[ENV_RESTART].name, x->restart);
@@ -189,9 +164,9 @@ static void set_ludwig(struct list_of_env *l, const struct order *o, const char 
     char hex[TOKEN_HEX];
 
     token_hex(&o->assignment.token, hex);
-    set(l, job_envvars[ENV_ATTEMPT].name, hex);
+    set_text(l, job_envvars[ENV_ATTEMPT].name, hex);
     set_number(l, job_envvars[ENV_SWEEP].name, o->assignment.sweep);
-    set(l, job_envvars[ENV_PROJECT].name, o->work.project);
+    set_text(l, job_envvars[ENV_PROJECT].name, o->work.project);
     set_path(l, job_envvars[ENV_DATA].name, job_path, JOB_DATA);
     if (share_is_mounted(o->share))
         set_path(l, job_envvars[ENV_PROJECT_PATH].name, o->share, o->work.project);
@@ -200,14 +175,6 @@ static void set_ludwig(struct list_of_env *l, const struct order *o, const char 
         set_path(l, job_envvars[ENV_CHUNK].name, job_path, JOB_CHUNK ".msgpack");
     else
         set_job(l, o, job_path);
-}
-
-static void set_threads(struct list_of_env *l, int64_t cpus_milli)
-{
-    int64_t threads = cpus_milli >= 2000 ? cpus_milli / 1000 : 1;
-
-    for (size_t i = 0; i < COUNT_OF(thread_counts); i++)
-        set_number(l, thread_counts[i], threads);
 }
 
 /* Inside Slurm its own choice stays, unless several jobs share what it gave. */
@@ -222,9 +189,9 @@ static void set_gpus(struct list_of_env *l, const struct order *o)
         return;
     for (size_t i = 0; i < o->gpus.n; i++)
         buf_printf(&ids, "%s%s", i > 0 ? "," : "", gpus[i].id);
-    set(l, "CUDA_VISIBLE_DEVICES", buf_text(&ids));
+    set_text(l, "CUDA_VISIBLE_DEVICES", buf_text(&ids));
     if (o->gpus.n > 0)
-        set(l, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+        set_text(l, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     buf_free(&ids);
 }
 
@@ -232,16 +199,18 @@ char **jobenv_make(const struct order *o, const struct jobenv_user *user, const 
                    struct arena *a)
 {
     const struct env_entry *own = o->work.work.env.items;
+    int64_t cpus_milli = o->work.work.resources.cpus_milli;
     struct list_of_env l = { .arena = a, .capacity = 64 };
 
     l.entries = arena_alloc(a, l.capacity * sizeof *l.entries);
     set_user(&l, user, job_path);
     inherit(&l, inherited, COUNT_OF(inherited));
-    set_threads(&l, o->work.work.resources.cpus_milli);
+    for (size_t i = 0; i < COUNT_OF(thread_counts); i++)
+        set_number(&l, thread_counts[i], cpus_milli >= 2000 ? cpus_milli / 1000 : 1);
     set_gpus(&l, o);
     set_ludwig(&l, o, job_path);
     for (size_t i = 0; i < o->work.work.env.n; i++)
-        set(&l, own[i].name, own[i].value);
+        set_text(&l, own[i].name, own[i].value);
     return l.entries;
 }
 

@@ -56,43 +56,29 @@ int64_t memwatch_parse(const char *text, const char *anon, const char *shmem)
     return anon_bytes < 0 || shmem_bytes < 0 ? -1 : anon_bytes + shmem_bytes;
 }
 
-static int64_t read_bytes(pid_t pid, const char *name, const char *anon, const char *shmem)
+/* Of all these processes; what is gone counts nothing.  In status, what several share counts in full for
+ * each; their parts of that are in smaps_rollup, which takes the kernel longer to say. */
+static int64_t add_up(const struct process_tree_process *list, size_t n, bool in_parts)
 {
-    char *path = mem_printf("/proc/%lld/%s", (long long)pid, name);
-    struct buf text = { 0 };
-    int64_t bytes = -1;
+    int64_t sum = 0;
 
-    if (io_read_file(path, TEXT_MAX_BYTES, &text, NULL) == 0)
-        bytes = memwatch_parse(buf_text(&text), anon, shmem);
-    buf_free(&text);
-    free(path);
-    return bytes;
-}
+    for (size_t i = 0; i < n; i++) {
+        int64_t bytes = -1;
 
-/* What several share counts in full for each. */
-static int64_t most_of(pid_t pid)
-{
-    int64_t bytes = read_bytes(pid, "status", "RssAnon", "RssShmem");
+        for (int k = in_parts ? 0 : 1; bytes < 0 && k < 2; k++) {
+            char *path = mem_printf("/proc/%lld/%s", (long long)list[i].pid,
+                                    k == 0 ? "smaps_rollup" : "status");
+            struct buf text = { 0 };
 
-    return bytes < 0 ? 0 : bytes; /* it is gone */
-}
-
-/* Its part of that; which takes the kernel longer to say. */
-static int64_t part_of(pid_t pid)
-{
-    int64_t bytes = read_bytes(pid, "smaps_rollup", "Pss_Anon", "Pss_Shmem");
-
-    return bytes < 0 ? most_of(pid) : bytes;
-}
-
-static int64_t add_up(const struct process_tree_process *list, size_t n,
-                      int64_t (*bytes_of)(pid_t pid))
-{
-    int64_t bytes = 0;
-
-    for (size_t i = 0; i < n; i++)
-        bytes += bytes_of(list[i].pid);
-    return bytes;
+            if (io_read_file(path, TEXT_MAX_BYTES, &text, NULL) == 0)
+                bytes = memwatch_parse(buf_text(&text), k == 0 ? "Pss_Anon" : "RssAnon",
+                                       k == 0 ? "Pss_Shmem" : "RssShmem");
+            buf_free(&text);
+            free(path);
+        }
+        sum += bytes < 0 ? 0 : bytes;
+    }
+    return sum;
 }
 
 int memwatch_pause_ms(int64_t bytes, int64_t before_bytes, int64_t limit_bytes)
@@ -113,9 +99,9 @@ int64_t memwatch_look(struct memwatch *w)
     if (w->limit_bytes == 0 || now_ms < w->next_ms)
         return 0;
     list = process_tree_list(&n);
-    most = add_up(list, n, most_of);
+    most = add_up(list, n, false);
     if (most > w->limit_bytes)
-        most = bytes = add_up(list, n, part_of);
+        most = bytes = add_up(list, n, true);
     free(list);
     w->next_ms = now_ms + memwatch_pause_ms(most, w->bytes, w->limit_bytes);
     w->bytes = most;

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* oom.c - did a job end because memory ran out? */
+/* oom.c - how much memory jobs may have, and did one end because it ran out? */
 
 #include "worker/runner/oom.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/units.h"
+#include "worker/base/job_spawn.h"
 #include "worker/node/node.h"
 
 enum {
     COUNTERS_MAX_BYTES = 4096,
-    STAT_MAX_BYTES = 64 * 1024,
-    MEMINFO_MAX_BYTES = 64 * 1024,
+    FILE_MAX_BYTES = 64 * 1024,
     SHELL_SIGNAL = 128, /* shells exit with 128 + signal when a signal ended their command */
     NEAR_PERCENT = 90
 };
@@ -44,6 +46,18 @@ static int64_t number_of(const char *text, const char *key)
         return end == line + n + 1 || errno != 0 || number < 0 ? -1 : number;
     }
     return -1;
+}
+
+/* *text is the file's, to be freed; false: it cannot be read. */
+static bool read_file(const char *folder, const char *name, struct buf *text)
+{
+    char *path = mem_printf("%s/%s", folder, name);
+    bool is_read;
+
+    buf_clear(text);
+    is_read = io_read_file(path, FILE_MAX_BYTES, text, NULL) == 0;
+    free(path);
+    return is_read;
 }
 
 /* ---- the group ---- */
@@ -124,65 +138,26 @@ int64_t oom_hits(const struct oom *o)
     return read_counter(o, "oom");
 }
 
-int64_t oom_left_bytes(const struct oom *o)
-{
-    char *path = mem_printf("%s/memory.stat", o->group.folder);
-    struct buf text = { 0 };
-    int64_t bytes = 0;
-
-    if (io_read_file(path, STAT_MAX_BYTES, &text, NULL) == 0)
-        bytes = number_of(buf_text(&text), "shmem");
-    buf_free(&text);
-    free(path);
-    return bytes < 0 ? 0 : bytes;
-}
-
-static int64_t least(int64_t x, int64_t y)
-{
-    return x > 0 && (y <= 0 || x < y) ? x : y;
-}
-
-static int64_t read_limit(const char *folder, const char *name)
-{
-    char *path = mem_printf("%s/%s", folder, name);
-    struct buf text = { 0 };
-    int64_t limit = 0;
-
-    if (io_read_file(path, COUNTERS_MAX_BYTES, &text, NULL) == 0)
-        limit = strtoll(buf_text(&text), NULL, 10); /* "max" is 0 */
-    buf_free(&text);
-    free(path);
-    return limit;
-}
-
-static int64_t machine_bytes(const char *root)
-{
-    char *path = mem_printf("%s/proc/meminfo", root);
-    struct buf text = { 0 };
-    int64_t bytes = 0;
-
-    if (io_read_file(path, MEMINFO_MAX_BYTES, &text, NULL) == 0)
-        bytes = node_parse_meminfo(buf_text(&text));
-    buf_free(&text);
-    free(path);
-    return bytes;
-}
-
 int64_t oom_limit_bytes(const struct oom *o)
 {
     const char *name = o->group.is_v2 ? "memory.max" : "memory.limit_in_bytes";
-    int64_t limit = machine_bytes(o->root);
     char *folder = o->group.folder == NULL ? NULL : mem_strdup(o->group.folder);
+    struct buf text = { 0 };
+    int64_t limit =
+        read_file(o->root, "proc/meminfo", &text) ? node_parse_meminfo(buf_text(&text)) : 0;
 
     /* A group's limit holds for all groups below it. */
     while (folder != NULL && strlen(folder) >= o->group.top) {
         char *slash = strrchr(folder, '/');
+        int64_t own = read_file(folder, name, &text) ? strtoll(buf_text(&text), NULL, 10) : 0;
 
-        limit = least(read_limit(folder, name), limit);
+        if (own > 0 && (limit <= 0 || own < limit)) /* "max" is 0 */
+            limit = own;
         if (slash == NULL)
             break;
         *slash = '\0';
     }
+    buf_free(&text);
     free(folder);
     return limit > 0 ? limit : 0;
 }
@@ -194,36 +169,6 @@ static bool is_near(int64_t bytes, int64_t limit_bytes)
     return limit_bytes > 0 && bytes / NEAR_PERCENT >= limit_bytes / 100;
 }
 
-static void add_sizes(struct buf *out, int64_t used, const char *between, int64_t limit)
-{
-    units_add_size(out, used);
-    buf_add_str(out, between);
-    units_add_size(out, limit);
-}
-
-/* Many small processes are as much as a large one. */
-static void say_together(int64_t bytes, struct buf *reason)
-{
-    buf_add_str(reason, " (its processes together reached ");
-    units_add_size(reason, bytes);
-    buf_add_char(reason, ')');
-}
-
-static void say_so(const struct oom_evidence *x, struct buf *reason)
-{
-    buf_add_str(reason, "out of memory: the kernel ended it");
-    if (x->has_own_limit && !is_near(x->max_rss_bytes, x->memory_bytes)) {
-        say_together(x->memory_bytes, reason);
-        return;
-    }
-    if (x->max_rss_bytes <= 0 || x->limit_bytes <= 0)
-        return;
-    buf_add_str(reason, " (peak ");
-    add_sizes(reason, x->max_rss_bytes, " of ",
-              x->has_own_limit ? x->memory_bytes : x->limit_bytes);
-    buf_add_char(reason, ')');
-}
-
 bool oom_judge(const struct oom_evidence *x, struct buf *reason)
 {
     bool was_killed = WIFSIGNALED(x->status) && WTERMSIG(x->status) == SIGKILL;
@@ -232,14 +177,86 @@ bool oom_judge(const struct oom_evidence *x, struct buf *reason)
 
     if (!was_killed && !was_command)
         return false;
-    if (x->has_kills) {
-        say_so(x, reason);
+    if (!x->has_kills) {
+        if (!is_near(x->max_rss_bytes, limit))
+            return false;
+        buf_printf(reason, "%s, likely out of memory: it used ",
+                   was_killed ? "killed by signal 9" : "exit code 137 (killed by signal 9)");
+        units_add_size(reason, x->max_rss_bytes);
+        buf_add_str(reason, " of ");
+        units_add_size(reason, limit);
         return true;
     }
-    if (!is_near(x->max_rss_bytes, limit))
-        return false;
-    buf_printf(reason, "%s, likely out of memory: it used ",
-               was_killed ? "killed by signal 9" : "exit code 137 (killed by signal 9)");
-    add_sizes(reason, x->max_rss_bytes, " of ", limit);
+    buf_add_str(reason, "out of memory: the kernel ended it");
+    if (x->has_own_limit && !is_near(x->max_rss_bytes, x->memory_bytes)) {
+        /* Many small processes are as much as a large one. */
+        buf_add_str(reason, " (its processes together reached ");
+        units_add_size(reason, x->memory_bytes);
+        buf_add_char(reason, ')');
+    } else if (x->max_rss_bytes > 0 && x->limit_bytes > 0) {
+        buf_add_str(reason, " (peak ");
+        units_add_size(reason, x->max_rss_bytes);
+        buf_add_str(reason, " of ");
+        units_add_size(reason, x->has_own_limit ? x->memory_bytes : x->limit_bytes);
+        buf_add_char(reason, ')');
+    }
     return true;
+}
+
+/* ---- the limit of jobs ---- */
+
+void memlimit_open(struct memlimit *m, int fd)
+{
+    char *link = mem_printf("/proc/self/fd/%d", fd), *folder = NULL;
+    struct statfs fs;
+
+    *m = (struct memlimit){ .max_fd = -1, .group_fd = -1, .oom = { .kills_fd = -1 } };
+    if (fstatfs(fd, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC && job_spawn_knows_groups())
+        folder = realpath(link, NULL);
+    free(link);
+    if (folder == NULL)
+        return;
+    *strrchr(folder, '/') = '\0';
+    m->group_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (m->group_fd >= 0) {
+        oom_open_group(&m->oom, folder);
+        m->max_fd = fd;
+    }
+    free(folder);
+}
+
+void memlimit_close(struct memlimit *m)
+{
+    if (m->max_fd < 0)
+        return;
+    oom_close(&m->oom);
+    close(m->group_fd);
+    close(m->max_fd);
+    m->max_fd = m->group_fd = -1;
+}
+
+bool memlimit_set(struct memlimit *m, int64_t bytes)
+{
+    struct buf stat = { 0 };
+    int64_t left;
+    char *text;
+    bool is_set;
+
+    if (m->max_fd < 0 || bytes <= 0)
+        return false;
+    /* What an earlier job has left in memory (/dev/shm) is not this one's. */
+    if (m->bytes != 0) {
+        left = read_file(m->oom.group.folder, "memory.stat", &stat)
+                   ? number_of(buf_text(&stat), "shmem")
+                   : 0;
+        bytes += left > 0 ? left : 0;
+        buf_free(&stat);
+    }
+    if (bytes == m->bytes)
+        return true;
+    text = mem_printf("%lld", (long long)bytes);
+    is_set = pwrite(m->max_fd, text, strlen(text), 0) == (ssize_t)strlen(text);
+    m->bytes = is_set ? bytes : -1;
+    free(text);
+    return is_set;
 }

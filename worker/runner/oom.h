@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oom.h - did a job end because memory ran out?
+ * oom.h - how much memory jobs may have, and did one end because it ran out?
  *
  * The kernel counts the processes that it ended for lack of memory, per control group
  * (version 2: memory.events, which counts those of groups below ours too; version 1:
@@ -34,8 +34,6 @@ void oom_close(struct oom *o);
 int64_t oom_kills(const struct oom *o);
 /* How often the group itself had as much as it may have, whoever was ended for that; -1: not known. */
 int64_t oom_hits(const struct oom *o);
-/* What stays in the group when nobody is in it: files in memory. */
-int64_t oom_left_bytes(const struct oom *o);
 /* What all processes here may have together: the group's limit, or the machine's memory; 0: not
  * known. */
 int64_t oom_limit_bytes(const struct oom *o);
@@ -52,5 +50,24 @@ struct oom_evidence {
 
 /* Appends what happened, in words, when memory ran out, or that is likely. */
 bool oom_judge(const struct oom_evidence *x, struct buf *reason);
+
+/*
+ * The group in which the kernel ends a job that takes more memory than it asked for.  A runner has one for
+ * its jobs, one after the other; see job_cgroup.h.  The kernel counts what they read and write as well,
+ * but gives that up before it ends anybody, unless it lies in memory alone (/dev/shm).
+ */
+struct memlimit {
+    int max_fd;     /* memory.max of the group; -1: there is none */
+    int group_fd;   /* its folder */
+    struct oom oom; /* what the kernel counts there */
+    int64_t bytes;  /* as it was set last; 0: never */
+};
+
+/* fd: what the agent has handed on, if it has. */
+void memlimit_open(struct memlimit *m, int fd);
+void memlimit_close(struct memlimit *m);
+
+/* While nobody is in it.  true: who is started in group_fd has so much. */
+bool memlimit_set(struct memlimit *m, int64_t bytes);
 
 #endif

@@ -63,14 +63,9 @@ static void tell(struct runner *r, int type, const void *body)
         r->is_deaf = true;
 }
 
-static bool has_batch(const struct runner *r)
-{
-    return r->mates.n > 0;
-}
-
 static bool is_busy(const struct runner *r)
 {
-    return has_batch(r) || r->job.phase != PHASE_NONE;
+    return r->mates.n > 0 || r->job.phase != PHASE_NONE;
 }
 
 static void tell_hello(struct runner *r)
@@ -79,7 +74,7 @@ static void tell_hello(struct runner *r)
     struct note_hello hello = { .pid = getpid(), .mates = { mates, 0 } };
 
     if (is_busy(r)) {
-        hello.token = has_batch(r) ? r->mates.token : r->job.token;
+        hello.token = r->mates.n > 0 ? r->mates.token : r->job.token;
         hello.started_at = r->job.outcome.started_at;
         hello.mates.n = batch_jobs_list(&r->mates, mates);
     }
@@ -127,24 +122,7 @@ static bool start_process(struct runner *r, const struct order *o, const struct 
     return true;
 }
 
-static void start_job(struct runner *r, const struct order *o)
-{
-    if (!start_process(r, o, NULL))
-        save_job(r);
-}
-
 /* ---- a batch ---- */
-
-/* All of them have their outcome: it is over when its process is, too. */
-static void end_batch(struct runner *r)
-{
-    struct note_ended ended = { .token = r->mates.token };
-
-    if (r->job.phase != PHASE_NONE || !batch_jobs_are_saved(&r->mates))
-        return;
-    batch_jobs_free(&r->mates);
-    tell(r, NOTE_ENDED, &ended);
-}
 
 static void save_mates(struct runner *r)
 {
@@ -162,7 +140,13 @@ static void save_mates(struct runner *r)
                   e.text, NULL);
         (void)scratch_reopen(&r->scratch, NULL);
     }
-    end_batch(r);
+    /* All of them have their outcome: the batch is over when its process is, too. */
+    if (r->job.phase == PHASE_NONE && batch_jobs_are_saved(&r->mates)) {
+        struct note_ended ended = { .token = r->mates.token };
+
+        batch_jobs_free(&r->mates);
+        tell(r, NOTE_ENDED, &ended);
+    }
 }
 
 static void refuse_batch(struct runner *r, int event, const char *reason)
@@ -209,57 +193,37 @@ static void look_at_mates(struct runner *r)
 
 /* ---- orders ---- */
 
-static int take_run(struct runner *r, const struct envelope *m, struct err *e)
-{
-    struct order_run body;
-
-    if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
-        return -1;
-    if (is_busy(r))
-        return err_set(e, ERR_PROTOCOL, "was told to run a job while it runs %s", r->job.hex);
-    if (order_is_mate(&body.order))
-        start_batch(r, &body);
-    else
-        start_job(r, &body.order);
-    arena_reset(r->arena);
-    return 0;
-}
-
-static int take_stop(struct runner *r, const struct envelope *m, struct err *e)
-{
-    struct order_stop body;
-
-    if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
-        return -1;
-    r->grace_ms = body.grace_ms;
-    batch_jobs_stop(&r->mates, &body.token);
-    /* Another one has ended already, and the agent will hear of it. */
-    if (token_equal(&body.token, &r->job.token) || batch_jobs_are_unwanted(&r->mates))
-        job_cancel(&r->job, body.grace_ms);
-    return 0;
-}
-
-static int take_preempt(struct runner *r, const struct envelope *m, struct err *e)
-{
-    struct order_preempt body;
-
-    if (message_body(&orders, m, r->wire.arena, &body, e) < 0)
-        return -1;
-    if (token_equal(&body.token, &r->job.token))
-        job_preempt(&r->job, (enum cause)body.cause, body.reason, body.budget_ms);
-    return 0;
-}
-
 static int take_order(struct runner *r, const struct envelope *m, struct err *e)
 {
-    switch (m->type) {
-    case ORDER_RUN: return take_run(r, m, e);
-    case ORDER_STOP: return take_stop(r, m, e);
-    case ORDER_PREEMPT: return take_preempt(r, m, e);
-    default:
+    union {
+        struct order_run run;
+        struct order_stop stop;
+        struct order_preempt preempt;
+    } x;
+
+    if (m->type != ORDER_RUN && m->type != ORDER_STOP && m->type != ORDER_PREEMPT)
         return err_set(e, ERR_PROTOCOL, "order %s is not for a runner",
                        orders.messages[m->type].name);
+    if (message_body(&orders, m, r->wire.arena, &x, e) < 0)
+        return -1;
+    if (m->type == ORDER_RUN) {
+        if (is_busy(r))
+            return err_set(e, ERR_PROTOCOL, "was told to run a job while it runs %s", r->job.hex);
+        if (order_is_mate(&x.run.order))
+            start_batch(r, &x.run);
+        else if (!start_process(r, &x.run.order, NULL))
+            save_job(r);
+        arena_reset(r->arena);
+    } else if (m->type == ORDER_STOP) {
+        r->grace_ms = x.stop.grace_ms;
+        batch_jobs_stop(&r->mates, &x.stop.token);
+        /* Another one has ended already, and the agent will hear of it. */
+        if (token_equal(&x.stop.token, &r->job.token) || batch_jobs_are_unwanted(&r->mates))
+            job_cancel(&r->job, x.stop.grace_ms);
+    } else if (token_equal(&x.preempt.token, &r->job.token)) {
+        job_preempt(&r->job, (enum cause)x.preempt.cause, x.preempt.reason, x.preempt.budget_ms);
     }
+    return 0;
 }
 
 /* Takes what can be read now: 1 there may be more, 0 it was the end, or the agent talked nonsense. */
@@ -285,38 +249,26 @@ static int read_orders(struct runner *r)
 
 /* ---- agents that come and go ---- */
 
-static bool is_ours(int fd)
-{
-    struct ucred peer;
-    socklen_t n = sizeof peer;
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
-           (peer.uid == geteuid() || peer.uid == 0);
-}
-
-/* The agent before is dead, but an order of its may still lie here. */
-static void drain_agent(struct runner *r)
-{
-    struct pollfd p = { .fd = r->wire.fd, .events = POLLIN };
-
-    while (r->wire.fd >= 0 && poll(&p, 1, DRAIN_MS) > 0)
-        if (read_orders(r) == 0)
-            return;
-    lose_agent(r);
-}
-
 /* Returns whether a new agent came. */
 static bool take_agent(struct runner *r)
 {
     int fd = accept4(CHILD_LISTEN_FD, NULL, NULL, SOCK_CLOEXEC);
+    struct pollfd p = { .fd = r->wire.fd, .events = POLLIN };
+    struct ucred peer;
+    socklen_t n = sizeof peer;
 
     if (fd < 0)
         return false;
-    if (!is_ours(fd)) {
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 ||
+        (peer.uid != geteuid() && peer.uid != 0)) {
         close(fd);
         return false;
     }
-    drain_agent(r);
+    /* The agent before is dead, but an order of its may still lie here. */
+    while (r->wire.fd >= 0 && poll(&p, 1, DRAIN_MS) > 0)
+        if (read_orders(r) == 0)
+            break;
+    lose_agent(r);
     wire_init(&r->wire, fd, &orders);
     tell_hello(r);
     return true;
@@ -324,39 +276,30 @@ static bool take_agent(struct runner *r)
 
 /* ---- the loop ---- */
 
-/* Elsewhere it means nothing to a runner. */
-static void take_terminate(struct runner *r)
-{
-    if (r->job.phase != PHASE_NONE && r->job.in_slurm)
-        job_preempt(&r->job, CAUSE_PREEMPTED, "its Slurm job was told to end", TOLD_BUDGET_MS);
-}
-
 static void take_signals(struct runner *r)
 {
     struct signalfd_siginfo info;
+    bool should_end = false;
     ssize_t n;
 
     while ((n = read(r->signal_fd, &info, sizeof info)) > 0 || (n < 0 && errno == EINTR))
         if (n > 0 && info.ssi_signo == SIGTERM)
-            take_terminate(r);
+            should_end = true;
+    if (should_end && r->job.phase != PHASE_NONE &&
+        r->job.in_slurm) /* elsewhere it means nothing */
+        job_preempt(&r->job, CAUSE_PREEMPTED, "its Slurm job was told to end", TOLD_BUDGET_MS);
     job_reap(&r->job);
 }
 
-static int wait_ms(const struct runner *r)
-{
-    int job_ms = r->job.phase == PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
-    int mates_ms = batch_jobs_wait_ms(&r->mates);
-
-    return job_ms < 0 || (mates_ms >= 0 && mates_ms < job_ms) ? mates_ms : job_ms;
-}
-
-static void turn(struct runner *r, struct err *e)
+static void turn_once(struct runner *r, struct err *e)
 {
     struct pollfd p[4] = { { r->signal_fd, POLLIN, 0 },
                            { r->wire.fd, POLLIN, 0 },
                            { CHILD_LISTEN_FD, POLLIN, 0 },
                            { batch_jobs_fd(&r->mates), POLLIN, 0 } };
-    int n = poll(p, 4, wait_ms(r));
+    int job_ms = r->job.phase == PHASE_OVER ? SAVE_PAUSE_MS : job_wait_ms(&r->job);
+    int mates_ms = batch_jobs_wait_ms(&r->mates);
+    int n = poll(p, 4, job_ms < 0 || (mates_ms >= 0 && mates_ms < job_ms) ? mates_ms : job_ms);
 
     if (n < 0 && errno != EINTR) {
         err_sys(e, "poll");
@@ -368,7 +311,7 @@ static void turn(struct runner *r, struct err *e)
     if (n > 0 && p[0].revents != 0)
         take_signals(r);
     job_tick(&r->job);
-    if (has_batch(r))
+    if (r->mates.n > 0)
         look_at_mates(r);
     else if (r->job.phase == PHASE_OVER)
         save_job(r);
@@ -376,33 +319,10 @@ static void turn(struct runner *r, struct err *e)
         (void)take_agent(r);
 }
 
-/* Idle and without an agent there is nothing left to do, unless a new one is at the door. */
-static bool is_wanted(struct runner *r)
-{
-    return is_busy(r) || r->wire.fd >= 0 || take_agent(r);
-}
-
-static int open_signals(struct err *e)
-{
-    sigset_t set;
-    int fd;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    sigaddset(&set, SIGTERM);
-    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return fd < 0 ? err_sys(e, "signalfd") : fd;
-}
-
-static int open_null(struct err *e)
-{
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-    return fd < 0 ? err_sys(e, "open /dev/null") : fd;
-}
-
 static int set_up(struct runner *r, const char *scratch, struct err *e)
 {
+    sigset_t set;
+
     umask(027); /* the jobs' as well */
     if (child_begin(e) < 0 || process_tree_become_reaper(e) < 0)
         return -1;
@@ -413,20 +333,14 @@ static int set_up(struct runner *r, const char *scratch, struct err *e)
     r->user_arena = arena_create();
     jobenv_find_user(scratch, r->user_arena, &r->user);
     memlimit_open(&r->limit, CHILD_LIMIT_FD);
-    r->signal_fd = open_signals(e);
-    r->null_fd = r->signal_fd < 0 ? -1 : open_null(e);
-    return r->null_fd < 0 ? -1 : 0;
-}
-
-static void tear_down(struct runner *r)
-{
-    spares_free(&r->spares);
-    oom_close(&r->oom);
-    memlimit_close(&r->limit);
-    wire_close(&r->wire);
-    scratch_close(&r->scratch);
-    arena_destroy(r->arena);
-    arena_destroy(r->user_arena);
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (r->signal_fd < 0)
+        return err_sys(e, "signalfd");
+    r->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return r->null_fd < 0 ? err_sys(e, "open /dev/null") : 0;
 }
 
 int runner_main(int argc, char **argv)
@@ -441,10 +355,17 @@ int runner_main(int argc, char **argv)
     if (set_up(&r, argv[1], &e) < 0)
         return child_main_fail("runner", &e);
     tell_hello(&r);
-    while (e.kind == ERR_NONE && is_wanted(&r))
-        turn(&r, &e);
+    /* Idle and without an agent there is nothing left to do, unless a new one is at the door. */
+    while (e.kind == ERR_NONE && (is_busy(&r) || r.wire.fd >= 0 || take_agent(&r)))
+        turn_once(&r, &e);
     if (e.kind != ERR_NONE)
         return child_main_fail("runner", &e);
-    tear_down(&r);
+    spares_free(&r.spares);
+    oom_close(&r.oom);
+    memlimit_close(&r.limit);
+    wire_close(&r.wire);
+    scratch_close(&r.scratch);
+    arena_destroy(r.arena);
+    arena_destroy(r.user_arena);
     return 0; /* the lock goes with the process */
 }
