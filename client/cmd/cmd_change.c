@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_change.c - ludwig cancel, pause, resume and retry */
+
 /*
- * cmd_change.c - ludwig cancel, pause, resume and retry
- *
  * They change jobs and say how many.  Many jobs are changed only after a question, if there is
  * somebody to be asked.
  */
