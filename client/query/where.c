@@ -1,14 +1,447 @@
 /* SPDX-License-Identifier: MIT */
-/* where.c - whether a row is what --where asks for */
+/* where.c - what --where takes: an expression that is read, and whether a row matches it */
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
+#include <strings.h>
 
-#include "client/query/where_tree.h"
+#include "client/query/where.h"
+#include "client/term/safe_text.h"
+#include "common/base/buf.h"
 #include "common/base/suggest.h"
 #include "common/data/json.h"
+#include "common/data/yaml.h"
 
 /* Rows whose names are kept for "did you mean". */
 enum { ROWS_LEARNED_MAX = 1000, NAMES_LEARNED_MAX = 500 };
+
+enum where_op {
+    WHERE_EQUAL,
+    WHERE_DIFFERENT,
+    WHERE_LESS,
+    WHERE_AT_MOST,
+    WHERE_GREATER,
+    WHERE_AT_LEAST,
+    WHERE_CONTAINS,
+    WHERE_IN,
+    WHERE_NOT_IN
+};
+
+struct where_literal {
+    struct value value;
+    struct bytes text; /* as it was written, without its quotes */
+};
+
+struct where_test {
+    size_t name; /* index */
+    enum where_op op;
+    struct where_literal *literals; /* one; with in: at least one */
+    size_t n;
+};
+
+enum where_node_type { WHERE_TEST, WHERE_AND, WHERE_OR };
+
+struct where_node {
+    enum where_node_type type;
+    bool is_negated;
+    struct where_test test;
+    struct where_node *parts; /* of an and, an or: the first */
+    struct where_node *next;  /* of the same and, or */
+};
+
+struct where_name {
+    const char *text;
+    bool is_seen;
+    bool is_shadowing;         /* it was a field where a parameter has the name too */
+    const struct value *value; /* in the row that is looked at; NULL: it does not have it */
+};
+
+struct where {
+    struct arena *arena;
+    struct where_node *root;
+    struct where_name *names;
+    size_t n_names;
+    size_t n_rows;        /* looked at so far */
+    const char **learned; /* names that rows have */
+    size_t n_learned;
+};
+
+/* ==== reading ==== */
+
+enum lexeme_type {
+    LEX_END,
+    LEX_WORD,
+    LEX_QUOTED,
+    LEX_OP,
+    LEX_NOT,
+    LEX_AND,
+    LEX_OR,
+    LEX_IN,
+    LEX_OPEN,
+    LEX_CLOSE,
+    LEX_COMMA,
+    LEX_WRONG /* the error is set */
+};
+
+struct lexeme {
+    enum lexeme_type type;
+    enum where_op op;
+    const char *text; /* of words and quoted ones, in the arena */
+    size_t at, n;     /* where it stands */
+};
+
+struct parser {
+    const char *text;
+    struct lexeme now;
+    int depth;
+    struct where *where;
+    struct arena *arena;
+    struct err *e;
+};
+
+/* ---- words ---- */
+
+static const struct {
+    const char *text;
+    enum where_op op;
+} ops[] = {
+    /* longer ones first */
+    { "==", WHERE_EQUAL },    { "!=", WHERE_DIFFERENT }, { "<=", WHERE_AT_MOST },
+    { ">=", WHERE_AT_LEAST }, { "=", WHERE_EQUAL },      { "<", WHERE_LESS },
+    { ">", WHERE_GREATER },   { "~", WHERE_CONTAINS },
+};
+
+static const struct {
+    const char *text;
+    enum lexeme_type type;
+} keywords[] = { { "not", LEX_NOT }, { "and", LEX_AND }, { "or", LEX_OR }, { "in", LEX_IN } };
+
+static const char delimiters[] = " \t\r\n=!<>~(),'\"";
+
+static int fail_at(struct parser *p, size_t at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int fail_at(struct parser *p, size_t at, const char *format, ...)
+{
+    struct buf what = { 0 };
+    va_list ap;
+
+    va_start(ap, format);
+    buf_vprintf(&what, format, ap);
+    va_end(ap);
+    err_set(p->e, ERR_USAGE, "--where: column %zu: %s", safe_text_width(p->text, at) + 1,
+            buf_text(&what));
+    buf_free(&what);
+    return -1;
+}
+
+static int fail_expected(struct parser *p, const char *what)
+{
+    const struct lexeme *l = &p->now;
+
+    if (l->type == LEX_WRONG)
+        return -1;
+    if (l->type == LEX_END)
+        return fail_at(p, l->at, "expected %s, found the end", what);
+    if (l->type == LEX_QUOTED)
+        return fail_at(p, l->at, "expected %s, found %.*s", what, (int)l->n, p->text + l->at);
+    return fail_at(p, l->at, "expected %s, found '%.*s'", what, (int)l->n, p->text + l->at);
+}
+
+/* Between quotes; a backslash takes a quote's or a backslash's meaning away. */
+static void take_quoted(struct parser *p, struct lexeme *l)
+{
+    const char *begin = p->text + l->at, *at = begin + 1;
+    struct buf text = { 0 };
+
+    for (; *at != '\0' && *at != *begin; at++) {
+        if (*at == '\\' && at[1] != '\0' && strchr("\\'\"", at[1]) != NULL)
+            at++;
+        buf_add_char(&text, *at);
+    }
+    l->type = LEX_QUOTED;
+    l->n = (size_t)(at + 1 - begin);
+    l->text = arena_strdup(p->arena, buf_text(&text));
+    buf_free(&text);
+    if (*at == '\0') {
+        l->type = LEX_WRONG;
+        fail_at(p, l->at, "this quote is never closed");
+    }
+}
+
+static void take_word(struct parser *p, struct lexeme *l)
+{
+    l->type = LEX_WORD;
+    l->n = strcspn(p->text + l->at, delimiters);
+    l->text = arena_strndup(p->arena, p->text + l->at, l->n);
+    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
+        if (strcasecmp(l->text, keywords[i].text) == 0)
+            l->type = keywords[i].type;
+}
+
+static bool take_op(struct parser *p, struct lexeme *l)
+{
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        size_t n = strlen(ops[i].text);
+
+        if (strncmp(p->text + l->at, ops[i].text, n) != 0)
+            continue;
+        l->type = LEX_OP;
+        l->op = ops[i].op;
+        l->n = n;
+        return true;
+    }
+    return false;
+}
+
+static void advance(struct parser *p)
+{
+    static const char marks[] = "(),";
+    static const enum lexeme_type types[] = { LEX_OPEN, LEX_CLOSE, LEX_COMMA };
+    struct lexeme l = { .at = p->now.at + p->now.n, .n = 1 };
+    const char *mark;
+
+    l.at += strspn(p->text + l.at, " \t\r\n");
+    mark = strchr(marks, p->text[l.at]);
+    if (p->text[l.at] == '\0') {
+        l.n = 0; /* LEX_END */
+    } else if (mark != NULL) {
+        l.type = types[mark - marks];
+    } else if (p->text[l.at] == '\'' || p->text[l.at] == '"') {
+        take_quoted(p, &l);
+    } else if (!take_op(p, &l)) {
+        if (p->text[l.at] == '!') {
+            l.type = LEX_WRONG;
+            fail_at(p, l.at, "'!' stands only in '!=' (write not)");
+        } else {
+            take_word(p, &l);
+        }
+    }
+    p->now = l;
+}
+
+static bool accept(struct parser *p, enum lexeme_type type)
+{
+    if (p->now.type != type)
+        return false;
+    advance(p);
+    return true;
+}
+
+/* ---- names and values ---- */
+
+/* As a sweep file reads it; what is more than a word to YAML, as an anchor, is text here. */
+static struct value read_scalar(const struct lexeme *l, struct arena *a)
+{
+    struct yaml_node *node;
+
+    if (l->type == LEX_QUOTED)
+        return value_str(l->text);
+    node = yaml_parse("", l->text, strlen(l->text), a, NULL);
+    if (node == NULL || node->type == VALUE_LIST || node->type == VALUE_MAP ||
+        node->type == VALUE_STR || (node->type == VALUE_NULL && strcasecmp(l->text, "null") != 0))
+        return value_str(l->text);
+    return node->scalar;
+}
+
+/* Numbers are told as they were written, the others in their one form: true, not True. */
+static void set_text(struct where_literal *literal, const char *text, struct arena *a)
+{
+    struct buf canonical = { 0 };
+
+    if (literal->value.type == VALUE_BOOL) {
+        json_add_text(&canonical, &literal->value);
+        text = arena_strdup(a, buf_text(&canonical));
+        buf_free(&canonical);
+    }
+    literal->text = (struct bytes){ (const uint8_t *)text, strlen(text) };
+}
+
+static int read_literal(struct parser *p, enum where_op op, struct where_literal *literal)
+{
+    if (p->now.type != LEX_WORD && p->now.type != LEX_QUOTED)
+        return fail_expected(p, "a value");
+    literal->value = read_scalar(&p->now, p->arena);
+    if (literal->value.type == VALUE_NULL &&
+        (op == WHERE_CONTAINS || (op >= WHERE_LESS && op <= WHERE_AT_LEAST)))
+        return fail_at(p, p->now.at, "only = and != compare with %s", p->now.text);
+    set_text(literal, p->now.text, p->arena);
+    advance(p);
+    return 0;
+}
+
+static int read_name(struct parser *p, size_t *name)
+{
+    struct where *w = p->where;
+    struct value v;
+
+    if (p->now.type != LEX_WORD && p->now.type != LEX_QUOTED)
+        return fail_expected(p, "a name");
+    v = read_scalar(&p->now, p->arena);
+    if (v.type != VALUE_STR)
+        return fail_expected(p, "a name");
+    for (*name = 0; *name < w->n_names; ++*name)
+        if (strcmp(w->names[*name].text, p->now.text) == 0)
+            break;
+    if (*name == WHERE_NAMES_MAX)
+        return fail_at(p, p->now.at, "at most %d different names", WHERE_NAMES_MAX);
+    if (*name == w->n_names)
+        w->names[w->n_names++] = (struct where_name){ .text = p->now.text };
+    advance(p);
+    return 0;
+}
+
+static void add_literal(struct parser *p, struct where_test *t, size_t *capacity,
+                        const struct where_literal *literal)
+{
+    if (t->literals == NULL || t->n == *capacity) {
+        size_t more = t->literals == NULL ? 4 : 2 * *capacity;
+        struct where_literal *items = arena_alloc(p->arena, more * sizeof *items);
+
+        if (t->literals != NULL)
+            memcpy(items, t->literals, t->n * sizeof *items);
+        t->literals = items;
+        *capacity = more;
+    }
+    t->literals[t->n++] = *literal;
+}
+
+/* (VALUE, VALUE...) */
+static int read_list(struct parser *p, struct where_test *t)
+{
+    struct where_literal literal;
+    size_t capacity = 0;
+
+    if (!accept(p, LEX_OPEN))
+        return fail_expected(p, "'('");
+    do {
+        if (read_literal(p, t->op, &literal) < 0)
+            return -1;
+        add_literal(p, t, &capacity, &literal);
+    } while (accept(p, LEX_COMMA));
+    return accept(p, LEX_CLOSE) ? 0 : fail_expected(p, "',' or ')'");
+}
+
+static int read_test(struct parser *p, struct where_test *t)
+{
+    if (read_name(p, &t->name) < 0)
+        return -1;
+    if (p->now.type == LEX_IN || p->now.type == LEX_NOT) {
+        t->op = accept(p, LEX_NOT) ? WHERE_NOT_IN : WHERE_IN;
+        return accept(p, LEX_IN) ? read_list(p, t) : fail_expected(p, "'in'");
+    }
+    if (p->now.type != LEX_OP)
+        return fail_expected(p, "one of = != < <= > >= ~ in");
+    t->op = p->now.op;
+    advance(p);
+    t->literals = arena_alloc(p->arena, sizeof *t->literals);
+    t->n = 1;
+    return read_literal(p, t->op, t->literals);
+}
+
+/* ---- expressions ---- */
+
+static struct where_node *read_or(struct parser *p);
+
+static struct where_node *make_node(struct parser *p, enum where_node_type type)
+{
+    struct where_node *node = arena_alloc(p->arena, sizeof *node);
+
+    node->type = type;
+    return node;
+}
+
+static struct where_node *read_parentheses(struct parser *p)
+{
+    struct where_node *node;
+
+    if (p->depth == WHERE_DEPTH_MAX) {
+        fail_at(p, p->now.at, "more than %d parentheses within each other", WHERE_DEPTH_MAX);
+        return NULL;
+    }
+    p->depth++;
+    advance(p);
+    node = read_or(p);
+    p->depth--;
+    if (node != NULL && !accept(p, LEX_CLOSE)) {
+        fail_expected(p, "'and', 'or' or ')'");
+        return NULL;
+    }
+    return node;
+}
+
+static struct where_node *read_not(struct parser *p)
+{
+    struct where_node *node;
+    bool is_negated = false;
+
+    while (accept(p, LEX_NOT))
+        is_negated = !is_negated;
+    if (p->now.type == LEX_OPEN) {
+        node = read_parentheses(p);
+    } else {
+        node = make_node(p, WHERE_TEST);
+        if (read_test(p, &node->test) < 0)
+            return NULL;
+    }
+    if (node != NULL)
+        node->is_negated ^= is_negated;
+    return node;
+}
+
+/* PART between PART between PART; one alone stays what it is. */
+static struct where_node *read_chain(struct parser *p, enum where_node_type type,
+                                     enum lexeme_type between,
+                                     struct where_node *(*read_part)(struct parser *))
+{
+    struct where_node *first = read_part(p), *last = first, *chain;
+
+    if (first == NULL || p->now.type != between)
+        return first;
+    chain = make_node(p, type);
+    chain->parts = first;
+    while (accept(p, between)) {
+        last->next = read_part(p);
+        if (last->next == NULL)
+            return NULL;
+        last = last->next;
+    }
+    return chain;
+}
+
+static struct where_node *read_and(struct parser *p)
+{
+    return read_chain(p, WHERE_AND, LEX_AND, read_not);
+}
+
+static struct where_node *read_or(struct parser *p)
+{
+    return read_chain(p, WHERE_OR, LEX_OR, read_and);
+}
+
+struct where *where_parse(const char *text, struct arena *a, struct err *e)
+{
+    struct where *w = arena_alloc(a, sizeof *w);
+    struct parser p = { .text = text, .where = w, .arena = a, .e = e };
+
+    if (strlen(text) > WHERE_BYTES_MAX) {
+        err_set(e, ERR_USAGE, "--where: longer than %d bytes", WHERE_BYTES_MAX);
+        return NULL;
+    }
+    *w = (struct where){ .arena = a };
+    w->names = arena_alloc(a, WHERE_NAMES_MAX * sizeof *w->names);
+    advance(&p);
+    w->root = read_or(&p);
+    if (w->root == NULL)
+        return NULL;
+    if (p.now.type != LEX_END) {
+        fail_expected(&p, "'and', 'or' or the end");
+        return NULL;
+    }
+    return w;
+}
+
+/* ==== a row ==== */
 
 /* ---- what a name stands for in a row ---- */
 
@@ -59,12 +492,6 @@ static const struct value *find_value(const struct where_row *row, const char *n
     return found != NULL ? found : find_path(row->params, name);
 }
 
-static bool is_shadowing(const struct where_row *row, const char *name)
-{
-    return row->params != NULL && row->params->type == VALUE_MAP && find_field(row, name) != NULL &&
-           find_key(row->params, name, strlen(name)) != NULL;
-}
-
 /* ---- names that were seen ---- */
 
 static void learn(struct where *w, const struct value *key)
@@ -76,15 +503,6 @@ static void learn(struct where *w, const struct value *key)
         w->learned = arena_alloc(w->arena, NAMES_LEARNED_MAX * sizeof *w->learned);
     if (w->n_learned < NAMES_LEARNED_MAX)
         w->learned[w->n_learned++] = arena_strdup(w->arena, key->str.s);
-}
-
-static void learn_names(struct where *w, const struct where_row *row)
-{
-    for (size_t i = 0; i < row->n_fields; i++)
-        learn(w, &row->fields[i].key);
-    for (size_t i = 0;
-         row->params != NULL && row->params->type == VALUE_MAP && i < row->params->map.n; i++)
-        learn(w, &row->params->map.members[i].key);
 }
 
 bool where_knows_names(const struct where *w)
@@ -122,58 +540,42 @@ const char *where_shadowing(const struct where *w)
 
 /* ---- values that a name can have ---- */
 
-static int refuse_value(const struct where_values *known, const char *text, struct err *e)
+static int check_value(const struct where_values *known, const struct where_literal *literal,
+                       struct err *e)
 {
+    const char *text = (const char *)literal->text.data;
     struct suggest nearest = { .word = text };
 
+    if (literal->value.type == VALUE_NULL)
+        return 0;
     if (known->mistaken != NULL && strcmp(text, known->mistaken) == 0)
         return err_set(e, ERR_USAGE, "--where: %s", known->hint);
-    for (size_t i = 0; i < known->n; i++)
+    for (size_t i = 0; i < known->n; i++) {
+        if (strcmp(text, known->values[i]) == 0)
+            return 0;
         suggest_try(&nearest, known->values[i]);
+    }
     if (nearest.best != NULL)
         return err_set(e, ERR_USAGE, "--where: %s is never '%s' (did you mean '%s'?)", known->name,
                        text, nearest.best);
     return err_set(e, ERR_USAGE, "--where: %s is never '%s'", known->name, text);
 }
 
-static int check_value(const struct where_values *known, const struct where_literal *literal,
-                       struct err *e)
-{
-    const char *text = (const char *)literal->text.data;
-
-    if (literal->value.type == VALUE_NULL)
-        return 0;
-    for (size_t i = 0; i < known->n; i++)
-        if (strcmp(text, known->values[i]) == 0 &&
-            (known->mistaken == NULL || strcmp(text, known->mistaken) != 0))
-            return 0;
-    return refuse_value(known, text, e);
-}
-
-static int check_test(const struct where *w, const struct where_test *t,
+static int check_node(const struct where *w, const struct where_node *node,
                       const struct where_values *known, struct err *e)
 {
+    const struct where_test *t = &node->test;
     bool is_exact = t->op == WHERE_EQUAL || t->op == WHERE_DIFFERENT || t->op == WHERE_IN ||
                     t->op == WHERE_NOT_IN;
     int result = 0;
 
-    if (!is_exact || strcmp(w->names[t->name].text, known->name) != 0)
-        return 0;
-    for (size_t i = 0; result == 0 && i < t->n; i++)
-        result = check_value(known, &t->literals[i], e);
-    return result;
-}
-
-static int check_node(const struct where *w, const struct where_node *node,
-                      const struct where_values *known, struct err *e)
-{
-    int result = 0;
-
-    if (node->type == WHERE_TEST)
-        return check_test(w, &node->test, known, e);
-    for (const struct where_node *part = node->parts; result == 0 && part != NULL;
-         part = part->next)
-        result = check_node(w, part, known, e);
+    if (node->type != WHERE_TEST)
+        for (const struct where_node *part = node->parts; result == 0 && part != NULL;
+             part = part->next)
+            result = check_node(w, part, known, e);
+    else if (is_exact && strcmp(w->names[t->name].text, known->name) == 0)
+        for (size_t i = 0; result == 0 && i < t->n; i++)
+            result = check_value(known, &t->literals[i], e);
     return result;
 }
 
@@ -191,34 +593,32 @@ static void look_up(struct where *w, const struct where_row *row)
 
         name->value = find_value(row, name->text);
         name->is_seen |= name->value != NULL;
-        name->is_shadowing |= is_shadowing(row, name->text);
+        name->is_shadowing |= row->params != NULL && row->params->type == VALUE_MAP &&
+                              find_field(row, name->text) != NULL &&
+                              find_key(row->params, name->text, strlen(name->text)) != NULL;
     }
-    if (w->n_rows++ < ROWS_LEARNED_MAX && !where_knows_names(w))
-        learn_names(w, row);
+    if (w->n_rows++ >= ROWS_LEARNED_MAX || where_knows_names(w))
+        return;
+    for (size_t i = 0; i < row->n_fields; i++)
+        learn(w, &row->fields[i].key);
+    for (size_t i = 0;
+         row->params != NULL && row->params->type == VALUE_MAP && i < row->params->map.n; i++)
+        learn(w, &row->params->map.members[i].key);
 }
 
 /* ---- comparing ---- */
 
 enum order { LESS = -1, SAME, GREATER, NO_ORDER };
 
-static enum order order_of(double difference)
-{
-    return difference < 0 ? LESS : difference > 0 ? GREATER : SAME;
-}
-
 static bool is_number(const struct value *v)
 {
     return v->type == VALUE_INT || v->type == VALUE_FLOAT;
 }
 
-static double number_of(const struct value *v)
-{
-    return v->type == VALUE_INT ? (double)v->i : v->f;
-}
-
 static enum order compare_numbers(const struct value *x, const struct value *y)
 {
-    double dx = number_of(x), dy = number_of(y);
+    double dx = x->type == VALUE_INT ? (double)x->i : x->f;
+    double dy = y->type == VALUE_INT ? (double)y->i : y->f;
 
     if (isnan(dx) || isnan(dy))
         return isnan(dx) && isnan(dy) ? SAME : NO_ORDER;
@@ -238,13 +638,13 @@ static struct bytes text_of(const struct value *v, struct buf *room)
 static enum order compare(const struct value *v, const struct where_literal *literal)
 {
     struct buf room = { 0 };
-    enum order order;
+    int difference;
 
     if (is_number(v) && is_number(&literal->value))
         return compare_numbers(v, &literal->value);
-    order = order_of(value_compare_keys(text_of(v, &room), literal->text));
+    difference = value_compare_keys(text_of(v, &room), literal->text);
     buf_free(&room);
-    return order;
+    return difference < 0 ? LESS : difference > 0 ? GREATER : SAME;
 }
 
 static bool contains(const struct value *v, const struct where_literal *literal)
@@ -264,20 +664,6 @@ static bool is_one_of(const struct value *v, const struct where_test *t)
         if (t->literals[i].value.type != VALUE_NULL && compare(v, &t->literals[i]) == SAME)
             return true;
     return false;
-}
-
-static bool has_null(const struct where_test *t)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (t->literals[i].value.type == VALUE_NULL)
-            return true;
-    return false;
-}
-
-/* What has no value: equal to null, and not comparable with anything else. */
-static bool test_nothing(const struct where_test *t)
-{
-    return (t->op == WHERE_EQUAL || t->op == WHERE_IN) && has_null(t);
 }
 
 static bool test_value(const struct where_test *t, const struct value *v)
@@ -301,11 +687,17 @@ static bool test_value(const struct where_test *t, const struct value *v)
     }
 }
 
+/* A name without a value is equal to null, and not comparable with anything else. */
 static bool passes(const struct where *w, const struct where_test *t)
 {
     const struct value *v = w->names[t->name].value;
 
-    return v == NULL || v->type == VALUE_NULL ? test_nothing(t) : test_value(t, v);
+    if (v != NULL && v->type != VALUE_NULL)
+        return test_value(t, v);
+    for (size_t i = 0; i < t->n && (t->op == WHERE_EQUAL || t->op == WHERE_IN); i++)
+        if (t->literals[i].value.type == VALUE_NULL)
+            return true;
+    return false;
 }
 
 /* As deep as the parentheses. */
