@@ -167,6 +167,21 @@ static void add_job_states(struct answer *a)
         add_word(a, job_state_names[i]);
 }
 
+static void add_retried_states(struct answer *a)
+{
+    enter_list(a);
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        if (job_runs_again((enum job_state)i))
+            add_word(a, job_state_names[i]);
+}
+
+static void add_sweep_states(struct answer *a)
+{
+    enter_list(a);
+    for (int i = SWEEP_OPEN + 1; i < SWEEP_STATE_COUNT; i++)
+        add_word(a, sweep_state_names[i]);
+}
+
 /* What an argument in a usage line or of an option may be; the first row that fits counts. */
 static const struct {
     const char *command; /* NULL: any */
@@ -174,24 +189,15 @@ static const struct {
     const char *words; /* "a|b": these, of which several may be given with commas between; or */
     void (*add)(struct answer *a);
 } rules[] = {
-    { "status", "STATE", "running|paused|done|failed|cancelled", NULL },
-    { "retry", "STATE", "failed|cancelled", NULL },
-    { "nodes", "STATE", "up|drained|lost", NULL },
-    { NULL, "STATE", NULL, add_job_states },
-    { NULL, "SHELL", "bash|zsh|fish", NULL },
-    { NULL, "COMMAND", NULL, add_commands },
-    { NULL, "SWEEP.yaml", NULL, ask_for_yaml },
-    { NULL, "FILE.jsonl", NULL, ask_for_files },
-    { NULL, "FILE.pub|KEY", NULL, ask_for_files },
-    { NULL, "DIR", NULL, ask_for_folders },
-    { NULL, "PATH|NAME", NULL, ask_for_files },
-    { NULL, "SOCKET", NULL, ask_for_files },
-    { NULL, "SWEEP", NULL, add_sweep_numbers },
-    { NULL, "JOB", NULL, add_job_numbers },
-    { NULL, "SWEEP|JOB", NULL, add_targets },
-    { NULL, "NODE", NULL, add_nodes },
-    { NULL, "NODE|@GROUP", NULL, add_nodes },
-    { NULL, "NAME,@GROUP", NULL, add_node_list },
+    { "status", "STATE", NULL, add_sweep_states }, { "retry", "STATE", NULL, add_retried_states },
+    { "nodes", "STATE", "up|drained|lost", NULL }, { NULL, "STATE", NULL, add_job_states },
+    { NULL, "SHELL", "bash|zsh|fish", NULL },      { NULL, "COMMAND", NULL, add_commands },
+    { NULL, "SWEEP.yaml", NULL, ask_for_yaml },    { NULL, "FILE.jsonl", NULL, ask_for_files },
+    { NULL, "FILE.pub|KEY", NULL, ask_for_files }, { NULL, "DIR", NULL, ask_for_folders },
+    { NULL, "PATH|NAME", NULL, ask_for_files },    { NULL, "SOCKET", NULL, ask_for_files },
+    { NULL, "SWEEP", NULL, add_sweep_numbers },    { NULL, "JOB", NULL, add_job_numbers },
+    { NULL, "SWEEP|JOB", NULL, add_targets },      { NULL, "NODE", NULL, add_nodes },
+    { NULL, "NODE|@GROUP", NULL, add_nodes },      { NULL, "NAME,@GROUP", NULL, add_node_list },
 };
 
 /* Adds the words of a list "all|params|none" of n bytes. */

@@ -108,20 +108,6 @@ static int find_targets(struct changing *c, const struct opt_words *words, struc
 
 /* ---- how many: only where there may be so many that a question is asked ---- */
 
-static int64_t count_states(const struct job_counts *c, unsigned states)
-{
-    const int64_t counts[] = {
-        [JOB_QUEUED] = c->queued,         [JOB_STAGING] = c->staging, [JOB_RUNNING] = c->running,
-        [JOB_PUBLISHING] = c->publishing, [JOB_DONE] = c->done,       [JOB_FAILED] = c->failed,
-        [JOB_CANCELLED] = c->cancelled
-    };
-    int64_t n = 0;
-
-    for (int i = 0; i < JOB_STATE_COUNT; i++)
-        n += (states >> i & 1) != 0 ? counts[i] : 0;
-    return n;
-}
-
 static int take_count(void *context, const struct job_info *jobs, size_t n, struct err *e)
 {
     (void)jobs;
@@ -135,11 +121,12 @@ static int count_one(const struct changing *c, const struct target *t, int64_t *
     const struct list one = { (void *)t, 1 };
     struct job_filter filter = filter_of(c);
     struct sweep_info info;
-    int64_t most;
+    int64_t most = 0;
 
     if (pages_sweep(c->rpc, t->sweep, &info, e) < 0)
         return -1;
-    most = count_states(&info.jobs, c->change.states);
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        most += (c->change.states >> i & 1) != 0 ? info.jobs.of[i] : 0;
     if (target_is_whole(t) || most == 0) {
         *n += most;
         return 0;
@@ -320,19 +307,24 @@ static int change_jobs(struct cli *cli, struct changing *c, struct err *e)
 
 /* ---- the commands ---- */
 
-enum {
-    WAITS = 1 << JOB_QUEUED | 1 << JOB_STAGING,
-    NOT_OVER = WAITS | 1 << JOB_RUNNING | 1 << JOB_PUBLISHING,
-    FAILED = 1 << JOB_FAILED,
-    CANCELLED = 1 << JOB_CANCELLED
-};
+enum { WAITS = 1 << JOB_QUEUED | 1 << JOB_STAGING, FAILED = 1 << JOB_FAILED };
+
+static unsigned states_that_run_again(void)
+{
+    unsigned states = 0;
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        states |= job_runs_again((enum job_state)i) ? 1u << i : 0;
+    return states;
+}
 
 static int cancel_jobs(struct cli *cli, struct err *e)
 {
     struct changing c = { .options = cli->options,
-                          .change = { MSG_CANCEL, NOT_OVER, "cancel", "cancelled",
-                                      "waits or runs" } };
+                          .change = { MSG_CANCEL, 0, "cancel", "cancelled", "waits or runs" } };
 
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        c.change.states |= job_is_ended((enum job_state)i) ? 0 : 1u << i;
     c.request.cancel.drain = c.options->drain;
     if (c.options->drain) {
         c.change.done = "drained: what waited is cancelled, what runs may finish";
@@ -365,7 +357,7 @@ static int retry_jobs(struct cli *cli, struct err *e)
                                       "failed or was cancelled" } };
     struct opt_state retried = stateopt_jobs;
 
-    retried.allowed = FAILED | CANCELLED;
+    retried.allowed = states_that_run_again();
     retried.refusal = "retry takes no jobs that are";
     retried.mistaken = NULL;
     if (opt_state_read(&retried, &c.options->states, &c.change.states, e) < 0)
@@ -373,8 +365,8 @@ static int retry_jobs(struct cli *cli, struct err *e)
     if (c.options->failed)
         c.change.states |= FAILED;
     if (c.change.states == 0)
-        c.change.states = FAILED | CANCELLED;
-    else if (c.change.states != (FAILED | CANCELLED))
+        c.change.states = retried.allowed;
+    else if (c.change.states != retried.allowed)
         c.change.idle = c.change.states == FAILED ? "failed" : "was cancelled";
     c.request.retry.states = opt_state_names(&stateopt_jobs, c.change.states, cli->arena);
     return change_jobs(cli, &c, e);

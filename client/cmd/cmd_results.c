@@ -14,6 +14,7 @@
 #include "client/results/results_series.h"
 #include "client/session/session.h"
 #include "client/term/output.h"
+#include "client/term/progress.h"
 #include "client/term/safe_text.h"
 #include "common/base/path.h"
 
@@ -72,22 +73,15 @@ static int find_sweep(struct results *r, struct err *e)
     return 0;
 }
 
-/* Whether "7.13" is a job of sweep 7. */
-static bool is_of_sweep(const char *job, int64_t sweep)
-{
-    char *end;
-    long long number = strtoll(job, &end, 10);
-
-    return end > job && *end == '.' && number == sweep;
-}
-
 static int take_results(void *context, const struct job_result *results, size_t n, struct err *e)
 {
     struct results *r = context;
 
     (void)e;
     for (size_t i = 0; i < n; i++) {
-        r->has_own = r->has_own || is_of_sweep(results[i].job, r->sweep);
+        char *end; /* of the sweep's number in "7.13" */
+
+        r->has_own = r->has_own || (strtoll(results[i].job, &end, 10) == r->sweep && *end == '.');
         aggregate_add(&r->aggregate, &results[i]);
     }
     return 0;
@@ -122,22 +116,12 @@ static bool matches(struct results *r, const struct config_result *c)
     return result;
 }
 
-static int filter(struct results *r, struct err *e)
-{
-    bool *keep = mem_resize(NULL, r->aggregate.n, sizeof *keep);
-
-    for (size_t i = 0; i < r->aggregate.n; i++)
-        keep[i] = matches(r, &r->aggregate.configs[i]);
-    aggregate_keep(&r->aggregate, keep);
-    free(keep);
-    return where_check_names(r->where, e);
-}
-
 /* Fetches everything, computes, leaves out, sorts. */
 static int prepare(struct results *r, struct err *e)
 {
     const struct measures_said *said = &r->options->measures;
     struct results_view *v = &r->view;
+    bool *keep;
 
     v->aggregate = &r->aggregate;
     if (pages_results(&r->session.rpc, r->sweep, take_results, r, e) < 0 ||
@@ -148,9 +132,16 @@ static int prepare(struct results *r, struct err *e)
     aggregate_finish(&r->aggregate);
     r->n_configs = r->aggregate.n;
     v->varying = aggregate_varying(&r->aggregate); /* of all, also when only one is listed */
-    if (measures_choose(v, said, r->arena, e) < 0 || (r->where != NULL && filter(r, e) < 0))
+    if (measures_choose(v, said, r->arena, e) < 0)
         return -1;
-    return 0;
+    if (r->where == NULL)
+        return 0;
+    keep = mem_resize(NULL, r->aggregate.n, sizeof *keep);
+    for (size_t i = 0; i < r->aggregate.n; i++)
+        keep[i] = matches(r, &r->aggregate.configs[i]);
+    aggregate_keep(&r->aggregate, keep);
+    free(keep);
+    return where_check_names(r->where, e);
 }
 
 /* Only a measure that was named says in which order configurations are listed. */
@@ -197,7 +188,7 @@ static void add_places(struct buf *out, const struct results *r)
 static void add_unfinished(struct buf *out, const struct results *r)
 {
     const struct job_counts *c = &r->info.jobs;
-    int64_t left = c->queued + c->staging + c->running + c->publishing;
+    int64_t left = progress_jobs(c) - progress_ended(c);
 
     if (left > 0)
         buf_printf(out, "%" PRId64 " job%s not over yet\n", left, left == 1 ? " is" : "s are");
@@ -207,11 +198,17 @@ static void add_unfinished(struct buf *out, const struct results *r)
 }
 
 /* "best: jobs 1.7, 1.8 (ludwig logs 1.7)" */
-static void add_best_jobs(struct buf *out, const struct config_result *c)
+static void add_best(struct buf *out, const struct results *r)
 {
+    const struct results_view *v = &r->view;
+    const struct config_result *c = &r->aggregate.configs[v->best];
+    bool is_lowest = aggregate_goal(&r->aggregate, (size_t)v->ranked_by) == GOAL_MIN;
     const char *first = NULL;
     size_t n = 0;
 
+    buf_printf(out, "* best by mean %s (%s)\n", r->aggregate.metrics[v->ranked_by],
+               is_lowest ? "lowest" : "highest");
+    buf_printf(out, "best: job%s ", c->n_done == 1 ? "" : "s");
     for (size_t i = 0; i < c->n_jobs; i++) {
         if (!c->jobs[i].done || n++ >= JOBS_SHOWN)
             continue;
@@ -221,18 +218,6 @@ static void add_best_jobs(struct buf *out, const struct config_result *c)
     if (n > JOBS_SHOWN)
         buf_printf(out, " and %zu more", n - JOBS_SHOWN);
     buf_printf(out, " (ludwig logs %s)\n", first);
-}
-
-static void add_best(struct buf *out, const struct results *r)
-{
-    const struct results_view *v = &r->view;
-    const struct config_result *c = &r->aggregate.configs[v->best];
-
-    buf_printf(out, "* best by mean %s (%s)\n", r->aggregate.metrics[v->ranked_by],
-               aggregate_goal(&r->aggregate, (size_t)v->ranked_by) == GOAL_MIN ? "lowest"
-                                                                               : "highest");
-    buf_printf(out, "best: job%s ", c->n_done == 1 ? "" : "s");
-    add_best_jobs(out, c);
 }
 
 static void add_ranking(struct buf *out, const struct results *r)
@@ -301,7 +286,7 @@ static int check_options(const struct options *o, struct err *e)
     return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int show_results(struct cli *cli, struct err *e)
 {
     struct results r = { .options = cli->options, .arena = cli->arena };
     int result;
@@ -346,5 +331,5 @@ const struct command cmd_results = {
     .max_args = 1,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = show_results,
 };

@@ -58,13 +58,12 @@ struct where *jobinfo_parse_where(const char *text, struct arena *a, struct err 
 
 enum tone jobinfo_tone(int state)
 {
-    switch (state) {
-    case JOB_DONE: return TONE_GOOD;
-    case JOB_FAILED: return TONE_BAD;
-    case JOB_QUEUED:
-    case JOB_CANCELLED: return TONE_DIM;
-    default: return TONE_BUSY;
-    }
+    static const enum tone tones[] = { [JOB_LOOKS_PLAIN] = TONE_BUSY,
+                                       [JOB_LOOKS_DIM] = TONE_DIM,
+                                       [JOB_LOOKS_GOOD] = TONE_GOOD,
+                                       [JOB_LOOKS_BAD] = TONE_BAD };
+
+    return tones[job_look((enum job_state)state)];
 }
 
 void jobinfo_add_params(struct buf *out, const struct value *params)
@@ -102,7 +101,7 @@ void jobinfo_add_time(struct buf *out, const struct job_info *j, int64_t now_ms)
         units_add_duration(out, end_ms - j->started_at);
 }
 
-static const char *signal_name(int64_t number)
+bool jobinfo_add_exit_words(struct buf *out, int64_t exit_code)
 {
     static const struct {
         int number;
@@ -114,22 +113,13 @@ static const char *signal_name(int64_t number)
         { SIGALRM, "ALRM" }, { SIGTERM, "TERM" }, { SIGXCPU, "XCPU" }, { SIGXFSZ, "XFSZ" },
     };
 
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-        if (signals[i].number == number)
-            return signals[i].name;
-    return NULL;
-}
-
-bool jobinfo_add_exit_words(struct buf *out, int64_t exit_code)
-{
-    const char *name = signal_name(exit_code - 128);
-
     if (exit_code == 126)
         buf_add_str(out, "exit code 126: the command was found and could not be executed");
     else if (exit_code == 127)
         buf_add_str(out, "exit code 127: the command was not found");
-    else if (name != NULL)
-        buf_printf(out, "exit code %" PRId64 ": as after signal %" PRId64 ", %s", exit_code,
-                   exit_code - 128, name);
-    return exit_code == 126 || exit_code == 127 || name != NULL;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (signals[i].number == exit_code - 128)
+            buf_printf(out, "exit code %" PRId64 ": as after signal %d, %s", exit_code,
+                       signals[i].number, signals[i].name);
+    return out->n > 0;
 }

@@ -28,7 +28,8 @@ void jobinfo_add_params(struct buf *out, const struct value *params);
 bool jobinfo_is_paused(const struct job_info *j);
 /* What went wrong, or why it waits; nothing where there is nothing to tell. */
 void jobinfo_add_reason(struct buf *out, const struct job_info *j);
-/* What shells mean by exit code 126, 127 or 128 and a signal's number; false for other codes. */
+/* What shells mean by exit code 126, 127 or 128 and a signal's number; false, and nothing, for other
+ * codes.  out is empty. */
 bool jobinfo_add_exit_words(struct buf *out, int64_t exit_code);
 /* How long it ran or has been running; nothing before that. */
 void jobinfo_add_time(struct buf *out, const struct job_info *j, int64_t now_ms);

@@ -23,14 +23,12 @@ static void count_failure(struct failures *f, const struct job_info *j)
     jobinfo_add_reason(&text, j);
     while (i < f->n && strcmp(f->reasons[i].text, buf_text(&text)) != 0)
         i++;
-    if (i < f->n) {
-        f->reasons[i].n++;
-    } else if (f->n < REASONS_KEPT) {
+    if (i == f->n && f->n < REASONS_KEPT) {
         mem_grow((void **)&f->reasons, &f->capacity, f->n, sizeof *f->reasons);
-        f->reasons[f->n].text = mem_strdup(buf_text(&text));
-        f->reasons[f->n].job = mem_strdup(j->job);
-        f->reasons[f->n++].n = 1;
+        f->reasons[f->n++] = (struct reason){ mem_strdup(buf_text(&text)), mem_strdup(j->job), 0 };
     }
+    if (i < f->n)
+        f->reasons[i].n++;
     f->jobs++;
     buf_free(&text);
 }
@@ -87,17 +85,6 @@ void failures_free(struct failures *f)
 
 /* ---- what waits ---- */
 
-static void count_waiting(struct queue *q, const struct job_info *j)
-{
-    bool is_paused = jobinfo_is_paused(j);
-    char **first = is_paused ? &q->paused : &q->first;
-
-    q->n_paused += is_paused;
-    /* What has a node is about to start. */
-    if (*first == NULL && (is_paused || j->node == NULL || j->node[0] == '\0'))
-        *first = mem_strdup(j->job);
-}
-
 int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, struct err *e)
 {
     const char *queued = job_state_names[JOB_QUEUED];
@@ -112,8 +99,16 @@ int queue_read(struct rpc *rpc, const struct sweep_info *s, struct queue *q, str
         return 0;
     if (rpc_call(rpc, MSG_GET_JOBS, &request, &page, &why) < 0)
         return why.kind == ERR_DENIED ? 0 : err_set(e, why.kind, "%s", why.text);
-    for (size_t i = 0; i < page.jobs.n; i++)
-        count_waiting(q, &((const struct job_info *)page.jobs.items)[i]);
+    for (size_t i = 0; i < page.jobs.n; i++) {
+        const struct job_info *j = (const struct job_info *)page.jobs.items + i;
+        bool is_paused = jobinfo_is_paused(j);
+        char **first = is_paused ? &q->paused : &q->first;
+
+        q->n_paused += is_paused;
+        /* A job with a node is about to start. */
+        if (*first == NULL && (is_paused || j->node == NULL || j->node[0] == '\0'))
+            *first = mem_strdup(j->job);
+    }
     q->is_complete = page.next == 0;
     return 0;
 }
@@ -158,9 +153,10 @@ enum tone sweepview_tone(int state)
     }
 }
 
+/* Jobs that have begun and are not over. */
 static int64_t count_started(const struct job_counts *c)
 {
-    return c->staging + c->running + c->publishing;
+    return progress_jobs(c) - progress_ended(c) - c->queued;
 }
 
 void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_ms)
@@ -185,20 +181,21 @@ void sweepview_add_row(struct table *t, const struct sweep_info *s, int64_t now_
 
 /* ---- one sweep ---- */
 
+/* Where a state stands among those behind done: what runs, what is under way, what waits, what is over. */
+static int rank_of(int state)
+{
+    if (state == JOB_RUNNING || state == JOB_QUEUED)
+        return state == JOB_RUNNING ? 0 : 2;
+    return job_is_ended((enum job_state)state) ? 3 : 1;
+}
+
 void sweepview_add_counts(struct buf *out, const struct sweep_info *s)
 {
-    const struct job_counts *c = &s->jobs;
-    const struct {
-        int64_t n;
-        const char *what;
-    } counts[] = { { c->running, "running" },       { c->staging, "staging" },
-                   { c->publishing, "publishing" }, { c->queued, "queued" },
-                   { c->failed, "failed" },         { c->cancelled, "cancelled" } };
-
-    buf_printf(out, "%" PRId64 " done", c->done + s->reused);
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        if (counts[i].n > 0)
-            buf_printf(out, ", %" PRId64 " %s", counts[i].n, counts[i].what);
+    buf_printf(out, "%" PRId64 " done", s->jobs.done + s->reused);
+    for (int rank = 0; rank <= 3; rank++)
+        for (int i = 0; i < JOB_STATE_COUNT; i++)
+            if (i != JOB_DONE && rank_of(i) == rank && s->jobs.of[i] > 0)
+                buf_printf(out, ", %" PRId64 " %s", s->jobs.of[i], job_state_names[i]);
 }
 
 int64_t sweepview_left_ms(const struct sweep_info *s)
@@ -221,7 +218,7 @@ static void add_line(struct table *t, const char *name, enum tone tone, struct b
     buf_clear(text);
 }
 
-static void add_head(struct table *t, const struct sweep_info *s)
+static void add_description(struct table *t, const struct sweep_info *s, int64_t now_ms)
 {
     struct buf text = { 0 };
 
@@ -239,13 +236,6 @@ static void add_head(struct table *t, const struct sweep_info *s)
         buf_add_str(&text, s->refused);
         add_line(t, "Slurm", TONE_BAD, &text);
     }
-    buf_free(&text);
-}
-
-static void add_times(struct table *t, const struct sweep_info *s, int64_t now_ms)
-{
-    struct buf text = { 0 };
-
     relative_time_add(&text, s->submitted_at, now_ms);
     buf_add_str(&text, " (");
     units_add_time_local(&text, s->submitted_at);
@@ -257,13 +247,6 @@ static void add_times(struct table *t, const struct sweep_info *s, int64_t now_m
         units_add_duration(&text, s->ended_at - s->submitted_at);
         add_line(t, "ended", TONE_PLAIN, &text);
     }
-    buf_free(&text);
-}
-
-static void add_jobs(struct table *t, const struct sweep_info *s)
-{
-    struct buf text = { 0 };
-
     buf_printf(&text, "%" PRId64 ": %" PRId64 " configuration%s x %" PRId64,
                progress_jobs(&s->jobs) + s->reused, s->configs, s->configs == 1 ? "" : "s",
                s->reps);
@@ -295,11 +278,13 @@ static void add_progress(struct table *t, const struct sweep_info *s, size_t wid
     buf_free(&text);
 }
 
-static void add_reasons(struct table *t, const struct failures *f)
+static void add_failures(struct table *t, const struct sweep_info *s, const struct failures *f)
 {
     struct buf text = { 0 };
     int64_t others = f->jobs;
 
+    if (f->n == 0)
+        return;
     for (size_t i = 0; i < f->n && i < REASONS_SHOWN; i++) {
         const struct reason *r = &f->reasons[i];
 
@@ -316,16 +301,6 @@ static void add_reasons(struct table *t, const struct failures *f)
                    f->jobs);
     if (text.n > 0)
         add_line(t, "", TONE_BAD, &text);
-    buf_free(&text);
-}
-
-static void add_failures(struct table *t, const struct sweep_info *s, const struct failures *f)
-{
-    struct buf text = { 0 };
-
-    if (f->n == 0)
-        return;
-    add_reasons(t, f);
     buf_printf(&text,
                "`ludwig why %s` tells more, `ludwig jobs %" PRId64 " --state failed` lists "
                "them",
@@ -334,30 +309,24 @@ static void add_failures(struct table *t, const struct sweep_info *s, const stru
     buf_free(&text);
 }
 
-static void add_paused(struct table *t, const struct sweep_info *s, const struct queue *q)
+/* What of the jobs that wait needs to be told. */
+static void add_queue(struct table *t, const struct sweep_info *s, const struct queue *q)
 {
     struct buf text = { 0 };
 
-    if (q->n_paused == 0 || s->state == SWEEP_PAUSED)
-        return;
-    buf_printf(&text, "%s%" PRId64 " of the jobs that wait ", q->is_complete ? "" : "at least ",
-               q->n_paused);
-    if (q->n_paused == 1 && q->is_complete)
-        buf_printf(&text, "(ludwig resume %s)", q->paused);
-    else
-        buf_printf(&text, "(ludwig resume %" PRId64 ")", s->sweep);
-    add_line(t, "paused", TONE_PLAIN, &text);
-    buf_free(&text);
-}
-
-static void add_waiting(struct table *t, const struct sweep_info *s, const struct queue *q)
-{
-    struct buf text = { 0 };
-
-    if (s->state != SWEEP_RUNNING || q->first == NULL || count_started(&s->jobs) > 0)
-        return;
-    buf_printf(&text, "`ludwig why %s` says what for", q->first);
-    add_line(t, "waiting", TONE_PLAIN, &text);
+    if (q->n_paused > 0 && s->state != SWEEP_PAUSED) {
+        buf_printf(&text, "%s%" PRId64 " of the jobs that wait ", q->is_complete ? "" : "at least ",
+                   q->n_paused);
+        if (q->n_paused == 1 && q->is_complete)
+            buf_printf(&text, "(ludwig resume %s)", q->paused);
+        else
+            buf_printf(&text, "(ludwig resume %" PRId64 ")", s->sweep);
+        add_line(t, "paused", TONE_PLAIN, &text);
+    }
+    if (s->state == SWEEP_RUNNING && q->first != NULL && count_started(&s->jobs) == 0) {
+        buf_printf(&text, "`ludwig why %s` says what for", q->first);
+        add_line(t, "waiting", TONE_PLAIN, &text);
+    }
     buf_free(&text);
 }
 
@@ -367,14 +336,10 @@ void sweepview_add(struct buf *out, const struct sweep_info *s, const struct fai
     static const struct column lines[] = { { "", false, false }, { "", false, true } };
     struct table *t = table_create(lines, 2, width, colour);
 
-    add_head(t, s);
-    add_times(t, s, now_ms);
-    add_jobs(t, s);
+    add_description(t, s, now_ms);
     add_progress(t, s, width);
-    if (q != NULL) {
-        add_paused(t, s, q);
-        add_waiting(t, s, q);
-    }
+    if (q != NULL)
+        add_queue(t, s, q);
     if (f != NULL)
         add_failures(t, s, f);
     table_flush(t, out);

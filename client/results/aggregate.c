@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* aggregate.c - what the replications of each configuration have in common */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,20 +41,15 @@ static double quantile(const double *sorted, size_t n, double q)
     return sorted[i] + (place - below) * (sorted[i + 1] - sorted[i]);
 }
 
-static bool all_finite(const double *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(values[i]))
-            return false;
-    return true;
-}
-
 void stats_of(struct stats *s, double *values, size_t n)
 {
     const double none = (double)NAN;
 
     *s = (struct stats){ (int64_t)n, none, none, none, none, none, none, none };
-    if (n == 0 || !all_finite(values, n))
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(values[i]))
+            return;
+    if (n == 0)
         return;
     qsort(values, n, sizeof *values, compare_numbers);
     add_moments(s, values, n);
@@ -183,47 +177,28 @@ static void add_sample(struct measure *m, const struct metric *value)
                                           .max = has_range ? value->max : value->value };
 }
 
-static void note_job(struct aggregate *g, struct config_result *c, const struct job_result *r)
-{
-    mem_grow((void **)&c->jobs, &c->jobs_capacity, c->n_jobs, sizeof *c->jobs);
-    c->jobs[c->n_jobs++] =
-        (struct config_job){ arena_strdup(g->arena, r->job), r->state == JOB_DONE };
-}
-
-static bool has_nan(const struct job_result *r)
-{
-    const struct metric *metrics = r->metrics.items;
-
-    for (size_t i = 0; i < r->metrics.n; i++)
-        if (!isfinite(metrics[i].value))
-            return true;
-    return false;
-}
-
-static void count_job(struct aggregate *g, struct config_result *c, const struct job_result *r)
-{
-    switch (r->state) {
-    case JOB_DONE: c->n_done++; break;
-    case JOB_FAILED: c->n_failed++; break;
-    case JOB_CANCELLED: c->n_cancelled++; break;
-    default: c->n_left++;
-    }
-    if (r->state == JOB_FAILED && c->reason == NULL && r->reason != NULL)
-        c->reason = arena_strdup(g->arena, r->reason);
-}
-
 void aggregate_add(struct aggregate *g, const struct job_result *r)
 {
     struct config_result *c = find_config(g, r);
     const struct metric *metrics = r->metrics.items;
+    bool has_nan = false;
 
-    note_job(g, c, r);
-    count_job(g, c, r);
+    mem_grow((void **)&c->jobs, &c->jobs_capacity, c->n_jobs, sizeof *c->jobs);
+    c->jobs[c->n_jobs++] =
+        (struct config_job){ arena_strdup(g->arena, r->job), r->state == JOB_DONE };
+    c->n_done += r->state == JOB_DONE;
+    c->n_failed += r->state == JOB_FAILED;
+    c->n_cancelled += r->state == JOB_CANCELLED;
+    c->n_left += !job_is_ended((enum job_state)r->state);
+    if (r->state == JOB_FAILED && c->reason == NULL && r->reason != NULL)
+        c->reason = arena_strdup(g->arena, r->reason);
     if (r->state != JOB_DONE)
         return;
-    c->n_nan += has_nan(r);
-    for (size_t i = 0; i < r->metrics.n; i++)
+    for (size_t i = 0; i < r->metrics.n; i++) {
+        has_nan = has_nan || !isfinite(metrics[i].value);
         add_sample(make_measure(c, make_metric(g, metrics[i].name)), &metrics[i]);
+    }
+    c->n_nan += has_nan;
 }
 
 void aggregate_keep(struct aggregate *g, const bool *keep)
@@ -280,17 +255,16 @@ const struct measure *aggregate_measure(const struct config_result *c, size_t me
 
 /* ---- parameters ---- */
 
-static bool is_same(const struct value *x, const struct value *y)
-{
-    return (x == NULL && y == NULL) || (x != NULL && y != NULL && value_equal(x, y));
-}
-
 static bool varies(const struct aggregate *g, const char *name)
 {
-    for (size_t i = 1; i < g->n; i++)
-        if (!is_same(value_get(&g->configs[0].params, name),
-                     value_get(&g->configs[i].params, name)))
+    const struct value *first = value_get(&g->configs[0].params, name);
+
+    for (size_t i = 1; i < g->n; i++) {
+        const struct value *other = value_get(&g->configs[i].params, name);
+
+        if ((first == NULL) != (other == NULL) || (first != NULL && !value_equal(first, other)))
             return true;
+    }
     return false;
 }
 
@@ -339,21 +313,6 @@ struct list aggregate_varying(struct aggregate *g)
 
 /* ---- what is good ---- */
 
-static bool contains(const char *name, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (; *name != '\0'; name++) {
-        size_t i = 0;
-
-        while (i < n && tolower((unsigned char)name[i]) == word[i])
-            i++;
-        if (i == n)
-            return true;
-    }
-    return false;
-}
-
 enum goal goal_of(const char *metric)
 {
     static const char *const small[] = { "loss",   "err",     "perplexity", "ppl",  "rmse",
@@ -362,7 +321,7 @@ enum goal goal_of(const char *metric)
                                          "memory", "distance" };
 
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
-        if (contains(metric, small[i]))
+        if (strcasestr(metric, small[i]) != NULL)
             return GOAL_MIN;
     return GOAL_MAX;
 }
@@ -407,38 +366,31 @@ int64_t aggregate_best(const struct aggregate *g, size_t metric)
     return index;
 }
 
-/* Merges the sorted halves of from into to. */
-static void merge(const struct config_result *from, struct config_result *to, size_t middle,
-                  size_t n, size_t metric, enum goal goal)
+/* Sorts by merging, which keeps the order of equals as qsort does not. */
+static void sort_configs(struct config_result *items, struct config_result *spare, size_t n,
+                         size_t metric, enum goal goal)
 {
-    size_t i = 0, k = middle;
+    size_t middle = n / 2, i = 0, k = middle;
 
-    for (size_t at = 0; at < n; at++) {
-        bool takes_later =
-            i == middle || (k < n && is_better(aggregate_measure(&from[k], metric),
-                                               aggregate_measure(&from[i], metric), goal));
-
-        to[at] = takes_later ? from[k++] : from[i++];
-    }
-}
-
-/* Keeps the order of equals, which qsort does not, and needs no variable beside it. */
-static void sort(struct config_result *items, struct config_result *spare, size_t n, size_t metric,
-                 enum goal goal)
-{
     if (n < 2)
         return;
-    sort(items, spare, n / 2, metric, goal);
-    sort(items + n / 2, spare, n - n / 2, metric, goal);
+    sort_configs(items, spare, middle, metric, goal);
+    sort_configs(items + middle, spare, n - middle, metric, goal);
     memcpy(spare, items, n * sizeof *items);
-    merge(spare, items, n / 2, n, metric, goal);
+    for (size_t at = 0; at < n; at++) {
+        bool takes_later =
+            i == middle || (k < n && is_better(aggregate_measure(&spare[k], metric),
+                                               aggregate_measure(&spare[i], metric), goal));
+
+        items[at] = takes_later ? spare[k++] : spare[i++];
+    }
 }
 
 void aggregate_sort(struct aggregate *g, size_t metric)
 {
     struct config_result *spare = mem_resize(NULL, g->n, sizeof *spare);
 
-    sort(g->configs, spare, g->n, metric, aggregate_goal(g, metric));
+    sort_configs(g->configs, spare, g->n, metric, aggregate_goal(g, metric));
     free(spare);
     make_slots(g);
 }

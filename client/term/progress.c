@@ -13,12 +13,20 @@ enum { BAR_COLUMNS = 24, BAR_NEEDS = 80 };
 
 int64_t progress_ended(const struct job_counts *c)
 {
-    return c->done + c->failed + c->cancelled;
+    int64_t n = 0;
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        n += job_is_ended((enum job_state)i) ? c->of[i] : 0;
+    return n;
 }
 
 int64_t progress_jobs(const struct job_counts *c)
 {
-    return progress_ended(c) + c->queued + c->staging + c->running + c->publishing;
+    int64_t n = 0;
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        n += c->of[i];
+    return n;
 }
 
 int64_t progress_reached(const struct sweep_info *s)
@@ -66,12 +74,6 @@ static void add_time_left(struct buf *out, const struct progress *p, const struc
     buf_add_str(out, " left");
 }
 
-static void add_count(struct buf *out, int64_t n, const char *what)
-{
-    if (n > 0)
-        buf_printf(out, ", %" PRId64 " %s", n, what);
-}
-
 void progress_add_line(struct buf *out, const struct progress *p, const struct sweep_info *s,
                        int64_t now_ms, size_t columns)
 {
@@ -83,9 +85,11 @@ void progress_add_line(struct buf *out, const struct progress *p, const struct s
     if (columns >= BAR_NEEDS)
         progress_add_bar(out, progress_reached(s), jobs);
     buf_printf(out, "%" PRId64 "/%" PRId64 " done", c->done + s->reused, jobs);
-    add_count(out, c->running, "running");
-    add_count(out, c->failed, "failed");
-    add_count(out, c->cancelled, "cancelled");
+    if (c->running > 0)
+        buf_printf(out, ", %" PRId64 " running", c->running);
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        if (job_runs_again((enum job_state)i) && c->of[i] > 0)
+            buf_printf(out, ", %" PRId64 " %s", c->of[i], job_state_names[i]);
     if (s->state == SWEEP_PAUSED)
         buf_add_str(out, ", paused");
     else
