@@ -14,6 +14,7 @@
 #include "worker/clerk/user_scratch.h"
 #include "worker/loop/lifecycle.h"
 #include "worker/loop/pilot.h"
+#include "worker/node/gpu.h"
 #include "worker/node/pilot_cleanup.h"
 #include "worker/publisher/publisher.h"
 #include "worker/runner/runner.h"

@@ -376,6 +376,62 @@ int schema_read(const struct schema *s, struct bytes bytes, struct arena *a, voi
     return schema_decode(s, &map, a, to, e);
 }
 
+/* ---- copies ---- */
+
+static void copy_into(const struct schema *s, const void *from, struct arena *a, void *to);
+
+static const char *copy_str(struct arena *a, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(a, text);
+}
+
+static struct list copy_list(const struct field *f, const struct list *list, struct arena *a)
+{
+    size_t item_bytes = f->type == FIELD_STRS ? sizeof(const char *) : f->of->size;
+    struct list copy = { arena_alloc(a, list->n * item_bytes), list->n };
+
+    for (size_t i = 0; i < list->n; i++)
+        if (f->type == FIELD_STRS)
+            ((const char **)copy.items)[i] = copy_str(a, ((const char *const *)list->items)[i]);
+        else
+            copy_into(f->of, (const char *)list->items + i * item_bytes, a,
+                      (char *)copy.items + i * item_bytes);
+    return copy;
+}
+
+/* Numbers, tokens and digests are copied with the struct that they lie in. */
+static void copy_into(const struct schema *s, const void *from, struct arena *a, void *to)
+{
+    memcpy(to, from, s->size);
+    for (size_t i = 0; i < s->n_fields; i++) {
+        const struct field *f = &s->fields[i];
+        const void *at = member_of(f, from);
+        void *place = place_of(f, to);
+        const struct bytes *bytes = at;
+
+        if (f->type == FIELD_STR)
+            *(const char **)place = copy_str(a, *(const char *const *)at);
+        else if (f->type == FIELD_BYTES)
+            *(struct bytes *)place = (struct bytes){
+                (const uint8_t *)arena_strndup(a, (const char *)bytes->data, bytes->n), bytes->n
+            };
+        else if (f->type == FIELD_VALUE)
+            *(struct value *)place = value_copy(a, at);
+        else if (f->type == FIELD_STRUCT)
+            copy_into(f->of, at, a, place);
+        else if (f->type == FIELD_LIST || f->type == FIELD_STRS)
+            *(struct list *)place = copy_list(f, at, a);
+    }
+}
+
+void *schema_copy(const struct schema *s, const void *from, struct arena *a)
+{
+    void *to = arena_alloc(a, s->size);
+
+    copy_into(s, from, a, to);
+    return to;
+}
+
 /* ---- for people ---- */
 
 static void add_json_str(struct buf *out, const char *s)

@@ -103,6 +103,9 @@ int schema_decode(const struct schema *s, const struct value *map, struct arena 
 int schema_read(const struct schema *s, struct bytes bytes, struct arena *a, void *to,
                 struct err *e);
 
+/* A copy in the arena, with copies of all that its fields point to. */
+void *schema_copy(const struct schema *s, const void *from, struct arena *a);
+
 /* Appends the struct as a JSON object, every field present. */
 void schema_add_json(const struct schema *s, const void *from, struct buf *out);
 

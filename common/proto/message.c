@@ -114,6 +114,14 @@ int message_body(const struct protocol *p, const struct envelope *m, struct aren
     return schema_decode(p->messages[m->type].schema, &m->body, a, to, e);
 }
 
+const void *message_take_body(const struct protocol *p, const struct envelope *m, struct arena *a,
+                              struct err *e)
+{
+    void *body = arena_alloc(a, p->messages[m->type].schema->size);
+
+    return message_body(p, m, a, body, e) < 0 ? NULL : body;
+}
+
 void wire_init(struct wire *w, int fd, const struct protocol *p)
 {
     *w = (struct wire){ .fd = fd, .protocol = p, .arena = arena_create() };

@@ -51,6 +51,10 @@ int message_read(struct bytes frame, const struct protocol *p, struct arena *a, 
 int message_body(const struct protocol *p, const struct envelope *m, struct arena *a, void *to,
                  struct err *e);
 
+/* The same into memory of the arena; NULL with e set. */
+const void *message_take_body(const struct protocol *p, const struct envelope *m, struct arena *a,
+                              struct err *e);
+
 /*
  * A blocking end of a connection.
  */

@@ -1,7 +1,92 @@
 /* SPDX-License-Identifier: MIT */
-/* agent.c - the agent comes to an end */
+/* agent.c - what the event loop of a worker is made of: begin and end */
 
 #include "worker/agent/agent.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct agent *agent_create(struct err *e)
+{
+    struct agent *ag = mem_alloc(sizeof *ag);
+    int rc = uv_loop_init(&ag->loop);
+
+    if (rc < 0) {
+        err_set(e, ERR_FAILED, "event loop: %s", uv_strerror(rc));
+        free(ag);
+        return NULL;
+    }
+    ag->home_fd = ag->lock_fd = ag->scratch_lock_fd = -1;
+    ring_init(&ag->users);
+    ring_init(&ag->passes);
+    ring_init(&ag->events);
+    ring_init(&ag->young);
+    ring_init(&ag->settled);
+    ring_init(&ag->orphans);
+    ring_init(&ag->strangers);
+    attempts_init(&ag->attempts);
+    return ag;
+}
+
+static void close_rest(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void agent_close(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    if (ag->registry != NULL)
+        registry_flush(ag->registry, NULL);
+    server_link_destroy(ag->link);
+    runners_close(&ag->runners);
+    for (RING_EACH(&ag->users, at, after))
+        user_close(RING_ITEM(at, struct user, ring));
+    gpu_poll_close(&ag->gpuwatch);
+    child_question_close(&ag->share_question);
+    outbox_close(&ag->outbox);
+    uv_walk(&ag->loop, close_rest, NULL);
+    while (uv_run(&ag->loop, UV_RUN_DEFAULT) != 0)
+        ; /* what ran may have been stopped once more */
+    uv_loop_close(&ag->loop);
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void agent_free(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    registry_close(ag->registry);
+    attempts_free(&ag->attempts);
+    for (RING_EACH(&ag->users, at, after))
+        user_free(RING_ITEM(at, struct user, ring));
+    slots_destroy(ag->slots);
+    gpu_list_free(&ag->gpus);
+    close_fd(ag->home_fd);
+    close_fd(ag->lock_fd);
+    close_fd(ag->scratch_lock_fd);
+    folders_free(&ag->folders);
+    slurm_job_free(&ag->slurm);
+    node_free(&ag->node);
+    conf_free(&ag->conf);
+    free(ag->retire);
+    free(ag->server_id);
+    free(ag->share);
+    free(ag->drive);
+    free(ag->told_user);
+    free(ag->told_server);
+    free(ag->told_share);
+    free(ag->told_projects);
+    free(ag);
+}
 
 void agent_stop(struct agent *ag, enum agent_end end)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attempts.c - a table of attempts by token */
+/* attempts.c - a table of attempts by token, and the batches that share a process */
 
 #include "worker/agent/attempts.h"
 
@@ -7,6 +7,59 @@
 #include <string.h>
 
 enum { BUCKETS_AT_FIRST = 256 };
+
+#define X2(name, text, ...) text,
+const char *const phase_names[PHASE_COUNT] = { ATTEMPT_PHASES(X2) };
+const char *const process_phase_names[PROCESS_PHASE_COUNT] = { PROCESS_PHASES(X2) };
+#undef X2
+
+/* ---- batches ---- */
+
+static struct batch *batch_create(const struct token *token, bool is_shared, struct user *user,
+                                  int64_t number)
+{
+    struct batch *b = mem_alloc(sizeof *b);
+
+    ring_init(&b->ring);
+    ring_init(&b->orphan);
+    ring_init(&b->members);
+    b->token = *token;
+    b->is_shared = is_shared;
+    b->user = user;
+    slot_item_init(&b->slot);
+    b->slot.number = number;
+    return b;
+}
+
+void batch_destroy(struct batch *b)
+{
+    ring_remove(&b->ring);
+    ring_remove(&b->orphan);
+    ring_remove(&b->slot.ring);
+    free(b->slot.cpus);
+    free(b->slot.gpus);
+    free(b);
+}
+
+struct attempt *batch_first(const struct batch *b)
+{
+    return ring_is_empty(&b->members) ? NULL : RING_ITEM(b->members.next, struct attempt, mate);
+}
+
+/* The process of a single attempt has nothing to do without it. */
+bool batch_is_over(const struct batch *b)
+{
+    return ring_is_empty(&b->members) && b->runner == NULL &&
+           (b->phase == PROCESS_NONE || (b->phase == PROCESS_GIVEN && !b->is_shared));
+}
+
+void batch_leave(struct attempt *a)
+{
+    ring_remove(&a->mate);
+    a->batch = NULL;
+}
+
+/* ---- attempts ---- */
 
 void attempts_init(struct attempts *t)
 {
@@ -29,15 +82,6 @@ static void attempt_destroy(struct attempt *a)
     free(a);
 }
 
-/* Runners go on without it. */
-static void let_go(struct attempt *a)
-{
-    if (a->batch == NULL)
-        return;
-    a->batch->runner = NULL;
-    ring_remove(&a->batch->orphan);
-}
-
 void attempts_free(struct attempts *t)
 {
     struct ring *at, *after;
@@ -47,7 +91,10 @@ void attempts_free(struct attempts *t)
     for (RING_EACH(&t->all, at, after)) {
         struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        let_go(a);
+        if (a->batch != NULL) { /* runners go on without it */
+            a->batch->runner = NULL;
+            a->batch->phase = PROCESS_NONE;
+        }
         attempt_destroy(a);
     }
     for (RING_EACH(&t->batches, at, after))
@@ -65,23 +112,12 @@ static struct attempt **bucket_of(const struct attempts *t, const struct token *
     return &t->buckets[hash & (t->n_buckets - 1)];
 }
 
-static void link_in(struct attempts *t, struct attempt *a)
+static void put_in_bucket(struct attempts *t, struct attempt *a)
 {
     struct attempt **bucket = bucket_of(t, &a->token);
 
     a->next_same_hash = *bucket;
     *bucket = a;
-}
-
-static void grow(struct attempts *t)
-{
-    struct ring *at, *after;
-
-    free(t->buckets);
-    t->n_buckets *= 2;
-    t->buckets = mem_alloc(t->n_buckets * sizeof(struct attempt *));
-    for (RING_EACH(&t->all, at, after))
-        link_in(t, RING_ITEM(at, struct attempt, ring));
 }
 
 struct attempt *attempts_find(const struct attempts *t, const struct token *token)
@@ -108,10 +144,10 @@ struct batch *attempts_find_batch(const struct attempts *t, const struct token *
 
 struct batch *attempts_find_process(const struct attempts *t, const struct token *token)
 {
-    struct batch *b = attempts_find_batch(t, token);
-    struct attempt *a = b == NULL ? attempts_find(t, token) : NULL;
+    const struct attempt *a = attempts_find(t, token);
 
-    return a == NULL || a->batch == NULL || a->batch->is_shared ? b : a->batch;
+    return a != NULL && a->batch != NULL && !a->batch->is_shared ? a->batch
+                                                                 : attempts_find_batch(t, token);
 }
 
 /* The newest is first: members come one after the other. */
@@ -126,51 +162,52 @@ struct batch *attempts_batch(struct attempts *t, const struct token *token, stru
     return b;
 }
 
-/* They all need the same: they are of one sweep. */
-static struct batch *batch_for(struct attempts *t, const struct assignment *is,
-                               const struct resources *needs, struct user *user)
-{
-    struct batch *b = token_is_zero(&is->batch)
-                          ? batch_create(&is->token, false, user, ++t->last_number)
-                          : attempts_batch(t, &is->batch, user);
-
-    if (!b->slot.is_running)
-        b->slot.need =
-            (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
-    return b;
-}
-
-static struct attempt *attempt_create(struct arena *arena, const struct order *order)
-{
-    struct attempt *a = mem_alloc(sizeof *a);
-
-    a->token = order->assignment.token;
-    a->arena = arena;
-    a->order = *order;
-    ring_init(&a->young);
-    ring_init(&a->telling.ring);
-    return a;
-}
-
 struct attempt *attempts_add(struct attempts *t, struct arena *arena, const struct order *order,
-                             struct user *user)
+                             struct user *user, enum phase phase)
 {
+    const struct assignment *is = &order->assignment;
+    const struct resources *needs = &order->work.work.resources;
+    struct ring *at, *after;
     struct attempt *a;
 
-    if (attempts_find(t, &order->assignment.token) != NULL) {
+    if (attempts_find(t, &is->token) != NULL) {
         arena_destroy(arena);
         return NULL;
     }
-    a = attempt_create(arena, order);
+    a = mem_alloc(sizeof *a);
+    a->token = is->token;
+    a->arena = arena;
+    a->order = *order;
     a->user = user;
-    a->batch = batch_for(t, &order->assignment, &order->work.work.resources, user);
+    a->phase = phase;
+    ring_init(&a->aside);
+    ring_init(&a->telling.ring);
+    a->batch = token_is_zero(&is->batch) ? batch_create(&is->token, false, user, ++t->last_number)
+                                         : attempts_batch(t, &is->batch, user);
+    /* All members need the same: they are of one sweep. */
+    if (!a->batch->slot.is_running)
+        a->batch->slot.need =
+            (struct slot_need){ needs->cpus_milli, needs->gpus_milli, needs->memory_bytes };
     ring_add_last(&a->batch->members, &a->mate);
-    if (t->n >= t->n_buckets)
-        grow(t);
+    if (t->n >= t->n_buckets) {
+        free(t->buckets);
+        t->n_buckets *= 2;
+        t->buckets = mem_alloc(t->n_buckets * sizeof(struct attempt *));
+        for (RING_EACH(&t->all, at, after))
+            put_in_bucket(t, RING_ITEM(at, struct attempt, ring));
+    }
     ring_add_last(&t->all, &a->ring);
-    link_in(t, a);
+    put_in_bucket(t, a);
     t->n++;
+    t->n_in[phase]++;
     return a;
+}
+
+void attempts_move(struct attempts *t, struct attempt *a, enum phase to)
+{
+    t->n_in[a->phase]--;
+    t->n_in[to]++;
+    a->phase = to;
 }
 
 void attempts_remove(struct attempts *t, struct attempt *a)
@@ -181,32 +218,43 @@ void attempts_remove(struct attempts *t, struct attempt *a)
         at = &(*at)->next_same_hash;
     *at = a->next_same_hash;
     ring_remove(&a->ring);
-    ring_remove(&a->young);
+    ring_remove(&a->aside);
     ring_remove(&a->telling.ring);
     t->n--;
+    t->n_in[a->phase]--;
     attempt_destroy(a);
 }
 
-/* From here the transition table must allow the outcome. */
-static enum attempt_state state_before_outcome(const struct attempt *a)
+bool attempt_may_run(const struct attempt *a)
 {
-    if (a->telling.event == EV_WITHDRAW)
-        return ATTEMPT_NO;
-    if (a->may_be_on_scratch)
-        return ATTEMPT_PUBLISHING;
-    return a->is_staging ? ATTEMPT_STAGING : ATTEMPT_ASSIGNED;
+    return a->phase >= PHASE_STARTING && a->phase <= PHASE_UNNAMED;
 }
 
 enum attempt_state attempt_state_of(const struct attempt *a)
 {
+    enum attempt_state waiting = a->is_staged ? ATTEMPT_STAGING : ATTEMPT_ASSIGNED;
+
     switch (a->phase) {
-    case PHASE_QUEUED: return a->is_staging ? ATTEMPT_STAGING : ATTEMPT_ASSIGNED;
-    case PHASE_GIVEN: return a->started_at > 0 ? ATTEMPT_RUNNING : ATTEMPT_ASSIGNED;
-    case PHASE_ORPHANED: return ATTEMPT_RUNNING;
-    case PHASE_ENDED: return ATTEMPT_PUBLISHING;
-    case PHASE_OUTCOME: return state_before_outcome(a);
+    case PHASE_NEW:
+    case PHASE_STAGING:
+    case PHASE_QUEUED: return waiting;
+    case PHASE_STARTING:
+    case PHASE_RUNNING:
+    case PHASE_LEFT:
+    case PHASE_MUTE:
+    case PHASE_MISSING:
+    case PHASE_UNNAMED: return a->started_at > 0 ? ATTEMPT_RUNNING : ATTEMPT_ASSIGNED;
+    case PHASE_ORPHANED:
+    case PHASE_FINISHING: return ATTEMPT_RUNNING;
+    case PHASE_PUBLISHING: return ATTEMPT_PUBLISHING;
+    case PHASE_OUTCOME: /* from the state that is said here ludwigd's table must allow the outcome */
+        if (a->telling.event == EV_WITHDRAW)
+            return ATTEMPT_NO;
+        return a->may_be_on_scratch ? ATTEMPT_PUBLISHING : waiting;
     case PHASE_WITHDRAWING:
-    case PHASE_DISCARDING: return ATTEMPT_NO;
+    case PHASE_DISCARDING:
+    case PHASE_GONE:
+    case PHASE_COUNT: break;
     }
     return ATTEMPT_NO;
 }

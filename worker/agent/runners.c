@@ -1,12 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* runners.c - what runners are told, what they say, and which are idle */
+/* runners.c - start runners, find them again, notice that they are gone; what they are told and say */
 
-#include "worker/agent/runners_life.h"
+#include "worker/agent/runners.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "common/base/io.h"
 #include "common/base/log.h"
+#include "worker/agent/child_question.h"
+#include "worker/node/job_cgroup.h"
+#include "worker/node/unix_socket.h"
+
+/* In its folder, beside lock and sock. */
+#define USER_FILE "user"
+#define CAGE_FILE "cage"
+
+enum {
+    QUEUED_MAX_BYTES = 32 * 1024 * 1024,
+    CAGE_MAX_BYTES = 4096,
+    CHECK_AT_FIRST_MS = 10,
+    CHECK_AT_MOST_MS = 1000
+};
+
+struct runner {
+    struct ring ring;
+    struct ring idle;
+    struct runners *all;
+    char *name; /* runner.N */
+    char *user; /* whose jobs it runs, as in struct owner */
+    char *cage; /* see cage.h; NULL: it is in none */
+    int dir_fd;
+    pid_t pid;            /* 0: not a child of ours, or reaped */
+    struct chan *chan;    /* NULL: being looked for, or leaving */
+    struct batch *batch;  /* NULL: none, or not known */
+    struct token process; /* what it runs; zero: nothing */
+    uint64_t idle_since;
+    bool is_unknown;  /* adopted, and has not said what it runs */
+    bool is_leaving;  /* idle, told to go */
+    uv_timer_t check; /* while it is not known whether it lives */
+    uint64_t check_ms;
+};
+
+/* There is no connection: is it gone, or does it listen again?  Looks until one is certain. */
+static void look_for_runner(struct runner *r);
 
 /* ---- idle ones leave ---- */
 
@@ -32,7 +75,7 @@ static void let_go(struct runner *r)
     chan_destroy(r->chan);
     r->chan = NULL;
     r->is_leaving = true;
-    runner_look_for(r);
+    look_for_runner(r);
 }
 
 static void on_idle_timer(uv_timer_t *timer)
@@ -66,7 +109,7 @@ static void break_off(struct runner *r, const struct err *why)
     chan_destroy(r->chan);
     r->chan = NULL;
     ring_remove(&r->idle);
-    runner_look_for(r);
+    look_for_runner(r);
 }
 
 /* It is idle: what it had ended while nobody was connected. */
@@ -153,10 +196,10 @@ static void on_closed(void *context, struct chan *c, const struct err *why)
     chan_destroy(c);
     r->chan = NULL;
     ring_remove(&r->idle);
-    runner_look_for(r);
+    look_for_runner(r);
 }
 
-const struct chan_events runner_chan_events = { on_readable, NULL, on_closed };
+static const struct chan_events runner_chan_events = { on_readable, NULL, on_closed };
 
 void runners_reaped(struct runners *rs, pid_t pid)
 {
@@ -169,9 +212,293 @@ void runners_reaped(struct runners *rs, pid_t pid)
             continue;
         r->pid = 0;
         if (r->chan == NULL)
-            runner_look_for(r);
+            look_for_runner(r);
         return;
     }
+}
+
+/* ---- one of them ---- */
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct runner *r = handle->data;
+
+    free(r->name);
+    free(r->user);
+    free(r->cage);
+    free(r);
+}
+
+static void forget_runner(struct runner *r)
+{
+    if (r->is_unknown)
+        r->all->n_unknown--;
+    ring_remove(&r->ring);
+    ring_remove(&r->idle);
+    chan_destroy(r->chan);
+    if (r->dir_fd >= 0)
+        close(r->dir_fd);
+    uv_close((uv_handle_t *)&r->check, on_timer_closed);
+}
+
+static struct runner *runner_create(struct runners *rs, const char *name)
+{
+    struct runner *r = mem_alloc(sizeof *r);
+
+    r->all = rs;
+    r->name = mem_strdup(name);
+    r->dir_fd = -1;
+    ring_init(&r->idle);
+    ring_add_last(&rs->all, &r->ring);
+    uv_timer_init(rs->loop, &r->check);
+    r->check.data = r;
+    return r;
+}
+
+static int connect_chan(struct runner *r, int fd, struct err *e)
+{
+    r->chan = chan_create(r->all->loop, fd, &orders, &runner_chan_events, r, QUEUED_MAX_BYTES, e);
+    return r->chan == NULL ? -1 : 0;
+}
+
+/* ---- does it live? ---- */
+
+static void remove_folder(const struct runner *r)
+{
+    struct err e = { 0 };
+
+    if (io_remove_tree_at(r->all->dir_fd, r->name, &e) < 0)
+        log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
+}
+
+static void on_gone(struct runner *r)
+{
+    struct runners *rs = r->all;
+    struct batch *b = r->batch;
+    bool was_asked_to = r->is_leaving;
+
+    remove_folder(r);
+    forget_runner(r);
+    if (b != NULL)
+        b->runner = NULL;
+    if (!was_asked_to)
+        rs->events.lost(rs->context, b);
+}
+
+static bool is_gone(const struct runner *r)
+{
+    struct err e = { 0 };
+    int lock_fd;
+
+    if (r->dir_fd < 0)
+        return true;
+    if (child_lock(r->dir_fd, "lock", &lock_fd, &e) == 0) {
+        close(lock_fd);
+        return true;
+    }
+    if (e.kind != ERR_BUSY)
+        log_event(LOG_WARN, "runner-lock", "runner", "%s", r->name, "why", "%s", e.text, NULL);
+    return false;
+}
+
+static void on_check(uv_timer_t *timer)
+{
+    look_for_runner(timer->data);
+}
+
+/* All that it started goes with it.  Also one that lives may have lost its connection: then it
+ * listens again. */
+static void look_for_runner(struct runner *r)
+{
+    struct err e = { 0 };
+    int fd;
+
+    if (is_gone(r)) {
+        if (r->cage == NULL || job_cgroup_end(r->cage)) {
+            on_gone(r);
+            return;
+        }
+    } else if (!r->is_leaving) {
+        fd = unix_socket_connect_at(r->dir_fd, "sock", &e);
+        if (fd >= 0 && connect_chan(r, fd, &e) == 0) {
+            if (!r->is_unknown)
+                r->all->n_unknown++;
+            r->is_unknown = true;
+            return;
+        }
+    }
+    r->check_ms = r->check_ms == 0                     ? CHECK_AT_FIRST_MS
+                  : r->check_ms * 2 < CHECK_AT_MOST_MS ? r->check_ms * 2
+                                                       : CHECK_AT_MOST_MS;
+    uv_timer_start(&r->check, on_check, r->check_ms, 0);
+}
+
+/* ---- starting ---- */
+
+static int open_folder(struct runner *r, struct err *e)
+{
+    struct stat st;
+
+    r->dir_fd = openat(r->all->dir_fd, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (r->dir_fd < 0)
+        return err_sys(e, "open %s", r->name);
+    if (fstat(r->dir_fd, &st) < 0)
+        return err_sys(e, "stat %s", r->name);
+    return st.st_uid == geteuid() ? 0 : err_set(e, ERR_DENIED, "%s is not ours", r->name);
+}
+
+static int make_folder(struct runner *r, struct err *e)
+{
+    if (mkdirat(r->all->dir_fd, r->name, 0700) < 0)
+        return err_sys(e, "create %s", r->name);
+    return open_folder(r, e);
+}
+
+/* So that a later agent knows whose it is. */
+static int write_user(const struct runner *r, struct err *e)
+{
+    return r->user == NULL
+               ? 0
+               : io_write_file_at(r->dir_fd, USER_FILE, r->user, strlen(r->user), 0600, e);
+}
+
+static char *read_text(const struct runner *r, const char *name, size_t max_bytes)
+{
+    struct buf text = { 0 };
+
+    if (io_read_file_at(r->dir_fd, name, max_bytes, &text, NULL) == 0 && text.n > 0)
+        return buf_take(&text);
+    buf_free(&text);
+    return NULL;
+}
+
+static uid_t uid_of(const struct owner *owner)
+{
+    return owner->rights == NULL ? geteuid() : (uid_t)strtoul(owner->rights, NULL, 10);
+}
+
+static void drop_cage(struct runner *r)
+{
+    if (r->cage != NULL)
+        (void)job_cgroup_end(r->cage);
+    free(r->cage);
+    r->cage = NULL;
+}
+
+/* First its name, so that whoever comes after us finds it. */
+static void make_cage(struct runner *r, const struct owner *owner, int *limit_fd)
+{
+    struct err e = { 0 };
+
+    *limit_fd = -1;
+    r->cage = job_cgroup_name();
+    if (r->cage == NULL)
+        return;
+    if (io_write_file_at(r->dir_fd, CAGE_FILE, r->cage, strlen(r->cage), 0600, &e) < 0)
+        log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
+    if (!job_cgroup_make(r->cage, uid_of(owner), limit_fd))
+        drop_cage(r);
+}
+
+/* Before it is told to start anything. */
+static void enter_cage(struct runner *r)
+{
+    if (r->cage != NULL && !job_cgroup_put(r->cage, r->pid))
+        drop_cage(r);
+}
+
+static int start_process(struct runner *r, const struct owner *owner, int fds[3], struct err *e)
+{
+    struct child child = { .owner = owner,
+                           .args = { CHILD_RUNNER, owner->scratch },
+                           .stdout_fd = -1,
+                           .lock_fd = fds[0],
+                           .listen_fd = fds[1],
+                           .limit_fd = fds[2] };
+
+    return child_connect(r->all->loop, &child, &runner_chan_events, r, QUEUED_MAX_BYTES, &r->pid,
+                         &r->chan, e);
+}
+
+/* It is handed its lock and the socket at which later agents find it: the folder stays ours. */
+static int start_in_folder(struct runner *r, const struct owner *owner, struct err *e)
+{
+    int fds[3] = { -1, -1, -1 }; /* lock, socket, limit */
+    int rc = child_lock(r->dir_fd, "lock", &fds[0], e);
+
+    if (rc == 0)
+        rc = fds[1] = unix_socket_listen_at(r->dir_fd, "sock", e);
+    if (rc >= 0) {
+        make_cage(r, owner, &fds[2]);
+        rc = start_process(r, owner, fds, e);
+    }
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return rc;
+}
+
+static struct runner *start_runner(struct runners *rs, const struct owner *owner, struct err *e)
+{
+    char *name = mem_printf("runner.%u", rs->next_number++);
+    struct runner *r = runner_create(rs, name);
+
+    free(name);
+    r->user = owner->name == NULL ? NULL : mem_strdup(owner->name);
+    if (make_folder(r, e) == 0 && write_user(r, e) == 0 && start_in_folder(r, owner, e) == 0) {
+        enter_cage(r);
+        return r;
+    }
+    drop_cage(r);
+    remove_folder(r);
+    forget_runner(r);
+    err_wrap(e, "runner");
+    return NULL;
+}
+
+static void read_records(struct runner *r)
+{
+    r->user = read_text(r, USER_FILE, NAME_MAX_BYTES);
+    r->cage = read_text(r, CAGE_FILE, CAGE_MAX_BYTES);
+}
+
+static void find_runner(struct runners *rs, const char *name)
+{
+    struct runner *r = runner_create(rs, name);
+    unsigned number = (unsigned)strtoul(name + strlen("runner."), NULL, 10);
+    struct err e = { 0 };
+
+    if (number >= rs->next_number)
+        rs->next_number = number + 1;
+    r->is_unknown = true;
+    rs->n_unknown++;
+    if (open_folder(r, &e) < 0)
+        log_event(LOG_WARN, "runner-folder", "why", "%s", e.text, NULL);
+    else
+        read_records(r);
+}
+
+int runners_adopt(struct runners *rs, struct err *e)
+{
+    int fd = fcntl(rs->dir_fd, F_DUPFD_CLOEXEC, 0);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    struct ring *at, *after;
+    const struct dirent *entry;
+
+    if (d == NULL) {
+        err_sys(e, "list the runners");
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    rewinddir(d);
+    while ((entry = readdir(d)) != NULL)
+        if (strncmp(entry->d_name, "runner.", strlen("runner.")) == 0)
+            find_runner(rs, entry->d_name);
+    closedir(d);
+    for (RING_EACH(&rs->all, at, after))
+        look_for_runner(RING_ITEM(at, struct runner, ring));
+    return 0;
 }
 
 /* ---- orders ---- */
@@ -189,6 +516,11 @@ static struct runner *take_idle(struct runners *rs, const struct owner *owner)
         return r;
     }
     return NULL;
+}
+
+bool runner_is_of(const struct runner *r, const struct owner *owner)
+{
+    return owner_is(owner, r->user);
 }
 
 const char *runner_user(const struct runner *r)
@@ -234,13 +566,13 @@ int runners_run(struct runners *rs, struct batch *b, const struct owner *owner, 
     struct runner *r = take_idle(rs, owner);
 
     if (r == NULL)
-        r = runner_start(rs, owner, e);
+        r = start_runner(rs, owner, e);
     if (r == NULL)
         return -1;
     if (send_run(r, b, e) < 0) {
         chan_destroy(r->chan);
         r->chan = NULL;
-        runner_look_for(r);
+        look_for_runner(r);
         return -1;
     }
     runner_assign(r, b);
@@ -286,7 +618,7 @@ void runners_close(struct runners *rs)
     if (rs->loop == NULL)
         return;
     for (RING_EACH(&rs->all, at, after))
-        runner_forget(RING_ITEM(at, struct runner, ring));
+        forget_runner(RING_ITEM(at, struct runner, ring));
     uv_close((uv_handle_t *)&rs->idle_timer, NULL);
     arena_destroy(rs->arena);
     rs->loop = NULL;

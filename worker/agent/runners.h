@@ -63,6 +63,8 @@ void runner_stop(struct runner *r, const struct token *token);
 /* Ends what it runs, which may go on elsewhere; budget_ms: until it is gone, SCHEMA_NONE: not
  * limited. */
 void runner_preempt(struct runner *r, enum cause cause, const char *reason, int64_t budget_ms);
+/* It runs jobs of this owner. */
+bool runner_is_of(const struct runner *r, const struct owner *owner);
 /* Whose jobs it runs, as in struct owner. */
 const char *runner_user(const struct runner *r);
 /* What it runs; NULL: nothing, or it is not known. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service.c - keep the stager or the publisher running while there is work for it */
+/* service.c - keep a child running while there is work for it */
 
 #include "worker/agent/service.h"
 
@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
-#include "worker/base/child_protocol.h"
-#include "worker/node/unix_socket.h"
+#include "worker/agent/child_question.h"
 
 enum {
     /* One that hangs on a share that is away must not stop the agent: what it is sent waits. */
@@ -48,6 +47,19 @@ static void drop(struct service *s, const char *why)
         start_later(s);
 }
 
+static void take_note(struct service *s, const struct envelope *m, struct err *e)
+{
+    const void *body;
+
+    if (s->events->notes[m->type] == NULL) {
+        err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
+        return;
+    }
+    body = message_take_body(&orders, m, s->arena, e);
+    if (body != NULL)
+        s->events->notes[m->type](s->context, body, m->re);
+}
+
 static void on_readable(void *context, struct chan *c)
 {
     struct service *s = context;
@@ -57,7 +69,7 @@ static void on_readable(void *context, struct chan *c)
 
     while (s->chan == c && (rc = chan_next(c, s->arena, &m, &e)) != 0) {
         if (rc == 1)
-            s->events.note(s->context, &m, s->arena, &e);
+            take_note(s, &m, &e);
         arena_reset(s->arena);
         if (e.kind != ERR_NONE) {
             drop(s, e.text);
@@ -83,18 +95,8 @@ static int spawn(struct service *s, int lock_fd, struct err *e)
                            .stdout_fd = -1,
                            .lock_fd = lock_fd,
                            .listen_fd = s->extra_fd };
-    int ours, rc;
 
-    if (unix_socket_pair(&ours, &child.channel_fd, e) < 0)
-        return -1;
-    rc = child_start(&child, &s->pid, e);
-    close(child.channel_fd);
-    if (rc < 0) {
-        close(ours);
-        return -1;
-    }
-    s->chan = chan_create(s->loop, ours, &orders, &events, s, QUEUED_MAX_BYTES, e);
-    return s->chan == NULL ? -1 : 0;
+    return child_connect(s->loop, &child, &events, s, QUEUED_MAX_BYTES, &s->pid, &s->chan, e);
 }
 
 static int try_start(struct service *s, struct err *e)
@@ -125,17 +127,13 @@ static void start(struct service *s)
         drop(s, NULL);
         return;
     }
-    s->events.up(s->context);
+    s->events->up(s->context);
 }
 
 void service_init(struct service *s, uv_loop_t *loop)
 {
     s->loop = loop;
     s->extra_fd = -1;
-    s->chan = NULL;
-    s->pid = 0;
-    s->delay_ms = 0;
-    s->is_needed = s->is_resting = s->is_closed = false;
     s->arena = arena_create();
     uv_timer_init(loop, &s->retry);
     s->retry.data = s;

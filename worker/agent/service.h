@@ -11,12 +11,14 @@
 #include <uv.h>
 
 #include "common/proto/chan.h"
+#include "worker/base/child_protocol.h"
 #include "worker/base/child_start.h"
 
 struct service_events {
     /* It runs: send what is to be done, all of it again. */
     void (*up)(void *context);
-    void (*note)(void *context, const struct envelope *m, struct arena *a, struct err *e);
+    /* What it says, by type; re: the number of the order that it answers.  NULL: it must not say that. */
+    void (*notes[ORDER_COUNT])(void *context, const void *body, int64_t re);
 };
 
 struct service {
@@ -27,7 +29,7 @@ struct service {
     int extra_fd;              /* it finds at CHILD_LISTEN_FD; -1: nothing; the caller's */
     int dir_fd;                /* where its lock lies; the caller's */
     uv_loop_t *loop;
-    struct service_events events;
+    const struct service_events *events;
     void *context;
     struct chan *chan; /* NULL: not there */
     pid_t pid;         /* 0: none */
@@ -39,6 +41,7 @@ struct service {
     bool is_closed;
 };
 
+/* Of one that is all zeroes; the caller sets the rest. */
 void service_init(struct service *s, uv_loop_t *loop);
 void service_close(struct service *s);
 /* Starts it if it is not there; events.up follows, perhaps before this returns. */

@@ -111,6 +111,11 @@ void slots_drop(struct slots *s, struct slot_item *item)
     item->is_waiting = false;
 }
 
+bool slots_has_waiting(const struct slots *s)
+{
+    return !ring_is_empty(&s->waiting);
+}
+
 /* ---- GPUs ---- */
 
 static bool gpu_is_free(const struct gpu *g)

@@ -63,6 +63,8 @@ void slots_add(struct slots *s, struct slot_item *item);
 /* Takes it out of the queue, if it waits. */
 void slots_drop(struct slots *s, struct slot_item *item);
 
+bool slots_has_waiting(const struct slots *s);
+
 /* What slots_next may assume, and learns. */
 struct slots_asking {
     bool gpus_are_known;  /* whether others use them was asked a moment ago */

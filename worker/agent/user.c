@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* user.c - those whose jobs this agent runs */
+/* user.c - the users whose jobs this agent runs, and who each is on this machine */
 
 #include "worker/agent/user.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/base/account.h"
+#include "common/base/log.h"
 #include "worker/agent/agent.h"
 
-/* Its stager and publisher stay that long, as the next job may come any moment. */
-enum { REST_AFTER_MS = 60 * 1000 };
+enum {
+    /* Its stager and publisher stay that long, as the next job may come any moment. */
+    REST_AFTER_MS = 60 * 1000,
+    ANSWER_MAX_MS = 20 * 1000, /* of a user database that may be far away */
+    /* Until who it is is asked again: after trouble, and after a refusal. */
+    AGAIN_AT_FIRST_MS = 10 * 1000,
+    AGAIN_AT_MOST_MS = 10 * 60 * 1000
+};
 
 static void init_timer(struct user *u, uv_timer_t *timer)
 {
@@ -29,11 +37,13 @@ static void init_service(struct user *u, struct service *s, const char *name, co
     s->mode = mode;
     s->owner = &u->owner;
     s->dir_fd = u->agent->home_fd;
-    s->events = *events;
+    s->events = events;
     s->context = u;
 }
 
-static struct user *create(struct agent *ag, const char *name)
+static void on_account(void *context, const void *body, const char *why);
+
+static struct user *create_user(struct agent *ag, const char *name)
 {
     const struct user_events *events = ag->user_events;
     struct user *u = mem_alloc(sizeof *u);
@@ -41,7 +51,7 @@ static struct user *create(struct agent *ag, const char *name)
     u->agent = ag;
     u->name = name == NULL ? NULL : mem_strdup(name);
     u->owner.name = name == NULL ? NULL : mem_strdup(name);
-    u->account_arena = arena_create();
+    child_question_init(&u->account, &ag->loop, NOTE_ACCOUNT, ANSWER_MAX_MS, on_account, u);
     init_timer(u, &u->account_timer);
     init_timer(u, &u->rest_timer);
     init_timer(u, &u->staging_timer);
@@ -64,14 +74,14 @@ static struct user *create(struct agent *ag, const char *name)
 
 struct user *user_create_self(struct agent *ag, const char *scratch)
 {
-    struct user *u = create(ag, NULL);
+    struct user *u = create_user(ag, NULL);
 
     u->owner.scratch = mem_strdup(scratch);
     u->state = USER_KNOWN;
     return u;
 }
 
-static struct user *find(const struct agent *ag, const char *name)
+static struct user *find_user(const struct agent *ag, const char *name)
 {
     struct ring *at, *after;
 
@@ -87,7 +97,7 @@ static struct user *find(const struct agent *ag, const char *name)
 /* What root runs as itself must be its own. */
 static struct user *refuse_others(struct agent *ag, const char *name)
 {
-    struct user *u = create(ag, name);
+    struct user *u = create_user(ag, name);
 
     u->state = USER_REFUSED;
     u->why = mem_strdup("this worker runs as root, and jobs of its own account only: "
@@ -99,10 +109,10 @@ struct user *user_of(struct agent *ag, const char *name)
 {
     bool is_self =
         !ag->changes_uid && (geteuid() != 0 || name == NULL || account_is_own_name(name));
-    struct user *u = find(ag, is_self ? NULL : name);
+    struct user *u = find_user(ag, is_self ? NULL : name);
 
     if (u == NULL)
-        u = ag->changes_uid ? create(ag, name) : refuse_others(ag, name);
+        u = ag->changes_uid ? create_user(ag, name) : refuse_others(ag, name);
     return u;
 }
 
@@ -139,23 +149,206 @@ void user_recall_all(struct agent *ag)
         closedir(d);
 }
 
-/* ---- resting ---- */
+/* ---- who one is on this machine ---- */
 
-static bool has_attempts(const struct user *u)
+struct env {
+    char **entries;
+    size_t n, capacity;
+};
+
+static void add_entry(struct env *env, char *entry)
 {
-    struct ring *at, *after;
+    mem_grow((void **)&env->entries, &env->capacity, env->n + 1, sizeof *env->entries);
+    env->entries[env->n++] = entry;
+    env->entries[env->n] = NULL;
+}
 
-    for (RING_EACH(&u->agent->attempts.all, at, after))
-        if (RING_ITEM(at, struct attempt, ring)->user == u)
+/* Of ours only how this machine speaks and what its time is. */
+static bool is_inherited(const char *entry)
+{
+    static const char *const begins[] = { "LANG=", "LC_", "TZ=" };
+
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (strncmp(entry, begins[i], strlen(begins[i])) == 0)
             return true;
     return false;
+}
+
+static char **make_env(const char *name, const struct note_account *note)
+{
+    struct env env = { .n = 0 };
+
+    add_entry(&env, mem_printf("HOME=%s", note->home == NULL ? "/" : note->home));
+    add_entry(&env,
+              mem_printf("SHELL=%s",
+                         note->shell == NULL || note->shell[0] == '\0' ? "/bin/sh" : note->shell));
+    add_entry(&env, mem_printf("USER=%s", name));
+    add_entry(&env, mem_printf("LOGNAME=%s", name));
+    for (char **entry = environ; *entry != NULL; entry++)
+        if (is_inherited(*entry))
+            add_entry(&env, mem_strdup(*entry));
+    return env.entries;
+}
+
+static void ask_account(struct user *u)
+{
+    char *min_uid = mem_printf("%" PRId64, u->agent->conf.min_uid);
+    struct child child = { .args = { CHILD_ACCOUNT, u->name, min_uid, u->agent->folders.pattern,
+                                     u->agent->node.host },
+                           .stdout_fd = -1,
+                           .lock_fd = -1,
+                           .listen_fd = -1 };
+
+    child_question_ask(&u->account, &child);
+    free(min_uid);
+}
+
+static void on_again(uv_timer_t *timer);
+
+static void ask_again_later(struct user *u, bool is_final)
+{
+    u->account_delay_ms = u->account_delay_ms == 0 ? AGAIN_AT_FIRST_MS : 2 * u->account_delay_ms;
+    if (is_final || u->account_delay_ms > AGAIN_AT_MOST_MS)
+        u->account_delay_ms = AGAIN_AT_MOST_MS;
+    uv_timer_start(&u->account_timer, on_again, u->account_delay_ms, 0);
+}
+
+/* A child that is being killed may take its time. */
+static void on_again(uv_timer_t *timer)
+{
+    struct user *u = timer->data;
+
+    if (u->account.pid > 0)
+        ask_again_later(u, false);
+    else
+        ask_account(u);
+}
+
+static void refuse_user(struct user *u, const char *why, bool is_final)
+{
+    bool is_new = u->state != USER_REFUSED || strcmp(u->why, why) != 0 || u->is_gone != is_final;
+
+    ask_again_later(u, is_final);
+    if (!is_new)
+        return;
+    log_event(LOG_WARN, "user-refused", "user", "%s", u->name, "why", "%s", why, NULL);
+    free(u->why);
+    u->why = mem_strdup(why);
+    u->state = USER_REFUSED;
+    u->is_gone = is_final;
+    u->agent->user_events->refused(u);
+}
+
+static void accept_user(struct user *u, const struct note_account *note)
+{
+    owner_clear(&u->owner);
+    u->owner.rights = mem_strdup(note->rights);
+    u->owner.env = make_env(u->name, note);
+    u->owner.scratch = mem_strdup(note->scratch);
+    log_event(LOG_INFO, "user", "user", "%s", u->name, "uid", "%lld", (long long)note->uid,
+              "scratch", "%s", note->scratch, NULL);
+    uv_timer_stop(&u->account_timer);
+    u->account_delay_ms = 0;
+    u->is_gone = false;
+    u->state = USER_KNOWN;
+    u->agent->user_events->known(u);
+}
+
+static void on_account(void *context, const void *body, const char *why)
+{
+    const struct note_account *note = body;
+    struct user *u = context;
+
+    if (note == NULL) {
+        char *text = mem_printf("who %s is on this machine cannot be found out: %s", u->name, why);
+
+        refuse_user(u, text, false);
+        free(text);
+    } else if (note->error != NULL) {
+        refuse_user(u, note->error, note->is_final);
+    } else if (note->rights == NULL || note->scratch == NULL || note->scratch[0] != '/') {
+        refuse_user(u, "who it is on this machine was not answered well", false);
+    } else {
+        accept_user(u, note);
+    }
+}
+
+void user_lookup(struct user *u)
+{
+    if (u->state != USER_UNKNOWN)
+        return;
+    u->state = USER_ASKED;
+    if (u->name == NULL)
+        refuse_user(u, "ludwigd does not say whose job it is", true);
+    else if (u->account.pid > 0)
+        ask_again_later(u, false);
+    else
+        ask_account(u);
+}
+
+/* ---- what is left on its scratch ---- */
+
+void user_add_leftover(struct user *u, const struct token *token)
+{
+    mem_grow((void **)&u->leftovers, &u->leftovers_capacity, u->n_leftovers, sizeof *u->leftovers);
+    u->leftovers[u->n_leftovers++] = *token;
+}
+
+static void send_leftovers(struct user *u)
+{
+    while (u->n_leftovers_sent < u->n_leftovers)
+        service_send(&u->publisher, ORDER_DISCARD,
+                     &(struct order_discard){ u->leftovers[u->n_leftovers_sent++] });
+}
+
+void user_discard_leftovers(struct user *u)
+{
+    if (u->n_leftovers == u->n_leftovers_sent)
+        return;
+    if (u->publisher.chan == NULL)
+        service_need(&u->publisher);
+    else
+        send_leftovers(u);
+}
+
+void user_discard_leftovers_again(struct user *u)
+{
+    u->n_leftovers_sent = 0;
+    send_leftovers(u);
+}
+
+/* They come back in the order in which they were sent. */
+void user_forget_leftover(struct user *u, const struct token *token)
+{
+    struct token *all = u->leftovers;
+    size_t i = 0;
+
+    while (i < u->n_leftovers_sent && !token_equal(&all[i], token))
+        i++;
+    if (i == u->n_leftovers_sent)
+        return;
+    u->n_leftovers_sent--;
+    u->n_leftovers--;
+    memmove(&all[i], &all[i + 1], (u->n_leftovers - i) * sizeof *all);
+}
+
+/* ---- resting ---- */
+
+struct attempt *user_next(const struct user *u, const struct attempt *after)
+{
+    const struct ring *all = &u->agent->attempts.all;
+
+    for (struct ring *at = after == NULL ? all->next : after->ring.next; at != all; at = at->next)
+        if (RING_ITEM(at, struct attempt, ring)->user == u)
+            return RING_ITEM(at, struct attempt, ring);
+    return NULL;
 }
 
 static bool is_busy(const struct user *u)
 {
     return u->state != USER_KNOWN || u->is_surveying || u->n_strangers > 0 || u->n_leftovers > 0 ||
-           u->clerk.chan != NULL || has_attempts(u) || u->agent->user_events->is_busy(u) ||
-           u->expected.n > 0;
+           u->clerk.chan != NULL || user_next(u, NULL) != NULL ||
+           u->agent->user_events->is_busy(u) || u->expected.n > 0;
 }
 
 /* When it comes again it is asked anew who it is: its groups may have changed. */
@@ -164,7 +357,7 @@ static void on_rest(uv_timer_t *timer)
     struct user *u = timer->data;
 
     if (is_busy(u)) {
-        if (!has_attempts(u))
+        if (user_next(u, NULL) == NULL)
             uv_timer_start(timer, on_rest, REST_AFTER_MS, 0);
         return;
     }
@@ -185,7 +378,7 @@ void user_may_rest(struct user *u)
 
 void user_close(struct user *u)
 {
-    user_lookup_close(u);
+    child_question_close(&u->account);
     service_close(&u->stager);
     service_close(&u->publisher);
     service_close(&u->clerk);
@@ -212,7 +405,7 @@ void user_free(struct user *u)
 
 bool user_reaped(struct user *u, pid_t pid)
 {
-    return user_lookup_reaped(u, pid) || service_reaped(&u->stager, pid) ||
+    return child_question_reaped(&u->account, pid) || service_reaped(&u->stager, pid) ||
            service_reaped(&u->publisher, pid) || service_reaped(&u->clerk, pid) ||
            service_reaped(&u->packer, pid);
 }

@@ -15,6 +15,7 @@
 #include "worker/agent/attempts.h"
 #include "worker/agent/cache_news.h"
 #include "worker/agent/cache_trees.h"
+#include "worker/agent/child_question.h"
 #include "worker/agent/service.h"
 #include "worker/base/child_start.h"
 #include "worker/base/tree_states.h"
@@ -48,13 +49,11 @@ struct user {
     struct agent *agent;
     char *name; /* as ludwigd says; NULL: anybody, and the jobs run as ourselves */
     enum user_state state;
-    char *why;            /* REFUSED: none of its jobs can run here */
-    bool is_gone;         /* REFUSED: and nobody can look after those that did, either */
-    struct owner owner;   /* with whose rights its children run, and where */
-    struct chan *account; /* of the child that is asked who it is; NULL: none is */
-    pid_t account_pid;
-    struct arena *account_arena;
-    uv_timer_t account_timer; /* the child's time limit, or when to ask again */
+    char *why;                     /* REFUSED: none of its jobs can run here */
+    bool is_gone;                  /* REFUSED: and nobody can look after those that did, either */
+    struct owner owner;            /* with whose rights its children run, and where */
+    struct child_question account; /* who it is */
+    uv_timer_t account_timer;      /* when that is asked again */
     uint64_t account_delay_ms;
     uv_timer_t rest_timer;
 
@@ -90,17 +89,25 @@ struct user *user_create_self(struct agent *ag, const char *scratch);
 struct user *user_of(struct agent *ag, const char *name);
 /* Those that earlier agents ran jobs for: they may have left something. */
 void user_recall_all(struct agent *ag);
+/* The first of its attempts behind this one, NULL: of all; NULL when there is none.  No attempt may be removed
+ * meanwhile. */
+struct attempt *user_next(const struct user *u, const struct attempt *after);
+
+/* Asks who it is on this machine if that is not known; sooner or later events.known or refused follows. */
+void user_lookup(struct user *u);
+
+/* What lies on its scratch and belongs to nobody is kept in a list until the publisher says that it is
+ * gone: another one may have to be asked. */
+void user_add_leftover(struct user *u, const struct token *token);
+void user_discard_leftovers(struct user *u);
+void user_discard_leftovers_again(struct user *u); /* a new publisher knows of none */
+void user_forget_leftover(struct user *u, const struct token *token);
+
 /* It may have nothing to do any more: then its children leave after a while. */
 void user_may_rest(struct user *u);
 /* Closes what it has on the loop; its memory lasts until user_free. */
 void user_close(struct user *u);
 void user_free(struct user *u);
-
-/* user_lookup.c - who it is on this machine */
-/* Asks if that is not known; sooner or later events.known or refused follows. */
-void user_lookup(struct user *u);
-bool user_lookup_reaped(struct user *u, pid_t pid);
-void user_lookup_close(struct user *u);
 
 /* A child of ours ended; true if it was one of these. */
 bool user_reaped(struct user *u, pid_t pid);

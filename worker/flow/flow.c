@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* flow.c - the way of an attempt: queued, given, ended, told, settled */
+/* flow.c - the way of an attempt: the one place where events become phases and effects */
 
 #include "worker/flow/flow.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "worker/agent/pilot_end.h"
-#include "worker/base/reap.h"
+#include "worker/agent/runtime_dir.h"
+#include "worker/flow/adopt.h"
+#include "worker/flow/flow_pack.h"
+#include "worker/flow/flow_pause.h"
+#include "worker/flow/flow_publish.h"
+#include "worker/flow/flow_recover.h"
+#include "worker/flow/flow_runners.h"
+#include "worker/flow/flow_stage.h"
+#include "worker/flow/pilot_end.h"
 
 static void log_attempt(enum log_level level, const char *event, const struct attempt *a,
                         const char *reason)
@@ -22,14 +27,7 @@ static void log_attempt(enum log_level level, const char *event, const struct at
               reason == NULL ? "" : reason, NULL);
 }
 
-static struct batch *batch_of(struct slot_item *item)
-{
-    return RING_ITEM(item, struct batch, slot);
-}
-
-/* ---- batches ---- */
-
-void flow_end_if_over(struct agent *ag, struct batch *b)
+static void end_if_over(struct agent *ag, struct batch *b)
 {
     if (!batch_is_over(b))
         return;
@@ -38,328 +36,374 @@ void flow_end_if_over(struct agent *ag, struct batch *b)
     batch_destroy(b);
 }
 
-void flow_process_over(struct agent *ag, struct batch *b)
-{
-    slots_release(ag->slots, &b->slot);
-    if (b->is_given && b->is_shared)
-        registry_gone(ag->registry, &b->token, 1, NULL);
-    b->is_given = false;
-}
-
-void flow_each_member(struct agent *ag, struct batch *b,
-                      void (*each)(struct agent *ag, struct attempt *a))
-{
-    struct ring *at, *after;
-
-    b->is_held = true;
-    for (RING_EACH(&b->members, at, after))
-        each(ag, RING_ITEM(at, struct attempt, mate));
-    b->is_held = false;
-    flow_end_if_over(ag, b);
-}
-
 /* One that waits goes on without it, and may be what the others waited for. */
 static void leave_batch(struct agent *ag, struct attempt *a)
 {
     struct batch *b = a->batch;
 
+    ring_remove(&a->aside);
     if (b == NULL)
         return;
-    ag->n_asked -= a->is_asked;
-    a->is_asked = false;
     batch_leave(a);
-    flow_leave_data(a);
+    flow_stage_leave(a);
     if (ring_is_empty(&b->members))
-        flow_end_if_over(ag, b);
-    else if (batch_first(b)->phase == PHASE_QUEUED)
-        flow_enqueue(ag, b);
+        end_if_over(ag, b);
+    else
+        flow_stage_check(ag, b);
 }
 
-/* ---- queued ---- */
+/* ---- effects: it starts, it ends ---- */
 
-void flow_enqueue(struct agent *ag, struct batch *b)
+static void queue(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    bool is_ready = b->user->state == USER_KNOWN && flow_is_staged(b);
+    struct slot_item *slot = &a->batch->slot;
 
-    if (is_ready && !b->slot.is_waiting)
-        slots_add(ag->slots, &b->slot);
-    else if (!is_ready)
-        slots_drop(ag->slots, &b->slot);
+    (void)ev;
+    if (!slot->is_waiting && !slot->is_running)
+        slots_add(ag->slots, slot);
 }
 
-void flow_admit(struct agent *ag, struct attempt *a)
+static void unqueue(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    struct batch *b = a->batch;
+    (void)ev;
+    slots_drop(ag->slots, &a->batch->slot);
+}
 
-    a->phase = PHASE_QUEUED;
-    user_lookup(a->user);
+static void give(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    (void)ag, (void)ev;
+    a->may_be_on_scratch = true;
+}
+
+static void start(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    a->started_at = ev->at;
+    flow_publish_watch_soon(ag, a);
+    outbox_hint(&ag->outbox, a, EV_RUN, ev->at);
+}
+
+static void take_over(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    (void)ev;
     pilot_end_admitted(ag, a);
-    if (pilot_end_refuses(ag, a)) {
-        flow_recall(ag, a, ag->retire->reason);
-    } else if (a->user->state == USER_REFUSED) {
-        flow_recall(ag, a, a->user->why);
-    } else if (!slots_could_fit(ag->slots, &b->slot.need)) {
-        flow_recall(ag, a, "it needs more than this node can offer");
-    } else if (b->slot.is_running || b->runner != NULL || !ring_is_empty(&b->orphan)) {
-        flow_recall(ag, a, "its process has started without it");
-    } else {
-        flow_stage(ag, a);
-        flow_enqueue(ag, b);
-    }
-}
-
-/* ---- given to a runner ---- */
-
-static struct list list_cpus(const struct slot_item *slot, struct arena *arena)
-{
-    struct number *numbers = arena_alloc(arena, slot->n_cpus * sizeof *numbers);
-
-    for (size_t i = 0; i < slot->n_cpus; i++)
-        numbers[i].number = slot->cpus[i];
-    return (struct list){ numbers, slot->n_cpus };
-}
-
-static struct list list_gpus(const struct agent *ag, const struct slot_item *slot,
-                             struct arena *arena)
-{
-    struct gpu_entry *entries = arena_alloc(arena, slot->n_gpus * sizeof *entries);
-
-    for (size_t i = 0; i < slot->n_gpus; i++)
-        entries[i].id = ag->gpus.gpus[slot->gpus[i]].id;
-    return (struct list){ entries, slot->n_gpus };
-}
-
-/* What Slurm set stays as it is for a job that has all of it. */
-void flow_describe(const struct agent *ag, const struct batch *b, struct arena *arena,
-                   struct given *g)
-{
-    const struct slot_need *need = &b->slot.need;
-
-    *g = (struct given){ .process = b->token,
-                         .is_shared = b->is_shared,
-                         .user = b->user->name,
-                         .cpus_milli = need->cpus_milli,
-                         .gpus_milli = need->gpus_milli,
-                         .memory_bytes = need->memory_bytes,
-                         .cpus = list_cpus(&b->slot, arena),
-                         .gpus = list_gpus(ag, &b->slot, arena),
-                         .in_slurm = getenv("SLURM_JOB_ID") != NULL };
-    if (g->in_slurm && g->gpus.n == ag->gpus.n)
-        g->gpus.n = 0;
-}
-
-/* Before its runner has it, so that no later agent gives away what it has. */
-static void record(struct agent *ag, struct batch *b)
-{
-    struct attempt *first = batch_first(b);
-    struct given g;
-
-    flow_describe(ag, b, first->arena, &g);
-    first->order.cpus = g.cpus;
-    first->order.gpus = g.gpus;
-    first->order.in_slurm = g.in_slurm;
-    b->is_given = true;
-    registry_given(ag->registry, &g, NULL);
-    registry_flush(ag->registry, NULL); /* again at the end of this turn, and with a word then */
-}
-
-static void set_given(struct agent *ag, struct attempt *a)
-{
-    (void)ag;
-    a->phase = PHASE_GIVEN;
     a->may_be_on_scratch = true;
+    if (a->is_unwanted && a->batch->runner != NULL)
+        runner_stop(a->batch->runner, &a->token);
+    flow_publish_watch(a);
 }
 
-static void give(struct agent *ag, struct batch *b)
+static void stop(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    struct err e = { 0 };
-
-    record(ag, b);
-    if (runners_run(&ag->runners, b, &b->user->owner, &e) == 0) {
-        flow_each_member(ag, b, set_given);
-        return;
-    }
-    log_attempt(LOG_ERROR, "not-started", batch_first(b), e.text);
-    flow_process_over(ag, b);
-    slots_add(ag->slots, &b->slot);
-    flow_start_failed(b->user, e.text);
+    (void)ag, (void)ev;
+    if (!a->is_unwanted && a->batch->runner != NULL)
+        runner_stop(a->batch->runner, &a->token);
+    a->is_unwanted = true;
 }
 
-static bool may_start(const struct slot_item *item)
+static void take_slot(struct agent *ag, struct batch *b)
 {
-    return flow_may_try(RING_ITEM(item, const struct batch, slot)->user);
+    if (!b->slot.is_running)
+        slots_take(ag->slots, &b->slot);
 }
 
-void flow_fill(struct agent *ag)
+static void take_slot_of(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    struct slots_asking asking = { .gpus_are_known = gpus_are_known(ag), .may_start = may_start };
-    struct slot_item *item;
-    struct ring *at, *after;
-
-    if (!ag->is_adopted || !ag->may_start)
-        return;
-    for (RING_EACH(&ag->users, at, after))
-        flow_data_watch(RING_ITEM(at, struct user, ring));
-    while ((item = slots_next(ag->slots, &asking)) != NULL)
-        give(ag, batch_of(item));
-    if (asking.gpus_are_wanted)
-        gpu_poll_ask(&ag->gpuwatch);
+    (void)ev;
+    take_slot(ag, a->batch);
 }
 
-/* ---- ended ---- */
-
-void flow_ended(struct agent *ag, struct attempt *a)
+static void orphan(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    a->phase = PHASE_ENDED;
-    ring_remove(&a->young);
+    (void)ev;
+    log_attempt(LOG_WARN, "runner-lost", a, NULL);
     a->may_be_on_scratch = true;
+    flow_post_process(ag, a->batch, PROCESS_EV_ORPHANED);
+}
+
+/* One that has ended without having started: that was this machine's fault. */
+static void publish(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    a->may_be_on_scratch = true;
+    if (a->started_at == 0 && ev->reason != NULL)
+        flow_pause_failed(a->user, ev->reason);
     leave_batch(ag, a);
-    flow_fill(ag);
-    flow_order_publisher(a);
+    flow_publish_order(a);
     outbox_hint(&ag->outbox, a, EV_END, units_now_ms());
 }
 
-/*
- * What never started leaves the registry before it is told, so that no later agent starts it;
- * what did stays in it until ludwigd has the outcome.
- */
-static void decide(struct agent *ag, struct attempt *a, const struct report *r)
+/* ---- effects: what ludwigd is told, and its answer ---- */
+
+/* What never started leaves the registry before it is told, so that no later agent starts it;
+ * what did stays in it until ludwigd has the outcome. */
+static void tell(struct agent *ag, struct attempt *a, const struct report *r)
 {
-    a->phase = PHASE_OUTCOME;
     leave_batch(ag, a);
     if (!a->may_be_on_scratch)
         registry_gone(ag->registry, &a->token, 1, NULL);
     outbox_outcome(&ag->outbox, a, r);
 }
 
-void flow_decide(struct agent *ag, struct attempt *a, enum attempt_event event, const char *reason)
+static void tell_found(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    decide(ag, a, outbox_report(a, event, reason));
-}
-
-void flow_preempted(struct agent *ag, struct attempt *a, enum cause cause, const char *reason)
-{
-    struct report *r = outbox_report(a, EV_LOSE, reason);
-
-    r->cause = (int)cause;
-    decide(ag, a, r);
-}
-
-void flow_found(struct agent *ag, struct attempt *a, const struct token *winner)
-{
-    bool is_ours = token_equal(winner, &a->token);
+    bool is_ours = token_equal(&ev->winner, &a->token);
     struct report *r = outbox_report(a, is_ours ? EV_DONE : EV_SUPERSEDE, NULL);
 
-    r->winner = *winner;
-    decide(ag, a, r);
+    r->winner = ev->winner;
+    tell(ag, a, r);
 }
 
-static const struct report *copy_report(struct attempt *a, const struct report *report)
+static void tell_cancelled(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    struct report *copy = arena_alloc(a->arena, sizeof *copy);
-    struct buf bytes = { 0 };
-    int rc;
-
-    schema_encode(&report_schema, report, &bytes);
-    rc = schema_read(&report_schema, buf_bytes(&bytes), a->arena, copy, NULL);
-    buf_free(&bytes);
-    return rc == 0 ? copy : outbox_report(a, EV_LOSE, "its report cannot be read");
+    (void)ev;
+    tell(ag, a, outbox_report(a, EV_CANCEL, NULL));
 }
 
-void flow_published(struct agent *ag, struct attempt *a, const struct report *report)
+static void tell_recalled(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    tell(ag, a, outbox_report(a, EV_RECALL, ev->reason));
+}
+
+static void tell_lost(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    struct report *r = outbox_report(a, EV_LOSE, ev->reason);
+
+    r->cause = (int)ev->cause;
+    tell(ag, a, r);
+}
+
+static void tell_finished(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    (void)ev;
+    tell(ag, a, outbox_report(a, a->finish_event, a->finish_reason));
+}
+
+static void tell_report(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
     a->may_be_on_scratch = true;
-    if (report->event == EV_LOSE)
-        flow_doubt_data(a);
-    if (report->event == EV_RECALL) /* its process did, but not it */
+    if (ev->report->event == EV_LOSE)
+        flow_stage_doubt(a);
+    if (ev->report->event == EV_RECALL) /* its process did start, but not it */
         a->started_at = 0;
-    decide(ag, a, copy_report(a, report));
+    tell(ag, a, ev->report);
 }
 
-/* ---- what ludwigd wants ---- */
-
-void flow_stop(struct agent *ag, struct attempt *a)
+static void tell_withdrawn(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    if (a->phase == PHASE_QUEUED) {
-        flow_decide(ag, a, EV_CANCEL, NULL);
-    } else if (a->phase == PHASE_GIVEN && !a->is_stopped) {
-        a->is_stopped = true;
-        if (a->batch->runner != NULL)
-            runner_stop(a->batch->runner, &a->token);
-    }
+    (void)ev;
+    tell(ag, a, outbox_report(a, EV_WITHDRAW, NULL));
 }
 
-void flow_recall(struct agent *ag, struct attempt *a, const char *reason)
+static void withdraw(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    if (a->phase == PHASE_QUEUED)
-        flow_decide(ag, a, EV_RECALL, reason);
+    (void)ag, (void)ev;
+    log_attempt(LOG_INFO, "withdraw", a, NULL);
+    flow_publish_order(a);
 }
-
-/* ---- settled ---- */
 
 /* What never started may have been brought a checkpoint. */
-static void forget(struct agent *ag, struct attempt *a)
+static void settle(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    outbox_forget(a);
+    (void)ev;
+    if (a->may_be_on_scratch) {
+        registry_gone(ag->registry, &a->token, 1, NULL);
+        ring_add_last(&ag->settled, &a->aside);
+        return;
+    }
     if (a->order.assignment.attempt > 1) {
-        flow_add_leftover(a->user, &a->token);
-        flow_discard_leftovers(a->user);
+        user_add_leftover(a->user, &a->token);
+        user_discard_leftovers(a->user);
     }
-    user_may_rest(a->user);
+    flow_post(ag, a, EVENT_DISCARDED, NULL);
+}
+
+static void forget(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    struct user *u = a->user;
+
+    (void)ev;
     attempts_remove(&ag->attempts, a);
+    user_may_rest(u);
 }
 
-static void withdraw(struct attempt *a)
-{
-    log_attempt(LOG_INFO, "withdraw", a, NULL);
-    a->phase = PHASE_WITHDRAWING;
-    flow_order_publisher(a);
-}
+/* ---- events ---- */
 
-static void on_settled(void *context, struct attempt *a, enum verdict verdict)
-{
-    struct agent *ag = context;
+typedef void attempt_effect(struct agent *ag, struct attempt *a, const struct flow_event *ev);
+typedef void process_effect(struct agent *ag, struct batch *b);
 
-    if (verdict == VERDICT_WITHDRAW && a->telling.event == EV_DONE) {
-        withdraw(a);
+static attempt_effect *const attempt_effects[EFFECT_COUNT] = {
+    [EFFECT_ADMIT] = flow_stage_admit,
+    [EFFECT_QUEUE] = queue,
+    [EFFECT_UNQUEUE] = unqueue,
+    [EFFECT_GIVE] = give,
+    [EFFECT_START] = start,
+    [EFFECT_TAKE_OVER] = take_over,
+    [EFFECT_TAKE_SLOT] = take_slot_of,
+    [EFFECT_ORPHAN] = orphan,
+    [EFFECT_FINISH] = flow_recover_finish,
+    [EFFECT_PUBLISH] = publish,
+    [EFFECT_STOP] = stop,
+    [EFFECT_TELL_FOUND] = tell_found,
+    [EFFECT_TELL_CANCELLED] = tell_cancelled,
+    [EFFECT_TELL_RECALLED] = tell_recalled,
+    [EFFECT_TELL_LOST] = tell_lost,
+    [EFFECT_TELL_FINISHED] = tell_finished,
+    [EFFECT_TELL_REPORT] = tell_report,
+    [EFFECT_TELL_WITHDRAWN] = tell_withdrawn,
+    [EFFECT_SETTLE] = settle,
+    [EFFECT_WITHDRAW] = withdraw,
+    [EFFECT_FORGET] = forget,
+};
+
+static process_effect *const process_effects[EFFECT_COUNT] = {
+    [EFFECT_TAKE_SLOT] = take_slot,          [EFFECT_SEEK] = flow_recover_seek,
+    [EFFECT_END] = flow_recover_end,         [EFFECT_ASK] = flow_recover_ask,
+    [EFFECT_RELEASE] = flow_recover_release, [EFFECT_KILL_SOON] = flow_recover_kill_soon,
+    [EFFECT_KILL] = flow_recover_kill,       [EFFECT_BURY] = flow_recover_bury,
+};
+
+static void take_attempt_event(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    const struct step *step = &attempt_steps[a->phase][ev->event];
+
+    if (step->effect == EFFECT_REFUSED) {
+        log_event(LOG_DEBUG, "event-refused", "phase", "%s", phase_names[a->phase], "event", "%s",
+                  event_names[ev->event], "job", "%lld", (long long)a->order.assignment.job, NULL);
         return;
     }
-    if (!a->may_be_on_scratch) {
-        forget(ag, a);
+    attempts_move(&ag->attempts, a, (enum phase)step->next);
+    if (step->effect != EFFECT_NONE)
+        attempt_effects[step->effect](ag, a, ev);
+}
+
+static void take_process_event(struct agent *ag, struct batch *b, const struct flow_event *ev)
+{
+    const struct step *step = &process_steps[b->phase][ev->event];
+
+    if (step->effect == EFFECT_REFUSED) {
+        log_event(LOG_DEBUG, "event-refused", "process", "%s", process_phase_names[b->phase],
+                  "event", "%s", process_event_names[ev->event], NULL);
         return;
     }
-    a->phase = PHASE_DISCARDING;
-    registry_gone(ag->registry, &a->token, 1, NULL);
-    mem_grow((void **)&ag->settled, &ag->settled_capacity, ag->n_settled, sizeof *ag->settled);
-    ag->settled[ag->n_settled++] = a->token;
+    b->phase = (enum process_phase)step->next;
+    if (step->effect != EFFECT_NONE)
+        process_effects[step->effect](ag, b);
+    end_if_over(ag, b);
 }
 
-static void on_unwanted(void *context, struct attempt *a)
+static void take_events(struct agent *ag)
 {
-    flow_stop(context, a);
-    flow_fill(context);
-}
+    struct flow_event *ev;
 
-static int64_t send_batch(void *context, const struct msg_report *m)
-{
-    struct agent *ag = context;
-    struct msg_report said = *m;
+    while ((ev = flow_take_event(ag)) != NULL) {
+        struct attempt *a = NULL;
+        struct batch *b = NULL;
 
-    said.said_at = units_now_ms();
-    return server_link_send(ag->link, MSG_REPORT, 0, &said);
-}
-
-const struct outbox_events flow_outbox_events = { send_batch, on_settled, on_unwanted };
-
-/* In this order, so that no attempt is in the registry of which nothing is left: a later agent
- * would take it for one that never started. */
-void flow_discard_settled(struct agent *ag)
-{
-    for (size_t i = 0; i < ag->n_settled; i++) {
-        const struct attempt *a = attempts_find(&ag->attempts, &ag->settled[i]);
-
+        if (ev->is_of_process)
+            b = attempts_find_process(&ag->attempts, &ev->token);
+        else
+            a = attempts_find(&ag->attempts, &ev->token);
         if (a != NULL)
-            flow_order_publisher(a);
+            take_attempt_event(ag, a, ev);
+        else if (b != NULL)
+            take_process_event(ag, b, ev);
+        flow_event_free(ev);
     }
-    ag->n_settled = 0;
+}
+
+/* ---- slots ---- */
+
+/* Before a runner has it, so that no later agent gives away what it has. */
+static int record_given(struct agent *ag, struct batch *b, struct err *e)
+{
+    struct attempt *first = batch_first(b);
+    struct given g;
+
+    runtime_dir_describe_given(ag, b, first->arena, &g);
+    first->order.cpus = g.cpus;
+    first->order.gpus = g.gpus;
+    first->order.in_slurm = g.in_slurm;
+    if (registry_given(ag->registry, &g, e) < 0)
+        return -1;
+    return registry_flush(ag->registry, e);
+}
+
+static void start_batch(struct agent *ag, struct batch *b)
+{
+    struct err e = { 0 };
+    struct ring *at, *after;
+
+    if (record_given(ag, b, &e) < 0) {
+        ag->is_registry_stuck = true;
+        log_event(LOG_ERROR, "registry", "why", "%s", e.text, NULL);
+    } else if (runners_run(&ag->runners, b, &b->user->owner, &e) < 0) {
+        log_attempt(LOG_ERROR, "not-started", batch_first(b), e.text);
+        flow_recover_release(ag, b);
+        flow_pause_failed(b->user, e.text);
+    } else {
+        flow_post_process(ag, b, PROCESS_EV_GIVEN);
+        for (RING_EACH(&b->members, at, after))
+            flow_post(ag, RING_ITEM(at, struct attempt, mate), EVENT_GIVEN, NULL);
+        return;
+    }
+    slots_release(ag->slots, &b->slot);
+    slots_add(ag->slots, &b->slot);
+}
+
+static bool may_start(const struct slot_item *item)
+{
+    return flow_pause_may_try(RING_ITEM(item, const struct batch, slot)->user);
+}
+
+/* Starts what fits, after a look whether data were changed. */
+static void fill_slots(struct agent *ag)
+{
+    struct slots_asking asking = { .gpus_are_known =
+                                       !ag->gpus_can_be_asked || gpu_poll_is_fresh(&ag->gpuwatch),
+                                   .may_start = may_start };
+    struct ring *at, *after;
+    struct slot_item *item;
+
+    if (!ag->is_adopted || !ag->may_start || !slots_has_waiting(ag->slots))
+        return;
+    for (RING_EACH(&ag->users, at, after))
+        flow_stage_look(RING_ITEM(at, struct user, ring));
+    take_events(ag);
+    while (!ag->is_registry_stuck && (item = slots_next(ag->slots, &asking)) != NULL) {
+        start_batch(ag, RING_ITEM(item, struct batch, slot));
+        take_events(ag); /* whether another may start hangs on whether this one did */
+    }
+    if (asking.gpus_are_wanted && !ag->gpuwatch.is_asking)
+        gpu_poll_ask(&ag->gpuwatch);
+}
+
+void flow_turn(struct agent *ag)
+{
+    if (ag->slots == NULL)
+        return;
+    do {
+        take_events(ag);
+        adopt_turn(ag);
+        fill_slots(ag);
+    } while (!ring_is_empty(&ag->events));
+}
+
+/* ---- begin and end ---- */
+
+int flow_meet_server(struct agent *ag, const char *server_id, struct err *e)
+{
+    if (runtime_dir_settle(ag, server_id, e) < 0)
+        return -1;
+    runners_init(&ag->runners, &ag->loop, ag->home_fd, &flow_runners_events, ag);
+    adopt_begin(ag);
+    return 0;
+}
+
+void flow_free(struct agent *ag)
+{
+    struct flow_event *ev;
+
+    while ((ev = flow_take_event(ag)) != NULL)
+        flow_event_free(ev);
+    flow_recover_free(ag);
+    flow_pack_free(ag);
 }

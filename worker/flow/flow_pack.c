@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flow_pack.c - what lies on the share already is packed for its owner, when ludwigd says so */
 
-#include "worker/flow/flow.h"
+#include "worker/flow/flow_pack.h"
 
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ struct pass {
     bool only_here;
 };
 
-static struct pass *find(const struct agent *ag, const struct token *token)
+static struct pass *find_pass(const struct agent *ag, const struct token *token)
 {
     struct ring *at, *after;
 
@@ -30,7 +30,7 @@ static struct pass *find(const struct agent *ag, const struct token *token)
     return NULL;
 }
 
-static void forget(struct pass *p)
+static void forget_pass(struct pass *p)
 {
     ring_remove(&p->ring);
     free(p->project);
@@ -40,7 +40,7 @@ static void forget(struct pass *p)
     free(p);
 }
 
-bool flow_has_passes(const struct user *u)
+bool flow_pack_is_busy(const struct user *u)
 {
     struct ring *at, *after;
 
@@ -51,7 +51,7 @@ bool flow_has_passes(const struct user *u)
 }
 
 /* Where nobody hears it, it will be asked for again. */
-static void tell(struct agent *ag, const struct msg_packed *m)
+static void tell_packed(struct agent *ag, const struct msg_packed *m)
 {
     if (ag->is_registered)
         server_link_send(ag->link, MSG_PACKED, 0, m);
@@ -59,24 +59,24 @@ static void tell(struct agent *ag, const struct msg_packed *m)
 
 static void tell_failed(struct agent *ag, const struct token *token, const char *why)
 {
-    tell(ag, &(struct msg_packed){ .token = *token, .is_over = true, .error = why });
+    tell_packed(ag, &(struct msg_packed){ .token = *token, .is_over = true, .error = why });
 }
 
 /* ---- orders ---- */
 
-static void order(const struct pass *p)
+static void order_pass(const struct pass *p)
 {
     struct order_pack x = { p->token, p->share, p->drive, p->project, p->path, p->only_here };
 
     service_send(&p->user->packer, ORDER_PACK, &x);
 }
 
-void flow_pack(struct agent *ag, const struct msg_pack *m)
+void flow_pack_begin(struct agent *ag, const struct msg_pack *m)
 {
     struct user *u = user_of(ag, m->user);
     struct pass *p;
 
-    if (find(ag, &m->token) != NULL)
+    if (find_pass(ag, &m->token) != NULL)
         return;
     user_lookup(u);
     if (!share_is_mounted(ag->share) || u->state == USER_REFUSED) {
@@ -92,10 +92,10 @@ void flow_pack(struct agent *ag, const struct msg_pack *m)
                         .drive = mem_strdup(ag->drive),
                         .only_here = m->only_here };
     ring_add_last(&ag->passes, &p->ring);
-    order(p);
+    order_pass(p);
 }
 
-void flow_refuse_passes(struct user *u)
+void flow_pack_refuse(struct user *u)
 {
     struct ring *at, *after;
 
@@ -105,52 +105,40 @@ void flow_refuse_passes(struct user *u)
         if (p->user != u)
             continue;
         tell_failed(u->agent, &p->token, u->why);
-        forget(p);
+        forget_pass(p);
     }
 }
 
-void flow_free_passes(struct agent *ag)
+void flow_pack_free(struct agent *ag)
 {
     struct ring *at, *after;
 
     for (RING_EACH(&ag->passes, at, after))
-        forget(RING_ITEM(at, struct pass, ring));
+        forget_pass(RING_ITEM(at, struct pass, ring));
 }
 
 /* ---- answers ---- */
 
-static void end(struct pass *p, const struct note_packed *note)
+static void take_packed(void *context, const void *body, int64_t re)
 {
-    struct user *u = p->user;
+    const struct note_packed *note = body;
+    struct user *u = context;
+    struct pass *p = find_pass(u->agent, &note->token);
 
+    (void)re;
+    if (p == NULL || p->user != u)
+        return;
+    tell_packed(u->agent, &(struct msg_packed){ note->token, note->is_over, note->files,
+                                                note->bytes, note->set, note->error });
+    if (!note->is_over)
+        return;
     log_event(note->error == NULL ? LOG_INFO : LOG_WARN, "packed", "project", "%s", p->project,
               "path", "%s", p->path, "why", "%s", note->error == NULL ? "" : note->error, NULL);
-    forget(p);
-    if (flow_has_passes(u))
+    forget_pass(p);
+    if (flow_pack_is_busy(u))
         return;
     service_rest(&u->packer);
     user_may_rest(u);
-}
-
-static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
-{
-    struct user *u = context;
-    struct note_packed note;
-    struct pass *p;
-
-    if (m->type != NOTE_PACKED) {
-        err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
-        return;
-    }
-    if (message_body(&orders, m, a, &note, e) < 0)
-        return;
-    p = find(u->agent, &note.token);
-    if (p == NULL || p->user != u)
-        return;
-    tell(u->agent, &(struct msg_packed){ note.token, note.is_over, note.files, note.bytes, note.set,
-                                         note.error });
-    if (note.is_over)
-        end(p, &note);
 }
 
 static void on_up(void *context)
@@ -160,7 +148,8 @@ static void on_up(void *context)
 
     for (RING_EACH(&u->agent->passes, at, after))
         if (RING_ITEM(at, struct pass, ring)->user == u)
-            order(RING_ITEM(at, struct pass, ring));
+            order_pass(RING_ITEM(at, struct pass, ring));
 }
 
-const struct service_events flow_packer_events = { on_up, on_note };
+const struct service_events flow_pack_events = { .up = on_up,
+                                                 .notes = { [NOTE_PACKED] = take_packed } };

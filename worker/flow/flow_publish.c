@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* flow_publish.c - what the publisher is told, and what it answers */
 
+#include "worker/flow/flow_publish.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/log.h"
 #include "common/proto/layout.h"
-#include "worker/flow/flow.h"
+#include "worker/flow/flow_recover.h"
 
 /* Logs are to be on the share within a second. */
 enum { YOUNG_MS = 200 };
 
-void flow_watch(const struct attempt *a)
+/* ---- logs ---- */
+
+void flow_publish_watch(const struct attempt *a)
 {
     const struct assignment *is = &a->order.assignment;
     struct order_watch order = { .token = a->token, .share = a->order.share };
@@ -28,11 +31,11 @@ void flow_watch(const struct attempt *a)
 static void set_followed(struct attempt *a, bool on)
 {
     a->is_followed = on;
-    if (a->phase == PHASE_GIVEN && a->started_at > 0)
-        flow_watch(a);
+    if (a->phase == PHASE_RUNNING)
+        flow_publish_watch(a);
 }
 
-void flow_follow_log(struct agent *ag, const struct msg_follow_log *order)
+void flow_publish_follow(struct agent *ag, const struct msg_follow_log *order)
 {
     struct attempt *a = attempts_find(&ag->attempts, &order->token);
 
@@ -40,7 +43,7 @@ void flow_follow_log(struct agent *ag, const struct msg_follow_log *order)
         set_followed(a, order->on);
 }
 
-void flow_follow_none(struct agent *ag)
+void flow_publish_follow_none(struct agent *ag)
 {
     struct ring *at, *after;
 
@@ -58,176 +61,130 @@ static void on_young_timer(uv_timer_t *timer)
     uint64_t now = uv_now(&ag->loop);
 
     while (!ring_is_empty(&ag->young)) {
-        struct attempt *a = RING_ITEM(ag->young.next, struct attempt, young);
+        struct attempt *a = RING_ITEM(ag->young.next, struct attempt, aside);
 
         if (a->young_until > now) {
             uv_timer_start(timer, on_young_timer, a->young_until - now, 0);
             return;
         }
-        ring_remove(&a->young);
-        if (a->phase == PHASE_GIVEN)
-            flow_watch(a);
+        ring_remove(&a->aside);
+        if (a->phase == PHASE_RUNNING)
+            flow_publish_watch(a);
     }
 }
 
-void flow_watch_soon(struct agent *ag, struct attempt *a)
+void flow_publish_watch_soon(struct agent *ag, struct attempt *a)
 {
     a->young_until = uv_now(&ag->loop) + YOUNG_MS;
-    ring_remove(&a->young);
-    ring_add_last(&ag->young, &a->young);
+    ring_remove(&a->aside);
+    ring_add_last(&ag->young, &a->aside);
     if (!uv_is_active((uv_handle_t *)&ag->young_timer))
         uv_timer_start(&ag->young_timer, on_young_timer, YOUNG_MS, 0);
 }
 
-void flow_order_publisher(const struct attempt *a)
+/* ---- orders ---- */
+
+void flow_publish_order(const struct attempt *a)
 {
     struct service *publisher = &a->user->publisher;
-    struct order_publish publish = { a->token };
-    struct order_withdraw withdraw = { a->token };
-    struct order_discard discard = { a->token };
 
-    if (a->phase == PHASE_ENDED)
-        service_send(publisher, ORDER_PUBLISH, &publish);
+    if (a->phase == PHASE_PUBLISHING)
+        service_send(publisher, ORDER_PUBLISH, &(struct order_publish){ a->token });
     else if (a->phase == PHASE_WITHDRAWING)
-        service_send(publisher, ORDER_WITHDRAW, &withdraw);
+        service_send(publisher, ORDER_WITHDRAW, &(struct order_withdraw){ a->token });
     else if (a->phase == PHASE_DISCARDING)
-        service_send(publisher, ORDER_DISCARD, &discard);
+        service_send(publisher, ORDER_DISCARD, &(struct order_discard){ a->token });
 }
 
-static void discard(struct user *u, const struct token *token)
+void flow_publish_discard_settled(struct agent *ag)
 {
-    struct order_discard order = { *token };
+    while (!ring_is_empty(&ag->settled)) {
+        struct attempt *a = RING_ITEM(ag->settled.next, struct attempt, aside);
 
-    service_send(&u->publisher, ORDER_DISCARD, &order);
+        ring_remove(&a->aside);
+        flow_publish_order(a);
+    }
 }
 
-/* Kept until the publisher says that it is gone: another one may have to be asked. */
-static void send_leftovers(struct user *u)
-{
-    while (u->n_leftovers_sent < u->n_leftovers)
-        discard(u, &u->leftovers[u->n_leftovers_sent++]);
-}
-
-/* They come back in the order in which they were sent. */
-static void forget_leftover(struct user *u, const struct token *token)
-{
-    struct token *all = u->leftovers;
-    size_t i = 0;
-
-    while (i < u->n_leftovers_sent && !token_equal(&all[i], token))
-        i++;
-    if (i == u->n_leftovers_sent)
-        return;
-    u->n_leftovers_sent--;
-    u->n_leftovers--;
-    memmove(&all[i], &all[i + 1], (u->n_leftovers - i) * sizeof *all);
-}
-
-void flow_add_leftover(struct user *u, const struct token *token)
-{
-    mem_grow((void **)&u->leftovers, &u->leftovers_capacity, u->n_leftovers, sizeof *u->leftovers);
-    u->leftovers[u->n_leftovers++] = *token;
-}
-
-void flow_discard_leftovers(struct user *u)
-{
-    if (u->n_leftovers == u->n_leftovers_sent)
-        return;
-    if (u->publisher.chan == NULL)
-        service_need(&u->publisher);
-    else
-        send_leftovers(u);
-}
+/* ---- answers ---- */
 
 static void on_up(void *context)
 {
     struct user *u = context;
-    struct ring *at, *after;
 
-    u->n_leftovers_sent = 0;
-    send_leftovers(u);
+    user_discard_leftovers_again(u);
     if (u->n_strangers > 0)
-        flow_survey(u);
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (a->user != u)
-            continue;
-        if (a->phase == PHASE_GIVEN && a->started_at > 0)
-            flow_watch(a);
+        flow_recover_survey(u);
+    for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if (a->phase == PHASE_RUNNING)
+            flow_publish_watch(a);
         else
-            flow_order_publisher(a);
-    }
+            flow_publish_order(a);
 }
 
-static void take_grew(struct user *u, const struct note_grew *note)
+static void take_grew(void *context, const void *body, int64_t re)
 {
+    const struct note_grew *note = body;
+    const struct user *u = context;
     const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
     struct msg_log_grew grew = { note->token, note->size_bytes };
 
+    (void)re;
     /* Of this connection: that it is registered may be heard only after that it is to tell. */
     if (a != NULL && a->user == u && a->is_followed)
         server_link_send(u->agent->link, MSG_LOG_GREW, 0, &grew);
 }
 
-static void take_published(struct user *u, const struct note_published *note)
+static void take_published(void *context, const void *body, int64_t re)
 {
-    struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
+    const struct note_published *note = body;
+    struct user *u = context;
+    const struct attempt *a = attempts_find(&u->agent->attempts, &note->report.token);
+    const struct order_discard foreign = { note->report.token };
 
-    if (a == NULL && note->error == NULL) /* a stranger's: there is nobody to tell */
-        discard(u, &note->report.token);
-    if (a == NULL || a->user != u || a->phase != PHASE_ENDED)
+    (void)re;
+    if (a == NULL &&
+        note->error == NULL) /* of an agent for another server: there is nobody to tell */
+        service_send(&u->publisher, ORDER_DISCARD, &foreign);
+    if (a == NULL || a->user != u || a->phase != PHASE_PUBLISHING)
         return;
-    if (note->error == NULL) {
-        flow_published(u->agent, a, &note->report);
-        return;
-    }
-    log_event(LOG_WARN, "not-published-yet", "sweep", "%lld", (long long)a->order.assignment.sweep,
-              "job", "%lld", (long long)a->order.assignment.job, "why", "%s", note->error, NULL);
+    if (note->error == NULL)
+        flow_post(u->agent, a, EVENT_PUBLISHED, NULL)->report =
+            schema_copy(&report_schema, &note->report, a->arena);
+    else
+        log_event(LOG_WARN, "not-published-yet", "sweep", "%lld",
+                  (long long)a->order.assignment.sweep, "job", "%lld",
+                  (long long)a->order.assignment.job, "why", "%s", note->error, NULL);
 }
 
-static void take_withdrawn(struct user *u, const struct token *token)
+static void take_withdrawn(void *context, const void *body, int64_t re)
 {
-    struct attempt *a = attempts_find(&u->agent->attempts, token);
+    const struct note_withdrawn *note = body;
+    struct user *u = context;
+    const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
 
-    if (a != NULL && a->user == u && a->phase == PHASE_WITHDRAWING)
-        flow_decide(u->agent, a, EV_WITHDRAW, NULL);
+    (void)re;
+    if (a != NULL && a->user == u)
+        flow_post(u->agent, a, EVENT_WITHDRAWN, NULL);
 }
 
-static void take_discarded(struct user *u, const struct token *token)
+static void take_discarded(void *context, const void *body, int64_t re)
 {
-    struct attempt *a = attempts_find(&u->agent->attempts, token);
+    const struct note_discarded *note = body;
+    struct user *u = context;
+    const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
 
-    forget_leftover(u, token);
-    if (a != NULL && a->user == u && a->phase == PHASE_DISCARDING)
-        attempts_remove(&u->agent->attempts, a);
+    (void)re;
+    user_forget_leftover(u, &note->token);
+    if (a != NULL && a->user == u)
+        flow_post(u->agent, a, EVENT_DISCARDED, NULL);
     user_may_rest(u);
 }
 
-static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
-{
-    union {
-        struct note_grew grew;
-        struct note_published published;
-        struct note_withdrawn withdrawn;
-        struct note_discarded discarded;
-    } note;
-
-    if (m->type != NOTE_GREW && m->type != NOTE_PUBLISHED && m->type != NOTE_WITHDRAWN &&
-        m->type != NOTE_DISCARDED) {
-        err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
-        return;
-    }
-    if (message_body(&orders, m, a, &note, e) < 0)
-        return;
-    if (m->type == NOTE_GREW)
-        take_grew(context, &note.grew);
-    else if (m->type == NOTE_PUBLISHED)
-        take_published(context, &note.published);
-    else if (m->type == NOTE_WITHDRAWN)
-        take_withdrawn(context, &note.withdrawn.token);
-    else
-        take_discarded(context, &note.discarded.token);
-}
-
-const struct service_events flow_publisher_events = { on_up, on_note };
+const struct service_events flow_publish_events = {
+    .up = on_up,
+    .notes = { [NOTE_GREW] = take_grew,
+               [NOTE_PUBLISHED] = take_published,
+               [NOTE_WITHDRAWN] = take_withdrawn,
+               [NOTE_DISCARDED] = take_discarded },
+};

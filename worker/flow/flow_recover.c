@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* flow_recover.c - attempts that no runner has, and what else lies on scratch: asked of the clerk */
 
+#include "worker/flow/flow_recover.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
-#include "worker/flow/flow.h"
+#include "worker/agent/runtime_dir.h"
+#include "worker/flow/flow_pause.h"
 
 enum {
     ORPHAN_AT_FIRST_MS = 5,
     ORPHAN_AT_MOST_MS = 2000,
-    CLERK_IDLE_MS = 200 /* then it leaves */
+    CLERK_IDLE_MS = 200, /* then it leaves */
+    /* While a job of a server that is gone runs, or a result of it is not published yet. */
+    SURVEY_AGAIN_MS = 10 * 1000
 };
 
 /* ---- asking ---- */
@@ -20,13 +25,20 @@ static struct attempt *mate_at(struct ring *at)
     return RING_ITEM(at, struct attempt, mate);
 }
 
-static void set_asked(struct agent *ag, struct attempt *a, bool is_asked)
+static bool is_asked(const struct attempt *a)
 {
-    ag->n_asked += is_asked - a->is_asked;
-    a->is_asked = is_asked;
+    return a->phase == PHASE_MUTE || a->phase == PHASE_MISSING || a->phase == PHASE_UNNAMED;
 }
 
-static void send_settle(struct batch *b, bool only_look)
+size_t flow_recover_n_asked(const struct agent *ag)
+{
+    const size_t *n_in = ag->attempts.n_in;
+
+    return n_in[PHASE_MUTE] + n_in[PHASE_MISSING] + n_in[PHASE_UNNAMED];
+}
+
+/* Of those that are mute nothing is moved: a runner may have them after all. */
+static void send_settle(const struct batch *b, bool only_look)
 {
     struct order_settle order = { .only_look = only_look };
     struct token_entry *tokens = NULL;
@@ -36,13 +48,13 @@ static void send_settle(struct batch *b, bool only_look)
     for (RING_EACH(&b->members, at, after)) {
         const struct attempt *a = mate_at(at);
 
-        if (!a->is_asked || a->only_look != only_look)
+        if (!is_asked(a) || (a->phase == PHASE_MUTE) != only_look)
             continue;
         mem_grow((void **)&tokens, &capacity, order.tokens.n, sizeof *tokens);
         tokens[order.tokens.n++].token = a->token;
         order.is_stale |= a->is_stale;
     }
-    if (b->is_asked && !only_look)
+    if (b->phase == PROCESS_SOUGHT && b->is_shared && !only_look)
         order.process = b->token;
     order.tokens.items = tokens;
     if (order.tokens.n > 0 || !token_is_zero(&order.process))
@@ -50,55 +62,49 @@ static void send_settle(struct batch *b, bool only_look)
     free(tokens);
 }
 
-static void ask_members(struct agent *ag, struct batch *b, bool only_look, bool has_begun)
+void flow_recover_ask(struct agent *ag, struct batch *b)
 {
-    struct ring *at, *after;
-
-    for (RING_EACH(&b->members, at, after)) {
-        struct attempt *a = mate_at(at);
-
-        if (a->phase != PHASE_GIVEN || a->is_named)
-            continue;
-        a->only_look = only_look;
-        a->has_begun = has_begun;
-        set_asked(ag, a, true);
-    }
-    send_settle(b, only_look);
+    (void)ag;
+    send_settle(b, false);
+    send_settle(b, true);
 }
 
-static void forget_names(struct batch *b)
+static void post_to_members(struct agent *ag, const struct batch *b, enum event event)
 {
     struct ring *at, *after;
 
     for (RING_EACH(&b->members, at, after))
-        mate_at(at)->is_named = false;
+        if (attempt_may_run(mate_at(at)))
+            flow_post(ag, mate_at(at), event, NULL);
 }
 
-void flow_recover(struct agent *ag, struct batch *b)
+/* A process of one attempt leaves nothing but the attempt itself. */
+void flow_recover_seek(struct agent *ag, struct batch *b)
 {
-    forget_names(b);
-    b->is_asked = b->is_shared;
-    b->is_given &= b->is_shared;
     slots_release(ag->slots, &b->slot);
-    ask_members(ag, b, false, false);
+    post_to_members(ag, b, EVENT_MISSED);
+    flow_post_process(ag, b, PROCESS_EV_ASK);
+    if (!b->is_shared)
+        flow_post_process(ag, b, PROCESS_EV_NOTHING);
 }
 
-void flow_recover_ended(struct agent *ag, struct batch *b)
+void flow_recover_release(struct agent *ag, struct batch *b)
 {
-    forget_names(b);
-    flow_process_over(ag, b);
-    ask_members(ag, b, false, true);
-    flow_end_if_over(ag, b);
+    slots_release(ag->slots, &b->slot);
+    if (b->is_shared)
+        registry_gone(ag->registry, &b->token, 1, NULL);
 }
 
-void flow_recover_unnamed(struct agent *ag, struct batch *b)
+/* Its members have ended before it; what became of one that has not, the folders tell. */
+void flow_recover_end(struct agent *ag, struct batch *b)
 {
-    ask_members(ag, b, false, true);
-}
-
-void flow_recover_mute(struct agent *ag, struct batch *b)
-{
-    ask_members(ag, b, true, true);
+    flow_recover_release(ag, b);
+    if (!b->is_shared)
+        return;
+    post_to_members(ag, b, EVENT_UNNAMED);
+    flow_post_process(ag, b, PROCESS_EV_ASK);
+    user_add_leftover(b->user, &b->token);
+    user_discard_leftovers(b->user);
 }
 
 /* ---- what became of one ---- */
@@ -106,20 +112,20 @@ void flow_recover_mute(struct agent *ag, struct batch *b)
 /* Nothing on scratch knows it: it never started, or its files were wiped. */
 static void resolve_unseen(struct agent *ag, struct attempt *a, bool has_begun)
 {
-    struct user *u = a->user;
-    bool has_lost_runner = a->batch->has_lost_runner;
+    struct batch *b = a->batch;
+    bool has_lost_runner = b->has_lost_runner;
 
     if (a->is_stale) {
-        flow_orphaned(ag, a);
-    } else if (a->is_stopped) {
-        flow_decide(ag, a, EV_CANCEL, NULL);
+        flow_post(ag, a, EVENT_IN_RUN, NULL);
+    } else if (a->is_unwanted) {
+        flow_post(ag, a, EVENT_STOPPED, NULL);
     } else if (has_begun) {
-        flow_decide(ag, a, EV_RECALL, "its process was started without it");
+        flow_post(ag, a, EVENT_LEFT_OUT, "its process was started without it");
     } else {
-        a->batch->has_lost_runner = false;
-        flow_admit(ag, a);
+        b->has_lost_runner = false;
+        flow_post(ag, a, EVENT_NEVER, NULL);
         if (has_lost_runner)
-            flow_start_failed(u, "its runner ended before it began");
+            flow_pause_failed(a->user, "its runner ended before it began");
     }
 }
 
@@ -127,345 +133,336 @@ static void resolve_published(struct agent *ag, struct attempt *a, const struct 
 {
     a->may_be_on_scratch = true;
     if (reports->n == 1)
-        flow_published(ag, a, reports->items);
+        flow_post(ag, a, EVENT_PUBLISHED, NULL)->report =
+            schema_copy(&report_schema, reports->items, a->arena);
     else
-        flow_decide(ag, a, EV_LOSE, "its report cannot be read");
-}
-
-static void resolve(struct agent *ag, struct attempt *a, const struct note_settled *note)
-{
-    bool has_begun = a->has_begun || (a->batch->is_shared && note->has_begun);
-
-    switch ((enum place)note->place) {
-    case PLACE_RUN: flow_orphaned(ag, a); break;
-    case PLACE_ENDED:
-        if (a->is_stale)
-            flow_orphaned(ag, a);
-        else
-            flow_ended(ag, a);
-        break;
-    case PLACE_PUBLISHED: resolve_published(ag, a, &note->reports); break;
-    default: resolve_unseen(ag, a, has_begun);
-    }
+        flow_post(ag, a, EVENT_LOSE, "its report cannot be read");
 }
 
 /* What a mute runner may have stays with it until it speaks or dies, and so do its processors and
  * GPUs.  What has left run/ is no runner's any more. */
-static void take_attempt(struct agent *ag, struct attempt *a, const struct note_settled *note)
+static void resolve(struct agent *ag, struct attempt *a, const struct note_settled *note)
 {
-    if (!a->is_asked)
-        return;
-    set_asked(ag, a, false);
-    if (a->phase != PHASE_GIVEN || a->is_named)
-        return;
-    if (!a->only_look)
-        resolve(ag, a, note);
-    else if (note->place == PLACE_RUN)
-        adopt_take_slots(ag, a->batch);
-    else if (note->place != PLACE_NOWHERE)
-        resolve(ag, a, note);
-}
+    bool has_begun = a->phase == PHASE_UNNAMED || (a->batch->is_shared && note->has_begun);
 
-static void orphan(struct agent *ag, struct batch *b);
-
-static void take_process(struct agent *ag, struct batch *b, const struct note_settled *note)
-{
-    b->is_asked = false;
-    if (b->runner != NULL)
-        return;
-    if (note->place != PLACE_NOWHERE)
-        orphan(ag, b);
-    else
-        flow_process_over(ag, b);
-    flow_end_if_over(ag, b);
-}
-
-static void take_settled(struct user *u, const struct note_settled *note)
-{
-    struct agent *ag = u->agent;
-    struct batch *b = attempts_find_batch(&ag->attempts, &note->token);
-    struct attempt *a = attempts_find(&ag->attempts, &note->token);
-
-    if (b != NULL && b->is_asked && b->user == u)
-        take_process(ag, b, note);
-    else if (a != NULL && a->user == u)
-        take_attempt(ag, a, note);
-    else if (a == NULL && b == NULL)
-        (void)foreign_attempts_settled(u, note);
-    adopt_go_on(ag);
-    flow_fill(ag);
+    switch ((enum place)note->place) {
+    case PLACE_RUN: flow_post(ag, a, EVENT_IN_RUN, NULL); break;
+    case PLACE_ENDED: flow_post(ag, a, a->is_stale ? EVENT_IN_RUN : EVENT_ENDED, NULL); break;
+    case PLACE_PUBLISHED: resolve_published(ag, a, &note->reports); break;
+    default:
+        if (a->phase == PHASE_MUTE)
+            flow_post(ag, a, EVENT_NOWHERE, NULL);
+        else
+            resolve_unseen(ag, a, has_begun);
+    }
 }
 
 /* ---- orphans: their processes are killed first ---- */
 
-static bool is_stale(const struct batch *b)
+void flow_recover_finish(struct agent *ag, struct attempt *a, const struct flow_event *ev)
 {
-    const struct attempt *first = batch_first(b);
-
-    return first != NULL && first->is_stale;
-}
-
-static void send_finish(const struct attempt *a)
-{
-    struct order_finish order = { .token = a->token,
-                                  .event = (int)a->finish_event,
-                                  .reason = a->finish_reason,
-                                  .started_at = a->started_at };
-
-    service_send(&a->user->clerk, ORDER_FINISH, &order);
-}
-
-/* What it left for its next attempt is kept before it is told. */
-static void finish(struct agent *ag, struct attempt *a, enum attempt_event event,
-                   const char *reason)
-{
-    if (a->phase != PHASE_ORPHANED || a->is_finishing)
-        return;
-    if (event == EV_RECALL) /* its process did, but not it */
-        a->started_at = 0;
-    if (a->is_stale || a->user->is_gone) {
-        flow_decide(ag, a, event, reason);
-        return;
+    (void)ag;
+    if (ev != NULL) {
+        a->finish_event = ev->outcome;
+        if (ev->outcome == EV_RECALL) /* its process did start, but not it */
+            a->started_at = 0;
     }
-    a->is_finishing = true;
-    a->finish_event = event;
-    a->finish_reason = reason;
-    send_finish(a);
+    service_send(&a->user->clerk, ORDER_FINISH,
+                 &(struct order_finish){ .token = a->token,
+                                         .event = (int)a->finish_event,
+                                         .reason = a->finish_reason,
+                                         .started_at = a->started_at });
 }
 
-static void lose(struct agent *ag, struct attempt *a)
+/* The process was at the first one of those that had not ended; it had not come to the others.  What they left
+ * for their next attempts is kept before they are told, where somebody can. */
+static void bury_member(struct agent *ag, struct attempt *a, bool is_first)
 {
-    finish(ag, a, EV_LOSE, a->is_stale ? "the machine was restarted" : "runner-lost");
+    bool is_kept = !a->is_stale && !a->user->is_gone;
+
+    a->finish_reason = !is_first     ? "its process was lost before it came to this job"
+                       : a->is_stale ? "the machine was restarted"
+                                     : "runner-lost";
+    if (!is_first)
+        a->started_at = 0;
+    if (is_kept)
+        flow_post(ag, a, EVENT_KILLED, NULL)->outcome = is_first ? EV_LOSE : EV_RECALL;
+    else
+        flow_post(ag, a, is_first ? EVENT_LOSE : EVENT_LEFT_OUT, a->finish_reason);
 }
 
-static void give_back(struct agent *ag, struct attempt *a)
-{
-    finish(ag, a, EV_RECALL, "its process was lost before it came to this job");
-}
-
-static struct attempt *first_orphaned(const struct batch *b)
+void flow_recover_bury(struct agent *ag, struct batch *b)
 {
     struct ring *at, *after;
-
-    for (RING_EACH(&b->members, at, after))
-        if (mate_at(at)->phase == PHASE_ORPHANED)
-            return mate_at(at);
-    return NULL;
-}
-
-/* It was at the first one of those that had not ended. */
-static void lose_members(struct agent *ag, struct batch *b)
-{
-    struct attempt *first = first_orphaned(b);
-
-    b->is_held = true;
-    if (first != NULL)
-        lose(ag, first);
-    flow_each_member(ag, b, give_back);
-}
-
-static void end_orphan(struct agent *ag, struct batch *b)
-{
-    struct user *u = b->user;
-    struct token token = b->token;
-    bool is_shared = b->is_shared;
+    bool is_first = true;
 
     ring_remove(&b->orphan);
-    flow_process_over(ag, b);
-    lose_members(ag, b);
-    if (is_shared)
-        flow_add_leftover(u, &token);
-    flow_discard_leftovers(u);
+    flow_recover_release(ag, b);
+    for (RING_EACH(&b->members, at, after)) {
+        if (mate_at(at)->phase != PHASE_ORPHANED)
+            continue;
+        bury_member(ag, mate_at(at), is_first);
+        is_first = false;
+    }
+    if (b->is_shared)
+        user_add_leftover(b->user, &b->token);
+    user_discard_leftovers(b->user);
 }
 
-static void reap(struct batch *b)
+void flow_recover_kill(struct agent *ag, struct batch *b)
 {
-    struct order_reap order = { b->token };
-
-    if (b->is_reaping)
-        return;
-    b->is_reaping = true;
-    service_send(&b->user->clerk, ORDER_REAP, &order);
+    (void)ag;
+    service_send(&b->user->clerk, ORDER_REAP, &(struct order_reap){ b->token });
 }
 
-void flow_on_orphan_timer(uv_timer_t *timer)
+static void on_orphan_timer(uv_timer_t *timer)
 {
     struct agent *ag = timer->data;
     struct ring *at, *after;
 
     for (RING_EACH(&ag->orphans, at, after)) {
-        struct batch *b = RING_ITEM(at, struct batch, orphan);
+        const struct batch *b = RING_ITEM(at, struct batch, orphan);
+        const struct attempt *first = batch_first(b);
+        bool is_dead = (first != NULL && first->is_stale) || b->user->is_gone;
 
-        if (is_stale(b) || b->user->is_gone)
-            end_orphan(ag, b);
-        else
-            reap(b);
+        flow_post_process(ag, b, is_dead ? PROCESS_EV_DEAD : PROCESS_EV_KILL);
     }
-    flow_fill(ag);
     if (ring_is_empty(&ag->orphans))
         return;
     ag->orphan_ms = ag->orphan_ms * 2 < ORPHAN_AT_MOST_MS ? ag->orphan_ms * 2 : ORPHAN_AT_MOST_MS;
-    uv_timer_start(timer, flow_on_orphan_timer, ag->orphan_ms, 0);
+    uv_timer_start(timer, on_orphan_timer, ag->orphan_ms, 0);
 }
 
-static void orphan(struct agent *ag, struct batch *b)
+void flow_recover_kill_soon(struct agent *ag, struct batch *b)
 {
-    if (ring_is_empty(&b->orphan))
-        ring_add_last(&ag->orphans, &b->orphan);
+    ring_add_last(&ag->orphans, &b->orphan);
     ag->orphan_ms = ORPHAN_AT_FIRST_MS;
-    uv_timer_start(&ag->orphan_timer, flow_on_orphan_timer, 0, 0);
+    uv_timer_start(&ag->orphan_timer, on_orphan_timer, 0, 0);
 }
 
-void flow_orphaned(struct agent *ag, struct attempt *a)
+/* ---- attempts of agents that worked for a ludwigd that is gone ---- */
+
+/* An attempt in run/.  What it was given counts against our slots while its runner may live. */
+struct foreign {
+    struct ring ring;
+    struct user *user;
+    struct token token;
+    struct slot_item slot;
+    bool is_seen;
+    bool is_asked; /* what became of it */
+};
+
+static struct foreign *foreign_at(struct ring *at)
 {
-    if (a->phase == PHASE_ORPHANED)
-        return;
-    log_event(LOG_WARN, "runner-lost", "sweep", "%lld", (long long)a->order.assignment.sweep, "job",
-              "%lld", (long long)a->order.assignment.job, NULL);
-    a->phase = PHASE_ORPHANED;
-    a->may_be_on_scratch = true;
-    orphan(ag, a->batch);
+    return RING_ITEM(at, struct foreign, ring);
 }
 
-static void take_reaped(struct user *u, const struct note_reaped *note)
+static void forget_foreign(struct agent *ag, struct foreign *f)
+{
+    slots_release(ag->slots, &f->slot);
+    ring_remove(&f->ring);
+    free(f);
+}
+
+void flow_recover_free(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->strangers, at, after))
+        forget_foreign(ag, foreign_at(at));
+}
+
+static struct foreign *find_foreign(const struct user *u, const struct token *token)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&u->agent->strangers, at, after))
+        if (foreign_at(at)->user == u && token_equal(&foreign_at(at)->token, token))
+            return foreign_at(at);
+    return NULL;
+}
+
+static struct foreign *add_foreign(struct user *u, const struct token *token)
+{
+    struct foreign *f = mem_alloc(sizeof *f);
+
+    f->user = u;
+    f->token = *token;
+    slot_item_init(&f->slot);
+    ring_add_last(&u->agent->strangers, &f->ring);
+    return f;
+}
+
+static void publish_foreign(struct user *u, const struct token *token)
+{
+    service_send(&u->publisher, ORDER_PUBLISH, &(struct order_publish){ *token });
+}
+
+static void discard_foreign(struct user *u, const struct token *token)
+{
+    service_send(&u->publisher, ORDER_DISCARD, &(struct order_discard){ *token });
+}
+
+/* The jobs of a batch run in its process, and only that was given something. */
+static void take_foreign_run(struct user *u, const struct token *token, const char *server_id)
 {
     struct agent *ag = u->agent;
-    struct batch *b = attempts_find_process(&ag->attempts, &note->token);
+    struct foreign *f = find_foreign(u, token);
+    struct token_entry entry = { *token };
+    struct order_settle order = { .tokens = { &entry, 1 } };
 
-    if (b == NULL || b->user != u || !b->is_reaping)
-        return;
-    b->is_reaping = false;
-    if (note->left == 0 && !ring_is_empty(&b->orphan))
-        end_orphan(ag, b);
-    flow_fill(ag);
+    if (f == NULL)
+        f = add_foreign(u, token);
+    f->is_seen = true;
+    if (runtime_dir_has_runner(ag, server_id)) {
+        if (!f->slot.is_running && runtime_dir_find_given(ag, server_id, token, &f->slot))
+            slots_take(ag->slots, &f->slot);
+    } else if (!f->is_asked) {
+        f->is_asked = true;
+        service_send(&u->clerk, ORDER_SETTLE, &order);
+    }
 }
 
-static void take_finished(struct user *u, const struct note_finished *note)
+static void take_foreign(struct user *u, const struct note_remains *note)
 {
-    struct agent *ag = u->agent;
-    struct attempt *a = attempts_find(&ag->attempts, &note->token);
-
-    if (a == NULL || a->user != u || !a->is_finishing)
+    if (!runtime_dir_is_abandoned(u->agent, note->server_id))
         return;
-    a->is_finishing = false;
-    if (note->has_ended)
-        flow_ended(ag, a);
+    u->n_strangers++;
+    if (note->place == PLACE_RUN)
+        take_foreign_run(u, &note->token, note->server_id);
+    else if (note->place == PLACE_ENDED)
+        publish_foreign(u, &note->token);
     else
-        flow_decide(ag, a, a->finish_event, a->finish_reason);
-    flow_fill(ag);
+        discard_foreign(u, &note->token);
+}
+
+static void foreign_settled(struct user *u, const struct note_settled *note)
+{
+    struct foreign *f = find_foreign(u, &note->token);
+
+    if (f == NULL || !f->is_asked)
+        return;
+    f->is_asked = false;
+    if (note->place == PLACE_ENDED) {
+        publish_foreign(u, &note->token);
+    } else if (note->place == PLACE_RUN) {
+        service_send(&u->clerk, ORDER_REAP, &(struct order_reap){ note->token });
+        discard_foreign(u, &note->token);
+    }
 }
 
 /* ---- what lies on scratch ---- */
 
 static void send_survey(struct user *u)
 {
-    struct order_survey order = { .all = true };
-
-    service_send(&u->clerk, ORDER_SURVEY, &order);
+    service_send(&u->clerk, ORDER_SURVEY, &(struct order_survey){ .all = true });
 }
 
-void flow_survey(struct user *u)
+void flow_recover_survey(struct user *u)
 {
-    foreign_attempts_begin(u);
+    struct ring *at, *after;
+
+    u->n_strangers = 0;
+    for (RING_EACH(&u->agent->strangers, at, after))
+        if (foreign_at(at)->user == u)
+            foreign_at(at)->is_seen = foreign_at(at)->is_asked = false;
     u->is_surveying = true;
     send_survey(u);
 }
 
-static bool is_held(const struct agent *ag, const struct token *token)
+static void on_survey_timer(uv_timer_t *timer)
 {
-    return attempts_find(&ag->attempts, token) != NULL ||
-           attempts_find_batch(&ag->attempts, token) != NULL;
+    flow_recover_survey(timer->data);
 }
 
-/* Settled, but not all removed.  Scratch may be shared with an agent of another server. */
-static void take_leftover(struct user *u, const struct note_remains *note)
+/* Ours are settled, but not all removed.  Scratch may be shared with an agent of another server. */
+static void take_remains(void *context, const void *body, int64_t re)
 {
-    struct order_reap order = { note->token };
-
-    if (note->place == PLACE_RUN)
-        service_send(&u->clerk, ORDER_REAP, &order);
-    flow_add_leftover(u, &note->token);
-}
-
-static void take_remains(struct user *u, const struct note_remains *note)
-{
+    const struct note_remains *note = body;
+    struct user *u = context;
     struct agent *ag = u->agent;
 
-    if (is_held(ag, &note->token))
+    (void)re;
+    if (attempts_find(&ag->attempts, &note->token) != NULL ||
+        attempts_find_batch(&ag->attempts, &note->token) != NULL)
         return;
-    if (note->server_id == NULL ? note->is_old : strcmp(note->server_id, ag->server_id) == 0)
-        take_leftover(u, note);
-    else if (note->server_id != NULL)
-        foreign_attempts_take(u, note);
+    if (note->server_id == NULL ? note->is_old : strcmp(note->server_id, ag->server_id) == 0) {
+        if (note->place == PLACE_RUN)
+            service_send(&u->clerk, ORDER_REAP, &(struct order_reap){ note->token });
+        user_add_leftover(u, &note->token);
+    } else if (note->server_id != NULL) {
+        take_foreign(u, note);
+    }
 }
 
-static void take_surveyed(struct user *u)
+static void take_surveyed(void *context, const void *body, int64_t re)
 {
+    struct user *u = context;
+    struct ring *at, *after;
+
+    (void)body, (void)re;
     u->is_surveying = false;
     u->is_surveyed = true;
-    flow_discard_leftovers(u);
-    foreign_attempts_end(u);
-    flow_fill(u->agent);
+    user_discard_leftovers(u);
+    for (RING_EACH(&u->agent->strangers, at, after))
+        if (foreign_at(at)->user == u && !foreign_at(at)->is_seen)
+            forget_foreign(u->agent, foreign_at(at));
+    if (u->n_strangers > 0)
+        uv_timer_start(&u->survey_timer, on_survey_timer, SURVEY_AGAIN_MS, 0);
 }
 
 /* ---- the clerk ---- */
 
-static bool is_first_asked(const struct attempt *a)
+static void take_settled(void *context, const void *body, int64_t re)
 {
-    struct ring *at, *after;
-
-    if (a->is_asked && a->batch != NULL)
-        for (RING_EACH(&a->batch->members, at, after))
-            if (mate_at(at)->is_asked)
-                return mate_at(at) == a;
-    return false;
-}
-
-static void ask_again(struct attempt *a)
-{
-    if (is_first_asked(a)) {
-        send_settle(a->batch, false);
-        send_settle(a->batch, true);
-    }
-    if (a->is_finishing)
-        send_finish(a);
-}
-
-static void on_up(void *context)
-{
+    const struct note_settled *note = body;
     struct user *u = context;
     struct agent *ag = u->agent;
-    struct ring *at, *after;
+    const struct batch *b = attempts_find_batch(&ag->attempts, &note->token);
+    struct attempt *a = attempts_find(&ag->attempts, &note->token);
 
-    for (RING_EACH(&ag->attempts.all, at, after))
-        if (RING_ITEM(at, struct attempt, ring)->user == u)
-            ask_again(RING_ITEM(at, struct attempt, ring));
-    for (RING_EACH(&ag->attempts.batches, at, after)) {
-        struct batch *b = RING_ITEM(at, struct batch, ring);
+    (void)re;
+    if (b != NULL && b->phase == PROCESS_SOUGHT && b->user == u)
+        flow_post_process(ag, b,
+                          note->place == PLACE_NOWHERE ? PROCESS_EV_NOTHING : PROCESS_EV_ORPHANED);
+    else if (a != NULL && a->user == u && is_asked(a))
+        resolve(ag, a, note);
+    else if (a == NULL && b == NULL)
+        foreign_settled(u, note);
+}
 
-        if (b->user == u && b->is_asked && ring_is_empty(&b->members))
-            send_settle(b, false);
-    }
-    for (RING_EACH(&ag->orphans, at, after))
-        if (RING_ITEM(at, struct batch, orphan)->user == u)
-            RING_ITEM(at, struct batch, orphan)->is_reaping = false;
-    if (u->is_surveying)
-        send_survey(u);
+static void take_reaped(void *context, const void *body, int64_t re)
+{
+    const struct note_reaped *note = body;
+    struct user *u = context;
+    const struct batch *b = attempts_find_process(&u->agent->attempts, &note->token);
+
+    (void)re;
+    if (b != NULL && b->user == u && b->phase == PROCESS_KILLING)
+        flow_post_process(u->agent, b, note->left == 0 ? PROCESS_EV_DEAD : PROCESS_EV_ALIVE);
+}
+
+static void take_finished(void *context, const void *body, int64_t re)
+{
+    const struct note_finished *note = body;
+    struct user *u = context;
+    const struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
+
+    (void)re;
+    if (a != NULL && a->user == u && a->phase == PHASE_FINISHING)
+        flow_post(u->agent, a, note->has_ended ? EVENT_ENDED : EVENT_FINISHED, NULL);
 }
 
 static bool has_questions(const struct user *u)
 {
     struct ring *at, *after;
 
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (a->user == u && (a->is_asked || a->phase == PHASE_ORPHANED))
+    for (const struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if (is_asked(a) || a->phase == PHASE_ORPHANED || a->phase == PHASE_FINISHING)
             return true;
-    }
     for (RING_EACH(&u->agent->attempts.batches, at, after))
         if (RING_ITEM(at, struct batch, ring)->user == u &&
-            RING_ITEM(at, struct batch, ring)->is_asked)
+            RING_ITEM(at, struct batch, ring)->phase >= PROCESS_SOUGHT)
             return true;
     return u->is_surveying;
 }
@@ -480,39 +477,38 @@ static void on_clerk_timer(uv_timer_t *timer)
         service_rest(&u->clerk);
 }
 
-union note {
-    struct note_settled settled;
-    struct note_reaped reaped;
-    struct note_finished finished;
-    struct note_remains remains;
-    struct note_surveyed surveyed;
-};
-
-static void take_note(struct user *u, int type, const union note *note)
-{
-    switch (type) {
-    case NOTE_SETTLED: take_settled(u, &note->settled); break;
-    case NOTE_REAPED: take_reaped(u, &note->reaped); break;
-    case NOTE_FINISHED: take_finished(u, &note->finished); break;
-    case NOTE_REMAINS: take_remains(u, &note->remains); break;
-    default: take_surveyed(u);
-    }
-}
-
-static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
+/* A new clerk has been asked nothing. */
+static void on_up(void *context)
 {
     struct user *u = context;
-    union note note;
+    struct agent *ag = u->agent;
+    struct ring *at, *after;
 
-    if (m->type < NOTE_SETTLED || m->type > NOTE_SURVEYED ||
-        orders.messages[m->type].flags != orders.messages[NOTE_SETTLED].flags) {
-        err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
-        return;
+    for (struct attempt *a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
+        if (a->batch != NULL && a == batch_first(a->batch))
+            flow_recover_ask(ag, a->batch);
+        if (a->phase == PHASE_FINISHING)
+            flow_recover_finish(ag, a, NULL);
     }
-    if (message_body(&orders, m, a, &note, e) < 0)
-        return;
-    take_note(u, m->type, &note);
+    for (RING_EACH(&ag->attempts.batches, at, after)) {
+        struct batch *b = RING_ITEM(at, struct batch, ring);
+
+        if (b->user == u && ring_is_empty(&b->members))
+            flow_recover_ask(ag, b);
+    }
+    for (RING_EACH(&ag->orphans, at, after))
+        if (RING_ITEM(at, struct batch, orphan)->user == u)
+            flow_post_process(ag, RING_ITEM(at, struct batch, orphan), PROCESS_EV_ALIVE);
+    if (u->is_surveying)
+        send_survey(u);
     uv_timer_start(&u->clerk_timer, on_clerk_timer, CLERK_IDLE_MS, 0);
 }
 
-const struct service_events flow_clerk_events = { on_up, on_note };
+const struct service_events flow_recover_events = {
+    .up = on_up,
+    .notes = { [NOTE_SETTLED] = take_settled,
+               [NOTE_REAPED] = take_reaped,
+               [NOTE_FINISHED] = take_finished,
+               [NOTE_REMAINS] = take_remains,
+               [NOTE_SURVEYED] = take_surveyed },
+};

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* flow_stage.c - data into the cache, checkpoints, and a look whether a job was done already */
 
-#include "worker/flow/flow.h"
+#include "worker/flow/flow_stage.h"
 
+#include <errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include "common/base/log.h"
 #include "common/base/units.h"
 #include "common/proto/layout.h"
+#include "worker/flow/pilot_end.h"
 
-enum { RESTORE_AT_FIRST_MS = 1000 };
+enum {
+    RESTORE_AT_FIRST_MS = 1000,
+    INOTIFY_BYTES = 64 * 1024,
+    /* A tree that cannot be watched is looked through not more often than this. */
+    LOOK_EVERY_MS = 10 * 1000
+};
 
 /* ---- asking ---- */
 
-void flow_order_tree(struct user *u, struct tree *t)
+static void order_tree(struct user *u, struct tree *t)
 {
     const struct order_stage order = {
         t->set,       t->project, t->share, u->agent->drive, u->agent->conf.cache_size_bytes,
@@ -39,11 +49,11 @@ static void ask_for_tree(void *context, const struct dataset *set)
 
     if (t->state == TREE_THERE)
         return;
-    a->is_staging = true;
+    a->is_staged = true;
     if (t->state != TREE_UNKNOWN)
         return;
     tree_come_from(t, set, a->order.work.project, a->order.share);
-    flow_order_tree(a->user, t);
+    order_tree(a->user, t);
 }
 
 static void order_look(const struct attempt *a)
@@ -69,14 +79,14 @@ static void order_restore(struct attempt *a)
                                    .attempt = is->attempt };
 
     a->restore_due_at = 0;
-    a->is_staging = true;
+    a->is_staged = true;
     service_send(&a->user->stager, ORDER_RESTORE, &order);
 }
 
 /* A first attempt that no agent before us may have run needs no look. */
-void flow_stage(struct agent *ag, struct attempt *a)
+static void stage(struct agent *ag, struct attempt *a)
 {
-    bool was_staging = a->is_staging;
+    bool was_staged = a->is_staged;
 
     if (a->order.assignment.attempt <= 1 && ag->is_adopted)
         a->is_looked_at = true;
@@ -86,29 +96,141 @@ void flow_stage(struct agent *ag, struct attempt *a)
     if (!a->is_restored)
         order_restore(a);
     tree_states_each_tree(&a->order.work.work, ask_for_tree, a);
-    if (a->is_staging && !was_staging)
+    if (a->is_staged && !was_staged)
         outbox_hint(&ag->outbox, a, EV_STAGE, units_now_ms());
 }
 
-/* Its members are jobs of one sweep: they need the same. */
-bool flow_is_staged(const struct batch *b)
+void flow_stage_admit(struct agent *ag, struct attempt *a, const struct flow_event *ev)
+{
+    const struct batch *b = a->batch;
+
+    (void)ev;
+    user_lookup(a->user);
+    pilot_end_admitted(ag, a);
+    if (pilot_end_refuses(ag, a)) {
+        flow_post(ag, a, EVENT_RECALL, ag->retire->reason);
+    } else if (a->user->state == USER_REFUSED) {
+        flow_post(ag, a, EVENT_RECALL, a->user->why);
+    } else if (!slots_could_fit(ag->slots, &b->slot.need)) {
+        flow_post(ag, a, EVENT_RECALL, "it needs more than this node can offer");
+    } else if (b->phase != PROCESS_NONE || b->slot.is_running || b->runner != NULL) {
+        flow_post(ag, a, EVENT_RECALL, "its process has started without it");
+    } else {
+        stage(ag, a);
+        flow_stage_check(ag, b);
+    }
+}
+
+/* Its members are jobs of one sweep: they need the same trees. */
+static bool is_ready(const struct batch *b)
 {
     struct ring *at, *after;
 
     for (RING_EACH(&b->members, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, mate);
 
-        if (!a->is_looked_at || !a->is_restored)
+        if ((a->phase != PHASE_STAGING && a->phase != PHASE_QUEUED) || !a->is_looked_at ||
+            !a->is_restored)
             return false;
     }
-    return tree_states_has_all(&b->user->staging, &batch_first(b)->order.work.work);
+    return b->user->state == USER_KNOWN &&
+           tree_states_has_all(&b->user->staging, &batch_first(b)->order.work.work);
 }
 
-/* ---- answers ---- */
-
-static bool is_waiting(const struct user *u, const struct attempt *a)
+void flow_stage_check(struct agent *ag, const struct batch *b)
 {
-    return a->user == u && a->phase == PHASE_QUEUED && !a->batch->slot.is_waiting;
+    bool ready = is_ready(b);
+    struct ring *at, *after;
+
+    for (RING_EACH(&b->members, at, after)) {
+        const struct attempt *a = RING_ITEM(at, struct attempt, mate);
+
+        if (ready && a->phase == PHASE_STAGING)
+            flow_post(ag, a, EVENT_READY, NULL);
+        else if (!ready && a->phase == PHASE_QUEUED)
+            flow_post(ag, a, EVENT_UNREADY, NULL);
+    }
+}
+
+void flow_stage_check_all(struct user *u)
+{
+    struct attempt *a;
+
+    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if ((a->phase == PHASE_STAGING || a->phase == PHASE_QUEUED) && a == batch_first(a->batch))
+            flow_stage_check(u->agent, a->batch);
+}
+
+/* ---- data that may have been changed ---- */
+
+static void doubt_tree(struct user *u, struct tree *t)
+{
+    t->is_doubted = true;
+    if (t->state == TREE_THERE)
+        order_tree(u, t);
+}
+
+static void doubt_one(void *context, const struct dataset *set)
+{
+    struct user *u = context;
+
+    doubt_tree(u, tree_states_find(&u->staging, &set->tree));
+}
+
+void flow_stage_doubt(const struct attempt *a)
+{
+    tree_states_each_tree(&a->order.work.work, doubt_one, a->user);
+    flow_stage_check_all(a->user);
+}
+
+/* IN_IGNORED says only that a watch is over. */
+static bool has_changed(int guard_fd)
+{
+    alignas(struct inotify_event) char events[INOTIFY_BYTES];
+    const struct inotify_event *event;
+    bool has = false;
+    ssize_t n;
+
+    do {
+        n = read(guard_fd, events, sizeof events);
+        for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof *event + event->len)) {
+            event = (const struct inotify_event *)(const void *)(events + at);
+            has |= (event->mask & IN_IGNORED) == 0;
+        }
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    return has;
+}
+
+void flow_stage_look(struct user *u)
+{
+    if (u->guard_fd < 0 || !has_changed(u->guard_fd))
+        return;
+    for (size_t i = 0; i < u->staging.n; i++)
+        doubt_tree(u, &u->staging.trees[i]);
+    flow_stage_check_all(u);
+}
+
+static void on_guard(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    flow_stage_look(poll->data);
+}
+
+/* Where there are too many descriptors already, trees are looked through instead. */
+void flow_stage_watch(struct user *u)
+{
+    int rc;
+
+    u->guard_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (u->guard_fd < 0)
+        return;
+    rc = uv_poll_init(&u->agent->loop, &u->guard, u->guard_fd);
+    u->guard.data = u;
+    if (rc == 0)
+        rc = uv_poll_start(&u->guard, UV_READABLE, on_guard);
+    if (rc < 0)
+        log_event(LOG_WARN, "data-not-watched", "why", "%s", uv_strerror(rc), NULL);
 }
 
 struct needing {
@@ -131,32 +253,107 @@ static bool needs_tree(const struct attempt *a, const struct digest *tree)
     return n.is_found;
 }
 
-bool flow_is_leased(const struct user *u, const struct digest *tree)
+/* Somebody waits for the tree, or runs with it. */
+static bool is_leased(const struct user *u, const struct digest *tree)
 {
-    struct ring *at, *after;
+    const struct attempt *a;
 
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (a->user == u && a->batch != NULL && needs_tree(a, tree))
+    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if (a->batch != NULL && needs_tree(a, tree))
             return true;
-    }
     return false;
 }
 
-static void go_on(struct user *u)
+/* Also a tree that could not be brought is released: what there is of it may go. */
+static void leave_tree(void *context, const struct dataset *set)
 {
-    struct agent *ag = u->agent;
+    struct user *u = context;
+    struct tree *t = tree_states_find(&u->staging, &set->tree);
+    uint64_t now = uv_now(&u->agent->loop);
+
+    cache_trees_use(&u->cached, &set->tree, units_now_ms());
+    if (!is_leased(u, &set->tree)) {
+        const struct order_release order = { t->set.tree, t->state != TREE_THERE || t->is_doubted ||
+                                                              !t->is_guarded };
+
+        t->state = TREE_UNKNOWN;
+        if (t->is_held && u->stager.chan != NULL)
+            service_send(&u->stager, ORDER_RELEASE, &order);
+        t->is_held = false;
+    } else if (t->state == TREE_THERE && !t->is_guarded && now - t->looked_at >= LOOK_EVERY_MS) {
+        t->looked_at = now;
+        doubt_tree(u, t);
+        flow_stage_check_all(u);
+    }
+}
+
+void flow_stage_leave(const struct attempt *a)
+{
+    flow_stage_look(a->user);
+    tree_states_each_tree(&a->order.work.work, leave_tree, a->user);
+}
+
+/* ---- data of jobs that may come next ---- */
+
+static void forget_expected(struct user *u)
+{
+    free(u->expected.project);
+    free(u->expected.sets);
+    u->expected = (struct expected){ .n = 0 };
+}
+
+static void order_expected(struct user *u)
+{
+    const struct expected *x = &u->expected;
+    const struct agent *ag = u->agent;
+    const struct order_expect m = {
+        { x->sets, x->n }, x->project, ag->share, ag->drive, ag->conf.cache_size_bytes
+    };
+
+    if (u->stager.chan == NULL)
+        service_need(&u->stager); /* it is ordered when it is up */
+    else
+        u->expected.seq = service_send(&u->stager, ORDER_EXPECT, &m);
+}
+
+void flow_stage_expect_none(struct user *u)
+{
+    const struct order_expect none = { .project = "", .share = "", .drive = "" };
+
+    if (u->expected.n > 0 && u->stager.chan != NULL)
+        service_send(&u->stager, ORDER_EXPECT, &none);
+    forget_expected(u);
+}
+
+void flow_stage_expect(struct agent *ag, const struct msg_expect *m)
+{
+    struct user *u = user_of(ag, m->user);
     struct ring *at, *after;
 
-    for (RING_EACH(&ag->attempts.all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (is_waiting(u, a) && a == batch_first(a->batch))
-            flow_enqueue(ag, a->batch);
-    }
-    flow_fill(ag);
+    for (RING_EACH(&ag->users, at, after))
+        if (RING_ITEM(at, struct user, ring) != u)
+            flow_stage_expect_none(RING_ITEM(at, struct user, ring));
+    user_lookup(u);
+    if (u->state == USER_REFUSED || m->sets.n == 0)
+        return;
+    forget_expected(u);
+    u->expected = (struct expected){ .project = mem_strdup(m->project),
+                                     .sets = mem_alloc(m->sets.n * sizeof(struct dataset)),
+                                     .n = m->sets.n };
+    memcpy(u->expected.sets, m->sets.items, m->sets.n * sizeof(struct dataset));
+    order_expected(u);
 }
+
+static void take_expected(void *context, const void *body, int64_t re)
+{
+    struct user *u = context;
+
+    (void)body;
+    if (u->expected.seq == re)
+        forget_expected(u);
+}
+
+/* ---- answers ---- */
 
 struct coming {
     const struct attempt *attempt;
@@ -183,120 +380,94 @@ static bool needs_packs(const struct attempt *a, const struct tree *t)
 /* It cannot be had now. */
 static void recall_all(struct user *u, const struct tree *t, const char *why)
 {
-    struct ring *at, *after;
+    const struct attempt *a;
 
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (is_waiting(u, a) && needs_tree(a, &t->set.tree))
-            flow_decide(u->agent, a, EV_RECALL, why);
-    }
+    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if (a->phase == PHASE_STAGING && needs_tree(a, &t->set.tree))
+            flow_post(u->agent, a, EVENT_RECALL, why);
 }
 
 /* These packs will never do; others who need the same tree may have named others. */
 static void lose_all(struct user *u, struct tree *t, const char *why)
 {
-    struct ring *at, *after;
+    struct attempt *a, *other = NULL;
 
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (is_waiting(u, a) && needs_packs(a, t))
-            flow_decide(u->agent, a, EV_LOSE, why);
-    }
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (!is_waiting(u, a) || !needs_tree(a, &t->set.tree))
+    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
+        if (a->phase != PHASE_STAGING)
             continue;
-        t->state = TREE_UNKNOWN;
-        tree_states_each_tree(&a->order.work.work, ask_for_tree, a);
-        return;
+        if (needs_packs(a, t))
+            flow_post(u->agent, a, EVENT_LOSE, why);
+        else if (other == NULL && needs_tree(a, &t->set.tree))
+            other = a;
     }
+    if (other == NULL)
+        return;
+    t->state = TREE_UNKNOWN;
+    tree_states_each_tree(&other->order.work.work, ask_for_tree, other);
 }
 
-static uint64_t first_due(struct user *u)
+static void on_due(uv_timer_t *timer);
+
+/* For the first tree, or checkpoint, that is asked for again. */
+static void wait_for_due(struct user *u)
 {
     const struct tree *t = tree_states_next_due(&u->staging);
     uint64_t first = t == NULL ? UINT64_MAX : t->due_at;
-    struct ring *at, *after;
-
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (a->user == u && a->restore_due_at > 0 && a->restore_due_at < first)
-            first = a->restore_due_at;
-    }
-    return first;
-}
-
-static void on_timer(uv_timer_t *timer);
-
-static void wait_for_due(struct user *u)
-{
-    uint64_t first = first_due(u);
     uint64_t now = uv_now(&u->agent->loop);
+    const struct attempt *a;
 
+    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if (a->restore_due_at > 0 && a->restore_due_at < first)
+            first = a->restore_due_at;
     if (first != UINT64_MAX)
-        uv_timer_start(&u->staging_timer, on_timer, first > now ? first - now : 0, 0);
-}
-
-static void restore_due(struct user *u)
-{
-    struct ring *at, *after;
-
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (a->user != u || a->restore_due_at == 0 || a->restore_due_at > uv_now(&u->agent->loop))
-            continue;
-        a->restore_due_at = 0;
-        if (is_waiting(u, a))
-            order_restore(a);
-    }
+        uv_timer_start(&u->staging_timer, on_due, first > now ? first - now : 0, 0);
 }
 
 static bool is_needed(const struct user *u, const struct digest *tree)
 {
-    struct ring *at, *after;
+    const struct attempt *a;
 
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (is_waiting(u, a) && needs_tree(a, tree))
+    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a))
+        if (a->phase == PHASE_STAGING && needs_tree(a, tree))
             return true;
-    }
     return false;
 }
 
-static void on_timer(uv_timer_t *timer)
+static void on_due(uv_timer_t *timer)
 {
     struct user *u = timer->data;
+    uint64_t now = uv_now(timer->loop);
+    struct attempt *a;
     struct tree *t;
 
-    while ((t = tree_states_next_due(&u->staging)) != NULL &&
-           t->due_at <= uv_now(&u->agent->loop)) {
-        if (!is_needed(u, &t->set.tree)) {
+    while ((t = tree_states_next_due(&u->staging)) != NULL && t->due_at <= now) {
+        if (is_needed(u, &t->set.tree))
+            order_tree(u, t);
+        else
             t->state = TREE_UNKNOWN;
-            continue;
-        }
-        flow_order_tree(u, t);
     }
-    restore_due(u);
+    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
+        if (a->restore_due_at == 0 || a->restore_due_at > now)
+            continue;
+        a->restore_due_at = 0;
+        if (a->phase == PHASE_STAGING)
+            order_restore(a);
+    }
     wait_for_due(u);
 }
 
 /* One that was not asked for cannot have been brought, and what was found before it was released and
  * asked for again says nothing. */
-static void take_staged(struct user *u, const struct note_staged *note, int64_t order_seq)
+static void take_staged(void *context, const void *body, int64_t re)
 {
+    const struct note_staged *note = body;
+    struct user *u = context;
     struct tree *t = tree_states_find(&u->staging, &note->tree);
 
-    if (t->state != TREE_ASKED || t->order_seq != order_seq)
+    if (t->state != TREE_ASKED || t->order_seq != re)
         return;
-
     if (note->error == NULL && t->is_doubted) {
-        flow_order_tree(u, t); /* again: that is what is known by now */
+        order_tree(u, t); /* again: that is what is known by now */
         return;
     }
     if (note->error == NULL) {
@@ -304,7 +475,7 @@ static void take_staged(struct user *u, const struct note_staged *note, int64_t 
         t->is_guarded = note->is_guarded;
         t->looked_at = uv_now(&u->agent->loop);
         t->delay_ms = 0;
-        go_on(u);
+        flow_stage_check_all(u);
         return;
     }
     log_event(LOG_WARN, "stage", "project", "%s", t->project, "why", "%s", note->error, NULL);
@@ -317,21 +488,23 @@ static void take_staged(struct user *u, const struct note_staged *note, int64_t 
 }
 
 /* One that was settled meanwhile has nobody else who removes it. */
-static void take_restored(struct user *u, const struct note_restored *note)
+static void take_restored(void *context, const void *body, int64_t re)
 {
+    const struct note_restored *note = body;
+    struct user *u = context;
     struct agent *ag = u->agent;
     struct attempt *a = attempts_find(&ag->attempts, &note->token);
 
+    (void)re;
     if (a == NULL) {
-        flow_add_leftover(u, &note->token);
-        flow_discard_leftovers(u);
+        user_add_leftover(u, &note->token);
+        user_discard_leftovers(u);
     }
-    if (a == NULL || !is_waiting(u, a) || a->is_restored)
+    if (a == NULL || a->user != u || a->phase != PHASE_STAGING || a->is_restored)
         return;
     if (note->error == NULL) {
         a->is_restored = true;
-        flow_enqueue(ag, a->batch);
-        flow_fill(ag);
+        flow_stage_check(ag, a->batch);
         return;
     }
     log_event(LOG_WARN, "restore", "project", "%s", a->order.work.project, "why", "%s", note->error,
@@ -339,103 +512,41 @@ static void take_restored(struct user *u, const struct note_restored *note)
     a->restore_delay_ms = a->restore_delay_ms == 0 ? RESTORE_AT_FIRST_MS : 2 * a->restore_delay_ms;
     a->restore_due_at = uv_now(&ag->loop) + a->restore_delay_ms;
     if (a->restore_delay_ms > FLOW_PATIENCE_MS)
-        flow_recall(ag, a, note->error);
+        flow_post(ag, a, EVENT_RECALL, note->error);
     wait_for_due(u);
 }
 
-static void take_found(struct user *u, const struct note_found *note)
+static void take_found(void *context, const void *body, int64_t re)
 {
-    struct agent *ag = u->agent;
-    struct attempt *a = attempts_find(&ag->attempts, &note->token);
+    const struct note_found *note = body;
+    struct user *u = context;
+    struct attempt *a = attempts_find(&u->agent->attempts, &note->token);
 
-    if (a == NULL || !is_waiting(u, a) || a->is_looked_at)
+    (void)re;
+    if (a == NULL || a->user != u || a->phase != PHASE_STAGING || a->is_looked_at)
         return;
     a->is_looked_at = true;
     if (note->found)
-        flow_found(ag, a, &note->winner);
+        flow_post(u->agent, a, EVENT_FOUND, NULL)->winner = note->winner;
     else
-        flow_enqueue(ag, a->batch);
-    flow_fill(ag);
+        flow_stage_check(u->agent, a->batch);
 }
 
-static void take_cached(struct user *u, const struct note_cached *note)
+static void take_cached(void *context, const void *body, int64_t re)
 {
+    const struct note_cached *note = body;
+    struct user *u = context;
+
+    (void)re;
     if (cache_trees_take(&u->cached, note))
         cache_news_add(&u->holds, note);
-}
-
-static void on_note(void *context, const struct envelope *m, struct arena *a, struct err *e)
-{
-    struct user *u = context;
-    struct note_staged staged;
-    struct note_cached cached;
-    struct note_restored restored;
-    struct note_found found;
-    struct note_expected expected;
-
-    if (m->type == NOTE_STAGED) {
-        if (message_body(&orders, m, a, &staged, e) == 0)
-            take_staged(u, &staged, m->re);
-    } else if (m->type == NOTE_CACHED) {
-        if (message_body(&orders, m, a, &cached, e) == 0)
-            take_cached(u, &cached);
-    } else if (m->type == NOTE_EXPECTED) {
-        if (message_body(&orders, m, a, &expected, e) == 0)
-            flow_take_expected(u, m->re);
-    } else if (m->type == NOTE_RESTORED) {
-        if (message_body(&orders, m, a, &restored, e) == 0)
-            take_restored(context, &restored);
-    } else if (m->type == NOTE_FOUND) {
-        if (message_body(&orders, m, a, &found, e) == 0)
-            take_found(context, &found);
-    } else {
-        err_set(e, ERR_PROTOCOL, "unexpected %s", orders.messages[m->type].name);
-    }
-}
-
-/* ---- what ludwigd is told of the cache ---- */
-
-/* By it workers are chosen: so it is looked at although nothing is to be staged. */
-void flow_tell_cached(struct user *u)
-{
-    if (u->state == USER_KNOWN && u->stager.chan == NULL && u->cached.n == 0)
-        service_need(&u->stager);
-    cache_news_begin(&u->holds, &u->cached);
-}
-
-void flow_tell_all_cached(struct agent *ag)
-{
-    struct ring *at, *after;
-
-    for (RING_EACH(&ag->users, at, after))
-        flow_tell_cached(RING_ITEM(at, struct user, ring));
-}
-
-static void send_news(struct agent *ag, struct user *u)
-{
-    struct msg_holds m;
-
-    while (cache_news_next(&u->holds, &m)) {
-        m.user = u->name;
-        server_link_send(ag->link, MSG_HOLDS, 0, &m);
-    }
-}
-
-void flow_send_news(struct agent *ag)
-{
-    struct ring *at, *after;
-
-    if (!ag->is_registered)
-        return;
-    for (RING_EACH(&ag->users, at, after))
-        send_news(ag, RING_ITEM(at, struct user, ring));
 }
 
 /* A new stager knows nothing of what is in use. */
 static void on_up(void *context)
 {
     struct user *u = context;
-    struct ring *at, *after;
+    struct attempt *a;
 
     cache_trees_free(&u->cached);
     cache_news_begin(&u->holds, &u->cached);
@@ -444,17 +555,58 @@ static void on_up(void *context)
 
         t->is_held = false;
         if (t->state == TREE_ASKED || t->state == TREE_THERE)
-            flow_order_tree(u, t);
+            order_tree(u, t);
     }
-    for (RING_EACH(&u->agent->attempts.all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
-
-        if (is_waiting(u, a) && !a->is_looked_at)
+    for (a = user_next(u, NULL); a != NULL; a = user_next(u, a)) {
+        if (a->phase == PHASE_STAGING && !a->is_looked_at)
             order_look(a);
-        if (is_waiting(u, a) && !a->is_restored)
+        if (a->phase == PHASE_STAGING && !a->is_restored)
             order_restore(a);
     }
-    flow_prefetch_again(u);
+    if (u->expected.n > 0)
+        order_expected(u);
 }
 
-const struct service_events flow_stager_events = { on_up, on_note };
+const struct service_events flow_stage_events = {
+    .up = on_up,
+    .notes = { [NOTE_STAGED] = take_staged,
+               [NOTE_CACHED] = take_cached,
+               [NOTE_EXPECTED] = take_expected,
+               [NOTE_RESTORED] = take_restored,
+               [NOTE_FOUND] = take_found },
+};
+
+/* ---- what ludwigd is told of the cache ---- */
+
+/* By it workers are chosen: so it is looked at although nothing is to be staged. */
+void flow_stage_tell_cached(struct user *u)
+{
+    if (u->state == USER_KNOWN && u->stager.chan == NULL && u->cached.n == 0)
+        service_need(&u->stager);
+    cache_news_begin(&u->holds, &u->cached);
+}
+
+void flow_stage_tell_all_cached(struct agent *ag)
+{
+    struct ring *at, *after;
+
+    for (RING_EACH(&ag->users, at, after))
+        flow_stage_tell_cached(RING_ITEM(at, struct user, ring));
+}
+
+void flow_stage_send_news(struct agent *ag)
+{
+    struct ring *at, *after;
+    struct msg_holds m;
+
+    if (!ag->is_registered)
+        return;
+    for (RING_EACH(&ag->users, at, after)) {
+        struct user *u = RING_ITEM(at, struct user, ring);
+
+        while (cache_news_next(&u->holds, &m)) {
+            m.user = u->name;
+            server_link_send(ag->link, MSG_HOLDS, 0, &m);
+        }
+    }
+}

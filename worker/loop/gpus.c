@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* gpus.c - which GPUs are offered to jobs, and when to look again */
 
+#include "worker/loop/gpus.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
-#include "worker/agent/pilot_end.h"
-#include "worker/flow/flow.h"
-#include "worker/loop/lifecycle.h"
+#include "worker/flow/phases.h"
+#include "worker/flow/pilot_end.h"
 
 /* While others compute on one of our GPUs; a worker that has all of its own never asks. */
 enum { LOOK_AGAIN_MS = 60 * 1000 };
-
-bool gpus_are_known(const struct agent *ag)
-{
-    return !ag->gpus_can_be_asked || gpu_poll_is_fresh(&ag->gpuwatch);
-}
-
-size_t gpus_offered(const struct agent *ag)
-{
-    return slots_gpus_offered(ag->slots);
-}
 
 /* Numbers nobody could check: the configuration says there are so many. */
 static void make_up(struct gpu_list *l, size_t n)
@@ -108,10 +99,11 @@ static void recall_what_cannot_start(struct agent *ag)
     struct ring *at, *after;
 
     for (RING_EACH(&ag->attempts.all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (a->phase == PHASE_QUEUED && !slots_could_fit(ag->slots, &a->batch->slot.need))
-            flow_recall(ag, a, "others use the GPUs of this node");
+        if ((a->phase == PHASE_STAGING || a->phase == PHASE_QUEUED) &&
+            !slots_could_fit(ag->slots, &a->batch->slot.need))
+            flow_post(ag, a, EVENT_RECALL, "others use the GPUs of this node");
     }
 }
 
@@ -122,10 +114,9 @@ static void on_seen_again(struct agent *ag, const struct gpu_list *seen)
     offer(ag, seen);
     if (slots_gpus_offered(ag->slots) != before) {
         log_event(LOG_INFO, "gpus", "offered", "%zu", slots_gpus_offered(ag->slots), NULL);
-        agent_register(ag);
+        ag->is_register_due = true;
         recall_what_cannot_start(ag);
     }
-    flow_fill(ag);
 }
 
 static void make_slots(struct agent *ag)
@@ -156,13 +147,14 @@ static void on_seen(void *context, const struct gpu_list *seen)
     make_slots(ag);
     if (ag->gpus_can_be_asked)
         offer(ag, seen);
-    lifecycle_ready(ag);
+    ag->on_gpus_known(ag);
 }
 
-void gpus_start(struct agent *ag)
+void gpus_start(struct agent *ag, void (*known)(struct agent *ag))
 {
     const struct gpu_list none = { .n = 0 };
 
+    ag->on_gpus_known = known;
     gpu_poll_init(&ag->gpuwatch, &ag->loop, on_seen, ag);
     if (ag->conf.resources.gpus == 0)
         on_seen(ag, &none);

@@ -5,11 +5,9 @@
 #ifndef LUDWIG_WORKER_LOOP_LIFECYCLE_H
 #define LUDWIG_WORKER_LOOP_LIFECYCLE_H
 
-#include "worker/agent/agent.h"
+#include "worker/base/options.h"
 
 /* Runs until it is told to leave.  The exit code.  argv: how it was started. */
 int lifecycle_run(const struct options *o, char **argv);
-/* It is known which GPUs there are: ludwigd may hear of us. */
-void lifecycle_ready(struct agent *ag);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* register.c - what ludwigd is told of this worker, and of the attempts it holds */
 
+#include "worker/loop/register.h"
+
 #include <stdlib.h>
 
 #include "common/base/units.h"
-#include "worker/flow/flow.h"
+#include "worker/flow/flow_pause.h"
 #include "common/share/share.h"
 
 static size_t list_held(const struct agent *ag, struct held *held)
@@ -23,14 +25,14 @@ static size_t list_held(const struct agent *ag, struct held *held)
 }
 
 /* Nothing can be started here, for nobody. */
-static bool is_closed(const struct agent *ag)
+static bool is_closed_for_all(const struct agent *ag)
 {
     struct ring *at, *after;
 
     for (RING_EACH(&ag->users, at, after)) {
         const struct user *u = RING_ITEM(at, struct user, ring);
 
-        if (u->name == NULL && flow_is_closed(u))
+        if (u->name == NULL && flow_pause_is_long(u))
             return true;
     }
     return false;
@@ -47,7 +49,8 @@ static struct list list_refused(const struct agent *ag)
         const struct user *u = RING_ITEM(at, struct user, ring);
         const char *why = u->state == USER_REFUSED ? u->why : u->pause_why;
 
-        if (u->name == NULL || n == REFUSED_MAX || (u->state != USER_REFUSED && !flow_is_closed(u)))
+        if (u->name == NULL || n == REFUSED_MAX ||
+            (u->state != USER_REFUSED && !flow_pause_is_long(u)))
             continue;
         mem_grow((void **)&all, &capacity, n, sizeof *all);
         all[n++] = (struct refusal){ u->name, why };
@@ -64,21 +67,22 @@ static struct list list_models(const struct gpu_list *l)
     return (struct list){ models, l->n };
 }
 
-void agent_register(struct agent *ag)
+void register_if_due(struct agent *ag)
 {
     struct msg_register m = { .worker = ag->worker, .incarnation = ag->incarnation };
     struct held *held;
 
-    if (!ag->is_welcome || !ag->is_adopted)
+    if (!ag->is_register_due || !ag->is_welcome || !ag->is_adopted)
         return;
+    ag->is_register_due = false;
     held = mem_alloc(ag->attempts.n * sizeof *held);
     m.boot_id = ag->node.boot_id;
     m.node = ag->conf.name != NULL    ? ag->conf.name
              : ag->slurm.node != NULL ? ag->slurm.node
                                       : ag->node.host;
     m.kind = ag->conf.kind;
-    m.cpus_milli = is_closed(ag) ? 0 : ag->node.cpus_milli;
-    m.gpus = is_closed(ag) ? 0 : (int64_t)gpus_offered(ag);
+    m.cpus_milli = is_closed_for_all(ag) ? 0 : ag->node.cpus_milli;
+    m.gpus = is_closed_for_all(ag) ? 0 : (int64_t)slots_gpus_offered(ag->slots);
     m.memory_bytes = ag->node.memory_bytes;
     m.own_jobs_only = !share_is_mounted(ag->share);
     m.attempts = (struct list){ held, list_held(ag, held) };

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* server_messages.c - what ludwigd says, and what is answered */
 
+#include "worker/loop/server_messages.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
 #include "common/base/path.h"
-#include "worker/agent/pilot_end.h"
+#include "common/base/units.h"
 #include "worker/flow/flow.h"
+#include "worker/flow/flow_pack.h"
+#include "worker/flow/flow_publish.h"
+#include "worker/flow/flow_stage.h"
+#include "worker/flow/pilot_end.h"
 #include "common/share/share.h"
+
+enum { ALIVE_EVERY_MAX_MS = 60 * 1000, SHARE_ANSWER_MAX_MS = 10 * 1000 };
 
 /* ---- welcome ---- */
 
@@ -36,9 +44,8 @@ static void keep_share(struct agent *ag, char *name)
 }
 
 /* Also what is late: a connection may have been lost meanwhile. */
-void server_messages_share(void *context, bool is_here)
+static void take_share(struct agent *ag, bool is_here)
 {
-    struct agent *ag = context;
     struct err e = { 0 };
 
     keep_share(ag, name_share(ag, is_here, ag->told_projects));
@@ -46,11 +53,17 @@ void server_messages_share(void *context, bool is_here)
     ag->drive = name_share(ag, is_here, "");
     if (!ag->is_greeted)
         return;
-    ag->is_welcome = true;
-    if (ag->server_id != NULL)
-        agent_register(ag);
-    else if (runtime_dir_settle(ag, ag->told_server, &e) < 0) /* which leads to it, too */
+    ag->is_welcome = ag->is_register_due = true;
+    if (ag->server_id == NULL && flow_meet_server(ag, ag->told_server, &e) < 0)
         agent_fail(ag, &e);
+}
+
+static void on_share(void *context, const void *body, const char *why)
+{
+    const struct note_share *note = body;
+
+    (void)why;
+    take_share(context, note != NULL && note->is_here);
 }
 
 static void replace(char **text, const char *by)
@@ -62,12 +75,15 @@ static void replace(char **text, const char *by)
 static void on_welcome(void *context, const struct msg_welcome *w)
 {
     struct agent *ag = context;
+    struct child child = { .args = { CHILD_SHARE, w->share, w->server_id },
+                           .stdout_fd = -1,
+                           .lock_fd = -1,
+                           .listen_fd = -1 };
 
     if (ag->server_id != NULL && strcmp(ag->server_id, w->server_id) != 0) {
         log_event(LOG_WARN, "another-server", "was", "%s", ag->server_id, "is", "%s", w->server_id,
                   NULL);
-        free(ag->server_id);
-        ag->server_id = mem_strdup(w->server_id);
+        replace(&ag->server_id, w->server_id);
         agent_stop(ag, AGENT_STARTS_ANEW);
         return;
     }
@@ -79,55 +95,9 @@ static void on_welcome(void *context, const struct msg_welcome *w)
     ag->is_greeted = true;
     /* One of our own configuration may be away, but not forgotten. */
     if (ag->conf.share != NULL || ag->conf.server.kind == ENDPOINT_UNIX)
-        server_messages_share(ag, true);
+        take_share(ag, true);
     else
-        share_probe_start(&ag->share_ask, w->share, w->server_id);
-}
-
-/* ---- registered ---- */
-
-static void each_token(struct agent *ag, const struct list *tokens,
-                       void (*act)(struct agent *ag, struct attempt *a))
-{
-    const struct token_entry *entries = tokens->items;
-
-    for (size_t i = 0; i < tokens->n; i++) {
-        struct attempt *a = attempts_find(&ag->attempts, &entries[i].token);
-
-        if (a != NULL)
-            act(ag, a);
-    }
-}
-
-static void recall(struct agent *ag, struct attempt *a)
-{
-    flow_recall(ag, a, NULL);
-}
-
-enum { ALIVE_EVERY_MAX_MS = 60 * 1000 };
-
-/* Often enough that a few may be late, seldom enough to cost nothing. */
-static uint64_t alive_every_ms(int64_t lease_ms)
-{
-    int64_t every_ms = lease_ms / 4;
-
-    if (every_ms > ALIVE_EVERY_MAX_MS)
-        every_ms = ALIVE_EVERY_MAX_MS;
-    return every_ms > 0 ? (uint64_t)every_ms : 1;
-}
-
-static void on_registered(struct agent *ag, const struct msg_registered *m)
-{
-    server_link_keep_alive(ag->link, alive_every_ms(m->lease_ms));
-    if (!ag->is_registered) {
-        outbox_connected(&ag->outbox);
-        flow_tell_all_cached(ag);
-    }
-    ag->is_registered = true;
-    ag->may_start = true;
-    each_token(ag, &m->stop, flow_stop);
-    pilot_end_registered(ag);
-    flow_fill(ag);
+        child_question_ask(&ag->share_question, &child);
 }
 
 /* ---- hand ---- */
@@ -140,21 +110,6 @@ static const struct sweep_work *find_sweep(const struct msg_hand *hand, int64_t 
         if (works[i].sweep == sweep)
             return &works[i];
     return NULL;
-}
-
-/* A copy of its own for each: a hand's attempts end at very different times. */
-static struct attempt *keep(struct agent *ag, const struct order *order, struct buf *bytes)
-{
-    struct arena *arena = arena_create();
-    struct order copy;
-
-    buf_clear(bytes);
-    schema_encode(&order_schema, order, bytes);
-    if (schema_read(&order_schema, buf_bytes(bytes), arena, &copy, NULL) < 0) {
-        arena_destroy(arena);
-        return NULL;
-    }
-    return attempts_add(&ag->attempts, arena, &copy, user_of(ag, copy.work.user));
 }
 
 /* We are not its owner, and do not become it. */
@@ -206,137 +161,191 @@ static int record_hand(struct agent *ag, const struct msg_hand *hand, struct err
     return rc;
 }
 
+/* A copy of its own for each: a hand's attempts end at very different times. */
 static void admit_hand(struct agent *ag, const struct msg_hand *hand)
 {
     const struct assignment *all = hand->assignments.items;
-    struct buf bytes = { 0 };
 
     for (size_t i = 0; i < hand->assignments.n; i++) {
-        const struct sweep_work *work = find_sweep(hand, all[i].sweep);
-        struct order order = order_of(ag, &all[i], work);
-        struct attempt *a;
+        struct order order = order_of(ag, &all[i], find_sweep(hand, all[i].sweep));
+        struct arena *arena = arena_create();
+        const struct order *copy = schema_copy(&order_schema, &order, arena);
+        const struct attempt *a =
+            attempts_add(&ag->attempts, arena, copy, user_of(ag, order.work.user), PHASE_NEW);
 
-        if (attempts_find(&ag->attempts, &all[i].token) != NULL)
-            continue;
-        a = keep(ag, &order, &bytes);
         if (a != NULL)
-            flow_admit(ag, a);
+            flow_post(ag, a, EVENT_HANDED, NULL);
     }
-    buf_free(&bytes);
 }
 
-static int on_hand(struct agent *ag, int64_t re, const struct msg_hand *hand, struct err *e)
+static void on_hand(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
 {
+    const struct msg_hand *hand = body;
     struct msg_took took = { hand->hand };
 
     if (!ag->is_adopted)
-        return err_set(e, ERR_PROTOCOL, "a hand before this worker has registered");
-    if (record_hand(ag, hand, e) < 0)
-        return -1;
-    server_link_send(ag->link, MSG_TOOK, re, &took);
+        err_set(e, ERR_PROTOCOL, "a hand before this worker has registered");
+    if (e->kind != ERR_NONE || record_hand(ag, hand, e) < 0)
+        return;
+    server_link_send(ag->link, MSG_TOOK, m->seq, &took);
     server_link_settled(ag->link);
     admit_hand(ag, hand);
-    flow_fill(ag);
-    return 0;
 }
 
-/* ---- load ---- */
+/* ---- other messages ---- */
 
-/* Said when somebody looks, so that a worker without jobs has nothing to do. */
-static void tell_load(struct agent *ag)
+static void post_each(struct agent *ag, const struct list *tokens, enum event event)
 {
-    struct msg_load m = { SCHEMA_NONE };
-    double load;
+    const struct token_entry *entries = tokens->items;
 
-    if (getloadavg(&load, 1) == 1 && load >= 0)
-        m.load_milli = (int64_t)(load * 1000);
-    server_link_send(ag->link, MSG_LOAD, 0, &m);
+    for (size_t i = 0; i < tokens->n; i++) {
+        const struct attempt *a = attempts_find(&ag->attempts, &entries[i].token);
+
+        if (a != NULL)
+            flow_post(ag, a, event, NULL);
+    }
 }
 
-/* ---- any message ---- */
-
-static void on_error(struct agent *ag, int64_t re, const struct msg_error *m, struct err *e)
+/* It hears of us often enough that a few words may be late, seldom enough to cost nothing. */
+static void on_registered(struct agent *ag, const void *body, const struct envelope *m,
+                          struct err *e)
 {
+    const struct msg_registered *registered = body;
+    int64_t every_ms = registered->lease_ms / 4;
+
+    (void)m, (void)e;
+    if (every_ms > ALIVE_EVERY_MAX_MS)
+        every_ms = ALIVE_EVERY_MAX_MS;
+    server_link_keep_alive(ag->link, every_ms > 0 ? (uint64_t)every_ms : 1);
+    if (!ag->is_registered) {
+        outbox_connected(&ag->outbox);
+        flow_stage_tell_all_cached(ag);
+    }
+    ag->is_registered = true;
+    ag->may_start = true;
+    post_each(ag, &registered->stop, EVENT_STOP);
+    pilot_end_registered(ag);
+}
+
+static void on_error(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
+{
+    const struct msg_error *error = body;
+
     if (!ag->is_registered)
-        err_set(e, ERR_DENIED, "refused: %s", m->text);
+        err_set(e, ERR_DENIED, "refused: %s", error->text);
     else
-        outbox_refused(&ag->outbox, re);
+        outbox_refused(&ag->outbox, m->re);
 }
 
-union body {
-    struct msg_error error;
-    struct msg_registered registered;
-    struct msg_hand hand;
-    struct msg_verdicts verdicts;
-    struct msg_stop_attempts stop;
-    struct msg_recall recall;
-    struct msg_follow_log follow_log;
-    struct msg_expect expect;
-    struct msg_pack pack;
-    struct msg_leave leave;
-    struct msg_retire retire;
-};
+static void on_verdicts(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
+{
+    (void)e;
+    outbox_answered(&ag->outbox, m->re, body, &ag->attempts);
+    server_link_settled(ag->link);
+}
+
+static void on_stop_attempts(struct agent *ag, const void *body, const struct envelope *m,
+                             struct err *e)
+{
+    const struct msg_stop_attempts *stop = body;
+
+    (void)m, (void)e;
+    post_each(ag, &stop->tokens, EVENT_STOP);
+}
+
+static void on_recall(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
+{
+    const struct msg_recall *recall = body;
+
+    (void)m, (void)e;
+    post_each(ag, &recall->tokens, EVENT_RECALL);
+}
+
+static void on_follow_log(struct agent *ag, const void *body, const struct envelope *m,
+                          struct err *e)
+{
+    (void)m, (void)e;
+    flow_publish_follow(ag, body);
+}
+
+static void on_expect(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
+{
+    (void)m, (void)e;
+    flow_stage_expect(ag, body);
+}
+
+static void on_pack(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
+{
+    (void)m, (void)e;
+    flow_pack_begin(ag, body);
+}
 
 /* The jobs of a pilot cannot outlive it. */
-static void on_leave(struct agent *ag, const struct msg_leave *m)
+static void on_leave(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
 {
-    log_event(LOG_INFO, "leave", "reason", "%s", m->reason, NULL);
+    const struct msg_leave *leave = body;
+
+    (void)m, (void)e;
+    log_event(LOG_INFO, "leave", "reason", "%s", leave->reason, NULL);
     if (pilot_end_is_pilot(ag))
         pilot_end_when_done(ag, "ludwigd said so");
     else
         agent_stop(ag, AGENT_LEAVES);
 }
 
-static void act(struct agent *ag, const struct envelope *m, const union body *body, struct err *e)
+static void on_retire(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
 {
-    switch (m->type) {
-    case MSG_ERROR: on_error(ag, m->re, &body->error, e); break;
-    case MSG_REGISTERED: on_registered(ag, &body->registered); break;
-    case MSG_HAND: on_hand(ag, m->seq, &body->hand, e); break;
-    case MSG_VERDICTS:
-        outbox_answered(&ag->outbox, m->re, &body->verdicts, &ag->attempts);
-        server_link_settled(ag->link);
-        break;
-    case MSG_STOP_ATTEMPTS:
-        each_token(ag, &body->stop.tokens, flow_stop);
-        flow_fill(ag);
-        break;
-    case MSG_RECALL:
-        each_token(ag, &body->recall.tokens, recall);
-        flow_fill(ag);
-        break;
-    case MSG_FOLLOW_LOG: flow_follow_log(ag, &body->follow_log); break;
-    case MSG_LEAVE: on_leave(ag, &body->leave); break;
-    case MSG_RETIRE: pilot_end_when_done(ag, "ludwigd said so"); break;
-    case MSG_ASK_LOAD: tell_load(ag); break;
-    case MSG_EXPECT: flow_prefetch(ag, &body->expect); break;
-    case MSG_PACK: flow_pack(ag, &body->pack); break;
-    default: break;
-    }
+    (void)body, (void)m, (void)e;
+    pilot_end_when_done(ag, "ludwigd said so");
 }
 
-static bool is_expected(int type)
+/* Said when somebody looks, so that a worker without jobs has nothing to do. */
+static void on_ask_load(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
 {
-    return type == MSG_ERROR || type == MSG_REGISTERED || type == MSG_HAND ||
-           type == MSG_VERDICTS || type == MSG_STOP_ATTEMPTS || type == MSG_RECALL ||
-           type == MSG_FOLLOW_LOG || type == MSG_LEAVE || type == MSG_ASK_LOAD ||
-           type == MSG_EXPECT || type == MSG_PACK || type == MSG_RETIRE;
+    struct msg_load load_now = { SCHEMA_NONE };
+    double load;
+
+    (void)body, (void)m, (void)e;
+    if (getloadavg(&load, 1) == 1 && load >= 0)
+        load_now.load_milli = (int64_t)(load * 1000);
+    server_link_send(ag->link, MSG_LOAD, 0, &load_now);
 }
+
+static void on_ok(struct agent *ag, const void *body, const struct envelope *m, struct err *e)
+{
+    (void)body, (void)e;
+    pilot_end_answered(ag, m->re);
+}
+
+/* NULL: ludwigd must not say that. */
+static void (*const handlers[MSG_COUNT])(struct agent *ag, const void *body,
+                                         const struct envelope *m, struct err *e) = {
+    [MSG_OK] = on_ok,
+    [MSG_ERROR] = on_error,
+    [MSG_REGISTERED] = on_registered,
+    [MSG_HAND] = on_hand,
+    [MSG_VERDICTS] = on_verdicts,
+    [MSG_STOP_ATTEMPTS] = on_stop_attempts,
+    [MSG_RECALL] = on_recall,
+    [MSG_FOLLOW_LOG] = on_follow_log,
+    [MSG_LEAVE] = on_leave,
+    [MSG_RETIRE] = on_retire,
+    [MSG_ASK_LOAD] = on_ask_load,
+    [MSG_EXPECT] = on_expect,
+    [MSG_PACK] = on_pack,
+};
 
 static void on_message(void *context, const struct envelope *m, struct arena *a, struct err *e)
 {
-    union body body;
+    const void *body;
 
-    if (m->type == MSG_OK) {
-        pilot_end_answered(context, m->re);
-        return;
-    }
-    if (!is_expected(m->type)) {
+    if (handlers[m->type] == NULL) {
         err_set(e, ERR_PROTOCOL, "unexpected %s", proto.messages[m->type].name);
         return;
     }
-    if (message_body(&proto, m, a, &body, e) == 0)
-        act(context, m, &body, e);
+    body = message_take_body(&proto, m, a, e);
+    if (body != NULL)
+        handlers[m->type](context, body, m, e);
 }
 
 static void on_down(void *context)
@@ -346,9 +355,7 @@ static void on_down(void *context)
     ag->is_greeted = ag->is_welcome = ag->is_registered = false;
     ag->may_start = true;
     outbox_disconnected(&ag->outbox);
-    flow_follow_none(ag);
-    if (ag->is_adopted)
-        flow_fill(ag);
+    flow_publish_follow_none(ag);
 }
 
 static void on_denied(void *context, const struct err *why)
@@ -356,4 +363,41 @@ static void on_denied(void *context, const struct err *why)
     pilot_end_denied(context, why);
 }
 
-const struct server_link_events serve_events = { on_welcome, on_message, on_down, on_denied };
+/* ---- reports ---- */
+
+static int64_t send_reports(void *context, const struct msg_report *m)
+{
+    struct agent *ag = context;
+    struct msg_report said = *m;
+
+    said.said_at = units_now_ms();
+    return server_link_send(ag->link, MSG_REPORT, 0, &said);
+}
+
+static void on_settled(void *context, struct attempt *a, enum verdict verdict)
+{
+    bool is_withdrawn = verdict == VERDICT_WITHDRAW && a->telling.event == EV_DONE;
+
+    flow_post(context, a, is_withdrawn ? EVENT_WITHDRAW : EVENT_SETTLED, NULL);
+}
+
+static void on_unwanted(void *context, struct attempt *a)
+{
+    flow_post(context, a, EVENT_STOP, NULL);
+}
+
+void server_messages_init(struct agent *ag)
+{
+    static const struct outbox_events reports = { send_reports, on_settled, on_unwanted };
+    static const struct server_link_events events = { on_welcome, on_message, on_down, on_denied };
+    struct server_link_self self = { .host = ag->node.host,
+                                     .pilot = { .token = ag->retire->pilot.token,
+                                                .slurm_job = ag->slurm.id,
+                                                .ends_at_ms = ag->retire->pilot.ends_at_ms } };
+
+    child_question_init(&ag->share_question, &ag->loop, NOTE_SHARE, SHARE_ANSWER_MAX_MS, on_share,
+                        ag);
+    outbox_init(&ag->outbox, &ag->loop, &reports, ag);
+    ag->link =
+        server_link_create(&ag->loop, ag->conf.servers, ag->conf.n_servers, &self, &events, ag);
+}

@@ -83,7 +83,7 @@ static struct attempt *add(struct world *w)
     struct order o = { .server_id = "s" };
 
     token_make(&o.assignment.token);
-    return attempts_add(&w->attempts, arena_create(), &o, NULL);
+    return attempts_add(&w->attempts, arena_create(), &o, NULL, PHASE_NEW);
 }
 
 static void decide(struct world *w, struct attempt *a, enum attempt_event event)
@@ -311,7 +311,7 @@ static void the_table_finds_each_attempt_by_its_token(void **state)
     for (int i = 0; i < MANY; i++)
         assert_ptr_equal(attempts_find(&w->attempts, &all[i]->token), all[i]);
     again = all[7]->order;
-    assert_null(attempts_add(&w->attempts, arena_create(), &again, NULL));
+    assert_null(attempts_add(&w->attempts, arena_create(), &again, NULL, PHASE_NEW));
     for (int i = 0; i < MANY; i += 2) {
         struct token t = all[i]->token;
 

@@ -37,56 +37,11 @@ static void it_is_here_if_its_id_names_the_server(void **state)
     site_close(&s);
 }
 
-/* ---- asked by an event loop ---- */
-
-struct answer {
-    bool is_there;
-    bool is_here;
-};
-
-static void on_answer(void *context, bool is_here)
-{
-    struct answer *a = context;
-
-    assert_false(a->is_there);
-    *a = (struct answer){ true, is_here };
-}
-
-/* The program that would be the child is this test, which knows no such part. */
-static void a_child_that_ends_without_an_answer_sees_nothing(void **state)
-{
-    uv_loop_t loop;
-    struct share_probe x;
-    struct answer a = { false, true };
-
-    (void)state;
-    uv_loop_init(&loop);
-    share_probe_init(&x, &loop, on_answer, &a);
-    share_probe_start(&x, "/nothing", "server");
-    while (!a.is_there)
-        uv_run(&loop, UV_RUN_ONCE);
-    assert_false(a.is_here);
-    assert_int_equal(waitpid(x.pid, NULL, 0), x.pid);
-    assert_true(share_probe_reaped(&x, x.pid));
-    share_probe_close(&x);
-    share_probe_close(&x);
-    uv_close((uv_handle_t *)&x.timer, NULL);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&loop), 0);
-}
-
-/* Of this test as a child. */
-static bool is_child(int argc, char **argv)
-{
-    return argc == 4 && strcmp(argv[1], CHILD_SHARE) == 0;
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_here_if_its_id_names_the_server),
-        cmocka_unit_test(a_child_that_ends_without_an_answer_sees_nothing),
     };
 
-    return is_child(argc, argv) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

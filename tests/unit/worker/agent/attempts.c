@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* batch.c - tests of worker/agent/attempts.c and worker/agent/batch.c: who shares a process */
+/* attempts.c - tests of worker/agent/attempts.c: who shares a process */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static struct attempt *add(struct attempts *t, char digit, char batch)
     order.assignment.token = token_of(digit);
     order.assignment.batch = token_of(batch);
     order.work.work.resources.cpus_milli = 2000;
-    return attempts_add(t, arena_create(), &order, NULL);
+    return attempts_add(t, arena_create(), &order, NULL, PHASE_NEW);
 }
 
 static size_t count(const struct batch *b)
@@ -141,7 +141,7 @@ static void a_process_without_members_has_a_batch_too(void **state)
     assert_ptr_equal(attempts_find_process(&t, &f), b);
     a = add(&t, 'a', 'f');
     assert_ptr_equal(a->batch, b);
-    b->is_given = true; /* its process may live */
+    b->phase = PROCESS_GIVEN; /* its process may live */
     attempts_remove(&t, a);
     assert_ptr_equal(attempts_find_batch(&t, &f), b);
     attempts_free(&t);

@@ -9,8 +9,8 @@
  * what they need to go on elsewhere, publishes what there is, and reports as lost what it cannot
  * publish before Slurm kills all that is left.
  */
-#ifndef LUDWIG_WORKER_AGENT_PILOT_END_H
-#define LUDWIG_WORKER_AGENT_PILOT_END_H
+#ifndef LUDWIG_WORKER_FLOW_PILOT_END_H
+#define LUDWIG_WORKER_FLOW_PILOT_END_H
 
 #include <uv.h>
 
@@ -23,17 +23,8 @@ struct batch;
 
 enum pilot_end_state { PILOT_END_NOT, PILOT_END_WHEN_DONE, PILOT_END_NOW };
 
-/* What becomes of attempts when it does. */
-struct pilot_end_events {
-    /* ludwigd gets back what has not started. */
-    void (*recall)(struct agent *ag, struct attempt *a, const char *reason);
-    /* There is no time to publish it. */
-    void (*preempted)(struct agent *ag, struct attempt *a, enum cause cause, const char *reason);
-};
-
 struct pilot_end {
     struct pilot_options pilot;
-    const struct pilot_end_events *events; /* of a pilot */
     enum pilot_end_state state;
     const char *reason;
     enum cause cause;       /* of the jobs that are ended */
@@ -53,7 +44,7 @@ bool pilot_end_is_pilot(const struct agent *ag);
 /* No attempt is here, nor left by an agent before it. */
 bool pilot_end_has_nothing(const struct agent *ag);
 /* Of a pilot: before anything else happens. */
-void pilot_end_init(struct agent *ag, const struct pilot_end_events *events);
+int pilot_end_init(struct agent *ag, struct err *e);
 
 /* Once in each turn of the loop. */
 void pilot_end_turn(struct agent *ag);

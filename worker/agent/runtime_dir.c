@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime_dir.c - the folder of one server: who else is here, and what was held */
 
+#include "worker/agent/runtime_dir.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +16,6 @@
 #include "common/base/log.h"
 #include "common/base/path.h"
 #include "worker/base/child_start.h"
-#include "worker/flow/flow.h"
 
 #define AGENT_LOCK "agent.lock"
 
@@ -284,7 +285,7 @@ static void fill_slot(const struct agent *ag, const struct given *g, struct slot
         if (gpu < ag->gpus.n)
             slot->gpus[slot->n_gpus++] = (unsigned)gpu;
     }
-    if (g->in_slurm && g->gpus.n == 0) /* all that Slurm gave, see flow.c */
+    if (g->in_slurm && g->gpus.n == 0) /* all that Slurm gave */
         slots_list_gpus(ag->slots, slot);
 }
 
@@ -305,7 +306,7 @@ static void on_assigned(void *context, struct arena *arena, const struct order *
 {
     struct opening *o = context;
     struct user *u = user_of(o->ag, order->work.user);
-    struct attempt *a = attempts_add(&o->ag->attempts, arena, order, u);
+    struct attempt *a = attempts_add(&o->ag->attempts, arena, order, u, PHASE_LEFT);
 
     if (a != NULL)
         a->is_stale = is_stale || o->is_stale;
@@ -321,15 +322,7 @@ static void on_given(void *context, const struct given *g)
     if (b == NULL || b->slot.is_running)
         return;
     fill_slot(o->ag, g, &b->slot);
-    b->is_given = true;
-}
-
-static void forget_process(struct agent *ag, struct batch *b)
-{
-    slots_release(ag->slots, &b->slot);
-    b->is_given = false;
-    if (batch_is_over(b))
-        batch_destroy(b);
+    b->phase = PROCESS_GIVEN;
 }
 
 static void on_gone(void *context, const struct token *token)
@@ -340,8 +333,12 @@ static void on_gone(void *context, const struct token *token)
 
     if (a != NULL)
         attempts_remove(&o->ag->attempts, a);
-    if (b != NULL)
-        forget_process(o->ag, b);
+    if (b == NULL)
+        return;
+    slots_release(o->ag->slots, &b->slot);
+    b->phase = PROCESS_NONE;
+    if (batch_is_over(b))
+        batch_destroy(b);
 }
 
 /* What is settled, or was told without having started, is not in the registry any more. */
@@ -350,21 +347,47 @@ static bool is_registered(const struct attempt *a)
     return a->phase != PHASE_DISCARDING && (a->phase != PHASE_OUTCOME || a->may_be_on_scratch);
 }
 
-static int add_given(struct agent *ag, const struct batch *b, struct registry *r, struct err *e)
+/* What Slurm set stays as it is for a job that has all of it. */
+void runtime_dir_describe_given(const struct agent *ag, const struct batch *b, struct arena *arena,
+                                struct given *g)
+{
+    const struct slot_item *slot = &b->slot;
+    struct number *cpus = arena_alloc(arena, slot->n_cpus * sizeof *cpus);
+    struct gpu_entry *gpus = arena_alloc(arena, slot->n_gpus * sizeof *gpus);
+
+    for (size_t i = 0; i < slot->n_cpus; i++)
+        cpus[i].number = slot->cpus[i];
+    for (size_t i = 0; i < slot->n_gpus; i++)
+        gpus[i].id = ag->gpus.gpus[slot->gpus[i]].id;
+    *g = (struct given){ .process = b->token,
+                         .is_shared = b->is_shared,
+                         .user = b->user->name,
+                         .cpus_milli = slot->need.cpus_milli,
+                         .gpus_milli = slot->need.gpus_milli,
+                         .memory_bytes = slot->need.memory_bytes,
+                         .cpus = { cpus, slot->n_cpus },
+                         .gpus = { gpus, slot->n_gpus },
+                         .in_slurm = ag->is_in_slurm };
+    if (g->in_slurm && g->gpus.n == ag->gpus.n)
+        g->gpus.n = 0;
+}
+
+static int add_given(const struct agent *ag, const struct batch *b, struct registry *r,
+                     struct err *e)
 {
     struct arena *arena = arena_create();
     struct given g;
     int rc;
 
-    flow_describe(ag, b, arena, &g);
+    runtime_dir_describe_given(ag, b, arena, &g);
     rc = registry_given(r, &g, e);
     arena_destroy(arena);
     return rc;
 }
 
-static bool is_single_given(const struct attempt *a)
+static bool is_given_alone(const struct attempt *a)
 {
-    return a->batch != NULL && !a->batch->is_shared && a->batch->is_given;
+    return a->batch != NULL && !a->batch->is_shared && a->batch->phase == PROCESS_GIVEN;
 }
 
 static int add_all(void *context, struct registry *r, struct err *e)
@@ -376,13 +399,13 @@ static int add_all(void *context, struct registry *r, struct err *e)
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
         if (is_registered(a) && (registry_assigned(r, &a->order, a->is_stale, e) < 0 ||
-                                 (is_single_given(a) && add_given(ag, a->batch, r, e) < 0)))
+                                 (is_given_alone(a) && add_given(ag, a->batch, r, e) < 0)))
             return -1;
     }
     for (RING_EACH(&ag->attempts.batches, at, after)) {
         const struct batch *b = RING_ITEM(at, struct batch, ring);
 
-        if (b->is_given && add_given(ag, b, r, e) < 0)
+        if (b->phase != PROCESS_NONE && add_given(ag, b, r, e) < 0)
             return -1;
     }
     return 0;
@@ -464,9 +487,5 @@ int runtime_dir_settle(struct agent *ag, const char *server_id, struct err *e)
         return -1;
     if (!ag->changes_uid)
         service_need(&user_create_self(ag, ag->folders.scratch)->stager);
-    if (open_registry(ag, e) < 0 || runtime_dir_remember_server(ag, e) < 0)
-        return -1;
-    runners_init(&ag->runners, &ag->loop, ag->home_fd, &adopt_runner_events, ag);
-    adopt_begin(ag);
-    return 0;
+    return open_registry(ag, e) < 0 ? -1 : runtime_dir_remember_server(ag, e);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* pilot_end.c - how the agent of a pilot comes to its end */
 
-#include "worker/agent/pilot_end.h"
+#include "worker/flow/pilot_end.h"
 
 #include <signal.h>
 
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "worker/agent/agent.h"
+#include "worker/flow/phases.h"
 
 enum {
     /* From the order to end until a job's last process is gone, beside its own time to save, */
@@ -120,7 +120,7 @@ static void recall_waiting(struct agent *ag)
     struct ring *at, *after;
 
     for (RING_EACH(&ag->attempts.all, at, after))
-        ag->retire->events->recall(ag, RING_ITEM(at, struct attempt, ring), ag->retire->reason);
+        flow_post(ag, RING_ITEM(at, struct attempt, ring), EVENT_RECALL, ag->retire->reason);
 }
 
 static void begin(struct agent *ag, enum pilot_end_state state, const char *reason)
@@ -191,7 +191,7 @@ static void end_jobs(struct agent *ag)
     for (RING_EACH(&ag->attempts.all, at, after)) {
         const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (a->phase == PHASE_GIVEN && batch_first(a->batch) == a)
+        if (attempt_may_run(a) && batch_first(a->batch) == a)
             end_job(ag, a->batch);
     }
 }
@@ -208,11 +208,10 @@ static void give_up(struct agent *ag)
     struct ring *at, *after;
 
     for (RING_EACH(&ag->attempts.all, at, after)) {
-        struct attempt *a = RING_ITEM(at, struct attempt, ring);
+        const struct attempt *a = RING_ITEM(at, struct attempt, ring);
 
-        if (a->phase < PHASE_OUTCOME)
-            ag->retire->events->preempted(ag, a, ag->retire->cause,
-                                          "its Slurm job ended before it was published");
+        flow_post(ag, a, EVENT_PREEMPT, "its Slurm job ended before it was published")->cause =
+            ag->retire->cause;
     }
 }
 
@@ -363,21 +362,25 @@ static void unblock(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void pilot_end_init(struct agent *ag, const struct pilot_end_events *events)
+int pilot_end_init(struct agent *ag, struct err *e)
 {
     struct pilot_end *r = ag->retire;
+    int rc;
 
     uv_timer_init(&ag->loop, &r->idle_timer);
     uv_timer_init(&ag->loop, &r->end_timer);
     uv_timer_init(&ag->loop, &r->patience_timer);
-    uv_signal_init(&ag->loop, &r->sigusr1);
     r->idle_timer.data = r->end_timer.data = r->patience_timer.data = r->sigusr1.data = ag;
-    r->events = events;
     r->started_at_ms = units_now_ms();
     r->deadline_ms = r->pilot.ends_at_ms;
     r->lead_ms = TERM_MS + PUBLISH_MS;
-    uv_signal_start(&r->sigusr1, on_sigusr1, SIGUSR1);
+    rc = uv_signal_init(&ag->loop, &r->sigusr1);
+    if (rc == 0)
+        rc = uv_signal_start(&r->sigusr1, on_sigusr1, SIGUSR1);
+    if (rc < 0)
+        return err_set(e, ERR_FAILED, "watch SIGUSR1: %s", uv_strerror(rc));
     if (r->deadline_ms > 0)
         wait_until(r, r->deadline_ms - lead_ms(r));
     unblock();
+    return 0;
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow_stage.h - what an attempt needs before a slot: its data in the cache, its checkpoint on scratch, and a
+ * look whether its job was published before
+ *
+ * Data of jobs that may come next are brought while the slots are busy.  Whether data were changed
+ * is known without a look at them: the stager watches the folders of trees that jobs use with an
+ * inotify descriptor of ours, which is read before anything is started.
+ */
+#ifndef LUDWIG_WORKER_FLOW_FLOW_STAGE_H
+#define LUDWIG_WORKER_FLOW_FLOW_STAGE_H
+
+#include "worker/flow/phases.h"
+
+/* What cannot start here for longer than this goes back, so that others get it. */
+enum { FLOW_PATIENCE_MS = 5 * 1000 };
+
+extern const struct service_events flow_stage_events; /* of the stager */
+
+/* EFFECT_ADMIT */
+void flow_stage_admit(struct agent *ag, struct attempt *a, const struct flow_event *ev);
+/* Posts EVENT_READY or EVENT_UNREADY to the batch's members, as far as that is news to them. */
+void flow_stage_check(struct agent *ag, const struct batch *b);
+/* The same for all batches of the user. */
+void flow_stage_check_all(struct user *u);
+
+/* The user's descriptor that tells of changes. */
+void flow_stage_watch(struct user *u);
+/* Takes notice of what was changed until now; check_all follows if something was. */
+void flow_stage_look(struct user *u);
+/* The data of this attempt may be damaged. */
+void flow_stage_doubt(const struct attempt *a);
+/* The attempt needs its data no more. */
+void flow_stage_leave(const struct attempt *a);
+
+/* Has data of jobs that may come next brought; of one user only, as one job comes next. */
+void flow_stage_expect(struct agent *ag, const struct msg_expect *m);
+void flow_stage_expect_none(struct user *u);
+
+/* ludwigd is told from the beginning what lies in this user's cache, in everybody's. */
+void flow_stage_tell_cached(struct user *u);
+void flow_stage_tell_all_cached(struct agent *ag);
+/* Sends what ludwigd has not been told yet of the caches. */
+void flow_stage_send_news(struct agent *ag);
+
+#endif
