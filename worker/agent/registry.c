@@ -72,6 +72,7 @@ struct registry {
     struct buf added;
     size_t n_assigned, n_gone; /* since the file was written anew */
     size_t n_added_assigned, n_added_gone;
+    bool is_torn; /* behind size lies a part of a record that could not be cut off */
 };
 
 static int add_record(struct registry *r, enum record type, const void *body, struct err *e)
@@ -123,9 +124,13 @@ int registry_flush(struct registry *r, struct err *e)
 {
     if (r->added.n == 0)
         return 0;
+    if (r->is_torn && ftruncate(r->fd, r->size) < 0)
+        return err_sys(e, "truncate %s", r->path);
+    r->is_torn = false;
     if (io_write_all(r->fd, r->added.bytes, r->added.n) < 0) {
         err_sys(e, "write %s", r->path);
-        return ftruncate(r->fd, r->size) < 0 ? err_sys(e, "truncate %s", r->path) : -1;
+        r->is_torn = ftruncate(r->fd, r->size) < 0;
+        return -1;
     }
     r->size += (off_t)r->added.n;
     r->n_assigned += r->n_added_assigned;
@@ -317,6 +322,7 @@ static int replace(struct registry *r, struct err *e)
     if (rc == 0) {
         close(r->fd);
         r->fd = fd;
+        r->is_torn = false;
     } else if (fd >= 0) {
         close(fd);
     }

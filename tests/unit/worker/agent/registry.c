@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* registry.c - tests of worker/agent/registry.c */
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -209,6 +211,44 @@ static void what_could_not_be_written_waits_unless_it_is_dropped(void **state)
     assert_int_equal(s.last_job, 3);
 }
 
+/* As libc's, unless a test says that it fails. */
+static bool ftruncate_fails;
+
+int ftruncate(int fd, off_t size)
+{
+    errno = EIO;
+    return ftruncate_fails ? -1 : (int)syscall(SYS_ftruncate, fd, size);
+}
+
+/* Half of it is on the disk and cannot be cut off at once. */
+static void nothing_follows_a_record_that_was_torn(void **state)
+{
+    struct order first = make_order(1), second = make_order(2);
+    const char *path = *state;
+    struct rlimit whole, small;
+    struct registry *r;
+    struct seen s;
+
+    signal(SIGXFSZ, SIG_IGN);
+    r = reopen(path, &s);
+    assert_int_equal(registry_assigned(r, &first, false, NULL), 0);
+    assert_int_equal(registry_flush(r, NULL), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
+    small = (struct rlimit){ (rlim_t)size_of(path) + 10, whole.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(registry_assigned(r, &second, false, NULL), 0);
+    ftruncate_fails = true;
+    assert_int_equal(registry_flush(r, NULL), -1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    assert_int_equal(registry_flush(r, NULL), -1); /* still there */
+    ftruncate_fails = false;
+    assert_int_equal(registry_flush(r, NULL), 0);
+    registry_close(r);
+    r = reopen(path, &s);
+    assert_int_equal(s.n, 2);
+    registry_close(r);
+}
+
 static void a_torn_record_is_cut_wherever_it_was_torn(void **state)
 {
     struct order o[2] = { make_order(1), make_order(2) };
@@ -388,6 +428,7 @@ int main(void)
         TEST(who_only_looks_changes_nothing),
         TEST(what_was_not_flushed_is_not_there),
         TEST(what_could_not_be_written_waits_unless_it_is_dropped),
+        TEST(nothing_follows_a_record_that_was_torn),
         TEST(a_torn_record_is_cut_wherever_it_was_torn),
         TEST(bytes_that_are_no_record_end_the_journal),
         TEST(rewriting_keeps_what_is_held_and_nothing_else),
