@@ -10,45 +10,28 @@ enum { NAMES_MAX = 20 }; /* in a message */
 
 /* ---- which ranks, and whether large is good ---- */
 
-static int parse_goal(const char *word, enum goal *goal, struct err *e)
-{
-    for (int i = 0; i < GOAL_COUNT; i++)
-        if (strcmp(goal_names[i], word) == 0) {
-            *goal = (enum goal)i;
-            return 0;
-        }
-    return err_set(e, ERR_USAGE, "--goal takes max or min, not '%s'", word);
-}
-
-/* "; there are accuracy, loss" */
-static char *measures_there_are(const struct aggregate *g)
-{
-    struct buf text = { 0 };
-
-    if (g->n_metrics == 0)
-        return mem_strdup("; no job has reported a measure");
-    buf_add_str(&text, g->n_metrics == 1 ? "; there is " : "; there are ");
-    for (size_t i = 0; i < g->n_metrics && i < NAMES_MAX; i++)
-        buf_printf(&text, "%s%s", i > 0 ? ", " : "", g->metrics[i]);
-    if (g->n_metrics > NAMES_MAX)
-        buf_printf(&text, " and %zu more", g->n_metrics - NAMES_MAX);
-    return buf_take(&text);
-}
-
 int measures_refuse(const struct aggregate *g, enum err_kind kind, const char *option,
                     const char *name, struct err *e)
 {
     struct suggest nearest = { .word = name };
-    char *others = measures_there_are(g);
+    struct buf others = { 0 }; /* "; there are accuracy, loss" */
 
-    for (size_t i = 0; i < g->n_metrics; i++)
+    buf_add_str(&others, g->n_metrics == 0   ? "; no job has reported a measure"
+                         : g->n_metrics == 1 ? "; there is "
+                                             : "; there are ");
+    for (size_t i = 0; i < g->n_metrics; i++) {
         suggest_try(&nearest, g->metrics[i]);
+        if (i < NAMES_MAX)
+            buf_printf(&others, "%s%s", i > 0 ? ", " : "", g->metrics[i]);
+    }
+    if (g->n_metrics > NAMES_MAX)
+        buf_printf(&others, " and %zu more", g->n_metrics - NAMES_MAX);
     if (nearest.best != NULL)
         err_set(e, kind, "--%s: no job reported '%s' (did you mean '%s'?)%s", option, name,
-                nearest.best, others);
+                nearest.best, buf_text(&others));
     else
-        err_set(e, kind, "--%s: no job reported '%s'%s", option, name, others);
-    free(others);
+        err_set(e, kind, "--%s: no job reported '%s'%s", option, name, buf_text(&others));
+    buf_free(&others);
     return -1;
 }
 
@@ -61,71 +44,48 @@ static int find_metric(const struct aggregate *g, const char *option, const char
     return found >= 0 ? found : measures_refuse(g, ERR_USAGE, option, name, e);
 }
 
-/* "accuracy,loss" */
-static int find_first(const struct aggregate *g, const char *names, struct arena *a)
+int measures_rank(struct aggregate *g, const struct measures_said *said,
+                  const struct ranking *results, struct arena *a, int *ranked_by, struct err *e)
 {
-    return aggregate_find_metric(g, arena_strndup(a, names, strcspn(names, ",")));
-}
+    *ranked_by = -1;
+    if (said->sort != NULL) {
+        *ranked_by = find_metric(g, "sort", said->sort, e);
+        if (*ranked_by < 0)
+            return -1;
+    } else if (results->metric != NULL) {
+        *ranked_by = aggregate_find_metric(g, results->metric);
+    }
+    if (*ranked_by < 0 && said->shown.n > 0) {
+        const char *first = *(const char *const *)said->shown.items; /* "accuracy,loss" */
 
-/* What was said, else the first of those that are to be shown, else a guess. */
-static int find_ranking(const struct aggregate *g, const struct measures_said *said,
-                        const struct ranking *results, struct arena *a)
-{
-    const char *const *shown = said->shown.items;
-    int found = -1;
-
-    if (results->metric != NULL)
-        found = aggregate_find_metric(g, results->metric);
-    if (found < 0 && said->shown.n > 0)
-        found = find_first(g, shown[0], a);
-    return found >= 0 ? found : aggregate_main_metric(g);
-}
-
-/* Whose goal was said, and which: --goal is about the measure that ranks. */
-static int set_goal(struct aggregate *g, const struct measures_said *said,
-                    const struct ranking *results, int ranked_by, struct err *e)
-{
-    enum goal goal = GOAL_MAX;
-
+        *ranked_by = aggregate_find_metric(g, arena_strndup(a, first, strcspn(first, ",")));
+    }
+    if (*ranked_by < 0)
+        *ranked_by = aggregate_main_metric(g);
     if (said->goal == NULL) {
         if (results->metric != NULL)
             aggregate_set_goal(g, results->metric, (enum goal)results->goal);
         return 0;
     }
-    if (parse_goal(said->goal, &goal, e) < 0)
-        return -1;
-    if (ranked_by < 0)
-        return err_set(e, ERR_USAGE, "--goal: of which measure? (--sort names it)");
-    aggregate_set_goal(g, g->metrics[ranked_by], goal);
-    return 0;
-}
-
-int measures_rank(struct aggregate *g, const struct measures_said *said,
-                  const struct ranking *results, struct arena *a, int *ranked_by, struct err *e)
-{
-    if (said->sort == NULL)
-        *ranked_by = find_ranking(g, said, results, a);
-    else
-        *ranked_by = find_metric(g, "sort", said->sort, e);
-    if (*ranked_by < 0 && said->sort != NULL)
-        return -1;
-    return set_goal(g, said, results, *ranked_by, e);
+    /* --goal is about the measure that ranks. */
+    for (int i = 0; i < GOAL_COUNT; i++)
+        if (strcmp(goal_names[i], said->goal) == 0) {
+            if (*ranked_by < 0)
+                return err_set(e, ERR_USAGE, "--goal: of which measure? (--sort names it)");
+            aggregate_set_goal(g, g->metrics[*ranked_by], (enum goal)i);
+            return 0;
+        }
+    return err_set(e, ERR_USAGE, "--goal takes max or min, not '%s'", said->goal);
 }
 
 /* ---- which are shown ---- */
 
-static bool is_shown(const struct results_view *v, size_t metric)
+static void show_metric(struct results_view *v, size_t metric)
 {
     for (size_t i = 0; i < v->n_metrics; i++)
         if (v->metrics[i] == metric)
-            return true;
-    return false;
-}
-
-static void show_metric(struct results_view *v, size_t metric)
-{
-    if (!is_shown(v, metric))
-        v->metrics[v->n_metrics++] = metric;
+            return;
+    v->metrics[v->n_metrics++] = metric;
 }
 
 /* "accuracy,loss" */

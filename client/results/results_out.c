@@ -69,15 +69,6 @@ static const struct field result_fields[] = {
 };
 const struct schema result_schema = SCHEMA(struct result_row, "result", result_fields);
 
-static struct value value_of_field(const struct field *f, const void *at)
-{
-    if (f->type == FIELD_INT)
-        return value_int(*(const int64_t *)at);
-    if (f->type == FIELD_ENUM)
-        return value_str(f->names[*(const int *)at]);
-    return isfinite(*(const double *)at) ? value_float(*(const double *)at) : value_null();
-}
-
 /* The struct as a map. */
 static struct value value_of(const struct schema *s, const void *from, struct arena *a)
 {
@@ -85,9 +76,17 @@ static struct value value_of(const struct schema *s, const void *from, struct ar
 
     for (size_t i = 0; i < s->n_fields; i++) {
         const struct field *f = &s->fields[i];
+        const void *at = (const char *)from + f->offset;
 
         members[i].key = value_str(f->name);
-        members[i].value = value_of_field(f, (const char *)from + f->offset);
+        if (f->type == FIELD_INT)
+            members[i].value = value_int(*(const int64_t *)at);
+        else if (f->type == FIELD_ENUM)
+            members[i].value = value_str(f->names[*(const int *)at]);
+        else if (isfinite(*(const double *)at))
+            members[i].value = value_float(*(const double *)at);
+        else
+            members[i].value = value_null();
     }
     return (struct value){ .type = VALUE_MAP, .map = { members, s->n_fields } };
 }
@@ -133,15 +132,6 @@ static struct value value_of_measures(const struct results_view *v, const struct
     return (struct value){ .type = VALUE_MAP, .map = { members, n } };
 }
 
-static struct list names_of_jobs(const struct config_result *c, struct arena *a)
-{
-    const char **names = arena_alloc(a, c->n_jobs * sizeof *names);
-
-    for (size_t i = 0; i < c->n_jobs; i++)
-        names[i] = c->jobs[i].job;
-    return (struct list){ names, c->n_jobs };
-}
-
 static void add_json_head(struct jsonlist *l, const struct results_view *v)
 {
     struct value metric = value_null(), goal = value_null();
@@ -175,8 +165,11 @@ int results_write_json(const struct results_view *v, struct err *e)
                                   .left = c->n_left,
                                   .reason = c->reason,
                                   .best = (int64_t)i == v->best };
+        const char **jobs = arena_alloc(a, c->n_jobs * sizeof *jobs);
 
-        row.jobs = names_of_jobs(c, a);
+        for (size_t k = 0; k < c->n_jobs; k++)
+            jobs[k] = c->jobs[k].job;
+        row.jobs = (struct list){ jobs, c->n_jobs };
         row.metrics = value_of_measures(v, c, a);
         jsonlist_add(&l, &result_schema, &row);
         arena_reset(a);
@@ -234,25 +227,6 @@ static void add_csv_head(struct buf *out, const struct results_view *v)
     buf_add_char(out, '\n');
 }
 
-static void add_csv_measure(struct buf *out, const struct measure *m)
-{
-    buf_printf(out, ",%" PRId64 ",%" PRId64, m == NULL ? 0 : m->last.n, m == NULL ? 0 : m->n_nan);
-    for (size_t i = 0; i < N_CSV_NUMBERS; i++) {
-        const char *at = (const char *)m;
-
-        csv_next_number(out, m == NULL
-                                 ? (double)NAN
-                                 : *(const double *)(const void *)(at + csv_numbers[i].offset));
-    }
-}
-
-static void add_csv_jobs(struct buf *out, const struct config_result *c)
-{
-    buf_add_char(out, ',');
-    for (size_t i = 0; i < c->n_jobs; i++)
-        buf_printf(out, "%s%s", i > 0 ? " " : "", c->jobs[i].job);
-}
-
 static void add_csv_row(struct buf *out, const struct results_view *v,
                         const struct config_result *c)
 {
@@ -264,9 +238,21 @@ static void add_csv_row(struct buf *out, const struct results_view *v,
     buf_printf(out, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, c->n_done, c->n_failed,
                c->n_cancelled, c->n_left);
     csv_next(out, c->reason != NULL ? c->reason : "");
-    add_csv_jobs(out, c);
-    for (size_t i = 0; i < v->n_metrics; i++)
-        add_csv_measure(out, aggregate_measure(c, v->metrics[i]));
+    for (size_t i = 0; i < c->n_jobs; i++)
+        buf_printf(out, "%c%s", i > 0 ? ' ' : ',', c->jobs[i].job);
+    if (c->n_jobs == 0)
+        buf_add_char(out, ',');
+    for (size_t i = 0; i < v->n_metrics; i++) {
+        const struct measure *m = aggregate_measure(c, v->metrics[i]);
+
+        buf_printf(out, ",%" PRId64 ",%" PRId64, m == NULL ? 0 : m->last.n,
+                   m == NULL ? 0 : m->n_nan);
+        for (size_t k = 0; k < N_CSV_NUMBERS; k++) {
+            const void *at = (const char *)m + csv_numbers[k].offset;
+
+            csv_next_number(out, m == NULL ? (double)NAN : *(const double *)at);
+        }
+    }
     buf_add_char(out, '\n');
 }
 

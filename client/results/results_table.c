@@ -23,8 +23,11 @@ static int compare_numbers(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* The deviation that half of the configurations stay below; 0 when there is none. */
-static double usual_deviation(const struct results_view *v, size_t metric)
+/*
+ * Digits behind the point, so that the usual deviation, below which half of the configurations
+ * stay, shows two; -1: as %g says.
+ */
+static int decimals_of(const struct results_view *v, size_t metric)
 {
     double *all = mem_resize(NULL, v->n, sizeof *all), usual;
     size_t n = 0;
@@ -39,17 +42,9 @@ static double usual_deviation(const struct results_view *v, size_t metric)
         qsort(all, n, sizeof *all, compare_numbers);
     usual = n == 0 ? 0 : all[n / 2];
     free(all);
-    return usual;
-}
-
-/* Digits behind the point, so that the usual deviation shows two; -1: as %g says. */
-static int decimals_of(const struct results_view *v, size_t metric)
-{
-    double deviation = usual_deviation(v, metric);
-
-    if (deviation < 1e-8)
+    if (usual < 1e-8)
         return -1;
-    return deviation >= 10 ? 0 : 1 - (int)floor(log10(deviation));
+    return usual >= 10 ? 0 : 1 - (int)floor(log10(usual));
 }
 
 static void add_number(struct buf *out, double x, int decimals)
@@ -87,27 +82,25 @@ struct sheet {
     struct buf text;     /* of the next cell */
 };
 
-static void measure_cell(struct sheet *s, const char *text)
+/* Adds a cell to the table, or only measures it. */
+static void put(struct sheet *s, enum tone tone, const char *text)
 {
-    struct place *p = &s->places[s->at++ % s->n_places];
     struct buf harmless = { 0 };
+    struct place *p;
     size_t width;
 
+    if (s->view->n_cells != NULL)
+        ++*s->view->n_cells;
+    if (s->table != NULL) {
+        table_add(s->table, tone, text);
+        return;
+    }
+    p = &s->places[s->at++ % s->n_places];
     safe_text_add_harmless(&harmless, text, strlen(text), "");
     width = safe_text_width(buf_text(&harmless), harmless.n);
     if (width > p->width)
         p->width = width;
     buf_free(&harmless);
-}
-
-static void put(struct sheet *s, enum tone tone, const char *text)
-{
-    if (s->view->n_cells != NULL)
-        ++*s->view->n_cells;
-    if (s->table != NULL)
-        table_add(s->table, tone, text);
-    else
-        measure_cell(s, text);
 }
 
 static void end_cell(struct sheet *s, enum tone tone)
@@ -127,25 +120,6 @@ static void add_mean(struct sheet *s, const struct stats *stats, int decimals)
         return;
     buf_add_str(&s->text, " ± ");
     add_number(&s->text, stats->std, decimals);
-}
-
-static void add_details(struct sheet *s, enum tone tone, const struct measure *m, int decimals)
-{
-    bool has_any = !isnan(m->last.median);
-
-    if (s->has_median) {
-        if (has_any)
-            add_number(&s->text, m->last.median, decimals);
-        end_cell(s, tone);
-    }
-    if (!s->has_quartiles)
-        return;
-    if (has_any) {
-        add_number(&s->text, m->last.q1, decimals);
-        buf_add_str(&s->text, " .. ");
-        add_number(&s->text, m->last.q3, decimals);
-    }
-    end_cell(s, tone);
 }
 
 static bool shows_best(const struct sheet *s, size_t column)
@@ -172,18 +146,25 @@ static void add_measure(struct sheet *s, enum tone tone, const struct config_res
         add_mean(s, &m->best, s->decimals[column]);
         end_cell(s, tone);
     }
-    add_details(s, tone, m, s->decimals[column]);
+    if (s->has_median) {
+        if (!isnan(m->last.median))
+            add_number(&s->text, m->last.median, s->decimals[column]);
+        end_cell(s, tone);
+    }
+    if (s->has_quartiles) {
+        if (!isnan(m->last.median)) {
+            add_number(&s->text, m->last.q1, s->decimals[column]);
+            buf_add_str(&s->text, " .. ");
+            add_number(&s->text, m->last.q3, s->decimals[column]);
+        }
+        end_cell(s, tone);
+    }
 }
 
 static void add_count(struct buf *out, int64_t n, const char *what)
 {
     if (n > 0)
         buf_printf(out, "%s%" PRId64 " %s", out->n > 0 ? ", " : "", n, what);
-}
-
-static bool is_noteworthy(const struct config_result *c)
-{
-    return c->n_nan > 0 || c->n_failed > 0 || c->n_cancelled > 0 || c->n_left > 0;
 }
 
 static void add_notes(struct sheet *s, const struct config_result *c)
@@ -201,15 +182,6 @@ static void add_notes(struct sheet *s, const struct config_result *c)
 
 /* ---- rows ---- */
 
-/* Six digits are enough to tell values apart at a glance; other outputs have all. */
-static void add_param(struct sheet *s, const struct value *v)
-{
-    if (!s->is_exact && v->type == VALUE_FLOAT && isfinite(v->f))
-        buf_printf(&s->text, "%.6g", v->f);
-    else
-        json_add_text(&s->text, v);
-}
-
 static void add_row(struct sheet *s, const struct config_result *c, bool is_best)
 {
     const char *const *names = s->view->varying.items;
@@ -220,8 +192,11 @@ static void add_row(struct sheet *s, const struct config_result *c, bool is_best
     for (size_t i = 0; i < s->n_params; i++) {
         const struct value *v = value_get(&c->params, names[i]);
 
-        if (v != NULL)
-            add_param(s, v);
+        /* Six digits are enough to tell values apart at a glance; other outputs have all. */
+        if (v != NULL && !s->is_exact && v->type == VALUE_FLOAT && isfinite(v->f))
+            buf_printf(&s->text, "%.6g", v->f);
+        else if (v != NULL)
+            json_add_text(&s->text, v);
         end_cell(s, tone);
     }
     buf_printf(&s->text, "%" PRId64, c->n_done);
@@ -244,17 +219,6 @@ static const char *head_of(struct sheet *s, const char *name)
     return copy;
 }
 
-/* A measure's name as it is, or its beginning. */
-static const char *short_name(struct sheet *s, const char *name, size_t width)
-{
-    size_t n = strlen(name);
-
-    if (width == SIZE_MAX || safe_text_width(name, n) <= NAME_COLUMNS)
-        return name;
-    n = safe_text_fitting(name, n, NAME_COLUMNS - 1);
-    return arena_printf(s->view->aggregate->arena, "%.*s…", (int)n, name);
-}
-
 static void add_place(struct sheet *s, enum part part, size_t index, struct column column)
 {
     size_t width = safe_text_width(column.head, strlen(column.head));
@@ -266,8 +230,14 @@ static void add_measure_places(struct sheet *s, size_t i, size_t width)
 {
     const struct results_view *v = s->view;
     const char *name = head_of(s, v->aggregate->metrics[v->metrics[i]]);
+    size_t n = strlen(name);
 
-    add_place(s, PART_MEAN, i, (struct column){ short_name(s, name, width), true, false });
+    /* A terminal shows a long name's beginning. */
+    if (width != SIZE_MAX && safe_text_width(name, n) > NAME_COLUMNS) {
+        n = safe_text_fitting(name, n, NAME_COLUMNS - 1);
+        name = arena_printf(v->aggregate->arena, "%.*s…", (int)n, name);
+    }
+    add_place(s, PART_MEAN, i, (struct column){ name, true, false });
     if (shows_best(s, i))
         add_place(s, PART_BEST, i, (struct column){ "best", true, false });
     if (s->has_median)
@@ -382,14 +352,6 @@ static bool has_best(const struct results_view *v)
     return false;
 }
 
-static bool has_notes(const struct results_view *v)
-{
-    for (size_t i = 0; i < v->n; i++)
-        if (is_noteworthy(&v->aggregate->configs[i]))
-            return true;
-    return false;
-}
-
 /* Takes away what is least useful: of what is told of a measure, of measures, of parameters. */
 static bool leave_out(struct sheet *s)
 {
@@ -434,23 +396,19 @@ static void note_left_out(struct left_out *l, size_t n, const char *what)
     l->n += n;
 }
 
-static void note_details(struct left_out *l, const struct sheet *s)
-{
-    if (!s->view->in_detail || s->has_quartiles)
-        return;
-    buf_printf(&l->text, "%s%s", l->n > 0 ? ", " : "",
-               s->has_median ? "quartiles" : "median and quartiles");
-    l->n += 2;
-}
-
 static void add_what_is_left_out(struct buf *out, const struct sheet *s)
 {
-    bool only_measures = s->n_params == s->view->varying.n && !s->view->in_detail;
+    bool in_detail = s->view->in_detail;
+    bool only_measures = s->n_params == s->view->varying.n && !in_detail;
     struct left_out l = { .n = 0 };
 
     note_left_out(&l, s->view->n_metrics - s->n_metrics, "measure");
     note_left_out(&l, s->view->varying.n - s->n_params, "parameter");
-    note_details(&l, s);
+    if (in_detail && !s->has_quartiles) {
+        buf_printf(&l.text, "%s%s", l.n > 0 ? ", " : "",
+                   s->has_median ? "quartiles" : "median and quartiles");
+        l.n += 2;
+    }
     if (l.n > 0)
         buf_printf(out, "(%s do%s not fit; %s)\n", buf_text(&l.text), l.n == 1 ? "es" : "",
                    only_measures ? "--metric NAME shows one" : "--csv prints all");
@@ -466,9 +424,14 @@ void results_add_table(struct buf *out, const struct results_view *v, size_t col
                        .has_quartiles = v->in_detail,
                        .is_exact = columns == SIZE_MAX,
                        .has_best = has_best(v),
-                       .has_notes = has_notes(v),
                        .decimals = mem_resize(NULL, v->n_metrics, sizeof *s.decimals) };
 
+    for (size_t i = 0; i < v->n; i++) {
+        const struct config_result *c = &v->aggregate->configs[i];
+
+        s.has_notes =
+            s.has_notes || c->n_nan > 0 || c->n_failed > 0 || c->n_cancelled > 0 || c->n_left > 0;
+    }
     for (size_t i = 0; i < v->n_metrics; i++)
         s.decimals[i] = decimals_of(v, v->metrics[i]);
     if (columns != SIZE_MAX)

@@ -113,27 +113,20 @@ static bool is_number(const struct value *v)
     return v != NULL && (v->type == VALUE_INT || v->type == VALUE_FLOAT);
 }
 
-static int take_json_line(struct reader *r, const char *line, struct err *e)
-{
-    const struct value *value, *step;
-    struct value map;
-
-    if (json_read(line, strlen(line), r->arena, &map, NULL) < 0 || map.type != VALUE_MAP)
-        return 0;
-    value = value_get(&map, r->metric);
-    step = value_get(&map, "step");
-    if (!is_number(value))
-        return 0;
-    return give(r, is_number(step) ? *step : value_null(), *value, e);
-}
-
 static int read_json_lines(struct reader *r, struct err *e)
 {
     char *line;
     int got;
 
     while ((got = lines_next(r->lines, &line, e)) > 0) {
-        if (take_json_line(r, line, e) < 0)
+        const struct value *value = NULL, *step = NULL;
+        struct value map;
+
+        if (json_read(line, strlen(line), r->arena, &map, NULL) == 0 && map.type == VALUE_MAP) {
+            value = value_get(&map, r->metric);
+            step = value_get(&map, "step");
+        }
+        if (is_number(value) && give(r, is_number(step) ? *step : value_null(), *value, e) < 0)
             return -1;
         arena_reset(r->arena);
     }
@@ -179,15 +172,6 @@ static bool read_number(const char *text, struct value *v)
     return end > text && *end == '\0';
 }
 
-/* Nothing at all is how pandas writes a nan. */
-static bool read_value(const char *text, struct value *v)
-{
-    if (text[0] != '\0')
-        return read_number(text, v);
-    *v = value_float((double)NAN);
-    return true;
-}
-
 /* An index or a series without a name heads its column with nothing. */
 static int read_csv(struct reader *r, struct err *e)
 {
@@ -201,7 +185,8 @@ static int read_csv(struct reader *r, struct err *e)
         bool is_head = is_first && text != NULL && (row[0] == '\0' || text[0] == '\0');
 
         is_first = false;
-        if (text == NULL || is_head || !read_value(text, &value))
+        value = value_float((double)NAN); /* which pandas writes as nothing at all */
+        if (text == NULL || is_head || (text[0] != '\0' && !read_number(text, &value)))
             continue;
         if (!read_number(row, &step))
             step = value_str(row);
@@ -234,32 +219,15 @@ static int read_file(struct reader *r, struct sharefs *fs, const char *path,
     return result;
 }
 
-static char *lines_path(const char *run_path)
-{
-    return path_join(run_path, LAYOUT_METRICS);
-}
-
 /* NULL: no file can have that name. */
 static char *csv_path(const char *run_path, const char *metric)
 {
     return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
 }
 
-static int read_files(struct reader *r, struct sharefs *fs, const char *lines, const char *csv,
-                      struct err *e)
-{
-    int result = read_file(r, fs, lines, read_json_lines, e);
-
-    if (result == 0 && !r->found && csv != NULL)
-        result = read_file(r, fs, csv, read_csv, e);
-    else if (csv != NULL)
-        sharefs_forget(fs, csv);
-    return result;
-}
-
 void series_ahead(struct sharefs *fs, const char *run_path, const char *metric)
 {
-    char *lines = lines_path(run_path), *csv = csv_path(run_path, metric);
+    char *lines = path_join(run_path, LAYOUT_METRICS), *csv = csv_path(run_path, metric);
 
     sharefs_ahead(fs, lines, NULL, NULL);
     if (csv != NULL)
@@ -276,9 +244,13 @@ int series_read(struct sharefs *fs, const char *run_path, const char *metric, se
                         .take = take,
                         .context = context,
                         .arena = arena_create() };
-    char *lines = lines_path(run_path), *csv = csv_path(run_path, metric);
-    int result = read_files(&r, fs, lines, csv, e);
+    char *lines = path_join(run_path, LAYOUT_METRICS), *csv = csv_path(run_path, metric);
+    int result = read_file(&r, fs, lines, read_json_lines, e);
 
+    if (result == 0 && !r.found && csv != NULL)
+        result = read_file(&r, fs, csv, read_csv, e);
+    else if (csv != NULL)
+        sharefs_forget(fs, csv);
     free(csv);
     free(lines);
     arena_destroy(r.arena);
