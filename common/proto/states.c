@@ -88,6 +88,13 @@ bool attempt_has_published(enum attempt_state state)
     return (attempts[state].flags & ATTEMPT_HAS_PUBLISHED) != 0;
 }
 
+bool event_is_publication(enum attempt_event event)
+{
+    enum attempt_state to = attempt_next(ATTEMPT_PUBLISHING, event);
+
+    return to != ATTEMPT_NO && attempt_has_published(to);
+}
+
 bool attempt_was_made(enum attempt_state state, enum attempt_event event)
 {
     return attempts[state].made_by == event;

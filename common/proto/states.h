@@ -149,6 +149,8 @@ enum attempt_state attempt_next(enum attempt_state state, enum attempt_event eve
 bool attempt_is_live(enum attempt_state state);
 /* The event that the state came from is the same as this one: it was made already. */
 bool attempt_was_made(enum attempt_state state, enum attempt_event event);
+/* It says that the attempt's results lie under runs/. */
+bool event_is_publication(enum attempt_event event);
 /* The state of a job whose furthest live, or publishing, attempt is in that one. */
 enum job_state attempt_job_state(enum attempt_state state);
 bool attempt_has_published(enum attempt_state state);

@@ -175,22 +175,26 @@ int handle_cancel(struct server *sv, struct ask *ask, const void *request, void 
     return rc;
 }
 
-/* Which states are meant, as bits; none named: both that there are. */
+/* Which states are meant, as bits; none named: all that run again. */
 static int retry_states(const struct list *names, unsigned *states, struct err *e)
 {
     const char *const *name = names->items;
-    const unsigned failed = 1u << JOB_FAILED, cancelled = 1u << JOB_CANCELLED;
 
-    *states = names->n == 0 ? failed | cancelled : 0;
+    *states = 0;
+    for (int s = 0; s < JOB_STATE_COUNT; s++)
+        if (names->n == 0 && job_runs_again((enum job_state)s))
+            *states |= 1u << s;
     for (size_t i = 0; i < names->n; i++) {
-        if (strcmp(name[i], job_state_names[JOB_FAILED]) == 0)
-            *states |= failed;
-        else if (strcmp(name[i], job_state_names[JOB_CANCELLED]) == 0)
-            *states |= cancelled;
-        else
+        int s = JOB_STATE_COUNT - 1;
+
+        while (s >= 0 &&
+               (!job_runs_again((enum job_state)s) || strcmp(name[i], job_state_names[s]) != 0))
+            s--;
+        if (s < 0)
             return err_set(e, ERR_USAGE,
                            "jobs that are '%s' cannot be retried: only failed and cancelled ones",
                            name[i]);
+        *states |= 1u << s;
     }
     return 0;
 }

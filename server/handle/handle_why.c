@@ -22,14 +22,18 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
     case JOB_PUBLISHING:
         why_say(to, "it has ended on %s; results are being published", node);
         break;
-    case JOB_DONE: why_say(to, "it is done; its files: %s", job->run_path); break;
     case JOB_FAILED:
         why_say(to, "it failed: %s", job->reason != NULL ? job->reason : "no reason is known");
         if (job->run_path != NULL)
             why_say(to, "what it left: %s", job->run_path);
         why_say(to, "ludwig retry %s runs it again", job->job);
         break;
-    default: why_say(to, "it was cancelled; ludwig retry %s runs it again", job->job); break;
+    case JOB_CANCELLED:
+        why_say(to, "it was cancelled; ludwig retry %s runs it again", job->job);
+        break;
+    default:
+        why_say(to, "it is %s; its files: %s", job_state_names[job->state], job->run_path);
+        break;
     }
     return 0;
 }

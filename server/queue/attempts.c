@@ -526,19 +526,17 @@ static int attempt_follow(struct server *sv, const struct attempt_row *a, const 
 {
     enum attempt_state next = attempt_next(a->state, (enum attempt_event)r->event);
 
-    switch ((enum attempt_event)r->event) {
-    case EV_DONE:
-        if (r->exit_code != SCHEMA_NONE) {
-            t->ran_jobs++;
-            t->ran_ms += r->ended_at > r->started_at ? r->ended_at - r->started_at : 1;
-        }
-        turn_want_schedule(sv);
-        return stop_rivals(sv, a->job, a->id, e);
-    default:
+    if (!event_is_publication((enum attempt_event)r->event)) {
         if (!attempt_is_live(next) || next == ATTEMPT_PUBLISHING)
             turn_want_schedule(sv);
         return 0;
     }
+    if (r->exit_code != SCHEMA_NONE) {
+        t->ran_jobs++;
+        t->ran_ms += r->ended_at > r->started_at ? r->ended_at - r->started_at : 1;
+    }
+    turn_want_schedule(sv);
+    return stop_rivals(sv, a->job, a->id, e);
 }
 
 static int attempt_accept(struct server *sv, const struct attempt_row *a, const struct report *r,
@@ -620,7 +618,7 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
     *verdict = VERDICT_SUPERSEDED;
     if (rc == 0 || a.worker != worker)
         return 0;
-    if (event == EV_DONE && a.job_cancelled && a.state != ATTEMPT_WITHDRAWN)
+    if (event_is_publication(event) && a.job_cancelled && a.state != ATTEMPT_WITHDRAWN)
         return withdraw(sv, &a, r, t, verdict, e);
     if (event == EV_DONE && a.is_proven && r->exit_code != SCHEMA_NONE) {
         *verdict = VERDICT_TAKEN;
