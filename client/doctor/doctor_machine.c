@@ -179,6 +179,7 @@ static void say_slurm(struct doctor *d)
     const char *const argv[] = { "sbatch", "--version", NULL };
     struct buf version = { 0 }, missing = { 0 }; /* "slurm 22.05.8" */
     int n;                                       /* bytes of the version */
+    bool answers = login_node_is_here();
 
     if (!child_is_in_path("sbatch")) {
         doctor_say(d, CHECK_OK, NULL, "no sbatch here, so no Slurm to submit to");
@@ -190,13 +191,16 @@ static void say_slurm(struct doctor *d)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (!child_is_in_path(others[i]))
             buf_printf(&missing, "%s%s", missing.n > 0 ? ", " : "", others[i]);
-    if (version.n == 0)
+    if (version.n == 0 && !answers)
+        doctor_say(d, CHECK_NOTE, "see what `scontrol ping` says",
+                   "sbatch is here, and no Slurm answers it");
+    else if (version.n == 0)
         doctor_say(d, CHECK_PROBLEM, "see what `sbatch --version` says",
                    "sbatch is here, and does not say its version");
     else if (missing.n > 0)
         doctor_say(d, CHECK_PROBLEM, "install Slurm's other commands, too",
                    "sbatch is here (%.*s), but not %s", n, buf_text(&version), buf_text(&missing));
-    else if (!login_node_is_here())
+    else if (!answers)
         doctor_say(d, CHECK_NOTE, "see what `scontrol ping` says",
                    "Slurm's commands are here (%.*s), and no Slurm answers them", n,
                    buf_text(&version));

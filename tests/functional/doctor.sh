@@ -201,6 +201,9 @@ slurm() {
     echo 'exit 1' >"$TEST_TMP/slurm/sbatch"
     PATH=$TEST_TMP/slurm:$LUDWIG_BIN:/usr/bin:/bin diagnose 1
     said programs problem 'does not say its version'
+    cp "$TEST_TMP/slurm/sbatch" "$TEST_TMP/slurm/scontrol"
+    PATH=$TEST_TMP/slurm:$LUDWIG_BIN:/usr/bin:/bin diagnose 0
+    said programs note 'sbatch is here, and no Slurm answers it'
 }
 if command -v sbatch scancel squeue scontrol sinfo >/dev/null; then
     skip 'Slurm that is there in part only is a problem' 'Slurm is installed here'
