@@ -148,7 +148,7 @@ static int serve_files(const struct options *o, struct err *e)
     return sftp_server_exec_become(e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_bridge(struct cli *cli, struct err *e)
 {
     if (sftp_server_exec_is_meant(getenv("SSH_ORIGINAL_COMMAND")))
         return serve_files(cli->options, e);
@@ -171,5 +171,5 @@ const struct command cmd_bridge = {
     .max_args = 1,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = run_bridge,
 };

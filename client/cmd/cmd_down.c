@@ -4,7 +4,7 @@
 #include "client/term/command.h"
 #include "client/util/server_choice.h"
 
-static int run(struct cli *cli, struct err *e)
+static int stop_server(struct cli *cli, struct err *e)
 {
     struct server_choice choice;
     struct conf c;
@@ -25,5 +25,5 @@ const struct command cmd_down = {
     .more = "Jobs that run go on; the next `ludwig up` takes them up again.\n"
             "\n"
             "  ludwig down\n",
-    .run = run,
+    .run = stop_server,
 };

@@ -129,62 +129,45 @@ static void bring_result(struct fetch *f, const struct job_result *r)
     f->param2val_ahead = param2val;
 }
 
-static int copy_param2val(struct fetch *f, const char *run_path, struct err *e)
-{
-    char *path = param2val_path(run_path);
-    int result = 0;
-
-    if (f->param2val == NULL || strcmp(f->param2val, path) != 0)
-        result = copy_own(f, path, e);
-    free(f->param2val);
-    f->param2val = path;
-    return result < 0 ? -1 : 0;
-}
-
 static void note_unread(void *context, const struct err *why)
 {
     clear_progress(context);
     output_note("note: not copied: %s", why->text);
 }
 
-static void note_missing(struct fetch *f, const char *job, const char *path)
-{
-    if (f->n_missing++ > 0)
-        return;
-    clear_progress(f);
-    output_note("note: the results of job %s are not at %s any more", job, path);
-}
-
-/* For their logs, which lie with those of their own sweep. */
-static void keep_reused(struct fetch *f, const char *job)
-{
-    const struct target *t;
-    struct list targets;
-
-    if (!f->options->logs || selector_parse(job, f->arena, &targets, NULL) < 0)
-        return;
-    t = targets.items;
-    if (t->sweep == f->sweep)
-        return;
-    mem_grow((void **)&f->reused, &f->reused_capacity, f->n_reused, sizeof *f->reused);
-    f->reused[f->n_reused++] = *t;
-}
-
+/* Jobs of earlier sweeps are kept for their logs, which lie with those of their own sweep. */
 static int take_result(struct fetch *f, const struct job_result *r, struct err *e)
 {
     int64_t n_unread = download_counts(f->copy)->unread;
-    int found;
+    const struct target *t;
+    struct list targets;
+    char *param2val;
+    int found, result = 0;
 
     if (r->state != JOB_DONE || r->run_path == NULL)
         return 0;
     found = copy_own(f, r->run_path, e);
-    if (found < 0 || copy_param2val(f, r->run_path, e) < 0)
+    if (found < 0)
         return -1;
-    if (found == 0)
-        note_missing(f, r->job, r->run_path);
-    else if (download_counts(f->copy)->unread == n_unread)
+    param2val = param2val_path(r->run_path);
+    if (f->param2val == NULL || strcmp(f->param2val, param2val) != 0)
+        result = copy_own(f, param2val, e);
+    free(f->param2val);
+    f->param2val = param2val;
+    if (result < 0)
+        return -1;
+    if (found == 0 && f->n_missing++ == 0) {
+        clear_progress(f);
+        output_note("note: the results of job %s are not at %s any more", r->job, r->run_path);
+    } else if (found > 0 && download_counts(f->copy)->unread == n_unread) {
         f->n_jobs++;
-    keep_reused(f, r->job);
+    }
+    if (f->options->logs && selector_parse(r->job, f->arena, &targets, NULL) == 0) {
+        t = targets.items;
+        mem_grow((void **)&f->reused, &f->reused_capacity, f->n_reused, sizeof *f->reused);
+        if (t->sweep != f->sweep)
+            f->reused[f->n_reused++] = *t;
+    }
     show_progress(f);
     return 0;
 }
@@ -231,48 +214,43 @@ static int copy_log(struct fetch *f, int64_t sweep, const struct job_info *j, in
     return result;
 }
 
-static int copy_failed(struct fetch *f, const struct job_info *j, int64_t attempt, struct err *e)
-{
-    struct buf path = { 0 };
-    int result;
-
-    layout_failed(&path, f->project, j->param_name, j->job_name, attempt);
-    result = copy_own(f, buf_text(&path), e);
-    buf_free(&path);
-    return result;
-}
-
-static void bring_attempt(struct fetch *f, const struct job_info *j, int64_t attempt)
-{
-    struct buf path = { 0 };
-
-    if (f->options->logs) {
-        layout_log(&path, f->project, f->sweep, j->param_name, j->job_name, attempt);
-        bring(f, buf_text(&path));
-    }
-    buf_clear(&path);
-    if (f->options->failed) {
-        layout_failed(&path, f->project, j->param_name, j->job_name, attempt);
-        bring(f, buf_text(&path));
-    }
-    buf_free(&path);
-}
-
 /* Not every attempt has come so far that it left something. */
 static int take_job(struct fetch *f, const struct job_info *j, struct err *e)
 {
-    for (int64_t attempt = 1; attempt <= j->attempt; attempt++)
-        if ((f->options->logs && copy_log(f, f->sweep, j, attempt, e) < 0) ||
-            (f->options->failed && copy_failed(f, j, attempt, e) < 0))
-            return -1;
+    struct buf path = { 0 };
+    int result = 0;
+
+    for (int64_t attempt = 1; attempt <= j->attempt && result >= 0; attempt++) {
+        if (f->options->logs)
+            result = copy_log(f, f->sweep, j, attempt, e);
+        if (result < 0 || !f->options->failed)
+            continue;
+        buf_clear(&path);
+        layout_failed(&path, f->project, j->param_name, j->job_name, attempt);
+        result = copy_own(f, buf_text(&path), e);
+    }
+    buf_free(&path);
     show_progress(f);
-    return 0;
+    return result < 0 ? -1 : 0;
 }
 
 static void bring_job(struct fetch *f, const struct job_info *j)
 {
-    for (int64_t attempt = 1; attempt <= j->attempt; attempt++)
-        bring_attempt(f, j, attempt);
+    struct buf path = { 0 };
+
+    for (int64_t attempt = 1; attempt <= j->attempt; attempt++) {
+        buf_clear(&path);
+        if (f->options->logs) {
+            layout_log(&path, f->project, f->sweep, j->param_name, j->job_name, attempt);
+            bring(f, buf_text(&path));
+        }
+        buf_clear(&path);
+        if (f->options->failed) {
+            layout_failed(&path, f->project, j->param_name, j->job_name, attempt);
+            bring(f, buf_text(&path));
+        }
+    }
+    buf_free(&path);
 }
 
 static int take_jobs(void *context, const struct job_info *jobs, size_t n, struct err *e)
@@ -404,7 +382,7 @@ static int fetch(struct fetch *f, const char *to, struct err *e)
     return result;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int fetch_sweep(struct cli *cli, struct err *e)
 {
     struct session s;
     struct fetch f = { .options = cli->options,
@@ -446,5 +424,5 @@ const struct command cmd_fetch = {
     .max_args = 2,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = fetch_sweep,
 };

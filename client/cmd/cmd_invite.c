@@ -228,7 +228,7 @@ static int list(struct cli *cli, const char *dir, struct err *e)
     return o->json ? list_json(&guests, e) : list_table(&guests, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int invite_machine(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
     const char *dir;
@@ -263,5 +263,5 @@ const struct command cmd_invite = {
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = invite_machine,
 };

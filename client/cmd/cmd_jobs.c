@@ -124,43 +124,28 @@ static void begin_table(struct listing *l, const struct job_info *jobs, size_t n
 
 /* ---- a row ---- */
 
-static struct value shorter(struct arena *a, const struct value *v);
-
-static struct value shorter_list(struct arena *a, const struct value *v)
-{
-    struct value list = { .type = VALUE_LIST };
-
-    list.list.items = arena_alloc(a, v->list.n * sizeof *list.list.items);
-    for (; list.list.n < v->list.n; list.list.n++)
-        list.list.items[list.list.n] = shorter(a, &v->list.items[list.list.n]);
-    return list;
-}
-
-static struct value shorter_map(struct arena *a, const struct value *v)
-{
-    struct value map = { .type = VALUE_MAP };
-
-    map.map.members = arena_alloc(a, v->map.n * sizeof *map.map.members);
-    for (; map.map.n < v->map.n; map.map.n++) {
-        const struct member *m = &v->map.members[map.map.n];
-
-        map.map.members[map.map.n] = (struct member){ m->key, shorter(a, &m->value) };
-    }
-    return map;
-}
-
 /* With numbers of six digits.  As deep as values may be. */
 static struct value shorter(struct arena *a, const struct value *v)
 {
+    struct value copy = *v;
     char digits[40];
 
     switch (v->type) {
-    case VALUE_LIST: return shorter_list(a, v);
-    case VALUE_MAP: return shorter_map(a, v);
+    case VALUE_LIST:
+        copy.list.items = arena_alloc(a, v->list.n * sizeof *copy.list.items);
+        for (size_t i = 0; i < v->list.n; i++)
+            copy.list.items[i] = shorter(a, &v->list.items[i]);
+        return copy;
+    case VALUE_MAP:
+        copy.map.members = arena_alloc(a, v->map.n * sizeof *copy.map.members);
+        for (size_t i = 0; i < v->map.n; i++)
+            copy.map.members[i] =
+                (struct member){ v->map.members[i].key, shorter(a, &v->map.members[i].value) };
+        return copy;
     case VALUE_FLOAT:
         snprintf(digits, sizeof digits, "%.6g", v->f);
         return value_float(strtod(digits, NULL));
-    default: return *v;
+    default: return copy;
     }
 }
 
@@ -186,19 +171,6 @@ static struct value own_params(struct listing *l, const struct value *params)
     return own;
 }
 
-static void add_params(struct listing *l, struct buf *text, const struct value *params)
-{
-    struct value own;
-
-    if (!l->for_terminal) {
-        jobinfo_add_params(text, params);
-        return;
-    }
-    arena_reset(l->row_arena);
-    own = own_params(l, params);
-    jobinfo_add_params(text, &own);
-}
-
 static void add_text(struct table *t, struct buf *text)
 {
     table_add(t, TONE_PLAIN, buf_text(text));
@@ -219,7 +191,15 @@ static void add_row(struct listing *l, const struct job_info *j, int64_t now_ms)
     jobinfo_add_time(&text, j, now_ms);
     add_text(t, &text);
     table_add(t, TONE_PLAIN, j->param_name);
-    add_params(l, &text, &j->params);
+    if (l->for_terminal) {
+        struct value own;
+
+        arena_reset(l->row_arena);
+        own = own_params(l, &j->params);
+        jobinfo_add_params(&text, &own);
+    } else {
+        jobinfo_add_params(&text, &j->params);
+    }
     add_text(t, &text);
     jobinfo_add_reason(&text, j);
     add_text(t, &text);
@@ -227,15 +207,6 @@ static void add_row(struct listing *l, const struct job_info *j, int64_t now_ms)
 }
 
 /* ---- the listing ---- */
-
-static void add_json(struct listing *l, const struct job_info *j)
-{
-    struct job_info shown = *j;
-
-    arena_reset(l->row_arena);
-    session_job_paths(l->session, l->row_arena, &shown);
-    jsonlist_add(l->json, &job_info_schema, &shown);
-}
 
 static int show_page(void *context, const struct job_info *jobs, size_t n, struct err *e)
 {
@@ -246,12 +217,17 @@ static int show_page(void *context, const struct job_info *jobs, size_t n, struc
     if (l->has_table && l->table == NULL && n > 0)
         begin_table(l, jobs, n);
     for (size_t i = 0; i < n; i++) {
-        if (l->json != NULL)
-            add_json(l, &jobs[i]);
-        else if (l->table != NULL)
+        if (l->json != NULL) {
+            struct job_info shown = jobs[i];
+
+            arena_reset(l->row_arena);
+            session_job_paths(l->session, l->row_arena, &shown);
+            jsonlist_add(l->json, &job_info_schema, &shown);
+        } else if (l->table != NULL) {
             add_row(l, &jobs[i], now_ms);
-        else
+        } else {
             buf_printf(&out, "%s\n", jobs[i].job);
+        }
     }
     l->n += n;
     if (l->json != NULL)
@@ -339,18 +315,6 @@ static int say_rest(struct rpc *rpc, const struct list *targets, const struct jo
     return 0;
 }
 
-static int list_jobs(struct rpc *rpc, const struct list *targets, const struct job_filter *filter,
-                     struct listing *l, struct err *e)
-{
-    if (pages_jobs(rpc, targets, filter, show_page, l, e) < 0)
-        return -1;
-    if (l->json != NULL)
-        return jsonlist_end(l->json, e);
-    if (!l->has_table)
-        return 0;
-    return say_same(l, e) < 0 ? -1 : say_rest(rpc, targets, filter, l->n, e);
-}
-
 static int show(struct cli *cli, struct session *s, const struct list *targets,
                 const struct job_filter *filter, struct err *e)
 {
@@ -366,38 +330,35 @@ static int show(struct cli *cli, struct session *s, const struct list *targets,
 
     if (o->json)
         jsonlist_begin(&json, "jobs");
-    result = list_jobs(&s->rpc, targets, filter, &l, e);
+    result = pages_jobs(&s->rpc, targets, filter, show_page, &l, e);
+    if (result == 0 && o->json)
+        result = jsonlist_end(&json, e);
+    else if (result == 0 && l.has_table)
+        result = say_same(&l, e) < 0 ? -1 : say_rest(&s->rpc, targets, filter, l.n, e);
     jsonlist_drop(&json);
     table_destroy(l.table);
     arena_destroy(l.row_arena);
     return result;
 }
 
-static int read_filter(struct cli *cli, const struct options *o, struct job_filter *filter,
-                       struct err *e)
+static int list_jobs(struct cli *cli, struct err *e)
 {
+    const struct options *o = cli->options;
+    struct job_filter filter = { .is_quiet = o->quiet };
+    struct session s;
+    struct list targets;
     unsigned states;
+    int result;
 
     if (opt_state_read(&stateopt_jobs, &o->states, &states, e) < 0)
         return -1;
-    *filter =
-        (struct job_filter){ opt_state_names(&stateopt_jobs, states, cli->arena), NULL, o->quiet };
-    if (o->where == NULL)
-        return 0;
-    filter->where = jobinfo_parse_where(o->where, cli->arena, e);
-    return filter->where != NULL ? 0 : -1;
-}
-
-static int run(struct cli *cli, struct err *e)
-{
-    const struct options *o = cli->options;
-    struct job_filter filter;
-    struct session s;
-    struct list targets;
-    int result;
-
-    if (read_filter(cli, o, &filter, e) < 0 || selector_check(&cli->args, e) < 0 ||
-        session_open(cli, &s, e) < 0)
+    filter.states = opt_state_names(&stateopt_jobs, states, cli->arena);
+    if (o->where != NULL) {
+        filter.where = jobinfo_parse_where(o->where, cli->arena, e);
+        if (filter.where == NULL)
+            return -1;
+    }
+    if (selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     result = selector_targets(&s.rpc, NULL, &cli->args, cli->arena, &targets, e);
     if (result == 0)
@@ -417,5 +378,5 @@ const struct command cmd_jobs = {
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = list_jobs,
 };

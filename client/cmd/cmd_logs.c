@@ -334,7 +334,7 @@ static int view_job(struct viewer *v, struct session *s, const struct target *t,
     return result;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int show_logs(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
     struct viewer v = { .lines = o->lines,
@@ -372,5 +372,5 @@ const struct command cmd_logs = {
     .max_args = 1,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = show_logs,
 };

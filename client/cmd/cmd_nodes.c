@@ -68,34 +68,6 @@ static void keep_wanted(struct list *nodes, unsigned states)
     nodes->n = n;
 }
 
-static void add_load(struct table *t, const struct node_info *n)
-{
-    if (isnan(n->load))
-        table_add(t, TONE_DIM, "-");
-    else
-        table_printf(t, TONE_PLAIN, "%.1f", n->load);
-}
-
-static void add_gpus(struct table *t, const struct node_info *n)
-{
-    if (n->gpus == 0)
-        table_add(t, TONE_PLAIN, "0");
-    else
-        table_printf(t, TONE_PLAIN, "%" PRId64 " (%g free)", n->gpus, n->gpus_free);
-}
-
-static void add_data(struct table *t, const struct node_info *n)
-{
-    struct buf text = { 0 };
-
-    if (n->held > 0) {
-        units_add_size(&text, n->held_bytes);
-        buf_printf(&text, " (%" PRId64 ")", n->held);
-    }
-    table_add(t, TONE_PLAIN, n->held > 0 ? buf_text(&text) : "-");
-    buf_free(&text);
-}
-
 static bool is_among_first(const char *const *texts, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -104,51 +76,52 @@ static bool is_among_first(const char *const *texts, size_t i)
     return false;
 }
 
-/* Each model once. */
-static void add_models(struct table *t, const struct node_info *n)
+static void add_text(struct table *t, struct buf *text)
 {
-    const char *const *models = n->gpu_models.items;
-    struct buf text = { 0 };
-
-    for (size_t i = 0; i < n->gpu_models.n; i++)
-        if (*models[i] != '\0' && !is_among_first(models, i))
-            buf_printf(&text, "%s%s", text.n > 0 ? ", " : "", models[i]);
-    table_add(t, TONE_PLAIN, buf_text(&text));
-    buf_free(&text);
+    table_add(t, TONE_PLAIN, buf_text(text));
+    buf_clear(text);
 }
 
-static void add_jobs(struct table *t, const struct node_info *n)
-{
-    const char *const *jobs = n->jobs.items;
-    struct buf text = { 0 };
-
-    for (size_t i = 0; i < n->jobs.n; i++)
-        buf_printf(&text, "%s%s", i > 0 ? " " : "", jobs[i]);
-    if (n->running > (int64_t)n->jobs.n)
-        buf_printf(&text, " and %" PRId64 " more", n->running - (int64_t)n->jobs.n);
-    table_add(t, TONE_PLAIN, buf_text(&text));
-    buf_free(&text);
-}
-
+/* Each model of a GPU is named once. */
 static void add_row(struct table *t, const struct node_info *n)
 {
+    const char *const *models = n->gpu_models.items, *const *jobs = n->jobs.items;
     unsigned state = state_of(n);
-    struct buf memory = { 0 };
+    struct buf text = { 0 };
 
-    units_add_size(&memory, n->memory);
     table_add(t, TONE_PLAIN, n->node);
     table_add(t, TONE_PLAIN, n->kind);
     table_add(t, state < N_STATES ? tones[state] : TONE_PLAIN, n->state);
     table_printf(t, TONE_PLAIN, "%g", n->cpus);
-    add_load(t, n);
-    add_gpus(t, n);
-    add_models(t, n);
-    table_add(t, TONE_PLAIN, buf_text(&memory));
-    add_data(t, n);
+    if (isnan(n->load))
+        table_add(t, TONE_DIM, "-");
+    else
+        table_printf(t, TONE_PLAIN, "%.1f", n->load);
+    if (n->gpus == 0)
+        table_add(t, TONE_PLAIN, "0");
+    else
+        table_printf(t, TONE_PLAIN, "%" PRId64 " (%g free)", n->gpus, n->gpus_free);
+    for (size_t i = 0; i < n->gpu_models.n; i++)
+        if (*models[i] != '\0' && !is_among_first(models, i))
+            buf_printf(&text, "%s%s", text.n > 0 ? ", " : "", models[i]);
+    add_text(t, &text);
+    units_add_size(&text, n->memory);
+    add_text(t, &text);
+    if (n->held > 0) {
+        units_add_size(&text, n->held_bytes);
+        buf_printf(&text, " (%" PRId64 ")", n->held);
+    } else {
+        buf_add_char(&text, '-');
+    }
+    add_text(t, &text);
     table_add(t, TONE_PLAIN, n->user);
     table_printf(t, TONE_PLAIN, "%" PRId64, n->running);
-    add_jobs(t, n);
-    buf_free(&memory);
+    for (size_t i = 0; i < n->jobs.n; i++)
+        buf_printf(&text, "%s%s", i > 0 ? " " : "", jobs[i]);
+    if (n->running > (int64_t)n->jobs.n)
+        buf_printf(&text, " and %" PRId64 " more", n->running - (int64_t)n->jobs.n);
+    add_text(t, &text);
+    buf_free(&text);
 }
 
 static int show_json(const struct list *nodes, struct err *e)
@@ -180,32 +153,22 @@ static int show_table(const struct list *nodes, struct err *e)
 }
 
 /* A node on which several people have a worker is listed for each of them, and named once. */
-static bool is_first_of_node(const struct node_info *items, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(items[k].node, items[i].node) == 0)
-            return false;
-    return true;
-}
-
 static int show_names(const struct list *nodes, struct err *e)
 {
     const struct node_info *items = nodes->items;
     struct buf out = { 0 };
 
-    for (size_t i = 0; i < nodes->n; i++)
-        if (is_first_of_node(items, i)) {
-            safe_text_add_harmless(&out, items[i].node, strlen(items[i].node), "");
-            buf_add_char(&out, '\n');
-        }
-    return output_write(&out, e);
-}
+    for (size_t i = 0; i < nodes->n; i++) {
+        size_t first = 0;
 
-static int show(const struct list *nodes, const struct options *o, struct err *e)
-{
-    if (o->json)
-        return show_json(nodes, e);
-    return o->quiet ? show_names(nodes, e) : show_table(nodes, e);
+        while (strcmp(items[first].node, items[i].node) != 0)
+            first++;
+        if (first < i)
+            continue;
+        safe_text_add_harmless(&out, items[i].node, strlen(items[i].node), "");
+        buf_add_char(&out, '\n');
+    }
+    return output_write(&out, e);
 }
 
 /* Names are known at once; how busy the nodes are, they are asked when somebody looks. */
@@ -222,7 +185,7 @@ static int get_nodes(struct rpc *rpc, bool with_load, struct msg_node_page *page
     return result;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int list_nodes(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
     struct msg_node_page page;
@@ -235,7 +198,9 @@ static int run(struct cli *cli, struct err *e)
     result = get_nodes(&s.rpc, !o->quiet, &page, e);
     if (result == 0) {
         keep_wanted(&page.nodes, states);
-        result = show(&page.nodes, o, e);
+        result = o->json    ? show_json(&page.nodes, e)
+                 : o->quiet ? show_names(&page.nodes, e)
+                            : show_table(&page.nodes, e);
     }
     session_close(&s);
     return result < 0 ? -1 : EXIT_WELL;
@@ -251,5 +216,5 @@ const struct command cmd_nodes = {
             "lost: its worker was connected within the last day, and is not now.\n",
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = list_nodes,
 };

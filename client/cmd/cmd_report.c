@@ -238,7 +238,7 @@ static int add_measures(struct buf *lines, const struct cli *cli, const struct o
     return result;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int report_measures(struct cli *cli, struct err *e)
 {
     const char *path = getenv(job_envvars[ENV_METRICS].name), *reason;
     struct opt_words measures;
@@ -273,5 +273,5 @@ const struct command cmd_report = {
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = report_measures,
 };

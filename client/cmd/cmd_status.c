@@ -97,20 +97,6 @@ static int show_named(struct rpc *rpc, const struct list *targets,
     return flush(l, e);
 }
 
-static int end_json(const struct listing *l, struct err *e)
-{
-    return l->slurm_calls == SCHEMA_NONE
-               ? jsonlist_end(l->json, e)
-               : jsonlist_end_with(l->json, "slurm_calls", l->slurm_calls, e);
-}
-
-static void note_slurm(const struct listing *l)
-{
-    if (l->table != NULL && l->slurm_calls != SCHEMA_NONE)
-        output_note("Slurm: %" PRId64 " command%s in the last hour", l->slurm_calls,
-                    l->slurm_calls == 1 ? "" : "s");
-}
-
 /* targets NULL: all there are. */
 static int show_list(struct rpc *rpc, const struct list *targets, const struct sweep_filter *filter,
                      const struct options *o, struct err *e)
@@ -129,9 +115,12 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
     result = targets != NULL ? show_named(rpc, targets, filter, &l, e)
                              : pages_sweeps(rpc, filter, show_page, &l, e);
     if (result == 0 && o->json)
-        result = end_json(&l, e);
-    if (result == 0)
-        note_slurm(&l);
+        result = l.slurm_calls == SCHEMA_NONE
+                     ? jsonlist_end(&json, e)
+                     : jsonlist_end_with(&json, "slurm_calls", l.slurm_calls, e);
+    if (result == 0 && l.table != NULL && l.slurm_calls != SCHEMA_NONE)
+        output_note("Slurm: %" PRId64 " command%s in the last hour", l.slurm_calls,
+                    l.slurm_calls == 1 ? "" : "s");
     if (result == 0 && l.over_max > 0 && l.n_over > l.over_max)
         output_note("%" PRId64 " older ones are over (--state done,failed,cancelled shows them)",
                     l.n_over - l.over_max);
@@ -143,29 +132,24 @@ static int show_list(struct rpc *rpc, const struct list *targets, const struct s
 
 /* ---- one, with all about it ---- */
 
-static int read_view(struct rpc *rpc, int64_t sweep, struct failures *failures, struct queue *queue,
-                     struct sweep_info *info, struct err *e)
-{
-    if (failures_read(rpc, sweep, failures, e) < 0 || pages_sweep(rpc, sweep, info, e) < 0 ||
-        queue_read(rpc, info, queue, e) < 0)
-        return -1;
-    /* Its texts lasted until the next question. */
-    return pages_sweep(rpc, sweep, info, e);
-}
-
 static int show_view(struct rpc *rpc, int64_t sweep, struct err *e)
 {
     struct failures failures = { 0 };
     struct queue queue = { 0 };
     struct sweep_info info;
     struct buf out = { 0 };
-    int result = read_view(rpc, sweep, &failures, &queue, &info, e);
+    int result = -1;
 
-    if (result == 0) {
-        sweepview_add(&out, &info, &failures, &queue, units_now_ms(), output_columns(STDOUT_FILENO),
-                      output_has_colour(STDOUT_FILENO));
-        result = output_write(&out, e);
-    }
+    if (failures_read(rpc, sweep, &failures, e) < 0 || pages_sweep(rpc, sweep, &info, e) < 0 ||
+        queue_read(rpc, &info, &queue, e) < 0)
+        goto out;
+    /* The texts of info lasted until the question about the queue. */
+    if (pages_sweep(rpc, sweep, &info, e) < 0)
+        goto out;
+    sweepview_add(&out, &info, &failures, &queue, units_now_ms(), output_columns(STDOUT_FILENO),
+                  output_has_colour(STDOUT_FILENO));
+    result = output_write(&out, e);
+out:
     failures_free(&failures);
     queue_free(&queue);
     return result;
@@ -185,14 +169,6 @@ static int show_json(struct rpc *rpc, int64_t sweep, struct err *e)
 
 /* ---- all of it ---- */
 
-static int read_filter(const struct options *o, struct sweep_filter *filter, struct err *e)
-{
-    *filter = (struct sweep_filter){ .user = o->user };
-    if (o->mine && o->user != NULL)
-        return err_set(e, ERR_USAGE, "--mine and --user do not go together");
-    return opt_state_read(&stateopt_sweeps, &o->states, &filter->states, e);
-}
-
 static int show(struct cli *cli, struct rpc *rpc, const struct sweep_filter *filter, struct err *e)
 {
     const struct options *o = cli->options;
@@ -211,15 +187,17 @@ static int show(struct cli *cli, struct rpc *rpc, const struct sweep_filter *fil
     return o->json ? show_json(rpc, sweep, e) : show_view(rpc, sweep, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int show_status(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
-    struct sweep_filter filter;
+    struct sweep_filter filter = { .user = o->user };
     struct session s;
     int result;
 
-    if (read_filter(o, &filter, e) < 0 || selector_check(&cli->args, e) < 0 ||
-        session_open(cli, &s, e) < 0)
+    if (o->mine && o->user != NULL)
+        return err_set(e, ERR_USAGE, "--mine and --user do not go together");
+    if (opt_state_read(&stateopt_sweeps, &o->states, &filter.states, e) < 0 ||
+        selector_check(&cli->args, e) < 0 || session_open(cli, &s, e) < 0)
         return -1;
     if (o->mine)
         filter.user = arena_strdup(cli->arena, s.rpc.welcome.user);
@@ -237,5 +215,5 @@ const struct command cmd_status = {
     .max_args = ARGS_ANY,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = show_status,
 };

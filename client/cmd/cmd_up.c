@@ -143,7 +143,7 @@ static int start(struct cli *cli, struct session *s, const char *state, struct e
                           : start_with(cli, s, option, state, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int start_server(struct cli *cli, struct err *e)
 {
     struct session s = { 0 };
     char *state = conf_state_dir();
@@ -178,5 +178,5 @@ const struct command cmd_up = {
     .max_args = 1,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = start_server,
 };

@@ -42,6 +42,8 @@ static const struct column sweep_columns[] = {
     { "USER", false, true },  { "SUBMITTED", false, false }, HOURS_COLUMNS,
 };
 
+#define N_COLUMNS(columns) (sizeof(columns) / sizeof(columns)[0])
+
 /* One run of the command. */
 struct usage {
     bool by_sweep;
@@ -53,23 +55,18 @@ struct usage {
 };
 
 /* For people less than an hour is told in minutes and seconds, or all of it would be 0.00. */
-static void add_duration(struct table *t, enum tone tone, double hours)
+static void add_number(struct table *t, enum tone tone, double hours)
 {
     struct buf text = { 0 };
 
-    units_add_duration(&text, (int64_t)(hours * 3600 * 1000 + 0.5));
+    if (hours > 0 && hours < 1 && output_is_terminal(STDOUT_FILENO))
+        units_add_duration(&text, (int64_t)(hours * 3600 * 1000 + 0.5));
+    else if (hours > 0 && hours < 0.01)
+        buf_add_str(&text, "<0.01");
+    else
+        buf_printf(&text, "%.2f", hours);
     table_add(t, tone, buf_text(&text));
     buf_free(&text);
-}
-
-static void add_number(struct table *t, enum tone tone, double hours)
-{
-    if (hours > 0 && hours < 1 && output_is_terminal(STDOUT_FILENO))
-        add_duration(t, tone, hours);
-    else if (hours > 0 && hours < 0.01)
-        table_add(t, tone, "<0.01");
-    else
-        table_printf(t, tone, "%.2f", hours);
 }
 
 static void add_hours(struct table *t, enum tone tone, const struct usage_sum *sum)
@@ -104,17 +101,6 @@ static void add_sweep(struct table *t, const struct usage_info *row)
     buf_free(&when);
 }
 
-static void take_row(struct usage *u, const struct usage_info *row)
-{
-    usage_add(&u->sums, row, u->arena);
-    if (!u->by_sweep)
-        return;
-    if (u->json != NULL)
-        jsonlist_add(u->json, &usage_info_schema, row);
-    else
-        add_sweep(u->table, row);
-}
-
 /* Pages are written as they come; the table keeps its columns. */
 static int flush_page(struct usage *u, struct err *e)
 {
@@ -128,7 +114,7 @@ static int flush_page(struct usage *u, struct err *e)
     return output_write(&out, e);
 }
 
-static int fetch(struct usage *u, struct rpc *rpc, struct err *e)
+static int fetch_usage(struct usage *u, struct rpc *rpc, struct err *e)
 {
     struct msg_get_usage request = { .since = u->since_ms, .limit = PAGE_MAX };
     struct msg_usage_page page;
@@ -139,56 +125,42 @@ static int fetch(struct usage *u, struct rpc *rpc, struct err *e)
         if (rpc_call(rpc, MSG_GET_USAGE, &request, &page, e) < 0)
             return -1;
         rows = page.rows.items;
-        for (size_t i = 0; i < page.rows.n; i++)
-            take_row(u, &rows[i]);
-        if (page.rows.n > 0)
-            request.before = rows[page.rows.n - 1].sweep;
+        for (size_t i = 0; i < page.rows.n; i++) {
+            usage_add(&u->sums, &rows[i], u->arena);
+            if (u->by_sweep && u->json != NULL)
+                jsonlist_add(u->json, &usage_info_schema, &rows[i]);
+            else if (u->by_sweep)
+                add_sweep(u->table, &rows[i]);
+            request.before = rows[i].sweep;
+        }
         if (flush_page(u, e) < 0)
             return -1;
     } while (page.more && page.rows.n > 0);
+    usage_sort(&u->sums);
     return 0;
 }
 
 /* ---- table ---- */
 
-static void add_total(struct usage *u)
-{
-    table_add(u->table, TONE_STRONG, "total");
-    if (u->by_sweep)
-        for (int i = 0; i < 4; i++)
-            table_add(u->table, TONE_STRONG, NULL);
-    else
-        table_printf(u->table, TONE_STRONG, "%" PRId64, u->sums.total.sweeps);
-    add_hours(u->table, TONE_STRONG, &u->sums.total);
-}
-
 static int show_table(struct usage *u, struct rpc *rpc, struct err *e)
 {
     struct buf out = { 0 };
 
-    if (fetch(u, rpc, e) < 0)
+    if (fetch_usage(u, rpc, e) < 0)
         return -1;
-    usage_sort(&u->sums);
     for (size_t i = 0; i < u->sums.n && !u->by_sweep; i++) {
         table_add(u->table, TONE_PLAIN, u->sums.users[i].user);
         table_printf(u->table, TONE_PLAIN, "%" PRId64, u->sums.users[i].sweeps);
         add_hours(u->table, TONE_PLAIN, &u->sums.users[i]);
     }
-    add_total(u);
+    table_add(u->table, TONE_STRONG, "total");
+    for (int i = 0; i < 4 && u->by_sweep; i++)
+        table_add(u->table, TONE_STRONG, NULL);
+    if (!u->by_sweep)
+        table_printf(u->table, TONE_STRONG, "%" PRId64, u->sums.total.sweeps);
+    add_hours(u->table, TONE_STRONG, &u->sums.total);
     table_flush(u->table, &out);
     return output_write(&out, e);
-}
-
-static struct table *make_table(bool by_sweep)
-{
-    size_t columns = output_columns(STDOUT_FILENO);
-    bool colour = output_has_colour(STDOUT_FILENO);
-
-    if (by_sweep)
-        return table_create(sweep_columns, sizeof sweep_columns / sizeof sweep_columns[0], columns,
-                            colour);
-    return table_create(user_columns, sizeof user_columns / sizeof user_columns[0], columns,
-                        colour);
 }
 
 /* ---- JSON ---- */
@@ -196,9 +168,8 @@ static struct table *make_table(bool by_sweep)
 static int show_json(struct usage *u, struct rpc *rpc, struct err *e)
 {
     jsonlist_begin(u->json, u->by_sweep ? "sweeps" : "users");
-    if (fetch(u, rpc, e) < 0)
+    if (fetch_usage(u, rpc, e) < 0)
         return -1;
-    usage_sort(&u->sums);
     for (size_t i = 0; i < u->sums.n && !u->by_sweep; i++)
         jsonlist_add(u->json, &usage_sum_schema, &u->sums.users[i]);
     buf_add_str(&u->json->out, "\n],\"total\":");
@@ -221,7 +192,7 @@ static int read_options(struct usage *u, const struct options *o, struct err *e)
     return usage_parse_since(o->since, units_now_ms(), &u->since_ms, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int show_usage(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
     struct usage u = { .arena = cli->arena };
@@ -235,7 +206,8 @@ static int run(struct cli *cli, struct err *e)
         u.json = &list;
         result = show_json(&u, &s.rpc, e);
     } else {
-        u.table = make_table(u.by_sweep);
+        u.table = u.by_sweep ? table_for_stdout(sweep_columns, N_COLUMNS(sweep_columns))
+                             : table_for_stdout(user_columns, N_COLUMNS(user_columns));
         result = show_table(&u, &s.rpc, e);
         table_destroy(u.table);
     }
@@ -257,5 +229,5 @@ const struct command cmd_usage = {
             "  ludwig usage --by sweep --since 2026-11-01\n",
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = show_usage,
 };

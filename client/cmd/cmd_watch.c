@@ -473,7 +473,7 @@ static void forget(struct watch *w)
         buf_free(&w->sweeps[i].line);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int watch_sweeps(struct cli *cli, struct err *e)
 {
     struct watch w = { .arena = cli->arena, .has_screen = screen_is_there() };
     struct session s;
@@ -500,5 +500,5 @@ const struct command cmd_watch = {
             "Ctrl-C ends the view, not the jobs. Ends as `submit --wait` does, with 1 if a\n"
             "job failed or was cancelled. Where stdout is no terminal, a change is a line.\n",
     .max_args = ARGS_ANY,
-    .run = run,
+    .run = watch_sweeps,
 };

@@ -52,21 +52,6 @@ static size_t before_path(const struct job_info *j, const char *text)
     return n - n_path;
 }
 
-static void add_told(struct buf *out, const struct session *s, const struct job_info *j,
-                     const char *text)
-{
-    size_t n = before_path(j, text);
-    char *before;
-
-    if (n == 0) {
-        add_line(out, "  ", text);
-        return;
-    }
-    before = mem_strndup(text, n);
-    add_place(out, s, before, j->run_path);
-    free(before);
-}
-
 /* "attempt 2 on hoff: began 5 min ago (2026-11-21 10:15:00), ran for 3m2s" */
 static void add_times(struct buf *out, const struct job_info *j, int64_t now_ms)
 {
@@ -87,51 +72,45 @@ static void add_times(struct buf *out, const struct job_info *j, int64_t now_ms)
     buf_free(&line);
 }
 
-/* Of a job that waits again. */
-static void add_attempt_before(struct buf *out, const struct job_info *j)
-{
-    struct buf line = { 0 };
-
-    if (j->state != JOB_QUEUED || j->attempt == 0 || j->started_at != 0 || j->reason == NULL ||
-        jobinfo_is_paused(j))
-        return;
-    buf_printf(&line, "attempt %" PRId64 " came to nothing: %s", j->attempt, j->reason);
-    add_line(out, "  ", buf_text(&line));
-    buf_free(&line);
-}
-
-static void add_advice(struct buf *out, const struct job_info *j)
-{
-    struct buf words = { 0 };
-
-    if (j->state != JOB_FAILED)
-        return;
-    if (j->exit_code != SCHEMA_NONE && jobinfo_add_exit_words(&words, j->exit_code))
-        add_line(out, "  ", buf_text(&words));
-    buf_free(&words);
-    add_line(out, "  ",
-             "a retry runs the source as submitted; after a change of it, submit again "
-             "(--reuse params keeps what is done)");
-}
-
 static int show_answer(const struct session *s, const struct msg_why *why, struct err *e)
 {
     const char *const *lines = why->lines.items;
     const struct job_info *j = &why->job;
-    struct buf out = { 0 }, params = { 0 };
+    struct buf out = { 0 }, line = { 0 };
 
     buf_printf(&out, "job %s: %s\n", j->job, job_state_names[j->state]);
-    jobinfo_add_params(&params, &j->params);
-    if (params.n > 0)
-        add_line(&out, "  ", buf_text(&params));
-    buf_free(&params);
-    for (size_t i = 0; i < why->lines.n; i++)
-        add_told(&out, s, j, lines[i]);
-    add_advice(&out, j);
+    jobinfo_add_params(&line, &j->params);
+    if (line.n > 0)
+        add_line(&out, "  ", buf_text(&line));
+    for (size_t i = 0; i < why->lines.n; i++) {
+        size_t n = before_path(j, lines[i]);
+
+        buf_clear(&line);
+        buf_add(&line, lines[i], n);
+        if (n == 0)
+            add_line(&out, "  ", lines[i]);
+        else
+            add_place(&out, s, buf_text(&line), j->run_path);
+    }
+    buf_clear(&line);
+    if (j->state == JOB_FAILED) {
+        if (j->exit_code != SCHEMA_NONE && jobinfo_add_exit_words(&line, j->exit_code))
+            add_line(&out, "  ", buf_text(&line));
+        add_line(&out, "  ",
+                 "a retry runs the source as submitted; after a change of it, submit again "
+                 "(--reuse params keeps what is done)");
+    }
     add_times(&out, j, units_now_ms());
-    add_attempt_before(&out, j);
+    /* A job that waits again tells of its attempt before. */
+    if (j->state == JOB_QUEUED && j->attempt > 0 && j->started_at == 0 && j->reason != NULL &&
+        !jobinfo_is_paused(j)) {
+        buf_clear(&line);
+        buf_printf(&line, "attempt %" PRId64 " came to nothing: %s", j->attempt, j->reason);
+        add_line(&out, "  ", buf_text(&line));
+    }
     if (j->log_path != NULL && j->started_at != 0)
         add_place(&out, s, "its log: ", j->log_path);
+    buf_free(&line);
     return output_write(&out, e);
 }
 
@@ -148,35 +127,28 @@ static int show_tail(struct logfile *log, const char *where, struct err *e)
     return logfile_finish(log, e);
 }
 
-static int show_log_of(struct sharefs *fs, const char *path, struct err *e)
-{
-    struct logfile log;
-    char *where;
-    int result;
-
-    if (logfile_open(&log, fs, path, true, NULL) <= 0)
-        return 0;
-    where = sharefs_where(fs, path);
-    result = show_tail(&log, where, e);
-    free(where);
-    logfile_close(&log);
-    return result;
-}
-
 /* Not every machine gets to see the share, and that says nothing about the job. */
 static int show_log(struct session *s, const struct job_info *j, struct err *e)
 {
     const struct share_connection *drive;
-    struct sharefs *fs;
-    int result;
+    struct sharefs *fs = NULL;
+    struct logfile log;
+    char *where;
+    int result = 0;
 
     if (j->state != JOB_FAILED || j->log_path == NULL)
         return 0;
     drive = session_drive(s, NULL);
-    fs = drive != NULL ? share_connection_read(drive, NULL) : NULL;
+    if (drive != NULL)
+        fs = share_connection_read(drive, NULL);
     if (fs == NULL)
         return 0;
-    result = show_log_of(fs, j->log_path, e);
+    if (logfile_open(&log, fs, j->log_path, true, NULL) > 0) {
+        where = sharefs_where(fs, j->log_path);
+        result = show_tail(&log, where, e);
+        free(where);
+        logfile_close(&log);
+    }
     sharefs_close(fs);
     return result;
 }
@@ -225,7 +197,7 @@ static int ask(struct session *s, const char *word, bool json, struct err *e)
     return show_answer(s, &why, e) < 0 ? -1 : show_log(s, &why.job, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int explain_job(struct cli *cli, struct err *e)
 {
     const struct options *o = cli->options;
     struct session s;
@@ -247,5 +219,5 @@ const struct command cmd_why = {
     .max_args = 1,
     .options = options,
     .options_size = sizeof(struct options),
-    .run = run,
+    .run = explain_job,
 };
