@@ -8,7 +8,6 @@
 #include "common/base/privileges.h"
 #include "common/connect/mux.h"
 #include "worker/agent/share_probe.h"
-#include "worker/base/child_main.h"
 #include "worker/base/child_start.h"
 #include "worker/clerk/janitor.h"
 #include "worker/clerk/user_scratch.h"
@@ -122,7 +121,7 @@ static int run_part_as(int argc, char **argv)
     if (part == NULL)
         return refuse(CHILD_AS);
     if (privileges_take(argv[2], &e) < 0)
-        return child_main_fail(part->process_name, &e);
+        return child_fail(part->process_name, &e);
     return run_part(part, argc - 2, argv + 2);
 }
 

@@ -14,7 +14,7 @@
 
 #include "common/base/units.h"
 #include "tests/unit/worker_site.h"
-#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
 #include "worker/base/process_tree.h"
 #include "worker/runner/job.h"
 

@@ -10,7 +10,7 @@
 #include "common/base/path.h"
 #include "common/proto/layout.h"
 #include "common/proto/shareid.h"
-#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
 #include "worker/base/child_protocol.h"
 
 static bool names(struct bytes file, const char *server_id)
@@ -45,7 +45,7 @@ int share_probe_main(int argc, char **argv)
     if (argc != 3)
         err_set(&e, ERR_USAGE, "--share PATH SERVER_ID");
     if (argc != 3 || child_begin(&e) < 0)
-        return child_main_fail("share", &e);
+        return child_fail("share", &e);
     wire_init(&wire, CHILD_CHANNEL_FD, &orders);
     note.is_here = share_is_of(argv[1], argv[2]);
     rc = wire_send(&wire, NOTE_SHARE, 0, NULL, &note, &e) < 0;

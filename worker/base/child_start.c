@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child_start.c - posix_spawn of ourselves with exactly the descriptors a child needs */
+/* child_start.c - starts ourselves with exactly the descriptors a child needs, and begins a child */
 
 #include "worker/base/child_start.h"
 
@@ -7,10 +7,18 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "common/base/log.h"
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1u << 2)
+#endif
 
 /* Above every number a child gets, so that no copy lands on one that is yet to be copied. */
 enum { FIRST_SAFE_FD = 16 };
@@ -38,89 +46,50 @@ struct move {
     int copy;
 };
 
-static int copy_up(struct move *moves, size_t n, struct err *e)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (moves[i].from < 0)
-            continue;
-        moves[i].copy = fcntl(moves[i].from, F_DUPFD_CLOEXEC, FIRST_SAFE_FD);
-        if (moves[i].copy < 0)
-            return err_sys(e, "copy a descriptor");
-    }
-    return 0;
-}
-
-static void close_copies(const struct move *moves, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (moves[i].copy >= 0)
-            close(moves[i].copy);
-}
-
-static int plan_files(posix_spawn_file_actions_t *files, const struct move *moves, size_t n)
-{
-    int rc = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        if (moves[i].copy >= 0)
-            rc = posix_spawn_file_actions_adddup2(files, moves[i].copy, moves[i].to);
-    return rc;
-}
-
-/* The loop's signal handlers and masks are not for children. */
-static int plan_signals(posix_spawnattr_t *attr)
-{
-    sigset_t none, all;
-    int rc;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    rc = posix_spawnattr_setsigmask(attr, &none);
-    if (rc == 0)
-        rc = posix_spawnattr_setsigdefault(attr, &all);
-    if (rc == 0)
-        rc = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                POSIX_SPAWN_SETSIGDEF);
-    return rc;
-}
-
 enum { ARGS_MAX = sizeof((struct child *)NULL)->args / sizeof(char *) };
 
-static void list_args(const struct child *c, const char **argv)
-{
-    size_t n = 0;
-
-    argv[n++] = "ludwig-worker";
-    if (c->owner != NULL && c->owner->rights != NULL) {
-        argv[n++] = CHILD_AS;
-        argv[n++] = c->owner->rights;
-    }
-    for (size_t i = 0; i < ARGS_MAX && c->args[i] != NULL; i++)
-        argv[n++] = c->args[i];
-    argv[n] = NULL;
-}
-
-static int spawn(const struct child *c, const struct move *moves, size_t n, pid_t *pid)
+static int spawn_self(const struct child *c, const struct move *moves, size_t n, pid_t *pid)
 {
     const char *argv[ARGS_MAX + 4];
     char **env = c->owner == NULL || c->owner->env == NULL ? environ : c->owner->env;
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
+    sigset_t none, all;
+    size_t n_args = 0;
     int rc = posix_spawn_file_actions_init(&files);
 
     if (rc != 0)
         return rc;
-    list_args(c, argv);
     rc = posix_spawnattr_init(&attr);
-    if (rc == 0) {
-        rc = plan_files(&files, moves, n);
-        if (rc == 0)
-            rc = plan_signals(&attr);
-        if (rc == 0)
-            rc =
-                posix_spawn(pid, "/proc/self/exe", &files, &attr, (char *const *)(void *)argv, env);
-        posix_spawnattr_destroy(&attr);
+    if (rc != 0) {
+        posix_spawn_file_actions_destroy(&files);
+        return rc;
     }
+    argv[n_args++] = "ludwig-worker";
+    if (c->owner != NULL && c->owner->rights != NULL) {
+        argv[n_args++] = CHILD_AS;
+        argv[n_args++] = c->owner->rights;
+    }
+    for (size_t i = 0; i < ARGS_MAX && c->args[i] != NULL; i++)
+        argv[n_args++] = c->args[i];
+    argv[n_args] = NULL;
+    rc = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        if (moves[i].copy >= 0)
+            rc = posix_spawn_file_actions_adddup2(&files, moves[i].copy, moves[i].to);
+    /* The loop's signal handlers and masks are not for children. */
+    sigemptyset(&none);
+    sigfillset(&all);
+    if (rc == 0)
+        rc = posix_spawnattr_setsigmask(&attr, &none);
+    if (rc == 0)
+        rc = posix_spawnattr_setsigdefault(&attr, &all);
+    if (rc == 0)
+        rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+                                                 POSIX_SPAWN_SETSIGDEF);
+    if (rc == 0)
+        rc = posix_spawn(pid, "/proc/self/exe", &files, &attr, (char *const *)(void *)argv, env);
+    posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return rc;
 }
@@ -133,16 +102,20 @@ int child_start(const struct child *c, pid_t *pid, struct err *e)
                             { c->listen_fd, CHILD_LISTEN_FD, -1 },
                             { c->limit_fd > 0 ? c->limit_fd : -1, CHILD_LIMIT_FD, -1 } };
     size_t n = sizeof moves / sizeof moves[0];
-    int rc = copy_up(moves, n, e);
+    int rc = 0;
 
-    if (rc == 0) {
-        rc = spawn(c, moves, n, pid);
-        if (rc != 0) {
-            errno = rc;
-            rc = err_sys(e, "start %s", c->args[0] + 2);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (moves[i].from >= 0) {
+            moves[i].copy = fcntl(moves[i].from, F_DUPFD_CLOEXEC, FIRST_SAFE_FD);
+            rc = moves[i].copy < 0 ? err_sys(e, "copy a descriptor") : 0;
         }
+    if (rc == 0) {
+        errno = spawn_self(c, moves, n, pid);
+        rc = errno == 0 ? 0 : err_sys(e, "start %s", c->args[0] + 2);
     }
-    close_copies(moves, n);
+    for (size_t i = 0; i < n; i++)
+        if (moves[i].copy >= 0)
+            close(moves[i].copy);
     return rc;
 }
 
@@ -172,4 +145,36 @@ bool child_lock_is_held(int dir_fd, const char *name)
     if (child_lock(dir_fd, name, &fd, &e) == 0)
         close(fd);
     return e.kind == ERR_BUSY;
+}
+
+/*
+ * Blocked, not ignored: what a child of ours is started with is one system call
+ * then.  Who wants a child gone closes its connection or sends SIGKILL.
+ */
+static const int blocked[] = { SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
+
+int child_begin(struct err *e)
+{
+    sigset_t set;
+
+    for (int i = 1; i < NSIG; i++)
+        if (i != SIGKILL && i != SIGSTOP)
+            (void)signal(i, SIG_DFL); /* the C library's own cannot be set */
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof blocked / sizeof blocked[0]; i++)
+        sigaddset(&set, blocked[i]);
+    if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
+        return err_sys(e, "block signals");
+    if (syscall(SYS_close_range, CHILD_CHANNEL_FD, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
+        return 0;
+    for (int fd = CHILD_CHANNEL_FD; fd <= CHILD_LIMIT_FD; fd++)
+        if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 && errno != EBADF)
+            return err_sys(e, "descriptor %d", fd);
+    return 0;
+}
+
+int child_fail(const char *child, const struct err *e)
+{
+    log_event(LOG_ERROR, child, "error", "%s", e->text, NULL);
+    return 1;
 }

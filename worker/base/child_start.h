@@ -70,4 +70,13 @@ int child_lock(int dir_fd, const char *name, int *lock_fd, struct err *e);
 /* By some process; takes it for a moment to find that out. */
 bool child_lock_is_held(int dir_fd, const char *name);
 
+/* ---- in the child ---- */
+
+/* Default signals; those a terminal or a service manager sends to all, SIGPIPE and
+ * SIGCHLD are blocked; what descriptors it got are not handed on. */
+int child_begin(struct err *e);
+
+/* Says on stderr why this child cannot go on, and returns its exit code. */
+int child_fail(const char *child, const struct err *e);
+
 #endif

@@ -27,30 +27,21 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-static void add_name(struct spares *p, size_t *capacity, const char *name)
-{
-    mem_grow((void **)&p->names, capacity, p->n, sizeof *p->names);
-    p->names[p->n++] = mem_strdup(name);
-}
-
 /* with_taken: also those that a runner is about to use, or was when it was killed. */
 static void list_spares(struct spares *p, const struct scratch *s, bool with_taken)
 {
-    int fd = io_open_dir_at(s->spare_fd, ".", NULL);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *dir = io_list_dir_at(s->spare_fd, ".", NULL);
     size_t capacity = 0;
     struct dirent *entry;
 
     spares_free(p);
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    while ((entry = readdir(dir)) != NULL)
-        if (!is_dots(entry->d_name) && (with_taken || entry->d_name[0] != '.'))
-            add_name(p, &capacity, entry->d_name);
-    closedir(dir);
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (!is_dots(entry->d_name) && (with_taken || entry->d_name[0] != '.')) {
+            mem_grow((void **)&p->names, &capacity, p->n, sizeof *p->names);
+            p->names[p->n++] = mem_strdup(entry->d_name);
+        }
+    if (dir != NULL)
+        closedir(dir);
 }
 
 void spares_free(struct spares *p)
@@ -63,22 +54,15 @@ void spares_free(struct spares *p)
 
 /* ---- taking ---- */
 
-/* Other runners know the same names: beginning elsewhere, we seldom meet. */
-static char *pick_name(struct spares *p)
-{
-    size_t at = (size_t)getpid() % p->n;
-    char *name = p->names[at];
-
-    p->names[at] = p->names[--p->n];
-    return name;
-}
-
 static bool take_known(struct spares *p, const struct scratch *s, const char *as)
 {
     bool taken = false;
 
     while (!taken && p->n > 0) {
-        char *spare = pick_name(p);
+        size_t at = (size_t)getpid() % p->n; /* beginning elsewhere, runners seldom meet */
+        char *spare = p->names[at];
+
+        p->names[at] = p->names[--p->n];
 
         taken = renameat(s->spare_fd, spare, s->spare_fd, as) == 0;
         free(spare);
@@ -137,68 +121,41 @@ static bool is_kept(int dir_fd, const struct dirent *entry)
     return false;
 }
 
-static bool clean(int dir_fd)
+/* An outcome in run/ would say that the next attempt has ended: it loses its name first. */
+static bool prepare_spare(const struct scratch *s, const char *name)
 {
-    int fd = io_open_dir_at(dir_fd, ".", NULL);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    int fd = openat(s->published_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool is_clean = fd >= 0 && renameat(fd, JOB_OUTCOME, fd, JOB_OUTCOME ".new") == 0;
+    DIR *dir = is_clean ? io_list_dir_at(fd, ".", NULL) : NULL;
     struct dirent *entry;
-    bool is_clean = true;
+    struct stat st;
 
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
+    /* Its log is kept when it is empty and nobody else's. */
+    if (is_clean && fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        (!S_ISREG(st.st_mode) || st.st_size > 0 || st.st_nlink > 1 ||
+         renameat(s->log_fd, name, fd, JOB_LOG) < 0))
+        (void)unlinkat(s->log_fd, name, 0);
+    is_clean = dir != NULL;
     while (is_clean && (entry = readdir(dir)) != NULL)
         if (!is_dots(entry->d_name) && !is_kept(fd, entry))
             is_clean = io_remove_tree_at(fd, entry->d_name, NULL) == 0;
-    closedir(dir);
+    if (dir != NULL)
+        closedir(dir);
+    if (fd >= 0)
+        close(fd);
     return is_clean;
-}
-
-/* Kept when it is empty and nobody else's. */
-static void take_log(const struct scratch *s, const char *name, int dir_fd)
-{
-    struct stat st;
-
-    if (fstatat(s->log_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return;
-    if (!S_ISREG(st.st_mode) || st.st_size > 0 || st.st_nlink > 1 ||
-        renameat(s->log_fd, name, dir_fd, JOB_LOG) < 0)
-        (void)unlinkat(s->log_fd, name, 0);
-}
-
-/* An outcome in run/ would say that the next attempt has ended: it loses its name first. */
-static bool prepare(const struct scratch *s, const char *name)
-{
-    int fd = openat(s->published_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool is_ready = false;
-
-    if (fd < 0)
-        return false;
-    if (renameat(fd, JOB_OUTCOME, fd, JOB_OUTCOME ".new") == 0) {
-        take_log(s, name, fd);
-        is_ready = clean(fd);
-    }
-    close(fd);
-    return is_ready;
-}
-
-/* Runners have taken some since they were counted. */
-static void count_again(const struct scratch *s, size_t *count)
-{
-    struct spares p = { 0 };
-
-    list_spares(&p, s, true);
-    *count = p.n;
-    spares_free(&p);
 }
 
 bool jobdir_pool_give(const struct scratch *s, const char *name, size_t *count)
 {
-    if (*count >= SPARES_MAX)
-        count_again(s, count);
-    if (*count >= SPARES_MAX || !prepare(s, name))
+    struct spares p = { 0 };
+
+    if (*count >= SPARES_MAX) { /* runners have taken some since they were counted */
+        list_spares(&p, s, true);
+        *count = p.n;
+        spares_free(&p);
+    }
+    if (*count >= SPARES_MAX || !prepare_spare(s, name))
         return false;
     CRASH_POINT_POINT(discard_begun);
     if (renameat(s->published_fd, name, s->spare_fd, name) < 0)
@@ -207,24 +164,21 @@ bool jobdir_pool_give(const struct scratch *s, const char *name, size_t *count)
     return true;
 }
 
-/* A runner that takes it meanwhile has it: only one of the two renames succeeds. */
-static void remove_spare(const struct scratch *s, const char *name)
-{
-    char *doomed = name[0] == '.' ? mem_strdup(name) : mem_printf(DOOMED "%s", name);
-
-    if (name[0] == '.' || renameat(s->spare_fd, name, s->spare_fd, doomed) == 0)
-        (void)io_remove_tree_at(s->spare_fd, doomed, NULL);
-    free(doomed);
-}
-
 void jobdir_pool_clear(const struct scratch *s, size_t *count)
 {
     struct spares p = { 0 };
 
     list_spares(&p, s, true);
-    for (size_t i = 0; i < p.n; i++)
-        if (p.names[i][0] != '.' || strncmp(p.names[i], DOOMED, strlen(DOOMED)) == 0)
-            remove_spare(s, p.names[i]);
+    for (size_t i = 0; i < p.n; i++) {
+        const char *name = p.names[i];
+        bool is_doomed = strncmp(name, DOOMED, strlen(DOOMED)) == 0;
+        char *doomed = is_doomed ? mem_strdup(name) : mem_printf(DOOMED "%s", name);
+
+        /* A runner that takes it meanwhile has it: only one of the two renames succeeds. */
+        if (is_doomed || (name[0] != '.' && renameat(s->spare_fd, name, s->spare_fd, doomed) == 0))
+            (void)io_remove_tree_at(s->spare_fd, doomed, NULL);
+        free(doomed);
+    }
     spares_free(&p);
     *count = 0;
 }

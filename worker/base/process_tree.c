@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process_tree.c - finds and signals all descendants of this process */
+/* process_tree.c - finds and signals all descendants of this process, and counts what they used */
 
 #include "worker/base/process_tree.h"
 
@@ -15,7 +15,7 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 
-enum { CHILDREN_MAX_BYTES = 16 * 1024 * 1024, STAT_MAX_BYTES = 64 * 1024 };
+enum { CHILDREN_MAX_BYTES = 16 * 1024 * 1024, FILE_MAX_BYTES = 64 * 1024 };
 
 struct pids {
     struct process_tree_process *items;
@@ -48,125 +48,105 @@ static pid_t pid_of_name(const char *name)
     return (pid_t)pid;
 }
 
-/* ---- by /proc/PID/task/TID/children ---- */
-
-/* false: this kernel has no such file (or the process is gone). */
-static bool add_children_of_thread(const char *path, pid_t parent, struct pids *p)
+bool process_read(pid_t pid, const char *name, size_t max_bytes, struct buf *text)
 {
-    struct buf text = { 0 };
-    const char *at;
-    bool there = io_read_file(path, CHILDREN_MAX_BYTES, &text, NULL) == 0;
+    char *path = mem_printf("/proc/%ld/%s", (long)pid, name);
+    bool is_read;
 
-    for (at = buf_text(&text); there && *at != '\0';) {
-        char *end;
-        long pid = strtol(at, &end, 10);
-
-        if (end == at)
-            break;
-        add_pid(p, (pid_t)pid, parent);
-        at = end;
-    }
-    buf_free(&text);
-    return there;
+    buf_clear(text);
+    is_read = io_read_file(path, max_bytes, text, NULL) == 0;
+    free(path);
+    return is_read;
 }
 
+/* By /proc/PID/task/TID/children.  false: this kernel has no such file, or the process is gone. */
 static bool add_children(pid_t pid, struct pids *p)
 {
     char *tasks = mem_printf("/proc/%ld/task", (long)pid);
     DIR *dir = opendir(tasks);
+    struct buf text = { 0 };
     struct dirent *entry;
     bool there = false;
 
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        char *path;
+        char *path, *end;
 
         if (pid_of_name(entry->d_name) == 0)
             continue;
         path = mem_printf("%s/%s/children", tasks, entry->d_name);
-        there |= add_children_of_thread(path, pid, p);
+        buf_clear(&text);
+        if (io_read_file(path, CHILDREN_MAX_BYTES, &text, NULL) == 0) {
+            there = true;
+            for (const char *at = buf_text(&text); *at != '\0'; at = end) {
+                long child = strtol(at, &end, 10);
+
+                if (end == at)
+                    break;
+                add_pid(p, (pid_t)child, pid);
+            }
+        }
         free(path);
     }
     if (dir != NULL)
         closedir(dir);
+    buf_free(&text);
     free(tasks);
     return there;
 }
 
 /* ---- by /proc/PID/stat, for kernels without the above ---- */
 
-static pid_t parent_of(pid_t pid)
+static pid_t parent_of(pid_t pid, struct buf *text)
 {
-    char *path = mem_printf("/proc/%ld/stat", (long)pid);
-    struct buf text = { 0 };
     const char *end;
     char state;
     long parent = 0;
 
     /* The name before the last parenthesis may hold anything. */
-    if (io_read_file(path, STAT_MAX_BYTES, &text, NULL) == 0) {
-        end = strrchr(buf_text(&text), ')');
+    if (process_read(pid, "stat", FILE_MAX_BYTES, text)) {
+        end = strrchr(buf_text(text), ')');
         if (end == NULL || sscanf(end, ") %c %ld", &state, &parent) != 2)
             parent = 0;
     }
-    buf_free(&text);
-    free(path);
     return (pid_t)parent;
-}
-
-static struct process_tree_process *list_all(size_t *n)
-{
-    struct process_tree_process *all = NULL;
-    size_t capacity = 0;
-    DIR *dir = opendir("/proc");
-    struct dirent *entry;
-
-    *n = 0;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        pid_t pid = pid_of_name(entry->d_name);
-
-        if (pid == 0)
-            continue;
-        mem_grow((void **)&all, &capacity, *n, sizeof *all);
-        all[(*n)++] = (struct process_tree_process){ pid, parent_of(pid) };
-    }
-    if (dir != NULL)
-        closedir(dir);
-    return all;
 }
 
 static void add_descendants_by_stat(pid_t root, struct pids *p)
 {
-    size_t n;
-    struct process_tree_process *all = list_all(&n);
+    struct pids all = { .n = 0 };
+    struct buf text = { 0 };
+    DIR *dir = opendir("/proc");
+    struct dirent *entry;
     size_t done = 0;
 
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        pid_t pid = pid_of_name(entry->d_name);
+
+        if (pid != 0)
+            add_pid(&all, pid, parent_of(pid, &text));
+    }
+    if (dir != NULL)
+        closedir(dir);
     for (pid_t at = root;; at = p->items[done++].pid) {
-        for (size_t i = 0; i < n; i++)
-            if (all[i].parent == at)
-                add_pid(p, all[i].pid, at);
+        for (size_t i = 0; i < all.n; i++)
+            if (all.items[i].parent == at)
+                add_pid(p, all.items[i].pid, at);
         if (done == p->n)
             break;
     }
-    free(all);
-}
-
-/* ---- both ---- */
-
-static void add_descendants(pid_t root, struct pids *p)
-{
-    if (!add_children(root, p)) {
-        add_descendants_by_stat(root, p);
-        return;
-    }
-    for (size_t done = 0; done < p->n; done++)
-        (void)add_children(p->items[done].pid, p);
+    free(all.items);
+    buf_free(&text);
 }
 
 struct process_tree_process *process_tree_list(size_t *n)
 {
     struct pids p = { 0 };
 
-    add_descendants(getpid(), &p);
+    if (!add_children(getpid(), &p))
+        add_descendants_by_stat(getpid(), &p);
+    else
+        for (size_t done = 0; done < p.n; done++)
+            (void)add_children(p.items[done].pid, &p);
     *n = p.n;
     return p.items;
 }
@@ -190,4 +170,37 @@ size_t process_tree_signal(int signal)
         (void)process_tree_signal_one(all[i].pid, signal);
     free(all);
     return n;
+}
+
+void process_usage_look(struct process_usage *u)
+{
+    static const char key[] = "\nVmHWM:";
+    const long ticks_per_s = sysconf(_SC_CLK_TCK);
+    struct buf text = { 0 };
+    size_t n;
+    struct process_tree_process *all = process_tree_list(&n);
+
+    *u = (struct process_usage){ 0 };
+    for (size_t i = 0; i < n; i++) {
+        long long user, system, childrens_user, childrens_system;
+        const char *at = process_read(all[i].pid, "stat", FILE_MAX_BYTES, &text)
+                             ? strrchr(buf_text(&text), ')') /* the name may hold anything */
+                             : NULL;
+
+        if (at != NULL && ticks_per_s > 0 &&
+            sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld", &user,
+                   &system, &childrens_user, &childrens_system) == 4)
+            u->cpu_ms += (user + system + childrens_user + childrens_system) * 1000 / ticks_per_s;
+        at = process_read(all[i].pid, "status", FILE_MAX_BYTES, &text)
+                 ? strstr(buf_text(&text), key)
+                 : NULL;
+        if (at != NULL) {
+            int64_t bytes = (int64_t)strtoll(at + strlen(key), NULL, 10) * 1024;
+
+            if (bytes > u->max_rss_bytes)
+                u->max_rss_bytes = bytes;
+        }
+    }
+    buf_free(&text);
+    free(all);
 }

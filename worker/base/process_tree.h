@@ -8,10 +8,12 @@
 #ifndef LUDWIG_WORKER_BASE_PROCESS_TREE_H
 #define LUDWIG_WORKER_BASE_PROCESS_TREE_H
 
+#include <stdint.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "common/base/buf.h"
 #include "common/base/err.h"
 
 struct process_tree_process {
@@ -31,5 +33,17 @@ bool process_tree_signal_one(pid_t pid, int signal);
 /* Sends the signal to all descendants and returns how many there were.  Processes
  * born meanwhile may be missed: ask again until none is left. */
 size_t process_tree_signal(int signal);
+
+/* Reads /proc/PID/NAME in place of what is in text; false: the process is gone, or not ours. */
+bool process_read(pid_t pid, const char *name, size_t max_bytes, struct buf *text);
+
+/* What all descendants have used so far. */
+struct process_usage {
+    int64_t cpu_ms;        /* with those that they waited for */
+    int64_t max_rss_bytes; /* of the largest of them, ever */
+};
+
+/* What cannot be read counts nothing. */
+void process_usage_look(struct process_usage *u);
 
 #endif

@@ -21,92 +21,75 @@
 
 enum { RECORD_MAX_BYTES = FRAME_MAX_BYTES };
 
-static const char *const folder_names[] = { SCRATCH_RUN,        SCRATCH_ENDED, SCRATCH_PUBLISHED,
-                                            SCRATCH_LOG,        SCRATCH_CACHE, SCRATCH_SPARE,
-                                            SCRATCH_CHECKPOINTS };
-enum { FOLDERS = sizeof folder_names / sizeof folder_names[0] };
+/* In struct scratch. */
+static const struct {
+    const char *name;
+    size_t fd_offset;
+} folders[] = {
+    { SCRATCH_RUN, offsetof(struct scratch, run_fd) },
+    { SCRATCH_ENDED, offsetof(struct scratch, ended_fd) },
+    { SCRATCH_PUBLISHED, offsetof(struct scratch, published_fd) },
+    { SCRATCH_LOG, offsetof(struct scratch, log_fd) },
+    { SCRATCH_CACHE, offsetof(struct scratch, cache_fd) },
+    { SCRATCH_SPARE, offsetof(struct scratch, spare_fd) },
+    { SCRATCH_CHECKPOINTS, offsetof(struct scratch, checkpoints_fd) },
+};
+enum { FOLDERS = sizeof folders / sizeof folders[0] };
 
-/* ext4 then spreads the attempts over the disk, instead of crowding them where it
- * passes over all inodes that were freed lately.  Others do not know it. */
-static void spread_folders(int fd)
+static int *fd_of(struct scratch *s, size_t i)
 {
-    int flags;
-
-    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
-        flags |= FS_TOPDIR_FL;
-        (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
-    }
-}
-
-/* Of a pilot the cache lies elsewhere, and a cleaner may have removed that. */
-static void make_linked(int scratch_fd, const char *name)
-{
-    char target[NAME_MAX + 1], *slash;
-    ssize_t n = readlinkat(scratch_fd, name, target, sizeof target - 1);
-
-    if (n < 0)
-        return;
-    target[n] = '\0';
-    slash = strrchr(target, '/');
-    if (slash == NULL)
-        return;
-    *slash = '\0';
-    (void)mkdirat(scratch_fd, target, 0700);
-    *slash = '/';
-    (void)mkdirat(scratch_fd, target, 0700);
+    return (int *)(void *)((char *)s + folders[i].fd_offset);
 }
 
 static int open_folder(int scratch_fd, const char *name, struct err *e)
 {
-    int fd = openat(scratch_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int flags, fd = openat(scratch_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *target, *slash;
 
     if (fd >= 0)
         return fd;
-    make_linked(scratch_fd, name);
+    /* Of a pilot the cache lies elsewhere, and a cleaner may have removed that. */
+    target = io_read_link_at(scratch_fd, name, NULL);
+    slash = target == NULL ? NULL : strrchr(target, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+        (void)mkdirat(scratch_fd, target, 0700);
+        *slash = '/';
+        (void)mkdirat(scratch_fd, target, 0700);
+    }
+    free(target);
     if (mkdirat(scratch_fd, name, 0700) < 0 && errno != EEXIST)
         return err_sys(e, "create %s", name);
     fd = io_open_dir_at(scratch_fd, name, e);
-    if (fd >= 0 && strcmp(name, SCRATCH_RUN) == 0)
-        spread_folders(fd);
+    /* ext4 then spreads the attempts over the disk, instead of crowding them where it
+     * passes over all inodes that were freed lately.  Others do not know it. */
+    if (fd >= 0 && strcmp(name, SCRATCH_RUN) == 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_TOPDIR_FL;
+        (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+    }
     return fd;
-}
-
-/* In the order of their names. */
-static void begin(struct scratch *s, const char *path, int *fds[FOLDERS])
-{
-    *s = (struct scratch){ mem_strdup(path), -1, -1, -1, -1, -1, -1, -1, -1 };
-    fds[0] = &s->run_fd;
-    fds[1] = &s->ended_fd;
-    fds[2] = &s->published_fd;
-    fds[3] = &s->log_fd;
-    fds[4] = &s->cache_fd;
-    fds[5] = &s->spare_fd;
-    fds[6] = &s->checkpoints_fd;
 }
 
 void scratch_look(struct scratch *s, const char *path)
 {
-    int *fds[FOLDERS];
-
-    begin(s, path, fds);
-    s->fd = io_open_dir(path, NULL);
-    for (size_t i = 0; s->fd >= 0 && i < FOLDERS; i++)
-        *fds[i] = io_open_dir_at(s->fd, folder_names[i], NULL);
+    *s = (struct scratch){ .path = mem_strdup(path), .fd = io_open_dir(path, NULL) };
+    for (size_t i = 0; i < FOLDERS; i++)
+        *fd_of(s, i) = s->fd < 0 ? -1 : io_open_dir_at(s->fd, folders[i].name, NULL);
 }
 
 int scratch_open(struct scratch *s, const char *path, struct err *e)
 {
-    int *fds[FOLDERS];
-
-    begin(s, path, fds);
+    *s = (struct scratch){ .path = mem_strdup(path), .fd = -1 };
+    for (size_t i = 0; i < FOLDERS; i++)
+        *fd_of(s, i) = -1;
     if (io_make_dirs(path, 0700, e) < 0)
         goto fail;
     s->fd = io_open_dir(path, e);
     if (s->fd < 0)
         goto fail;
     for (size_t i = 0; i < FOLDERS; i++) {
-        *fds[i] = open_folder(s->fd, folder_names[i], e);
-        if (*fds[i] < 0)
+        *fd_of(s, i) = open_folder(s->fd, folders[i].name, e);
+        if (*fd_of(s, i) < 0)
             goto fail;
     }
     return 0;
@@ -117,14 +100,16 @@ fail:
 
 void scratch_close(struct scratch *s)
 {
-    const int fds[] = { s->run_fd,   s->ended_fd, s->published_fd,   s->log_fd,
-                        s->cache_fd, s->spare_fd, s->checkpoints_fd, s->fd };
-
-    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    for (size_t i = 0; i < FOLDERS; i++) {
+        if (*fd_of(s, i) >= 0)
+            close(*fd_of(s, i));
+        *fd_of(s, i) = -1;
+    }
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
     free(s->path);
-    *s = (struct scratch){ NULL, -1, -1, -1, -1, -1, -1, -1, -1 };
+    s->path = NULL;
 }
 
 int scratch_reopen(struct scratch *s, struct err *e)
@@ -195,45 +180,31 @@ int scratch_replace(int dir_fd, const char *path, const struct schema *schema, c
     return result;
 }
 
-static int read_plain(int fd, const char *path, struct buf *bytes, struct err *e)
-{
-    struct stat st;
-    ssize_t n;
-
-    if (fstat(fd, &st) < 0)
-        return err_sys(e, "stat %s", path);
-    if (!S_ISREG(st.st_mode) || st.st_size > RECORD_MAX_BYTES)
-        return err_set(e, ERR_USAGE, "%s is no record", path);
-    n = io_read_all(fd, buf_reserve(bytes, (size_t)st.st_size), (size_t)st.st_size);
-    if (n < 0)
-        return err_sys(e, "read %s", path);
-    buf_added(bytes, (size_t)n);
-    return 0;
-}
-
-static int read_record(int dir_fd, const char *path, struct buf *bytes, struct err *e)
-{
-    int fd = openat(dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    int result;
-
-    if (fd < 0)
-        return err_sys(e, "open %s", path);
-    result = read_plain(fd, path, bytes, e);
-    close(fd);
-    return result;
-}
-
 int scratch_read(int dir_fd, const char *path, const struct schema *schema, struct arena *a,
                  void *to, struct err *e)
 {
+    int fd = openat(dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct buf bytes = { 0 };
-    int result = read_record(dir_fd, path, &bytes, e);
+    struct stat st;
+    ssize_t n;
+    int result = -1;
 
-    if (result == 0) {
+    if (fd < 0)
+        return err_sys(e, "open %s", path);
+    if (fstat(fd, &st) < 0) {
+        err_sys(e, "stat %s", path);
+    } else if (!S_ISREG(st.st_mode) || st.st_size > RECORD_MAX_BYTES) {
+        err_set(e, ERR_USAGE, "%s is no record", path);
+    } else if ((n = io_read_all(fd, buf_reserve(&bytes, (size_t)st.st_size), (size_t)st.st_size)) <
+               0) {
+        err_sys(e, "read %s", path);
+    } else {
+        buf_added(&bytes, (size_t)n);
         result = schema_read(schema, buf_bytes(&bytes), a, to, e);
         if (result < 0)
             err_wrap(e, "%s", path);
     }
+    close(fd);
     buf_free(&bytes);
     return result;
 }
@@ -248,12 +219,6 @@ static const char *const usual_files[] = {
     JOB_PARAM2VAL ".msgpack",
 };
 
-static void remove_usual(int dir_fd)
-{
-    for (size_t i = 0; i < sizeof usual_files / sizeof usual_files[0]; i++)
-        (void)unlinkat(dir_fd, usual_files[i], 0);
-}
-
 static int remove_published(int published_fd, const char *name, struct err *e)
 {
     int dir_fd = openat(published_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -262,7 +227,8 @@ static int remove_published(int published_fd, const char *name, struct err *e)
         return errno == ENOENT ? 0 : err_sys(e, "open %s", name);
     (void)unlinkat(dir_fd, JOB_REPORT, 0);
     CRASH_POINT_POINT(discard_begun);
-    remove_usual(dir_fd);
+    for (size_t i = 0; i < sizeof usual_files / sizeof usual_files[0]; i++)
+        (void)unlinkat(dir_fd, usual_files[i], 0);
     close(dir_fd);
     if (unlinkat(published_fd, name, AT_REMOVEDIR) == 0)
         return 0;
@@ -299,34 +265,25 @@ int scratch_discard(const struct scratch *s, const struct token *token, struct e
     return remove_published(s->published_fd, hex, e) < 0 ? -1 : result;
 }
 
-static void sweep_entry(const struct scratch *s, const char *name)
-{
-    char *report = mem_printf("%s/%s", name, JOB_REPORT);
-    struct token token;
-    struct err e = { 0 };
-    bool is_whole = faccessat(s->published_fd, report, F_OK, 0) == 0 || errno != ENOENT;
-
-    free(report);
-    if (is_whole || token_parse(name, &token) < 0)
-        return;
-    if (scratch_discard(s, &token, &e) < 0)
-        log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
-}
-
 void scratch_sweep(const struct scratch *s)
 {
     struct err e = { 0 };
-    int fd = io_open_dir_at(s->published_fd, ".", &e);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *dir = io_list_dir_at(s->published_fd, ".", &e);
     const struct dirent *entry;
 
-    if (dir == NULL) {
+    if (dir == NULL)
         log_event(LOG_WARN, "not-swept", "error", "%s", e.text, NULL);
-        if (fd >= 0)
-            close(fd);
-        return;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        char *report = mem_printf("%s/%s", entry->d_name, JOB_REPORT);
+        bool is_whole = faccessat(s->published_fd, report, F_OK, 0) == 0 || errno != ENOENT;
+        struct token token;
+
+        free(report);
+        err_clear(&e);
+        if (!is_whole && token_parse(entry->d_name, &token) == 0 &&
+            scratch_discard(s, &token, &e) < 0)
+            log_event(LOG_WARN, "not-discarded", "error", "%s", e.text, NULL);
     }
-    while ((entry = readdir(dir)) != NULL)
-        sweep_entry(s, entry->d_name);
-    closedir(dir);
+    if (dir != NULL)
+        closedir(dir);
 }

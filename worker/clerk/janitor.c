@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
 #include "worker/base/reap.h"
 #include "worker/clerk/scratch_state.h"
 
@@ -135,15 +135,15 @@ int janitor_main(int argc, char **argv)
 
     if (argc != 2 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--clerk SCRATCH, absolute");
-        return child_main_fail("clerk", &e);
+        return child_fail("clerk", &e);
     }
     umask(077);
     if (child_begin(&e) < 0)
-        return child_main_fail("clerk", &e);
+        return child_fail("clerk", &e);
     scratch_look(&c.scratch, argv[1]);
     wire_init(&c.wire, CHILD_CHANNEL_FD, &orders);
     rc = serve(&c, &e);
     wire_close(&c.wire);
     scratch_close(&c.scratch);
-    return rc < 0 && e.kind != ERR_UNREACHABLE ? child_main_fail("clerk", &e) : 0;
+    return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("clerk", &e) : 0;
 }

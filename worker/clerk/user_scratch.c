@@ -13,7 +13,7 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/base/privileges.h"
-#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
 #include "worker/base/child_protocol.h"
 #include "worker/base/folders.h"
 #include "worker/base/scratch.h"
@@ -212,6 +212,6 @@ int user_scratch_main(int argc, char **argv)
 
     umask(022);
     if (take_args(argc, argv, &x, &e) < 0 || child_begin(&e) < 0 || answer(&x, &e) < 0)
-        return child_main_fail("account", &e);
+        return child_fail("account", &e);
     return 0;
 }

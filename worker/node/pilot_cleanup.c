@@ -17,7 +17,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
-#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
 
 #define PILOT_LOCK "pilot.lock"
 /* One that is being removed. */
@@ -206,10 +206,10 @@ int pilot_cleanup_main(int argc, char **argv)
 
     if (argc != 3 || argv[1][0] != '/' || argv[2][0] != '/') {
         err_set(&e, ERR_USAGE, "--leftovers SCRATCH RUNTIME, absolute");
-        return child_main_fail("leftovers", &e);
+        return child_fail("leftovers", &e);
     }
     if (child_begin(&e) < 0)
-        return child_main_fail("leftovers", &e);
+        return child_fail("leftovers", &e);
     (void)setpriority(PRIO_PROCESS, 0, NICE);
     pilot_cleanup_remove(argv[1]);
     pilot_cleanup_remove(argv[2]);

@@ -15,7 +15,7 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
 #include "common/base/crash_point.h"
 #include "worker/base/jobdir_pool.h"
 #include "worker/publisher/checkpoint_copy.h"
@@ -322,10 +322,10 @@ int publisher_main(int argc, char **argv)
 
     if (argc != 3 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--publisher SCRATCH ADDRESS");
-        return child_main_fail("publisher", &e);
+        return child_fail("publisher", &e);
     }
     if (set_up(&p, argv[1], argv[2], &e) < 0)
-        return child_main_fail("publisher", &e);
+        return child_fail("publisher", &e);
     while ((rc = read_orders(&p, &e)) > 0) {
         publish_due(&p);
         withdraw_due(&p);
@@ -347,5 +347,5 @@ int publisher_main(int argc, char **argv)
     buf_free(&p.notes);
     pthread_mutex_destroy(&p.sending);
     free(p.tasks);
-    return rc < 0 ? child_main_fail("publisher", &e) : 0;
+    return rc < 0 ? child_fail("publisher", &e) : 0;
 }

@@ -14,7 +14,7 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
-#include "worker/base/process_usage.h"
+#include "worker/base/process_tree.h"
 #include "worker/runner/job.h"
 #include "worker/runner/jobdir.h"
 

@@ -48,21 +48,12 @@ bool checkpoint_signal_catches(const char *status, int signal)
 
 /* ---- the processes ---- */
 
-static void read_of(pid_t pid, const char *file, size_t max_bytes, struct buf *text)
-{
-    char *path = mem_printf("/proc/%ld/%s", (long)pid, file);
-
-    if (io_read_file(path, max_bytes, text, NULL) < 0)
-        buf_free(text);
-    free(path);
-}
-
 static bool catches(pid_t pid, int signal)
 {
     struct buf status = { 0 };
     bool does;
 
-    read_of(pid, "status", STATUS_MAX_BYTES, &status);
+    (void)process_read(pid, "status", STATUS_MAX_BYTES, &status);
     does = checkpoint_signal_catches(buf_text(&status), signal);
     buf_free(&status);
     return does;
@@ -73,8 +64,8 @@ static bool run_the_same(pid_t x, pid_t y)
     struct buf of_x = { 0 }, of_y = { 0 };
     bool same;
 
-    read_of(x, "cmdline", CMDLINE_MAX_BYTES, &of_x);
-    read_of(y, "cmdline", CMDLINE_MAX_BYTES, &of_y);
+    (void)process_read(x, "cmdline", CMDLINE_MAX_BYTES, &of_x);
+    (void)process_read(y, "cmdline", CMDLINE_MAX_BYTES, &of_y);
     same = of_x.n > 0 && of_x.n == of_y.n && memcmp(of_x.bytes, of_y.bytes, of_x.n) == 0;
     buf_free(&of_x);
     buf_free(&of_y);

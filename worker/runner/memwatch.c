@@ -66,15 +66,13 @@ static int64_t add_up(const struct process_tree_process *list, size_t n, bool in
         int64_t bytes = -1;
 
         for (int k = in_parts ? 0 : 1; bytes < 0 && k < 2; k++) {
-            char *path = mem_printf("/proc/%lld/%s", (long long)list[i].pid,
-                                    k == 0 ? "smaps_rollup" : "status");
             struct buf text = { 0 };
 
-            if (io_read_file(path, TEXT_MAX_BYTES, &text, NULL) == 0)
+            if (process_read(list[i].pid, k == 0 ? "smaps_rollup" : "status", TEXT_MAX_BYTES,
+                             &text))
                 bytes = memwatch_parse(buf_text(&text), k == 0 ? "Pss_Anon" : "RssAnon",
                                        k == 0 ? "Pss_Shmem" : "RssShmem");
             buf_free(&text);
-            free(path);
         }
         sum += bytes < 0 ? 0 : bytes;
     }

@@ -19,7 +19,7 @@
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/path.h"
-#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
 #include "worker/base/process_tree.h"
 #include "worker/runner/batch_jobs.h"
 #include "worker/runner/job.h"
@@ -350,16 +350,16 @@ int runner_main(int argc, char **argv)
 
     if (argc != 2 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--runner SCRATCH, absolute");
-        return child_main_fail("runner", &e);
+        return child_fail("runner", &e);
     }
     if (set_up(&r, argv[1], &e) < 0)
-        return child_main_fail("runner", &e);
+        return child_fail("runner", &e);
     tell_hello(&r);
     /* Idle and without an agent there is nothing left to do, unless a new one is at the door. */
     while (e.kind == ERR_NONE && (is_busy(&r) || r.wire.fd >= 0 || take_agent(&r)))
         turn_once(&r, &e);
     if (e.kind != ERR_NONE)
-        return child_main_fail("runner", &e);
+        return child_fail("runner", &e);
     spares_free(&r.spares);
     oom_close(&r.oom);
     memlimit_close(&r.limit);

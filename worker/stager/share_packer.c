@@ -16,7 +16,7 @@
 
 #include "common/base/io.h"
 #include "common/base/path.h"
-#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
 #include "worker/base/child_protocol.h"
 
 /* Of one line. */
@@ -212,7 +212,7 @@ int share_packer_main(int argc, char **argv)
 
     if (argc != 2 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--packer SCRATCH");
-        return child_main_fail("packer", &e);
+        return child_fail("packer", &e);
     }
     p.scratch = argv[1];
     cache = path_join(p.scratch, SCRATCH_PACKING); /* where ludwig keeps what it found out */
@@ -223,9 +223,9 @@ int share_packer_main(int argc, char **argv)
         rc = err_sys(&e, "set XDG_CACHE_HOME");
     free(cache);
     if (rc < 0)
-        return child_main_fail("packer", &e);
+        return child_fail("packer", &e);
     wire_init(&p.wire, CHILD_CHANNEL_FD, &orders);
     rc = serve(&p, &e);
     wire_close(&p.wire);
-    return rc < 0 && e.kind != ERR_UNREACHABLE ? child_main_fail("packer", &e) : 0;
+    return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("packer", &e) : 0;
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "worker/base/child_main.h"
+#include "worker/base/child_start.h"
 #include "worker/base/scratch.h"
 #include "worker/saved/jobjson.h"
 #include "worker/share/sftplink.h"
@@ -126,11 +126,11 @@ int stager_main(int argc, char **argv)
 
     if (argc != 3 || argv[1][0] != '/') {
         err_set(&e, ERR_USAGE, "--stager SCRATCH ADDRESS");
-        return child_main_fail("stager", &e);
+        return child_fail("stager", &e);
     }
     umask(077);
     if (child_begin(&e) < 0 || scratch_open(&s.scratch, argv[1], &e) < 0)
-        return child_main_fail("stager", &e);
+        return child_fail("stager", &e);
     wire_init(&s.wire, CHILD_CHANNEL_FD, &orders);
     sftp = sftplink_create(argv[2]);
     source = sftplink_source(sftp);
@@ -138,7 +138,7 @@ int stager_main(int argc, char **argv)
     s.queue = stage_queue_create(&s.scratch, &source, guard_fd, &e);
     if (s.queue != NULL)
         rc = serve(&s, &e);
-    code = rc < 0 && e.kind != ERR_UNREACHABLE ? child_main_fail("stager", &e) : 0;
+    code = rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("stager", &e) : 0;
     /* What is being staged ends with the process, wherever it is: the next one goes on with it. */
     if (s.queue != NULL && !stage_queue_destroy(s.queue))
         _exit(code);
