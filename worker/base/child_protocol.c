@@ -80,12 +80,17 @@ static const struct field ended_fields[] = {
     FIELD(struct note_ended, trouble, FIELD_STR, 0, REASON_MAX_BYTES),
 };
 
+static const struct field settings_fields[] = {
+    FIELD(struct settings, cache_size_bytes, FIELD_INT, 0, INT64_MAX),
+};
+const struct schema settings_schema = SCHEMA(struct settings, "settings", settings_fields);
+
 static const struct field stage_fields[] = {
     FIELD_OF(struct order_stage, set, FIELD_STRUCT, FIELD_REQUIRED, 0, &dataset_schema),
     FIELD(struct order_stage, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order_stage, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_stage, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
-    FIELD(struct order_stage, cache_size_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD_OF(struct order_stage, settings, FIELD_STRUCT, FIELD_REQUIRED, 0, &settings_schema),
     FIELD(struct order_stage, is_doubted, FIELD_BOOL, 0, 0),
 };
 
@@ -114,7 +119,7 @@ static const struct field expect_fields[] = {
     FIELD(struct order_expect, project, FIELD_STR, FIELD_REQUIRED, NAME_MAX_BYTES),
     FIELD(struct order_expect, share, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
     FIELD(struct order_expect, drive, FIELD_STR, FIELD_REQUIRED, PATH_MAX_BYTES),
-    FIELD(struct order_expect, cache_size_bytes, FIELD_INT, 0, INT64_MAX),
+    FIELD_OF(struct order_expect, settings, FIELD_STRUCT, FIELD_REQUIRED, 0, &settings_schema),
 };
 
 static const struct field expected_fields[] = {

@@ -144,15 +144,23 @@ struct note_ended {
     const char *trouble; /* it could not be started, and that is this machine's fault: why */
 };
 
+/*
+ * What worker.yaml says to children: it goes whole from struct conf with the orders to the code that needs
+ * it.  A new setting is a member here, its row in settings_fields and its row in conf_keys.
+ */
+struct settings {
+    int64_t cache_size_bytes; /* of all trees in the cache together; 0: not limited */
+};
+
 /* Bring this dataset of the project into the cache, or look whether it is there as it should be.
  * It stays there until it is released. */
 struct order_stage {
     struct dataset set;
     const char *project;
-    const char *share;        /* where projects lie, */
-    const char *drive;        /* and all of the drive: see share.h */
-    int64_t cache_size_bytes; /* 0: not limited */
-    bool is_doubted;          /* something in it may have been changed: look at every file */
+    const char *share; /* where projects lie, */
+    const char *drive; /* and all of the drive: see share.h */
+    struct settings settings;
+    bool is_doubted; /* something in it may have been changed: look at every file */
 };
 
 struct note_staged {
@@ -183,7 +191,7 @@ struct order_expect {
     const char *project;
     const char *share; /* as in order_stage */
     const char *drive;
-    int64_t cache_size_bytes; /* 0: not limited */
+    struct settings settings;
 };
 
 /* Nothing more is done for it. */
@@ -369,7 +377,8 @@ struct outcome {
     int64_t cpu_ms;
 };
 
-extern const struct schema order_schema, outcome_schema, number_schema, gpu_entry_schema;
+extern const struct schema settings_schema, order_schema, outcome_schema, number_schema,
+    gpu_entry_schema;
 enum { ORDER_CPUS_MAX = 4096, ORDER_GPUS_MAX = 1024 };
 
 /* File names on scratch, said once.  <scratch>/{run,ended,published}/<token>/... */

@@ -7,6 +7,7 @@
 
 #include "common/data/yaml_keys.h"
 #include "common/proto/endpoint.h"
+#include "worker/base/child_protocol.h"
 
 enum { CONF_AUTO = -1 };
 
@@ -21,13 +22,13 @@ struct conf {
     struct endpoint server;   /* the one that is in use, of: */
     struct endpoint *servers; /* to be tried in this order */
     size_t n_servers;
-    const char *share;        /* its mount here; NULL: where ludwigd says */
-    const char *scratch;      /* NULL: chosen */
-    const char *name;         /* NULL: the host's */
-    const char *kind;         /* local, node, slurm */
-    const char *state;        /* NULL: by XDG */
-    int64_t min_uid;          /* of a root worker: no jobs of users below it */
-    int64_t cache_size_bytes; /* 0: not limited */
+    const char *share;   /* its mount here; NULL: where ludwigd says */
+    const char *scratch; /* NULL: chosen */
+    const char *name;    /* NULL: the host's */
+    const char *kind;    /* local, node, slurm */
+    const char *state;   /* NULL: by XDG */
+    int64_t min_uid;     /* of a root worker: no jobs of users below it */
+    struct settings settings;
     struct conf_resources resources;
 };
 

@@ -27,8 +27,7 @@ enum {
 static void order_tree(struct user *u, struct tree *t)
 {
     const struct order_stage order = {
-        t->set,       t->project, t->share, u->agent->drive, u->agent->conf.cache_size_bytes,
-        t->is_doubted
+        t->set, t->project, t->share, u->agent->drive, u->agent->conf.settings, t->is_doubted
     };
 
     t->state = TREE_ASKED;
@@ -307,7 +306,7 @@ static void order_expected(struct user *u)
     const struct expected *x = &u->expected;
     const struct agent *ag = u->agent;
     const struct order_expect m = {
-        { x->sets, x->n }, x->project, ag->share, ag->drive, ag->conf.cache_size_bytes
+        { x->sets, x->n }, x->project, ag->share, ag->drive, ag->conf.settings
     };
 
     if (u->stager.chan == NULL)

@@ -22,7 +22,7 @@ struct earlier_tree {
     char name[CACHE_NAME_BYTES];
 };
 
-struct place {
+struct known_file {
     uint32_t tree; /* counted from 1; 0: nothing */
     uint32_t row;
 };
@@ -30,7 +30,7 @@ struct place {
 struct earlier {
     struct earlier_tree *trees;
     size_t n;
-    struct place *table; /* by content; a power of 2 */
+    struct known_file *table; /* by content; a power of 2 */
     size_t mask;
     uint64_t *inodes; /* that were linked; the same, 0: nothing */
     size_t n_inodes, inodes_mask;
@@ -43,13 +43,13 @@ static bool is_file(const struct cache_row *row)
     return (row->kind == PACK_FILE || row->kind == PACK_PROGRAM) && row->size > 0;
 }
 
-static const struct cache_row *row_of(const struct earlier *l, const struct place *p)
+static const struct cache_row *row_of(const struct earlier *l, const struct known_file *p)
 {
     return &l->trees[p->tree - 1].record.rows[p->row];
 }
 
 /* Where it is in the table, or belongs. */
-static struct place *find_place(const struct earlier *l, const struct cache_row *row)
+static struct known_file *find_place(const struct earlier *l, const struct cache_row *row)
 {
     uint64_t at;
 
@@ -102,10 +102,10 @@ struct earlier *earlier_open(int cache_fd, const struct digest *but)
         const struct record *r = &l->trees[k].record;
 
         for (size_t i = 0; i < r->head->n_rows; i++) {
-            struct place *p = is_file(&r->rows[i]) ? find_place(l, &r->rows[i]) : NULL;
+            struct known_file *p = is_file(&r->rows[i]) ? find_place(l, &r->rows[i]) : NULL;
 
             if (p != NULL && p->tree == 0)
-                *p = (struct place){ (uint32_t)k + 1, (uint32_t)i };
+                *p = (struct known_file){ (uint32_t)k + 1, (uint32_t)i };
         }
     }
     return l;
@@ -163,7 +163,7 @@ static bool is_still(const struct earlier *l, const struct cache_row *row, const
 
 bool earlier_link(struct earlier *l, const struct cache_row *row, int dir_fd, const char *name)
 {
-    const struct place *from = row->size > 0 ? find_place(l, row) : NULL;
+    const struct known_file *from = row->size > 0 ? find_place(l, row) : NULL;
     struct earlier_tree *t;
     const char *old;
     struct stat st;

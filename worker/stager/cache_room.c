@@ -218,7 +218,7 @@ static int refuse_room(const struct making *m, const struct statvfs *fs, struct 
 
     if (fs == NULL) {
         add_size(&text, "the cache has no room for a dataset of ", m->need->tree_bytes);
-        add_size(&text, ": cache_size is ", (uint64_t)m->cache->size_max_bytes);
+        add_size(&text, ": cache_size is ", (uint64_t)m->cache->settings.cache_size_bytes);
         add_size(&text, ", of which what is in use takes ", m->held_bytes);
     } else {
         add_size(&text, "scratch has no room for ", m->need->bytes);
@@ -235,7 +235,7 @@ static int refuse_room(const struct making *m, const struct statvfs *fs, struct 
 
 static bool is_within_size(const struct making *m, uint64_t held_bytes)
 {
-    uint64_t most = (uint64_t)m->cache->size_max_bytes;
+    uint64_t most = (uint64_t)m->cache->settings.cache_size_bytes;
 
     return most == 0 || (held_bytes <= most && m->need->tree_bytes <= most - held_bytes);
 }

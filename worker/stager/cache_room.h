@@ -12,6 +12,7 @@
 #include "common/base/digest.h"
 #include "common/base/err.h"
 #include "worker/base/cache_locks.h"
+#include "worker/base/child_protocol.h"
 
 struct cache_tree {
     struct digest tree;
@@ -43,7 +44,7 @@ struct cache_need {
 struct cache {
     int fd;
     const struct cache_locks *locks; /* NULL: nobody else is at it */
-    int64_t size_max_bytes;          /* of all trees together; 0: as much as there is room for */
+    struct settings settings;
     bool is_patient; /* what is staged is not urgent: its threads leave processors to jobs */
     /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then on
      * nobody may be given it. */

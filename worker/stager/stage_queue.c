@@ -38,7 +38,7 @@ struct stage_task {
     struct stage_task *next;
     struct stage_wanted wanted;
     bool is_expected; /* no job waits for it yet */
-    int64_t cache_size_bytes;
+    struct settings settings;
     char *project, *share, *drive;
 };
 
@@ -76,7 +76,7 @@ static struct stage_task *make_task(const struct order_stage *x, int64_t seq)
     struct stage_task *t = mem_alloc(sizeof *t);
 
     *t = (struct stage_task){ .wanted = { x->set, x->is_doubted, seq },
-                              .cache_size_bytes = x->cache_size_bytes,
+                              .settings = x->settings,
                               .project = mem_strdup(x->project),
                               .share = mem_strdup(x->share),
                               .drive = mem_strdup(x->drive) };
@@ -86,9 +86,7 @@ static struct stage_task *make_task(const struct order_stage *x, int64_t seq)
 static struct stage_task *make_expected_task(const struct order_expect *x,
                                              const struct dataset *set, int64_t seq)
 {
-    const struct order_stage as = {
-        *set, x->project, x->share, x->drive, x->cache_size_bytes, false
-    };
+    const struct order_stage as = { *set, x->project, x->share, x->drive, x->settings, false };
     struct stage_task *t = make_task(&as, seq);
 
     t->is_expected = true;
@@ -411,7 +409,7 @@ static int stage_task(struct stage_queue *q, const struct stage_task *t, struct 
     const struct dataset *set = &t->wanted.set;
     struct cache cache = { .fd = q->scratch->cache_fd,
                            .locks = &q->locks,
-                           .size_max_bytes = t->cache_size_bytes,
+                           .settings = t->settings,
                            .is_patient = t->is_expected,
                            .let_go = let_go,
                            .is_over = is_given_up,

@@ -40,7 +40,7 @@ static void every_key_is_read(void **state)
     assert_string_equal(c.server.path, "/run/ludwig/server.sock");
     assert_string_equal(c.share, "/media/research");
     assert_string_equal(c.scratch, "/processing/{user}");
-    assert_int_equal(c.cache_size_bytes, 200LL << 30);
+    assert_int_equal(c.settings.cache_size_bytes, 200LL << 30);
     assert_string_equal(c.name, "hawkins");
     assert_string_equal(c.kind, "slurm");
     assert_string_equal(c.state, "/var/lib/ludwig-worker");

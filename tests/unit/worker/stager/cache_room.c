@@ -49,7 +49,7 @@ static void the_least_recently_used_goes_first(void **state)
 
     (void)state;
     open_bench(&b);
-    b.cache.size_max_bytes = 3000;
+    b.cache.settings.cache_size_bytes = 3000;
     for (int i = 0; i < 3; i++) {
         sets[i] = pack_of(&b, (char)('a' + i), 1000);
         stage(&b, &sets[i]);
@@ -76,7 +76,7 @@ static void what_is_in_use_never_goes(void **state)
 
     (void)state;
     open_bench(&b);
-    b.cache.size_max_bytes = 2000;
+    b.cache.settings.cache_size_bytes = 2000;
     first = pack_of(&b, 'a', 1500);
     second = pack_of(&b, 'b', 1500);
     third = pack_of(&b, 'c', 2500);

@@ -154,7 +154,7 @@ static void a_share_that_is_away_is_asked_again(void **state)
 static void what_is_released_makes_room(void **state)
 {
     struct stager_site s;
-    struct order_stage order = { .project = "demo", .cache_size_bytes = 10 };
+    struct order_stage order = { .project = "demo", .settings = { 10 } };
     struct order_release release;
     struct note_cached cached;
     struct dataset first;
@@ -230,7 +230,7 @@ static void what_another_stager_brings_is_waited_for(void **state)
 static void what_another_stager_uses_stays(void **state)
 {
     struct stager_site s;
-    struct order_stage order = { .project = "demo", .cache_size_bytes = 10 };
+    struct order_stage order = { .project = "demo", .settings = { 10 } };
     struct order_release release;
     struct cache_locks other;
     struct note_cached cached;
@@ -276,7 +276,7 @@ static void put_order(struct stager_site *s, const struct scratch *where)
 /* After it was released. */
 static void stays_as_there_is_an_order_for_it(struct stager_site *s, const struct scratch *where)
 {
-    struct order_stage order = { .project = "demo", .cache_size_bytes = 10 };
+    struct order_stage order = { .project = "demo", .settings = { 10 } };
     struct order_release release;
 
     pack(s, "first");
@@ -328,7 +328,7 @@ static void what_a_pilots_job_beside_ours_uses_stays(void **state)
 static void expect(struct stager_site *s, int64_t cache_size_bytes)
 {
     const struct order_expect order = {
-        { &s->set, s->set.bytes > 0 }, "demo", s->site.share, s->site.share, cache_size_bytes
+        { &s->set, s->set.bytes > 0 }, "demo", s->site.share, s->site.share, { cache_size_bytes }
     };
 
     agent_tell(&s->agent, ORDER_EXPECT, &order);
@@ -345,7 +345,7 @@ static void hear_expected(struct stager_site *s)
 static void what_is_expected_is_brought_and_in_nobodys_way(void **state)
 {
     struct stager_site s;
-    struct order_stage order = { .project = "demo", .cache_size_bytes = 10 };
+    struct order_stage order = { .project = "demo", .settings = { 10 } };
     struct note_cached cached;
     struct dataset first;
 
@@ -478,11 +478,10 @@ static void a_checkpoint_is_brought(void **state)
     kept = mem_printf("%s/%s", s.site.top, path);
     assert_int_equal(io_make_dirs(kept, 0755, &e), 0);
     assert_int_equal(checkpoint_snapshot_add_index(&index, &none, &e), 0);
-    assert_int_equal(
-        io_write_file_at(s.site.top_fd,
-                         arena_printf(s.site.arena, "%s/" CHECKPOINT_INDEX, path),
-                         index.bytes, index.n, 0644, &e),
-        0);
+    assert_int_equal(io_write_file_at(s.site.top_fd,
+                                      arena_printf(s.site.arena, "%s/" CHECKPOINT_INDEX, path),
+                                      index.bytes, index.n, 0644, &e),
+                     0);
     assert_int_equal(renameat(s.site.top_fd, "share/demo", s.site.top_fd, "away"), 0);
     assert_non_null(restore(&s).error);
     assert_int_equal(renameat(s.site.top_fd, "away", s.site.top_fd, "share/demo"), 0);
