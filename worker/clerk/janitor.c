@@ -21,66 +21,6 @@ static int tell(struct janitor *c, int64_t re, int type, const void *body, struc
     return wire_send(&c->wire, type, re, NULL, body, e) < 0 ? -1 : 0;
 }
 
-/* ---- what became of attempts ---- */
-
-static int tell_settled(struct janitor *c, int64_t re, const struct order_settle *x,
-                        const struct token *token, bool has_begun, struct err *e)
-{
-    struct arena *a = arena_create();
-    struct note_settled note;
-    int rc;
-
-    scratch_state_settle(&c->scratch, x, token, a, &note);
-    note.has_begun = has_begun;
-    rc = tell(c, re, NOTE_SETTLED, &note, e);
-    arena_destroy(a);
-    return rc;
-}
-
-static int take_settle(struct janitor *c, const struct envelope *m, struct err *e)
-{
-    const struct token_entry *tokens;
-    struct order_settle x;
-    bool has_begun;
-    int rc = 0;
-
-    if (message_body(&orders, m, c->wire.arena, &x, e) < 0)
-        return -1;
-    tokens = x.tokens.items;
-    has_begun = scratch_state_has_begun(&c->scratch, &x);
-    if (!token_is_zero(&x.process))
-        rc = tell_settled(c, m->seq, &x, &x.process, has_begun, e);
-    for (size_t i = 0; rc == 0 && i < x.tokens.n; i++)
-        rc = tell_settled(c, m->seq, &x, &tokens[i].token, has_begun, e);
-    return rc;
-}
-
-static int take_reap(struct janitor *c, const struct envelope *m, struct err *e)
-{
-    struct note_reaped note = { .left = 0 };
-    struct order_reap x;
-
-    if (message_body(&orders, m, c->wire.arena, &x, e) < 0)
-        return -1;
-    note.token = x.token;
-    note.left = (int64_t)reap_kill(&x.token);
-    return tell(c, m->seq, NOTE_REAPED, &note, e);
-}
-
-static int take_finish(struct janitor *c, const struct envelope *m, struct err *e)
-{
-    struct note_finished note = { .has_ended = false };
-    struct order_finish x;
-
-    if (message_body(&orders, m, c->wire.arena, &x, e) < 0)
-        return -1;
-    note.token = x.token;
-    note.has_ended = scratch_state_finish(&c->scratch, &x);
-    return tell(c, m->seq, NOTE_FINISHED, &note, e);
-}
-
-/* ---- all there is ---- */
-
 static void tell_remains(void *context, const struct note_remains *note)
 {
     struct janitor *c = context;
@@ -89,48 +29,70 @@ static void tell_remains(void *context, const struct note_remains *note)
         (void)tell(c, 0, NOTE_REMAINS, note, &c->why);
 }
 
-static int take_survey(struct janitor *c, const struct envelope *m, struct err *e)
+/* What became of attempts. */
+static int tell_settled(struct janitor *c, const struct order_settle *x, int64_t re, struct err *e)
 {
-    struct note_surveyed note = { .all = true };
+    const struct token_entry *tokens = x->tokens.items;
+    bool has_begun = scratch_state_has_begun(&c->scratch, x),
+         has_process = !token_is_zero(&x->process);
+    int rc = 0;
 
-    scratch_state_survey(&c->scratch, tell_remains, c);
-    if (c->why.kind != ERR_NONE) {
-        *e = c->why;
-        return -1;
+    for (size_t i = 0; rc == 0 && i < has_process + x->tokens.n; i++) {
+        const struct token *token =
+            has_process && i == 0 ? &x->process : &tokens[i - has_process].token;
+        struct arena *a = arena_create();
+        struct note_settled note;
+
+        scratch_state_settle(&c->scratch, x, token, a, &note);
+        note.has_begun = has_begun;
+        rc = tell(c, re, NOTE_SETTLED, &note, e);
+        arena_destroy(a);
     }
-    return tell(c, m->seq, NOTE_SURVEYED, &note, e);
+    return rc;
 }
-
-/* ---- the loop ---- */
 
 static int take_order(struct janitor *c, const struct envelope *m, struct err *e)
 {
-    switch (m->type) {
-    case ORDER_SETTLE: return take_settle(c, m, e);
-    case ORDER_REAP: return take_reap(c, m, e);
-    case ORDER_FINISH: return take_finish(c, m, e);
-    case ORDER_SURVEY: return take_survey(c, m, e);
-    default:
-        return err_set(e, ERR_PROTOCOL, "order %s is not for a clerk",
+    union {
+        struct order_settle settle;
+        struct order_reap reap;
+        struct order_finish finish;
+        struct order_survey survey;
+    } x;
+    struct note_reaped reaped;
+    struct note_finished finished;
+    struct note_surveyed surveyed = { .all = true };
+
+    if (m->type != ORDER_SETTLE && m->type != ORDER_REAP && m->type != ORDER_FINISH &&
+        m->type != ORDER_SURVEY)
+        return err_set(e, ERR_PROTOCOL, "order %s is not for a janitor",
                        orders.messages[m->type].name);
-    }
-}
-
-static int serve(struct janitor *c, struct err *e)
-{
-    struct envelope m;
-    int rc;
-
-    while ((rc = wire_receive(&c->wire, &m, e)) == 1)
-        if (take_order(c, &m, e) < 0)
+    if (message_body(&orders, m, c->wire.arena, &x, e) < 0)
+        return -1;
+    switch (m->type) {
+    case ORDER_SETTLE: return tell_settled(c, &x.settle, m->seq, e);
+    case ORDER_REAP:
+        reaped = (struct note_reaped){ x.reap.token, (int64_t)reap_kill(&x.reap.token) };
+        return tell(c, m->seq, NOTE_REAPED, &reaped, e);
+    case ORDER_FINISH:
+        finished =
+            (struct note_finished){ x.finish.token, scratch_state_finish(&c->scratch, &x.finish) };
+        return tell(c, m->seq, NOTE_FINISHED, &finished, e);
+    default:
+        scratch_state_survey(&c->scratch, tell_remains, c);
+        if (c->why.kind != ERR_NONE) {
+            *e = c->why;
             return -1;
-    return rc;
+        }
+        return tell(c, m->seq, NOTE_SURVEYED, &surveyed, e);
+    }
 }
 
 int janitor_main(int argc, char **argv)
 {
     struct janitor c = { .why = { 0 } };
     struct err e = { 0 };
+    struct envelope m;
     int rc;
 
     if (argc != 2 || argv[1][0] != '/') {
@@ -142,7 +104,11 @@ int janitor_main(int argc, char **argv)
         return child_fail("clerk", &e);
     scratch_look(&c.scratch, argv[1]);
     wire_init(&c.wire, CHILD_CHANNEL_FD, &orders);
-    rc = serve(&c, &e);
+    while ((rc = wire_receive(&c.wire, &m, &e)) == 1)
+        if (take_order(&c, &m, &e) < 0) {
+            rc = -1;
+            break;
+        }
     wire_close(&c.wire);
     scratch_close(&c.scratch);
     return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("clerk", &e) : 0;

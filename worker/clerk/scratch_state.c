@@ -62,20 +62,6 @@ static bool move_to_ended(const struct scratch *s, const char *hex)
     return is_there && renameat(s->run_fd, hex, s->ended_fd, hex) == 0;
 }
 
-static void read_report(const struct scratch *s, const char *hex, struct arena *a,
-                        struct note_settled *note)
-{
-    char *path = mem_printf("%s/" JOB_REPORT, hex);
-    struct report *report = arena_alloc(a, sizeof *report);
-    struct err e = { 0 };
-
-    if (scratch_read(s->published_fd, path, &report_schema, a, report, &e) == 0)
-        note->reports = (struct list){ report, 1 };
-    else
-        log_event(LOG_ERROR, "settle", "why", "%s", e.text, NULL);
-    free(path);
-}
-
 /* In the direction in which folders move: the publisher of the agent before us may still be at
  * work, and what it moves meanwhile must be seen somewhere. */
 void scratch_state_settle(const struct scratch *s, const struct order_settle *x,
@@ -92,8 +78,17 @@ void scratch_state_settle(const struct scratch *s, const struct order_settle *x,
         note->place = PLACE_ENDED;
     else if (is_in(s->published_fd, hex))
         note->place = PLACE_PUBLISHED;
-    if (note->place == PLACE_PUBLISHED)
-        read_report(s, hex, a, note);
+    if (note->place == PLACE_PUBLISHED) {
+        char *path = mem_printf("%s/" JOB_REPORT, hex);
+        struct report *report = arena_alloc(a, sizeof *report);
+        struct err e = { 0 };
+
+        if (scratch_read(s->published_fd, path, &report_schema, a, report, &e) == 0)
+            note->reports = (struct list){ report, 1 };
+        else
+            log_event(LOG_ERROR, "settle", "why", "%s", e.text, NULL);
+        free(path);
+    }
 }
 
 bool scratch_state_finish(const struct scratch *s, const struct order_finish *x)
@@ -121,79 +116,53 @@ bool scratch_state_finish(const struct scratch *s, const struct order_finish *x)
 
 /* ---- all there is ---- */
 
-struct survey {
-    const struct scratch *scratch;
-    void (*each)(void *context, const struct note_remains *note);
-    void *context;
-    int dir_fd;
-    enum place place;
-};
-
-static bool is_old(int dir_fd, const char *name, time_t max_s)
-{
-    struct stat st;
-
-    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime + max_s < time(NULL);
-}
-
-static bool is_known_elsewhere(const struct survey *v, const char *hex)
-{
-    const int fds[] = { v->scratch->run_fd, v->scratch->ended_fd, v->scratch->published_fd };
-
-    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
-        if (fds[i] != v->dir_fd && is_in(fds[i], hex))
-            return true;
-    return false;
-}
-
-static void tell_one(struct survey *v, const char *hex)
-{
-    struct note_remains note = { .place = (int)v->place };
-    char *path = mem_printf("%s/" JOB_ORDER, hex);
-    struct arena *a = arena_create();
-    struct order order;
-
-    if (token_parse(hex, &note.token) == 0 && !is_known_elsewhere(v, hex)) {
-        if (v->place != PLACE_NOWHERE &&
-            scratch_read(v->dir_fd, path, &order_schema, a, &order, NULL) == 0)
-            note.server_id = order.server_id;
-        note.is_old =
-            is_old(v->dir_fd, hex,
-                   v->dir_fd == v->scratch->checkpoints_fd ? CHECKPOINT_MAX_S : NAMELESS_MAX_S);
-        v->each(v->context, &note);
-    }
-    arena_destroy(a);
-    free(path);
-}
-
-static void tell_folder(struct survey *v, int dir_fd, enum place place)
-{
-    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry;
-
-    v->dir_fd = dir_fd;
-    v->place = place;
-    if (d == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    while ((entry = readdir(d)) != NULL)
-        tell_one(v, entry->d_name);
-    closedir(d);
-}
-
 /* From the last folder to the first, so that nothing is given two orders at once. */
 void scratch_state_survey(const struct scratch *s,
                           void (*each)(void *context, const struct note_remains *note),
                           void *context)
 {
-    struct survey v = { .scratch = s, .each = each, .context = context };
+    const struct {
+        int fd;
+        enum place place;
+        time_t max_s;
+    } folders[] = { { s->published_fd, PLACE_PUBLISHED, NAMELESS_MAX_S },
+                    { s->ended_fd, PLACE_ENDED, NAMELESS_MAX_S },
+                    { s->run_fd, PLACE_RUN, NAMELESS_MAX_S },
+                    { s->log_fd, PLACE_NOWHERE, NAMELESS_MAX_S },
+                    { s->checkpoints_fd, PLACE_NOWHERE, CHECKPOINT_MAX_S } };
+    enum { WITH_ORDER = 3 };
 
-    tell_folder(&v, s->published_fd, PLACE_PUBLISHED);
-    tell_folder(&v, s->ended_fd, PLACE_ENDED);
-    tell_folder(&v, s->run_fd, PLACE_RUN);
-    tell_folder(&v, s->log_fd, PLACE_NOWHERE);
-    tell_folder(&v, s->checkpoints_fd, PLACE_NOWHERE);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        DIR *dir = folders[i].fd < 0 ? NULL : io_list_dir_at(folders[i].fd, ".", NULL);
+        const struct dirent *entry;
+
+        while (dir != NULL && (entry = readdir(dir)) != NULL) {
+            struct note_remains note = { .place = (int)folders[i].place };
+            const char *hex = entry->d_name;
+            struct arena *a;
+            struct order order;
+            struct stat st;
+            bool is_elsewhere = false;
+            char *path;
+
+            if (token_parse(hex, &note.token) < 0)
+                continue;
+            for (size_t k = 0; k < WITH_ORDER; k++)
+                is_elsewhere |= k != i && is_in(folders[k].fd, hex);
+            if (is_elsewhere)
+                continue;
+            a = arena_create();
+            path = mem_printf("%s/" JOB_ORDER, hex);
+            if (i < WITH_ORDER &&
+                scratch_read(folders[i].fd, path, &order_schema, a, &order, NULL) == 0)
+                note.server_id = order.server_id;
+            note.is_old = fstatat(folders[i].fd, hex, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                          st.st_mtime + folders[i].max_s < time(NULL);
+            each(context, &note);
+            free(path);
+            arena_destroy(a);
+        }
+        if (dir != NULL)
+            closedir(dir);
+    }
 }

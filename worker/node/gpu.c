@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* gpu.c - lists of GPUs as text */
+/* gpu.c - asks which GPUs there are and who uses them, in a child, and reads the answer */
 
 #include "worker/node/gpu.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "common/base/io.h"
 #include "common/base/mem.h"
 
 void gpu_list_free(struct gpu_list *l)
@@ -29,27 +33,26 @@ void gpu_list_add(struct gpu_list *l, const char *id, const char *uuid, const ch
         (struct gpu_info){ mem_strdup(id), mem_strdup(uuid), mem_strdup(model), is_busy };
 }
 
-/* A number of at most GPUS_MAX - 1, and then the end character; -1 otherwise. */
-static long parse_index(const char *text, char end, const char **after)
+/* "gpu INDEX UUID MODEL" or "busy INDEX PID": the model may be missing, and has blanks in it. */
+static int parse_line(struct gpu_list *l, const char *line, struct err *e)
 {
-    char *stop;
-    long index = strtol(text, &stop, 10);
+    bool is_gpu = strncmp(line, "gpu ", 4) == 0;
+    const char *text = line + (is_gpu ? 4 : 5);
+    char *rest, *id, *uuid;
+    long index;
 
-    if (stop == text || *stop != end || index < 0 || index >= GPUS_MAX)
-        return -1;
-    *after = stop + 1;
-    return index;
-}
-
-/* "INDEX UUID MODEL": the model may be missing, and has blanks in it. */
-static int parse_gpu(struct gpu_list *l, const char *text, struct err *e)
-{
-    const char *rest;
-    long index = parse_index(text, ' ', &rest);
-    char *id, *uuid;
-
-    if (index < 0 || (size_t)index != l->n || *rest == '\0' || *rest == ' ')
+    if (*line == '\0')
+        return 0;
+    if (!is_gpu && strncmp(line, "busy ", 5) != 0)
+        return err_set(e, ERR_PROTOCOL, "GPUs: cannot read '%s'", line);
+    index = strtol(text, &rest, 10);
+    if (rest == text || *rest++ != ' ' || index < 0 || index >= GPUS_MAX ||
+        (is_gpu ? (size_t)index != l->n || *rest == '\0' || *rest == ' ' : (size_t)index >= l->n))
         return err_set(e, ERR_PROTOCOL, "GPUs: cannot read '%s'", text);
+    if (!is_gpu) {
+        l->gpus[index].is_busy = true;
+        return 0;
+    }
     id = mem_printf("%ld", index);
     uuid = mem_strndup(rest, strcspn(rest, " "));
     rest += strlen(uuid);
@@ -59,31 +62,9 @@ static int parse_gpu(struct gpu_list *l, const char *text, struct err *e)
     return 0;
 }
 
-static int parse_busy(struct gpu_list *l, const char *text, struct err *e)
-{
-    const char *pid;
-    long index = parse_index(text, ' ', &pid);
-
-    if (index < 0 || (size_t)index >= l->n)
-        return err_set(e, ERR_PROTOCOL, "GPUs: cannot read '%s'", text);
-    l->gpus[index].is_busy = true;
-    return 0;
-}
-
-static int parse_line(struct gpu_list *l, const char *line, struct err *e)
-{
-    if (strncmp(line, "gpu ", 4) == 0)
-        return parse_gpu(l, line + 4, e);
-    if (strncmp(line, "busy ", 5) == 0)
-        return parse_busy(l, line + 5, e);
-    return *line == '\0' ? 0 : err_set(e, ERR_PROTOCOL, "GPUs: cannot read '%s'", line);
-}
-
 int gpu_parse(const char *text, struct gpu_list *l, struct err *e)
 {
-    char *lines = mem_strdup(text);
-    char *rest = lines;
-    char *line;
+    char *lines = mem_strdup(text), *rest = lines, *line;
     int rc = 0;
 
     *l = (struct gpu_list){ .n = 0 };
@@ -95,28 +76,20 @@ int gpu_parse(const char *text, struct gpu_list *l, struct err *e)
     return rc;
 }
 
-static const struct gpu_info *find_named(const struct gpu_list *l, const char *name)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (strcmp(l->gpus[i].id, name) == 0 ||
-            (strncmp(name, "GPU-", 4) == 0 && strncmp(l->gpus[i].uuid, name, strlen(name)) == 0))
-            return &l->gpus[i];
-    return NULL;
-}
-
 void gpu_list_restrict(struct gpu_list *l, const char *visible)
 {
     struct gpu_list kept = { .n = 0 };
-    char *names = mem_strdup(visible);
-    char *rest = names;
-    char *name;
+    char *names = mem_strdup(visible), *rest = names, *name;
 
     while ((name = strsep(&rest, ",")) != NULL && kept.n < l->n) {
-        const struct gpu_info *found = find_named(l, name);
+        size_t i = 0;
 
-        if (found == NULL)
+        while (i < l->n && strcmp(l->gpus[i].id, name) != 0 &&
+               (strncmp(name, "GPU-", 4) != 0 || strncmp(l->gpus[i].uuid, name, strlen(name)) != 0))
+            i++;
+        if (i == l->n)
             break;
-        gpu_list_add(&kept, name, found->uuid, found->model, found->is_busy);
+        gpu_list_add(&kept, name, l->gpus[i].uuid, l->gpus[i].model, l->gpus[i].is_busy);
     }
     free(names);
     gpu_list_free(l);
@@ -140,33 +113,151 @@ static bool split_pair(char *line, char **first, char **second)
     return true;
 }
 
-static void add_busy_lines(const char *index, const char *uuid, const char *apps, struct buf *out)
+void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out)
 {
-    char *lines = mem_strdup(apps);
-    char *rest = lines;
-    char *line, *used, *pid;
+    char *lines = mem_strdup(gpus), *rest = lines, *line, *index, *uuid, *model;
 
-    while ((line = strsep(&rest, "\n")) != NULL)
-        if (split_pair(line, &used, &pid) && strcmp(used, uuid) == 0)
-            buf_printf(out, "busy %s %s\n", index, pid);
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        char *users = mem_strdup(apps), *more = users, *app, *used, *pid;
+
+        if (split_pair(line, &index, &uuid)) {
+            if (split_pair(uuid, &uuid, &model))
+                buf_printf(out, "gpu %s %s %s\n", index, uuid, model);
+            else
+                buf_printf(out, "gpu %s %s\n", index, uuid);
+            while ((app = strsep(&more, "\n")) != NULL)
+                if (split_pair(app, &used, &pid) && strcmp(used, uuid) == 0)
+                    buf_printf(out, "busy %s %s\n", index, pid);
+        }
+        free(users);
+    }
     free(lines);
 }
 
-void gpu_lines_of_smi(const char *gpus, const char *apps, struct buf *out)
-{
-    char *lines = mem_strdup(gpus);
-    char *rest = lines;
-    char *line, *index, *more, *uuid, *model;
+/*
+ * NVML is loaded when it is there, so these few prototypes stand in for its header.
+ */
+enum {
+    NVML_SUCCESS = 0,
+    NVML_INSUFFICIENT_SIZE = 7,
+    UUID_BYTES = 96,
+    NAME_BYTES = 96,
+    PROCESSES_MAX = 64
+};
 
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        if (!split_pair(line, &index, &more))
-            continue;
-        uuid = more;
-        if (split_pair(more, &uuid, &model))
-            buf_printf(out, "gpu %s %s %s\n", index, uuid, model);
-        else
-            buf_printf(out, "gpu %s %s\n", index, uuid);
-        add_busy_lines(index, uuid, apps, out);
+struct nvml_device;
+
+struct nvml_process {
+    unsigned pid;
+    unsigned long long used_memory;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct nvml {
+    void *library;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*count)(unsigned *n);
+    int (*device)(unsigned index, struct nvml_device **device);
+    int (*uuid)(struct nvml_device *device, char *text, unsigned bytes);
+    int (*name)(struct nvml_device *device, char *text, unsigned bytes);
+    int (*processes)(struct nvml_device *device, unsigned *n, struct nvml_process *list);
+};
+
+static bool nvml_open(struct nvml *n)
+{
+    const struct {
+        const char *name;
+        void *function;
+    } wanted[] = { { "nvmlInit_v2", &n->init },
+                   { "nvmlShutdown", &n->shutdown },
+                   { "nvmlDeviceGetCount_v2", &n->count },
+                   { "nvmlDeviceGetHandleByIndex_v2", &n->device },
+                   { "nvmlDeviceGetUUID", &n->uuid },
+                   { "nvmlDeviceGetName", &n->name },
+                   { "nvmlDeviceGetComputeRunningProcesses_v3", &n->processes } };
+
+    n->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (n->library == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        void *found = dlsym(n->library, wanted[i].name);
+
+        if (found == NULL)
+            return false;
+        *(void **)wanted[i].function = found;
     }
-    free(lines);
+    return n->init() == NVML_SUCCESS;
+}
+
+/* Its line, and one for a process that computes there. */
+static bool nvml_add_device(const struct nvml *n, unsigned index, struct buf *out)
+{
+    struct nvml_device *device;
+    struct nvml_process list[PROCESSES_MAX];
+    char uuid[UUID_BYTES], name[NAME_BYTES] = "";
+    unsigned n_list = PROCESSES_MAX;
+    int rc;
+
+    if (n->device(index, &device) != NVML_SUCCESS ||
+        n->uuid(device, uuid, sizeof uuid) != NVML_SUCCESS)
+        return false;
+    (void)n->name(device, name, sizeof name);
+    buf_printf(out, "gpu %u %s %s\n", index, uuid, name);
+    rc = n->processes(device, &n_list, list);
+    if (rc == NVML_INSUFFICIENT_SIZE)
+        buf_printf(out, "busy %u 0\n", index);
+    else if (rc == NVML_SUCCESS && n_list > 0)
+        buf_printf(out, "busy %u %u\n", index, list[0].pid);
+    return rc == NVML_INSUFFICIENT_SIZE || rc == NVML_SUCCESS;
+}
+
+static bool ask_nvml(struct buf *out)
+{
+    struct nvml n = { .library = NULL };
+    unsigned count = 0;
+    bool well;
+
+    if (!nvml_open(&n))
+        return false;
+    well = n.count(&count) == NVML_SUCCESS && count <= GPUS_MAX;
+    for (unsigned i = 0; well && i < count; i++)
+        well = nvml_add_device(&n, i, out);
+    n.shutdown();
+    if (!well)
+        buf_clear(out);
+    return well;
+}
+
+static bool read_command(const char *command, struct buf *out)
+{
+    FILE *pipe = popen(command, "re"); /* a constant command line */
+    char part[4096];
+    size_t n;
+
+    if (pipe == NULL)
+        return false;
+    while ((n = fread(part, 1, sizeof part, pipe)) > 0)
+        buf_add(out, part, n);
+    return pclose(pipe) == 0;
+}
+
+int gpu_print(void)
+{
+    struct buf out = { 0 }, gpus = { 0 }, apps = { 0 };
+    int rc;
+
+    if (!ask_nvml(&out) &&
+        read_command(
+            "exec nvidia-smi --query-gpu=index,uuid,name --format=csv,noheader 2>/dev/null",
+            &gpus) &&
+        read_command("exec nvidia-smi --query-compute-apps=gpu_uuid,pid --format=csv,noheader "
+                     "2>/dev/null",
+                     &apps))
+        gpu_lines_of_smi(buf_text(&gpus), buf_text(&apps), &out);
+    rc = io_write_all(STDOUT_FILENO, out.bytes, out.n);
+    buf_free(&out);
+    buf_free(&gpus);
+    buf_free(&apps);
+    return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

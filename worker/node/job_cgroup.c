@@ -52,15 +52,6 @@ static int write_to(const char *folder, const char *name, const char *text)
     return rc;
 }
 
-static bool can_kill(const char *folder)
-{
-    char *path = path_join(folder, "cgroup.kill");
-    bool can = access(path, W_OK) == 0;
-
-    free(path);
-    return can;
-}
-
 static char *read_from(const char *folder, const char *name)
 {
     char *path = path_join(folder, name);
@@ -133,37 +124,33 @@ static char *find_own(size_t *top)
 /* Groups in which there are processes cannot give limits to those below.  Where we were put into a
  * group below one that is left to us (systemd's DelegateSubgroup=), that is divided; to leave the one
  * that we were put into would keep systemd from starting another agent there while jobs run. */
-static char *find_ground(void)
+char *job_cgroup_name(void)
 {
     size_t top;
-    char *own = find_own(&top), *above = own == NULL ? NULL : mem_strdup(own);
+    char *own = find_own(&top), *above = own == NULL ? NULL : mem_strdup(own), *path;
+    char hex[TOKEN_HEX];
+    struct token name;
 
     if (own == NULL)
         return NULL;
     *strrchr(above, '/') = '\0';
-    if (strlen(above) > top && is_delegated(above) && divide_memory(above)) {
-        free(own);
-        return above;
-    }
-    free(above);
-    return own;
-}
-
-char *job_cgroup_name(void)
-{
-    char hex[TOKEN_HEX], *ground = find_ground(), *path;
-    struct token name;
-
-    if (ground == NULL)
-        return NULL;
     token_make(&name);
     token_hex(&name, hex);
-    path = mem_printf("%s/" PREFIX "%s", ground, hex);
-    free(ground);
+    path = mem_printf(
+        "%s/" PREFIX "%s",
+        strlen(above) > top && is_delegated(above) && divide_memory(above) ? above : own, hex);
+    free(own);
+    free(above);
     return path;
 }
 
 /* ---- making one ---- */
+
+static void remove_groups(const char *path)
+{
+    remove_group(path, JOBS_GROUP);
+    remove_group(path, RUNNER_GROUP);
+}
 
 /* Who runs the jobs starts them there, and cannot take them out again. */
 static bool let_start(const char *folder, uid_t uid)
@@ -176,20 +163,6 @@ static bool let_start(const char *folder, uid_t uid)
 }
 
 /* Without memory.oom.group the kernel would end one process of a job, and not the others. */
-static int open_limit(const char *jobs)
-{
-    if (write_to(jobs, "memory.oom.group", "1") < 0)
-        return -1;
-    (void)write_to(jobs, "memory.swap.max", "0"); /* where there is no swap there is no file */
-    return open_in(jobs, "memory.max");
-}
-
-static void remove_groups(const char *path)
-{
-    remove_group(path, JOBS_GROUP);
-    remove_group(path, RUNNER_GROUP);
-}
-
 static int make_groups(const char *path, uid_t uid)
 {
     char *runner, *jobs;
@@ -199,8 +172,11 @@ static int make_groups(const char *path, uid_t uid)
         return -1;
     runner = add_group(path, RUNNER_GROUP);
     jobs = add_group(path, JOBS_GROUP);
-    if (runner != NULL && jobs != NULL && let_start(path, uid) && let_start(jobs, uid))
-        limit_fd = open_limit(jobs);
+    if (runner != NULL && jobs != NULL && let_start(path, uid) && let_start(jobs, uid) &&
+        write_to(jobs, "memory.oom.group", "1") == 0) {
+        (void)write_to(jobs, "memory.swap.max", "0"); /* where there is no swap there is no file */
+        limit_fd = open_in(jobs, "memory.max");
+    }
     if (limit_fd < 0) {
         remove_groups(path);
         (void)write_to(path, "cgroup.subtree_control", "-memory");
@@ -212,15 +188,20 @@ static int make_groups(const char *path, uid_t uid)
 
 bool job_cgroup_make(const char *path, uid_t uid, int *limit_fd)
 {
+    char *kill_path;
+    bool can_kill;
+
     *limit_fd = -1;
     if (mkdir(path, 0755) < 0)
         return false;
-    if (!can_kill(path)) {
+    kill_path = path_join(path, "cgroup.kill");
+    can_kill = access(kill_path, W_OK) == 0;
+    free(kill_path);
+    if (can_kill)
+        *limit_fd = make_groups(path, uid);
+    else
         (void)rmdir(path);
-        return false;
-    }
-    *limit_fd = make_groups(path, uid);
-    return true;
+    return can_kill;
 }
 
 bool job_cgroup_put(const char *path, pid_t pid)
@@ -249,73 +230,57 @@ bool job_cgroup_end(const char *path)
 
 /* ---- a pilot's ---- */
 
-static bool is_alone(const char *folder)
-{
-    char *pids = read_from(folder, "cgroup.procs");
-    char *ours = mem_printf("%lld\n", (long long)getpid());
-    bool is = pids != NULL && strcmp(pids, ours) == 0;
-
-    free(ours);
-    free(pids);
-    return is;
-}
-
-static bool leave_for(const char *folder, const char *leaf)
-{
-    if (write_to(leaf, "cgroup.procs", "0") == 0 && setxattr(folder, DELEGATED, "1", 1, 0) == 0 &&
-        divide_memory(folder))
-        return true;
-    (void)removexattr(folder, DELEGATED);
-    (void)write_to(folder, "cgroup.procs", "0");
-    return false;
-}
-
 char *job_cgroup_divide_own(void)
 {
     size_t top;
-    char *own = find_own(&top), *leaf = NULL;
+    char *own = find_own(&top), *leaf = NULL, *pids = NULL;
+    char *ours = mem_printf("%lld\n", (long long)getpid());
+    bool is_divided = false;
 
-    if (own != NULL && !is_delegated(own) && has_memory(own) && is_alone(own))
+    if (own != NULL && !is_delegated(own) && has_memory(own))
+        pids = read_from(own, "cgroup.procs");
+    if (pids != NULL && strcmp(pids, ours) == 0)
         leaf = add_group(own, PILOT_GROUP);
-    if (leaf != NULL && leave_for(own, leaf)) {
-        free(leaf);
-        return own;
+    if (leaf != NULL) {
+        is_divided = write_to(leaf, "cgroup.procs", "0") == 0 &&
+                     setxattr(own, DELEGATED, "1", 1, 0) == 0 && divide_memory(own);
+        if (!is_divided) {
+            (void)removexattr(own, DELEGATED);
+            (void)write_to(own, "cgroup.procs", "0");
+            (void)rmdir(leaf);
+        }
     }
-    if (leaf != NULL)
-        (void)rmdir(leaf);
+    free(pids);
+    free(ours);
     free(leaf);
+    if (is_divided)
+        return own;
     free(own);
     return NULL;
 }
 
-/* true: no cage is left there. */
-static bool end_cages(const char *folder)
+/* Ends all cages in the group; true: none is left, and the group is as it was. */
+static bool undivide(const char *folder)
 {
     DIR *d = opendir(folder);
     const struct dirent *entry;
-    bool are_gone = true;
+    bool is_undivided = true;
+    char *leaf;
 
     while (d != NULL && (entry = readdir(d)) != NULL) {
         char *path = path_join(folder, entry->d_name);
 
         if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 &&
             strcmp(entry->d_name, PILOT_GROUP) != 0)
-            are_gone &= job_cgroup_end(path);
+            is_undivided &= job_cgroup_end(path);
         free(path);
     }
     if (d != NULL)
         closedir(d);
-    return are_gone;
-}
-
-/* true: all of it is as it was. */
-static bool undivide(const char *folder)
-{
-    char *leaf = path_join(folder, PILOT_GROUP);
-    bool is_undivided =
-        end_cages(folder) && write_to(folder, "cgroup.subtree_control", "-memory") == 0 &&
-        write_to(folder, "cgroup.procs", "0") == 0 && (rmdir(leaf) == 0 || errno != EBUSY);
-
+    leaf = path_join(folder, PILOT_GROUP);
+    is_undivided = is_undivided && write_to(folder, "cgroup.subtree_control", "-memory") == 0 &&
+                   write_to(folder, "cgroup.procs", "0") == 0 &&
+                   (rmdir(leaf) == 0 || errno != EBUSY);
     free(leaf);
     return is_undivided;
 }

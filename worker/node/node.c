@@ -52,57 +52,6 @@ static int64_t milli_of(long long quota, long long period)
     return quota > 0 && period > 0 ? (int64_t)((double)quota / (double)period * 1000 + 0.5) : 0;
 }
 
-/* "max 100000" or "150000 100000" */
-static void read_cpu_max(const char *folder, struct node_limits *limits)
-{
-    char *path = path_join(folder, "cpu.max");
-    char *text = read_text(path);
-    char *end;
-    long long quota;
-
-    if (text != NULL && strncmp(text, "max", 3) != 0) {
-        quota = strtoll(text, &end, 10);
-        lower(&limits->cpus_milli, milli_of(quota, strtoll(end, NULL, 10)));
-    }
-    free(path);
-    free(text);
-}
-
-static void read_unified(const char *folder, struct node_limits *limits)
-{
-    read_cpu_max(folder, limits);
-    lower(&limits->memory_bytes, read_number(folder, "memory.max"));
-}
-
-static void read_cpu_v1(const char *folder, struct node_limits *limits)
-{
-    lower(&limits->cpus_milli, milli_of(read_number(folder, "cpu.cfs_quota_us"),
-                                        read_number(folder, "cpu.cfs_period_us")));
-}
-
-static void read_memory_v1(const char *folder, struct node_limits *limits)
-{
-    lower(&limits->memory_bytes, read_number(folder, "memory.limit_in_bytes"));
-}
-
-typedef void (*read_group_fn)(const char *folder, struct node_limits *limits);
-
-/* The group's folder and all above it up to the mount.  A group that a container does not see
- * is passed over: what it sees at the mount is then its own. */
-static void read_upwards(const char *mount, const char *group, read_group_fn read_group,
-                         struct node_limits *limits)
-{
-    char *folder = mem_printf("%s%s", mount, group);
-    size_t mount_n = strlen(mount);
-
-    while (strlen(folder) > mount_n) {
-        read_group(folder, limits);
-        *strrchr(folder, '/') = '\0';
-    }
-    read_group(mount, limits);
-    free(folder);
-}
-
 static bool names_controller(const char *list, const char *name)
 {
     size_t n = strlen(name);
@@ -113,36 +62,57 @@ static bool names_controller(const char *list, const char *name)
     return false;
 }
 
-/* One line of /proc/self/cgroup: "0::/path", or "4:cpu,cpuacct:/path" */
-static void read_group_line(char *line, const char *root, struct node_limits *limits)
+/* What a group of version 2 says (list ""), or one of version 1 with these controllers. */
+static void read_group(const char *folder, const char *list, struct node_limits *limits)
 {
-    char *list = strchr(line, ':');
-    char *group = list == NULL ? NULL : strchr(list + 1, ':');
-    char *mount;
+    char *path, *text, *end;
+    long long quota;
 
-    if (group == NULL)
-        return;
-    list++;
-    *group++ = '\0';
-    mount = *list == '\0' ? mem_strdup(root) : mem_printf("%s/%s", root, list);
-    if (*list == '\0')
-        read_upwards(mount, group, read_unified, limits);
-    else if (names_controller(list, "cpu"))
-        read_upwards(mount, group, read_cpu_v1, limits);
-    else if (names_controller(list, "memory"))
-        read_upwards(mount, group, read_memory_v1, limits);
-    free(mount);
+    if (*list == '\0') {
+        path = path_join(folder, "cpu.max"); /* "max 100000" or "150000 100000" */
+        text = read_text(path);
+        if (text != NULL && strncmp(text, "max", 3) != 0) {
+            quota = strtoll(text, &end, 10);
+            lower(&limits->cpus_milli, milli_of(quota, strtoll(end, NULL, 10)));
+        }
+        free(path);
+        free(text);
+        lower(&limits->memory_bytes, read_number(folder, "memory.max"));
+    } else if (names_controller(list, "cpu")) {
+        lower(&limits->cpus_milli, milli_of(read_number(folder, "cpu.cfs_quota_us"),
+                                            read_number(folder, "cpu.cfs_period_us")));
+    } else if (names_controller(list, "memory")) {
+        lower(&limits->memory_bytes, read_number(folder, "memory.limit_in_bytes"));
+    }
 }
 
+/* Each group's folder and all above it up to the mount count.  A group that a container does not see
+ * is passed over: what it sees at the mount is then its own. */
 void node_read_limits(const char *groups, const char *root, struct node_limits *limits)
 {
-    char *lines = mem_strdup(groups);
-    char *rest = lines;
-    char *line;
+    char *lines = mem_strdup(groups), *rest = lines, *line;
 
     limits->cpus_milli = limits->memory_bytes = INT64_MAX;
-    while ((line = strsep(&rest, "\n")) != NULL)
-        read_group_line(line, root, limits);
+    while ((line = strsep(&rest, "\n")) != NULL) { /* "0::/path", or "4:cpu,cpuacct:/path" */
+        char *list = strchr(line, ':');
+        char *group = list == NULL ? NULL : strchr(list + 1, ':');
+        char *folder;
+        size_t mount_n;
+
+        if (group == NULL)
+            continue;
+        list++;
+        *group++ = '\0';
+        mount_n = strlen(root) + (*list == '\0' ? 0 : strlen(list) + 1);
+        folder = *list == '\0' ? mem_printf("%s%s", root, group)
+                               : mem_printf("%s/%s%s", root, list, group);
+        while (strlen(folder) > mount_n) {
+            read_group(folder, list, limits);
+            *strrchr(folder, '/') = '\0';
+        }
+        read_group(folder, list, limits);
+        free(folder);
+    }
     free(lines);
 }
 
@@ -152,16 +122,6 @@ int64_t node_parse_meminfo(const char *text)
     const char *at = strstr(text, key);
 
     return at == NULL ? 0 : strtoll(at + sizeof key - 1, NULL, 10) * 1024;
-}
-
-static void list_cpus(struct node *n, const cpu_set_t *set, size_t n_max)
-{
-    size_t bytes = CPU_ALLOC_SIZE(n_max);
-
-    n->cpus = mem_alloc((size_t)CPU_COUNT_S(bytes, set) * sizeof *n->cpus);
-    for (size_t i = 0; i < n_max; i++)
-        if (CPU_ISSET_S(i, bytes, set))
-            n->cpus[n->n_cpus++] = (unsigned)i;
 }
 
 /* A mask too small for the machine's processors is refused with EINVAL. */
@@ -177,7 +137,10 @@ static int look_at_cpus(struct node *n, struct err *e)
         CPU_ZERO_S(CPU_ALLOC_SIZE(n_max), set);
         rc = sched_getaffinity(0, CPU_ALLOC_SIZE(n_max), set);
         if (rc == 0)
-            list_cpus(n, set, n_max);
+            n->cpus = mem_alloc((size_t)CPU_COUNT_S(CPU_ALLOC_SIZE(n_max), set) * sizeof *n->cpus);
+        for (size_t i = 0; rc == 0 && i < n_max; i++)
+            if (CPU_ISSET_S(i, CPU_ALLOC_SIZE(n_max), set))
+                n->cpus[n->n_cpus++] = (unsigned)i;
         CPU_FREE(set);
         if (rc < 0 && errno != EINVAL)
             break;
@@ -185,47 +148,37 @@ static int look_at_cpus(struct node *n, struct err *e)
     return rc < 0 ? err_sys(e, "processor affinity") : 0;
 }
 
-static int look_at_names(struct node *n, struct err *e)
-{
-    char host[256] = "";
-
-    if (gethostname(host, sizeof host - 1) < 0)
-        return err_sys(e, "host name");
-    n->host = mem_strdup(host);
-    n->boot_id = read_text("/proc/sys/kernel/random/boot_id");
-    if (n->boot_id == NULL || *n->boot_id == '\0')
-        return err_set(e, ERR_FAILED, "/proc/sys/kernel/random/boot_id cannot be read");
-    return 0;
-}
-
-static void look_at_limits(struct node *n)
-{
-    char *groups = read_text("/proc/self/cgroup");
-    char *meminfo = read_text("/proc/meminfo");
-    struct node_limits limits;
-
-    node_read_limits(groups == NULL ? "" : groups, "/sys/fs/cgroup", &limits);
-    n->cpus_milli = (int64_t)n->n_cpus * 1000;
-    lower(&n->cpus_milli, limits.cpus_milli);
-    n->memory_bytes = node_parse_meminfo(meminfo == NULL ? "" : meminfo);
-    if (n->memory_bytes == 0)
-        n->memory_bytes = INT64_MAX;
-    lower(&n->memory_bytes, limits.memory_bytes);
-    if (n->memory_bytes == INT64_MAX)
-        n->memory_bytes = 0;
-    free(groups);
-    free(meminfo);
-}
-
 int node_look(struct node *n, struct err *e)
 {
-    *n = (struct node){ .n_cpus = 0 };
-    if (look_at_names(n, e) < 0 || look_at_cpus(n, e) < 0) {
+    char *groups = read_text("/proc/self/cgroup"), *meminfo = read_text("/proc/meminfo");
+    char host[256] = "";
+    struct node_limits limits;
+    int rc = -1;
+
+    *n = (struct node){ .boot_id = read_text("/proc/sys/kernel/random/boot_id") };
+    if (gethostname(host, sizeof host - 1) < 0)
+        err_sys(e, "host name");
+    else if (n->boot_id == NULL || *n->boot_id == '\0')
+        err_set(e, ERR_FAILED, "/proc/sys/kernel/random/boot_id cannot be read");
+    else
+        rc = look_at_cpus(n, e);
+    if (rc == 0) {
+        n->host = mem_strdup(host);
+        node_read_limits(groups == NULL ? "" : groups, "/sys/fs/cgroup", &limits);
+        n->cpus_milli = (int64_t)n->n_cpus * 1000;
+        lower(&n->cpus_milli, limits.cpus_milli);
+        n->memory_bytes = node_parse_meminfo(meminfo == NULL ? "" : meminfo);
+        if (n->memory_bytes == 0)
+            n->memory_bytes = INT64_MAX;
+        lower(&n->memory_bytes, limits.memory_bytes);
+        if (n->memory_bytes == INT64_MAX)
+            n->memory_bytes = 0;
+    } else {
         node_free(n);
-        return -1;
     }
-    look_at_limits(n);
-    return 0;
+    free(groups);
+    free(meminfo);
+    return rc;
 }
 
 void node_free(struct node *n)

@@ -54,26 +54,19 @@ static int lock_folder(int folder_fd, int above_fd, const char *name, struct err
     return err_set(e, ERR_BUSY, "%s was removed", name);
 }
 
-static int own_and_lock(const char *folder, struct err *e)
-{
-    int folder_fd = folders_own(folder, e) < 0 ? -1 : io_open_dir(folder, e);
-    int fd = folder_fd < 0 ? -1 : lock_folder(folder_fd, AT_FDCWD, folder, e);
-
-    if (folder_fd >= 0)
-        close(folder_fd);
-    return fd;
-}
-
 int pilot_cleanup_claim(const char *folder, struct err *e)
 {
     const struct timespec pause = { 0, CLAIM_PAUSE_NS };
-    int fd = -1;
+    int folder_fd, fd = -1;
 
     for (int i = 0; i < CLAIM_TRIES && fd < 0; i++) {
         if (i > 0)
             nanosleep(&pause, NULL);
         err_clear(e);
-        fd = own_and_lock(folder, e);
+        folder_fd = folders_own(folder, e) < 0 ? -1 : io_open_dir(folder, e);
+        fd = folder_fd < 0 ? -1 : lock_folder(folder_fd, AT_FDCWD, folder, e);
+        if (folder_fd >= 0)
+            close(folder_fd);
         if (fd < 0 && e->kind != ERR_BUSY && e->kind != ERR_NOT_FOUND)
             return -1;
     }
@@ -122,63 +115,48 @@ static void remove_gone(int dir_fd, const char *name)
 }
 
 /* Its name goes first: a pilot of the same job may come, and finds none of what is being removed. */
-static void remove_claimed(int dir_fd, const char *name)
-{
-    char *gone = mem_printf("%s" GONE, name);
-
-    (void)io_remove_tree_at(dir_fd, gone, NULL);
-    if (renameat(dir_fd, name, dir_fd, gone) == 0) {
-        log_event(LOG_INFO, "leftover", "folder", "%s", name, NULL);
-        remove_gone(dir_fd, gone);
-    }
-    free(gone);
-}
-
-static bool is_ours(int fd)
-{
-    struct stat st;
-
-    return fstat(fd, &st) == 0 && st.st_uid == geteuid();
-}
-
-static void look_at(int dir_fd, const char *name)
+static void remove_unclaimed(int dir_fd, const char *name)
 {
     int folder_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int lock_fd;
+    char *gone = mem_printf("%s" GONE, name);
+    int lock_fd = -1;
+    struct stat st;
 
-    if (folder_fd < 0)
-        return;
-    lock_fd = is_ours(folder_fd) ? lock_folder(folder_fd, dir_fd, name, NULL) : -1;
-    if (lock_fd >= 0) {
-        if (ends_in(name, GONE))
-            remove_gone(dir_fd, name);
-        else if (!has_lock_held(dir_fd, name, LOCKS_DEPTH))
-            remove_claimed(dir_fd, name);
-        close(lock_fd);
+    if (folder_fd >= 0 && fstat(folder_fd, &st) == 0 && st.st_uid == geteuid())
+        lock_fd = lock_folder(folder_fd, dir_fd, name, NULL);
+    if (lock_fd >= 0 && ends_in(name, GONE)) {
+        remove_gone(dir_fd, name);
+    } else if (lock_fd >= 0 && !has_lock_held(dir_fd, name, LOCKS_DEPTH)) {
+        (void)io_remove_tree_at(dir_fd, gone, NULL);
+        if (renameat(dir_fd, name, dir_fd, gone) == 0) {
+            log_event(LOG_INFO, "leftover", "folder", "%s", name, NULL);
+            remove_gone(dir_fd, gone);
+        }
     }
-    close(folder_fd);
-}
-
-/* "17", "17_3", and the same being removed. */
-static bool is_of_job(const char *name, const char *prefix)
-{
-    size_t n = strlen(prefix), n_id;
-
-    if (strncmp(name, prefix, n) != 0)
-        return false;
-    n_id = strspn(name + n, "0123456789_");
-    return n_id > 0 && (name[n + n_id] == '\0' || strcmp(name + n + n_id, GONE) == 0);
+    if (lock_fd >= 0)
+        close(lock_fd);
+    if (folder_fd >= 0)
+        close(folder_fd);
+    free(gone);
 }
 
 void pilot_cleanup_remove(const char *prefix)
 {
+    const char *begin = path_basename(prefix);
     char *base = path_dirname(prefix);
     DIR *dir = opendir(base);
     const struct dirent *entry;
 
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (is_of_job(entry->d_name, path_basename(prefix)))
-            look_at(dirfd(dir), entry->d_name);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const char *id = entry->d_name + strlen(begin);
+        size_t n;
+
+        if (strncmp(entry->d_name, begin, strlen(begin)) != 0)
+            continue;
+        n = strspn(id, "0123456789_"); /* "17", "17_3", and the same being removed */
+        if (n > 0 && (id[n] == '\0' || strcmp(id + n, GONE) == 0))
+            remove_unclaimed(dirfd(dir), entry->d_name);
+    }
     if (dir != NULL)
         closedir(dir);
     free(base);

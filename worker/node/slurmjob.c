@@ -31,29 +31,6 @@ static int64_t number_of(slurm_get_fn get, const char *name)
     return number > 0 && number < INT64_MAX / MIB ? number : 0;
 }
 
-static char *read_id(slurm_get_fn get)
-{
-    const char *id = get("SLURM_JOB_ID");
-    const char *array = get("SLURM_ARRAY_JOB_ID"), *element = get("SLURM_ARRAY_TASK_ID");
-
-    if (array != NULL && element != NULL && is_number(array) && is_number(element))
-        return mem_printf("%s_%s", array, element);
-    return id != NULL && is_number(id) ? mem_strdup(id) : NULL;
-}
-
-static int64_t read_memory(slurm_get_fn get, const struct slurm_job *j)
-{
-    int64_t mib = number_of(get, "SLURM_MEM_PER_NODE");
-
-    if (mib == 0)
-        mib = number_of(get, "SLURM_MEM_PER_CPU") * j->cpus;
-    if (mib == 0)
-        mib = number_of(get, "SLURM_MEM_PER_GPU") * (int64_t)j->n_gpus;
-    return mib * MIB;
-}
-
-/* ---- GPUs ---- */
-
 static void add_gpu(struct slurm_job *j, const char *id, size_t n)
 {
     if (n == 0 || j->n_gpus == GPUS_MAX)
@@ -63,19 +40,27 @@ static void add_gpu(struct slurm_job *j, const char *id, size_t n)
     j->gpus[j->n_gpus++] = mem_strndup(id, n);
 }
 
-static void add_listed(struct slurm_job *j, const char *list)
+const char *slurm_job_env(const char *name)
 {
-    while (*list != '\0') {
-        size_t n = strcspn(list, ",");
-
-        add_gpu(j, list, n);
-        list += n;
-        list += *list == ',';
-    }
+    return getenv(name);
 }
 
-static void add_counted(struct slurm_job *j, int64_t n)
+/* A CUDA_VISIBLE_DEVICES of the user's own says nothing: only jobs with GPUs have the others. */
+static void read_gpus(struct slurm_job *j, slurm_get_fn get)
 {
+    int64_t n = number_of(get, "SLURM_GPUS_ON_NODE");
+    const char *given = get("SLURM_JOB_GPUS"), *visible = get("CUDA_VISIBLE_DEVICES");
+    const char *list = visible != NULL && *visible != '\0' ? visible : given;
+
+    if (n == 0 && given == NULL)
+        return;
+    if (list != NULL && *list != '\0') {
+        for (size_t k; *list != '\0'; list += k + (list[k] == ',')) {
+            k = strcspn(list, ",");
+            add_gpu(j, list, k);
+        }
+        return;
+    }
     for (int64_t i = 0; i < n && i < GPUS_MAX; i++) {
         char *id = mem_printf("%lld", (long long)i);
 
@@ -84,40 +69,28 @@ static void add_counted(struct slurm_job *j, int64_t n)
     }
 }
 
-/* A CUDA_VISIBLE_DEVICES of the user's own says nothing: only jobs with GPUs have the others. */
-static void read_gpus(struct slurm_job *j, slurm_get_fn get)
-{
-    int64_t n = number_of(get, "SLURM_GPUS_ON_NODE");
-    const char *given = get("SLURM_JOB_GPUS"), *visible = get("CUDA_VISIBLE_DEVICES");
-
-    if (n == 0 && given == NULL)
-        return;
-    if (visible != NULL && *visible != '\0')
-        add_listed(j, visible);
-    else if (given != NULL && *given != '\0')
-        add_listed(j, given);
-    else
-        add_counted(j, n);
-}
-
-/* ---- all of it ---- */
-
-const char *slurm_job_env(const char *name)
-{
-    return getenv(name);
-}
-
 void slurm_job_read(struct slurm_job *j, slurm_get_fn get)
 {
-    const char *node = get("SLURMD_NODENAME");
+    const char *id = get("SLURM_JOB_ID"), *node = get("SLURMD_NODENAME");
+    const char *array = get("SLURM_ARRAY_JOB_ID"), *element = get("SLURM_ARRAY_TASK_ID");
+    int64_t mib;
 
-    *j = (struct slurm_job){ .id = read_id(get) };
+    *j = (struct slurm_job){ .id = NULL };
+    if (array != NULL && element != NULL && is_number(array) && is_number(element))
+        j->id = mem_printf("%s_%s", array, element);
+    else if (id != NULL && is_number(id))
+        j->id = mem_strdup(id);
     j->node = node == NULL || *node == '\0' ? NULL : mem_strdup(node);
     j->cpus = number_of(get, "SLURM_CPUS_ON_NODE");
     if (j->cpus == 0)
         j->cpus = number_of(get, "SLURM_JOB_CPUS_PER_NODE");
     read_gpus(j, get);
-    j->memory_bytes = read_memory(get, j);
+    mib = number_of(get, "SLURM_MEM_PER_NODE");
+    if (mib == 0)
+        mib = number_of(get, "SLURM_MEM_PER_CPU") * j->cpus;
+    if (mib == 0)
+        mib = number_of(get, "SLURM_MEM_PER_GPU") * (int64_t)j->n_gpus;
+    j->memory_bytes = mib * MIB;
     j->ends_at_ms = number_of(get, "SLURM_JOB_END_TIME") * 1000;
 }
 
@@ -158,28 +131,23 @@ int64_t slurm_job_parse_end(const char *text)
     return end > 0 ? (int64_t)end * 1000 : 0;
 }
 
-static int64_t ask(const char *id)
-{
-    char *command =
-        mem_printf("exec timeout -k 1 20 scontrol --local -o show job %s 2>/dev/null", id);
-    FILE *pipe = popen(command, "re"); /* the id is digits and '_' alone */
-    struct buf text = { 0 };
-    char part[4096];
-    int64_t ends_at_ms;
-    size_t n;
-
-    free(command);
-    if (pipe == NULL)
-        return 0;
-    while ((n = fread(part, 1, sizeof part, pipe)) > 0)
-        buf_add(&text, part, n);
-    ends_at_ms = pclose(pipe) == 0 ? slurm_job_parse_end(buf_text(&text)) : 0;
-    buf_free(&text);
-    return ends_at_ms;
-}
-
 void slurm_job_ask_end(struct slurm_job *j)
 {
-    if (j->id != NULL && j->ends_at_ms == 0)
-        j->ends_at_ms = ask(j->id);
+    struct buf text = { 0 };
+    char *command, part[4096];
+    FILE *pipe;
+    size_t n;
+
+    if (j->id == NULL || j->ends_at_ms != 0)
+        return;
+    command = mem_printf("exec timeout -k 1 20 scontrol --local -o show job %s 2>/dev/null", j->id);
+    pipe = popen(command, "re"); /* the id is digits and '_' alone */
+    free(command);
+    if (pipe == NULL)
+        return;
+    while ((n = fread(part, 1, sizeof part, pipe)) > 0)
+        buf_add(&text, part, n);
+    if (pclose(pipe) == 0)
+        j->ends_at_ms = slurm_job_parse_end(buf_text(&text));
+    buf_free(&text);
 }
