@@ -13,21 +13,15 @@
 
 enum kind { KIND_USE, KIND_WORK };
 
-/* Of 61 bits of its digest: two that have the same would only wait for each other. */
-static off_t byte_of(const struct digest *tree, enum kind kind)
+/* false: another one has it. */
+static bool set_lock(int fd, const struct digest *tree, enum kind kind, short type)
 {
+    struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
     uint64_t bits;
 
+    /* Of 61 bits of its digest: two that have the same would only wait for each other. */
     memcpy(&bits, tree->bytes, sizeof bits);
-    return (off_t)(bits >> 3 << 1 | (uint64_t)kind);
-}
-
-/* false: another one has it. */
-static bool take(int fd, const struct digest *tree, enum kind kind, short type)
-{
-    struct flock lock = {
-        .l_type = type, .l_whence = SEEK_SET, .l_start = byte_of(tree, kind), .l_len = 1
-    };
+    lock.l_start = (off_t)(bits >> 3 << 1 | (uint64_t)kind);
 
     return fd < 0 || fcntl(fd, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
@@ -37,22 +31,16 @@ static int open_file(int cache_fd)
     return openat(cache_fd, LOCKS_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* Cleaners take it for something old, unless it is looked at as new. */
-static bool has_locks(int fd)
+bool cache_locks_open(struct cache_locks *l, int cache_fd)
 {
     struct flock lock = { .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
 
-    if (fd < 0)
-        return false;
-    (void)futimens(fd, NULL);
-    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-
-bool cache_locks_open(struct cache_locks *l, int cache_fd)
-{
     *l = (struct cache_locks){ open_file(cache_fd), open_file(cache_fd) };
-    if (has_locks(l->use_fd) && has_locks(l->work_fd))
+    if (l->use_fd >= 0 && l->work_fd >= 0 && fcntl(l->use_fd, F_OFD_SETLK, &lock) == 0 &&
+        fcntl(l->work_fd, F_OFD_SETLK, &lock) == 0) {
+        (void)futimens(l->use_fd, NULL); /* cleaners take it for something old else */
         return true;
+    }
     cache_locks_close(l);
     return false;
 }
@@ -68,30 +56,30 @@ void cache_locks_close(struct cache_locks *l)
 
 bool cache_lock_use(const struct cache_locks *l, const struct digest *tree)
 {
-    return l == NULL || take(l->use_fd, tree, KIND_USE, F_RDLCK);
+    return l == NULL || set_lock(l->use_fd, tree, KIND_USE, F_RDLCK);
 }
 
 bool cache_lock_use_alone(const struct cache_locks *l, const struct digest *tree)
 {
-    return l == NULL || take(l->use_fd, tree, KIND_USE, F_WRLCK);
+    return l == NULL || set_lock(l->use_fd, tree, KIND_USE, F_WRLCK);
 }
 
 void cache_unlock_use(const struct cache_locks *l, const struct digest *tree)
 {
     if (l != NULL)
-        (void)take(l->use_fd, tree, KIND_USE, F_UNLCK);
+        (void)set_lock(l->use_fd, tree, KIND_USE, F_UNLCK);
 }
 
 bool cache_lock_work(const struct cache_locks *l, const struct digest *tree)
 {
-    return l == NULL || take(l->work_fd, tree, KIND_WORK, F_WRLCK);
+    return l == NULL || set_lock(l->work_fd, tree, KIND_WORK, F_WRLCK);
 }
 
 bool cache_lock_removal(const struct cache_locks *l, const struct digest *tree)
 {
     if (!cache_lock_work(l, tree))
         return false;
-    if (l == NULL || take(l->work_fd, tree, KIND_USE, F_WRLCK))
+    if (l == NULL || set_lock(l->work_fd, tree, KIND_USE, F_WRLCK))
         return true;
     cache_unlock_work(l, tree);
     return false;
@@ -101,6 +89,6 @@ void cache_unlock_work(const struct cache_locks *l, const struct digest *tree)
 {
     if (l == NULL)
         return;
-    (void)take(l->work_fd, tree, KIND_USE, F_UNLCK);
-    (void)take(l->work_fd, tree, KIND_WORK, F_UNLCK);
+    (void)set_lock(l->work_fd, tree, KIND_USE, F_UNLCK);
+    (void)set_lock(l->work_fd, tree, KIND_WORK, F_UNLCK);
 }

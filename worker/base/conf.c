@@ -63,64 +63,32 @@ static int read_kind(struct yaml_keys_reader *r, const struct key *key,
     return 0;
 }
 
-typedef int (*parse_amount_fn)(const char *text, int64_t *amount, struct err *e);
-
+/* cpus, gpus or memory: auto, or an amount. */
 static int read_amount(struct yaml_keys_reader *r, const struct key *key,
-                       const struct yaml_node *node, parse_amount_fn parse, int64_t *to)
-{
-    const char *text = text_of(node);
-    struct err e = { 0 };
-
-    if (strcmp(text, "auto") == 0) {
-        *to = CONF_AUTO;
-        return 0;
-    }
-    if (parse(text, to, &e) < 0)
-        return yaml_keys_error(r, node, "%s: expected auto, or %s", key->name, e.text);
-    return 0;
-}
-
-static int parse_cpus(const char *text, int64_t *milli, struct err *e)
-{
-    if (units_parse_milli(text, milli, NULL) < 0 || *milli <= 0)
-        return err_set(e, ERR_USAGE, "a number of processors above 0");
-    return 0;
-}
-
-static int parse_gpus(const char *text, int64_t *gpus, struct err *e)
-{
-    enum { GPUS_MAX = 1024 };
-    char *end;
-
-    *gpus = strtoll(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || *gpus < 0 || *gpus > GPUS_MAX)
-        return err_set(e, ERR_USAGE, "a whole number of GPUs");
-    return 0;
-}
-
-static int parse_memory(const char *text, int64_t *bytes, struct err *e)
-{
-    if (units_parse_size(text, bytes, NULL) < 0 || *bytes <= 0)
-        return err_set(e, ERR_USAGE, "a size as 16GiB");
-    return 0;
-}
-
-static int read_cpus(struct yaml_keys_reader *r, const struct key *key,
-                     const struct yaml_node *node, void *to)
-{
-    return read_amount(r, key, node, parse_cpus, to);
-}
-
-static int read_gpus(struct yaml_keys_reader *r, const struct key *key,
-                     const struct yaml_node *node, void *to)
-{
-    return read_amount(r, key, node, parse_gpus, to);
-}
-
-static int read_memory(struct yaml_keys_reader *r, const struct key *key,
                        const struct yaml_node *node, void *to)
 {
-    return read_amount(r, key, node, parse_memory, to);
+    enum { GPUS_MAX = 1024 };
+    const char *text = text_of(node), *wanted;
+    int64_t *amount = to;
+    bool is_right;
+    char *end;
+
+    if (strcmp(text, "auto") == 0) {
+        *amount = CONF_AUTO;
+        return 0;
+    }
+    if (strcmp(key->name, "cpus") == 0) {
+        wanted = "a number of processors above 0";
+        is_right = units_parse_milli(text, amount, NULL) == 0 && *amount > 0;
+    } else if (strcmp(key->name, "gpus") == 0) {
+        wanted = "a whole number of GPUs";
+        *amount = strtoll(text, &end, 10);
+        is_right = *text != '\0' && *end == '\0' && *amount >= 0 && *amount <= GPUS_MAX;
+    } else {
+        wanted = "a size as 16GiB";
+        is_right = units_parse_size(text, amount, NULL) == 0 && *amount > 0;
+    }
+    return is_right ? 0 : yaml_keys_error(r, node, "%s: expected auto, or %s", key->name, wanted);
 }
 
 #define ROW(member, reader, words)                               \
@@ -128,16 +96,16 @@ static int read_memory(struct yaml_keys_reader *r, const struct key *key,
         .name = #member, .type = KEY_CUSTOM, .read = (reader),   \
         .offset = offsetof(struct conf, member), .help = (words) \
     }
-#define AMOUNT(label, member, reader, words)                               \
+#define AMOUNT(label, member, words)                                       \
     {                                                                      \
-        .name = (label), .type = KEY_CUSTOM, .read = (reader),             \
+        .name = (label), .type = KEY_CUSTOM, .read = read_amount,          \
         .offset = offsetof(struct conf_resources, member), .help = (words) \
     }
 
 static const struct key resource_keys[] = {
-    AMOUNT("cpus", cpus_milli, read_cpus, "processors to use at once, or auto"),
-    AMOUNT("gpus", gpus, read_gpus, "GPUs to use at once, or auto"),
-    AMOUNT("memory", memory_bytes, read_memory, "memory for all jobs together, or auto"),
+    AMOUNT("cpus", cpus_milli, "processors to use at once, or auto"),
+    AMOUNT("gpus", gpus, "GPUs to use at once, or auto"),
+    AMOUNT("memory", memory_bytes, "memory for all jobs together, or auto"),
     { 0 },
 };
 
@@ -165,41 +133,26 @@ const struct key conf_keys[] = {
     { 0 },
 };
 
-static int read_root(const char *name, const struct yaml_node *root, struct conf *c, struct err *e)
-{
-    struct yaml_keys_reader r = { .file = name, .arena = c->arena };
-
-    if (root->type == VALUE_MAP)
-        yaml_keys_read(&r, conf_keys, root, c);
-    else if (root->type != VALUE_NULL)
-        yaml_keys_error(&r, root, "expected a map of settings");
-    return yaml_keys_end(&r, e);
-}
-
-static int parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)
-{
-    const struct yaml_node *root = yaml_parse(name, text, n, c->arena, e);
-
-    return root == NULL ? -1 : read_root(name, root, c, e);
-}
-
-static int parse_file(const char *path, struct conf *c, struct err *e)
-{
-    struct buf text = { 0 };
-    int rc = io_read_file(path, CONF_MAX_BYTES, &text, e);
-
-    if (rc == 0)
-        rc = parse(path, buf_text(&text), text.n, c, e);
-    buf_free(&text);
-    return rc;
-}
-
 static void set_defaults(struct conf *c)
 {
     *c = (struct conf){ .arena = arena_create(),
                         .kind = node_kind_names[NODE_PLAIN],
                         .min_uid = MIN_UID,
                         .resources = { CONF_AUTO, CONF_AUTO, CONF_AUTO } };
+}
+
+static int parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)
+{
+    const struct yaml_node *root = yaml_parse(name, text, n, c->arena, e);
+    struct yaml_keys_reader r = { .file = name, .arena = c->arena };
+
+    if (root == NULL)
+        return -1;
+    if (root->type == VALUE_MAP)
+        yaml_keys_read(&r, conf_keys, root, c);
+    else if (root->type != VALUE_NULL)
+        yaml_keys_error(&r, root, "expected a map of settings");
+    return yaml_keys_end(&r, e);
 }
 
 static int check_server(const char *name, struct conf *c, struct err *e)
@@ -216,45 +169,36 @@ static int check_server(const char *name, struct conf *c, struct err *e)
                    name);
 }
 
-static int end_reading(struct conf *c, int rc)
-{
-    if (rc < 0)
-        conf_free(c);
-    return rc;
-}
-
 int conf_parse(const char *name, const char *text, size_t n, struct conf *c, struct err *e)
 {
     int rc;
 
     set_defaults(c);
     rc = parse(name, text, n, c, e);
-    return end_reading(c, rc == 0 ? check_server(name, c, e) : rc);
+    if (rc == 0)
+        rc = check_server(name, c, e);
+    if (rc < 0)
+        conf_free(c);
+    return rc;
 }
 
-/* A path may have a comma, but not before another address. */
-static const char *next_server(const char *at)
-{
-    while ((at = strchr(at, ',')) != NULL) {
-        at++;
-        if (strncmp(at, "unix:", 5) == 0 || strncmp(at, "ssh://", 6) == 0 ||
-            strncmp(at, "share:", 6) == 0)
-            return at;
-    }
-    return NULL;
-}
-
+/* Addresses with commas between.  A path may have a comma, but not before another address. */
 static int read_servers(struct conf *c, const char *text, struct err *e)
 {
+    static const char *const schemes[] = { "unix:", "ssh://", "share:" };
     size_t capacity = strlen(text) / 5 + 1; /* a scheme has at least so many bytes */
 
     c->servers = arena_alloc(c->arena, capacity * sizeof *c->servers);
     for (const char *at = text, *next; at != NULL; at = next) {
-        size_t n = strlen(at);
+        size_t n;
 
-        next = next_server(at);
-        if (next != NULL)
-            n = (size_t)(next - at) - 1;
+        next = NULL;
+        for (const char *comma = strchr(at, ','); next == NULL && comma != NULL;
+             comma = strchr(comma + 1, ','))
+            for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+                if (strncmp(comma + 1, schemes[i], strlen(schemes[i])) == 0)
+                    next = comma + 1;
+        n = next == NULL ? strlen(at) : (size_t)(next - at) - 1;
         if (endpoint_parse(&c->servers[c->n_servers], arena_strndup(c->arena, at, n), c->arena, e) <
             0)
             return err_wrap(e, "--server");
@@ -266,13 +210,22 @@ static int read_servers(struct conf *c, const char *text, struct err *e)
 
 int conf_read(const char *path, const char *servers, struct conf *c, struct err *e)
 {
-    int rc;
+    struct buf text = { 0 };
+    int rc = 0;
 
     set_defaults(c);
-    rc = path == NULL ? 0 : parse_file(path, c, e);
+    if (path != NULL)
+        rc = io_read_file(path, CONF_MAX_BYTES, &text, e);
+    if (rc == 0 && path != NULL)
+        rc = parse(path, buf_text(&text), text.n, c, e);
+    buf_free(&text);
     if (rc == 0 && servers != NULL)
         rc = read_servers(c, servers, e);
-    return end_reading(c, rc == 0 ? check_server(path, c, e) : rc);
+    if (rc == 0)
+        rc = check_server(path, c, e);
+    if (rc < 0)
+        conf_free(c);
+    return rc;
 }
 
 void conf_free(struct conf *c)

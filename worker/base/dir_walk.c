@@ -61,27 +61,6 @@ static size_t count_common(const struct dir_walk *d, const char *path, size_t fo
     return n;
 }
 
-static int enter_rest(struct dir_walk *d, const char *path, size_t folder_n)
-{
-    size_t at = d->n > 0 ? d->levels[d->n - 1].end : 0;
-
-    while (at < folder_n) {
-        size_t n;
-        char *name;
-        int rc;
-
-        at += path[at] == '/';
-        n = strcspn(path + at, "/");
-        name = mem_strndup(path + at, n);
-        at += n;
-        rc = enter(d, name, at);
-        free(name);
-        if (rc < 0)
-            return -1;
-    }
-    return 0;
-}
-
 int dir_walk_to(struct dir_walk *d, const char *path, const char **name, struct err *e)
 {
     const char *slash = strrchr(path, '/');
@@ -95,8 +74,18 @@ int dir_walk_to(struct dir_walk *d, const char *path, const char **name, struct 
     close_from(d, count_common(d, path, folder_n));
     if (d->n == 0 && d->tree != NULL && enter(d, d->tree, 0) < 0)
         return err_sys(e, "enter %s", d->tree);
-    if (enter_rest(d, path, folder_n) < 0)
-        return err_sys(e, "enter the folder of %s", path);
+    for (size_t at = d->n > 0 ? d->levels[d->n - 1].end : 0, n; at < folder_n; at += n) {
+        char *folder;
+        int rc;
+
+        at += path[at] == '/';
+        n = strcspn(path + at, "/");
+        folder = mem_strndup(path + at, n);
+        rc = enter(d, folder, at + n);
+        free(folder);
+        if (rc < 0)
+            return err_sys(e, "enter the folder of %s", path);
+    }
     buf_clear(&d->path);
     buf_add(&d->path, path, folder_n);
     return current_fd(d);

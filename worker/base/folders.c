@@ -42,21 +42,7 @@ int folders_own(const char *path, struct err *e)
     return rc;
 }
 
-static char *user_name(void)
-{
-    const struct passwd *p = getpwuid(geteuid());
-
-    if (p != NULL && path_is_portable_name(p->pw_name))
-        return mem_strdup(p->pw_name);
-    return mem_printf("%u", (unsigned)geteuid());
-}
-
 /* ---- scratch ---- */
-
-static bool is_usable(const char *folder)
-{
-    return folder != NULL && folder[0] == '/' && access(folder, W_OK | X_OK) == 0;
-}
 
 /* The first one on a local disk; if there is none, the first one at all. */
 static const char *choose_scratch(void)
@@ -66,12 +52,14 @@ static const char *choose_scratch(void)
     const char *last_resort = NULL;
 
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        if (!is_usable(candidates[i]))
+        const char *folder = candidates[i];
+
+        if (folder == NULL || folder[0] != '/' || access(folder, W_OK | X_OK) < 0)
             continue;
-        if (!fs_is_network(candidates[i]) && !fs_is_memory(candidates[i]))
-            return candidates[i];
+        if (!fs_is_network(folder) && !fs_is_memory(folder))
+            return folder;
         if (last_resort == NULL)
-            last_resort = candidates[i];
+            last_resort = folder;
     }
     return last_resort;
 }
@@ -91,99 +79,7 @@ char *folders_replace_user(const char *pattern, const char *user)
     return buf_take(&out);
 }
 
-static int find_pattern(const struct conf *c, struct folders *p, struct err *e)
-{
-    const char *chosen = c->scratch == NULL ? choose_scratch() : c->scratch;
-
-    if (chosen == NULL)
-        return err_set(e, ERR_FAILED,
-                       "no folder for scratch can be written: name one in worker.yaml");
-    p->pattern = mem_strdup(chosen);
-    return 0;
-}
-
-static bool knows_locks(const char *cache)
-{
-    int fd = io_open_dir(cache, NULL);
-    struct cache_locks locks;
-    bool does;
-
-    if (fd < 0)
-        return false;
-    does = cache_locks_open(&locks, fd);
-    cache_locks_close(&locks);
-    close(fd);
-    return does;
-}
-
-static int link_cache(const struct folders *p, struct err *e)
-{
-    char *target = mem_printf("../%s/" SCRATCH_CACHE, path_basename(p->common));
-    char *path = path_join(p->scratch, SCRATCH_CACHE);
-    int rc = 0;
-
-    if (symlink(target, path) < 0 && errno != EEXIST)
-        rc = err_sys(e, "link %s", path);
-    free(target);
-    free(path);
-    return rc;
-}
-
-/* One of its own will do as well, but is filled anew by each pilot. */
-static void share_cache(const struct folders *p)
-{
-    char *cache = path_join(p->common, SCRATCH_CACHE);
-    struct err e = { 0 };
-
-    if (folders_own(p->common, &e) == 0 && folders_own(cache, &e) == 0) {
-        if (!knows_locks(cache))
-            err_set(&e, ERR_FAILED, "%s is on a file system without locks", cache);
-        else
-            (void)link_cache(p, &e);
-    }
-    if (e.kind != ERR_NONE)
-        log_event(LOG_WARN, "cache-not-shared", "why", "%s", e.text, NULL);
-    free(cache);
-}
-
-static int make_scratch(const struct folders *p, struct err *e)
-{
-    if (folders_own(p->scratch, e) < 0)
-        return -1;
-    if (strcmp(p->scratch, p->common) != 0)
-        share_cache(p);
-    return 0;
-}
-
-static int name_scratch(const char *host, const char *job, struct folders *p, struct err *e)
-{
-    char *user = user_name();
-    char *base = folders_replace_user(p->pattern, user);
-    int rc = io_make_dirs(base, 0755, e);
-
-    p->common = mem_printf("%s/" FOLDERS_PREFIX "%s-%s", base, user, host);
-    p->pilots_scratch = mem_printf("%s-slurm-", p->common);
-    p->scratch = job == NULL ? mem_strdup(p->common) : mem_printf("%s%s", p->pilots_scratch, job);
-    free(base);
-    free(user);
-    return rc;
-}
-
 /* ---- runtime ---- */
-
-static char *state_folder(const struct conf *c)
-{
-    const char *xdg = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-
-    if (c->state != NULL)
-        return mem_strdup(c->state);
-    if (xdg != NULL && xdg[0] == '/')
-        return mem_printf("%s/ludwig/worker", xdg);
-    if (home != NULL && home[0] == '/')
-        return mem_printf("%s/.local/state/ludwig/worker", home);
-    return NULL;
-}
 
 /* A folder and those above it, ours; NULL when it cannot be, or is on the network. */
 static char *try_runtime(char *path)
@@ -201,12 +97,19 @@ static char *try_runtime(char *path)
 
 static char *find_runtime(const struct conf *c, struct err *e)
 {
-    const char *xdg = getenv("XDG_RUNTIME_DIR");
-    char *path = try_runtime(state_folder(c));
-    char *above;
+    const char *state_home = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
+    char *path = NULL, *above;
 
-    if (path == NULL && xdg != NULL && xdg[0] == '/')
-        path = try_runtime(path_join(xdg, "ludwig-worker"));
+    if (c->state != NULL)
+        path = mem_strdup(c->state);
+    else if (state_home != NULL && state_home[0] == '/')
+        path = mem_printf("%s/ludwig/worker", state_home);
+    else if (home != NULL && home[0] == '/')
+        path = mem_printf("%s/.local/state/ludwig/worker", home);
+    path = try_runtime(path);
+    if (path == NULL && runtime_dir != NULL && runtime_dir[0] == '/')
+        path = try_runtime(path_join(runtime_dir, "ludwig-worker"));
     if (path != NULL)
         return path;
     above = mem_printf("/tmp/ludwig-%u", (unsigned)geteuid());
@@ -219,37 +122,72 @@ static char *find_runtime(const struct conf *c, struct err *e)
     return path;
 }
 
-/* Below the one that it has to share.  Names of hosts: one that several have is not always known. */
-static void divide_runtime(struct folders *p, const char *host, const char *job)
-{
-    p->pilots_runtime = mem_printf("%s/%s-slurm-", p->runtime, host);
-    if (job == NULL)
-        return;
-    free(p->runtime);
-    p->runtime = mem_printf("%s%s", p->pilots_runtime, job);
-}
-
-/* ---- both ---- */
-
 int folders_name(const struct conf *c, const char *host, const char *job, bool is_for_many,
                  struct folders *p, struct err *e)
 {
+    const char *chosen = c->scratch == NULL ? choose_scratch() : c->scratch;
+    const struct passwd *account = getpwuid(geteuid());
+    char *user, *base;
+    int rc = 0;
+
     *p = (struct folders){ .scratch = NULL };
-    if (find_pattern(c, p, e) == 0 && (is_for_many || name_scratch(host, job, p, e) == 0))
+    if (chosen == NULL)
+        return err_set(e, ERR_FAILED,
+                       "no folder for scratch can be written: name one in worker.yaml");
+    p->pattern = mem_strdup(chosen);
+    if (!is_for_many) {
+        user = account != NULL && path_is_portable_name(account->pw_name)
+                   ? mem_strdup(account->pw_name)
+                   : mem_printf("%u", (unsigned)geteuid());
+        base = folders_replace_user(p->pattern, user);
+        rc = io_make_dirs(base, 0755, e);
+        p->common = mem_printf("%s/" FOLDERS_PREFIX "%s-%s", base, user, host);
+        p->pilots_scratch = mem_printf("%s-slurm-", p->common);
+        p->scratch =
+            job == NULL ? mem_strdup(p->common) : mem_printf("%s%s", p->pilots_scratch, job);
+        free(base);
+        free(user);
+    }
+    if (rc == 0)
         p->runtime = find_runtime(c, e);
     if (p->runtime == NULL) {
         folders_free(p);
         return -1;
     }
-    divide_runtime(p, host, job);
+    /* A pilot's lies below the one that it has to share.  Names of hosts: whether several hosts have the
+     * same one is not always known. */
+    p->pilots_runtime = mem_printf("%s/%s-slurm-", p->runtime, host);
+    if (job != NULL) {
+        free(p->runtime);
+        p->runtime = mem_printf("%s%s", p->pilots_runtime, job);
+    }
     return 0;
 }
 
-static int make(const struct folders *p, struct err *e)
+/* A cache of its own will do as well, but is filled anew by each pilot. */
+static void share_cache(const struct folders *p)
 {
-    if (p->scratch != NULL && make_scratch(p, e) < 0)
-        return -1;
-    return folders_own(p->runtime, e);
+    char *cache = path_join(p->common, SCRATCH_CACHE), *link = path_join(p->scratch, SCRATCH_CACHE);
+    char *target = mem_printf("../%s/" SCRATCH_CACHE, path_basename(p->common));
+    struct cache_locks locks;
+    struct err e = { 0 };
+    int fd = -1;
+
+    if (folders_own(p->common, &e) == 0 && folders_own(cache, &e) == 0)
+        fd = io_open_dir(cache, &e);
+    if (fd >= 0) {
+        if (!cache_locks_open(&locks, fd))
+            err_set(&e, ERR_FAILED, "%s is on a file system without locks", cache);
+        else if (symlink(target, link) < 0 && errno != EEXIST)
+            err_sys(&e, "link %s", link);
+        cache_locks_close(&locks);
+        close(fd);
+    }
+    if (e.kind != ERR_NONE)
+        log_event(LOG_WARN, "cache-not-shared", "why", "%s", e.text, NULL);
+    free(cache);
+    free(link);
+    free(target);
 }
 
 int folders_find(const struct conf *c, const char *host, const char *job, bool is_for_many,
@@ -257,8 +195,13 @@ int folders_find(const struct conf *c, const char *host, const char *job, bool i
 {
     if (folders_name(c, host, job, is_for_many, p, e) < 0)
         return -1;
-    if (make(p, e) == 0)
+    if (p->scratch != NULL && folders_own(p->scratch, e) < 0)
+        goto fail;
+    if (p->scratch != NULL && strcmp(p->scratch, p->common) != 0)
+        share_cache(p);
+    if (folders_own(p->runtime, e) == 0)
         return 0;
+fail:
     folders_free(p);
     return -1;
 }
@@ -295,38 +238,30 @@ void folders_free(struct folders *p)
     *p = (struct folders){ .scratch = NULL };
 }
 
-/* ---- bin ---- */
-
-static int replace_link(const char *target, const char *path, struct err *e)
-{
-    char *temporary = mem_printf("%s.%d", path, (int)getpid());
-    int rc = 0;
-
-    if (unlink(temporary) < 0 && errno != ENOENT)
-        rc = err_sys(e, "remove %s", temporary);
-    else if (symlink(target, temporary) < 0)
-        rc = err_sys(e, "link %s", temporary);
-    else if (rename(temporary, path) < 0)
-        rc = err_sys(e, "rename %s", temporary);
-    free(temporary);
-    return rc;
-}
-
 int folders_link_ludwig(const char *scratch, struct err *e)
 {
     char *own = path_real("/proc/self/exe", e);
     char *folder = own == NULL ? NULL : path_dirname(own);
     char *target = folder == NULL ? NULL : path_join(folder, "ludwig");
-    char *bin = path_join(scratch, SCRATCH_BIN);
-    char *link = path_join(bin, "ludwig");
+    char *bin = path_join(scratch, SCRATCH_BIN), *link = path_join(bin, "ludwig");
+    char *temporary = mem_printf("%s.%d", link, (int)getpid());
     int rc = -1;
 
-    if (target != NULL && io_make_dirs(bin, 0700, e) == 0)
-        rc = replace_link(target, link, e);
+    if (target != NULL && io_make_dirs(bin, 0700, e) == 0) {
+        if (unlink(temporary) < 0 && errno != ENOENT)
+            err_sys(e, "remove %s", temporary);
+        else if (symlink(target, temporary) < 0)
+            err_sys(e, "link %s", temporary);
+        else if (rename(temporary, link) < 0)
+            err_sys(e, "rename %s", temporary);
+        else
+            rc = 0;
+    }
     free(own);
     free(folder);
     free(target);
     free(bin);
     free(link);
+    free(temporary);
     return rc;
 }

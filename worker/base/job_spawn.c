@@ -30,20 +30,6 @@ struct child {
     int error;
 };
 
-static void fill_cpus(struct child *c, const struct list *cpus)
-{
-    const struct number *numbers = cpus->items;
-
-    for (size_t i = 0; i < cpus->n; i++) {
-        uint64_t cpu = (uint64_t)numbers[i].number;
-
-        if (cpu >= CPU_MAX)
-            continue;
-        c->cpus[cpu / CPU_WORD_BITS] |= 1ul << (cpu % CPU_WORD_BITS);
-        c->is_pinned = true;
-    }
-}
-
 static int fail_child(struct child *c, const char *what)
 {
     c->failed = what;
@@ -81,73 +67,53 @@ static int child_main(void *context)
     return fail_child(c, s->shell);
 }
 
-/* Sharing memory until execve saves copying our page tables, a fifth of the whole start. */
-static pid_t start(struct child *c)
-{
-    char *stack = mem_resize(NULL, STACK_BYTES, 1);
-    pid_t pid = clone(child_main, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
-
-    free(stack);
-    return pid;
-}
-
 bool job_spawn_knows_groups(void)
 {
     return syscall(SYS_clone3, NULL, (size_t)0) < 0 && errno == EINVAL;
 }
 
-/* To enter a group later would take the kernel many milliseconds. */
-static pid_t start_in_group(struct child *c, int group_fd)
-{
-    struct clone_args args = { .flags = CLONE_VFORK | CLONE_INTO_CGROUP,
-                               .exit_signal = SIGCHLD,
-                               .cgroup = (unsigned long long)group_fd };
-    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
-
-    if (pid == 0)
-        _exit(child_main(c));
-    return pid;
-}
-
-/* What the child writes there we see, whether it is started with our memory or a copy. */
-static struct child *child_create(const struct job_spawn *s, struct err *e)
-{
-    struct child *c =
-        mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-    if (c == MAP_FAILED) {
-        err_sys(e, "start a process");
-        return NULL;
-    }
-    *c = (struct child){ .spawn = s, .parent = getpid() };
-    fill_cpus(c, s->cpus);
-    return c;
-}
-
-static pid_t job_spawn_child(struct child *c, bool *is_jobs_fault, struct err *e)
-{
-    const struct job_spawn *s = c->spawn;
-    pid_t pid = s->has_group ? start_in_group(c, s->group_fd) : start(c);
-
-    if (pid < 0)
-        return err_sys(e, "start a process");
-    if (c->failed == NULL)
-        return pid;
-    (void)waitpid(pid, NULL, 0);
-    *is_jobs_fault = c->failed == s->shell;
-    errno = c->error;
-    return err_sys(e, "%s", c->failed);
-}
-
+/* What the child writes in *c we see, whether it is started with our memory or a copy. */
 pid_t job_spawn(const struct job_spawn *s, bool *is_jobs_fault, struct err *e)
 {
-    struct child *c = child_create(s, e);
+    const struct number *cpus = s->cpus->items;
+    struct child *c =
+        mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t pid;
 
     *is_jobs_fault = false;
-    if (c == NULL)
-        return -1;
-    pid = job_spawn_child(c, is_jobs_fault, e);
+    if (c == MAP_FAILED)
+        return err_sys(e, "start a process");
+    *c = (struct child){ .spawn = s, .parent = getpid() };
+    for (size_t i = 0; i < s->cpus->n; i++) {
+        uint64_t cpu = (uint64_t)cpus[i].number;
+
+        if (cpu >= CPU_MAX)
+            continue;
+        c->cpus[cpu / CPU_WORD_BITS] |= 1ul << (cpu % CPU_WORD_BITS);
+        c->is_pinned = true;
+    }
+    if (s->has_group) { /* to enter a group later would take the kernel many milliseconds */
+        struct clone_args args = { .flags = CLONE_VFORK | CLONE_INTO_CGROUP,
+                                   .exit_signal = SIGCHLD,
+                                   .cgroup = (unsigned long long)s->group_fd };
+
+        pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+        if (pid == 0)
+            _exit(child_main(c));
+    } else { /* sharing memory until execve saves copying our page tables, a fifth of the start */
+        char *stack = mem_resize(NULL, STACK_BYTES, 1);
+
+        pid = clone(child_main, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
+        free(stack);
+    }
+    if (pid < 0) {
+        err_sys(e, "start a process");
+    } else if (c->failed != NULL) {
+        (void)waitpid(pid, NULL, 0);
+        *is_jobs_fault = c->failed == s->shell;
+        errno = c->error;
+        pid = err_sys(e, "%s", c->failed);
+    }
     munmap(c, sizeof *c);
     return pid;
 }

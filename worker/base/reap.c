@@ -19,14 +19,6 @@
 
 enum { ENVIRON_MAX_BYTES = 16 * 1024 * 1024 };
 
-/* The folder in /proc serves as a pidfd, so that a number used anew meanwhile is safe. */
-static void kill_process(int proc_fd, const char *pid)
-{
-    if (syscall(SYS_pidfd_send_signal, proc_fd, SIGKILL, NULL, 0) < 0 &&
-        (errno == ENOSYS || errno == EBADF))
-        kill((pid_t)strtol(pid, NULL, 10), SIGKILL);
-}
-
 static bool has_entry(const struct buf *environment, const char *entry, size_t n)
 {
     size_t at = 0;
@@ -52,8 +44,10 @@ static bool kill_if_of(int all_fd, const char *pid, const char *entry, struct bu
     buf_clear(environment);
     if (io_read_file_at(fd, "environ", ENVIRON_MAX_BYTES, environment, NULL) == 0)
         found = has_entry(environment, entry, strlen(entry));
-    if (found)
-        kill_process(fd, pid);
+    /* The folder in /proc serves as a pidfd, so that a number used anew meanwhile is safe. */
+    if (found && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0 &&
+        (errno == ENOSYS || errno == EBADF))
+        kill((pid_t)strtol(pid, NULL, 10), SIGKILL);
     close(fd);
     return found;
 }

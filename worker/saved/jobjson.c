@@ -67,80 +67,10 @@ static struct value list_of(struct value *items, size_t n)
     return v;
 }
 
-/* ---- its parts ---- */
-
-/* As it was run, or as it was written when it could not be. */
-static const char *command_of(const struct order *o, const struct value *params, struct arena *a)
-{
-    struct buf text = { 0 };
-    const char *command = o->work.work.command;
-
-    if (params->type == VALUE_MAP && template_expand(command, params, &text, NULL) == 0)
-        command = arena_strdup(a, buf_text(&text));
-    buf_free(&text);
-    return command;
-}
-
-static struct value git_of(const struct jobspec *w, struct arena *a)
-{
-    struct map m = { .n = 0 };
-
-    if (w->git_commit == NULL)
-        return value_null();
-    put_str(&m, "commit", w->git_commit);
-    put(&m, "dirty", value_bool(w->git_dirty));
-    return take_map(&m, a);
-}
-
 /* JSON has no word for what is no number. */
 static struct value number_or_null(double x)
 {
     return isfinite(x) ? value_float(x) : value_null();
-}
-
-static struct value metrics_of(const struct metrics *metrics, struct arena *a)
-{
-    struct value v = { .type = VALUE_MAP };
-
-    v.map.members = arena_alloc(a, metrics->n * sizeof *v.map.members);
-    for (size_t i = 0; i < metrics->n; i++)
-        v.map.members[v.map.n++] = (struct member){ value_str(metrics->items[i].name),
-                                                    number_or_null(metrics->items[i].value) };
-    return v;
-}
-
-static struct value range_of(const struct metric *metric, struct arena *a)
-{
-    struct map m = { .n = 0 };
-
-    put(&m, "min", number_or_null(metric->min));
-    put(&m, "max", number_or_null(metric->max));
-    put_number(&m, "n", metric->n);
-    put_number(&m, "step", metric->step);
-    return take_map(&m, a);
-}
-
-static struct value ranges_of(const struct metrics *metrics, struct arena *a)
-{
-    struct value v = { .type = VALUE_MAP };
-
-    v.map.members = arena_alloc(a, metrics->n * sizeof *v.map.members);
-    for (size_t i = 0; i < metrics->n; i++)
-        v.map.members[v.map.n++] =
-            (struct member){ value_str(metrics->items[i].name), range_of(&metrics->items[i], a) };
-    return v;
-}
-
-static struct value file_of(const struct saved_entry *entry, struct arena *a)
-{
-    char hex[DIGEST_HEX];
-    struct map m = { .n = 0 };
-
-    digest_hex(&entry->digest, hex);
-    put_str(&m, "path", entry->path);
-    put_number(&m, "size", (int64_t)entry->size_bytes);
-    put_str(&m, "sha256", arena_strdup(a, hex));
-    return take_map(&m, a);
 }
 
 static int compare_paths(const void *x, const void *y)
@@ -160,140 +90,137 @@ static struct value files_of(const struct saved *s, struct arena *a)
             files[n++] = &s->entries[i];
     if (n > 0)
         qsort(files, n, sizeof(void *), compare_paths);
-    for (size_t i = 0; i < n; i++)
-        items[i] = file_of(files[i], a);
+    for (size_t i = 0; i < n; i++) {
+        struct map m = { .n = 0 };
+        char hex[DIGEST_HEX];
+
+        digest_hex(&files[i]->digest, hex);
+        put_str(&m, "path", files[i]->path);
+        put_number(&m, "size", (int64_t)files[i]->size_bytes);
+        put_str(&m, "sha256", arena_strdup(a, hex));
+        items[i] = take_map(&m, a);
+    }
     free(files);
     return list_of(items, n);
 }
 
-static struct value renames_of(const struct saved *s, struct arena *a)
+/* Of each measure its last value, and its range. */
+static void put_metrics(struct map *m, const struct metrics *metrics, struct arena *a)
 {
-    struct value *items = arena_alloc(a, s->n_renames * sizeof *items);
+    struct value values = { .type = VALUE_MAP }, ranges = { .type = VALUE_MAP };
 
-    for (size_t i = 0; i < s->n_renames; i++) {
-        struct map m = { .n = 0 };
+    values.map.members = arena_alloc(a, metrics->n * sizeof *values.map.members);
+    ranges.map.members = arena_alloc(a, metrics->n * sizeof *ranges.map.members);
+    values.map.n = ranges.map.n = metrics->n;
+    for (size_t i = 0; i < metrics->n; i++) {
+        const struct metric *x = &metrics->items[i];
+        struct map range = { .n = 0 };
 
-        put_str(&m, "path", s->renames[i].path);
-        put_str(&m, "was", s->renames[i].from);
-        items[i] = take_map(&m, a);
+        values.map.members[i] = (struct member){ value_str(x->name), number_or_null(x->value) };
+        put(&range, "min", number_or_null(x->min));
+        put(&range, "max", number_or_null(x->max));
+        put_number(&range, "n", x->n);
+        put_number(&range, "step", x->step);
+        ranges.map.members[i] = (struct member){ value_str(x->name), take_map(&range, a) };
     }
-    return list_of(items, s->n_renames);
-}
-
-static struct value left_out_of(const struct saved *s, struct arena *a)
-{
-    struct value *items = arena_alloc(a, s->n_left_out * sizeof *items);
-
-    for (size_t i = 0; i < s->n_left_out; i++)
-        items[i] = value_str(s->left_out[i]);
-    return list_of(items, s->n_left_out);
-}
-
-/* ---- the whole ---- */
-
-static void put_who(struct map *m, const struct order *o, struct arena *a)
-{
-    const struct assignment *x = &o->assignment;
-    char hex[TOKEN_HEX];
-
-    token_hex(&x->token, hex);
-    put_str(m, "token", arena_strdup(a, hex));
-    put_str(m, "server_id", o->server_id);
-    put_str(m, "job", arena_printf(a, "%" PRId64 ".%" PRId64, x->sweep, x->job));
-    put_number(m, "attempt", x->attempt);
-    put_number(m, "sweep", x->sweep);
-    put_str(m, "project", o->work.project);
-    put_str(m, "param_name", x->param_name);
-    put_str(m, "job_name", x->job_name);
-    put_number(m, "rep", x->rep);
-    put_number(m, "seed", x->seed);
-}
-
-static void put_what(struct map *m, const struct jobjson *j, struct arena *a)
-{
-    const struct order *o = j->order;
-    struct value params;
-
-    if (mp_read(o->assignment.params.data, o->assignment.params.n, a, &params, NULL) < 0)
-        params = value_null();
-    put(m, "params", params);
-    put_str(m, "command", command_of(o, &params, a));
-    put(m, "git", git_of(&o->work.work, a));
-    put_str(m, "host", j->host);
-}
-
-static void put_outcome(struct map *m, const struct outcome *x, struct arena *a)
-{
-    put_number(m, "exit_code", x->exit_code);
-    put_number(m, "signal", x->signal);
-    put_str(m, "cause", x->cause == CAUSE_NONE ? NULL : cause_names[x->cause]);
-    put_str(m, "reason", x->reason);
-    put_time(m, "started_at", x->started_at, a);
-    put_time(m, "ended_at", x->ended_at, a);
-    put_number(m, "max_rss_bytes", x->max_rss_bytes);
-    put(m, "cpu_seconds", value_float((double)x->cpu_ms / 1000));
+    put(m, "metrics", values);
+    put(m, "metric_ranges", ranges);
 }
 
 void jobjson_add(struct buf *out, const struct jobjson *j)
 {
+    const struct order *o = j->order;
+    const struct assignment *x = &o->assignment;
+    const struct jobspec *w = &o->work.work;
+    const struct outcome *u = j->outcome;
+    const struct saved *s = j->saved;
+    const char *command = w->command;
     struct arena *a = arena_create();
-    struct map m = { .n = 0 };
-    struct value v;
+    struct map m = { .n = 0 }, git = { .n = 0 };
+    struct buf text = { 0 };
+    struct value v, params, *items;
+    char hex[TOKEN_HEX];
 
-    put_who(&m, j->order, a);
-    put_what(&m, j, a);
-    put_outcome(&m, j->outcome, a);
-    put(&m, "metrics", metrics_of(j->metrics, a));
-    put(&m, "metric_ranges", ranges_of(j->metrics, a));
-    put(&m, "files", files_of(j->saved, a));
-    if (j->saved->n_renames > 0)
-        put(&m, "renamed", renames_of(j->saved, a));
-    if (j->saved->n_left_out > 0)
-        put(&m, "left_out", left_out_of(j->saved, a));
+    token_hex(&x->token, hex);
+    put_str(&m, "token", hex);
+    put_str(&m, "server_id", o->server_id);
+    put_str(&m, "job", arena_printf(a, "%" PRId64 ".%" PRId64, x->sweep, x->job));
+    put_number(&m, "attempt", x->attempt);
+    put_number(&m, "sweep", x->sweep);
+    put_str(&m, "project", o->work.project);
+    put_str(&m, "param_name", x->param_name);
+    put_str(&m, "job_name", x->job_name);
+    put_number(&m, "rep", x->rep);
+    put_number(&m, "seed", x->seed);
+    if (mp_read(x->params.data, x->params.n, a, &params, NULL) < 0)
+        params = value_null();
+    put(&m, "params", params);
+    /* As it was run, or as it was written when it could not be. */
+    if (params.type == VALUE_MAP && template_expand(w->command, &params, &text, NULL) == 0)
+        command = buf_to_arena(&text, a);
+    buf_free(&text);
+    put_str(&m, "command", command);
+    if (w->git_commit != NULL) {
+        put_str(&git, "commit", w->git_commit);
+        put(&git, "dirty", value_bool(w->git_dirty));
+    }
+    put(&m, "git", w->git_commit == NULL ? value_null() : take_map(&git, a));
+    put_str(&m, "host", j->host);
+    put_number(&m, "exit_code", u->exit_code);
+    put_number(&m, "signal", u->signal);
+    put_str(&m, "cause", u->cause == CAUSE_NONE ? NULL : cause_names[u->cause]);
+    put_str(&m, "reason", u->reason);
+    put_time(&m, "started_at", u->started_at, a);
+    put_time(&m, "ended_at", u->ended_at, a);
+    put_number(&m, "max_rss_bytes", u->max_rss_bytes);
+    put(&m, "cpu_seconds", value_float((double)u->cpu_ms / 1000));
+    put_metrics(&m, j->metrics, a);
+    put(&m, "files", files_of(s, a));
+    items = arena_alloc(a, (s->n_renames + s->n_left_out) * sizeof *items);
+    for (size_t i = 0; i < s->n_renames; i++) {
+        struct map renamed = { .n = 0 };
+
+        put_str(&renamed, "path", s->renames[i].path);
+        put_str(&renamed, "was", s->renames[i].from);
+        items[i] = take_map(&renamed, a);
+    }
+    if (s->n_renames > 0)
+        put(&m, "renamed", list_of(items, s->n_renames));
+    for (size_t i = 0; i < s->n_left_out; i++)
+        items[s->n_renames + i] = value_str(s->left_out[i]);
+    if (s->n_left_out > 0)
+        put(&m, "left_out", list_of(items + s->n_renames, s->n_left_out));
     v = take_map(&m, a);
     json_add_pretty(out, &v);
     arena_destroy(a);
 }
 
-/* ---- reading it ---- */
-
-/* The value of the first member, if that is "token". */
-static int token_of_head(const char *text, struct token *token)
-{
-    static const char key[] = "\"token\"";
-    const char *at = text;
-    char hex[TOKEN_HEX] = { 0 };
-
-    at += *at == '{';
-    at += strspn(at, " \t\r\n");
-    if (strncmp(at, key, strlen(key)) != 0)
-        return -1;
-    at += strlen(key);
-    at += strspn(at, " \t\r\n:");
-    if (*at != '"')
-        return -1;
-    strncpy(hex, at + 1, TOKEN_HEX - 1);
-    return token_parse(hex, token);
-}
-
-/* Ours are files that we may read. */
-static bool is_none_of_ours(const struct err *e)
-{
-    return e->kind == ERR_NOT_FOUND || e->kind == ERR_DENIED || e->kind == ERR_USAGE;
-}
-
+/* Ours are files that we may read, and begin with "token". */
 int jobjson_read_token(const struct share_dir *at, const char *folder, struct token *token,
                        struct err *e)
 {
-    char *path = mem_printf("%s/%s", folder, LAYOUT_JOB_JSON);
+    static const char key[] = "\"token\"", blanks[] = " \t\r\n";
+    char *path = mem_printf("%s/%s", folder, LAYOUT_JOB_JSON), hex[TOKEN_HEX] = { 0 };
     struct buf head = { 0 };
     struct err why = { 0 };
-    int result;
+    const char *text;
+    int result = 0;
 
-    if (share_read(at, path, HEAD_BYTES, &head, &why) == 0)
-        result = token_of_head(buf_text(&head), token) == 0;
-    else
-        result = is_none_of_ours(&why) ? 0 : err_set(e, why.kind, "%s", why.text);
+    if (share_read(at, path, HEAD_BYTES, &head, &why) == 0) {
+        text = buf_text(&head);
+        text += *text == '{';
+        text += strspn(text, blanks);
+        if (strncmp(text, key, strlen(key)) == 0) {
+            text += strlen(key);
+            text += strspn(text, " \t\r\n:");
+            if (*text == '"') {
+                strncpy(hex, text + 1, TOKEN_HEX - 1);
+                result = token_parse(hex, token) == 0;
+            }
+        }
+    } else if (why.kind != ERR_NOT_FOUND && why.kind != ERR_DENIED && why.kind != ERR_USAGE) {
+        result = err_set(e, why.kind, "%s", why.text);
+    }
     buf_free(&head);
     free(path);
     return result;

@@ -46,12 +46,6 @@ static struct lines *lines_open(int dir_fd, const char *name)
     return l;
 }
 
-static void lines_close(struct lines *l)
-{
-    close(l->fd);
-    free(l);
-}
-
 static void fill(struct lines *l)
 {
     ssize_t n;
@@ -104,14 +98,15 @@ static struct metric *find(struct metrics *m, const char *name, size_t n)
     return &m->items[m->n++];
 }
 
-static void set(struct metrics *m, const char *name, size_t n, double value, int64_t step)
+static void set_metric(struct metrics *m, const char *name, size_t n, double value, int64_t step)
 {
     struct metric *metric = find(m, name, n);
 
     if (metric == NULL)
         return;
     metric->value = value;
-    metric->step = step;
+    /* A step the wire cannot carry is none. */
+    metric->step = step < 0 || step > INT64_C(1) << 53 ? SCHEMA_NONE : step;
     if (!isfinite(value))
         return;
     metric->min = fmin(metric->min, value);
@@ -119,50 +114,27 @@ static void set(struct metrics *m, const char *name, size_t n, double value, int
     metric->n++;
 }
 
-/* What says which step, and in a batch which job, a line is about. */
-static bool is_reserved(const struct value *key)
-{
-    static const char *const names[] = { "step", "job", "done", "failed" };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (key->str.n == strlen(names[i]) && memcmp(key->str.s, names[i], key->str.n) == 0)
-            return true;
-    return false;
-}
-
-/* A step the wire cannot carry is none. */
-static int64_t checked_step(int64_t step)
-{
-    return step < 0 || step > INT64_C(1) << 53 ? SCHEMA_NONE : step;
-}
-
-static int64_t step_of(const struct value *map)
-{
-    const struct value *step = value_get(map, "step");
-
-    if (step == NULL)
-        return SCHEMA_NONE;
-    if (step->type == VALUE_INT)
-        return checked_step(step->i);
-    if (step->type == VALUE_FLOAT && step->f == floor(step->f) && fabs(step->f) < 0x1p53)
-        return checked_step((int64_t)step->f);
-    return SCHEMA_NONE;
-}
-
+/* All numbers but those that say which step, and in a batch which job, a line is about. */
 static void set_all(struct metrics *m, const struct value *map)
 {
-    int64_t step = step_of(map);
+    static const char *const reserved[] = { "step", "job", "done", "failed" };
+    const struct value *at = value_get(map, "step");
+    int64_t step = SCHEMA_NONE;
 
+    if (at != NULL && at->type == VALUE_INT)
+        step = at->i;
+    else if (at != NULL && at->type == VALUE_FLOAT && at->f == floor(at->f) && fabs(at->f) < 0x1p53)
+        step = (int64_t)at->f;
     for (size_t i = 0; i < map->map.n; i++) {
         const struct value *key = &map->map.members[i].key;
         const struct value *v = &map->map.members[i].value;
+        bool is_measure = v->type == VALUE_INT || v->type == VALUE_FLOAT;
 
-        if (is_reserved(key))
-            continue;
-        if (v->type == VALUE_INT)
-            set(m, key->str.s, key->str.n, (double)v->i, step);
-        else if (v->type == VALUE_FLOAT)
-            set(m, key->str.s, key->str.n, v->f, step);
+        for (size_t k = 0; k < sizeof reserved / sizeof reserved[0]; k++)
+            is_measure &= key->str.n != strlen(reserved[k]) ||
+                          memcmp(key->str.s, reserved[k], key->str.n) != 0;
+        if (is_measure)
+            set_metric(m, key->str.s, key->str.n, v->type == VALUE_INT ? (double)v->i : v->f, step);
     }
 }
 
@@ -184,7 +156,8 @@ void metrics_read_lines(struct metrics *m, int dir_fd, const char *name)
         arena_reset(a);
     }
     arena_destroy(a);
-    lines_close(l);
+    close(l->fd);
+    free(l);
 }
 
 /* ---- series ---- */
@@ -221,22 +194,6 @@ static bool read_number(const char *text, double *number)
     return end > text && *end == '\0';
 }
 
-static int64_t index_of(const char *text)
-{
-    char *end;
-    long long step;
-
-    errno = 0;
-    step = strtoll(text, &end, 10);
-    return end == text || *end != '\0' || errno != 0 ? SCHEMA_NONE : checked_step(step);
-}
-
-/* An index and a series have no names unless they were given some. */
-static bool is_head(const char *index, const char *text)
-{
-    return index[0] == '\0' || text[0] == '\0';
-}
-
 void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
 {
     struct lines *l = lines_open(dir_fd, name);
@@ -249,13 +206,22 @@ void metrics_read_series(struct metrics *m, int dir_fd, const char *name)
         return;
     while ((row = lines_next(l, &n)) != NULL) {
         char *text = split_row(row);
+        long long step;
         double value;
+        char *end;
 
-        if (text != NULL && read_number(text, &value) && !(is_first && is_head(row, text)))
-            set(m, name, n_name, value, index_of(row));
+        /* An index and a series have no names in the first row unless they were given some. */
+        if (text != NULL && read_number(text, &value) &&
+            !(is_first && (row[0] == '\0' || text[0] == '\0'))) {
+            errno = 0;
+            step = strtoll(row, &end, 10);
+            set_metric(m, name, n_name, value,
+                       end == row || *end != '\0' || errno != 0 ? SCHEMA_NONE : step);
+        }
         is_first = false;
     }
-    lines_close(l);
+    close(l->fd);
+    free(l);
 }
 
 static int compare_names(const void *x, const void *y)
@@ -273,17 +239,13 @@ bool metrics_is_series(const char *path)
 
 void metrics_read_folder(struct metrics *m, int dir_fd)
 {
-    int fd = io_open_dir_at(dir_fd, ".", NULL);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *dir = io_list_dir_at(dir_fd, ".", NULL);
     struct dirent *entry;
     char **names = NULL;
     size_t n = 0, capacity = 0;
 
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
+    if (dir == NULL)
         return;
-    }
     while ((entry = readdir(dir)) != NULL)
         if (metrics_is_series(entry->d_name)) {
             mem_grow((void **)&names, &capacity, n, sizeof *names);

@@ -23,39 +23,6 @@ static bool is_portable(const char *name)
     return path_is_portable_name(name) && utf8_valid(name, strlen(name)) == strlen(name);
 }
 
-static bool is_forbidden(unsigned char c)
-{
-    return c < 0x20 || c == 0x7f || strchr("/\\:*?\"<>|%", c) != NULL;
-}
-
-static void add_encoded(struct buf *out, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (size_t i = 0; i < n;) {
-        unsigned char c = (unsigned char)name[i];
-        size_t length = utf8_next(name + i, n - i, NULL);
-        bool is_edge = ((i == 0 || i == n - 1) && c == ' ') || (i == n - 1 && c == '.');
-
-        if (length == 0 || is_edge || is_forbidden(c)) {
-            buf_printf(out, "%%%02X", c);
-            i++;
-        } else {
-            buf_add(out, name + i, length);
-            i += length;
-        }
-    }
-}
-
-/* A device's name ("con", "nul.txt") has no byte that is wrong: its first one is encoded. */
-static void encode_first(struct buf *out)
-{
-    char *rest = buf_take(out);
-
-    buf_printf(out, "%%%02X%s", (unsigned char)rest[0], rest + 1);
-    free(rest);
-}
-
 static void shorten(struct buf *out, const char *name, size_t max_bytes)
 {
     struct digest d;
@@ -72,16 +39,31 @@ static void shorten(struct buf *out, const char *name, size_t max_bytes)
 
 static const char *encode(const char *name, struct arena *a)
 {
+    size_t n = strlen(name);
     struct buf out = { 0 };
-    const char *encoded;
 
-    add_encoded(&out, name);
+    for (size_t i = 0; i < n;) {
+        unsigned char c = (unsigned char)name[i];
+        size_t length = utf8_next(name + i, n - i, NULL);
+        bool is_edge = ((i == 0 || i == n - 1) && c == ' ') || (i == n - 1 && c == '.');
+
+        if (length == 0 || is_edge || c < 0x20 || c == 0x7f || strchr("/\\:*?\"<>|%", c) != NULL) {
+            buf_printf(&out, "%%%02X", c);
+            i++;
+        } else {
+            buf_add(&out, name + i, length);
+            i += length;
+        }
+    }
     shorten(&out, name, NAME_BYTES);
-    if (!is_portable(buf_text(&out)))
-        encode_first(&out);
-    encoded = arena_strndup(a, buf_text(&out), out.n);
-    buf_free(&out);
-    return encoded;
+    /* A device's name ("con", "nul.txt") has no byte that is wrong: its first one is encoded. */
+    if (!is_portable(buf_text(&out))) {
+        char *rest = buf_take(&out);
+
+        buf_printf(&out, "%%%02X%s", (unsigned char)rest[0], rest + 1);
+        free(rest);
+    }
+    return buf_to_arena(&out, a);
 }
 
 /* ---- equal but for case ---- */
@@ -92,20 +74,15 @@ struct taken {
     size_t mask;
 };
 
-static size_t hash_of(const char *name)
+/* Returns whether the name was free; it is taken now. */
+static bool take_name(struct taken *t, const char *name)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
+    size_t at;
 
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)tolower((unsigned char)*name)) * UINT64_C(1099511628211);
-    return (size_t)(hash ^ hash >> 32);
-}
-
-/* Returns whether the name was free; it is taken now. */
-static bool take(struct taken *t, const char *name)
-{
-    size_t at = hash_of(name) & t->mask;
-
+    for (const char *c = name; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)tolower((unsigned char)*c)) * UINT64_C(1099511628211);
+    at = (size_t)(hash ^ hash >> 32) & t->mask;
     while (t->names[at] != NULL && strcasecmp(t->names[at], name) != 0)
         at = (at + 1) & t->mask;
     if (t->names[at] != NULL)
@@ -120,22 +97,10 @@ static const char *numbered(const char *name, unsigned number, struct arena *a)
     const char *dot = strrchr(name, '.');
     size_t n = dot == NULL || dot == name ? strlen(name) : (size_t)(dot - name);
     struct buf out = { 0 };
-    const char *result;
 
     buf_printf(&out, "%.*s~%u%s", (int)n, name, number, name + n);
     shorten(&out, buf_text(&out), NAME_BYTES);
-    result = arena_strndup(a, buf_text(&out), out.n);
-    buf_free(&out);
-    return result;
-}
-
-static const char *take_some(struct taken *t, const char *wanted, struct arena *a)
-{
-    const char *name = wanted;
-
-    for (unsigned number = 2; !take(t, name); number++)
-        name = numbered(wanted, number, a);
-    return name;
+    return buf_to_arena(&out, a);
 }
 
 static int compare(const void *x, const void *y)
@@ -154,16 +119,20 @@ void portable_names_names(struct portable_names_name *names, size_t n, const cha
         t.mask = 2 * t.mask + 1;
     t.names = mem_alloc((t.mask + 1) * sizeof *t.names);
     if (taken != NULL)
-        (void)take(&t, taken);
+        (void)take_name(&t, taken);
     if (n > 0)
         qsort(names, n, sizeof *names, compare);
     for (size_t i = 0; i < n; i++)
-        names[i].to = is_portable(names[i].name) && take(&t, names[i].name) ? names[i].name : NULL;
+        names[i].to =
+            is_portable(names[i].name) && take_name(&t, names[i].name) ? names[i].name : NULL;
     for (size_t i = 0; i < n; i++)
         if (names[i].to == NULL) {
             const char *name = names[i].name;
+            const char *wanted = is_portable(name) ? name : encode(name, a);
 
-            names[i].to = take_some(&t, is_portable(name) ? name : encode(name, a), a);
+            names[i].to = wanted;
+            for (unsigned number = 2; !take_name(&t, names[i].to); number++)
+                names[i].to = numbered(wanted, number, a);
         }
     free(t.names);
 }

@@ -17,51 +17,35 @@
 /* ---- the folder ---- */
 
 /* Where the project's folder is not to be seen, the share is away. */
-static struct share_dir *open_project(struct packs *p, struct err *e)
+int pack_source_open(struct packs *p, const struct pack_source_at *at, struct err *e)
 {
     struct share_dir *share, *project = NULL;
     struct share_modes modes;
-    struct err why = { 0 };
-
-    share = share_open(p->access, p->at.share, &why);
-    if (share != NULL)
-        project = share_project_open_project(share, p->at.project, &modes, &why);
-    share_close(share);
-    if (project == NULL)
-        err_set(e, why.kind == ERR_NOT_FOUND ? ERR_UNREACHABLE : why.kind, "%s", why.text);
-    return project;
-}
-
-static struct share_dir *open_dir(const struct packs *p, const struct share_dir *project,
-                                  struct err *e)
-{
     struct buf path = { 0 };
-    const char *below;
-    struct share_dir *d;
     struct err why = { 0 };
-
-    layout_packs(&path, p->at.project);
-    below = strchr(buf_text(&path), '/') + 1;
-    d = share_open_dir(project, below, &why);
-    if (d == NULL && why.kind == ERR_NOT_FOUND &&
-        !share_project_is_listed(project, LAYOUT_SERVER_DIR, path_basename(below)))
-        err_set(e, ERR_NOT_FOUND, "nothing was ever sent to project %s: there is no %s",
-                p->at.project, buf_text(&path));
-    else if (d == NULL)
-        err_set(e, why.kind == ERR_NOT_FOUND ? ERR_FAILED : why.kind, "%s", why.text);
-    buf_free(&path);
-    return d;
-}
-
-int pack_source_open(struct packs *p, const struct pack_source_at *at, struct err *e)
-{
-    struct share_dir *project;
+    const char *below;
 
     *p = (struct packs){ .at = *at, .access = shares_create(&at->source) };
-    project = open_project(p, e);
-    if (project != NULL)
-        p->dir = open_dir(p, project, e);
+    share = share_open(p->access, at->share, &why);
+    if (share != NULL)
+        project = share_project_open_project(share, at->project, &modes, &why);
+    share_close(share);
+    if (project == NULL) {
+        err_set(e, why.kind == ERR_NOT_FOUND ? ERR_UNREACHABLE : why.kind, "%s", why.text);
+        pack_source_close(p);
+        return -1;
+    }
+    layout_packs(&path, at->project);
+    below = strchr(buf_text(&path), '/') + 1;
+    p->dir = share_open_dir(project, below, &why);
+    if (p->dir == NULL && why.kind == ERR_NOT_FOUND &&
+        !share_project_is_listed(project, LAYOUT_SERVER_DIR, path_basename(below)))
+        err_set(e, ERR_NOT_FOUND, "nothing was ever sent to project %s: there is no %s",
+                at->project, buf_text(&path));
+    else if (p->dir == NULL)
+        err_set(e, why.kind == ERR_NOT_FOUND ? ERR_FAILED : why.kind, "%s", why.text);
     share_close(project);
+    buf_free(&path);
     if (p->dir != NULL)
         return 0;
     pack_source_close(p);
@@ -108,26 +92,20 @@ int pack_source_set_part_aside(struct packs *p, const struct pack_part *part, st
 
 /* ---- reading ---- */
 
-static bool is_listed(const struct packs *p, const char *path, const char *suffix)
-{
-    char *folder = path_dirname(path);
-    char *name = mem_printf("%s%s", path_basename(path), suffix);
-    bool is = share_project_is_listed(p->dir, folder, name);
-
-    free(name);
-    free(folder);
-    return is;
-}
-
 /* A network file system may remember for half a minute that a name was not there. */
 static int explain_missing(struct packs *p, const char *path, struct err *e)
 {
-    if (is_listed(p, path, ""))
+    char *folder = path_dirname(path), *bad = mem_printf("%s" ASIDE, path_basename(path));
+    bool is_there = share_project_is_listed(p->dir, folder, path_basename(path));
+    bool was_damaged = share_project_is_listed(p->dir, folder, bad);
+
+    free(folder);
+    free(bad);
+    if (is_there)
         return err_set(e, ERR_FAILED, "%s of project %s cannot be seen yet", path, p->at.project);
     return err_set(
         e, ERR_NOT_FOUND, "%s is not among the packs of project %s: it was %s; submit again", path,
-        p->at.project,
-        is_listed(p, path, ASIDE) ? "damaged, and renamed to *" ASIDE : "removed, or never sent");
+        p->at.project, was_damaged ? "damaged, and renamed to *" ASIDE : "removed, or never sent");
 }
 
 static int fetch(void *context, enum pack_object kind, const struct digest *name, size_t max_bytes,
