@@ -51,12 +51,16 @@ struct listeners {
 /* ---- taking connections ---- */
 
 static void on_readable(uv_poll_t *poll, int status, int events);
+static void on_closed(uv_handle_t *handle);
 
 static void on_rested(uv_timer_t *timer)
 {
     struct listener *l = timer->data;
+    int rc = uv_poll_start(&l->poll, UV_READABLE, on_readable);
 
-    uv_poll_start(&l->poll, UV_READABLE, on_readable);
+    if (rc < 0)
+        log_event(LOG_ERROR, "accept", "socket", "%s", l->path, "error", "%s", uv_strerror(rc),
+                  NULL);
 }
 
 static void rest(struct listener *l)
@@ -195,10 +199,12 @@ fail:
     return -1;
 }
 
-static struct listener *start(struct server *sv, int fd, const struct way *w)
+/* Takes fd over, also when it fails. */
+static struct listener *start(struct server *sv, int fd, const struct way *w, struct err *e)
 {
     struct listener *l = mem_alloc(sizeof *l);
     struct stat st = { 0 };
+    int rc;
 
     if (lstat(w->address.sun_path, &st) < 0)
         log_event(LOG_WARN, "listen", "socket", "%s", w->path, "error", "%s", strerror(errno),
@@ -211,10 +217,21 @@ static struct listener *start(struct server *sv, int fd, const struct way *w)
                             .device = st.st_dev,
                             .inode = st.st_ino };
     l->poll.data = l->rest.data = l;
-    uv_poll_init(&sv->loop, &l->poll, fd);
     uv_timer_init(&sv->loop, &l->rest);
-    uv_poll_start(&l->poll, UV_READABLE, on_readable);
-    return l;
+    rc = uv_poll_init(&sv->loop, &l->poll, fd);
+    if (rc == 0) {
+        rc = uv_poll_start(&l->poll, UV_READABLE, on_readable);
+        if (rc == 0)
+            return l;
+        uv_close((uv_handle_t *)&l->poll, on_closed);
+    } else {
+        l->n_handles = 1;
+    }
+    err_set(e, ERR_FAILED, "listen on %s: %s", w->path, uv_strerror(rc));
+    (void)unlink(w->address.sun_path);
+    l->dir_fd = AT_FDCWD; /* it stays the caller's */
+    uv_close((uv_handle_t *)&l->rest, on_closed);
+    return NULL;
 }
 
 static struct listener *listen_there(struct server *sv, int dir_fd, const char *path,
@@ -230,7 +247,9 @@ static struct listener *listen_there(struct server *sv, int dir_fd, const char *
     fd = make_socket(&w, group, e);
     if (fd < 0)
         return NULL;
-    l = start(sv, fd, &w);
+    l = start(sv, fd, &w, e);
+    if (l == NULL)
+        return NULL;
     mem_grow((void **)&all->items, &all->capacity, all->n, sizeof(struct listener *));
     all->items[all->n++] = l;
     log_event(LOG_INFO, "listen", "socket", "%s", path, NULL);
