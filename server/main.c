@@ -97,29 +97,39 @@ static void raise_limits(void)
         log_event(LOG_WARN, "few-descriptors", "limit", "%lld", (long long)limit.rlim_cur, NULL);
 }
 
+struct signals {
+    struct server *sv;
+    uv_signal_t handles[SIGNALS];
+    int n; /* that have to be closed */
+};
+
+/* A second signal ends ludwigd at once, whatever it does then: it may be waiting for a share that
+ * hangs. */
 static void on_signal(uv_signal_t *handle, int number)
 {
-    server_leave(handle->data, number == SIGTERM ? "SIGTERM" : "SIGINT");
+    struct signals *s = handle->data;
+
+    for (int i = 0; i < s->n; i++)
+        uv_signal_stop(&s->handles[i]);
+    server_leave(s->sv, number == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
-/* Returns how many of the handles have to be closed; e is set when not all signals are watched. */
-static int watch_signals(struct server *sv, uv_signal_t handles[SIGNALS], struct err *e)
+static int watch_signals(struct signals *s, struct err *e)
 {
     static const int numbers[SIGNALS] = { SIGTERM, SIGINT };
-    int n = 0, rc = 0;
+    int rc = 0;
 
     signal(SIGPIPE, SIG_IGN);
-    while (n < SIGNALS && rc == 0) {
-        rc = uv_signal_init(&sv->loop, &handles[n]);
+    while (s->n < SIGNALS && rc == 0) {
+        uv_signal_t *handle = &s->handles[s->n];
+
+        rc = uv_signal_init(&s->sv->loop, handle);
         if (rc < 0)
             break;
-        handles[n].data = sv;
-        rc = uv_signal_start(&handles[n], on_signal, numbers[n]);
-        n++;
+        handle->data = s;
+        rc = uv_signal_start(handle, on_signal, numbers[s->n++]);
     }
-    if (rc < 0)
-        err_set(e, ERR_INTERNAL, "signals cannot be watched: %s", uv_strerror(rc));
-    return n;
+    return rc < 0 ? err_set(e, ERR_INTERNAL, "signals cannot be watched: %s", uv_strerror(rc)) : 0;
 }
 
 static void log_start(const struct server *sv)
@@ -139,20 +149,21 @@ static void log_stop(const struct server *sv)
 
 static int serve(struct server *sv, struct err *e)
 {
-    uv_signal_t signals[SIGNALS];
-    int n_signals, rc;
+    struct signals signals = { .sv = sv };
+    int rc;
 
     if (server_open(sv, e) < 0)
         return -1;
     log_start(sv);
-    n_signals = watch_signals(sv, signals, e);
-    rc = e->kind != ERR_NONE ? -1 : server_listen(sv, e);
+    rc = watch_signals(&signals, e);
+    if (rc == 0)
+        rc = server_listen(sv, e);
     if (rc == 0) {
         server_run(sv);
         log_stop(sv);
     }
-    for (int i = 0; i < n_signals; i++)
-        uv_close((uv_handle_t *)&signals[i], NULL);
+    for (int i = 0; i < signals.n; i++)
+        uv_close((uv_handle_t *)&signals.handles[i], NULL);
     server_close(sv);
     return rc;
 }
