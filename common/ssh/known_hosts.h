@@ -4,6 +4,10 @@
  *
  * As sshd(8) describes them: plain names, patterns, hashed names, @revoked.  Lines that are not
  * understood say nothing.  Host certificates (@cert-authority) are not used.
+ *
+ * libssh's own ssh_session_get_known_hosts_entry looks into one file of the user's and one of the
+ * system's, knows no @revoked, and gives up at the first line that it does not understand; ssh takes
+ * several files, and such lines are common where newer keys or markers are.
  */
 #ifndef LUDWIG_COMMON_SSH_KNOWN_HOSTS_H
 #define LUDWIG_COMMON_SSH_KNOWN_HOSTS_H

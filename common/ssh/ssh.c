@@ -19,42 +19,10 @@
 #include "common/ssh/ssh_internal.h"
 
 enum {
-    STEP_MAX_MS =
-        60 * 1000, /* of authentication: servers may ask others, and may rest after an error */
     SILENCE_MS = 20 * 1000, /* then the server is asked whether it is there, */
     DEAD_MS = 60 * 1000,    /* and then it is not */
     PACKETS_MAX = 256       /* read in a turn, before others come to their right */
 };
-
-/* ---- waiting ---- */
-
-struct ssh_patience ssh_patience_of(const struct ssh *s)
-{
-    return (struct ssh_patience){ units_monotonic_ms() + STEP_MAX_MS, s->plan.watch_fd };
-}
-
-short ssh_poll_events(const struct ssh *s)
-{
-    bool has_more = (ssh_get_poll_flags(s->session) & SSH_WRITE_PENDING) != 0;
-
-    return (short)(has_more ? POLLIN | POLLOUT : POLLIN);
-}
-
-int ssh_wait_again(struct ssh *s, const struct ssh_patience *p, struct err *e)
-{
-    return ssh_wait(ssh_get_fd(s->session), ssh_poll_events(s), p, e);
-}
-
-const char *ssh_words(const struct ssh *s)
-{
-    const char *words = ssh_get_error(s->session), *colon;
-
-    /* "Received SSH_MSG_DISCONNECT: 2:Too many authentication failures" */
-    colon = strstr(words, "SSH_MSG_DISCONNECT: ");
-    if (colon != NULL && (colon = strchr(colon + 20, ':')) != NULL)
-        words = colon + 1;
-    return words[0] != '\0' ? words : "no reason given";
-}
 
 /* ---- starting ---- */
 
@@ -178,7 +146,7 @@ static int exchange_keys(struct ssh *s, const struct ssh_patience *p, struct err
 /* The server closes what nobody logs in to, which shows then. */
 static int hold(const struct ssh *s, struct err *e)
 {
-    struct ssh_patience p = { units_monotonic_ms() + STEP_MAX_MS, -1 };
+    struct ssh_patience p = { ssh_patience_of(s).deadline_ms, -1 };
     struct err why = { 0 };
 
     if (!s->plan.is_held || ssh_wait(s->plan.watch_fd, POLLIN, &p, &why) == 0)

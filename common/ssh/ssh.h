@@ -2,8 +2,8 @@
 /*
  * ssh.h - one SSH session, for one process that does nothing else
  *
- * For common/ssh*.c, ways.c and mux_run.c alone: everybody else speaks to a mux (mux.h).  No libssh
- * type leaves ssh*.c.  Nothing waits longer than its patience says.
+ * For common/ssh, routes.c and mux_run.c alone: all others speak to a mux (mux.h).  No libssh type
+ * leaves common/ssh.  Nothing waits longer than its patience says.
  */
 #ifndef LUDWIG_COMMON_SSH_SSH_H
 #define LUDWIG_COMMON_SSH_SSH_H
@@ -43,6 +43,9 @@ int ssh_dial(const struct ssh_conf *c, const struct ssh_patience *p, struct ssh_
 char *ssh_dial_name(const struct ssh_conf *c, const char *address);
 
 /* ---- ssh_agent.c: what keys the agent holds ---- */
+
+/* libssh asks an agent too, and offers all its keys (ssh_userauth_agent), but its functions that list
+ * them are not public (libssh/agent.h is not installed). */
 
 struct ssh_agent_key {
     const char *name; /* its comment */

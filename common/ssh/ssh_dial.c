@@ -37,24 +37,6 @@ enum {
 extern char **environ;
 #endif
 
-int ssh_wait(int fd, short events, const struct ssh_patience *p, struct err *e)
-{
-    for (;;) {
-        struct pollfd fds[] = { { .fd = fd, .events = events }, { .fd = p->watch_fd } };
-        int64_t left_ms = p->deadline_ms - units_monotonic_ms();
-        int n = poll(fds, 2, left_ms > 0 ? (int)left_ms : 0);
-
-        if (n < 0 && errno != EINTR)
-            return err_sys(e, "poll");
-        if (n > 0 && fds[1].revents != 0)
-            return err_set(e, ERR_FAILED, "given up");
-        if (n > 0)
-            return 0;
-        if (left_ms <= 0)
-            return err_set(e, ERR_BUSY, "time is up");
-    }
-}
-
 /* Rests, unless nobody waits for us any more. */
 static int pause_for(int64_t ms, const struct ssh_patience *p, struct err *e)
 {
