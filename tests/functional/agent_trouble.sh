@@ -37,7 +37,8 @@ cancelled_before_it_began() {
     once third "touch $TEST_TMP/ran" 1
     wait_until 10 '[ "$(unread $runner)" -gt 0 ]'
     told=$(unread $runner)
-    ludwig cancel "$id"
+    export LUDWIG_SERVER=unix:$TEST_TMP/lab.sock
+    ludwig cancel 1 # of the test before
     wait_until 10 '[ "$(unread $runner)" -gt "$told" ]' # the order to stop it
     kill_hard $runner
     wait_until 5 ended "$id"
@@ -181,5 +182,37 @@ full_registry() {
     [ "$n" -lt $((3 * (took + 1))) ]
 }
 it 'a hand that cannot be recorded is not asked for again and again' full_registry
+
+registry_bytes() {
+    stat -c %s "$TEST_TMP"/lab/worker/*/registry
+}
+
+# Not one byte more than what hands a job out fits: that its processors are given away cannot be recorded.
+full_registry_given() {
+    local agent empty one
+    rm -f "$TEST_TMP"/gates/* "$TEST_TMP/records"
+    kill_hard $(agents)
+    wait_until 10 '[ -z "$(agents)" ]'
+    export LUDWIG_SERVER=unix:$TEST_TMP/lab.sock
+    ludwig cancel 1 # of the test before
+    (trap "" XFSZ && exec ludwig-worker --config "$TEST_TMP/worker.yaml" 2>"$TEST_TMP/hoff.log") &
+    agent=$!
+    wait_until 10 'grep -q adopted "$TEST_TMP/hoff.log"'
+    write_job 'gate go'
+    empty=$(registry_bytes)
+    once first 'sh job.sh {a}' 1
+    wait_until 20 '[ "$(recorded "^start ")" = 1 ]'
+    one=$(registry_bytes)
+    prlimit --pid "$agent" --fsize=$((one + one - empty - 40)):
+    once other 'sh job.sh {a}' 1
+    wait_until 20 'grep -q "error registry" "$TEST_TMP/hoff.log"'
+    sleep 1 # it must not start
+    [ "$(recorded "^start ")" = 1 ]
+    prlimit --pid "$agent" --fsize=unlimited:
+    wait_until 20 '[ "$(recorded "^start ")" = 2 ]'
+    open go
+    wait_until 20 '[ "$(sweep_state '"$id"')" = done ]'
+}
+it 'a job whose processors cannot be recorded as given does not start' full_registry_given
 
 done_testing

@@ -95,21 +95,14 @@ int registry_given(struct registry *r, const struct given *g, struct err *e)
     return add_record(r, RECORD_GIVEN, g, e);
 }
 
-int registry_gone(struct registry *r, const struct token *tokens, size_t n, struct err *e)
+int registry_gone(struct registry *r, const struct token *token, struct err *e)
 {
-    struct token_entry entries[64];
+    struct token_entry entry = { *token };
+    struct gone body = { { &entry, 1 } };
 
-    for (size_t done = 0; done < n;) {
-        size_t some = n - done < 64 ? n - done : 64;
-        struct gone body = { { entries, some } };
-
-        for (size_t i = 0; i < some; i++)
-            entries[i].token = tokens[done + i];
-        if (add_record(r, RECORD_GONE, &body, e) < 0)
-            return -1;
-        done += some;
-        r->n_added_gone += some;
-    }
+    if (add_record(r, RECORD_GONE, &body, e) < 0)
+        return -1;
+    r->n_added_gone++;
     return 0;
 }
 
@@ -152,67 +145,39 @@ struct reading {
     size_t n_assigned, n_gone;
 };
 
-static int read_assigned(struct reading *in, const struct envelope *m, struct arena *a,
-                         struct err *e)
-{
-    struct assigned body;
-
-    if (message_body(&records, m, a, &body, e) < 0)
-        return -1;
-    in->n_assigned++;
-    in->events->assigned(in->context, a, &body.order, body.is_stale);
-    return 1;
-}
-
-static int read_gone(struct reading *in, const struct envelope *m, struct arena *a, struct err *e)
-{
-    const struct token_entry *entries;
-    struct gone body;
-
-    if (message_body(&records, m, a, &body, e) < 0)
-        return -1;
-    entries = body.tokens.items;
-    for (size_t i = 0; i < body.tokens.n; i++)
-        in->events->gone(in->context, &entries[i].token);
-    in->n_gone += body.tokens.n;
-    return 0;
-}
-
-static int read_given(struct reading *in, const struct envelope *m, struct arena *a, struct err *e)
-{
-    struct given body;
-
-    if (message_body(&records, m, a, &body, e) < 0)
-        return -1;
-    in->events->given(in->context, &body);
-    return 0;
-}
-
-static int read_boot(struct reading *in, const struct envelope *m, struct arena *a, struct err *e)
-{
-    struct boot body;
-
-    if (message_body(&records, m, a, &body, e) < 0)
-        return -1;
-    in->events->boot(in->context, body.id);
-    return 0;
-}
-
 /* Returns 1 when the arena was handed over. */
 static int read_record(struct reading *in, struct bytes frame, struct arena *a, struct err *e)
 {
+    const struct registry_events *events = in->events;
+    const struct token_entry *entries;
+    const struct assigned *assigned;
+    const struct gone *gone;
+    const void *body;
     struct envelope m;
 
     if (message_read(frame, &records, a, &m, e) < 0)
         return -1;
+    body = message_take_body(&records, &m, a, e);
+    if (body == NULL)
+        return -1;
     switch ((enum record)m.type) {
-    case RECORD_BOOT: return read_boot(in, &m, a, e);
-    case RECORD_ASSIGNED: return read_assigned(in, &m, a, e);
-    case RECORD_GONE: return read_gone(in, &m, a, e);
-    case RECORD_GIVEN: return read_given(in, &m, a, e);
-    case RECORD_COUNT: break;
+    case RECORD_BOOT: events->boot(in->context, ((const struct boot *)body)->id); break;
+    case RECORD_ASSIGNED:
+        assigned = body;
+        in->n_assigned++;
+        events->assigned(in->context, a, &assigned->order, assigned->is_stale);
+        return 1;
+    case RECORD_GONE:
+        gone = body;
+        entries = gone->tokens.items;
+        for (size_t i = 0; i < gone->tokens.n; i++)
+            events->gone(in->context, &entries[i].token);
+        in->n_gone += gone->tokens.n;
+        break;
+    case RECORD_GIVEN: events->given(in->context, body); break;
+    case RECORD_COUNT: return -1;
     }
-    return -1;
+    return 0;
 }
 
 /* How many bytes at the front are whole, sound records. */
@@ -297,13 +262,6 @@ void registry_close(struct registry *r)
 
 /* ---- writing anew ---- */
 
-static int add_boot(struct registry *r, const char *boot_id, struct err *e)
-{
-    struct boot boot = { boot_id };
-
-    return add_record(r, RECORD_BOOT, &boot, e);
-}
-
 /* The new file takes the old one's place only when it is whole. */
 static int replace(struct registry *r, struct err *e)
 {
@@ -334,11 +292,12 @@ int registry_rewrite(struct registry *r, const char *boot_id,
                      int (*add)(void *context, struct registry *r, struct err *e), void *context,
                      struct err *e)
 {
+    struct boot boot = { boot_id };
     int rc;
 
     if (registry_flush(r, e) < 0)
         return -1;
-    rc = add_boot(r, boot_id, e);
+    rc = add_record(r, RECORD_BOOT, &boot, e);
     if (rc == 0)
         rc = add(context, r, e);
     if (rc == 0)

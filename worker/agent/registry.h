@@ -49,7 +49,7 @@ int registry_scan(const char *path, const struct registry_events *events, void *
 
 int registry_assigned(struct registry *r, const struct order *order, bool is_stale, struct err *e);
 int registry_given(struct registry *r, const struct given *g, struct err *e);
-int registry_gone(struct registry *r, const struct token *tokens, size_t n, struct err *e);
+int registry_gone(struct registry *r, const struct token *token, struct err *e);
 /* Nothing was written when it fails; what was added waits for the next time, */
 int registry_flush(struct registry *r, struct err *e);
 /* unless it is dropped. */

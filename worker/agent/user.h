@@ -14,7 +14,6 @@
 
 #include "worker/agent/attempts.h"
 #include "worker/agent/cache_news.h"
-#include "worker/agent/cache_trees.h"
 #include "worker/agent/child_question.h"
 #include "worker/agent/service.h"
 #include "worker/base/child_start.h"

@@ -139,7 +139,7 @@ static void tell(struct agent *ag, struct attempt *a, const struct report *r)
 {
     leave_batch(ag, a);
     if (!a->may_be_on_scratch)
-        registry_gone(ag->registry, &a->token, 1, NULL);
+        registry_gone(ag->registry, &a->token, NULL);
     outbox_outcome(&ag->outbox, a, r);
 }
 
@@ -205,7 +205,7 @@ static void settle(struct agent *ag, struct attempt *a, const struct flow_event 
 {
     (void)ev;
     if (a->may_be_on_scratch) {
-        registry_gone(ag->registry, &a->token, 1, NULL);
+        registry_gone(ag->registry, &a->token, NULL);
         ring_add_last(&ag->settled, &a->aside);
         return;
     }

@@ -92,7 +92,7 @@ void flow_recover_release(struct agent *ag, struct batch *b)
 {
     slots_release(ag->slots, &b->slot);
     if (b->is_shared)
-        registry_gone(ag->registry, &b->token, 1, NULL);
+        registry_gone(ag->registry, &b->token, NULL);
 }
 
 /* Its members have ended before it; what became of one that has not, the folders tell. */

@@ -161,7 +161,7 @@ static void it_remembers_what_is_assigned_and_not_gone(void **state)
     for (int i = 0; i < 3; i++)
         assert_int_equal(registry_assigned(r, &orders_of[i], false, NULL), 0);
     assert_int_equal(registry_flush(r, NULL), 0);
-    assert_int_equal(registry_gone(r, &orders_of[1].assignment.token, 1, NULL), 0);
+    assert_int_equal(registry_gone(r, &orders_of[1].assignment.token, NULL), 0);
     assert_int_equal(registry_flush(r, NULL), 0);
     registry_close(r);
 
@@ -194,7 +194,7 @@ static void what_could_not_be_written_waits_unless_it_is_dropped(void **state)
     signal(SIGXFSZ, SIG_IGN);
     registry_assigned(r, &o[0], false, NULL);
     assert_int_equal(registry_flush(r, NULL), 0);
-    registry_gone(r, &o[0].assignment.token, 1, NULL);
+    registry_gone(r, &o[0].assignment.token, NULL);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
     small = (struct rlimit){ (rlim_t)size_of(*state) + 10, whole.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
@@ -333,7 +333,7 @@ static void it_is_wasteful_when_large_and_mostly_gone(void **state)
         o.work.work.command = command;
         registry_assigned(r, &o, false, NULL);
         if (i % 3 != 0)
-            registry_gone(r, &o.assignment.token, 1, NULL);
+            registry_gone(r, &o.assignment.token, NULL);
         assert_int_equal(registry_flush(r, NULL), 0);
         assert_int_equal(registry_is_wasteful(r), size_of(*state) > 4 * 1024 * 1024);
     }
