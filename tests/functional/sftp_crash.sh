@@ -19,7 +19,7 @@ far_up
 all_points=$(sed -n 's/^ *X(\([a-z_]*\), publisher, .*/\1/p' "$TEST_ROOT/common/base/crash_point.h")
 points_of() { # checkpoint|withdraw|loser|plain
     case $1 in
-    plain) echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint' ;;
+    plain) echo "$all_points" | grep -v '^loser_\|^withdraw_\|^checkpoint\|^save_' ;;
     *) echo "$all_points" | grep "^$1" ;;
     esac
 }
