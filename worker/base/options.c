@@ -10,7 +10,7 @@
 enum { KILL_WAIT_MS = 30 * 1000, IDLE_MS = 60 * 1000 };
 
 /* "--config FILE" or "--config=FILE": how many words that is, 0: it is something else. */
-static int take(char **words, const char *name, const char **value)
+static int take_option(char **words, const char *name, const char **value)
 {
     size_t n = strlen(name);
 
@@ -20,49 +20,45 @@ static int take(char **words, const char *name, const char **value)
     return *value == NULL ? 0 : words[0][n] == '=' ? 1 : words[0][n] == '\0' ? 2 : 0;
 }
 
-static int take_ms(char **words, const char *name, int64_t *ms)
-{
-    const char *text;
-    int n = take(words, name, &text);
-    char *end;
-
-    if (n == 0)
-        return 0;
-    *ms = strtoll(text, &end, 10);
-    return *text == '\0' || *end != '\0' || *ms < 0 ? 0 : n;
-}
-
-static int take_token(char **words, const char *name, struct token *token)
-{
-    const char *text;
-    int n = take(words, name, &text);
-
-    return n == 0 || token_parse(text, token) < 0 || token_is_zero(token) ? 0 : n;
-}
-
-static int take_flag(char **words, const char *name, bool *flag)
-{
-    if (strcmp(words[0], name) != 0)
-        return 0;
-    *flag = true;
-    return 1;
-}
+/* Options of a pilot, and where their values go. */
+enum option_kind { OPTION_MS, OPTION_TOKEN, OPTION_FLAG };
+static const struct {
+    const char *name;
+    enum option_kind kind;
+    size_t offset;
+} pilot_rows[] = {
+    { "--pilot", OPTION_TOKEN, offsetof(struct pilot_options, token) },
+    { "--idle", OPTION_MS, offsetof(struct pilot_options, idle_ms) },
+    { "--kill-wait", OPTION_MS, offsetof(struct pilot_options, kill_wait_ms) },
+    { "--one-job", OPTION_FLAG, offsetof(struct pilot_options, takes_one) },
+    { "--ends", OPTION_MS, offsetof(struct pilot_options, ends_at_ms) },
+    { "--time", OPTION_MS, offsetof(struct pilot_options, time_ms) },
+    { "--submitted", OPTION_MS, offsetof(struct pilot_options, submitted_at_ms) },
+};
 
 static int take_of_pilot(char **words, struct pilot_options *o)
 {
-    int n = take_token(words, "--pilot", &o->token);
+    for (size_t i = 0; i < sizeof pilot_rows / sizeof pilot_rows[0]; i++) {
+        void *to = (char *)o + pilot_rows[i].offset;
+        const char *text;
+        char *end;
+        int n;
 
-    if (n == 0)
-        n = take_ms(words, "--idle", &o->idle_ms);
-    if (n == 0)
-        n = take_ms(words, "--kill-wait", &o->kill_wait_ms);
-    if (n == 0)
-        n = take_flag(words, "--one-job", &o->takes_one);
-    if (n == 0)
-        n = take_ms(words, "--ends", &o->ends_at_ms);
-    if (n == 0)
-        n = take_ms(words, "--time", &o->time_ms);
-    return n == 0 ? take_ms(words, "--submitted", &o->submitted_at_ms) : n;
+        if (pilot_rows[i].kind == OPTION_FLAG) {
+            if (strcmp(words[0], pilot_rows[i].name) != 0)
+                continue;
+            *(bool *)to = true;
+            return 1;
+        }
+        n = take_option(words, pilot_rows[i].name, &text);
+        if (n == 0)
+            continue;
+        if (pilot_rows[i].kind == OPTION_TOKEN)
+            return token_parse(text, to) < 0 || token_is_zero(to) ? 0 : n;
+        *(int64_t *)to = strtoll(text, &end, 10);
+        return *text == '\0' || *end != '\0' || *(int64_t *)to < 0 ? 0 : n;
+    }
+    return 0;
 }
 
 const char *options_read(char **words, bool is_pilot, struct options *o)
@@ -73,9 +69,9 @@ const char *options_read(char **words, bool is_pilot, struct options *o)
         .pilot = { .is_one = is_pilot, .idle_ms = IDLE_MS, .kill_wait_ms = KILL_WAIT_MS }
     };
     for (char **at = words; *at != NULL; at += n) {
-        n = take(at, "--config", &o->conf_path);
+        n = take_option(at, "--config", &o->conf_path);
         if (n == 0)
-            n = take(at, "--server", &o->servers);
+            n = take_option(at, "--server", &o->servers);
         if (n == 0 && is_pilot)
             n = take_of_pilot(at, &o->pilot);
         if (n == 0)

@@ -3,12 +3,174 @@
 
 #include "worker/clerk/janitor.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "common/base/io.h"
+#include "common/base/log.h"
+#include "common/base/units.h"
 #include "worker/base/child_start.h"
+#include "worker/base/jobdir_pool.h"
 #include "worker/base/reap.h"
-#include "worker/clerk/scratch_state.h"
+
+enum {
+    /* A folder that does not say whose it is: by now, nobody's. */
+    NAMELESS_MAX_S = 60 * 60,
+    /* A checkpoint never says, and another server's job may have to wait for its turn. */
+    CHECKPOINT_MAX_S = 24 * 60 * 60
+};
+
+static bool is_in(int dir_fd, const char *name)
+{
+    return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* ---- one attempt ---- */
+
+static bool is_on_scratch(const struct scratch *s, const struct token *token)
+{
+    char hex[TOKEN_HEX];
+
+    token_hex(token, hex);
+    return is_in(s->run_fd, hex) || is_in(s->ended_fd, hex) || is_in(s->published_fd, hex);
+}
+
+/* The process has left something, or one of those asked about: their runner makes the attempts'
+ * folders first, then that of the process. */
+static bool has_begun(const struct scratch *s, const struct order_settle *x)
+{
+    const struct token_entry *tokens = x->tokens.items;
+
+    if (!token_is_zero(&x->process) && is_on_scratch(s, &x->process))
+        return true;
+    for (size_t i = 0; i < x->tokens.n; i++)
+        if (is_on_scratch(s, &tokens[i].token))
+            return true;
+    return false;
+}
+
+/* A runner that died between writing the outcome and moving the folder had nothing else to do. */
+static bool move_to_ended(const struct scratch *s, const char *hex)
+{
+    char *path = mem_printf("%s/" JOB_OUTCOME, hex);
+    bool is_there = is_in(s->run_fd, path);
+
+    free(path);
+    return is_there && renameat(s->run_fd, hex, s->ended_fd, hex) == 0;
+}
+
+/* Where it lies, once what its runner could not do any more is done: of x->tokens, or x->process.
+ * The note's report lies in the arena.  In the direction in which folders move: the publisher of the agent before us may still be at
+ * work, and what it moves meanwhile must be seen somewhere. */
+static void settle(const struct scratch *s, const struct order_settle *x, const struct token *token,
+                   struct arena *a, struct note_settled *note)
+{
+    bool may_end = !x->is_stale && !x->only_look;
+    char hex[TOKEN_HEX];
+
+    token_hex(token, hex);
+    *note = (struct note_settled){ .token = *token, .place = PLACE_NOWHERE };
+    if (is_in(s->run_fd, hex))
+        note->place = may_end && move_to_ended(s, hex) ? PLACE_ENDED : PLACE_RUN;
+    else if (is_in(s->ended_fd, hex))
+        note->place = PLACE_ENDED;
+    else if (is_in(s->published_fd, hex))
+        note->place = PLACE_PUBLISHED;
+    if (note->place == PLACE_PUBLISHED) {
+        char *path = mem_printf("%s/" JOB_REPORT, hex);
+        struct report *report = arena_alloc(a, sizeof *report);
+        struct err e = { 0 };
+
+        if (scratch_read(s->published_fd, path, &report_schema, a, report, &e) == 0)
+            note->reports = (struct list){ report, 1 };
+        else
+            log_event(LOG_ERROR, "settle", "why", "%s", e.text, NULL);
+        free(path);
+    }
+}
+
+/* True: it left a checkpoint, has its outcome now, and lies in ended/. */
+static bool finish(const struct scratch *s, const struct order_finish *x)
+{
+    const struct outcome outcome = { .event = x->event,
+                                     .exit_code = SCHEMA_NONE,
+                                     .signal = SCHEMA_NONE,
+                                     .reason = x->reason,
+                                     .started_at = x->started_at,
+                                     .ended_at = units_now_ms() };
+    char hex[TOKEN_HEX];
+    char *checkpoint, *path;
+    bool has_ended;
+
+    token_hex(&x->token, hex);
+    checkpoint = mem_printf("%s/" JOB_CHECKPOINT, hex);
+    path = mem_printf("%s/" JOB_OUTCOME, hex);
+    has_ended = is_in(s->run_fd, checkpoint) && !jobdir_pool_is_fresh(s->run_fd, checkpoint) &&
+                scratch_replace(s->run_fd, path, &outcome_schema, &outcome, NULL) == 0 &&
+                move_to_ended(s, hex);
+    free(checkpoint);
+    free(path);
+    return has_ended;
+}
+
+/* ---- all there is ---- */
+
+/* Calls each for everything on scratch that has an attempt's name; the same one may come twice.  From the last folder to the first, so that nothing is given two orders at once. */
+static void survey(const struct scratch *s,
+                   void (*each)(void *context, const struct note_remains *note), void *context)
+{
+    const struct {
+        int fd;
+        enum place place;
+        time_t max_s;
+    } folders[] = { { s->published_fd, PLACE_PUBLISHED, NAMELESS_MAX_S },
+                    { s->ended_fd, PLACE_ENDED, NAMELESS_MAX_S },
+                    { s->run_fd, PLACE_RUN, NAMELESS_MAX_S },
+                    { s->log_fd, PLACE_NOWHERE, NAMELESS_MAX_S },
+                    { s->checkpoints_fd, PLACE_NOWHERE, CHECKPOINT_MAX_S } };
+    enum { WITH_ORDER = 3 };
+
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        DIR *dir = folders[i].fd < 0 ? NULL : io_list_dir_at(folders[i].fd, ".", NULL);
+        const struct dirent *entry;
+
+        while (dir != NULL && (entry = readdir(dir)) != NULL) {
+            struct note_remains note = { .place = (int)folders[i].place };
+            const char *hex = entry->d_name;
+            struct arena *a;
+            struct order order;
+            struct stat st;
+            bool is_elsewhere = false;
+            char *path;
+
+            if (token_parse(hex, &note.token) < 0)
+                continue;
+            for (size_t k = 0; k < WITH_ORDER; k++)
+                is_elsewhere |= k != i && is_in(folders[k].fd, hex);
+            if (is_elsewhere)
+                continue;
+            a = arena_create();
+            path = mem_printf("%s/" JOB_ORDER, hex);
+            if (i < WITH_ORDER &&
+                scratch_read(folders[i].fd, path, &order_schema, a, &order, NULL) == 0)
+                note.server_id = order.server_id;
+            note.is_old = fstatat(folders[i].fd, hex, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                          st.st_mtime + folders[i].max_s < time(NULL);
+            each(context, &note);
+            free(path);
+            arena_destroy(a);
+        }
+        if (dir != NULL)
+            closedir(dir);
+    }
+}
 
 struct janitor {
     struct scratch scratch;
@@ -33,8 +195,7 @@ static void tell_remains(void *context, const struct note_remains *note)
 static int tell_settled(struct janitor *c, const struct order_settle *x, int64_t re, struct err *e)
 {
     const struct token_entry *tokens = x->tokens.items;
-    bool has_begun = scratch_state_has_begun(&c->scratch, x),
-         has_process = !token_is_zero(&x->process);
+    bool begun = has_begun(&c->scratch, x), has_process = !token_is_zero(&x->process);
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < has_process + x->tokens.n; i++) {
@@ -43,8 +204,8 @@ static int tell_settled(struct janitor *c, const struct order_settle *x, int64_t
         struct arena *a = arena_create();
         struct note_settled note;
 
-        scratch_state_settle(&c->scratch, x, token, a, &note);
-        note.has_begun = has_begun;
+        settle(&c->scratch, x, token, a, &note);
+        note.has_begun = begun;
         rc = tell(c, re, NOTE_SETTLED, &note, e);
         arena_destroy(a);
     }
@@ -75,11 +236,10 @@ static int take_order(struct janitor *c, const struct envelope *m, struct err *e
         reaped = (struct note_reaped){ x.reap.token, (int64_t)reap_kill(&x.reap.token) };
         return tell(c, m->seq, NOTE_REAPED, &reaped, e);
     case ORDER_FINISH:
-        finished =
-            (struct note_finished){ x.finish.token, scratch_state_finish(&c->scratch, &x.finish) };
+        finished = (struct note_finished){ x.finish.token, finish(&c->scratch, &x.finish) };
         return tell(c, m->seq, NOTE_FINISHED, &finished, e);
     default:
-        scratch_state_survey(&c->scratch, tell_remains, c);
+        survey(&c->scratch, tell_remains, c);
         if (c->why.kind != ERR_NONE) {
             *e = c->why;
             return -1;

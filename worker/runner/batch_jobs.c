@@ -1,22 +1,304 @@
 /* SPDX-License-Identifier: MIT */
-/* batch_jobs.c - the jobs that one process works through, as its runner keeps them */
+/* batch_jobs.c - the jobs that one process works through: told it, followed, and ended */
 
 #include "worker/runner/batch_jobs.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/io.h"
 #include "common/base/log.h"
 #include "common/base/units.h"
+#include "common/data/json.h"
+#include "common/data/msgpack.h"
+#include "common/data/template.h"
+#include "worker/base/child_protocol.h"
 #include "worker/base/process_tree.h"
 #include "worker/runner/job.h"
 #include "worker/runner/jobdir.h"
+
+size_t chunk_count(const struct order_run *run)
+{
+    return 1 + run->mates.n;
+}
+
+static const struct assignment *chunk_at(const struct order_run *run, size_t i)
+{
+    const struct assignment *mates = run->mates.items;
+
+    return i == 0 ? &run->order.assignment : &mates[i - 1];
+}
+
+/* ---- the chunk: what its process is told ---- */
+
+struct chunk_filling {
+    struct arena *arena;
+    struct member *at;
+    const char *folder;
+};
+
+static void add_member(struct chunk_filling *f, const char *key, struct value value)
+{
+    *f->at++ = (struct member){ value_str(key), value };
+}
+
+static void add_member_path(struct chunk_filling *f, const char *key, const char *name)
+{
+    add_member(f, key, value_str(arena_printf(f->arena, "%s/%s", f->folder, name)));
+}
+
+static struct value describe(const struct assignment *x, const struct value *params,
+                             const char *run_path, struct arena *a)
+{
+    enum { ENTRIES = 10 };
+    struct value map = { .type = VALUE_MAP };
+    struct chunk_filling f = { .arena = a };
+    char hex[TOKEN_HEX];
+
+    token_hex(&x->token, hex);
+    f.folder = arena_printf(a, "%s/%s", run_path, hex);
+    f.at = map.map.members = arena_alloc(a, ENTRIES * sizeof *f.at);
+    add_member(&f, "job", value_str(arena_printf(a, "%" PRId64 ".%" PRId64, x->sweep, x->job)));
+    add_member(&f, "param_name", value_str(x->param_name));
+    add_member(&f, "job_name", value_str(x->job_name));
+    add_member(&f, "rep", value_int(x->rep));
+    add_member(&f, "seed", value_int(x->seed));
+    add_member(&f, "restart", value_int(x->restart));
+    add_member(&f, "params", *params);
+    add_member_path(&f, "param2val", JOB_PARAM2VAL ".json");
+    add_member_path(&f, "save_path", JOB_SAVE);
+    add_member_path(&f, "checkpoint", JOB_CHECKPOINT);
+    map.map.n = (size_t)(f.at - map.map.members);
+    return map;
+}
+
+int chunk_make(const struct order_run *run, const char *run_path, struct arena *a,
+               struct value *chunk, struct err *e)
+{
+    size_t n = chunk_count(run);
+    struct value *items = arena_alloc(a, n * sizeof *items);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct assignment *x = chunk_at(run, i);
+        struct value params;
+
+        if (mp_read(x->params.data, x->params.n, a, &params, e) < 0)
+            return err_wrap(e, "parameters of job %" PRId64, x->job);
+        if (params.type != VALUE_MAP)
+            return err_set(e, ERR_PROTOCOL, "the parameters of job %" PRId64 " are no map", x->job);
+        items[i] = describe(x, &params, run_path, a);
+    }
+    *chunk = (struct value){ .type = VALUE_LIST };
+    chunk->list.items = items;
+    chunk->list.n = n;
+    return 0;
+}
+
+int chunk_check_command(const char *command, const struct value *chunk, struct err *e)
+{
+    struct buf first = { 0 };
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < chunk->list.n; i++) {
+        struct buf own = { 0 };
+
+        result = template_expand(command, value_get(&chunk->list.items[i], "params"), &own, e);
+        if (result == 0 && i == 0)
+            buf_add(&first, own.bytes, own.n);
+        else if (result == 0 && strcmp(buf_text(&first), buf_text(&own)) != 0)
+            result =
+                err_set(e, ERR_USAGE,
+                        "the command is another one for each job of a batch, but they have one "
+                        "process: take the {placeholders} out, and read $LUDWIG_CHUNK");
+        buf_free(&own);
+    }
+    buf_free(&first);
+    return result;
+}
+
+enum { LINE_MAX_BYTES = 64 * 1024, BLOCK_BYTES = 64 * 1024, LOOK_MAX_BYTES = 1024 * 1024 };
+
+/* ---- following what its process reports, line by line ---- */
+
+static bool is_true(const struct value *v)
+{
+    return v != NULL && v->type == VALUE_BOOL && v->b;
+}
+
+/* Digits only: 0 when it is no number of a sweep or job. */
+static int64_t number_of(const char *text, char **end)
+{
+    long long number;
+
+    errno = 0;
+    number = isdigit((unsigned char)*text) ? strtoll(text, end, 10) : 0;
+    return errno == 0 ? number : 0;
+}
+
+/* The rest of the line, as a job with a process of its own would have written it. */
+static void add_rest(struct buf *out, const struct value *line, struct arena *a)
+{
+    static const char *const about_the_job[] = { "job", "done", "failed" };
+    struct value rest = { .type = VALUE_MAP };
+
+    rest.map.members = arena_alloc(a, line->map.n * sizeof *rest.map.members);
+    for (size_t i = 0; i < line->map.n; i++) {
+        const struct value *key = &line->map.members[i].key;
+        bool is_measure = true;
+
+        for (size_t k = 0; k < sizeof about_the_job / sizeof about_the_job[0]; k++)
+            is_measure &= key->str.n != strlen(about_the_job[k]) ||
+                          memcmp(key->str.s, about_the_job[k], key->str.n) != 0;
+        if (is_measure)
+            rest.map.members[rest.map.n++] = line->map.members[i];
+    }
+    if (rest.map.n == 0)
+        return;
+    json_add_value(out, &rest);
+    buf_add_char(out, '\n');
+}
+
+static void take_line(struct follow *f)
+{
+    struct follow_report r = { .sweep = 0 };
+    struct buf measures = { 0 };
+    const struct value *job, *failed;
+    struct value line;
+    char *end;
+
+    if (json_read(buf_text(&f->line), f->line.n, f->arena, &line, NULL) < 0 ||
+        line.type != VALUE_MAP)
+        return;
+    job = value_get(&line, "job"); /* "SWEEP.JOB" */
+    if (job == NULL || job->type != VALUE_STR || strlen(job->str.s) != job->str.n)
+        return;
+    r.sweep = number_of(job->str.s, &end);
+    if (r.sweep == 0 || *end != '.')
+        return;
+    r.job = number_of(end + 1, &end);
+    if (r.job == 0 || *end != '\0')
+        return;
+    failed = value_get(&line, "failed"); /* a reason, or true */
+    r.has_failed = is_true(failed) || (failed != NULL && failed->type == VALUE_STR);
+    if (failed != NULL && failed->type == VALUE_STR && failed->str.n > 0)
+        r.reason = failed->str.s;
+    r.is_done = !r.has_failed && is_true(value_get(&line, "done"));
+    add_rest(&measures, &line, f->arena);
+    r.measures = buf_bytes(&measures);
+    f->each(f->context, &r);
+    buf_free(&measures);
+}
+
+static void begin_line(struct follow *f)
+{
+    buf_clear(&f->line);
+    f->is_too_long = false;
+}
+
+void follow_end(struct follow *f)
+{
+    if (!f->is_too_long && f->line.n > 0)
+        take_line(f);
+    arena_reset(f->arena);
+    begin_line(f);
+}
+
+void follow_feed(struct follow *f, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        const char *newline = memchr(bytes, '\n', n);
+        size_t piece = newline == NULL ? n : (size_t)(newline - bytes);
+
+        f->is_too_long |= f->line.n + piece > LINE_MAX_BYTES;
+        if (!f->is_too_long)
+            buf_add(&f->line, bytes, piece);
+        if (newline != NULL)
+            follow_end(f);
+        piece += newline != NULL;
+        bytes += piece;
+        n -= piece;
+    }
+}
+
+/* Regular files only: a fifo would wait for a writer.  What is written meanwhile is told by inotify
+ * again. */
+bool follow_look(struct follow *f)
+{
+    _Alignas(struct inotify_event) char events[4096];
+    char block[BLOCK_BYTES];
+    struct stat st;
+    int64_t until;
+    ssize_t n = 1;
+    int fd;
+
+    while (f->inotify_fd >= 0 && read(f->inotify_fd, events, sizeof events) > 0)
+        ; /* first: what comes now is told anew */
+    fd = openat(f->dir_fd, JOB_METRICS, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return false;
+    }
+    if (f->inode != st.st_ino || st.st_size < f->offset) {
+        begin_line(f);
+        f->offset = 0;
+        f->inode = st.st_ino;
+    }
+    until = st.st_size - f->offset > LOOK_MAX_BYTES ? f->offset + LOOK_MAX_BYTES : st.st_size;
+    while (f->offset < until && n > 0) {
+        n = io_read_all_at(fd, block, sizeof block, (uint64_t)f->offset);
+        if (n > 0) {
+            follow_feed(f, block, (size_t)n);
+            f->offset += n;
+        }
+    }
+    close(fd);
+    return n > 0 && f->offset < st.st_size;
+}
+
+/* The folder is watched, as there may be no file yet, or another one later. */
+void follow_open(struct follow *f, int dir_fd, follow_fn each, void *context)
+{
+    char path[sizeof "/proc/self/fd/-2147483648"];
+    struct err e = { 0 };
+
+    *f = (struct follow){ .dir_fd = dir_fd, .inotify_fd = -1, .each = each, .context = context };
+    f->arena = arena_create();
+    if (dir_fd < 0)
+        return;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", dir_fd);
+    f->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (f->inotify_fd >= 0 &&
+        inotify_add_watch(f->inotify_fd, path, IN_MODIFY | IN_CREATE | IN_MOVED_TO) >= 0)
+        return;
+    err_sys(&e, "watch what the process reports");
+    log_event(LOG_WARN, "not-watched", "error", "%s", e.text, NULL);
+    if (f->inotify_fd >= 0)
+        close(f->inotify_fd);
+    f->inotify_fd = -1;
+}
+
+void follow_close(struct follow *f)
+{
+    if (f->arena == NULL)
+        return;
+    if (f->inotify_fd >= 0)
+        close(f->inotify_fd);
+    if (f->dir_fd >= 0)
+        close(f->dir_fd);
+    buf_free(&f->line);
+    arena_destroy(f->arena);
+    *f = (struct follow){ .dir_fd = -1, .inotify_fd = -1 };
+}
 
 enum {
     /* An outcome that could not be written (scratch is full) is tried again after this. */
@@ -26,8 +308,7 @@ enum {
     /* Between looks, where nothing tells that there is something new. */
     LOOK_PAUSE_MS = 1000,
     LOG_MODE = 0600,
-    METRICS_MODE = 0640,
-    BLOCK_BYTES = 64 * 1024
+    METRICS_MODE = 0640
 };
 
 /* ---- from the order to its process ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chunk.c - what the process of a batch is told (chunk.c), and what it reports (follow.c) */
+/* batch_jobs.c - the jobs of a batch, as their one process is told them and reports them */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,7 @@
 
 #include "common/data/json.h"
 #include "tests/unit/worker_site.h"
-#include "worker/runner/chunk.h"
-#include "worker/runner/follow.h"
+#include "worker/runner/batch_jobs.h"
 #include "worker/runner/jobdir.h"
 
 #define HEX_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
