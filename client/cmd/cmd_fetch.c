@@ -356,7 +356,7 @@ static int mark(struct fetch *f, struct err *e)
 static int fetch(struct fetch *f, const char *to, struct err *e)
 {
     const struct share_connection *drive;
-    struct sharefs *fs;
+    struct share_dir *fs;
     char *usual;
     int result = -1;
 
@@ -377,7 +377,7 @@ static int fetch(struct fetch *f, const char *to, struct err *e)
     }
     f->n_unread = f->copy == NULL ? 0 : download_counts(f->copy)->unread;
     download_close(f->copy);
-    sharefs_close(fs);
+    share_close(fs);
     free(usual);
     return result;
 }

@@ -8,7 +8,6 @@
 #include "client/query/selector.h"
 #include "client/session/session.h"
 #include "client/session/subscription.h"
-#include "client/share/filewatch.h"
 #include "client/share/logfile.h"
 #include "client/term/output.h"
 #include "common/proto/layout.h"
@@ -38,7 +37,7 @@ static const struct opt options[] = {
 /* A job's log as it is shown. */
 struct viewer {
     struct session *session;
-    struct sharefs *fs;
+    struct share_dir *fs;
     bool is_cut; /* the connection to the drive broke, and is not made again yet */
     int64_t sweep;
     const char *job; /* "7.13" */
@@ -71,7 +70,8 @@ static int find_job(struct rpc *rpc, const struct target *t, struct msg_job_page
 
 static void close_file(struct viewer *v)
 {
-    filewatch_close(v->watch_fd);
+    if (v->watch_fd >= 0)
+        close(v->watch_fd);
     v->watch_fd = -1;
     logfile_close(&v->file);
 }
@@ -103,7 +103,7 @@ static int copy_new(struct viewer *v, struct err *e)
 
         if (found <= 0)
             return found;
-        v->watch_fd = sharefs_watch(v->fs, v->path);
+        v->watch_fd = share_watch(v->fs, v->path);
         if (v->lines != OPT_UNSET && logfile_seek_lines(&v->file, v->lines, e) < 0)
             return -1;
         v->lines = OPT_UNSET;
@@ -118,7 +118,7 @@ static int reach_again(struct viewer *v, struct err *e)
     const struct share_connection *drive;
 
     logfile_pause(&v->file);
-    sharefs_close(v->fs);
+    share_close(v->fs);
     drive = session_drive(v->session, e);
     v->fs = drive != NULL ? share_connection_read(drive, e) : NULL;
     if (v->fs == NULL)
@@ -246,7 +246,7 @@ static int follow(struct viewer *v, struct subscription *sub, struct err *e)
         if (event == EVENT_INTERRUPT)
             return say_detached(v);
         if (event == EVENT_OTHER)
-            filewatch_drain(v->watch_fd);
+            share_watch_drain(v->watch_fd);
         if (event == EVENT_CHANGES && take_changes(v, &changes, e) < 0)
             return -1;
         if (copy_or_wait(v, e) < 0)
@@ -280,7 +280,7 @@ static int say_no_log(const struct viewer *v, const char *state, struct err *e)
     if (v->path == NULL)
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has no log yet (-f waits for it)",
                        v->job, state);
-    where = sharefs_where(v->fs, v->path);
+    where = share_where(v->fs, v->path);
     err_set(e, ERR_NOT_FOUND, "job %s is %s; there is no log at %s", v->job, state, where);
     free(where);
     return -1;
@@ -329,7 +329,7 @@ static int view_job(struct viewer *v, struct session *s, const struct target *t,
     if (result >= 0 && v->file.file != NULL && logfile_finish(&v->file, e) < 0)
         result = -1;
     close_file(v);
-    sharefs_close(v->fs);
+    share_close(v->fs);
     free(v->path);
     return result;
 }

@@ -131,7 +131,7 @@ static int show_tail(struct logfile *log, const char *where, struct err *e)
 static int show_log(struct session *s, const struct job_info *j, struct err *e)
 {
     const struct share_connection *drive;
-    struct sharefs *fs = NULL;
+    struct share_dir *fs = NULL;
     struct logfile log;
     char *where;
     int result = 0;
@@ -144,12 +144,12 @@ static int show_log(struct session *s, const struct job_info *j, struct err *e)
     if (fs == NULL)
         return 0;
     if (logfile_open(&log, fs, j->log_path, true, NULL) > 0) {
-        where = sharefs_where(fs, j->log_path);
+        where = share_where(fs, j->log_path);
         result = show_tail(&log, where, e);
         free(where);
         logfile_close(&log);
     }
-    sharefs_close(fs);
+    share_close(fs);
     return result;
 }
 

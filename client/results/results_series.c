@@ -19,7 +19,7 @@ enum {
 
 /* The series of all jobs on their way to stdout, and which jobs have none. */
 struct series_out {
-    struct sharefs *fs;
+    struct share_dir *fs;
     const char *metric;
     const struct list *varying;
     bool json;
@@ -31,7 +31,7 @@ struct series_out {
     bool has_trouble;             /* a file could not be read */
 };
 
-static struct series_out *series_out_begin(struct sharefs *fs, const char *metric,
+static struct series_out *series_out_begin(struct share_dir *fs, const char *metric,
                                            const struct list *varying, bool json)
 {
     struct series_out *o = mem_alloc(sizeof *o);
@@ -196,7 +196,7 @@ static int write_page(void *context, const struct job_result *results, size_t n,
 }
 
 static int write_all(struct session *session, int64_t sweep, const struct results_series *s,
-                     struct aggregate *g, struct sharefs *fs, struct err *e)
+                     struct aggregate *g, struct share_dir *fs, struct err *e)
 {
     struct list varying = aggregate_varying(g);
     struct writing w = { s->where, series_out_begin(fs, s->metric, &varying, s->json) };
@@ -222,7 +222,7 @@ int results_series_show(struct session *session, int64_t sweep, const struct res
                         struct err *e)
 {
     const struct share_connection *drive = session_drive(session, e);
-    struct sharefs *fs = drive != NULL ? share_connection_read(drive, e) : NULL;
+    struct share_dir *fs = drive != NULL ? share_connection_read(drive, e) : NULL;
     struct aggregate g;
     int result;
 
@@ -233,6 +233,6 @@ int results_series_show(struct session *session, int64_t sweep, const struct res
     if (result == 0)
         result = write_all(session, sweep, s, &g, fs, e);
     aggregate_free(&g);
-    sharefs_close(fs);
+    share_close(fs);
     return result;
 }

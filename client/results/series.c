@@ -26,7 +26,7 @@ const struct schema series_row_schema = SCHEMA(struct series_row, "series_row", 
 /* ---- lines, in bounded memory ---- */
 
 struct lines {
-    struct sharefs_file *file;
+    struct share_input *file;
     size_t begin, end; /* what is not handed out yet */
     bool at_end;
     bool in_long_line; /* the rest of a line that was too long comes next */
@@ -40,7 +40,7 @@ static int fill(struct lines *l, struct err *e)
     memmove(l->bytes, l->bytes + l->begin, l->end - l->begin);
     l->end -= l->begin;
     l->begin = 0;
-    n = sharefs_file_read(l->file, l->bytes + l->end, LINE_MAX_BYTES - l->end, e);
+    n = share_read_input(l->file, l->bytes + l->end, LINE_MAX_BYTES - l->end, e);
     if (n < 0)
         return -1;
     l->at_end = (size_t)n < LINE_MAX_BYTES - l->end;
@@ -199,11 +199,11 @@ static int read_csv(struct reader *r, struct err *e)
 /* ---- files ---- */
 
 /* 0 also when there is no such file, and with e set when it cannot be opened. */
-static int read_file(struct reader *r, struct sharefs *fs, const char *path,
+static int read_file(struct reader *r, struct share_dir *fs, const char *path,
                      int (*read)(struct reader *, struct err *), struct err *e)
 {
     struct err why = { 0 };
-    struct sharefs_file *f = sharefs_file_open(fs, path, &why);
+    struct share_input *f = share_open_input(fs, path, 0, &why);
     int result;
 
     if (f == NULL) {
@@ -215,7 +215,7 @@ static int read_file(struct reader *r, struct sharefs *fs, const char *path,
     r->lines->begin = r->lines->end = 0;
     r->lines->at_end = r->lines->in_long_line = false;
     result = read(r, e);
-    sharefs_file_close(f);
+    share_close_input(f);
     return result;
 }
 
@@ -225,18 +225,18 @@ static char *csv_path(const char *run_path, const char *metric)
     return strchr(metric, '/') == NULL ? mem_printf("%s/%s.csv", run_path, metric) : NULL;
 }
 
-void series_ahead(struct sharefs *fs, const char *run_path, const char *metric)
+void series_ahead(struct share_dir *fs, const char *run_path, const char *metric)
 {
     char *lines = path_join(run_path, LAYOUT_METRICS), *csv = csv_path(run_path, metric);
 
-    sharefs_ahead(fs, lines, NULL, NULL);
+    share_ahead(fs, lines, NULL, NULL);
     if (csv != NULL)
-        sharefs_ahead(fs, csv, NULL, NULL);
+        share_ahead(fs, csv, NULL, NULL);
     free(csv);
     free(lines);
 }
 
-int series_read(struct sharefs *fs, const char *run_path, const char *metric, series_fn take,
+int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e)
 {
     struct reader r = { .lines = mem_resize(NULL, 1, sizeof *r.lines),
@@ -250,7 +250,7 @@ int series_read(struct sharefs *fs, const char *run_path, const char *metric, se
     if (result == 0 && !r.found && csv != NULL)
         result = read_file(&r, fs, csv, read_csv, e);
     else if (csv != NULL)
-        sharefs_forget(fs, csv);
+        share_forget(fs, csv);
     free(csv);
     free(lines);
     arena_destroy(r.arena);

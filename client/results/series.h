@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "client/share/sharefs.h"
+#include "common/share/share.h"
 #include "common/data/value.h"
 
 struct series_point {
@@ -25,11 +25,11 @@ typedef int (*series_fn)(void *context, const struct series_point *point, struct
  * All points of a measure in a run's folder, in their order.  Returns 1; 0 when neither file has
  * the measure, with e set when one of them could not be opened; or -1.
  */
-int series_read(struct sharefs *fs, const char *run_path, const char *metric, series_fn take,
+int series_read(struct share_dir *fs, const char *run_path, const char *metric, series_fn take,
                 void *context, struct err *e);
 
-/* They will be read soon: see sharefs_ahead. */
-void series_ahead(struct sharefs *fs, const char *run_path, const char *metric);
+/* They will be read soon: see share_ahead. */
+void series_ahead(struct share_dir *fs, const char *run_path, const char *metric);
 
 /* A point with the job it belongs to, as `results --series --json` prints it (docs/json.md). */
 struct series_row {

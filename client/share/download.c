@@ -21,7 +21,7 @@ enum { PIECE_BYTES = 256 * 1024, DEPTH_MAX = 200 };
 static const char part_begin[] = ".ludwig-fetch.", part_end[] = ".part";
 
 struct download {
-    struct sharefs *fs;
+    struct share_dir *fs;
     int fd; /* the folder that is copied to */
     struct download_counts counts;
     download_tick_fn tick;
@@ -61,7 +61,7 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
-struct download *download_open(struct sharefs *fs, const char *to, struct err *e)
+struct download *download_open(struct share_dir *fs, const char *to, struct err *e)
 {
     struct download *c;
     int fd = -1;
@@ -182,7 +182,7 @@ int download_mark(struct download *c, const char *name, const char *text, const 
 /* Something on the share, and where it goes. */
 struct item {
     const char *path; /* on the share */
-    const struct sharefs_entry *entry;
+    const struct share_stat *st;
     int to_fd; /* folder */
     const char *to;
 };
@@ -192,16 +192,16 @@ static bool is_there(const struct item *it)
     struct stat st;
 
     return fstatat(it->to_fd, it->to, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-           st.st_size == it->entry->size && st.st_mtime == it->entry->mtime_s;
+           st.st_size == it->st->size_bytes && st.st_mtime == it->st->mtime_s;
 }
 
 /* 0; 1 with why set when the original cannot be read; -1. */
-static int download_bytes(struct download *c, struct sharefs_file *from, int to, const char *path,
+static int download_bytes(struct download *c, struct share_input *from, int to, const char *path,
                           struct err *why, struct err *e)
 {
     ssize_t n;
 
-    while ((n = sharefs_file_read(from, c->piece, PIECE_BYTES, why)) > 0) {
+    while ((n = share_read_input(from, c->piece, PIECE_BYTES, why)) > 0) {
         if (io_write_all(to, c->piece, (size_t)n) < 0)
             return err_sys(e, "write the copy of %s", path);
         c->counts.bytes += n;
@@ -215,18 +215,18 @@ static int download_bytes(struct download *c, struct sharefs_file *from, int to,
 static int finish_file(struct download *c, const struct item *it, int fd, struct err *e)
 {
     const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
-                                       { .tv_sec = (time_t)it->entry->mtime_s } };
+                                       { .tv_sec = (time_t)it->st->mtime_s } };
 
     if (futimens(fd, times) < 0 || renameat(it->to_fd, c->part_name, it->to_fd, it->to) < 0)
         return err_sys(e, "make the copy of %s", it->path);
     return 0;
 }
 
-static int write_file(struct download *c, const struct item *it, struct sharefs_file *from,
+static int write_file(struct download *c, const struct item *it, struct share_input *from,
                       struct err *why, struct err *e)
 {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    mode_t mode = it->entry->executable ? 0777 : 0666;
+    mode_t mode = (it->st->mode & S_IXUSR) != 0 ? 0777 : 0666;
     int fd, result;
 
     fd = openat(it->to_fd, c->part_name, flags, mode);
@@ -244,7 +244,7 @@ static int write_file(struct download *c, const struct item *it, struct sharefs_
 
 static int copy_file(struct download *c, const struct item *it, struct err *e)
 {
-    struct sharefs_file *from;
+    struct share_input *from;
     struct err why = { 0 };
     int result;
 
@@ -252,11 +252,11 @@ static int copy_file(struct download *c, const struct item *it, struct err *e)
         c->counts.there++;
         return 0;
     }
-    from = sharefs_file_open(c->fs, it->path, &why);
+    from = share_open_input(c->fs, it->path, 0, &why);
     if (from == NULL)
         return skip(c, &why, e);
     result = write_file(c, it, from, &why, e);
-    sharefs_file_close(from);
+    share_close_input(from);
     if (result > 0)
         return skip(c, &why, e);
     c->counts.copied += result == 0;
@@ -267,10 +267,8 @@ static int copy_file(struct download *c, const struct item *it, struct err *e)
 
 static bool is_same_link(const struct item *it, const char *target)
 {
-    size_t n = strlen(target);
-    char *there = mem_alloc(n + 2);
-    bool same =
-        readlinkat(it->to_fd, it->to, there, n + 1) == (ssize_t)n && memcmp(there, target, n) == 0;
+    char *there = io_read_link_at(it->to_fd, it->to, NULL);
+    bool same = there != NULL && strcmp(there, target) == 0;
 
     free(there);
     return same;
@@ -291,9 +289,8 @@ static int make_link(struct download *c, const struct item *it, const char *targ
 
 static int copy_link(struct download *c, const struct item *it, struct err *e)
 {
-    struct arena *a = arena_create();
     struct err why = { 0 };
-    const char *target = sharefs_read_link(c->fs, it->path, a, &why);
+    char *target = share_read_link(c->fs, it->path, &why);
     int result = 0;
 
     if (target == NULL)
@@ -302,7 +299,7 @@ static int copy_link(struct download *c, const struct item *it, struct err *e)
         c->counts.there++;
     else
         result = make_link(c, it, target, e);
-    arena_destroy(a);
+    free(target);
     return result;
 }
 
@@ -341,11 +338,11 @@ static void tidy(int folder_fd)
 static int copy_entries(struct download *c, const char *path, const struct list *entries, int to_fd,
                         int depth, struct err *e)
 {
-    const struct sharefs_entry *items = entries->items;
+    const struct share_entry *items = entries->items;
 
     for (size_t i = 0; i < entries->n; i++) {
         char *below = path_join(path, items[i].name);
-        struct item it = { below, &items[i], to_fd, items[i].name };
+        struct item it = { below, &items[i].stat, to_fd, items[i].name };
         int result = copy_item(c, &it, depth, e);
 
         free(below);
@@ -378,7 +375,7 @@ static int copy_folder(struct download *c, const struct item *it, int depth, str
     if (depth > DEPTH_MAX)
         result = err_set(&why, ERR_FAILED, "%s: more than %d folders deep", it->path, DEPTH_MAX);
     else
-        result = sharefs_list(c->fs, it->path, a, &entries, &why);
+        result = share_list(c->fs, it->path, SHARE_STATS, a, &entries, &why);
     result = result < 0 ? skip(c, &why, e) : fill_folder(c, it, &entries, depth, e);
     arena_destroy(a);
     return result;
@@ -386,11 +383,11 @@ static int copy_folder(struct download *c, const struct item *it, int depth, str
 
 static int copy_item(struct download *c, const struct item *it, int depth, struct err *e)
 {
-    switch (it->entry->kind) {
-    case SHAREFS_FILE: return copy_file(c, it, e);
-    case SHAREFS_FOLDER: return copy_folder(c, it, depth + 1, e);
-    case SHAREFS_LINK: return copy_link(c, it, e);
-    case SHAREFS_OTHER: c->counts.odd++;
+    switch (it->st->type) {
+    case SHARE_FILE: return copy_file(c, it, e);
+    case SHARE_FOLDER: return copy_folder(c, it, depth + 1, e);
+    case SHARE_LINK: return copy_link(c, it, e);
+    case SHARE_OTHER: c->counts.odd++;
     }
     return 0;
 }
@@ -429,30 +426,30 @@ static void tidy_parent(struct download *c, const char *path, int fd)
     c->tidied = parent;
 }
 
-static bool is_missing(void *context, const char *path, const struct sharefs_entry *entry)
+static bool is_missing(void *context, const char *path, const struct share_stat *st)
 {
     const struct download *c = context;
 
     return !is_there(
-        &(struct item){ .path = path, .entry = entry, .to_fd = c->fd, .to = path + c->n_ahead });
+        &(struct item){ .path = path, .st = st, .to_fd = c->fd, .to = path + c->n_ahead });
 }
 
 void download_ahead(struct download *c, const char *path, size_t n)
 {
     c->n_ahead = n;
-    sharefs_ahead(c->fs, path, is_missing, c);
+    share_ahead(c->fs, path, is_missing, c);
 }
 
 static int download_found(struct download *c, const char *path, size_t n,
-                          const struct sharefs_entry *entry, struct err *e)
+                          const struct share_stat *st, struct err *e)
 {
-    struct item it = { .path = path, .entry = entry, .to = path_basename(path) };
+    struct item it = { .path = path, .st = st, .to = path_basename(path) };
     int result;
 
     it.to_fd = open_parent(c, path + n, e);
     if (it.to_fd < 0)
         return -1;
-    if (entry->kind != SHAREFS_FOLDER)
+    if (st->type != SHARE_FOLDER)
         tidy_parent(c, path, it.to_fd);
     result = copy_item(c, &it, 0, e);
     close(it.to_fd);
@@ -461,13 +458,13 @@ static int download_found(struct download *c, const char *path, size_t n,
 
 int download_path(struct download *c, const char *path, size_t n, struct err *e)
 {
-    struct sharefs_entry entry;
+    struct share_stat st;
     struct err why = { 0 };
     int result;
 
-    if (sharefs_stat(c->fs, path, &entry, &why) < 0)
+    if (share_stat(c->fs, path, &st, &why) < 0)
         return why.kind == ERR_NOT_FOUND ? 0 : skip(c, &why, e) < 0 ? -1 : 1;
-    result = download_found(c, path, n, &entry, e);
-    sharefs_forget(c->fs, path);
+    result = download_found(c, path, n, &st, e);
+    share_forget(c->fs, path);
     return result < 0 ? -1 : 1;
 }

@@ -8,7 +8,7 @@
 #ifndef LUDWIG_CLIENT_SHARE_DOWNLOAD_H
 #define LUDWIG_CLIENT_SHARE_DOWNLOAD_H
 
-#include "client/share/sharefs.h"
+#include "common/share/share.h"
 
 struct download;
 
@@ -24,7 +24,7 @@ struct download_counts {
 typedef void (*download_tick_fn)(void *context);
 
 /* to: a folder, made if need be; one copy at a time may write there (ERR_BUSY). */
-struct download *download_open(struct sharefs *fs, const char *to, struct err *e);
+struct download *download_open(struct share_dir *fs, const char *to, struct err *e);
 void download_close(struct download *c); /* NULL is fine */
 void download_on_tick(struct download *c, download_tick_fn tick, void *context);
 
@@ -41,7 +41,7 @@ int download_mark(struct download *c, const char *name, const char *text, const 
  * there is nothing; -1 when it cannot be written. */
 int download_path(struct download *c, const char *path, size_t n, struct err *e);
 
-/* The same will be copied soon: see sharefs_ahead.  n is always the same. */
+/* The same will be copied soon: see share_ahead.  n is always the same. */
 void download_ahead(struct download *c, const char *path, size_t n);
 
 const struct download_counts *download_counts(const struct download *c);

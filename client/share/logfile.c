@@ -6,33 +6,33 @@
 
 enum { PIECE_BYTES = 64 * 1024 };
 
-int logfile_open(struct logfile *l, struct sharefs *fs, const char *path, bool harmless,
+int logfile_open(struct logfile *l, struct share_dir *fs, const char *path, bool harmless,
                  struct err *e)
 {
     struct err why = { 0 };
 
-    *l = (struct logfile){ .file = sharefs_file_open(fs, path, &why), .harmless = harmless };
+    *l = (struct logfile){ .file = share_open_input(fs, path, 0, &why), .harmless = harmless };
     if (l->file != NULL)
         return 1;
     return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
 }
 
-int logfile_reopen(struct logfile *l, struct sharefs *fs, const char *path, struct err *e)
+int logfile_reopen(struct logfile *l, struct share_dir *fs, const char *path, struct err *e)
 {
     struct err why = { 0 };
-    struct sharefs_file *file = sharefs_file_open(fs, path, &why);
+    struct share_input *file = share_open_input(fs, path, 0, &why);
 
     if (file == NULL)
         return why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
-    sharefs_file_close(l->file);
+    share_close_input(l->file);
     l->file = file;
-    sharefs_file_seek(l->file, l->offset);
+    share_seek_input(l->file, l->offset);
     return 0;
 }
 
 void logfile_pause(struct logfile *l)
 {
-    sharefs_file_close(l->file);
+    share_close_input(l->file);
     l->file = NULL;
 }
 
@@ -48,8 +48,8 @@ static int read_before(const struct logfile *l, int64_t end, char *bytes, size_t
 {
     ssize_t got;
 
-    sharefs_file_seek(l->file, end - (int64_t)n);
-    got = sharefs_file_read(l->file, bytes, n, e);
+    share_seek_input(l->file, end - (int64_t)n);
+    got = share_read_input(l->file, bytes, n, e);
     if (got == (ssize_t)n || got < 0)
         return got < 0 ? -1 : 0;
     return err_set(e, ERR_FAILED, "the log became shorter while it was read");
@@ -72,7 +72,7 @@ int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e)
     char bytes[PIECE_BYTES] = "";
     int64_t size, end, left = n;
 
-    if (sharefs_file_size(l->file, &size, e) < 0)
+    if (share_input_size(l->file, &size, e) < 0)
         return -1;
     end = size;
     while (end > 0 && n > 0) {
@@ -89,7 +89,7 @@ int logfile_seek_lines(struct logfile *l, int64_t n, struct err *e)
         }
     }
     l->offset = n > 0 ? end : size;
-    sharefs_file_seek(l->file, l->offset);
+    share_seek_input(l->file, l->offset);
     return 0;
 }
 
@@ -119,7 +119,7 @@ int logfile_copy(struct logfile *l, struct err *e)
     char bytes[PIECE_BYTES];
     ssize_t n;
 
-    while ((n = sharefs_file_read(l->file, bytes, sizeof bytes, e)) > 0) {
+    while ((n = share_read_input(l->file, bytes, sizeof bytes, e)) > 0) {
         l->offset += n;
         if (write_piece(l, bytes, (size_t)n, e) < 0)
             return -1;

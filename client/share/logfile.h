@@ -7,22 +7,22 @@
 
 #include <stdbool.h>
 
-#include "client/share/sharefs.h"
+#include "common/share/share.h"
 #include "common/base/buf.h"
 
 struct logfile {
-    struct sharefs_file *file; /* NULL: not open */
-    int64_t offset;            /* how far it was read */
-    bool harmless;             /* control characters are written out: for a terminal */
-    struct buf rest;           /* the beginning of a character whose end is not there yet */
+    struct share_input *file; /* NULL: not open */
+    int64_t offset;           /* how far it was read */
+    bool harmless;            /* control characters are written out: for a terminal */
+    struct buf rest;          /* the beginning of a character whose end is not there yet */
 };
 
 /* 1, or 0 when the file is not there yet, or -1. */
-int logfile_open(struct logfile *l, struct sharefs *fs, const char *path, bool harmless,
+int logfile_open(struct logfile *l, struct share_dir *fs, const char *path, bool harmless,
                  struct err *e);
 /* Opens an open one anew, to go on from where it was read to: a network file system may have kept
  * an older length for whoever had it open.  One that is gone stays open. */
-int logfile_reopen(struct logfile *l, struct sharefs *fs, const char *path, struct err *e);
+int logfile_reopen(struct logfile *l, struct share_dir *fs, const char *path, struct err *e);
 /* Closes the file; logfile_reopen goes on from where it was read to. */
 void logfile_pause(struct logfile *l);
 void logfile_close(struct logfile *l); /* also one that is not open */

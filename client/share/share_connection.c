@@ -10,9 +10,17 @@ enum {
         30 /* from here on sshd's window of 2 MiB in a round trip is what limits each of them */
 };
 
-struct sharefs *share_connection_read(const struct share_connection *d, struct err *e)
+struct share_dir *share_connection_read(const struct share_connection *d, struct err *e)
 {
-    return d->mount != NULL ? sharefs_open(d->mount, e) : sharefs_open_sftp(d->sftp, d->root);
+    struct share_dir *share;
+
+    if (d->mount == NULL)
+        return share_open_sftp(d->sftp, d->root);
+    share = share_open_mount(d->mount, e);
+    if (share == NULL)
+        err_wrap(e, "the shared drive is not to be seen here (config.yaml: share: says where it "
+                    "is on this machine)");
+    return share;
 }
 
 struct sftp *share_connection_another(const struct share_connection *d, struct err *e)

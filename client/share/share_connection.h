@@ -7,7 +7,7 @@
 #ifndef LUDWIG_CLIENT_SHARE_SHARE_CONNECTION_H
 #define LUDWIG_CLIENT_SHARE_SHARE_CONNECTION_H
 
-#include "client/share/sharefs.h"
+#include "common/share/share.h"
 #include "common/sftp/sftp.h"
 
 /* Connections for files, at most; with so many bytes there are no more. */
@@ -32,7 +32,7 @@ struct share_connection {
 };
 
 /* To read from.  The drive must last as long. */
-struct sharefs *share_connection_read(const struct share_connection *d, struct err *e);
+struct share_dir *share_connection_read(const struct share_connection *d, struct err *e);
 /* Over SFTP: connects again if the connection broke. */
 int share_connection_mend(struct share_connection *d, struct err *e);
 /* Over how many connections, the first included, so much should go. */

@@ -1,26 +1,73 @@
 /* SPDX-License-Identifier: MIT */
-/* share.c - the shared drive, however it is reached */
+/* share.c - the shared drive: connections, folders, names and small files */
 
 #include "common/share/share.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "common/base/mem.h"
+#include "common/base/io.h"
+#include "common/base/nfs_lookup.h"
+#include "common/base/path.h"
 #include "common/base/units.h"
-#include "common/share/share_internal.h"
 #include "common/sftp/sftp_root.h"
+#include "common/share/share_internal.h"
 
 #define SCHEME "sftp:"
 
 enum {
     /* A connection costs the server memory and processes. */
     REST_MS = 60 * 1000,
-    /* One that was not used for longer may have died unnoticed. */
+    /* A connection that was not used for longer may have died unnoticed. */
     TRUSTED_MS = 2 * 1000
 };
 
-/* ---- names ---- */
+static const char temporary_begin[] = ".tmp-";
+
+struct shares {
+    struct share_source source;
+    struct share_line *line; /* NULL: none */
+    int64_t used_at_ms;
+};
+
+/* ---- errors ---- */
+
+/* To callers ERR_PROTOCOL means that a file is damaged, not that a server is. */
+int share_sftp_fail(const struct err *why, struct err *e)
+{
+    return err_set(e, why->kind == ERR_PROTOCOL ? ERR_UNREACHABLE : why->kind, "%s", why->text);
+}
+
+int share_sftp_check(int result, const struct err *why, struct err *e)
+{
+    return result < 0 ? share_sftp_fail(why, e) : result;
+}
+
+int share_check_path(const struct share_dir *at, const char *path, struct err *e)
+{
+    if (!at->is_client || path[0] == '\0' || path_is_inside(path))
+        return 0;
+    return err_set(e, ERR_PROTOCOL, "'%s' is no path below the shared drive", path);
+}
+
+/* "WHAT PATH: " and the reason that errno tells; -1. */
+static int fail_at(const struct share_dir *at, const char *what, const char *path, struct err *e)
+{
+    int number = errno;
+    char *where = at->path != NULL ? path_join(at->path, path) : mem_strdup(path);
+
+    errno = number;
+    err_sys(e, "%s %s", what, where);
+    free(where);
+    return -1;
+}
+
+/* ---- the names of shares ---- */
 
 char *share_sftp_name(const char *server_id, const char *projects, const char *path)
 {
@@ -33,7 +80,7 @@ bool share_is_mounted(const char *name)
 }
 
 /* Up to the next colon; NULL when there is none. */
-static char *take_part(const char **at)
+static char *take_name_part(const char **at)
 {
     size_t n = strcspn(*at, ":");
     char *part;
@@ -45,14 +92,12 @@ static char *take_part(const char **at)
     return part;
 }
 
-/* ---- connecting ---- */
-
-/* Of the folder where projects lie. */
-static char *find_root(struct sftp *s, const char *name, struct err *e)
+/* Of the folder where projects lie, on the server. */
+static char *find_projects(struct sftp *s, const char *name, struct err *e)
 {
     const char *path = name + strlen(SCHEME);
-    char *server_id = take_part(&path);
-    char *projects = server_id == NULL ? NULL : take_part(&path);
+    char *server_id = take_name_part(&path);
+    char *projects = server_id == NULL ? NULL : take_name_part(&path);
     struct arena *a = arena_create();
     const char *share = NULL;
     char *root = NULL;
@@ -62,60 +107,22 @@ static char *find_root(struct sftp *s, const char *name, struct err *e)
     else
         share = sftp_root_find(s, path, server_id, a, e);
     if (share != NULL)
-        root = mem_printf("%s/%s", share, projects);
+        root = mem_printf("%s%s%s", share, projects[0] == '\0' ? "" : "/", projects);
     arena_destroy(a);
     free(projects);
     free(server_id);
     return root;
 }
 
-static int fill_line(struct share_line *line, struct err *e)
-{
-    int fd = line->source.connect(line->source.context, e);
+/* ---- connections ---- */
 
-    if (fd < 0)
-        return -1;
-    line->is_connected = true;
-    line->sftp = sftp_open(fd, e);
-    if (line->sftp != NULL)
-        line->root = find_root(line->sftp, line->name, e);
-    return line->root == NULL ? -1 : 0;
-}
-
-static struct share_line *open_line(const struct share_source *source, const char *name,
-                                    struct err *e)
-{
-    struct share_line *line;
-
-    if (source->connect == NULL) {
-        err_set(e, ERR_FAILED, "there is no way to ludwigd's machine");
-        return NULL;
-    }
-    line = mem_alloc(sizeof *line);
-    *line = (struct share_line){ .source = *source, .name = mem_strdup(name), .n_users = 1 };
-    if (fill_line(line, e) == 0)
-        return line;
-    share_connection_leave(line);
-    return NULL;
-}
-
-/* A refused login is no missing right to a file, for which callers would take it. */
-static struct share_line *connect_line(const struct share_source *source, const char *name,
-                                       struct err *e)
-{
-    struct err why = { 0 };
-    struct share_line *line = open_line(source, name, &why);
-
-    if (line == NULL)
-        err_set(e, ERR_UNREACHABLE, "the share, over SFTP: %s", why.text);
-    return line;
-}
-
-void share_connection_leave(struct share_line *line)
+static void leave_line(struct share_line *line)
 {
     if (line == NULL || --line->n_users > 0)
         return;
-    sftp_close(line->sftp);
+    share_ahead_free(line->ahead);
+    if (!line->is_borrowed)
+        sftp_close(line->sftp);
     if (line->is_connected && line->source.leave != NULL)
         line->source.leave(line->source.context);
     free(line->name);
@@ -123,13 +130,32 @@ void share_connection_leave(struct share_line *line)
     free(line);
 }
 
-/* ---- the connection that a thread keeps ---- */
+/* A refused login is no missing right to a file, for which callers would take it: all errors become
+ * ERR_UNREACHABLE. */
+static struct share_line *connect_line(const struct share_source *source, const char *name,
+                                       struct err *e)
+{
+    struct share_line *line = mem_alloc(sizeof *line);
+    struct err why = { 0 };
+    int fd = -1;
 
-struct shares {
-    struct share_source source;
-    struct share_line *line; /* NULL: none */
-    int64_t used_at_ms;
-};
+    *line = (struct share_line){ .source = *source, .name = mem_strdup(name), .n_users = 1 };
+    if (source->connect == NULL)
+        err_set(&why, ERR_FAILED, "there is no way to ludwigd's machine");
+    else
+        fd = source->connect(source->context, &why);
+    if (fd >= 0) {
+        line->is_connected = true;
+        line->sftp = sftp_open(fd, &why);
+    }
+    if (line->sftp != NULL)
+        line->root = find_projects(line->sftp, name, &why);
+    if (line->root != NULL)
+        return line;
+    leave_line(line);
+    err_set(e, ERR_UNREACHABLE, "the share, over SFTP: %s", why.text);
+    return NULL;
+}
 
 struct shares *shares_create(const struct share_source *source)
 {
@@ -146,7 +172,7 @@ void shares_destroy(struct shares *s)
 {
     if (s == NULL)
         return;
-    share_connection_leave(s->line);
+    leave_line(s->line);
     free(s);
 }
 
@@ -164,7 +190,7 @@ void shares_rest(struct shares *s)
 {
     if (shares_rest_ms(s) != 0)
         return;
-    share_connection_leave(s->line);
+    leave_line(s->line);
     s->line = NULL;
 }
 
@@ -181,39 +207,175 @@ static bool is_usable(const struct shares *s, const char *name)
 
 /* ---- folders ---- */
 
+static struct share_dir *new_mount_dir(int fd, char *path, bool is_client)
+{
+    struct share_dir *d = mem_alloc(sizeof *d);
+
+    *d = (struct share_dir){ .fd = fd, .path = path, .is_client = is_client };
+    return d;
+}
+
+static struct share_dir *new_sftp_dir(struct share_line *line, char *path, bool is_client)
+{
+    struct share_dir *d = mem_alloc(sizeof *d);
+
+    *d = (struct share_dir){ .fd = -1, .path = path, .line = line, .is_client = is_client };
+    line->n_users++;
+    return d;
+}
+
 struct share_dir *share_open(struct shares *s, const char *name, struct err *e)
 {
-    if (share_is_mounted(name))
-        return share_mount_open(name, e);
+    if (share_is_mounted(name)) {
+        int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd >= 0)
+            return new_mount_dir(fd, NULL, false);
+        err_sys(e, "share %s", name);
+        return NULL;
+    }
     if (!is_usable(s, name)) {
-        share_connection_leave(s->line);
+        leave_line(s->line);
         s->line = connect_line(&s->source, name, e);
     }
     s->used_at_ms = units_monotonic_ms();
-    return s->line == NULL ? NULL : share_sftp_dir(s->line, mem_strdup(s->line->root));
+    return s->line == NULL ? NULL : new_sftp_dir(s->line, mem_strdup(s->line->root), false);
+}
+
+struct share_dir *share_open_mount(const char *root, struct err *e)
+{
+    int fd = io_open_dir(root, e);
+
+    return fd < 0 ? NULL : new_mount_dir(fd, mem_strdup(root), true);
+}
+
+struct share_dir *share_open_sftp(struct sftp *s, const char *root)
+{
+    struct share_line *line = mem_alloc(sizeof *line);
+
+    *line = (struct share_line){ .sftp = s, .is_borrowed = true };
+    return new_sftp_dir(line, mem_strdup(root), true);
 }
 
 struct share_dir *share_open_dir(const struct share_dir *at, const char *path, struct err *e)
 {
-    return at->way->open_dir(at, path, e);
+    struct err why = { 0 };
+    struct sftp_attrs attrs;
+    char *full;
+
+    if (share_check_path(at, path, e) < 0)
+        return NULL;
+    if (at->fd >= 0) {
+        int fd = io_open_dir_at(at->fd, path[0] == '\0' ? "." : path, e);
+
+        return fd < 0 ? NULL
+                      : new_mount_dir(fd, at->path == NULL ? NULL : path_join(at->path, path),
+                                      at->is_client);
+    }
+    full = share_sftp_path(at, path);
+    if (sftp_stat(at->line->sftp, full, &attrs, &why) == 0) {
+        if (S_ISDIR(attrs.mode))
+            return new_sftp_dir(at->line, full, at->is_client);
+        err_set(&why, ERR_NOT_FOUND, "open %s: it is no folder", full);
+    }
+    share_sftp_fail(&why, e);
+    free(full);
+    return NULL;
 }
 
 void share_close(struct share_dir *d)
 {
-    if (d != NULL)
-        d->way->close(d);
+    if (d == NULL)
+        return;
+    if (d->fd >= 0)
+        close(d->fd);
+    leave_line(d->line);
+    free(d->path);
+    free(d);
 }
 
 int share_fd(const struct share_dir *d)
 {
-    return d->way->fd(d);
+    return d->fd;
+}
+
+char *share_where(const struct share_dir *d, const char *path)
+{
+    if (d->fd < 0)
+        return mem_printf("%s/%s on the server", d->path, path);
+    return d->path != NULL ? path_join(d->path, path) : mem_strdup(path);
+}
+
+char *share_sftp_path(const struct share_dir *at, const char *path)
+{
+    if (path[0] == '\0')
+        return mem_strdup(at->path[0] == '\0' ? "/" : at->path);
+    return mem_printf("%s/%s", at->path, path);
 }
 
 /* ---- names ---- */
 
+static enum share_type type_of(mode_t mode)
+{
+    return S_ISREG(mode)   ? SHARE_FILE
+           : S_ISDIR(mode) ? SHARE_FOLDER
+           : S_ISLNK(mode) ? SHARE_LINK
+                           : SHARE_OTHER;
+}
+
+static struct share_stat stat_of(const struct stat *st)
+{
+    return (struct share_stat){ .type = type_of(st->st_mode),
+                                .mode = st->st_mode & 07777,
+                                .group = st->st_gid,
+                                .uid = (int64_t)st->st_uid,
+                                .size_bytes = st->st_size,
+                                .mtime_s = st->st_mtime };
+}
+
+struct share_stat share_stat_of_attrs(const struct sftp_attrs *attrs)
+{
+    mode_t mode = (attrs->has & SFTP_MODE) ? attrs->mode : 0;
+    bool is_large = attrs->size_bytes > INT64_MAX;
+
+    return (struct share_stat){ .type = type_of(mode),
+                                .mode = mode & 07777,
+                                .group = (gid_t)-1,
+                                .uid = (int64_t)attrs->uid,
+                                .size_bytes = is_large ? INT64_MAX : (int64_t)attrs->size_bytes,
+                                .mtime_s = attrs->mtime_s };
+}
+
 int share_stat(const struct share_dir *at, const char *path, struct share_stat *st, struct err *e)
 {
-    return at->way->stat(at, path, st, e);
+    struct sftp_attrs attrs = { 0 };
+    struct err why = { 0 };
+    char *full;
+    int result;
+
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd >= 0) {
+        struct stat own;
+
+        result = path[0] == '\0' ? fstat(at->fd, &own)
+                 : at->is_client ? nfs_lookup_stat(at->fd, path, &own)
+                                 : fstatat(at->fd, path, &own, AT_SYMLINK_NOFOLLOW);
+        if (result < 0)
+            return fail_at(at, "look at", path, e);
+        *st = stat_of(&own);
+        return 0;
+    }
+    result = share_ahead_stat(at, path, st, e);
+    if (result != 0)
+        return result < 0 ? -1 : 0;
+    full = share_sftp_path(at, path);
+    result = (path[0] == '\0' ? sftp_stat : sftp_lstat)(at->line->sftp, full, &attrs, &why);
+    free(full);
+    if (result < 0)
+        return share_sftp_fail(&why, e);
+    *st = share_stat_of_attrs(&attrs);
+    return 0;
 }
 
 bool share_exists(const struct share_dir *at, const char *path)
@@ -223,132 +385,280 @@ bool share_exists(const struct share_dir *at, const char *path)
     return share_stat(at, path, &st, NULL) == 0;
 }
 
-int share_list(const struct share_dir *d, void (*each)(void *context, const char *name),
-               void *context, struct err *e)
+static int compare_entries(const void *x, const void *y)
 {
-    return d->way->list(d, each, context, e);
+    const struct share_entry *a = x, *b = y;
+
+    return strcmp(a->name, b->name);
+}
+
+/* What is removed meanwhile is left out. */
+static int read_entries(DIR *dir, enum share_detail detail, struct arena *a, struct list *entries)
+{
+    struct share_entry *items = NULL;
+    size_t n = 0, capacity = 0;
+    struct dirent *d;
+    int number;
+
+    while (errno = 0, (d = readdir(dir)) != NULL) {
+        struct stat st = { 0 };
+
+        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+            (detail == SHARE_STATS && fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0))
+            continue;
+        mem_grow((void **)&items, &capacity, n, sizeof *items);
+        items[n++] = (struct share_entry){ arena_strdup(a, d->d_name), stat_of(&st) };
+    }
+    number = errno;
+    *entries = (struct list){ arena_alloc(a, n * sizeof *items), n };
+    if (n > 0)
+        memcpy(entries->items, items, n * sizeof *items);
+    free(items);
+    errno = number;
+    return number == 0 ? 0 : -1;
+}
+
+static int list_mount(const struct share_dir *at, const char *path, enum share_detail detail,
+                      struct arena *a, struct list *entries, struct err *e)
+{
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const char *name = path[0] == '\0' ? "." : path;
+    int fd = at->is_client ? nfs_lookup_open(at->fd, name, flags) : openat(at->fd, name, flags);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    int result;
+
+    if (dir == NULL) {
+        result = fail_at(at, "open", path, e);
+        if (fd >= 0)
+            close(fd);
+        return result;
+    }
+    result = read_entries(dir, detail, a, entries);
+    if (result < 0)
+        fail_at(at, "read", path, e);
+    closedir(dir);
+    return result;
+}
+
+/* Some servers list names without saying what they are. */
+static bool complete_entry(const struct share_dir *at, const char *folder, struct sftp_entry *entry)
+{
+    char *path, *full;
+    bool is_there;
+
+    if (entry->attrs.has & SFTP_MODE)
+        return true;
+    path = folder[0] == '\0' ? mem_strdup(entry->name) : path_join(folder, entry->name);
+    full = share_sftp_path(at, path);
+    is_there = sftp_lstat(at->line->sftp, full, &entry->attrs, NULL) == 0;
+    free(full);
+    free(path);
+    return is_there;
+}
+
+static int list_sftp(const struct share_dir *at, const char *path, enum share_detail detail,
+                     struct arena *a, struct list *entries, struct err *e)
+{
+    struct err why = { 0 };
+    struct list found;
+    struct sftp_entry *items;
+    struct share_entry *kept;
+    int result = share_ahead_list(at, path, a, &found, e);
+
+    if (result == 0) {
+        char *full = share_sftp_path(at, path);
+
+        result = share_sftp_check(sftp_list(at->line->sftp, full, a, &found, &why), &why, e);
+        free(full);
+    }
+    if (result < 0)
+        return -1;
+    items = found.items;
+    kept = arena_alloc(a, found.n * sizeof *kept);
+    *entries = (struct list){ kept, 0 };
+    for (size_t i = 0; i < found.n; i++)
+        if (detail == SHARE_NAMES || complete_entry(at, path, &items[i]))
+            kept[entries->n++] =
+                (struct share_entry){ items[i].name, share_stat_of_attrs(&items[i].attrs) };
+    return 0;
+}
+
+int share_list(const struct share_dir *at, const char *path, enum share_detail detail,
+               struct arena *a, struct list *entries, struct err *e)
+{
+    *entries = (struct list){ 0 };
+    if (share_check_path(at, path, e) < 0 ||
+        (at->fd >= 0 ? list_mount : list_sftp)(at, path, detail, a, entries, e) < 0)
+        return -1;
+    if (detail == SHARE_STATS && entries->n > 1)
+        qsort(entries->items, entries->n, sizeof(struct share_entry), compare_entries);
+    return 0;
+}
+
+char *share_read_link(const struct share_dir *at, const char *path, struct err *e)
+{
+    struct buf ahead = { 0 };
+    struct err why = { 0 };
+    char *full, *target;
+
+    if (share_check_path(at, path, e) < 0)
+        return NULL;
+    if (at->fd >= 0)
+        return io_read_link_at(at->fd, path, e);
+    if (share_ahead_content(at, path, &ahead, NULL) > 0)
+        return buf_take(&ahead);
+    full = share_sftp_path(at, path);
+    target = sftp_read_link(at->line->sftp, full, &why);
+    if (target == NULL)
+        share_sftp_fail(&why, e);
+    free(full);
+    return target;
 }
 
 int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
 {
-    return at->way->make_dir(at, path, mode, e);
+    struct err why = { 0 };
+    char *full;
+    int result;
+
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd >= 0)
+        return mkdirat(at->fd, path, mode & 0777) < 0 ? fail_at(at, "create", path, e) : 0;
+    full = share_sftp_path(at, path);
+    result = share_sftp_check(sftp_mkdir(at->line->sftp, full, mode, &why), &why, e);
+    free(full);
+    return result;
+}
+
+/* ---- removing and renaming ---- */
+
+static int remove_over_sftp(int (*remove)(struct sftp *s, const char *path, struct err *e),
+                            const struct share_dir *at, const char *path, struct err *e)
+{
+    char *full = share_sftp_path(at, path);
+    struct err why = { 0 };
+    int result = share_sftp_check(remove(at->line->sftp, full, &why), &why, e);
+
+    free(full);
+    return result;
 }
 
 int share_remove_file(const struct share_dir *at, const char *path, struct err *e)
 {
-    return at->way->remove_file(at, path, e);
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd < 0)
+        return remove_over_sftp(sftp_remove, at, path, e);
+    return unlinkat(at->fd, path, 0) < 0 ? fail_at(at, "remove", path, e) : 0;
 }
 
 int share_remove_dir(const struct share_dir *at, const char *path, struct err *e)
 {
-    return at->way->remove_dir(at, path, e);
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd < 0)
+        return remove_over_sftp(sftp_rmdir, at, path, e);
+    return unlinkat(at->fd, path, AT_REMOVEDIR) < 0 ? fail_at(at, "remove", path, e) : 0;
 }
 
 int share_remove_tree(const struct share_dir *at, const char *path, struct err *e)
 {
-    return at->way->remove_tree(at, path, e);
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    return at->fd < 0 ? remove_over_sftp(sftp_remove_tree, at, path, e)
+                      : io_remove_tree_at(at->fd, path, e);
+}
+
+static bool lies_there(struct sftp *s, const char *path, bool *is_folder)
+{
+    struct sftp_attrs attrs;
+    bool is_there = sftp_lstat(s, path, &attrs, NULL) == 0;
+
+    *is_folder = is_there && S_ISDIR(attrs.mode);
+    return is_there;
+}
+
+/* The standard's own rename replaces nothing, not even a file. */
+static int rename_plainly(struct sftp *s, const char *from, const char *to, struct err *why)
+{
+    bool from_folder, to_folder;
+
+    if (sftp_rename(s, from, to, why) == 0)
+        return 0;
+    if (!lies_there(s, from, &from_folder) || !lies_there(s, to, &to_folder) || from_folder ||
+        to_folder || sftp_remove(s, to, why) < 0)
+        return -1;
+    return sftp_rename(s, from, to, why);
+}
+
+static int rename_over_sftp(struct sftp *s, const char *from, const char *to, struct err *why)
+{
+    bool from_folder, to_folder;
+
+    if ((sftp_can(s, SFTP_CAN_REPLACE) ? sftp_replace : rename_plainly)(s, from, to, why) == 0)
+        return 0;
+    /* Not every server says more than that it failed, and some say that a folder is not there when
+     * a file lies in its way. */
+    if ((why->kind == ERR_FAILED || why->kind == ERR_NOT_FOUND) &&
+        lies_there(s, from, &from_folder) && lies_there(s, to, &to_folder))
+        err_set(why, ERR_EXISTS, "rename %s to %s: something is there already", from, to);
+    return -1;
 }
 
 int share_rename(const struct share_dir *at, const char *path, const struct share_dir *to,
                  const char *to_path, struct err *e)
 {
-    return at->way->rename(at, path, to, to_path, e);
+    struct err why = { 0 };
+    char *from, *dest;
+    int result;
+
+    if (share_check_path(at, path, e) < 0 || share_check_path(to, to_path, e) < 0)
+        return -1;
+    if (at->fd >= 0) {
+        if (renameat(at->fd, path, to->fd, to_path) == 0)
+            return 0;
+        /* Where a folder is to go and a file lies there the kernel says ENOTDIR. */
+        if (errno == ENOTDIR)
+            errno = EEXIST;
+        return err_sys(e, "rename %s to %s", path, to_path);
+    }
+    from = share_sftp_path(at, path);
+    dest = share_sftp_path(to, to_path);
+    result = share_sftp_check(rename_over_sftp(at->line->sftp, from, dest, &why), &why, e);
+    free(from);
+    free(dest);
+    return result;
 }
 
-/* ---- small files ---- */
-
-int share_read(const struct share_dir *at, const char *path, size_t max_bytes, struct buf *out,
-               struct err *e)
+char *share_temporary_name(void)
 {
-    return at->way->read(at, path, max_bytes, out, e);
+    char random[TOKEN_HEX];
+    struct token token;
+
+    token_make(&token);
+    token_hex(&token, random);
+    return mem_printf("%s%s", temporary_begin, random);
 }
 
-int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
-                mode_t mode, struct err *e)
+bool share_is_temporary(const char *name)
 {
-    return at->way->write(at, path, bytes, n, mode, e);
+    size_t n = strlen(temporary_begin);
+
+    return strncmp(name, temporary_begin, n) == 0 && strlen(name) == n + TOKEN_HEX - 1 &&
+           strspn(name + n, "0123456789abcdef") == TOKEN_HEX - 1;
 }
 
-int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
-               struct err *e)
-{
-    return at->way->ship(at, path, mode, from_fd, e);
-}
-
-/* ---- trees ---- */
+/* ---- trees: each backend has a file of its own ---- */
 
 int share_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
                   struct err *e)
 {
-    return to->way->copy_in(to, from_fd, items, n, e);
+    return (to->fd >= 0 ? share_mount_copy_in : share_sftp_copy_in)(to, from_fd, items, n, e);
 }
 
 int share_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
                    size_t n, struct err *e)
 {
-    return from->way->copy_out(from, to_fd, items, n, e);
-}
-
-/* ---- a large file ---- */
-
-struct share_file *share_create(const struct share_dir *at, const char *path, mode_t mode,
-                                struct err *e)
-{
-    return at->way->create(at, path, mode, e);
-}
-
-int share_put(struct share_file *f, int from_fd, uint64_t max_bytes, uint64_t *n_bytes,
-              struct err *e)
-{
-    return f->way->put(f, from_fd, max_bytes, n_bytes, e);
-}
-
-int share_end(struct share_file *f, struct err *e)
-{
-    return f->way->end(f, e);
-}
-
-struct share_input *share_open_input(const struct share_dir *at, const char *path, uint64_t offset,
-                                     struct err *e)
-{
-    return at->way->open_input(at, path, offset, e);
-}
-
-ssize_t share_read_input(struct share_input *in, void *bytes, size_t n, struct err *e)
-{
-    return in->way->read_input(in, bytes, n, e);
-}
-
-void share_close_input(struct share_input *in)
-{
-    if (in != NULL)
-        in->way->close_input(in);
-}
-
-/* ---- making it durable ---- */
-
-bool share_is_synced_whole(const struct share_dir *d)
-{
-    return d->way->is_synced_whole(d);
-}
-
-int share_sync(const struct share_dir *d, struct err *e)
-{
-    return d->way->sync(d, e);
-}
-
-void share_sync_each(struct share_sync *files, size_t n)
-{
-    size_t begin = 0;
-
-    for (size_t end = 1; end <= n; end++)
-        if (end == n || files[end].dir->way != files[begin].dir->way) {
-            files[begin].dir->way->sync_each(files + begin, end - begin);
-            begin = end;
-        }
-}
-
-int share_sync_dir(const struct share_dir *d, const char *name, struct err *e)
-{
-    return d->way->sync_dir(d, name, e);
+    return (from->fd >= 0 ? share_mount_copy_out : share_sftp_copy_out)(from, to_fd, items, n, e);
 }

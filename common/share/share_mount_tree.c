@@ -106,7 +106,7 @@ static int copy_content(struct copier *c, int in, int out, const struct share_it
 
 static int sync_file(const struct copying *a, int fd, const struct share_item *x, struct err *e)
 {
-    if (!a->syncs || (errno = share_mount_sync_fd(fd)) == 0)
+    if (!a->syncs || (errno = share_sync_fd(fd)) == 0)
         return 0;
     return err_sys(e, "sync %s", x->to);
 }
@@ -249,7 +249,7 @@ int share_mount_copy_in(const struct share_dir *to, int from_fd, struct share_it
     struct copying a = { .items = items,
                          .n = n,
                          .from_fd = from_fd,
-                         .to_fd = share_fd(to),
+                         .to_fd = to->fd,
                          .syncs = !share_is_synced_whole(to) };
     size_t depth, next = 0;
 
@@ -313,7 +313,7 @@ int share_mount_copy_out(const struct share_dir *from, int to_fd, const struct s
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < n; i++)
-        result = items[i].type == SHARE_FILE ? copy_out_file(share_fd(from), to_fd, &items[i], e)
+        result = items[i].type == SHARE_FILE ? copy_out_file(from->fd, to_fd, &items[i], e)
                                              : copy_folder(to_fd, &items[i], e);
     return result;
 }

@@ -80,27 +80,17 @@ struct share_dir *share_project_open_folder(const struct share_dir *share, const
     return d;
 }
 
-struct wanted {
-    const char *name;
-    bool is_found;
-};
-
-static void compare(void *context, const char *name)
-{
-    struct wanted *w = context;
-
-    w->is_found |= strcmp(name, w->name) == 0;
-}
-
 bool share_project_is_listed(const struct share_dir *at, const char *path, const char *name)
 {
-    struct share_dir *d = share_open_dir(at, path, NULL);
-    struct wanted w = { name, false };
+    struct arena *a = arena_create();
+    struct list entries;
+    const struct share_entry *items;
+    bool is_found = false;
 
-    if (d == NULL)
-        return false;
-    if (share_list(d, compare, &w, NULL) < 0)
-        w.is_found = false;
-    share_close(d);
-    return w.is_found;
+    (void)share_list(at, path, SHARE_NAMES, a, &entries, NULL);
+    items = entries.items;
+    for (size_t i = 0; i < entries.n && !is_found; i++)
+        is_found = strcmp(items[i].name, name) == 0;
+    arena_destroy(a);
+    return is_found;
 }

@@ -29,7 +29,7 @@ struct trip {
 
 static struct trip trip_of(const struct share_dir *there, int here_fd)
 {
-    return (struct trip){ .sftp = share_sftp_of(there), .there = there, .here_fd = here_fd };
+    return (struct trip){ .sftp = there->line->sftp, .there = there, .here_fd = here_fd };
 }
 
 static void trip_fail(struct trip *t, const struct err *why)

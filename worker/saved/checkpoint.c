@@ -83,36 +83,30 @@ static const char *read_name(const char *name, const char *job_name, struct chec
 
 /* ---- looking through the folder ---- */
 
-struct name_search {
-    const char *job_name;
-    const struct checkpoint_name *up_to;
-    struct checkpoint_name *newest;
-    int found;
-};
-
-static void look_at_name(void *context, const char *name)
-{
-    struct name_search *l = context;
-    struct checkpoint_name k;
-
-    const char *rest = read_name(name, l->job_name, &k);
-
-    if (rest != NULL && *rest == '\0' && compare_names(&k, l->up_to) <= 0 &&
-        (l->found == 0 || compare_names(&k, l->newest) > 0)) {
-        *l->newest = k;
-        l->found = 1;
-    }
-}
-
 int checkpoint_find_newest(const struct share_dir *d, const char *job_name,
                            const struct checkpoint_name *up_to, struct checkpoint_name *newest,
                            struct err *e)
 {
-    struct name_search l = { job_name, up_to, newest, 0 };
+    struct arena *a = arena_create();
+    struct list entries;
+    const struct share_entry *items;
+    int result = 0;
 
-    if (share_list(d, look_at_name, &l, e) < 0)
-        return err_wrap(e, "the checkpoints");
-    return l.found;
+    if (share_list(d, "", SHARE_NAMES, a, &entries, e) < 0)
+        result = err_wrap(e, "the checkpoints");
+    items = entries.items;
+    for (size_t i = 0; i < entries.n; i++) {
+        struct checkpoint_name k;
+        const char *rest = read_name(items[i].name, job_name, &k);
+
+        if (rest != NULL && *rest == '\0' && compare_names(&k, up_to) <= 0 &&
+            (result == 0 || compare_names(&k, newest) > 0)) {
+            *newest = k;
+            result = 1;
+        }
+    }
+    arena_destroy(a);
+    return result;
 }
 
 /* ---- removing ---- */
@@ -140,45 +134,34 @@ static int remove_kept(const struct share_dir *d, const char *job_name,
     return result;
 }
 
-/* What is to go. */
-struct doom {
-    const struct share_dir *dir;
-    const char *job_name;
-    const struct checkpoint_name *older_than; /* NULL: all */
-    int64_t attempt;                          /* what those up to this one left half-made */
-    const char *token_hex;
-    struct err *e;
-    int result;
-};
-
-static void remove_some(void *context, const char *name)
-{
-    struct doom *d = context;
-    bool is_hidden = name[0] == '.'; /* on its way, or being removed */
-    struct checkpoint_name k;
-    struct token token;
-    const char *rest = read_name(name + is_hidden, d->job_name, &k);
-    int result = 0;
-
-    if (rest == NULL)
-        return;
-    if (!is_hidden && *rest == '\0' &&
-        (d->older_than == NULL || compare_names(&k, d->older_than) < 0))
-        result = remove_kept(d->dir, d->job_name, &k, d->token_hex, d->e);
-    else if (is_hidden && *rest == '.' && token_parse(rest + 1, &token) == 0 &&
-             k.attempt <= d->attempt)
-        result = share_remove_tree(d->dir, name, d->e);
-    if (result < 0)
-        d->result = -1;
-}
-
 int checkpoint_remove_older(const struct share_dir *d, const char *job_name,
                             const struct checkpoint_name *than, int64_t attempt,
                             const char *token_hex, struct err *e)
 {
-    struct doom doom = { d, job_name, than, attempt, token_hex, e, 0 };
+    struct arena *a = arena_create();
+    struct list entries;
+    const struct share_entry *items;
+    int result = share_list(d, "", SHARE_NAMES, a, &entries, e);
 
-    return share_list(d, remove_some, &doom, e) < 0 ? -1 : doom.result;
+    items = entries.items;
+    for (size_t i = 0; i < entries.n; i++) {
+        const char *name = items[i].name;
+        bool is_hidden = name[0] == '.'; /* on its way, or being removed */
+        struct checkpoint_name k;
+        struct token token;
+        const char *rest = read_name(name + is_hidden, job_name, &k);
+
+        if (rest == NULL)
+            continue;
+        if (!is_hidden && *rest == '\0' && (than == NULL || compare_names(&k, than) < 0) &&
+            remove_kept(d, job_name, &k, token_hex, e) < 0)
+            result = -1;
+        if (is_hidden && *rest == '.' && token_parse(rest + 1, &token) == 0 &&
+            k.attempt <= attempt && share_remove_tree(d, name, e) < 0)
+            result = -1;
+    }
+    arena_destroy(a);
+    return result;
 }
 
 /* ---- naming ---- */

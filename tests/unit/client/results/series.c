@@ -16,6 +16,7 @@
 
 #include "client/results/series.h"
 #include "client/share/download.h"
+#include "client/share/share_connection.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/data/json.h"
@@ -24,7 +25,7 @@
 
 struct place {
     char *root;
-    struct sharefs *fs;
+    struct share_dir *fs;
 };
 
 static int set_up(void **state)
@@ -36,7 +37,7 @@ static int set_up(void **state)
     p->root = mem_printf("%s/ludwig-series.XXXXXX", tmp != NULL ? tmp : "/tmp");
     if (mkdtemp(p->root) == NULL)
         return -1;
-    p->fs = sharefs_open(p->root, &e);
+    p->fs = share_connection_read(&(struct share_connection){ .mount = p->root }, &e);
     *state = p;
     return p->fs == NULL ? -1 : 0;
 }
@@ -45,7 +46,7 @@ static int tear_down(void **state)
 {
     struct place *p = *state;
 
-    sharefs_close(p->fs);
+    share_close(p->fs);
     io_remove_tree(p->root, NULL);
     free(p->root);
     free(p);
@@ -197,19 +198,19 @@ static void links_and_fifos_are_not_followed(void **state)
 
 static void paths_stay_below_the_share(void **state)
 {
-    static const char *const outside[] = { "/etc/passwd", "../x", "a/../../x", "", "a//b" };
+    static const char *const outside[] = { "/etc/passwd", "../x", "a/../../x", "a//b" };
     struct place *p = *state;
     struct arena *a = arena_create();
-    struct sharefs_entry entry;
+    struct share_stat st;
     struct list entries;
 
     for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
         struct err e = { 0 };
 
-        assert_null(sharefs_file_open(p->fs, outside[i], &e));
+        assert_null(share_open_input(p->fs, outside[i], 0, &e));
         assert_int_equal(e.kind, ERR_PROTOCOL);
-        assert_int_equal(sharefs_stat(p->fs, outside[i], &entry, NULL), -1);
-        assert_int_equal(sharefs_list(p->fs, outside[i], a, &entries, NULL), -1);
+        assert_int_equal(share_stat(p->fs, outside[i], &st, NULL), -1);
+        assert_int_equal(share_list(p->fs, outside[i], SHARE_STATS, a, &entries, NULL), -1);
     }
     arena_destroy(a);
 }
@@ -220,7 +221,7 @@ static void a_missing_share_says_where_it_could_be_named(void **state)
     char *path = path_join(p->root, "nowhere");
     struct err e = { 0 };
 
-    assert_null(sharefs_open(path, &e));
+    assert_null(share_connection_read(&(struct share_connection){ .mount = path }, &e));
     assert_non_null(strstr(e.text, "config.yaml"));
     free(path);
 }
@@ -229,25 +230,27 @@ static void listings_are_sorted_and_tell_kinds(void **state)
 {
     struct place *p = *state;
     struct arena *a = arena_create();
-    const struct sharefs_entry *items;
+    const struct share_entry *items;
     struct list entries;
     struct err e = { 0 };
-    char *link = path_join(p->root, "d/link");
+    char *link = path_join(p->root, "d/link"), *target;
 
     put(p, "d/b", "12345");
     put(p, "d/a/x", "");
     assert_int_equal(symlink("b", link), 0);
-    assert_int_equal(sharefs_list(p->fs, "d", a, &entries, &e), 0);
+    assert_int_equal(share_list(p->fs, "d", SHARE_STATS, a, &entries, &e), 0);
     items = entries.items;
     assert_int_equal(entries.n, 3);
     assert_string_equal(items[0].name, "a");
-    assert_int_equal(items[0].kind, SHAREFS_FOLDER);
+    assert_int_equal(items[0].stat.type, SHARE_FOLDER);
     assert_string_equal(items[1].name, "b");
-    assert_int_equal(items[1].kind, SHAREFS_FILE);
-    assert_int_equal(items[1].size, 5);
-    assert_int_equal(items[2].kind, SHAREFS_LINK);
-    assert_string_equal(sharefs_read_link(p->fs, "d/link", a, &e), "b");
-    assert_int_equal(sharefs_list(p->fs, "nothing", a, &entries, &e), -1);
+    assert_int_equal(items[1].stat.type, SHARE_FILE);
+    assert_int_equal(items[1].stat.size_bytes, 5);
+    assert_int_equal(items[2].stat.type, SHARE_LINK);
+    target = share_read_link(p->fs, "d/link", &e);
+    assert_string_equal(target, "b");
+    free(target);
+    assert_int_equal(share_list(p->fs, "nothing", SHARE_STATS, a, &entries, &e), -1);
     assert_int_equal(e.kind, ERR_NOT_FOUND);
     free(link);
     arena_destroy(a);

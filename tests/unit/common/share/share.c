@@ -154,12 +154,18 @@ static void it_says_what_lies_there(void **state)
     site_close(&s);
 }
 
-static void count_name(void *context, const char *name)
+static size_t count_names(const struct share_dir *d, struct err *e)
 {
-    size_t *n = context;
+    struct arena *a = arena_create();
+    struct list entries;
+    const struct share_entry *items;
 
-    assert_true(strncmp(name, "name", 4) == 0);
-    ++*n;
+    must(share_list(d, "", SHARE_NAMES, a, &entries, e), e);
+    items = entries.items;
+    for (size_t i = 0; i < entries.n; i++)
+        assert_true(strncmp(items[i].name, "name", 4) == 0);
+    arena_destroy(a);
+    return entries.n;
 }
 
 static void all_names_are_listed(void **state)
@@ -167,7 +173,8 @@ static void all_names_are_listed(void **state)
     struct site s;
     struct err e = { 0 };
     struct share_dir *d;
-    size_t n = 0;
+    struct arena *a = arena_create();
+    struct list entries;
 
     (void)state;
     open_site(&s);
@@ -175,12 +182,11 @@ static void all_names_are_listed(void **state)
     for (int i = 0; i < MANY; i++)
         put(&s, arena_printf(s.arena, "many/name%d", i), "");
     d = share_open_dir(s.root, "many", &e);
-    must(share_list(d, count_name, &n, &e), &e);
-    assert_int_equal(n, MANY);
+    assert_int_equal(count_names(d, &e), MANY);
     assert_int_equal(io_remove_tree_at(s.top_fd, "share/many", &e), 0);
-    n = 0;
-    if (share_list(d, count_name, &n, &e) == 0) /* a mount still has it open */
-        assert_int_equal(n, 0);
+    if (share_list(d, "", SHARE_NAMES, a, &entries, &e) == 0) /* a mount still has it open */
+        assert_int_equal(entries.n, 0);
+    arena_destroy(a);
     share_close(d);
     site_close(&s);
 }

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/* share_file.c - files of the shared drive: small ones, logs, and large ones piece by piece */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/inotify.h>
+#endif
+
+#include "common/base/fs.h"
+#include "common/base/io.h"
+#include "common/base/nfs_lookup.h"
+#include "common/base/path.h"
+#include "common/share/share_internal.h"
+
+enum {
+    PIECE_BYTES = SFTP_PIECE_BYTES,
+    /* Of a large file at once: between them others get their turn, however slow the line is. */
+    PUT_MAX_BYTES = 4 * PIECE_BYTES,
+    /* Over SFTP what was written is synced as it comes: the sync of another file need not wait for
+     * all of this one. */
+    SYNC_EVERY_BYTES = 8 * 1024 * 1024,
+    /* On a mount: see hand_to_disk. */
+    WAITED_FOR_BYTES = 1024 * 1024
+};
+
+/* ---- opening ---- */
+
+static int refuse_no_file(const char *path, struct err *e)
+{
+    return err_set(e, ERR_USAGE, "read %s: it is no file", path);
+}
+
+static int open_plain(const struct share_dir *at, const char *path, struct err *e)
+{
+    int flags = O_RDONLY | O_NONBLOCK;
+    int fd = at->is_client ? nfs_lookup_open(at->fd, path, flags | O_NOFOLLOW | O_CLOEXEC)
+                           : io_open_no_links(at->fd, path, flags);
+    struct stat st;
+
+    if (fd < 0)
+        return err_sys(e, "open %s", path);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    close(fd);
+    return refuse_no_file(path, e);
+}
+
+/* SFTP can neither refuse links nor open without waiting for a fifo's writer, so the file is looked at
+ * before.  Who may write there can outwit that; it harms only those who then read what they may. */
+static struct sftp_file *open_over_sftp(struct sftp *s, const char *full, bool follows_link,
+                                        struct err *why)
+{
+    struct sftp_attrs attrs;
+
+    if ((follows_link ? sftp_stat : sftp_lstat)(s, full, &attrs, why) < 0)
+        return NULL;
+    if ((attrs.has & SFTP_MODE) && S_ISREG(attrs.mode))
+        return sftp_file_open(s, full, SFTP_READ, 0, why);
+    refuse_no_file(full, why);
+    return NULL;
+}
+
+/* ---- small files ---- */
+
+/* Appends up to max_bytes from a descriptor, or from a file on a server. */
+static int read_up_to(int fd, struct sftp_file *f, size_t max_bytes, struct buf *out,
+                      struct err *why)
+{
+    size_t offset = 0;
+    ssize_t n = 1;
+
+    while (n > 0 && offset < max_bytes) {
+        size_t left = max_bytes - offset, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
+        void *room = buf_reserve(out, piece);
+
+        n = f != NULL ? sftp_file_read(f, offset, room, piece, why) : io_read_all(fd, room, piece);
+        if (n > 0) {
+            buf_added(out, (size_t)n);
+            offset += (size_t)n;
+        }
+    }
+    return n < 0 ? -1 : 0;
+}
+
+int share_read(const struct share_dir *at, const char *path, size_t max_bytes, struct buf *out,
+               struct err *e)
+{
+    struct err why = { 0 };
+    int result = -1;
+
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd >= 0) {
+        int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+        int fd = at->is_client ? nfs_lookup_open(at->fd, path, flags) : openat(at->fd, path, flags);
+
+        result = fd < 0 ? -1 : read_up_to(fd, NULL, max_bytes, out, NULL);
+        if (result < 0 && (errno == EISDIR || errno == ELOOP || errno == ENXIO))
+            refuse_no_file(path, e);
+        else if (result < 0)
+            err_sys(e, "read %s", path);
+        if (fd >= 0)
+            close(fd);
+    } else {
+        char *full = share_sftp_path(at, path);
+        struct sftp_file *f = open_over_sftp(at->line->sftp, full, true, &why);
+
+        if (f != NULL)
+            result = read_up_to(-1, f, max_bytes, out, &why);
+        (void)sftp_file_close(f, NULL);
+        free(full);
+        share_sftp_check(result, &why, e);
+    }
+    return result;
+}
+
+static void on_written(void *context, const struct sftp_answer *answer)
+{
+    if (answer->error != NULL)
+        *(struct err *)context = *answer->error;
+}
+
+int share_write(const struct share_dir *at, const char *path, const void *bytes, size_t n,
+                mode_t mode, struct err *e)
+{
+    struct sftp_op op = { .kind = SFTP_OP_PUT, .mode = mode & 0777, .content = { bytes, n } };
+    struct err why = { 0 };
+    char *full;
+
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd >= 0)
+        return io_write_file_at(at->fd, path, bytes, n, mode, e);
+    op.path = full = share_sftp_path(at, path);
+    if (sftp_start(at->line->sftp, &op, on_written, &why, &why) == 0)
+        (void)sftp_finish(at->line->sftp, &why);
+    free(full);
+    return share_sftp_check(why.kind == ERR_NONE ? 0 : -1, &why, e);
+}
+
+static int replace_mounted(int dir_fd, const char *temporary, const char *path, const void *bytes,
+                           size_t n, mode_t mode, struct err *e)
+{
+    int fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+    int result;
+
+    if (fd < 0)
+        return err_sys(e, "create %s", temporary);
+    result = io_write_all(fd, bytes, n) < 0 || (errno = share_sync_fd(fd)) != 0 ? -1 : 0;
+    if (close(fd) < 0)
+        result = -1;
+    if (result == 0)
+        result = renameat(dir_fd, temporary, dir_fd, path);
+    if (result == 0)
+        return 0;
+    err_sys(e, "write %s", path);
+    (void)unlinkat(dir_fd, temporary, 0);
+    return -1;
+}
+
+int share_replace(const struct share_dir *at, const char *path, const void *bytes, size_t n,
+                  mode_t mode, struct err *e)
+{
+    struct err why = { 0 };
+    char *full;
+    int result;
+
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd >= 0) {
+        char *name = share_temporary_name(), *folder = path_dirname(path),
+             *temporary = path_join(folder, name);
+
+        result = replace_mounted(at->fd, temporary, path, bytes, n, mode, e);
+        free(temporary);
+        free(folder);
+        free(name);
+        return result;
+    }
+    full = share_sftp_path(at, path);
+    result = share_sftp_check(
+        sftp_replace_file(at->line->sftp, full, (struct bytes){ bytes, n }, mode, &why), &why, e);
+    free(full);
+    return result;
+}
+
+/* ---- pouring: from a descriptor to a server ---- */
+
+static ssize_t read_piece(int fd, void *piece, size_t n)
+{
+    ssize_t got;
+
+    do
+        got = read(fd, piece, n);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t max_bytes,
+                    struct hasher *hasher, uint64_t *n_bytes, struct err *e)
+{
+    char *piece = mem_resize(NULL, PIECE_BYTES, 1);
+    int result = 0;
+
+    *n_bytes = 0;
+    while (result == 0 && *n_bytes < max_bytes) {
+        uint64_t left = max_bytes - *n_bytes;
+        ssize_t n = read_piece(in_fd, piece, left < PIECE_BYTES ? (size_t)left : PIECE_BYTES);
+
+        if (n == 0)
+            break;
+        if (n < 0)
+            result = err_sys(e, "read");
+        else
+            result = sftp_file_write(to, offset + *n_bytes, piece, (size_t)n, e);
+        if (n > 0 && hasher != NULL)
+            hasher_add(hasher, piece, (size_t)n);
+        *n_bytes += n > 0 ? (uint64_t)n : 0;
+    }
+    free(piece);
+    return result;
+}
+
+/* ---- logs ---- */
+
+static int copy_log_rest(int from, int to, struct err *e)
+{
+    struct stat have, had;
+
+    if (fstat(from, &have) < 0 || fstat(to, &had) < 0)
+        return err_sys(e, "look at it");
+    if (have.st_size <= had.st_size)
+        return 0;
+    if (lseek(from, had.st_size, SEEK_SET) < 0 || lseek(to, had.st_size, SEEK_SET) < 0)
+        return err_sys(e, "seek");
+    return io_copy_fd(from, to, NULL, e);
+}
+
+static int ship_over_sftp(struct sftp *s, const char *full, mode_t mode, int from_fd,
+                          struct err *why)
+{
+    struct sftp_attrs attrs = { 0 };
+    struct stat have = { .st_size = 0 };
+    struct sftp_file *to;
+    uint64_t n_bytes;
+    bool is_new = sftp_lstat(s, full, &attrs, why) < 0;
+    int result = 0;
+
+    if (is_new && why->kind != ERR_NOT_FOUND)
+        return -1;
+    if (!is_new && !S_ISREG(attrs.mode))
+        return err_set(why, ERR_FAILED, "write %s: it is no file", full);
+    if (from_fd >= 0 && fstat(from_fd, &have) < 0)
+        return err_sys(why, "look at it");
+    if (!is_new && (uint64_t)have.st_size <= attrs.size_bytes)
+        return 0;
+    to = sftp_file_open(s, full, SFTP_WRITE | (is_new ? SFTP_CREATE : 0), mode, why);
+    if (to == NULL)
+        return -1;
+    if (from_fd >= 0 && lseek(from_fd, (off_t)attrs.size_bytes, SEEK_SET) < 0)
+        result = err_sys(why, "seek");
+    else if (from_fd >= 0)
+        result = share_sftp_pour(to, attrs.size_bytes, from_fd, UINT64_MAX, NULL, &n_bytes, why);
+    if (sftp_file_close(to, result == 0 ? why : NULL) < 0)
+        result = -1;
+    return result;
+}
+
+int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
+               struct err *e)
+{
+    int result = 0;
+
+    if (at->fd >= 0) {
+        int to = openat(at->fd, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+
+        if (to < 0)
+            return err_sys(e, "create %s", path);
+        if (from_fd >= 0 && copy_log_rest(from_fd, to, e) < 0)
+            result = -1;
+        if (close(to) < 0 && result == 0 && errno != EINTR)
+            result = err_sys(e, "write %s", path);
+    } else {
+        char *full = share_sftp_path(at, path);
+        struct err why = { 0 };
+
+        result =
+            share_sftp_check(ship_over_sftp(at->line->sftp, full, mode, from_fd, &why), &why, e);
+        free(full);
+    }
+    return result;
+}
+
+/* ---- a large file to the share ---- */
+
+struct share_file {
+    int fd;               /* mounted */
+    struct sftp_file *to; /* over SFTP */
+    char *name;
+    uint64_t n_bytes;
+    uint64_t synced_bytes; /* asked for, over SFTP */
+};
+
+struct share_file *share_create(const struct share_dir *at, const char *path, mode_t mode,
+                                struct err *e)
+{
+    struct share_file file = { .fd = -1 };
+
+    if (at->fd >= 0) {
+        file.fd = openat(at->fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+        if (file.fd < 0)
+            err_sys(e, "create %s", path);
+    } else {
+        char *full = share_sftp_path(at, path);
+        struct err why = { 0 };
+
+        file.to = sftp_file_open(at->line->sftp, full, SFTP_WRITE | SFTP_CREATE | SFTP_EXCLUSIVE,
+                                 mode & 0777, &why);
+        if (file.to == NULL)
+            share_sftp_fail(&why, e);
+        free(full);
+    }
+    if (file.fd < 0 && file.to == NULL)
+        return NULL;
+    file.name = mem_strdup(path);
+    return mem_copy(&file, sizeof file);
+}
+
+/* Another process that syncs the share for a small result must not wait for all of a large file: the
+ * disk writes one piece while the next is copied, and the pieces before are waited for. */
+static int hand_to_disk(const struct share_file *f, uint64_t waited_bytes, struct err *e)
+{
+#ifdef __linux__
+    const unsigned all =
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+    if (f->n_bytes > waited_bytes)
+        (void)sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    if (waited_bytes >= WAITED_FOR_BYTES &&
+        sync_file_range(f->fd, 0, (off_t)waited_bytes, all) < 0 &&
+        (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+        return err_sys(e, "write %s", f->name); /* the kernel says it only once */
+#else
+    (void)f;
+    (void)waited_bytes;
+    (void)e;
+#endif
+    return 0;
+}
+
+int share_put(struct share_file *f, int from_fd, uint64_t max_bytes, uint64_t *n_bytes,
+              struct err *e)
+{
+    uint64_t had_bytes = f->n_bytes;
+    struct err why = { 0 };
+    int result;
+
+    *n_bytes = 0;
+    if (f->fd >= 0) {
+        if (max_bytes > 0 && io_copy_some(from_fd, f->fd, max_bytes, n_bytes, e) < 0)
+            return err_wrap(e, "copy %s", f->name);
+        f->n_bytes += *n_bytes;
+        return hand_to_disk(f, had_bytes, e);
+    }
+    result =
+        share_sftp_pour(f->to, f->n_bytes, from_fd,
+                        max_bytes < PUT_MAX_BYTES ? max_bytes : PUT_MAX_BYTES, NULL, n_bytes, &why);
+    f->n_bytes += *n_bytes;
+    if (result == 0 && f->n_bytes - f->synced_bytes >= SYNC_EVERY_BYTES) {
+        result = sftp_file_sync_later(f->to, &why);
+        f->synced_bytes = f->n_bytes;
+    }
+    return share_sftp_check(result, &why, e);
+}
+
+int share_end(struct share_file *f, struct err *e)
+{
+    struct err why = { 0 };
+    int result;
+
+    if (f->fd >= 0)
+        result = close(f->fd) < 0 && errno != EINTR ? err_sys(e, "write %s", f->name) : 0;
+    else
+        result = share_sftp_check(sftp_file_close(f->to, &why), &why, e);
+    free(f->name);
+    free(f);
+    return result;
+}
+
+/* ---- a file from the share ---- */
+
+struct share_input {
+    int fd;                 /* mounted */
+    struct sftp_file *from; /* over SFTP; NULL: all of it came ahead */
+    struct buf content;     /* that came ahead */
+    uint64_t offset;
+    char *name;
+};
+
+struct share_input *share_open_input(const struct share_dir *at, const char *path, uint64_t offset,
+                                     struct err *e)
+{
+    struct share_input in = { .fd = -1, .offset = offset };
+    struct err why = { 0 };
+    int result = share_check_path(at, path, e);
+
+    if (result < 0)
+        return NULL;
+    if (at->fd >= 0) {
+        in.fd = open_plain(at, path, e);
+        if (in.fd < 0)
+            return NULL;
+#ifdef POSIX_FADV_SEQUENTIAL
+        (void)posix_fadvise(in.fd, (off_t)offset, 0, POSIX_FADV_SEQUENTIAL);
+#endif
+    } else if ((result = share_ahead_content(at, path, &in.content, e)) < 0) {
+        return NULL;
+    } else if (result == 0) {
+        char *full = share_sftp_path(at, path);
+
+        in.from = open_over_sftp(at->line->sftp, full, false, &why);
+        free(full);
+        if (in.from == NULL) {
+            share_sftp_fail(&why, e);
+            return NULL;
+        }
+    }
+    in.name = mem_strdup(path);
+    return mem_copy(&in, sizeof in);
+}
+
+ssize_t share_read_input(struct share_input *in, void *bytes, size_t n, struct err *e)
+{
+    struct err why = { 0 };
+    ssize_t got;
+
+    if (in->fd >= 0) {
+        got = io_read_all_at(in->fd, bytes, n, in->offset);
+        if (got < 0)
+            return err_sys(e, "read %s", in->name);
+    } else if (in->from != NULL) {
+        got = sftp_file_read(in->from, in->offset, bytes, n, &why);
+        if (got < 0)
+            return share_sftp_fail(&why, e);
+    } else {
+        size_t left = in->offset < in->content.n ? in->content.n - (size_t)in->offset : 0;
+
+        got = (ssize_t)(n < left ? n : left);
+        if (got > 0)
+            memcpy(bytes, in->content.bytes + in->offset, (size_t)got);
+    }
+    in->offset += (uint64_t)got;
+    return got;
+}
+
+void share_seek_input(struct share_input *in, int64_t offset)
+{
+    in->offset = (uint64_t)offset;
+}
+
+int share_input_size(struct share_input *in, int64_t *size_bytes, struct err *e)
+{
+    struct sftp_attrs attrs;
+    struct err why = { 0 };
+    struct stat st;
+
+    if (in->fd >= 0) {
+        if (fstat(in->fd, &st) < 0)
+            return err_sys(e, "look at %s", in->name);
+        *size_bytes = st.st_size;
+    } else if (in->from != NULL) {
+        if (sftp_file_stat(in->from, &attrs, &why) < 0)
+            return share_sftp_fail(&why, e);
+        if (!(attrs.has & SFTP_SIZE) || attrs.size_bytes > INT64_MAX)
+            return err_set(e, ERR_PROTOCOL, "the SFTP server does not tell the size of a file");
+        *size_bytes = (int64_t)attrs.size_bytes;
+    } else {
+        *size_bytes = (int64_t)in->content.n;
+    }
+    return 0;
+}
+
+void share_close_input(struct share_input *in)
+{
+    if (in == NULL)
+        return;
+    if (in->fd >= 0)
+        close(in->fd);
+    (void)sftp_file_close(in->from, NULL);
+    buf_free(&in->content);
+    free(in->name);
+    free(in);
+}
+
+/* ---- watching ---- */
+
+int share_watch(const struct share_dir *at, const char *path)
+{
+    int fd = -1;
+
+#ifdef __linux__
+    char *whole;
+
+    if (at->fd < 0 || at->path == NULL || share_check_path(at, path, NULL) < 0)
+        return -1;
+    whole = path_join(at->path, path);
+    if (!fs_is_network(whole))
+        fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd >= 0 && inotify_add_watch(fd, whole, IN_MODIFY) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    free(whole);
+#else
+    (void)at;
+    (void)path;
+#endif
+    return fd;
+}
+
+void share_watch_drain(int fd)
+{
+    char events[4096];
+
+    while (read(fd, events, sizeof events) > 0)
+        ;
+}
