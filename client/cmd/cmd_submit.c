@@ -387,7 +387,7 @@ static int upload_and_send(const struct submit_request *o, struct session *s, st
     /* Asked first, so that nothing is read and sent in vain; the drive is looked for meanwhile. */
     if (take_project(s, p, e) < 0)
         return -1;
-    session_drive_soon(s, p->answer.folder.mode == 0 ? p->request.project : NULL);
+    session_drive_soon(s);
     if (preview_count_done(o, &s->rpc, &n_done, e) < 0 || open_drive(s, p, &to, e) < 0 ||
         send_all(o, s, c, &to, done, e) < 0)
         return -1;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "client/pack/datasets_stored.h"
-#include "client/share/store_way.h"
+#include "client/share/store.h"
 #include "common/pack/pack_seen.h"
 
 /* ---- reading ---- */

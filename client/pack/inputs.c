@@ -479,22 +479,12 @@ static void begin_bar(struct uploadbar *bar, const struct inputs *c)
     uploadbar_begin(bar, (uint64_t)n_files, (uint64_t)bytes);
 }
 
-/* Each tree with something new begins one. */
-static unsigned count_parts(const struct inputs *c)
-{
-    unsigned n = c->source.unknown_bytes > 0;
-
-    for (size_t i = 0; i < c->n_data; i++)
-        n += c->data[i].unknown_bytes > 0;
-    return n;
-}
-
 static int pack_once(struct inputs *c, uint64_t part_bytes, struct err *e)
 {
     int result;
 
     begin_bar(&c->bar, c);
-    store_expect(c->store, c->bar.all_bytes, count_parts(c));
+    store_expect(c->store, c->bar.all_bytes);
     c->packer.target.bar = &c->bar;
     c->packer.target.part_bytes = part_bytes;
     result = packer_pack_all(&c->packer, e);

@@ -7,7 +7,7 @@
 
 #include "client/pack/pack_inventory.h"
 #include "client/pack/piece_index.h"
-#include "client/share/store_way.h"
+#include "client/share/store.h"
 #include "client/util/cache_dir.h"
 #include "common/base/io.h"
 #include "common/base/mem.h"
@@ -283,7 +283,7 @@ static int learn_all(struct pack_inventory *s, struct err *e)
 
 static void find_cache(struct pack_inventory *s)
 {
-    char *key = store_key(s->store->to);
+    char *key = store_key(store_place(s->store));
 
     s->known_path = cache_dir_path("packs", key);
     s->lists_folder = mem_printf("%s.lists", s->known_path);

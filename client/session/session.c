@@ -7,7 +7,6 @@
 
 #include "client/session/embedded.h"
 #include "client/session/sftp_test_child.h"
-#include "client/share/store.h"
 #include "common/base/path.h"
 #include "common/sftp/sftp_root.h"
 
@@ -325,37 +324,17 @@ static void take_opening(struct session *s)
         sftp_close(opening);
 }
 
-/* Where projects lie, should the drive lie at one of these. */
-static struct list project_roots(struct session *s)
+void session_drive_soon(struct session *s)
 {
-    struct list roots = sftp_root_candidates(s->rpc.welcome.share, s->arena);
-    const char **paths = roots.items;
-
-    for (size_t i = 0; i < roots.n && s->projects[0] != '\0'; i++)
-        paths[i] = arena_printf(s->arena, "%s/%s", paths[i], s->projects);
-    return roots;
-}
-
-void session_drive_soon(struct session *s, const char *project)
-{
-    const struct place to = { .drive = &s->drive, .project = project };
-    struct list roots;
-
     take_opening(s);
-    if (s->drive.sftp == NULL || s->drive.root != NULL || s->search != NULL)
-        return;
-    s->search = search_root(s);
-    roots = project_roots(s);
-    if (project != NULL)
-        s->drive.ahead = store_ahead_begin(s->drive.sftp, &roots, &to);
+    if (s->drive.sftp != NULL && s->drive.root == NULL && s->search == NULL)
+        s->search = search_root(s);
 }
 
 /* What is of the connection that there was. */
 static void drop_search(struct session *s)
 {
-    store_ahead_end(s->drive.ahead);
     sftp_root_drop(s->search);
-    s->drive.ahead = NULL;
     s->search = NULL;
 }
 

@@ -32,7 +32,7 @@ struct session {
         expects_files; /* set before session_reach: files will be sent, for which connections are */
     struct idle idle; /* what may be done while the server is waited for; set after session_begin */
     uint64_t expected_bytes; /* begun early, and not waited for; so many, as far as is known */
-    bool has_no_worker; /* a server of the user's own on a login node: see embedded_up */
+    bool has_no_worker;      /* a server of the user's own on a login node: see embedded_up */
     bool is_subscribed; /* somebody waits on the connection, and makes it anew when it is lost */
 };
 
@@ -53,9 +53,8 @@ int session_sftp(struct session *s, struct err *e);
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
 struct share_connection *session_drive(struct session *s, struct err *e);
-/* Begins to look for it, and waits for nothing; what is wrong shows with
- * session_drive.  project: it is there, and its packs will be wanted; or NULL. */
-void session_drive_soon(struct session *s, const char *project);
+/* Begins to look for it, and waits for nothing; what is wrong shows with session_drive. */
+void session_drive_soon(struct session *s);
 /* Whether the connection stands, as far as is known. */
 bool session_is_connected(const struct session *s);
 

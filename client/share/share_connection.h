@@ -19,7 +19,6 @@ struct share_connection {
     const char *root; /* where they lie as the server's SFTP shows it: "" or an absolute path */
     const char *server_id; /* whose drive it is */
     struct sftp *sftp;
-    struct store_ahead *ahead; /* see store.h; NULL: none */
     int64_t round_trip_ms;
     /* A descriptor that speaks SFTP, another each time. */
     int (*connect)(void *context, struct err *e);

@@ -16,7 +16,7 @@ struct store;
 
 struct store_entry {
     const char *name;
-    /* Of manifests and temporary files only, unless store_want_details was called; else 0. */
+    /* Of manifests and temporary files, and of all once store_want_details was called; else 0. */
     int64_t size;    /* bytes */
     int64_t mtime_s; /* since 1970 */
     int64_t uid;     /* of its owner */
@@ -24,29 +24,21 @@ struct store_entry {
 
 /* "unix /srv/share p" or "SERVER-ID p": the same for the same packs, whenever.  Caller frees. */
 char *store_key(const struct place *to);
+const struct place *store_place(const struct store *s);
 /* Nothing is made there before something is written. */
 struct store *store_open(const struct place *to, struct err *e);
 /* What is not whole is taken away, as far as the drive can be reached.  NULL is fine. */
 void store_close(struct store *s);
 
-/* Over SFTP: looks at the project's packs before it is known where the drive lies, at each of the
- * roots (const char *) where it may lie; the first store_list of the drive whose ahead this is takes
- * what was found at the right one.  Waits for nothing.  NULL is fine at its end, which waits unless
- * the connection was closed. */
-struct store_ahead;
-struct store_ahead *store_ahead_begin(struct sftp *s, const struct list *roots,
-                                      const struct place *to);
-void store_ahead_end(struct store_ahead *a);
-
 enum store_folder { STORE_PACKS, STORE_PARTS, STORE_BLOCKS, STORE_FOLDER_COUNT };
+extern const char *const store_folder_names[STORE_FOLDER_COUNT]; /* "", "parts", "blocks" */
 
 /* What is in the folders, in the arena, in no order; nothing where they are not. */
 void store_want_details(struct store *s);
 int store_list(struct store *s, struct arena *a,
                struct list entries[STORE_FOLDER_COUNT] /* struct store_entry */, struct err *e);
 /* A small file; got is called with it, or with what went wrong, by store_fetch_all at the latest. */
-typedef void store_got(void *context, const struct err *error, struct bytes content);
-int store_fetch(struct store *s, const char *path, size_t max_bytes, store_got *got, void *context,
+int store_fetch(struct store *s, const char *path, size_t max_bytes, share_got *got, void *context,
                 struct err *e);
 int store_fetch_all(struct store *s, struct err *e);
 /* One that is not there is fine. */
@@ -75,8 +67,8 @@ uint64_t store_settled_bytes(const struct store *s);
 /* Some may be, although the answer that says so is lost. */
 bool store_may_have_settled(const struct store *s);
 
-/* So much is coming, in so many parts or more: connections and files for it may be made ahead. */
-void store_expect(struct store *s, uint64_t bytes, unsigned parts);
+/* So much is coming: connections for it may be made. */
+void store_expect(struct store *s, uint64_t bytes);
 
 /* Removes what tries of this user left that ended long ago; entries: of that folder. */
 void store_sweep(struct store *s, enum store_folder folder, const struct list *entries);

@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/fs.h"
 #include "common/base/io.h"
 #include "common/base/nfs_lookup.h"
 #include "common/base/path.h"
@@ -515,6 +517,33 @@ char *share_read_link(const struct share_dir *at, const char *path, struct err *
     return target;
 }
 
+int share_set_mode(int fd, mode_t mode)
+{
+    if (fchmod(fd, mode) == 0)
+        return 0;
+    return (errno == EPERM || errno == ENOTSUP) && !fs_type_of_fd(fd).keeps_owners ? 0 : -1;
+}
+
+/* A client has a umask.  A mode that is right, with the group's bit from the folder above, is left
+ * alone: who is no member of that group would take the bit away. */
+static int make_mount_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
+{
+    struct stat st;
+    int fd, result = 0;
+
+    if (mkdirat(at->fd, path, mode & 0777) < 0)
+        return fail_at(at, "create", path, e);
+    if (!at->is_client)
+        return 0;
+    fd = io_open_dir_at(at->fd, path, e);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) < 0 || ((st.st_mode & 07777) != mode && share_set_mode(fd, mode) < 0))
+        result = fail_at(at, "set the mode of", path, e);
+    close(fd);
+    return result;
+}
+
 int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e)
 {
     struct err why = { 0 };
@@ -524,10 +553,72 @@ int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, st
     if (share_check_path(at, path, e) < 0)
         return -1;
     if (at->fd >= 0)
-        return mkdirat(at->fd, path, mode & 0777) < 0 ? fail_at(at, "create", path, e) : 0;
+        return make_mount_dir(at, path, mode, e);
     full = share_sftp_path(at, path);
     result = share_sftp_check(sftp_mkdir(at->line->sftp, full, mode, &why), &why, e);
     free(full);
+    return result;
+}
+
+static int say_not_given(int64_t group, struct err *e)
+{
+    return err_wrap(e,
+                    "give the project's folder to group %" PRId64 ", whose members read it; are "
+                    "you one?",
+                    group);
+}
+
+static int set_mount_folder(int fd, const char *path, int64_t group, mode_t mode, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(e, "look at %s", path);
+    if (group >= 0 && (int64_t)st.st_gid != group && fchown(fd, (uid_t)-1, (gid_t)group) < 0) {
+        err_sys(e, "%s", path);
+        return say_not_given(group, e);
+    }
+    return fchmod(fd, mode) < 0 ? err_sys(e, "set the mode of %s", path) : 0;
+}
+
+static int set_sftp_folder(struct sftp *s, const char *full, int64_t group, mode_t mode,
+                           struct err *e)
+{
+    struct sftp_attrs attrs, wanted = { .has = SFTP_MODE, .mode = mode };
+
+    if (sftp_lstat(s, full, &attrs, e) < 0)
+        return -1;
+    if (!(attrs.has & SFTP_MODE) || !S_ISDIR(attrs.mode))
+        return err_set(e, ERR_DENIED, "%s is no folder", full);
+    if (group >= 0 && (attrs.has & SFTP_OWNER) && (int64_t)attrs.gid != group) {
+        attrs.has = SFTP_OWNER;
+        attrs.gid = (uint32_t)group;
+        if (sftp_setstat(s, full, &attrs, e) < 0)
+            return say_not_given(group, e);
+    }
+    return sftp_setstat(s, full, &wanted, e);
+}
+
+int share_set_folder(const struct share_dir *at, const char *path, int64_t group, mode_t mode,
+                     struct err *e)
+{
+    int result;
+
+    if (share_check_path(at, path, e) < 0)
+        return -1;
+    if (at->fd >= 0) {
+        int fd = openat(at->fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (fd < 0)
+            return fail_at(at, "open", path, e);
+        result = set_mount_folder(fd, path, group, mode, e);
+        close(fd);
+    } else {
+        char *full = share_sftp_path(at, path);
+
+        result = set_sftp_folder(at->line->sftp, full, group, mode, e);
+        free(full);
+    }
     return result;
 }
 

@@ -106,6 +106,10 @@ int share_list(const struct share_dir *at, const char *path, enum share_detail d
 char *share_read_link(const struct share_dir *at, const char *path, struct err *e);
 /* mode: 0755, 02750, ..., whatever the umask; what the folder above gives a new one stays. */
 int share_make_dir(const struct share_dir *at, const char *path, mode_t mode, struct err *e);
+/* As a user who may: a folder's owner gives it to a group (-1: as it is) and sets its mode.  path is no
+ * symlink. */
+int share_set_folder(const struct share_dir *at, const char *path, int64_t group, mode_t mode,
+                     struct err *e);
 int share_remove_file(const struct share_dir *at, const char *path, struct err *e);
 int share_remove_dir(const struct share_dir *at, const char *path, struct err *e); /* empty */
 /* All of it; a missing name is fine. */
@@ -133,6 +137,27 @@ int share_replace(const struct share_dir *at, const char *path, const void *byte
 /* Brings a log, made if need be, up to where this file ends. Two may do so at the same time. */
 int share_ship(const struct share_dir *at, const char *path, mode_t mode, int from_fd,
                struct err *e);
+
+/* ---- many at a time: over SFTP they take as long as one ---- */
+
+struct share_look {
+    const char *path;
+    bool lists;             /* what is in the folder; else what the path is itself */
+    struct share_stat stat; /* out, unless it lists */
+    struct list entries;    /* out, where it lists: struct share_entry, in no order, in the arena */
+    struct err why;         /* out: ERR_NONE, or why it is not known */
+};
+/* wants_stat: of which entries more is to be known than the name; NULL: of all.  A server may tell of
+ * others, too. */
+void share_look(const struct share_dir *at, struct share_look *looks, size_t n,
+                bool (*wants_stat)(const char *name), struct arena *a);
+
+/* A whole small file: got is called with it, or with what went wrong (ERR_USAGE: it is larger), by
+ * share_fetch_all at the latest. */
+typedef void share_got(void *context, const struct err *error, struct bytes content);
+int share_fetch(const struct share_dir *at, const char *path, size_t max_bytes, share_got *got,
+                void *context, struct err *e);
+int share_fetch_all(const struct share_dir *at, struct err *e);
 
 /* ---- trees ---- */
 

@@ -30,9 +30,9 @@ enum {
 
 /* ---- opening ---- */
 
-static int refuse_no_file(const char *path, struct err *e)
+static int refuse_no_file(const struct share_dir *at, const char *path, struct err *e)
 {
-    return err_set(e, ERR_USAGE, "read %s: it is no file", path);
+    return err_set(e, at->is_client ? ERR_FAILED : ERR_USAGE, "%s is no regular file", path);
 }
 
 static int open_plain(const struct share_dir *at, const char *path, struct err *e)
@@ -47,21 +47,22 @@ static int open_plain(const struct share_dir *at, const char *path, struct err *
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         return fd;
     close(fd);
-    return refuse_no_file(path, e);
+    return refuse_no_file(at, path, e);
 }
 
 /* SFTP can neither refuse links nor open without waiting for a fifo's writer, so the file is looked at
  * before.  Who may write there can outwit that; it harms only those who then read what they may. */
-static struct sftp_file *open_over_sftp(struct sftp *s, const char *full, bool follows_link,
-                                        struct err *why)
+static struct sftp_file *open_over_sftp(const struct share_dir *at, const char *full,
+                                        bool follows_link, struct err *why)
 {
+    struct sftp *s = at->line->sftp;
     struct sftp_attrs attrs;
 
     if ((follows_link ? sftp_stat : sftp_lstat)(s, full, &attrs, why) < 0)
         return NULL;
     if ((attrs.has & SFTP_MODE) && S_ISREG(attrs.mode))
         return sftp_file_open(s, full, SFTP_READ, 0, why);
-    refuse_no_file(full, why);
+    refuse_no_file(at, full, why);
     return NULL;
 }
 
@@ -101,14 +102,14 @@ int share_read(const struct share_dir *at, const char *path, size_t max_bytes, s
 
         result = fd < 0 ? -1 : read_up_to(fd, NULL, max_bytes, out, NULL);
         if (result < 0 && (errno == EISDIR || errno == ELOOP || errno == ENXIO))
-            refuse_no_file(path, e);
+            refuse_no_file(at, path, e);
         else if (result < 0)
             err_sys(e, "read %s", path);
         if (fd >= 0)
             close(fd);
     } else {
         char *full = share_sftp_path(at, path);
-        struct sftp_file *f = open_over_sftp(at->line->sftp, full, true, &why);
+        struct sftp_file *f = open_over_sftp(at, full, true, &why);
 
         if (f != NULL)
             result = read_up_to(-1, f, max_bytes, out, &why);
@@ -423,7 +424,7 @@ struct share_input *share_open_input(const struct share_dir *at, const char *pat
     } else if (result == 0) {
         char *full = share_sftp_path(at, path);
 
-        in.from = open_over_sftp(at->line->sftp, full, false, &why);
+        in.from = open_over_sftp(at, full, false, &why);
         free(full);
         if (in.from == NULL) {
             share_sftp_fail(&why, e);

@@ -34,6 +34,9 @@ struct share_dir {
 /* Of a path below the folder, on the server; the caller frees it. */
 char *share_sftp_path(const struct share_dir *at, const char *path);
 struct share_stat share_stat_of_attrs(const struct sftp_attrs *attrs);
+/* Of a file or folder that is open here.  Where files have no owner of their own (CIFS), their server
+ * gives them modes as well, and that is no error.  -1 with errno. */
+int share_set_mode(int fd, mode_t mode);
 /* Refuses what a client may not be told by a server. */
 int share_check_path(const struct share_dir *at, const char *path, struct err *e);
 /* Hands an error of the SFTP client on: one by which callers would decide wrongly becomes another. */

@@ -14,13 +14,14 @@ mode_t share_project_file_mode(const struct share_modes *m, mode_t now)
     return m->file | ((now & S_IXUSR) != 0 ? m->dir & 0111 : 0);
 }
 
-static void take_modes(struct share_modes *m, const struct share_stat *project)
+struct share_modes share_modes_of(const struct share_stat *project)
 {
     mode_t bits = project->mode & 0777;
 
-    m->dir = bits | 0700 | (project->mode & S_ISGID);
-    m->file = (bits & 0666) | 0600;
-    m->group = (project->mode & S_ISGID) != 0 ? project->group : (gid_t)-1;
+    return (struct share_modes){ .dir = bits | 0700 | (project->mode & S_ISGID),
+                                 .file = (bits & 0666) | 0600,
+                                 .group =
+                                     (project->mode & S_ISGID) != 0 ? project->group : (gid_t)-1 };
 }
 
 struct share_dir *share_project_open_project(const struct share_dir *share, const char *path,
@@ -31,7 +32,7 @@ struct share_dir *share_project_open_project(const struct share_dir *share, cons
     struct share_stat st;
 
     if (d != NULL && share_stat(d, "", &st, e) == 0) {
-        take_modes(modes, &st);
+        *modes = share_modes_of(&st);
     } else {
         err_wrap(e, "the project's folder %s on the share", name);
         share_close(d);

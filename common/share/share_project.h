@@ -21,6 +21,8 @@ struct share_modes {
     gid_t group; /* (gid_t)-1: the process's own */
 };
 
+/* Of what is made below a project whose folder is this. */
+struct share_modes share_modes_of(const struct share_stat *project);
 /* What to set for an entry that now has this mode: execute bits stay with files. */
 mode_t share_project_file_mode(const struct share_modes *m, mode_t now);
 

@@ -1,0 +1,742 @@
+/* SPDX-License-Identifier: MIT */
+/* share_upload.c - new files for a project, which get their names in the order they were added */
+
+#include "common/share/share_upload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/base/io.h"
+#include "common/base/path.h"
+#include "common/base/units.h"
+#include "common/sftp/sftp_folder.h"
+#include "common/sftp/sftp_stripe.h"
+#include "common/share/share_internal.h"
+
+enum {
+    PENDING_MAX = 32,                  /* on a mount: small files that are synced in one go */
+    WRITE_BACK_BYTES = 8 * 1024 * 1024 /* on a mount: the disk begins with so much */
+};
+
+/* A file that has no final name yet. */
+struct item {
+    struct share_upload *u;
+    unsigned folder;
+    char *temporary, *final; /* relative to the folder; over SFTP paths on the server */
+    uint64_t bytes;
+    /* on a mount */
+    int fd;
+    uint64_t handed_on; /* so many bytes are on their way to the disk */
+    /* over SFTP */
+    uint8_t *content; /* of a small one */
+    enum share_upload_kind kind;
+    struct sftp_stripe *ending; /* that brings it; or NULL */
+    bool is_whole;              /* and on the server's disk */
+    struct item *next;          /* in the order of their names */
+};
+
+/* A large file that is being written over SFTP. */
+struct slot {
+    struct sftp_stripe *stripe; /* NULL: none */
+    char *temporary;
+    uint64_t bytes;
+};
+
+struct folder {
+    char *path;
+    int fd;                   /* on a mount */
+    struct sftp_folder *sync; /* over SFTP; NULL: the server cannot sync */
+    bool is_dirty;            /* a rename was asked for, and no sync behind that */
+};
+
+struct share_upload {
+    const struct share_dir *root;
+    struct share_modes modes;
+    struct folder folders[SHARE_UPLOAD_FOLDERS];
+    unsigned n_folders;
+    uint64_t settled_bytes;
+    bool has_named; /* a name was asked for, whether or not that was answered */
+
+    /* on a mount */
+    struct item parts[SHARE_UPLOAD_SLOTS];
+    struct item pending[PENDING_MAX];
+    size_t n_pending;
+
+    /* over SFTP */
+    struct sftp *first_lane; /* all but the bytes of large files goes over it */
+    struct sftp_lanes lanes;
+    bool is_lane_settled[SHARE_UPLOAD_LANES]; /* it has joined, or will not */
+    size_t wanted_lanes;
+    share_lane *lane;
+    void *lane_context;
+    struct slot slots[SHARE_UPLOAD_SLOTS];
+    struct item *first, **end;
+    size_t n_busy;      /* operations, and large files that are ending */
+    size_t n_unsettled; /* renames, and files that are touched */
+    size_t n_syncing, n_making;
+    bool is_ending;       /* nothing more will be added */
+    struct err why;       /* the first error of what goes on behind */
+    struct err later_why; /* the same of what may have failed because a folder could not be made */
+};
+
+static int say_gone(const char *path, struct err *e)
+{
+    return err_set(e, ERR_BUSY,
+                   "%s in the project's packs was removed while this relied on it; submit again",
+                   path);
+}
+
+/* ---- on a mount ---- */
+
+static void forget_item(struct item *it)
+{
+    if (it->fd >= 0)
+        close(it->fd);
+    free(it->temporary);
+    free(it->final);
+    *it = (struct item){ .fd = -1 };
+}
+
+static void drop_item(struct share_upload *u, struct item *it)
+{
+    if (it->fd >= 0)
+        (void)unlinkat(u->folders[it->folder].fd, it->temporary, 0);
+    forget_item(it);
+}
+
+static int mount_begin(struct share_upload *u, unsigned folder, struct item *it, struct err *e)
+{
+    *it = (struct item){ .folder = folder, .temporary = share_temporary_name() };
+    it->fd = openat(u->folders[folder].fd, it->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                    u->modes.file);
+    if (it->fd >= 0 && share_set_mode(it->fd, u->modes.file) == 0)
+        return 0;
+    err_sys(e, "make a file in %s on the share", u->folders[folder].path);
+    drop_item(u, it);
+    return -1;
+}
+
+static int mount_write(struct share_upload *u, struct item *it, struct bytes bytes, struct err *e)
+{
+    if (io_write_all(it->fd, bytes.data, bytes.n) < 0)
+        return err_sys(e, "write to %s on the share", u->folders[it->folder].path);
+    it->bytes += bytes.n;
+    if (it->bytes - it->handed_on >= WRITE_BACK_BYTES) {
+#ifdef __linux__
+        (void)sync_file_range(it->fd, (off_t)it->handed_on, (off_t)(it->bytes - it->handed_on),
+                              SYNC_FILE_RANGE_WRITE);
+#endif
+        it->handed_on = it->bytes;
+    }
+    return 0;
+}
+
+static int mount_name(struct share_upload *u, struct item *it, struct err *e)
+{
+    struct folder *f = &u->folders[it->folder];
+    int result = fsync(it->fd);
+
+    if (close(it->fd) < 0)
+        result = -1;
+    it->fd = -1;
+    if (result == 0)
+        result = renameat(f->fd, it->temporary, f->fd, it->final);
+    if (result < 0) {
+        err_sys(e, "write %s in %s on the share", it->final, f->path);
+        (void)unlinkat(f->fd, it->temporary, 0);
+        return -1;
+    }
+    f->is_dirty = true;
+    u->settled_bytes += it->bytes;
+    forget_item(it);
+    return 0;
+}
+
+static int mount_name_pending(struct share_upload *u, struct err *e)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < u->n_pending; i++) {
+        if (result == 0)
+            result = mount_name(u, &u->pending[i], e);
+        drop_item(u, &u->pending[i]);
+    }
+    u->n_pending = 0;
+    return result;
+}
+
+static int mount_settle(struct share_upload *u, struct err *e)
+{
+    if (mount_name_pending(u, e) < 0)
+        return -1;
+    for (unsigned i = 0; i < u->n_folders; i++) {
+        struct folder *f = &u->folders[i];
+
+        if (f->is_dirty && (errno = share_sync_fd(f->fd)) != 0)
+            return err_sys(e, "sync %s on the share", f->path);
+        f->is_dirty = false;
+    }
+    return 0;
+}
+
+static int mount_put(struct share_upload *u, unsigned folder, const char *name, struct bytes bytes,
+                     enum share_upload_kind kind, struct err *e)
+{
+    struct item *it;
+
+    if (kind == SHARE_UPLOAD_LAST && mount_settle(u, e) < 0)
+        return -1;
+    it = &u->pending[u->n_pending];
+    if (mount_begin(u, folder, it, e) < 0)
+        return -1;
+    it->final = mem_strdup(name);
+    u->n_pending++;
+    if (mount_write(u, it, bytes, e) < 0)
+        return -1;
+    return u->n_pending < PENDING_MAX ? 0 : mount_name_pending(u, e);
+}
+
+/* ---- over SFTP: errors ---- */
+
+static void note_error(struct share_upload *u, const struct err *error)
+{
+    err_keep(u->n_making > 0 ? &u->later_why : &u->why, error);
+}
+
+static int check(const struct share_upload *u, struct err *e)
+{
+    return u->why.kind == ERR_NONE ? 0 : share_sftp_fail(&u->why, e);
+}
+
+/* Without the folders no file can be made, and it is the folders' error that tells why. */
+static int fail(struct share_upload *u, const struct err *why, struct err *e)
+{
+    while (u->n_making > 0 && sftp_lanes_wait(&u->lanes, NULL) == 0)
+        ;
+    err_keep(&u->why, why);
+    return check(u, e);
+}
+
+/* ---- over SFTP: names, in order ---- */
+
+static void advance(struct share_upload *u);
+
+static void free_item(struct item *it)
+{
+    free(it->content);
+    free(it->temporary);
+    free(it->final);
+    free(it);
+}
+
+/* Puts a file into the queue for its name.  Takes temporary. */
+static struct item *queue_item(struct share_upload *u, unsigned folder, const char *name,
+                               char *temporary)
+{
+    char *path = path_join(u->folders[folder].path, name);
+    struct item *it = mem_alloc(sizeof *it);
+
+    *it = (struct item){ .u = u,
+                         .folder = folder,
+                         .fd = -1,
+                         .temporary = temporary,
+                         .final = share_sftp_path(u->root, path) };
+    *u->end = it;
+    u->end = &it->next;
+    free(path);
+    return it;
+}
+
+static char *temporary_on_server(const struct share_upload *u, unsigned folder)
+{
+    char *name = share_temporary_name(), *path = path_join(u->folders[folder].path, name),
+         *full = share_sftp_path(u->root, path);
+
+    free(path);
+    free(name);
+    return full;
+}
+
+static void on_removed(void *context, const struct sftp_answer *a)
+{
+    struct share_upload *u = context;
+
+    (void)a;
+    u->n_busy--;
+}
+
+static void remove_soon(struct share_upload *u, const char *path)
+{
+    struct sftp_op op = { .kind = SFTP_OP_REMOVE, .path = path };
+
+    if (sftp_start(u->first_lane, &op, on_removed, u, NULL) == 0)
+        u->n_busy++;
+}
+
+static void on_renamed(void *context, const struct sftp_answer *a)
+{
+    struct item *it = context;
+    struct share_upload *u = it->u;
+
+    u->n_busy--;
+    u->n_unsettled--;
+    /* What is there already is the same: its name is a digest. */
+    if (a->error == NULL || (a->error->kind == ERR_EXISTS && it->kind != SHARE_UPLOAD_REPLACE))
+        u->settled_bytes += it->bytes;
+    else
+        note_error(u, a->error);
+    if (a->error != NULL)
+        remove_soon(u, it->temporary);
+    free_item(it);
+    advance(u);
+}
+
+static void rename_first(struct share_upload *u)
+{
+    struct item *it = u->first;
+    bool replaces = it->kind == SHARE_UPLOAD_REPLACE && sftp_can(u->first_lane, SFTP_CAN_REPLACE);
+    struct sftp_op op = { .kind = replaces ? SFTP_OP_REPLACE : SFTP_OP_RENAME,
+                          .path = it->temporary,
+                          .to = it->final };
+    struct err why = { 0 };
+
+    u->first = it->next;
+    if (u->first == NULL)
+        u->end = &u->first;
+    /* The standard's own rename replaces nothing. */
+    if (it->kind == SHARE_UPLOAD_REPLACE && !replaces)
+        remove_soon(u, it->final);
+    u->n_busy++;
+    u->n_unsettled++;
+    u->folders[it->folder].is_dirty = true;
+    u->has_named = true;
+    if (sftp_start(u->first_lane, &op, on_renamed, it, &why) < 0)
+        on_renamed(it, &(struct sftp_answer){ .error = &why });
+}
+
+static void on_folder_synced(void *context, const struct err *error)
+{
+    struct share_upload *u = context;
+
+    /* Servers that cannot sync a folder call that a failure. */
+    if (error != NULL && error->kind == ERR_UNREACHABLE)
+        note_error(u, error);
+    u->n_busy--;
+    u->n_syncing--;
+    advance(u);
+}
+
+static void sync_folders(struct share_upload *u)
+{
+    for (unsigned i = 0; i < u->n_folders; i++) {
+        struct folder *f = &u->folders[i];
+
+        if (f->is_dirty && f->sync != NULL && sftp_folder_sync(f->sync, NULL) == 0) {
+            u->n_busy++;
+            u->n_syncing++;
+        }
+        f->is_dirty = false;
+    }
+}
+
+/* All that was renamed before has its name for good. */
+static bool is_settled(struct share_upload *u)
+{
+    sync_folders(u);
+    return u->n_unsettled == 0 && u->n_syncing == 0;
+}
+
+/* Renames and syncs what can be. */
+static void advance(struct share_upload *u)
+{
+    while (u->why.kind == ERR_NONE && u->first != NULL && u->first->is_whole &&
+           (u->first->kind != SHARE_UPLOAD_LAST || is_settled(u)))
+        rename_first(u);
+    if (u->first == NULL && u->is_ending)
+        sync_folders(u);
+}
+
+/* A file is on the server's disk, or could not be brought there. */
+static void on_whole(void *context, const struct err *error)
+{
+    struct item *it = context;
+    struct share_upload *u = it->u;
+
+    u->n_busy--;
+    it->ending = NULL;
+    free(it->content);
+    it->content = NULL;
+    it->is_whole = error == NULL;
+    if (error != NULL)
+        note_error(u, error);
+    advance(u);
+}
+
+static void on_put(void *context, const struct sftp_answer *a)
+{
+    on_whole(context, a->error);
+}
+
+/* ---- over SFTP: folders ---- */
+
+static void on_folder_made(void *context, const struct sftp_answer *a)
+{
+    struct share_upload *u = context;
+
+    u->n_busy--;
+    u->n_making--;
+    if (a->error != NULL && a->error->kind != ERR_EXISTS)
+        err_keep(&u->why, a->error);
+    if (u->n_making == 0)
+        err_keep(&u->why, &u->later_why);
+}
+
+/* What is asked for behind the folder on the same connection finds it. */
+static int sftp_add_folder(struct share_upload *u, struct folder *f, bool is_there, struct err *e)
+{
+    char *full = share_sftp_path(u->root, f->path);
+    struct sftp_op op = { .kind = SFTP_OP_MKDIR, .path = full, .mode = u->modes.dir };
+    int result = 0;
+
+    if (!is_there) {
+        result = sftp_start(u->first_lane, &op, on_folder_made, u, e);
+        u->n_busy += result == 0;
+        u->n_making += result == 0;
+    }
+    if (result == 0 && sftp_can(u->first_lane, SFTP_CAN_SYNC))
+        f->sync = sftp_folder_open(u->first_lane, full, on_folder_synced, u);
+    free(full);
+    return result;
+}
+
+/* ---- over SFTP: lanes ---- */
+
+/* Those that are wanted are made at once, and join when they are there.  How many are not there yet,
+ * of which descriptors will tell. */
+static size_t join_lanes(void *context, struct pollfd coming[SFTP_LANES_MAX])
+{
+    struct share_upload *u = context;
+    size_t n = 0;
+
+    for (size_t i = 1; i < u->wanted_lanes && u->lanes.n < u->wanted_lanes; i++) {
+        struct sftp *lane;
+        int fd = -1, rc;
+
+        if (u->is_lane_settled[i])
+            continue;
+        rc = u->lane(u->lane_context, i, &fd, NULL);
+        u->is_lane_settled[i] = rc != 0;
+        if (rc == 0)
+            coming[n++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+        else if (rc > 0 && (lane = sftp_open_later(fd, NULL)) != NULL)
+            u->lanes.all[u->lanes.n++] = lane;
+    }
+    return n;
+}
+
+void share_upload_expect(struct share_upload *u, size_t n_lanes, share_lane *lane, void *context)
+{
+    struct pollfd coming[SFTP_LANES_MAX];
+
+    if (u->root->fd >= 0 || lane == NULL)
+        return;
+    u->lane = lane;
+    u->lane_context = context;
+    u->wanted_lanes = n_lanes < SHARE_UPLOAD_LANES ? n_lanes : SHARE_UPLOAD_LANES;
+    (void)join_lanes(u, coming);
+}
+
+/* ---- over SFTP: large files ---- */
+
+static void drop_slot(struct slot *slot)
+{
+    sftp_stripe_drop(slot->stripe);
+    free(slot->temporary);
+    *slot = (struct slot){ 0 };
+}
+
+static int sftp_write(struct share_upload *u, struct slot *slot, struct bytes bytes, struct err *e)
+{
+    struct pollfd coming[SFTP_LANES_MAX];
+    struct err why = { 0 };
+
+    (void)join_lanes(u, coming);
+    if (check(u, e) < 0)
+        return -1;
+    if (sftp_stripe_write(slot->stripe, bytes, &why) < 0)
+        return fail(u, &why, e);
+    slot->bytes += bytes.n;
+    return 0;
+}
+
+static int sftp_end(struct share_upload *u, struct slot *slot, unsigned folder, const char *name,
+                    struct err *e)
+{
+    struct item *it = queue_item(u, folder, name, slot->temporary);
+    struct err why = { 0 };
+
+    it->bytes = slot->bytes;
+    slot->temporary = NULL;
+    it->ending = slot->stripe;
+    u->n_busy++;
+    if (sftp_stripe_end(slot->stripe, on_whole, it, &why) < 0) {
+        it->ending = NULL;
+        u->n_busy--;
+        return fail(u, &why, e);
+    }
+    *slot = (struct slot){ 0 };
+    return 0;
+}
+
+static int sftp_put(struct share_upload *u, unsigned folder, const char *name, struct bytes bytes,
+                    enum share_upload_kind kind, struct err *e)
+{
+    struct item *it = queue_item(u, folder, name, temporary_on_server(u, folder));
+    struct sftp_op op = { .kind = SFTP_OP_PUT,
+                          .path = it->temporary,
+                          .mode = u->modes.file,
+                          .flags = SFTP_EXCLUSIVE,
+                          .sync = true };
+
+    it->content = mem_copy(bytes.data, bytes.n);
+    it->bytes = bytes.n;
+    it->kind = kind;
+    op.content = (struct bytes){ it->content, bytes.n };
+    /* No large file comes any more: what is ending need leave no room for others. */
+    for (struct item *x = u->first; kind == SHARE_UPLOAD_LAST && x != NULL; x = x->next)
+        if (x->ending != NULL)
+            sftp_stripe_hurry(x->ending);
+    u->n_busy++;
+    if (sftp_start(u->first_lane, &op, on_put, it, e) == 0)
+        return check(u, e);
+    u->n_busy--;
+    return -1;
+}
+
+/* ---- over SFTP: what is relied on ---- */
+
+struct touching {
+    struct share_upload *u;
+    char *path;
+};
+
+static void on_touched(void *context, const struct sftp_answer *a)
+{
+    struct touching *t = context;
+    struct share_upload *u = t->u;
+    enum err_kind kind = a->error != NULL ? a->error->kind : ERR_NONE;
+    struct err gone = { 0 };
+
+    u->n_busy--;
+    u->n_unsettled--;
+    if (kind == ERR_NOT_FOUND) {
+        say_gone(t->path, &gone);
+        note_error(u, &gone);
+    } else if (kind == ERR_UNREACHABLE) {
+        note_error(u, a->error);
+    }
+    free(t->path);
+    free(t);
+    advance(u);
+}
+
+/* By the clock here: the server's is told by nothing that costs no time. */
+static int sftp_touch(struct share_upload *u, const char *path, struct err *e)
+{
+    uint32_t now_s = (uint32_t)(units_now_ms() / 1000);
+    char *full = share_sftp_path(u->root, path);
+    struct sftp_op op = { .kind = SFTP_OP_SETSTAT,
+                          .path = full,
+                          .attrs = { .has = SFTP_TIMES, .atime_s = now_s, .mtime_s = now_s } };
+    struct touching *t = mem_alloc(sizeof *t);
+    int result;
+
+    *t = (struct touching){ u, mem_strdup(path_basename(path)) };
+    result = sftp_start(u->first_lane, &op, on_touched, t, e);
+    free(full);
+    if (result < 0) {
+        free(t->path);
+        free(t);
+        return -1;
+    }
+    u->n_busy++;
+    u->n_unsettled++;
+    return check(u, e);
+}
+
+/* ---- either ---- */
+
+struct share_upload *share_upload_open(const struct share_dir *root,
+                                       const struct share_modes *modes)
+{
+    struct share_upload *u = mem_alloc(sizeof *u);
+
+    u->root = root;
+    u->modes = *modes;
+    for (size_t i = 0; i < SHARE_UPLOAD_SLOTS; i++)
+        u->parts[i].fd = -1;
+    if (root->fd < 0) {
+        u->first_lane = root->line->sftp;
+        u->lanes = (struct sftp_lanes){
+            .all = { u->first_lane }, .n = 1, .join = join_lanes, .context = u
+        };
+        u->wanted_lanes = 1;
+        u->end = &u->first;
+    }
+    return u;
+}
+
+static void sftp_close_upload(struct share_upload *u)
+{
+    for (size_t i = 0; i < SHARE_UPLOAD_SLOTS; i++)
+        drop_slot(&u->slots[i]);
+    /* What is under way comes to its end: it points to what is freed here. */
+    while (u->n_busy > 0)
+        sftp_lanes_wait_standing(&u->lanes);
+    while (u->first != NULL) {
+        struct item *it = u->first;
+
+        u->first = it->next;
+        if (!sftp_is_broken(u->first_lane))
+            (void)sftp_remove(u->first_lane, it->temporary, NULL);
+        free_item(it);
+    }
+    for (unsigned i = 0; i < u->n_folders; i++)
+        sftp_folder_close(u->folders[i].sync);
+    for (size_t i = 1; i < u->lanes.n; i++)
+        sftp_close(u->lanes.all[i]);
+}
+
+void share_upload_close(struct share_upload *u)
+{
+    if (u == NULL)
+        return;
+    if (u->root->fd < 0)
+        sftp_close_upload(u);
+    for (size_t i = 0; i < SHARE_UPLOAD_SLOTS; i++)
+        drop_item(u, &u->parts[i]);
+    for (size_t i = 0; i < u->n_pending; i++)
+        drop_item(u, &u->pending[i]);
+    for (unsigned i = 0; i < u->n_folders; i++) {
+        if (u->folders[i].fd >= 0)
+            close(u->folders[i].fd);
+        free(u->folders[i].path);
+    }
+    free(u);
+}
+
+int share_upload_add_folder(struct share_upload *u, const char *path, bool is_there,
+                            unsigned *number, struct err *e)
+{
+    struct folder *f = &u->folders[u->n_folders];
+    struct err why = { 0 };
+    int result = 0;
+
+    *number = u->n_folders++;
+    *f = (struct folder){ .path = mem_strdup(path), .fd = -1 };
+    if (u->root->fd < 0)
+        return sftp_add_folder(u, f, is_there, e);
+    if (!is_there && share_make_dir(u->root, path, u->modes.dir, &why) < 0 &&
+        why.kind != ERR_EXISTS)
+        result = err_set(e, why.kind, "%s", why.text);
+    if (result == 0)
+        f->fd = io_open_dir_at(u->root->fd, path, e);
+    return f->fd < 0 ? -1 : 0;
+}
+
+int share_upload_begin(struct share_upload *u, unsigned slot, unsigned folder, struct err *e)
+{
+    if (u->root->fd >= 0)
+        return mount_begin(u, folder, &u->parts[slot], e);
+    if (check(u, e) < 0)
+        return -1;
+    u->parts[slot].folder = folder;
+    u->slots[slot] = (struct slot){ .temporary = temporary_on_server(u, folder) };
+    u->slots[slot].stripe = sftp_stripe_open(&u->lanes, u->slots[slot].temporary, u->modes.file);
+    return 0;
+}
+
+int share_upload_write(struct share_upload *u, unsigned slot, struct bytes bytes, struct err *e)
+{
+    if (u->root->fd >= 0)
+        return mount_write(u, &u->parts[slot], bytes, e);
+    return sftp_write(u, &u->slots[slot], bytes, e);
+}
+
+int share_upload_end(struct share_upload *u, unsigned slot, const char *name, struct err *e)
+{
+    if (u->root->fd < 0)
+        return sftp_end(u, &u->slots[slot], u->parts[slot].folder, name, e);
+    u->parts[slot].final = mem_strdup(name);
+    return mount_name(u, &u->parts[slot], e);
+}
+
+int share_upload_put(struct share_upload *u, unsigned folder, const char *name, struct bytes bytes,
+                     enum share_upload_kind kind, struct err *e)
+{
+    return (u->root->fd >= 0 ? mount_put : sftp_put)(u, folder, name, bytes, kind, e);
+}
+
+int share_upload_touch(struct share_upload *u, const char *path, struct err *e)
+{
+    if (u->root->fd < 0)
+        return sftp_touch(u, path, e);
+    if (utimensat(u->root->fd, path, NULL, AT_SYMLINK_NOFOLLOW) < 0 &&
+        (errno == ENOENT || errno == ESTALE))
+        return say_gone(path_basename(path), e);
+    return 0;
+}
+
+void share_upload_push(struct share_upload *u)
+{
+    if (u->root->fd < 0)
+        sftp_lanes_flush(&u->lanes);
+}
+
+static bool are_all_whole(const struct share_upload *u)
+{
+    for (const struct item *it = u->first; it != NULL; it = it->next)
+        if (!it->is_whole)
+            return false;
+    return u->n_making == 0;
+}
+
+int share_upload_arrive(struct share_upload *u, struct err *e)
+{
+    if (u->root->fd >= 0)
+        return 0;
+    while (!are_all_whole(u) && u->why.kind == ERR_NONE)
+        if (sftp_lanes_wait(&u->lanes, e) < 0)
+            return -1;
+    if (check(u, e) < 0)
+        return -1;
+    /* The drive's connection is about to be made anew: what arrived gets no name over this one. */
+    return sftp_is_broken(u->first_lane)
+               ? err_set(e, ERR_UNREACHABLE, "the connection for files is lost")
+               : 0;
+}
+
+int share_upload_settle(struct share_upload *u, struct err *e)
+{
+    if (u->root->fd >= 0)
+        return mount_settle(u, e);
+    u->is_ending = true;
+    advance(u);
+    while (u->n_busy > 0 && u->why.kind == ERR_NONE)
+        if (sftp_lanes_wait(&u->lanes, e) < 0)
+            return -1;
+    return check(u, e);
+}
+
+uint64_t share_upload_settled_bytes(const struct share_upload *u)
+{
+    return u->settled_bytes;
+}
+
+bool share_upload_may_have_settled(const struct share_upload *u)
+{
+    return u->settled_bytes > 0 || u->has_named;
+}
