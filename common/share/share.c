@@ -739,17 +739,3 @@ bool share_is_temporary(const char *name)
     return strncmp(name, temporary_begin, n) == 0 && strlen(name) == n + TOKEN_HEX - 1 &&
            strspn(name + n, "0123456789abcdef") == TOKEN_HEX - 1;
 }
-
-/* ---- trees: each backend has a file of its own ---- */
-
-int share_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
-                  struct err *e)
-{
-    return (to->fd >= 0 ? share_mount_copy_in : share_sftp_copy_in)(to, from_fd, items, n, e);
-}
-
-int share_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
-                   size_t n, struct err *e)
-{
-    return (from->fd >= 0 ? share_mount_copy_out : share_sftp_copy_out)(from, to_fd, items, n, e);
-}

@@ -55,12 +55,8 @@ int share_sftp_pour(struct sftp_file *to, uint64_t offset, int in_fd, uint64_t m
 /* 0 or errno; file systems that cannot sync and need not are fine. */
 int share_sync_fd(int fd);
 
-/* ---- share_mount_tree.c, share_sftp_tree.c ---- */
+/* ---- share_sftp_tree.c: share_copy_in and share_copy_out over SFTP ---- */
 
-int share_mount_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
-                        struct err *e);
-int share_mount_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
-                         size_t n, struct err *e);
 int share_sftp_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
                        struct err *e);
 int share_sftp_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,

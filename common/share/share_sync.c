@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * share_sync.c - makes files on the shared drive durable
- *
- * On a local file system one syncfs does for all (Linux 5.8 and later say in its answer what could
- * not be written); elsewhere each file is synced, several at a time.
- */
+/* share_sync.c - makes files on the shared drive durable */
+
+/* On a local file system one syncfs does for all (Linux 5.8 and later say in its answer what could
+ * not be written); elsewhere each file is synced, several at a time. */
 
 #include <errno.h>
 #include <fcntl.h>

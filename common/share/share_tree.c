@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* share_mount_tree.c - trees to and from a share that is mounted here, many files at a time */
+/* share_tree.c - trees to and from the shared drive, many files at a time */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -243,8 +243,8 @@ static size_t count_at(const struct copying *a, size_t depth, size_t *next)
     return n;
 }
 
-int share_mount_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
-                        struct err *e)
+static int copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
+                   struct err *e)
 {
     struct copying a = { .items = items,
                          .n = n,
@@ -307,8 +307,8 @@ static int copy_out_file(int from_fd, int to_fd, const struct share_item *x, str
     return result;
 }
 
-int share_mount_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
-                         size_t n, struct err *e)
+static int copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
+                    size_t n, struct err *e)
 {
     int result = 0;
 
@@ -316,4 +316,18 @@ int share_mount_copy_out(const struct share_dir *from, int to_fd, const struct s
         result = items[i].type == SHARE_FILE ? copy_out_file(from->fd, to_fd, &items[i], e)
                                              : copy_folder(to_fd, &items[i], e);
     return result;
+}
+
+/* ---- either backend ---- */
+
+int share_copy_in(const struct share_dir *to, int from_fd, struct share_item *items, size_t n,
+                  struct err *e)
+{
+    return (to->fd >= 0 ? copy_in : share_sftp_copy_in)(to, from_fd, items, n, e);
+}
+
+int share_copy_out(const struct share_dir *from, int to_fd, const struct share_item *items,
+                   size_t n, struct err *e)
+{
+    return (from->fd >= 0 ? copy_out : share_sftp_copy_out)(from, to_fd, items, n, e);
 }
