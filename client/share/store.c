@@ -19,7 +19,7 @@ const char *const store_folder_names[STORE_FOLDER_COUNT] = { "", "parts", "block
 
 struct store {
     const struct place *to;
-    struct share_dir *root;
+    struct share_dir *root;               /* of projects; NULL: not opened yet */
     struct share_upload *upload;          /* NULL: nothing was written or touched yet */
     unsigned numbers[STORE_FOLDER_COUNT]; /* of the folders, once is_prepared */
     bool is_prepared;                     /* the folders are there, or on their way */
@@ -33,16 +33,21 @@ struct store {
 
 struct store *store_open(const struct place *to, struct err *e)
 {
-    struct share_dir *root = NULL;
     struct store *s;
 
-    if (to->drive->mount != NULL || share_connection_mend(to->drive, e) == 0)
-        root = share_connection_read(to->drive, e);
-    if (root == NULL)
+    if (to->drive->mount == NULL && share_connection_mend(to->drive, e) < 0)
         return NULL;
     s = mem_alloc(sizeof *s);
-    *s = (struct store){ .to = to, .root = root, .n_lanes = 1 };
+    *s = (struct store){ .to = to, .n_lanes = 1 };
     return s;
+}
+
+/* A drive that is not there yet has no packs, which is no error until something is written. */
+static int open_root(struct store *s, struct err *e)
+{
+    if (s->root == NULL)
+        s->root = share_connection_read(s->to->drive, e);
+    return s->root == NULL ? -1 : 0;
 }
 
 void store_close(struct store *s)
@@ -112,8 +117,13 @@ int store_list(struct store *s, struct arena *a, struct list entries[STORE_FOLDE
 {
     struct share_look looks[STORE_FOLDER_COUNT + 1] = { { .lists = false } };
     char *paths[STORE_FOLDER_COUNT];
+    struct err missing = { 0 };
     int result = 0;
 
+    for (size_t i = 0; i < STORE_FOLDER_COUNT; i++)
+        entries[i] = (struct list){ 0 };
+    if (open_root(s, &missing) < 0)
+        return missing.kind == ERR_NOT_FOUND ? 0 : err_set(e, missing.kind, "%s", missing.text);
     looks[STORE_FOLDER_COUNT].path = s->to->project;
     for (size_t i = 0; i < STORE_FOLDER_COUNT; i++) {
         paths[i] = path_of(s, store_folder_names[i]);
@@ -140,7 +150,7 @@ int store_fetch(struct store *s, const char *path, size_t max_bytes, share_got *
                 struct err *e)
 {
     char *whole = path_of(s, path);
-    int result = share_fetch(s->root, whole, max_bytes, got, context, e);
+    int result = open_root(s, e) < 0 ? -1 : share_fetch(s->root, whole, max_bytes, got, context, e);
 
     free(whole);
     return result;
@@ -148,14 +158,14 @@ int store_fetch(struct store *s, const char *path, size_t max_bytes, share_got *
 
 int store_fetch_all(struct store *s, struct err *e)
 {
-    return share_fetch_all(s->root, e);
+    return s->root == NULL ? 0 : share_fetch_all(s->root, e);
 }
 
 int store_remove(struct store *s, const char *path, struct err *e)
 {
     char *whole = path_of(s, path);
     struct err why = { 0 };
-    int result = share_remove_file(s->root, whole, &why);
+    int result = open_root(s, &why) < 0 ? -1 : share_remove_file(s->root, whole, &why);
 
     free(whole);
     return result == 0 || why.kind == ERR_NOT_FOUND ? 0 : err_set(e, why.kind, "%s", why.text);
@@ -165,7 +175,7 @@ int store_mtime(struct store *s, const char *path, int64_t *mtime_s, struct err 
 {
     char *whole = path_of(s, path);
     struct share_stat st = { .mtime_s = 0 };
-    int result = share_stat(s->root, whole, &st, e);
+    int result = open_root(s, e) < 0 ? -1 : share_stat(s->root, whole, &st, e);
 
     free(whole);
     *mtime_s = st.mtime_s;
@@ -225,6 +235,8 @@ static int open_upload(struct store *s, struct err *e)
 
     if (s->upload != NULL)
         return 0;
+    if (open_root(s, e) < 0)
+        return -1;
     /* A project that was not there may have been made meanwhile. */
     if (!s->is_looked_at || s->project_why.kind != ERR_NONE) {
         s->project_why = (struct err){ 0 };

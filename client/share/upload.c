@@ -27,8 +27,8 @@ int upload_make_project(const struct place *to, const struct folder_order *order
         return -1;
     if (share_make_dir(root, to->project, 0700, &why) < 0 && why.kind != ERR_EXISTS)
         result = err_set(e, why.kind,
-                         "%s (ludwigd cannot make it either; its admin can name a folder with "
-                         "projects: that you may write to)",
+                         "make the project's folder: %s (the server cannot; its admin can name a "
+                         "folder with projects: that you may write to)",
                          why.text);
     else
         result =
