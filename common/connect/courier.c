@@ -1,18 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* courier.c - a connection made of files: whether it can be, and the process that carries it */
+/* courier.c - carry a stream as requests and replies that are files, to its end */
 #include "common/connect/courier.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "common/base/fds.h"
-#include "common/connect/courier_parts.h"
+#include "common/base/io.h"
+#include "common/base/units.h"
+#include "common/connect/file_request.h"
+#include "common/proto/layout.h"
+#include "common/proto/shareid.h"
+#include "common/sftp/sftp.h"
+#include "common/share/share.h"
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0 /* SIGPIPE is ignored here */
+#endif
+
+#define ID_PATH LAYOUT_SERVER_DIR "/" SHAREID_NAME
+
+enum {
+    /* How long ludwigd may leave a file untaken: it looks at once, or every 30 s. */
+    PATIENCE_WATCHED_MS = 30 * 1000,
+    PATIENCE_LISTED_MS = 90 * 1000,
+    ID_EVERY_MS = 3000,
+    PART_MAX_MS = 3000, /* for ludwigd to take the end */
+    ASK_AFTER_MS = 20,  /* with an empty request: more often than not the program asks */
+    MORE_COMES_BYTES = 64 * 1024,
+    DOWN_MAX_BYTES = 4 * 1024 * 1024, /* for a reader that is slow */
+    PAUSE_MIN_MS = 1,
+    PAUSE_MAX_MS = 1000
+};
+
+struct courier {
+    struct sftp *sftp; /* NULL: the share is mounted here */
+    struct share_dir *share;
+    char *inbox; /* the user's, below the share */
+    uid_t uid;   /* of the user on the server */
+    mode_t file_mode;
+    char *server, *host;
+    struct token incarnation;
+    int64_t patience_ms;
+};
 
 /* ---- before the first byte ---- */
 
@@ -34,10 +76,13 @@ static int read_id(struct courier *c, struct err *e)
     struct arena *a = arena_create();
     struct buf text = { 0 };
     struct shareid id;
-    int rc = c->post->way->read_id(c->post, &text, e);
+    struct err why = { 0 };
+    int rc = share_read(c->share, ID_PATH, SHAREID_MAX_BYTES, &text, &why);
 
-    if (rc < 0 && e != NULL && e->kind == ERR_NOT_FOUND)
-        err_wrap(e, "no ludwigd has made this folder its share");
+    if (rc < 0)
+        err_set(e, why.kind, "%s%s",
+                why.kind == ERR_NOT_FOUND ? "no ludwigd has made this folder its share: " : "",
+                why.text);
     if (rc == 0)
         rc = shareid_decode(&id, buf_bytes(&text), a, e);
     if (rc == 0)
@@ -47,22 +92,139 @@ static int read_id(struct courier *c, struct err *e)
     return rc;
 }
 
-struct courier *courier_create(struct post *p, struct err *e)
+static int parse_uid(const char *text, uid_t *uid)
 {
-    struct courier *c = mem_alloc(sizeof *c);
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
 
-    c->post = p;
-    if (read_id(c, e) == 0 && p->way->find_inbox(p, e) == 0)
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number >= UINT32_MAX)
+        return -1;
+    *uid = (uid_t)number;
+    return 0;
+}
+
+/* By the link that has the account's name. */
+static int find_uid_by_name(struct courier *c, const char *user)
+{
+    char *path = mem_printf(FILE_REQUEST_INBOX "/" FILE_REQUEST_OF_USER "%s", user);
+    char *target = share_read_link(c->share, path, NULL);
+    int rc = target == NULL ? -1 : parse_uid(target, &c->uid);
+
+    free(target);
+    free(path);
+    return rc;
+}
+
+static int refuse_without_folder(const char *path, const char *user, struct err *e)
+{
+    return err_set(e, ERR_NOT_FOUND,
+                   "ludwigd has no inbox for you (%s): an administrator of the server makes it "
+                   "with: install -d -o %s -m 700 %s",
+                   path, user, path);
+}
+
+/* The one folder that this account may enter: others are closed to it. */
+static int find_uid_by_trying(struct courier *c, const char *user, struct err *e)
+{
+    struct arena *a = arena_create();
+    struct list entries = { 0 };
+    int found = 0, rc = share_list(c->share, FILE_REQUEST_INBOX, SHARE_NAMES, a, &entries, e);
+    const struct share_entry *items = entries.items;
+
+    for (size_t i = 0; rc == 0 && i < entries.n; i++) {
+        char *inside = mem_printf(FILE_REQUEST_INBOX "/%s/.", items[i].name);
+        uid_t uid;
+
+        if (parse_uid(items[i].name, &uid) == 0 && share_exists(c->share, inside)) {
+            c->uid = uid;
+            found++;
+        }
+        free(inside);
+    }
+    arena_destroy(a);
+    if (rc == 0 && found != 1)
+        rc = refuse_without_folder(FILE_REQUEST_INBOX "/UID", user != NULL ? user : "USER", e);
+    return rc;
+}
+
+/* Would ludwigd trust this folder? */
+static int check_inbox(struct courier *c, struct err *e)
+{
+    char *where = share_where(c->share, c->inbox);
+    struct share_stat st;
+    struct err why = { 0 };
+    int rc = -1;
+
+    if (share_stat(c->share, c->inbox, &st, &why) < 0) {
+        if (why.kind == ERR_NOT_FOUND)
+            refuse_without_folder(where, "$USER", e);
+        else
+            err_set(e, why.kind, "inbox: %s", why.text);
+    } else if (st.type != SHARE_FOLDER) {
+        err_set(e, ERR_DENIED, "%s is no folder, so ludwigd takes nothing from it", where);
+    } else if (st.uid != c->uid) {
+        err_set(e, ERR_DENIED,
+                "%s belongs to uid %" PRId64 ", so ludwigd takes nothing of uid %u from it", where,
+                st.uid, c->uid);
+    } else if ((st.mode & (S_IWGRP | S_IWOTH)) != 0) {
+        err_set(e, ERR_DENIED,
+                "others may write into %s, so ludwigd takes nothing from it (chmod go-w it)",
+                where);
+    } else {
+        c->file_mode = 0600 | (st.mode & 0044);
+        rc = 0;
+    }
+    free(where);
+    return rc;
+}
+
+static struct courier *prepare(struct courier *c, const char *user, struct err *e)
+{
+    int rc = c->share == NULL ? -1 : read_id(c, e);
+
+    if (rc == 0 && c->sftp == NULL)
+        c->uid = geteuid();
+    else if (rc == 0 && (user == NULL || find_uid_by_name(c, user) < 0))
+        rc = find_uid_by_trying(c, user, e);
+    if (rc == 0) {
+        c->inbox = mem_printf(FILE_REQUEST_INBOX "/%u", c->uid);
+        rc = check_inbox(c, e);
+    }
+    if (rc == 0)
         return c;
     courier_close(c);
     return NULL;
+}
+
+struct courier *courier_over_sftp(int sftp_fd, const char *share, const char *user, struct err *e)
+{
+    struct sftp *sftp = sftp_open(sftp_fd, e);
+    struct courier *c;
+
+    if (sftp == NULL)
+        return NULL;
+    c = mem_alloc(sizeof *c);
+    c->sftp = sftp;
+    c->share = share_open_sftp(sftp, strcmp(share, "/") == 0 ? "" : share);
+    return prepare(c, user, e);
+}
+
+struct courier *courier_over_folder(const char *share, struct err *e)
+{
+    struct courier *c = mem_alloc(sizeof *c);
+
+    c->share = share_open_mount(share, e);
+    return prepare(c, NULL, e);
 }
 
 void courier_close(struct courier *c)
 {
     if (c == NULL)
         return;
-    c->post->way->close(c->post);
+    share_close(c->share);
+    if (c->sftp != NULL)
+        sftp_close(c->sftp);
+    free(c->inbox);
     free(c->server);
     free(c->host);
     free(c);
@@ -70,19 +232,10 @@ void courier_close(struct courier *c)
 
 /* ---- the process ---- */
 
-static void be_silent(void)
-{
-    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    for (int i = 0; i < 3 && fd >= 0; i++)
-        (void)dup2(fd, i);
-    if (fd > 2)
-        close(fd);
-}
-
-/* Ctrl-C at the terminal ends the command; this one ends when it sees that. */
+/* Ctrl-C at the terminal ends the command; the courier ends when it sees that. */
 static void leave_terminal(void)
 {
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     sigset_t none;
 
     sigemptyset(&none);
@@ -92,56 +245,44 @@ static void leave_terminal(void)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setsid();
+    for (int i = 0; i < 3 && fd >= 0; i++)
+        (void)dup2(fd, i);
+    if (fd > 2)
+        close(fd);
 }
 
-/* Twice, so that nobody has to wait for it. */
+/* Forks twice, so that nobody has to wait for it. */
 static void live(struct courier *c, int fd)
 {
     pid_t pid = fork();
-    struct err e = { 0 };
 
     if (pid != 0)
         _exit(pid < 0 ? 1 : 0);
     leave_terminal();
-    be_silent();
-    fds_close_all_but((const int[]){ fd, c->post->fd }, 2);
-    _exit(courier_run(c, fd, &e) < 0 ? 1 : 0);
-}
-
-static int make_pair(int ends[2], struct err *e)
-{
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
-        return err_sys(e, "socketpair");
-    for (int i = 0; i < 2; i++)
-        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-    return 0;
-}
-
-static int wait_for(pid_t pid)
-{
-    int status = 0;
-
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return 0; /* somebody else waits for all children */
-    return status;
+    fds_close_all_but((const int[]){ fd, share_fd(c->share) }, 2);
+    _exit(courier_run(c, fd, NULL) < 0 ? 1 : 0);
 }
 
 int courier_start(struct courier *c, struct err *e)
 {
-    int ends[2] = { -1, -1 };
+    int ends[2], status = 0;
     pid_t pid;
 
-    if (make_pair(ends, e) < 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) {
         courier_close(c);
-        return -1;
+        return err_sys(e, "socketpair");
     }
+    for (int i = 0; i < 2; i++)
+        (void)fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     pid = fork();
     if (pid == 0)
         live(c, ends[1]);
     if (pid < 0)
         err_sys(e, "fork");
-    else if (wait_for(pid) != 0)
+    /* An error: a handler of SIGCHLD has waited for it. */
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (pid > 0 && status != 0)
         pid = err_set(e, ERR_FAILED, "the courier could not be started: fork failed");
     courier_close(c);
     close(ends[1]);
@@ -149,4 +290,360 @@ int courier_start(struct courier *c, struct err *e)
         return ends[0];
     close(ends[0]);
     return -1;
+}
+
+/* ---- the stream ---- */
+
+struct stream {
+    struct courier *c;
+    int fd;
+    struct token conn;
+    struct buf input; /* read from fd, and in no request */
+    struct buf down;  /* replied, and not given to fd yet */
+    struct buf file;
+    struct arena *arena; /* of the reply that is looked at */
+
+    int64_t n_put;     /* requests */
+    int64_t n_replied; /* of them */
+    int64_t n_removed; /* of them, again */
+    int64_t put_ms;    /* when a request was put last, or one of two was replied to */
+    int64_t end_ms;    /* when a request said our end; 0: none has */
+    int64_t since_ms;  /* when the last reply came */
+    int64_t id_ms;     /* when the id was read */
+    int pause_ms;
+    bool is_input_over, has_heard_end, has_swept;
+    bool is_deaf; /* nobody holds the other end of fd any more */
+    int n_points; /* for tests */
+};
+
+#ifdef LUDWIG_TEST_HOOKS
+/* Dies at the point of this number, once: $LUDWIG_CRASH_ONCE is a file that says so. */
+static void crash_point(struct stream *s)
+{
+    const char *at = getenv("LUDWIG_COURIER_CRASH"), *once = getenv("LUDWIG_CRASH_ONCE");
+    int fd;
+
+    if (at == NULL || once == NULL || s->n_points++ != atoi(at))
+        return;
+    fd = open(once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        (void)raise(SIGKILL);
+}
+#else
+static void crash_point(struct stream *s)
+{
+    (void)s;
+}
+#endif
+
+static char *request_path(const struct stream *s, int64_t no, const char *before)
+{
+    char name[FILE_REQUEST_NAME_BYTES];
+
+    file_request_name(name, &s->conn, no);
+    return mem_printf("%s/%s%s", s->c->inbox, before, name);
+}
+
+/* No sync: the program asks again if the machine dies. */
+static int put_request(struct stream *s, struct err *e)
+{
+    char *temporary = request_path(s, s->n_put, FILE_REQUEST_TEMPORARY);
+    char *path = request_path(s, s->n_put, "");
+    struct file_request r = { .v = FILE_REQUEST_VERSION,
+                              .server = s->c->server,
+                              .incarnation = s->c->incarnation,
+                              .conn = s->conn,
+                              .no = s->n_put,
+                              .data = buf_bytes(&s->input),
+                              .is_end = s->is_input_over };
+    int rc;
+
+    buf_clear(&s->file);
+    file_request_encode(&r, &s->file);
+    crash_point(s);
+    rc = share_write(s->c->share, temporary, s->file.bytes, s->file.n, s->c->file_mode, e);
+    if (rc == 0)
+        rc = share_rename(s->c->share, temporary, s->c->share, path, e);
+    crash_point(s);
+    free(temporary);
+    free(path);
+    if (rc < 0)
+        return err_wrap(e, "inbox");
+    buf_clear(&s->input);
+    if (s->n_put++ == s->n_replied)
+        s->put_ms = units_monotonic_ms();
+    if (r.is_end && s->end_ms == 0)
+        s->end_ms = units_monotonic_ms();
+    return 0;
+}
+
+/* Reads what there is, up to a request.  A writer that waits for room writes on at once, so that a
+ * long message does not travel in pieces as small as the socket's buffer. */
+static int read_input(struct stream *s, struct err *e)
+{
+    struct pollfd more = { .fd = s->fd, .events = POLLIN };
+
+    while (s->input.n < FILE_REQUEST_DATA_MAX && !s->is_input_over) {
+        size_t room = FILE_REQUEST_DATA_MAX - s->input.n;
+        ssize_t n = recv(s->fd, buf_reserve(&s->input, room), room, MSG_DONTWAIT);
+
+        if (n > 0)
+            buf_added(&s->input, (size_t)n);
+        else if (n == 0 || errno == ECONNRESET)
+            s->is_input_over = true;
+        else if (errno == EAGAIN && (s->input.n < MORE_COMES_BYTES || poll(&more, 1, 1) <= 0))
+            return 0;
+        else if (errno != EAGAIN && errno != EINTR)
+            return err_sys(e, "courier");
+    }
+    return 0;
+}
+
+static bool may_put(const struct stream *s)
+{
+    return s->n_put - s->n_replied < (s->end_ms == 0 ? FILE_REQUEST_AHEAD : 1) && !s->has_heard_end;
+}
+
+/* Until ludwigd shall have another request, though there is nothing to say; -1: it has one. */
+static int64_t ask_in_ms(const struct stream *s)
+{
+    int64_t left_ms = s->since_ms + ASK_AFTER_MS - units_monotonic_ms();
+
+    if (s->n_put == 0 || s->n_put > s->n_replied || s->has_heard_end || s->down.n > DOWN_MAX_BYTES)
+        return -1;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+/* 1: it put some. */
+static int put_requests(struct stream *s, struct err *e)
+{
+    int n = 0;
+
+    while (may_put(s)) {
+        if (read_input(s, e) < 0)
+            return -1;
+        if (s->input.n == 0 && ask_in_ms(s) != 0 &&
+            (!s->is_input_over || s->end_ms != 0 || s->n_put == 0))
+            break;
+        if (put_request(s, e) < 0)
+            return -1;
+        n = 1;
+    }
+    return n;
+}
+
+static int remove_requests(struct stream *s, int64_t up_to, struct err *e)
+{
+    for (; s->n_removed < up_to; s->n_removed++) {
+        char *path = request_path(s, s->n_removed, "");
+        struct err why = { 0 };
+
+        if (share_remove_file(s->c->share, path, &why) < 0 && why.kind != ERR_NOT_FOUND)
+            err_set(e, why.kind, "inbox: %s", why.text);
+        free(path);
+        if (why.kind != ERR_NONE && why.kind != ERR_NOT_FOUND)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_reply(struct stream *s, struct err *e)
+{
+    struct file_reply r;
+
+    arena_reset(s->arena);
+    if (file_request_decode_reply(&r, buf_bytes(&s->file), s->arena, e) < 0)
+        return err_wrap(e, "outbox");
+    if (strcmp(r.server, s->c->server) != 0 || !token_equal(&r.conn, &s->conn) ||
+        r.no != s->n_replied)
+        return err_set(e, ERR_PROTOCOL, "outbox: reply %" PRId64 " says what its name does not",
+                       s->n_replied);
+    if (r.why != NULL)
+        return err_set(e, ERR_UNREACHABLE, "ludwigd on %s gave the connection up: %s", s->c->host,
+                       r.why);
+    s->n_replied++;
+    s->put_ms = s->since_ms = units_monotonic_ms();
+    s->has_heard_end = r.is_end;
+    if (!s->is_deaf)
+        buf_add(&s->down, r.data.data, r.data.n);
+    return 0;
+}
+
+/* Those that are there, up to the first that is not; 1: there were some. */
+static int take_replies(struct stream *s, struct err *e)
+{
+    int n = 0;
+
+    while (s->n_replied < s->n_put && !s->has_heard_end && s->down.n <= DOWN_MAX_BYTES) {
+        char name[FILE_REQUEST_NAME_BYTES], *path;
+        struct err why = { 0 };
+
+        file_request_reply_name(name, s->c->uid, &s->conn, s->n_replied);
+        path = mem_printf(FILE_REQUEST_OUTBOX "/%s", name);
+        buf_clear(&s->file);
+        (void)share_read(s->c->share, path, FILE_REQUEST_MAX_BYTES + 1, &s->file, &why);
+        free(path);
+        if (why.kind == ERR_NOT_FOUND)
+            break;
+        if (why.kind != ERR_NONE)
+            return err_set(e, why.kind, "outbox: %s", why.text);
+        if (take_reply(s, e) < 0)
+            return -1;
+        n = 1;
+    }
+    return n;
+}
+
+static int look_at_id(struct stream *s, struct err *e)
+{
+    struct shareid id;
+    struct token now;
+
+    if (s->n_put == 0 || units_monotonic_ms() - s->id_ms < ID_EVERY_MS)
+        return 0;
+    s->id_ms = units_monotonic_ms();
+    arena_reset(s->arena);
+    buf_clear(&s->file);
+    if (share_read(s->c->share, ID_PATH, SHAREID_MAX_BYTES, &s->file, NULL) < 0 ||
+        shareid_decode(&id, buf_bytes(&s->file), s->arena, NULL) < 0)
+        return 0; /* it is read again */
+    if (id.incarnation == NULL)
+        return err_set(e, ERR_UNREACHABLE, "ludwigd on %s was stopped", s->c->host);
+    if (token_parse(id.incarnation, &now) == 0 && token_equal(&now, &s->c->incarnation))
+        return 0;
+    return err_set(e, ERR_UNREACHABLE, "ludwigd on %s was started anew", s->c->host);
+}
+
+static void give(struct stream *s)
+{
+    while (s->down.n > 0 && !s->is_deaf) {
+        ssize_t n = send(s->fd, s->down.bytes, s->down.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n > 0)
+            buf_drop_front(&s->down, (size_t)n);
+        else if (n < 0 && errno == EAGAIN)
+            return;
+        else if (n < 0 && errno != EINTR)
+            s->is_deaf = true;
+    }
+    if (s->is_deaf)
+        buf_clear(&s->down);
+}
+
+/* The first request is not held: it has bytes, and ludwigd has an answer to them. */
+static int check_patience(const struct stream *s, struct err *e)
+{
+    int64_t most_ms = s->c->patience_ms + (s->n_replied > 0 ? FILE_REQUEST_HOLD_MS : 0);
+
+    if (s->n_put == s->n_replied || units_monotonic_ms() - s->put_ms < most_ms)
+        return 0;
+    return err_set(e, ERR_UNREACHABLE, "ludwigd on %s takes nothing from its inbox", s->c->host);
+}
+
+static int do_turn(struct stream *s, struct err *e)
+{
+    int n_put = put_requests(s, e), n_taken;
+
+    /* ludwigd is at work meanwhile. */
+    if (n_put < 0 || remove_requests(s, s->n_replied, e) < 0)
+        return -1;
+    n_taken = take_replies(s, e);
+    if (n_taken < 0 || look_at_id(s, e) < 0 || check_patience(s, e) < 0)
+        return -1;
+    if (n_taken > 0)
+        crash_point(s);
+    give(s);
+    if (n_taken > 0)
+        crash_point(s);
+    if (n_put > 0 || n_taken > 0)
+        s->pause_ms = PAUSE_MIN_MS;
+    else if (s->pause_ms < PAUSE_MAX_MS)
+        s->pause_ms = 2 * s->pause_ms < PAUSE_MAX_MS ? 2 * s->pause_ms : PAUSE_MAX_MS;
+    return 0;
+}
+
+/* Until there is something to put or to give, or it is time to look for a reply. */
+static void rest(struct stream *s)
+{
+    struct pollfd fd = { .fd = s->is_deaf ? -1 : s->fd };
+    int64_t ask_ms = ask_in_ms(s);
+    int most_ms = s->n_put == 0                         ? -1
+                  : ask_ms >= 0 && ask_ms < s->pause_ms ? (int)ask_ms
+                                                        : s->pause_ms;
+
+    if (!s->is_input_over && may_put(s))
+        fd.events |= POLLIN;
+    if (s->down.n > 0)
+        fd.events |= POLLOUT;
+    if (poll(&fd, 1, most_ms) > 0 && (fd.revents & POLLHUP) != 0 && (fd.revents & POLLIN) == 0)
+        s->is_deaf = true;
+}
+
+static bool is_done(const struct stream *s)
+{
+    if (s->has_heard_end)
+        return s->down.n == 0;
+    if (s->n_put == 0)
+        return s->is_input_over;
+    return s->end_ms != 0 && s->is_deaf && units_monotonic_ms() - s->end_ms > PART_MAX_MS;
+}
+
+/* Removes what couriers of this user that died have left, while nobody waits; best effort.  Clocks of
+ * two machines may differ, though not by a day. */
+static void sweep_once(struct stream *s, bool has_time)
+{
+    struct arena *a;
+    struct list entries = { 0 };
+    const struct share_entry *items;
+
+    if (!has_time || s->has_swept)
+        return;
+    s->has_swept = true;
+    a = arena_create();
+    if (share_list(s->c->share, s->c->inbox, SHARE_STATS, a, &entries, NULL) < 0)
+        entries.n = 0;
+    items = entries.items;
+    for (size_t i = 0; i < entries.n; i++) {
+        struct token conn;
+        int64_t no;
+        bool is_temporary;
+
+        if (file_request_parse_name(items[i].name, &conn, &no, &is_temporary) == 0 &&
+            items[i].stat.mtime_s * 1000 < units_now_ms() - FILE_REQUEST_STALE_MS) {
+            char *path = mem_printf("%s/%s", s->c->inbox, items[i].name);
+
+            (void)share_remove_file(s->c->share, path, NULL);
+            free(path);
+        }
+    }
+    arena_destroy(a);
+}
+
+int courier_run(struct courier *c, int stream_fd, struct err *e)
+{
+    struct stream s = { .c = c,
+                        .fd = stream_fd,
+                        .arena = arena_create(),
+                        .pause_ms = PAUSE_MIN_MS,
+                        .id_ms = units_monotonic_ms() };
+    int rc = 0;
+
+    token_make(&s.conn);
+#ifdef __linux__
+    (void)prctl(PR_SET_NAME, "ludwig-courier");
+#endif
+    while (rc == 0 && !is_done(&s)) {
+        rest(&s);
+        sweep_once(&s, s.pause_ms >= PAUSE_MAX_MS);
+        rc = do_turn(&s, e);
+    }
+    close(stream_fd);
+    (void)remove_requests(&s, s.n_put, NULL);
+    sweep_once(&s, rc == 0);
+    buf_free(&s.input);
+    buf_free(&s.down);
+    buf_free(&s.file);
+    arena_destroy(s.arena);
+    courier_close(c);
+    return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file_conn.c - one connection made of files: what came is passed on, what is answered is put out */
+/* file_conn.c - one connection made of files: requests are passed on, what is said is their replies */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,13 +13,10 @@
 
 enum {
     READ_BYTES = 64 * 1024,
-    DOWN_MAX_BYTES = 1024 * 1024, /* read of ludwigd's answers, and in no file yet */
-    /* An acknowledgement waits for an answer to travel with, unless much waits for it. */
-    ACK_MAX_MS = 20,
-    ACK_MAX_BYTES = 1024 * 1024,
-    ACK_MAX_PARCELS = 8,
-    AFTER_END_MS = 30 * 1000, /* for the client to read the last words */
-    PUTS_MAX = 8              /* in one visit */
+    UP_MAX_BYTES = FILE_REQUEST_MAX_BYTES,
+    DOWN_MAX_BYTES = FILE_REQUEST_DATA_MAX, /* read of what is said, and in no reply yet */
+    AFTER_END_MS = 30 * 1000,               /* for the client to read the last reply */
+    AFTER_FAILURE_MS = 10 * 60 * 1000       /* for a client that was suspended, say, to find it */
 };
 
 struct file_conn {
@@ -31,24 +28,19 @@ struct file_conn {
     int fd;
     int events; /* that are waited for */
 
-    /* Theirs: up to which they are read, passed on, and acknowledged. */
-    int64_t read, passed, told;
-    size_t sizes[PARCEL_WINDOW]; /* what is left of those read and not passed on, by seq */
-    size_t untold_bytes;
-    struct buf up; /* read and not passed on */
-    bool has_up_end, is_shut;
+    int64_t n_read;    /* requests */
+    int64_t n_replied; /* replies made; at most FILE_REQUEST_AHEAD fewer than requests read */
+    int64_t n_dropped; /* replies removed again */
+    struct buf up;     /* read, and not passed on */
+    struct buf down;   /* said by the dispatcher, and in no reply */
+    bool has_up_end, is_shut, has_down_end;
+    bool has_last; /* the last reply is made */
 
-    /* Ours: put, safely in the outbox, acknowledged, removed. */
-    int64_t put, there, acked, dropped;
-    size_t put_sizes[PARCEL_WINDOW];
-    size_t unacked_bytes;
-    struct buf down; /* answered and not put */
-    bool has_down_end, has_put_end;
-
-    uint64_t heard_ms; /* when the client last put something */
-    uint64_t ack_ms;   /* when an acknowledgement goes alone; 0: none is owed */
-    uint64_t over_ms;  /* when its traces are removed; 0: it lives */
-    bool wants_reset, has_put_reset, is_buried;
+    uint64_t
+        since_ms; /* when a request was read last, or the last one that was held was replied to */
+    uint64_t over_ms; /* when its files are removed; 0: it lives */
+    char *why;        /* it was given up; NULL: it was not */
+    bool is_buried;
 };
 
 /* ---- its end ---- */
@@ -58,441 +50,339 @@ static void free_poll(uv_handle_t *handle)
     free(handle);
 }
 
-static void let_go(struct file_conn *v)
+static void disconnect(struct file_conn *c)
 {
-    if (v->poll == NULL)
+    if (c->poll == NULL)
         return;
-    uv_close((uv_handle_t *)v->poll, free_poll);
-    close(v->fd);
-    v->poll = NULL;
-    v->fd = -1;
+    uv_close((uv_handle_t *)c->poll, free_poll);
+    close(c->fd);
+    c->poll = NULL;
+    c->fd = -1;
 }
 
-/* linger: how long its answers are kept for the client to find. */
-static void end(struct file_conn *v, uint64_t linger_ms)
+static void end(struct file_conn *c, uint64_t linger_ms)
 {
-    if (v->over_ms != 0)
+    if (c->over_ms != 0)
         return;
-    let_go(v);
-    buf_free(&v->up);
-    buf_free(&v->down);
-    v->ack_ms = 0;
-    v->over_ms = inbox_now(v->in) + linger_ms;
-    v->box->n_over++;
+    disconnect(c);
+    buf_free(&c->up);
+    buf_free(&c->down);
+    c->over_ms = inbox_now(c->in) + linger_ms;
+    c->box->n_over++;
 }
 
-static void reset(struct file_conn *v, const char *why)
+/* Its client finds the reason as the reply to its next request. */
+static void give_up(struct file_conn *c, const char *why)
 {
     char hex[TOKEN_HEX];
 
-    if (v->over_ms != 0)
+    if (c->over_ms != 0)
         return;
-    token_hex(&v->token, hex);
+    token_hex(&c->token, hex);
     hex[8] = '\0'; /* enough to tell it from others */
-    log_event(LOG_INFO, "inbox-reset", "uid", "%lld", (long long)v->box->uid, "conn", "%s", hex,
+    log_event(LOG_INFO, "inbox-gave-up", "uid", "%lld", (long long)c->box->uid, "conn", "%s", hex,
               "why", "%s", why, NULL);
-    v->wants_reset = true;
-    end(v, PARCEL_STALE_MS);
-    inbox_queue(v->box);
+    c->why = mem_strdup(why);
+    end(c, AFTER_FAILURE_MS);
+    inbox_queue(c->box);
 }
 
 /* ---- towards the dispatcher ---- */
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
-static void wait_for_events(struct file_conn *v)
+static void wait_for_events(struct file_conn *c)
 {
-    int events = (v->has_down_end || v->down.n > DOWN_MAX_BYTES ? 0 : UV_READABLE) |
-                 (v->up.n > 0 ? UV_WRITABLE : 0);
+    int events = (c->has_down_end || c->down.n >= DOWN_MAX_BYTES ? 0 : UV_READABLE) |
+                 (c->up.n > 0 ? UV_WRITABLE : 0);
+    int rc;
 
-    if (v->poll == NULL || events == v->events)
+    if (c->poll == NULL || events == c->events)
         return;
-    v->events = events;
-    if (events == 0)
-        uv_poll_stop(v->poll);
-    else
-        uv_poll_start(v->poll, events, on_poll);
+    c->events = events;
+    rc = events == 0 ? uv_poll_stop(c->poll) : uv_poll_start(c->poll, events, on_poll);
+    if (rc < 0)
+        give_up(c, uv_strerror(rc));
 }
 
-static void owe_ack(struct file_conn *v)
-{
-    if (v->ack_ms == 0)
-        v->ack_ms = inbox_now(v->in) + ACK_MAX_MS;
-    if (v->passed - v->told >= ACK_MAX_PARCELS || v->untold_bytes >= ACK_MAX_BYTES) {
-        v->ack_ms = inbox_now(v->in);
-        inbox_queue(v->box);
-    }
-}
-
-/* n bytes of what was read are passed on; parcels without data are, when those before them are. */
-static void count_passed(struct file_conn *v, size_t n)
-{
-    v->untold_bytes += n;
-    while (v->passed < v->read) {
-        size_t *size = &v->sizes[v->passed % PARCEL_WINDOW];
-
-        if (*size > n) {
-            *size -= n;
-            break;
-        }
-        n -= *size;
-        v->passed++;
-    }
-    if (v->passed > v->told)
-        owe_ack(v);
-}
-
-static void pass_on(struct file_conn *v)
+static void pass_on(struct file_conn *c)
 {
     size_t passed = 0;
 
-    while (v->up.n > passed) {
+    while (c->up.n > passed) {
         ssize_t n =
-            send(v->fd, v->up.bytes + passed, v->up.n - passed, MSG_DONTWAIT | MSG_NOSIGNAL);
+            send(c->fd, c->up.bytes + passed, c->up.n - passed, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN)
-            passed = v->up.n; /* the dispatcher has closed it: nobody wants it any more */
+            passed = c->up.n; /* the dispatcher has closed it and wants nothing more */
         if (n <= 0)
             break;
         passed += (size_t)n;
     }
-    buf_drop_front(&v->up, passed);
-    count_passed(v, passed);
-    if (v->has_up_end && v->up.n == 0 && !v->is_shut) {
-        v->is_shut = true;
-        (void)shutdown(v->fd, SHUT_WR);
+    buf_drop_front(&c->up, passed);
+    if (c->has_up_end && c->up.n == 0 && !c->is_shut) {
+        c->is_shut = true;
+        (void)shutdown(c->fd, SHUT_WR); /* fails where the dispatcher has closed it */
     }
 }
 
-static void take_answers(struct file_conn *v)
+static void take_what_is_said(struct file_conn *c, size_t max_bytes)
 {
-    while (!v->has_down_end && v->down.n <= DOWN_MAX_BYTES) {
-        ssize_t n = recv(v->fd, buf_reserve(&v->down, READ_BYTES), READ_BYTES, MSG_DONTWAIT);
+    while (!c->has_down_end && c->down.n < max_bytes) {
+        size_t room = max_bytes - c->down.n < READ_BYTES ? max_bytes - c->down.n : READ_BYTES;
+        ssize_t n = recv(c->fd, buf_reserve(&c->down, room), room, MSG_DONTWAIT);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
             break;
         if (n <= 0)
-            v->has_down_end = true;
+            c->has_down_end = true;
         else
-            buf_added(&v->down, (size_t)n);
+            buf_added(&c->down, (size_t)n);
     }
-    if (v->down.n > 0 || v->has_down_end)
-        inbox_queue(v->box);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-    struct file_conn *v = poll->data;
+    struct file_conn *c = poll->data;
 
-    if (status < 0 || (events & UV_READABLE) != 0)
-        take_answers(v);
-    if ((events & UV_WRITABLE) != 0)
-        pass_on(v);
-    wait_for_events(v);
-    inbox_pump(v->in);
+    if (status < 0 || (events & UV_READABLE) != 0) {
+        take_what_is_said(c, DOWN_MAX_BYTES);
+        inbox_queue(c->box);
+    }
+    if ((events & UV_WRITABLE) != 0) {
+        pass_on(c);
+        inbox_queue(c->box); /* there may be room for another request */
+    }
+    wait_for_events(c);
+    inbox_wake(c->in);
 }
 
 /* ---- beginning ---- */
 
-static struct file_conn *add(struct box *b, const struct token *token)
+static struct file_conn *add_conn(struct box *b, const struct token *token)
 {
-    struct file_conn *v = mem_alloc(sizeof *v), **at = &b->vconns;
+    struct file_conn *c = mem_alloc(sizeof *c), **at = &b->conns;
 
-    v->in = b->in;
-    v->box = b;
-    v->token = *token;
-    v->fd = -1;
-    v->heard_ms = inbox_now(b->in);
+    c->in = b->in;
+    c->box = b;
+    c->token = *token;
+    c->fd = -1;
+    c->since_ms = inbox_now(b->in);
     while (*at != NULL)
         at = &(*at)->next; /* the oldest first */
-    *at = v;
-    b->n_vconns++;
+    *at = c;
+    b->n_conns++;
     inbox_activate(b);
-    return v;
+    return c;
 }
 
-static int connect_it(struct file_conn *v, struct err *e)
+static int connect_to_dispatcher(struct file_conn *c, struct err *e)
 {
     int ends[2], rc;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
         return err_sys(e, "socketpair");
-    /* Who is turned away reads why. */
-    if (conn_add_as(v->in->sv, ends[0], v->box->uid, e) == NULL)
+    /* A client that is turned away reads why. */
+    if (conn_add_as(c->in->sv, ends[0], c->box->uid, e) == NULL)
         log_event(LOG_WARN, "turned-away", "why", "%s", e->text, NULL);
-    v->fd = ends[1];
-    v->poll = mem_alloc(sizeof *v->poll);
-    rc = uv_poll_init(&v->in->sv->loop, v->poll, v->fd);
+    c->fd = ends[1];
+    c->poll = mem_alloc(sizeof *c->poll);
+    rc = uv_poll_init(&c->in->sv->loop, c->poll, c->fd);
     if (rc < 0) {
-        free(v->poll);
-        v->poll = NULL;
-        close(v->fd);
+        free(c->poll);
+        c->poll = NULL;
+        close(c->fd);
         return err_set(e, ERR_FAILED, "inbox: %s", uv_strerror(rc));
     }
-    v->poll->data = v;
-    wait_for_events(v);
+    c->poll->data = c;
+    wait_for_events(c);
     return 0;
 }
 
 struct file_conn *file_conn_open(struct box *b, const struct token *token)
 {
-    struct file_conn *v = add(b, token);
+    struct file_conn *c = add_conn(b, token);
     struct err e = { 0 };
 
-    if (connect_it(v, &e) < 0)
-        reset(v, e.text);
-    return v;
+    if (connect_to_dispatcher(c, &e) < 0)
+        give_up(c, e.text);
+    return c;
 }
 
-void file_conn_refuse(struct box *b, const struct token *token)
+void file_conn_refuse(struct box *b, const struct token *token, const char *why)
 {
-    reset(add(b, token), "it is of no connection known here");
+    give_up(add_conn(b, token), why);
 }
 
 struct file_conn *file_conn_find(const struct box *b, const struct token *token)
 {
-    struct file_conn *v = b->vconns;
+    struct file_conn *c = b->conns;
 
-    while (v != NULL && !token_equal(&v->token, token))
-        v = v->next;
-    return v;
+    while (c != NULL && !token_equal(&c->token, token))
+        c = c->next;
+    return c;
 }
 
-struct file_conn *file_conn_next(struct file_conn *v)
+struct file_conn *file_conn_next(struct file_conn *c)
 {
-    return v->next;
+    return c->next;
 }
 
-void file_conn_make_known(const struct file_conn *v, struct round *r)
-{
-    round_add_known(r, &v->token);
-}
+/* ---- a visit ---- */
 
-/* ---- after a visit ---- */
-
-static int take_ack(struct file_conn *v, int64_t ack)
+void file_conn_take(struct file_conn *c, const struct visit_conn *got)
 {
-    if (ack < v->acked || ack > v->there)
-        return -1;
-    for (; v->acked < ack; v->acked++)
-        v->unacked_bytes -= v->put_sizes[v->acked % PARCEL_WINDOW];
-    return 0;
-}
-
-static void take_one(struct file_conn *v, const struct parcel *p)
-{
-    if (take_ack(v, p->ack) < 0) {
-        reset(v, "it acknowledges what it cannot have got");
+    if (c->over_ms != 0)
+        return;
+    for (size_t i = 0; i < got->n_got; i++) {
+        if (!c->has_up_end) /* later ones only ask for more */
+            buf_add(&c->up, got->got[i].data.data, got->got[i].data.n);
+        c->has_up_end |= got->got[i].is_end;
+        c->n_read++;
+        c->since_ms = inbox_now(c->in);
+    }
+    if (got->is_bad) {
+        give_up(c, got->why.text);
         return;
     }
-    v->sizes[v->read % PARCEL_WINDOW] = p->data.n;
-    v->read++;
-    buf_add(&v->up, p->data.data, p->data.n);
-    v->has_up_end = p->end == PARCEL_END;
+    pass_on(c);
+    wait_for_events(c);
+    if (c->n_read - c->n_replied == FILE_REQUEST_AHEAD)
+        inbox_queue(c->box);
 }
 
-void file_conn_take(struct file_conn *v, const struct round_conn *c)
+void file_conn_took_put(struct file_conn *c, const struct visit_put *put)
 {
-    if (v->over_ms != 0)
-        return;
-    if (c->n_got > 0)
-        v->heard_ms = inbox_now(v->in);
-    for (size_t i = 0; i < c->n_got && !v->has_up_end && v->over_ms == 0; i++)
-        take_one(v, &c->got[i]);
-    if (c->is_bad && !v->has_up_end)
-        reset(v, c->why.text);
-    if (v->over_ms != 0)
-        return;
-    pass_on(v);
-    wait_for_events(v);
+    if (put->has_failed)
+        give_up(c, "a reply could not be written");
+    else if (c->has_last)
+        end(c, AFTER_END_MS);
 }
 
-void file_conn_took_put(struct file_conn *v, const struct round_put *p)
+static void add_reply(struct file_conn *c, struct visit *v)
 {
-    if (v->over_ms != 0)
-        return;
-    if (p->has_failed)
-        reset(v, "an answer could not be written");
-    else
-        v->there++;
-    if (v->has_put_end && v->there == v->put)
-        end(v, AFTER_END_MS);
+    struct visit_put *put = visit_add_put(v, c);
+    size_t n = c->down.n < FILE_REQUEST_DATA_MAX ? c->down.n : FILE_REQUEST_DATA_MAX;
+    struct file_reply reply = { .v = FILE_REQUEST_VERSION,
+                                .server = v->server_id,
+                                .conn = c->token,
+                                .no = c->n_replied,
+                                .data = { c->down.bytes, n },
+                                .is_end = c->why != NULL || (c->has_down_end && n == c->down.n),
+                                .why = c->why };
+
+    file_request_reply_name(put->name, c->box->uid, &c->token, c->n_replied);
+    file_request_encode_reply(&reply, &put->content);
+    buf_drop_front(&c->down, n);
+    c->n_replied++;
+    c->has_last = reply.is_end;
+    if (c->n_replied >= c->n_read)
+        c->since_ms = inbox_now(c->in);
 }
 
-/* ---- before a visit ---- */
-
-static void add_put(struct file_conn *v, struct round *r, size_t n, int end_of_it)
+static bool is_reply_due(const struct file_conn *c)
 {
-    struct round_put *put = round_add_put(r, v);
-    struct parcel p = { .v = PARCEL_VERSION,
-                        .server = r->server_id,
-                        .incarnation = r->incarnation,
-                        .conn = v->token,
-                        .seq = v->put,
-                        .ack = v->passed,
-                        .data = { v->down.bytes, n },
-                        .end = end_of_it };
+    int64_t n_held = c->n_read - c->n_replied;
 
-    parcel_outbox_name(put->name, v->box->uid, &v->token, v->put);
-    parcel_encode(&p, &put->content);
-    buf_drop_front(&v->down, n);
-    v->put_sizes[v->put % PARCEL_WINDOW] = n;
-    v->unacked_bytes += n;
-    v->put++;
-    v->told = v->passed;
-    v->untold_bytes = 0;
-    v->ack_ms = 0;
-    v->has_put_end = end_of_it == PARCEL_END;
+    return n_held > 0 && !c->has_last &&
+           (c->down.n > 0 || c->has_down_end || n_held == FILE_REQUEST_AHEAD ||
+            inbox_now(c->in) - c->since_ms >= FILE_REQUEST_HOLD_MS);
 }
 
-static bool has_window(const struct file_conn *v)
+/* All that is left of it in both folders. */
+static void add_burial(struct file_conn *c, struct visit *v)
 {
-    return v->put - v->acked < PARCEL_WINDOW - PARCEL_RESERVE &&
-           v->unacked_bytes < PARCEL_WINDOW_BYTES;
+    int64_t first = c->n_replied > FILE_REQUEST_AHEAD ? c->n_replied - FILE_REQUEST_AHEAD : 0;
+
+    for (; c->n_dropped < c->n_replied; c->n_dropped++)
+        file_request_reply_name(visit_add_out_drop(v), c->box->uid, &c->token, c->n_dropped);
+    for (int64_t no = first; no < c->n_read + FILE_REQUEST_AHEAD; no++)
+        file_request_name(visit_add_in_drop(v), &c->token, no);
+    c->is_buried = true;
+    c->box->n_over--;
 }
 
-static void add_puts(struct file_conn *v, struct round *r)
+void file_conn_prepare(struct file_conn *c, struct visit *v)
 {
-    for (int i = 0; i < PUTS_MAX && !v->has_put_end && has_window(v); i++) {
-        size_t n = v->down.n < PARCEL_DATA_MAX ? v->down.n : PARCEL_DATA_MAX;
-        bool is_last = v->has_down_end && n == v->down.n;
-
-        if (n == 0 && !is_last)
-            break;
-        add_put(v, r, n, is_last ? PARCEL_END : PARCEL_GOES_ON);
+    if (c->over_ms != 0) {
+        if (c->why != NULL && !c->has_last)
+            add_reply(c, v);
+        else if (c->over_ms <= inbox_now(c->in) || c->box->n_over > INBOX_OVER_MAX)
+            add_burial(c, v);
+    } else {
+        while (is_reply_due(c))
+            add_reply(c, v);
+        for (; c->n_dropped + FILE_REQUEST_AHEAD < c->n_read; c->n_dropped++)
+            file_request_reply_name(visit_add_out_drop(v), c->box->uid, &c->token, c->n_dropped);
+        if (!c->has_last && c->up.n <= UP_MAX_BYTES)
+            visit_add_conn(v, &c->token, c, c->n_read,
+                           (size_t)(FILE_REQUEST_AHEAD - (c->n_read - c->n_replied)));
+        wait_for_events(c);
     }
-    if (v->ack_ms != 0 && v->ack_ms <= inbox_now(v->in) && !v->has_put_end &&
-        v->put - v->acked < PARCEL_WINDOW)
-        add_put(v, r, 0, PARCEL_GOES_ON);
-    wait_for_events(v);
+    if (v->lists)
+        visit_add_known(v, &c->token);
 }
 
-static void add_reset(struct file_conn *v, struct round *r)
+void file_conn_bury(struct box *b)
 {
-    struct round_put *put = round_add_put(r, v);
-    struct parcel p = { .v = PARCEL_VERSION,
-                        .server = r->server_id,
-                        .incarnation = r->incarnation,
-                        .conn = v->token,
-                        .end = PARCEL_RESET };
+    struct file_conn **at = &b->conns;
 
-    parcel_outbox_name(put->name, v->box->uid, &v->token, -1);
-    parcel_encode(&p, &put->content);
-    v->has_put_reset = true;
-}
+    while (*at != NULL) {
+        struct file_conn *c = *at;
 
-/* All it may have left, in both folders. */
-static void add_burial(struct file_conn *v, struct round *r)
-{
-    int64_t first = v->read > PARCEL_WINDOW ? v->read - PARCEL_WINDOW : 0;
-
-    for (; v->dropped < v->put; v->dropped++)
-        parcel_outbox_name(round_add_out_drop(r), v->box->uid, &v->token, v->dropped);
-    if (v->has_put_reset)
-        parcel_outbox_name(round_add_out_drop(r), v->box->uid, &v->token, -1);
-    for (int64_t seq = first; seq < v->read + PARCEL_WINDOW; seq++)
-        parcel_inbox_name(round_add_in_drop(r), &v->token, seq);
-    v->is_buried = true;
-}
-
-void file_conn_fill(struct file_conn *v, struct round *r)
-{
-    if (v->over_ms == 0) {
-        size_t behind = (size_t)(v->read - v->passed);
-
-        add_puts(v, r);
-        for (; v->dropped < v->acked; v->dropped++)
-            parcel_outbox_name(round_add_out_drop(r), v->box->uid, &v->token, v->dropped);
-        if (!v->has_up_end && behind < PARCEL_WINDOW && v->up.n <= PARCEL_WINDOW_BYTES)
-            round_add_conn(r, &v->token, v, v->read, PARCEL_WINDOW - behind);
-    } else if (v->over_ms <= inbox_now(v->in) || v->box->n_over > INBOX_OVER_MAX) {
-        add_burial(v, r);
-        v->box->n_over--;
-    } else if (v->wants_reset && !v->has_put_reset) {
-        add_reset(v, r);
+        if (!c->is_buried) {
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        b->n_conns--;
+        box_remember_dead(b, &c->token);
+        free(c->why);
+        free(c);
     }
 }
 
 /* ---- the clock ---- */
 
-uint64_t file_conn_tick(struct file_conn *v)
+uint64_t file_conn_tick(struct file_conn *c)
 {
-    uint64_t now = inbox_now(v->in), next = v->over_ms;
+    uint64_t now = inbox_now(c->in), next = c->over_ms;
 
-    if (v->over_ms == 0) {
-        next = v->heard_ms + PARCEL_SILENCE_MAX_MS;
-        if (next <= now)
-            reset(v, "it has been silent for too long");
-        if (v->ack_ms != 0 && v->ack_ms < next)
-            next = v->ack_ms;
+    if (c->over_ms == 0) {
+        bool is_held = c->n_read > c->n_replied;
+
+        next = c->since_ms + (is_held ? FILE_REQUEST_HOLD_MS : FILE_REQUEST_SILENCE_MS);
+        if (next <= now && !is_held)
+            give_up(c, "its client was silent for too long");
     }
     if (next <= now)
-        inbox_queue(v->box);
+        inbox_queue(c->box);
     return next;
-}
-
-static void remember_dead(struct box *b, const struct token *token)
-{
-    if (b->dead == NULL)
-        b->dead = mem_alloc(INBOX_DEAD_MAX * sizeof *b->dead);
-    b->dead[b->n_dead++ % INBOX_DEAD_MAX] = *token;
-}
-
-bool box_has_dead(const struct box *b, const struct token *token)
-{
-    size_t n = b->n_dead < INBOX_DEAD_MAX ? b->n_dead : INBOX_DEAD_MAX;
-
-    for (size_t i = 0; i < n; i++)
-        if (token_equal(&b->dead[i], token))
-            return true;
-    return false;
-}
-
-void file_conn_bury(struct box *b)
-{
-    struct file_conn **at = &b->vconns;
-
-    while (*at != NULL) {
-        struct file_conn *v = *at;
-
-        if (!v->is_buried) {
-            at = &v->next;
-            continue;
-        }
-        *at = v->next;
-        b->n_vconns--;
-        remember_dead(b, &v->token);
-        free(v);
-    }
 }
 
 /* ---- the end of ludwigd ---- */
 
-/* Beyond the window too: there will be no other moment. */
-void file_conn_part(struct file_conn *v)
+void file_conn_part(struct file_conn *c)
 {
-    struct round r = { .dirs = &v->in->dirs,
-                       .server_id = v->in->sv->server_id,
-                       .incarnation = v->in->sv->incarnation,
-                       .uid = v->box->uid };
+    struct visit v = { .dirs = &c->in->dirs, .server_id = c->in->sv->server_id };
 
-    if (v->over_ms == 0) {
-        v->has_down_end = false;
-        take_answers(v);
-        while (v->down.n > PARCEL_DATA_MAX)
-            add_put(v, &r, PARCEL_DATA_MAX, PARCEL_GOES_ON);
-        if (!v->has_put_end)
-            add_put(v, &r, v->down.n, PARCEL_END);
-        let_go(v);
+    if (c->over_ms == 0) {
+        take_what_is_said(c, SIZE_MAX);
+        c->has_down_end = true;
+        while (!c->has_last)
+            add_reply(c, &v);
+        disconnect(c);
     }
-    for (size_t i = 0; i < r.n_puts; i++)
-        (void)inbox_dir_put(r.dirs, r.uid, r.puts[i].name, buf_bytes(&r.puts[i].content), NULL);
-    round_free(&r);
-    buf_free(&v->up);
-    buf_free(&v->down);
-    free(v);
+    for (size_t i = 0; i < v.n_puts; i++)
+        (void)inbox_dir_put(v.dirs, c->box->uid, v.puts[i].name, buf_bytes(&v.puts[i].content),
+                            NULL);
+    visit_free(&v);
+    buf_free(&c->up);
+    buf_free(&c->down);
+    free(c->why);
+    free(c);
 }

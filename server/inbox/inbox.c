@@ -11,11 +11,6 @@
 
 enum { SCAN_EVERY_MS = 500, STRANGE_MS = 1000 };
 
-uint64_t inbox_now(const struct inbox *in)
-{
-    return uv_now(&in->sv->loop);
-}
-
 enum inbox_kind inbox_kind(const struct inbox *in)
 {
     return in->kind;
@@ -26,182 +21,63 @@ const char *inbox_why_none(const struct inbox *in)
     return in->why_none;
 }
 
-/* ---- boxes ---- */
-
-/* Where it is, or belongs. */
-static size_t index_of(const struct inbox *in, uid_t uid)
-{
-    size_t low = 0, high = in->n_boxes;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (in->boxes[middle]->uid < uid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-struct box *inbox_find(const struct inbox *in, uid_t uid)
-{
-    size_t i = index_of(in, uid);
-
-    return i < in->n_boxes && in->boxes[i]->uid == uid ? in->boxes[i] : NULL;
-}
-
-struct box *inbox_add_box(struct inbox *in, uid_t uid)
-{
-    size_t i = index_of(in, uid);
-    struct box *b = mem_alloc(sizeof *b);
-
-    b->in = in;
-    b->uid = uid;
-    b->wd = -1;
-    mem_grow((void **)&in->boxes, &in->capacity, in->n_boxes, sizeof(struct box *));
-    memmove(in->boxes + i + 1, in->boxes + i, (in->n_boxes - i) * sizeof(struct box *));
-    in->boxes[i] = b;
-    in->n_boxes++;
-    in->n_unwatched++;
-    return b;
-}
-
-void inbox_queue(struct box *b)
-{
-    struct inbox *in = b->in;
-
-    if (b->is_queued)
-        return;
-    b->is_queued = true;
-    b->next_queued = NULL;
-    if (in->last_queued != NULL)
-        in->last_queued->next_queued = b;
-    else
-        in->first_queued = b;
-    in->last_queued = b;
-}
-
-void inbox_activate(struct box *b)
-{
-    if (b->is_active)
-        return;
-    b->is_active = true;
-    b->next_active = b->in->active;
-    b->in->active = b;
-}
-
-/* The first in the queue that need not rest; *next: when the first of the others may. */
-static struct box *take_from_queue(struct inbox *in, uint64_t *next)
-{
-    uint64_t now = inbox_now(in);
-    struct box *before = NULL;
-
-    for (struct box *b = in->first_queued; b != NULL; before = b, b = b->next_queued) {
-        if (b->rest_ms > now) {
-            if (*next == 0 || b->rest_ms < *next)
-                *next = b->rest_ms;
-            continue;
-        }
-        if (before != NULL)
-            before->next_queued = b->next_queued;
-        else
-            in->first_queued = b->next_queued;
-        if (in->last_queued == b)
-            in->last_queued = before;
-        b->is_queued = false;
-        return b;
-    }
-    return NULL;
-}
-
 /* ---- work elsewhere ---- */
 
-struct inbox_errand {
-    uv_work_t work;
-    struct inbox *in; /* NULL: it does not wait for it any more */
-    void (*run)(struct inbox *in);
-    void (*after)(struct inbox *in);
-};
-
-static void do_errand(uv_work_t *work)
+static void run_errand(uv_work_t *work)
 {
-    struct inbox_errand *errand = work->data;
-    struct inbox *in = errand->in;
+    struct inbox *in = work->data;
 
-    errand->run(in);
-    uv_sem_post(&in->done);
+    in->errand.run(in);
 }
 
 static void after_errand(uv_work_t *work, int status)
 {
-    struct inbox_errand *errand = work->data;
-    struct inbox *in = errand->in;
+    struct inbox *in = work->data;
 
-    (void)status; /* nobody cancels it */
-    if (in != NULL) {
-        uv_sem_wait(&in->done);
-        uv_update_time(&in->sv->loop);
-        in->errand = NULL;
-        errand->after(in);
-        inbox_pump(in);
-    }
-    free(errand);
+    (void)status; /* it is never cancelled */
+    uv_update_time(&in->sv->loop);
+    in->is_working = false;
+    if (in->is_ending)
+        return;
+    in->errand.after(in);
+    inbox_wake(in);
 }
 
 static void send_errand(struct inbox *in, void (*run)(struct inbox *in),
                         void (*after)(struct inbox *in))
 {
-    in->errand = mem_alloc(sizeof *in->errand);
-    *in->errand = (struct inbox_errand){ .in = in, .run = run, .after = after };
-    in->errand->work.data = in->errand;
-    (void)uv_queue_work(&in->sv->loop, &in->errand->work, do_errand, after_errand);
+    in->errand = (struct inbox_errand){ { .data = in }, run, after };
+    in->is_working = uv_queue_work(&in->sv->loop, &in->errand.work, run_errand, after_errand) == 0;
 }
 
 /* ---- a visit ---- */
 
-static void fill_round(struct box *b)
+static void run_visit(struct inbox *in)
 {
-    struct round *r = &b->in->round;
-
-    r->uid = b->uid;
-    r->lists = b->wants_list;
-    b->wants_list = false;
-    for (struct file_conn *v = b->vconns; v != NULL; v = file_conn_next(v)) {
-        file_conn_fill(v, r);
-        if (r->lists)
-            file_conn_make_known(v, r);
-    }
-    for (size_t i = 0; r->lists && i < b->n_dead && i < INBOX_DEAD_MAX; i++)
-        round_add_known(r, &b->dead[i]);
+    visit_run(&in->visit);
 }
 
-static void do_round(struct inbox *in)
+/* What may not be believed: the folder, or the first file that no connection is told of. */
+static const struct err *refusal_of(const struct visit *v)
 {
-    round_run(&in->round);
-}
-
-/* What may not be believed: the folder, or the first of the files that nobody is told of. */
-static const struct err *refusal_of(const struct round *r)
-{
-    if (r->error.kind != ERR_NONE)
-        return &r->error;
-    for (size_t i = 0; i < r->n_conns; i++) {
-        const struct round_conn *c = &r->conns[i];
+    if (v->error.kind != ERR_NONE)
+        return &v->error;
+    for (size_t i = 0; i < v->n_conns; i++) {
+        const struct visit_conn *c = &v->conns[i];
 
         if (c->owner == NULL && c->n_got == 0 && c->is_bad && c->why.kind != ERR_PROTOCOL)
             return &c->why;
     }
-    return &r->error;
+    return &v->error;
 }
 
-/* Once, until it is something else; only who lists the folder can tell that it is over. */
-static void say_refused(struct box *b, const struct round *r)
+/* Once, until the reason changes; only a listing of the folder can tell that it is over. */
+static void log_refusal(struct box *b, const struct visit *v)
 {
-    const struct err *why = refusal_of(r);
+    const struct err *why = refusal_of(v);
     bool is_refused = why->kind != ERR_NONE && why->kind != ERR_NOT_FOUND;
 
-    if (!is_refused && !r->lists)
+    if (!is_refused && !v->lists)
         return;
     if (is_refused && strcmp(b->refused.text, why->text) != 0)
         log_event(LOG_WARN, "inbox-refused", "uid", "%lld", (long long)b->uid, "why", "%s",
@@ -212,105 +88,75 @@ static void say_refused(struct box *b, const struct round *r)
         err_clear(&b->refused);
 }
 
-/* A parcel that was renamed into place before the one it follows is no stranger's: it is seen
- * again, with that one. */
-static void look_at_stranger(struct box *b, const struct token *token, const struct stranger *old,
-                             size_t n_old)
+/* A file that may not be believed begins nothing: it is looked at again.  One that its user made,
+ * and that says something else, is answered. */
+static void take_found(struct box *b, const struct visit_conn *c)
 {
-    uint64_t now = inbox_now(b->in), since = now;
-
-    for (size_t i = 0; i < n_old; i++)
-        if (token_equal(&old[i].token, token))
-            since = old[i].since_ms;
-    if (now - since >= STRANGE_MS)
-        file_conn_refuse(b, token);
-    else
-        b->strangers[b->n_strangers++] = (struct stranger){ *token, since };
+    if (c->n_got > 0)
+        file_conn_take(file_conn_open(b, &c->token), c);
+    else if (c->is_bad && c->why.kind == ERR_PROTOCOL)
+        file_conn_refuse(b, &c->token, c->why.text);
 }
 
-static void take_strangers(struct box *b, const struct round *r)
+static void after_visit(struct inbox *in)
 {
-    struct stranger old[ROUND_STRANGE_MAX];
-    size_t n_old = b->n_strangers;
+    struct visit *v = &in->visit;
+    struct box *b = in->visited;
+    bool was_of_use = v->n_puts + v->n_out_drops > 0;
 
-    memcpy(old, b->strangers, sizeof old);
-    b->n_strangers = 0;
-    for (size_t i = 0; i < r->n_strange; i++)
-        look_at_stranger(b, &r->strange[i], old, n_old);
-    if (b->n_strangers > 0)
-        inbox_activate(b);
-}
-
-/* True when there is more to say to its client than that it is not known. */
-static bool take_conn(struct box *b, struct round_conn *c)
-{
-    struct file_conn *v = c->owner;
-
-    if (v == NULL && c->n_got == 0) {
-        if (c->is_bad && c->why.kind == ERR_PROTOCOL)
-            file_conn_refuse(b, &c->token);
-        return false;
+    in->visited = NULL;
+    log_refusal(b, v);
+    if (v->put_error.kind != ERR_NONE)
+        log_event(LOG_ERROR, "outbox", "error", "%s", v->put_error.text, NULL);
+    for (size_t i = 0; i < v->n_puts; i++)
+        file_conn_took_put(v->puts[i].owner, &v->puts[i]);
+    for (size_t i = 0; i < v->n_conns; i++) {
+        was_of_use |= v->conns[i].n_got > 0;
+        if (v->conns[i].owner != NULL)
+            file_conn_take(v->conns[i].owner, &v->conns[i]);
+        else
+            take_found(b, &v->conns[i]);
     }
-    if (v == NULL)
-        v = file_conn_open(b, &c->token);
-    file_conn_take(v, c);
-    return c->n_got > 0;
-}
-
-static void take_round(struct box *b)
-{
-    struct round *r = &b->in->round;
-    bool was_of_use = r->n_puts + r->n_out_drops > 0;
-
-    say_refused(b, r);
-    if (r->put_error.kind != ERR_NONE)
-        log_event(LOG_ERROR, "outbox", "error", "%s", r->put_error.text, NULL);
-    for (size_t i = 0; i < r->n_puts; i++)
-        file_conn_took_put(r->puts[i].owner, &r->puts[i]);
-    for (size_t i = 0; i < r->n_conns; i++)
-        was_of_use |= take_conn(b, &r->conns[i]);
-    if (r->lists)
-        take_strangers(b, r);
     file_conn_bury(b);
     b->pause_ms = was_of_use ? 0 : b->pause_ms == 0 ? 1 : 2 * b->pause_ms;
     if (b->pause_ms > INBOX_REST_MAX_MS)
         b->pause_ms = INBOX_REST_MAX_MS;
-    b->rest_ms = inbox_now(b->in) + b->pause_ms;
-    if (r->has_more) {
-        b->wants_list |= r->lists;
+    b->rest_ms = inbox_now(in) + b->pause_ms;
+    if (v->has_more) {
+        b->wants_list |= v->lists;
         inbox_queue(b);
     }
+    visit_clear(v);
 }
 
-static void after_round(struct inbox *in)
+static void start_visit(struct inbox *in, struct box *b)
 {
-    struct box *b = in->visited;
+    struct visit *v = &in->visit;
 
-    in->visited = NULL;
-    take_round(b);
-    round_clear(&in->round);
-}
-
-static void visit(struct inbox *in, struct box *b)
-{
     in->visited = b;
-    fill_round(b);
-    send_errand(in, do_round, after_round);
+    v->uid = b->uid;
+    v->lists = b->wants_list;
+    b->wants_list = false;
+    for (struct file_conn *c = b->conns; c != NULL; c = file_conn_next(c))
+        file_conn_prepare(c, v);
+    for (size_t i = 0; v->lists && i < b->n_dead && i < INBOX_DEAD_MAX; i++)
+        visit_add_known(v, &b->dead[i]);
+    send_errand(in, run_visit, after_visit);
 }
 
 /* ---- a look for users and folders ---- */
 
-static void do_scan(struct inbox *in)
+static void run_scan(struct inbox *in)
 {
-    inbox_scan_run(&in->scan);
+    inbox_scan_run(&in->scan, &in->dirs);
 }
 
 static void meet_box(struct inbox *in, uid_t uid)
 {
-    struct box *b = inbox_find(in, uid);
+    struct box *b = box_find(in, uid);
 
     if (b == NULL)
-        b = inbox_add_box(in, uid);
+        b = box_add(in, uid);
     if (b->wd < 0 && in->watch != NULL)
         inbox_watch_add(in->watch, b);
     b->wants_list = true; /* what came before we watched */
@@ -352,31 +198,25 @@ static void start_scan(struct inbox *in)
         in->users_ms = inbox_now(in) + INBOX_USERS_EVERY_MS;
     }
     in->wants_boxes = false;
-    send_errand(in, do_scan, after_scan);
-}
-
-/* Several may come before there is a look for folders. */
-static void note_met(struct inbox *in, uid_t uid)
-{
-    for (size_t i = 0; i < in->n_met; i++)
-        if (in->met[i] == uid)
-            return;
-    if (in->n_met == INBOX_MET_MAX) {
-        in->wants_users = true;
-        return;
-    }
-    mem_grow((void **)&in->met, &in->met_capacity, in->n_met, sizeof *in->met);
-    in->met[in->n_met++] = uid;
+    send_errand(in, run_scan, after_scan);
 }
 
 void inbox_meet(struct inbox *in, uid_t uid)
 {
     if (in == NULL || in->kind == INBOX_NONE || !in->dirs.is_root || in->is_ending ||
-        inbox_find(in, uid) != NULL || (int64_t)uid < in->sv->conf.min_uid)
+        box_find(in, uid) != NULL || (int64_t)uid < in->sv->conf.min_uid)
         return;
-    note_met(in, uid);
+    for (size_t i = 0; i < in->n_met; i++)
+        if (in->met[i] == uid)
+            return;
+    if (in->n_met < INBOX_MET_MAX) {
+        mem_grow((void **)&in->met, &in->met_capacity, in->n_met, sizeof *in->met);
+        in->met[in->n_met++] = uid;
+    } else {
+        in->wants_users = true;
+    }
     in->wants_boxes = true;
-    inbox_pump(in);
+    inbox_wake(in);
 }
 
 /* ---- the clock ---- */
@@ -387,7 +227,7 @@ static void sooner(uint64_t *next, uint64_t at)
         *next = at;
 }
 
-/* Boxes that have nothing to be looked after drop out. */
+/* Boxes without connections drop out. */
 static uint64_t tick_boxes(struct inbox *in)
 {
     uint64_t now = inbox_now(in), next = 0;
@@ -396,29 +236,18 @@ static uint64_t tick_boxes(struct inbox *in)
     while (*at != NULL) {
         struct box *b = *at;
 
-        if (b->n_vconns == 0 && b->n_strangers == 0) {
+        if (b->n_conns == 0) {
             b->is_active = false;
             *at = b->next_active;
             continue;
         }
-        for (struct file_conn *v = b->vconns; v != NULL; v = file_conn_next(v)) {
-            uint64_t due = file_conn_tick(v);
+        for (struct file_conn *c = b->conns; c != NULL; c = file_conn_next(c)) {
+            uint64_t due = file_conn_tick(c);
 
             if (due > now)
                 sooner(&next, due);
         }
-        for (size_t i = 0; i < b->n_strangers; i++) {
-            uint64_t due = b->strangers[i].since_ms + STRANGE_MS;
-
-            if (due > now) {
-                sooner(&next, due);
-            } else {
-                b->wants_list = true;
-                inbox_queue(b);
-            }
-        }
-        if (b->n_vconns > 0)
-            in->busy_ms = now;
+        in->busy_ms = now;
         at = &b->next_active;
     }
     return next;
@@ -451,7 +280,7 @@ static void tick_listing(struct inbox *in, uint64_t *next)
     sooner(next, in->listed_ms + every);
 }
 
-/* Whoever makes the kernel lose events again and again does not make us list all folders each
+/* A user who makes the kernel lose events again and again does not make us list all folders each
  * time. */
 static void tick_missed(struct inbox *in, uint64_t *next)
 {
@@ -486,38 +315,26 @@ static bool tick_scan(const struct inbox *in, uint64_t *next)
     return due <= inbox_now(in);
 }
 
+/* Does what is due, unless something is under way, and sets the timer. */
 static void on_timer(uv_timer_t *timer)
 {
-    inbox_pump(timer->data);
-}
-
-static void set_timer(struct inbox *in, uint64_t next)
-{
-    uint64_t now = inbox_now(in);
-
-    if (next == 0)
-        uv_timer_stop(in->timer);
-    else
-        uv_timer_start(in->timer, on_timer, next > now ? next - now : 1, 0);
-}
-
-void inbox_pump(struct inbox *in)
-{
-    uint64_t next;
+    struct inbox *in = timer->data;
     struct box *b = NULL;
+    uint64_t now = inbox_now(in), next;
 
     if (in->is_ending)
         return;
     next = tick_boxes(in);
     tick_listing(in, &next);
     tick_missed(in, &next);
-    if (in->errand == NULL && tick_scan(in, &next))
+    if (!in->is_working && tick_scan(in, &next))
         start_scan(in);
-    if (in->errand == NULL)
-        b = take_from_queue(in, &next);
+    if (!in->is_working)
+        b = inbox_take_queued(in, &next);
     if (b != NULL)
-        visit(in, b);
-    set_timer(in, next);
+        start_visit(in, b);
+    if (next != 0)
+        uv_timer_start(in->timer, on_timer, next > now ? next - now : 1, 0);
 }
 
 void inbox_expect(struct inbox *in)
@@ -525,7 +342,7 @@ void inbox_expect(struct inbox *in)
     if (in == NULL || in->kind != INBOX_LISTED || in->is_ending)
         return;
     in->busy_ms = inbox_now(in);
-    set_timer(in, in->busy_ms);
+    inbox_wake(in);
 }
 
 /* ---- beginning and end ---- */
@@ -559,32 +376,32 @@ struct inbox *inbox_create(struct server *sv)
     struct inbox *in = mem_alloc(sizeof *in);
 
     in->sv = sv;
-    (void)uv_sem_init(&in->done, 0);
     in->path = mem_printf("%s/%s/inbox", sv->conf.share, LAYOUT_SERVER_DIR);
     in->timer = mem_alloc(sizeof *in->timer);
     uv_timer_init(&sv->loop, in->timer);
     in->timer->data = in;
+    in->on_timer = on_timer;
     decide(in);
     if (in->kind == INBOX_NONE)
         return in;
     inbox_dir_clear_outbox(&in->dirs);
-    in->round.dirs = in->scan.dirs = &in->dirs;
-    in->round.server_id = sv->server_id;
-    in->round.incarnation = sv->incarnation;
+    in->visit.dirs = &in->dirs;
+    in->visit.server_id = sv->server_id;
+    in->visit.incarnation = sv->incarnation;
     in->scan.min_uid = (uid_t)sv->conf.min_uid;
     in->wants_users = true;
     in->listed_ms = inbox_now(in);
-    inbox_pump(in);
+    inbox_wake(in);
     return in;
 }
 
 static void free_box(struct box *b)
 {
-    while (b->vconns != NULL) {
-        struct file_conn *v = b->vconns;
+    while (b->conns != NULL) {
+        struct file_conn *c = b->conns;
 
-        b->vconns = file_conn_next(v);
-        file_conn_part(v);
+        b->conns = file_conn_next(c);
+        file_conn_part(c);
     }
     free(b->dead);
     free(b);
@@ -595,11 +412,8 @@ void inbox_stop(struct inbox *in)
     if (in == NULL)
         return;
     in->is_ending = true;
-    if (in->errand == NULL)
-        return;
-    uv_sem_wait(&in->done);
-    in->errand->in = NULL;
-    in->errand = NULL;
+    while (in->is_working)
+        uv_run(&in->sv->loop, UV_RUN_ONCE);
 }
 
 void inbox_destroy(struct inbox *in)
@@ -611,8 +425,7 @@ void inbox_destroy(struct inbox *in)
     inbox_watch_destroy(in->watch);
     uv_close((uv_handle_t *)in->timer, free_handle);
     inbox_dir_close(&in->dirs);
-    uv_sem_destroy(&in->done);
-    round_free(&in->round);
+    visit_free(&in->visit);
     inbox_scan_free(&in->scan);
     free(in->met);
     free(in->boxes);

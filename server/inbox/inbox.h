@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inbox.h - connections that are made of files (parcel.h), for those who may do nothing but SFTP
+ * inbox.h - connections that are made of files (file_request.h), where nothing else gets through
  *
  * <share>/.ludwig/inbox/<uid>/ belongs to that user, and what it brings is taken in the user's
  * name; <share>/.ludwig/outbox/ holds the answers.  The dispatcher sees connections like others:

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,8 @@
 
 #include "common/base/fs.h"
 #include "common/base/io.h"
-#include "common/base/units.h"
-#include "common/connect/post.h"
 #include "common/proto/layout.h"
+#include "server/base/identity.h"
 
 /* Who may write into what we are to believe. */
 static const mode_t others_write = S_IWGRP | S_IWOTH;
@@ -88,7 +88,6 @@ static int check_file_system(int fd, const char *path, struct err *e)
                    type.name[0] != '\0' ? type.name : "a file system ludwig does not know");
 }
 
-/* Others may write there without our kernel's knowing. */
 static bool is_network(int fd)
 {
 #ifdef LUDWIG_TEST_HOOKS
@@ -177,33 +176,30 @@ static int check_file(int fd, uid_t uid, const char *name, struct err *e)
         what = "has more than one name";
     else if ((st.st_mode & others_write) != 0)
         what = "may be written by others";
-    else if (st.st_size > PARCEL_MAX_BYTES)
-        what = "is larger than a parcel";
+    else if (st.st_size > FILE_REQUEST_MAX_BYTES)
+        what = "is larger than a request";
     return what == NULL ? 0 : err_set(e, ERR_DENIED, "inbox/%u/%s %s", uid, name, what);
-}
-
-static int read_parcel(int fd, struct buf *out, struct err *e)
-{
-    ssize_t n = io_read_all(fd, buf_reserve(out, PARCEL_MAX_BYTES + 1), PARCEL_MAX_BYTES + 1);
-
-    if (n < 0)
-        return err_sys(e, "read a parcel");
-    buf_added(out, (size_t)n);
-    return 1;
 }
 
 int inbox_dir_read(int box_fd, uid_t uid, const char *name, struct buf *out, struct err *e)
 {
+    enum { LIMIT = FILE_REQUEST_MAX_BYTES + 1 }; /* it may have grown since it was checked */
     int fd = open_beneath(box_fd, name, O_RDONLY | O_NOCTTY);
-    int rc;
+    int rc = -1;
+    ssize_t n;
 
     if (fd < 0 && errno == ENOENT)
         return 0;
     if (fd < 0)
         return err_sys(e, "inbox/%u/%s", uid, name);
-    rc = check_file(fd, uid, name, e);
-    if (rc == 0)
-        rc = read_parcel(fd, out, e);
+    if (check_file(fd, uid, name, e) == 0) {
+        n = io_read_all(fd, buf_reserve(out, LIMIT), LIMIT);
+        if (n < 0)
+            err_sys(e, "inbox/%u/%s", uid, name);
+        else
+            buf_added(out, (size_t)n);
+        rc = n < 0 ? -1 : 1;
+    }
     close(fd);
     return rc;
 }
@@ -232,7 +228,7 @@ static int write_reply(const struct inbox_dir *d, uid_t uid, int fd, struct byte
 int inbox_dir_put(const struct inbox_dir *d, uid_t uid, const char *name, struct bytes content,
                   struct err *e)
 {
-    char *temporary = mem_printf(PARCEL_TEMPORARY "%s", name);
+    char *temporary = mem_printf(FILE_REQUEST_TEMPORARY "%s", name);
     int fd =
         openat(d->out_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int rc = 0;
@@ -257,24 +253,6 @@ int inbox_dir_put(const struct inbox_dir *d, uid_t uid, const char *name, struct
 void inbox_dir_drop(const struct inbox_dir *d, const char *name)
 {
     (void)unlinkat(d->out_fd, name, 0);
-}
-
-int64_t inbox_dir_now_ms(const struct inbox_dir *d)
-{
-    static const char name[] = ".clock";
-    struct stat st;
-    int64_t now_ms = units_now_ms();
-    int fd;
-
-    if (!d->is_network)
-        return now_ms;
-    fd = openat(d->out_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return now_ms;
-    if (futimens(fd, NULL) == 0 && fstat(fd, &st) == 0)
-        now_ms = (int64_t)st.st_mtime * 1000;
-    close(fd);
-    return now_ms;
 }
 
 /* A descriptor of its own, as reading moves it. */
@@ -315,7 +293,7 @@ static void give_box(const struct inbox_dir *d, const char *name, uid_t uid, gid
 void inbox_dir_make_box(const struct inbox_dir *d, uid_t uid, gid_t gid, const char *user)
 {
     char name[16];
-    char *link = mem_printf(POST_OF_USER "%s", user);
+    char *link = mem_printf(FILE_REQUEST_OF_USER "%s", user);
 
     (void)snprintf(name, sizeof name, "%u", uid);
     if ((d->is_root || uid == d->self) && mkdirat(d->in_fd, name, 0700) == 0)
@@ -325,21 +303,88 @@ void inbox_dir_make_box(const struct inbox_dir *d, uid_t uid, gid_t gid, const c
     free(link);
 }
 
-int inbox_dir_each_box(const struct inbox_dir *d, void (*each)(void *context, uid_t uid),
-                       void *context, struct err *e)
+/* ---- which users there are, and which folders ---- */
+
+static bool may_have_box(const struct inbox_scan *s, const struct inbox_dir *d, uid_t uid)
+{
+    return identity_is_known(uid) && (uid >= s->min_uid || uid == d->self);
+}
+
+static void make_box_of(const struct inbox_scan *s, const struct inbox_dir *d, uid_t uid)
+{
+    gid_t gid;
+    char *user;
+
+    if (may_have_box(s, d, uid) && identity_primary_group(uid, &gid, NULL) == 0) {
+        user = identity_user_name(uid);
+        inbox_dir_make_box(d, uid, gid, user);
+        free(user);
+    } else if (uid == d->self) { /* one that no account knows, as in containers */
+        inbox_dir_make_box(d, uid, (gid_t)-1, "-");
+    }
+}
+
+/* The only place that lists users: there is one list in a process. */
+static void make_all_boxes(const struct inbox_scan *s, const struct inbox_dir *d)
+{
+    const struct passwd *entry;
+    int n = 0;
+
+    setpwent();
+    while (n < INBOX_USERS_MAX && (entry = getpwent()) != NULL)
+        if (may_have_box(s, d, entry->pw_uid)) {
+            inbox_dir_make_box(d, entry->pw_uid, entry->pw_gid, entry->pw_name);
+            n++;
+        }
+    endpwent();
+}
+
+static int compare_uids(const void *x, const void *y)
+{
+    const uid_t *a = x, *b = y;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void find_boxes(struct inbox_scan *s, const struct inbox_dir *d)
 {
     DIR *dir = open_to_list(d->in_fd);
     const struct dirent *entry;
 
-    if (dir == NULL)
-        return err_sys(e, "list inbox");
-    while ((entry = readdir(dir)) != NULL) {
+    while (dir != NULL && (entry = readdir(dir)) != NULL && s->n_found < INBOX_USERS_MAX) {
         char *end;
-        unsigned long uid = strtoul(entry->d_name, &end, 10);
+        unsigned long number = strtoul(entry->d_name, &end, 10);
+        uid_t uid = (uid_t)number;
 
-        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && *end == '\0' && uid < UINT32_MAX)
-            each(context, (uid_t)uid);
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || *end != '\0' ||
+            number >= UINT32_MAX || !identity_is_known(uid) ||
+            (s->n_known > 0 &&
+             bsearch(&uid, s->known, s->n_known, sizeof *s->known, compare_uids) != NULL))
+            continue;
+        mem_grow((void **)&s->found, &s->found_capacity, s->n_found, sizeof *s->found);
+        s->found[s->n_found++] = uid;
     }
-    closedir(dir);
-    return 0;
+    if (dir != NULL)
+        closedir(dir);
+}
+
+void inbox_scan_run(struct inbox_scan *s, const struct inbox_dir *d)
+{
+    s->n_found = 0;
+    make_box_of(s, d, d->self);
+    if (s->makes_all && d->is_root)
+        make_all_boxes(s, d);
+    for (size_t i = 0; i < s->n_met; i++)
+        make_box_of(s, d, s->met[i]);
+    find_boxes(s, d);
+    for (size_t i = 0; i < s->n_found; i++)
+        make_box_of(s, d, s->found[i]); /* the link by name */
+}
+
+void inbox_scan_free(struct inbox_scan *s)
+{
+    free(s->met);
+    free(s->known);
+    free(s->found);
+    *s = (struct inbox_scan){ 0 };
 }

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "common/connect/parcel.h"
+#include "common/connect/file_request.h"
 
 struct inbox_dir {
     int in_fd, out_fd;
     bool is_root;
-    bool is_network; /* its clock may not be ours */
+    bool is_network; /* others may write there without our kernel's knowing */
     uid_t self;
 };
 
@@ -28,7 +28,7 @@ void inbox_dir_close(struct inbox_dir *d);
  * believed.  Nothing behind a link or on another file system is opened. */
 int inbox_dir_open_box(const struct inbox_dir *d, uid_t uid, struct err *e);
 /* Appends a file of that folder: 1; 0 when there is none of that name; -1 with e set when it may
- * not be believed to be the user's, or is larger than a parcel. */
+ * not be believed to be the user's, or is larger than a request. */
 int inbox_dir_read(int box_fd, uid_t uid, const char *name, struct buf *out, struct err *e);
 /* ludwigd may remove files there. */
 bool inbox_dir_may_remove(const struct inbox_dir *d, uid_t uid);
@@ -37,15 +37,29 @@ bool inbox_dir_may_remove(const struct inbox_dir *d, uid_t uid);
 int inbox_dir_put(const struct inbox_dir *d, uid_t uid, const char *name, struct bytes content,
                   struct err *e);
 void inbox_dir_drop(const struct inbox_dir *d, const char *name);
-/* The clock that files there are dated by. */
-int64_t inbox_dir_now_ms(const struct inbox_dir *d);
 /* All that an earlier ludwigd has left in the outbox. */
 void inbox_dir_clear_outbox(const struct inbox_dir *d);
 
 /* Makes the folder of a user, if we may, and a link to it by the user's name. */
 void inbox_dir_make_box(const struct inbox_dir *d, uid_t uid, gid_t gid, const char *user);
-/* Calls each(context, uid) for all folders of users there are. */
-int inbox_dir_each_box(const struct inbox_dir *d, void (*each)(void *context, uid_t uid),
-                       void *context, struct err *e);
+
+/* ---- which users there are, and which folders ---- */
+
+enum { INBOX_USERS_MAX = 20000 };
+
+struct inbox_scan {
+    uid_t min_uid;
+    bool makes_all; /* folders for all users the system lists */
+    uid_t *met;     /* for these as well */
+    size_t n_met, met_capacity;
+    uid_t *known; /* folders that need no more looking at, sorted */
+    size_t n_known, known_capacity;
+    uid_t *found; /* out: the others that there are now */
+    size_t n_found, found_capacity;
+};
+
+/* May take long, where users are looked up over a network. */
+void inbox_scan_run(struct inbox_scan *s, const struct inbox_dir *d);
+void inbox_scan_free(struct inbox_scan *s);
 
 #endif

@@ -3,129 +3,115 @@
 #include "server/inbox/inbox_visit.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- filling it ---- */
+#include "common/base/units.h"
 
-struct round_conn *round_add_conn(struct round *r, const struct token *token, void *owner,
-                                  int64_t next, size_t window)
+/* ---- filling it in ---- */
+
+struct visit_conn *visit_add_conn(struct visit *v, const struct token *token, void *owner,
+                                  int64_t next, size_t room)
 {
-    struct round_conn *c;
+    struct visit_conn *c;
 
-    mem_grow((void **)&r->conns, &r->conns_capacity, r->n_conns, sizeof *r->conns);
-    c = &r->conns[r->n_conns++];
-    *c = (struct round_conn){ .token = *token, .owner = owner, .next = next, .window = window };
+    mem_grow((void **)&v->conns, &v->conns_capacity, v->n_conns, sizeof *v->conns);
+    c = &v->conns[v->n_conns++];
+    *c = (struct visit_conn){ .token = *token, .owner = owner, .next = next, .room = room };
     return c;
 }
 
-struct round_put *round_add_put(struct round *r, void *owner)
+struct visit_put *visit_add_put(struct visit *v, void *owner)
 {
-    struct round_put *p;
+    struct visit_put *p;
 
-    mem_grow((void **)&r->puts, &r->puts_capacity, r->n_puts, sizeof *r->puts);
-    p = &r->puts[r->n_puts++];
-    *p = (struct round_put){ .owner = owner };
+    mem_grow((void **)&v->puts, &v->puts_capacity, v->n_puts, sizeof *v->puts);
+    p = &v->puts[v->n_puts++];
+    *p = (struct visit_put){ .owner = owner };
     return p;
 }
 
-char *round_add_out_drop(struct round *r)
+char *visit_add_out_drop(struct visit *v)
 {
-    mem_grow((void **)&r->out_drops, &r->out_drops_capacity, r->n_out_drops, sizeof *r->out_drops);
-    return r->out_drops[r->n_out_drops++].name;
+    mem_grow((void **)&v->out_drops, &v->out_drops_capacity, v->n_out_drops, sizeof *v->out_drops);
+    return v->out_drops[v->n_out_drops++].name;
 }
 
-char *round_add_in_drop(struct round *r)
+char *visit_add_in_drop(struct visit *v)
 {
-    mem_grow((void **)&r->in_drops, &r->in_drops_capacity, r->n_in_drops, sizeof *r->in_drops);
-    return r->in_drops[r->n_in_drops++].name;
+    mem_grow((void **)&v->in_drops, &v->in_drops_capacity, v->n_in_drops, sizeof *v->in_drops);
+    return v->in_drops[v->n_in_drops++].name;
 }
 
-void round_add_known(struct round *r, const struct token *token)
+void visit_add_known(struct visit *v, const struct token *token)
 {
-    mem_grow((void **)&r->known, &r->known_capacity, r->n_known, sizeof *r->known);
-    r->known[r->n_known++] = *token;
+    mem_grow((void **)&v->known, &v->known_capacity, v->n_known, sizeof *v->known);
+    v->known[v->n_known++] = *token;
 }
 
-void round_clear(struct round *r)
+void visit_clear(struct visit *v)
 {
-    for (size_t i = 0; i < r->n_conns; i++)
-        free(r->conns[i].got);
-    for (size_t i = 0; i < r->n_puts; i++)
-        buf_free(&r->puts[i].content);
-    r->n_conns = r->n_puts = r->n_out_drops = r->n_in_drops = r->n_known = r->n_strange = 0;
-    r->lists = r->has_more = false;
-    err_clear(&r->error);
-    err_clear(&r->put_error);
-    if (r->arena != NULL)
-        arena_reset(r->arena);
+    for (size_t i = 0; i < v->n_puts; i++)
+        buf_free(&v->puts[i].content);
+    v->n_conns = v->n_puts = v->n_out_drops = v->n_in_drops = v->n_known = 0;
+    v->lists = v->has_more = false;
+    err_clear(&v->error);
+    err_clear(&v->put_error);
+    if (v->arena != NULL)
+        arena_reset(v->arena);
 }
 
-void round_free(struct round *r)
+void visit_free(struct visit *v)
 {
-    round_clear(r);
-    free(r->conns);
-    free(r->puts);
-    free(r->out_drops);
-    free(r->in_drops);
-    free(r->known);
-    arena_destroy(r->arena);
-    *r = (struct round){ 0 };
+    visit_clear(v);
+    free(v->conns);
+    free(v->puts);
+    free(v->out_drops);
+    free(v->in_drops);
+    free(v->known);
+    arena_destroy(v->arena);
+    *v = (struct visit){ 0 };
 }
 
 /* ---- reading ---- */
 
-static int check_parcel(const struct round *r, const struct round_conn *c, const struct parcel *p,
-                        struct err *e)
+static int check_request(const struct visit *v, const struct visit_conn *c,
+                         const struct file_request *r, struct err *e)
 {
-    if (strcmp(p->server, r->server_id) != 0)
-        return err_set(e, ERR_PROTOCOL, "a parcel for another server");
-    if (!token_equal(&p->incarnation, &r->incarnation))
-        return err_set(e, ERR_PROTOCOL, "a parcel for an earlier ludwigd");
-    if (!token_equal(&p->conn, &c->token) || p->seq != c->next || p->end == PARCEL_RESET)
-        return err_set(e, ERR_PROTOCOL, "a parcel says what its name does not");
+    if (strcmp(r->server, v->server_id) != 0)
+        return err_set(e, ERR_PROTOCOL, "the request is for another server");
+    if (!token_equal(&r->incarnation, &v->incarnation))
+        return err_set(e, ERR_PROTOCOL, "the request is for an earlier ludwigd");
+    if (!token_equal(&r->conn, &c->token) || r->no != c->next)
+        return err_set(e, ERR_PROTOCOL, "the request says what its name does not");
     return 0;
 }
 
-/* 1: the next one was got. */
-static int read_next(struct round *r, int box_fd, struct round_conn *c, size_t *total_bytes)
+/* 1: the next request was got; 0: there is none; -1: it is bad. */
+static int read_next(struct visit *v, int box_fd, struct visit_conn *c, size_t *total_bytes)
 {
-    char name[PARCEL_NAME_BYTES];
+    char name[FILE_REQUEST_NAME_BYTES];
+    struct file_request *r = &c->got[c->n_got];
     struct buf file = { 0 };
-    struct parcel p;
     int rc;
 
-    parcel_inbox_name(name, &c->token, c->next);
-    rc = inbox_dir_read(box_fd, r->uid, name, &file, &c->why);
-    if (rc == 1 && (parcel_decode(&p, buf_bytes(&file), r->arena, &c->why) < 0 ||
-                    check_parcel(r, c, &p, &c->why) < 0))
+    file_request_name(name, &c->token, c->next);
+    rc = inbox_dir_read(box_fd, v->uid, name, &file, &c->why);
+    if (rc == 1 && (file_request_decode(r, buf_bytes(&file), v->arena, &c->why) < 0 ||
+                    check_request(v, c, r, &c->why) < 0))
         rc = -1;
     if (rc == 1) {
-        mem_grow((void **)&c->got, &c->capacity, c->n_got, sizeof *c->got);
-        c->got[c->n_got++] = p;
+        c->n_got++;
         c->next++;
         *total_bytes += file.n;
     }
     c->is_bad = rc < 0;
     buf_free(&file);
     return rc;
-}
-
-static void read_conn(struct round *r, int box_fd, struct round_conn *c, size_t *total_bytes)
-{
-    while (c->window > 0) {
-        if (*total_bytes > ROUND_BYTES_MAX) {
-            r->has_more = true;
-            return;
-        }
-        if (read_next(r, box_fd, c, total_bytes) != 1)
-            return;
-        c->window--;
-    }
 }
 
 /* ---- finding ---- */
@@ -135,129 +121,94 @@ static int compare_tokens(const void *x, const void *y)
     return memcmp(x, y, sizeof(struct token));
 }
 
-static bool is_known(const struct round *r, const struct token *token)
+static bool is_known(const struct visit *v, const struct token *token)
 {
-    return r->n_known > 0 &&
-           bsearch(token, r->known, r->n_known, sizeof *r->known, compare_tokens) != NULL;
+    return v->n_known > 0 &&
+           bsearch(token, v->known, v->n_known, sizeof *v->known, compare_tokens) != NULL;
 }
 
-static bool is_new(const struct round *r, const struct token *token)
-{
-    for (size_t i = 0; i < r->n_conns; i++)
-        if (r->conns[i].owner == NULL && token_equal(&r->conns[i].token, token))
-            return true;
-    return false;
-}
-
-static void note_stranger(struct round *r, const struct token *token)
-{
-    for (size_t i = 0; i < r->n_strange; i++)
-        if (token_equal(&r->strange[i], token))
-            return;
-    if (r->n_strange < ROUND_STRANGE_MAX)
-        r->strange[r->n_strange++] = *token;
-}
-
-/* What a listing has come to. */
-struct search {
-    int box_fd;
-    int64_t now_ms; /* 0: nobody has asked yet */
-    size_t n_stale, n_new;
-};
-
-/* Of a connection that nobody knows. */
-static bool is_stale(const struct round *r, struct search *s, const char *name)
+/* The clocks of two machines may differ, though not by a day. */
+static bool is_stale(int box_fd, const char *name)
 {
     struct stat st;
 
-    if (s->now_ms == 0)
-        s->now_ms = inbox_dir_now_ms(r->dirs);
-    return fstatat(s->box_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (int64_t)st.st_mtime * 1000 < s->now_ms - PARCEL_STALE_MS;
+    return fstatat(box_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (int64_t)st.st_mtime * 1000 < units_now_ms() - FILE_REQUEST_STALE_MS;
 }
 
-static void look_at(struct round *r, struct search *s, const char *name)
-{
-    struct token token;
-    int64_t seq;
-    bool is_temporary;
-
-    if (parcel_parse_inbox_name(name, &token, &seq, &is_temporary) < 0 || is_known(r, &token))
-        return;
-    if (is_stale(r, s, name)) {
-        if (inbox_dir_may_remove(r->dirs, r->uid) && s->n_stale++ < ROUND_STALE_MAX)
-            (void)unlinkat(s->box_fd, name, 0);
-    } else if (!is_temporary && seq == 0 && s->n_new < ROUND_NEW_MAX) {
-        round_add_conn(r, &token, NULL, 0, PARCEL_WINDOW);
-        s->n_new++;
-    } else if (!is_temporary && seq == 0) {
-        r->has_more = true;
-    } else if (!is_temporary) {
-        note_stranger(r, &token);
-    }
-}
-
-static void drop_begun_from_strangers(struct round *r)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < r->n_strange; i++)
-        if (!is_new(r, &r->strange[i]))
-            r->strange[kept++] = r->strange[i];
-    r->n_strange = kept;
-}
-
-static void find_new(struct round *r, int box_fd)
+/* A later request of a connection that is not known waits for its first one, which may get its name
+ * a moment later. */
+static void find_new(struct visit *v, int box_fd)
 {
     int fd = openat(box_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
-    struct search s = { .box_fd = box_fd };
+    size_t n_new = 0, n_stale = 0;
 
     if (dir == NULL) {
         if (fd >= 0)
             close(fd);
         return;
     }
-    if (r->n_known > 0)
-        qsort(r->known, r->n_known, sizeof *r->known, compare_tokens);
-    for (int i = 0; i < ROUND_LIST_MAX && (entry = readdir(dir)) != NULL; i++)
-        look_at(r, &s, entry->d_name);
+    if (v->n_known > 0)
+        qsort(v->known, v->n_known, sizeof *v->known, compare_tokens);
+    for (int i = 0; i < VISIT_LIST_MAX && (entry = readdir(dir)) != NULL; i++) {
+        const char *name = entry->d_name;
+        struct token token;
+        int64_t no;
+        bool is_temporary;
+
+        if (file_request_parse_name(name, &token, &no, &is_temporary) < 0 || is_known(v, &token))
+            continue;
+        if (is_stale(box_fd, name)) {
+            if (inbox_dir_may_remove(v->dirs, v->uid) && n_stale++ < VISIT_STALE_MAX)
+                (void)unlinkat(box_fd, name, 0);
+        } else if (!is_temporary && no == 0 && n_new < VISIT_NEW_MAX) {
+            visit_add_conn(v, &token, NULL, 0, FILE_REQUEST_AHEAD);
+            n_new++;
+        } else if (!is_temporary && no == 0) {
+            v->has_more = true;
+        }
+    }
     closedir(dir);
-    drop_begun_from_strangers(r);
 }
 
 /* ---- the visit ---- */
 
-static void put_all(struct round *r)
-{
-    for (size_t i = 0; i < r->n_puts; i++) {
-        struct round_put *p = &r->puts[i];
-
-        p->has_failed =
-            inbox_dir_put(r->dirs, r->uid, p->name, buf_bytes(&p->content), &r->put_error) < 0;
-    }
-    for (size_t i = 0; i < r->n_out_drops; i++)
-        inbox_dir_drop(r->dirs, r->out_drops[i].name);
-}
-
-void round_run(struct round *r)
+void visit_run(struct visit *v)
 {
     size_t total_bytes = 0;
     int fd;
 
-    if (r->arena == NULL)
-        r->arena = arena_create();
-    put_all(r);
-    fd = inbox_dir_open_box(r->dirs, r->uid, &r->error);
+#ifdef LUDWIG_TEST_HOOKS
+    if (getenv("LUDWIG_INBOX_HANGS") != NULL) /* as on a share that is away */
+        (void)poll(NULL, 0, -1);
+#endif
+    if (v->arena == NULL)
+        v->arena = arena_create();
+    for (size_t i = 0; i < v->n_puts; i++) {
+        struct visit_put *p = &v->puts[i];
+
+        p->has_failed =
+            inbox_dir_put(v->dirs, v->uid, p->name, buf_bytes(&p->content), &v->put_error) < 0;
+    }
+    for (size_t i = 0; i < v->n_out_drops; i++)
+        inbox_dir_drop(v->dirs, v->out_drops[i].name);
+    fd = inbox_dir_open_box(v->dirs, v->uid, &v->error);
     if (fd < 0)
         return;
-    if (inbox_dir_may_remove(r->dirs, r->uid))
-        for (size_t i = 0; i < r->n_in_drops; i++)
-            (void)unlinkat(fd, r->in_drops[i].name, 0);
-    if (r->lists)
-        find_new(r, fd);
-    for (size_t i = 0; i < r->n_conns; i++)
-        read_conn(r, fd, &r->conns[i], &total_bytes);
+    if (inbox_dir_may_remove(v->dirs, v->uid))
+        for (size_t i = 0; i < v->n_in_drops; i++)
+            (void)unlinkat(fd, v->in_drops[i].name, 0);
+    if (v->lists)
+        find_new(v, fd);
+    for (size_t i = 0; i < v->n_conns; i++) {
+        struct visit_conn *c = &v->conns[i];
+
+        while (c->n_got < c->room && total_bytes <= VISIT_BYTES_MAX)
+            if (read_next(v, fd, c, &total_bytes) != 1)
+                break;
+        v->has_more |= total_bytes > VISIT_BYTES_MAX;
+    }
     close(fd);
 }

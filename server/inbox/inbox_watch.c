@@ -52,9 +52,9 @@ static struct box *box_of(const struct inbox_watch *w, int wd)
 static void came(struct box *b, const char *name)
 {
     struct token token;
-    int64_t seq;
+    int64_t no;
 
-    if (parcel_parse_inbox_name(name, &token, &seq, NULL) < 0)
+    if (file_request_parse_name(name, &token, &no, NULL) < 0)
         return;
     if (file_conn_find(b, &token) == NULL) {
         if (box_has_dead(b, &token))
@@ -97,7 +97,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         take_event(w, event);
         at += (ssize_t)(sizeof *event + event->len);
     }
-    inbox_pump(w->in);
+    inbox_wake(w->in);
 }
 
 /* ---- watching ---- */
@@ -106,7 +106,7 @@ void inbox_watch_add(struct inbox_watch *w, struct box *b)
 {
     char *path = mem_printf("%s/%u", w->in->path, b->uid);
 
-    /* Who has the folder open may not make us busy: only what is renamed into it counts. */
+    /* A user who writes to open files there may not make us busy: only a rename into it counts. */
     b->wd = inotify_add_watch(w->fd, path, IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW);
     if (b->wd < 0 && errno == ENOSPC)
         log_event(LOG_WARN, "inbox-not-watched", "folder", "%s", path, "why", "%s",
@@ -134,34 +134,6 @@ static int watch_folders(struct inbox_watch *w, struct err *e)
     return 0;
 }
 
-static int follow(struct inbox_watch *w, struct err *e)
-{
-    int rc = uv_poll_init(&w->in->sv->loop, &w->poll, w->fd);
-
-    if (rc < 0)
-        return err_set(e, ERR_FAILED, "inotify: %s", uv_strerror(rc));
-    w->poll.data = w;
-    uv_poll_start(&w->poll, UV_READABLE, on_readable);
-    return 0;
-}
-
-struct inbox_watch *inbox_watch_create(struct inbox *in, struct err *e)
-{
-    struct inbox_watch *w = mem_alloc(sizeof *w);
-
-    w->in = in;
-    w->users_wd = -1;
-    w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (w->fd < 0)
-        err_sys(e, "inotify");
-    else if (watch_folders(w, e) == 0 && follow(w, e) == 0)
-        return w;
-    if (w->fd >= 0)
-        close(w->fd);
-    free(w);
-    return NULL;
-}
-
 static void on_closed(uv_handle_t *handle)
 {
     struct inbox_watch *w = handle->data;
@@ -175,4 +147,34 @@ void inbox_watch_destroy(struct inbox_watch *w)
 {
     if (w != NULL)
         uv_close((uv_handle_t *)&w->poll, on_closed);
+}
+
+struct inbox_watch *inbox_watch_create(struct inbox *in, struct err *e)
+{
+    struct inbox_watch *w = mem_alloc(sizeof *w);
+    int rc;
+
+    w->in = in;
+    w->users_wd = -1;
+    w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (w->fd < 0) {
+        err_sys(e, "inotify");
+        free(w);
+        return NULL;
+    }
+    rc = watch_folders(w, e);
+    if (rc == 0 && (rc = uv_poll_init(&in->sv->loop, &w->poll, w->fd)) < 0)
+        err_set(e, ERR_FAILED, "inotify: %s", uv_strerror(rc));
+    if (rc < 0) {
+        close(w->fd);
+        free(w);
+        return NULL;
+    }
+    w->poll.data = w;
+    rc = uv_poll_start(&w->poll, UV_READABLE, on_readable);
+    if (rc == 0)
+        return w;
+    err_set(e, ERR_FAILED, "inotify: %s", uv_strerror(rc));
+    inbox_watch_destroy(w);
+    return NULL;
 }

@@ -181,13 +181,13 @@ def claims(path, token, worker):
     assert answer["type"] == "error" and answer["kind"] == "denied", answer
 
 
-# ---- through files: see common/connect/parcel.h ----
+# ---- through files: see common/connect/file_request.h ----
 
-def parcel(share, conn, data, seq=0, ack=0, end="no", **other):
+def request(share, conn, data, no=0, **other):
     with open(os.path.join(share, ".ludwig/id")) as f:
         server = json.load(f)
-    return pack({"v": 1, "server": server["server"], "incarnation": bytes.fromhex(server["incarnation"]), "conn": conn,
-                 "seq": seq, "ack": ack, "data": data, "end": end, **other})
+    return pack({"v": 2, "server": server["server"], "incarnation": bytes.fromhex(server["incarnation"]), "conn": conn,
+                 "no": no, "data": data, **other})
 
 
 def hello():
@@ -198,11 +198,11 @@ def cancelling(sweep):
     return hello() + frame({"type": "cancel", "seq": 2, "id": random_id(), "body": {"targets": [{"sweep": int(sweep)}]}})
 
 
-def write_parcel(share, path, sweep):
+def write_request(share, path, sweep):
     """A request to cancel a sweep, ready to be put where it counts; prints the name it must have there."""
     conn = random_id()
     with open(path, "wb") as f:
-        f.write(parcel(share, conn, cancelling(sweep)))
+        f.write(request(share, conn, cancelling(sweep)))
     print(conn.hex() + ".0")
 
 
@@ -223,7 +223,7 @@ def answers_to(share, conn, n):
         raw.wait_until(lambda: os.path.exists(path), path)
         with open(path, "rb") as f:
             answer = unpack(f.read())
-        assert answer["end"] != "reset", answer
+        assert answer.get("why") is None, answer
         data += answer.get("data", b"")
         while len(data) >= 4 and len(data) >= 4 + int.from_bytes(data[:4], "big"):
             end = 4 + int.from_bytes(data[:4], "big")
@@ -231,12 +231,14 @@ def answers_to(share, conn, n):
             data = data[end:]
         if len(messages) >= n:
             return messages
+        put(os.path.join(share, ".ludwig/inbox", str(ME)), "%s.%d" % (conn.hex(), k + 1),
+            request(share, conn, b"", no=k + 1))
 
 
 def through_own_inbox(share, data, n):
-    """The connection is left as it is: who ends it is not answered any more."""
+    """The connection is left as it is."""
     conn = random_id()
-    put(os.path.join(share, ".ludwig/inbox", str(ME)), conn.hex() + ".0", parcel(share, conn, data))
+    put(os.path.join(share, ".ludwig/inbox", str(ME)), conn.hex() + ".0", request(share, conn, data))
     return answers_to(share, conn, n)[n - 1]
 
 
@@ -262,17 +264,17 @@ def rubbish(share):
     inbox = os.path.join(share, ".ludwig/inbox", str(ME))
     conns = [random_id() for _ in range(16)]
     names = iter(conn.hex() + ".0" for conn in conns)
-    good = parcel(share, conns[0], hello())
+    good = request(share, conns[0], hello())
     put(inbox, next(names), b"")
     put(inbox, next(names), os.urandom(5000))
     put(inbox, next(names), good[:-1])
     put(inbox, next(names), good + b"x")
-    put(inbox, next(names), parcel(share, conns[5], b"GET / HTTP/1.1\r\n\r\n"))
-    put(inbox, next(names), parcel(share, conns[5], b"\xff" * 4000))
-    put(inbox, next(names), parcel(share, random_id(), hello()))
-    put(inbox, next(names), parcel(share, conns[7], hello(), v=99))
-    put(inbox, next(names), parcel(share, conns[8], hello(), seq=1 << 62))
-    put(inbox, next(names), bytes(300 * 1024))
+    put(inbox, next(names), request(share, conns[5], b"GET / HTTP/1.1\r\n\r\n"))
+    put(inbox, next(names), request(share, conns[5], b"\xff" * 4000))
+    put(inbox, next(names), request(share, random_id(), hello()))
+    put(inbox, next(names), request(share, conns[7], hello(), v=99))
+    put(inbox, next(names), request(share, conns[8], hello(), no=1 << 62))
+    put(inbox, next(names), bytes(1200 * 1024))
     with open(os.path.join(inbox, next(names)), "wb") as f:
         f.truncate(1 << 40)
     os.mkdir(os.path.join(inbox, next(names)))
@@ -290,7 +292,7 @@ def crowd(share, n):
     for _ in range(int(n)):
         conn = random_id()
         with open(os.path.join(inbox, conn.hex() + ".0"), "wb") as f:
-            f.write(parcel(share, conn, hello()))
+            f.write(request(share, conn, hello()))
 
 
 def main():

@@ -12,7 +12,7 @@ share: /srv/research_data
 state: /var/lib/ludwig
 share_group: lab
 END
-cp "$TEST_ROOT"/tests/functional/{parcels,raw}.py "$TEST_TMP"
+cp "$TEST_ROOT"/tests/functional/{file_requests,raw}.py "$TEST_TMP"
 mkdir -m 0777 "$TEST_TMP/open" "$SHARE/open"
 inbox=$SHARE/.ludwig/inbox outbox=$SHARE/.ludwig/outbox
 server=ssh://lab1@fileserver
@@ -25,7 +25,7 @@ there() { # ARGUMENT...: ludwig, by the socket
     on fileserver as lab1 ludwig --server unix:/srv/research_data/.ludwig/server.sock "$@"
 }
 as() { # USER SCENARIO ARGUMENT...: on the file server itself, with a shell there
-    on fileserver as "$1" timeout 200 python3 "$TEST_TMP/parcels.py" /srv/research_data "${@:2}"
+    on fileserver as "$1" timeout 200 python3 "$TEST_TMP/file_requests.py" /srv/research_data "${@:2}"
 }
 laptop() { # COMMAND...
     on laptop as lab1 timeout 60 env LUDWIG_SERVER=$server "$@"
@@ -63,7 +63,7 @@ prepare() {
 }
 it 'a sweep is submitted and listed' prepare
 
-it 'a long request comes in pieces, in whatever order' 'as lab1 large'
+it 'a long message comes in several requests, in whatever order' 'as lab1 large'
 
 followed() {
     on laptop as lab1 env LUDWIG_SERVER=$server timeout 100 ludwig watch 1 >watched 2>&1 &
@@ -126,7 +126,7 @@ answer_lost() {
     as lab1 answered "$TEST_TMP/open/state1"
     service_kill fileserver ludwigd
     start_ludwigd
-    as lab1 is_reset "$TEST_TMP/open/state1"
+    as lab1 is_ignored "$TEST_TMP/open/state1"
     as lab1 ask_again "$TEST_TMP/open/state1"
     [ "$(sweeps left)" = 1 ]
 }
@@ -142,7 +142,7 @@ not_taken() {
     wait $!
     [ "$(sweeps replayed)" = 0 ]
 }
-it 'an old request is not taken by the next ludwigd, but its connection reset' not_taken
+it 'an old request is refused by the next ludwigd' not_taken
 
 # ---- attackers ----
 
@@ -239,7 +239,7 @@ filled() {
 }
 it 'who fills an inbox with 100,000 files and stirs them delays nobody else' filled
 
-it 'connections that were reset are not many' '
+it 'replies to connections that were refused are not many' '
     ls "$outbox" | wc -l | tee n
     [ "$(cat n)" -lt 1000 ]
 '

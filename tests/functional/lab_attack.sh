@@ -210,7 +210,7 @@ shell() { # USER COMMAND...
 }
 inbox=$share/.ludwig/inbox
 forged() { # USER FILE [SWEEP]: a request to cancel sweep 2, made by that user; prints the name it must have
-    attack fileserver "$1" write_parcel $share "$2" "${3-2}"
+    attack fileserver "$1" write_request $share "$2" "${3-2}"
 }
 refused() { # PATTERN
     service_log fileserver ludwigd | grep -q "inbox-refused .*$1"

@@ -296,4 +296,24 @@ terminated() {
 }
 it 'SIGTERM stops ludwigd cleanly, and it starts again' terminated
 
+# Only builds with hooks can take the share for one that hangs.
+hung() {
+    kill -TERM "$(pids_of ludwigd)"
+    wait_until 10 '[ -z "$(pids_of ludwigd)" ]'
+    LUDWIG_INBOX_HANGS=1 LUDWIG_BIN=$LUDWIG_HOOKS_BIN PATH=$LUDWIG_HOOKS_BIN:$PATH timeout 100 ludwig up
+    server=$(pids_of ludwigd)
+    wait_until 10 'grep -l poll_schedule "/proc/'"$server"'/task/"*/wchan | grep -qv "/'"$server"'/wchan"'
+    kill -TERM "$server"
+    sleep 1
+    kill -0 "$server"
+    kill -TERM "$server"
+    wait_until 5 gone "$server"
+    timeout 100 ludwig up
+}
+if [ -x "$LUDWIG_HOOKS_BIN/ludwigd" ]; then
+    it 'a second SIGTERM ends a ludwigd whose share hangs' hung
+else
+    skip 'a second SIGTERM ends a ludwigd whose share hangs' 'there is no build with hooks'
+fi
+
 done_testing

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* courier.c - a stream as files: in order, once, and with an end */
+/* courier.c - a stream as requests and replies: in order, once, and with an end */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 
 #include "common/base/io.h"
 #include "common/connect/courier.h"
-#include "common/connect/parcel.h"
+#include "common/connect/file_request.h"
 #include "common/proto/shareid.h"
 
 enum { WAIT_MS = 60000, SPEED = 100 };
@@ -173,10 +173,10 @@ static bool is_first(const char *name)
     struct token conn;
     int64_t seq;
 
-    return parcel_parse_inbox_name(name, &conn, &seq, NULL) == 0 && seq == 0;
+    return file_request_parse_name(name, &conn, &seq, NULL) == 0 && seq == 0;
 }
 
-static size_t count_parcels(const struct desk *d)
+static size_t count_requests(const struct desk *d)
 {
     DIR *dir = opendir(d->inbox);
     const struct dirent *entry;
@@ -185,7 +185,7 @@ static size_t count_parcels(const struct desk *d)
     size_t n = 0;
 
     while ((entry = readdir(dir)) != NULL)
-        n += parcel_parse_inbox_name(entry->d_name, &conn, &seq, NULL) == 0;
+        n += file_request_parse_name(entry->d_name, &conn, &seq, NULL) == 0;
     closedir(dir);
     return n;
 }
@@ -204,30 +204,30 @@ static void meet(struct desk *d)
     char *name;
 
     while ((name = find(d, is_first)) == NULL)
-        rest(until_ms, "the first parcel");
-    assert_int_equal(parcel_parse_inbox_name(name, &d->conn, &seq, NULL), 0);
+        rest(until_ms, "the first request");
+    assert_int_equal(file_request_parse_name(name, &d->conn, &seq, NULL), 0);
     free(name);
 }
 
-/* The next parcel of the courier. */
-static struct parcel take(struct desk *d)
+/* The next request of the courier. */
+static struct file_request take(struct desk *d)
 {
     int64_t until_ms = real_ms() + WAIT_MS;
-    char name[PARCEL_NAME_BYTES], *path;
+    char name[FILE_REQUEST_NAME_BYTES], *path;
     struct buf file = { 0 };
-    struct parcel p;
+    struct file_request p;
     struct err e = { 0 };
 
     if (d->taken == 0)
         meet(d);
-    parcel_inbox_name(name, &d->conn, d->taken);
+    file_request_name(name, &d->conn, d->taken);
     path = mem_printf("%s/%s", d->inbox, name);
     while (access(path, F_OK) < 0)
         rest(until_ms, path);
-    assert_int_equal(io_read_file(path, PARCEL_MAX_BYTES, &file, NULL), 0);
-    if (parcel_decode(&p, buf_bytes(&file), d->arena, &e) < 0)
+    assert_int_equal(io_read_file(path, FILE_REQUEST_MAX_BYTES, &file, NULL), 0);
+    if (file_request_decode(&p, buf_bytes(&file), d->arena, &e) < 0)
         fail_msg("%s", e.text);
-    assert_int_equal(p.seq, d->taken);
+    assert_int_equal(p.no, d->taken);
     assert_true(token_equal(&p.incarnation, &d->incarnation));
     d->taken++;
     buf_free(&file);
@@ -235,22 +235,21 @@ static struct parcel take(struct desk *d)
     return p;
 }
 
-static void put(struct desk *d, int64_t seq, struct bytes data, int end)
+static void reply(struct desk *d, int64_t no, struct bytes data, bool is_end, const char *why)
 {
-    struct parcel p = { .v = PARCEL_VERSION,
-                        .server = d->id.server,
-                        .incarnation = d->incarnation,
-                        .conn = d->conn,
-                        .seq = seq < 0 ? 0 : seq,
-                        .ack = d->taken,
-                        .data = data,
-                        .end = end };
-    char name[PARCEL_NAME_BYTES], *path;
+    struct file_reply r = { .v = FILE_REQUEST_VERSION,
+                            .server = d->id.server,
+                            .conn = d->conn,
+                            .no = no,
+                            .data = data,
+                            .is_end = is_end,
+                            .why = why };
+    char name[FILE_REQUEST_NAME_BYTES], *path;
     struct buf file = { 0 };
 
-    parcel_outbox_name(name, geteuid(), &d->conn, seq);
+    file_request_reply_name(name, geteuid(), &d->conn, no);
     path = mem_printf("%s/%s", d->outbox, name);
-    parcel_encode(&p, &file);
+    file_request_encode_reply(&r, &file);
     assert_int_equal(io_replace_file(path, file.bytes, file.n, 0600, NULL), 0);
     buf_free(&file);
     free(path);
@@ -258,12 +257,7 @@ static void put(struct desk *d, int64_t seq, struct bytes data, int end)
 
 static void answer(struct desk *d, const char *text)
 {
-    put(d, d->put++, (struct bytes){ (const uint8_t *)text, strlen(text) }, PARCEL_GOES_ON);
-}
-
-static void acknowledge(struct desk *d)
-{
-    answer(d, "");
+    reply(d, d->put++, (struct bytes){ (const uint8_t *)text, strlen(text) }, false, NULL);
 }
 
 static void must_hear(const struct desk *d, const char *text)
@@ -385,10 +379,10 @@ static void what_is_in_the_way_is_said_at_once(void **state)
 
 /* ---- the stream ---- */
 
-static void what_is_written_comes_as_a_parcel_and_an_answer_as_bytes(void **state)
+static void what_is_written_comes_as_a_request_and_a_reply_as_bytes(void **state)
 {
     struct desk d = desk_open();
-    struct parcel p;
+    struct file_request p;
 
     (void)state;
     begin(&d);
@@ -396,17 +390,17 @@ static void what_is_written_comes_as_a_parcel_and_an_answer_as_bytes(void **stat
     p = take(&d);
     assert_int_equal(p.data.n, 5);
     assert_memory_equal(p.data.data, "hello", 5);
-    assert_int_equal(p.ack, 0);
-    answer(&d, "welcome");
-    must_hear(&d, "welcome");
-    say(&d, "more");
+    assert_false(p.is_end);
+    say(&d, "more"); /* though the first is held */
     p = take(&d);
     assert_memory_equal(p.data.data, "more", 4);
-    assert_int_equal(p.ack, 1);
+    answer(&d, "wel");
+    answer(&d, "come");
+    must_hear(&d, "welcome");
     desk_close(&d);
 }
 
-static void answers_are_given_in_their_order(void **state)
+static void replies_are_given_in_their_order(void **state)
 {
     struct desk d = desk_open();
 
@@ -414,43 +408,51 @@ static void answers_are_given_in_their_order(void **state)
     begin(&d);
     say(&d, "hello");
     (void)take(&d);
-    for (int64_t seq = 5; seq >= 0; seq--) {
-        char letter = (char)('a' + seq);
+    for (int64_t no = 5; no >= 0; no--) {
+        char letter = (char)('a' + no);
 
-        put(&d, seq, (struct bytes){ (const uint8_t *)&letter, 1 }, PARCEL_GOES_ON);
+        reply(&d, no, (struct bytes){ (const uint8_t *)&letter, 1 }, false, NULL);
     }
     must_hear(&d, "abcdef");
     desk_close(&d);
 }
 
-static void what_was_got_is_acknowledged_though_nothing_is_said(void **state)
+static void a_courier_that_has_nothing_to_say_asks(void **state)
 {
     struct desk d = desk_open();
-    struct parcel p;
+    struct file_request p;
 
     (void)state;
     begin(&d);
     say(&d, "hello");
     (void)take(&d);
-    answer(&d, "welcome");
-    p = take(&d);
-    assert_int_equal(p.data.n, 0);
-    assert_int_equal(p.ack, 1);
-    assert_int_equal(p.end, PARCEL_GOES_ON);
+    for (int i = 0; i < 3; i++) {
+        answer(&d, i == 0 ? "welcome" : "");
+        p = take(&d);
+        assert_int_equal(p.data.n, 0);
+        assert_false(p.is_end);
+    }
+    must_hear(&d, "welcome");
     desk_close(&d);
 }
 
-static void acknowledged_parcels_are_removed(void **state)
+static void a_request_is_removed_when_its_reply_was_read(void **state)
 {
     struct desk d = desk_open();
+    int64_t until_ms = real_ms() + WAIT_MS;
+    char name[FILE_REQUEST_NAME_BYTES], *path;
 
     (void)state;
     begin(&d);
     say(&d, "hello");
     (void)take(&d);
-    assert_int_equal(count_parcels(&d), 1);
-    acknowledge(&d);
-    wait_until_empty(&d);
+    assert_int_equal(count_requests(&d), 1);
+    file_request_name(name, &d.conn, 0);
+    path = mem_printf("%s/%s", d.inbox, name);
+    answer(&d, "");
+    while (access(path, F_OK) == 0)
+        rest(until_ms, "a request to go");
+    free(path);
     desk_close(&d);
 }
 
@@ -469,29 +471,24 @@ static pid_t write_much(const struct desk *d, size_t n)
     _exit(0);
 }
 
-static void the_window_is_kept_and_all_arrives(void **state)
+static void two_requests_wait_at_most_and_all_arrives(void **state)
 {
     const size_t all = 12 * 1024 * 1024;
     struct desk d = desk_open();
-    size_t got = 0, n_parcels = 0;
+    size_t got = 0;
     int status = 0;
     pid_t pid;
 
     (void)state;
     begin(&d);
     pid = write_much(&d, all);
-    /* It stops when the window is full. */
     meet(&d);
-    for (size_t before = 0; before != n_parcels || n_parcels < 10; n_parcels = count_parcels(&d)) {
-        before = n_parcels;
-        (void)poll(NULL, 0, 200);
-    }
-    assert_true(n_parcels <= PARCEL_WINDOW - PARCEL_RESERVE);
+    (void)poll(NULL, 0, 300);
+    assert_int_equal(count_requests(&d), FILE_REQUEST_AHEAD);
     while (got < all) {
         got += take(&d).data.n;
-        if (d.taken % 4 == 0)
-            acknowledge(&d);
-        assert_true(count_parcels(&d) <= PARCEL_WINDOW);
+        answer(&d, "");
+        assert_true(count_requests(&d) <= 2 * FILE_REQUEST_AHEAD); /* or about to be removed */
     }
     assert_int_equal(got, all);
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -504,7 +501,7 @@ static void the_window_is_kept_and_all_arrives(void **state)
 static void closing_the_descriptor_says_an_end_and_leaves_nothing(void **state)
 {
     struct desk d = desk_open();
-    struct parcel p;
+    struct file_request p;
 
     (void)state;
     begin(&d);
@@ -513,15 +510,32 @@ static void closing_the_descriptor_says_an_end_and_leaves_nothing(void **state)
     d.fd = -1;
     p = take(&d);
     assert_int_equal(p.data.n, 10);
-    if (p.end != PARCEL_END)
+    if (!p.is_end)
         p = take(&d);
-    assert_int_equal(p.end, PARCEL_END);
-    acknowledge(&d);
+    assert_true(p.is_end);
+    while (d.put < d.taken - 1)
+        answer(&d, "");
+    reply(&d, d.put, (struct bytes){ 0 }, true, NULL);
     wait_until_empty(&d);
     desk_close(&d);
 }
 
-static void who_says_nothing_leaves_nothing(void **state)
+static void an_end_that_is_not_answered_leaves_nothing(void **state)
+{
+    struct desk d = desk_open();
+
+    (void)state;
+    speed = 10;
+    begin(&d);
+    say(&d, "last words");
+    (void)take(&d);
+    close(d.fd);
+    d.fd = -1;
+    wait_until_empty(&d);
+    desk_close(&d);
+}
+
+static void a_stream_without_a_byte_leaves_nothing(void **state)
 {
     struct desk d = desk_open();
 
@@ -534,7 +548,7 @@ static void who_says_nothing_leaves_nothing(void **state)
     desk_close(&d);
 }
 
-static void an_answer_is_read_after_the_own_end(void **state)
+static void replies_are_read_after_the_own_end(void **state)
 {
     struct desk d = desk_open();
 
@@ -542,9 +556,11 @@ static void an_answer_is_read_after_the_own_end(void **state)
     begin(&d);
     say(&d, "question");
     assert_int_equal(shutdown(d.fd, SHUT_WR), 0);
-    while (take(&d).end != PARCEL_END)
-        ;
-    put(&d, d.put++, (struct bytes){ (const uint8_t *)"answer", 6 }, PARCEL_END);
+    while (!take(&d).is_end)
+        answer(&d, "");
+    answer(&d, "ans");
+    assert_int_equal(take(&d).data.n, 0); /* it asks for more */
+    reply(&d, d.put++, (struct bytes){ (const uint8_t *)"wer", 3 }, true, NULL);
     must_hear(&d, "answer");
     must_end(&d);
     wait_until_empty(&d);
@@ -553,12 +569,12 @@ static void an_answer_is_read_after_the_own_end(void **state)
 
 static void end_by_end(struct desk *d)
 {
-    put(d, d->put, (struct bytes){ 0 }, PARCEL_END);
+    reply(d, d->put, (struct bytes){ 0 }, true, NULL);
 }
 
-static void end_by_reset(struct desk *d)
+static void end_by_giving_up(struct desk *d)
 {
-    put(d, -1, (struct bytes){ 0 }, PARCEL_RESET);
+    reply(d, d->put, (struct bytes){ 0 }, true, "it was silent");
 }
 
 static void end_by_restart(struct desk *d)
@@ -571,15 +587,15 @@ static void end_by_stop(struct desk *d)
     stopped(d);
 }
 
-static void end_by_another_connections_parcel(struct desk *d)
+static void end_by_another_connections_reply(struct desk *d)
 {
     struct token mine = d->conn;
-    char from[PARCEL_NAME_BYTES], to[PARCEL_NAME_BYTES], *path, *target;
+    char from[FILE_REQUEST_NAME_BYTES], to[FILE_REQUEST_NAME_BYTES], *path, *target;
 
     token_make(&d->conn);
-    put(d, 0, (struct bytes){ 0 }, PARCEL_GOES_ON);
-    parcel_outbox_name(from, geteuid(), &d->conn, 0);
-    parcel_outbox_name(to, geteuid(), &mine, 0);
+    reply(d, 0, (struct bytes){ 0 }, false, NULL);
+    file_request_reply_name(from, geteuid(), &d->conn, 0);
+    file_request_reply_name(to, geteuid(), &mine, 0);
     path = mem_printf("%s/%s", d->outbox, from);
     target = mem_printf("%s/%s", d->outbox, to);
     assert_int_equal(rename(path, target), 0);
@@ -590,18 +606,12 @@ static void end_by_another_connections_parcel(struct desk *d)
 
 static void end_by_garbage(struct desk *d)
 {
-    char name[PARCEL_NAME_BYTES], *path;
+    char name[FILE_REQUEST_NAME_BYTES], *path;
 
-    parcel_outbox_name(name, geteuid(), &d->conn, 0);
+    file_request_reply_name(name, geteuid(), &d->conn, 0);
     path = mem_printf("%s/%s", d->outbox, name);
     assert_int_equal(io_replace_file(path, "garbage", 7, 0600, NULL), 0);
     free(path);
-}
-
-static void end_by_impossible_acknowledgement(struct desk *d)
-{
-    d->taken += 10;
-    acknowledge(d);
 }
 
 static void end_by_losing_the_share(struct desk *d)
@@ -616,12 +626,11 @@ static void whatever_ends_it_ends_the_stream_and_leaves_nothing(void **state)
 {
     static void (*const ends[])(struct desk *) = {
         end_by_end,
-        end_by_reset,
+        end_by_giving_up,
         end_by_restart,
         end_by_stop,
-        end_by_another_connections_parcel,
+        end_by_another_connections_reply,
         end_by_garbage,
-        end_by_impossible_acknowledgement,
         end_by_losing_the_share,
     };
 
@@ -642,26 +651,20 @@ static void whatever_ends_it_ends_the_stream_and_leaves_nothing(void **state)
 
 /* ---- the clock ---- */
 
-static void a_silent_courier_says_that_it_lives(void **state)
+static void a_request_may_be_held_for_a_while(void **state)
 {
     struct desk d = desk_open();
-    struct parcel p;
 
     (void)state;
     begin(&d);
     say(&d, "hello");
     (void)take(&d);
-    for (int i = 0; i < 3; i++) {
-        acknowledge(&d);
-        wait_until_empty(&d);
-        *ahead_ms += PARCEL_ALIVE_EVERY_MS / 2;
-        (void)poll(NULL, 0, 100); /* it looks more often at first */
-        assert_int_equal(count_parcels(&d), 0);
-        *ahead_ms += PARCEL_ALIVE_EVERY_MS / 2;
-        p = take(&d);
-        assert_int_equal(p.data.n, 0);
-        assert_int_equal(p.end, PARCEL_GOES_ON);
-    }
+    answer(&d, "");
+    (void)take(&d);
+    *ahead_ms += FILE_REQUEST_HOLD_MS + 10 * 1000;
+    (void)poll(NULL, 0, 1500);
+    answer(&d, "still here");
+    must_hear(&d, "still here");
     desk_close(&d);
 }
 
@@ -684,12 +687,12 @@ static char *leave(const struct desk *d, int64_t age_ms)
 {
     struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
                                  { .tv_sec = time(NULL) - age_ms / 1000 } };
-    char name[PARCEL_NAME_BYTES], *path;
+    char name[FILE_REQUEST_NAME_BYTES], *path;
     struct token conn;
     int fd;
 
     token_make(&conn);
-    parcel_inbox_name(name, &conn, 3);
+    file_request_name(name, &conn, 3);
     path = mem_printf("%s/%s", d->inbox, name);
     fd = open(path, O_WRONLY | O_CREAT, 0600);
     assert_true(fd >= 0);
@@ -701,14 +704,15 @@ static char *leave(const struct desk *d, int64_t age_ms)
 static void files_of_the_dead_are_removed_and_those_of_the_living_are_not(void **state)
 {
     struct desk d = desk_open();
-    char *dead = leave(&d, 2 * PARCEL_STALE_MS), *living = leave(&d, PARCEL_STALE_MS / 2);
+    char *dead = leave(&d, 2 * (int64_t)FILE_REQUEST_STALE_MS),
+         *living = leave(&d, FILE_REQUEST_STALE_MS / 2);
     int64_t until_ms = real_ms() + WAIT_MS;
 
     (void)state;
     begin(&d);
     say(&d, "hello");
     (void)take(&d);
-    acknowledge(&d);
+    answer(&d, "");
     while (access(dead, F_OK) == 0)
         rest(until_ms, "an old file to go");
     assert_int_equal(access(living, F_OK), 0);
@@ -721,16 +725,17 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_in_the_way_is_said_at_once),
-        cmocka_unit_test(what_is_written_comes_as_a_parcel_and_an_answer_as_bytes),
-        cmocka_unit_test(answers_are_given_in_their_order),
-        cmocka_unit_test(what_was_got_is_acknowledged_though_nothing_is_said),
-        cmocka_unit_test(acknowledged_parcels_are_removed),
-        cmocka_unit_test(the_window_is_kept_and_all_arrives),
+        cmocka_unit_test(what_is_written_comes_as_a_request_and_a_reply_as_bytes),
+        cmocka_unit_test(replies_are_given_in_their_order),
+        cmocka_unit_test(a_courier_that_has_nothing_to_say_asks),
+        cmocka_unit_test(a_request_is_removed_when_its_reply_was_read),
+        cmocka_unit_test(two_requests_wait_at_most_and_all_arrives),
         cmocka_unit_test(closing_the_descriptor_says_an_end_and_leaves_nothing),
-        cmocka_unit_test(who_says_nothing_leaves_nothing),
-        cmocka_unit_test(an_answer_is_read_after_the_own_end),
+        cmocka_unit_test(an_end_that_is_not_answered_leaves_nothing),
+        cmocka_unit_test(a_stream_without_a_byte_leaves_nothing),
+        cmocka_unit_test(replies_are_read_after_the_own_end),
         cmocka_unit_test(whatever_ends_it_ends_the_stream_and_leaves_nothing),
-        cmocka_unit_test(a_silent_courier_says_that_it_lives),
+        cmocka_unit_test(a_request_may_be_held_for_a_while),
         cmocka_unit_test(a_ludwigd_that_takes_nothing_is_given_up),
         cmocka_unit_test(files_of_the_dead_are_removed_and_those_of_the_living_are_not),
     };

@@ -124,7 +124,7 @@ static void a_terabyte(const char *path)
 static void a_byte_too_large(const char *path)
 {
     make_file(path, 0600);
-    assert_int_equal(truncate(path, PARCEL_MAX_BYTES + 1), 0);
+    assert_int_equal(truncate(path, FILE_REQUEST_MAX_BYTES + 1), 0);
 }
 
 static void of_another_user(const char *path)
@@ -149,7 +149,7 @@ static const struct {
     { a_folder, false, "a folder" },
     { a_socket, false, "a socket" },
     { a_terabyte, false, "a terabyte" },
-    { a_byte_too_large, false, "a byte more than a parcel" },
+    { a_byte_too_large, false, "a byte more than a request" },
     { of_another_user, false, "somebody else's" },
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# parcels.py - clients of ludwigd that have nothing but files, honest ones and others
-"""usage: parcels.py SHARE SCENARIO [ARGUMENT]...
+# file_requests.py - clients of ludwigd that have nothing but files, honest ones and others
+"""usage: file_requests.py SHARE SCENARIO [ARGUMENT]...
 
 Runs as the user whose inbox it uses, or attacks.
 """
@@ -20,8 +20,8 @@ OUTBOX = BASE + "/outbox"
 ALLOWED_S = 60
 
 
-class Reset(Ended):
-    """ludwigd does not know this connection."""
+class GivenUp(Ended):
+    """ludwigd says why it ended this connection."""
 
 
 def inbox(uid=None):
@@ -44,7 +44,7 @@ def write(path, data, mode=0o600):
 
 
 class FilePeer(raw.Peer):
-    """A connection made of parcels; speaks as raw.Peer does."""
+    """A connection made of requests and replies; speaks as raw.Peer does."""
 
     def __init__(self, uid=None, conn=None):
         self.seq = 0
@@ -55,57 +55,70 @@ class FilePeer(raw.Peer):
         self.input = b""
         self.is_over = False
 
-    def in_path(self, seq):
-        return f"{inbox(self.uid)}/{self.conn.hex()}.{seq}"
+    def in_path(self, no):
+        return f"{inbox(self.uid)}/{self.conn.hex()}.{no}"
 
-    def out_path(self, seq):
-        return f"{OUTBOX}/{self.uid}.{self.conn.hex()}.{seq}"
+    def out_path(self, no):
+        return f"{OUTBOX}/{self.uid}.{self.conn.hex()}.{no}"
 
-    def parcel(self, data=b"", **other):
-        return pack({"v": 1, "server": self.id["server"],
+    def request(self, data=b"", **other):
+        return pack({"v": 2, "server": self.id["server"],
                      "incarnation": bytes.fromhex(self.id["incarnation"]), "conn": self.conn,
-                     "seq": self.put_n, "ack": self.got_n, "data": data, "end": "no", **other})
+                     "no": self.put_n, "data": data, **other})
 
     def send_bytes(self, data, **other):
-        write(self.in_path(self.put_n), self.parcel(data, **other))
-        self.put_n += 1
+        """In as many requests as it takes, of which two may wait for their replies."""
+        while True:
+            while self.put_n - self.got_n >= 2:
+                self.take_reply()
+            write(self.in_path(self.put_n), self.request(data[:1000000], **other))
+            self.put_n += 1
+            data = data[1000000:]
+            if not data:
+                return
 
     def get(self):
-        """The next parcel."""
+        """The next reply."""
         deadline = time.monotonic() + ALLOWED_S
         while time.monotonic() < deadline:
-            for seq in (self.got_n, "reset"):
-                try:
-                    with open(self.out_path(seq), "rb") as file:
-                        parcel = unpack(file.read())
-                except FileNotFoundError:
-                    continue
-                if parcel["end"] == "reset":
-                    raise Reset
-                self.got_n += 1
-                return parcel
-            time.sleep(0.002)
+            try:
+                with open(self.out_path(self.got_n), "rb") as file:
+                    reply = unpack(file.read())
+            except FileNotFoundError:
+                time.sleep(0.002)
+                continue
+            if reply.get("why") is not None:
+                raise GivenUp(reply["why"])
+            self.got_n += 1
+            return reply
         raise TimeoutError("no answer")
+
+    def take_reply(self):
+        reply = self.get()
+        self.input += reply.get("data", b"")
+        self.is_over = bool(reply.get("is_end"))
 
     def read_exactly(self, n):
         while len(self.input) < n:
             if self.is_over:
                 raise Ended
-            parcel = self.get()
-            self.input += parcel.get("data", b"")
-            self.is_over = parcel["end"] == "end"
+            if self.put_n == self.got_n:
+                self.send_bytes(b"")
+            self.take_reply()
         data, self.input = self.input[:n], self.input[n:]
         return data
 
     def is_answered(self):
-        return any(os.path.exists(self.out_path(seq)) for seq in (self.got_n, "reset"))
+        return os.path.exists(self.out_path(self.got_n))
 
     def close(self):
-        self.send_bytes(b"", end="end")
-        while self.get()["end"] != "end":
-            pass
-        for seq in range(self.put_n):
-            os.unlink(self.in_path(seq))
+        self.send_bytes(b"", is_end=True)
+        while not self.is_over:
+            if self.put_n == self.got_n:
+                self.send_bytes(b"", is_end=True)
+            self.take_reply()
+        for no in range(self.put_n):
+            os.unlink(self.in_path(no))
 
 
 def hello_bytes():
@@ -132,7 +145,7 @@ def count():
 
 
 def large():
-    """A request of 3.5 MB in parcels that are put in the wrong order."""
+    """A message of 3.5 MB, and two requests that are put in the wrong order."""
     peer = client()
     configs = [{"text": "x" * 3500, "n": n} for n in range(1000)]
     body = {"project": "large", "reps": 1, "no_nodes": True, "work": WORK}
@@ -141,12 +154,15 @@ def large():
     peer.seq += 1
     data = frame({"type": "submit_chunk", "seq": peer.seq,
                   "body": {"sweep": opened["sweep"], "index": 0, "configs": chunk}})
-    pieces = [data[i:i + 250000] for i in range(0, len(data), 250000)]
-    first = peer.put_n
-    for i in reversed(range(len(pieces))):
-        peer.put_n = first + i
-        write(peer.in_path(peer.put_n), peer.parcel(pieces[i]))
-    peer.put_n = first + len(pieces)
+    while peer.put_n > peer.got_n:
+        peer.take_reply()
+    first, second = data[:1000000], data[1000000:2000000]
+    peer.put_n += 1
+    write(peer.in_path(peer.put_n), peer.request(second))
+    peer.put_n -= 1
+    write(peer.in_path(peer.put_n), peer.request(first))
+    peer.put_n += 2
+    peer.send_bytes(data[2000000:])
     answer = peer.receive()
     assert answer["type"] == "submit_taken" and answer["re"] == peer.seq, answer
     end = {"sweep": opened["sweep"], "configs": len(configs),
@@ -214,17 +230,15 @@ def answered(state):
     assert peer.receive_kind("submitted")["body"]["sweep"] == was["sweep"]
 
 
-def is_reset(state):
+def is_ignored(state):
     """Its connection is not known any more, whatever it says next."""
     was = left(state)
     peer = FilePeer(conn=bytes.fromhex(was["conn"]))
-    peer.got_n, peer.put_n = was["got"], was["put"]
+    peer.got_n = peer.put_n = was["put"]
     peer.id = was["id"]
-    try:
-        while True:
-            peer.get()
-    except Reset:
-        pass
+    peer.send_bytes(b"more")
+    who()
+    assert not peer.is_answered()
 
 
 def ask_again(state):
@@ -249,7 +263,7 @@ def spare(path):
     """lab1: a request in the own name, lying where others can get at it."""
     peer = FilePeer()
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    os.write(fd, peer.parcel(hello_bytes()))
+    os.write(fd, peer.request(hello_bytes()))
     os.fchmod(fd, 0o666)
     os.close(fd)
     print(peer.conn.hex())
@@ -306,16 +320,13 @@ def hold(state):
 
 
 def guess(state):
-    """lab2: the next parcels of lab1's connection, and all of it again."""
+    """lab2: the next requests of lab1's connection, and all of it again."""
     conn, put_n = open(state).read().split()
     for first in (int(put_n), 0):
         peer = FilePeer(conn=bytes.fromhex(conn))
-        peer.put_n = first
-        peer.send_bytes(b"garbage that would end it", ack=0)
-    try:
-        peer.get()
-    except Reset:
-        pass
+        peer.put_n = peer.got_n = first
+        peer.send_bytes(b"garbage that would end it")
+    who()
 
 
 def strange():
@@ -383,8 +394,8 @@ def old_request(state):
     try:
         while True:
             assert peer.get()["data"] == b"", "it was taken"
-    except Reset:
-        pass
+    except GivenUp as why:
+        assert "earlier ludwigd" in str(why)
 
 
 if __name__ == "__main__":

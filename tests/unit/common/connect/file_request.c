@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parcel.c - the files that carry a stream: their content, their names; the share's id */
+/* file_request.c - requests and replies: their content, their names; the share's id */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,83 +8,129 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/connect/parcel.h"
+#include "common/connect/file_request.h"
 #include "common/proto/shareid.h"
 
 static const struct token a_conn = { "0123456789abcde" };
 static const char conn_hex[] = "30313233343536373839616263646500";
 
-static struct parcel sample(void)
+static struct file_request a_request(void)
 {
-    return (struct parcel){ .v = PARCEL_VERSION,
-                            .server = "0011223344556677",
-                            .incarnation = { "an incarnation" },
-                            .conn = a_conn,
-                            .seq = 7,
-                            .ack = 3,
-                            .data = { (const uint8_t *)"bytes", 5 },
-                            .end = PARCEL_END };
+    return (struct file_request){ .v = FILE_REQUEST_VERSION,
+                                  .server = "0011223344556677",
+                                  .incarnation = { "an incarnation" },
+                                  .conn = a_conn,
+                                  .no = 7,
+                                  .data = { (const uint8_t *)"bytes", 5 },
+                                  .is_end = true };
 }
 
-static void a_parcel_reads_as_it_was_written(void **state)
+static struct file_reply a_reply(void)
+{
+    return (struct file_reply){ .v = FILE_REQUEST_VERSION,
+                                .server = "0011223344556677",
+                                .conn = a_conn,
+                                .no = 7,
+                                .data = { (const uint8_t *)"bytes", 5 },
+                                .is_end = true,
+                                .why = "it was silent" };
+}
+
+static void a_request_reads_as_it_was_written(void **state)
 {
     struct arena *a = arena_create();
-    struct parcel sent = sample(), got;
+    struct file_request sent = a_request(), got;
     struct buf file = { 0 };
     struct err e = { 0 };
 
     (void)state;
-    parcel_encode(&sent, &file);
-    if (parcel_decode(&got, buf_bytes(&file), a, &e) < 0)
+    file_request_encode(&sent, &file);
+    if (file_request_decode(&got, buf_bytes(&file), a, &e) < 0)
         fail_msg("%s", e.text);
     assert_string_equal(got.server, sent.server);
     assert_true(token_equal(&got.incarnation, &sent.incarnation));
     assert_true(token_equal(&got.conn, &sent.conn));
-    assert_int_equal(got.seq, 7);
-    assert_int_equal(got.ack, 3);
+    assert_int_equal(got.no, 7);
     assert_int_equal(got.data.n, 5);
     assert_memory_equal(got.data.data, "bytes", 5);
-    assert_int_equal(got.end, PARCEL_END);
+    assert_true(got.is_end);
     buf_free(&file);
     arena_destroy(a);
 }
 
-static void the_largest_parcel_fits_into_its_file_and_a_larger_one_is_refused(void **state)
+static void a_reply_reads_as_it_was_written(void **state)
 {
     struct arena *a = arena_create();
-    struct parcel p = sample(), got;
+    struct file_reply sent = a_reply(), got;
     struct buf file = { 0 };
-    uint8_t *data = mem_alloc(PARCEL_DATA_MAX + 1);
     struct err e = { 0 };
 
     (void)state;
-    p.seq = p.ack = INT64_MAX - 1;
-    p.data = (struct bytes){ data, PARCEL_DATA_MAX };
-    parcel_encode(&p, &file);
-    assert_true(file.n <= PARCEL_MAX_BYTES);
-    assert_int_equal(parcel_decode(&got, buf_bytes(&file), a, &e), 0);
+    file_request_encode_reply(&sent, &file);
+    if (file_request_decode_reply(&got, buf_bytes(&file), a, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_string_equal(got.server, sent.server);
+    assert_true(token_equal(&got.conn, &sent.conn));
+    assert_int_equal(got.no, 7);
+    assert_int_equal(got.data.n, 5);
+    assert_true(got.is_end);
+    assert_string_equal(got.why, "it was silent");
+    sent.why = NULL;
+    sent.is_end = false;
     buf_clear(&file);
-    p.data.n++;
-    parcel_encode(&p, &file);
-    assert_int_equal(parcel_decode(&got, buf_bytes(&file), a, &e), -1);
+    file_request_encode_reply(&sent, &file);
+    assert_int_equal(file_request_decode_reply(&got, buf_bytes(&file), a, &e), 0);
+    assert_null(got.why);
+    assert_false(got.is_end);
+    buf_free(&file);
+    arena_destroy(a);
+}
+
+static void the_largest_request_fits_into_its_file_and_a_larger_one_is_refused(void **state)
+{
+    struct arena *a = arena_create();
+    struct file_request r = a_request(), got;
+    struct file_reply reply = a_reply();
+    struct buf file = { 0 };
+    uint8_t *data = mem_alloc(FILE_REQUEST_DATA_MAX + 1);
+    char *why = mem_alloc(ERR_TEXT_BYTES);
+    struct err e = { 0 };
+
+    (void)state;
+    memset(why, 'x', ERR_TEXT_BYTES - 1);
+    r.no = reply.no = INT64_MAX - 1;
+    r.data = reply.data = (struct bytes){ data, FILE_REQUEST_DATA_MAX };
+    reply.why = why;
+    file_request_encode_reply(&reply, &file);
+    assert_true(file.n <= FILE_REQUEST_MAX_BYTES);
+    assert_int_equal(file_request_decode_reply(&reply, buf_bytes(&file), a, &e), 0);
+    buf_clear(&file);
+    file_request_encode(&r, &file);
+    assert_true(file.n <= FILE_REQUEST_MAX_BYTES);
+    assert_int_equal(file_request_decode(&got, buf_bytes(&file), a, &e), 0);
+    buf_clear(&file);
+    r.data.n++;
+    file_request_encode(&r, &file);
+    assert_int_equal(file_request_decode(&got, buf_bytes(&file), a, &e), -1);
     assert_int_equal(e.kind, ERR_PROTOCOL);
+    free(why);
     free(data);
     buf_free(&file);
     arena_destroy(a);
 }
 
-static void a_parcel_that_was_cut_anywhere_is_refused(void **state)
+static void a_request_that_was_cut_anywhere_is_refused(void **state)
 {
     struct arena *a = arena_create();
-    struct parcel p = sample(), got;
+    struct file_request r = a_request(), got;
     struct buf file = { 0 };
 
     (void)state;
-    parcel_encode(&p, &file);
+    file_request_encode(&r, &file);
     for (size_t n = 0; n < file.n; n++)
-        assert_int_equal(parcel_decode(&got, (struct bytes){ file.bytes, n }, a, NULL), -1);
+        assert_int_equal(file_request_decode(&got, (struct bytes){ file.bytes, n }, a, NULL), -1);
     buf_add_char(&file, 'x');
-    assert_int_equal(parcel_decode(&got, buf_bytes(&file), a, NULL), -1);
+    assert_int_equal(file_request_decode(&got, buf_bytes(&file), a, NULL), -1);
     buf_free(&file);
     arena_destroy(a);
 }
@@ -92,14 +138,14 @@ static void a_parcel_that_was_cut_anywhere_is_refused(void **state)
 static void another_version_is_refused(void **state)
 {
     struct arena *a = arena_create();
-    struct parcel p = sample(), got;
+    struct file_request r = a_request(), got;
     struct buf file = { 0 };
     struct err e = { 0 };
 
     (void)state;
-    p.v = PARCEL_VERSION + 1;
-    parcel_encode(&p, &file);
-    assert_int_equal(parcel_decode(&got, buf_bytes(&file), a, &e), -1);
+    r.v = FILE_REQUEST_VERSION + 1;
+    file_request_encode(&r, &file);
+    assert_int_equal(file_request_decode(&got, buf_bytes(&file), a, &e), -1);
     assert_non_null(strstr(e.text, "version"));
     buf_free(&file);
     arena_destroy(a);
@@ -109,16 +155,14 @@ static void another_version_is_refused(void **state)
 
 static void names_say_connection_and_number(void **state)
 {
-    char name[PARCEL_NAME_BYTES];
+    char name[FILE_REQUEST_NAME_BYTES];
 
     (void)state;
-    parcel_inbox_name(name, &a_conn, 12);
+    file_request_name(name, &a_conn, 12);
     assert_string_equal(name, "30313233343536373839616263646500.12");
-    parcel_outbox_name(name, 1001, &a_conn, 0);
+    file_request_reply_name(name, 1001, &a_conn, 0);
     assert_string_equal(name, "1001.30313233343536373839616263646500.0");
-    parcel_outbox_name(name, 1001, &a_conn, -1);
-    assert_string_equal(name, "1001.30313233343536373839616263646500.reset");
-    parcel_outbox_name(name, UINT32_MAX, &a_conn, INT64_MAX);
+    file_request_reply_name(name, UINT32_MAX, &a_conn, INT64_MAX);
     assert_int_equal(strlen(name), 10 + 1 + 32 + 1 + 19);
 }
 
@@ -157,7 +201,7 @@ static void only_one_spelling_of_a_name_is_read(void **state)
         struct token conn;
         int64_t seq = -1;
         bool is_temporary = false;
-        int rc = parcel_parse_inbox_name(name, &conn, &seq, &is_temporary);
+        int rc = file_request_parse_name(name, &conn, &seq, &is_temporary);
 
         if (rc != (names[i].seq < 0 ? -1 : 0) ||
             (rc == 0 && (seq != names[i].seq || is_temporary != names[i].is_temporary ||
@@ -167,15 +211,15 @@ static void only_one_spelling_of_a_name_is_read(void **state)
     }
 }
 
-static void temporary_names_are_none_to_whom_does_not_ask(void **state)
+static void temporary_names_are_read_only_where_they_are_asked_for(void **state)
 {
     char *name = mem_printf(".%s.5", conn_hex);
     struct token conn;
     int64_t seq;
 
     (void)state;
-    assert_int_equal(parcel_parse_inbox_name(name, &conn, &seq, NULL), -1);
-    assert_int_equal(parcel_parse_inbox_name(name + 1, &conn, &seq, NULL), 0);
+    assert_int_equal(file_request_parse_name(name, &conn, &seq, NULL), -1);
+    assert_int_equal(file_request_parse_name(name + 1, &conn, &seq, NULL), 0);
     free(name);
 }
 
@@ -224,13 +268,14 @@ static void an_id_of_before_there_was_an_inbox_has_none(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_parcel_reads_as_it_was_written),
-        cmocka_unit_test(the_largest_parcel_fits_into_its_file_and_a_larger_one_is_refused),
-        cmocka_unit_test(a_parcel_that_was_cut_anywhere_is_refused),
+        cmocka_unit_test(a_request_reads_as_it_was_written),
+        cmocka_unit_test(a_reply_reads_as_it_was_written),
+        cmocka_unit_test(the_largest_request_fits_into_its_file_and_a_larger_one_is_refused),
+        cmocka_unit_test(a_request_that_was_cut_anywhere_is_refused),
         cmocka_unit_test(another_version_is_refused),
         cmocka_unit_test(names_say_connection_and_number),
         cmocka_unit_test(only_one_spelling_of_a_name_is_read),
-        cmocka_unit_test(temporary_names_are_none_to_whom_does_not_ask),
+        cmocka_unit_test(temporary_names_are_read_only_where_they_are_asked_for),
         cmocka_unit_test(the_shares_id_reads_as_it_was_written),
         cmocka_unit_test(an_id_of_before_there_was_an_inbox_has_none),
     };
