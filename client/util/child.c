@@ -174,8 +174,11 @@ static void read_both(int first_fd, struct buf *first, int second_fd, struct buf
     struct pollfd fds[] = { { first_fd, POLLIN, 0 }, { second_fd, POLLIN, 0 } };
 
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        if (poll(fds, 2, -1) < 0)
-            continue;
+        if (poll(fds, 2, -1) < 0) {
+            if (errno == EINTR)
+                continue;
+            return;
+        }
         read_some(&fds[0], first);
         read_some(&fds[1], second);
     }
@@ -261,15 +264,6 @@ char *child_beside_us(const char *name, struct err *e)
     return path;
 }
 
-static bool is_program(const char *dir, size_t n, const char *name)
-{
-    char *path = mem_printf("%.*s/%s", (int)n, dir, name);
-    bool found = access(path, X_OK) == 0;
-
-    free(path);
-    return found;
-}
-
 bool child_is_in_path(const char *name)
 {
     const char *dir = getenv("PATH");
@@ -277,8 +271,14 @@ bool child_is_in_path(const char *name)
     while (dir != NULL && *dir != '\0') {
         size_t n = strcspn(dir, ":");
 
-        if (n > 0 && is_program(dir, n, name))
-            return true;
+        if (n > 0) {
+            char *path = mem_printf("%.*s/%s", (int)n, dir, name);
+            bool is_program = access(path, X_OK) == 0;
+
+            free(path);
+            if (is_program)
+                return true;
+        }
         dir += n + (dir[n] == ':');
     }
     return false;
