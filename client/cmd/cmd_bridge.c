@@ -102,28 +102,21 @@ static int greet(struct buf *first, struct err *e)
     return 0;
 }
 
-static int copy(int fd, struct err *e)
-{
-    struct buf first = { 0 };
-    int result = greet(&first, e);
-
-    if (result == 0) {
-        const struct pump_ends ends = { STDIN_FILENO, STDOUT_FILENO, fd, buf_bytes(&first) };
-
-        result = pump_run(&ends, e);
-    }
-    buf_free(&first);
-    return result;
-}
-
 static int bridge(struct cli *cli, struct err *e)
 {
     struct far_end far = { .fd = -1 };
+    struct buf first = { 0 };
     int result = connect_chosen(cli, &far, e);
 
     (void)signal(SIGPIPE, SIG_IGN);
     if (result == 0)
-        result = copy(far.fd, e);
+        result = greet(&first, e);
+    if (result == 0) {
+        const struct pump_ends ends = { STDIN_FILENO, STDOUT_FILENO, far.fd, buf_bytes(&first) };
+
+        result = pump_run(&ends, e);
+    }
+    buf_free(&first);
     if (far.fd >= 0)
         close(far.fd);
     mux_close(far.mux);
@@ -141,18 +134,15 @@ static const struct opt options[] = {
 };
 
 /* A key that runs this is asked for files in the same way as one that may run anything. */
-static int serve_files(const struct options *o, struct err *e)
+static int run_bridge(struct cli *cli, struct err *e)
 {
+    const struct options *o = cli->options;
+
+    if (!sftp_server_exec_is_meant(getenv("SSH_ORIGINAL_COMMAND")))
+        return bridge(cli, e);
     if (o->no_sftp)
         return err_set(e, ERR_DENIED, "this key is for messages to ludwigd, not for files");
     return sftp_server_exec_become(e);
-}
-
-static int run_bridge(struct cli *cli, struct err *e)
-{
-    if (sftp_server_exec_is_meant(getenv("SSH_ORIGINAL_COMMAND")))
-        return serve_files(cli->options, e);
-    return bridge(cli, e);
 }
 
 const struct command cmd_bridge = {

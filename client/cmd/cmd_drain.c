@@ -44,17 +44,6 @@ static void say(const struct outcome *o)
         output_note("%s: %s; %" PRId64 " jobs run on to their end", o->name, drained, o->running);
 }
 
-static int64_t running_on(const struct list *nodes, const char *name)
-{
-    const struct node_info *items = nodes->items;
-    int64_t running = 0;
-
-    for (size_t i = 0; i < nodes->n; i++)
-        if (strcmp(items[i].node, name) == 0)
-            running += items[i].running;
-    return running;
-}
-
 /* The answer counts them all together, so the nodes are asked for; who is in a group only the
  * server knows. */
 static int say_each(struct cli *cli, struct rpc *rpc, bool undo, struct err *e)
@@ -65,10 +54,16 @@ static int say_each(struct cli *cli, struct rpc *rpc, bool undo, struct err *e)
     if (rpc_call(rpc, MSG_GET_NODES, &request, &page, e) < 0)
         return -1;
     for (size_t i = 0; i < cli->args.n; i++) {
-        const char *name = cli->args.words[i];
-        int64_t running = name[0] == '@' ? NOT_KNOWN : running_on(&page.nodes, name);
+        struct outcome outcome = { cli->args.words[i], undo, true, 0 };
 
-        say(&(struct outcome){ name, undo, true, running });
+        for (size_t k = 0; k < page.nodes.n; k++) {
+            const struct node_info *node = (const struct node_info *)page.nodes.items + k;
+
+            outcome.running += strcmp(node->node, outcome.name) == 0 ? node->running : 0;
+        }
+        if (outcome.name[0] == '@')
+            outcome.running = NOT_KNOWN;
+        say(&outcome);
     }
     return 0;
 }

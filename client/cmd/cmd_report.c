@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/cmd/batch_chunk.h"
 #include "client/term/command.h"
+#include "common/base/io.h"
+#include "common/base/path.h"
 #include "common/base/quote.h"
 #include "common/base/utf8.h"
 #include "common/data/json.h"
@@ -30,6 +31,10 @@ static const struct opt options[] = {
       "this job of the chunk has failed" },
     { 0 },
 };
+
+enum { NAMED_MAX = 20 }; /* jobs in a message */
+
+static const size_t CHUNK_MAX_BYTES = (size_t)BATCH_MAX * (PARAM2VAL_MAX_BYTES + 64 * 1024);
 
 /* ---- measures ---- */
 
@@ -122,6 +127,61 @@ static bool is_job(const char *text)
            text[sweep + 1] != '0' && text[sweep + 1 + job] == '\0';
 }
 
+/* The file with the jobs that share this process, with batch: in the sweep; NULL: there is none. */
+static const char *chunk_path(void)
+{
+    const char *path = getenv(job_envvars[ENV_CHUNK].name);
+
+    return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
+static const char *job_of(const struct value *item)
+{
+    const struct value *job = item->type == VALUE_MAP ? value_get(item, "job") : NULL;
+
+    return job != NULL && job->type == VALUE_STR ? job->str.s : "";
+}
+
+/* Whether job is one of the list; an error names those that are. */
+static int find_in_chunk(const struct value *jobs, const char *path, const char *job, struct err *e)
+{
+    struct buf names = { 0 };
+
+    if (jobs->type != VALUE_LIST)
+        return err_set(e, ERR_FAILED, "%s: it is no list of jobs", path);
+    for (size_t i = 0; i < jobs->list.n; i++)
+        if (strcmp(job_of(&jobs->list.items[i]), job) == 0)
+            return 0;
+    for (size_t i = 0; i < jobs->list.n && i < NAMED_MAX; i++)
+        buf_printf(&names, "%s%s", i > 0 ? ", " : "", job_of(&jobs->list.items[i]));
+    if (jobs->list.n > NAMED_MAX)
+        buf_printf(&names, " and %zu more", jobs->list.n - NAMED_MAX);
+    err_set(e, ERR_USAGE, "--job: %s is none of this chunk's jobs, which are %s", job,
+            buf_text(&names));
+    buf_free(&names);
+    return -1;
+}
+
+/* "chunk.json" beside "chunk.msgpack" has the jobs. */
+static int check_in_chunk(const char *job, struct err *e)
+{
+    char *dir = path_dirname(chunk_path()), *path = path_join(dir, "chunk.json");
+    struct arena *a = arena_create();
+    struct buf text = { 0 };
+    struct value jobs;
+    int result = io_read_file(path, CHUNK_MAX_BYTES, &text, e);
+
+    if (result == 0 && json_read(buf_text(&text), text.n, a, &jobs, e) < 0)
+        result = err_wrap(e, "%s", path);
+    if (result == 0)
+        result = find_in_chunk(&jobs, path, job, e);
+    buf_free(&text);
+    arena_destroy(a);
+    free(path);
+    free(dir);
+    return result;
+}
+
 /* A job that has its process to itself is done, or has failed, when that ends. */
 static int check_alone(const struct options *o, struct err *e)
 {
@@ -144,34 +204,28 @@ static int check_job(const struct options *o, struct err *e)
         return err_set(e, ERR_USAGE, "--job takes the id of a job, as 7.13, not '%s'", o->job);
     if (o->done && o->failed != NULL)
         return err_set(e, ERR_USAGE, "a job is either --done or --failed");
-    if (!batch_chunk_is_here())
+    if (chunk_path() == NULL)
         return check_alone(o, e);
     if (o->job == NULL)
         return err_set(e, ERR_USAGE,
                        "this process works through several jobs: --job ID says "
                        "which one is meant");
-    return batch_chunk_check(o->job, e);
+    return check_in_chunk(o->job, e);
 }
 
 static void begin_line(struct buf *line, const struct options *o)
 {
     buf_add_char(line, '{');
-    if (o->job == NULL || !batch_chunk_is_here())
+    if (o->job == NULL || chunk_path() == NULL)
         return;
     buf_add_str(line, "\"job\": ");
     quote_add(line, o->job, strlen(o->job));
 }
 
-/* Cut between characters to what a reason may have. */
-static size_t reason_bytes(const char *reason)
-{
-    size_t n = strlen(reason);
-
-    return n <= REASON_MAX_BYTES ? n : utf8_cut(reason, REASON_MAX_BYTES);
-}
-
 static void add_end(struct buf *lines, const struct options *o, const char *reason)
 {
+    size_t n;
+
     if (!o->done && o->failed == NULL)
         return;
     begin_line(lines, o);
@@ -179,8 +233,10 @@ static void add_end(struct buf *lines, const struct options *o, const char *reas
         buf_add_str(lines, ", \"done\": true}\n");
         return;
     }
+    /* Cut between characters to what a reason may have. */
+    n = strlen(reason);
     buf_add_str(lines, ", \"failed\": ");
-    quote_add(lines, reason, reason_bytes(reason));
+    quote_add(lines, reason, n <= REASON_MAX_BYTES ? n : utf8_cut(reason, REASON_MAX_BYTES));
     buf_add_str(lines, "}\n");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_up.c - ludwig up */
+/* cmd_up.c - ludwig up, ludwig down */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,44 +27,31 @@ static const struct opt options[] = {
 
 /* ---- the sshd of its own ---- */
 
-/* What is to hold from now on, as sshd_address_listen has it; the caller frees it. */
-static char *wanted(const char *option, const char *before)
-{
-    if (strcmp(option, "off") == 0)
-        return NULL;
-    if (option[0] != '\0')
-        return mem_strdup(option);
-    return mem_strdup(before != NULL ? before : "*");
-}
-
-static bool is_same(const char *x, const char *y)
-{
-    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
-}
-
-static int stop_and_set(struct cli *cli, const char *state, const char *listen, struct err *e)
-{
-    struct conf c;
-    int stopped = conf_read(&c, cli->arena, e) < 0 ? -1 : embedded_stop_server(&c, e);
-
-    return stopped < 0 || sshd_address_set(state, listen, e) < 0 ? -1 : stopped;
-}
-
-/* The server reads it when it starts; jobs go on meanwhile.  1 when it was stopped for that. */
+/*
+ * Sets what --sshd says, when that is another address than before: the server reads it when it
+ * starts, and jobs go on meanwhile.  1 when the server was stopped for that, 0 or -1.
+ */
 static int change_sshd(struct cli *cli, const char *option, const char *state, const char *before,
                        struct err *e)
 {
-    char *listen = wanted(option, before), *made = address_make_state_dir(e);
+    const char *listen = before != NULL ? before : "*";
+    char *made = address_make_state_dir(e);
+    struct conf c;
     int result = made == NULL ? -1 : 0;
 
-    if (result == 0 && !is_same(listen, before))
-        result = stop_and_set(cli, state, listen, e);
     free(made);
-    free(listen);
-    return result;
+    if (strcmp(option, "off") == 0)
+        listen = NULL;
+    else if (option[0] != '\0')
+        listen = option;
+    if (result < 0 || listen == before ||
+        (listen != NULL && before != NULL && strcmp(listen, before) == 0))
+        return result;
+    result = conf_read(&c, cli->arena, e) < 0 ? -1 : embedded_stop_server(&c, e);
+    return result < 0 || sshd_address_set(state, listen, e) < 0 ? -1 : result;
 }
 
-static int is_own_server(struct cli *cli, struct err *e)
+static int check_own_server(struct cli *cli, const char *what, struct err *e)
 {
     struct server_choice choice;
     struct conf c;
@@ -74,7 +61,7 @@ static int is_own_server(struct cli *cli, struct err *e)
         return -1;
     if (choice.embedded)
         return 0;
-    return err_set(e, ERR_USAGE, "--sshd is for a server of your own, but %s names the one at %s",
+    return err_set(e, ERR_USAGE, "%s a server of your own, but %s names the one at %s", what,
                    choice.from, choice.endpoint.text);
 }
 
@@ -95,59 +82,48 @@ static void say_sshd(const struct session *s, const char *state)
 }
 
 /* An sshd that cannot be shall not keep the server from starting, nor end one that ran. */
-static void go_back(struct cli *cli, const char *state, const char *before, bool was_running)
-{
-    struct session s = { 0 };
-
-    if (sshd_address_set(state, before, NULL) == 0 && was_running)
-        (void)session_start(cli, &s, false, NULL);
-    session_close(&s);
-}
-
-static int start_with(struct cli *cli, struct session *s, const char *option, const char *state,
-                      struct err *e)
+static int start_with_sshd(struct cli *cli, struct session *s, const char *option,
+                           const char *state, struct err *e)
 {
     const struct options *o = cli->options;
     char *before = sshd_address_listen(state);
-    int changed = is_own_server(cli, e) < 0 ? -1 : change_sshd(cli, option, state, before, e);
+    int changed = check_own_server(cli, "--sshd is for", e) < 0
+                      ? -1
+                      : change_sshd(cli, option, state, before, e);
     int result = changed < 0 ? -1 : session_start(cli, s, o->local, e);
 
-    if (changed >= 0 && result < 0)
-        go_back(cli, state, before, changed > 0);
+    if (changed >= 0 && result < 0) {
+        struct session again = { 0 };
+
+        if (sshd_address_set(state, before, NULL) == 0 && changed > 0)
+            (void)session_start(cli, &again, false, NULL);
+        session_close(&again);
+    }
     free(before);
     return result;
 }
 
 /* `up --sshd ADDRESS:PORT` means what `up --sshd=ADDRESS:PORT` says. */
-static int take_sshd(struct cli *cli, const char **option, struct err *e)
+static int start_chosen(struct cli *cli, struct session *s, const char *state, struct err *e)
 {
     const struct options *o = cli->options;
+    const char *option = o->sshd;
 
-    *option = o->sshd;
-    if (cli->args.n == 0)
-        return 0;
-    if (o->sshd == NULL || o->sshd[0] != '\0')
-        return err_set(e, ERR_USAGE, "up takes no '%s' (see ludwig help up)", cli->args.words[0]);
-    *option = cli->args.words[0];
-    return 0;
-}
-
-static int start(struct cli *cli, struct session *s, const char *state, struct err *e)
-{
-    const struct options *o = cli->options;
-    const char *option;
-
-    if (take_sshd(cli, &option, e) < 0)
-        return -1;
+    if (cli->args.n > 0) {
+        if (option == NULL || option[0] != '\0')
+            return err_set(e, ERR_USAGE, "up takes no '%s' (see ludwig help up)",
+                           cli->args.words[0]);
+        option = cli->args.words[0];
+    }
     return option == NULL ? session_start(cli, s, o->local, e)
-                          : start_with(cli, s, option, state, e);
+                          : start_with_sshd(cli, s, option, state, e);
 }
 
 static int start_server(struct cli *cli, struct err *e)
 {
     struct session s = { 0 };
     char *state = conf_state_dir();
-    int result = start(cli, &s, state, e);
+    int result = start_chosen(cli, &s, state, e);
 
     if (result == 0 && s.choice.embedded) {
         output_note("up; results go to %s", s.share);
@@ -179,4 +155,23 @@ const struct command cmd_up = {
     .options = options,
     .options_size = sizeof(struct options),
     .run = start_server,
+};
+
+static int stop_server(struct cli *cli, struct err *e)
+{
+    struct conf c;
+
+    if (check_own_server(cli, "down stops", e) < 0 || conf_read(&c, cli->arena, e) < 0)
+        return -1;
+    return embedded_down(&c, e) < 0 ? -1 : EXIT_WELL;
+}
+
+const struct command cmd_down = {
+    .name = "down",
+    .args = "",
+    .help = "stop your own server and worker on this machine",
+    .more = "Jobs that run go on; the next `ludwig up` takes them up again.\n"
+            "\n"
+            "  ludwig down\n",
+    .run = stop_server,
 };

@@ -152,10 +152,14 @@ static void drop_running(struct watch *w, const char *job)
     }
 }
 
-static void add_running(struct watch *w, const struct job_info *j)
+/* A job may be told twice. */
+static void note_running(struct watch *w, const struct job_info *j)
 {
     size_t i;
 
+    drop_running(w, j->job);
+    if (j->state != JOB_RUNNING)
+        return;
     mem_grow((void **)&w->running, &w->running_capacity, w->n_running, sizeof *w->running);
     for (i = w->n_running++; i > 0 && w->running[i - 1].started_at > j->started_at; i--)
         w->running[i] = w->running[i - 1];
@@ -163,67 +167,51 @@ static void add_running(struct watch *w, const struct job_info *j)
                                    j->started_at };
 }
 
-/* A job may be told twice. */
-static void note_running(struct watch *w, const struct job_info *j)
-{
-    drop_running(w, j->job);
-    if (j->state == JOB_RUNNING)
-        add_running(w, j);
-}
-
-/* Where a subscription begins that is told of every change after this moment. */
-static int read_cursor(struct watch *w, struct msg_subscribe *what, struct err *e)
-{
-    const struct msg_subscribe summary = { .sweep = what->sweep, .cursor = -1 };
-    struct msg_changes now;
-
-    if (rpc_call(w->rpc, MSG_SUBSCRIBE, &summary, &now, e) < 0)
-        return -1;
-    what->cursor = now.cursor;
-    /* It would go on telling. */
-    return rpc_reopen(w->rpc, e);
-}
-
-/* Those that ran before we looked; one page of them is enough to show the first few. */
+/*
+ * The jobs that ran before we looked, of which one page is enough to show the first few.  what then
+ * tells of every change after this moment.
+ */
 static int read_running(struct watch *w, struct msg_subscribe *what, struct err *e)
 {
+    const struct msg_subscribe summary = { .sweep = what->sweep, .cursor = -1 };
     const char *running = job_state_names[JOB_RUNNING];
     struct msg_get_jobs request = { .sweep = what->sweep,
                                     .limit = PAGE_MAX,
                                     .states = { &running, 1 } };
+    struct msg_changes now;
     struct msg_job_page page;
 
-    if (read_cursor(w, what, e) < 0 || rpc_call(w->rpc, MSG_GET_JOBS, &request, &page, e) < 0)
+    if (rpc_call(w->rpc, MSG_SUBSCRIBE, &summary, &now, e) < 0)
+        return -1;
+    what->cursor = now.cursor;
+    /* The subscription would go on telling. */
+    if (rpc_reopen(w->rpc, e) < 0 || rpc_call(w->rpc, MSG_GET_JOBS, &request, &page, e) < 0)
         return -1;
     for (size_t i = 0; i < page.jobs.n; i++)
         note_running(w, &((const struct job_info *)page.jobs.items)[i]);
     return 0;
 }
 
-static void add_runs(struct buf *out, const struct runs *r, int64_t now_ms)
+static void add_running(struct buf *out, const struct watch *w, size_t columns)
 {
-    struct buf text = { 0 };
+    int64_t now_ms = units_now_ms();
 
-    buf_printf(&text, "%s running", r->job);
-    if (r->node[0] != '\0')
-        buf_printf(&text, " on %s", r->node);
-    if (r->started_at != 0 && now_ms >= r->started_at) {
-        buf_add_str(&text, " for ");
-        units_add_duration(&text, (now_ms - r->started_at) / 1000 * 1000);
-    }
-    safe_text_add_harmless(out, buf_text(&text), text.n, "");
-    buf_free(&text);
-}
-
-static void add_all_running(struct buf *out, const struct watch *w, size_t columns)
-{
     for (size_t i = 0; i < w->n_running && i < RUNNING_SHOWN; i++) {
-        struct buf line = { 0 };
+        const struct runs *r = &w->running[i];
+        struct buf text = { 0 }, line = { 0 };
 
-        add_runs(&line, &w->running[i], units_now_ms());
+        buf_printf(&text, "%s running", r->job);
+        if (r->node[0] != '\0')
+            buf_printf(&text, " on %s", r->node);
+        if (r->started_at != 0 && now_ms >= r->started_at) {
+            buf_add_str(&text, " for ");
+            units_add_duration(&text, (now_ms - r->started_at) / 1000 * 1000);
+        }
+        safe_text_add_harmless(&line, buf_text(&text), text.n, "");
         buf_add(out, line.bytes, safe_text_fitting(buf_text(&line), line.n, columns));
         buf_add_char(out, '\n');
         buf_free(&line);
+        buf_free(&text);
     }
 }
 
@@ -238,16 +226,6 @@ static int compare(const void *x, const void *y)
     if ((a->state == SWEEP_RUNNING) != (b->state == SWEEP_RUNNING))
         return a->state == SWEEP_RUNNING ? -1 : 1;
     return a->sweep > b->sweep ? -1 : a->sweep < b->sweep;
-}
-
-static void add_recent(struct buf *out, const struct recent *r, size_t columns)
-{
-    for (size_t i = 0; i < r->n; i++) {
-        size_t n = strlen(r->lines[i]);
-
-        buf_add(out, r->lines[i], safe_text_fitting(r->lines[i], n, columns));
-        buf_add_char(out, '\n');
-    }
 }
 
 static void add_view(const struct watch *w, struct buf *out, const struct failures *f)
@@ -270,14 +248,19 @@ static void add_view(const struct watch *w, struct buf *out, const struct failur
 
 static int paint(struct watch *w, const struct failures *f, struct err *e)
 {
+    size_t columns = output_columns(STDOUT_FILENO);
     struct buf text = { 0 };
     int result;
 
     add_view(w, &text, f);
     if (f == NULL)
-        add_all_running(&text, w, output_columns(STDOUT_FILENO));
-    if (f == NULL)
-        add_recent(&text, &w->recent, output_columns(STDOUT_FILENO));
+        add_running(&text, w, columns);
+    for (size_t i = 0; i < w->recent.n && f == NULL; i++) {
+        const char *line = w->recent.lines[i];
+
+        buf_add(&text, line, safe_text_fitting(line, strlen(line), columns));
+        buf_add_char(&text, '\n');
+    }
     result = screen_paint(&w->screen, &text, e);
     buf_free(&text);
     w->is_stale = false;

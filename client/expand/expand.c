@@ -140,49 +140,33 @@ static int check_size(const struct expand *x, const char *file, struct err *e)
                    file, PARAM2VAL_MAX_BYTES);
 }
 
-/* "FILE:LINE:COLUMN" of what says how many there are; the caller frees it. */
-static char *place_of_number(const struct expand *x, const char *file)
+static int count_all(struct expand *x, const char *file, int64_t points_max, struct err *e)
 {
     const struct plan *plan = x->plan;
+    /* What says how many there are. */
     struct spot at = plan->method == METHOD_GRID ? plan->params_at : plan->samples_at;
-
-    return at.line == 0 ? mem_strdup(file) : mem_printf("%s:%u:%u", file, at.line, at.column);
-}
-
-static int refuse_many(const struct expand *x, const char *file, const struct tally *all,
-                       int64_t points_max, struct err *e)
-{
     const char *what = points_max > POINTS_MAX ? "are too many" : "need --yes";
-    char *place = place_of_number(x, file);
+    const struct pins *first = plan->exclude.items;
+    struct tally all = expand_tally(x, points_max);
+    char *place;
 
-    if (!all->is_exact)
+    if (all.is_exact && all.points <= points_max) {
+        if (all.kept > 0)
+            return 0;
+        return err_set(e, ERR_USAGE,
+                       "%s:%u:%u: exclude: nothing is left: it matches each of the %" PRId64
+                       " configurations",
+                       file, first->at.line, first->at.column, all.points);
+    }
+    place = at.line == 0 ? mem_strdup(file) : mem_printf("%s:%u:%u", file, at.line, at.column);
+    if (!all.is_exact)
         err_set(e, ERR_USAGE, "%s: more than %" PRId64 " configurations %s", place, points_max,
                 what);
     else
         err_set(e, ERR_USAGE, "%s: %" PRId64 " configurations: more than %" PRId64 " %s", place,
-                all->points, points_max, what);
+                all.points, points_max, what);
     free(place);
     return -1;
-}
-
-static int refuse_nothing(const struct expand *x, const char *file, const struct tally *all,
-                          struct err *e)
-{
-    const struct pins *first = x->plan->exclude.items;
-
-    return err_set(e, ERR_USAGE,
-                   "%s:%u:%u: exclude: nothing is left: it matches each of the %" PRId64
-                   " configurations",
-                   file, first->at.line, first->at.column, all->points);
-}
-
-static int count_all(struct expand *x, const char *file, int64_t points_max, struct err *e)
-{
-    struct tally all = expand_tally(x, points_max);
-
-    if (!all.is_exact || all.points > points_max)
-        return refuse_many(x, file, &all, points_max, e);
-    return all.kept == 0 ? refuse_nothing(x, file, &all, e) : 0;
 }
 
 /* Finds the first, and calls it all there is. */

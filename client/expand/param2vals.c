@@ -103,15 +103,6 @@ static int add_error(struct check *c, struct yaml_node at, char *what)
     return -1;
 }
 
-static int refuse_json(struct check *c, const struct line *l, size_t offset, const struct err *why)
-{
-    bool is_cut = offset >= l->n || l->text[offset] == '\r';
-
-    return add_error(
-        c, place(c, l, offset),
-        mem_printf("%s%s", why->text, is_cut ? "; a configuration stands on one line" : ""));
-}
-
 static int read_line(struct check *c, const struct line *l, struct value *config)
 {
     struct err why = { 0 };
@@ -124,7 +115,11 @@ static int read_line(struct check *c, const struct line *l, struct value *config
                                     "of data:",
                                     l->n));
     if (json_read_exact(l->text, l->n, c->list->arena, config, &offset, &why) < 0)
-        return refuse_json(c, l, offset, &why);
+        return add_error(c, place(c, l, offset),
+                         mem_printf("%s%s", why.text,
+                                    offset >= l->n || l->text[offset] == '\r'
+                                        ? "; a configuration stands on one line"
+                                        : ""));
     if (config->type == VALUE_MAP)
         return 0;
     return add_error(c, place(c, l, 0),
@@ -170,20 +165,15 @@ static int check_needed(struct check *c, const struct line *l, const struct valu
     return result;
 }
 
-static int check_depth(struct check *c, const struct line *l, const struct value *config)
-{
-    if (value_depth(config) <= PARAM2VAL_DEPTH_MAX)
-        return 0;
-    return add_error(
-        c, place(c, l, 0),
-        mem_printf("a configuration may be nested %d deep at most", PARAM2VAL_DEPTH_MAX));
-}
-
-static int check_size(struct check *c, const struct line *l, const struct value *config)
+static int check_extent(struct check *c, const struct line *l, const struct value *config)
 {
     struct buf encoded = { 0 };
     size_t n;
 
+    if (value_depth(config) > PARAM2VAL_DEPTH_MAX)
+        return add_error(
+            c, place(c, l, 0),
+            mem_printf("a configuration may be nested %d deep at most", PARAM2VAL_DEPTH_MAX));
     mp_add_value(&encoded, config);
     n = encoded.n;
     buf_free(&encoded);
@@ -234,31 +224,13 @@ static int check_new(struct check *c, const struct line *l, const struct value *
                                 twin));
 }
 
-static int check_line(struct check *c, const struct line *l)
-{
-    struct value config = { 0 };
-
-    if (read_line(c, l, &config) < 0 || check_names(c, l, &config) < 0 ||
-        check_needed(c, l, &config) < 0 || check_depth(c, l, &config) < 0 ||
-        check_size(c, l, &config) < 0)
-        return -1;
-    return check_new(c, l, &config);
-}
-
-static void keep_place(struct param2vals *p, const struct line *l)
-{
-    if (p->count++ % STRIDE != 0)
-        return;
-    mem_grow((void **)&p->places, &p->capacity, p->n_places, sizeof *p->places);
-    p->places[p->n_places++] = l->begin;
-}
-
 /* ---- all of them ---- */
 
 static int take_lines(struct check *c, int64_t points_max, struct err *e)
 {
     struct param2vals *p = c->list;
     size_t at = first_place(p->spool.text);
+    struct value config = { 0 };
     struct line l;
 
     while (next_line(p->spool.text, &at, &l)) {
@@ -268,8 +240,13 @@ static int take_lines(struct check *c, int64_t points_max, struct err *e)
         if (p->count == points_max)
             return err_set(e, ERR_USAGE, "%s: more than %" PRId64 " configurations %s", c->file,
                            points_max, points_max > POINTS_MAX ? "are too many" : "need --yes");
-        keep_place(p, &l);
-        check_line(c, &l);
+        if (p->count++ % STRIDE == 0) {
+            mem_grow((void **)&p->places, &p->capacity, p->n_places, sizeof *p->places);
+            p->places[p->n_places++] = l.begin;
+        }
+        if (read_line(c, &l, &config) == 0 && check_names(c, &l, &config) == 0 &&
+            check_needed(c, &l, &config) == 0 && check_extent(c, &l, &config) == 0)
+            (void)check_new(c, &l, &config);
     }
     return 0;
 }
