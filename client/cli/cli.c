@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/cli/cli.h"
+#include "client/cli/commands.h"
 #include "client/cli/complete.h"
 #include "client/term/output.h"
 

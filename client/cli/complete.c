@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/cli/commands.h"
 #include "client/cli/complete.h"
 #include "common/proto/states.h"
 

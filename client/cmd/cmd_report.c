@@ -274,7 +274,7 @@ static int sort_words(const struct cli *cli, struct opt_words *measures, const c
         *reason = word;
     }
     if (measures->n == 0 && !o->done && o->failed == NULL)
-        return err_set(e, ERR_USAGE, "usage: ludwig report %s", cmd_report.args);
+        return err_set(e, ERR_USAGE, "usage: ludwig report %s", cli->command->args);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/cli/commands.h"
 #include "client/cli/complete.h"
 #include "common/base/mem.h"
 

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "client/cli/commands.h"
 #include "client/spec/spec.h"
 #include "client/term/command.h"
 #include "client/util/conf.h"

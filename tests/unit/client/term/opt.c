@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/cli/commands.h"
 #include "client/term/command.h"
 #include "client/term/opt.h"
 #include "common/data/schema.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_help.c - ludwig help, ludwig version */
+#include "client/cli/commands.h"
 #include "client/term/command.h"
 #include "client/term/output.h"
 

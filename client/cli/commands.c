@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* command.c - the table of commands, and what help says about them */
+/* commands.c - the table of commands, and what help says about them */
 #include <string.h>
 
-#include "client/term/command.h"
+#include "client/cli/commands.h"
 #include "common/base/suggest.h"
 
 enum { HELP_COLUMN = 14 };
