@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_locks.c - who works at which tree of a cache that several stagers share */
+/* cache_locks.c - locks on the trees of a cache that several stagers share */
 
 #include "worker/base/cache_locks.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache_locks.h - who works at which tree of a cache that several stagers share
+ * cache_locks.h - locks on the trees of a cache that several stagers share
  *
  * The workers and pilots of one user on one machine have one cache.  Each has a stager of its own;
  * they keep out of each other's way by locks on single bytes of cache/.locks, two for each tree,
  * which the kernel takes from a process that dies.  Nothing here waits.
  *
- * Where the file system knows no locks, or l is NULL, nobody else counts.
+ * Where the file system knows no locks, or l is NULL, every lock is given.
  */
 #ifndef LUDWIG_WORKER_BASE_CACHE_LOCKS_H
 #define LUDWIG_WORKER_BASE_CACHE_LOCKS_H
@@ -16,8 +16,8 @@
 #include "common/base/digest.h"
 
 struct cache_locks {
-    int use_fd;  /* for who uses a tree, */
-    int work_fd; /* and for who brings or removes one: two, as one and the same may do either */
+    int use_fd;  /* locks of those that use a tree, */
+    int work_fd; /* and of those that bring or remove one: two files, as one stager may do both */
 };
 
 /* false: there are no locks on this file system. */
@@ -32,7 +32,7 @@ void cache_unlock_use(const struct cache_locks *l, const struct digest *tree);
 
 /* Nobody else brings or removes it; false: somebody does. */
 bool cache_lock_work(const struct cache_locks *l, const struct digest *tree);
-/* The same, and nobody uses it, ourselves included. */
+/* The same, and no stager uses it, ourselves included. */
 bool cache_lock_removal(const struct cache_locks *l, const struct digest *tree);
 /* After either. */
 void cache_unlock_work(const struct cache_locks *l, const struct digest *tree);

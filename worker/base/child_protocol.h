@@ -217,7 +217,7 @@ struct note_restored {
 
 /* Has an attempt of this job published already? */
 struct order_look {
-    struct token token; /* who asks */
+    struct token token; /* of the attempt that asks */
     const char *share;
     const char *run_path; /* relative to the share */
 };
@@ -353,11 +353,11 @@ struct note_share {
     bool is_here;
 };
 
-/* Who a user is on this machine, and where their scratch folder lies. */
+/* The account of a user on this machine, and where their scratch folder lies. */
 struct note_account {
     const char *error;  /* NULL, or why none of their jobs can run here */
     bool is_final;      /* that will be so for a while; else ask again soon */
-    const char *rights; /* whom its children become, see rights.h */
+    const char *rights; /* whom its children become, see privileges.h */
     int64_t uid;
     const char *home;
     const char *shell;

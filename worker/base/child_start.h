@@ -18,16 +18,16 @@
 #define CHILD_PACKER    "--packer"    /* SCRATCH */
 #define CHILD_ACCOUNT   "--account"   /* NAME MIN_UID PATTERN HOST */
 #define CHILD_GPUS      "--gpus"      /* prints what there is; see gpu.h */
-#define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see share_ask.h */
-#define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME: see leftovers.h */
+#define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see share_probe.h */
+#define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME: see pilot_cleanup.h */
 #define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
 
-/* Before its name: the child takes these rights first, see rights.h. */
+/* Before its name: the child takes these rights first, see privileges.h. */
 #define CHILD_AS "--as"
 
-/* Who a child works for. */
+/* The user that a child works for. */
 struct owner {
-    char *name;    /* NULL: whoever we are */
+    char *name;    /* NULL: the user that we run as */
     char *rights;  /* that the child takes; NULL: it keeps ours */
     char **env;    /* its environment, ended by NULL; NULL: ours */
     char *scratch; /* absolute; NULL: not known yet */
@@ -42,8 +42,8 @@ enum {
     CHILD_CHANNEL_FD = 3,
     CHILD_LOCK_FD = 4,
     CHILD_LISTEN_FD = 5,
-    CHILD_GUARD_FD = 5, /* of a stager: see flow_data_watch.c */
-    CHILD_LIMIT_FD = 6  /* of a runner: see memlimit.h */
+    CHILD_GUARD_FD = 5, /* of a stager: see the agent's watch of staged data */
+    CHILD_LIMIT_FD = 6  /* of a runner: see oom.h */
 };
 
 struct child {

@@ -2,7 +2,7 @@
 /*
  * dir_walk.h - from path to path of a tree, never through a symlink
  *
- * Keeps the folders of the last path open, so that who goes through a tree in order opens each
+ * Keeps the folders of the last path open, so that a walk through a tree in order opens each
  * folder once.
  */
 #ifndef LUDWIG_WORKER_BASE_DIR_WALK_H

@@ -15,7 +15,7 @@
 
 struct folders {
     char *pattern; /* of scratch, as configured or chosen */
-    char *scratch; /* NULL where each user has one of its own, see lodge.h */
+    char *scratch; /* NULL where each user has one of its own, see user_scratch.h */
     char *common;  /* scratch outside Slurm, whose cache those inside share; NULL as that */
     char *runtime;
     char *pilots_scratch, *pilots_runtime; /* before the id of a Slurm job: those of a pilot */
@@ -28,7 +28,7 @@ int folders_name(const struct conf *c, const char *host, const char *job, bool i
 /* Makes them, too.  A worker inside a Slurm job shares the others' cache if it can. */
 int folders_find(const struct conf *c, const char *host, const char *job, bool is_for_many,
                  struct folders *p, struct err *e);
-/* What a worker of a Slurm job leaves to nobody. */
+/* Removes the folders of a worker inside a Slurm job, which no later worker goes on with. */
 void folders_remove(const struct folders *p);
 void folders_free(struct folders *p);
 

@@ -11,10 +11,10 @@
 
 #include "worker/base/child_protocol.h"
 
-/* beside the names in orders.h */
+/* beside the names in child_protocol.h */
 #define JOB_TMP       "tmp"     /* TMPDIR */
 #define JOB_RENAMED   "renamed" /* what had to be renamed for other systems, see saved.h */
-#define JOB_LOG       "log"     /* an empty log, for the next attempt, see spare.h */
+#define JOB_LOG       "log"     /* an empty log, for the next attempt, see jobdir_pool.h */
 #define SCRATCH_SPARE "spare"   /* folders that wait for the next attempt */
 
 struct scratch {
@@ -23,9 +23,9 @@ struct scratch {
     int run_fd, ended_fd, published_fd, log_fd, cache_fd, spare_fd, checkpoints_fd;
 };
 
-/* Makes what is missing of it. */
+/* Makes the folders that are missing. */
 int scratch_open(struct scratch *s, const char *path, struct err *e);
-/* Opens what there is of it, and makes nothing: what is missing has the descriptor -1. */
+/* Opens the folders that are there, and makes none: a missing one has the descriptor -1. */
 void scratch_look(struct scratch *s, const char *path);
 void scratch_close(struct scratch *s);
 /* Opens it anew, after somebody removed it under our feet. */

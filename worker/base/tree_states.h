@@ -2,7 +2,7 @@
 /*
  * tree_states.h - which trees lie in the cache, and which are on their way there
  *
- * A table only: who sends orders to the stager asks it.
+ * A table only, for the code that sends orders to the stager.
  */
 #ifndef LUDWIG_WORKER_BASE_TREE_STATES_H
 #define LUDWIG_WORKER_BASE_TREE_STATES_H

@@ -78,7 +78,7 @@ char *user_scratch_prepare(const char *pattern, const struct account *a, const c
     return NULL;
 }
 
-/* Who may rename what lies in it could put anything in its place. */
+/* A user that may rename the entries of a folder could put anything in their place. */
 static int check_folder(const char *path, struct err *e)
 {
     struct stat st;

@@ -152,7 +152,7 @@ static void remove_groups(const char *path)
     remove_group(path, RUNNER_GROUP);
 }
 
-/* Who runs the jobs starts them there, and cannot take them out again. */
+/* The runner starts jobs there, and cannot take them out again. */
 static bool let_start(const char *folder, uid_t uid)
 {
     char *path = path_join(folder, "cgroup.procs");

@@ -12,7 +12,7 @@
  *
  *     ludwig-TOKEN            the cage
  *     ludwig-TOKEN/runner     the runner, and jobs that did not say how much memory they need
- *     ludwig-TOKEN/jobs       the others, see memlimit.h
+ *     ludwig-TOKEN/jobs       the others, see oom.h
  *
  * Nothing here waits but job_cgroup_undivide.
  */
@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 /* Where a new one may be, as nobody else calls it; the caller frees.  NULL: nowhere.  Noted down
- * before it is made, it is found again whoever dies. */
+ * before it is made, it is found again whichever process dies. */
 char *job_cgroup_name(void);
 /* Makes it, for a runner that will be this user's.  limit_fd: its jobs' limit, which the caller
  * closes; -1: they have none.  false: there can be none. */

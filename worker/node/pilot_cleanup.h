@@ -5,7 +5,7 @@
  * A pilot's folders are its own as long as its first process lives, which holds a lock in each; one
  * that leaves removes them.  Those of one that could not are removed by the next worker of the same
  * user here, be it a pilot or not: what it ran was lost and runs again, and so does what it did not
- * publish any more.  Who is alive is asked of locks alone.
+ * publish any more.  Locks alone say which pilots are alive.
  */
 #ifndef LUDWIG_WORKER_NODE_PILOT_CLEANUP_H
 #define LUDWIG_WORKER_NODE_PILOT_CLEANUP_H

@@ -18,7 +18,7 @@
 
 int checkpoint_publish_prepare(struct result *r, struct publish_group *g, struct err *e);
 int checkpoint_publish_fence(struct result *r, struct err *e);
-/* What cannot be removed holds up nobody. */
+/* Checkpoints that cannot be removed are logged and left. */
 void checkpoint_publish_finish(struct result *r, struct publish_group *g);
 
 #endif

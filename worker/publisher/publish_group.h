@@ -53,8 +53,7 @@ struct publish_group_folder *publish_group_folder(struct publish_group *g, const
 int publish_group_add_params(struct publish_group *g, struct publish_group_folder *f,
                              const struct value *params, const char *token_hex, struct err *e);
 
-/* Removes what lies there on the share; what belongs to somebody else stays, and nobody waits for
- * it. */
+/* Removes the tree at this path of the share; one that belongs to another user stays, which is no error. */
 int publish_group_remove(struct publish_group *g, const char *share, const char *path,
                          struct err *e);
 

@@ -68,6 +68,5 @@ int result_prepare(struct result *r, struct publish_group *g, const char *host, 
 int result_check_synced(const struct result *r, const struct publish_group *g, struct err *e);
 int result_fence(struct result *r, struct publish_group *g, struct err *e);
 int result_finish(struct result *r, struct publish_group *g, struct err *e);
-void result_free(struct result *r); /* what is not in the group's arena */
 
 #endif

@@ -87,7 +87,7 @@ struct mate {
     char hex[TOKEN_HEX];
     int64_t job;
     enum mate_state state;
-    bool is_stopped; /* nobody wants it any more */
+    bool is_stopped; /* it was cancelled */
     struct outcome outcome;
     char *reason;          /* the outcome's, or NULL */
     int64_t not_before_ms; /* ENDED: it is saved then, by the monotonic clock */

@@ -23,7 +23,7 @@
 /* "SIGUSR1" or "USR1"; 0: there is none of that name. */
 int checkpoint_signal_number(const char *name);
 
-/* By the text of /proc/PID/status: it has a handler.  Who has the signal blocked is not counted:
+/* By the text of /proc/PID/status: it has a handler.  A process that has the signal blocked is not counted:
  * that is also what a child looks like that has not begun its program yet, and would die. */
 bool checkpoint_signal_catches(const char *status, int signal);
 

@@ -5,7 +5,7 @@
  *   apptainer exec [--nv] --bind SCRATCH/run --bind SCRATCH/cache:...:ro
  *             [--bind PROJECT] [--bind LUDWIG:...:ro] --pwd WORK IMAGE /bin/sh -c TEXT
  *
- * What is bound lies at the same path inside, so that all that the job's environment
+ * A bound folder lies at the same path inside, so that all that the job's environment
  * names is there.  HOME and the environment are what the runtime makes of them; its own
  * rule that an image's variables come before those outside does not hold for the job's.
  */

@@ -10,8 +10,8 @@
  *
  * Inside Slurm one that has failed is unclear for a moment before it is over.
  *
- * Who may go on elsewhere (its time is up, or its place is taken away) and said by what
- * signal is first asked to save its state (checkpoint:); who is cancelled is not.
+ * A job that may go on elsewhere (its time is up, or its place is taken away) and named a signal
+ * is first asked to save its state (checkpoint:); a cancelled one is not.
  * It is over, from wherever it was, when no child of this process is left.
  */
 #ifndef LUDWIG_WORKER_RUNNER_JOB_H
@@ -79,7 +79,7 @@ struct job_site {
     struct spares *spares;
     const struct jobenv_user *user;
     int null_fd;               /* /dev/null */
-    const struct oom *oom;     /* NULL: nobody looks */
+    const struct oom *oom;     /* NULL: the kernel's counts are not known */
     struct memlimit *limit;    /* NULL, or closed: jobs have none */
     const struct value *chunk; /* of the process of a batch; NULL: of a job */
 };
@@ -96,12 +96,12 @@ void job_cancel(struct job *j, int64_t grace_ms);
 void job_preempt(struct job *j, enum cause cause, const char *reason, int64_t budget_ms);
 /* Collects children that ended; call it when SIGCHLD came. */
 void job_reap(struct job *j);
-/* Does what is due. */
+/* Acts when the phase's deadline has come. */
 void job_tick(struct job *j);
 /* For poll(2): until something is due, -1 for never. */
 int job_wait_ms(const struct job *j);
 
-/* Writes the outcome of what is over and moves the folder to ended/. */
+/* Writes the outcome of a job that is over and moves its folder to ended/. */
 int job_save(struct job *j, struct scratch *s, struct err *e);
 /* The same for the folder run/<hex> and this outcome. */
 int job_save_outcome(const struct scratch *s, const char *hex, const struct outcome *outcome,

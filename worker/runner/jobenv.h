@@ -11,7 +11,7 @@
 
 #include "worker/base/child_protocol.h"
 
-/* Who runs the jobs here: the same for all of a runner. */
+/* The user that jobs run as: the same for all of a runner. */
 struct jobenv_user {
     const char *name;
     const char *home; /* NULL: there is none on this machine */

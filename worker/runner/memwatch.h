@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct memwatch {
-    int64_t limit_bytes; /* 0: nobody watches */
+    int64_t limit_bytes; /* 0: the job is not watched */
     int64_t bytes;       /* that were used when it was looked at last */
     int64_t next_ms;     /* monotonic: when to look again */
 };

@@ -20,10 +20,10 @@
 struct oom {
     char *root;
     struct own_cgroup group;
-    int kills_fd; /* -1: nobody counts */
+    int kills_fd; /* -1: the kernel does not count here */
 };
 
-/* What is not known of this machine is simply not known.  root: what lies below / , "" but
+/* Whatever cannot be read counts as not known.  root: what lies below / , "" but
  * for tests. */
 void oom_open(struct oom *o, const char *root);
 /* The same of another group, of version 2, that this process is not in. */
@@ -32,13 +32,13 @@ void oom_close(struct oom *o);
 
 /* How many processes the kernel ended here so far; -1: not known. */
 int64_t oom_kills(const struct oom *o);
-/* How often the group itself had as much as it may have, whoever was ended for that; -1: not known. */
+/* How often the group itself had as much as it may have, whichever process was ended for that; -1: not known. */
 int64_t oom_hits(const struct oom *o);
 /* What all processes here may have together: the group's limit, or the machine's memory; 0: not
  * known. */
 int64_t oom_limit_bytes(const struct oom *o);
 
-/* What is known about an end that nobody here asked for. */
+/* The facts about a job that ended without having been told to. */
 struct oom_evidence {
     int status;            /* of the main process, as wait(2) tells it */
     bool has_kills;        /* the counter rose while the job ran */
@@ -67,7 +67,7 @@ struct memlimit {
 void memlimit_open(struct memlimit *m, int fd);
 void memlimit_close(struct memlimit *m);
 
-/* While nobody is in it.  true: who is started in group_fd has so much. */
+/* Called while the group is empty.  true: a job that is started in group_fd has so much. */
 bool memlimit_set(struct memlimit *m, int64_t bytes);
 
 #endif

@@ -70,7 +70,7 @@ enum checkpoint_type { CHECKPOINT_FILE, CHECKPOINT_FOLDER, CHECKPOINT_LINK, CHEC
 struct checkpoint_entry {
     int type;           /* enum checkpoint_type */
     const char *path;   /* below the folder */
-    const char *stored; /* below the copy, see portable.h; NULL: the same */
+    const char *stored; /* below the copy, see portable_names.h; NULL: the same */
     const char *target; /* of a symlink, which is in the index alone */
     int64_t mode;       /* of files and folders */
     int64_t size_bytes; /* of files, as the next */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * portable_names_names.h - names that every system on the share can show
+ * portable_names.h - names that every system on the share can show
  *
  * What SMB clients cannot show is percent-encoded byte by byte; of names that
  * differ in case only, all but the first get "~2", "~3", ...; what is then too

@@ -3,7 +3,7 @@
  * saved.h - what a job saved: its files, their digests, and names that travel
  *
  * A scan makes the tree fit for the share, in place: names that some clients could not
- * show are changed (portable.h), modes become the project's, and what is neither file,
+ * show are changed (portable_names.h), modes become the project's, and what is neither file,
  * folder nor symlink is removed.  The changes of names are written down before they
  * are made, so that a scan that was broken off can be done again.  What we may not read
  * or rename, as it is somebody else's, stays as it is and is left out.

@@ -21,7 +21,7 @@ enum { SPACE_TRIES = 3 };
 
 /* ---- using ---- */
 
-/* Who changes a file that trees share changes it in all of them, and only one is watched for that.
+/* A job that changes a file which trees share changes it in all of them, and only one is watched for that.
  * Whether any of the others is in use; doubts: look at them file by file next time. */
 static bool meet_others(int cache_fd, const struct digest *tree, bool doubts)
 {

@@ -6,7 +6,7 @@
  *   cache/.DIGEST.record     what it was when it was staged, see cache_record.h
  *   cache/.DIGEST.new        a tree on its way; after a crash it is gone on with
  *
- * Who shares it with others has locks; else one process at a time stages.
+ * Stagers that share the cache have locks; else one process at a time stages.
  */
 #ifndef LUDWIG_WORKER_STAGER_CACHE_H
 #define LUDWIG_WORKER_STAGER_CACHE_H

@@ -42,11 +42,11 @@ const char *plan_target(const struct plan *p, size_t i);
 bool plan_is_file(const struct plan *p, size_t i); /* one with a content of its own */
 /* Which entry has this path; SIZE_MAX: none. */
 size_t plan_find(const struct plan *p, const char *path);
-/* With how much room it will do: blocks of what is wanted. */
+/* How much room the wanted entries take, in whole blocks; *n_files: how many they are. */
 uint64_t plan_wanted_bytes(const struct plan *p, uint64_t *n_files);
 
 /*
- * What is in a file, however it is stored: of one piece that is no hole its SHA-256; else the SHA-256
+ * The digest of a file's content, however it is stored: of one piece that is no hole its SHA-256; else the SHA-256
  * over those of the pieces and, for each hole, a digest of zeros and how many pieces it has.
  */
 int plan_content_of(int fd, uint64_t size, struct digest *content, struct err *e);
@@ -57,7 +57,7 @@ struct want {
     uint32_t entry;
     uint64_t offset; /* in the file */
 };
-/* What is wanted, by part and piece; the caller frees it.  is_there: NULL, or whether a piece lies in
+/* The wanted pieces, by part and piece; the caller frees the list.  is_there: NULL, or whether a piece lies in
  * its file already. */
 struct want *plan_wants(struct plan *p, size_t *n,
                         bool (*is_there)(void *context, const struct want *w), void *context);

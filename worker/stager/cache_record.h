@@ -114,7 +114,7 @@ struct record_draft {
     size_t n_rows;
     struct bytes names;
 };
-/* Replaces what is there. */
+/* Replaces the record that is there. */
 int record_write(int cache_fd, const struct record_draft *draft, struct err *e);
 
 int64_t stat_mtime_ns(const struct stat *st);

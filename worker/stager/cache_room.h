@@ -34,7 +34,7 @@ int cache_remove(int cache_fd, const struct digest *tree, struct err *e);
 /* Removes what a process that was killed left half removed. */
 void cache_sweep(int cache_fd, const struct cache_locks *locks);
 
-/* What is to come. */
+/* A tree that is to be brought. */
 struct cache_need {
     struct digest tree;
     uint64_t tree_bytes;   /* of all of it */
@@ -43,13 +43,13 @@ struct cache_need {
 };
 struct cache {
     int fd;
-    const struct cache_locks *locks; /* NULL: nobody else is at it */
+    const struct cache_locks *locks; /* NULL: no other stager shares the cache */
     struct settings settings;
     bool is_patient; /* what is staged is not urgent: its threads leave processors to jobs */
     /* Whether a tree may be removed to make room: none that a job uses, or is about to.  From then on
      * nobody may be given it. */
     bool (*let_go)(void *context, const struct digest *tree);
-    /* Nobody waits for what is being staged. */
+    /* Whether staging is to be given up, as no job waits for the tree. */
     bool (*is_over)(void *context);
     void *context;
 };

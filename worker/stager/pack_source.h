@@ -21,13 +21,13 @@ struct packs {
     struct pack_source_at at;
     struct shares *access;
     struct share_dir *dir;
-    struct share_dir *drive; /* NULL: nobody wanted it yet */
+    struct share_dir *drive; /* NULL: not opened yet */
 };
 
 int pack_source_open(struct packs *p, const struct pack_source_at *at, struct err *e);
 void pack_source_close(struct packs *p); /* zero-initialised is fine */
 
-/* Its context is p.  What is damaged is set aside. */
+/* Reads lists and manifests; its context is p.  A damaged one is set aside. */
 struct pack_source pack_source_source(struct packs *p);
 
 /* The part's bytes.  ERR_NOT_FOUND: it is not there, and will not be until it is sent again. */
@@ -38,8 +38,8 @@ struct share_input *pack_source_open_part(struct packs *p, const struct pack_lis
 struct share_input *pack_source_open_file(struct packs *p, const struct pack_list *l,
                                           const char *path, struct err *e);
 
-/* What is not what its name says is renamed, so that it is sent again when somebody submits the next
- * time; e, which says what is wrong with it, then says that, too.  -1. */
+/* A part that is not as its name says is renamed, so that the next submit sends it again;
+ * e, which says how the part is damaged, then says that, too.  Returns -1. */
 int pack_source_set_part_aside(struct packs *p, const struct pack_part *part, struct err *e);
 
 #endif

@@ -42,7 +42,7 @@ struct stage_task {
     char *project, *share, *drive;
 };
 
-/* What is to be sent on. */
+/* Notes that are to be sent to the agent. */
 struct stage_notes {
     struct stage_note *first, **last;
     int event_fd; /* readable when there are some */
@@ -395,7 +395,7 @@ static enum cache_state use_cached(struct stage_queue *q, const struct stage_wan
 
 /* ---- bringing ---- */
 
-/* What will be no better the next time: nobody put it there, it is damaged, or nobody may read it. */
+/* Errors that trying again does not mend: the dataset is missing, damaged, or may not be read. */
 static bool is_final(const struct err *e)
 {
     return e->kind == ERR_DENIED || e->kind == ERR_USAGE || e->kind == ERR_NOT_FOUND ||
@@ -447,7 +447,7 @@ static void bring(struct stage_queue *q, const struct stage_task *t)
             return;
         err_set(&why, ERR_FAILED, "something goes on changing the cache on scratch");
     }
-    /* Who wants it again meanwhile has asked again. */
+    /* A job that wants it again meanwhile has asked again. */
     pthread_mutex_lock(&q->lock);
     if (!q->has_given_up)
         note_staged(&q->notes, &wanted.set.tree, wanted.seq, false, &why, !is_final(&why));

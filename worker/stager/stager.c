@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stager.c - fills the cache ahead of the jobs, brings checkpoints, and looks who has published */
+/* stager.c - fills the cache ahead of the jobs, brings checkpoints, and looks for published results */
 
 #include "worker/stager/stager.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stager.h - fills the cache ahead of the jobs, brings checkpoints, and looks who has published
+ * stager.h - fills the cache ahead of the jobs, brings checkpoints, and looks for published results
  *
  *   ludwig-worker --stager SCRATCH ADDRESS
  *
