@@ -292,6 +292,16 @@ static const struct message messages[ORDER_COUNT] = {
 
 const struct protocol orders = { messages, ORDER_COUNT };
 
+int child_order_body(const struct wire *w, const struct envelope *m, const int *types, void *body,
+                     struct err *e)
+{
+    while (*types >= 0 && *types != m->type)
+        types++;
+    if (*types < 0)
+        return err_set(e, ERR_PROTOCOL, "order %s is not for this child", messages[m->type].name);
+    return message_body(&orders, m, w->arena, body, e);
+}
+
 static const struct field outcome_fields[] = {
     FIELD_NAMED(struct outcome, event, FIELD_REQUIRED, attempt_event_names, ATTEMPT_EVENT_COUNT),
     FIELD_NAMED(struct outcome, cause, 0, cause_names, CAUSE_COUNT),

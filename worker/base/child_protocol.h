@@ -72,6 +72,11 @@ enum order_type {
 
 extern const struct protocol orders;
 
+/* For a child: reads the body of an order, whose strings live in the wire's arena.  types: those that the
+ * child takes, ended by -1; ERR_PROTOCOL: the order is none of them, or is malformed. */
+int child_order_body(const struct wire *w, const struct envelope *m, const int *types, void *body,
+                     struct err *e);
+
 /*
  * Everything about one attempt: in ORDER_RUN, in the registry, and as the file
  * "order" in its job folder, so that any later process can go on with it.

@@ -214,6 +214,7 @@ static int tell_settled(struct janitor *c, const struct order_settle *x, int64_t
 
 static int take_order(struct janitor *c, const struct envelope *m, struct err *e)
 {
+    static const int types[] = { ORDER_SETTLE, ORDER_REAP, ORDER_FINISH, ORDER_SURVEY, -1 };
     union {
         struct order_settle settle;
         struct order_reap reap;
@@ -224,11 +225,7 @@ static int take_order(struct janitor *c, const struct envelope *m, struct err *e
     struct note_finished finished;
     struct note_surveyed surveyed = { .all = true };
 
-    if (m->type != ORDER_SETTLE && m->type != ORDER_REAP && m->type != ORDER_FINISH &&
-        m->type != ORDER_SURVEY)
-        return err_set(e, ERR_PROTOCOL, "order %s is not for a janitor",
-                       orders.messages[m->type].name);
-    if (message_body(&orders, m, c->wire.arena, &x, e) < 0)
+    if (child_order_body(&c->wire, m, types, &x, e) < 0)
         return -1;
     switch (m->type) {
     case ORDER_SETTLE: return tell_settled(c, &x.settle, m->seq, e);

@@ -222,6 +222,7 @@ static void take_discard(struct publisher *p, const struct token *token)
 
 static int take_order(struct publisher *p, const struct envelope *m, struct err *e)
 {
+    static const int types[] = { ORDER_WATCH, ORDER_PUBLISH, ORDER_WITHDRAW, ORDER_DISCARD, -1 };
     union {
         struct order_watch watch;
         struct order_publish publish;
@@ -229,11 +230,7 @@ static int take_order(struct publisher *p, const struct envelope *m, struct err 
         struct order_discard discard;
     } body;
 
-    if (m->type != ORDER_WATCH && m->type != ORDER_PUBLISH && m->type != ORDER_WITHDRAW &&
-        m->type != ORDER_DISCARD)
-        return err_set(e, ERR_PROTOCOL, "order %s is not for a publisher",
-                       orders.messages[m->type].name);
-    if (message_body(&orders, m, p->wire.arena, &body, e) < 0)
+    if (child_order_body(&p->wire, m, types, &body, e) < 0)
         return -1;
     if (m->type == ORDER_WATCH) {
         shiplog_watch(p->shiplog, &body.watch.token, body.watch.share, body.watch.log_path);

@@ -195,16 +195,14 @@ static void look_at_mates(struct runner *r)
 
 static int take_order(struct runner *r, const struct envelope *m, struct err *e)
 {
+    static const int types[] = { ORDER_RUN, ORDER_STOP, ORDER_PREEMPT, -1 };
     union {
         struct order_run run;
         struct order_stop stop;
         struct order_preempt preempt;
     } x;
 
-    if (m->type != ORDER_RUN && m->type != ORDER_STOP && m->type != ORDER_PREEMPT)
-        return err_set(e, ERR_PROTOCOL, "order %s is not for a runner",
-                       orders.messages[m->type].name);
-    if (message_body(&orders, m, r->wire.arena, &x, e) < 0)
+    if (child_order_body(&r->wire, m, types, &x, e) < 0)
         return -1;
     if (m->type == ORDER_RUN) {
         if (is_busy(r))

@@ -176,6 +176,7 @@ static int run_ludwig(struct doing *d, const struct order_pack *x, struct err *e
 
 static int serve(struct share_packer *p, struct err *e)
 {
+    static const int types[] = { ORDER_PACK, -1 };
     struct envelope m;
     int rc;
 
@@ -183,10 +184,7 @@ static int serve(struct share_packer *p, struct err *e)
         struct doing d = { .packer = p };
         struct order_pack x;
 
-        if (m.type != ORDER_PACK)
-            return err_set(e, ERR_PROTOCOL, "order %s is not for a packer",
-                           orders.messages[m.type].name);
-        if (message_body(&orders, &m, p->wire.arena, &x, e) < 0)
+        if (child_order_body(&p->wire, &m, types, &x, e) < 0)
             return -1;
         d.note.token = x.token;
         rc = run_ludwig(&d, &x, e);

@@ -51,6 +51,8 @@ static int look_for_result(struct stager *s, const struct order_look *x, int64_t
 
 static int take_order(struct stager *s, const struct envelope *m, struct err *e)
 {
+    static const int types[] = { ORDER_STAGE,   ORDER_RELEASE, ORDER_EXPECT,
+                                 ORDER_RESTORE, ORDER_LOOK,    -1 };
     union {
         struct order_stage stage;
         struct order_release release;
@@ -59,11 +61,7 @@ static int take_order(struct stager *s, const struct envelope *m, struct err *e)
         struct order_look look;
     } x;
 
-    if (m->type != ORDER_STAGE && m->type != ORDER_RELEASE && m->type != ORDER_EXPECT &&
-        m->type != ORDER_RESTORE && m->type != ORDER_LOOK)
-        return err_set(e, ERR_PROTOCOL, "order %s is not for a stager",
-                       orders.messages[m->type].name);
-    if (message_body(&orders, m, s->wire.arena, &x, e) < 0)
+    if (child_order_body(&s->wire, m, types, &x, e) < 0)
         return -1;
     switch (m->type) {
     case ORDER_STAGE: stage_queue_stage(s->queue, &x.stage, m->seq); return 0;
