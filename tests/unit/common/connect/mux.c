@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -13,8 +14,10 @@
 #include <unistd.h>
 
 #include "common/base/io.h"
+#include "common/base/mem.h"
 #include "common/connect/mux.h"
 #include "common/connect/mux_proto.h"
+#include "tests/unit/doc.h"
 
 struct pair {
     struct mux_link mux, caller;
@@ -313,10 +316,22 @@ static void a_descriptor_that_comes_right_behind_ready_is_not_waited_for(void **
     mux_close(m);
 }
 
+static void the_page_describes_every_message(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < mux_protocol.n; i++) {
+        char *heading = mem_printf("### %s", mux_protocol.messages[i].name);
+
+        doc_must_describe("docs/internals/ssh-child.md", heading, mux_protocol.messages[i].schema);
+        free(heading);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_describes_every_message),
         TEST(descriptors_come_with_their_messages_in_order),
         TEST(a_large_message_without_a_descriptor_between_two_with_one),
         TEST(descriptors_that_nobody_took_are_closed),

@@ -5,8 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/base/mem.h"
+#include "tests/unit/doc.h"
 #include "worker/base/child_protocol.h"
 
 static void every_order_has_its_row(void **state)
@@ -30,6 +33,17 @@ static void every_order_has_its_row(void **state)
         assert_int_equal(orders.messages[i].flags, rows[i].direction);
         assert_int_equal(orders.messages[i].schema->size, rows[i].size);
         assert_int_equal(orders.messages[i].reply, -1);
+    }
+}
+
+static void the_page_describes_every_message(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < orders.n; i++) {
+        char *heading = mem_printf("### %s", orders.messages[i].name);
+
+        doc_must_describe("docs/internals/agent-children.md", heading, orders.messages[i].schema);
+        free(heading);
     }
 }
 
@@ -97,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_has_its_row),
+        cmocka_unit_test(the_page_describes_every_message),
         cmocka_unit_test(an_order_survives_its_journey),
     };
 
