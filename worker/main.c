@@ -7,13 +7,13 @@
 
 #include "common/base/privileges.h"
 #include "common/connect/mux.h"
+#include "worker/agent/gpu_poll.h"
 #include "worker/agent/share_probe.h"
 #include "worker/base/child_start.h"
 #include "worker/clerk/janitor.h"
 #include "worker/clerk/user_scratch.h"
 #include "worker/loop/lifecycle.h"
 #include "worker/loop/pilot.h"
-#include "worker/node/gpu.h"
 #include "worker/node/pilot_cleanup.h"
 #include "worker/publisher/publisher.h"
 #include "worker/runner/runner.h"
@@ -35,12 +35,6 @@ static const char usage[] =
     "  --version          print the version\n"
     "  --help             print this\n";
 
-static int gpus_main(int argc, char **argv)
-{
-    (void)argc, (void)argv;
-    return gpu_print();
-}
-
 static int mux_part_main(int argc, char **argv)
 {
     (void)argc;
@@ -60,7 +54,7 @@ static const struct part {
     { CHILD_CLERK, "ludwig-clerk", 1, janitor_main },
     { CHILD_PACKER, "ludwig-packer", 1, share_packer_main },
     { CHILD_ACCOUNT, "ludwig-account", 4, user_scratch_main },
-    { CHILD_GPUS, "ludwig-gpus", 0, gpus_main },
+    { CHILD_GPUS, "ludwig-gpus", 0, gpu_poll_main },
     { CHILD_SHARE, "ludwig-share", 2, share_probe_main },
     { CHILD_LEFTOVERS, "ludwig-leftover", 2, pilot_cleanup_main },
     { CHILD_MUX, "ludwig-ssh", 1, mux_part_main },

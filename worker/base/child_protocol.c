@@ -265,6 +265,10 @@ static const struct field share_fields[] = {
     FIELD(struct note_share, is_here, FIELD_BOOL, FIELD_REQUIRED, 0),
 };
 
+static const struct field gpus_fields[] = {
+    FIELD(struct note_gpus, lines, FIELD_STR, FIELD_REQUIRED, 1024 * 1024),
+};
+
 static const struct field account_fields[] = {
     FIELD(struct note_account, error, FIELD_STR, 0, ERR_TEXT_BYTES),
     FIELD(struct note_account, is_final, FIELD_BOOL, 0, 0),

@@ -61,7 +61,8 @@
     X(ORDER_PACK, pack, 1)          \
     X(NOTE_PACKED, packed, 2)       \
     X(NOTE_SHARE, share, 2)         \
-    X(NOTE_ACCOUNT, account, 2)
+    X(NOTE_ACCOUNT, account, 2)     \
+    X(NOTE_GPUS, gpus, 2)
 
 enum order_type {
 #define X(constant, name, direction) constant,
@@ -356,6 +357,11 @@ struct note_packed {
 /* Whether ludwigd's share is to be seen here, under the same path. */
 struct note_share {
     bool is_here;
+};
+
+/* Which GPUs there are, in the lines of gpu.h. */
+struct note_gpus {
+    const char *lines;
 };
 
 /* The account of a user on this machine, and where their scratch folder lies. */

@@ -17,7 +17,7 @@
 #define CHILD_CLERK     "--clerk"     /* SCRATCH */
 #define CHILD_PACKER    "--packer"    /* SCRATCH */
 #define CHILD_ACCOUNT   "--account"   /* NAME MIN_UID PATTERN HOST */
-#define CHILD_GPUS      "--gpus"      /* prints what there is; see gpu.h */
+#define CHILD_GPUS      "--gpus"      /* see gpu.h */
 #define CHILD_SHARE     "--share"     /* PATH SERVER_ID; see share_probe.h */
 #define CHILD_LEFTOVERS "--leftovers" /* SCRATCH RUNTIME: see pilot_cleanup.h */
 #define CHILD_MUX       "--mux"       /* ADDRESS: keeps an SSH session; see common/connect/mux.h */
@@ -42,7 +42,7 @@ enum {
     CHILD_CHANNEL_FD = 3,
     CHILD_LOCK_FD = 4,
     CHILD_LISTEN_FD = 5,
-    CHILD_GUARD_FD = 5, /* of a stager: see the agent's watch of staged data */
+    CHILD_GUARD_FD = 5, /* of a stager: see flow_stage.h */
     CHILD_LIMIT_FD = 6  /* of a runner: see oom.h */
 };
 

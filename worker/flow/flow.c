@@ -372,7 +372,7 @@ static void fill_slots(struct agent *ag)
         start_batch(ag, RING_ITEM(item, struct batch, slot));
         take_events(ag); /* whether another may start hangs on whether this one did */
     }
-    if (asking.gpus_are_wanted && !ag->gpuwatch.is_asking)
+    if (asking.gpus_are_wanted && !gpu_poll_is_asking(&ag->gpuwatch))
         gpu_poll_ask(&ag->gpuwatch);
 }
 

@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "common/base/io.h"
 #include "common/base/mem.h"
 
 void gpu_list_free(struct gpu_list *l)
@@ -242,22 +240,18 @@ static bool read_command(const char *command, struct buf *out)
     return pclose(pipe) == 0;
 }
 
-int gpu_print(void)
+void gpu_ask(struct buf *lines)
 {
-    struct buf out = { 0 }, gpus = { 0 }, apps = { 0 };
-    int rc;
+    struct buf gpus = { 0 }, apps = { 0 };
 
-    if (!ask_nvml(&out) &&
+    if (!ask_nvml(lines) &&
         read_command(
             "exec nvidia-smi --query-gpu=index,uuid,name --format=csv,noheader 2>/dev/null",
             &gpus) &&
         read_command("exec nvidia-smi --query-compute-apps=gpu_uuid,pid --format=csv,noheader "
                      "2>/dev/null",
                      &apps))
-        gpu_lines_of_smi(buf_text(&gpus), buf_text(&apps), &out);
-    rc = io_write_all(STDOUT_FILENO, out.bytes, out.n);
-    buf_free(&out);
+        gpu_lines_of_smi(buf_text(&gpus), buf_text(&apps), lines);
     buf_free(&gpus);
     buf_free(&apps);
-    return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -2,8 +2,8 @@
 /*
  * gpu.h - which GPUs there are, and which of them somebody computes on
  *
- * Asking a driver may take seconds or hang, so a child asks (gpu_print) and
- * prints; the agent reads what it printed (gpu_parse):
+ * Asking a driver may take seconds or hang, so a child asks (gpu_ask);
+ * the agent reads the lines of its answer (gpu_parse):
  *
  *   gpu 0 GPU-5f2a... NVIDIA A40   one line for each, in order of its PCI bus id; its model last
  *   busy 0 4711                    a process computes there (which, or 0, is for people)
@@ -33,8 +33,8 @@ struct gpu_list {
     size_t n;
 };
 
-/* By NVML, else by nvidia-smi; prints nothing when neither is there. */
-int gpu_print(void);
+/* By NVML, else by nvidia-smi; adds nothing when neither is there. */
+void gpu_ask(struct buf *lines);
 
 int gpu_parse(const char *text, struct gpu_list *l, struct err *e);
 void gpu_list_free(struct gpu_list *l);
