@@ -375,11 +375,6 @@ int mux_sftp(struct mux *m, struct err *e)
     return was_soon ? fd : get(m, MUX_SFTP, NULL, NULL, e);
 }
 
-int mux_command(struct mux *m, const char *command, struct err *e)
-{
-    return get(m, MUX_COMMAND, command, NULL, e);
-}
-
 static void own_texts(struct connect_facts *f, struct arena *a)
 {
     const char **texts[] = { &f->user,

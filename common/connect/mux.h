@@ -69,7 +69,6 @@ void mux_close(struct mux *m);
  */
 int mux_server(struct mux *m, enum way *way, struct err *e);
 int mux_sftp(struct mux *m, struct err *e);
-int mux_command(struct mux *m, const char *command, struct err *e);
 /* mux_sftp will be called: has it begun, and waits for nothing. */
 void mux_sftp_soon(struct mux *m);
 /* Both: mux_server, and meanwhile what mux_sftp will give. */

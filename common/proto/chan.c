@@ -254,11 +254,6 @@ size_t chan_queued_bytes(const struct chan *c)
     return c->waiting.n + c->writing.n;
 }
 
-int chan_fd(const struct chan *c)
-{
-    return c->fd;
-}
-
 void chan_limit_frames(struct chan *c, size_t max_bytes)
 {
     c->reader.max_bytes = max_bytes;

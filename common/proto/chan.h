@@ -51,6 +51,5 @@ int64_t chan_send_encoded(struct chan *c, int type, int64_t re, struct bytes bod
 size_t chan_queued_bytes(const struct chan *c);
 /* The largest frame taken from the peer from now on; at first FRAME_MAX_BYTES. */
 void chan_limit_frames(struct chan *c, size_t max_bytes);
-int chan_fd(const struct chan *c);
 
 #endif

@@ -16,15 +16,6 @@ void layout_packs(struct buf *out, const char *project)
     buf_printf(out, "%s/.ludwig/packs", project);
 }
 
-void layout_pack(struct buf *out, const char *project, const struct digest *tree)
-{
-    char hex[DIGEST_HEX];
-
-    digest_hex(tree, hex);
-    layout_packs(out, project);
-    buf_printf(out, "/%s", hex);
-}
-
 void layout_sweep(struct buf *out, const char *project, int64_t sweep)
 {
     buf_printf(out, "%s/sweeps/%" PRId64, project, sweep);

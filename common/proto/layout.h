@@ -34,7 +34,6 @@
 
 void layout_param_name(struct buf *out, int64_t param_no); /* "param_003", growing beyond 999 */
 void layout_packs(struct buf *out, const char *project);   /* the folder of all trees */
-void layout_pack(struct buf *out, const char *project, const struct digest *tree);
 void layout_sweep(struct buf *out, const char *project, int64_t sweep);
 void layout_log(struct buf *out, const char *project, int64_t sweep, const char *param_name,
                 const char *job_name, int64_t attempt);

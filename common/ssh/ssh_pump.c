@@ -319,13 +319,3 @@ bool ssh_pump_is_over(const struct ssh_pump *l)
         return has_delivered && l->is_connected;
     return l->has_passed_on_local_end && l->has_passed_on_remote_end;
 }
-
-bool ssh_pump_is_waiting(const struct ssh_pump *l)
-{
-    struct pollfd p = { .fd = l->fd, .events = POLLIN };
-
-    if (l->is_broken || l->fd < 0 || ssh_chan_is_closed(l->chan))
-        return false;
-    return l->unsent.n > 0 ||
-           (!l->has_local_ended && poll(&p, 1, 0) == 1 && (p.revents & POLLIN) != 0);
-}

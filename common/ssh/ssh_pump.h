@@ -44,7 +44,5 @@ struct pollfd ssh_pump_poll(const struct ssh_pump *l);
 bool ssh_pump_pump(struct ssh_pump *l, short revents);
 /* Both sides are done, or one is gone. */
 bool ssh_pump_is_over(const struct ssh_pump *l);
-/* Something that its user wrote was not passed on yet. */
-bool ssh_pump_is_waiting(const struct ssh_pump *l);
 
 #endif
