@@ -249,13 +249,6 @@ static void say_pushed(const struct inputs *c, const struct place *to)
     }
 }
 
-static int load(struct data *d, const char *const *paths, const struct place *to, struct err *e)
-{
-    if (d->cargo.arena != NULL)
-        return inputs_meet(&d->cargo, to, e);
-    return inputs_load_paths(&d->cargo, paths, d->cli->args.n - 1, to, e);
-}
-
 static int run_push(struct data *d, struct err *e)
 {
     struct place to = { .project = name_project(d, e) };
@@ -264,8 +257,10 @@ static int run_push(struct data *d, struct err *e)
     if (paths == NULL)
         return -1;
     to.drive = session_drive(&d->session, e);
-    if (to.drive == NULL || open_project(d, &to, e) < 0 || load(d, paths, &to, e) < 0 ||
-        inputs_send(&d->cargo, e) < 0)
+    if (to.drive == NULL || open_project(d, &to, e) < 0)
+        return -1;
+    inputs_plan_paths(&d->cargo, paths, d->cli->args.n - 1, &to);
+    if (inputs_send(&d->cargo, e) < 0)
         return -1;
     say_pushed(&d->cargo, &to);
     return 0;
@@ -303,18 +298,12 @@ enum { N_DEEDS = sizeof deeds / sizeof deeds[0] };
 static int start_pushing(struct data *d, struct err *e)
 {
     size_t n = d->cli->args.n - 1;
-    const char **paths;
+    const char **paths = real_paths(d, n, NULL);
+    struct session_wants wants = { .sends_files = true };
 
-    if (session_begin(d->cli, &d->session, e) < 0)
-        return -1;
-    paths = real_paths(d, n, NULL);
-    d->session.expects_files = true;
-    d->session.expected_bytes = paths != NULL ? inputs_glance_paths(paths, n) : 0;
-    if (paths != NULL && session_is_far(&d->session)) {
-        inputs_begin_paths(&d->cargo, paths, n);
-        d->session.idle = inputs_idle(&d->cargo);
-    }
-    return session_reach(d->cli, &d->session, false, e);
+    if (paths != NULL)
+        wants.files_bytes = inputs_glance_paths(paths, n);
+    return session_start(d->cli, &d->session, &wants, e);
 }
 
 static int run(struct cli *cli, struct err *e)
@@ -337,7 +326,6 @@ static int run(struct cli *cli, struct err *e)
     result = i == 1 ? start_pushing(&d, e) : session_open(cli, &d.session, e);
     if (result == 0)
         result = deeds[i].run(&d, e);
-    d.session.idle = (struct idle){ 0 };
     inputs_free(&d.cargo);
     datasets_free(&d.sets);
     session_close(&d.session);

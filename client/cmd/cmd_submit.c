@@ -7,11 +7,9 @@
 
 #include "client/pack/git.h"
 #include "client/pack/inputs.h"
-#include "client/pack/share_data.h"
 #include "client/session/session.h"
 #include "client/session/sweep_wait.h"
 #include "client/submit/dryrun.h"
-#include "client/submit/preview.h"
 #include "client/submit/submit.h"
 #include "client/submit/submit_request.h"
 #include "client/term/excerpt.h"
@@ -154,41 +152,6 @@ static int read_order(struct submit_request *o, const struct options *opts, stru
 
 /* ---- submitting ---- */
 
-/* What goes on while the server makes the sweep. */
-struct opening {
-    const struct submit_request *order;
-    struct place to;
-    struct inputs *cargo;
-    struct jobspec *work;
-    struct upload_sweep *files; /* on their way; NULL: none */
-    struct buf summary;         /* one of them */
-    bool has_changed;           /* what was read was read again, and is not what the server knows */
-};
-
-static int end_sweep_files(struct opening *o, struct err *e)
-{
-    int result = o->files != NULL ? upload_sweep_end(o->files, e) : 0;
-
-    o->files = NULL;
-    buf_free(&o->summary);
-    return result;
-}
-
-static int begin_sweep_files(struct opening *o, int64_t sweep, struct err *e)
-{
-    const struct submit_request *order = o->order;
-    struct upload_text files[3] = { { "sweep.yaml", order->spec.text } };
-    size_t n = 2;
-
-    submit_request_add_summary(order, o->work, sweep, &o->summary);
-    files[1] = (struct upload_text){ "summary.json", buf_bytes(&o->summary) };
-    if (order->points.list != NULL)
-        files[n++] =
-            (struct upload_text){ "param2vals.jsonl", param2vals_text(order->points.list) };
-    o->files = upload_sweep_begin(&o->to, sweep, files, n, e);
-    return o->files == NULL ? -1 : 0;
-}
-
 static int say_submitted(const struct msg_submitted *done, bool json, struct err *e)
 {
     struct buf out = { 0 };
@@ -208,131 +171,6 @@ static int say_submitted(const struct msg_submitted *done, bool json, struct err
     return output_write(&out, e);
 }
 
-static void on_begun(void *context)
-{
-    struct opening *o = context;
-
-    inputs_push(o->cargo);
-}
-
-/* The sweep's files may be sent again where the connection broke; the cargo tried that itself. */
-static int check_files(int result, const struct err *why, bool *lost, struct err *e)
-{
-    *lost = result < 0 && why->kind == ERR_UNREACHABLE;
-    return result < 0 ? err_set(e, why->kind, "%s", why->text) : 0;
-}
-
-/* Those of a try before this one are of another sweep.  What has no room on the server leaves none
- * there. */
-static int on_opened(void *context, int64_t sweep, bool *lost, struct err *e)
-{
-    struct opening *o = context;
-    struct err why = { 0 };
-
-    (void)end_sweep_files(o, NULL);
-    if (inputs_arrive(o->cargo, e) < 0)
-        return -1;
-    if (o->cargo->store != NULL)
-        o->to.mode = store_project_mode(o->cargo->store);
-    return check_files(begin_sweep_files(o, sweep, &why), &why, lost, e);
-}
-
-static bool is_same_set(const struct dataset *x, const struct dataset *y)
-{
-    return memcmp(&x->tree, &y->tree, sizeof x->tree) == 0 &&
-           memcmp(&x->id, &y->id, sizeof x->id) == 0;
-}
-
-static bool is_same_work(const struct jobspec *x, const struct jobspec *y)
-{
-    const struct data_entry *of_x = x->data.items, *of_y = y->data.items;
-    bool is_same = is_same_set(&x->source, &y->source);
-
-    for (size_t i = 0; i < x->data.n && is_same; i++)
-        is_same = is_same_set(&of_x[i].set, &of_y[i].set);
-    return is_same;
-}
-
-/* A connection that broke may have had files read again that had become others. */
-static int check_unchanged(struct opening *o, struct err *e)
-{
-    struct jobspec now = *o->work;
-
-    inputs_sign(o->cargo, &o->order->spec, o->order->cli->arena, &now);
-    if (is_same_work(o->work, &now))
-        return 0;
-    o->has_changed = true;
-    *o->work = now;
-    return err_set(e, ERR_FAILED, "files were changed while they were sent; submit again");
-}
-
-static int on_ending(void *context, bool *lost, struct err *e)
-{
-    struct opening *o = context;
-    struct err why = { 0 };
-    int settled = inputs_settle(o->cargo, e), ended = end_sweep_files(o, &why);
-
-    if (settled < 0 || check_files(ended, &why, lost, e) < 0)
-        return -1;
-    return check_unchanged(o, e);
-}
-
-/* All is packed; what is on its way arrives meanwhile. */
-static int send(struct opening *opening, struct session *s, struct msg_submitted *done,
-                struct err *e)
-{
-    const struct submit_request *o = opening->order;
-    struct msg_submit_begin begin = submit_request_begin(o, opening->work);
-    struct submission submission = { .rpc = &s->rpc,
-                                     .begin = &begin,
-                                     .points = &o->points,
-                                     .configs = o->configs,
-                                     .begun = on_begun,
-                                     .opened = on_opened,
-                                     .ending = on_ending,
-                                     .context = opening };
-    int result;
-
-    opening->has_changed = false;
-    result = submit_send(&submission, done, e);
-    (void)end_sweep_files(opening, NULL);
-    return result;
-}
-
-static int pack_cargo(const struct submit_request *o, struct session *s, struct inputs *c,
-                      struct jobspec *work, struct err *e)
-{
-    struct git_state git;
-
-    inputs_note_size(c);
-    inputs_note_left_out(c);
-    if (share_data_pack(&s->rpc, &o->spec, c, e) < 0 || inputs_pack(c, e) < 0)
-        return -1;
-    git = git_end(o->git, o->cli->arena);
-    work->git_commit = git.commit;
-    work->git_dirty = git.dirty;
-    inputs_sign(c, &o->spec, o->cli->arena, work);
-    return 0;
-}
-
-static int send_all(const struct submit_request *o, struct session *s, struct inputs *c,
-                    const struct place *to, struct msg_submitted *done, struct err *e)
-{
-    struct jobspec work = o->spec.work;
-    struct opening opening = { .order = o, .to = *to, .cargo = c, .work = &work };
-    int result = c->arena != NULL ? inputs_meet(c, to, e) : inputs_load(c, &o->spec, to, e);
-
-    if (result == 0)
-        result = pack_cargo(o, s, c, &work, e);
-    if (result == 0)
-        result = send(&opening, s, done, e);
-    /* What is known of the sweep is not what was sent: once more. */
-    if (result < 0 && opening.has_changed && rpc_reopen(&s->rpc, e) == 0)
-        result = send(&opening, s, done, e);
-    return result;
-}
-
-/* What else was done while this was sent is none of these. */
 static void note_done_otherwise(int64_t n_jobs)
 {
     if (n_jobs > 0)
@@ -342,69 +180,7 @@ static void note_done_otherwise(int64_t n_jobs)
                     n_jobs, n_jobs == 1 ? "was" : "were", n_jobs == 1 ? "it" : "them");
 }
 
-/* The project's folder, of which the server is asked as early as can be. */
-struct opened {
-    struct msg_open_project request;
-    struct msg_project_open answer;
-    struct rpc_ahead ahead;
-};
-
-static void ask_project(const struct submit_request *o, struct session *s, struct opened *p)
-{
-    *p = (struct opened){ .request = { .project = o->spec.project,
-                                       .private_project = o->spec.private_project,
-                                       .wants_pilots = o->spec.pools.n > 0 } };
-    p->ahead =
-        (struct rpc_ahead){ .type = MSG_OPEN_PROJECT, .request = &p->request, .reply = &p->answer };
-    s->rpc.ahead = &p->ahead;
-}
-
-static int take_project(struct session *s, struct opened *p, struct err *e)
-{
-    const struct err *why = &p->ahead.why;
-
-    s->rpc.ahead = NULL;
-    if (!p->ahead.is_answered)
-        return rpc_call(&s->rpc, MSG_OPEN_PROJECT, &p->request, &p->answer, e);
-    return why->kind == ERR_NONE ? 0 : err_set(e, why->kind, "%s", why->text);
-}
-
-/* Before anything is sent to it. */
-static int open_drive(struct session *s, const struct opened *p, struct place *to, struct err *e)
-{
-    to->drive = session_drive(s, e);
-    if (to->drive == NULL)
-        return -1;
-    return p->answer.folder.mode == 0 ? 0 : upload_make_project(to, &p->answer.folder, e);
-}
-
-static int upload_and_send(const struct submit_request *o, struct session *s, struct opened *p,
-                           struct inputs *c, struct msg_submitted *done, struct err *e)
-{
-    struct place to = { .project = o->spec.project };
-    int64_t n_done;
-
-    /* Asked first, so that nothing is read and sent in vain; the drive is looked for meanwhile. */
-    if (take_project(s, p, e) < 0)
-        return -1;
-    session_drive_soon(s);
-    if (preview_count_done(o, &s->rpc, &n_done, e) < 0 || open_drive(s, p, &to, e) < 0 ||
-        send_all(o, s, c, &to, done, e) < 0)
-        return -1;
-    note_done_otherwise(n_done - done->reused);
-    return 0;
-}
-
-/* Where files go over SFTP they are packed while the connection is made. */
-static void begin_cargo(const struct submit_request *o, struct session *s, struct inputs *c)
-{
-    if (!session_is_far(s))
-        return;
-    inputs_begin(c, &o->spec);
-    s->idle = inputs_idle(c);
-}
-
-/* Before anything is sent: who waits would wait for ever. */
+/* Before anything is sent: a client that waits would wait for ever. */
 static int check_wait(const struct submit_request *o, const struct session *s, struct err *e)
 {
     if (!s->has_no_worker || o->spec.pools.n > 0)
@@ -418,31 +194,26 @@ static int check_wait(const struct submit_request *o, const struct session *s, s
 
 static int submit(const struct submit_request *o, const struct options *opts, struct err *e)
 {
-    struct msg_submitted done = { 0 };
+    const struct session_wants wants = { .worker = opts->local,
+                                         .sends_files = true,
+                                         .files_bytes = inputs_glance(&o->spec) };
+    struct submitted done = { 0 };
     struct session s = { 0 };
-    struct opened project;
-    struct inputs cargo = { 0 };
-    int result = session_begin(o->cli, &s, e);
+    int result;
 
-    if (result == 0) {
-        git_begin(o->git, o->spec.folder);
-        ask_project(o, &s, &project);
-        s.expects_files = true;
-        s.expected_bytes = inputs_glance(&o->spec);
-        begin_cargo(o, &s, &cargo);
-        result = session_reach(o->cli, &s, opts->local, e);
-    }
+    git_begin(o->git, o->spec.folder);
+    result = session_start(o->cli, &s, &wants, e);
     if (result == 0 && opts->wait)
         result = check_wait(o, &s, e);
     if (result == 0)
-        result = upload_and_send(o, &s, &project, &cargo, &done, e);
-    s.idle = (struct idle){ 0 };
+        result = submit_sweep(o, &s, &done, e);
     git_stop(o->git);
-    inputs_free(&cargo);
-    if (result == 0)
-        result = say_submitted(&done, opts->json, e);
+    if (result == 0) {
+        note_done_otherwise(done.done_otherwise);
+        result = say_submitted(&done.answer, opts->json, e);
+    }
     if (result == 0 && opts->wait)
-        result = sweep_wait(&s.rpc, done.sweep, e);
+        result = sweep_wait(&s.rpc, done.answer.sweep, e);
     session_close(&s);
     return result;
 }

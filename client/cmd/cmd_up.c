@@ -90,13 +90,14 @@ static int start_with_sshd(struct cli *cli, struct session *s, const char *optio
     int changed = check_own_server(cli, "--sshd is for", e) < 0
                       ? -1
                       : change_sshd(cli, option, state, before, e);
-    int result = changed < 0 ? -1 : session_start(cli, s, o->local, e);
+    int result =
+        changed < 0 ? -1 : session_start(cli, s, &(struct session_wants){ .worker = o->local }, e);
 
     if (changed >= 0 && result < 0) {
         struct session again = { 0 };
 
         if (sshd_address_set(state, before, NULL) == 0 && changed > 0)
-            (void)session_start(cli, &again, false, NULL);
+            (void)session_start(cli, &again, &(struct session_wants){ 0 }, NULL);
         session_close(&again);
     }
     free(before);
@@ -115,7 +116,7 @@ static int start_chosen(struct cli *cli, struct session *s, const char *state, s
                            cli->args.words[0]);
         option = cli->args.words[0];
     }
-    return option == NULL ? session_start(cli, s, o->local, e)
+    return option == NULL ? session_start(cli, s, &(struct session_wants){ .worker = o->local }, e)
                           : start_with_sshd(cli, s, option, state, e);
 }
 

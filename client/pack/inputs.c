@@ -24,11 +24,25 @@ enum { SWEEP_FILE_MAX_BYTES = 1024 * 1024 };
 
 enum { SHOWN_LEFT_OUT = 8 };
 
-/* So often a connection may break without anything having been sent. */
+/* So many tries may end without having brought anything to the share. */
 enum { VAIN_TRIES = 3 };
 
-/* After one that did not last for a part: the size of those that follow. */
+/* After a connection that did not last for a part: the size of the parts that follow. */
 enum { SMALL_PART_BYTES = PACK_PIECE_BYTES };
+
+/* Only the functions here make these, each from the one before. */
+struct inputs_counted {
+    struct inputs *inputs;
+};
+struct inputs_packed {
+    struct inputs *inputs;
+};
+struct inputs_arrived {
+    struct inputs *inputs;
+};
+struct inputs_settled {
+    struct inputs *inputs;
+};
 
 /* What everything is without. */
 struct left_out {
@@ -249,69 +263,17 @@ static bool is_planned(const struct tree *t)
 /* Those that lie here. */
 static void list_trees(struct inputs *c)
 {
-    struct packer *p = &c->packer;
-
-    p->trees = arena_alloc(c->arena, (c->n_data + 1) * sizeof(struct tree *));
+    c->trees = arena_alloc(c->arena, (c->n_data + 1) * sizeof(struct tree *));
     if (is_planned(&c->source))
-        p->trees[p->n++] = &c->source;
+        c->trees[c->n_trees++] = &c->source;
     for (size_t i = 0; i < c->n_data; i++)
         if (is_planned(&c->data[i]))
-            p->trees[p->n++] = &c->data[i];
+            c->trees[c->n_trees++] = &c->data[i];
 }
 
-static int count_all(struct inputs *c, struct err *e)
+static void begin_plan(struct inputs *c, const struct place *to, size_t n_data)
 {
-    struct packer *p = &c->packer;
-    int64_t unknown_bytes = 0;
-
-    for (size_t i = 0; i < p->n; i++) {
-        struct tree *t = p->trees[i];
-
-        if (!packer_has_counted(p, t) && tree_count(t, c->stock, e) < 0)
-            return tree_blame(t, e);
-        unknown_bytes += t->unknown_bytes;
-    }
-    pack_inventory_judge(c->stock, (uint64_t)unknown_bytes);
-    return 0;
-}
-
-static void close_stock(struct inputs *c)
-{
-    pack_inventory_close(c->stock);
-    store_close(c->store);
-    c->stock = NULL;
-    c->store = NULL;
-}
-
-/* Looks at the share, and then at what there is here. */
-static int look_at_all(struct inputs *c, struct err *e)
-{
-    close_stock(c);
-    c->store = c->has_place ? store_open(&c->to, e) : NULL;
-    if (c->has_place && c->store == NULL)
-        return -1;
-    c->stock = pack_inventory_open(c->store, e);
-    packer_rest(&c->packer);
-    if (c->stock == NULL || count_all(c, e) < 0)
-        return -1;
-    return packer_meet(&c->packer, c->stock, c->store) ? 0 : count_all(c, e);
-}
-
-/* The same again as long as the connection breaks. */
-static int look_until_done(struct inputs *c, struct err *e)
-{
-    struct err why = { 0 };
-
-    for (int i = 1; look_at_all(c, &why) < 0; i++)
-        if (why.kind != ERR_UNREACHABLE || i == VAIN_TRIES)
-            return err_set(e, why.kind, "%s", why.text);
-    return 0;
-}
-
-static void begin(struct inputs *c, const struct place *to, size_t n_data)
-{
-    *c = (struct inputs){ .arena = arena_create() };
-    c->has_place = to != NULL;
+    *c = (struct inputs){ .arena = arena_create(), .has_place = to != NULL };
     if (to != NULL)
         c->to = *to;
     c->data = arena_alloc(c->arena, n_data * sizeof *c->data);
@@ -319,89 +281,50 @@ static void begin(struct inputs *c, const struct place *to, size_t n_data)
     c->source.is_none_if_empty = true;
 }
 
-static void plan(struct inputs *c, const struct spec *s, const struct place *to)
+void inputs_plan(struct inputs *c, const struct spec *s, const struct place *to)
 {
     const struct spec_data *data = s->data.items;
 
-    begin(c, to, s->data.n);
+    begin_plan(c, to, s->data.n);
     plan_source(c, s);
     for (size_t i = 0; i < s->data.n; i++)
         add_data(c, data[i].path);
     list_trees(c);
 }
 
-static void plan_paths(struct inputs *c, const char *const *paths, size_t n, const struct place *to)
+void inputs_plan_paths(struct inputs *c, const char *const *paths, size_t n, const struct place *to)
 {
-    begin(c, to, n);
+    begin_plan(c, to, n);
     for (size_t i = 0; i < n; i++)
         add_data(c, paths[i]);
     list_trees(c);
 }
 
-static int look_around(struct inputs *c, struct err *e)
+static void close_store(struct inputs *c)
 {
-    if (look_until_done(c, e) < 0)
-        return -1;
-    if (c->n_left > 1)
-        qsort(c->left, c->n_left, sizeof *c->left, compare_left);
-    return 0;
-}
-
-int inputs_load(struct inputs *c, const struct spec *s, const struct place *to, struct err *e)
-{
-    plan(c, s, to);
-    return look_around(c, e);
-}
-
-int inputs_load_paths(struct inputs *c, const char *const *paths, size_t n, const struct place *to,
-                      struct err *e)
-{
-    plan_paths(c, paths, n, to);
-    return look_around(c, e);
-}
-
-void inputs_begin(struct inputs *c, const struct spec *s)
-{
-    plan(c, s, NULL);
-    packer_begin_early(&c->packer);
-}
-
-void inputs_begin_paths(struct inputs *c, const char *const *paths, size_t n)
-{
-    plan_paths(c, paths, n, NULL);
-    packer_begin_early(&c->packer);
-}
-
-struct idle inputs_idle(struct inputs *c)
-{
-    return packer_idle(&c->packer);
-}
-
-int inputs_meet(struct inputs *c, const struct place *to, struct err *e)
-{
-    c->to = *to;
-    c->has_place = true;
-    return look_around(c, e);
+    pack_inventory_close(c->inventory);
+    store_close(c->store);
+    c->inventory = NULL;
+    c->store = NULL;
 }
 
 void inputs_free(struct inputs *c)
 {
-    packer_close(&c->packer);
-    close_stock(c);
+    if (c->arena == NULL)
+        return;
+    close_store(c);
     ignore_destroy(c->source.plan.rules);
     arena_destroy(c->arena);
     free(c->left);
     *c = (struct inputs){ 0 };
 }
 
-int64_t inputs_count_files(const struct tree *t)
-{
-    return t->totals.files + t->totals.links;
-}
+/* ---- what is said of them ---- */
 
-void inputs_sign(const struct inputs *c, const struct spec *s, struct arena *a,
+void inputs_sign(const struct inputs_packed *packed, const struct spec *s, struct arena *a,
                  struct jobspec *work)
 {
+    const struct inputs *c = packed->inputs;
     const struct spec_data *data = s->data.items;
     struct data_entry *entries = arena_alloc(a, c->n_data * sizeof *entries);
 
@@ -413,7 +336,7 @@ void inputs_sign(const struct inputs *c, const struct spec *s, struct arena *a,
 
 void inputs_note_size(const struct inputs *c)
 {
-    int64_t n_files = inputs_count_files(&c->source);
+    int64_t n_files = tree_count_files(&c->source);
     struct buf size = { 0 };
 
     if (c->source.totals.bytes <= SOURCE_USUAL_BYTES)
@@ -450,145 +373,164 @@ void inputs_note_left_out(const struct inputs *c)
     buf_free(&line);
 }
 
-/* ---- sending ---- */
+/* ---- the steps ---- */
 
-int inputs_look(struct inputs *c, struct err *e)
+/* Nothing is known of the share, or its packs are looked at. */
+static int open_store(struct inputs *c, struct err *e)
 {
-    c->packer.target = (struct tree_target){ .stock = c->stock };
-    return packer_pack_all(&c->packer, e);
-}
-
-void inputs_count_new(const struct inputs *c, int64_t *n_files, int64_t *bytes)
-{
-    *n_files = c->source.new_files;
-    *bytes = c->source.new_bytes;
-    for (size_t i = 0; i < c->n_data; i++) {
-        *n_files += c->data[i].new_files;
-        *bytes += c->data[i].new_bytes;
+    close_store(c);
+    if (c->has_place) {
+        c->store = store_open(&c->to, e);
+        if (c->store == NULL)
+            return -1;
     }
+    c->inventory = pack_inventory_open(c->store, e);
+    return c->inventory == NULL ? -1 : 0;
 }
 
-static void begin_bar(struct uploadbar *bar, const struct inputs *c)
+const struct inputs_counted *inputs_count(struct inputs *c, struct err *e)
 {
-    int64_t n_files = c->source.unknown_files, bytes = c->source.unknown_bytes;
+    struct inputs_counted *step = arena_alloc(c->arena, sizeof *step);
+    int64_t unknown_bytes = 0;
 
-    for (size_t i = 0; i < c->n_data; i++) {
-        n_files += c->data[i].unknown_files;
-        bytes += c->data[i].unknown_bytes;
+    if (open_store(c, e) < 0)
+        return NULL;
+    for (size_t i = 0; i < c->n_trees; i++) {
+        if (tree_count(c->trees[i], c->inventory, e) < 0) {
+            tree_blame(c->trees[i], e);
+            return NULL;
+        }
+        unknown_bytes += c->trees[i]->unknown_bytes;
     }
-    uploadbar_begin(bar, (uint64_t)n_files, (uint64_t)bytes);
+    pack_inventory_judge(c->inventory, (uint64_t)unknown_bytes);
+    if (c->n_left > 1)
+        qsort(c->left, c->n_left, sizeof *c->left, compare_left);
+    step->inputs = c;
+    return step;
 }
 
-static int pack_once(struct inputs *c, uint64_t part_bytes, struct err *e)
+static const struct inputs_packed *make_packed(struct inputs *c)
 {
-    int result;
+    struct inputs_packed *step = arena_alloc(c->arena, sizeof *step);
 
-    begin_bar(&c->bar, c);
-    store_expect(c->store, c->bar.all_bytes);
-    c->packer.target.bar = &c->bar;
-    c->packer.target.part_bytes = part_bytes;
-    result = packer_pack_all(&c->packer, e);
-    if (result < 0)
+    step->inputs = c;
+    return step;
+}
+
+const struct inputs_packed *inputs_look(const struct inputs_counted *counted, struct err *e)
+{
+    struct inputs *c = counted->inputs;
+    const struct tree_target nowhere = { .inventory = c->inventory };
+
+    for (size_t i = 0; i < c->n_trees; i++)
+        if (!tree_is_none(c->trees[i]) && tree_pack(c->trees[i], &nowhere, e) < 0) {
+            tree_blame(c->trees[i], e);
+            return NULL;
+        }
+    return make_packed(c);
+}
+
+const struct inputs_packed *inputs_pack(const struct inputs_counted *counted, struct err *e)
+{
+    struct inputs *c = counted->inputs;
+    const struct packer_target to = { c->inventory, c->store, &c->bar, c->part_bytes };
+    int64_t n_files = 0, bytes = 0;
+
+    for (size_t i = 0; i < c->n_trees; i++) {
+        n_files += c->trees[i]->unknown_files;
+        bytes += c->trees[i]->unknown_bytes;
+    }
+    uploadbar_begin(&c->bar, (uint64_t)n_files, (uint64_t)bytes);
+    store_expect(c->store, (uint64_t)bytes);
+    if (packer_send(c->trees, c->n_trees, &to, e) == 0)
+        return make_packed(c);
+    uploadbar_clear(&c->bar);
+    return NULL;
+}
+
+void inputs_push(const struct inputs_packed *packed)
+{
+    store_push(packed->inputs->store);
+}
+
+const struct inputs_arrived *inputs_arrive(const struct inputs_packed *packed, struct err *e)
+{
+    struct inputs *c = packed->inputs;
+    struct inputs_arrived *step = arena_alloc(c->arena, sizeof *step);
+
+    if (store_arrive(c->store, e) < 0) {
         uploadbar_clear(&c->bar);
-    return result;
+        return NULL;
+    }
+    step->inputs = c;
+    return step;
 }
 
-static int settle_once(struct inputs *c, struct err *e)
+mode_t inputs_project_mode(const struct inputs_arrived *arrived)
 {
+    return store_project_mode(arrived->inputs->store);
+}
+
+const struct inputs_settled *inputs_settle(const struct inputs_arrived *arrived, struct err *e)
+{
+    struct inputs *c = arrived->inputs;
+    struct inputs_settled *step = arena_alloc(c->arena, sizeof *step);
     int result = store_settle(c->store, e);
 
     if (result == 0)
-        pack_inventory_sweep(c->stock);
+        pack_inventory_sweep(c->inventory);
     uploadbar_clear(&c->bar);
-    return result;
+    step->inputs = c;
+    return result < 0 ? NULL : step;
 }
 
-/* The connection broke, or something was removed that was there. */
-static bool can_go_on(const struct err *why)
+int inputs_try_again(struct inputs *c, const struct err *why, struct err *e)
 {
-    return why->kind == ERR_UNREACHABLE || why->kind == ERR_BUSY;
-}
+    uint64_t settled_bytes = c->store != NULL ? store_settled_bytes(c->store) : 0;
+    /* The connection broke, or something was removed that was there. */
+    bool can_go_on = why->kind == ERR_UNREACHABLE || why->kind == ERR_BUSY;
 
-/* Where it can go on that is said. */
-static int give_up(const struct err *why, bool has_come, struct err *e)
-{
-    bool may_pass = can_go_on(why) || why->kind == ERR_NO_SPACE;
-
-    return err_set(e, why->kind, "%s%s", why->text,
-                   may_pass && has_come ? "; the next try goes on where this one stopped" : "");
-}
-
-/* After a try that failed; what it settled need not be sent again. */
-static int try_again(struct inputs *c, struct err *why, struct err *e)
-{
-    uint64_t settled_bytes, part_bytes = 0;
-    bool has_come = false;
-    int vain = 0;
-
-    do {
-        settled_bytes = store_settled_bytes(c->store);
-        has_come = has_come || store_may_have_settled(c->store);
-        vain = settled_bytes > 0 ? 0 : vain + 1;
-        if (settled_bytes == 0)
-            part_bytes = SMALL_PART_BYTES;
-        if (!can_go_on(why) || vain == VAIN_TRIES || look_until_done(c, why) < 0)
-            return give_up(why, has_come, e);
-    } while (pack_once(c, part_bytes, why) < 0 || settle_once(c, why) < 0);
-    return 0;
-}
-
-/* What was given up is not there, whoever asks. */
-static int say_given_up(const struct inputs *c, struct err *e)
-{
-    return c->why.kind == ERR_NONE ? 0 : err_set(e, c->why.kind, "%s", c->why.text);
-}
-
-static int send_again(struct inputs *c, struct err *why, struct err *e)
-{
-    return try_again(c, why, &c->why) == 0 ? 0 : say_given_up(c, e);
-}
-
-int inputs_pack(struct inputs *c, struct err *e)
-{
-    struct err why = { 0 };
-
-    c->is_packed = pack_once(c, 0, &why) == 0;
-    return c->is_packed ? 0 : send_again(c, &why, e);
-}
-
-void inputs_push(struct inputs *c)
-{
-    if (c->is_packed)
-        store_push(c->store);
-}
-
-/* Where nothing is on its way, the store lets go of the connection: it may be made anew now. */
-int inputs_arrive(struct inputs *c, struct err *e)
-{
-    struct err why = { 0 };
-
-    if (!c->is_packed) {
-        close_stock(c);
-        return say_given_up(c, e);
-    }
-    if (store_arrive(c->store, &why) == 0)
+    c->has_come = c->has_come || (c->store != NULL && store_may_have_settled(c->store));
+    close_store(c);
+    c->n_vain = settled_bytes > 0 ? 0 : c->n_vain + 1;
+    if (settled_bytes == 0)
+        c->part_bytes = SMALL_PART_BYTES;
+    if (can_go_on && c->n_vain < VAIN_TRIES)
         return 0;
-    c->is_packed = false;
-    uploadbar_clear(&c->bar);
-    return send_again(c, &why, e);
+    return err_set(e, why->kind, "%s%s", why->text,
+                   c->has_come && (can_go_on || why->kind == ERR_NO_SPACE)
+                       ? "; the next try goes on where this one stopped"
+                       : "");
 }
 
-int inputs_settle(struct inputs *c, struct err *e)
+static int send_once(struct inputs *c, struct err *e)
 {
-    struct err why = { 0 };
+    const struct inputs_counted *counted = inputs_count(c, e);
+    const struct inputs_packed *packed = counted == NULL ? NULL : inputs_pack(counted, e);
+    const struct inputs_arrived *arrived = packed == NULL ? NULL : inputs_arrive(packed, e);
 
-    if (!c->is_packed)
-        return say_given_up(c, e);
-    c->is_packed = false;
-    return settle_once(c, &why) == 0 ? 0 : send_again(c, &why, e);
+    return arrived == NULL || inputs_settle(arrived, e) == NULL ? -1 : 0;
 }
 
 int inputs_send(struct inputs *c, struct err *e)
 {
-    return inputs_pack(c, e) < 0 ? -1 : inputs_settle(c, e);
+    struct err why = { 0 };
+
+    while (send_once(c, &why) < 0) {
+        if (inputs_try_again(c, &why, e) < 0)
+            return -1;
+        err_clear(&why);
+    }
+    return 0;
+}
+
+void inputs_count_new(const struct inputs_packed *packed, int64_t *n_files, int64_t *bytes)
+{
+    const struct inputs *c = packed->inputs;
+
+    *n_files = *bytes = 0;
+    for (size_t i = 0; i < c->n_trees; i++) {
+        *n_files += c->trees[i]->new_files;
+        *bytes += c->trees[i]->new_bytes;
+    }
 }

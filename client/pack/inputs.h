@@ -24,40 +24,36 @@ struct inputs {
     struct arena *arena;
     struct place to;
     bool has_place;
-    struct store *store;
-    struct pack_inventory *stock;
     struct tree source;       /* without entries: there is none */
     struct inputs_left *left; /* sorted by path */
     size_t n_left, left_capacity;
-    struct tree
-        *data; /* one for each entry of spec->data; of what lies on the share already only set,
-                          which the caller finds out (shared.h) */
+    /* One for each entry of spec->data; of what lies on the share already only set, which
+     * share_data_pack finds out. */
+    struct tree *data;
     size_t n_data;
-    struct packer packer;
+    struct tree **trees; /* those of them that lie here */
+    size_t n_trees;
+    /* of the try that is under way */
+    struct store *store; /* NULL: nothing is known to be there */
+    struct pack_inventory *inventory;
     struct uploadbar bar;
-    bool is_packed; /* and not known to be settled */
-    struct err why; /* ERR_NONE: it was not given up */
+    /* of all tries */
+    uint64_t part_bytes; /* 0: as large as can be */
+    int n_vain;          /* the last ones, which brought nothing to the share */
+    bool has_come;       /* some of it may lie on the share */
 };
 
 /* How much data there may be to send, as far as a short look tells that asks nobody. */
 uint64_t inputs_glance(const struct spec *s);
 uint64_t inputs_glance_paths(const char *const *paths, size_t n);
 
-/* Finds out what there is, what cannot be sent, and what lies on the share; reads no file.  to: NULL:
- * nothing is known to be there.  A mounted drive is not taken along if it lies in the folder. */
-int inputs_load(struct inputs *c, const struct spec *s, const struct place *to, struct err *e);
+/* Notes what is meant, and reads nothing.  to: NULL: nothing is known to be on the share.  A mounted
+ * drive is not taken along if it lies in the folder. */
+void inputs_plan(struct inputs *c, const struct spec *s, const struct place *to);
 /* The same of data alone. */
-int inputs_load_paths(struct inputs *c, const char *const *paths, size_t n, const struct place *to,
-                      struct err *e);
-/* Both in pieces, where it is to go over SFTP and the connection is only being made: until inputs_meet,
- * and after it, inputs_idle packs what was never read before. */
-void inputs_begin(struct inputs *c, const struct spec *s);
-void inputs_begin_paths(struct inputs *c, const char *const *paths, size_t n);
-struct idle inputs_idle(struct inputs *c);
-int inputs_meet(struct inputs *c, const struct place *to, struct err *e);
-void inputs_free(struct inputs *c); /* also after inputs_load failed */
-/* Files and links. */
-int64_t inputs_count_files(const struct tree *t);
+void inputs_plan_paths(struct inputs *c, const char *const *paths, size_t n,
+                       const struct place *to);
+void inputs_free(struct inputs *c); /* also one that is zero-initialised */
 
 /* A note for people when the source is larger than is usual. */
 void inputs_note_size(const struct inputs *c);
@@ -67,23 +63,43 @@ void inputs_add_left_out(const struct inputs *c, struct buf *out);
 /* The same as a note for people. */
 void inputs_note_left_out(const struct inputs *c);
 
-/* Reads what is not known, and sends what is not there.  Over SFTP a connection that breaks is made
- * again, and what was sent before that, or before this program was killed, is not sent again. */
-int inputs_send(struct inputs *c, struct err *e);
-/* The same in pieces: until all is read and on its way, so that inputs_sign may follow; what is on its way
- * here goes out; until it is on the disk, so that little can go wrong any more; and until it has its
- * name.  The last two may read all of it again, and find it changed.  After one of them failed, the
- * later ones fail as it did. */
-int inputs_pack(struct inputs *c, struct err *e);
-void inputs_push(struct inputs *c);
-int inputs_arrive(struct inputs *c, struct err *e);
-int inputs_settle(struct inputs *c, struct err *e);
-/* Instead: finds out what inputs_send would send, and sends nothing. */
-int inputs_look(struct inputs *c, struct err *e);
-/* Of content that is not on the share. */
-void inputs_count_new(const struct inputs *c, int64_t *n_files, int64_t *bytes);
-/* After one of these: writes what there is into work. */
-void inputs_sign(const struct inputs *c, const struct spec *s, struct arena *a,
+/*
+ * A try to send them, step by step; each takes what the one before gave, and gives NULL with e set where
+ * it failed.  What they give lives as long as c.
+ *
+ *     inputs_count     looks at the packs on the share and at the names and times of all files here; finds
+ *                      what cannot be sent
+ *     inputs_pack      reads what is not known, and sends what is not there: all of it is on its way
+ *     inputs_arrive    waits until all is on the share's disk, so that little can go wrong any more
+ *     inputs_settle    waits until all has its name
+ */
+struct inputs_counted;
+struct inputs_packed;
+struct inputs_arrived;
+struct inputs_settled;
+
+const struct inputs_counted *inputs_count(struct inputs *c, struct err *e);
+const struct inputs_packed *inputs_pack(const struct inputs_counted *counted, struct err *e);
+/* Instead: finds out what inputs_pack would send, and sends nothing. */
+const struct inputs_packed *inputs_look(const struct inputs_counted *counted, struct err *e);
+const struct inputs_arrived *inputs_arrive(const struct inputs_packed *packed, struct err *e);
+const struct inputs_settled *inputs_settle(const struct inputs_arrived *arrived, struct err *e);
+
+/* What was written leaves this program, so that it may do something else for a while. */
+void inputs_push(const struct inputs_packed *packed);
+/* Writes what there is into work. */
+void inputs_sign(const struct inputs_packed *packed, const struct spec *s, struct arena *a,
                  struct jobspec *work);
+/* Of content that is not, or was not, on the share. */
+void inputs_count_new(const struct inputs_packed *packed, int64_t *n_files, int64_t *bytes);
+/* Of the project's folder; 0: not known. */
+mode_t inputs_project_mode(const struct inputs_arrived *arrived);
+
+/* After a try that failed with why: 0: the next one may begin, with inputs_count, and what was settled is
+ * not sent again; -1 with e set: it would be in vain, and e says so. */
+int inputs_try_again(struct inputs *c, const struct err *why, struct err *e);
+
+/* All steps, with as many tries as it takes. */
+int inputs_send(struct inputs *c, struct err *e);
 
 #endif

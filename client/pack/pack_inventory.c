@@ -360,32 +360,38 @@ void pack_inventory_rely(struct pack_inventory *s, enum pack_object kind, const 
     s->relied[s->n_relied++] = (struct relied){ kind, *name };
 }
 
-static int touch_object(struct pack_inventory *s, enum pack_object kind, const struct digest *name,
+/* Where hold tells of what is relied on. */
+struct holding {
+    pack_inventory_touch *touch;
+    void *context;
+};
+
+static int touch_object(const struct holding *h, enum pack_object kind, const struct digest *name,
                         struct err *e)
 {
     struct buf path = { 0 };
     int result;
 
     pack_object_path(&path, kind, name);
-    result = store_touch(s->store, buf_text(&path), e);
+    result = h->touch(h->context, buf_text(&path), e);
     buf_free(&path);
     return result;
 }
 
-static int touch_part(struct pack_inventory *s, const struct pack_part *part, struct err *e)
+static int touch_part(const struct holding *h, const struct pack_part *part, struct err *e)
 {
     struct buf path = { 0 };
-    int result = touch_object(s, PACK_LIST, &part->list, e);
+    int result = touch_object(h, PACK_LIST, &part->list, e);
 
     if (result < 0 || !pack_is_stored(part->form))
         return result;
     pack_part_path(&path, part);
-    result = store_touch(s->store, buf_text(&path), e);
+    result = h->touch(h->context, buf_text(&path), e);
     buf_free(&path);
     return result;
 }
 
-static int touch_parts(struct pack_inventory *s, struct err *e)
+static int touch_parts(struct pack_inventory *s, const struct holding *h, struct err *e)
 {
     struct piece_index_part *known;
     size_t n = 0;
@@ -394,10 +400,10 @@ static int touch_parts(struct pack_inventory *s, struct err *e)
     known = s->known != NULL ? piece_index_parts(s->known, &n) : NULL;
     for (size_t i = 0; i < n && result == 0; i++)
         if (known[i].is_used)
-            result = touch_part(s, &known[i].part, e);
+            result = touch_part(h, &known[i].part, e);
     for (size_t i = 0; i < s->n_fresh && result == 0; i++)
         if (s->fresh_parts[i].is_used && s->fresh_parts[i].was_there)
-            result = touch_part(s, &s->fresh_parts[i].part, e);
+            result = touch_part(h, &s->fresh_parts[i].part, e);
     return result;
 }
 
@@ -414,20 +420,25 @@ static void forget_relied(struct pack_inventory *s)
     s->n_relied = 0;
 }
 
-int pack_inventory_hold(struct pack_inventory *s, struct err *e)
+int pack_inventory_hold(struct pack_inventory *s, pack_inventory_touch *touch, void *context,
+                        struct err *e)
 {
-    int result = touch_parts(s, e);
+    const struct holding h = { touch, context };
+    int result = touch_parts(s, &h, e);
 
     for (size_t i = 0; i < s->n_relied && result == 0; i++)
-        result = touch_object(s, s->relied[i].kind, &s->relied[i].name, e);
+        result = touch_object(&h, s->relied[i].kind, &s->relied[i].name, e);
     forget_relied(s);
     return result;
 }
 
-int pack_inventory_hold_manifest(struct pack_inventory *s, const struct digest *id, struct err *e)
+int pack_inventory_hold_manifest(struct pack_inventory *s, const struct digest *id,
+                                 pack_inventory_touch *touch, void *context, struct err *e)
 {
+    const struct holding h = { touch, context };
+
     forget_relied(s);
-    return was_there(s, PACK_MANIFEST, id) ? touch_object(s, PACK_MANIFEST, id, e) : 0;
+    return was_there(s, PACK_MANIFEST, id) ? touch_object(&h, PACK_MANIFEST, id, e) : 0;
 }
 
 /* ---- pieces ---- */

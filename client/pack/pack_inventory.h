@@ -21,14 +21,18 @@ bool pack_inventory_has(const struct pack_inventory *s, enum pack_object kind,
 /* It is there from now on. */
 void pack_inventory_add(struct pack_inventory *s, enum pack_object kind, const struct digest *name);
 
-/* Who tidies up leaves what is young.  So before a manifest is written, all that it names and that
- * was there already is touched: the parts that pack_inventory_find named, and the objects told by pack_inventory_rely
- * since the last call.  ERR_BUSY, as store_touch has it: something of it is gone. */
+/* datasets_stored_remove_waste leaves files that are young.  So before a manifest is
+ * written, all that it names and that was there already is touched: the parts that pack_inventory_find
+ * named, and the objects told by pack_inventory_rely since the last call.  path: as store_touch takes
+ * it. */
+typedef int pack_inventory_touch(void *context, const char *path, struct err *e);
 void pack_inventory_rely(struct pack_inventory *s, enum pack_object kind,
                          const struct digest *name);
-int pack_inventory_hold(struct pack_inventory *s, struct err *e);
+int pack_inventory_hold(struct pack_inventory *s, pack_inventory_touch *touch, void *context,
+                        struct err *e);
 /* Instead, where a manifest that was there already names all of it. */
-int pack_inventory_hold_manifest(struct pack_inventory *s, const struct digest *id, struct err *e);
+int pack_inventory_hold_manifest(struct pack_inventory *s, const struct digest *id,
+                                 pack_inventory_touch *touch, void *context, struct err *e);
 
 /* First it is said which pieces are wanted; false: that one is not there. */
 bool pack_inventory_want(struct pack_inventory *s, const struct digest *piece);

@@ -1,194 +1,126 @@
 /* SPDX-License-Identifier: MIT */
-/* packer.c - several trees are counted and packed, one after the other */
+/* packer.c - trees are packed by a thread of their own, and sent by the caller meanwhile */
 #include "client/pack/packer.h"
 
-void packer_rest(struct packer *p)
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "client/pack/send_queue.h"
+
+/* What the thread works with. */
+struct packing {
+    struct tree *const *trees;
+    size_t n;
+    struct tree_target target;
+};
+
+static void *pack_trees(void *context)
 {
-    tree_count_end(p->counting);
-    p->counting = NULL;
-    p->is_on = false;
+    struct packing *p = context;
+    struct err e = { 0 };
+    int result = 0;
+
+    for (size_t i = 0; i < p->n && result == 0; i++)
+        if (!tree_is_none(p->trees[i]) && tree_pack(p->trees[i], &p->target, &e) < 0)
+            result = tree_blame(p->trees[i], &e);
+    send_queue_end(p->target.queue, result < 0 ? &e : NULL);
+    return NULL;
 }
 
-/* What it did came to nothing. */
-static void give_up(struct packer *p)
+/* ---- what the caller does with it ---- */
+
+static int store_begin_part(void *context, unsigned slot, struct err *e)
 {
-    packer_rest(p);
-    if (p->packing != NULL)
-        (void)tree_pack_end(p->packing, -1, NULL);
-    p->packing = NULL;
-    p->is_early = false;
-    p->at = p->n_counted = 0;
-    p->why = (struct err){ 0 };
-    for (size_t i = 0; i < p->n; i++)
-        p->trees[i]->is_packed = false;
-    if (p->backlog == NULL)
-        return;
-    send_queue_destroy(p->backlog);
-    p->target.backlog = p->backlog = send_queue_create();
+    const struct packer_target *to = context;
+
+    return store_part_begin(to->store, slot, e);
 }
 
-/* ---- counting early ---- */
-
-static int count_step(struct packer *p, struct err *e)
+static int store_write_part(void *context, unsigned slot, struct bytes bytes, struct err *e)
 {
-    int rc;
+    const struct packer_target *to = context;
 
-    if (p->counting == NULL)
-        p->counting = tree_count_begin(p->trees[p->n_counted], p->nothing, e);
-    rc = p->counting != NULL ? tree_count_next(p->counting, e) : -1;
-    if (rc == 0) {
-        tree_count_end(p->counting);
-        p->counting = NULL;
-        p->n_counted++;
-    }
-    return rc < 0 ? -1 : 1;
+    return store_part_write(to->store, slot, bytes, e);
 }
 
-bool packer_has_counted(const struct packer *p, const struct tree *t)
+static int store_end_part(void *context, unsigned slot, const struct pack_part *part,
+                          struct bytes list, struct err *e)
 {
-    for (size_t i = 0; i < p->n_counted; i++)
-        if (p->trees[i] == t)
-            return t->is_new;
-    return false;
+    const struct packer_target *to = context;
+
+    if (store_part_end(to->store, slot, part, list, e) < 0)
+        return -1;
+    pack_inventory_keep_list(to->inventory, &part->list, list);
+    return 0;
 }
 
-/* ---- packing ---- */
-
-static bool is_to_be_packed(const struct packer *p, const struct tree *t)
+static int store_put_object(void *context, enum pack_object kind, const struct digest *name,
+                            struct bytes bytes, struct err *e)
 {
-    bool is_there = !t->is_none_if_empty || t->totals.folders + t->totals.files + t->totals.links;
+    const struct packer_target *to = context;
 
-    return !t->is_packed && is_there && (!p->is_early || t->is_new);
+    return store_object(to->store, kind, name, bytes, e);
 }
 
-/* 1; 0: there is none. */
-static int begin_next(struct packer *p, struct err *e)
+static int store_touch_file(void *context, const char *path, struct err *e)
 {
-    size_t i = 0;
+    const struct packer_target *to = context;
 
-    while (i < p->n && !is_to_be_packed(p, p->trees[i]))
-        i++;
-    if (i == p->n)
+    return store_touch(to->store, path, e);
+}
+
+static void show_progress(void *context, uint64_t files, uint64_t bytes)
+{
+    const struct packer_target *to = context;
+
+    uploadbar_add(to->bar, files, bytes);
+}
+
+static void store_send_out(void *context)
+{
+    const struct packer_target *to = context;
+
+    store_push(to->store);
+}
+
+/* Signals are for the caller's thread. */
+static int start_thread(pthread_t *thread, struct packing *p, struct err *e)
+{
+    sigset_t all, before;
+    int number;
+
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    number = pthread_create(thread, NULL, pack_trees, p);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (number == 0)
         return 0;
-    p->at = i;
-    p->packing = tree_pack_begin(p->trees[i], &p->target, e);
-    return p->packing != NULL ? 1 : tree_blame(p->trees[i], e);
+    errno = number;
+    return err_sys(e, "start a thread");
 }
 
-static int end_tree(struct packer *p, int result, struct err *e)
+int packer_send(struct tree *const *trees, size_t n, const struct packer_target *to, struct err *e)
 {
-    struct tree *t = p->trees[p->at];
+    struct packing p = { trees, n, { to->inventory, send_queue_create(), to->part_bytes } };
+    const struct send_queue_sink sink = {
+        .to = { .context = (void *)(uintptr_t)to,
+                .part_begin = store_begin_part,
+                .part_write = store_write_part,
+                .part_end = store_end_part,
+                .object = store_put_object },
+        .touch = store_touch_file,
+        .progress = show_progress,
+        .empty = store_send_out,
+    };
+    pthread_t thread;
+    int result = start_thread(&thread, &p, e);
 
-    result = tree_pack_end(p->packing, result, e);
-    p->packing = NULL;
-    t->is_packed = result == 0;
-    return result < 0 ? tree_blame(t, e) : TREE_MORE;
-}
-
-/* TREE_ALL: nothing is left to pack; TREE_LATER: what comes next has more than room_bytes. */
-static int pack_step(struct packer *p, uint64_t room_bytes, struct err *e)
-{
-    int rc = p->packing != NULL ? 1 : begin_next(p, e);
-
-    if (rc <= 0)
-        return rc < 0 ? -1 : TREE_ALL;
-    rc = tree_pack_next(p->packing, room_bytes, e);
-    return rc == TREE_ALL || rc < 0 ? end_tree(p, rc, e) : rc;
-}
-
-/* ---- while somebody waits ---- */
-
-static bool step(struct packer *p)
-{
-    uint64_t room_bytes = send_queue_room(p->backlog);
-
-    if (p->is_early && p->n_counted < p->n)
-        return count_step(p, &p->why) > 0;
-    return room_bytes > 0 && pack_step(p, room_bytes, &p->why) == TREE_MORE;
-}
-
-static void work(void *context, struct pollfd *fds, nfds_t n)
-{
-    struct packer *p = context;
-
-    if (!p->is_on || p->is_busy || p->why.kind != ERR_NONE)
-        return;
-    p->is_busy = true;
-    while (!idle_is_over(fds, n) && step(p))
-        ;
-    p->is_busy = false;
-}
-
-struct idle packer_idle(struct packer *p)
-{
-    return (struct idle){ work, p };
-}
-
-void packer_begin_early(struct packer *p)
-{
-    p->nothing = pack_inventory_open(NULL, NULL);
-    p->backlog = send_queue_create();
-    p->target = (struct tree_target){ .stock = p->nothing, .backlog = p->backlog };
-    p->is_on = p->is_early = true;
-}
-
-bool packer_meet(struct packer *p, struct pack_inventory *stock, struct store *store)
-{
-    bool was_early = p->is_early;
-
-    p->target.stock = stock;
-    p->target.store = store;
-    if (!was_early)
-        return true;
-    if (p->why.kind != ERR_NONE || tree_is_there(&p->target) || tree_learn(&p->target, NULL) < 0) {
-        give_up(p);
-        return false;
+    if (result == 0) {
+        result = send_queue_deliver(p.target.queue, &sink, e);
+        send_queue_stop(p.target.queue);
+        (void)pthread_join(thread, NULL);
     }
-    p->n_counted = 0;
-    p->is_early = false;
-    return true;
-}
-
-/* ---- all of it ---- */
-
-static int pack_more(struct packer *p, struct err *e)
-{
-    int rc;
-
-    if (p->why.kind != ERR_NONE)
-        return err_set(e, p->why.kind, "%s", p->why.text);
-    p->is_busy = true;
-    rc = pack_step(p, p->backlog != NULL ? send_queue_room(p->backlog) : UINT64_MAX, e);
-    if (rc == TREE_LATER) { /* it goes past the backlog, which is empty */
-        p->target.backlog = NULL;
-        rc = pack_step(p, UINT64_MAX, e);
-        p->target.backlog = p->backlog;
-    }
-    p->is_busy = false;
-    return rc;
-}
-
-static int deliver(struct packer *p, struct err *e)
-{
-    return p->backlog != NULL ? tree_deliver(&p->target, e) : 0;
-}
-
-int packer_pack_all(struct packer *p, struct err *e)
-{
-    int rc;
-
-    p->is_on = p->backlog != NULL;
-    do
-        rc = deliver(p, e) < 0 ? -1 : pack_more(p, e);
-    while (rc == TREE_MORE);
-    give_up(p);
-    return rc;
-}
-
-void packer_close(struct packer *p)
-{
-    give_up(p);
-    send_queue_destroy(p->backlog);
-    pack_inventory_close(p->nothing);
-    *p = (struct packer){ 0 };
+    send_queue_destroy(p.target.queue);
+    return result;
 }

@@ -1,62 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_queue.h - what was packed and is not sent yet: a queue
+ * send_queue.h - what was packed and is not sent yet, between the thread that packs and the one that sends
  *
- * Takes what a pack_sink is given, in order, and hands it on in that order.  It waits in memory; when
- * that is full, some more waits on the disk (see spill.h), which is for the time until a line is up to
- * its speed: what is packed then need not be packed later, when the line would wait for it.
+ * Hands on what a pack_sink is given, in that order.  It holds a bounded number of bytes: the thread
+ * that packs waits while it is full, the one that sends while it is empty.
  */
 #ifndef LUDWIG_CLIENT_PACK_SEND_QUEUE_H
 #define LUDWIG_CLIENT_PACK_SEND_QUEUE_H
 
-#include "common/pack/pack_write.h"
+#include "common/pack/pack_sink.h"
 
-enum {
-    /* In memory, and less the more files there are, which take memory elsewhere; what is being
-     * compressed comes on top. */
-    SEND_QUEUE_MAX_BYTES = 24 * 1024 * 1024,
-    /* On the disk, ever; should it take less than that, the file that is packed then goes to memory. */
-    SEND_QUEUE_SPILL_BYTES = 128 * 1024 * 1024
-};
+/* In memory; the record that does not fit any more comes on top. */
+enum { SEND_QUEUE_MAX_BYTES = 24 * 1024 * 1024 };
 
 struct send_queue;
 
 struct send_queue *send_queue_create(void);
-void send_queue_destroy(struct send_queue *b); /* NULL is fine */
+/* NULL is fine.  Neither thread may use it any more. */
+void send_queue_destroy(struct send_queue *q);
 
-/* How many bytes the next file may add; 0: it is full.  What is larger is better sent as it is
- * read: here it counts when all of it was handed on. */
-uint64_t send_queue_room(const struct send_queue *b);
+/* ---- for the thread that packs: -1 with e set once the other one has called send_queue_stop ---- */
 
-void send_queue_part_begin(struct send_queue *b, unsigned slot);
-void send_queue_part_write(struct send_queue *b, unsigned slot, struct bytes bytes);
-void send_queue_part_end(struct send_queue *b, unsigned slot, const struct pack_part *part,
-                         struct bytes list);
-void send_queue_object(struct send_queue *b, enum pack_object kind, const struct digest *name,
-                       struct bytes bytes);
-/* A file was packed: it counts when what is before it here was handed on. */
-void send_queue_file(struct send_queue *b, uint64_t bytes);
+int send_queue_part_begin(struct send_queue *q, unsigned slot, struct err *e);
+int send_queue_part_write(struct send_queue *q, unsigned slot, struct bytes bytes, struct err *e);
+int send_queue_part_end(struct send_queue *q, unsigned slot, const struct pack_part *part,
+                        struct bytes list, struct err *e);
+int send_queue_object(struct send_queue *q, enum pack_object kind, const struct digest *name,
+                      struct bytes bytes, struct err *e);
+/* The file at this path below the packs is relied on: see store_touch. */
+int send_queue_touch(struct send_queue *q, const char *path, struct err *e);
+/* So many files were packed to their ends, and so many bytes of files, since the last call. */
+int send_queue_progress(struct send_queue *q, uint64_t files, uint64_t bytes, struct err *e);
+/* Nothing more comes; why: what went wrong, NULL: nothing did. */
+void send_queue_end(struct send_queue *q, const struct err *why);
 
-/* Who takes it. */
+/* ---- for the thread that sends ---- */
+
 struct send_queue_sink {
     struct pack_sink to; /* without known */
-    void (*files)(void *context, uint64_t n, uint64_t bytes);
+    int (*touch)(void *context, const char *path, struct err *e);
+    void (*progress)(void *context, uint64_t files, uint64_t bytes);
+    void (*empty)(void *context); /* what was handed on may go out, as more is waited for */
 };
 
-/* Hands on all of it, also what is added meanwhile, until it is empty. */
-int send_queue_deliver(struct send_queue *b, const struct send_queue_sink *sink, struct err *e);
-
-/* ---- before it is known what is on the share ---- */
-
-/* A piece that is in it, and might be there already. */
-void send_queue_note_piece(struct send_queue *b, const struct digest *piece);
-/* The pieces that were noted, until they are forgotten. */
-const struct digest *send_queue_pieces(const struct send_queue *b, size_t *n);
-void send_queue_forget_pieces(struct send_queue *b);
-/* The lists of the parts that have come to their end. */
-int send_queue_each_list(const struct send_queue *b,
-                         int (*visit)(void *context, const struct pack_part *part,
-                                      struct bytes list, struct err *e),
-                         void *context, struct err *e);
+/* Hands on all that comes until send_queue_end.  -1: the error of the sink, or the one that
+ * send_queue_end was given. */
+int send_queue_deliver(struct send_queue *q, const struct send_queue_sink *sink, struct err *e);
+/* What comes is not wanted any more. */
+void send_queue_stop(struct send_queue *q);
 
 #endif

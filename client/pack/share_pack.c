@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "client/pack/share_pack.h"
-#include "client/pack/tree.h"
+#include "client/pack/packer.h"
 #include "client/term/safe_text.h"
 #include "common/base/fs.h"
 #include "common/base/io.h"
@@ -48,7 +48,6 @@ static int pack(struct share_pack *p, struct err *e)
 {
     struct tree *t = &p->tree;
     struct uploadbar bar;
-    struct tree_target target = { .stock = p->stock, .store = p->store, .bar = &bar };
     int result;
 
     if (tree_count(t, p->stock, e) < 0)
@@ -56,7 +55,7 @@ static int pack(struct share_pack *p, struct err *e)
     pack_inventory_judge(p->stock, (uint64_t)t->unknown_bytes);
     uploadbar_begin(&bar, (uint64_t)t->unknown_files, (uint64_t)t->unknown_bytes);
     bar.told_fd = STDOUT_FILENO;
-    result = tree_pack(t, &target, e);
+    result = packer_send(&t, 1, &(struct packer_target){ p->stock, p->store, &bar, 0 }, e);
     if (result == 0)
         result = store_settle(p->store, e);
     uploadbar_clear(&bar);

@@ -8,6 +8,7 @@
 
 #include "client/pack/file_index.h"
 #include "client/pack/hardlinks.h"
+#include "client/pack/send_queue.h"
 #include "client/pack/tree.h"
 #include "client/term/safe_text.h"
 #include "client/util/cache_dir.h"
@@ -28,21 +29,13 @@ static char *index_path(const struct walk_plan *plan)
     return path;
 }
 
-struct tree_counting {
-    struct tree *tree;
-    struct pack_inventory *stock;
-    struct file_index_reader *index; /* NULL: none */
-    struct walk *walk;
-    int64_t n_found;
-};
-
 /* Whether all of it is on the share. */
-static bool want(struct pack_inventory *stock, const struct pack_added *file)
+static bool want_pieces(struct pack_inventory *inventory, const struct pack_added *file)
 {
     bool all = true;
 
     for (size_t i = 0; i < file->n_pieces; i++)
-        if (!digest_is_zero(&file->pieces[i]) && !pack_inventory_want(stock, &file->pieces[i]))
+        if (!digest_is_zero(&file->pieces[i]) && !pack_inventory_want(inventory, &file->pieces[i]))
             all = false;
     return all;
 }
@@ -52,86 +45,56 @@ static bool stays_in_place(const struct tree *t, const struct walk_entry *entry)
     return t->on_share != NULL && (t->stays || entry->stat.st_size >= PACK_PART_BYTES);
 }
 
-static void count_file(struct tree_counting *c, const struct walk_entry *entry)
-{
-    struct pack_added file;
-    bool found = c->index != NULL && file_index_find(c->index, entry->path, &entry->stat, &file);
-
-    c->tree->totals.files++;
-    c->tree->totals.bytes += entry->stat.st_size;
-    c->n_found += found;
-    if (found && (stays_in_place(c->tree, entry) || want(c->stock, &file)))
-        return;
-    c->tree->is_unchanged = false;
-    c->tree->unknown_files++;
-    c->tree->unknown_bytes += entry->stat.st_size;
-}
-
-static void count(struct tree_counting *c, const struct walk_entry *entry)
-{
-    switch (entry->kind) {
-    case PACK_FOLDER: c->tree->totals.folders++; break;
-    case PACK_SYMLINK: c->tree->totals.links++; break;
-    default: count_file(c, entry); break;
-    }
-}
-
-struct tree_counting *tree_count_begin(struct tree *t, struct pack_inventory *stock, struct err *e)
+int tree_count(struct tree *t, struct pack_inventory *inventory, struct err *e)
 {
     struct walk *w = walk_begin(&t->plan, e);
-    struct tree_counting *c;
+    struct file_index_reader *index; /* NULL: none */
+    struct walk_entry entry;
+    struct pack_added file;
+    int64_t n_found = 0;
     char *path;
+    int rc;
 
     if (w == NULL)
-        return NULL;
+        return -1;
+    path = index_path(&t->plan);
+    index = file_index_open(path);
+    free(path);
     t->totals = (struct pack_totals){ 0 };
     t->unknown_files = t->unknown_bytes = 0;
     t->is_unchanged = true;
-    path = index_path(&t->plan);
-    c = mem_alloc(sizeof *c);
-    *c = (struct tree_counting){ t, stock, file_index_open(path), w, 0 };
-    free(path);
-    return c;
-}
+    while ((rc = walk_next(w, &entry, e)) == 1) {
+        bool is_found;
 
-/* All were counted. */
-static void judge(const struct tree_counting *c)
-{
-    if (c->index == NULL || file_index_count(c->index) != c->n_found)
-        c->tree->is_unchanged = false;
-    c->tree->is_new = c->n_found == 0;
-}
-
-int tree_count_next(struct tree_counting *c, struct err *e)
-{
-    struct walk_entry entry;
-    int rc = walk_next(c->walk, &entry, e);
-
-    if (rc == 1)
-        count(c, &entry);
-    if (rc == 0)
-        judge(c);
+        t->totals.folders += entry.kind == PACK_FOLDER;
+        t->totals.links += entry.kind == PACK_SYMLINK;
+        if (entry.kind == PACK_FOLDER || entry.kind == PACK_SYMLINK)
+            continue;
+        is_found = index != NULL && file_index_find(index, entry.path, &entry.stat, &file);
+        t->totals.files++;
+        t->totals.bytes += entry.stat.st_size;
+        n_found += is_found;
+        if (is_found && (stays_in_place(t, &entry) || want_pieces(inventory, &file)))
+            continue;
+        t->is_unchanged = false;
+        t->unknown_files++;
+        t->unknown_bytes += entry.stat.st_size;
+    }
+    if (index == NULL || file_index_count(index) != n_found)
+        t->is_unchanged = false;
+    file_index_close(index);
+    walk_end(w);
     return rc;
 }
 
-void tree_count_end(struct tree_counting *c)
+bool tree_is_none(const struct tree *t)
 {
-    if (c == NULL)
-        return;
-    file_index_close(c->index);
-    walk_end(c->walk);
-    free(c);
+    return t->is_none_if_empty && t->totals.folders + t->totals.files + t->totals.links == 0;
 }
 
-int tree_count(struct tree *t, struct pack_inventory *stock, struct err *e)
+int64_t tree_count_files(const struct tree *t)
 {
-    struct tree_counting *c = tree_count_begin(t, stock, e);
-    int rc = -1;
-
-    while (c != NULL && (rc = tree_count_next(c, e)) == 1)
-        ;
-    tree_count_end(c);
-    return rc;
+    return t->totals.files + t->totals.links;
 }
 
 static bool is_known(struct file_index_reader *index, const struct walk_entry *entry)
@@ -162,127 +125,32 @@ uint64_t tree_glance(const char *path, uint64_t enough_bytes)
     return bytes;
 }
 
-/* ---- where the bytes go ---- */
-
-/* So often at the least it is shown how far it is. */
-enum { SHOWN_BYTES = 512 * 1024 };
-
-static int part_begin(void *context, unsigned slot, struct err *e)
-{
-    const struct tree_target *to = context;
-
-    return to->store == NULL ? 0 : store_part_begin(to->store, slot, e);
-}
-
-static int part_write(void *context, unsigned slot, struct bytes bytes, struct err *e)
-{
-    const struct tree_target *to = context;
-
-    if (to->store == NULL)
-        return 0;
-    while (bytes.n > 0) {
-        struct bytes some = { bytes.data, bytes.n < SHOWN_BYTES ? bytes.n : SHOWN_BYTES };
-
-        if (store_part_write(to->store, slot, some, e) < 0)
-            return -1;
-        uploadbar_write(to->bar, some.n);
-        bytes = (struct bytes){ bytes.data + some.n, bytes.n - some.n };
-    }
-    return 0;
-}
-
-static int part_end(void *context, unsigned slot, const struct pack_part *part, struct bytes list,
-                    struct err *e)
-{
-    const struct tree_target *to = context;
-
-    if (to->store == NULL)
-        return 0;
-    if (store_part_end(to->store, slot, part, list, e) < 0)
-        return -1;
-    pack_inventory_keep_list(to->stock, &part->list, list);
-    return 0;
-}
-
-/* It need not be sent. */
-static int rely(const struct tree_target *to, enum pack_object kind, const struct digest *name,
-                struct err *e)
-{
-    if (kind == PACK_MANIFEST)
-        return pack_inventory_hold_manifest(to->stock, name, e);
-    pack_inventory_rely(to->stock, kind, name);
-    return 0;
-}
-
-static int object(void *context, enum pack_object kind, const struct digest *name,
-                  struct bytes bytes, struct err *e)
-{
-    const struct tree_target *to = context;
-
-    if (to->store == NULL)
-        return 0;
-    if (pack_inventory_has(to->stock, kind, name))
-        return rely(to, kind, name, e);
-    if (kind == PACK_MANIFEST && pack_inventory_hold(to->stock, e) < 0)
-        return -1;
-    if (store_object(to->store, kind, name, bytes, e) < 0)
-        return -1;
-    pack_inventory_add(to->stock, kind, name);
-    return 0;
-}
-
-static void files(void *context, uint64_t n, uint64_t bytes)
-{
-    const struct tree_target *to = context;
-
-    uploadbar_add_files(to->bar, n, bytes);
-}
-
-int tree_deliver(const struct tree_target *to, struct err *e)
-{
-    struct send_queue_sink sink = { .to = { .context = (void *)(uintptr_t)to,
-                                            .part_begin = part_begin,
-                                            .part_write = part_write,
-                                            .part_end = part_end,
-                                            .object = object },
-                                    .files = files };
-
-    return send_queue_deliver(to->backlog, &sink, e);
-}
-
 /* ---- what arises ---- */
 
 struct tree_packing {
     const struct tree_target *to;
     struct tree *tree;
-    struct walk *walk;
-    struct walk_entry entry;
-    bool has_entry; /* which was not added */
     struct pack_writer *writer;
     struct hardlinks *links;
     struct file_index_reader *before; /* NULL: none */
     struct file_index_writer *after;  /* NULL: none */
-    bool has_new;                     /* the file at hand has content that was not on the share */
+    /* of the file at hand */
+    uint64_t unread_bytes;
+    bool has_new; /* it has content that was not on the share */
 };
 
 static int on_part_begin(void *context, unsigned slot, struct err *e)
 {
     const struct tree_packing *p = context;
 
-    if (p->to->backlog == NULL)
-        return part_begin((void *)(uintptr_t)p->to, slot, e);
-    send_queue_part_begin(p->to->backlog, slot);
-    return 0;
+    return p->to->queue == NULL ? 0 : send_queue_part_begin(p->to->queue, slot, e);
 }
 
 static int on_part_write(void *context, unsigned slot, struct bytes bytes, struct err *e)
 {
     const struct tree_packing *p = context;
 
-    if (p->to->backlog == NULL)
-        return part_write((void *)(uintptr_t)p->to, slot, bytes, e);
-    send_queue_part_write(p->to->backlog, slot, bytes);
-    return 0;
+    return p->to->queue == NULL ? 0 : send_queue_part_write(p->to->queue, slot, bytes, e);
 }
 
 static int on_part_end(void *context, unsigned slot, const struct pack_part *part,
@@ -290,61 +158,53 @@ static int on_part_end(void *context, unsigned slot, const struct pack_part *par
 {
     const struct tree_packing *p = context;
 
-    if (p->to->backlog != NULL)
-        send_queue_part_end(p->to->backlog, slot, part, list);
-    else if (part_end((void *)(uintptr_t)p->to, slot, part, list, e) < 0)
+    if (p->to->queue != NULL && send_queue_part_end(p->to->queue, slot, part, list, e) < 0)
         return -1;
-    return pack_inventory_learn(p->to->stock, part, list, e);
+    return pack_inventory_learn(p->to->inventory, part, list, e);
 }
 
+static int touch(void *context, const char *path, struct err *e)
+{
+    return send_queue_touch(context, path, e);
+}
+
+/* What is there need not be sent; all that the manifest relies on is touched before that is there. */
 static int on_object(void *context, enum pack_object kind, const struct digest *name,
                      struct bytes bytes, struct err *e)
 {
     const struct tree_packing *p = context;
+    struct pack_inventory *inventory = p->to->inventory;
+    struct send_queue *queue = p->to->queue;
 
-    if (p->to->backlog == NULL)
-        return object((void *)(uintptr_t)p->to, kind, name, bytes, e);
-    send_queue_object(p->to->backlog, kind, name, bytes);
+    if (queue == NULL)
+        return 0;
+    if (pack_inventory_has(inventory, kind, name)) {
+        if (kind == PACK_MANIFEST)
+            return pack_inventory_hold_manifest(inventory, name, touch, queue, e);
+        pack_inventory_rely(inventory, kind, name);
+        return 0;
+    }
+    if (kind == PACK_MANIFEST && pack_inventory_hold(inventory, touch, queue, e) < 0)
+        return -1;
+    if (send_queue_object(queue, kind, name, bytes, e) < 0)
+        return -1;
+    pack_inventory_add(inventory, kind, name);
     return 0;
 }
 
-static bool known(void *context, const struct digest *piece, struct pack_place *where)
+/* Called once for each piece of a file that is read. */
+static bool is_piece_known(void *context, const struct digest *piece, struct pack_place *where)
 {
     struct tree_packing *p = context;
+    uint64_t n = p->unread_bytes < PACK_PIECE_BYTES ? p->unread_bytes : PACK_PIECE_BYTES;
 
-    if (p->to->backlog == NULL)
-        uploadbar_read(p->to->bar, PACK_PIECE_BYTES);
-    if (pack_inventory_find(p->to->stock, piece, p->tree->is_unchanged, where))
+    p->unread_bytes -= n;
+    if (p->to->queue != NULL)
+        (void)send_queue_progress(p->to->queue, 0, n, NULL);
+    if (pack_inventory_find(p->to->inventory, piece, p->tree->is_unchanged, where))
         return true;
-    if (p->to->backlog != NULL && p->to->store == NULL)
-        send_queue_note_piece(p->to->backlog, piece);
     p->has_new = true;
     return false;
-}
-
-/* ---- what arose before the stock was known ---- */
-
-bool tree_is_there(const struct tree_target *to)
-{
-    struct pack_place where;
-    size_t n;
-    const struct digest *pieces = send_queue_pieces(to->backlog, &n);
-
-    for (size_t i = 0; i < n; i++)
-        if (pack_inventory_find(to->stock, &pieces[i], false, &where))
-            return true;
-    return false;
-}
-
-static int learn(void *context, const struct pack_part *part, struct bytes list, struct err *e)
-{
-    return pack_inventory_learn(context, part, list, e);
-}
-
-int tree_learn(const struct tree_target *to, struct err *e)
-{
-    send_queue_forget_pieces(to->backlog);
-    return send_queue_each_list(to->backlog, learn, to->stock, e);
 }
 
 /* ---- entries ---- */
@@ -420,20 +280,6 @@ static int read_file(struct tree_packing *p, const struct walk_entry *entry, int
     return 0;
 }
 
-static void begin_file(const struct tree_packing *p, const struct walk_entry *entry)
-{
-    if (p->to->backlog == NULL)
-        uploadbar_begin_file(p->to->bar, (uint64_t)entry->stat.st_size);
-}
-
-static void end_file(const struct tree_packing *p, const struct walk_entry *entry)
-{
-    if (p->to->backlog == NULL)
-        uploadbar_end_file(p->to->bar);
-    else
-        send_queue_file(p->to->backlog, (uint64_t)entry->stat.st_size);
-}
-
 static int open_and_read(struct tree_packing *p, const struct walk_entry *entry, struct err *e)
 {
     int fd = open(entry->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK), result;
@@ -441,11 +287,12 @@ static int open_and_read(struct tree_packing *p, const struct walk_entry *entry,
     if (fd < 0)
         return err_sys(e, "open %s", entry->from);
     p->has_new = false;
-    begin_file(p, entry);
+    p->unread_bytes = (uint64_t)entry->stat.st_size;
     result = read_file(p, entry, fd, e);
-    end_file(p, entry);
     close(fd);
     p->tree->new_files += p->has_new;
+    if (result == 0 && p->to->queue != NULL)
+        result = send_queue_progress(p->to->queue, 1, p->unread_bytes, e);
     return result;
 }
 
@@ -485,88 +332,56 @@ static int add_entry(struct tree_packing *p, const struct walk_entry *entry, str
 
 /* ---- all of it ---- */
 
-static void note_set(struct tree *t, const struct pack_summary *s)
+static int pack_entries(struct tree_packing *p, struct err *e)
 {
-    t->set = (struct dataset){ .tree = s->tree,
-                               .id = s->id,
-                               .files = s->totals.files + s->totals.links,
-                               .bytes = s->totals.bytes };
-    t->new_bytes = s->new_bytes;
-}
+    struct walk *w = walk_begin(&p->tree->plan, e);
+    struct walk_entry entry;
+    int rc = -1;
 
-struct tree_packing *tree_pack_begin(struct tree *t, const struct tree_target *to, struct err *e)
-{
-    struct walk *w = walk_begin(&t->plan, e);
-    struct tree_packing *p;
-    struct pack_sink sink = { .part_begin = on_part_begin,
-                              .part_write = on_part_write,
-                              .part_end = on_part_end,
-                              .object = on_object,
-                              .known = known,
-                              .part_bytes = to->part_bytes };
-    char *path;
-
-    if (w == NULL)
-        return NULL;
-    p = sink.context = mem_alloc(sizeof *p);
-    path = index_path(&t->plan);
-    *p = (struct tree_packing){ .to = to, .tree = t, .walk = w, .links = hardlinks_create() };
-    t->new_files = 0;
-    p->before = file_index_open(path);
-    if (!t->is_unchanged)
-        p->after = file_index_create(path);
-    p->writer = pack_writer_create(&sink);
-    free(path);
-    return p;
-}
-
-static int next_entry(struct tree_packing *p, struct err *e)
-{
-    int rc = p->has_entry ? 1 : walk_next(p->walk, &p->entry, e);
-
-    p->has_entry = rc == 1;
+    while (w != NULL && (rc = walk_next(w, &entry, e)) == 1)
+        if (add_entry(p, &entry, e) < 0) {
+            rc = -1;
+            break;
+        }
+    walk_end(w);
     return rc;
-}
-
-int tree_pack_next(struct tree_packing *p, uint64_t room_bytes, struct err *e)
-{
-    int rc = next_entry(p, e);
-
-    if (rc <= 0)
-        return rc == 0 ? TREE_ALL : -1;
-    if (S_ISREG(p->entry.stat.st_mode) && (uint64_t)p->entry.stat.st_size > room_bytes)
-        return TREE_LATER;
-    p->has_entry = false;
-    return add_entry(p, &p->entry, e) < 0 ? -1 : TREE_MORE;
-}
-
-int tree_pack_end(struct tree_packing *p, int result, struct err *e)
-{
-    struct pack_summary summary;
-
-    if (result == 0)
-        result = pack_end(p->writer, &summary, e);
-    if (result == 0)
-        note_set(p->tree, &summary);
-    file_index_commit(p->after, result < 0 ? p->before : NULL);
-    file_index_close(p->before);
-    pack_writer_destroy(p->writer);
-    hardlinks_destroy(p->links);
-    walk_end(p->walk);
-    free(p);
-    return result;
 }
 
 int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
 {
-    struct tree_packing *p = tree_pack_begin(t, to, e);
-    int rc;
+    struct tree_packing p = { .to = to, .tree = t, .links = hardlinks_create() };
+    const struct pack_sink sink = { .context = &p,
+                                    .part_begin = on_part_begin,
+                                    .part_write = on_part_write,
+                                    .part_end = on_part_end,
+                                    .object = on_object,
+                                    .known = is_piece_known,
+                                    .part_bytes = to->part_bytes };
+    char *path = index_path(&t->plan);
+    struct pack_summary summary;
+    int result;
 
-    if (p == NULL)
-        return -1;
-    while ((rc = tree_pack_next(p, UINT64_MAX, e)) == TREE_MORE)
-        ;
-    return tree_pack_end(p, rc, e);
+    t->new_files = 0;
+    p.before = file_index_open(path);
+    if (!t->is_unchanged)
+        p.after = file_index_create(path);
+    free(path);
+    p.writer = pack_writer_create(&sink);
+    result = pack_entries(&p, e);
+    if (result == 0)
+        result = pack_end(p.writer, &summary, e);
+    if (result == 0) {
+        t->set = (struct dataset){ .tree = summary.tree,
+                                   .id = summary.id,
+                                   .files = summary.totals.files + summary.totals.links,
+                                   .bytes = summary.totals.bytes };
+        t->new_bytes = summary.new_bytes;
+    }
+    file_index_commit(p.after, result < 0 ? p.before : NULL);
+    file_index_close(p.before);
+    pack_writer_destroy(p.writer);
+    hardlinks_destroy(p.links);
+    return result;
 }
 
 int tree_blame(const struct tree *t, struct err *e)

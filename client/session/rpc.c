@@ -38,62 +38,9 @@ static void keep_welcome(struct rpc *r, const struct msg_welcome *w)
     r->welcome.projects = arena_strdup(r->arena, w->projects != NULL ? w->projects : "");
 }
 
-static bool ask_ahead(struct rpc *r)
-{
-    const struct rpc_ahead *a = r->ahead;
-    struct token id;
-    bool lost;
-
-    if (a == NULL || a->is_answered)
-        return false;
-    token_make(&id);
-    return rpc_send(r, a->type, &id, a->request, &lost, NULL) >= 0;
-}
-
-/* Where the connection breaks it is asked again, with the next greeting or without. */
-static void take_ahead(struct rpc *r)
-{
-    struct rpc_ahead *a = r->ahead;
-    bool lost;
-
-    (void)rpc_receive(r, (enum msg_type)proto.messages[a->type].reply, a->reply, &lost, &a->why);
-    a->is_answered = !lost;
-    if (lost)
-        a->why = (struct err){ 0 };
-}
-
-static int greet(struct rpc *r, bool *lost, struct err *e)
-{
-    char *host = unixsocket_host();
-    struct msg_hello hello = {
-        .version = PROTO_VERSION, .program = "ludwig", .host = host, .user_label = r->user_label
-    };
-    struct msg_welcome welcome = { 0 };
-    int64_t began_ms = units_monotonic_ms();
-    int64_t seq = rpc_send(r, MSG_HELLO, NULL, &hello, lost, e);
-
-    r->is_asked_ahead = seq >= 0 && ask_ahead(r);
-    free(host);
-    if (seq >= 0 && r->greeting != NULL)
-        r->greeting(r->context);
-    /* Who is turned away at once may be too late to ask, but not to read why. */
-    if ((seq < 0 && !*lost) || rpc_receive(r, MSG_WELCOME, &welcome, lost, e) < 0)
-        return -1;
-    keep_welcome(r, &welcome);
-    r->round_trip_ms = units_monotonic_ms() - began_ms;
-    r->n_opened++;
-    if (r->is_asked_ahead)
-        take_ahead(r);
-    return 0;
-}
-
 static int begin_ssh(struct rpc *r, struct err *e)
 {
-    struct mux_options o = { .may_prompt = prompt_is_welcome(),
-                             .interrupt_fd = r->interrupt_fd,
-                             .idle = r->idle,
-                             .events = r->events,
-                             .context = r->context };
+    struct mux_options o = { .may_prompt = prompt_is_welcome(), .interrupt_fd = r->interrupt_fd };
 
     r->mux = mux_begin(&r->to, &o, e);
     return r->mux == NULL ? -1 : 0;
@@ -117,42 +64,55 @@ static int wait_for_ssh(struct rpc *r, struct err *e)
 }
 
 /* A new connection, if the last one is gone; else another channel of it. */
-static int connect_ssh(struct rpc *r, struct err *e)
+static int connect_ssh(struct rpc *r, bool with_sftp, struct err *e)
 {
     if (r->mux != NULL && !mux_is_alive(r->mux))
         drop_ssh(r);
     if (wait_for_ssh(r, e) < 0)
         return -1;
-    if (!r->wants_sftp)
-        return mux_server(r->mux, &r->way, e);
-    r->wants_sftp = false;
-    return mux_server_and_sftp(r->mux, &r->way, e);
+    return with_sftp ? mux_server_and_sftp(r->mux, &r->way, e) : mux_server(r->mux, &r->way, e);
 }
 
-/* What may be otherwise the next time; a key that was refused is not. */
-static bool is_passing(const struct rpc *r, const struct err *why)
+/* One try.  *lost: another may succeed; a key that was refused is refused again. */
+static int send_hello(struct rpc *r, bool with_sftp, bool *lost, struct err *e)
 {
-    return r->to.kind == ENDPOINT_UNIX || why->kind == ERR_UNREACHABLE;
-}
-
-/* One try. */
-static int connect_once(struct rpc *r, bool *lost, struct err *e)
-{
+    char *host = unixsocket_host();
+    struct msg_hello hello = {
+        .version = PROTO_VERSION, .program = "ludwig", .host = host, .user_label = r->user_label
+    };
     struct err why = { 0 };
-    int fd =
-        r->to.kind == ENDPOINT_SSH ? connect_ssh(r, &why) : unixsocket_connect(r->to.path, &why);
+    int fd = r->to.kind == ENDPOINT_SSH ? connect_ssh(r, with_sftp, &why)
+                                        : unixsocket_connect(r->to.path, &why);
+    int result = 0;
 
-    *lost = is_passing(r, &why);
-    r->is_asked_ahead = false;
-    if (fd < 0)
-        return err_set(e, why.kind, "%s", why.text);
-    wire_init(&r->wire, fd, &proto);
-    r->wire.idle = r->idle;
-    *lost = false;
-    if (greet(r, lost, e) == 0)
-        return 0;
-    wire_close(&r->wire);
-    return -1;
+    *lost = r->to.kind == ENDPOINT_UNIX || why.kind == ERR_UNREACHABLE;
+    if (fd < 0) {
+        result = err_set(e, why.kind, "%s", why.text);
+    } else {
+        wire_init(&r->wire, fd, &proto);
+        r->hello_at_ms = units_monotonic_ms();
+        /* A server that turns us away at once may be gone before we greet; its answer says why. */
+        if (rpc_send(r, MSG_HELLO, NULL, &hello, lost, e) < 0 && !*lost) {
+            wire_close(&r->wire);
+            result = -1;
+        }
+    }
+    free(host);
+    return result;
+}
+
+static int receive_welcome(struct rpc *r, bool *lost, struct err *e)
+{
+    struct msg_welcome welcome = { 0 };
+
+    if (rpc_receive(r, MSG_WELCOME, &welcome, lost, e) < 0) {
+        wire_close(&r->wire);
+        return -1;
+    }
+    keep_welcome(r, &welcome);
+    r->round_trip_ms = units_monotonic_ms() - r->hello_at_ms;
+    r->n_opened++;
+    return 0;
 }
 
 static void keep_endpoint(struct rpc *r, const struct endpoint *to)
@@ -165,17 +125,13 @@ static void keep_endpoint(struct rpc *r, const struct endpoint *to)
     r->to.path = to->path != NULL ? arena_strdup(r->place, to->path) : NULL;
 }
 
-void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label,
-               const struct rpc_company *company)
+void rpc_begin(struct rpc *r, const struct endpoint *to, const char *user_label)
 {
     *r = (struct rpc){ .wire = { .fd = -1 },
                        .user_label = user_label != NULL ? mem_strdup(user_label) : NULL,
                        .arena = arena_create(),
                        .patience_ms = RPC_PATIENCE_MS,
-                       .interrupt_fd = -1,
-                       .idle = company->idle,
-                       .events = company->events,
-                       .context = company->context };
+                       .interrupt_fd = -1 };
     keep_endpoint(r, to);
     if (to->kind == ENDPOINT_SSH)
         (void)begin_ssh(r, NULL);
@@ -189,25 +145,21 @@ int rpc_wait(struct rpc *r, struct err *e)
     return -1;
 }
 
-/* The greeting alone, where the connection broke before the answer to it: what was asked along with
- * it may be to blame. */
-static int greet_alone(struct rpc *r, struct err *e)
+int rpc_hello(struct rpc *r, bool with_sftp, struct err *e)
 {
-    struct rpc_ahead *ahead = r->ahead;
     bool lost;
-    int result;
 
-    r->ahead = NULL;
-    result = connect_once(r, &lost, e);
-    r->ahead = ahead;
-    return result;
+    if (send_hello(r, with_sftp, &lost, e) == 0)
+        return 0;
+    rpc_close(r);
+    return -1;
 }
 
-int rpc_greet(struct rpc *r, struct err *e)
+int rpc_welcome(struct rpc *r, struct err *e)
 {
     bool lost;
 
-    if (connect_once(r, &lost, e) == 0 || (lost && r->is_asked_ahead && greet_alone(r, e) == 0))
+    if (receive_welcome(r, &lost, e) == 0)
         return 0;
     rpc_close(r);
     return -1;
@@ -215,8 +167,8 @@ int rpc_greet(struct rpc *r, struct err *e)
 
 int rpc_open(struct rpc *r, const struct endpoint *to, const char *user_label, struct err *e)
 {
-    rpc_begin(r, to, user_label, &(struct rpc_company){ 0 });
-    return rpc_greet(r, e);
+    rpc_begin(r, to, user_label);
+    return rpc_hello(r, false, e) < 0 ? -1 : rpc_welcome(r, e);
 }
 
 int rpc_open_path(struct rpc *r, const char *socket_path, const char *user_label, struct err *e)
@@ -269,7 +221,7 @@ int rpc_reopen(struct rpc *r, struct err *e)
 
     wire_close(&r->wire);
     for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms = longer(pause_ms)) {
-        if (connect_once(r, &lost, e) == 0)
+        if (send_hello(r, false, &lost, e) == 0 && receive_welcome(r, &lost, e) == 0)
             return 0;
         if (!lost || units_monotonic_ms() >= deadline_ms)
             return err_wrap(e, "the connection to the server was lost");
@@ -331,18 +283,43 @@ int rpc_receive(struct rpc *r, enum msg_type type, void *reply, bool *lost, stru
     return err_set(e, why.kind, "%s", why.text);
 }
 
-int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply, struct err *e)
+static void send_question(struct rpc *r, struct rpc_question *q)
+{
+    bool changes = (proto.messages[q->type].flags & CHANGES) != 0;
+
+    err_clear(&q->why);
+    q->n_opened = r->n_opened;
+    q->is_sent =
+        rpc_send(r, q->type, changes ? &q->id : NULL, q->request, &q->is_lost, &q->why) >= 0;
+}
+
+void rpc_ask(struct rpc *r, struct rpc_question *q, enum msg_type type, const void *request)
+{
+    *q = (struct rpc_question){ .type = type, .request = request };
+    token_make(&q->id);
+    send_question(r, q);
+}
+
+/* *lost: the connection broke. */
+static int take_answer(struct rpc *r, const struct rpc_question *q, void *reply, bool *lost,
+                       struct err *e)
+{
+    *lost = q->is_lost;
+    if (!q->is_sent)
+        return err_set(e, q->why.kind, "%s", q->why.text);
+    return rpc_receive(r, (enum msg_type)proto.messages[q->type].reply, reply, lost, e);
+}
+
+int rpc_answer(struct rpc *r, struct rpc_question *q, void *reply, struct err *e)
 {
     int64_t deadline_ms = units_monotonic_ms() + r->patience_ms;
-    const struct message *m = &proto.messages[type];
-    struct token id;
     bool lost;
 
-    token_make(&id);
     /* A server that greets and then drops the request each time gets no rush of requests. */
     for (int64_t pause_ms = FIRST_PAUSE_MS;; pause_ms = longer(pause_ms)) {
-        if (rpc_send(r, type, (m->flags & CHANGES) != 0 ? &id : NULL, request, &lost, e) >= 0 &&
-            rpc_receive(r, (enum msg_type)m->reply, reply, &lost, e) == 0)
+        if (q->n_opened != r->n_opened) /* it went over a connection that is gone */
+            send_question(r, q);
+        if (take_answer(r, q, reply, &lost, e) == 0)
             return 0;
         if (!lost || rpc_reopen(r, e) < 0)
             return -1;
@@ -350,8 +327,16 @@ int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply
             continue;
         if (units_monotonic_ms() >= deadline_ms)
             return err_set(e, ERR_UNREACHABLE, "the server closes the connection at each '%s'",
-                           m->name);
+                           proto.messages[q->type].name);
         if (!rest(r, pause_ms))
             return err_set(e, ERR_UNREACHABLE, "interrupted while the server was away");
     }
+}
+
+int rpc_call(struct rpc *r, enum msg_type type, const void *request, void *reply, struct err *e)
+{
+    struct rpc_question q;
+
+    rpc_ask(r, &q, type, request);
+    return rpc_answer(r, &q, reply, e);
 }

@@ -12,9 +12,8 @@
 
 /* A further connection for files. */
 struct session_lane {
-    struct mux *mux;
-    bool is_held;  /* it has not logged in, as nothing was asked of it */
-    bool is_asked; /* for a channel */
+    struct mux *mux; /* NULL: none */
+    bool is_asked;   /* for a channel */
 };
 
 struct session {
@@ -26,35 +25,31 @@ struct session {
     struct arena *arena;  /* lasts until the program ends */
     struct share_connection drive; /* see session_drive */
     struct session_lane lanes[SHARE_CONNECTION_LANES_MAX];
-    struct sftp *opening;     /* of the drive, until it is asked for */
-    struct sftp_root *search; /* for the drive, which goes on */
-    bool
-        expects_files; /* set before session_reach: files will be sent, for which connections are */
-    struct idle idle; /* what may be done while the server is waited for; set after session_begin */
-    uint64_t expected_bytes; /* begun early, and not waited for; so many, as far as is known */
-    bool has_no_worker;      /* a server of the user's own on a login node: see embedded_up */
-    bool is_subscribed; /* somebody waits on the connection, and makes it anew when it is lost */
+    bool has_no_worker; /* a server of the user's own on a login node: see embedded_up */
+    bool is_subscribed; /* a subscription makes the connection anew when that is lost */
+};
+
+/* What a session is started for. */
+struct session_wants {
+    bool worker;          /* of a server of the user's own: see embedded_up */
+    bool sends_files;     /* connections for them are begun early, and not waited for */
+    uint64_t files_bytes; /* so much is to be sent, as far as is known */
 };
 
 /* Connects to the server that the command line and the configuration name. */
 int session_open(struct cli *cli, struct session *s, struct err *e);
-/* The same, but one of the user's own is started if need be; wants_worker: see embedded_up. */
-int session_start(struct cli *cli, struct session *s, bool wants_worker, struct err *e);
-/* The same in pieces, for those who have something to look at meanwhile: what can be begun without
- * waiting, and the rest. */
-int session_begin(struct cli *cli, struct session *s, struct err *e);
-int session_reach(struct cli *cli, struct session *s, bool wants_worker, struct err *e);
+/* The same, but one of the user's own is started if need be. */
+int session_start(struct cli *cli, struct session *s, const struct session_wants *wants,
+                  struct err *e);
 void session_close(struct session *s);
 
 /* An SFTP server's descriptor (see mux_sftp), through the connection that the questions go through;
- * made anew if that is lost, unless somebody else does that.  For servers over SSH only. */
+ * made anew if that is lost and no subscription does so.  For servers over SSH only. */
 int session_sftp(struct session *s, struct err *e);
 
 /* The shared drive, connected to on first use, and again when that connection broke.  Belongs to
  * the session; NULL with e set. */
 struct share_connection *session_drive(struct session *s, struct err *e);
-/* Begins to look for it, and waits for nothing; what is wrong shows with session_drive. */
-void session_drive_soon(struct session *s);
 /* Whether the connection stands, as far as is known. */
 bool session_is_connected(const struct session *s);
 
@@ -65,8 +60,6 @@ const char *session_drive_path(const struct session *s, struct arena *a, const c
  * on it. */
 const char *session_shown_path(const struct session *s, struct arena *a, const char *path);
 bool session_sees_drive(const struct session *s);
-/* After session_begin: files will go over SFTP. */
-bool session_is_far(const struct session *s);
 void session_job_paths(const struct session *s, struct arena *a, struct job_info *j);
 
 #endif

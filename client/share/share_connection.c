@@ -48,7 +48,6 @@ int share_connection_mend(struct share_connection *d, struct err *e)
     if (another == NULL)
         return -1;
     sftp_close(d->sftp);
-    sftp_set_idle(another, d->idle);
     d->sftp = another;
     return 0;
 }

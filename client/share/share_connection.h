@@ -27,7 +27,6 @@ struct share_connection {
      * there are none. */
     int (*lane)(void *context, size_t number, int *fd, struct err *e);
     void *context;
-    const struct idle *idle; /* see sftp_set_idle */
 };
 
 /* To read from.  The drive must last as long. */

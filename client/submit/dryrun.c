@@ -88,6 +88,8 @@ static int find_out(struct dryrun *d, struct err *e)
 {
     const struct submit_request *o = d->order;
     struct jobspec work = o->spec.work;
+    const struct inputs_counted *counted;
+    const struct inputs_packed *looked;
     struct digest digest;
     struct place to;
 
@@ -95,13 +97,16 @@ static int find_out(struct dryrun *d, struct err *e)
         return -1;
     d->drive = find_drive(d);
     to = (struct place){ .drive = d->drive, .project = o->spec.project };
-    if (inputs_load(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL, e) < 0)
+    inputs_plan(&d->cargo, &o->spec, d->drive != NULL ? &to : NULL);
+    counted = inputs_count(&d->cargo, e);
+    if (counted == NULL)
         return -1;
     inputs_note_size(&d->cargo);
-    if (inputs_look(&d->cargo, e) < 0)
+    looked = inputs_look(counted, e);
+    if (looked == NULL)
         return -1;
-    inputs_count_new(&d->cargo, &d->upload_files, &d->upload_bytes);
-    inputs_sign(&d->cargo, &o->spec, o->cli->arena, &work);
+    inputs_count_new(looked, &d->upload_files, &d->upload_bytes);
+    inputs_sign(looked, &o->spec, o->cli->arena, &work);
     jobspec_digest(&work, &digest);
     return preview_make(&d->forecast, o, is_asked(d) ? &d->session.rpc : NULL, &digest, e);
 }
@@ -412,7 +417,7 @@ static void add_tree(struct buf *out, const char *label, const char *name, const
 {
     add_label(out, label);
     buf_printf(out, "%s%s", name, name[0] != '\0' ? ": " : "");
-    add_files(out, inputs_count_files(t), t->totals.bytes);
+    add_files(out, tree_count_files(t), t->totals.bytes);
 }
 
 static void add_data(struct buf *out, const struct spec_data *data, const struct tree *t)
@@ -436,10 +441,10 @@ static void add_left_out(struct buf *out, const struct inputs *c)
 
 static bool has_files(const struct inputs *c)
 {
-    int64_t n = inputs_count_files(&c->source);
+    int64_t n = tree_count_files(&c->source);
 
     for (size_t i = 0; i < c->n_data; i++)
-        n += inputs_count_files(&c->data[i]);
+        n += tree_count_files(&c->data[i]);
     return n > 0;
 }
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "client/submit/preview.h"
-#include "client/submit/submit.h"
+#include "client/submit/sweep_send.h"
 #include "client/util/digest_table.h"
 #include "common/data/msgpack.h"
 #include "common/data/param_digest.h"
@@ -95,20 +95,6 @@ static int check_owner(const struct msg_previewed *answer, const char *project, 
                    answer->owner);
 }
 
-static int ask_owner(struct rpc *rpc, const char *project, struct err *e)
-{
-    struct msg_preview request = { .project = project, .reps = 1, .reuse = REUSE_NONE };
-    struct msg_previewed answer;
-    struct buf none = { 0 };
-    int result;
-
-    mp_add_list(&none, 0);
-    request.configs = buf_bytes(&none);
-    result = rpc_call(rpc, MSG_PREVIEW, &request, &answer, e);
-    buf_free(&none);
-    return result < 0 ? -1 : check_owner(&answer, project, e);
-}
-
 /* How many of the chunk's jobs are done, whatever their command, source and data were. */
 static int ask_otherwise(struct walk *w, int64_t *n_jobs, struct err *e)
 {
@@ -160,12 +146,12 @@ static int look_at_chunk(struct walk *w, int64_t n, struct err *e)
 static int walk_all(struct walk *w, struct err *e)
 {
     const struct submit_request *o = w->order;
-    int64_t most = submit_chunk_max(o->spec.reps), left = o->configs;
+    int64_t most = sweep_send_chunk_max(o->spec.reps), left = o->configs;
 
     points_seek(&o->points, 0);
     while (left > 0 && (w->seen != NULL || w->rpc != NULL)) {
         int64_t n =
-            submit_fill_chunk(&o->points, left < most ? left : most, &w->left_over, &w->chunk);
+            sweep_send_fill_chunk(&o->points, left < most ? left : most, &w->left_over, &w->chunk);
 
         if (n == 0)
             return err_set(e, ERR_INTERNAL, "%" PRId64 " configurations are missing", left);
@@ -200,19 +186,4 @@ int preview_make(struct preview *f, const struct submit_request *o, struct rpc *
     buf_free(&w.chunk);
     buf_free(&w.fresh);
     return result;
-}
-
-int preview_count_done(const struct submit_request *o, struct rpc *rpc, int64_t *n_jobs,
-                       struct err *e)
-{
-    static const struct digest no_work = { 0 };
-    struct submit_request by_params = *o;
-    struct preview f = { 0 };
-
-    by_params.reuse = REUSE_PARAMS;
-    if (o->reuse == REUSE_ALL && o->configs <= PREVIEW_PASSING_MAX &&
-        preview_make(&f, &by_params, rpc, &no_work, e) < 0)
-        return -1;
-    *n_jobs = f.reused;
-    return f.asked ? 0 : ask_owner(rpc, o->spec.project, e);
 }

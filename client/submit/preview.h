@@ -9,7 +9,7 @@
 #include "client/submit/submit_request.h"
 
 /* Where configurations can be the same, duplicates among more than that are not looked for. */
-enum { PREVIEW_EXACT_MAX = 1000 * 1000, PREVIEW_PASSING_MAX = 100 * 1000 };
+enum { PREVIEW_EXACT_MAX = 1000 * 1000 };
 
 struct preview {
     int64_t configs;          /* each once */
@@ -23,11 +23,5 @@ struct preview {
 /* rpc: NULL when there is nobody to ask.  ERR_DENIED: the project is somebody else's. */
 int preview_make(struct preview *f, const struct submit_request *o, struct rpc *rpc,
                  const struct digest *work, struct err *e);
-
-/* How many jobs --reuse params would take; 0 when there are too many configurations to ask in
- * passing, or when --reuse says what is to be taken.  ERR_DENIED: the project is somebody else's,
- * and a submit would be refused. */
-int preview_count_done(const struct submit_request *o, struct rpc *rpc, int64_t *n_jobs,
-                       struct err *e);
 
 #endif

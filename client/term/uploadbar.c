@@ -98,66 +98,18 @@ void uploadbar_begin(struct uploadbar *b, uint64_t files, uint64_t bytes)
                                  .shown_at_ms = now_ms };
 }
 
-static void count(struct uploadbar *b, uint64_t bytes)
-{
-    b->file_shown += bytes;
-    b->bytes += bytes;
-    /* Files that were not expected to be read. */
-    if (b->all_bytes < b->bytes)
-        b->all_bytes = b->bytes;
-    show(b);
-}
-
-void uploadbar_begin_file(struct uploadbar *b, uint64_t bytes)
-{
-    if (b == NULL)
-        return;
-    b->file_bytes = bytes;
-    b->file_read = b->file_shown = 0;
-}
-
-void uploadbar_read(struct uploadbar *b, uint64_t bytes)
-{
-    uint64_t before;
-
-    if (b == NULL)
-        return;
-    before = b->file_read;
-    b->file_read = bytes < b->file_bytes - before ? before + bytes : b->file_bytes;
-    if (b->file_shown < before)
-        count(b, before - b->file_shown);
-}
-
-void uploadbar_write(struct uploadbar *b, uint64_t bytes)
-{
-    uint64_t room;
-
-    if (b == NULL)
-        return;
-    room = b->file_read - b->file_shown;
-    if (room > 0)
-        count(b, bytes < room ? bytes : room);
-}
-
-void uploadbar_end_file(struct uploadbar *b)
-{
-    if (b == NULL)
-        return;
-    b->files++;
-    if (b->all_files < b->files)
-        b->all_files = b->files;
-    count(b, b->file_bytes - b->file_shown);
-    b->file_read = b->file_shown = b->file_bytes = 0;
-}
-
-void uploadbar_add_files(struct uploadbar *b, uint64_t files, uint64_t bytes)
+void uploadbar_add(struct uploadbar *b, uint64_t files, uint64_t bytes)
 {
     if (b == NULL)
         return;
     b->files += files;
+    b->bytes += bytes;
+    /* Files that were not expected to be read. */
     if (b->all_files < b->files)
         b->all_files = b->files;
-    count(b, bytes);
+    if (b->all_bytes < b->bytes)
+        b->all_bytes = b->bytes;
+    show(b);
 }
 
 void uploadbar_clear(struct uploadbar *b)

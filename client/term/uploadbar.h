@@ -15,24 +15,14 @@ struct uploadbar {
     bool has_line;
     uint64_t bytes, all_bytes;
     uint64_t files, all_files;
-    uint64_t file_bytes, file_read,
-        file_shown; /* of the file at hand: its size, so much was read, and
-                                                   so much counts */
     int64_t began_at_ms, shown_at_ms;
     int told_fd; /* a program that reads "at FILES BYTES" each second; 0: none */
 };
 
 /* All functions take NULL for none. */
 void uploadbar_begin(struct uploadbar *b, uint64_t files, uint64_t bytes);
-/* A file is read and sent: it counts as far as it was read, and not before its bytes went out. */
-void uploadbar_begin_file(struct uploadbar *b, uint64_t bytes);
-/* So much of it was read, or what is left. */
-void uploadbar_read(struct uploadbar *b, uint64_t bytes);
-/* So much went out. */
-void uploadbar_write(struct uploadbar *b, uint64_t bytes);
-void uploadbar_end_file(struct uploadbar *b);
-/* So many files that were not begun one by one went out. */
-void uploadbar_add_files(struct uploadbar *b, uint64_t files, uint64_t bytes);
+/* So many files more, and so many bytes of files, were read and went out. */
+void uploadbar_add(struct uploadbar *b, uint64_t files, uint64_t bytes);
 /* Takes the line away, so that something else can be written. */
 void uploadbar_clear(struct uploadbar *b);
 

@@ -21,7 +21,6 @@ struct mux {
     struct arena *arena;
     pid_t pid; /* 0: somebody else's child */
     int interrupt_fd;
-    const struct idle *idle;
     const struct mux_events *events;
     void *context; /* theirs */
     bool is_ready; /* it has connected */
@@ -191,7 +190,6 @@ static int wait_for_message(struct mux *m, struct err *e)
     struct pollfd fds[] = { { .fd = m->link.fd, .events = POLLIN },
                             { .fd = m->interrupt_fd, .events = POLLIN } };
 
-    idle_before(m->idle, fds, 2);
     while (poll(fds, 2, -1) < 0)
         if (errno != EINTR)
             return err_sys(e, "poll");
@@ -256,7 +254,6 @@ struct mux *mux_begin(const struct endpoint *to, const struct mux_options *o, st
     m = create(ends[0]);
     m->pid = pid;
     m->interrupt_fd = o->interrupt_fd > 0 ? o->interrupt_fd : -1;
-    m->idle = o->idle;
     m->events = o->events != NULL ? o->events : &no_events;
     m->context = o->context;
     if (pid > 0)

@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/base/idle.h"
 #include "common/data/schema.h"
 #include "common/proto/endpoint.h"
 #include "common/ssh/connect_facts.h"
@@ -35,7 +34,6 @@ struct mux_options {
     int64_t connect_ms; /* for everything until the session can be used, prompts and other servers'
                            log-in delays left out; 0: MUX_CONNECT_MS */
     int interrupt_fd;   /* readable: give up waiting; 0 or -1: none */
-    const struct idle *idle; /* what the caller does while it waits; lasts as long; NULL: nothing */
     const struct mux_events *events; /* last as long; NULL: none */
     void *context;                   /* theirs */
     const char *conf_said; /* of another to the same server, see mux_conf_said; NULL: none */

@@ -185,20 +185,12 @@ static int read_some(struct wire *w, struct err *e)
     return n > 0;
 }
 
-static void use_time(const struct wire *w)
-{
-    struct pollfd fd = { .fd = w->fd, .events = POLLIN };
-
-    idle_before(w->idle, &fd, 1);
-}
-
 int wire_receive(struct wire *w, struct envelope *m, struct err *e)
 {
     for (;;) {
         int rc = take_message(w, m, e);
 
         if (rc == 0) {
-            use_time(w);
             rc = read_some(w, e);
             if (rc == 1)
                 continue;

@@ -10,7 +10,6 @@
 #ifndef LUDWIG_COMMON_PROTO_MESSAGE_H
 #define LUDWIG_COMMON_PROTO_MESSAGE_H
 
-#include "common/base/idle.h"
 #include "common/data/schema.h"
 #include "common/proto/frame.h"
 
@@ -65,7 +64,6 @@ struct wire {
     struct buf out;
     struct arena *arena; /* what the last wire_receive handed out */
     int64_t seq;
-    const struct idle *idle; /* to be done while wire_receive waits; NULL: nothing */
 };
 
 void wire_init(struct wire *w, int fd, const struct protocol *p); /* owns fd from here on */

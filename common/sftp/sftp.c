@@ -168,11 +168,6 @@ bool sftp_can(const struct sftp *s, enum sftp_extension what)
     return (s->can & (unsigned)what) != 0;
 }
 
-void sftp_set_idle(struct sftp *s, const struct idle *idle)
-{
-    s->idle = idle;
-}
-
 bool sftp_is_broken(const struct sftp *s)
 {
     return s->is_broken;

@@ -23,7 +23,6 @@
 
 #include "common/base/buf.h"
 #include "common/base/err.h"
-#include "common/base/idle.h"
 #include "common/base/mem.h"
 #include "common/data/schema.h"
 #include "common/sftp/sftp_attrs.h"
@@ -49,8 +48,6 @@ struct sftp *sftp_open_later(int fd, struct err *e);
 int sftp_opens(struct sftp *s, struct err *e); /* 1, 0: not yet, -1 */
 /* Waits until it can be used. */
 int sftp_await(struct sftp *s, struct err *e);
-/* What its user does while it waits; lasts as long; NULL: nothing. */
-void sftp_set_idle(struct sftp *s, const struct idle *idle);
 /* What is in flight is given up: its done is called with ERR_UNREACHABLE.  NULL is fine. */
 void sftp_close(struct sftp *s);
 bool sftp_can(const struct sftp *s, enum sftp_extension what);

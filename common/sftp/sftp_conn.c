@@ -325,8 +325,6 @@ int sftp_turn_beside(struct sftp *const *all, size_t n, const struct pollfd *oth
         if (all[i]->is_broken)
             return sftp_check(all[i], e);
     }
-    if (timeout_ms < 0)
-        idle_before(all[0]->idle, fds, (nfds_t)(n + n_others));
     if (poll(fds, (nfds_t)(n + n_others), timeout_ms) < 0 && errno != EINTR)
         sftp_break(all[0], ERR_FAILED, "wait for the SFTP server: %s", strerror(errno));
     for (size_t i = 0; i < n; i++) {

@@ -15,7 +15,6 @@
 
 #include <poll.h>
 
-#include "common/base/idle.h"
 #include "common/sftp/sftp.h"
 #include "common/sftp/sftp_packet.h"
 
@@ -69,7 +68,6 @@ struct sftp {
     size_t n_ops, n_handles;
     size_t content_bytes; /* of operations in flight */
     int depth;            /* of calls of on_reply */
-    const struct idle *idle;
     bool is_greeted, has_limits;
     bool is_broken;
     struct err why;

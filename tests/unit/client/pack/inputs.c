@@ -68,7 +68,10 @@ static void load(struct inputs *c, const struct site *site, const char *yaml)
 
     *c = (struct inputs){ 0 };
     put(site, "s.yaml", yaml);
-    if (spec_read(site->file, site->arena, &s, &e) < 0 || inputs_load(c, &s, &site->to, &e) < 0)
+    if (spec_read(site->file, site->arena, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    inputs_plan(c, &s, &site->to);
+    if (inputs_count(c, &e) == NULL)
         fail_msg("%s", e.text);
 }
 
@@ -76,8 +79,7 @@ static void expect_new(struct inputs *c, int64_t n_files, int64_t bytes)
 {
     int64_t n_found = 99, bytes_found = 99;
 
-    assert_int_equal(inputs_look(c, NULL), 0);
-    inputs_count_new(c, &n_found, &bytes_found);
+    inputs_count_new(inputs_look(inputs_count(c, NULL), NULL), &n_found, &bytes_found);
     assert_int_equal(n_found, n_files);
     assert_int_equal(bytes_found, bytes);
 }
@@ -129,8 +131,8 @@ static void a_container_of_ones_own_is_among_the_data(void **state)
     put(site, "images/py.sif", "123");
     put(site, "s.yaml", "project: p\ncommand: x\nsource: []\ncontainer: images/py.sif\n");
     assert_int_equal(spec_read(site->file, site->arena, &s, NULL), 0);
-    assert_int_equal(inputs_load(&c, &s, &site->to, NULL), 0);
-    inputs_sign(&c, &s, site->arena, &work);
+    inputs_plan(&c, &s, &site->to);
+    inputs_sign(inputs_look(inputs_count(&c, NULL), NULL), &s, site->arena, &work);
     assert_int_equal(work.data.n, 1);
     assert_string_equal(((struct data_entry *)work.data.items)[0].name, "py.sif");
     assert_string_equal(s.work.container, "py.sif");
@@ -172,7 +174,7 @@ static void expect_used_folder(const struct inputs *c)
     static const char *const kept[] = { "run.sh", "model.yaml",     "broken.yaml", "notes.txt",
                                         "conf",   "conf/deep.yaml", "train.yaml" };
 
-    assert_int_equal(inputs_count_files(&c->source) + c->source.totals.folders,
+    assert_int_equal(tree_count_files(&c->source) + c->source.totals.folders,
                      sizeof kept / sizeof kept[0]);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         assert_true(has_entry(&c->source, kept[i]));

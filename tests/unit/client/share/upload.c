@@ -17,6 +17,7 @@
 
 #include "client/pack/datasets_stored.h"
 #include "client/pack/inputs.h"
+#include "client/pack/send_queue.h"
 #include "tests/unit/skip.h"
 #include "tests/unit/unpack.h"
 
@@ -158,11 +159,11 @@ static int send_tree(struct site *s, const char *path, struct dataset *set)
 {
     const char *whole = below(s, path);
     struct inputs c;
-    int result = inputs_load_paths(&c, &whole, 1, &s->to, &s->e);
+    int result;
 
     *set = (struct dataset){ 0 };
-    if (result == 0)
-        result = inputs_send(&c, &s->e);
+    inputs_plan_paths(&c, &whole, 1, &s->to);
+    result = inputs_send(&c, &s->e);
     if (result == 0)
         *set = c.data[0].set;
     inputs_free(&c);
@@ -173,12 +174,12 @@ static int send_tree(struct site *s, const char *path, struct dataset *set)
 static struct digest tree_of(const char *path)
 {
     struct tree tree = { .plan = { .top = path, .everything = true } };
-    struct tree_target nowhere = { .stock = pack_inventory_open(NULL, NULL) };
+    struct tree_target nowhere = { .inventory = pack_inventory_open(NULL, NULL) };
     struct err e = { 0 };
 
     if (tree_pack(&tree, &nowhere, &e) < 0)
         fail_msg("%s", e.text);
-    pack_inventory_close(nowhere.stock);
+    pack_inventory_close(nowhere.inventory);
     return tree.set.tree;
 }
 
@@ -542,11 +543,23 @@ static void what_is_relied_on_gets_young(void **state)
 static void send_while_it_goes(struct site *s, const char *words, struct dataset *set)
 {
     const char *whole = below(s, "from");
+    const struct inputs_counted *counted;
+    const struct inputs_packed *packed;
+    const struct inputs_arrived *arrived;
+    struct err why = { 0 };
     struct inputs c;
 
-    must(s, inputs_load_paths(&c, &whole, 1, &s->to, &s->e));
+    inputs_plan_paths(&c, &whole, 1, &s->to);
+    counted = inputs_count(&c, &s->e);
+    assert_non_null(counted);
     assert_true(for_packs(s, words, take_away) > 0);
-    must(s, inputs_send(&c, &s->e));
+    packed = inputs_pack(counted, &why);
+    arrived = packed != NULL ? inputs_arrive(packed, &why) : NULL;
+    if (arrived == NULL || inputs_settle(arrived, &why) == NULL) {
+        assert_int_equal(why.kind, ERR_BUSY);
+        must(s, inputs_try_again(&c, &why, &s->e));
+        must(s, inputs_send(&c, &s->e));
+    }
     *set = c.data[0].set;
     inputs_free(&c);
 }
@@ -597,30 +610,7 @@ static void what_somebody_relies_on_is_not_removed(void **state)
     assert_arrived(s, "from", &more);
 }
 
-/* ---- what is packed while the server is waited for ---- */
-
-static void use_time(struct inputs *c)
-{
-    struct idle idle = inputs_idle(c);
-
-    idle_before(&idle, NULL, 0);
-}
-
-static void begin_early(struct site *s, struct inputs *c)
-{
-    const char *whole = below(s, "from");
-
-    inputs_begin_paths(c, &whole, 1);
-    use_time(c);
-}
-
-static void meet_and_send(struct site *s, struct inputs *c, struct dataset *set)
-{
-    must(s, inputs_meet(c, &s->to, &s->e));
-    must(s, inputs_send(c, &s->e));
-    *set = c->data[0].set;
-    inputs_free(c);
-}
+/* ---- what is more than waits in memory ---- */
 
 static void put_noise(const struct site *s, const char *path, size_t n)
 {
@@ -635,74 +625,16 @@ static void put_noise(const struct site *s, const char *path, size_t n)
     free(text);
 }
 
-static void what_was_packed_early_arrives(void **state)
-{
-    struct site *s = here(state);
-    struct dataset set, again;
-    struct inputs c;
-
-    make_source(s);
-    put_noise(s, "from/noise", 3000000);
-    begin_early(s, &c);
-    meet_and_send(s, &c, &set);
-    assert_arrived(s, "from", &set);
-    assert_int_equal(count_all(s), 4);
-    must(s, send_tree(s, "from", &again));
-    assert_memory_equal(&again, &set, sizeof set);
-    assert_int_equal(count_all(s), 4);
-}
-
-static void what_was_packed_early_and_is_there_is_not_sent(void **state)
-{
-    struct site *s = here(state);
-    struct dataset set, again;
-    struct inputs c;
-
-    make_source(s);
-    must(s, send_tree(s, "from", &set));
-    must(s, io_remove_tree(below(s, "cache"), &s->e));
-    put(s, "from/new", "new", 0644);
-    begin_early(s, &c);
-    meet_and_send(s, &c, &again);
-    assert_arrived(s, "from", &again);
-    assert_int_equal(count(s, PACKS "/parts", ".tar.zst"), 2);
-    must(s, io_remove_tree(below(s, "cache"), &s->e));
-    begin_early(s, &c);
-    meet_and_send(s, &c, &again);
-    assert_int_equal(count(s, PACKS "/parts", ".tar.zst"), 2);
-}
-
-static void what_is_larger_than_memory_waits_for_its_turn(void **state)
+static void what_is_larger_than_memory_arrives(void **state)
 {
     struct site *s = here(state);
     struct dataset set;
-    struct inputs c;
 
     make_source(s);
     put_noise(s, "from/before", 20000000);
     put_noise(s, "from/c", SEND_QUEUE_MAX_BYTES + 1);
     put_noise(s, "from/d", 10000000);
-    begin_early(s, &c);
-    use_time(&c);
-    meet_and_send(s, &c, &set);
-    assert_arrived(s, "from", &set);
-}
-
-static void what_went_wrong_early_is_told_in_its_turn(void **state)
-{
-    struct site *s = here(state);
-    struct dataset set;
-    struct inputs c;
-
-    make_source(s);
-    assert_int_equal(mkfifo(below(s, "from/pipe"), 0600), 0);
-    begin_early(s, &c);
-    assert_int_equal(inputs_meet(&c, &s->to, &s->e), -1);
-    assert_non_null(strstr(s->e.text, "from/pipe is a pipe"));
-    inputs_free(&c);
-    begin_early(s, &c);
-    assert_int_equal(unlink(below(s, "from/pipe")), 0);
-    meet_and_send(s, &c, &set);
+    must(s, send_tree(s, "from", &set));
     assert_arrived(s, "from", &set);
 }
 
@@ -714,9 +646,7 @@ static void what_is_the_same_in_two_folders_is_packed_once(void **state)
 
     put(s, "one/a", "the same", 0644);
     put(s, "two/b", "the same", 0644);
-    inputs_begin_paths(&c, both, 2);
-    use_time(&c);
-    must(s, inputs_meet(&c, &s->to, &s->e));
+    inputs_plan_paths(&c, both, 2, &s->to);
     must(s, inputs_send(&c, &s->e));
     assert_arrived(s, "one", &c.data[0].set);
     assert_arrived(s, "two", &c.data[1].set);
@@ -724,17 +654,23 @@ static void what_is_the_same_in_two_folders_is_packed_once(void **state)
     inputs_free(&c);
 }
 
-static void what_was_packed_early_outlives_a_connection(void **state)
+static void what_was_packed_outlives_a_connection(void **state)
 {
     struct site *s = here(state);
+    const char *whole = below(s, "from");
+    const struct inputs_counted *counted;
     struct dataset set;
+    struct err why = { 0 };
     struct inputs c;
 
     make_source(s);
     put_noise(s, "from/noise", 10000000);
-    begin_early(s, &c);
-    must(s, inputs_meet(&c, &s->to, &s->e));
+    inputs_plan_paths(&c, &whole, 1, &s->to);
+    counted = inputs_count(&c, &s->e);
+    assert_non_null(counted);
     assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
+    assert_null(inputs_pack(counted, &why));
+    must(s, inputs_try_again(&c, &why, &s->e));
     must(s, inputs_send(&c, &s->e));
     set = c.data[0].set;
     inputs_free(&c);
@@ -743,66 +679,48 @@ static void what_was_packed_early_outlives_a_connection(void **state)
 
 /* ---- connections that break ---- */
 
-static void pack_source(struct site *s, struct inputs *c)
+static const struct inputs_packed *pack_source(struct site *s, struct inputs *c)
 {
     const char *whole = below(s, "from");
+    const struct inputs_packed *packed;
 
-    must(s, inputs_load_paths(c, &whole, 1, &s->to, &s->e));
-    must(s, inputs_pack(c, &s->e));
+    inputs_plan_paths(c, &whole, 1, &s->to);
+    packed = inputs_pack(inputs_count(c, &s->e), &s->e);
+    must(s, packed == NULL ? -1 : 0);
+    return packed;
 }
 
-static void expect_failure(struct site *s, int result)
-{
-    assert_int_equal(result, -1);
-    assert_int_equal(s->e.kind, ERR_UNREACHABLE);
-    assert_non_null(strstr(s->e.text, "the server is away"));
-    err_clear(&s->e);
-}
-
-static void what_was_given_up_does_not_count_as_sent(void **state)
+/* Whichever step it breaks in, there is nothing, and after three tries in vain nobody goes on. */
+static void a_connection_that_broke_is_told_by_the_next_step(void **state)
 {
     struct site *s = here(state);
 
     make_source(s);
     for (int arrives = 0; arrives < 2; arrives++) {
+        const struct inputs_packed *packed;
+        const struct inputs_arrived *arrived = NULL;
+        struct err why = { 0 };
         struct inputs c;
 
         s->is_away = false;
         put(s, "from/more", arrives ? "more" : "less", 0644);
-        pack_source(s, &c);
+        packed = pack_source(s, &c);
         if (arrives)
-            must(s, inputs_arrive(&c, &s->e));
+            arrived = inputs_arrive(packed, &s->e);
         assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
         s->is_away = true;
-        expect_failure(s, arrives ? inputs_settle(&c, &s->e) : inputs_arrive(&c, &s->e));
-        s->is_away = false;
-        expect_failure(s, inputs_arrive(&c, &s->e));
-        expect_failure(s, inputs_settle(&c, &s->e));
+        if (arrives)
+            assert_null(inputs_settle(arrived, &why));
+        else
+            assert_null(inputs_arrive(packed, &why));
+        assert_int_equal(why.kind, ERR_UNREACHABLE);
+        assert_int_equal(inputs_try_again(&c, &why, &s->e), 0);
+        assert_int_equal(inputs_send(&c, &s->e), -1);
+        assert_non_null(strstr(s->e.text, "the server is away"));
+        err_clear(&s->e);
         inputs_free(&c);
         assert_int_equal(count(s, PACKS, ".manifest"), 0);
     }
-}
-
-/* Of a sweep that is begun anew: its files go over a connection that is made anew. */
-static void what_arrived_over_a_connection_that_broke_is_sent_again(void **state)
-{
-    static const struct upload_text file = { "sweep.yaml", { (const unsigned char *)"x", 1 } };
-    struct site *s = here(state);
-    struct sftp_attrs attrs;
-    struct inputs c;
-
-    make_source(s);
-    pack_source(s, &c);
-    must(s, inputs_arrive(&c, &s->e));
-    for (int64_t sweep = 1; sweep < 4; sweep++) {
-        assert_int_equal(shutdown(s->fd, SHUT_RDWR), 0);
-        assert_int_equal(sftp_lstat(s->drive.sftp, "/", &attrs, NULL), -1);
-        must(s, inputs_arrive(&c, &s->e));
-        must(s, upload_sweep_files(&s->to, sweep, &file, 1, &s->e));
-        must(s, inputs_settle(&c, &s->e));
-        assert_arrived(s, "from", &c.data[0].set);
-    }
-    inputs_free(&c);
 }
 
 #define SFTP(name) cmocka_unit_test_prestate_setup_teardown(name, begin_sftp, end, NULL)
@@ -830,14 +748,10 @@ int main(void)
         BOTH(what_is_relied_on_gets_young),
         BOTH(what_goes_meanwhile_is_sent_again),
         BOTH(what_somebody_relies_on_is_not_removed),
-        BOTH(what_was_packed_early_arrives),
-        BOTH(what_was_packed_early_and_is_there_is_not_sent),
-        BOTH(what_is_larger_than_memory_waits_for_its_turn),
-        BOTH(what_went_wrong_early_is_told_in_its_turn),
+        BOTH(what_is_larger_than_memory_arrives),
         BOTH(what_is_the_same_in_two_folders_is_packed_once),
-        SFTP(what_was_packed_early_outlives_a_connection),
-        SFTP(what_was_given_up_does_not_count_as_sent),
-        SFTP(what_arrived_over_a_connection_that_broke_is_sent_again),
+        SFTP(what_was_packed_outlives_a_connection),
+        SFTP(a_connection_that_broke_is_told_by_the_next_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* submit.c - tests of chunks, and of what is done again when a sweep breaks on its way */
+/* sweep_send.c - tests of chunks, and of a sweep whose connection breaks on its way */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,26 +13,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/submit/submit.h"
+#include "client/submit/sweep_send.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/data/msgpack.h"
 #include "tests/unit/client_expand.h"
 
-enum { ALWAYS = 99 };
-
-/* A server that takes each sweep, and what is done meanwhile. */
+/* A server that takes each sweep. */
 struct scene {
     char folder[32];
     char *socket, *list;
     pid_t server;
     struct rpc rpc;
     struct points points;
-    bool fails_at_end; /* of the two callbacks */
-    int fails;         /* so often */
-    bool sets_lost;
-    int n_opened, n_ended;
-    int64_t sweep; /* the newest */
+    struct arena *arena;
 };
 
 /* ---- the server ---- */
@@ -41,7 +35,7 @@ static void answer(struct wire *w, const struct envelope *m, int64_t *sweep, int
 {
     struct msg_welcome welcome = { .version = PROTO_VERSION, .server_id = "id" };
     struct msg_submit_open open = { .sweep = *sweep + 1 };
-    struct msg_submit_taken taken = { .index = *chunk };
+    struct msg_submit_taken taken = { .index = *chunk, .done_otherwise = 3 };
     struct msg_submitted done = { .sweep = *sweep, .project = "p", .configs = *chunk };
     int type = proto.messages[m->type].reply;
 
@@ -92,6 +86,7 @@ static int begin(void **state)
     int fd;
 
     signal(SIGPIPE, SIG_IGN);
+    s->arena = arena_create();
     *state = s;
     strcpy(s->folder, "/tmp/submit-XXXXXX");
     if (mkdtemp(s->folder) == NULL)
@@ -117,6 +112,7 @@ static int end(void **state)
     int result;
 
     rpc_close(&s->rpc);
+    arena_destroy(s->arena);
     kill(s->server, SIGKILL);
     waitpid(s->server, NULL, 0);
     points_free(&s->points);
@@ -129,104 +125,70 @@ static int end(void **state)
 
 /* ---- the client ---- */
 
-static int fail_maybe(struct scene *s, bool is_end, bool *lost, struct err *e)
+static struct sweep_open *open_sweep(struct scene *s)
 {
-    assert_false(*lost);
-    if (is_end != s->fails_at_end || s->fails == 0)
-        return 0;
-    s->fails--;
-    *lost = s->sets_lost;
-    return err_set(e, ERR_UNREACHABLE, "the files did not arrive");
+    const struct msg_submit_begin begin = { .project = "p", .reps = 1, .work.command = "x" };
+    struct err e = { 0 };
+    struct sweep_asked *asked = sweep_send_begin(&s->rpc, &begin, s->arena, &e);
+    struct sweep_open *open = asked == NULL ? NULL : sweep_send_opened(asked, &e);
+
+    if (open == NULL)
+        fail_msg("%s", e.text);
+    return open;
 }
 
-static int on_opened(void *context, int64_t sweep, bool *lost, struct err *e)
-{
-    struct scene *s = context;
-
-    s->n_opened++;
-    s->sweep = sweep;
-    return fail_maybe(s, false, lost, e);
-}
-
-static int on_ending(void *context, bool *lost, struct err *e)
-{
-    struct scene *s = context;
-
-    s->n_ended++;
-    return fail_maybe(s, true, lost, e);
-}
-
-static int submit(struct scene *s, struct msg_submitted *done, struct err *e)
-{
-    struct msg_submit_begin begin = { .project = "p", .reps = 1, .work.command = "x" };
-    struct submission submission = { .rpc = &s->rpc,
-                                     .begin = &begin,
-                                     .points = &s->points,
-                                     .configs = 1,
-                                     .opened = on_opened,
-                                     .ending = on_ending,
-                                     .context = s };
-
-    s->n_opened = s->n_ended = 0;
-    return submit_send(&submission, done, e);
-}
-
-static void files_that_were_given_up_end_it(void **state)
+static void a_sweep_goes_from_step_to_step(void **state)
 {
     struct scene *s = *state;
 
-    for (int at_end = 0; at_end < 2; at_end++) {
-        struct msg_submitted done;
+    for (int64_t sweep = 1; sweep < 3; sweep++) {
+        struct sweep_open *open = open_sweep(s);
         struct err e = { 0 };
-
-        s->fails_at_end = at_end;
-        s->fails = 1;
-        assert_int_equal(submit(s, &done, &e), -1);
-        assert_int_equal(e.kind, ERR_UNREACHABLE);
-        assert_string_equal(e.text, "the files did not arrive");
-        assert_int_equal(s->n_opened, 1);
-        assert_int_equal(s->n_ended, at_end);
-        /* Another submit takes a connection of its own. */
-        assert_int_equal(s->rpc.n_opened, 1 + at_end);
-        if (rpc_reopen(&s->rpc, &e) < 0)
-            fail_msg("%s", e.text);
-    }
-}
-
-static void what_was_lost_is_done_again_as_another_sweep(void **state)
-{
-    struct scene *s = *state;
-
-    for (int at_end = 0; at_end < 2; at_end++) {
-        int64_t before = s->sweep;
+        struct sweep_sent *sent = sweep_send_points(open, &s->points, 1, &e);
         struct msg_submitted done;
-        struct err e = { 0 };
+        int64_t done_otherwise;
 
-        s->sets_lost = true;
-        s->fails_at_end = at_end;
-        s->fails = 1;
-        if (submit(s, &done, &e) < 0)
+        assert_int_equal(sweep_send_number(open), sweep);
+        if (sent == NULL || sweep_send_end(sent, NULL, &done, &done_otherwise, &e) < 0)
             fail_msg("%s", e.text);
-        assert_int_equal(s->n_opened, 2);
-        assert_int_equal(s->n_ended, 1 + at_end);
-        assert_int_equal(s->sweep, before + 2);
-        assert_int_equal(done.sweep, s->sweep);
+        assert_int_equal(done.sweep, sweep);
         assert_int_equal(done.configs, 1);
+        assert_int_equal(done_otherwise, 3);
     }
 }
 
-static void what_is_lost_each_time_is_given_up(void **state)
+/* Where the files go over the connection, too, and made it anew. */
+static void a_sweep_ends_with_its_connection(void **state)
 {
     struct scene *s = *state;
+    struct sweep_open *open = open_sweep(s);
     struct msg_submitted done;
+    int64_t done_otherwise;
+    struct sweep_sent *sent;
     struct err e = { 0 };
 
-    s->sets_lost = true;
-    s->fails = ALWAYS;
-    assert_int_equal(submit(s, &done, &e), -1);
-    assert_string_equal(e.text, "the files did not arrive");
-    assert_int_equal(s->n_opened, SUBMIT_TRIES);
-    assert_int_equal(s->n_ended, 0);
+    assert_int_equal(rpc_reopen(&s->rpc, NULL), 0);
+    assert_null(sweep_send_points(open, &s->points, 1, &e));
+    assert_int_equal(e.kind, ERR_UNREACHABLE);
+    err_clear(&e);
+    open = open_sweep(s);
+    assert_int_equal(sweep_send_number(open), 2);
+    sent = sweep_send_points(open, &s->points, 1, &e);
+    assert_non_null(sent);
+    assert_int_equal(rpc_reopen(&s->rpc, NULL), 0);
+    assert_int_equal(sweep_send_end(sent, NULL, &done, &done_otherwise, &e), -1);
+    assert_int_equal(e.kind, ERR_UNREACHABLE);
+}
+
+static void points_that_are_missing_are_told(void **state)
+{
+    struct scene *s = *state;
+    struct sweep_open *open = open_sweep(s);
+    struct err e = { 0 };
+
+    assert_null(sweep_send_points(open, &s->points, 2, &e));
+    assert_int_equal(e.kind, ERR_INTERNAL);
+    assert_string_equal(e.text, "1 configurations are missing");
 }
 
 /* ---- chunks ---- */
@@ -248,7 +210,7 @@ static void chunks_hold_every_configuration_once(void **state)
     int64_t n, total = 0;
 
     (void)state;
-    while ((n = submit_fill_chunk(&points, 1024, &left_over, &chunk)) > 0) {
+    while ((n = sweep_send_fill_chunk(&points, 1024, &left_over, &chunk)) > 0) {
         int64_t items = 0;
 
         assert_int_equal(mp_each_item(chunk.bytes, chunk.n, count_item, &items, NULL), 0);
@@ -278,12 +240,12 @@ static void large_configurations_make_chunks_shorter(void **state)
     for (int i = 0; i < 7; i++)
         values[i] = value_strn(text, i == 6 ? 1 : 100 * 1024);
     points.expand = expand_create(&plan, "f", POINTS_MAX, NULL);
-    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
-    assert_in_range(chunk.n, 1, SUBMIT_CHUNK_BYTES + 16);
-    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
-    assert_int_equal(submit_fill_chunk(&points, 1, &left_over, &chunk), 1);
-    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 2);
-    assert_int_equal(submit_fill_chunk(&points, 1024, &left_over, &chunk), 0);
+    assert_int_equal(sweep_send_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_in_range(chunk.n, 1, SWEEP_SEND_CHUNK_BYTES + 16);
+    assert_int_equal(sweep_send_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_int_equal(sweep_send_fill_chunk(&points, 1, &left_over, &chunk), 1);
+    assert_int_equal(sweep_send_fill_chunk(&points, 1024, &left_over, &chunk), 2);
+    assert_int_equal(sweep_send_fill_chunk(&points, 1024, &left_over, &chunk), 0);
     buf_free(&chunk);
     buf_free(&left_over);
     points_free(&points);
@@ -293,9 +255,9 @@ static void large_configurations_make_chunks_shorter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(files_that_were_given_up_end_it, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_lost_is_done_again_as_another_sweep, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_lost_each_time_is_given_up, begin, end),
+        cmocka_unit_test_setup_teardown(a_sweep_goes_from_step_to_step, begin, end),
+        cmocka_unit_test_setup_teardown(a_sweep_ends_with_its_connection, begin, end),
+        cmocka_unit_test_setup_teardown(points_that_are_missing_are_told, begin, end),
         cmocka_unit_test(chunks_hold_every_configuration_once),
         cmocka_unit_test(large_configurations_make_chunks_shorter),
     };

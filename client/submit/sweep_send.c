@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* sweep_send.c - a sweep's description and its configurations on their way to ludwigd */
+#include <inttypes.h>
+#include <string.h>
+
+#include "client/submit/sweep_send.h"
+#include "common/data/msgpack.h"
+
+struct sweep_asked {
+    struct rpc *rpc;
+    struct arena *arena;
+    int64_t n_opened; /* the connection that the sweep belongs to */
+    int64_t reps;
+};
+
+struct sweep_open {
+    struct sweep_asked asked;
+    int64_t sweep;
+};
+
+struct sweep_sent {
+    struct sweep_open open;
+    int64_t configs;
+    int64_t next, taken; /* chunks */
+    struct digest chain;
+    int64_t done_otherwise; /* jobs, in the chunks that were taken */
+};
+
+int64_t sweep_send_fill_chunk(const struct points *p, int64_t max, struct buf *left_over,
+                              struct buf *chunk)
+{
+    struct buf body = { 0 };
+    int64_t n = 0;
+
+    while (n < max) {
+        if (left_over->n == 0 && !points_next(p, left_over))
+            break;
+        if (n > 0 && body.n + left_over->n > SWEEP_SEND_CHUNK_BYTES)
+            break;
+        buf_add(&body, left_over->bytes, left_over->n);
+        buf_clear(left_over);
+        n++;
+    }
+    buf_clear(chunk);
+    if (n > 0) {
+        mp_add_list(chunk, (size_t)n);
+        buf_add(chunk, body.bytes, body.n);
+    }
+    buf_free(&body);
+    return n;
+}
+
+int64_t sweep_send_chunk_max(int64_t reps)
+{
+    int64_t fitting = JOBS_PER_CHUNK_MAX / reps;
+
+    if (fitting < 1)
+        return 1;
+    return fitting < CONFIGS_PER_CHUNK_MAX ? fitting : CONFIGS_PER_CHUNK_MAX;
+}
+
+/* ---- begin ---- */
+
+/* The files may have gone over the connection meanwhile, found it broken and made it anew. */
+static int check_connection(const struct sweep_asked *a, struct err *e)
+{
+    if (a->rpc->n_opened == a->n_opened)
+        return 0;
+    return err_set(e, ERR_UNREACHABLE, "the connection to the server was lost");
+}
+
+struct sweep_asked *sweep_send_begin(struct rpc *r, const struct msg_submit_begin *begin,
+                                     struct arena *a, struct err *e)
+{
+    struct sweep_asked *asked = arena_alloc(a, sizeof *asked);
+    struct token id;
+    bool lost;
+
+    *asked = (struct sweep_asked){ r, a, r->n_opened, begin->reps };
+    token_make(&id);
+    return rpc_send(r, MSG_SUBMIT_BEGIN, &id, begin, &lost, e) < 0 ? NULL : asked;
+}
+
+struct sweep_open *sweep_send_opened(const struct sweep_asked *asked, struct err *e)
+{
+    struct sweep_open *open = arena_alloc(asked->arena, sizeof *open);
+    struct msg_submit_open reply;
+    bool lost;
+
+    if (check_connection(asked, e) < 0 ||
+        rpc_receive(asked->rpc, MSG_SUBMIT_OPEN, &reply, &lost, e) < 0)
+        return NULL;
+    *open = (struct sweep_open){ *asked, reply.sweep };
+    return open;
+}
+
+int64_t sweep_send_number(const struct sweep_open *open)
+{
+    return open->sweep;
+}
+
+/* ---- chunks ---- */
+
+static int take_answer(struct sweep_sent *s, struct err *e)
+{
+    struct msg_submit_taken reply;
+    bool lost;
+
+    if (rpc_receive(s->open.asked.rpc, MSG_SUBMIT_TAKEN, &reply, &lost, e) < 0)
+        return -1;
+    if (reply.index != s->taken)
+        return err_set(e, ERR_PROTOCOL, "the server took chunk %" PRId64 " instead of %" PRId64,
+                       reply.index, s->taken);
+    s->taken++;
+    s->done_otherwise += reply.done_otherwise;
+    return 0;
+}
+
+static int send_chunk(struct sweep_sent *s, const struct buf *chunk, struct err *e)
+{
+    struct msg_submit_chunk request = { .sweep = s->open.sweep,
+                                        .index = s->next,
+                                        .configs = buf_bytes(chunk) };
+    struct hasher *h = hasher_create();
+    bool lost;
+
+    hasher_add(h, s->chain.bytes, DIGEST_BYTES);
+    hasher_add(h, chunk->bytes, chunk->n);
+    hasher_end(h, &s->chain);
+    hasher_destroy(h);
+    if (rpc_send(s->open.asked.rpc, MSG_SUBMIT_CHUNK, NULL, &request, &lost, e) < 0)
+        return -1;
+    s->next++;
+    return s->next - s->taken == SWEEP_SEND_IN_FLIGHT ? take_answer(s, e) : 0;
+}
+
+struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
+                                     int64_t configs, struct err *e)
+{
+    struct sweep_sent *s = arena_alloc(open->asked.arena, sizeof *s);
+    int64_t most = sweep_send_chunk_max(open->asked.reps), left = configs, n = 1;
+    struct buf left_over = { 0 }, chunk = { 0 };
+    int result = check_connection(&open->asked, e);
+
+    *s = (struct sweep_sent){ .open = *open, .configs = configs };
+    points_seek(points, 0);
+    while (result == 0 && left > 0 && n > 0) {
+        n = sweep_send_fill_chunk(points, left < most ? left : most, &left_over, &chunk);
+        left -= n;
+        if (n > 0)
+            result = send_chunk(s, &chunk, e);
+    }
+    if (result == 0 && left > 0)
+        result = err_set(e, ERR_INTERNAL, "%" PRId64 " configurations are missing", left);
+    buf_free(&left_over);
+    buf_free(&chunk);
+    return result < 0 ? NULL : s;
+}
+
+/* ---- end ---- */
+
+int sweep_send_end(struct sweep_sent *s, const struct inputs_settled *settled,
+                   struct msg_submitted *done, int64_t *done_otherwise, struct err *e)
+{
+    struct msg_submit_end end = { .sweep = s->open.sweep,
+                                  .configs = s->configs,
+                                  .chain = s->chain };
+    struct rpc *r = s->open.asked.rpc;
+    bool asked_again = false, lost;
+    struct err why = { 0 };
+    struct token id;
+
+    (void)settled;
+    if (check_connection(&s->open.asked, e) < 0)
+        return -1;
+    while (s->taken < s->next)
+        if (take_answer(s, e) < 0)
+            return -1;
+    *done_otherwise = s->done_otherwise;
+    token_make(&id);
+    /* An answer that got lost is asked for again. */
+    for (;;) {
+        if (rpc_send(r, MSG_SUBMIT_END, &id, &end, &lost, &why) >= 0 &&
+            rpc_receive(r, MSG_SUBMITTED, done, &lost, &why) == 0)
+            return 0;
+        if (!lost)
+            break;
+        asked_again = true;
+        if (rpc_reopen(r, &why) < 0)
+            break;
+    }
+    /* ludwigd knows nothing of a sweep whose end had not been recorded. */
+    if (asked_again && why.kind == ERR_NOT_FOUND)
+        return err_set(e, ERR_UNREACHABLE, "the connection to the server was lost");
+    return err_set(e, why.kind, "%s", why.text);
+}
