@@ -7,7 +7,7 @@
 #include "client/expand/param2vals.h"
 #include "client/spec/params.h"
 #include "client/term/excerpt.h"
-#include "client/util/digest_table.h"
+#include "common/base/hash_table.h"
 #include "client/util/spool.h"
 #include "common/base/suggest.h"
 #include "common/base/utf8.h"
@@ -81,7 +81,7 @@ struct check {
     struct param2vals *list;
     const char *file;
     struct needed needed;
-    struct digest_table *seen;
+    struct hash_table *seen;
     struct yaml_keys_reader errors;
     size_t n_errors;
     unsigned line; /* that is being looked at */
@@ -213,7 +213,7 @@ static int check_new(struct check *c, const struct line *l, const struct value *
     unsigned twin;
 
     param_digest(config, &digest);
-    if (digest_table_add(c->seen, &digest))
+    if (hash_table_add(c->seen, &digest, 0))
         return 0;
     twin = c->n_errors < SHOWN_ERRORS ? find_twin(c, &digest) : c->line;
     if (twin == 0)
@@ -283,7 +283,7 @@ static int check_all(struct param2vals *p, const struct param2vals_wanted *w, st
     int result;
 
     c.errors.file = c.file;
-    c.seen = digest_table_create();
+    c.seen = hash_table_create(SIZE_MAX);
     if (w->command != NULL)
         template_each(w->command, need, &c.needed);
     result = take_lines(&c, w->points_max, e);
@@ -293,7 +293,7 @@ static int check_all(struct param2vals *p, const struct param2vals_wanted *w, st
         free(c.needed.names[i]);
     free(c.needed.names);
     buf_free(&c.errors.errors);
-    digest_table_destroy(c.seen);
+    hash_table_destroy(c.seen);
     return result;
 }
 

@@ -5,7 +5,7 @@
 
 #include "client/pack/datasets_stored.h"
 #include "client/share/store.h"
-#include "common/pack/pack_seen.h"
+#include "common/base/hash_table.h"
 
 /* ---- reading ---- */
 
@@ -120,9 +120,9 @@ static void waste_sets(struct datasets_stored *p)
 }
 
 /* By the names of their files. */
-static struct pack_seen *find_needed(const struct datasets_stored *p, bool stays)
+static struct hash_table *find_needed(const struct datasets_stored *p, bool stays)
 {
-    struct pack_seen *needed = pack_seen_create(SIZE_MAX);
+    struct hash_table *needed = hash_table_create(SIZE_MAX);
 
     for (size_t i = 0; i < p->n_sets; i++) {
         const struct pack_manifest *m = &p->sets[i].manifest;
@@ -130,36 +130,36 @@ static struct pack_seen *find_needed(const struct datasets_stored *p, bool stays
         if (p->sets[i].stays != stays || !p->sets[i].is_read)
             continue;
         for (size_t k = 0; k < m->n_parts; k++)
-            pack_seen_add(needed, &m->parts[k].list, 0);
+            hash_table_add(needed, &m->parts[k].list, 0);
         for (size_t k = 0; k < m->n_blocks; k++)
-            pack_seen_add(needed, &m->blocks[k].name, 0);
+            hash_table_add(needed, &m->blocks[k].name, 0);
     }
     return needed;
 }
 
 /* What was set aside has its digest in its name, too. */
-static bool is_needed(const struct pack_seen *needed, const struct digest *d, const char *ending)
+static bool is_needed(const struct hash_table *needed, const struct digest *d, const char *ending)
 {
     bool is_pack = pack_ending_is_of(ending, PACK_BLOCK) || pack_ending_is_of(ending, PACK_LIST) ||
                    pack_ending_is_part(ending);
     uint32_t number;
 
-    return is_pack && pack_seen_find(needed, d, &number);
+    return is_pack && hash_table_find(needed, d, &number);
 }
 
 /* What a set that goes had is no upload of somebody's that has no manifest yet, unless it was touched
  * later than that. */
-static bool is_old(const struct datasets_stored *p, const struct pack_seen *dropped,
+static bool is_old(const struct datasets_stored *p, const struct hash_table *dropped,
                    const struct digest *d, int64_t mtime_s, int64_t now_s)
 {
     uint32_t number;
 
-    return (mtime_s <= p->dropped_at_s && pack_seen_find(dropped, d, &number)) ||
+    return (mtime_s <= p->dropped_at_s && hash_table_find(dropped, d, &number)) ||
            (mtime_s > 0 && mtime_s <= now_s - DATASETS_STORED_YOUNG_S);
 }
 
 static void waste_folder(struct datasets_stored *p, enum store_folder folder,
-                         const struct pack_seen *needed, const struct pack_seen *dropped,
+                         const struct hash_table *needed, const struct hash_table *dropped,
                          int64_t now_s)
 {
     const struct store_entry *items = p->entries[folder].items;
@@ -189,7 +189,7 @@ static bool is_readable(const struct datasets_stored *p)
 
 void datasets_stored_find_waste(struct datasets_stored *p, int64_t now_s)
 {
-    struct pack_seen *needed, *dropped;
+    struct hash_table *needed, *dropped;
 
     p->n_waste = 0;
     p->waste_bytes = 0;
@@ -200,8 +200,8 @@ void datasets_stored_find_waste(struct datasets_stored *p, int64_t now_s)
     dropped = find_needed(p, false);
     waste_folder(p, STORE_BLOCKS, needed, dropped, now_s);
     waste_folder(p, STORE_PARTS, needed, dropped, now_s);
-    pack_seen_destroy(dropped);
-    pack_seen_destroy(needed);
+    hash_table_destroy(dropped);
+    hash_table_destroy(needed);
 }
 
 /* ---- removing ---- */

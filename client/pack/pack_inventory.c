@@ -13,7 +13,7 @@
 #include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/pack/pack_list.h"
-#include "common/pack/pack_seen.h"
+#include "common/base/hash_table.h"
 
 enum { FRESH_MAX = 192 * 1024 };
 
@@ -35,14 +35,14 @@ enum { WAS_THERE, IS_NEW }; /* what is noted of objects */
 
 struct pack_inventory {
     struct store *store;
-    struct pack_seen *there[PACK_OBJECT_COUNT];
-    struct pack_seen *parts; /* by what they are named */
+    struct hash_table *there[PACK_OBJECT_COUNT];
+    struct hash_table *parts; /* by what they are named */
     struct digest *lists;    /* that are there */
     size_t n_lists, lists_capacity;
     char *known_path, *lists_folder; /* in the cache */
     struct piece_index *known;
     struct piece_index_update *update; /* while it is learned */
-    struct pack_seen *fresh;           /* pieces */
+    struct hash_table *fresh;           /* pieces */
     struct fresh *fresh_parts;
     size_t n_fresh, fresh_capacity;
     uint32_t next_fresh;
@@ -68,11 +68,11 @@ static void take_name(struct pack_inventory *s, const char *name)
         return;
     for (enum pack_object kind = 0; kind < PACK_OBJECT_COUNT; kind++)
         if (pack_ending_is_of(ending, kind))
-            pack_seen_add(s->there[kind], &d, WAS_THERE);
+            hash_table_add(s->there[kind], &d, WAS_THERE);
     if (pack_ending_is_of(ending, PACK_LIST))
         take_list_name(s, &d);
     if (pack_ending_is_part(ending))
-        pack_seen_add(s->parts, &d, 0);
+        hash_table_add(s->parts, &d, 0);
 }
 
 static void keep_leftover(struct pack_inventory *s, size_t folder, const struct store_entry *entry)
@@ -117,7 +117,7 @@ static bool has_part(const struct pack_inventory *s, const struct pack_part *par
     uint32_t number;
 
     return pack_inventory_has(s, PACK_LIST, &part->list) &&
-           (!pack_is_stored(part->form) || pack_seen_find(s->parts, &part->list, &number));
+           (!pack_is_stored(part->form) || hash_table_find(s->parts, &part->list, &number));
 }
 
 /* Those that are gone count no more. */
@@ -136,7 +136,7 @@ static void add_fresh(struct pack_inventory *s, const struct pack_list *l, bool 
     s->fresh_parts[s->n_fresh++] =
         (struct fresh){ .part = l->part, .first = s->next_fresh, .was_there = was_there };
     for (uint32_t i = 0; i < l->n; i++)
-        pack_seen_add(s->fresh, &l->pieces[i].digest, s->next_fresh + i);
+        hash_table_add(s->fresh, &l->pieces[i].digest, s->next_fresh + i);
     s->next_fresh += l->n;
 }
 
@@ -296,10 +296,10 @@ struct pack_inventory *pack_inventory_open(struct store *store, struct err *e)
     struct pack_inventory *s = mem_alloc(sizeof *s);
 
     *s = (struct pack_inventory){ .store = store, .arena = arena_create() };
-    s->fresh = pack_seen_create(FRESH_MAX);
-    s->parts = pack_seen_create(SIZE_MAX);
+    s->fresh = hash_table_create(FRESH_MAX);
+    s->parts = hash_table_create(SIZE_MAX);
     for (size_t i = 0; i < PACK_OBJECT_COUNT; i++)
-        s->there[i] = pack_seen_create(SIZE_MAX);
+        s->there[i] = hash_table_create(SIZE_MAX);
     if (store == NULL)
         return s;
     find_cache(s);
@@ -314,12 +314,12 @@ void pack_inventory_close(struct pack_inventory *s)
     if (s == NULL)
         return;
     for (size_t i = 0; i < PACK_OBJECT_COUNT; i++)
-        pack_seen_destroy(s->there[i]);
+        hash_table_destroy(s->there[i]);
     for (size_t i = 0; i < STORE_FOLDER_COUNT; i++)
         free(s->leftovers[i].items);
     piece_index_close(s->known);
-    pack_seen_destroy(s->fresh);
-    pack_seen_destroy(s->parts);
+    hash_table_destroy(s->fresh);
+    hash_table_destroy(s->parts);
     free(s->lists);
     free(s->known_path);
     free(s->lists_folder);
@@ -334,12 +334,12 @@ bool pack_inventory_has(const struct pack_inventory *s, enum pack_object kind,
 {
     uint32_t number;
 
-    return pack_seen_find(s->there[kind], name, &number);
+    return hash_table_find(s->there[kind], name, &number);
 }
 
 void pack_inventory_add(struct pack_inventory *s, enum pack_object kind, const struct digest *name)
 {
-    pack_seen_add(s->there[kind], name, IS_NEW);
+    hash_table_add(s->there[kind], name, IS_NEW);
 }
 
 /* ---- what is relied on ---- */
@@ -349,7 +349,7 @@ static bool was_there(const struct pack_inventory *s, enum pack_object kind,
 {
     uint32_t since;
 
-    return pack_seen_find(s->there[kind], name, &since) && since == WAS_THERE;
+    return hash_table_find(s->there[kind], name, &since) && since == WAS_THERE;
 }
 
 void pack_inventory_rely(struct pack_inventory *s, enum pack_object kind, const struct digest *name)
@@ -511,7 +511,7 @@ bool pack_inventory_find(struct pack_inventory *s, const struct digest *piece, b
 
     if (s->known != NULL && piece_index_find(s->known, piece, all, where))
         return true;
-    if (!pack_seen_find(s->fresh, piece, &number))
+    if (!hash_table_find(s->fresh, piece, &number))
         return false;
     f = find_fresh(s, number);
     f->is_used = true;

@@ -12,7 +12,7 @@
 #include "client/pack/piece_index.h"
 #include "client/util/cache_dir.h"
 #include "common/base/mem.h"
-#include "common/pack/pack_seen.h"
+#include "common/base/hash_table.h"
 
 enum {
     KEY_BYTES = 16, /* of a digest */
@@ -47,7 +47,7 @@ struct piece_index {
     uint32_t *fans; /* FANS + 1: where the records begin, by their first two bytes */
     struct piece_index_part *parts;
     size_t n_parts;
-    struct pack_seen *by_list;
+    struct hash_table *by_list;
     uint8_t *counted; /* a bit for each record */
     struct record *some;
     size_t at_once;
@@ -73,7 +73,7 @@ static bool read_parts(struct piece_index *k, uint64_t offset, size_t n)
             (struct piece_index_part){ .part = { p.list, p.stored_bytes, (enum pack_form)p.form },
                                        .bytes = p.bytes };
         k->n_parts++;
-        pack_seen_add(k->by_list, &p.list, (uint32_t)i);
+        hash_table_add(k->by_list, &p.list, (uint32_t)i);
     }
     return true;
 }
@@ -104,7 +104,7 @@ static struct piece_index *create(void)
     struct piece_index *k = mem_alloc(sizeof *k);
 
     k->fans = mem_alloc((FANS + 1) * sizeof *k->fans);
-    k->by_list = pack_seen_create(SIZE_MAX);
+    k->by_list = hash_table_create(SIZE_MAX);
     return k;
 }
 
@@ -126,7 +126,7 @@ void piece_index_close(struct piece_index *k)
         return;
     if (k->file != NULL)
         fclose(k->file);
-    pack_seen_destroy(k->by_list);
+    hash_table_destroy(k->by_list);
     free(k->fans);
     free(k->parts);
     free(k->counted);
@@ -144,7 +144,7 @@ bool piece_index_has_list(const struct piece_index *k, const struct digest *list
 {
     uint32_t number;
 
-    return pack_seen_find(k->by_list, list, &number);
+    return hash_table_find(k->by_list, list, &number);
 }
 
 /* ---- looking up ---- */

@@ -3,15 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "client/pack/file_index.h"
-#include "client/pack/hardlinks.h"
 #include "client/pack/send_queue.h"
 #include "client/pack/tree.h"
 #include "client/term/safe_text.h"
 #include "client/util/cache_dir.h"
+#include "common/base/hash_table.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
 
@@ -19,6 +20,9 @@
 
 /* A short look. */
 enum { GLANCE_ENTRIES = 10000 };
+
+/* What is remembered of files with several names, and what one takes beside its path. */
+enum { LINKS_BYTES_MAX = 8 * 1024 * 1024, LINK_BYTES = 56 };
 
 static char *index_path(const struct walk_plan *plan)
 {
@@ -131,7 +135,10 @@ struct tree_packing {
     const struct tree_target *to;
     struct tree *tree;
     struct pack_writer *writer;
-    struct hardlinks *links;
+    struct hash_table *links; /* which of the paths a file with several names had first */
+    struct arena *paths_arena;
+    const char **paths;
+    size_t n_paths, paths_capacity, paths_bytes;
     struct file_index_reader *before; /* NULL: none */
     struct file_index_writer *after;  /* NULL: none */
     /* of the file at hand */
@@ -310,12 +317,30 @@ static int add_file(struct tree_packing *p, const struct walk_entry *entry, stru
     return rc < 0 ? -1 : 0;
 }
 
+/* The path under which a file with several names came before; NULL: this one is remembered, as long as
+ * there is room, and else the file is one of its own under each name. */
+static const char *find_other_name(struct tree_packing *p, const struct walk_entry *entry)
+{
+    const uint64_t identity[] = { (uint64_t)entry->stat.st_dev, (uint64_t)entry->stat.st_ino };
+    struct digest key;
+    uint32_t number;
+
+    digest_of(identity, sizeof identity, &key);
+    if (hash_table_find(p->links, &key, &number))
+        return p->paths[number];
+    p->paths_bytes += LINK_BYTES + strlen(entry->path);
+    if (p->paths_bytes > LINKS_BYTES_MAX)
+        return NULL;
+    mem_grow((void **)&p->paths, &p->paths_capacity, p->n_paths, sizeof *p->paths);
+    (void)hash_table_add(p->links, &key, (uint32_t)p->n_paths);
+    p->paths[p->n_paths++] = arena_strdup(p->paths_arena, entry->path);
+    return NULL;
+}
+
 static int add_file_or_link(struct tree_packing *p, const struct walk_entry *entry, struct err *e)
 {
-    const char *before = NULL;
+    const char *before = entry->stat.st_nlink > 1 ? find_other_name(p, entry) : NULL;
 
-    if (entry->stat.st_nlink > 1)
-        before = hardlinks_find_or_add(p->links, &entry->stat, entry->path);
     if (before == NULL)
         return add_file(p, entry, e);
     return pack_add_hard_link(p->writer, entry->path, before, e);
@@ -349,7 +374,9 @@ static int pack_entries(struct tree_packing *p, struct err *e)
 
 int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
 {
-    struct tree_packing p = { .to = to, .tree = t, .links = hardlinks_create() };
+    struct tree_packing p = {
+        .to = to, .tree = t, .links = hash_table_create(SIZE_MAX), .paths_arena = arena_create()
+    };
     const struct pack_sink sink = { .context = &p,
                                     .part_begin = on_part_begin,
                                     .part_write = on_part_write,
@@ -380,7 +407,9 @@ int tree_pack(struct tree *t, const struct tree_target *to, struct err *e)
     file_index_commit(p.after, result < 0 ? p.before : NULL);
     file_index_close(p.before);
     pack_writer_destroy(p.writer);
-    hardlinks_destroy(p.links);
+    hash_table_destroy(p.links);
+    arena_destroy(p.paths_arena);
+    free(p.paths);
     return result;
 }
 

@@ -35,7 +35,7 @@ struct walk_entry {
     const char *from; /* where it lies */
     const char *target;
     struct stat stat;
-    enum pack_kind kind; /* PACK_HARD_LINK: never; see walk_links.h */
+    enum pack_kind kind; /* never PACK_HARD_LINK */
 };
 
 /* Whether a path in the tree is named, or something below it. */

@@ -11,7 +11,7 @@
 #include "client/submit/preview.h"
 #include "client/term/output.h"
 #include "client/term/safe_text.h"
-#include "client/util/digest_table.h"
+#include "common/base/hash_table.h"
 #include "common/base/quote.h"
 #include "common/base/units.h"
 #include "common/data/json.h"
@@ -138,7 +138,7 @@ static double estimate_hours(const struct dryrun *d)
 /* Those from one on.  Where the duplicates were counted they are passed over. */
 struct passing {
     struct dryrun *dryrun;
-    struct digest_table *seen; /* NULL: all are shown */
+    struct hash_table *seen; /* NULL: all are shown */
     int64_t left;
 };
 
@@ -148,13 +148,13 @@ static void passing_begin(struct passing *w, struct dryrun *d, int64_t first, in
 
     *w = (struct passing){ .dryrun = d,
                            .left = n,
-                           .seen = is_repeated ? digest_table_create() : NULL };
+                           .seen = is_repeated ? hash_table_create(SIZE_MAX) : NULL };
     points_seek(&d->order->points, first);
 }
 
 static void passing_end(struct passing *w)
 {
-    digest_table_destroy(w->seen);
+    hash_table_destroy(w->seen);
 }
 
 static bool is_new(const struct passing *w, const struct value *config)
@@ -164,7 +164,7 @@ static bool is_new(const struct passing *w, const struct value *config)
     if (w->seen == NULL)
         return true;
     param_digest(config, &digest);
-    return digest_table_add(w->seen, &digest);
+    return hash_table_add(w->seen, &digest, 0);
 }
 
 /* Appends the next one as JSON; false when that was all. */

@@ -4,7 +4,7 @@
 
 #include "client/submit/preview.h"
 #include "client/submit/sweep_send.h"
-#include "client/util/digest_table.h"
+#include "common/base/hash_table.h"
 #include "common/data/msgpack.h"
 #include "common/data/param_digest.h"
 
@@ -12,14 +12,14 @@
 
 static bool has_repeated(const struct param *p)
 {
-    struct digest_table *seen = digest_table_create();
+    struct hash_table *seen = hash_table_create(SIZE_MAX);
     struct digest digest;
     size_t i = 0;
 
     do
         param_digest(&p->values[i], &digest);
-    while (digest_table_add(seen, &digest) && ++i < p->n);
-    digest_table_destroy(seen);
+    while (hash_table_add(seen, &digest, 0) && ++i < p->n);
+    hash_table_destroy(seen);
     return i < p->n;
 }
 
@@ -44,7 +44,7 @@ static bool may_repeat(const struct submit_request *o)
 struct walk {
     const struct submit_request *order;
     struct rpc *rpc;           /* NULL: nobody to ask, or nothing left to ask for */
-    struct digest_table *seen; /* NULL: there are no duplicates, or too many to look for them */
+    struct hash_table *seen; /* NULL: there are no duplicates, or too many to look for them */
     struct preview *forecast;
     struct msg_preview request;
     struct arena *arena;
@@ -63,7 +63,7 @@ static int take_if_new(void *context, struct bytes item, struct err *e)
     if (mp_read(item.data, item.n, w->arena, &config, e) < 0)
         return -1;
     param_digest(&config, &digest);
-    if (!digest_table_add(w->seen, &digest))
+    if (!hash_table_add(w->seen, &digest, 0))
         return 0;
     buf_add(&w->fresh, item.data, item.n);
     w->n_fresh++;
@@ -178,9 +178,9 @@ int preview_make(struct preview *f, const struct submit_request *o, struct rpc *
     int result;
 
     *f = (struct preview){ .is_exact = !repeats || o->configs <= PREVIEW_EXACT_MAX };
-    w.seen = repeats && f->is_exact ? digest_table_create() : NULL;
+    w.seen = repeats && f->is_exact ? hash_table_create(SIZE_MAX) : NULL;
     result = walk_all(&w, e);
-    digest_table_destroy(w.seen);
+    hash_table_destroy(w.seen);
     arena_destroy(w.arena);
     buf_free(&w.left_over);
     buf_free(&w.chunk);

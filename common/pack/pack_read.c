@@ -10,14 +10,14 @@
 #include "common/pack/pack_manifest.h"
 #include "common/pack/pack_path.h"
 #include "common/pack/pack_read.h"
-#include "common/pack/pack_seen.h"
+#include "common/base/hash_table.h"
 #include "common/pack/pack_tree.h"
 
 struct pack_reader {
     struct pack_source source;
     struct arena *arena;
     struct pack_manifest manifest;
-    struct pack_seen *by_list; /* which of the parts has that list */
+    struct hash_table *by_list; /* which of the parts has that list */
     struct pack_list **lists;  /* by part; NULL: not read yet */
     size_t next_block;
     struct block_reader block;
@@ -43,7 +43,7 @@ static int open_manifest(struct pack_reader *r, const struct digest *id, struct 
         manifest_decode(id, buf_bytes(&r->stored), r->arena, m, e) < 0)
         return -1;
     for (size_t i = 0; i < m->n_parts; i++)
-        pack_seen_add(r->by_list, &m->parts[i].list, (uint32_t)i);
+        hash_table_add(r->by_list, &m->parts[i].list, (uint32_t)i);
     r->lists = mem_alloc(m->n_parts * sizeof(struct pack_list *));
     return 0;
 }
@@ -55,7 +55,7 @@ struct pack_reader *pack_open(const struct pack_source *source, const struct dig
 
     r->source = *source;
     r->arena = arena_create();
-    r->by_list = pack_seen_create(PACK_PARTS_MAX);
+    r->by_list = hash_table_create(PACK_PARTS_MAX);
     r->tree = pack_tree_create();
     if (open_manifest(r, id, e) == 0)
         return r;
@@ -75,7 +75,7 @@ void pack_close(struct pack_reader *r)
     block_close(&r->block);
     pack_order_free(&r->order);
     pack_tree_destroy(r->tree);
-    pack_seen_destroy(r->by_list);
+    hash_table_destroy(r->by_list);
     buf_free(&r->stored);
     arena_destroy(r->arena);
     free(r);
@@ -138,7 +138,7 @@ static int map_parts(struct pack_reader *r, struct err *e)
 
     r->parts = mem_resize(r->parts, n, sizeof *r->parts);
     for (size_t i = 0; i < n; i++)
-        if (!pack_seen_find(r->by_list, &r->block.lists[i], &r->parts[i]) ||
+        if (!hash_table_find(r->by_list, &r->block.lists[i], &r->parts[i]) ||
             !digest_equal(&parts[r->parts[i]].list, &r->block.lists[i]))
             return err_set(e, ERR_PROTOCOL, "a block refers to a part that the manifest has not");
     return 0;

@@ -17,7 +17,7 @@
 #include "common/pack/pack_manifest.h"
 #include "common/pack/pack_part.h"
 #include "common/pack/pack_path.h"
-#include "common/pack/pack_seen.h"
+#include "common/base/hash_table.h"
 #include "common/pack/pack_tree.h"
 
 struct pack_writer {
@@ -30,8 +30,8 @@ struct pack_writer {
     struct pack_part *parts;
     bool *part_done;
     size_t n_parts, parts_capacity;
-    struct pack_seen *by_list; /* which of them has that list */
-    struct pack_seen *seen;    /* where pieces went that this tree had already */
+    struct hash_table *by_list; /* which of them has that list */
+    struct hash_table *seen;    /* where pieces went that this tree had already */
     struct part_writer *slots[PACK_SLOTS];
     uint32_t open[PACK_SLOTS]; /* which part a slot writes */
     struct pack_list files; /* PACK_FILES: those that stay where they are, and are not listed yet */
@@ -73,8 +73,8 @@ struct pack_writer *pack_writer_create(const struct pack_sink *sink)
     w->tree = pack_tree_create();
     w->hasher = hasher_create();
     w->block = block_writer_create();
-    w->seen = pack_seen_create(SEEN_MAX);
-    w->by_list = pack_seen_create(PACK_PARTS_MAX);
+    w->seen = hash_table_create(SEEN_MAX);
+    w->by_list = hash_table_create(PACK_PARTS_MAX);
     w->slots[SMALL] = part_writer_create(&w->sink, SMALL, true);
     w->slots[LARGE] = part_writer_create(&w->sink, LARGE, false);
     return w;
@@ -100,8 +100,8 @@ void pack_writer_destroy(struct pack_writer *w)
     free(w->files.pieces);
     free((void *)(uintptr_t)w->files.path);
     block_writer_destroy(w->block);
-    pack_seen_destroy(w->seen);
-    pack_seen_destroy(w->by_list);
+    hash_table_destroy(w->seen);
+    hash_table_destroy(w->by_list);
     pack_tree_destroy(w->tree);
     hasher_destroy(w->hasher);
     pack_order_free(&w->order);
@@ -128,7 +128,7 @@ static void part_is_done(struct pack_writer *w, uint32_t part, const struct pack
 {
     w->parts[part] = *what;
     w->part_done[part] = true;
-    pack_seen_add(w->by_list, &what->list, part);
+    hash_table_add(w->by_list, &what->list, part);
 }
 
 static int flush_blocks(struct pack_writer *w, struct err *e);
@@ -164,7 +164,7 @@ static int store_piece(struct pack_writer *w, bool is_whole_file, const struct p
     if (part_writer_add(to, piece, e) < 0)
         return -1;
     if (run->part < SEEN_PARTS_MAX)
-        pack_seen_add(w->seen, &piece->digest, run->part << SEEN_ENTRY_BITS | run->first);
+        hash_table_add(w->seen, &piece->digest, run->part << SEEN_ENTRY_BITS | run->first);
     w->summary.new_bytes += (int64_t)piece->content.n;
     return 0;
 }
@@ -174,7 +174,7 @@ static int store_piece(struct pack_writer *w, bool is_whole_file, const struct p
 /* An older part becomes one of the manifest's when something of it is used. */
 static bool use_part(struct pack_writer *w, const struct pack_part *part, uint32_t *number)
 {
-    if (!pack_seen_find(w->by_list, &part->list, number)) {
+    if (!hash_table_find(w->by_list, &part->list, number)) {
         if (new_part(w, number, NULL) < 0)
             return false;
         part_is_done(w, *number, part);
@@ -187,7 +187,7 @@ static bool find_piece(struct pack_writer *w, const struct digest *piece, struct
     struct pack_place where;
     uint32_t seen, part;
 
-    if (pack_seen_find(w->seen, piece, &seen)) {
+    if (hash_table_find(w->seen, piece, &seen)) {
         *run = (struct pack_run){ .part = seen >> SEEN_ENTRY_BITS,
                                   .first = seen & ((1u << SEEN_ENTRY_BITS) - 1),
                                   .n = 1 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash_table.h"
 #include "server/base/turn.h"
 
 struct entry {
@@ -21,11 +22,10 @@ struct bookmark {
 };
 
 struct param_index {
-    /* The newest, in the order they came, and a hash table over them: 1 + index, 0 empty. */
+    /* The newest, in the order they came, and which of them a configuration is: see key_of. */
     struct entry *fresh;
     size_t n_fresh, fresh_capacity;
-    uint32_t *slots;
-    size_t n_slots; /* a power of two, at least twice n_fresh */
+    struct hash_table *numbers;
     /* The batch before, sorted, on its way into the index. */
     struct entry *sorted;
     size_t n_sorted;
@@ -34,14 +34,18 @@ struct param_index {
     size_t n_begun;      /* n_fresh when the handler began */
 };
 
-/* ---- the hash table ---- */
+/* ---- in memory ---- */
 
-static size_t hash_of(const struct entry *key)
+/* A project's configuration has the same key in no other project. */
+static struct digest key_of(const struct entry *entry)
 {
-    uint64_t h;
+    struct digest key = entry->digest;
+    uint64_t begin;
 
-    memcpy(&h, key->digest.bytes, sizeof h); /* random already */
-    return (size_t)(h ^ (uint64_t)key->project * 0x9e3779b97f4a7c15u);
+    memcpy(&begin, key.bytes, sizeof begin);
+    begin ^= (uint64_t)entry->project * 0x9e3779b97f4a7c15u;
+    memcpy(key.bytes, &begin, sizeof begin);
+    return key;
 }
 
 static int compare(const void *x, const void *y)
@@ -54,46 +58,25 @@ static int compare(const void *x, const void *y)
     return memcmp(a->digest.bytes, b->digest.bytes, DIGEST_BYTES);
 }
 
-/* The slot that holds the key, or the empty one where it belongs. */
-static uint32_t *slot_of(const struct param_index *p, const struct entry *key)
-{
-    size_t i = hash_of(key) & (p->n_slots - 1);
-
-    while (p->slots[i] != 0 && compare(&p->fresh[p->slots[i] - 1], key) != 0)
-        i = (i + 1) & (p->n_slots - 1);
-    return &p->slots[i];
-}
-
-static void fill_slots(struct param_index *p, size_t n_slots)
-{
-    free(p->slots);
-    p->slots = mem_alloc(n_slots * sizeof *p->slots);
-    p->n_slots = n_slots;
-    for (size_t i = 0; i < p->n_fresh; i++)
-        *slot_of(p, &p->fresh[i]) = (uint32_t)i + 1;
-}
-
 static void remember(struct param_index *p, const struct entry *entry)
 {
-    enum { FIRST_SLOTS = 1024 };
+    struct digest key = key_of(entry);
 
     mem_grow((void **)&p->fresh, &p->fresh_capacity, p->n_fresh, sizeof *p->fresh);
+    (void)hash_table_add(p->numbers, &key, (uint32_t)p->n_fresh);
     p->fresh[p->n_fresh++] = *entry;
-    if (2 * p->n_fresh > p->n_slots)
-        fill_slots(p, p->n_slots == 0 ? FIRST_SLOTS : 2 * p->n_slots);
-    else
-        *slot_of(p, entry) = (uint32_t)p->n_fresh;
 }
 
-static const struct entry *look_up(const struct param_index *p, const struct entry *key)
+static const struct entry *look_up(const struct param_index *p, const struct entry *wanted)
 {
-    uint32_t slot = p->n_slots == 0 ? 0 : *slot_of(p, key);
+    struct digest key = key_of(wanted);
+    uint32_t number;
 
-    if (slot != 0)
-        return &p->fresh[slot - 1];
+    if (hash_table_find(p->numbers, &key, &number) && compare(&p->fresh[number], wanted) == 0)
+        return &p->fresh[number];
     if (p->n_sorted == 0)
         return NULL;
-    return bsearch(key, p->sorted, p->n_sorted, sizeof *key, compare);
+    return bsearch(wanted, p->sorted, p->n_sorted, sizeof *wanted, compare);
 }
 
 /* ---- from one list to the next ---- */
@@ -108,9 +91,8 @@ static void sort_batch(struct param_index *p)
     p->last_sorted = p->fresh[p->n_fresh - 1].param;
     p->n_indexed = 0;
     p->fresh = NULL;
-    p->n_fresh = p->fresh_capacity = p->n_slots = 0;
-    free(p->slots);
-    p->slots = NULL;
+    p->n_fresh = p->fresh_capacity = 0;
+    hash_table_clear(p->numbers);
     qsort(p->sorted, p->n_sorted, sizeof *p->sorted, compare);
 }
 
@@ -134,8 +116,13 @@ static void take_back(void *context)
 
     p->n_indexed = mark->n_indexed;
     if (p->n_fresh > mark->n_fresh) {
-        p->n_fresh = mark->n_fresh;
-        fill_slots(p, p->n_slots);
+        p->n_fresh = 0;
+        hash_table_clear(p->numbers);
+        for (size_t i = 0; i < mark->n_fresh; i++) {
+            struct entry entry = p->fresh[i];
+
+            remember(p, &entry);
+        }
     }
     free(mark);
 }
@@ -226,6 +213,7 @@ struct param_index *param_index_create(struct server *sv, struct err *e)
 {
     struct param_index *p = mem_alloc(sizeof *p);
 
+    p->numbers = hash_table_create(SIZE_MAX);
     if (load(sv, p, e) == 0)
         return p;
     param_index_destroy(p);
@@ -237,7 +225,7 @@ void param_index_destroy(struct param_index *p)
     if (p == NULL)
         return;
     free(p->fresh);
-    free(p->slots);
+    hash_table_destroy(p->numbers);
     free(p->sorted);
     free(p);
 }

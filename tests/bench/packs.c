@@ -20,7 +20,7 @@
 #include "common/base/path.h"
 #include "common/pack/pack_part.h"
 #include "common/pack/pack_read.h"
-#include "common/pack/pack_seen.h"
+#include "common/base/hash_table.h"
 #include "common/pack/pack_write.h"
 
 /*
@@ -65,7 +65,7 @@ static void report(const char *what, double wall, double cpu)
 struct store {
     const char *dir;
     int fds[PACK_SLOTS];
-    struct pack_seen *known; /* piece: which of places */
+    struct hash_table *known; /* piece: which of places */
     struct pack_place *places;
     size_t n_places, capacity;
     struct arena *arena;
@@ -119,7 +119,7 @@ static void learn(struct store *s, const struct pack_part *part, struct bytes li
     for (uint32_t i = 0; i < l->n; i++) {
         mem_grow((void **)&s->places, &s->capacity, s->n_places, sizeof *s->places);
         s->places[s->n_places] = (struct pack_place){ kept, i };
-        pack_seen_add(s->known, &l->pieces[i].digest, (uint32_t)s->n_places++);
+        hash_table_add(s->known, &l->pieces[i].digest, (uint32_t)s->n_places++);
     }
     pack_list_destroy(l);
 }
@@ -148,7 +148,7 @@ static bool known_(void *context, const struct digest *piece, struct pack_place 
     struct store *s = context;
     uint32_t i;
 
-    if (s->known == NULL || !pack_seen_find(s->known, piece, &i))
+    if (s->known == NULL || !hash_table_find(s->known, piece, &i))
         return false;
     *where = s->places[i];
     return true;
@@ -275,12 +275,12 @@ static int pack_main(const char *from, const char *to, bool again)
 
     make_folders(to);
     if (again)
-        s.known = pack_seen_create(SIZE_MAX);
+        s.known = hash_table_create(SIZE_MAX);
     pack(&s, &k, from, "pack");
     k.again = true;
     if (again)
         pack(&s, &k, from, "pack again, unread");
-    pack_seen_destroy(s.known);
+    hash_table_destroy(s.known);
     free(s.places);
     free(k.remembered);
     arena_destroy(s.arena);

@@ -13,7 +13,7 @@
 #include "common/base/mem.h"
 #include "common/pack/pack_part.h"
 #include "common/pack/pack_read.h"
-#include "common/pack/pack_seen.h"
+#include "common/base/hash_table.h"
 #include "common/pack/pack_write.h"
 
 struct stored {
@@ -34,7 +34,7 @@ struct store {
     struct buf open[PACK_SLOTS];
     struct stored_piece *pieces; /* what known knows */
     size_t n_pieces, pieces_capacity;
-    struct pack_seen *by_digest;
+    struct hash_table *by_digest;
     size_t new_bytes; /* of what was not there before */
 };
 
@@ -66,7 +66,7 @@ static inline void store_free(struct store *s)
         buf_free(&s->open[i]);
     free(s->items);
     free(s->pieces);
-    pack_seen_destroy(s->by_digest);
+    hash_table_destroy(s->by_digest);
     *s = (struct store){ 0 };
 }
 
@@ -105,10 +105,10 @@ static inline int store_object(void *context, enum pack_object kind, const struc
 static inline void store_learn(struct store *s, const struct pack_list *l)
 {
     if (s->by_digest == NULL)
-        s->by_digest = pack_seen_create(SIZE_MAX);
+        s->by_digest = hash_table_create(SIZE_MAX);
     for (uint32_t i = 0; i < l->n; i++) {
         mem_grow((void **)&s->pieces, &s->pieces_capacity, s->n_pieces, sizeof *s->pieces);
-        pack_seen_add(s->by_digest, &l->pieces[i].digest, (uint32_t)s->n_pieces);
+        hash_table_add(s->by_digest, &l->pieces[i].digest, (uint32_t)s->n_pieces);
         s->pieces[s->n_pieces++] = (struct stored_piece){ l->pieces[i].digest, l->part, i };
     }
 }
@@ -136,7 +136,7 @@ static inline bool store_known(void *context, const struct digest *piece, struct
     struct store *s = context;
     uint32_t i;
 
-    if (s->by_digest == NULL || !pack_seen_find(s->by_digest, piece, &i) || i >= s->n_pieces)
+    if (s->by_digest == NULL || !hash_table_find(s->by_digest, piece, &i) || i >= s->n_pieces)
         return false;
     *where = (struct pack_place){ &s->pieces[i].part, s->pieces[i].entry };
     return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_seen.c - tests of numbers that are known by a digest */
+/* hash_table.c - tests of numbers that are known by a digest */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/pack/pack_seen.h"
+#include "common/base/hash_table.h"
 
 enum { MANY = 200000 };
 
@@ -47,22 +47,24 @@ static uint64_t in_runs(uint32_t i)
 
 static void check(uint64_t (*home)(uint32_t i), uint32_t n, size_t max)
 {
-    struct pack_seen *s = pack_seen_create(max);
+    struct hash_table *t = hash_table_create(max);
 
     for (uint32_t i = 0; i < n; i++) {
         struct digest d = digest_at(home(i), i);
 
-        pack_seen_add(s, &d, i);
+        assert_true(hash_table_add(t, &d, i));
+        assert_int_equal(hash_table_add(t, &d, i), i >= max);
     }
+    assert_int_equal(hash_table_count(t), n < max ? n : max);
     for (uint32_t i = 0; i < n; i++) {
         struct digest d = digest_at(home(i), i);
         uint32_t number = UINT32_MAX;
 
-        assert_int_equal(pack_seen_find(s, &d, &number), i < max);
+        assert_int_equal(hash_table_find(t, &d, &number), i < max);
         if (i < max)
             assert_int_equal(number, i);
     }
-    pack_seen_destroy(s);
+    hash_table_destroy(t);
 }
 
 static void each_is_found_again_however_many_there_are(void **state)
@@ -86,16 +88,40 @@ static void no_more_are_kept_than_was_said(void **state)
 
 static void the_first_number_counts(void **state)
 {
-    struct pack_seen *s = pack_seen_create(SIZE_MAX);
+    struct hash_table *t = hash_table_create(SIZE_MAX);
     struct digest d = digest_at(1, 1);
     uint32_t number = 0;
 
     (void)state;
-    pack_seen_add(s, &d, 5);
-    pack_seen_add(s, &d, 6);
-    assert_true(pack_seen_find(s, &d, &number));
+    assert_true(hash_table_add(t, &d, 5));
+    assert_false(hash_table_add(t, &d, 6));
+    assert_true(hash_table_find(t, &d, &number));
     assert_int_equal(number, 5);
-    pack_seen_destroy(s);
+    hash_table_destroy(t);
+}
+
+static void what_was_cleared_can_be_filled_again(void **state)
+{
+    struct hash_table *t = hash_table_create(SIZE_MAX);
+    uint32_t number = 0;
+
+    (void)state;
+    for (uint32_t round = 1; round < 3; round++) {
+        for (uint32_t i = 0; i < 1000; i++) {
+            struct digest d = digest_at(in_runs(i), i);
+
+            assert_true(hash_table_add(t, &d, i * round));
+        }
+        for (uint32_t i = 0; i < 1000; i++) {
+            struct digest d = digest_at(in_runs(i), i);
+
+            assert_true(hash_table_find(t, &d, &number));
+            assert_int_equal(number, i * round);
+        }
+        hash_table_clear(t);
+        assert_int_equal(hash_table_count(t), 0);
+    }
+    hash_table_destroy(t);
 }
 
 int main(void)
@@ -105,6 +131,7 @@ int main(void)
         cmocka_unit_test(so_are_those_that_are_looked_for_at_the_same_place),
         cmocka_unit_test(no_more_are_kept_than_was_said),
         cmocka_unit_test(the_first_number_counts),
+        cmocka_unit_test(what_was_cleared_can_be_filled_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

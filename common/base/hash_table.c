@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* hash_table.c - numbers that are known by a digest */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/hash_table.h"
+#include "common/base/mem.h"
+
+enum { KEY_BYTES = 12, FIRST_SLOTS = 64 };
+
+struct slot {
+    uint8_t key[KEY_BYTES];
+    uint32_t number_plus_1; /* 0: free */
+};
+
+struct hash_table {
+    struct slot *slots; /* a power of two, at most 3/4 of them taken */
+    size_t n_slots, n, max;
+};
+
+struct hash_table *hash_table_create(size_t max)
+{
+    struct hash_table *t = mem_alloc(sizeof *t);
+
+    *t = (struct hash_table){ .max = max, .n_slots = FIRST_SLOTS };
+    t->slots = mem_alloc(FIRST_SLOTS * sizeof *t->slots);
+    return t;
+}
+
+void hash_table_destroy(struct hash_table *t)
+{
+    if (t == NULL)
+        return;
+    free(t->slots);
+    free(t);
+}
+
+/* The slot with the key, or the free one where it would be. */
+static struct slot *find(const struct hash_table *t, const uint8_t key[KEY_BYTES])
+{
+    uint64_t hash;
+    size_t i;
+
+    memcpy(&hash, key, sizeof hash);
+    for (i = hash & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1))
+        if (t->slots[i].number_plus_1 == 0 || memcmp(t->slots[i].key, key, KEY_BYTES) == 0)
+            return &t->slots[i];
+}
+
+static void move_slot(struct hash_table *t, size_t i)
+{
+    const struct slot old = t->slots[i];
+
+    t->slots[i] = (struct slot){ 0 };
+    if (old.number_plus_1 != 0)
+        *find(t, old.key) = old;
+}
+
+/* In its place, as there may not be room for two of them.  From a free slot on each finds none before
+ * it that is still to be moved. */
+static void grow(struct hash_table *t)
+{
+    size_t n_old = t->n_slots, first = 0;
+
+    t->slots = mem_resize(t->slots, 2 * n_old, sizeof *t->slots);
+    memset(t->slots + n_old, 0, n_old * sizeof *t->slots);
+    t->n_slots = 2 * n_old;
+    while (t->slots[first].number_plus_1 != 0)
+        first++;
+    for (size_t i = 0; i < n_old; i++)
+        move_slot(t, (first + i) % n_old);
+}
+
+bool hash_table_add(struct hash_table *t, const struct digest *d, uint32_t number)
+{
+    struct slot *slot;
+
+    if (t->n >= t->max)
+        return !hash_table_find(t, d, NULL);
+    if (t->n >= t->n_slots / 4 * 3)
+        grow(t);
+    slot = find(t, d->bytes);
+    if (slot->number_plus_1 != 0)
+        return false;
+    memcpy(slot->key, d->bytes, KEY_BYTES);
+    slot->number_plus_1 = number + 1;
+    t->n++;
+    return true;
+}
+
+bool hash_table_find(const struct hash_table *t, const struct digest *d, uint32_t *number)
+{
+    const struct slot *slot = find(t, d->bytes);
+
+    if (slot->number_plus_1 == 0)
+        return false;
+    if (number != NULL)
+        *number = slot->number_plus_1 - 1;
+    return true;
+}
+
+size_t hash_table_count(const struct hash_table *t)
+{
+    return t->n;
+}
+
+void hash_table_clear(struct hash_table *t)
+{
+    memset(t->slots, 0, t->n_slots * sizeof *t->slots);
+    t->n = 0;
+}
