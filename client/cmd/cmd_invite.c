@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "client/session/address.h"
-#include "client/session/authorized_keys.h"
+#include "client/session/invited_keys.h"
 #include "client/session/invitation.h"
 #include "client/term/command.h"
 #include "client/term/jsonlist.h"
@@ -89,7 +89,7 @@ static int read_key(struct cli *cli, struct public_key *key, struct err *e)
         for (size_t i = 0; i < cli->args.n; i++)
             buf_printf(&text, "%s%s", i > 0 ? " " : "", cli->args.words[i]);
     if (rc == 0)
-        rc = authorized_keys_parse_key(buf_text(&text), cli->arena, key, e);
+        rc = invited_keys_parse_key(buf_text(&text), cli->arena, key, e);
     buf_free(&text);
     return rc;
 }
@@ -97,7 +97,7 @@ static int read_key(struct cli *cli, struct public_key *key, struct err *e)
 static const char *choose_name(const struct options *o, const struct public_key *key,
                                struct arena *a, struct err *e)
 {
-    const char *name = o->name != NULL ? o->name : authorized_keys_name_of(key->comment, a);
+    const char *name = o->name != NULL ? o->name : invited_keys_name_of(key->comment, a);
 
     if (name == NULL)
         err_set(e, ERR_USAGE, "the key has no comment to name it by; say --name NAME");
@@ -179,7 +179,7 @@ static int invite(struct cli *cli, const char *dir, struct err *e)
     name = choose_name(o, &key, cli->arena, e);
     if (name == NULL ||
         invitation_make(&i, dir, user, choose_host(o, dir, cli->arena), cli->arena, e) < 0 ||
-        authorized_keys_add(dir, &key, name, cli->arena, &guest, e) < 0)
+        invited_keys_add(dir, &key, name, cli->arena, &guest, e) < 0)
         return -1;
     i.name = guest.name;
     i.fingerprint = guest.fingerprint;
@@ -223,7 +223,7 @@ static int list(struct cli *cli, const char *dir, struct err *e)
     const struct options *o = cli->options;
     struct list guests;
 
-    if (authorized_keys_read(dir, cli->arena, &guests, e) < 0)
+    if (invited_keys_read(dir, cli->arena, &guests, e) < 0)
         return -1;
     return o->json ? list_json(&guests, e) : list_table(&guests, e);
 }
@@ -242,7 +242,7 @@ static int invite_machine(struct cli *cli, struct err *e)
     if (o->list)
         result = list(cli, dir, e);
     else if (o->revoke != NULL)
-        result = authorized_keys_remove(dir, o->revoke, cli->arena, e);
+        result = invited_keys_remove(dir, o->revoke, cli->arena, e);
     else
         result = invite(cli, dir, e);
     return result < 0 ? -1 : EXIT_WELL;

@@ -8,7 +8,7 @@
 
 #include "client/doctor/doctor.h"
 #include "client/session/address.h"
-#include "client/session/authorized_keys.h"
+#include "client/session/invited_keys.h"
 #include "client/session/invitation.h"
 #include "client/session/sshd_address.h"
 #include "client/util/login_node.h"
@@ -186,7 +186,7 @@ static void say_guests(struct doctor *d, const char *dir, int port)
     struct list guests = { 0 };
     struct err e = { 0 };
 
-    if (authorized_keys_read(dir, d->arena, &guests, &e) < 0)
+    if (invited_keys_read(dir, d->arena, &guests, &e) < 0)
         doctor_say(d, CHECK_PROBLEM, "see its owner and mode", "%s", e.text);
     else if (guests.n == 0)
         doctor_say(d, CHECK_NOTE, "`ludwig invite` lets another machine's key in",

@@ -194,16 +194,9 @@ static void rest(int ms)
 /* Waits while another command of this user starts or stops the same. */
 static int lock(const char *state, struct err *e)
 {
-    int64_t deadline_ms = units_monotonic_ms() + LOCK_MAX_MS;
     char *path = path_join(state, "up.lock");
-    struct err why = { 0 };
-    int fd;
+    int fd = io_lock_file_within(path, LOCK_MAX_MS, e);
 
-    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
-           units_monotonic_ms() < deadline_ms)
-        rest(LOOK_EVERY_MS);
-    if (fd < 0)
-        err_set(e, why.kind, "%s", why.text);
     free(path);
     return fd;
 }
@@ -211,21 +204,16 @@ static int lock(const char *state, struct err *e)
 /* A ludwigd that stops lets go of its state last of all: then the next one may start. */
 static int wait_until_free(const char *state, struct err *e)
 {
-    int64_t deadline_ms = units_monotonic_ms() + STOP_MAX_MS;
-    char *server_state = path_join(state, "server"), *path = path_join(server_state, "lock");
+    char *path = mem_printf("%s/server/lock", state);
     struct err why = { 0 };
-    int fd;
+    int fd = io_lock_file_within(path, STOP_MAX_MS, &why);
 
-    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
-           units_monotonic_ms() < deadline_ms)
-        rest(LOOK_EVERY_MS);
-    if (fd >= 0)
-        close(fd);
     free(path);
-    free(server_state);
     if (fd < 0 && why.kind == ERR_BUSY)
         return err_set(e, ERR_BUSY, "an old ludwigd still uses %s after %d s", state,
                        STOP_MAX_MS / 1000);
+    if (fd >= 0)
+        close(fd);
     return 0;
 }
 

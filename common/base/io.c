@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -19,6 +20,7 @@
 #include "common/base/io.h"
 #include "common/base/mem.h"
 #include "common/base/path.h"
+#include "common/base/units.h"
 
 /* One call never asks for more: some kernels refuse 2 GiB. */
 enum { TRANSFER_MAX_BYTES = 1 << 30, PIECE_BYTES = 256 * 1024 };
@@ -406,4 +408,17 @@ int io_lock_file(const char *path, struct err *e)
         err_sys(e, "lock %s", path);
     close(fd);
     return -1;
+}
+
+int io_lock_file_within(const char *path, int timeout_ms, struct err *e)
+{
+    enum { LOOK_EVERY_MS = 10 };
+    int64_t deadline_ms = units_monotonic_ms() + timeout_ms;
+    struct err why = { 0 };
+    int fd;
+
+    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
+           units_monotonic_ms() < deadline_ms)
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
+    return fd < 0 ? err_set(e, why.kind, "%s", why.text) : fd;
 }

@@ -70,5 +70,7 @@ int io_set_nonblocking(int fd, struct err *e);
 /* flock(LOCK_EX | LOCK_NB) on a file that is created if need be: the descriptor, or
  * -1 with ERR_BUSY when somebody else holds it. */
 int io_lock_file(const char *path, struct err *e);
+/* The same, and waits that long until nobody else holds it. */
+int io_lock_file_within(const char *path, int timeout_ms, struct err *e);
 
 #endif

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netdb.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/data/authorized_keys.h"
 #include "common/base/io.h"
 #include "common/base/path.h"
-#include "common/base/units.h"
 #include "common/data/template.h"
 #include "common/proto/endpoint.h"
 #include "common/proto/layout.h"
@@ -27,7 +26,6 @@ enum {
     KEYS_MAX_BYTES = 4 * 1024 * 1024,
     SCAN_MAX_BYTES = 256 * 1024,
     LOCK_MAX_MS = 10 * 1000,
-    LOOK_EVERY_MS = 20,
     HOST_BYTES = 256
 };
 
@@ -38,41 +36,7 @@ struct pilotkey {
     char own_name[HOST_BYTES];
 };
 
-/* ---- lines ---- */
-
-static bool ends_with(const char *line, size_t n, const char *mark)
-{
-    size_t n_mark = strlen(mark);
-
-    while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == ' '))
-        n--;
-    return n > n_mark && line[n - n_mark - 1] == ' ' &&
-           memcmp(line + n - n_mark, mark, n_mark) == 0;
-}
-
-static void add_line(struct buf *out, const char *line)
-{
-    if (out->n > 0 && out->bytes[out->n - 1] != '\n')
-        buf_add_char(out, '\n');
-    buf_printf(out, "%s\n", line);
-}
-
-void pilotkey_replace(const char *text, const char *mark, const char *line, struct buf *out)
-{
-    while (*text != '\0') {
-        size_t n = strcspn(text, "\n"), whole = n + (text[n] == '\n');
-
-        if (!ends_with(text, n, mark)) {
-            buf_add(out, text, whole);
-        } else if (line != NULL) {
-            add_line(out, line);
-            line = NULL;
-        }
-        text += whole;
-    }
-    if (line != NULL)
-        add_line(out, line);
-}
+/* ---- the line ---- */
 
 /* Within the quotes of an option. */
 static void add_escaped(struct buf *out, const char *text)
@@ -261,47 +225,12 @@ static int keep_known_hosts(const struct pilotkey *k, const struct buf *known, s
     return rc;
 }
 
-/* ---- authorized_keys ---- */
-
-/* It may be a link to where somebody keeps such files. */
-static char *authorized_keys(const struct pilotkey *k)
-{
-    char *path = path_join(k->ssh_dir, "authorized_keys"), *real = path_real(path, NULL);
-
-    if (real == NULL)
-        return path;
-    free(path);
-    return real;
-}
-
-static int read_if_there(const char *path, struct buf *text, mode_t *mode, struct err *e)
-{
-    struct err why = { 0 };
-    struct stat st;
-
-    *mode = stat(path, &st) == 0 ? st.st_mode & 0777 : 0600;
-    if (io_read_file(path, KEYS_MAX_BYTES, text, &why) == 0 || why.kind == ERR_NOT_FOUND)
-        return 0;
-    return err_set(e, why.kind, "%s", why.text);
-}
-
-/* line NULL: it is taken away. */
+/* line NULL: it is taken away.  The file may be a link to where somebody keeps such files. */
 static int authorize(const struct pilotkey *k, const char *line, struct err *e)
 {
-    char *path = authorized_keys(k);
-    struct buf before = { 0 }, after = { 0 };
-    mode_t mode;
-    int rc = read_if_there(path, &before, &mode, e);
+    char *path = path_join(k->ssh_dir, "authorized_keys");
+    int rc = authorized_keys_edit(path, k->mark, line, e);
 
-    if (rc == 0 && strlen(buf_text(&before)) != before.n)
-        rc = err_set(e, ERR_FAILED, "%s: it is no text", path);
-    if (rc == 0) {
-        pilotkey_replace(buf_text(&before), k->mark, line, &after);
-        if (strcmp(buf_text(&before), buf_text(&after)) != 0)
-            rc = io_replace_file(path, after.bytes, after.n, mode, e);
-    }
-    buf_free(&after);
-    buf_free(&before);
     free(path);
     return rc;
 }
@@ -364,33 +293,19 @@ static int take_away(const struct pilotkey *k, struct err *e)
     return authorize(k, NULL, e) < 0 ? -1 : io_remove_tree(k->dir, e);
 }
 
-/* Two servers of one user may be at it. */
-static int lock(const char *all, struct err *e)
-{
-    int64_t deadline_ms = units_monotonic_ms() + LOCK_MAX_MS;
-    char *path = path_join(all, "lock");
-    struct err why = { 0 };
-    int fd;
-
-    while ((fd = io_lock_file(path, &why)) < 0 && why.kind == ERR_BUSY &&
-           units_monotonic_ms() < deadline_ms)
-        (void)poll(NULL, 0, LOOK_EVERY_MS);
-    if (fd < 0)
-        err_set(e, why.kind, "%s", why.text);
-    free(path);
-    return fd;
-}
-
 static int work(struct pilotkey *k, const char *all, struct err *e)
 {
     bool is_wanted = k->socket_path[0] != '\0';
+    char *lock;
     int fd, rc;
 
     if (!is_wanted && access(k->dir, F_OK) < 0)
         return 0;
     if (io_make_dirs(is_wanted ? k->dir : all, 0700, e) < 0)
         return -1;
-    fd = lock(all, e);
+    lock = path_join(all, "lock");
+    fd = io_lock_file_within(lock, LOCK_MAX_MS, e); /* two servers of one user may be at it */
+    free(lock);
     if (fd < 0)
         return -1;
     rc = is_wanted ? make_all(k, e) : take_away(k, e);

@@ -26,10 +26,6 @@ enum { PILOTKEY_WORDS = 4, PILOTKEY_OUTPUT_MAX_BYTES = 16 * 1024 };
  */
 int pilotkey_main(char **words);
 
-/* Appends text (of authorized_keys) to out with line, or nothing where that is NULL, in place of those
- * lines that end with mark; other lines stay as they are. */
-void pilotkey_replace(const char *text, const char *mark, const char *line, struct buf *out);
-
 /* "restrict,command=... KEY", without an end of line; -1 where a path cannot be written there.  key:
  * "TYPE BASE64 ...". */
 int pilotkey_line(const char *ludwig, const char *socket_path, const char *key, const char *mark,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pilotkey.c - the line of authorized_keys, and what stays around it */
+/* pilotkey.c - the line of authorized_keys, and the host keys */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,37 +10,6 @@
 #include "server/pilot/pilotkey.h"
 
 #define MARK LAYOUT_PILOT_KEY "5eed"
-#define LINE "restrict KEY " MARK
-
-static void other_lines_stay_as_they_are(void **state)
-{
-    static const struct {
-        const char *before, *line, *after;
-    } cases[] = {
-        { "", LINE, LINE "\n" },
-        { "", NULL, "" },
-        { "a b\n", LINE, "a b\n" LINE "\n" },
-        { "a b", LINE, "a b\n" LINE "\n" },
-        { "a b", NULL, "a b" },
-        { "# x\n\n a b \n", LINE, "# x\n\n a b \n" LINE "\n" },
-        { LINE "\n", LINE, LINE "\n" },
-        { "a\nold " MARK "\nb\n", LINE, "a\n" LINE "\nb\n" },
-        { "a\nold " MARK "\r\nb", LINE, "a\n" LINE "\nb" },
-        { "old " MARK "\na\nolder " MARK, LINE, LINE "\na\n" },
-        { "a\nold " MARK "\nb\n", NULL, "a\nb\n" },
-        { "k " MARK "0\nk x" MARK "\nk " MARK " me\n", LINE,
-          "k " MARK "0\nk x" MARK "\nk " MARK " me\n" LINE "\n" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct buf out = { 0 };
-
-        pilotkey_replace(cases[i].before, MARK, cases[i].line, &out);
-        assert_string_equal(buf_text(&out), cases[i].after);
-        buf_free(&out);
-    }
-}
 
 static void the_key_may_run_one_command(void **state)
 {
@@ -83,7 +52,6 @@ static void host_keys_are_known_by_one_name(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_lines_stay_as_they_are),
         cmocka_unit_test(the_key_may_run_one_command),
         cmocka_unit_test(host_keys_are_known_by_one_name),
     };

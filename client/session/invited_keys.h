@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * authorized_keys.h - the public keys that may come in through ludwigd's own sshd
+ * invited_keys.h - the public keys that may come in through ludwigd's own sshd
  *
  * STATE/sshd/authorized_keys holds a line for each: "restrict TYPE KEY ludwig:NAME".  Other lines
  * are left alone.  What such a key may do is said in the sshd_config beside it.
  */
-#ifndef LUDWIG_CLIENT_SESSION_AUTHORIZED_KEYS_H
-#define LUDWIG_CLIENT_SESSION_AUTHORIZED_KEYS_H
+#ifndef LUDWIG_CLIENT_SESSION_INVITED_KEYS_H
+#define LUDWIG_CLIENT_SESSION_INVITED_KEYS_H
 
 #include "common/data/schema.h"
 
@@ -23,19 +23,19 @@ struct public_key {
 };
 
 /* One line "TYPE BASE64 [COMMENT]", and nothing before it; texts live in a. */
-int authorized_keys_parse_key(const char *text, struct arena *a, struct public_key *key,
-                              struct err *e);
+int invited_keys_parse_key(const char *text, struct arena *a, struct public_key *key,
+                           struct err *e);
 /* A name made of a comment: "alice@laptop".  In a; NULL when there is nothing in it to take. */
-const char *authorized_keys_name_of(const char *comment, struct arena *a);
-int authorized_keys_check_name(const char *name, struct err *e);
+const char *invited_keys_name_of(const char *comment, struct arena *a);
+int invited_keys_check_name(const char *name, struct err *e);
 
 /* dir: STATE/sshd.  Lists live in a. */
-int authorized_keys_read(const char *dir, struct arena *a, struct list *guests /* struct guest */,
-                         struct err *e);
+int invited_keys_read(const char *dir, struct arena *a, struct list *guests /* struct guest */,
+                      struct err *e);
 /* Lets the key in; one that was let in before keeps its name.  ERR_EXISTS for a name that another
  * key has, ERR_USAGE when ssh-keygen does not take it for a key. */
-int authorized_keys_add(const char *dir, const struct public_key *key, const char *name,
-                        struct arena *a, struct guest *guest, struct err *e);
-int authorized_keys_remove(const char *dir, const char *name, struct arena *a, struct err *e);
+int invited_keys_add(const char *dir, const struct public_key *key, const char *name,
+                     struct arena *a, struct guest *guest, struct err *e);
+int invited_keys_remove(const char *dir, const char *name, struct arena *a, struct err *e);
 
 #endif

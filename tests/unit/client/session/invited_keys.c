@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* authorized_keys.c - public keys: taken only as such, let in, listed, taken back */
+/* invited_keys.c - public keys: taken only as such, let in, listed, taken back */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/session/authorized_keys.h"
+#include "client/session/invited_keys.h"
 #include "client/session/invitation.h"
 #include "client/session/sshd_address.h"
 #include "common/base/io.h"
@@ -55,7 +55,7 @@ static void only_one_public_key_without_options_is_taken(void **state)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         struct public_key key;
         struct err e = { 0 };
-        int rc = authorized_keys_parse_key(keys[i].text, a, &key, &e);
+        int rc = invited_keys_parse_key(keys[i].text, a, &key, &e);
 
         if (rc != (keys[i].comment == NULL ? -1 : 0) ||
             (rc == 0 && strcmp(key.comment, keys[i].comment) != 0))
@@ -82,7 +82,7 @@ static void a_name_is_made_of_the_comment(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *name = authorized_keys_name_of(cases[i].comment, a);
+        const char *name = invited_keys_name_of(cases[i].comment, a);
 
         if (cases[i].name == NULL)
             assert_null(name);
@@ -156,18 +156,18 @@ static void a_key_is_added_with_restrict_and_its_name(void **state)
 
     (void)state;
     skip_without_ssh_keygen();
-    if (authorized_keys_add(p.dir, &key, "laptop", p.arena, &g, &e) < 0)
+    if (invited_keys_add(p.dir, &key, "laptop", p.arena, &g, &e) < 0)
         fail_msg("%s", e.text);
     assert_string_equal(g.name, "laptop");
     assert_int_equal(strncmp(g.fingerprint, "SHA256:", 7), 0);
     must_be(&p, whole);
     /* Once more, by another name: it has one. */
-    assert_int_equal(authorized_keys_add(p.dir, &key, "other", p.arena, &g, &e), 0);
+    assert_int_equal(invited_keys_add(p.dir, &key, "other", p.arena, &g, &e), 0);
     assert_string_equal(g.name, "laptop");
     must_be(&p, whole);
     /* Another key by that name. */
     key = key_of(other_blob);
-    assert_int_equal(authorized_keys_add(p.dir, &key, "laptop", p.arena, &g, &e), -1);
+    assert_int_equal(invited_keys_add(p.dir, &key, "laptop", p.arena, &g, &e), -1);
     assert_int_equal(e.kind, ERR_EXISTS);
     must_be(&p, whole);
     free(whole);
@@ -183,11 +183,11 @@ static void what_ssh_keygen_does_not_take_is_not_added(void **state)
 
     (void)state;
     skip_without_ssh_keygen();
-    assert_int_equal(authorized_keys_add(p.dir, &key, "x", p.arena, &g, &e), -1);
+    assert_int_equal(invited_keys_add(p.dir, &key, "x", p.arena, &g, &e), -1);
     assert_int_equal(e.kind, ERR_USAGE);
     key = key_of(blob);
-    assert_int_equal(authorized_keys_add(p.dir, &key, "x y", p.arena, &g, &e), -1);
-    assert_int_equal(authorized_keys_add(p.dir, &key, "x\ny", p.arena, &g, &e), -1);
+    assert_int_equal(invited_keys_add(p.dir, &key, "x y", p.arena, &g, &e), -1);
+    assert_int_equal(invited_keys_add(p.dir, &key, "x\ny", p.arena, &g, &e), -1);
     must_be(&p, "");
     place_close(&p);
 }
@@ -202,11 +202,11 @@ static void a_key_is_taken_back_and_all_else_stays(void **state)
     struct err e = { 0 };
 
     (void)state;
-    assert_int_equal(authorized_keys_read(p.dir, p.arena, &guests, &e), 0);
+    assert_int_equal(invited_keys_read(p.dir, p.arena, &guests, &e), 0);
     assert_int_equal(guests.n, 2);
-    assert_int_equal(authorized_keys_remove(p.dir, "three", p.arena, &e), -1);
+    assert_int_equal(invited_keys_remove(p.dir, "three", p.arena, &e), -1);
     assert_int_equal(e.kind, ERR_NOT_FOUND);
-    assert_int_equal(authorized_keys_remove(p.dir, "two", p.arena, &e), 0);
+    assert_int_equal(invited_keys_remove(p.dir, "two", p.arena, &e), 0);
     must_be(&p, "# mine\nrestrict ssh-ed25519 AAAA ludwig:one\nssh-ed25519 BBBB ludwig:two\n");
     place_close(&p);
 }
@@ -222,7 +222,7 @@ static void add_in_child(const struct place *p, char letter)
 
     text[40] = letter;
     key = key_of(text);
-    rc = authorized_keys_add(p->dir, &key, name, a, &g, NULL);
+    rc = invited_keys_add(p->dir, &key, name, a, &g, NULL);
     arena_destroy(a);
     free(text);
     _exit(rc == 0 ? 0 : 1);
@@ -249,7 +249,7 @@ static void several_at_once_wait_for_each_other(void **state)
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
         assert_int_equal(status, 0);
     }
-    assert_int_equal(authorized_keys_read(p.dir, p.arena, &guests, NULL), 0);
+    assert_int_equal(invited_keys_read(p.dir, p.arena, &guests, NULL), 0);
     assert_int_equal(guests.n, sizeof pids / sizeof pids[0]);
     place_close(&p);
 }
