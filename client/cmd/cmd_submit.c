@@ -197,7 +197,7 @@ static int submit(const struct submit_request *o, const struct options *opts, st
     const struct session_wants wants = { .worker = opts->local,
                                          .sends_files = true,
                                          .files_bytes = inputs_glance(&o->spec) };
-    struct submitted done = { 0 };
+    struct msg_submitted done = { 0 };
     struct session s = { 0 };
     int result;
 
@@ -210,10 +210,10 @@ static int submit(const struct submit_request *o, const struct options *opts, st
     git_stop(o->git);
     if (result == 0) {
         note_done_otherwise(done.done_otherwise);
-        result = say_submitted(&done.answer, opts->json, e);
+        result = say_submitted(&done, opts->json, e);
     }
     if (result == 0 && opts->wait)
-        result = sweep_wait(&s.rpc, done.answer.sweep, e);
+        result = sweep_wait(&s.rpc, done.sweep, e);
     session_close(&s);
     return result;
 }

@@ -131,6 +131,8 @@ uint64_t tree_glance(const char *path, uint64_t enough_bytes)
 
 /* ---- what arises ---- */
 
+enum { WRITE_BYTES = 512 * 1024 };
+
 struct tree_packing {
     const struct tree_target *to;
     struct tree *tree;
@@ -141,8 +143,8 @@ struct tree_packing {
     size_t n_paths, paths_capacity, paths_bytes;
     struct file_index_reader *before; /* NULL: none */
     struct file_index_writer *after;  /* NULL: none */
-    /* of the file at hand */
-    uint64_t unread_bytes;
+    /* of the file at hand: not read yet, and read and not written yet, as far as is known */
+    uint64_t unread_bytes, unwritten_bytes;
     bool has_new; /* it has content that was not on the share */
 };
 
@@ -153,11 +155,22 @@ static int on_part_begin(void *context, unsigned slot, struct err *e)
     return p->to->queue == NULL ? 0 : send_queue_part_begin(p->to->queue, slot, e);
 }
 
+/* In pieces, so that it shows how far a large file is. */
 static int on_part_write(void *context, unsigned slot, struct bytes bytes, struct err *e)
 {
-    const struct tree_packing *p = context;
+    struct tree_packing *p = context;
 
-    return p->to->queue == NULL ? 0 : send_queue_part_write(p->to->queue, slot, bytes, e);
+    while (p->to->queue != NULL && bytes.n > 0) {
+        size_t n = bytes.n < WRITE_BYTES ? bytes.n : WRITE_BYTES;
+        uint64_t counted = n < p->unwritten_bytes ? n : p->unwritten_bytes;
+
+        if (send_queue_part_write(p->to->queue, slot, (struct bytes){ bytes.data, n }, e) < 0 ||
+            send_queue_progress(p->to->queue, 0, counted, e) < 0)
+            return -1;
+        p->unwritten_bytes -= counted;
+        bytes = (struct bytes){ bytes.data + n, bytes.n - n };
+    }
+    return 0;
 }
 
 static int on_part_end(void *context, unsigned slot, const struct pack_part *part,
@@ -206,12 +219,15 @@ static bool is_piece_known(void *context, const struct digest *piece, struct pac
     uint64_t n = p->unread_bytes < PACK_PIECE_BYTES ? p->unread_bytes : PACK_PIECE_BYTES;
 
     p->unread_bytes -= n;
+    p->unwritten_bytes += n;
+    if (!pack_inventory_find(p->to->inventory, piece, p->tree->is_unchanged, where)) {
+        p->has_new = true;
+        return false;
+    }
     if (p->to->queue != NULL)
-        (void)send_queue_progress(p->to->queue, 0, n, NULL);
-    if (pack_inventory_find(p->to->inventory, piece, p->tree->is_unchanged, where))
-        return true;
-    p->has_new = true;
-    return false;
+        (void)send_queue_progress(p->to->queue, 0, p->unwritten_bytes, NULL);
+    p->unwritten_bytes = 0;
+    return true;
 }
 
 /* ---- entries ---- */
@@ -295,11 +311,12 @@ static int open_and_read(struct tree_packing *p, const struct walk_entry *entry,
         return err_sys(e, "open %s", entry->from);
     p->has_new = false;
     p->unread_bytes = (uint64_t)entry->stat.st_size;
+    p->unwritten_bytes = 0;
     result = read_file(p, entry, fd, e);
     close(fd);
     p->tree->new_files += p->has_new;
     if (result == 0 && p->to->queue != NULL)
-        result = send_queue_progress(p->to->queue, 1, p->unread_bytes, e);
+        result = send_queue_progress(p->to->queue, 1, p->unread_bytes + p->unwritten_bytes, e);
     return result;
 }
 

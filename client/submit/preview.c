@@ -43,7 +43,7 @@ static bool may_repeat(const struct submit_request *o)
 
 struct walk {
     const struct submit_request *order;
-    struct rpc *rpc;           /* NULL: nobody to ask, or nothing left to ask for */
+    struct rpc *rpc;         /* NULL: nobody to ask, or nothing left to ask for */
     struct hash_table *seen; /* NULL: there are no duplicates, or too many to look for them */
     struct preview *forecast;
     struct msg_preview request;

@@ -83,7 +83,7 @@ static struct upload_sweep *begin_sweep_files(struct submission *s,
 }
 
 static int send_sweep(struct submission *s, const struct inputs_packed *packed,
-                      struct submitted *done, struct buf *summary, struct err *e)
+                      struct msg_submitted *done, struct buf *summary, struct err *e)
 {
     const struct submit_request *o = s->request;
     const struct msg_submit_begin begin = submit_request_begin(o, &s->work);
@@ -108,10 +108,10 @@ static int send_sweep(struct submission *s, const struct inputs_packed *packed,
         settled = inputs_settle(arrived, e);
     if (upload_sweep_end(files, settled != NULL ? e : NULL) < 0 || settled == NULL)
         return -1;
-    return sweep_send_end(sent, settled, &done->answer, &done->done_otherwise, e);
+    return sweep_send_end(sent, settled, done, e);
 }
 
-static int try_once(struct submission *s, struct submitted *done, struct err *e)
+static int try_once(struct submission *s, struct msg_submitted *done, struct err *e)
 {
     const struct inputs_packed *packed = pack_inputs(s, e);
     struct buf summary = { 0 };
@@ -122,15 +122,15 @@ static int try_once(struct submission *s, struct submitted *done, struct err *e)
 }
 
 /* A sweep that is open ends with its connection. */
-static int try_anew(struct submission *s, struct submitted *done, struct err *e)
+static int try_anew(struct submission *s, struct msg_submitted *done, struct err *e)
 {
     if (rpc_reopen(&s->session->rpc, e) < 0 || session_drive(s->session, e) == NULL)
         return -1;
     return try_once(s, done, e);
 }
 
-int submit_sweep(const struct submit_request *o, struct session *session, struct submitted *done,
-                 struct err *e)
+int submit_sweep(const struct submit_request *o, struct session *session,
+                 struct msg_submitted *done, struct err *e)
 {
     struct submission s = { .request = o, .session = session };
     struct err why = { 0 };

@@ -15,13 +15,9 @@
 #include "client/session/session.h"
 #include "client/submit/submit_request.h"
 
-struct submitted {
-    struct msg_submitted answer; /* its texts last until the next call on the session's rpc */
-    int64_t done_otherwise;      /* see sweep_send_end */
-};
-
-/* The session was started with wants.sends_files. */
-int submit_sweep(const struct submit_request *o, struct session *s, struct submitted *done,
+/* The session was started with wants.sends_files.  The texts of done last until the next call on its
+ * rpc. */
+int submit_sweep(const struct submit_request *o, struct session *s, struct msg_submitted *done,
                  struct err *e);
 
 #endif

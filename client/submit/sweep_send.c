@@ -23,7 +23,6 @@ struct sweep_sent {
     int64_t configs;
     int64_t next, taken; /* chunks */
     struct digest chain;
-    int64_t done_otherwise; /* jobs, in the chunks that were taken */
 };
 
 int64_t sweep_send_fill_chunk(const struct points *p, int64_t max, struct buf *left_over,
@@ -112,7 +111,6 @@ static int take_answer(struct sweep_sent *s, struct err *e)
         return err_set(e, ERR_PROTOCOL, "the server took chunk %" PRId64 " instead of %" PRId64,
                        reply.index, s->taken);
     s->taken++;
-    s->done_otherwise += reply.done_otherwise;
     return 0;
 }
 
@@ -160,7 +158,7 @@ struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct
 /* ---- end ---- */
 
 int sweep_send_end(struct sweep_sent *s, const struct inputs_settled *settled,
-                   struct msg_submitted *done, int64_t *done_otherwise, struct err *e)
+                   struct msg_submitted *done, struct err *e)
 {
     struct msg_submit_end end = { .sweep = s->open.sweep,
                                   .configs = s->configs,
@@ -176,7 +174,6 @@ int sweep_send_end(struct sweep_sent *s, const struct inputs_settled *settled,
     while (s->taken < s->next)
         if (take_answer(s, e) < 0)
             return -1;
-    *done_otherwise = s->done_otherwise;
     token_make(&id);
     /* An answer that got lost is asked for again. */
     for (;;) {

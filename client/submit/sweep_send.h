@@ -33,11 +33,9 @@ int64_t sweep_send_number(const struct sweep_open *open);
 /* Sends the first configs of the points. */
 struct sweep_sent *sweep_send_points(const struct sweep_open *open, const struct points *points,
                                      int64_t configs, struct err *e);
-/* Ends it; what the jobs need has settled.  *done_otherwise: of so many queued jobs there is a done one
- * with the same parameters, but with another command, source or data.  The texts of done last until
- * the next call on the rpc. */
+/* Ends it; what the jobs need has settled.  The texts of done last until the next call on the rpc. */
 int sweep_send_end(struct sweep_sent *sent, const struct inputs_settled *settled,
-                   struct msg_submitted *done, int64_t *done_otherwise, struct err *e);
+                   struct msg_submitted *done, struct err *e);
 
 /* How many configurations a chunk has at most. */
 int64_t sweep_send_chunk_max(int64_t reps);

@@ -35,7 +35,7 @@ static void answer(struct wire *w, const struct envelope *m, int64_t *sweep, int
 {
     struct msg_welcome welcome = { .version = PROTO_VERSION, .server_id = "id" };
     struct msg_submit_open open = { .sweep = *sweep + 1 };
-    struct msg_submit_taken taken = { .index = *chunk, .done_otherwise = 3 };
+    struct msg_submit_taken taken = { .index = *chunk };
     struct msg_submitted done = { .sweep = *sweep, .project = "p", .configs = *chunk };
     int type = proto.messages[m->type].reply;
 
@@ -146,14 +146,12 @@ static void a_sweep_goes_from_step_to_step(void **state)
         struct err e = { 0 };
         struct sweep_sent *sent = sweep_send_points(open, &s->points, 1, &e);
         struct msg_submitted done;
-        int64_t done_otherwise;
 
         assert_int_equal(sweep_send_number(open), sweep);
-        if (sent == NULL || sweep_send_end(sent, NULL, &done, &done_otherwise, &e) < 0)
+        if (sent == NULL || sweep_send_end(sent, NULL, &done, &e) < 0)
             fail_msg("%s", e.text);
         assert_int_equal(done.sweep, sweep);
         assert_int_equal(done.configs, 1);
-        assert_int_equal(done_otherwise, 3);
     }
 }
 
@@ -163,7 +161,6 @@ static void a_sweep_ends_with_its_connection(void **state)
     struct scene *s = *state;
     struct sweep_open *open = open_sweep(s);
     struct msg_submitted done;
-    int64_t done_otherwise;
     struct sweep_sent *sent;
     struct err e = { 0 };
 
@@ -176,7 +173,7 @@ static void a_sweep_ends_with_its_connection(void **state)
     sent = sweep_send_points(open, &s->points, 1, &e);
     assert_non_null(sent);
     assert_int_equal(rpc_reopen(&s->rpc, NULL), 0);
-    assert_int_equal(sweep_send_end(sent, NULL, &done, &done_otherwise, &e), -1);
+    assert_int_equal(sweep_send_end(sent, NULL, &done, &e), -1);
     assert_int_equal(e.kind, ERR_UNREACHABLE);
 }
 
