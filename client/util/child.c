@@ -169,7 +169,8 @@ static void read_some(struct pollfd *from, struct buf *to)
 }
 
 /* Both at once, as it waits with the one when we don't read the other. */
-static void read_both(int first_fd, struct buf *first, int second_fd, struct buf *second)
+static int read_both(int first_fd, struct buf *first, int second_fd, struct buf *second,
+                     struct err *e)
 {
     struct pollfd fds[] = { { first_fd, POLLIN, 0 }, { second_fd, POLLIN, 0 } };
 
@@ -177,17 +178,18 @@ static void read_both(int first_fd, struct buf *first, int second_fd, struct buf
         if (poll(fds, 2, -1) < 0) {
             if (errno == EINTR)
                 continue;
-            return;
+            return err_sys(e, "poll");
         }
         read_some(&fds[0], first);
         read_some(&fds[1], second);
     }
+    return 0;
 }
 
 int child_capture_all(const char *const *argv, struct buf *out, struct buf *errors, struct err *e)
 {
     struct start s = { .argv = argv };
-    int out_ends[2], error_ends[2];
+    int out_ends[2], error_ends[2], result = -1;
     pid_t pid;
 
     if (make_pipe(out_ends, e) < 0)
@@ -203,10 +205,16 @@ int child_capture_all(const char *const *argv, struct buf *out, struct buf *erro
     close(out_ends[1]);
     close(error_ends[1]);
     if (pid >= 0)
-        read_both(out_ends[0], out, error_ends[0], errors);
+        result = read_both(out_ends[0], out, error_ends[0], errors, e);
     close(out_ends[0]);
     close(error_ends[0]);
-    return pid < 0 ? -1 : wait_for(pid);
+    if (result == 0)
+        return wait_for(pid);
+    if (pid >= 0) {
+        (void)kill(pid, SIGKILL);
+        (void)wait_for(pid);
+    }
+    return -1;
 }
 
 pid_t child_start_daemon(const char *const *argv, const char *log_path, struct err *e)
