@@ -23,13 +23,6 @@ struct share_dir *share_connection_read(const struct share_connection *d, struct
     return share;
 }
 
-struct sftp *share_connection_another(const struct share_connection *d, struct err *e)
-{
-    int fd = d->connect(d->context, e);
-
-    return fd < 0 ? NULL : sftp_open(fd, e);
-}
-
 size_t share_connection_lanes(const struct share_connection *d, uint64_t bytes)
 {
     size_t most = d->round_trip_ms >= FAR_MS ? SHARE_CONNECTION_LANES_MAX : NEAR_LANES;
@@ -41,10 +34,12 @@ size_t share_connection_lanes(const struct share_connection *d, uint64_t bytes)
 int share_connection_mend(struct share_connection *d, struct err *e)
 {
     struct sftp *another;
+    int fd;
 
     if (d->sftp != NULL && !sftp_is_broken(d->sftp))
         return 0;
-    another = share_connection_another(d, e);
+    fd = d->connect(d->context, e);
+    another = fd < 0 ? NULL : sftp_open(fd, e);
     if (another == NULL)
         return -1;
     sftp_close(d->sftp);

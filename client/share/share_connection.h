@@ -35,7 +35,5 @@ struct share_dir *share_connection_read(const struct share_connection *d, struct
 int share_connection_mend(struct share_connection *d, struct err *e);
 /* Over how many connections, the first included, so much should go. */
 size_t share_connection_lanes(const struct share_connection *d, uint64_t bytes);
-/* One SFTP channel more; the caller closes it. */
-struct sftp *share_connection_another(const struct share_connection *d, struct err *e);
 
 #endif

@@ -24,9 +24,7 @@ static const struct {
 } extensions[] = {
     { "fsync@openssh.com", "1", SFTP_CAN_SYNC },
     { "posix-rename@openssh.com", "1", SFTP_CAN_REPLACE },
-    { "hardlink@openssh.com", "1", SFTP_CAN_LINK },
     { "statvfs@openssh.com", "2", SFTP_CAN_TELL_SPACE },
-    { "users-groups-by-id@openssh.com", "1", SFTP_CAN_TELL_NAMES },
 };
 
 static void note_extension(struct sftp *s, struct bytes name, struct bytes version)
@@ -132,7 +130,8 @@ int sftp_opens(struct sftp *s, struct err *e)
     return go_on_greeting(s, 0, e);
 }
 
-int sftp_await(struct sftp *s, struct err *e)
+/* Waits until it can be used. */
+static int await_greeting(struct sftp *s, struct err *e)
 {
     int rc = s->is_greeted;
 
@@ -145,7 +144,7 @@ struct sftp *sftp_open(int fd, struct err *e)
 {
     struct sftp *s = sftp_open_later(fd, e);
 
-    if (s == NULL || sftp_await(s, e) == 0)
+    if (s == NULL || await_greeting(s, e) == 0)
         return s;
     sftp_close(s);
     return NULL;
@@ -249,34 +248,19 @@ int sftp_list(struct sftp *s, const char *path, struct arena *a, struct list *en
                &(struct one){ .entries = entries }, e);
 }
 
-static char *run_text(struct sftp *s, enum sftp_op_kind kind, const char *path, struct err *e)
+char *sftp_read_link(struct sftp *s, const char *path, struct err *e)
 {
     char *text = NULL;
 
-    if (run(s, &(struct sftp_op){ .kind = kind, .path = path }, &(struct one){ .text = &text }, e) <
-        0)
+    if (run(s, &(struct sftp_op){ .kind = SFTP_OP_READ_LINK, .path = path },
+            &(struct one){ .text = &text }, e) < 0)
         return NULL;
     return text;
-}
-
-char *sftp_read_link(struct sftp *s, const char *path, struct err *e)
-{
-    return run_text(s, SFTP_OP_READ_LINK, path, e);
-}
-
-char *sftp_real_path(struct sftp *s, const char *path, struct err *e)
-{
-    return run_text(s, SFTP_OP_REAL_PATH, path, e);
 }
 
 int sftp_symlink(struct sftp *s, const char *target, const char *path, struct err *e)
 {
     return run_plain(s, SFTP_OP_SYMLINK, path, target, e);
-}
-
-int sftp_link(struct sftp *s, const char *old, const char *path, struct err *e)
-{
-    return run_plain(s, SFTP_OP_LINK, old, path, e);
 }
 
 int sftp_mkdir(struct sftp *s, const char *path, mode_t mode, struct err *e)

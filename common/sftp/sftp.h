@@ -36,9 +36,7 @@ struct sftp;
 enum sftp_extension {
     SFTP_CAN_SYNC = 1,
     SFTP_CAN_REPLACE = 2, /* posix-rename */
-    SFTP_CAN_LINK = 4,    /* hard links */
-    SFTP_CAN_TELL_SPACE = 8,
-    SFTP_CAN_TELL_NAMES = 16 /* of users and groups */
+    SFTP_CAN_TELL_SPACE = 4
 };
 
 /* Owns fd, also when it fails. */
@@ -46,8 +44,6 @@ struct sftp *sftp_open(int fd, struct err *e);
 /* The same without waiting: sftp_opens says whether it can be used. */
 struct sftp *sftp_open_later(int fd, struct err *e);
 int sftp_opens(struct sftp *s, struct err *e); /* 1, 0: not yet, -1 */
-/* Waits until it can be used. */
-int sftp_await(struct sftp *s, struct err *e);
 /* What is in flight is given up: its done is called with ERR_UNREACHABLE.  NULL is fine. */
 void sftp_close(struct sftp *s);
 bool sftp_can(const struct sftp *s, enum sftp_extension what);
@@ -71,10 +67,8 @@ int sftp_list(struct sftp *s, const char *path, struct arena *a,
               struct list *entries /* struct sftp_entry */, struct err *e);
 
 char *sftp_read_link(struct sftp *s, const char *path, struct err *e); /* caller frees */
-char *sftp_real_path(struct sftp *s, const char *path, struct err *e); /* caller frees */
 /* The link at path will point to target. */
 int sftp_symlink(struct sftp *s, const char *target, const char *path, struct err *e);
-int sftp_link(struct sftp *s, const char *old, const char *path, struct err *e);
 /* With exactly this mode, whatever the server's umask; ERR_EXISTS claims are exclusive. */
 int sftp_mkdir(struct sftp *s, const char *path, mode_t mode, struct err *e);
 int sftp_rmdir(struct sftp *s, const char *path, struct err *e);
@@ -91,9 +85,6 @@ struct sftp_space {
     bool read_only;
 };
 int sftp_space(struct sftp *s, const char *path, struct sftp_space *space, struct err *e);
-/* Names of a user and a group on the server; NULL where it knows none.  Caller frees both. */
-int sftp_names(struct sftp *s, uint32_t uid, uint32_t gid, char **user, char **group,
-               struct err *e);
 
 /* --- conveniences ------------------------------------------------------------ */
 
@@ -152,9 +143,7 @@ enum sftp_op_kind {
     SFTP_OP_LSTAT,
     SFTP_OP_SETSTAT,   /* attrs */
     SFTP_OP_READ_LINK, /* answer: text */
-    SFTP_OP_REAL_PATH, /* answer: text */
     SFTP_OP_SYMLINK,   /* to: what path will point to */
-    SFTP_OP_LINK,      /* to: the new name */
     SFTP_OP_MKDIR,     /* mode */
     SFTP_OP_RMDIR,
     SFTP_OP_REMOVE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sftp_once.c - one request, whose reply is waited for; what such tell about disks and users */
+/* sftp_once.c - one request, whose reply is waited for; what a server tells about a disk */
 #include <stdlib.h>
 
 #include "common/sftp/sftp_once.h"
@@ -82,7 +82,7 @@ int sftp_explain_now(struct sftp *s, const struct sftp_deed *deed, const struct 
     return -1;
 }
 
-/* --- what a server tells about disks and users ---------------------------------------- */
+/* --- what a server tells about a disk ---------------------------------------- */
 
 int sftp_space(struct sftp *s, const char *path, struct sftp_space *space, struct err *e)
 {
@@ -99,49 +99,6 @@ int sftp_space(struct sftp *s, const char *path, struct sftp_space *space, struc
     result = sftp_end_once(s, &once, &deed, e);
     if (result == 0 && !sftp_read_space(sftp_once_body(&once), space))
         result = err_set(e, ERR_PROTOCOL, "the SFTP server tells an impossible free space");
-    sftp_once_free(&once);
-    return result;
-}
-
-/* A list of one name, which is empty when the server knows none. */
-static char *read_name(struct packet *body)
-{
-    struct bytes list = packet_string(body);
-    struct packet names = { list.data, list.n, false };
-    struct bytes name = packet_string(&names);
-
-    if (names.bad || name.n == 0)
-        return NULL;
-    return mem_strndup((const char *)name.data, name.n);
-}
-
-static void add_id(struct buf *out, uint32_t id)
-{
-    packet_add_u32(out, sizeof id);
-    packet_add_u32(out, id);
-}
-
-int sftp_names(struct sftp *s, uint32_t uid, uint32_t gid, char **user, char **group, struct err *e)
-{
-    struct sftp_deed deed = { .verb = "ask for names of", .path = "user and group" };
-    struct sftp_once once;
-    struct packet body;
-    struct buf *out;
-    int result;
-
-    if (sftp_check(s, e) < 0)
-        return -1;
-    if (!sftp_can(s, SFTP_CAN_TELL_NAMES))
-        return err_set(e, ERR_FAILED, "this SFTP server tells no names of users");
-    out = sftp_begin_extended_once(s, "users-groups-by-id@openssh.com", FXP_EXTENDED_REPLY, &once);
-    add_id(out, uid);
-    add_id(out, gid);
-    result = sftp_end_once(s, &once, &deed, e);
-    if (result == 0) {
-        body = sftp_once_body(&once);
-        *user = read_name(&body);
-        *group = read_name(&body);
-    }
     sftp_once_free(&once);
     return result;
 }

@@ -80,8 +80,7 @@ static void finish_explained(void *context, const struct err *why)
 
 static void explain(struct op *op)
 {
-    bool is_rename = op->what.kind == SFTP_OP_RENAME || op->what.kind == SFTP_OP_REPLACE ||
-                     op->what.kind == SFTP_OP_LINK;
+    bool is_rename = op->what.kind == SFTP_OP_RENAME || op->what.kind == SFTP_OP_REPLACE;
     struct sftp_deed deed = { .verb = op->failed_verb != NULL ? op->failed_verb : op->kind->verb,
                               .path = op->path,
                               .to = is_rename ? op->to : NULL,
@@ -287,11 +286,6 @@ static void begin_replace(struct op *op)
     add_two(op, begin_extended(op, "posix-rename@openssh.com", on_status), op->path, op->to);
 }
 
-static void begin_link(struct op *op)
-{
-    add_two(op, begin_extended(op, "hardlink@openssh.com", on_status), op->path, op->to);
-}
-
 static void keep_text(struct op *op, struct packet names)
 {
     uint32_t n = packet_u32(&names);
@@ -320,11 +314,6 @@ static void on_text(void *context, const struct sftp_reply *r)
 static void begin_read_link(struct op *op)
 {
     begin_path(op, FXP_READLINK, FXP_NAME, on_text);
-}
-
-static void begin_real_path(struct op *op)
-{
-    begin_path(op, FXP_REALPATH, FXP_NAME, on_text);
 }
 
 /* --- a folder with exactly this mode ------------------------------------------------------- */
@@ -653,9 +642,7 @@ static const struct kind kinds[] = {
     [SFTP_OP_LSTAT] = { "look at", begin_lstat, NULL, 0, false },
     [SFTP_OP_SETSTAT] = { "set mode or times of", begin_setstat, NULL, 0, false },
     [SFTP_OP_READ_LINK] = { "read link", begin_read_link, NULL, 0, false },
-    [SFTP_OP_REAL_PATH] = { "resolve", begin_real_path, NULL, 0, false },
     [SFTP_OP_SYMLINK] = { "make link", begin_symlink, NULL, DEED_CLAIMS | DEED_MAKES, false },
-    [SFTP_OP_LINK] = { "link", begin_link, NULL, DEED_CLAIMS | DEED_MAKES, false },
     [SFTP_OP_MKDIR] = { "make folder", begin_mkdir, next_mkdir, DEED_CLAIMS | DEED_MAKES, false },
     [SFTP_OP_RMDIR] = { "remove folder", begin_rmdir, NULL, DEED_EMPTIES, false },
     [SFTP_OP_REMOVE] = { "remove", begin_remove, NULL, DEED_OF_FILE, false },
@@ -672,7 +659,6 @@ static const struct {
     enum sftp_extension extension;
 } needs[] = {
     { SFTP_OP_REPLACE, SFTP_CAN_REPLACE },
-    { SFTP_OP_LINK, SFTP_CAN_LINK },
     { SFTP_OP_SYNC, SFTP_CAN_SYNC },
 };
 

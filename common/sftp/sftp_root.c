@@ -48,7 +48,7 @@ static void add(struct search *search, const char *path)
 }
 
 /* "/srv/x": "/srv/x", "/x" and "". */
-struct list sftp_root_candidates(const char *share, struct arena *a)
+static struct list find_candidates(const char *share, struct arena *a)
 {
     char *path = arena_strdup(a, share);
     size_t n = strlen(path), count = 0;
@@ -65,7 +65,7 @@ struct list sftp_root_candidates(const char *share, struct arena *a)
 
 static void add_all(struct search *search, const char *share, struct arena *a)
 {
-    struct list paths = sftp_root_candidates(share, a);
+    struct list paths = find_candidates(share, a);
     const char *const *all = paths.items;
 
     search->candidates = arena_alloc(a, paths.n * sizeof *search->candidates);

@@ -26,7 +26,4 @@ struct sftp_root *sftp_root_begin(struct sftp *s, const char *share, const char 
 const char *sftp_root_end(struct sftp_root *r, struct arena *a, struct err *e);
 void sftp_root_drop(struct sftp_root *r); /* once the connection is closed; NULL is fine */
 
-/* Where it may be, the longest first. */
-struct list sftp_root_candidates(const char *share, struct arena *a); /* const char * */
-
 #endif

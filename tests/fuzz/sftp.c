@@ -131,7 +131,7 @@ static void ask_paths(struct sftp *s)
     struct err e = { 0 };
     struct sftp_attrs attrs;
     struct sftp_space space;
-    char *text, *user = NULL, *group = NULL;
+    char *text;
 
     check(sftp_stat(s, "a", &attrs, &e), &e);
     check(sftp_mkdir(s, "b", 0750, &e), &e);
@@ -140,9 +140,6 @@ static void ask_paths(struct sftp *s)
     check(text != NULL ? 0 : -1, &e);
     free(text);
     check(sftp_space(s, ".", &space, &e), &e);
-    check(sftp_names(s, 1, 2, &user, &group, &e), &e);
-    free(user);
-    free(group);
 }
 
 static void read_file(struct sftp *s)

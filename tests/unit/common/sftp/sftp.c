@@ -125,7 +125,6 @@ static void make_file(const struct session *t, const char *name, const char *tex
     char *path = here(t, name);
 
     assert_int_equal(io_write_file_at(AT_FDCWD, path, text, strlen(text), 0644, NULL), 0);
-    free(path);
 }
 
 static void assert_file_is(const struct session *t, const char *name, const void *bytes, size_t n)
@@ -180,17 +179,14 @@ static void tells_what_a_path_is(void **state)
 static void follows_links_by_request(void **state)
 {
     struct session *t = real(state);
-    char *target, *path;
+    char *target;
 
     must(t, sftp_symlink(t->s, "some/where", "link", &t->e));
     target = sftp_read_link(t->s, "link", &t->e);
     assert_string_equal(target, "some/where");
-    path = sftp_real_path(t->s, ".", &t->e);
-    assert_string_equal(path, t->folder);
     assert_null(sftp_read_link(t->s, "nothing", &t->e));
     assert_int_equal(t->e.kind, ERR_NOT_FOUND);
     free(target);
-    free(path);
 }
 
 static void modes_are_exact_whatever_the_umask(void **state)
@@ -270,7 +266,6 @@ static void claims_are_exclusive(void **state)
     assert_int_equal(mode_of(t, "folder"), 0755);
     assert_fails(t, sftp_rename(t->s, "other", "file", &t->e), ERR_EXISTS, "file on the server is");
     assert_fails(t, sftp_rename(t->s, "folder", "filled", &t->e), ERR_EXISTS, "filled on");
-    assert_fails(t, sftp_link(t->s, "file", "other", &t->e), ERR_EXISTS, "other on the server");
     assert_fails(t, sftp_symlink(t->s, "x", "file", &t->e), ERR_EXISTS, "file on the server");
     assert_null(
         sftp_file_open(t->s, "file", SFTP_WRITE | SFTP_CREATE | SFTP_EXCLUSIVE, 0600, &t->e));
@@ -278,7 +273,7 @@ static void claims_are_exclusive(void **state)
     assert_file_is(t, "file", "mine", 4);
 }
 
-static void renames_links_and_removes(void **state)
+static void renames_and_removes(void **state)
 {
     struct session *t = real(state);
 
@@ -287,9 +282,8 @@ static void renames_links_and_removes(void **state)
     must(t, sftp_rename(t->s, "a", "c", &t->e));
     must(t, sftp_replace(t->s, "c", "b", &t->e));
     assert_file_is(t, "b", "A", 1);
-    must(t, sftp_link(t->s, "b", "d", &t->e));
     must(t, sftp_remove(t->s, "b", &t->e));
-    assert_file_is(t, "d", "A", 1);
+    assert_fails(t, sftp_remove(t->s, "b", &t->e), ERR_NOT_FOUND, "remove b");
     must(t, sftp_mkdir(t->s, "folder", 0755, &t->e));
     must(t, sftp_rmdir(t->s, "folder", &t->e));
     assert_fails(t, sftp_rmdir(t->s, "folder", &t->e), ERR_NOT_FOUND, "remove folder folder");
@@ -347,22 +341,15 @@ static void permission_is_told_from_absence(void **state)
                          &t->e));
 }
 
-static void tells_space_and_names(void **state)
+static void tells_space(void **state)
 {
     struct session *t = real(state);
     struct sftp_space space;
-    char *user = NULL, *group = NULL;
 
     must(t, sftp_space(t->s, ".", &space, &t->e));
     assert_true(space.free_bytes <= space.total_bytes && space.total_bytes > 0);
     assert_false(space.read_only);
     assert_fails(t, sftp_space(t->s, "nothing", &space, &t->e), ERR_NOT_FOUND, "nothing");
-    if (!sftp_can(t->s, SFTP_CAN_TELL_NAMES))
-        return;
-    must(t, sftp_names(t->s, 0, 12345678, &user, &group, &t->e));
-    assert_string_equal(user, "root");
-    assert_null(group);
-    free(user);
 }
 
 static int compare_names(const void *x, const void *y)
@@ -735,11 +722,11 @@ int main(void)
         REAL(a_folder_keeps_the_group_of_the_one_above),
         REAL(sets_attributes),
         REAL(claims_are_exclusive),
-        REAL(renames_links_and_removes),
+        REAL(renames_and_removes),
         REAL(vague_failures_are_looked_into),
         REAL(a_full_disk_is_called_full),
         REAL(permission_is_told_from_absence),
-        REAL(tells_space_and_names),
+        REAL(tells_space),
         REAL(lists_a_large_folder),
         REAL(writes_and_reads_a_large_file),
         REAL(a_file_that_grows_is_read_on),
