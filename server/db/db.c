@@ -1,17 +1,178 @@
 /* SPDX-License-Identifier: MIT */
-/* db.c - the queue's database: statements by name, one transaction at a time */
+/* db.c - the queue's database: its schema, statements by name, one transaction at a time */
+
+#include "server/db/db.h"
+
+#include <ctype.h>
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sqlite3.h>
+
+#include "common/base/buf.h"
+#include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/data/schema.h"
 #include "common/proto/states.h"
-#include "server/db/db.h"
-#include "server/db/db_migrate.h"
-#include "server/db/sql_text.h"
+#include "server/db/migrations.h"
+
+static const struct {
+    const char *name;
+    int number;
+} numbers[] = {
+#define X(constant, ...) { #constant, constant },
+    ATTEMPT_STATES(X) JOB_STATES(X) SWEEP_STATES(X) CAUSES(X)
+#undef X
+        { "ATTEMPT_LAST_LIVE", ATTEMPT_LAST_LIVE },
+    { "CANCEL_NOW", CANCEL_NOW },
+};
+
+static void add_job_states(struct buf *out, const char *format, bool only_ended)
+{
+    const char *between = "";
+
+    for (int i = 0; i < JOB_STATE_COUNT; i++) {
+        if (only_ended && !job_is_ended((enum job_state)i))
+            continue;
+        buf_add_str(out, between);
+        if (only_ended)
+            buf_printf(out, "%d", i);
+        else
+            buf_printf(out, "n_%s%s", job_state_names[i], format);
+        between = ", ";
+    }
+}
+
+static void add_word(struct buf *out, const char *word, size_t n)
+{
+    static const char over[] = "JOB_IS_OVER", counters[] = "JOB_COUNTERS",
+                      set[] = "JOB_COUNTERS_SET";
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (strlen(numbers[i].name) == n && memcmp(numbers[i].name, word, n) == 0) {
+            buf_printf(out, "%d", numbers[i].number);
+            return;
+        }
+    if (n == sizeof over - 1 && memcmp(word, over, n) == 0)
+        add_job_states(out, "", true);
+    else if (n == sizeof counters - 1 && memcmp(word, counters, n) == 0)
+        add_job_states(out, "", false);
+    else if (n == sizeof set - 1 && memcmp(word, set, n) == 0)
+        add_job_states(out, " = ?", false);
+    else
+        buf_add(out, word, n);
+}
+
+char *sql_text(const char *text)
+{
+    struct buf out = { 0 };
+
+    while (*text != '\0') {
+        size_t n = 0;
+
+        while (isalnum((unsigned char)text[n]) || text[n] == '_')
+            n++;
+        if (n > 0)
+            add_word(&out, text, n);
+        else
+            buf_add_char(&out, text[n++]);
+        text += n;
+    }
+    return buf_take(&out);
+}
+
+#define X(text) text,
+static const char *const steps[] = { MIGRATIONS(X) };
+#undef X
+enum { N_STEPS = sizeof steps / sizeof steps[0] };
+
+static bool is_no_space(int system_errno)
+{
+    return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG;
+}
+
+/* SQLite words a full disk as SQLITE_FULL, but a quota or a size limit as any other I/O error. */
+static enum err_kind kind_of(sqlite3 *handle)
+{
+    switch (sqlite3_errcode(handle)) {
+    case SQLITE_FULL: return ERR_NO_SPACE;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return ERR_BUSY;
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_READONLY: return ERR_DENIED;
+    case SQLITE_IOERR:
+        return is_no_space(errno) || is_no_space(sqlite3_system_errno(handle)) ? ERR_NO_SPACE
+                                                                               : ERR_INTERNAL;
+    default: return ERR_INTERNAL;
+    }
+}
+
+/* Words SQLite's last error: "what: ...", with a kind that says whether to try again.  -1. */
+static int db_error(sqlite3 *handle, struct err *e, const char *what)
+{
+    return err_set(e, kind_of(handle), "database: %s: %s", what, sqlite3_errmsg(handle));
+}
+
+static int run(sqlite3 *handle, const char *sql, struct err *e)
+{
+    if (sqlite3_exec(handle, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return db_error(handle, e, "bring the schema up to date");
+    return 0;
+}
+
+static int read_version(sqlite3 *handle, int *version, struct err *e)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(handle, "PRAGMA user_version", -1, &s, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    if (rc != SQLITE_ROW) {
+        db_error(handle, e, "read the schema's version");
+        sqlite3_finalize(s);
+        return -1;
+    }
+    *version = sqlite3_column_int(s, 0);
+    sqlite3_finalize(s);
+    return 0;
+}
+
+static int step_to(sqlite3 *handle, int version, struct err *e)
+{
+    char *done = mem_printf("PRAGMA user_version = %d; COMMIT", version);
+    int rc = 0;
+
+    if (run(handle, "BEGIN IMMEDIATE", e) < 0 || run(handle, steps[version - 1], e) < 0 ||
+        run(handle, done, e) < 0) {
+        if (sqlite3_get_autocommit(handle) == 0)
+            sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
+        rc = err_wrap(e, "step %d", version);
+    }
+    free(done);
+    return rc;
+}
+
+/* Each step in a transaction of its own; a database of a newer ludwigd is refused. */
+static int db_migrate(sqlite3 *handle, struct err *e)
+{
+    int version;
+
+    if (read_version(handle, &version, e) < 0)
+        return -1;
+    if (version > N_STEPS)
+        return err_set(e, ERR_USAGE,
+                       "the database was made by a newer ludwigd (its schema is %d, this one"
+                       " knows up to %d)",
+                       version, (int)N_STEPS);
+    while (version < N_STEPS)
+        if (step_to(handle, ++version, e) < 0)
+            return -1;
+    return 0;
+}
 
 struct stmt {
     struct db *db;

@@ -12,7 +12,7 @@
  *
  * Formats: i int64_t, I int64_t that is NULL when SCHEMA_NONE, s const char * (NULL is NULL),
  * b struct bytes (without data: NULL), t const struct token *, d const struct digest *, f double,
- * c const int64_t [JOB_STATE_COUNT], which JOB_COUNTERS_SET (sql_text.h) wants.
+ * c const int64_t [JOB_STATE_COUNT], which JOB_COUNTERS_SET wants.
  * What is bound is not copied: it must last until the statement has ended.
  * A statement in use may not be asked for again before it has ended or stmt_end was called; that,
  * as a wrong format, is an error of the first stmt_step.
@@ -68,5 +68,20 @@ int db_release(struct db *db, struct err *e);
 void db_rollback_to(struct db *db); /* and release */
 /* Some failures (a full disk) end the whole transaction, not just the statement. */
 bool db_is_in_transaction(struct db *db);
+
+/*
+ * States in SQL by their names: statements name the constants of common/proto/states.h ("state =
+ * ATTEMPT_RUNNING"), and beside these
+ *
+ *   JOB_IS_OVER       the numbers of all such states: "state IN (JOB_IS_OVER)"
+ *   JOB_COUNTERS      the columns of sweep that count jobs by state, in the order of their numbers
+ *   JOB_COUNTERS_SET  "n_queued = ?, ..." for an UPDATE
+ *
+ * Migrations keep the numbers: they are never changed again.
+ */
+
+/* The statement as SQLite takes it; to be freed.  A name that no table has is left alone, and SQLite
+ * refuses it. */
+char *sql_text(const char *text);
 
 #endif

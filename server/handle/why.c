@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* why.c - what keeps a sweep's jobs from running */
+/* why.c - what keeps a job from running, or what became of it */
+
+#include "server/handle/why.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +11,27 @@
 #include "server/base/nodes.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
+#include "server/conn/handler.h"
 #include "server/conn/permission.h"
-#include "server/handle/why.h"
+#include "server/pilot/pilots.h"
 #include "server/queue/pilot_rows.h"
-#include "server/queue/pilot_time.h"
 #include "server/queue/rows.h"
 #include "server/queue/sched.h"
+#include "server/share/project.h"
+
+enum { WHY_LINES_MAX = 200 };
+
+struct why {
+    struct server *sv;
+    struct arena *arena; /* holds the lines */
+    const char **lines;
+    size_t n;
+    size_t n_could; /* workers that could run it at some time */
+};
+
+static void why_say(struct why *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What keeps its sweep from getting pilots. */
+static int why_pilots(struct why *to, int64_t sweep, struct err *e);
 
 enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };
 
@@ -40,7 +58,7 @@ struct machine {
     int64_t used_cpus_milli, used_gpus_milli, used_memory_bytes;
 };
 
-void why_say(struct why *to, const char *format, ...)
+static void why_say(struct why *to, const char *format, ...)
 {
     va_list ap;
     char *text;
@@ -54,7 +72,7 @@ void why_say(struct why *to, const char *format, ...)
     free(text);
 }
 
-struct why why_begin(struct server *sv, struct arena *a)
+static struct why why_begin(struct server *sv, struct arena *a)
 {
     return (struct why){ sv, a, arena_alloc(a, WHY_LINES_MAX * sizeof(char *)), 0, 0 };
 }
@@ -382,7 +400,7 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
     return rc < 0 ? -1 : 0;
 }
 
-int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct err *e)
+static int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct err *e)
 {
     struct wanted w = { 0 };
 
@@ -403,7 +421,7 @@ int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct e
     return say_machines(to, &w, e) < 0 ? -1 : why_pilots(to, sweep, e);
 }
 
-int why_last_try(struct why *to, int64_t job, struct err *e)
+static int why_last_try(struct why *to, int64_t job, struct err *e)
 {
     struct stmt *s = db_ask(to->sv->db, SQL_WHY_LAST, "i", job);
     int rc = stmt_step(s, e);
@@ -429,5 +447,148 @@ int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **n
         return -1;
     if (to.n > 0 && to.n_could == 0)
         *note = join(&to);
+    return 0;
+}
+
+static void say_pilots(struct why *to, const char *partition, struct stmt *s)
+{
+    int64_t job = stmt_int(s, 0), n = stmt_int(s, 2);
+    const char *words = stmt_is_null(s, 1) ? "Slurm was not asked about it yet" : stmt_text(s, 1);
+
+    if (job == 0)
+        why_say(to, "partition %s: %" PRId64 " pilot%s about to be submitted", partition, n,
+                n == 1 ? " is" : "s are");
+    else if (n == 1)
+        why_say(to, "partition %s: a pilot, Slurm's job %" PRId64 ": %s", partition, job, words);
+    else
+        why_say(to, "partition %s: %" PRId64 " pilots, Slurm's job %" PRId64 ": %s", partition, n,
+                job, words);
+}
+
+/* Those that wait: how many kinds of them there are, -1. */
+static int say_waiting(struct why *to, int64_t pool, const char *partition, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_PILOTS, "i", pool);
+    int n = 0, rc;
+
+    for (; (rc = stmt_step(s, e)) == 1; n++)
+        say_pilots(to, partition, s);
+    return rc < 0 ? -1 : n;
+}
+
+static int say_pool(struct why *to, const struct pilot_owner *of, struct err *e)
+{
+    const char *trouble = pilots_trouble(to->sv, of->pool, to->arena);
+    const char *limit = pilots_limit(to->sv, of, to->arena);
+    const char *partition = of->spec->partition;
+    int n = say_waiting(to, of->pool, partition, e);
+
+    if (n == 0 && trouble != NULL)
+        why_say(to, "partition %s: no pilot at the moment: %s", partition, trouble);
+    else if (trouble != NULL)
+        why_say(to, "partition %s: %s", partition, trouble);
+    else if (limit != NULL)
+        why_say(to, "partition %s: %s", partition, limit);
+    return n < 0 ? -1 : 0;
+}
+
+static int why_pilots(struct why *to, int64_t sweep, struct err *e)
+{
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_POOLS, "i", sweep);
+    struct slurm_pool pool;
+    int rc;
+
+    while ((rc = stmt_step(s, e)) == 1) {
+        rc = pool_read(stmt_bytes(s, 1), to->arena, &pool, e);
+        if (rc == 0 && !stmt_is_null(s, 2))
+            why_say(to, "partition %s: no pilots: %s", pool.partition, stmt_text(s, 2));
+        else if (rc == 0)
+            rc = say_pool(to,
+                          &(struct pilot_owner){ (uid_t)stmt_int(s, 3), stmt_text(s, 4),
+                                                 stmt_int(s, 0), &pool },
+                          e);
+        if (rc < 0)
+            break;
+    }
+    stmt_end(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int say_all(struct why *to, const struct msg_ask_why *req, const struct job_info *job,
+                   bool is_held, struct err *e)
+{
+    const char *node = job->node != NULL ? job->node : "its node";
+
+    switch (job->state) {
+    case JOB_QUEUED:
+        if (job->node != NULL)
+            why_say(to, "it was given to %s and waits for a slot there", node);
+        return job->node != NULL ? 0 : why_queued(to, req->sweep, req->job, is_held, e);
+    case JOB_STAGING: why_say(to, "its data are being brought to %s", node); break;
+    case JOB_RUNNING: why_say(to, "it runs on %s", node); break;
+    case JOB_PUBLISHING:
+        why_say(to, "it has ended on %s; results are being published", node);
+        break;
+    case JOB_FAILED:
+        why_say(to, "it failed: %s", job->reason != NULL ? job->reason : "no reason is known");
+        if (job->run_path != NULL)
+            why_say(to, "what it left: %s", job->run_path);
+        why_say(to, "ludwig retry %s runs it again", job->job);
+        break;
+    case JOB_CANCELLED:
+        why_say(to, "it was cancelled; ludwig retry %s runs it again", job->job);
+        break;
+    default:
+        why_say(to, "it is %s; its files: %s", job_state_names[job->state], job->run_path);
+        break;
+    }
+    return 0;
+}
+
+static bool is_waiting(enum job_state state)
+{
+    return state == JOB_QUEUED || state == JOB_STAGING;
+}
+
+/* The job's row: 1, 0, -1. */
+static int find_job(struct server *sv, const struct msg_ask_why *req, int64_t *id, bool *is_held,
+                    struct err *e)
+{
+    struct stmt *s = db_ask(sv->db, SQL_JOB_BY_NO, "ii", req->sweep, req->job);
+    int rc = stmt_step(s, e);
+
+    if (rc == 1) {
+        *id = stmt_int(s, 0);
+        *is_held = stmt_int(s, 2) != 0;
+    }
+    stmt_end(s);
+    return rc == 0 ? err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, req->sweep,
+                             req->job)
+                   : rc;
+}
+
+int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void *reply,
+                   struct err *e)
+{
+    const struct msg_ask_why *req = request;
+    struct msg_why *rep = reply;
+    struct why to = why_begin(sv, ask->arena);
+    struct sweep_info info;
+    size_t size_bytes = 0;
+    bool is_held = false;
+    int64_t owner, job = 0;
+    int rc = row_sweep(sv, req->sweep, ask->arena, &info, &owner, e);
+
+    if (rc == 0)
+        rc = project_may_see(sv, ask, owner, &info, e);
+    if (rc != 0)
+        return rc;
+    if (find_job(sv, req, &job, &is_held, e) < 0 ||
+        row_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
+        say_all(&to, req, &rep->job, is_held, e) < 0)
+        return -1;
+    if (is_waiting((enum job_state)rep->job.state) && why_last_try(&to, job, e) < 0)
+        return -1;
+    rep->lines = (struct list){ to.lines, to.n };
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/pilot/pilots_internal.h"
-#include "server/queue/pilot_time.h"
+#include "server/queue/pilot_rows.h"
 #include "server/queue/rows.h"
 
 void demands_free(struct demands *d)

@@ -12,8 +12,7 @@
 #include "server/conn/conn.h"
 #include "server/conn/permission.h"
 #include "server/queue/pilot_rows.h"
-#include "server/queue/pilot_time.h"
-#include "server/queue/recall.h"
+#include "server/queue/attempts.h"
 #include "server/queue/rows.h"
 #include "server/queue/sched.h"
 

@@ -8,6 +8,7 @@
 #ifndef LUDWIG_SERVER_QUEUE_PILOT_ROWS_H
 #define LUDWIG_SERVER_QUEUE_PILOT_ROWS_H
 
+#include "server/conn/conn.h"
 #include "server/base/server.h"
 #include "server/slurm/slurmstate.h"
 
@@ -65,5 +66,21 @@ int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct er
 const char *pilot_row_job(const struct pilot_row *row, struct arena *a);
 /* Where its output goes, below the projects. */
 const char *pilot_row_log(const struct pilot_row *row, struct arena *a);
+
+/* Which jobs can end before their pilot's time does. */
+
+/* For what comes after a job has ended: its results, and the pilot's own end. */
+enum { PILOT_MARGIN_MS = 30 * 1000 };
+
+/* What is known of how long a job takes; 0: it is not. */
+struct pilot_need {
+    int64_t time_ms; /* as its sweep declares it */
+    int64_t mean_ms; /* of those that have ended */
+};
+
+/* How long one may take, its results included; 0: nobody knows. */
+int64_t pilot_need_ms(const struct pilot_need *need);
+/* Can such a job end, and be published, before the pilot's time does? */
+bool pilot_has_time(const struct conn *c, const struct pilot_need *need, int64_t now_ms);
 
 #endif

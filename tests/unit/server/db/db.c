@@ -20,7 +20,6 @@
 #include "common/base/mem.h"
 #include "common/data/schema.h"
 #include "server/db/db.h"
-#include "server/db/sql_text.h"
 
 struct fixture {
     char *dir;

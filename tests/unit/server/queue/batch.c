@@ -3,7 +3,7 @@
 
 #include "tests/unit/server_player.h"
 
-#include "server/queue/recall.h"
+#include "server/queue/attempts.h"
 #include "server/queue/retry.h"
 
 enum { CPUS = 4 };

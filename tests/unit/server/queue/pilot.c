@@ -4,7 +4,7 @@
 #include "tests/unit/server_fixture.h"
 
 #include "server/pilot/pilots_internal.h"
-#include "server/queue/pilot_time.h"
+#include "server/queue/pilot_rows.h"
 #include "server/slurm/slurmstate.h"
 
 #define MINUTE INT64_C(60000)
