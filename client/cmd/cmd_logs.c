@@ -53,21 +53,6 @@ struct viewer {
     bool ended;        /* the job, or the attempt that is shown */
 };
 
-static int find_job(struct rpc *rpc, const struct target *t, struct msg_job_page *page,
-                    struct err *e)
-{
-    struct msg_get_jobs request = {
-        .sweep = t->sweep, .after = t->first - 1, .last = t->first, .limit = 1
-    };
-
-    if (rpc_call(rpc, MSG_GET_JOBS, &request, page, e) < 0)
-        return -1;
-    if (page->jobs.n == 0)
-        return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, t->sweep,
-                       t->first);
-    return 0;
-}
-
 static void close_file(struct viewer *v)
 {
     if (v->watch_fd >= 0)
@@ -160,19 +145,13 @@ static char *log_path(const struct viewer *v, const struct job_info *info)
     return buf_take(&path);
 }
 
-static bool is_over(const struct viewer *v, const struct job_info *info)
-{
-    bool is_past = v->attempt != OPT_UNSET && info->attempt > v->attempt;
-
-    return is_past || job_is_ended((enum job_state)info->state);
-}
-
 /* What the server says about the job: another attempt has another log. */
 static int take_info(struct viewer *v, const struct job_info *info, struct err *e)
 {
     char *path;
 
-    v->ended = is_over(v, info);
+    v->ended = job_is_ended((enum job_state)info->state) ||
+               (v->attempt != OPT_UNSET && info->attempt > v->attempt);
     if (info->log_path == NULL || info->log_path[0] == '\0')
         return 0;
     path = log_path(v, info);
@@ -191,23 +170,6 @@ static int take_info(struct viewer *v, const struct job_info *info, struct err *
     free(v->path);
     v->path = path;
     return 0;
-}
-
-static int check_attempt(const struct viewer *v, const struct job_info *info, bool follows,
-                         struct err *e)
-{
-    if (v->attempt == OPT_UNSET || v->attempt <= info->attempt)
-        return 0;
-    if (follows && !v->ended)
-        return 0;
-    return err_set(e, ERR_NOT_FOUND, "job %s is %s and has had %" PRId64 " attempt%s", v->job,
-                   job_state_names[info->state], info->attempt, info->attempt == 1 ? "" : "s");
-}
-
-static int say_detached(const struct viewer *v)
-{
-    output_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
-    return EXIT_WELL;
 }
 
 static int take_changes(struct viewer *v, const struct msg_changes *changes, struct err *e)
@@ -244,7 +206,7 @@ static int follow(struct viewer *v, struct subscription *sub, struct err *e)
         if (event == EVENT_ERROR)
             return -1;
         if (event == EVENT_INTERRUPT)
-            return say_detached(v);
+            break;
         if (event == EVENT_OTHER)
             share_watch_drain(v->watch_fd);
         if (event == EVENT_CHANGES && take_changes(v, &changes, e) < 0)
@@ -252,6 +214,8 @@ static int follow(struct viewer *v, struct subscription *sub, struct err *e)
         if (copy_or_wait(v, e) < 0)
             return -1;
     }
+    if (!v->ended || v->is_cut)
+        output_note("job %s goes on; `ludwig logs -f %s` comes back to it", v->job, v->job);
     return EXIT_WELL;
 }
 
@@ -273,10 +237,39 @@ static int follow_job(struct viewer *v, struct rpc *rpc, const struct target *t,
     return result;
 }
 
-static int say_no_log(const struct viewer *v, const char *state, struct err *e)
+static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool follows,
+                struct err *e)
 {
+    struct msg_get_jobs request = {
+        .sweep = t->sweep, .after = t->first - 1, .last = t->first, .limit = 1
+    };
+    struct msg_job_page page;
+    const struct job_info *info;
+    const char *state;
     char *where;
 
+    if (rpc_call(rpc, MSG_GET_JOBS, &request, &page, e) < 0)
+        return -1;
+    if (page.jobs.n == 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, t->sweep,
+                       t->first);
+    info = page.jobs.items;
+    state = job_state_names[info->state];
+    if (take_info(v, info, e) < 0)
+        return -1;
+    if (v->attempt != OPT_UNSET && v->attempt > info->attempt && (!follows || v->ended))
+        return err_set(e, ERR_NOT_FOUND, "job %s is %s and has had %" PRId64 " attempt%s", v->job,
+                       state, info->attempt, info->attempt == 1 ? "" : "s");
+    /* A person may look for why it was tried again. */
+    if (v->attempt == OPT_UNSET && info->attempt >= 2 && v->path != NULL &&
+        output_is_terminal(STDOUT_FILENO) && output_is_terminal(STDERR_FILENO))
+        output_note("attempt %" PRId64 "; ludwig logs %s --attempt %" PRId64
+                    " shows the one before",
+                    info->attempt, v->job, info->attempt - 1);
+    if (copy_new(v, e) < 0)
+        return -1;
+    if (v->file.file != NULL || (follows && !v->ended))
+        return follows ? follow_job(v, rpc, t, e) : EXIT_WELL;
     if (v->path == NULL)
         return err_set(e, ERR_NOT_FOUND, "job %s is %s and has no log yet (-f waits for it)",
                        v->job, state);
@@ -284,35 +277,6 @@ static int say_no_log(const struct viewer *v, const char *state, struct err *e)
     err_set(e, ERR_NOT_FOUND, "job %s is %s; there is no log at %s", v->job, state, where);
     free(where);
     return -1;
-}
-
-/* For a person, who may look for why it was tried again. */
-static void say_attempt(const struct viewer *v, const struct job_info *info)
-{
-    if (v->attempt != OPT_UNSET || info->attempt < 2 || v->path == NULL ||
-        !output_is_terminal(STDOUT_FILENO) || !output_is_terminal(STDERR_FILENO))
-        return;
-    output_note("attempt %" PRId64 "; ludwig logs %s --attempt %" PRId64 " shows the one before",
-                info->attempt, v->job, info->attempt - 1);
-}
-
-static int view(struct viewer *v, struct rpc *rpc, const struct target *t, bool follows,
-                struct err *e)
-{
-    struct msg_job_page page;
-    const struct job_info *info;
-
-    if (find_job(rpc, t, &page, e) < 0)
-        return -1;
-    info = page.jobs.items;
-    if (take_info(v, info, e) < 0 || check_attempt(v, info, follows, e) < 0)
-        return -1;
-    say_attempt(v, info);
-    if (copy_new(v, e) < 0)
-        return -1;
-    if (v->file.file == NULL && (!follows || v->ended))
-        return say_no_log(v, job_state_names[info->state], e);
-    return follows ? follow_job(v, rpc, t, e) : EXIT_WELL;
 }
 
 static int view_job(struct viewer *v, struct session *s, const struct target *t, bool follows,

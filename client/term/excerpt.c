@@ -50,15 +50,6 @@ static int compare_errors(const void *left, const void *right)
     return order != 0 ? order : compare(x->number, y->number);
 }
 
-static struct error read_error(const char *text, const char *file, size_t number)
-{
-    struct error error = { .text = text, .n = strcspn(text, "\n"), .number = number };
-
-    if (!read_place(text, file, &error.at))
-        error.at = (struct place){ (unsigned)-1, (unsigned)-1 };
-    return error;
-}
-
 void excerpt_sort(struct buf *errors, const char *file)
 {
     struct error *lines = NULL;
@@ -67,7 +58,9 @@ void excerpt_sort(struct buf *errors, const char *file)
 
     for (const char *at = buf_text(errors); *at != '\0';) {
         mem_grow((void **)&lines, &capacity, n, sizeof *lines);
-        lines[n] = read_error(at, file, n);
+        lines[n] = (struct error){ .text = at, .n = strcspn(at, "\n"), .number = n };
+        if (!read_place(at, file, &lines[n].at))
+            lines[n].at = (struct place){ (unsigned)-1, (unsigned)-1 };
         at += lines[n].n + (at[lines[n].n] == '\n');
         n++;
     }
@@ -115,13 +108,6 @@ static void add_excerpt(struct buf *out, const char *text, struct place at)
     buf_free(&number);
 }
 
-/* All mistakes matter more than the lines they are in. */
-static void add_if_it_fits(struct buf *out, const struct buf *excerpt, size_t n_behind)
-{
-    if (out->n + excerpt->n + n_behind < ERR_TEXT_BYTES)
-        buf_add(out, excerpt->bytes, excerpt->n);
-}
-
 void excerpt_add(struct err *e, const char *file, const char *text)
 {
     struct buf out = { 0 }, excerpt = { 0 };
@@ -136,7 +122,9 @@ void excerpt_add(struct err *e, const char *file, const char *text)
         if (read_place(line, file, &at))
             add_excerpt(&excerpt, text, at);
         line += n + (line[n] == '\n');
-        add_if_it_fits(&out, &excerpt, strlen(line));
+        /* All mistakes matter more than the lines they are in. */
+        if (out.n + excerpt.n + strlen(line) < ERR_TEXT_BYTES)
+            buf_add(&out, excerpt.bytes, excerpt.n);
     }
     if (out.n > 0)
         err_set(e, e->kind, "%.*s", (int)(out.n - 1), buf_text(&out));

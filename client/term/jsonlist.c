@@ -11,15 +11,10 @@ void jsonlist_begin(struct jsonlist *l, const char *name)
     buf_printf(&l->out, "{\"v\":1,\"%s\":[", name);
 }
 
-struct buf *jsonlist_next(struct jsonlist *l)
-{
-    buf_add_str(&l->out, l->n++ == 0 ? "\n" : ",\n");
-    return &l->out;
-}
-
 void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item)
 {
-    schema_add_json(s, item, jsonlist_next(l));
+    buf_add_str(&l->out, l->n++ == 0 ? "\n" : ",\n");
+    schema_add_json(s, item, &l->out);
 }
 
 int jsonlist_flush(struct jsonlist *l, struct err *e)

@@ -13,8 +13,6 @@ struct jsonlist {
 };
 
 void jsonlist_begin(struct jsonlist *l, const char *name);
-/* Where the next item's JSON goes. */
-struct buf *jsonlist_next(struct jsonlist *l);
 void jsonlist_add(struct jsonlist *l, const struct schema *s, const void *item);
 /* Writes what has piled up; a listing calls it once a page. */
 int jsonlist_flush(struct jsonlist *l, struct err *e);

@@ -8,15 +8,6 @@
 
 enum { DATE_BYTES = 10 };
 
-static void add_date(struct buf *out, int64_t at_ms)
-{
-    struct buf time = { 0 };
-
-    units_add_time_local(&time, at_ms);
-    buf_add(out, time.bytes, time.n < DATE_BYTES ? time.n : DATE_BYTES);
-    buf_free(&time);
-}
-
 void relative_time_add(struct buf *out, int64_t at_ms, int64_t now_ms)
 {
     static const struct {
@@ -27,6 +18,7 @@ void relative_time_add(struct buf *out, int64_t at_ms, int64_t now_ms)
                   { 86400, 3600, "h" },
                   { INT64_C(7) * 86400, 86400, "d" } };
     int64_t ago_s = (now_ms - at_ms) / 1000;
+    struct buf time = { 0 };
 
     /* Another machine's clock may be ahead of this one's. */
     if (ago_s <= 0) {
@@ -38,5 +30,7 @@ void relative_time_add(struct buf *out, int64_t at_ms, int64_t now_ms)
             buf_printf(out, "%" PRId64 " %s ago", ago_s / steps[i].unit_s, steps[i].unit);
             return;
         }
-    add_date(out, at_ms);
+    units_add_time_local(&time, at_ms);
+    buf_add(out, time.bytes, time.n < DATE_BYTES ? time.n : DATE_BYTES);
+    buf_free(&time);
 }

@@ -122,20 +122,17 @@ size_t table_rows(const struct table *t)
     return t->n_cells / t->n;
 }
 
-static size_t smaller(size_t x, size_t y)
-{
-    return x < y ? x : y;
-}
-
 /* Of a line in which the columns that shrink take at most so much. */
 static size_t line_width(const struct table *t, size_t shrunk_max)
 {
     size_t total = 0;
 
-    for (size_t i = 0; i < t->n; i++)
+    for (size_t i = 0; i < t->n; i++) {
+        bool is_shrunk = t->columns[i].shrinks && t->widths[i] > shrunk_max;
+
         if (!t->is_out[i])
-            total +=
-                GAP + (t->columns[i].shrinks ? smaller(t->widths[i], shrunk_max) : t->widths[i]);
+            total += GAP + (is_shrunk ? shrunk_max : t->widths[i]);
+    }
     return total - GAP;
 }
 
@@ -189,32 +186,23 @@ static void add_toned(const struct table *t, struct buf *out, enum tone tone, co
     buf_add_str(out, "\033[0m");
 }
 
-/* Returns how many columns of the cell are left empty. */
-static size_t add_cut(const struct table *t, struct buf *out, enum tone tone, const char *text,
-                      size_t n, size_t width)
-{
-    size_t taken = safe_text_width(text, n);
-
-    if (taken <= width) {
-        add_toned(t, out, tone, text, n);
-        return width - taken;
-    }
-    add_toned(t, out, tone, text, safe_text_fitting(text, n, width - 1));
-    buf_add_str(out, "…");
-    return 0;
-}
-
 static void add_cell(const struct table *t, struct buf *out, size_t column, enum tone tone,
                      const char *text, size_t n)
 {
-    size_t width = t->widths[column];
-    size_t taken = safe_text_width(text, n);
+    size_t width = t->widths[column], taken = safe_text_width(text, n);
+    bool is_right = t->columns[column].right;
 
     if (t->is_out[column])
         return;
-    if (t->columns[column].right && taken < width)
+    if (is_right && taken < width)
         add_blanks(out, width - taken);
-    if (add_cut(t, out, tone, text, n, width) > 0 && !t->columns[column].right)
+    if (taken > width) {
+        add_toned(t, out, tone, text, safe_text_fitting(text, n, width - 1));
+        buf_add_str(out, "…");
+    } else {
+        add_toned(t, out, tone, text, n);
+    }
+    if (!is_right && taken < width)
         add_blanks(out, width - taken);
     add_blanks(out, GAP);
 }
@@ -226,22 +214,18 @@ static void end_line(struct buf *out)
     buf_add_char(out, '\n');
 }
 
-static bool has_heads(const struct table *t)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (t->columns[i].head[0] != '\0')
-            return true;
-    return false;
-}
-
+/* A table whose heads are all empty has no line of them. */
 static void add_head(struct table *t, struct buf *out)
 {
+    bool has_any = false;
+
     t->has_head = true;
-    if (!has_heads(t))
-        return;
     for (size_t i = 0; i < t->n; i++)
+        has_any = has_any || t->columns[i].head[0] != '\0';
+    for (size_t i = 0; i < t->n && has_any; i++)
         add_cell(t, out, i, TONE_STRONG, t->columns[i].head, strlen(t->columns[i].head));
-    end_line(out);
+    if (has_any)
+        end_line(out);
 }
 
 void table_flush(struct table *t, struct buf *out)
