@@ -55,7 +55,9 @@ static int gather_worker(struct pass *p, struct conn *c, struct err *e)
     struct stmt *s;
     int rc;
 
-    if (c->worker == 0 || c->is_retiring)
+    /* A worker that registers in this turn may offer something else once that is committed, after
+     * which the scheduler runs again. */
+    if (c->worker == 0 || c->is_retiring || c->registering != 0)
         return 0;
     s = db_ask(p->sv->db, SQL_SCHED_WORKER, "i", c->worker);
     rc = stmt_step(s, e);
