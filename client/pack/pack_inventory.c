@@ -37,12 +37,12 @@ struct pack_inventory {
     struct store *store;
     struct hash_table *there[PACK_OBJECT_COUNT];
     struct hash_table *parts; /* by what they are named */
-    struct digest *lists;    /* that are there */
+    struct digest *lists;     /* that are there */
     size_t n_lists, lists_capacity;
     char *known_path, *lists_folder; /* in the cache */
     struct piece_index *known;
     struct piece_index_update *update; /* while it is learned */
-    struct hash_table *fresh;           /* pieces */
+    struct hash_table *fresh;          /* pieces */
     struct fresh *fresh_parts;
     size_t n_fresh, fresh_capacity;
     uint32_t next_fresh;

@@ -18,7 +18,7 @@ struct pack_reader {
     struct arena *arena;
     struct pack_manifest manifest;
     struct hash_table *by_list; /* which of the parts has that list */
-    struct pack_list **lists;  /* by part; NULL: not read yet */
+    struct pack_list **lists;   /* by part; NULL: not read yet */
     size_t next_block;
     struct block_reader block;
     uint32_t *parts; /* which of the manifest's parts those of the block are */

@@ -581,10 +581,9 @@ static void has_half_an_index(struct keep_site *s)
     struct buf index = { 0 };
     struct err e = { 0 };
 
-    must(io_read_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, 1 << 20, &index, &e),
-         &e);
-    must(io_write_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, index.bytes,
-                          index.n - 1, 0644, &e),
+    must(io_read_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, 1 << 20, &index, &e), &e);
+    must(io_write_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, index.bytes, index.n - 1, 0644,
+                          &e),
          &e);
     buf_free(&index);
 }
@@ -596,8 +595,7 @@ static void write_index(struct keep_site *s, struct checkpoint_entry *entries, s
     struct err e = { 0 };
 
     must(checkpoint_snapshot_add_index(&index, &forged, &e), &e);
-    must(io_write_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, index.bytes, index.n,
-                          0644, &e),
+    must(io_write_file_at(s->kept_fd, JOB ".a2/" CHECKPOINT_INDEX, index.bytes, index.n, 0644, &e),
          &e);
     buf_free(&index);
 }
@@ -606,10 +604,10 @@ static void climbs_out(struct keep_site *s)
 {
     write_index(s,
                 (struct checkpoint_entry[]){ { .type = CHECKPOINT_FILE,
-                                                        .path = "../../evil",
-                                                        .stored = "state",
-                                                        .mode = 0600,
-                                                        .size_bytes = strlen("second") } },
+                                               .path = "../../evil",
+                                               .stored = "state",
+                                               .mode = 0600,
+                                               .size_bytes = strlen("second") } },
                 1);
 }
 
@@ -617,10 +615,10 @@ static void reads_from_elsewhere(struct keep_site *s)
 {
     write_index(s,
                 (struct checkpoint_entry[]){ { .type = CHECKPOINT_FILE,
-                                                        .path = "state",
-                                                        .stored = "../" JOB ".a1/state",
-                                                        .mode = 0600,
-                                                        .size_bytes = strlen("first") } },
+                                               .path = "state",
+                                               .stored = "../" JOB ".a1/state",
+                                               .mode = 0600,
+                                               .size_bytes = strlen("first") } },
                 1);
 }
 
