@@ -26,7 +26,7 @@ program_client   := $(bin)/ludwig
 program_server   := $(bin)/ludwigd
 program_worker   := $(bin)/ludwig-worker
 programs         := $(foreach r,$(rooms),$(if $(wildcard $r/main.c),$(program_$r)))
-archives         := $(patsubst %,$O/lib%.a,client server worker common)
+archives         := $(patsubst %/,$O/%.a,$(sort $(dir $(foreach r,$(rooms),$(wildcard $r/*/*.c)))))
 
 # The C files of a program: its main.c and those of its rooms.
 sources_of        = $(wildcard $1/*.c $1/*/*.c)
@@ -58,7 +58,8 @@ warnings         := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wstrict-prot
 includes         := -I. $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(packages) 2>/dev/null))
 # Without fused operations, so that samples are the same on every machine.
 base_flags       := -std=c11 -ffp-contract=off -D_GNU_SOURCE -DLUDWIG_VERSION='"$(VERSION)"' $(includes)
-ifeq ($(shell uname),Linux)
+uname            := $(shell uname)
+ifeq ($(uname),Linux)
 link_flags       := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
 endif
 hardening        := -fPIE -fstack-protector-strong
@@ -88,10 +89,13 @@ compile          := $(CC) $(base_flags) $(CPPFLAGS) $(warnings) $(hardening) $(C
 bundled          :=
 rpath            := $(if $(bundled),-Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib' -Wl$(comma)--disable-new-dtags)
 link             := $(CC) $(CFLAGS) $(variant_$(variant)) $(link_flags) $(rpath) $(LDFLAGS)
+# Rooms' archives, in whatever order.
+grouped           = $(if $(filter Linux,$(uname)),-Wl$(comma)--start-group $1 -Wl$(comma)--end-group,$1)
 say               = $(if $V,,@printf '  %-5s %s\n' $1 $@; )
 
 # --- building -------------------------------------------------------------------
 
+.SECONDEXPANSION:
 .PHONY: all units benches lab-tools
 all: $(archives) $(programs) ## build the programs (the default)
 units: $(units)
@@ -111,38 +115,49 @@ $O/%.o: %.c $O/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(compile) $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP -c -o $@ $<
 
-define room
-$O/lib$1.a: $(patsubst %.c,$O/%.o,$(filter-out $1/main.c,$(call sources_of,$1)))
-	@mkdir -p $$(@D) && rm -f $$@
-	$$(call say,AR)ar rcs $$@ $$^
-
-$(program_$1): $O/$1/main.o $O/lib$1.a $O/libcommon.a
-	@mkdir -p $$(@D)
-	$$(call say,LINK)$$(link) -o $$@ $$^ $$(call libs_of,$(packages_$1)) $$(libs_$1)
-endef
-libs_client := -lm
-libs_worker := -ldl -lm
-$(eval $(call room,client))
-$(eval $(call room,server))
-$(eval $(call room,worker))
-
-$O/libcommon.a: $(patsubst %.c,$O/%.o,$(call sources_of,common))
+# An archive for each room: client/pack's is $O/client/pack.a.
+$(archives): $O/%.a: $$(addprefix $O/,$$(subst .c,.o,$$(wildcard $$*/*.c)))
 	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR)ar rcs $@ $^
 
-# tests/unit/server/base/conf.c tests server/base/conf.c, so it is linked with libserver.a and libcommon.a.
-own_archive = $(filter-out %/libcommon.a,$O/lib$(firstword $(subst /, ,$*)).a)
-$O/unit/%: $O/tests/unit/%.o $(archives)
+define program
+$(program_$1): $O/$1/main.o $(filter $O/$1/% $O/common/%,$(archives))
+	@mkdir -p $$(@D)
+	$$(call say,LINK)$$(link) -o $$@ $$(call grouped,$$^) $$(call libs_of,$(packages_$1)) $$(libs_$1)
+endef
+libs_client := -lm
+libs_worker := -ldl -lm
+$(foreach p,client server worker,$(eval $(call program,$p)))
+
+# A test is linked with the room that it is about and those that this one may use (.ci/rooms):
+# rooms_client/draw is "client/draw", and so on down.
+$(foreach line,$(shell awk -F': *' '/^[a-z]/ { n = split($$2, used, " "); all = $$1; \
+    for (i = 1; i <= n; i++) all = all "," of[used[i]]; of[$$1] = all; print $$1 "=" all }' .ci/rooms), \
+    $(eval rooms_$(firstword $(subst =, ,$(line))) := $(sort $(subst $(comma), ,$(lastword $(subst =, ,$(line)))))))
+# Tests of these rooms take more: tables that rooms above fill, the way of data there and back, or a whole ludwigd.
+also_client/draw      := common/base
+also_client/share     := $(rooms_client/pack)
+also_client/term      := $(rooms_client/cli)
+also_client/util      := $(rooms_client/session)
+also_worker/base      := $(rooms_worker/runner)
+also_worker/clerk     := $(rooms_worker/share)
+also_worker/node      := $(rooms_worker/share)
+also_worker/publisher := $(rooms_worker/stager)
+also_worker/saved     := $(rooms_worker/publisher)
+$(foreach r,base conn inbox pilot queue share,$(eval also_server/$r := $(rooms_server/loop) $(rooms_server/handle)))
+test_folder   = $(patsubst %/,%,$(dir $1))
+test_archives = $(sort $(foreach r,$(rooms_$(call test_folder,$1)) $(also_$(call test_folder,$1)),$(filter $O/$r.a,$(archives))))
+$O/unit/%: $O/tests/unit/%.o $$(call test_archives,$$*)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $< $(own_archive) $O/libcommon.a $(call libs_of,$(packages) cmocka) -ldl -lm
+	$(call say,LINK)$(link) -o $@ $(call grouped,$^) $(call libs_of,$(packages) cmocka) -ldl -lm
 
 build/bench/%: $O/tests/bench/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $< $(archives) $(call libs_of,$(packages)) -ldl -lm
+	$(call say,LINK)$(link) -o $@ $(call grouped,$^) $(call libs_of,$(packages)) -ldl -lm
 
 $O/fuzz/%: $O/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -fsanitize=fuzzer -o $@ $< $(archives) $(call libs_of,$(packages)) -ldl -lm
+	$(call say,LINK)$(link) -fsanitize=fuzzer -o $@ $(call grouped,$^) $(call libs_of,$(packages)) -ldl -lm
 
 build/lab/%: tests/lab/%.c
 	@mkdir -p $(@D)
@@ -241,7 +256,7 @@ sanitized: all units
 	@rm -rf $(reports) && mkdir -p $(reports)
 	@ASAN_OPTIONS=log_path=$(reports)/asan TSAN_OPTIONS=log_path=$(reports)/tsan:suppressions=$(abspath .ci/tsan.supp) \
 	 UBSAN_OPTIONS=print_stacktrace=1:log_path=$(reports)/ubsan \
-	 $(run_tests) $(units) $(foreach w,$(ASAN_FUNCTIONAL),$(wildcard tests/functional/*$w*.sh)); \
+	 $(run_tests) --logs $(reports)/../logs $(units) $(foreach w,$(ASAN_FUNCTIONAL),$(wildcard tests/functional/*$w*.sh)); \
 	 status=$$?; ! cat $(reports)/* 2>/dev/null && exit $$status
 
 check-valgrind: deps-test ## the unit tests under valgrind

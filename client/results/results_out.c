@@ -248,9 +248,11 @@ static void add_csv_row(struct buf *out, const struct results_view *v,
         buf_printf(out, ",%" PRId64 ",%" PRId64, m == NULL ? 0 : m->last.n,
                    m == NULL ? 0 : m->n_nan);
         for (size_t k = 0; k < N_CSV_NUMBERS; k++) {
-            const void *at = (const char *)m + csv_numbers[k].offset;
+            double number = (double)NAN;
 
-            csv_next_number(out, m == NULL ? (double)NAN : *(const double *)at);
+            if (m != NULL)
+                memcpy(&number, (const char *)m + csv_numbers[k].offset, sizeof number);
+            csv_next_number(out, number);
         }
     }
     buf_add_char(out, '\n');

@@ -56,7 +56,7 @@ static struct sftp_file *open_over_sftp(const struct share_dir *at, const char *
                                         bool follows_link, struct err *why)
 {
     struct sftp *s = at->line->sftp;
-    struct sftp_attrs attrs;
+    struct sftp_attrs attrs = { 0 };
 
     if ((follows_link ? sftp_stat : sftp_lstat)(s, full, &attrs, why) < 0)
         return NULL;
