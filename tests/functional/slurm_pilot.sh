@@ -166,7 +166,7 @@ bind() { # FROM TO
 }
 mount -t tmpfs none /mnt
 for folder in /bin /sbin /lib /lib64 /usr /etc /dev /proc; do
-    if [ -L $folder ]; then cp -a $folder /mnt; elif [ -d $folder ]; then bind $folder $folder; fi
+    if [ -L $folder ]; then cp -a --no-preserve=ownership $folder /mnt; elif [ -d $folder ]; then bind $folder $folder; fi
 done
 shift
 while [ "${1#--}" != "$1" ]; do
