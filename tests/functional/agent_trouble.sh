@@ -37,8 +37,7 @@ cancelled_before_it_began() {
     once third "touch $TEST_TMP/ran" 1
     wait_until 10 '[ "$(unread $runner)" -gt 0 ]'
     told=$(unread $runner)
-    export LUDWIG_SERVER=unix:$TEST_TMP/lab.sock
-    ludwig cancel 1 # of the test before
+    ludwig cancel "$id"
     wait_until 10 '[ "$(unread $runner)" -gt "$told" ]' # the order to stop it
     kill_hard $runner
     wait_until 5 ended "$id"
