@@ -13,7 +13,9 @@
 #include "client/term/output.h"
 #include "client/util/child.h"
 #include "client/util/login_node.h"
+#include "client/util/unixsocket.h"
 #include "common/base/io.h"
+#include "common/base/mem.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
 
@@ -354,6 +356,24 @@ static int connect_or_start(struct rpc *rpc, const char *state, const struct con
     return result;
 }
 
+/* A machine that was seen to be a login node stays one while its Slurm does not answer.  The mark
+ * carries the machine's name, as several machines may share a home. */
+static bool is_login_node(const char *state)
+{
+    char *host = unixsocket_host();
+    char *mark = mem_printf("%s/login-node-%s", state, host);
+    struct err e = { 0 };
+    bool is_one = login_node_is_here();
+
+    if (is_one && access(mark, F_OK) < 0 && io_replace_file(mark, "", 0, 0600, &e) < 0)
+        output_note("%s", e.text);
+    else if (!is_one)
+        is_one = child_is_in_path("sbatch") && access(mark, F_OK) == 0;
+    free(mark);
+    free(host);
+    return is_one;
+}
+
 /* People may not compute on a login node unless they say so. */
 static int start_worker_unless_login_node(struct rpc *rpc, const char *state, const struct conf *c,
                                           bool was_running, bool wants_worker, bool *has_no_worker,
@@ -365,10 +385,10 @@ static int start_worker_unless_login_node(struct rpc *rpc, const char *state, co
         return -1;
     if (counts.local > 0)
         return 0;
-    if (wants_worker || !login_node_is_here())
+    if (wants_worker || !is_login_node(state))
         return start_worker(rpc, state, c, e);
-    output_note("no worker was started here, as this is a login node of a cluster (Slurm "
-                "answers); --local starts one");
+    output_note("no worker was started here, as this is a login node of a Slurm cluster; --local "
+                "starts one");
     /* Workers that are connected come back within seconds after a server has started. */
     *has_no_worker = counts.others == 0 && (was_running || counts.lost == 0);
     return 0;

@@ -94,9 +94,19 @@ nobody_would() {
 }
 it '--wait does not wait where nothing could run the jobs, and says what could' nobody_would
 
+slurm_away() {
+    slurm_that 'echo "Slurmctld(primary) at head is DOWN"; exit 1'
+    ludwig down
+    PATH=$PWD/bin:$PATH timeout 100 ludwig up 2>err
+    grep -q -e --local err
+    [ -z "$(pids_of ludwig-worker)" ]
+}
+it 'a login node stays one while its Slurm is away' slurm_away
+
 no_login_node() { # LINES OF scontrol
     slurm_that "$1"
     ludwig down
+    find "$TEST_TMP" -name 'login-node-*' -delete # here none has ever answered
     PATH=$PWD/bin:$PATH timeout 100 ludwig submit short.yaml --reuse none --wait
 }
 it 'Slurm that is down is no reason not to run here' \
