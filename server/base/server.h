@@ -42,7 +42,9 @@ struct server {
     uv_timer_t *last_call;    /* while leaving: when it goes although somebody does not read */
     char *server_id;          /* made with the database, 16 hex digits */
     struct token incarnation; /* made at each start */
-    gid_t share_gid;          /* of share_group; (gid_t)-1: none */
+    /* server_leave: set by server_open, for those that stand below lifecycle.c */
+    void (*leave)(struct server *sv, const char *why);
+    gid_t share_gid; /* of share_group; (gid_t)-1: none */
     int state_lock_fd;
     bool is_leaving;
 };

@@ -8,7 +8,6 @@
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
 #include "server/conn/permission.h"
-#include "server/loop/lifecycle.h"
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
 
@@ -242,7 +241,7 @@ int handle_resume(struct server *sv, struct ask *ask, const void *request, void 
 static void leave(struct server *sv, int64_t unused)
 {
     (void)unused;
-    server_leave(sv, "it was asked to");
+    sv->leave(sv, "it was asked to");
 }
 
 static void send_workers_away(struct server *sv, uid_t uid)

@@ -144,6 +144,7 @@ int server_open(struct server *sv, struct err *e)
     int rc = uv_loop_init(&sv->loop);
 
     sv->state_lock_fd = -1;
+    sv->leave = server_leave;
     token_make(&sv->incarnation);
     if (rc < 0) {
         conf_free(&sv->conf);
