@@ -7,6 +7,7 @@
 
 #include "common/base/account.h"
 #include "server/base/thread_task.h"
+#include "server/base/turn.h"
 #include "server/pilot/pilot_limits.h"
 #include "server/pilot/pilot_plan.h"
 #include "server/pilot/pilots.h"
@@ -68,11 +69,12 @@ struct reach_asker {
 };
 
 struct submission; /* pilot_submit.c */
-struct look;       /* pilot_look.c */
+struct look;       /* pilot_poll.c */
 
 struct pilots {
     struct server *sv;
-    uv_timer_t *timer; /* frees itself when closed */
+    uv_timer_t *timer;  /* frees itself when closed */
+    turn_work_fn think; /* of pilots.c: chooses what is done next */
     struct slurm_budget budget;
     struct site site, coming; /* coming: what is being asked, and takes the other's place then */
     bool has_pools;
@@ -97,7 +99,7 @@ struct pilots {
     struct buf cancel; /* ids of pilots that nobody needs, or that never start, each with a NUL */
 };
 
-/* ---- pilots.c ---- */
+/* ---- pilot_calls.c ---- */
 
 struct pilots_command {
     char *const *args, *const *env;
@@ -159,7 +161,7 @@ void demands_free(struct demands *d);
 /* NULL: nothing waits for it. */
 const struct pool_demand *demand_in(const struct demands *d, int64_t pool);
 
-/* ---- pilot_more.c ---- */
+/* ---- pilot_grow.c ---- */
 
 /* Pilots, waiting or running; of_account, of_partition: of that user. */
 struct pilots_there {
@@ -182,7 +184,7 @@ int retire_unneeded(struct pilots *p, struct err *e);
 /* All of p->cancel. */
 void cancel_begin(struct pilots *p);
 
-/* ---- pilot_site.c ---- */
+/* ---- slurm_site.c ---- */
 
 /* Beside whatever else goes on; p thinks when it is answered. */
 void site_ask(struct pilots *p);
@@ -208,7 +210,7 @@ struct plan_partition site_partition(const struct pilots *p, const char *user,
 void submission_begin(struct pilots *p, const struct pilot_row *row);
 void submission_drop(struct pilots *p);
 
-/* ---- pilot_reach.c ---- */
+/* ---- pilot_endpoint.c ---- */
 
 /* Nothing has to be asked before reach_endpoints. */
 bool reach_is_known(const struct pilots *p, uid_t uid);
@@ -220,7 +222,7 @@ int reach_ask(struct pilots *p, const struct account *account, const char *right
 const char *reach_endpoints(const struct pilots *p, uid_t uid, struct arena *a);
 void reach_forget(struct pilots *p);
 
-/* ---- pilot_look.c ---- */
+/* ---- pilot_poll.c ---- */
 
 /* At the rows of p that are to be looked at. */
 void look_begin(struct pilots *p);
