@@ -699,8 +699,8 @@ static void a_submit_dies_with_ludwigd(void **state)
     (void)state;
     submit_begin(p, &s);
     submit_chunk(p, &s, 1, 10);
+    server_close(&f->sv); /* before the connection ends, or that could clear it away */
     wire_close(&p->wire);
-    server_close(&f->sv);
     fixture_start(f);
     assert_int_equal(count_open(f), 1);
     fixture_settle(f);
