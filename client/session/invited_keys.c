@@ -246,7 +246,7 @@ int invited_keys_read(const char *dir, struct arena *a, struct list *guests, str
         items[guests->n++] = g;
     }
     guests->items = arena_alloc(a, (guests->n + 1) * sizeof *items);
-    if (guests->n > 0)
+    if (items != NULL)
         memcpy(guests->items, items, guests->n * sizeof *items);
     close(fd);
     free(items);

@@ -209,7 +209,7 @@ static int ask_owner_and_clock(struct store *s, struct share_stat *st)
 void store_sweep(struct store *s, enum store_folder folder, const struct list *entries)
 {
     const struct store_entry *items = entries->items;
-    struct share_stat own;
+    struct share_stat own = { 0 };
 
     if (entries->n == 0 || !s->is_prepared || ask_owner_and_clock(s, &own) < 0)
         return;

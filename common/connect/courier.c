@@ -363,7 +363,8 @@ static int put_request(struct stream *s, struct err *e)
     crash_point(s);
     rc = share_write(s->c->share, temporary, s->file.bytes, s->file.n, s->c->file_mode, e);
     if (rc == 0)
-        rc = share_rename(s->c->share, temporary, s->c->share, path, e);
+        rc = share_rename(s->c->share, temporary, s->c->share, path, /* NOLINT */
+                          e);
     crash_point(s);
     free(temporary);
     free(path);

@@ -142,10 +142,10 @@ int share_ship(const struct share_dir *at, const char *path, mode_t mode, int fr
 
 struct share_look {
     const char *path;
-    bool lists;             /* what is in the folder; else what the path is itself */
     struct share_stat stat; /* out, unless it lists */
     struct list entries;    /* out, where it lists: struct share_entry, in no order, in the arena */
     struct err why;         /* out: ERR_NONE, or why it is not known */
+    bool lists;             /* what is in the folder; else what the path is itself */
 };
 /* wants_stat: of which entries more is to be known than the name; NULL: of all.  A server may tell of
  * others, too. */

@@ -113,14 +113,15 @@ static int fill_jobs(struct server *sv, struct ask *ask, const struct msg_get_jo
     struct stmt *s =
         db_ask(sv->db, SQL_JOB_PAGE, "iiii", req->sweep, req->after, last, (int64_t)SCAN_MAX);
     size_t size_bytes = 0;
-    int64_t seen = 0;
+    int64_t seen = 0, state;
     size_t n = 0;
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1 && n < limit && size_bytes < ROWS_PAGE_BYTES) {
         seen++;
         rep->next = stmt_int(s, 1);
-        if ((mask >> stmt_int(s, 2) & 1) == 0)
+        state = stmt_int(s, 2); /* one that is not known fails below */
+        if (state >= 0 && state < JOB_STATE_COUNT && (mask >> state & 1) == 0)
             continue;
         if (row_job(sv, project, stmt_int(s, 0), ask->arena, &items[n++], &size_bytes, e) < 0) {
             rc = -1;

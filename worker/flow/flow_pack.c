@@ -45,7 +45,7 @@ bool flow_pack_is_busy(const struct user *u)
     struct ring *at, *after;
 
     for (RING_EACH(&u->agent->passes, at, after))
-        if (RING_ITEM(at, struct pass, ring)->user == u)
+        if (RING_ITEM(at, struct pass, ring)->user == u) /* NOLINT(clang-analyzer-unix.Malloc) */
             return true;
     return false;
 }

@@ -125,6 +125,7 @@ static void make_file(const struct session *t, const char *name, const char *tex
     char *path = here(t, name);
 
     assert_int_equal(io_write_file_at(AT_FDCWD, path, text, strlen(text), 0644, NULL), 0);
+    free(path);
 }
 
 static void assert_file_is(const struct session *t, const char *name, const void *bytes, size_t n)

@@ -95,6 +95,7 @@ static int child_main(const char *how)
         wire_send(&wire, NOTE_WITHDRAWN, 0, NULL, &other, NULL);
     else if (strcmp(how, "hang") == 0)
         pause();
+    wire_close(&wire);
     return 0;
 }
 
