@@ -18,16 +18,16 @@
 static int poll_errno;
 static int n_polls_left;
 
-int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+int poll(struct pollfd *fds, nfds_t nfds, int timeout)
 {
-    struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+    struct timespec at_most = { timeout / 1000, timeout % 1000 * 1000000L };
 
     if (n_polls_left > 0) {
         n_polls_left--;
         errno = poll_errno;
         return -1;
     }
-    return ppoll(fds, n, timeout_ms < 0 ? NULL : &timeout, NULL);
+    return ppoll(fds, nfds, timeout < 0 ? NULL : &at_most, NULL);
 }
 
 static void both_outputs_are_read_to_their_ends(void **state)

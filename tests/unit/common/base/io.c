@@ -183,9 +183,9 @@ static void what_is_read_from_somewhere_leaves_the_place_alone(void **state)
 /* In the place of the C library's: a disk that takes nothing and calls that no error. */
 static bool disk_takes_nothing;
 
-ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
+ssize_t pwrite(int fd, const void *buf, size_t n, off_t offset)
 {
-    return disk_takes_nothing ? 0 : (ssize_t)syscall(SYS_pwrite64, fd, bytes, n, at);
+    return disk_takes_nothing ? 0 : (ssize_t)syscall(SYS_pwrite64, fd, buf, n, offset);
 }
 
 static void what_is_written_somewhere_leaves_the_place_alone(void **state)

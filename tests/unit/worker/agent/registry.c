@@ -214,10 +214,10 @@ static void what_could_not_be_written_waits_unless_it_is_dropped(void **state)
 /* As libc's, unless a test says that it fails. */
 static bool ftruncate_fails;
 
-int ftruncate(int fd, off_t size)
+int ftruncate(int fd, off_t length)
 {
     errno = EIO;
-    return ftruncate_fails ? -1 : (int)syscall(SYS_ftruncate, fd, size);
+    return ftruncate_fails ? -1 : (int)syscall(SYS_ftruncate, fd, length);
 }
 
 /* Half of it is on the disk and cannot be cut off at once. */
