@@ -10,8 +10,8 @@
 #include "worker/agent/gpu_poll.h"
 #include "worker/agent/share_probe.h"
 #include "worker/base/child_start.h"
-#include "worker/clerk/janitor.h"
-#include "worker/clerk/user_scratch.h"
+#include "worker/janitor/janitor.h"
+#include "worker/janitor/user_scratch.h"
 #include "worker/loop/lifecycle.h"
 #include "worker/loop/pilot.h"
 #include "worker/node/pilot_cleanup.h"
@@ -51,7 +51,7 @@ static const struct part {
     { CHILD_RUNNER, "ludwig-runner", 1, runner_main },
     { CHILD_STAGER, "ludwig-stager", 2, stager_main },
     { CHILD_PUBLISHER, "ludwig-publish", 2, publisher_main },
-    { CHILD_CLERK, "ludwig-clerk", 1, janitor_main },
+    { CHILD_JANITOR, "ludwig-janitor", 1, janitor_main },
     { CHILD_PACKER, "ludwig-packer", 1, share_packer_main },
     { CHILD_ACCOUNT, "ludwig-account", 4, user_scratch_main },
     { CHILD_GPUS, "ludwig-gpus", 0, gpu_poll_main },

@@ -291,7 +291,7 @@ agents() {
     local pid
     for pid in $(pids_of ludwig-worker); do
         case " $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)" in
-        ' ' | *' --runner '* | *' --stager '* | *' --publisher '* | *' --clerk '* | *' --mux '*) ;;
+        ' ' | *' --runner '* | *' --stager '* | *' --publisher '* | *' --janitor '* | *' --mux '*) ;;
         *) echo "$pid" ;;
         esac
     done

@@ -23,11 +23,11 @@ struct user;
     X(PHASE_STARTING, "starting", "a runner has it, and has not started it yet")                   \
     X(PHASE_RUNNING, "running", "its process runs")                                                \
     X(PHASE_LEFT, "left", "an earlier agent held it; no runner has named it yet")                  \
-    X(PHASE_MUTE, "mute", "as left, and the clerk is asked whether it has ended")                  \
-    X(PHASE_MISSING, "missing", "no runner has it; the clerk is asked what became of it")          \
+    X(PHASE_MUTE, "mute", "as left, and the janitor is asked whether it has ended")                \
+    X(PHASE_MISSING, "missing", "no runner has it; the janitor is asked what became of it")        \
     X(PHASE_UNNAMED, "unnamed", "as missing, but the process of its batch has started without it") \
     X(PHASE_ORPHANED, "orphaned", "its runner died; its processes are being killed")               \
-    X(PHASE_FINISHING, "finishing", "the clerk keeps what it left for the next attempt")           \
+    X(PHASE_FINISHING, "finishing", "the janitor keeps what it left for the next attempt")         \
     X(PHASE_PUBLISHING, "publishing", "it has ended; the publisher has it")                        \
     X(PHASE_OUTCOME, "outcome", "its outcome waits for the answer of ludwigd")                     \
     X(PHASE_WITHDRAWING, "withdrawing", "the publisher takes its result away again")               \
@@ -38,9 +38,9 @@ struct user;
     X(PROCESS_NONE, "none", "there is no process, or none that this agent knows of")   \
     X(PROCESS_GIVEN, "given", "a runner has it, or may have it; its slot is taken")    \
     X(PROCESS_SOUGHT, "sought",                                                        \
-      "the clerk is asked whether the process of a batch left something")              \
+      "the janitor is asked whether the process of a batch left something")            \
     X(PROCESS_ORPHANED, "orphaned", "its runner died; its processes are to be killed") \
-    X(PROCESS_KILLING, "killing", "the clerk kills its processes at this moment")
+    X(PROCESS_KILLING, "killing", "the janitor kills its processes at this moment")
 
 #define X1(name, ...) name,
 enum phase { ATTEMPT_PHASES(X1) PHASE_COUNT };

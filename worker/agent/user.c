@@ -56,7 +56,7 @@ static struct user *create_user(struct agent *ag, const char *name)
     init_timer(u, &u->rest_timer);
     init_timer(u, &u->staging_timer);
     init_timer(u, &u->pause_timer);
-    init_timer(u, &u->clerk_timer);
+    init_timer(u, &u->janitor_timer);
     init_timer(u, &u->survey_timer);
     init_service(u, &u->stager, "stager", CHILD_STAGER, events->stager);
     init_service(u, &u->publisher, "publisher", CHILD_PUBLISHER, events->publisher);
@@ -66,7 +66,7 @@ static struct user *create_user(struct agent *ag, const char *name)
             : ""; /* a key for messages alone brings no files */
     events->made(u);
     u->stager.extra_fd = u->guard_fd;
-    init_service(u, &u->clerk, "clerk", CHILD_CLERK, events->clerk);
+    init_service(u, &u->janitor, "janitor", CHILD_JANITOR, events->janitor);
     init_service(u, &u->packer, "packer", CHILD_PACKER, events->packer);
     ring_add_last(&ag->users, &u->ring);
     return u;
@@ -347,7 +347,7 @@ struct attempt *user_next(const struct user *u, const struct attempt *after)
 static bool is_busy(const struct user *u)
 {
     return u->state != USER_KNOWN || u->is_surveying || u->n_strangers > 0 || u->n_leftovers > 0 ||
-           u->clerk.chan != NULL || user_next(u, NULL) != NULL ||
+           u->janitor.chan != NULL || user_next(u, NULL) != NULL ||
            u->agent->user_events->is_busy(u) || u->expected.n > 0;
 }
 
@@ -381,7 +381,7 @@ void user_close(struct user *u)
     child_question_close(&u->account);
     service_close(&u->stager);
     service_close(&u->publisher);
-    service_close(&u->clerk);
+    service_close(&u->janitor);
     service_close(&u->packer);
 }
 
@@ -406,6 +406,6 @@ void user_free(struct user *u)
 bool user_reaped(struct user *u, pid_t pid)
 {
     return child_question_reaped(&u->account, pid) || service_reaped(&u->stager, pid) ||
-           service_reaped(&u->publisher, pid) || service_reaped(&u->clerk, pid) ||
+           service_reaped(&u->publisher, pid) || service_reaped(&u->janitor, pid) ||
            service_reaped(&u->packer, pid);
 }

@@ -40,7 +40,7 @@ struct user_events {
     void (*refused)(struct user *u);
     bool (*is_busy)(const struct user *u); /* with more than what is looked at here */
     void (*gone)(struct user *u);          /* nothing of it is used after this */
-    const struct service_events *stager, *publisher, *clerk, *packer;
+    const struct service_events *stager, *publisher, *janitor, *packer;
 };
 
 struct user {
@@ -58,7 +58,7 @@ struct user {
 
     struct service stager;
     struct service publisher;
-    struct service clerk;
+    struct service janitor;
     struct service packer;
     struct tree_states staging;
     uv_timer_t staging_timer;
@@ -72,10 +72,10 @@ struct user {
     char *pause_why;
     uv_timer_t pause_timer;
 
-    bool is_surveying;      /* what lies on its scratch is being listed */
-    bool is_surveyed;       /* it was */
-    size_t n_strangers;     /* that the list has named so far */
-    uv_timer_t clerk_timer; /* the clerk leaves when there is nothing more to ask */
+    bool is_surveying;        /* what lies on its scratch is being listed */
+    bool is_surveyed;         /* it was */
+    size_t n_strangers;       /* that the list has named so far */
+    uv_timer_t janitor_timer; /* the janitor leaves when there is nothing more to ask */
     uv_timer_t survey_timer;
 
     struct token *leftovers; /* nobody's any more, still on scratch: to be discarded */

@@ -13,7 +13,7 @@
  *                                      ──grew, published, withdrawn, discarded──▶ agent
  *   agent ──pack──▶ packer             ──packed──▶ agent
  *                    a child that is asked nothing ──account──▶ agent
- *   agent ──settle, reap, finish, survey──▶ clerk
+ *   agent ──settle, reap, finish, survey──▶ janitor
  *                                      ──settled, reaped, finished, remains, surveyed──▶ agent
  *
  * A child ends when its connection to the agent ends; a runner first lets its job finish.

@@ -14,7 +14,7 @@
 #define CHILD_RUNNER    "--runner"    /* SCRATCH */
 #define CHILD_STAGER    "--stager"    /* SCRATCH ADDRESS */
 #define CHILD_PUBLISHER "--publisher" /* SCRATCH ADDRESS */
-#define CHILD_CLERK     "--clerk"     /* SCRATCH */
+#define CHILD_JANITOR   "--janitor"   /* SCRATCH */
 #define CHILD_PACKER    "--packer"    /* SCRATCH */
 #define CHILD_ACCOUNT   "--account"   /* NAME MIN_UID PATTERN HOST */
 #define CHILD_GPUS      "--gpus"      /* see gpu.h */

@@ -2,7 +2,7 @@
 /*
  * adopt.h - take over what an earlier agent left: runners, and attempts that no runner has
  *
- * First all runners that live say what they run.  Then the clerk is asked what became of the other
+ * First all runners that live say what they run.  Then the janitor is asked what became of the other
  * attempts, and each user's scratch is surveyed.  A runner that says nothing is not waited for.
  */
 #ifndef LUDWIG_WORKER_FLOW_ADOPT_H

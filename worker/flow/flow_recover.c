@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flow_recover.c - attempts that no runner has, and what else lies on scratch: asked of the clerk */
+/* flow_recover.c - attempts that no runner has, and what else lies on scratch: asked of the janitor */
 
 #include "worker/flow/flow_recover.h"
 
@@ -13,7 +13,7 @@
 enum {
     ORPHAN_AT_FIRST_MS = 5,
     ORPHAN_AT_MOST_MS = 2000,
-    CLERK_IDLE_MS = 200, /* then it leaves */
+    JANITOR_IDLE_MS = 200, /* then it leaves */
     /* While a job of a server that is gone runs, or a result of it is not published yet. */
     SURVEY_AGAIN_MS = 10 * 1000
 };
@@ -58,7 +58,7 @@ static void send_settle(const struct batch *b, bool only_look)
         order.process = b->token;
     order.tokens.items = tokens;
     if (order.tokens.n > 0 || !token_is_zero(&order.process))
-        service_send(&b->user->clerk, ORDER_SETTLE, &order);
+        service_send(&b->user->janitor, ORDER_SETTLE, &order);
     free(tokens);
 }
 
@@ -167,7 +167,7 @@ void flow_recover_finish(struct agent *ag, struct attempt *a, const struct flow_
         if (ev->outcome == EV_RECALL) /* its process did start, but not it */
             a->started_at = 0;
     }
-    service_send(&a->user->clerk, ORDER_FINISH,
+    service_send(&a->user->janitor, ORDER_FINISH,
                  &(struct order_finish){ .token = a->token,
                                          .event = (int)a->finish_event,
                                          .reason = a->finish_reason,
@@ -212,7 +212,7 @@ void flow_recover_bury(struct agent *ag, struct batch *b)
 void flow_recover_kill(struct agent *ag, struct batch *b)
 {
     (void)ag;
-    service_send(&b->user->clerk, ORDER_REAP, &(struct order_reap){ b->token });
+    service_send(&b->user->janitor, ORDER_REAP, &(struct order_reap){ b->token });
 }
 
 static void on_orphan_timer(uv_timer_t *timer)
@@ -319,7 +319,7 @@ static void take_foreign_run(struct user *u, const struct token *token, const ch
             slots_take(ag->slots, &f->slot);
     } else if (!f->is_asked) {
         f->is_asked = true;
-        service_send(&u->clerk, ORDER_SETTLE, &order);
+        service_send(&u->janitor, ORDER_SETTLE, &order);
     }
 }
 
@@ -346,7 +346,7 @@ static void foreign_settled(struct user *u, const struct note_settled *note)
     if (note->place == PLACE_ENDED) {
         publish_foreign(u, &note->token);
     } else if (note->place == PLACE_RUN) {
-        service_send(&u->clerk, ORDER_REAP, &(struct order_reap){ note->token });
+        service_send(&u->janitor, ORDER_REAP, &(struct order_reap){ note->token });
         discard_foreign(u, &note->token);
     }
 }
@@ -355,7 +355,7 @@ static void foreign_settled(struct user *u, const struct note_settled *note)
 
 static void send_survey(struct user *u)
 {
-    service_send(&u->clerk, ORDER_SURVEY, &(struct order_survey){ .all = true });
+    service_send(&u->janitor, ORDER_SURVEY, &(struct order_survey){ .all = true });
 }
 
 void flow_recover_survey(struct user *u)
@@ -388,7 +388,7 @@ static void take_remains(void *context, const void *body, int64_t re)
         return;
     if (note->server_id == NULL ? note->is_old : strcmp(note->server_id, ag->server_id) == 0) {
         if (note->place == PLACE_RUN)
-            service_send(&u->clerk, ORDER_REAP, &(struct order_reap){ note->token });
+            service_send(&u->janitor, ORDER_REAP, &(struct order_reap){ note->token });
         user_add_leftover(u, &note->token);
     } else if (note->server_id != NULL) {
         take_foreign(u, note);
@@ -411,7 +411,7 @@ static void take_surveyed(void *context, const void *body, int64_t re)
         uv_timer_start(&u->survey_timer, on_survey_timer, SURVEY_AGAIN_MS, 0);
 }
 
-/* ---- the clerk ---- */
+/* ---- the janitor ---- */
 
 static void take_settled(void *context, const void *body, int64_t re)
 {
@@ -467,17 +467,17 @@ static bool has_questions(const struct user *u)
     return u->is_surveying;
 }
 
-static void on_clerk_timer(uv_timer_t *timer)
+static void on_janitor_timer(uv_timer_t *timer)
 {
     struct user *u = timer->data;
 
     if (has_questions(u))
-        uv_timer_start(timer, on_clerk_timer, CLERK_IDLE_MS, 0);
+        uv_timer_start(timer, on_janitor_timer, JANITOR_IDLE_MS, 0);
     else
-        service_rest(&u->clerk);
+        service_rest(&u->janitor);
 }
 
-/* A new clerk has been asked nothing. */
+/* A new janitor has been asked nothing. */
 static void on_up(void *context)
 {
     struct user *u = context;
@@ -501,7 +501,7 @@ static void on_up(void *context)
             flow_post_process(ag, RING_ITEM(at, struct batch, orphan), PROCESS_EV_ALIVE);
     if (u->is_surveying)
         send_survey(u);
-    uv_timer_start(&u->clerk_timer, on_clerk_timer, CLERK_IDLE_MS, 0);
+    uv_timer_start(&u->janitor_timer, on_janitor_timer, JANITOR_IDLE_MS, 0);
 }
 
 const struct service_events flow_recover_events = {

@@ -14,7 +14,7 @@ static void on_known(struct user *u)
 
     service_go_on(&u->stager);
     service_go_on(&u->publisher);
-    service_go_on(&u->clerk);
+    service_go_on(&u->janitor);
     service_go_on(&u->packer);
     if (!u->is_surveyed && !u->is_surveying && ag->is_resolving)
         flow_recover_survey(u);
@@ -67,6 +67,6 @@ const struct user_events flow_users_events = {
     .gone = flow_stage_expect_none,
     .stager = &flow_stage_events,
     .publisher = &flow_publish_events,
-    .clerk = &flow_recover_events,
+    .janitor = &flow_recover_events,
     .packer = &flow_pack_events,
 };

@@ -19,7 +19,7 @@ const char *const effect_names[EFFECT_COUNT] = { FLOW_EFFECTS(X2) };
     [EVENT_UNNAMED] = { PHASE_UNNAMED, EFFECT_NONE }, [EVENT_STOP] = { phase, EFFECT_STOP }, \
     [EVENT_PREEMPT] = { PHASE_OUTCOME, EFFECT_TELL_LOST }
 
-/* One that the clerk is asked about. */
+/* One that the janitor is asked about. */
 #define ASKED_STEPS                                             \
     [EVENT_STOPPED] = { PHASE_OUTCOME, EFFECT_TELL_CANCELLED }, \
     [EVENT_LEFT_OUT] = { PHASE_OUTCOME, EFFECT_TELL_RECALLED }, \

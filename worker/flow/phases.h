@@ -29,8 +29,8 @@
     X(EVENT_SILENT, "silent", "its runner may live, but says nothing")                          \
     X(EVENT_MISSED, "missed", "its runner is gone")                                             \
     X(EVENT_UNNAMED, "unnamed", "the process of its batch ran or runs, and nobody named it")    \
-    X(EVENT_IN_RUN, "in-run", "the clerk says: it lies in run/")                                \
-    X(EVENT_NOWHERE, "nowhere", "the clerk says: it lies nowhere, and its runner may live")     \
+    X(EVENT_IN_RUN, "in-run", "the janitor says: it lies in run/")                              \
+    X(EVENT_NOWHERE, "nowhere", "the janitor says: it lies nowhere, and its runner may live")   \
     X(EVENT_NEVER, "never", "it has never started, and still can")                              \
     X(EVENT_LEFT_OUT, "left-out", "its process has started, or ended, without it")              \
     X(EVENT_STOPPED, "stopped", "it was to stop, and nothing of it is left")                    \
@@ -53,43 +53,43 @@
     X(PROCESS_EV_MISSED, "missed", "its runner is gone")                             \
     X(PROCESS_EV_ENDED, "ended", "its runner says that it has ended")                \
     X(PROCESS_EV_ASK, "ask", "the phases of its members are up to date")             \
-    X(PROCESS_EV_NOTHING, "nothing", "the clerk says: it has left nothing")          \
+    X(PROCESS_EV_NOTHING, "nothing", "the janitor says: it has left nothing")        \
     X(PROCESS_EV_ORPHANED, "orphaned", "it, or one of its members, lies in run/")    \
     X(PROCESS_EV_KILL, "kill", "it is time to kill it, perhaps again")               \
     X(PROCESS_EV_ALIVE, "alive", "the kill is not over, or nobody says so")          \
     X(PROCESS_EV_DEAD, "dead", "none of its processes is left")
 
 /* effect, its name, what it does; the functions are those of flow.c */
-#define FLOW_EFFECTS(X)                                                                     \
-    X(EFFECT_REFUSED, "-", "nothing: the event is refused")                                 \
-    X(EFFECT_NONE, "none", "nothing but the phase changes")                                 \
-    X(EFFECT_ADMIT, "admit", "has its data brought, or gives it back at once")              \
-    X(EFFECT_QUEUE, "queue", "its batch waits for a slot")                                  \
-    X(EFFECT_UNQUEUE, "unqueue", "its batch does not wait for a slot any more")             \
-    X(EFFECT_GIVE, "give", "something of it may lie on scratch from here on")               \
-    X(EFFECT_START, "start", "tells ludwigd that it runs, and has its log watched")         \
-    X(EFFECT_TAKE_OVER, "take-over", "has its log watched, and stops it if it is unwanted") \
-    X(EFFECT_TAKE_SLOT, "take-slot", "its processors and GPUs are not given to others")     \
-    X(EFFECT_ORPHAN, "orphan", "its processes are to be killed")                            \
-    X(EFFECT_FINISH, "finish", "has the clerk keep what it left")                           \
-    X(EFFECT_PUBLISH, "publish", "has its result published")                                \
-    X(EFFECT_STOP, "stop", "has its runner end it")                                         \
-    X(EFFECT_TELL_FOUND, "tell-found", "its outcome is done or superseded")                 \
-    X(EFFECT_TELL_CANCELLED, "tell-cancelled", "its outcome is cancelled")                  \
-    X(EFFECT_TELL_RECALLED, "tell-recalled", "its outcome is recalled")                     \
-    X(EFFECT_TELL_LOST, "tell-lost", "its outcome is lost")                                 \
-    X(EFFECT_TELL_FINISHED, "tell-finished", "its outcome is what its end was kept as")     \
-    X(EFFECT_TELL_REPORT, "tell-report", "its outcome is what its report says")             \
-    X(EFFECT_TELL_WITHDRAWN, "tell-withdrawn", "its outcome is withdrawn")                  \
-    X(EFFECT_SETTLE, "settle", "has what is left on scratch discarded")                     \
-    X(EFFECT_WITHDRAW, "withdraw", "has its result withdrawn")                              \
-    X(EFFECT_FORGET, "forget", "it is held no more")                                        \
-    X(EFFECT_SEEK, "seek", "frees its slot and asks the clerk for it and for its members")  \
-    X(EFFECT_END, "end", "frees its slot, and asks for members that have not ended")        \
-    X(EFFECT_ASK, "ask", "sends the question to the clerk")                                 \
-    X(EFFECT_RELEASE, "release", "frees its slot, and says so in the registry")             \
-    X(EFFECT_KILL_SOON, "kill-soon", "has the orphan timer look at it")                     \
-    X(EFFECT_KILL, "kill", "has the clerk kill its processes")                              \
+#define FLOW_EFFECTS(X)                                                                      \
+    X(EFFECT_REFUSED, "-", "nothing: the event is refused")                                  \
+    X(EFFECT_NONE, "none", "nothing but the phase changes")                                  \
+    X(EFFECT_ADMIT, "admit", "has its data brought, or gives it back at once")               \
+    X(EFFECT_QUEUE, "queue", "its batch waits for a slot")                                   \
+    X(EFFECT_UNQUEUE, "unqueue", "its batch does not wait for a slot any more")              \
+    X(EFFECT_GIVE, "give", "something of it may lie on scratch from here on")                \
+    X(EFFECT_START, "start", "tells ludwigd that it runs, and has its log watched")          \
+    X(EFFECT_TAKE_OVER, "take-over", "has its log watched, and stops it if it is unwanted")  \
+    X(EFFECT_TAKE_SLOT, "take-slot", "its processors and GPUs are not given to others")      \
+    X(EFFECT_ORPHAN, "orphan", "its processes are to be killed")                             \
+    X(EFFECT_FINISH, "finish", "has the janitor keep what it left")                          \
+    X(EFFECT_PUBLISH, "publish", "has its result published")                                 \
+    X(EFFECT_STOP, "stop", "has its runner end it")                                          \
+    X(EFFECT_TELL_FOUND, "tell-found", "its outcome is done or superseded")                  \
+    X(EFFECT_TELL_CANCELLED, "tell-cancelled", "its outcome is cancelled")                   \
+    X(EFFECT_TELL_RECALLED, "tell-recalled", "its outcome is recalled")                      \
+    X(EFFECT_TELL_LOST, "tell-lost", "its outcome is lost")                                  \
+    X(EFFECT_TELL_FINISHED, "tell-finished", "its outcome is what its end was kept as")      \
+    X(EFFECT_TELL_REPORT, "tell-report", "its outcome is what its report says")              \
+    X(EFFECT_TELL_WITHDRAWN, "tell-withdrawn", "its outcome is withdrawn")                   \
+    X(EFFECT_SETTLE, "settle", "has what is left on scratch discarded")                      \
+    X(EFFECT_WITHDRAW, "withdraw", "has its result withdrawn")                               \
+    X(EFFECT_FORGET, "forget", "it is held no more")                                         \
+    X(EFFECT_SEEK, "seek", "frees its slot and asks the janitor for it and for its members") \
+    X(EFFECT_END, "end", "frees its slot, and asks for members that have not ended")         \
+    X(EFFECT_ASK, "ask", "sends the question to the janitor")                                \
+    X(EFFECT_RELEASE, "release", "frees its slot, and says so in the registry")              \
+    X(EFFECT_KILL_SOON, "kill-soon", "has the orphan timer look at it")                      \
+    X(EFFECT_KILL, "kill", "has the janitor kill its processes")                             \
     X(EFFECT_BURY, "bury", "frees its slot; its members are lost or given back")
 
 #define X1(name, ...) name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* janitor.c - looks after one user's scratch folder for the agent, which never opens it */
 
-#include "worker/clerk/janitor.h"
+#include "worker/janitor/janitor.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -253,12 +253,12 @@ int janitor_main(int argc, char **argv)
     int rc;
 
     if (argc != 2 || argv[1][0] != '/') {
-        err_set(&e, ERR_USAGE, "--clerk SCRATCH, absolute");
-        return child_fail("clerk", &e);
+        err_set(&e, ERR_USAGE, "--janitor SCRATCH, absolute");
+        return child_fail("janitor", &e);
     }
     umask(077);
     if (child_begin(&e) < 0)
-        return child_fail("clerk", &e);
+        return child_fail("janitor", &e);
     scratch_look(&c.scratch, argv[1]);
     wire_init(&c.wire, CHILD_CHANNEL_FD, &orders);
     while ((rc = wire_receive(&c.wire, &m, &e)) == 1)
@@ -268,5 +268,5 @@ int janitor_main(int argc, char **argv)
         }
     wire_close(&c.wire);
     scratch_close(&c.scratch);
-    return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("clerk", &e) : 0;
+    return rc < 0 && e.kind != ERR_UNREACHABLE ? child_fail("janitor", &e) : 0;
 }

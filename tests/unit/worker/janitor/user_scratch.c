@@ -21,7 +21,7 @@
 #include "common/base/mem.h"
 #include "common/base/privileges.h"
 #include "tests/unit/skip.h"
-#include "worker/clerk/user_scratch.h"
+#include "worker/janitor/user_scratch.h"
 
 /* Nobody's. */
 enum { UID = 54321, GID = 54322, OTHER_GID = 54323 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* janitor.c - tests of the clerk: what became of attempts, by their folders on scratch */
+/* janitor.c - tests of the janitor: what became of attempts, by their folders on scratch */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,29 +7,29 @@
 #include <cmocka.h>
 
 #include "tests/unit/worker_child.h"
-#include "worker/clerk/janitor.h"
+#include "worker/janitor/janitor.h"
 
 #define HEX_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define HEX_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define HEX_C "cccccccccccccccccccccccccccccccc"
 
-struct clerk_site {
+struct janitor_site {
     struct site site;
     struct agent agent;
 };
 
-static void open_clerk(struct clerk_site *c)
+static void open_janitor(struct janitor_site *c)
 {
     char *argv[2];
 
     site_open(&c->site, NULL);
-    argv[0] = mem_strdup(CHILD_CLERK);
+    argv[0] = mem_strdup(CHILD_JANITOR);
     argv[1] = c->site.scratch.path;
     c->agent = agent_start(janitor_main, 2, argv, -1, -1);
     free(argv[0]);
 }
 
-static void close_clerk(struct clerk_site *c)
+static void close_janitor(struct janitor_site *c)
 {
     assert_int_equal(agent_leave(&c->agent), 0);
     site_close(&c->site);
@@ -43,7 +43,7 @@ static struct token token_of(const char *hex)
     return token;
 }
 
-static void make(struct clerk_site *c, const char *path, const char *text)
+static void make(struct janitor_site *c, const char *path, const char *text)
 {
     char *below = mem_printf("scratch/%s", path);
     char *folder = mem_strndup(below, (size_t)(strrchr(below, '/') - below));
@@ -56,7 +56,7 @@ static void make(struct clerk_site *c, const char *path, const char *text)
     free(below);
 }
 
-static void make_order(struct clerk_site *c, int dir_fd, char digit, const char *server_id)
+static void make_order(struct janitor_site *c, int dir_fd, char digit, const char *server_id)
 {
     struct order o = site_order(&c->site, digit, "true");
     char hex[TOKEN_HEX];
@@ -70,7 +70,7 @@ static void make_order(struct clerk_site *c, int dir_fd, char digit, const char 
     free(path);
 }
 
-static struct note_settled settle(struct clerk_site *c, struct order_settle x, const char *hex)
+static struct note_settled settle(struct janitor_site *c, struct order_settle x, const char *hex)
 {
     struct token_entry entry = { token_of(hex) };
     struct note_settled note;
@@ -97,27 +97,27 @@ static void it_says_where_an_attempt_lies(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct clerk_site c;
+        struct janitor_site c;
         struct note_settled note;
 
-        open_clerk(&c);
+        open_janitor(&c);
         make(&c, cases[i].path, "");
         note = settle(&c, x, HEX_A);
         assert_int_equal(note.place, cases[i].place);
         assert_int_equal(note.has_begun, cases[i].place != PLACE_NOWHERE);
         assert_int_equal(note.reports.n, 0);
-        close_clerk(&c);
+        close_janitor(&c);
     }
 }
 
 static void what_its_runner_wrote_but_could_not_move_has_ended(void **state)
 {
-    struct clerk_site c;
+    struct janitor_site c;
     struct note_settled note;
     struct order_settle x = { .only_look = true };
 
     (void)state;
-    open_clerk(&c);
+    open_janitor(&c);
     make(&c, "run/" HEX_A "/outcome", "");
     note = settle(&c, x, HEX_A);
     assert_int_equal(note.place, PLACE_RUN); /* it may be about to move it */
@@ -128,18 +128,18 @@ static void what_its_runner_wrote_but_could_not_move_has_ended(void **state)
     note = settle(&c, x, HEX_A);
     assert_int_equal(note.place, PLACE_ENDED);
     assert_true(site_has(&c.site, "scratch/ended/" HEX_A "/outcome"));
-    close_clerk(&c);
+    close_janitor(&c);
 }
 
 static void the_process_of_a_batch_is_answered_first(void **state)
 {
     struct token_entry entries[] = { { token_of(HEX_A) }, { token_of(HEX_B) } };
     struct order_settle x = { .process = token_of(HEX_C), .tokens = { entries, 2 } };
-    struct clerk_site c;
+    struct janitor_site c;
     struct note_settled note;
 
     (void)state;
-    open_clerk(&c);
+    open_janitor(&c);
     make(&c, "run/" HEX_B "/work/x", "");
     agent_tell(&c.agent, ORDER_SETTLE, &x);
     agent_hear(&c.agent, NOTE_SETTLED, &note);
@@ -152,7 +152,7 @@ static void the_process_of_a_batch_is_answered_first(void **state)
     agent_hear(&c.agent, NOTE_SETTLED, &note);
     assert_true(token_equal(&note.token, &entries[1].token));
     assert_int_equal(note.place, PLACE_RUN);
-    close_clerk(&c);
+    close_janitor(&c);
 }
 
 static void the_report_of_a_published_one_comes_along(void **state)
@@ -163,12 +163,12 @@ static void the_report_of_a_published_one_comes_along(void **state)
                              .signal = SCHEMA_NONE,
                              .run_path = "demo/runs/param_001/x" };
     struct order_settle x = { .is_stale = false };
-    struct clerk_site c;
+    struct janitor_site c;
     struct note_settled note;
     const struct report *got;
 
     (void)state;
-    open_clerk(&c);
+    open_janitor(&c);
     assert_int_equal(mkdirat(c.site.scratch.published_fd, HEX_A, 0750), 0);
     assert_int_equal(scratch_write(c.site.scratch.published_fd, HEX_A "/" JOB_REPORT,
                                    &report_schema, &report, NULL),
@@ -178,10 +178,10 @@ static void the_report_of_a_published_one_comes_along(void **state)
     assert_int_equal(note.reports.n, 1);
     got = note.reports.items;
     assert_string_equal(got->run_path, "demo/runs/param_001/x");
-    close_clerk(&c);
+    close_janitor(&c);
 }
 
-static bool finish(struct clerk_site *c)
+static bool finish(struct janitor_site *c)
 {
     struct order_finish x = {
         .token = token_of(HEX_A), .event = EV_LOSE, .reason = "runner-lost", .started_at = 5
@@ -195,11 +195,11 @@ static bool finish(struct clerk_site *c)
 
 static void only_what_left_a_checkpoint_is_ended_in_its_runners_stead(void **state)
 {
-    struct clerk_site c;
+    struct janitor_site c;
     struct outcome outcome;
 
     (void)state;
-    open_clerk(&c);
+    open_janitor(&c);
     assert_false(finish(&c));
     make(&c, "run/" HEX_A "/checkpoint/", NULL);
     assert_false(finish(&c)); /* it is empty */
@@ -210,11 +210,11 @@ static void only_what_left_a_checkpoint_is_ended_in_its_runners_stead(void **sta
                      0);
     assert_int_equal(outcome.event, EV_LOSE);
     assert_string_equal(outcome.reason, "runner-lost");
-    close_clerk(&c);
+    close_janitor(&c);
 }
 
 /* The note on this attempt; false when the survey does not name it. */
-static bool survey(struct clerk_site *c, const char *hex, struct note_remains *found)
+static bool survey(struct janitor_site *c, const char *hex, struct note_remains *found)
 {
     struct order_survey x = { .all = true };
     struct token token = token_of(hex);
@@ -243,11 +243,11 @@ static bool survey(struct clerk_site *c, const char *hex, struct note_remains *f
 
 static void a_survey_names_what_there_is_and_whose_it_is(void **state)
 {
-    struct clerk_site c;
+    struct janitor_site c;
     struct note_remains note;
 
     (void)state;
-    open_clerk(&c);
+    open_janitor(&c);
     assert_false(survey(&c, HEX_A, &note));
     make(&c, "run/no-attempt/order", "");
     make_order(&c, c.site.scratch.run_fd, 'a', "server-1");
@@ -264,19 +264,19 @@ static void a_survey_names_what_there_is_and_whose_it_is(void **state)
     assert_true(survey(&c, HEX_C, &note));
     assert_int_equal(note.place, PLACE_NOWHERE);
     assert_null(note.server_id);
-    close_clerk(&c);
+    close_janitor(&c);
 }
 
 /* A job may put anything in its folders' place: that is its own loss, and nobody waits for it. */
 static void nothing_a_job_planted_holds_it_up(void **state)
 {
     struct order_settle x = { .is_stale = false };
-    struct clerk_site c;
+    struct janitor_site c;
     struct note_settled settled;
     struct note_remains remains;
 
     (void)state;
-    open_clerk(&c);
+    open_janitor(&c);
     assert_int_equal(mkdirat(c.site.scratch.published_fd, HEX_A, 0750), 0);
     assert_int_equal(mkfifoat(c.site.scratch.published_fd, HEX_A "/" JOB_REPORT, 0600), 0);
     settled = settle(&c, x, HEX_A);
@@ -289,21 +289,21 @@ static void nothing_a_job_planted_holds_it_up(void **state)
     assert_null(remains.server_id);
     assert_true(survey(&c, HEX_C, &remains));
     assert_null(remains.server_id);
-    close_clerk(&c);
+    close_janitor(&c);
 }
 
 static void without_a_scratch_folder_it_finds_nothing(void **state)
 {
     struct order_settle x = { .is_stale = false };
-    struct clerk_site c;
+    struct janitor_site c;
     struct note_settled note;
 
     (void)state;
-    open_clerk(&c);
+    open_janitor(&c);
     assert_int_equal(agent_leave(&c.agent), 0);
     assert_int_equal(renameat(c.site.top_fd, "scratch", c.site.top_fd, "away"), 0);
     {
-        char mode[] = CHILD_CLERK;
+        char mode[] = CHILD_JANITOR;
         char *argv[] = { mode, c.site.scratch.path };
 
         c.agent = agent_start(janitor_main, 2, argv, -1, -1);
@@ -312,7 +312,7 @@ static void without_a_scratch_folder_it_finds_nothing(void **state)
     assert_int_equal(note.place, PLACE_NOWHERE);
     assert_false(site_has(&c.site, "scratch"));
     assert_int_equal(renameat(c.site.top_fd, "away", c.site.top_fd, "scratch"), 0);
-    close_clerk(&c);
+    close_janitor(&c);
 }
 
 int main(void)

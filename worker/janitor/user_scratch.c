@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* user_scratch.c - a root worker finds out who a user is, and makes their scratch folder */
 
-#include "worker/clerk/user_scratch.h"
+#include "worker/janitor/user_scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /*
  * user_scratch.h - a root worker finds out who a user is, and makes their scratch folder
  */
-#ifndef LUDWIG_WORKER_CLERK_USER_SCRATCH_H
-#define LUDWIG_WORKER_CLERK_USER_SCRATCH_H
+#ifndef LUDWIG_WORKER_JANITOR_USER_SCRATCH_H
+#define LUDWIG_WORKER_JANITOR_USER_SCRATCH_H
 
 #include "common/base/account.h"
 
