@@ -20,7 +20,7 @@ PATH=$TEST_TMP/bin:$PATH
 sweep() { # NAME [LINE...]: its number
     write_job "gate $1"
     printf '%s\n' "project: $1" 'command: sh job.sh' 'params: {n: [1, 2, 3, 4]}' \
-        'resources: {cpus: 1, memory: 100MiB, time: 1min}' "${@:2}" >"$1.yaml"
+        'resources: {cpus: 1, memory: 100MiB, time: 5min}' "${@:2}" >"$1.yaml"
     submit "$1.yaml" --partition short
 }
 

@@ -86,344 +86,203 @@ static void split(struct world *w, struct sched_plan *p)
     sched_split(&w->in, p);
 }
 
-static void test_nothing_queued_or_nobody_there_gives_no_hands(void **state)
+/* ---- hands ---- */
+
+/* So many jobs of a sweep for a worker, at least and at most. */
+struct expected_hand {
+    bool is_expected; /* false ends the list */
+    size_t worker, sweep;
+    int64_t least, most;
+};
+
+#define GETS_BETWEEN(worker, sweep, least, most) \
+    {                                            \
+        true, worker, sweep, least, most         \
+    }
+#define GETS(worker, sweep, jobs) GETS_BETWEEN(worker, sweep, jobs, jobs)
+
+/* Sweeps end with one of no user, workers and loads with one of no processors and no jobs.  A sweep
+ * without may_use may use all workers.  Jobs take one processor where the case says nothing. */
+struct hand_case {
+    const char *what;
+    struct sched_sweep sweeps[5];
+    struct sched_worker workers[3];
+    struct sched_load loads[3];
+    struct sched_limits limits;
+    struct expected_hand expected[3 + 1];
+};
+
+#define CPUS(n) .cpus_milli = 1000 * INT64_C(n)
+#define GPUS(n) .gpus_milli = 1000 * INT64_C(n)
+#define ONE_GPU GPUS(1)
+
+static const bool nowhere[MAX] = { false }, on_second[MAX] = { false, true };
+
+static const struct hand_case hand_cases[] = {
+    { "nobody is there", { { .uid = 1, .ready = 10 } }, .expected = { GETS(ANY, ANY, 0) } },
+    { "nothing is queued", .workers = { { CPUS(4) } }, .expected = { GETS(ANY, ANY, 0) } },
+    { "a worker that takes one job gets no other",
+      { { .uid = 1, .ready = 100, .mean_ms = 10 } },
+      { { CPUS(4), .takes_one = true }, { CPUS(4), .takes_one = true } },
+      { { .worker = 1, .uid = 1, .jobs = 1 } },
+      .expected = { GETS(0, ANY, 1), GETS(1, ANY, 0) } },
+    { "jobs of unknown length fill the slots and no more",
+      { { .uid = 1, .ready = 100 } },
+      { { CPUS(4) }, { CPUS(2) } },
+      .expected = { GETS(0, 0, 4), GETS(1, 0, 2) } },
+    { "few jobs are spread over the workers",
+      { { .uid = 1, .ready = 2 } },
+      { { CPUS(4) }, { CPUS(4) } },
+      .expected = { GETS(0, 0, 1), GETS(1, 0, 1) } },
+    { "what a worker holds counts",
+      { { .uid = 1, .ready = 10 } },
+      { { CPUS(4) } },
+      { { .uid = 1, .jobs = 3 } },
+      .expected = { GETS(0, 0, 1) } },
+    { "fractions of processors and GPUs share a machine",
+      { { .uid = 1, .ready = 100, .cpus_milli = 250, .gpus_milli = 500 } },
+      { { CPUS(8), GPUS(2) } },
+      .expected = { GETS(0, 0, 4) } },
+    { "memory limits how many",
+      { { .uid = 1, .ready = 100, .memory_bytes = INT64_C(20) << 30 } },
+      { { CPUS(16) } },
+      .expected = { GETS(0, 0, 3) } },
+    { "lists of nodes hold",
+      { { .uid = 1, .ready = 10, .may_use = on_second },
+        { .uid = 1, .ready = 10, .may_use = nowhere } },
+      { { CPUS(4) }, { CPUS(4) } },
+      .expected = { GETS(0, ANY, 0), GETS(1, 0, 4), GETS(ANY, 1, 0) } },
+    { "a user of one sweep gets as much as a user of three",
+      { { .uid = 1, .ready = 100 },
+        { .uid = 1, .ready = 100 },
+        { .uid = 1, .ready = 100 },
+        { .uid = 2, .ready = 100 } },
+      { { CPUS(8) } },
+      .expected = { GETS(0, 3, 4), GETS(0, ANY, 8) } },
+    { "a user that holds much waits for the other",
+      { { .uid = 1, .ready = 100 }, { .uid = 2, .ready = 100 } },
+      { { CPUS(8) } },
+      { { .uid = 1, .jobs = 4 } },
+      .expected = { GETS(0, 1, 4), GETS(0, 0, 0) } },
+    { "half of all GPUs is more than five of twelve processors",
+      { { .uid = 1, .ready = 100, ONE_GPU }, { .uid = 2, .ready = 100 } },
+      { { CPUS(12), GPUS(2) } },
+      { { .uid = 1, .jobs = 1, ONE_GPU }, { .uid = 2, .sweep = 1, .jobs = 5 } },
+      .expected = { GETS(0, 0, 1), GETS(0, 1, 5) } },
+    { "sweeps of one user share evenly",
+      { { .uid = 1, .ready = 100 }, { .uid = 1, .ready = 100 } },
+      { { CPUS(8) } },
+      .expected = { GETS(0, 0, 4), GETS(0, 1, 4) } },
+    { "unless their priorities differ",
+      { { .uid = 1, .ready = 100 }, { .uid = 1, .ready = 100, .priority = 10 } },
+      { { CPUS(8) } },
+      .expected = { GETS(0, 0, 0), GETS(0, 1, 8) } },
+    { "the priority of one user does not move another user",
+      { { .uid = 1, .ready = 100, .priority = 1000 },
+        { .uid = 2, .ready = 100, .priority = -1000 } },
+      { { CPUS(8) } },
+      .expected = { GETS(0, 0, 4), GETS(0, 1, 4) } },
+    { "the limit of GPUs counts those that are in use",
+      { { .uid = 1, .ready = 100, ONE_GPU } },
+      { { CPUS(16), GPUS(8) } },
+      { { .uid = 1, .jobs = 2, ONE_GPU } },
+      { .gpus_per_user_milli = 5000 },
+      { GETS(0, 0, 3) } },
+    { "so does the limit of jobs",
+      { { .uid = 1, .ready = 100, ONE_GPU } },
+      { { CPUS(16), GPUS(8) } },
+      { { .uid = 1, .jobs = 2, ONE_GPU } },
+      { .gpus_per_user_milli = 5000, .jobs_per_user = 3 },
+      { GETS(0, 0, 1) } },
+    { "and the limit of processors",
+      { { .uid = 1, .ready = 100, ONE_GPU } },
+      { { CPUS(16), GPUS(8) } },
+      { { .uid = 1, .jobs = 2, ONE_GPU } },
+      { .gpus_per_user_milli = 5000, .cpus_per_user_milli = 2000, .jobs_per_user = 3 },
+      { GETS(0, 0, 0) } },
+    { "short jobs are sent about a second ahead",
+      { { .uid = 1, .ready = 100000, .mean_ms = 10 } },
+      { { CPUS(2) } },
+      .expected = { GETS_BETWEEN(0, 0, 150, 202) } },
+    { "long jobs are not sent ahead",
+      { { .uid = 1, .ready = 1000, .mean_ms = 5000 } },
+      { { CPUS(2) } },
+      .expected = { GETS(0, 0, 2) } },
+    { "a worker with work enough is not topped up job by job",
+      { { .uid = 1, .ready = 100000, .mean_ms = 10 } },
+      { { CPUS(2) } },
+      { { .uid = 1, .jobs = 150, .mean_ms = 10 } },
+      .expected = { GETS(0, 0, 0) } },
+    { "but when a good part of it is done",
+      { { .uid = 1, .ready = 100000, .mean_ms = 10 } },
+      { { CPUS(2) } },
+      { { .uid = 1, .jobs = 50, .mean_ms = 10 } },
+      .expected = { GETS_BETWEEN(0, 0, 100, 150) } },
+    { "the tail is spread evenly, and not sent whole",
+      { { .uid = 1, .ready = 40, .mean_ms = 1 } },
+      { { CPUS(2) }, { CPUS(2) } },
+      .expected = { GETS_BETWEEN(0, 0, 2, 12), GETS_BETWEEN(1, 0, 2, 12) } },
+    { "small jobs fill the room that a big job waits for",
+      { { .uid = 1, .ready = 1, CPUS(4) }, { .uid = 2, .ready = 100 } },
+      { { CPUS(4) } },
+      { { .uid = 2, .sweep = 1, .jobs = 3 } },
+      .expected = { GETS(0, 1, 1) } },
+    { "but not when it has waited long",
+      { { .uid = 1, .ready = 1, CPUS(4), .waited_ms = SCHED_PATIENCE_MS },
+        { .uid = 2, .ready = 100 } },
+      { { CPUS(4) } },
+      { { .uid = 2, .sweep = 1, .jobs = 3 } },
+      .expected = { GETS(0, ANY, 0) } },
+    { "a job too big for every machine holds up nobody",
+      { { .uid = 1, .ready = 1, CPUS(64), .waited_ms = 10 * SCHED_PATIENCE_MS },
+        { .uid = 2, .ready = 100 } },
+      { { CPUS(4) } },
+      .expected = { GETS(0, 1, 4) } },
+};
+
+static void check_hand_case(const struct hand_case *c)
 {
     struct world w;
     struct sched_plan p;
 
-    (void)state;
     world_begin(&w);
+    for (const struct sched_sweep *s = c->sweeps; s->uid != 0; s++) {
+        struct sched_sweep *to = sweep(&w, s->uid, s->ready, 0);
+        int64_t id = to->id;
+
+        *to = *s;
+        to->id = id;
+        to->cpus_milli = s->cpus_milli > 0 ? s->cpus_milli : 1000;
+        to->may_use = s->may_use != NULL ? s->may_use : w.all;
+    }
+    for (const struct sched_worker *k = c->workers; k->cpus_milli != 0; k++)
+        worker(&w, k->cpus_milli / 1000, k->gpus_milli / 1000)->takes_one = k->takes_one;
+    for (const struct sched_load *l = c->loads; l->jobs != 0; l++) {
+        struct sched_load *to = load(&w, l->worker, l->sweep, l->uid, l->jobs, 1000);
+
+        to->gpus_milli = l->gpus_milli;
+        to->mean_ms = l->mean_ms;
+    }
+    w.in.limits = c->limits;
     split(&w, &p);
-    assert_int_equal(p.n_hands, 0);
-    sweep(&w, 1, 10, 1000);
-    split(&w, &p);
-    assert_int_equal(p.n_hands, 0);
+    for (const struct expected_hand *x = c->expected; x->is_expected; x++) {
+        int64_t jobs = given(&p, x->worker, x->sweep);
+
+        if (jobs < x->least || jobs > x->most)
+            fail_msg("%s: worker %d gets %d of sweep %d", c->what, (int)x->worker, (int)jobs,
+                     (int)x->sweep);
+    }
     sched_plan_free(&p);
 }
 
-static void test_who_takes_one_job_gets_no_other(void **state)
+static void test_queued_jobs_are_split_over_the_workers(void **state)
 {
-    struct world w;
-    struct sched_plan p;
-
     (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 1000)->mean_ms = 10;
-    worker(&w, 4, 0)->takes_one = true;
-    worker(&w, 4, 0)->takes_one = true;
-    load(&w, 1, 0, 1, 1, 1000);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, ANY), 1);
-    assert_int_equal(given(&p, 1, ANY), 0);
-    sched_plan_free(&p);
+    for (size_t i = 0; i < sizeof hand_cases / sizeof hand_cases[0]; i++)
+        check_hand_case(&hand_cases[i]);
 }
 
-static void test_jobs_of_unknown_length_fill_the_slots_and_no_more(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 1000);
-    worker(&w, 4, 0);
-    worker(&w, 2, 0);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 4);
-    assert_int_equal(given(&p, 1, 0), 2);
-    sched_plan_free(&p);
-}
-
-static void test_few_jobs_spread_over_the_workers(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 2, 1000);
-    worker(&w, 4, 0);
-    worker(&w, 4, 0);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 1);
-    assert_int_equal(given(&p, 1, 0), 1);
-    sched_plan_free(&p);
-}
-
-static void test_what_a_worker_holds_counts(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 10, 1000);
-    worker(&w, 4, 0);
-    load(&w, 0, 0, 1, 3, 1000);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 1);
-    sched_plan_free(&p);
-}
-
-static void test_fractions_of_processors_and_gpus_share_a_machine(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 250)->gpus_milli = 500;
-    worker(&w, 8, 2);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 4);
-    sched_plan_free(&p);
-}
-
-static void test_memory_limits_how_many(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 1000)->memory_bytes = INT64_C(20) << 30;
-    worker(&w, 16, 0);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 3);
-    sched_plan_free(&p);
-}
-
-static void test_node_lists_hold(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    w.some[1] = true;
-    sweep(&w, 1, 10, 1000)->may_use = w.some;
-    sweep(&w, 1, 10, 1000)->may_use = w.none;
-    worker(&w, 4, 0);
-    worker(&w, 4, 0);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, ANY), 0);
-    assert_int_equal(given(&p, 1, 0), 4);
-    assert_int_equal(given(&p, ANY, 1), 0);
-    sched_plan_free(&p);
-}
-
-static void test_two_users_get_equal_parts_however_many_sweeps_they_have(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 1000);
-    sweep(&w, 1, 100, 1000);
-    sweep(&w, 1, 100, 1000);
-    sweep(&w, 2, 100, 1000);
-    worker(&w, 8, 0);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 3), 4);
-    assert_int_equal(given(&p, 0, 0) + given(&p, 0, 1) + given(&p, 0, 2), 4);
-    sched_plan_free(&p);
-}
-
-static void test_a_user_who_holds_much_waits_for_the_other(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 1000);
-    sweep(&w, 2, 100, 1000);
-    worker(&w, 8, 0);
-    load(&w, 0, 0, 1, 4, 1000);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 1), 4);
-    assert_int_equal(given(&p, 0, 0), 0);
-    sched_plan_free(&p);
-}
-
-static void test_shares_count_the_scarcer_of_processors_and_gpus(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 1000)->gpus_milli = 1000;
-    sweep(&w, 2, 100, 1000);
-    worker(&w, 12, 2);
-    load(&w, 0, 0, 1, 1, 1000)->gpus_milli = 1000; /* half of all GPUs */
-    load(&w, 0, 1, 2, 5, 1000);                    /* less than half of the processors */
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 1);
-    assert_int_equal(given(&p, 0, 1), 5);
-    sched_plan_free(&p);
-}
-
-static void test_sweeps_of_one_user_share_evenly_unless_priority_says_otherwise(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 1000);
-    sweep(&w, 1, 100, 1000);
-    worker(&w, 8, 0);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 4);
-    assert_int_equal(given(&p, 0, 1), 4);
-    sched_plan_free(&p);
-    w.sweeps[1].priority = 10;
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 0);
-    assert_int_equal(given(&p, 0, 1), 8);
-    sched_plan_free(&p);
-}
-
-static void test_one_users_priority_does_not_move_another_user(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 1000)->priority = 1000;
-    sweep(&w, 2, 100, 1000)->priority = -1000;
-    worker(&w, 8, 0);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 4);
-    assert_int_equal(given(&p, 0, 1), 4);
-    sched_plan_free(&p);
-}
-
-static void test_caps_hold_with_what_runs_already(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100, 1000)->gpus_milli = 1000;
-    worker(&w, 16, 8);
-    load(&w, 0, 0, 1, 2, 1000)->gpus_milli = 1000;
-    w.in.limits.gpus_per_user_milli = 5000;
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 3);
-    sched_plan_free(&p);
-    w.in.limits.jobs_per_user = 3;
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 1);
-    sched_plan_free(&p);
-    w.in.limits.cpus_per_user_milli = 2000;
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 0);
-    sched_plan_free(&p);
-}
-
-static void test_short_jobs_are_sent_about_a_second_ahead(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100000, 1000)->mean_ms = 10;
-    worker(&w, 2, 0);
-    split(&w, &p);
-    assert_in_range(given(&p, 0, 0), 150, 202);
-    sched_plan_free(&p);
-}
-
-static void test_long_jobs_are_not_sent_ahead(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 1000, 1000)->mean_ms = 5000;
-    worker(&w, 2, 0);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 2);
-    sched_plan_free(&p);
-}
-
-static void test_a_worker_with_work_enough_is_not_topped_up_job_by_job(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 100000, 1000)->mean_ms = 10;
-    worker(&w, 2, 0);
-    load(&w, 0, 0, 1, 150, 1000)->mean_ms = 10;
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 0), 0);
-    sched_plan_free(&p);
-    w.loads[0].jobs = 50;
-    split(&w, &p);
-    assert_in_range(given(&p, 0, 0), 100, 150);
-    sched_plan_free(&p);
-}
-
-static void test_the_tail_is_spread_evenly(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 40, 1000)->mean_ms = 1;
-    worker(&w, 2, 0);
-    worker(&w, 2, 0);
-    split(&w, &p);
-    assert_in_range(given(&p, 0, 0), 2, 12);
-    assert_in_range(given(&p, 1, 0), 2, 12);
-    assert_true(given(&p, ANY, 0) < 40);
-    sched_plan_free(&p);
-}
-
-static void test_a_big_job_that_waited_long_gets_the_next_room(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 1, 4000);
-    sweep(&w, 2, 100, 1000);
-    worker(&w, 4, 0);
-    load(&w, 0, 1, 2, 3, 1000);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 1), 1);
-    sched_plan_free(&p);
-    w.sweeps[0].waited_ms = SCHED_PATIENCE_MS;
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, ANY), 0);
-    sched_plan_free(&p);
-}
-
-static void test_a_job_too_big_for_every_machine_holds_up_nobody(void **state)
-{
-    struct world w;
-    struct sched_plan p;
-
-    (void)state;
-    world_begin(&w);
-    sweep(&w, 1, 1, 64000)->waited_ms = 10 * SCHED_PATIENCE_MS;
-    sweep(&w, 2, 100, 1000);
-    worker(&w, 4, 0);
-    split(&w, &p);
-    assert_int_equal(given(&p, 0, 1), 4);
-    sched_plan_free(&p);
-}
+/* ---- recalls ---- */
 
 static void test_surplus_goes_back_when_another_stands_idle(void **state)
 {
@@ -766,26 +625,7 @@ static void test_who_may_have_no_more_expects_it_where_theirs_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_queued_or_nobody_there_gives_no_hands),
-        cmocka_unit_test(test_who_takes_one_job_gets_no_other),
-        cmocka_unit_test(test_jobs_of_unknown_length_fill_the_slots_and_no_more),
-        cmocka_unit_test(test_few_jobs_spread_over_the_workers),
-        cmocka_unit_test(test_what_a_worker_holds_counts),
-        cmocka_unit_test(test_fractions_of_processors_and_gpus_share_a_machine),
-        cmocka_unit_test(test_memory_limits_how_many),
-        cmocka_unit_test(test_node_lists_hold),
-        cmocka_unit_test(test_two_users_get_equal_parts_however_many_sweeps_they_have),
-        cmocka_unit_test(test_a_user_who_holds_much_waits_for_the_other),
-        cmocka_unit_test(test_shares_count_the_scarcer_of_processors_and_gpus),
-        cmocka_unit_test(test_sweeps_of_one_user_share_evenly_unless_priority_says_otherwise),
-        cmocka_unit_test(test_one_users_priority_does_not_move_another_user),
-        cmocka_unit_test(test_caps_hold_with_what_runs_already),
-        cmocka_unit_test(test_short_jobs_are_sent_about_a_second_ahead),
-        cmocka_unit_test(test_long_jobs_are_not_sent_ahead),
-        cmocka_unit_test(test_a_worker_with_work_enough_is_not_topped_up_job_by_job),
-        cmocka_unit_test(test_the_tail_is_spread_evenly),
-        cmocka_unit_test(test_a_big_job_that_waited_long_gets_the_next_room),
-        cmocka_unit_test(test_a_job_too_big_for_every_machine_holds_up_nobody),
+        cmocka_unit_test(test_queued_jobs_are_split_over_the_workers),
         cmocka_unit_test(test_surplus_goes_back_when_another_stands_idle),
         cmocka_unit_test(test_jobs_go_where_their_data_lie_or_wait_a_little),
         cmocka_unit_test(test_data_that_nobody_holds_are_brought_to_all),

@@ -104,10 +104,14 @@ static void everything_is_told_in_pages_and_then_only_what_is_new(void **state)
     }
     for (int i = 0; i < N; i++)
         assert_int_equal(seen[i], 1);
+    memset(seen, 0, sizeof seen);
     cancel(other, done.sweep, 5, 6);
-    page = next_changes(p);
-    assert_int_equal(page.jobs.n, 2);
-    assert_int_equal(page.sweep.jobs.cancelled, 2);
+    do { /* a slow turn may end between the two */
+        page = next_changes(p);
+        mark_seen(&page, seen, N);
+    } while (page.more || page.sweep.jobs.cancelled < 2);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(seen[i], i == 4 || i == 5);
     peer_close(other);
     peer_close(p);
     fixture_close(f);
