@@ -337,9 +337,9 @@ tidy_tests     := --checks=-clang-analyzer-*
 house: all              ## the house in figures: files, lines and functions of each room, circles, places to touch
 	@.ci/check-rooms --objects $O --print
 
-lint:                   ## clang-format, clang-tidy, cppcheck, mandoc, and who may include whom
+lint: all               ## clang-format, clang-tidy, cppcheck, mandoc, and which room may use which
 	@clang-format --dry-run -Werror $(sources) $(headers)
-	@.ci/check-rooms
+	@.ci/check-rooms --objects $O
 	@mandoc -T lint -W warning $(man_pages)
 	@cppcheck $(cppcheck_flags) $(sources)
 	@printf '%s\n' $(filter-out tests/%,$(sources)) | \

@@ -222,8 +222,7 @@ static int connect_files(void *context, struct err *e)
 static int find_root(struct session *s, struct err *e)
 {
     const struct msg_welcome *w = &s->rpc.welcome;
-    const char *root = sftp_root_end(
-        sftp_root_begin(s->drive.sftp, w->share, w->server_id, s->arena), s->arena, e);
+    const char *root = sftp_root_find(s->drive.sftp, w->share, w->server_id, s->arena, e);
 
     if (root == NULL)
         return -1;

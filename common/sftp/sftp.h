@@ -25,12 +25,22 @@
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/data/schema.h"
-#include "common/sftp/sftp_attrs.h"
 
 /* The largest piece of a file in one request, should the server not say less. */
 enum { SFTP_PIECE_BYTES = 255 * 1024 };
 
 struct sftp;
+
+enum sftp_attr { SFTP_SIZE = 1, SFTP_OWNER = 2, SFTP_MODE = 4, SFTP_TIMES = 8 };
+
+/* What a server says of a file. */
+struct sftp_attrs {
+    unsigned has; /* enum sftp_attr: which of the others hold */
+    uint64_t size_bytes;
+    uint32_t uid, gid;
+    mode_t mode; /* type and permissions, as in struct stat */
+    uint32_t atime_s, mtime_s;
+};
 
 /* What the server offers beyond the standard. */
 enum sftp_extension {
@@ -88,8 +98,6 @@ int sftp_space(struct sftp *s, const char *path, struct sftp_space *space, struc
 
 /* --- conveniences ------------------------------------------------------------ */
 
-/* mkdir -p; existing folders are fine and keep their modes. */
-int sftp_make_dirs(struct sftp *s, const char *path, mode_t mode, struct err *e);
 /* rm -rf; a missing path is fine.  Never follows links. */
 int sftp_remove_tree(struct sftp *s, const char *path, struct err *e);
 /* Appends the file to out; ERR_USAGE when it is larger than max_bytes. */
@@ -118,7 +126,6 @@ struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flag
 /* Waits for all that was written; the first error there was.  Frees f in any case; NULL is fine. */
 int sftp_file_close(struct sftp_file *f, struct err *e);
 int sftp_file_stat(struct sftp_file *f, struct sftp_attrs *attrs, struct err *e);
-int sftp_file_setstat(struct sftp_file *f, const struct sftp_attrs *attrs, struct err *e);
 /* Fewer than n bytes at the end of the file only.  Whoever reads on where the last call ended finds
  * that more is under way already; a file that grew since is read on. */
 ssize_t sftp_file_read(struct sftp_file *f, uint64_t offset, void *bytes, size_t n, struct err *e);
@@ -132,9 +139,6 @@ bool sftp_file_has_room(const struct sftp_file *f);
 int sftp_file_sync(struct sftp_file *f, struct err *e);
 /* Asks for a sync and goes on. */
 int sftp_file_sync_later(struct sftp_file *f, struct err *e);
-/* Where what the server has acknowledged ends, of a file that is written from front to back; 0 before
- * the first answer.  It need not be on the server's disk. */
-uint64_t sftp_file_acked_bytes(const struct sftp_file *f);
 
 /* --- many operations in flight -------------------------------------------------- */
 
@@ -152,7 +156,8 @@ enum sftp_op_kind {
     SFTP_OP_LIST,    /* arena; answer: entries */
     SFTP_OP_PUT,     /* content, mode, flags (SFTP_EXCLUSIVE or not), sync: a whole small file */
     SFTP_OP_SYNC,    /* of a file or folder: what was written is on the server's disk */
-    SFTP_OP_GET      /* max_bytes; answer: content of a whole small file */
+    SFTP_OP_GET,     /* max_bytes; answer: content of a whole small file */
+    SFTP_OP_SPACE    /* answer: space */
 };
 
 struct sftp_op {
@@ -174,6 +179,7 @@ struct sftp_answer {
     const char *text;
     struct bytes content;
     struct list entries; /* struct sftp_entry */
+    struct sftp_space space;
 };
 
 /* All in answer lasts until it returns.  It may start operations, but not wait for any. */
@@ -184,13 +190,9 @@ typedef void sftp_done(void *context, const struct sftp_answer *answer);
  * nothing was queued, and done will not be called. */
 int sftp_start(struct sftp *s, const struct sftp_op *op, sftp_done *done, void *context,
                struct err *e);
-/* Whether sftp_start would not wait. */
-bool sftp_has_room(const struct sftp *s, const struct sftp_op *op);
 /* Sends what waits to be sent and waits until a server says something: for those who wait for one of
  * several operations.  -1 when the connection is broken. */
 int sftp_wait(struct sftp *s, struct err *e);
-/* Sends what can be sent and takes what has come, without waiting. */
-int sftp_poll(struct sftp *s, struct err *e);
 /* sftp_wait for several at once; -1 when one of them is broken. */
 enum { SFTP_ANY_MAX = 16 };
 int sftp_wait_any(struct sftp *const *all, size_t n, struct err *e);

@@ -8,9 +8,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/io.h"
 #include "common/sftp/sftp_conn.h"
 
 enum {
+    PACKET_MAX_BYTES = 1024 * 1024, /* larger ones of the server are refused */
+    MODEST_PIECE_BYTES = 32 * 1024, /* what every server takes */
+    LEAST_PIECE_BYTES = 4096,
+    MODEST_HANDLES = 64,
+    OWN_HANDLES = 12, /* left for files that are open longer */
+    MOST_HANDLES = 512,
     LENGTH_BYTES = 4,
     READ_BYTES = 64 * 1024,
     PUSH_BYTES = 32 * 1024,
@@ -26,41 +33,22 @@ enum {
 
 /* --- requests ------------------------------------------------------------------ */
 
-static uint32_t take_slot(struct sftp *s)
+struct buf *sftp_begin(struct sftp *s, int type, const struct sftp_wait *wait)
 {
     uint32_t slot = s->first_free;
+    struct sftp_request *r;
 
     if (slot != NO_SLOT) {
         s->first_free = s->requests[slot].next_free;
-        return slot;
+    } else {
+        assert(s->n_requests < (size_t)1 << SLOT_BITS);
+        mem_grow((void **)&s->requests, &s->requests_capacity, s->n_requests, sizeof *s->requests);
+        slot = (uint32_t)s->n_requests++;
+        s->requests[slot] = (struct sftp_request){ .id = slot };
     }
-    assert(s->n_requests < (size_t)1 << SLOT_BITS);
-    mem_grow((void **)&s->requests, &s->requests_capacity, s->n_requests, sizeof *s->requests);
-    slot = (uint32_t)s->n_requests++;
-    s->requests[slot] = (struct sftp_request){ .id = slot };
-    return slot;
-}
-
-/* The slot's next request has another id, so that no reply counts twice. */
-static void free_slot(struct sftp *s, uint32_t slot)
-{
-    struct sftp_request *r = &s->requests[slot];
-
-    r->is_waiting = false;
-    r->id += UINT32_C(1) << SLOT_BITS;
-    r->next_free = s->first_free;
-    s->first_free = slot;
-    s->n_waiting--;
-}
-
-struct buf *sftp_begin(struct sftp *s, int type, const struct sftp_wait *wait)
-{
-    uint32_t slot = take_slot(s);
-    struct sftp_request *r = &s->requests[slot];
-
+    r = &s->requests[slot];
     r->wait = *wait;
     r->is_waiting = true;
-    s->n_waiting++;
     s->request_at = s->out.n;
     packet_add_u32(&s->out, 0);
     buf_add_char(&s->out, (char)type);
@@ -85,6 +73,77 @@ void sftp_end(struct sftp *s)
         length[i] = (uint8_t)(n >> (24 - 8 * i));
 }
 
+void sftp_take_handle(struct sftp_handle *h, const struct sftp_reply *r)
+{
+    h->n = r->text.n;
+    memcpy(h->bytes, r->text.data, r->text.n);
+}
+
+static void add_handle(struct buf *out, const struct sftp_handle *h)
+{
+    packet_add_bytes(out, (struct bytes){ h->bytes, h->n });
+}
+
+void sftp_ask_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
+                   const struct sftp_wait *wait)
+{
+    struct sftp_attrs attrs = { .has = flags & SFTP_CREATE ? SFTP_MODE : 0, .mode = mode };
+    struct buf *out = sftp_begin(s, FXP_OPEN, wait);
+
+    packet_add_str(out, path);
+    packet_add_u32(out, flags);
+    packet_add_attrs(out, &attrs);
+    sftp_end(s);
+}
+
+void sftp_ask_of(struct sftp *s, int type, const struct sftp_handle *h,
+                 const struct sftp_wait *wait)
+{
+    add_handle(sftp_begin(s, type, wait), h);
+    sftp_end(s);
+}
+
+void sftp_ask_read(struct sftp *s, const struct sftp_handle *h, uint64_t offset, size_t n,
+                   struct sftp_wait wait)
+{
+    struct buf *out;
+
+    wait.data_max_bytes = n;
+    out = sftp_begin(s, FXP_READ, &wait);
+    add_handle(out, h);
+    packet_add_u64(out, offset);
+    packet_add_u32(out, (uint32_t)n);
+    sftp_end(s);
+}
+
+void sftp_ask_write(struct sftp *s, const struct sftp_handle *h, uint64_t offset, struct bytes data,
+                    const struct sftp_wait *wait)
+{
+    struct buf *out = sftp_begin(s, FXP_WRITE, wait);
+
+    add_handle(out, h);
+    packet_add_u64(out, offset);
+    packet_add_bytes(out, data);
+    sftp_end(s);
+}
+
+void sftp_ask_mode(struct sftp *s, const struct sftp_handle *h, mode_t mode,
+                   const struct sftp_wait *wait)
+{
+    struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = mode };
+    struct buf *out = sftp_begin(s, FXP_FSETSTAT, wait);
+
+    add_handle(out, h);
+    packet_add_attrs(out, &attrs);
+    sftp_end(s);
+}
+
+void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, const struct sftp_wait *wait)
+{
+    add_handle(sftp_begin_extended(s, "fsync@openssh.com", wait), h);
+    sftp_end(s);
+}
+
 /* --- the end of a connection --------------------------------------------------- */
 
 int sftp_check(const struct sftp *s, struct err *e)
@@ -94,10 +153,15 @@ int sftp_check(const struct sftp *s, struct err *e)
 
 static void call(struct sftp *s, uint32_t slot, struct sftp_reply *reply)
 {
-    struct sftp_wait wait = s->requests[slot].wait;
+    struct sftp_request *r = &s->requests[slot];
+    struct sftp_wait wait = r->wait;
 
+    /* The slot's next request has another id, so that no reply counts twice. */
+    r->is_waiting = false;
+    r->id += UINT32_C(1) << SLOT_BITS;
+    r->next_free = s->first_free;
+    s->first_free = slot;
     reply->tag = wait.tag;
-    free_slot(s, slot);
     s->depth++;
     wait.on_reply(wait.context, reply);
     s->depth--;
@@ -123,36 +187,18 @@ void sftp_break(struct sftp *s, enum err_kind kind, const char *format, ...)
 
 /* --- replies ------------------------------------------------------------------- */
 
-static void read_status(struct sftp_reply *r)
-{
-    r->status = packet_u32(&r->body);
-    /* Early servers send the number alone. */
-    if (r->body.left > 0)
-        r->text = packet_string(&r->body);
-}
-
-/* Whoever takes them later finds them sound. */
-static bool are_names_sound(struct packet names)
-{
-    uint32_t n = packet_u32(&names);
-    struct sftp_attrs attrs;
-
-    for (uint32_t i = 0; i < n && !names.bad; i++)
-        packet_name(&names, &attrs);
-    return !names.bad;
-}
-
-static bool are_attrs_sound(struct packet attrs)
-{
-    packet_attrs(&attrs);
-    return !attrs.bad;
-}
-
+/* Also of names and attributes, which are taken later. */
 static bool is_reply_sound(struct sftp_reply *r, const struct sftp_wait *wait)
 {
+    struct packet body = r->body;
+    struct sftp_attrs attrs;
+
     switch (r->type) {
     case FXP_STATUS:
-        read_status(r);
+        r->status = packet_u32(&r->body);
+        /* Early servers send the number alone. */
+        if (r->body.left > 0)
+            r->text = packet_string(&r->body);
         return !r->body.bad && (r->status != FX_OK || wait->type == FXP_STATUS);
     case FXP_HANDLE:
         r->text = packet_string(&r->body);
@@ -160,10 +206,13 @@ static bool is_reply_sound(struct sftp_reply *r, const struct sftp_wait *wait)
     case FXP_DATA:
         r->text = packet_string(&r->body);
         return !r->body.bad && r->text.n > 0 && r->text.n <= wait->data_max_bytes;
-    case FXP_NAME: return are_names_sound(r->body);
-    case FXP_ATTRS: return are_attrs_sound(r->body);
+    case FXP_NAME:
+        for (uint32_t i = 0, n = packet_u32(&body); i < n && !body.bad; i++)
+            packet_name(&body, &attrs);
+        break;
+    case FXP_ATTRS: packet_attrs(&body); break;
     }
-    return true;
+    return !body.bad;
 }
 
 static void take_reply(struct sftp *s, struct packet body)
@@ -185,6 +234,76 @@ static void take_reply(struct sftp *s, struct packet body)
     else
         call(s, slot, &reply);
 }
+
+/* --- the beginning -------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *version;
+    enum sftp_extension what;
+} extensions[] = {
+    { "fsync@openssh.com", "1", SFTP_CAN_SYNC },
+    { "posix-rename@openssh.com", "1", SFTP_CAN_REPLACE },
+    { "statvfs@openssh.com", "2", SFTP_CAN_TELL_SPACE },
+};
+
+static size_t clamp(uint64_t n, size_t least, size_t most)
+{
+    return n < least ? least : n > most ? most : (size_t)n;
+}
+
+/* Zero: the server has no limit, or does not know it. */
+static void on_limits(void *context, const struct sftp_reply *r)
+{
+    struct sftp *s = context;
+    struct packet body = r->body;
+    uint64_t read_bytes, write_bytes, handles;
+
+    if (r->type != FXP_EXTENDED_REPLY)
+        return;
+    packet_u64(&body);
+    read_bytes = packet_u64(&body);
+    write_bytes = packet_u64(&body);
+    handles = packet_u64(&body);
+    if (body.bad)
+        return;
+    if (read_bytes > 0)
+        s->read_max_bytes = clamp(read_bytes, LEAST_PIECE_BYTES, SFTP_PIECE_BYTES);
+    if (write_bytes > 0)
+        s->write_max_bytes = clamp(write_bytes, LEAST_PIECE_BYTES, SFTP_PIECE_BYTES);
+    if (handles > 0)
+        s->handles_max =
+            handles <= 2 * OWN_HANDLES ? 1 : clamp(handles - OWN_HANDLES, 1, MOST_HANDLES);
+}
+
+/* The server's first packet, which answers no request. */
+static void take_greeting(struct sftp *s, struct packet p)
+{
+    uint8_t type = packet_u8(&p);
+    uint32_t version = packet_u32(&p);
+    bool has_limits = false;
+
+    if (p.bad || type != FXP_VERSION || version != SFTP_VERSION) {
+        sftp_break(s, ERR_PROTOCOL, "the server does not speak version %d of SFTP", SFTP_VERSION);
+        return;
+    }
+    while (p.left > 0 && !p.bad) {
+        struct bytes name = packet_string(&p), value = packet_string(&p);
+
+        for (size_t i = 0; !p.bad && i < sizeof extensions / sizeof extensions[0]; i++)
+            if (packet_is(name, extensions[i].name) && packet_is(value, extensions[i].version))
+                s->can |= (unsigned)extensions[i].what;
+        has_limits |= !p.bad && packet_is(name, "limits@openssh.com") && packet_is(value, "1");
+    }
+    s->is_greeted = true;
+    /* Nobody waits for them: until they are here the server is asked modestly. */
+    if (has_limits) {
+        sftp_begin_extended(s, "limits@openssh.com",
+                            &(struct sftp_wait){ FXP_EXTENDED_REPLY, on_limits, s, 0, 0 });
+        sftp_end(s);
+    }
+}
+
+/* --- bytes --------------------------------------------------------------------- */
 
 /* Servers whose shell prints something at log-in send that first. */
 static void refuse_length(struct sftp *s, uint32_t n)
@@ -212,7 +331,7 @@ static int next_packet(struct sftp *s, struct packet *p)
     if (in.left < LENGTH_BYTES)
         return 0;
     n = packet_u32(&in);
-    if (n > SFTP_PACKET_MAX_BYTES) {
+    if (n > PACKET_MAX_BYTES) {
         refuse_length(s, n);
         return -1;
     }
@@ -231,14 +350,12 @@ static void take_replies(struct sftp *s)
         if (s->is_greeted)
             take_reply(s, p);
         else
-            sftp_take_greeting(s, p);
+            take_greeting(s, p);
     if (s->in.bytes == NULL)
         return;
     buf_drop_front(&s->in, s->in_at);
     s->in_at = 0;
 }
-
-/* --- bytes --------------------------------------------------------------------- */
 
 static void lose(struct sftp *s, const char *why)
 {
@@ -265,26 +382,15 @@ static void receive(struct sftp *s)
     }
 }
 
-static ssize_t send_some(int fd, const void *bytes, size_t n)
-{
-    ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
-
-    return sent < 0 && errno == ENOTSOCK ? write(fd, bytes, n) : sent;
-}
-
-static void drop_sent(struct sftp *s)
-{
-    if (s->out_at < s->out.n && s->out_at < DROP_BYTES)
-        return;
-    buf_drop_front(&s->out, s->out_at);
-    s->out_at = 0;
-}
-
 static void transmit(struct sftp *s)
 {
     while (s->out_at < s->out.n) {
-        ssize_t n = send_some(s->fd, s->out.bytes + s->out_at, s->out.n - s->out_at);
+        const uint8_t *from = s->out.bytes + s->out_at;
+        size_t left = s->out.n - s->out_at;
+        ssize_t n = send(s->fd, from, left, MSG_NOSIGNAL);
 
+        if (n < 0 && errno == ENOTSOCK)
+            n = write(s->fd, from, left);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN)
@@ -293,7 +399,10 @@ static void transmit(struct sftp *s)
             return;
         s->out_at += (size_t)n;
     }
-    drop_sent(s);
+    if (s->out_at == s->out.n || s->out_at >= DROP_BYTES) {
+        buf_drop_front(&s->out, s->out_at);
+        s->out_at = 0;
+    }
 }
 
 void sftp_push(struct sftp *s)
@@ -302,29 +411,25 @@ void sftp_push(struct sftp *s)
         transmit(s);
 }
 
-/* What to wait for. */
-static struct pollfd look(struct sftp *s)
-{
-    assert(s->depth == 0);
-    if (!s->is_broken)
-        transmit(s);
-    return (struct pollfd){ .fd = s->fd,
-                            .events = s->out_at < s->out.n ? POLLIN | POLLOUT : POLLIN };
-}
-
-int sftp_turn_beside(struct sftp *const *all, size_t n, const struct pollfd *others,
+int sftp_wait_beside(struct sftp *const *all, size_t n, const struct pollfd *others,
                      size_t n_others, int timeout_ms, struct err *e)
 {
-    struct pollfd fds[SFTP_ANY_MAX + SFTP_OTHERS_MAX];
+    struct pollfd fds[2 * SFTP_ANY_MAX];
 
-    assert(n <= SFTP_ANY_MAX && n_others <= SFTP_OTHERS_MAX);
+    assert(n <= SFTP_ANY_MAX && n_others <= SFTP_ANY_MAX);
+    for (size_t i = 0; i < n; i++) {
+        struct sftp *s = all[i];
+
+        assert(s->depth == 0);
+        if (!s->is_broken)
+            transmit(s);
+        if (s->is_broken)
+            return sftp_check(s, e);
+        fds[i] = (struct pollfd){ .fd = s->fd,
+                                  .events = s->out_at < s->out.n ? POLLIN | POLLOUT : POLLIN };
+    }
     for (size_t i = 0; i < n_others; i++)
         fds[n + i] = others[i];
-    for (size_t i = 0; i < n; i++) {
-        fds[i] = look(all[i]);
-        if (all[i]->is_broken)
-            return sftp_check(all[i], e);
-    }
     if (poll(fds, (nfds_t)(n + n_others), timeout_ms) < 0 && errno != EINTR)
         sftp_break(all[0], ERR_FAILED, "wait for the SFTP server: %s", strerror(errno));
     for (size_t i = 0; i < n; i++) {
@@ -336,12 +441,75 @@ int sftp_turn_beside(struct sftp *const *all, size_t n, const struct pollfd *oth
     return 0;
 }
 
-int sftp_turn_any(struct sftp *const *all, size_t n, int timeout_ms, struct err *e)
+int sftp_wait_any(struct sftp *const *all, size_t n, struct err *e)
 {
-    return sftp_turn_beside(all, n, NULL, 0, timeout_ms, e);
+    return sftp_wait_beside(all, n, NULL, 0, -1, e);
 }
 
-int sftp_turn(struct sftp *s, struct err *e)
+int sftp_wait(struct sftp *s, struct err *e)
 {
-    return sftp_turn_any(&s, 1, -1, e);
+    return sftp_wait_any(&s, 1, e);
+}
+
+/* --- a connection ---------------------------------------------------------------- */
+
+struct sftp *sftp_open_later(int fd, struct err *e)
+{
+    struct sftp *s = mem_alloc(sizeof *s);
+
+    *s = (struct sftp){ .fd = fd,
+                        .read_max_bytes = MODEST_PIECE_BYTES,
+                        .write_max_bytes = MODEST_PIECE_BYTES,
+                        .handles_max = MODEST_HANDLES,
+                        .first_free = NO_SLOT };
+#ifdef SO_NOSIGPIPE
+    (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &(int){ 1 }, sizeof(int));
+#endif
+    if (io_set_nonblocking(fd, e) < 0) {
+        sftp_close(s);
+        return NULL;
+    }
+    packet_add_u32(&s->out, 5);
+    buf_add_char(&s->out, FXP_INIT);
+    packet_add_u32(&s->out, SFTP_VERSION);
+    return s;
+}
+
+int sftp_opens(struct sftp *s, struct err *e)
+{
+    return sftp_wait_beside(&s, 1, NULL, 0, 0, e) < 0 ? -1 : s->is_greeted;
+}
+
+struct sftp *sftp_open(int fd, struct err *e)
+{
+    struct sftp *s = sftp_open_later(fd, e);
+
+    while (s != NULL && !s->is_greeted)
+        if (sftp_wait(s, e) < 0) {
+            sftp_close(s);
+            s = NULL;
+        }
+    return s;
+}
+
+void sftp_close(struct sftp *s)
+{
+    if (s == NULL)
+        return;
+    sftp_break(s, ERR_UNREACHABLE, "the connection for files was closed");
+    close(s->fd);
+    buf_free(&s->out);
+    buf_free(&s->in);
+    free(s->requests);
+    free(s);
+}
+
+bool sftp_can(const struct sftp *s, enum sftp_extension what)
+{
+    return (s->can & (unsigned)what) != 0;
+}
+
+bool sftp_is_broken(const struct sftp *s)
+{
+    return s->is_broken;
 }

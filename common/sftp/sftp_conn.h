@@ -8,7 +8,7 @@
  *     packet_add_str(out, path);
  *     sftp_end(s);
  *
- * on_reply is called exactly once for each, from within sftp_turn or sftp_close.
+ * on_reply is called exactly once for each, from within sftp_wait or sftp_close.
  */
 #ifndef LUDWIG_COMMON_SFTP_SFTP_CONN_H
 #define LUDWIG_COMMON_SFTP_SFTP_CONN_H
@@ -18,12 +18,7 @@
 #include "common/sftp/sftp.h"
 #include "common/sftp/sftp_packet.h"
 
-enum {
-    SFTP_PACKET_MAX_BYTES = 1024 * 1024,      /* larger ones of the server are refused */
-    SFTP_OPS_MAX = 512,                       /* operations in flight */
-    SFTP_CONTENT_MAX_BYTES = 8 * 1024 * 1024, /* content of operations in flight */
-    SFTP_UNSENT_MAX_BYTES = 4 * 1024 * 1024
-};
+enum { SFTP_UNSENT_MAX_BYTES = 4 * 1024 * 1024 };
 
 struct sftp_reply {
     int type;           /* FXP_STATUS, what was expected, or 0: the connection is broken */
@@ -41,7 +36,7 @@ struct sftp_wait {
     sftp_on_reply *on_reply;
     void *context;
     uint64_t tag;          /* for the one who waits */
-    size_t data_max_bytes; /* of FXP_DATA */
+    size_t data_max_bytes; /* of FXP_DATA; sftp_ask_read sets it */
 };
 
 struct sftp_request {
@@ -64,12 +59,10 @@ struct sftp {
     struct sftp_request *requests;
     size_t n_requests, requests_capacity; /* slots ever used */
     uint32_t first_free;                  /* UINT32_MAX: none */
-    size_t n_waiting;                     /* requests without reply */
     size_t n_ops, n_handles;
     size_t content_bytes; /* of operations in flight */
     int depth;            /* of calls of on_reply */
-    bool is_greeted, has_limits;
-    bool is_broken;
+    bool is_greeted, is_broken;
     struct err why;
 };
 
@@ -78,21 +71,36 @@ void sftp_end(struct sftp *s);
 /* The same of an extension. */
 struct buf *sftp_begin_extended(struct sftp *s, const char *name, const struct sftp_wait *wait);
 
-/* Sends what can be sent, waits for replies and hands them out; -1: the connection is broken. */
-int sftp_turn(struct sftp *s, struct err *e);
-/* timeout_ms -1: none; then what the first has to do meanwhile is done before. */
-int sftp_turn_any(struct sftp *const *all, size_t n, int timeout_ms, struct err *e);
-/* The same, and it waits for other descriptors, too, at most SFTP_OTHERS_MAX. */
-enum { SFTP_OTHERS_MAX = 16 };
-int sftp_turn_beside(struct sftp *const *all, size_t n, const struct pollfd *others,
+/* What a server calls a file that is open. */
+struct sftp_handle {
+    uint8_t bytes[SFTP_HANDLE_MAX_BYTES];
+    size_t n;
+};
+
+void sftp_take_handle(struct sftp_handle *h, const struct sftp_reply *r);
+/* Whole requests.  mode counts with SFTP_CREATE. */
+void sftp_ask_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
+                   const struct sftp_wait *wait);
+/* FXP_CLOSE, FXP_FSTAT or FXP_READDIR: nothing but the handle. */
+void sftp_ask_of(struct sftp *s, int type, const struct sftp_handle *h,
+                 const struct sftp_wait *wait);
+void sftp_ask_read(struct sftp *s, const struct sftp_handle *h, uint64_t offset, size_t n,
+                   struct sftp_wait wait);
+void sftp_ask_write(struct sftp *s, const struct sftp_handle *h, uint64_t offset, struct bytes data,
+                    const struct sftp_wait *wait);
+void sftp_ask_mode(struct sftp *s, const struct sftp_handle *h, mode_t mode,
+                   const struct sftp_wait *wait);
+/* Of a server with SFTP_CAN_SYNC. */
+void sftp_ask_sync(struct sftp *s, const struct sftp_handle *h, const struct sftp_wait *wait);
+
+/* sftp_wait_any that waits for other descriptors, too, at most SFTP_ANY_MAX; timeout_ms -1: none. */
+int sftp_wait_beside(struct sftp *const *all, size_t n, const struct pollfd *others,
                      size_t n_others, int timeout_ms, struct err *e);
 /* Sends what can be sent at once once there is a lot. */
 void sftp_push(struct sftp *s);
 /* Ends the connection: whoever waits is told. */
 void sftp_break(struct sftp *s, enum err_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The server's first packet, which answers no request. */
-void sftp_take_greeting(struct sftp *s, struct packet p);
 /* -1 with e set when the connection is broken. */
 int sftp_check(const struct sftp *s, struct err *e);
 

@@ -26,19 +26,17 @@ struct explanation {
     struct sftp_space space;
 };
 
-static void add_printable(char *text, size_t capacity, struct bytes said)
+void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r, const char *verb)
 {
-    size_t n = said.n < capacity - 1 ? said.n : capacity - 1;
+    size_t n = r->text.n < sizeof f->text - 1 ? r->text.n : sizeof f->text - 1;
 
-    for (size_t i = 0; i < n; i++)
-        text[i] = said.data[i] >= ' ' && said.data[i] < 0x7f ? (char)said.data[i] : '?';
-    text[n] = '\0';
-}
-
-void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r)
-{
+    if (f->verb != NULL || r->type != FXP_STATUS || r->status == FX_OK)
+        return;
+    f->verb = verb;
     f->status = r->status;
-    add_printable(f->text, sizeof f->text, r->text);
+    for (size_t i = 0; i < n; i++)
+        f->text[i] = r->text.data[i] >= ' ' && r->text.data[i] < 0x7f ? (char)r->text.data[i] : '?';
+    f->text[n] = '\0';
 }
 
 bool sftp_read_space(struct packet body, struct sftp_space *space)
@@ -83,79 +81,51 @@ static const char *made_path(const struct sftp_deed *d)
     return d->to != NULL ? d->to : d->path;
 }
 
-static int say(const struct sftp_deed *d, enum err_kind kind, const char *words, struct err *e)
+static int say(const struct explanation *x, enum err_kind kind, const char *words, struct err *e)
 {
+    const struct sftp_deed *d = &x->deed;
+
     if (d->to != NULL)
-        return err_set(e, kind, "%s %s to %s on the server: %s", d->verb, d->path, d->to, words);
-    return err_set(e, kind, "%s %s on the server: %s", d->verb, d->path, words);
-}
-
-static void add_free(struct buf *out, const struct sftp_space *space)
-{
-    units_add_size(out, space->free_bytes < INT64_MAX ? (int64_t)space->free_bytes : INT64_MAX);
-    buf_add_str(out, " free");
-}
-
-static bool is_full(const struct explanation *x)
-{
-    return x->knows_space && x->space.free_bytes < x->deed.needed_bytes + SLACK_BYTES;
-}
-
-static int say_about_space(const struct explanation *x, struct err *e)
-{
-    struct buf words = { 0 };
-    int result;
-
-    buf_add_str(&words, "no space is left on the server's disk (");
-    add_free(&words, &x->space);
-    buf_add_char(&words, ')');
-    result = say(&x->deed, ERR_NO_SPACE, buf_text(&words), e);
-    buf_free(&words);
-    return result;
-}
-
-static bool says_more(const struct explanation *x)
-{
-    return x->failure.text[0] != '\0' && strcmp(x->failure.text, "Failure") != 0;
-}
-
-static int say_what_is_known(const struct explanation *x, struct err *e)
-{
-    struct buf words = { 0 };
-    int result;
-
-    if (says_more(x))
-        buf_printf(&words, "the server says: %s", x->failure.text);
-    else
-        buf_add_str(&words, "the server says no more than that it failed");
-    if ((x->deed.flags & DEED_MAKES) && x->knows_space) {
-        buf_add_str(&words, " (its disk has ");
-        add_free(&words, &x->space);
-        buf_add_str(&words, "; is a quota used up?)");
-    }
-    result = say(&x->deed, ERR_FAILED, buf_text(&words), e);
-    buf_free(&words);
-    return result;
+        return err_set(e, kind, "%s %s to %s on the server: %s", x->failure.verb, d->path, d->to,
+                       words);
+    return err_set(e, kind, "%s %s on the server: %s", x->failure.verb, d->path, words);
 }
 
 static int word(const struct explanation *x, struct err *e)
 {
     unsigned flags = x->deed.flags;
     bool is_folder = x->is_there && (x->attrs.has & SFTP_MODE) && S_ISDIR(x->attrs.mode);
+    bool takes_space = (flags & DEED_MAKES) && x->knows_space;
+    uint64_t free_bytes = x->space.free_bytes;
+    bool is_full = takes_space && free_bytes < x->deed.needed_bytes + SLACK_BYTES;
+    struct buf words = { 0 };
+    int result;
 
     if ((flags & DEED_CLAIMS) && x->is_there)
         return err_set(e, ERR_EXISTS, "%s on the server is there already", made_path(&x->deed));
     if ((flags & DEED_OF_FILE) && is_folder)
-        return say(&x->deed, ERR_FAILED, "it is a folder", e);
+        return say(x, ERR_FAILED, "it is a folder", e);
     if (x->knows_space && x->space.read_only)
-        return say(&x->deed, ERR_DENIED, "the file system there is read-only", e);
+        return say(x, ERR_DENIED, "the file system there is read-only", e);
     if ((flags & DEED_EMPTIES) && is_folder)
-        return say(&x->deed, ERR_EXISTS, "it is not empty", e);
-    if ((flags & DEED_MAKES) && is_full(x))
-        return say_about_space(x, e);
-    if ((flags & DEED_MAKES) && x->knows_space && x->space.free_files == 0)
-        return say(&x->deed, ERR_NO_SPACE, "no file more fits on the server's disk (no inodes)", e);
-    return say_what_is_known(x, e);
+        return say(x, ERR_EXISTS, "it is not empty", e);
+    if (takes_space && !is_full && x->space.free_files == 0)
+        return say(x, ERR_NO_SPACE, "no file more fits on the server's disk (no inodes)", e);
+    if (is_full)
+        buf_add_str(&words, "no space is left on the server's disk (");
+    else if (x->failure.text[0] != '\0' && strcmp(x->failure.text, "Failure") != 0)
+        buf_printf(&words, "the server says: %s", x->failure.text);
+    else
+        buf_add_str(&words, "the server says no more than that it failed");
+    if (takes_space) {
+        if (!is_full)
+            buf_add_str(&words, " (its disk has ");
+        units_add_size(&words, free_bytes < INT64_MAX ? (int64_t)free_bytes : INT64_MAX);
+        buf_add_str(&words, is_full ? " free)" : " free; is a quota used up?)");
+    }
+    result = say(x, is_full ? ERR_NO_SPACE : ERR_FAILED, buf_text(&words), e);
+    buf_free(&words);
+    return result;
 }
 
 /* --- asking -------------------------------------------------------------------- */
@@ -163,11 +133,18 @@ static int word(const struct explanation *x, struct err *e)
 static void finish(struct explanation *x)
 {
     struct err why = { 0 };
+    size_t i = 0;
 
+    while (i < sizeof plain / sizeof plain[0] && plain[i].status != x->failure.status)
+        i++;
     if (x->s->is_broken)
         sftp_check(x->s, &why);
-    else
+    else if (x->failure.status == FX_FAILURE)
         word(x, &why);
+    else if (i < sizeof plain / sizeof plain[0])
+        say(x, plain[i].kind, plain[i].words, &why);
+    else
+        say(x, ERR_PROTOCOL, "the server answers with an unknown status", &why);
     x->done(x->context, &why);
     free(x);
 }
@@ -193,53 +170,53 @@ static void on_space(void *context, const struct sftp_reply *r)
         finish(x);
 }
 
-static void ask_attrs(struct explanation *x)
-{
-    struct sftp_wait wait = { FXP_ATTRS, on_attrs, x, 0, 0 };
-
-    packet_add_str(sftp_begin(x->s, FXP_LSTAT, &wait), made_path(&x->deed));
-    sftp_end(x->s);
-    x->n_waiting++;
-}
-
-static void ask_space(struct explanation *x)
-{
-    struct sftp_wait wait = { FXP_EXTENDED_REPLY, on_space, x, 0, 0 };
-    char *folder = path_dirname(made_path(&x->deed));
-
-    packet_add_str(sftp_begin_extended(x->s, "statvfs@openssh.com", &wait), folder);
-    sftp_end(x->s);
-    x->n_waiting++;
-    free(folder);
-}
-
-static int say_plain(const struct sftp_deed *d, uint32_t status, struct err *e)
-{
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-        if (plain[i].status == status)
-            return say(d, plain[i].kind, plain[i].words, e);
-    return say(d, ERR_PROTOCOL, "the server answers with an unknown status", e);
-}
-
 void sftp_explain(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
                   sftp_explained *done, void *context)
 {
-    struct explanation *x;
-    struct err why = { 0 };
+    struct explanation *x = mem_alloc(sizeof *x);
 
-    if (s->is_broken || f->status != FX_FAILURE) {
-        if (s->is_broken)
-            sftp_check(s, &why);
-        else
-            say_plain(deed, f->status, &why);
-        done(context, &why);
-        return;
-    }
-    x = mem_alloc(sizeof *x);
     *x = (struct explanation){
         .s = s, .deed = *deed, .failure = *f, .done = done, .context = context
     };
-    ask_attrs(x);
-    if (sftp_can(s, SFTP_CAN_TELL_SPACE))
-        ask_space(x);
+    if (s->is_broken || f->status != FX_FAILURE) {
+        finish(x);
+        return;
+    }
+    x->n_waiting++;
+    packet_add_str(sftp_begin(s, FXP_LSTAT, &(struct sftp_wait){ FXP_ATTRS, on_attrs, x, 0, 0 }),
+                   made_path(deed));
+    sftp_end(s);
+    if (sftp_can(s, SFTP_CAN_TELL_SPACE)) {
+        struct sftp_wait wait = { FXP_EXTENDED_REPLY, on_space, x, 0, 0 };
+        char *folder = path_dirname(made_path(deed));
+
+        x->n_waiting++;
+        packet_add_str(sftp_begin_extended(s, "statvfs@openssh.com", &wait), folder);
+        sftp_end(s);
+        free(folder);
+    }
+}
+
+struct words {
+    bool is_done;
+    struct err *e;
+};
+
+static void on_words(void *context, const struct err *why)
+{
+    struct words *w = context;
+
+    w->is_done = true;
+    err_set(w->e, why->kind, "%s", why->text);
+}
+
+int sftp_explain_now(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
+                     struct err *e)
+{
+    struct words w = { false, e };
+
+    sftp_explain(s, deed, f, on_words, &w);
+    while (!w.is_done)
+        (void)sftp_wait(s, NULL);
+    return -1;
 }

@@ -16,26 +16,30 @@ enum sftp_deed_flag {
 
 /* What was tried. */
 struct sftp_deed {
-    const char *verb; /* "make folder" */
     const char *path;
     const char *to;      /* "rename PATH to TO": then this is what was to be made; or NULL */
     unsigned flags;      /* enum sftp_deed_flag */
     size_t needed_bytes; /* of space */
 };
 
-/* What the server said to it. */
+/* The first request that failed, and what the server said to it. */
 struct sftp_failure {
-    uint32_t status; /* enum sftp_status */
-    char text[160];  /* printable */
+    const char *verb; /* "make folder"; NULL: none failed */
+    uint32_t status;  /* enum sftp_status */
+    char text[160];   /* printable */
 };
 
-void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r);
+/* Unless there is one already, or the reply is no failure of this request. */
+void sftp_failure_keep(struct sftp_failure *f, const struct sftp_reply *r, const char *verb);
 
 /* Calls done with the words, at once or when the server has answered what they need.  The
  * strings of the deed must last until then. */
 typedef void sftp_explained(void *context, const struct err *why);
 void sftp_explain(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
                   sftp_explained *done, void *context);
+/* The same, waited for.  -1. */
+int sftp_explain_now(struct sftp *s, const struct sftp_deed *deed, const struct sftp_failure *f,
+                     struct err *e);
 
 /* Of a reply to statvfs@openssh.com; false when it is damaged. */
 bool sftp_read_space(struct packet body, struct sftp_space *space);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sftp/sftp_once.h"
+#include "common/sftp/sftp_explain.h"
 
 enum {
     AHEAD_MAX = 32, /* pieces asked for ahead of the reader */
@@ -18,7 +18,6 @@ struct piece {
     struct buf bytes;
     size_t taken; /* of bytes */
     bool is_here;
-    bool has_failed;
     struct sftp_failure failure;
     struct piece *next;
 };
@@ -27,8 +26,7 @@ struct sftp_file {
     struct sftp *s;
     char *path;
     unsigned flags;
-    uint8_t handle[SFTP_HANDLE_MAX_BYTES];
-    size_t n_handle;
+    struct sftp_handle handle;
     /* reading */
     struct piece *first, *last; /* in order, without gaps */
     size_t n_pieces;
@@ -36,40 +34,53 @@ struct sftp_file {
     uint64_t read_end;  /* where the reader is */
     uint64_t asked_end; /* where the last piece ends */
     /* writing */
-    size_t n_writing;
-    uint64_t written_end;
-    uint64_t acked_end;
-    uint64_t n_written, n_acked; /* pieces; the first of them, without gaps */
-    struct {
-        uint64_t end;
-        bool is_acked;
-    } pieces[BEHIND_MAX]; /* those between the two, by their number modulo BEHIND_MAX */
-    size_t n_syncing;
-    bool has_failed;
-    const char *failed_verb;
+    size_t n_writing, n_syncing;
     struct sftp_failure failure;
 };
 
-static struct bytes handle_of(const struct sftp_file *f)
-{
-    return (struct bytes){ f->handle, f->n_handle };
-}
-
-static struct sftp_deed deed_of(const struct sftp_file *f, const char *verb, size_t needed_bytes)
+static struct sftp_deed deed_of(const struct sftp_file *f, size_t needed_bytes)
 {
     bool writes = (f->flags & SFTP_WRITE) != 0;
 
-    return (struct sftp_deed){ .verb = verb,
-                               .path = f->path,
+    return (struct sftp_deed){ .path = f->path,
                                .flags = DEED_OF_FILE | (writes ? DEED_MAKES : 0),
                                .needed_bytes = needed_bytes };
 }
 
-/* --- opening -------------------------------------------------------------------- */
+/* --- one request after the other ---------------------------------------------------- */
 
-static int set_mode(struct sftp_file *f, mode_t mode, struct err *e)
+struct once {
+    struct sftp_file *file;
+    const char *verb;
+    bool is_done, is_lost;
+    struct sftp_attrs attrs;
+    struct sftp_failure failure;
+};
+
+static void on_once(void *context, const struct sftp_reply *r)
 {
-    return sftp_file_setstat(f, &(struct sftp_attrs){ .has = SFTP_MODE, .mode = mode }, e);
+    struct once *o = context;
+    struct packet body = r->body;
+
+    o->is_done = true;
+    o->is_lost = r->type == 0;
+    if (r->type == FXP_HANDLE)
+        sftp_take_handle(&o->file->handle, r);
+    else if (r->type == FXP_ATTRS)
+        o->attrs = packet_attrs(&body);
+    sftp_failure_keep(&o->failure, r, o->verb);
+}
+
+static int await(struct once *o, unsigned deed_flags, struct err *e)
+{
+    struct sftp_deed deed = deed_of(o->file, 0);
+
+    deed.flags |= deed_flags;
+    while (!o->is_done)
+        (void)sftp_wait(o->file->s, NULL);
+    if (o->is_lost)
+        return sftp_check(o->file->s, e);
+    return o->failure.verb != NULL ? sftp_explain_now(o->file->s, &deed, &o->failure, e) : 0;
 }
 
 static void drop(struct sftp_file *f)
@@ -78,84 +89,44 @@ static void drop(struct sftp_file *f)
     free(f);
 }
 
-static int ask_open(struct sftp_file *f, mode_t mode, struct err *e)
-{
-    struct sftp_deed deed = deed_of(f, f->flags & SFTP_WRITE ? "write" : "read", 0);
-    struct sftp_attrs attrs = { .has = f->flags & SFTP_CREATE ? SFTP_MODE : 0, .mode = mode };
-    struct sftp_once once;
-    struct buf *out = sftp_begin_once(f->s, FXP_OPEN, FXP_HANDLE, &once);
-    int result;
-
-    if (f->flags & SFTP_EXCLUSIVE)
-        deed.flags |= DEED_CLAIMS;
-    packet_add_str(out, f->path);
-    packet_add_u32(out, f->flags);
-    packet_add_attrs(out, &attrs);
-    result = sftp_end_once(f->s, &once, &deed, e);
-    if (result == 0) {
-        f->n_handle = once.text.n;
-        memcpy(f->handle, once.text.bytes, once.text.n);
-    }
-    sftp_once_free(&once);
-    return result;
-}
-
 struct sftp_file *sftp_file_open(struct sftp *s, const char *path, unsigned flags, mode_t mode,
                                  struct err *e)
 {
+    struct once opening = { .verb = flags & SFTP_WRITE ? "write" : "read" };
+    struct once setting = { .verb = "set mode or times of" };
     struct sftp_file *f;
 
     if (sftp_check(s, e) < 0)
         return NULL;
     f = mem_alloc(sizeof *f);
     *f = (struct sftp_file){ .s = s, .path = mem_strdup(path), .flags = flags, .ahead = 1 };
-    if (ask_open(f, mode, e) < 0) {
+    opening.file = setting.file = f;
+    sftp_ask_open(s, path, flags, mode, &(struct sftp_wait){ FXP_HANDLE, on_once, &opening, 0, 0 });
+    if (await(&opening, flags & SFTP_EXCLUSIVE ? DEED_CLAIMS : 0, e) < 0) {
         drop(f);
         return NULL;
     }
+    if (!(flags & SFTP_CREATE))
+        return f;
     /* The server's umask may have taken bits off. */
-    if ((flags & SFTP_CREATE) && set_mode(f, mode, e) < 0) {
-        (void)sftp_file_close(f, NULL);
-        return NULL;
-    }
-    return f;
+    sftp_ask_mode(s, &f->handle, mode, &(struct sftp_wait){ FXP_STATUS, on_once, &setting, 0, 0 });
+    if (await(&setting, 0, e) == 0)
+        return f;
+    (void)sftp_file_close(f, NULL);
+    return NULL;
 }
-
-/* --- attributes ------------------------------------------------------------------- */
 
 int sftp_file_stat(struct sftp_file *f, struct sftp_attrs *attrs, struct err *e)
 {
-    struct sftp_deed deed = deed_of(f, "look at", 0);
-    struct sftp_once once;
-    struct packet body;
-    int result;
+    struct once o = { .file = f, .verb = "look at" };
 
     if (sftp_check(f->s, e) < 0)
         return -1;
-    packet_add_bytes(sftp_begin_once(f->s, FXP_FSTAT, FXP_ATTRS, &once), handle_of(f));
-    result = sftp_end_once(f->s, &once, &deed, e);
-    body = sftp_once_body(&once);
-    if (result == 0)
-        *attrs = packet_attrs(&body);
-    sftp_once_free(&once);
-    return result;
-}
-
-int sftp_file_setstat(struct sftp_file *f, const struct sftp_attrs *attrs, struct err *e)
-{
-    struct sftp_deed deed = deed_of(f, "set mode or times of", 0);
-    struct sftp_once once;
-    struct buf *out;
-    int result;
-
-    if (sftp_check(f->s, e) < 0)
+    sftp_ask_of(f->s, FXP_FSTAT, &f->handle, &(struct sftp_wait){ FXP_ATTRS, on_once, &o, 0, 0 });
+    if (await(&o, 0, e) < 0)
         return -1;
-    out = sftp_begin_once(f->s, FXP_FSETSTAT, FXP_STATUS, &once);
-    packet_add_bytes(out, handle_of(f));
-    packet_add_attrs(out, attrs);
-    result = sftp_end_once(f->s, &once, &deed, e);
-    sftp_once_free(&once);
-    return result;
+    *attrs = o.attrs;
+    return 0;
 }
 
 /* --- reading ---------------------------------------------------------------------- */
@@ -166,15 +137,14 @@ static void free_piece(struct piece *p)
     free(p);
 }
 
-static void ask_rest(struct piece *p);
+static void on_data(void *context, const struct sftp_reply *r);
 
-static void take_data(struct piece *p, struct bytes data)
+static void ask_rest(struct piece *p)
 {
-    buf_add(&p->bytes, data.data, data.n);
-    if (p->bytes.n < p->asked)
-        ask_rest(p);
-    else
-        p->is_here = true;
+    struct sftp_wait wait = { .type = FXP_DATA, .on_reply = on_data, .context = p };
+
+    sftp_ask_read(p->file->s, &p->file->handle, p->offset + p->bytes.n, p->asked - p->bytes.n,
+                  wait);
 }
 
 /* A piece that is cut short is asked on for, until the server says that the file ends. */
@@ -184,26 +154,15 @@ static void on_data(void *context, const struct sftp_reply *r)
 
     if (p->file == NULL) {
         free_piece(p);
-    } else if (r->type == FXP_DATA) {
-        take_data(p, r->text);
-    } else {
-        p->is_here = true;
-        p->has_failed = r->type != 0 && r->status != FX_EOF;
-        sftp_failure_keep(&p->failure, r);
+        return;
     }
-}
-
-static void ask_rest(struct piece *p)
-{
-    struct sftp_file *f = p->file;
-    size_t n = p->asked - p->bytes.n;
-    struct sftp_wait wait = { FXP_DATA, on_data, p, 0, n };
-    struct buf *out = sftp_begin(f->s, FXP_READ, &wait);
-
-    packet_add_bytes(out, handle_of(f));
-    packet_add_u64(out, p->offset + p->bytes.n);
-    packet_add_u32(out, (uint32_t)n);
-    sftp_end(f->s);
+    if (r->type == FXP_DATA)
+        buf_add(&p->bytes, r->text.data, r->text.n);
+    p->is_here = r->type != FXP_DATA || p->bytes.n == p->asked;
+    if (!p->is_here)
+        ask_rest(p);
+    else if (r->status != FX_EOF)
+        sftp_failure_keep(&p->failure, r, "read");
 }
 
 static void ask_piece(struct sftp_file *f)
@@ -243,39 +202,26 @@ static void forget_pieces(struct sftp_file *f, uint64_t offset)
     f->ahead = 1;
 }
 
-static void ask_ahead(struct sftp_file *f)
-{
-    while (f->n_pieces < f->ahead)
-        ask_piece(f);
-}
-
-/* 1 when the first piece is there. */
-static int wait_first(struct sftp_file *f, struct err *e)
-{
-    while (!f->first->is_here)
-        if (sftp_turn(f->s, e) < 0)
-            return -1;
-    if (sftp_check(f->s, e) < 0)
-        return -1;
-    if (f->first->has_failed) {
-        struct sftp_deed deed = deed_of(f, "read", 0);
-        struct sftp_failure failure = f->first->failure;
-
-        forget_pieces(f, f->read_end);
-        return sftp_explain_now(f->s, &deed, &failure, e);
-    }
-    return 0;
-}
-
 /* Bytes of the first piece; 0 at the end of the file. */
 static ssize_t take_some(struct sftp_file *f, uint8_t *to, size_t n, struct err *e)
 {
     struct piece *p;
     size_t left;
 
-    ask_ahead(f);
-    if (wait_first(f, e) < 0)
+    while (f->n_pieces < f->ahead)
+        ask_piece(f);
+    while (!f->first->is_here)
+        if (sftp_wait(f->s, e) < 0)
+            return -1;
+    if (sftp_check(f->s, e) < 0)
         return -1;
+    if (f->first->failure.verb != NULL) {
+        struct sftp_deed deed = deed_of(f, 0);
+        struct sftp_failure failure = f->first->failure;
+
+        forget_pieces(f, f->read_end);
+        return sftp_explain_now(f->s, &deed, &failure, e);
+    }
     p = f->first;
     left = p->bytes.n - p->taken;
     if (left == 0) {
@@ -315,63 +261,29 @@ ssize_t sftp_file_read(struct sftp_file *f, uint64_t offset, void *bytes, size_t
 
 /* --- writing ---------------------------------------------------------------------- */
 
-static void keep_failure(struct sftp_file *f, const struct sftp_reply *r, const char *verb)
-{
-    if (f->has_failed || r->type == 0 || r->status == FX_OK)
-        return;
-    f->has_failed = true;
-    f->failed_verb = verb;
-    sftp_failure_keep(&f->failure, r);
-}
-
 static void on_written(void *context, const struct sftp_reply *r)
 {
     struct sftp_file *f = context;
 
     f->n_writing--;
-    keep_failure(f, r, "write");
-    f->pieces[r->tag % BEHIND_MAX].is_acked = r->type == FXP_STATUS && r->status == FX_OK;
-    for (; f->n_acked < f->n_written && f->pieces[f->n_acked % BEHIND_MAX].is_acked; f->n_acked++)
-        f->acked_end = f->pieces[f->n_acked % BEHIND_MAX].end;
-}
-
-uint64_t sftp_file_acked_bytes(const struct sftp_file *f)
-{
-    return f->acked_end;
+    sftp_failure_keep(&f->failure, r, "write");
 }
 
 /* -1 for what failed before, once all that is in flight has been answered. */
 static int check_written(struct sftp_file *f, struct err *e)
 {
-    struct sftp_deed deed;
+    struct sftp_deed deed = deed_of(f, f->s->write_max_bytes);
 
-    if (!f->has_failed)
+    if (f->failure.verb == NULL)
         return sftp_check(f->s, e);
-    deed = deed_of(f, f->failed_verb, f->s->write_max_bytes);
     return sftp_explain_now(f->s, &deed, &f->failure, e);
 }
 
 bool sftp_file_has_room(const struct sftp_file *f)
 {
-    if (f->has_failed || f->s->is_broken)
+    if (f->failure.verb != NULL || f->s->is_broken)
         return true;
-    return f->n_written - f->n_acked < BEHIND_MAX &&
-           f->s->out.n - f->s->out_at < SFTP_UNSENT_MAX_BYTES;
-}
-
-static void write_piece(struct sftp_file *f, uint64_t offset, struct bytes piece)
-{
-    struct sftp_wait wait = { FXP_STATUS, on_written, f, f->n_written, 0 };
-    struct buf *out = sftp_begin(f->s, FXP_WRITE, &wait);
-
-    f->pieces[f->n_written % BEHIND_MAX].end = offset + piece.n;
-    f->pieces[f->n_written++ % BEHIND_MAX].is_acked = false;
-    packet_add_bytes(out, handle_of(f));
-    packet_add_u64(out, offset);
-    packet_add_bytes(out, piece);
-    sftp_end(f->s);
-    f->n_writing++;
-    sftp_push(f->s);
+    return f->n_writing < BEHIND_MAX && f->s->out.n - f->s->out_at < SFTP_UNSENT_MAX_BYTES;
 }
 
 int sftp_file_write(struct sftp_file *f, uint64_t offset, const void *bytes, size_t n,
@@ -383,14 +295,16 @@ int sftp_file_write(struct sftp_file *f, uint64_t offset, const void *bytes, siz
         size_t piece = n < f->s->write_max_bytes ? n : f->s->write_max_bytes;
 
         while (!sftp_file_has_room(f))
-            (void)sftp_turn(f->s, NULL);
+            (void)sftp_wait(f->s, NULL);
         if (check_written(f, e) < 0)
             return -1;
-        write_piece(f, offset, (struct bytes){ from, piece });
+        f->n_writing++;
+        sftp_ask_write(f->s, &f->handle, offset, (struct bytes){ from, piece },
+                       &(struct sftp_wait){ FXP_STATUS, on_written, f, 0, 0 });
+        sftp_push(f->s);
         from += piece;
         n -= piece;
         offset += piece;
-        f->written_end = offset;
     }
     return 0;
 }
@@ -400,7 +314,7 @@ static void on_synced(void *context, const struct sftp_reply *r)
     struct sftp_file *f = context;
 
     f->n_syncing--;
-    keep_failure(f, r, "sync");
+    sftp_failure_keep(&f->failure, r, "sync");
 }
 
 /* Requests about one file are obeyed in the order they are sent: this one covers the writes before. */
@@ -412,9 +326,8 @@ int sftp_file_sync_later(struct sftp_file *f, struct err *e)
         return -1;
     if (!sftp_can(f->s, SFTP_CAN_SYNC))
         return 0;
-    packet_add_bytes(sftp_begin_extended(f->s, "fsync@openssh.com", &wait), handle_of(f));
-    sftp_end(f->s);
     f->n_syncing++;
+    sftp_ask_sync(f->s, &f->handle, &wait);
     sftp_push(f->s);
     return 0;
 }
@@ -422,7 +335,7 @@ int sftp_file_sync_later(struct sftp_file *f, struct err *e)
 static int settle(struct sftp_file *f, struct err *e)
 {
     while (f->n_writing + f->n_syncing > 0 && !f->s->is_broken)
-        (void)sftp_turn(f->s, NULL);
+        (void)sftp_wait(f->s, NULL);
     return check_written(f, e);
 }
 
@@ -433,27 +346,20 @@ int sftp_file_sync(struct sftp_file *f, struct err *e)
 
 /* --- closing ---------------------------------------------------------------------- */
 
-static int ask_close(struct sftp_file *f, struct err *e)
-{
-    struct sftp_deed deed = deed_of(f, "close", 0);
-    struct sftp_once once;
-    int result;
-
-    packet_add_bytes(sftp_begin_once(f->s, FXP_CLOSE, FXP_STATUS, &once), handle_of(f));
-    result = sftp_end_once(f->s, &once, &deed, e);
-    sftp_once_free(&once);
-    return result;
-}
-
 int sftp_file_close(struct sftp_file *f, struct err *e)
 {
+    struct once o = { .file = f, .verb = "close" };
     int result;
 
     if (f == NULL)
         return 0;
     result = settle(f, e);
-    if (!f->s->is_broken && ask_close(f, result == 0 ? e : NULL) < 0)
-        result = -1;
+    if (!f->s->is_broken) {
+        sftp_ask_of(f->s, FXP_CLOSE, &f->handle,
+                    &(struct sftp_wait){ FXP_STATUS, on_once, &o, 0, 0 });
+        if (await(&o, 0, result == 0 ? e : NULL) < 0)
+            result = -1;
+    }
     forget_pieces(f, 0);
     drop(f);
     return result;

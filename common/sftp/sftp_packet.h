@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "common/base/buf.h"
-#include "common/sftp/sftp_attrs.h"
+#include "common/sftp/sftp.h"
 
 enum { SFTP_VERSION = 3, SFTP_HANDLE_MAX_BYTES = 256 };
 

@@ -18,12 +18,4 @@
 const char *sftp_root_find(struct sftp *s, const char *share, const char *server_id,
                            struct arena *a, struct err *e);
 
-/* The same in two pieces, the first of which waits for nothing.  What it gives must be ended or
- * dropped; the connection may be closed between. */
-struct sftp_root;
-struct sftp_root *sftp_root_begin(struct sftp *s, const char *share, const char *server_id,
-                                  struct arena *a);
-const char *sftp_root_end(struct sftp_root *r, struct arena *a, struct err *e);
-void sftp_root_drop(struct sftp_root *r); /* once the connection is closed; NULL is fine */
-
 #endif

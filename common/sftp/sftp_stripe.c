@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* sftp_stripe.c - a file whose bytes go to a server over several connections at once */
+/* sftp_stripe.c - files that go to a server over several connections at once, and their folders */
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sftp/sftp_once.h"
+#include "common/sftp/sftp_explain.h"
 #include "common/sftp/sftp_stripe.h"
 
 enum {
@@ -16,29 +16,25 @@ enum {
 enum handle_state { UNASKED, ASKED, EARLY, OPEN, CLOSED };
 
 /* The file on one lane. */
-struct handle {
+struct part {
     struct sftp_stripe *stripe;
     size_t lane;
     enum handle_state state;
     bool follows; /* it was asked for when the first lane had the file */
     bool has_written;
-    uint8_t bytes[SFTP_HANDLE_MAX_BYTES];
-    size_t n;
+    struct sftp_handle handle;
 };
 
 struct sftp_stripe {
     struct sftp_lanes *lanes;
     char *path;
     mode_t mode;
-    struct handle handles[SFTP_LANES_MAX];
+    struct part parts[SFTP_LANES_MAX];
     uint8_t *piece; /* the next one */
     size_t n_piece, piece_bytes;
     uint64_t offset;  /* of it */
     size_t n_waiting; /* requests without answer */
     bool has_ended, is_closing, is_dropped;
-    bool has_failed;
-    const char *failed_verb;
-    struct sftp_deed deed;
     struct sftp_failure failure;
     sftp_stripe_done *done;
     void *context;
@@ -46,16 +42,11 @@ struct sftp_stripe {
 
 /* ---- lanes ---- */
 
-/* Whoever is there already carries what it would have carried. */
-static bool never_came(const struct sftp *lane)
-{
-    return lane->is_broken && !lane->is_greeted;
-}
-
+/* Not one that never came: whoever is there already carries what it would have carried. */
 static const struct sftp *broken_lane(const struct sftp_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->n; i++)
-        if (lanes->all[i]->is_broken && !never_came(lanes->all[i]))
+        if (lanes->all[i]->is_broken && lanes->all[i]->is_greeted)
             return lanes->all[i];
     return NULL;
 }
@@ -78,19 +69,23 @@ static int turn(const struct sftp_lanes *lanes, const struct pollfd *others, siz
     size_t n = find_standing(lanes, standing);
     const struct sftp *broken = broken_lane(lanes);
 
-    if (broken == NULL && sftp_turn_beside(standing, n, others, n_others, timeout_ms, NULL) < 0)
+    if (broken == NULL && sftp_wait_beside(standing, n, others, n_others, timeout_ms, NULL) < 0)
         broken = broken_lane(lanes);
     return broken != NULL ? sftp_check(broken, e) : 0;
-}
-
-int sftp_lanes_poll(struct sftp_lanes *lanes, struct err *e)
-{
-    return turn(lanes, NULL, 0, 0, e);
 }
 
 int sftp_lanes_wait(struct sftp_lanes *lanes, struct err *e)
 {
     return turn(lanes, NULL, 0, -1, e);
+}
+
+void sftp_lanes_wait_standing(const struct sftp_lanes *lanes)
+{
+    struct sftp *standing[SFTP_LANES_MAX];
+    size_t n = find_standing(lanes, standing);
+
+    if (n > 0)
+        (void)sftp_wait_any(standing, n, NULL);
 }
 
 static bool has_unsent(const struct sftp_lanes *lanes)
@@ -103,15 +98,102 @@ static bool has_unsent(const struct sftp_lanes *lanes)
 
 void sftp_lanes_flush(struct sftp_lanes *lanes)
 {
-    int rc = sftp_lanes_poll(lanes, NULL);
+    int rc = turn(lanes, NULL, 0, 0, NULL);
 
     while (rc == 0 && has_unsent(lanes))
         rc = sftp_lanes_wait(lanes, NULL);
 }
 
-static struct sftp *lane_of(const struct handle *h)
+static struct sftp *lane_of(const struct part *p)
 {
-    return h->stripe->lanes->all[h->lane];
+    return p->stripe->lanes->all[p->lane];
+}
+
+/* ---- requests ---- */
+
+static void go_on(struct sftp_stripe *st);
+
+static void answered(struct sftp_stripe *st, const struct sftp_reply *r, const char *verb)
+{
+    sftp_failure_keep(&st->failure, r, verb);
+    if (--st->n_waiting == 0)
+        go_on(st);
+}
+
+static struct sftp_wait wait_for(struct part *p, int type, sftp_on_reply *on_reply)
+{
+    p->stripe->n_waiting++;
+    return (struct sftp_wait){ .type = type, .on_reply = on_reply, .context = p };
+}
+
+static void on_closed(void *context, const struct sftp_reply *r)
+{
+    answered(((struct part *)context)->stripe, r, "close");
+}
+
+static void ask_close(struct part *p)
+{
+    struct sftp_wait wait = wait_for(p, FXP_STATUS, on_closed);
+
+    p->state = CLOSED;
+    sftp_ask_of(lane_of(p), FXP_CLOSE, &p->handle, &wait);
+}
+
+static void on_mode_set(void *context, const struct sftp_reply *r)
+{
+    answered(((struct part *)context)->stripe, r, "set the mode of");
+}
+
+static void on_opened(void *context, const struct sftp_reply *r)
+{
+    static const struct sftp_reply none;
+    struct part *p = context;
+    struct sftp_stripe *st = p->stripe;
+
+    /* What the first lane asked for before, such as the file's folder, was not done yet. */
+    if (p->lane > 0 && !p->follows && r->type == FXP_STATUS && r->status == FX_NO_SUCH_FILE) {
+        p->state = EARLY;
+        r = &none;
+    } else if (r->type == FXP_HANDLE) {
+        p->state = OPEN;
+        sftp_take_handle(&p->handle, r);
+        /* The server's umask may have taken bits off. */
+        if (p->lane == 0) {
+            struct sftp_wait wait = wait_for(p, FXP_STATUS, on_mode_set);
+
+            sftp_ask_mode(lane_of(p), &p->handle, st->mode, &wait);
+        }
+        if (st->is_closing)
+            ask_close(p);
+    } else {
+        p->state = CLOSED;
+    }
+    answered(st, r, "write");
+}
+
+static void ask_open(struct sftp_stripe *st, size_t lane)
+{
+    struct part *p = &st->parts[lane];
+    struct sftp_wait wait;
+
+    *p = (struct part){
+        .stripe = st, .lane = lane, .state = ASKED, .follows = st->parts[0].state == OPEN
+    };
+    wait = wait_for(p, FXP_HANDLE, on_opened);
+    sftp_ask_open(lane_of(p), st->path, SFTP_WRITE | SFTP_CREATE, st->mode, &wait);
+}
+
+static void on_written(void *context, const struct sftp_reply *r)
+{
+    struct part *p = context;
+
+    p->stripe->lanes->unanswered_bytes[p->lane] -= (size_t)r->tag;
+    answered(p->stripe, r, "write");
+}
+
+static void on_synced(void *context, const struct sftp_reply *r)
+{
+    answered(((struct part *)context)->stripe, r, "sync");
 }
 
 /* ---- the end ---- */
@@ -134,31 +216,29 @@ static void on_words(void *context, const struct err *why)
     finish(context, why);
 }
 
-static const struct sftp_deed *name_deed(struct sftp_stripe *st)
+static struct sftp_deed deed_of(const struct sftp_stripe *st)
 {
-    st->deed = (struct sftp_deed){ .verb = st->failed_verb,
-                                   .path = st->path,
-                                   .flags = DEED_OF_FILE | DEED_MAKES,
-                                   .needed_bytes = st->piece_bytes };
-    return &st->deed;
+    return (struct sftp_deed){ .path = st->path,
+                               .flags = DEED_OF_FILE | DEED_MAKES,
+                               .needed_bytes = st->piece_bytes };
 }
-
-static void ask_sync(struct handle *h);
-static void ask_close(struct handle *h);
 
 /* What a server is asked on one lane it does in order: nothing need be waited for. */
 static void close_all(struct sftp_stripe *st, bool each_syncs)
 {
     st->is_closing = true;
     for (size_t i = 0; i < SFTP_LANES_MAX; i++) {
-        struct handle *h = &st->handles[i];
-        bool syncs = (each_syncs && h->has_written) || (i == 0 && st->offset > 0);
+        struct part *p = &st->parts[i];
+        bool syncs = (each_syncs && p->has_written) || (i == 0 && st->offset > 0);
 
-        if (h->state != OPEN)
+        if (p->state != OPEN)
             continue;
-        if (syncs && !st->has_failed && sftp_can(lane_of(h), SFTP_CAN_SYNC))
-            ask_sync(h);
-        ask_close(h);
+        if (syncs && st->failure.verb == NULL && sftp_can(lane_of(p), SFTP_CAN_SYNC)) {
+            struct sftp_wait wait = wait_for(p, FXP_STATUS, on_synced);
+
+            sftp_ask_sync(lane_of(p), &p->handle, &wait);
+        }
+        ask_close(p);
     }
 }
 
@@ -166,6 +246,7 @@ static void close_all(struct sftp_stripe *st, bool each_syncs)
 static void go_on(struct sftp_stripe *st)
 {
     const struct sftp *broken = broken_lane(st->lanes);
+    struct sftp_deed deed = deed_of(st);
 
     if (st->is_dropped || !st->has_ended)
         return;
@@ -175,159 +256,10 @@ static void go_on(struct sftp_stripe *st)
         finish(st, &broken->why);
     else if (st->n_waiting > 0)
         return;
-    else if (st->has_failed)
-        sftp_explain(st->lanes->all[0], name_deed(st), &st->failure, on_words, st);
+    else if (st->failure.verb != NULL)
+        sftp_explain(st->lanes->all[0], &deed, &st->failure, on_words, st);
     else
         finish(st, NULL);
-}
-
-/* ---- requests ---- */
-
-static void keep_failure(struct sftp_stripe *st, const struct sftp_reply *r, const char *verb)
-{
-    if (st->has_failed || r->type == 0 || (r->type == FXP_STATUS && r->status == FX_OK))
-        return;
-    st->has_failed = true;
-    st->failed_verb = verb;
-    sftp_failure_keep(&st->failure, r);
-}
-
-static void answered(struct sftp_stripe *st)
-{
-    if (--st->n_waiting == 0)
-        go_on(st);
-}
-
-static struct buf *begin(struct handle *h, int type, int reply_type, sftp_on_reply *on_reply,
-                         uint64_t tag)
-{
-    struct sftp_wait wait = { reply_type, on_reply, h, tag, 0 };
-
-    h->stripe->n_waiting++;
-    return sftp_begin(lane_of(h), type, &wait);
-}
-
-static void add_handle(const struct handle *h, struct buf *out)
-{
-    packet_add_bytes(out, (struct bytes){ h->bytes, h->n });
-}
-
-static void on_mode_set(void *context, const struct sftp_reply *r)
-{
-    struct handle *h = context;
-
-    keep_failure(h->stripe, r, "set the mode of");
-    answered(h->stripe);
-}
-
-/* The server's umask may have taken bits off. */
-static void ask_mode(struct handle *h)
-{
-    struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = h->stripe->mode };
-    struct buf *out = begin(h, FXP_FSETSTAT, FXP_STATUS, on_mode_set, 0);
-
-    add_handle(h, out);
-    packet_add_attrs(out, &attrs);
-    sftp_end(lane_of(h));
-}
-
-/* What the first lane asked for before, such as the file's folder, was not done yet. */
-static bool is_early(const struct handle *h, const struct sftp_reply *r)
-{
-    return h->lane > 0 && !h->follows && r->type == FXP_STATUS && r->status == FX_NO_SUCH_FILE;
-}
-
-static void on_opened(void *context, const struct sftp_reply *r)
-{
-    struct handle *h = context;
-
-    if (r->type == FXP_HANDLE) {
-        h->state = OPEN;
-        h->n = r->text.n;
-        memcpy(h->bytes, r->text.data, r->text.n);
-        if (h->lane == 0)
-            ask_mode(h);
-        if (h->stripe->is_closing)
-            ask_close(h);
-    } else if (is_early(h, r)) {
-        h->state = EARLY;
-    } else {
-        h->state = CLOSED;
-        keep_failure(h->stripe, r, "write");
-    }
-    answered(h->stripe);
-}
-
-static void ask_open(struct sftp_stripe *st, size_t lane)
-{
-    struct handle *h = &st->handles[lane];
-    bool follows = st->handles[0].state == OPEN;
-    struct sftp_attrs attrs = { .has = SFTP_MODE, .mode = st->mode };
-    struct buf *out;
-
-    *h = (struct handle){ .stripe = st, .lane = lane, .state = ASKED, .follows = follows };
-    out = begin(h, FXP_OPEN, FXP_HANDLE, on_opened, 0);
-    packet_add_str(out, st->path);
-    packet_add_u32(out, SFTP_WRITE | SFTP_CREATE);
-    packet_add_attrs(out, &attrs);
-    sftp_end(lane_of(h));
-}
-
-static void on_written(void *context, const struct sftp_reply *r)
-{
-    struct handle *h = context;
-
-    h->stripe->lanes->unanswered_bytes[h->lane] -= (size_t)r->tag;
-    keep_failure(h->stripe, r, "write");
-    answered(h->stripe);
-}
-
-static void send_piece(struct handle *h)
-{
-    struct sftp_stripe *st = h->stripe;
-    struct buf *out = begin(h, FXP_WRITE, FXP_STATUS, on_written, st->n_piece);
-
-    add_handle(h, out);
-    packet_add_u64(out, st->offset);
-    packet_add_bytes(out, (struct bytes){ st->piece, st->n_piece });
-    sftp_end(lane_of(h));
-    sftp_push(lane_of(h));
-    h->has_written = true;
-    st->lanes->unanswered_bytes[h->lane] += st->n_piece;
-    st->offset += st->n_piece;
-    st->n_piece = 0;
-}
-
-static void on_synced(void *context, const struct sftp_reply *r)
-{
-    struct handle *h = context;
-
-    keep_failure(h->stripe, r, "sync");
-    answered(h->stripe);
-}
-
-static void ask_sync(struct handle *h)
-{
-    struct sftp_wait wait = { FXP_STATUS, on_synced, h, 0, 0 };
-
-    h->stripe->n_waiting++;
-    add_handle(h, sftp_begin_extended(lane_of(h), "fsync@openssh.com", &wait));
-    sftp_end(lane_of(h));
-}
-
-static void on_closed(void *context, const struct sftp_reply *r)
-{
-    struct handle *h = context;
-
-    keep_failure(h->stripe, r, "close");
-    answered(h->stripe);
-}
-
-static void ask_close(struct handle *h)
-{
-    h->state = CLOSED;
-    add_handle(h, begin(h, FXP_CLOSE, FXP_STATUS, on_closed, 0));
-    sftp_end(lane_of(h));
 }
 
 /* ---- what callers see ---- */
@@ -348,40 +280,32 @@ struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path,
 static int check(struct sftp_stripe *st, struct err *e)
 {
     const struct sftp *broken = broken_lane(st->lanes);
+    struct sftp_deed deed = deed_of(st);
 
     if (broken != NULL)
         return sftp_check(broken, e);
-    return st->has_failed ? sftp_explain_now(st->lanes->all[0], name_deed(st), &st->failure, e) : 0;
+    if (st->failure.verb == NULL)
+        return 0;
+    return sftp_explain_now(st->lanes->all[0], &deed, &st->failure, e);
 }
 
-static bool is_to_be_asked(const struct sftp_stripe *st, size_t lane)
-{
-    enum handle_state state = st->handles[lane].state;
-
-    return !st->lanes->all[lane]->is_broken &&
-           (state == UNASKED || (state == EARLY && st->handles[0].state == OPEN));
-}
-
-static size_t window_bytes(const struct sftp_lanes *lanes)
-{
-    size_t share = ALL_LANES_BYTES / lanes->n;
-
-    return share < WINDOW_BYTES ? share : WINDOW_BYTES;
-}
-
-/* The one with least to do. */
-static struct handle *find_lane(struct sftp_stripe *st)
+/* The lane with least to do. */
+static struct part *find_lane(struct sftp_stripe *st)
 {
     const size_t *unanswered = st->lanes->unanswered_bytes;
-    size_t most = window_bytes(st->lanes);
-    struct handle *best = NULL;
+    size_t share = ALL_LANES_BYTES / st->lanes->n;
+    size_t most = share < WINDOW_BYTES ? share : WINDOW_BYTES;
+    struct part *best = NULL;
 
     for (size_t i = 0; i < st->lanes->n; i++) {
-        if (is_to_be_asked(st, i))
+        enum handle_state state = st->parts[i].state;
+
+        if (!st->lanes->all[i]->is_broken &&
+            (state == UNASKED || (state == EARLY && st->parts[0].state == OPEN)))
             ask_open(st, i);
-        if (st->handles[i].state == OPEN && unanswered[i] < most &&
+        if (st->parts[i].state == OPEN && unanswered[i] < most &&
             (best == NULL || unanswered[i] < unanswered[best->lane]))
-            best = &st->handles[i];
+            best = &st->parts[i];
     }
     return best;
 }
@@ -397,16 +321,25 @@ static int wait_for_room(struct sftp_lanes *lanes, struct err *e)
 
 static int flush(struct sftp_stripe *st, struct err *e)
 {
-    struct handle *h;
+    struct sftp_wait wait;
+    struct part *p;
 
     if (st->n_piece == 0)
         return 0;
-    if (sftp_lanes_poll(st->lanes, e) < 0 || check(st, e) < 0)
+    if (turn(st->lanes, NULL, 0, 0, e) < 0 || check(st, e) < 0)
         return -1;
-    while ((h = find_lane(st)) == NULL)
+    while ((p = find_lane(st)) == NULL)
         if (wait_for_room(st->lanes, e) < 0 || check(st, e) < 0)
             return -1;
-    send_piece(h);
+    wait = wait_for(p, FXP_STATUS, on_written);
+    wait.tag = st->n_piece;
+    sftp_ask_write(lane_of(p), &p->handle, st->offset, (struct bytes){ st->piece, st->n_piece },
+                   &wait);
+    sftp_push(lane_of(p));
+    p->has_written = true;
+    st->lanes->unanswered_bytes[p->lane] += st->n_piece;
+    st->offset += st->n_piece;
+    st->n_piece = 0;
     return 0;
 }
 
@@ -428,16 +361,11 @@ int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e)
     return 0;
 }
 
-bool sftp_stripe_is_open(const struct sftp_stripe *st)
-{
-    return st->handles[0].state == OPEN;
-}
-
 int sftp_stripe_end(struct sftp_stripe *st, sftp_stripe_done *done, void *context, struct err *e)
 {
     if (flush(st, e) < 0)
         return -1;
-    while (st->handles[0].state == ASKED)
+    while (st->parts[0].state == ASKED)
         if (sftp_lanes_wait(st->lanes, e) < 0)
             return -1;
     if (check(st, e) < 0)
@@ -459,10 +387,9 @@ void sftp_stripe_hurry(struct sftp_stripe *st)
 static void wait_for_answers(const struct sftp_stripe *st)
 {
     struct sftp *standing[SFTP_LANES_MAX];
-    size_t n;
 
-    while (st->n_waiting > 0 && (n = find_standing(st->lanes, standing)) > 0)
-        (void)sftp_turn_any(standing, n, -1, NULL);
+    while (st->n_waiting > 0 && find_standing(st->lanes, standing) > 0)
+        sftp_lanes_wait_standing(st->lanes);
 }
 
 /* No lane may make it again behind the request that takes it away. */
@@ -473,19 +400,131 @@ void sftp_stripe_drop(struct sftp_stripe *st)
     st->is_dropped = true;
     wait_for_answers(st);
     for (size_t i = 0; i < st->lanes->n; i++)
-        if (st->handles[i].state == OPEN && !st->lanes->all[i]->is_broken)
-            ask_close(&st->handles[i]);
+        if (st->parts[i].state == OPEN && !st->lanes->all[i]->is_broken)
+            ask_close(&st->parts[i]);
     wait_for_answers(st);
     if (!st->lanes->all[0]->is_broken)
         (void)sftp_remove(st->lanes->all[0], st->path, NULL);
     destroy(st);
 }
 
-void sftp_lanes_wait_standing(const struct sftp_lanes *lanes)
-{
-    struct sftp *standing[SFTP_LANES_MAX];
-    size_t n = find_standing(lanes, standing);
+/* ---- folders ---- */
 
-    if (n > 0)
-        (void)sftp_turn_any(standing, n, -1, NULL);
+struct sftp_folder {
+    struct sftp *s;
+    char *path;
+    sftp_folder_done *done; /* NULL: nobody is told any more */
+    void *context;
+    struct sftp_handle handle; /* of no bytes: there is none yet, or will be none */
+    size_t n_wanted;           /* syncs that wait for it */
+    size_t n_waiting;          /* requests without answer */
+};
+
+static void on_folder_closed(void *context, const struct sftp_reply *r)
+{
+    struct sftp_folder *f = context;
+
+    (void)r;
+    free(f->path);
+    free(f);
+}
+
+/* When nobody wants it any more, and no answer is under way. */
+static void go(struct sftp_folder *f)
+{
+    if (f->done != NULL || f->n_waiting > 0)
+        return;
+    if (f->handle.n > 0 && !f->s->is_broken)
+        sftp_ask_of(f->s, FXP_CLOSE, &f->handle,
+                    &(struct sftp_wait){ FXP_STATUS, on_folder_closed, f, 0, 0 });
+    else
+        on_folder_closed(f, NULL);
+}
+
+static void tell(struct sftp_folder *f, const struct sftp_reply *r)
+{
+    struct err why = { 0 };
+
+    if (f->done == NULL)
+        return;
+    if (r->type == FXP_STATUS && r->status == FX_OK) {
+        f->done(f->context, NULL);
+        return;
+    }
+    if (r->type == 0)
+        sftp_check(f->s, &why);
+    else
+        err_set(&why, ERR_FAILED, "sync %s: the server cannot", f->path);
+    f->done(f->context, &why);
+}
+
+static void on_folder_synced(void *context, const struct sftp_reply *r)
+{
+    struct sftp_folder *f = context;
+
+    f->n_waiting--;
+    tell(f, r);
+    go(f);
+}
+
+static void ask_folder_sync(struct sftp_folder *f)
+{
+    f->n_waiting++;
+    sftp_ask_sync(f->s, &f->handle, &(struct sftp_wait){ FXP_STATUS, on_folder_synced, f, 0, 0 });
+}
+
+static void on_folder_opened(void *context, const struct sftp_reply *r)
+{
+    struct sftp_folder *f = context;
+
+    f->n_waiting--;
+    if (r->type == FXP_HANDLE)
+        sftp_take_handle(&f->handle, r);
+    for (; f->n_wanted > 0; f->n_wanted--)
+        if (f->handle.n > 0)
+            ask_folder_sync(f);
+        else
+            tell(f, r);
+    go(f);
+}
+
+static void ask_folder(struct sftp_folder *f)
+{
+    f->n_waiting++;
+    sftp_ask_open(f->s, f->path, SFTP_READ, 0,
+                  &(struct sftp_wait){ FXP_HANDLE, on_folder_opened, f, 0, 0 });
+}
+
+struct sftp_folder *sftp_folder_open(struct sftp *s, const char *path, sftp_folder_done *done,
+                                     void *context)
+{
+    struct sftp_folder *f = mem_alloc(sizeof *f);
+
+    *f = (struct sftp_folder){ .s = s, .path = mem_strdup(path), .done = done, .context = context };
+    ask_folder(f);
+    return f;
+}
+
+/* One that could not be opened is asked for again, so that there is an answer to give. */
+int sftp_folder_sync(struct sftp_folder *f, struct err *e)
+{
+    if (sftp_check(f->s, e) < 0)
+        return -1;
+    if (f->handle.n > 0) {
+        ask_folder_sync(f);
+        return 0;
+    }
+    f->n_wanted++;
+    if (f->n_waiting == 0)
+        ask_folder(f);
+    return 0;
+}
+
+void sftp_folder_close(struct sftp_folder *f)
+{
+    if (f == NULL)
+        return;
+    f->done = NULL;
+    f->n_wanted = 0;
+    go(f);
 }

@@ -35,8 +35,6 @@ struct sftp_stripe;
 struct sftp_stripe *sftp_stripe_open(struct sftp_lanes *lanes, const char *path, mode_t mode);
 /* Waits only while too much is on its way; tells of errors before. */
 int sftp_stripe_write(struct sftp_stripe *st, struct bytes bytes, struct err *e);
-/* Its file has been made: to end it waits for nothing. */
-bool sftp_stripe_is_open(const struct sftp_stripe *st);
 /* When all of it is there and on the disk, or has failed, done is called, and the file is closed.
  * -1: it was not, and will not be.  A file that failed still lies there. */
 typedef void sftp_stripe_done(void *context, const struct err *error);
@@ -47,13 +45,26 @@ void sftp_stripe_hurry(struct sftp_stripe *st);
 /* Instead: takes it away, if its first lane stands.  NULL is fine. */
 void sftp_stripe_drop(struct sftp_stripe *st);
 
-/* Sends and receives what can be without waiting, on all lanes; -1: one is broken. */
-int sftp_lanes_poll(struct sftp_lanes *lanes, struct err *e);
-/* Waits until something comes. */
+/* Waits until something comes on a lane; -1: one is broken. */
 int sftp_lanes_wait(struct sftp_lanes *lanes, struct err *e);
 /* Waits until all that is to be sent has been, or one is broken. */
 void sftp_lanes_flush(struct sftp_lanes *lanes);
 /* The same where some may be broken. */
 void sftp_lanes_wait_standing(const struct sftp_lanes *lanes);
+
+/* A folder that is synced again and again: it stays open, so that a sync is one request, which the
+ * server obeys behind all that was asked on the connection before. */
+struct sftp_folder;
+
+/* error: NULL when what was asked before the sync is on the server's disk. */
+typedef void sftp_folder_done(void *context, const struct err *error);
+
+/* Asks for it, and waits for nothing.  The server must be one that can sync. */
+struct sftp_folder *sftp_folder_open(struct sftp *s, const char *path, sftp_folder_done *done,
+                                     void *context);
+/* done is called once for each, later; -1: it will not be, as the connection is broken. */
+int sftp_folder_sync(struct sftp_folder *f, struct err *e);
+/* done is called no more.  To be called before sftp_close; NULL is fine. */
+void sftp_folder_close(struct sftp_folder *f);
 
 #endif

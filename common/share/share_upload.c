@@ -12,7 +12,6 @@
 #include "common/base/io.h"
 #include "common/base/path.h"
 #include "common/base/units.h"
-#include "common/sftp/sftp_folder.h"
 #include "common/sftp/sftp_stripe.h"
 #include "common/share/share_internal.h"
 
