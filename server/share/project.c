@@ -152,27 +152,21 @@ static int find_access(void *context, struct err *e)
     return 0;
 }
 
-static int begin_access(struct server *sv, struct ask *ask, const char *name)
+int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struct sweep_info *sweep,
+                    struct err *e)
 {
+    const struct owner owner = { uid, sweep->user };
     const struct conn *c = ask->conn;
-    struct look *l = look_at(sv, c, name);
+    struct look *l = request_task_context(ask);
 
+    if (may_see(c, &owner, sweep->sweep, NULL) == 0)
+        return 0;
+    if (l != NULL)
+        return l->may_read ? 0 : may_see(c, &owner, sweep->sweep, e);
+    l = look_at(sv, c, sweep->project);
     l->has_groups = c->has_groups;
     if (c->groups.n > 0)
         l->asker.groups =
             (struct groups){ mem_copy(c->groups.items, c->groups.n * sizeof(gid_t)), c->groups.n };
     return request_task_begin(sv, ask, find_access, look_free, l);
-}
-
-int project_may_see(struct server *sv, struct ask *ask, int64_t uid, const struct sweep_info *sweep,
-                    struct err *e)
-{
-    const struct owner owner = { uid, sweep->user };
-    const struct look *l = request_task_context(ask);
-
-    if (may_see(ask->conn, &owner, sweep->sweep, NULL) == 0)
-        return 0;
-    if (l == NULL)
-        return begin_access(sv, ask, sweep->project);
-    return l->may_read ? 0 : may_see(ask->conn, &owner, sweep->sweep, e);
 }

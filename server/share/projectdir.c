@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/fs.h"
+#include "common/base/io.h"
 #include "common/base/path.h"
 #include "server/base/identity.h"
 #include "server/share/server_dirs.h"
@@ -31,7 +32,7 @@ struct folder {
 
 static int folder_open(const struct server *sv, const char *name, struct folder *f, struct err *e)
 {
-    *f = (struct folder){ .name = name, .parent_fd = server_dirs_open_projects(sv, e) };
+    *f = (struct folder){ .name = name, .parent_fd = server_dirs_open_projects(sv, false, e) };
     if (f->parent_fd < 0)
         return -1;
     f->has_owners = fs_type_of_fd(f->parent_fd).keeps_owners;
@@ -53,33 +54,21 @@ int projectdir_refuse(const char *name, const char *owner, struct err *e)
                    owner);
 }
 
-static int refuse_folder(const struct folder *f, const struct stat *st, struct err *e)
-{
-    char *owner = identity_user_name(st->st_uid);
-
-    projectdir_refuse(f->name, owner, e);
-    free(owner);
-    return -1;
-}
-
 static int check_folder(const struct folder *f, const struct stat *st, uid_t uid, struct err *e)
 {
+    char *owner;
+
     if (!S_ISDIR(st->st_mode))
         return err_set(e, ERR_DENIED,
                        "project '%s': what has that name on the share is no folder%s; choose"
                        " another with project: NAME",
                        f->name, S_ISLNK(st->st_mode) ? " but a link" : "");
-    return f->has_owners && st->st_uid != uid ? refuse_folder(f, st, e) : 0;
-}
-
-static int check_private(const struct folder *f, const struct stat *st, struct err *e)
-{
-    if (!f->has_owners || (st->st_mode & 077) == 0)
+    if (!f->has_owners || st->st_uid == uid)
         return 0;
-    return err_set(e, ERR_USAGE,
-                   "private: the folder of project '%s' is there already and open to others (mode"
-                   " %04o); close it with chmod 700, or leave private: out",
-                   f->name, st->st_mode & 07777u);
+    owner = identity_user_name(st->st_uid);
+    projectdir_refuse(f->name, owner, e);
+    free(owner);
+    return -1;
 }
 
 int projectdir_check(const struct server *sv, const char *name, uid_t uid, struct err *e)
@@ -147,93 +136,49 @@ static struct plan plan_of(const struct server *sv, uid_t uid, bool is_private)
 
 static bool is_empty(int fd)
 {
-    int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = again < 0 ? NULL : fdopendir(again);
+    DIR *dir = io_list_dir_at(fd, ".", NULL);
     int n = 0;
 
-    if (dir == NULL) {
-        if (again >= 0)
-            close(again);
+    if (dir == NULL)
         return false;
-    }
     while (n <= 2 && readdir(dir) != NULL)
         n++;
     closedir(dir);
     return n <= 2; /* "." and ".." */
 }
 
-/* Whoever may write beside it could have put another in its place. */
-static int open_made(const struct folder *f, struct err *e)
+/* Gives it away, unless whoever may write beside it has put another in its place. */
+static int finish_made(const struct folder *f, const struct plan *p, struct err *e)
 {
     int fd = openat(f->parent_fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    uid_t owner = p->owner == geteuid() ? (uid_t)-1 : p->owner;
+    gid_t group = p->group;
     struct stat st;
+    int rc = 0;
 
     if (fd < 0 && errno != ENOTDIR && errno != ELOOP && errno != ENOENT)
         return err_sys(e, "open the folder of project '%s'", f->name);
-    if (fd >= 0 && fstat(fd, &st) == 0 && (!f->has_owners || st.st_uid == geteuid()) &&
-        is_empty(fd))
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return err_set(e, ERR_DENIED, "the folder of project '%s' was exchanged while it was made",
-                   f->name);
-}
-
-static int give_away(const struct folder *f, int fd, const struct plan *p, struct err *e)
-{
-    uid_t owner = p->owner == geteuid() ? (uid_t)-1 : p->owner;
-    gid_t group = p->group;
-
-    if (owner != (uid_t)-1 && group == NO_GROUP && identity_primary_group(owner, &group, e) < 0)
-        return -1;
-    if (f->has_owners && (owner != (uid_t)-1 || group != NO_GROUP) && fchown(fd, owner, group) < 0)
-        return err_sys(e, "give the folder of project '%s' to uid %u and group %d", f->name,
-                       p->owner, (int)group);
-    if (fchmod(fd, p->mode) < 0 && f->has_owners)
-        return err_sys(e, "set the mode of the folder of project '%s'", f->name);
-    return 0;
-}
-
-static int finish_made(const struct folder *f, const struct plan *p, struct err *e)
-{
-    int fd = open_made(f, e);
-    int rc;
-
-    if (fd < 0)
-        return -1;
-    rc = give_away(f, fd, p, e);
+    if (fd < 0 || fstat(fd, &st) < 0 || (f->has_owners && st.st_uid != geteuid()) ||
+        !is_empty(fd)) {
+        if (fd >= 0)
+            close(fd);
+        return err_set(e, ERR_DENIED, "the folder of project '%s' was exchanged while it was made",
+                       f->name);
+    }
+    if (owner != (uid_t)-1 && group == NO_GROUP)
+        rc = identity_primary_group(owner, &group, e);
+    if (rc == 0 && f->has_owners && (owner != (uid_t)-1 || group != NO_GROUP) &&
+        fchown(fd, owner, group) < 0)
+        rc = err_sys(e, "give the folder of project '%s' to uid %u and group %d", f->name, p->owner,
+                     (int)group);
+    if (rc == 0 && fchmod(fd, p->mode) < 0 && f->has_owners)
+        rc = err_sys(e, "set the mode of the folder of project '%s'", f->name);
     close(fd);
     if (rc < 0)
         (void)unlinkat(f->parent_fd, f->name, AT_REMOVEDIR); /* goes only while it is empty */
     else if (fsync(f->parent_fd) < 0 && errno != EINVAL && errno != ENOTSUP)
         rc = err_sys(e, "sync the folder of projects");
     return rc;
-}
-
-static void leave_to_client(const struct plan *p, struct folder_order *order)
-{
-    order->mode = (int64_t)p->mode;
-    order->group = p->group == NO_GROUP ? SCHEMA_NONE : (int64_t)p->group;
-}
-
-/* 0, or 1 when somebody was faster. */
-static int make(const struct folder *f, const struct plan *p, struct folder_order *order,
-                struct err *e)
-{
-    if (!p->is_ours) {
-        leave_to_client(p, order);
-        return 0;
-    }
-    if (mkdirat(f->parent_fd, f->name, UNFINISHED_MODE) == 0)
-        return finish_made(f, p, e);
-    if (errno == EEXIST)
-        return 1;
-    /* Root on a share where root is nobody. */
-    if (geteuid() == 0 && (errno == EACCES || errno == EPERM)) {
-        leave_to_client(p, order);
-        return 0;
-    }
-    return err_sys(e, "make the folder of project '%s'", f->name);
 }
 
 /* By another thread, or by a ludwigd that was killed meanwhile. */
@@ -245,34 +190,41 @@ static bool may_be_unfinished(const struct plan *p, const struct stat *st)
            (st->st_mode & 07777 & ~inherited) == UNFINISHED_MODE;
 }
 
-static bool is_unfinished(const struct folder *f, const struct plan *p, const struct stat *st)
-{
-    int fd;
-    bool is_so;
-
-    if (!may_be_unfinished(p, st))
-        return false;
-    fd = openat(f->parent_fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    is_so = fd >= 0 && is_empty(fd);
-    if (fd >= 0)
-        close(fd);
-    return is_so;
-}
-
-/* As make: one thread at a time, so that what it finds unfinished is nobody's. */
+/* One thread at a time, so that what it finds unfinished is nobody's.  0, or 1 when somebody was
+ * faster. */
 static int make_alone(const struct folder *f, const struct plan *p, struct folder_order *order,
                       struct err *e)
 {
     static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+    bool is_left_to_client = false;
     struct stat st;
     int rc;
 
     pthread_mutex_lock(&alone);
     rc = folder_look(f, &st, e);
-    if (rc == 0)
-        rc = make(f, p, order, e);
-    else if (rc == 1 && is_unfinished(f, p, &st))
+    if (rc == 0 && !p->is_ours) {
+        is_left_to_client = true;
+    } else if (rc == 0 && mkdirat(f->parent_fd, f->name, UNFINISHED_MODE) == 0) {
         rc = finish_made(f, p, e);
+    } else if (rc == 0) {
+        /* Root on a share where root is nobody leaves it to the client. */
+        is_left_to_client = geteuid() == 0 && (errno == EACCES || errno == EPERM);
+        if (errno == EEXIST)
+            rc = 1;
+        else if (!is_left_to_client)
+            rc = err_sys(e, "make the folder of project '%s'", f->name);
+    } else if (rc == 1 && may_be_unfinished(p, &st)) {
+        int fd = openat(f->parent_fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (fd >= 0 && is_empty(fd))
+            rc = finish_made(f, p, e);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (is_left_to_client) {
+        order->mode = (int64_t)p->mode;
+        order->group = p->group == NO_GROUP ? SCHEMA_NONE : (int64_t)p->group;
+    }
     pthread_mutex_unlock(&alone);
     return rc;
 }
@@ -295,27 +247,26 @@ int projectdir_prepare(const struct server *sv, const char *name, uid_t uid, boo
             rc = folder_look(&f, &st, e);
     }
     if (rc == 1)
-        rc = check_folder(&f, &st, uid, e) < 0 || (is_private && check_private(&f, &st, e) < 0) ? -1
-                                                                                                : 0;
+        rc = check_folder(&f, &st, uid, e) < 0 ? -1 : 1;
     close(f.parent_fd);
-    return rc;
+    if (rc == 1 && is_private && f.has_owners && (st.st_mode & 077) != 0)
+        return err_set(e, ERR_USAGE,
+                       "private: the folder of project '%s' is there already and open to others"
+                       " (mode %04o); close it with chmod 700, or leave private: out",
+                       f.name, st.st_mode & 07777u);
+    return rc < 0 ? -1 : 0;
 }
 
 /* ---- who may read it ---- */
 
-static bool is_in_group(const struct reader *r, gid_t group)
-{
-    for (size_t i = 0; i < r->groups.n; i++)
-        if (r->groups.items[i] == group)
-            return true;
-    return false;
-}
-
 /* bits: of 4, 2, 1. */
 static bool has_access(const struct reader *r, const struct stat *st, mode_t bits)
 {
-    int shift = st->st_uid == r->uid ? 6 : is_in_group(r, st->st_gid) ? 3 : 0;
+    int shift = st->st_uid == r->uid ? 6 : 0;
 
+    for (size_t i = 0; shift == 0 && i < r->groups.n; i++)
+        if (r->groups.items[i] == st->st_gid)
+            shift = 3;
     return (st->st_mode >> shift & bits) == bits;
 }
 
