@@ -33,17 +33,6 @@ struct sshd_files {
 
 /* ---- programs ---- */
 
-static const char *const sshd_places[] = { "/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd",
-                                           NULL };
-static const char *find_sshd(struct err *e)
-{
-    for (const char *const *place = sshd_places; *place != NULL; place++)
-        if (access(*place, X_OK) == 0)
-            return *place;
-    err_set(e, ERR_NOT_FOUND, "sshd: there is none here (openssh-server brings it)");
-    return NULL;
-}
-
 static char *ludwig_beside_us(struct err *e)
 {
     char *own = path_real("/proc/self/exe", e), *dir, *path;
@@ -88,170 +77,83 @@ static int run(const char *const *words, struct err *e)
 
 /* ---- files ---- */
 
-static int make_dir(const char *dir, struct err *e)
-{
-    if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-        return err_sys(e, "make %s", dir);
-    return 0;
-}
-
-static int put_in_place(const char *from, const char *to, struct err *e)
-{
-    return rename(from, to) < 0 ? err_sys(e, "make %s", to) : 0;
-}
-
-/* The public one first: where there is a host key, there are both. */
-static int generate(const char *path, const char *public_path, struct err *e)
-{
-    char *fresh = mem_printf("%s.new", path), *public_fresh = mem_printf("%s.pub", fresh);
-    const char *const words[] = { "ssh-keygen", "-q",      "-t", "ed25519", "-N", "",
-                                  "-C",         "ludwigd", "-f", fresh,     NULL };
-    int rc;
-
-    (void)unlink(fresh); /* of one who died over it: ssh-keygen would ask */
-    rc = run(words, e);
-    if (rc == 0)
-        rc = put_in_place(public_fresh, public_path, e);
-    if (rc == 0)
-        rc = put_in_place(fresh, path, e);
-    free(public_fresh);
-    free(fresh);
-    return rc;
-}
-
+/* The public one is put in place first: where there is a host key, there are both. */
 static int make_host_key(const char *dir, struct err *e)
 {
     char *path = path_join(dir, "hostkey"), *public_path = path_join(dir, "hostkey.pub");
-    int rc = access(path, F_OK) == 0 ? 0 : generate(path, public_path, e);
+    char *fresh = mem_printf("%s.new", path), *public_fresh = mem_printf("%s.pub", fresh);
+    const char *const words[] = { "ssh-keygen", "-q",      "-t", "ed25519", "-N", "",
+                                  "-C",         "ludwigd", "-f", fresh,     NULL };
+    int rc = 0;
 
+    if (access(path, F_OK) < 0) {
+        (void)unlink(fresh); /* of one who died over it: ssh-keygen would ask */
+        rc = run(words, e);
+        if (rc == 0 && rename(public_fresh, public_path) < 0)
+            rc = err_sys(e, "make %s", public_path);
+        if (rc == 0 && rename(fresh, path) < 0)
+            rc = err_sys(e, "make %s", path);
+    }
+    free(public_fresh);
+    free(fresh);
     free(public_path);
     free(path);
     return rc;
 }
 
-static int make_keys(const char *dir, struct err *e)
-{
-    char *path = path_join(dir, "authorized_keys");
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-    if (fd < 0)
-        err_sys(e, "make %s", path);
-    else
-        close(fd);
-    free(path);
-    return fd < 0 ? -1 : 0;
-}
-
 /* ---- the port ---- */
-
-static bool is_free(const struct sshd_listen *l, int port)
-{
-    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
-    bool is_v6 = strchr(l->address, ':') != NULL;
-    int fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = -1;
-
-    if (is_v6 && inet_pton(AF_INET6, l->address, &v6.sin6_addr) == 1)
-        rc = bind(fd, (const struct sockaddr *)&v6, sizeof v6);
-    else if (!is_v6 && (l->address[0] == '\0' || inet_pton(AF_INET, l->address, &v4.sin_addr) == 1))
-        rc = bind(fd, (const struct sockaddr *)&v4, sizeof v4);
-    if (fd >= 0)
-        close(fd);
-    return rc == 0;
-}
 
 /* Below those that the kernel gives to outgoing connections: it shall be free at the next start. */
 static int choose_port(struct sshd_listen *l, struct err *e)
 {
     enum { FIRST = 10000, PORTS = 20000, TRIES = 200 };
+    struct sockaddr_in v4 = { .sin_family = AF_INET };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+    bool is_v6 = strchr(l->address, ':') != NULL;
+    bool is_address =
+        is_v6 ? inet_pton(AF_INET6, l->address, &v6.sin6_addr) == 1
+              : l->address[0] == '\0' || inet_pton(AF_INET, l->address, &v4.sin_addr) == 1;
     struct token random;
 
     for (int i = 0; i < TRIES; i++) {
+        int fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = -1;
+
         token_make(&random);
         l->port = FIRST + (random.bytes[0] << 8 | random.bytes[1]) % PORTS;
-        if (is_free(l, l->port))
+        v4.sin_port = v6.sin6_port = htons((uint16_t)l->port);
+        if (is_address)
+            rc = is_v6 ? bind(fd, (const struct sockaddr *)&v6, sizeof v6)
+                       : bind(fd, (const struct sockaddr *)&v4, sizeof v4);
+        if (fd >= 0)
+            close(fd);
+        if (rc == 0)
             return 0;
     }
     return err_sys(e, "sshd: no port could be bound on '%s'",
                    l->address[0] != '\0' ? l->address : "*");
 }
 
-/* The one that was chosen before, if there is one. */
-static int stored_port(const char *path)
-{
-    struct buf text = { 0 };
-    int port = 0;
-
-    if (io_read_file(path, 256, &text, NULL) == 0)
-        port = atoi(buf_text(&text));
-    buf_free(&text);
-    return port > 0 && port < 65536 ? port : 0;
-}
-
+/* The port that was said, or was chosen before. */
 static int settle_port(const char *dir, struct sshd_listen *l, struct err *e)
 {
-    char *path = path_join(dir, "address"), *text;
+    char *path = path_join(dir, "address");
+    struct buf text = { 0 };
     int rc = 0;
 
-    if (l->port == 0)
-        l->port = stored_port(path);
-    if (l->port == 0)
+    if (l->port == 0 && io_read_file(path, 256, &text, NULL) == 0)
+        l->port = atoi(buf_text(&text));
+    if (l->port <= 0 || l->port > 65535)
         rc = choose_port(l, e);
-    text = mem_printf("%d\n%s\n", l->port, l->address);
+    buf_clear(&text);
+    buf_printf(&text, "%d\n%s\n", l->port, l->address);
     if (rc == 0)
-        rc = io_replace_file(path, text, strlen(text), 0600, e);
-    free(text);
+        rc = io_replace_file(path, text.bytes, text.n, 0600, e);
+    buf_free(&text);
     free(path);
     return rc;
 }
 
 /* ---- sshd_config ---- */
-
-static int write_config(struct sshd_files *f, const struct sshdconf *c, struct err *e)
-{
-    struct buf text = { 0 };
-    int rc = sshdconf_write(c, &text, e);
-
-    if (rc == 0)
-        rc = io_replace_file(f->config, text.bytes, text.n, 0600, e);
-    buf_free(&text);
-    return rc;
-}
-
-static int check_config(const struct sshd_files *f, struct err *e)
-{
-    const char *const words[] = { f->program, "-t", "-f", f->config, NULL };
-
-    return run(words, e) < 0 ? err_wrap(e, "sshd does not take its configuration %s", f->config)
-                             : 0;
-}
-
-static int check_home(const char *dir, struct err *e)
-{
-    const struct passwd *entry = getpwuid(geteuid());
-
-    if (entry == NULL)
-        return err_set(e, ERR_DENIED, "sshd: uid %u is not known here, so nobody can log in as it",
-                       geteuid());
-    return sshdconf_check_modes(dir, entry->pw_dir, e);
-}
-
-static int prepare(struct server *sv, struct sshd_files *f, struct sshdconf *c, struct err *e)
-{
-    const char *const *sockets = sv->conf.sockets.items;
-    struct arena *a = sv->conf.arena;
-
-    f->program = find_sshd(e);
-    if (f->program == NULL || sshdconf_parse_listen(sv->conf.sshd_listen, a, &c->listen, e) < 0)
-        return -1;
-    c->dir = f->dir;
-    c->socket = sockets[0];
-    if (make_dir(f->dir, e) < 0 || check_home(f->dir, e) < 0 || make_host_key(f->dir, e) < 0 ||
-        make_keys(f->dir, e) < 0 || settle_port(f->dir, &c->listen, e) < 0 ||
-        write_config(f, c, e) < 0)
-        return -1;
-    return check_config(f, e);
-}
 
 static void sshd_files_name(const struct server *sv, struct sshd_files *f)
 {
@@ -262,15 +164,59 @@ static void sshd_files_name(const struct server *sv, struct sshd_files *f)
 
 /* Finds programs, makes what is missing, writes the configuration and has sshd check it.  Waits for
  * other programs: for before the loop runs. */
-static int sshd_prepare(struct server *sv, struct sshd_files *f, struct err *e)
+static int prepare(struct server *sv, struct sshd_files *f, struct err *e)
 {
-    char *user = identity_user_name(geteuid()), *ludwig = ludwig_beside_us(e);
-    struct sshdconf c = { .user = user, .ludwig = ludwig };
-    int rc;
+    static const char *const places[] = { "/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd" };
+    const char *const *sockets = sv->conf.sockets.items;
+    const struct passwd *entry;
+    char *user = identity_user_name(geteuid()), *ludwig = ludwig_beside_us(e), *keys = NULL;
+    struct sshdconf c = { .user = user, .ludwig = ludwig, .socket = sockets[0] };
+    struct buf text = { 0 };
+    int fd = -1, rc = -1;
 
     sshd_files_name(sv, f);
-    rc = ludwig == NULL ? -1 : prepare(sv, f, &c, e);
+    c.dir = f->dir;
+    if (ludwig == NULL)
+        goto out;
+    for (size_t i = 0; f->program == NULL && i < sizeof places / sizeof places[0]; i++)
+        if (access(places[i], X_OK) == 0)
+            f->program = places[i];
+    if (f->program == NULL) {
+        err_set(e, ERR_NOT_FOUND, "sshd: there is none here (openssh-server brings it)");
+        goto out;
+    }
+    if (sshdconf_parse_listen(sv->conf.sshd_listen, sv->conf.arena, &c.listen, e) < 0)
+        goto out;
+    if (mkdir(f->dir, 0700) < 0 && errno != EEXIST) {
+        err_sys(e, "make %s", f->dir);
+        goto out;
+    }
+    entry = getpwuid(geteuid());
+    if (entry == NULL) {
+        err_set(e, ERR_DENIED, "sshd: uid %u is not known here, so nobody can log in as it",
+                geteuid());
+        goto out;
+    }
+    if (sshdconf_check_modes(f->dir, entry->pw_dir, e) < 0 || make_host_key(f->dir, e) < 0)
+        goto out;
+    keys = path_join(f->dir, "authorized_keys");
+    fd = open(keys, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        err_sys(e, "make %s", keys);
+    else if (settle_port(f->dir, &c.listen, e) == 0 && sshdconf_write(&c, &text, e) == 0 &&
+             io_replace_file(f->config, text.bytes, text.n, 0600, e) == 0) {
+        const char *const words[] = { f->program, "-t", "-f", f->config, NULL };
+
+        rc = run(words, e);
+        if (rc < 0)
+            err_wrap(e, "sshd does not take its configuration %s", f->config);
+    }
+    if (fd >= 0)
+        close(fd);
+out:
     f->port = c.listen.port;
+    buf_free(&text);
+    free(keys);
     free(user);
     free(ludwig);
     return rc;
@@ -353,14 +299,6 @@ void sshd_end_left(const struct server *sv)
 
 /* ---- what it says ---- */
 
-/* It goes on with the addresses it got, IPv6 for example: those who come by the other wait in vain. */
-static void look_at(struct sshd *s, const char *line)
-{
-    if (strncmp(line, "Bind to port ", 13) == 0 && strstr(line, "already in use") != NULL &&
-        s->pid > 0)
-        (void)kill(s->pid, SIGTERM);
-}
-
 static void say_lines(struct sshd *s)
 {
     uint8_t *end;
@@ -371,7 +309,11 @@ static void say_lines(struct sshd *s)
 
         text[strcspn(text, "\r")] = '\0';
         log_event(LOG_INFO, "sshd", "says", "%s", text, NULL);
-        look_at(s, text);
+        /* It goes on with the addresses it got, IPv6 for example: those who come by the other wait in
+         * vain. */
+        if (strncmp(text, "Bind to port ", 13) == 0 && strstr(text, "already in use") != NULL &&
+            s->pid > 0)
+            (void)kill(s->pid, SIGTERM);
         free(text);
         buf_drop_front(&s->line, n + 1);
     }
@@ -497,20 +439,6 @@ static void on_closed(uv_handle_t *handle)
     free(s);
 }
 
-static struct sshd *create(struct server *sv)
-{
-    struct sshd *s = mem_alloc(sizeof *s);
-
-    s->sv = sv;
-    s->words_fd = -1;
-    s->n_handles = 3;
-    uv_signal_init(&sv->loop, &s->ended);
-    uv_timer_init(&sv->loop, &s->again);
-    uv_pipe_init(&sv->loop, &s->words, 0);
-    s->ended.data = s->again.data = s->words.data = s;
-    return s;
-}
-
 struct sshd *sshd_create(struct server *sv, struct err *e)
 {
     struct err why = { 0 };
@@ -521,8 +449,15 @@ struct sshd *sshd_create(struct server *sv, struct err *e)
                 "sshd: it is for a ludwigd without root; as root use the machine's own");
         return NULL;
     }
-    s = create(sv);
-    if (sshd_prepare(sv, &s->files, &why) < 0 || open_words(s, &why) < 0) {
+    s = mem_alloc(sizeof *s);
+    s->sv = sv;
+    s->words_fd = -1;
+    s->n_handles = 3;
+    uv_signal_init(&sv->loop, &s->ended);
+    uv_timer_init(&sv->loop, &s->again);
+    uv_pipe_init(&sv->loop, &s->words, 0);
+    s->ended.data = s->again.data = s->words.data = s;
+    if (prepare(sv, &s->files, &why) < 0 || open_words(s, &why) < 0) {
         sshd_destroy(s);
         err_set(e, why.kind, "%s; `ludwig up --sshd=off` does without it", why.text);
         return NULL;
@@ -533,26 +468,21 @@ struct sshd *sshd_create(struct server *sv, struct err *e)
     return s;
 }
 
-/* Until it is gone: the next ludwigd wants its port. */
-static void end_it(struct sshd *s)
+void sshd_destroy(struct sshd *s)
 {
     int64_t until_ms = units_monotonic_ms() + END_MAX_MS;
 
-    (void)kill(s->pid, SIGTERM);
-    while (waitpid(s->pid, NULL, WNOHANG) == 0) {
+    if (s == NULL)
+        return;
+    if (s->pid > 0)
+        (void)kill(s->pid, SIGTERM);
+    /* Until it is gone: the next ludwigd wants its port. */
+    while (s->pid > 0 && waitpid(s->pid, NULL, WNOHANG) == 0) {
         if (units_monotonic_ms() >= until_ms)
             (void)kill(s->pid, SIGKILL);
         (void)usleep(10 * 1000);
     }
     s->pid = 0;
-}
-
-void sshd_destroy(struct sshd *s)
-{
-    if (s == NULL)
-        return;
-    if (s->pid > 0)
-        end_it(s);
     uv_close((uv_handle_t *)&s->ended, on_closed);
     uv_close((uv_handle_t *)&s->again, on_closed);
     uv_close((uv_handle_t *)&s->words, on_closed);
