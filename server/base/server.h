@@ -21,7 +21,6 @@ struct share_packs;
 struct pilots;
 struct sshd;
 struct turn;
-struct works;
 
 struct server {
     uv_loop_t loop;
@@ -32,15 +31,15 @@ struct server {
     struct leases *leases;
     struct param_index *params;
     struct share_packs *passes;
-    struct works *works; /* of assign.c; NULL: none were kept */
+
     struct pilots *pilots;
     struct listeners *listeners;
     struct user_names *names;
     struct jails *jails; /* NULL: none are followed */
     struct inbox *inbox;
     struct sshd *sshd;        /* NULL: none */
-    uv_timer_t *last_call;    /* while leaving: when it goes although somebody does not read */
-    char *server_id;          /* made with the database, 16 hex digits */
+    uv_timer_t last_call;     /* while leaving: when it goes although somebody does not read */
+    const char *server_id;    /* made with the database, 16 hex digits */
     struct token incarnation; /* made at each start */
     /* server_leave: set by server_open, for those that stand below lifecycle.c */
     void (*leave)(struct server *sv, const char *why);

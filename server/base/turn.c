@@ -18,25 +18,18 @@ struct effect {
     void *context;
 };
 
-static void add(struct effects *l, struct effect effect)
+static void add(struct server *sv, struct effect effect)
 {
+    struct turn *t = sv->turn;
+    struct effects *l = &t->effects;
+
     mem_grow((void **)&l->items, &l->capacity, l->n, sizeof *l->items);
     l->items[l->n++] = effect;
-}
-
-void effects_add_run(struct effects *l, void (*run)(struct server *sv, int64_t argument),
-                     int64_t argument)
-{
-    const struct effect *last = l->n > l->n_begun ? &l->items[l->n - 1] : NULL;
-
-    if (last == NULL || last->run != run || last->argument != argument)
-        add(l, (struct effect){ .run = run, .argument = argument });
-}
-
-void effects_add_give(struct effects *l, void (*run)(struct server *sv, void *context),
-                      void (*drop)(void *context), void *context)
-{
-    add(l, (struct effect){ .give = run, .drop = drop, .context = context });
+    if (t->is_running)
+        return;
+    t->is_running = true;
+    effects_run(l, sv);
+    t->is_running = false;
 }
 
 void effects_drop(struct effects *l, size_t mark)
@@ -49,19 +42,17 @@ void effects_drop(struct effects *l, size_t mark)
     }
 }
 
-static void run_one(struct server *sv, struct effect effect)
-{
-    if (effect.give != NULL)
-        effect.give(sv, effect.context);
-    else
-        effect.run(sv, effect.argument);
-}
-
 /* By index and by value: what runs may add to the list. */
 void effects_run(struct effects *l, struct server *sv)
 {
-    while (l->n_begun < l->n)
-        run_one(sv, l->items[l->n_begun++]);
+    while (l->n_begun < l->n) {
+        struct effect effect = l->items[l->n_begun++];
+
+        if (effect.give != NULL)
+            effect.give(sv, effect.context);
+        else
+            effect.run(sv, effect.argument);
+    }
     l->n = l->n_begun = 0;
 }
 
@@ -87,27 +78,20 @@ void turn_wake(struct turn *t)
 
 /* ---- what handlers use ---- */
 
-static void act_unless_running(struct turn *t)
-{
-    if (t->is_running)
-        return;
-    t->is_running = true;
-    effects_run(&t->effects, t->sv);
-    t->is_running = false;
-}
-
 void turn_after(struct server *sv, void (*run)(struct server *sv, int64_t argument),
                 int64_t argument)
 {
-    effects_add_run(&sv->turn->effects, run, argument);
-    act_unless_running(sv->turn);
+    const struct effects *l = &sv->turn->effects;
+    const struct effect *last = l->n > l->n_begun ? &l->items[l->n - 1] : NULL;
+
+    if (last == NULL || last->run != run || last->argument != argument)
+        add(sv, (struct effect){ .run = run, .argument = argument });
 }
 
 void turn_after_with(struct server *sv, void (*run)(struct server *sv, void *context),
                      void (*drop)(void *context), void *context)
 {
-    effects_add_give(&sv->turn->effects, run, drop, context);
-    act_unless_running(sv->turn);
+    add(sv, (struct effect){ .give = run, .drop = drop, .context = context });
 }
 
 void turn_want_schedule(struct server *sv)
@@ -137,9 +121,8 @@ void turn_want_pilots(struct server *sv)
     sv->turn->wants_pilots = true;
 }
 
-int64_t turn_next_version(struct server *sv, struct err *e)
+int64_t turn_next_version(struct server *sv)
 {
-    (void)e;
     return ++sv->turn->version;
 }
 

@@ -51,8 +51,8 @@ void turn_want_schedule_in(struct server *sv, int64_t ms);
 /* What the queue wants of pilots (pilots.h) may have changed. */
 void turn_want_pilots(struct server *sv);
 
-/* The next number of the counter that all changes share. -1 with e set. */
-int64_t turn_next_version(struct server *sv, struct err *e);
+/* The next number of the counter that all changes share. */
+int64_t turn_next_version(struct server *sv);
 /* The last one that was given out. */
 int64_t turn_version(const struct server *sv);
 

@@ -28,13 +28,6 @@ struct effects {
     size_t capacity;
 };
 
-/* The same with the same argument, twice in a row, is run once. */
-void effects_add_run(struct effects *l, void (*run)(struct server *sv, int64_t argument),
-                     int64_t argument);
-/* Exactly one of the two is called; either takes context over. */
-void effects_add_give(struct effects *l, void (*run)(struct server *sv, void *context),
-                      void (*drop)(void *context), void *context);
-
 /* Drops those from mark on. */
 void effects_drop(struct effects *l, size_t mark);
 /* Runs them all, also those that come up meanwhile. */

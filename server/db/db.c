@@ -30,39 +30,36 @@ static const struct {
     { "CANCEL_NOW", CANCEL_NOW },
 };
 
-static void add_job_states(struct buf *out, const char *format, bool only_ended)
+/* What stands for a list of all job states, or of those that are over, in the order of their numbers. */
+static bool add_job_states(struct buf *out, const char *word, size_t n)
 {
+    static const char *const words[] = { "JOB_IS_OVER", "JOB_COUNTERS", "JOB_COUNTERS_SET" };
     const char *between = "";
+    size_t which = 0;
 
-    for (int i = 0; i < JOB_STATE_COUNT; i++) {
-        if (only_ended && !job_is_ended((enum job_state)i))
+    while (which < 3 && (strlen(words[which]) != n || memcmp(words[which], word, n) != 0))
+        which++;
+    for (int i = 0; which < 3 && i < JOB_STATE_COUNT; i++) {
+        if (which == 0 && !job_is_ended((enum job_state)i))
             continue;
         buf_add_str(out, between);
-        if (only_ended)
+        if (which == 0)
             buf_printf(out, "%d", i);
         else
-            buf_printf(out, "n_%s%s", job_state_names[i], format);
+            buf_printf(out, "n_%s%s", job_state_names[i], which == 2 ? " = ?" : "");
         between = ", ";
     }
+    return which < 3;
 }
 
 static void add_word(struct buf *out, const char *word, size_t n)
 {
-    static const char over[] = "JOB_IS_OVER", counters[] = "JOB_COUNTERS",
-                      set[] = "JOB_COUNTERS_SET";
-
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (strlen(numbers[i].name) == n && memcmp(numbers[i].name, word, n) == 0) {
             buf_printf(out, "%d", numbers[i].number);
             return;
         }
-    if (n == sizeof over - 1 && memcmp(word, over, n) == 0)
-        add_job_states(out, "", true);
-    else if (n == sizeof counters - 1 && memcmp(word, counters, n) == 0)
-        add_job_states(out, "", false);
-    else if (n == sizeof set - 1 && memcmp(word, set, n) == 0)
-        add_job_states(out, " = ?", false);
-    else
+    if (!add_job_states(out, word, n))
         buf_add(out, word, n);
 }
 
@@ -124,54 +121,46 @@ static int run(sqlite3 *handle, const char *sql, struct err *e)
     return 0;
 }
 
-static int read_version(sqlite3 *handle, int *version, struct err *e)
+/* The first column of a pragma's answer as text, to be freed; NULL with e set. */
+static char *ask_pragma(sqlite3 *handle, const char *pragma, struct err *e)
 {
     sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(handle, "PRAGMA user_version", -1, &s, NULL);
+    char *answer = NULL;
 
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(s);
-    if (rc != SQLITE_ROW) {
-        db_error(handle, e, "read the schema's version");
-        sqlite3_finalize(s);
-        return -1;
-    }
-    *version = sqlite3_column_int(s, 0);
+    if (sqlite3_prepare_v2(handle, pragma, -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW)
+        answer = mem_strdup((const char *)sqlite3_column_text(s, 0));
+    else
+        db_error(handle, e, pragma);
     sqlite3_finalize(s);
-    return 0;
-}
-
-static int step_to(sqlite3 *handle, int version, struct err *e)
-{
-    char *done = mem_printf("PRAGMA user_version = %d; COMMIT", version);
-    int rc = 0;
-
-    if (run(handle, "BEGIN IMMEDIATE", e) < 0 || run(handle, steps[version - 1], e) < 0 ||
-        run(handle, done, e) < 0) {
-        if (sqlite3_get_autocommit(handle) == 0)
-            sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
-        rc = err_wrap(e, "step %d", version);
-    }
-    free(done);
-    return rc;
+    return answer;
 }
 
 /* Each step in a transaction of its own; a database of a newer ludwigd is refused. */
 static int db_migrate(sqlite3 *handle, struct err *e)
 {
-    int version;
+    char *answer = ask_pragma(handle, "PRAGMA user_version", e);
+    long version = answer == NULL ? 0 : strtol(answer, NULL, 10);
+    int rc = answer == NULL ? -1 : 0;
 
-    if (read_version(handle, &version, e) < 0)
-        return -1;
+    free(answer);
     if (version > N_STEPS)
         return err_set(e, ERR_USAGE,
-                       "the database was made by a newer ludwigd (its schema is %d, this one"
+                       "the database was made by a newer ludwigd (its schema is %ld, this one"
                        " knows up to %d)",
                        version, (int)N_STEPS);
-    while (version < N_STEPS)
-        if (step_to(handle, ++version, e) < 0)
-            return -1;
-    return 0;
+    while (rc == 0 && version < N_STEPS) {
+        char *done = mem_printf("PRAGMA user_version = %ld; COMMIT", ++version);
+
+        if (run(handle, "BEGIN IMMEDIATE", e) < 0 || run(handle, steps[version - 1], e) < 0 ||
+            run(handle, done, e) < 0) {
+            if (sqlite3_get_autocommit(handle) == 0)
+                sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
+            rc = err_wrap(e, "step %ld", version);
+        }
+        free(done);
+    }
+    return rc;
 }
 
 struct stmt {
@@ -211,35 +200,12 @@ static const char *const pragmas[] = {
     "PRAGMA journal_size_limit = 67108864",
 };
 
-static int set_pragmas(sqlite3 *handle, struct err *e)
-{
-    for (size_t i = 0; i < sizeof pragmas / sizeof pragmas[0]; i++)
-        if (sqlite3_exec(handle, pragmas[i], NULL, NULL, NULL) != SQLITE_OK)
-            return db_error(handle, e, pragmas[i]);
-    return 0;
-}
-
-static int is_wal(sqlite3 *handle, struct err *e)
-{
-    sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(handle, "PRAGMA journal_mode", -1, &s, NULL);
-    const char *mode = NULL;
-
-    if (rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
-        mode = (const char *)sqlite3_column_text(s, 0);
-    rc = mode != NULL && strcmp(mode, "wal") == 0
-             ? 0
-             : err_set(e, ERR_FAILED, "database: write-ahead logging does not work here (%s)",
-                       mode == NULL ? "?" : mode);
-    sqlite3_finalize(s);
-    return rc;
-}
-
 struct db *db_open(const char *path, struct err *e)
 {
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
     struct db *db = mem_alloc(sizeof *db);
+    char *mode = NULL;
 
     for (int i = 0; i < SQL_COUNT; i++)
         db->stmts[i] = (struct stmt){ .db = db, .name = (enum sql_name)i };
@@ -247,11 +213,20 @@ struct db *db_open(const char *path, struct err *e)
         db_error(db->handle, e, "open");
         goto fail;
     }
-    if (set_pragmas(db->handle, e) < 0 || is_wal(db->handle, e) < 0 ||
-        db_migrate(db->handle, e) < 0)
-        goto fail;
-    return db;
+    for (size_t i = 0; i < sizeof pragmas / sizeof pragmas[0]; i++)
+        if (sqlite3_exec(db->handle, pragmas[i], NULL, NULL, NULL) != SQLITE_OK) {
+            db_error(db->handle, e, pragmas[i]);
+            goto fail;
+        }
+    mode = ask_pragma(db->handle, "PRAGMA journal_mode", e);
+    if (mode != NULL && strcmp(mode, "wal") != 0)
+        err_set(e, ERR_FAILED, "database: write-ahead logging does not work here (%s)", mode);
+    else if (mode != NULL && db_migrate(db->handle, e) == 0) {
+        free(mode);
+        return db;
+    }
 fail:
+    free(mode);
     err_wrap(e, "%s", path);
     if (e != NULL && e->kind == ERR_BUSY)
         err_wrap(e, "another process uses it");
@@ -271,26 +246,22 @@ void db_close(struct db *db)
 
 /* ---- asking ---- */
 
-static int bind_bytes(sqlite3_stmt *h, int i, struct bytes b)
-{
-    if (b.data == NULL)
-        return sqlite3_bind_null(h, i);
-    return sqlite3_bind_blob64(h, i, b.data, b.n, SQLITE_STATIC);
-}
-
-static int bind_nullable(sqlite3_stmt *h, int i, int64_t number)
-{
-    return number == SCHEMA_NONE ? sqlite3_bind_null(h, i) : sqlite3_bind_int64(h, i, number);
-}
-
 static int bind_one(sqlite3_stmt *h, int i, char letter, va_list *ap)
 {
+    struct bytes bytes;
+    int64_t number;
+
     switch (letter) {
     case 'i': return sqlite3_bind_int64(h, i, va_arg(*ap, int64_t));
-    case 'I': return bind_nullable(h, i, va_arg(*ap, int64_t));
+    case 'I':
+        number = va_arg(*ap, int64_t);
+        return number == SCHEMA_NONE ? sqlite3_bind_null(h, i) : sqlite3_bind_int64(h, i, number);
     case 'f': return sqlite3_bind_double(h, i, va_arg(*ap, double));
     case 's': return sqlite3_bind_text(h, i, va_arg(*ap, const char *), -1, SQLITE_STATIC);
-    case 'b': return bind_bytes(h, i, va_arg(*ap, struct bytes));
+    case 'b':
+        bytes = va_arg(*ap, struct bytes);
+        return bytes.data == NULL ? sqlite3_bind_null(h, i)
+                                  : sqlite3_bind_blob64(h, i, bytes.data, bytes.n, SQLITE_STATIC);
     case 't':
         return sqlite3_bind_blob(h, i, va_arg(*ap, const struct token *), TOKEN_BYTES,
                                  SQLITE_STATIC);
@@ -301,46 +272,35 @@ static int bind_one(sqlite3_stmt *h, int i, char letter, va_list *ap)
     }
 }
 
-static int bind_all(struct stmt *s, const char *format, va_list *ap)
-{
-    int n = 0, rc = SQLITE_OK;
-
-    for (; *format != '\0' && rc == SQLITE_OK; format++) {
-        const int64_t *counts = *format == 'c' ? va_arg(*ap, const int64_t *) : NULL;
-
-        if (counts == NULL)
-            rc = bind_one(s->handle, ++n, *format, ap);
-        for (int i = 0; counts != NULL && i < JOB_STATE_COUNT && rc == SQLITE_OK; i++)
-            rc = sqlite3_bind_int64(s->handle, ++n, counts[i]);
-    }
-    return rc == SQLITE_OK && sqlite3_bind_parameter_count(s->handle) != n ? SQLITE_RANGE : rc;
-}
-
-static int prepare(struct stmt *s)
-{
-    char *text;
-    int rc;
-
-    if (s->handle != NULL)
-        return SQLITE_OK;
-    text = sql_text(sql[s->name].text);
-    rc = sqlite3_prepare_v3(s->db->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &s->handle, NULL);
-    free(text);
-    return rc;
-}
-
+/* Binds up to the end of the format, or a '>' in it. */
 static struct stmt *ask(struct db *db, enum sql_name name, const char *format, va_list *ap)
 {
     struct stmt *s = &db->stmts[name];
+    int n = 0;
 
     if (s->is_in_use) {
         s->error = SQLITE_MISUSE;
         return s;
     }
     s->is_in_use = true;
-    s->error = prepare(s);
-    if (s->error == SQLITE_OK)
-        s->error = bind_all(s, format, ap);
+    s->error = SQLITE_OK;
+    if (s->handle == NULL) {
+        char *text = sql_text(sql[name].text);
+
+        s->error =
+            sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &s->handle, NULL);
+        free(text);
+    }
+    for (; *format != '\0' && *format != '>' && s->error == SQLITE_OK; format++) {
+        const int64_t *counts = *format == 'c' ? va_arg(*ap, const int64_t *) : NULL;
+
+        if (counts == NULL)
+            s->error = bind_one(s->handle, ++n, *format, ap);
+        for (int i = 0; counts != NULL && i < JOB_STATE_COUNT && s->error == SQLITE_OK; i++)
+            s->error = sqlite3_bind_int64(s->handle, ++n, counts[i]);
+    }
+    if (s->error == SQLITE_OK && sqlite3_bind_parameter_count(s->handle) != n)
+        s->error = SQLITE_RANGE;
     return s;
 }
 
@@ -355,23 +315,18 @@ struct stmt *db_ask(struct db *db, enum sql_name name, const char *format, ...)
     return s;
 }
 
-static int asked_wrongly(struct stmt *s, struct err *e)
-{
-    const char *name = sql[s->name].name;
-
-    switch (s->error) {
-    case SQLITE_MISUSE: return err_set(e, ERR_INTERNAL, "database: %s is in use", name);
-    case SQLITE_RANGE: return err_set(e, ERR_INTERNAL, "database: %s was bound wrongly", name);
-    default: return db_error(s->db->handle, e, name);
-    }
-}
-
 int stmt_step(struct stmt *s, struct err *e)
 {
+    const char *name = sql[s->name].name;
     int rc;
 
     if (s->error != SQLITE_OK) {
-        asked_wrongly(s, e);
+        if (s->error == SQLITE_MISUSE)
+            err_set(e, ERR_INTERNAL, "database: %s is in use", name);
+        else if (s->error == SQLITE_RANGE)
+            err_set(e, ERR_INTERNAL, "database: %s was bound wrongly", name);
+        else
+            db_error(s->db->handle, e, name);
         stmt_end(s);
         return -1;
     }
@@ -380,7 +335,7 @@ int stmt_step(struct stmt *s, struct err *e)
     if (rc == SQLITE_ROW)
         return 1;
     if (rc != SQLITE_DONE)
-        db_error(s->db->handle, e, sql[s->name].name);
+        db_error(s->db->handle, e, name);
     stmt_end(s);
     return rc == SQLITE_DONE ? 0 : -1;
 }
@@ -425,6 +380,13 @@ const char *stmt_text(struct stmt *s, int column)
     return (const char *)sqlite3_column_text(s->handle, column);
 }
 
+const char *stmt_copy(struct stmt *s, int column, struct arena *a)
+{
+    const char *text = stmt_text(s, column);
+
+    return text == NULL ? NULL : arena_strdup(a, text);
+}
+
 struct bytes stmt_bytes(struct stmt *s, int column)
 {
     const void *data = sqlite3_column_blob(s->handle, column);
@@ -467,21 +429,31 @@ int db_run(struct db *db, struct err *e, enum sql_name name, const char *format,
     return rc < 0 ? -1 : sqlite3_changes(db->handle);
 }
 
-int db_get_int(struct db *db, struct err *e, int64_t *out, enum sql_name name, const char *format,
-               ...)
+int db_get(struct db *db, struct err *e, enum sql_name name, const char *format, ...)
 {
+    const char *out = strchr(format, '>');
     struct stmt *s;
     va_list ap;
     int rc;
 
     va_start(ap, format);
     s = ask(db, name, format, &ap);
-    va_end(ap);
+    if (s->error == SQLITE_OK &&
+        (out == NULL || (int)strlen(++out) > sqlite3_column_count(s->handle)))
+        s->error = SQLITE_RANGE;
     rc = stmt_step(s, e);
-    if (rc == 1) {
-        *out = stmt_int(s, 0);
-        stmt_end(s);
+    for (int i = 0; rc == 1 && out[i] != '\0'; i++) {
+        if (out[i] == 's') {
+            struct arena *a = va_arg(ap, struct arena *);
+
+            *va_arg(ap, const char **) = stmt_copy(s, i, a);
+        } else {
+            *va_arg(ap, int64_t *) = stmt_int(s, i);
+        }
     }
+    va_end(ap);
+    if (rc == 1)
+        stmt_end(s);
     return rc;
 }
 

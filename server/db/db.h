@@ -11,8 +11,8 @@
  *       use(stmt_int(s, 0));
  *
  * Formats: i int64_t, I int64_t that is NULL when SCHEMA_NONE, s const char * (NULL is NULL),
- * b struct bytes (without data: NULL), t const struct token *, d const struct digest *, f double,
- * c const int64_t [JOB_STATE_COUNT], which JOB_COUNTERS_SET wants.
+ * b struct bytes (without data: NULL), t const struct token *, d const struct digest * (NULL is
+ * NULL), f double, c const int64_t [JOB_STATE_COUNT], which JOB_COUNTERS_SET wants.
  * What is bound is not copied: it must last until the statement has ended.
  * A statement in use may not be asked for again before it has ended or stmt_end was called; that,
  * as a wrong format, is an error of the first stmt_step.
@@ -28,6 +28,7 @@
 #include "common/base/err.h"
 #include "server/db/sql.h"
 
+struct arena;
 struct db;
 struct stmt;
 
@@ -45,17 +46,19 @@ int64_t stmt_int(struct stmt *s, int column); /* NULL: SCHEMA_NONE */
  * that read it cannot be released. */
 int stmt_enum(struct stmt *s, int column, int count);
 double stmt_float(struct stmt *s, int column);
-const char *stmt_text(struct stmt *s, int column);   /* NULL for NULL; until the next step */
-struct bytes stmt_bytes(struct stmt *s, int column); /* until the next step */
+const char *stmt_text(struct stmt *s, int column); /* NULL for NULL; until the next step */
+const char *stmt_copy(struct stmt *s, int column, struct arena *a); /* of the text */
+struct bytes stmt_bytes(struct stmt *s, int column);                /* until the next step */
 void stmt_token(struct stmt *s, int column, struct token *t);
 void stmt_digest(struct stmt *s, int column, struct digest *d);
 bool stmt_is_null(struct stmt *s, int column);
 
 /* Runs a statement that returns nothing; returns how many rows it changed, -1 with e set. */
 int db_run(struct db *db, struct err *e, enum sql_name name, const char *format, ...);
-/* Runs a statement and reads its first column: 1, or 0 when there is no row, -1. */
-int db_get_int(struct db *db, struct err *e, int64_t *out, enum sql_name name, const char *format,
-               ...);
+/* Runs a statement and reads its first row: 1, or 0 when there is none (nothing is set then), -1.
+ * Behind a '>' the format has the letters of the columns: i int64_t *, s struct arena * and
+ * const char ** (a copy there; NULL for NULL). */
+int db_get(struct db *db, struct err *e, enum sql_name name, const char *format, ...);
 int64_t db_last_id(struct db *db);
 int64_t db_changes(struct db *db); /* rows written since it was opened: for bounding a turn */
 

@@ -50,9 +50,9 @@
     X(SQL_METRIC_SET, "INSERT OR REPLACE INTO metric(attempt, name, value, step, least, most, n)"                        \
                       " VALUES(?, ?, ?, ?, ?, ?, ?)")                                                                    \
     X(SQL_LIVE_OF_WORKER,                                                                                                \
-      "SELECT id, token, state FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE")                            \
+      "SELECT id, state, token FROM attempt WHERE worker = ? AND state <= ATTEMPT_LAST_LIVE")                            \
     X(SQL_UNWANTED_LIVE,                                                                                                 \
-      "SELECT a.token FROM attempt a JOIN job j ON j.id = a.job"                                                         \
+      "SELECT a.id, a.token, a.worker FROM attempt a JOIN job j ON j.id = a.job"                                         \
       " WHERE a.worker = ? AND a.state <= ATTEMPT_LAST_LIVE AND (j.cancelled = CANCEL_NOW OR j.state IN (JOB_IS_OVER))") \
     X(SQL_LIVE_WORKERS, "SELECT DISTINCT worker FROM attempt WHERE state <= ATTEMPT_LAST_LIVE")                          \
     X(SQL_RIVALS, "SELECT id, token, worker, started_at FROM attempt"                                                    \

@@ -42,7 +42,7 @@
     X(SQL_WORKERS, "SELECT id, node, kind, drained, cpus_milli, gpus, memory_bytes, user, seen_at"                      \
                    ", partition FROM worker ORDER BY node, id")                                                         \
     X(SQL_WORKER_LIVE,                                                                                                  \
-      "SELECT count(*), sum(state = ATTEMPT_RUNNING) FROM attempt WHERE worker = ?"                                     \
+      "SELECT count(*), coalesce(sum(state = ATTEMPT_RUNNING), 0) FROM attempt WHERE worker = ?"                        \
       " AND state <= ATTEMPT_LAST_LIVE")                                                                                \
     X(SQL_NODE_JOBS,                                                                                                    \
       "SELECT a.sweep || '.' || j.no FROM attempt a JOIN job j ON j.id = a.job"                                         \

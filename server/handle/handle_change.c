@@ -31,125 +31,76 @@ struct change {
     struct tally tally;
 };
 
-static int check_target(struct server *sv, const struct conn *c, const struct target *target,
+static int check_target(struct server *sv, struct ask *ask, const struct target *target,
                         struct err *e)
 {
-    struct stmt *s = db_ask(sv->db, SQL_SWEEP_OWNER, "i", target->sweep);
-    int rc = stmt_step(s, e);
     struct owner owner;
+    int rc = db_get(sv->db, e, SQL_SWEEP_OWNER, "i>is", target->sweep, &owner.uid, ask->arena,
+                    &owner.user);
 
-    if (rc == 1) {
-        owner = (struct owner){ stmt_int(s, 0), stmt_text(s, 1) };
-        rc = may_change(c, &owner, target->sweep, e);
-    } else if (rc == 0) {
-        rc = err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, target->sweep);
-    }
-    stmt_end(s);
-    return rc;
+    if (rc == 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no sweep %" PRId64, target->sweep);
+    return rc < 0 ? -1 : may_change(ask->conn, &owner, target->sweep, e);
 }
 
-/* The next job of the target: 1, 0 when there is none, -1. */
-static int next_job(struct server *sv, enum sql_name next, const struct target *target,
-                    int64_t after, int64_t *job, int64_t *no, struct err *e)
+/* 1 when the turn was over before the end.  A second time, in a later turn, the sweep itself is changed
+ * already. */
+static int change_target(struct server *sv, struct ask *ask, struct change *change,
+                         const struct target *target, struct err *e)
 {
-    int64_t first = target->first > after + 1 ? target->first : after + 1;
-    int64_t last = target->last == 0 ? INT64_MAX : target->last;
-    struct stmt *s = db_ask(sv->db, next, "iii", target->sweep, first, last);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        *job = stmt_int(s, 0);
-        *no = stmt_int(s, 1);
-    }
-    stmt_end(s);
-    return rc;
-}
-
-static int change_jobs_of(struct server *sv, struct ask *ask, struct change *change,
-                          const struct target *target, struct err *e)
-{
-    int64_t job = 0;
+    bool is_whole = target->first == 0 && target->last == 0;
+    int64_t *last_no = &ask->progress[LAST_NO], n, job;
     int rc;
 
+    if (is_whole && change->whole != NULL && *last_no == 0) {
+        if (tally_flush(sv, &change->tally, e) < 0)
+            return -1;
+        n = change->whole(sv, target->sweep, e);
+        if (n < 0)
+            return -1;
+        ask->progress[CHANGED] += n;
+    }
+    if (is_whole && change->is_whole_all)
+        return 0;
     while (!turn_is_full(sv)) {
-        rc = next_job(sv, change->next, target, ask->progress[LAST_NO], &job,
-                      &ask->progress[LAST_NO], e);
+        rc = db_get(sv->db, e, change->next, "iii>ii", target->sweep,
+                    target->first > *last_no + 1 ? target->first : *last_no + 1,
+                    target->last == 0 ? INT64_MAX : target->last, &job, last_no);
         if (rc <= 0)
             return rc;
         rc = change->change(sv, job, change->how, &change->tally, e);
         if (rc < 0)
-            return err_wrap(e, "job %" PRId64 ".%" PRId64, target->sweep, ask->progress[LAST_NO]);
+            return err_wrap(e, "job %" PRId64 ".%" PRId64, target->sweep, *last_no);
         ask->progress[CHANGED] += rc;
     }
     return 1;
 }
 
-/* A second time, in a later turn, the sweep is changed already. */
-static int change_target(struct server *sv, struct ask *ask, struct change *change,
-                         const struct target *target, struct err *e)
-{
-    bool is_whole = target->first == 0 && target->last == 0;
-    int64_t n = 0;
-
-    if (is_whole && change->whole != NULL && ask->progress[LAST_NO] == 0) {
-        if (tally_flush(sv, &change->tally, e) < 0)
-            return -1;
-        n = change->whole(sv, target->sweep, e);
-    }
-    if (n < 0)
-        return -1;
-    ask->progress[CHANGED] += n;
-    if (is_whole && change->is_whole_all)
-        return 0;
-    return change_jobs_of(sv, ask, change, target, e);
-}
-
-static int change_targets(struct server *sv, struct ask *ask, struct change *change,
-                          const struct list *targets, struct err *e)
+/* Nothing is changed if one of the targets may not be. */
+static int change_jobs(struct server *sv, struct ask *ask, struct change change,
+                       const struct list *targets, struct msg_changed *rep, struct err *e)
 {
     const struct target *items = targets->items;
+    int64_t *at = &ask->progress[TARGET];
     int rc = 0;
 
-    for (; rc == 0 && (size_t)ask->progress[TARGET] < targets->n; ask->progress[TARGET]++) {
-        const struct target *target = &items[ask->progress[TARGET]];
-
-        rc = check_target(sv, ask->conn, target, e);
-        if (rc == 0)
-            rc = change_target(sv, ask, change, target, e);
-        if (rc != 0)
-            break;
-        ask->progress[LAST_NO] = 0;
-    }
-    if (rc >= 0 && tally_flush(sv, &change->tally, e) < 0)
-        rc = -1;
-    return rc;
-}
-
-/* Nothing is changed if one of the targets may not be. */
-static int check_targets(struct server *sv, const struct conn *c, const struct list *targets,
-                         struct err *e)
-{
-    const struct target *items = targets->items;
-
-    for (size_t i = 0; i < targets->n; i++) {
-        if (check_target(sv, c, &items[i], e) < 0)
+    for (size_t i = 0; *at == 0 && ask->progress[LAST_NO] == 0 && i < targets->n; i++) {
+        if (check_target(sv, ask, &items[i], e) < 0)
             return -1;
         if (items[i].last != 0 && items[i].last < items[i].first)
             return err_set(e, ERR_USAGE, "jobs %" PRId64 " to %" PRId64, items[i].first,
                            items[i].last);
     }
-    return 0;
-}
-
-static int change_jobs(struct server *sv, struct ask *ask, struct change change,
-                       const struct list *targets, struct msg_changed *rep, struct err *e)
-{
-    bool is_first = ask->progress[TARGET] == 0 && ask->progress[LAST_NO] == 0;
-    int rc;
-
-    if (is_first && check_targets(sv, ask->conn, targets, e) < 0)
-        return -1;
-    rc = change_targets(sv, ask, &change, targets, e);
+    for (; (size_t)*at < targets->n; ++*at) {
+        rc = check_target(sv, ask, &items[*at], e);
+        if (rc == 0)
+            rc = change_target(sv, ask, &change, &items[*at], e);
+        if (rc != 0)
+            break;
+        ask->progress[LAST_NO] = 0;
+    }
+    if (rc >= 0 && tally_flush(sv, &change.tally, e) < 0)
+        rc = -1;
     if (rc == 0) {
         rep->jobs = ask->progress[CHANGED];
         log_event(LOG_INFO, change.event, "user", "%s", ask->conn->user, "targets", "%zu",
@@ -174,16 +125,18 @@ int handle_cancel(struct server *sv, struct ask *ask, const void *request, void 
     return rc;
 }
 
-/* Which states are meant, as bits; none named: all that run again. */
-static int retry_states(const struct list *names, unsigned *states, struct err *e)
+int handle_retry(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
 {
-    const char *const *name = names->items;
+    const struct msg_retry *req = request;
+    struct change change = { .event = "retry", .change = job_retry, .next = SQL_JOB_NEXT };
+    const char *const *name = req->states.items;
 
-    *states = 0;
+    /* Which states are meant, as bits; none named: all that run again. */
     for (int s = 0; s < JOB_STATE_COUNT; s++)
-        if (names->n == 0 && job_runs_again((enum job_state)s))
-            *states |= 1u << s;
-    for (size_t i = 0; i < names->n; i++) {
+        if (req->states.n == 0 && job_runs_again((enum job_state)s))
+            change.how |= 1u << s;
+    for (size_t i = 0; i < req->states.n; i++) {
         int s = JOB_STATE_COUNT - 1;
 
         while (s >= 0 &&
@@ -193,19 +146,8 @@ static int retry_states(const struct list *names, unsigned *states, struct err *
             return err_set(e, ERR_USAGE,
                            "jobs that are '%s' cannot be retried: only failed and cancelled ones",
                            name[i]);
-        *states |= 1u << s;
+        change.how |= 1u << s;
     }
-    return 0;
-}
-
-int handle_retry(struct server *sv, struct ask *ask, const void *request, void *reply,
-                 struct err *e)
-{
-    const struct msg_retry *req = request;
-    struct change change = { .event = "retry", .change = job_retry, .next = SQL_JOB_NEXT };
-
-    if (retry_states(&req->states, &change.how, e) < 0)
-        return -1;
     return change_jobs(sv, ask, change, &req->targets, reply, e);
 }
 
@@ -244,26 +186,19 @@ static void leave(struct server *sv, int64_t unused)
     sv->leave(sv, "it was asked to");
 }
 
-static void send_workers_away(struct server *sv, uid_t uid)
-{
-    struct msg_leave order = { "ludwigd is being stopped" };
-    struct conn *c;
-
-    for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
-        if (c->role == FROM_WORKER && c->uid == uid)
-            conn_send(sv, c->number, MSG_LEAVE, &order);
-}
-
 int handle_shutdown(struct server *sv, struct ask *ask, const void *request, void *reply,
                     struct err *e)
 {
     const struct msg_shutdown *req = request;
+    struct msg_leave order = { "ludwigd is being stopped" };
     struct msg_ok *rep = reply;
 
     if (!ask->conn->is_admin)
         return err_set(e, ERR_DENIED, "only an admin may stop this ludwigd");
-    if (req->workers)
-        send_workers_away(sv, ask->conn->uid);
+    for (struct conn *c = req->workers ? conn_after(sv, 0) : NULL; c != NULL;
+         c = conn_after(sv, c->number))
+        if (c->role == FROM_WORKER && c->uid == ask->conn->uid)
+            conn_send(sv, c->number, MSG_LEAVE, &order);
     turn_after(sv, leave, 0);
     rep->well = true;
     return 0;

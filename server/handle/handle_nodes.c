@@ -26,14 +26,6 @@ enum {
     USERS_SHOWN = 32
 };
 
-/* ---- how busy ---- */
-
-static void take_load(const struct conn *c, int64_t now_ms, struct node_info *info)
-{
-    if (c->load_at_ms > 0 && c->load_milli != SCHEMA_NONE && now_ms - c->load_at_ms < LOAD_OLD_MS)
-        info->load = (double)c->load_milli / 1000;
-}
-
 /* Whether it is about to say how busy it is. */
 static bool ask_for_load(struct server *sv, struct conn *c, int64_t now_ms)
 {
@@ -50,20 +42,6 @@ static bool ask_for_load(struct server *sv, struct conn *c, int64_t now_ms)
 
 /* ---- what runs there ---- */
 
-static int count_live(struct server *sv, int64_t worker, int64_t *live, int64_t *running,
-                      struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_WORKER_LIVE, "i", worker);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        *live = stmt_int(s, 0);
-        *running = *live == 0 ? 0 : stmt_int(s, 1);
-    }
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
-}
-
 /* The statement's first column, as text; at most max. */
 static int list_texts(struct stmt *s, size_t max, struct arena *a, struct list *to, struct err *e)
 {
@@ -72,76 +50,52 @@ static int list_texts(struct stmt *s, size_t max, struct arena *a, struct list *
 
     to->items = items;
     while (to->n < max && (rc = stmt_step(s, e)) == 1)
-        items[to->n++] = arena_strdup(a, stmt_text(s, 0));
+        items[to->n++] = stmt_copy(s, 0, a);
     stmt_end(s);
     return rc < 0 ? -1 : 0;
-}
-
-static int used_gpus(struct server *sv, int64_t worker, double *used, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_WHY_LOAD, "i", worker);
-    int rc = stmt_step(s, e);
-
-    *used = rc == 1 ? (double)stmt_int(s, 1) / 1000 : 0;
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
-}
-
-static int fill_use(struct server *sv, int64_t worker, struct arena *a, struct node_info *info,
-                    struct err *e)
-{
-    double used = 0;
-
-    info->gpus_free = (double)info->gpus;
-    if (info->gpus > 0 && used_gpus(sv, worker, &used, e) < 0)
-        return -1;
-    info->gpus_free = used < info->gpus_free ? info->gpus_free - used : 0;
-    if (info->running == 0)
-        return 0;
-    if (list_texts(db_ask(sv->db, SQL_NODE_JOBS, "ii", worker, (int64_t)JOBS_SHOWN), JOBS_SHOWN, a,
-                   &info->jobs, e) < 0)
-        return -1;
-    return list_texts(db_ask(sv->db, SQL_NODE_USERS, "ii", worker, (int64_t)USERS_SHOWN),
-                      USERS_SHOWN, a, &info->users, e);
-}
-
-/* ---- the list ---- */
-
-static void fill_node(struct server *sv, struct stmt *s, const struct conn *c, struct arena *a,
-                      struct node_info *info)
-{
-    bool is_drained = stmt_int(s, 3) != 0;
-
-    info->node = arena_strdup(a, stmt_text(s, 1));
-    info->kind = arena_strdup(a, stmt_text(s, 2));
-    info->state = c == NULL ? "lost" : is_drained ? "drained" : "up";
-    info->cpus = (double)stmt_int(s, 4) / 1000;
-    info->gpus = stmt_int(s, 5);
-    info->memory = stmt_int(s, 6);
-    info->user = arena_strdup(a, stmt_text(s, 7));
-    if (c == NULL)
-        return;
-    info->gpu_models = c->gpu_models;
-    info->held = (int64_t)c->holdings.n;
-    info->holds = cached_trees_list(&c->holdings, HELD_SHOWN, a, &info->held_bytes);
-    take_load(c, turn_now_ms(sv), info);
 }
 
 /* 1: it is listed. */
 static int node_row(struct server *sv, struct stmt *s, struct arena *a, struct node_info *info,
                     int64_t *asked, struct err *e)
 {
-    int64_t worker = stmt_int(s, 0), now_ms = turn_now_ms(sv), live = 0;
+    int64_t worker = stmt_int(s, 0), now_ms = turn_now_ms(sv), live = 0, used_milli = 0, unused;
+    bool is_drained = stmt_int(s, 3) != 0;
     struct conn *c = conn_of_worker(sv, worker);
 
     *info = (struct node_info){ .load = NAN };
-    if (count_live(sv, worker, &live, &info->running, e) < 0)
+    if (db_get(sv->db, e, SQL_WORKER_LIVE, "i>ii", worker, &live, &info->running) < 0)
         return -1;
     if (c == NULL && live == 0 && (stmt_int(s, 8) + LOST_SHOWN_MS <= now_ms || !stmt_is_null(s, 9)))
         return 0; /* a pilot's end is nothing to worry about */
-    fill_node(sv, s, c, a, info);
-    *asked += c != NULL && ask_for_load(sv, c, now_ms);
-    return fill_use(sv, worker, a, info, e) < 0 ? -1 : 1;
+    info->node = stmt_copy(s, 1, a);
+    info->kind = stmt_copy(s, 2, a);
+    info->state = c == NULL ? "lost" : is_drained ? "drained" : "up";
+    info->cpus = (double)stmt_int(s, 4) / 1000;
+    info->gpus = stmt_int(s, 5);
+    info->memory = stmt_int(s, 6);
+    info->user = stmt_copy(s, 7, a);
+    if (c != NULL) {
+        info->gpu_models = c->gpu_models;
+        info->held = (int64_t)c->holdings.n;
+        info->holds = cached_trees_list(&c->holdings, HELD_SHOWN, a, &info->held_bytes);
+        if (c->load_at_ms > 0 && c->load_milli != SCHEMA_NONE &&
+            now_ms - c->load_at_ms < LOAD_OLD_MS)
+            info->load = (double)c->load_milli / 1000;
+        *asked += ask_for_load(sv, c, now_ms);
+    }
+    if (info->gpus > 0 && db_get(sv->db, e, SQL_WHY_LOAD, "i>ii", worker, &unused, &used_milli) < 0)
+        return -1;
+    info->gpus_free = (double)info->gpus - (double)used_milli / 1000;
+    if (info->gpus_free < 0)
+        info->gpus_free = 0;
+    if (info->running > 0 &&
+        (list_texts(db_ask(sv->db, SQL_NODE_JOBS, "ii", worker, (int64_t)JOBS_SHOWN), JOBS_SHOWN, a,
+                    &info->jobs, e) < 0 ||
+         list_texts(db_ask(sv->db, SQL_NODE_USERS, "ii", worker, (int64_t)USERS_SHOWN), USERS_SHOWN,
+                    a, &info->users, e) < 0))
+        return -1;
+    return 1;
 }
 
 int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -164,6 +118,8 @@ int handle_get_nodes(struct server *sv, struct ask *ask, const void *request, vo
     return listed < 0 ? -1 : 0;
 }
 
+/* ---- drained ---- */
+
 /* A worker that there is, connected or not. */
 struct known {
     int64_t id;
@@ -185,39 +141,9 @@ struct draining {
     struct msg_drained *answer;
 };
 
-static int workers_load(struct draining *d, struct arena *a, struct err *e)
-{
-    struct stmt *s = db_ask(d->sv->db, SQL_DRAINABLE, "");
-    size_t capacity = 0;
-    int rc;
-
-    while ((rc = stmt_step(s, e)) == 1) {
-        mem_grow((void **)&d->workers, &capacity, d->n, sizeof *d->workers);
-        d->workers[d->n++] = (struct known){ .id = stmt_int(s, 0),
-                                             .node = arena_strdup(a, stmt_text(s, 1)),
-                                             .uid = stmt_int(s, 2),
-                                             .user = arena_strdup(a, stmt_text(s, 3)),
-                                             .is_drained = stmt_int(s, 4) != 0 };
-    }
-    return rc;
-}
-
 static int compare_names(const void *x, const void *y)
 {
     return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
-static void names_load(struct draining *d, struct arena *a, const struct list *names)
-{
-    size_t n = names->n;
-
-    d->names = arena_alloc(a, n * sizeof *d->names);
-    if (n > 0)
-        memcpy(d->names, names->items, n * sizeof *d->names);
-    qsort(d->names, n, sizeof *d->names, compare_names);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || strcmp(d->names[i], d->names[d->n_names - 1]) != 0)
-            d->names[d->n_names++] = d->names[i];
 }
 
 /* The workers stand by node: a node's next one needs no new look. */
@@ -225,8 +151,6 @@ static bool is_same_node(const struct draining *d, size_t i)
 {
     return i > 0 && strcmp(d->workers[i].node, d->workers[i - 1].node) == 0;
 }
-
-/* ---- may they? ---- */
 
 static bool is_own(const struct draining *d, const struct known *w)
 {
@@ -274,37 +198,19 @@ static int check_name(const struct draining *d, const char *name, struct err *e)
                    others->node, others->user);
 }
 
-static bool is_named(const struct draining *d, const char *node)
-{
-    for (size_t i = 0; i < d->n_names; i++)
-        if (nodes_name_matches(&d->sv->conf, d->names[i], node))
-            return true;
-    return false;
-}
-
-/* ---- doing it ---- */
-
-/* It would wait for nothing, and be paid for. */
-static void retire_if_pilot(struct server *sv, int64_t worker)
-{
-    struct conn *c = conn_of_worker(sv, worker);
-
-    if (c != NULL && c->pilot != 0)
-        pilots_retire(sv, c, "its node was drained");
-}
-
 static int drain_worker(struct draining *d, const struct known *w, struct err *e)
 {
-    struct db *db = d->sv->db;
+    struct conn *c = conn_of_worker(d->sv, w->id);
 
-    if (db_run(db, e, SQL_WORKER_DRAIN, "ii", w->id, (int64_t)!d->undo) < 0)
+    if (db_run(d->sv->db, e, SQL_WORKER_DRAIN, "ii", w->id, (int64_t)!d->undo) < 0)
         return -1;
     if (d->last_changed == NULL || strcmp(d->last_changed, w->node) != 0)
         d->answer->nodes++;
     d->last_changed = w->node;
     if (d->undo)
         return 0;
-    retire_if_pilot(d->sv, w->id);
+    if (c != NULL && c->pilot != 0) /* it would wait for nothing, and be paid for */
+        pilots_retire(d->sv, c, "its node was drained");
     return recall_of_worker(d->sv, w->id, e);
 }
 
@@ -316,25 +222,20 @@ static int drain_named(struct draining *d, struct err *e)
         const struct known *w = &d->workers[i];
         int64_t running = 0;
 
-        if (!is_same_node(d, i))
-            is_it = is_named(d, w->node);
+        if (!is_same_node(d, i)) {
+            is_it = false;
+            for (size_t k = 0; k < d->n_names && !is_it; k++)
+                is_it = nodes_name_matches(&d->sv->conf, d->names[k], w->node);
+        }
         if (!is_own(d, w) || !is_it)
             continue;
         if (w->is_drained == d->undo && drain_worker(d, w, e) < 0)
             return -1;
-        if (db_get_int(d->sv->db, e, &running, SQL_WORKER_RUNNING, "i", w->id) < 0)
+        if (db_get(d->sv->db, e, SQL_WORKER_RUNNING, "i>i", w->id, &running) < 0)
             return -1;
         d->answer->running += running;
     }
     return 0;
-}
-
-static int drain_all(struct draining *d, struct err *e)
-{
-    for (size_t i = 0; i < d->n_names; i++)
-        if (check_name(d, d->names[i], e) < 0)
-            return -1;
-    return drain_named(d, e);
 }
 
 int handle_drain(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -342,11 +243,29 @@ int handle_drain(struct server *sv, struct ask *ask, const void *request, void *
 {
     const struct msg_drain *req = request;
     struct draining d = { .sv = sv, .conn = ask->conn, .undo = req->undo, .answer = reply };
-    int rc = workers_load(&d, ask->arena, e);
+    struct stmt *s = db_ask(sv->db, SQL_DRAINABLE, "");
+    size_t n = req->nodes.n, capacity = 0;
+    int rc;
 
-    names_load(&d, ask->arena, &req->nodes);
+    while ((rc = stmt_step(s, e)) == 1) {
+        mem_grow((void **)&d.workers, &capacity, d.n, sizeof *d.workers);
+        d.workers[d.n++] = (struct known){ .id = stmt_int(s, 0),
+                                           .node = stmt_copy(s, 1, ask->arena),
+                                           .uid = stmt_int(s, 2),
+                                           .user = stmt_copy(s, 3, ask->arena),
+                                           .is_drained = stmt_int(s, 4) != 0 };
+    }
+    d.names = arena_alloc(ask->arena, n * sizeof *d.names);
+    if (n > 0)
+        memcpy(d.names, req->nodes.items, n * sizeof *d.names);
+    qsort(d.names, n, sizeof *d.names, compare_names);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || strcmp(d.names[i], d.names[d.n_names - 1]) != 0)
+            d.names[d.n_names++] = d.names[i];
+    for (size_t i = 0; i < d.n_names && rc == 0; i++)
+        rc = check_name(&d, d.names[i], e);
     if (rc == 0)
-        rc = drain_all(&d, e);
+        rc = drain_named(&d, e);
     if (rc == 0 && d.answer->nodes > 0) {
         turn_want_schedule(sv);
         log_event(LOG_INFO, req->undo ? "undrain" : "drain", "user", "%s", ask->conn->user, "nodes",

@@ -38,71 +38,14 @@ struct look {
     int64_t n_looked; /* in this turn */
 };
 
-/* The project's row: 1, 0 when there is none, -1. */
-static int project_look(struct server *sv, struct ask *ask, const char *name, int64_t *project,
-                        struct msg_previewed *rep, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_PROJECT_GET, "s", name);
-    int rc = stmt_step(s, e);
-
-    rep->is_own = true;
-    if (rc == 1) {
-        *project = stmt_int(s, 0);
-        rep->is_own = stmt_int(s, 1) == (int64_t)ask->conn->uid;
-        rep->owner = arena_strdup(ask->arena, stmt_text(s, 2));
-    }
-    stmt_end(s);
-    return rc;
-}
-
-/* One without a row may have a folder, of an earlier ludwigd's or made by hand. */
-static int folder_look(struct server *sv, struct ask *ask, const char *name,
-                       struct msg_previewed *rep, struct err *e)
-{
-    const char *owner = NULL;
-    uid_t uid = 0;
-    int rc =
-        project_check_name(name, e) < 0 ? -1 : project_folder_owner(sv, ask, name, &uid, &owner, e);
-
-    if (rc != 0 || owner == NULL)
-        return rc;
-    rep->owner = owner;
-    rep->is_own = uid == ask->conn->uid;
-    return 0;
-}
-
-static int ran_look(struct server *sv, int64_t project, struct msg_previewed *rep, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_PROJECT_RAN, "i", project);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        rep->ran_jobs = stmt_int(s, 0);
-        rep->ran_ms = stmt_int(s, 1);
-    }
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
-}
-
-static int count_done(struct look *l, int64_t param, struct err *e)
-{
-    const struct msg_preview *req = l->req;
-    struct db *db = l->sv->db;
-    int64_t n = 0;
-    int rc = req->reuse == REUSE_ALL
-                 ? db_get_int(db, e, &n, SQL_DONE_REPS, "iid", param, req->reps, &req->work)
-                 : db_get_int(db, e, &n, SQL_DONE_REPS, "iis", param, req->reps, (char *)NULL);
-
-    l->ask->progress[REUSED] += n;
-    return rc < 0 ? -1 : 0;
-}
-
 static int look_at(void *context, struct bytes item, struct err *e)
 {
     struct look *l = context;
+    /* NULL: done with whatever work. */
+    const struct digest *work = l->req->reuse == REUSE_ALL ? &l->req->work : NULL;
     struct digest digest;
     struct value config;
-    int64_t param = 0;
+    int64_t param = 0, n = 0;
     int rc;
 
     if (l->index >= CONFIGS_PER_CHUNK_MAX)
@@ -121,18 +64,10 @@ static int look_at(void *context, struct bytes item, struct err *e)
                        PARAM2VAL_MAX_BYTES);
     param_digest(&config, &digest);
     rc = params_find(l->sv, l->project, &digest, &param, e);
-    return rc <= 0 ? rc : count_done(l, param, e);
-}
-
-/* 1 when the turn was over before the end. */
-static int configs_look(struct look *l, struct err *e)
-{
-    int rc;
-
-    l->arena = arena_create();
-    rc = mp_each_item(l->req->configs.data, l->req->configs.n, look_at, l, e);
-    arena_destroy(l->arena);
-    return rc;
+    if (rc == 1)
+        rc = db_get(l->sv->db, e, SQL_DONE_REPS, "iid>i", param, l->req->reps, work, &n);
+    l->ask->progress[REUSED] += n;
+    return rc < 0 ? -1 : 0;
 }
 
 int handle_preview(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -140,16 +75,35 @@ int handle_preview(struct server *sv, struct ask *ask, const void *request, void
 {
     struct look l = { .sv = sv, .ask = ask, .req = request };
     struct msg_previewed *rep = reply;
-    int rc = project_look(sv, ask, l.req->project, &l.project, rep, e);
+    const char *name = l.req->project, *owner = NULL;
+    int64_t owner_uid;
+    uid_t uid = 0;
+    int rc = db_get(sv->db, e, SQL_PROJECT_GET, "s>iis", name, &l.project, &owner_uid, ask->arena,
+                    &rep->owner);
 
-    if (rc == 0)
-        return folder_look(sv, ask, l.req->project, rep, e);
+    rep->is_own = rc != 1 || owner_uid == (int64_t)ask->conn->uid;
+    if (rc == 0) {
+        /* One without a row may have a folder, of an earlier ludwigd's or made by hand. */
+        rc = project_check_name(name, e);
+        if (rc == 0)
+            rc = project_folder_owner(sv, ask, name, &uid, &owner, e);
+        if (rc == 0 && owner != NULL) {
+            rep->owner = owner;
+            rep->is_own = uid == ask->conn->uid;
+        }
+        return rc;
+    }
     /* What another's project holds is not told. */
     if (rc < 0 || (!rep->is_own && !ask->conn->is_admin))
         return rc < 0 ? -1 : 0;
-    if (ran_look(sv, l.project, rep, e) < 0)
+    if (db_get(sv->db, e, SQL_PROJECT_RAN, "i>ii", l.project, &rep->ran_jobs, &rep->ran_ms) < 0)
         return -1;
-    rc = l.req->reuse == REUSE_NONE ? 0 : configs_look(&l, e);
+    rc = 0;
+    if (l.req->reuse != REUSE_NONE) { /* 1 when the turn was over before the end */
+        l.arena = arena_create();
+        rc = mp_each_item(l.req->configs.data, l.req->configs.n, look_at, &l, e);
+        arena_destroy(l.arena);
+    }
     rep->reused = ask->progress[REUSED];
     return rc;
 }

@@ -26,17 +26,9 @@
 #include "server/queue/subscribe.h"
 #include "server/share/project.h"
 
-/* Remembers that the sweep needs what its work names. */
-int datasets_take(struct server *sv, int64_t project, int64_t sweep, const struct jobspec *w,
-                  struct err *e);
+/* ---- what the table of messages cannot say: ERR_USAGE or ERR_DENIED, with the key that is wrong ---- */
 
-/*
- * What the table of messages cannot say: who may submit, names that end up in paths, in an environment
- * or in sbatch's arguments, nodes there are, and values that exclude each other.  -1: ERR_USAGE or
- * ERR_DENIED, with the key that is wrong.
- */
-int submit_check(const struct conf *conf, const struct conn *c, const struct msg_submit_begin *req,
-                 struct err *e);
+#define WORD_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 static int check_text(const char *text, const char *what, struct err *e)
 {
@@ -46,55 +38,34 @@ static int check_text(const char *text, const char *what, struct err *e)
     return 0;
 }
 
-static int check_resources(const struct resources *r, struct err *e)
-{
-    if (r->cpus_milli == 0 && r->gpus_milli == 0)
-        return err_set(e, ERR_USAGE, "resources: a job needs processors or GPUs");
-    if (r->gpus_milli > 1000 && r->gpus_milli % 1000 != 0)
-        return err_set(e, ERR_USAGE,
-                       "resources: gpus must be a fraction below 1 or a whole number");
-    return 0;
-}
-
-static bool is_host_name(const char *s)
-{
-    size_t n = strlen(s);
-
-    return n > 0 && n <= NAME_MAX_BYTES && s[0] != '-' && s[0] != '.' &&
-           strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") == n;
-}
-
 static int check_nodes(const struct conf *conf, const struct msg_submit_begin *req, struct err *e)
 {
     const char *const *nodes = req->nodes.items;
 
     if (req->no_nodes && req->nodes.n > 0)
         return err_set(e, ERR_USAGE, "nodes: some and none");
-    for (size_t i = 0; i < req->nodes.n; i++)
-        if (nodes[i][0] != '@' && !is_host_name(nodes[i]))
-            return err_set(e, ERR_USAGE, "nodes: '%s' is no name of a node or @group", nodes[i]);
-    return nodes_check(conf, &req->nodes, e);
-}
+    for (size_t i = 0; i < req->nodes.n; i++) {
+        size_t n = strlen(nodes[i]);
 
-static bool is_variable_name(const char *s)
-{
-    if (*s == '\0' || isdigit((unsigned char)*s))
-        return false;
-    for (; *s != '\0'; s++)
-        if (!isalnum((unsigned char)*s) && *s != '_')
-            return false;
-    return true;
+        if (nodes[i][0] != '@' &&
+            (n == 0 || n > NAME_MAX_BYTES || nodes[i][0] == '-' || nodes[i][0] == '.' ||
+             strspn(nodes[i], WORD_CHARACTERS "-.") != n))
+            return err_set(e, ERR_USAGE, "nodes: '%s' is no name of a node or @group", nodes[i]);
+    }
+    return nodes_check(conf, &req->nodes, e);
 }
 
 static int check_work(const struct jobspec *w, struct err *e)
 {
     const struct env_entry *env = w->env.items;
     const struct data_entry *data = w->data.items;
+    const struct resources *r = &w->resources;
 
     if (w->command[0] == '\0')
         return err_set(e, ERR_USAGE, "command: it is empty");
     for (size_t i = 0; i < w->env.n; i++)
-        if (!is_variable_name(env[i].name))
+        if (env[i].name[0] == '\0' || isdigit((unsigned char)env[i].name[0]) ||
+            strspn(env[i].name, WORD_CHARACTERS) != strlen(env[i].name))
             return err_set(e, ERR_USAGE, "env: '%s' is no name of a variable", env[i].name);
     for (size_t i = 0; i < w->data.n; i++)
         if (!path_is_portable_name(data[i].name))
@@ -103,35 +74,31 @@ static int check_work(const struct jobspec *w, struct err *e)
     if (check_text(w->container, "container", e) < 0 ||
         check_text(w->checkpoint.signal, "checkpoint: signal", e) < 0)
         return -1;
-    return check_resources(&w->resources, e);
+    if (r->cpus_milli == 0 && r->gpus_milli == 0)
+        return err_set(e, ERR_USAGE, "resources: a job needs processors or GPUs");
+    if (r->gpus_milli > 1000 && r->gpus_milli % 1000 != 0)
+        return err_set(e, ERR_USAGE,
+                       "resources: gpus must be a fraction below 1 or a whole number");
+    return 0;
 }
 
-static bool is_cause(const char *name)
-{
-    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
-        if (strcmp(cause_names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* "1" to "255", as retry_lists compares them. */
-static bool is_exit_code(const char *text)
-{
-    size_t n = strlen(text);
-
-    return n >= 1 && n <= 3 && text[0] != '0' && strspn(text, "0123456789") == n &&
-           strtol(text, NULL, 10) <= 255;
-}
-
+/* Each a cause, or an exit code from "1" to "255", as retry_lists compares them. */
 static int check_retry(const struct retry *r, struct err *e)
 {
     const char *const *on = r->on.items;
 
-    for (size_t i = 0; i < r->on.n; i++)
-        if (!is_cause(on[i]) && !is_exit_code(on[i]))
+    for (size_t i = 0; i < r->on.n; i++) {
+        size_t n = strlen(on[i]);
+        bool is_known = n >= 1 && n <= 3 && on[i][0] != '0' && strspn(on[i], "0123456789") == n &&
+                        strtol(on[i], NULL, 10) <= 255;
+
+        for (int cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++)
+            is_known |= strcmp(cause_names[cause], on[i]) == 0;
+        if (!is_known)
             return err_set(e, ERR_USAGE,
                            "retry: on: '%s' is neither a cause nor an exit code from 1 to 255",
                            on[i]);
+    }
     return 0;
 }
 
@@ -145,105 +112,62 @@ static int check_argument(const char *text, const char *what, bool is_option, st
     return check_text(text, "slurm", e);
 }
 
-static int check_arguments(const struct list *texts, const char *what, bool is_option,
-                           struct err *e)
-{
-    const char *const *items = texts->items;
-
-    for (size_t i = 0; i < texts->n; i++)
-        if (check_argument(items[i], what, is_option, e) < 0)
-            return -1;
-    return 0;
-}
-
 static int check_pools(const struct list *pools, struct err *e)
 {
     const struct slurm_pool *p = pools->items;
 
-    for (size_t i = 0; i < pools->n; i++)
+    for (size_t i = 0; i < pools->n; i++) {
+        const char *const *exclude = p[i].exclude.items, *const *extra = p[i].extra.items;
+
         if (check_argument(p[i].partition, "partition", false, e) < 0 ||
             check_argument(p[i].account, "account", false, e) < 0 ||
             check_argument(p[i].qos, "qos", false, e) < 0 ||
             check_argument(p[i].constraint, "constraint", false, e) < 0 ||
-            check_argument(p[i].gres, "gres", false, e) < 0 ||
-            check_arguments(&p[i].exclude, "exclude", false, e) < 0 ||
-            check_arguments(&p[i].extra, "extra", true, e) < 0)
+            check_argument(p[i].gres, "gres", false, e) < 0)
             return -1;
+        for (size_t k = 0; k < p[i].exclude.n; k++)
+            if (check_argument(exclude[k], "exclude", false, e) < 0)
+                return -1;
+        for (size_t k = 0; k < p[i].extra.n; k++)
+            if (check_argument(extra[k], "extra", true, e) < 0)
+                return -1;
+    }
     return 0;
 }
 
-static int check_ranking(const struct ranking *r, struct err *e)
+/* Who may submit, names that end up in paths, in an environment or in sbatch's arguments, nodes there
+ * are, and values that exclude each other. */
+static int check_submit(const struct conf *conf, const struct conn *c,
+                        const struct msg_submit_begin *req, struct err *e)
 {
-    if (r->metric != NULL && r->metric[0] == '\0')
-        return err_set(e, ERR_USAGE, "results: metric: it is empty");
-    return check_text(r->metric, "results: metric", e);
-}
+    const char *metric = req->ranking.metric;
 
-int submit_check(const struct conf *conf, const struct conn *c, const struct msg_submit_begin *req,
-                 struct err *e)
-{
     if (req->reps < 1)
         return err_set(e, ERR_USAGE, "reps: at least 1");
     if (may_submit(conf, c, e) < 0 || project_check_name(req->project, e) < 0 ||
         check_text(req->name, "name", e) < 0 || check_nodes(conf, req, e) < 0 ||
-        check_pools(&req->pools, e) < 0 || check_retry(&req->retry, e) < 0 ||
-        check_ranking(&req->ranking, e) < 0)
+        check_pools(&req->pools, e) < 0 || check_retry(&req->retry, e) < 0)
         return -1;
-    return check_work(&req->work, e);
+    if (metric != NULL && metric[0] == '\0')
+        return err_set(e, ERR_USAGE, "results: metric: it is empty");
+    return check_text(metric, "results: metric", e) < 0 ? -1 : check_work(&req->work, e);
 }
 
-static int take(struct server *sv, int64_t project, int64_t sweep, const char *name,
-                const struct dataset *set, struct err *e)
+/* Remembers that the sweep needs it. */
+static int dataset_take(struct server *sv, int64_t project, int64_t sweep, const char *name,
+                        const struct dataset *set, struct err *e)
 {
     int64_t dataset = 0;
 
     if (digest_is_zero(&set->tree))
         return 0;
-    if (db_get_int(sv->db, e, &dataset, SQL_DATASET_TAKE, "iddsiii", project, &set->tree, &set->id,
-                   name, set->files, set->bytes, turn_now_ms(sv)) < 0)
+    if (db_get(sv->db, e, SQL_DATASET_TAKE, "iddsiii>i", project, &set->tree, &set->id, name,
+               set->files, set->bytes, turn_now_ms(sv), &dataset) < 0)
         return -1;
     return db_run(sv->db, e, SQL_SWEEP_DATASET_ADD, "ii", sweep, dataset) < 0 ? -1 : 0;
 }
 
-int datasets_take(struct server *sv, int64_t project, int64_t sweep, const struct jobspec *w,
-                  struct err *e)
-{
-    const struct data_entry *data = w->data.items;
-
-    for (size_t i = 0; i < w->data.n; i++)
-        if (take(sv, project, sweep, data[i].name, &data[i].set, e) < 0)
-            return -1;
-    return take(sv, project, sweep, "", &w->source, e);
-}
-
 /* ---- begin ---- */
-
-/* Without bytes for any node. */
-static struct bytes encode_nodes(const struct msg_submit_begin *req, struct buf *out)
-{
-    if (req->nodes.n > 0 || req->no_nodes)
-        nodes_encode(&req->nodes, out);
-    return buf_bytes(out);
-}
-
-/* Without bytes when there are none; the same for a policy that names nothing. */
-static struct bytes encode_pools(const struct list *pools, struct buf *out)
-{
-    const struct slurm_pool *p = pools->items;
-
-    if (pools->n > 0)
-        mp_add_list(out, pools->n);
-    for (size_t i = 0; i < pools->n; i++)
-        schema_encode(&slurm_pool_schema, &p[i], out);
-    return buf_bytes(out);
-}
-
-static struct bytes encode_retry(const struct retry *r, struct buf *out)
-{
-    if (r->on.n > 0)
-        schema_encode(&retry_schema, r, out);
-    return buf_bytes(out);
-}
 
 static char *stamp_of(int64_t ms, struct arena *a)
 {
@@ -257,39 +181,38 @@ static char *stamp_of(int64_t ms, struct arena *a)
     return arena_strdup(a, text);
 }
 
-/* What is kept of it as bytes. */
-struct encoded {
-    struct buf nodes, work, pools, retry;
-};
-
-static void encoded_free(struct encoded *b)
-{
-    buf_free(&b->nodes);
-    buf_free(&b->work);
-    buf_free(&b->pools);
-    buf_free(&b->retry);
-}
-
 static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
                          int64_t project, struct err *e)
 {
     const struct resources *r = &req->work.resources;
+    const struct slurm_pool *p = req->pools.items;
     const struct conn *c = ask->conn;
     struct digest digest, chain = { { 0 } };
-    struct encoded b = { 0 };
+    struct buf nodes = { 0 }, work = { 0 }, pools = { 0 }, retry = { 0 };
     int rc;
 
+    /* No bytes stand for any node, for no pools, and for a policy that names nothing. */
+    if (req->nodes.n > 0 || req->no_nodes)
+        nodes_encode(&req->nodes, &nodes);
+    if (req->pools.n > 0)
+        mp_add_list(&pools, req->pools.n);
+    for (size_t i = 0; i < req->pools.n; i++)
+        schema_encode(&slurm_pool_schema, &p[i], &pools);
+    if (req->retry.on.n > 0)
+        schema_encode(&retry_schema, &req->retry, &retry);
     jobspec_digest(&req->work, &digest);
-    schema_encode(&work_schema, &req->work, &b.work);
+    schema_encode(&work_schema, &req->work, &work);
     rc = db_run(sv->db, e, SQL_SWEEP_ADD, "iissiiibbdiiiiibbsiitdsis", project, (int64_t)c->uid,
                 c->user, req->name, req->priority, req->reps, (int64_t)req->reuse,
-                encode_nodes(req, &b.nodes), buf_bytes(&b.work), &digest, r->cpus_milli,
-                r->gpus_milli, r->memory_bytes, r->time_ms,
-                req->work.batch > 1 ? req->work.batch : (int64_t)1,
-                encode_pools(&req->pools, &b.pools), encode_retry(&req->retry, &b.retry),
-                req->ranking.metric, (int64_t)req->ranking.goal, c->number, &ask->envelope->id,
-                &chain, stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv), c->known_as);
-    encoded_free(&b);
+                buf_bytes(&nodes), buf_bytes(&work), &digest, r->cpus_milli, r->gpus_milli,
+                r->memory_bytes, r->time_ms, req->work.batch > 1 ? req->work.batch : (int64_t)1,
+                buf_bytes(&pools), buf_bytes(&retry), req->ranking.metric,
+                (int64_t)req->ranking.goal, c->number, &ask->envelope->id, &chain,
+                stamp_of(turn_now_ms(sv), ask->arena), turn_now_ms(sv), c->known_as);
+    buf_free(&nodes);
+    buf_free(&work);
+    buf_free(&pools);
+    buf_free(&retry);
     return rc < 0 ? -1 : db_last_id(sv->db);
 }
 
@@ -297,10 +220,11 @@ static int64_t sweep_add(struct server *sv, struct ask *ask, const struct msg_su
 static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
                           struct err *e)
 {
+    const struct data_entry *data = req->work.data.items;
     int64_t n_open = 0;
     int64_t project, sweep;
 
-    if (db_get_int(sv->db, e, &n_open, SQL_OPEN_COUNT, "i", ask->conn->number) < 0)
+    if (db_get(sv->db, e, SQL_OPEN_COUNT, "i>i", ask->conn->number, &n_open) < 0)
         return -1;
     if (n_open >= SUBMITS_OPEN_MAX)
         return err_set(e, ERR_BUSY, "%d submits are open on this connection", SUBMITS_OPEN_MAX);
@@ -309,19 +233,15 @@ static int64_t open_sweep(struct server *sv, struct ask *ask, const struct msg_s
         return -1;
     ask->conn->has_submits = true;
     sweep = sweep_add(sv, ask, req, project, e);
-    if (sweep < 0 || datasets_take(sv, project, sweep, &req->work, e) < 0 ||
+    if (sweep < 0)
+        return -1;
+    for (size_t i = 0; i < req->work.data.n; i++)
+        if (dataset_take(sv, project, sweep, data[i].name, &data[i].set, e) < 0)
+            return -1;
+    if (dataset_take(sv, project, sweep, "", &req->work.source, e) < 0 ||
         pilots_take_pools(sv, ask->conn, sweep, &req->pools, e) < 0)
         return -1;
     return sweep;
-}
-
-/* Before anything is done for it. */
-static int prepare(struct server *sv, struct ask *ask, const struct msg_submit_begin *req,
-                   struct msg_submit_open *rep, struct err *e)
-{
-    if (submit_check(&sv->conf, ask->conn, req, e) < 0)
-        return -1;
-    return project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
 }
 
 int handle_submit_begin(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -329,12 +249,14 @@ int handle_submit_begin(struct server *sv, struct ask *ask, const void *request,
 {
     const struct msg_submit_begin *req = request;
     struct msg_submit_open *rep = reply;
-    int rc = prepare(sv, ask, req, rep, e);
+    int rc = check_submit(&sv->conf, ask->conn, req, e);
 
+    if (rc == 0)
+        rc = project_prepare(sv, ask, req->project, req->private_project, &rep->folder, e);
     if (rc != 0)
         return rc;
-    rc = db_get_int(sv->db, e, &rep->sweep, SQL_OPEN_BEGUN, "it", ask->conn->number,
-                    &ask->envelope->id);
+    rc = db_get(sv->db, e, SQL_OPEN_BEGUN, "it>i", ask->conn->number, &ask->envelope->id,
+                &rep->sweep);
     if (rc == 0)
         rep->sweep = open_sweep(sv, ask, req, e);
     return rc < 0 || rep->sweep < 0 ? -1 : 0;
@@ -360,38 +282,32 @@ struct taking {
     int64_t now_ms;
 };
 
-static int open_load(struct taking *t, const struct conn *c, int64_t sweep, struct err *e)
-{
-    struct stmt *s = db_ask(t->sv->db, SQL_OPEN_GET, "ii", sweep, c->number);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        t->sweep = sweep;
-        t->project = stmt_int(s, 0);
-        t->reps = stmt_int(s, 1);
-        t->reuse = (enum reuse)stmt_enum(s, 2, REUSE_COUNT);
-        stmt_digest(s, 3, &t->work);
-        t->stamp = mem_strdup(stmt_text(s, 4));
-        stmt_digest(s, 5, &t->chain);
-        t->chunks = stmt_int(s, 6);
-        t->sent = stmt_int(s, 7);
-        t->configs = stmt_int(s, 8);
-        t->jobs = stmt_int(s, 9);
-        t->reused = stmt_int(s, 10);
-    }
-    stmt_end(s);
-    if (rc == 0)
-        return err_set(e, ERR_NOT_FOUND, "no submit of sweep %" PRId64 " is open here", sweep);
-    return rc < 0 ? -1 : 0;
-}
-
 static int taking_begin(struct taking *t, struct server *sv, const struct conn *c, int64_t sweep,
                         struct err *e)
 {
-    *t = (struct taking){ .sv = sv, .now_ms = turn_now_ms(sv) };
-    if (open_load(t, c, sweep, e) < 0)
-        return -1;
-    t->arena = arena_create();
+    struct stmt *s = db_ask(sv->db, SQL_OPEN_GET, "ii", sweep, c->number);
+    int rc = stmt_step(s, e);
+
+    if (rc <= 0)
+        return rc < 0 ? -1
+                      : err_set(e, ERR_NOT_FOUND, "no submit of sweep %" PRId64 " is open here",
+                                sweep);
+    *t = (struct taking){ .sv = sv,
+                          .arena = arena_create(),
+                          .sweep = sweep,
+                          .project = stmt_int(s, 0),
+                          .reps = stmt_int(s, 1),
+                          .reuse = (enum reuse)stmt_enum(s, 2, REUSE_COUNT),
+                          .stamp = mem_strdup(stmt_text(s, 4)),
+                          .chunks = stmt_int(s, 6),
+                          .sent = stmt_int(s, 7),
+                          .configs = stmt_int(s, 8),
+                          .jobs = stmt_int(s, 9),
+                          .reused = stmt_int(s, 10),
+                          .now_ms = turn_now_ms(sv) };
+    stmt_digest(s, 3, &t->work);
+    stmt_digest(s, 5, &t->chain);
+    stmt_end(s);
     return 0;
 }
 
@@ -402,113 +318,36 @@ static void taking_end(struct taking *t)
     free(t->stamp);
 }
 
-/* The configuration's row, 1 when it is new to the project, 0, -1. */
-static int param_take(struct taking *t, const struct value *config, struct bytes encoded,
-                      int64_t *param, struct err *e)
-{
-    struct digest digest;
-    int rc;
-
-    param_digest(config, &digest);
-    rc = params_find(t->sv, t->project, &digest, param, e);
-    if (rc != 0)
-        return rc < 0 ? -1 : 0;
-    return param_index_add(t->sv, t->project, ++t->params, &digest, encoded, param, e) < 0 ? -1 : 1;
-}
-
-/* A done job that makes this one unnecessary: 1, 0, -1. */
-static int find_done(struct taking *t, int64_t param, int64_t rep, int64_t *job, struct err *e)
-{
-    switch (t->reuse) {
-    case REUSE_ALL:
-        return db_get_int(t->sv->db, e, job, SQL_DONE_SAME_WORK, "iid", param, rep, &t->work);
-    case REUSE_PARAMS: return db_get_int(t->sv->db, e, job, SQL_DONE_ANY_WORK, "ii", param, rep);
-    default: return 0;
-    }
-}
-
-static void make_name(struct taking *t, int64_t k)
-{
-    buf_clear(&t->name);
-    buf_printf(&t->name, "%s_num%" PRId64, t->stamp, k);
-}
-
-/* A configuration's jobs of one second may come from several submits. */
-static int find_name(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
-{
-    int rc = is_new ? 0 : 1;
-
-    make_name(t, rep);
-    for (int64_t k = rep; rc == 1; k++) {
-        int64_t one;
-
-        make_name(t, k);
-        rc = db_get_int(t->sv->db, e, &one, SQL_JOB_NAME_TAKEN, "is", param, buf_text(&t->name));
-    }
-    return rc;
-}
-
-static int job_add(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
-{
-    int64_t version = turn_next_version(t->sv, e);
-
-    if (version < 0 || find_name(t, param, rep, is_new, e) < 0)
-        return -1;
-    return db_run(t->sv->db, e, SQL_JOB_ADD, "iiiisdii", t->sweep, ++t->jobs, param, rep,
-                  buf_text(&t->name), &t->work, t->now_ms, version);
-}
-
+/* A replication: a done job that makes it unnecessary, or a new job.  is_new: the project did not have
+ * the configuration before. */
 static int rep_take(struct taking *t, int64_t param, int64_t rep, bool is_new, struct err *e)
 {
-    int64_t done;
-    int rc = is_new ? 0 : find_done(t, param, rep, &done, e);
+    struct db *db = t->sv->db;
+    int64_t done, one;
+    int rc = 0;
 
-    if (rc == 0)
-        return job_add(t, param, rep, is_new, e);
+    if (!is_new && t->reuse == REUSE_ALL)
+        rc = db_get(db, e, SQL_DONE_SAME_WORK, "iid>i", param, rep, &t->work, &done);
+    else if (!is_new && t->reuse == REUSE_PARAMS)
+        rc = db_get(db, e, SQL_DONE_ANY_WORK, "ii>i", param, rep, &done);
     if (rc < 0)
         return -1;
-    t->reused++;
-    return db_run(t->sv->db, e, SQL_REUSED_ADD, "ii", t->sweep, done);
-}
-
-static int check_config(const struct value *config, struct bytes encoded, struct err *e)
-{
-    if (config->type != VALUE_MAP)
-        return err_set(e, ERR_PROTOCOL, "a configuration must be a map, found %s",
-                       value_type_name(config->type));
-    if (encoded.n > PARAM2VAL_MAX_BYTES)
-        return err_set(e, ERR_USAGE, "a configuration is larger than %d bytes",
-                       PARAM2VAL_MAX_BYTES);
-    if (value_depth(config) > PARAM2VAL_DEPTH_MAX)
-        return err_set(e, ERR_USAGE, "a configuration is nested deeper than %d",
-                       PARAM2VAL_DEPTH_MAX);
-    return 0;
-}
-
-static int check_chunk_room(const struct taking *t, int64_t n_in_chunk, struct err *e)
-{
-    if (n_in_chunk > CONFIGS_PER_CHUNK_MAX ||
-        (n_in_chunk > 1 && n_in_chunk * t->reps > JOBS_PER_CHUNK_MAX))
-        return err_set(e, ERR_PROTOCOL, "a chunk of more than %d configurations or %d jobs",
-                       CONFIGS_PER_CHUNK_MAX, JOBS_PER_CHUNK_MAX);
-    return 0;
-}
-
-/* One that the sweep has already is taken once. */
-static int config_take(struct taking *t, const struct value *config, struct bytes encoded,
-                       struct err *e)
-{
-    int64_t param = 0;
-    int is_new = param_take(t, config, encoded, &param, e);
-    int n = is_new < 0 ? -1 : db_run(t->sv->db, e, SQL_CONFIG_ADD, "ii", t->sweep, param);
-
-    if (n <= 0)
-        return n;
-    t->configs++;
-    for (int64_t rep = 0; rep < t->reps; rep++)
-        if (rep_take(t, param, rep, is_new == 1, e) < 0)
-            return -1;
-    return 0;
+    if (rc == 1) {
+        t->reused++;
+        return db_run(db, e, SQL_REUSED_ADD, "ii", t->sweep, done);
+    }
+    /* A configuration's jobs of one second may come from several submits. */
+    rc = 1;
+    for (int64_t k = rep; rc == 1; k++) {
+        buf_clear(&t->name);
+        buf_printf(&t->name, "%s_num%" PRId64, t->stamp, k);
+        rc =
+            is_new ? 0 : db_get(db, e, SQL_JOB_NAME_TAKEN, "is>i", param, buf_text(&t->name), &one);
+    }
+    if (rc < 0)
+        return -1;
+    return db_run(db, e, SQL_JOB_ADD, "iiiisdii", t->sweep, ++t->jobs, param, rep,
+                  buf_text(&t->name), &t->work, t->now_ms, turn_next_version(t->sv));
 }
 
 struct chunk_walk {
@@ -516,28 +355,48 @@ struct chunk_walk {
     int64_t n;
 };
 
-static int item_take(void *context, struct bytes item, struct err *e)
+/* A configuration.  One that the sweep has already is taken once. */
+static int config_take(void *context, struct bytes item, struct err *e)
 {
     struct chunk_walk *walk = context;
     struct taking *t = walk->taking;
+    struct digest digest;
     struct value config;
+    int64_t param = 0;
+    bool is_new;
+    int rc;
 
     t->sent++;
     arena_reset(t->arena);
-    if (check_chunk_room(t, ++walk->n, e) < 0 ||
-        mp_read(item.data, item.n, t->arena, &config, e) < 0 || check_config(&config, item, e) < 0)
+    walk->n++;
+    if (walk->n > CONFIGS_PER_CHUNK_MAX || (walk->n > 1 && walk->n * t->reps > JOBS_PER_CHUNK_MAX))
+        return err_set(e, ERR_PROTOCOL, "a chunk of more than %d configurations or %d jobs",
+                       CONFIGS_PER_CHUNK_MAX, JOBS_PER_CHUNK_MAX);
+    if (mp_read(item.data, item.n, t->arena, &config, e) < 0)
         return -1;
-    return config_take(t, &config, item, e);
-}
-
-static void chain_on(struct digest *chain, struct bytes chunk)
-{
-    struct hasher *h = hasher_create();
-
-    hasher_add(h, chain->bytes, DIGEST_BYTES);
-    hasher_add(h, chunk.data, chunk.n);
-    hasher_end(h, chain);
-    hasher_destroy(h);
+    if (config.type != VALUE_MAP)
+        return err_set(e, ERR_PROTOCOL, "a configuration must be a map, found %s",
+                       value_type_name(config.type));
+    if (item.n > PARAM2VAL_MAX_BYTES)
+        return err_set(e, ERR_USAGE, "a configuration is larger than %d bytes",
+                       PARAM2VAL_MAX_BYTES);
+    if (value_depth(&config) > PARAM2VAL_DEPTH_MAX)
+        return err_set(e, ERR_USAGE, "a configuration is nested deeper than %d",
+                       PARAM2VAL_DEPTH_MAX);
+    param_digest(&config, &digest);
+    rc = params_find(t->sv, t->project, &digest, &param, e);
+    if (rc < 0 ||
+        (rc == 0 && param_index_add(t->sv, t->project, ++t->params, &digest, item, &param, e) < 0))
+        return -1;
+    is_new = rc == 0;
+    rc = db_run(t->sv->db, e, SQL_CONFIG_ADD, "ii", t->sweep, param);
+    if (rc <= 0)
+        return rc;
+    t->configs++;
+    for (int64_t rep = 0; rep < t->reps; rep++)
+        if (rep_take(t, param, rep, is_new, e) < 0)
+            return -1;
+    return 0;
 }
 
 static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, struct err *e)
@@ -545,17 +404,22 @@ static int chunk_take(struct taking *t, const struct msg_submit_chunk *req, stru
     struct chunk_walk walk = { .taking = t };
     struct db *db = t->sv->db;
     int64_t params_before;
+    struct hasher *h;
 
     if (req->index != t->chunks)
         return err_set(e, ERR_PROTOCOL, "chunk %" PRId64 " came where %" PRId64 " was due",
                        req->index, t->chunks);
-    if (db_get_int(db, e, &params_before, SQL_PROJECT_PARAMS, "i", t->project) < 0)
+    if (db_get(db, e, SQL_PROJECT_PARAMS, "i>i", t->project, &params_before) < 0)
         return -1;
     t->params = params_before;
     param_index_begin(t->sv);
-    if (mp_each_item(req->configs.data, req->configs.n, item_take, &walk, e) < 0)
+    if (mp_each_item(req->configs.data, req->configs.n, config_take, &walk, e) < 0)
         return err_wrap(e, "chunk %" PRId64, req->index);
-    chain_on(&t->chain, req->configs);
+    h = hasher_create();
+    hasher_add(h, t->chain.bytes, DIGEST_BYTES);
+    hasher_add(h, req->configs.data, req->configs.n);
+    hasher_end(h, &t->chain);
+    hasher_destroy(h);
     if (param_index_end(t->sv, e) < 0 ||
         (t->params != params_before &&
          db_run(db, e, SQL_PROJECT_SET_PARAMS, "ii", t->project, t->params) < 0))
@@ -581,18 +445,6 @@ int handle_submit_chunk(struct server *sv, struct ask *ask, const void *request,
 }
 
 /* ---- end ---- */
-
-static int check_whole(const struct taking *t, const struct msg_submit_end *req, struct err *e)
-{
-    if (req->configs != t->sent)
-        return err_set(e, ERR_PROTOCOL, "%" PRId64 " configurations came of %" PRId64, t->sent,
-                       req->configs);
-    if (memcmp(req->chain.bytes, t->chain.bytes, DIGEST_BYTES) != 0)
-        return err_set(e, ERR_PROTOCOL, "the chunks are not those that were sent");
-    if (t->configs == 0)
-        return err_set(e, ERR_USAGE, "a sweep without configurations");
-    return 0;
-}
 
 struct submit_event {
     int64_t sweep;
@@ -621,41 +473,6 @@ static void log_submit(struct server *sv, void *context)
     submit_event_free(context);
 }
 
-static void promise_log(struct server *sv, const struct conn *c, const struct msg_submitted *rep)
-{
-    struct submit_event *event = mem_alloc(sizeof *event);
-
-    *event = (struct submit_event){ rep->sweep, mem_strdup(c->user), mem_strdup(rep->project),
-                                    rep->queued, rep->reused };
-    turn_after_with(sv, log_submit, submit_event_free, event);
-}
-
-static int read_submitted(struct server *sv, int64_t sweep, struct arena *a,
-                          struct msg_submitted *rep, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_SUBMITTED, "i", sweep);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        rep->sweep = sweep;
-        rep->project = arena_strdup(a, stmt_text(s, 0));
-        rep->configs = stmt_int(s, 1);
-        rep->reps = stmt_int(s, 2);
-        rep->queued = stmt_int(s, 3);
-        rep->reused = stmt_int(s, 4);
-        rep->jobs = rep->queued + rep->reused;
-    }
-    stmt_end(s);
-    if (rc == 0)
-        return err_set(e, ERR_INTERNAL, "sweep %" PRId64 " has no project", sweep);
-    return rc < 0 ? -1 : 0;
-}
-
-static int note_nobody(struct server *sv, struct arena *a, struct msg_submitted *rep, struct err *e)
-{
-    return rep->queued == 0 ? 0 : why_nobody(sv, rep->sweep, a, &rep->note, e);
-}
-
 /* In ask->progress, while the answer to submit_end is made: jobs looked at, those done otherwise. */
 enum { LOOKED_AT, DONE_OTHERWISE, LOOK_AT_ONCE = 1000 };
 
@@ -674,27 +491,12 @@ static int count_done_otherwise(const struct taking *t, struct ask *ask, struct 
         /* Always one step, so that each turn comes further. */
         if (!is_first && turn_is_full(t->sv))
             return 1;
-        if (db_get_int(t->sv->db, e, &n, SQL_DONE_OTHERWISE, "iii", t->sweep, progress[LOOKED_AT],
-                       progress[LOOKED_AT] + LOOK_AT_ONCE) < 0)
+        if (db_get(t->sv->db, e, SQL_DONE_OTHERWISE, "iii>i", t->sweep, progress[LOOKED_AT],
+                   progress[LOOKED_AT] + LOOK_AT_ONCE, &n) < 0)
             return -1;
         progress[LOOKED_AT] += LOOK_AT_ONCE;
         progress[DONE_OTHERWISE] += n;
     }
-    return 0;
-}
-
-static int show(struct server *sv, const struct taking *t, struct err *e)
-{
-    bool is_done = t->jobs == 0;
-    int64_t version = turn_next_version(sv, e);
-
-    if (version < 0 || db_run(sv->db, e, SQL_SWEEP_SHOW, "iiiii", t->sweep,
-                              (int64_t)(is_done ? SWEEP_DONE : SWEEP_RUNNING), t->now_ms,
-                              is_done ? t->now_ms : (int64_t)0, version) < 0)
-        return -1;
-    subscribe_touch(sv, t->sweep);
-    if (!is_done)
-        turn_want_schedule(sv);
     return 0;
 }
 
@@ -703,18 +505,35 @@ static int end_well(const struct taking *t, struct ask *ask, struct msg_submitte
                     struct err *e)
 {
     struct server *sv = t->sv;
-    int rc = read_submitted(sv, t->sweep, ask->arena, rep, e);
+    bool is_done = t->jobs == 0;
+    struct submit_event *event;
+    int rc;
 
-    if (rc == 0)
-        rc = project_check_folder(sv, ask, rep->project, e);
+    rep->sweep = t->sweep;
+    rc = db_get(sv->db, e, SQL_SUBMITTED, "i>siiii", t->sweep, ask->arena, &rep->project,
+                &rep->configs, &rep->reps, &rep->queued, &rep->reused);
+    if (rc <= 0)
+        return rc < 0 ? -1 : err_set(e, ERR_INTERNAL, "sweep %" PRId64 " has no project", t->sweep);
+    rep->jobs = rep->queued + rep->reused;
+    rc = project_check_folder(sv, ask, rep->project, e);
     if (rc == 0)
         rc = count_done_otherwise(t, ask, e);
     if (rc != 0)
         return rc;
     rep->done_otherwise = ask->progress[DONE_OTHERWISE];
-    if (show(sv, t, e) < 0 || note_nobody(sv, ask->arena, rep, e) < 0)
+    if (db_run(sv->db, e, SQL_SWEEP_SHOW, "iiiii", t->sweep,
+               (int64_t)(is_done ? SWEEP_DONE : SWEEP_RUNNING), t->now_ms,
+               is_done ? t->now_ms : (int64_t)0, turn_next_version(sv)) < 0)
         return -1;
-    promise_log(sv, ask->conn, rep);
+    subscribe_touch(sv, t->sweep);
+    if (!is_done)
+        turn_want_schedule(sv);
+    if (rep->queued > 0 && why_nobody(sv, rep->sweep, ask->arena, &rep->note, e) < 0)
+        return -1;
+    event = mem_alloc(sizeof *event);
+    *event = (struct submit_event){ rep->sweep, mem_strdup(ask->conn->user),
+                                    mem_strdup(rep->project), rep->queued, rep->reused };
+    turn_after_with(sv, log_submit, submit_event_free, event);
     return 0;
 }
 
@@ -723,11 +542,17 @@ int handle_submit_end(struct server *sv, struct ask *ask, const void *request, v
 {
     const struct msg_submit_end *req = request;
     struct taking t;
-    int rc;
+    int rc = 0;
 
     if (taking_begin(&t, sv, ask->conn, req->sweep, e) < 0)
         return -1;
-    rc = check_whole(&t, req, e);
+    if (req->configs != t.sent)
+        rc = err_set(e, ERR_PROTOCOL, "%" PRId64 " configurations came of %" PRId64, t.sent,
+                     req->configs);
+    else if (memcmp(req->chain.bytes, t.chain.bytes, DIGEST_BYTES) != 0)
+        rc = err_set(e, ERR_PROTOCOL, "the chunks are not those that were sent");
+    else if (t.configs == 0)
+        rc = err_set(e, ERR_USAGE, "a sweep without configurations");
     if (rc < 0)
         turn_add_work(sv->turn, submit_clear, req->sweep);
     else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* handle_worker.c - a worker registers, takes hands, reports, and retires with its pilot */
+/* handle_worker.c - hello of clients and workers; a worker registers, takes hands, reports, and retires
+ * with its pilot */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,10 +14,86 @@
 #include "server/pilot/pilots.h"
 #include "server/queue/attempts.h"
 #include "server/queue/lease.h"
-#include "server/queue/pilot.h"
 #include "server/queue/pilot_rows.h"
 #include "server/queue/share_packs.h"
 #include "server/queue/subscribe.h"
+#include "server/share/projectdir.h"
+
+/* ---- hello ---- */
+
+/* By the token that its job was submitted with, a worker is known to be a pilot: -1 when there is none
+ * of that token.  One that is here has not ended, whatever Slurm may have said.  It is given the jobs of
+ * those sweeps that name its pool, as long as they can end within its time. */
+static int pair_pilot(struct server *sv, struct conn *c, const struct pilot_claim *claim,
+                      struct arena *a, struct err *e)
+{
+    const char *job = claim->slurm_job, *task = job == NULL ? NULL : strchr(job, '_');
+    struct pilot_row row;
+    int rc;
+
+    if (token_is_zero(&claim->token))
+        return 0;
+    /* "17_3": task 3; "17": 0. */
+    rc = pilot_row_by_token(sv, &claim->token, task == NULL ? 0 : strtoll(task + 1, NULL, 10), a,
+                            &row, e);
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || row.uid != c->uid)
+        return err_set(e, ERR_DENIED, "no pilot is waited for that Slurm's job %s could be",
+                       job == NULL ? "" : job);
+    c->pilot = row.id;
+    c->pool = row.pool;
+    c->takes_one = conf_has_one_job_each(&sv->conf, &row.spec);
+    c->pilot_time_ms = row.time_ms;
+    c->pilot_ends_at_ms = claim->ends_at_ms;
+    if (row.slurm_id == 0 && job != NULL)
+        c->pilot_job = strtoll(job, NULL, 10);
+    return 0;
+}
+
+/* What it changes is in memory alone: should the commit fail, the peer is told so, and may go. */
+int handle_hello(struct server *sv, struct ask *ask, const void *request, void *reply,
+                 struct err *e)
+{
+    const struct msg_hello *req = request;
+    const char *label = req->user_label;
+    struct msg_welcome *rep = reply;
+    struct conn *c = ask->conn;
+
+    if (req->version != PROTO_VERSION)
+        return err_set(e, ERR_PROTOCOL,
+                       "this ludwigd (%s) speaks version %d of the protocol, and your %s version"
+                       " %" PRId64 "; install the same release of both",
+                       LUDWIG_VERSION, PROTO_VERSION, req->program, req->version);
+    c->role = strcmp(req->program, "ludwig") == 0          ? FROM_CLIENT
+              : strcmp(req->program, "ludwig-worker") == 0 ? FROM_WORKER
+                                                           : 0;
+    if (c->role == 0)
+        return err_set(e, ERR_PROTOCOL, "'%s' is no program that ludwigd talks to", req->program);
+    /* A label is shown and picked by, as a name is, and so must look like one; it grants nothing. */
+    if (label != NULL && c->known_as == NULL) {
+        if (!path_is_portable_name(label))
+            return err_set(e, ERR_USAGE, "'%s' cannot be a user's label (config.yaml: user)",
+                           label);
+        c->known_as = mem_printf("%s/%s", c->user, label);
+    }
+    if (pair_pilot(sv, c, &req->pilot, ask->arena, e) < 0)
+        return -1;
+    c->greeted = true;
+    chan_limit_frames(c->chan, c->role == FROM_WORKER ? FRAME_MAX_BYTES : CONN_CLIENT_MAX);
+    *rep = (struct msg_welcome){ .version = PROTO_VERSION,
+                                 .server_id = sv->server_id,
+                                 .server_version = LUDWIG_VERSION,
+                                 .user = c->known_as != NULL ? c->known_as : c->user,
+                                 .uid = (int64_t)c->uid,
+                                 .admin = c->is_admin,
+                                 .share = sv->conf.share,
+                                 .projects = sv->conf.projects,
+                                 .makes_projects = projectdir_is_made_here(c->uid) };
+    log_event(LOG_DEBUG, "hello", "conn", "%lld", (long long)c->number, "program", "%s",
+              req->program, "user", "%s", c->user, "label", "%s", label, NULL);
+    return 0;
+}
 
 /* ---- clocks ---- */
 
@@ -38,28 +115,7 @@ static int64_t by_our_clock(int64_t at, int64_t ahead_ms)
     return at > 0 && at > ahead_ms ? at - ahead_ms : at;
 }
 
-static struct report report_by_our_clock(const struct report *r, int64_t ahead_ms)
-{
-    struct report ours = *r;
-
-    ours.at = by_our_clock(r->at, ahead_ms);
-    ours.started_at = by_our_clock(r->started_at, ahead_ms);
-    ours.ended_at = by_our_clock(r->ended_at, ahead_ms);
-    return ours;
-}
-
 /* ---- register ---- */
-
-static int check_claims(const struct msg_register *r, struct err *e)
-{
-    if (!path_is_portable_name(r->node))
-        return err_set(e, ERR_USAGE, "a node cannot be called '%.80s'", r->node);
-    if (node_kind_parse(r->kind) < 0)
-        return err_set(e, ERR_USAGE, "node %s: a worker cannot be a '%.80s'", r->node, r->kind);
-    if (token_is_zero(&r->worker) || token_is_zero(&r->incarnation) || r->boot_id[0] == '\0')
-        return err_set(e, ERR_USAGE, "node %s: its identity is missing", r->node);
-    return 0;
-}
 
 /* The worker's row, made or brought up to date: its id, -1 with e set. */
 static int64_t worker_save(struct server *sv, const struct conn *c, const struct msg_register *r,
@@ -95,71 +151,6 @@ static int compare_tokens(const void *x, const void *y)
     return memcmp(x, y, TOKEN_BYTES);
 }
 
-/* held[] begins with its token, so a sorted copy can be searched by token. */
-static struct held *sorted_by_token(struct arena *a, const struct list *attempts)
-{
-    struct held *held = arena_alloc(a, attempts->n * sizeof *held);
-
-    if (attempts->n > 0)
-        memcpy(held, attempts->items, attempts->n * sizeof *held);
-    qsort(held, attempts->n, sizeof *held, compare_tokens);
-    return held;
-}
-
-struct live {
-    int64_t id;
-    struct token token;
-    enum attempt_state state;
-};
-
-static int live_of(struct server *sv, int64_t worker, struct arena *a, struct live **live,
-                   size_t *n, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_LIVE_OF_WORKER, "i", worker);
-    size_t capacity = 0;
-    int rc;
-
-    *live = NULL;
-    *n = 0;
-    while ((rc = stmt_step(s, e)) == 1) {
-        if (*n == capacity) {
-            struct live *more = arena_alloc(a, (2 * capacity + 64) * sizeof *more);
-
-            if (*n > 0)
-                memcpy(more, *live, *n * sizeof *more);
-            capacity = 2 * capacity + 64;
-            *live = more;
-        }
-        (*live)[*n].id = stmt_int(s, 0);
-        stmt_token(s, 1, &(*live)[*n].token);
-        (*live)[(*n)++].state = (enum attempt_state)stmt_enum(s, 2, ATTEMPT_STATE_COUNT);
-    }
-    return rc;
-}
-
-/* What we gave it and it does not hold never arrived, or it has forgotten it. */
-static int find_missing(struct server *sv, int64_t worker, const struct held *held, size_t n_held,
-                        struct arena *a, struct tally *t, struct err *e)
-{
-    struct live *live;
-    size_t n;
-
-    if (live_of(sv, worker, a, &live, &n, e) < 0)
-        return -1;
-    for (size_t i = 0; i < n; i++) {
-        bool is_unstarted = live[i].state == ATTEMPT_ASSIGNED;
-
-        if (n_held > 0 &&
-            bsearch(&live[i].token, held, n_held, sizeof *held, compare_tokens) != NULL)
-            continue;
-        if (attempt_find(sv, live[i].id, is_unstarted ? EV_RECALL : EV_LOSE,
-                         is_unstarted ? "it never arrived" : "its worker has forgotten it", t,
-                         e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 struct registering {
     struct server *sv;
     int64_t worker;
@@ -168,9 +159,40 @@ struct registering {
     struct tally tally;
 };
 
-static void stop_it(struct registering *r, const struct token *token)
+/* What we gave it and it does not hold never arrived, or it has forgotten it. */
+static int find_missing(struct registering *r, const struct list *attempts, struct arena *a,
+                        struct err *e)
 {
-    r->stop[r->n_stop++].token = *token;
+    struct held *held = arena_alloc(a, attempts->n * sizeof *held);
+    struct stmt *s = db_ask(r->sv->db, SQL_LIVE_OF_WORKER, "i", r->worker);
+    struct missing {
+        int64_t attempt;
+        bool is_unstarted;
+    } *missing = NULL;
+    size_t n = 0, capacity = 0;
+    struct token token;
+    int rc;
+
+    /* held[] begins with its token, so a sorted copy can be searched by token. */
+    if (attempts->n > 0)
+        memcpy(held, attempts->items, attempts->n * sizeof *held);
+    qsort(held, attempts->n, sizeof *held, compare_tokens);
+    while ((rc = stmt_step(s, e)) == 1) {
+        stmt_token(s, 2, &token);
+        if (attempts->n > 0 &&
+            bsearch(&token, held, attempts->n, sizeof *held, compare_tokens) != NULL)
+            continue;
+        mem_grow((void **)&missing, &capacity, n, sizeof *missing);
+        missing[n++] = (struct missing){ stmt_int(s, 0),
+                                         stmt_enum(s, 1, ATTEMPT_STATE_COUNT) == ATTEMPT_ASSIGNED };
+    }
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = attempt_find(
+            r->sv, missing[i].attempt, missing[i].is_unstarted ? EV_RECALL : EV_LOSE, CAUSE_NONE,
+            missing[i].is_unstarted ? "it never arrived" : "its worker has forgotten it", &r->tally,
+            e);
+    free(missing);
+    return rc;
 }
 
 /* A lost attempt is back.  Of it and those started since, the one that has run longest stays. */
@@ -192,59 +214,40 @@ static int settle_returned(struct registering *r, const struct held *h, int64_t 
     if (rc < 0)
         return -1;
     if (has_rivals && !is_longest) {
-        stop_it(r, &h->token);
+        r->stop[r->n_stop++].token = h->token;
         return 0;
     }
-    if (attempt_find(r->sv, attempt, EV_RETURN, NULL, &r->tally, e) < 0)
+    if (attempt_find(r->sv, attempt, EV_RETURN, CAUSE_NONE, NULL, &r->tally, e) < 0)
         return -1;
-    s = db_ask(r->sv->db, SQL_RIVALS, "ii", job, attempt);
-    while ((rc = stmt_step(s, e)) == 1) {
-        struct token token;
-
-        stmt_token(s, 1, &token);
-        attempt_stop(r->sv, stmt_int(s, 2), &token);
-    }
-    return rc;
+    return attempts_stop_rivals(r->sv, job, attempt, e);
 }
 
 static int settle_held(struct registering *r, const struct held *h, struct err *e)
 {
     struct stmt *s = db_ask(r->sv->db, SQL_HELD, "t", &h->token);
     int rc = stmt_step(s, e);
-    int64_t attempt = rc == 1 ? stmt_int(s, 0) : 0;
-    int64_t job = rc == 1 ? stmt_int(s, 1) : 0;
-    enum attempt_state state =
-        rc == 1 ? (enum attempt_state)stmt_enum(s, 2, ATTEMPT_STATE_COUNT) : ATTEMPT_NO;
-    bool is_ours = rc == 1 && stmt_int(s, 3) == r->worker;
-    enum job_state job_state =
-        rc == 1 ? (enum job_state)stmt_enum(s, 4, JOB_STATE_COUNT) : JOB_QUEUED;
+    enum attempt_state state = ATTEMPT_NO;
+    bool is_ours = false, is_over = false;
+    int64_t attempt = 0, job = 0;
 
-    stmt_end(s);
     if (rc < 0)
         return -1;
+    if (rc == 1) {
+        attempt = stmt_int(s, 0);
+        job = stmt_int(s, 1);
+        state = (enum attempt_state)stmt_enum(s, 2, ATTEMPT_STATE_COUNT);
+        is_ours = stmt_int(s, 3) == r->worker;
+        is_over = job_is_ended((enum job_state)stmt_enum(s, 4, JOB_STATE_COUNT));
+    }
+    stmt_end(s);
     /* What has ended there is told by its own report, and answered by a verdict. */
     if (!attempt_is_live((enum attempt_state)h->state) || h->state == ATTEMPT_PUBLISHING)
         return 0;
-    if (is_ours && state == ATTEMPT_LOST && !job_is_ended(job_state))
+    if (is_ours && state == ATTEMPT_LOST && !is_over)
         return settle_returned(r, h, attempt, job, e);
-    if (!is_ours || !attempt_is_live(state) || job_is_ended(job_state))
-        stop_it(r, &h->token);
+    if (!is_ours || !attempt_is_live(state) || is_over)
+        r->stop[r->n_stop++].token = h->token;
     return 0;
-}
-
-/* Work for a turn: a cancel in the turn of the registration found no connection to tell it on. */
-static int stop_unwanted(struct server *sv, int64_t worker, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_UNWANTED_LIVE, "i", worker);
-    int rc;
-
-    while ((rc = stmt_step(s, e)) == 1) {
-        struct token token;
-
-        stmt_token(s, 0, &token);
-        attempt_stop(sv, worker, &token);
-    }
-    return rc;
 }
 
 /* A registration, which counts once it is committed. */
@@ -252,7 +255,7 @@ struct registration {
     struct server *sv;
     int64_t conn, worker;
     struct arena *arena;
-    struct msg_register said; /* without its attempts */
+    struct msg_register *said; /* without its attempts */
     size_t n_attempts;
 };
 
@@ -275,7 +278,7 @@ static void registration_drop(void *context)
 static void take_over(struct server *sv, void *context)
 {
     struct registration *n = context;
-    const struct msg_register *said = &n->said;
+    const struct msg_register *said = n->said;
     struct conn *c = conn_find(sv, n->conn);
     struct conn *old = c == NULL ? NULL : conn_of_worker(sv, n->worker);
 
@@ -293,42 +296,42 @@ static void take_over(struct server *sv, void *context)
         conn_close(sv, old, "the worker has connected anew");
     }
     c->worker = n->worker;
-    lease_connected(sv, c->worker);
+    lease_begin(sv, c->worker);
     turn_add_work(sv->turn, recall_unwanted, c->worker);
-    turn_add_work(sv->turn, stop_unwanted, c->worker);
+    turn_add_work(sv->turn, attempts_stop_unwanted, c->worker);
     turn_add_work(sv->turn, share_packs_give, 0);
     subscribe_registered(sv, c->worker);
     turn_want_schedule(sv);
     registration_drop(n);
 }
 
-static int promise_registration(struct server *sv, struct conn *c, int64_t worker,
-                                const struct msg_register *req, struct err *e)
+/* A pilot's worker has that row: how much time it has, and until when, where one of them does not
+ * say. */
+static int pilot_start(struct server *sv, struct conn *c, int64_t worker, struct err *e)
 {
-    const struct schema *schema = proto.messages[MSG_REGISTER].schema;
-    struct registration *n = mem_alloc(sizeof *n);
-    struct msg_register said = *req;
-    struct buf copy = { 0 };
-    const char *kept;
+    struct arena *a;
+    struct pilot_row row;
+    int rc;
 
-    said.attempts = (struct list){ 0 };
-    schema_encode(schema, &said, &copy);
-    n->sv = sv;
-    n->conn = c->number;
-    n->worker = worker;
-    n->n_attempts = req->attempts.n;
-    n->arena = arena_create();
-    kept = arena_strndup(n->arena, buf_text(&copy), copy.n);
-    if (schema_read(schema, (struct bytes){ (const uint8_t *)kept, copy.n }, n->arena, &n->said,
-                    e) < 0) {
-        buf_free(&copy);
-        registration_drop(n);
+    if (db_run(sv->db, e, SQL_PILOT_PAIR, "iiiii", c->pilot, worker, (int64_t)PILOT_RUNS,
+               c->pilot_job, turn_now_ms(sv)) < 0)
         return -1;
+    a = arena_create();
+    rc = pilot_row_of_worker(sv, worker, a, &row, e);
+    if (rc == 1) {
+        int64_t started_at = row.started_at > 0 ? row.started_at : turn_now_ms(sv);
+
+        if (c->pilot_time_ms == 0)
+            c->pilot_time_ms = pilots_default_time_ms(sv, row.user, &row.spec);
+        if (c->pilot_ends_at_ms == 0 && c->pilot_time_ms > 0)
+            c->pilot_ends_at_ms = started_at + c->pilot_time_ms;
+        if (c->pilot_time_ms == 0 && c->pilot_ends_at_ms > started_at)
+            c->pilot_time_ms = c->pilot_ends_at_ms - started_at;
+        rc = db_run(sv->db, e, SQL_WORKER_PARTITION, "is", worker, row.spec.partition);
     }
-    buf_free(&copy);
-    c->registering = worker; /* at once: its lease must not run out within this turn (lease.c) */
-    turn_after_with(sv, take_over, registration_drop, n);
-    return 0;
+    arena_destroy(a);
+    pilots_try_anew(sv, c->pool);
+    return rc < 0 ? -1 : 0;
 }
 
 int handle_register(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -337,19 +340,23 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     const struct msg_register *req = request;
     struct msg_registered *rep = reply;
     const struct held *held = req->attempts.items;
+    struct msg_register said = *req;
     struct registering r = { .sv = sv };
+    struct registration *n;
     int64_t ahead_ms = clock_ahead_ms(sv, req->said_at);
 
-    if (check_claims(req, e) < 0)
-        return -1;
+    if (!path_is_portable_name(req->node))
+        return err_set(e, ERR_USAGE, "a node cannot be called '%.80s'", req->node);
+    if (node_kind_parse(req->kind) < 0)
+        return err_set(e, ERR_USAGE, "node %s: a worker cannot be a '%.80s'", req->node, req->kind);
+    if (token_is_zero(&req->worker) || token_is_zero(&req->incarnation) || req->boot_id[0] == '\0')
+        return err_set(e, ERR_USAGE, "node %s: its identity is missing", req->node);
     r.worker = worker_save(sv, ask->conn, req, e);
-    if (r.worker < 0 || pilot_registered(sv, ask->conn, r.worker, e) < 0)
+    if (r.worker < 0 || (ask->conn->pilot != 0 && pilot_start(sv, ask->conn, r.worker, e) < 0))
         return -1;
     r.stop = arena_alloc(ask->arena, req->attempts.n * sizeof *r.stop);
     /* On a connection that has registered before, a hand may still be on its way. */
-    if (ask->conn->worker != r.worker &&
-        find_missing(sv, r.worker, sorted_by_token(ask->arena, &req->attempts), req->attempts.n,
-                     ask->arena, &r.tally, e) < 0)
+    if (ask->conn->worker != r.worker && find_missing(&r, &req->attempts, ask->arena, e) < 0)
         return -1;
     for (size_t i = 0; i < req->attempts.n; i++) {
         struct held h = held[i];
@@ -360,8 +367,17 @@ int handle_register(struct server *sv, struct ask *ask, const void *request, voi
     }
     if (tally_flush(sv, &r.tally, e) < 0 || recall_at_registration(sv, ask->conn, r.worker, e) < 0)
         return -1;
-    if (promise_registration(sv, ask->conn, r.worker, req, e) < 0)
-        return -1;
+    said.attempts = (struct list){ 0 };
+    n = mem_alloc(sizeof *n);
+    *n = (struct registration){ .sv = sv,
+                                .conn = ask->conn->number,
+                                .worker = r.worker,
+                                .arena = arena_create(),
+                                .n_attempts = req->attempts.n };
+    n->said = schema_copy(proto.messages[MSG_REGISTER].schema, &said, n->arena);
+    /* At once: its lease must not run out within this turn (lease.c). */
+    ask->conn->registering = r.worker;
+    turn_after_with(sv, take_over, registration_drop, n);
     rep->lease_ms = sv->conf.lease_ms;
     rep->stop = (struct list){ r.stop, r.n_stop };
     return 0;
@@ -428,9 +444,12 @@ int handle_report(struct server *sv, struct ask *ask, const void *request, void 
     if (must_be_registered(ask, e) < 0)
         return -1;
     for (size_t i = 0; i < req->reports.n; i++) {
-        struct report r = report_by_our_clock(&reports[i], ahead_ms);
+        struct report r = reports[i];
         enum verdict verdict;
 
+        r.at = by_our_clock(r.at, ahead_ms);
+        r.started_at = by_our_clock(r.started_at, ahead_ms);
+        r.ended_at = by_our_clock(r.ended_at, ahead_ms);
         if (attempt_report(sv, ask->conn->worker, &r, &verdict, &tally, e) < 0)
             return -1;
         verdicts[i] = (struct verdict_entry){ r.token, r.seq, (int)verdict };
@@ -439,84 +458,7 @@ int handle_report(struct server *sv, struct ask *ask, const void *request, void 
     return tally_flush(sv, &tally, e);
 }
 
-/* ---- coming ---- */
-
-/* "17_3": 3; "17": 0. */
-static int64_t task_of(const char *slurm_job)
-{
-    const char *task = slurm_job == NULL ? NULL : strchr(slurm_job, '_');
-
-    return task == NULL ? 0 : strtoll(task + 1, NULL, 10);
-}
-
-int pilot_pair(struct server *sv, struct conn *c, const struct pilot_claim *claim, struct arena *a,
-               struct err *e)
-{
-    struct pilot_row row;
-    int rc;
-
-    if (token_is_zero(&claim->token))
-        return 0;
-    rc = pilot_row_by_token(sv, &claim->token, task_of(claim->slurm_job), a, &row, e);
-    if (rc < 0)
-        return -1;
-    if (rc == 0 || row.uid != c->uid)
-        return err_set(e, ERR_DENIED, "no pilot is waited for that Slurm's job %s could be",
-                       claim->slurm_job == NULL ? "" : claim->slurm_job);
-    c->pilot = row.id;
-    c->pool = row.pool;
-    c->takes_one = conf_has_one_job_each(&sv->conf, &row.spec);
-    c->pilot_time_ms = row.time_ms;
-    c->pilot_ends_at_ms = claim->ends_at_ms;
-    if (row.slurm_id == 0 && claim->slurm_job != NULL)
-        c->pilot_job = strtoll(claim->slurm_job, NULL, 10);
-    return 0;
-}
-
-/* How much time it has, and until when, where one of them does not say. */
-static void take_time(const struct server *sv, struct conn *c, const struct pilot_row *row)
-{
-    int64_t started_at = row->started_at > 0 ? row->started_at : turn_now_ms(sv);
-
-    if (c->pilot_time_ms == 0)
-        c->pilot_time_ms = pilots_default_time_ms(sv, row->user, &row->spec);
-    if (c->pilot_ends_at_ms == 0 && c->pilot_time_ms > 0)
-        c->pilot_ends_at_ms = started_at + c->pilot_time_ms;
-    if (c->pilot_time_ms == 0 && c->pilot_ends_at_ms > started_at)
-        c->pilot_time_ms = c->pilot_ends_at_ms - started_at;
-}
-
-int pilot_registered(struct server *sv, struct conn *c, int64_t worker, struct err *e)
-{
-    struct arena *a;
-    struct pilot_row row;
-    int rc;
-
-    if (c->pilot == 0)
-        return 0;
-    if (db_run(sv->db, e, SQL_PILOT_PAIR, "iiiii", c->pilot, worker, (int64_t)PILOT_RUNS,
-               c->pilot_job, turn_now_ms(sv)) < 0)
-        return -1;
-    a = arena_create();
-    rc = pilot_row_of_worker(sv, worker, a, &row, e);
-    if (rc == 1)
-        take_time(sv, c, &row);
-    if (rc == 1)
-        rc = db_run(sv->db, e, SQL_WORKER_PARTITION, "is", worker, row.spec.partition);
-    arena_destroy(a);
-    pilots_try_anew(sv, c->pool);
-    return rc < 0 ? -1 : 0;
-}
-
-/* ---- going ---- */
-
-/* What it had and did not report goes to others at once. */
-static int end_pilot(struct server *sv, const struct conn *c, const char *why, struct err *e)
-{
-    if (pilot_row_end(sv, c->pilot, why, e) < 0)
-        return -1;
-    return attempts_lose_all(sv, c->worker, CAUSE_PREEMPTED, why, e);
-}
+/* ---- retiring ---- */
 
 /* That it takes nothing more is in memory alone: a worker that connects anew says it again. */
 int handle_retiring(struct server *sv, struct ask *ask, const void *request, void *reply,
@@ -527,18 +469,17 @@ int handle_retiring(struct server *sv, struct ask *ask, const void *request, voi
     const char *why = req->reason != NULL ? req->reason : "it has left";
 
     (void)reply;
-    if (c->worker == 0)
-        return err_set(e, ERR_PROTOCOL, "register first");
+    if (must_be_registered(ask, e) < 0)
+        return -1;
     c->is_retiring = true;
     c->gives_back = req->gives_back;
     log_event(LOG_INFO, "retiring", "worker", "%lld", (long long)c->worker, "why", "%s", why,
               "is_over", "%s", req->is_over ? "yes" : "no", NULL);
     turn_want_schedule(sv);
-    return req->is_over && c->pilot != 0 ? end_pilot(sv, c, why, e) : 0;
-}
-
-void pilot_left(struct server *sv, const struct conn *c)
-{
-    if (c->pilot != 0 && c->worker != 0)
-        pilots_lost_sight(sv);
+    if (!req->is_over || c->pilot == 0)
+        return 0;
+    /* What it had and did not report goes to others at once. */
+    if (pilot_row_end(sv, c->pilot, why, e) < 0)
+        return -1;
+    return attempts_lose_all(sv, c->worker, CAUSE_PREEMPTED, why, e);
 }

@@ -29,10 +29,6 @@ struct why {
     size_t n_could; /* workers that could run it at some time */
 };
 
-static void why_say(struct why *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What keeps its sweep from getting pilots. */
-static int why_pilots(struct why *to, int64_t sweep, struct err *e);
-
 enum { NEVER_SHOWN = 3, BEFORE_MAX = 10000 };
 
 /* What a job of the sweep needs, and who may run it. */
@@ -58,7 +54,7 @@ struct machine {
     int64_t used_cpus_milli, used_gpus_milli, used_memory_bytes;
 };
 
-static void why_say(struct why *to, const char *format, ...)
+static __attribute__((format(printf, 2, 3))) void why_say(struct why *to, const char *format, ...)
 {
     va_list ap;
     char *text;
@@ -98,33 +94,10 @@ static void say_too_small(struct why *to, const struct machine *m, const struct 
     buf_free(&size);
 }
 
-static bool lacks_memory(int64_t there, int64_t wanted)
-{
-    return there > 0 && wanted > there;
-}
-
 static bool is_too_small(const struct machine *m, const struct wanted *w)
 {
     return m->cpus_milli < w->cpus_milli || m->gpus_milli < w->gpus_milli ||
-           lacks_memory(m->memory_bytes, w->memory_bytes);
-}
-
-static bool is_busy(const struct machine *m, const struct wanted *w)
-{
-    return m->cpus_milli - m->used_cpus_milli < w->cpus_milli ||
-           m->gpus_milli - m->used_gpus_milli < w->gpus_milli ||
-           (m->memory_bytes > 0 && m->memory_bytes - m->used_memory_bytes < w->memory_bytes);
-}
-
-static void say_busy(struct why *to, const struct machine *m)
-{
-    double cpus = (double)m->cpus_milli / 1000, used_cpus = (double)m->used_cpus_milli / 1000;
-
-    if (m->gpus_milli == 0)
-        why_say(to, "%s: it is busy, %g of %g cpus are taken", m->node, used_cpus, cpus);
-    else
-        why_say(to, "%s: it is busy, %g of %g cpus and %g of %g GPUs are taken", m->node, used_cpus,
-                cpus, (double)m->used_gpus_milli / 1000, (double)m->gpus_milli / 1000);
+           (m->memory_bytes > 0 && w->memory_bytes > m->memory_bytes);
 }
 
 /* Is it for the sweep at all? */
@@ -143,6 +116,11 @@ static void say_machine(struct why *to, const struct machine *m, const struct wa
 {
     const struct conn *c = conn_of_worker(to->sv, m->id);
     const char *refusal = c == NULL ? NULL : conn_refusal(c, w->user);
+    double cpus = (double)m->cpus_milli / 1000, used_cpus = (double)m->used_cpus_milli / 1000;
+    bool is_busy =
+        m->cpus_milli - m->used_cpus_milli < w->cpus_milli ||
+        m->gpus_milli - m->used_gpus_milli < w->gpus_milli ||
+        (m->memory_bytes > 0 && m->memory_bytes - m->used_memory_bytes < w->memory_bytes);
 
     if (c == NULL || is_other_pilot(c, w))
         return;
@@ -160,25 +138,14 @@ static void say_machine(struct why *to, const struct machine *m, const struct wa
         why_say(to, "%s: it is drained (ludwig undrain %s)", m->node, m->node);
     else if (is_too_small(m, w))
         say_too_small(to, m, w);
-    else if (is_busy(m, w))
-        say_busy(to, m);
+    else if (is_busy && m->gpus_milli == 0)
+        why_say(to, "%s: it is busy, %g of %g cpus are taken", m->node, used_cpus, cpus);
+    else if (is_busy)
+        why_say(to, "%s: it is busy, %g of %g cpus and %g of %g GPUs are taken", m->node, used_cpus,
+                cpus, (double)m->used_gpus_milli / 1000, (double)m->gpus_milli / 1000);
     else
         why_say(to, "%s: there is room%s", m->node,
                 w->is_limited ? ", but for that limit" : "; it is about to be handed out");
-}
-
-static int machine_load(struct server *sv, struct machine *m, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_WHY_LOAD, "i", m->id);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        m->used_cpus_milli = stmt_int(s, 0);
-        m->used_gpus_milli = stmt_int(s, 1);
-        m->used_memory_bytes = stmt_int(s, 2);
-    }
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
 }
 
 typedef void (*machine_fn)(struct why *to, const struct machine *m, const struct wanted *w);
@@ -197,24 +164,14 @@ static int each_machine(struct why *to, const struct wanted *w, machine_fn each,
                              .gpus_milli = stmt_int(s, 5) * 1000,
                              .memory_bytes = stmt_int(s, 6) };
 
-        if (machine_load(to->sv, &m, e) < 0) {
+        if (db_get(to->sv->db, e, SQL_WHY_LOAD, "i>iii", m.id, &m.used_cpus_milli,
+                   &m.used_gpus_milli, &m.used_memory_bytes) < 0) {
             stmt_end(s);
             return -1;
         }
         each(to, &m, w);
     }
     return rc;
-}
-
-static int say_machines(struct why *to, const struct wanted *w, struct err *e)
-{
-    size_t n_before = to->n;
-
-    if (each_machine(to, w, say_machine, e) < 0)
-        return -1;
-    if (to->n == n_before && w->pools.n == 0)
-        why_say(to, "no worker is connected (ludwig nodes shows those that were)");
-    return 0;
 }
 
 /* ---- nobody could, whatever else runs ---- */
@@ -231,65 +188,27 @@ static void say_if_never(struct why *to, const struct machine *m, const struct w
         say_machine(to, m, w);
 }
 
-static const char *join(struct why *to)
-{
-    struct buf text = { 0 };
-    const char *line;
-
-    for (size_t i = 0; i < to->n && i < NEVER_SHOWN; i++)
-        buf_printf(&text, "%s%s", i > 0 ? "; " : "", to->lines[i]);
-    if (to->n > NEVER_SHOWN)
-        buf_printf(&text, "; and %zu more", to->n - NEVER_SHOWN);
-    line = arena_strdup(to->arena, buf_text(&text));
-    buf_free(&text);
-    return line;
-}
-
 /* ---- the queue ---- */
-
-static int say_before(struct why *to, const struct wanted *w, int64_t no, struct err *e)
-{
-    int64_t before = 0, above = 0;
-
-    if (db_get_int(to->sv->db, e, &before, SQL_WHY_BEFORE, "ii", w->sweep, no) < 0 ||
-        db_get_int(to->sv->db, e, &above, SQL_WHY_ABOVE, "ii", (int64_t)w->uid, w->priority) < 0)
-        return -1;
-    if (above > 0)
-        why_say(to, "%" PRId64 " jobs of %s's sweeps with a higher priority come first", above,
-                w->user);
-    if (before > BEFORE_MAX)
-        why_say(to, "more than %d jobs of its sweep come before it", BEFORE_MAX);
-    else if (before > 0)
-        why_say(to, "%" PRId64 " job%s of its sweep come%s before it", before,
-                before == 1 ? "" : "s", before == 1 ? "s" : "");
-    return 0;
-}
 
 /* What the user's jobs have now: as the scheduler counts it. */
 struct user_load {
     int64_t jobs, cpus_milli, gpus_milli;
 };
 
-static int add_held(struct why *to, uid_t uid, int64_t worker, struct user_load *h, struct err *e)
-{
-    struct stmt *s = db_ask(to->sv->db, SQL_WHY_USER_LOAD, "ii", worker, (int64_t)uid);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        h->jobs += stmt_int(s, 0);
-        h->cpus_milli += stmt_int(s, 1);
-        h->gpus_milli += stmt_int(s, 2);
-    }
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
-}
-
 static int user_load(struct why *to, uid_t uid, struct user_load *h, struct err *e)
 {
     *h = (struct user_load){ 0 };
-    for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number))
-        if (c->worker != 0 && !c->is_retiring && add_held(to, uid, c->worker, h, e) < 0)
+    for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number)) {
+        int64_t jobs = 0, cpus_milli = 0, gpus_milli = 0;
+
+        if (c->worker != 0 && !c->is_retiring &&
+            db_get(to->sv->db, e, SQL_WHY_USER_LOAD, "ii>iii", c->worker, (int64_t)uid, &jobs,
+                   &cpus_milli, &gpus_milli) < 0)
             return -1;
+        h->jobs += jobs;
+        h->cpus_milli += cpus_milli;
+        h->gpus_milli += gpus_milli;
+    }
     return 0;
 }
 
@@ -303,70 +222,49 @@ static void say_limit(struct why *to, struct wanted *w, const char *what, int64_
             (double)has_milli / 1000, what, (double)limit_milli / 1000);
 }
 
-static void say_limits(struct why *to, struct wanted *w, const struct user_load *h)
-{
-    const struct conf *conf = &to->sv->conf;
-
-    say_limit(to, w, "GPUs", h->gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
-    say_limit(to, w, "cpus", h->cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
-    say_limit(to, w, "jobs", 1000 * h->jobs, 1000, 1000 * conf->jobs_per_user);
-}
-
-/* ---- who has less comes first: as sched.h has it ---- */
-
-static int add_size(struct why *to, int64_t worker, struct user_load *all, struct err *e)
-{
-    struct stmt *s = db_ask(to->sv->db, SQL_WHY_SIZE, "i", worker);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        all->cpus_milli += stmt_int(s, 0);
-        all->gpus_milli += stmt_int(s, 1);
-    }
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
-}
-
 static double share_of(const struct user_load *h, const struct user_load *all)
 {
     return sched_share(h->cpus_milli, h->gpus_milli, (double)all->cpus_milli,
                        (double)all->gpus_milli);
 }
 
-static int say_share(struct why *to, const struct wanted *w, const struct user_load *own,
-                     struct err *e)
+/* The limits that the user has reached, and other users, of whom those that have less come first, as
+ * sched.h has it. */
+static int say_users(struct why *to, struct wanted *w, struct err *e)
 {
-    struct user_load all = { 0 };
+    const struct conf *conf = &to->sv->conf;
+    struct user_load own, all = { 0 };
     struct stmt *s;
-    int rc = 0;
+    int rc = user_load(to, w->uid, &own, e);
 
-    for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number))
-        if (c->worker != 0 && !c->is_retiring && add_size(to, c->worker, &all, e) < 0)
+    if (rc < 0)
+        return -1;
+    say_limit(to, w, "GPUs", own.gpus_milli, w->gpus_milli, conf->gpus_per_user_milli);
+    say_limit(to, w, "cpus", own.cpus_milli, w->cpus_milli, conf->cpus_per_user_milli);
+    say_limit(to, w, "jobs", 1000 * own.jobs, 1000, 1000 * conf->jobs_per_user);
+    for (struct conn *c = conn_after(to->sv, 0); c != NULL; c = conn_after(to->sv, c->number)) {
+        int64_t cpus_milli = 0, gpus_milli = 0;
+
+        if (c->worker != 0 && !c->is_retiring &&
+            db_get(to->sv->db, e, SQL_WHY_SIZE, "i>ii", c->worker, &cpus_milli, &gpus_milli) < 0)
             return -1;
+        all.cpus_milli += cpus_milli;
+        all.gpus_milli += gpus_milli;
+    }
     s = db_ask(to->sv->db, SQL_WHY_OTHERS, "i", (int64_t)w->uid);
     while (rc == 0 && (rc = stmt_step(s, e)) == 1) {
         struct user_load h;
 
         rc = user_load(to, (uid_t)stmt_int(s, 0), &h, e);
-        if (rc == 0 && share_of(&h, &all) < share_of(own, &all))
+        if (rc == 0 && share_of(&h, &all) < share_of(&own, &all))
             why_say(to,
                     "share: %s waits as well, and has %.1f %% of the machines to %s's %.1f %%: "
                     "so %s comes first",
-                    stmt_text(s, 1), 100 * share_of(&h, &all), w->user, 100 * share_of(own, &all),
+                    stmt_text(s, 1), 100 * share_of(&h, &all), w->user, 100 * share_of(&own, &all),
                     stmt_text(s, 1));
     }
     stmt_end(s);
     return rc < 0 ? -1 : 0;
-}
-
-static int say_users(struct why *to, struct wanted *w, struct err *e)
-{
-    struct user_load own;
-
-    if (user_load(to, w->uid, &own, e) < 0)
-        return -1;
-    say_limits(to, w, &own);
-    return say_share(to, w, &own, e);
 }
 
 static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct err *e)
@@ -383,16 +281,14 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
                               .cpus_milli = stmt_int(s, 2),
                               .gpus_milli = stmt_int(s, 3),
                               .memory_bytes = stmt_int(s, 4),
-                              .user = arena_strdup(to->arena, stmt_text(s, 6)),
+                              .user = stmt_copy(s, 6, to->arena),
                               .priority = stmt_int(s, 7),
+                              .refused = stmt_copy(s, 8, to->arena),
                               .need = { stmt_int(s, 9),
                                         stmt_int(s, 10) *
                                             row_mean_ms(stmt_int(s, 11), stmt_int(s, 12)) } };
-        if (!stmt_is_null(s, 8))
-            w->refused = arena_strdup(to->arena, stmt_text(s, 8));
-        w->nodes.data =
-            (const uint8_t *)arena_strndup(to->arena, (const char *)nodes.data, nodes.n);
-        w->nodes.n = nodes.n;
+        nodes.data = (const uint8_t *)arena_strndup(to->arena, (const char *)nodes.data, nodes.n);
+        w->nodes = nodes;
     }
     stmt_end(s);
     if (rc == 1)
@@ -400,98 +296,42 @@ static int wanted_load(struct why *to, int64_t sweep, struct wanted *w, struct e
     return rc < 0 ? -1 : 0;
 }
 
-static int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct err *e)
-{
-    struct wanted w = { 0 };
-
-    if (wanted_load(to, sweep, &w, e) < 0)
-        return -1;
-    if (w.refused != NULL) {
-        why_say(to, "%s", w.refused);
-        return 0;
-    }
-    if (w.state == SWEEP_PAUSED)
-        why_say(to, "sweep %" PRId64 " is paused (ludwig resume %" PRId64 ")", sweep, sweep);
-    if (is_held)
-        why_say(to, "it is paused (ludwig resume %" PRId64 ".%" PRId64 ")", sweep, no);
-    if (is_held || w.state == SWEEP_PAUSED)
-        return 0;
-    if (say_before(to, &w, no, e) < 0 || say_users(to, &w, e) < 0)
-        return -1;
-    return say_machines(to, &w, e) < 0 ? -1 : why_pilots(to, sweep, e);
-}
-
-static int why_last_try(struct why *to, int64_t job, struct err *e)
-{
-    struct stmt *s = db_ask(to->sv->db, SQL_WHY_LAST, "i", job);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1)
-        why_say(to, "attempt %" PRId64 " on %s was in vain: %s", stmt_int(s, 0),
-                stmt_is_null(s, 1) ? "its node" : stmt_text(s, 1), stmt_text(s, 2));
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
-}
-
-int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **note, struct err *e)
-{
-    struct why to = why_begin(sv, a);
-    struct wanted w = { 0 };
-
-    *note = NULL;
-    if (wanted_load(&to, sweep, &w, e) < 0)
-        return -1;
-    if (w.pools.n > 0)
-        return 0; /* Slurm may have what it needs */
-    if (each_machine(&to, &w, say_if_never, e) < 0)
-        return -1;
-    if (to.n > 0 && to.n_could == 0)
-        *note = join(&to);
-    return 0;
-}
-
-static void say_pilots(struct why *to, const char *partition, struct stmt *s)
-{
-    int64_t job = stmt_int(s, 0), n = stmt_int(s, 2);
-    const char *words = stmt_is_null(s, 1) ? "Slurm was not asked about it yet" : stmt_text(s, 1);
-
-    if (job == 0)
-        why_say(to, "partition %s: %" PRId64 " pilot%s about to be submitted", partition, n,
-                n == 1 ? " is" : "s are");
-    else if (n == 1)
-        why_say(to, "partition %s: a pilot, Slurm's job %" PRId64 ": %s", partition, job, words);
-    else
-        why_say(to, "partition %s: %" PRId64 " pilots, Slurm's job %" PRId64 ": %s", partition, n,
-                job, words);
-}
-
-/* Those that wait: how many kinds of them there are, -1. */
-static int say_waiting(struct why *to, int64_t pool, const char *partition, struct err *e)
-{
-    struct stmt *s = db_ask(to->sv->db, SQL_WHY_PILOTS, "i", pool);
-    int n = 0, rc;
-
-    for (; (rc = stmt_step(s, e)) == 1; n++)
-        say_pilots(to, partition, s);
-    return rc < 0 ? -1 : n;
-}
+/* ---- pilots ---- */
 
 static int say_pool(struct why *to, const struct pilot_owner *of, struct err *e)
 {
     const char *trouble = pilots_trouble(to->sv, of->pool, to->arena);
     const char *limit = pilots_limit(to->sv, of, to->arena);
     const char *partition = of->spec->partition;
-    int n = say_waiting(to, of->pool, partition, e);
+    struct stmt *s = db_ask(to->sv->db, SQL_WHY_PILOTS, "i", of->pool);
+    bool is_any_waiting = false;
+    int rc;
 
-    if (n == 0 && trouble != NULL)
-        why_say(to, "partition %s: no pilot at the moment: %s", partition, trouble);
-    else if (trouble != NULL)
-        why_say(to, "partition %s: %s", partition, trouble);
+    while ((rc = stmt_step(s, e)) == 1) {
+        int64_t job = stmt_int(s, 0), n = stmt_int(s, 2);
+        const char *words =
+            stmt_is_null(s, 1) ? "Slurm was not asked about it yet" : stmt_text(s, 1);
+
+        is_any_waiting = true;
+        if (job == 0)
+            why_say(to, "partition %s: %" PRId64 " pilot%s about to be submitted", partition, n,
+                    n == 1 ? " is" : "s are");
+        else if (n == 1)
+            why_say(to, "partition %s: a pilot, Slurm's job %" PRId64 ": %s", partition, job,
+                    words);
+        else
+            why_say(to, "partition %s: %" PRId64 " pilots, Slurm's job %" PRId64 ": %s", partition,
+                    n, job, words);
+    }
+    if (trouble != NULL)
+        why_say(to, "partition %s: %s%s", partition,
+                rc < 0 || is_any_waiting ? "" : "no pilot at the moment: ", trouble);
     else if (limit != NULL)
         why_say(to, "partition %s: %s", partition, limit);
-    return n < 0 ? -1 : 0;
+    return rc;
 }
 
+/* What keeps the sweep from getting pilots. */
 static int why_pilots(struct why *to, int64_t sweep, struct err *e)
 {
     struct stmt *s = db_ask(to->sv->db, SQL_WHY_POOLS, "i", sweep);
@@ -512,6 +352,70 @@ static int why_pilots(struct why *to, int64_t sweep, struct err *e)
     }
     stmt_end(s);
     return rc < 0 ? -1 : 0;
+}
+
+/* ---- a job, a sweep ---- */
+
+static int why_queued(struct why *to, int64_t sweep, int64_t no, bool is_held, struct err *e)
+{
+    int64_t before = 0, above = 0;
+    struct wanted w = { 0 };
+    size_t n_before;
+
+    if (wanted_load(to, sweep, &w, e) < 0)
+        return -1;
+    if (w.refused != NULL) {
+        why_say(to, "%s", w.refused);
+        return 0;
+    }
+    if (w.state == SWEEP_PAUSED)
+        why_say(to, "sweep %" PRId64 " is paused (ludwig resume %" PRId64 ")", sweep, sweep);
+    if (is_held)
+        why_say(to, "it is paused (ludwig resume %" PRId64 ".%" PRId64 ")", sweep, no);
+    if (is_held || w.state == SWEEP_PAUSED)
+        return 0;
+    if (db_get(to->sv->db, e, SQL_WHY_BEFORE, "ii>i", sweep, no, &before) < 0 ||
+        db_get(to->sv->db, e, SQL_WHY_ABOVE, "ii>i", (int64_t)w.uid, w.priority, &above) < 0)
+        return -1;
+    if (above > 0)
+        why_say(to, "%" PRId64 " jobs of %s's sweeps with a higher priority come first", above,
+                w.user);
+    if (before > BEFORE_MAX)
+        why_say(to, "more than %d jobs of its sweep come before it", BEFORE_MAX);
+    else if (before > 0)
+        why_say(to, "%" PRId64 " job%s of its sweep come%s before it", before,
+                before == 1 ? "" : "s", before == 1 ? "s" : "");
+    if (say_users(to, &w, e) < 0)
+        return -1;
+    n_before = to->n;
+    if (each_machine(to, &w, say_machine, e) < 0)
+        return -1;
+    if (to->n == n_before && w.pools.n == 0)
+        why_say(to, "no worker is connected (ludwig nodes shows those that were)");
+    return why_pilots(to, sweep, e);
+}
+
+int why_nobody(struct server *sv, int64_t sweep, struct arena *a, const char **note, struct err *e)
+{
+    struct why to = why_begin(sv, a);
+    struct wanted w = { 0 };
+    struct buf text = { 0 };
+
+    *note = NULL;
+    if (wanted_load(&to, sweep, &w, e) < 0)
+        return -1;
+    if (w.pools.n > 0)
+        return 0; /* Slurm may have what it needs */
+    if (each_machine(&to, &w, say_if_never, e) < 0)
+        return -1;
+    if (to.n == 0 || to.n_could > 0)
+        return 0;
+    for (size_t i = 0; i < to.n && i < NEVER_SHOWN; i++)
+        buf_printf(&text, "%s%s", i > 0 ? "; " : "", to.lines[i]);
+    if (to.n > NEVER_SHOWN)
+        buf_printf(&text, "; and %zu more", to.n - NEVER_SHOWN);
+    *note = buf_to_arena(&text, a);
+    return 0;
 }
 
 static int say_all(struct why *to, const struct msg_ask_why *req, const struct job_info *job,
@@ -545,50 +449,36 @@ static int say_all(struct why *to, const struct msg_ask_why *req, const struct j
     return 0;
 }
 
-static bool is_waiting(enum job_state state)
-{
-    return state == JOB_QUEUED || state == JOB_STAGING;
-}
-
-/* The job's row: 1, 0, -1. */
-static int find_job(struct server *sv, const struct msg_ask_why *req, int64_t *id, bool *is_held,
-                    struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_JOB_BY_NO, "ii", req->sweep, req->job);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        *id = stmt_int(s, 0);
-        *is_held = stmt_int(s, 2) != 0;
-    }
-    stmt_end(s);
-    return rc == 0 ? err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, req->sweep,
-                             req->job)
-                   : rc;
-}
-
 int handle_ask_why(struct server *sv, struct ask *ask, const void *request, void *reply,
                    struct err *e)
 {
     const struct msg_ask_why *req = request;
     struct msg_why *rep = reply;
     struct why to = why_begin(sv, ask->arena);
+    const char *node, *reason;
     struct sweep_info info;
     size_t size_bytes = 0;
-    bool is_held = false;
-    int64_t owner, job = 0;
+    int64_t owner, job = 0, state, held = 0, no;
     int rc = row_sweep(sv, req->sweep, ask->arena, &info, &owner, e);
 
     if (rc == 0)
         rc = project_may_see(sv, ask, owner, &info, e);
     if (rc != 0)
         return rc;
-    if (find_job(sv, req, &job, &is_held, e) < 0 ||
-        row_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
-        say_all(&to, req, &rep->job, is_held, e) < 0)
+    rc = db_get(sv->db, e, SQL_JOB_BY_NO, "ii>iii", req->sweep, req->job, &job, &state, &held);
+    if (rc == 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no job %" PRId64 ".%" PRId64, req->sweep,
+                       req->job);
+    if (rc < 0 || row_job(sv, info.project, job, ask->arena, &rep->job, &size_bytes, e) < 0 ||
+        say_all(&to, req, &rep->job, held != 0, e) < 0)
         return -1;
-    if (is_waiting((enum job_state)rep->job.state) && why_last_try(&to, job, e) < 0)
-        return -1;
+    rc = 0;
+    if (rep->job.state == JOB_QUEUED || rep->job.state == JOB_STAGING)
+        rc = db_get(sv->db, e, SQL_WHY_LAST, "i>iss", job, &no, ask->arena, &node, ask->arena,
+                    &reason);
+    if (rc == 1)
+        why_say(&to, "attempt %" PRId64 " on %s was in vain: %s", no,
+                node == NULL ? "its node" : node, reason);
     rep->lines = (struct list){ to.lines, to.n };
-    return 0;
+    return rc < 0 ? -1 : 0;
 }

@@ -30,17 +30,6 @@ struct unfinished {
     struct arena *arena;
 };
 
-static const struct message *message_of(const struct call *call)
-{
-    return &proto.messages[call->envelope.type];
-}
-
-/* Once for each submit: only as long as the connection does an opened sweep live, and so its answer. */
-static bool is_answer_kept(const struct call *call)
-{
-    return message_of(call)->flags & CHANGES && call->envelope.type != MSG_SUBMIT_BEGIN;
-}
-
 /* ---- errors ---- */
 
 static void answer_error(struct conn *c, int64_t re, const struct err *why)
@@ -52,6 +41,7 @@ static void answer_error(struct conn *c, int64_t re, const struct err *why)
     conn_answer(c, MSG_ERROR, re, &encoded);
 }
 
+/* Tells it why, and cuts it off. */
 static void cut_off(struct conn *c, int64_t re, const struct err *why)
 {
     log_event(LOG_WARN, "cut-off", "conn", "%lld", (long long)c->number, "user", "%s", c->user,
@@ -70,60 +60,6 @@ void dispatch_refused(struct conn *c, const struct envelope *m, const struct err
         cut_off(c, m->seq, why);
 }
 
-/* ---- the rules ---- */
-
-static int check_allowed(const struct call *call, struct err *e)
-{
-    const struct message *m = message_of(call);
-    const struct conn *c = call->conn;
-
-    if (!c->greeted && call->envelope.type != MSG_HELLO)
-        return err_set(e, ERR_PROTOCOL, "say hello before %s", m->name);
-    if (c->greeted && call->envelope.type == MSG_HELLO)
-        return err_set(e, ERR_PROTOCOL, "hello was said already");
-    if (handlers[call->envelope.type] == NULL || (c->greeted && (m->flags & c->role) == 0))
-        return err_set(e, ERR_PROTOCOL, "%s is not yours to send", m->name);
-    if (m->flags & CHANGES && token_is_zero(&call->envelope.id))
-        return err_set(e, ERR_PROTOCOL, "%s needs a request id", m->name);
-    return 0;
-}
-
-/* ---- kept answers ---- */
-
-/* 1 when the request was answered before, and now again; 0, -1. */
-static int answer_again(struct server *sv, const struct call *call, struct err *e)
-{
-    const struct envelope *m = &call->envelope;
-    struct stmt *s = db_ask(sv->db, SQL_REQUEST_GET, "ti", &m->id, (int64_t)call->conn->uid);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1 && stmt_int(s, 0) != m->type) {
-        int64_t type = stmt_int(s, 0); /* a newer ludwigd knows more types */
-
-        rc = err_set(e, ERR_PROTOCOL, "this request id was used for a %s",
-                     type >= 0 && type < MSG_COUNT ? proto.messages[type].name
-                                                   : "message of a newer ludwigd");
-    } else if (rc == 1) {
-        struct bytes kept = stmt_bytes(s, 1);
-        struct buf answer = { 0 };
-
-        buf_add(&answer, kept.data, kept.n);
-        conn_answer(call->conn, message_of(call)->reply, m->seq, &answer);
-    }
-    stmt_end(s);
-    return rc;
-}
-
-static int keep_answer(struct server *sv, const struct call *call, const struct buf *answer,
-                       struct err *e)
-{
-    return db_run(sv->db, e, SQL_REQUEST_KEEP, "tiiib", &call->envelope.id,
-                  (int64_t)call->conn->uid, turn_now_ms(sv), (int64_t)call->envelope.type,
-                  buf_bytes(answer)) < 0
-               ? -1
-               : 0;
-}
-
 int dispatch_forget_requests(struct server *sv, int64_t unused, struct err *e)
 {
     int64_t before_ms = turn_now_ms(sv) - REQUESTS_KEPT_MS;
@@ -135,36 +71,60 @@ int dispatch_forget_requests(struct server *sv, int64_t unused, struct err *e)
 
 /* ---- calling ---- */
 
-static int encode_answer(struct server *sv, const struct call *call, const void *reply,
-                         struct err *e)
-{
-    const struct message *answer = &proto.messages[message_of(call)->reply];
-    struct buf encoded = { 0 };
-
-    schema_encode(answer->schema, reply, &encoded);
-    if (encoded.n > ANSWER_MAX_BYTES)
-        err_set(e, ERR_INTERNAL, "the answer would be larger than a frame; ask for less");
-    else if (!is_answer_kept(call) || keep_answer(sv, call, &encoded, e) == 0) {
-        conn_answer(call->conn, message_of(call)->reply, call->envelope.seq, &encoded);
-        return 0;
-    }
-    buf_free(&encoded);
-    return -1;
-}
-
+/*
+ * Runs the handler, unless the request was answered before and that answer was kept.  That of a
+ * submit_begin is not: an opened sweep, and so its answer, lives only as long as the connection.
+ */
 static int call_handler(struct server *sv, void *context, struct err *e)
 {
     struct call *call = context;
-    int type = message_of(call)->reply;
-    void *reply = type < 0 ? NULL : arena_alloc(call->ask.arena, proto.messages[type].schema->size);
-    int rc = is_answer_kept(call) ? answer_again(sv, call, e) : 0;
+    const struct envelope *m = &call->envelope;
+    int64_t uid = (int64_t)call->conn->uid;
+    int type = proto.messages[m->type].reply;
+    const struct schema *schema = type < 0 ? NULL : proto.messages[type].schema;
+    void *reply = type < 0 ? NULL : arena_alloc(call->ask.arena, schema->size);
+    bool is_kept = proto.messages[m->type].flags & CHANGES && m->type != MSG_SUBMIT_BEGIN;
+    struct buf answer = { 0 };
+    int rc;
 
-    if (rc != 0)
-        return rc < 0 ? -1 : 0;
-    rc = handlers[call->envelope.type](sv, &call->ask, call->request, reply, e);
-    if (rc == 0 && reply != NULL)
-        return encode_answer(sv, call, reply, e);
-    return rc;
+    if (is_kept) {
+        struct stmt *s = db_ask(sv->db, SQL_REQUEST_GET, "ti", &m->id, uid);
+        int64_t before = -1; /* the type of the message that was answered so */
+
+        rc = stmt_step(s, e);
+        if (rc == 1) {
+            struct bytes kept = stmt_bytes(s, 1);
+
+            before = stmt_int(s, 0);
+            buf_add(&answer, kept.data, kept.n);
+        }
+        stmt_end(s);
+        if (rc < 0)
+            return -1;
+        if (rc == 1 && before == m->type) {
+            conn_answer(call->conn, type, m->seq, &answer);
+            return 0;
+        }
+        buf_free(&answer);
+        if (rc == 1) /* a newer ludwigd knows more types */
+            return err_set(e, ERR_PROTOCOL, "this request id was used for a %s",
+                           before >= 0 && before < MSG_COUNT ? proto.messages[before].name
+                                                             : "message of a newer ludwigd");
+    }
+    rc = handlers[m->type](sv, &call->ask, call->request, reply, e);
+    if (rc != 0 || reply == NULL)
+        return rc;
+    schema_encode(schema, reply, &answer);
+    if (answer.n > ANSWER_MAX_BYTES)
+        rc = err_set(e, ERR_INTERNAL, "the answer would be larger than a frame; ask for less");
+    else if (is_kept)
+        rc = db_run(sv->db, e, SQL_REQUEST_KEEP, "tiiib", &m->id, uid, turn_now_ms(sv),
+                    (int64_t)m->type, buf_bytes(&answer));
+    if (rc >= 0)
+        conn_answer(call->conn, type, m->seq, &answer);
+    else
+        buf_free(&answer);
+    return rc < 0 ? -1 : 0;
 }
 
 static int step(struct server *sv, struct call *call)
@@ -182,14 +142,6 @@ static int step(struct server *sv, struct call *call)
     return rc;
 }
 
-static int read_request(struct call *call, const struct envelope *m, struct arena *a, struct err *e)
-{
-    if (check_allowed(call, e) < 0)
-        return -1;
-    call->request = arena_alloc(a, proto.messages[m->type].schema->size);
-    return message_body(&proto, m, a, call->request, e);
-}
-
 static void give_up(struct call *call)
 {
     request_task_drop(call->ask.errand);
@@ -201,10 +153,23 @@ void dispatch_message(struct server *sv, struct conn *c, const struct envelope *
                       struct arena **arena)
 {
     struct call call = { .conn = c, .envelope = *m, .ask = { .arena = *arena } };
+    const struct message *kind = &proto.messages[m->type];
     struct err e = { 0 };
 
     c->heard_ms = uv_now(&sv->loop);
-    if (read_request(&call, m, *arena, &e) < 0) {
+    if (!c->greeted && m->type != MSG_HELLO)
+        err_set(&e, ERR_PROTOCOL, "say hello before %s", kind->name);
+    else if (c->greeted && m->type == MSG_HELLO)
+        err_set(&e, ERR_PROTOCOL, "hello was said already");
+    else if (handlers[m->type] == NULL || (c->greeted && (kind->flags & c->role) == 0))
+        err_set(&e, ERR_PROTOCOL, "%s is not yours to send", kind->name);
+    else if (kind->flags & CHANGES && token_is_zero(&m->id))
+        err_set(&e, ERR_PROTOCOL, "%s needs a request id", kind->name);
+    else {
+        call.request = arena_alloc(*arena, kind->schema->size);
+        message_body(&proto, m, *arena, call.request, &e);
+    }
+    if (e.kind != ERR_NONE) {
         cut_off(c, m->seq, &e);
         return;
     }

@@ -18,10 +18,10 @@
 #include "server/loop/dispatch.h"
 #include "server/loop/turn_run.h"
 #include "server/pilot/pilots.h"
-#include "server/queue/assign.h"
+
 #include "server/queue/lease.h"
 #include "server/queue/param_index.h"
-#include "server/queue/pilot.h"
+
 #include "server/queue/share_packs.h"
 #include "server/queue/submit_cleanup.h"
 #include "server/queue/subscribe.h"
@@ -32,43 +32,24 @@ enum { LAST_CALL_MS = 2000 };
 
 /* ---- opening ---- */
 
-static char *make_id(void)
-{
-    char hex[TOKEN_HEX];
-    struct token t;
-
-    token_make(&t);
-    token_hex(&t, hex);
-    return mem_strndup(hex, 16);
-}
-
-/* Made once for a database, so that results can say which server's they are. */
-static int load_id(struct server *sv, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_META_GET, "s", "server_id");
-    int rc = stmt_step(s, e);
-
-    if (rc == 1)
-        sv->server_id = mem_strdup(stmt_text(s, 0));
-    stmt_end(s);
-    if (rc != 0)
-        return rc < 0 ? -1 : 0;
-    sv->server_id = make_id();
-    return db_run(sv->db, e, SQL_META_SET, "ss", "server_id", sv->server_id) < 0 ? -1 : 0;
-}
-
+/* The server's id is made once for a database, so that results can say which server's they are. */
 static int open_database(struct server *sv, struct err *e)
 {
-    char *path = path_join(sv->conf.state, "ludwig.db");
+    char *path = path_join(sv->conf.state, "ludwig.db"), hex[TOKEN_HEX];
+    struct token t;
+    int rc;
 
     sv->db = db_open(path, e);
     free(path);
-    return sv->db == NULL ? -1 : load_id(sv, e);
-}
-
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
+    if (sv->db == NULL)
+        return -1;
+    rc = db_get(sv->db, e, SQL_META_GET, "s>s", "server_id", sv->conf.arena, &sv->server_id);
+    if (rc != 0)
+        return rc < 0 ? -1 : 0;
+    token_make(&t);
+    token_hex(&t, hex);
+    sv->server_id = arena_strndup(sv->conf.arena, hex, 16);
+    return db_run(sv->db, e, SQL_META_SET, "ss", "server_id", sv->server_id) < 0 ? -1 : 0;
 }
 
 /* Also takes down what was put up only half. */
@@ -86,15 +67,15 @@ void server_close(struct server *sv)
     inbox_destroy(sv->inbox);
     leases_destroy(sv->leases);
     turn_destroy(sv->turn);
-    assign_forget(sv);
+
     param_index_destroy(sv->params);
     share_packs_destroy(sv->passes);
-    uv_close((uv_handle_t *)sv->last_call, free_handle);
+    uv_close((uv_handle_t *)&sv->last_call, NULL);
     uv_run(&sv->loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&sv->loop) < 0)
         log_event(LOG_ERROR, "loop-not-empty", NULL);
     db_close(sv->db);
-    free(sv->server_id);
+
     if (sv->state_lock_fd >= 0)
         close(sv->state_lock_fd);
     conf_free(&sv->conf);
@@ -110,34 +91,15 @@ static void on_closed(struct server *sv, struct conn *c)
     subscribe_forget(c);
     dispatch_forget(c);
     if (c->worker != 0)
-        lease_disconnected(sv, c->worker);
+        lease_begin(sv, c->worker);
     share_packs_left(sv, c);
-    pilot_left(sv, c);
+    if (c->pilot != 0 && c->worker != 0)
+        pilots_lost_sight(sv);
     if (c->has_submits)
         turn_add_work(sv->turn, submit_clear_of_conn, c->number);
 }
 
 static const struct conns_events conns_events = { on_met, on_closed };
-
-static int open_parts(struct server *sv, struct err *e)
-{
-    sv->state_lock_fd = server_dirs_state(sv->conf.state, e);
-    if (sv->state_lock_fd < 0 || open_database(sv, e) < 0)
-        return -1;
-    sv->turn = turn_create(sv, e);
-    if (sv->turn == NULL)
-        return -1;
-    sv->passes = share_packs_create();
-    sv->names = user_names_create(sv, &names_usual, conns_named);
-    sv->conns = conns_create(sv, &conns_events);
-    sv->leases = leases_create(sv, pilots_lost_sight);
-    sv->listeners = listeners_create();
-    sv->params = param_index_create(sv, e);
-    sv->pilots = pilots_create(sv, e);
-    if (sv->params == NULL || sv->pilots == NULL || leases_load(sv, e) < 0)
-        return -1;
-    return submit_clear_all(sv, e);
-}
 
 int server_open(struct server *sv, struct err *e)
 {
@@ -150,10 +112,24 @@ int server_open(struct server *sv, struct err *e)
         conf_free(&sv->conf);
         return err_set(e, ERR_INTERNAL, "event loop: %s", uv_strerror(rc));
     }
-    sv->last_call = mem_alloc(sizeof *sv->last_call);
-    uv_timer_init(&sv->loop, sv->last_call);
-    if (open_parts(sv, e) == 0)
+    uv_timer_init(&sv->loop, &sv->last_call);
+    sv->state_lock_fd = server_dirs_state(sv->conf.state, e);
+    if (sv->state_lock_fd < 0 || open_database(sv, e) < 0)
+        goto fail;
+    sv->turn = turn_create(sv, e);
+    if (sv->turn == NULL)
+        goto fail;
+    sv->passes = share_packs_create();
+    sv->names = user_names_create(sv, &names_usual, conns_named);
+    sv->conns = conns_create(sv, &conns_events);
+    sv->leases = leases_create(sv, pilots_lost_sight);
+    sv->listeners = listeners_create();
+    sv->params = param_index_create(sv, e);
+    sv->pilots = pilots_create(sv, e);
+    if (sv->params != NULL && sv->pilots != NULL && leases_load(sv, e) == 0 &&
+        submit_clear_all(sv, e) == 0)
         return 0;
+fail:
     server_close(sv);
     return -1;
 }
@@ -167,41 +143,31 @@ static int listen_at(struct server *sv, const char *socket, struct err *e)
     return listen_on(sv, socket, sv->conf.socket_group, e);
 }
 
-/* Where whoever has a shell here looks.  Another ludwigd may be this system's. */
-static void listen_for_system(struct server *sv)
-{
-    struct err why = { 0 };
-
-    if (listen_at(sv, LAYOUT_SYSTEM_SOCKET, &why) < 0)
-        log_event(LOG_WARN, "not-listening", "socket", "%s", LAYOUT_SYSTEM_SOCKET, "why", "%s",
-                  why.text, NULL);
-}
-
-static int settle_sshd(struct server *sv, struct err *e)
-{
-    if (sv->conf.sshd_listen == NULL) {
-        sshd_end_left(sv);
-        return 0;
-    }
-    sv->sshd = sshd_create(sv, e);
-    return sv->sshd == NULL ? -1 : 0;
-}
-
 /* Whoever is answered may take it that this ludwigd stays: all else that can fail comes before. */
 int server_listen(struct server *sv, struct err *e)
 {
     const char *const *sockets = sv->conf.sockets.items;
+    struct err why = { 0 };
 
     if (server_dirs_share(sv, e) < 0)
         return -1;
     sv->inbox = inbox_create(sv);
-    if (server_dirs_id(sv, e) < 0 || settle_sshd(sv, e) < 0)
+    if (server_dirs_id(sv, e) < 0)
+        return -1;
+    if (sv->conf.sshd_listen == NULL)
+        sshd_end_left(sv);
+    else
+        sv->sshd = sshd_create(sv, e);
+    if (sv->conf.sshd_listen != NULL && sv->sshd == NULL)
         return -1;
     for (size_t i = 0; i < sv->conf.sockets.n; i++)
         if (listen_at(sv, sockets[i], e) < 0)
             return -1;
-    if (sv->conf.has_usual_sockets && geteuid() == 0)
-        listen_for_system(sv);
+    /* Where those look that have a shell here.  Another ludwigd may be this system's. */
+    if (sv->conf.has_usual_sockets && geteuid() == 0 &&
+        listen_at(sv, LAYOUT_SYSTEM_SOCKET, &why) < 0)
+        log_event(LOG_WARN, "not-listening", "socket", "%s", LAYOUT_SYSTEM_SOCKET, "why", "%s",
+                  why.text, NULL);
     return 0;
 }
 
@@ -212,14 +178,10 @@ static void on_last_call(uv_timer_t *timer)
     (void)timer; /* that it has run out is all server_run looks for */
 }
 
-static bool is_over(struct server *sv)
-{
-    return sv->is_leaving && (conn_count(sv) == 0 || !uv_is_active((uv_handle_t *)sv->last_call));
-}
-
 void server_run(struct server *sv)
 {
-    while (!is_over(sv))
+    while (!sv->is_leaving ||
+           (conn_count(sv) > 0 && uv_is_active((const uv_handle_t *)&sv->last_call)))
         uv_run(&sv->loop, UV_RUN_ONCE);
 }
 
@@ -233,5 +195,5 @@ void server_leave(struct server *sv, const char *why)
     listeners_destroy(sv->listeners);
     sv->listeners = NULL;
     conn_end_all(sv);
-    uv_timer_start(sv->last_call, on_last_call, LAST_CALL_MS, 0);
+    uv_timer_start(&sv->last_call, on_last_call, LAST_CALL_MS, 0);
 }

@@ -93,13 +93,6 @@ static void schedule(struct turn *t)
     t->wants_schedule |= rc == 1;
 }
 
-static void wake_pilots(struct turn *t)
-{
-    if (t->wants_pilots)
-        pilots_wake(t->sv);
-    t->wants_pilots = false;
-}
-
 /* ---- messages ---- */
 
 static void add_asker(struct turn *t, const struct conn *c, int64_t seq)
@@ -108,79 +101,37 @@ static void add_asker(struct turn *t, const struct conn *c, int64_t seq)
     t->askers[t->n_askers++] = (struct asker){ c->number, seq };
 }
 
-static void take_message(struct turn *t, struct conn *c)
-{
-    struct envelope m = { .type = -1 };
-    struct err e = { 0 };
-
-    if (c->unfinished != NULL) {
-        add_asker(t, c, dispatch_go_on(t->sv, c));
-        return;
-    }
-    if (chan_next(c->chan, t->arena, &m, &e) < 0)
-        dispatch_refused(c, &m, &e);
-    else
-        dispatch_message(t->sv, c, &m, &t->arena);
-    add_asker(t, c, m.seq);
-    arena_reset(t->arena);
-}
-
-static struct conn *next_conn(struct turn *t)
-{
-    struct conn *c = conn_after(t->sv, t->last_served);
-
-    return c != NULL ? c : conn_after(t->sv, 0);
-}
-
-/* One message each, round and round; the next turn begins behind the last one served. */
+/* One message of each connection, round and round; the next turn begins behind the last one served. */
 static void take_messages(struct turn *t)
 {
     size_t passed = 0;
 
     while (passed < conn_count(t->sv) && !turn_is_full(t->sv)) {
-        struct conn *c = next_conn(t);
+        struct conn *c = conn_after(t->sv, t->last_served);
+        struct envelope m = { .type = -1 };
+        struct err e = { 0 };
 
+        if (c == NULL)
+            c = conn_after(t->sv, 0);
         t->last_served = c->number;
-        if (conn_is_ready(c)) {
-            take_message(t, c);
-            passed = 0;
-        } else {
-            passed++;
+        passed++;
+        if (!conn_is_ready(c))
+            continue;
+        passed = 0;
+        if (c->unfinished != NULL) {
+            add_asker(t, c, dispatch_go_on(t->sv, c));
+            continue;
         }
+        if (chan_next(c->chan, t->arena, &m, &e) < 0)
+            dispatch_refused(c, &m, &e);
+        else
+            dispatch_message(t->sv, c, &m, &t->arena);
+        add_asker(t, c, m.seq);
+        arena_reset(t->arena);
     }
 }
 
 /* ---- the end of a turn ---- */
-
-static int commit(struct turn *t, struct err *e)
-{
-    struct server *sv = t->sv;
-
-    if (t->is_lost) {
-        *e = t->why_lost;
-        return -1;
-    }
-    if (t->version != t->saved_version &&
-        db_run(sv->db, e, SQL_META_SET, "si", "version", t->version) < 0)
-        return -1;
-    if (db_commit(sv->db, e) < 0)
-        return -1;
-    t->saved_version = t->version;
-    return 0;
-}
-
-static void tell_failure(struct turn *t, const struct asker *asker, const struct err *why)
-{
-    struct msg_error body = { (int)why->kind, why->text };
-    struct conn *c = conn_find(t->sv, asker->conn);
-
-    if (c == NULL)
-        return;
-    dispatch_forget(c);
-    c->pending_bytes = 0;
-    if (chan_send(c->chan, MSG_ERROR, asker->seq, NULL, &body, NULL) < 0)
-        conn_end(c);
-}
 
 static void on_paused(uv_timer_t *timer)
 {
@@ -190,22 +141,66 @@ static void on_paused(uv_timer_t *timer)
 /* Numbers of changes that were given out are not given again: gaps do no harm. */
 static void undo(struct turn *t, struct err *why)
 {
+    struct msg_error body = { (int)why->kind, why->text };
+
     db_rollback(t->sv->db);
     effects_drop(&t->effects, 0);
-    assign_forget(t->sv);
     err_wrap(why, "nothing was saved");
     log_event(LOG_ERROR, "turn-failed", "error", "%s", why->text, "askers", "%zu", t->n_askers,
               NULL);
-    for (size_t i = 0; i < t->n_askers; i++)
-        tell_failure(t, &t->askers[i], why);
+    for (size_t i = 0; i < t->n_askers; i++) {
+        struct conn *c = conn_find(t->sv, t->askers[i].conn);
+
+        if (c == NULL)
+            continue;
+        dispatch_forget(c);
+        c->pending_bytes = 0;
+        if (chan_send(c->chan, MSG_ERROR, t->askers[i].seq, NULL, &body, NULL) < 0)
+            conn_end(c);
+    }
     t->wants_schedule |= t->had_schedule;
     uv_timer_start(&t->pause, on_paused, TURN_PAUSE_MS, 0);
 }
 
-static void keep_stats(struct turn *t)
+static void run_turn(struct turn *t)
 {
-    int64_t took_ns = (int64_t)(uv_hrtime() - t->began_ns);
+    struct server *sv = t->sv;
+    struct err e = { 0 };
+    bool is_committed = false;
+    int64_t took_ns;
 
+    t->now_ms = units_now_ms();
+    t->began_ns = uv_hrtime();
+    t->changes_before = db_changes(sv->db);
+    t->is_lost = t->had_schedule = false;
+    t->n_askers = 0;
+    t->is_running = true;
+    conns_bury(sv);
+    if (db_begin(sv->db, &e) == 0) {
+        take_messages(t);
+        do_work(t);
+        schedule(t);
+        if (t->wants_pilots)
+            pilots_wake(sv);
+        t->wants_pilots = false;
+        if (t->is_lost)
+            e = t->why_lost;
+        else
+            is_committed = (t->version == t->saved_version ||
+                            db_run(sv->db, &e, SQL_META_SET, "si", "version", t->version) >= 0) &&
+                           db_commit(sv->db, &e) == 0;
+    }
+    settle_chores(t, is_committed);
+    if (is_committed) {
+        t->saved_version = t->version;
+        effects_run(&t->effects, sv);
+    } else {
+        undo(t, &e);
+    }
+    t->is_running = false;
+    subscribe_pump(sv);
+    conns_settle(sv);
+    took_ns = (int64_t)(uv_hrtime() - t->began_ns);
     t->turns++;
     if (took_ns > t->longest_ns)
         t->longest_ns = took_ns;
@@ -214,67 +209,18 @@ static void keep_stats(struct turn *t)
                   NULL);
 }
 
-static bool any_ready(struct server *sv)
-{
-    struct conn *c;
-
-    for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
-        if (conn_is_ready(c))
-            return true;
-    return false;
-}
-
-static bool is_more(struct turn *t)
-{
-    bool has_own = !is_paused(t) && (t->n_chores > 0 || (t->wants_schedule && !t->sv->is_leaving));
-
-    return t->is_awake || has_own || any_ready(t->sv);
-}
-
-static void begin(struct turn *t)
-{
-    t->now_ms = units_now_ms();
-    t->began_ns = uv_hrtime();
-    t->changes_before = db_changes(t->sv->db);
-    t->is_lost = t->had_schedule = false;
-    t->n_askers = 0;
-    t->is_running = true;
-    conns_bury(t->sv);
-}
-
-static void run_turn(struct turn *t)
-{
-    struct err e = { 0 };
-    bool is_committed = false;
-
-    begin(t);
-    if (db_begin(t->sv->db, &e) == 0) {
-        take_messages(t);
-        do_work(t);
-        schedule(t);
-        wake_pilots(t);
-        is_committed = commit(t, &e) == 0;
-    }
-    settle_chores(t, is_committed);
-    if (is_committed)
-        effects_run(&t->effects, t->sv);
-    else
-        undo(t, &e);
-    t->is_running = false;
-    subscribe_pump(t->sv);
-    conns_settle(t->sv);
-    keep_stats(t);
-}
-
 static void on_check(uv_check_t *check)
 {
     struct turn *t = check->data;
+    struct conn *c;
 
     if (!t->is_awake)
         return;
     t->is_awake = false;
     run_turn(t);
-    t->is_awake = is_more(t);
+    t->is_awake |= !is_paused(t) && (t->n_chores > 0 || (t->wants_schedule && !t->sv->is_leaving));
+    for (c = conn_after(t->sv, 0); c != NULL && !t->is_awake; c = conn_after(t->sv, c->number))
+        t->is_awake = conn_is_ready(c);
     if (!t->is_awake)
         uv_idle_stop(&t->idle);
 }
@@ -286,10 +232,19 @@ static void on_hour(uv_timer_t *timer)
     turn_add_work(timer->data, dispatch_forget_requests, 0);
 }
 
-static void start_handles(struct turn *t)
+struct turn *turn_create(struct server *sv, struct err *e)
 {
-    uv_loop_t *loop = &t->sv->loop;
+    uv_loop_t *loop = &sv->loop;
+    int64_t version = 0;
+    struct turn *t;
 
+    if (db_get(sv->db, e, SQL_META_GET, "s>i", "version", &version) < 0)
+        return NULL;
+    t = mem_alloc(sizeof *t);
+    t->sv = sv;
+    t->version = t->saved_version = version;
+    t->now_ms = units_now_ms();
+    t->arena = arena_create();
     t->n_handles = 5;
     t->idle.data = t->check.data = t->pause.data = t->hourly.data = t->later.data = t;
     uv_idle_init(loop, &t->idle);
@@ -299,21 +254,6 @@ static void start_handles(struct turn *t)
     uv_timer_init(loop, &t->later);
     uv_check_start(&t->check, on_check);
     uv_timer_start(&t->hourly, on_hour, 0, FORGET_EVERY_MS);
-}
-
-struct turn *turn_create(struct server *sv, struct err *e)
-{
-    int64_t version = 0;
-    struct turn *t;
-
-    if (db_get_int(sv->db, e, &version, SQL_META_GET, "s", "version") < 0)
-        return NULL;
-    t = mem_alloc(sizeof *t);
-    t->sv = sv;
-    t->version = t->saved_version = version;
-    t->now_ms = units_now_ms();
-    t->arena = arena_create();
-    start_handles(t);
     return t;
 }
 

@@ -80,7 +80,7 @@ int retire_unneeded(struct pilots *p, struct err *e)
         const struct pilot_row *row = &p->rows.items[i];
         struct conn *c = row->worker == 0 ? NULL : conn_of_worker(p->sv, row->worker);
         int64_t one = 0;
-        int rc = c == NULL ? 1 : db_get_int(p->sv->db, e, &one, SQL_POOL_OPEN, "i", row->pool);
+        int rc = c == NULL ? 1 : db_get(p->sv->db, e, SQL_POOL_OPEN, "i>i", row->pool, &one);
 
         if (rc < 0)
             return -1;

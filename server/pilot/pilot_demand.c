@@ -56,7 +56,7 @@ static int64_t count_returning(struct server *sv, int64_t sweep, struct err *e)
 
         if (!c->gives_back || c->worker == 0)
             continue;
-        if (db_get_int(sv->db, e, &of_one, SQL_POOL_RETURNING, "ii", c->worker, sweep) < 0)
+        if (db_get(sv->db, e, SQL_POOL_RETURNING, "ii>i", c->worker, sweep, &of_one) < 0)
             return -1;
         n += of_one;
     }

@@ -66,8 +66,7 @@ static int pool_take(struct server *sv, const struct conn *c, const struct slurm
     int rc;
 
     schema_encode(&slurm_pool_schema, pool, &bytes);
-    rc = db_get_int(sv->db, e, id, SQL_POOL_TAKE, "isb", (int64_t)c->uid, c->user,
-                    buf_bytes(&bytes));
+    rc = db_get(sv->db, e, SQL_POOL_TAKE, "isb>i", (int64_t)c->uid, c->user, buf_bytes(&bytes), id);
     buf_free(&bytes);
     return rc < 0 ? -1 : 0;
 }
@@ -330,7 +329,7 @@ int64_t pilots_calls(struct server *sv)
 struct pilots *pilots_create(struct server *sv, struct err *e)
 {
     int64_t one = 0;
-    int rc = db_get_int(sv->db, e, &one, SQL_POOL_ANY, "");
+    int rc = db_get(sv->db, e, SQL_POOL_ANY, ">i", &one);
     struct pilots *p;
 
     if (rc < 0)

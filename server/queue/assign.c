@@ -26,8 +26,9 @@ struct pass {
     const char **nodes;  /* node name of each worker */
     size_t n_workers;
     struct sched_sweep *sweeps;
-    int64_t *batches;   /* of each sweep: jobs to a process */
-    int64_t **stage_ms; /* of each sweep, as in sched_sweep */
+    int64_t *batches;                /* of each sweep: jobs to a process */
+    int64_t **stage_ms;              /* of each sweep, as in sched_sweep */
+    const struct sweep_work **works; /* of each sweep; NULL: its description was not read yet */
     size_t n_sweeps;
     struct sched_load *loads;
     size_t n_loads;
@@ -50,39 +51,35 @@ static void *grow(struct arena *a, void *items, size_t n, size_t item_bytes)
 
 /* ---- gather ---- */
 
-static int gather_worker(struct pass *p, struct conn *c, struct err *e)
-{
-    struct stmt *s;
-    int rc;
-
-    /* A worker that registers in this turn may offer something else once that is committed, after
-     * which the scheduler runs again. */
-    if (c->worker == 0 || c->is_retiring || c->registering != 0)
-        return 0;
-    s = db_ask(p->sv->db, SQL_SCHED_WORKER, "i", c->worker);
-    rc = stmt_step(s, e);
-    if (rc == 1) {
-        size_t n = p->n_workers++;
-
-        p->workers = grow(p->arena, p->workers, n, sizeof *p->workers);
-        p->conns = grow(p->arena, p->conns, n, sizeof *p->conns);
-        p->nodes = grow(p->arena, p->nodes, n, sizeof *p->nodes);
-        p->workers[n] = (struct sched_worker){ c->worker, stmt_int(s, 0), 1000 * stmt_int(s, 1),
-                                               stmt_int(s, 2), c->takes_one };
-        p->conns[n] = c;
-        p->has_pilots |= c->pilot != 0;
-        p->nodes[n] = arena_strdup(p->arena, stmt_text(s, 3));
-    }
-    stmt_end(s);
-    return rc;
-}
-
 static int gather_workers(struct pass *p, struct err *e)
 {
-    for (struct conn *c = conn_after(p->sv, 0); c != NULL; c = conn_after(p->sv, c->number))
-        if (gather_worker(p, c, e) < 0)
-            return -1;
-    return 0;
+    int rc = 0;
+
+    for (struct conn *c = conn_after(p->sv, 0); c != NULL && rc >= 0;
+         c = conn_after(p->sv, c->number)) {
+        size_t n = p->n_workers;
+        struct stmt *s;
+
+        /* A worker that registers in this turn may offer something else once that is committed,
+         * after which the scheduler runs again. */
+        if (c->worker == 0 || c->is_retiring || c->registering != 0)
+            continue;
+        s = db_ask(p->sv->db, SQL_SCHED_WORKER, "i", c->worker);
+        rc = stmt_step(s, e);
+        if (rc == 1) {
+            p->workers = grow(p->arena, p->workers, n, sizeof *p->workers);
+            p->conns = grow(p->arena, p->conns, n, sizeof *p->conns);
+            p->nodes = grow(p->arena, p->nodes, n, sizeof *p->nodes);
+            p->workers[n] = (struct sched_worker){ c->worker, stmt_int(s, 0), 1000 * stmt_int(s, 1),
+                                                   stmt_int(s, 2), c->takes_one };
+            p->conns[n] = c;
+            p->has_pilots |= c->pilot != 0;
+            p->nodes[n] = stmt_copy(s, 3, p->arena);
+            p->n_workers++;
+        }
+        stmt_end(s);
+    }
+    return rc < 0 ? -1 : 0;
 }
 
 /* What of a sweep decides who may run its jobs. */
@@ -94,21 +91,9 @@ struct wanted {
     struct pilot_need need;
 };
 
-/* A pilot serves its owner's sweeps that name its pool; any other worker those that have its node in
- * their list. */
-static bool is_meant(const struct pass *p, size_t worker, const struct wanted *w,
-                     const struct sweep_pools *pools)
-{
-    const struct conn *c = p->conns[worker];
-
-    if (c->pilot != 0)
-        return c->uid == w->uid && sweep_pools_have(pools, c->pool) &&
-               pilot_has_time(c, &w->need, turn_now_ms(p->sv));
-    return may_run(p->sv, c, w->uid) && nodes_match(&p->sv->conf, w->nodes, p->nodes[worker]);
-}
-
 /* Which workers may run this sweep's jobs: by whose they are, by what the sweep asks for, and by what
- * the workers themselves say of its owner. */
+ * the workers themselves say of its owner.  A pilot serves its owner's sweeps that name its pool; any
+ * other worker those that have its node in their list. */
 static int who_may(struct pass *p, const struct wanted *w, const bool **to, struct err *e)
 {
     bool *may_use = arena_alloc(p->arena, p->n_workers * sizeof *may_use);
@@ -116,8 +101,15 @@ static int who_may(struct pass *p, const struct wanted *w, const bool **to, stru
 
     if (p->has_pilots && sweep_pools_read(p->sv, w->sweep, p->arena, &pools, e) < 0)
         return -1;
-    for (size_t i = 0; i < p->n_workers; i++)
-        may_use[i] = is_meant(p, i, w, &pools) && conn_refusal(p->conns[i], w->user) == NULL;
+    for (size_t i = 0; i < p->n_workers; i++) {
+        const struct conn *c = p->conns[i];
+        bool is_meant = c->pilot != 0 ? c->uid == w->uid && sweep_pools_have(&pools, c->pool) &&
+                                            pilot_has_time(c, &w->need, turn_now_ms(p->sv))
+                                      : may_run(p->sv, c, w->uid) &&
+                                            nodes_match(&p->sv->conf, w->nodes, p->nodes[i]);
+
+        may_use[i] = is_meant && conn_refusal(c, w->user) == NULL;
+    }
     *to = may_use;
     return 0;
 }
@@ -150,12 +142,6 @@ static int stage_times(struct pass *p, int64_t sweep, const char *user, int64_t 
     return rc;
 }
 
-/* How many processes work through so many jobs. */
-static int64_t processes_of(int64_t jobs, int64_t batch)
-{
-    return (jobs + batch - 1) / batch;
-}
-
 static int gather_sweeps(struct pass *p, struct err *e)
 {
     struct stmt *s = db_ask(p->sv->db, SQL_SCHED_SWEEPS, "");
@@ -182,11 +168,13 @@ static int gather_sweeps(struct pass *p, struct err *e)
         p->stage_ms = grow(p->arena, p->stage_ms, p->n_sweeps, sizeof *p->stage_ms);
         p->batches[p->n_sweeps] = batch;
         p->stage_ms[p->n_sweeps] = stage_ms;
+        p->works = grow(p->arena, p->works, p->n_sweeps, sizeof(struct sweep_work *));
+        p->works[p->n_sweeps] = NULL;
         p->sweeps[p->n_sweeps++] =
             (struct sched_sweep){ .id = stmt_int(s, 0),
                                   .uid = (uid_t)stmt_int(s, 1),
                                   .priority = stmt_int(s, 2),
-                                  .ready = processes_of(stmt_int(s, 3), batch),
+                                  .ready = (stmt_int(s, 3) + batch - 1) / batch,
                                   .cpus_milli = stmt_int(s, 4),
                                   .gpus_milli = stmt_int(s, 5),
                                   .memory_bytes = stmt_int(s, 6),
@@ -196,22 +184,6 @@ static int gather_sweeps(struct pass *p, struct err *e)
                                   .stage_ms = stage_ms };
     }
     return rc;
-}
-
-static size_t worker_index(const struct pass *p, int64_t id)
-{
-    for (size_t i = 0; i < p->n_workers; i++)
-        if (p->workers[i].id == id)
-            return i;
-    return SIZE_MAX;
-}
-
-static size_t sweep_index(const struct pass *p, int64_t id)
-{
-    for (size_t i = 0; i < p->n_sweeps; i++)
-        if (p->sweeps[i].id == id)
-            return i;
-    return SIZE_MAX;
 }
 
 /* What one process of the sweep needs, for a sweep that has none ready and is not in the list. */
@@ -244,49 +216,35 @@ static int load_needs(struct pass *p, struct sched_load *l, int64_t *batch, stru
     return rc;
 }
 
-/* Where several jobs share a process, it is the processes that count. */
-static int count_processes(struct pass *p, struct sched_load *l, struct err *e)
-{
-    int64_t worker = p->workers[l->worker].id; // NOLINT(*NullDereference): a load is of a worker
-    struct stmt *s = db_ask(p->sv->db, SQL_SCHED_PROCESSES, "ii", worker, l->sweep_id);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        l->jobs = stmt_int(s, 0);
-        l->unstarted = stmt_int(s, 1);
-    }
-    stmt_end(s);
-    return rc;
-}
-
-/* Where a worker has jobs of the sweep, its data are there or on their way. */
-static void expect_data(struct pass *p, const struct sched_load *l)
-{
-    // NOLINTNEXTLINE(*NullDereference): there is one for each sweep
-    if (l->sweep != SIZE_MAX && p->stage_ms[l->sweep] != NULL)
-        p->stage_ms[l->sweep][l->worker] = 0;
-}
-
 static int gather_loads(struct pass *p, struct err *e)
 {
     struct stmt *s = db_ask(p->sv->db, SQL_SCHED_LOADS, "");
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1) {
-        struct sched_load l = { .worker = worker_index(p, stmt_int(s, 0)),
-                                .sweep = sweep_index(p, stmt_int(s, 1)),
-                                .sweep_id = stmt_int(s, 1),
+        int64_t worker = stmt_int(s, 0), batch = 1;
+        struct sched_load l = { .sweep_id = stmt_int(s, 1),
                                 .jobs = stmt_int(s, 2),
                                 .unstarted = stmt_int(s, 3) };
-        int64_t batch = 1;
 
-        if (l.worker == SIZE_MAX)
+        while (l.worker < p->n_workers && p->workers[l.worker].id != worker)
+            l.worker++;
+        if (l.worker == p->n_workers)
             continue;
-        if (load_needs(p, &l, &batch, e) < 0 || (batch > 1 && count_processes(p, &l, e) < 0)) {
+        while (l.sweep < p->n_sweeps && p->sweeps[l.sweep].id != l.sweep_id)
+            l.sweep++;
+        if (l.sweep == p->n_sweeps)
+            l.sweep = SIZE_MAX;
+        /* Where several jobs share a process, it is the processes that count. */
+        if (load_needs(p, &l, &batch, e) < 0 ||
+            (batch > 1 && db_get(p->sv->db, e, SQL_SCHED_PROCESSES, "ii>ii", worker, l.sweep_id,
+                                 &l.jobs, &l.unstarted) < 0)) {
             rc = -1;
             break;
         }
-        expect_data(p, &l);
+        /* Where a worker has jobs of the sweep, its data are there or on their way. */
+        if (l.sweep != SIZE_MAX && p->stage_ms[l.sweep] != NULL)
+            p->stage_ms[l.sweep][l.worker] = 0;
         p->loads = grow(p->arena, p->loads, p->n_loads, sizeof *p->loads);
         p->loads[p->n_loads++] = l;
     }
@@ -354,38 +312,33 @@ static int take_head(struct pass *p, int64_t sweep, size_t n, struct queued *que
     return rc < 0 ? -1 : 0;
 }
 
-/* The attempt's row, -1. */
-static int64_t assign(struct pass *p, int64_t worker, struct queued *q, int64_t batch,
-                      struct err *e)
+/* The attempts of one process: those of a batch share a token, and the row of the first stands for
+ * all. */
+static int assign_process(struct pass *p, int64_t worker, struct queued *q, size_t n, bool is_batch,
+                          struct err *e)
 {
     struct db *db = p->sv->db;
-    struct assignment *a = &q->assignment;
-    int64_t attempt;
-
-    if (q->attempts > 0 && db_get_int(db, e, &a->restart, SQL_STARTED_COUNT, "i", q->job) < 0)
-        return -1;
-    if (db_run(db, e, SQL_ATTEMPT_INSERT, "iiitiiI", q->job, a->sweep, a->attempt, &a->token,
-               worker, turn_now_ms(p->sv), batch) < 0)
-        return -1;
-    attempt = db_last_id(db);
-    return db_run(db, e, SQL_JOB_ASSIGNED, "iii", q->job, a->attempt, attempt) < 0 ? -1 : attempt;
-}
-
-/* One process: those of a batch share a token, and the row of the first stands for all. */
-static int assign_batch(struct pass *p, int64_t worker, struct queued *q, size_t n, struct err *e)
-{
     int64_t first = SCHEMA_NONE;
-    struct token token;
+    struct token token = { { 0 } };
 
-    token_make(&token);
+    if (is_batch)
+        token_make(&token);
     for (size_t i = 0; i < n; i++) {
-        int64_t attempt = assign(p, worker, &q[i], first, e);
+        struct assignment *a = &q[i].assignment;
+        int64_t attempt;
 
-        if (attempt < 0 || (i == 0 && db_run(p->sv->db, e, SQL_ATTEMPT_LEADS, "i", attempt) < 0))
+        if (q[i].attempts > 0 && db_get(db, e, SQL_STARTED_COUNT, "i>i", q[i].job, &a->restart) < 0)
             return -1;
-        if (i == 0)
+        if (db_run(db, e, SQL_ATTEMPT_INSERT, "iiitiiI", q[i].job, a->sweep, a->attempt, &a->token,
+                   worker, turn_now_ms(p->sv), first) < 0)
+            return -1;
+        attempt = db_last_id(db);
+        if (db_run(db, e, SQL_JOB_ASSIGNED, "iii", q[i].job, a->attempt, attempt) < 0 ||
+            (is_batch && i == 0 && db_run(db, e, SQL_ATTEMPT_LEADS, "i", attempt) < 0))
+            return -1;
+        if (is_batch && i == 0)
             first = attempt;
-        q[i].assignment.batch = token;
+        a->batch = token;
     }
     return 0;
 }
@@ -401,103 +354,19 @@ static size_t group_size(const struct queued *first, size_t batch)
     return n > 0 ? n : 1;
 }
 
-/* How many of the n jobs so many processes take; *processes: how many that makes. */
-static size_t group_end(const struct queued *q, size_t n, size_t batch, int64_t *processes)
-{
-    int64_t most = *processes;
-    size_t end = 0;
-
-    for (*processes = 0; end < n && *processes < most; ++*processes)
-        end += group_size(&q[end], batch);
-    return end < n ? end : n;
-}
-
-static int assign_all(struct pass *p, int64_t worker, struct queued *q, size_t n, size_t batch,
-                      struct err *e)
-{
-    size_t size;
-
-    for (size_t i = 0; i < n; i += size) {
-        size_t left = n - i;
-
-        size = group_size(&q[i], batch);
-        if (batch == 1 ? assign(p, worker, &q[i], SCHEMA_NONE, e) < 0
-                       : assign_batch(p, worker, &q[i], left < size ? left : size, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/*
- * Another version of ludwig took it and described it differently.  It is set aside, so that all
- * others go on.
- */
-static int set_aside(struct pass *p, int64_t sweep, const struct err *why, struct err *e)
-{
-    char *text = mem_printf("it was submitted to another version of ludwig, and its description"
-                            " cannot be read any more (%s): cancel it and submit it again",
-                            why->text);
-    int n = db_run(p->sv->db, e, SQL_SWEEP_REFUSE, "is", sweep, text);
-
-    log_event(LOG_WARN, "sweep-refused", "sweep", "%lld", (long long)sweep, "why", "%s", why->text,
-              NULL);
-    free(text);
-    return n < 0 ? -1 : 0;
-}
-
-/* ---- descriptions of sweeps, kept as they were decoded ---- */
-
-enum { WORKS_MAX = 16, WORK_MAX_BYTES = 256 * 1024 /* a larger one is read each time */ };
-
-struct works {
-    struct {
-        struct arena *arena;
-        struct sweep_work work; /* sweep 0: none */
-    } items[WORKS_MAX];
-    size_t next; /* to be replaced */
-};
-
-void assign_forget(struct server *sv)
-{
-    for (size_t i = 0; sv->works != NULL && i < WORKS_MAX; i++)
-        arena_destroy(sv->works->items[i].arena);
-    free(sv->works);
-    sv->works = NULL;
-}
-
-static const struct sweep_work *find_work(const struct works *works, int64_t sweep)
-{
-    for (size_t i = 0; works != NULL && i < WORKS_MAX; i++)
-        if (works->items[i].work.sweep == sweep)
-            return &works->items[i].work;
-    return NULL;
-}
-
-static const struct sweep_work *keep_work(struct server *sv, struct arena *a,
-                                          const struct sweep_work *work)
-{
-    size_t i;
-
-    if (sv->works == NULL)
-        sv->works = mem_alloc(sizeof *sv->works);
-    i = sv->works->next++ % WORKS_MAX;
-    arena_destroy(sv->works->items[i].arena);
-    sv->works->items[i].arena = a;
-    sv->works->items[i].work = *work;
-    return &sv->works->items[i].work;
-}
-
-/* 1 with *work, which lasts until the next one is loaded; 0 when the sweep was set aside; -1. */
-static int sweep_work_load(struct pass *p, int64_t sweep, const struct sweep_work **work,
+/* 1 with *work; 0 when another version of ludwig took the sweep and described it differently: it is
+ * set aside, so that all others go on; -1. */
+static int sweep_work_load(struct pass *p, size_t number, const struct sweep_work **work,
                            struct err *e)
 {
-    struct sweep_work *w;
+    int64_t sweep = p->sweeps[number].id;
+    struct sweep_work *w = arena_alloc(p->arena, sizeof *w);
     struct err why = { 0 };
-    struct arena *a = p->arena;
+
     struct stmt *s;
     int rc;
 
-    *work = find_work(p->sv->works, sweep);
+    *work = p->works[number];
     if (*work != NULL)
         return 1;
     s = db_ask(p->sv->db, SQL_SWEEP_WORK, "i", sweep);
@@ -506,89 +375,61 @@ static int sweep_work_load(struct pass *p, int64_t sweep, const struct sweep_wor
         return err_set(e, ERR_INTERNAL, "sweep %lld is not in the database", (long long)sweep);
     if (rc < 0)
         return -1;
-    if (stmt_bytes(s, 2).n <= WORK_MAX_BYTES)
-        a = arena_create();
-    w = arena_alloc(a, sizeof *w);
     *w = (struct sweep_work){ .sweep = sweep,
-                              .project = arena_strdup(a, stmt_text(s, 0)),
-                              .user = arena_strdup(a, stmt_text(s, 1)) };
-    rc = schema_read(&work_schema, stmt_bytes(s, 2), a, &w->work, &why);
+                              .project = arena_strdup(p->arena, stmt_text(s, 0)),
+                              .user = arena_strdup(p->arena, stmt_text(s, 1)) };
+    rc = schema_read(&work_schema, stmt_bytes(s, 2), p->arena, &w->work, &why);
     stmt_end(s);
-    if (rc == 0)
-        *work = a == p->arena ? w : keep_work(p->sv, a, w);
-    else if (a != p->arena)
-        arena_destroy(a);
-    return rc == 0 ? 1 : set_aside(p, sweep, &why, e);
-}
+    if (rc < 0) {
+        const char *text =
+            arena_printf(p->arena,
+                         "it was submitted to another version of ludwig, and its description"
+                         " cannot be read any more (%s): cancel it and submit it again",
+                         why.text);
 
-static void send_hand(struct pass *p, struct conn *c, const struct sweep_work *work,
-                      const struct queued *queued, size_t n)
-{
-    struct assignment *assignments = arena_alloc(p->arena, n * sizeof *assignments);
-    struct msg_hand hand = { ++c->hand_seq, { (void *)(uintptr_t)work, 1 }, { assignments, n } };
-
-    for (size_t i = 0; i < n; i++)
-        assignments[i] = queued[i].assignment;
-    conn_send(p->sv, c->number, MSG_HAND, &hand);
+        log_event(LOG_WARN, "sweep-refused", "sweep", "%lld", (long long)sweep, "why", "%s",
+                  why.text, NULL);
+        return db_run(p->sv->db, e, SQL_SWEEP_REFUSE, "is", sweep, text) < 0 ? -1 : 0;
+    }
+    *work = p->works[number] = w;
+    return 1;
 }
 
 /* At most HAND_MAX jobs of one sweep to one worker. Returns how many processes, -1 with e set. */
 static int64_t deal(struct pass *p, const struct sched_hand *h, int64_t processes, struct err *e)
 {
     struct conn *c = p->conns[h->worker]; // NOLINT(*NullDereference): a hand is of a worker
-    int64_t sweep = p->sweeps[h->sweep].id;
-    int64_t batch = p->batches[h->sweep];
-    int64_t most = processes < HAND_MAX / batch ? processes : HAND_MAX / batch;
-    size_t max = (size_t)(most * batch);
+    int64_t sweep = p->sweeps[h->sweep].id, n_processes = 0;
+    size_t batch = (size_t)p->batches[h->sweep];
+    int64_t most = processes < HAND_MAX / (int64_t)batch ? processes : HAND_MAX / (int64_t)batch;
+    size_t max = (size_t)most * batch, taken = 0, n = 0;
     struct queued *queued = arena_alloc(p->arena, max * sizeof *queued);
+    struct assignment *assignments = arena_alloc(p->arena, max * sizeof *assignments);
     const struct sweep_work *work;
-    size_t taken = 0, n;
-    int rc = sweep_work_load(p, sweep, &work, e);
+    struct msg_hand hand;
+    int rc = sweep_work_load(p, h->sweep, &work, e);
 
     if (rc > 0 && take_head(p, sweep, max, queued, &taken, e) < 0)
         return -1;
     if (taken == 0)
         return rc < 0 ? -1 : 0;
-    n = group_end(queued, taken, (size_t)batch, &most);
-    p->is_cut |= n < taken;
-    if (assign_all(p, c->worker, queued, n, (size_t)batch, e) < 0 ||
-        db_run(p->sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(p->sv)) < 0)
-        return -1;
-    send_hand(p, c, work, queued, n);
-    return most;
-}
+    for (; n < taken && n_processes < most; n_processes++) {
+        size_t size = group_size(&queued[n], batch);
 
-static int deal_all(struct pass *p, const struct sched_hand *h, struct err *e)
-{
-    for (int64_t left = h->jobs; left > 0;) {
-        int64_t n = deal(p, h, left, e);
-
-        if (n <= 0)
-            return (int)n;
-        left -= n;
+        if (size > taken - n)
+            size = taken - n;
+        if (assign_process(p, c->worker, &queued[n], size, batch > 1, e) < 0)
+            return -1;
+        n += size;
     }
-    return 0;
-}
-
-static int take_back(struct pass *p, const struct sched_recall *r, struct err *e)
-{
-    const struct sched_load *l = &p->loads[r->load];
-    int64_t worker = p->workers[l->worker].id; // NOLINT(*NullDereference): a recall is of a load
-
-    return recall_some(p->sv, worker, l->sweep_id, r->jobs, e);
-}
-
-static struct list sets_of(struct pass *p, const struct jobspec *w)
-{
-    struct dataset *sets = arena_alloc(p->arena, (w->data.n + 1) * sizeof *sets);
-    const struct data_entry *data = w->data.items;
-    size_t n = 0;
-
-    if (!digest_is_zero(&w->source.tree))
-        sets[n++] = w->source;
-    for (size_t i = 0; i < w->data.n; i++)
-        sets[n++] = data[i].set;
-    return (struct list){ sets, n };
+    p->is_cut |= n < taken;
+    if (db_run(p->sv->db, e, SQL_SWEEP_HANDED, "iii", sweep, (int64_t)n, turn_now_ms(p->sv)) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        assignments[i] = queued[i].assignment;
+    hand = (struct msg_hand){ ++c->hand_seq, { (void *)(uintptr_t)work, 1 }, { assignments, n } };
+    conn_send(p->sv, c->number, MSG_HAND, &hand);
+    return n_processes;
 }
 
 /* Said once: whether it could follow that shows in what it holds. */
@@ -596,17 +437,26 @@ static int tell_expected(struct pass *p, const struct sched_expectation *x, stru
 {
     struct conn *c = p->conns[x->worker]; // NOLINT(*NullDereference): it is of a worker
     int64_t sweep = p->sweeps[x->sweep].id;
+    const struct data_entry *data;
     const struct sweep_work *work;
+    struct dataset *sets;
     struct msg_expect m;
+    size_t n = 0;
     int rc;
 
     if (c->expected_sweep == sweep)
         return 0;
-    rc = sweep_work_load(p, sweep, &work, e);
+    rc = sweep_work_load(p, x->sweep, &work, e);
     if (rc <= 0)
         return rc;
     c->expected_sweep = sweep;
-    m = (struct msg_expect){ work->user, work->project, sets_of(p, &work->work) };
+    data = work->work.data.items;
+    sets = arena_alloc(p->arena, (work->work.data.n + 1) * sizeof *sets);
+    if (!digest_is_zero(&work->work.source.tree))
+        sets[n++] = work->work.source;
+    for (size_t i = 0; i < work->work.data.n; i++)
+        sets[n++] = data[i].set;
+    m = (struct msg_expect){ work->user, work->project, { sets, n } };
     conn_send(p->sv, c->number, MSG_EXPECT, &m);
     return 0;
 }
@@ -614,11 +464,18 @@ static int tell_expected(struct pass *p, const struct sched_expectation *x, stru
 static int carry_out(struct pass *p, const struct sched_plan *plan, struct err *e)
 {
     for (size_t i = 0; i < plan->n_hands; i++)
-        if (deal_all(p, &plan->hands[i], e) < 0)
+        for (int64_t left = plan->hands[i].jobs, n = 1; left > 0 && n > 0; left -= n) {
+            n = deal(p, &plan->hands[i], left, e);
+            if (n < 0)
+                return -1;
+        }
+    for (size_t i = 0; i < plan->n_recalls; i++) {
+        const struct sched_load *l = &p->loads[plan->recalls[i].load];
+        int64_t worker = p->workers[l->worker].id; // NOLINT(*NullDereference): of a worker
+
+        if (recall_some(p->sv, worker, l->sweep_id, plan->recalls[i].jobs, e) < 0)
             return -1;
-    for (size_t i = 0; i < plan->n_recalls; i++)
-        if (take_back(p, &plan->recalls[i], e) < 0)
-            return -1;
+    }
     for (size_t i = 0; i < plan->n_expectations; i++)
         if (tell_expected(p, &plan->expectations[i], e) < 0)
             return -1;

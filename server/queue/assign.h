@@ -9,7 +9,5 @@
 
 /* One pass; called inside a turn. 1: there is more to hand out in a next turn, 0, or -1. */
 int assign_run(struct server *sv, struct err *e);
-/* The descriptions of sweeps that were kept: what they were read from was rolled back, or it ends. */
-void assign_forget(struct server *sv);
 
 #endif

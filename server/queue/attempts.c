@@ -12,56 +12,45 @@
 
 enum { RECALL_AT_ONCE = 10000 }; /* attempts in one message */
 
-struct order {
-    struct token_entry *tokens;
-    size_t n, capacity;
-};
-
-static void order_send(struct server *sv, const struct conn *c, struct order *o)
+/* marked: a statement that marks attempts, and returns their tokens; c: of their worker.  One that is
+ * away (NULL) is asked when it is back. */
+static int send_marked(struct server *sv, const struct conn *c, struct stmt *marked, struct err *e)
 {
-    struct msg_recall body = { { o->tokens, o->n } };
-
-    if (o->n > 0 && c != NULL)
-        conn_send(sv, c->number, MSG_RECALL, &body);
-    o->n = 0;
-}
-
-/* marked: a statement that marks attempts, and returns their tokens; c: of their worker, or NULL */
-static int send_on(struct server *sv, const struct conn *c, struct stmt *marked, struct err *e)
-{
-    struct order o = { 0 };
+    struct token_entry *tokens = NULL;
+    size_t n = 0, capacity = 0;
     int rc;
 
-    while ((rc = stmt_step(marked, e)) == 1) {
-        mem_grow((void **)&o.tokens, &o.capacity, o.n, sizeof *o.tokens);
-        stmt_token(marked, 0, &o.tokens[o.n++].token);
-        if (o.n == RECALL_AT_ONCE)
-            order_send(sv, c, &o);
-    }
-    order_send(sv, c, &o);
-    free(o.tokens);
+    do {
+        rc = stmt_step(marked, e);
+        if (rc == 1) {
+            mem_grow((void **)&tokens, &capacity, n, sizeof *tokens);
+            stmt_token(marked, 0, &tokens[n++].token);
+        }
+        if (n > 0 && (rc != 1 || n == RECALL_AT_ONCE)) {
+            struct msg_recall body = { { tokens, n } };
+
+            if (c != NULL)
+                conn_send(sv, c->number, MSG_RECALL, &body);
+            n = 0;
+        }
+    } while (rc == 1);
+    free(tokens);
     return rc;
 }
 
-static int send_marked(struct server *sv, int64_t worker, struct stmt *marked, struct err *e)
-{
-    return send_on(sv, conn_of_worker(sv, worker), marked, e);
-}
-
-/* A worker that is away is asked when it is back. */
 int recall_of_sweep(struct server *sv, int64_t sweep, struct err *e)
 {
     for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
         if (c->worker != 0 &&
-            send_marked(sv, c->worker, db_ask(sv->db, SQL_RECALL_OF_SWEEP, "ii", c->worker, sweep),
-                        e) < 0)
+            send_marked(sv, c, db_ask(sv->db, SQL_RECALL_OF_SWEEP, "ii", c->worker, sweep), e) < 0)
             return -1;
     return 0;
 }
 
 int recall_of_worker(struct server *sv, int64_t worker, struct err *e)
 {
-    return send_marked(sv, worker, db_ask(sv->db, SQL_RECALL_OF_WORKER, "i", worker), e);
+    return send_marked(sv, conn_of_worker(sv, worker),
+                       db_ask(sv->db, SQL_RECALL_OF_WORKER, "i", worker), e);
 }
 
 int recall_of_job(struct server *sv, int64_t job, struct err *e)
@@ -74,7 +63,7 @@ int recall_of_job(struct server *sv, int64_t job, struct err *e)
         struct stmt *marked =
             db_ask(sv->db, SQL_RECALL_OF_PROCESS, "iii", worker, stmt_int(s, 1), stmt_int(s, 2));
 
-        if (send_marked(sv, worker, marked, e) < 0) {
+        if (send_marked(sv, conn_of_worker(sv, worker), marked, e) < 0) {
             stmt_end(s);
             return -1;
         }
@@ -84,18 +73,18 @@ int recall_of_job(struct server *sv, int64_t job, struct err *e)
 
 int recall_some(struct server *sv, int64_t worker, int64_t sweep, int64_t processes, struct err *e)
 {
-    return send_marked(sv, worker, db_ask(sv->db, SQL_RECALL_SOME, "iii", worker, sweep, processes),
-                       e);
+    return send_marked(sv, conn_of_worker(sv, worker),
+                       db_ask(sv->db, SQL_RECALL_SOME, "iii", worker, sweep, processes), e);
 }
 
 int recall_unwanted(struct server *sv, int64_t worker, struct err *e)
 {
-    return send_marked(sv, worker, db_ask(sv->db, SQL_RECALL_UNWANTED, "i", worker), e);
+    return recall_at_registration(sv, conn_of_worker(sv, worker), worker, e);
 }
 
 int recall_at_registration(struct server *sv, const struct conn *c, int64_t worker, struct err *e)
 {
-    return send_on(sv, c, db_ask(sv->db, SQL_RECALL_UNWANTED, "i", worker), e);
+    return send_marked(sv, c, db_ask(sv->db, SQL_RECALL_UNWANTED, "i", worker), e);
 }
 
 /* ---- sweeps: counters gathered over many jobs ---- */
@@ -105,22 +94,6 @@ struct sweep_row {
     int64_t by_state[JOB_STATE_COUNT];
     int64_t ended_at;
 };
-
-static int sweep_load(struct server *sv, int64_t sweep, struct sweep_row *row, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_SWEEP_COUNTS, "i", sweep);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        row->state = (enum sweep_state)stmt_enum(s, 0, SWEEP_STATE_COUNT);
-        row->ended_at = stmt_int(s, 1);
-        for (int i = 0; i < JOB_STATE_COUNT; i++)
-            row->by_state[i] = stmt_int(s, 2 + i);
-    }
-    stmt_end(s);
-    return rc == 0 ? err_set(e, ERR_INTERNAL, "sweep %lld is not in the database", (long long)sweep)
-                   : rc;
-}
 
 /* Open and paused are said by people; the rest follows from the counts. */
 static void sweep_derive(struct sweep_row *row, int64_t now_ms)
@@ -148,20 +121,26 @@ int tally_flush(struct server *sv, struct tally *t, struct err *e)
 {
     struct sweep_row row = { 0 };
     int64_t sweep = t->sweep;
-    int64_t version;
+    struct stmt *s;
     int rc;
 
     if (sweep == 0)
         return 0;
-    if (sweep_load(sv, sweep, &row, e) < 0 || (version = turn_next_version(sv, e)) < 0)
-        return -1;
+    s = db_ask(sv->db, SQL_SWEEP_COUNTS, "i", sweep);
+    rc = stmt_step(s, e);
+    if (rc <= 0)
+        return rc < 0 ? -1
+                      : err_set(e, ERR_INTERNAL, "sweep %lld is not in the database",
+                                (long long)sweep);
+    row.state = (enum sweep_state)stmt_enum(s, 0, SWEEP_STATE_COUNT);
+    row.ended_at = stmt_int(s, 1);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
-        row.by_state[i] += t->by_state[i];
+        row.by_state[i] = stmt_int(s, 2 + i) + t->by_state[i];
+    stmt_end(s);
     sweep_derive(&row, turn_now_ms(sv));
-    rc = db_run(sv->db, e, SQL_SWEEP_UPDATE, "iiiiiiiiiic", sweep, (int64_t)row.state, row.ended_at,
-                t->ready, t->ran_jobs, t->ran_ms, t->spent_attempts, t->spent_ms, t->spent_cpu_ms,
-                version, row.by_state);
-    if (rc < 0)
+    if (db_run(sv->db, e, SQL_SWEEP_UPDATE, "iiiiiiiiiic", sweep, (int64_t)row.state, row.ended_at,
+               t->ready, t->ran_jobs, t->ran_ms, t->spent_attempts, t->spent_ms, t->spent_cpu_ms,
+               turn_next_version(sv), row.by_state) < 0)
         return -1;
     if (t->ready > 0)
         turn_want_schedule(sv);
@@ -181,46 +160,35 @@ static int tally_turn_to(struct server *sv, struct tally *t, int64_t sweep, stru
     return 0;
 }
 
-/* 1, or 0 when it was in another state than from, -1. */
-static int sweep_turn(struct server *sv, int64_t sweep, enum sweep_state from, enum sweep_state to,
-                      struct err *e)
+/* Returns how many of its queued jobs that are not paused by themselves that concerns: 0 also when the
+ * sweep was in another state than from. */
+static int64_t sweep_turn(struct server *sv, int64_t sweep, enum sweep_state from,
+                          enum sweep_state to, struct err *e)
 {
-    int64_t version = turn_next_version(sv, e);
-    int n = version < 0 ? -1
-                        : db_run(sv->db, e, SQL_SWEEP_TURN, "iiii", sweep, (int64_t)from,
-                                 (int64_t)to, version);
+    int64_t waiting = 0;
+    int n = db_run(sv->db, e, SQL_SWEEP_TURN, "iiii", sweep, (int64_t)from, (int64_t)to,
+                   turn_next_version(sv));
 
-    if (n > 0)
-        subscribe_touch(sv, sweep);
-    return n;
-}
-
-/* Its queued jobs that are not paused by themselves. */
-static int64_t sweep_waiting(struct server *sv, int64_t sweep, struct err *e)
-{
-    int64_t n = 0;
-
-    return db_get_int(sv->db, e, &n, SQL_SWEEP_WAITING, "i", sweep) < 0 ? -1 : n;
+    if (n <= 0)
+        return n;
+    subscribe_touch(sv, sweep);
+    if (to == SWEEP_RUNNING)
+        turn_want_schedule(sv);
+    else
+        turn_want_pilots(sv);
+    if (to == SWEEP_PAUSED && recall_of_sweep(sv, sweep, e) < 0)
+        return -1;
+    return db_get(sv->db, e, SQL_SWEEP_WAITING, "i>i", sweep, &waiting) < 0 ? -1 : waiting;
 }
 
 int64_t sweep_pause(struct server *sv, int64_t sweep, struct err *e)
 {
-    int rc = sweep_turn(sv, sweep, SWEEP_RUNNING, SWEEP_PAUSED, e);
-
-    if (rc <= 0)
-        return rc;
-    turn_want_pilots(sv);
-    return recall_of_sweep(sv, sweep, e) < 0 ? -1 : sweep_waiting(sv, sweep, e);
+    return sweep_turn(sv, sweep, SWEEP_RUNNING, SWEEP_PAUSED, e);
 }
 
 int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e)
 {
-    int rc = sweep_turn(sv, sweep, SWEEP_PAUSED, SWEEP_RUNNING, e);
-
-    if (rc <= 0)
-        return rc;
-    turn_want_schedule(sv);
-    return sweep_waiting(sv, sweep, e);
+    return sweep_turn(sv, sweep, SWEEP_PAUSED, SWEEP_RUNNING, e);
 }
 
 /* ---- jobs ---- */
@@ -266,95 +234,79 @@ struct history {
     enum attempt_state last; /* of those that have ended since then; ATTEMPT_NO: none */
 };
 
-static void history_free(struct history *h)
-{
-    free(h->tried);
-    arena_destroy(h->arena);
-}
-
-static void history_add(struct history *h, struct stmt *s, enum attempt_state state)
-{
-    const char *reason = stmt_text(s, 6);
-    struct tried tried = { .attempt = stmt_int(s, 2),
-                           .state = state,
-                           .cause = (enum cause)stmt_enum(s, 3, CAUSE_COUNT),
-                           .exit_code = stmt_int(s, 4),
-                           .signal = stmt_int(s, 5) };
-
-    if (h->arena == NULL)
-        h->arena = arena_create();
-    if (reason != NULL)
-        tried.reason = arena_strdup(h->arena, reason);
-    mem_grow((void **)&h->tried, &h->capacity, h->n, sizeof *h->tried);
-    h->tried[h->n++] = tried;
-}
-
-static void history_add_live(struct job_evidence *evidence, enum attempt_state state)
-{
-    if (!evidence->any_live || state > evidence->live)
-        evidence->live = state;
-    evidence->any_live = true;
-}
-
 /*
  * Looks at all attempts of the job; the one that published is the one that counts.  Of a batch
  * that was lost only the first that had not ended pays: the others had not begun.
  */
 static int job_gather(struct server *sv, struct job_row *job, struct history *h, struct err *e)
 {
+    struct job_evidence *evidence = &h->evidence;
     struct stmt *s = db_ask(sv->db, SQL_JOB_ATTEMPTS, "i", job->id);
     int rc;
 
     h->last = ATTEMPT_NO;
-    h->evidence = (struct job_evidence){ .cancelled = job->cancelled == CANCEL_NOW,
-                                         .drained = job->cancelled == CANCEL_DRAIN };
+    *evidence = (struct job_evidence){ .cancelled = job->cancelled == CANCEL_NOW,
+                                       .drained = job->cancelled == CANCEL_DRAIN };
     while ((rc = stmt_step(s, e)) == 1) {
         enum attempt_state state = (enum attempt_state)stmt_enum(s, 0, ATTEMPT_STATE_COUNT);
 
         if (attempt_has_published(state)) {
-            h->evidence.any_done = true;
-            h->evidence.done = state;
+            evidence->any_done = true;
+            evidence->done = state;
             job->attempt = stmt_int(s, 2);
-        } else if (attempt_is_live(state)) {
-            history_add_live(&h->evidence, state);
-        } else if (stmt_int(s, 1) > job->forgiven) {
-            h->last = state;
-            if ((state == ATTEMPT_FAILED || state == ATTEMPT_LOST || state == ATTEMPT_SUPERSEDED) &&
-                stmt_int(s, 7) == 0)
-                history_add(h, s, state);
+            continue;
         }
+        if (attempt_is_live(state)) {
+            if (!evidence->any_live || state > evidence->live)
+                evidence->live = state;
+            evidence->any_live = true;
+            continue;
+        }
+        if (stmt_int(s, 1) <= job->forgiven)
+            continue;
+        h->last = state;
+        if (!attempt_went_wrong(state) || stmt_int(s, 7) != 0)
+            continue;
+        if (h->arena == NULL)
+            h->arena = arena_create();
+        mem_grow((void **)&h->tried, &h->capacity, h->n, sizeof *h->tried);
+        h->tried[h->n++] = (struct tried){
+            .attempt = stmt_int(s, 2),
+            .state = state,
+            .cause = (enum cause)stmt_enum(s, 3, CAUSE_COUNT),
+            .exit_code = stmt_int(s, 4),
+            .signal = stmt_int(s, 5),
+            .reason = stmt_is_null(s, 6) ? NULL : arena_strdup(h->arena, stmt_text(s, 6))
+        };
     }
     return rc;
 }
 
-static int policy_load(struct server *sv, int64_t sweep, struct arena *a, struct retry *policy,
-                       bool *has_time, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_SWEEP_RETRY, "i", sweep);
-    int rc = stmt_step(s, e);
-
-    *policy = (struct retry){ 0 };
-    *has_time = rc == 1 && stmt_int(s, 1) > 0;
-    if (rc == 1 && !stmt_is_null(s, 0)) {
-        struct bytes kept = stmt_bytes(s, 0);
-        const char *copy = arena_strndup(a, (const char *)kept.data, kept.n);
-
-        rc = schema_read(&retry_schema, (struct bytes){ (const uint8_t *)copy, kept.n }, a, policy,
-                         e);
-    }
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
-}
-
-/* Something went wrong, and nothing else decides what the job is: is it tried again? */
-static int job_judge(struct server *sv, struct job_row *job, struct history *h, struct buf *reason,
+/* Where something went wrong, and nothing else decides what the job is: is it tried again? */
+static int job_weigh(struct server *sv, struct job_row *job, struct history *h, struct buf *reason,
                      struct err *e)
 {
+    struct retry policy = { 0 };
     struct retry_verdict v;
-    struct retry policy;
     bool has_time;
+    struct stmt *s;
+    int rc;
 
-    if (policy_load(sv, job->sweep, h->arena, &policy, &has_time, e) < 0)
+    if (h->n == 0 || h->evidence.cancelled || h->evidence.any_done || h->evidence.any_live)
+        return 0;
+    if (h->evidence.drained) {
+        h->evidence.failed = h->last == ATTEMPT_FAILED;
+        if (h->evidence.failed)
+            job->attempt = h->tried[h->n - 1].attempt;
+        return 0;
+    }
+    s = db_ask(sv->db, SQL_SWEEP_RETRY, "i", job->sweep);
+    rc = stmt_step(s, e);
+    has_time = rc == 1 && stmt_int(s, 1) > 0;
+    if (rc == 1 && !stmt_is_null(s, 0))
+        rc = schema_read(&retry_schema, stmt_bytes(s, 0), h->arena, &policy, e);
+    stmt_end(s);
+    if (rc < 0)
         return -1;
     v = retry_judge(&policy, has_time, h->tried, h->n);
     h->evidence.failed = v.answer > RETRY_AGAIN;
@@ -364,79 +316,59 @@ static int job_judge(struct server *sv, struct job_row *job, struct history *h, 
     return 0;
 }
 
-static int job_weigh(struct server *sv, struct job_row *job, struct history *h, struct buf *reason,
-                     struct err *e)
-{
-    const struct job_evidence *evidence = &h->evidence;
-
-    if (h->n == 0 || evidence->cancelled || evidence->any_done || evidence->any_live)
-        return 0;
-    if (!evidence->drained)
-        return job_judge(sv, job, h, reason, e);
-    h->evidence.failed = h->last == ATTEMPT_FAILED;
-    if (h->evidence.failed)
-        job->attempt = h->tried[h->n - 1].attempt;
-    return 0;
-}
-
-static int job_save(struct server *sv, const struct job_row *job, const struct history *h,
-                    const struct buf *reason, struct tally *t, struct err *e)
-{
-    enum job_state state = job_state_of(&h->evidence);
-    bool is_ready = state == JOB_QUEUED && !h->evidence.any_live && !job->is_held;
-    int64_t version;
-
-    if (tally_turn_to(sv, t, job->sweep, e) < 0 || (version = turn_next_version(sv, e)) < 0)
-        return -1;
-    t->by_state[job->state]--;
-    t->by_state[state]++;
-    t->ready += is_ready - job->is_ready;
-    return db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIs", job->id, (int64_t)state,
-                  is_ready ? job->no : SCHEMA_NONE, version,
-                  job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job->attempt,
-                  reason->n > 0 ? buf_text(reason) : NULL) < 0
-               ? -1
-               : 0;
-}
-
 int job_refresh(struct server *sv, int64_t id, struct tally *t, struct err *e)
 {
     struct history h = { 0 };
     struct buf reason = { 0 };
     struct job_row job;
+    enum job_state state;
+    bool is_ready;
     int rc = -1;
 
-    if (job_load(sv, id, &job, e) >= 0 && job_gather(sv, &job, &h, e) >= 0 &&
-        job_weigh(sv, &job, &h, &reason, e) >= 0)
-        rc = job_save(sv, &job, &h, &reason, t, e);
+    if (job_load(sv, id, &job, e) < 0 || job_gather(sv, &job, &h, e) < 0 ||
+        job_weigh(sv, &job, &h, &reason, e) < 0 || tally_turn_to(sv, t, job.sweep, e) < 0)
+        goto out;
+    state = job_state_of(&h.evidence);
+    is_ready = state == JOB_QUEUED && !h.evidence.any_live && !job.is_held;
+    t->by_state[job.state]--;
+    t->by_state[state]++;
+    t->ready += is_ready - job.is_ready;
+    rc = db_run(sv->db, e, SQL_JOB_UPDATE, "iiIiiIs", job.id, (int64_t)state,
+                is_ready ? job.no : SCHEMA_NONE, turn_next_version(sv),
+                job_is_ended(state) ? turn_now_ms(sv) : (int64_t)0, job.attempt,
+                reason.n > 0 ? buf_text(&reason) : NULL);
+out:
     buf_free(&reason);
-    history_free(&h);
-    return rc;
+    free(h.tried);
+    arena_destroy(h.arena);
+    return rc < 0 ? -1 : 0;
 }
 
-void attempt_stop(struct server *sv, int64_t worker, const struct token *token)
+/* found: a statement that returns ids, tokens and workers of attempts. */
+static int stop_found(struct server *sv, struct stmt *found, struct err *e)
 {
-    struct conn *c = conn_of_worker(sv, worker);
-    struct token_entry entry = { *token };
-    struct msg_stop_attempts order = { { &entry, 1 } };
-
-    if (c != NULL)
-        conn_send(sv, c->number, MSG_STOP_ATTEMPTS, &order);
-}
-
-/* Orders every live attempt of the job stopped but this one (0: all). */
-static int stop_rivals(struct server *sv, int64_t job, int64_t except, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_RIVALS, "ii", job, except);
     int rc;
 
-    while ((rc = stmt_step(s, e)) == 1) {
-        struct token token;
+    while ((rc = stmt_step(found, e)) == 1) {
+        struct conn *c = conn_of_worker(sv, stmt_int(found, 2));
+        struct token_entry entry;
 
-        stmt_token(s, 1, &token);
-        attempt_stop(sv, stmt_int(s, 2), &token);
+        stmt_token(found, 1, &entry.token);
+        if (c != NULL)
+            conn_send(sv, c->number, MSG_STOP_ATTEMPTS,
+                      &(struct msg_stop_attempts){ { &entry, 1 } });
     }
     return rc;
+}
+
+int attempts_stop_rivals(struct server *sv, int64_t job, int64_t except, struct err *e)
+{
+    return stop_found(sv, db_ask(sv->db, SQL_RIVALS, "ii", job, except), e);
+}
+
+int attempts_stop_unwanted(struct server *sv, int64_t worker, struct err *e)
+{
+    return stop_found(sv, db_ask(sv->db, SQL_UNWANTED_LIVE, "i", worker), e);
 }
 
 int job_cancel(struct server *sv, int64_t id, unsigned how, struct tally *t, struct err *e)
@@ -451,7 +383,7 @@ int job_cancel(struct server *sv, int64_t id, unsigned how, struct tally *t, str
         return 0;
     if (db_run(sv->db, e, SQL_JOB_CANCEL, "ii", id,
                (int64_t)(is_left ? CANCEL_DRAIN : CANCEL_NOW)) < 0 ||
-        (!is_left && stop_rivals(sv, id, 0, e) < 0) || job_refresh(sv, id, t, e) < 0)
+        (!is_left && attempts_stop_rivals(sv, id, 0, e) < 0) || job_refresh(sv, id, t, e) < 0)
         return -1;
     return 1;
 }
@@ -529,24 +461,6 @@ static int attempt_row(struct stmt *s, struct attempt_row *a, struct err *e)
     return rc;
 }
 
-/* The row once the event is taken.  An outcome that is told later does not undo what was known. */
-static struct attempt_row attempt_after(const struct server *sv, const struct attempt_row *a,
-                                        enum attempt_state state, const struct report *r)
-{
-    struct attempt_row after = *a;
-
-    after.state = state;
-    if (r->started_at > a->started_at)
-        after.started_at = r->started_at;
-    if (r->cpu_ms > a->cpu_ms)
-        after.cpu_ms = r->cpu_ms;
-    if (r->ended_at != 0)
-        after.ended_at = r->ended_at;
-    else if (attempt_is_live(a->state))
-        after.ended_at = turn_now_ms(sv);
-    return after;
-}
-
 static enum cause cause_of(const struct report *r)
 {
     if (r->event != EV_FAIL && r->event != EV_LOSE)
@@ -558,22 +472,11 @@ static enum cause cause_of(const struct report *r)
     return r->signal != SCHEMA_NONE ? CAUSE_SIGNAL : CAUSE_FAILED;
 }
 
-static int metrics_save(struct server *sv, int64_t attempt, const struct list *metrics,
-                        struct err *e)
-{
-    const struct metric *m = metrics->items;
-
-    for (size_t i = 0; i < metrics->n; i++)
-        if (db_run(sv->db, e, SQL_METRIC_SET, "isfIffi", attempt, m[i].name, m[i].value, m[i].step,
-                   m[i].min, m[i].max, m[i].n) < 0)
-            return -1;
-    return 0;
-}
-
 /* Writes the new state, and with an outcome all that is known about it. */
 static int attempt_save(struct server *sv, const struct attempt_row *after, const struct report *r,
                         struct err *e)
 {
+    const struct metric *m = r->metrics.items;
     int64_t state = after->state;
 
     if (attempt_is_live(after->state))
@@ -583,7 +486,11 @@ static int attempt_save(struct server *sv, const struct attempt_row *after, cons
                after->started_at, after->ended_at, r->exit_code, r->signal, r->reason, r->run_path,
                r->max_rss_bytes, after->cpu_ms, (int64_t)cause_of(r)) < 0)
         return -1;
-    return metrics_save(sv, after->id, &r->metrics, e);
+    for (size_t i = 0; i < r->metrics.n; i++)
+        if (db_run(sv->db, e, SQL_METRIC_SET, "isfIffi", after->id, m[i].name, m[i].value,
+                   m[i].step, m[i].min, m[i].max, m[i].n) < 0)
+            return -1;
+    return 0;
 }
 
 /* What the attempt took, as its row tells it, goes to the sweep's account, or is taken from there.
@@ -598,45 +505,39 @@ static void tally_spent(struct tally *t, const struct attempt_row *a, int sign)
     t->spent_cpu_ms += sign * a->cpu_ms;
 }
 
-/* The verdict when the table does not list the event for the attempt's state. */
-static enum verdict verdict_of_refused(const struct attempt_row *a)
-{
-    bool counts = attempt_is_live(a->state) || attempt_has_published(a->state) ||
-                  a->state == ATTEMPT_FAILED || a->state == ATTEMPT_WITHDRAWN;
-
-    return counts ? VERDICT_KNOWN : VERDICT_SUPERSEDED;
-}
-
-/* What else follows from an event that was accepted. */
-static int attempt_follow(struct server *sv, const struct attempt_row *a, const struct report *r,
-                          struct tally *t, struct err *e)
-{
-    enum attempt_state next = attempt_next(a->state, (enum attempt_event)r->event);
-
-    if (!event_is_publication((enum attempt_event)r->event)) {
-        if (!attempt_is_live(next) || next == ATTEMPT_PUBLISHING)
-            turn_want_schedule(sv);
-        return 0;
-    }
-    if (r->exit_code != SCHEMA_NONE) {
-        t->ran_jobs++;
-        t->ran_ms += r->ended_at > r->started_at ? r->ended_at - r->started_at : 1;
-    }
-    turn_want_schedule(sv);
-    return stop_rivals(sv, a->job, a->id, e);
-}
-
+/* The event leads there.  An outcome that is told later does not undo what was known. */
 static int attempt_accept(struct server *sv, const struct attempt_row *a, const struct report *r,
                           enum attempt_state next, struct tally *t, struct err *e)
 {
-    struct attempt_row after = attempt_after(sv, a, next, r);
+    struct attempt_row after = *a;
 
+    after.state = next;
+    if (r->started_at > a->started_at)
+        after.started_at = r->started_at;
+    if (r->cpu_ms > a->cpu_ms)
+        after.cpu_ms = r->cpu_ms;
+    if (r->ended_at != 0)
+        after.ended_at = r->ended_at;
+    else if (attempt_is_live(a->state))
+        after.ended_at = turn_now_ms(sv);
     if (attempt_save(sv, &after, r, e) < 0 || tally_turn_to(sv, t, a->sweep, e) < 0)
         return -1;
     tally_spent(t, a, -1);
     tally_spent(t, &after, 1);
-    if (attempt_follow(sv, a, r, t, e) < 0)
-        return -1;
+    if (event_is_publication((enum attempt_event)r->event)) {
+        if (r->exit_code != SCHEMA_NONE) {
+            t->ran_jobs++;
+            t->ran_ms += r->ended_at > r->started_at ? r->ended_at - r->started_at : 1;
+        }
+        turn_want_schedule(sv);
+        if (attempts_stop_rivals(sv, a->job, a->id, e) < 0)
+            return -1;
+    } else {
+        enum attempt_state follows = attempt_next(a->state, (enum attempt_event)r->event);
+
+        if (!attempt_is_live(follows) || follows == ATTEMPT_PUBLISHING)
+            turn_want_schedule(sv);
+    }
     return job_refresh(sv, a->job, t, e);
 }
 
@@ -682,16 +583,6 @@ static int supersede(struct server *sv, const struct attempt_row *a, const struc
     return attempt_accept(sv, a, &found, ATTEMPT_DONE, t, e);
 }
 
-/* It published although its job had been cancelled: the result has to go again. */
-static int withdraw(struct server *sv, const struct attempt_row *a, const struct report *r,
-                    struct tally *t, enum verdict *verdict, struct err *e)
-{
-    *verdict = VERDICT_WITHDRAW;
-    if (!attempt_is_live(a->state))
-        return 0;
-    return attempt_accept(sv, a, r, ATTEMPT_CANCELLED, t, e);
-}
-
 int attempt_report(struct server *sv, int64_t worker, const struct report *r, enum verdict *verdict,
                    struct tally *t, struct err *e)
 {
@@ -705,8 +596,11 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
     *verdict = VERDICT_SUPERSEDED;
     if (rc == 0 || a.worker != worker)
         return 0;
-    if (event_is_publication(event) && a.job_cancelled && a.state != ATTEMPT_WITHDRAWN)
-        return withdraw(sv, &a, r, t, verdict, e);
+    if (event_is_publication(event) && a.job_cancelled && a.state != ATTEMPT_WITHDRAWN) {
+        /* It published although its job had been cancelled: the result has to go again. */
+        *verdict = VERDICT_WITHDRAW;
+        return attempt_is_live(a.state) ? attempt_accept(sv, &a, r, ATTEMPT_CANCELLED, t, e) : 0;
+    }
     if (event == EV_DONE && a.is_proven && r->exit_code != SCHEMA_NONE) {
         *verdict = VERDICT_TAKEN;
         return attempt_accept(sv, &a, r, ATTEMPT_DONE, t, e);
@@ -716,7 +610,9 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
         return 0;
     next = attempt_next(a.state, event);
     if (next == ATTEMPT_NO || event == EV_RETURN) {
-        *verdict = verdict_of_refused(&a);
+        if (!attempt_is_live(a.state) && !attempt_has_published(a.state) &&
+            a.state != ATTEMPT_FAILED && a.state != ATTEMPT_WITHDRAWN)
+            *verdict = VERDICT_SUPERSEDED;
         return 0;
     }
     *verdict = VERDICT_TAKEN;
@@ -725,8 +621,8 @@ int attempt_report(struct server *sv, int64_t worker, const struct report *r, en
     return attempt_accept(sv, &a, r, next, t, e);
 }
 
-static int find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,
-                const char *reason, struct tally *t, struct err *e)
+int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,
+                 const char *reason, struct tally *t, struct err *e)
 {
     struct report found = { .event = (int)event,
                             .at = turn_now_ms(sv),
@@ -747,38 +643,16 @@ static int find(struct server *sv, int64_t attempt, enum attempt_event event, en
     return attempt_accept(sv, &a, &found, next, t, e);
 }
 
-int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, const char *reason,
-                 struct tally *t, struct err *e)
-{
-    return find(sv, attempt, event, CAUSE_NONE, reason, t, e);
-}
-
-/* The next live one of the worker: 1, 0, -1. */
-static int next_live(struct server *sv, int64_t worker, int64_t *attempt, bool *is_unstarted,
-                     struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_LIVE_OF_WORKER, "i", worker);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        *attempt = stmt_int(s, 0);
-        *is_unstarted = stmt_int(s, 2) == ATTEMPT_ASSIGNED;
-    }
-    stmt_end(s);
-    return rc;
-}
-
 int attempts_lose_all(struct server *sv, int64_t worker, enum cause cause, const char *reason,
                       struct err *e)
 {
     struct tally t = { 0 };
-    bool is_unstarted = false;
-    int64_t attempt = 0;
+    int64_t attempt, state;
     int rc;
 
-    while ((rc = next_live(sv, worker, &attempt, &is_unstarted, e)) == 1)
-        if (find(sv, attempt, is_unstarted ? EV_RECALL : EV_LOSE, is_unstarted ? CAUSE_NONE : cause,
-                 reason, &t, e) < 0)
+    while ((rc = db_get(sv->db, e, SQL_LIVE_OF_WORKER, "i>ii", worker, &attempt, &state)) == 1)
+        if (attempt_find(sv, attempt, state == ATTEMPT_ASSIGNED ? EV_RECALL : EV_LOSE,
+                         state == ATTEMPT_ASSIGNED ? CAUSE_NONE : cause, reason, &t, e) < 0)
             return -1;
     return rc < 0 ? -1 : tally_flush(sv, &t, e);
 }

@@ -55,18 +55,21 @@ int64_t sweep_resume(struct server *sv, int64_t sweep, struct err *e); /* not it
 int attempt_report(struct server *sv, int64_t worker, const struct report *report,
                    enum verdict *verdict, struct tally *tally, struct err *e);
 
-/* ludwigd's own finding about an attempt (a lease ran out): the event must be allowed.  What is lost
- * so, is by node-lost. */
-int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, const char *reason,
-                 struct tally *tally, struct err *e);
+/* ludwigd's own finding about an attempt (a lease ran out): the event must be allowed.  cause: of
+ * what is lost so; CAUSE_NONE: node-lost. */
+int attempt_find(struct server *sv, int64_t attempt, enum attempt_event event, enum cause cause,
+                 const char *reason, struct tally *tally, struct err *e);
 
 /* All that a worker which is no more had, and did not report: what it had not begun goes back to the
  * queue as if it had never been given out, the rest is lost for that cause. */
 int attempts_lose_all(struct server *sv, int64_t worker, enum cause cause, const char *reason,
                       struct err *e);
 
-/* Orders the worker that holds it, if connected, to end it and leave nothing. */
-void attempt_stop(struct server *sv, int64_t worker, const struct token *token);
+/* Orders the workers that hold them, where they are connected, to end attempts and leave nothing:
+ * every live one of the job but this one (0: all). */
+int attempts_stop_rivals(struct server *sv, int64_t job, int64_t except, struct err *e);
+/* Work for a turn: those of a worker whose jobs were cancelled, or are over. */
+int attempts_stop_unwanted(struct server *sv, int64_t worker, struct err *e);
 
 /*
  * What was given out and has not started is taken back.  A worker answers with a report for each

@@ -21,7 +21,7 @@ struct lease {
 struct leases {
     struct server *sv;
     void (*over)(struct server *sv);
-    uv_timer_t *timer; /* frees itself when closed */
+    uv_timer_t timer;
     struct lease *items;
     size_t n, capacity;
 };
@@ -37,9 +37,9 @@ static void arm(struct leases *l)
         if (l->items[i].ends_ms < first)
             first = l->items[i].ends_ms;
     if (l->n == 0)
-        uv_timer_stop(l->timer);
+        uv_timer_stop(&l->timer);
     else
-        uv_timer_start(l->timer, on_timer, first > now ? first - now : 0, 0);
+        uv_timer_start(&l->timer, on_timer, first > now ? first - now : 0, 0);
 }
 
 static void forget(struct leases *l, int64_t worker)
@@ -47,6 +47,12 @@ static void forget(struct leases *l, int64_t worker)
     for (size_t i = 0; i < l->n; i++)
         if (l->items[i].worker == worker)
             l->items[i--] = l->items[--l->n];
+}
+
+/* When the lease of one that is connected ends, as far as is known now. */
+static uint64_t ends_after(const struct server *sv, const struct conn *c)
+{
+    return c->heard_ms + (uint64_t)sv->conf.lease_ms;
 }
 
 static void add(struct leases *l, int64_t worker, int64_t lease_ms)
@@ -57,47 +63,16 @@ static void add(struct leases *l, int64_t worker, int64_t lease_ms)
     arm(l);
 }
 
-static int lose_all(struct server *sv, int64_t worker, struct err *e)
-{
-    struct tally tally = { 0 };
-    int64_t attempt;
-    int n = 0;
-    int rc;
-
-    while ((rc = db_get_int(sv->db, e, &attempt, SQL_LIVE_OF_WORKER, "i", worker)) == 1) {
-        if (attempt_find(sv, attempt, EV_LOSE, "node-lost", &tally, e) < 0)
-            return -1;
-        n++;
-    }
-    if (rc < 0 || tally_flush(sv, &tally, e) < 0)
-        return -1;
-    log_event(LOG_WARN, "lease-over", "worker", "%lld", (long long)worker, "attempts", "%d", n,
-              NULL);
-    return 0;
-}
-
-/* In this very turn: it is connected once that is committed. */
-static bool is_registering(struct server *sv, int64_t worker)
-{
-    for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
-        if (c->registering == worker)
-            return true;
-    return false;
-}
-
-/* When the lease of one that is connected ends, as far as is known now. */
-static uint64_t ends_after(const struct server *sv, const struct conn *c)
-{
-    return c->heard_ms + (uint64_t)sv->conf.lease_ms;
-}
-
+/* Its attempts are lost, and given out again; 0: let us see later. */
 static int lease_over(struct server *sv, int64_t worker, struct err *e)
 {
     struct conn *c = conn_of_worker(sv, worker);
-    int rc = 0;
+    struct tally tally = { 0 };
+    int64_t attempt;
+    int n = 0, rc;
 
     if (c != NULL && ends_after(sv, c) > uv_now(&sv->loop)) {
-        lease_connected(sv, worker);
+        lease_begin(sv, worker);
         return 0;
     }
     if (c != NULL) {
@@ -105,26 +80,22 @@ static int lease_over(struct server *sv, int64_t worker, struct err *e)
                   NULL);
         conn_close(sv, c, "its worker is silent");
     }
-    forget(sv->leases, worker);
-    if (!is_registering(sv, worker)) {
-        rc = lose_all(sv, worker, e);
-        if (rc == 0) {
-            sv->leases->over(sv);
+    add(sv->leases, worker, SETTLE_MS); /* should it fail, or be registering in this very turn */
+    for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
+        if (c->registering == worker)
             return 0;
-        }
+    while ((rc = db_get(sv->db, e, SQL_LIVE_OF_WORKER, "i>i", worker, &attempt)) == 1) {
+        if (attempt_find(sv, attempt, EV_LOSE, CAUSE_NONE, "node-lost", &tally, e) < 0)
+            return -1;
+        n++;
     }
-    add(sv->leases, worker, SETTLE_MS); /* let us see then */
-    return rc;
-}
-
-/* Puts it off for one that was heard of meanwhile. */
-static bool is_put_off(struct server *sv, struct lease *it, uint64_t now)
-{
-    struct conn *c = conn_of_worker(sv, it->worker);
-
-    if (c != NULL && ends_after(sv, c) > now)
-        it->ends_ms = ends_after(sv, c);
-    return it->ends_ms > now;
+    if (rc < 0 || tally_flush(sv, &tally, e) < 0)
+        return -1;
+    log_event(LOG_WARN, "lease-over", "worker", "%lld", (long long)worker, "attempts", "%d", n,
+              NULL);
+    forget(sv->leases, worker);
+    sv->leases->over(sv);
+    return 0;
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -134,8 +105,11 @@ static void on_timer(uv_timer_t *timer)
 
     for (size_t i = 0; i < l->n; i++) {
         struct lease *it = &l->items[i];
+        const struct conn *c = it->ends_ms > now ? NULL : conn_of_worker(l->sv, it->worker);
 
-        if (it->ends_ms > now || is_put_off(l->sv, it, now))
+        if (c != NULL && ends_after(l->sv, c) > now)
+            it->ends_ms = ends_after(l->sv, c); /* it was heard of meanwhile */
+        if (it->ends_ms > now)
             continue;
         if (now - it->ends_ms > LATE_MS) {
             it->ends_ms = now + SETTLE_MS;
@@ -154,33 +128,27 @@ struct leases *leases_create(struct server *sv, void (*over)(struct server *sv))
 
     l->sv = sv;
     l->over = over;
-    l->timer = mem_alloc(sizeof *l->timer);
-    uv_timer_init(&sv->loop, l->timer);
-    uv_unref((uv_handle_t *)l->timer);
-    l->timer->data = l;
+    uv_timer_init(&sv->loop, &l->timer);
+    uv_unref((uv_handle_t *)&l->timer);
+    l->timer.data = l;
     return l;
 }
 
 static void on_closed(uv_handle_t *handle)
 {
-    free(handle);
-}
+    struct leases *l = handle->data;
 
-void leases_destroy(struct leases *l)
-{
-    if (l == NULL)
-        return;
-    uv_close((uv_handle_t *)l->timer, on_closed);
     free(l->items);
     free(l);
 }
 
-void lease_disconnected(struct server *sv, int64_t worker)
+void leases_destroy(struct leases *l)
 {
-    add(sv->leases, worker, sv->conf.lease_ms);
+    if (l != NULL)
+        uv_close((uv_handle_t *)&l->timer, on_closed);
 }
 
-void lease_connected(struct server *sv, int64_t worker)
+void lease_begin(struct server *sv, int64_t worker)
 {
     add(sv->leases, worker, sv->conf.lease_ms);
 }
@@ -199,6 +167,6 @@ int leases_load(struct server *sv, struct err *e)
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1)
-        lease_disconnected(sv, stmt_int(s, 0));
+        lease_begin(sv, stmt_int(s, 0));
     return rc;
 }

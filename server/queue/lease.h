@@ -19,8 +19,8 @@ void leases_destroy(struct leases *l); /* before the loop is closed; NULL is fin
 
 /* At start: every worker that holds live attempts gets a lease. */
 int leases_load(struct server *sv, struct err *e);
-void lease_disconnected(struct server *sv, int64_t worker);
-void lease_connected(struct server *sv, int64_t worker);
+/* A worker is connected, or has just gone. */
+void lease_begin(struct server *sv, int64_t worker);
 /* It is not over: the worker may be back, and have what it had. */
 bool lease_is_running(const struct server *sv, int64_t worker);
 

@@ -67,35 +67,9 @@ static void remember(struct param_index *p, const struct entry *entry)
     p->fresh[p->n_fresh++] = *entry;
 }
 
-static const struct entry *look_up(const struct param_index *p, const struct entry *wanted)
-{
-    struct digest key = key_of(wanted);
-    uint32_t number;
-
-    if (hash_table_find(p->numbers, &key, &number) && compare(&p->fresh[number], wanted) == 0)
-        return &p->fresh[number];
-    if (p->n_sorted == 0)
-        return NULL;
-    return bsearch(wanted, p->sorted, p->n_sorted, sizeof *wanted, compare);
-}
-
 /* ---- from one list to the next ---- */
 
 /* Between turns only: a handler that fails takes its own back from the end of the fresh ones. */
-static void sort_batch(struct param_index *p)
-{
-    if (p->n_fresh < PARAM_INDEX_BATCH || p->n_sorted > 0)
-        return;
-    p->sorted = p->fresh;
-    p->n_sorted = p->n_fresh;
-    p->last_sorted = p->fresh[p->n_fresh - 1].param;
-    p->n_indexed = 0;
-    p->fresh = NULL;
-    p->n_fresh = p->fresh_capacity = 0;
-    hash_table_clear(p->numbers);
-    qsort(p->sorted, p->n_sorted, sizeof *p->sorted, compare);
-}
-
 static void keep(struct server *sv, void *context)
 {
     struct param_index *p = sv->params;
@@ -106,7 +80,16 @@ static void keep(struct server *sv, void *context)
         p->sorted = NULL;
         p->n_sorted = p->n_indexed = 0;
     }
-    sort_batch(p);
+    if (p->n_fresh < PARAM_INDEX_BATCH || p->n_sorted > 0)
+        return;
+    p->sorted = p->fresh;
+    p->n_sorted = p->n_fresh;
+    p->last_sorted = p->fresh[p->n_fresh - 1].param;
+    p->n_indexed = 0;
+    p->fresh = NULL;
+    p->n_fresh = p->fresh_capacity = 0;
+    hash_table_clear(p->numbers);
+    qsort(p->sorted, p->n_sorted, sizeof *p->sorted, compare);
 }
 
 static void take_back(void *context)
@@ -163,11 +146,18 @@ int param_index_end(struct server *sv, struct err *e)
 int params_find(struct server *sv, int64_t project, const struct digest *digest, int64_t *param,
                 struct err *e)
 {
-    struct entry key = { project, *digest, 0 };
-    const struct entry *found = look_up(sv->params, &key);
+    const struct param_index *p = sv->params;
+    struct entry wanted = { project, *digest, 0 };
+    struct digest key = key_of(&wanted);
+    const struct entry *found = NULL;
+    uint32_t number;
 
+    if (hash_table_find(p->numbers, &key, &number) && compare(&p->fresh[number], &wanted) == 0)
+        found = &p->fresh[number];
+    else if (p->n_sorted > 0)
+        found = bsearch(&wanted, p->sorted, p->n_sorted, sizeof wanted, compare);
     if (found == NULL)
-        return db_get_int(sv->db, e, param, SQL_DIGEST_FIND, "id", project, digest);
+        return db_get(sv->db, e, SQL_DIGEST_FIND, "id>i", project, digest, param);
     *param = found->param;
     return 1;
 }
@@ -191,30 +181,22 @@ size_t param_index_waiting(const struct param_index *p)
 
 /* ---- beginning and end ---- */
 
-static int load(struct server *sv, struct param_index *p, struct err *e)
+struct param_index *param_index_create(struct server *sv, struct err *e)
 {
+    struct param_index *p = mem_alloc(sizeof *p);
     int64_t indexed = 0;
     struct stmt *s;
-    int rc;
+    int rc = db_get(sv->db, e, SQL_META_GET, "s>i", "indexed", &indexed);
 
-    if (db_get_int(sv->db, e, &indexed, SQL_META_GET, "s", "indexed") < 0)
-        return -1;
-    s = db_ask(sv->db, SQL_PARAMS_AFTER, "i", indexed);
-    while ((rc = stmt_step(s, e)) == 1) {
+    p->numbers = hash_table_create(SIZE_MAX);
+    s = rc < 0 ? NULL : db_ask(sv->db, SQL_PARAMS_AFTER, "i", indexed);
+    while (s != NULL && (rc = stmt_step(s, e)) == 1) {
         struct entry entry = { .param = stmt_int(s, 0), .project = stmt_int(s, 1) };
 
         stmt_digest(s, 2, &entry.digest);
         remember(p, &entry);
     }
-    return rc;
-}
-
-struct param_index *param_index_create(struct server *sv, struct err *e)
-{
-    struct param_index *p = mem_alloc(sizeof *p);
-
-    p->numbers = hash_table_create(SIZE_MAX);
-    if (load(sv, p, e) == 0)
+    if (rc == 0)
         return p;
     param_index_destroy(p);
     return NULL;

@@ -37,9 +37,7 @@ bool sweep_pools_have(const struct sweep_pools *pools, int64_t pool)
 
 int pool_read(struct bytes bytes, struct arena *a, struct slurm_pool *pool, struct err *e)
 {
-    const uint8_t *copy = (const uint8_t *)arena_strndup(a, (const char *)bytes.data, bytes.n);
-
-    return schema_read(&slurm_pool_schema, (struct bytes){ copy, bytes.n }, a, pool, e);
+    return schema_read(&slurm_pool_schema, bytes, a, pool, e);
 }
 
 int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why, struct err *e)
@@ -58,27 +56,27 @@ int pool_refuse(struct server *sv, int64_t pool, int64_t sweep, const char *why,
 
 /* ---- pilots ---- */
 
-static const char *text_of(struct stmt *s, int column, struct arena *a)
+/* The next row of the statement: 1, 0 at its end, -1. */
+static int row_next(struct stmt *s, struct arena *a, struct pilot_row *row, struct err *e)
 {
-    return stmt_is_null(s, column) ? NULL : arena_strdup(a, stmt_text(s, column));
-}
+    int rc = stmt_step(s, e);
 
-static int row_read(struct stmt *s, struct arena *a, struct pilot_row *row, struct err *e)
-{
+    if (rc <= 0)
+        return rc;
     *row = (struct pilot_row){ .id = stmt_int(s, 0),
                                .pool = stmt_int(s, 1),
                                .sweep = stmt_int(s, 23),
                                .task = stmt_int(s, 3),
                                .tasks = stmt_int(s, 4),
-                               .name = text_of(s, 5, a),
-                               .comment = text_of(s, 6, a),
-                               .project = text_of(s, 7, a),
+                               .name = stmt_copy(s, 5, a),
+                               .comment = stmt_copy(s, 6, a),
+                               .project = stmt_copy(s, 7, a),
                                .cpus = stmt_int(s, 8),
                                .gpus = stmt_int(s, 9),
                                .memory_bytes = stmt_int(s, 10),
                                .time_ms = stmt_int(s, 11),
                                .phase = (enum pilot_phase)stmt_enum(s, 12, PILOT_PHASE_COUNT),
-                               .words = text_of(s, 13, a),
+                               .words = stmt_copy(s, 13, a),
                                .was_asked = stmt_int(s, 14) != 0,
                                .slurm_id = stmt_int(s, 15),
                                .submitted_s = stmt_int(s, 16),
@@ -86,36 +84,26 @@ static int row_read(struct stmt *s, struct arena *a, struct pilot_row *row, stru
                                .created_at = stmt_int(s, 18),
                                .started_at = stmt_int(s, 22),
                                .uid = (uid_t)stmt_int(s, 19),
-                               .user = text_of(s, 20, a) };
+                               .user = stmt_copy(s, 20, a) };
     stmt_token(s, 2, &row->token);
-    return pool_read(stmt_bytes(s, 21), a, &row->spec, e);
+    return pool_read(stmt_bytes(s, 21), a, &row->spec, e) < 0 ? -1 : 1;
 }
 
 int pilots_count(struct server *sv, int64_t *waiting, int64_t *running, struct err *e)
 {
-    struct stmt *s = db_ask(sv->db, SQL_PILOTS_COUNT, "");
-    int rc = stmt_step(s, e);
-
-    if (rc == 1) {
-        *waiting = stmt_int(s, 0);
-        *running = stmt_int(s, 1);
-    }
-    stmt_end(s);
-    return rc < 0 ? -1 : 0;
+    return db_get(sv->db, e, SQL_PILOTS_COUNT, ">ii", waiting, running) < 0 ? -1 : 0;
 }
 
 int pilot_rows_live(struct server *sv, struct arena *a, struct pilot_rows *rows, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_PILOTS_LIVE, "");
-    struct pilot_row *items = NULL;
+    struct pilot_row *items = NULL, row;
     size_t n = 0, capacity = 0;
     int rc;
 
-    while ((rc = stmt_step(s, e)) == 1) {
+    while ((rc = row_next(s, a, &row, e)) == 1) {
         mem_grow((void **)&items, &capacity, n, sizeof *items);
-        rc = row_read(s, a, &items[n++], e);
-        if (rc < 0)
-            break;
+        items[n++] = row;
     }
     stmt_end(s);
     rows->n = n;
@@ -123,30 +111,27 @@ int pilot_rows_live(struct server *sv, struct arena *a, struct pilot_rows *rows,
     if (n > 0)
         memcpy(rows->items, items, n * sizeof *items);
     free(items);
-    return rc < 0 ? -1 : 0;
-}
-
-/* Ends the statement. */
-static int one_row(struct stmt *s, struct arena *a, struct pilot_row *row, struct err *e)
-{
-    int rc = stmt_step(s, e);
-
-    if (rc == 1 && row_read(s, a, row, e) < 0)
-        rc = -1;
-    stmt_end(s);
     return rc;
 }
 
 int pilot_row_by_token(struct server *sv, const struct token *token, int64_t task, struct arena *a,
                        struct pilot_row *row, struct err *e)
 {
-    return one_row(db_ask(sv->db, SQL_PILOT_BY_TOKEN, "ti", token, task), a, row, e);
+    struct stmt *s = db_ask(sv->db, SQL_PILOT_BY_TOKEN, "ti", token, task);
+    int rc = row_next(s, a, row, e);
+
+    stmt_end(s);
+    return rc;
 }
 
 int pilot_row_of_worker(struct server *sv, int64_t worker, struct arena *a, struct pilot_row *row,
                         struct err *e)
 {
-    return one_row(db_ask(sv->db, SQL_PILOT_OF_WORKER, "i", worker), a, row, e);
+    struct stmt *s = db_ask(sv->db, SQL_PILOT_OF_WORKER, "i", worker);
+    int rc = row_next(s, a, row, e);
+
+    stmt_end(s);
+    return rc;
 }
 
 int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct err *e)
@@ -157,18 +142,18 @@ int pilot_row_end(struct server *sv, int64_t pilot, const char *words, struct er
                : 0;
 }
 
-const char *pilot_row_log(const struct pilot_row *row, struct arena *a)
-{
-    if (row->tasks > 1)
-        return arena_printf(a, "%s/pilots/%s_%" PRId64 ".log", row->project, row->name, row->task);
-    return arena_printf(a, "%s/pilots/%s.log", row->project, row->name);
-}
-
 const char *pilot_row_job(const struct pilot_row *row, struct arena *a)
 {
     if (row->tasks > 1)
         return arena_printf(a, "%" PRId64 "_%" PRId64, row->slurm_id, row->task);
     return arena_printf(a, "%" PRId64, row->slurm_id);
+}
+
+const char *pilot_row_log(const struct pilot_row *row, struct arena *a)
+{
+    if (row->tasks > 1)
+        return arena_printf(a, "%s/pilots/%s_%" PRId64 ".log", row->project, row->name, row->task);
+    return arena_printf(a, "%s/pilots/%s.log", row->project, row->name);
 }
 
 int64_t pilot_need_ms(const struct pilot_need *need)

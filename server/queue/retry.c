@@ -10,9 +10,9 @@
 
 /* ---- judging ---- */
 
-static bool went_wrong(const struct tried *t)
+bool attempt_went_wrong(enum attempt_state state)
 {
-    return t->state == ATTEMPT_FAILED || t->state == ATTEMPT_LOST || t->state == ATTEMPT_SUPERSEDED;
+    return state == ATTEMPT_FAILED || state == ATTEMPT_LOST || state == ATTEMPT_SUPERSEDED;
 }
 
 /* How the process of a lost attempt ended, if it did, is not why it was lost. */
@@ -25,65 +25,45 @@ static bool is_listed(const struct retry *policy, const struct tried *t)
     return retry_lists(policy, t->cause, t->exit_code, t->signal);
 }
 
-struct counts {
-    int64_t listed;
-    int64_t lost;
-    int64_t cut;
-};
-
-/* Where retry: names it, as its jobs go on from their checkpoints, that counts. */
-static bool is_cut(const struct retry *policy, bool has_time, const struct tried *t)
-{
-    return !has_time && t->state == ATTEMPT_LOST && t->cause == CAUSE_WALLTIME &&
-           (policy == NULL || !retry_names(policy, CAUSE_WALLTIME));
-}
-
-static void weigh(const struct retry *policy, bool has_time, const struct tried *t,
-                  struct counts *counts, struct retry_verdict *v)
-{
-    v->by = t;
-    v->tries++;
-    if (is_cut(policy, has_time, t) && ++counts->cut >= JOB_CUTS_MAX) {
-        v->answer = RETRY_CUT;
-    } else if (is_listed(policy, t)) {
-        v->n = ++counts->listed;
-        v->max = policy->max;
-        v->answer = v->n > v->max ? RETRY_SPENT : RETRY_AGAIN;
-    } else if (t->state == ATTEMPT_FAILED) {
-        v->answer = RETRY_UNLISTED;
-    } else {
-        v->n = ++counts->lost;
-        v->max = JOB_LOSSES_MAX;
-        v->answer = v->n > v->max ? RETRY_LOST : RETRY_AGAIN;
-    }
-}
-
 struct retry_verdict retry_judge(const struct retry *policy, bool has_time,
                                  const struct tried *tried, size_t n)
 {
+    /* A cut that retry: names, as the jobs go on from their checkpoints, counts as listed. */
+    bool are_cuts_free = has_time || (policy != NULL && retry_names(policy, CAUSE_WALLTIME));
     struct retry_verdict v = { .answer = RETRY_NOTHING };
-    struct counts counts = { 0 };
+    int64_t n_listed = 0, n_lost = 0, n_cut = 0;
 
-    for (size_t i = 0; i < n && v.answer <= RETRY_AGAIN; i++)
-        if (went_wrong(&tried[i]))
-            weigh(policy, has_time, &tried[i], &counts, &v);
+    for (size_t i = 0; i < n && v.answer <= RETRY_AGAIN; i++) {
+        const struct tried *t = &tried[i];
+
+        if (!attempt_went_wrong(t->state))
+            continue;
+        v.by = t;
+        v.tries++;
+        if (!are_cuts_free && t->state == ATTEMPT_LOST && t->cause == CAUSE_WALLTIME &&
+            ++n_cut >= JOB_CUTS_MAX) {
+            v.answer = RETRY_CUT;
+        } else if (is_listed(policy, t)) {
+            v.n = ++n_listed;
+            v.max = policy->max;
+            v.answer = v.n > v.max ? RETRY_SPENT : RETRY_AGAIN;
+        } else if (t->state == ATTEMPT_FAILED) {
+            v.answer = RETRY_UNLISTED;
+        } else {
+            v.n = ++n_lost;
+            v.max = JOB_LOSSES_MAX;
+            v.answer = v.n > v.max ? RETRY_LOST : RETRY_AGAIN;
+        }
+    }
     return v;
 }
 
 /* ---- telling ---- */
 
-/* With room left for the words around it; not cut within a character. */
-static void add_cut(const char *text, struct buf *out)
-{
-    size_t n = strnlen(text, REASON_MAX_BYTES - 100);
-
-    buf_add(out, text, utf8_cut(text, n));
-}
-
 static void add_why(const struct tried *t, struct buf *out)
 {
-    if (t->reason != NULL)
-        add_cut(t->reason, out);
+    if (t->reason != NULL) /* with room left for the words around it */
+        buf_add(out, t->reason, utf8_cut(t->reason, strnlen(t->reason, REASON_MAX_BYTES - 100)));
     else if (t->state == ATTEMPT_SUPERSEDED)
         buf_add_str(out, "another attempt had published");
     else if (t->state == ATTEMPT_FAILED && t->signal != SCHEMA_NONE)

@@ -28,6 +28,9 @@ struct tried {
     const char *reason; /* NULL: none */
 };
 
+/* An attempt that ended so has come to nothing, and its job may be tried again. */
+bool attempt_went_wrong(enum attempt_state state);
+
 enum retry_answer {
     RETRY_NOTHING,  /* nothing has gone wrong */
     RETRY_AGAIN,    /* it is tried again */

@@ -11,21 +11,6 @@
 /* What a job takes in a message beside its parameters. */
 enum { JOB_ABOUT_BYTES = 300, METRIC_ABOUT_BYTES = 40 };
 
-static const char *copy_text(struct arena *a, struct stmt *s, int column)
-{
-    const char *text = stmt_text(s, column);
-
-    return text == NULL ? NULL : arena_strdup(a, text);
-}
-
-static const char *take_text(struct arena *a, struct buf *b)
-{
-    const char *text = arena_strdup(a, buf_text(b));
-
-    buf_clear(b);
-    return text;
-}
-
 /* ---- sweeps ---- */
 
 int64_t row_mean_ms(int64_t ran_jobs, int64_t ran_ms)
@@ -38,9 +23,9 @@ int64_t row_mean_ms(int64_t ran_jobs, int64_t ran_ms)
 void row_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int64_t *owner)
 {
     info->sweep = stmt_int(s, 0);
-    info->project = copy_text(a, s, 1);
-    info->name = copy_text(a, s, 2);
-    info->user = copy_text(a, s, 3);
+    info->project = stmt_copy(s, 1, a);
+    info->name = stmt_copy(s, 2, a);
+    info->user = stmt_copy(s, 3, a);
     info->state = stmt_enum(s, 4, SWEEP_STATE_COUNT);
     info->priority = stmt_int(s, 5);
     info->configs = stmt_int(s, 6);
@@ -50,8 +35,8 @@ void row_sweep_row(struct stmt *s, struct arena *a, struct sweep_info *info, int
     info->ended_at = stmt_int(s, 10);
     *owner = stmt_int(s, 11);
     info->mean_ms = row_mean_ms(stmt_int(s, 12), stmt_int(s, 13));
-    info->ranking = (struct ranking){ copy_text(a, s, 14), stmt_enum(s, 15, GOAL_COUNT) };
-    info->refused = copy_text(a, s, 16);
+    info->ranking = (struct ranking){ stmt_copy(s, 14, a), stmt_enum(s, 15, GOAL_COUNT) };
+    info->refused = stmt_copy(s, 16, a);
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         info->jobs.of[i] = stmt_int(s, 17 + i);
 }
@@ -75,93 +60,9 @@ int row_sweep(struct server *sv, int64_t sweep, struct arena *a, struct sweep_in
 const char *row_param_name(struct arena *a, int64_t no)
 {
     struct buf name = { 0 };
-    const char *text;
 
     layout_param_name(&name, no);
-    text = take_text(a, &name);
-    buf_free(&name);
-    return text;
-}
-
-/* The configuration; it was checked when it came. */
-static int read_params(struct stmt *s, int column, struct arena *a, struct value *params,
-                       size_t *size_bytes, struct err *e)
-{
-    struct bytes b = stmt_bytes(s, column);
-
-    *size_bytes += JOB_ABOUT_BYTES + b.n;
-    return mp_read(b.data, b.n, a, params, e);
-}
-
-/* Where its log and what it left lie, as far as there can be any. */
-static void add_paths(const char *project, int64_t sweep, struct arena *a, struct job_info *info)
-{
-    struct buf path = { 0 };
-
-    if (info->attempt > 0) {
-        layout_log(&path, project, sweep, info->param_name, info->job_name, info->attempt);
-        info->log_path = take_text(a, &path);
-    }
-    if (job_has_published((enum job_state)info->state)) {
-        layout_run(&path, project, info->param_name, info->job_name);
-        info->run_path = take_text(a, &path);
-    }
-    buf_free(&path);
-}
-
-static void add_failed_path(const char *project, struct arena *a, struct job_info *info)
-{
-    struct buf path = { 0 };
-
-    layout_failed(&path, project, info->param_name, info->job_name, info->attempt);
-    info->run_path = take_text(a, &path);
-    buf_free(&path);
-}
-
-/* Of a job that waits again, only the reason of the attempt before is told. */
-static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
-{
-    enum attempt_state state;
-
-    info->exit_code = info->signal = SCHEMA_NONE;
-    if (info->state == JOB_QUEUED && stmt_int(s, 18) != 0)
-        info->reason = "paused";
-    if (stmt_is_null(s, 10))
-        return;
-    state = (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT);
-    info->attempt = stmt_int(s, 10);
-    if (stmt_enum(s, 17, CAUSE_COUNT) != CAUSE_NONE)
-        info->cause = cause_names[stmt_enum(s, 17, CAUSE_COUNT)];
-    if (info->reason == NULL)
-        info->reason = copy_text(a, s, 14);
-    if (info->state == JOB_QUEUED && !attempt_is_live(state))
-        return;
-    info->exit_code = stmt_int(s, 12);
-    info->signal = stmt_int(s, 13);
-    info->started_at = stmt_int(s, 15);
-    info->node = copy_text(a, s, 16);
-    info->partition = copy_text(a, s, 19);
-}
-
-static int job_row(struct stmt *s, const char *project, struct arena *a, struct job_info *info,
-                   size_t *size_bytes, struct err *e)
-{
-    int64_t sweep = stmt_int(s, 0);
-
-    *info = (struct job_info){ 0 };
-    info->job = arena_printf(a, "%" PRId64 ".%" PRId64, sweep, stmt_int(s, 1));
-    info->param_name = row_param_name(a, stmt_int(s, 2));
-    info->job_name = copy_text(a, s, 3);
-    info->rep = stmt_int(s, 4);
-    info->state = stmt_enum(s, 5, JOB_STATE_COUNT);
-    info->reason = copy_text(a, s, 6);
-    info->queued_at = stmt_int(s, 7);
-    info->ended_at = stmt_int(s, 8);
-    add_attempt(s, a, info);
-    add_paths(project, sweep, a, info);
-    if (info->state == JOB_FAILED && !stmt_is_null(s, 11) && stmt_int(s, 11) == ATTEMPT_FAILED)
-        add_failed_path(project, a, info);
-    return read_params(s, 9, a, &info->params, size_bytes, e);
+    return buf_to_arena(&name, a);
 }
 
 static int ended_well(struct stmt *s, int rc, int64_t job, struct err *e)
@@ -172,13 +73,65 @@ static int ended_well(struct stmt *s, int rc, int64_t job, struct err *e)
     return rc < 0 ? -1 : err_set(e, ERR_INTERNAL, "job %" PRId64 " is not in the database", job);
 }
 
+/* Of a job that waits again, only the reason of the attempt before is told. */
+static void add_attempt(struct stmt *s, struct arena *a, struct job_info *info)
+{
+    enum attempt_state state = (enum attempt_state)stmt_enum(s, 11, ATTEMPT_STATE_COUNT);
+
+    info->attempt = stmt_int(s, 10);
+    if (stmt_enum(s, 17, CAUSE_COUNT) != CAUSE_NONE)
+        info->cause = cause_names[stmt_enum(s, 17, CAUSE_COUNT)];
+    if (info->reason == NULL)
+        info->reason = stmt_copy(s, 14, a);
+    if (info->state == JOB_QUEUED && !attempt_is_live(state))
+        return;
+    info->exit_code = stmt_int(s, 12);
+    info->signal = stmt_int(s, 13);
+    info->started_at = stmt_int(s, 15);
+    info->node = stmt_copy(s, 16, a);
+    info->partition = stmt_copy(s, 19, a);
+}
+
 int row_job(struct server *sv, const char *project, int64_t job, struct arena *a,
             struct job_info *info, size_t *size_bytes, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_JOB_INFO, "i", job);
     int rc = stmt_step(s, e);
+    struct buf path = { 0 };
+    struct bytes params;
+    int64_t sweep;
 
-    if (rc == 1 && job_row(s, project, a, info, size_bytes, e) < 0)
+    if (rc <= 0)
+        return ended_well(s, rc, job, e);
+    sweep = stmt_int(s, 0);
+    *info = (struct job_info){ .exit_code = SCHEMA_NONE, .signal = SCHEMA_NONE };
+    info->job = arena_printf(a, "%" PRId64 ".%" PRId64, sweep, stmt_int(s, 1));
+    info->param_name = row_param_name(a, stmt_int(s, 2));
+    info->job_name = stmt_copy(s, 3, a);
+    info->rep = stmt_int(s, 4);
+    info->state = stmt_enum(s, 5, JOB_STATE_COUNT);
+    info->reason = stmt_copy(s, 6, a);
+    info->queued_at = stmt_int(s, 7);
+    info->ended_at = stmt_int(s, 8);
+    if (info->state == JOB_QUEUED && stmt_int(s, 18) != 0)
+        info->reason = "paused";
+    if (!stmt_is_null(s, 10))
+        add_attempt(s, a, info);
+    if (info->attempt > 0) {
+        layout_log(&path, project, sweep, info->param_name, info->job_name, info->attempt);
+        info->log_path = buf_to_arena(&path, a);
+    }
+    if (job_has_published((enum job_state)info->state)) {
+        layout_run(&path, project, info->param_name, info->job_name);
+        info->run_path = buf_to_arena(&path, a);
+    } else if (info->state == JOB_FAILED && !stmt_is_null(s, 11) &&
+               stmt_int(s, 11) == ATTEMPT_FAILED) {
+        layout_failed(&path, project, info->param_name, info->job_name, info->attempt);
+        info->run_path = buf_to_arena(&path, a);
+    }
+    params = stmt_bytes(s, 9); /* it was checked when it came */
+    *size_bytes += JOB_ABOUT_BYTES + params.n;
+    if (mp_read(params.data, params.n, a, &info->params, e) < 0)
         rc = -1;
     return ended_well(s, rc, job, e);
 }
@@ -200,7 +153,7 @@ static int read_metrics(struct server *sv, int64_t attempt, struct arena *a, str
     int rc;
 
     while ((rc = stmt_step(s, e)) == 1) {
-        items[n] = (struct metric){ .name = copy_text(a, s, 0),
+        items[n] = (struct metric){ .name = stmt_copy(s, 0, a),
                                     .value = float_or_nan(s, 1),
                                     .step = stmt_int(s, 2),
                                     .min = float_or_nan(s, 3),
@@ -213,36 +166,32 @@ static int read_metrics(struct server *sv, int64_t attempt, struct arena *a, str
     return rc;
 }
 
-/* Where its files lie, or why there are none. */
-static void add_end(struct stmt *s, const char *project, struct arena *a, struct job_result *result)
-{
-    struct buf path = { 0 };
-
-    if (job_has_published((enum job_state)result->state)) {
-        layout_run(&path, project, result->param_name, stmt_text(s, 7));
-        result->run_path = take_text(a, &path);
-        buf_free(&path);
-    } else if (result->state == JOB_FAILED) {
-        result->reason = copy_text(a, s, stmt_is_null(s, 8) ? 9 : 8);
-    }
-}
-
 int row_result(struct server *sv, const char *project, int64_t job, struct arena *a,
                struct job_result *result, size_t *size_bytes, struct err *e)
 {
     struct stmt *s = db_ask(sv->db, SQL_JOB_RESULT, "i", job);
     int rc = stmt_step(s, e);
+    struct buf path = { 0 };
+    struct bytes params;
 
-    if (rc == 1) {
-        *result =
-            (struct job_result){ .rep = stmt_int(s, 3), .state = stmt_enum(s, 4, JOB_STATE_COUNT) };
-        result->job = arena_printf(a, "%" PRId64 ".%" PRId64, stmt_int(s, 0), stmt_int(s, 1));
-        result->param_name = row_param_name(a, stmt_int(s, 2));
-        add_end(s, project, a, result);
-        if (read_params(s, 5, a, &result->params, size_bytes, e) < 0 ||
-            (!stmt_is_null(s, 6) &&
-             read_metrics(sv, stmt_int(s, 6), a, &result->metrics, size_bytes, e) < 0))
-            rc = -1;
+    if (rc <= 0)
+        return ended_well(s, rc, job, e);
+    *result =
+        (struct job_result){ .rep = stmt_int(s, 3), .state = stmt_enum(s, 4, JOB_STATE_COUNT) };
+    result->job = arena_printf(a, "%" PRId64 ".%" PRId64, stmt_int(s, 0), stmt_int(s, 1));
+    result->param_name = row_param_name(a, stmt_int(s, 2));
+    /* Where its files lie, or why there are none. */
+    if (job_has_published((enum job_state)result->state)) {
+        layout_run(&path, project, result->param_name, stmt_text(s, 7));
+        result->run_path = buf_to_arena(&path, a);
+    } else if (result->state == JOB_FAILED) {
+        result->reason = stmt_copy(s, stmt_is_null(s, 8) ? 9 : 8, a);
     }
+    params = stmt_bytes(s, 5);
+    *size_bytes += JOB_ABOUT_BYTES + params.n;
+    if (mp_read(params.data, params.n, a, &result->params, e) < 0 ||
+        (!stmt_is_null(s, 6) &&
+         read_metrics(sv, stmt_int(s, 6), a, &result->metrics, size_bytes, e) < 0))
+        rc = -1;
     return ended_well(s, rc, job, e);
 }

@@ -65,66 +65,13 @@ static double share(const struct split *s, int64_t cpus_milli, int64_t gpus_mill
 /* How much of a worker one job takes, 0..1. */
 static double part_of(const struct sched_worker *w, int64_t cpus_milli, int64_t gpus_milli)
 {
-    double cpus = w->cpus_milli > 0 ? (double)cpus_milli / (double)w->cpus_milli : 0;
-    double gpus = w->gpus_milli > 0 ? (double)gpus_milli / (double)w->gpus_milli : 0;
-
-    return cpus > gpus ? cpus : gpus;
+    return sched_share(cpus_milli, gpus_milli, (double)w->cpus_milli, (double)w->gpus_milli);
 }
 
 static double work_of(const struct sched_worker *w, int64_t cpus_milli, int64_t gpus_milli,
                       int64_t mean_ms)
 {
     return part_of(w, cpus_milli, gpus_milli) * (double)(mean_ms > 0 ? mean_ms : SCHED_AHEAD_MS);
-}
-
-static void count_worker(struct split *s, size_t i)
-{
-    const struct sched_worker *w = &s->in->workers[i];
-
-    s->rooms[i] = (struct room){ w->cpus_milli, w->gpus_milli, w->memory_bytes, 0, false, false };
-    s->cpus_milli += (double)w->cpus_milli;
-    s->gpus_milli += (double)w->gpus_milli;
-}
-
-static void count_load(struct split *s, const struct sched_load *l)
-{
-    struct user *u = &s->users[user_of(s, l->uid)];
-    struct room *r = &s->rooms[l->worker];
-
-    u->cpus_milli += l->jobs * l->cpus_milli;
-    u->gpus_milli += l->jobs * l->gpus_milli;
-    u->jobs += l->jobs;
-    r->cpus_milli -= l->jobs * l->cpus_milli;
-    r->gpus_milli -= l->jobs * l->gpus_milli;
-    r->memory_bytes -= l->jobs * l->memory_bytes;
-    r->is_reserved |= s->in->workers[l->worker].takes_one;
-    r->work_ms += (double)l->jobs *
-                  work_of(&s->in->workers[l->worker], l->cpus_milli, l->gpus_milli, l->mean_ms);
-    if (l->sweep != SIZE_MAX)
-        s->sweeps[l->sweep].held += share(s, l->jobs * l->cpus_milli, l->jobs * l->gpus_milli);
-}
-
-static void split_begin(struct split *s, const struct sched_input *in, struct sched_plan *plan)
-{
-    *s = (struct split){ .in = in, .plan = plan };
-    s->rooms = mem_alloc(in->n_workers * sizeof *s->rooms);
-    s->sweeps = mem_alloc(in->n_sweeps * sizeof *s->sweeps);
-    s->users = mem_alloc((in->n_sweeps + in->n_loads) * sizeof *s->users);
-    for (size_t i = 0; i < in->n_workers; i++)
-        count_worker(s, i);
-    for (size_t i = 0; i < in->n_sweeps; i++) {
-        s->sweeps[i].ready = in->sweeps[i].ready;
-        s->sweeps[i].user = user_of(s, in->sweeps[i].uid);
-    }
-    for (size_t i = 0; i < in->n_loads; i++)
-        count_load(s, &in->loads[i]);
-}
-
-static void split_end(struct split *s)
-{
-    free(s->rooms);
-    free(s->sweeps);
-    free(s->users);
 }
 
 static bool is_within_limits(const struct split *s, size_t sweep)
@@ -217,18 +164,6 @@ static size_t best_worker(const struct split *s, size_t sweep,
     return best;
 }
 
-static struct sched_hand *hand_for(struct split *s, size_t worker, size_t sweep)
-{
-    struct sched_plan *p = s->plan;
-
-    for (size_t i = 0; i < p->n_hands; i++)
-        if (p->hands[i].worker == worker && p->hands[i].sweep == sweep)
-            return &p->hands[i];
-    mem_grow((void **)&p->hands, &s->hands_capacity, p->n_hands, sizeof *p->hands);
-    p->hands[p->n_hands] = (struct sched_hand){ worker, sweep, 0 };
-    return &p->hands[p->n_hands++];
-}
-
 /* They are not in the queue any more, and count among what their user holds. */
 static void take(struct split *s, size_t sweep, int64_t jobs)
 {
@@ -246,8 +181,16 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
     struct room *r = &s->rooms[worker];
+    struct sched_plan *p = s->plan;
+    size_t i = 0;
 
-    hand_for(s, worker, sweep)->jobs += jobs;
+    while (i < p->n_hands && (p->hands[i].worker != worker || p->hands[i].sweep != sweep))
+        i++;
+    if (i == p->n_hands) {
+        mem_grow((void **)&p->hands, &s->hands_capacity, p->n_hands, sizeof *p->hands);
+        p->hands[p->n_hands++] = (struct sched_hand){ worker, sweep, 0 };
+    }
+    p->hands[i].jobs += jobs;
     take(s, sweep, jobs);
     r->cpus_milli -= jobs * need->cpus_milli;
     r->gpus_milli -= jobs * need->gpus_milli;
@@ -257,25 +200,13 @@ static void give(struct split *s, size_t worker, size_t sweep, int64_t jobs)
                                          need->gpus_milli, need->mean_ms);
 }
 
-static void block(struct split *s, size_t sweep)
-{
-    size_t worker;
-
-    s->sweeps[sweep].is_blocked = true;
-    if (s->in->sweeps[sweep].waited_ms < SCHED_PATIENCE_MS || !is_within_limits(s, sweep))
-        return;
-    worker = best_worker(s, sweep, could_hold);
-    if (worker != SIZE_MAX)
-        s->rooms[worker].is_reserved = true;
-}
-
 /* ---- data ---- */
 
 /*
- * How long those need for the sweep's queue that have its data, or at least half of what is missing
- * where that takes so long; negative: there are none.  0 if nobody knows how long its jobs take.
+ * Those that have its data, or at least half of what is missing where that takes so long, are
+ * through with the sweep's queue before they were brought, or nobody knows how long its jobs take.
  */
-static double queued_ms(const struct split *s, size_t sweep, int64_t takes_ms)
+static bool is_sooner_elsewhere(const struct split *s, size_t sweep, int64_t takes_ms)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
     double at_once = 0, first_ms = -1, mean_ms = (double)need->mean_ms;
@@ -292,16 +223,8 @@ static double queued_ms(const struct split *s, size_t sweep, int64_t takes_ms)
             first_ms = busy_ms;
     }
     if (at_once <= 0 || need->mean_ms == 0)
-        return at_once <= 0 ? -1 : 0;
-    return first_ms + (double)s->sweeps[sweep].ready * mean_ms / at_once;
-}
-
-/* Those who have its data are through with its queue before they were brought. */
-static bool is_sooner_elsewhere(const struct split *s, size_t sweep, int64_t takes_ms)
-{
-    double other_ms = queued_ms(s, sweep, takes_ms);
-
-    return other_ms >= 0 && other_ms <= (double)takes_ms;
+        return at_once > 0;
+    return first_ms + (double)s->sweeps[sweep].ready * mean_ms / at_once <= (double)takes_ms;
 }
 
 /* Is it better off waiting for a worker that has its data than going to this one? */
@@ -327,52 +250,44 @@ static void fill_slots(struct split *s)
     size_t sweep;
 
     while ((sweep = next_sweep(s)) != SIZE_MAX) {
-        size_t worker = is_within_limits(s, sweep) ? best_worker(s, sweep, fits_now) : SIZE_MAX;
+        bool may_have_more = is_within_limits(s, sweep);
+        size_t worker = may_have_more ? best_worker(s, sweep, fits_now) : SIZE_MAX;
 
-        if (worker == SIZE_MAX)
-            block(s, sweep);
-        else if (waits_for_data(s, sweep, worker))
-            s->sweeps[sweep].is_blocked = true;
-        else
+        if (worker != SIZE_MAX && !waits_for_data(s, sweep, worker)) {
             give(s, worker, sweep, 1);
+            continue;
+        }
+        s->sweeps[sweep].is_blocked = true;
+        if (worker != SIZE_MAX || !may_have_more ||
+            s->in->sweeps[sweep].waited_ms < SCHED_PATIENCE_MS)
+            continue;
+        worker = best_worker(s, sweep, could_hold);
+        if (worker != SIZE_MAX)
+            s->rooms[worker].is_reserved = true;
     }
 }
 
-/* Half of an even share of what is left. */
-static int64_t tail_share(const struct split *s, size_t sweep, size_t worker)
-{
-    double all = 0;
-
-    for (size_t i = 0; i < s->in->n_workers; i++)
-        if (could_hold(s, &s->in->sweeps[sweep], i))
-            all += (double)s->in->workers[i].cpus_milli;
-    if (all <= 0)
-        return 0;
-    return (int64_t)((double)s->sweeps[sweep].ready * (double)s->in->workers[worker].cpus_milli /
-                     all / 2);
-}
-
+/* At most half of an even share of what is left. */
 static void send_ahead_to(struct split *s, size_t sweep, size_t worker)
 {
     const struct sched_sweep *need = &s->in->sweeps[sweep];
-    double each_ms =
-        work_of(&s->in->workers[worker], need->cpus_milli, need->gpus_milli, need->mean_ms);
+    const struct sched_worker *w = &s->in->workers[worker];
+    double each_ms = work_of(w, need->cpus_milli, need->gpus_milli, need->mean_ms), all = 0;
     int64_t jobs =
         each_ms > 0 ? (int64_t)((ahead_ms - s->rooms[worker].work_ms) / each_ms) : SCHED_HAND_MAX;
-    int64_t tail = tail_share(s, sweep, worker);
+    int64_t tail = 0;
 
+    for (size_t i = 0; i < s->in->n_workers; i++)
+        if (could_hold(s, need, i))
+            all += (double)s->in->workers[i].cpus_milli;
+    if (all > 0)
+        tail = (int64_t)((double)s->sweeps[sweep].ready * (double)w->cpus_milli / all / 2);
     if (jobs > tail)
         jobs = tail;
     if (jobs > SCHED_HAND_MAX)
         jobs = SCHED_HAND_MAX;
     for (; jobs > 0 && is_within_limits(s, sweep); jobs--)
         give(s, worker, sweep, 1);
-}
-
-/* Topped up when half is used up, so that hands stay large. */
-static bool runs_low(const struct split *s, size_t worker)
-{
-    return !s->rooms[worker].is_reserved && s->rooms[worker].work_ms < ahead_ms / 2;
 }
 
 static void send_ahead(struct split *s)
@@ -384,30 +299,28 @@ static void send_ahead(struct split *s)
             s->in->sweeps[i].mean_ms == 0 || s->in->sweeps[i].mean_ms >= SCHED_AHEAD_MS;
     while ((sweep = next_sweep(s)) != SIZE_MAX) {
         s->sweeps[sweep].is_blocked = true;
+        /* Topped up when half is used up, so that hands stay large. */
         for (size_t w = 0; w < s->in->n_workers; w++)
-            if (could_hold(s, &s->in->sweeps[sweep], w) && runs_low(s, w) &&
-                !waits_for_data(s, sweep, w))
+            if (could_hold(s, &s->in->sweeps[sweep], w) && !s->rooms[w].is_reserved &&
+                s->rooms[w].work_ms < ahead_ms / 2 && !waits_for_data(s, sweep, w))
                 send_ahead_to(s, sweep, w);
     }
 }
 
-/* Bringing its data there takes longer than what lies before it where it is. */
-static bool is_slower_to_move(const struct split *s, const struct sched_load *l, size_t to)
-{
-    int64_t takes_ms = stage_ms(l->stage_ms, to);
-
-    return takes_ms >= SCHED_STAGE_MIN_MS && (double)takes_ms >= s->rooms[l->worker].work_ms;
-}
-
-/* Is anybody else free to run one of these at once? */
+/* Is another worker free to run one of these at once, to which its data are not brought for longer
+ * than what lies before it takes where it is? */
 static bool is_wanted_elsewhere(const struct split *s, const struct sched_load *l)
 {
-    for (size_t i = 0; i < s->in->n_workers; i++)
+    for (size_t i = 0; i < s->in->n_workers; i++) {
+        const struct sched_worker *w = &s->in->workers[i];
+        int64_t takes_ms = stage_ms(l->stage_ms, i);
+
         if (i != l->worker && l->may_use[i] && s->rooms[i].work_ms <= 0 &&
-            s->in->workers[i].cpus_milli >= l->cpus_milli &&
-            s->in->workers[i].gpus_milli >= l->gpus_milli &&
-            s->in->workers[i].memory_bytes >= l->memory_bytes && !is_slower_to_move(s, l, i))
+            w->cpus_milli >= l->cpus_milli && w->gpus_milli >= l->gpus_milli &&
+            w->memory_bytes >= l->memory_bytes &&
+            (takes_ms < SCHED_STAGE_MIN_MS || (double)takes_ms < s->rooms[l->worker].work_ms))
             return true;
+    }
     return false;
 }
 
@@ -429,80 +342,99 @@ static void recall_surplus(struct split *s)
 
 /* ---- what comes next ---- */
 
-/* One more of this user's jobs may run there, at the latest when one of theirs has ended. */
-static bool may_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
-{
-    if (is_within_limits(s, (size_t)(need - s->in->sweeps)))
-        return true;
-    for (size_t i = 0; i < s->in->n_loads; i++)
-        if (s->in->loads[i].worker == worker && s->in->loads[i].uid == need->uid)
-            return true;
-    return false;
-}
-
-/* What has room for it was not given it: there is a reason. */
+/* One more of this user's jobs may run there, at the latest when one of theirs has ended.  What has room
+ * for it was not given it: there is a reason. */
 static bool could_follow(const struct split *s, const struct sched_sweep *need, size_t worker)
 {
-    return !s->in->workers[worker].takes_one && !s->rooms[worker].has_next &&
-           could_hold(s, need, worker) && !fits_now(s, need, worker) && may_follow(s, need, worker);
-}
+    bool may_follow = is_within_limits(s, (size_t)(need - s->in->sweeps));
 
-static void expect(struct split *s, size_t worker, size_t sweep)
-{
-    struct sched_plan *p = s->plan;
-
-    s->rooms[worker].has_next = true;
-    take(s, sweep, 1);
-    if (stage_ms(s->in->sweeps[sweep].stage_ms, worker) == 0)
-        return;
-    mem_grow((void **)&p->expectations, &s->expectations_capacity, p->n_expectations,
-             sizeof *p->expectations);
-    p->expectations[p->n_expectations++] = (struct sched_expectation){ worker, sweep };
-}
-
-static bool is_any_data_missing(const struct split *s)
-{
-    for (size_t i = 0; i < s->in->n_sweeps; i++)
-        for (size_t w = 0; s->in->sweeps[i].stage_ms != NULL && w < s->in->n_workers; w++)
-            if (s->sweeps[i].ready > 0 && s->in->sweeps[i].stage_ms[w] > 0)
-                return true;
-    return false;
+    if (s->in->workers[worker].takes_one || s->rooms[worker].has_next ||
+        !could_hold(s, need, worker) || fits_now(s, need, worker))
+        return false;
+    for (size_t i = 0; !may_follow && i < s->in->n_loads; i++)
+        may_follow = s->in->loads[i].worker == worker && s->in->loads[i].uid == need->uid;
+    return may_follow;
 }
 
 /* Nobody knows which job ends next: each worker's next one is as likely as any other's. */
 static void look_ahead(struct split *s)
 {
+    struct sched_plan *p = s->plan;
+    bool is_any_missing = false;
     size_t sweep;
 
-    if (!is_any_data_missing(s))
-        return;
-    for (size_t i = 0; i < s->in->n_sweeps; i++)
+    for (size_t i = 0; i < s->in->n_sweeps; i++) {
         s->sweeps[i].is_blocked = false;
+        for (size_t w = 0; s->sweeps[i].ready > 0 && w < s->in->n_workers; w++)
+            is_any_missing |= stage_ms(s->in->sweeps[i].stage_ms, w) > 0;
+    }
     for (size_t i = 0; i < s->in->n_workers; i++)
         s->rooms[i].is_reserved = false;
-    while ((sweep = next_sweep(s)) != SIZE_MAX) {
+    while (is_any_missing && (sweep = next_sweep(s)) != SIZE_MAX) {
         const struct sched_sweep *need = &s->in->sweeps[sweep];
         size_t worker = best_worker(s, sweep, could_follow);
 
         if (worker == SIZE_MAX ||
-            (need->mean_ms > 0 && is_sooner_elsewhere(s, sweep, stage_ms(need->stage_ms, worker))))
+            (need->mean_ms > 0 &&
+             is_sooner_elsewhere(s, sweep, stage_ms(need->stage_ms, worker)))) {
             s->sweeps[sweep].is_blocked = true;
-        else
-            expect(s, worker, sweep);
+            continue;
+        }
+        s->rooms[worker].has_next = true;
+        take(s, sweep, 1);
+        if (stage_ms(need->stage_ms, worker) == 0)
+            continue;
+        mem_grow((void **)&p->expectations, &s->expectations_capacity, p->n_expectations,
+                 sizeof *p->expectations);
+        p->expectations[p->n_expectations++] = (struct sched_expectation){ worker, sweep };
     }
 }
 
 void sched_split(const struct sched_input *in, struct sched_plan *plan)
 {
-    struct split s;
+    struct split s = { .in = in, .plan = plan };
 
     *plan = (struct sched_plan){ 0 };
-    split_begin(&s, in, plan);
+    s.rooms = mem_alloc(in->n_workers * sizeof *s.rooms);
+    s.sweeps = mem_alloc(in->n_sweeps * sizeof *s.sweeps);
+    s.users = mem_alloc((in->n_sweeps + in->n_loads) * sizeof *s.users);
+    for (size_t i = 0; i < in->n_workers; i++) {
+        const struct sched_worker *w = &in->workers[i];
+
+        s.rooms[i] = (struct room){ .cpus_milli = w->cpus_milli,
+                                    .gpus_milli = w->gpus_milli,
+                                    .memory_bytes = w->memory_bytes };
+        s.cpus_milli += (double)w->cpus_milli;
+        s.gpus_milli += (double)w->gpus_milli;
+    }
+    for (size_t i = 0; i < in->n_sweeps; i++) {
+        s.sweeps[i].ready = in->sweeps[i].ready;
+        s.sweeps[i].user = user_of(&s, in->sweeps[i].uid);
+    }
+    for (size_t i = 0; i < in->n_loads; i++) {
+        const struct sched_load *l = &in->loads[i];
+        const struct sched_worker *w = &in->workers[l->worker];
+        struct user *u = &s.users[user_of(&s, l->uid)];
+        struct room *r = &s.rooms[l->worker];
+
+        u->cpus_milli += l->jobs * l->cpus_milli;
+        u->gpus_milli += l->jobs * l->gpus_milli;
+        u->jobs += l->jobs;
+        r->cpus_milli -= l->jobs * l->cpus_milli;
+        r->gpus_milli -= l->jobs * l->gpus_milli;
+        r->memory_bytes -= l->jobs * l->memory_bytes;
+        r->is_reserved |= w->takes_one;
+        r->work_ms += (double)l->jobs * work_of(w, l->cpus_milli, l->gpus_milli, l->mean_ms);
+        if (l->sweep != SIZE_MAX)
+            s.sweeps[l->sweep].held += share(&s, l->jobs * l->cpus_milli, l->jobs * l->gpus_milli);
+    }
     fill_slots(&s);
     send_ahead(&s);
     recall_surplus(&s);
     look_ahead(&s);
-    split_end(&s);
+    free(s.rooms);
+    free(s.sweeps);
+    free(s.users);
 }
 
 void sched_plan_free(struct sched_plan *plan)

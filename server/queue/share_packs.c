@@ -74,33 +74,15 @@ static void tell(struct server *sv, struct pass *p)
 
 /* ---- asking ---- */
 
-static bool is_over(const struct pass *p)
-{
-    return p->state == PASS_DONE;
-}
-
-static struct pass *find_going(const struct share_packs *all, uid_t uid, const char *project,
-                               const char *path)
-{
-    for (size_t i = 0; i < all->n; i++) {
-        struct pass *p = all->items[i];
-
-        if (!is_over(p) && p->uid == uid && strcmp(p->project, project) == 0 &&
-            strcmp(p->path, path) == 0)
-            return p;
-    }
-    return NULL;
-}
-
 /* The oldest of those that are over. */
 static void forget_some(struct share_packs *all)
 {
     size_t n_over = 0, n = 0;
 
     for (size_t i = 0; i < all->n; i++)
-        n_over += is_over(all->items[i]);
+        n_over += all->items[i]->state == PASS_DONE;
     for (size_t i = 0; i < all->n; i++) {
-        if (is_over(all->items[i]) && n_over > SHARE_PACKS_KEPT_MAX) {
+        if (all->items[i]->state == PASS_DONE && n_over > SHARE_PACKS_KEPT_MAX) {
             n_over--;
             pass_free(all->items[i]);
         } else {
@@ -110,24 +92,22 @@ static void forget_some(struct share_packs *all)
     all->n = n;
 }
 
-static size_t count_going(const struct share_packs *all, uid_t uid)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < all->n; i++)
-        count += !is_over(all->items[i]) && all->items[i]->uid == uid;
-    return count;
-}
-
 struct pass *share_packs_join(struct server *sv, const struct conn *c, const char *project,
                               const char *path, struct err *e)
 {
     struct share_packs *all = sv->passes;
-    struct pass *p = find_going(all, c->uid, project, path);
+    size_t n_going = 0;
+    struct pass *p;
 
-    if (p != NULL)
-        return p;
-    if (count_going(all, c->uid) >= SHARE_PACKS_OF_USER_MAX) {
+    for (size_t i = 0; i < all->n; i++) {
+        p = all->items[i];
+        if (p->state == PASS_DONE || p->uid != c->uid)
+            continue;
+        if (strcmp(p->project, project) == 0 && strcmp(p->path, path) == 0)
+            return p;
+        n_going++;
+    }
+    if (n_going >= SHARE_PACKS_OF_USER_MAX) {
         err_set(e, ERR_BUSY, "%d folders of yours are being packed already; try later",
                 SHARE_PACKS_OF_USER_MAX);
         return NULL;
@@ -149,43 +129,25 @@ struct pass *share_packs_join(struct server *sv, const struct conn *c, const cha
 
 /* ---- giving ---- */
 
-static size_t load_of(const struct share_packs *all, const struct conn *c)
-{
-    size_t load = 0;
-
-    for (size_t i = 0; i < all->n; i++)
-        load += all->items[i]->state == PASS_RUNNING && all->items[i]->conn == c->number;
-    return load;
-}
-
 static bool could_run(const struct server *sv, const struct conn *c, const struct pass *p)
 {
     return c->worker != 0 && may_run(sv, c, p->uid) && conn_refusal(c, p->user) == NULL;
 }
 
-/* One that does not see the share mounted is own_jobs_only. */
-static bool could_pack(const struct server *sv, const struct conn *c, const struct pass *p)
+/* Whether that worker's machine, p->node, is the only one where the owner's jobs may run: workers that
+ * are away may come back. 1, 0, -1. */
+static int is_only_machine(struct server *sv, const struct conn *chosen, const struct pass *p,
+                           struct err *e)
 {
-    return !c->own_jobs_only && could_run(sv, c, p);
-}
+    bool is_only = true;
+    struct stmt *s;
+    int rc = 1;
 
-static bool is_only_machine_now(struct server *sv, const struct conn *chosen, const struct pass *p)
-{
     for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
         if (c != chosen && could_run(sv, c, p) &&
             (c->own_jobs_only || strcmp(c->boot_id, chosen->boot_id) != 0))
-            return false;
-    return true;
-}
-
-/* Workers that are away may come back. 1, 0, -1. */
-static int was_only_machine(struct server *sv, const struct pass *p, struct err *e)
-{
-    struct stmt *s =
-        db_ask(sv->db, SQL_WORKERS_ELSEWHERE, "si", p->node, units_now_ms() - AWAY_AT_MOST_MS);
-    bool is_only = true;
-    int rc = 1;
-
+            return 0;
+    s = db_ask(sv->db, SQL_WORKERS_ELSEWHERE, "si", p->node, units_now_ms() - AWAY_AT_MOST_MS);
     while (is_only && (rc = stmt_step(s, e)) == 1) {
         const struct conn was = { .uid = (uid_t)stmt_int(s, 0),
                                   .user = (char *)(uintptr_t)stmt_text(s, 1) };
@@ -196,47 +158,34 @@ static int was_only_machine(struct server *sv, const struct pass *p, struct err 
     return rc < 0 ? -1 : is_only;
 }
 
-/* Whether that worker's machine, p->node, is the only one where the owner's jobs may run. 1, 0, -1. */
-static int is_only_machine(struct server *sv, const struct conn *chosen, const struct pass *p,
-                           struct err *e)
-{
-    return is_only_machine_now(sv, chosen, p) ? was_only_machine(sv, p, e) : 0;
-}
-
-/* 1 with its node's name, 0 when it is drained or gone, -1. */
-static int look_at_worker(struct server *sv, int64_t worker, char **node, struct err *e)
-{
-    struct stmt *s = db_ask(sv->db, SQL_SCHED_WORKER, "i", worker);
-    int rc = stmt_step(s, e);
-
-    if (rc == 1 && stmt_int(s, 0) == 0)
-        rc = 0;
-    if (rc == 1)
-        replace(node, stmt_text(s, 3));
-    stmt_end(s);
-    return rc;
-}
-
-/* Of those that could the one with fewest passes; NULL: there is none. */
+/* Of those that could the one with fewest passes, and the name of its node; NULL: there is none. */
 static int choose(struct server *sv, const struct pass *p, struct conn **chosen, char **node,
                   struct err *e)
 {
+    const struct share_packs *all = sv->passes;
     size_t least = SIZE_MAX;
 
     *chosen = NULL;
     for (struct conn *c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number)) {
-        size_t load = load_of(sv->passes, c);
+        struct stmt *s;
+        size_t load = 0;
         int rc;
 
-        if (load >= least || !could_pack(sv, c, p))
+        for (size_t i = 0; i < all->n; i++)
+            load += all->items[i]->state == PASS_RUNNING && all->items[i]->conn == c->number;
+        /* One that does not see the share mounted is own_jobs_only. */
+        if (load >= least || c->own_jobs_only || !could_run(sv, c, p))
             continue;
-        rc = look_at_worker(sv, c->worker, node, e);
+        s = db_ask(sv->db, SQL_SCHED_WORKER, "i", c->worker);
+        rc = stmt_step(s, e);
+        if (rc == 1 && stmt_int(s, 0) > 0) { /* it is not drained */
+            replace(node, stmt_text(s, 3));
+            least = load;
+            *chosen = c;
+        }
+        stmt_end(s);
         if (rc < 0)
             return -1;
-        if (rc == 0)
-            continue;
-        least = load;
-        *chosen = c;
     }
     return 0;
 }
@@ -281,39 +230,29 @@ int share_packs_give(struct server *sv, int64_t unused, struct err *e)
 
 /* ---- what becomes of them ---- */
 
-static struct pass *find_given(const struct share_packs *all, const struct conn *c,
-                               const struct token *token)
-{
-    for (size_t i = 0; i < all->n; i++) {
-        struct pass *p = all->items[i];
-
-        if (p->state == PASS_RUNNING && p->conn == c->number && token_equal(&p->token, token))
-            return p;
-    }
-    return NULL;
-}
-
-static void end(struct pass *p, const struct msg_packed *m)
-{
-    p->state = PASS_DONE;
-    p->has_failed = m->error != NULL || digest_is_zero(&m->set.tree);
-    p->set = m->set;
-    if (p->has_failed)
-        replace(&p->why, m->error != NULL ? m->error : "there is nothing in it");
-    log_event(LOG_INFO, "packed", "user", "%s", p->user, "project", "%s", p->project, "path", "%s",
-              p->path, "node", "%s", p->node, "why", "%s", p->has_failed ? p->why : "", NULL);
-}
-
 void share_packs_take(struct server *sv, const struct conn *c, const struct msg_packed *m)
 {
-    struct pass *p = find_given(sv->passes, c, &m->token);
+    struct share_packs *all = sv->passes;
+    struct pass *p = NULL;
 
+    for (size_t i = 0; p == NULL && i < all->n; i++)
+        if (all->items[i]->state == PASS_RUNNING && all->items[i]->conn == c->number &&
+            token_equal(&all->items[i]->token, &m->token))
+            p = all->items[i];
     if (p == NULL)
         return;
     p->files = m->files;
     p->bytes = m->bytes;
-    if (m->is_over)
-        end(p, m);
+    if (m->is_over) {
+        p->state = PASS_DONE;
+        p->has_failed = m->error != NULL || digest_is_zero(&m->set.tree);
+        p->set = m->set;
+        if (p->has_failed)
+            replace(&p->why, m->error != NULL ? m->error : "there is nothing in it");
+        log_event(LOG_INFO, "packed", "user", "%s", p->user, "project", "%s", p->project, "path",
+                  "%s", p->path, "node", "%s", p->node, "why", "%s", p->has_failed ? p->why : "",
+                  NULL);
+    }
     tell(sv, p);
 }
 

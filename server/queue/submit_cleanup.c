@@ -5,14 +5,6 @@
 #include "common/base/log.h"
 #include "server/base/turn.h"
 
-/* Removes some rows: 1 when there may be more, 0, -1. */
-static int clear_some(struct server *sv, enum sql_name name, int64_t sweep, struct err *e)
-{
-    int n = db_run(sv->db, e, name, "ii", sweep, (int64_t)CLEAR_AT_ONCE);
-
-    return n < 0 ? -1 : n == CLEAR_AT_ONCE;
-}
-
 int submit_clear(struct server *sv, int64_t sweep, struct err *e)
 {
     static const enum sql_name parts[] = { SQL_CLEAR_JOBS, SQL_CLEAR_CONFIGS, SQL_CLEAR_REUSED,
@@ -22,10 +14,9 @@ int submit_clear(struct server *sv, int64_t sweep, struct err *e)
     if (n <= 0)
         return n;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        int rc = clear_some(sv, parts[i], sweep, e);
-
-        if (rc != 0)
-            return rc;
+        n = db_run(sv->db, e, parts[i], "ii", sweep, (int64_t)CLEAR_AT_ONCE);
+        if (n < 0 || n == CLEAR_AT_ONCE)
+            return n < 0 ? -1 : 1;
     }
     log_event(LOG_INFO, "submit-abandoned", "sweep", "%lld", (long long)sweep, NULL);
     return db_run(sv->db, e, SQL_CLEAR_SWEEP, "i", sweep) < 0 ? -1 : 0;

@@ -3,20 +3,14 @@
 
 #include "server/queue/subscribe.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include "common/base/digest.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
 #include "server/base/turn.h"
 #include "server/conn/conn.h"
 #include "server/conn/handler.h"
 #include "server/queue/rows.h"
 #include "server/share/project.h"
-
-struct server;
 
 /* The log of a job's newest attempt.  The worker that has it says how long it is on the share as
  * long as anybody follows it; nothing of this is kept. */
@@ -69,7 +63,7 @@ static int followed_look(struct server *sv, struct subscription *sub, struct fol
     return 0;
 }
 
-static void order(struct server *sv, const struct followed *log, bool on)
+static void followed_order(struct server *sv, const struct followed *log, bool on)
 {
     struct msg_follow_log body = { log->token, on };
     struct conn *c = conn_of_worker(sv, log->worker);
@@ -81,10 +75,10 @@ static void order(struct server *sv, const struct followed *log, bool on)
 }
 
 /* Another subscription that follows the same log. */
-static struct subscription *find_other(struct server *sv, const struct token *token,
-                                       const struct subscription *except)
+static const struct subscription *followed_by_other(struct server *sv, const struct token *token,
+                                                    const struct subscription *except)
 {
-    struct subscription *sub;
+    const struct subscription *sub;
     struct conn *c;
 
     for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
@@ -94,40 +88,24 @@ static struct subscription *find_other(struct server *sv, const struct token *to
     return NULL;
 }
 
-static void begin(struct server *sv, struct subscription *sub)
-{
-    const struct subscription *other = find_other(sv, &sub->log.token, sub);
-
-    if (other == NULL)
-        order(sv, &sub->log, true);
-    else if (other->log.size_bytes > sub->log.size_bytes)
-        sub->log.size_bytes = other->log.size_bytes; /* it is not told twice */
-    sub->is_behind |= sub->log.size_bytes != sub->log.told_bytes;
-}
-
-static void end(struct server *sv, const struct subscription *sub, const struct followed *log)
-{
-    if (find_other(sv, &log->token, sub) == NULL)
-        order(sv, log, false);
-}
-
 /* Orders workers to tell, or to tell no more, as the change asks for. */
 static void followed_move(struct server *sv, struct subscription *sub,
                           const struct followed *before)
 {
     bool is_same = token_equal(&before->token, &sub->log.token);
+    const struct subscription *other;
 
-    if (before->is_live && !(is_same && sub->log.is_live))
-        end(sv, sub, before);
-    if (sub->log.is_live && !(is_same && before->is_live))
-        begin(sv, sub);
-}
-
-/* It is about to go. */
-static void followed_end(struct server *sv, struct subscription *sub)
-{
-    if (sub->log.is_live)
-        end(sv, sub, &sub->log);
+    if (before->is_live && !(is_same && sub->log.is_live) &&
+        followed_by_other(sv, &before->token, sub) == NULL)
+        followed_order(sv, before, false);
+    if (!sub->log.is_live || (is_same && before->is_live))
+        return;
+    other = followed_by_other(sv, &sub->log.token, sub);
+    if (other == NULL)
+        followed_order(sv, &sub->log, true);
+    else if (other->log.size_bytes > sub->log.size_bytes)
+        sub->log.size_bytes = other->log.size_bytes; /* it is not told twice */
+    sub->is_behind |= sub->log.size_bytes != sub->log.told_bytes;
 }
 
 void subscribe_registered(struct server *sv, int64_t worker)
@@ -138,7 +116,7 @@ void subscribe_registered(struct server *sv, int64_t worker)
     for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number))
         for (sub = c->subscriptions; sub != NULL; sub = sub->next)
             if (sub->log.is_live && sub->log.worker == worker)
-                order(sv, &sub->log, true);
+                followed_order(sv, &sub->log, true);
 }
 
 /* In memory alone, and only for who is told of it. */
@@ -166,31 +144,31 @@ int handle_log_grew(struct server *sv, struct ask *ask, const void *request, voi
 
 /* ---- pages ---- */
 
-static struct stmt *ask_changed(struct server *sv, const struct subscription *sub)
-{
-    if (sub->job != 0)
-        return db_ask(sv->db, SQL_CHANGED_JOB, "iii", sub->sweep, sub->job, sub->cursor);
-    return db_ask(sv->db, SQL_CHANGED_JOBS, "iii", sub->sweep, sub->cursor,
-                  (int64_t)SUBSCRIBE_JOBS_MAX + 1);
-}
-
 /* The cursor is that of the last job while more follow, else that of everything so far. */
-static int add_jobs(struct server *sv, const struct subscription *sub, struct arena *a,
-                    struct msg_changes *page, struct err *e)
+static int fill_page(struct server *sv, const struct subscription *sub, struct arena *a,
+                     struct msg_changes *page, int64_t *owner, struct err *e)
 {
-    struct job_info *items = arena_alloc(a, SUBSCRIBE_JOBS_MAX * sizeof *items);
-    struct stmt *s = ask_changed(sv, sub);
+    struct job_info *items;
     int64_t cursor = sub->cursor;
-    size_t size_bytes = 0;
-    size_t n = 0;
+    size_t size_bytes = 0, n = 0;
+    struct stmt *s;
     int rc;
 
+    page->cursor = turn_version(sv);
+    page->log_bytes = sub->log.size_bytes;
+    if (row_sweep(sv, sub->sweep, a, &page->sweep, owner, e) < 0)
+        return -1;
+    if (!sub->has_jobs)
+        return 0;
+    items = arena_alloc(a, SUBSCRIBE_JOBS_MAX * sizeof *items);
+    s = sub->job != 0 ? db_ask(sv->db, SQL_CHANGED_JOB, "iii", sub->sweep, sub->job, sub->cursor)
+                      : db_ask(sv->db, SQL_CHANGED_JOBS, "iii", sub->sweep, sub->cursor,
+                               (int64_t)SUBSCRIBE_JOBS_MAX + 1);
     while ((rc = stmt_step(s, e)) == 1 && n < SUBSCRIBE_JOBS_MAX && size_bytes < ROWS_PAGE_BYTES) {
         cursor = stmt_int(s, 1);
-        if (row_job(sv, page->sweep.project, stmt_int(s, 0), a, &items[n++], &size_bytes, e) < 0) {
-            rc = -1;
+        rc = row_job(sv, page->sweep.project, stmt_int(s, 0), a, &items[n++], &size_bytes, e);
+        if (rc < 0)
             break;
-        }
     }
     stmt_end(s);
     page->more = rc == 1;
@@ -198,16 +176,6 @@ static int add_jobs(struct server *sv, const struct subscription *sub, struct ar
         page->cursor = cursor;
     page->jobs = (struct list){ items, n };
     return rc < 0 ? -1 : 0;
-}
-
-static int fill_page(struct server *sv, const struct subscription *sub, struct arena *a,
-                     struct msg_changes *page, int64_t *owner, struct err *e)
-{
-    page->cursor = turn_version(sv);
-    page->log_bytes = sub->log.size_bytes;
-    if (row_sweep(sv, sub->sweep, a, &page->sweep, owner, e) < 0)
-        return -1;
-    return sub->has_jobs ? add_jobs(sv, sub, a, page, e) : 0;
 }
 
 static void advance(struct subscription *sub, const struct msg_changes *page)
@@ -220,49 +188,36 @@ static void advance(struct subscription *sub, const struct msg_changes *page)
 
 /* ---- pushing ---- */
 
-/* Who follows one job is not told how all the others get on. */
-static bool is_news(const struct subscription *sub, const struct msg_changes *page)
-{
-    return sub->job == 0 || page->jobs.n > 0 || page->sweep.state != sub->last_state ||
-           page->log_bytes != sub->log.told_bytes;
-}
-
-/* Another attempt may have begun. */
-static int look_at_log(struct server *sv, struct subscription *sub, struct err *e)
-{
-    struct followed before;
-
-    if (!sub->log.is_wanted)
-        return 0;
-    if (followed_look(sv, sub, &before, e) < 0)
-        return -1;
-    followed_move(sv, sub, &before);
-    return 0;
-}
-
-/* A subscriber that misses a page would wait for ever: its connection ends, and it asks anew. */
-static void end_subscriber(struct conn *c, const struct subscription *sub, const struct err *why)
-{
-    log_event(LOG_ERROR, "push-failed", "conn", "%lld", (long long)c->number, "sweep", "%lld",
-              (long long)sub->sweep, "error", "%s", why->text, NULL);
-    conn_end(c);
-}
-
 /* 0, or -1 when the connection was ended. */
 static int push(struct server *sv, struct conn *c, struct subscription *sub, struct arena *a)
 {
     struct msg_changes page = { 0 };
+    struct followed before;
     struct err e = { 0 };
     int64_t owner;
+    bool is_news;
 
     arena_reset(a);
-    if (look_at_log(sv, sub, &e) < 0 || fill_page(sv, sub, a, &page, &owner, &e) < 0 ||
-        (is_news(sub, &page) && chan_send(c->chan, MSG_CHANGES, sub->re, NULL, &page, &e) < 0)) {
-        end_subscriber(c, sub, &e);
-        return -1;
+    if (sub->log.is_wanted) { /* another attempt may have begun */
+        if (followed_look(sv, sub, &before, &e) < 0)
+            goto fail;
+        followed_move(sv, sub, &before);
     }
+    if (fill_page(sv, sub, a, &page, &owner, &e) < 0)
+        goto fail;
+    /* Who follows one job is not told how all the others get on. */
+    is_news = sub->job == 0 || page.jobs.n > 0 || page.sweep.state != sub->last_state ||
+              page.log_bytes != sub->log.told_bytes;
+    if (is_news && chan_send(c->chan, MSG_CHANGES, sub->re, NULL, &page, &e) < 0)
+        goto fail;
     advance(sub, &page);
     return 0;
+fail:
+    /* A subscriber that misses a page would wait for ever: its connection ends, and it asks anew. */
+    log_event(LOG_ERROR, "push-failed", "conn", "%lld", (long long)c->number, "sweep", "%lld",
+              (long long)sub->sweep, "error", "%s", e.text, NULL);
+    conn_end(c);
+    return -1;
 }
 
 static bool is_any_behind(const struct conn *c)
@@ -275,33 +230,27 @@ static bool is_any_behind(const struct conn *c)
     return false;
 }
 
-static void pump_conn(struct server *sv, struct conn *c, struct arena *a)
-{
-    struct subscription *sub;
-
-    for (sub = c->subscriptions; sub != NULL && conn_has_room(c); sub = sub->next)
-        if (sub->is_behind && push(sv, c, sub, a) < 0)
-            return;
-    if (is_any_behind(c) && conn_has_room(c))
-        turn_wake(sv->turn);
-}
-
 void subscribe_pump(struct server *sv)
 {
     struct arena *a = NULL;
     struct conn *c;
 
     for (c = conn_after(sv, 0); c != NULL; c = conn_after(sv, c->number)) {
-        if (!is_any_behind(c))
-            continue;
-        if (a == NULL)
+        struct subscription *sub = is_any_behind(c) ? c->subscriptions : NULL;
+        int rc = 0;
+
+        if (a == NULL && sub != NULL)
             a = arena_create();
-        pump_conn(sv, c, a);
+        for (; sub != NULL && conn_has_room(c) && rc == 0; sub = sub->next)
+            if (sub->is_behind)
+                rc = push(sv, c, sub, a);
+        if (rc == 0 && is_any_behind(c) && conn_has_room(c))
+            turn_wake(sv->turn);
     }
     arena_destroy(a);
 }
 
-static void touch(struct server *sv, int64_t sweep)
+static void mark_behind(struct server *sv, int64_t sweep)
 {
     struct subscription *sub;
     struct conn *c;
@@ -313,12 +262,12 @@ static void touch(struct server *sv, int64_t sweep)
 
 void subscribe_touch(struct server *sv, int64_t sweep)
 {
-    turn_after(sv, touch, sweep);
+    turn_after(sv, mark_behind, sweep);
 }
 
 /* ---- subscribing ---- */
 
-static void attach(struct server *sv, void *context)
+static void subscription_add(struct server *sv, void *context)
 {
     struct subscription *sub = context;
     struct conn *c = conn_find(sv, sub->conn);
@@ -330,18 +279,6 @@ static void attach(struct server *sv, void *context)
     sub->next = c->subscriptions;
     c->subscriptions = sub;
     followed_move(sv, sub, &(struct followed){ 0 });
-}
-
-static int check_count(const struct conn *c, struct err *e)
-{
-    const struct subscription *sub;
-    int n = 0;
-
-    for (sub = c->subscriptions; sub != NULL; sub = sub->next)
-        n++;
-    if (n >= SUBSCRIBE_MAX)
-        return err_set(e, ERR_BUSY, "%d subscriptions on one connection", SUBSCRIBE_MAX);
-    return 0;
 }
 
 /* The answer is the first page; the subscription begins behind it, with this turn's commit. */
@@ -358,13 +295,17 @@ int handle_subscribe(struct server *sv, struct ask *ask, const void *request, vo
                                 .has_jobs = req->jobs || req->job != 0,
                                 .log = { .is_wanted = req->log } };
     struct followed none;
-    struct subscription *kept;
     int64_t owner;
-    int rc;
+    int rc, n = 0;
 
     if (req->log && req->job == 0)
         return err_set(e, ERR_USAGE, "the log of one job, not of all");
-    if (check_count(ask->conn, e) < 0 || fill_page(sv, &sub, ask->arena, rep, &owner, e) < 0)
+    for (const struct subscription *other = ask->conn->subscriptions; other != NULL;
+         other = other->next)
+        n++;
+    if (n >= SUBSCRIBE_MAX)
+        return err_set(e, ERR_BUSY, "%d subscriptions on one connection", SUBSCRIBE_MAX);
+    if (fill_page(sv, &sub, ask->arena, rep, &owner, e) < 0)
         return -1;
     rc = sub.has_jobs ? project_may_see(sv, ask, owner, &rep->sweep, e) : 0;
     if (rc != 0)
@@ -372,8 +313,7 @@ int handle_subscribe(struct server *sv, struct ask *ask, const void *request, vo
     if (req->log && followed_look(sv, &sub, &none, e) < 0)
         return -1;
     advance(&sub, rep);
-    kept = mem_copy(&sub, sizeof sub);
-    turn_after_with(sv, attach, free, kept);
+    turn_after_with(sv, subscription_add, free, mem_copy(&sub, sizeof sub));
     return 0;
 }
 
@@ -381,9 +321,11 @@ void subscribe_forget(struct conn *c)
 {
     while (c->subscriptions != NULL) {
         struct subscription *sub = c->subscriptions;
+        struct followed before = sub->log;
 
         c->subscriptions = sub->next;
-        followed_end(c->sv, sub);
+        sub->log = (struct followed){ 0 };
+        followed_move(c->sv, sub, &before);
         free(sub);
     }
 }

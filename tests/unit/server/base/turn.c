@@ -420,7 +420,7 @@ static int64_t meta_test(struct fixture *f)
 {
     int64_t value = 0;
 
-    db_get_int(f->sv.db, NULL, &value, SQL_META_GET, "s", "test");
+    db_get(f->sv.db, NULL, SQL_META_GET, "s>i", "test", &value);
     return value;
 }
 

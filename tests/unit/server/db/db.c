@@ -66,7 +66,7 @@ static int64_t get_meta(struct db *db, const char *name)
 {
     int64_t value = -1;
 
-    assert_true(db_get_int(db, NULL, &value, SQL_META_GET, "s", name) >= 0);
+    assert_true(db_get(db, NULL, SQL_META_GET, "s>i", name, &value) >= 0);
     return value;
 }
 
@@ -132,7 +132,7 @@ static void a_statement_in_use_is_not_given_out_again(void **state)
     int64_t value;
 
     assert_int_equal(stmt_step(s, NULL), 1);
-    assert_int_equal(db_get_int(f->db, &e, &value, SQL_META_GET, "s", "version"), -1);
+    assert_int_equal(db_get(f->db, &e, SQL_META_GET, "s>i", "version", &value), -1);
     assert_int_equal(e.kind, ERR_INTERNAL);
     assert_non_null(strstr(e.text, "SQL_META_GET is in use"));
     assert_int_equal(get_meta(f->db, "version"), 0);

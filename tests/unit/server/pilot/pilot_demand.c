@@ -16,8 +16,8 @@ static void add_pool(struct scene *s)
     int64_t pool = 0;
 
     schema_encode(&slurm_pool_schema, &spec, &bytes);
-    assert_int_equal(db_get_int(s->f->sv.db, &e, &pool, SQL_POOL_TAKE, "isb", (int64_t)geteuid(),
-                                "somebody", buf_bytes(&bytes)),
+    assert_int_equal(db_get(s->f->sv.db, &e, SQL_POOL_TAKE, "isb>i", (int64_t)geteuid(), "somebody",
+                            buf_bytes(&bytes), &pool),
                      1);
     assert_int_equal(db_run(s->f->sv.db, &e, SQL_SWEEP_POOL_ADD, "ii", s->sweep, pool), 1);
     buf_free(&bytes);

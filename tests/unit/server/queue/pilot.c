@@ -20,8 +20,8 @@ static struct token add_array(struct fixture *f, uid_t uid, int64_t n)
 
     token_make(&token);
     schema_encode(&slurm_pool_schema, &spec, &bytes);
-    assert_int_equal(db_get_int(f->sv.db, &e, &pool, SQL_POOL_TAKE, "isb", (int64_t)uid, "somebody",
-                                buf_bytes(&bytes)),
+    assert_int_equal(db_get(f->sv.db, &e, SQL_POOL_TAKE, "isb>i", (int64_t)uid, "somebody",
+                            buf_bytes(&bytes), &pool),
                      1);
     for (int64_t task = 0; task < n; task++)
         assert_int_equal(db_run(f->sv.db, &e, SQL_PILOT_ADD, "iitiisssiiiiii", pool, INT64_C(1),

@@ -65,7 +65,7 @@ static int damage(struct server *sv, int64_t sweep, struct err *e)
 
     subscribe_touch(sv, sweep);
     return db_run(sv->db, e, SQL_JOB_ADD, "iiiisdii", sweep, INT64_C(1000), INT64_C(1000),
-                  INT64_C(0), "x", &work, INT64_C(0), turn_next_version(sv, e)) < 0
+                  INT64_C(0), "x", &work, INT64_C(0), turn_next_version(sv)) < 0
                ? -1
                : 0;
 }
