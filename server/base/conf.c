@@ -253,75 +253,43 @@ static int take_path(struct arena *a, const char **path, const char *key, struct
     return 0;
 }
 
-static bool are_shown(const char *path)
+/* "lab/" is taken for "lab".  False: it is no path below the share of names that all see. */
+static bool take_projects(struct conf *c)
 {
-    while (*path != '\0') {
-        size_t n = strcspn(path, "/");
-        char *name = mem_strndup(path, n);
-        bool is_shown = path_is_portable_name(name) && name[0] != '.';
+    size_t n = strlen(c->projects);
+    bool is_shown = true;
 
-        free(name);
-        if (!is_shown)
-            return false;
-        path += path[n] == '/' ? n + 1 : n;
-    }
-    return true;
-}
-
-/* "lab/" is taken for "lab". */
-static int check_projects(struct conf *c, struct err *e)
-{
-    size_t n;
-
-    if (c->projects == NULL)
-        return 0;
-    n = strlen(c->projects);
     while (n > 1 && c->projects[n - 1] == '/')
         n--;
     c->projects = arena_strndup(c->arena, c->projects, n);
-    if (path_is_inside(c->projects) && are_shown(c->projects))
-        return 0;
-    return err_set(e, ERR_USAGE,
-                   "projects: '%s' is no folder below share (expected a relative path such as lab"
-                   " or research/lab)",
-                   c->projects);
-}
+    for (const char *rest = c->projects; *rest != '\0';) {
+        size_t length = strcspn(rest, "/");
+        const char *name = arena_strndup(c->arena, rest, length);
 
-static void set_default_socket(struct conf *c)
-{
-    const char **items = arena_alloc(c->arena, sizeof *items);
-
-    items[0] = arena_printf(c->arena, "%s/.ludwig/server.sock", c->share);
-    c->sockets = (struct list){ items, 1 };
-    c->has_usual_sockets = true;
-}
-
-static int check_login_host(struct conf *c, struct err *e)
-{
-    const char *text;
-
-    if (c->slurm.login_host == NULL)
-        return 0;
-    text = arena_printf(c->arena, "ssh://%s", c->slurm.login_host);
-    if (strpbrk(c->slurm.login_host, "/@?") == NULL &&
-        endpoint_parse(&c->slurm.login, text, c->arena, NULL) == 0)
-        return 0;
-    return err_set(e, ERR_USAGE, "slurm: login_host: '%s' is not HOST or HOST:PORT",
-                   c->slurm.login_host);
+        is_shown &= path_is_portable_name(name) && name[0] != '.';
+        rest += rest[length] == '/' ? length + 1 : length;
+    }
+    return is_shown && path_is_inside(c->projects);
 }
 
 static int check(struct conf *c, struct err *e)
 {
     struct sshd_listen listen;
-    const char **sockets;
+    const char **sockets = arena_alloc(c->arena, sizeof *sockets), *login = c->slurm.login_host;
 
     if (take_path(c->arena, &c->share, "share", e) < 0 ||
         take_path(c->arena, &c->state, "state", e) < 0)
         return -1;
-    if (check_projects(c, e) < 0)
-        return -1;
-    if (c->sockets.n == 0)
-        set_default_socket(c);
+    if (c->projects != NULL && !take_projects(c))
+        return err_set(e, ERR_USAGE,
+                       "projects: '%s' is no folder below share (expected a relative path such as"
+                       " lab or research/lab)",
+                       c->projects);
+    if (c->sockets.n == 0) {
+        sockets[0] = arena_printf(c->arena, "%s/.ludwig/server.sock", c->share);
+        c->sockets = (struct list){ sockets, 1 };
+        c->has_usual_sockets = true;
+    }
     sockets = c->sockets.items;
     for (size_t i = 0; i < c->sockets.n; i++)
         if (take_path(c->arena, &sockets[i], "sockets", e) < 0 ||
@@ -329,8 +297,10 @@ static int check(struct conf *c, struct err *e)
             return -1;
     if (c->sshd_listen != NULL && sshdconf_parse_listen(c->sshd_listen, c->arena, &listen, e) < 0)
         return err_wrap(e, "sshd: listen");
-    if (check_login_host(c, e) < 0)
-        return -1;
+    if (login != NULL && (strpbrk(login, "/@?") != NULL ||
+                          endpoint_parse(&c->slurm.login, arena_printf(c->arena, "ssh://%s", login),
+                                         c->arena, NULL) < 0))
+        return err_set(e, ERR_USAGE, "slurm: login_host: '%s' is not HOST or HOST:PORT", login);
     if (c->lease_ms <= 0)
         return err_set(e, ERR_USAGE, "lease: it must be longer than nothing");
     return 0;

@@ -139,19 +139,13 @@ bool identity_is_worker_user(const struct conf *conf, const char *user)
     return is_listed(&conf->worker_users, user);
 }
 
-static uid_t overflow_uid(void)
-{
-    const uid_t usual = 65534;
-    struct buf text = { 0 };
-    uid_t uid = usual;
-
-    if (io_read_file("/proc/sys/kernel/overflowuid", 64, &text, NULL) == 0)
-        uid = (uid_t)strtoul(buf_text(&text), NULL, 10);
-    buf_free(&text);
-    return uid;
-}
-
 bool identity_is_known(uid_t uid)
 {
-    return uid == geteuid() || uid != overflow_uid();
+    struct buf text = { 0 };
+    uid_t overflow_uid = 65534;
+
+    if (io_read_file("/proc/sys/kernel/overflowuid", 64, &text, NULL) == 0)
+        overflow_uid = (uid_t)strtoul(buf_text(&text), NULL, 10);
+    buf_free(&text);
+    return uid == geteuid() || uid != overflow_uid;
 }

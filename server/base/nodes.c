@@ -27,20 +27,17 @@ static const struct node_group *find_group(const struct conf *conf, const char *
     return NULL;
 }
 
-static bool is_in_group(const struct conf *conf, const char *name, const char *node)
+bool nodes_name_matches(const struct conf *conf, const char *name, const char *node)
 {
-    const struct node_group *g = find_group(conf, name);
+    const struct node_group *g = name[0] == '@' ? find_group(conf, name + 1) : NULL;
     const char *const *nodes = g == NULL ? NULL : g->nodes.items;
 
+    if (name[0] != '@')
+        return strcmp(name, node) == 0;
     for (size_t i = 0; g != NULL && i < g->nodes.n; i++)
         if (strcmp(nodes[i], node) == 0)
             return true;
     return false;
-}
-
-bool nodes_name_matches(const struct conf *conf, const char *name, const char *node)
-{
-    return name[0] == '@' ? is_in_group(conf, name + 1, node) : strcmp(name, node) == 0;
 }
 
 bool nodes_match(const struct conf *conf, struct bytes encoded, const char *node)

@@ -24,47 +24,34 @@ static int parse_port(const char *text, int *port, struct err *e)
     return 0;
 }
 
-static bool is_address(const char *text)
+static int take_address(const char *text, struct sshd_listen *l, struct err *e)
 {
     struct in6_addr any;
 
-    return inet_pton(AF_INET, text, &any) == 1 || inet_pton(AF_INET6, text, &any) == 1;
-}
-
-static int take_address(const char *text, struct sshd_listen *l, struct err *e)
-{
-    if (text[0] == '\0' || strcmp(text, "*") == 0) {
-        l->address = "";
+    l->address = text[0] == '\0' || strcmp(text, "*") == 0 ? "" : text;
+    if (l->address[0] == '\0' || inet_pton(AF_INET, text, &any) == 1 ||
+        inet_pton(AF_INET6, text, &any) == 1)
         return 0;
-    }
-    l->address = text;
-    return is_address(text) ? 0
-                            : err_set(e, ERR_USAGE,
-                                      "'%s' is no IP address (expected ADDRESS:PORT, ADDRESS, "
-                                      "PORT, or * for all addresses)",
-                                      text);
-}
-
-/* "[::1]:7022" */
-static int parse_bracketed(char *text, struct sshd_listen *l, struct err *e)
-{
-    char *end = strchr(text, ']');
-
-    if (end == NULL || (end[1] != '\0' && end[1] != ':'))
-        return err_set(e, ERR_USAGE, "'%s' is no address", text);
-    if (end[1] == ':' && parse_port(end + 2, &l->port, e) < 0)
-        return -1;
-    *end = '\0';
-    return take_address(text + 1, l, e);
+    return err_set(e, ERR_USAGE,
+                   "'%s' is no IP address (expected ADDRESS:PORT, ADDRESS, PORT, or * for all"
+                   " addresses)",
+                   text);
 }
 
 int sshdconf_parse_listen(const char *text, struct arena *a, struct sshd_listen *l, struct err *e)
 {
-    char *copy = arena_strdup(a, text), *colon = strchr(copy, ':');
+    char *copy = arena_strdup(a, text), *colon = strchr(copy, ':'), *end;
 
     *l = (struct sshd_listen){ .address = "" };
-    if (copy[0] == '[')
-        return parse_bracketed(copy, l, e);
+    if (copy[0] == '[') { /* "[::1]:7022" */
+        end = strchr(copy, ']');
+        if (end == NULL || (end[1] != '\0' && end[1] != ':'))
+            return err_set(e, ERR_USAGE, "'%s' is no address", text);
+        if (end[1] == ':' && parse_port(end + 2, &l->port, e) < 0)
+            return -1;
+        *end = '\0';
+        return take_address(copy + 1, l, e);
+    }
     if (colon != NULL && strchr(colon + 1, ':') != NULL) /* a bare IPv6 address */
         return take_address(copy, l, e);
     if (colon == NULL && strspn(copy, "0123456789") == strlen(copy) && copy[0] != '\0')
@@ -78,31 +65,6 @@ int sshdconf_parse_listen(const char *text, struct arena *a, struct sshd_listen 
 }
 
 /* ---- sshd_config ---- */
-
-/* In a word of sshd_config, within quotes, and where sshd expands %-signs and patterns. */
-static int check_path(const char *path, struct err *e)
-{
-    if (strpbrk(path, "\"'%\\\r\n*?[") != NULL)
-        return err_set(e, ERR_USAGE, "sshd: its configuration cannot name %s", path);
-    return 0;
-}
-
-/* A pattern with other characters would mean something else. */
-static bool is_plain_name(const char *user)
-{
-    return user[0] != '\0' && strspn(user, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                           "0123456789._-") == strlen(user);
-}
-
-static void add_listen(struct buf *out, const struct sshd_listen *l)
-{
-    if (l->address[0] == '\0')
-        buf_printf(out, "Port %d\n", l->port);
-    else if (strchr(l->address, ':') != NULL)
-        buf_printf(out, "ListenAddress [%s]:%d\n", l->address, l->port);
-    else
-        buf_printf(out, "ListenAddress %s:%d\n", l->address, l->port);
-}
 
 /*
  * Whoever comes in with a key gets the server's messages and SFTP, and nothing else: what he asks
@@ -135,17 +97,26 @@ static const char fixed[] = "AuthenticationMethods publickey\n"
 int sshdconf_write(const struct sshdconf *c, struct buf *out, struct err *e)
 {
     const char *const paths[] = { c->dir, c->ludwig, c->socket };
+    const char *address = c->listen.address;
 
+    /* In a word of sshd_config, within quotes, and where sshd expands %-signs and patterns. */
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        if (check_path(paths[i], e) < 0)
-            return -1;
+        if (strpbrk(paths[i], "\"'%\\\r\n*?[") != NULL)
+            return err_set(e, ERR_USAGE, "sshd: its configuration cannot name %s", paths[i]);
     buf_add_str(out, "# Written by ludwigd at each start.\n");
-    add_listen(out, &c->listen);
+    if (address[0] == '\0')
+        buf_printf(out, "Port %d\n", c->listen.port);
+    else
+        buf_printf(
+            out, strchr(address, ':') != NULL ? "ListenAddress [%s]:%d\n" : "ListenAddress %s:%d\n",
+            address, c->listen.port);
     buf_printf(out, "HostKey \"%s/hostkey\"\n", c->dir);
     buf_printf(out, "PidFile \"%s/pid\"\n", c->dir);
     buf_printf(out, "AuthorizedKeysFile \"%s/authorized_keys\"\n", c->dir);
     buf_add_str(out, fixed);
-    if (is_plain_name(c->user))
+    /* A pattern with other characters would mean something else. */
+    if (c->user[0] != '\0' && strspn(c->user, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                              "0123456789._-") == strlen(c->user))
         buf_printf(out, "AllowUsers %s\n", c->user);
     buf_printf(out, "ForceCommand '%s' bridge '%s'\n", c->ludwig, c->socket);
     return 0;

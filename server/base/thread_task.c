@@ -80,26 +80,11 @@ static void on_done(uv_async_t *handle)
     thread_task_drop(a);
 }
 
-/* 0 or an errno.  The thread is detached: a task that hangs must not keep ludwigd from ending. */
-static int start_thread(struct thread_task *a)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    int rc;
-
-    rc = pthread_attr_init(&attributes);
-    if (rc != 0)
-        return rc;
-    rc = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    if (rc == 0)
-        rc = pthread_create(&thread, &attributes, on_thread, a);
-    pthread_attr_destroy(&attributes);
-    return rc;
-}
-
 struct thread_task *thread_task_begin(uv_loop_t *loop, const struct thread_job *task)
 {
     struct thread_task *a = mem_alloc(sizeof *a);
+    pthread_attr_t attributes;
+    pthread_t thread;
     int rc;
 
     a->task = *task;
@@ -107,7 +92,14 @@ struct thread_task *thread_task_begin(uv_loop_t *loop, const struct thread_job *
     pthread_mutex_init(&a->lock, NULL);
     uv_async_init(loop, &a->done, on_done);
     a->done.data = a;
-    rc = start_thread(a);
+    rc = pthread_attr_init(&attributes);
+    if (rc == 0) {
+        /* Detached: a task that hangs must not keep ludwigd from ending. */
+        rc = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        if (rc == 0)
+            rc = pthread_create(&thread, &attributes, on_thread, a);
+        pthread_attr_destroy(&attributes);
+    }
     if (rc != 0) {
         err_set(&a->why, ERR_BUSY, "no thread can be started: %s", strerror(rc));
         tell_loop(a);
